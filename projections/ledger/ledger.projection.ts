@@ -1,10 +1,10 @@
 import type { DomainEvent, EventOf } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
-import type { OutflowFacts } from '../../src/domain/events/treasury-move-events.ts';
 import type { TreasuryEvent } from '../../src/domain/events/treasury-events.ts';
 import type { Mode } from '../../src/domain/ids.ts';
 import { DEPOSIT_WALLETS } from '../../src/domain/ledger.ts';
+import { signedAmountOf } from '../../src/domain/money.ts';
 import type { TransferEvent } from '../../src/domain/events/transfer-events.ts';
 import { sessionOfStream, TRANSFER_PREFIX } from '../../src/domain/streams.ts';
 import type { Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
@@ -28,7 +28,7 @@ import {
   type ModeRow,
   type PeriodRow,
 } from './rows.ts';
-import { bookTreasuryEvent } from './treasury-postings.ts';
+import { bookTreasuryEvent, placesOf, type AddressAndCoin } from './treasury-postings.ts';
 import { bookTransferEvent } from './transfer-postings.ts';
 import { LEDGER_SESSIONS_TABLE, type SessionBooks } from './session-books.ts';
 
@@ -70,14 +70,12 @@ function needs({ stream, event }: StoredEvent<DomainEvent>): readonly RowRef[] {
     const ref: RowRef = { table: LEDGER_SESSIONS_TABLE, key: sessionId };
     return [event.type === 'SessionCreated' ? { ...ref, isNew: true } : ref, ...MODE_REFS];
   }
-  return event.type === 'UnknownOutflowAcknowledged' ? [...MODE_REFS, ...depositAddressRef(event.data)] : MODE_REFS;
+  return stream.startsWith(TREASURY_PREFIX) ? [...MODE_REFS, ...placesOf(event as TreasuryEvent).map(addressRef)] : MODE_REFS;
 }
 
-/** The books know an address of deposits by the deposits it took. */
-function depositAddressRef({ mode, network, coin, address }: OutflowFacts): RowRef[] {
-  if (coin === null) return [];
-  return [{ table: LEDGER_ADDRESSES_TABLE, key: addressKey(balanceKey(mode, DEPOSIT_WALLETS, network, coin), address) }];
-}
+const addressRef = ({ mode, network, coin, address }: AddressAndCoin): RowRef => ({
+  ...{ table: LEDGER_ADDRESSES_TABLE, key: addressKey(balanceKey(mode, DEPOSIT_WALLETS, network, coin), address) },
+});
 
 function needsThen(stored: StoredEvent<DomainEvent>, read: RowReader): RowRef[] {
   const booking = bookingOf(stored, read);
@@ -114,8 +112,15 @@ function bookingOf(stored: StoredEvent<DomainEvent>, read: RowReader): Booking |
 }
 
 function treasuryBookingOf(event: TreasuryEvent, read: RowReader): Booking {
-  const isDepositAddress = (facts: OutflowFacts): boolean => depositAddressRef(facts).some(({ table, key }) => read(table, key) !== null);
-  return { entries: given(bookTreasuryEvent(event, isDepositAddress)), memory: [] };
+  const heldAt = (place: AddressAndCoin): bigint | null => {
+    const { table, key } = addressRef(place);
+    const row = read(table, key);
+    return row === null ? null : signedAmountOf(row.balance as string);
+  };
+  const booking = bookTreasuryEvent(event, heldAt);
+  if (!booking) return { entries: [], memory: [] };
+  const { before, draft, ...owner } = booking;
+  return { entries: [...given(before), draft].map((each) => ({ ...owner, draft: each })), memory: [] };
 }
 
 const given = <Entry>(entry: Entry | null | undefined): Entry[] => (entry ? [entry] : []);

@@ -1,5 +1,5 @@
 import type { EventOf } from '../../src/domain/events/domain-event.ts';
-import type { MoveCompleted, MoveFailed, OutflowFacts } from '../../src/domain/events/treasury-move-events.ts';
+import type { MoveCompleted, MoveFailed } from '../../src/domain/events/treasury-move-events.ts';
 import type { TreasuryEvent } from '../../src/domain/events/treasury-events.ts';
 import type { MerchantId, Mode } from '../../src/domain/ids.ts';
 import {
@@ -8,13 +8,16 @@ import {
   NETWORK_FEES,
   OPERATOR_FUNDING,
   payableTo,
+  SUSPENSE,
   TREASURY,
   UNKNOWN_OUTFLOWS,
   UNMATCHED,
+  type BookedCoin,
   type EntryKind,
   type Posting,
 } from '../../src/domain/ledger.ts';
 import { amountOf } from '../../src/domain/money.ts';
+import type { Network } from '../../src/domain/networks.ts';
 import type { EntryDraft } from './entry.ts';
 
 /** What an event of the treasury books; `merchantId` for a settlement. */
@@ -22,17 +25,28 @@ export interface TreasuryBooking {
   readonly mode: Mode;
   readonly merchantId?: MerchantId;
   readonly moveId?: string;
+  /** Of the address at which something was found. */
+  readonly sessionId?: string;
+  /** An entry of its own, ahead of the event's. */
+  readonly before?: EntryDraft;
   readonly draft: EntryDraft;
 }
 
-/** Whether the address took deposits before; anything else that pays out is the treasury's. */
-export type IsDepositAddress = (facts: OutflowFacts) => boolean;
+/** What the deposit wallets hold of a coin at an address, in 10^-18 units; null for an address that never held any, such as the treasury's. */
+export type HeldAt = (place: AddressAndCoin) => bigint | null;
 
-type Rule<Type extends TreasuryEvent['type']> = (data: EventOf<Type>['data'], isDepositAddress: IsDepositAddress) => TreasuryBooking | null;
+export interface AddressAndCoin {
+  readonly mode: Mode;
+  readonly network: Network;
+  readonly coin: BookedCoin;
+  readonly address: string;
+}
+
+type Rule<Type extends TreasuryEvent['type']> = (data: EventOf<Type>['data'], heldAt: HeldAt) => TreasuryBooking | null;
 
 const nothing = (): null => null;
-const completed = (kind: EntryKind) => (data: MoveCompleted) => booked(kind, data);
-const failed = (kind: EntryKind) => (data: MoveFailed) => feeOnly(kind, data);
+const completed = (kind: EntryKind) => (data: MoveCompleted, heldAt: HeldAt) => withFoundCoin(booked(kind, data), data, heldAt);
+const failed = (kind: EntryKind) => (data: MoveFailed, heldAt: HeldAt) => withFoundCoin(feeOnly(kind, data), data, heldAt);
 
 /** The posting rule of every event of the treasury; an event without one does not compile. */
 const RULES: { readonly [Type in TreasuryEvent['type']]: Rule<Type> } = {
@@ -69,14 +83,45 @@ const RULES: { readonly [Type in TreasuryEvent['type']]: Rule<Type> } = {
   NonceAccountCompleted: completed('nonce_account'),
   NonceAccountFailed: failed('nonce_account'),
   TreasuryFunded: funded,
+  NativeCoinFound: found,
   UnknownOutflowFound: nothing,
   UnknownOutflowAcknowledged: writtenOff,
   TreasuryReconciled: nothing,
 };
 
-export function bookTreasuryEvent(event: TreasuryEvent, isDepositAddress: IsDepositAddress): TreasuryBooking | null {
+export function bookTreasuryEvent(event: TreasuryEvent, heldAt: HeldAt): TreasuryBooking | null {
   const rule = RULES[event.type] as Rule<TreasuryEvent['type']>;
-  return rule(event.data, isDepositAddress);
+  return rule(event.data, heldAt);
+}
+
+/** The places whose money decides how the event is booked. */
+export function placesOf(event: TreasuryEvent): AddressAndCoin[] {
+  switch (event.type) {
+    case 'SweepCompleted':
+    case 'SweepFailed':
+      return [feePlace(event.data)];
+    case 'UnknownOutflowAcknowledged': {
+      const { mode, network, coin, address } = event.data;
+      return coin === null ? [] : [{ mode, network, coin, address }];
+    }
+    default:
+      return [];
+  }
+}
+
+const feePlace = ({ mode, network, feeCoin: coin, feeAddress: address }: MoveCompleted | MoveFailed): AddressAndCoin => ({
+  ...{ mode, network, coin, address },
+});
+
+/** An address pays with what it holds, so what a fee took beyond the books came from outside: it is booked before the fee. */
+function withFoundCoin(booking: TreasuryBooking | null, data: MoveCompleted | MoveFailed, heldAt: HeldAt): TreasuryBooking | null {
+  const place = feePlace(data);
+  const spent = booking?.draft.postings.find(
+    ({ account, coin, address }) => account === DEPOSIT_WALLETS && coin === place.coin && address === place.address,
+  );
+  const lacking = spent === undefined ? 0n : -spent.units - (heldAt(place) ?? 0n);
+  if (!booking || lacking <= 0n) return booking;
+  return { ...booking, before: { ...booking.draft, kind: 'native_coin_found', postings: foundCoin(place, lacking) } };
 }
 
 function booked(kind: EntryKind, data: MoveCompleted): TreasuryBooking {
@@ -158,8 +203,18 @@ function funded({ mode, network, coin, amount, address, txHash, logIndex, blockN
   };
 }
 
+function found(data: EventOf<'NativeCoinFound'>['data']): TreasuryBooking {
+  const { mode, amount, sessionId } = data;
+  return { mode, sessionId, draft: { kind: 'native_coin_found', postings: foundCoin(data, amountOf(amount)) } };
+}
+
+const foundCoin = ({ network, coin, address }: AddressAndCoin, units: bigint): Posting[] => [
+  { account: DEPOSIT_WALLETS, network, coin, units, address },
+  { account: SUSPENSE, network, coin, units: -units },
+];
+
 /** Money that is gone, once somebody said so. */
-function writtenOff(data: EventOf<'UnknownOutflowAcknowledged'>['data'], isDepositAddress: IsDepositAddress): TreasuryBooking | null {
+function writtenOff(data: EventOf<'UnknownOutflowAcknowledged'>['data'], heldAt: HeldAt): TreasuryBooking | null {
   const { mode, network, coin, amount, address, txHash, blockNumber } = data;
   if (coin === null || amount === null) return null;
   const units = amountOf(amount);
@@ -170,7 +225,7 @@ function writtenOff(data: EventOf<'UnknownOutflowAcknowledged'>['data'], isDepos
       kind: 'outflow_written_off',
       postings: [
         { account: UNKNOWN_OUTFLOWS, network, coin, units },
-        { account: isDepositAddress(data) ? DEPOSIT_WALLETS : TREASURY, network, coin, units: -units, address },
+        { account: heldAt({ mode, network, coin, address }) === null ? TREASURY : DEPOSIT_WALLETS, network, coin, units: -units, address },
       ],
       ...(evidence && { evidence }),
     },

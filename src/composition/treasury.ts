@@ -8,7 +8,7 @@ import type { Core } from './core.ts';
 import { addressFamilyOf } from '../domain/networks.ts';
 import type { OutgoingChain } from '../ports/outgoing-chain.ts';
 import type { MoveExecutor } from '../features/payouts/moves/executor.ts';
-import { reconcileTreasury } from '../features/treasury/reconcile.ts';
+import { reconcileTreasury, reportOutflows } from '../features/treasury/reconcile.ts';
 import { lookForUnbooked } from '../features/treasury/reconcile-unbooked.ts';
 import { TreasuryLook } from '../features/treasury/look.process.ts';
 import { MoveMoney } from '../features/payouts/moves/moves.process.ts';
@@ -16,6 +16,7 @@ import type { PayRefunds } from '../features/payouts/refunds/refunds.process.ts'
 import { SweepCollected } from '../features/treasury/sweep.process.ts';
 import { WatchTreasuries, type WatchedTreasury } from '../features/treasury/watch-outflows.process.ts';
 import type { TreasuryHandler } from '../features/shared/handlers/treasury-handler.ts';
+import { givenAddress } from './given-address.ts';
 import { depositGraceMsOf, pollMsOf, type PayoutDeps, type PayoutParts } from './payouts.ts';
 import type { Treasury } from '../features/treasury/treasury.ts';
 
@@ -74,7 +75,7 @@ export function startTreasury(
     });
   // A local chain may be a second behind the ledger after a kill, so the sandbox compares on command only.
   const everyMs = parts.sandbox ? 0 : config.RECONCILE_EVERY_SECONDS * 1000;
-  const unbooked: Treasury['unbooked'] = ({ chain }, after, most) => lookForUnbooked({ chain, readModel, wholeBooks, pause }, after, most);
+  const unbooked = unbookedLook(parts, { readModel, wholeBooks, clock }, pause);
   const looking = new TreasuryLook({
     ...{ moves, reconcile, onUnbooked, mayPay, log, everyMs },
     unbooked: (executor, after) => unbooked(executor, after, ADDRESSES_A_LOOK),
@@ -102,6 +103,19 @@ async function returnedDeposit({ addressIndexes, sessionHandler }: Core, { mode,
   const id = deposit && addressIndexes.get(indexKey(mode, addressFamilyOf(network)))?.sessionOf(deposit.toAddress);
   if (!id) return null;
   return (await sessionHandler.read(sessionStream(id)))?.context.deposits[deposit.depositKey] ?? null;
+}
+
+function unbookedLook(
+  { signer }: PayoutParts,
+  { readModel, wholeBooks, clock }: Pick<PayoutDeps, 'readModel' | 'wholeBooks' | 'clock'>,
+  pause: () => Promise<void>,
+): Treasury['unbooked'] {
+  return (executor, after, most) => {
+    const { chain } = executor;
+    const derivedForm = (address: string): string => givenAddress(chain.network, address) ?? address;
+    const native = { executor, readModel, wholeBooks, derivedForm, reportOutflows: () => reportOutflows(executor, signer), clock };
+    return lookForUnbooked({ chain, readModel, wholeBooks, native, pause }, after, most);
+  };
 }
 
 function treasuriesOf(chains: readonly OutgoingChain[], { addresses }: PayoutParts): WatchedTreasury[] {

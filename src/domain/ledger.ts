@@ -27,6 +27,8 @@ export const OPERATOR_FUNDING = 'equity:operator-funding';
 export const UNKNOWN_OUTFLOWS = 'expenses:unknown-outflows';
 /** Unmatched transfers that are in nobody's account: not in a session's, not yet attached, not yet paid back. */
 export const UNMATCHED = 'liabilities:unmatched';
+/** Native coin that came to collection addresses and that nobody here sent, until it is known whose it is. */
+export const SUSPENSE = 'liabilities:suspense';
 /** Fees that the networks took. */
 export const NETWORK_FEES = 'expenses:network-fees';
 /** What the operator keeps of paid orders of merchants for whom it set a service fee. */
@@ -56,7 +58,7 @@ export function merchantAccountOf(account: string): { readonly merchantId: Merch
 
 const OPERATOR_ACCOUNTS: readonly string[] = [
   ...[DEPOSIT_WALLETS, TREASURY, COLD_STORAGE, OPERATOR_FUNDING, UNKNOWN_OUTFLOWS, NETWORK_FEES, UNMATCHED],
-  SERVICE_FEES,
+  ...[SERVICE_FEES, SUSPENSE],
 ];
 
 /** Whether the chart of accounts has the account; it need not have been used. */
@@ -133,6 +135,8 @@ export type EntryKind =
   /** A transaction without effect, which cost its fee. */
   | 'failed_move'
   | 'treasury_funded'
+  /** Native coin at a collection address that nobody here sent. */
+  | 'native_coin_found'
   | 'outflow_written_off'
   /** A memo: the figures of a month are sealed. */
   | 'period_closed';

@@ -42,11 +42,14 @@ export function treasuryCommands(parts: CommandParts): AdminCommands {
 
 function sweepCommands({ treasury, payouts, clock }: CommandParts): AdminCommands {
   const unbookedOf = async (executor: MoveExecutor, after: string | null): Promise<JsonValue> => {
-    const { found, addressesRead, next } = await treasury().unbooked(executor, after);
+    const { found, native, addressesRead, next } = await treasury().unbooked(executor, after);
     const money = found.map(({ sessionId, network, address, coin, booked, onChain, todo }) => ({
       ...{ session_id: sessionId, network, address, coin, booked, on_chain: onChain, todo },
     }));
-    return { addresses_read: addressesRead, next, found: money };
+    const nativeCoin = native.map(({ kind, sessionId, network, address, coin, booked, onChain }) => ({
+      ...{ kind, session_id: sessionId, network, address, coin, booked_before: booked, on_chain: onChain },
+    }));
+    return { addresses_read: addressesRead, next, found: money, native_coin: nativeCoin };
   };
   return {
     'treasury.sweep': async (args) => {

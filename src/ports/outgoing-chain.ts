@@ -17,8 +17,8 @@ export interface OutgoingChain {
   readonly mode: Mode;
   readonly settings: NetworkSettings;
   balances(address: string): Promise<AccountBalances>;
-  /** What many addresses hold of the network's tokens, in the order asked and in few calls; by final state where the chain serves that. */
-  tokenBalances(addresses: readonly string[]): Promise<readonly AccountBalances['coins'][]>;
+  /** What many addresses hold, in the order asked and in few calls; by final state where the chain serves that. */
+  finalBalances(addresses: readonly string[]): Promise<readonly AccountBalances[]>;
   /** Balance, gas, freezes and pauses, as the chain has them now. */
   check(order: OutgoingTransaction, reserved: Reserved): Promise<PreCheck>;
   /** The next number of an account's own sequence, as far as blocks have come; null where the chain numbers none. */

@@ -109,7 +109,7 @@ export class LedgerAccounts {
     if (event.type === `${SETTLEMENT}Requested`) this.#ask(event.data as MoveRequested);
     if (event.type === `${SETTLEMENT}Completed` || event.type === `${SETTLEMENT}Failed`)
       this.#settlements.delete((event.data as MoveCompleted).moveId);
-    const booking = bookTreasuryEvent(event, () => false);
+    const booking = bookTreasuryEvent(event, () => null);
     if (booking) this.#post(booking.mode, booking.draft.postings);
   }
 

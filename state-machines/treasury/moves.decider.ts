@@ -8,7 +8,7 @@ import {
   type MoveSequenceReleased,
   type MoveSigned,
   type MoveTerms,
-  type OutflowFacts,
+  type NativeCoinFound,
   type TreasuryFunded,
   type TreasuryMoveEvent,
   type TreasuryReconciled,
@@ -17,7 +17,16 @@ import {
 import { parseAmount } from '../../src/domain/money.ts';
 import { NATIVE_COIN } from '../../src/domain/networks.ts';
 import { accept, refuse, type Decision } from '../../src/domain/result.ts';
-import { foldMoveRequested, isApproved, isBeingSigned, isLegalMoveReservation, isLegalRequest, isOpenMove, mayBeApproved } from './moves.ts';
+import {
+  addressesOf,
+  foldMoveRequested,
+  isApproved,
+  isBeingSigned,
+  isLegalMoveReservation,
+  isLegalRequest,
+  isOpenMove,
+  mayBeApproved,
+} from './moves.ts';
 import type { Move, MoveReservation } from './moves.state.ts';
 import type { TreasuryContext } from './treasury.state.ts';
 
@@ -46,6 +55,13 @@ export type MoveCommand =
       readonly fundings: readonly TreasuryFunded['data'][];
       readonly outflows: readonly UnknownOutflowFound['data'][];
       readonly result: TreasuryReconciled['data'];
+    }
+  | {
+      readonly type: 'RecordCollectionLook';
+      /** `nativeCoinFinds` as it was when the books were read. */
+      readonly finds: number;
+      readonly found: readonly NativeCoinFound['data'][];
+      readonly missing: readonly UnknownOutflowFound['data'][];
     }
   | {
       readonly type: 'AcknowledgeOutflow';
@@ -79,6 +95,8 @@ export function decideMove(command: MoveCommand, context: TreasuryContext): Deci
       return giveUp(command, context);
     case 'RecordReconciliation':
       return reconcile(command, context);
+    case 'RecordCollectionLook':
+      return recordLook(command, context);
     case 'AcknowledgeOutflow':
       return acknowledge(command, context);
   }
@@ -163,14 +181,26 @@ function giveUp({ data, nowSec }: Of<'GiveUpReturn'>, context: TreasuryContext):
 function reconcile({ fundings, outflows, result }: Of<'RecordReconciliation'>, context: TreasuryContext): Decision<TreasuryMoveEvent> {
   if (context.reconciledThrough !== null && result.throughBlock < context.reconciledThrough)
     return refuse('conflict', 'another reconciliation got further');
-  const isNew = ({ outflowKey }: OutflowFacts): boolean =>
-    !Object.hasOwn(context.unknownOutflows, outflowKey) && !context.knownOutflows.includes(outflowKey);
-  return accept<TreasuryMoveEvent>(
-    ...fundings.map((data) => ({ type: 'TreasuryFunded', data }) as const),
-    ...outflows.filter(isNew).map((data) => ({ type: 'UnknownOutflowFound', data }) as const),
-    { type: 'TreasuryReconciled', data: result },
-  );
+  return accept<TreasuryMoveEvent>(...fundings.map((data) => ({ type: 'TreasuryFunded', data }) as const), ...newOutflows(outflows, context), {
+    type: 'TreasuryReconciled',
+    data: result,
+  });
 }
+
+/** What is at collection addresses and not in the books, or the other way round. Two looks at once would find the same coin. */
+function recordLook({ finds, found, missing }: Of<'RecordCollectionLook'>, context: TreasuryContext): Decision<TreasuryMoveEvent> {
+  if (finds !== context.nativeCoinFinds) return refuse('conflict', 'another look at the collection addresses was written down meanwhile');
+  const known = new Set(Object.values(context.moves).flatMap(addressesOf));
+  const moving = [...found, ...missing].find(({ address }) => known.has(address));
+  if (moving) return refuse('conflict', `${moving.address} has a move under way`);
+  if (found.some(({ amount }) => (parseAmount(amount) ?? 0n) <= 0n)) return refuse('invalid_request', 'amount must be above zero', 'amount');
+  return accept<TreasuryMoveEvent>(...found.map((data) => ({ type: 'NativeCoinFound', data }) as const), ...newOutflows(missing, context));
+}
+
+const newOutflows = (outflows: readonly UnknownOutflowFound['data'][], { unknownOutflows, knownOutflows }: TreasuryContext): TreasuryMoveEvent[] =>
+  outflows
+    .filter(({ outflowKey }) => !Object.hasOwn(unknownOutflows, outflowKey) && !knownOutflows.includes(outflowKey))
+    .map((data) => ({ type: 'UnknownOutflowFound', data }));
 
 function acknowledge({ outflowKey, actor, reason, nowSec }: Of<'AcknowledgeOutflow'>, context: TreasuryContext): Decision<TreasuryMoveEvent> {
   const found = context.unknownOutflows[outflowKey];

@@ -34,8 +34,17 @@ export interface MovesContext {
   readonly knownOutflows: readonly string[];
   /** Every return ever requested, by id: one that was done is never begun again. Null while it is not done. */
   readonly returns: Readonly<Record<string, ReturnOutcome | null>>;
+  /** How often native coin was found at collection addresses: a look that read the books before another one wrote must not write. */
+  readonly nativeCoinFinds: number;
   /** Every transfer of our addresses up to this block was compared with the ledger; null before the first time. */
   readonly reconciledThrough: number | null;
 }
 
-export const initialMovesContext: MovesContext = { moves: {}, unknownOutflows: {}, knownOutflows: [], returns: {}, reconciledThrough: null };
+export const initialMovesContext: MovesContext = {
+  moves: {},
+  unknownOutflows: {},
+  knownOutflows: [],
+  returns: {},
+  nativeCoinFinds: 0,
+  reconciledThrough: null,
+};

@@ -119,6 +119,12 @@ export function foldOutflowAcknowledged(context: MovesContext, { outflowKey }: O
   return { unknownOutflows, knownOutflows: [...context.knownOutflows, outflowKey] };
 }
 
+/** Collection addresses whose native coin a move may be changing. */
+export function addressesOf({ kind, terms }: Move): string[] {
+  if (kind === 'sweep') return [terms.fromAddress];
+  return kind === 'gas_top_up' ? [terms.toAddress] : [];
+}
+
 /** 10^-18 units by coin that moves out of the treasury may still take, and how many may still take a fee from it. */
 export function movesInFlight({ moves }: MovesContext): readonly Move[] {
   return Object.values(moves).filter(({ kind, signed }) => isFromTreasury(kind) && signed.length > 0);

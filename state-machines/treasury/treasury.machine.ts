@@ -116,6 +116,7 @@ export const treasuryMachine = setup({
     foldNothing: assign(() => ({})),
     foldOutflowFound: assign(({ context, event }) => foldOutflowFound(context, event.data as Of<'UnknownOutflowFound'>)),
     foldOutflowAcknowledged: assign(({ context, event }) => foldOutflowAcknowledged(context, event.data as Of<'UnknownOutflowAcknowledged'>)),
+    foldNativeCoinFound: assign(({ context }) => ({ nativeCoinFinds: context.nativeCoinFinds + 1 })),
     foldReconciled: assign(({ event }) => ({ reconciledThrough: (event.data as Of<'TreasuryReconciled'>).throughBlock })),
   },
 }).createMachine({
@@ -166,6 +167,7 @@ export const treasuryMachine = setup({
     ReturnFailed: failed,
     NonceAccountFailed: failed,
     TreasuryFunded: { actions: 'foldNothing' },
+    NativeCoinFound: { actions: 'foldNativeCoinFound' },
     UnknownOutflowFound: { guard: 'isNewOutflow', actions: 'foldOutflowFound' },
     UnknownOutflowAcknowledged: { guard: 'isUnknownOutflow', actions: 'foldOutflowAcknowledged' },
     TreasuryReconciled: { guard: 'isNotBehind', actions: 'foldReconciled' },

@@ -1,6 +1,6 @@
 import { getAddress, hexlify, randomBytes } from 'ethers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { evmTokenUnits } from '../../src/adapters/evm/balances.ts';
+import { evmNativeUnits, evmTokenUnits } from '../../src/adapters/evm/balances.ts';
 import { createRpcPool } from '../../src/adapters/rpc/pool.ts';
 import type { Token } from '../../src/domain/networks.ts';
 import { startTokenChain, type TokenChain } from '../support/tokens.ts';
@@ -30,6 +30,20 @@ it('reads what many addresses hold in final blocks, two hundred a call, without 
   const units = await ask(chain.token('USDT'), addresses);
   expect(units).toEqual(addresses.map((_, index) => paid.get(index) ?? 0n));
   expect(await ask(chain.token('USDC'), [chain.owner, addresses[0]!.toLowerCase()])).toEqual([await chain.balanceOf('USDC', chain.owner), 0n]);
+});
+
+it('reads what many addresses hold of the native coin in final blocks', async () => {
+  const addresses = Array.from({ length: 230 }, () => getAddress(hexlify(randomBytes(20))));
+  const held = new Map([0, 199, 200, 229].map((index) => [index, BigInt(index + 1) * 10n ** 15n]));
+  for (const [index, wei] of held) await chain.rpc('anvil_setBalance', [addresses[index]!, `0x${wei.toString(16)}`]);
+  await chain.mine(9);
+  const pool = createRpcPool({ network: 'ethereum', urls: [chain.url], maxWaitMs: 0 });
+  try {
+    const { value } = await pool.run((provider) => evmNativeUnits(provider, addresses));
+    expect(value).toEqual(addresses.map((_, index) => held.get(index) ?? 0n));
+  } finally {
+    await pool.close();
+  }
 });
 
 it('says so when a token does not answer, rather than that nobody holds it', async () => {

@@ -11,20 +11,40 @@ const RESULTS_AT = 0x40;
  * returns the answers is run as if it were being deployed, so no contract of anybody's is needed for it.
  */
 export async function evmTokenUnits(provider: RpcProvider, token: Token, addresses: readonly string[]): Promise<bigint[]> {
-  const units: bigint[] = [];
+  const words = await readAll(provider, addresses, 2, (part) => codeFor(token, part));
+  return addresses.map((_, index) => {
+    if (words[2 * index + 1] === 0n) throw new ProviderFault('incapable', `${token.coin} does not say what an account holds`);
+    return words[2 * index]!;
+  });
+}
+
+/** Wei that many addresses hold in the newest final block. */
+export function evmNativeUnits(provider: RpcProvider, addresses: readonly string[]): Promise<bigint[]> {
+  // MSTORE(at, BALANCE(address)) for each … RETURN(0, 32 bytes an address)
+  const code = (part: readonly string[]): string =>
+    `0x${part.map((address, index) => `73${bare(address)}3162${offset(index * 32)}52`).join('')}62${offset(part.length * 32)}6000f3`;
+  return readAll(provider, addresses, 1, code);
+}
+
+/** What the code returns for 200 addresses at a time, some words for each. */
+async function readAll(
+  provider: RpcProvider,
+  addresses: readonly string[],
+  wordsEach: number,
+  codeOf: (part: readonly string[]) => string,
+): Promise<bigint[]> {
+  const words: bigint[] = [];
   for (let from = 0; from < addresses.length; from += A_CALL) {
     const part = addresses.slice(from, from + A_CALL);
-    const answer = await call(provider, codeFor(token, part));
-    if (answer.length !== 2 + part.length * 2 * WORD) throw new ProviderFault('incapable', 'does not say what many accounts hold');
-    for (let index = 0; index < part.length; index += 1) {
-      const at = 2 + index * 2 * WORD;
-      if (BigInt(`0x${answer.slice(at + WORD, at + 2 * WORD)}`) === 0n)
-        throw new ProviderFault('incapable', `${token.coin} does not say what an account holds`);
-      units.push(BigInt(`0x${answer.slice(at, at + WORD)}`));
-    }
+    const answer = await call(provider, codeOf(part));
+    if (answer.length !== 2 + part.length * wordsEach * WORD) throw new ProviderFault('incapable', 'does not say what many accounts hold');
+    for (let at = 2; at < answer.length; at += WORD) words.push(BigInt(`0x${answer.slice(at, at + WORD)}`));
   }
-  return units;
+  return words;
 }
+
+const bare = (address: string): string => address.slice(2).toLowerCase();
+const offset = (value: number): string => value.toString(16).padStart(6, '0');
 
 async function call(provider: RpcProvider, data: string): Promise<string> {
   try {
@@ -37,13 +57,11 @@ async function call(provider: RpcProvider, data: string): Promise<string> {
 
 /** Memory: the selector and the address of `balanceOf` from 0, then for each address its balance and whether the token answered. */
 function codeFor(token: Token, addresses: readonly string[]): string {
-  const bare = (address: string): string => address.slice(2).toLowerCase();
-  const number = (value: number): string => value.toString(16).padStart(6, '0');
   const asks = addresses.map((address, index) => {
     const at = RESULTS_AT + index * WORD;
     // MSTORE(4, address); MSTORE(at + 32, STATICCALL(gas, token, 0, 36, at, 32))
-    return `73${bare(address)}600452` + `602062${number(at)}6024600073${bare(token.address)}5afa` + `62${number(at + 32)}52`;
+    return `73${bare(address)}600452` + `602062${offset(at)}6024600073${bare(token.address)}5afa` + `62${offset(at + 32)}52`;
   });
   // MSTORE(0, selector << 224) … RETURN(RESULTS_AT, 64 bytes an address)
-  return `0x6370a0823160e01b600052${asks.join('')}62${number(addresses.length * WORD)}62${number(RESULTS_AT)}f3`;
+  return `0x6370a0823160e01b600052${asks.join('')}62${offset(addresses.length * WORD)}62${offset(RESULTS_AT)}f3`;
 }

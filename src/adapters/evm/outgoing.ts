@@ -19,7 +19,7 @@ import { ProviderFault, RpcError, type RpcPool, type RpcProvider } from '../../p
 import { crashPoint } from '../../runtime/util/crash-point.ts';
 import { AdmittedProviders } from '../rpc/admitted-providers.ts';
 import { agreedFate } from '../rpc/agreed-fate.ts';
-import { evmTokenUnits } from './balances.ts';
+import { evmNativeUnits, evmTokenUnits } from './balances.ts';
 import { fateAt, vanishedAt } from './outgoing-fate.ts';
 import { evmOutflows } from './outflows.ts';
 import { verifyProvider } from './provider-check.ts';
@@ -99,12 +99,13 @@ export class EvmOutgoing implements OutgoingChain {
     });
   }
 
-  tokenBalances(addresses: readonly string[]): Promise<AccountBalances['coins'][]> {
+  finalBalances(addresses: readonly string[]): Promise<AccountBalances[]> {
     return this.#providers.on(async (provider) => {
-      const held = addresses.map((): Partial<Record<Coin, bigint>> => ({}));
+      const native = await evmNativeUnits(provider, addresses);
+      const held = native.map((wei): { coins: Partial<Record<Coin, bigint>>; native: bigint } => ({ coins: {}, native: wei }));
       for (const token of this.settings.tokens) {
         const units = await evmTokenUnits(provider, token, addresses);
-        held.forEach((coins, index) => (coins[token.coin] = fromTokenUnits(units[index]!, token.decimals)));
+        held.forEach(({ coins }, index) => (coins[token.coin] = fromTokenUnits(units[index]!, token.decimals)));
       }
       return held;
     });

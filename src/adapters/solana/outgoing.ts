@@ -24,7 +24,7 @@ import { freeNonce, missingNonceAccount } from './nonces.ts';
 import { solanaOutflows } from './outflows.ts';
 import { fateAt, LAMPORT } from './outgoing-fate.ts';
 import { verifySolanaProvider } from './provider-check.ts';
-import { ACCOUNTS_A_CALL, ask, readBalances, slotOf } from './rpc.ts';
+import { ACCOUNTS_A_CALL, ask, finalLamports, readBalances, slotOf } from './rpc.ts';
 
 export interface SolanaOutgoingOptions {
   readonly settings: NetworkSettings;
@@ -84,7 +84,7 @@ export class SolanaOutgoing implements OutgoingChain {
     });
   }
 
-  tokenBalances(addresses: readonly string[]): Promise<AccountBalances['coins'][]> {
+  finalBalances(addresses: readonly string[]): Promise<AccountBalances[]> {
     const accounts = addresses.flatMap((owner) =>
       this.settings.tokens.map((token) => ({ account: associatedTokenAccount(owner, token.address), owner, token })),
     );
@@ -92,9 +92,10 @@ export class SolanaOutgoing implements OutgoingChain {
       const units: bigint[] = [];
       for (let from = 0; from < accounts.length; from += ACCOUNTS_A_CALL)
         units.push(...(await readBalances(provider, accounts.slice(from, from + ACCOUNTS_A_CALL), 'finalized')).units);
+      const lamports = await finalLamports(provider, addresses);
       const held = new Map(addresses.map((owner): [string, Partial<Record<Coin, bigint>>] => [owner, {}]));
       accounts.forEach(({ owner, token }, index) => (held.get(owner)![token.coin] = fromTokenUnits(units[index]!, token.decimals)));
-      return addresses.map((owner) => held.get(owner)!);
+      return addresses.map((owner, index) => ({ coins: held.get(owner)!, native: lamports[index]! * LAMPORT }));
     });
   }
 

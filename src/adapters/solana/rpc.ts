@@ -110,6 +110,19 @@ export async function readBalances(
   return { units, slot: answer.context.slot, timeSec: Number(Buffer.from(clock.data[0], 'base64').readBigInt64LE(32)) };
 }
 
+/** What addresses themselves hold, without their token accounts, in the newest final state. */
+export async function finalLamports(provider: RpcProvider, addresses: readonly string[]): Promise<bigint[]> {
+  const lamports: bigint[] = [];
+  const options = { encoding: 'base64', commitment: 'finalized', dataSlice: { offset: 0, length: 0 } };
+  for (let from = 0; from < addresses.length; from += ACCOUNTS_A_CALL) {
+    const part = addresses.slice(from, from + ACCOUNTS_A_CALL);
+    const { value } = await ask<{ value: readonly ({ readonly lamports: number } | null)[] }>(provider, 'getMultipleAccounts', [part, options]);
+    if (value.length !== part.length) throw new ProviderFault('inconsistent', 'answered other accounts than were asked for');
+    lamports.push(...value.map((account) => BigInt(account?.lamports ?? 0)));
+  }
+  return lamports;
+}
+
 /** Mint, owner and amount are the first 72 bytes of a token account. */
 function unitsIn(raw: RawAccount | null, { owner, token }: TokenAccount): bigint {
   if (raw === null || raw.owner !== TOKEN_PROGRAM) return 0n;

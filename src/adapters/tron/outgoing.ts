@@ -20,7 +20,7 @@ import { agreedFate } from '../rpc/agreed-fate.ts';
 import { tronOutflows } from './outflows.ts';
 import { fateAt, SUN } from './outgoing-fate.ts';
 import { verifyTronProvider } from './provider-check.ts';
-import { ask, newestBlock } from './rpc.ts';
+import { ask, newestBlock, type TronView } from './rpc.ts';
 import { costOfTransfer, isFrozen, isPaused, sunOf, unitsOf } from './token-calls.ts';
 
 export interface TronOutgoingOptions {
@@ -64,18 +64,15 @@ export class TronOutgoing implements OutgoingChain {
   }
 
   balances(address: string): Promise<AccountBalances> {
-    return this.#providers.on(async (provider) => ({
-      coins: await this.#coinsOf(provider, address),
-      native: BigInt(await sunOf(provider, address)) * SUN,
-    }));
+    return this.#providers.on((provider) => this.#held(provider, address, 'wallet'));
   }
 
   /** TRON serves one account a call. */
-  async tokenBalances(addresses: readonly string[]): Promise<AccountBalances['coins'][]> {
-    const held: AccountBalances['coins'][] = [];
+  async finalBalances(addresses: readonly string[]): Promise<AccountBalances[]> {
+    const held: AccountBalances[] = [];
     for (let from = 0; from < addresses.length; from += AT_A_TIME) {
       const part = addresses.slice(from, from + AT_A_TIME);
-      held.push(...(await Promise.all(part.map((address) => this.#providers.on((provider) => this.#coinsOf(provider, address))))));
+      held.push(...(await Promise.all(part.map((address) => this.#providers.on((provider) => this.#held(provider, address, 'walletsolidity'))))));
     }
     return held;
   }
@@ -160,14 +157,15 @@ export class TronOutgoing implements OutgoingChain {
     return this.#providers.close();
   }
 
-  async #coinsOf(provider: RpcProvider, address: string): Promise<AccountBalances['coins']> {
+  /** Contracts answer by the newest block alone. */
+  async #held(provider: RpcProvider, address: string, view: TronView): Promise<AccountBalances> {
     const coins: Partial<Record<Coin, bigint>> = {};
     for (const token of this.settings.tokens) {
       const units = await unitsOf(provider, token, address);
       if (units === null) throw new ProviderFault('incapable', 'does not say what an account holds');
       coins[token.coin] = fromTokenUnits(units, token.decimals);
     }
-    return coins;
+    return { coins, native: BigInt(await sunOf(provider, address, view)) * SUN };
   }
 
   #checkNative({ amount, fromAddress }: OutgoingTransaction, reserved: Reserved): Promise<PreCheck> {

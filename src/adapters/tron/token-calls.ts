@@ -1,7 +1,7 @@
 import type { Token } from '../../domain/networks.ts';
 import type { RpcProvider } from '../../ports/rpc-pool.ts';
 import { accountOf } from './address.ts';
-import { ask } from './rpc.ts';
+import { ask, type TronView } from './rpc.ts';
 
 interface Resources {
   readonly EnergyLimit?: number;
@@ -37,8 +37,8 @@ export const isFrozen = async (provider: RpcProvider, token: Token, address: str
 export const unitsOf = (provider: RpcProvider, token: Token, address: string): Promise<bigint | null> =>
   view(provider, token, 'balanceOf(address)', word(address));
 
-export const sunOf = async (provider: RpcProvider, address: string): Promise<number> =>
-  (await ask<{ readonly balance?: number }>(provider, 'wallet', 'getaccount', { address: hexOf(address) })).balance ?? 0;
+export const sunOf = async (provider: RpcProvider, address: string, view: TronView = 'wallet'): Promise<number> =>
+  (await ask<{ readonly balance?: number }>(provider, view, 'getaccount', { address: hexOf(address) })).balance ?? 0;
 
 /** Sun that a transfer may burn, after what the sender has staked, and the limit to set. */
 export async function costOfTransfer(

@@ -141,6 +141,26 @@ export interface TreasuryFunded {
   };
 }
 
+/**
+ * Native coin at a collection address that the books did not have: no chain lists what came there, so only the balance tells. What the fee
+ * of a sweep took of such coin before it was found is booked with the sweep.
+ */
+export interface NativeCoinFound {
+  readonly type: 'NativeCoinFound';
+  readonly data: {
+    readonly mode: Mode;
+    readonly network: Network;
+    readonly coin: NativeCoin;
+    readonly amount: string;
+    readonly address: string;
+    /** The session that the address was given out for. */
+    readonly sessionId: string;
+    /** The balance is one of this final block. */
+    readonly blockNumber: number;
+    readonly foundAtSec: number;
+  };
+}
+
 /** Money that left one of our addresses by a transaction the ledger does not know. */
 export interface OutflowFacts {
   readonly mode: Mode;
@@ -199,6 +219,7 @@ export type TreasuryMoveEvent =
   | MoveSequenceReserved
   | MoveSequenceReleased
   | TreasuryFunded
+  | NativeCoinFound
   | UnknownOutflowFound
   | UnknownOutflowAcknowledged
   | TreasuryReconciled;

@@ -65,8 +65,12 @@ export class TreasuryLook {
   async #nextPart(executor: MoveExecutor): Promise<void> {
     const { mode, network } = executor.chain;
     const treasury = `${mode}/${network}`;
-    const { found, next } = await this.#deps.unbooked(executor, this.#lookedTo.get(treasury) ?? null);
+    const { found, native, next } = await this.#deps.unbooked(executor, this.#lookedTo.get(treasury) ?? null);
     this.#lookedTo.set(treasury, next);
+    for (const { kind, ...facts } of native) {
+      if (kind === 'missing') this.#deps.log.error({ mode, ...facts }, 'native coin left an address of ours that nobody ordered');
+      else this.#deps.log.info({ mode, ...facts }, 'native coin that nobody here sent is at an address of ours');
+    }
     for (const money of found) {
       this.#deps.log.error({ mode, ...money }, 'an address of ours holds money that the books do not have');
       this.#deps.onUnbooked(mode, network, money);

@@ -115,7 +115,7 @@ export function amountsAt(address: string, outflows: readonly OutflowFacts[]): P
 
 /** The key names the block, so that the same amount can go missing twice. */
 export function shortfall(
-  { chain: { mode, network } }: MoveExecutor,
+  { chain: { mode, network } }: { readonly chain: Pick<OutgoingChain, 'mode' | 'network'> },
   address: string,
   coin: Coin | NativeCoin,
   units: bigint,

@@ -1,18 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { formatAmount, amountOf, type Coin } from '../../domain/money.ts';
 import { addressFamilyOf, type Network } from '../../domain/networks.ts';
-import type { OutgoingChain } from '../../ports/outgoing-chain.ts';
+import type { AccountBalances, OutgoingChain } from '../../ports/outgoing-chain.ts';
 import { rowPages } from '../../ports/row-pages.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
 import type { WholeRows } from '../../runtime/projections/whole-rows.ts';
 import { ADDRESSES_TABLE, addressKey, type AddressRow } from '../../../projections/addresses/address-index.projection.ts';
 import { OPEN_DEPOSITS_TABLE, openKey, type DepositRow } from '../../../projections/deposits/deposits-by-block.projection.ts';
 import { bookedAddresses } from './reconcile-look.ts';
+import { differsInNative, settleNative, type GivenAddress, type NativeDeps, type NativeDifference } from './reconcile-native.ts';
 
 export interface UnbookedDeps {
-  readonly chain: Pick<OutgoingChain, 'network' | 'mode' | 'settings' | 'tokenBalances'>;
+  readonly chain: Pick<OutgoingChain, 'network' | 'mode' | 'settings' | 'finalBalances'>;
   readonly readModel: Pick<ReadModel, 'scan'>;
   readonly wholeBooks: WholeRows;
+  readonly native: NativeDeps;
   /** What arrived just now is in the books after this pause. */
   readonly pause: () => Promise<void>;
 }
@@ -31,14 +33,11 @@ export interface UnbookedMoney {
 
 export interface UnbookedLook {
   readonly found: readonly UnbookedMoney[];
+  /** Native coin that is in the books since this look, or is missing. */
+  readonly native: readonly NativeDifference[];
   readonly addressesRead: number;
   /** Where to go on; null when every address was looked at. */
   readonly next: string | null;
-}
-
-interface Given {
-  readonly address: string;
-  readonly sessionId: string;
 }
 
 /** Addresses whose balances are asked for at a time. */
@@ -55,43 +54,50 @@ export async function lookForUnbooked(deps: UnbookedDeps, after: string | null, 
   const { mode, network } = deps.chain;
   const prefix = addressKey(mode, addressFamilyOf(network), '');
   const found: UnbookedMoney[] = [];
+  const native: NativeDifference[] = [];
   let [addressesRead, last] = [0, after ?? ''];
   for (;;) {
     const limit = Math.min(PAGE, most - addressesRead);
     const page = await deps.readModel.scan(ADDRESSES_TABLE, { afterKey: `${prefix}${last}`, limit });
-    const given = page.flatMap(({ key, row }): Given[] =>
+    const given = page.flatMap(({ key, row }): GivenAddress[] =>
       key.startsWith(prefix) ? [{ address: key.slice(prefix.length), sessionId: (row as AddressRow).sessionId }] : [],
     );
-    found.push(...(await sureAmong(deps, given)));
+    const sure = await sureAmong(deps, given);
+    found.push(...sure.found);
+    native.push(...sure.native);
     addressesRead += given.length;
     last = given.at(-1)?.address ?? last;
-    if (given.length < limit) return { found, addressesRead, next: null };
-    if (addressesRead >= most) return { found, addressesRead, next: last };
+    if (given.length < limit) return { found, native, addressesRead, next: null };
+    if (addressesRead >= most) return { found, native, addressesRead, next: last };
     await sleep(BREATH_MS);
   }
 }
 
-/** Money that is in the books after the pause was just on its way there. */
-async function sureAmong(deps: UnbookedDeps, given: readonly Given[]): Promise<UnbookedMoney[]> {
-  const first = await unbookedAt(deps, given);
-  if (first.length === 0) return [];
-  await deps.pause();
-  const suspects = new Set(first.map(({ address }) => address));
-  return unbookedAt(
-    deps,
-    given.filter(({ address }) => suspects.has(address)),
+/** What is in the books after the pause was just on its way there. */
+async function sureAmong(deps: UnbookedDeps, given: readonly GivenAddress[]): Promise<Pick<UnbookedLook, 'found' | 'native'>> {
+  if (given.length === 0) return { found: [], native: [] };
+  const held = await deps.chain.finalBalances(given.map(({ address }) => address));
+  const unbooked = new Set((await unbookedAt(deps, given, held)).map(({ address }) => address));
+  const differs = await differsInNative(
+    deps.native,
+    given,
+    held.map(({ native }) => native),
   );
+  if (unbooked.size === 0 && !differs.includes(true)) return { found: [], native: [] };
+  await deps.pause();
+  const suspects = given.filter(({ address }) => unbooked.has(address));
+  const heldNow = suspects.length === 0 ? [] : await deps.chain.finalBalances(suspects.map(({ address }) => address));
+  const inDoubt = given.filter((_, index) => differs[index]);
+  return { found: await unbookedAt(deps, suspects, heldNow), native: inDoubt.length === 0 ? [] : await settleNative(deps.native, inDoubt) };
 }
 
-async function unbookedAt(deps: UnbookedDeps, given: readonly Given[]): Promise<UnbookedMoney[]> {
-  if (given.length === 0) return [];
+async function unbookedAt(deps: UnbookedDeps, given: readonly GivenAddress[], held: readonly AccountBalances[]): Promise<UnbookedMoney[]> {
+  if (held.every(({ coins }) => Object.values(coins).every((units) => units === 0n))) return [];
   const { network, settings } = deps.chain;
-  const held = await deps.chain.tokenBalances(given.map(({ address }) => address));
-  if (held.every((coins) => Object.values(coins).every((units) => units === 0n))) return [];
   const known = await deps.wholeBooks(() => knownMoney(deps));
   return given.flatMap(({ address, sessionId }, index) =>
     settings.tokens.flatMap(({ coin }): UnbookedMoney[] => {
-      const onChain = held[index]![coin] ?? 0n;
+      const onChain = held[index]!.coins[coin] ?? 0n;
       const booked = known.get(`${comparable(network, address)}/${coin}`) ?? 0n;
       if (onChain <= booked) return [];
       return [{ sessionId, network, address, coin, booked: formatAmount(booked), onChain: formatAmount(onChain), todo: todoFor(network, address) }];
@@ -100,7 +106,7 @@ async function unbookedAt(deps: UnbookedDeps, given: readonly Given[]): Promise<
 }
 
 /** By address and coin: the books, and deposits that wait for their finality. */
-async function knownMoney({ chain, readModel }: UnbookedDeps): Promise<Map<string, bigint>> {
+async function knownMoney({ chain, readModel }: Pick<UnbookedDeps, 'chain' | 'readModel'>): Promise<Map<string, bigint>> {
   const { network, settings } = chain;
   const known = new Map<string, bigint>();
   const add = (address: string, coin: Coin, units: bigint): void => {

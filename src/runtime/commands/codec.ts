@@ -96,6 +96,7 @@ export const CURRENT_VERSION = {
   NonceAccountCompleted: 1,
   NonceAccountFailed: 1,
   TreasuryFunded: 1,
+  NativeCoinFound: 1,
   UnknownOutflowFound: 1,
   UnknownOutflowAcknowledged: 1,
   TreasuryReconciled: 1,

@@ -13,7 +13,7 @@ const MONEY: UnbookedMoney = {
 class World {
   readonly asked: string[] = [];
   readonly told: string[] = [];
-  answers: (network: string, after: string | null) => Promise<UnbookedLook> = async () => ({ found: [], addressesRead: 0, next: null });
+  answers: (network: string, after: string | null) => Promise<UnbookedLook> = async () => ({ found: [], native: [], addressesRead: 0, next: null });
   reconcile: () => Promise<{ unknown: [] }> = async () => ({ unknown: [] });
   mayPay = true;
   readonly look: TreasuryLook;
@@ -45,7 +45,12 @@ describe('the look at the treasuries', () => {
 
   it('goes over the addresses without booked money part by part, and begins anew at the end', async () => {
     const world = new World('bsc');
-    world.answers = async (_, after) => ({ found: [], addressesRead: 500, next: after === null ? '0xa' : after === '0xa' ? '0xb' : null });
+    world.answers = async (_, after) => ({
+      found: [],
+      native: [],
+      addressesRead: 500,
+      next: after === null ? '0xa' : after === '0xa' ? '0xb' : null,
+    });
     await world.hours(4);
     expect(world.asked).toEqual(['bsc after none', 'bsc after 0xa', 'bsc after 0xb', 'bsc after none']);
     await world.look.stop();
@@ -53,7 +58,12 @@ describe('the look at the treasuries', () => {
 
   it('tells what it finds, each network at its own place', async () => {
     const world = new World('bsc', 'tron');
-    world.answers = async (network) => ({ found: network === 'bsc' ? [MONEY] : [], addressesRead: 1, next: network === 'bsc' ? '0xa' : null });
+    world.answers = async (network) => ({
+      found: network === 'bsc' ? [MONEY] : [],
+      native: [],
+      addressesRead: 1,
+      next: network === 'bsc' ? '0xa' : null,
+    });
     await world.hours(2);
     expect(world.told).toEqual(['test bsc 0xabc1', 'test bsc 0xabc1']);
     expect(world.asked).toEqual(['bsc after none', 'tron after none', 'bsc after 0xa', 'tron after none']);
@@ -64,7 +74,7 @@ describe('the look at the treasuries', () => {
     const world = new World('bsc');
     world.answers = async (_, after) => {
       if (after === '0xa' && world.asked.length === 2) throw new Error('no provider');
-      return { found: [], addressesRead: 500, next: '0xa' };
+      return { found: [], native: [], addressesRead: 500, next: '0xa' };
     };
     await world.hours(3);
     expect(world.asked).toEqual(['bsc after none', 'bsc after 0xa', 'bsc after 0xa']);

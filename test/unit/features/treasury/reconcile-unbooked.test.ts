@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { Coin } from '../../../../src/domain/money.ts';
 import type { Network } from '../../../../src/domain/networks.ts';
+import type { AccountBalances } from '../../../../src/ports/outgoing-chain.ts';
 import type { Row } from '../../../../src/ports/read-model.ts';
 import { lookForUnbooked } from '../../../../src/features/treasury/reconcile-unbooked.ts';
 import type { UnbookedLook } from '../../../../src/features/treasury/reconcile-unbooked.ts';
+import type { NativeDeps } from '../../../../src/features/treasury/reconcile-native.ts';
+import type { TreasuryCommand } from '../../../../state-machines/treasury/treasury.decider.ts';
+import { initialTreasuryContext, type TreasuryContext } from '../../../../state-machines/treasury/treasury.state.ts';
 import { DEPOSIT_WALLETS } from '../../../../src/domain/ledger.ts';
 import { ADDRESSES_TABLE, addressKey } from '../../../../projections/addresses/address-index.projection.ts';
 import { OPEN_DEPOSITS_TABLE, openKey } from '../../../../projections/deposits/deposits-by-block.projection.ts';
@@ -15,6 +18,8 @@ const UNIT = 10n ** 18n;
 class World {
   readonly tables = new Map<string, Map<string, Row>>();
   readonly held = new Map<string, bigint>();
+  readonly native = new Map<string, bigint>();
+  readonly told: (TreasuryCommand | 'the signer')[] = [];
   readonly asked: number[] = [];
   onPause: () => void = () => undefined;
   readonly #network: Network;
@@ -36,6 +41,10 @@ class World {
     this.put(LEDGER_ADDRESSES_TABLE, bookKey(balanceKey('test', DEPOSIT_WALLETS, this.#network, 'USDT'), address), { address, balance });
   }
 
+  bookNative(address: string, balance: string): void {
+    this.put(LEDGER_ADDRESSES_TABLE, bookKey(balanceKey('test', DEPOSIT_WALLETS, this.#network, 'BNB'), address), { address, balance });
+  }
+
   seen(address: string, amount: string): void {
     const facts = { toAddress: address, coin: 'USDT', amount };
     this.put(OPEN_DEPOSITS_TABLE, openKey(this.#network, `${this.#network}:tx-${address}:1`), { sessionId: 'cs', status: 'detected', facts });
@@ -50,14 +59,24 @@ class World {
           .slice(0, limit)
           .map(([key, row]) => ({ key, row })),
     };
-    const tokenBalances = async (addresses: readonly string[]): Promise<Partial<Record<Coin, bigint>>[]> => {
+    const heldAt = (address: string): AccountBalances => ({ coins: { USDT: this.held.get(address) ?? 0n }, native: this.native.get(address) ?? 0n });
+    const finalBalances = async (addresses: readonly string[]): Promise<AccountBalances[]> => {
       this.asked.push(addresses.length);
-      return addresses.map((address) => ({ USDT: this.held.get(address) ?? 0n }));
+      return addresses.map(heldAt);
     };
+    const balances = async (address: string): Promise<AccountBalances> => heldAt(address);
     const settings = { tokens: [{ coin: 'USDT', address: '0xtoken', decimals: 18 }] } as never;
-    const chain = { network: this.#network, mode: 'test' as const, settings, tokenBalances };
+    const chain = { network: this.#network, mode: 'test' as const, settings, finalBalances, balances, finalBlock: async () => 9 };
     const wholeBooks = ((task: () => unknown) => task()) as never;
-    return lookForUnbooked({ chain, readModel, wholeBooks, pause: async () => this.onPause() }, after, most);
+    const getMany = async (table: string, keys: readonly string[]) => keys.map((key) => this.tables.get(table)?.get(key) ?? null);
+    const tell = async (command: TreasuryCommand): Promise<null> => (this.told.push(command), null);
+    const context = async (): Promise<TreasuryContext> => initialTreasuryContext;
+    const native: NativeDeps = {
+      ...{ executor: { chain, context, tell }, readModel: { getMany }, wholeBooks, clock: { nowMs: () => 5_000 } },
+      derivedForm: (address) => address.toUpperCase().replace('X', 'x'),
+      reportOutflows: async () => void this.told.push('the signer'),
+    };
+    return lookForUnbooked({ chain, readModel, wholeBooks, native, pause: async () => this.onPause() }, after, most);
   }
 }
 
@@ -70,6 +89,7 @@ describe('money that the books do not have', () => {
     expect(await world.look()).toEqual({
       addressesRead: 2,
       next: null,
+      native: [],
       found: [
         {
           ...{ sessionId: 'cs_cancelled', network: 'bsc', address: '0xabc1', coin: 'USDT', booked: '0.00', onChain: '7.00' },
@@ -119,6 +139,32 @@ describe('money that the books do not have', () => {
       after = part.next;
     } while (after !== null);
     expect([found, parts]).toEqual([names, [10, 10, 5]]);
+  });
+
+  it('is written down when it is native coin, and what is missing of that is told to the signer, too', async () => {
+    const world = new World();
+    for (const name of ['0xabc1', '0xabc2', '0xabc3', '0xabc4']) world.give(name, `cs_${name}`);
+    world.native
+      .set('0xabc1', UNIT / 100n)
+      .set('0xabc2', UNIT / 4n)
+      .set('0xabc4', UNIT);
+    world.bookNative('0xABC2', '0.25');
+    world.bookNative('0xABC3', '0.5');
+    world.onPause = () => world.bookNative('0xABC4', '1.00');
+    const { native, found } = await world.look();
+    expect(found).toEqual([]);
+    expect(native).toEqual([
+      { ...{ kind: 'found', sessionId: 'cs_0xabc1', network: 'bsc', address: '0xABC1', coin: 'BNB', booked: '0.00', onChain: '0.01' } },
+      { ...{ kind: 'missing', sessionId: 'cs_0xabc3', network: 'bsc', address: '0xABC3', coin: 'BNB', booked: '0.50', onChain: '0.00' } },
+    ]);
+    const place = { mode: 'test', network: 'bsc', coin: 'BNB', foundAtSec: 5, blockNumber: 9 };
+    expect(world.told).toEqual([
+      {
+        ...{ type: 'RecordCollectionLook', finds: 0, found: [{ ...place, address: '0xABC1', amount: '0.01', sessionId: 'cs_0xabc1' }] },
+        missing: [{ ...place, address: '0xABC3', amount: '0.50', toAddress: null, txHash: null, outflowKey: '0xABC3:BNB:9' }],
+      },
+      'the signer',
+    ]);
   });
 
   it('says on Solana which address to read again', async () => {

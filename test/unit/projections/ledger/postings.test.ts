@@ -64,7 +64,13 @@ const BOOKED_BY = {
   ...{ GasTopUpRequested: 'treasury', GasTopUpSigned: 'treasury', GasTopUpCompleted: 'treasury', GasTopUpFailed: 'treasury' },
   ...{ WithdrawalRequested: 'treasury', WithdrawalApproved: 'treasury', WithdrawalSigned: 'treasury', WithdrawalCompleted: 'treasury' },
   ...{ WithdrawalFailed: 'treasury', SettlementRequested: 'treasury', SettlementApproved: 'treasury', SettlementSigned: 'treasury' },
-  ...{ SettlementCompleted: 'treasury', SettlementFailed: 'treasury', TreasuryFunded: 'treasury', UnknownOutflowFound: 'treasury' },
+  ...{
+    SettlementCompleted: 'treasury',
+    SettlementFailed: 'treasury',
+    TreasuryFunded: 'treasury',
+    NativeCoinFound: 'treasury',
+    UnknownOutflowFound: 'treasury',
+  },
   ...{ UnknownOutflowAcknowledged: 'treasury', TreasuryReconciled: 'treasury', ReturnRequested: 'treasury', ReturnApproved: 'treasury' },
   ...{ ReturnSigned: 'treasury', ReturnCompleted: 'treasury', ReturnFailed: 'treasury', NonceAccountRequested: 'treasury' },
   ...{ NonceAccountSigned: 'treasury', NonceAccountCompleted: 'treasury', NonceAccountFailed: 'treasury' },
@@ -510,8 +516,8 @@ describe("the treasury's rules", () => {
     feeAddress: '0xFrom',
     completedAtSec: CREATED_AT,
   };
-  const lines = (event: TreasuryEvent, isDepositAddress = false): string[] | undefined => {
-    const booking = bookTreasuryEvent(event, () => isDepositAddress);
+  const lines = (event: TreasuryEvent, heldThere: bigint | null = null): string[] | undefined => {
+    const booking = bookTreasuryEvent(event, () => heldThere);
     expect([...imbalanceOf(booking?.draft.postings ?? [])]).toEqual([]);
     return booking ? shown(booking.draft.postings) : undefined;
   };
@@ -523,6 +529,28 @@ describe("the treasury's rules", () => {
     ]);
     expect(lines({ type: 'SweepCompleted', data: { ...terms, derivationIndex: 4, feeAddress: '0xTo' } })?.at(-1)).toBe(
       'assets:treasury ethereum -0.01 ETH @0xTo',
+    );
+  });
+
+  it('book native coin that nobody here sent as owed to whoever sent it, also what the fee of a sweep took before it was found', () => {
+    const { mode, network } = terms;
+    const place = { mode, network, coin: 'ETH', address: '0xFrom' } as const;
+    expect(lines({ type: 'NativeCoinFound', data: { ...place, amount: '0.03', sessionId: 'cs_1', blockNumber: 1, foundAtSec: 1 } })).toEqual([
+      ...['assets:deposit-wallets ethereum 0.03 ETH @0xFrom', 'liabilities:suspense ethereum -0.03 ETH'],
+    ]);
+    const before = (event: TreasuryEvent, held: bigint | null): string[] =>
+      shown(bookTreasuryEvent(event, (asked) => (expect(asked).toEqual(place), held))?.before?.postings ?? []);
+    const sweep: TreasuryEvent = { type: 'SweepCompleted', data: { ...terms, derivationIndex: 4 } };
+    const lacking = (units: string): string[] => [
+      ...[`assets:deposit-wallets ethereum ${units} ETH @0xFrom`, `liabilities:suspense ethereum -${units} ETH`],
+    ];
+    expect(before(sweep, null)).toEqual(lacking('0.01'));
+    expect(before(sweep, 4n * 10n ** 15n)).toEqual(lacking('0.006'));
+    expect(before(sweep, 10n ** 16n)).toEqual([]);
+    const failed: TreasuryEvent = { type: 'SweepFailed', data: { ...terms, derivationIndex: 4, reason: 'execution_reverted', failedAtSec: 1 } };
+    expect(before(failed, null)).toEqual(lacking('0.01'));
+    expect(shown(bookTreasuryEvent({ type: 'SweepCompleted', data: { ...terms, feeAddress: '0xTo' } }, () => 0n)?.before?.postings ?? [])).toEqual(
+      [],
     );
   });
 
@@ -559,7 +587,7 @@ describe("the treasury's rules", () => {
     const outflow: OutflowFacts = { mode, network, outflowKey: 'k', address: '0xA', coin, amount, toAddress: null, txHash: null, blockNumber: null };
     const acknowledged = { ...outflow, actor: 'operator', reason: 'known', acknowledgedAtSec: 1 };
     expect(lines({ type: 'UnknownOutflowAcknowledged', data: acknowledged })?.[1]).toBe('assets:treasury ethereum -100.00 USDT @0xA');
-    expect(lines({ type: 'UnknownOutflowAcknowledged', data: acknowledged }, true)?.[1]).toBe('assets:deposit-wallets ethereum -100.00 USDT @0xA');
+    expect(lines({ type: 'UnknownOutflowAcknowledged', data: acknowledged }, 100n)?.[1]).toBe('assets:deposit-wallets ethereum -100.00 USDT @0xA');
     expect(lines({ type: 'UnknownOutflowFound', data: { ...outflow, foundAtSec: 1 } })).toBeUndefined();
   });
 });

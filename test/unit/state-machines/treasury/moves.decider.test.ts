@@ -98,6 +98,43 @@ describe('a sweep', () => {
   });
 });
 
+describe('a look at the native coin of collection addresses', () => {
+  const facts = { mode: 'test', network: 'ethereum', coin: 'ETH', amount: '0.01', sessionId: 'cs_a', blockNumber: 7, foundAtSec: 1 } as const;
+  const look = (finds: number, ...addresses: string[]): TreasuryCommand => ({
+    ...{ type: 'RecordCollectionLook', finds, found: addresses.map((address) => ({ ...facts, address })), missing: [] },
+  });
+  const outflow = { mode: 'test', network: 'ethereum', outflowKey: '0xA:ETH:7', address: '0xA', coin: 'ETH', amount: '0.01' } as const;
+  const lost: TreasuryCommand = {
+    ...{ type: 'RecordCollectionLook', finds: 0, found: [] },
+    missing: [{ ...outflow, toAddress: null, txHash: null, blockNumber: 7, foundAtSec: 1 }],
+  };
+
+  it('writes down what was found, and what is missing stops payouts', () => {
+    expect(types(after(look(0, '0xA', '0xB')))).toEqual(['NativeCoinFound', 'NativeCoinFound']);
+    const missing = after(lost);
+    expect(types(missing)).toEqual(['UnknownOutflowFound']);
+    expect(Object.keys(missing.state.context.unknownOutflows)).toEqual(['0xA:ETH:7']);
+    expect(types(after(lost, lost))).toEqual([]);
+  });
+
+  it('is refused when another look was written down since it read the books: both found the same', () => {
+    expect(types(after(look(0, '0xA'), look(0, '0xA')))).toEqual(['refused']);
+    expect(types(after(look(0, '0xA'), look(1, '0xA')))).toEqual(['NativeCoinFound']);
+  });
+
+  it('is refused for an address whose gas is just moving, and for nothing', () => {
+    expect(types(after(sweep('swp'), look(0, '0xCollection')))).toEqual(['refused']);
+    const topUp = request('gas_top_up', terms('top', { coin: 'ETH', toAddress: '0xCollection', forMoveId: 'swp', derivationIndex: 4 }));
+    expect(types(after(topUp, look(0, '0xCollection')))).toEqual(['refused']);
+    expect(types(after(sweep('swp'), look(0, '0xElsewhere')))).toEqual(['NativeCoinFound']);
+    const nothing: TreasuryCommand = {
+      ...{ type: 'RecordCollectionLook', finds: 0, missing: [] },
+      found: [{ ...facts, address: '0xA', amount: '0.00' }],
+    };
+    expect(types(after(nothing))).toEqual(['refused']);
+  });
+});
+
 describe('a withdrawal', () => {
   const propose = request('withdrawal', terms('wdr'));
   const approve = (approver: string): TreasuryCommand => ({ type: 'ApproveMove', moveId: 'wdr', approver, nowSec: 2 });

@@ -1,0 +1,98 @@
+import type { NativeCoinFound, UnknownOutflowFound } from '../../domain/events/treasury-move-events.ts';
+import { DEPOSIT_WALLETS } from '../../domain/ledger.ts';
+import { formatAmount, least, most, signedAmountOf } from '../../domain/money.ts';
+import { NATIVE_COIN, type NativeCoin, type Network } from '../../domain/networks.ts';
+import { toSec, type Clock } from '../../ports/clock.ts';
+import type { OutgoingChain } from '../../ports/outgoing-chain.ts';
+import type { ReadModel } from '../../ports/read-model.ts';
+import type { WholeRows } from '../../runtime/projections/whole-rows.ts';
+import { addressKey, balanceKey, LEDGER_ADDRESSES_TABLE } from '../../../projections/ledger/rows.ts';
+import { addressesOf } from '../../../state-machines/treasury/moves.ts';
+import type { MoveExecutor } from '../payouts/moves/executor.ts';
+import { amountsAt, shortfall } from './reconcile-look.ts';
+
+export interface NativeDeps {
+  readonly executor: Pick<MoveExecutor, 'context' | 'tell'> & {
+    readonly chain: Pick<OutgoingChain, 'mode' | 'network' | 'balances' | 'finalBalances' | 'finalBlock'>;
+  };
+  readonly readModel: Pick<ReadModel, 'getMany'>;
+  readonly wholeBooks: WholeRows;
+  /** The form of an address in which the wallet derives it, and in which the books have it. */
+  readonly derivedForm: (address: string) => string;
+  /** The signer stands still, too, while an outflow is unexplained. */
+  readonly reportOutflows: () => Promise<void>;
+  readonly clock: Clock;
+}
+
+export interface GivenAddress {
+  readonly address: string;
+  readonly sessionId: string;
+}
+
+/** Native coin at a collection address that differed from the books and was written down. Decimal strings in units of the coin. */
+export interface NativeDifference {
+  /** `found`: it is in the books now. `missing`: nobody here sent it away, and payouts stop. */
+  readonly kind: 'found' | 'missing';
+  readonly sessionId: string;
+  readonly network: Network;
+  readonly address: string;
+  readonly coin: NativeCoin;
+  readonly booked: string;
+  readonly onChain: string;
+}
+
+/** Whether any address seems to hold other native coin than the books say: what is just moving included. */
+export async function differsInNative(deps: NativeDeps, given: readonly GivenAddress[], native: readonly bigint[]): Promise<boolean[]> {
+  const booked = await bookedAt(deps, given);
+  return given.map((_, index) => booked[index] !== native[index]);
+}
+
+/**
+ * Writes down what the addresses hold beyond the books as coin of unknown origin, and what they lack as an outflow that nobody ordered. The
+ * chain is read before the moves and those before the books, so that a move which the chain shows is open still, or booked; and of its final
+ * and its newest state the one counts that finds less, since a move is booked by a depth which may lie between them.
+ */
+export async function settleNative(deps: NativeDeps, given: readonly GivenAddress[]): Promise<NativeDifference[]> {
+  const { chain } = deps.executor;
+  const { mode, network } = chain;
+  const coin = NATIVE_COIN[network];
+  const blockNumber = await chain.finalBlock();
+  const final = (await chain.finalBalances(given.map(({ address }) => address))).map(({ native }) => native);
+  const newest: bigint[] = [];
+  for (const { address } of given) newest.push((await chain.balances(address)).native);
+  const { moves, unknownOutflows, nativeCoinFinds } = await deps.executor.context();
+  const moving = new Set(Object.values(moves).flatMap(addressesOf));
+  const booked = await bookedAt(deps, given);
+  const foundAtSec = toSec(deps.clock.nowMs());
+  const differences: NativeDifference[] = [];
+  const found: NativeCoinFound['data'][] = [];
+  const missing: UnknownOutflowFound['data'][] = [];
+  for (const [index, { address: key, sessionId }] of given.entries()) {
+    const address = deps.derivedForm(key);
+    if (moving.has(address)) continue;
+    const reported = amountsAt(address, Object.values(unknownOutflows))[coin] ?? 0n;
+    const expected = booked[index]! - reported;
+    const [lower, upper] = [least(final[index]!, newest[index]!), most(final[index]!, newest[index]!)];
+    if (lower > expected) found.push({ mode, network, coin, amount: formatAmount(lower - expected), address, sessionId, blockNumber, foundAtSec });
+    else if (upper < expected) missing.push({ ...shortfall({ chain }, address, coin, expected - upper, blockNumber), foundAtSec });
+    else continue;
+    const [kind, onChain] = lower > expected ? (['found', lower] as const) : (['missing', upper] as const);
+    differences.push({ kind, sessionId, network, address, coin, booked: formatAmount(booked[index]!), onChain: formatAmount(onChain) });
+  }
+  if (differences.length === 0) return [];
+  const refused = await deps.executor.tell({ type: 'RecordCollectionLook', finds: nativeCoinFinds, found, missing }, 'reconcile');
+  // Something moved since it was read: the next look finds what is left.
+  if (refused !== null) return [];
+  if (missing.length > 0) await deps.reportOutflows();
+  return differences;
+}
+
+/** 10^-18 units by address, in the order given. */
+function bookedAt({ executor, readModel, wholeBooks, derivedForm }: NativeDeps, given: readonly GivenAddress[]): Promise<bigint[]> {
+  const { mode, network } = executor.chain;
+  const balance = balanceKey(mode, DEPOSIT_WALLETS, network, NATIVE_COIN[network]);
+  const keys = given.map(({ address }) => addressKey(balance, derivedForm(address)));
+  return wholeBooks(async () =>
+    (await readModel.getMany(LEDGER_ADDRESSES_TABLE, keys)).map((row) => (row === null ? 0n : signedAmountOf(row['balance'] as string))),
+  );
+}
