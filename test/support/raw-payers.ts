@@ -18,7 +18,8 @@ export interface RawPayer {
   readonly sendFake: ((to: string) => Promise<void>) | null;
   /** A transfer that lands without effect. */
   sendFailing(to: string, units: bigint): Promise<void>;
-  sendNative(to: string): Promise<void>;
+  /** Base units of the native coin. */
+  sendNative(to: string, units?: bigint): Promise<void>;
   /** Several transfers in one transaction. */
   sendMany(payments: readonly { readonly to: string; readonly units: bigint }[]): Promise<void>;
 }
@@ -54,7 +55,7 @@ export async function evmPayer(sandbox: RunningSandbox, network: 'ethereum' | 'b
       const { hash } = await usdt.getFunction('transfer')(to, units, { gasLimit: STARVED_GAS });
       await eventually('the failed transaction', async () => (await rpc.getTransactionReceipt(hash))?.status === 0);
     },
-    sendNative: (to) => landed(signer.sendTransaction({ to, value: 1_000_000n })),
+    sendNative: (to, value = 1_000_000n) => landed(signer.sendTransaction({ to, value })),
     sendMany: async (payments) =>
       call(
         batch,
@@ -105,8 +106,8 @@ export async function tronPayer(sandbox: RunningSandbox): Promise<RawPayer> {
     sendZero: (to) => transfer(to, 0n),
     sendFake: null,
     sendFailing: (to, units) => transfer(to, units, 100_000),
-    sendNative: async (to) => {
-      const signed = await web.trx.sign(await web.transactionBuilder.sendTrx(to, 1_000_000));
+    sendNative: async (to, units = 1_000_000n) => {
+      const signed = await web.trx.sign(await web.transactionBuilder.sendTrx(to, Number(units)));
       await web.trx.sendRawTransaction(signed);
       await landed(signed.txID);
     },
@@ -161,7 +162,7 @@ export function solanaPayer(sandbox: RunningSandbox): RawPayer {
       await send(instructions, { signers: [fake] });
     },
     sendFailing: (to) => send(pay(to, 10n ** 18n), { fails: true }),
-    sendNative: (to) => send([SystemProgram.transfer({ fromPubkey: payer.publicKey, toPubkey: new PublicKey(to), lamports: 1_000_000 })]),
+    sendNative: (to, lamports = 1_000_000n) => send([SystemProgram.transfer({ fromPubkey: payer.publicKey, toPubkey: new PublicKey(to), lamports })]),
     sendMany: (payments) => send(payments.flatMap(({ to, units }) => pay(to, units))),
   };
 }
