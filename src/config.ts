@@ -1,5 +1,6 @@
 import { isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
+import { MAX_CHANGE_DELAY_MIN } from './domain/change-delay.ts';
 import { EVIDENCE_KINDS } from './domain/claims.ts';
 import { COINS } from './domain/money.ts';
 import { NETWORKS } from './domain/networks.ts';
@@ -158,6 +159,7 @@ const environment = z.object({
   /** Units of a coin from which every payment on Ethereum waits for finality, whatever a merchant's policy says. 0: every payment. */
   ETHEREUM_FINALIZED_FROM_MAX: z.string().regex(AMOUNT).default('10000'),
   /** Of what is due, the most that a merchant's tolerance lets be missing. */
+  CHANGE_DELAY_MINUTES: z.coerce.number().int().min(0).max(MAX_CHANGE_DELAY_MIN).default(0),
   TOLERANCE_MAX_PERCENT: z.coerce.number().int().min(0).max(50).default(5),
   /** Where the signer keeps its journal of payouts: outside `DATA_DIR`. Sandbox: `<DATA_DIR>-signer`. */
   SIGNER_JOURNAL_DIR: z

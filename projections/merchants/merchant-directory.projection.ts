@@ -86,6 +86,10 @@ function fold(merchant: MerchantRow, event: MerchantEvent): MerchantRow {
     case 'ApiKeyUsed':
     case 'SettlementAddressSet':
     case 'LogoSet':
+    case 'MerchantChangeScheduled':
+    case 'MerchantChangeWithdrawn':
+    case 'MerchantChangeApplied':
+    case 'ChangeDelaySet':
       // Read from the merchant's own stream: by the directory of merchants, and when money is settled.
       return merchant;
     case 'ApiKeyIssued': {

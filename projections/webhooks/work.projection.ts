@@ -12,7 +12,7 @@ export const WEBHOOK_WORK_TABLE = 'webhook-work@1';
 export const ENDPOINT_FAILURES_TABLE = 'webhook-endpoint-failures@1';
 
 export type WebhookWorkRow = {
-  readonly merchantId: MerchantId;
+  readonly queue: QueueId;
   readonly sessionId: string;
   /** When the next attempt is due; null for at once. */
   readonly dueAtMs: number | null;
@@ -79,9 +79,9 @@ function replaced(table: string, key: string, before: Row | null, after: Row | n
 function workAfter(before: WebhookWorkRow | null, { type, data }: DeliveryEvent): WebhookWorkRow | null {
   switch (type) {
     case 'DeliveryScheduled':
-      return { merchantId: data.merchantId, sessionId: data.sessionId, dueAtMs: null, redeliveryOwed: false };
+      return { queue: queueOf(data), sessionId: data.sessionId, dueAtMs: null, redeliveryOwed: false };
     case 'RedeliveryRequested':
-      return { merchantId: data.merchantId, sessionId: data.sessionId, dueAtMs: before?.dueAtMs ?? null, redeliveryOwed: true };
+      return { queue: queueOf(data), sessionId: data.sessionId, dueAtMs: before?.dueAtMs ?? null, redeliveryOwed: true };
     case 'DeliveryAttempted': {
       if (before === null) return null;
       const redeliveryOwed = before.redeliveryOwed && data.trigger !== 'manual';
@@ -104,5 +104,5 @@ export function failuresAfter(before: EndpointFailuresRow | null, attempt: Deliv
   if (attempt.failure === 'no_endpoint') return before;
   const failingSinceMs = before?.failingSinceMs ?? attempt.startedAtMs;
   const gone = attempt.failure === 'gone' ? (before?.gone ?? 0) + 1 : 0;
-  return { queue: queueOf(attempt.merchantId, attempt.notificationId), failingSinceMs, failures: (before?.failures ?? 0) + 1, gone };
+  return { queue: queueOf(attempt), failingSinceMs, failures: (before?.failures ?? 0) + 1, gone };
 }

@@ -108,14 +108,16 @@ function addMerchants(program: Command, host: CliHost): Command {
     ['--name <name>', 'shown to payers', true],
     ['--mode <mode>', 'test or live', true],
     ['--webhook-url <url>', 'where notifications go'],
+    WHO,
   ]);
   admin(merchant, host, 'list', 'merchant.list', 'list merchants');
   admin(merchant, host, 'show <merchant_id>', 'merchant.show', 'settings of a merchant');
   admin(merchant, host, 'add-domain <merchant_id>', 'merchant.add-domain', 'register a shop domain', [
     ['--host <host>', 'for example shop.example', true],
     ['--name <name>', 'shop name shown to payers', true],
+    WHO,
   ]);
-  admin(merchant, host, 'remove-domain <merchant_id> <domain_id>', 'merchant.remove-domain', 'remove a shop domain');
+  admin(merchant, host, 'remove-domain <merchant_id> <domain_id>', 'merchant.remove-domain', 'remove a shop domain', [WHO]);
   admin(merchant, host, 'set-policy <merchant_id>', 'merchant.set-policy', 'change how payments are judged', [
     ['--settlement-coin <coin>', 'USDT or USDC'],
     ['--networks <list>', 'comma-separated, in the order shown'],
@@ -126,6 +128,7 @@ function addMerchants(program: Command, host: CliHost): Command {
     ['--ethereum-finalized-from <amount>', 'units from which Ethereum finality is required'],
     ['--offer-tron-usdc <bool>', 'true or false'],
     ['--service-fee <percent>', 'what the operator keeps of orders created from now on, such as 0.5; 0 for none'],
+    WHO,
   ]);
   merchant
     .command('set-logo <merchant_id>')
@@ -135,17 +138,30 @@ function addMerchants(program: Command, host: CliHost): Command {
     .action(async (id: string, { file, json }: { file: string; json?: boolean }) => {
       print(await host.admin('merchant.set-logo', { merchant_id: id, image: file === 'none' ? file : pictureIn(file) }), json === true);
     });
+  admin(
+    merchant,
+    host,
+    'set-change-delay <merchant_id>',
+    'merchant.set-change-delay',
+    'how long changes of webhook URLs, policy and settlement addresses wait; a shorter delay waits as well',
+    [['--minutes <n>', '0 to 43200; default: as CHANGE_DELAY_MINUTES says', true], WHO],
+  );
+  admin(merchant, host, 'changes <merchant_id>', 'merchant.changes', 'changes that wait');
+  admin(merchant, host, 'withdraw-change <merchant_id> <change_id>', 'merchant.withdraw-change', 'withdraw a change that waits', [WHO]);
   const key = program.command('key').description('API keys');
   const restrictions: readonly [string, string][] = [
     ['--scopes <list>', `what it may do, of ${SCOPES.join(', ')}; all for everything`],
     ['--addresses <list>', 'addresses and CIDR ranges it may be used from, comma-separated; any for no limit'],
     ['--signature-version <n>', '2 refuses requests whose method, path and query are not signed'],
   ];
-  admin(key, host, 'issue <merchant_id>', 'key.issue', 'issue a further API key; prints it once', restrictions);
-  admin(key, host, 'restrict <merchant_id> <key_id>', 'key.restrict', 'change what holds a key back; what is not named stays', restrictions);
+  admin(key, host, 'issue <merchant_id>', 'key.issue', 'issue a further API key; prints it once', [...restrictions, WHO]);
+  admin(key, host, 'restrict <merchant_id> <key_id>', 'key.restrict', 'change what holds a key back; what is not named stays', [
+    ...restrictions,
+    WHO,
+  ]);
   admin(key, host, 'list <merchant_id>', 'key.list', 'list the keys with their restrictions and their last use');
   admin(key, host, 'rewrap', 'key.rewrap', 'keep older master keys in the ledger, sealed under the first of MASTER_KEY, which is then enough', [WHO]);
-  admin(key, host, 'revoke <merchant_id> <key_id>', 'key.revoke', 'revoke an API key at once');
+  admin(key, host, 'revoke <merchant_id> <key_id>', 'key.revoke', 'revoke an API key at once', [WHO]);
   return merchant;
 }
 
@@ -177,6 +193,7 @@ function addWebhooks(program: Command, host: CliHost): void {
     ['--fields <names>', 'what each event says beside what it always says, such as network,tx_hash; none ends it'],
     ['--durable-redelivery', 'go on for up to 72 h after the five quick retries'],
     ['--standard-webhooks', 'sign each request after Standard Webhooks, too'],
+    WHO,
   ] as const;
   admin(webhook, host, 'list <merchant_id>', 'webhook.list', 'the endpoints of a merchant, the default one first');
   admin(webhook, host, 'add <merchant_id>', 'webhook.add', 'add a further endpoint; prints its secret, once', [
@@ -194,10 +211,11 @@ function addWebhooks(program: Command, host: CliHost): void {
     ['--disabled <yes|no>', 'whether it is switched off'],
     ...choice,
   ]);
-  admin(webhook, host, 'resume <merchant_id>', 'webhook.resume', 'send to a suspended endpoint again, what has queued in order', [named]);
+  admin(webhook, host, 'resume <merchant_id>', 'webhook.resume', 'send to a suspended endpoint again, what has queued in order', [named, WHO]);
   admin(webhook, host, 'rotate <merchant_id>', 'webhook.rotate', 'issue a new secret, or activate the issued one', [
     named,
     ['--activate', 'make the issued secret the only one'],
+    WHO,
   ]);
   admin(webhook, host, 'deliveries <merchant_id>', 'webhook.deliveries', 'list deliveries, newest first', [
     ['--status <status>', 'pending, delivered, exhausted, rejected or blocked'],
@@ -207,6 +225,7 @@ function addWebhooks(program: Command, host: CliHost): void {
     ['--event <event_id>', 'one event'],
     ['--from <seconds>', 'Unix seconds, inclusive'],
     ['--to <seconds>', 'Unix seconds, inclusive'],
+    WHO,
   ]);
 }
 

@@ -99,8 +99,14 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
   const handlerDeps = { store, clock, random, notificationIds, soleWriter: ports.soleWriter };
   const sessionHandler = createSessionHandler(handlerDeps);
   const merchantHandler = createMerchantHandler(handlerDeps);
-  const directory = await openMerchantDirectory(ports, log);
-  const merchants = new Merchants({ ...ports, handler: merchantHandler, directory, finalityFloor: finalityFloorOf(config) });
+  const directory = await openMerchantDirectory(ports, notificationIds, log);
+  const merchants = new Merchants({
+    ...ports,
+    handler: merchantHandler,
+    directory,
+    finalityFloor: finalityFloorOf(config),
+    changeDelayMinutes: config.CHANGE_DELAY_MINUTES,
+  });
   const people = await startPeople(handlerDeps);
   const ids = new SessionIds(await secretsFor('session-id', ports, log));
   const [cursorSecret] = await secretsFor('list-cursor', ports, log);
@@ -171,9 +177,9 @@ const sessionSettingsOf = (config: Config) => ({
   finalityFloor: finalityFloorOf(config),
 });
 
-async function openMerchantDirectory({ store, sealer, readOnly = false }: CorePorts, log: Logger): Promise<MerchantDirectory> {
+async function openMerchantDirectory({ store, sealer, readOnly = false }: CorePorts, ids: NotificationIds, log: Logger): Promise<MerchantDirectory> {
   const onFault = (merchant: string, message: string): void => log.error({ merchant, message }, 'a stored secret does not open');
-  const directory = new MerchantDirectory({ store, sealer, onFault });
+  const directory = new MerchantDirectory({ store, sealer, onFault, onNotification: (id) => ids.seen(id) });
   // What of a damaged ledger cannot be read is logged where it is left out.
   await directory.start().catch((error: unknown) => (readOnly ? undefined : Promise.reject(error as Error)));
   return directory;

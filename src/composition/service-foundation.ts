@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ApplyChanges } from '../features/merchants/apply-changes.process.ts';
 import { NoteKeyUse } from '../features/merchants/note-key-use.process.ts';
 import type { Logger } from '../observability/logger.ts';
 import { createRates } from '../adapters/rates/create-rates.ts';
@@ -81,6 +82,7 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
   const ownership = await startAddressOwnership(parts, store);
   const core = await startCore(config, corePorts(parts, store, { rates, clockCheck, addresses: ownership.guard(addresses) }), log);
   const keyUse = parts.roles.api && !parts.readOnly ? noteKeyUse(core, log) : null;
+  const changes = parts.readOnly ? null : applyChanges(core, clock, clockCheck, log);
   tracing?.commands(core.sessionHandler);
   tracing?.deposits(core.deposits);
   const traced = await tracing?.projections((position) => projections.caughtUpTo(position));
@@ -100,6 +102,7 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
     close: async () => {
       await traced?.close();
       await keyUse?.close();
+      await changes?.close();
       await core.close();
       await projections.stop();
       await ownership.close();
@@ -133,6 +136,13 @@ async function wholeLookUps(projections: ServiceProjections, log: Logger): Promi
 
 const noteKeyUse = ({ directory, merchantHandler }: Core, log: Logger): NoteKeyUse =>
   new NoteKeyUse(directory, merchantHandler, (error) => log.warn({ err: error }, 'the use of API keys could not be noted'));
+
+const applyChanges = ({ directory, merchants }: Core, clock: ServiceParts['clock'], clockCheck: ClockCheck, log: Logger): ApplyChanges =>
+  new ApplyChanges({
+    ...{ directory, merchants, clock },
+    isClockInDoubt: () => clockCheck.isInDoubt,
+    onError: (error, changeId) => log.error({ err: error, changeId }, 'a change of a merchant could not be put into force'),
+  });
 
 function corePorts(
   { config, storage, clock, random, masterKeys, webhookRules, networks, contractChecks, readOnly }: ServiceParts,

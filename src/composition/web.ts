@@ -21,6 +21,7 @@ import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { ServedRows } from '../runtime/projections/served-rows.ts';
 import type { AuditRecords } from '../features/audit/records.ts';
 import { RequestLog } from '../http/request-log.ts';
+import { OwnChanges } from '../features/merchants/own-changes.ts';
 import { OwnEndpoints } from '../features/merchants/own-endpoints.ts';
 import { Lists } from '../features/sessions/lists.ts';
 import { sessionTimeline } from '../features/sessions/timeline.ts';
@@ -103,6 +104,7 @@ export function createWebApp(parts: WebParts): Express {
     settings: core.merchants,
     webhooks: parts.webhooks,
     endpoints: new OwnEndpoints(core),
+    changes: new OwnChanges(core),
     requestLog: new RequestLog(),
     ledger: parts.ledger,
     timeline: async (reader, id) =>

@@ -1,6 +1,7 @@
 import { createSecretKey } from 'node:crypto';
 import { HttpWebhookSender } from '../adapters/webhook-http/sender.ts';
 import type { UrlRules } from '../adapters/webhook-http/url.ts';
+import { actorOf } from '../operator/acts.ts';
 import { type AdminArguments, type AdminCommands, CommandRefused, json, optionalText, requiredText } from '../operator/commands.ts';
 import type { ApiKeyId, MerchantId, NotificationId } from '../domain/ids.ts';
 import { presentDelivery } from '../http/presenters/delivery.presenter.ts';
@@ -114,7 +115,7 @@ export function webhookCommands(core: Core, api: MerchantWebhooks, random: Rando
     const merchantId = requiredText(args, 'merchant_id') as MerchantId;
     const settings = core.directory.settings(merchantId);
     if (!settings) throw new CommandRefused('no such merchant');
-    return { merchantId, mode: settings.mode, keyId: 'operator' as ApiKeyId, requestId: `operator-${random.uuid()}` };
+    return { merchantId, mode: settings.mode, keyId: 'operator' as ApiKeyId, requestId: `operator-${random.uuid()}`, operator: actorOf(args) };
   };
   return {
     'webhook.deliveries': async (args) => {

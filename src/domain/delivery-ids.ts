@@ -21,7 +21,18 @@ export function furtherEndpointOf(delivery: NotificationId): string | null {
 export const queueOfEndpoint = (merchantId: MerchantId, furtherEndpointId: string | null): QueueId =>
   furtherEndpointId === null ? merchantId : (`${merchantId}/${furtherEndpointId}` as QueueId);
 
-/** The queue that the delivery waits in. */
-export const queueOf = (merchantId: MerchantId, delivery: NotificationId): QueueId => queueOfEndpoint(merchantId, furtherEndpointOf(delivery));
+/** Names where an endpoint was reached before its URL changed, so that this is told there. */
+export const formerEndpointId = (endpointId: string, count: number): string => `${endpointId}.${count}`;
+const isFormer = (endpointId: string | null): endpointId is string => endpointId?.includes('.') === true;
+
+/** The queue that the delivery waits in: that of the endpoint it was decided for. */
+export const queueOf = (delivery: {
+  readonly merchantId: MerchantId;
+  readonly notificationId: NotificationId;
+  readonly endpointId: string | null;
+}): QueueId => {
+  const { merchantId, notificationId, endpointId } = delivery;
+  return queueOfEndpoint(merchantId, isFormer(endpointId) ? endpointId : furtherEndpointOf(notificationId));
+};
 
 export const merchantOf = (queue: QueueId): MerchantId => queue.split('/', 1)[0] as MerchantId;

@@ -1,4 +1,5 @@
 import type { MerchantId, Mode, NotificationId, RefundId, SessionId } from './ids.ts';
+import { sampleSettingsBody } from './settings-notices.ts';
 import {
   NOTIFICATION_TYPE_OF,
   noticeNotification,
@@ -8,7 +9,7 @@ import {
   type NotifyingEvent,
   type SessionFacts,
 } from './notifications.ts';
-import { isOptionalType, type NotificationType, type OptionalType } from './notification-types.ts';
+import { isOptionalType, isSettingsType, type OptionalType, type WebhookType } from './notification-types.ts';
 
 /** The session that samples speak of: in the form of a real one, and no real one. */
 const SAMPLE_SESSION_ID = `cs_sample${'a'.repeat(26)}` as SessionId;
@@ -39,12 +40,8 @@ function sampleNotice(type: OptionalType): Notice {
 }
 
 /** A notification as a merchant would get it, for trying out an endpoint. */
-export function sampleNotification(
-  type: NotificationType,
-  id: NotificationId,
-  owner: { merchantId: MerchantId; mode: Mode },
-  atMs: number,
-): Notification {
+export function sampleNotification(type: WebhookType, id: NotificationId, owner: { merchantId: MerchantId; mode: Mode }, atMs: number): Notification {
+  if (isSettingsType(type)) return { notificationId: id, type, ...owner, sessionId: owner.merchantId, body: sampleSettingsBody(type, id, atMs) };
   const facts: SessionFacts = {
     ...owner,
     sessionId: SAMPLE_SESSION_ID,

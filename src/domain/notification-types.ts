@@ -20,13 +20,21 @@ export const OPTIONAL_TYPES = [
   'refund.created',
 ] as const;
 
+/** Told to every merchant, chosen or not, since whoever could choose could also silence them. */
+export const SETTINGS_TYPES = ['settings.changed', 'settings.change_scheduled', 'settings.change_withdrawn'] as const;
+
+export type SettingsType = (typeof SETTINGS_TYPES)[number];
 export type OutcomeType = (typeof OUTCOME_TYPES)[number];
 export type OptionalType = (typeof OPTIONAL_TYPES)[number];
+/** What an endpoint can choose. */
 export type NotificationType = OutcomeType | OptionalType;
+export type WebhookType = NotificationType | SettingsType;
 
 export const NOTIFICATION_TYPES: readonly NotificationType[] = [...OUTCOME_TYPES, ...OPTIONAL_TYPES];
+export const WEBHOOK_TYPES: readonly WebhookType[] = [...NOTIFICATION_TYPES, ...SETTINGS_TYPES];
 
 export const isOptionalType = (text: string): text is OptionalType => (OPTIONAL_TYPES as readonly string[]).includes(text);
+export const isSettingsType = (text: string): text is SettingsType => (SETTINGS_TYPES as readonly string[]).includes(text);
 export const isOutcomeType = (text: string): text is OutcomeType => (OUTCOME_TYPES as readonly string[]).includes(text);
 
 /** What an endpoint can ask for in the object of each event, beside what is always there. */

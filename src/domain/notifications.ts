@@ -4,7 +4,7 @@ import type { SessionCreated } from './events/session-events.ts';
 import type { MerchantId, Mode, NotificationId, SessionId } from './ids.ts';
 import { amountOf, formatAmount, type Coin } from './money.ts';
 import type { Network } from './networks.ts';
-import type { NotificationField, NotificationType, OptionalType, OutcomeType } from './notification-types.ts';
+import type { NotificationField, NotificationType, OptionalType, OutcomeType, WebhookType } from './notification-types.ts';
 
 /** Which domain events tell a merchant, and as what (specification, "Event types"). */
 export const NOTIFICATION_TYPE_OF = {
@@ -52,10 +52,11 @@ export type Notice =
 /** A message to a merchant, complete: `body` holds the exact bytes of every attempt. */
 export interface Notification {
   readonly notificationId: NotificationId;
-  readonly type: NotificationType;
+  readonly type: WebhookType;
   readonly merchantId: MerchantId;
   readonly mode: Mode;
-  readonly sessionId: SessionId;
+  /** What it is about: a session, or the merchant itself. */
+  readonly sessionId: SessionId | MerchantId;
   readonly body: string;
 }
 

@@ -17,6 +17,7 @@ import { createRequestIds } from './request-id.ts';
 import type { RequestLog } from './request-log.ts';
 import { auditRoutes, type AuditApi } from './routes/audit.routes.ts';
 import { mountDocs } from './routes/docs.routes.ts';
+import { changeRoutes, type ChangesApi } from './routes/changes.routes.ts';
 import { endpointRoutes, type EndpointApi } from './routes/endpoints.routes.ts';
 import { ledgerRoutes, type LedgerApi } from './routes/ledger.routes.ts';
 import { listRoutes, type Lists } from './routes/lists.routes.ts';
@@ -38,6 +39,8 @@ export interface HttpAppOptions extends PresenterSettings {
   readonly settings?: OwnSettings;
   readonly webhooks?: WebhookApi;
   readonly endpoints?: EndpointApi;
+  /** Changes of the merchant's that wait. */
+  readonly changes?: ChangesApi;
   readonly timeline?: TimelineReader;
   readonly audit?: AuditApi;
   /** Why nothing is written; null, or absent, in health. */
@@ -116,6 +119,7 @@ function allRoutes(options: HttpAppOptions): Route[] {
     ...(options.ledger ? ledgerRoutes(options.ledger) : []),
     ...(options.webhooks ? webhookRoutes(options.webhooks) : []),
     ...(options.endpoints ? endpointRoutes(options.endpoints) : []),
+    ...(options.changes ? changeRoutes(options.changes) : []),
     ...(options.requestLog ? requestRoutes(options.requestLog) : []),
     ...(options.sandbox ? sandboxRoutes(options.sandbox) : []),
   ];

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { AttemptFailure, DeliveryAttempted } from '../domain/events/delivery-events.ts';
 import { decidedAtMs } from '../domain/notifications.ts';
-import { NOTIFICATION_TYPES } from '../domain/notification-types.ts';
+import { WEBHOOK_TYPES } from '../domain/notification-types.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DeliveryObserver } from '../features/webhooks/deliver.process.ts';
 
@@ -84,7 +84,7 @@ export class WebhookMetrics {
     for (const result of [SUCCESS, ...FAILURES]) this.#attempts.inc({ result, trigger: 'automatic' }, 0);
     for (const kind of ALARMS) this.#alarms.inc({ kind }, 0);
     for (const outcome of ['delivered', 'exhausted', 'rejected', 'blocked']) this.settled.inc({ outcome }, 0);
-    for (const type of NOTIFICATION_TYPES) this.#delivered.zero({ event_type: type });
+    for (const type of WEBHOOK_TYPES) this.#delivered.zero({ event_type: type });
   }
 
   get observer(): DeliveryObserver {
@@ -98,7 +98,7 @@ export class WebhookMetrics {
     const { failure, trigger, durationMs, startedAtMs, notificationId } = attempt;
     this.#attempts.inc({ result: failure ?? SUCCESS, trigger });
     this.#duration.observe(durationMs / 1000);
-    if (failure !== null || trigger === 'manual' || !(NOTIFICATION_TYPES as readonly string[]).includes(eventType)) return;
+    if (failure !== null || trigger === 'manual' || !(WEBHOOK_TYPES as readonly string[]).includes(eventType)) return;
     this.#delivered.observe({ event_type: eventType }, Math.max(0, startedAtMs + durationMs - decidedAtMs(notificationId)) / 1000);
   }
 

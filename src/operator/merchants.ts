@@ -12,7 +12,8 @@ import type { EventStore } from '../ports/event-store.ts';
 import type { Random } from '../ports/random.ts';
 import { MAX_SERVICE_FEE_BASIS_POINTS } from '../../state-machines/merchant/merchant.state.ts';
 import type { Outcome } from '../features/shared/merchant-api.ts';
-import type { MerchantOverview, Merchants, WebhookOverview } from '../features/merchants/merchants.ts';
+import type { Merchants } from '../features/merchants/merchants.ts';
+import type { MerchantOverview, WebhookOverview } from '../features/merchants/overview.ts';
 import { sessionTimeline } from '../features/sessions/timeline.ts';
 import { RebuildRunning, type RunningProjections } from '../runtime/projections/runner.ts';
 import type { PersonalData } from '../features/shared/personal-data.ts';
@@ -42,7 +43,7 @@ export function adminCommands(parts: AdminParts): AdminCommands {
   const { merchants } = parts.core;
   const ownCommands = {
     ...merchantCommands(merchants, parts.random),
-    ...webhookCommands(merchants),
+    ...webhookCommands(merchants, parts.random),
     ...sessionCommands(parts),
     ...projectionCommands(parts),
   };
@@ -50,7 +51,7 @@ export function adminCommands(parts: AdminParts): AdminCommands {
 }
 
 function merchantCommands(merchants: Merchants, random: Random): AdminCommands {
-  const by = (args: AdminArguments) => ({ actor: actorOf(args), correlationId: random.uuid() });
+  const by = byIn(random);
   return {
     'merchant.create': async (args) => {
       const webhookUrl = optionalText(args, 'webhookUrl');
@@ -68,6 +69,14 @@ function merchantCommands(merchants: Merchants, random: Random): AdminCommands {
       const image = requiredText(args, 'image');
       return json(accepted(await merchants.setLogo(merchantOf(args), image === 'none' ? null : image, by(args))).logo);
     },
+    'merchant.set-change-delay': async (args) => {
+      const text = requiredText(args, 'minutes');
+      const minutes = text === 'default' ? null : wholeNumber(text, 'minutes');
+      return json(accepted(await merchants.setChangeDelay(merchantOf(args), minutes, by(args))));
+    },
+    'merchant.changes': async (args) => json((merchants.getMerchant(merchantOf(args)) ?? refused('no such merchant')).pending_changes),
+    'merchant.withdraw-change': async (args) =>
+      json(accepted(await merchants.withdrawChange(merchantOf(args), requiredText(args, 'change_id'), by(args))).pending_changes),
     'key.issue': async (args) => json(accepted(await merchants.issueKey(merchantOf(args), restrictionsOf(args), by(args)))),
     'key.list': async (args) => json((merchants.getMerchant(merchantOf(args)) ?? refused('no such merchant')).keys),
     'key.restrict': async (args) => {
@@ -79,15 +88,18 @@ function merchantCommands(merchants: Merchants, random: Random): AdminCommands {
   };
 }
 
-function webhookCommands(merchants: Merchants): AdminCommands {
+/** Who it was, as every event of the command says. */
+const byIn = (random: Random) => (args: AdminArguments) => ({ actor: actorOf(args), correlationId: random.uuid() });
+
+function webhookCommands(merchants: Merchants, random: Random): AdminCommands {
+  const by = byIn(random);
   return {
-    'webhook.set': async (args) => json(accepted(await merchants.setWebhook(merchantOf(args), webhookOf(args)))),
+    'webhook.set': async (args) => json(accepted(await merchants.setWebhook(merchantOf(args), webhookOf(args), by(args)))),
     'webhook.rotate': async (args) =>
       args.activate === true
-        ? json(endpointIn(args, accepted(await merchants.activateWebhookSecret(merchantOf(args), undefined, endpointIdOf(args)))))
-        : json(accepted(await merchants.issueWebhookSecret(merchantOf(args), undefined, undefined, endpointIdOf(args)))),
-    'webhook.resume': async (args) =>
-      json(endpointIn(args, accepted(await merchants.resumeWebhook(merchantOf(args), undefined, endpointIdOf(args))))),
+        ? json(endpointIn(args, accepted(await merchants.activateWebhookSecret(merchantOf(args), by(args), endpointIdOf(args)))))
+        : json(accepted(await merchants.issueWebhookSecret(merchantOf(args), by(args), undefined, endpointIdOf(args)))),
+    'webhook.resume': async (args) => json(endpointIn(args, accepted(await merchants.resumeWebhook(merchantOf(args), by(args), endpointIdOf(args))))),
     'webhook.list': async (args) => {
       const { webhook, further_webhooks: further } = merchants.getMerchant(merchantOf(args)) ?? refused('no such merchant');
       return json([...(webhook ? [webhook] : []), ...further]);
@@ -95,7 +107,7 @@ function webhookCommands(merchants: Merchants): AdminCommands {
     'webhook.add': async (args) => {
       const url = requiredText(args, 'url');
       const { durableRedelivery = false, standardWebhooks = false, events = [], fields = [] } = webhookOf(args);
-      return json(accepted(await merchants.addWebhook(merchantOf(args), { url, durableRedelivery, standardWebhooks, events, fields })));
+      return json(accepted(await merchants.addWebhook(merchantOf(args), { url, durableRedelivery, standardWebhooks, events, fields }, by(args))));
     },
   };
 }

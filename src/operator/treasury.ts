@@ -17,6 +17,7 @@ import { Mailboxes } from '../runtime/commands/mailboxes.ts';
 import { actorOf } from './acts.ts';
 import { agree } from './approvals.ts';
 import type { Treasury } from '../features/treasury/treasury.ts';
+import type { Merchants } from '../features/merchants/merchants.ts';
 import type { MerchantHandler } from '../features/shared/handlers/merchant-handler.ts';
 
 /** Those that settle at once; nothing of them is kept afterwards. */
@@ -26,7 +27,7 @@ interface CommandParts {
   /** Throws `CommandRefused` where another process pays. */
   readonly treasury: () => Treasury;
   readonly payouts: { readonly signer: OutgoingSigner & ApprovalSigner };
-  readonly core: { readonly merchantHandler: MerchantHandler };
+  readonly core: { readonly merchantHandler: MerchantHandler; readonly merchants: Pick<Merchants, 'setSettlementAddress'> };
   /** An operator's address in the form that chain and signer use; null when the network has no such address. */
   readonly givenAddress: (network: Network, text: string) => string | null;
   readonly clock: Clock;
@@ -245,10 +246,17 @@ function destinationCommands({ payouts, core, givenAddress }: CommandParts): Adm
       if (!agreed.ok) return agreed.answer;
       const { approvers } = agreed;
       if (!agreed.done) return { merchant_id: merchantId, network, address, approved_by: approvers, status: 'waiting_for_approval' };
-      const command = { type: 'SetSettlementAddress', network, address, approvers } as const;
-      const set = await core.merchantHandler.execute(merchantStream(merchantId), command, { correlationId: address, actor: operator });
-      if (!set.ok) refused(set.refusal.message);
-      return { merchant_id: merchantId, network, address, approved_by: approvers, status: 'set' };
+      const set = await core.merchants.setSettlementAddress(merchantId, { network, address, approvers }, { correlationId: address, actor: operator });
+      if (!set.ok) return refused(set.refusal.message);
+      const waiting = set.value.pending_changes.find(({ change }) => change['network'] === network && change['address'] === address);
+      return {
+        merchant_id: merchantId,
+        network,
+        address,
+        approved_by: approvers,
+        status: waiting ? 'waiting' : 'set',
+        takes_effect_at: waiting?.takes_effect_at ?? null,
+      };
     },
   };
 }

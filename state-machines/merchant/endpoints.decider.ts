@@ -11,17 +11,32 @@ interface EndpointChoice {
   readonly standardWebhooks?: boolean;
 }
 
+/** That the change waits, if the merchant's changes do. Absent: it has waited, or is the first of its kind. */
+export interface MayWait {
+  readonly wait?: Waiting;
+}
+
+export interface Waiting {
+  readonly changeId: string;
+  readonly nowSec: number;
+  readonly requestedBy: string;
+  /** What holds for live merchants without a delay of their own. */
+  readonly installationMinutes: number;
+}
+
 /** Where `endpointId` is absent, the default endpoint is meant. */
 export type EndpointCommand =
-  | (EndpointChoice & {
-      readonly type: 'AddEndpoint';
-      readonly endpointId: string;
-      readonly url: string;
-      readonly sealedSecret: string;
-      readonly events: readonly string[];
-    })
+  | (EndpointChoice &
+      MayWait & {
+        readonly type: 'AddEndpoint';
+        readonly endpointId: string;
+        readonly url: string;
+        readonly sealedSecret: string;
+        readonly events: readonly string[];
+      })
   /** Null removes the URL; the endpoint keeps its id and secret for the next one. What is absent stays. */
-  | (EndpointChoice & { readonly type: 'SetWebhook'; readonly endpointId?: string; readonly url?: string | null; readonly disabled?: boolean })
+  | (EndpointChoice &
+      MayWait & { readonly type: 'SetWebhook'; readonly endpointId?: string; readonly url?: string | null; readonly disabled?: boolean })
   | {
       readonly type: 'IssueWebhookSecret';
       readonly endpointId?: string;

@@ -1,15 +1,17 @@
 import { isScope, SCOPES, type KeyRestrictions } from '../../src/domain/api-keys.ts';
-import type { ApiKeyIssued, Logo, MerchantEvent, MerchantPolicy, MerchantRegistered } from '../../src/domain/events/merchant-events.ts';
+import type { ApiKeyIssued, Logo, MerchantEvent, MerchantPolicy } from '../../src/domain/events/merchant-events.ts';
 import type { ApiKeyId } from '../../src/domain/ids.ts';
 import { COIN_MAX_DECIMALS } from '../../src/domain/currencies.ts';
 import type { FinalityFloor } from '../../src/domain/finality-floor.ts';
 import { amountOf, decimalsOf, isCoin, parseAmount } from '../../src/domain/money.ts';
 import { contactLink } from '../../src/domain/contact.ts';
-import { isNetwork, type Network } from '../../src/domain/networks.ts';
+import { isNetwork } from '../../src/domain/networks.ts';
 import { OUTCOME_TYPES } from '../../src/domain/notification-types.ts';
 import { accept, refuse } from '../../src/domain/result.ts';
 import type { Decision, Refusal } from '../../src/domain/result.ts';
-import { decideEndpoint, NEW_ENDPOINT, type EndpointCommand } from './endpoints.decider.ts';
+import { applyChange, decideChangeDelay, waiting, withdrawChange } from './changes.decider.ts';
+import { decideEndpoint, NEW_ENDPOINT } from './endpoints.decider.ts';
+import type { MerchantCommand } from './merchant.commands.ts';
 import type { MerchantValue } from './merchant.machine.ts';
 import { activeKeys, MAX_SERVICE_FEE_BASIS_POINTS } from './merchant.state.ts';
 import type { MerchantContext } from './merchant.state.ts';
@@ -18,37 +20,6 @@ export interface MerchantState {
   readonly value: MerchantValue;
   readonly context: MerchantContext;
 }
-
-/** Where notifications go first; `sealedSecret` is the endpoint's first secret. */
-export interface FirstEndpoint {
-  readonly endpointId: string;
-  readonly url: string | null;
-  readonly sealedSecret: string;
-}
-
-/* Commands: imperative, with ids, sealed secrets and times as data. */
-
-export type MerchantCommand =
-  | {
-      readonly type: 'RegisterMerchant';
-      readonly merchant: MerchantRegistered['data'];
-      readonly key: ApiKeyIssued['data'];
-      readonly endpoint: FirstEndpoint;
-    }
-  | { readonly type: 'IssueKey'; readonly key: ApiKeyIssued['data'] }
-  /** Only what is given changes. Addresses are well-formed. */
-  | { readonly type: 'RestrictKey'; readonly keyId: ApiKeyId; readonly restrictions: Partial<KeyRestrictions> }
-  | { readonly type: 'NoteKeyUse'; readonly keyId: ApiKeyId; readonly atSec: number }
-  | { readonly type: 'RevokeKey'; readonly keyId: ApiKeyId }
-  | EndpointCommand
-  /** `host` in the form in which URLs give it back. */
-  | { readonly type: 'AddDomain'; readonly domainId: string; readonly host: string; readonly shopName: string }
-  | { readonly type: 'RemoveDomain'; readonly domainId: string }
-  | { readonly type: 'SetPolicy'; readonly policy: Partial<MerchantPolicy>; readonly floor: FinalityFloor }
-  /** Made by the service from what was uploaded. */
-  | { readonly type: 'SetLogo'; readonly logo: Logo | null }
-  /** The signer's journal holds the approvals of those who are named. */
-  | { readonly type: 'SetSettlementAddress'; readonly network: Network; readonly address: string; readonly approvers: readonly string[] };
 
 const MAX_ACTIVE_KEYS = 50;
 const MAX_DOMAINS = 100;
@@ -61,6 +32,11 @@ const MAX_CONFIRMATIONS = 96;
 
 /** What may happen to a merchant. Repeating a command adds no events. */
 export function decideMerchant(command: MerchantCommand, state: MerchantState): Decision<MerchantEvent> {
+  const decision = decideAtOnce(command, state);
+  return 'wait' in command && command.wait ? waiting(command.wait, command, decision, state.context) : decision;
+}
+
+function decideAtOnce(command: MerchantCommand, state: MerchantState): Decision<MerchantEvent> {
   if (command.type === 'RegisterMerchant') return register(command, state);
   if (state.context.registered === null) return refuse('not_found', 'no such merchant');
   switch (command.type) {
@@ -89,6 +65,12 @@ export function decideMerchant(command: MerchantCommand, state: MerchantState): 
       return setLogo(command.logo, state.context);
     case 'SetSettlementAddress':
       return setSettlementAddress(command, state.context);
+    case 'SetChangeDelay':
+      return decideChangeDelay(command, state.context);
+    case 'WithdrawChange':
+      return withdrawChange(command, state.context);
+    case 'ApplyChange':
+      return applyChange(command, state.context, (due) => decideAtOnce(due, state));
   }
 }
 

@@ -2,8 +2,9 @@ import { assign, setup } from 'xstate';
 import type { MerchantEvent } from '../../src/domain/events/merchant-events.ts';
 import type { ApiKeyId } from '../../src/domain/ids.ts';
 import { UNRESTRICTED } from '../../src/domain/api-keys.ts';
+import { formerEndpointId } from '../../src/domain/delivery-ids.ts';
 import { endpointIn, initialMerchantContext, nextSecretVersion } from './merchant.state.ts';
-import type { EndpointState, KeyState, MerchantContext } from './merchant.state.ts';
+import type { EndpointState, FormerEndpoint, KeyState, MerchantContext } from './merchant.state.ts';
 
 export type MerchantValue = 'absent' | 'registered';
 
@@ -50,8 +51,28 @@ function foldEndpointSet(context: MerchantContext, data: Of<'WebhookEndpointSet'
   const current = fresh ?? known?.current;
   if (!current) return {};
   const next = fresh ? null : (known?.next ?? null);
-  return withEndpoint(context, { endpointId, url, durableRedelivery, events, fields, disabled, standardWebhooks, current, next, suspended: null });
+  const former = known && (url !== known.url || disabled) ? reachedBefore(known) : null;
+  const moves = (known?.moves ?? 0) + (former ? 1 : 0);
+  const endpoint = { endpointId, url, durableRedelivery, events, fields, disabled, standardWebhooks, current, next, suspended: null, moves };
+  return { ...withEndpoint(context, endpoint), ...(former && { formerEndpoints: withFormer(context.formerEndpoints, former, moves) }) };
 }
+
+/** More would only be asked for by one who sends something again that is long past. */
+const FORMER_KEPT = 5;
+
+function reachedBefore({ endpointId, url, disabled, current, next, standardWebhooks }: EndpointState): FormerEndpoint | null {
+  return url === null || disabled ? null : { endpointId, url, current, next, standardWebhooks };
+}
+
+function withFormer(kept: MerchantContext['formerEndpoints'], former: FormerEndpoint, count: number): MerchantContext['formerEndpoints'] {
+  const dropped = formerEndpointId(former.endpointId, count - FORMER_KEPT);
+  const others = Object.entries(kept).filter(([id]) => id !== dropped);
+  return { ...Object.fromEntries(others), [formerEndpointId(former.endpointId, count)]: former };
+}
+
+const withoutChange = ({ pendingChanges }: MerchantContext, changeId: string): Partial<MerchantContext> => ({
+  pendingChanges: Object.fromEntries(Object.entries(pendingChanges).filter(([id]) => id !== changeId)),
+});
 
 function foldSecretRotated(context: MerchantContext, data: Of<'WebhookSecretRotated'>): Partial<MerchantContext> {
   const endpoint = endpointIn(context, data.endpointId);
@@ -94,6 +115,8 @@ function isLegalRotation(seen: Seen): boolean {
   return step === 'issued' ? sealedSecret !== null && activatesAtSec !== null : endpointOf(seen)!.next !== null;
 }
 
+const isPending = (seen: Seen, changeId: string): boolean => isTheirs(seen) && Object.hasOwn(seen.context.pendingChanges, changeId);
+
 export const merchantMachine = setup({
   types: { context: {} as MerchantContext, events: {} as MerchantEvent },
   guards: {
@@ -105,6 +128,8 @@ export const merchantMachine = setup({
     isActiveKey: (seen: Seen) => isTheirs(seen) && seen.context.keys[as<'ApiKeyRevoked'>(seen.event).keyId]?.revoked === false,
     isNewDomain: (seen: Seen) => isTheirs(seen) && !Object.hasOwn(seen.context.domains, as<'DomainAdded'>(seen.event).domainId),
     isTheirDomain: (seen: Seen) => isTheirs(seen) && Object.hasOwn(seen.context.domains, as<'DomainRemoved'>(seen.event).domainId),
+    isNewChange: (seen: Seen) => isTheirs(seen) && !isPending(seen, as<'MerchantChangeScheduled'>(seen.event).changeId),
+    isPendingChange: (seen: Seen) => isPending(seen, as<'MerchantChangeWithdrawn' | 'MerchantChangeApplied'>(seen.event).changeId),
     isRunning: (seen: Seen) => concernsEndpoint(seen) && endpointOf(seen)!.suspended === null,
     isSuspended: (seen: Seen) => concernsEndpoint(seen) && endpointOf(seen)!.suspended !== null,
   },
@@ -128,6 +153,12 @@ export const merchantMachine = setup({
     foldDomainRemoved: assign(({ context, event }) => foldDomainRemoved(context, as<'DomainRemoved'>(event))),
     foldPolicy: assign(({ context, event }) => ({ policy: { ...context.policy, ...as<'PolicySet'>(event).policy } })),
     foldLogo: assign(({ event }) => ({ logo: as<'LogoSet'>(event).logo })),
+    foldChangeScheduled: assign(({ context, event }) => {
+      const data = as<'MerchantChangeScheduled'>(event);
+      return { pendingChanges: { ...context.pendingChanges, [data.changeId]: data } };
+    }),
+    foldChangeEnded: assign(({ context, event }) => withoutChange(context, as<'MerchantChangeWithdrawn' | 'MerchantChangeApplied'>(event).changeId)),
+    foldChangeDelay: assign(({ event }) => ({ changeDelayMin: as<'ChangeDelaySet'>(event).minutes })),
     foldSettlementAddress: assign(({ context, event }) => {
       const { network, address } = as<'SettlementAddressSet'>(event);
       return { settlementAddresses: { ...context.settlementAddresses, [network]: address } };
@@ -155,6 +186,10 @@ export const merchantMachine = setup({
         DomainRemoved: { guard: 'isTheirDomain', actions: 'foldDomainRemoved' },
         PolicySet: { guard: 'isTheirs', actions: 'foldPolicy' },
         LogoSet: { guard: 'isTheirs', actions: 'foldLogo' },
+        MerchantChangeScheduled: { guard: 'isNewChange', actions: 'foldChangeScheduled' },
+        MerchantChangeWithdrawn: { guard: 'isPendingChange', actions: 'foldChangeEnded' },
+        MerchantChangeApplied: { guard: 'isPendingChange', actions: 'foldChangeEnded' },
+        ChangeDelaySet: { guard: 'isTheirs', actions: 'foldChangeDelay' },
         SettlementAddressSet: { guard: 'isTheirs', actions: 'foldSettlementAddress' },
       },
     },

@@ -1,5 +1,12 @@
 import type { KeyRestrictions } from '../../src/domain/api-keys.ts';
-import type { ApiKeyIssued, DomainAdded, Logo, MerchantPolicy, MerchantRegistered } from '../../src/domain/events/merchant-events.ts';
+import type {
+  ApiKeyIssued,
+  DomainAdded,
+  Logo,
+  MerchantChangeScheduled,
+  MerchantPolicy,
+  MerchantRegistered,
+} from '../../src/domain/events/merchant-events.ts';
 import type { NotificationField, NotificationType } from '../../src/domain/notification-types.ts';
 import { NETWORKS, type Network } from '../../src/domain/networks.ts';
 
@@ -44,7 +51,12 @@ export interface EndpointState {
   readonly disabled: boolean;
   readonly standardWebhooks: boolean;
   readonly suspended: 'only_failures' | 'gone' | null;
+  /** How often it was reached elsewhere before. */
+  readonly moves: number;
 }
+
+/** Where an endpoint was reached before it was changed, with what signed there. */
+export type FormerEndpoint = Pick<EndpointState, 'endpointId' | 'current' | 'next' | 'standardWebhooks'> & { readonly url: string };
 
 export interface MerchantContext {
   readonly registered: MerchantRegistered['data'] | null;
@@ -60,6 +72,12 @@ export interface MerchantContext {
   readonly logo: Logo | null;
   /** Where settlements go, by network. */
   readonly settlementAddresses: Readonly<Partial<Record<Network, string>>>;
+  /** The last of each endpoint, by the id that their deliveries name. */
+  readonly formerEndpoints: Readonly<Record<string, FormerEndpoint>>;
+  /** Null: as the installation says. */
+  readonly changeDelayMin: number | null;
+  /** What waits, by its id, in the order in which it was asked for. */
+  readonly pendingChanges: Readonly<Record<string, MerchantChangeScheduled['data']>>;
 }
 
 export const initialMerchantContext: MerchantContext = {
@@ -71,6 +89,9 @@ export const initialMerchantContext: MerchantContext = {
   policy: DEFAULT_POLICY,
   logo: null,
   settlementAddresses: {},
+  formerEndpoints: {},
+  changeDelayMin: null,
+  pendingChanges: {},
 };
 
 export const activeKeys = (context: MerchantContext): KeyState[] => Object.values(context.keys).filter((key) => !key.revoked);

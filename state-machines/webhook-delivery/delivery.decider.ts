@@ -111,8 +111,8 @@ export function decideDelivery(command: DeliveryCommand, state: DeliveryState): 
 function requestRedelivery({ by, requestedAtMs, bulk }: RequestRedelivery, { context }: DeliveryState): Decision<DeliveryEvent> {
   if (!context.scheduled) return refuse('not_found', 'no such delivery');
   if (context.redeliveryOwed) return accept();
-  const { notificationId, merchantId, sessionId } = context.scheduled;
-  return accept({ type: 'RedeliveryRequested', data: { notificationId, merchantId, sessionId, by, requestedAtMs, bulk } });
+  const { notificationId, merchantId, endpointId, sessionId } = context.scheduled;
+  return accept({ type: 'RedeliveryRequested', data: { notificationId, merchantId, endpointId, sessionId, by, requestedAtMs, bulk } });
 }
 
 function recordAttempt(command: RecordAttempt, { value, context }: DeliveryState): Decision<DeliveryEvent> {

@@ -53,7 +53,16 @@ async function node(masterKeys = KEY_A, faults: string[] = []) {
   open.push(directory);
   const handler = createMerchantHandler({ store, clock, random: nodeRandom, notificationIds: new NotificationIds(clock), soleWriter: false });
   const vet = (url: string) => vetWebhookUrl(url, { allowInsecure: false, ownHosts: [] });
-  const merchants = new Merchants({ handler, directory, sealer, random: nodeRandom, clock, vetWebhookUrl: vet, finalityFloor: FLOOR });
+  const merchants = new Merchants({
+    handler,
+    directory,
+    sealer,
+    random: nodeRandom,
+    clock,
+    vetWebhookUrl: vet,
+    finalityFloor: FLOOR,
+    changeDelayMinutes: 0,
+  });
   return { directory, merchants, handler, endpoints: new MerchantEndpoints(directory, handler), start: () => directory.start() };
 }
 

@@ -1,7 +1,7 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ERRORS } from '../../src/domain/errors.ts';
-import { NOTIFICATION_TYPES } from '../../src/domain/notification-types.ts';
+import { WEBHOOK_TYPES } from '../../src/domain/notification-types.ts';
 import { FAKE_DESKS } from '../support/fake-executors.ts';
 import { startTestServer, type TestAnswer, type TestServer } from '../support/http-api.ts';
 import { schemaFaults } from '../support/json-schema.ts';
@@ -109,7 +109,7 @@ describe('the OpenAPI document', () => {
 
   it('describes the signature headers under the configured prefix, and all webhooks', async () => {
     expect(document.components.securitySchemes.signature?.name).toBe('X-Service-Signature');
-    expect(Object.keys(document.webhooks)).toEqual(NOTIFICATION_TYPES);
+    expect(Object.keys(document.webhooks)).toEqual(WEBHOOK_TYPES);
     for (const [type, { post }] of Object.entries(document.webhooks)) {
       const { schema, example } = post.requestBody!.content['application/json'];
       expect([type, (example as { type: string }).type, schemaFaults(document, schema, example)]).toEqual([type, type, []]);

@@ -229,8 +229,8 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
   mutant(
     'the endpoint as it is now',
     ATTEMPTS,
-    'const endpoint = directory.endpointOf(queueOf(scheduled.merchantId, scheduled.notificationId));',
-    'const kept = globalThis as { kept?: WebhookEndpoint | null };\n  const endpoint = (kept.kept ??= directory.endpointOf(queueOf(scheduled.merchantId, scheduled.notificationId)));',
+    'const endpoint = directory.endpointOf(queueOf(scheduled));',
+    'const kept = globalThis as { kept?: WebhookEndpoint | null };\n  const endpoint = (kept.kept ??= directory.endpointOf(queueOf(scheduled)));',
     ...['W26: that was removed', 'W26: that moved'],
   ),
   mutant('the check of signatures', 'src/http/authentication.ts', 'return timingSafeEqual(', 'return true || timingSafeEqual(', 'W27:'),

@@ -4,7 +4,7 @@ import { RequestLog } from '../../src/http/request-log.ts';
 
 import { PAYMENT_EVENT_EXAMPLE } from '../../src/http/schemas/webhook.example.ts';
 import type { EntryRow } from '../../projections/ledger/rows.ts';
-import type { MerchantOverview } from '../../src/features/merchants/merchants.ts';
+import type { MerchantOverview } from '../../src/features/merchants/overview.ts';
 import { settlementLinesOf } from '../../src/features/ledger/settlement.ts';
 import type { DeliverySummary, DeliveryView } from '../../src/features/webhooks/views.ts';
 
@@ -66,6 +66,8 @@ const overview: MerchantOverview = {
   id: 'mer_alpha' as MerchantOverview['id'],
   name: 'Alpha',
   mode: 'test',
+  change_delay_minutes: 0,
+  pending_changes: [],
   keys: [],
   webhook: {
     endpoint_id: 'end_1',
@@ -171,6 +173,10 @@ const BOOKED: EntryRow = {
 export const FAKE_DESKS = {
   webhooks,
   endpoints,
+  changes: {
+    list: () => [],
+    withdraw: async () => ({ ok: false, refusal: { code: 'not_found', message: 'no such change is waiting' } }),
+  },
   settings,
   sandbox,
   timeline,

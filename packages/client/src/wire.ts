@@ -528,6 +528,10 @@ export interface Merchant {
     /** Name of the shop, as the payment page shows it. */
     readonly name: string;
   }[];
+  /** How many minutes a change of webhook URLs, policy or settlement addresses waits before it takes effect. */
+  readonly change_delay_minutes: number;
+  /** Such changes that wait; what is above is still in force. */
+  readonly pending_changes: readonly PendingChange[];
 }
 
 export interface NewWebhookEndpoint {
@@ -795,6 +799,19 @@ export interface Payout {
   readonly failure_reason: string | null;
 }
 
+export interface PendingChange {
+  /** Id of the change, with which it is withdrawn. */
+  readonly id: string;
+  /** What is changed. `webhook_endpoint`: where you are told what happened; `policy`: how payments are judged; `settlement_address`: where settlements go; `change_delay`: how long changes wait. */
+  readonly setting: 'webhook_endpoint' | 'policy' | 'settlement_address' | 'change_delay';
+  /** The values that are set, by the names that the API has for them. */
+  readonly change: Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
+  /** When it was asked for, Unix seconds. */
+  readonly requested_at: number;
+  /** When it takes effect, or did, Unix seconds. */
+  readonly takes_effect_at: number;
+}
+
 export interface Refund {
   /** Id of the refund. */
   readonly id: string;
@@ -947,9 +964,39 @@ export interface Sender {
   readonly name: string | null;
 }
 
+export interface SettingsEvent {
+  /** Event id; deduplicate by it. */
+  readonly id: string;
+  /** What happened. `settings.changed`: a webhook URL, your policy or a settlement address was changed; `settings.change_scheduled`: such a change was asked for, and waits; `settings.change_withdrawn`: a change that waited will not take effect. */
+  readonly type: 'settings.changed' | 'settings.change_scheduled' | 'settings.change_withdrawn';
+  /** When it was decided, Unix seconds. */
+  readonly created_at: number;
+  /** What the event is about. */
+  readonly data: {
+    /** What the event is about. */
+    readonly object: {
+      /** What is changed. `webhook_endpoint`: where you are told what happened; `policy`: how payments are judged; `settlement_address`: where settlements go; `change_delay`: how long changes wait. */
+      readonly setting: 'webhook_endpoint' | 'policy' | 'settlement_address' | 'change_delay';
+      /** What became of it. `changed`: it is in force; `scheduled`: it waits, and takes effect by itself; `withdrawn`: it was withdrawn while it waited; `refused`: it was not possible any more when its time came. */
+      readonly status: 'changed' | 'scheduled' | 'withdrawn' | 'refused';
+      /** Id of the change, with which it is withdrawn. */
+      readonly change_id: string | null;
+      /** When it takes effect, or did, Unix seconds. */
+      readonly takes_effect_at: number;
+      /** Who asked for it. `merchant`: a key of yours; `operator`: who runs this service. */
+      readonly changed_by: 'merchant' | 'operator';
+      /** The values that are set, by the names that the API has for them. */
+      readonly change: Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
+      /** Why it was not possible any more. */
+      readonly refusal?: string;
+      readonly [further: string]: unknown;
+    };
+  };
+}
+
 export interface TestWebhook {
-  /** What happened. `payment.completed`: the payment is final on chain; `payment.failed`: a payment that would have sufficed was seen and is lost for good; `payment.expired`: the session timed out; `payment.cancelled`: you cancelled the session; `refund.succeeded`: the refund reached the payer; `refund.failed`: the refund could not be paid out; `payment.processing`: a transfer in time was seen, and none was on its way before; `payment.partially_paid`: money in time is final, and more is missing; `payment.overpaid`: money came in time to a session that is paid already; `payment.late`: money became final that pays nothing any more; `payment.wrong_coin`: money became final that never pays this session; `payment.reversed`: final money left the chain again; `payment.restored`: it is back, and the paid session has enough again; `refund.created`: a refund was accepted. */
-  readonly event_type: 'payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created';
+  /** What happened. `payment.completed`: the payment is final on chain; `payment.failed`: a payment that would have sufficed was seen and is lost for good; `payment.expired`: the session timed out; `payment.cancelled`: you cancelled the session; `refund.succeeded`: the refund reached the payer; `refund.failed`: the refund could not be paid out; `payment.processing`: a transfer in time was seen, and none was on its way before; `payment.partially_paid`: money in time is final, and more is missing; `payment.overpaid`: money came in time to a session that is paid already; `payment.late`: money became final that pays nothing any more; `payment.wrong_coin`: money became final that never pays this session; `payment.reversed`: final money left the chain again; `payment.restored`: it is back, and the paid session has enough again; `refund.created`: a refund was accepted; `settings.changed`: a webhook URL, your policy or a settlement address was changed; `settings.change_scheduled`: such a change was asked for, and waits; `settings.change_withdrawn`: a change that waited will not take effect. */
+  readonly event_type: 'payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created' | 'settings.changed' | 'settings.change_scheduled' | 'settings.change_withdrawn';
   /** The endpoint to send it to; your default one when absent. */
   readonly endpoint_id?: string;
 }
@@ -1029,10 +1076,10 @@ export interface WebhookDelivery {
   readonly event_id: string;
   /** The endpoint that it was decided for; null when you had none. */
   readonly endpoint_id: string | null;
-  /** What happened. `payment.completed`: the payment is final on chain; `payment.failed`: a payment that would have sufficed was seen and is lost for good; `payment.expired`: the session timed out; `payment.cancelled`: you cancelled the session; `refund.succeeded`: the refund reached the payer; `refund.failed`: the refund could not be paid out; `payment.processing`: a transfer in time was seen, and none was on its way before; `payment.partially_paid`: money in time is final, and more is missing; `payment.overpaid`: money came in time to a session that is paid already; `payment.late`: money became final that pays nothing any more; `payment.wrong_coin`: money became final that never pays this session; `payment.reversed`: final money left the chain again; `payment.restored`: it is back, and the paid session has enough again; `refund.created`: a refund was accepted. */
-  readonly event_type: 'payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created';
-  /** Id of the payment session. */
-  readonly session_id: string;
+  /** What happened. `payment.completed`: the payment is final on chain; `payment.failed`: a payment that would have sufficed was seen and is lost for good; `payment.expired`: the session timed out; `payment.cancelled`: you cancelled the session; `refund.succeeded`: the refund reached the payer; `refund.failed`: the refund could not be paid out; `payment.processing`: a transfer in time was seen, and none was on its way before; `payment.partially_paid`: money in time is final, and more is missing; `payment.overpaid`: money came in time to a session that is paid already; `payment.late`: money became final that pays nothing any more; `payment.wrong_coin`: money became final that never pays this session; `payment.reversed`: final money left the chain again; `payment.restored`: it is back, and the paid session has enough again; `refund.created`: a refund was accepted; `settings.changed`: a webhook URL, your policy or a settlement address was changed; `settings.change_scheduled`: such a change was asked for, and waits; `settings.change_withdrawn`: a change that waited will not take effect. */
+  readonly event_type: 'payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created' | 'settings.changed' | 'settings.change_scheduled' | 'settings.change_withdrawn';
+  /** The session that it is about; null for an event about your settings. */
+  readonly session_id: string | null;
   /** Where the delivery stands. `pending`: an attempt is due or under way; `delivered`: your endpoint answered 2xx; `exhausted`: all retries failed; `rejected`: your endpoint refused it, or there was none for too long; `blocked`: your URL leads to a forbidden address. */
   readonly status: 'pending' | 'delivered' | 'exhausted' | 'rejected' | 'blocked';
   /** True when the merchant asked for a sample. */
@@ -1056,10 +1103,10 @@ export interface WebhookDeliveryDetail {
   readonly event_id: string;
   /** The endpoint that it was decided for; null when you had none. */
   readonly endpoint_id: string | null;
-  /** What happened. `payment.completed`: the payment is final on chain; `payment.failed`: a payment that would have sufficed was seen and is lost for good; `payment.expired`: the session timed out; `payment.cancelled`: you cancelled the session; `refund.succeeded`: the refund reached the payer; `refund.failed`: the refund could not be paid out; `payment.processing`: a transfer in time was seen, and none was on its way before; `payment.partially_paid`: money in time is final, and more is missing; `payment.overpaid`: money came in time to a session that is paid already; `payment.late`: money became final that pays nothing any more; `payment.wrong_coin`: money became final that never pays this session; `payment.reversed`: final money left the chain again; `payment.restored`: it is back, and the paid session has enough again; `refund.created`: a refund was accepted. */
-  readonly event_type: 'payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created';
-  /** Id of the payment session. */
-  readonly session_id: string;
+  /** What happened. `payment.completed`: the payment is final on chain; `payment.failed`: a payment that would have sufficed was seen and is lost for good; `payment.expired`: the session timed out; `payment.cancelled`: you cancelled the session; `refund.succeeded`: the refund reached the payer; `refund.failed`: the refund could not be paid out; `payment.processing`: a transfer in time was seen, and none was on its way before; `payment.partially_paid`: money in time is final, and more is missing; `payment.overpaid`: money came in time to a session that is paid already; `payment.late`: money became final that pays nothing any more; `payment.wrong_coin`: money became final that never pays this session; `payment.reversed`: final money left the chain again; `payment.restored`: it is back, and the paid session has enough again; `refund.created`: a refund was accepted; `settings.changed`: a webhook URL, your policy or a settlement address was changed; `settings.change_scheduled`: such a change was asked for, and waits; `settings.change_withdrawn`: a change that waited will not take effect. */
+  readonly event_type: 'payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created' | 'settings.changed' | 'settings.change_scheduled' | 'settings.change_withdrawn';
+  /** The session that it is about; null for an event about your settings. */
+  readonly session_id: string | null;
   /** Where the delivery stands. `pending`: an attempt is due or under way; `delivered`: your endpoint answered 2xx; `exhausted`: all retries failed; `rejected`: your endpoint refused it, or there was none for too long; `blocked`: your URL leads to a forbidden address. */
   readonly status: 'pending' | 'delivered' | 'exhausted' | 'rejected' | 'blocked';
   /** True when the merchant asked for a sample. */
@@ -1101,7 +1148,7 @@ export interface WebhookEndpoint {
   readonly next_secret_activates_at: number | null;
 }
 
-export type WebhookEvent = PaymentEvent | PaymentNoticeEvent | RefundEvent;
+export type WebhookEvent = PaymentEvent | PaymentNoticeEvent | RefundEvent | SettingsEvent;
 
 export interface WebhookSecret {
   /** The endpoint. */

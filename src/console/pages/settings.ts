@@ -4,7 +4,7 @@ import { SCOPES } from '../../domain/api-keys.ts';
 import { NETWORKS } from '../../domain/networks.ts';
 import { policyOf, restrictionsOf } from '../../operator/merchants.ts';
 import { accepted, changedBy, readerOf, type ConsoleDeps } from '../deps.ts';
-import type { MerchantOverview } from '../../features/merchants/merchants.ts';
+import type { MerchantOverview } from '../../features/merchants/overview.ts';
 import { merchantPath } from '../layout.ts';
 import { badge, changeForm, code, facts, field, link, REASON, table, time } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';

@@ -1,8 +1,8 @@
 import { html, type Html } from '../../checkout/html.ts';
 import type { NotificationId } from '../../domain/ids.ts';
 import { isDay } from '../../domain/calendar.ts';
-import { NOTIFICATION_TYPES } from '../../domain/notification-types.ts';
-import type { WebhookOverview } from '../../features/merchants/merchants.ts';
+import { isSettingsType, WEBHOOK_TYPES } from '../../domain/notification-types.ts';
+import type { WebhookOverview } from '../../features/merchants/overview.ts';
 import type { DeliveryAttemptView } from '../../features/webhooks/views.ts';
 import { accepted, callerOf, changedBy, readerOf, type ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';
@@ -97,7 +97,7 @@ const replayForms = (visit: Visit): Html =>
       'Send the range again',
     )}
     <h2>Send a test</h2>
-    ${changeForm(visit, `${pathOf(visit)}/sample`, field({ name: 'type', label: 'Event', options: NOTIFICATION_TYPES.map((one) => [one, one]) }), 'Send a sample')}`;
+    ${changeForm(visit, `${pathOf(visit)}/sample`, field({ name: 'type', label: 'Event', options: WEBHOOK_TYPES.map((one) => [one, one]) }), 'Send a sample')}`;
 
 const endpointForm = (visit: Visit, url: string): Html =>
   html`<h2>Endpoint</h2>
@@ -130,7 +130,14 @@ async function deliveryPage({ webhooks }: ConsoleDeps, visit: Visit): Promise<Ht
       ['Id', code(id)],
       ['Created', time(view.createdSec, visit)],
       ['Next attempt', time(view.nextAttemptAtMs === null ? null : Math.floor(view.nextAttemptAtMs / 1000), visit)],
-      ['Payment', view.sample ? 'a sample' : link(`${merchantPath(visit.merchant!)}/payments/${view.sessionId}`, view.sessionId)],
+      [
+        'Payment',
+        isSettingsType(view.eventType)
+          ? 'none: it is about the settings'
+          : view.sample
+            ? 'a sample'
+            : link(`${merchantPath(visit.merchant!)}/payments/${view.sessionId}`, view.sessionId),
+      ],
     ])}
     ${visit.can('webhooks.redeliver', visit.merchant!.id) && changeForm(visit, `${visit.path}/redeliver`, field(REASON), 'Send it again')}
     <h2>Attempts</h2>
@@ -180,8 +187,8 @@ function telling({ webhooks }: ConsoleDeps): ChangeRoute[] {
       action: 'webhooks.redeliver',
       target: ({ form }) => form['type'] ?? '',
       run: async (visit) => {
-        const type = NOTIFICATION_TYPES.find((one) => one === visit.form['type']);
-        if (type === undefined) throw new Refused(`type must be one of ${NOTIFICATION_TYPES.join(', ')}`);
+        const type = WEBHOOK_TYPES.find((one) => one === visit.form['type']);
+        if (type === undefined) throw new Refused(`type must be one of ${WEBHOOK_TYPES.join(', ')}`);
         accepted(await webhooks.sendSample(callerOf(visit), type));
         return { detail: type, shown: { to: `${pathOf(visit)}?done=sample` } };
       },

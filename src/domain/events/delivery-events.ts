@@ -80,6 +80,7 @@ export interface RedeliveryRequested {
   readonly data: {
     readonly notificationId: NotificationId;
     readonly merchantId: MerchantId;
+    readonly endpointId: string;
     readonly sessionId: string;
     readonly by: string;
     readonly requestedAtMs: number;

@@ -130,6 +130,49 @@ export interface SettlementAddressSet {
   };
 }
 
+/** A change that may wait before it takes effect, as it was asked for. */
+export type GuardedChange =
+  | {
+      readonly kind: 'webhook_endpoint';
+      readonly endpointId: string;
+      /** What is absent stays. */
+      readonly set: Partial<Omit<WebhookEndpointSet['data'], 'merchantId' | 'endpointId' | 'sealedSecret'>>;
+    }
+  | { readonly kind: 'policy'; readonly policy: Partial<MerchantPolicy> }
+  | { readonly kind: 'settlement_address'; readonly network: Network; readonly address: string; readonly approvers: readonly string[] }
+  | { readonly kind: 'change_delay'; readonly minutes: number | null };
+
+/** Nothing changed yet: it takes effect at its time unless it is withdrawn. */
+export interface MerchantChangeScheduled {
+  readonly type: 'MerchantChangeScheduled';
+  readonly data: {
+    readonly merchantId: MerchantId;
+    readonly changeId: string;
+    readonly change: GuardedChange;
+    readonly requestedBy: string;
+    readonly requestedAtSec: number;
+    readonly takesEffectAtSec: number;
+  };
+}
+
+export interface MerchantChangeWithdrawn {
+  readonly type: 'MerchantChangeWithdrawn';
+  readonly data: { readonly merchantId: MerchantId; readonly changeId: string };
+}
+
+/** Its time has come: what it changed, if anything, stands in the events before this one. */
+export interface MerchantChangeApplied {
+  readonly type: 'MerchantChangeApplied';
+  /** `refusal`: why it is not possible any more; null when it is in force. */
+  readonly data: { readonly merchantId: MerchantId; readonly changeId: string; readonly refusal: string | null };
+}
+
+/** How long changes of the merchant's settings wait; null: as the installation says. */
+export interface ChangeDelaySet {
+  readonly type: 'ChangeDelaySet';
+  readonly data: { readonly merchantId: MerchantId; readonly minutes: number | null };
+}
+
 export interface MerchantPolicy {
   readonly settlementCoin: Coin;
   /** Networks offered to payers, in the order shown. */
@@ -162,4 +205,8 @@ export type MerchantEvent =
   | DomainRemoved
   | PolicySet
   | LogoSet
-  | SettlementAddressSet;
+  | SettlementAddressSet
+  | MerchantChangeScheduled
+  | MerchantChangeWithdrawn
+  | MerchantChangeApplied
+  | ChangeDelaySet;

@@ -27,6 +27,7 @@ const newId = (prefix: string, random: Random): string => `${prefix}_${base32(ra
 export const newMerchantId = (random: Random): MerchantId => newId('mer', random) as MerchantId;
 export const newKeyId = (random: Random): ApiKeyId => newId('key', random) as ApiKeyId;
 export const newEndpointId = (random: Random): string => newId('we', random);
+export const newChangeId = (random: Random): string => newId('chg', random);
 export const newDomainId = (random: Random): string => newId('dom', random);
 
 /** `sk_live_` or `sk_test_` (specification, "Authentication"). */

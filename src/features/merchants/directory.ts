@@ -1,7 +1,7 @@
 import { createSecretKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import type { KeyRestrictions } from '../../domain/api-keys.ts';
-import type { MerchantEvent } from '../../domain/events/merchant-events.ts';
+import type { MerchantChangeScheduled, MerchantEvent } from '../../domain/events/merchant-events.ts';
 import type { MerchantId } from '../../domain/ids.ts';
 import { merchantOf, queueOfEndpoint, type QueueId } from '../../domain/delivery-ids.ts';
 import { OUTCOME_TYPES } from '../../domain/notification-types.ts';
@@ -48,6 +48,7 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
   readonly #store: EventStore;
   readonly #sealer: Pick<Sealer, 'open'>;
   readonly #onFault: (merchantId: string, message: string) => void;
+  readonly #onNotification: (id: string) => void;
   readonly #entries = new Map<string, Entry>();
   readonly #keys = new Map<string, AuthenticatedKey>();
   /** What the keys in use were made from, by id. */
@@ -55,6 +56,8 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
   /** When a key was last used here, as far as this process knows. */
   readonly #used = new Map<string, { readonly key: AuthenticatedKey; readonly atSec: number }>();
   readonly #listeners = new Set<(queue: QueueId) => void>();
+  /** Merchants of whom a change waits. */
+  readonly #waiting = new Set<string>();
   /** Events that were folded and whose keys and endpoint are not in force yet, by merchant. */
   readonly #folded = new Map<string, MerchantEvent[]>();
   /** The newest event of a merchant that takes something from a key and cannot be read, by its revision. */
@@ -67,10 +70,13 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
     readonly store: EventStore;
     readonly sealer: Pick<Sealer, 'open'>;
     readonly onFault?: (merchantId: string, message: string) => void;
+    /** The id of something that a merchant is told. */
+    readonly onNotification?: (id: string) => void;
   }) {
     this.#store = deps.store;
     this.#sealer = deps.sealer;
     this.#onFault = deps.onFault ?? (() => undefined);
+    this.#onNotification = deps.onNotification ?? (() => undefined);
   }
 
   /** Reads all merchants and then follows the log. Rejects when a secret does not open: most likely a wrong `MASTER_KEY`. */
@@ -129,6 +135,13 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
     return this.#entries.get(merchantId)?.subscriptions ?? OUTCOMES_ONLY;
   }
 
+  /** Changes that wait and whose time has come. */
+  dueChanges(nowSec: number): readonly MerchantChangeScheduled['data'][] {
+    return [...this.#waiting].flatMap((id) =>
+      Object.values(this.#entries.get(id)?.state.context.pendingChanges ?? {}).filter(({ takesEffectAtSec }) => takesEffectAtSec <= nowSec),
+    );
+  }
+
   merchantIds(): MerchantId[] {
     return [...this.#entries.values()].flatMap(({ state }) => (state.context.registered ? [state.context.registered.merchantId] : []));
   }
@@ -174,7 +187,9 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
   /** What the event makes of the merchant. While it is not known what was taken from a key, none of the merchant's is in use. */
   #next(recorded: RecordedEvent, merchantId: string, known: MerchantState | undefined): [MerchantEvent, MerchantState] {
     try {
-      const event = decodeEvent(recorded).event as MerchantEvent;
+      const { event: decoded, metadata } = decodeEvent(recorded);
+      const event = decoded as MerchantEvent;
+      if (metadata.notificationId !== undefined) this.#onNotification(metadata.notificationId);
       const next = [event, merchantTable.replay([event], known)] as [MerchantEvent, MerchantState];
       if (this.#doubtful.get(merchantId) === recorded.revision) this.#doubtful.delete(merchantId);
       return next;
@@ -191,14 +206,18 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
     const owner = context.registered!.merchantId;
     const changed = new Set(events.flatMap(({ type, data }) => (ENDPOINT_EVENTS.has(type) && 'endpointId' in data ? [data.endpointId] : [])));
     for (const key of Object.values(context.keys)) this.#refreshKey(key);
+    if (Object.keys(context.pendingChanges).length > 0) this.#waiting.add(merchantId);
+    else this.#waiting.delete(merchantId);
     this.#entries.set(merchantId, {
       ...entry,
       settings: settingsOf(entry.state),
       endpoints: changed.size > 0 ? this.#openEndpoints(context) : entry.endpoints,
       subscriptions: changed.size > 0 ? subscriptionsIn(context) : entry.subscriptions,
     });
-    for (const endpointId of changed)
-      for (const listener of this.#listeners) listener(queueOfEndpoint(owner, endpointId === context.endpoint?.endpointId ? null : endpointId));
+    const queues = [...changed].map((endpointId) => (endpointId === context.endpoint?.endpointId ? null : endpointId));
+    const former = Object.entries(context.formerEndpoints).filter(([, { endpointId }]) => changed.has(endpointId));
+    for (const endpointId of [...queues, ...former.map(([id]) => id)])
+      for (const listener of this.#listeners) listener(queueOfEndpoint(owner, endpointId));
   }
 
   #refreshKey({ issued, revoked, restrictions }: KeyState): void {
@@ -212,9 +231,10 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
     this.#keys.set(issued.keyHash, { keyId, merchantId, mode, secret, ...activeRestrictions(restrictions) });
   }
 
-  #openEndpoints({ endpoint, furtherEndpoints, registered }: MerchantContext): ReadonlyMap<QueueId, WebhookEndpoint> {
+  #openEndpoints({ endpoint, furtherEndpoints, formerEndpoints, registered }: MerchantContext): ReadonlyMap<QueueId, WebhookEndpoint> {
     const { merchantId } = registered!;
-    const all = [[null, endpoint], ...Object.entries(furtherEndpoints)] as const;
+    const former = Object.entries(formerEndpoints).map(([id, state]) => [id, { ...FORMER, ...state }] as const);
+    const all = [[null, endpoint], ...Object.entries(furtherEndpoints), ...former] as const;
     return new Map(
       all.flatMap(([furtherEndpointId, state]) => {
         const opened = state && this.#openEndpoint(merchantId, state);
@@ -246,6 +266,9 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
     }
   }
 }
+
+/** What is told where an endpoint was before goes the plain way. */
+const FORMER = { durableRedelivery: false, events: [], fields: [], disabled: false, suspended: null, moves: 0 } as const;
 
 /** Nothing for a key that nothing holds back. A list that does not parse allows nobody: it was written by another version. */
 function activeRestrictions({ scopes, addresses, signatureVersion }: KeyRestrictions): Pick<AuthenticatedKey, 'restrictions'> {

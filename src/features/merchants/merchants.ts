@@ -1,17 +1,19 @@
-import { UNRESTRICTED, type KeyRestrictions, type Scope, type SignatureVersion } from '../../domain/api-keys.ts';
-import type { ApiKeyIssued, MerchantPolicy } from '../../domain/events/merchant-events.ts';
-import { withFloor, type FinalityFloor } from '../../domain/finality-floor.ts';
+import { UNRESTRICTED, type KeyRestrictions } from '../../domain/api-keys.ts';
+import type { ApiKeyIssued, MerchantChangeScheduled, MerchantPolicy } from '../../domain/events/merchant-events.ts';
+import type { FinalityFloor } from '../../domain/finality-floor.ts';
 import type { ApiKeyId, MerchantId, Mode } from '../../domain/ids.ts';
 import { merchantStream } from '../../domain/streams.ts';
 import { toSec } from '../../ports/clock.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
-import type { NotificationField, NotificationType } from '../../domain/notification-types.ts';
+import type { Network } from '../../domain/networks.ts';
 import type { WebhookUrlVetting } from '../../ports/webhook-sender.ts';
 import { parseAddressList } from '../../runtime/util/address-list.ts';
 import type { Sealer } from '../../runtime/util/sealing.ts';
-import type { MerchantCommand, MerchantState } from '../../../state-machines/merchant/merchant.decider.ts';
-import { endpointIn, mainSecret, nextSecretVersion, type EndpointState, type KeyState } from '../../../state-machines/merchant/merchant.state.ts';
+import type { Waiting } from '../../../state-machines/merchant/endpoints.decider.ts';
+import type { MerchantState } from '../../../state-machines/merchant/merchant.decider.ts';
+import type { MerchantCommand } from '../../../state-machines/merchant/merchant.commands.ts';
+import { endpointIn, nextSecretVersion, type KeyState } from '../../../state-machines/merchant/merchant.state.ts';
 import type { Outcome } from '../shared/merchant-api.ts';
 import {
   apiSecretContext,
@@ -19,6 +21,7 @@ import {
   hintOfKey,
   newApiKey,
   newApiSecret,
+  newChangeId,
   newDomainId,
   newEndpointId,
   newKeyId,
@@ -27,7 +30,8 @@ import {
   webhookSecretContext,
 } from './credentials.ts';
 import type { MerchantDirectory } from './directory.ts';
-import { logoOverview, readLogo, type LogoOverview } from './logo.ts';
+import { readLogo } from './logo.ts';
+import { overviewOf, type MerchantOverview, type WebhookOverview } from './overview.ts';
 import type { MerchantHandler } from '../shared/handlers/merchant-handler.ts';
 
 export interface MerchantsDeps {
@@ -38,6 +42,8 @@ export interface MerchantsDeps {
   readonly clock: Clock;
   readonly vetWebhookUrl: WebhookUrlVetting;
   readonly finalityFloor: FinalityFloor;
+  /** Of live merchants who have no delay of their own. */
+  readonly changeDelayMinutes: number;
 }
 
 /** Who changes a merchant: ends up in the events' metadata. Default: the operator. */
@@ -66,48 +72,6 @@ export interface NewKey {
   readonly key_id: ApiKeyId;
   readonly api_key: string;
   readonly api_secret: string;
-}
-
-/** An API key without its secrets. */
-export interface KeyOverview {
-  readonly key_id: ApiKeyId;
-  readonly hint: string;
-  readonly revoked: boolean;
-  /** Null: all. */
-  readonly scopes: readonly Scope[] | null;
-  /** Empty: from anywhere. */
-  readonly addresses: readonly string[];
-  readonly signature_version: SignatureVersion;
-  /** To the second on the node that served it, to the day elsewhere; null before the first use. */
-  readonly last_used_at: number | null;
-}
-
-/** A merchant's settings without any secret. */
-export interface MerchantOverview {
-  readonly id: MerchantId;
-  readonly name: string;
-  readonly mode: Mode;
-  readonly keys: readonly KeyOverview[];
-  /** The default endpoint. */
-  readonly webhook: WebhookOverview | null;
-  readonly further_webhooks: readonly WebhookOverview[];
-  readonly domains: readonly { readonly domain_id: string; readonly host: string; readonly name: string }[];
-  /** As it holds, under the operator's floor. */
-  readonly policy: MerchantPolicy;
-  readonly logo: LogoOverview | null;
-}
-
-export interface WebhookOverview {
-  readonly endpoint_id: string;
-  readonly url: string | null;
-  readonly durable_redelivery: boolean;
-  readonly events: readonly NotificationType[];
-  readonly fields: readonly NotificationField[];
-  readonly standard_webhooks: boolean;
-  readonly disabled: boolean;
-  readonly suspended: 'only_failures' | 'gone' | null;
-  /** When an issued secret takes over the main header; null when none is waiting. */
-  readonly next_secret_activates_at: number | null;
 }
 
 /** How long the old webhook secret signs the main header after a new one was issued, unless it is activated before. */
@@ -278,23 +242,58 @@ export class Merchants {
     return this.#deps.directory.merchantIds().flatMap((id) => this.getMerchant(id) ?? []);
   }
 
+  /** Two operators agreed to it: the signer's journal holds their approvals. */
+  setSettlementAddress(
+    merchantId: MerchantId,
+    destination: { readonly network: Network; readonly address: string; readonly approvers: readonly string[] },
+    by?: ChangedBy,
+  ): Promise<Outcome<MerchantOverview>> {
+    return this.#change(merchantId, { type: 'SetSettlementAddress', ...destination }, by);
+  }
+
+  /** Null: as the installation says. A shorter delay waits as long as the one that it replaces. */
+  setChangeDelay(merchantId: MerchantId, minutes: number | null, by?: ChangedBy): Promise<Outcome<MerchantOverview>> {
+    return this.#change(merchantId, { type: 'SetChangeDelay', minutes }, by);
+  }
+
+  withdrawChange(merchantId: MerchantId, changeId: string, by?: ChangedBy): Promise<Outcome<MerchantOverview>> {
+    return this.#change(merchantId, { type: 'WithdrawChange', changeId }, by);
+  }
+
+  /** Puts a change into force whose time has come. What was withdrawn meanwhile, or is in force already, changes nothing. */
+  applyChange(pending: MerchantChangeScheduled['data']): Promise<Outcome<MerchantOverview>> {
+    const { clock, finalityFloor: floor } = this.#deps;
+    const { merchantId, changeId, requestedBy } = pending;
+    const command = { type: 'ApplyChange', changeId, nowSec: toSec(clock.nowMs()), floor } as const;
+    return this.#change(merchantId, command, { actor: requestedBy, correlationId: changeId });
+  }
+
   async #change(merchantId: MerchantId, command: MerchantCommand, by: ChangedBy | undefined): Promise<Outcome<MerchantOverview>> {
     const done = await this.#execute(merchantId, command, by);
     return done.ok ? { ok: true, value: this.#overviewOf(done.value) } : done;
   }
 
   #overviewOf(state: MerchantState): MerchantOverview {
-    const { clock, directory, finalityFloor } = this.#deps;
-    return overviewOf(state, toSec(clock.nowMs()), directory, finalityFloor);
+    const { clock, directory, finalityFloor: floor, changeDelayMinutes } = this.#deps;
+    const lastUseOf = (key: KeyState): number | null => directory.lastUseOf(key);
+    return overviewOf(state, { nowSec: toSec(clock.nowMs()), lastUseOf, floor, installationDelayMin: changeDelayMinutes });
   }
 
   async #execute(merchantId: MerchantId, command: MerchantCommand, by: ChangedBy | undefined): Promise<Outcome<MerchantState>> {
     const { handler, directory, random } = this.#deps;
     const context = by ?? { actor: 'operator', correlationId: random.uuid() };
-    const done = await handler.execute(merchantStream(merchantId), command, context, { expectNew: command.type === 'RegisterMerchant' });
+    const guarded = GUARDED.has(command.type) ? { ...command, wait: this.#waiting(context) } : command;
+    const done = await handler.execute(merchantStream(merchantId), guarded, context, {
+      expectNew: command.type === 'RegisterMerchant',
+    });
     if (!done.ok) return { ok: false, refusal: done.refusal };
     if (done.events.length > 0) await directory.catchUp();
     return { ok: true, value: done.state };
+  }
+
+  #waiting({ actor }: ChangedBy): Waiting {
+    const { clock, random, changeDelayMinutes } = this.#deps;
+    return { changeId: newChangeId(random), nowSec: toSec(clock.nowMs()), requestedBy: actor, installationMinutes: changeDelayMinutes };
   }
 
   #newKey(merchantId: MerchantId, mode: Mode): { issued: ApiKeyIssued['data']; shown: NewKey } {
@@ -319,6 +318,15 @@ export class Merchants {
   }
 }
 
+/** What a stolen key would change first, and may be made to wait. */
+const GUARDED: ReadonlySet<MerchantCommand['type']> = new Set<MerchantCommand['type']>([
+  'SetWebhook',
+  'AddEndpoint',
+  'SetPolicy',
+  'SetSettlementAddress',
+  'SetChangeDelay',
+]);
+
 /** Stores what the first request with a key made, and gives it back to those that repeat it. */
 type Keep = (made: string) => Promise<Outcome<string>>;
 const keepNothing: Keep = async (made) => ({ ok: true, value: made });
@@ -336,49 +344,9 @@ function normalHost(text: string): string | null {
   return url === null ? null : url.hostname;
 }
 
-function overviewOf(
-  { context }: MerchantState,
-  nowSec: number,
-  directory: Pick<MerchantDirectory, 'lastUseOf'>,
-  floor: FinalityFloor,
-): MerchantOverview {
-  const { merchantId, name, mode } = context.registered!;
-  return {
-    id: merchantId,
-    name,
-    mode,
-    keys: Object.values(context.keys).map((key) => keyOverview(key, directory.lastUseOf(key))),
-    webhook: context.endpoint && webhookOverview(context.endpoint, nowSec),
-    further_webhooks: Object.values(context.furtherEndpoints).map((endpoint) => webhookOverview(endpoint, nowSec)),
-    domains: Object.values(context.domains).map(({ domainId, host, shopName }) => ({ domain_id: domainId, host, name: shopName })),
-    policy: withFloor(context.policy, floor),
-    logo: context.logo && logoOverview(context.logo),
-  };
-}
-
-function keyOverview({ issued, revoked, restrictions }: KeyState, lastUsedAt: number | null): KeyOverview {
-  const { scopes, addresses, signatureVersion } = restrictions;
-  return { key_id: issued.keyId, hint: issued.hint, revoked, scopes, addresses, signature_version: signatureVersion, last_used_at: lastUsedAt };
-}
-
 function addressFault({ addresses = [] }: Partial<KeyRestrictions>): (Outcome<never> & { ok: false }) | null {
   const list = parseAddressList(addresses);
   if (!('invalid' in list)) return null;
   const message = `addresses: ${list.invalid} is no IPv4 or IPv6 address or CIDR range, such as 203.0.113.7 or 2001:db8::/32`;
   return { ok: false, refusal: { code: 'invalid_request', message, param: 'addresses' } };
-}
-
-function webhookOverview(endpoint: EndpointState, nowSec: number): WebhookOverview {
-  const waits = endpoint.next !== null && mainSecret(endpoint, nowSec) !== endpoint.next;
-  return {
-    endpoint_id: endpoint.endpointId,
-    url: endpoint.url,
-    durable_redelivery: endpoint.durableRedelivery,
-    events: endpoint.events,
-    fields: endpoint.fields,
-    standard_webhooks: endpoint.standardWebhooks,
-    disabled: endpoint.disabled,
-    suspended: endpoint.suspended,
-    next_secret_activates_at: waits ? endpoint.next.activatesAtSec : null,
-  };
 }

@@ -1,7 +1,8 @@
 import type { MerchantId } from '../../domain/ids.ts';
 import type { Idempotency } from '../shared/idempotency.ts';
 import type { Caller, Outcome } from '../shared/merchant-api.ts';
-import type { ChangedBy, MerchantOverview, Merchants, NewWebhookSecret, WebhookOverview } from './merchants.ts';
+import type { ChangedBy, Merchants, NewWebhookSecret } from './merchants.ts';
+import type { MerchantOverview, WebhookOverview } from './overview.ts';
 
 type Settings = Pick<Merchants, 'getMerchant' | 'addWebhook' | 'setWebhook' | 'issueWebhookSecret' | 'activateWebhookSecret' | 'resumeWebhook'>;
 type NewEndpoint = Parameters<Merchants['addWebhook']>[1];

@@ -13,6 +13,8 @@ export interface Caller {
   readonly requestId: string;
   /** Who of the merchant's or the operator's people asks; absent: the merchant's own program. */
   readonly person?: string;
+  /** Whose command of the operator's it is. */
+  readonly operator?: string;
   readonly traceParent?: string;
   /** To be committed with the first event of the command (see `Nonces`). */
   readonly nonceCoCommit?: CoCommit;
@@ -23,8 +25,8 @@ export interface Caller {
 }
 
 /** As the metadata of events names whoever asks. */
-export const actorOf = ({ merchantId, person }: Pick<Caller, 'merchantId' | 'person'>): string =>
-  person === undefined ? `merchant:${merchantId}` : `person:${person}`;
+export const actorOf = ({ merchantId, person, operator }: Pick<Caller, 'merchantId' | 'person' | 'operator'>): string =>
+  operator ?? (person === undefined ? `merchant:${merchantId}` : `person:${person}`);
 
 /** `repeated`: the command changed nothing (a safe retry), so no event took `Caller.nonceCoCommit` along. */
 export type Outcome<Value> =

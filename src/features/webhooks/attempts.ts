@@ -49,7 +49,7 @@ export async function attemptDelivery(
   const { timers, directory } = deps;
   const { scheduled, attempts } = state.context;
   if (!scheduled) throw new Error('an attempt of a delivery that was never scheduled');
-  const endpoint = directory.endpointOf(queueOf(scheduled.merchantId, scheduled.notificationId));
+  const endpoint = directory.endpointOf(queueOf(scheduled));
   const startedAtMs = timers.nowMs();
   const nonce = deps.random.uuid();
   const answer = endpoint ? await post(deps, state, endpoint, startedAtMs, nonce) : NO_ENDPOINT;

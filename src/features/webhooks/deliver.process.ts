@@ -1,4 +1,4 @@
-import type { DeliveryAttempted } from '../../domain/events/delivery-events.ts';
+import type { DeliveryAttempted, DeliveryScheduled } from '../../domain/events/delivery-events.ts';
 import { merchantOf, queueOf } from '../../domain/delivery-ids.ts';
 import type { MerchantId, NotificationId } from '../../domain/ids.ts';
 import type { DeliveryAnswers } from '../../ports/delivery-answers.ts';
@@ -21,7 +21,9 @@ import { attemptDelivery, type AttemptDeps } from './attempts.ts';
 import { Backlog } from './backlog.ts';
 import { DISPATCH_LIMITS, Dispatcher, type DispatchLimits, type DispatchStats } from './dispatcher.ts';
 import { EndpointWatch } from './endpoints.ts';
-import { decodeOrNull, isNotifying, NotificationReader, type PendingNotification } from './notifications.ts';
+import { decodeOrNull } from './decode.ts';
+import { isNotifying, NotificationReader } from './notifications.ts';
+import type { PendingNotification } from './pending-notification.ts';
 import { Scheduling } from './scheduling.ts';
 import { takeOver, type TakeOver } from './take-over.ts';
 import { WAITING_LIMITS, WaitingForEndpoint, type WaitingLimits } from './waiting.ts';
@@ -132,7 +134,7 @@ export class DeliverWebhooks {
     this.#subscription = this.#options.store.subscribe({
       name: 'deliver-webhooks',
       after: handled,
-      streamPrefixes: ['session-', 'delivery-'],
+      streamPrefixes: ['session-', 'delivery-', 'merchant-'],
       maxBatch: MAX_BATCH,
       onEvents: (events) => this.#onEvents(events),
       onCaughtUp: () => this.#onCaughtUp(),
@@ -165,18 +167,17 @@ export class DeliverWebhooks {
       this.#admitted.add(delivery.notificationId);
       this.#admit(delivery.notificationId, delivery, state, false);
     };
-    const isPrompt = ({ delivery: { merchantId, notificationId } }: PendingNotification): boolean =>
-      this.#dispatcher.isPrompt(queueOf(merchantId, notificationId));
+    const isPrompt = ({ delivery }: PendingNotification): boolean => this.#dispatcher.isPrompt(queueOf(delivery));
     return new Scheduling({ handler, timers, log, isPrompt, admit, isStopping: () => this.#stopping, onMoved: () => this.#armFlush() }, handled);
   }
 
   #admit(
     id: NotificationId,
-    { merchantId, sessionId }: { readonly merchantId: MerchantId; readonly sessionId: string },
+    { merchantId, endpointId, sessionId }: Pick<DeliveryScheduled['data'], 'merchantId' | 'endpointId' | 'sessionId'>,
     state: DeliveryState | null,
     paced: boolean,
   ): void {
-    const queue = queueOf(merchantId, id);
+    const queue = queueOf({ merchantId, notificationId: id, endpointId });
     this.#endpoints.noteWork(queue);
     this.#dispatcher.admit({ id, queue, sessionId }, state, paced);
   }

@@ -69,7 +69,7 @@ export class EndpointWatch {
 
   learn(attempt: DeliveryAttempted['data']): void {
     const { endpointId } = attempt;
-    const queue = queueOf(attempt.merchantId, attempt.notificationId);
+    const queue = queueOf(attempt);
     const before = this.#health.get(queue) ?? null;
     const health = failuresAfter(before, attempt);
     if (health === before) return;

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import type { MerchantId, Mode, SessionId } from '../../domain/ids.ts';
-import type { NotificationType } from '../../domain/notification-types.ts';
+import type { WebhookType } from '../../domain/notification-types.ts';
 import type { ListMember, ListRange, ReadModel } from '../../ports/read-model.ts';
 import {
   DELIVERIES_TABLE,
@@ -23,7 +23,7 @@ export interface DeliveryListRequest {
   /** Present in cursor mode; empty for the first page. */
   readonly cursor?: string;
   readonly status?: DeliveryStatus;
-  readonly eventType?: NotificationType;
+  readonly eventType?: WebhookType;
   readonly sessionId?: SessionId;
   /** Unix seconds, both included. */
   readonly createdFromSec?: number;

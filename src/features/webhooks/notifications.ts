@@ -1,5 +1,4 @@
 import { deliveryIdOf } from '../../domain/delivery-ids.ts';
-import type { DeliveryScheduled } from '../../domain/events/delivery-events.ts';
 import type { DomainEvent } from '../../domain/events/domain-event.ts';
 import type { StoredEvent } from '../../domain/events/envelope.ts';
 import type { NotificationId } from '../../domain/ids.ts';
@@ -15,32 +14,24 @@ import {
   type NotifyingEvent,
   type SessionFacts,
 } from '../../domain/notifications.ts';
-import { isOptionalType } from '../../domain/notification-types.ts';
+import { isOptionalType, type NotificationType } from '../../domain/notification-types.ts';
 import type { SessionEvent } from '../../domain/events/session-events.ts';
 import { sessionTable } from '../shared/handlers/session-handler.ts';
 import { detailsOf, noticeOf } from '../../../state-machines/checkout-session/notices.ts';
 import type { EndpointDirectory, Subscription } from '../../ports/endpoint-directory.ts';
 import type { EventStore, RecordedEvent } from '../../ports/event-store.ts';
 import type { Clock } from '../../ports/clock.ts';
-import { decodeEvent, UnknownEvent } from '../../runtime/commands/codec.ts';
-import type { CommandContext } from '../../runtime/commands/handler.ts';
+import { decodeOrNull } from './decode.ts';
+import type { PendingNotification, Reading } from './pending-notification.ts';
+import { isOfSettings, SettingsNotifications } from './settings-notifications.ts';
 import { RecentMap } from '../../runtime/util/recent-map.ts';
-
-/** What is to be notifications, and which event it comes from. */
-export interface PendingNotification {
-  readonly delivery: DeliveryScheduled['data'];
-  readonly context: CommandContext;
-}
 
 const ACTOR = 'process:deliver-webhooks';
 /** At least so many sessions' facts are kept, at most twice as many: those of half an hour at a busy shop. Every session is notifications of at least once. */
 const KEPT_FACTS = 25_000;
 
-export const isNotifying = ({ stream, type }: RecordedEvent): boolean =>
-  stream.startsWith('session-') && (isNotifyingType(type) || isNoticedType(type));
-
-/** Nothing where nobody asked for it. `unreadable`: it is unreadable, or its session does not begin as sessions do. */
-export type Reading = readonly PendingNotification[] | 'unreadable';
+export const isNotifying = (recorded: RecordedEvent): boolean =>
+  isOfSettings(recorded) || (recorded.stream.startsWith('session-') && (isNotifyingType(recorded.type) || isNoticedType(recorded.type)));
 
 /** The session as it stood when an event was committed, and what that means beside outcomes. */
 interface Moment {
@@ -56,11 +47,15 @@ export class NotificationReader {
   readonly #facts = new RecentMap<string, SessionFacts>(KEPT_FACTS);
   /** Of the events at hand, those of which a merchant asked for more than the event says; by event id. */
   #moments: ReadonlyMap<string, Moment> = new Map();
+  readonly #settings: SettingsNotifications;
+  /** Of the events at hand, what those of merchants tell; by event id. */
+  #ofSettings: ReadonlyMap<string, Reading> = new Map();
 
   constructor(deps: { readonly store: EventStore; readonly directory: EndpointDirectory; readonly timers: Clock }) {
     this.#store = deps.store;
     this.#directory = deps.directory;
     this.#clock = deps.timers;
+    this.#settings = new SettingsNotifications(deps);
   }
 
   /** Keeps what will be said of a session that begins. */
@@ -71,7 +66,10 @@ export class NotificationReader {
   }
 
   /** Reads what `read` needs: the beginnings of sessions that are not remembered any more, and the sessions of events that were asked for. */
-  async recall(notifying: readonly RecordedEvent[]): Promise<void> {
+  async recall(events: readonly RecordedEvent[]): Promise<void> {
+    const ofSettings = events.filter(isOfSettings).map(async (recorded) => [recorded.id, await this.#settings.read(recorded)] as const);
+    this.#ofSettings = new Map(await Promise.all(ofSettings));
+    const notifying = events.filter((recorded) => !isOfSettings(recorded));
     const unknown = notifying.filter(({ stream }) => this.#facts.get(stream) === undefined);
     if (unknown.length > 0) await Promise.all([...new Set(unknown.map(({ stream }) => stream))].map((stream) => this.#recall(stream)));
     const wanted = notifying.filter((recorded) => this.#needsSession(recorded));
@@ -81,6 +79,7 @@ export class NotificationReader {
 
   /** What the event tells, once `recall` has seen it: the same event to each endpoint that is told it. */
   read(recorded: RecordedEvent): Reading {
+    if (isOfSettings(recorded)) return this.#ofSettings.get(recorded.id) ?? 'unreadable';
     const isNotice = isNoticedType(recorded.type);
     const needsSession = this.#needsSession(recorded);
     if (isNotice && !needsSession) return [];
@@ -97,7 +96,7 @@ export class NotificationReader {
       : notificationOf(notificationId, stored.atMs, stored.event as NotifyingEvent, facts);
     return this.#directory
       .subscriptionsOf(facts.merchantId)
-      .filter(({ types }) => types.has(notification.type))
+      .filter(({ types }) => types.has(notification.type as NotificationType))
       .map((subscription) => this.#pending(notification, subscription, moment?.details ?? {}, stored));
   }
 
@@ -148,14 +147,4 @@ function factsOf(beginning: RecordedEvent): SessionFacts | null {
   if (event?.type !== 'SessionCreated') return null;
   const { sessionId, merchantId, mode, orderId, rateLock } = event.data;
   return { sessionId, merchantId, mode, orderId, rate: rateLock?.rate ?? null };
-}
-
-/** Null for an event that this build cannot read. */
-export function decodeOrNull(recorded: RecordedEvent): StoredEvent<DomainEvent> | null {
-  try {
-    return decodeEvent(recorded);
-  } catch (error) {
-    if (error instanceof UnknownEvent || error instanceof SyntaxError) return null;
-    throw error;
-  }
 }

@@ -6,7 +6,7 @@ import type { Timers } from '../../ports/timers.ts';
 import { deliveryTable, type DeliveryHandler } from '../shared/handlers/delivery-handler.ts';
 import type { DeliveryState, RecordAttempt, ScheduleDelivery } from '../../../state-machines/webhook-delivery/delivery.decider.ts';
 import { insistently } from './attempts.ts';
-import type { PendingNotification } from './notifications.ts';
+import type { PendingNotification } from './pending-notification.ts';
 import { Settlements, type Batch } from './settlements.ts';
 
 /** A notification that is being notifications and is not in the log yet. */

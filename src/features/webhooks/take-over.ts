@@ -1,4 +1,3 @@
-import { queueOf } from '../../domain/delivery-ids.ts';
 import type { NotificationId } from '../../domain/ids.ts';
 import { type Position, StoreUnavailable } from '../../ports/event-store.ts';
 import { rowPages } from '../../ports/row-pages.ts';
@@ -35,9 +34,8 @@ export async function takeOver(
   if (handled === null) return null;
   for await (const page of rowPages(readModel, WEBHOOK_WORK_TABLE))
     for (const { key, row } of page) {
-      const { merchantId, sessionId, dueAtMs, redeliveryOwed } = row as WebhookWorkRow;
+      const { queue, sessionId, dueAtMs, redeliveryOwed } = row as WebhookWorkRow;
       const id = key as NotificationId;
-      const queue = queueOf(merchantId, id);
       if (redeliveryOwed || dueAtMs === null || dueAtMs <= nowMs) backlog.enqueue(id, queue, sessionId);
       else backlog.postpone({ id, queue, sessionId, seq: backlog.lastSeq }, null, dueAtMs);
       if (backlog.isCrowded) await backlog.flush(handled);

@@ -3,7 +3,7 @@ import type { DeliveryEvent } from '../../domain/events/delivery-events.ts';
 import type { MerchantId, Mode, NotificationId } from '../../domain/ids.ts';
 import { sampleNotification } from '../../domain/notification-samples.ts';
 import { decidedAtMs } from '../../domain/notifications.ts';
-import type { NotificationType } from '../../domain/notification-types.ts';
+import type { WebhookType } from '../../domain/notification-types.ts';
 import { deliveryIdOf, queueOfEndpoint } from '../../domain/delivery-ids.ts';
 import { deliveryStream } from '../../domain/streams.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
@@ -62,7 +62,7 @@ export interface FeedRequest {
   readonly cursor?: string;
   readonly pageSize: number;
   /** All when absent. */
-  readonly types?: readonly NotificationType[];
+  readonly types?: readonly WebhookType[];
   /** Unix seconds, both included. */
   readonly createdFromSec?: number;
   readonly createdToSec?: number;
@@ -151,7 +151,7 @@ export class MerchantWebhooks {
   }
 
   /** Sends a sample of an event type to an endpoint of the caller's: the default one when none is named. */
-  async sendSample(caller: Caller, type: NotificationType, endpointId?: string): Promise<Outcome<DeliverySummary>> {
+  async sendSample(caller: Caller, type: WebhookType, endpointId?: string): Promise<Outcome<DeliverySummary>> {
     const { directory, notificationIds, clock, handler } = this.#deps;
     const further = endpointId === undefined || directory.endpointOf(caller.merchantId)?.endpointId === endpointId ? null : endpointId;
     const endpoint = directory.endpointOf(queueOfEndpoint(caller.merchantId, further));
@@ -215,7 +215,7 @@ export class MerchantWebhooks {
     const { types, createdFromSec = -Infinity, createdToSec = Infinity } = request;
     const ids = listed.map(({ id }) => id);
     const rows = (await this.#deps.readModel.getMany(DELIVERIES_TABLE, ids)) as (DeliveryRow | null)[];
-    const isOfType = ({ eventType }: DeliveryRow): boolean => types === undefined || types.includes(eventType as NotificationType);
+    const isOfType = ({ eventType }: DeliveryRow): boolean => types === undefined || types.includes(eventType as WebhookType);
     const isInTime = (id: NotificationId): boolean => {
       const createdSec = toSec(decidedAtMs(id));
       return createdSec >= createdFromSec && createdSec <= createdToSec;

@@ -14,8 +14,10 @@ import type { Operation } from '../operation.ts';
 import { errorBody } from '../schemas/error.schema.ts';
 import type { MerchantId, NotificationId } from '../../domain/ids.ts';
 import { sampleNotification } from '../../domain/notification-samples.ts';
-import { isOptionalType, NOTIFICATION_TYPES, type NotificationType } from '../../domain/notification-types.ts';
-import { EVENT_MEANINGS, paymentEvent, paymentNoticeEvent, refundEvent } from '../schemas/webhook.schema.ts';
+import { isOptionalType, isSettingsType, WEBHOOK_TYPES, type WebhookType } from '../../domain/notification-types.ts';
+import { EVENT_MEANINGS } from '../schemas/event-types.schema.ts';
+import { settingsEvent } from '../schemas/settings.schema.ts';
+import { paymentEvent, paymentNoticeEvent, refundEvent } from '../schemas/webhook.schema.ts';
 import { codeSamples } from './code-samples.ts';
 import { errorUrl } from '../error-url.ts';
 import { receiverSamples } from './receiver-samples.ts';
@@ -216,12 +218,12 @@ function webhookObjects(headerPrefix: string): Record<string, { post: ZodOpenApi
       .optional()
       .meta({ description: 'Signature with the next secret while one is waiting to take over.' }),
   });
-  const hook = (type: NotificationType): { post: ZodOpenApiOperationObject } => ({
+  const hook = (type: WebhookType): { post: ZodOpenApiOperationObject } => ({
     post: {
       operationId: `on_${type.replace('.', '_')}`,
       tags: ['Webhooks'],
       summary: `${EVENT_MEANINGS[type][0]!.toUpperCase()}${EVENT_MEANINGS[type].slice(1)}`,
-      description: `Sent to ${isOptionalType(type) ? 'endpoints that ask for it' : 'every endpoint'}; verify the signature over the raw body and deduplicate by event id.`,
+      description: `Sent to ${receiversOf(type)}; verify the signature over the raw body and deduplicate by event id.`,
       security: [],
       requestParams: { header: headers },
       requestBody: { required: true, content: { 'application/json': { schema: bodyOf(type), example: sampleOf(type) } } },
@@ -232,16 +234,22 @@ function webhookObjects(headerPrefix: string): Record<string, { post: ZodOpenApi
       },
     },
   });
-  return Object.fromEntries(NOTIFICATION_TYPES.map((type) => [type, hook(type)]));
+  return Object.fromEntries(WEBHOOK_TYPES.map((type) => [type, hook(type)]));
 }
 
-function bodyOf(type: NotificationType): z.ZodType {
+function receiversOf(type: WebhookType): string {
+  if (isSettingsType(type)) return 'the default endpoint, and to where the change takes something away';
+  return isOptionalType(type) ? 'endpoints that ask for it' : 'every endpoint';
+}
+
+function bodyOf(type: WebhookType): z.ZodType {
+  if (isSettingsType(type)) return settingsEvent;
   if (type.startsWith('refund.')) return refundEvent;
   return isOptionalType(type) ? paymentNoticeEvent : paymentEvent;
 }
 
 /** The very body that a test of the endpoint sends. */
-function sampleOf(type: NotificationType): unknown {
+function sampleOf(type: WebhookType): unknown {
   const owner = { merchantId: 'mer_sample' as MerchantId, mode: 'test' } as const;
   return JSON.parse(sampleNotification(type, 'evt_1767225660123456789' as NotificationId, owner, 1_767_225_660_123).body);
 }

@@ -1,15 +1,16 @@
 import { eventIdOf } from '../../domain/delivery-ids.ts';
 import { toSec } from '../../ports/clock.ts';
 import type { DeliveryAttemptView, DeliverySummary, DeliveryView } from '../../features/webhooks/views.ts';
-import type { DeliveryBody, DeliveryDetailBody, EventType, WebhookEventBody } from '../schemas/webhook.schema.ts';
+import { isSettingsType, type WebhookType } from '../../domain/notification-types.ts';
+import type { DeliveryBody, DeliveryDetailBody, WebhookEventBody } from '../schemas/webhook.schema.ts';
 
 export function presentDelivery(delivery: DeliverySummary): DeliveryBody {
   return {
     id: delivery.notificationId,
     event_id: eventIdOf(delivery.notificationId),
     endpoint_id: delivery.endpointId === '' ? null : delivery.endpointId,
-    event_type: delivery.eventType as EventType,
-    session_id: delivery.sessionId,
+    event_type: delivery.eventType as WebhookType,
+    session_id: isSettingsType(delivery.eventType) ? null : delivery.sessionId,
     status: delivery.status,
     sample: delivery.sample,
     attempts: delivery.attempts,

@@ -1,7 +1,10 @@
 import type { MerchantPolicy } from '../../domain/events/merchant-events.ts';
+import { POLICY_NAMES } from '../../domain/settings-notices.ts';
+import type { PendingChangeBody } from '../schemas/settings.schema.ts';
 import { isCoin } from '../../domain/money.ts';
 import type { Caller } from '../../features/shared/merchant-api.ts';
-import type { MerchantOverview, Merchants, WebhookOverview } from '../../features/merchants/merchants.ts';
+import type { Merchants } from '../../features/merchants/merchants.ts';
+import type { MerchantOverview, PendingChangeOverview, WebhookOverview } from '../../features/merchants/overview.ts';
 import { NOT_FOUND, answer, type Answer } from '../answer.ts';
 import { route, type Operation, type Route } from '../operation.ts';
 import { CHANGE_MERCHANT_EXAMPLE, MERCHANT_EXAMPLE } from '../schemas/merchant.example.ts';
@@ -31,7 +34,8 @@ const changeMerchantOperation = {
   scope: 'settings:manage',
   fieldScopes: { webhook: 'webhooks:manage' },
   summary: 'Change settings of the merchant',
-  description: 'Only what is given is changed, in this order: policy, logo, webhook, domains. A refusal leaves what came before it in force.',
+  description:
+    'Only what is given is changed, in this order: policy, logo, webhook, domains. A refusal leaves what came before it in force. Where `change_delay_minutes` is above 0, what is guarded waits and stands in `pending_changes`.',
   body: changeMerchantBody,
   bodyRequired: true,
   response: merchant,
@@ -56,8 +60,7 @@ async function firstRefusal(settings: OwnSettings, caller: Caller, body: ChangeM
   const policy = policyOf(body);
   if (Object.keys(policy).length > 0) {
     const done = await settings.setPolicy(caller.merchantId, policy, by);
-    if (!done.ok)
-      return { ...done, refusal: { ...done.refusal, ...(done.refusal.param && { param: WIRE_NAMES[done.refusal.param] ?? done.refusal.param }) } };
+    if (!done.ok) return { ...done, refusal: { ...done.refusal, ...(done.refusal.param && { param: wireName(done.refusal.param) }) } };
   }
   if (body.logo !== undefined) {
     const done = await settings.setLogo(caller.merchantId, body.logo, by);
@@ -93,14 +96,8 @@ async function replaceDomains(
   return null;
 }
 
-/** Names of the policy's fields on the wire. */
-const WIRE_NAMES: Readonly<Record<string, string>> = {
-  settlementCoin: 'settlement_currency',
-  offerTronUsdc: 'offer_tron_usdc',
-  sessionTtlSec: 'session_ttl_seconds',
-  ethereumFinalizedFrom: 'ethereum_finalized_from',
-  ethereumConfirmations: 'ethereum_confirmations',
-} satisfies Partial<Record<keyof MerchantPolicy, keyof MerchantBody>>;
+/** The field as merchants know it. */
+const wireName = (field: string): string => (POLICY_NAMES as Readonly<Record<string, string>>)[field] ?? field;
 
 function policyOf(body: ChangeMerchantBody): Partial<MerchantPolicy> {
   const settlementCoin = body.settlement_currency?.toUpperCase();
@@ -131,7 +128,14 @@ export function presentEndpoint({ endpoint_id: id, events, fields, ...rest }: We
   return { id, ...rest, events: [...events], fields: [...fields] };
 }
 
-function presentMerchant({ id, name, mode, policy, logo, webhook, domains }: MerchantOverview): MerchantBody {
+/** Who of the operator's people asked for it stays with the operator. */
+export const presentChange = ({ change_id: id, requested_by: _by, change, ...rest }: PendingChangeOverview): PendingChangeBody => ({
+  id,
+  ...rest,
+  change: change as PendingChangeBody['change'],
+});
+
+function presentMerchant({ id, name, mode, policy, logo, webhook, domains, ...rest }: MerchantOverview): MerchantBody {
   return {
     id,
     name,
@@ -147,5 +151,7 @@ function presentMerchant({ id, name, mode, policy, logo, webhook, domains }: Mer
     logo,
     webhook: webhook && presentEndpoint(webhook),
     domains: domains.map((domain) => ({ id: domain.domain_id, host: domain.host, name: domain.name })),
+    change_delay_minutes: rest.change_delay_minutes,
+    pending_changes: rest.pending_changes.map(presentChange),
   };
 }

@@ -1,5 +1,5 @@
 import { parseSessionId, type NotificationId } from '../../domain/ids.ts';
-import type { NotificationType } from '../../domain/notification-types.ts';
+import type { WebhookType } from '../../domain/notification-types.ts';
 import type { MerchantWebhooks } from '../../features/webhooks/webhooks.ts';
 import { NOT_FOUND, answer } from '../answer.ts';
 import { answerOf } from '../answer-of.ts';
@@ -184,7 +184,7 @@ function replayRoutes(api: WebhookApi): Route[] {
     route(listEventsOperation, async ({ caller, query }) => {
       const pageSize = Number(query.page_size ?? DEFAULT_PAGE_SIZE);
       const [fromSec, toSec] = [query.created_from, query.created_to].map((text) => (text === undefined ? undefined : Number(text)));
-      const types = query.type?.split(',') as NotificationType[] | undefined;
+      const types = query.type?.split(',') as WebhookType[] | undefined;
       if (fromSec !== undefined && toSec !== undefined && toSec < fromSec) return refusedField('created_to', 'must not be before created_from');
       const outcome = await api.events(caller, {
         pageSize,

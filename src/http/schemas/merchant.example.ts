@@ -1,4 +1,5 @@
 import type { ChangeMerchantBody, MerchantBody, NewWebhookEndpointBody, WebhookEndpointBody, WebhookSecretBody } from './merchant.schema.ts';
+import type { PendingChangeBody } from './settings.schema.ts';
 
 export const CHANGE_MERCHANT_EXAMPLE = {
   settlement_currency: 'USDC',
@@ -48,6 +49,14 @@ export const WEBHOOK_SECRET_EXAMPLE = {
   activates_at: 1767312000,
 } satisfies WebhookSecretBody;
 
+export const PENDING_CHANGE_EXAMPLE = {
+  id: 'chg_k7w2q5m4n6p3r7s2t5v4',
+  setting: 'webhook_endpoint' as const,
+  change: { endpoint_id: WEBHOOK_ENDPOINT_EXAMPLE.id, url: 'https://new.example/webhooks' },
+  requested_at: 1767225660,
+  takes_effect_at: 1767229260,
+} satisfies PendingChangeBody;
+
 export const MERCHANT_EXAMPLE = {
   id: 'mer_k7w2q5m4n6p3r7s2t5v4',
   name: 'Shop',
@@ -63,4 +72,6 @@ export const MERCHANT_EXAMPLE = {
   logo: { width: 160, height: 80, bytes: 4211 },
   webhook: WEBHOOK_ENDPOINT_EXAMPLE,
   domains: [{ id: 'dom_k7w2q5m4n6', host: 'shop.example', name: 'Shop' }],
+  change_delay_minutes: 60,
+  pending_changes: [PENDING_CHANGE_EXAMPLE],
 } satisfies MerchantBody;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { NOTIFICATION_FIELDS, NOTIFICATION_TYPES, type NotificationField } from '../../domain/notification-types.ts';
-import { eventType } from './webhook.schema.ts';
+import { eventType } from './event-types.schema.ts';
+import { pendingChange } from './settings.schema.ts';
 import { amountText, coin, coinCode, enumeration, flag, integer, network, plainText, sessionLifetime, text, unixSeconds } from './words.schema.ts';
 
 const TRON_USDC = 'Whether USDC is offered on TRON, where its issuer no longer supports it.';
@@ -180,6 +181,8 @@ export const merchant = z
     domains: z
       .array(z.object({ id: text('The `merchant_domain_id` of a create.'), host: text(HOST), name: text(NAME) }))
       .meta({ description: 'Your registered domains.' }),
+    change_delay_minutes: integer('How many minutes a change of webhook URLs, policy or settlement addresses waits before it takes effect.'),
+    pending_changes: z.array(pendingChange).meta({ description: 'Such changes that wait; what is above is still in force.' }),
   })
   .meta({ id: 'Merchant' });
 

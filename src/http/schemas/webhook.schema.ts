@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import { NOTIFICATION_TYPES, type NotificationType, OPTIONAL_TYPES } from '../../domain/notification-types.ts';
+import { OPTIONAL_TYPES, WEBHOOK_TYPES } from '../../domain/notification-types.ts';
+import { createdAt, EVENT_MEANINGS, eventId, typesOf, webhookType } from './event-types.schema.ts';
+import { settingsEvent } from './settings.schema.ts';
 import { MAX_PAGE_SIZE, pagination, pagingFields, secondsParameter } from './list.schema.ts';
 import {
   coin,
   enumeration,
-  explanation,
   flag,
   integer,
   network,
@@ -17,36 +18,6 @@ import {
   unixSeconds,
 } from './words.schema.ts';
 
-/** Event types a merchant's endpoint receives (specification, "Event types"), and those it can ask for. */
-export const EVENT_MEANINGS = {
-  'payment.completed': 'the payment is final on chain',
-  'payment.failed': 'a payment that would have sufficed was seen and is lost for good',
-  'payment.expired': 'the session timed out',
-  'payment.cancelled': 'you cancelled the session',
-  'refund.succeeded': 'the refund reached the payer',
-  'refund.failed': 'the refund could not be paid out',
-  'payment.processing': 'a transfer in time was seen, and none was on its way before',
-  'payment.partially_paid': 'money in time is final, and more is missing',
-  'payment.overpaid': 'money came in time to a session that is paid already',
-  'payment.late': 'money became final that pays nothing any more',
-  'payment.wrong_coin': 'money became final that never pays this session',
-  'payment.reversed': 'final money left the chain again',
-  'payment.restored': 'it is back, and the paid session has enough again',
-  'refund.created': 'a refund was accepted',
-} as const satisfies Record<NotificationType, string>;
-
-/** Some of the event types, each with its meaning. */
-function eventTypes<const Types extends readonly NotificationType[]>(types: Types) {
-  return z
-    .enum(types, `must be one of ${types.join(', ')}`)
-    .meta({ description: explanation('What happened.', EVENT_MEANINGS, types as readonly NotificationType[]) });
-}
-
-export const eventType = eventTypes(NOTIFICATION_TYPES);
-export type EventType = NotificationType;
-
-const eventId = z.string().meta({ description: 'Event id; deduplicate by it.', examples: ['evt_1767225660123456789'] });
-const createdAt = unixSeconds.meta({ description: 'When it was decided, Unix seconds.' });
 const source = z.literal('api').meta({ description: 'Always `api`.' });
 const ABOUT = 'What the event is about.';
 
@@ -73,7 +44,7 @@ const paymentObject = {
 export const paymentEvent = z
   .object({
     id: eventId,
-    type: eventTypes(['payment.completed', 'payment.failed', 'payment.expired', 'payment.cancelled']),
+    type: typesOf(['payment.completed', 'payment.failed', 'payment.expired', 'payment.cancelled']),
     created_at: createdAt,
     data: z
       .object({
@@ -102,7 +73,7 @@ const PAYMENT_NOTICE_TYPES = OPTIONAL_TYPES.filter((type) => type !== 'refund.cr
 export const paymentNoticeEvent = z
   .object({
     id: eventId,
-    type: eventTypes(PAYMENT_NOTICE_TYPES),
+    type: typesOf(PAYMENT_NOTICE_TYPES),
     created_at: createdAt,
     data: z
       .object({
@@ -138,7 +109,7 @@ export const paymentNoticeEvent = z
 export const refundEvent = z
   .object({
     id: eventId,
-    type: eventTypes(['refund.succeeded', 'refund.failed', 'refund.created']),
+    type: typesOf(['refund.succeeded', 'refund.failed', 'refund.created']),
     created_at: createdAt,
     data: z
       .object({
@@ -165,7 +136,7 @@ export const refundEvent = z
   })
   .meta({ id: 'RefundEvent' });
 
-export const webhookEvent = z.union([paymentEvent, paymentNoticeEvent, refundEvent]).meta({ id: 'WebhookEvent' });
+export const webhookEvent = z.union([paymentEvent, paymentNoticeEvent, refundEvent, settingsEvent]).meta({ id: 'WebhookEvent' });
 
 const deliveryStatus = enumeration('Where the delivery stands.', {
   pending: 'an attempt is due or under way',
@@ -203,8 +174,8 @@ export const delivery = z
     }),
     event_id: eventId,
     endpoint_id: text('The endpoint that it was decided for; null when you had none.').nullable(),
-    event_type: eventType,
-    session_id: sessionId,
+    event_type: webhookType,
+    session_id: sessionId.nullable().meta({ description: 'The session that it is about; null for an event about your settings.' }),
     status: deliveryStatus,
     sample: z.boolean().meta({ description: 'True when the merchant asked for a sample.' }),
     attempts: integer('How many attempts were made.'),
@@ -225,7 +196,7 @@ export const deliveryDetail = delivery
 export const listDeliveriesQuery = z.strictObject({
   ...pagingFields,
   status: deliveryStatus.optional(),
-  event_type: eventType.optional(),
+  event_type: webhookType.optional(),
   session_id: plainText(64).optional().meta({ description: 'Only deliveries of this session.' }),
   created_from: secondsParameter,
   created_to: secondsParameter,
@@ -237,8 +208,8 @@ export const listEventsQuery = z.strictObject({
   type: z
     .string()
     .refine(
-      (text) => text.split(',').every((type) => eventType.safeParse(type).success),
-      `must name event types, separated by commas: ${NOTIFICATION_TYPES.join(', ')}`,
+      (text) => text.split(',').every((type) => webhookType.safeParse(type).success),
+      `must name event types, separated by commas: ${WEBHOOK_TYPES.join(', ')}`,
     )
     .optional()
     .meta({ description: 'Only events of these types, separated by commas.', examples: ['payment.completed,refund.succeeded'] }),
@@ -276,7 +247,7 @@ export const replayed = z
 
 export const testWebhookBody = z
   .strictObject({
-    event_type: eventType,
+    event_type: webhookType,
     endpoint_id: plainText(64, { min: 1 }).optional().meta({ description: 'The endpoint to send it to; your default one when absent.' }),
   })
   .meta({ id: 'TestWebhook' });

@@ -33,7 +33,16 @@ async function sandbox() {
   cleanups.push(() => directory.close());
   const handler = createMerchantHandler({ store, clock, random: nodeRandom, notificationIds: new NotificationIds(clock), soleWriter: true });
   const vet = (url: string) => vetWebhookUrl(url, { allowInsecure: true, ownHosts: [] });
-  const merchants = new Merchants({ handler, directory, sealer, random: nodeRandom, clock, vetWebhookUrl: vet, finalityFloor: FLOOR });
+  const merchants = new Merchants({
+    handler,
+    directory,
+    sealer,
+    random: nodeRandom,
+    clock,
+    vetWebhookUrl: vet,
+    finalityFloor: FLOOR,
+    changeDelayMinutes: 0,
+  });
   const start = async () => {
     const shop = await startDemoShop({ merchants, directory }, { DATA_DIR: dataDir, HEADER_PREFIX: 'X-Service-' }, clock, silentLog);
     const seen: DemoMerchant[] = [];

@@ -30,6 +30,7 @@ async function started(store: EventStore, text: string) {
     ...{ handler, directory, sealer, clock, random: nodeRandom },
     vetWebhookUrl: (url) => ({ ok: true, url }),
     finalityFloor: { ethereumConfirmations: 12, ethereumFinalizedFrom: '10000' },
+    changeDelayMinutes: 0,
   });
   const rewrap = () => masterKeyCommands({ store, masterKeys, clock, random: nodeRandom })['key.rewrap']!({ operator: 'olga' });
   return { directory, merchants, masterKeys, rewrap };

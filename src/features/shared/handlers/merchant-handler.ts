@@ -2,8 +2,9 @@ import type { MerchantEvent } from '../../../domain/events/merchant-events.ts';
 import { CommandHandler } from '../../../runtime/commands/handler.ts';
 import { MachineTable } from '../../../runtime/commands/machine-table.ts';
 import { decideMerchant } from '../../../../state-machines/merchant/merchant.decider.ts';
-import type { MerchantCommand } from '../../../../state-machines/merchant/merchant.decider.ts';
+import type { MerchantCommand } from '../../../../state-machines/merchant/merchant.commands.ts';
 import { merchantMachine } from '../../../../state-machines/merchant/merchant.machine.ts';
+import { SETTINGS_EVENTS } from '../../../../state-machines/merchant/notices.ts';
 import type { MerchantValue } from '../../../../state-machines/merchant/merchant.machine.ts';
 import type { MerchantContext } from '../../../../state-machines/merchant/merchant.state.ts';
 
@@ -13,11 +14,11 @@ export type MerchantHandler = CommandHandler<MerchantValue, MerchantContext, Mer
 
 type HandlerOptions = ConstructorParameters<typeof CommandHandler<MerchantValue, MerchantContext, MerchantEvent, MerchantCommand>>[0];
 
-/** The one place where merchants are changed. Nothing of it notifies anybody. */
+/** The one place where merchants are changed. */
 export function createMerchantHandler(deps: Omit<HandlerOptions, 'aggregate'>): MerchantHandler {
   return new CommandHandler<MerchantValue, MerchantContext, MerchantEvent, MerchantCommand>({
     capacity: 1_000,
     ...deps,
-    aggregate: { table: merchantTable, decide: decideMerchant, notifies: new Set() },
+    aggregate: { table: merchantTable, decide: decideMerchant, notifies: SETTINGS_EVENTS },
   });
 }

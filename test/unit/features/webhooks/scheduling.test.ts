@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { MerchantId, NotificationId } from '../../../../src/domain/ids.ts';
 import { silentLog } from '../../../../src/ports/log.ts';
-import type { PendingNotification } from '../../../../src/features/webhooks/notifications.ts';
+import type { PendingNotification } from '../../../../src/features/webhooks/pending-notification.ts';
 import { Scheduling } from '../../../../src/features/webhooks/scheduling.ts';
 import { deliveryTable, type DeliveryHandler } from '../../../../src/features/shared/handlers/delivery-handler.ts';
 import { RETRY_SCHEDULE, type DeliveryCommand, type RecordAttempt } from '../../../../state-machines/webhook-delivery/delivery.decider.ts';

@@ -46,6 +46,7 @@ const BOOKED_BY = {
     PolicySet: 'nothing',
     LogoSet: 'nothing',
   },
+  ...{ MerchantChangeScheduled: 'nothing', MerchantChangeWithdrawn: 'nothing', MerchantChangeApplied: 'nothing', ChangeDelaySet: 'nothing' },
   ...{ SettlementAddressSet: 'nothing', DeliveryScheduled: 'nothing', DeliveryAttempted: 'nothing', DeliverySucceeded: 'nothing' },
   ...{ DeliveryExhausted: 'nothing', DeliveryRejected: 'nothing', DeliveryBlocked: 'nothing', RedeliveryRequested: 'nothing' },
   ...{

@@ -5,7 +5,7 @@ import type { MerchantEvent, MerchantPolicy } from '../../../../src/domain/event
 import type { ApiKeyId, MerchantId, Mode } from '../../../../src/domain/ids.ts';
 import { merchantTable } from '../../../../src/features/shared/handlers/merchant-handler.ts';
 import { decideMerchant } from '../../../../state-machines/merchant/merchant.decider.ts';
-import type { MerchantCommand } from '../../../../state-machines/merchant/merchant.decider.ts';
+import type { MerchantCommand } from '../../../../state-machines/merchant/merchant.commands.ts';
 import { merchantMachine } from '../../../../state-machines/merchant/merchant.machine.ts';
 import { DEFAULT_POLICY, mainSecret } from '../../../../state-machines/merchant/merchant.state.ts';
 import { OUTCOME_TYPES } from '../../../../src/domain/notification-types.ts';

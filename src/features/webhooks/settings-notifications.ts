@@ -1,0 +1,60 @@
+import { deliveryIdOf } from '../../domain/delivery-ids.ts';
+import type { MerchantEvent } from '../../domain/events/merchant-events.ts';
+import type { NotificationId } from '../../domain/ids.ts';
+import { settingsBody } from '../../domain/settings-notices.ts';
+import type { Clock } from '../../ports/clock.ts';
+import { toSec } from '../../ports/clock.ts';
+import type { EndpointDirectory } from '../../ports/endpoint-directory.ts';
+import type { EventStore, RecordedEvent } from '../../ports/event-store.ts';
+import { SETTINGS_EVENTS, settingsNoticeOf } from '../../../state-machines/merchant/notices.ts';
+import { merchantTable } from '../shared/handlers/merchant-handler.ts';
+import { decodeOrNull } from './decode.ts';
+import type { PendingNotification, Reading } from './pending-notification.ts';
+
+const ACTOR = 'process:deliver-webhooks';
+
+export const isOfSettings = ({ stream, type }: Pick<RecordedEvent, 'stream' | 'type'>): boolean =>
+  stream.startsWith('merchant-') && SETTINGS_EVENTS.has(type);
+
+/** Turns changes of a merchant's settings into what the merchant is told of them, from the merchant as it stood when they were committed. */
+export class SettingsNotifications {
+  readonly #store: Pick<EventStore, 'readStream'>;
+  readonly #directory: Pick<EndpointDirectory, 'endpointOf'>;
+  readonly #clock: Clock;
+
+  constructor(deps: {
+    readonly store: Pick<EventStore, 'readStream'>;
+    readonly directory: Pick<EndpointDirectory, 'endpointOf'>;
+    readonly timers: Clock;
+  }) {
+    this.#store = deps.store;
+    this.#directory = deps.directory;
+    this.#clock = deps.timers;
+  }
+
+  async read({ stream, revision }: RecordedEvent): Promise<Reading> {
+    const history = (await this.#store.readStream(stream, { from: 0, limit: revision + 1 })).map(decodeOrNull);
+    const stored = history.at(-1);
+    const readable = history.filter((one) => one !== null);
+    if (!stored || readable.length <= revision) return 'unreadable';
+    const before = merchantTable.replay(readable.slice(0, -1).map(({ event }) => event as MerchantEvent)).context;
+    const { atMs, metadata, event } = stored;
+    const addressed = settingsNoticeOf(event as MerchantEvent, before, { atSec: toSec(atMs), actor: metadata.actor });
+    if (!addressed) return [];
+    const eventId = metadata.notificationId as NotificationId | undefined;
+    if (eventId === undefined || !before.registered) return 'unreadable';
+    const { merchantId, mode } = before.registered;
+    const { notice, formerDefault, further } = addressed;
+    const pending = (id: NotificationId, endpointId: string): PendingNotification => ({
+      delivery: {
+        ...{ notificationId: id, merchantId, mode, endpointId, eventType: notice.type },
+        ...{ sessionId: merchantId, body: settingsBody(eventId, atMs, notice), scheduledAtMs: this.#clock.nowMs() },
+      },
+      context: { correlationId: metadata.correlationId, causationId: stored.id, actor: ACTOR },
+    });
+    return [
+      pending(eventId, formerDefault ?? this.#directory.endpointOf(merchantId)?.endpointId ?? ''),
+      ...further.map((endpointId) => pending(deliveryIdOf(eventId, endpointId), endpointId)),
+    ];
+  }
+}

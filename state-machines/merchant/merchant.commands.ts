@@ -1,0 +1,44 @@
+import type { KeyRestrictions } from '../../src/domain/api-keys.ts';
+import type { ApiKeyIssued, Logo, MerchantPolicy, MerchantRegistered } from '../../src/domain/events/merchant-events.ts';
+import type { FinalityFloor } from '../../src/domain/finality-floor.ts';
+import type { ApiKeyId } from '../../src/domain/ids.ts';
+import type { Network } from '../../src/domain/networks.ts';
+import type { EndpointCommand, MayWait } from './endpoints.decider.ts';
+
+/** Where notifications go first; `sealedSecret` is the endpoint's first secret. */
+export interface FirstEndpoint {
+  readonly endpointId: string;
+  readonly url: string | null;
+  readonly sealedSecret: string;
+}
+
+/* Commands: imperative, with ids, sealed secrets and times as data. */
+
+export type MerchantCommand =
+  | {
+      readonly type: 'RegisterMerchant';
+      readonly merchant: MerchantRegistered['data'];
+      readonly key: ApiKeyIssued['data'];
+      readonly endpoint: FirstEndpoint;
+    }
+  | { readonly type: 'IssueKey'; readonly key: ApiKeyIssued['data'] }
+  /** Only what is given changes. Addresses are well-formed. */
+  | { readonly type: 'RestrictKey'; readonly keyId: ApiKeyId; readonly restrictions: Partial<KeyRestrictions> }
+  | { readonly type: 'NoteKeyUse'; readonly keyId: ApiKeyId; readonly atSec: number }
+  | { readonly type: 'RevokeKey'; readonly keyId: ApiKeyId }
+  | EndpointCommand
+  | ChangeCommand
+  /** `host` in the form in which URLs give it back. */
+  | { readonly type: 'AddDomain'; readonly domainId: string; readonly host: string; readonly shopName: string }
+  | { readonly type: 'RemoveDomain'; readonly domainId: string }
+  | (MayWait & { readonly type: 'SetPolicy'; readonly policy: Partial<MerchantPolicy>; readonly floor: FinalityFloor })
+  /** Made by the service from what was uploaded. */
+  | { readonly type: 'SetLogo'; readonly logo: Logo | null }
+  /** The signer's journal holds the approvals of those who are named. */
+  | (MayWait & { readonly type: 'SetSettlementAddress'; readonly network: Network; readonly address: string; readonly approvers: readonly string[] });
+
+export type ChangeCommand =
+  | (MayWait & { readonly type: 'SetChangeDelay'; readonly minutes: number | null })
+  | { readonly type: 'WithdrawChange'; readonly changeId: string }
+  /** `floor` is the operator's as it is when the change takes effect. */
+  | { readonly type: 'ApplyChange'; readonly changeId: string; readonly nowSec: number; readonly floor: FinalityFloor };
