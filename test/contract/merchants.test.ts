@@ -140,6 +140,7 @@ describe('a merchant just registered', () => {
       merchantId: merchant.id,
       name: 'Shop',
       mode: 'live',
+      logo: null,
       domains: [],
       policy: {
         settlementCoin: 'USDT',
