@@ -1,11 +1,12 @@
 /*
- * `npm run test:books`: payments of every kind and refunds in a sandbox of its own, then its books against themselves, against its chains, and
- * its ledger against both verifiers. `npm run test:books -- --data-dir DIR` starts a sandbox on the data another run left behind, such as
+ * `npm run test:books`: payments of every kind, refunds, native coin of strangers, sweeps, a settlement and a withdrawal in a sandbox of its own, then
+ * its books against themselves, its chains and a program in another language, and its ledger against both verifiers. `npm run test:books -- --data-dir DIR` starts a sandbox on the data another run left behind, such as
  * that of an acceptance, and checks what it finds there.
  */
 import { rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { eventually, signedCall, startRunningSandbox, type ApiAnswer, type RunningSandbox } from '../support/running-sandbox.ts';
+import { eventually, startRunningSandbox, type RunningSandbox } from '../support/running-sandbox.ts';
+import { Business, COLD } from './business.ts';
 import { checkBooks, commandLine } from './check-books.ts';
 
 /** What is paid of 10.00, and what of it is asked back; null for nothing. */
@@ -20,9 +21,13 @@ const FINAL_MS = 120_000;
 const LOOK_MS = 5_000;
 const QUIET_LOOKS = 6;
 
-async function payEverything({ facts, dataDir }: RunningSandbox): Promise<void> {
+async function payEverything(sandbox: RunningSandbox): Promise<void> {
+  const { facts, dataDir } = sandbox;
   const cli = commandLine(dataDir);
-  const call = (method: string, path: string, body?: unknown): Promise<ApiAnswer> => signedCall(facts.base_url, facts.merchant, method, path, body);
+  const business = new Business(sandbox, cli);
+  const call = business.call.bind(business);
+  const paidSessions: [network: string, id: string][] = [];
+  await cli('merchant', 'set-policy', facts.merchant.id, '--service-fee', '0.33');
   for (const network of Object.keys(facts.networks)) {
     for (const [index, { paid, refund }] of ORDERS.entries()) {
       const order = { amount: '10.00', currency: 'USDT', order_id: `${network}-${index}` };
@@ -38,6 +43,7 @@ async function payEverything({ facts, dataDir }: RunningSandbox): Promise<void> 
         },
         FINAL_MS,
       );
+      if (isPaid) paidSessions.push([network, id]);
       if (refund === null) continue;
       const asked = await call('POST', '/v1/refunds', { session_id: id, amount: { value: refund, currency: 'USDT' } });
       if (asked.status !== 200) throw new Error(`the refund of ${order.order_id} was refused: ${JSON.stringify(asked.json)}`);
@@ -50,6 +56,8 @@ async function payEverything({ facts, dataDir }: RunningSandbox): Promise<void> 
       console.log(`${order.order_id}: ${paid} paid, ${refund} refunded`);
     }
   }
+  await business.strays(paidSessions);
+  await business.payOut();
 }
 
 /** A chain that was killed comes back a moment older than the ledger, and gets what it lost a little later. */
@@ -66,7 +74,8 @@ async function chainsAreMended(dataDir: string): Promise<void> {
 
 const { values } = parseArgs({ options: { 'data-dir': { type: 'string' } } });
 const given = values['data-dir'];
-const sandbox = await startRunningSandbox(given === undefined ? {} : { dataDir: given });
+const env = { WITHDRAWAL_ADDRESSES: JSON.stringify({ test: { ethereum: [COLD] } }) };
+const sandbox = await startRunningSandbox(given === undefined ? { env } : { dataDir: given });
 try {
   if (given === undefined) await payEverything(sandbox);
   else await chainsAreMended(sandbox.dataDir);
