@@ -42,7 +42,7 @@ const evidence = fc.oneof(
 );
 const accepted = fc.oneof({ arbitrary: fc.constant<readonly EvidenceKind[]>(EVIDENCE_KINDS), weight: 4 }, fc.subarray([...EVIDENCE_KINDS]));
 const file = fc
-  .record({ n, tx, evidence, accepted, payee: fc.constantFrom('0xPayee', '0xElse', '0xPayer', '0xOurs') })
+  .record({ n, tx, evidence, accepted, payee: fc.constantFrom('0xPayee', '0xElse', '0xPayer', createdFacts().paymentOptions[0]!.address) })
   .map(({ n, tx, evidence, accepted, payee }): SessionCommand[] => [
     { type: 'FileClaim', data: { claimId: `c${n}`, depositKey: keyOf(tx), payee, evidence, reason: null, filedAtSec: LATER }, accepted },
   ]);

@@ -61,7 +61,7 @@ describe('a payer files a claim', () => {
     ['for a deposit that is not there', paid, file({ depositKey: 'ethereum:0x09:0' })],
     ['for a deposit that left the chain', [...paid, reverted()], file()],
     ['for who paid, however it is written', paid, file({ payee: '0xPAYER' })],
-    ['for an address of ours', paid, file({ payee: '0xOurs' })],
+    ['for an address of ours', paid, file({ payee: createdFacts().paymentOptions[0]!.address })],
     ['as one without sender when there is one', paid, file({ evidence: { kind: 'no_sender' } })],
     ['with a signature of nobody', [created, ...arrived({ fromAddress: null }), over], file()],
     ['with a test payment of nobody', [created, ...arrived({ fromAddress: null }), over], file({ evidence: test })],
