@@ -34,6 +34,8 @@ describe('the client against the API', () => {
     expect((await quittance.transactions.page({ type: 'fee', coin: 'ETH' })).pagination.has_more).toBe(false);
     expect((await quittance.merchant.get()).name).toBe('Alpha');
     expect((await quittance.merchant.change({ settlement_currency: 'USDC' })).mode).toBe('test');
+    expect((await quittance.merchant.pendingChanges()).data).toEqual([]);
+    expect((await quittance.merchant.withdrawChange('chg_1')).data).toEqual([]);
     const [delivery] = (await quittance.deliveries.page({ status: 'exhausted' })).data;
     expect((await quittance.deliveries.get(delivery!.id)).log).toHaveLength(1);
     expect((await quittance.deliveries.redeliver(delivery!.id)).status).toBe('pending');

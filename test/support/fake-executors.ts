@@ -175,7 +175,8 @@ export const FAKE_DESKS = {
   endpoints,
   changes: {
     list: () => [],
-    withdraw: async () => ({ ok: false, refusal: { code: 'not_found', message: 'no such change is waiting' } }),
+    withdraw: async (_caller, id) =>
+      id === 'chg_1' ? { ok: true, value: [] } : { ok: false, refusal: { code: 'not_found', message: 'no such change is waiting' } },
   },
   settings,
   sandbox,

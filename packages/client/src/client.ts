@@ -12,6 +12,7 @@ export type Refund = wire.Refund;
 export type Transaction = wire.Transaction;
 export type Merchant = wire.Merchant;
 export type MerchantChange = wire.ChangeMerchant;
+export type PendingChange = wire.PendingChange;
 export type WebhookEndpoint = wire.WebhookEndpoint;
 export type NewWebhookEndpoint = wire.NewWebhookEndpoint;
 export type CreateWebhookEndpoint = wire.CreateWebhookEndpoint;
@@ -118,6 +119,10 @@ export interface Quittance {
   readonly merchant: {
     get(options?: CallOptions): Promise<Merchant>;
     change(change: MerchantChange, options?: CallOptions): Promise<Merchant>;
+    /** Changes that were asked for and are not in force yet. */
+    pendingChanges(options?: CallOptions): Promise<{ readonly data: readonly PendingChange[] }>;
+    /** It never takes effect. Resolves with what still waits. */
+    withdrawChange(id: string, options?: CallOptions): Promise<{ readonly data: readonly PendingChange[] }>;
   };
   readonly deliveries: List<WebhookDelivery, DeliveryFilters> & {
     get(eventId: string, options?: CallOptions): Promise<WebhookDeliveryDetail>;
@@ -201,6 +206,8 @@ export function createClient(options: ClientOptions): Quittance {
     merchant: {
       get: (call) => get('/v1/merchant', call),
       change: (change, call) => send({ method: 'PATCH', path: '/v1/merchant', body: change }, call),
+      pendingChanges: (call) => get('/v1/merchant/changes', call),
+      withdrawChange: (id, call) => post(`/v1/merchant/changes/${encodeURIComponent(id)}/withdraw`, undefined, call),
     },
     deliveries: {
       ...listOf<WebhookDelivery, DeliveryFilters>(send, '/v1/webhooks/deliveries'),
