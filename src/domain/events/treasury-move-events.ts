@@ -80,7 +80,14 @@ export interface MoveCompleted extends MoveTerms {
 }
 
 export type MoveFailureReason =
-  'recipient_frozen' | 'sender_frozen' | 'token_paused' | 'rejected_by_policy' | 'rejected_by_operator' | 'execution_reverted' | 'deposit_reverted' | ImpossibleReason;
+  | 'recipient_frozen'
+  | 'sender_frozen'
+  | 'token_paused'
+  | 'rejected_by_policy'
+  | 'rejected_by_operator'
+  | 'execution_reverted'
+  | 'deposit_reverted'
+  | ImpossibleReason;
 
 export interface MoveFailed extends MoveTerms {
   readonly reason: MoveFailureReason;
