@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { AttemptFailure, DeliveryAttempted } from '../domain/events/delivery-events.ts';
+import type { AttemptFailure, DeliveryAttempted, DeliveryScheduled } from '../domain/events/delivery-events.ts';
+import { MODES } from '../domain/ids.ts';
 import { decidedAtMs } from '../domain/notifications.ts';
 import { WEBHOOK_TYPES } from '../domain/notification-types.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -42,7 +43,7 @@ export interface WebhookStats {
 
 /** What merchants are told, how quickly, and what does not get through. */
 export class WebhookMetrics {
-  readonly #attempts: Counter<'result' | 'trigger'>;
+  readonly #attempts: Counter<'mode' | 'result' | 'trigger'>;
   readonly #duration: Histogram;
   readonly #delivered: Histogram<'event_type'>;
   readonly #alarms: Counter<'kind'>;
@@ -52,8 +53,8 @@ export class WebhookMetrics {
     const registers = [registry];
     this.#attempts = new Counter({
       name: 'quittance_webhook_attempts_total',
-      help: 'Attempts of webhook deliveries by result and by what asked for them.',
-      labelNames: ['result', 'trigger'],
+      help: 'Attempts of webhook deliveries by mode, by result and by what asked for them.',
+      labelNames: ['mode', 'result', 'trigger'],
       registers,
     });
     this.#duration = new Histogram({
@@ -81,7 +82,7 @@ export class WebhookMetrics {
       labelNames: ['outcome'],
       registers,
     });
-    for (const result of [SUCCESS, ...FAILURES]) this.#attempts.inc({ result, trigger: 'automatic' }, 0);
+    for (const mode of MODES) for (const result of [SUCCESS, ...FAILURES]) this.#attempts.inc({ mode, result, trigger: 'automatic' }, 0);
     for (const kind of ALARMS) this.#alarms.inc({ kind }, 0);
     for (const outcome of ['delivered', 'exhausted', 'rejected', 'blocked']) this.settled.inc({ outcome }, 0);
     for (const type of WEBHOOK_TYPES) this.#delivered.zero({ event_type: type });
@@ -89,14 +90,14 @@ export class WebhookMetrics {
 
   get observer(): DeliveryObserver {
     return {
-      onAttempt: (attempt, eventType) => this.#attempted(attempt, eventType),
+      onAttempt: (attempt, delivery) => this.#attempted(attempt, delivery),
       onAlarm: ({ kind }) => this.#alarms.inc({ kind }),
     };
   }
 
-  #attempted(attempt: DeliveryAttempted['data'], eventType: string): void {
+  #attempted(attempt: DeliveryAttempted['data'], { eventType, mode }: Pick<DeliveryScheduled['data'], 'eventType' | 'mode'>): void {
     const { failure, trigger, durationMs, startedAtMs, notificationId } = attempt;
-    this.#attempts.inc({ result: failure ?? SUCCESS, trigger });
+    this.#attempts.inc({ mode, result: failure ?? SUCCESS, trigger });
     this.#duration.observe(durationMs / 1000);
     if (failure !== null || trigger === 'manual' || !(WEBHOOK_TYPES as readonly string[]).includes(eventType)) return;
     this.#delivered.observe({ event_type: eventType }, Math.max(0, startedAtMs + durationMs - decidedAtMs(notificationId)) / 1000);

@@ -66,7 +66,7 @@ export const marketsApart: Drill = {
 };
 
 export const marketsGone: Drill = {
-  alerts: ['RatesStale', 'RateProviderDown', 'HttpErrorsHigh'],
+  alerts: ['RatesStale', 'RateProviderDown', 'HttpErrorsHigh', 'HttpErrorBudgetBurning'],
   fault: 'every market answers 503, while orders in euro arrive',
   cause: async ({ coinbase, kraken }) => {
     for (const feed of [coinbase, kraken]) feed.answer((_, response) => response.writeHead(503).end());

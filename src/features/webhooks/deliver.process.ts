@@ -35,7 +35,7 @@ export type DeliveryAlarm =
   | { readonly kind: 'parked'; readonly stream: string; readonly revision: number };
 
 export interface DeliveryObserver {
-  onAttempt?(attempt: DeliveryAttempted['data'], eventType: string): void;
+  onAttempt?(attempt: DeliveryAttempted['data'], delivery: Pick<DeliveryScheduled['data'], 'eventType' | 'mode'>): void;
   onAlarm?(alarm: DeliveryAlarm): void;
 }
 
@@ -187,7 +187,7 @@ export class DeliverWebhooks {
     const { observer } = this.#options;
     const { scheduled, last } = after.context;
     if (!observer || !scheduled || !last) return after;
-    observer.onAttempt?.(last, scheduled.eventType);
+    observer.onAttempt?.(last, scheduled);
     const { value } = after;
     const isSettledBadly = value === 'exhausted' || value === 'rejected' || value === 'blocked';
     if (isSettledBadly && before.value !== value)

@@ -173,13 +173,14 @@ describe('metrics', () => {
       nextAttemptAtMs: null,
       trigger: 'automatic',
     } as unknown as Parameters<NonNullable<Metrics['webhooks']['observer']['onAttempt']>>[0];
-    metrics.webhooks.observer.onAttempt?.(attempt, 'payment.completed');
-    metrics.webhooks.observer.onAttempt?.({ ...attempt, trigger: 'manual', startedAtMs: NOW_MS + 1e9 }, 'payment.completed');
-    metrics.webhooks.observer.onAttempt?.({ ...attempt, failure: 'http_5xx' }, 'payment.completed');
+    const delivery = { eventType: 'payment.completed', mode: 'live' } as const;
+    metrics.webhooks.observer.onAttempt?.(attempt, delivery);
+    metrics.webhooks.observer.onAttempt?.({ ...attempt, trigger: 'manual', startedAtMs: NOW_MS + 1e9 }, delivery);
+    metrics.webhooks.observer.onAttempt?.({ ...attempt, failure: 'http_5xx' }, delivery);
     const text = await metrics.registry.metrics();
     expect(value(text, 'quittance_event_to_webhook_delivered_seconds_sum{event_type="payment.completed"}')).toBe(2);
     expect(value(text, 'quittance_event_to_webhook_delivered_seconds_count{event_type="payment.completed"}')).toBe(1);
-    expect(value(text, 'quittance_webhook_attempts_total{result="http_5xx",trigger="automatic"}')).toBe(1);
+    expect(value(text, 'quittance_webhook_attempts_total{mode="live",result="http_5xx",trigger="automatic"}')).toBe(1);
   });
 
   it('show the age of a follower that hangs on its very first event', async () => {
