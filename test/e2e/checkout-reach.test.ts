@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { CHROMIUM, CheckoutWorld, DESKTOP, PHONE, eventually, picture, readCode, violations, type Keys, type Session } from './checkout-world.ts';
 
 /* How far the page reaches: small, in the payer's language, on paper, inside a shop's own page. */
@@ -21,6 +21,7 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     world = await CheckoutWorld.start();
     shop = await world.merchant('Mug shop');
   });
+  afterEach(() => world?.closePages());
   afterAll(async () => {
     for (const server of servers) server.close();
     await world?.stop();
@@ -65,7 +66,6 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     expect([...bytes.values()].reduce((sum, size) => sum + size, 0)).toBeLessThan(TOTAL_BYTES);
     for (const [id, name] of names) if (name === own || scripts.includes(name)) expect(['br', 'gzip'], name).toContain(encodings.get(id));
     console.info(`checkout: ${bytes.get(own)} bytes to read and pay, ${[...bytes.values()].reduce((sum, size) => sum + size, 0)} in all`);
-    await context.close();
   });
 
   it('shows the same address and code from right to left', async () => {
@@ -76,7 +76,6 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     expect(await page.locator('.address').locator('visible=true').textContent()).toBe(option.address);
     await page.locator('.panel[data-network=ethereum] .fold + label').click();
     expect(await readCode(page, '.panel[data-network=ethereum] svg.code')).toBe(option.address);
-    await page.context().close();
   });
 
   it('changes its language by the switch without script', async () => {
@@ -85,7 +84,6 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     await page.locator('nav a[hreflang=fr]').click();
     await page.waitForURL(/[?&]lang=/);
     expect(await page.getAttribute('html', 'lang')).toBe('fr');
-    await page.context().close();
   });
 
   it('keeps its language through live updates', async () => {
@@ -143,7 +141,7 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
 
   it('lives in a frame of a registered shop, and tells it when the payment is complete', async () => {
     const merchant = await world.merchant('Framing shop');
-    await world.cli('merchant', 'add-domain', merchant.id, '--host', 'localhost', '--name', 'Framing shop');
+    await world.admin('merchant.add-domain', { merchant_id: merchant.id, host: 'localhost', name: 'Framing shop' });
     const framed = await world.create(merchant, order);
     const url = await shopPage(`
       Quittance.mount(document.getElementById('here'), '${framed.url}', { onStatus: (told) => heard.push(told) });`);
@@ -162,12 +160,11 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
       );
     expect(await page.evaluate("parseInt(document.querySelector('iframe').style.height)")).not.toBe(780);
     await picture(page, 'embedded-desktop');
-    await context.close();
   });
 
   it('opens in a window of a registered shop on a click, and tells the page behind it when the payment is complete', async () => {
     const merchant = await world.merchant('Window shop');
-    await world.cli('merchant', 'add-domain', merchant.id, '--host', 'localhost', '--name', 'Window shop');
+    await world.admin('merchant.add-domain', { merchant_id: merchant.id, host: 'localhost', name: 'Window shop' });
     const session = await world.create(merchant, order);
     const url = await shopPage(`
       document.getElementById('pay').onclick = () => Quittance.popup('${session.url}', { onStatus: (told) => heard.push(told) });`);
@@ -182,7 +179,6 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     await page.waitForFunction(`heard.some(({ session_id, status }) => session_id === '${session.id}' && status === 'paid')`, null, {
       timeout: 60_000,
     });
-    await context.close();
   });
 
   it('shows itself in no other frame and tells nobody else', async () => {
@@ -191,7 +187,7 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     const origin = new URL(url).origin;
     expect((await fetch(`${stranger.url}/embed?origin=${encodeURIComponent(origin)}`)).status).toBe(404);
     const merchant = await world.merchant('Strict shop');
-    await world.cli('merchant', 'add-domain', merchant.id, '--host', 'shop.example', '--name', 'Strict shop');
+    await world.admin('merchant.add-domain', { merchant_id: merchant.id, host: 'shop.example', name: 'Strict shop' });
     const session = await world.create(merchant, order);
     const answer = await fetch(`${session.url}/embed?origin=https://shop.example`);
     expect(answer.headers.get('content-security-policy')).toContain('frame-ancestors https://shop.example');

@@ -4,7 +4,7 @@ import { Connection, Keypair, Transaction } from '@solana/web3.js';
 import { Interface, JsonRpcProvider, Wallet } from 'ethers';
 import type { Page } from 'playwright-core';
 import { TronWeb } from 'tronweb';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { findSurfpoolAddon } from '../../src/sandbox/surfpool/addon.ts';
 import { loadSolanaGenesis, secretKeyOfSeed } from '../../src/sandbox/surfpool/genesis.ts';
 import { CHROMIUM, CheckoutWorld, type Keys, type Session } from './checkout-world.ts';
@@ -77,6 +77,7 @@ describe.skipIf(CHROMIUM === undefined)('the wallet in the browser', () => {
     shop = await world.merchant('Mug shop');
     payer = new Wallet(Wallet.createRandom().privateKey);
   });
+  afterEach(() => world?.closePages());
   afterAll(async () => world?.stop());
 
   const chainOf = (network: string) => world.sandbox.facts.networks[network]!;

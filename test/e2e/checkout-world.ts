@@ -1,14 +1,12 @@
-import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
+import { join } from 'node:path';
 import jsQR from 'jsqr';
 import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core';
+import { callAdmin } from '../../src/cli/admin-client.ts';
+import type { AdminArguments } from '../../src/operator/commands.ts';
 import { eventually, signedCall, startRunningSandbox, type ApiAnswer, type RunningSandbox } from '../support/running-sandbox.ts';
 
-const run = promisify(execFile);
-const repository = resolve(import.meta.dirname, '../..');
 const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
@@ -54,10 +52,17 @@ const PIXELS = (base64: string): string => `(async () => {
 })()`;
 const RUN_AXE = 'axe.run().then(({ violations }) => violations)';
 
+interface WatchedPage {
+  readonly page: Page;
+  readonly incidents: string[];
+}
+
 /** A sandbox, a browser and merchants to try the payment page with. */
 export class CheckoutWorld {
   readonly sandbox: RunningSandbox;
   readonly browser: Browser;
+  readonly #contexts = new Set<BrowserContext>();
+  #phone: WatchedPage | null = null;
 
   constructor(sandbox: RunningSandbox, browser: Browser) {
     this.sandbox = sandbox;
@@ -76,16 +81,15 @@ export class CheckoutWorld {
     for (const path of [this.sandbox.dataDir, `${this.sandbox.dataDir}-signer`]) rmSync(path, { recursive: true, force: true });
   }
 
-  async cli(...args: string[]): Promise<unknown> {
-    const env = { ...process.env, DATA_DIR: this.sandbox.dataDir };
-    const { stdout } = await run(process.execPath, [join(repository, 'bin/quittance.mjs'), ...args, '--json'], { env });
-    return JSON.parse(stdout);
+  /** As the command line asks it. */
+  async admin(command: string, args: AdminArguments): Promise<unknown> {
+    return callAdmin(this.sandbox.dataDir, command, args);
   }
 
-  /** A merchant of its own; `policy` as arguments of `merchant set-policy`. */
-  async merchant(name: string, ...policy: string[]): Promise<Keys> {
-    const keys = (await this.cli('merchant', 'create', '--name', name, '--mode', 'test')) as Keys;
-    if (policy.length > 0) await this.cli('merchant', 'set-policy', keys.id, ...policy);
+  /** A merchant of its own; `policy` as `merchant.set-policy` takes it. */
+  async merchant(name: string, policy?: AdminArguments): Promise<Keys> {
+    const keys = (await this.admin('merchant.create', { name, mode: 'test' })) as Keys;
+    if (policy) await this.admin('merchant.set-policy', { merchant_id: keys.id, ...policy });
     return keys;
   }
 
@@ -124,13 +128,39 @@ export class CheckoutWorld {
     return json as unknown as { transfers: { from_address: string }[] };
   }
 
+  /** Ended by `closePages`. */
   async context(options: BrowserContextOptions = DESKTOP): Promise<BrowserContext> {
-    return this.browser.newContext({ locale: 'en-GB', timezoneId: 'Europe/Berlin', ...options });
+    const context = await this.#newContext(options);
+    this.#contexts.add(context);
+    return context;
+  }
+
+  /** After each test: an open page counts down and listens, each in a process of its own. */
+  async closePages(): Promise<void> {
+    for (const context of this.#contexts) await context.close();
+    this.#contexts.clear();
   }
 
   /** Opens the page and writes down everything that should not happen on it. */
-  async open(url: string, options: BrowserContextOptions = DESKTOP): Promise<{ page: Page; incidents: string[] }> {
-    const context = await this.context(options);
+  async open(url: string, options: BrowserContextOptions = DESKTOP): Promise<WatchedPage> {
+    const opened = await this.#watched(await this.context(options));
+    await opened.page.goto(url, { waitUntil: 'load' });
+    return opened;
+  }
+
+  /** The same on one phone that shows page after page, which costs less than a phone each. */
+  async openOnPhone(url: string): Promise<WatchedPage> {
+    this.#phone ??= await this.#watched(await this.#newContext(PHONE));
+    this.#phone.incidents.length = 0;
+    await this.#phone.page.goto(url, { waitUntil: 'load' });
+    return this.#phone;
+  }
+
+  #newContext(options: BrowserContextOptions): Promise<BrowserContext> {
+    return this.browser.newContext({ locale: 'en-GB', timezoneId: 'Europe/Berlin', ...options });
+  }
+
+  async #watched(context: BrowserContext): Promise<WatchedPage> {
     const page = await context.newPage();
     const incidents: string[] = [];
     page.on('dialog', (dialog) => {
@@ -146,7 +176,6 @@ export class CheckoutWorld {
         incidents.push(`foreign request: ${request.url()}`);
     });
     await page.addInitScript(REPORT_POLICY_VIOLATIONS);
-    await page.goto(url, { waitUntil: 'load' });
     return { page, incidents };
   }
 

@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { CHROMIUM, CheckoutWorld, PHONE, eventually, readCode, violations, type Keys } from './checkout-world.ts';
 
 /* The payer's page over the real sandbox: every state is reached by real transactions on the local chains. */
 
 const NAMES: Readonly<Record<string, string>> = { ethereum: 'Ethereum', bsc: 'BNB Smart Chain', tron: 'TRON', solana: 'Solana' };
 /** The most confirmations there can be: a transfer stays on its way for about half a minute. */
-const SLOW = ['--ethereum-confirmations', '96'];
+const SLOW = { ethereumConfirmations: '96' };
 
 if (CHROMIUM === undefined) console.warn('checkout: no Chromium on this machine, the tests of the payment page in a browser are skipped');
 
@@ -18,9 +18,10 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
   beforeAll(async () => {
     world = await CheckoutWorld.start();
     shop = await world.merchant('Mug shop');
-    slowShop = await world.merchant('Slow shop', ...SLOW);
-    hastyShop = await world.merchant('Hasty shop', '--session-ttl', '8');
+    slowShop = await world.merchant('Slow shop', SLOW);
+    hastyShop = await world.merchant('Hasty shop', { sessionTtl: '8' });
   });
+  afterEach(() => world?.closePages());
   afterAll(async () => world?.stop());
 
   const order = {
@@ -33,11 +34,10 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
   };
   /** What every state owes: no incident, no accessibility violation, no sideways scrolling on a phone, a picture to look at. */
   const sound = async (name: string, url: string): Promise<void> => {
-    const { page, incidents } = await world.open(url, PHONE);
+    const { page, incidents } = await world.openOnPhone(url);
     expect(await violations(page)).toEqual([]);
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
     expect(incidents).toEqual([]);
-    await page.context().close();
     await world.pictures(name, url);
   };
   const words = (text: string | null): string => (text ?? '').replaceAll(/\s+/g, ' ');
@@ -200,7 +200,6 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     await world.cancel(shop, session.id);
     await page.waitForSelector('html[data-state="cancelled"]', { timeout: 15_000 });
     expect(await page.locator('.address').count()).toBe(0);
-    await page.context().close();
   });
 
   it('says what becomes of money that is on its way while the shop cancels', async () => {
@@ -222,7 +221,7 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
   });
 
   it('warns when the network dropped a transfer, and fails when it is lost for good', async () => {
-    const loser = await world.merchant('Unlucky shop', '--session-ttl', '12', ...SLOW);
+    const loser = await world.merchant('Unlucky shop', { sessionTtl: '12', ...SLOW });
     const session = await world.create(loser, order);
     const { page } = await world.open(session.url);
     await world.pay(loser, session.id, { case: 'lost' });

@@ -19,8 +19,8 @@ const conclusion = async (merchant: Merchant, session: OutcomeSession): Promise<
 beforeAll(async () => {
   world = await OutcomeWorld.start();
   patient = await world.merchant('Patient');
-  hasty = await world.merchant('Hasty', '--session-ttl', '6');
-  forgiving = await world.merchant('Forgiving', '--tolerance', '0.50');
+  hasty = await world.merchant('Hasty', { sessionTtl: '6' });
+  forgiving = await world.merchant('Forgiving', { tolerance: '0.50' });
 });
 
 afterAll(async () => world?.stop());

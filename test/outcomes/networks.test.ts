@@ -19,9 +19,9 @@ const closing: (() => void)[] = [];
 beforeAll(async () => {
   world = await OutcomeWorld.start();
   patient = await world.merchant('Patient');
-  hasty = await world.merchant('Hasty', '--session-ttl', '8');
-  forgiving = await world.merchant('Forgiving', '--tolerance', '0.50');
-  slow = await world.merchant('Slow', '--ethereum-confirmations', '24');
+  hasty = await world.merchant('Hasty', { sessionTtl: '8' });
+  forgiving = await world.merchant('Forgiving', { tolerance: '0.50' });
+  slow = await world.merchant('Slow', { ethereumConfirmations: '24' });
   for (const network of ['ethereum', 'bsc'] as const) {
     const session = await world.create(patient);
     await world.pay(patient, session, { network });

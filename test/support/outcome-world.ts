@@ -1,12 +1,8 @@
-import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { promisify } from 'node:util';
+import { callAdmin } from '../../src/cli/admin-client.ts';
+import type { AdminArguments } from '../../src/operator/commands.ts';
 import { eventually, signedCall, startRunningSandbox, type ApiAnswer, type RunningSandbox } from './running-sandbox.ts';
 import { startWebhookReceiver, type ReceivedWebhook, type WebhookReceiver } from './webhook-receiver.ts';
-
-const run = promisify(execFile);
-const repository = resolve(import.meta.dirname, '../..');
 
 export interface Merchant {
   readonly id: string;
@@ -62,10 +58,11 @@ export class OutcomeWorld {
     for (const path of [this.sandbox.dataDir, `${this.sandbox.dataDir}-signer`]) rmSync(path, { recursive: true, force: true });
   }
 
-  /** `policy` as arguments of `merchant set-policy`. */
-  async merchant(name: string, ...policy: string[]): Promise<Merchant> {
-    const merchant = (await this.#cli('merchant', 'create', '--name', name, '--mode', 'test', '--webhook-url', this.#receiver.url)) as Merchant;
-    if (policy.length > 0) await this.#cli('merchant', 'set-policy', merchant.id, ...policy);
+  /** `policy` as `merchant.set-policy` takes it. */
+  async merchant(name: string, policy?: AdminArguments): Promise<Merchant> {
+    const admin = (command: string, args: AdminArguments): Promise<unknown> => callAdmin(this.sandbox.dataDir, command, args);
+    const merchant = (await admin('merchant.create', { name, mode: 'test', webhookUrl: this.#receiver.url })) as Merchant;
+    if (policy) await admin('merchant.set-policy', { merchant_id: merchant.id, ...policy });
     return merchant;
   }
 
@@ -119,13 +116,6 @@ export class OutcomeWorld {
 
   toldSoFar(session: OutcomeSession, type: string): readonly ReceivedWebhook[] {
     return this.#receiver.received.filter(({ body }) => body.type === type && body.data.object.session_id === session.id);
-  }
-
-  async #cli(...args: string[]): Promise<unknown> {
-    const { stdout } = await run(process.execPath, [resolve(repository, 'bin/quittance.mjs'), ...args, '--json'], {
-      env: { ...process.env, DATA_DIR: this.sandbox.dataDir },
-    });
-    return JSON.parse(stdout);
   }
 }
 
