@@ -112,6 +112,8 @@ const environment = z.object({
   MASTER_KEY: z.string().optional(),
   /** Number of this node, 0 to 999, different on every node: keeps event ids apart. */
   NODE_NUMBER: z.coerce.number().int().min(0).max(999).default(0),
+  /** The local chains of the sandbox, each of which takes time to start, a process and memory. */
+  SANDBOX_NETWORKS: list.pipe(z.array(z.enum(NETWORKS)).min(1)).default([...NETWORKS]),
   WALLET_XPUB_EVM: z.string().optional(),
   WALLET_XPUB_TRON: z.string().optional(),
   WALLET_SOLANA_POOL: z.string().optional(),

@@ -65,7 +65,7 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
   const namespace = sandboxNamespace(masterKey);
   const onFatal = endWith(log);
   const storage = await openStorage(config, { clock, random, log, roles, namespace, onFatal, readDamaged: true });
-  const chains = await startChains(dataDir, log);
+  const chains = await startChains(config, log);
   const access = chains.chains.map((chain) => ({ settings: chain.settings, urls: [chain.rpcUrl] }));
   const signer = await startSandboxSigner(config, access, log, crashAt);
   const [watchOnly, treasury] = await Promise.all([signer.exportWatchOnly('test', 0), signer.treasuryAddresses('test')]);
@@ -169,13 +169,10 @@ const FIRST_PERSON = 'Owner';
 const payoutOptions = ({ PAYOUT_MAX_GAS_GWEI: maxGasGwei, NATIVE_LIMITS: nativeLimits }: Config, { chains }: Metrics) =>
   ({ sandbox: true, maxGasGwei, ...(nativeLimits && { nativeLimits }), observer: chains.rpcObserver('test') }) as const;
 
-function startChains(dataDir: string, log: Logger): Promise<SandboxChains> {
+function startChains({ DATA_DIR: dataDir, SANDBOX_NETWORKS: networks }: Config, log: Logger): Promise<SandboxChains> {
   const attached = process.env['SANDBOX_CHAINS'];
-  return startSandboxChains({
-    dataDir,
-    log,
-    starters: attached ? attachedStarters(attached) : STARTERS,
-  });
+  const own = Object.fromEntries(networks.map((network) => [network, STARTERS[network]]));
+  return startSandboxChains({ dataDir, log, starters: attached ? attachedStarters(attached) : own });
 }
 
 function fundTreasuries({ chains }: SandboxChains, treasury: TreasuryAddresses, log: Logger): void {

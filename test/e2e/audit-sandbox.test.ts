@@ -30,7 +30,7 @@ describe('the audit of a running sandbox', () => {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-audit-'));
   const dataDir = join(folder, 'data');
   const file = (name: string): string => join(folder, name);
-  const env = { AUDIT_CHECKPOINT_SECONDS: '1' };
+  const env = { AUDIT_CHECKPOINT_SECONDS: '1', SANDBOX_NETWORKS: 'ethereum' };
   let sandbox: RunningSandbox;
   let sessionId: string;
 

@@ -22,7 +22,11 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
   let owner: AtConsole;
   let origin: string;
   /** The console's port stays the same over a restart, as passkeys belong to it. */
-  const env: Record<string, string> = { AUDIT_CHECKPOINT_SECONDS: '2', WITHDRAWAL_ADDRESSES: JSON.stringify({ test: { ethereum: [COLD] } }) };
+  const env: Record<string, string> = {
+    AUDIT_CHECKPOINT_SECONDS: '2',
+    SANDBOX_NETWORKS: 'ethereum,bsc',
+    WITHDRAWAL_ADDRESSES: JSON.stringify({ test: { ethereum: [COLD] } }),
+  };
   const downloads = mkdtempSync(joined(tmpdir(), 'quittance-console-'));
 
   beforeAll(async () => {

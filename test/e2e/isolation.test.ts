@@ -42,7 +42,7 @@ const register = (name: string, mode: string) =>
   ) as Promise<Merchant>;
 
 beforeAll(async () => {
-  sandbox = await startRunningSandbox();
+  sandbox = await startRunningSandbox({ env: { SANDBOX_NETWORKS: 'ethereum,bsc' } });
   owner = await register('Owner of secrets', 'test');
   stranger = await register('Stranger', 'test');
   live = await register('Live', 'live');

@@ -74,7 +74,7 @@ describe('the books beside the chains', () => {
   beforeAll(async () => {
     const port = await freePort();
     adminUrl = `http://127.0.0.1:${port}`;
-    service = await RunningService.start(dataDir, { ADMIN_PORT: String(port) });
+    service = await RunningService.start(dataDir, { ADMIN_PORT: String(port), SANDBOX_NETWORKS: 'ethereum,bsc,tron' });
     for (const network of ['ethereum', 'bsc', 'tron'] as const) {
       const { treasury } = service.facts.networks[network]!;
       treasuryBefore.set(network, await until(`money of the ${network} treasury`, WAIT_MS, () => onChain(network, treasury)));

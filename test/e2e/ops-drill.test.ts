@@ -74,7 +74,7 @@ describe.skipIf(PROMETHEUS === undefined || process.platform !== 'linux')(
         request.resume().on('end', () => response.writeHead(answer).end());
       });
       await new Promise<void>((done) => receiver.listen(0, '127.0.0.1', done));
-      sandbox = await startRunningSandbox();
+      sandbox = await startRunningSandbox({ env: { SANDBOX_NETWORKS: 'ethereum' } });
       prometheus = await startPrometheus(sandbox.facts.ops_url, rules);
       const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
       expect((await call('PATCH', '/v1/merchant', { webhook: { url } })).status).toBe(200);
@@ -134,7 +134,7 @@ describe.skipIf(PROMETHEUS === undefined || process.platform !== 'linux')(
       const { dataDir } = sandbox;
       await sandbox.stop('SIGKILL');
       await fires('QuittanceDown');
-      sandbox = await startRunningSandbox({ dataDir, env: ports });
+      sandbox = await startRunningSandbox({ dataDir, env: { ...ports, SANDBOX_NETWORKS: 'ethereum' } });
       await clears('QuittanceDown');
     });
   },

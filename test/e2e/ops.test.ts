@@ -42,7 +42,7 @@ async function pay(orderId: string, network: string): Promise<string> {
 const isPaid = async (id: string): Promise<boolean> => (await call('GET', `/api/v1/checkout/sessions/${id}`)).json.payment_status === 'paid';
 
 beforeAll(async () => {
-  sandbox = await startRunningSandbox({ env: { LOG_LEVEL: 'debug' } });
+  sandbox = await startRunningSandbox({ env: { LOG_LEVEL: 'debug', SANDBOX_NETWORKS: NETWORKS.join() } });
   if (PROMETHEUS !== undefined)
     prometheus = await startPrometheus(sandbox.facts.ops_url, readFileSync(join(repository, 'ops/prometheus/alerts.yml'), 'utf8'));
   // Two rounds with scrapes between them, so that rates have something to rise from.

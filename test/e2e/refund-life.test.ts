@@ -23,7 +23,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-const start = async (): Promise<void> => void (service = await RunningService.start(dataDir));
+const start = async (): Promise<void> => void (service = await RunningService.start(dataDir, { SANDBOX_NETWORKS: 'ethereum' }));
 const ethereum = () => service.facts.networks['ethereum']!;
 
 async function rpc<Result>(method: string, params: unknown[]): Promise<Result> {

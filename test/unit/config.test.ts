@@ -1,0 +1,13 @@
+import { describe, expect, it } from 'vitest';
+import { readConfig } from '../../src/config.ts';
+
+describe('the networks of a sandbox', () => {
+  it('are all of them unless named', () => {
+    expect(readConfig({}).SANDBOX_NETWORKS).toEqual(['ethereum', 'bsc', 'tron', 'solana']);
+    expect(readConfig({ SANDBOX_NETWORKS: 'tron, ethereum' }).SANDBOX_NETWORKS).toEqual(['tron', 'ethereum']);
+  });
+
+  it.each(['dogecoin', 'ethereum,dogecoin', ',', 'Ethereum'])('are refused by the name of the setting: %s', (text) =>
+    expect(() => readConfig({ SANDBOX_NETWORKS: text })).toThrow(/SANDBOX_NETWORKS/),
+  );
+});
