@@ -5,7 +5,7 @@ import { openRedisLeases } from '../adapters/redis/leases.ts';
 import { openRedisNonces } from '../adapters/redis/nonces.ts';
 import { openRedisRateLimiter } from '../adapters/redis/rate-limiter.ts';
 import { openRedisStatusBoard } from '../adapters/redis/status-board.ts';
-import { InvalidRedisUrl, parseRedisUrl } from '../adapters/redis/url.ts';
+import { InvalidRedisUrl, parseRedisUrl, trustOf } from '../adapters/redis/url.ts';
 import { createDataDir } from '../adapters/sqlite/database.ts';
 import { acquireWriterLock } from '../adapters/sqlite/writer-lock.ts';
 import { InvalidConfig } from '../config.ts';
@@ -117,7 +117,9 @@ function ownerOf(dataDir: string): { close(): Promise<void> } {
 /** Throws `InvalidConfig`, which names the setting and shows no password. */
 function checkRedis(redisUrl: string, survivesRestarts: boolean): void {
   try {
-    const { kind } = parseRedisUrl(redisUrl);
+    const target = parseRedisUrl(redisUrl);
+    const { kind } = target;
+    trustOf(target);
     if (survivesRestarts && kind !== 'single')
       throw new InvalidConfig('REDIS_SURVIVES_RESTARTS is for one server only: a replica that takes over may lack the last nonces');
   } catch (error) {

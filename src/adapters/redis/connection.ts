@@ -1,6 +1,6 @@
 import { Cluster, type Command, Redis, ReplyError, type RedisOptions } from 'ioredis';
 import { StoreUnavailable } from '../../ports/event-store.ts';
-import { parseRedisUrl, type RedisTarget } from './url.ts';
+import { parseRedisUrl, trustOf, type RedisTarget } from './url.ts';
 
 export interface RedisConnectionOptions {
   /** One of the forms of `parseRedisUrl`. */
@@ -34,16 +34,20 @@ export async function connectRedis({ url, commandMs = 2_000, onError = () => {} 
   }
 }
 
-const commonOptions = ({ username, password, tls }: RedisTarget, commandMs: number): RedisOptions => ({
-  ...(username !== undefined && { username }),
-  ...(password !== undefined && { password }),
-  ...(tls && { tls: {} }),
-  lazyConnect: true,
-  commandTimeout: commandMs,
-  connectTimeout: commandMs,
-  // A command whose connection broke has an unknown outcome; repeating it is for the caller, who knows whether that is safe.
-  autoResendUnfulfilledCommands: false,
-});
+function commonOptions(target: RedisTarget, commandMs: number): RedisOptions {
+  const { username, password } = target;
+  const tls = trustOf(target);
+  return {
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    ...(tls && { tls }),
+    lazyConnect: true,
+    commandTimeout: commandMs,
+    connectTimeout: commandMs,
+    // A command whose connection broke has an unknown outcome; repeating it is for the caller, who knows whether that is safe.
+    autoResendUnfulfilledCommands: false,
+  };
+}
 
 /** A server that answered nothing in the time of so many commands is looked for anew. */
 const SILENT_COMMANDS = 5;
@@ -69,7 +73,7 @@ function serverClient(target: Exclude<RedisTarget, { kind: 'cluster' }>, command
     sentinelCommandTimeout: commandMs,
     sentinelRetryStrategy: retryPause,
     enableTLSForSentinelMode: target.tls,
-    ...(target.tls && { sentinelTLS: {} }),
+    ...(target.tls && { sentinelTLS: trustOf(target)! }),
     ...(target.sentinelPassword !== undefined && { sentinelPassword: target.sentinelPassword }),
   });
 }

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+
 /** Where Redis is, as `REDIS_URL` says it. */
 export type RedisTarget = RedisAccess &
   (
@@ -22,6 +24,8 @@ interface RedisAccess {
   readonly username: string | undefined;
   readonly password: string | undefined;
   readonly tls: boolean;
+  /** File with the certificates of the authority to trust; without one those that Node.js brings. */
+  readonly caFile: string | undefined;
 }
 
 /** The address cannot be understood. The message says why and shows none of it, since it may hold a password. */
@@ -31,7 +35,7 @@ export class InvalidRedisUrl extends Error {
 
 const FORMS =
   'redis://[user:password@]host[:6379][/db], redis+cluster://[user:password@]host:port,host:port or ' +
-  'redis+sentinel://[user:password@]host:port,host:port/master-name[/db]; rediss in place of redis for TLS';
+  'redis+sentinel://[user:password@]host:port,host:port/master-name[/db]; rediss in place of redis for TLS, with ?ca_file=path for an authority of your own';
 const URL_PARTS = /^(rediss?)(?:\+(cluster|sentinel))?:\/\/(?:([^@/]*)@)?([^@/?#]+)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
 const HOST = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9_.-]+))(?::(\d{1,5}))?$/;
 const PORTS = { single: 6379, cluster: 6379, sentinel: 26_379 } as const;
@@ -43,11 +47,12 @@ export function parseRedisUrl(url: string): RedisTarget {
   const [, scheme, form, credentials, hostList, path = '', query = ''] = parts;
   const kind = (form ?? 'single') as RedisTarget['kind'];
   const hosts = hostList!.split(',').map((host) => hostOf(host, PORTS[kind]));
-  const access = { ...credentialsOf(credentials), tls: scheme === 'rediss' };
   const parameters = new URLSearchParams(query);
+  const tls = scheme === 'rediss';
   for (const name of parameters.keys())
-    if (kind !== 'sentinel' || name !== 'sentinel_password')
-      throw new InvalidRedisUrl('knows no parameters but sentinel_password, of redis+sentinel');
+    if (!(name === 'ca_file' && tls) && !(name === 'sentinel_password' && kind === 'sentinel'))
+      throw new InvalidRedisUrl('knows no parameters but ca_file, of rediss, and sentinel_password, of redis+sentinel');
+  const access = { ...credentialsOf(credentials), tls, caFile: parameters.get('ca_file') ?? undefined };
   if (kind === 'single') {
     if (hosts.length > 1) throw new InvalidRedisUrl('names several hosts: say redis+cluster:// or redis+sentinel://');
     return { kind, hosts: [hosts[0]!], db: databaseOf(path), ...access };
@@ -67,6 +72,19 @@ export function parseRedisUrl(url: string): RedisTarget {
     sentinelPassword: parameters.get('sentinel_password') ?? undefined,
     ...access,
   };
+}
+
+/** What is trusted, for the driver; null without TLS. Throws `InvalidRedisUrl` for a file that cannot be read or holds no certificate. */
+export function trustOf({ tls, caFile }: RedisTarget): { readonly ca?: string } | null {
+  if (!tls) return null;
+  if (caFile === undefined) return {};
+  try {
+    const ca = readFileSync(caFile, 'utf8');
+    if (ca.includes('-----BEGIN CERTIFICATE-----')) return { ca };
+  } catch {
+    throw new InvalidRedisUrl('names a ca_file that cannot be read');
+  }
+  throw new InvalidRedisUrl('names a ca_file without a certificate');
 }
 
 function hostOf(text: string, defaultPort: number): RedisHost {
