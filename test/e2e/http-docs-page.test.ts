@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { NOTIFICATION_TYPES } from '../../src/domain/notification-types.ts';
+import { WEBHOOK_TYPES } from '../../src/domain/notification-types.ts';
 import { startTestServer, type TestServer } from '../support/http-api.ts';
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
@@ -32,7 +32,7 @@ describe.skipIf(CHROMIUM === undefined)('the documentation page in Chromium', ()
 
   it('shows every operation from this server alone, under a strict policy', async () => {
     expect(await page.locator('#operations details[id]').count()).toBe(8);
-    expect(await page.locator('#events details[id]').count()).toBe(NOTIFICATION_TYPES.length);
+    expect(await page.locator('#events details[id]').count()).toBe(WEBHOOK_TYPES.length);
     expect(requested.every((url) => url.startsWith(service.base))).toBe(true);
     expect(faults).toEqual([]);
     const policy = (await fetch(`${service.base}/docs`)).headers.get('content-security-policy');

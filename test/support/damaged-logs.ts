@@ -5,7 +5,7 @@ import { openSqliteEventStore } from '../../src/adapters/sqlite/event-log/event-
 import { appendRandomLedger, signNow } from './audited-log.ts';
 import { exchanged, recomputed, rewrite, type Row } from './rewritten-log.ts';
 import { eventually } from './running-sandbox.ts';
-import { auditSignerOf, startServiceInProcess } from './service-in-process.ts';
+import { auditSignerOf, startServiceInProcess, type ServiceInProcess } from './service-in-process.ts';
 
 type Change = (rows: Row[]) => Row[];
 export type Mutation = readonly [what: string, change: (dataDir: string) => void];
@@ -50,9 +50,17 @@ export async function growLogs(folder: string): Promise<GrownLogs> {
   await signed.close();
   // Not under the checkpoint, as the newest events of every log.
   const last = await startServiceInProcess(dataDir);
-  await last.core.merchants.setPolicy(id, { tolerance: '0.6' });
+  // Nobody is told of it, so that it is the last event.
+  await last.core.merchants.addDomain(id, { host: 'last.example', name: 'Shop' });
+  await eventually('the look-ups of all events', async () => followedAll(last));
   await last.close();
   return { closed, running, merchant: registered.value };
+}
+
+async function followedAll({ opsUrl }: ServiceInProcess): Promise<boolean> {
+  const { checks } = (await (await fetch(`${opsUrl}/readyz`)).json()) as { checks: { name: string; detail: string }[] };
+  const followers = checks.filter(({ name }) => name.startsWith('projection:'));
+  return followers.length > 0 && followers.every(({ detail }) => detail === '0 events behind');
 }
 
 const rewriting = (change: Change) => (dataDir: string) => rewrite(dataDir, change);
