@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { startSignerProcess, type SignerProcess } from '../adapters/signer/process.ts';
 import { startHdDerivation } from '../adapters/wallet/hd-derivation.ts';
 import { nodeRandom as random } from '../adapters/node/random.ts';
@@ -14,6 +15,7 @@ import type { Metrics } from '../observability/metrics.ts';
 import { parseMasterKeys } from '../runtime/util/sealing.ts';
 import { attachedStarters } from '../sandbox/attached-chains.ts';
 import { startSandboxChains, type SandboxChains } from '../sandbox/chains.ts';
+import type { SandboxChain } from '../sandbox/chain.ts';
 import { STARTERS } from '../sandbox/starters.ts';
 import type { SolanaSandbox } from '../sandbox/surfpool/start-surfpool.ts';
 import { signerOwner } from '../adapters/wallet/address-owner.ts';
@@ -165,6 +167,8 @@ async function offerConsole({ core, consoleUrl }: RunningService): Promise<void>
 }
 
 const FIRST_PERSON = 'Owner';
+const FUNDING_ATTEMPTS = 10;
+const FUNDING_PAUSE_MS = 1_000;
 
 const payoutOptions = ({ PAYOUT_MAX_GAS_GWEI: maxGasGwei, NATIVE_LIMITS: nativeLimits }: Config, { chains }: Metrics) =>
   ({ sandbox: true, maxGasGwei, ...(nativeLimits && { nativeLimits }), observer: chains.rpcObserver('test') }) as const;
@@ -176,10 +180,18 @@ function startChains({ DATA_DIR: dataDir, SANDBOX_NETWORKS: networks }: Config, 
 }
 
 function fundTreasuries({ chains }: SandboxChains, treasury: TreasuryAddresses, log: Logger): void {
-  for (const chain of chains) {
-    chain
-      .fundTreasury?.(treasury[addressFamilyOf(chain.settings.network)])
-      .catch((error: unknown) => log.warn({ err: error, network: chain.settings.network }, 'the treasury has no test money'));
+  for (const chain of chains) void fundTreasury(chain, treasury[addressFamilyOf(chain.settings.network)], log);
+}
+
+/** A node that has just started may refuse; what is there already is not brought again. */
+async function fundTreasury(chain: SandboxChain, address: string, log: Logger): Promise<void> {
+  for (let attempt = 1; attempt <= FUNDING_ATTEMPTS; attempt += 1) {
+    try {
+      return await chain.fundTreasury?.(address);
+    } catch (error) {
+      log.warn({ err: error, network: chain.settings.network, attempt }, 'the treasury has no test money');
+      await sleep(FUNDING_PAUSE_MS, undefined, { ref: false });
+    }
   }
 }
 

@@ -21,7 +21,21 @@ export function createRpc(url: string): Rpc {
   };
 }
 
-function post(agent: Agent, url: string, body: string): Promise<string> {
+/** A node may close an idle connection while a call is on its way over it: the call is made once more, over a new one. */
+async function post(agent: Agent, url: string, body: string): Promise<string> {
+  try {
+    return await postOnce(agent, url, body);
+  } catch (error) {
+    if (error instanceof IdleConnectionClosed) return postOnce(agent, url, body);
+    throw error;
+  }
+}
+
+class IdleConnectionClosed extends Error {
+  override readonly name = 'IdleConnectionClosed';
+}
+
+function postOnce(agent: Agent, url: string, body: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
     const outgoing = request(url, { method: 'POST', headers, agent, timeout: TIMEOUT_MS }, (response) => {
@@ -31,7 +45,10 @@ function post(agent: Agent, url: string, body: string): Promise<string> {
       response.on('error', reject);
     });
     outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer from ${url} in ${TIMEOUT_MS} ms`)));
-    outgoing.on('error', reject);
+    outgoing.on('error', (error: NodeJS.ErrnoException) => {
+      const closed = outgoing.reusedSocket && error.code === 'ECONNRESET';
+      reject(closed ? new IdleConnectionClosed(error.message, { cause: error }) : error);
+    });
     outgoing.end(body);
   });
 }

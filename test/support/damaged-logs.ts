@@ -2,6 +2,8 @@ import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openSqliteEventStore } from '../../src/adapters/sqlite/event-log/event-store.ts';
+import { PROJECTIONS } from '../../src/composition/projections.ts';
+import { projectionId } from '../../src/runtime/projections/batch.ts';
 import { appendRandomLedger, signNow } from './audited-log.ts';
 import { exchanged, recomputed, rewrite, type Row } from './rewritten-log.ts';
 import { eventually } from './running-sandbox.ts';
@@ -48,19 +50,18 @@ export async function growLogs(folder: string): Promise<GrownLogs> {
   const signed = await openSqliteEventStore({ dataDir });
   await signNow(signed, dataDir, auditSignerOf(dataDir));
   await signed.close();
-  // Not under the checkpoint, as the newest events of every log.
-  const last = await startServiceInProcess(dataDir);
-  // Nobody is told of it, so that it is the last event.
+  // Not under the checkpoint, as the newest events of every log, and the last of all: nobody is told of it, and nothing signs after it.
+  const last = await startServiceInProcess(dataDir, { signs: false });
   await last.core.merchants.addDomain(id, { host: 'last.example', name: 'Shop' });
-  await eventually('the look-ups of all events', async () => followedAll(last));
+  await eventually('the look-ups of all events', () => followedAll(last));
   await last.close();
   return { closed, running, merchant: registered.value };
 }
 
-async function followedAll({ opsUrl }: ServiceInProcess): Promise<boolean> {
-  const { checks } = (await (await fetch(`${opsUrl}/readyz`)).json()) as { checks: { name: string; detail: string }[] };
-  const followers = checks.filter(({ name }) => name.startsWith('projection:'));
-  return followers.length > 0 && followers.every(({ detail }) => detail === '0 events behind');
+async function followedAll({ store, readModel }: ServiceInProcess): Promise<boolean> {
+  const head = Number(await store.head());
+  const checkpoints = await Promise.all(PROJECTIONS.map((projection) => readModel.checkpoint(projectionId(projection))));
+  return checkpoints.some((position) => Number(position) === head);
 }
 
 const rewriting = (change: Change) => (dataDir: string) => rewrite(dataDir, change);

@@ -8,6 +8,7 @@ import { createLogger } from '../../src/observability/logger.ts';
 import type { CheckpointSigner } from '../../src/ports/audit.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
+import type { ReadModel } from '../../src/ports/read-model.ts';
 import { parseMasterKeys } from '../../src/runtime/util/sealing.ts';
 import { AuditKey } from '../../src/signer/audit-key.ts';
 import { AuditSigner } from '../../src/signer/audit-signer.ts';
@@ -15,6 +16,7 @@ import { AuditSigner } from '../../src/signer/audit-signer.ts';
 export interface ServiceInProcess {
   readonly core: Core;
   readonly store: EventStore;
+  readonly readModel: ReadModel;
   readonly baseUrl: string;
   readonly opsUrl: string;
   readonly readOnly: () => string | null;
@@ -27,8 +29,8 @@ export const MASTER_KEY_TEXT = '0123456789abcdef'.repeat(4);
 const ROLES = { api: true, worker: true, signer: true };
 const BASE_36 = 36;
 
-/** The service as the embedded profile composes it, in this process: no chain, no payout, one family of addresses, a signer of checkpoints. */
-export async function startServiceInProcess(dataDir: string): Promise<ServiceInProcess> {
+/** The service as the embedded profile composes it, in this process: no chain, no payout, one family of addresses, a signer of checkpoints unless told otherwise. */
+export async function startServiceInProcess(dataDir: string, { signs = true }: { readonly signs?: boolean } = {}): Promise<ServiceInProcess> {
   const config = readConfig({
     DATA_DIR: dataDir,
     HOST: '127.0.0.1',
@@ -63,11 +65,11 @@ export async function startServiceInProcess(dataDir: string): Promise<ServiceInP
     rateProviders: ['static'],
     webhookRules: { allowInsecure: true, ownHosts: [] },
     payouts: null,
-    checkpointSigner: signerOf(dataDir),
+    checkpointSigner: signs ? signerOf(dataDir) : null,
     sandbox: false,
     testWallet: null,
   });
-  return { ...service, store: storage.store, logged };
+  return { ...service, store: storage.store, readModel: storage.readModel, logged };
 }
 
 /** The memory of a signer, in a folder beside the data. */
