@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { claim, rejectClaimBody } from '../src/http/schemas/claim.schema.ts';
 import { errorBody } from '../src/http/schemas/error.schema.ts';
 import { ledgerBalances, ledgerEntry, settlementReport } from '../src/http/schemas/ledger.schema.ts';
 import { pagination, transaction } from '../src/http/schemas/list.schema.ts';
@@ -34,9 +35,22 @@ const REQUESTS = [
   sandboxAdvanceBody,
   replayBody,
   testWebhookBody,
+  rejectClaimBody,
 ];
 const ANSWERS = [
-  ...[paymentSession, cancelledSession, timelineOf, refund, transaction, pagination, merchant, webhookSecret, newWebhookEndpoint, loggedRequest],
+  ...[
+    paymentSession,
+    cancelledSession,
+    timelineOf,
+    refund,
+    claim,
+    transaction,
+    pagination,
+    merchant,
+    webhookSecret,
+    newWebhookEndpoint,
+    loggedRequest,
+  ],
   ...[webhookEvent, delivery, deliveryDetail, eventFeed, replayed],
   ...[ledgerBalances, ledgerEntry, settlementReport, sandboxPayment, sandboxDeadline, errorBody],
 ];

@@ -9,6 +9,7 @@ import { addApprovals } from './program-approvals.ts';
 import { addAudit } from './program-audit.ts';
 import { addBackup } from './program-backup.ts';
 import { addDeveloper } from './program-developer.ts';
+import { addClaims } from './program-claims.ts';
 import { addInbox } from './program-unmatched.ts';
 import { addPeople } from './program-people.ts';
 import { addLedger } from './program-ledger.ts';
@@ -45,6 +46,7 @@ export function createProgram(host: CliHost): Command {
   addWallet(program, host);
   addLedger(program, host, admin);
   addInbox(program, host, admin);
+  addClaims(program, host, admin);
   addAddresses(program, host);
   addSessions(program, host);
   addAudit(program, host, admin);
@@ -123,6 +125,7 @@ function addMerchants(program: Command, host: CliHost): Command {
     ['--networks <list>', 'comma-separated, in the order shown'],
     ['--tolerance <amount>', 'units of the coin a payment may be short, at most TOLERANCE_MAX_PERCENT of what is due'],
     ['--contact <contact>', 'where payers reach the shop, an e-mail address or an https URL; none to take it away'],
+    ['--refund-claims <list>', 'evidence for refunds to another than who paid, of signature, test_payment and no_sender; off for none'],
     ['--session-ttl <seconds>', 'session lifetime'],
     ['--ethereum-confirmations <n>', 'confirmations below the amount of --ethereum-finalized-from'],
     ['--ethereum-finalized-from <amount>', 'units from which Ethereum finality is required'],

@@ -30,6 +30,7 @@ import { createMerchantHandler } from '../features/shared/handlers/merchant-hand
 import { Merchants } from '../features/merchants/merchants.ts';
 import { PersonalData } from '../features/shared/personal-data.ts';
 import { createSessionHandler, type SessionHandler } from '../features/shared/handlers/session-handler.ts';
+import type { ClaimSettings } from '../features/sessions/claims.ts';
 import { SessionIds } from '../features/sessions/ids.ts';
 import { createSessionOfRefund } from '../features/sessions/session-of-refund.ts';
 import { Sessions } from '../features/sessions/sessions.ts';
@@ -41,6 +42,7 @@ import { createTransferHandler, type TransferHandler } from '../features/shared/
 import { ADDRESSES_TABLE, addressIndex as addressProjection } from '../../projections/addresses/address-index.projection.ts';
 import { DUE_SESSIONS_TABLE } from '../../projections/sessions/due-sessions.ts';
 import { sessionView as sessionProjection } from '../../projections/sessions/session-view.projection.ts';
+import { givenAddress } from './given-address.ts';
 import type { Logger } from '../observability/logger.ts';
 
 /** The ports the core runs on, whatever technology is behind them. */
@@ -135,6 +137,7 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
     ...sessionSettingsOf(config),
     sessionOfRefund,
     changes,
+    claims: claimSettingsOf(config),
     onAddressesGiven: (mode, id, given) => given.forEach(({ family, address }) => addressIndexes.get(indexKey(mode, family))!.add(address, id)),
   });
   const deposits = new Deposits({ sessions: sessionHandler, rates: ports.rates, senders: ports.senders, clock, random });
@@ -175,6 +178,12 @@ const sessionSettingsOf = (config: Config) => ({
   dustLimit: config.DUST_LIMIT,
   toleranceMaxPercent: config.TOLERANCE_MAX_PERCENT,
   finalityFloor: finalityFloorOf(config),
+});
+
+const claimSettingsOf = (config: Config): ClaimSettings => ({
+  accepted: config.REFUND_CLAIMS ?? [],
+  waitSec: config.REFUND_CLAIM_WAIT_SECONDS,
+  givenAddress,
 });
 
 async function openMerchantDirectory({ store, sealer, readOnly = false }: CorePorts, ids: NotificationIds, log: Logger): Promise<MerchantDirectory> {

@@ -5,6 +5,7 @@ import { startSignerProcess, type SignerProcess } from '../adapters/signer/proce
 import { startHdDerivation } from '../adapters/wallet/hd-derivation.ts';
 import { nodeRandom as random } from '../adapters/node/random.ts';
 import type { SandboxHome } from '../checkout/sandbox-home.ts';
+import { EVIDENCE_KINDS } from '../domain/claims.ts';
 import { InvalidConfig, type Config } from '../config.ts';
 import { addressFamilyOf, type NetworkSettings } from '../domain/networks.ts';
 import { systemClock as clock } from '../ports/clock.ts';
@@ -76,7 +77,7 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
   const readers = chainReaders(access, metrics);
   let home: SandboxHome | null = null;
   const service = await startService({
-    config: { ...config, WEBHOOK_ALLOW_INSECURE: config.WEBHOOK_ALLOW_INSECURE ?? true },
+    config: { ...config, WEBHOOK_ALLOW_INSECURE: config.WEBHOOK_ALLOW_INSECURE ?? true, REFUND_CLAIMS: config.REFUND_CLAIMS ?? [...EVIDENCE_KINDS] },
     roles,
     storage,
     masterKeys: parseMasterKeys(masterKey),

@@ -29,6 +29,7 @@ import { ownershipFacts } from './address-ownership.ts';
 import { addressHealth } from './address-safety.ts';
 import { auditHealth } from './audit.ts';
 import type { RunningAudit } from '../features/audit/running-audit.ts';
+import { claimCommands } from '../operator/claims.ts';
 import { chainCommands } from '../operator/chains.ts';
 import { indexKey } from '../features/addresses/address-index.ts';
 import { addressFamilyOf } from '../domain/networks.ts';
@@ -251,6 +252,7 @@ function operatorCommands(
       ...auditCommands(audit, store),
       ...masterKeyCommands({ store, masterKeys: parts.masterKeys, clock: parts.clock, random: parts.random }),
       ...compareCommands(parts.storage.comparison),
+      ...claimCommands(core.sessions),
       ...ledger.commands,
       ...outflowCommands(parts, core, payouts),
       ...parts.moreAdmin?.(core),

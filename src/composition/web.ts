@@ -81,6 +81,7 @@ export function createWebApp(parts: WebParts): Express {
   });
   return createHttpApp({
     api: core.sessions,
+    claims: core.sessions,
     keys: core.directory,
     nonces: parts.storage.nonces,
     lists: listRecords({

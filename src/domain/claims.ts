@@ -9,6 +9,7 @@ import type { Network } from './networks.ts';
 /** How a payer proves a payment: by the key that paid, by another payment from the same sender, or by people alone where the chain names no sender. */
 export const EVIDENCE_KINDS = ['signature', 'test_payment', 'no_sender'] as const;
 export type EvidenceKind = (typeof EVIDENCE_KINDS)[number];
+export const isEvidenceKind = (text: string): text is EvidenceKind => (EVIDENCE_KINDS as readonly string[]).includes(text);
 
 export type ClaimEvidence =
   /** Of `claimText`; hex with `0x`: 65 bytes of secp256k1, 64 of Ed25519. */

@@ -32,7 +32,8 @@ export const ERRORS = {
   payer_ambiguous: {
     status: 400,
     meaning: 'The chain names no single payer of the money that is left, such as one that a bridge minted, so no refund can go back to it.',
-    action: 'Agree with your customer where it is to go, and pay it yourself: the money of a paid order is settled to you.',
+    action:
+      'Have your customer claim it and name an address (`refund_claims`), or agree where it is to go and pay it yourself: the money of a paid order is settled to you.',
   },
   sender_not_acknowledged: {
     status: 400,

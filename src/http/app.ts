@@ -26,6 +26,8 @@ import { refundRoutes } from './routes/refunds.routes.ts';
 import { requestRoutes } from './routes/requests.routes.ts';
 import { sandboxRoutes, type SandboxApi } from './routes/sandbox.routes.ts';
 import { sessionRoutes } from './routes/sessions.routes.ts';
+import { claimRoutes } from './routes/claims.routes.ts';
+import type { MerchantClaims } from '../features/shared/claim-views.ts';
 import { timelineRoutes, type TimelineReader } from './routes/timeline.routes.ts';
 import { webhookRoutes, type WebhookApi } from './routes/webhooks.routes.ts';
 import { createUnmatched } from './unmatched.ts';
@@ -42,6 +44,7 @@ export interface HttpAppOptions extends PresenterSettings {
   /** Changes of the merchant's that wait. */
   readonly changes?: ChangesApi;
   readonly timeline?: TimelineReader;
+  readonly claims?: MerchantClaims;
   readonly audit?: AuditApi;
   /** Why nothing is written; null, or absent, in health. */
   readonly readOnly?: () => string | null;
@@ -112,6 +115,7 @@ function allRoutes(options: HttpAppOptions): Route[] {
   return [
     ...sessionRoutes(options.api, session),
     ...refundRoutes(options.api, refund),
+    ...(options.claims ? claimRoutes(options.claims) : []),
     ...listRoutes(options.lists),
     ...(options.settings ? merchantRoutes(options.settings) : []),
     ...(options.timeline ? timelineRoutes(options.timeline) : []),

@@ -2,6 +2,7 @@ import type { KeyRestrictions, Scope } from '../domain/api-keys.ts';
 import type { MerchantPolicy } from '../domain/events/merchant-events.ts';
 import { type ApiKeyId, type MerchantId, parseSessionId, type SessionId } from '../domain/ids.ts';
 import { decimalsOf, isCoin, parseAmount, SCALE } from '../domain/money.ts';
+import { EVIDENCE_KINDS, isEvidenceKind, type EvidenceKind } from '../domain/claims.ts';
 import { isNetwork } from '../domain/networks.ts';
 import type { SandboxPayRequest, SandboxTransfer } from '../http/routes/sandbox.routes.ts';
 import { SANDBOX_CASES } from '../http/schemas/sandbox.schema.ts';
@@ -236,6 +237,8 @@ export function policyOf(args: AdminArguments): Partial<MerchantPolicy> {
   if (tolerance !== undefined) policy.tolerance = tolerance;
   const contact = optionalText(args, 'contact');
   if (contact !== undefined) policy.contact = contact === 'none' ? null : contact;
+  const claims = optionalText(args, 'refundClaims');
+  if (claims !== undefined) policy.refundClaims = evidenceKinds(claims);
   const lifetime = optionalText(args, 'sessionTtl');
   if (lifetime !== undefined) policy.sessionTtlSec = wholeNumber(lifetime, 'session-ttl');
   const confirmations = optionalText(args, 'ethereumConfirmations');
@@ -248,6 +251,11 @@ export function policyOf(args: AdminArguments): Partial<MerchantPolicy> {
   const serviceFee = optionalText(args, 'serviceFee');
   if (serviceFee !== undefined) policy.serviceFeeBasisPoints = basisPoints(serviceFee, 'service-fee');
   return policy;
+}
+
+function evidenceKinds(list: string): EvidenceKind[] {
+  const kinds = list === 'off' ? [] : list.split(',').map((kind) => kind.trim());
+  return kinds.every(isEvidenceKind) ? kinds : refused(`refund-claims must name some of ${EVIDENCE_KINDS.join(', ')}, or be off`);
 }
 
 const BASIS_POINT = 10n ** BigInt(SCALE - 2);

@@ -4,6 +4,7 @@ import type { ApiKeyId } from '../../src/domain/ids.ts';
 import { COIN_MAX_DECIMALS } from '../../src/domain/currencies.ts';
 import type { FinalityFloor } from '../../src/domain/finality-floor.ts';
 import { amountOf, decimalsOf, isCoin, parseAmount } from '../../src/domain/money.ts';
+import { EVIDENCE_KINDS, isEvidenceKind } from '../../src/domain/claims.ts';
 import { contactLink } from '../../src/domain/contact.ts';
 import { isNetwork } from '../../src/domain/networks.ts';
 import { OUTCOME_TYPES } from '../../src/domain/notification-types.ts';
@@ -165,7 +166,7 @@ function setSettlementAddress({ network, address, approvers }: Of<'SetSettlement
 function setPolicy({ policy: asked, floor }: Of<'SetPolicy'>, context: MerchantContext): Decision<MerchantEvent> {
   const fault = policyFault(asked) ?? floorFault(asked, floor);
   if (fault) return { ok: false, refusal: fault };
-  const current: Required<MerchantPolicy> = { serviceFeeBasisPoints: 0, contact: null, ...context.policy };
+  const current: Required<MerchantPolicy> = { serviceFeeBasisPoints: 0, contact: null, refundClaims: [], ...context.policy };
   const changes = Object.entries(asked).filter(
     ([name, value]) => value !== undefined && JSON.stringify(value) !== JSON.stringify(current[name as keyof MerchantPolicy]),
   );
@@ -182,7 +183,7 @@ const invalid = (param: string, message: string): Refusal => ({ code: 'invalid_r
 
 function policyFault(policy: Partial<MerchantPolicy>): Refusal | null {
   const { settlementCoin, networks, offerTronUsdc, tolerance, sessionTtlSec, ethereumFinalizedFrom, ethereumConfirmations } = policy;
-  const { serviceFeeBasisPoints, contact } = policy;
+  const { serviceFeeBasisPoints, contact, refundClaims } = policy;
   if (settlementCoin !== undefined && !isCoin(settlementCoin)) return invalid('settlement_coin', 'settlement_coin must be USDT or USDC');
   if (networks !== undefined && (networks.length === 0 || !networks.every(isNetwork) || new Set(networks).size !== networks.length)) {
     return invalid('networks', 'networks must name at least one of ethereum, bsc, tron and solana, each once');
@@ -201,6 +202,8 @@ function policyFault(policy: Partial<MerchantPolicy>): Refusal | null {
   if (serviceFeeBasisPoints !== undefined && !isWhole(serviceFeeBasisPoints, 0, MAX_SERVICE_FEE_BASIS_POINTS)) {
     return invalid('service_fee', `service_fee must be a whole number of hundredths of a percent from 0 to ${MAX_SERVICE_FEE_BASIS_POINTS}`);
   }
+  if (refundClaims !== undefined && (!refundClaims.every(isEvidenceKind) || new Set(refundClaims).size !== refundClaims.length))
+    return invalid('refund_claims', `refund_claims must name some of ${EVIDENCE_KINDS.join(', ')}, each once`);
   if (contact !== undefined && contact !== null && contactLink(contact) === null)
     return invalid('contact', 'contact must be an e-mail address or an https URL of at most 200 characters');
   return null;

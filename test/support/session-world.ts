@@ -1,9 +1,11 @@
 import { nodeRandom } from '../../src/adapters/node/random.ts';
 import type { MerchantPolicy } from '../../src/domain/events/merchant-events.ts';
 import type { MerchantId } from '../../src/domain/ids.ts';
-import type { NetworkSettings } from '../../src/domain/networks.ts';
+import { EVIDENCE_KINDS } from '../../src/domain/claims.ts';
+import type { Network, NetworkSettings } from '../../src/domain/networks.ts';
 import { toSec } from '../../src/ports/clock.ts';
 import { NotificationIds } from '../../src/runtime/commands/notification-ids.ts';
+import type { ClaimSettings } from '../../src/features/sessions/claims.ts';
 import type { CreateSessionDeps } from '../../src/features/sessions/create.ts';
 import { Idempotency } from '../../src/features/shared/idempotency.ts';
 import type { Caller, CreateSessionInput } from '../../src/features/shared/merchant-api.ts';
@@ -46,7 +48,7 @@ export function sessionWorld({ create = async () => ({ salt: new Uint8Array(32) 
   const free = [1, 2];
   const erased: string[] = [];
   const keys = { create, get: async () => new Uint8Array(32), erase: async (subject: string) => void erased.push(subject) };
-  const deps: CreateSessionDeps = {
+  const deps: CreateSessionDeps & { readonly claims: ClaimSettings } = {
     sessions: createSessionHandler({ store, clock, random: nodeRandom, notificationIds: new NotificationIds(clock), soleWriter: true }),
     ids: new SessionIds([{ version: 1, bytes: new Uint8Array(32) }]),
     merchants: {
@@ -76,6 +78,7 @@ export function sessionWorld({ create = async () => ({ salt: new Uint8Array(32) 
     idempotency: new Idempotency({ store, clock, random: nodeRandom }),
     clock,
     isClockInDoubt: () => false,
+    claims: { accepted: EVIDENCE_KINDS, waitSec: 86_400, givenAddress: (_network: Network, text: string) => (text === 'nonsense' ? null : text) },
     random: nodeRandom,
     networks: () => [ethereum],
     sessionTtlSec: 1800,

@@ -9,6 +9,7 @@ export type CancelledPaymentSession = wire.CancelledPaymentSession;
 export type Timeline = wire.Timeline;
 export type CreateRefund = wire.CreateRefund;
 export type Refund = wire.Refund;
+export type Claim = wire.Claim;
 export type Transaction = wire.Transaction;
 export type Merchant = wire.Merchant;
 export type MerchantChange = wire.ChangeMerchant;
@@ -115,6 +116,11 @@ export interface Quittance {
     create(refund: CreateRefund, options?: CallOptions): Promise<Refund>;
     get(id: string, options?: CallOptions): Promise<Refund>;
   };
+  /** Of payers who want a refund to another address than the one that paid. A refund that names one (`claim_id`) approves it. */
+  readonly claims: {
+    list(sessionId: string, options?: CallOptions): Promise<{ readonly data: readonly Claim[] }>;
+    reject(sessionId: string, claimId: string, reason?: string, options?: CallOptions): Promise<Claim>;
+  };
   readonly transactions: List<Transaction, TransactionFilters>;
   readonly merchant: {
     get(options?: CallOptions): Promise<Merchant>;
@@ -187,6 +193,7 @@ export function createClient(options: ClientOptions): Quittance {
     send({ method: 'POST', path, ...(body === undefined ? undefined : { body }) }, call);
   const get = <Answer>(path: string, call?: CallOptions): Promise<Answer> => send({ method: 'GET', path }, call);
   const sessionPath = (id: string): string => `/api/v1/checkout/sessions/${encodeURIComponent(id)}`;
+  const claimsPath = (id: string): string => `/v1/payment/sessions/${encodeURIComponent(id)}/claims`;
   const deliveryPath = (id: string): string => `/v1/webhooks/deliveries/${encodeURIComponent(id)}`;
   const endpointPath = (id: string): string => `/v1/webhooks/endpoints/${encodeURIComponent(id)}`;
   return {
@@ -201,6 +208,11 @@ export function createClient(options: ClientOptions): Quittance {
       ...listOf<Refund, RefundFilters>(send, '/v1/refunds'),
       create: (refund, call) => post('/v1/refunds', refund, call),
       get: (id, call) => get(`/v1/refunds/${encodeURIComponent(id)}`, call),
+    },
+    claims: {
+      list: (sessionId, call) => get(claimsPath(sessionId), call),
+      reject: (sessionId, claimId, reason, call) =>
+        post(`${claimsPath(sessionId)}/${encodeURIComponent(claimId)}/reject`, reason === undefined ? undefined : { reason }, call),
     },
     transactions: listOf<Transaction, TransactionFilters>(send, '/v1/transactions'),
     merchant: {

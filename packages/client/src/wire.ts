@@ -74,6 +74,8 @@ export interface ChangeMerchant {
   readonly tolerance?: string;
   /** Where payers reach the shop, an e-mail address or an https URL; the payment page links to it. Null: nowhere. */
   readonly contact?: string | null;
+  /** Evidence that you take for a refund to another than who paid; empty: none. The installation may take less. */
+  readonly refund_claims?: readonly ('signature' | 'test_payment' | 'no_sender')[];
   /** Null: the installation default. */
   readonly session_ttl_seconds?: number | null;
   /** From this many units on, payments on Ethereum wait for finality; at most what the operator allows. */
@@ -117,6 +119,45 @@ export interface ChangeWebhookEndpoint {
   readonly standard_webhooks?: boolean;
   /** Whether it is switched off: nothing is sent. The default endpoint is told later what happened meanwhile, a further one is not. */
   readonly disabled?: boolean;
+}
+
+export interface Claim {
+  /** Id of the claim. */
+  readonly id: string;
+  /** Id of the payment session. */
+  readonly session_id: string;
+  /** The deposit that is claimed. */
+  readonly transaction_id: string;
+  /** The network. `ethereum`: Ethereum; `bsc`: BNB Smart Chain; `tron`: TRON; `solana`: Solana. */
+  readonly network: 'ethereum' | 'bsc' | 'tron' | 'solana';
+  /** The stablecoin. `USDT`: Tether USD; `USDC`: USD Coin. */
+  readonly coin: 'USDT' | 'USDC';
+  /** Of the deposit, decimal string in units of the coin. */
+  readonly amount: string;
+  /** Who sent the deposit; null when the chain names no single sender. */
+  readonly from_address: string | null;
+  /** Who is to be paid instead. */
+  readonly payee: string;
+  /** How the payer proves that the payment is theirs. `signature`: the key that paid signed the terms; the signer verifies it again; `test_payment`: another payment from the same sender, of an amount that the service chose; two approvers must agree; `no_sender`: none, for money whose sender the chain does not name, such as minted money; two approvers must agree. */
+  readonly evidence: 'signature' | 'test_payment' | 'no_sender';
+  /** Whether the evidence is there; a test payment may still be on its way. */
+  readonly proven: boolean;
+  /** Units of the coin that must arrive from the sender of the deposit, exactly; null for other evidence. */
+  readonly test_payment: string | null;
+  /** Where it stands. `open`: you have not decided; `approved`: a refund names it; `refund_id` says how that stands; `rejected`: turned down, or withdrawn in time. */
+  readonly status: 'open' | 'approved' | 'rejected';
+  /** The payer's own words; null without. */
+  readonly reason: string | null;
+  /** When it was filed, Unix seconds. */
+  readonly created: number;
+  /** The refund that approved it; null before. */
+  readonly refund_id: string | null;
+  /** When its refund may be paid, and until a minute before it can be rejected. Unix seconds; null before. */
+  readonly payable_from: number | null;
+  /** When it was rejected. Unix seconds; null before. */
+  readonly rejected_at: number | null;
+  /** Why it was rejected, as given; null without. */
+  readonly rejection_reason: string | null;
 }
 
 export interface CoveredRange {
@@ -182,6 +223,8 @@ export interface CreateRefund {
   };
   /** The deposit to refund, as the session and `/v1/transactions` show it. Absent: first whoever paid the order, never dust. */
   readonly transaction_id?: string;
+  /** The claim of a payer that this approves: then the refund of its deposit goes to the payee whom it names. */
+  readonly claim_id?: string;
   /** Why, for your own records. */
   readonly reason?: string;
   /** Set after `sender_not_acknowledged`: the payer was asked and can receive at the paying address. */
@@ -502,6 +545,8 @@ export interface Merchant {
   readonly tolerance: string;
   /** Where payers reach the shop; null for nowhere. */
   readonly contact: string | null;
+  /** Evidence that you take for a refund to another than who paid. */
+  readonly refund_claims: readonly ('signature' | 'test_payment' | 'no_sender')[];
   /** Seconds that a session may be paid; null for the default of the installation. */
   readonly session_ttl_seconds: number | null;
   /** From this many units on, payments on Ethereum wait for finality. */
@@ -781,7 +826,7 @@ export interface Payout {
   readonly network: 'ethereum' | 'bsc' | 'tron' | 'solana';
   /** The stablecoin. `USDT`: Tether USD; `USDC`: USD Coin. */
   readonly coin: 'USDT' | 'USDC';
-  /** Address of the payer that receives. */
+  /** Address that receives: of the payer, or the payee of the claim that the refund approves. */
   readonly to_address: string;
   /** Units of the coin, decimal string. */
   readonly amount: string;
@@ -896,6 +941,11 @@ export interface RefundableAmount {
   readonly value: string;
   /** The stablecoin. `USDT`: Tether USD; `USDC`: USD Coin. */
   readonly currency: 'USDT' | 'USDC';
+}
+
+export interface RejectClaim {
+  /** Why, for your own records. */
+  readonly reason?: string;
 }
 
 export interface ReplayDeliveries {

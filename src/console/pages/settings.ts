@@ -1,6 +1,7 @@
 import { html, type Html } from '../../checkout/html.ts';
 import type { ApiKeyId } from '../../domain/ids.ts';
 import { SCOPES } from '../../domain/api-keys.ts';
+import { EVIDENCE_KINDS } from '../../domain/claims.ts';
 import { NETWORKS } from '../../domain/networks.ts';
 import { policyOf, restrictionsOf } from '../../operator/merchants.ts';
 import { accepted, changedBy, readerOf, type ConsoleDeps } from '../deps.ts';
@@ -115,22 +116,11 @@ function keyChanges(deps: ConsoleDeps): ChangeRoute[] {
   ];
 }
 
-function settingsPage(visit: Visit, { policy, logo, domains, name, id }: MerchantOverview): Html {
+function settingsPage(visit: Visit, overview: MerchantOverview): Html {
+  const { domains } = overview;
   const may = visit.can('settings.change', visit.merchant!.id);
   const here = `${merchantPath(visit.merchant!)}/settings`;
-  return html`${facts([
-      ['Name', name],
-      ['Id', code(id)],
-      ['Paid in', policy.settlementCoin],
-      ['Networks', policy.networks.join(', ')],
-      ['May be short by', `${policy.tolerance} ${policy.settlementCoin}`],
-      ['Contact for payers', policy.contact ?? 'none'],
-      ['Logo', logo === null ? 'none' : `${logo.width} × ${logo.height} pixels, ${logo.bytes} bytes`],
-      ['Lifetime of a payment', policy.sessionTtlSec === null ? 'the service’s' : `${policy.sessionTtlSec} s`],
-      ['Ethereum confirmations', policy.ethereumConfirmations],
-      ['Ethereum finality from', policy.ethereumFinalizedFrom],
-      ['Service fee', `${(policy.serviceFeeBasisPoints ?? 0) / 100} %`],
-    ])}
+  return html`${settingFacts(overview)}
     <h2>Domains</h2>
     ${table(
       'Domains',
@@ -175,6 +165,11 @@ function settingsPage(visit: Visit, { policy, logo, domains, name, id }: Merchan
           [
             field({ name: 'tolerance', label: 'May be short by', hint: 'Units of the coin, bounded by the operator.' }),
             field({ name: 'contact', label: 'Contact for payers', hint: 'An e-mail address or an https URL, or none.' }),
+            field({
+              name: 'refundClaims',
+              label: 'Evidence for refunds to another than who paid',
+              hint: `Some of ${EVIDENCE_KINDS.join(', ')}, or off.`,
+            }),
             field({ name: 'sessionTtl', label: 'Lifetime of a payment in seconds' }),
             field({ name: 'networks', label: 'Networks', hint: `In the order shown: ${NETWORKS.join(', ')}` }),
             field({ name: 'ethereumConfirmations', label: 'Ethereum confirmations' }),
@@ -184,6 +179,22 @@ function settingsPage(visit: Visit, { policy, logo, domains, name, id }: Merchan
         )}`
     }`;
 }
+
+const settingFacts = ({ policy, logo, name, id }: MerchantOverview): Html =>
+  facts([
+    ['Name', name],
+    ['Id', code(id)],
+    ['Paid in', policy.settlementCoin],
+    ['Networks', policy.networks.join(', ')],
+    ['May be short by', `${policy.tolerance} ${policy.settlementCoin}`],
+    ['Contact for payers', policy.contact ?? 'none'],
+    ['Logo', logo === null ? 'none' : `${logo.width} × ${logo.height} pixels, ${logo.bytes} bytes`],
+    ['Evidence for refunds to another than who paid', policy.refundClaims?.join(', ') || 'off'],
+    ['Lifetime of a payment', policy.sessionTtlSec === null ? 'the service’s' : `${policy.sessionTtlSec} s`],
+    ['Ethereum confirmations', policy.ethereumConfirmations],
+    ['Ethereum finality from', policy.ethereumFinalizedFrom],
+    ['Service fee', `${(policy.serviceFeeBasisPoints ?? 0) / 100} %`],
+  ]);
 
 /** A form of ours holds text only: the script reads the picture into it. */
 const logoForm = (visit: Visit, here: string): Html =>
@@ -216,7 +227,7 @@ const logoChange = ({ settings }: ConsoleDeps): ChangeRoute => ({
   },
 });
 
-const POLICY_FIELDS = ['tolerance', 'contact', 'sessionTtl', 'networks', 'ethereumConfirmations'] as const;
+const POLICY_FIELDS = ['tolerance', 'contact', 'refundClaims', 'sessionTtl', 'networks', 'ethereumConfirmations'] as const;
 
 const policyChange = (deps: ConsoleDeps): ChangeRoute => ({
   path: '/m/:merchant/settings',
@@ -227,6 +238,7 @@ const policyChange = (deps: ConsoleDeps): ChangeRoute => ({
     const before = {
       tolerance: policy.tolerance,
       contact: policy.contact ?? 'none',
+      refundClaims: policy.refundClaims?.join(', ') || 'off',
       sessionTtl: policy.sessionTtlSec ?? 'the service’s',
       networks: policy.networks.join(', '),
       ethereumConfirmations: policy.ethereumConfirmations,

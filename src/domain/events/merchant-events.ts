@@ -1,4 +1,5 @@
 import type { KeyRestrictions } from '../api-keys.ts';
+import type { EvidenceKind } from '../claims.ts';
 import type { ApiKeyId, MerchantId, Mode } from '../ids.ts';
 import type { Coin } from '../money.ts';
 import type { Network } from '../networks.ts';
@@ -189,6 +190,8 @@ export interface MerchantPolicy {
   readonly serviceFeeBasisPoints?: number;
   /** Where payers reach the shop: an e-mail address or an https URL; absent or null: nowhere. */
   readonly contact?: string | null;
+  /** What the merchant takes as evidence for a refund to another than who paid; absent or empty: nothing. */
+  readonly refundClaims?: readonly EvidenceKind[];
 }
 
 export type MerchantEvent =

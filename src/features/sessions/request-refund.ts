@@ -1,4 +1,4 @@
-import type { Mode, RefundId, SessionId } from '../../domain/ids.ts';
+import type { Mode, RefundId, SessionId, TransactionId } from '../../domain/ids.ts';
 import { amountOf, type Coin } from '../../domain/money.ts';
 import { tokenOf, type Network, type NetworkSettings } from '../../domain/networks.ts';
 import { sessionStream } from '../../domain/streams.ts';
@@ -12,12 +12,14 @@ import { canonicalJson } from '../shared/canonical-json.ts';
 import type { Idempotency } from '../shared/idempotency.ts';
 import { actorOf, type Caller, type Outcome, type RefundInput } from '../shared/merchant-api.ts';
 import type { PersonalData } from '../shared/personal-data.ts';
+import { acceptedFor, sealedTexts, waitSecOf, type ClaimDeps } from './claims.ts';
+import { depositTransactionId } from '../../../projections/sessions/transaction-id.ts';
 import { refundedMoney } from './refunded-money.ts';
 import { normalAmount } from './request-amounts.ts';
 import type { SessionHandler } from '../shared/handlers/session-handler.ts';
 import type { SessionIds } from './ids.ts';
 
-interface RefundDeps {
+interface RefundDeps extends Pick<ClaimDeps, 'claims' | 'merchants'> {
   readonly sessions: SessionHandler;
   readonly ids: SessionIds;
   readonly idempotency: Idempotency;
@@ -36,7 +38,9 @@ export async function requestRefund(
   input: RefundInput,
   state: SessionState,
 ): Promise<Outcome<{ state: SessionState; refundId: RefundId }>> {
-  const money = refundedMoney(input, state);
+  const claimed = claimIn(input, state);
+  if (claimed?.ok === false) return claimed;
+  const money = refundedMoney(claimed ? { ...input, transactionId: claimed.value } : input, state);
   if (!money.ok) return money;
   const admission = await deps.idempotency.admit(caller, 'refund', deps.ids.requestHash(sameRequest(input)), deps.newRefundId);
   if (!admission.ok) return admission;
@@ -46,10 +50,10 @@ export async function requestRefund(
   const decimals = tokenDecimals(deps.networks(caller.mode), money.value.coin);
   const terms: RefundTerms = { refundId, ...money.value, decimals };
   if (caller.mayBeReplay === true && repeatsAnother(input, terms, state, nowSec)) return MAY_BE_REPLAY;
-  const judged = acknowledgeSender || state.context.refunds[refundId] !== undefined;
+  const judged = acknowledgeSender || input.claimId !== undefined || state.context.refunds[refundId] !== undefined;
   const senders = judged ? {} : await unknownSenders(deps.senders, state, terms);
   if (senders === null) return { ok: false, refusal: { code: 'service_unavailable', message: UNKNOWN_SENDER }, retryAfterSec: RETRY_AFTER_SEC };
-  const reason = input.reason === undefined ? null : await deps.personal.sealText(input.sessionId, input.reason, sealedIn(state));
+  const reason = input.reason === undefined ? null : await deps.personal.sealText(input.sessionId, input.reason, sealedTexts(state));
   const command = {
     type: 'RequestRefund' as const,
     ...{ ...terms, refundId },
@@ -58,7 +62,7 @@ export async function requestRefund(
     idempotencyStream: admission.stream,
     acknowledgedSender: acknowledgeSender,
     senders,
-    claim: null,
+    claim: input.claimId === undefined ? null : { claimId: input.claimId, accepted: acceptedFor(deps, state), waitSec: waitSecOf(deps, caller.mode) },
     nowSec,
   };
   const coCommits = [caller.nonceCoCommit, reason?.coCommit].filter((coCommit): coCommit is CoCommit => coCommit !== undefined);
@@ -72,8 +76,17 @@ export async function requestRefund(
   return result.ok ? { ok: true, value: { state: result.state, refundId }, repeated: result.events.length === 0 } : result;
 }
 
-function sealedIn({ context: { created, refunds } }: SessionState): (string | null)[] {
-  return [created!.personal, ...Object.values(refunds).map(({ requested }) => requested.reason)];
+/** The deposit of the claim that the refund names; null when it names none. */
+function claimIn({ claimId, transactionId }: RefundInput, { context }: SessionState): Outcome<TransactionId> | null {
+  if (claimId === undefined) return null;
+  if (transactionId !== undefined)
+    return {
+      ok: false,
+      refusal: { code: 'invalid_request', message: 'transaction_id is not for a claim, which names its deposit', param: 'transaction_id' },
+    };
+  const claim = Object.hasOwn(context.claims, claimId) ? context.claims[claimId] : undefined;
+  if (!claim) return { ok: false, refusal: { code: 'invalid_request', message: 'claim_id is not a claim of this session', param: 'claim_id' } };
+  return { ok: true, value: depositTransactionId(context.created!.sessionId, claim.filed.depositKey) };
 }
 
 const RETRY_AFTER_SEC = 10;

@@ -17,12 +17,15 @@ import {
   type RefundInput,
   type ShopFacts,
 } from '../shared/merchant-api.ts';
+import { claimableOf, claimViews, fileClaim, prepareClaim, rejectAsMerchant, rejectClaim, type ClaimSettings } from './claims.ts';
 import { previewRefund, type RefundPreview } from './preview-refund.ts';
 import { requestRefund } from './request-refund.ts';
 import { refundView, sessionView } from './view.ts';
+import type { Claimable, ClaimInput, ClaimView, MerchantClaims, PayerClaims, PreparedClaim } from '../shared/claim-views.ts';
 import type { RefundView, SessionView } from '../shared/views.ts';
 
 export interface SessionsDeps extends CreateSessionDeps {
+  readonly claims: ClaimSettings;
   readonly random: Random;
   readonly senders: Senders;
   /** The session a refund belongs to, from the read side; null when unknown. */
@@ -40,7 +43,7 @@ export interface SessionsDeps extends CreateSessionDeps {
 type Reader = { readonly merchantId: MerchantId; readonly mode: Mode };
 
 /** Sessions and their refunds, for the merchant who owns them and the payer who holds the link. */
-export class Sessions implements MerchantApi, PayerApi {
+export class Sessions implements MerchantApi, PayerApi, MerchantClaims, PayerClaims {
   readonly #deps: SessionsDeps;
 
   constructor(deps: SessionsDeps) {
@@ -103,6 +106,37 @@ export class Sessions implements MerchantApi, PayerApi {
     const sessionId = await this.#deps.sessionOfRefund(id);
     const state = sessionId && (await this.#own(reader, sessionId));
     return state?.context.refunds[id] ? this.#refund(state, id) : null;
+  }
+
+  async listClaims(reader: Reader, id: SessionId): Promise<readonly ClaimView[] | null> {
+    const state = await this.#own(reader, id);
+    return state && claimViews(this.#deps, state);
+  }
+
+  async rejectClaim(caller: Caller, id: SessionId, claimId: string, reason?: string): Promise<Outcome<ClaimView>> {
+    const state = await this.#own(caller, id);
+    return state ? rejectAsMerchant(this.#deps, caller, state, claimId, reason) : notFound;
+  }
+
+  async claimsOf(id: SessionId): Promise<{ readonly claimable: readonly Claimable[]; readonly claims: readonly ClaimView[] } | null> {
+    const state = await this.#deps.sessions.read(sessionStream(id));
+    return state && { claimable: claimableOf(this.#deps, state), claims: await claimViews(this.#deps, state) };
+  }
+
+  async prepareClaim(id: SessionId, input: Pick<ClaimInput, 'transactionId' | 'payee'>): Promise<Outcome<PreparedClaim>> {
+    const state = await this.#deps.sessions.read(sessionStream(id));
+    return state ? prepareClaim(this.#deps, state, input) : notFound;
+  }
+
+  async fileClaim(id: SessionId, input: ClaimInput): Promise<Outcome<ClaimView>> {
+    const state = await this.#deps.sessions.read(sessionStream(id));
+    return state ? fileClaim(this.#deps, state, input, this.#deps.random.uuid()) : notFound;
+  }
+
+  /** An operator objects to a claim of whatever merchant. */
+  async rejectClaimAs(actor: string, id: SessionId, claimId: string, reason: string): Promise<Outcome<ClaimView>> {
+    const state = await this.#deps.sessions.read(sessionStream(id));
+    return state ? rejectClaim(this.#deps, { actor, requestId: this.#deps.random.uuid() }, state, claimId, reason) : notFound;
   }
 
   async viewSession(id: SessionId): Promise<SessionView | null> {

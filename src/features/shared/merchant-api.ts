@@ -58,6 +58,8 @@ export interface RefundInput {
   readonly amount?: { readonly value: string; readonly currency: string };
   /** The deposit to refund; absent: the service chooses. */
   readonly transactionId?: TransactionId;
+  /** The payer's claim that it approves; then `transactionId` is the claim's own. */
+  readonly claimId?: string;
   readonly reason?: string;
   readonly acknowledgeSender?: boolean;
 }

@@ -18,7 +18,7 @@ const createRefundOperation = {
   scope: 'refunds:create',
   summary: 'Create a refund',
   description:
-    'Returns money to the address that paid: first to whoever paid the order, or of the deposit that `transaction_id` names. Send an `Idempotency-Key`, so that a retry can never become a second refund.',
+    'Returns money to the address that paid: first to whoever paid the order, or of the deposit that `transaction_id` names. With `claim_id` it approves the claim of a payer and goes to whom the claim names, after its waiting time. Send an `Idempotency-Key`, so that a retry can never become a second refund.',
   body: createRefundBody,
   bodyRequired: true,
   response: refund,
@@ -67,6 +67,7 @@ export function refundRoutes(api: MerchantApi, present: RefundPresenter): Route[
         sessionId,
         ...(amount === undefined ? undefined : { amount }),
         ...(transactionId === undefined ? undefined : { transactionId }),
+        ...(body.claim_id === undefined ? undefined : { claimId: body.claim_id }),
         ...(body.reason === undefined ? undefined : { reason: body.reason }),
         ...(body.acknowledge_sender === undefined ? undefined : { acknowledgeSender: body.acknowledge_sender }),
       });

@@ -66,6 +66,7 @@ export const MERCHANT_EXAMPLE = {
   offer_tron_usdc: false,
   tolerance: '0.05',
   contact: 'help@shop.example',
+  refund_claims: ['signature'],
   session_ttl_seconds: null,
   ethereum_finalized_from: '10000.00',
   ethereum_confirmations: 12,

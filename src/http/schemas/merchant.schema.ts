@@ -1,5 +1,7 @@
+import { EVIDENCE_KINDS } from '../../domain/claims.ts';
 import { z } from 'zod';
 import { NOTIFICATION_FIELDS, NOTIFICATION_TYPES, type NotificationField } from '../../domain/notification-types.ts';
+import { evidenceKind } from './claim.schema.ts';
 import { eventType } from './event-types.schema.ts';
 import { pendingChange } from './settings.schema.ts';
 import { amountText, coin, coinCode, enumeration, flag, integer, network, plainText, sessionLifetime, text, unixSeconds } from './words.schema.ts';
@@ -36,6 +38,8 @@ const eventList = listed(eventType, 'event type', NOTIFICATION_TYPES.length);
 const detail = enumeration('What each event says beside what it always says.', DETAILS);
 const detailList = listed(detail, 'field', NOTIFICATION_FIELDS.length);
 
+const evidenceList = listed(evidenceKind, 'kind of evidence', EVIDENCE_KINDS.length);
+
 const endpointChoice = {
   durable_redelivery: flag(DURABLE).optional(),
   fields: detailList.optional().meta({ description: 'What each event says of its object beside what is always there.' }),
@@ -64,6 +68,9 @@ const policyFields = {
       description: 'Where payers reach the shop, an e-mail address or an https URL; the payment page links to it. Null: nowhere.',
       examples: ['help@shop.example'],
     }),
+  refund_claims: evidenceList
+    .optional()
+    .meta({ description: 'Evidence that you take for a refund to another than who paid; empty: none. The installation may take less.' }),
   session_ttl_seconds: sessionLifetime.nullable().optional().meta({ description: 'Null: the installation default.' }),
   ethereum_finalized_from: amountText
     .optional()
@@ -166,6 +173,7 @@ export const merchant = z
     offer_tron_usdc: flag(TRON_USDC),
     tolerance: text('Units of the coin that a payment may be short.'),
     contact: text('Where payers reach the shop; null for nowhere.').nullable(),
+    refund_claims: z.array(evidenceKind).meta({ description: 'Evidence that you take for a refund to another than who paid.' }),
     session_ttl_seconds: integer('Seconds that a session may be paid; null for the default of the installation.').nullable(),
     ethereum_finalized_from: text('From this many units on, payments on Ethereum wait for finality.'),
     ethereum_confirmations: integer('Blocks that payments on Ethereum wait for below that amount.'),

@@ -39,6 +39,13 @@ export const createRefundBody = z
         description: 'The deposit to refund, as the session and `/v1/transactions` show it. Absent: first whoever paid the order, never dust.',
         examples: ['txn_k7w2q5m4n6p3r7s2t5v4x6y3z7'],
       }),
+    claim_id: z
+      .string('must be the id of a claim')
+      .optional()
+      .meta({
+        description: 'The claim of a payer that this approves: then the refund of its deposit goes to the payee whom it names.',
+        examples: ['clm_k7w2q5m4n6p3r7s2t5v4x6y3z7'],
+      }),
     reason: plainText(500, { lines: true }).optional().meta({ description: 'Why, for your own records.' }),
     acknowledge_sender: z
       .boolean('must be true or false')
@@ -53,7 +60,7 @@ export const payout = z
   .object({
     network,
     coin,
-    to_address: text('Address of the payer that receives.'),
+    to_address: text('Address that receives: of the payer, or the payee of the claim that the refund approves.'),
     amount: text('Units of the coin, decimal string.'),
     status: refundStatus,
     tx_hash: transactionHash.nullable(),

@@ -9,6 +9,7 @@ const nothing: unknown = new Proxy(() => undefined, { get: () => () => undefined
 const ALL_PARTS = {
   settings: nothing,
   timeline: nothing,
+  claims: nothing,
   audit: nothing,
   ledger: nothing,
   webhooks: nothing,

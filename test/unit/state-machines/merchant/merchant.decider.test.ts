@@ -388,6 +388,7 @@ describe('the policy', () => {
       ethereumConfirmations: 32,
       serviceFeeBasisPoints: 1_000,
       contact: 'help@shop.example',
+      refundClaims: ['signature', 'no_sender'],
     };
     expect(after(register(), policy(all)).state.context.policy).toEqual(all);
     expect(after(register(), policy(all), policy({ sessionTtlSec: null })).state.context.policy.sessionTtlSec).toBeNull();

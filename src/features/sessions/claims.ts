@@ -1,0 +1,248 @@
+import { CLAIM_NUMBER, claimText, type ClaimEvidence, type EvidenceKind } from '../../domain/claims.ts';
+import { base32, type Mode, type SessionId } from '../../domain/ids.ts';
+import type { Coin } from '../../domain/money.ts';
+import { formatAmount } from '../../domain/money.ts';
+import { addressFamilyOf, type Network } from '../../domain/networks.ts';
+import type { Refusal } from '../../domain/result.ts';
+import { sessionStream } from '../../domain/streams.ts';
+import { toSec, type Clock } from '../../ports/clock.ts';
+import type { CoCommit } from '../../ports/event-store.ts';
+import type { Random } from '../../ports/random.ts';
+import type { Rates } from '../../ports/rates.ts';
+import type { Senders } from '../../ports/senders.ts';
+import { base58, fromBase58 } from '../../runtime/util/base58.ts';
+import { isSignedByWallet } from '../../runtime/util/wallet-signature.ts';
+import { depositTransactionId } from '../../../projections/sessions/transaction-id.ts';
+import { depositsOfClaim } from '../../../state-machines/checkout-session/claims.ts';
+import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
+import { depositsOf, leftOf, takenByDeposit, type ClaimState, type DepositState } from '../../../state-machines/checkout-session/session.state.ts';
+import type { MerchantLookup } from '../merchants/lookup.ts';
+import type { ClaimInput, ClaimView, Claimable, PreparedClaim } from '../shared/claim-views.ts';
+import type { Idempotency } from '../shared/idempotency.ts';
+import { actorOf, type Caller, type Outcome } from '../shared/merchant-api.ts';
+import type { PersonalData } from '../shared/personal-data.ts';
+import type { SessionHandler } from '../shared/handlers/session-handler.ts';
+import type { SessionIds } from './ids.ts';
+
+export interface ClaimSettings {
+  /** What the installation takes as evidence. */
+  readonly accepted: readonly EvidenceKind[];
+  /** How long an approved claim of live mode waits. */
+  readonly waitSec: number;
+  /** In the one form that the network has for it; null when it is no address there. */
+  readonly givenAddress: (network: Network, text: string) => string | null;
+}
+
+export interface ClaimDeps {
+  readonly sessions: SessionHandler;
+  readonly ids: SessionIds;
+  readonly merchants: MerchantLookup;
+  readonly personal: PersonalData;
+  readonly senders: Senders;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly rates: Rates;
+  readonly idempotency: Idempotency;
+  readonly claims: ClaimSettings;
+}
+
+const NUMBER_BYTES = 16;
+const RETRY_AFTER_SEC = 10;
+/** A test payment is this and up to 9,999 of a ten-thousandth more. */
+const TEST_PAYMENT_UNITS = 10n ** 18n;
+const TEST_PAYMENT_STEPS = 9_999;
+
+/** What merchant and installation both take as evidence. */
+export function acceptedFor({ claims, merchants }: Pick<ClaimDeps, 'claims' | 'merchants'>, { context }: SessionState): readonly EvidenceKind[] {
+  const wanted = merchants.settings(context.created!.merchantId)?.policy.refundClaims ?? [];
+  return wanted.filter((kind) => claims.accepted.includes(kind));
+}
+
+export const waitSecOf = ({ claims }: Pick<ClaimDeps, 'claims'>, mode: Mode): number => (mode === 'live' ? claims.waitSec : 0);
+
+/** The deposits that a payer can claim now, with the evidence that each can have. */
+export function claimableOf(deps: Pick<ClaimDeps, 'claims' | 'merchants'>, state: SessionState): Claimable[] {
+  if (state.value === 'open' || state.value === 'processing') return [];
+  const accepted = acceptedFor(deps, state);
+  const taken = takenByDeposit(state.context);
+  return depositsOf(state.context).flatMap((deposit) => {
+    const evidence = kindsFor(deposit).filter((kind) => accepted.includes(kind));
+    if (leftOf(deposit, taken) === 0n || evidence.length === 0) return [];
+    const { network, coin, txHash, fromAddress } = deposit.facts;
+    return [{ ...{ transactionId: idOf(state, deposit), network, coin, amount: formatAmount(deposit.units), txHash, fromAddress }, evidence }];
+  });
+}
+
+/** Nobody holds the key of a contract, and an exchange does not sign for its customers. */
+function kindsFor({ facts, sender }: DepositState): readonly EvidenceKind[] {
+  if (facts.fromAddress === null) return ['no_sender'];
+  return sender && sender.kind !== 'wallet' ? ['test_payment'] : ['signature', 'test_payment'];
+}
+
+/** What the paying wallet would sign for this payee, with a number that no claim has yet. */
+export function prepareClaim(deps: ClaimDeps, state: SessionState, input: Pick<ClaimInput, 'transactionId' | 'payee'>): Outcome<PreparedClaim> {
+  const claimable = claimableOf(deps, state).find(({ transactionId }) => transactionId === input.transactionId);
+  const deposit = claimable && depositNamed(state, input.transactionId);
+  if (!claimable || !deposit) return invalid('transaction_id', 'transaction_id is not a deposit of this payment that can be claimed');
+  const payee = deps.claims.givenAddress(deposit.facts.network, input.payee.trim());
+  if (payee === null) return invalid('payee', `payee is no address on ${deposit.facts.network}`);
+  const number = Buffer.from(deps.random.bytes(NUMBER_BYTES)).toString('base64url');
+  return { ok: true, value: { claimable, payee, number, text: textFor(state, deposit, payee, number) } };
+}
+
+/** Files a payer's claim. What a signature proves is verified here first, so that the merchant sees no other. */
+export async function fileClaim(deps: ClaimDeps, state: SessionState, input: ClaimInput, correlationId: string): Promise<Outcome<ClaimView>> {
+  const prepared = prepareClaim(deps, state, input);
+  if (!prepared.ok) return prepared;
+  const { payee } = prepared.value;
+  const deposit = depositNamed(state, input.transactionId)!;
+  const doubt = await payeeDoubt(deps, state, deposit.facts.network, payee);
+  if (doubt) return doubt;
+  const evidence = await evidenceOf(deps, state, deposit, payee, input);
+  if (!evidence.ok) return evidence;
+  const { sessionId } = state.context.created!;
+  const reason = input.reason === undefined ? null : await deps.personal.sealText(sessionId, input.reason, sealedTexts(state));
+  const claimId = `clm_${base32(deps.random.bytes(NUMBER_BYTES))}`;
+  const { depositKey } = deposit.facts;
+  const data = { claimId, depositKey, payee, evidence: evidence.value, reason: reason?.sealed ?? null, filedAtSec: toSec(deps.clock.nowMs()) };
+  const context = { correlationId, actor: 'payer', coCommits: reason?.coCommit ? [reason.coCommit] : [] };
+  const command = { type: 'FileClaim', data, accepted: acceptedFor(deps, state) } as const;
+  const result = await deps.sessions.execute(sessionStream(sessionId), command, context);
+  return result.ok ? { ok: true, value: await claimView(deps, result.state, result.state.context.claims[claimId]!) } : result;
+}
+
+/** The merchant or an operator turns a claim down, or withdraws its approval in time. */
+export async function rejectClaim(
+  deps: ClaimDeps,
+  caller: Pick<Caller, 'requestId' | 'nonceCoCommit' | 'traceParent'> & { readonly actor: string },
+  state: SessionState,
+  claimId: string,
+  why: string | undefined,
+): Promise<Outcome<ClaimView>> {
+  const { sessionId, rateLock, currency, dueCoin } = state.context.created!;
+  const reason = why === undefined ? null : await deps.personal.sealText(sessionId, why, sealedTexts(state));
+  const nowMs = deps.clock.nowMs();
+  const valuation = rateLock ? deps.rates.valuation(currency, dueCoin, nowMs) : null;
+  const command = { type: 'RejectClaim', claimId, reason: reason?.sealed ?? null, nowSec: toSec(nowMs), valuation } as const;
+  const coCommits = [caller.nonceCoCommit, reason?.coCommit].filter((coCommit): coCommit is CoCommit => coCommit !== undefined);
+  const context = {
+    ...{ correlationId: caller.requestId, actor: caller.actor, coCommits },
+    ...(caller.traceParent !== undefined && { traceParent: caller.traceParent }),
+  };
+  const result = await deps.sessions.execute(sessionStream(sessionId), command, context);
+  if (!result.ok) return result;
+  return { ok: true, value: await claimView(deps, result.state, result.state.context.claims[claimId]!), repeated: result.events.length === 0 };
+}
+
+/** The same with the merchant's `Idempotency-Key`. */
+export async function rejectAsMerchant(
+  deps: ClaimDeps,
+  caller: Caller,
+  state: SessionState,
+  claimId: string,
+  why?: string,
+): Promise<Outcome<ClaimView>> {
+  const admission = await deps.idempotency.admit(caller, 'reject_claim', deps.ids.requestHash(JSON.stringify([claimId, why ?? null])), () => '');
+  return admission.ok ? rejectClaim(deps, { ...caller, actor: actorOf(caller) }, state, claimId, why) : admission;
+}
+
+/** Every claim of the session, the newest first. */
+export const claimViews = (deps: Pick<ClaimDeps, 'personal'>, state: SessionState): Promise<ClaimView[]> =>
+  Promise.all(
+    Object.values(state.context.claims)
+      .toReversed()
+      .map((claim) => claimView(deps, state, claim)),
+  );
+
+/** All that is sealed with the session's key. */
+export function sealedTexts({ context: { created, refunds, claims } }: SessionState): (string | null)[] {
+  const ofClaims = Object.values(claims).flatMap(({ filed, rejected }) => [filed.reason, rejected?.reason ?? null]);
+  return [created!.personal, ...Object.values(refunds).map(({ requested }) => requested.reason), ...ofClaims];
+}
+
+async function claimView({ personal }: Pick<ClaimDeps, 'personal'>, state: SessionState, claim: ClaimState): Promise<ClaimView> {
+  const { context } = state;
+  const { filed, rejected, refundId, status } = claim;
+  const deposit = context.deposits[filed.depositKey]!;
+  const { sessionId } = context.created!;
+  const refund = refundId === null ? undefined : context.refunds[refundId];
+  const { evidence } = filed;
+  return {
+    ...{ claimId: filed.claimId, sessionId, transactionId: idOf(state, deposit), status, payee: filed.payee, evidence: evidence.kind },
+    ...{ network: deposit.facts.network, coin: deposit.facts.coin, amount: formatAmount(deposit.units), fromAddress: deposit.facts.fromAddress },
+    isProven: status === 'approved' || depositsOfClaim(context, claim) !== null,
+    testPayment: evidence.kind === 'test_payment' ? evidence.amount : null,
+    reason: await personal.openText(sessionId, filed.reason),
+    filedAtSec: filed.filedAtSec,
+    refundId: refund?.requested.refundId ?? null,
+    payableFromSec: refund?.requested.claim?.payableFromSec ?? null,
+    rejectedAtSec: rejected?.rejectedAtSec ?? null,
+    rejectionReason: await personal.openText(sessionId, rejected?.reason ?? null),
+  };
+}
+
+async function evidenceOf(
+  deps: ClaimDeps,
+  state: SessionState,
+  deposit: DepositState,
+  payee: string,
+  input: ClaimInput,
+): Promise<Outcome<ClaimEvidence>> {
+  const { evidence: kind, number = '', signature = '' } = input;
+  switch (kind) {
+    case 'no_sender':
+      return { ok: true, value: { kind } };
+    case 'test_payment': {
+      const [high = 0, low = 0] = deps.random.bytes(2);
+      const step = BigInt(1 + (((high << 8) | low) % TEST_PAYMENT_STEPS));
+      return { ok: true, value: { kind, amount: formatAmount(TEST_PAYMENT_UNITS + step * 10n ** 14n) } };
+    }
+    case 'signature': {
+      const { network, fromAddress } = deposit.facts;
+      if (!CLAIM_NUMBER.test(number)) return invalid('number', 'number must be the one of the text that was signed');
+      const normal = signatureIn(network, signature.trim());
+      const isSigned =
+        normal !== null && fromAddress !== null && (await isSignedByWallet(network, fromAddress, textFor(state, deposit, payee, number), normal));
+      if (!isSigned) return invalid('signature', `signature is not one of ${fromAddress} for this text`);
+      return { ok: true, value: { kind, number, signature: normal } };
+    }
+  }
+}
+
+/** Hex with `0x` in lower case; wallets of Solana write base58. Null for anything else. */
+function signatureIn(network: Network, text: string): string | null {
+  const bytes = addressFamilyOf(network) === 'solana' ? fromBase58(text) : null;
+  if (bytes?.length === 64 && base58(bytes) === text) return `0x${Buffer.from(bytes).toString('hex')}`;
+  return /^(0x)?[0-9a-fA-F]+$/.test(text) ? `0x${text.replace(/^0x/, '').toLowerCase()}` : null;
+}
+
+/** Money that somebody else's code or customers would have is no refund. */
+async function payeeDoubt(deps: ClaimDeps, { context }: SessionState, network: Network, payee: string): Promise<Outcome<never> | null> {
+  const looked = await deps.senders.of(context.created!.mode, network, payee);
+  if (looked === null)
+    return {
+      ok: false,
+      refusal: { code: 'service_unavailable', message: 'the network does not tell now whether the payee is a contract' },
+      retryAfterSec: RETRY_AFTER_SEC,
+    };
+  if (looked.kind === 'wallet') return null;
+  const what = looked.kind === 'contract' ? 'a contract' : `a wallet of ${looked.name ?? 'an exchange'} that many customers share`;
+  return invalid('payee', `payee is ${what}: name a wallet of your own`);
+}
+
+function textFor({ context }: SessionState, { facts, units }: DepositState, payee: string, number: string): string {
+  const { sessionId, mode } = context.created!;
+  const { network, depositKey, coin } = facts satisfies { coin: Coin };
+  return claimText({ sessionId, mode, network, depositKey, coin, amount: formatAmount(units), payee, number });
+}
+
+const idOf = ({ context }: SessionState, { facts }: DepositState) =>
+  depositTransactionId(context.created!.sessionId satisfies SessionId, facts.depositKey);
+
+const depositNamed = (state: SessionState, transactionId: string): DepositState | undefined =>
+  depositsOf(state.context).find((deposit) => idOf(state, deposit) === transactionId);
+
+const invalid = (param: string, message: string): { readonly ok: false; readonly refusal: Refusal } => ({
+  ok: false,
+  refusal: { code: 'invalid_request', message, param },
+});

@@ -1,0 +1,190 @@
+import { Wallet } from 'ethers';
+import { describe, expect, it } from 'vitest';
+import { nodeRandom } from '../../../../src/adapters/node/random.ts';
+import { EVIDENCE_KINDS, type EvidenceKind } from '../../../../src/domain/claims.ts';
+import type { TransactionId } from '../../../../src/domain/ids.ts';
+import type { Sender } from '../../../../src/domain/senders.ts';
+import { sessionStream } from '../../../../src/domain/streams.ts';
+import { toSec } from '../../../../src/ports/clock.ts';
+import { Sessions } from '../../../../src/features/sessions/sessions.ts';
+import type { ClaimInput } from '../../../../src/features/shared/claim-views.ts';
+import type { RefundInput } from '../../../../src/features/shared/merchant-api.ts';
+import type { SessionCommand } from '../../../../state-machines/checkout-session/session.decider.ts';
+import { caller, order, sessionWorld } from '../../../support/session-world.ts';
+import { depositFacts } from '../../../support/session-facts.ts';
+
+const wallet = new Wallet(`0x${'11'.repeat(32)}`);
+const PAYEE = '0x90F79bf6EB2c4f870365E785982E1f101E93b906';
+const EXCHANGE: Sender = { kind: 'exchange', name: 'Big Exchange' };
+
+/** A cancelled session that was paid 10 afterwards. */
+async function world(
+  from: string | null = wallet.address,
+  refundClaims: readonly EvidenceKind[] = EVIDENCE_KINDS,
+  accepted = EVIDENCE_KINDS as readonly EvidenceKind[],
+) {
+  const { deps } = sessionWorld({ policy: { refundClaims } });
+  const kinds = new Map<string, Sender | null>();
+  const api = new Sessions({
+    ...{ ...deps, claims: { ...deps.claims, accepted }, random: nodeRandom, sessionOfRefund: async () => null, onAddressesGiven: () => undefined },
+    senders: { of: async (_mode, _network, address) => (kinds.has(address) ? kinds.get(address)! : { kind: 'wallet', name: null }) },
+    changes: { on: () => () => undefined },
+  });
+  const made = await api.createSession(caller, order);
+  if (!made.ok) throw new Error(made.refusal.message);
+  const { sessionId, paymentOptions } = made.value;
+  const tell = async (command: SessionCommand): Promise<void> => {
+    const result = await deps.sessions.execute(sessionStream(sessionId), command, { correlationId: 'test', actor: 'test', coCommits: [] });
+    if (!result.ok) throw new Error(result.refusal.message);
+  };
+  let paid = 0;
+  const pay = async (amount: string, fromAddress: string | null = from, sender?: Sender): Promise<TransactionId> => {
+    const blockTimeSec = toSec(deps.clock.nowMs()) + (paid += 1);
+    const facts = depositFacts({ fromAddress, toAddress: paymentOptions[0]!.address, amount, txHash: `0x${paid}`, blockTimeSec });
+    const { depositKey, blockNumber, blockHash } = facts;
+    await tell({ type: 'RecordDeposit', facts });
+    const data = {
+      depositKey,
+      rule: { kind: 'finalized' as const },
+      blockNumber,
+      blockHash,
+      blockTimeSec,
+      headNumber: 300,
+      ...(sender && { sender }),
+    };
+    await tell({ type: 'ConfirmDeposit', data, nowSec: blockTimeSec, valuation: null });
+    return (await api.viewSession(sessionId))!.deposits.at(-1)!.transactionId;
+  };
+  await tell({ type: 'CancelSession', nowSec: toSec(deps.clock.nowMs()) });
+  const file = async (input: Partial<ClaimInput> & Pick<ClaimInput, 'transactionId' | 'evidence'>) => {
+    const outcome = await api.fileClaim(sessionId, { payee: PAYEE, ...input });
+    return outcome.ok ? outcome.value : outcome.refusal;
+  };
+  const sign = async (transactionId: TransactionId, by = wallet) => {
+    const prepared = await api.prepareClaim(sessionId, { transactionId, payee: PAYEE });
+    if (!prepared.ok) throw new Error(prepared.refusal.message);
+    const { text, number } = prepared.value;
+    return { transactionId, evidence: 'signature', number, signature: by.signMessageSync(text) } as const;
+  };
+  const refund = async (input: Partial<RefundInput>, key?: string) => {
+    const outcome = await api.requestRefund({ ...caller, ...(key && { idempotencyKey: key }) }, { sessionId, ...input });
+    return outcome.ok ? outcome.value : outcome.refusal;
+  };
+  const claims = async () => (await api.listClaims(caller, sessionId))!;
+  return { api, sessionId, pay, file, sign, refund, kinds, claims };
+}
+
+describe('a claim with a signature', () => {
+  it('is filed by the payer, seen by the merchant, and approved by a refund that names it', async () => {
+    const { pay, file, sign, refund, claims } = await world();
+    const transactionId = await pay('10.00');
+    const filed = await file({ ...(await sign(transactionId)), reason: 'my wallet is at an exchange now' });
+    expect(filed).toMatchObject({ payee: PAYEE, evidence: 'signature', status: 'open', isProven: true, amount: '10.00' });
+    const { claimId } = (await claims())[0]!;
+    const first = await refund({ claimId }, 'key-1');
+    expect(first).toMatchObject({ amount: '10.00', payouts: [{ toAddress: PAYEE }] });
+    expect(await refund({ claimId }, 'key-1')).toEqual(first);
+    expect(await refund({ claimId }, 'key-2')).toMatchObject({ code: 'conflict', param: 'claim_id' });
+    expect((await claims())[0]).toMatchObject({ status: 'approved', refundId: (first as { refundId: string }).refundId });
+  });
+
+  it('is refused with another key, another payee, or a text of another number', async () => {
+    const { pay, file, sign } = await world();
+    const transactionId = await pay('10.00');
+    const other = await sign(transactionId, new Wallet(`0x${'22'.repeat(32)}`));
+    expect(await file(other)).toMatchObject({ code: 'invalid_request', param: 'signature' });
+    const signed = await sign(transactionId);
+    expect(await file({ ...signed, payee: '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC' })).toMatchObject({ param: 'signature' });
+    expect(await file({ ...signed, number: 'A'.repeat(22) })).toMatchObject({ param: 'signature' });
+    expect(await file({ ...signed, number: 'short' })).toMatchObject({ param: 'number' });
+    expect(await file({ ...signed, signature: 'nonsense' })).toMatchObject({ param: 'signature' });
+  });
+
+  it('is good once', async () => {
+    const { pay, file, sign } = await world();
+    const signed = await sign(await pay('10.00'));
+    expect(await file(signed)).toMatchObject({ status: 'open' });
+    expect(await file(signed)).toMatchObject({ code: 'conflict' });
+  });
+});
+
+describe('who may be paid by a claim', () => {
+  it('is an address of the network that is neither a contract nor an exchange', async () => {
+    const { pay, file, kinds } = await world();
+    const transactionId = await pay('10.00');
+    const filing = { transactionId, evidence: 'test_payment' } as const;
+    expect(await file({ ...filing, payee: 'nonsense' })).toMatchObject({ param: 'payee' });
+    kinds.set(PAYEE, EXCHANGE);
+    expect(await file(filing)).toMatchObject({ param: 'payee', message: expect.stringContaining('Big Exchange') });
+    kinds.set(PAYEE, { kind: 'contract', name: null });
+    expect(await file(filing)).toMatchObject({ param: 'payee' });
+    kinds.set(PAYEE, null);
+    expect(await file(filing)).toMatchObject({ code: 'service_unavailable' });
+  });
+});
+
+describe('evidence', () => {
+  it('is what merchant and installation both take', async () => {
+    for (const [merchant, installation] of [
+      [[], EVIDENCE_KINDS],
+      [EVIDENCE_KINDS, []],
+      [['no_sender'], ['signature']],
+    ] as const) {
+      const { pay, file, api, sessionId } = await world(wallet.address, merchant, installation);
+      const transactionId = await pay('10.00');
+      expect((await api.claimsOf(sessionId))!.claimable).toEqual([]);
+      expect(await file({ transactionId, evidence: 'test_payment' })).toMatchObject({ code: 'invalid_request' });
+    }
+  });
+
+  it('is a test payment where the sender has no key of the payer, and none for minted money', async () => {
+    const { pay, api, sessionId } = await world();
+    await pay('10.00');
+    await pay('11.00', '0xExchange', EXCHANGE);
+    await pay('12.00', null);
+    const { claimable } = (await api.claimsOf(sessionId))!;
+    expect(claimable.map(({ evidence }) => evidence)).toEqual([['signature', 'test_payment'], ['test_payment'], ['no_sender']]);
+  });
+
+  it('of a test payment is there once exactly the amount came from the sender', async () => {
+    const { pay, file, refund, claims } = await world('0xExchange');
+    const filed = await file({ transactionId: await pay('10.00', '0xExchange', EXCHANGE), evidence: 'test_payment' });
+    const { claimId, testPayment } = filed as { claimId: string; testPayment: string };
+    expect(testPayment).toMatch(/^1\.\d{2,4}$/);
+    expect((await claims())[0]).toMatchObject({ isProven: false });
+    expect(await refund({ claimId })).toMatchObject({ code: 'conflict', message: expect.stringContaining(testPayment) });
+    await pay(testPayment, '0xOther');
+    expect(await refund({ claimId })).toMatchObject({ code: 'conflict' });
+    await pay(testPayment, '0xExchange', EXCHANGE);
+    expect((await claims())[0]).toMatchObject({ isProven: true });
+    expect(await refund({ claimId })).toMatchObject({ payouts: [{ toAddress: PAYEE }] });
+  });
+});
+
+describe('a refund that names a claim', () => {
+  it('names one of the session, and no deposit beside it', async () => {
+    const { pay, file, sign, refund, claims } = await world();
+    const transactionId = await pay('10.00');
+    await file(await sign(transactionId));
+    const { claimId } = (await claims())[0]!;
+    expect(await refund({ claimId: 'clm_other' })).toMatchObject({ code: 'invalid_request', param: 'claim_id' });
+    expect(await refund({ claimId: 'constructor' })).toMatchObject({ code: 'invalid_request', param: 'claim_id' });
+    expect(await refund({ claimId, transactionId })).toMatchObject({ code: 'invalid_request', param: 'transaction_id' });
+    expect(await refund({ claimId, amount: { value: '4.00', currency: 'USDT' } })).toMatchObject({ amount: '4.00', payouts: [{ toAddress: PAYEE }] });
+  });
+});
+
+describe('a claim is rejected', () => {
+  it('by its merchant alone, with a reason, once however often it is asked', async () => {
+    const { api, sessionId, pay, file, sign, refund, claims } = await world();
+    await file(await sign(await pay('10.00')));
+    const { claimId } = (await claims())[0]!;
+    expect(await api.rejectClaim({ ...caller, merchantId: 'mer_other' } as typeof caller, sessionId, claimId)).toMatchObject({ ok: false });
+    expect(await api.rejectClaim(caller, sessionId, 'clm_other')).toMatchObject({ ok: false, refusal: { code: 'not_found' } });
+    const keyed = { ...caller, idempotencyKey: 'k' };
+    expect(await api.rejectClaim(keyed, sessionId, claimId, 'not you')).toMatchObject({ ok: true, value: { status: 'rejected' } });
+    expect(await api.rejectClaim(keyed, sessionId, claimId, 'not you')).toMatchObject({ ok: true, repeated: true });
+    expect(await api.rejectClaim(keyed, sessionId, claimId, 'other')).toMatchObject({ ok: false, refusal: { code: 'idempotency_conflict' } });
+    expect(await refund({ claimId })).toMatchObject({ code: 'conflict' });
+  });
+});
