@@ -1,61 +1,44 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { WEBHOOK_MUTANTS, type Mutant } from './webhook-mutants.ts';
+import type { Mutant } from './mutant.ts';
+import { MUTANT_SETS } from './mutant-sets.ts';
+import { failedOf, runWithout } from './run-without.ts';
 
 /*
- * `npm run test:mutants [-- part of a name ...]`: takes one protection of webhook delivery out at a time and shows that the tests that name it
+ * `npm run test:mutants [-- webhooks signer] [part of a name ...]`: takes one protection out at a time and shows that the tests that name it
  * fail. Ends with 1 when one is not noticed, or when these tests fail without any change.
  */
 
-const root = resolve(import.meta.dirname, '../..');
-const vitest = join(root, 'node_modules/vitest/vitest.mjs');
-
-interface Seen {
-  readonly fullName: string;
-  readonly status: string;
-}
-
-/** The tests whose names match, run with the protection taken out; with none when `without` is null. */
-async function run(without: string | null, patterns: readonly string[]): Promise<Seen[]> {
-  const directory = mkdtempSync(join(tmpdir(), 'quittance-mutants-'));
-  const report = join(directory, 'report.json');
-  try {
-    const child = spawn(
-      process.execPath,
-      [vitest, 'run', '--config', 'test/mutants/vitest.config.ts', '--reporter=json', `--outputFile=${report}`, '-t', patterns.join('|')],
-      { cwd: root, stdio: 'ignore', env: { ...process.env, ...(without !== null && { WITHOUT: without }) } },
-    );
-    await once(child, 'exit');
-    const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as { testResults: { assertionResults: Seen[] }[] };
-    return testResults.flatMap(({ assertionResults }) => assertionResults).filter(({ status }) => status === 'passed' || status === 'failed');
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
-  }
-}
-
-const failedOf = (seen: readonly Seen[], pattern: string): number =>
-  seen.filter(({ fullName, status }) => status === 'failed' && new RegExp(pattern).test(fullName)).length;
-
-/** The patterns of which no test noticed. */
-async function missed({ without, foundBy }: Mutant): Promise<string[]> {
-  const seen = await run(without, foundBy);
-  return foundBy.filter((pattern) => failedOf(seen, pattern) === 0);
-}
-
 const words = process.argv.slice(2);
-const chosen = WEBHOOK_MUTANTS.filter(({ without }) => words.length === 0 || words.some((word) => without.includes(word)));
-const whole = await run(null, [...new Set(chosen.flatMap(({ foundBy }) => foundBy))]);
-const broken = whole.filter(({ status }) => status === 'failed');
-for (const { fullName } of broken) console.log(`fails with nothing taken out: ${fullName}`);
-console.log(`with nothing taken out ${whole.length - broken.length} of ${whole.length} tests pass\n\n| without | noticed by |\n| --- | --- |`);
+const isSet = (word: string): boolean => Object.hasOwn(MUTANT_SETS, word);
+const parts = words.filter((word) => !isSet(word));
+let taken = 0;
 let unnoticed = 0;
-for (const mutant of chosen) {
-  const none = await missed(mutant);
-  unnoticed += none.length;
-  console.log(`| ${mutant.without} | ${none.length === 0 ? mutant.foundBy.join(', ') : `**not by ${none.join(', ')}**`} |`);
+let broken = 0;
+
+for (const [name, { mutants }] of Object.entries(MUTANT_SETS)) {
+  const chosen = mutants.filter(({ without }) => parts.length === 0 || parts.some((part) => without.includes(part)));
+  if ((words.some(isSet) && !words.includes(name)) || chosen.length === 0) continue;
+  broken += await brokenAlready(name, chosen);
+  for (const mutant of chosen) unnoticed += await missed(name, mutant);
+  taken += chosen.length;
 }
-console.log(`\n${chosen.length} protections taken out, ${unnoticed} times not noticed`);
-process.exitCode = unnoticed === 0 && broken.length === 0 && whole.length > 0 ? 0 : 1;
+console.log(`\n${taken} protections taken out, ${unnoticed} times not noticed`);
+process.exitCode = unnoticed === 0 && broken === 0 && taken > 0 ? 0 : 1;
+
+/** How many of the tests fail with nothing taken out; 1 where none ran. */
+async function brokenAlready(set: string, chosen: readonly Mutant[]): Promise<number> {
+  const whole = await runWithout(set, null, [...new Set(chosen.flatMap(({ foundBy }) => foundBy))]);
+  const failed = whole.filter(({ status }) => status === 'failed');
+  for (const { fullName } of failed) console.log(`fails with nothing taken out: ${fullName}`);
+  console.log(
+    `${set}: with nothing taken out ${whole.length - failed.length} of ${whole.length} tests pass\n\n| without | noticed by |\n| --- | --- |`,
+  );
+  return whole.length === 0 ? 1 : failed.length;
+}
+
+/** How many of the patterns have no test that noticed. */
+async function missed(set: string, { without, foundBy }: Mutant): Promise<number> {
+  const seen = await runWithout(set, without, foundBy);
+  const none = foundBy.filter((pattern) => failedOf(seen, pattern) === 0);
+  console.log(`| ${without} | ${none.length === 0 ? foundBy.join(', ') : `**not by ${none.join(', ')}**`} |`);
+  return none.length;
+}

@@ -1,13 +1,14 @@
-import { relative, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { planted } from '../support/planted-change.ts';
-import { WEBHOOK_MUTANTS } from './webhook-mutants.ts';
+import { chosenChanges, chosenSet } from './mutant-sets.ts';
 
 const root = resolve(import.meta.dirname, '../..');
-/** One of the mutants, by what it is without; none for the sources as they are. */
-const mutant = WEBHOOK_MUTANTS.find(({ without }) => without === process.env['WITHOUT']);
+const { include, exclude, always } = chosenSet();
+const changes = [...always, ...chosenChanges()];
 
-/** Takes a protection out of the sources as they are loaded. Tests that start processes of their own start them whole. */
+/** Takes a protection out of the sources as they are loaded. */
 export default defineConfig({
   root,
   plugins: [
@@ -15,7 +16,7 @@ export default defineConfig({
       name: 'mutant',
       enforce: 'pre',
       transform(source, id) {
-        const own = mutant?.changes.filter(({ file }) => file === relative(root, id.split('?')[0]!)) ?? [];
+        const own = changes.filter(({ file }) => file === relative(root, id.split('?')[0]!));
         return own.length === 0 ? undefined : { code: planted(source, own), map: null };
       },
     },
@@ -23,8 +24,9 @@ export default defineConfig({
   test: {
     watch: false,
     pool: 'forks',
-    include: ['test/e2e/webhook-*.test.ts', 'test/unit/webhook-*.test.ts'],
-    exclude: ['test/e2e/webhook-crash.test.ts'],
+    env: { PLANT_HOOK: pathToFileURL(join(import.meta.dirname, 'plant.mjs')).href },
+    include: [...include],
+    exclude: [...exclude],
     testTimeout: 20_000,
     maxWorkers: 2,
     bail: 0,

@@ -1,12 +1,4 @@
-import type { PlantedChange } from '../support/planted-change.ts';
-
-/** A protection of webhook delivery that is taken out, and the tests that must notice. */
-export interface Mutant {
-  readonly without: string;
-  readonly changes: readonly PlantedChange[];
-  /** Each is a pattern of test names; of each, at least one test must fail. */
-  readonly foundBy: readonly string[];
-}
+import type { Mutant } from './mutant.ts';
 
 const CONNECTION = 'src/adapters/webhook-http/connection.ts';
 const POOL = 'src/adapters/webhook-http/connection-pool.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PLANTS } from '../../crash/plants.ts';
-import { WEBHOOK_MUTANTS } from '../../mutants/webhook-mutants.ts';
+import { MUTANT_SETS } from '../../mutants/mutant-sets.ts';
 import { UNFIXED } from '../../simulation/unfixed/unfixed.ts';
 import { planted, type PlantedChange } from '../../support/planted-change.ts';
 import { REPOSITORY } from '../../support/repository.ts';
@@ -37,9 +37,9 @@ describe('each planted bug', () => {
   });
 });
 
-describe('each protection of webhooks that tests are shown to need', () => {
-  it.each(WEBHOOK_MUTANTS.map((mutant) => [mutant.without, mutant] as const))('%s can still be taken out', (_, { changes }) => {
-    for (const source of changed(changes)) expect(() => stripTypeScriptTypes(source)).not.toThrow();
+describe.each(Object.entries(MUTANT_SETS))('each protection of %s that tests are shown to need', (_, { mutants, always }) => {
+  it.each(mutants.map((mutant) => [mutant.without, mutant] as const))('%s can still be taken out', (_name, { changes }) => {
+    for (const source of changed([...always, ...changes])) expect(() => stripTypeScriptTypes(source)).not.toThrow();
   });
 });
 

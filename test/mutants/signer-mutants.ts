@@ -1,0 +1,74 @@
+import type { PlantedChange } from '../support/planted-change.ts';
+import type { Mutant } from './mutant.ts';
+
+/* Holes that the signer had, or could have, put back one at a time: whoever sits at its socket must be shown to find each. */
+
+const change = (file: string, from: string, to: string): PlantedChange => ({ file: `src/signer/${file}`, from, to });
+
+export const SIGNER_MUTANTS: readonly Mutant[] = [
+  {
+    without: 'replacements on Solana that exclude each other',
+    changes: [change('solana-view.ts', 'earlier.every(({ draft }) => excludeEachOther(draft, next))', 'true')],
+    foundBy: ['whatever blockhash, nonce, price', 'on solana no order of requests'],
+  },
+  {
+    without: 'one writing of the name of a deposit',
+    changes: [
+      change('network-fields.ts', 'regex(/^0x[0-9a-f]{64}$/)', 'regex(/^\\s*(0x|0X)?[0-9a-fA-F]{64}$/)'),
+      change('evm-view.ts', '${receipt.transactionHash.toLowerCase()}', '${proof.txHash}'),
+    ],
+    foundBy: ['gets one refund of a deposit'],
+  },
+  {
+    without: 'need and caps of gas for sweeps',
+    changes: [
+      change('policies.ts', '(await topUpFault(order, others, wallet, view)) ??', 'null ??'),
+      change('outgoing.ts', '?? this.#nativeRefusal(request, account)', ''),
+    ],
+    foundBy: ['is not strewn over addresses', 'is given where the signer sees tokens', 'hold for one transaction, an hour and a day'],
+  },
+  {
+    without: 'the proof of an approval',
+    changes: [change('approvals.ts', "if (!proven.ok) return this.#wrongly('wrong_signature', proven.why);", '')],
+    foundBy: ['is none of who proposed it', 'a passkey on P-256 of another person', 'is not to be guessed'],
+  },
+  {
+    without: 'the lock-out of who guesses approvals',
+    changes: [change('approvals.ts', 'return this.#wrongAtMs.length >= MAX_WRONG_IN_WINDOW;', 'return false;')],
+    foundBy: ['is not to be guessed'],
+  },
+  {
+    without: 'two approvals for going on',
+    changes: [
+      change(
+        'approvals.ts',
+        'if (this.#isFlooded())',
+        "if (act.kind === 'resume' || act.kind === 'acknowledge') { this.#carryOut(act, account, [approval.approver]); return { ok: true, approvers: [], done: true }; }\n      if (this.#isFlooded())",
+      ),
+    ],
+    foundBy: ['is for two; stopping is for anyone', 'stops its network at the signer until two explained it'],
+  },
+  {
+    without: 'the chain id of a draft',
+    changes: [change('evm-view.ts', 'if (!isEvm(draft) || draft.chainId !== this.#network.chainId)', 'if (!isEvm(draft))')],
+    foundBy: ['gets no signature for a top-up of another chain'],
+  },
+  {
+    without: 'the expiration of what was signed before on TRON',
+    changes: [change('tron-view.ts', "return 'expirationMs' in next && this.#areDead(earlier, false);", 'return true;')],
+    foundBy: ['on tron no order of requests'],
+  },
+  {
+    without: 'the nonce that excludes on Ethereum',
+    changes: [change('evm-view.ts', 'earlier.every(({ draft }) => excludeEachOther(draft, next))', 'true')],
+    foundBy: ['on ethereum no order of requests'],
+  },
+  {
+    without: 'the evidence of a claim',
+    changes: [change('deposit-rules.ts', 'return evidenceRefusal(claim, order, found);', 'return null;')],
+    foundBy: ['gets nothing without a signature of who paid'],
+  },
+];
+
+/** The one that runs with every test run, since the child of a test must be shown to carry what is planted. */
+export const CHEAPEST = 'the chain id of a draft';
