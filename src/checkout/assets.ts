@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { Request, Response } from 'express';
+import { once } from '../runtime/util/once.ts';
 
 /** A body in every encoding that browsers take. */
 export interface Encoded {
@@ -19,14 +20,26 @@ interface Assets {
   readonly version: string;
 }
 
-/** The files of a page, compressed once at start. `version` changes with their contents. */
+/** The files of a page, each compressed by the first who asks for it. `version` changes with their contents. */
 export function loadAssets(names: readonly string[], folder = new URL('assets/', import.meta.url)): Assets {
   const files = new Map(names.map((name) => [name, encode(readFileSync(new URL(name, folder)))]));
   const all = Buffer.concat([...files.values()].map(({ identity }) => identity));
   return { files, version: hash('sha256', all, 'hex').slice(0, 12) };
 }
 
-const encode = (body: Buffer): Encoded => ({ identity: body, br: brotliCompressSync(body, BEST), gzip: gzipSync(body, { level: 9 }) });
+function encode(body: Buffer): Encoded {
+  const br = once(() => brotliCompressSync(body, BEST));
+  const gzip = once(() => gzipSync(body, { level: 9 }));
+  return {
+    identity: body,
+    get br() {
+      return br();
+    },
+    get gzip() {
+      return gzip();
+    },
+  };
+}
 
 /** Answers with the shortest form that the browser takes. Headers are set before. */
 export function sendEncoded(request: Request, response: Response, file: Encoded): void {

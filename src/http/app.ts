@@ -93,8 +93,7 @@ export function createHttpApp(options: HttpAppOptions): Express {
   app.use(API_PREFIXES, unmatched);
 
   app.use(outsideTheApi(tools, secure));
-  mountDocs(
-    app,
+  mountDocs(app, () =>
     openApiDocument({
       operations: routes.map(({ operation }) => operation),
       serverUrl: options.publicUrl,

@@ -1,4 +1,3 @@
-import { PublicKey } from '@solana/web3.js';
 import type { NetworkSettings } from '../../domain/networks.ts';
 import type { ContractCheck } from '../../ports/senders.ts';
 
@@ -7,7 +6,10 @@ export function createSolanaContractCheck({ settings }: { settings: NetworkSetti
   return {
     network: settings.network,
     mode: settings.mode,
-    isContract: (address) => Promise.resolve(!PublicKey.isOnCurve(new PublicKey(address).toBytes())),
+    isContract: async (address) => {
+      const { PublicKey } = await import('@solana/web3.js');
+      return !PublicKey.isOnCurve(new PublicKey(address).toBytes());
+    },
     close: () => Promise.resolve(),
   };
 }
