@@ -275,7 +275,12 @@ describe('after a restart', () => {
 
   it('a wrong master key stops the start instead of answering 401 to everybody', async () => {
     valueOf(await (await started(KEY_A)).merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
-    await expect((await node(KEY_B)).start()).rejects.toThrow(/does not open: sealed under master key [0-9a-f]{8}, which MASTER_KEY does not hold/);
+    await expect((await node(KEY_B)).start()).rejects.toMatchObject({
+      name: 'InvalidMasterKey',
+      message: expect.stringMatching(
+        /does not open: sealed under master key [0-9a-f]{8}, which MASTER_KEY does not hold.*MASTER_KEY=<new>,<old>/,
+      ) as string,
+    });
   });
 
   it('a new master key in front of the old one opens what the old one sealed', async () => {

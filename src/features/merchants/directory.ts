@@ -9,7 +9,7 @@ import type { Subscription as Told, WebhookEndpoint } from '../../ports/endpoint
 import type { EventStore, RecordedEvent, Subscription } from '../../ports/event-store.ts';
 import { decodeEvent, isEventType } from '../../runtime/commands/codec.ts';
 import { parseAddressList } from '../../runtime/util/address-list.ts';
-import type { Sealer } from '../../runtime/util/sealing.ts';
+import { InvalidMasterKey, type Sealer } from '../../runtime/util/sealing.ts';
 import type { MerchantState } from '../../../state-machines/merchant/merchant.decider.ts';
 import type { EndpointState, KeyState, MerchantContext } from '../../../state-machines/merchant/merchant.state.ts';
 import type { AuthenticatedKey, KeyDirectory } from '../shared/merchant-api.ts';
@@ -260,12 +260,16 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
       return createSecretKey(this.#sealer.open(sealed, context));
     } catch (error) {
       const message = `a secret of ${merchantId} does not open: ${error instanceof Error ? error.message : 'unknown fault'}`;
-      this.#firstFault ??= new Error(message, { cause: error });
+      this.#firstFault ??= new InvalidMasterKey(
+        `${message}. Start with the key that sealed it; to replace it, put the new one in front: ${BOTH_KEYS}`,
+      );
       this.#onFault(merchantId, message);
       return null;
     }
   }
 }
+
+const BOTH_KEYS = 'MASTER_KEY=<new>,<old> (docs/runbook.md, "Master key")';
 
 /** What is told where an endpoint was before goes the plain way. */
 const FORMER = { durableRedelivery: false, events: [], fields: [], disabled: false, suspended: null, moves: 0 } as const;
