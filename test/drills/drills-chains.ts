@@ -20,7 +20,7 @@ const withoutHistory: Fault = ({ method, params }) => {
 };
 
 export const historyLost: Drill = {
-  alerts: ['RpcProviderFailing', 'ChainNotRead', 'ChainScanGap', 'ChainCoverageBehind'],
+  alerts: ['ChainNotRead', 'ChainScanGap', 'ChainCoverageBehind'],
   fault: `both providers lose the history of the chain, which grows by ${BLOCKS} blocks`,
   cause: async ({ ethereum }) => {
     for (const provider of [ethereum.first, ethereum.second]) provider.play(withoutHistory);
@@ -44,7 +44,7 @@ export const chainStandsStill: Drill = {
 };
 
 export const providersDisagree: Drill = {
-  alerts: ['ChainAnomaly'],
+  alerts: ['ChainAnomaly', 'RpcProviderFailing'],
   fault: `the second provider is down when a payment of more than ${SECOND_SOURCE_FROM} needs it`,
   cause: async (world) => {
     world.ethereum.second.play(down());
