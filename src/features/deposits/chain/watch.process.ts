@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { ChainUnavailable, WrongChain } from '../../../ports/chain.ts';
+import { ChainUnavailable } from '../../../ports/chain.ts';
 import type { Block, ScanResult } from '../../../ports/chain.ts';
 import { toSec } from '../../../ports/clock.ts';
 import { commonBlockBelow } from './common-block.ts';
@@ -9,10 +8,9 @@ import { depositKeyOf } from './facts.ts';
 import { FirstReadings } from './first-readings.ts';
 import { KnownBlocks } from './known-blocks.ts';
 import { findStart } from './start.ts';
+import { Polling } from '../polling.ts';
 import type { RescanResult, WatchChainDeps, WatchChainOptions, WatchStatus } from './types.ts';
 
-const LONGEST_PAUSE_MS = 15_000;
-const STOP_GRACE_MS = 5_000;
 /** Where this many final blocks are unread, their payments are confirmed and their evidence written on the way. */
 const GAP_BLOCKS = 64;
 /** A second reading of final blocks goes on with the next tick after this time, so that new blocks are never kept waiting. */
@@ -32,16 +30,13 @@ export class ChainWatcher {
   readonly #coverage: CoverageLog;
   readonly #firstReadings = new FirstReadings();
   readonly #listeners = new Set<(scannedToSec: number) => void>();
-  readonly #stopping = new AbortController();
+  readonly #polling: Polling;
   readonly #createdSec: number;
-  #running: Promise<void> = Promise.resolve();
   #scanned: Block | null = null;
   #covered: Block | null = null;
   #finalized: Block | null = null;
   #head: Block | null = null;
   #coveredAtMs = -Infinity;
-  #verified = false;
-  #failures = 0;
 
   constructor(deps: WatchChainDeps, options: WatchChainOptions) {
     this.#deps = deps;
@@ -49,24 +44,22 @@ export class ChainWatcher {
     this.#createdSec = toSec(deps.clock.nowMs());
     this.#deposits = new TrackedDeposits(deps);
     this.#coverage = new CoverageLog(deps, this.#options.coverageIntervalMs);
+    this.#polling = new Polling({
+      verify: () => deps.chain.verify(),
+      poll: () => this.#tick(),
+      status: () => this.status(),
+      observer: deps.observer,
+      intervalMs: options.pollIntervalMs,
+    });
   }
 
-  /**
-   * Resolves after the first attempt to read, whether or not the chain could be reached; reading goes on until `stop`.
-   * Rejects with `WrongChain` and reads nothing when the providers serve another chain or other tokens.
-   */
-  async start(): Promise<void> {
-    const first = this.#attempt();
-    this.#running = first.then(() => undefined);
-    const wrong = await first;
-    if (wrong) throw wrong;
-    this.#running = this.#loop();
+  /** As the loop's own: rejects with `WrongChain` alone. */
+  start(): Promise<void> {
+    return this.#polling.start();
   }
 
-  /** Waits for the running tick, but not for providers that do not answer. */
   async stop(): Promise<void> {
-    this.#stopping.abort();
-    await Promise.race([this.#running, sleep(STOP_GRACE_MS, undefined, { ref: false })]);
+    await this.#polling.stop();
     await this.#coverage.write();
   }
 
@@ -94,7 +87,7 @@ export class ChainWatcher {
       finalizedBlock: this.#finalized?.number ?? null,
       coveredBlock: this.#covered?.number ?? null,
       trackedDeposits: this.#deposits.unsettled,
-      consecutiveFailures: this.#failures,
+      consecutiveFailures: this.#polling.consecutiveFailures,
     };
   }
 
@@ -114,33 +107,6 @@ export class ChainWatcher {
       from = result.lastBlock.number + 1;
     }
     return { fromBlock, toBlock, transfers, providers: [...providers] };
-  }
-
-  async #loop(): Promise<void> {
-    while (!this.#stopping.signal.aborted) {
-      const pauseMs =
-        this.#failures === 0
-          ? this.#options.pollIntervalMs
-          : Math.min(LONGEST_PAUSE_MS, this.#options.pollIntervalMs * 2 ** Math.min(this.#failures, 12));
-      await sleep(pauseMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
-      if (!this.#stopping.signal.aborted) await this.#attempt();
-    }
-  }
-
-  /** One tick; trouble is reported and tried again later. Answers the one error that must end a start. */
-  async #attempt(): Promise<WrongChain | null> {
-    try {
-      if (!this.#verified) await this.#deps.chain.verify();
-      this.#verified = true;
-      await this.#tick();
-      this.#failures = 0;
-      this.#deps.observer?.onTick?.(this.status());
-      return null;
-    } catch (error) {
-      this.#failures += 1;
-      this.#deps.observer?.onTrouble?.({ error, consecutiveFailures: this.#failures });
-      return error instanceof WrongChain ? error : null;
-    }
   }
 
   async #tick(): Promise<void> {
@@ -244,7 +210,7 @@ export class ChainWatcher {
 
   /** Follows the head. Ends early when the chain changes under it: the next tick mends that. */
   async #readRecent(head: Block): Promise<void> {
-    while (this.#scanned!.number < head.number && !this.#stopping.signal.aborted) {
+    while (this.#scanned!.number < head.number && !this.#polling.isStopping) {
       const from = this.#scanned!.number + 1;
       const result = await this.#scan(from, Math.min(head.number, from + this.#options.maxScanBlocks - 1));
       if (!(await this.#follows(result))) return;
@@ -273,7 +239,7 @@ export class ChainWatcher {
   async #readFinal(): Promise<void> {
     const end = Math.min(this.#finalized?.number ?? -1, this.#head!.number, this.#scanned!.number);
     const untilMs = performance.now() + SECOND_READING_MS;
-    for (let goesOn = true; goesOn && this.#covered!.number < end && !this.#stopping.signal.aborted;) {
+    for (let goesOn = true; goesOn && this.#covered!.number < end && !this.#polling.isStopping;) {
       const from = this.#covered!.number + 1;
       const { to, providers } = this.#firstReadings.from(from);
       const limit = Math.min(end, to, this.#deposits.oldestUndecided - 1, from + this.#options.maxScanBlocks - 1);

@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { ChainUnavailable, WrongChain } from '../../../ports/chain.ts';
+import { ChainUnavailable } from '../../../ports/chain.ts';
 import type { Block } from '../../../ports/chain.ts';
 import { toSec } from '../../../ports/clock.ts';
 import { TrackedDeposits } from '../chain/deposits.ts';
@@ -11,6 +10,7 @@ import type { WatchedOwner } from './owners.ts';
 import { SolanaSweep } from './sweep.ts';
 import type { Pace, WatchSolanaDeps, WatchSolanaOptions } from './types.ts';
 import type { NetworkWatcher } from '../network-watcher.ts';
+import { Polling, systemSleep } from '../polling.ts';
 
 /** How far a tier of open sessions was read without a gap. */
 interface Reached {
@@ -20,13 +20,8 @@ interface Reached {
 
 type EndedTier = 'recent' | 'old';
 const TIERS = ['recent', 'old'] as const satisfies readonly EndedTier[];
-const SYSTEM_PACE: Pace = {
-  nowMs: () => performance.now(),
-  sleep: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined),
-};
+const SYSTEM_PACE: Pace = { nowMs: () => performance.now(), sleep: systemSleep };
 
-const LONGEST_PAUSE_MS = 15_000;
-const STOP_GRACE_MS = 5_000;
 /** Owners of a tier looked at in one poll, a whole turn more at most; and final checks of one poll. */
 const MAX_SWEEP = 500;
 const MAX_FINAL_CHECKS = 20;
@@ -47,11 +42,10 @@ export class SolanaWatcher implements NetworkWatcher {
   readonly #coverage: SolanaCoverage;
   readonly #accounts: WatchedAccounts;
   readonly #listeners = new Set<(scannedToSec: number) => void>();
-  readonly #stopping = new AbortController();
+  readonly #polling: Polling;
   readonly #reached: { fresh: Reached | null; waiting: Reached | null } = { fresh: null, waiting: null };
   /** Ended sessions whose finalized history is still to be read once. */
   readonly #finalChecks = new Map<string, WatchedOwner>();
-  #running: Promise<void> = Promise.resolve();
   #finalized: Block | null = null;
   #scannedToSec: number | null = null;
   #waitingAtMs = -Infinity;
@@ -61,9 +55,7 @@ export class SolanaWatcher implements NetworkWatcher {
   #sweptTo: SweepMarks = { recent: null, old: null };
   /** Owners of ended sessions that could not be read, or whose balance no history explained yet: looked at with every poll. */
   readonly #unexplained = new Map<string, WatchedOwner>();
-  #verified = false;
   #begun = false;
-  #failures = 0;
 
   constructor(deps: WatchSolanaDeps, options: WatchSolanaOptions) {
     this.#deps = deps;
@@ -93,24 +85,23 @@ export class SolanaWatcher implements NetworkWatcher {
     });
     const { unexplainedAfterMs } = this.#options;
     this.#accounts = new WatchedAccounts({ ...deps, deposits: this.#deposits, found: this.#coverage, pace: this.#pace, unexplainedAfterMs });
+    this.#polling = new Polling({
+      verify: () => deps.chain.verify(),
+      poll: () => this.#poll(),
+      status: () => this.status(),
+      observer: deps.observer,
+      intervalMs: options.pollIntervalMs,
+      sleep: (ms, signal) => this.#pace.sleep(ms, signal),
+    });
   }
 
-  /**
-   * Resolves after the first attempt to read, whether or not the chain could be reached; reading goes on until `stop`.
-   * Rejects with `WrongChain` and reads nothing when the providers serve another chain or other tokens.
-   */
-  async start(): Promise<void> {
-    const first = this.#attempt();
-    this.#running = first.then(() => undefined);
-    const wrong = await first;
-    if (wrong) throw wrong;
-    this.#running = this.#loop();
+  /** As the loop's own: rejects with `WrongChain` alone. */
+  start(): Promise<void> {
+    return this.#polling.start();
   }
 
-  /** Waits for the running poll, but not for providers that do not answer. */
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    await Promise.race([this.#running, sleep(STOP_GRACE_MS, undefined, { ref: false })]);
+  stop(): Promise<void> {
+    return this.#polling.stop();
   }
 
   /** Chain time up to which every transfer to an open session is known. Null before anything was read. */
@@ -133,7 +124,7 @@ export class SolanaWatcher implements NetworkWatcher {
       finalizedBlock: this.#finalized?.number ?? null,
       coveredBlock: this.#coverage.coveredBlock,
       trackedDeposits: this.#deposits.unsettled,
-      consecutiveFailures: this.#failures,
+      consecutiveFailures: this.#polling.consecutiveFailures,
     };
   }
 
@@ -144,31 +135,6 @@ export class SolanaWatcher implements NetworkWatcher {
   async recheck(owner: string): Promise<{ readonly transfers: number }> {
     this.#accounts.forget(owner);
     return { transfers: await this.#accounts.readFinal(owner) };
-  }
-
-  async #loop(): Promise<void> {
-    while (!this.#stopping.signal.aborted) {
-      const { pollIntervalMs } = this.#options;
-      const pauseMs = this.#failures === 0 ? pollIntervalMs : Math.min(LONGEST_PAUSE_MS, pollIntervalMs * 2 ** Math.min(this.#failures, 12));
-      await this.#pace.sleep(pauseMs, this.#stopping.signal);
-      if (!this.#stopping.signal.aborted) await this.#attempt();
-    }
-  }
-
-  /** One poll; trouble is reported and tried again later. Answers the one error that must end a start. */
-  async #attempt(): Promise<WrongChain | null> {
-    try {
-      if (!this.#verified) await this.#deps.chain.verify();
-      this.#verified = true;
-      await this.#poll();
-      this.#failures = 0;
-      this.#deps.observer?.onTick?.(this.status());
-      return null;
-    } catch (error) {
-      this.#failures += 1;
-      this.#deps.observer?.onTrouble?.({ error, consecutiveFailures: this.#failures });
-      return error instanceof WrongChain ? error : null;
-    }
   }
 
   async #poll(): Promise<void> {
