@@ -17,7 +17,7 @@ import { fiatValueOf } from './fiat-value.ts';
 import { isOthers, othersMoney, ownUnapplied, payOrder, withOrderMoney } from './order-money.ts';
 import { withServiceFee } from './service-fee.ts';
 import { credited, creditReversed, putBack, setAside } from './transfer-postings.ts';
-import { legKey, openSessionBooks, pocketOf, withPocket, type BookedDeposit, type BookedLeg, type SessionBooks } from './session-books.ts';
+import { inCoin, legKey, openSessionBooks, pocketOf, withPocket, type BookedDeposit, type BookedLeg, type SessionBooks } from './session-books.ts';
 
 type Data<Type extends SessionEvent['type']> = EventOf<Type>['data'];
 type Rule<Type extends SessionEvent['type']> = (books: SessionBooks, data: Data<Type>, entry: string) => Booking;
@@ -37,6 +37,7 @@ const RULES: { readonly [Type in SessionEvent['type']]: Rule<Type> } = {
   TransferGivenUp: nothing,
   TransferCredited: credited,
   TransferCreditReversed: creditReversed,
+  CoinChosen: (books, data) => nothing(inCoin(books, data)),
   SessionPaid: paid,
   SessionExpired: nothing,
   SessionFailed: nothing,

@@ -1,4 +1,5 @@
 import { COIN_MAX_DECIMALS } from '../../src/domain/currencies.ts';
+import type { CoinChosen } from '../../src/domain/events/coin-events.ts';
 import type { DepositKind, SessionCreated } from '../../src/domain/events/session-events.ts';
 import type { MerchantId, Mode, SessionId } from '../../src/domain/ids.ts';
 import { formatAmount, signedAmountOf, type Coin } from '../../src/domain/money.ts';
@@ -114,6 +115,14 @@ function openServiceFee({ policy, dueAmount, paymentOptions }: SessionCreated['d
   const decimals = Math.min(COIN_MAX_DECIMALS, ...paymentOptions.map((option) => option.decimals));
   return { serviceFee: { basisPoints, due: dueAmount, tolerance, decimals, isPaid: false, charged: null } };
 }
+
+/** What came before is no money that pays the order. */
+export const inCoin = (books: SessionBooks, { coin, rate, dueAmount, tolerance }: CoinChosen['data']): SessionBooks => ({
+  ...books,
+  coin,
+  rate,
+  ...(books.serviceFee && { serviceFee: { ...books.serviceFee, due: dueAmount, tolerance } }),
+});
 
 const pocketKey = (network: Network, coin: Coin): string => `${network}/${coin}`;
 export const legKey = (refundId: string, legId: string): string => `${refundId}/${legId}`;

@@ -81,10 +81,11 @@ function packed(option: PaymentOption): string {
   return fields.join(BETWEEN_FIELDS);
 }
 
-/** The payment options as the session was created with. */
-export function paymentOptionsOf(row: SessionRow): PaymentOption[] {
-  return row.options === '' ? [] : row.options.split(BETWEEN_OPTIONS).map(unpacked);
-}
+/** How to pay, in either coin where the payer may choose. */
+export const everyOptionOf = (row: SessionRow): PaymentOption[] => (row.options === '' ? [] : row.options.split(BETWEEN_OPTIONS).map(unpacked));
+
+/** How to pay in the coin that is due. */
+export const paymentOptionsOf = (row: SessionRow): PaymentOption[] => everyOptionOf(row).filter(({ coin }) => coin === row.dueCoin);
 
 /** The networks on offer, each once. */
 export function networksOf(row: SessionRow): Network[] {
@@ -112,6 +113,18 @@ function unpacked(text: string): PaymentOption {
 /** The session's own turns. */
 export function foldSession(session: SessionDraft, event: SessionEvent): void {
   switch (event.type) {
+    case 'CoinChosen':
+      Object.assign(session, {
+        dueCoin: event.data.coin,
+        dueAmount: event.data.dueAmount,
+        rate: event.data.rate,
+        rateLockedAtSec: event.data.rateLockedAtSec,
+        tolerance: event.data.tolerance,
+        // Of money that pays nothing, such as dust.
+        refundable: session.otherRefundable,
+        otherRefundable: session.refundable,
+      } satisfies Partial<SessionDraft>);
+      break;
     case 'SessionPaid':
       session.status = 'paid';
       session.paidAtSec = event.data.paidAtSec;

@@ -50,7 +50,7 @@ export type SessionRow = {
   readonly paidAtSec: number | null;
   readonly afterExpiry: boolean;
   readonly reversed: boolean;
-  /** The same of the other coin, which never pays the session. */
+  /** The same of the other coin. */
   readonly otherRefundable: string;
   readonly tolerance: string;
   /** Records of the session so far: places in its own lists. */

@@ -1,9 +1,11 @@
 import express, { type Request, type Response, type Router } from 'express';
 import type { PaymentOption } from '../domain/events/session-events.ts';
 import { parseSessionId, type SessionId } from '../domain/ids.ts';
+import type { Coin } from '../domain/money.ts';
 import { usualFinalityOf, type Network, type NetworkSettings, type UsualFinality } from '../domain/networks.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { PayerTransactions } from '../ports/payer-transactions.ts';
+import { inCoin } from '../features/shared/coin-choice.ts';
 import type { PayerApi } from '../features/shared/merchant-api.ts';
 import type { SessionView } from '../features/shared/views.ts';
 import type { Timeline } from '../features/sessions/timeline-types.ts';
@@ -14,7 +16,7 @@ import { renderHelp } from './help.ts';
 import { LivePages, type LiveUpdate } from './live-pages.ts';
 import { pageHeaders } from './page-headers.ts';
 import { notFoundPage, pageTitle, pageVersion, renderPage } from './page.ts';
-import type { PageInput } from './page-input.ts';
+import { coinQuery, type PageInput } from './page-input.ts';
 import { pageStatus, type PageFacts } from './page-model.ts';
 import { paymentLink } from './page-payment.ts';
 import { statusHtml, statusWords } from './page-status.ts';
@@ -38,7 +40,7 @@ export interface CheckoutDeps {
   /** What was observed and decided, in order; null while the ledger cannot be read. */
   readonly recordOf: (session: SessionView) => Promise<Timeline | null>;
   /** Pays a session from the test wallet; null outside the sandbox. */
-  readonly sandboxPay: ((id: SessionId, network: Network) => Promise<void>) | null;
+  readonly sandboxPay: ((id: SessionId, network: Network, coin: Coin) => Promise<void>) | null;
 }
 
 const SCRIPTS = ['checkout.js', 'wallets.js', 'embed.js'] as const;
@@ -57,6 +59,9 @@ interface Pages {
 }
 
 type Finder = (request: Request, response: Response) => Promise<SessionView | null>;
+
+/** The coin that the payer looks at. */
+const coinOf = ({ query: { coin } }: Request): string | undefined => (typeof coin === 'string' ? coin.toUpperCase() : undefined);
 
 /** The payer's page under `/pay`. */
 export function checkoutRoutes(deps: CheckoutDeps): Router {
@@ -83,7 +88,7 @@ function createPages(deps: CheckoutDeps, version: string): Pages {
     const id = parseSessionId(String(request.params.id));
     const session = id && (await deps.api.viewSession(id));
     if (!session) notFound(request, response);
-    return session;
+    return session && inCoin(session, coinOf(request));
   };
   return {
     deps,
@@ -200,7 +205,7 @@ function liveRoutes(router: Router, { deps, headers, version, found, languageOf,
     const language = languageOf(request);
     const update = async (): Promise<LiveUpdate | null> => {
       const view = await deps.api.viewSession(id);
-      return view && liveUpdate(pageInput(deps, view, language, version));
+      return view && liveUpdate(pageInput(deps, inCoin(view, coinOf(request)), language, version));
     };
     live.open(response, { session: id, lastEventId: request.get('Last-Event-ID') ?? '' }, update, (listener) => deps.api.onChange(id, listener));
   });
@@ -222,9 +227,9 @@ function testPayment(found: Finder, pay: NonNullable<CheckoutDeps['sandboxPay']>
     if (!session) return;
     const asked = (request.body as { network?: unknown } | undefined)?.network;
     const network = session.paymentOptions.find((option) => option.network === asked)?.network;
-    if (network) await pay(session.sessionId, network);
+    if (network) await pay(session.sessionId, network, session.dueCoin);
     if (request.get('Accept') === 'application/json') response.status(network ? 204 : 400).end();
-    else response.redirect(303, `/pay/${session.sessionId}`);
+    else response.redirect(303, `/pay/${session.sessionId}?${coinQuery(session)}`);
   };
 }
 
@@ -232,7 +237,7 @@ function pageInput(deps: CheckoutDeps, session: SessionView, language: Language,
   const networks = session.paymentOptions.map(({ network }) => network);
   const settings = new Map(networks.map((network) => [network, deps.settingsOf(session, network)]));
   const nowMs = deps.clock.nowMs();
-  const pageUrl = `${deps.publicUrl}/pay/${session.sessionId}`;
+  const pageUrl = `${deps.publicUrl}/pay/${session.sessionId}${session.alternative ? `?coin=${session.dueCoin}` : ''}`;
   const finalityOf = (network: Network): UsualFinality => usualFinalityOf(network, settings.get(network));
   const newAttempt = session.supersededBy;
   return {

@@ -1,6 +1,6 @@
 import type { Timeline } from '../features/sessions/timeline-types.ts';
 import { html, type Html } from './html.ts';
-import { NETWORK_NAMES, type PageInput } from './page-input.ts';
+import { coinQuery, NETWORK_NAMES, type PageInput } from './page-input.ts';
 import { sentenceHtml } from './speech.ts';
 import { statusWords } from './page-status.ts';
 import { headHtml, languageSwitch, scriptTexts, shopHtml, shopName, testBand } from './page.ts';
@@ -30,7 +30,7 @@ export function renderHelp(input: PageInput, record: Timeline | null): string {
           <div class="no-print next">
             <button type="button" id="copy-all" class="scripted">${speech.text('help_copy')}</button>
             <button type="button" id="print" class="scripted">${speech.text('print')}</button>
-            <a href="${here}?lang=${code}">${speech.text('back_to_payment')}</a>
+            <a href="${here}?${coinQuery(session)}lang=${code}">${speech.text('back_to_payment')}</a>
           </div>
           <div class="state">
             <p><strong>${sentenceHtml(words.headline)}</strong></p>
@@ -38,7 +38,7 @@ export function renderHelp(input: PageInput, record: Timeline | null): string {
           </div>
           ${facts(input)} ${transfers(input)} ${refunds(input)} ${addresses(input)} ${recordHtml(input, record)}
         </main>
-        <footer>${languageSwitch(`${here}/help?`, speech)}</footer>
+        <footer>${languageSwitch(`${here}/help?${coinQuery(session)}`, speech)}</footer>
       </body>
     </html>`.text;
 }
@@ -47,7 +47,7 @@ function facts({ session, status, speech, nowMs }: PageInput): Html {
   const rows: readonly (readonly [name: string, value: string])[] = [
     [speech.text('receipt_payment'), session.sessionId],
     [speech.text('receipt_order'), session.orderId],
-    [speech.text('help_due'), `${status.due} ${status.coin}`],
+    [speech.text('help_due'), [session, session.alternative].flatMap((one) => (one ? [`${one.dueAmount} ${one.dueCoin}`] : [])).join(' / ')],
     [speech.text('receipt_received'), `${session.received} ${status.coin}`],
     [speech.text('help_created'), speech.dateTime(session.createdAtSec)],
     [speech.text('help_until'), speech.dateTime(session.expiresAtSec)],
@@ -74,7 +74,7 @@ function transfers({ session, speech, explorerUrl }: PageInput): Html {
 function addresses({ session, speech }: PageInput): Html {
   return html`<h2>${speech.text('help_addresses')}</h2>
     <dl>
-      ${session.paymentOptions.map(
+      ${[...session.paymentOptions, ...(session.alternative?.paymentOptions ?? [])].map(
         ({ network, coin, address }) =>
           html`<div>
             <dt>${coin} · ${NETWORK_NAMES[network]}</dt>

@@ -35,3 +35,12 @@ export const TOKEN_STANDARD: Readonly<Record<Network, string>> = { ethereum: 'ER
 
 /** One line of a page at most, whatever a merchant calls itself. */
 export const SHOP_NAME_LENGTH = 80;
+
+/** What keeps the coin that the payer looks at in an address of the page; nothing where there is no choice. */
+export const coinQuery = ({ alternative, dueCoin }: Pick<SessionView, 'alternative' | 'dueCoin'>): string => (alternative ? `coin=${dueCoin}&` : '');
+
+/** Where the page lives, up to its coin and its language. */
+export function pagePath({ session, embeddedBy }: PageInput): string {
+  const here = `/pay/${session.sessionId}`;
+  return embeddedBy === null ? `${here}?` : `${here}/embed?origin=${encodeURIComponent(embeddedBy)}&`;
+}

@@ -2,7 +2,7 @@ import type { PaymentOption } from '../domain/events/session-events.ts';
 import { NATIVE_COIN, type Network } from '../domain/networks.ts';
 import { baseUnits } from './deep-links.ts';
 import { html, when, type Html } from './html.ts';
-import { NETWORK_NAMES, TOKEN_STANDARD, type PageInput } from './page-input.ts';
+import { coinQuery, NETWORK_NAMES, pagePath, TOKEN_STANDARD, type PageInput } from './page-input.ts';
 import { waitOf } from './page-model.ts';
 import { outageSentence } from './page-status.ts';
 import { qrCode } from './qr.ts';
@@ -40,11 +40,32 @@ export function paymentHtml(input: PageInput, amount: string): Html {
   const isOut = ({ network }: PaymentOption): boolean => outages.some((outage) => outage.network === network);
   const chosen = options.find(({ network }) => network === known) ?? options.find((option) => !isOut(option)) ?? options[0];
   return html`<section class="pay" aria-label="${speech.text('how_to_pay')}" data-network="${known ?? ''}">
+    ${coinSwitch(input)}
     <fieldset>
       <legend>${speech.text('network')}</legend>
       ${options.map((option) => choice(input, option, option === chosen))} ${options.map((option) => panel(input, option, amount))}
     </fieldset>
   </section>`;
+}
+
+/** Links, so that it works without script; in the order of their names, whichever is looked at. */
+function coinSwitch(input: PageInput): Html | null {
+  const { session, speech } = input;
+  if (session.alternative === null) return null;
+  const here = pagePath(input);
+  const language = `&lang=${speech.language.code}`;
+  const coins = [session, session.alternative].sort((left, right) => right.dueCoin.localeCompare(left.dueCoin));
+  return html`<nav class="coins" aria-labelledby="coins">
+    <h2 id="coins">${speech.text('coin')}</h2>
+    <ul>
+      ${coins.map(({ dueCoin, dueAmount }) => {
+        const label = html`<span>${dueCoin}</span><small>${amountHtml(dueAmount)}</small>`;
+        if (dueCoin === session.dueCoin) return html`<li><b aria-current="true">${label}</b></li>`;
+        return html`<li><a href="${here}coin=${dueCoin}${language}" rel="nofollow">${label}</a></li>`;
+      })}
+    </ul>
+    <p class="hint">${speech.text('coin_decides')}</p>
+  </nav>`;
 }
 
 function choice({ speech, simulated, status, finalityOf }: PageInput, { network, finality }: PaymentOption, chosen: boolean): Html {
@@ -83,7 +104,7 @@ function panel(input: PageInput, option: PaymentOption, amount: string): Html {
         </dd>
       </div>
     </dl>
-    ${input.sandbox && html`<form class="test-wallet" method="post" action="/pay/${session.sessionId}/sandbox-pay"><input type="hidden" name="network" value="${option.network}" /><button>${speech.text('test_pay')}</button></form>`}
+    ${input.sandbox && html`<form class="test-wallet" method="post" action="/pay/${session.sessionId}/sandbox-pay?${coinQuery(session)}"><input type="hidden" name="network" value="${option.network}" /><button>${speech.text('test_pay')}</button></form>`}
     ${addressCode(input, option)}
     <p class="hint">${sentenceHtml(speech.sentence('exchange', { amount: strong(`${status.toSend} ${option.coin}`) }))}</p>
     ${walletLinks(input, links)} ${paymentCode(input, option, links, amount)}
@@ -122,7 +143,7 @@ function browserWallet({ session, speech }: PageInput, option: PaymentOption, am
     data-units="${baseUnits(amount, option.decimals)}"
     data-amount="${amount} ${option.coin}"
     data-gas="${NATIVE_COIN[option.network]}"
-    ${solana && html`data-transfer="/pay/${session.sessionId}/solana-transfer"`}
+    ${solana && html`data-transfer="/pay/${session.sessionId}/solana-transfer?${coinQuery(session)}"`}
   >
     <p>${speech.text('browser_wallet')}</p>
   </div>`;
@@ -152,7 +173,7 @@ function paymentCode({ session, speech }: PageInput, option: PaymentOption, link
     <img
       class="code"
       loading="lazy"
-      src="/pay/${session.sessionId}/qr/${option.network}-link.svg?${amount}"
+      src="/pay/${session.sessionId}/qr/${option.network}-link.svg?${coinQuery(session)}${amount}"
       width="240"
       height="240"
       alt="${speech.text('payment_code_label', { network })}"

@@ -1,6 +1,6 @@
 import { clip, html, type Html } from './html.ts';
 import { LANGUAGES } from './languages.ts';
-import { SHOP_NAME_LENGTH, type PageInput } from './page-input.ts';
+import { coinQuery, pagePath, SHOP_NAME_LENGTH, type PageInput } from './page-input.ts';
 import type { ShopFacts } from '../features/shared/merchant-api.ts';
 import type { PageAction } from './page-model.ts';
 import { orderHtml } from './page-order.ts';
@@ -35,8 +35,9 @@ export function renderPage(input: PageInput): string {
   const { session, status, speech } = input;
   const words = statusWords(input);
   const here = `/pay/${session.sessionId}`;
-  const page = pagePath(input);
+  const page = `${pagePath(input)}${coinQuery(session)}`;
   const language = `lang=${speech.language.code}`;
+  const query = `${coinQuery(session)}${language}`;
   const payable = status.toSend !== null;
   const embedding = input.embeddedBy !== null && html` data-embedded-by="${input.embeddedBy}" data-session="${session.sessionId}"`;
   return html`<!doctype html>
@@ -49,8 +50,8 @@ export function renderPage(input: PageInput): string {
       <body
         data-version="${pageVersion(input)}"
         data-page="${page}${language}"
-        data-events="${here}/events?${language}"
-        data-status="${here}/status?${language}"
+        data-events="${here}/events?${query}"
+        data-status="${here}/status?${query}"
         data-expires="${status.expiresAtSec}"
         data-now="${input.nowMs}"
         data-texts="${scriptTexts(speech)}"
@@ -102,15 +103,17 @@ function logoHtml({ logo }: ShopFacts, sessionId: string): Html | null {
 /** Longer order numbers are cut; the receipt has them whole. */
 const ORDER_ID_LENGTH = 40;
 
-/** Where the page lives, up to its language. */
-function pagePath({ session, embeddedBy }: PageInput): string {
-  const here = `/pay/${session.sessionId}`;
-  return embeddedBy === null ? `${here}?` : `${here}/embed?origin=${encodeURIComponent(embeddedBy)}&`;
-}
-
 /** Changes whenever more than the status block of the page does. */
-export const pageVersion = ({ status: { state, toSend, network, outages, actions } }: PageInput): string =>
-  [state, toSend ?? '-', network ?? '-', ...outages.map((outage) => outage.network), ...actions].join(' ');
+export const pageVersion = ({ session, status: { state, toSend, network, outages, actions } }: PageInput): string =>
+  [
+    state,
+    toSend ?? '-',
+    session.dueCoin,
+    session.alternative?.dueAmount ?? '-',
+    network ?? '-',
+    ...outages.map((outage) => outage.network),
+    ...actions,
+  ].join(' ');
 
 /** Whether anything may still happen that the payer waits for. */
 const isLive = ({ status }: PageInput): boolean => status.state !== 'paid' && status.state !== 'overpaid' && status.state !== 'refunded';
@@ -141,7 +144,7 @@ function nextSteps(input: PageInput): Html {
   const { successUrl = '', cancelUrl = '' } = session.personal ?? {};
   const leaving = input.embeddedBy !== null && html` target="_top"`;
   const here = `/pay/${session.sessionId}`;
-  const language = `lang=${speech.language.code}`;
+  const language = `${coinQuery(session)}lang=${speech.language.code}`;
   const look = status.toSend === null ? 'button' : 'quiet';
   const shop = (href: string, key: 'back_to_shop' | 'pay_again'): Html =>
     html`<a class="${look}" href="${href}" rel="noopener noreferrer" ${leaving}>${speech.text(key)}</a>`;

@@ -129,6 +129,7 @@ function addMerchants(program: Command, host: CliHost): Command {
     ['--session-ttl <seconds>', 'session lifetime'],
     ['--ethereum-confirmations <n>', 'confirmations below the amount of --ethereum-finalized-from'],
     ['--ethereum-finalized-from <amount>', 'units from which Ethereum finality is required'],
+    ['--offer-both-coins <bool>', 'true: payers choose between USDT and USDC where an order is in another currency'],
     ['--offer-tron-usdc <bool>', 'true or false'],
     ['--service-fee <percent>', 'what the operator keeps of orders created from now on, such as 0.5; 0 for none'],
     WHO,

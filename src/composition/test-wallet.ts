@@ -8,6 +8,7 @@ import { SandboxPaymentFailed, type SandboxPayment } from '../sandbox/chain.ts';
 import type { SandboxChains, SandboxFault } from '../sandbox/chains.ts';
 import { canonicalJson } from '../features/shared/canonical-json.ts';
 import type { Outcome } from '../features/shared/merchant-api.ts';
+import { inCoin } from '../features/shared/coin-choice.ts';
 import type { SessionView } from '../features/shared/views.ts';
 import type { Core } from './core.ts';
 
@@ -70,7 +71,10 @@ export class TestWallet {
     return session?.mode === 'test' ? this.#pay(session, { ...request, sessionId: id }) : refused('not_found', 'no such test session');
   }
 
-  async #pay(session: SessionView, request: SandboxPayRequest): Promise<Outcome<readonly SandboxTransfer[]>> {
+  async #pay(view: SessionView, request: SandboxPayRequest): Promise<Outcome<readonly SandboxTransfer[]>> {
+    if (request.case === 'wrong_coin' && view.alternative)
+      return refused('invalid_request', 'the session takes either coin as long as no money came: none is wrong', 'case');
+    const session = inCoin(view, request.coin);
     const option = session.paymentOptions.find(({ network }) => network === request.network);
     if (!option) return refused('invalid_request', `the session does not offer ${request.network}`, 'network');
     const plans = plansOf(session, request);

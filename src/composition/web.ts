@@ -77,7 +77,7 @@ export function createWebApp(parts: WebParts): Express {
     proofOf: (session) => payersProof(parts.audit, session.sessionId),
     recordOf: (session) => sessionTimeline(parts.storage.store, session.sessionId, toSec(clock.nowMs())).catch(() => null),
     payerTransactions: (session) => parts.payerTransactions(session.mode),
-    sandboxPay: testWallet && (async (id, network) => void (await testWallet.pay(id, { network, case: 'exact' }))),
+    sandboxPay: testWallet && (async (id, network, coin) => void (await testWallet.pay(id, { network, coin, case: 'exact' }))),
   });
   return createHttpApp({
     api: core.sessions,

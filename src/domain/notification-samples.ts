@@ -46,7 +46,7 @@ export function sampleNotification(type: WebhookType, id: NotificationId, owner:
     ...owner,
     sessionId: SAMPLE_SESSION_ID,
     orderId: 'sample-order',
-    rate: '1.0002',
+    rates: { USDT: '1.0002', USDC: '1.0002' },
   };
   if (isOptionalType(type)) return noticeNotification(id, atMs, sampleNotice(type), facts);
   const event = SAMPLE_EVENTS.find((candidate) => NOTIFICATION_TYPE_OF[candidate.type] === type);

@@ -32,8 +32,8 @@ export const isNotifyingType = (type: string): type is NotifyingEvent['type'] =>
 
 /** What a notification says about its session beside the event itself. */
 export type SessionFacts = Pick<SessionCreated['data'], 'sessionId' | 'merchantId' | 'mode' | 'orderId'> & {
-  /** The locked rate; null without conversion. */
-  readonly rate: string | null;
+  /** The locked rate of each coin that the session can be paid in; empty without conversion. */
+  readonly rates: Readonly<Partial<Record<Coin, string>>>;
 };
 
 /** What an optional notification says, as the session stood after the event. */
@@ -166,8 +166,8 @@ function objectOf(event: NotifyingEvent, facts: SessionFacts): PaymentObject | R
   }
 }
 
-function payment<Status extends string>(facts: SessionFacts, status: Status, amount: string, currency: string) {
-  const rate = facts.rate ?? NO_CONVERSION;
+function payment<Status extends string>(facts: SessionFacts, status: Status, amount: string, currency: Coin) {
+  const rate = facts.rates[currency] ?? NO_CONVERSION;
   return {
     ...{ amount: shown(amount), status, currency, exchange_rate: rate },
     ...{ order_id: facts.orderId, session_id: facts.sessionId, source: 'api' as const },

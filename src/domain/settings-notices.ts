@@ -35,6 +35,7 @@ export type ChangeObject = Readonly<Record<string, WireValue>>;
 export const POLICY_NAMES = {
   settlementCoin: 'settlement_currency',
   networks: 'networks',
+  offerBothCoins: 'offer_both_coins',
   offerTronUsdc: 'offer_tron_usdc',
   tolerance: 'tolerance',
   sessionTtlSec: 'session_ttl_seconds',

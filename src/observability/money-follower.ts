@@ -233,7 +233,7 @@ export class MoneyFollower implements MoneyUnderWay {
   #takeFact(id: SessionId, mode: Mode, event: Exclude<SessionEvent, SessionCreated>, atMs: number, isNew: boolean): void {
     if ('depositKey' in event.data) this.#tookDeposit(id, mode, event, isNew);
     else if ('refundId' in event.data) this.#tookRefund(mode, event, atMs, isNew);
-    else this.#sessionEnded(id, mode, event, atMs, isNew);
+    else if (ENDS.has(event.type)) this.#sessionEnded(id, mode, event, atMs, isNew);
   }
 
   #created({ sessionId, mode, rateLock, currency, dueCoin }: SessionCreated['data'], isNew: boolean): void {
@@ -340,6 +340,8 @@ export class MoneyFollower implements MoneyUnderWay {
     return row?.mode ?? null;
   }
 }
+
+const ENDS: ReadonlySet<SessionEvent['type']> = new Set(['SessionPaid', 'SessionExpired', 'SessionFailed', 'SessionCancelled']);
 
 /** The session once a deposit is no longer waited for: confirmed without paying it, or gone. */
 function settled(session: OpenSession, depositKey: string): OpenSession {

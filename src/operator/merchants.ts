@@ -246,8 +246,9 @@ export function policyOf(args: AdminArguments): Partial<MerchantPolicy> {
   const from = optionalText(args, 'ethereumFinalizedFrom');
   if (from !== undefined) policy.ethereumFinalizedFrom = from;
   const tronUsdc = optionalText(args, 'offerTronUsdc');
-  if (tronUsdc !== undefined)
-    policy.offerTronUsdc = tronUsdc === 'true' || (tronUsdc === 'false' ? false : refused('offer-tron-usdc must be true or false'));
+  if (tronUsdc !== undefined) policy.offerTronUsdc = trueOrFalse(tronUsdc, 'offer-tron-usdc');
+  const bothCoins = optionalText(args, 'offerBothCoins');
+  if (bothCoins !== undefined) policy.offerBothCoins = trueOrFalse(bothCoins, 'offer-both-coins');
   const serviceFee = optionalText(args, 'serviceFee');
   if (serviceFee !== undefined) policy.serviceFeeBasisPoints = basisPoints(serviceFee, 'service-fee');
   return policy;
@@ -257,6 +258,8 @@ function evidenceKinds(list: string): EvidenceKind[] {
   const kinds = list === 'off' ? [] : list.split(',').map((kind) => kind.trim());
   return kinds.every(isEvidenceKind) ? kinds : refused(`refund-claims must name some of ${EVIDENCE_KINDS.join(', ')}, or be off`);
 }
+
+const trueOrFalse = (text: string, name: string): boolean => text === 'true' || (text === 'false' ? false : refused(`${name} must be true or false`));
 
 const BASIS_POINT = 10n ** BigInt(SCALE - 2);
 

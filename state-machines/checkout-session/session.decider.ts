@@ -13,13 +13,15 @@ import { COINS, formatAmount, type Coin } from '../../src/domain/money.ts';
 import type { Network } from '../../src/domain/networks.ts';
 import { accept, refuse, type Decision, type Refusal } from '../../src/domain/result.ts';
 import { needsAcknowledgement, type Sender } from '../../src/domain/senders.ts';
+import { chosenBy, openAlternative } from './coin.ts';
+import { kindOf } from './deposit-kind.ts';
 import { paymentOf } from './payment.ts';
 import { claimToPay, decideClaim, type ApprovedClaim, type ClaimCommand } from './claims.decider.ts';
 import { decidePayout, type PayoutCommand } from './payouts.decider.ts';
 import { decideTransferOfSession, type TransferCommandOfSession } from './transfers.decider.ts';
 import { planRefund } from './refund-allocation.ts';
 import type { SessionValue } from './session.machine.ts';
-import { arrived, finalOf, foldConfirmed, hasPending, held, isSufficient, kindOf, refundable, type SessionContext } from './session.state.ts';
+import { arrived, finalOf, foldConfirmed, hasPending, held, isSufficient, refundable, type SessionContext } from './session.state.ts';
 
 export interface SessionState {
   readonly value: SessionValue;
@@ -164,7 +166,10 @@ function recordDeposit({ facts }: RecordDeposit, { context }: SessionState): Dec
   if (known && (known.credit || known.status === 'detected' || known.status === 'final')) return accept();
   // Whatever look-up named this session: what it offered is in its own events.
   if (!isOffered(context, facts.toAddress)) return refuse('conflict', `${facts.toAddress} is no address of this session`);
-  return accept({ type: 'DepositDetected', data: { ...facts, kind: kindOf(context, facts) } });
+  const kind = kindOf(context, facts);
+  const other = kind === 'on_time' && facts.coin !== context.created!.dueCoin ? openAlternative(context)! : null;
+  const detected: SessionEvent = { type: 'DepositDetected', data: { ...facts, kind } };
+  return other ? accept<SessionEvent>({ type: 'CoinChosen', data: chosenBy(other) }, detected) : accept<SessionEvent>(detected);
 }
 
 /** Addresses of EVM networks are written in more than one way. */

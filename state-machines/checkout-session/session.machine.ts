@@ -16,6 +16,7 @@ import {
   mayReverseCredit,
   whyNotSetAside,
 } from './transfers.ts';
+import { foldCoinChosen, isChoosable } from './coin.ts';
 import {
   depositsOfOrder,
   foldConfirmed,
@@ -235,6 +236,7 @@ export const checkoutSessionMachine = setup({
       isSetAsideFor(context, as<'DepositPutBack'>(event)) && hasPending({ ...context, ...foldPutBack(context, as<'DepositPutBack'>(event)) }),
     isCreditable: ({ context, event }: Seen) => isCreditable(context, as<'TransferCredited'>(event)),
     mayReverseCredit: ({ context, event }: Seen) => mayReverseCredit(context, as<'TransferCreditReversed'>(event)),
+    isChoosable: ({ context, event }: Seen) => isChoosable(context, as<'CoinChosen'>(event)),
     isSufficient: ({ context, event }: Seen) =>
       isSufficient(context, held(context)) && amountOf(as<'SessionPaid'>(event).received) === held(context) && held(context) > 0n,
     endsTestSooner: ({ context, event }: Seen) =>
@@ -258,6 +260,7 @@ export const checkoutSessionMachine = setup({
   },
   actions: {
     foldCreated: assign(foldOf<'SessionCreated'>(foldCreated)),
+    foldCoinChosen: assign(({ context }: Seen) => foldCoinChosen(context)),
     foldDetected: assign(foldOf<'DepositDetected'>(foldDetected)),
     foldConfirmed: assign(foldOf<'DepositConfirmed'>(foldConfirmed)),
     foldReverted: assign(foldOf<'DepositReverted'>(foldReverted)),
@@ -348,6 +351,7 @@ export const checkoutSessionMachine = setup({
     cancelled: {},
   },
   on: {
+    CoinChosen: { guard: 'isChoosable', actions: 'foldCoinChosen' },
     DepositDetected: { guard: 'isNewDeposit', actions: 'foldDetected' },
     DepositConfirmed: { guard: 'isDetected', actions: 'foldConfirmed' },
     DepositReverted: { guard: 'isRevertible', actions: 'foldReverted' },

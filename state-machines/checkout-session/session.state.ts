@@ -14,7 +14,7 @@ import type {
   SessionPaid,
   TransferCredited,
 } from '../../src/domain/events/session-events.ts';
-import { amountOf, type Coin, least, most } from '../../src/domain/money.ts';
+import { amountOf, type Coin, most } from '../../src/domain/money.ts';
 import { refundableOf } from '../../src/domain/refundable.ts';
 import type { Sender } from '../../src/domain/senders.ts';
 
@@ -232,34 +232,7 @@ export function isReversed(context: SessionContext): boolean {
   return context.paid !== null && !isSufficient(context, arrived(context) - context.returnedUnpaid);
 }
 
-/**
- * Below this a transfer is dust. What completes an open session never is, however little it takes: the payer was asked for it.
- */
-function dustLimit(context: SessionContext, limit: bigint): bigint {
-  const missing = context.due - context.tolerance - held(context) - pending(context);
-  return context.paid === null && missing > 0n ? least(limit, missing) : limit;
-}
-
-const isPastDeadline = (context: SessionContext, { blockTimeSec }: { blockTimeSec: number }): boolean => blockTimeSec > context.expiresAtSec;
-
-/** What completed the payment once does so again when it is back in the chain. */
-function hasCounted({ deposits }: SessionContext, { depositKey, amount }: { depositKey: string; amount: string }): boolean {
-  const known = deposits[depositKey];
-  return known?.kind === 'on_time' && known.units === amountOf(amount);
-}
-
-/** How a transfer counts, judged by the block time the chain gives it. */
-export function kindOf(
-  context: SessionContext,
-  deposit: Pick<DepositDetected['data'], 'depositKey' | 'coin' | 'network' | 'amount' | 'blockTimeSec'>,
-): DepositKind {
-  const created = context.created;
-  if (!created || deposit.coin !== created.dueCoin) return 'wrong_coin';
-  if (!created.paymentOptions.some((option) => option.network === deposit.network)) return 'wrong_network';
-  const limit = dustLimit(context, amountOf(created.policy.dustLimit));
-  if (amountOf(deposit.amount) < limit && !hasCounted(context, deposit)) return 'dust';
-  return context.cancelled !== null || isPastDeadline(context, deposit) ? 'late' : 'on_time';
-}
+export const isPastDeadline = (context: SessionContext, { blockTimeSec }: { blockTimeSec: number }): boolean => blockTimeSec > context.expiresAtSec;
 
 /** Whether on-time money, final or still on its way, would pay the session. */
 export const suffices = (context: SessionContext): boolean =>

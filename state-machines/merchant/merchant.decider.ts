@@ -166,7 +166,7 @@ function setSettlementAddress({ network, address, approvers }: Of<'SetSettlement
 function setPolicy({ policy: asked, floor }: Of<'SetPolicy'>, context: MerchantContext): Decision<MerchantEvent> {
   const fault = policyFault(asked) ?? floorFault(asked, floor);
   if (fault) return { ok: false, refusal: fault };
-  const current: Required<MerchantPolicy> = { serviceFeeBasisPoints: 0, contact: null, refundClaims: [], ...context.policy };
+  const current: Required<MerchantPolicy> = { serviceFeeBasisPoints: 0, contact: null, refundClaims: [], offerBothCoins: false, ...context.policy };
   const changes = Object.entries(asked).filter(
     ([name, value]) => value !== undefined && JSON.stringify(value) !== JSON.stringify(current[name as keyof MerchantPolicy]),
   );
@@ -183,12 +183,14 @@ const invalid = (param: string, message: string): Refusal => ({ code: 'invalid_r
 
 function policyFault(policy: Partial<MerchantPolicy>): Refusal | null {
   const { settlementCoin, networks, offerTronUsdc, tolerance, sessionTtlSec, ethereumFinalizedFrom, ethereumConfirmations } = policy;
-  const { serviceFeeBasisPoints, contact, refundClaims } = policy;
+  const { serviceFeeBasisPoints, contact, refundClaims, offerBothCoins } = policy;
   if (settlementCoin !== undefined && !isCoin(settlementCoin)) return invalid('settlement_coin', 'settlement_coin must be USDT or USDC');
   if (networks !== undefined && (networks.length === 0 || !networks.every(isNetwork) || new Set(networks).size !== networks.length)) {
     return invalid('networks', 'networks must name at least one of ethereum, bsc, tron and solana, each once');
   }
   if (offerTronUsdc !== undefined && typeof offerTronUsdc !== 'boolean') return invalid('offer_tron_usdc', 'offer_tron_usdc must be true or false');
+  if (offerBothCoins !== undefined && typeof offerBothCoins !== 'boolean')
+    return invalid('offer_both_coins', 'offer_both_coins must be true or false');
   if (tolerance !== undefined && !isCoinAmount(tolerance)) return invalid('tolerance', 'tolerance must be a decimal amount of at most 6 decimals');
   if (sessionTtlSec !== undefined && sessionTtlSec !== null && !isWhole(sessionTtlSec, 1, MAX_TTL_SEC)) {
     return invalid('session_ttl', `session_ttl must be a whole number of seconds from 1 to ${MAX_TTL_SEC}`);

@@ -12,6 +12,8 @@ let patient: Merchant;
 /** Sessions of six seconds, for outcomes at the deadline. */
 let hasty: Merchant;
 let forgiving: Merchant;
+/** Lets its payers choose the coin. */
+let open: Merchant;
 
 const conclusion = async (merchant: Merchant, session: OutcomeSession): Promise<string> =>
   (await world.call(merchant, 'GET', `/v1/payment/sessions/${session.id}/timeline`)).json.conclusion as string;
@@ -21,6 +23,7 @@ beforeAll(async () => {
   patient = await world.merchant('Patient');
   hasty = await world.merchant('Hasty', { sessionTtl: '6' });
   forgiving = await world.merchant('Forgiving', { tolerance: '0.50' });
+  open = await world.merchant('Open', { offerBothCoins: 'true' });
 });
 
 afterAll(async () => world?.stop());
@@ -105,6 +108,32 @@ describe.concurrent('an outcome of a payment', () => {
     await world.pay(patient, session, { network: 'bsc', case: 'wrong_coin' });
     const wrong = await world.settled(patient, session, allFinal);
     expect([wrong.status, wrong.received, wrong.deposits[0]!.kind, wrong.deposits[0]!.coin]).toEqual(['open', '0.00', 'wrong_coin', 'USDC']);
+  });
+
+  it('in the other coin, where the payer may choose: paid, told and refunded in that coin, and the first one comes too late', async () => {
+    const session = await world.create(open, 'EUR');
+    expect(session).toMatchObject({ target_currency: 'USDT', target_amount_total: '10.80', alternative: { target_currency: 'USDC' } });
+    const due = session.alternative!.target_amount_total;
+    expect(Number(due)).toBeCloseTo(10.8 / 0.996, 1);
+    await world.pay(open, session, { network: 'bsc', coin: 'USDC' });
+    const paid = await world.settled(open, session, isPaid);
+    expect(paid).toMatchObject({ target_currency: 'USDC', target_amount_total: due, received: due, excess: '0.00' });
+    expect(paid.alternative).toBeUndefined();
+    const [webhook] = await world.told(session, 'payment.completed');
+    const told = { status: 'completed', amount: due, currency: 'USDC' };
+    expect(webhook!.body.data.object).toMatchObject(told);
+    expect(Number(webhook!.body.data.object['exchange_rate'])).toBeCloseTo(1.08 / 0.996, 4);
+    await world.pay(open, session, { network: 'bsc', coin: 'USDT', amount: '10.80' });
+    const both = await world.settled(open, session, (now) => now.deposits.length === 2 && allFinal(now));
+    expect(both.deposits.map(({ coin, kind }) => [coin, kind])).toEqual([
+      ['USDC', 'on_time'],
+      ['USDT', 'wrong_coin'],
+    ]);
+    // The order's total at the rate of the coin that paid it.
+    const { status, json } = await world.call(open, 'POST', '/v1/refunds', { session_id: session.id, amount: { value: '10.00', currency: 'EUR' } });
+    expect([status, json.amount]).toEqual([200, { value: due, currency: 'USDC' }]);
+    const refunded = await world.settled(open, session, (now) => now.refunded === due);
+    expect([refunded.received, refunded.refundable, refunded.payment_status]).toEqual(['0.00', '0.00', 'paid']);
   });
 
   it('dust: recorded, changes nothing', async () => {

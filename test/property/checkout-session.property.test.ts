@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { transition, type AnyMachineSnapshot } from 'xstate';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import type { RefundId } from '../../src/domain/ids.ts';
-import { formatAmount } from '../../src/domain/money.ts';
+import { amountOf, formatAmount } from '../../src/domain/money.ts';
 import { sessionTable } from '../../src/features/shared/handlers/session-handler.ts';
 import { decideSession, type SessionCommand, type SessionState } from '../../state-machines/checkout-session/session.decider.ts';
 import { checkoutSessionMachine } from '../../state-machines/checkout-session/session.machine.ts';
 import { arrived, refundable, takenByDeposit } from '../../state-machines/checkout-session/session.state.ts';
-import { createdFacts, depositFacts, EXPIRES_AT, refundCommand } from '../support/session-facts.ts';
+import { choiceFacts, createdFacts, depositFacts, EXPIRES_AT, refundCommand } from '../support/session-facts.ts';
 import { runsOf } from '../support/runs.ts';
 
 const deposit = fc.record({
@@ -99,8 +99,40 @@ const command: fc.Arbitrary<SessionCommand> = fc.oneof(
 );
 
 const history = fc
-  .array(command, { maxLength: 40 })
-  .map((commands): SessionCommand[] => [{ type: 'CreateSession', data: createdFacts() }, ...commands]);
+  .tuple(fc.constantFrom(createdFacts(), choiceFacts()), fc.array(command, { maxLength: 40 }))
+  .map(([data, commands]): SessionCommand[] => [{ type: 'CreateSession', data }, ...commands]);
+
+/** Few transfers of either coin that come, become final and leave the chain, so that the coin is chosen, and chosen again. */
+const choosing = fc
+  .array(
+    fc.oneof(
+      {
+        arbitrary: fc
+          .record({
+            tx: fc.integer({ min: 1, max: 3 }),
+            coin: fc.constantFrom('USDT' as const, 'USDC' as const),
+            cents: fc.constantFrom(501, 1002),
+            then: fc.constantFrom('confirm' as const, 'confirm' as const, 'revert' as const, 'wait' as const),
+          })
+          .map(({ tx, coin, cents, then }): SessionCommand[] => {
+            const facts = factsOf({ tx, coin, cents, network: 'ethereum', late: false, payer: '0xA' });
+            const { depositKey, blockNumber, blockHash, blockTimeSec } = facts;
+            const data = { ...{ depositKey, blockNumber, blockHash, blockTimeSec, headNumber: 300 }, rule: { kind: 'finalized' as const } };
+            return [
+              { type: 'RecordDeposit', facts },
+              ...(then === 'confirm' ? [{ type: 'ConfirmDeposit' as const, data, nowSec: EXPIRES_AT - 1, valuation: null }] : []),
+              ...(then === 'revert'
+                ? [{ type: 'RevertDeposit' as const, depositKey, reason: 'reorg' as const, headNumber: 300, revertedAtSec: EXPIRES_AT }]
+                : []),
+            ];
+          }),
+        weight: 3,
+      },
+      { arbitrary: command.map((one) => [one]), weight: 1 },
+    ),
+    { minLength: 3, maxLength: 20 },
+  )
+  .map((steps): SessionCommand[] => [{ type: 'CreateSession', data: choiceFacts() }, ...steps.flat()]);
 
 const asked = (id: number, units: bigint): SessionCommand => refundCommand({ refundId: `re_${id}` as RefundId, units: units * 10n ** 18n });
 
@@ -188,6 +220,44 @@ describe('the checkout session, over random histories', () => {
       }),
       { numRuns: runsOf(300) },
     );
+  });
+
+  it('is paid in one coin, chosen by the first money that counts, and never by the same money twice', () => {
+    const seen = { chosen: 0, paidInOther: 0, changed: 0 };
+    fc.assert(
+      fc.property(choosing, (commands) => {
+        run(commands, (before, after, events) => {
+          if (before.value === 'absent') return;
+          const { created, deposits, due } = after.context;
+          const there = Object.values(deposits).filter(({ kind, status }) => kind === 'on_time' && (status === 'detected' || status === 'final'));
+          expect(new Set(there.map(({ facts }) => facts.coin)).size).toBeLessThanOrEqual(1);
+          for (const { facts } of there) expect(facts.coin).toBe(created!.dueCoin);
+          expect(formatAmount(due)).toBe(created!.dueCoin === 'USDC' ? '10.02' : '10.00');
+          for (const event of events) {
+            if (event.type === 'CoinChosen') {
+              seen.chosen += 1;
+              if (event.data.coin === 'USDT') seen.changed += 1;
+              // Only the money that chooses is there.
+              expect(there.map(({ facts }) => facts.coin)).toEqual([event.data.coin]);
+              expect([before.context.paid, before.context.cancelled, Object.keys(before.context.refunds)]).toEqual([null, null, []]);
+            }
+            if (event.type === 'SessionPaid') {
+              const final = there.filter(({ status, facts }) => status === 'final' && facts.coin === event.data.coin);
+              expect(event.data.coin).toBe(created!.dueCoin);
+              expect(final.reduce((sum, { units }) => sum + units, 0n)).toBeGreaterThanOrEqual(amountOf(event.data.received));
+              expect(amountOf(event.data.received)).toBeGreaterThanOrEqual(due);
+              if (event.data.coin === 'USDC') seen.paidInOther += 1;
+            }
+            // What went in as a coin goes out as that coin.
+            if (event.type === 'RefundRequested')
+              for (const { coin, takenFrom } of event.data.legs)
+                for (const { depositKey } of takenFrom) expect(deposits[depositKey]!.facts.coin).toBe(coin);
+          }
+        });
+      }),
+      { numRuns: runsOf(400) },
+    );
+    for (const times of Object.values(seen)) expect(times).toBeGreaterThan(0);
   });
 
   it('ends each refund once, tells it truly, and never goes back from signed', () => {

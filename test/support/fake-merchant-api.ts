@@ -195,6 +195,7 @@ export function sessionView(
     shippingAmount: input.shippingAmount ?? null,
     createdAtSec: nowSec,
     expiresAtSec: nowSec + SESSION_TTL_SEC,
+    alternative: null,
     paymentOptions: [
       { ...ETHEREUM_OPTION, coin },
       { ...BSC_OPTION, coin },

@@ -14,10 +14,14 @@ export interface OutcomeSession {
   readonly id: string;
   readonly status: string;
   readonly payment_status: string;
+  readonly target_currency?: string;
+  readonly target_amount_total?: string;
+  readonly alternative?: { readonly target_currency: string; readonly target_amount_total: string };
   readonly received: string;
   readonly pending: string;
   readonly excess: string;
   readonly refundable: string;
+  readonly refunded: string;
   readonly reversed: boolean;
   readonly expires_at: number;
   readonly payment_options: readonly { readonly network: string; readonly address: string }[];
@@ -45,7 +49,7 @@ export class OutcomeWorld {
   static async start(): Promise<OutcomeWorld> {
     const receiver = await startWebhookReceiver();
     try {
-      return new OutcomeWorld(await startRunningSandbox(), receiver);
+      return new OutcomeWorld(await startRunningSandbox({ env: { RATE_STATIC: 'EUR=1.08,USDC=0.996' } }), receiver);
     } catch (error) {
       await receiver.close();
       throw error;
@@ -70,10 +74,10 @@ export class OutcomeWorld {
     return signedCall(this.sandbox.facts.base_url, merchant, method, path, body);
   }
 
-  /** A session over 10.00 USDT. */
-  async create(merchant: Merchant): Promise<OutcomeSession> {
+  /** A session over 10.00, USDT unless another currency is named. */
+  async create(merchant: Merchant, currency = 'USDT'): Promise<OutcomeSession> {
     this.#orders += 1;
-    const order = { amount: '10.00', currency: 'USDT', order_id: `outcome-${this.#orders}` };
+    const order = { amount: '10.00', currency, order_id: `outcome-${this.#orders}` };
     const { status, json } = await this.call(merchant, 'POST', '/api/v1/checkout/sessions/create', order);
     if (status !== 200) throw new Error(JSON.stringify(json));
     return json as unknown as OutcomeSession;

@@ -33,6 +33,7 @@ export const OPEN: SessionView = {
   shippingAmount: '2.00',
   createdAtSec: NOW_SEC - 60,
   expiresAtSec: NOW_SEC + 600,
+  alternative: null,
   paymentOptions: [OPTION, { ...OPTION, network: 'bsc', chainId: '56', decimals: 18, finality: { kind: 'finalized' } }],
   domainId: null,
   personal: { successUrl: 'https://shop.example/1', cancelUrl: 'https://shop.example/2' },
@@ -48,6 +49,15 @@ export const OPEN: SessionView = {
   paidWith: null,
   deposits: [],
   refunds: [],
+};
+/** The same payable in USDC instead, on Ethereum alone. */
+export const CHOICE: SessionView = {
+  ...OPEN,
+  alternative: {
+    ...{ dueCoin: 'USDC', dueAmount: '10.79', tolerance: '0.00' },
+    rateLock: { rate: '1.079', lockedAtSec: NOW_SEC - 60, rule: 'static', quotes: [] },
+    paymentOptions: [{ ...OPTION, coin: 'USDC', tokenAddress: '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48' }],
+  },
 };
 export const DEPOSIT: DepositView = {
   transactionId: 'txn_a' as TransactionId,
@@ -81,6 +91,7 @@ export const refund = (status: 'PENDING' | 'COMPLETED' | 'FAILED', amount = '1.0
 /** A session of every state and note that the page knows. */
 export const SESSIONS: Readonly<Record<string, SessionView>> = {
   awaiting: OPEN,
+  'awaiting either coin': CHOICE,
   underpaid: { ...OPEN, received: '5.00', deposits: [{ ...DEPOSIT, amount: '5.00' }] },
   seen: { ...OPEN, status: 'processing', pending: '10.80', deposits: [{ ...DEPOSIT, status: 'detected' }] },
   'seen in part': { ...OPEN, status: 'processing', pending: '5.00', deposits: [{ ...DEPOSIT, amount: '5.00', network: 'bsc', status: 'detected' }] },

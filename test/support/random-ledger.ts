@@ -7,7 +7,7 @@ import { encodeEvent } from '../../src/runtime/commands/codec.ts';
 import { sessionTable } from '../../src/features/shared/handlers/session-handler.ts';
 import { decideSession, type SessionCommand, type SessionState } from '../../state-machines/checkout-session/session.decider.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
-import { addressOfSession, createdFacts, depositFacts, EXPIRES_AT, refundCommand } from './session-facts.ts';
+import { addressOfSession, choiceFacts, createdFacts, depositFacts, EXPIRES_AT, refundCommand } from './session-facts.ts';
 
 /** Sessions of three owners; the first two are one merchant in two modes. The last two are charged a service fee. */
 const OWNERS: readonly { merchantId: MerchantId; mode: Mode }[] = [
@@ -138,6 +138,9 @@ function eventsOf(drawn: Step, state: SessionState, nowSec: number): readonly Se
   return payoutEventOf(drawn, state, nowSec);
 }
 
+/** Every other session can be paid in either coin. */
+const factsOf = (session: number): typeof createdFacts => (session % 2 === 1 ? choiceFacts : createdFacts);
+
 /** Confirmations and reverts are of a deposit that is there, whichever the draw points at. */
 function commandOf(drawn: Step, state: SessionState, nowSec: number): SessionCommand | null {
   const { session, tx, network, coin, cents, late } = drawn;
@@ -160,7 +163,7 @@ function commandOf(drawn: Step, state: SessionState, nowSec: number): SessionCom
     case 'create':
       return {
         type: 'CreateSession',
-        data: createdFacts({
+        data: factsOf(session)({
           ...ownerOf(session),
           sessionId: sessionIdOf(session),
           orderId: `order-${session}`,

@@ -41,6 +41,17 @@ export function createdFacts(change: Partial<SessionCreated['data']> = {}): Sess
   };
 }
 
+/** The same of an order of 10 EUR for which the payer may choose between 10 USDT and 10.02 USDC; USDC on Ethereum alone. */
+export function choiceFacts(change: Partial<SessionCreated['data']> = {}): SessionCreated['data'] {
+  const facts = createdFacts({ currency: 'EUR', rateLock: { rate: '1', lockedAtSec: CREATED_AT, rule: 'median-1', quotes: [] }, ...change });
+  const rateLock = { rate: '1.002', lockedAtSec: CREATED_AT, rule: 'median-1', quotes: [] };
+  return {
+    ...facts,
+    paymentOptions: [...facts.paymentOptions, { ...facts.paymentOptions[0]!, coin: 'USDC', tokenAddress: '0xOther' }],
+    alternative: { coin: 'USDC', dueAmount: '10.02', rateLock, tolerance: '0', dustLimit: '0.01' },
+  };
+}
+
 /** A transfer of 10 USDT to the session on Ethereum, one minute after creation; any fact can be replaced. */
 export function depositFacts(change: Partial<DepositFacts> = {}): DepositFacts {
   const txHash = change.txHash ?? '0x01';

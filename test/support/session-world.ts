@@ -2,6 +2,7 @@ import { nodeRandom } from '../../src/adapters/node/random.ts';
 import type { MerchantPolicy } from '../../src/domain/events/merchant-events.ts';
 import type { MerchantId } from '../../src/domain/ids.ts';
 import { EVIDENCE_KINDS } from '../../src/domain/claims.ts';
+import type { Coin } from '../../src/domain/money.ts';
 import type { Network, NetworkSettings } from '../../src/domain/networks.ts';
 import { toSec } from '../../src/ports/clock.ts';
 import { NotificationIds } from '../../src/runtime/commands/notification-ids.ts';
@@ -35,8 +36,8 @@ const ethereum: NetworkSettings = {
 interface Change {
   /** Makes the key of a session's personal data. */
   readonly create?: () => Promise<{ salt: Uint8Array; renewed?: boolean }>;
-  /** Of every currency to every coin; null: there is none to be had. */
-  readonly rate?: string | null;
+  /** Of every currency to every coin, or to one; null: there is none to be had. */
+  readonly rate?: string | null | Readonly<Partial<Record<Coin, string>>>;
   readonly policy?: Partial<MerchantPolicy>;
 }
 
@@ -62,7 +63,10 @@ export function sessionWorld({ create = async () => ({ salt: new Uint8Array(32) 
       }),
     },
     rates: {
-      lock: async (_currency, _coin, nowMs) => (rate === null ? null : { rate, lockedAtSec: toSec(nowMs), rule: 'fixed', quotes: [] }),
+      lock: async (_currency, coin, nowMs) => {
+        const found = typeof rate === 'string' ? rate : rate?.[coin];
+        return found === undefined ? null : { rate: found, lockedAtSec: toSec(nowMs), rule: 'fixed', quotes: [] };
+      },
       mayQuote: (currency) => currency !== 'XAU',
       valuation: () => null,
       close: async () => undefined,

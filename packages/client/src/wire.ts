@@ -1,5 +1,18 @@
 /* What goes over the wire, made from the schemas of the service by scripts/client-wire-types.ts. */
 
+export interface AlternativeCoin {
+  /** One unit of the merchant currency is this many units of this coin. */
+  readonly exchange_rate: string;
+  /** The stablecoin. `USDT`: Tether USD; `USDC`: USD Coin. */
+  readonly target_currency: 'USDT' | 'USDC';
+  /** Units of this coin the payer pays. */
+  readonly target_amount_total: string;
+  /** When the rate of this coin was locked. */
+  readonly rate_locked_at: number;
+  /** How it can be paid in this coin. */
+  readonly payment_options: readonly PaymentOption[];
+}
+
 export interface CancelledPaymentSession {
   /** Id of the payment session. */
   readonly id: string;
@@ -27,6 +40,8 @@ export interface CancelledPaymentSession {
   readonly target_amount_total?: string;
   /** With conversion only: when the rate was locked. */
   readonly rate_locked_at?: number;
+  /** Only where the payer may choose the coin (`offer_both_coins`) and nothing decided yet: the session in the other coin. Once the first money counts this is gone, and the fields of the session are those of the coin that came. */
+  readonly alternative?: AlternativeCoin;
   /** Your order id, as you gave it at the create. */
   readonly order_id: string;
   /** Where the session stands. `open`: it waits for money; `processing`: money in time was seen and is not final yet; `paid`: enough is final; `expired`: the deadline passed without enough money; `failed`: a payment that would have sufficed was seen and is lost for good; `cancelled`: you cancelled it. */
@@ -68,6 +83,8 @@ export interface ChangeMerchant {
   readonly settlement_currency?: string;
   /** Networks offered to payers, in the order shown. */
   readonly networks?: readonly ('ethereum' | 'bsc' | 'tron' | 'solana')[];
+  /** Whether payers choose the coin of orders in other currencies, unless `target_currency` names it: the first money that counts decides. */
+  readonly offer_both_coins?: boolean;
   /** Whether USDC is offered on TRON, where its issuer no longer supports it. */
   readonly offer_tron_usdc?: boolean;
   /** Units of the coin a payment may be short, and never more than the share of what is due that the operator allows: 5 percent by default. */
@@ -539,6 +556,8 @@ export interface Merchant {
   readonly settlement_currency: 'USDT' | 'USDC';
   /** Networks offered to payers, in the order shown. */
   readonly networks: readonly ('ethereum' | 'bsc' | 'tron' | 'solana')[];
+  /** Whether payers choose the coin of orders in other currencies, unless `target_currency` names it: the first money that counts decides. */
+  readonly offer_both_coins: boolean;
   /** Whether USDC is offered on TRON, where its issuer no longer supports it. */
   readonly offer_tron_usdc: boolean;
   /** Units of the coin that a payment may be short. */
@@ -775,6 +794,8 @@ export interface PaymentSession {
   readonly target_amount_total?: string;
   /** With conversion only: when the rate was locked. */
   readonly rate_locked_at?: number;
+  /** Only where the payer may choose the coin (`offer_both_coins`) and nothing decided yet: the session in the other coin. Once the first money counts this is gone, and the fields of the session are those of the coin that came. */
+  readonly alternative?: AlternativeCoin;
   /** Your order id, as you gave it at the create. */
   readonly order_id: string;
   /** Where the session stands. `open`: it waits for money; `processing`: money in time was seen and is not final yet; `paid`: enough is final; `expired`: the deadline passed without enough money; `failed`: a payment that would have sufficed was seen and is lost for good; `cancelled`: you cancelled it. */

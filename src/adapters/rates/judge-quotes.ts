@@ -1,5 +1,5 @@
 import type { Decimal } from 'decimal.js';
-import type { QuoteEvidence } from '../../domain/events/session-events.ts';
+import type { QuoteEvidence } from '../../domain/events/coin-events.ts';
 import type { Quote } from './provider.ts';
 import { isSane } from './sanity-band.ts';
 

@@ -60,6 +60,8 @@ export const arabic: Texts = {
 
   time_left: 'الوقت المتبقي',
   how_to_pay: 'طريقة الدفع',
+  coin: 'العملة',
+  coin_decides: 'اختر عملة واحدة وأرسل المبلغ كله بها: أول تحويل يحدد العملة التي تُحتسب.',
   network: 'الشبكة',
   hint_solana: 'أقل رسوم',
   hint_bsc: 'رسوم منخفضة جدًا',

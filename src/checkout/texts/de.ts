@@ -65,6 +65,8 @@ export const german: Texts = {
 
   time_left: 'Verbleibende Zeit',
   how_to_pay: 'So zahlen Sie',
+  coin: 'Coin',
+  coin_decides: 'Wählen Sie einen Coin und senden Sie alles darin: Der erste Transfer entscheidet, welcher zählt.',
   network: 'Netzwerk',
   hint_solana: 'Niedrigste Gebühr',
   hint_bsc: 'Sehr niedrige Gebühr',

@@ -65,6 +65,8 @@ export const english = {
 
   time_left: 'Time left',
   how_to_pay: 'How to pay',
+  coin: 'Coin',
+  coin_decides: 'Choose one coin and send all of it in that coin: the first transfer decides which one counts.',
   network: 'Network',
   hint_solana: 'Lowest fee',
   hint_bsc: 'Very low fee',

@@ -62,6 +62,8 @@ export const spanish: Texts = {
 
   time_left: 'Tiempo restante',
   how_to_pay: 'Cómo pagar',
+  coin: 'Moneda',
+  coin_decides: 'Elija una moneda y envíe todo en ella: la primera transferencia decide cuál cuenta.',
   network: 'Red',
   hint_solana: 'La comisión más baja',
   hint_bsc: 'Comisión muy baja',

@@ -62,6 +62,8 @@ export const french: Texts = {
 
   time_left: 'Temps restant',
   how_to_pay: 'Comment payer',
+  coin: 'Monnaie',
+  coin_decides: 'Choisissez une monnaie et envoyez tout dans celle-ci : le premier transfert décide laquelle compte.',
   network: 'Réseau',
   hint_solana: 'Frais les plus bas',
   hint_bsc: 'Frais très bas',

@@ -61,6 +61,8 @@ export const hebrew: Texts = {
 
   time_left: 'הזמן שנותר',
   how_to_pay: 'איך משלמים',
+  coin: 'מטבע',
+  coin_decides: 'יש לבחור מטבע אחד ולשלוח בו את כל הסכום: ההעברה הראשונה קובעת איזה מטבע נחשב.',
   network: 'רשת',
   hint_solana: 'העמלה הנמוכה ביותר',
   hint_bsc: 'עמלה נמוכה מאוד',

@@ -62,6 +62,8 @@ export const japanese: Texts = {
 
   time_left: '残り時間',
   how_to_pay: '支払い方法',
+  coin: 'コイン',
+  coin_decides: 'コインを一つ選び、全額をそのコインで送金してください。最初に届いたコインだけが支払いに充当されます。',
   network: 'ネットワーク',
   hint_solana: '手数料が最も安い',
   hint_bsc: '手数料がとても安い',

@@ -61,6 +61,8 @@ export const korean: Texts = {
 
   time_left: '남은 시간',
   how_to_pay: '결제 방법',
+  coin: '코인',
+  coin_decides: '코인 하나를 골라 전액을 그 코인으로 보내세요. 첫 번째 송금의 코인만 인정됩니다.',
   network: '네트워크',
   hint_solana: '수수료 가장 낮음',
   hint_bsc: '수수료 매우 낮음',

@@ -62,6 +62,8 @@ export const portuguese: Texts = {
 
   time_left: 'Tempo restante',
   how_to_pay: 'Como pagar',
+  coin: 'Moeda',
+  coin_decides: 'Escolha uma moeda e envie tudo nela: a primeira transferência decide qual conta.',
   network: 'Rede',
   hint_solana: 'Menor taxa',
   hint_bsc: 'Taxa muito baixa',

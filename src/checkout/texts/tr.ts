@@ -61,6 +61,8 @@ export const turkish: Texts = {
 
   time_left: 'Kalan süre',
   how_to_pay: 'Nasıl ödenir',
+  coin: 'Para birimi',
+  coin_decides: 'Bir para birimi seçin ve tutarın tamamını onunla gönderin: hangisinin geçerli olduğunu ilk transfer belirler.',
   network: 'Ağ',
   hint_solana: 'En düşük ücret',
   hint_bsc: 'Çok düşük ücret',

@@ -62,6 +62,8 @@ export const vietnamese: Texts = {
 
   time_left: 'Thời gian còn lại',
   how_to_pay: 'Cách thanh toán',
+  coin: 'Đồng tiền',
+  coin_decides: 'Hãy chọn một đồng tiền và gửi toàn bộ bằng đồng đó: giao dịch đầu tiên quyết định đồng nào được tính.',
   network: 'Mạng',
   hint_solana: 'Phí thấp nhất',
   hint_bsc: 'Phí rất thấp',

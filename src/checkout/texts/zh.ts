@@ -60,6 +60,8 @@ export const chinese: Texts = {
 
   time_left: '剩余时间',
   how_to_pay: '如何付款',
+  coin: '币种',
+  coin_decides: '请选择一种币，并全部用该币支付：以第一笔转账的币种为准。',
   network: '网络',
   hint_solana: '手续费最低',
   hint_bsc: '手续费很低',

@@ -159,32 +159,30 @@ function settingsPage(visit: Visit, overview: MerchantOverview): Html {
         ${logoForm(visit, here)}
         <h2>Change the settings</h2>
         <p>Empty fields stay as they are. The next page shows before and after.</p>
-        ${changeForm(
-          visit,
-          here,
-          [
-            field({ name: 'tolerance', label: 'May be short by', hint: 'Units of the coin, bounded by the operator.' }),
-            field({ name: 'contact', label: 'Contact for payers', hint: 'An e-mail address or an https URL, or none.' }),
-            field({
-              name: 'refundClaims',
-              label: 'Evidence for refunds to another than who paid',
-              hint: `Some of ${EVIDENCE_KINDS.join(', ')}, or off.`,
-            }),
-            field({ name: 'sessionTtl', label: 'Lifetime of a payment in seconds' }),
-            field({ name: 'networks', label: 'Networks', hint: `In the order shown: ${NETWORKS.join(', ')}` }),
-            field({ name: 'ethereumConfirmations', label: 'Ethereum confirmations' }),
-            field(REASON),
-          ],
-          'Preview the change',
-        )}`
+        ${changeForm(visit, here, [...policyFields(), field(REASON)], 'Preview the change')}`
     }`;
 }
+
+const policyFields = (): Html[] => [
+  field({ name: 'tolerance', label: 'May be short by', hint: 'Units of the coin, bounded by the operator.' }),
+  field({ name: 'offerBothCoins', label: 'Payers choose the coin', hint: 'true or false.' }),
+  field({ name: 'contact', label: 'Contact for payers', hint: 'An e-mail address or an https URL, or none.' }),
+  field({
+    name: 'refundClaims',
+    label: 'Evidence for refunds to another than who paid',
+    hint: `Some of ${EVIDENCE_KINDS.join(', ')}, or off.`,
+  }),
+  field({ name: 'sessionTtl', label: 'Lifetime of a payment in seconds' }),
+  field({ name: 'networks', label: 'Networks', hint: `In the order shown: ${NETWORKS.join(', ')}` }),
+  field({ name: 'ethereumConfirmations', label: 'Ethereum confirmations' }),
+];
 
 const settingFacts = ({ policy, logo, name, id }: MerchantOverview): Html =>
   facts([
     ['Name', name],
     ['Id', code(id)],
     ['Paid in', policy.settlementCoin],
+    ['Payers choose the coin', policy.offerBothCoins === true ? 'yes' : 'no'],
     ['Networks', policy.networks.join(', ')],
     ['May be short by', `${policy.tolerance} ${policy.settlementCoin}`],
     ['Contact for payers', policy.contact ?? 'none'],
@@ -227,7 +225,7 @@ const logoChange = ({ settings }: ConsoleDeps): ChangeRoute => ({
   },
 });
 
-const POLICY_FIELDS = ['tolerance', 'contact', 'refundClaims', 'sessionTtl', 'networks', 'ethereumConfirmations'] as const;
+const POLICY_FIELDS = ['tolerance', 'offerBothCoins', 'contact', 'refundClaims', 'sessionTtl', 'networks', 'ethereumConfirmations'] as const;
 
 const policyChange = (deps: ConsoleDeps): ChangeRoute => ({
   path: '/m/:merchant/settings',
@@ -237,6 +235,7 @@ const policyChange = (deps: ConsoleDeps): ChangeRoute => ({
     const { policy } = overview(deps, visit);
     const before = {
       tolerance: policy.tolerance,
+      offerBothCoins: policy.offerBothCoins ?? false,
       contact: policy.contact ?? 'none',
       refundClaims: policy.refundClaims?.join(', ') || 'off',
       sessionTtl: policy.sessionTtlSec ?? 'the service’s',

@@ -178,6 +178,8 @@ export interface MerchantPolicy {
   readonly settlementCoin: Coin;
   /** Networks offered to payers, in the order shown. */
   readonly networks: readonly Network[];
+  /** Whether payers may pay orders in other currencies in either coin; absent: in the settlement coin alone. */
+  readonly offerBothCoins?: boolean;
   /** USDC on TRON is discontinued by its issuer: off unless switched on. */
   readonly offerTronUsdc: boolean;
   /** Units of the coin a payment may be short. */

@@ -3,6 +3,7 @@ import type { Coin } from '../money.ts';
 import type { Network } from '../networks.ts';
 import type { Sender } from '../senders.ts';
 import type { ClaimEvent, RefundClaim } from './claim-events.ts';
+import type { CoinChosen, CoinTerms, RateLock } from './coin-events.ts';
 import type { RefundFailureReason } from './refund-failures.ts';
 import type { TransactionValidity, ReplacementReason } from './transaction-draft.ts';
 
@@ -31,24 +32,6 @@ export interface PaymentOption {
 
 /** `finalized`: the chain's own finality. `confirmations`: that many blocks deep, the block itself included. */
 export type FinalityRule = { readonly kind: 'finalized' } | { readonly kind: 'confirmations'; readonly confirmations: number };
-
-/** One provider's quote as it was used, or why it was not. */
-export interface QuoteEvidence {
-  readonly provider: string;
-  readonly rate: string | null;
-  readonly quotedAtMs: number | null;
-  readonly ageMs: number | null;
-  readonly used: boolean;
-  readonly reason?: string;
-}
-
-export interface RateLock {
-  /** One unit of the merchant currency is this many units of the coin. */
-  readonly rate: string;
-  readonly lockedAtSec: number;
-  readonly rule: string;
-  readonly quotes: readonly QuoteEvidence[];
-}
 
 /** The quote of the moment, for the books; null when none was to be had. */
 export interface Valuation {
@@ -89,7 +72,10 @@ export interface SessionCreated {
     /** The attempt before this one; absent for the first. */
     readonly supersedes?: SessionId;
     readonly expiresAtSec: number;
+    /** Of the due coin, and where there is an alternative of its coin, too. */
     readonly paymentOptions: readonly PaymentOption[];
+    /** The other coin that pays the order just as well, as long as no money has come; absent where one coin alone does. */
+    readonly alternative?: CoinTerms;
     readonly policy: SessionPolicy;
     readonly domainId: string | null;
     /** `SessionPersonalData`, sealed with the session's erasable key; null when there is none. */
@@ -379,6 +365,7 @@ export type SessionEvent =
   | TransferGivenUp
   | TransferCredited
   | TransferCreditReversed
+  | CoinChosen
   | SessionPaid
   | SessionExpired
   | SessionFailed

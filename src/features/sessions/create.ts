@@ -1,10 +1,11 @@
-import type { FinalityRule, PaymentOption, RateLock, SessionCreated } from '../../domain/events/session-events.ts';
+import type { RateLock } from '../../domain/events/coin-events.ts';
+import type { FinalityRule, PaymentOption, SessionCreated } from '../../domain/events/session-events.ts';
 import type { SessionPersonalData } from '../../domain/events/session-personal-data.ts';
 import type { MerchantPolicy } from '../../domain/events/merchant-events.ts';
 import { COIN_MAX_DECIMALS } from '../../domain/currencies.ts';
 import type { Mode, SessionId } from '../../domain/ids.ts';
 import type { Refusal } from '../../domain/result.ts';
-import { amountOf, convertForPayer, formatAmount, isCoin, least, MAX_UNITS, type Coin } from '../../domain/money.ts';
+import { amountOf, convertForPayer, formatAmount, isCoin, least, MAX_UNITS, most, type Coin } from '../../domain/money.ts';
 import { withFloor, type FinalityFloor } from '../../domain/finality-floor.ts';
 import { addressFamilyOf, tokenOf, type AddressFamily, type NetworkSettings, type Token } from '../../domain/networks.ts';
 import { sessionStream } from '../../domain/streams.ts';
@@ -68,16 +69,14 @@ export async function createSession(deps: CreateSessionDeps, caller: Caller, inp
     return existingOr(deps, id, requestHash, unavailable('clock_in_doubt', 'the clock of the service contradicts others, so no deadline can be set'));
   const coin = input.targetCurrency ?? (isCoin(input.currency) ? input.currency : merchant.policy.settlementCoin);
   const nowMs = deps.clock.nowMs();
-  if (coin !== input.currency && !deps.rates.mayQuote(input.currency)) return existingOr(deps, id, requestHash, noRateEver(input, coin));
-  const rateLock = coin === input.currency ? null : await deps.rates.lock(input.currency, coin, nowMs);
-  if (coin !== input.currency && !rateLock)
-    return existingOr(deps, id, requestHash, unavailable('rate_unavailable', `no usable exchange rate from ${input.currency} to ${coin}`));
-  const due = rateLock ? convertForPayer(amountOf(input.amount), rateLock.rate, deps.conversionDecimals, COIN_MAX_DECIMALS) : amountOf(input.amount);
-  if (rateLock && due >= MAX_UNITS) return existingOr(deps, id, requestHash, tooLarge(input, coin));
+  const priced = await priceIn(deps, input, coin, nowMs);
+  if (!priced.ok) return existingOr(deps, id, requestHash, priced);
+  const price = priced.value;
+  const other = await otherPrice(deps, merchant, input, price, nowMs);
   const offers = offered(deps, merchant, coin);
-  const taken = takeAddresses(deps, merchant.mode, offers);
-  const paymentOptions = optionsOf(deps, merchant.policy, coin, due, offers, taken);
-  if (paymentOptions.length === 0) return existingOr(deps, id, requestHash, noNetwork(deps, merchant.mode, coin, offers));
+  const taken = takeAddresses(deps, merchant.mode, other ? [...offers, ...offered(deps, merchant, other.coin)] : offers);
+  const options = optionsOf(deps, merchant, [price, ...(other ? [other] : [])], taken);
+  if (!options.some((option) => option.coin === coin)) return existingOr(deps, id, requestHash, noNetwork(deps, merchant.mode, coin, offers));
   const giveBack = (): void => taken.forEach((address) => deps.addresses.giveBack(caller.mode, address));
   // Nobody was shown them yet; once the session is being stored, a failure no longer tells whether it has them.
   const sealed = await deps.personal.sealNew(id, personalOf(input)).catch((error: unknown) => {
@@ -90,11 +89,10 @@ export async function createSession(deps: CreateSessionDeps, caller: Caller, inp
     merchant,
     id,
     requestHash,
-    coin,
-    due,
-    rateLock,
+    price,
+    other: other && options.some((option) => option.coin === other.coin) ? other : null,
     nowMs,
-    paymentOptions,
+    paymentOptions: options,
     domain: domain.value,
     personal: sealed?.sealed ?? null,
   });
@@ -112,6 +110,43 @@ export async function createSession(deps: CreateSessionDeps, caller: Caller, inp
     if (sealed?.renewed === true) await deps.personal.erase(id);
   }
   return result.ok ? { ok: true, value: result.state, repeated: result.events.length === 0 } : result;
+}
+
+type Refused = Outcome<never> & { ok: false };
+
+/** What an order costs in a coin. */
+interface Price {
+  readonly coin: Coin;
+  /** Null when the order is in the coin itself. */
+  readonly rateLock: RateLock | null;
+  readonly due: bigint;
+}
+
+async function priceIn(
+  { rates, conversionDecimals }: CreateSessionDeps,
+  input: CreateSessionInput,
+  coin: Coin,
+  nowMs: number,
+): Promise<{ ok: true; value: Price } | Refused> {
+  if (coin === input.currency) return { ok: true, value: { coin, rateLock: null, due: amountOf(input.amount) } };
+  if (!rates.mayQuote(input.currency)) return noRateEver(input, coin);
+  const rateLock = await rates.lock(input.currency, coin, nowMs);
+  if (!rateLock) return unavailable('rate_unavailable', `no usable exchange rate from ${input.currency} to ${coin}`);
+  const due = convertForPayer(amountOf(input.amount), rateLock.rate, conversionDecimals, COIN_MAX_DECIMALS);
+  return due >= MAX_UNITS ? tooLarge(input, coin) : { ok: true, value: { coin, rateLock, due } };
+}
+
+/** In the other coin, where the payer may choose and it has a rate; an order priced in a coin is paid in that coin. */
+async function otherPrice(
+  deps: CreateSessionDeps,
+  { policy }: MerchantSettings,
+  input: CreateSessionInput,
+  { coin, rateLock }: Price,
+  nowMs: number,
+): Promise<(Price & { readonly rateLock: RateLock }) | null> {
+  if (policy.offerBothCoins !== true || input.targetCurrency !== undefined || rateLock === null || isCoin(input.currency)) return null;
+  const other = await priceIn(deps, input, coin === 'USDT' ? 'USDC' : 'USDT', nowMs);
+  return other.ok && other.value.rateLock ? { ...other.value, rateLock: other.value.rateLock } : null;
 }
 
 /** A used `order_id` is found under the secret that was current when it was used. */
@@ -150,7 +185,7 @@ async function existingOr(deps: CreateSessionDeps, id: SessionId, requestHash: s
   return state?.context.created?.requestHash === requestHash ? { ok: true, value: state, repeated: true } : refusal;
 }
 
-const tooLarge = ({ amount, currency }: CreateSessionInput, coin: Coin): Outcome<never> => ({
+const tooLarge = ({ amount, currency }: CreateSessionInput, coin: Coin): Refused => ({
   ok: false,
   refusal: { code: 'invalid_request', message: `amount must be less: ${amount} ${currency} is 10^12 ${coin} or more`, param: 'amount' },
 });
@@ -162,15 +197,12 @@ function noNetwork(deps: CreateSessionDeps, mode: Mode, coin: Coin, offers: read
     : unavailable('service_unavailable', `no network can take ${coin} now`);
 }
 
-const noRateEver = ({ currency }: CreateSessionInput, coin: Coin): Outcome<never> => ({
+const noRateEver = ({ currency }: CreateSessionInput, coin: Coin): Refused => ({
   ok: false,
   refusal: { code: 'invalid_request', message: `currency: this installation has no exchange rate from ${currency} to ${coin}`, param: 'currency' },
 });
 
-const unavailable = (
-  code: 'addresses_unconfirmed' | 'clock_in_doubt' | 'rate_unavailable' | 'service_unavailable',
-  message: string,
-): Outcome<never> => ({
+const unavailable = (code: 'addresses_unconfirmed' | 'clock_in_doubt' | 'rate_unavailable' | 'service_unavailable', message: string): Refused => ({
   ok: false,
   refusal: { code, message },
   retryAfterSec: RETRY_AFTER_SEC,
@@ -225,19 +257,20 @@ function takeAddresses(deps: CreateSessionDeps, mode: Mode, offers: readonly Off
   return taken;
 }
 
+/** How final a transfer must be does not depend on its coin. */
 function optionsOf(
   deps: CreateSessionDeps,
-  policy: MerchantPolicy,
-  coin: Coin,
-  due: bigint,
-  offers: readonly Offer[],
+  merchant: MerchantSettings,
+  prices: readonly Price[],
   taken: ReadonlyMap<AddressFamily, CollectionAddress>,
 ): PaymentOption[] {
-  const options: PaymentOption[] = [];
-  for (const { settings, token } of offers) {
+  const policy = withFloor(merchant.policy, deps.finalityFloor);
+  const highest = prices.reduce((high, { due }) => most(high, due), 0n);
+  const offers = prices.flatMap(({ coin }) => offered(deps, merchant, coin).map((offer) => ({ ...offer, coin })));
+  return offers.flatMap(({ settings, token, coin }) => {
     const address = taken.get(addressFamilyOf(settings.network));
-    if (!address) continue;
-    options.push({
+    if (!address) return [];
+    return {
       network: settings.network,
       coin,
       tokenAddress: token.address,
@@ -247,10 +280,9 @@ function optionsOf(
       derivationIndex: address.derivationIndex,
       ...(address.tokenAccounts?.[coin] !== undefined && { tokenAccount: address.tokenAccounts[coin] }),
       ...(settings.network === 'solana' && { reference: base58(deps.random.bytes(REFERENCE_BYTES)) }),
-      finality: finalityOf(settings, withFloor(policy, deps.finalityFloor), due),
-    });
-  }
-  return options;
+      finality: finalityOf(settings, policy, highest),
+    };
+  });
 }
 
 /** Confirmations alone only on Ethereum and only below the merchant's amount; everywhere else the chain's own finality. */
@@ -274,9 +306,8 @@ interface SessionFacts {
   readonly merchant: MerchantSettings;
   readonly id: SessionId;
   readonly requestHash: string;
-  readonly coin: Coin;
-  readonly due: bigint;
-  readonly rateLock: RateLock | null;
+  readonly price: Price;
+  readonly other: (Price & { readonly rateLock: RateLock }) | null;
   readonly nowMs: number;
   readonly paymentOptions: readonly PaymentOption[];
   readonly domain: MerchantDomain | null;
@@ -284,10 +315,9 @@ interface SessionFacts {
 }
 
 function sessionData(deps: CreateSessionDeps, facts: SessionFacts): SessionCreated['data'] {
-  const { caller, input, merchant, due } = facts;
+  const { caller, input, merchant, price, other } = facts;
   const { serviceFeeBasisPoints = 0 } = merchant.policy;
   const createdAtSec = toSec(facts.nowMs);
-  const dustLimit = amountOf(deps.dustLimit);
   return {
     sessionId: facts.id,
     mode: caller.mode,
@@ -296,22 +326,29 @@ function sessionData(deps: CreateSessionDeps, facts: SessionFacts): SessionCreat
     requestHash: facts.requestHash,
     amount: input.amount,
     currency: input.currency,
-    dueCoin: facts.coin,
-    dueAmount: formatAmount(due),
-    rateLock: facts.rateLock,
+    dueCoin: price.coin,
+    dueAmount: formatAmount(price.due),
+    rateLock: price.rateLock,
     taxAmount: input.taxAmount ?? null,
     shippingAmount: input.shippingAmount ?? null,
     createdAtSec,
     ...(input.supersedes !== undefined && { supersedes: input.supersedes }),
     expiresAtSec: createdAtSec + (input.lifetimeSec ?? merchant.policy.sessionTtlSec ?? deps.sessionTtlSec),
     paymentOptions: facts.paymentOptions,
-    // An order smaller than the dust limit must still be payable in one transfer.
+    ...(other && {
+      alternative: { coin: other.coin, dueAmount: formatAmount(other.due), rateLock: other.rateLock, ...limitsOf(deps, merchant, other.due) },
+    }),
     policy: {
-      tolerance: formatAmount(least(amountOf(merchant.policy.tolerance), (due * BigInt(deps.toleranceMaxPercent)) / 100n)),
-      dustLimit: formatAmount(due < dustLimit ? due : dustLimit),
+      ...limitsOf(deps, merchant, price.due),
       ...(serviceFeeBasisPoints > 0 && { serviceFeeBasisPoints }),
     },
     domainId: facts.domain?.domainId ?? null,
     personal: facts.personal,
   };
 }
+
+/** An order smaller than the dust limit must still be payable in one transfer. */
+const limitsOf = ({ toleranceMaxPercent, dustLimit }: CreateSessionDeps, { policy }: MerchantSettings, due: bigint) => ({
+  tolerance: formatAmount(least(amountOf(policy.tolerance), (due * BigInt(toleranceMaxPercent)) / 100n)),
+  dustLimit: formatAmount(least(due, amountOf(dustLimit))),
+});

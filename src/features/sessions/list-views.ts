@@ -2,7 +2,7 @@ import type { RefundRow } from '../../../projections/sessions/refund-row.ts';
 import type { SessionRow } from '../../../projections/sessions/session-row.ts';
 import { paymentOptionsOf, refundableByCoinOf } from '../../../projections/sessions/session-fold.ts';
 import type { TransactionRow } from '../../../projections/sessions/transaction-row.ts';
-import type { RateLock } from '../../domain/events/session-events.ts';
+import type { RateLock } from '../../domain/events/coin-events.ts';
 import type { SessionPersonalData } from '../../domain/events/session-personal-data.ts';
 import type { Coin } from '../../domain/money.ts';
 import type { DepositView, RefundView, SessionView } from '../shared/views.ts';
@@ -13,8 +13,8 @@ export type ListedDeposit = Pick<
   'network' | 'coin' | 'amount' | 'kind' | 'status' | 'fromAddress' | 'toAddress' | 'txHash' | 'logIndex' | 'blockNumber' | 'blockTimeSec'
 >;
 
-/** A session as lists show it, made from rows alone. The evidence of the rate and the refunds are told by the session itself. */
-export type ListedSession = Omit<SessionView, 'rateLock' | 'supersededBy' | 'tolerance' | 'paidWith' | 'deposits' | 'refunds'> & {
+/** A session as lists show it, made from rows alone. The other coin, the evidence of the rate and the refunds are told by the session itself. */
+export type ListedSession = Omit<SessionView, 'alternative' | 'rateLock' | 'supersededBy' | 'tolerance' | 'paidWith' | 'deposits' | 'refunds'> & {
   readonly rateLock: Pick<RateLock, 'rate' | 'lockedAtSec'> | null;
   readonly deposits: readonly ListedDeposit[];
 };

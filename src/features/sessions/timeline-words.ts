@@ -27,19 +27,60 @@ const REVERTED_WORDS: Readonly<Record<DepositReverted['data']['reason'], string>
 
 /** An event in one sentence for people, with the facts behind it. */
 export function describeEvent(event: DomainEvent): Description {
-  return describeSession(event) ?? describeTransfer(event) ?? describeRefund(event) ?? describeDelivery(event) ?? { message: event.type, facts: {} };
+  return (
+    describeSession(event) ??
+    describeDeposit(event) ??
+    describeTransfer(event) ??
+    describeRefund(event) ??
+    describeDelivery(event) ?? { message: event.type, facts: {} }
+  );
 }
 
 function describeSession(event: DomainEvent): Description | null {
   switch (event.type) {
     case 'SessionCreated': {
-      const { dueAmount, dueCoin, expiresAtSec, paymentOptions, rateLock } = event.data;
-      const networks = paymentOptions.map(({ network }) => network).join(', ');
+      const { dueAmount, dueCoin, expiresAtSec, paymentOptions, rateLock, alternative } = event.data;
+      const networks = [...new Set(paymentOptions.map(({ network }) => network))].join(', ');
+      const or = alternative ? ` or ${alternative.dueAmount} ${alternative.coin}` : '';
       return {
-        message: `Session created: ${dueAmount} ${dueCoin} due, payable on ${networks}.`,
+        message: `Session created: ${dueAmount} ${dueCoin}${or} due, payable on ${networks}.`,
         facts: { due: dueAmount, coin: dueCoin, expires_at: expiresAtSec, rate: rateLock?.rate ?? null },
       };
     }
+    case 'CoinChosen': {
+      const { coin, dueAmount, rate } = event.data;
+      return { message: `The first money came in ${coin}: ${dueAmount} ${coin} is due.`, facts: { due: dueAmount, coin, rate } };
+    }
+    case 'SessionPaid':
+      return {
+        message: `Paid: ${event.data.received} of ${event.data.due} ${event.data.coin}${event.data.afterExpiry ? ', after the session had been ended' : ''}.`,
+        facts: { received: event.data.received, excess: event.data.excess, after_expiry: event.data.afterExpiry },
+      };
+    case 'SessionExpired':
+      return {
+        message: `Expired with ${event.data.received} ${event.data.coin} received; every offered network was read past the deadline or could not be reached in time.`,
+        facts: { received: event.data.received, ...scanned(event.data.scannedToSec) },
+      };
+    case 'SessionFailed':
+      return { message: 'Failed: a payment that would have sufficed was seen and lost for good.', facts: { received: event.data.received } };
+    case 'SessionCancelled':
+      return {
+        message: `Cancelled by the merchant${event.data.inFlight ? ' while money was on its way' : ''}.`,
+        facts: { in_flight: event.data.inFlight },
+      };
+    case 'SessionDeadlineMoved':
+      return {
+        message: `The sandbox moved the deadline to ${new Date(event.data.expiresAtSec * 1000).toISOString()}.`,
+        facts: { expires_at: event.data.expiresAtSec },
+      };
+    default:
+      return null;
+  }
+}
+
+/** What the chain did. */
+function describeDeposit(event: DomainEvent): Description | null {
+  switch (event.type) {
     case 'DepositDetected': {
       const { amount, coin, network, txHash, logIndex, blockNumber, blockTimeSec, fromAddress, toAddress, kind } = event.data;
       const facts = {
@@ -71,28 +112,6 @@ function describeSession(event: DomainEvent): Description | null {
         facts: { deposit: depositKey, reason, after_final: afterFinal },
       };
     }
-    case 'SessionPaid':
-      return {
-        message: `Paid: ${event.data.received} of ${event.data.due} ${event.data.coin}${event.data.afterExpiry ? ', after the session had been ended' : ''}.`,
-        facts: { received: event.data.received, excess: event.data.excess, after_expiry: event.data.afterExpiry },
-      };
-    case 'SessionExpired':
-      return {
-        message: `Expired with ${event.data.received} ${event.data.coin} received; every offered network was read past the deadline or could not be reached in time.`,
-        facts: { received: event.data.received, ...scanned(event.data.scannedToSec) },
-      };
-    case 'SessionFailed':
-      return { message: 'Failed: a payment that would have sufficed was seen and lost for good.', facts: { received: event.data.received } };
-    case 'SessionCancelled':
-      return {
-        message: `Cancelled by the merchant${event.data.inFlight ? ' while money was on its way' : ''}.`,
-        facts: { in_flight: event.data.inFlight },
-      };
-    case 'SessionDeadlineMoved':
-      return {
-        message: `The sandbox moved the deadline to ${new Date(event.data.expiresAtSec * 1000).toISOString()}.`,
-        facts: { expires_at: event.data.expiresAtSec },
-      };
     default:
       return null;
   }

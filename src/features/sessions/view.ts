@@ -15,7 +15,8 @@ import {
   type SessionContext,
 } from '../../../state-machines/checkout-session/session.state.ts';
 import { depositTransactionId } from '../../../projections/sessions/transaction-id.ts';
-import type { DepositView, PayoutView, RefundView, SessionStatus, SessionView } from '../shared/views.ts';
+import { openAlternative } from '../../../state-machines/checkout-session/coin.ts';
+import type { AlternativeView, DepositView, PayoutView, RefundView, SessionStatus, SessionView } from '../shared/views.ts';
 
 /** The session as readers see it. `personal` is what `SessionCreated` holds sealed, opened; null when there is none. */
 export function sessionView(
@@ -43,7 +44,8 @@ export function sessionView(
     shippingAmount: created.shippingAmount,
     createdAtSec: created.createdAtSec,
     expiresAtSec: context.expiresAtSec,
-    paymentOptions: created.paymentOptions,
+    paymentOptions: created.paymentOptions.filter(({ coin }) => coin === created.dueCoin),
+    alternative: alternativeOf(state),
     domainId: created.domainId,
     personal,
     supersedes: created.supersedes ?? null,
@@ -61,6 +63,14 @@ export function sessionView(
     deposits: depositViews(context),
     refunds: Object.values(context.refunds).map((refund) => refundView(context, refund, reasons.get(refund.requested.refundId) ?? null)),
   };
+}
+
+/** An ended session asks for no money in either coin. */
+function alternativeOf({ value, context }: SessionState): AlternativeView | null {
+  const terms = value === 'open' ? openAlternative(context) : null;
+  if (terms === null) return null;
+  const { coin: dueCoin, dueAmount, tolerance, rateLock } = terms;
+  return { dueCoin, dueAmount, tolerance, rateLock, paymentOptions: context.created!.paymentOptions.filter(({ coin }) => coin === dueCoin) };
 }
 
 const NO_REASONS: ReadonlyMap<string, string> = new Map();

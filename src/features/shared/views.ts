@@ -1,5 +1,6 @@
 import type { RefundFailureReason } from '../../domain/events/refund-failures.ts';
-import type { DepositFacts, DepositKind, PaymentOption, RateLock } from '../../domain/events/session-events.ts';
+import type { RateLock } from '../../domain/events/coin-events.ts';
+import type { DepositFacts, DepositKind, PaymentOption } from '../../domain/events/session-events.ts';
 import type { SessionPersonalData } from '../../domain/events/session-personal-data.ts';
 import type { MerchantId, Mode, RefundId, SessionId, TransactionId } from '../../domain/ids.ts';
 import type { Coin } from '../../domain/money.ts';
@@ -48,6 +49,9 @@ export interface RefundView {
   readonly amountReturned: string;
 }
 
+/** The same fields as the session's own. */
+export type AlternativeView = Pick<SessionView, 'dueCoin' | 'dueAmount' | 'tolerance' | 'paymentOptions'> & { readonly rateLock: RateLock };
+
 /** Everything a reader of a session may see; presenters choose the wire form. Amounts are decimal strings. */
 export interface SessionView {
   readonly sessionId: SessionId;
@@ -68,7 +72,10 @@ export interface SessionView {
   readonly createdAtSec: number;
   /** Moves only earlier: a cancel sets it to the cancellation time. */
   readonly expiresAtSec: number;
+  /** Of the due coin. */
   readonly paymentOptions: readonly PaymentOption[];
+  /** How to pay in the other coin instead, as long as no money decided; null when there is no choice. */
+  readonly alternative: AlternativeView | null;
   readonly domainId: string | null;
   /** Null when there is none or its key was erased. */
   readonly personal: SessionPersonalData | null;

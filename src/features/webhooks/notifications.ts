@@ -145,6 +145,7 @@ export class NotificationReader {
 function factsOf(beginning: RecordedEvent): SessionFacts | null {
   const event = decodeOrNull(beginning)?.event;
   if (event?.type !== 'SessionCreated') return null;
-  const { sessionId, merchantId, mode, orderId, rateLock } = event.data;
-  return { sessionId, merchantId, mode, orderId, rate: rateLock?.rate ?? null };
+  const { sessionId, merchantId, mode, orderId, dueCoin, rateLock, alternative } = event.data;
+  const rates = { ...(rateLock && { [dueCoin]: rateLock.rate }), ...(alternative && { [alternative.coin]: alternative.rateLock.rate }) };
+  return { sessionId, merchantId, mode, orderId, rates };
 }

@@ -2,6 +2,7 @@ import { shownDecimals } from '../../domain/currencies.ts';
 import type { PaymentOption } from '../../domain/events/session-events.ts';
 import type { Mode } from '../../domain/ids.ts';
 import type { Network, NetworkSettings } from '../../domain/networks.ts';
+import { inCoin } from '../../features/shared/coin-choice.ts';
 import type { DepositView, SessionView } from '../../features/shared/views.ts';
 import type { CancelledSessionBody, DepositBody, LineItem, PaymentOptionBody, PaymentSessionBody } from '../schemas/session.schema.ts';
 import { paddedAmount } from './amount-text.ts';
@@ -33,7 +34,9 @@ export function createSessionPresenter(settings: PresenterSettings): SessionPres
   function core(view: SessionView): CancelledSessionBody {
     const decimals = shownDecimals(view.currency);
     const url = `${settings.publicUrl}/pay/${view.sessionId}`;
-    const { rateLock } = view;
+    const { rateLock, alternative } = view;
+    const optionsOf = (shown: SessionView, pageUrl: string): PaymentOptionBody[] =>
+      shown.paymentOptions.map((option) => presentOption(option, shown, pageUrl, networks(view.mode, option.network), settings.deepLinks));
     return {
       id: view.sessionId,
       amount_total: paddedAmount(view.amount, decimals),
@@ -45,6 +48,12 @@ export function createSessionPresenter(settings: PresenterSettings): SessionPres
       ...(view.taxAmount === null ? undefined : { tax_amount: paddedAmount(view.taxAmount, decimals) }),
       ...(view.shippingAmount === null ? undefined : { shipping_amount: paddedAmount(view.shippingAmount, decimals) }),
       ...(rateLock === null ? undefined : conversion(view, rateLock)),
+      ...(alternative && {
+        alternative: {
+          ...conversion(alternative, alternative.rateLock),
+          payment_options: optionsOf(inCoin(view, alternative.dueCoin), `${url}?coin=${alternative.dueCoin}`),
+        },
+      }),
       order_id: view.orderId,
       status: view.status,
       settlement_currency: view.dueCoin,
@@ -60,7 +69,7 @@ export function createSessionPresenter(settings: PresenterSettings): SessionPres
       ...(view.supersedes === null ? undefined : { supersedes: view.supersedes }),
       ...(view.supersededBy === null ? undefined : { superseded_by: view.supersededBy }),
       ...(view.domainId === null ? undefined : { merchant_domain_id: view.domainId }),
-      payment_options: view.paymentOptions.map((option) => presentOption(option, view, url, networks(view.mode, option.network), settings.deepLinks)),
+      payment_options: optionsOf(view, url),
       deposits: view.deposits.map((deposit) => presentDeposit(deposit, networks(view.mode, deposit.network))),
     };
   }
@@ -81,7 +90,7 @@ export function createSessionPresenter(settings: PresenterSettings): SessionPres
 }
 
 /** The four fields that only a session in another currency than its settlement coin has. */
-function conversion(view: SessionView, rateLock: NonNullable<SessionView['rateLock']>) {
+function conversion(view: Pick<SessionView, 'dueCoin' | 'dueAmount'>, rateLock: NonNullable<SessionView['rateLock']>) {
   return {
     exchange_rate: rateLock.rate,
     target_currency: view.dueCoin,

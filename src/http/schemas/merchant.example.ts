@@ -63,6 +63,7 @@ export const MERCHANT_EXAMPLE = {
   mode: 'test',
   settlement_currency: 'USDC',
   networks: ['ethereum', 'bsc', 'tron', 'solana'],
+  offer_both_coins: false,
   offer_tron_usdc: false,
   tolerance: '0.05',
   contact: 'help@shop.example',

@@ -6,6 +6,8 @@ import { eventType } from './event-types.schema.ts';
 import { pendingChange } from './settings.schema.ts';
 import { amountText, coin, coinCode, enumeration, flag, integer, network, plainText, sessionLifetime, text, unixSeconds } from './words.schema.ts';
 
+const BOTH_COINS =
+  'Whether payers choose the coin of orders in other currencies, unless `target_currency` names it: the first money that counts decides.';
 const TRON_USDC = 'Whether USDC is offered on TRON, where its issuer no longer supports it.';
 const HOST = 'Host name of a shop of yours, where its return URLs must be.';
 const NAME = 'Name of the shop, as the payment page shows it.';
@@ -55,6 +57,7 @@ const policyFields = {
     .refine((networks) => new Set(networks).size === networks.length, 'must name each network once')
     .optional()
     .meta({ description: 'Networks offered to payers, in the order shown.' }),
+  offer_both_coins: flag(BOTH_COINS).optional(),
   offer_tron_usdc: flag(TRON_USDC).optional(),
   tolerance: amountText.optional().meta({
     description:
@@ -170,6 +173,7 @@ export const merchant = z
     mode: enumeration('Which money it is about.', { live: 'real money', test: 'the sandbox' }),
     settlement_currency: coin.meta({ description: 'Coin that orders in other currencies are paid in: `USDT` or `USDC`.' }),
     networks: z.array(network).meta({ description: 'Networks offered to payers, in the order shown.' }),
+    offer_both_coins: flag(BOTH_COINS),
     offer_tron_usdc: flag(TRON_USDC),
     tolerance: text('Units of the coin that a payment may be short.'),
     contact: text('Where payers reach the shop; null for nowhere.').nullable(),

@@ -128,6 +128,16 @@ export const paymentOption = z
   })
   .meta({ id: 'PaymentOption' });
 
+export const alternative = z
+  .object({
+    exchange_rate: text('One unit of the merchant currency is this many units of this coin.'),
+    target_currency: coin,
+    target_amount_total: text('Units of this coin the payer pays.'),
+    rate_locked_at: unixSeconds.meta({ description: 'When the rate of this coin was locked.' }),
+    payment_options: z.array(paymentOption).meta({ description: 'How it can be paid in this coin.' }),
+  })
+  .meta({ id: 'AlternativeCoin' });
+
 const sender = z
   .object({
     kind: enumeration('Who paid.', {
@@ -187,6 +197,10 @@ const sessionCore = {
   target_currency: coin.optional().meta({ description: 'With conversion only: the coin the payer pays, `USDT` or `USDC`.' }),
   target_amount_total: z.string().optional().meta({ description: 'With conversion only: units of the coin the payer pays.' }),
   rate_locked_at: unixSeconds.optional().meta({ description: 'With conversion only: when the rate was locked.' }),
+  alternative: alternative.optional().meta({
+    description:
+      'Only where the payer may choose the coin (`offer_both_coins`) and nothing decided yet: the session in the other coin. Once the first money counts this is gone, and the fields of the session are those of the coin that came.',
+  }),
   order_id: orderId,
   status: enumeration('Where the session stands.', SESSION_STATUS),
   settlement_currency: coin.meta({ description: 'The coin that the session is paid in: `USDT` or `USDC`.' }),

@@ -16,6 +16,7 @@ export const CURRENT_VERSION = {
   TransferGivenUp: 1,
   TransferCredited: 1,
   TransferCreditReversed: 1,
+  CoinChosen: 1,
   SessionPaid: 1,
   SessionExpired: 1,
   SessionFailed: 1,

@@ -158,7 +158,7 @@ describe('the state of the page', () => {
 
   it('offers an address only while money may still be sent', () => {
     for (const [name, session] of Object.entries(SESSIONS)) {
-      const payable = ['awaiting', 'underpaid', 'seen in part', 'wrong coin', 'wrong network', 'lost'].includes(name);
+      const payable = ['awaiting', 'awaiting either coin', 'underpaid', 'seen in part', 'wrong coin', 'wrong network', 'lost'].includes(name);
       expect(renderPage(inputOf(session)).includes('class="address'), name).toBe(payable);
       expect(stateOf(session).toSend !== null, name).toBe(payable);
     }
@@ -244,6 +244,7 @@ describe('the first line', () => {
 
   it.each([
     ['awaiting', 'Pay 10.80 USDT', 'pay', 'awaiting', '10.80', 'pay back help'],
+    ['awaiting either coin', 'Pay 10.80 USDT', 'pay', 'awaiting', '10.80', 'pay back help'],
     ['underpaid', 'Partly paid: 5.80 USDT still due', 'warn', 'underpaid', '5.80', 'pay back help'],
     ['seen in part', 'Partly paid: 5.80 USDT still due', 'warn', 'seen', '5.80', 'pay help'],
     ['seen', 'Payment on its way', 'wait', 'seen', null, 'help'],

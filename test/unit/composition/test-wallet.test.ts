@@ -17,7 +17,7 @@ function wallet(change: Partial<SessionView> = {}) {
   const options = ['ethereum', 'solana'].map((network) => ({ network, address: `address on ${network}` }));
   let session = {
     ...{ sessionId: SESSION_ID, mode: 'test', status: 'open', dueCoin: 'USDT', dueAmount: '10.00', received: '0.00', pending: '0.00' },
-    ...{ expiresAtSec: nowSec + 60, paymentOptions: options, ...change },
+    ...{ expiresAtSec: nowSec + 60, paymentOptions: options, alternative: null, ...change },
   } as unknown as SessionView;
   let nowMs = NOW_MS;
   const clock = { nowMs: () => (nowMs += 500) };
@@ -76,6 +76,25 @@ describe('the test wallet', () => {
     expect(await pay({ case: kind, network: 'solana' })).toMatchObject({ ok: false, refusal: { code: 'invalid_request', param: 'case' } });
     expect(paid).toEqual([]);
     expect((await pay({ case: kind })).ok).toBe(true);
+  });
+
+  it('pays what is due in the coin that it is asked for, where the payer may choose', async () => {
+    const alternative = {
+      dueCoin: 'USDC',
+      dueAmount: '10.02',
+      rateLock: {},
+      paymentOptions: [{ network: 'ethereum', address: 'address on ethereum' }],
+    };
+    const choice = { alternative, rateLock: {} } as unknown as Partial<SessionView>;
+    const { pay, paid } = wallet(choice);
+    expect(await pay({ case: 'wrong_coin' })).toMatchObject({ ok: false, refusal: { code: 'invalid_request', param: 'case' } });
+    expect(await pay({ coin: 'USDC', network: 'solana' })).toMatchObject({ ok: false, refusal: { code: 'invalid_request', param: 'network' } });
+    await pay({ coin: 'USDC' });
+    await pay({});
+    expect(paid.map(({ coin, amount }) => [coin, amount])).toEqual([
+      ['USDC', '10.02'],
+      ['USDT', '10.00'],
+    ]);
   });
 
   it('pays late at once: the deadline comes to now, and the payment after it', async () => {

@@ -16,8 +16,8 @@ import { createdFacts, MERCHANT_ID, SESSION_ID } from '../../support/session-fac
 
 const ID = 'evt_1800000060123000000' as NotificationId;
 const AT_MS = 1_800_000_060_999;
-const facts: SessionFacts = { ...createdFacts(), rate: null };
-const converted: SessionFacts = { ...facts, rate: '1.0002' };
+const facts: SessionFacts = { ...createdFacts(), rates: {} };
+const converted: SessionFacts = { ...facts, rates: { USDT: '1.0002' } };
 const bodyOf = (event: NotifyingEvent, of = facts): string => notificationOf(ID, AT_MS, event, of).body;
 
 describe('the body of a notification', () => {

@@ -129,5 +129,13 @@ it('a payment is being confirmed only until it is final or gone, whatever it did
   expect(status()).toEqual(['open']);
   await tell([event('DepositDetected', 'ethereum:0x3:0'), event('DepositConfirmed', 'ethereum:0x3:0')]);
   expect(status()).toEqual(['open']);
+  // Facts of the session that do not end it.
+  const fact = (type: string, data: object) => ({ ...event(type, ''), data: JSON.stringify(data) });
+  await tell([
+    fact('CoinChosen', { coin: 'USDC', dueAmount: '10.02', tolerance: '0', rate: '1.002', rateLockedAtSec: 1 }),
+    fact('SessionDeadlineMoved', { expiresAtSec: 2 }),
+    event('DepositDetected', 'ethereum:0x4:0'),
+  ]);
+  expect(status()).toEqual(['processing']);
   await figures.close();
 });

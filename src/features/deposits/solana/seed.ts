@@ -2,7 +2,7 @@ import type { Mode } from '../../../domain/ids.ts';
 import { rowPages } from '../../../ports/row-pages.ts';
 import type { ReadModel } from '../../../ports/read-model.ts';
 import { SESSIONS_TABLE } from '../../../../projections/sessions/session-row.ts';
-import { paymentOptionsOf } from '../../../../projections/sessions/session-fold.ts';
+import { everyOptionOf } from '../../../../projections/sessions/session-fold.ts';
 import type { SessionRow } from '../../../../projections/sessions/session-row.ts';
 import type { WatchedOwners } from './owners.ts';
 
@@ -16,7 +16,7 @@ export async function seedWatchedOwners(owners: WatchedOwners, mode: Mode, readM
 }
 
 function addSession(owners: WatchedOwners, mode: Mode, row: SessionRow, readToSec: number): void {
-  const option = row.mode === mode ? paymentOptionsOf(row).find(({ network }) => network === 'solana') : undefined;
+  const option = row.mode === mode ? everyOptionOf(row).find(({ network }) => network === 'solana') : undefined;
   if (!option) return;
   const isOpen = row.status === 'open' || row.status === 'processing';
   const { sessionId, createdAtSec, expiresAtSec } = row;

@@ -180,6 +180,8 @@ describe('RATE_STATIC', () => {
     const quotes = await staticProvider('USD=1,USDC=0.8').fetchQuotes(() => AT_MS, new AbortController().signal);
     expect(rateOf(quotes, 'USDC', 'USDT')).toBe('0.8');
     expect(rateOf(quotes, 'USDT', 'USDC')).toBe('1.25');
+    expect(rateOf(quotes, 'USD', 'USDT')).toBe('1');
+    expect(rateOf(quotes, 'USD', 'USDC')).toBe('1.25');
   });
 
   it('refuses what it cannot read instead of guessing', () => {

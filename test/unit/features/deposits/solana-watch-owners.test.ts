@@ -140,6 +140,7 @@ describe('the list of owners at start', () => {
       row('expired', { status: 'expired' }),
       row('live', { mode: 'live' }),
       row('elsewhere', { options: 'tron USDT T 6 1 Tx 0 - - -' }),
+      row('other-coin', { dueCoin: 'USDT', options: 'tron USDT T 6 1 Tx 0 - - -|solana USDC M 6 gen owner-other-coin 0 - - -' }),
     ];
     const owners = new WatchedOwners('test');
     await seedWatchedOwners(
@@ -153,7 +154,8 @@ describe('the list of owners at start', () => {
       },
       NOW,
     );
-    expect(owners.size).toBe(1_002);
+    expect(owners.size).toBe(1_003);
+    expect(owners.find('owner-other-coin')).not.toBeNull();
     expect(owners.find('owner-page-0007')).toMatchObject({ sessionId: 'cs_page-0007', endedAtSec: null });
     expect(owners.find('owner-paid')).toMatchObject({ endedAtSec: NOW + 5 });
     expect(owners.find('owner-expired')).toMatchObject({ endedAtSec: NOW + 1_800 });

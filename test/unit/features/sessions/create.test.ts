@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { SessionId } from '../../../../src/domain/ids.ts';
 import { toSec } from '../../../../src/ports/clock.ts';
 import { sessionStream } from '../../../../src/domain/streams.ts';
-import type { Caller } from '../../../../src/features/shared/merchant-api.ts';
+import type { Caller, CreateSessionInput } from '../../../../src/features/shared/merchant-api.ts';
 import { StoreUnavailable } from '../../../../src/ports/event-store.ts';
 import { createSession, successorOf, type CreateSessionDeps } from '../../../../src/features/sessions/create.ts';
 import { caller, order, sessionWorld } from '../../../support/session-world.ts';
@@ -117,6 +117,56 @@ describe('another attempt to have an order paid', () => {
       repeated: true,
       value: { context: { created: { sessionId: second } } },
     });
+  });
+});
+
+describe('the coin of a session', () => {
+  const both = { offerBothCoins: true, tolerance: '1.00' };
+  const rate = { USDT: '1.1', USDC: '1.2' };
+  const inEuro: CreateSessionInput = { ...order, currency: 'EUR' };
+  const made = async (input: CreateSessionInput, world: Parameters<typeof sessionWorld>[0]) => {
+    const { deps, free } = sessionWorld(world);
+    const result = await createSession(deps, caller, input);
+    if (!result.ok) throw new Error(result.refusal.message);
+    return { created: result.value.context.created!, free, deps };
+  };
+
+  it('is chosen by the payer where the merchant offers both: each at its own rate, tolerance and dust limit, at one address', async () => {
+    const { created, free } = await made(inEuro, { rate, policy: both });
+    expect(created).toMatchObject({
+      dueCoin: 'USDT',
+      dueAmount: '11.00',
+      rateLock: { rate: '1.1' },
+      policy: { tolerance: '0.55', dustLimit: '0.01' },
+    });
+    expect(created.alternative).toMatchObject({ coin: 'USDC', dueAmount: '12.00', rateLock: { rate: '1.2' }, tolerance: '0.60', dustLimit: '0.01' });
+    expect(created.paymentOptions.map(({ coin }) => coin)).toEqual(['USDT', 'USDC']);
+    expect(new Set(created.paymentOptions.map(({ address }) => address)).size).toBe(1);
+    expect(new Set(created.paymentOptions.map(({ tokenAddress }) => tokenAddress)).size).toBe(2);
+    expect(free).toEqual([2]);
+  });
+
+  it('is as final in either: by the higher of both amounts', async () => {
+    const { created } = await made({ ...inEuro, amount: '8500.00' }, { rate, policy: both });
+    expect(created.paymentOptions.map(({ finality }) => finality.kind)).toEqual(['finalized', 'finalized']);
+  });
+
+  it.each([
+    ['the merchant does not offer both', inEuro, { rate, policy: {} }, 'USDT'],
+    ['the create names it', { ...inEuro, targetCurrency: 'USDC' as const }, { rate, policy: both }, 'USDC'],
+    ['the order is priced in a coin', order, { rate, policy: both }, 'USDT'],
+    ['the other one has no rate', inEuro, { rate: { USDT: '1.1' }, policy: both }, 'USDT'],
+    ['the other one would be too much', { ...inEuro, amount: '900000000000.00' }, { rate, policy: both }, 'USDT'],
+  ])('is one alone where %s', async (_, input, world, coin) => {
+    const { created } = await made(input, world);
+    expect(created.alternative).toBeUndefined();
+    expect(created.paymentOptions.map((option) => option.coin)).toEqual([coin]);
+  });
+
+  it("is refused with the merchant's own coin when that one has no rate, whatever the other one has", async () => {
+    const { deps, free } = sessionWorld({ rate: { USDC: '1.2' }, policy: both });
+    expect(await createSession(deps, caller, inEuro)).toMatchObject({ ok: false, refusal: { code: 'rate_unavailable' } });
+    expect(free).toEqual([1, 2]);
   });
 });
 

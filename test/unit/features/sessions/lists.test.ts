@@ -278,7 +278,7 @@ describe('lists', () => {
       },
       {
         network: 'solana',
-        coin: 'USDC',
+        coin: 'USDT',
         tokenAddress: 'Mint',
         decimals: 6,
         chainId: 'gen',

@@ -19,6 +19,7 @@ const AT_MS = CREATED_AT * 1000;
 /** Where each event of the ledger is booked. A new event does not compile until somebody says here what it does to money. */
 const BOOKED_BY = {
   ...{ SessionCreated: 'session', DepositDetected: 'session', DepositConfirmed: 'session', DepositReverted: 'session', SessionPaid: 'session' },
+  ...{ CoinChosen: 'session' },
   ...{
     SessionExpired: 'session',
     SessionFailed: 'session',

@@ -10,7 +10,8 @@ import {
   type RequestRefund,
   type SessionCommand,
 } from '../../../../state-machines/checkout-session/session.decider.ts';
-import { kindOf, refundable } from '../../../../state-machines/checkout-session/session.state.ts';
+import { kindOf } from '../../../../state-machines/checkout-session/deposit-kind.ts';
+import { refundable } from '../../../../state-machines/checkout-session/session.state.ts';
 import { createdFacts, depositFacts, EXPIRES_AT, refundCommand, SESSION_ID } from '../../../support/session-facts.ts';
 import { given } from '../../../support/given.ts';
 

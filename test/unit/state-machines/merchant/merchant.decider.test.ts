@@ -351,6 +351,7 @@ describe('the policy', () => {
     ['contact', { contact: 'http://shop.example' }],
     ['contact', { contact: 'help' }],
     ['contact', { contact: 5 }],
+    ['offer_both_coins', { offerBothCoins: 'yes' }],
     ['service_fee', { serviceFeeBasisPoints: -1 }],
     ['service_fee', { serviceFeeBasisPoints: 0.5 }],
     ['service_fee', { serviceFeeBasisPoints: 1_001 }],
@@ -389,6 +390,7 @@ describe('the policy', () => {
       serviceFeeBasisPoints: 1_000,
       contact: 'help@shop.example',
       refundClaims: ['signature', 'no_sender'],
+      offerBothCoins: true,
     };
     expect(after(register(), policy(all)).state.context.policy).toEqual(all);
     expect(after(register(), policy(all), policy({ sessionTtlSec: null })).state.context.policy.sessionTtlSec).toBeNull();

@@ -1,0 +1,51 @@
+import type { CoinChosen, CoinTerms } from '../../src/domain/events/coin-events.ts';
+import type { SessionCreated } from '../../src/domain/events/session-events.ts';
+import { amountOf } from '../../src/domain/money.ts';
+import type { SessionContext } from './session.state.ts';
+
+/*
+ * The coin that a session is paid in, where its merchant lets the payer choose. The choice is made by the first money that counts:
+ * from then on the session is one of that coin, and money in the other one is refundable and pays nothing.
+ */
+
+/** The other coin's terms while no money decided; null when there is no choice, or none any more. */
+export function openAlternative({ created, paid, cancelled, deposits, refunds }: SessionContext): CoinTerms | null {
+  const isDecided =
+    paid !== null ||
+    cancelled !== null ||
+    Object.keys(refunds).length > 0 ||
+    Object.values(deposits).some(({ kind, status }) => kind === 'on_time' && (status === 'detected' || status === 'final'));
+  return isDecided ? null : (created?.alternative ?? null);
+}
+
+export const chosenBy = ({ coin, dueAmount, tolerance, rateLock }: CoinTerms): CoinChosen['data'] => ({
+  ...{ coin, dueAmount, tolerance },
+  rate: rateLock.rate,
+  rateLockedAtSec: rateLock.lockedAtSec,
+});
+
+/** The terms agreed on at the start, to the last field. */
+export function isChoosable(context: SessionContext, data: CoinChosen['data']): boolean {
+  const terms = openAlternative(context);
+  return terms !== null && Object.entries(chosenBy(terms)).every(([name, value]) => data[name as keyof typeof data] === value);
+}
+
+/** Both coins change places, so that the first one can be chosen again should the money leave the chain. */
+export function foldCoinChosen(context: SessionContext): Partial<SessionContext> {
+  const created = context.created!;
+  const { coin, dueAmount, rateLock, tolerance, dustLimit } = created.alternative!;
+  return {
+    created: { ...created, dueCoin: coin, dueAmount, rateLock, policy: { ...created.policy, tolerance, dustLimit }, alternative: termsOf(created) },
+    due: amountOf(dueAmount),
+    tolerance: amountOf(tolerance),
+  };
+}
+
+/** Only orders in another currency than either coin have an alternative, so there is a rate. */
+const termsOf = ({ dueCoin, dueAmount, rateLock, policy }: SessionCreated['data']): CoinTerms => ({
+  coin: dueCoin,
+  dueAmount,
+  rateLock: rateLock!,
+  tolerance: policy.tolerance,
+  dustLimit: policy.dustLimit,
+});
