@@ -12,7 +12,7 @@ export interface ModelTransfer {
   readonly units: bigint;
 }
 
-interface ModelBlock {
+export interface ModelBlock {
   readonly number: number;
   readonly hash: string;
   readonly parentHash: string;
@@ -31,9 +31,9 @@ interface ModelReceipt {
   readonly logs: readonly object[];
 }
 
-const START_SEC = 1_800_000_000;
+export const START_SEC = 1_800_000_000;
 const FINALITY = 4;
-const PAYER = `0x${'77'.repeat(20)}`;
+export const PAYER = `0x${'77'.repeat(20)}`;
 
 const hex = (value: number): string => `0x${value.toString(16)}`;
 const word = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;

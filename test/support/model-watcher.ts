@@ -1,4 +1,5 @@
-import { createEvmChain } from '../../src/adapters/evm/chain.ts';
+import { createEvmChain, type EvmChainOptions } from '../../src/adapters/evm/chain.ts';
+import { createTronChain, type TronChainOptions } from '../../src/adapters/tron/chain.ts';
 import type { RangeScanned } from '../../src/domain/events/operations-events.ts';
 import type { FinalityRule } from '../../src/domain/events/session-events.ts';
 import type { AddressIndex } from '../../src/features/addresses/address-index.ts';
@@ -6,11 +7,18 @@ import { ChainWatcher } from '../../src/features/deposits/chain/watch.process.ts
 import { systemClock } from '../../src/ports/clock.ts';
 import type { DepositBook } from '../e2e/evm-watch-world.ts';
 import { localSettings } from './anvil.ts';
-import { ModelPool, type ModelProvider } from './lying-evm.ts';
+import type { NetworkSettings } from '../../src/domain/networks.ts';
+import type { Chain } from '../../src/ports/chain.ts';
+import type { RpcProvider } from '../../src/ports/rpc-pool.ts';
+import { ModelPool } from './lying-evm.ts';
+
+type ChainOptions = EvmChainOptions & TronChainOptions;
 
 export interface ModelWatcherParts {
   readonly token: string;
-  readonly providers: readonly ModelProvider[];
+  readonly providers: readonly RpcProvider[];
+  /** Default: Ethereum. */
+  readonly settings?: NetworkSettings;
   readonly addresses: AddressIndex;
   readonly book: DepositBook;
   readonly rule: FinalityRule;
@@ -23,15 +31,13 @@ export interface ModelWatcherParts {
 
 /** The real watcher and adapter over providers in memory, without a pause between its rounds. */
 export function modelWatcher(parts: ModelWatcherParts): ChainWatcher {
-  const { token, providers, addresses, book, rule, ranges, onRange, onTick, confirmWithSecond } = parts;
+  const { token, providers, settings = localSettings(token), addresses, book, rule, ranges, onRange, onTick, confirmWithSecond } = parts;
+  const create: (options: ChainOptions) => Chain = settings.network === 'tron' ? createTronChain : createEvmChain;
   const covered = (range: RangeScanned['data'] | undefined) =>
     range ? { block: range.toBlock, hash: range.toBlockHash, timeSec: range.toBlockTimeSec } : null;
   return new ChainWatcher(
     {
-      chain: createEvmChain({
-        ...{ settings: localSettings(token), pool: new ModelPool(providers), lagProbeMs: Infinity },
-        ...(confirmWithSecond && { confirmWithSecond }),
-      }),
+      chain: create({ settings, pool: new ModelPool(providers), lagProbeMs: Infinity, ...(confirmWithSecond && { confirmWithSecond }) }),
       addresses,
       deposits: book,
       clock: systemClock,

@@ -56,10 +56,9 @@ class EvmChain implements Chain, AddressHistory {
     this.#tokens = tokensByAddress(options.settings.tokens);
     this.#scanner = new LogScanner({ tokens: this.#tokens, initialBlocks: options.initialBlocks ?? 128, maxBlocks: options.maxBlocks ?? 4_096 });
     this.#heads = new HeadComparison(options.pool, (provider) => this.#reportHead(provider), options.lagProbeMs);
-    const { confirmWithSecond = () => false } = options;
-    this.#voices = new Voices(options.settings.network, options.pool, ({ tokenAddress, tokenUnits }) =>
-      confirmWithSecond(fromTokenUnits(tokenUnits, this.#tokens.get(tokenAddress.toLowerCase())!.decimals)),
-    );
+    const unitsOf = ({ tokenAddress, tokenUnits }: Transfer): bigint =>
+      fromTokenUnits(tokenUnits, this.#tokens.get(tokenAddress.toLowerCase())!.decimals);
+    this.#voices = new Voices(options.settings.network, options.pool, unitsOf, options.confirmWithSecond);
   }
 
   get network(): Chain['network'] {

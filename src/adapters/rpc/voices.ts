@@ -2,18 +2,22 @@ import { ChainUnavailable, WrongChain } from '../../ports/chain.ts';
 import type { Transfer } from '../../ports/chain.ts';
 import { ProviderFault, sourceOf } from '../../ports/rpc-pool.ts';
 import type { Opinion, RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
+import { BelievedAlone } from './believed-alone.ts';
 
 /** What two providers of a network say about the same thing, and how many of them it takes. */
 export class Voices {
   readonly #network: string;
   readonly #pool: RpcPool;
-  readonly #needsSecond: (transfer: Transfer) => boolean;
+  readonly #unitsOf: (transfer: Transfer) => bigint;
+  readonly #confirmWithSecond: (units: bigint) => boolean;
+  readonly #believedAlone = new BelievedAlone();
 
-  /** `needsSecond`: whether such a transfer counts only if a second, independent provider reports the very same. */
-  constructor(network: string, pool: RpcPool, needsSecond: (transfer: Transfer) => boolean) {
+  /** `confirmWithSecond`: whether so much, in 10^-18 units as `unitsOf` tells them, counts only if a second, independent provider reports the very same. */
+  constructor(network: string, pool: RpcPool, unitsOf: (transfer: Transfer) => bigint, confirmWithSecond: (units: bigint) => boolean = () => false) {
     this.#network = network;
     this.#pool = pool;
-    this.#needsSecond = needsSecond;
+    this.#unitsOf = unitsOf;
+    this.#confirmWithSecond = confirmWithSecond;
   }
 
   /**
@@ -42,7 +46,10 @@ export class Voices {
    * finality forward must not be believed alone.
    */
   async agreeOnFinality(transfer: Transfer, callsItFinal: (provider: RpcProvider) => Promise<boolean>): Promise<boolean> {
-    if (!this.#needsSecond(transfer)) return true;
+    if (!this.#needsSecond(transfer)) {
+      if (this.#pool.sources > 1) this.#believedAlone.add(transfer, this.#unitsOf(transfer));
+      return true;
+    }
     const enough = (soFar: readonly Opinion<boolean>[]): boolean => sourcesOf(soFar, (answer) => answer) >= 2;
     return enough(await this.#pool.survey(callsItFinal, enough));
   }
@@ -51,6 +58,11 @@ export class Voices {
   #verdictOf(opinions: readonly Opinion<Transfer | null>[]): Transfer | null | undefined {
     const answers = opinions.flatMap((opinion) => ('value' in opinion ? [opinion.value] : []));
     return answers.find((answer) => sourcesOf(opinions, (other) => isSame(other, answer)) >= this.#voicesNeeded(answer));
+  }
+
+  /** With what its address was given on one word before. */
+  #needsSecond(transfer: Transfer): boolean {
+    return this.#confirmWithSecond(this.#unitsOf(transfer) + this.#believedAlone.besides(transfer));
   }
 
   #voicesNeeded(answer: Transfer | null): number {

@@ -51,10 +51,9 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
     this.#providers = new AdmittedProviders(options.settings.network, options.pool, (provider) => verifySolanaProvider(provider, options.settings));
     this.#payerTransactions = new SolanaPayerTransactions(options.pool);
     this.#heads = new HeadComparison(options.pool, (provider) => this.#reportHead(provider), options.lagProbeMs);
-    const { confirmWithSecond = () => false } = options;
-    this.#voices = new Voices(options.settings.network, options.pool, ({ tokenAddress, tokenUnits }) =>
-      confirmWithSecond(fromTokenUnits(tokenUnits, this.settings.tokens.find(({ address }) => address === tokenAddress)!.decimals)),
-    );
+    const unitsOf = ({ tokenAddress, tokenUnits }: Transfer): bigint =>
+      fromTokenUnits(tokenUnits, this.settings.tokens.find(({ address }) => address === tokenAddress)!.decimals);
+    this.#voices = new Voices(options.settings.network, options.pool, unitsOf, options.confirmWithSecond);
   }
 
   get network(): AccountChain['network'] {

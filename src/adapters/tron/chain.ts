@@ -57,10 +57,8 @@ class TronChain implements Chain, AddressHistory {
     this.#tokens = tokenAccounts(options.settings.tokens);
     this.#concurrency = options.concurrency ?? DEFAULT_CONCURRENCY;
     this.#heads = new HeadComparison(options.pool, (provider) => this.#reportHead(provider), options.lagProbeMs);
-    const { confirmWithSecond = () => false } = options;
-    this.#voices = new Voices(options.settings.network, options.pool, ({ tokenAddress, tokenUnits }) =>
-      confirmWithSecond(fromTokenUnits(tokenUnits, this.#tokens.tokenOf(tokenAddress)!.decimals)),
-    );
+    const unitsOf = ({ tokenAddress, tokenUnits }: Transfer): bigint => fromTokenUnits(tokenUnits, this.#tokens.tokenOf(tokenAddress)!.decimals);
+    this.#voices = new Voices(options.settings.network, options.pool, unitsOf, options.confirmWithSecond);
   }
 
   get network(): Chain['network'] {

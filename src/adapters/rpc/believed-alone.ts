@@ -1,0 +1,34 @@
+import type { Transfer } from '../../ports/chain.ts';
+
+/** More than the sessions of a day that wait for small payments; the oldest is forgotten first. */
+const MAX_ADDRESSES = 50_000;
+
+/**
+ * What came to each address on the word of one provider. Many small transfers must not pay together what a large one would have needed a second
+ * source for. Gone with the process.
+ */
+export class BelievedAlone {
+  readonly #byAddress = new Map<string, Map<string, bigint>>();
+  readonly #most: number;
+
+  constructor(most = MAX_ADDRESSES) {
+    this.#most = most;
+  }
+
+  /** What other transfers brought to the same address, in 10^-18 units. */
+  besides(transfer: Transfer): bigint {
+    let units = 0n;
+    for (const [name, own] of this.#byAddress.get(transfer.toAddress) ?? []) if (name !== nameOf(transfer)) units += own;
+    return units;
+  }
+
+  add(transfer: Transfer, units: bigint): void {
+    const { toAddress } = transfer;
+    const known = this.#byAddress.get(toAddress) ?? new Map<string, bigint>();
+    this.#byAddress.delete(toAddress);
+    this.#byAddress.set(toAddress, known.set(nameOf(transfer), units));
+    if (this.#byAddress.size > this.#most) this.#byAddress.delete(this.#byAddress.keys().next().value!);
+  }
+}
+
+const nameOf = ({ txHash, logIndex }: Transfer): string => `${txHash}:${logIndex}`;
