@@ -84,10 +84,10 @@ const timeMsOf = ({ number }: ModelBlock): number => (START_SEC + number * 3) * 
 function blockOf(block: ModelBlock | undefined, whole: boolean): object {
   if (!block) return {};
   const { number, hash, parentHash, transfers } = block;
-  const raw_data = { ...(number > 0 && { number, parentHash: bare(parentHash) }), timestamp: timeMsOf(block) };
+  const raw = { ...(number > 0 && { number, parentHash: bare(parentHash) }), timestamp: timeMsOf(block) };
   return {
     blockID: bare(hash),
-    block_header: { raw_data },
+    block_header: { raw_data: raw },
     ...(whole && transfers.length > 0 && { transactions: transfers.map(({ txHash }) => ({ txID: bare(txHash) })) }),
   };
 }

@@ -16,10 +16,8 @@ interface Request {
 
 type Reply = { readonly result: unknown } | { readonly error: { readonly code: number; readonly message: string } } | { readonly status: number };
 
-/** A Solana RPC that plays recorded transactions back. */
-export interface PlayedSolanaNode {
-  readonly url: string;
-  readonly requests: Request[];
+/** What a node knows of its chain. */
+export interface SolanaNodeState {
   slot: number;
   finalizedSlot: number;
   genesis: string;
@@ -33,6 +31,12 @@ export interface PlayedSolanaNode {
   /** Raw account data (base64) by address, under the token program unless told otherwise. */
   accounts: Map<string, { data: string; owner?: string }>;
   timeOf: (slot: number) => number;
+}
+
+/** A Solana RPC that plays recorded transactions back. */
+export interface PlayedSolanaNode extends SolanaNodeState {
+  readonly url: string;
+  readonly requests: Request[];
   override: (request: Request) => Reply | undefined;
   close(): Promise<void>;
 }
@@ -59,15 +63,7 @@ export async function playSolanaNode(slot: number, finalizedSlot = slot): Promis
   const node: PlayedSolanaNode = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests: [],
-    slot,
-    finalizedSlot,
-    genesis: MAINNET_GENESIS,
-    fork: '0',
-    skipped: new Set(),
-    transactions: new Map(),
-    histories: new Map(),
-    accounts: new Map(),
-    timeOf: (at) => 1_700_000_000 + Math.floor(at * 0.4),
+    ...solanaNodeState(slot, finalizedSlot),
     override: () => undefined,
     close: () =>
       new Promise((resolve) => {
@@ -77,6 +73,11 @@ export async function playSolanaNode(slot: number, finalizedSlot = slot): Promis
   };
   return node;
 }
+
+export const solanaNodeState = (slot: number, finalizedSlot: number): SolanaNodeState => ({
+  ...{ slot, finalizedSlot, genesis: MAINNET_GENESIS, fork: '0', skipped: new Set(), transactions: new Map(), histories: new Map() },
+  ...{ accounts: new Map(), timeOf: (at) => 1_700_000_000 + Math.floor(at * 0.4) },
+});
 
 /** A mint with 6 decimals. */
 export function mintAccount(decimals = 6): { data: string } {
@@ -107,11 +108,11 @@ export function tokenAccountData(mint: Uint8Array, owner: Uint8Array, units: big
   return { data: data.toString('base64') };
 }
 
-const slotBefore = (node: PlayedSolanaNode, slot: number): number => (node.skipped.has(slot - 1) ? slotBefore(node, slot - 1) : slot - 1);
+const slotBefore = (node: SolanaNodeState, slot: number): number => (node.skipped.has(slot - 1) ? slotBefore(node, slot - 1) : slot - 1);
 
 const error = (code: number, message: string): Reply => ({ error: { code, message } });
 
-function replyOf(node: PlayedSolanaNode, { method, params }: Request): Reply {
+export function replyOf(node: SolanaNodeState, { method, params }: Pick<Request, 'method' | 'params'>): Reply {
   const config = (params.at(-1) ?? {}) as {
     commitment?: string;
     minContextSlot?: number;
@@ -183,7 +184,7 @@ function replyOf(node: PlayedSolanaNode, { method, params }: Request): Reply {
   }
 }
 
-function accountOf(node: PlayedSolanaNode, address: string, slot: number): unknown {
+function accountOf(node: SolanaNodeState, address: string, slot: number): unknown {
   if (address === CLOCK) {
     const data = Buffer.alloc(40);
     data.writeBigUInt64LE(BigInt(slot), 0);

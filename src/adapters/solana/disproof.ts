@@ -1,10 +1,11 @@
 import type { DepositFacts } from '../../domain/events/session-events.ts';
+import { formatAmount, fromTokenUnits } from '../../domain/money.ts';
 import type { NetworkSettings } from '../../domain/networks.ts';
 import type { Disproof } from '../../ports/chain.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { associatedTokenAccount } from '../../runtime/util/spl-token.ts';
 import { firstFinalizedFrom, hasStatus, readBalances, readHistory, readTransaction, slotOf } from './rpc.ts';
-import { tokenDeltas } from './token-balances.ts';
+import { tokenDeltas, type SolanaTransaction } from './token-balances.ts';
 
 /** A transaction that left its block may come back in another one while its blockhash lives. */
 const BLOCKHASH_SLOTS = 150;
@@ -28,12 +29,24 @@ export async function solanaDisproof(
   if (finalized < slot + BLOCKHASH_SLOTS) return null;
   const block = await firstFinalizedFrom(provider, slot);
   const shown = await readTransaction(provider, txHash, 'finalized');
-  // The very same block cannot hold it with two effects.
-  if (shown?.slot === slot && block.slot === slot && block.hash === blockHash) return null;
+  // The very same block cannot hold it with two effects, but whoever told of it may have told another one.
+  if (shown?.slot === slot && block.slot === slot && block.hash === blockHash)
+    return shown.meta?.err === null && !movesTheSame(shown, settings, deposit) ? 'not_in_block' : null;
   if (shown !== null) return shown.meta?.err === null ? 'reorg' : 'failed';
   if (block.slot === slot ? block.signatures.has(txHash) : block.parentSlot >= slot) return null;
   if (await hasStatus(provider, txHash, finalized)) throw new ProviderFault('behind', `knows ${txHash} but does not show it yet`);
   return (await isExplainedWithout(provider, settings, deposit, finalized)) ? 'reorg' : null;
+}
+
+function movesTheSame(shown: SolanaTransaction, { tokens }: NetworkSettings, { logIndex, tokenAddress, toAddress, amount }: DepositFacts): boolean {
+  const own = tokenDeltas(shown, tokens).find((delta) => delta.accountIndex === logIndex);
+  return (
+    own !== undefined &&
+    own.token.address === tokenAddress &&
+    own.owner === toAddress &&
+    own.units > 0n &&
+    formatAmount(fromTokenUnits(own.units, own.token.decimals)) === amount
+  );
 }
 
 async function isExplainedWithout(

@@ -117,12 +117,14 @@ describe('the disproof of a Solana transfer', () => {
     expect(await disproofOver([node])).toBe('reorg');
   });
 
-  it('is the transaction in another block without effect, and not one in the same block', async () => {
+  it('is the transaction in another block without effect, or in the same one with another effect', async () => {
     const node = await nodeWith(0n);
     node.transactions.set('paid', paying(SLOT + 3, 5_000_000n, { InstructionError: [0, 'Custom'] }));
     expect(await disproofOver([node])).toBe('failed');
-    node.transactions.set('paid', paying(SLOT, 4_000_000n));
+    node.transactions.set('paid', paying(SLOT, 5_000_000n));
     expect(await disproofOver([node])).toBeNull();
+    node.transactions.set('paid', paying(SLOT, 4_000_000n));
+    expect(await disproofOver([node])).toBe('not_in_block');
   });
 
   it('waits until a blockhash cannot bring the transaction back', async () => {
