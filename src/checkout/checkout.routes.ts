@@ -9,6 +9,7 @@ import { inCoin } from '../features/shared/coin-choice.ts';
 import type { PayerApi } from '../features/shared/merchant-api.ts';
 import type { SessionView } from '../features/shared/views.ts';
 import type { Timeline } from '../features/sessions/timeline-types.ts';
+import { claimRoutes, type ClaimPages } from './claim.routes.ts';
 import { loadAssets, sendCompressed, sendEncoded, type Encoded } from './assets.ts';
 import { deepLinks } from './deep-links.ts';
 import { chooseLanguage, type Language } from './languages.ts';
@@ -41,6 +42,8 @@ export interface CheckoutDeps {
   readonly recordOf: (session: SessionView) => Promise<Timeline | null>;
   /** Pays a session from the test wallet; null outside the sandbox. */
   readonly sandboxPay: ((id: SessionId, network: Network, coin: Coin) => Promise<void>) | null;
+  /** Refunds to another address than the one that paid, and how often one payment may ask for them; null where there are none. */
+  readonly claims: ClaimPages | null;
 }
 
 const SCRIPTS = ['checkout.js', 'wallets.js', 'embed.js'] as const;
@@ -71,6 +74,7 @@ export function checkoutRoutes(deps: CheckoutDeps): Router {
   scriptRoutes(router, assets.files, pages);
   pageRoutes(router, pages);
   liveRoutes(router, pages);
+  if (deps.claims) claimRoutes(router, deps.claims, pages);
   if (deps.sandboxPay) {
     router.post('/pay/:id/sandbox-pay', express.urlencoded({ extended: false, limit: 1024 }), testPayment(pages.found, deps.sandboxPay));
   }
@@ -240,11 +244,12 @@ function pageInput(deps: CheckoutDeps, session: SessionView, language: Language,
   const pageUrl = `${deps.publicUrl}/pay/${session.sessionId}${session.alternative ? `?coin=${session.dueCoin}` : ''}`;
   const finalityOf = (network: Network): UsualFinality => usualFinalityOf(network, settings.get(network));
   const newAttempt = session.supersededBy;
+  const shop = deps.api.shopOf(session);
   return {
     session,
-    status: pageStatus(session, { ...deps.chainsOf(session), finalityOf, newAttempt, nowSec: toSec(nowMs) }),
+    status: pageStatus(session, { ...deps.chainsOf(session), finalityOf, newAttempt, claims: shop.claims, nowSec: toSec(nowMs) }),
     speech: new Speech(language),
-    shop: deps.api.shopOf(session),
+    shop,
     finalityOf,
     newAttempt,
     linksOf: (option, amount) => deepLinks(option, amount, { pageUrl, mainNetwork: settings.get(option.network)?.mainNetwork ?? false }),

@@ -31,6 +31,7 @@ export function renderHelp(input: PageInput, record: Timeline | null): string {
             <button type="button" id="copy-all" class="scripted">${speech.text('help_copy')}</button>
             <button type="button" id="print" class="scripted">${speech.text('print')}</button>
             <a href="${here}?${coinQuery(session)}lang=${code}">${speech.text('back_to_payment')}</a>
+            ${input.status.claimable && html`<a href="${here}/claim?lang=${code}">${speech.text('claim')}</a>`}
           </div>
           <div class="state">
             <p><strong>${sentenceHtml(words.headline)}</strong></p>

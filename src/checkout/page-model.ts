@@ -1,7 +1,9 @@
+import { evidenceFor, type EvidenceKind } from '../domain/claims.ts';
 import { COIN_MAX_DECIMALS } from '../domain/currencies.ts';
 import { formatAmount, amountOf, least, roundedUp } from '../domain/money.ts';
 import type { SessionId } from '../domain/ids.ts';
 import type { Network, UsualFinality } from '../domain/networks.ts';
+import { needsAcknowledgement } from '../domain/senders.ts';
 import type { DepositView, RefundView, SessionView } from '../features/shared/views.ts';
 import { headlineOf, isSome, isThere, type Headline } from './page-headline.ts';
 
@@ -14,7 +16,7 @@ export type PageState =
   'awaiting' | 'underpaid' | 'seen' | 'closing' | 'paid' | 'overpaid' | 'refunded' | 'reversed' | 'expired' | 'failed' | 'cancelled';
 
 /** What the payer can do next. */
-export type PageAction = 'pay' | 'back' | 'pay_again' | 'new_attempt' | 'receipt' | 'help';
+export type PageAction = 'pay' | 'back' | 'pay_again' | 'new_attempt' | 'receipt' | 'claim' | 'help';
 
 /** Amounts are decimal strings in units of the session's coin, unless a coin stands beside them. */
 export interface PageStatus {
@@ -41,6 +43,8 @@ export interface PageStatus {
   readonly outages: readonly { readonly network: Network; readonly sinceSec: number }[];
   /** A transfer is in the chain and not final yet: its confirmations move although nothing else happens. */
   readonly moving: boolean;
+  /** Whether the payer can have money of the payment refunded to another address than the one that paid. */
+  readonly claimable: boolean;
 }
 
 export type PageNote =
@@ -65,6 +69,8 @@ export interface PageRefund {
   readonly amount: string;
   readonly coin: string;
   readonly status: 'pending' | 'done' | 'failed';
+  /** It goes to the address that the payer named. */
+  readonly claimed: boolean;
   readonly payouts: readonly {
     readonly network: Network;
     readonly coin: string;
@@ -86,6 +92,8 @@ export interface PageFacts {
   readonly outageSince: (network: Network) => number | null;
   /** The payment that the shop opened for the same order after this one; null when there is none. */
   readonly newAttempt: SessionId | null;
+  /** What the shop takes as evidence for a refund to another address. */
+  readonly claims: readonly EvidenceKind[];
 }
 
 export function pageStatus(session: SessionView, facts: PageFacts): PageStatus {
@@ -95,11 +103,12 @@ export function pageStatus(session: SessionView, facts: PageFacts): PageStatus {
   const rest = toSend(session, facts.nowSec);
   const headline = headlineOf({ ...session, deposits }, rest, isOver);
   const state = stateOf(session, headline, isOver);
+  const claims = claimableOf(session, facts.claims);
   const offered = session.paymentOptions.map(({ network }) => network);
   return {
     state,
     headline,
-    actions: actionsOf(session, state, rest, facts.newAttempt !== null),
+    actions: actionsOf(session, state, rest, { isSuperseded: facts.newAttempt !== null, needsClaim: claims.some(cannotGoBack(session)) }),
     network: deposits.findLast((deposit) => isThere(deposit) && offered.includes(deposit.network))?.network ?? null,
     expiresAtSec: session.expiresAtSec,
     due: session.dueAmount,
@@ -115,6 +124,7 @@ export function pageStatus(session: SessionView, facts: PageFacts): PageStatus {
       return sinceSec === null ? [] : [{ network, sinceSec }];
     }),
     moving: deposits.some((deposit) => deposit.status === 'detected'),
+    claimable: claims.length > 0,
   };
 }
 
@@ -142,7 +152,31 @@ function stateOf(session: SessionView, { kind }: Headline, isOver: boolean): Pag
   }
 }
 
-function actionsOf(session: SessionView, state: PageState, rest: string | null, isSuperseded: boolean): PageAction[] {
+/** What a payer could claim; what a refund takes of money without a sender the session's view does not say. */
+function claimableOf(session: SessionView, accepted: readonly EvidenceKind[]): DepositView[] {
+  if (session.status === 'open' || session.status === 'processing') return [];
+  const isClaimPaid = session.refunds.some(({ claimId, status }) => claimId !== undefined && status !== 'FAILED');
+  const isLeft = ({ status, kind, fromAddress, refundable }: DepositView): boolean =>
+    status === 'final' && kind !== 'dust' && (fromAddress === null ? !isClaimPaid : isSome(refundable));
+  return session.deposits.filter(
+    (deposit) => isLeft(deposit) && evidenceFor(deposit.fromAddress, deposit.sender).some((kind) => accepted.includes(kind)),
+  );
+}
+
+/** A refund to who paid is not possible, would be lost, or was tried in vain; what paid the order is the shop's until it refunds. */
+const cannotGoBack =
+  ({ paidAtSec, refunds }: SessionView) =>
+  ({ kind, fromAddress, sender }: DepositView): boolean => {
+    if (refunds.some(({ status, payouts }) => status === 'FAILED' && payouts.some(({ toAddress }) => toAddress === fromAddress))) return true;
+    return (paidAtSec === null || kind !== 'on_time') && (fromAddress === null || needsAcknowledgement(sender));
+  };
+
+interface Ways {
+  readonly isSuperseded: boolean;
+  readonly needsClaim: boolean;
+}
+
+function actionsOf(session: SessionView, state: PageState, rest: string | null, { isSuperseded, needsClaim }: Ways): PageAction[] {
   const { successUrl, cancelUrl } = session.personal ?? {};
   const isPaid = session.paidAtSec !== null;
   const actions: PageAction[] = rest === null ? [] : ['pay'];
@@ -152,7 +186,7 @@ function actionsOf(session: SessionView, state: PageState, rest: string | null, 
   } else if (isSuperseded) actions.push('new_attempt');
   // Leaving by the shop's "cancel" address would mislead while everything is on its way.
   else if (state !== 'seen' && isLink(cancelUrl)) actions.push(rest === null && state !== 'closing' ? 'pay_again' : 'back');
-  return [...actions, 'help'];
+  return [...actions, ...(needsClaim ? (['claim'] as const) : []), 'help'];
 }
 
 /** Wherever the merchant wants its payer back; never anywhere that a link to this page could name. */
@@ -206,10 +240,11 @@ export function waitOf(
 
 const PAYOUT_STATUS = { PENDING: 'pending', PROCESSING: 'pending', COMPLETED: 'done', FAILED: 'failed' } as const;
 
-const pageRefund = ({ amount, coin, status, payouts }: RefundView): PageRefund => ({
+const pageRefund = ({ amount, coin, status, payouts, claimId }: RefundView): PageRefund => ({
   amount,
   coin,
   status: PAYOUT_STATUS[status],
+  claimed: claimId !== undefined,
   payouts: payouts.map((leg) => ({
     network: leg.network,
     coin: leg.coin,

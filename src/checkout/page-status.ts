@@ -2,6 +2,7 @@ import { html, type Html } from './html.ts';
 import { NETWORK_NAMES, type PageInput } from './page-input.ts';
 import type { PageNote, PageRefund, PageState, PageTransfer } from './page-model.ts';
 import { isSome } from './page-headline.ts';
+import type { TextKey } from './texts/en.ts';
 import { sentenceHtml, strong, type Piece, type Sentence, type Speech } from './speech.ts';
 
 /** The state in words. The server renders them, for the first answer and for every live update alike. */
@@ -91,8 +92,10 @@ function noteSentence(speech: Speech, note: PageNote, dueCoin: string): Sentence
 }
 
 export function refundSentences({ status, speech }: Pick<PageInput, 'status' | 'speech'>): Sentence[] {
-  return status.refunds.map((refund) => speech.sentence(`refund_${refund.status}`, { amount: strong(`${refund.amount} ${refund.coin}`) }));
+  return status.refunds.map((refund) => speech.sentence(refundKey(refund), { amount: strong(`${refund.amount} ${refund.coin}`) }));
 }
+
+const refundKey = ({ status, claimed }: PageRefund): TextKey => (claimed && status !== 'failed' ? `refund_claim_${status}` : `refund_${status}`);
 
 function transferWords(input: PageInput, transfer: PageTransfer): TransferWords {
   const { speech, explorerUrl } = input;

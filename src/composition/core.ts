@@ -30,7 +30,6 @@ import { createMerchantHandler } from '../features/shared/handlers/merchant-hand
 import { Merchants } from '../features/merchants/merchants.ts';
 import { PersonalData } from '../features/shared/personal-data.ts';
 import { createSessionHandler, type SessionHandler } from '../features/shared/handlers/session-handler.ts';
-import type { ClaimSettings } from '../features/sessions/claims.ts';
 import { SessionIds } from '../features/sessions/ids.ts';
 import { createSessionOfRefund } from '../features/sessions/session-of-refund.ts';
 import { Sessions } from '../features/sessions/sessions.ts';
@@ -135,9 +134,8 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
     random,
     networks: ports.networks,
     ...sessionSettingsOf(config),
-    sessionOfRefund,
-    changes,
-    claims: claimSettingsOf(config),
+    ...{ sessionOfRefund, changes },
+    isGivenOut: (mode, network, address) => addressIndexes.get(indexKey(mode, addressFamilyOf(network)))!.sessionOf(address) !== null,
     onAddressesGiven: (mode, id, given) => given.forEach(({ family, address }) => addressIndexes.get(indexKey(mode, family))!.add(address, id)),
   });
   const deposits = new Deposits({ sessions: sessionHandler, rates: ports.rates, senders: ports.senders, clock, random });
@@ -178,12 +176,7 @@ const sessionSettingsOf = (config: Config) => ({
   dustLimit: config.DUST_LIMIT,
   toleranceMaxPercent: config.TOLERANCE_MAX_PERCENT,
   finalityFloor: finalityFloorOf(config),
-});
-
-const claimSettingsOf = (config: Config): ClaimSettings => ({
-  accepted: config.REFUND_CLAIMS ?? [],
-  waitSec: config.REFUND_CLAIM_WAIT_SECONDS,
-  givenAddress,
+  claims: { accepted: config.REFUND_CLAIMS ?? [], waitSec: config.REFUND_CLAIM_WAIT_SECONDS, givenAddress },
 });
 
 async function openMerchantDirectory({ store, sealer, readOnly = false }: CorePorts, ids: NotificationIds, log: Logger): Promise<MerchantDirectory> {

@@ -1,4 +1,5 @@
 import type { Express } from 'express';
+import { createTokenBucketLimiter } from '../adapters/memory/token-bucket.ts';
 import { checkoutRoutes } from '../checkout/checkout.routes.ts';
 import { deepLinks } from '../checkout/deep-links.ts';
 import { sandboxHomeRoutes, type SandboxHome } from '../checkout/sandbox-home.ts';
@@ -61,6 +62,9 @@ export interface WebParts {
   readonly readOnly: () => string | null;
 }
 
+/** Of one payment: each asks the network about a payee. */
+const CLAIM_ATTEMPTS = { ratePerSec: 1 / 6, burst: 10 };
+
 /** The merchant API and the payer's page as one express app. */
 export function createWebApp(parts: WebParts): Express {
   const { core, clock, log, publicUrl, networks, testWallet } = parts;
@@ -77,6 +81,7 @@ export function createWebApp(parts: WebParts): Express {
     proofOf: (session) => payersProof(parts.audit, session.sessionId),
     recordOf: (session) => sessionTimeline(parts.storage.store, session.sessionId, toSec(clock.nowMs())).catch(() => null),
     payerTransactions: (session) => parts.payerTransactions(session.mode),
+    claims: { api: core.sessions, limiter: createTokenBucketLimiter(CLAIM_ATTEMPTS) },
     sandboxPay: testWallet && (async (id, network, coin) => void (await testWallet.pay(id, { network, coin, case: 'exact' }))),
   });
   return createHttpApp({

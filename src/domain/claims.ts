@@ -1,6 +1,7 @@
 import type { Mode } from './ids.ts';
 import type { Coin } from './money.ts';
 import type { Network } from './networks.ts';
+import { needsAcknowledgement, type Sender } from './senders.ts';
 
 /*
  * Where the address that paid cannot be refunded, the payer claims the payment: proves that it is theirs and names who is to be paid.
@@ -10,6 +11,12 @@ import type { Network } from './networks.ts';
 export const EVIDENCE_KINDS = ['signature', 'test_payment', 'no_sender'] as const;
 export type EvidenceKind = (typeof EVIDENCE_KINDS)[number];
 export const isEvidenceKind = (text: string): text is EvidenceKind => (EVIDENCE_KINDS as readonly string[]).includes(text);
+
+/** What can prove a deposit: nobody holds the key of a contract, and an exchange does not sign for its customers. */
+export function evidenceFor(fromAddress: string | null, sender: Sender | null | undefined): readonly EvidenceKind[] {
+  if (fromAddress === null) return ['no_sender'];
+  return needsAcknowledgement(sender) ? ['test_payment'] : ['signature', 'test_payment'];
+}
 
 export type ClaimEvidence =
   /** Of `claimText`; hex with `0x`: 65 bytes of secp256k1, 64 of Ed25519. */

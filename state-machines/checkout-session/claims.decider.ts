@@ -35,7 +35,7 @@ export interface ApprovedClaim {
   readonly waitSec: number;
 }
 
-/** Whoever holds the payer's link can file them: more would be noise. */
+/** Whoever holds the payer's link can file them: more would be noise. Those with a signature count apart, so that nobody without the key crowds them out. */
 const MAX_OPEN_CLAIMS = 5;
 const MAX_CLAIMS = 20;
 /** Clocks of two processes may differ by this: what one withdraws the other must not be signing. */
@@ -82,8 +82,10 @@ function payeeFault(context: SessionContext, { depositKey, payee }: ClaimFiled['
 
 function numberFault(context: SessionContext, { evidence }: ClaimFiled['data']): Refusal | null {
   const others = Object.values(context.claims);
-  if (others.length >= MAX_CLAIMS) return { code: 'conflict', message: `a payment has at most ${MAX_CLAIMS} claims` };
-  if (others.filter(({ status }) => status === 'open').length >= MAX_OPEN_CLAIMS)
+  const isSigned = evidence.kind === 'signature';
+  const alike = others.filter(({ filed }) => (filed.evidence.kind === 'signature') === isSigned);
+  if (alike.length >= MAX_CLAIMS) return { code: 'conflict', message: `a payment has at most ${MAX_CLAIMS} such claims` };
+  if (alike.filter(({ status }) => status === 'open').length >= MAX_OPEN_CLAIMS)
     return { code: 'conflict', message: `${MAX_OPEN_CLAIMS} claims of the payment wait for the shop: it must decide on one first` };
   const isUsed = (other: ClaimState): boolean =>
     (evidence.kind === 'signature' && other.filed.evidence.kind === 'signature' && other.filed.evidence.number === evidence.number) ||

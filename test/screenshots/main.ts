@@ -4,8 +4,8 @@
  */
 import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { chromium } from 'playwright-core';
-import { SESSIONS } from '../support/page-sessions.ts';
+import { chromium, type Page } from 'playwright-core';
+import { CLAIMS_API, PAYEE, SESSIONS } from '../support/page-sessions.ts';
 import { servePages } from '../support/served-pages.ts';
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
@@ -17,11 +17,20 @@ const LOOKS = [
   { name: 'desktop-dark', width: 1440, height: 900, scheme: 'dark', language: 'en' },
 ] as const;
 
+/** Not `fullPage`: that switches the touch screen off, and with it what the page does for one. */
+async function draw(page: Page, name: string): Promise<void> {
+  const { width, height } = page.viewportSize()!;
+  const full = await page.evaluate<number>('document.documentElement.scrollHeight');
+  await page.setViewportSize({ width, height: Math.max(height, full) });
+  await page.screenshot({ path: join(folder, `${name}.png`) });
+  await page.setViewportSize({ width, height });
+}
+
 const folder = resolve(process.argv[2] ?? 'screenshots');
 mkdirSync(folder, { recursive: true });
 if (CHROMIUM === undefined) throw new Error('no Chromium on this machine');
 const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
-const pages = await servePages(SESSIONS['awaiting']!);
+const pages = await servePages(SESSIONS['awaiting']!, {}, { api: CLAIMS_API, burst: 1000 });
 try {
   for (const { name, width, height, scheme, language } of LOOKS) {
     const touch = width < 600;
@@ -31,13 +40,19 @@ try {
       pages.show(view);
       for (const part of ['', ...(state === 'refunded in part' ? ['/receipt', '/help'] : [])]) {
         await page.goto(`${pages.url}${part}?lang=${language}`, { waitUntil: 'load' });
-        // Not `fullPage`: that switches the touch screen off, and with it what the page does for one.
-        const full = await page.evaluate<number>('document.documentElement.scrollHeight');
-        await page.setViewportSize({ width, height: Math.max(height, full) });
-        await page.screenshot({ path: join(folder, `${state.replaceAll(' ', '-')}${part.replace('/', '-')}-${name}.png`) });
-        await page.setViewportSize({ width, height });
+        await draw(page, `${state.replaceAll(' ', '-')}${part.replace('/', '-')}-${name}`);
       }
     }
+    pages.show(SESSIONS['late']!);
+    await page.goto(`${pages.url}/claim?lang=${language}`, { waitUntil: 'load' });
+    await page.locator('summary').click();
+    await draw(page, `claim-${name}`);
+    await page.locator('[name=payee]').fill(PAYEE);
+    await page.locator('form .button').click();
+    await draw(page, `claim-to-sign-${name}`);
+    await page.locator('[name=signature]').fill(`0x${'12'.repeat(65)}`);
+    await page.locator('form .button').click();
+    await draw(page, `claim-refused-${name}`);
     await context.close();
   }
 } finally {

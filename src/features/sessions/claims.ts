@@ -1,5 +1,5 @@
-import { CLAIM_NUMBER, claimText, type ClaimEvidence, type EvidenceKind } from '../../domain/claims.ts';
-import { base32, type Mode, type SessionId } from '../../domain/ids.ts';
+import { CLAIM_NUMBER, claimText, evidenceFor, type ClaimEvidence, type EvidenceKind } from '../../domain/claims.ts';
+import { base32, type MerchantId, type Mode, type SessionId } from '../../domain/ids.ts';
 import type { Coin } from '../../domain/money.ts';
 import { formatAmount } from '../../domain/money.ts';
 import { addressFamilyOf, type Network } from '../../domain/networks.ts';
@@ -13,11 +13,11 @@ import type { Senders } from '../../ports/senders.ts';
 import { base58, fromBase58 } from '../../runtime/util/base58.ts';
 import { isSignedByWallet } from '../../runtime/util/wallet-signature.ts';
 import { depositTransactionId } from '../../../projections/sessions/transaction-id.ts';
-import { depositsOfClaim } from '../../../state-machines/checkout-session/claims.ts';
+import { depositsOfClaim, person } from '../../../state-machines/checkout-session/claims.ts';
 import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
 import { depositsOf, leftOf, takenByDeposit, type ClaimState, type DepositState } from '../../../state-machines/checkout-session/session.state.ts';
 import type { MerchantLookup } from '../merchants/lookup.ts';
-import type { ClaimInput, ClaimView, Claimable, PreparedClaim } from '../shared/claim-views.ts';
+import type { ClaimBeginning, ClaimInput, ClaimView, Claimable, PreparedClaim } from '../shared/claim-views.ts';
 import type { Idempotency } from '../shared/idempotency.ts';
 import { actorOf, type Caller, type Outcome } from '../shared/merchant-api.ts';
 import type { PersonalData } from '../shared/personal-data.ts';
@@ -33,6 +33,9 @@ export interface ClaimSettings {
   readonly givenAddress: (network: Network, text: string) => string | null;
 }
 
+/** Whether payers were ever given the address to pay at. */
+export type IsGivenOut = (mode: Mode, network: Network, address: string) => boolean;
+
 export interface ClaimDeps {
   readonly sessions: SessionHandler;
   readonly ids: SessionIds;
@@ -44,6 +47,7 @@ export interface ClaimDeps {
   readonly rates: Rates;
   readonly idempotency: Idempotency;
   readonly claims: ClaimSettings;
+  readonly isGivenOut: IsGivenOut;
 }
 
 const NUMBER_BYTES = 16;
@@ -53,60 +57,56 @@ const TEST_PAYMENT_UNITS = 10n ** 18n;
 const TEST_PAYMENT_STEPS = 9_999;
 
 /** What merchant and installation both take as evidence. */
-export function acceptedFor({ claims, merchants }: Pick<ClaimDeps, 'claims' | 'merchants'>, { context }: SessionState): readonly EvidenceKind[] {
-  const wanted = merchants.settings(context.created!.merchantId)?.policy.refundClaims ?? [];
+export function acceptedFor({ claims, merchants }: Pick<ClaimDeps, 'claims' | 'merchants'>, merchantId: MerchantId): readonly EvidenceKind[] {
+  const wanted = merchants.settings(merchantId)?.policy.refundClaims ?? [];
   return wanted.filter((kind) => claims.accepted.includes(kind));
 }
 
 export const waitSecOf = ({ claims }: Pick<ClaimDeps, 'claims'>, mode: Mode): number => (mode === 'live' ? claims.waitSec : 0);
 
-/** The deposits that a payer can claim now, with the evidence that each can have. */
+/** The deposits that a payer can claim now, with the evidence that each can have. Nobody misses dust, which strangers send. */
 export function claimableOf(deps: Pick<ClaimDeps, 'claims' | 'merchants'>, state: SessionState): Claimable[] {
   if (state.value === 'open' || state.value === 'processing') return [];
-  const accepted = acceptedFor(deps, state);
+  const accepted = acceptedFor(deps, state.context.created!.merchantId);
   const taken = takenByDeposit(state.context);
   return depositsOf(state.context).flatMap((deposit) => {
-    const evidence = kindsFor(deposit).filter((kind) => accepted.includes(kind));
-    if (leftOf(deposit, taken) === 0n || evidence.length === 0) return [];
     const { network, coin, txHash, fromAddress } = deposit.facts;
+    const evidence = evidenceFor(fromAddress, deposit.sender).filter((kind) => accepted.includes(kind));
+    if (leftOf(deposit, taken) === 0n || deposit.kind === 'dust' || evidence.length === 0) return [];
     return [{ ...{ transactionId: idOf(state, deposit), network, coin, amount: formatAmount(deposit.units), txHash, fromAddress }, evidence }];
   });
 }
 
-/** Nobody holds the key of a contract, and an exchange does not sign for its customers. */
-function kindsFor({ facts, sender }: DepositState): readonly EvidenceKind[] {
-  if (facts.fromAddress === null) return ['no_sender'];
-  return sender && sender.kind !== 'wallet' ? ['test_payment'] : ['signature', 'test_payment'];
-}
-
 /** What the paying wallet would sign for this payee, with a number that no claim has yet. */
-export function prepareClaim(deps: ClaimDeps, state: SessionState, input: Pick<ClaimInput, 'transactionId' | 'payee'>): Outcome<PreparedClaim> {
+export async function prepareClaim(deps: ClaimDeps, state: SessionState, input: ClaimBeginning): Promise<Outcome<PreparedClaim>> {
   const claimable = claimableOf(deps, state).find(({ transactionId }) => transactionId === input.transactionId);
   const deposit = claimable && depositNamed(state, input.transactionId);
   if (!claimable || !deposit) return invalid('transaction_id', 'transaction_id is not a deposit of this payment that can be claimed');
+  if (!claimable.evidence.includes(input.evidence)) return invalid('evidence', `the deposit cannot be claimed with ${input.evidence} as evidence`);
   const payee = deps.claims.givenAddress(deposit.facts.network, input.payee.trim());
   if (payee === null) return invalid('payee', `payee is no address on ${deposit.facts.network}`);
-  const number = Buffer.from(deps.random.bytes(NUMBER_BYTES)).toString('base64url');
+  const doubt = await payeeDoubt(deps, state, deposit.facts, payee);
+  if (doubt) return doubt;
+  const number = input.number ?? Buffer.from(deps.random.bytes(NUMBER_BYTES)).toString('base64url');
+  if (!CLAIM_NUMBER.test(number)) return invalid('number', 'number must be the one of the text that was signed');
   return { ok: true, value: { claimable, payee, number, text: textFor(state, deposit, payee, number) } };
 }
 
 /** Files a payer's claim. What a signature proves is verified here first, so that the merchant sees no other. */
 export async function fileClaim(deps: ClaimDeps, state: SessionState, input: ClaimInput, correlationId: string): Promise<Outcome<ClaimView>> {
-  const prepared = prepareClaim(deps, state, input);
+  const prepared = await prepareClaim(deps, state, input.evidence === 'signature' ? { number: '', ...input } : input);
   if (!prepared.ok) return prepared;
   const { payee } = prepared.value;
   const deposit = depositNamed(state, input.transactionId)!;
-  const doubt = await payeeDoubt(deps, state, deposit.facts.network, payee);
-  if (doubt) return doubt;
-  const evidence = await evidenceOf(deps, state, deposit, payee, input);
+  const evidence = await evidenceOf(deps, deposit, prepared.value, input);
   if (!evidence.ok) return evidence;
-  const { sessionId } = state.context.created!;
+  const { sessionId, merchantId } = state.context.created!;
   const reason = input.reason === undefined ? null : await deps.personal.sealText(sessionId, input.reason, sealedTexts(state));
   const claimId = `clm_${base32(deps.random.bytes(NUMBER_BYTES))}`;
   const { depositKey } = deposit.facts;
   const data = { claimId, depositKey, payee, evidence: evidence.value, reason: reason?.sealed ?? null, filedAtSec: toSec(deps.clock.nowMs()) };
   const context = { correlationId, actor: 'payer', coCommits: reason?.coCommit ? [reason.coCommit] : [] };
-  const command = { type: 'FileClaim', data, accepted: acceptedFor(deps, state) } as const;
+  const command = { type: 'FileClaim', data, accepted: acceptedFor(deps, merchantId) } as const;
   const result = await deps.sessions.execute(sessionStream(sessionId), command, context);
   return result.ok ? { ok: true, value: await claimView(deps, result.state, result.state.context.claims[claimId]!) } : result;
 }
@@ -170,6 +170,7 @@ async function claimView({ personal }: Pick<ClaimDeps, 'personal'>, state: Sessi
   return {
     ...{ claimId: filed.claimId, sessionId, transactionId: idOf(state, deposit), status, payee: filed.payee, evidence: evidence.kind },
     ...{ network: deposit.facts.network, coin: deposit.facts.coin, amount: formatAmount(deposit.units), fromAddress: deposit.facts.fromAddress },
+    toAddress: deposit.facts.toAddress,
     isProven: status === 'approved' || depositsOfClaim(context, claim) !== null,
     testPayment: evidence.kind === 'test_payment' ? evidence.amount : null,
     reason: await personal.openText(sessionId, filed.reason),
@@ -182,27 +183,22 @@ async function claimView({ personal }: Pick<ClaimDeps, 'personal'>, state: Sessi
 }
 
 async function evidenceOf(
-  deps: ClaimDeps,
-  state: SessionState,
-  deposit: DepositState,
-  payee: string,
-  input: ClaimInput,
+  { random }: ClaimDeps,
+  { facts: { network, fromAddress } }: DepositState,
+  { text, number }: PreparedClaim,
+  { evidence: kind, signature = '' }: ClaimInput,
 ): Promise<Outcome<ClaimEvidence>> {
-  const { evidence: kind, number = '', signature = '' } = input;
   switch (kind) {
     case 'no_sender':
       return { ok: true, value: { kind } };
     case 'test_payment': {
-      const [high = 0, low = 0] = deps.random.bytes(2);
+      const [high = 0, low = 0] = random.bytes(2);
       const step = BigInt(1 + (((high << 8) | low) % TEST_PAYMENT_STEPS));
       return { ok: true, value: { kind, amount: formatAmount(TEST_PAYMENT_UNITS + step * 10n ** 14n) } };
     }
     case 'signature': {
-      const { network, fromAddress } = deposit.facts;
-      if (!CLAIM_NUMBER.test(number)) return invalid('number', 'number must be the one of the text that was signed');
-      const normal = signatureIn(network, signature.trim());
-      const isSigned =
-        normal !== null && fromAddress !== null && (await isSignedByWallet(network, fromAddress, textFor(state, deposit, payee, number), normal));
+      const normal = signatureIn(network, signature.replaceAll(/\s/g, ''));
+      const isSigned = normal !== null && fromAddress !== null && (await isSignedByWallet(network, fromAddress, text, normal));
       if (!isSigned) return invalid('signature', `signature is not one of ${fromAddress} for this text`);
       return { ok: true, value: { kind, number, signature: normal } };
     }
@@ -216,9 +212,18 @@ function signatureIn(network: Network, text: string): string | null {
   return /^(0x)?[0-9a-fA-F]+$/.test(text) ? `0x${text.replace(/^0x/, '').toLowerCase()}` : null;
 }
 
-/** Money that somebody else's code or customers would have is no refund. */
-async function payeeDoubt(deps: ClaimDeps, { context }: SessionState, network: Network, payee: string): Promise<Outcome<never> | null> {
-  const looked = await deps.senders.of(context.created!.mode, network, payee);
+/** Money that somebody else's code or customers would have is no refund, and an address of ours is nobody's wallet. */
+async function payeeDoubt(
+  { senders, isGivenOut }: ClaimDeps,
+  { context }: SessionState,
+  { network, fromAddress }: DepositState['facts'],
+  payee: string,
+): Promise<Outcome<never> | null> {
+  const { mode } = context.created!;
+  if (fromAddress !== null && person(network, payee) === person(network, fromAddress))
+    return invalid('payee', 'payee is who paid, where a refund goes without any claim');
+  if (isGivenOut(mode, network, payee)) return invalid('payee', 'payee is an address that a payment was asked for at: name a wallet of your own');
+  const looked = await senders.of(mode, network, payee);
   if (looked === null)
     return {
       ok: false,

@@ -62,7 +62,10 @@ export async function requestRefund(
     idempotencyStream: admission.stream,
     acknowledgedSender: acknowledgeSender,
     senders,
-    claim: input.claimId === undefined ? null : { claimId: input.claimId, accepted: acceptedFor(deps, state), waitSec: waitSecOf(deps, caller.mode) },
+    claim:
+      input.claimId === undefined
+        ? null
+        : { claimId: input.claimId, accepted: acceptedFor(deps, state.context.created!.merchantId), waitSec: waitSecOf(deps, caller.mode) },
     nowSec,
   };
   const coCommits = [caller.nonceCoCommit, reason?.coCommit].filter((coCommit): coCommit is CoCommit => coCommit !== undefined);

@@ -17,15 +17,26 @@ import {
   type RefundInput,
   type ShopFacts,
 } from '../shared/merchant-api.ts';
-import { claimableOf, claimViews, fileClaim, prepareClaim, rejectAsMerchant, rejectClaim, type ClaimSettings } from './claims.ts';
+import {
+  acceptedFor,
+  claimableOf,
+  claimViews,
+  fileClaim,
+  prepareClaim,
+  rejectAsMerchant,
+  rejectClaim,
+  type ClaimSettings,
+  type IsGivenOut,
+} from './claims.ts';
 import { previewRefund, type RefundPreview } from './preview-refund.ts';
 import { requestRefund } from './request-refund.ts';
 import { refundView, sessionView } from './view.ts';
-import type { Claimable, ClaimInput, ClaimView, MerchantClaims, PayerClaims, PreparedClaim } from '../shared/claim-views.ts';
+import type { ClaimBeginning, ClaimInput, ClaimView, MerchantClaims, PayerClaims, PayersClaims, PreparedClaim } from '../shared/claim-views.ts';
 import type { RefundView, SessionView } from '../shared/views.ts';
 
 export interface SessionsDeps extends CreateSessionDeps {
   readonly claims: ClaimSettings;
+  readonly isGivenOut: IsGivenOut;
   readonly random: Random;
   readonly senders: Senders;
   /** The session a refund belongs to, from the read side; null when unknown. */
@@ -118,12 +129,15 @@ export class Sessions implements MerchantApi, PayerApi, MerchantClaims, PayerCla
     return state ? rejectAsMerchant(this.#deps, caller, state, claimId, reason) : notFound;
   }
 
-  async claimsOf(id: SessionId): Promise<{ readonly claimable: readonly Claimable[]; readonly claims: readonly ClaimView[] } | null> {
+  async claimsOf(id: SessionId): Promise<PayersClaims | null> {
     const state = await this.#deps.sessions.read(sessionStream(id));
-    return state && { claimable: claimableOf(this.#deps, state), claims: await claimViews(this.#deps, state) };
+    const claims = state && (await claimViews(this.#deps, state));
+    return (
+      state && claims && { accepted: acceptedFor(this.#deps, state.context.created!.merchantId), claimable: claimableOf(this.#deps, state), claims }
+    );
   }
 
-  async prepareClaim(id: SessionId, input: Pick<ClaimInput, 'transactionId' | 'payee'>): Promise<Outcome<PreparedClaim>> {
+  async prepareClaim(id: SessionId, input: ClaimBeginning): Promise<Outcome<PreparedClaim>> {
     const state = await this.#deps.sessions.read(sessionStream(id));
     return state ? prepareClaim(this.#deps, state, input) : notFound;
   }
@@ -152,7 +166,8 @@ export class Sessions implements MerchantApi, PayerApi, MerchantClaims, PayerCla
     const merchant = this.#deps.merchants.settings(view.merchantId);
     const domain = merchant?.domains.find((candidate) => candidate.domainId === view.domainId);
     const contact = contactLink(merchant?.policy.contact ?? '');
-    return { name: domain?.shopName ?? merchant?.name ?? '', host: domain?.host ?? null, contact, logo: merchant?.logo ?? null };
+    const claims = acceptedFor(this.#deps, view.merchantId);
+    return { name: domain?.shopName ?? merchant?.name ?? '', host: domain?.host ?? null, contact, logo: merchant?.logo ?? null, claims };
   }
 
   async #own(reader: Reader, id: SessionId): Promise<SessionState | null> {

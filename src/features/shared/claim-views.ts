@@ -15,6 +15,15 @@ export interface Claimable {
   readonly evidence: readonly EvidenceKind[];
 }
 
+/** What the payer of a payment can claim, and did. */
+export interface PayersClaims {
+  /** What merchant and installation take; empty: nothing can be claimed. */
+  readonly accepted: readonly EvidenceKind[];
+  readonly claimable: readonly Claimable[];
+  /** The newest first. */
+  readonly claims: readonly ClaimView[];
+}
+
 /** What a payer says. */
 export interface ClaimInput {
   readonly transactionId: TransactionId;
@@ -25,6 +34,9 @@ export interface ClaimInput {
   readonly signature?: string;
   readonly reason?: string;
 }
+
+/** What a claim begins with; a number that was given before stays. */
+export type ClaimBeginning = Pick<ClaimInput, 'transactionId' | 'payee' | 'evidence' | 'number'>;
 
 /** A claim before it is filed. */
 export interface PreparedClaim {
@@ -45,6 +57,8 @@ export interface ClaimView {
   readonly coin: Coin;
   readonly amount: string;
   readonly fromAddress: string | null;
+  /** The address of ours that it came to, and the test payment has to come to. */
+  readonly toAddress: string;
   readonly payee: string;
   readonly evidence: EvidenceKind;
   /** Whether the evidence is there: a test payment may still be on its way. */
@@ -69,8 +83,8 @@ export interface MerchantClaims {
 
 /** The payer's side: anyone who holds the unguessable id. */
 export interface PayerClaims {
-  /** What can be claimed of the payment, and what was; null when there is no such payment. */
-  claimsOf(id: SessionId): Promise<{ readonly claimable: readonly Claimable[]; readonly claims: readonly ClaimView[] } | null>;
-  prepareClaim(id: SessionId, input: Pick<ClaimInput, 'transactionId' | 'payee'>): Promise<Outcome<PreparedClaim>>;
+  /** Null when there is no such payment. */
+  claimsOf(id: SessionId): Promise<PayersClaims | null>;
+  prepareClaim(id: SessionId, input: ClaimBeginning): Promise<Outcome<PreparedClaim>>;
   fileClaim(id: SessionId, input: ClaimInput): Promise<Outcome<ClaimView>>;
 }

@@ -1,3 +1,4 @@
+import type { EvidenceKind } from '../../domain/claims.ts';
 import type { KeyObject } from 'node:crypto';
 import type { Scope, SignatureVersion } from '../../domain/api-keys.ts';
 import type { ApiKeyId, MerchantId, Mode, RefundId, SessionId, TransactionId } from '../../domain/ids.ts';
@@ -80,6 +81,8 @@ export interface ShopFacts {
   /** `mailto:` or `https:`; null when the merchant named no contact. */
   readonly contact: string | null;
   readonly logo: ShownLogo | null;
+  /** What it takes as evidence for a refund to another address than the one that paid. */
+  readonly claims: readonly EvidenceKind[];
 }
 
 /** The shop's picture, made by the service from the pixels of what was uploaded. */

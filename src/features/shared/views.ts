@@ -47,6 +47,8 @@ export interface RefundView {
   readonly updatedSec: number;
   readonly failureReason: RefundFailureReason | null;
   readonly amountReturned: string;
+  /** The claim that it approves: it goes to the payee whom the payer named. */
+  readonly claimId?: string;
 }
 
 /** The same fields as the session's own. */

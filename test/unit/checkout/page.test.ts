@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { deepLinks } from '../../../src/checkout/deep-links.ts';
 import { clip, html } from '../../../src/checkout/html.ts';
+import { renderClaimPage, renderClaimToSend, type ClaimForm, type ClaimProblem } from '../../../src/checkout/claim.ts';
 import { renderHelp } from '../../../src/checkout/help.ts';
 import { LANGUAGES, chooseLanguage, type Language } from '../../../src/checkout/languages.ts';
 import { renderPage } from '../../../src/checkout/page.ts';
@@ -13,8 +14,9 @@ import { renderReceipt } from '../../../src/checkout/receipt.ts';
 import { amountHtml, Speech } from '../../../src/checkout/speech.ts';
 import { english, type TextKey, type Texts } from '../../../src/checkout/texts/en.ts';
 import type { SessionId } from '../../../src/domain/ids.ts';
+import { EVIDENCE_KINDS } from '../../../src/domain/claims.ts';
 import type { SessionView } from '../../../src/features/shared/views.ts';
-import { DEPOSIT, FACTS, NOW_SEC, OPEN, OPTION, PAYEE, refund, SESSIONS } from '../../support/page-sessions.ts';
+import { CLAIMABLE, CLAIMS, DEPOSIT, FACTS, NOW_SEC, OPEN, OPTION, PAYEE, refund, SESSIONS } from '../../support/page-sessions.ts';
 import { REPOSITORY } from '../../support/repository.ts';
 
 function inputOf(session: SessionView, language: Language = LANGUAGES[0]!, more: Partial<PageInput> = {}): PageInput {
@@ -22,7 +24,7 @@ function inputOf(session: SessionView, language: Language = LANGUAGES[0]!, more:
     session,
     status: pageStatus(session, FACTS),
     speech: new Speech(language),
-    shop: { name: '1042', host: null, logo: null, contact: null },
+    shop: { name: '1042', host: null, logo: null, contact: null, claims: [] },
     finalityOf: FACTS.finalityOf,
     newAttempt: null,
     linksOf: (option, amount) => deepLinks(option, amount, { pageUrl: 'https://pay.example/pay/cs_1', mainNetwork: true }),
@@ -36,6 +38,15 @@ function inputOf(session: SessionView, language: Language = LANGUAGES[0]!, more:
     ...more,
   };
 }
+const FORM: ClaimForm = { step: '', transactionId: '', evidence: '', payee: '', reason: '', number: '', signature: '' };
+const PROBLEMS: ClaimProblem[] = ['claim_bad_payee', 'claim_bad_signature', 'claim_gone', 'claim_limited', 'claim_busy'];
+const claimPages = (input: PageInput): string[] => [
+  renderClaimPage(input, { accepted: EVIDENCE_KINDS, claimable: [], claims: [] }),
+  ...PROBLEMS.map((problem) => renderClaimPage(input, { accepted: EVIDENCE_KINDS, claimable: [CLAIMABLE], claims: CLAIMS }, { form: FORM, problem })),
+  ...EVIDENCE_KINDS.map((evidence) =>
+    renderClaimToSend(input, { claimable: CLAIMABLE, payee: PAYEE, number: '12', text: '34' }, { ...FORM, evidence }, null),
+  ),
+];
 const everyPage = (language: Language): string[] => [
   ...Object.values(SESSIONS).flatMap((session) => [
     renderPage(inputOf(session, language)),
@@ -44,6 +55,7 @@ const everyPage = (language: Language): string[] => [
   renderReceipt(inputOf(SESSIONS.paid!, language), true),
   renderReceipt(inputOf(OPEN, language), false),
   ...[SESSIONS.paid!, OPEN].map((session) => renderHelp(inputOf(session, language), null)),
+  ...claimPages(inputOf(SESSIONS.late!, language)),
 ];
 const pageOf = (name: string, more: Partial<PageInput> = {}): string => renderPage(inputOf(SESSIONS[name]!, undefined, more));
 const textOf = (page: string): string =>
@@ -285,7 +297,7 @@ describe('the first line', () => {
   });
 
   it("leads to the shop's contact, where the shop named one", () => {
-    const shop = { name: 'Mugs', host: null, logo: null };
+    const shop = { name: 'Mugs', host: null, logo: null, claims: [] };
     expect(renderPage(inputOf(OPEN, undefined, { shop: { ...shop, contact: 'mailto:help@shop.example' } }))).toContain(
       'href="mailto:help@shop.example"',
     );
@@ -390,7 +402,7 @@ describe('texts of merchants and payers', () => {
             personal: { description: text, lineItems: [{ price_data: { currency: 'EUR', unit_amount: '1.00', product_data: { name: text } } }] },
           },
           undefined,
-          { shop: { name: text, host: text, logo: null, contact: null } },
+          { shop: { name: text, host: text, logo: null, contact: null, claims: [] } },
         ),
       );
       for (const trick of ['<img src=x', '<script>alert', '\u0000', '\u202e', '\u200b']) expect(page).not.toContain(trick);
@@ -400,7 +412,7 @@ describe('texts of merchants and payers', () => {
   });
 
   it('cannot fill the page: names are cut', () => {
-    const page = renderPage(inputOf(OPEN, undefined, { shop: { name: 'x'.repeat(10_000), host: null, logo: null, contact: null } }));
+    const page = renderPage(inputOf(OPEN, undefined, { shop: { name: 'x'.repeat(10_000), host: null, logo: null, contact: null, claims: [] } }));
     expect(page).not.toContain('x'.repeat(81));
     expect(clip('👨‍👩‍👧'.repeat(3), 80)).toBe('👨‍👩‍👧'.repeat(3));
     expect([...clip('漢'.repeat(200), 80)]).toHaveLength(80);

@@ -55,6 +55,16 @@ describe('a payer files a claim', () => {
       .thenRefused('conflict'),
   );
 
+  it('with the key that paid, however many others wait that prove nothing yet', () => {
+    const noise = Array.from({ length: 20 }, (_, n) => filed({ claimId: `c${n}`, evidence: { kind: 'test_payment', amount: `1.${n + 10}` } }));
+    given(...paid, ...noise)
+      .when(file())
+      .then('ClaimFiled');
+    given(...paid, ...noise)
+      .when(file({ evidence: test }))
+      .thenRefused('conflict');
+  });
+
   it.each([
     ['with evidence that the shop does not take', paid, file({}, ['test_payment'])],
     ['when nothing is taken', paid, file({}, [])],

@@ -1,0 +1,76 @@
+import { Wallet } from 'ethers';
+import { nodeRandom } from '../../src/adapters/node/random.ts';
+import { EVIDENCE_KINDS, type EvidenceKind } from '../../src/domain/claims.ts';
+import type { TransactionId } from '../../src/domain/ids.ts';
+import type { Sender } from '../../src/domain/senders.ts';
+import { sessionStream } from '../../src/domain/streams.ts';
+import { toSec } from '../../src/ports/clock.ts';
+import { Sessions } from '../../src/features/sessions/sessions.ts';
+import type { ClaimInput } from '../../src/features/shared/claim-views.ts';
+import type { RefundInput } from '../../src/features/shared/merchant-api.ts';
+import type { SessionCommand } from '../../state-machines/checkout-session/session.decider.ts';
+import { caller, order, sessionWorld } from './session-world.ts';
+import { depositFacts } from './session-facts.ts';
+
+export const wallet = new Wallet(`0x${'11'.repeat(32)}`);
+export const PAYEE = '0x90F79bf6EB2c4f870365E785982E1f101E93b906';
+export const ANOTHER_SESSIONS = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC';
+export const EXCHANGE: Sender = { kind: 'exchange', name: 'Big Exchange' };
+
+/** A cancelled session that was paid 10 afterwards. */
+export async function claimWorld(
+  from: string | null = wallet.address,
+  refundClaims: readonly EvidenceKind[] = EVIDENCE_KINDS,
+  accepted = EVIDENCE_KINDS as readonly EvidenceKind[],
+) {
+  const { deps } = sessionWorld({ policy: { refundClaims } });
+  const kinds = new Map<string, Sender | null>();
+  const api = new Sessions({
+    ...{ ...deps, claims: { ...deps.claims, accepted }, random: nodeRandom, sessionOfRefund: async () => null, onAddressesGiven: () => undefined },
+    isGivenOut: (_mode, _network, address) => address === ANOTHER_SESSIONS,
+    senders: { of: async (_mode, _network, address) => (kinds.has(address) ? kinds.get(address)! : { kind: 'wallet', name: null }) },
+    changes: { on: () => () => undefined },
+  });
+  const made = await api.createSession(caller, order);
+  if (!made.ok) throw new Error(made.refusal.message);
+  const { sessionId, paymentOptions } = made.value;
+  const tell = async (command: SessionCommand): Promise<void> => {
+    const result = await deps.sessions.execute(sessionStream(sessionId), command, { correlationId: 'test', actor: 'test', coCommits: [] });
+    if (!result.ok) throw new Error(result.refusal.message);
+  };
+  let paid = 0;
+  const pay = async (amount: string, fromAddress: string | null = from, sender?: Sender): Promise<TransactionId> => {
+    const blockTimeSec = toSec(deps.clock.nowMs()) + (paid += 1);
+    const facts = depositFacts({ fromAddress, toAddress: paymentOptions[0]!.address, amount, txHash: `0x${paid}`, blockTimeSec });
+    const { depositKey, blockNumber, blockHash } = facts;
+    await tell({ type: 'RecordDeposit', facts });
+    const data = {
+      depositKey,
+      rule: { kind: 'finalized' as const },
+      blockNumber,
+      blockHash,
+      blockTimeSec,
+      headNumber: 300,
+      ...(sender && { sender }),
+    };
+    await tell({ type: 'ConfirmDeposit', data, nowSec: blockTimeSec, valuation: null });
+    return (await api.viewSession(sessionId))!.deposits.at(-1)!.transactionId;
+  };
+  await tell({ type: 'CancelSession', nowSec: toSec(deps.clock.nowMs()) });
+  const file = async (input: Partial<ClaimInput> & Pick<ClaimInput, 'transactionId' | 'evidence'>) => {
+    const outcome = await api.fileClaim(sessionId, { payee: PAYEE, ...input });
+    return outcome.ok ? outcome.value : outcome.refusal;
+  };
+  const sign = async (transactionId: TransactionId, by = wallet) => {
+    const prepared = await api.prepareClaim(sessionId, { transactionId, payee: PAYEE, evidence: 'signature' });
+    if (!prepared.ok) throw new Error(prepared.refusal.message);
+    const { text, number } = prepared.value;
+    return { transactionId, evidence: 'signature', number, signature: by.signMessageSync(text) } as const;
+  };
+  const refund = async (input: Partial<RefundInput>, key?: string) => {
+    const outcome = await api.requestRefund({ ...caller, ...(key && { idempotencyKey: key }) }, { sessionId, ...input });
+    return outcome.ok ? outcome.value : outcome.refusal;
+  };
+  const claims = async () => (await api.listClaims(caller, sessionId))!;
+  return { api, sessionId, pay, file, sign, refund, kinds, claims };
+}
