@@ -149,12 +149,12 @@ class Session:
 def made(kind, lines=(), chain=None, reverses=None):
     return {"kind": kind, "lines": list(lines), "chain": chain, "reverses": reverses}
 
-def fee_of(network, amount, account, address, sign=1):
+def fee_of(network, amount, account, address, sign=1, charged=FEES):
     """The network's own fee, in its own coin."""
     if amount == 0:
         return []
     coin = NATIVE[network]
-    return [(FEES, network, coin, sign * amount, None), (account, network, coin, -sign * amount, address)]
+    return [(charged, network, coin, sign * amount, None), (account, network, coin, -sign * amount, address)]
 
 def session_entry(session, kind, data, event_id):
     """The entry of one event of a session; None for one that moves no money."""
@@ -278,7 +278,7 @@ def reservation(session, leg, sign):
     return lines + [(session.account("refunds-reserved"), *place, -sign * leg["units"], None)]
 
 MOVES = {"Sweep": "sweep", "GasTopUp": "gas_top_up", "Withdrawal": "withdrawal", "Settlement": "settlement", "Return": "transfer_returned",
-         "NonceAccount": "nonce_account"}
+         "NativeReturn": "native_coin_returned", "NonceAccount": "nonce_account"}
 
 def treasury_entries(kind, data, held):
     """`held`: what the deposit wallets hold of a coin at an address, None where they never held any."""
@@ -305,13 +305,16 @@ def move_entry(kind, data):
     debit = {
         "sweep": (TREASURY, receiver), "gas_top_up": (WALLETS, receiver), "nonce_account": (FEES, None), "withdrawal": (COLD, receiver),
         "settlement": ("liabilities:merchants:%s:payable" % data["merchantId"], None), "transfer_returned": (UNMATCHED, None),
+        "native_coin_returned": (SUSPENSE, None),
     }[kind]
     lines = [(debit[0], *place, amount, debit[1]), (WALLETS if kind == "sweep" else TREASURY, *place, -amount, sender)]
-    return made(kind, lines + move_fee(kind, data, units(data["networkFee"])), data["blockTimeSec"])
+    # Who sent native coin that nobody asked for pays for its way back.
+    charged = SUSPENSE if kind == "native_coin_returned" else FEES
+    return made(kind, lines + move_fee(kind, data, units(data["networkFee"]), charged), data["blockTimeSec"])
 
-def move_fee(kind, data, amount):
+def move_fee(kind, data, amount, charged=FEES):
     payer = WALLETS if kind == "sweep" and data["feeAddress"] == data["fromAddress"] else TREASURY
-    return fee_of(data["network"], amount, payer, data["feeAddress"])
+    return fee_of(data["network"], amount, payer, data["feeAddress"], charged=charged)
 
 def with_found_coin(entry, data, held):
     """An address pays with what it holds: what a fee took beyond the books had come from outside."""

@@ -78,6 +78,11 @@ const RULES: { readonly [Type in TreasuryEvent['type']]: Rule<Type> } = {
   ReturnSigned: nothing,
   ReturnCompleted: completed('transfer_returned'),
   ReturnFailed: failed('transfer_returned'),
+  NativeReturnRequested: nothing,
+  NativeReturnApproved: nothing,
+  NativeReturnSigned: nothing,
+  NativeReturnCompleted: completed('native_coin_returned'),
+  NativeReturnFailed: failed('native_coin_returned'),
   NonceAccountRequested: nothing,
   NonceAccountSigned: nothing,
   NonceAccountCompleted: completed('nonce_account'),
@@ -132,7 +137,8 @@ function booked(kind: EntryKind, data: MoveCompleted): TreasuryBooking {
     ...(merchantId !== null && { merchantId }),
     draft: {
       kind,
-      postings: [...transfer(kind, data), ...fee(kind, data, data.networkFee)],
+      // Who sent native coin that nobody asked for pays for its way back.
+      postings: [...transfer(kind, data), ...fee(kind, data, data.networkFee, kind === 'native_coin_returned' ? SUSPENSE : NETWORK_FEES)],
       chainTimeSec: blockTimeSec,
       evidence: { network, txHash, blockNumber, blockHash },
     },
@@ -162,19 +168,21 @@ function transfer(kind: EntryKind, { network, coin, amount, fromAddress, toAddre
       return [line(payableTo(merchantId), units), line(TREASURY, -units, fromAddress)];
     case 'transfer_returned':
       return [line(UNMATCHED, units), line(TREASURY, -units, fromAddress)];
+    case 'native_coin_returned':
+      return [line(SUSPENSE, units), line(TREASURY, -units, fromAddress)];
     default:
       throw new Error(`${kind} moves no money of the treasury`);
   }
 }
 
 /** Whoever's native coin paid the fee: the treasury, or the collection address that was fed for its sweep. */
-function fee(kind: EntryKind, data: MoveCompleted | MoveFailed, amount: string): Posting[] {
+function fee(kind: EntryKind, data: MoveCompleted | MoveFailed, amount: string, charged = NETWORK_FEES): Posting[] {
   const { network, feeCoin: coin, feeAddress, fromAddress } = data;
   const units = amountOf(amount);
   if (units === 0n) return [];
   const payer = kind === 'sweep' && feeAddress === fromAddress ? DEPOSIT_WALLETS : TREASURY;
   return [
-    { account: NETWORK_FEES, network, coin, units },
+    { account: charged, network, coin, units },
     { account: payer, network, coin, units: -units, address: feeAddress },
   ];
 }

@@ -40,7 +40,14 @@ export function addApprovals(program: Command, treasury: Command, merchant: Comm
       print(await signAll(termsOf(parsed(terms, 'terms')), key, host), true),
     );
   const id = 'approve <id>';
-  declare(treasury, host, id, 'treasury.approve', 'agree to a refund or return above the threshold, a withdrawal or a settlement', []);
+  declare(
+    treasury,
+    host,
+    id,
+    'treasury.approve',
+    'agree to a refund or return above the threshold, a withdrawal, a settlement or a return of native coin',
+    [],
+  );
   declare(treasury, host, 'resume', 'treasury.resume', 'let the signer sign again; two approvers run this', [MODE, PROPOSER]);
   declare(treasury, host, 'limits', 'treasury.limits', 'put limits into force that allow more than before; two approvers run this', [MODE, PROPOSER]);
   const outflow = 'acknowledge <outflow>';

@@ -276,6 +276,16 @@ function addTreasury(program: Command, host: CliHost): Command {
       ...PROPOSER,
     ],
   );
+  admin(treasury, host, 'return', 'treasury.return', 'propose to return native coin that came to a collection address; two approvers agree to it', [
+    ['--network <network>', 'ethereum, bsc, tron or solana', true],
+    ['--tx <hash>', 'the transaction that brought it', true],
+    ['--address <address>', 'the collection address that it came to', true],
+    ['--amount <amount>', 'decimal amount (default: what came, less what the fee takes at most)'],
+    ['--acknowledge-sender', 'its owner can receive at the contract or exchange that it came from'],
+    ['--operator <name>', 'who proposes it: none of those who approve it', true],
+    ['--reason <text>', 'why; kept for ever', true],
+    ['--mode <mode>', 'test or live, where the network is used in both'],
+  ]);
   admin(treasury, host, 'reject <id>', 'treasury.reject', 'give up a refund or a move that nothing was signed for');
   return treasury;
 }

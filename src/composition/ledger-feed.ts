@@ -1,4 +1,5 @@
 import type { EventStore, Position, RecordedEvent } from '../ports/event-store.ts';
+import type { OutgoingTransaction } from '../ports/outgoing.ts';
 import type { LedgerEvent, OutgoingSigner } from '../ports/outgoing-signer.ts';
 import { MAX_JSON_LINE_BYTES } from '../runtime/util/json-lines.ts';
 import { InTurn } from '../runtime/util/in-turn.ts';
@@ -8,23 +9,25 @@ const PAGE = 500;
 const MAX_PAGE_CHARACTERS = MAX_JSON_LINE_BYTES / 4;
 
 /**
- * The signer, given every event that there is before it judges a settlement: it books them itself and takes nobody's word for what a merchant
- * is owed. The first time it reads the whole event log, then what is new.
+ * The signer, given every event that there is before it judges what is paid out of an account of somebody else: it books them itself and takes
+ * nobody's word for what a merchant or an unknown sender is owed. The first time it reads the whole event log, then what is new.
  */
 export function withLedger<Signer extends OutgoingSigner>(signer: Signer, store: Pick<EventStore, 'readAll'>): Signer {
   const feed = new LedgerFeed(signer, store);
   return {
     ...signer,
     check: async (order) => {
-      if (order.kind === 'settlement') await feed.run();
+      if (isOutOfAccount(order)) await feed.run();
       return signer.check(order);
     },
     sign: async (request) => {
-      if (request.order.kind === 'settlement') await feed.run();
+      if (isOutOfAccount(request.order)) await feed.run();
       return signer.sign(request);
     },
   };
 }
+
+const isOutOfAccount = ({ kind }: OutgoingTransaction): boolean => kind === 'settlement' || kind === 'native_return';
 
 class LedgerFeed {
   readonly #signer: Pick<OutgoingSigner, 'takeLedger'>;

@@ -11,3 +11,14 @@ export interface DepositProof {
 
 /** With what a payout takes of it, a decimal string in units of the coin. */
 export type TakenDeposit = DepositProof & { readonly amount: string };
+
+/** A transfer of native coin to a collection address, with what the signer needs to find it on chain by itself. */
+export interface NativeTransfer {
+  readonly txHash: string;
+  /** The collection address that received it, and its place in the wallet. */
+  readonly toAddress: string;
+  readonly derivationIndex: number;
+}
+
+/** Tells the transfers of one network apart. */
+export const nativeTransferKey = ({ txHash, toAddress }: Pick<NativeTransfer, 'txHash' | 'toAddress'>): string => `${txHash}:${toAddress}`;

@@ -137,6 +137,8 @@ export type EntryKind =
   | 'treasury_funded'
   /** Native coin at a collection address that nobody here sent. */
   | 'native_coin_found'
+  /** Native coin paid back to who sent it, less the fee. */
+  | 'native_coin_returned'
   | 'outflow_written_off'
   /** A memo: the figures of a month are sealed. */
   | 'period_closed';

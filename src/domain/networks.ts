@@ -17,6 +17,7 @@ export function addressFamilyOf(network: Network): AddressFamily {
 /** The coin fees are paid in. */
 export const NATIVE_COIN = { ethereum: 'ETH', bsc: 'BNB', tron: 'TRX', solana: 'SOL' } as const satisfies Record<Network, string>;
 export type NativeCoin = (typeof NATIVE_COIN)[Network];
+export const NATIVE_DECIMALS: Readonly<Record<Network, number>> = { ethereum: 18, bsc: 18, tron: 6, solana: 9 };
 
 /** A token contract (or mint) that counts as the coin. Anything else never counts, whatever its symbol says. */
 export interface Token {

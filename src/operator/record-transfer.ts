@@ -34,7 +34,8 @@ export interface NamedTransfer {
   readonly derivationIndex: number | undefined;
 }
 
-const TX_HASH: Readonly<Record<Network, RegExp>> = {
+/** As chains and signer write it. */
+export const TX_HASH: Readonly<Record<Network, RegExp>> = {
   ethereum: /^0x[0-9a-f]{64}$/i,
   bsc: /^0x[0-9a-f]{64}$/i,
   tron: /^[0-9a-f]{64}$/i,

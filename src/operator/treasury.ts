@@ -1,13 +1,10 @@
 import { type AdminArguments, type AdminCommands, json, optionalMode, optionalText, refused, requiredText } from './commands.ts';
+import { destinationOf, executorFor, moneyOf, networkOf, optionalCoin, optionalNetwork, type CommandParts } from './treasury-arguments.ts';
 import type { MoveRequested } from '../domain/events/treasury-move-events.ts';
-import { formatAmount, isCoin, parseAmount, toTokenUnits, type Coin } from '../domain/money.ts';
+import { formatAmount, parseAmount } from '../domain/money.ts';
 import type { MerchantId } from '../domain/ids.ts';
-import { isNetwork, tokenOf, type Network } from '../domain/networks.ts';
 import { merchantStream } from '../domain/streams.ts';
-import { toSec, type Clock } from '../ports/clock.ts';
-import type { ApprovalSigner } from '../ports/approvals.ts';
-import type { OutgoingSigner } from '../ports/outgoing-signer.ts';
-import type { Random } from '../ports/random.ts';
+import { toSec } from '../ports/clock.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import { orderOf, type MoveExecutor } from '../features/payouts/moves/executor.ts';
 import { reportOutflows } from '../features/treasury/reconcile.ts';
@@ -15,30 +12,15 @@ import { isOutwardMoveId, newMoveId } from '../features/payouts/moves/ids.ts';
 import { isApproved } from '../../state-machines/treasury/moves.ts';
 import { Mailboxes } from '../runtime/commands/mailboxes.ts';
 import { actorOf } from './acts.ts';
+import { nativeReturnCommands } from './native-return.ts';
 import { agree } from './approvals.ts';
-import type { Treasury } from '../features/treasury/treasury.ts';
-import type { Merchants } from '../features/merchants/merchants.ts';
-import type { MerchantHandler } from '../features/shared/handlers/merchant-handler.ts';
 
 /** Those that settle at once; nothing of them is kept afterwards. */
 const MERCHANTS_IN_TURN = 2;
 
-interface CommandParts {
-  /** Throws `CommandRefused` where another process pays. */
-  readonly treasury: () => Treasury;
-  readonly payouts: { readonly signer: OutgoingSigner & ApprovalSigner };
-  readonly core: { readonly merchantHandler: MerchantHandler; readonly merchants: Pick<Merchants, 'setSettlementAddress'> };
-  /** An operator's address in the form that chain and signer use; null when the network has no such address. */
-  readonly givenAddress: (network: Network, text: string) => string | null;
-  readonly clock: Clock;
-  readonly random: Random;
-  /** Approves and rejects refunds, whose ids these commands take as well. */
-  readonly ofRefunds: AdminCommands;
-}
-
 /** The operator's side of sweeps, withdrawals and settlements. */
 export function treasuryCommands(parts: CommandParts): AdminCommands {
-  return { ...sweepCommands(parts), ...outwardCommands(parts), ...destinationCommands(parts) };
+  return { ...sweepCommands(parts), ...outwardCommands(parts), ...destinationCommands(parts), ...nativeReturnCommands(parts) };
 }
 
 function sweepCommands({ treasury, payouts, clock }: CommandParts): AdminCommands {
@@ -173,7 +155,7 @@ function outwardCommands(parts: CommandParts): AdminCommands {
       const executor = await executorOf(id);
       const move = (await executor.context()).moves[id]!;
       // Refunds and reorganisations since the proposal may have taken what it was to be paid from.
-      if (move.kind === 'settlement') {
+      if (move.kind === 'settlement' || move.kind === 'native_return') {
         const verdict = await payouts.signer.check(orderOf(move));
         if (!verdict.ok && isOfLedger(verdict.code)) refused(verdict.message);
       }
@@ -188,7 +170,7 @@ function outwardCommands(parts: CommandParts): AdminCommands {
     },
     'treasury.reject': async (args) => {
       const id = requiredText(args, 'id');
-      if (!/^(swp|top|wdr|stl|rtn)_/.test(id)) return ofRefunds['treasury.reject']!({ ...args, refund_id: id });
+      if (!/^(swp|top|wdr|stl|rtn|nrt)_/.test(id)) return ofRefunds['treasury.reject']!({ ...args, refund_id: id });
       const executor = await executorOf(id);
       const nowSec = toSec(parts.clock.nowMs());
       const facts = { reason: 'rejected_by_operator', txHash: null, networkFee: null, feeAddress: executor.treasury, nowSec } as const;
@@ -230,7 +212,7 @@ async function propose(
   return { id: data.moveId, kind, coin, amount, to_address: toAddress, status: 'waiting_for_approval' };
 }
 
-/** Said of the merchant's account, which the signer makes of the event log itself. */
+/** Said of the merchant's account, or of what unknown senders are owed, which the signer makes of the event log itself. */
 const isOfLedger = (code: string): boolean => code === 'exceeds_account' || code === 'ledger_behind' || code === 'ledger_disagrees';
 
 function destinationCommands({ payouts, core, givenAddress }: CommandParts): AdminCommands {
@@ -259,40 +241,4 @@ function destinationCommands({ payouts, core, givenAddress }: CommandParts): Adm
       };
     },
   };
-}
-
-function executorFor({ treasury }: CommandParts, args: AdminArguments): MoveExecutor {
-  const network = networkOf(requiredText(args, 'network'));
-  const mode = optionalMode(args);
-  const executors = treasury().moves.executors.filter(({ chain }) => chain.network === network && (mode === undefined || chain.mode === mode));
-  if (executors.length > 1) refused('mode is missing: the network is used in test and live mode');
-  return executors[0] ?? refused(`there is no treasury on ${network}`);
-}
-
-function moneyOf({ chain }: MoveExecutor, args: AdminArguments): { coin: Coin; amount: string } {
-  const coin = optionalCoin(args) ?? refused('coin is missing');
-  const units = parseAmount(requiredText(args, 'amount')) ?? refused('amount must be a decimal amount above zero, such as 10.00');
-  const token = tokenOf(chain.settings, coin) ?? refused(`${coin} is not used on ${chain.network}`);
-  if (units <= 0n) refused('amount must be above zero');
-  try {
-    toTokenUnits(units, token.decimals);
-  } catch {
-    refused(`amount has more than the ${token.decimals} decimals of ${coin} on ${chain.network}`);
-  }
-  return { coin, amount: formatAmount(units) };
-}
-
-const destinationOf = ({ givenAddress }: CommandParts, network: Network, args: AdminArguments): string =>
-  givenAddress(network, requiredText(args, 'to')) ?? refused(`to is no address on ${network}`);
-
-function optionalNetwork(args: AdminArguments): Network | undefined {
-  const network = optionalText(args, 'network');
-  return network === undefined ? undefined : networkOf(network);
-}
-
-const networkOf = (text: string): Network => (isNetwork(text) ? text : refused('network must be ethereum, bsc, tron or solana'));
-
-function optionalCoin(args: AdminArguments): Coin | undefined {
-  const coin = optionalText(args, 'coin')?.toUpperCase();
-  return coin === undefined || isCoin(coin) ? coin : refused('coin must be USDT or USDC');
 }

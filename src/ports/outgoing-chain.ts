@@ -28,6 +28,8 @@ export interface OutgoingChain {
    * the chain has none.
    */
   draft(order: OutgoingTransaction, nonce: number | null, used: UsedNonces): Promise<TransactionDraft | null>;
+  /** What the fee of a return of native coin may take, in 10^-18 units, and may come to until two people agreed. */
+  returnFee(order: OutgoingTransaction): Promise<bigint>;
   /** An account that the treasury must make before more of its transactions can be out; null where none is wanted. */
   missingAccount?(treasury: string, used: UsedNonces): Promise<MissingAccount | null>;
   /** The same at a fee the network would take now; null while the old fee is good enough or the chain cannot replace. */

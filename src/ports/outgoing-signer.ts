@@ -1,5 +1,6 @@
 import type { JournalPlace, TransactionDraft } from '../domain/events/transaction-draft.ts';
 import type { HashedParts } from '../domain/events/canonical-text.ts';
+import type { NativeTransfer } from '../domain/deposit-proof.ts';
 import type { Mode } from '../domain/ids.ts';
 import type { Network } from '../domain/networks.ts';
 import type { OutgoingTransaction } from './outgoing.ts';
@@ -65,6 +66,20 @@ export interface LedgerTaken {
   readonly fault: string | null;
 }
 
+export interface AskedNativeTransfer extends Pick<NativeTransfer, 'txHash' | 'toAddress'> {
+  readonly mode: Mode;
+  readonly network: Network;
+}
+
+/** Native coin that a transaction brought an address. */
+export interface SeenNativeTransfer {
+  /** Null when the chain does not name exactly one who signed for it. */
+  readonly fromAddress: string | null;
+  /** Decimal string in units of the coin. */
+  readonly amount: string;
+  readonly final: boolean;
+}
+
 /** The signer's side of money out. It trusts nothing it is told that it can check on chain. */
 export interface OutgoingSigner {
   treasuryAddresses(mode: Mode): Promise<TreasuryAddresses>;
@@ -76,6 +91,8 @@ export interface OutgoingSigner {
   sign(request: SigningRequest): Promise<Signature>;
   /** Gives the money back to the deposits that it was taken of, once the signer itself saw on chain that nothing was paid. */
   release(order: OutgoingTransaction): Promise<SignerVerdict>;
+  /** Null when the chain does not show one. */
+  nativeTransfer(asked: AskedNativeTransfer): Promise<{ readonly transfer: SeenNativeTransfer | null } | SignerRefusal>;
   /** Those of the transactions that its journal does not hold. */
   unknownTransactions(mode: Mode, network: Network, txHashes: readonly string[]): Promise<readonly string[]>;
   /** The kill switch: nothing is signed until two approvers want it again. */

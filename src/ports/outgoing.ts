@@ -2,7 +2,7 @@ import { isCancelling, type TransactionDraft, type TransactionValidity } from '.
 import type { MoveKind } from '../domain/events/treasury-move-events.ts';
 import type { ImpossibleReason } from '../domain/events/refund-failures.ts';
 import type { OrderedClaim } from '../domain/claims.ts';
-import type { TakenDeposit } from '../domain/deposit-proof.ts';
+import type { NativeTransfer, TakenDeposit } from '../domain/deposit-proof.ts';
 import type { MerchantId, Mode } from '../domain/ids.ts';
 import { amountOf, fitsDecimals, formatAmount, isCoin, type Coin } from '../domain/money.ts';
 import { tokenOf, type NativeCoin, type Network, type NetworkSettings, type Token } from '../domain/networks.ts';
@@ -16,7 +16,7 @@ export interface OutgoingTransaction {
   readonly id: string;
   readonly mode: Mode;
   readonly network: Network;
-  /** The network's native coin for a top-up and a nonce account. */
+  /** The network's native coin for a top-up, a return of native coin and a nonce account. */
   readonly coin: Coin | NativeCoin;
   /** Decimal string in units of the coin. */
   readonly amount: string;
@@ -35,13 +35,16 @@ export interface OutgoingTransaction {
   } | null;
   /** Whose money a refund or a return is: what is taken of each adds up to the amount. */
   readonly deposits: readonly TakenDeposit[];
+  /** What a return of native coin pays back; absent for every other kind. */
+  readonly transfer?: NativeTransfer;
 }
 
 /** The treasury's account on the network: it sends all but sweeps, which end there. */
 export const treasuryOf = ({ kind, fromAddress, toAddress }: OutgoingTransaction): string => (kind === 'sweep' ? toAddress : fromAddress);
 
 /** Of the network's own coin, which no token contract takes part in. */
-export const isNative = ({ kind }: Pick<OutgoingTransaction, 'kind'>): boolean => kind === 'gas_top_up' || kind === 'nonce_account';
+export const isNative = ({ kind }: Pick<OutgoingTransaction, 'kind'>): boolean =>
+  kind === 'gas_top_up' || kind === 'native_return' || kind === 'nonce_account';
 
 /** Thrown for a transfer that would be refused in the same way the next time: asking again helps nobody. */
 export class TransferImpossible extends Error {

@@ -20,6 +20,7 @@ const ACTIONS: Readonly<Record<OutgoingTransaction['kind'], string>> = {
   withdrawal: 'withdraw to a cold address',
   settlement: 'settle with a merchant',
   return: 'return an unmatched transfer to who sent it',
+  native_return: 'return native coin to who sent it',
   nonce_account: 'make a nonce account',
 };
 /** Who proposes a refund: no approver may have the name. */
@@ -81,7 +82,7 @@ export const textOf = (terms: readonly Line[], proposedBy: string, validUntilMs:
   ].join('\n');
 
 export function transactionTerms(order: OutgoingTransaction): readonly Line[] {
-  const { kind, mode, network, id, coin, amount, fromAddress, toAddress, merchantId, refund, deposits } = order;
+  const { kind, mode, network, id, coin, amount, fromAddress, toAddress, merchantId, refund, deposits, transfer } = order;
   const claim = refund?.claim;
   return [
     ['action', claim ? 'pay a refund to another than who paid' : ACTIONS[kind]],
@@ -98,6 +99,7 @@ export function transactionTerms(order: OutgoingTransaction): readonly Line[] {
         ] as const)),
     ...(claim ? claimTerms(claim, deposits) : []),
     ...(kind === 'return' ? deposits.map(({ depositKey }) => ['transfer', depositKey] as const) : []),
+    ...(transfer ? [['transfer', `${transfer.txHash} to ${transfer.toAddress}`] as const] : []),
     ['order', id],
   ];
 }

@@ -1,7 +1,8 @@
 import { Agent, request } from 'undici';
 import type { PayoutNetwork } from '../ports/signer-protocol.ts';
-import type { DepositProof } from '../domain/deposit-proof.ts';
+import type { DepositProof, NativeTransfer } from '../domain/deposit-proof.ts';
 import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
+import type { OutgoingTransaction } from '../ports/outgoing.ts';
 import { least, most, type Coin } from '../domain/money.ts';
 
 /** A deposit as the signer itself found it on chain. */
@@ -12,6 +13,15 @@ export interface FoundDeposit {
   readonly units: bigint;
   /** Null when the chain does not name exactly one. */
   readonly payer: string | null;
+  readonly final: boolean;
+}
+
+/** Native coin that came to one of our addresses, as the signer itself found it on chain. */
+export interface FoundNativeTransfer {
+  /** Null when the chain does not name exactly one who signed for it. */
+  readonly fromAddress: string | null;
+  /** 10^-18 units. */
+  readonly units: bigint;
   readonly final: boolean;
 }
 
@@ -38,8 +48,10 @@ export interface JournaledBytes {
 export interface ChainView {
   /** The transfer to our collection address; null when it is not in the chain. */
   findDeposit(proof: DepositProof): Promise<FoundDeposit | null>;
+  /** What a transaction brought one of our addresses of the native coin; null when it is not in the chain or brought nothing by itself. */
+  findNativeTransfer(transfer: Pick<NativeTransfer, 'txHash' | 'toAddress'>): Promise<FoundNativeTransfer | null>;
   /** Why the draft does not move exactly this amount of this coin on this chain; null when it does. */
-  faultOf(draft: TransactionDraft, order: { readonly coin: string; readonly amount: string }): string | null;
+  faultOf(draft: TransactionDraft, order: Pick<OutgoingTransaction, 'kind' | 'coin' | 'amount'>): string | null;
   /** Why the chain would not tell a new transaction of this treasury apart from others by what the draft names; null when it would. */
   sequenceFault(draft: TransactionDraft, treasury: string): Promise<string | null>;
   /** Whether a transaction may be signed after all of `earlier`, of one name, without a chance that two of them land. */

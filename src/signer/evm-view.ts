@@ -1,8 +1,9 @@
 import { fromTokenUnits, amountOf, least, most, toTokenUnits } from '../domain/money.ts';
 import { gwei, type NativeLimits } from '../domain/native-limits.ts';
 import { NATIVE_COIN } from '../domain/networks.ts';
+import type { OutgoingTransaction } from '../ports/outgoing.ts';
 import type { PayoutNetwork } from '../ports/signer-protocol.ts';
-import type { DepositProof } from '../domain/deposit-proof.ts';
+import type { DepositProof, NativeTransfer } from '../domain/deposit-proof.ts';
 import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
 import { evmAddressOf } from './account-address.ts';
 import {
@@ -13,6 +14,7 @@ import {
   ViewUnavailable,
   type ChainView,
   type FoundDeposit,
+  type FoundNativeTransfer,
   type JournaledBytes,
   type SweepGas,
 } from './chain-view.ts';
@@ -32,6 +34,14 @@ interface RawReceipt {
   readonly logs: readonly RawLog[];
 }
 
+interface RawTransaction {
+  readonly hash: string;
+  readonly blockHash: string | null;
+  readonly from: string;
+  readonly to: string | null;
+  readonly value: string;
+}
+
 /** Keccak-256 of `Transfer(address,address,uint256)`. */
 const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 /** First four bytes of Keccak-256 of `transfer(address,uint256)`. */
@@ -46,6 +56,8 @@ const ETHEREUM_DEPTH = 12;
 const MAX_GAS = 400_000n;
 /** A plain transfer to an account without code takes exactly this. */
 const NATIVE_GAS = 21_000n;
+/** Senders' accounts may have code of their own (EIP-7702), which runs when they are paid. */
+const RETURN_GAS = 100_000n;
 /** A quarter for what the token's code may do differently in another block, and twice for a fee that rises. */
 const SWEEP_MARGIN = 250n;
 const HUNDRED = 100n;
@@ -79,7 +91,20 @@ export class EvmView implements ChainView {
     });
   }
 
-  faultOf(draft: TransactionDraft, order: { readonly coin: string; readonly amount: string }): string | null {
+  /** The transfer that the transaction itself is; what contracts moved on the way leaves no trace but balances. */
+  findNativeTransfer({ txHash, toAddress }: Pick<NativeTransfer, 'txHash' | 'toAddress'>): Promise<FoundNativeTransfer | null> {
+    return agreed(this.#network, async (url) => {
+      const receipt = (await this.#call(url, 'eth_getTransactionReceipt', [txHash])) as RawReceipt | null;
+      if (receipt?.status !== '0x1' || !(await this.#isCanonical(url, receipt))) return null;
+      const transaction = (await this.#call(url, 'eth_getTransactionByHash', [txHash])) as RawTransaction | null;
+      if (transaction?.hash !== txHash || transaction.blockHash !== receipt.blockHash) return null;
+      const units = quantity(transaction.value);
+      if (transaction.to === null || accountOf(transaction.to) !== toAddress || units === 0n) return null;
+      return { fromAddress: accountOf(transaction.from), units, final: await this.#isFinal(url, Number(receipt.blockNumber)) };
+    });
+  }
+
+  faultOf(draft: TransactionDraft, order: Pick<OutgoingTransaction, 'kind' | 'coin' | 'amount'>): string | null {
     if (!isEvm(draft) || draft.chainId !== this.#network.chainId) return 'the draft is for another chain';
     if (draft.kind === 'evm-native') {
       if (order.coin !== NATIVE_COIN[this.#network.network]) return 'the draft moves another coin';
@@ -89,7 +114,8 @@ export class EvmView implements ChainView {
       if (!token || draft.tokenAddress.toLowerCase() !== token.address.toLowerCase()) return 'the draft moves another token';
       if (BigInt(draft.tokenUnits) !== toTokenUnits(amountOf(order.amount), token.decimals)) return 'the draft moves another amount';
     }
-    return BigInt(draft.gasLimit) > (draft.kind === 'evm' ? MAX_GAS : NATIVE_GAS) ? 'the draft could burn too much gas' : null;
+    const most = draft.kind === 'evm' ? MAX_GAS : order.kind === 'native_return' ? RETURN_GAS : NATIVE_GAS;
+    return BigInt(draft.gasLimit) > most ? 'the draft could burn too much gas' : null;
   }
 
   /** The nonce is the account's own number. */
@@ -185,4 +211,5 @@ function quantity(value: unknown): bigint {
   return BigInt(value);
 }
 
-const addressOf = (topic: string): string => evmAddressOf(Buffer.from(topic.slice(26), 'hex'));
+const accountOf = (address: string): string => evmAddressOf(Buffer.from(address.slice(2), 'hex'));
+const addressOf = (topic: string): string => accountOf(`0x${topic.slice(26)}`);

@@ -1,8 +1,8 @@
 import type { SessionEvent } from '../domain/events/session-events.ts';
 import { MOVE_NAMES, type MoveCompleted, type MoveRequested } from '../domain/events/treasury-move-events.ts';
 import type { TreasuryEvent } from '../domain/events/treasury-events.ts';
-import { merchantAccountOf, type Posting } from '../domain/ledger.ts';
-import { amountOf, formatAmount } from '../domain/money.ts';
+import { DEPOSIT_WALLETS, merchantAccountOf, SUSPENSE, type Posting } from '../domain/ledger.ts';
+import { amountOf, formatAmount, isCoin } from '../domain/money.ts';
 import type { Mode } from '../domain/ids.ts';
 import { sessionOfStream } from '../domain/streams.ts';
 import type { AuditAnchor } from '../ports/audit.ts';
@@ -15,18 +15,19 @@ import { bookSessionEvent } from '../../projections/ledger/postings.ts';
 import type { SessionBooks } from '../../projections/ledger/session-books.ts';
 import { bookTreasuryEvent } from '../../projections/ledger/treasury-postings.ts';
 import { refusal, standing } from './exclusive.ts';
-import type { JournalEntry } from './journal.ts';
+import type { JournalEntry, SignedEntry } from './journal.ts';
 
-/** A settlement that the event log asks for and that has not ended. */
-interface OpenSettlement {
+/** A settlement, or a return of native coin, that the event log asks for and that has not ended. */
+interface OpenMove {
   readonly account: string;
   readonly units: bigint;
 }
 
-const SETTLEMENT = MOVE_NAMES.settlement;
+/** What is paid out of an account that somebody else owns. */
+const OWED = ['settlement', 'native_return'] as const;
 
 /**
- * What each merchant is owed, by network and coin, made of the event log by the signer itself: it is given every event from the first one on,
+ * What each merchant is owed, and what unknown senders of native coin are, by network and coin, made of the event log by the signer itself: it is given every event from the first one on,
  * hashes each text, and counts nothing unless the tree over all of them has the roots that it signed as checkpoints.
  */
 export class LedgerAccounts {
@@ -38,7 +39,9 @@ export class LedgerAccounts {
   /** Text, which takes a third of the memory that the records would. */
   readonly #sessions = new Map<string, string>();
   readonly #owed = new Map<string, bigint>();
-  readonly #settlements = new Map<string, OpenSettlement>();
+  /** Native coin at collection addresses, in 10^-18 units: what a fee took beyond it had come from outside. */
+  readonly #held = new Map<string, bigint>();
+  readonly #moves = new Map<string, OpenMove>();
   readonly #asked = new Set<string>();
   #signed: { readonly anchors: readonly AuditAnchor[]; readonly roots: ReadonlyMap<number, string> } = { anchors: [], roots: new Map() };
   #fault: string | null = null;
@@ -54,21 +57,22 @@ export class LedgerAccounts {
     return { size: this.#size, fault: this.#fault };
   }
 
-  /** Why the settlement is more than the merchant's account holds; null when it is not. */
+  /** Why the settlement is more than the merchant's account holds, or the return more than is owed to unknown senders; null when it is not. */
   refusal(order: OutgoingTransaction, entries: readonly JournalEntry[]): SignerRefusal | null {
     // A checkpoint may have been signed since the last events came.
     this.#prove();
-    const fault = this.#fault ?? this.#unknownSettlement(order, entries);
+    const fault = this.#fault ?? this.#unknownMove(order, entries);
     if (fault !== null) return refusal('stopped', 'ledger_disagrees', fault);
     const newest = this.#anchors().at(-1);
     if (newest && newest.size > this.#size)
       return refusal('later', 'ledger_behind', `the signer was given ${this.#size} events of the ledger and has signed ${newest.size}`);
-    if (order.merchantId === null) return refusal('denied', 'no_merchant', 'a settlement names its merchant');
-    const account = accountKey(order.mode, order.merchantId, order);
-    const others = [...this.#settlements].filter(([moveId, open]) => moveId !== order.id && open.account === account);
+    if (order.kind === 'settlement' && order.merchantId === null) return refusal('denied', 'no_merchant', 'a settlement names its merchant');
+    const account = accountKey(order.mode, order.merchantId ?? SUSPENSE, order);
+    const others = [...this.#moves].filter(([moveId, open]) => moveId !== order.id && open.account === account);
     const left = others.reduce((units, [, open]) => units - open.units, this.#owed.get(account) ?? 0n);
     if (amountOf(order.amount) <= left) return null;
-    const why = `the books owe the merchant ${formatAmount(left)} ${order.coin} on ${order.network}, with what is proposed or on its way taken off`;
+    const whom = order.kind === 'settlement' ? 'the merchant' : 'unknown senders';
+    const why = `the books owe ${whom} ${formatAmount(left)} ${order.coin} on ${order.network}, with what is proposed or on its way taken off`;
     return refusal('later', 'exceeds_account', why);
   }
 
@@ -106,17 +110,20 @@ export class LedgerAccounts {
     if (sessionId !== null) return this.#bookSession(sessionId, recorded);
     if (!recorded.stream.startsWith('treasury-')) return;
     const event = this.#read(recorded) as TreasuryEvent;
-    if (event.type === `${SETTLEMENT}Requested`) this.#ask(event.data as MoveRequested);
-    if (event.type === `${SETTLEMENT}Completed` || event.type === `${SETTLEMENT}Failed`)
-      this.#settlements.delete((event.data as MoveCompleted).moveId);
-    const booking = bookTreasuryEvent(event, () => null);
-    if (booking) this.#post(booking.mode, booking.draft.postings);
+    for (const name of OWED.map((kind) => MOVE_NAMES[kind])) {
+      if (event.type === `${name}Requested`) this.#ask(event.data as MoveRequested);
+      if (event.type === `${name}Completed` || event.type === `${name}Failed`) this.#moves.delete((event.data as MoveCompleted).moveId);
+    }
+    const booking = bookTreasuryEvent(event, (place) => this.#held.get(accountKey(place.mode, place.address, place)) ?? null);
+    if (!booking) return;
+    if (booking.before) this.#post(booking.mode, booking.before.postings);
+    this.#post(booking.mode, booking.draft.postings);
   }
 
   #ask(terms: MoveRequested): void {
     this.#asked.add(terms.moveId);
     const { mode, merchantId, amount } = terms;
-    this.#settlements.set(terms.moveId, { account: accountKey(mode, merchantId ?? '', terms), units: amountOf(amount) });
+    this.#moves.set(terms.moveId, { account: accountKey(mode, merchantId ?? SUSPENSE, terms), units: amountOf(amount) });
   }
 
   #bookSession(sessionId: string, recorded: LedgerEvent): void {
@@ -129,10 +136,11 @@ export class LedgerAccounts {
 
   #post(mode: Mode, postings: readonly Posting[]): void {
     for (const posting of postings) {
-      const merchant = merchantAccountOf(posting.account);
-      if (merchant?.part !== 'payable') continue;
-      const account = accountKey(mode, merchant.merchantId, posting);
-      this.#owed.set(account, (this.#owed.get(account) ?? 0n) - posting.units);
+      const { account, coin, address, units } = posting;
+      if (account === DEPOSIT_WALLETS && address !== undefined && !isCoin(coin)) add(this.#held, accountKey(mode, address, posting), units);
+      const merchant = merchantAccountOf(account);
+      if (merchant?.part === 'payable') add(this.#owed, accountKey(mode, merchant.merchantId, posting), -units);
+      if (account === SUSPENSE) add(this.#owed, accountKey(mode, SUSPENSE, posting), -units);
     }
   }
 
@@ -140,12 +148,16 @@ export class LedgerAccounts {
     return decodeData({ ...recorded, position: '', hash: '' }).event;
   }
 
-  /** A settlement that was signed is in the event log for ever: a log without it is not the one that the signature was given for. */
-  #unknownSettlement({ network }: OutgoingTransaction, entries: readonly JournalEntry[]): string | null {
-    const missing = standing(entries).find((entry) => entry.purpose === 'settlement' && entry.network === network && !this.#asked.has(entry.id));
-    return missing ? `the ledger does not know the settlement ${missing.id}, which was signed` : null;
+  /** What was signed of them is in the event log for ever: a log without it is not the one that the signature was given for. */
+  #unknownMove({ network }: OutgoingTransaction, entries: readonly JournalEntry[]): string | null {
+    const isOwed = ({ purpose }: SignedEntry): boolean => (OWED as readonly string[]).includes(purpose);
+    const missing = standing(entries).find((entry) => isOwed(entry) && entry.network === network && !this.#asked.has(entry.id));
+    return missing ? `the ledger does not know the ${missing.purpose} ${missing.id}, which was signed` : null;
   }
 }
 
-const accountKey = (mode: Mode, merchantId: string, { network, coin }: Pick<Posting, 'network'> & { readonly coin: string }): string =>
-  `${mode}/${merchantId}/${network}/${coin}`;
+const add = (sums: Map<string, bigint>, key: string, units: bigint): unknown => sums.set(key, (sums.get(key) ?? 0n) + units);
+
+/** `owner`: a merchant, the account of unknown senders, or an address. */
+const accountKey = (mode: Mode, owner: string, { network, coin }: Pick<Posting, 'network'> & { readonly coin: string }): string =>
+  `${mode}/${owner}/${network}/${coin}`;

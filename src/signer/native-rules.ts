@@ -1,5 +1,6 @@
 import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
 import { amountOf, formatAmount } from '../domain/money.ts';
+import { mostNative } from '../domain/native-cost.ts';
 import { gwei, nativeLimitsOf, type NativeLimits, type NativeLimitsChange } from '../domain/native-limits.ts';
 import { NATIVE_COIN, type Network } from '../domain/networks.ts';
 import type { OutgoingTransaction } from '../ports/outgoing.ts';
@@ -9,37 +10,6 @@ import { bytesOf, isEvm, refusal } from './exclusive.ts';
 import { DAY_MS, HOUR_MS } from './limits.ts';
 
 /* What transactions may take of the native coin, judged by their own bytes. */
-
-/** 10^-18 units of one sun and one lamport. */
-const SUN = 10n ** 12n;
-const LAMPORT = 10n ** 9n;
-/** The fee limit of TRON is about energy alone; a transfer of the coin may have to make the account. */
-const TRON_BANDWIDTH_SUN = 500_000n;
-const TRON_ACTIVATION_SUN = 1_100_000n;
-const SOLANA_SIGNATURE_LAMPORTS = 5_000n;
-/** Two signatures, and the rent of the receiver's token account. */
-const SOLANA_BASE_LAMPORTS = 2n * SOLANA_SIGNATURE_LAMPORTS + 2_039_280n;
-const SOLANA_COMPUTE_UNITS = 80_000n;
-const MICRO = 1_000_000n;
-
-/** The most that a transaction can take of its network's native coin, in 10^-18 units. */
-function mostNative(draft: TransactionDraft): bigint {
-  switch (draft.kind) {
-    case 'evm':
-    case 'evm-cancel':
-      return BigInt(draft.gasLimit) * BigInt(draft.maxFeePerGas);
-    case 'evm-native':
-      return BigInt(draft.value) + BigInt(draft.gasLimit) * BigInt(draft.maxFeePerGas);
-    case 'tron':
-      return (BigInt(draft.feeLimit) + TRON_BANDWIDTH_SUN) * SUN;
-    case 'tron-native':
-      return (BigInt(draft.sun) + TRON_ACTIVATION_SUN + TRON_BANDWIDTH_SUN) * SUN;
-    case 'solana-nonce-account':
-      return (BigInt(draft.lamports) + SOLANA_SIGNATURE_LAMPORTS) * LAMPORT;
-    case 'solana':
-      return (SOLANA_BASE_LAMPORTS + (SOLANA_COMPUTE_UNITS * BigInt(draft.computeUnitPrice) + MICRO - 1n) / MICRO) * LAMPORT;
-  }
-}
 
 /** Why the fees of a draft are not to be paid, whoever pays them; null when they are in bounds. */
 export function feeRefusal(draft: TransactionDraft, network: Network, change: NativeLimitsChange | undefined): SignerRefusal | null {

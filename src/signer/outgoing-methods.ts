@@ -7,7 +7,7 @@ import type { Mode } from '../domain/ids.ts';
 import { COINS } from '../domain/money.ts';
 import { addressFamilyOf, NATIVE_COIN, type Network } from '../domain/networks.ts';
 import type { OutgoingTransaction } from '../ports/outgoing.ts';
-import type { LedgerEvent, SigningRequest } from '../ports/outgoing-signer.ts';
+import type { AskedNativeTransfer, LedgerEvent, SigningRequest } from '../ports/outgoing-signer.ts';
 import { NONCE_ACCOUNTS } from '../runtime/util/solana-nonce.ts';
 import { method, MethodRefused, walletOf, type Method, type SignerContext } from './method.ts';
 import { amount, evmFields, id, onNetwork, solanaFields, tronFields, units, walletIndex, words, type NetworkFields } from './network-fields.ts';
@@ -28,9 +28,11 @@ const depositOn = (fields: NetworkFields, network: Network): z.ZodType<TakenDepo
     })
     .refine(isItsKey(network), { path: ['depositKey'] });
 
-/** Only a refund belongs to a session, and only what is paid back is of deposits. */
-const isWhole = ({ kind, refund, deposits }: OutgoingTransaction): boolean =>
-  (kind === 'refund') === (refund !== null) && (kind === 'refund' || kind === 'return' || deposits.length === 0);
+/** Only a refund belongs to a session, and only what is paid back is of deposits, or of a transfer of native coin. */
+const isWhole = ({ kind, refund, deposits, transfer }: OutgoingTransaction): boolean =>
+  (kind === 'refund') === (refund !== null) &&
+  (kind === 'refund' || kind === 'return' || deposits.length === 0) &&
+  (kind === 'native_return') === (transfer !== undefined);
 
 const signatureOf = { evm: /^0x[0-9a-f]{130}$/, tron: /^0x[0-9a-f]{130}$/, solana: /^0x[0-9a-f]{128}$/ };
 const claimOn = (network: Network): z.ZodType<OrderedClaim> =>
@@ -55,6 +57,7 @@ export const order = onNetwork<OutgoingTransaction>((fields, network) => ({
   merchantId: id.nullable(),
   refund: z.strictObject({ sessionId: id, refundId: id, claim: claimOn(network).optional() }).nullable(),
   deposits: z.array(depositOn(fields, network)).max(1_000),
+  transfer: z.strictObject({ txHash: fields.txHash, toAddress: fields.address, derivationIndex: walletIndex }).optional(),
 })).refine(isWhole, { path: ['kind'] });
 
 const evmFees = { gasLimit: units, maxFeePerGas: units, maxPriorityFeePerGas: units };
@@ -77,7 +80,7 @@ const draft: z.ZodType<TransactionDraft> = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('tron-native'), sun: z.string().regex(/^[1-9]\d{0,14}$/), ...tronBlock }),
   z.strictObject({
     kind: z.literal('solana'),
-    tokenAddress: solanaFields.address,
+    tokenAddress: solanaFields.address.nullable(),
     tokenUnits: units,
     decimals: z.int().min(0).max(18),
     ...{ nonceIndex, nonce: solanaFields.address },
@@ -92,6 +95,8 @@ const transactions = onNetwork<{ mode: Mode; network: Network; txHashes: string[
   mode,
   txHashes: z.array(txHash).max(10_000),
 }));
+
+const nativeTransfer = onNetwork<AskedNativeTransfer>(({ txHash, address }) => ({ mode, txHash, toAddress: address }));
 
 export function outgoingOf({ outgoing }: SignerContext): Outgoing {
   if (!outgoing) throw new MethodRefused('no_wallet', 'the signer was given nothing to pay with');
@@ -111,6 +116,7 @@ export const OUTGOING_METHODS: readonly (readonly [string, Method<unknown, unkno
   ['check', method({ params: z.strictObject({ order }), run: (params, context) => outgoingOf(context).check(params.order) })],
   ['sign', method({ params: request, run: (params, context) => outgoingOf(context).sign(params) })],
   ['release', method({ params: z.strictObject({ order }), run: (params, context) => outgoingOf(context).release(params.order) })],
+  ['nativeTransfer', method({ params: nativeTransfer, run: (params, context) => outgoingOf(context).nativeTransfer(params) })],
   [
     'unknownTransactions',
     method({ params: transactions, run: (params, context) => outgoingOf(context).unknown(params.mode, params.network, params.txHashes) }),

@@ -1,11 +1,19 @@
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Mode } from '../domain/ids.ts';
-import { amountOf } from '../domain/money.ts';
+import { amountOf, formatAmount } from '../domain/money.ts';
 import { nativeLimitsOf, type NativeLimits } from '../domain/native-limits.ts';
 import { addressFamilyOf, NETWORKS, type Network } from '../domain/networks.ts';
 import type { OutgoingTransaction } from '../ports/outgoing.ts';
-import type { Signature, SignerRefusal, SignerStatus, SignerVerdict, SigningRequest } from '../ports/outgoing-signer.ts';
+import type {
+  AskedNativeTransfer,
+  SeenNativeTransfer,
+  Signature,
+  SignerRefusal,
+  SignerStatus,
+  SignerVerdict,
+  SigningRequest,
+} from '../ports/outgoing-signer.ts';
 import type { PayoutNetwork, PayoutRules } from '../ports/signer-protocol.ts';
 import { crashPoint } from '../runtime/util/crash-point.ts';
 import { InTurn } from '../runtime/util/in-turn.ts';
@@ -19,6 +27,7 @@ import { isIdTaken, isStopped, signatureOf, stopRefusal } from './limits.ts';
 import { changesOf, limitsOf, stricter, withLimits, type Limits } from './limits-in-force.ts';
 import { LedgerAccounts } from './ledger-accounts.ts';
 import { feeRefusal, isPaidByTreasury, nativeRefusal, nativeRoomRefusal, type NativeParts } from './native-rules.ts';
+import { feeOfReturnRefusal } from './native-return-rules.ts';
 import { signedBytesOf } from './outgoing-bytes.ts';
 import { POLICIES } from './policies.ts';
 import type { Judged } from './policy.ts';
@@ -81,6 +90,16 @@ export class Outgoing {
     });
   }
 
+  /** A transfer of native coin to one of our addresses, as the signer sees it. */
+  nativeTransfer({ mode, network, txHash, toAddress }: AskedNativeTransfer): Promise<{ transfer: SeenNativeTransfer | null } | SignerRefusal> {
+    return this.#inTurn(mode, () =>
+      this.#onView({ mode, network }, async (view) => {
+        const found = await view.findNativeTransfer({ txHash, toAddress });
+        return { transfer: found && { fromAddress: found.fromAddress, amount: formatAmount(found.units), final: found.final } };
+      }),
+    );
+  }
+
   /** Those of the transactions that this signer never signed. */
   unknown(mode: Mode, network: Network, txHashes: readonly string[]): Promise<readonly string[] | SignerRefusal> {
     return this.#inTurn(mode, async ({ journal }) => {
@@ -122,6 +141,8 @@ export class Outgoing {
     const judged =
       earlier.length === 0 ? await this.#first(request, ofNetwork, account, view) : await this.#replacement(request, earlier, account, view);
     if (!judged.ok) return judged;
+    const unaffordable = feeOfReturnRefusal(draft, order, judged);
+    if (unaffordable) return unaffordable;
     const signed = await signedBytesOf(draft, order, wallet);
     // Two with equal bytes would land as one: the later one takes another moment.
     if (bytesOf(journal.entries).some((entry) => entry.txHash === signed.txHash))
@@ -214,7 +235,7 @@ export class Outgoing {
   }
 
   #onView<Answer>(
-    { mode, network }: OutgoingTransaction,
+    { mode, network }: Pick<OutgoingTransaction, 'mode' | 'network'>,
     task: (view: ChainView) => Promise<Answer | SignerRefusal>,
   ): Promise<Answer | SignerRefusal> {
     const view = this.#views.get(`${mode}/${network}`);

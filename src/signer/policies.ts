@@ -10,6 +10,7 @@ import { PAY_BACK } from './deposit-rules.ts';
 import { bytesOf, refusal, standing } from './exclusive.ts';
 import type { JournalEntry } from './journal.ts';
 import { DAY_MS } from './limits.ts';
+import { NATIVE_RETURN } from './native-return-rules.ts';
 import { treasuryFault, type Policy, type PolicyParts } from './policy.ts';
 import type { SigningWallet } from './signing-wallet.ts';
 import { topUpFault } from './top-up-rules.ts';
@@ -22,6 +23,7 @@ const MAX_MAKINGS_A_DAY = 32;
 export const POLICIES: Readonly<Record<OutgoingKind, Policy>> = {
   refund: PAY_BACK,
   return: PAY_BACK,
+  native_return: NATIVE_RETURN,
   sweep: { refusal: (order, { wallet }) => sweepRefusal(order, wallet) },
   gas_top_up: {
     refusal: (order, { wallet }) => topUpRefusal(order, wallet),

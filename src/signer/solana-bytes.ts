@@ -24,7 +24,7 @@ export async function nonceAccountBytes(draft: NonceAccountDraft, wallet: Signin
 }
 
 /**
- * Pays the owner's associated token account, which is made when it is missing; the treasury pays fee and rent. The memo holds the id, so that two
+ * Pays the owner's associated token account, which is made when it is missing, or SOL to the owner itself; the treasury pays fee and rent. The memo holds the id, so that two
  * equal transfers of one moment are two transactions.
  */
 export async function solanaTransferBytes(draft: SolanaDraft, order: OutgoingTransaction, wallet: SigningWallet): Promise<SignedBytes> {
@@ -37,7 +37,9 @@ export async function solanaTransferBytes(draft: SolanaDraft, order: OutgoingTra
     advanceNonce(rentPayer, draft.nonceIndex),
     web3.ComputeBudgetProgram.setComputeUnitLimit({ units: COMPUTE_UNITS }),
     web3.ComputeBudgetProgram.setComputeUnitPrice({ microLamports: BigInt(draft.computeUnitPrice) }),
-    ...tokenTransfer({ mint: draft.tokenAddress, fromOwner, toOwner, units: BigInt(draft.tokenUnits), decimals: draft.decimals, rentPayer }),
+    ...(draft.tokenAddress === null
+      ? [web3.SystemProgram.transfer({ fromPubkey: treasury, toPubkey: new web3.PublicKey(toOwner), lamports: BigInt(draft.tokenUnits) })]
+      : tokenTransfer({ mint: draft.tokenAddress, fromOwner, toOwner, units: BigInt(draft.tokenUnits), decimals: draft.decimals, rentPayer })),
     new web3.TransactionInstruction({ programId: new web3.PublicKey(MEMO_PROGRAM), keys: [], data: Buffer.from(id) }),
   );
   const message = transaction.serializeMessage();

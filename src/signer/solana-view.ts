@@ -1,10 +1,11 @@
 import { amountOf, fromTokenUnits, toTokenUnits } from '../domain/money.ts';
 import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
-import { NATIVE_COIN } from '../domain/networks.ts';
+import { NATIVE_COIN, NATIVE_DECIMALS } from '../domain/networks.ts';
+import type { OutgoingTransaction } from '../ports/outgoing.ts';
 import type { PayoutNetwork } from '../ports/signer-protocol.ts';
-import type { DepositProof } from '../domain/deposit-proof.ts';
+import type { DepositProof, NativeTransfer } from '../domain/deposit-proof.ts';
 import { NONCE_ACCOUNTS, nonceAccountOf, storedNonce } from '../runtime/util/solana-nonce.ts';
-import { agreed, rpc, type ChainView, type FoundDeposit, type JournaledBytes } from './chain-view.ts';
+import { agreed, rpc, type ChainView, type FoundDeposit, type FoundNativeTransfer, type JournaledBytes } from './chain-view.ts';
 import { excludeEachOther } from './exclusive.ts';
 
 interface TokenBalance {
@@ -15,15 +16,21 @@ interface TokenBalance {
   readonly uiTokenAmount: { readonly amount: string };
 }
 interface RawTransaction {
-  readonly transaction: { readonly signatures: readonly string[] };
+  readonly transaction: {
+    readonly signatures: readonly string[];
+    readonly message: { readonly accountKeys: readonly string[]; readonly header: { readonly numRequiredSignatures: number } };
+  };
   readonly meta: {
     readonly err: unknown;
+    readonly fee: number;
+    readonly preBalances: readonly number[];
+    readonly postBalances: readonly number[];
+    readonly loadedAddresses?: { readonly writable: readonly string[]; readonly readonly: readonly string[] };
     readonly preTokenBalances?: readonly TokenBalance[];
     readonly postTokenBalances?: readonly TokenBalance[];
   } | null;
 }
 
-const SOL_DECIMALS = 9;
 const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 
 interface RawAccount {
@@ -58,12 +65,31 @@ export class SolanaView implements ChainView {
     });
   }
 
-  faultOf(draft: TransactionDraft, order: { readonly coin: string; readonly amount: string }): string | null {
+  /** What the address has more after the transaction than before. */
+  findNativeTransfer({ txHash, toAddress }: Pick<NativeTransfer, 'txHash' | 'toAddress'>): Promise<FoundNativeTransfer | null> {
+    return agreed(this.#network, async (url) => {
+      const finalized = await this.#transaction(url, txHash, 'finalized');
+      const transaction = finalized ?? (await this.#transaction(url, txHash, 'confirmed'));
+      if (!transaction?.meta || transaction.meta.err !== null || transaction.transaction.signatures[0] !== txHash) return null;
+      const { lamports, senders } = lamportsMoved(transaction.transaction.message, transaction.meta, toAddress);
+      if (lamports <= 0n) return null;
+      return {
+        fromAddress: senders.length === 1 ? senders[0]! : null,
+        units: fromTokenUnits(lamports, NATIVE_DECIMALS.solana),
+        final: finalized !== null,
+      };
+    });
+  }
+
+  faultOf(draft: TransactionDraft, order: Pick<OutgoingTransaction, 'kind' | 'coin' | 'amount'>): string | null {
     if (draft.kind !== 'solana' && draft.kind !== 'solana-nonce-account') return 'the draft is for another chain';
     if (draft.nonceIndex >= NONCE_ACCOUNTS) return 'the treasury has no such nonce account';
-    if (draft.kind === 'solana-nonce-account') {
+    // The bytes of such a draft name their receiver themselves.
+    if ((draft.kind === 'solana-nonce-account') !== (order.kind === 'nonce_account')) return 'the draft is for something else';
+    if (draft.kind === 'solana-nonce-account' || draft.tokenAddress === null) {
       if (order.coin !== NATIVE_COIN.solana) return 'the draft moves another coin';
-      return BigInt(draft.lamports) === toTokenUnits(amountOf(order.amount), SOL_DECIMALS) ? null : 'the draft moves another amount';
+      const lamports = BigInt(draft.kind === 'solana' ? draft.tokenUnits : draft.lamports);
+      return lamports === toTokenUnits(amountOf(order.amount), NATIVE_DECIMALS.solana) ? null : 'the draft moves another amount';
     }
     const token = this.#network.tokens.find(({ coin }) => coin === order.coin);
     if (!token || draft.tokenAddress !== token.address || draft.decimals !== token.decimals) return 'the draft moves another token';
@@ -141,6 +167,19 @@ function deltasOf({ preTokenBalances, postTokenBalances }: NonNullable<RawTransa
   for (const balance of preTokenBalances ?? []) add(balance, -1n);
   for (const balance of postTokenBalances ?? []) add(balance, 1n);
   return [...deltas.values()];
+}
+
+type Message = RawTransaction['transaction']['message'];
+
+/** What the address gained, and who of those that lost lamports beside the fee signed for it; one that did not sign makes it nobody's. */
+function lamportsMoved({ accountKeys, header }: Message, meta: NonNullable<RawTransaction['meta']>, toAddress: string) {
+  const keys = [...accountKeys, ...(meta.loadedAddresses?.writable ?? []), ...(meta.loadedAddresses?.readonly ?? [])];
+  const changes = keys.map((_, index) => BigInt(meta.postBalances[index] ?? 0) - BigInt(meta.preBalances[index] ?? 0));
+  if (changes.length > 0) changes[0]! += BigInt(meta.fee);
+  const place = keys.indexOf(toAddress);
+  const losers = [...keys.keys()].filter((index) => changes[index]! < 0n);
+  const senders = losers.every((index) => index < header.numRequiredSignatures) ? losers.map((index) => keys[index]!) : [];
+  return { lamports: place < 0 ? 0n : changes[place]!, senders };
 }
 
 /** The one owner whose money fell; null when that is not exactly one. */

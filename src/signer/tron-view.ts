@@ -1,8 +1,9 @@
 import { amountOf, fromTokenUnits, least, most, toTokenUnits } from '../domain/money.ts';
-import { NATIVE_COIN } from '../domain/networks.ts';
+import { NATIVE_COIN, NATIVE_DECIMALS } from '../domain/networks.ts';
 import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
+import type { OutgoingTransaction } from '../ports/outgoing.ts';
 import type { PayoutNetwork } from '../ports/signer-protocol.ts';
-import type { DepositProof } from '../domain/deposit-proof.ts';
+import type { DepositProof, NativeTransfer } from '../domain/deposit-proof.ts';
 import { tronAddressOf } from './account-address.ts';
 import {
   agreed,
@@ -12,6 +13,7 @@ import {
   unanimous,
   type ChainView,
   type FoundDeposit,
+  type FoundNativeTransfer,
   type JournaledBytes,
   type SweepGas,
 } from './chain-view.ts';
@@ -22,6 +24,16 @@ interface Info {
   readonly result?: string;
   readonly receipt?: { readonly result?: string };
   readonly log?: readonly { readonly address?: string; readonly topics?: readonly string[]; readonly data?: string }[];
+}
+interface RawTransaction {
+  readonly txID?: string;
+  readonly ret?: readonly { readonly contractRet?: string }[];
+  readonly raw_data?: {
+    readonly contract?: readonly {
+      readonly type?: string;
+      readonly parameter?: { readonly value?: { readonly owner_address?: string; readonly to_address?: string; readonly amount?: number } };
+    }[];
+  };
 }
 interface ChainParameters {
   readonly chainParameter?: readonly { readonly key: string; readonly value?: number }[];
@@ -36,7 +48,6 @@ type View = 'wallet' | 'walletsolidity';
 const TRANSFER_TOPIC = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 /** An amount as a log has it. */
 const WORD = /^[0-9a-f]{64}$/i;
-const SUN_DECIMALS = 6;
 /** Sun; four times what the dearest transfer burnt so far. */
 const MAX_FEE_LIMIT = 150_000_000;
 const MAX_LIFETIME_MS = 24 * 3_600_000;
@@ -74,11 +85,29 @@ export class TronView implements ChainView {
     });
   }
 
-  faultOf(draft: TransactionDraft, order: { readonly coin: string; readonly amount: string }): string | null {
+  /** A plain transfer of TRX, which a transaction makes at most one of; what contracts moved on the way is not looked for. */
+  findNativeTransfer({ txHash, toAddress }: Pick<NativeTransfer, 'txHash' | 'toAddress'>): Promise<FoundNativeTransfer | null> {
+    return agreed(this.#network, async (url) => {
+      const [solid, newest] = [await this.#transfer(url, 'walletsolidity', txHash), await this.#transfer(url, 'wallet', txHash)];
+      const { owner_address: from = '', to_address: to = '', amount = 0 } = solid ?? newest ?? {};
+      if (addressOf(to) !== toAddress || !Number.isSafeInteger(amount) || amount <= 0) return null;
+      return { fromAddress: addressOf(from), units: BigInt(amount) * SUN, final: solid !== null };
+    });
+  }
+
+  async #transfer(url: string, view: View, txHash: string) {
+    const { txID, ret, raw_data } = (await this.#ask(url, view, 'gettransactionbyid', { value: txHash })) as RawTransaction;
+    const contract = raw_data?.contract?.[0];
+    return txID === txHash && ret?.[0]?.contractRet === 'SUCCESS' && contract?.type === 'TransferContract'
+      ? (contract.parameter?.value ?? null)
+      : null;
+  }
+
+  faultOf(draft: TransactionDraft, order: Pick<OutgoingTransaction, 'kind' | 'coin' | 'amount'>): string | null {
     if (draft.kind !== 'tron' && draft.kind !== 'tron-native') return 'the draft is for another chain';
     if (draft.kind === 'tron-native') {
       if (order.coin !== NATIVE_COIN.tron) return 'the draft moves another coin';
-      if (BigInt(draft.sun) !== toTokenUnits(amountOf(order.amount), SUN_DECIMALS)) return 'the draft moves another amount';
+      if (BigInt(draft.sun) !== toTokenUnits(amountOf(order.amount), NATIVE_DECIMALS.tron)) return 'the draft moves another amount';
     } else {
       const token = this.#network.tokens.find(({ coin }) => coin === order.coin);
       if (!token || draft.tokenAddress !== token.address) return 'the draft moves another token';

@@ -14,6 +14,7 @@ import {
   type TreasuryReconciled,
   type UnknownOutflowFound,
 } from '../../src/domain/events/treasury-move-events.ts';
+import { nativeTransferKey } from '../../src/domain/deposit-proof.ts';
 import { parseAmount } from '../../src/domain/money.ts';
 import { NATIVE_COIN } from '../../src/domain/networks.ts';
 import { accept, refuse, type Decision } from '../../src/domain/result.ts';
@@ -115,6 +116,8 @@ function request(kind: MoveKind, data: MoveRequested, context: TreasuryContext):
   if (known) return known.kind === kind && known.terms.amount === data.amount ? accept() : refuse('conflict', 'the id names another move');
   if ((parseAmount(data.amount) ?? 0n) <= 0n) return refuse('invalid_request', 'amount must be above zero', 'amount');
   if (Object.keys(context.moves).length >= MAX_OPEN_MOVES) return refuse('conflict', `${MAX_OPEN_MOVES} moves are open already`);
+  const paidBack = data.transfer && context.nativeReturns[nativeTransferKey(data.transfer)];
+  if (paidBack) return refuse('conflict', `the transfer is paid back by ${paidBack}`, 'tx');
   if (!isLegalRequest(context, kind, data)) return refuse('conflict', `${data.fromAddress} has a move of this kind under way`);
   return accept(named(kind, 'Requested', data));
 }
@@ -212,7 +215,7 @@ function acknowledge({ outflowKey, actor, reason, nowSec }: Of<'AcknowledgeOutfl
 }
 
 function termsOf({ terms }: Move): MoveTerms {
-  const { moveId, mode, network, coin, amount, fromAddress, toAddress, derivationIndex, merchantId, forMoveId, deposit } = terms;
+  const { moveId, mode, network, coin, amount, fromAddress, toAddress, derivationIndex, merchantId, forMoveId, deposit, transfer } = terms;
   const shared = { moveId, mode, network, coin, amount, fromAddress, toAddress, derivationIndex, merchantId, forMoveId };
-  return deposit === undefined ? shared : { ...shared, deposit };
+  return { ...shared, ...(deposit && { deposit }), ...(transfer && { transfer }) };
 }

@@ -34,6 +34,8 @@ export interface MovesContext {
   readonly knownOutflows: readonly string[];
   /** Every return ever requested, by id: one that was done is never begun again. Null while it is not done. */
   readonly returns: Readonly<Record<string, ReturnOutcome | null>>;
+  /** Transfers of native coin that are being paid back or were, by their key, with the move that does it: each is paid back once. */
+  readonly nativeReturns: Readonly<Record<string, string>>;
   /** How often native coin was found at collection addresses: a look that read the books before another one wrote must not write. */
   readonly nativeCoinFinds: number;
   /** Every transfer of our addresses up to this block was compared with the ledger; null before the first time. */
@@ -45,6 +47,7 @@ export const initialMovesContext: MovesContext = {
   unknownOutflows: {},
   knownOutflows: [],
   returns: {},
+  nativeReturns: {},
   nativeCoinFinds: 0,
   reconciledThrough: null,
 };

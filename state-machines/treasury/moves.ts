@@ -9,6 +9,7 @@ import type {
   OutflowFacts,
   TreasuryMoveEvent,
 } from '../../src/domain/events/treasury-move-events.ts';
+import { nativeTransferKey } from '../../src/domain/deposit-proof.ts';
 import type { TreasuryContext } from './treasury.state.ts';
 import type { MoveReservation, Move, ReturnOutcome, MovesContext } from './moves.state.ts';
 
@@ -18,7 +19,7 @@ import type { MoveReservation, Move, ReturnOutcome, MovesContext } from './moves
  */
 
 /** Leaves our own accounts, so two people must want it. */
-const needsApproval = (kind: MoveKind): boolean => kind === 'withdrawal' || kind === 'settlement';
+const needsApproval = (kind: MoveKind): boolean => kind === 'withdrawal' || kind === 'settlement' || kind === 'native_return';
 
 /** Whether the treasury's own account sends it, in its own sequence. */
 export const isFromTreasury = (kind: MoveKind): boolean => kind !== 'sweep';
@@ -49,10 +50,11 @@ export const isApproved = ({ kind, approvers }: Move): boolean => !needsApproval
 export const nonceOfDraft = (draft: TransactionDraft): number | null => (draft.kind !== 'solana' && 'nonce' in draft ? draft.nonce : null);
 
 /** A collection address has one sweep at a time, because its transactions are numbered. */
-export function isLegalRequest({ moves, returns }: MovesContext, kind: MoveKind, terms: MoveRequested): boolean {
+export function isLegalRequest({ moves, returns, nativeReturns }: MovesContext, kind: MoveKind, terms: MoveRequested): boolean {
   const known = Object.values(moves);
   if (Object.hasOwn(moves, terms.moveId)) return false;
   if (kind === 'return') return terms.deposit !== undefined && !Object.hasOwn(returns, terms.moveId);
+  if (kind === 'native_return') return terms.transfer !== undefined && !Object.hasOwn(nativeReturns, nativeTransferKey(terms.transfer));
   if (kind === 'sweep') return known.every((move) => move.kind !== 'sweep' || move.terms.fromAddress !== terms.fromAddress);
   if (kind === 'nonce_account') return known.every((move) => move.kind !== kind || move.terms.toAddress !== terms.toAddress);
   if (kind === 'gas_top_up') return known.every((move) => move.kind !== 'gas_top_up' || move.terms.forMoveId !== terms.forMoveId);
@@ -78,9 +80,10 @@ type Data<Type extends TreasuryEvent['type']> = Extract<TreasuryEvent, { type: T
 
 /* Fold: one function an event. */
 
-export const foldMoveRequested = ({ moves, returns }: MovesContext, kind: MoveKind, terms: MoveRequested): Partial<MovesContext> => ({
+export const foldMoveRequested = ({ moves, returns, nativeReturns }: MovesContext, kind: MoveKind, terms: MoveRequested): Partial<MovesContext> => ({
   moves: { ...moves, [terms.moveId]: { kind, terms, approvers: [], signed: [] } },
   ...(kind === 'return' && { returns: { ...returns, [terms.moveId]: null } }),
+  ...(terms.transfer && { nativeReturns: { ...nativeReturns, [nativeTransferKey(terms.transfer)]: terms.moveId } }),
 });
 
 export function foldMoveApproved({ moves }: MovesContext, { moveId, approver }: Of<'Approved'>): Partial<MovesContext> {
@@ -102,9 +105,12 @@ export function foldMoveSigned(context: TreasuryContext, data: MoveSigned): Part
   };
 }
 
-export function foldMoveDone({ moves, returns }: MovesContext, data: MoveCompleted | MoveFailed): Partial<MovesContext> {
+export function foldMoveDone({ moves, returns, nativeReturns }: MovesContext, data: MoveCompleted | MoveFailed): Partial<MovesContext> {
   const { moveId } = data;
   const rest = Object.fromEntries(Object.entries(moves).filter(([id]) => id !== moveId));
+  // What came to nothing can be asked for again.
+  if (data.transfer && 'reason' in data)
+    return { moves: rest, nativeReturns: Object.fromEntries(Object.entries(nativeReturns).filter(([, id]) => id !== moveId)) };
   if (!Object.hasOwn(returns, moveId)) return { moves: rest };
   const outcome: ReturnOutcome = 'reason' in data ? { paid: false, reason: data.reason } : { paid: true, txHash: data.txHash };
   return { moves: rest, returns: { ...returns, [moveId]: outcome } };

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callAdmin } from '../../src/cli/admin-client.ts';
 import type { JsonValue } from '../../src/ports/read-model.ts';
 import { RunningService, until } from '../crash/running-service.ts';
+import { solanaPayer, tronPayer } from '../support/raw-payers.ts';
 import { approveAs, approverKey } from '../support/approvers.ts';
 
 /* Money that is not a refund, in the service as an operator runs it, on real nodes and the facade. */
@@ -98,6 +99,52 @@ describe('reconciling', () => {
       expect(Number(even.find(({ account, coin }) => account === 'treasury' && coin === 'USDT')!.booked)).toBeGreaterThan(0);
     },
   );
+});
+
+describe('native coin that somebody sent to a collection address', () => {
+  const url = (network: string): string => service.facts.networks[network]!.rpc_url;
+  const evm = async <Answer>(method: string, params: unknown[]): Promise<Answer> => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+    const answer = await fetch(url('ethereum'), { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    return ((await answer.json()) as { result: Answer }).result;
+  };
+  const stray: Readonly<Record<string, (to: string) => Promise<string>>> = {
+    ethereum: async (to) => {
+      const from = Wallet.createRandom().address;
+      await evm('anvil_setBalance', [from, '0xde0b6b3a7640000']);
+      await evm('anvil_impersonateAccount', [from]);
+      return evm('eth_sendTransaction', [{ from, to, value: '0x2386f26fc10000' }]);
+    },
+    tron: async (to) => (await tronPayer({ facts: service.facts, dataDir })).sendNative(to, 5_000_000n),
+    solana: (to) => solanaPayer({ facts: service.facts, dataDir }).sendNative(to, 5_000_000n),
+  };
+
+  it.each(['ethereum', 'tron', 'solana'])('goes back once on %s to who sent it, less the fee, when two approvers agreed', async (network) => {
+    const session = await service.client.sessions.create({ amount: '5.00', currency: 'USDT', order_id: `stray-${network}` });
+    const { address } = session.payment_options.find((option) => option.network === network)!;
+    const terms = { network, tx: await stray[network]!(address), address, operator: 'ada', reason: 'sent by mistake' };
+    const { id, amount, to_address } = await until('it is final and found', WAIT_MS, async () => {
+      await reconcile(network);
+      return admin<{ id: string; amount: string; to_address: string }>('treasury.return', terms);
+    });
+    expect(Number(amount)).toBeGreaterThan(0);
+    expect(Number(amount)).toBeLessThan(network === 'ethereum' ? 0.01 : network === 'tron' ? 5 : 0.005);
+    await expect(admin('treasury.return', terms)).rejects.toThrow(`the transfer is paid back by ${id}`);
+    for (const name of ['ben', 'cleo']) await as(name, 'treasury.approve', { id });
+    await idle();
+    const { lines } = await admin<{ lines: { kind: string }[] }>('ledger.account', { account: 'liabilities:suspense', limit: '500' });
+    expect(lines.at(-1)).toMatchObject({ kind: 'native_coin_returned' });
+    await expect(admin('treasury.return', terms)).rejects.toThrow('paid back');
+    if (network === 'ethereum')
+      expect(BigInt(await evm<string>('eth_getBalance', [to_address, 'latest']))).toBeGreaterThan(10n ** 18n - 2n * 10n ** 15n);
+  });
+
+  it('is told field by field why it cannot go back', async () => {
+    const terms = { network: 'ethereum', tx: `0x${'1'.repeat(64)}`, address: COLD, operator: 'ada', reason: 'a drill' };
+    await expect(admin('treasury.return', { ...terms, tx: 'what' })).rejects.toThrow('tx is not a transaction of ethereum');
+    await expect(admin('treasury.return', { ...terms, address: 'what' })).rejects.toThrow('address is no address on ethereum');
+    await expect(admin('treasury.return', terms)).rejects.toThrow('address: no session was given it');
+  });
 });
 
 describe('a withdrawal', () => {

@@ -30,7 +30,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** One of every kind that moves money, each with the treasury as it is in the golden events. */
 const TREASURY_EVENTS = Object.entries(SAMPLES).flatMap(([type, data]): DomainEvent[] =>
-  /^(Sweep|GasTopUp|Withdrawal|Settlement|Return|NonceAccount)(Completed|Failed)$|^(TreasuryFunded|NativeCoinFound|UnknownOutflowAcknowledged)$/.test(
+  /^(Sweep|GasTopUp|Withdrawal|Settlement|Return|NativeReturn|NonceAccount)(Completed|Failed)$|^(TreasuryFunded|NativeCoinFound|UnknownOutflowAcknowledged)$/.test(
     type,
   )
     ? [{ type, data } as DomainEvent]

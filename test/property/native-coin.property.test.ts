@@ -4,7 +4,7 @@ import type { TreasuryEvent } from '../../src/domain/events/treasury-events.ts';
 import type { TransactionDraft } from '../../src/domain/events/transaction-draft.ts';
 import type { MoveKind, MoveRequested } from '../../src/domain/events/treasury-move-events.ts';
 import { DEPOSIT_WALLETS, SUSPENSE } from '../../src/domain/ledger.ts';
-import { formatAmount, signedAmountOf } from '../../src/domain/money.ts';
+import { amountOf, formatAmount, signedAmountOf } from '../../src/domain/money.ts';
 import { settleNative, type NativeDeps } from '../../src/features/treasury/reconcile-native.ts';
 import { treasuryTable } from '../../src/features/shared/handlers/treasury-handler.ts';
 import { balanceKey, LEDGER_ADDRESSES_TABLE, LEDGER_BALANCES_TABLE } from '../../projections/ledger/rows.ts';
@@ -14,6 +14,7 @@ import { runsOf } from '../support/runs.ts';
 
 const ADDRESSES = ['0xA', '0xB', '0xC'];
 const TREASURY = '0xTreasury';
+const OWED = balanceKey('test', SUSPENSE, 'ethereum', 'ETH');
 const GIVEN = ADDRESSES.map((address) => ({ address, sessionId: `cs_${address}` }));
 const DRAFT: TransactionDraft = {
   ...{ kind: 'evm', chainId: '1', nonce: 0, tokenAddress: '0xToken', tokenUnits: '1', gasLimit: '1', maxFeePerGas: '1', maxPriorityFeePerGas: '1' },
@@ -33,6 +34,9 @@ class World {
   readonly blocks: Map<string, bigint>[] = [new Map(ADDRESSES.map((address) => [address, 0n]))];
   readonly landed: Landed[] = [];
   strays = 0n;
+  /** What went back to its senders, the fee of the way included. */
+  returned = 0n;
+  readonly #returns = new Set<string>();
   /** Happens between two reads of a look. */
   meanwhile: (() => void) | null = null;
   #lag = 0;
@@ -88,20 +92,47 @@ class World {
       ...{ derivationIndex: 1, merchantId: null, forMoveId: isSweep ? null : `for-${moveId}`, requestedBy: 'ada', reason: null, requestedAtSec: 1 },
     };
     if (this.tell({ type: 'RequestMove', kind, data }) !== null) return;
+    this.#sign(moveId, fromAddress, isSweep);
+    this.block(address, isSweep ? -units : units);
+    this.landed.push({ moveId, fee: isSweep ? units : 0n });
+  }
+
+  #sign(moveId: string, fromAddress: string, isSweep: boolean): void {
     const draft = { ...DRAFT, nonce: isSweep ? 0 : (this.state.context.nextNonce ?? 0) } as TransactionDraft;
     const seq = (this.state.context.journal?.seq ?? 0) + 1;
     const signed = { moveId, attempt: 1, txHash: `0x${moveId}`, signedBytes: '0x', journal: { seq, hash: `h${seq}` }, signedAtSec: 1 };
     const validity = { kind: 'evm-nonce', nonce: 0, maxFeePerGas: '1' } as const;
     expect(this.tell({ type: 'ReserveMove', data: { moveId, attempt: 1, fromAddress, draft, replaces: null, reservedAtSec: 1 } })).toBeNull();
     expect(this.tell({ type: 'RecordMoveSigned', data: { ...signed, validity } })).toBeNull();
-    this.block(address, isSweep ? -units : units);
-    this.landed.push({ moveId, fee: isSweep ? units : 0n });
+  }
+
+  /** The treasury pays it, so no balance of an address changes. */
+  giveBack(fee: bigint): void {
+    const owed = -signedAmountOf((this.books.tables.get(LEDGER_BALANCES_TABLE)?.get(OWED)?.balance as string | undefined) ?? '0');
+    const onItsWay = this.landed.reduce((sum, { moveId, fee: each }) => sum + (this.#returns.has(moveId) ? each + this.#amountOf(moveId) : 0n), 0n);
+    const units = owed - onItsWay - fee;
+    if (units <= 0n) return;
+    const moveId = `return-${this.events.length}`;
+    const terms = { moveId, mode: 'test', network: 'ethereum', coin: 'ETH', amount: formatAmount(units), fromAddress: TREASURY } as const;
+    const transfer = { txHash: `0xcame-${moveId}`, toAddress: '0xA', derivationIndex: 1 };
+    const data = { ...terms, toAddress: '0xStranger', derivationIndex: null, merchantId: null, forMoveId: null, transfer };
+    const told = { requestedBy: 'ada', reason: 'sent by mistake', requestedAtSec: 1 };
+    expect(this.tell({ type: 'RequestMove', kind: 'native_return', data: { ...data, ...told } })).toBeNull();
+    for (const approver of ['ben', 'cleo']) expect(this.tell({ type: 'ApproveMove', moveId, approver, nowSec: 1 })).toBeNull();
+    this.#sign(moveId, TREASURY, false);
+    this.#returns.add(moveId);
+    this.landed.push({ moveId, fee });
+  }
+
+  #amountOf(moveId: string): bigint {
+    return amountOf(this.state.context.moves[moveId]!.terms.amount);
   }
 
   complete(): void {
     const move = this.landed.shift();
     if (!move) return;
     const { moveId, fee } = move;
+    if (this.#returns.has(moveId)) this.returned += fee + amountOf(this.state.context.moves[moveId]!.terms.amount);
     const { kind, terms } = this.state.context.moves[moveId]!;
     const feeAddress = kind === 'sweep' ? terms.fromAddress : TREASURY;
     const landed = { txHash: `0x${moveId}`, blockNumber: 1, blockHash: '0xb', blockTimeSec: 1, networkFee: formatAmount(fee), feeAddress };
@@ -165,6 +196,7 @@ const change: fc.Arbitrary<(world: World) => void> = fc.oneof(
         world.move('sweep', from, share),
   ),
   fc.constant((world: World) => world.complete()),
+  units.map((fee) => (world: World) => world.giveBack(fee)),
   fc.nat({ max: 6 }).map((lag) => (world: World) => world.setLag(lag)),
   fc.constant((world: World) => world.block()),
 );
@@ -189,9 +221,9 @@ describe('native coin at collection addresses', () => {
         world.setLag(0);
         await world.look();
         expect(world.booked()).toEqual(ADDRESSES.map((each) => ({ address: each, booked: world.at(0).get(each)! })));
-        const owed = world.books.tables.get(LEDGER_BALANCES_TABLE)?.get(balanceKey('test', SUSPENSE, 'ethereum', 'ETH'));
-        // Neither twice nor too little: whoever sent it is owed all of it, burnt as gas or not.
-        expect(-signedAmountOf((owed?.balance as string | undefined) ?? '0')).toBe(world.strays);
+        const owed = world.books.tables.get(LEDGER_BALANCES_TABLE)?.get(OWED);
+        // Neither twice nor too little: whoever sent it is owed all of it, burnt as gas or not, but for what went back.
+        expect(-signedAmountOf((owed?.balance as string | undefined) ?? '0')).toBe(world.strays - world.returned);
         expect(world.events.filter(({ type }) => type === 'UnknownOutflowFound')).toEqual([]);
       }),
       { numRuns: runsOf(200) },

@@ -18,10 +18,16 @@ export interface RawPayer {
   readonly sendFake: ((to: string) => Promise<void>) | null;
   /** A transfer that lands without effect. */
   sendFailing(to: string, units: bigint): Promise<void>;
-  /** Base units of the native coin. */
-  sendNative(to: string, units?: bigint): Promise<void>;
+  /** Base units of the native coin. Resolves with the transaction. */
+  sendNative(to: string, units?: bigint): Promise<string>;
   /** Several transfers in one transaction. */
   sendMany(payments: readonly { readonly to: string; readonly units: bigint }[]): Promise<void>;
+}
+
+/** Of a sandbox that runs: where its nodes are, and where the keys of its payers lie. */
+interface LocalChains {
+  readonly facts: { readonly networks: Readonly<Record<string, { readonly rpc_url: string; readonly tokens: Readonly<Record<string, string>> }>> };
+  readonly dataDir: string;
 }
 
 const TOKEN_ABI = ['constructor(uint256,uint8)', 'function transfer(address,uint256)'];
@@ -55,7 +61,11 @@ export async function evmPayer(sandbox: RunningSandbox, network: 'ethereum' | 'b
       const { hash } = await usdt.getFunction('transfer')(to, units, { gasLimit: STARVED_GAS });
       await eventually('the failed transaction', async () => (await rpc.getTransactionReceipt(hash))?.status === 0);
     },
-    sendNative: (to, value = 1_000_000n) => landed(signer.sendTransaction({ to, value })),
+    sendNative: async (to, value = 1_000_000n) => {
+      const sent = await signer.sendTransaction({ to, value });
+      await sent.wait();
+      return sent.hash;
+    },
     sendMany: async (payments) =>
       call(
         batch,
@@ -73,7 +83,7 @@ const TRON_ISSUER = '0x00000000000000000000000000000000155e4001';
 const FEE_LIMIT = 40_000_000;
 
 /** A stranger on TRON, with the key of the sandbox's second payer. */
-export async function tronPayer(sandbox: RunningSandbox): Promise<RawPayer> {
+export async function tronPayer(sandbox: LocalChains): Promise<RawPayer> {
   const { rpc_url: url, tokens } = sandbox.facts.networks.tron!;
   const { payerKeys } = JSON.parse(readFileSync(join(sandbox.dataDir, 'chains/tron/genesis.json'), 'utf8')) as { payerKeys: [string, string] };
   const web = new TronWeb({ fullHost: url, privateKey: payerKeys[1] });
@@ -110,6 +120,7 @@ export async function tronPayer(sandbox: RunningSandbox): Promise<RawPayer> {
       const signed = await web.trx.sign(await web.transactionBuilder.sendTrx(to, Number(units)));
       await web.trx.sendRawTransaction(signed);
       await landed(signed.txID);
+      return signed.txID;
     },
     sendMany: (payments) =>
       call(batch, 'send(address,address[],uint256[])', [
@@ -121,13 +132,13 @@ export async function tronPayer(sandbox: RunningSandbox): Promise<RawPayer> {
 }
 
 /** A stranger on Solana, with the key of the sandbox's second payer. */
-export function solanaPayer(sandbox: RunningSandbox): RawPayer {
+export function solanaPayer(sandbox: LocalChains): RawPayer {
   const { rpc_url: url, tokens } = sandbox.facts.networks.solana!;
   const { payerSeeds } = loadSolanaGenesis(join(sandbox.dataDir, 'chains/solana'));
   const payer = Keypair.fromSecretKey(secretKeyOfSeed(payerSeeds[1]));
   const connection = new Connection(url, 'confirmed');
   const mint = new PublicKey(tokens.USDT!);
-  const send = async (instructions: readonly TransactionInstruction[], options: { signers?: Keypair[]; fails?: boolean } = {}): Promise<void> => {
+  const send = async (instructions: readonly TransactionInstruction[], options: { signers?: Keypair[]; fails?: boolean } = {}): Promise<string> => {
     const { blockhash } = await connection.getLatestBlockhash();
     const transaction = new Transaction({ feePayer: payer.publicKey, recentBlockhash: blockhash }).add(...instructions);
     transaction.sign(payer, ...(options.signers ?? []));
@@ -136,6 +147,7 @@ export function solanaPayer(sandbox: RunningSandbox): RawPayer {
       const found = await connection.getTransaction(signature, { commitment: 'confirmed', maxSupportedTransactionVersion: 0 });
       return found !== null && (found.meta?.err === null) !== (options.fails ?? false);
     });
+    return signature;
   };
   const pay = (to: string, units: bigint, token = mint): TransactionInstruction[] => {
     const owner = new PublicKey(to);
@@ -146,7 +158,7 @@ export function solanaPayer(sandbox: RunningSandbox): RawPayer {
     ];
   };
   return {
-    sendZero: (to) => send(pay(to, 0n)),
+    sendZero: async (to) => void (await send(pay(to, 0n))),
     sendFake: async (to) => {
       const fake = Keypair.generate();
       const lamports = await connection.getMinimumBalanceForRentExemption(spl.MINT_SIZE);
@@ -161,8 +173,8 @@ export function solanaPayer(sandbox: RunningSandbox): RawPayer {
       ];
       await send(instructions, { signers: [fake] });
     },
-    sendFailing: (to) => send(pay(to, 10n ** 18n), { fails: true }),
+    sendFailing: async (to) => void (await send(pay(to, 10n ** 18n), { fails: true })),
     sendNative: (to, lamports = 1_000_000n) => send([SystemProgram.transfer({ fromPubkey: payer.publicKey, toPubkey: new PublicKey(to), lamports })]),
-    sendMany: (payments) => send(payments.flatMap(({ to, units }) => pay(to, units))),
+    sendMany: async (payments) => void (await send(payments.flatMap(({ to, units }) => pay(to, units)))),
   };
 }

@@ -1,6 +1,7 @@
 import { getAddress } from 'ethers';
 import type { TransactionDraft } from '../../domain/events/transaction-draft.ts';
 import { amountOf, formatAmount, fromTokenUnits, least, most, toTokenUnits, type Coin } from '../../domain/money.ts';
+import { mostNative } from '../../domain/native-cost.ts';
 import type { NetworkSettings, Token } from '../../domain/networks.ts';
 import {
   isNative,
@@ -51,6 +52,8 @@ const GAS_MARGIN = 150n;
 const SWEEP_GAS_MARGIN = 125n;
 /** A top-up must last until the sweep is in a block, whatever the fee does meanwhile. */
 const TOP_UP_MARGIN = 150n;
+/** Fees may double while a return waits for two people. */
+const RETURN_FEE_MARGIN = 2n;
 /** Nodes replace a pending transaction only for at least 10 % more on both fees (geth, PriceBump). */
 const BUMP_PERCENT = 125n;
 
@@ -121,11 +124,11 @@ export class EvmOutgoing implements OutgoingChain {
       if (fees.maxFeePerGas > limit)
         return { kind: 'wait', reason: 'network_fee_too_high', detail: `gas costs ${fees.maxFeePerGas} wei, above the limit of ${limit}` };
       const held = await nativeOf(provider, order.fromAddress);
-      const gas = (token ? GAS_FLOOR : NATIVE_GAS) * fees.maxFeePerGas * BigInt(reserved.payouts + 1);
+      const gas = (token ? GAS_FLOOR : await nativeGasOf(provider, order)) * fees.maxFeePerGas * BigInt(reserved.payouts + 1);
       const need = token ? gas : gas + amountOf(order.amount);
       if (held >= need) return { kind: 'ready' };
       if (order.kind === 'sweep') return this.#sweepGas(provider, token!, order, { fees, held });
-      const what = token ? 'for network fees' : 'and must give a sweep its gas';
+      const what = token ? 'for network fees' : `and must send ${order.amount}`;
       const detail = `the treasury ${order.fromAddress} holds ${formatAmount(held)} ${what} on ${this.network} and needs ${formatAmount(need)}`;
       return { kind: 'wait', reason: 'insufficient_gas', detail };
     });
@@ -144,7 +147,10 @@ export class EvmOutgoing implements OutgoingChain {
     return this.#providers.on(async (provider): Promise<TransactionDraft> => {
       const fees = await this.#fees(provider);
       const shared = { chainId: this.settings.chainId, nonce: nonce ?? 0 };
-      if (!token) return { kind: 'evm-native', ...shared, value: amountOf(order.amount).toString(), gasLimit: String(NATIVE_GAS), ...textOf(fees) };
+      if (!token) {
+        const gasLimit = String(await nativeGasOf(provider, order));
+        return { kind: 'evm-native', ...shared, value: amountOf(order.amount).toString(), gasLimit, ...textOf(fees) };
+      }
       const gasLimit = await gasLimitOf(provider, token, order);
       const tokenUnits = toTokenUnits(amountOf(order.amount), token.decimals).toString();
       // A sweep has no more gas than it was given, so its fee may rise only as far as that goes.
@@ -153,6 +159,10 @@ export class EvmOutgoing implements OutgoingChain {
       const capped = textOf({ maxFeePerGas, tip: least(fees.tip, maxFeePerGas) });
       return { kind: 'evm', ...shared, tokenAddress: getAddress(token.address), tokenUnits, gasLimit: String(gasLimit), ...capped };
     });
+  }
+
+  async returnFee(order: OutgoingTransaction): Promise<bigint> {
+    return (mostNative(await this.draft(order, null)) - amountOf(order.amount)) * RETURN_FEE_MARGIN;
   }
 
   async bump(old: TransactionDraft): Promise<TransactionDraft | null> {
@@ -248,6 +258,19 @@ async function gasLimitOf(
 ): Promise<bigint> {
   const gas = await gasOfTransfer(provider, token, { from, to, units: toTokenUnits(amountOf(amount), token.decimals) });
   return kind === 'sweep' ? (gas * SWEEP_GAS_MARGIN) / HUNDRED : most((gas * GAS_MARGIN) / HUNDRED, GAS_FLOOR);
+}
+
+/** Our own addresses have no code; an account that is paid back may have some, which runs then. */
+async function nativeGasOf(provider: RpcProvider, { kind, amount, fromAddress: from, toAddress: to }: OutgoingTransaction): Promise<bigint> {
+  if (kind !== 'native_return') return NATIVE_GAS;
+  try {
+    const gas = BigInt(String(await provider.call('eth_estimateGas', [{ from, to, value: `0x${amountOf(amount).toString(16)}` }])));
+    return gas <= NATIVE_GAS ? NATIVE_GAS : (gas * GAS_MARGIN) / HUNDRED;
+  } catch (error) {
+    // It lacks the money, which is said in the right words by whoever asked.
+    if (error instanceof RpcError) return NATIVE_GAS;
+    throw error;
+  }
 }
 
 async function suggestedTip(provider: RpcProvider, fallback: bigint): Promise<bigint> {

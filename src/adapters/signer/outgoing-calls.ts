@@ -10,6 +10,7 @@ export function outgoingCalls(connection: SignerCaller): OutgoingSigner & Approv
     check: async (order) => (await connection.call('check', { order })) as SignerVerdict,
     sign: async (request) => (await connection.call('sign', request)) as Signature,
     release: async (order) => (await connection.call('release', { order })) as SignerVerdict,
+    nativeTransfer: async (asked) => (await connection.call('nativeTransfer', asked)) as Awaited<ReturnType<OutgoingSigner['nativeTransfer']>>,
     unknownTransactions: async (mode, network, txHashes) =>
       (await connection.call('unknownTransactions', { mode, network, txHashes })) as readonly string[],
     approvalTerms: async (act) => (await connection.call('approvalTerms', { act })) as ApprovalTerms,

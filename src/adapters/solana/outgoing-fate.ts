@@ -18,8 +18,8 @@ interface Asked {
   readonly sent: readonly SentTransaction[];
   /** Keeps the nonce accounts. */
   readonly treasury: string;
-  /** The token transfer that must have been made; or the rent of a nonce account, in 10^-18 SOL, whose space is taken once, whoever takes it. */
-  readonly expected: { readonly token: Token; readonly from: string; readonly to: string; readonly units: bigint } | { readonly rent: bigint };
+  /** The token transfer that must have been made; or what it takes of SOL itself beside the fee, in 10^-18 units. */
+  readonly expected: { readonly token: Token; readonly from: string; readonly to: string; readonly units: bigint } | { readonly native: bigint };
 }
 
 /** What one provider shows about everything signed for one thing. */
@@ -61,7 +61,7 @@ async function unseenAt(provider: RpcProvider, { sent, treasury }: Asked, slot: 
 /** What it cost, in 10^-18 SOL; null when it did not do what it was signed for. */
 function feeOf(transaction: SolanaTransaction, expected: Asked['expected']): bigint | null {
   const taken = lamportsOf(transaction) * LAMPORT;
-  if ('rent' in expected) return taken - expected.rent;
+  if ('native' in expected) return taken - expected.native;
   const { token, from, to, units } = expected;
   const deltas = tokenDeltas(transaction, [token]);
   const moved =

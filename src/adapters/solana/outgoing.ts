@@ -1,11 +1,13 @@
 import type { TransactionDraft } from '../../domain/events/transaction-draft.ts';
 import type { UsedNonces } from '../../domain/events/treasury-events.ts';
 import { amountOf, formatAmount, fromTokenUnits, toTokenUnits, type Coin } from '../../domain/money.ts';
-import type { NetworkSettings, Token } from '../../domain/networks.ts';
+import { mostNative } from '../../domain/native-cost.ts';
+import { NATIVE_DECIMALS, type NetworkSettings } from '../../domain/networks.ts';
 import {
   isNative,
   lackOfFunds,
   tokenToMove,
+  TransferImpossible,
   treasuryOf,
   type Fate,
   type LandedCheck,
@@ -39,6 +41,8 @@ export interface SolanaOutgoingOptions {
 const FEE_LAMPORTS = 2_010_000n;
 /** Of one transaction without a priority fee. */
 const MAKING_FEE_LAMPORTS = 5_000n;
+/** Room for a price that rises while two people agree. */
+const RETURN_FEE_MARGIN = 2n;
 const TOKEN_ACCOUNT_BYTES = 165;
 /** Micro-lamports for a unit of computation. */
 const MIN_PRICE = 1_000;
@@ -100,7 +104,7 @@ export class SolanaOutgoing implements OutgoingChain {
   }
 
   async check(order: OutgoingTransaction, reserved: Reserved): Promise<PreCheck> {
-    if (isNative(order)) return this.#checkRent(order);
+    if (isNative(order)) return this.#checkNative(order);
     const token = tokenToMove(this.settings, order);
     const { fromAddress, toAddress } = order;
     const feePayer = treasuryOf(order);
@@ -129,17 +133,24 @@ export class SolanaOutgoing implements OutgoingChain {
   draft(order: OutgoingTransaction, _: number | null, used: UsedNonces): Promise<TransactionDraft | null> {
     const token = isNative(order) ? null : tokenToMove(this.settings, order);
     return this.#providers.on(async (provider): Promise<TransactionDraft | null> => {
-      if (!token) {
+      if (order.kind === 'nonce_account') {
         const { value } = await ask<{ value: { blockhash: string } }>(provider, 'getLatestBlockhash', [{ commitment: 'confirmed' }]);
         const lamports = String(amountOf(order.amount) / LAMPORT);
         return { kind: 'solana-nonce-account', nonceIndex: order.derivationIndex!, lamports, blockhash: value.blockhash };
       }
       const free = await freeNonce(provider, treasuryOf(order), used);
       if (free === null) return null;
-      const tokenUnits = toTokenUnits(amountOf(order.amount), token.decimals).toString();
-      const computeUnitPrice = String(await this.#price(provider, token));
-      return { kind: 'solana', tokenAddress: token.address, tokenUnits, decimals: token.decimals, ...free, computeUnitPrice };
+      const { address: tokenAddress, decimals } = token ?? { address: null, decimals: NATIVE_DECIMALS.solana };
+      const tokenUnits = toTokenUnits(amountOf(order.amount), decimals).toString();
+      const computeUnitPrice = String(await this.#price(provider, tokenAddress));
+      return { kind: 'solana', tokenAddress, tokenUnits, decimals, ...free, computeUnitPrice };
     });
+  }
+
+  async returnFee(): Promise<bigint> {
+    const computeUnitPrice = String(await this.#providers.on((provider) => this.#price(provider, null)));
+    const transfer = { kind: 'solana', tokenAddress: null, tokenUnits: '0', decimals: NATIVE_DECIMALS.solana, computeUnitPrice } as const;
+    return mostNative({ ...transfer, nonceIndex: 0, nonce: '' }) * RETURN_FEE_MARGIN;
   }
 
   missingAccount(treasury: string, used: UsedNonces): Promise<MissingAccount | null> {
@@ -149,8 +160,7 @@ export class SolanaOutgoing implements OutgoingChain {
   /** The same with the same nonce at twice the price, or at what the network takes now if that is more. */
   async bump(draft: TransactionDraft): Promise<TransactionDraft | null> {
     if (draft.kind !== 'solana' || Number(draft.computeUnitPrice) >= this.#maxPrice) return null;
-    const token = this.settings.tokens.find(({ address }) => address === draft.tokenAddress)!;
-    const price = await this.#providers.on((provider) => this.#price(provider, token));
+    const price = await this.#providers.on((provider) => this.#price(provider, draft.tokenAddress));
     return { ...draft, computeUnitPrice: String(Math.min(this.#maxPrice, Math.max(2 * Number(draft.computeUnitPrice), price))) };
   }
 
@@ -167,7 +177,7 @@ export class SolanaOutgoing implements OutgoingChain {
     const units = amountOf(order.amount);
     const token = isNative(order) ? null : tokenToMove(this.settings, order);
     const { fromAddress: from, toAddress: to } = order;
-    const expected = token ? { token, from, to, units: toTokenUnits(units, token.decimals) } : { rent: units };
+    const expected = token ? { token, from, to, units: toTokenUnits(units, token.decimals) } : { native: units };
     return agreedFate(await this.#providers.ask((provider) => fateAt(provider, { sent, treasury: treasuryOf(order), expected })));
   }
 
@@ -189,19 +199,27 @@ export class SolanaOutgoing implements OutgoingChain {
     return this.#providers.close();
   }
 
-  #checkRent({ amount, fromAddress }: OutgoingTransaction): Promise<PreCheck> {
+  #checkNative({ kind, amount, fromAddress, toAddress }: OutgoingTransaction): Promise<PreCheck> {
     return this.#providers.on(async (provider): Promise<PreCheck> => {
       const held = (await lamportsAt(provider, fromAddress)) * LAMPORT;
-      const need = amountOf(amount) + MAKING_FEE_LAMPORTS * LAMPORT;
+      const need = amountOf(amount) + (kind === 'native_return' ? FEE_LAMPORTS : MAKING_FEE_LAMPORTS) * LAMPORT;
+      const least = kind === 'native_return' ? BigInt(await ask<number>(provider, 'getMinimumBalanceForRentExemption', [0])) : 0n;
+      if ((await lamportsAt(provider, toAddress)) + amountOf(amount) / LAMPORT < least)
+        throw new TransferImpossible(
+          'amount_not_payable',
+          `an account on Solana holds ${formatAmount(least * LAMPORT)} SOL at least, and ${toAddress} would hold less`,
+        );
       if (held >= need) return { kind: 'ready' };
-      const detail = `the treasury ${fromAddress} holds ${formatAmount(held)} SOL and needs ${formatAmount(need)} for a nonce account`;
+      const detail = `the treasury ${fromAddress} holds ${formatAmount(held)} SOL and needs ${formatAmount(need)} to send ${amount}`;
       return { kind: 'wait', reason: 'insufficient_gas', detail };
     });
   }
 
-  /** What three of four transactions of the token paid at most. */
-  async #price(provider: RpcProvider, token: Token): Promise<number> {
-    const fees = await ask<readonly { prioritizationFee: number }[]>(provider, 'getRecentPrioritizationFees', [[token.address]]).catch(() => []);
+  /** What three of four transactions of the token paid at most, or of all where it is SOL. */
+  async #price(provider: RpcProvider, tokenAddress: string | null): Promise<number> {
+    const fees = await ask<readonly { prioritizationFee: number }[]>(provider, 'getRecentPrioritizationFees', [
+      tokenAddress === null ? [] : [tokenAddress],
+    ]).catch(() => []);
     const sorted = fees.map(({ prioritizationFee }) => prioritizationFee).sort((one, other) => one - other);
     return Math.min(this.#maxPrice, Math.max(MIN_PRICE, sorted[Math.floor(sorted.length * 0.75)] ?? 0));
   }

@@ -1,6 +1,7 @@
 import type { TransactionDraft } from '../../domain/events/transaction-draft.ts';
 import { amountOf, formatAmount, fromTokenUnits, toTokenUnits, type Coin } from '../../domain/money.ts';
-import type { NetworkSettings, Token } from '../../domain/networks.ts';
+import { mostNative } from '../../domain/native-cost.ts';
+import { NATIVE_DECIMALS, type NetworkSettings, type Token } from '../../domain/networks.ts';
 import {
   isNative,
   lackOfFunds,
@@ -30,7 +31,6 @@ export interface TronOutgoingOptions {
   readonly lifetimeMs: number;
 }
 
-const SUN_DECIMALS = 6;
 /** Accounts asked for at the same time. */
 const AT_A_TIME = 4;
 /** Bandwidth of a token transfer, paid in TRX when the free allowance is used. */
@@ -112,13 +112,17 @@ export class TronOutgoing implements OutgoingChain {
     const token = isNative(order) ? null : tokenToMove(this.settings, order);
     return this.#providers.on(async (provider): Promise<TransactionDraft> => {
       if (!token) {
-        const sun = toTokenUnits(amountOf(order.amount), SUN_DECIMALS).toString();
+        const sun = toTokenUnits(amountOf(order.amount), NATIVE_DECIMALS.tron).toString();
         return { kind: 'tron-native', sun, ...(await this.#validity(provider)) };
       }
       const { feeLimit } = await costOf(provider, token, order);
       const tokenUnits = toTokenUnits(amountOf(order.amount), token.decimals).toString();
       return { kind: 'tron', tokenAddress: token.address, tokenUnits, ...(await this.#validity(provider)), feeLimit };
     });
+  }
+
+  async returnFee(order: OutgoingTransaction): Promise<bigint> {
+    return mostNative(await this.draft(order)) - amountOf(order.amount);
   }
 
   bump(): Promise<null> {
@@ -173,7 +177,7 @@ export class TronOutgoing implements OutgoingChain {
       const needed = amountOf(amount) + BigInt(ACTIVATION_SUN + TRANSFER_SUN * (reserved.payouts + 1)) * SUN;
       const held = BigInt(await sunOf(provider, fromAddress)) * SUN;
       if (held >= needed) return { kind: 'ready' };
-      const detail = `the treasury ${fromAddress} holds ${formatAmount(held)} TRX and needs ${formatAmount(needed)} to give a sweep its energy`;
+      const detail = `the treasury ${fromAddress} holds ${formatAmount(held)} TRX and needs ${formatAmount(needed)} to send ${amount}`;
       return { kind: 'wait', reason: 'insufficient_gas', detail };
     });
   }

@@ -9,7 +9,7 @@ export interface CancelDraft {
   readonly maxPriorityFeePerGas: string;
 }
 
-/** A token transfer before it is signed, complete: the signer builds exactly this transaction and no other. */
+/** A token transfer, on Solana one of SOL as well, before it is signed, complete: the signer builds exactly this transaction and no other. */
 export type TokenDraft =
   | {
       readonly kind: 'evm';
@@ -37,7 +37,8 @@ export type TokenDraft =
     }
   | {
       readonly kind: 'solana';
-      readonly tokenAddress: string;
+      /** Null for SOL itself, of which `tokenUnits` are lamports. */
+      readonly tokenAddress: string | null;
       readonly tokenUnits: string;
       readonly decimals: number;
       /** Which nonce account of the treasury, and the value stored there: whatever names the same excludes each other. */
@@ -47,7 +48,7 @@ export type TokenDraft =
       readonly computeUnitPrice: string;
     };
 
-/** The native coin itself: gas for a sweep. */
+/** The native coin itself: gas for a sweep, or what went to one of our addresses by mistake. */
 export type NativeDraft =
   | {
       readonly kind: 'evm-native';

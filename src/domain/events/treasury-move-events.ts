@@ -1,4 +1,4 @@
-import type { DepositProof } from '../deposit-proof.ts';
+import type { DepositProof, NativeTransfer } from '../deposit-proof.ts';
 import type { MerchantId, Mode } from '../ids.ts';
 import type { Coin } from '../money.ts';
 import type { NativeCoin, Network } from '../networks.ts';
@@ -12,10 +12,10 @@ import type { ImpossibleReason } from './refund-failures.ts';
  */
 
 /**
- * Collection address to treasury; native coin for the fees of a sweep; to a cold address; to a merchant; an unmatched transfer to who paid it; the
- * rent of an account by which Solana tells transactions of the treasury apart.
+ * Collection address to treasury; native coin for the fees of a sweep; to a cold address; to a merchant; an unmatched transfer to who paid it; native
+ * coin that a collection address received to who sent it; the rent of an account by which Solana tells transactions of the treasury apart.
  */
-export const MOVE_KINDS = ['sweep', 'gas_top_up', 'withdrawal', 'settlement', 'return', 'nonce_account'] as const;
+export const MOVE_KINDS = ['sweep', 'gas_top_up', 'withdrawal', 'settlement', 'return', 'native_return', 'nonce_account'] as const;
 export type MoveKind = (typeof MOVE_KINDS)[number];
 
 /** What the events of each kind are called. */
@@ -25,6 +25,7 @@ export const MOVE_NAMES = {
   withdrawal: 'Withdrawal',
   settlement: 'Settlement',
   return: 'Return',
+  native_return: 'NativeReturn',
   nonce_account: 'NonceAccount',
 } as const satisfies Record<MoveKind, string>;
 export type MoveName = (typeof MOVE_NAMES)[MoveKind];
@@ -33,7 +34,7 @@ export interface MoveTerms {
   readonly moveId: string;
   readonly mode: Mode;
   readonly network: Network;
-  /** The network's native coin for a top-up. */
+  /** The network's native coin for a top-up, a return of native coin and a nonce account. */
   readonly coin: Coin | NativeCoin;
   readonly amount: string;
   readonly fromAddress: string;
@@ -46,6 +47,8 @@ export interface MoveTerms {
   readonly forMoveId: string | null;
   /** The transfer that a return pays back; absent for every other kind. */
   readonly deposit?: DepositProof;
+  /** The transfer of native coin that is paid back; absent for every other kind. */
+  readonly transfer?: NativeTransfer;
 }
 
 export interface MoveRequested extends MoveTerms {
@@ -106,7 +109,7 @@ type MoveEventOf<Name extends MoveName> =
   | { readonly type: `${Name}Failed`; readonly data: MoveFailed };
 
 /** Somebody other than who proposed it agreed; the signer counts its own approvals. */
-interface MoveApproved<Name extends 'Withdrawal' | 'Settlement' | 'Return'> {
+interface MoveApproved<Name extends 'Withdrawal' | 'Settlement' | 'Return' | 'NativeReturn'> {
   readonly type: `${Name}Approved`;
   readonly data: { readonly moveId: string; readonly approver: string; readonly approvedAtSec: number };
 }
@@ -219,10 +222,12 @@ export type TreasuryMoveEvent =
   | MoveEventOf<'Withdrawal'>
   | MoveEventOf<'Settlement'>
   | MoveEventOf<'Return'>
+  | MoveEventOf<'NativeReturn'>
   | MoveEventOf<'NonceAccount'>
   | MoveApproved<'Withdrawal'>
   | MoveApproved<'Settlement'>
   | MoveApproved<'Return'>
+  | MoveApproved<'NativeReturn'>
   | MoveSequenceReserved
   | MoveSequenceReleased
   | TreasuryFunded

@@ -2,7 +2,7 @@ import type { OutflowFacts, TreasuryReconciled } from '../../domain/events/treas
 import { DEPOSIT_WALLETS, TREASURY } from '../../domain/ledger.ts';
 import { amountOf, formatAmount, most, signedAmountOf, type Coin } from '../../domain/money.ts';
 import { NATIVE_COIN, type NativeCoin, type Network } from '../../domain/networks.ts';
-import type { Reserved } from '../../ports/outgoing.ts';
+import { isNative, type Reserved } from '../../ports/outgoing.ts';
 import type { OutgoingChain } from '../../ports/outgoing-chain.ts';
 import { rowPages } from '../../ports/row-pages.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
@@ -50,7 +50,7 @@ export async function lookAt(executor: MoveExecutor, deps: LookDeps): Promise<Lo
       accountOf('treasury', coin, booked, withinFlight(booked, held.coins[coin] ?? 0n, inFlight.coins[coin] ?? 0n, arriving[coin] ?? 0n)),
     );
   }
-  const gas = moving.flatMap(({ kind, terms }) => (kind === 'gas_top_up' || kind === 'nonce_account' ? [amountOf(terms.amount)] : []));
+  const gas = moving.flatMap((move) => (isNative(move) ? [amountOf(move.terms.amount)] : []));
   const mayBeSpent = gas.reduce((total, units) => total + units, BigInt(inFlight.payouts) * amountOf(DEAREST_FEE[chain.network]));
   const booked = await bookedOf(executor, deps, native);
   accounts.push(accountOf('treasury', native, booked, withinFlight(booked, held.native, mayBeSpent)));

@@ -3,7 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { LEDGER_BALANCES_TABLE } from '../../../projections/ledger/rows.ts';
 import { payableTo } from '../../../src/domain/ledger.ts';
 import { formatAmount, signedAmountOf } from '../../../src/domain/money.ts';
-import { sessionStream } from '../../../src/domain/streams.ts';
+import type { DomainEvent } from '../../../src/domain/events/domain-event.ts';
+import type { MoveRequested } from '../../../src/domain/events/treasury-move-events.ts';
+import { sessionStream, treasuryStream } from '../../../src/domain/streams.ts';
 import { orderOf } from '../../../src/features/payouts/moves/executor.ts';
 import type { AuditAnchor } from '../../../src/ports/audit.ts';
 import type { RecordedEvent } from '../../../src/ports/event-store.ts';
@@ -36,6 +38,61 @@ const order = (amount: string, change: Partial<OutgoingTransaction> = {}): Outgo
 };
 const signed = (moveId: string): JournalEntry =>
   ({ kind: 'signed', purpose: 'settlement', network: 'ethereum', id: moveId, coin: 'USDT', units: '1' }) as unknown as JournalEntry;
+
+describe('what unknown senders of native coin are owed', () => {
+  const treasury = treasuryStream('test', 'ethereum');
+  const event = (type: string, data: object): StreamEvent => [treasury, { type, data } as unknown as DomainEvent];
+  const found = (amount: string): StreamEvent =>
+    event('NativeCoinFound', {
+      mode: 'test',
+      network: 'ethereum',
+      coin: 'ETH',
+      amount,
+      address: '0xA',
+      sessionId: 'cs_a',
+      blockNumber: 1,
+      foundAtSec: 1,
+    });
+  const moveTerms = (moveId: string, change: Partial<MoveRequested>): MoveRequested =>
+    settlementTerms(moveId, '0.5', { coin: 'ETH', merchantId: null, ...change });
+  const transfer = { txHash: '0xcame', toAddress: '0xA', derivationIndex: 1 };
+  const back = (amount: string, id = 'nrt_1'): OutgoingTransaction => orderOf({ kind: 'native_return', terms: moveTerms(id, { amount, transfer }) });
+  const block = { txHash: '0xs', blockNumber: 2, blockHash: '0xb', blockTimeSec: 2, completedAtSec: 2, feeCoin: 'ETH' };
+
+  it('is what was found, less what is on its way back or went back with its fee', () => {
+    expect(accountsOf([]).refusal(back('0.1'), [])).toMatchObject({ code: 'exceeds_account' });
+    expect(accountsOf([found('1')]).refusal(back('1'), [])).toBeNull();
+    const asked = event('NativeReturnRequested', moveTerms('nrt_0', { amount: '0.4', transfer }));
+    const done = event('NativeReturnCompleted', {
+      ...moveTerms('nrt_0', { amount: '0.4', transfer }),
+      ...block,
+      networkFee: '0.1',
+      feeAddress: '0xT',
+    });
+    expect(accountsOf([found('1'), asked]).refusal(back('0.61'), [])).toMatchObject({ code: 'exceeds_account' });
+    const after = accountsOf([found('1'), asked, done]);
+    expect([after.refusal(back('0.5'), []), after.refusal(back('0.51'), [])?.code]).toEqual([null, 'exceeds_account']);
+  });
+
+  it('holds what the fee of a sweep burnt before it was found', () => {
+    const sweep = (networkFee: string): StreamEvent =>
+      event('SweepCompleted', {
+        ...settlementTerms('swp_1', '5', { merchantId: null, fromAddress: '0xA', derivationIndex: 1 }),
+        ...block,
+        networkFee,
+        feeAddress: '0xA',
+      });
+    expect(accountsOf([sweep('0.2')]).refusal(back('0.2'), [])).toBeNull();
+    const burnt = accountsOf([found('0.15'), sweep('0.2')]);
+    expect([burnt.refusal(back('0.2'), []), burnt.refusal(back('0.21'), [])?.code]).toEqual([null, 'exceeds_account']);
+  });
+
+  it('stands still when the log lacks a return that was signed', () => {
+    expect(accountsOf([found('1')]).refusal(back('0.1'), [{ ...signed('nrt_0'), purpose: 'native_return' } as JournalEntry])).toMatchObject({
+      ...{ kind: 'stopped', code: 'ledger_disagrees' },
+    });
+  });
+});
 
 describe("a merchant's account", () => {
   it('holds what the events say, and not a unit more', () => {

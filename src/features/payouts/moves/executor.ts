@@ -314,7 +314,8 @@ export class MoveExecutor {
 
   /** What a return took of its deposit is there again, once the signer saw so itself. Null: nothing that was signed is in a block. */
   async #ineffective(move: Move, fate: Extract<Fate, { kind: 'ineffective' }> | null): Promise<void> {
-    const released = move.kind === 'return' ? await this.#deps.signer.release(orderOf(move)) : ({ ok: true } as const);
+    const released =
+      move.kind === 'return' || move.kind === 'native_return' ? await this.#deps.signer.release(orderOf(move)) : ({ ok: true } as const);
     if (!released.ok) return this.#wait(move.terms.moveId, WAIT_REASONS[released.code] ?? 'chain_unavailable', released.message);
     const isGone = fate === null || move.signed.some((sent) => sent.txHash === fate.txHash && isCancelling(sent));
     return this.#fail(move, isGone ? 'deposit_reverted' : 'execution_reverted', fate ?? undefined);
@@ -370,7 +371,8 @@ const idOf = ({ terms }: Move): string => terms.moveId;
 const NOTHING: Reserved = { coins: {}, payouts: 0 };
 
 export const orderOf = ({ kind, terms }: { readonly kind: MoveKind; readonly terms: MoveTerms }): OutgoingTransaction => {
-  const { moveId: id, mode, network, coin, amount, fromAddress, toAddress, derivationIndex, merchantId, deposit } = terms;
+  const { moveId: id, mode, network, coin, amount, fromAddress, toAddress, derivationIndex, merchantId, deposit, transfer } = terms;
   const money = { mode, network, coin, amount, fromAddress, toAddress };
-  return { kind, id, ...money, derivationIndex, merchantId, refund: null, deposits: deposit ? [{ ...deposit, amount }] : [] };
+  const paidBack = { deposits: deposit ? [{ ...deposit, amount }] : [], ...(transfer && { transfer }) };
+  return { kind, id, ...money, derivationIndex, merchantId, refund: null, ...paidBack };
 };

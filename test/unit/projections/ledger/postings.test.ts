@@ -75,6 +75,8 @@ const BOOKED_BY = {
   },
   ...{ UnknownOutflowAcknowledged: 'treasury', TreasuryReconciled: 'treasury', ReturnRequested: 'treasury', ReturnApproved: 'treasury' },
   ...{ ReturnSigned: 'treasury', ReturnCompleted: 'treasury', ReturnFailed: 'treasury', NonceAccountRequested: 'treasury' },
+  ...{ NativeReturnRequested: 'treasury', NativeReturnApproved: 'treasury', NativeReturnSigned: 'treasury', NativeReturnCompleted: 'treasury' },
+  ...{ NativeReturnFailed: 'treasury' },
   ...{ NonceAccountSigned: 'treasury', NonceAccountCompleted: 'treasury', NonceAccountFailed: 'treasury' },
   ...{ DepositSetAside: 'session', DepositPutBack: 'session', TransferCredited: 'session', TransferCreditReversed: 'session' },
   ...{ TransferGivenUp: 'nothing', ClaimFiled: 'nothing', ClaimRejected: 'nothing' },
@@ -554,6 +556,17 @@ describe("the treasury's rules", () => {
     expect(shown(bookTreasuryEvent({ type: 'SweepCompleted', data: { ...terms, feeAddress: '0xTo' } }, () => 0n)?.before?.postings ?? [])).toEqual(
       [],
     );
+  });
+
+  it('take native coin that goes back, and the fee of its way, from what is owed to unknown senders; what failed cost the operator its fee', () => {
+    const ofReturn = { ...terms, coin: 'ETH', amount: '0.5' } as const;
+    expect(lines({ type: 'NativeReturnCompleted', data: ofReturn })).toEqual([
+      ...['liabilities:suspense ethereum 0.50 ETH', 'assets:treasury ethereum -0.50 ETH @0xFrom'],
+      ...['liabilities:suspense ethereum 0.01 ETH', 'assets:treasury ethereum -0.01 ETH @0xFrom'],
+    ]);
+    expect(lines({ type: 'NativeReturnFailed', data: { ...ofReturn, reason: 'execution_reverted', failedAtSec: 1 } })).toEqual([
+      ...['expenses:network-fees ethereum 0.01 ETH', 'assets:treasury ethereum -0.01 ETH @0xFrom'],
+    ]);
   });
 
   it('move gas to a collection address, coins to cold storage and what is payable to its merchant', () => {

@@ -135,6 +135,45 @@ describe('a look at the native coin of collection addresses', () => {
   });
 });
 
+describe('a return of native coin', () => {
+  const transfer = { txHash: '0xcame', toAddress: '0xCollection', derivationIndex: 4 };
+  const propose = (moveId: string, change: Partial<MoveRequested> = {}): TreasuryCommand =>
+    request('native_return', terms(moveId, { coin: 'ETH', amount: '0.009', toAddress: '0xStranger', transfer, ...change }));
+  const approve = (moveId: string, approver: string): TreasuryCommand => ({ type: 'ApproveMove', moveId, approver, nowSec: 2 });
+  const agreed = [propose('nrt'), approve('nrt', 'ben'), approve('nrt', 'cleo')];
+
+  it('is sent once two others agreed, and says in the end what it paid back', () => {
+    expect(types(after(propose('nrt'), approve('nrt', 'ada')))).toEqual(['refused']);
+    expect(types(after(propose('nrt'), approve('nrt', 'ben'), reserve('nrt', 0)))).toEqual(['refused']);
+    const done = after(...agreed, reserve('nrt', 0), sign('nrt', 1), complete('nrt', '0xnrt1'));
+    expect(done.history.map(({ type }) => type)).toEqual([
+      ...[
+        'NativeReturnRequested',
+        'NativeReturnApproved',
+        'NativeReturnApproved',
+        'MoveSequenceReserved',
+        'NativeReturnSigned',
+        'NativeReturnCompleted',
+      ],
+    ]);
+    expect(done.history.at(-1)).toMatchObject({ data: { coin: 'ETH', amount: '0.009', transfer } });
+    expect(done.state.context).toMatchObject({ moves: {}, nextNonce: 1 });
+  });
+
+  it('pays a transfer back once, and again only after it came to nothing', () => {
+    expect(types(after(propose('nrt'), propose('nrt')))).toEqual([]);
+    expect(types(after(propose('nrt'), propose('again')))).toEqual(['refused']);
+    expect(types(after(propose('nrt'), propose('other', { transfer: { ...transfer, txHash: '0xother' } })))).toEqual(['NativeReturnRequested']);
+    const paid = after(...agreed, reserve('nrt', 0), sign('nrt', 1), complete('nrt', '0xnrt1'), propose('again'));
+    expect(paid.last).toMatchObject({ ok: false, refusal: { message: 'the transfer is paid back by nrt' } });
+    expect(types(after(propose('nrt'), reject('nrt'), propose('again')))).toEqual(['NativeReturnRequested']);
+  });
+
+  it('names the transfer that it pays back', () => {
+    expect(types(after(request('native_return', terms('nrt', { coin: 'ETH' }))))).toEqual(['refused']);
+  });
+});
+
 describe('a withdrawal', () => {
   const propose = request('withdrawal', terms('wdr'));
   const approve = (approver: string): TreasuryCommand => ({ type: 'ApproveMove', moveId: 'wdr', approver, nowSec: 2 });

@@ -1,0 +1,63 @@
+import { nativeTransferKey } from '../domain/deposit-proof.ts';
+import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
+import { amountOf, formatAmount } from '../domain/money.ts';
+import { mostNative } from '../domain/native-cost.ts';
+import { addressFamilyOf, NATIVE_COIN } from '../domain/networks.ts';
+import type { OutgoingTransaction } from '../ports/outgoing.ts';
+import type { SignerRefusal } from '../ports/outgoing-signer.ts';
+import { agreedTo, APPROVALS_NEEDED } from './approval-count.ts';
+import { hashOf, transactionTerms } from './approval-text.ts';
+import type { ChainView } from './chain-view.ts';
+import { refusal } from './exclusive.ts';
+import { takenByDeposit } from './limits.ts';
+import { treasuryFault, type Judged, type Policy, type PolicyParts } from './policy.ts';
+import type { SigningWallet } from './signing-wallet.ts';
+
+/**
+ * Native coin goes back to who sent it to a collection address, as the chain shows it: once for each transfer, no more than it brought less the
+ * fee of the way back, and only out of what the books hold for unknown senders. The treasury pays, so the caps of native coin count.
+ */
+export const NATIVE_RETURN: Policy = {
+  refusal: (order, parts) => {
+    const refused = treasuryFault(order, parts.wallet) ?? transferFault(order, parts.wallet) ?? approvalRefusal(order, parts);
+    return (refused === null || refused.code === 'approval' ? parts.ledger.refusal(order, parts.others) : null) ?? refused;
+  },
+  onChain: takeTransfer,
+};
+
+function transferFault({ network, coin, toAddress, transfer }: OutgoingTransaction, wallet: SigningWallet): SignerRefusal | null {
+  const family = addressFamilyOf(network);
+  if (coin !== NATIVE_COIN[network]) return refusal('denied', 'other_coin', `the native coin of ${network} is ${NATIVE_COIN[network]}`);
+  if (!transfer || wallet.collectionAddress(family, transfer.derivationIndex) !== transfer.toAddress)
+    return refusal('denied', 'not_our_address', 'the transfer is said to have come to an address that is not ours');
+  const isOwn = Object.values(wallet.treasury).includes(toAddress) || toAddress === transfer.toAddress;
+  return isOwn ? refusal('denied', 'own_address', 'the sender is one of our own addresses') : null;
+}
+
+function approvalRefusal(order: OutgoingTransaction, { others }: PolicyParts): SignerRefusal | null {
+  const agreed = agreedTo(others, hashOf(transactionTerms(order)));
+  if (agreed >= APPROVALS_NEEDED) return null;
+  return refusal('later', 'approval', `${agreed} of ${APPROVALS_NEEDED} approvers agreed to return ${order.amount} ${order.coin}`);
+}
+
+async function takeTransfer(order: OutgoingTransaction, { others }: PolicyParts, view: ChainView): Promise<Judged> {
+  const transfer = order.transfer!;
+  const depositKey = `${order.network}:${nativeTransferKey(transfer)}`;
+  if (takenByDeposit(others).has(depositKey)) return refusal('denied', 'already_returned', `${transfer.txHash} was paid back before`);
+  const found = await view.findNativeTransfer(transfer);
+  if (!found) return refusal('later', 'deposit_not_found', `no transfer of ${order.coin} to ${transfer.toAddress} is in the chain under this hash`);
+  if (found.fromAddress === null || found.fromAddress !== order.toAddress) return refusal('denied', 'not_the_payer', 'the payee is not who sent it');
+  if (!found.final) return refusal('later', 'deposit_not_final', 'the transfer is not final');
+  if (amountOf(order.amount) >= found.units)
+    return refusal('denied', 'exceeds_deposit', `${formatAmount(found.units)} ${order.coin} came, of which the fee is kept`);
+  return { ok: true, takenFrom: [{ depositKey, units: found.units.toString() }] };
+}
+
+/** The operator adds nothing: amount and dearest fee are no more than came. Null for every other kind. */
+export function feeOfReturnRefusal(draft: TransactionDraft, { kind, coin }: OutgoingTransaction, judged: Judged): SignerRefusal | null {
+  if (kind !== 'native_return' || !judged.ok) return null;
+  const came = judged.takenFrom.reduce((total, { units }) => total + BigInt(units), 0n);
+  const most = mostNative(draft);
+  if (most <= came) return null;
+  return refusal('later', 'network_fee_too_high', `${formatAmount(most)} ${coin} could go, fee included, and ${formatAmount(came)} came`);
+}
