@@ -18,20 +18,35 @@ const PASSKEY_CURVES: ReadonlyMap<unknown, number> = new Map([
   [-7, 1],
   [-8, 6],
 ]);
+/** In a COSE key: its first coordinate, 32 bytes long (label -2). */
+const COSE_X = Buffer.from('215820', 'hex');
+const COORDINATE_BYTES = 32;
 const COSE_ALGORITHM = 3;
 const COSE_CURVE = -1;
 
-/** Throws `ApproversRefused`, which names the approver: one key must not make two people. */
+/** Throws `ApproversRefused`, which names the approver: one key must not make two people, however it is written. */
 export function checkApprovers(approvers: readonly ApproverKey[], reserved: string): void {
   const holders = new Map<string, string>();
   for (const key of approvers) {
     if (key.name.toLowerCase() === reserved) throw new ApproversRefused(`an approver must not be called ${reserved}`);
-    const other = holders.get(key.publicKey);
+    const material = materialOf(key);
+    const other = holders.get(material);
     if (other !== undefined && other !== personOf(key.name)) throw new ApproversRefused(`the approvers ${other} and ${key.name} have the same key`);
-    holders.set(key.publicKey, personOf(key.name));
-    if (key.kind === 'ed25519' && Buffer.from(key.publicKey, 'base64url').length !== ED25519_BYTES)
-      throw new ApproversRefused(`the key of the approver ${key.name} is no Ed25519 public key`);
+    holders.set(material, personOf(key.name));
   }
+}
+
+/** The point of the public key by its first coordinate, in the one form that all writings of the key have in common. */
+function materialOf(key: ApproverKey): string {
+  const bytes = Buffer.from(key.publicKey, 'base64url');
+  if (key.kind === 'ed25519') {
+    if (bytes.length !== ED25519_BYTES) throw new ApproversRefused(`the key of the approver ${key.name} is no Ed25519 public key`);
+    return bytes.toString('hex');
+  }
+  const at = bytes.indexOf(COSE_X);
+  const point = bytes.subarray(at + COSE_X.length, at + COSE_X.length + COORDINATE_BYTES);
+  if (at < 0 || point.length !== COORDINATE_BYTES) throw new ApproversRefused(`the key of the approver ${key.name} is no public key of a passkey`);
+  return point.toString('hex');
 }
 
 /** Whose approvals count once, however the name is written. */

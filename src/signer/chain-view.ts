@@ -2,8 +2,12 @@ import { Agent, request } from 'undici';
 import type { PayoutNetwork } from '../ports/signer-protocol.ts';
 import type { DepositProof, NativeTransfer } from '../domain/deposit-proof.ts';
 import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
+<<<<<<< HEAD
 import type { OutgoingTransaction } from '../ports/outgoing.ts';
 import { least, most, type Coin } from '../domain/money.ts';
+=======
+import { amountOf, fromTokenUnits, least, most, type Coin } from '../domain/money.ts';
+>>>>>>> fd543f5 (fix: a journal that lost its end starts no signer, one key in two writings makes no two approvers, and an amount finer than the token is refused in words)
 
 /** A deposit as the signer itself found it on chain. */
 export interface FoundDeposit {
@@ -62,6 +66,11 @@ export interface ChainView {
   sweepGas(address: string, treasury: string): Promise<SweepGas | null>;
   /** True when, on final state, none of the entries moved money and none ever can. */
   hadNoEffect(entries: readonly JournaledBytes[]): Promise<boolean>;
+}
+
+/** Whether a draft's base units are exactly the amount; no amount that is finer than the token is. */
+export function isExactly(units: string, amount: string, decimals: number): boolean {
+  return fromTokenUnits(BigInt(units), decimals) === amountOf(amount);
 }
 
 /** The signer cannot see the chain well enough to judge. */

@@ -1,4 +1,4 @@
-import { fromTokenUnits, amountOf, least, most, toTokenUnits } from '../domain/money.ts';
+import { fromTokenUnits, amountOf, least, most } from '../domain/money.ts';
 import { gwei, type NativeLimits } from '../domain/native-limits.ts';
 import { NATIVE_COIN } from '../domain/networks.ts';
 import type { OutgoingTransaction } from '../ports/outgoing.ts';
@@ -9,6 +9,7 @@ import { evmAddressOf } from './account-address.ts';
 import {
   agreed,
   cautiousGas,
+  isExactly,
   opinions,
   rpc,
   ViewUnavailable,
@@ -112,7 +113,7 @@ export class EvmView implements ChainView {
     } else if (draft.kind === 'evm') {
       const token = this.#network.tokens.find(({ coin }) => coin === order.coin);
       if (!token || draft.tokenAddress.toLowerCase() !== token.address.toLowerCase()) return 'the draft moves another token';
-      if (BigInt(draft.tokenUnits) !== toTokenUnits(amountOf(order.amount), token.decimals)) return 'the draft moves another amount';
+      if (!isExactly(draft.tokenUnits, order.amount, token.decimals)) return 'the draft moves another amount';
     }
     const most = draft.kind === 'evm' ? MAX_GAS : order.kind === 'native_return' ? RETURN_GAS : NATIVE_GAS;
     return BigInt(draft.gasLimit) > most ? 'the draft could burn too much gas' : null;

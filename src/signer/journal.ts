@@ -1,5 +1,17 @@
 import { hash } from 'node:crypto';
-import { closeSync, existsSync, fstatSync, fsyncSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { JournalPlace, TransactionDraft } from '../domain/events/transaction-draft.ts';
@@ -112,13 +124,15 @@ export function lockJournals(directory: string): { release(): void } {
 /** Append-only, chained by hash, synced before anything it records leaves the signer. */
 export class Journal {
   readonly #file: number;
+  readonly #headPath: string;
   readonly #entries: JournalEntry[];
   #bytes: number;
   /** When the newest entry was written or read, by the clock that nobody sets. */
   #sinceMs = performance.now();
 
-  private constructor(file: number, entries: JournalEntry[], bytes: number) {
+  private constructor(file: number, headPath: string, entries: JournalEntry[], bytes: number) {
     this.#file = file;
+    this.#headPath = headPath;
     this.#entries = entries;
     this.#bytes = bytes;
   }
@@ -130,11 +144,13 @@ export class Journal {
     const whole = text.slice(0, text.lastIndexOf('\n') + 1);
     const entries = whole.split('\n').slice(0, -1).map(parseEntry);
     entries.forEach((entry, index) => assertChained(entry, entries[index - 1]));
+    const headPath = `${path}.head`;
+    assertWhole(entries, headPath);
     const file = openSync(path, 'a', 0o600);
     const bytes = Buffer.byteLength(whole);
     if (fstatSync(file).size !== bytes) ftruncateSync(file, bytes);
     syncPath(dirname(path));
-    return new Journal(file, entries, bytes);
+    return new Journal(file, headPath, entries, bytes);
   }
 
   get entries(): readonly JournalEntry[] {
@@ -172,7 +188,19 @@ export class Journal {
     this.#bytes += line.length;
     this.#entries.push(entry);
     this.#sinceMs = performance.now();
+    this.#keepHead(entry);
     return entry;
+  }
+
+  /** Beside the journal, so that one which was cut, or an older copy of it, is noticed. One that lags says less, and nothing wrong. */
+  #keepHead({ seq, hash: own }: JournalEntry): void {
+    const next = `${this.#headPath}.next`;
+    try {
+      writeFileSync(next, JSON.stringify({ seq, hash: own }), { mode: 0o600, flush: true });
+      renameSync(next, this.#headPath);
+    } catch {
+      // The entry is durable, and that is what counts.
+    }
   }
 
   /** Nobody was told of the entry that failed, so it may go. */
@@ -186,6 +214,22 @@ export class Journal {
 
   close(): void {
     closeSync(this.#file);
+  }
+}
+
+/** Throws `JournalBroken` when the journal does not hold the newest entry that this place saw. */
+function assertWhole(entries: readonly JournalEntry[], headPath: string): void {
+  if (!existsSync(headPath)) return;
+  const { seq, hash: head } = parseHead(readFileSync(headPath, 'utf8'));
+  if (entries[seq - 1]?.hash !== head)
+    throw new JournalBroken(`the journal does not hold entry ${seq}, which was written: it was cut, or is an older copy; bring back the newest`);
+}
+
+function parseHead(text: string): JournalPlace {
+  try {
+    return JSON.parse(text) as JournalPlace;
+  } catch {
+    throw new JournalBroken('the head kept beside the journal cannot be read');
   }
 }
 

@@ -106,6 +106,18 @@ describe('a hostile worker at the socket of the signer', () => {
     expect(await refused(signer.sign(request(change as Partial<OutgoingTransaction>)))).toMatchObject({ code: 'invalid_params' });
   });
 
+  it('is refused an amount that is finer than the token, with a word about the draft', async () => {
+    const signer = await signerOn();
+    const { draft } = request();
+    for (const [amount, tokenUnits] of [
+      ['100.0000000001', '100000000'],
+      ['0.0000000000001', '0'],
+    ] as const)
+      expect(await refused(signer.sign(request({ amount }, { draft: { ...draft, tokenUnits } as TransactionDraft })))).toMatchObject({
+        code: 'wrong_draft',
+      });
+  });
+
   it('cannot free the money of a payout by a name that two networks, or a refund and a move, share', async () => {
     const signer = await signerOn();
     const first = await signer.sign(request());

@@ -1,5 +1,5 @@
 import type * as FileSystem from 'node:fs';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -72,6 +72,47 @@ describe('the journal of the signer', () => {
     expect(journal.append(stopped('cyd'), 3)).toMatchObject({ seq: 2 });
     expect(writersIn(Journal.open(path))).toEqual(['ada', 'cyd']);
     expect(readFileSync(path, 'utf8')).not.toContain('ben');
+  });
+});
+
+describe('a journal that lost what was answered', () => {
+  const LINE = /[^\n]*\n/g;
+  const written = (): string => {
+    const journal = Journal.open(path);
+    for (const by of ['ada', 'ben', 'cyd']) journal.append(stopped(by), 1);
+    journal.close();
+    return readFileSync(path, 'utf8');
+  };
+
+  it.each([
+    ['cut between two entries', (text: string) => text.match(LINE)!.slice(0, 2).join('')],
+    ['cut within the last one', (text: string) => text.slice(0, -5)],
+    ['without any', () => ''],
+  ])('is refused: %s', (_, cut) => {
+    const text = written();
+    truncateSync(path, cut(text).length);
+    expect(() => Journal.open(path)).toThrow(/does not hold entry 3/);
+    writeFileSync(path, text);
+    expect(writersIn(Journal.open(path))).toEqual(['ada', 'ben', 'cyd']);
+  });
+
+  it('is refused when the file is gone, or another history took its place', () => {
+    written();
+    rmSync(path);
+    expect(() => Journal.open(path)).toThrow(/does not hold entry 3/);
+    const other = Journal.open(join(directory, 'other.jsonl'));
+    for (const by of ['eve', 'eve', 'eve', 'eve']) other.append(stopped(by), 1);
+    writeFileSync(path, readFileSync(join(directory, 'other.jsonl')));
+    expect(() => Journal.open(path)).toThrow(/does not hold entry 3/);
+  });
+
+  it('is taken when the head beside it is behind, as a crash leaves it', () => {
+    const journal = Journal.open(path);
+    journal.append(stopped('ada'), 1);
+    const head = readFileSync(`${path}.head`, 'utf8');
+    journal.append(stopped('ben'), 2);
+    writeFileSync(`${path}.head`, head);
+    expect(writersIn(Journal.open(path))).toEqual(['ada', 'ben']);
   });
 });
 
