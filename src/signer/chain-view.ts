@@ -2,12 +2,8 @@ import { Agent, request } from 'undici';
 import type { PayoutNetwork } from '../ports/signer-protocol.ts';
 import type { DepositProof, NativeTransfer } from '../domain/deposit-proof.ts';
 import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
-<<<<<<< HEAD
 import type { OutgoingTransaction } from '../ports/outgoing.ts';
-import { least, most, type Coin } from '../domain/money.ts';
-=======
 import { amountOf, fromTokenUnits, least, most, type Coin } from '../domain/money.ts';
->>>>>>> fd543f5 (fix: a journal that lost its end starts no signer, one key in two writings makes no two approvers, and an amount finer than the token is refused in words)
 
 /** A deposit as the signer itself found it on chain. */
 export interface FoundDeposit {

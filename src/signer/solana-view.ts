@@ -5,11 +5,7 @@ import type { OutgoingTransaction } from '../ports/outgoing.ts';
 import type { PayoutNetwork } from '../ports/signer-protocol.ts';
 import type { DepositProof, NativeTransfer } from '../domain/deposit-proof.ts';
 import { NONCE_ACCOUNTS, nonceAccountOf, storedNonce } from '../runtime/util/solana-nonce.ts';
-<<<<<<< HEAD
-import { agreed, rpc, type ChainView, type FoundDeposit, type FoundNativeTransfer, type JournaledBytes } from './chain-view.ts';
-=======
-import { agreed, isExactly, rpc, type ChainView, type FoundDeposit, type JournaledBytes } from './chain-view.ts';
->>>>>>> fd543f5 (fix: a journal that lost its end starts no signer, one key in two writings makes no two approvers, and an amount finer than the token is refused in words)
+import { agreed, isExactly, rpc, type ChainView, type FoundDeposit, type FoundNativeTransfer, type JournaledBytes } from './chain-view.ts';
 import { excludeEachOther } from './exclusive.ts';
 
 interface TokenBalance {
@@ -92,12 +88,8 @@ export class SolanaView implements ChainView {
     if ((draft.kind === 'solana-nonce-account') !== (order.kind === 'nonce_account')) return 'the draft is for something else';
     if (draft.kind === 'solana-nonce-account' || draft.tokenAddress === null) {
       if (order.coin !== NATIVE_COIN.solana) return 'the draft moves another coin';
-<<<<<<< HEAD
-      const lamports = BigInt(draft.kind === 'solana' ? draft.tokenUnits : draft.lamports);
-      return lamports === toTokenUnits(amountOf(order.amount), NATIVE_DECIMALS.solana) ? null : 'the draft moves another amount';
-=======
-      return isExactly(draft.lamports, order.amount, SOL_DECIMALS) ? null : 'the draft moves another amount';
->>>>>>> fd543f5 (fix: a journal that lost its end starts no signer, one key in two writings makes no two approvers, and an amount finer than the token is refused in words)
+      const lamports = draft.kind === 'solana' ? draft.tokenUnits : draft.lamports;
+      return isExactly(lamports, order.amount, NATIVE_DECIMALS.solana) ? null : 'the draft moves another amount';
     }
     const token = this.#network.tokens.find(({ coin }) => coin === order.coin);
     if (!token || draft.tokenAddress !== token.address || draft.decimals !== token.decimals) return 'the draft moves another token';

@@ -1,10 +1,5 @@
-<<<<<<< HEAD
-import { amountOf, fromTokenUnits, least, most, toTokenUnits } from '../domain/money.ts';
-import { NATIVE_COIN, NATIVE_DECIMALS } from '../domain/networks.ts';
-=======
 import { fromTokenUnits, least, most } from '../domain/money.ts';
-import { NATIVE_COIN } from '../domain/networks.ts';
->>>>>>> fd543f5 (fix: a journal that lost its end starts no signer, one key in two writings makes no two approvers, and an amount finer than the token is refused in words)
+import { NATIVE_COIN, NATIVE_DECIMALS } from '../domain/networks.ts';
 import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
 import type { OutgoingTransaction } from '../ports/outgoing.ts';
 import type { PayoutNetwork } from '../ports/signer-protocol.ts';
@@ -113,11 +108,7 @@ export class TronView implements ChainView {
     if (draft.kind !== 'tron' && draft.kind !== 'tron-native') return 'the draft is for another chain';
     if (draft.kind === 'tron-native') {
       if (order.coin !== NATIVE_COIN.tron) return 'the draft moves another coin';
-<<<<<<< HEAD
-      if (BigInt(draft.sun) !== toTokenUnits(amountOf(order.amount), NATIVE_DECIMALS.tron)) return 'the draft moves another amount';
-=======
-      if (!isExactly(draft.sun, order.amount, SUN_DECIMALS)) return 'the draft moves another amount';
->>>>>>> fd543f5 (fix: a journal that lost its end starts no signer, one key in two writings makes no two approvers, and an amount finer than the token is refused in words)
+      if (!isExactly(draft.sun, order.amount, NATIVE_DECIMALS.tron)) return 'the draft moves another amount';
     } else {
       const token = this.#network.tokens.find(({ coin }) => coin === order.coin);
       if (!token || draft.tokenAddress !== token.address) return 'the draft moves another token';

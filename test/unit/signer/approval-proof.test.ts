@@ -25,7 +25,7 @@ describe('one key is one person', () => {
   it('under two names of credentials', () => {
     for (const algorithm of ['P-256', 'Ed25519'] as const) {
       const { key } = passkey('ada', algorithm);
-      expect(() => check(key, { ...key, name: 'ben', credentialId: 'another-credential-id' } as ApproverKey)).toThrow(
+      expect(() => check(key, { ...key, name: 'ben', credentialId: 'another-credential-id' })).toThrow(
         /ada and ben have the same key/,
       );
     }
@@ -38,6 +38,6 @@ describe('one key is one person', () => {
 
   it('which must be one of its kind', () => {
     expect(() => check(ben(ada.publicKey.slice(2)))).toThrow(/no Ed25519 public key/);
-    expect(() => check({ ...passkey('ada', 'P-256').key, publicKey: ada.publicKey } as ApproverKey)).toThrow(/no public key of a passkey/);
+    expect(() => check({ ...passkey('ada', 'P-256').key, publicKey: ada.publicKey })).toThrow(/no public key of a passkey/);
   });
 });
