@@ -18,6 +18,8 @@ export const OPTIONAL_TYPES = [
   'payment.reversed',
   'payment.restored',
   'refund.created',
+  'claim.created',
+  'claim.rejected',
 ] as const;
 
 /** Told to every merchant, chosen or not, since whoever could choose could also silence them. */

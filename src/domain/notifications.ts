@@ -1,6 +1,7 @@
+import type { EvidenceKind } from './claims.ts';
 import { eventIdOf } from './delivery-ids.ts';
 import type { DomainEvent } from './events/domain-event.ts';
-import type { SessionCreated } from './events/session-events.ts';
+import type { DepositFacts, SessionCreated } from './events/session-events.ts';
 import type { MerchantId, Mode, NotificationId, SessionId } from './ids.ts';
 import { amountOf, formatAmount, type Coin } from './money.ts';
 import type { Network } from './networks.ts';
@@ -25,6 +26,8 @@ const NOTICED_EVENTS: ReadonlySet<string> = new Set<DomainEvent['type']>([
   'DepositReverted',
   'TransferCredited',
   'RefundRequested',
+  'ClaimFiled',
+  'ClaimRejected',
 ]);
 
 export const isNoticedType = (type: string): boolean => NOTICED_EVENTS.has(type);
@@ -36,18 +39,30 @@ export type SessionFacts = Pick<SessionCreated['data'], 'sessionId' | 'merchantI
   readonly rates: Readonly<Partial<Record<Coin, string>>>;
 };
 
+/** Optional types that tell of a payment's money. */
+export type PaymentNoticeType = Extract<OptionalType, `payment.${string}`>;
+type NoticedTransfer = Pick<DepositFacts, 'amount' | 'coin' | 'network' | 'txHash'>;
+
 /** What an optional notification says, as the session stood after the event. */
 export type Notice =
   | {
-      readonly type: Exclude<OptionalType, 'refund.created'>;
+      readonly type: PaymentNoticeType;
       /** Final on-time money that the merchant holds, of the session's coin. */
       readonly held: string;
       readonly coin: Coin;
       /** The transfer that it is about. */
-      readonly transfer: { readonly amount: string; readonly coin: Coin; readonly network: Network; readonly txHash: string };
+      readonly transfer: NoticedTransfer;
       readonly reason: 'after_deadline' | 'after_cancel' | 'wrong_coin' | 'wrong_network' | null;
     }
-  | { readonly type: 'refund.created'; readonly refundId: string; readonly amount: string; readonly coin: Coin };
+  | { readonly type: 'refund.created'; readonly refundId: string; readonly amount: string; readonly coin: Coin; readonly claimId?: string }
+  | {
+      readonly type: 'claim.created' | 'claim.rejected';
+      readonly claimId: string;
+      readonly payee: string;
+      readonly evidence: EvidenceKind;
+      /** The deposit that is claimed. */
+      readonly transfer: NoticedTransfer;
+    };
 
 /** A message to a merchant, complete: `body` holds the exact bytes of every attempt. */
 export interface Notification {
@@ -77,7 +92,14 @@ export interface PaymentObject {
 export interface PaymentNoticeObject extends Omit<PaymentObject, 'status' | 'after_expiry'> {
   readonly status: 'processing' | 'partially_paid' | 'overpaid' | 'late' | 'wrong_coin' | 'reversed' | 'restored';
   readonly reason?: 'after_deadline' | 'after_cancel' | 'wrong_coin' | 'wrong_network';
-  readonly transfer: { readonly amount: string; readonly currency: Coin; readonly network: Network; readonly tx_hash: string };
+  readonly transfer: TransferObject;
+}
+
+interface TransferObject {
+  readonly amount: string;
+  readonly currency: Coin;
+  readonly network: Network;
+  readonly tx_hash: string;
 }
 
 /** `data.object` of a refund event, in the order of the specification's table. */
@@ -89,6 +111,20 @@ export interface RefundObject {
   readonly refund_currency: string;
   readonly status: 'pending' | 'completed' | 'failed';
   readonly source: 'api';
+  /** Only on a `refund.created` that approves a claim. */
+  readonly claim_id?: string;
+}
+
+/** `data.object` of an event about a payer's claim. */
+export interface ClaimObject {
+  readonly session_id: string;
+  readonly order_id: string;
+  readonly claim_id: string;
+  readonly status: 'open' | 'rejected';
+  readonly payee: string;
+  readonly evidence: EvidenceKind;
+  readonly transfer: TransferObject;
+  readonly source: 'api';
 }
 
 export interface NotificationBody {
@@ -96,7 +132,7 @@ export interface NotificationBody {
   readonly type: NotificationType;
   /** Unix seconds. */
   readonly created_at: number;
-  readonly data: { readonly object: PaymentObject | PaymentNoticeObject | RefundObject };
+  readonly data: { readonly object: PaymentObject | PaymentNoticeObject | RefundObject | ClaimObject };
 }
 
 const NANOSECONDS_IN_MS = 1_000_000n;
@@ -137,13 +173,26 @@ function written(body: NotificationBody, { merchantId, mode, sessionId }: Sessio
   return { notificationId: body.id, type: body.type, merchantId, mode, sessionId, body: JSON.stringify(body) };
 }
 
-function noticeObject(notice: Notice, facts: SessionFacts): PaymentNoticeObject | RefundObject {
-  if (notice.type === 'refund.created') return refund(facts, 'pending', notice);
+function noticeObject(notice: Notice, facts: SessionFacts): PaymentNoticeObject | RefundObject | ClaimObject {
+  if (notice.type === 'refund.created')
+    return { ...refund(facts, 'pending', notice), ...(notice.claimId !== undefined && { claim_id: notice.claimId }) };
+  if ('payee' in notice) return claim(facts, notice);
   const { type, held, coin, transfer, reason } = notice;
   return {
     ...payment(facts, type.slice('payment.'.length) as PaymentNoticeObject['status'], held, coin),
     ...(reason !== null && { reason }),
-    transfer: { amount: shown(transfer.amount), currency: transfer.coin, network: transfer.network, tx_hash: transfer.txHash },
+    transfer: transferObject(transfer),
+  };
+}
+
+const transferObject = ({ amount, coin, network, txHash }: NoticedTransfer): TransferObject => ({
+  ...{ amount: shown(amount), currency: coin, network, tx_hash: txHash },
+});
+
+function claim({ sessionId, orderId }: SessionFacts, { type, claimId, payee, evidence, transfer }: Extract<Notice, { payee: string }>): ClaimObject {
+  return {
+    ...{ session_id: sessionId, order_id: orderId, claim_id: claimId, status: type === 'claim.created' ? 'open' : 'rejected', payee, evidence },
+    ...{ transfer: transferObject(transfer), source: 'api' },
   };
 }
 

@@ -1,6 +1,6 @@
 import type { DepositFacts, SessionEvent } from '../../src/domain/events/session-events.ts';
 import { formatAmount } from '../../src/domain/money.ts';
-import type { Notice, NotificationDetails } from '../../src/domain/notifications.ts';
+import type { Notice, NotificationDetails, PaymentNoticeType } from '../../src/domain/notifications.ts';
 import type { SessionState } from './session.decider.ts';
 import { isPayable } from './transfers.ts';
 import { depositsOf, excess, hasPending, held, isReversed, isSufficient, type DepositState, type SessionContext } from './session.state.ts';
@@ -18,9 +18,13 @@ export function noticeOf(event: SessionEvent, before: SessionState, after: Sessi
     case 'DepositReverted':
       return event.data.afterFinal ? loss(event.data.depositKey, after.context) : null;
     case 'RefundRequested': {
-      const { refundId, coin, amount } = event.data;
-      return { type: 'refund.created', refundId, coin, amount };
+      const { refundId, coin, amount, claim } = event.data;
+      return { type: 'refund.created', refundId, coin, amount, ...(claim && { claimId: claim.claimId }) };
     }
+    case 'ClaimFiled':
+      return aboutClaim('claim.created', after.context, event.data.claimId);
+    case 'ClaimRejected':
+      return aboutClaim('claim.rejected', after.context, event.data.claimId);
     default:
       return null;
   }
@@ -49,8 +53,14 @@ function arrival(depositKey: string, before: SessionContext, after: SessionConte
   return about(isReversed(after) ? 'payment.partially_paid' : 'payment.restored', after, facts);
 }
 
+function aboutClaim(type: 'claim.created' | 'claim.rejected', { claims, deposits }: SessionContext, claimId: string): Notice {
+  const { payee, evidence, depositKey } = claims[claimId]!.filed;
+  const { amount, coin, network, txHash } = deposits[depositKey]!.facts;
+  return { type, claimId, payee, evidence: evidence.kind, transfer: { amount, coin, network, txHash } };
+}
+
 function about(
-  type: Exclude<Notice['type'], 'refund.created'>,
+  type: PaymentNoticeType,
   context: SessionContext,
   { amount, coin, network, txHash }: Pick<DepositFacts, 'amount' | 'coin' | 'network' | 'txHash'>,
   reason: Extract<Notice, { reason: unknown }>['reason'] = null,
@@ -62,6 +72,7 @@ function about(
 export function detailsOf(event: SessionEvent, context: SessionContext): NotificationDetails {
   if (event.type === 'RefundRequested' || event.type === 'RefundCompleted' || event.type === 'RefundFailed')
     return refundDetails(context, event.data.refundId);
+  if (event.type === 'ClaimFiled' || event.type === 'ClaimRejected') return claimDetails(context, event.data.claimId);
   const transfer = transferOf(event, context);
   return {
     received: formatAmount(held(context)),
@@ -71,6 +82,11 @@ export function detailsOf(event: SessionEvent, context: SessionContext): Notific
     tx_hash: transfer?.facts.txHash ?? null,
     ...(event.type === 'SessionFailed' && { failure_reason: event.data.reason }),
   };
+}
+
+function claimDetails({ claims, deposits }: SessionContext, claimId: string): NotificationDetails {
+  const { network, txHash } = deposits[claims[claimId]!.filed.depositKey]!.facts;
+  return { network, tx_hash: txHash };
 }
 
 /** The transfer of the event, else the newest one that is money of the session. */

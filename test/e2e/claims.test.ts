@@ -60,7 +60,7 @@ describe('a refund to another address than the one that paid', () => {
   }, 180_000);
   afterAll(async () => {
     await sandbox?.stop();
-    for (const path of [sandbox?.dataDir, `${sandbox?.dataDir}-signer`]) rmSync(path!, { recursive: true, force: true });
+    for (const path of [sandbox?.dataDir, `${sandbox?.dataDir}-signer`]) rmSync(path, { recursive: true, force: true });
   }, 60_000);
 
   const keyOf = (network: string): string => {

@@ -110,7 +110,7 @@ export interface ChangeMerchant {
     /** Whether each request is signed after Standard Webhooks, too (`webhook-id`, `webhook-timestamp`, `webhook-signature`). */
     readonly standard_webhooks?: boolean;
     /** What you are told at your default endpoint; the six outcomes are, named or not. */
-    readonly events?: readonly ('payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created')[];
+    readonly events?: readonly ('payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created' | 'claim.created' | 'claim.rejected')[];
   };
   /** Picture of the shop for payment pages: a PNG file in base64, at most 128 KiB and 1024 pixels a side, not interlaced. It is made anew from its pixels, at most 320 by 80. Null: none. */
   readonly logo?: string | null;
@@ -127,7 +127,7 @@ export interface ChangeWebhookEndpoint {
   /** https URL, on port 443 or 8443. */
   readonly url?: string;
   /** What it is told; the default endpoint is told the six outcomes, named or not. */
-  readonly events?: readonly ('payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created')[];
+  readonly events?: readonly ('payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created' | 'claim.created' | 'claim.rejected')[];
   /** Whether failed deliveries are tried again for 72 hours. */
   readonly durable_redelivery?: boolean;
   /** What each event says of its object beside what is always there. */
@@ -175,6 +175,51 @@ export interface Claim {
   readonly rejected_at: number | null;
   /** Why it was rejected, as given; null without. */
   readonly rejection_reason: string | null;
+}
+
+export interface ClaimEvent {
+  /** Event id; deduplicate by it. */
+  readonly id: string;
+  /** What happened. `claim.created`: a payer claimed a payment and named another address for its refund; `claim.rejected`: a claim was turned down, or its approval withdrawn. */
+  readonly type: 'claim.created' | 'claim.rejected';
+  /** When it was decided, Unix seconds. */
+  readonly created_at: number;
+  /** What the event is about. */
+  readonly data: {
+    /** What the event is about. */
+    readonly object: {
+      /** Id of the payment session. */
+      readonly session_id: string;
+      /** Your order id, as you gave it at the create. */
+      readonly order_id: string;
+      /** Id of the claim. */
+      readonly claim_id: string;
+      /** Where the claim stands. `open`: a payer claimed a payment and named another address for its refund; `rejected`: a claim was turned down, or its approval withdrawn. */
+      readonly status: 'open' | 'rejected';
+      /** The address that the payer named. */
+      readonly payee: string;
+      /** How the payer proves that the payment is theirs. `signature`: the key that paid signed the terms; the signer verifies it again; `test_payment`: another payment from the same sender, of an amount that the service chose; two approvers must agree; `no_sender`: none, for money whose sender the chain does not name, such as minted money; two approvers must agree. */
+      readonly evidence: 'signature' | 'test_payment' | 'no_sender';
+      /** The deposit that is claimed. */
+      readonly transfer: {
+        /** Units of the coin. */
+        readonly amount: string;
+        /** The stablecoin. `USDT`: Tether USD; `USDC`: USD Coin. */
+        readonly currency: 'USDT' | 'USDC';
+        /** The network. `ethereum`: Ethereum; `bsc`: BNB Smart Chain; `tron`: TRON; `solana`: Solana. */
+        readonly network: 'ethereum' | 'bsc' | 'tron' | 'solana';
+        /** Hash of the transaction in the network's own form. */
+        readonly tx_hash: string;
+      };
+      /** Always `api`. */
+      readonly source: 'api';
+      /** Where the endpoint asked for it: the network of the transfer; null without one. */
+      readonly network?: 'ethereum' | 'bsc' | 'tron' | 'solana' | null;
+      /** Where the endpoint asked for it: the transaction; null without one. */
+      readonly tx_hash?: string | null;
+      readonly [further: string]: unknown;
+    };
+  };
 }
 
 export interface CoveredRange {
@@ -252,7 +297,7 @@ export interface CreateWebhookEndpoint {
   /** https URL, on port 443 or 8443. */
   readonly url: string;
   /** What it is told. */
-  readonly events: readonly ('payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created')[];
+  readonly events: readonly ('payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created' | 'claim.created' | 'claim.rejected')[];
   /** Whether failed deliveries are tried again for 72 hours. */
   readonly durable_redelivery?: boolean;
   /** What each event says of its object beside what is always there. */
@@ -606,7 +651,7 @@ export interface NewWebhookEndpoint {
   /** Whether failed deliveries are tried again for 72 hours. */
   readonly durable_redelivery: boolean;
   /** What is told. */
-  readonly events: readonly ('payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created')[];
+  readonly events: readonly ('payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created' | 'claim.created' | 'claim.rejected')[];
   /** What is said of it beside what is always said. */
   readonly fields: readonly ('received' | 'due' | 'excess' | 'network' | 'tx_hash' | 'failure_reason')[];
   /** Whether each request is signed after Standard Webhooks, too (`webhook-id`, `webhook-timestamp`, `webhook-signature`). */
@@ -943,6 +988,8 @@ export interface RefundEvent {
       readonly refund_currency: string;
       /** Where the refund stands. `completed`: the refund reached the payer; `failed`: the refund could not be paid out; `pending`: a refund was accepted. */
       readonly status: 'completed' | 'failed' | 'pending';
+      /** Only on a `refund.created` that approves a claim. */
+      readonly claim_id?: string;
       /** Always `api`. */
       readonly source: 'api';
       /** Where the endpoint asked for it: the network of the transfer; null without one. */
@@ -1066,8 +1113,8 @@ export interface SettingsEvent {
 }
 
 export interface TestWebhook {
-  /** What happened. `payment.completed`: the payment is final on chain; `payment.failed`: a payment that would have sufficed was seen and is lost for good; `payment.expired`: the session timed out; `payment.cancelled`: you cancelled the session; `refund.succeeded`: the refund reached the payer; `refund.failed`: the refund could not be paid out; `payment.processing`: a transfer in time was seen, and none was on its way before; `payment.partially_paid`: money in time is final, and more is missing; `payment.overpaid`: money came in time to a session that is paid already; `payment.late`: money became final that pays nothing any more; `payment.wrong_coin`: money became final that never pays this session; `payment.reversed`: final money left the chain again; `payment.restored`: it is back, and the paid session has enough again; `refund.created`: a refund was accepted; `settings.changed`: a webhook URL, your policy or a settlement address was changed; `settings.change_scheduled`: such a change was asked for, and waits; `settings.change_withdrawn`: a change that waited will not take effect. */
-  readonly event_type: 'payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created' | 'settings.changed' | 'settings.change_scheduled' | 'settings.change_withdrawn';
+  /** What happened. `payment.completed`: the payment is final on chain; `payment.failed`: a payment that would have sufficed was seen and is lost for good; `payment.expired`: the session timed out; `payment.cancelled`: you cancelled the session; `refund.succeeded`: the refund reached the payer; `refund.failed`: the refund could not be paid out; `payment.processing`: a transfer in time was seen, and none was on its way before; `payment.partially_paid`: money in time is final, and more is missing; `payment.overpaid`: money came in time to a session that is paid already; `payment.late`: money became final that pays nothing any more; `payment.wrong_coin`: money became final that never pays this session; `payment.reversed`: final money left the chain again; `payment.restored`: it is back, and the paid session has enough again; `refund.created`: a refund was accepted; `claim.created`: a payer claimed a payment and named another address for its refund; `claim.rejected`: a claim was turned down, or its approval withdrawn; `settings.changed`: a webhook URL, your policy or a settlement address was changed; `settings.change_scheduled`: such a change was asked for, and waits; `settings.change_withdrawn`: a change that waited will not take effect. */
+  readonly event_type: 'payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created' | 'claim.created' | 'claim.rejected' | 'settings.changed' | 'settings.change_scheduled' | 'settings.change_withdrawn';
   /** The endpoint to send it to; your default one when absent. */
   readonly endpoint_id?: string;
 }
@@ -1147,8 +1194,8 @@ export interface WebhookDelivery {
   readonly event_id: string;
   /** The endpoint that it was decided for; null when you had none. */
   readonly endpoint_id: string | null;
-  /** What happened. `payment.completed`: the payment is final on chain; `payment.failed`: a payment that would have sufficed was seen and is lost for good; `payment.expired`: the session timed out; `payment.cancelled`: you cancelled the session; `refund.succeeded`: the refund reached the payer; `refund.failed`: the refund could not be paid out; `payment.processing`: a transfer in time was seen, and none was on its way before; `payment.partially_paid`: money in time is final, and more is missing; `payment.overpaid`: money came in time to a session that is paid already; `payment.late`: money became final that pays nothing any more; `payment.wrong_coin`: money became final that never pays this session; `payment.reversed`: final money left the chain again; `payment.restored`: it is back, and the paid session has enough again; `refund.created`: a refund was accepted; `settings.changed`: a webhook URL, your policy or a settlement address was changed; `settings.change_scheduled`: such a change was asked for, and waits; `settings.change_withdrawn`: a change that waited will not take effect. */
-  readonly event_type: 'payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created' | 'settings.changed' | 'settings.change_scheduled' | 'settings.change_withdrawn';
+  /** What happened. `payment.completed`: the payment is final on chain; `payment.failed`: a payment that would have sufficed was seen and is lost for good; `payment.expired`: the session timed out; `payment.cancelled`: you cancelled the session; `refund.succeeded`: the refund reached the payer; `refund.failed`: the refund could not be paid out; `payment.processing`: a transfer in time was seen, and none was on its way before; `payment.partially_paid`: money in time is final, and more is missing; `payment.overpaid`: money came in time to a session that is paid already; `payment.late`: money became final that pays nothing any more; `payment.wrong_coin`: money became final that never pays this session; `payment.reversed`: final money left the chain again; `payment.restored`: it is back, and the paid session has enough again; `refund.created`: a refund was accepted; `claim.created`: a payer claimed a payment and named another address for its refund; `claim.rejected`: a claim was turned down, or its approval withdrawn; `settings.changed`: a webhook URL, your policy or a settlement address was changed; `settings.change_scheduled`: such a change was asked for, and waits; `settings.change_withdrawn`: a change that waited will not take effect. */
+  readonly event_type: 'payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created' | 'claim.created' | 'claim.rejected' | 'settings.changed' | 'settings.change_scheduled' | 'settings.change_withdrawn';
   /** The session that it is about; null for an event about your settings. */
   readonly session_id: string | null;
   /** Where the delivery stands. `pending`: an attempt is due or under way; `delivered`: your endpoint answered 2xx; `exhausted`: all retries failed; `rejected`: your endpoint refused it, or there was none for too long; `blocked`: your URL leads to a forbidden address. */
@@ -1174,8 +1221,8 @@ export interface WebhookDeliveryDetail {
   readonly event_id: string;
   /** The endpoint that it was decided for; null when you had none. */
   readonly endpoint_id: string | null;
-  /** What happened. `payment.completed`: the payment is final on chain; `payment.failed`: a payment that would have sufficed was seen and is lost for good; `payment.expired`: the session timed out; `payment.cancelled`: you cancelled the session; `refund.succeeded`: the refund reached the payer; `refund.failed`: the refund could not be paid out; `payment.processing`: a transfer in time was seen, and none was on its way before; `payment.partially_paid`: money in time is final, and more is missing; `payment.overpaid`: money came in time to a session that is paid already; `payment.late`: money became final that pays nothing any more; `payment.wrong_coin`: money became final that never pays this session; `payment.reversed`: final money left the chain again; `payment.restored`: it is back, and the paid session has enough again; `refund.created`: a refund was accepted; `settings.changed`: a webhook URL, your policy or a settlement address was changed; `settings.change_scheduled`: such a change was asked for, and waits; `settings.change_withdrawn`: a change that waited will not take effect. */
-  readonly event_type: 'payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created' | 'settings.changed' | 'settings.change_scheduled' | 'settings.change_withdrawn';
+  /** What happened. `payment.completed`: the payment is final on chain; `payment.failed`: a payment that would have sufficed was seen and is lost for good; `payment.expired`: the session timed out; `payment.cancelled`: you cancelled the session; `refund.succeeded`: the refund reached the payer; `refund.failed`: the refund could not be paid out; `payment.processing`: a transfer in time was seen, and none was on its way before; `payment.partially_paid`: money in time is final, and more is missing; `payment.overpaid`: money came in time to a session that is paid already; `payment.late`: money became final that pays nothing any more; `payment.wrong_coin`: money became final that never pays this session; `payment.reversed`: final money left the chain again; `payment.restored`: it is back, and the paid session has enough again; `refund.created`: a refund was accepted; `claim.created`: a payer claimed a payment and named another address for its refund; `claim.rejected`: a claim was turned down, or its approval withdrawn; `settings.changed`: a webhook URL, your policy or a settlement address was changed; `settings.change_scheduled`: such a change was asked for, and waits; `settings.change_withdrawn`: a change that waited will not take effect. */
+  readonly event_type: 'payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created' | 'claim.created' | 'claim.rejected' | 'settings.changed' | 'settings.change_scheduled' | 'settings.change_withdrawn';
   /** The session that it is about; null for an event about your settings. */
   readonly session_id: string | null;
   /** Where the delivery stands. `pending`: an attempt is due or under way; `delivered`: your endpoint answered 2xx; `exhausted`: all retries failed; `rejected`: your endpoint refused it, or there was none for too long; `blocked`: your URL leads to a forbidden address. */
@@ -1206,7 +1253,7 @@ export interface WebhookEndpoint {
   /** Whether failed deliveries are tried again for 72 hours. */
   readonly durable_redelivery: boolean;
   /** What is told. */
-  readonly events: readonly ('payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created')[];
+  readonly events: readonly ('payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created' | 'claim.created' | 'claim.rejected')[];
   /** What is said of it beside what is always said. */
   readonly fields: readonly ('received' | 'due' | 'excess' | 'network' | 'tx_hash' | 'failure_reason')[];
   /** Whether each request is signed after Standard Webhooks, too (`webhook-id`, `webhook-timestamp`, `webhook-signature`). */
@@ -1219,7 +1266,7 @@ export interface WebhookEndpoint {
   readonly next_secret_activates_at: number | null;
 }
 
-export type WebhookEvent = PaymentEvent | PaymentNoticeEvent | RefundEvent | SettingsEvent;
+export type WebhookEvent = PaymentEvent | PaymentNoticeEvent | RefundEvent | ClaimEvent | SettingsEvent;
 
 export interface WebhookSecret {
   /** The endpoint. */

@@ -9,9 +9,11 @@ export const evidenceKind = enumeration('How the payer proves that the payment i
 
 const WHEN = 'Unix seconds; null before.';
 
+export const claimId = z.string().meta({ description: 'Id of the claim.', examples: ['clm_k7w2q5m4n6p3r7s2t5v4x6y3z7'] });
+
 export const claim = z
   .object({
-    id: z.string().meta({ description: 'Id of the claim.', examples: ['clm_k7w2q5m4n6p3r7s2t5v4x6y3z7'] }),
+    id: claimId,
     session_id: sessionId,
     transaction_id: text('The deposit that is claimed.'),
     network,

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { OPTIONAL_TYPES, WEBHOOK_TYPES } from '../../domain/notification-types.ts';
+import type { PaymentNoticeType } from '../../domain/notifications.ts';
+import { claimId, evidenceKind } from './claim.schema.ts';
 import { createdAt, EVENT_MEANINGS, eventId, typesOf, webhookType } from './event-types.schema.ts';
 import { settingsEvent } from './settings.schema.ts';
 import { MAX_PAGE_SIZE, pagination, pagingFields, secondsParameter } from './list.schema.ts';
@@ -67,7 +69,8 @@ export const paymentEvent = z
   })
   .meta({ id: 'PaymentEvent' });
 
-const PAYMENT_NOTICE_TYPES = OPTIONAL_TYPES.filter((type) => type !== 'refund.created');
+const noticedTransfer = z.object({ amount: text('Units of the coin.'), currency: coin, network, tx_hash: transactionHash });
+const PAYMENT_NOTICE_TYPES = OPTIONAL_TYPES.filter((type) => type.startsWith('payment.')) as PaymentNoticeType[];
 
 /** Body of a webhook about what happens to a payment beside its outcome, for endpoints that ask for it. */
 export const paymentNoticeEvent = z
@@ -95,9 +98,7 @@ export const paymentNoticeEvent = z
               wrong_coin: 'it is of another coin',
               wrong_network: 'it came on a network that the session does not offer',
             }).optional(),
-            transfer: z
-              .object({ amount: text('Units of the coin.'), currency: coin, network, tx_hash: transactionHash })
-              .meta({ description: 'The transfer that it is about, in the coin that it brought.' }),
+            transfer: noticedTransfer.meta({ description: 'The transfer that it is about, in the coin that it brought.' }),
           })
           .meta({ description: ABOUT }),
       })
@@ -125,6 +126,7 @@ export const refundEvent = z
               failed: EVENT_MEANINGS['refund.failed'],
               pending: EVENT_MEANINGS['refund.created'],
             }),
+            claim_id: claimId.optional().meta({ description: 'Only on a `refund.created` that approves a claim.' }),
             source,
             network: details.network,
             tx_hash: details.tx_hash,
@@ -136,7 +138,34 @@ export const refundEvent = z
   })
   .meta({ id: 'RefundEvent' });
 
-export const webhookEvent = z.union([paymentEvent, paymentNoticeEvent, refundEvent, settingsEvent]).meta({ id: 'WebhookEvent' });
+/** Body of a webhook about a payer's claim, for endpoints that ask for it. Approving one is a refund: `refund.created` names it. */
+export const claimEvent = z
+  .object({
+    id: eventId,
+    type: typesOf(['claim.created', 'claim.rejected']),
+    created_at: createdAt,
+    data: z
+      .object({
+        object: z
+          .looseObject({
+            session_id: sessionId,
+            order_id: orderId,
+            claim_id: claimId,
+            status: enumeration('Where the claim stands.', { open: EVENT_MEANINGS['claim.created'], rejected: EVENT_MEANINGS['claim.rejected'] }),
+            payee: text('The address that the payer named.'),
+            evidence: evidenceKind,
+            transfer: noticedTransfer.meta({ description: 'The deposit that is claimed.' }),
+            source,
+            network: details.network,
+            tx_hash: details.tx_hash,
+          })
+          .meta({ description: ABOUT }),
+      })
+      .meta({ description: ABOUT }),
+  })
+  .meta({ id: 'ClaimEvent' });
+
+export const webhookEvent = z.union([paymentEvent, paymentNoticeEvent, refundEvent, claimEvent, settingsEvent]).meta({ id: 'WebhookEvent' });
 
 const deliveryStatus = enumeration('Where the delivery stands.', {
   pending: 'an attempt is due or under way',
