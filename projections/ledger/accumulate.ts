@@ -12,11 +12,13 @@ import {
   balanceKey,
   bookKey,
   bookOf,
+  countsKey,
   daysKey,
   entryKey,
   LEDGER_ADDRESSES_TABLE,
   LEDGER_BALANCES_TABLE,
   LEDGER_BOOKS_TABLE,
+  LEDGER_COUNTS_TABLE,
   LEDGER_DAYS_TABLE,
   LEDGER_ENTRIES_TABLE,
   LEDGER_PLACES_TABLE,
@@ -24,6 +26,7 @@ import {
   placeKey,
   sumKey,
   type BalanceRow,
+  type CountsRow,
   type DaysRow,
   type EntryLine,
   type EntryRow,
@@ -69,6 +72,7 @@ export function rowsOf(owned: OwnedDraft, atMs: number, modeRow: ModeRow): RowRe
   const days = daysOf(atMs, draft.chainTimeSec, modeRow);
   const months = new Set([monthOf(days.recorded), monthOf(days.chain)]);
   const refs: RowRef[] = booksOf(owned).map((book) => ({ table: LEDGER_BOOKS_TABLE, key: bookKey(mode, book) }));
+  for (const month of months) refs.push({ table: LEDGER_COUNTS_TABLE, key: countsKey(mode, month) });
   for (const { account, network, coin, address } of draft.postings) {
     const key = balanceKey(mode, account, network, coin);
     refs.push({ table: LEDGER_BALANCES_TABLE, key }, { table: LEDGER_SUMS_TABLE, key: sumKey(mode, network, coin) });
@@ -98,10 +102,24 @@ function addEntry(rows: ChangedRows, owned: OwnedDraft, stored: StoredEvent<Doma
     rows.put(LEDGER_BOOKS_TABLE, key, { entries: place });
     rows.put(LEDGER_PLACES_TABLE, placeKey(mode, book, place), { number });
   }
+  count(rows, mode, days);
   rows.put(LEDGER_ENTRIES_TABLE, entryKey(mode, number), entryRow(owned, stored, number, days, lines) as unknown as Row);
   const after = touchedBy(modeRow, number, stored.id, lines.length > 0 ? days : null);
   rows.put(LEDGER_BOOKS_TABLE, mode, after as unknown as Row);
   return after;
+}
+
+function count(rows: ChangedRows, mode: Mode, { recorded, chain }: Days): void {
+  for (const [day, places] of [
+    [recorded, [1, 0]],
+    [chain, [0, 1]],
+  ] as const) {
+    const key = countsKey(mode, monthOf(day));
+    const { days = {} } = (rows.get(LEDGER_COUNTS_TABLE, key) as unknown as CountsRow | null) ?? {};
+    const date = day.slice(monthOf(day).length + 1);
+    const [ofRecorded, ofChain] = days[date] ?? [0, 0];
+    rows.put(LEDGER_COUNTS_TABLE, key, { days: { ...days, [date]: [ofRecorded + places[0], ofChain + places[1]] } });
+  }
 }
 
 function touchedBy(modeRow: ModeRow, number: number, event: string, days: Days | null): ModeRow {

@@ -18,6 +18,7 @@ import {
   LEDGER_ADDRESSES_TABLE,
   LEDGER_BALANCES_TABLE,
   LEDGER_BOOKS_TABLE,
+  LEDGER_COUNTS_TABLE,
   LEDGER_DAYS_TABLE,
   LEDGER_ENTRIES_TABLE,
   LEDGER_PERIODS_TABLE,
@@ -40,7 +41,7 @@ const TREASURY_PREFIX = 'treasury-';
  */
 export const ledger: Projection = {
   name: 'ledger',
-  version: 3,
+  version: 4,
   streamPrefixes: ['session-', TREASURY_PREFIX, TRANSFER_PREFIX, 'ledger-periods-'],
   tables: [
     LEDGER_SESSIONS_TABLE,
@@ -49,6 +50,7 @@ export const ledger: Projection = {
     LEDGER_BOOKS_TABLE,
     LEDGER_BALANCES_TABLE,
     LEDGER_DAYS_TABLE,
+    LEDGER_COUNTS_TABLE,
     LEDGER_ADDRESSES_TABLE,
     LEDGER_SUMS_TABLE,
     LEDGER_PERIODS_TABLE,
@@ -78,6 +80,10 @@ const addressRef = ({ mode, network, coin, address }: AddressAndCoin): RowRef =>
 });
 
 function needsThen(stored: StoredEvent<DomainEvent>, read: RowReader): RowRef[] {
+  if (stored.event.type === 'PeriodClosed') {
+    const { mode, period } = stored.event.data;
+    return rowsOf({ mode, draft: SEAL }, stored.atMs, { ...modeRow(mode, read), closedThrough: period });
+  }
   const booking = bookingOf(stored, read);
   return booking?.entries.flatMap((entry) => rowsOf(entry, stored.atMs, modeRow(entry.mode, read))) ?? [];
 }
@@ -123,6 +129,8 @@ function treasuryBookingOf(event: TreasuryEvent, read: RowReader): Booking {
   return { entries: [...given(before), draft].map((each) => ({ ...owner, draft: each })), memory: [] };
 }
 
+const SEAL = { kind: 'period_closed', postings: [] } as const;
+
 const given = <Entry>(entry: Entry | null | undefined): Entry[] => (entry ? [entry] : []);
 
 /**
@@ -139,6 +147,6 @@ function closed(stored: StoredEvent<DomainEvent>, { data }: EventOf<'PeriodClose
   const after: ModeRow = { ...before, closedThrough: period, touched };
   return [
     { op: 'put', table: LEDGER_PERIODS_TABLE, key: periodKey(mode, period), row: row as unknown as Row },
-    ...accumulate([{ mode, draft: { kind: 'period_closed', postings: [] } }], stored, after, read),
+    ...accumulate([{ mode, draft: SEAL }], stored, after, read),
   ];
 }

@@ -9,21 +9,23 @@ import { DEPOSIT_WALLETS, merchantAccountOf } from '../../src/domain/ledger.ts';
  */
 
 /** Entries by mode and number. */
-export const LEDGER_ENTRIES_TABLE = 'ledger-entries@3';
+export const LEDGER_ENTRIES_TABLE = 'ledger-entries@4';
 /** Numbers of entries by mode, book and place. A book is a merchant, or an account of the operator other than the deposit wallets. */
-export const LEDGER_PLACES_TABLE = 'ledger-places@3';
+export const LEDGER_PLACES_TABLE = 'ledger-places@4';
 /** How far a mode and each of its books are. */
-export const LEDGER_BOOKS_TABLE = 'ledger-books@3';
+export const LEDGER_BOOKS_TABLE = 'ledger-books@4';
 /** Balances by mode, account, network and coin, with what moved in each month. */
-export const LEDGER_BALANCES_TABLE = 'ledger-balances@3';
+export const LEDGER_BALANCES_TABLE = 'ledger-balances@4';
 /** What moved on each day, by balance and month. */
-export const LEDGER_DAYS_TABLE = 'ledger-days@3';
+export const LEDGER_DAYS_TABLE = 'ledger-days@4';
+/** How many entries each day has, by mode and month. */
+export const LEDGER_COUNTS_TABLE = 'ledger-counts@4';
 /** Balances of accounts that stand for addresses, by address. */
-export const LEDGER_ADDRESSES_TABLE = 'ledger-addresses@3';
+export const LEDGER_ADDRESSES_TABLE = 'ledger-addresses@4';
 /** Debits less credits of everything, by mode, network and coin. */
-export const LEDGER_SUMS_TABLE = 'ledger-sums@3';
+export const LEDGER_SUMS_TABLE = 'ledger-sums@4';
 /** Sealed figures by mode and month. */
-export const LEDGER_PERIODS_TABLE = 'ledger-periods@3';
+export const LEDGER_PERIODS_TABLE = 'ledger-periods@4';
 
 export interface EntryLine {
   readonly account: string;
@@ -83,6 +85,11 @@ export interface DaysRow {
   readonly days: Readonly<Record<string, Moved>>;
 }
 
+export interface CountsRow {
+  /** By day of the month, two digits: by the recorded clock, then by the chain clock. */
+  readonly days: Readonly<Record<string, readonly [recorded: number, chain: number]>>;
+}
+
 export interface ModeRow {
   /** Entries so far: the number of the last one. */
   readonly entries: number;
@@ -111,6 +118,7 @@ export const placeKey = (mode: Mode, book: string, place: number): string => `${
 export const bookKey = (mode: Mode, book: string): string => `${mode}/${book}`;
 export const balanceKey = (mode: Mode, account: string, network: string, coin: string): string => `${mode}/${account}/${network}/${coin}`;
 export const daysKey = (balance: string, month: string): string => `${balance}/${month}`;
+export const countsKey = (mode: Mode, month: string): string => `${mode}/${month}`;
 export const addressKey = (balance: string, address: string): string => `${balance}/${address}`;
 export const sumKey = (mode: Mode, network: string, coin: string): string => `${mode}/${network}/${coin}`;
 export const periodKey = (mode: Mode, period: string): string => `${mode}/${period}`;

@@ -20,11 +20,24 @@ function lines(value: JsonValue, indent: string): string[] {
   return entries.flatMap(([key, field]) =>
     isObject(field) || Array.isArray(field)
       ? [`${indent}${inert(key)}:`, ...lines(field, `${indent}  `)]
-      : [`${indent}${inert(key).padEnd(width)}  ${text(field)}`],
+      : [`${indent}${inert(key).padEnd(width)}  ${timeText(key, field) ?? text(field)}`],
   );
 }
 
 const text = (value: JsonValue): string => (value === null ? '-' : inert(typeof value === 'string' ? value : JSON.stringify(value)));
+
+/** Names of fields that hold a time, and how many of their units a second has. */
+const TIMES: readonly (readonly [RegExp, number])[] = [
+  [/(_at|_time|AtSec)$/, 1],
+  [/AtMs$/, 1000],
+];
+
+/** A Unix time as people read it; null for everything else. */
+function timeText(key: string, value: JsonValue): string | null {
+  const perSecond = TIMES.find(([name]) => name.test(key))?.[1];
+  if (perSecond === undefined || typeof value !== 'number' || value <= 0) return null;
+  return `${new Date((value * 1000) / perSecond).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}
 
 function isObject(value: JsonValue): value is { readonly [key: string]: JsonValue } {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

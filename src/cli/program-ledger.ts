@@ -25,7 +25,12 @@ export function addLedger(program: Command, host: CliHost, admin: DeclareAdmin):
     'trial-balance',
     'trial-balance',
     'every balance, now or at the end of a day; debits equal credits',
-    [MODE, ['--as-of <day>', 'at the end of this day'], CLOCK],
+    [
+      MODE,
+      ['--as-of <when>', 'at the end of a day such as 2026-10-31 (UTC), or at a moment such as 2026-10-31T18:00:00+09:00'],
+      ['--time-zone <zone>', 'whose day or local time --as-of is, such as Europe/Berlin'],
+      CLOCK,
+    ],
     showTrialBalance,
   );
   declare(
@@ -44,8 +49,9 @@ export function addLedger(program: Command, host: CliHost, admin: DeclareAdmin):
     showSettlement,
   );
   declare('periods', 'periods', 'closed months', [MODE]);
-  declare('close <month>', 'close', 'seal a month, such as 2026-10: its figures never change again', [
+  declare('close <month>', 'close', 'seal a month, such as 2026-10: its figures never change again; names deposits of it that are not final', [
     MODE,
+    ['--dry-run', 'only name the deposits'],
     ['--operator <name>', 'who closes it, for the record'],
   ]);
   ledger

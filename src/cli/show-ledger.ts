@@ -23,7 +23,8 @@ function right(title: string, field = title): Column {
 
 export function showTrialBalance(value: JsonValue): string {
   const answer = cellsIn(value);
-  const when = answer.as_of === null ? 'now' : `at the end of ${textOf(answer.as_of)} by ${textOf(answer.clock)} time`;
+  const asOf = textOf(answer.as_of);
+  const when = answer.as_of === null ? 'now' : `${asOf.includes('T') ? 'at' : 'at the end of'} ${asOf} by ${textOf(answer.clock)} time`;
   return [
     `Trial balance of ${textOf(answer.mode)} mode, ${when} (${textOf(answer.entries)} entries)`,
     '',

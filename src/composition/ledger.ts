@@ -21,6 +21,7 @@ import { createServedRows } from '../runtime/projections/served-rows.ts';
 import { createWholeRows } from '../runtime/projections/whole-rows.ts';
 import { LedgerBalances } from '../features/ledger/balances.ts';
 import { LedgerJournal } from '../features/ledger/journal.ts';
+import { notFinalIn } from '../features/ledger/not-final.ts';
 import { LedgerPeriods } from '../features/ledger/periods.ts';
 import { MerchantLedger } from '../features/ledger/merchant-ledger.ts';
 import type { Core } from './core.ts';
@@ -55,7 +56,8 @@ export function openLedger({ core, store, readModel, projections, clock, random 
   const wholeBooks = createWholeRows({ store, readModel, projections, timeoutMs: CLOSE_TIMEOUT_MS }, ledger);
   const periods = new LedgerPeriods({ store, balances, clock, random, caughtUpTo, wholeBooks });
   const modeOfMerchant = (merchantId: Parameters<Core['directory']['settings']>[0]): Mode | null => core.directory.settings(merchantId)?.mode ?? null;
-  const parts = { balances, journal, periods, modeOfMerchant, servedRows };
+  const notFinal = (mode: Mode, month: string) => notFinalIn(readModel, mode, month);
+  const parts = { balances, journal, periods, notFinal, modeOfMerchant, servedRows };
   return {
     merchants: new MerchantLedger({ balances, journal, cursorKey: core.cursorKey, servedRows }),
     commands: ledgerCommands(parts),
@@ -82,7 +84,7 @@ const RANGE = ['mode', 'from', 'to', 'clock', 'limit', 'cursor'];
 
 /** The operator's ledger over HTTP; each path is the command of the same name. */
 const LEDGER_ROUTES: readonly AdminRoute[] = [
-  { method: 'GET', path: '/admin/ledger/trial-balance', command: 'ledger.trial-balance', query: ['mode', 'as_of', 'clock'] },
+  { method: 'GET', path: '/admin/ledger/trial-balance', command: 'ledger.trial-balance', query: ['mode', 'as_of', 'time_zone', 'clock'] },
   { method: 'GET', path: '/admin/ledger/journal', command: 'ledger.journal', query: [...RANGE, 'merchant'] },
   { method: 'GET', path: '/admin/ledger/accounts/{account}', command: 'ledger.account', query: RANGE },
   { method: 'GET', path: '/admin/ledger/settlement/{merchant_id}', command: 'ledger.settlement', query: RANGE.slice(1) },

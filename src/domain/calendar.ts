@@ -26,3 +26,41 @@ export const lastDayOf = (month: string): string => dayBefore(firstDayOf(nextMon
 /** Unix seconds of the first moment of a day. */
 const startOfDaySec = (day: string): number => Date.parse(day) / 1000;
 export const dayBefore = (day: string): string => dayOf(startOfDaySec(day) - 1);
+export const dayAfter = (day: string): string => dayOf(startOfDaySec(day) + DAY_SEC);
+
+const DAY_SEC = 86_400;
+const STAMP = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?)(Z|[+-]\d{2}:\d{2})?$/;
+
+/** Whether the text is a moment such as `2026-10-31T18:00:00+09:00`, with an offset or without. */
+export const isStamp = (text: string): boolean => {
+  const [, day, time, offset] = STAMP.exec(text) ?? [];
+  return day !== undefined && isDay(day) && !Number.isNaN(Date.parse(`${day}T${time}${offset ?? 'Z'}`));
+};
+
+/** Unix milliseconds of a stamp with an offset; null for one without. */
+export const momentOf = (stamp: string): number | null => (STAMP.exec(stamp)?.[3] === undefined ? null : Date.parse(stamp));
+
+export function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}
+
+/** Unix milliseconds at which clocks of the zone show the local time (`2026-10-31T18:00`); where they show it twice, the second time. */
+export function momentInZone(local: string, timeZone: string): number {
+  const shownMs = Date.parse(`${local}Z`);
+  // Offsets are less than a day apart, so of both sides of a change one is right.
+  const [before, after] = [shownMs - offsetMs(shownMs - DAY_SEC * 1000, timeZone), shownMs - offsetMs(shownMs + DAY_SEC * 1000, timeZone)];
+  return after + offsetMs(after, timeZone) === shownMs ? after : before;
+}
+
+/** What clocks of the zone show less UTC. */
+function offsetMs(atMs: number, timeZone: string): number {
+  const fields = { year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
+  const parts = new Intl.DateTimeFormat('en', { timeZone, hourCycle: 'h23', ...fields }).formatToParts(atMs);
+  const of = (type: string): number => Number(parts.find((part) => part.type === type)!.value);
+  const second = Math.floor(atMs / 1000) * 1000;
+  return Date.UTC(of('year'), of('month') - 1, of('day'), of('hour'), of('minute'), of('second')) - second;
+}

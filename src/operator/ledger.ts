@@ -1,4 +1,4 @@
-import { isDay, isMonth, dayBefore } from '../domain/calendar.ts';
+import { dayAfter, dayBefore, isDay, isMonth, isStamp, isTimeZone, momentInZone, momentOf } from '../domain/calendar.ts';
 import { type MerchantId, type Mode, MODES } from '../domain/ids.ts';
 import { isAccount, LEDGER_CLOCKS, merchantAccountOf, type LedgerClock } from '../domain/ledger.ts';
 import { formatAmount } from '../domain/money.ts';
@@ -7,9 +7,10 @@ import { type AdminArguments, type AdminCommands, type AdminStreams, json, optio
 import { presentEntryOfBooks, presentTrialBalance } from '../http/presenters/ledger-books.presenter.ts';
 import { presentSettlement } from '../http/presenters/ledger.presenter.ts';
 import type { JsonValue } from '../ports/read-model.ts';
-import type { AsOf, LedgerBalances } from '../features/ledger/balances.ts';
+import { asOfMoment, type AsOf, type LedgerBalances } from '../features/ledger/balances.ts';
 import { EXPORT_FORMATS, exportJournal } from '../features/ledger/export.ts';
 import type { JournalScope, LedgerJournal } from '../features/ledger/journal.ts';
+import type { NotFinalDeposit } from '../features/ledger/not-final.ts';
 import type { LedgerPeriods } from '../features/ledger/periods.ts';
 import { settlementOf } from '../features/ledger/merchant-ledger.ts';
 import type { ServedRows } from '../runtime/projections/served-rows.ts';
@@ -19,6 +20,7 @@ export interface LedgerParts {
   readonly balances: LedgerBalances;
   readonly journal: LedgerJournal;
   readonly periods: LedgerPeriods;
+  readonly notFinal: (mode: Mode, month: string) => Promise<readonly NotFinalDeposit[]>;
   readonly modeOfMerchant: (merchantId: MerchantId) => Mode | null;
   readonly servedRows: ServedRows;
 }
@@ -69,13 +71,21 @@ export function ledgerCommands(parts: LedgerParts): AdminCommands {
       const month = requiredText(args, 'month');
       if (!isMonth(month)) return refused('month must be a month such as 2026-10');
       const mode = await modeOf(parts, args);
+      if (args['dryRun'] === true) return json({ mode, period: month, not_final: await notFinalOf(parts, mode, month) });
+      // What is final by the time of the closing is in it, so this names none too few.
+      const notFinal = await notFinalOf(parts, mode, month);
       const closed = await periods.close(mode, month, actorOf(args));
       if (!closed.ok) return refused(closed.refusal.message);
       const { period, closedAtSec, actor, entry, balances: figures } = closed.value;
-      return json({ mode, period, closed_at: closedAtSec, actor, entry, figures: Object.keys(figures).length });
+      return json({ mode, period, closed_at: closedAtSec, actor, entry, figures: Object.keys(figures).length, not_final: notFinal });
     },
   };
 }
+
+const notFinalOf = async ({ notFinal }: LedgerParts, mode: Mode, month: string) =>
+  (await notFinal(mode, month)).map(({ sessionId, network, coin, amount, txHash, blockTimeSec }) => ({
+    ...{ session_id: sessionId, network, coin, amount, tx_hash: txHash, chain_time: blockTimeSec },
+  }));
 
 /** What is too long for one answer. */
 export function ledgerStreams(parts: LedgerParts): AdminStreams {
@@ -143,12 +153,24 @@ function rangeOf(args: AdminArguments): Pick<JournalScope, 'clock' | 'from' | 't
   return { clock: clockOf(args), from: dayNamed(args, 'from'), to: dayNamed(args, 'to') };
 }
 
-const asOfOf = (args: AdminArguments): AsOf => ({ day: dayNamed(args, 'asOf', 'as-of'), clock: clockOf(args) });
+/** A day is one in UTC unless a time zone is named; a moment says its offset, or the zone does. */
+function asOfOf(args: AdminArguments): AsOf {
+  const clock = clockOf(args);
+  const zone = optionalText(args, 'timeZone');
+  if (zone !== undefined && !isTimeZone(zone)) return refused('time-zone must be the name of a time zone such as Europe/Berlin');
+  const text = optionalText(args, 'asOf');
+  if (text === undefined) return zone === undefined ? { day: null, clock } : refused('time-zone needs as-of');
+  if (isDay(text)) return zone === undefined ? { day: text, clock } : asOfMoment(momentInZone(`${dayAfter(text)}T00:00`, zone) - 1, clock);
+  if (!isStamp(text)) return refused('as-of must be a day such as 2026-10-31 or a moment such as 2026-10-31T18:00:00+09:00');
+  const moment = momentOf(text);
+  if (moment !== null) return zone === undefined ? asOfMoment(moment, clock) : refused('as-of has an offset already: leave time-zone out');
+  return zone === undefined ? refused('as-of must name its offset, such as Z or +09:00, or time-zone') : asOfMoment(momentInZone(text, zone), clock);
+}
 
-function dayNamed(args: AdminArguments, name: string, shown = name): string | null {
+function dayNamed(args: AdminArguments, name: string): string | null {
   const day = optionalText(args, name);
   if (day === undefined) return null;
-  return isDay(day) ? day : refused(`${shown} must be a day such as 2026-10-31`);
+  return isDay(day) ? day : refused(`${name} must be a day such as 2026-10-31`);
 }
 
 function clockOf(args: AdminArguments): LedgerClock {

@@ -65,8 +65,6 @@ export function monthRoutes(deps: ConsoleDeps): ConsoleRoutes {
 async function monthsPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const mode = modeOf(visit.params['mode']);
   const { periods } = await run<Periods>(deps, 'ledger.periods', { mode });
-  const before = new Date(visit.nowSec * 1000);
-  before.setUTCDate(0);
   return html`${table(
       'Closed months',
       [
@@ -99,7 +97,7 @@ async function monthsPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
             field({
               name: 'month',
               label: 'Month',
-              value: before.toISOString().slice(0, 7),
+              value: monthBefore(visit),
               required: true,
               hint: 'Figures of a closed month never change; what comes to light later falls into the open one.',
             }),
@@ -108,6 +106,12 @@ async function monthsPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
           'Preview',
         )}`
     }`;
+}
+
+function monthBefore({ nowSec }: Visit): string {
+  const before = new Date(nowSec * 1000);
+  before.setUTCDate(0);
+  return before.toISOString().slice(0, 7);
 }
 
 async function checks(deps: ConsoleDeps, visit: Visit): Promise<Check[]> {
@@ -123,6 +127,11 @@ async function checks(deps: ConsoleDeps, visit: Visit): Promise<Check[]> {
     looked('Debits equal credits', `/books/${mode}`, async () => {
       const { balanced, entries } = await run<{ balanced: boolean; entries: number }>(deps, 'ledger.trial-balance', { mode });
       return { isDone: balanced, detail: `${entries} entries` };
+    }),
+    looked('Every deposit is final', `/books/${mode}/months`, async () => {
+      const month = visit.form['month'] ?? monthBefore(visit);
+      const { not_final } = await run<{ not_final: unknown[] }>(deps, 'ledger.close', { month, mode, dryRun: true });
+      return { isDone: not_final.length === 0, detail: `${not_final.length} of ${month} are not final: closed now, it never gets them` };
     }),
     looked('No transfer waits for a decision', '/unmatched', async () => {
       const { transfers } = await run<{ transfers: Unmatched[] }>(deps, 'inbox.list', { mode, limit: 500 });

@@ -1,10 +1,11 @@
-import { lastDayOf, monthOf } from '../../domain/calendar.ts';
+import { dayAfter, dayBefore, dayOf, lastDayOf, monthOf } from '../../domain/calendar.ts';
 import type { Mode } from '../../domain/ids.ts';
 import type { LedgerClock } from '../../domain/ledger.ts';
 import { formatAmount, signedAmountOf } from '../../domain/money.ts';
 import type { Network } from '../../domain/networks.ts';
 import { rowPages } from '../../ports/row-pages.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
+import { LedgerJournal } from './journal.ts';
 import {
   balanceKey,
   daysKey,
@@ -12,11 +13,14 @@ import {
   figureKey,
   LEDGER_BALANCES_TABLE,
   LEDGER_BOOKS_TABLE,
+  LEDGER_COUNTS_TABLE,
   LEDGER_DAYS_TABLE,
   LEDGER_PERIODS_TABLE,
   periodKey,
   type BalanceRow,
+  type CountsRow,
   type DaysRow,
+  type EntryRow,
   type ModeRow,
   type Moved,
   type PeriodRow,
@@ -30,16 +34,24 @@ export interface AccountBalance {
   readonly units: bigint;
 }
 
-/** The end of a day by a clock; now when there is no day. */
+/** The end of a day by a clock, in UTC, or a moment of the day after it; now when there is no day. */
 export interface AsOf {
   readonly day: string | null;
   readonly clock: LedgerClock;
+  /** Unix milliseconds, itself included. */
+  readonly throughMs?: number;
+}
+
+/** A moment, as balances are asked for: the last moment of a day is that day. */
+export function asOfMoment(throughMs: number, clock: LedgerClock): AsOf {
+  const day = dayOf(throughMs / 1000);
+  return dayOf((throughMs + 1) / 1000) === day ? { day: dayBefore(day), clock, throughMs } : { day, clock };
 }
 
 export interface TrialBalance {
   readonly mode: Mode;
   readonly asOf: AsOf;
-  /** Number of the last entry when it was read. */
+  /** How many entries it is made of. */
   readonly entries: number;
   readonly balances: readonly AccountBalance[];
   /** By network and coin; every one must be zero. */
@@ -53,9 +65,11 @@ const SCAN_PAGE = 2_000;
 /** Balances as of any day, by either clock. */
 export class LedgerBalances {
   readonly #readModel: ReadModel;
+  readonly #journal: LedgerJournal;
 
   constructor(readModel: ReadModel) {
     this.#readModel = readModel;
+    this.#journal = new LedgerJournal(readModel);
   }
 
   async modeRow(mode: Mode): Promise<ModeRow> {
@@ -74,13 +88,16 @@ export class LedgerBalances {
   }
 
   /** Balances that are not zero of the accounts whose name begins with `accounts`, in the order of their names. */
-  async balances(mode: Mode, { day, clock }: AsOf, accounts = ''): Promise<AccountBalance[]> {
+  async balances(mode: Mode, asOf: AsOf, accounts = ''): Promise<AccountBalance[]> {
+    const { day, clock } = asOf;
     const found: AccountBalance[] = [];
+    const since = await this.#sinceDay(mode, asOf);
     for await (const page of this.#pages(LEDGER_BALANCES_TABLE, `${mode}/${accounts}`)) {
       const rows = page as unknown as BalanceRow[];
       const partial = await this.#withinMonth(rows, day, clock);
       rows.forEach((row, index) => {
-        const units = day === null ? signedAmountOf(row.balance) : wholeMonths(row, day, clock) + partial[index]!;
+        const key = balanceKey(mode, row.account, row.network, row.coin);
+        const units = day === null ? signedAmountOf(row.balance) : wholeMonths(row, day, clock) + partial[index]! + (since.moved.get(key) ?? 0n);
         if (units !== 0n) found.push({ account: row.account, network: row.network, coin: row.coin, units });
       });
     }
@@ -88,7 +105,7 @@ export class LedgerBalances {
   }
 
   async trialBalance(mode: Mode, asOf: AsOf): Promise<TrialBalance> {
-    const { entries } = await this.modeRow(mode);
+    const entries = await this.#entries(mode, asOf);
     const balances = await this.balances(mode, asOf);
     const sums = new Map<string, TrialBalance['sums'][number]>();
     for (const { network, coin, units } of balances) {
@@ -110,14 +127,44 @@ export class LedgerBalances {
     return figures;
   }
 
-  async #sealed(mode: Mode, { day, clock }: AsOf, balances: readonly AccountBalance[]): Promise<TrialBalance['sealed']> {
-    if (day === null || day !== lastDayOf(monthOf(day))) return null;
+  async #sealed(mode: Mode, { day, clock, throughMs }: AsOf, balances: readonly AccountBalance[]): Promise<TrialBalance['sealed']> {
+    if (day === null || throughMs !== undefined || day !== lastDayOf(monthOf(day))) return null;
     const period = await this.period(mode, monthOf(day));
     if (!period) return null;
     const sealed = Object.entries(period.balances).filter(([key]) => key.startsWith(`${clock}/`));
     const now = new Map(balances.map(({ account, network, coin, units }) => [figureKey(clock, account, network, coin), formatAmount(units, 0)]));
     const agrees = sealed.length === now.size && sealed.every(([key, figure]) => now.get(key) === figure);
     return { period: period.period, entry: period.entry, agrees };
+  }
+
+  async #entries(mode: Mode, asOf: AsOf): Promise<number> {
+    const { day, clock } = asOf;
+    if (day === null) return (await this.modeRow(mode)).entries;
+    const place = clock === 'recorded' ? 0 : 1;
+    let entries = (await this.#sinceDay(mode, asOf)).entries;
+    for await (const page of rowPages(this.#readModel, LEDGER_COUNTS_TABLE, { prefix: `${mode}/`, limit: SCAN_PAGE }))
+      for (const { key, row } of page)
+        for (const [date, counts] of Object.entries((row as unknown as CountsRow).days))
+          if (`${key.slice(mode.length + 1)}-${date}` <= day) entries += counts[place];
+    return entries;
+  }
+
+  /** What entries moved after the day until the moment. A fact of a closed month counts from the start of the day that it was put into. */
+  async #sinceDay(mode: Mode, { day, clock, throughMs }: AsOf): Promise<{ entries: number; moved: ReadonlyMap<string, bigint> }> {
+    const moved = new Map<string, bigint>();
+    let entries = 0;
+    if (day === null || throughMs === undefined) return { entries, moved };
+    const within = dayAfter(day);
+    for await (const chunk of this.#journal.walk({ mode, book: null, clock, from: within, to: within }))
+      for (const { entry } of chunk) {
+        if (timeOf(entry, clock) > throughMs) continue;
+        entries += 1;
+        for (const { account, network, coin, amount } of entry.lines) {
+          const key = balanceKey(mode, account, network, coin);
+          moved.set(key, (moved.get(key) ?? 0n) + signedAmountOf(amount));
+        }
+      }
+    return { entries, moved };
   }
 
   /** What moved from the first of the month to the day; nothing when the day is the month's last. */
@@ -138,6 +185,11 @@ export class LedgerBalances {
   async *#pages(table: string, prefix: string): AsyncGenerator<object[]> {
     for await (const page of rowPages(this.#readModel, table, { prefix, limit: SCAN_PAGE })) yield page.map(({ row }) => row);
   }
+}
+
+function timeOf({ recordedAtMs, chainTimeSec, days }: EntryRow, clock: LedgerClock): number {
+  const ownMs = clock === 'chain' && chainTimeSec !== undefined ? chainTimeSec * 1000 : recordedAtMs;
+  return dayOf(ownMs / 1000) === days[clock] ? ownMs : Date.parse(days[clock]);
 }
 
 function wholeMonths({ months }: BalanceRow, day: string, clock: LedgerClock): bigint {

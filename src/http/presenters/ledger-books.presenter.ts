@@ -9,7 +9,7 @@ import type { TrialBalance } from '../../features/ledger/balances.ts';
 export function presentTrialBalance({ mode, asOf, entries, balances, sums, sealed }: TrialBalance) {
   return {
     mode,
-    as_of: asOf.day,
+    as_of: asOf.throughMs === undefined ? asOf.day : new Date(asOf.throughMs).toISOString(),
     clock: asOf.clock,
     entries,
     balanced: sums.every(({ units }) => units === 0n),

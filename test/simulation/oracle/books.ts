@@ -3,8 +3,8 @@ import type { SeenSession } from './sessions.ts';
 import type { Fact } from './truth.ts';
 
 /* Rows of the read side, by the names that they are documented by (docs/ledger.md). */
-const BALANCES = 'ledger-balances@3';
-const SUMS = 'ledger-sums@3';
+const BALANCES = 'ledger-balances@4';
+const SUMS = 'ledger-sums@4';
 const SESSIONS = 'session-view@';
 
 /** Units of 10^-6, also below zero. */

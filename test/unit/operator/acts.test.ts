@@ -23,7 +23,7 @@ async function world(more: AdminCommands = {}) {
     clock: { nowMs: () => NOW_MS },
     random: { uuid: () => `00000000-0000-4000-8000-${String((uuids += 1)).padStart(12, '0')}` },
     testWallet: null,
-    projections: { status: () => [{ projection: 'ledger@3' }], rebuild: async () => void done.push('rebuild'), ready: async () => undefined },
+    projections: { status: () => [{ projection: 'ledger@4' }], rebuild: async () => void done.push('rebuild'), ready: async () => undefined },
     more,
   } as unknown as AdminParts);
   const acts = async () => (await store.readStream('operator-acts')).map(({ data }) => JSON.parse(data) as object);

@@ -12,6 +12,7 @@ const parts: LedgerParts = {
   balances: new LedgerBalances(readModel),
   journal: new LedgerJournal(readModel),
   periods: { close: () => expect.unreachable() } as never,
+  notFinal: async () => [],
   modeOfMerchant: () => 'test',
   servedRows: () => Promise.reject(new StoreUnavailable('the rows are being built')),
 };
@@ -34,6 +35,51 @@ describe('a month that an operator closes', () => {
     const { 'ledger.close': run } = ledgerCommands({ ...parts, periods: { close } as never });
     expect(await run!({ mode: 'test', month: '2026-09', operator: 'olga' })).toMatchObject({ period: '2026-09', actor: 'olga' });
     await expect(run!({ mode: 'test', month: '2026-09', operator: 'x'.repeat(101) })).rejects.toThrow('operator must have');
+  });
+});
+
+describe('a closing', () => {
+  const deposit = { sessionId: 'cs_1', network: 'ethereum', coin: 'USDT', amount: '10.00', txHash: '0x1', blockTimeSec: 1 } as const;
+  it('names the deposits of the month that are not final, and closes nothing when it is only tried', async () => {
+    const { 'ledger.close': run } = ledgerCommands({ ...parts, notFinal: async () => [deposit] });
+    expect(await run!({ mode: 'test', month: '2026-09', dryRun: true })).toEqual({
+      ...{ mode: 'test', period: '2026-09' },
+      not_final: [{ session_id: 'cs_1', network: 'ethereum', coin: 'USDT', amount: '10.00', tx_hash: '0x1', chain_time: 1 }],
+    });
+  });
+});
+
+describe('the moment of a trial balance', () => {
+  const asked: unknown[] = [];
+  const balances = {
+    modeRow: async () => ({ entries: 1 }),
+    trialBalance: async (mode: string, asOf: object) => (asked.push(asOf), { mode, asOf, entries: 0, balances: [], sums: [], sealed: null }),
+  };
+  const { 'ledger.trial-balance': run } = ledgerCommands({ ...parts, servedRows: async () => undefined, balances: balances as never });
+  const asOf = async (args: Record<string, string>) => {
+    await run!({ mode: 'test', ...args });
+    return asked.at(-1);
+  };
+  const moment = (text: string) => ({ day: '2026-10-30', clock: 'recorded', throughMs: Date.parse(text) });
+
+  it('is the end of a day in UTC or in a time zone, or a moment with its offset or its zone', async () => {
+    expect(await asOf({ asOf: '2026-10-31' })).toEqual({ day: '2026-10-31', clock: 'recorded' });
+    expect(await asOf({ asOf: '2026-10-31T18:00:00+09:00' })).toEqual(moment('2026-10-31T09:00:00Z'));
+    expect(await asOf({ asOf: '2026-10-31', timeZone: 'Asia/Tokyo' })).toEqual(moment('2026-10-31T14:59:59.999Z'));
+    expect(await asOf({ asOf: '2026-10-31T18:00', timeZone: 'Europe/Berlin' })).toEqual(moment('2026-10-31T17:00:00Z'));
+    expect(await asOf({ asOf: '2026-10-31', timeZone: 'Etc/UTC' })).toEqual({ day: '2026-10-31', clock: 'recorded' });
+  });
+
+  it.each([
+    [{ asOf: 'yesterday' }, 'as-of must be a day'],
+    [{ asOf: '2026-02-30' }, 'as-of must be a day'],
+    [{ asOf: '2026-10-31T25:00Z' }, 'as-of must be a day'],
+    [{ asOf: '2026-10-31T18:00' }, 'as-of must name its offset'],
+    [{ asOf: '2026-10-31T18:00Z', timeZone: 'Asia/Tokyo' }, 'as-of has an offset already'],
+    [{ asOf: '2026-10-31', timeZone: 'Mars/Olympus' }, 'time-zone must be the name of a time zone'],
+    [{ timeZone: 'Asia/Tokyo' }, 'time-zone needs as-of'],
+  ])('is refused as %o', async (args, why) => {
+    await expect(asOf(args as Record<string, string>)).rejects.toThrow(why);
   });
 });
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { ledger } from '../../../../projections/ledger/ledger.projection.ts';
-import { lastDayOf, nextMonth } from '../../../../src/domain/calendar.ts';
+import { lastDayOf, momentInZone, nextMonth } from '../../../../src/domain/calendar.ts';
 import type { SessionEvent } from '../../../../src/domain/events/session-events.ts';
 import { DEPOSIT_WALLETS, type LedgerClock } from '../../../../src/domain/ledger.ts';
 import { formatAmount } from '../../../../src/domain/money.ts';
 import type { ReadModel } from '../../../../src/ports/read-model.ts';
 import { ProjectionRunner } from '../../../../src/runtime/projections/runner.ts';
-import { LedgerBalances } from '../../../../src/features/ledger/balances.ts';
+import { asOfMoment, LedgerBalances } from '../../../../src/features/ledger/balances.ts';
 import { EXPORT_COLUMNS, exportJournal } from '../../../../src/features/ledger/export.ts';
 import { csvCell } from '../../../../src/runtime/util/csv.ts';
 import { LedgerJournal } from '../../../../src/features/ledger/journal.ts';
@@ -134,6 +134,54 @@ describe('a balance as of a day', () => {
     }));
 });
 
+describe('a balance as of a moment', () => {
+  const at10 = at('2026-10-31', '10:00:00');
+  const trialAt = async (office: Office, throughMs: number, clock: LedgerClock) => {
+    const { entries, sums, balances } = await office.balances.trialBalance('test', asOfMoment(throughMs, clock));
+    expect(sums.every(({ units }) => units === 0n)).toBe(true);
+    return [formatAmount(balances.find(({ account }) => account === DEPOSIT_WALLETS)?.units ?? 0n), entries];
+  };
+
+  it('counts what came up to it, by either clock, and how many entries that took', () =>
+    inOffice(async (office) => {
+      await office.pay(at('2026-10-30'));
+      await office.pay(at10, at('2026-10-31', '10:05:00'));
+      await office.pay(at('2026-10-31', '11:00:00'), at('2026-11-01', '00:03:00'));
+      expect(await trialAt(office, at10 - 1, 'chain')).toEqual(['10.00', 3]);
+      // The payment itself is no fact of the chain, nor is the deposit when it is only seen: they count when they were written down.
+      expect((await trialAt(office, at10, 'chain'))[0]).toBe('20.00');
+      expect((await trialAt(office, at10, 'recorded'))[0]).toBe('10.00');
+      expect(await trialAt(office, at('2026-10-31', '10:05:00'), 'recorded')).toEqual(['20.00', 6]);
+      expect((await trialAt(office, at('2026-10-31', '12:00:00'), 'chain'))[0]).toBe('30.00');
+      expect(await trialAt(office, at('2026-10-31', '23:59:59') + 999, 'recorded')).toEqual(['20.00', 6]);
+      expect(await trialAt(office, at('2026-11-02'), 'recorded')).toEqual(['30.00', 9]);
+    }));
+
+  it('counts entries to the end of a day by either clock', () =>
+    inOffice(async (office) => {
+      await office.pay(at('2026-09-30', '23:59:00'), at('2026-10-01', '00:01:00'));
+      await office.pay(at('2026-10-31'));
+      const counted = async (day: string | null, clock: LedgerClock) => (await office.balances.trialBalance('test', { day, clock })).entries;
+      expect([await counted('2026-09-29', 'chain'), await counted('2026-09-30', 'recorded'), await counted('2026-10-30', 'recorded')]).toEqual([
+        0, 0, 3,
+      ]);
+      expect([await counted('2026-10-31', 'recorded'), await counted(null, 'recorded')]).toEqual([6, 6]);
+      expect(await counted('2026-09-30', 'chain')).toBeGreaterThan(0);
+    }));
+});
+
+describe('a moment in a time zone', () => {
+  it('knows offsets and their changes', () => {
+    const iso = (local: string, zone: string) => new Date(momentInZone(local, zone)).toISOString().slice(0, 16);
+    expect(iso('2026-10-25T00:30', 'Europe/Berlin')).toBe('2026-10-24T22:30');
+    expect(iso('2026-10-25T02:30', 'Europe/Berlin')).toBe('2026-10-25T01:30');
+    expect(iso('2026-10-25T12:00', 'Europe/Berlin')).toBe('2026-10-25T11:00');
+    expect(iso('2026-03-29T12:00', 'Europe/Berlin')).toBe('2026-03-29T10:00');
+    expect(iso('2026-07-01T00:00', 'Asia/Kathmandu')).toBe('2026-06-30T18:15');
+    expect(iso('2026-07-01T00:00', 'America/New_York')).toBe('2026-07-01T04:00');
+  });
+});
+
 describe('a closed month', () => {
   it('never changes: what comes to light later falls into the open month', () =>
     inOffice(async (office) => {
@@ -186,7 +234,7 @@ describe('a closed month', () => {
     inOffice(async (office) => {
       await office.pay(at('2026-10-30'));
       await office.periods(at('2026-11-02')).close('test', '2026-10', 'operator');
-      const rows = office.model.tables.get('ledger-balances@3')!;
+      const rows = office.model.tables.get('ledger-balances@4')!;
       for (const [key, row] of rows) rows.set(key, { ...row, months: { '2026-10': ['11', '11'] } });
       expect((await office.balances.trialBalance('test', { day: '2026-10-31', clock: 'recorded' })).sealed?.agrees).toBe(false);
     }));
@@ -328,7 +376,7 @@ describe('the running check', () => {
       });
       await check.check();
       expect([check.imbalances(), told]).toEqual([[{ mode: 'test', coin: 'USDT', amount: 0 }], []]);
-      const rows = office.model.tables.get('ledger-balances@3')!;
+      const rows = office.model.tables.get('ledger-balances@4')!;
       const [key, row] = [...rows][0]!;
       rows.set(key, { ...row, balance: '9.999999999999999999' });
       await check.check();

@@ -1,0 +1,35 @@
+import { dayOf, monthOf } from '../../domain/calendar.ts';
+import type { Mode } from '../../domain/ids.ts';
+import type { Network } from '../../domain/networks.ts';
+import type { ReadModel } from '../../ports/read-model.ts';
+import { rowPages } from '../../ports/row-pages.ts';
+import { OPEN_DEPOSITS_TABLE, type DepositRow } from '../../../projections/deposits/deposits-by-block.projection.ts';
+import { LEDGER_SESSIONS_TABLE } from '../../../projections/ledger/session-books.ts';
+
+/** A deposit that the chain took in a month and that was not final when it was asked for. */
+export interface NotFinalDeposit {
+  readonly sessionId: string;
+  readonly network: Network;
+  readonly coin: string;
+  readonly amount: string;
+  readonly txHash: string;
+  readonly blockTimeSec: number;
+}
+
+/** Deposits of the month, or of one before it, that no entry has yet: closed now, the month never gets them, and they fall into the open one. */
+export async function notFinalIn(readModel: Pick<ReadModel, 'scan' | 'getMany'>, mode: Mode, month: string): Promise<NotFinalDeposit[]> {
+  const found: NotFinalDeposit[] = [];
+  for await (const page of rowPages(readModel, OPEN_DEPOSITS_TABLE)) {
+    const rows = page.map(({ row }) => row as unknown as DepositRow);
+    const sessions = await readModel.getMany(
+      LEDGER_SESSIONS_TABLE,
+      rows.map(({ sessionId }) => sessionId),
+    );
+    for (const [index, { sessionId, facts }] of rows.entries()) {
+      const { network, coin, amount, txHash, blockTimeSec } = facts;
+      if (sessions[index]?.mode !== mode || monthOf(dayOf(blockTimeSec)) > month) continue;
+      found.push({ sessionId, network, coin, amount, txHash, blockTimeSec });
+    }
+  }
+  return found;
+}
