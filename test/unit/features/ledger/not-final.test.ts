@@ -7,7 +7,7 @@ import { depositFacts } from '../../../support/session-facts.ts';
 
 it('deposits that are not final belong to the month of their block, and to the mode of their session', async () => {
   const model = new MemoryReadModel();
-  const put = (table: string, key: string, row: object) => model.tables.set(table, (model.tables.get(table) ?? new Map()).set(key, row as never));
+  const put = (table: string, key: string, row: object) => model.tables.set(table, (model.tables.get(table) ?? new Map()).set(key, row));
   const open = (key: string, sessionId: string, time: string) =>
     put(OPEN_DEPOSITS_TABLE, key, { sessionId, status: 'detected', facts: depositFacts({ txHash: key, blockTimeSec: Date.parse(time) / 1000 }) });
   put(LEDGER_SESSIONS_TABLE, 'cs_test', { mode: 'test' });
