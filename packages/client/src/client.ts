@@ -119,7 +119,7 @@ export interface Quittance {
   /** Of payers who want a refund to another address than the one that paid. A refund that names one (`claim_id`) approves it. */
   readonly claims: {
     list(sessionId: string, options?: CallOptions): Promise<{ readonly data: readonly Claim[] }>;
-    reject(sessionId: string, claimId: string, reason?: string, options?: CallOptions): Promise<Claim>;
+    reject(sessionId: string, claimId: string, reason?: wire.RejectClaim['reason'], options?: CallOptions): Promise<Claim>;
   };
   readonly transactions: List<Transaction, TransactionFilters>;
   readonly merchant: {

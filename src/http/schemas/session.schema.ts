@@ -128,7 +128,7 @@ export const paymentOption = z
   })
   .meta({ id: 'PaymentOption' });
 
-export const alternative = z
+const alternative = z
   .object({
     exchange_rate: text('One unit of the merchant currency is this many units of this coin.'),
     target_currency: coin,

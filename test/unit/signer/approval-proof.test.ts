@@ -25,9 +25,7 @@ describe('one key is one person', () => {
   it('under two names of credentials', () => {
     for (const algorithm of ['P-256', 'Ed25519'] as const) {
       const { key } = passkey('ada', algorithm);
-      expect(() => check(key, { ...key, name: 'ben', credentialId: 'another-credential-id' })).toThrow(
-        /ada and ben have the same key/,
-      );
+      expect(() => check(key, { ...key, name: 'ben', credentialId: 'another-credential-id' })).toThrow(/ada and ben have the same key/);
     }
   });
 
