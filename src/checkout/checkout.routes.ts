@@ -1,7 +1,7 @@
 import express, { type Request, type Response, type Router } from 'express';
 import type { PaymentOption } from '../domain/events/session-events.ts';
 import { parseSessionId, type SessionId } from '../domain/ids.ts';
-import type { Coin } from '../domain/money.ts';
+import { isCoin, type Coin } from '../domain/money.ts';
 import { usualFinalityOf, type Network, type NetworkSettings, type UsualFinality } from '../domain/networks.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { PayerTransactions } from '../ports/payer-transactions.ts';
@@ -17,7 +17,7 @@ import { renderHelp } from './help.ts';
 import { LivePages, type LiveUpdate } from './live-pages.ts';
 import { pageHeaders } from './page-headers.ts';
 import { notFoundPage, pageTitle, pageVersion, renderPage } from './page.ts';
-import { coinQuery, type PageInput } from './page-input.ts';
+import type { PageInput } from './page-input.ts';
 import { pageStatus, type PageFacts } from './page-model.ts';
 import { paymentLink } from './page-payment.ts';
 import { statusHtml, statusWords } from './page-status.ts';
@@ -64,7 +64,10 @@ interface Pages {
 type Finder = (request: Request, response: Response) => Promise<SessionView | null>;
 
 /** The coin that the payer looks at. */
-const coinOf = ({ query: { coin } }: Request): string | undefined => (typeof coin === 'string' ? coin.toUpperCase() : undefined);
+function coinOf({ query: { coin } }: Request): Coin | null {
+  const name = typeof coin === 'string' ? coin.toUpperCase() : '';
+  return isCoin(name) ? name : null;
+}
 
 /** The payer's page under `/pay`. */
 export function checkoutRoutes(deps: CheckoutDeps): Router {
@@ -101,7 +104,7 @@ function createPages(deps: CheckoutDeps, version: string): Pages {
     languageOf,
     notFound,
     found,
-    inputOf: (session, request) => pageInput(deps, session, languageOf(request), version),
+    inputOf: (session, request) => pageInput(deps, session, { coin: coinOf(request), language: languageOf(request), version }),
   };
 }
 
@@ -207,9 +210,10 @@ function liveRoutes(router: Router, { deps, headers, version, found, languageOf,
     const id = session.sessionId;
     if (!live.hasRoom(id)) return void response.status(503).set(headers).set('Retry-After', '10').end();
     const language = languageOf(request);
+    const coin = coinOf(request);
     const update = async (): Promise<LiveUpdate | null> => {
       const view = await deps.api.viewSession(id);
-      return view && liveUpdate(pageInput(deps, inCoin(view, coinOf(request)), language, version));
+      return view && liveUpdate(pageInput(deps, inCoin(view, coin), { coin, language, version }));
     };
     live.open(response, { session: id, lastEventId: request.get('Last-Event-ID') ?? '' }, update, (listener) => deps.api.onChange(id, listener));
   });
@@ -233,11 +237,18 @@ function testPayment(found: Finder, pay: NonNullable<CheckoutDeps['sandboxPay']>
     const network = session.paymentOptions.find((option) => option.network === asked)?.network;
     if (network) await pay(session.sessionId, network, session.dueCoin);
     if (request.get('Accept') === 'application/json') response.status(network ? 204 : 400).end();
-    else response.redirect(303, `/pay/${session.sessionId}?${coinQuery(session)}`);
+    else response.redirect(303, `/pay/${session.sessionId}`);
   };
 }
 
-function pageInput(deps: CheckoutDeps, session: SessionView, language: Language, version: string): PageInput {
+/** What the address of the page chooses, beside the session. */
+interface Asked {
+  readonly coin: Coin | null;
+  readonly language: Language;
+  readonly version: string;
+}
+
+function pageInput(deps: CheckoutDeps, session: SessionView, { coin, language, version }: Asked): PageInput {
   const networks = session.paymentOptions.map(({ network }) => network);
   const settings = new Map(networks.map((network) => [network, deps.settingsOf(session, network)]));
   const nowMs = deps.clock.nowMs();
@@ -247,6 +258,7 @@ function pageInput(deps: CheckoutDeps, session: SessionView, language: Language,
   const shop = deps.api.shopOf(session);
   return {
     session,
+    coin,
     status: pageStatus(session, { ...deps.chainsOf(session), finalityOf, newAttempt, claims: shop.claims, nowSec: toSec(nowMs) }),
     speech: new Speech(language),
     shop,

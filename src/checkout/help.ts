@@ -30,7 +30,7 @@ export function renderHelp(input: PageInput, record: Timeline | null): string {
           <div class="no-print next">
             <button type="button" id="copy-all" class="scripted">${speech.text('help_copy')}</button>
             <button type="button" id="print" class="scripted">${speech.text('print')}</button>
-            <a href="${here}?${coinQuery(session)}lang=${code}">${speech.text('back_to_payment')}</a>
+            <a href="${here}?${coinQuery(input)}lang=${code}">${speech.text('back_to_payment')}</a>
             ${input.status.claimable && html`<a href="${here}/claim?lang=${code}">${speech.text('claim')}</a>`}
           </div>
           <div class="state">
@@ -39,7 +39,7 @@ export function renderHelp(input: PageInput, record: Timeline | null): string {
           </div>
           ${facts(input)} ${transfers(input)} ${refunds(input)} ${addresses(input)} ${recordHtml(input, record)}
         </main>
-        <footer>${languageSwitch(`${here}/help?${coinQuery(session)}`, speech)}</footer>
+        <footer>${languageSwitch(`${here}/help?${coinQuery(input)}`, speech)}</footer>
       </body>
     </html>`.text;
 }

@@ -1,5 +1,6 @@
 import type { PaymentOption } from '../domain/events/session-events.ts';
 import type { SessionId } from '../domain/ids.ts';
+import type { Coin } from '../domain/money.ts';
 import type { Network, UsualFinality } from '../domain/networks.ts';
 import type { ShopFacts } from '../features/shared/merchant-api.ts';
 import type { SessionView } from '../features/shared/views.ts';
@@ -8,7 +9,10 @@ import type { Speech } from './speech.ts';
 
 /** Everything one rendering of the page needs. */
 export interface PageInput {
+  /** In the coin that the payer looks at, as long as it can be chosen. */
   readonly session: SessionView;
+  /** The coin that the page's address names, whether it can still be chosen or not; null when it names none. */
+  readonly coin: Coin | null;
   readonly status: PageStatus;
   readonly speech: Speech;
   readonly shop: ShopFacts;
@@ -36,8 +40,8 @@ export const TOKEN_STANDARD: Readonly<Record<Network, string>> = { ethereum: 'ER
 /** One line of a page at most, whatever a merchant calls itself. */
 export const SHOP_NAME_LENGTH = 80;
 
-/** What keeps the coin that the payer looks at in an address of the page; nothing where there is no choice. */
-export const coinQuery = ({ alternative, dueCoin }: Pick<SessionView, 'alternative' | 'dueCoin'>): string => (alternative ? `coin=${dueCoin}&` : '');
+/** What keeps the coin that the payer looks at in an address of the page. */
+export const coinQuery = ({ coin }: Pick<PageInput, 'coin'>): string => (coin === null ? '' : `coin=${coin}&`);
 
 /** Where the page lives, up to its coin and its language. */
 export function pagePath({ session, embeddedBy }: PageInput): string {

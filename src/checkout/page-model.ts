@@ -209,12 +209,18 @@ export function toSend(session: SessionView, nowSec: number): string | null {
 const sumOf = (deposits: readonly DepositView[], status: DepositView['status']): bigint =>
   deposits.filter((deposit) => deposit.status === status).reduce((sum, { amount }) => sum + amountOf(amount), 0n);
 
+/** Whether refunds took all of it; what names no payer is never taken by one. */
+const wentBack = ({ refunds }: SessionView, { status, fromAddress, refundable }: DepositView): boolean =>
+  status === 'final' && fromAddress !== null && !isSome(refundable) && refunds.some((refund) => refund.status !== 'FAILED');
+
 function notes(session: SessionView, deposits: readonly DepositView[]): PageNote[] {
   const found: PageNote[] = [];
   for (const deposit of deposits) {
     const { kind, amount, coin, network } = deposit;
     const about = { amount, coin, network };
     const gone = !isThere(deposit);
+    // The refund beside it says what became of it.
+    if (wentBack(session, deposit)) continue;
     if (gone && session.status !== 'failed' && session.status !== 'paid') found.push({ kind: 'lost', ...about });
     if (!gone && (kind === 'wrong_coin' || kind === 'wrong_network')) found.push({ kind, ...about });
     if (!gone && kind === 'late' && session.status !== 'cancelled') found.push({ kind, ...about });

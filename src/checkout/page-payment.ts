@@ -2,7 +2,7 @@ import type { PaymentOption } from '../domain/events/session-events.ts';
 import { NATIVE_COIN, type Network } from '../domain/networks.ts';
 import { baseUnits } from './deep-links.ts';
 import { html, when, type Html } from './html.ts';
-import { coinQuery, NETWORK_NAMES, pagePath, TOKEN_STANDARD, type PageInput } from './page-input.ts';
+import { NETWORK_NAMES, pagePath, TOKEN_STANDARD, type PageInput } from './page-input.ts';
 import { waitOf } from './page-model.ts';
 import { outageSentence } from './page-status.ts';
 import { qrCode } from './qr.ts';
@@ -74,10 +74,10 @@ function choice({ speech, simulated, status, finalityOf }: PageInput, { network,
   const time = speech.text('about', { time: speech.duration(waitOf(finality, finalityOf(network)).seconds) });
   const hint = isOut
     ? html`<small class="out">${speech.text('outage_hint')}</small>`
-    : html`<small>${speech.text(`hint_${network}`)} · ${time}</small>`;
+    : html`<small>${speech.text(`hint_${network}`)}${stand}</small>`;
   return html`<input type="radio" name="network" id="network-${network}" value="${network}" autocomplete="off" ${when(chosen, 'checked')} /><label
       for="network-${network}"
-      ><span>${NETWORK_NAMES[network]}</span><small>${TOKEN_STANDARD[network]}${stand}</small>${hint}</label
+      ><span>${NETWORK_NAMES[network]}</span><small>${TOKEN_STANDARD[network]} · ${time}</small>${hint}</label
     >`;
 }
 
@@ -104,7 +104,7 @@ function panel(input: PageInput, option: PaymentOption, amount: string): Html {
         </dd>
       </div>
     </dl>
-    ${input.sandbox && html`<form class="test-wallet" method="post" action="/pay/${session.sessionId}/sandbox-pay?${coinQuery(session)}"><input type="hidden" name="network" value="${option.network}" /><button>${speech.text('test_pay')}</button></form>`}
+    ${input.sandbox && html`<form class="test-wallet" method="post" action="/pay/${session.sessionId}/sandbox-pay?coin=${option.coin}"><input type="hidden" name="network" value="${option.network}" /><button>${speech.text('test_pay')}</button></form>`}
     ${addressCode(input, option)}
     <p class="hint">${sentenceHtml(speech.sentence('exchange', { amount: strong(`${status.toSend} ${option.coin}`) }))}</p>
     ${walletLinks(input, links)} ${paymentCode(input, option, links, amount)}
@@ -143,7 +143,7 @@ function browserWallet({ session, speech }: PageInput, option: PaymentOption, am
     data-units="${baseUnits(amount, option.decimals)}"
     data-amount="${amount} ${option.coin}"
     data-gas="${NATIVE_COIN[option.network]}"
-    ${solana && html`data-transfer="/pay/${session.sessionId}/solana-transfer?${coinQuery(session)}"`}
+    ${solana && html`data-transfer="/pay/${session.sessionId}/solana-transfer?coin=${option.coin}"`}
   >
     <p>${speech.text('browser_wallet')}</p>
   </div>`;
@@ -173,7 +173,7 @@ function paymentCode({ session, speech }: PageInput, option: PaymentOption, link
     <img
       class="code"
       loading="lazy"
-      src="/pay/${session.sessionId}/qr/${option.network}-link.svg?${coinQuery(session)}${amount}"
+      src="/pay/${session.sessionId}/qr/${option.network}-link.svg?coin=${option.coin}&${amount}"
       width="240"
       height="240"
       alt="${speech.text('payment_code_label', { network })}"

@@ -1,7 +1,7 @@
 import { html, type Html } from './html.ts';
 import { NETWORK_NAMES, type PageInput } from './page-input.ts';
 import type { PageNote, PageRefund, PageState, PageTransfer } from './page-model.ts';
-import { isSome } from './page-headline.ts';
+import { isSome, type HeadlineKind } from './page-headline.ts';
 import type { TextKey } from './texts/en.ts';
 import { sentenceHtml, strong, type Piece, type Sentence, type Speech } from './speech.ts';
 
@@ -30,20 +30,23 @@ export function statusWords(input: PageInput): StatusWords {
   const { status, speech } = input;
   const { kind, due, amount } = status.headline;
   const key = `${kind}_title` as const;
+  const notes = status.notes.map((note) => noteSentence(speech, note, status.coin));
   const values = { due: due ?? '', amount: amount ?? '' };
   return {
     title: speech.text(key, values),
     headline: speech.sentence(key, { due: strong(values.due), amount: strong(values.amount) }),
     lines: [
       ...outageLines(input),
-      ...explanation(input),
-      ...status.notes.map((note) => noteSentence(speech, note, status.coin)),
+      // Where money went astray, the payer reads so before being asked to send any.
+      ...(GONE_ASTRAY.has(kind) ? [...notes, ...explanation(input)] : [...explanation(input), ...notes]),
       ...refundSentences(input),
       ...(status.actions.includes('new_attempt') ? [speech.sentence('superseded')] : []),
     ],
     transfers: [...status.transfers.map((transfer) => transferWords(input, transfer)), ...refundTransfers(input)],
   };
 }
+
+const GONE_ASTRAY: ReadonlySet<HeadlineKind> = new Set(['wrong_coin', 'wrong_network', 'lost']);
 
 /** Only where money is on its way already: before that the network's own panel says it. */
 function outageLines({ status, speech }: PageInput): Sentence[] {
@@ -60,7 +63,9 @@ function explanation({ status, speech }: PageInput): Sentence[] {
   const received = coins(status.received);
   const pending = coins(status.pending);
   const missing = coins(status.toSend ?? '0');
-  const came = isSome(status.received) ? [speech.sentence('cancelled_arrived', { received })] : [];
+  // What is left of money that went back in part is not what arrived.
+  const wentBack = status.refunds.some((refund) => refund.status !== 'failed');
+  const came = isSome(status.received) ? [speech.sentence(wentBack ? 'still_held' : 'cancelled_arrived', { received })] : [];
   const coming = isSome(status.pending) ? [speech.sentence('cancelled_coming', { pending })] : [];
   const rules: Record<PageState, () => Sentence[]> = {
     awaiting: () => [speech.sentence('awaiting', { amount: missing, deadline })],
@@ -74,7 +79,7 @@ function explanation({ status, speech }: PageInput): Sentence[] {
     expired: () => [
       speech.sentence('do_not_send'),
       ...(isSome(status.received)
-        ? [speech.sentence('expired_part', { received })]
+        ? [speech.sentence(wentBack ? 'still_held' : 'expired_part', { received })]
         : status.transfers.length === 0
           ? [speech.sentence('expired_empty')]
           : []),

@@ -36,9 +36,9 @@ export function renderPage(input: PageInput): string {
   const { session, status, speech } = input;
   const words = statusWords(input);
   const here = `/pay/${session.sessionId}`;
-  const page = `${pagePath(input)}${coinQuery(session)}`;
+  const page = `${pagePath(input)}${coinQuery(input)}`;
   const language = `lang=${speech.language.code}`;
-  const query = `${coinQuery(session)}${language}`;
+  const query = `${coinQuery(input)}${language}`;
   const payable = status.toSend !== null;
   const embedding = input.embeddedBy !== null && html` data-embedded-by="${input.embeddedBy}" data-session="${session.sessionId}"`;
   return html`<!doctype html>
@@ -145,7 +145,7 @@ function nextSteps(input: PageInput): Html {
   const { successUrl = '', cancelUrl = '' } = session.personal ?? {};
   const leaving = input.embeddedBy !== null && html` target="_top"`;
   const here = `/pay/${session.sessionId}`;
-  const language = `${coinQuery(session)}lang=${speech.language.code}`;
+  const language = `${coinQuery(input)}lang=${speech.language.code}`;
   const look = status.toSend === null ? 'button' : 'quiet';
   const shop = (href: string, key: 'back_to_shop' | 'pay_again'): Html =>
     html`<a class="${look}" href="${href}" rel="noopener noreferrer" ${leaving}>${speech.text(key)}</a>`;

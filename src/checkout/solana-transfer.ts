@@ -16,7 +16,7 @@ export const walletChainOf = (genesisHash: string): string => WALLET_CHAINS[gene
 
 /**
  * The transfer that a Solana wallet in the browser signs, for the payer named in the query. `units` must be what is due
- * now, so that a page that stood open never has another amount signed than it shows.
+ * now, and `coin` the coin that is, so that a page that stood open never has another amount signed than it shows.
  */
 export async function answerSolanaTransfer(
   request: Request,
@@ -28,7 +28,7 @@ export async function answerSolanaTransfer(
   const toSend = toSendAt(session, context.nowSec);
   if (!option || !context.transactions || toSend === null) return void response.status(404).end();
   const units = baseUnits(toSend, option.decimals);
-  if (request.query.units !== units) return void response.status(409).end();
+  if (request.query.units !== units || request.query.coin !== option.coin) return void response.status(409).end();
   const { payer } = request.query;
   if (typeof payer !== 'string') return void response.status(400).end();
   const { address: owner, tokenAddress, decimals, reference } = option;

@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
+import { livePage } from '../runtime/util/live-page.ts';
 import type { HealthFact } from './health.ts';
 import type { NetworkLine, Status } from './service-status.ts';
 
-const REFRESH_SEC = 5;
+const LIVE = livePage(5);
 
 const STYLE = `
 :root { color-scheme: light dark; --line: #8884; --ok: #0a7a3d; --degraded: #a15c00; --down: #c02626; }
@@ -27,10 +28,10 @@ li { padding: 2px 0; overflow-wrap: anywhere; }
 small { opacity: .75; }
 `;
 
-/** Nothing but this page's own style, named by its hash. */
-export const STATUS_PAGE_POLICY = `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+/** Nothing but this page's own style and script, named by their hashes. */
+export const STATUS_PAGE_POLICY = `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; ${LIVE.policy}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
-/** The state of the service on one screen; asks for itself again every few seconds without any script. */
+/** The state of the service on one screen. */
 export function statusPage(status: Status): string {
   const state = status.ready ? (status.facts.some((fact) => fact.state === 'degraded') ? 'degraded' : 'ok') : 'down';
   const title = status.readOnly ? 'Read-only' : { ok: 'All well', degraded: 'Degraded', down: 'Not ready' }[state];
@@ -39,11 +40,12 @@ export function statusPage(status: Status): string {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="refresh" content="${REFRESH_SEC}">
+${LIVE.head}
 <title>${title} - Quittance</title>
 <style>${STYLE}</style>
 </head>
 <body>
+${LIVE.notice}
 <header>
 <h1><span class="${state}">${title}</span></h1>
 <small>Quittance ${text(status.version)}, up ${duration(status.upSec)}, ${text(new Date(status.atMs).toISOString().slice(0, 19))}Z</small>

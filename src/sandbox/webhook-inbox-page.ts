@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { livePage } from '../runtime/util/live-page.ts';
 import type { InboxDelivery, InboxVerdict } from './inbox-delivery.ts';
 
 const STYLE = `
@@ -21,8 +22,10 @@ time, .small { font-size: .875rem; opacity: .8; overflow-wrap: anywhere; }
 pre { overflow: auto; margin: .25rem 0 0; font-size: .875rem; }
 `;
 
-/** Nothing may be loaded or run; only this page's own style applies. */
-const POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+const LIVE = livePage(3);
+
+/** Nothing may be loaded; only this page's own style and script apply. */
+const POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; ${LIVE.policy}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 export const INBOX_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
@@ -38,9 +41,8 @@ const VERDICTS: Readonly<Record<InboxVerdict, string>> = {
   timestamp_refused: 'Refused: timestamp more than 5 minutes off',
   signature_wrong: 'Refused: signature wrong',
 };
-const REFRESH_SEC = 3;
 
-/** The inbox as a page that needs no script: it loads itself anew every few seconds. The opened body is part of its address, and so stays open. */
+/** The inbox as a page that needs no script. The opened body is part of its address, and so stays open. */
 export function inboxPage(deliveries: readonly InboxDelivery[], opened: string | null): string {
   const entries = deliveries.map((delivery) => entry(delivery, opened)).join('');
   const list = deliveries.length === 0 ? '<p>Nothing has arrived yet.</p>' : `<ol>${entries}</ol>`;
@@ -49,11 +51,12 @@ export function inboxPage(deliveries: readonly InboxDelivery[], opened: string |
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="refresh" content="${REFRESH_SEC}">
+${LIVE.head}
 <title>Webhook inbox (sandbox)</title>
 <style>${STYLE}</style>
 </head>
 <body>
+${LIVE.notice}
 <main>
 <h1>Webhook inbox</h1>
 <p class="small">What the demo merchant of this sandbox received, newest first. Times are UTC.</p>
@@ -75,8 +78,8 @@ function entry({ receivedAtMs, verdict, repeated, eventId, eventType, nonce, bod
 <span class="verdict ${verdict === 'valid' ? 'valid' : 'invalid'}">${VERDICTS[verdict]}</span>${repeat}
 <time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)}</time></div>
 <div class="small">${order === null ? '' : `order ${escape(order)} · `}${escape(eventId || 'no event id')}</div>
-<a class="body" href="/${isOpen ? '' : `?open=${key}`}#${key}" aria-label="${isOpen ? 'Close' : 'Open'} the body of ${escape(eventId || 'this delivery')}">${isOpen ? 'Close' : 'Body'}</a>
-${isOpen ? `<pre tabindex="0">${escape(indented(body))}</pre>` : ''}</li>
+<a class="body" id="open-${key}" href="/${isOpen ? '' : `?open=${key}`}#${key}" aria-label="${isOpen ? 'Close' : 'Open'} the body of ${escape(eventId || 'this delivery')}">${isOpen ? 'Close' : 'Body'}</a>
+${isOpen ? `<pre tabindex="0" id="body-${key}">${escape(indented(body))}</pre>` : ''}</li>
 `;
 }
 

@@ -7,8 +7,8 @@ import { CHROMIUM, CheckoutWorld, DESKTOP, PHONE, eventually, picture, readCode,
 /* How far the page reaches: small, in the payer's language, on paper, inside a shop's own page. */
 
 /** Bytes over the wire. */
-const CRITICAL_BYTES = 25_000;
-const TOTAL_BYTES = 60_000;
+const CRITICAL_BYTES = 12_000;
+const TOTAL_BYTES = 20_000;
 
 if (CHROMIUM === undefined) console.warn('checkout: no Chromium on this machine, the tests of the payment page in a browser are skipped');
 

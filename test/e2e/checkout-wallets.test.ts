@@ -267,13 +267,14 @@ describe.skipIf(CHROMIUM === undefined)('the wallet in the browser', () => {
       await done();
     });
 
-    it('composes no transfer of another amount, for no key, and for nothing that is paid', async () => {
+    it('composes no transfer of another amount or coin, for no key, and for nothing that is paid', async () => {
       const session = await world.create(shop);
-      const ask = async (query: string) => (await fetch(`${session.url}/solana-transfer?${query}`)).status;
+      const ask = async (query: string) => (await fetch(`${session.url}/solana-transfer?coin=USDT&${query}`)).status;
       const payer = Keypair.generate().publicKey.toBase58();
       expect(await ask(`payer=${payer}&units=13500000`)).toBe(200);
       expect(await ask(`payer=${payer}&units=13500001`)).toBe(409);
       expect(await ask(`payer=${payer}`)).toBe(409);
+      expect((await fetch(`${session.url}/solana-transfer?coin=USDC&payer=${payer}&units=13500000`)).status).toBe(409);
       expect(await ask('payer=nonsense&units=13500000')).toBe(400);
       expect(await ask('units=13500000')).toBe(400);
       await world.cancel(shop, session.id);

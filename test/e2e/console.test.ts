@@ -59,6 +59,31 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     await page.getByRole('button', { name: 'Search' }).click();
   };
 
+  it('no page that people see breaks a rule of accessibility, light or dark', async () => {
+    const { page } = owner;
+    const { base_url: base, ops_url: ops, webhook_inbox: inbox, merchant } = sandbox.facts;
+    const id = await paid('order-for-every-page');
+    const parts = ['', '/keys', '/payments', `/payments/${id}`, '/settings', '/statement', '/webhooks'];
+    const behindPasskey = ['/attention', '/actions', '/audit', '/books', '/chains', '/deliveries', '/me', '/merchants', '/people', '/search?q=x'];
+    const urls = [
+      ...['/', '/docs/errors', `/pay/${id}`, `/pay/${id}/receipt`, `/pay/${id}/help`, `/pay/cs_${'a'.repeat(32)}`].map((path) => base + path),
+      ...[inbox, `${ops}/`],
+      ...['/', ...behindPasskey, '/treasury', '/unmatched', '/books/test', '/books/test/journal', '/books/test/months'].map((path) => origin + path),
+      ...parts.map((part) => `${origin}/m/${merchant.id}${part}`),
+    ];
+    const found: Record<string, readonly string[]> = {};
+    for (const url of urls) {
+      const answer = await page.goto(url);
+      expect([url, answer!.status()]).toEqual([url, url.includes('/pay/cs_a') ? 404 : 200]);
+      await page.emulateMedia({ colorScheme: 'light' });
+      found[url] = await axe(page);
+      // Dark mode changes nothing but colours.
+      await page.emulateMedia({ colorScheme: 'dark' });
+      found[`${url} dark`] = await axe(page, ['color-contrast']);
+    }
+    expect(Object.fromEntries(Object.entries(found).filter(([, faults]) => faults.length > 0))).toEqual({});
+  }, 120_000);
+
   it('a person finds an order, refunds a part after reading the terms, and sends its webhook again', async () => {
     const { page } = owner;
     const id = await paid('order-to-refund');

@@ -3,7 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LANGUAGES } from '../../src/checkout/languages.ts';
 import { pageStatus } from '../../src/checkout/page-model.ts';
 import { createSessionPresenter } from '../../src/http/presenters/session.presenter.ts';
-import { FACTS, NOW_SEC, OPEN, SESSIONS } from '../support/page-sessions.ts';
+import { NETWORKS } from '../../src/domain/networks.ts';
+import { inCoin } from '../../src/features/shared/coin-choice.ts';
+import { CHOICE, DEPOSIT, FACTS, NOW_SEC, OPEN, SESSIONS } from '../support/page-sessions.ts';
 import { eventually } from '../support/running-sandbox.ts';
 import { servePages, type ServedPages } from '../support/served-pages.ts';
 import { CHROMIUM, violations } from './checkout-world.ts';
@@ -13,6 +15,17 @@ import { CHROMIUM, violations } from './checkout-world.ts';
 const api = createSessionPresenter({ publicUrl: 'https://pay.example', networks: () => [], deepLinks: () => ({}) });
 
 const words = (text: string | null | undefined): string => (text ?? '').replaceAll(/\s+/g, ' ').trim();
+
+/** What lies under a button for copying and is text of its own. */
+const COVERED = `[...document.querySelectorAll('.copy')].filter((button) => button.offsetParent !== null).flatMap((button) => {
+  const at = button.getBoundingClientRect();
+  const texts = [...button.closest('dl > div').querySelectorAll('dt, .value')].map((element) => {
+    const range = document.createRange();
+    range.selectNodeContents(element);
+    return [...range.getClientRects()].some((box) => box.left < at.right && at.left < box.right && box.top < at.bottom && at.top < box.bottom) ? element.textContent : null;
+  });
+  return texts.filter((text) => text !== null);
+})`;
 
 /** What a payer reads off the page. */
 async function read(page: Page) {
@@ -174,16 +187,50 @@ describe.skipIf(CHROMIUM === undefined)('an open page and a reloaded one', () =>
     await context.close();
   });
 
-  it('keep amount, address and copying above the fold of a phone, and fold the code away', async () => {
+  it.each(['awaiting', 'awaiting either coin', 'underpaid'])('keep amount, address and copying above the fold of a phone: %s', async (name) => {
     const context = await browser.newContext({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true });
     const phone = await context.newPage();
-    served.show(OPEN);
+    const session = SESSIONS[name]!;
+    served.show({ ...session, paymentOptions: NETWORKS.map((network) => ({ ...session.paymentOptions[0]!, network })) });
     await phone.goto(served.url);
-    const bottom = "[...document.querySelectorAll('.copy')].findLast((button) => button.offsetParent !== null).getBoundingClientRect().bottom";
+    const bottom = "[...document.querySelectorAll('.address')].findLast((address) => address.offsetParent !== null).getBoundingClientRect().bottom";
     expect(await phone.evaluate<number>(bottom)).toBeLessThan(844);
+    expect(await phone.evaluate(COVERED)).toEqual([]);
     expect(await phone.locator('svg.code').locator('visible=true').count()).toBe(0);
     await phone.getByText('Show the QR code').locator('visible=true').click();
     expect(await phone.locator('svg.code').locator('visible=true').count()).toBe(1);
     await context.close();
+  });
+
+  it('let the payer choose the coin without script, in the same look', async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false });
+    const plain = await context.newPage();
+    served.show(CHOICE);
+    await plain.goto(`${served.url}?lang=en`);
+    expect(words(await plain.textContent('h1'))).toBe('Pay 10.80 USDT');
+    await plain.getByRole('link', { name: 'USDC' }).click();
+    expect(words(await plain.textContent('h1'))).toBe('Pay 10.79 USDC');
+    expect(await plain.locator('.panel .value:not(.address)').allTextContents()).toEqual(['10.79']);
+    await plain.getByRole('link', { name: 'USDT' }).click();
+    expect(words(await plain.textContent('h1'))).toBe('Pay 10.80 USDT');
+    await context.close();
+  });
+
+  it('follow the coin that money chose, whichever the payer looked at, and offer both again when it is gone', async () => {
+    const usdc = inCoin(CHOICE, 'USDC');
+    const chosen = { ...usdc, alternative: null, received: '5.00', deposits: [{ ...DEPOSIT, coin: 'USDC' as const, amount: '5.00' }] };
+    for (const query of ['?coin=USDT', '?coin=USDC']) {
+      served.show(CHOICE);
+      await page.goto(served.url + query);
+      expect(await page.locator('.coins').count()).toBe(1);
+      served.show(chosen);
+      await holds("document.querySelector('h1').textContent === 'Partly paid: 5.79 USDC still due' && !document.querySelector('.coins')");
+      const live = await read(page);
+      await page.reload();
+      expect(await read(page)).toEqual(live);
+      served.show({ ...CHOICE, deposits: [{ ...DEPOSIT, coin: 'USDC', amount: '5.00', status: 'reverted' }] });
+      await holds("!!document.querySelector('.coins')");
+      expect(words(await page.textContent('h1'))).toBe(`Transfer lost: ${query === '?coin=USDC' ? '10.79 USDC' : '10.80 USDT'} still due`);
+    }
   });
 });

@@ -48,14 +48,14 @@ export async function signTerms(page: Page): Promise<string> {
   return terms;
 }
 
-/** What axe finds wrong with the page. The session stays: with its end the browser would forget the passkeys of the others. */
-export async function axe(page: Page): Promise<string[]> {
+/** What axe finds wrong with the page, by all rules unless some are named. The session stays: with its end the browser would forget the passkeys of the others. */
+export async function axe(page: Page, rules: readonly string[] = []): Promise<string[]> {
   const client = await page.context().newCDPSession(page);
   const { readFileSync } = await import('node:fs');
-  await client.send('Runtime.evaluate', { expression: readFileSync(axePath, 'utf8') });
+  const { result: loaded } = await client.send('Runtime.evaluate', { expression: 'typeof axe' });
+  if (loaded.value === 'undefined') await client.send('Runtime.evaluate', { expression: readFileSync(axePath, 'utf8') });
   const { result } = await client.send('Runtime.evaluate', {
-    expression:
-      'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html).join(" | ").slice(0, 300)))',
+    expression: `axe.run(${rules.length > 0 ? JSON.stringify({ runOnly: rules }) : ''}).then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html).join(" | ").slice(0, 300)))`,
     awaitPromise: true,
     returnByValue: true,
   });

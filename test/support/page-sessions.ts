@@ -170,14 +170,14 @@ export const SESSIONS: Readonly<Record<string, SessionView>> = {
     ...OPEN,
     status: 'expired',
     expiresAtSec: NOW_SEC - 1,
-    deposits: [{ ...DEPOSIT, kind: 'late' }],
+    deposits: [{ ...DEPOSIT, kind: 'late', refundable: '0.00' }],
     refunds: [refund('COMPLETED', '10.80')],
   },
   'late and on its way back': {
     ...OPEN,
     status: 'expired',
     expiresAtSec: NOW_SEC - 1,
-    deposits: [{ ...DEPOSIT, kind: 'late' }],
+    deposits: [{ ...DEPOSIT, kind: 'late', refundable: '0.00' }],
     refunds: [refund('PENDING', '10.80')],
   },
   'cancelled and refunded in part': {

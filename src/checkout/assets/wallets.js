@@ -112,7 +112,7 @@
     if (!account) throw new Error('no account');
     if (!account.chains.includes(facts.chain)) throw new Refused('wallet_chain');
     const query = new URLSearchParams({ payer: account.address, units: facts.units });
-    const answer = await fetch(`${facts.transfer}${query}`, { cache: 'no-store' });
+    const answer = await fetch(`${facts.transfer}&${query}`, { cache: 'no-store' });
     if (!answer.ok) throw new Error('refused');
     const transaction = Uint8Array.from(atob((await answer.json()).transaction), (character) => character.charCodeAt(0));
     await wallet.features[SEND].signAndSendTransaction({ account, chain: facts.chain, transaction });

@@ -47,6 +47,7 @@ export const german: Texts = {
   lost_note:
     'Das Netzwerk hat eine Überweisung von {amount} verworfen, sie zählt also nicht. Sehen Sie in Ihrer Wallet nach, bevor Sie erneut zahlen.',
   reversed_note: 'Das Netzwerk hat eine Überweisung zurückgenommen, nachdem sie angenommen war. Bitte wenden Sie sich an den Shop.',
+  still_held: '{received} liegen noch beim Shop. Er kann sie an die Adresse zurückzahlen, die gezahlt hat.',
   refund_pending: 'Der Shop zahlt {amount} an die Adresse zurück, die gezahlt hat.',
   refund_done: 'Der Shop hat {amount} an die Adresse zurückgezahlt, die gezahlt hat.',
   refund_claim_pending: 'Der Shop zahlt {amount} an die Adresse zurück, die Sie genannt haben.',

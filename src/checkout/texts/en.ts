@@ -47,6 +47,7 @@ export const english = {
     '{amount} arrived on {network}, which this order does not accept, so it does not count. The shop sees it and can return it to the address that paid.',
   lost_note: 'The network dropped a transfer of {amount}, so it does not count. Check your wallet before you pay again.',
   reversed_note: 'The network took a transfer back after it was accepted. Please contact the shop.',
+  still_held: 'The shop still holds {received} and can return it to the address that paid.',
   refund_pending: 'The shop is returning {amount} to the address that paid.',
   refund_done: 'The shop returned {amount} to the address that paid.',
   refund_claim_pending: 'The shop is returning {amount} to the address that you named.',

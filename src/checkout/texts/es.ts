@@ -44,6 +44,7 @@ export const spanish: Texts = {
     'Llegaron {amount} por {network}, que este pedido no acepta, así que no cuentan. La tienda lo ve y puede devolverlos a la dirección que pagó.',
   lost_note: 'La red descartó una transferencia de {amount}, así que no cuenta. Revise su monedero antes de pagar de nuevo.',
   reversed_note: 'La red retiró una transferencia después de aceptarla. Póngase en contacto con la tienda.',
+  still_held: 'La tienda aún tiene {received} y puede devolverlos a la dirección que pagó.',
   refund_pending: 'La tienda está devolviendo {amount} a la dirección que pagó.',
   refund_done: 'La tienda devolvió {amount} a la dirección que pagó.',
   refund_claim_pending: 'La tienda está devolviendo {amount} a la dirección que usted indicó.',

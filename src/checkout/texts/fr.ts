@@ -44,6 +44,7 @@ export const french: Texts = {
     '{amount} sont arrivés sur {network}, que cette commande n’accepte pas : ils ne comptent pas. La boutique le voit et peut les rendre à l’adresse qui a payé.',
   lost_note: 'Le réseau a abandonné un transfert de {amount} : il ne compte pas. Vérifiez votre portefeuille avant de payer de nouveau.',
   reversed_note: 'Le réseau a repris un transfert après son acceptation. Veuillez contacter la boutique.',
+  still_held: 'La boutique détient encore {received} et peut les rendre à l’adresse qui a payé.',
   refund_pending: 'La boutique rend {amount} à l’adresse qui a payé.',
   refund_done: 'La boutique a rendu {amount} à l’adresse qui a payé.',
   refund_claim_pending: 'La boutique rend {amount} à l’adresse que vous avez indiquée.',

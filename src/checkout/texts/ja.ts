@@ -44,6 +44,7 @@ export const japanese: Texts = {
     '{amount} が {network} で着金しましたが、この注文では使えないネットワークのため充当されません。ショップはこの着金を確認でき、送金元のアドレスに返金できます。',
   lost_note: '{amount} の送金がネットワークで無効になったため、充当されません。もう一度支払う前に、ウォレットを確認してください。',
   reversed_note: '一度確定した送金をネットワークが取り消しました。ショップにお問い合わせください。',
+  still_held: '{received} はまだショップにあり、送金元のアドレスに返金できます。',
   refund_pending: 'ショップが {amount} を送金元のアドレスに返金しています。',
   refund_done: 'ショップが {amount} を送金元のアドレスに返金しました。',
   refund_claim_pending: 'ショップが {amount} をご指定のアドレスに返金しています。',

@@ -43,6 +43,7 @@ export const korean: Texts = {
     '이 주문에서 지원하지 않는 {network} 네트워크로 {amount} 도착하여 반영되지 않습니다. 상점에서 확인할 수 있으며 보낸 주소로 환불할 수 있습니다.',
   lost_note: '{amount} 송금이 네트워크에서 무효화되어 반영되지 않습니다. 다시 결제하기 전에 지갑을 확인하세요.',
   reversed_note: '이미 승인된 송금을 네트워크가 되돌렸습니다. 상점에 문의해 주세요.',
+  still_held: '상점이 아직 {received} 금액을 보관하고 있으며 보낸 주소로 환불할 수 있습니다.',
   refund_pending: '상점이 {amount} 금액을 보낸 주소로 환불하고 있습니다.',
   refund_done: '상점이 {amount} 금액을 보낸 주소로 환불했습니다.',
   refund_claim_pending: '상점이 {amount} 금액을 지정하신 주소로 환불하고 있습니다.',

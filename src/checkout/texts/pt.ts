@@ -44,6 +44,7 @@ export const portuguese: Texts = {
     'Chegaram {amount} por {network}, que este pedido não aceita, portanto não contam. A loja vê isso e pode devolvê-los ao endereço que pagou.',
   lost_note: 'A rede descartou uma transferência de {amount}, portanto ela não conta. Verifique a sua carteira antes de pagar de novo.',
   reversed_note: 'A rede retirou uma transferência depois de aceita. Entre em contato com a loja.',
+  still_held: 'A loja ainda tem {received} e pode devolvê-los ao endereço que pagou.',
   refund_pending: 'A loja está devolvendo {amount} ao endereço que pagou.',
   refund_done: 'A loja devolveu {amount} ao endereço que pagou.',
   refund_claim_pending: 'A loja está devolvendo {amount} ao endereço que você indicou.',

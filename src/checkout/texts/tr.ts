@@ -43,6 +43,7 @@ export const turkish: Texts = {
     '{network} üzerinden {amount} geldi, ancak bu sipariş o ağı kabul etmez, bu yüzden sayılmaz. Mağaza bunu görür ve ödemeyi yapan adrese iade edebilir.',
   lost_note: 'Ağ {amount} tutarındaki bir transferi düşürdü, bu yüzden sayılmaz. Yeniden ödemeden önce cüzdanınızı kontrol edin.',
   reversed_note: 'Ağ bir transferi kabul edildikten sonra geri aldı. Lütfen mağazayla iletişime geçin.',
+  still_held: '{received} hâlâ mağazada ve ödemeyi yapan adrese iade edilebilir.',
   refund_pending: 'Mağaza {amount} tutarını ödemeyi yapan adrese iade ediyor.',
   refund_done: 'Mağaza {amount} tutarını ödemeyi yapan adrese iade etti.',
   refund_claim_pending: 'Mağaza {amount} tutarını belirttiğiniz adrese iade ediyor.',

@@ -44,6 +44,7 @@ export const vietnamese: Texts = {
     'Đã nhận {amount} trên {network}, mạng mà đơn hàng này không chấp nhận, nên không được tính. Cửa hàng thấy khoản này và có thể trả lại cho địa chỉ đã thanh toán.',
   lost_note: 'Mạng đã loại bỏ một giao dịch {amount} nên không được tính. Hãy kiểm tra ví trước khi thanh toán lại.',
   reversed_note: 'Mạng đã rút lại một giao dịch sau khi được chấp nhận. Vui lòng liên hệ cửa hàng.',
+  still_held: 'Cửa hàng vẫn giữ {received} và có thể trả lại cho địa chỉ đã thanh toán.',
   refund_pending: 'Cửa hàng đang trả lại {amount} cho địa chỉ đã thanh toán.',
   refund_done: 'Cửa hàng đã trả lại {amount} cho địa chỉ đã thanh toán.',
   refund_claim_pending: 'Cửa hàng đang trả lại {amount} cho địa chỉ bạn đã nêu.',

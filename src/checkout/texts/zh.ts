@@ -42,6 +42,7 @@ export const chinese: Texts = {
   wrong_network_note: '在 {network} 上收到 {amount}，此订单不接受该网络，因此不计入。商家能看到它，并可以将其退回付款地址。',
   lost_note: '网络丢弃了一笔 {amount} 的转账，因此不计入。再次付款前请检查您的钱包。',
   reversed_note: '一笔转账在被接受后又被网络撤回。请联系商家。',
+  still_held: '商家仍持有 {received}，并可以将其退回付款地址。',
   refund_pending: '商家正在将 {amount} 退回付款地址。',
   refund_done: '商家已将 {amount} 退回付款地址。',
   refund_claim_pending: '商家正在将 {amount} 退到您指定的地址。',

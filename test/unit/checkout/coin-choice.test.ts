@@ -53,6 +53,8 @@ describe('a session whose payer chooses the coin', () => {
       for (const address of usdc.matchAll(new RegExp(`(data-events|data-status|data-page|href)="(/pay/${OPEN.sessionId}[^"]*)"`, 'g')))
         expect(address[2], address[1]).toMatch(/[?&;]coin=USD[CT]/);
       expect(usdc).toContain(`href="/pay/${OPEN.sessionId}?coin=USDT&amp;lang=en"`);
+      // A page without a coin in its address follows the session, live as after a reload.
+      expect(await read('?lang=en')).toMatch(/data-events="[^"]*events\?lang=en"/);
       const status = (await (await fetch(`${served.url}/status?coin=USDC&lang=en`)).json()) as { page: object };
       expect(status.page).toMatchObject({ headline: 'Pay 10.79 USDC', amount_due: '10.79' });
       expect(await read('/help?lang=en')).toContain('10.80 USDT / 10.79 USDC');

@@ -22,6 +22,7 @@ import { REPOSITORY } from '../../support/repository.ts';
 function inputOf(session: SessionView, language: Language = LANGUAGES[0]!, more: Partial<PageInput> = {}): PageInput {
   return {
     session,
+    coin: null,
     status: pageStatus(session, FACTS),
     speech: new Speech(language),
     shop: { name: '1042', host: null, logo: null, contact: null, claims: [] },
@@ -229,6 +230,30 @@ describe('the state of the page', () => {
     expect(textOf(renderReceipt(inputOf(returned), true))).toContain('The shop returned 10.80 USDT');
   });
 
+  it('tells of money that went astray before it asks for any', () => {
+    const order = (name: string, first: string): void => {
+      const text = textOf(pageOf(name));
+      expect(text.indexOf(first), name).toBeGreaterThan(0);
+      expect(text.indexOf(first), name).toBeLessThan(text.indexOf('Send exactly 10.80 USDT'));
+    };
+    order('lost', 'Check your wallet before you pay again.');
+    order('wrong coin', '10.80 USDC arrived, but this order is paid in USDT');
+    order('wrong network', 'which this order does not accept');
+  });
+
+  it('says that money can be returned only while it can, and after a part went back how much is left', () => {
+    for (const name of ['late and refunded', 'late and on its way back']) expect(textOf(pageOf(name)), name).not.toContain('can return');
+    const left = 'The shop still holds 6.80 USDT and can return it';
+    expect(textOf(pageOf('cancelled and refunded in part'))).toContain(left);
+    expect(textOf(pageOf('cancelled and refunded in part'))).not.toContain('6.80 USDT arrived');
+    const short = { ...SESSIONS['expired in part']!, received: '6.80', refunds: [refund('COMPLETED', '1.00')] };
+    expect(textOf(renderPage(inputOf(short)))).toContain(left);
+    // Nobody can be named to return it to, so the refund of another transfer took nothing of it.
+    const nobody = { ...DEPOSIT, kind: 'late' as const, fromAddress: null, refundable: '0.00' };
+    const late = { ...SESSIONS['late and refunded']!, deposits: [nobody] };
+    expect(textOf(renderPage(inputOf(late)))).toContain('10.80 USDT arrived too late');
+  });
+
   it('says after a cancel only what was not returned yet', () => {
     const returned = {
       ...SESSIONS['cancelled after it came']!,
@@ -346,7 +371,7 @@ describe('the network', () => {
     expect(text(3, SESSIONS.seen!)).toContain('Confirmations: 3 of 12. Takes about 2 min.');
     expect(text(2, finalized)).toContain('Block 2 of about 3. Takes about 2 sec.');
     expect(text(9, finalized)).toContain('Block 9. This takes longer than usual');
-    expect(text(0, OPEN)).toContain('Fee varies · about 2 min');
+    expect(text(0, OPEN)).toContain('ERC-20 · about 2 min Fee varies');
   });
 });
 
