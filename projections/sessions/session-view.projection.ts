@@ -7,6 +7,7 @@ import type { Projection, RowReader, RowRef } from '../../src/ports/projection.t
 import type { RowChange } from '../../src/ports/read-model.ts';
 import { DUE_SESSIONS_TABLE, dueChanges } from './due-sessions.ts';
 import { COUNTERS_TABLE, countersKey, Places, type CountersRow } from './merchant-counters.ts';
+import { OPEN_CLAIMS_TABLE, openClaimChanges } from './open-claims.ts';
 import { placesOfRefund, REFUND_LISTS } from './refund-list.ts';
 import { legOf, movedRefund, REFUNDS_TABLE, type PayoutRow, type RefundRow } from './refund-row.ts';
 import { ORDERS_TABLE, placesOfSession, SESSION_LISTS, sessionChanges } from './session-list.ts';
@@ -26,7 +27,7 @@ export const sessionView: Projection = {
   name: 'session-view',
   version: 5,
   streamPrefixes: ['session-'],
-  tables: [SESSIONS_TABLE, TRANSACTIONS_TABLE, REFUNDS_TABLE, ORDERS_TABLE, COUNTERS_TABLE, DUE_SESSIONS_TABLE],
+  tables: [SESSIONS_TABLE, TRANSACTIONS_TABLE, REFUNDS_TABLE, ORDERS_TABLE, COUNTERS_TABLE, DUE_SESSIONS_TABLE, OPEN_CLAIMS_TABLE],
   lists: [SESSION_LISTS, TRANSACTION_LISTS, REFUND_LISTS],
   listed: {
     [SESSIONS_TABLE]: (row) => placesOfSession(row as SessionRow),
@@ -97,7 +98,7 @@ function changed(before: SessionRow, event: SessionEvent, atSec: number, places:
   for (const moved of transactions) countTransaction(draft, moved);
   if (refund) countRefund(draft, refund);
   const session = settle(draft);
-  const changes = [...sessionChanges(before, session), ...dueChanges(before, session)];
+  const changes = [...sessionChanges(before, session), ...dueChanges(before, session), ...openClaimChanges(session, event)];
   for (const { after } of transactions) changes.push({ op: 'put', table: TRANSACTIONS_TABLE, key: after.transactionId, row: after });
   if (refund) changes.push({ op: 'put', table: REFUNDS_TABLE, key: refund.after.refundId, row: refund.after });
   return changes;

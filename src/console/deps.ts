@@ -7,6 +7,7 @@ import type { Merchants } from '../features/merchants/merchants.ts';
 import type { People } from '../features/people/people.ts';
 import type { Sessions } from '../features/sessions/sessions.ts';
 import type { Timeline } from '../features/sessions/timeline-types.ts';
+import type { ClaimView } from '../features/shared/claim-views.ts';
 import type { Caller, Outcome } from '../features/shared/merchant-api.ts';
 import type { MerchantWebhooks } from '../features/webhooks/webhooks.ts';
 import type { ConsoleAddress } from './guard.ts';
@@ -37,6 +38,10 @@ export interface MerchantRecords {
   session(reader: Reader, id: SessionId): Promise<PaymentSessionBody | null>;
   refunds(reader: Reader, id: SessionId): Promise<readonly RefundBody[]>;
   timeline(id: SessionId): Promise<Timeline | null>;
+  /** Of the payment, the newest first. */
+  claims(reader: Reader, id: SessionId): Promise<readonly ClaimView[]>;
+  /** Of every payment of the merchant; at most so many. */
+  waitingClaims(reader: Reader, limit: number): Promise<readonly ClaimView[]>;
   sessionOfTransaction(id: string): Promise<SessionId | null>;
   /** Which payment was given the address. */
   sessionOfAddress(address: string): SessionId | null;
@@ -50,7 +55,7 @@ export interface ConsoleDeps {
   readonly people: People;
   readonly merchants: () => readonly ShownMerchant[];
   readonly records: MerchantRecords;
-  readonly api: Pick<Sessions, 'createSession' | 'cancelSession' | 'requestRefund' | 'previewRefund'>;
+  readonly api: Pick<Sessions, 'createSession' | 'cancelSession' | 'requestRefund' | 'previewRefund' | 'rejectClaim'>;
   readonly settings: Merchants;
   readonly webhooks: Pick<MerchantWebhooks, 'list' | 'get' | 'redeliver' | 'replay' | 'sendSample'>;
   /** The operator's commands: what a page shows or does with them, `--json` does at the command line. */

@@ -23,6 +23,7 @@ const SERVICE: readonly Entry[] = [
 const OF_MERCHANT: readonly Entry[] = [
   { to: '', text: 'Home', action: 'payments.read' },
   { to: '/payments', text: 'Payments', action: 'payments.read' },
+  { to: '/claims', text: 'Claims', action: 'payments.read' },
   { to: '/links/new', text: 'Payment link', action: 'payments.create' },
   { to: '/webhooks', text: 'Webhooks', action: 'webhooks.read' },
   { to: '/keys', text: 'API keys', action: 'keys.read' },

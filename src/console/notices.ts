@@ -1,6 +1,7 @@
 /** What a page says after a change; the address only names which, so that nobody can make a page say something else. */
 export const NOTICES: Readonly<Record<string, string>> = {
   refunded: 'The refund was requested.',
+  claim: 'The claim was rejected.',
   redelivered: 'The webhook is being sent again.',
   replayed: 'The webhooks of the range are being sent again, in order.',
   sample: 'A sample is being sent.',

@@ -3,6 +3,7 @@ import { attentionRoutes } from './pages/attention.ts';
 import { auditRoutes } from './pages/audit.ts';
 import { bookRoutes } from './pages/books.ts';
 import { chainRoutes } from './pages/chains.ts';
+import { claimRoutes } from './pages/claims.ts';
 import { homeRoutes } from './pages/home.ts';
 import { meRoutes } from './pages/me.ts';
 import { monthRoutes } from './pages/months.ts';
@@ -20,7 +21,7 @@ import type { ConsoleRoutes } from './server.ts';
 
 /** Every page there is; each names the action that it takes. */
 export function consoleRoutes(deps: ConsoleDeps): ConsoleRoutes {
-  const ofMerchants = [paymentsRoutes, paymentRoutes, paymentLinkRoutes, webhookPages, settingsRoutes, statementRoutes];
+  const ofMerchants = [paymentsRoutes, paymentRoutes, claimRoutes, paymentLinkRoutes, webhookPages, settingsRoutes, statementRoutes];
   const ofService = [attentionRoutes, chainRoutes, unmatchedRoutes, treasuryRoutes, bookRoutes, monthRoutes, auditRoutes, peopleRoutes];
   const parts = [homeRoutes, searchRoutes, meRoutes, ...ofMerchants, ...ofService].map((routes) => routes(deps));
   return { read: parts.flatMap(({ read }) => read), change: parts.flatMap(({ change }) => change) };

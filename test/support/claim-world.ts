@@ -23,7 +23,7 @@ export async function claimWorld(
   refundClaims: readonly EvidenceKind[] = EVIDENCE_KINDS,
   accepted = EVIDENCE_KINDS as readonly EvidenceKind[],
 ) {
-  const { deps } = sessionWorld({ policy: { refundClaims } });
+  const { deps, store } = sessionWorld({ policy: { refundClaims } });
   const kinds = new Map<string, Sender | null>();
   const api = new Sessions({
     ...{ ...deps, claims: { ...deps.claims, accepted }, random: nodeRandom, sessionOfRefund: async () => null, onAddressesGiven: () => undefined },
@@ -72,5 +72,5 @@ export async function claimWorld(
     return outcome.ok ? outcome.value : outcome.refusal;
   };
   const claims = async () => (await api.listClaims(caller, sessionId))!;
-  return { api, sessionId, pay, file, sign, refund, kinds, claims };
+  return { api, store, sessionId, pay, file, sign, refund, kinds, claims };
 }

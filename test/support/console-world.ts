@@ -47,7 +47,7 @@ const POLICY = {
 
 /** A service that has nothing to show. */
 const EMPTY = {
-  records: { list: async () => NONE, sessionOfAddress: () => null },
+  records: { list: async () => NONE, sessionOfAddress: () => null, claims: async () => [], waitingClaims: async () => [] },
   webhooks: { list: async () => NONE },
   settings: { getMerchant: (id: string) => ({ id, name: id, keys: [], webhook: null, domains: [], policy: POLICY }) },
   streams: { 'ledger.export': async () => ({ chunks: [''] }) },

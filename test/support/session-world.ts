@@ -91,5 +91,5 @@ export function sessionWorld({ create = async () => ({ salt: new Uint8Array(32) 
     toleranceMaxPercent: 5,
     finalityFloor: { ethereumConfirmations: 12, ethereumFinalizedFrom: '10000' },
   };
-  return { deps, domains, free, erased };
+  return { deps, store, domains, free, erased };
 }

@@ -8,6 +8,8 @@ import { merchantPath } from '../layout.ts';
 import { badge, changeForm, checkbox, code, facts, field, link, REASON, table, time, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { NO_SUCH, type ChangeRoute, type Visit } from '../visit.ts';
+import type { ClaimView } from '../../features/shared/claim-views.ts';
+import { claimsPart } from './claims.ts';
 import { paymentOf, paymentPath } from './payment-path.ts';
 import { refundChange } from './refund.ts';
 
@@ -25,13 +27,14 @@ export function paymentRoutes(deps: ConsoleDeps): ConsoleRoutes {
           const reader = readerOf(visit);
           const payment = await deps.records.session(reader, id);
           if (!payment) throw NO_SUCH();
-          const [refunds, timeline, deliveries] = await Promise.all([
+          const [refunds, claims, timeline, deliveries] = await Promise.all([
             deps.records.refunds(reader, id),
+            deps.records.claims(reader, id),
             deps.records.timeline(id),
             visit.can('webhooks.read', visit.merchant!.id) ? deps.webhooks.list(reader, { page: 1, pageSize: DELIVERIES, sessionId: id }) : null,
           ]);
           const rows = deliveries?.ok ? deliveries.value.rows : [];
-          return { page: { title: `Order ${payment.order_id}`, body: page(visit, payment, refunds, timeline, rows) } };
+          return { page: { title: `Order ${payment.order_id}`, body: page(visit, payment, { refunds, claims }, timeline, rows) } };
         },
       },
     ],
@@ -53,7 +56,7 @@ const cancelChange = ({ api }: ConsoleDeps): ChangeRoute => ({
 function page(
   visit: Visit,
   payment: PaymentSessionBody,
-  refunds: readonly RefundBody[],
+  { refunds, claims }: { readonly refunds: readonly RefundBody[]; readonly claims: readonly ClaimView[] },
   timeline: Timeline | null,
   deliveries: readonly DeliverySummary[],
 ): Html {
@@ -76,7 +79,7 @@ function page(
       ['Description', payment.description ?? '–'],
     ])}
     <h2>Deposits</h2>
-    ${table('Deposits', depositColumns(visit), payment.deposits, 'No money came.')}
+    ${table('Deposits', depositColumns(visit), payment.deposits, 'No money came.')} ${claimsPart(visit, claims)}
     <h2>Refunds</h2>
     ${table('Refunds', refundColumns(visit), refunds, 'None.')} ${visit.can('payments.refund', id) && refundForm(visit, payment)}
     ${

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { html } from '../../checkout/html.ts';
 import { decimalsOf, parseAmount } from '../../domain/money.ts';
 import { maxDecimals } from '../../domain/currencies.ts';
+import type { RefundPreview } from '../../features/sessions/preview-refund.ts';
 import type { RefundInput } from '../../features/shared/merchant-api.ts';
 import { accepted, callerOf, readerOf, type ConsoleDeps } from '../deps.ts';
 import { reasonIn, Refused, type ChangeRoute, type Visit } from '../visit.ts';
@@ -14,9 +15,12 @@ export const refundChange = ({ api }: ConsoleDeps): ChangeRoute => ({
   target: ({ params }) => params['payment']!,
   toSign: async (visit) => {
     const preview = accepted(await api.previewRefund(readerOf(visit), inputOf(visit)));
+    const claim = visit.form['claim'] ?? '';
+    const kindOf = (sender: RefundPreview['payouts'][number]['sender']): string =>
+      sender === null ? 'kind of payee not known yet' : [sender.kind, sender.name].filter(Boolean).join(' ');
     const payees = preview.payouts.map(({ amount, network, toAddress, sender }): [string, string] => [
       'pays',
-      `${amount} ${preview.coin} on ${network} to ${toAddress} (${sender === null ? 'kind of payee not known yet' : [sender.kind, sender.name].filter(Boolean).join(' ')})`,
+      `${amount} ${preview.coin} on ${network} to ${toAddress} (${claim === '' ? kindOf(sender) : 'the address that the payer named'})`,
     ]);
     return {
       kind: 'terms',
@@ -26,13 +30,17 @@ export const refundChange = ({ api }: ConsoleDeps): ChangeRoute => ({
         ['mode', visit.merchant!.mode],
         ['payment', paymentOf(visit)],
         ['amount', `${preview.amount} ${preview.coin} (${preview.type})`],
+        ...(claim === '' ? [] : [['approves the claim', claim] as const]),
         ...payees,
         ['network fee', 'none of it taken from the payer'],
         ...(visit.form['acknowledge'] === 'yes' ? [['payee', 'says that they can receive there'] as const] : []),
         ['reason', reasonIn(visit)],
       ],
       note: html`<p>
-        <small>Money goes back to whoever paid. The signer's limits hold; above its threshold two approvers must agree as well.</small>
+        <small
+          >${claim === '' ? 'Money goes back to whoever paid.' : 'Money goes to the address that the payer named.'} The signer's limits hold; above
+          its threshold two approvers must agree as well.</small
+        >
       </p>`,
     };
   },
@@ -58,6 +66,7 @@ function inputOf(visit: Visit): RefundInput {
     sessionId: paymentOf(visit),
     reason: reasonIn(visit),
     ...(value !== '' && { amount: { value, currency } }),
+    ...(form['claim'] && { claimId: form['claim'] }),
     ...(form['acknowledge'] === 'yes' && { acknowledgeSender: true }),
   };
 }

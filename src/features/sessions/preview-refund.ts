@@ -2,11 +2,13 @@ import type { Mode } from '../../domain/ids.ts';
 import { formatAmount, type Coin } from '../../domain/money.ts';
 import type { Network, NetworkSettings } from '../../domain/networks.ts';
 import type { Sender } from '../../domain/senders.ts';
+import { claimToPay } from '../../../state-machines/checkout-session/claims.decider.ts';
 import { planRefund } from '../../../state-machines/checkout-session/refund-allocation.ts';
 import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
 import type { Outcome, RefundInput } from '../shared/merchant-api.ts';
 import { refundedMoney } from './refunded-money.ts';
-import { tokenDecimals } from './request-refund.ts';
+import { acceptedFor, type ClaimDeps } from './claims.ts';
+import { claimIn, tokenDecimals } from './request-refund.ts';
 
 /** What a refund would pay, before anybody asks for it. */
 export interface RefundPreview {
@@ -22,13 +24,23 @@ export interface RefundPreview {
   }[];
 }
 
+interface PreviewDeps extends Pick<ClaimDeps, 'claims' | 'merchants'> {
+  readonly networks: (mode: Mode) => readonly NetworkSettings[];
+}
+
 /** The plan that the request itself would follow; nothing is reserved. */
-export function previewRefund(input: RefundInput, state: SessionState, networks: (mode: Mode) => readonly NetworkSettings[]): Outcome<RefundPreview> {
-  const money = refundedMoney(input, state);
+export function previewRefund(deps: PreviewDeps, input: RefundInput, state: SessionState): Outcome<RefundPreview> {
+  const claimed = claimIn(input, state);
+  if (claimed?.ok === false) return claimed;
+  const money = refundedMoney(claimed ? { ...input, transactionId: claimed.value } : input, state);
   if (!money.ok) return money;
   const { context } = state;
   const { coin } = money.value;
-  const plan = planRefund(context, { refundId: 're_preview', ...money.value, decimals: tokenDecimals(networks(context.created!.mode), coin) });
+  const accepted = acceptedFor(deps, context.created!.merchantId);
+  const approved = input.claimId === undefined ? null : claimToPay(context, { claimId: input.claimId, accepted, waitSec: 0 }, 0);
+  if (approved?.ok === false) return approved;
+  const decimals = tokenDecimals(deps.networks(context.created!.mode), coin);
+  const plan = planRefund(context, { refundId: 're_preview', ...money.value, decimals, ...(approved && { claim: approved.pay }) });
   if (!plan.ok) return plan;
   const payouts = plan.legs.map(({ network, toAddress, amount, takenFrom }) => {
     const senders = takenFrom.map(({ depositKey }) => context.deposits[depositKey]?.sender ?? null);

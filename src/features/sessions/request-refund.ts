@@ -80,7 +80,7 @@ export async function requestRefund(
 }
 
 /** The deposit of the claim that the refund names; null when it names none. */
-function claimIn({ claimId, transactionId }: RefundInput, { context }: SessionState): Outcome<TransactionId> | null {
+export function claimIn({ claimId, transactionId }: RefundInput, { context }: SessionState): Outcome<TransactionId> | null {
   if (claimId === undefined) return null;
   if (transactionId !== undefined)
     return {

@@ -110,7 +110,7 @@ export class Sessions implements MerchantApi, PayerApi, MerchantClaims, PayerCla
   /** What a refund would pay, and to whom. */
   async previewRefund(reader: Reader, input: RefundInput): Promise<Outcome<RefundPreview>> {
     const state = await this.#own(reader, input.sessionId);
-    return state ? previewRefund(input, state, this.#deps.networks) : notFound;
+    return state ? previewRefund(this.#deps, input, state) : notFound;
   }
 
   async getRefund(reader: Reader, id: RefundId): Promise<RefundView | null> {

@@ -1,0 +1,32 @@
+import type { MerchantId, Mode } from '../../src/domain/ids.ts';
+import type { SessionEvent } from '../../src/domain/events/session-events.ts';
+import type { RowChange } from '../../src/ports/read-model.ts';
+import type { SessionRow } from './session-row.ts';
+
+/** Claims of payers that wait for their merchant. */
+export const OPEN_CLAIMS_TABLE = 'open-claims@1';
+
+/** Every key of a merchant begins with it. */
+export const claimsOfMerchant = (mode: Mode, merchantId: MerchantId): string => `${mode}/${merchantId}/`;
+
+const keyOf = ({ mode, merchantId, sessionId }: SessionRow, claimId: string): string =>
+  `${claimsOfMerchant(mode, merchantId)}${sessionId}/${claimId}`;
+
+/** A claim waits from when it is filed until it is rejected or a refund approves it. */
+export function openClaimChanges(session: SessionRow, event: SessionEvent): RowChange[] {
+  const { sessionId } = session;
+  switch (event.type) {
+    case 'ClaimFiled': {
+      const { claimId } = event.data;
+      return [{ op: 'put', table: OPEN_CLAIMS_TABLE, key: keyOf(session, claimId), row: { sessionId, claimId } }];
+    }
+    case 'ClaimRejected':
+      return [{ op: 'delete', table: OPEN_CLAIMS_TABLE, key: keyOf(session, event.data.claimId) }];
+    case 'RefundRequested': {
+      const { claim } = event.data;
+      return claim ? [{ op: 'delete', table: OPEN_CLAIMS_TABLE, key: keyOf(session, claim.claimId) }] : [];
+    }
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,106 @@
+import { html, type Html } from '../../checkout/html.ts';
+import type { ClaimView } from '../../features/shared/claim-views.ts';
+import { accepted, callerOf, readerOf, type ConsoleDeps } from '../deps.ts';
+import { badge, changeForm, code, field, link, REASON, table, time, type Column } from '../parts.ts';
+import type { ConsoleRoutes } from '../server.ts';
+import { reasonIn, type ChangeRoute, type Visit } from '../visit.ts';
+import { paymentOf, paymentPath } from './payment-path.ts';
+
+const MAX_LISTED = 200;
+
+/** Payers who want a refund to another address than the one that paid. */
+export function claimRoutes(deps: ConsoleDeps): ConsoleRoutes {
+  return {
+    read: [
+      {
+        path: '/m/:merchant/claims',
+        action: 'payments.read',
+        show: async (visit) => ({
+          page: { title: 'Claims', body: waitingPage(visit, await deps.records.waitingClaims(readerOf(visit), MAX_LISTED)) },
+        }),
+      },
+    ],
+    change: [rejectChange(deps)],
+  };
+}
+
+const rejectChange = ({ api }: ConsoleDeps): ChangeRoute => ({
+  path: '/m/:merchant/payments/:payment/claims/:claim/reject',
+  action: 'payments.refund',
+  target: ({ params }) => params['claim']!,
+  run: async (visit) => {
+    const id = paymentOf(visit);
+    const { claimId } = accepted(await api.rejectClaim(callerOf(visit), id, visit.params['claim']!, reasonIn(visit)));
+    return { detail: `rejected ${claimId}`, shown: { to: `${paymentPath(visit, id)}?done=claim` } };
+  },
+});
+
+function waitingPage(visit: Visit, claims: readonly ClaimView[]): Html {
+  return html`<p>Payers who want a refund to another address than the one that paid. Open the payment to approve or reject.</p>
+    ${table(
+      'Claims that wait',
+      [
+        { name: 'Payment', cell: ({ sessionId }) => link(paymentPath(visit, sessionId), sessionId) },
+        ...COLUMNS,
+        { name: 'Filed', cell: ({ filedAtSec }) => time(filedAtSec, visit) },
+      ],
+      claims,
+      'None waits.',
+    )}`;
+}
+
+/** The claims of one payment; nothing where there were none. */
+export function claimsPart(visit: Visit, claims: readonly ClaimView[]): Html | null {
+  if (claims.length === 0) return null;
+  const may = visit.can('payments.refund', visit.merchant!.id);
+  return html`<h2>Claims</h2>
+    ${table(
+      'Claims',
+      [
+        { name: 'Filed', cell: ({ filedAtSec }) => time(filedAtSec, visit) },
+        ...COLUMNS,
+        { name: 'Decided', cell: decided(visit) },
+        ...(may ? [{ name: 'Decide', cell: (claim: ClaimView) => decideForms(visit, claim) }] : []),
+      ],
+      claims,
+      'None.',
+    )}`;
+}
+
+const EVIDENCE: Readonly<Record<ClaimView['evidence'], string>> = {
+  signature: 'signed by the key that paid',
+  test_payment: 'a test payment from the same sender',
+  no_sender: 'none: the network names no sender',
+};
+
+const COLUMNS: readonly Column<ClaimView>[] = [
+  { name: 'Status', cell: ({ status }) => badge(status) },
+  { name: 'Amount', isNumber: true, cell: ({ amount, coin, network }) => html`${amount} ${coin}<small>on ${network}</small>` },
+  { name: 'From', cell: ({ fromAddress }) => code(fromAddress) },
+  { name: 'To', cell: ({ payee }) => code(payee) },
+  {
+    name: 'Evidence',
+    cell: ({ evidence, testPayment, coin, isProven, status }) =>
+      html`${EVIDENCE[evidence]}${testPayment !== null && html`<small>${testPayment} ${coin}</small>`}${
+        status === 'open' && html`<small>${isProven ? 'is there' : 'has not arrived, or is not final'}</small>`
+      }`,
+  },
+  { name: 'What the payer says', cell: ({ reason }) => reason },
+];
+
+const decided =
+  (visit: Visit) =>
+  ({ refundId, payableFromSec, rejectedAtSec, rejectionReason }: ClaimView): Html | string => {
+    if (rejectedAtSec !== null) return html`${time(rejectedAtSec, visit)}<small>${rejectionReason}</small>`;
+    return refundId === null ? '–' : html`${code(refundId)}<small>not paid before ${time(payableFromSec, visit)}</small>`;
+  };
+
+/** An approved one can be withdrawn until shortly before it is paid. */
+function decideForms(visit: Visit, { claimId, status, isProven, payableFromSec }: ClaimView): Html | null {
+  const here = paymentPath(visit, paymentOf(visit));
+  const canReject = status === 'open' || (status === 'approved' && payableFromSec! > visit.nowSec);
+  const hidden = html`<input type="hidden" name="claim" value="${claimId}" />`;
+  return html`${
+    status === 'open' && isProven && changeForm(visit, `${here}/refund`, [hidden, field(REASON)], 'Preview the refund to this address')
+  }${canReject && changeForm(visit, `${here}/claims/${claimId}/reject`, field(REASON), 'Reject', 'danger')}`;
+}
