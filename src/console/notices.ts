@@ -8,6 +8,8 @@ export const NOTICES: Readonly<Record<string, string>> = {
   endpoint: 'The endpoint was set.',
   revoked: 'The key was revoked.',
   policy: 'The settings were changed.',
+  waits: 'The change was asked for: it waits, and takes effect at its time unless it is withdrawn.',
+  withdrawn: 'The change was withdrawn: it never takes effect.',
   logo: 'The logo was set.',
   domain: 'The domains were changed.',
   roles: 'The roles were changed.',

@@ -36,7 +36,7 @@ export interface TestPerson {
 }
 
 const NONE = { ok: true, value: { rows: [], pagination: { total: 0, has_more: false, next_cursor: null } } };
-const POLICY = {
+export const POLICY = {
   settlementCoin: 'USDT',
   networks: ['bsc'],
   tolerance: '0',

@@ -10,6 +10,7 @@ import { merchantPath } from '../layout.ts';
 import { badge, changeForm, code, facts, field, link, REASON, table, time } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { NO_SUCH, reasonIn, Refused, type ChangeRoute, type Visit } from '../visit.ts';
+import { doneOrWaits, waitingChanges, withdrawal } from './waiting-changes.ts';
 
 /** A merchant's keys, domains and how its payments are judged. */
 export function settingsRoutes(deps: ConsoleDeps): ConsoleRoutes {
@@ -26,7 +27,7 @@ export function settingsRoutes(deps: ConsoleDeps): ConsoleRoutes {
         show: async (visit) => ({ page: { title: 'Settings', scripts: ['picture.js'], body: settingsPage(visit, overview(deps, visit)) } }),
       },
     ],
-    change: [...keyChanges(deps), policyChange(deps), logoChange(deps), ...domainChanges(deps)],
+    change: [...keyChanges(deps), policyChange(deps), logoChange(deps), ...domainChanges(deps), withdrawal(deps)],
   };
 }
 
@@ -120,7 +121,7 @@ function settingsPage(visit: Visit, overview: MerchantOverview): Html {
   const { domains } = overview;
   const may = visit.can('settings.change', visit.merchant!.id);
   const here = `${merchantPath(visit.merchant!)}/settings`;
-  return html`${settingFacts(overview)}
+  return html`${waitingChanges(visit, overview)} ${settingFacts(overview)}
     <h2>Domains</h2>
     ${table(
       'Domains',
@@ -177,7 +178,7 @@ const policyFields = (): Html[] => [
   field({ name: 'ethereumConfirmations', label: 'Ethereum confirmations' }),
 ];
 
-const settingFacts = ({ policy, logo, name, id }: MerchantOverview): Html =>
+const settingFacts = ({ policy, logo, name, id, change_delay_minutes: delay }: MerchantOverview): Html =>
   facts([
     ['Name', name],
     ['Id', code(id)],
@@ -191,6 +192,7 @@ const settingFacts = ({ policy, logo, name, id }: MerchantOverview): Html =>
     ['Lifetime of a payment', policy.sessionTtlSec === null ? 'the service’s' : `${policy.sessionTtlSec} s`],
     ['Ethereum confirmations', policy.ethereumConfirmations],
     ['Ethereum finality from', policy.ethereumFinalizedFrom],
+    ['Changes of URLs, policy and settlement addresses wait', delay > 0 ? `${delay} minutes` : 'no'],
     ['Service fee', `${(policy.serviceFeeBasisPoints ?? 0) / 100} %`],
   ]);
 
@@ -255,8 +257,10 @@ const policyChange = (deps: ConsoleDeps): ChangeRoute => ({
   },
   run: async (visit) => {
     const given = Object.fromEntries(POLICY_FIELDS.flatMap((name) => (visit.form[name] ? [[name, visit.form[name]]] : [])));
-    accepted(await deps.settings.setPolicy(visit.merchant!.id, policyOf(given), changedBy(visit)));
-    return { detail: JSON.stringify(given), shown: { to: `${merchantPath(visit.merchant!)}/settings?done=policy` } };
+    const before = overview(deps, visit);
+    const after = accepted(await deps.settings.setPolicy(visit.merchant!.id, policyOf(given), changedBy(visit)));
+    const done = doneOrWaits(before, after, 'policy');
+    return { detail: JSON.stringify(given), shown: { to: `${merchantPath(visit.merchant!)}/settings?done=${done}` } };
   },
 });
 

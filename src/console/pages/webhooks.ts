@@ -2,7 +2,7 @@ import { html, type Html } from '../../checkout/html.ts';
 import type { NotificationId } from '../../domain/ids.ts';
 import { isDay } from '../../domain/calendar.ts';
 import { isSettingsType, WEBHOOK_TYPES } from '../../domain/notification-types.ts';
-import type { WebhookOverview } from '../../features/merchants/overview.ts';
+import type { MerchantOverview, WebhookOverview } from '../../features/merchants/overview.ts';
 import type { DeliveryAttemptView } from '../../features/webhooks/views.ts';
 import { accepted, callerOf, changedBy, readerOf, type ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';
@@ -10,6 +10,7 @@ import { badge, changeForm, code, facts, field, filterForm, link, more, REASON, 
 import type { ConsoleRoutes } from '../server.ts';
 import { NO_SUCH, reasonIn, Refused, type ChangeRoute, type Visit } from '../visit.ts';
 import { deliveryColumns } from './payment.ts';
+import { doneOrWaits, waitingChanges } from './waiting-changes.ts';
 
 const PAGE = 50;
 const DAY_SEC = 86_400;
@@ -49,9 +50,11 @@ async function listPage({ webhooks, settings }: ConsoleDeps, visit: Visit): Prom
   const cursor = query.get('cursor') ?? '';
   const asked = { page: 1, pageSize: PAGE, cursor, ...(status !== '' && { status: status as (typeof STATUSES)[number] }) };
   const { rows, pagination } = accepted(await webhooks.list(readerOf(visit), asked));
-  const { webhook: endpoint = null, further_webhooks: further = [] } = settings.getMerchant(merchant!.id) ?? {};
+  const overview: Partial<MerchantOverview> = settings.getMerchant(merchant!.id) ?? {};
+  const { webhook: endpoint = null, further_webhooks: further = [] } = overview;
   const next = pagination.next_cursor;
-  return html`${facts([
+  return html`${waitingChanges(visit, overview)}
+  ${facts([
     ['Endpoint', endpoint?.url ?? 'none: events wait in the feed'],
     ['Told', endpoint?.events.join(', ') ?? ''],
     ['After the quick retries', endpoint?.durable_redelivery ? 'goes on for up to 72 h' : 'stops'],
@@ -214,8 +217,9 @@ function endpointChanges({ settings }: ConsoleDeps): ChangeRoute[] {
         }),
       }),
       run: async (visit) => {
-        accepted(await settings.setWebhook(visit.merchant!.id, { url: visit.form['url'] ?? '' }, changedBy(visit)));
-        return { detail: 'set', shown: { to: `${pathOf(visit)}?done=endpoint` } };
+        const before = settings.getMerchant(visit.merchant!.id);
+        const after = accepted(await settings.setWebhook(visit.merchant!.id, { url: visit.form['url'] ?? '' }, changedBy(visit)));
+        return { detail: 'set', shown: { to: `${pathOf(visit)}?done=${doneOrWaits(before, after, 'endpoint')}` } };
       },
     },
     {

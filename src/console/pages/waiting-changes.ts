@@ -1,0 +1,58 @@
+import { html, type Html } from '../../checkout/html.ts';
+import type { MerchantOverview, PendingChangeOverview } from '../../features/merchants/overview.ts';
+import { accepted, changedBy, type ConsoleDeps } from '../deps.ts';
+import { merchantPath } from '../layout.ts';
+import { changeForm, field, REASON, table, time } from '../parts.ts';
+import { reasonIn, type ChangeRoute, type Visit } from '../visit.ts';
+
+/** What of a merchant waits, since when and until when; nothing where nothing waits. */
+export function waitingChanges(visit: Visit, { pending_changes: waiting = [] }: Partial<MerchantOverview>): Html | null {
+  if (waiting.length === 0) return null;
+  const may = visit.can('settings.change', visit.merchant!.id);
+  return html`<h2>Changes that wait</h2>
+    <p>Each was told at the old URL and takes effect by itself. Withdraw what you did not ask for, and revoke the key that asked for it.</p>
+    ${table(
+      'Changes that wait',
+      [
+        { name: 'Of', cell: ({ setting }) => setting.replaceAll('_', ' ') },
+        { name: 'To', cell: ({ change }) => inWords(change) },
+        { name: 'Asked for by', cell: ({ requested_by: by }) => by },
+        { name: 'Since', cell: ({ requested_at: sec }) => time(sec, visit) },
+        { name: 'Takes effect', cell: ({ takes_effect_at: sec }) => time(sec, visit) },
+        { name: 'Withdraw', cell: ({ change_id: id }) => (may ? withdrawForm(visit, id) : null) },
+      ],
+      waiting,
+      '',
+    )}`;
+}
+
+const inWords = (change: PendingChangeOverview['change']): string =>
+  Object.entries(change)
+    .map(([name, value]) => `${name.replaceAll('_', ' ')}: ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`)
+    .join(', ');
+
+const withdrawForm = (visit: Visit, id: string): Html =>
+  changeForm(
+    visit,
+    `${merchantPath(visit.merchant!)}/settings/changes/withdraw`,
+    [html`<input type="hidden" name="change" value="${id}" />`, field(REASON)],
+    'Withdraw',
+    'danger',
+  );
+
+export const withdrawal = ({ settings }: ConsoleDeps): ChangeRoute => ({
+  path: '/m/:merchant/settings/changes/withdraw',
+  action: 'settings.change',
+  target: ({ form }) => form['change'] ?? '',
+  run: async (visit) => {
+    reasonIn(visit);
+    accepted(await settings.withdrawChange(visit.merchant!.id, visit.form['change'] ?? '', changedBy(visit)));
+    return { detail: 'withdrawn', shown: { to: `${merchantPath(visit.merchant!)}/settings?done=withdrawn` } };
+  },
+});
+
+/** Which notice is true of a change: that it was made, or that it waits. */
+export const doneOrWaits = (before: Partial<MerchantOverview> | null, after: Partial<MerchantOverview>, done: string): string =>
+  countOf(after) > countOf(before) ? 'waits' : done;
+
+const countOf = (overview: Partial<MerchantOverview> | null): number => overview?.pending_changes?.length ?? 0;
