@@ -41,7 +41,7 @@ const everyService = [...services, ...Object.entries(secure.services)];
 
 /** Images that hold one program and nothing that could ask it how it is. */
 const WITHOUT_SHELL = ['otel-collector', 'jaeger'];
-const PINNED = /^[a-z0-9./-]+:v?\d+\.\d+\.\d+(-[a-z0-9.]+)?$/;
+const PINNED = /^[a-z0-9./-]+:v?\d+\.\d+\.\d+(-[a-z0-9.]+)?(@sha256:[0-9a-f]{64})?$/;
 
 describe('docker-compose.yml', () => {
   it('holds the whole distributed profile', () => {
