@@ -147,7 +147,7 @@ module.exports = {
       SRC.domain,
       SRC.ports,
       SRC.runtime,
-      '^projections/ledger/(postings|treasury-postings|session-books)[.]ts$',
+      '^projections/ledger/(postings|treasury-postings|adjustment-postings|session-books)[.]ts$',
     ]),
     layer('sandbox', 'Local chains and a test payer; adapters come from main.ts.', SRC.sandbox, [
       SRC.domain,

@@ -354,6 +354,11 @@ class Books:
         elif stream.startswith("transfer-"):
             for entry in transfer_entries(kind, data):
                 self.post(data["mode"], entry, event)
+        elif stream.startswith("ledger-adjustments-"):
+            if kind == "AdjustmentPosted":
+                place = (data["network"], data["coin"])
+                lines = [(line["account"], *place, units(line["amount"]), None) for line in data["lines"]]
+                self.post(data["mode"], made("adjustment", lines, reverses=data["reversesEvent"]), event)
         elif stream.startswith("ledger-periods-") and kind == "PeriodClosed":
             self.close(data, event)
 

@@ -5,11 +5,13 @@ import type { TreasuryEvent } from '../../src/domain/events/treasury-events.ts';
 import type { Mode } from '../../src/domain/ids.ts';
 import { DEPOSIT_WALLETS } from '../../src/domain/ledger.ts';
 import { signedAmountOf } from '../../src/domain/money.ts';
+import type { AdjustmentEvent } from '../../src/domain/events/adjustment-events.ts';
 import type { TransferEvent } from '../../src/domain/events/transfer-events.ts';
-import { sessionOfStream, TRANSFER_PREFIX } from '../../src/domain/streams.ts';
+import { sessionOfStream, ADJUSTMENTS_PREFIX, TRANSFER_PREFIX } from '../../src/domain/streams.ts';
 import type { Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
 import type { RowChange, Row } from '../../src/ports/read-model.ts';
 import { accumulate, rowsOf, type OwnedDraft } from './accumulate.ts';
+import { bookAdjustment } from './adjustment-postings.ts';
 import { bookSessionEvent } from './postings.ts';
 import {
   addressKey,
@@ -42,7 +44,7 @@ const TREASURY_PREFIX = 'treasury-';
 export const ledger: Projection = {
   name: 'ledger',
   version: 4,
-  streamPrefixes: ['session-', TREASURY_PREFIX, TRANSFER_PREFIX, 'ledger-periods-'],
+  streamPrefixes: ['session-', TREASURY_PREFIX, TRANSFER_PREFIX, ADJUSTMENTS_PREFIX, 'ledger-periods-'],
   tables: [
     LEDGER_SESSIONS_TABLE,
     LEDGER_ENTRIES_TABLE,
@@ -105,6 +107,7 @@ interface Booking {
 /** What an event books, and what must be remembered of it. Null for an event that has nothing to do with money. */
 function bookingOf(stored: StoredEvent<DomainEvent>, read: RowReader): Booking | null {
   const id = sessionOfStream(stored.stream);
+  if (stored.stream.startsWith(ADJUSTMENTS_PREFIX)) return adjustmentBookingOf(stored.event as AdjustmentEvent);
   if (id === null && stored.stream.startsWith(TRANSFER_PREFIX))
     return { entries: given(bookTransferEvent(stored.event as TransferEvent)), memory: [] };
   if (id === null) return stored.stream.startsWith(TREASURY_PREFIX) ? treasuryBookingOf(stored.event as TreasuryEvent, read) : null;
@@ -115,6 +118,12 @@ function bookingOf(stored: StoredEvent<DomainEvent>, read: RowReader): Booking |
     entries: [...given(draft), ...(further ?? [])].map((each) => ({ mode, merchantId, sessionId, orderId, draft: each })),
     memory: books === before ? [] : [{ op: 'put', table: LEDGER_SESSIONS_TABLE, key: id, row: books as unknown as Row }],
   };
+}
+
+function adjustmentBookingOf(event: AdjustmentEvent): Booking {
+  const draft = bookAdjustment(event);
+  if (event.type !== 'AdjustmentPosted' || !draft) return { entries: [], memory: [] };
+  return { entries: [{ mode: event.data.mode, moveId: event.data.adjustmentId, draft }], memory: [] };
 }
 
 function treasuryBookingOf(event: TreasuryEvent, read: RowReader): Booking {

@@ -49,7 +49,7 @@ export interface EntryRow {
   readonly sessionId?: string;
   readonly orderId?: string;
   readonly refundId?: string;
-  /** Of a sweep, top-up, withdrawal or settlement. */
+  /** Of a move of the treasury, or of an adjustment. */
   readonly moveId?: string;
   readonly stream: string;
   readonly revision: number;

@@ -40,7 +40,7 @@ export function addApprovals(program: Command, treasury: Command, merchant: Comm
       print(await signAll(termsOf(parsed(terms, 'terms')), key, host), true),
     );
   const id = 'approve <id>';
-  declare(
+  declareApproved(
     treasury,
     host,
     id,
@@ -48,15 +48,25 @@ export function addApprovals(program: Command, treasury: Command, merchant: Comm
     'agree to a refund or return above the threshold, a withdrawal, a settlement or a return of native coin',
     [],
   );
-  declare(treasury, host, 'resume', 'treasury.resume', 'let the signer sign again; two approvers run this', [MODE, PROPOSER]);
-  declare(treasury, host, 'limits', 'treasury.limits', 'put limits into force that allow more than before; two approvers run this', [MODE, PROPOSER]);
-  const outflow = 'acknowledge <outflow>';
-  declare(treasury, host, outflow, 'treasury.acknowledge', 'explain an outflow that reconcile found, so that payouts go on; two approvers run this', [
-    ['--operator <name>', 'who explains it, none of the approvers; the same for both', true],
-    ['--reason <text>', 'what it was, in the same words for both', true],
+  declareApproved(treasury, host, 'resume', 'treasury.resume', 'let the signer sign again; two approvers run this', [MODE, PROPOSER]);
+  declareApproved(treasury, host, 'limits', 'treasury.limits', 'put limits into force that allow more than before; two approvers run this', [
+    MODE,
+    PROPOSER,
   ]);
+  const outflow = 'acknowledge <outflow>';
+  declareApproved(
+    treasury,
+    host,
+    outflow,
+    'treasury.acknowledge',
+    'explain an outflow that reconcile found, so that payouts go on; two approvers run this',
+    [
+      ['--operator <name>', 'who explains it, none of the approvers; the same for both', true],
+      ['--reason <text>', 'what it was, in the same words for both', true],
+    ],
+  );
   const address = 'settlement-address <merchant_id>';
-  declare(merchant, host, address, 'merchant.settlement-address', 'where settlements go; two approvers run this', [
+  declareApproved(merchant, host, address, 'merchant.settlement-address', 'where settlements go; two approvers run this', [
     ['--network <network>', 'ethereum, bsc, tron or solana', true],
     ['--address <address>', "the merchant's own address", true],
     PROPOSER,
@@ -64,7 +74,7 @@ export function addApprovals(program: Command, treasury: Command, merchant: Comm
 }
 
 /** A command that first answers with terms, which are shown and signed here. */
-function declare(parent: Command, host: CliHost, usage: string, name: string, description: string, flags: Flags): void {
+export function declareApproved(parent: Command, host: CliHost, usage: string, name: string, description: string, flags: Flags): void {
   const command = parent.command(usage).description(description).option('--json', 'print JSON');
   for (const [option, text, required] of [...flags, ...KEY]) {
     if (required) command.requiredOption(option, text);

@@ -1,8 +1,11 @@
-import { createWriteStream, renameSync, rmSync } from 'node:fs';
+import { hash } from 'node:crypto';
+import { createWriteStream, readFileSync, renameSync, rmSync } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import type { JsonValue } from '../ports/read-model.ts';
 import { CommandRefused, type AdminArguments, type AdminStream } from '../operator/commands.ts';
+import { print as printAnswer } from './print.ts';
+import { declareApproved } from './program-approvals.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { showAccount, showJournal, showSettlement, showTrialBalance } from './show-ledger.ts';
 import type { DeclareAdmin, CliHost } from './host.ts';
@@ -54,6 +57,7 @@ export function addLedger(program: Command, host: CliHost, admin: DeclareAdmin):
     ['--dry-run', 'only name the deposits'],
     ['--operator <name>', 'who closes it, for the record'],
   ]);
+  addAdjustments(ledger, host, admin);
   ledger
     .command('export')
     .description('write the journal out, one line for each line of an entry (see docs/ledger.md for the columns)')
@@ -75,6 +79,40 @@ export function addLedger(program: Command, host: CliHost, admin: DeclareAdmin):
         progress?.end();
       }
     });
+}
+
+/** Entries by hand. */
+function addAdjustments(ledger: Command, host: CliHost, admin: DeclareAdmin): void {
+  ledger
+    .command('adjust')
+    .description('propose an entry by hand; it is posted once two others approved it, and only another entry takes it back')
+    .option('--mode <mode>', 'test or live')
+    .option('--network <network>', 'ethereum, bsc, tron or solana')
+    .option('--coin <coin>', "USDT, USDC or the network's own coin")
+    .option('--debit <lines>', 'account=amount, several with commas')
+    .option('--credit <lines>', 'account=amount, several with commas; together as much as the debits')
+    .option('--reverses <adjustment>', 'take back this one, in place of the five options above')
+    .option('--attachment <file>', 'the document that it rests on: its SHA-256 is kept, the file is not')
+    .requiredOption('--operator <name>', 'who proposes it: none of those who approve it')
+    .requiredOption('--reason <text>', 'why; kept for ever')
+    .option('--json', 'print JSON')
+    .action(async ({ attachment, json, ...args }: { attachment?: string; json?: boolean } & AdminArguments) => {
+      const digest = attachment === undefined ? {} : { attachment: sha256Of(attachment) };
+      printAnswer(await host.admin('ledger.adjust', { ...args, ...digest }), json === true);
+    });
+  admin(ledger, host, 'adjustments', 'ledger.adjustments', 'entries by hand: proposed and posted', [['--mode <mode>', 'test or live']]);
+  declareApproved(ledger, host, 'approve-adjustment <id>', 'ledger.approve-adjustment', 'agree to an entry by hand; two approvers run this', []);
+  admin(ledger, host, 'reject-adjustment <id>', 'ledger.reject-adjustment', 'give up an entry by hand that is not posted', [
+    ['--operator <name>', 'who rejects it, for the record'],
+  ]);
+}
+
+function sha256Of(file: string): string {
+  try {
+    return hash('sha256', readFileSync(file), 'hex');
+  } catch (error) {
+    throw refused(error, `attachment ${file} cannot be read`);
+  }
 }
 
 /** The first column of a line of either format is the number of its entry. */

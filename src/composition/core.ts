@@ -37,6 +37,7 @@ import { sharedSecrets, type SharedSecret } from '../features/shared/shared-secr
 import { createPersonHandler } from '../features/shared/handlers/person-handler.ts';
 import { People } from '../features/people/people.ts';
 import { PeopleDirectory } from '../features/people/directory.ts';
+import { createAdjustmentsHandler, type AdjustmentsHandler } from '../features/shared/handlers/adjustments-handler.ts';
 import { createTransferHandler, type TransferHandler } from '../features/shared/handlers/transfer-handler.ts';
 import { ADDRESSES_TABLE, addressIndex as addressProjection } from '../../projections/addresses/address-index.projection.ts';
 import { DUE_SESSIONS_TABLE } from '../../projections/sessions/due-sessions.ts';
@@ -73,6 +74,7 @@ export interface Core {
   readonly sessionHandler: SessionHandler;
   readonly merchantHandler: ReturnType<typeof createMerchantHandler>;
   readonly transferHandler: TransferHandler;
+  readonly adjustmentsHandler: AdjustmentsHandler;
   readonly senders: Senders;
   readonly merchants: Merchants;
   readonly directory: MerchantDirectory;
@@ -140,7 +142,7 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
   });
   const deposits = new Deposits({ sessions: sessionHandler, rates: ports.rates, senders: ports.senders, clock, random });
   return {
-    ...{ sessions, sessionHandler, merchantHandler, transferHandler: createTransferHandler(handlerDeps), senders: ports.senders },
+    ...{ sessions, sessionHandler, merchantHandler, ...operatorsHandlers(handlerDeps), senders: ports.senders },
     merchants,
     directory,
     people,
@@ -164,6 +166,12 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
     },
   };
 }
+
+/** What operators alone decide about. */
+const operatorsHandlers = (deps: Parameters<typeof createTransferHandler>[0]): Pick<Core, 'transferHandler' | 'adjustmentsHandler'> => ({
+  transferHandler: createTransferHandler(deps),
+  adjustmentsHandler: createAdjustmentsHandler(deps),
+});
 
 const finalityFloorOf = (config: Config): FinalityFloor => ({
   ethereumConfirmations: config.ETHEREUM_MIN_CONFIRMATIONS,

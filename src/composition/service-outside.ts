@@ -50,6 +50,7 @@ import type { Foundation } from './service-foundation.ts';
 import type { MovingMoney } from './service-money.ts';
 import type { ServiceParts } from './service-parts.ts';
 import type { Storage } from './storage-parts.ts';
+import { adjustmentCommands } from '../operator/adjustments.ts';
 import { treasuryCommands } from '../operator/treasury.ts';
 import type { Treasury } from '../features/treasury/treasury.ts';
 import { createWebApp } from './web.ts';
@@ -254,6 +255,14 @@ function operatorCommands(
       ...compareCommands(parts.storage.comparison),
       ...claimCommands(core.sessions),
       ...ledger.commands,
+      ...adjustmentCommands({
+        adjustmentsHandler: core.adjustmentsHandler,
+        store,
+        signer: parts.payouts?.signer ?? null,
+        modeOfMerchant: (id) => core.directory.settings(id)?.mode ?? null,
+        clock: parts.clock,
+        random: parts.random,
+      }),
       ...outflowCommands(parts, core, payouts),
       ...parts.moreAdmin?.(core),
     },

@@ -33,6 +33,9 @@ export const SUSPENSE = 'liabilities:suspense';
 export const NETWORK_FEES = 'expenses:network-fees';
 /** What the operator keeps of paid orders of merchants for whom it set a service fee. */
 export const SERVICE_FEES = 'income:service-fees';
+/** Of entries that people post by hand. */
+export const OTHER_INCOME = 'income:other';
+export const OTHER_EXPENSES = 'expenses:other';
 
 /** Paid orders: what the merchant may have. */
 export const payableTo = (merchant: MerchantId): string => `liabilities:merchants:${merchant}:payable`;
@@ -58,8 +61,17 @@ export function merchantAccountOf(account: string): { readonly merchantId: Merch
 
 const OPERATOR_ACCOUNTS: readonly string[] = [
   ...[DEPOSIT_WALLETS, TREASURY, COLD_STORAGE, OPERATOR_FUNDING, UNKNOWN_OUTFLOWS, NETWORK_FEES, UNMATCHED],
-  ...[SERVICE_FEES, SUSPENSE],
+  ...[SERVICE_FEES, SUSPENSE, OTHER_INCOME, OTHER_EXPENSES],
 ];
+
+/** Accounts that must be what chains and transfers say. */
+const NOT_BY_HAND: readonly string[] = [DEPOSIT_WALLETS, TREASURY, COLD_STORAGE, UNMATCHED];
+
+/** Whether people may post to the account: of a merchant's only what it is owed, since the others are those of its orders. */
+export function isAdjustable(name: string): boolean {
+  const part = merchantAccountOf(name)?.part;
+  return part === undefined ? OPERATOR_ACCOUNTS.includes(name) && !NOT_BY_HAND.includes(name) : part === 'payable';
+}
 
 /** Whether the chart of accounts has the account; it need not have been used. */
 export function isAccount(name: string): boolean {
@@ -140,6 +152,8 @@ export type EntryKind =
   /** Native coin paid back to who sent it, less the fee. */
   | 'native_coin_returned'
   | 'outflow_written_off'
+  /** Posted by hand. */
+  | 'adjustment'
   /** A memo: the figures of a month are sealed. */
   | 'period_closed';
 

@@ -15,10 +15,12 @@ export const treasuryStream = (mode: Mode, network: Network): string => `treasur
 export const transferStream = (mode: Mode, depositKey: string): string => `${TRANSFER_PREFIX}${mode}-${depositKey}`;
 export const idempotencyStream = (mode: Mode, merchant: MerchantId, keyHash: string): string => `idempotency-${mode}-${merchant}-${keyHash}`;
 export const ledgerPeriodsStream = (mode: Mode): string => `ledger-periods-${mode}`;
+export const adjustmentsStream = (mode: Mode): string => `${ADJUSTMENTS_PREFIX}${mode}`;
 export const secretsStream = (purpose: string): string => `secrets-${purpose}`;
 export const personStream = (personId: string): string => `${PERSON_PREFIX}${personId}`;
 export const AUDIT_STREAM = 'audit';
 export const OPERATOR_ACTS_STREAM = 'operator-acts';
+export const ADJUSTMENTS_PREFIX = 'ledger-adjustments-';
 export const TRANSFER_PREFIX = 'transfer-';
 export const PERSON_PREFIX = 'person-';
 

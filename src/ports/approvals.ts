@@ -1,3 +1,4 @@
+import type { AdjustmentTerms } from '../domain/events/adjustment-events.ts';
 import type { OutflowFacts } from '../domain/events/treasury-move-events.ts';
 import type { Mode } from '../domain/ids.ts';
 import type { Network } from '../domain/networks.ts';
@@ -18,6 +19,8 @@ export type ApproverKey =
       readonly origin: string;
     };
 
+export type ProposedAdjustment = Omit<AdjustmentTerms, 'proposedBy'>;
+
 /** What wants two approvers. Who proposed it is none of them. */
 export type ApprovalAct =
   /** A refund is proposed by its merchant, whatever is said. */
@@ -32,6 +35,8 @@ export type ApprovalAct =
       readonly reason: string;
       readonly proposedBy: string;
     }
+  /** An entry that people post to the books by hand. */
+  | { readonly kind: 'adjustment'; readonly adjustment: ProposedAdjustment; readonly proposedBy: string }
   /** The limits that the signer was started with, where they allow more than those in force. */
   | { readonly kind: 'limits'; readonly mode: Mode; readonly proposedBy: string };
 

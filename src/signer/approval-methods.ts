@@ -3,7 +3,7 @@ import type { OutflowFacts } from '../domain/events/treasury-move-events.ts';
 import type { Mode } from '../domain/ids.ts';
 import { COINS } from '../domain/money.ts';
 import { NATIVE_COIN, type Network } from '../domain/networks.ts';
-import type { Approval, ApprovalAct } from '../ports/approvals.ts';
+import type { Approval, ApprovalAct, ProposedAdjustment } from '../ports/approvals.ts';
 import type { SettlementDestination } from '../ports/outgoing-signer.ts';
 import { method, type Method } from './method.ts';
 import { amount, id, onNetwork } from './network-fields.ts';
@@ -23,10 +23,25 @@ const acknowledged = onNetwork<Omit<Extract<ApprovalAct, { kind: 'acknowledge' }
   reason: line,
   proposedBy: line,
 }));
+const account = z.string().regex(/^[a-z]+(:[A-Za-z0-9_-]+){1,3}$/);
+const signedAmount = z.string().regex(/^-?(0|[1-9]\d{0,11})(\.\d{1,18})?$/);
+const adjustment = onNetwork<ProposedAdjustment>((_, network) => ({
+  ...{ adjustmentId: id, mode, coin: z.enum([...COINS, NATIVE_COIN[network]]), reason: line },
+  lines: z
+    .array(z.strictObject({ account, amount: signedAmount }))
+    .min(2)
+    .max(100),
+  attachment: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .nullable(),
+  reverses: id.nullable(),
+}));
 const act: z.ZodType<ApprovalAct> = z.union([
   z.strictObject({ kind: z.literal('transaction'), order, proposedBy: line }),
   z.strictObject({ kind: z.literal('settlement_address'), destination, proposedBy: line }),
   z.strictObject({ kind: z.enum(['resume', 'limits']), mode, proposedBy: line }),
+  z.strictObject({ kind: z.literal('adjustment'), adjustment, proposedBy: line }),
   z
     .looseObject({ kind: z.literal('acknowledge') })
     .transform(({ kind: _, ...rest }): unknown => rest)

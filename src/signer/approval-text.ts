@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { EvidenceKind, OrderedClaim } from '../domain/claims.ts';
-import type { ApprovalAct } from '../ports/approvals.ts';
+import type { ApprovalAct, ProposedAdjustment } from '../ports/approvals.ts';
 import type { OutgoingTransaction } from '../ports/outgoing.ts';
 import { changesOf, type Limits } from './limits-in-force.ts';
 import type { DestinationEntry, JournalEntry, OutflowEntry } from './journal.ts';
@@ -29,7 +29,7 @@ export const MERCHANT = 'merchant';
 export const proposerOf = (act: ApprovalAct): string => (act.kind === 'transaction' && act.order.kind === 'refund' ? MERCHANT : act.proposedBy);
 
 export const modeOf = (act: ApprovalAct): 'live' | 'test' =>
-  'order' in act ? act.order.mode : 'destination' in act ? act.destination.mode : act.mode;
+  'order' in act ? act.order.mode : 'destination' in act ? act.destination.mode : 'adjustment' in act ? act.adjustment.mode : act.mode;
 
 /** The exact terms, a line each; null when there is nothing of the kind to approve. */
 export function termsOf(act: ApprovalAct, context: TermsContext): readonly Line[] | null {
@@ -56,6 +56,8 @@ export function termsOf(act: ApprovalAct, context: TermsContext): readonly Line[
         ['order', `stop-${stop.seq}`],
       ];
     }
+    case 'adjustment':
+      return adjustmentTerms(act.adjustment);
     case 'acknowledge':
       return acknowledgeTerms(act, context.entries);
     case 'limits': {
@@ -68,6 +70,18 @@ export function termsOf(act: ApprovalAct, context: TermsContext): readonly Line[
     }
   }
 }
+
+export const adjustmentTerms = ({ adjustmentId, mode, network, coin, lines, reason, attachment, reverses }: ProposedAdjustment): readonly Line[] => [
+  ['action', reverses === null ? 'post an entry to the books by hand' : 'take an entry by hand back'],
+  ...lines.map(({ account, amount }): Line =>
+    amount.startsWith('-') ? ['credit', `${amount.slice(1)} ${coin} ${account}`] : ['debit', `${amount} ${coin} ${account}`],
+  ),
+  ...placeOf(mode, network),
+  ['reason', reason],
+  ...(attachment === null ? [] : [['attachment', `sha-256 ${attachment}`] as const]),
+  ...(reverses === null ? [] : [['reverses', reverses] as const]),
+  ['order', adjustmentId],
+];
 
 /** What an approval is for, whoever proposed it: another amount or payee needs another approval. */
 export const hashOf = (terms: unknown): string => hash('sha256', JSON.stringify(terms), 'hex');

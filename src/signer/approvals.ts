@@ -124,6 +124,7 @@ export class Approvals {
     const nowMs = this.#parts.nowMs();
     switch (act.kind) {
       case 'transaction':
+      case 'adjustment':
         return;
       case 'resume':
         account.journal.append({ kind: 'resumed', by: act.proposedBy, approvers }, nowMs);

@@ -1,19 +1,23 @@
+import type { AdjustmentEvent } from '../domain/events/adjustment-events.ts';
 import type { SessionEvent } from '../domain/events/session-events.ts';
 import { MOVE_NAMES, type MoveCompleted, type MoveRequested } from '../domain/events/treasury-move-events.ts';
 import type { TreasuryEvent } from '../domain/events/treasury-events.ts';
 import { DEPOSIT_WALLETS, merchantAccountOf, SUSPENSE, type Posting } from '../domain/ledger.ts';
 import { amountOf, formatAmount, isCoin } from '../domain/money.ts';
 import type { Mode } from '../domain/ids.ts';
-import { sessionOfStream } from '../domain/streams.ts';
+import { ADJUSTMENTS_PREFIX, sessionOfStream } from '../domain/streams.ts';
 import type { AuditAnchor } from '../ports/audit.ts';
 import type { OutgoingTransaction } from '../ports/outgoing.ts';
 import type { LedgerEvent, LedgerTaken, SignerRefusal } from '../ports/outgoing-signer.ts';
 import { decodeData, hashRecorded } from '../runtime/commands/codec.ts';
 import { MerkleFrontier } from '../runtime/merkle/frontier.ts';
 import { leafHash } from '../runtime/merkle/tree.ts';
+import { adjustmentPostings } from '../../projections/ledger/adjustment-postings.ts';
 import { bookSessionEvent } from '../../projections/ledger/postings.ts';
 import type { SessionBooks } from '../../projections/ledger/session-books.ts';
 import { bookTreasuryEvent } from '../../projections/ledger/treasury-postings.ts';
+import { agreedTo, APPROVALS_NEEDED } from './approval-count.ts';
+import { adjustmentTerms, hashOf } from './approval-text.ts';
 import { refusal, standing } from './exclusive.ts';
 import type { JournalEntry, SignedEntry } from './journal.ts';
 
@@ -42,6 +46,8 @@ export class LedgerAccounts {
   /** Native coin at collection addresses, in 10^-18 units: what a fee took beyond it had come from outside. */
   readonly #held = new Map<string, bigint>();
   readonly #moves = new Map<string, OpenMove>();
+  /** What entries by hand give to accounts, with the hash of the terms that two people must have agreed to. */
+  readonly #given: { readonly account: string; readonly units: bigint; readonly terms: string }[] = [];
   readonly #asked = new Set<string>();
   #signed: { readonly anchors: readonly AuditAnchor[]; readonly roots: ReadonlyMap<number, string> } = { anchors: [], roots: new Map() };
   #fault: string | null = null;
@@ -69,7 +75,9 @@ export class LedgerAccounts {
     if (order.kind === 'settlement' && order.merchantId === null) return refusal('denied', 'no_merchant', 'a settlement names its merchant');
     const account = accountKey(order.mode, order.merchantId ?? SUSPENSE, order);
     const others = [...this.#moves].filter(([moveId, open]) => moveId !== order.id && open.account === account);
-    const left = others.reduce((units, [, open]) => units - open.units, this.#owed.get(account) ?? 0n);
+    const given = this.#given.filter((each) => each.account === account && agreedTo(entries, each.terms) >= APPROVALS_NEEDED);
+    const owed = given.reduce((sum, { units }) => sum + units, this.#owed.get(account) ?? 0n);
+    const left = others.reduce((units, [, open]) => units - open.units, owed);
     if (amountOf(order.amount) <= left) return null;
     const whom = order.kind === 'settlement' ? 'the merchant' : 'unknown senders';
     const why = `the books owe ${whom} ${formatAmount(left)} ${order.coin} on ${order.network}, with what is proposed or on its way taken off`;
@@ -108,6 +116,7 @@ export class LedgerAccounts {
   #book(recorded: LedgerEvent): void {
     const sessionId = sessionOfStream(recorded.stream);
     if (sessionId !== null) return this.#bookSession(sessionId, recorded);
+    if (recorded.stream.startsWith(ADJUSTMENTS_PREFIX)) return this.#bookAdjustment(this.#read(recorded) as AdjustmentEvent);
     if (!recorded.stream.startsWith('treasury-')) return;
     const event = this.#read(recorded) as TreasuryEvent;
     for (const name of OWED.map((kind) => MOVE_NAMES[kind])) {
@@ -126,6 +135,19 @@ export class LedgerAccounts {
     this.#moves.set(terms.moveId, { account: accountKey(mode, merchantId ?? SUSPENSE, terms), units: amountOf(amount) });
   }
 
+  /** What takes from an account counts at once; what gives to one, when two people agreed to it here. */
+  #bookAdjustment(event: AdjustmentEvent): void {
+    if (event.type !== 'AdjustmentPosted') return;
+    const { mode } = event.data;
+    const terms = hashOf(adjustmentTerms(event.data));
+    for (const posting of adjustmentPostings(event.data)) {
+      const account = ownedAccountOf(mode, posting);
+      if (account === null) continue;
+      if (posting.units > 0n) add(this.#owed, account, -posting.units);
+      else this.#given.push({ account, units: -posting.units, terms });
+    }
+  }
+
   #bookSession(sessionId: string, recorded: LedgerEvent): void {
     const known = this.#sessions.get(sessionId);
     const before = known === undefined ? null : (JSON.parse(known) as SessionBooks);
@@ -138,9 +160,8 @@ export class LedgerAccounts {
     for (const posting of postings) {
       const { account, coin, address, units } = posting;
       if (account === DEPOSIT_WALLETS && address !== undefined && !isCoin(coin)) add(this.#held, accountKey(mode, address, posting), units);
-      const merchant = merchantAccountOf(account);
-      if (merchant?.part === 'payable') add(this.#owed, accountKey(mode, merchant.merchantId, posting), -units);
-      if (account === SUSPENSE) add(this.#owed, accountKey(mode, SUSPENSE, posting), -units);
+      const owned = ownedAccountOf(mode, posting);
+      if (owned !== null) add(this.#owed, owned, -units);
     }
   }
 
@@ -154,6 +175,13 @@ export class LedgerAccounts {
     const missing = standing(entries).find((entry) => isOwed(entry) && entry.network === network && !this.#asked.has(entry.id));
     return missing ? `the ledger does not know the ${missing.purpose} ${missing.id}, which was signed` : null;
   }
+}
+
+/** The account of a merchant, or of unknown senders, that the line is of; null for every other. */
+function ownedAccountOf(mode: Mode, posting: Posting): string | null {
+  if (posting.account === SUSPENSE) return accountKey(mode, SUSPENSE, posting);
+  const merchant = merchantAccountOf(posting.account);
+  return merchant?.part === 'payable' ? accountKey(mode, merchant.merchantId, posting) : null;
 }
 
 const add = (sums: Map<string, bigint>, key: string, units: bigint): unknown => sums.set(key, (sums.get(key) ?? 0n) + units);

@@ -192,6 +192,51 @@ describe('a settlement', () => {
   });
 });
 
+describe('an entry by hand', () => {
+  it('is posted when two others approved it, raises what a merchant may be settled with, and is taken back by another one', async () => {
+    const [merchant] = await admin<{ id: string }[]>('merchant.list');
+    const account = `liabilities:merchants:${merchant!.id}:payable`;
+    const place = { mode: 'test', network: 'tron', coin: 'USDT', operator: 'ada' };
+    const proposal = {
+      ...place,
+      reason: 'goodwill for an outage',
+      debit: 'expenses:other=7.00',
+      credit: `${account}=7.00`,
+      attachment: '5'.repeat(64),
+    };
+    await expect(admin('ledger.adjust', { ...proposal, credit: `${account}=6.99` })).rejects.toThrow('they differ by 0.01 USDT');
+    await expect(admin('ledger.adjust', { ...proposal, credit: 'liabilities:merchants:mer_nobody:payable=7.00' })).rejects.toThrow(
+      'no such merchant',
+    );
+    await expect(admin('ledger.adjust', { ...proposal, debit: 'expenses:other' })).rejects.toThrow('debit must be account=amount');
+    const balance = async (): Promise<number> => {
+      const { closing } = await admin<{ closing: { network: string; coin: string; balance: string }[] }>('ledger.account', { account });
+      return Number(closing.find(({ network, coin }) => network === 'tron' && coin === 'USDT')?.balance ?? 0);
+    };
+    const before = await balance();
+    const { id } = await admin<{ id: string }>('ledger.adjust', proposal);
+    await expect(as('ada', 'ledger.approve-adjustment', { id })).rejects.toThrow('proposed');
+    expect(await as('ben', 'ledger.approve-adjustment', { id })).toMatchObject({ status: 'waiting_for_approval' });
+    expect(await balance()).toBe(before);
+    expect(await as('cleo', 'ledger.approve-adjustment', { id })).toMatchObject({ status: 'posted', approved_by: ['ben', 'cleo'] });
+    expect(await balance()).toBeCloseTo(before - 7, 6);
+    await expect(admin('ledger.reject-adjustment', { id })).rejects.toThrow('propose one that reverses it');
+    const back = await admin<{ id: string; lines: object[] }>('ledger.adjust', {
+      reverses: id,
+      reason: 'it was the wrong merchant',
+      operator: 'ada',
+    });
+    expect(back.lines).toMatchObject([{ credit: '7.00' }, { debit: '7.00' }]);
+    for (const name of ['ben', 'cleo']) await as(name, 'ledger.approve-adjustment', { id: back.id });
+    expect(await balance()).toBeCloseTo(before, 6);
+    const { adjustments } = await admin<{ adjustments: { id: string; reversed_by: string | null }[] }>('ledger.adjustments');
+    expect(adjustments).toMatchObject([
+      { id, reversed_by: back.id },
+      { id: back.id, reversed_by: null },
+    ]);
+  });
+});
+
 describe('money that leaves without an order', () => {
   it('is found, stops payouts and raises the alarm until an operator explains it', async () => {
     const { rpc_url: url, treasury, tokens } = service.facts.networks['bsc']!;

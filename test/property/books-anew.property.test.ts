@@ -7,8 +7,9 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { dayOf, monthOf } from '../../src/domain/calendar.ts';
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
+import type { Network } from '../../src/domain/networks.ts';
 import { MODES, type Mode } from '../../src/domain/ids.ts';
-import { ledgerPeriodsStream, treasuryStream } from '../../src/domain/streams.ts';
+import { adjustmentsStream, ledgerPeriodsStream, treasuryStream } from '../../src/domain/streams.ts';
 import { LedgerBalances } from '../../src/features/ledger/balances.ts';
 import { exportJournal } from '../../src/features/ledger/export.ts';
 import { LedgerJournal } from '../../src/features/ledger/journal.ts';
@@ -30,12 +31,15 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** One of every kind that moves money, each with the treasury as it is in the golden events. */
 const TREASURY_EVENTS = Object.entries(SAMPLES).flatMap(([type, data]): DomainEvent[] =>
-  /^(Sweep|GasTopUp|Withdrawal|Settlement|Return|NativeReturn|NonceAccount)(Completed|Failed)$|^(TreasuryFunded|NativeCoinFound|UnknownOutflowAcknowledged)$/.test(
+  /^(Sweep|GasTopUp|Withdrawal|Settlement|Return|NativeReturn|NonceAccount)(Completed|Failed)$|^(TreasuryFunded|NativeCoinFound|UnknownOutflowAcknowledged|AdjustmentPosted)$/.test(
     type,
   )
     ? [{ type, data } as DomainEvent]
     : [],
 );
+
+const streamOf = (type: string, { mode, network }: { mode: Mode; network: Network }): string =>
+  type === 'AdjustmentPosted' ? adjustmentsStream(mode) : treasuryStream(mode, network);
 
 class Month {
   readonly books = new MemoryBooks();
@@ -87,8 +91,7 @@ async function monthOfBusiness(drawn: Parameters<typeof ledgerOf>[0], gaps: read
     last = current > last ? current : last;
     month.take(month.books.takeEntry({ ...entry, atMs }));
     const event = index % 3 === 0 ? TREASURY_EVENTS[ofTreasury++ % TREASURY_EVENTS.length]! : null;
-    if (event && 'mode' in event.data && 'network' in event.data)
-      month.take(month.books.take(treasuryStream(event.data.mode, event.data.network), event, atMs));
+    if (event && 'mode' in event.data && 'network' in event.data) month.take(month.books.take(streamOf(event.type, event.data), event, atMs));
   }
   return month;
 }

@@ -421,7 +421,7 @@ export interface LedgerEntry {
   readonly number: number;
   /** Id of the event that the entry is made of; several entries may share it, such as a payment and its service fee. */
   readonly id: string;
-  /** What happened: deposit_seen, deposit_lost, deposit, deposit_reversed, payment, payment_restored, service_fee, service_fee_reversed, refund_reserved, refund_paid, refund_unpaid, refund_released, refund_valued, settlement, transfer_set_aside, transfer_put_back, transfer_credited, transfer_credit_reversed; more may follow. */
+  /** What happened: deposit_seen, deposit_lost, deposit, deposit_reversed, payment, payment_restored, service_fee, service_fee_reversed, refund_reserved, refund_paid, refund_unpaid, refund_released, refund_valued, settlement, transfer_set_aside, transfer_put_back, transfer_credited, transfer_credit_reversed, adjustment; more may follow. */
   readonly kind: string;
   /** Unix time in seconds. */
   readonly recorded_at: number;
@@ -488,7 +488,7 @@ export interface LedgerFiatValue {
 export interface LedgerSettlementLine {
   /** Id of the event that the entry is made of; several entries may share it, such as a payment and its service fee. */
   readonly id: string;
-  /** What happened: deposit_seen, deposit_lost, deposit, deposit_reversed, payment, payment_restored, service_fee, service_fee_reversed, refund_reserved, refund_paid, refund_unpaid, refund_released, refund_valued, settlement, transfer_set_aside, transfer_put_back, transfer_credited, transfer_credit_reversed; more may follow. */
+  /** What happened: deposit_seen, deposit_lost, deposit, deposit_reversed, payment, payment_restored, service_fee, service_fee_reversed, refund_reserved, refund_paid, refund_unpaid, refund_released, refund_valued, settlement, transfer_set_aside, transfer_put_back, transfer_credited, transfer_credit_reversed, adjustment; more may follow. */
   readonly kind: string;
   /** Unix time in seconds. */
   readonly recorded_at: number;

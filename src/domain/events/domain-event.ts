@@ -1,3 +1,4 @@
+import type { AdjustmentEvent } from './adjustment-events.ts';
 import type { DeliveryEvent } from './delivery-events.ts';
 import type { MerchantEvent } from './merchant-events.ts';
 import type { OperationsEvent } from './operations-events.ts';
@@ -7,6 +8,7 @@ import type { TransferEvent } from './transfer-events.ts';
 import type { TreasuryEvent } from './treasury-events.ts';
 
 /** Everything the ledger may hold. */
-export type DomainEvent = SessionEvent | MerchantEvent | DeliveryEvent | OperationsEvent | TreasuryEvent | TransferEvent | PersonEvent;
+export type DomainEvent =
+  SessionEvent | MerchantEvent | DeliveryEvent | OperationsEvent | TreasuryEvent | TransferEvent | PersonEvent | AdjustmentEvent;
 export type DomainEventType = DomainEvent['type'];
 export type EventOf<Type extends DomainEventType> = Extract<DomainEvent, { type: Type }>;

@@ -79,6 +79,7 @@ const KINDS = [
   'transfer_put_back',
   'transfer_credited',
   'transfer_credit_reversed',
+  'adjustment',
 ] as const;
 
 const entryFields = {

@@ -5,7 +5,8 @@ import { payableTo } from '../../../src/domain/ledger.ts';
 import { formatAmount, signedAmountOf } from '../../../src/domain/money.ts';
 import type { DomainEvent } from '../../../src/domain/events/domain-event.ts';
 import type { MoveRequested } from '../../../src/domain/events/treasury-move-events.ts';
-import { sessionStream, treasuryStream } from '../../../src/domain/streams.ts';
+import { adjustmentTerms, hashOf } from '../../../src/signer/approval-text.ts';
+import { adjustmentsStream, sessionStream, treasuryStream } from '../../../src/domain/streams.ts';
 import { orderOf } from '../../../src/features/payouts/moves/executor.ts';
 import type { AuditAnchor } from '../../../src/ports/audit.ts';
 import type { RecordedEvent } from '../../../src/ports/event-store.ts';
@@ -91,6 +92,41 @@ describe('what unknown senders of native coin are owed', () => {
     expect(accountsOf([found('1')]).refusal(back('0.1'), [{ ...signed('nrt_0'), purpose: 'native_return' } as JournalEntry])).toMatchObject({
       ...{ kind: 'stopped', code: 'ledger_disagrees' },
     });
+  });
+});
+
+describe('an entry by hand', () => {
+  const terms = (amount: string, account = payableTo(MERCHANT_ID)) => ({
+    ...({ adjustmentId: 'adj_1', mode: 'test', network: 'ethereum', coin: 'USDT', reason: 'goodwill', attachment: null, reverses: null } as const),
+    lines: [
+      { account: 'expenses:other', amount },
+      { account, amount: amount.startsWith('-') ? amount.slice(1) : `-${amount}` },
+    ],
+  });
+  const posted = (adjustment: ReturnType<typeof terms>): StreamEvent => {
+    const data = { ...adjustment, proposedBy: 'ada', approvers: ['ben', 'cleo'], reversesEvent: null, postedAtSec: 1 };
+    return [adjustmentsStream('test'), { type: 'AdjustmentPosted', data }];
+  };
+  const agreed = (adjustment: ReturnType<typeof terms>, ...names: string[]): JournalEntry[] =>
+    names.map(
+      (approver) => ({ kind: 'approved', terms: hashOf(adjustmentTerms(adjustment)), proposedBy: 'ada', approver }) as unknown as JournalEntry,
+    );
+
+  it('gives to a merchant only what two people agreed to before this signer, whatever the log says', () => {
+    const accounts = accountsOf([...paidOrder(0), posted(terms('5'))]);
+    expect(accounts.refusal(order('10'), [])).toBeNull();
+    expect(accounts.refusal(order('10.01'), [])).toMatchObject({ code: 'exceeds_account' });
+    expect(accounts.refusal(order('15'), agreed(terms('5'), 'ben'))).toMatchObject({ code: 'exceeds_account' });
+    expect(accounts.refusal(order('15'), agreed(terms('6'), 'ben', 'cleo'))).toMatchObject({ code: 'exceeds_account' });
+    expect(accounts.refusal(order('15'), agreed(terms('5'), 'ben', 'cleo'))).toBeNull();
+    expect(accounts.refusal(order('15.01'), agreed(terms('5'), 'ben', 'cleo'))).toMatchObject({ code: 'exceeds_account' });
+  });
+
+  it('takes from a merchant at once, and touches no other account', () => {
+    const less = accountsOf([...paidOrder(0), posted(terms('-5'))]);
+    expect([less.refusal(order('5'), []), less.refusal(order('5.01'), [])?.code]).toEqual([null, 'exceeds_account']);
+    const others = accountsOf([...paidOrder(0), posted(terms('-5', 'income:other'))]);
+    expect(others.refusal(order('10'), [])).toBeNull();
   });
 });
 

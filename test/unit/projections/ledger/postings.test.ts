@@ -61,6 +61,7 @@ const BOOKED_BY = {
   },
   ...{ RequestAnswered: 'nothing', OperatorActed: 'nothing', LedgerRestored: 'nothing' },
   ...{ CheckpointSigned: 'nothing', PeriodClosed: 'period' },
+  ...{ AdjustmentProposed: 'adjustment', AdjustmentPosted: 'adjustment', AdjustmentRejected: 'adjustment' },
   ...{ PayoutSequenceReserved: 'treasury', PayoutSequenceReleased: 'treasury', PayoutSequenceSigned: 'treasury', MoveSequenceReserved: 'treasury' },
   ...{ MoveSequenceReleased: 'treasury', SweepRequested: 'treasury', SweepSigned: 'treasury', SweepCompleted: 'treasury', SweepFailed: 'treasury' },
   ...{ GasTopUpRequested: 'treasury', GasTopUpSigned: 'treasury', GasTopUpCompleted: 'treasury', GasTopUpFailed: 'treasury' },
@@ -98,7 +99,7 @@ const BOOKED_BY = {
     SignedOut: 'nothing',
     ActionTaken: 'nothing',
   },
-} as const satisfies Record<DomainEventType, 'session' | 'treasury' | 'transfer' | 'period' | 'nothing'>;
+} as const satisfies Record<DomainEventType, 'session' | 'treasury' | 'transfer' | 'adjustment' | 'period' | 'nothing'>;
 
 const shown = (postings: readonly Posting[]): string[] =>
   postings.map(

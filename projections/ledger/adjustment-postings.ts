@@ -1,0 +1,14 @@
+import type { AdjustmentEvent, AdjustmentTerms } from '../../src/domain/events/adjustment-events.ts';
+import type { Posting } from '../../src/domain/ledger.ts';
+import { signedAmountOf } from '../../src/domain/money.ts';
+import type { EntryDraft } from './entry.ts';
+
+/** What an entry by hand books; null for what is only proposed, or was rejected. */
+export function bookAdjustment(event: AdjustmentEvent): EntryDraft | null {
+  if (event.type !== 'AdjustmentPosted') return null;
+  const { data } = event;
+  return { kind: 'adjustment', postings: adjustmentPostings(data), ...(data.reversesEvent !== null && { reverses: data.reversesEvent }) };
+}
+
+export const adjustmentPostings = ({ network, coin, lines }: Pick<AdjustmentTerms, 'network' | 'coin' | 'lines'>): Posting[] =>
+  lines.map(({ account, amount }) => ({ account, network, coin, units: signedAmountOf(amount) }));

@@ -1,0 +1,22 @@
+import type { AdjustmentEvent } from '../../../domain/events/adjustment-events.ts';
+import { CommandHandler } from '../../../runtime/commands/handler.ts';
+import { MachineTable } from '../../../runtime/commands/machine-table.ts';
+import { decideAdjustments, type AdjustmentsCommand } from '../../../../state-machines/adjustments/adjustments.decider.ts';
+import { adjustmentsMachine, type AdjustmentsContext, type AdjustmentsValue } from '../../../../state-machines/adjustments/adjustments.machine.ts';
+
+export const adjustmentsTable = new MachineTable<AdjustmentsValue, AdjustmentsContext, AdjustmentEvent>(adjustmentsMachine);
+
+export type AdjustmentsHandler = CommandHandler<AdjustmentsValue, AdjustmentsContext, AdjustmentEvent, AdjustmentsCommand>;
+
+type HandlerDeps = Omit<
+  ConstructorParameters<typeof CommandHandler<AdjustmentsValue, AdjustmentsContext, AdjustmentEvent, AdjustmentsCommand>>[0],
+  'aggregate'
+>;
+
+/** The one place where it is decided what people may post by hand. */
+export function createAdjustmentsHandler(deps: HandlerDeps): AdjustmentsHandler {
+  return new CommandHandler<AdjustmentsValue, AdjustmentsContext, AdjustmentEvent, AdjustmentsCommand>({
+    ...deps,
+    aggregate: { table: adjustmentsTable, decide: decideAdjustments, notifies: new Set() },
+  });
+}

@@ -1,0 +1,68 @@
+import { assign, setup } from 'xstate';
+import type { AdjustmentEvent, AdjustmentTerms } from '../../src/domain/events/adjustment-events.ts';
+
+/* Entries of one mode that people post by hand. */
+
+export type AdjustmentsValue = 'open';
+
+export interface Adjustment {
+  readonly terms: AdjustmentTerms;
+  readonly status: 'proposed' | 'posted';
+  /** The adjustment that was posted to take it back. */
+  readonly reversedBy: string | null;
+}
+
+export interface AdjustmentsContext {
+  /** Proposed or posted, by id, oldest first; what was rejected is forgotten. */
+  readonly adjustments: Readonly<Record<string, Adjustment>>;
+}
+
+type Data<Type extends AdjustmentEvent['type']> = Extract<AdjustmentEvent, { type: Type }>['data'];
+type Seen = { context: AdjustmentsContext; event: AdjustmentEvent };
+
+/** Whether what the adjustment takes back is there to be taken back. */
+export function mayReverse({ adjustments }: AdjustmentsContext, reverses: string | null): boolean {
+  if (reverses === null) return true;
+  const original = adjustments[reverses];
+  return original?.status === 'posted' && original.reversedBy === null;
+}
+
+export const adjustmentsMachine = setup({
+  types: { context: {} as AdjustmentsContext, events: {} as AdjustmentEvent },
+  guards: {
+    isNew: ({ context, event }: Seen) => !Object.hasOwn(context.adjustments, event.data.adjustmentId),
+    isProposed: ({ context, event }: Seen) => context.adjustments[event.data.adjustmentId]?.status === 'proposed',
+    mayBePosted: ({ context, event }: Seen) => {
+      const known = context.adjustments[event.data.adjustmentId];
+      return known?.status === 'proposed' && mayReverse(context, known.terms.reverses);
+    },
+  },
+  actions: {
+    foldProposed: assign(({ context, event }) => {
+      const { proposedAtSec: _at, ...terms } = event.data as Data<'AdjustmentProposed'>;
+      return { adjustments: { ...context.adjustments, [terms.adjustmentId]: { terms, status: 'proposed' as const, reversedBy: null } } };
+    }),
+    foldPosted: assign(({ context, event }) => {
+      const { adjustmentId, reverses } = event.data as Data<'AdjustmentPosted'>;
+      const { adjustments } = context;
+      const posted = { ...adjustments, [adjustmentId]: { ...adjustments[adjustmentId]!, status: 'posted' as const } };
+      return { adjustments: reverses === null ? posted : { ...posted, [reverses]: { ...posted[reverses]!, reversedBy: adjustmentId } } };
+    }),
+    foldRejected: assign(({ context, event }) => ({
+      adjustments: Object.fromEntries(Object.entries(context.adjustments).filter(([id]) => id !== event.data.adjustmentId)),
+    })),
+  },
+}).createMachine({
+  id: 'adjustments',
+  initial: 'open',
+  context: { adjustments: {} },
+  states: {
+    open: {
+      on: {
+        AdjustmentProposed: { guard: 'isNew', actions: 'foldProposed' },
+        AdjustmentPosted: { guard: 'mayBePosted', actions: 'foldPosted' },
+        AdjustmentRejected: { guard: 'isProposed', actions: 'foldRejected' },
+      },
+    },
+  },
+});
