@@ -34,8 +34,8 @@ export const NETWORK_FEES = 'expenses:network-fees';
 /** What the operator keeps of paid orders of merchants for whom it set a service fee. */
 export const SERVICE_FEES = 'income:service-fees';
 /** Of entries that people post by hand. */
-export const OTHER_INCOME = 'income:other';
-export const OTHER_EXPENSES = 'expenses:other';
+const OTHER_INCOME = 'income:other';
+const OTHER_EXPENSES = 'expenses:other';
 
 /** Paid orders: what the merchant may have. */
 export const payableTo = (merchant: MerchantId): string => `liabilities:merchants:${merchant}:payable`;
