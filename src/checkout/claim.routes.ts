@@ -83,7 +83,8 @@ export function claimRoutes(router: Router, { api, limiter }: ClaimPages, { deps
     const filed = await api.fileClaim(input.session.sessionId, asked);
     if (filed.ok) return response.set(headers).redirect(303, `/pay/${input.session.sessionId}/claim?lang=${input.speech.language.code}`);
     const problem = problemOf(filed);
-    return problem === 'claim_bad_signature' ? toSend(problem) : refused(problem);
+    // What was signed stays, so that it can be sent again.
+    return problem === 'claim_bad_signature' || problem === 'claim_busy' ? toSend(problem) : refused(problem);
   });
 }
 
@@ -99,8 +100,15 @@ function formOf(body: Readonly<Record<string, unknown>> | undefined): ClaimForm 
 
 function claimOf({ transactionId, evidence, payee, number, signature, reason }: ClaimForm): ClaimInput | null {
   if (!isEvidenceKind(evidence)) return null;
-  const proof = evidence === 'signature' && number !== '' && { number, signature };
-  return { transactionId: transactionId as TransactionId, evidence, payee, ...proof, ...(reason !== '' && { reason }) };
+  const proof = evidence === 'signature' && { signature };
+  return {
+    transactionId: transactionId as TransactionId,
+    evidence,
+    payee,
+    ...(number !== '' && { number }),
+    ...proof,
+    ...(reason !== '' && { reason }),
+  };
 }
 
 /** The same words for every payee that cannot be: a stranger learns nothing about whose address it is. */

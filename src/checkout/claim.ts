@@ -83,7 +83,8 @@ export function renderClaimToSend(input: PageInput, prepared: PreparedClaim, for
         <input type="hidden" name="evidence" value="${form.evidence}" />
         <input type="hidden" name="payee" value="${payee}" />
         <input type="hidden" name="reason" value="${form.reason}" />
-        ${form.evidence === 'signature' && html`<input type="hidden" name="number" value="${number}" />${toSign(speech, prepared, form.signature)}`}
+        <input type="hidden" name="number" value="${number}" />
+        ${form.evidence === 'signature' && toSign(speech, prepared, form.signature)}
         ${form.evidence === 'test_payment' && html`<p>${speech.text('claim_test_later', { coin: claimable.coin })}</p>`}
         <p class="next">
           <button class="button">${speech.text('claim_send')}</button>

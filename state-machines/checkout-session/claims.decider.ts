@@ -47,11 +47,15 @@ export function decideClaim(command: ClaimCommand, context: SessionContext, isOv
 }
 
 function file({ data, accepted }: FileClaim, context: SessionContext, isOver: boolean): Decision<SessionEvent> {
-  if (context.claims[data.claimId]) return accept();
+  const known = Object.hasOwn(context.claims, data.claimId) ? context.claims[data.claimId]!.filed : null;
+  if (known) return isSame(known, data) ? accept() : refuse('conflict', 'another claim of the payment has the same number: begin again', 'number');
   if (!isOver) return refuse('conflict', 'the payment is still open: a claim is for money of a payment that has ended');
   const fault = kindFault(data.evidence.kind, accepted) ?? depositFault(context, data) ?? payeeFault(context, data) ?? numberFault(context, data);
   return fault ? { ok: false, refusal: fault } : accept({ type: 'ClaimFiled', data });
 }
+
+const isSame = (one: ClaimFiled['data'], other: ClaimFiled['data']): boolean =>
+  one.depositKey === other.depositKey && one.payee === other.payee && one.evidence.kind === other.evidence.kind;
 
 const invalid = (param: string, message: string): Refusal => ({ code: 'invalid_request', message, param });
 

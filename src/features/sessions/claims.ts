@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { CLAIM_NUMBER, claimText, evidenceFor, type ClaimEvidence, type EvidenceKind } from '../../domain/claims.ts';
 import { base32, type MerchantId, type Mode, type SessionId } from '../../domain/ids.ts';
 import type { Coin } from '../../domain/money.ts';
@@ -102,7 +103,7 @@ export async function fileClaim(deps: ClaimDeps, state: SessionState, input: Cla
   if (!evidence.ok) return evidence;
   const { sessionId, merchantId } = state.context.created!;
   const reason = input.reason === undefined ? null : await deps.personal.sealText(sessionId, input.reason, sealedTexts(state));
-  const claimId = `clm_${base32(deps.random.bytes(NUMBER_BYTES))}`;
+  const claimId = claimIdOf(sessionId, prepared.value.number);
   const { depositKey } = deposit.facts;
   const data = { claimId, depositKey, payee, evidence: evidence.value, reason: reason?.sealed ?? null, filedAtSec: toSec(deps.clock.nowMs()) };
   const context = { correlationId, actor: 'payer', coCommits: reason?.coCommit ? [reason.coCommit] : [] };
@@ -159,6 +160,10 @@ export function sealedTexts({ context: { created, refunds, claims } }: SessionSt
   const ofClaims = Object.values(claims).flatMap(({ filed, rejected }) => [filed.reason, rejected?.reason ?? null]);
   return [created!.personal, ...Object.values(refunds).map(({ requested }) => requested.reason), ...ofClaims];
 }
+
+/** The same for the same number, so that a form sent twice files one claim. */
+const claimIdOf = (sessionId: SessionId, number: string): string =>
+  `clm_${base32(hash('sha256', `claim ${sessionId} ${number}`, 'buffer').subarray(0, NUMBER_BYTES))}`;
 
 async function claimView({ personal }: Pick<ClaimDeps, 'personal'>, state: SessionState, claim: ClaimState): Promise<ClaimView> {
   const { context } = state;
@@ -222,6 +227,7 @@ async function payeeDoubt(
   const { mode } = context.created!;
   if (fromAddress !== null && person(network, payee) === person(network, fromAddress))
     return invalid('payee', 'payee is who paid, where a refund goes without any claim');
+  if (isNobodys(network, payee)) return invalid('payee', 'payee is an address that nobody has the key of');
   if (isGivenOut(mode, network, payee)) return invalid('payee', 'payee is an address that a payment was asked for at: name a wallet of your own');
   const looked = await senders.of(mode, network, payee);
   if (looked === null)
@@ -233,6 +239,18 @@ async function payeeDoubt(
   if (looked.kind === 'wallet') return null;
   const what = looked.kind === 'contract' ? 'a contract' : `a wallet of ${looked.name ?? 'an exchange'} that many customers share`;
   return invalid('payee', `payee is ${what}: name a wallet of your own`);
+}
+
+/** Zeros but for the last bytes: where tokens are burnt, and what networks keep for themselves. */
+function isNobodys(network: Network, payee: string): boolean {
+  switch (addressFamilyOf(network)) {
+    case 'evm':
+      return /^0x0{36}/.test(payee);
+    case 'tron':
+      return payee === 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb';
+    case 'solana':
+      return payee === '1'.repeat(32);
+  }
 }
 
 function textFor({ context }: SessionState, { facts, units }: DepositState, payee: string, number: string): string {

@@ -30,11 +30,12 @@ describe('a claim with a signature', () => {
     expect(await file({ ...signed, signature: 'nonsense' })).toMatchObject({ param: 'signature' });
   });
 
-  it('is good once', async () => {
-    const { pay, file, sign } = await world();
+  it('is one however often it is sent', async () => {
+    const { pay, file, sign, claims } = await world();
     const signed = await sign(await pay('10.00'));
     expect(await file(signed)).toMatchObject({ status: 'open' });
-    expect(await file(signed)).toMatchObject({ code: 'conflict' });
+    expect(await file(signed)).toMatchObject({ status: 'open' });
+    expect(await claims()).toHaveLength(1);
   });
 });
 
@@ -44,6 +45,7 @@ describe('who may be paid by a claim', () => {
     const transactionId = await pay('10.00');
     const filing = { transactionId, evidence: 'test_payment' } as const;
     expect(await file({ ...filing, payee: 'nonsense' })).toMatchObject({ param: 'payee' });
+    expect(await file({ ...filing, payee: `0x${'0'.repeat(40)}` })).toMatchObject({ param: 'payee' });
     expect(await file({ ...filing, payee: ANOTHER_SESSIONS })).toMatchObject({ param: 'payee', message: expect.stringContaining('asked for') });
     expect(await file({ ...filing, payee: wallet.address.toLowerCase() })).toMatchObject({ param: 'payee' });
     kinds.set(PAYEE, EXCHANGE);
@@ -76,6 +78,25 @@ describe('evidence', () => {
     await pay('12.00', null);
     const { claimable } = (await api.claimsOf(sessionId))!;
     expect(claimable.map(({ evidence }) => evidence)).toEqual([['signature', 'test_payment'], ['test_payment'], ['no_sender']]);
+  });
+
+  it('of a test payment is one amount however often the form is sent, and another claim begins anew', async () => {
+    const { pay, file, claims } = await world('0xExchange');
+    const filing = { transactionId: await pay('10.00', '0xExchange', EXCHANGE), evidence: 'test_payment', number: 'A'.repeat(22) } as const;
+    const first = await file(filing);
+    expect(await file(filing)).toEqual(first);
+    expect(await file({ ...filing, payee: '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65' })).toMatchObject({ code: 'conflict', param: 'number' });
+    expect(await claims()).toHaveLength(1);
+  });
+
+  it('of a test payment is paid from both deposits, also where less than all is asked', async () => {
+    const { pay, file, refund, claims } = await world('0xExchange');
+    const transactionId = await pay('10.00', '0xExchange', EXCHANGE);
+    const { testPayment } = (await file({ transactionId, evidence: 'test_payment' })) as { testPayment: string };
+    await pay(testPayment, '0xExchange', EXCHANGE);
+    const { claimId } = (await claims())[0]!;
+    expect(await refund({ claimId, amount: { value: '1.00', currency: 'USDT' } })).toMatchObject({ code: 'invalid_request', param: 'amount.value' });
+    expect(await refund({ claimId, amount: { value: '6.00', currency: 'USDT' } })).toMatchObject({ amount: '6.00', payouts: [{ toAddress: PAYEE }] });
   });
 
   it('of a test payment is there once exactly the amount came from the sender', async () => {
