@@ -13,6 +13,7 @@ import { claimRoutes, type ClaimPages } from './claim.routes.ts';
 import { loadAssets, sendCompressed, sendEncoded, type Encoded } from './assets.ts';
 import { deepLinks } from './deep-links.ts';
 import { chooseLanguage, type Language } from './languages.ts';
+import { readForm } from './form.ts';
 import { renderHelp } from './help.ts';
 import { LivePages, type LiveUpdate } from './live-pages.ts';
 import { pageHeaders } from './page-headers.ts';
@@ -79,7 +80,7 @@ export function checkoutRoutes(deps: CheckoutDeps): Router {
   liveRoutes(router, pages);
   if (deps.claims) claimRoutes(router, deps.claims, pages);
   if (deps.sandboxPay) {
-    router.post('/pay/:id/sandbox-pay', express.urlencoded({ extended: false, limit: 1024 }), testPayment(pages.found, deps.sandboxPay));
+    router.post('/pay/:id/sandbox-pay', readForm(1024), testPayment(pages.found, deps.sandboxPay));
   }
   return router;
 }

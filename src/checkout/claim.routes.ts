@@ -1,4 +1,4 @@
-import express, { type Request, type Response, type Router } from 'express';
+import type { Request, Response, Router } from 'express';
 import { isEvidenceKind } from '../domain/claims.ts';
 import type { TransactionId } from '../domain/ids.ts';
 import type { Refusal } from '../domain/result.ts';
@@ -9,6 +9,7 @@ import type { Outcome } from '../features/shared/merchant-api.ts';
 import type { SessionView } from '../features/shared/views.ts';
 import { sendCompressed } from './assets.ts';
 import { renderClaimPage, renderClaimToSend, type ClaimForm, type ClaimProblem } from './claim.ts';
+import { readForm } from './form.ts';
 import { pageHeaders } from './page-headers.ts';
 import type { PageInput } from './page-input.ts';
 
@@ -62,7 +63,7 @@ export function claimRoutes(router: Router, { api, limiter }: ClaimPages, { deps
     if (page) send(request, response, page.input, renderClaimPage(page.input, page.claims));
   });
 
-  router.post('/pay/:id/claim', express.urlencoded({ extended: false, limit: MAX_BODY_BYTES, parameterLimit: 20 }), async (request, response) => {
+  router.post('/pay/:id/claim', readForm(MAX_BODY_BYTES), async (request, response) => {
     const page = await opened(request, response);
     if (!page) return;
     const { input, claims } = page;

@@ -30,6 +30,7 @@ import { createMerchantHandler } from '../features/shared/handlers/merchant-hand
 import { Merchants } from '../features/merchants/merchants.ts';
 import { PersonalData } from '../features/shared/personal-data.ts';
 import { createSessionHandler, type SessionHandler } from '../features/shared/handlers/session-handler.ts';
+import type { IsOurs } from '../features/sessions/claims.ts';
 import { SessionIds } from '../features/sessions/ids.ts';
 import { createSessionOfRefund } from '../features/sessions/session-of-refund.ts';
 import { Sessions } from '../features/sessions/sessions.ts';
@@ -61,6 +62,8 @@ export interface CorePorts {
   readonly personalSealer: PersonalSealer;
   readonly vetWebhookUrl: WebhookUrlVetting;
   readonly networks: (mode: Mode) => readonly NetworkSettings[];
+  /** The treasury's address; null where this process does not pay, and so does not know it. */
+  readonly treasuryOf?: (mode: Mode, family: AddressFamily) => string | null;
   readonly projections: Pick<RunningProjections, 'caughtUpTo' | 'status'>;
   /** No other process appends to the store. */
   readonly soleWriter: boolean;
@@ -137,7 +140,7 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
     networks: ports.networks,
     ...sessionSettingsOf(config),
     ...{ sessionOfRefund, changes },
-    isGivenOut: (mode, network, address) => addressIndexes.get(indexKey(mode, addressFamilyOf(network)))!.sessionOf(address) !== null,
+    isOurs: isOursOf(ports, addressIndexes),
     onAddressesGiven: (mode, id, given) => given.forEach(({ family, address }) => addressIndexes.get(indexKey(mode, family))!.add(address, id)),
   });
   const deposits = new Deposits({ sessions: sessionHandler, rates: ports.rates, senders: ports.senders, clock, random });
@@ -172,6 +175,14 @@ const operatorsHandlers = (deps: Parameters<typeof createTransferHandler>[0]): P
   transferHandler: createTransferHandler(deps),
   adjustmentsHandler: createAdjustmentsHandler(deps),
 });
+
+/** What was given out to payers, and the treasury where it is known; the signer itself never pays it. */
+const isOursOf =
+  ({ treasuryOf }: Pick<CorePorts, 'treasuryOf'>, indexes: Core['addressIndexes']): IsOurs =>
+  (mode, network, address) => {
+    const family = addressFamilyOf(network);
+    return treasuryOf?.(mode, family) === address || indexes.get(indexKey(mode, family))!.sessionOf(address) !== null;
+  };
 
 const finalityFloorOf = (config: Config): FinalityFloor => ({
   ethereumConfirmations: config.ETHEREUM_MIN_CONFIRMATIONS,

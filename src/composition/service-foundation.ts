@@ -145,7 +145,7 @@ const applyChanges = ({ directory, merchants }: Core, clock: ServiceParts['clock
   });
 
 function corePorts(
-  { config, storage, clock, random, masterKeys, webhookRules, networks, contractChecks, readOnly }: ServiceParts,
+  { config, storage, clock, random, masterKeys, webhookRules, networks, contractChecks, payouts, readOnly }: ServiceParts,
   store: EventStore,
   { rates, clockCheck, addresses }: { readonly rates: Rates; readonly clockCheck: ClockCheck; readonly addresses: AddressPool },
 ): CorePorts {
@@ -163,6 +163,7 @@ function corePorts(
     personalSealer: createPersonalSealer(masterKeys),
     vetWebhookUrl: (url) => vetWebhookUrl(url, webhookRules),
     networks,
+    treasuryOf: (mode, family) => payouts?.addresses.get(mode)?.[family] ?? null,
     projections: storage.projections,
     soleWriter: storage.soleWriter,
     readOnly: readOnly ?? false,

@@ -27,7 +27,7 @@ export async function claimWorld(
   const kinds = new Map<string, Sender | null>();
   const api = new Sessions({
     ...{ ...deps, claims: { ...deps.claims, accepted }, random: nodeRandom, sessionOfRefund: async () => null, onAddressesGiven: () => undefined },
-    isGivenOut: (_mode, _network, address) => address === ANOTHER_SESSIONS,
+    isOurs: (_mode, _network, address) => address === ANOTHER_SESSIONS,
     senders: { of: async (_mode, _network, address) => (kinds.has(address) ? kinds.get(address)! : { kind: 'wallet', name: null }) },
     changes: { on: () => () => undefined },
   });

@@ -34,8 +34,8 @@ export interface ClaimSettings {
   readonly givenAddress: (network: Network, text: string) => string | null;
 }
 
-/** Whether payers were ever given the address to pay at. */
-export type IsGivenOut = (mode: Mode, network: Network, address: string) => boolean;
+/** Whether the address is one to pay at, or the treasury. */
+export type IsOurs = (mode: Mode, network: Network, address: string) => boolean;
 
 export interface ClaimDeps {
   readonly sessions: SessionHandler;
@@ -48,7 +48,7 @@ export interface ClaimDeps {
   readonly rates: Rates;
   readonly idempotency: Idempotency;
   readonly claims: ClaimSettings;
-  readonly isGivenOut: IsGivenOut;
+  readonly isOurs: IsOurs;
 }
 
 const NUMBER_BYTES = 16;
@@ -219,7 +219,7 @@ function signatureIn(network: Network, text: string): string | null {
 
 /** Money that somebody else's code or customers would have is no refund, and an address of ours is nobody's wallet. */
 async function payeeDoubt(
-  { senders, isGivenOut }: ClaimDeps,
+  { senders, isOurs }: ClaimDeps,
   { context }: SessionState,
   { network, fromAddress }: DepositState['facts'],
   payee: string,
@@ -228,7 +228,7 @@ async function payeeDoubt(
   if (fromAddress !== null && person(network, payee) === person(network, fromAddress))
     return invalid('payee', 'payee is who paid, where a refund goes without any claim');
   if (isNobodys(network, payee)) return invalid('payee', 'payee is an address that nobody has the key of');
-  if (isGivenOut(mode, network, payee)) return invalid('payee', 'payee is an address that a payment was asked for at: name a wallet of your own');
+  if (isOurs(mode, network, payee)) return invalid('payee', 'payee is an address of this service: name a wallet of your own');
   const looked = await senders.of(mode, network, payee);
   if (looked === null)
     return {

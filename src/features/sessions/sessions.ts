@@ -26,7 +26,7 @@ import {
   rejectAsMerchant,
   rejectClaim,
   type ClaimSettings,
-  type IsGivenOut,
+  type IsOurs,
 } from './claims.ts';
 import { previewRefund, type RefundPreview } from './preview-refund.ts';
 import { requestRefund } from './request-refund.ts';
@@ -36,7 +36,7 @@ import type { RefundView, SessionView } from '../shared/views.ts';
 
 export interface SessionsDeps extends CreateSessionDeps {
   readonly claims: ClaimSettings;
-  readonly isGivenOut: IsGivenOut;
+  readonly isOurs: IsOurs;
   readonly random: Random;
   readonly senders: Senders;
   /** The session a refund belongs to, from the read side; null when unknown. */

@@ -123,6 +123,8 @@ describe('the page of a claim', () => {
       { ...begin, evidence: 'no_sender', step: 'send' },
       { ...begin, evidence: '__proto__', step: 'send' },
       { transaction_id: '' },
+      { ...begin, reason: 'x'.repeat(20_000) },
+      { ...begin, ...Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`k${index}`, 'x'])) },
     ];
     for (const fields of faults) expect((await post(fields)).status, JSON.stringify(fields)).toBe(409);
     expect((await post({ ...begin, payee: '<script>alert(1)</script>' })).text).toContain('&lt;script&gt;');

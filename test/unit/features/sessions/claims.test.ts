@@ -46,7 +46,7 @@ describe('who may be paid by a claim', () => {
     const filing = { transactionId, evidence: 'test_payment' } as const;
     expect(await file({ ...filing, payee: 'nonsense' })).toMatchObject({ param: 'payee' });
     expect(await file({ ...filing, payee: `0x${'0'.repeat(40)}` })).toMatchObject({ param: 'payee' });
-    expect(await file({ ...filing, payee: ANOTHER_SESSIONS })).toMatchObject({ param: 'payee', message: expect.stringContaining('asked for') });
+    expect(await file({ ...filing, payee: ANOTHER_SESSIONS })).toMatchObject({ param: 'payee', message: expect.stringContaining('of this service') });
     expect(await file({ ...filing, payee: wallet.address.toLowerCase() })).toMatchObject({ param: 'payee' });
     kinds.set(PAYEE, EXCHANGE);
     expect(await file(filing)).toMatchObject({ param: 'payee', message: expect.stringContaining('Big Exchange') });

@@ -25,7 +25,7 @@ async function world(input: Partial<CreateSessionInput> = {}, change: Change = {
   };
   const api = new Sessions({
     ...deps,
-    ...{ senders, random: nodeRandom, isGivenOut: () => false, sessionOfRefund: async () => null, onAddressesGiven: () => undefined },
+    ...{ senders, random: nodeRandom, isOurs: () => false, sessionOfRefund: async () => null, onAddressesGiven: () => undefined },
     changes: { on: () => () => undefined },
   });
   const made = await api.createSession(caller, { ...order, ...input });
