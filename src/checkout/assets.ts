@@ -2,16 +2,10 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { Request, Response } from 'express';
-import { once } from '../runtime/util/once.ts';
+import { encoded, encodingFor, type Encoded } from '../runtime/util/encoded.ts';
 
-/** A body in every encoding that browsers take. */
-export interface Encoded {
-  readonly identity: Buffer;
-  readonly br: Buffer;
-  readonly gzip: Buffer;
-}
-
-const BEST = { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } };
+/** Of files, which are compressed once. */
+const BEST_QUALITY = 11;
 /** Pages are made anew for every request: this quality costs well under a millisecond. */
 const QUICK = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
 
@@ -22,23 +16,9 @@ interface Assets {
 
 /** The files of a page, each compressed by the first who asks for it. `version` changes with their contents. */
 export function loadAssets(names: readonly string[], folder = new URL('assets/', import.meta.url)): Assets {
-  const files = new Map(names.map((name) => [name, encode(readFileSync(new URL(name, folder)))]));
+  const files = new Map(names.map((name) => [name, encoded(readFileSync(new URL(name, folder)), BEST_QUALITY)]));
   const all = Buffer.concat([...files.values()].map(({ identity }) => identity));
   return { files, version: hash('sha256', all, 'hex').slice(0, 12) };
-}
-
-function encode(body: Buffer): Encoded {
-  const br = once(() => brotliCompressSync(body, BEST));
-  const gzip = once(() => gzipSync(body, { level: 9 }));
-  return {
-    identity: body,
-    get br() {
-      return br();
-    },
-    get gzip() {
-      return gzip();
-    },
-  };
 }
 
 /** Answers with the shortest form that the browser takes. Headers are set before. */
@@ -57,9 +37,4 @@ export function sendCompressed(request: Request, response: Response, text: strin
   response.vary('Accept-Encoding');
   if (encoding !== 'identity') response.set('Content-Encoding', encoding);
   response.set('Content-Length', String(shorter.length)).end(shorter);
-}
-
-function encodingFor(request: Request): keyof Encoded {
-  const found = request.acceptsEncodings('br', 'gzip', 'identity');
-  return found === 'br' || found === 'gzip' ? found : 'identity';
 }

@@ -41,6 +41,7 @@ export function statusPage(status: Status): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 ${LIVE.head}
+<meta name="description" content="The state of this Quittance installation: networks, money, webhooks.">
 <title>${title} - Quittance</title>
 <style>${STYLE}</style>
 </head>

@@ -52,6 +52,7 @@ export function inboxPage(deliveries: readonly InboxDelivery[], opened: string |
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 ${LIVE.head}
+<meta name="description" content="What the demo merchant of this sandbox was told, with each signature checked.">
 <title>Webhook inbox (sandbox)</title>
 <style>${STYLE}</style>
 </head>

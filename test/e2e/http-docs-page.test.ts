@@ -80,6 +80,19 @@ describe.skipIf(CHROMIUM === undefined)('the documentation page in Chromium', ()
     expect(await page.locator('#createPaymentSession [role=tabpanel]:visible').textContent()).toContain('<?php');
   });
 
+  it('moves nothing that is on the screen already while it loads', async () => {
+    const fresh = await browser.newPage({ viewport: { width: 412, height: 823 } });
+    await fresh.goto(`${service.base}/docs`);
+    await fresh.locator('#createPaymentSession').waitFor();
+    const moved = await fresh.evaluate<number>(`new Promise((done) => {
+      let sum = 0;
+      new PerformanceObserver((list) => list.getEntries().forEach(({ value }) => (sum += value))).observe({ type: 'layout-shift', buffered: true });
+      requestAnimationFrame(() => requestAnimationFrame(() => done(sum)));
+    })`);
+    expect(moved).toBeLessThan(0.02);
+    await fresh.close();
+  });
+
   it('has no violation that axe can find, with an operation open, light or dark', async () => {
     await page.locator('[id="event-payment.late"] > summary').click();
     // The page's own policy forbids foreign script, so the checker is put in through the debugger.

@@ -134,6 +134,23 @@ describe('the OpenAPI document', () => {
     const again = await fetch(`${service.base}/openapi.json`, { headers: { 'If-None-Match': first.headers.get('etag')! } });
     expect([first.status, again.status]).toEqual([200, 304]);
   });
+
+  it('is sent in the shortest form that the client takes, each with a tag of its own', async () => {
+    const ask = async (encoding: string) => {
+      const answer = await fetch(`${service.base}/openapi.json`, { headers: { 'Accept-Encoding': encoding } });
+      const { headers } = answer;
+      return {
+        json: await answer.json(),
+        ...{ encoding: headers.get('content-encoding'), bytes: Number(headers.get('content-length')), etag: headers.get('etag') },
+      };
+    };
+    const [plain, gzip, br] = [await ask('identity'), await ask('gzip'), await ask('gzip, br')];
+    expect([plain.encoding, gzip.encoding, br.encoding]).toEqual([null, 'gzip', 'br']);
+    expect(gzip.json).toEqual(plain.json);
+    expect(br.json).toEqual(plain.json);
+    expect(br.bytes).toBeLessThan(plain.bytes / 5);
+    expect(new Set([plain.etag, gzip.etag, br.etag]).size).toBe(3);
+  });
 });
 
 describe('every answer keeps the document', () => {

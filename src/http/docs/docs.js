@@ -177,8 +177,15 @@ async function show() {
   document.getElementById('credentials').addEventListener('input', testKeyGiven);
 }
 
-show().catch((error) =>
-  document
-    .getElementById('operations')
-    .replaceChildren(element('p', { className: 'warning', textContent: `The document could not be read: ${error}` })),
-);
+// Nothing that is read moves once it is there: all of it appears together.
+const whole = document.getElementById('reference');
+show()
+  .catch((error) =>
+    document
+      .getElementById('operations')
+      .replaceChildren(element('p', { className: 'warning', textContent: `The document could not be read: ${error}` })),
+  )
+  .finally(() => {
+    document.getElementById('loading').remove();
+    whole.hidden = false;
+  });

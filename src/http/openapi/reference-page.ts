@@ -203,6 +203,7 @@ export function errorsHtml(): string {
   <head>
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <meta name="description" content="Every error code of the Quittance API: what it means and what to do." />
     <title>Errors of the Quittance API</title>
     <link rel="stylesheet" href="/docs/docs.css" />
   </head>

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Express, RequestHandler } from 'express';
+import { encoded, encodingFor } from '../../runtime/util/encoded.ts';
 import { once } from '../../runtime/util/once.ts';
 import { errorsHtml, llmsText, referencePage, type ReferenceDocument } from '../openapi/reference-page.ts';
 
@@ -35,21 +36,29 @@ export function mountDocs(app: Express, makeDocument: () => object): void {
   app.get('/docs/docs.css', served('text/css; charset=utf-8', asset('docs.css')));
 }
 
+/** The OpenAPI document is large: this takes some milliseconds, and the best quality a second. */
+const QUALITY = 5;
+
 function served(type: string, makeText: () => string): RequestHandler {
   const file = once(() => {
     const bytes = Buffer.from(makeText());
-    return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"` };
+    return { forms: encoded(bytes, QUALITY), digest: createHash('sha256').update(bytes).digest('base64url').slice(0, 22) };
   });
   const headers = {
     'Content-Type': type,
     'Cache-Control': 'no-cache',
+    Vary: 'Accept-Encoding',
     'X-Content-Type-Options': 'nosniff',
     'Referrer-Policy': 'no-referrer',
     'Content-Security-Policy': PAGE_POLICY,
   };
   return (request, response) => {
-    const { bytes, etag } = file();
+    const { forms, digest } = file();
+    const encoding = encodingFor(request);
+    const etag = `"${digest}-${encoding}"`;
     if (request.headers['if-none-match'] === etag) return void response.writeHead(304, { ...headers, ETag: etag }).end();
-    response.writeHead(200, { ...headers, ETag: etag, 'Content-Length': bytes.length }).end(bytes);
+    const bytes = forms[encoding];
+    const named = encoding !== 'identity' && { 'Content-Encoding': encoding };
+    response.writeHead(200, { ...headers, ...named, ETag: etag, 'Content-Length': bytes.length }).end(bytes);
   };
 }
