@@ -99,15 +99,8 @@ function host(): CliHost {
       const { openKeyFile } = await import('./composition/approver-tools.ts');
       return openKeyFile(args, process.env);
     },
-    exportLedger: async (file) => {
-      const [{ openLedgerReader }, { exportLedger }] = await Promise.all([import('./composition/event-log-reader.ts'), import('./cli/audit.ts')]);
-      const store = await openLedgerReader(readConfig(process.env));
-      try {
-        return await exportLedger(store, await store.expectedEvents(), file);
-      } finally {
-        await store.close();
-      }
-    },
+    exportLedger: async (file) => (await import('./composition/log-exports.ts')).exportLedgerFile(readConfig(process.env), file),
+    exportBooks: async (file) => (await import('./composition/log-exports.ts')).exportBooksFile(readConfig(process.env), file),
     verifyFiles: async (options) => {
       const [{ verifyFiles }, { SpilledMap }] = await Promise.all([import('./cli/audit.ts'), import('./adapters/sqlite/read-model/spilled-map.ts')]);
       return verifyFiles(options, () => new SpilledMap());

@@ -4,10 +4,12 @@ import type { Writable } from 'node:stream';
 import type { EventStore } from '../ports/event-store.ts';
 import { parseCheckpoint, parseCheckpoints, parseVerifierKey, type SignedCheckpoint, type VerifierKey } from '../runtime/merkle/checkpoint-note.ts';
 import { auditLine } from '../features/audit/lines.ts';
+import { writeBooksFile, type BooksFileParts } from '../features/audit/books-file.ts';
 import { verifyProof } from '../features/audit/verify-proof.ts';
 import type { MakeKeyedMemory } from '../ports/keyed-memory.ts';
 import { verifyExport, type VerifyReport } from '../features/audit/verify.ts';
 import { CommandRefused } from '../operator/commands.ts';
+import { messageOf } from '../runtime/util/message-of.ts';
 import { pagesOf } from '../runtime/event-log/log-copy.ts';
 import { createProgress } from './progress.ts';
 import { linesOf } from './text-lines.ts';
@@ -32,6 +34,24 @@ export async function exportLedger(store: Pick<EventStore, 'readAll'>, total: nu
     await once(out, 'finish');
   }
   return written;
+}
+
+/** Writes journal, balances and payments as tables of one SQLite file, made from the event log alone. Throws `CommandRefused`. */
+export async function exportBooks(
+  store: Pick<EventStore, 'readAll'>,
+  total: number,
+  path: string,
+  tools: Pick<BooksFileParts, 'createTableFile' | 'memory'>,
+) {
+  const progress = createProgress(process.stderr);
+  const onProgress = (events: number): void => progress.report('booking events', events, Math.max(total, events));
+  try {
+    return await writeBooksFile({ path, pages: pagesOf(store), onProgress, ...tools });
+  } catch (error) {
+    throw new CommandRefused(`${path} was not written: ${messageOf(error)}`);
+  } finally {
+    progress.end();
+  }
 }
 
 export interface VerifyOptions {

@@ -42,6 +42,8 @@ export interface CliHost {
   migrate(options: { readonly from: string; readonly to: string | undefined }): Promise<JsonValue>;
   /** Writes the ledger as the audit export; to standard output without a file. Works beside a running service. */
   exportLedger(file: string | undefined): Promise<number>;
+  /** Writes the books as a SQLite file, made from the event log; answers how many events that were. Works beside a running service. */
+  exportBooks(file: string): Promise<number>;
   /** Verifies an export or a proof, from the files alone. */
   verifyFiles(options: VerifyOptions): Promise<VerifiedFiles>;
   /** Runs an operator's command in the running service, or on the opened store when none runs. */

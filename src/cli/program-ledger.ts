@@ -63,12 +63,19 @@ export function addLedger(program: Command, host: CliHost, admin: DeclareAdmin):
     .description('write the journal out, one line for each line of an entry (see docs/ledger.md for the columns)')
     .option('--format <format>', 'csv (default) or jsonl')
     .option('--output <file>', 'a file that is complete or not there at all (default: standard output)')
+    .option('--sqlite <file>', 'all of it, with balances and payments, as a SQLite file made from the event log; takes none of the other options')
     .option('--mode <mode>', MODE[1])
     .option('--merchant <merchant_id>', 'only entries of a merchant')
     .option('--from <day>', 'first day (UTC)')
     .option('--to <day>', 'last day, inclusive')
     .option('--clock <clock>', CLOCK[1])
-    .action(async ({ output, ...args }: { output?: string } & AdminArguments) => {
+    .action(async ({ output, sqlite, ...args }: { output?: string; sqlite?: string } & AdminArguments) => {
+      if (sqlite !== undefined) {
+        const other = [...(output === undefined ? [] : ['output']), ...Object.keys(args)][0];
+        if (other !== undefined) throw new CommandRefused(`--sqlite writes everything there is: leave --${other} out`);
+        process.stdout.write(`${sqlite}: ${await host.exportBooks(sqlite)} events\n`);
+        return;
+      }
       const stream = await host.adminStream('ledger.export', args);
       // Nobody watches a log for this.
       const progress = process.stderr.isTTY ? createProgress(process.stderr) : null;

@@ -1,5 +1,6 @@
 import type { DomainEvent } from '../../domain/events/domain-event.ts';
 import type { StoredEvent } from '../../domain/events/envelope.ts';
+import type { Mode } from '../../domain/ids.ts';
 import { signedAmountOf } from '../../domain/money.ts';
 import type { RowRef } from '../../ports/projection.ts';
 import { KeyedMemoryFailed, type KeyedMemory, type MakeKeyedMemory } from '../../ports/keyed-memory.ts';
@@ -14,7 +15,7 @@ import {
   type EntryRow,
 } from '../../../projections/ledger/rows.ts';
 import { LEDGER_SESSIONS_TABLE } from '../../../projections/ledger/session-books.ts';
-import { LedgerBalances } from '../ledger/balances.ts';
+import { LedgerBalances, type AccountBalance } from '../ledger/balances.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 
 /** Written by the books but never read by them: an audit need not hold them. */
@@ -28,9 +29,12 @@ export class LedgerAgain {
   readonly #balances: LedgerBalances;
   /** Events of entries with lines: a closing names the last one of its month, however many of later months came before the closing. */
   readonly #entries: KeyedMemory<true>;
+  readonly #onEntry: (entry: EntryRow) => void;
   #closedMonths = 0;
 
-  constructor(memory: MakeKeyedMemory) {
+  /** `onEntry`: told of every entry, in the order of the books. */
+  constructor(memory: MakeKeyedMemory, onEntry: (entry: EntryRow) => void = () => undefined) {
+    this.#onEntry = onEntry;
     this.#large = new Map([LEDGER_SESSIONS_TABLE, LEDGER_ADDRESSES_TABLE].map((table) => [table, memory<Row>()]));
     this.#entries = memory<true>();
     this.#balances = new LedgerBalances(new RowsInMemory(this.#rows) as unknown as ReadModel);
@@ -39,6 +43,11 @@ export class LedgerAgain {
   /** Closed months whose figures were compared. */
   get closedMonths(): number {
     return this.#closedMonths;
+  }
+
+  /** Balances that are not zero, as they are now. */
+  balances(mode: Mode): Promise<AccountBalance[]> {
+    return this.#balances.balances(mode, { day: null, clock: 'recorded' });
   }
 
   close(): void {
@@ -69,6 +78,7 @@ export class LedgerAgain {
 
   #put({ table, key }: RowRef, row: Row): string | null {
     if (table === LEDGER_ENTRIES_TABLE && (row as unknown as EntryRow).lines.length > 0) this.#entries.set(row.id as string, true);
+    if (table === LEDGER_ENTRIES_TABLE) this.#onEntry(row as unknown as EntryRow);
     if (WRITE_ONLY.has(table)) return null;
     const large = this.#large.get(table);
     if (large) {
