@@ -211,8 +211,7 @@ export function createClient(options: ClientOptions): Quittance {
     },
     claims: {
       list: (sessionId, call) => get(claimsPath(sessionId), call),
-      reject: (sessionId, claimId, reason, call) =>
-        post(`${claimsPath(sessionId)}/${encodeURIComponent(claimId)}/reject`, reason === undefined ? undefined : { reason }, call),
+      reject: (sessionId, claimId, reason, call) => post(`${claimsPath(sessionId)}/${encodeURIComponent(claimId)}/reject`, { reason }, call),
     },
     transactions: listOf<Transaction, TransactionFilters>(send, '/v1/transactions'),
     merchant: {
