@@ -1,5 +1,5 @@
 import type { Request, Response, Router } from 'express';
-import { isEvidenceKind } from '../domain/claims.ts';
+import { MAX_TEST_COINS, isEvidenceKind } from '../domain/claims.ts';
 import type { TransactionId } from '../domain/ids.ts';
 import type { Refusal } from '../domain/result.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -79,7 +79,13 @@ export function claimRoutes(router: Router, { api, limiter }: ClaimPages, { deps
     const prepared = await api.prepareClaim(input.session.sessionId, asked);
     if (!prepared.ok) return refused(problemOf(prepared));
     const toSend = (problem?: ClaimProblem): void =>
-      send(request, response, input, renderClaimToSend(input, prepared.value, form, problem ?? null), problem);
+      send(
+        request,
+        response,
+        input,
+        renderClaimToSend(input, prepared.value, { ...form, atLeast: String(wholeCoins(form.atLeast)) }, problem ?? null),
+        problem,
+      );
     if (form.step !== 'send') return toSend();
     const filed = await api.fileClaim(input.session.sessionId, asked);
     if (filed.ok) return response.set(headers).redirect(303, `/pay/${input.session.sessionId}/claim?lang=${input.speech.language.code}`);
@@ -89,6 +95,9 @@ export function claimRoutes(router: Router, { api, limiter }: ClaimPages, { deps
   });
 }
 
+/** What a payer types, within what a test payment may be; the page shows what it comes to before anything is sent. */
+const wholeCoins = (text: string): number => Math.min(MAX_TEST_COINS, Math.max(1, Math.ceil(Number(text.replace(',', '.'))) || 1));
+
 /** What the payer typed, as far as it is text of a sensible length. */
 function formOf(body: Readonly<Record<string, unknown>> | undefined): ClaimForm {
   const text = (name: string, max = MAX_FIELD): string => {
@@ -96,12 +105,18 @@ function formOf(body: Readonly<Record<string, unknown>> | undefined): ClaimForm 
     return typeof value === 'string' && value.length <= max ? value.trim() : '';
   };
   const fields = { transactionId: text('transaction_id'), evidence: text('evidence'), payee: text('payee'), number: text('number') };
-  return { ...fields, step: text('step'), signature: text('signature'), reason: text('reason', 2 * MAX_REASON).slice(0, MAX_REASON) };
+  return {
+    ...fields,
+    step: text('step'),
+    signature: text('signature'),
+    atLeast: text('at_least'),
+    reason: text('reason', 2 * MAX_REASON).slice(0, MAX_REASON),
+  };
 }
 
-function claimOf({ transactionId, evidence, payee, number, signature, reason }: ClaimForm): ClaimInput | null {
+function claimOf({ transactionId, evidence, payee, number, signature, reason, atLeast }: ClaimForm): ClaimInput | null {
   if (!isEvidenceKind(evidence)) return null;
-  const proof = evidence === 'signature' && { signature };
+  const proof = { ...(evidence === 'signature' && { signature }), ...(evidence === 'test_payment' && { testAtLeast: wholeCoins(atLeast) }) };
   return {
     transactionId: transactionId as TransactionId,
     evidence,

@@ -18,6 +18,8 @@ export interface ClaimForm {
   readonly reason: string;
   readonly number: string;
   readonly signature: string;
+  /** Whole coins. */
+  readonly atLeast: string;
 }
 
 const SCRIPT_TEXTS: readonly TextKey[] = [
@@ -85,7 +87,7 @@ export function renderClaimToSend(input: PageInput, prepared: PreparedClaim, for
         <input type="hidden" name="reason" value="${form.reason}" />
         <input type="hidden" name="number" value="${number}" />
         ${form.evidence === 'signature' && toSign(speech, prepared, form.signature)}
-        ${form.evidence === 'test_payment' && html`<p>${speech.text('claim_test_later', { coin: claimable.coin })}</p>`}
+        ${form.evidence === 'test_payment' && testToCome(speech, claimable.coin, Number(form.atLeast))}
         <p class="next">
           <button class="button">${speech.text('claim_send')}</button>
           <a href="${here(input)}">${speech.text('claim_change')}</a>
@@ -129,7 +131,7 @@ function page(input: PageInput, problem: ClaimProblem | null, body: Html): strin
 
 function claimForm(input: PageInput, deposit: Claimable, form: ClaimForm | null): Html {
   const { speech } = input;
-  const { transactionId, network, fromAddress, txHash, evidence } = deposit;
+  const { transactionId, network, coin, fromAddress, txHash, evidence } = deposit;
   const chosen = evidence.find((kind) => kind === form?.evidence) ?? evidence[0]!;
   const hint = speech.text('claim_payee_hint', { network: NETWORK_NAMES[network] });
   return html`<form method="post" action="${here(input)}">
@@ -157,10 +159,21 @@ function claimForm(input: PageInput, deposit: Claimable, form: ClaimForm | null)
           >`,
       )}
     </fieldset>
+    ${
+      evidence.includes('test_payment') &&
+      field(
+        speech.text('claim_at_least', { coin }),
+        html`<input name="at_least" inputmode="numeric" value="${form?.atLeast ?? ''}" maxlength="6" ${TYPED} />`,
+      )
+    }
     ${field(speech.text('claim_reason'), html`<textarea name="reason" rows="2" maxlength="500">${form?.reason ?? ''}</textarea>`)}
     <p class="next"><button class="button">${speech.text('claim_continue')}</button></p>
   </form>`;
 }
+
+const testToCome = (speech: Speech, coin: string, from: number): Html =>
+  html`<input type="hidden" name="at_least" value="${from}" />
+    <p>${speech.text('claim_test_later', { coin, from, to: from + 1 })}</p>`;
 
 /** Addresses and signatures are no words. */
 const TYPED = html`dir="ltr" autocomplete="off" autocapitalize="none" spellcheck="false"`;

@@ -59,5 +59,8 @@ export const claimText = ({ sessionId, mode, network, depositKey, coin, amount, 
     `number: ${number}`,
   ].join('\n');
 
+/** Whole coins that a test payment has at most. */
+export const MAX_TEST_COINS = 100;
+
 /** 128 random bits, base64url. */
 export const CLAIM_NUMBER = /^[A-Za-z0-9_-]{22}$/;

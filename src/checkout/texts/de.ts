@@ -174,8 +174,9 @@ export const german: Texts = {
   claim_signature: 'Signatur',
   claim_sign_with: 'Mit {wallet} signieren',
   claim_account: 'Wählen Sie in der Wallet das Konto {address} und versuchen Sie es noch einmal.',
+  claim_at_least: 'Kleinster Betrag, den Ihre Börse sendet, in {coin} (wenn mehr als 1)',
   claim_test_later:
-    'Nachdem Sie den Antrag gesendet haben, nennt diese Seite einen Betrag zwischen 1 und 2 {coin}, den Sie senden. Er geht mit dem Rest zurück.',
+    'Nachdem Sie den Antrag gesendet haben, nennt diese Seite einen Betrag zwischen {from} und {to} {coin}, den Sie senden. Er geht mit dem Rest zurück.',
   claim_test_now:
     'Senden Sie jetzt genau {amount} über {network} von {address} an die Adresse unten. Genau so viel muss ankommen, nach Abzug aller Gebühren. Es geht mit dem Rest zurück.',
   claim_send: 'Antrag senden',

@@ -172,7 +172,9 @@ export const english = {
   claim_signature: 'Signature',
   claim_sign_with: 'Sign with {wallet}',
   claim_account: 'Choose the account {address} in the wallet, then try again.',
-  claim_test_later: 'After you send the claim, this page names an amount between 1 and 2 {coin} to send. It goes back together with the rest.',
+  claim_at_least: 'Smallest amount that your exchange sends, in {coin} (if it is more than 1)',
+  claim_test_later:
+    'After you send the claim, this page names an amount between {from} and {to} {coin} to send. It goes back together with the rest.',
   claim_test_now:
     'Now send exactly {amount} on {network} from {address} to the address below. Exactly this much has to arrive, after any fee. It goes back together with the rest.',
   claim_send: 'Send the claim',

@@ -169,7 +169,9 @@ export const spanish: Texts = {
   claim_signature: 'Firma',
   claim_sign_with: 'Firmar con {wallet}',
   claim_account: 'Elija la cuenta {address} en el monedero e inténtelo de nuevo.',
-  claim_test_later: 'Cuando envíe la solicitud, esta página indicará un importe de entre 1 y 2 {coin} para enviar. Se devuelve junto con el resto.',
+  claim_at_least: 'Importe mínimo que envía su plataforma, en {coin} (si es más de 1)',
+  claim_test_later:
+    'Cuando envíe la solicitud, esta página indicará un importe de entre {from} y {to} {coin} para enviar. Se devuelve junto con el resto.',
   claim_test_now:
     'Ahora envíe exactamente {amount} por {network} desde {address} a la dirección de abajo. Tiene que llegar exactamente esa cantidad, después de comisiones. Se devuelve junto con el resto.',
   claim_send: 'Enviar la solicitud',

@@ -170,7 +170,8 @@ export const french: Texts = {
   claim_signature: 'Signature',
   claim_sign_with: 'Signer avec {wallet}',
   claim_account: 'Choisissez le compte {address} dans le portefeuille, puis réessayez.',
-  claim_test_later: 'Une fois la demande envoyée, cette page indique un montant entre 1 et 2 {coin} à envoyer. Il est rendu avec le reste.',
+  claim_at_least: 'Plus petit montant que votre plateforme envoie, en {coin} (s’il dépasse 1)',
+  claim_test_later: 'Une fois la demande envoyée, cette page indique un montant entre {from} et {to} {coin} à envoyer. Il est rendu avec le reste.',
   claim_test_now:
     'Envoyez maintenant exactement {amount} sur {network} depuis {address} à l’adresse ci-dessous. Exactement ce montant doit arriver, frais déduits. Il est rendu avec le reste.',
   claim_send: 'Envoyer la demande',

@@ -166,7 +166,8 @@ export const hebrew: Texts = {
   claim_signature: 'חתימה',
   claim_sign_with: 'חתימה עם {wallet}',
   claim_account: 'יש לבחור בארנק את החשבון {address} ולנסות שוב.',
-  claim_test_later: 'אחרי שליחת הבקשה הדף הזה יציין סכום בין 1 ל-2 {coin} לשליחה. הוא יוחזר יחד עם השאר.',
+  claim_at_least: 'הסכום הקטן ביותר שהבורסה שולחת, ב-{coin} (אם הוא יותר מ-1)',
+  claim_test_later: 'אחרי שליחת הבקשה הדף הזה יציין סכום בין {from} ל-{to} {coin} לשליחה. הוא יוחזר יחד עם השאר.',
   claim_test_now:
     'כעת יש לשלוח בדיוק {amount} ברשת {network} מהכתובת {address} לכתובת שלמטה. הסכום הזה בדיוק צריך להגיע, אחרי עמלות. הוא יוחזר יחד עם השאר.',
   claim_send: 'שליחת הבקשה',

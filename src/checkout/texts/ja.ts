@@ -170,7 +170,8 @@ export const japanese: Texts = {
   claim_signature: '署名',
   claim_sign_with: '{wallet} で署名',
   claim_account: 'ウォレットでアカウント {address} を選び、もう一度お試しください。',
-  claim_test_later: '申請を送信すると、このページに送金する額（1～2 {coin}）が表示されます。その額は残りと一緒に返金されます。',
+  claim_at_least: '取引所の最低出金額（{coin}、1 を超える場合）',
+  claim_test_later: '申請を送信すると、このページに送金する額（{from}～{to} {coin}）が表示されます。その額は残りと一緒に返金されます。',
   claim_test_now:
     '{address} から下のアドレスへ、{network} でちょうど {amount} を送ってください。手数料を引いた後に、ちょうどこの額が届く必要があります。その額は残りと一緒に返金されます。',
   claim_send: '申請を送信',

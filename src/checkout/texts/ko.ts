@@ -167,7 +167,8 @@ export const korean: Texts = {
   claim_signature: '서명',
   claim_sign_with: '{wallet} 지갑으로 서명',
   claim_account: '지갑에서 {address} 계정을 선택한 뒤 다시 시도하세요.',
-  claim_test_later: '신청을 보내면 이 페이지에 보낼 금액(1~2 {coin})이 나타납니다. 그 금액은 나머지와 함께 환불됩니다.',
+  claim_at_least: '거래소의 최소 출금액, {coin} 단위 (1보다 큰 경우)',
+  claim_test_later: '신청을 보내면 이 페이지에 보낼 금액({from}~{to} {coin})이 나타납니다. 그 금액은 나머지와 함께 환불됩니다.',
   claim_test_now:
     '이제 {address} 주소에서 아래 주소로 {network} 네트워크에서 정확히 {amount} 금액을 보내세요. 수수료를 뺀 뒤 정확히 이 금액이 도착해야 합니다. 그 금액은 나머지와 함께 환불됩니다.',
   claim_send: '신청 보내기',

@@ -168,7 +168,9 @@ export const portuguese: Texts = {
   claim_signature: 'Assinatura',
   claim_sign_with: 'Assinar com {wallet}',
   claim_account: 'Escolha a conta {address} na carteira e tente de novo.',
-  claim_test_later: 'Depois que você enviar o pedido, esta página indica um valor entre 1 e 2 {coin} para enviar. Ele volta junto com o resto.',
+  claim_at_least: 'Menor valor que a sua corretora envia, em {coin} (se for mais de 1)',
+  claim_test_later:
+    'Depois que você enviar o pedido, esta página indica um valor entre {from} e {to} {coin} para enviar. Ele volta junto com o resto.',
   claim_test_now:
     'Agora envie exatamente {amount} por {network} de {address} para o endereço abaixo. Exatamente esse valor tem de chegar, depois das taxas. Ele volta junto com o resto.',
   claim_send: 'Enviar o pedido',

@@ -167,7 +167,9 @@ export const turkish: Texts = {
   claim_signature: 'İmza',
   claim_sign_with: '{wallet} ile imzala',
   claim_account: 'Cüzdanda {address} hesabını seçin ve yeniden deneyin.',
-  claim_test_later: 'Talebi gönderdikten sonra bu sayfa gönderilecek 1 ile 2 {coin} arasında bir tutar gösterir. Kalanla birlikte geri ödenir.',
+  claim_at_least: 'Borsanızın gönderdiği en küçük tutar, {coin} olarak (1’den fazlaysa)',
+  claim_test_later:
+    'Talebi gönderdikten sonra bu sayfa gönderilecek {from} ile {to} {coin} arasında bir tutar gösterir. Kalanla birlikte geri ödenir.',
   claim_test_now:
     'Şimdi {address} adresinden aşağıdaki adrese {network} üzerinden tam olarak {amount} gönderin. Ücretlerden sonra tam bu tutar ulaşmalıdır. Kalanla birlikte geri ödenir.',
   claim_send: 'Talebi gönder',

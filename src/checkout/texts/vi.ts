@@ -169,7 +169,8 @@ export const vietnamese: Texts = {
   claim_signature: 'Chữ ký',
   claim_sign_with: 'Ký bằng {wallet}',
   claim_account: 'Hãy chọn tài khoản {address} trong ví rồi thử lại.',
-  claim_test_later: 'Sau khi bạn gửi yêu cầu, trang này nêu một số tiền từ 1 đến 2 {coin} cần gửi. Khoản đó được trả lại cùng phần còn lại.',
+  claim_at_least: 'Số tiền nhỏ nhất mà sàn của bạn gửi, tính bằng {coin} (nếu lớn hơn 1)',
+  claim_test_later: 'Sau khi bạn gửi yêu cầu, trang này nêu một số tiền từ {from} đến {to} {coin} cần gửi. Khoản đó được trả lại cùng phần còn lại.',
   claim_test_now:
     'Bây giờ hãy gửi đúng {amount} trên {network} từ {address} đến địa chỉ bên dưới. Đúng số này phải đến nơi, sau mọi khoản phí. Khoản đó được trả lại cùng phần còn lại.',
   claim_send: 'Gửi yêu cầu',

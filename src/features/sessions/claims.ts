@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { CLAIM_NUMBER, claimText, evidenceFor, type ClaimEvidence, type EvidenceKind } from '../../domain/claims.ts';
+import { CLAIM_NUMBER, claimText, evidenceFor, MAX_TEST_COINS, type ClaimEvidence, type EvidenceKind } from '../../domain/claims.ts';
 import { base32, type MerchantId, type Mode, type SessionId } from '../../domain/ids.ts';
 import type { Coin } from '../../domain/money.ts';
 import { formatAmount } from '../../domain/money.ts';
@@ -53,8 +53,8 @@ export interface ClaimDeps {
 
 const NUMBER_BYTES = 16;
 const RETRY_AFTER_SEC = 10;
-/** A test payment is this and up to 9,999 of a ten-thousandth more. */
-const TEST_PAYMENT_UNITS = 10n ** 18n;
+/** A test payment is so many whole coins and up to 9,999 of a ten-thousandth more. */
+const COIN_UNITS = 10n ** 18n;
 const TEST_PAYMENT_STEPS = 9_999;
 
 /** What merchant and installation both take as evidence. */
@@ -191,15 +191,17 @@ async function evidenceOf(
   { random }: ClaimDeps,
   { facts: { network, fromAddress } }: DepositState,
   { text, number }: PreparedClaim,
-  { evidence: kind, signature = '' }: ClaimInput,
+  { evidence: kind, signature = '', testAtLeast = 1 }: ClaimInput,
 ): Promise<Outcome<ClaimEvidence>> {
   switch (kind) {
     case 'no_sender':
       return { ok: true, value: { kind } };
     case 'test_payment': {
+      if (!Number.isInteger(testAtLeast) || testAtLeast < 1 || testAtLeast > MAX_TEST_COINS)
+        return invalid('at_least', `at_least must be a whole number from 1 to ${MAX_TEST_COINS}`);
       const [high = 0, low = 0] = random.bytes(2);
       const step = BigInt(1 + (((high << 8) | low) % TEST_PAYMENT_STEPS));
-      return { ok: true, value: { kind, amount: formatAmount(TEST_PAYMENT_UNITS + step * 10n ** 14n) } };
+      return { ok: true, value: { kind, amount: formatAmount(BigInt(testAtLeast) * COIN_UNITS + step * 10n ** 14n) } };
     }
     case 'signature': {
       const normal = signatureIn(network, signature.replaceAll(/\s/g, ''));

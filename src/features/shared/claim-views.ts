@@ -32,6 +32,8 @@ export interface ClaimInput {
   /** Of a signature: the number in the text that was signed. */
   readonly number?: string;
   readonly signature?: string;
+  /** Of a test payment: whole coins that it has at least, for exchanges that send no less. */
+  readonly testAtLeast?: number;
   readonly reason?: string;
 }
 

@@ -77,6 +77,22 @@ describe('the page of a claim', () => {
     expect((await get()).text).not.toContain(`data-copy="${toAddress}"`);
   });
 
+  it('asks for as much as the exchange sends at least, within bounds, and says so before anything is filed', async () => {
+    const { post, begin, claims } = await served(EVIDENCE_KINDS, '0xExchange');
+    for (const [typed, from] of [
+      ['10', 10],
+      ['9,5', 10],
+      ['', 1],
+      ['-3', 1],
+      ['many', 1],
+      ['100000', 100],
+    ] as const)
+      expect((await post({ ...begin, evidence: 'test_payment', at_least: typed })).text).toContain(`between ${from} and ${from + 1} USDT`);
+    const { text } = await post({ ...begin, evidence: 'test_payment', at_least: '10' });
+    expect((await post(fieldsOf(text))).status).toBe(303);
+    expect(await claims()).toMatchObject([{ testPayment: expect.stringMatching(/^10\.\d+$/) }]);
+  });
+
   it('refuses a forged signature, with what was typed and the same text still there', async () => {
     const { post, begin, claims } = await served();
     const second = await post(begin);

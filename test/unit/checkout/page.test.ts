@@ -39,7 +39,7 @@ function inputOf(session: SessionView, language: Language = LANGUAGES[0]!, more:
     ...more,
   };
 }
-const FORM: ClaimForm = { step: '', transactionId: '', evidence: '', payee: '', reason: '', number: '', signature: '' };
+const FORM: ClaimForm = { step: '', transactionId: '', evidence: '', payee: '', reason: '', number: '', signature: '', atLeast: '5' };
 const PROBLEMS: ClaimProblem[] = ['claim_bad_payee', 'claim_bad_signature', 'claim_gone', 'claim_limited', 'claim_busy'];
 const claimPages = (input: PageInput): string[] => [
   renderClaimPage(input, { accepted: EVIDENCE_KINDS, claimable: [], claims: [] }),

@@ -85,6 +85,7 @@ describe('evidence', () => {
     const filing = { transactionId: await pay('10.00', '0xExchange', EXCHANGE), evidence: 'test_payment', number: 'A'.repeat(22) } as const;
     const first = await file(filing);
     expect(await file(filing)).toEqual(first);
+    for (const testAtLeast of [0, 101, 1.5, Number.NaN]) expect(await file({ ...filing, testAtLeast })).toMatchObject({ param: 'at_least' });
     expect(await file({ ...filing, payee: '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65' })).toMatchObject({ code: 'conflict', param: 'number' });
     expect(await claims()).toHaveLength(1);
   });
