@@ -64,6 +64,16 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
     foundBy: ['on ethereum no order of requests'],
   },
   {
+    without: 'four eyes from the threshold on',
+    changes: [change('limits.ts', 'if (agreed >= APPROVALS_NEEDED) return null;', 'return null;')],
+    foundBy: ['on ethereum no order of requests', 'on tron no order of requests', 'on solana no order of requests'],
+  },
+  {
+    without: 'caps by the hour and the day',
+    changes: [change('limits.ts', 'return used + units <= amountOf(cap) ? null', 'return true ? null')],
+    foundBy: ['on ethereum no order of requests', 'on solana no order of requests'],
+  },
+  {
     without: 'the evidence of a claim',
     changes: [change('deposit-rules.ts', 'return evidenceRefusal(claim, order, found);', 'return null;')],
     foundBy: ['gets nothing without a signature of who paid'],

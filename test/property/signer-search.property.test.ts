@@ -5,12 +5,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CancelDraft, JournalPlace, TransactionDraft } from '../../src/domain/events/transaction-draft.ts';
 import { addressFamilyOf } from '../../src/domain/networks.ts';
+import type { ApprovalAct, ApprovalTerms } from '../../src/ports/approvals.ts';
 import type { OutgoingTransaction } from '../../src/ports/outgoing.ts';
 import type { Signature, SignerVerdict } from '../../src/ports/outgoing-signer.ts';
 import type { PayoutRules } from '../../src/ports/signer-protocol.ts';
 import { MethodRefused } from '../../src/signer/method.ts';
 import { callMethod } from '../../src/signer/methods.ts';
 import { Outgoing } from '../../src/signer/outgoing.ts';
+import { approverKey, signedBy } from '../support/approvers.ts';
 import { modelEvm } from '../support/model-chains/evm-model.ts';
 import { MODEL_WALLET, type ModelChain, type SecondProvider } from '../support/model-chains/model-chain.ts';
 import { modelSolana } from '../support/model-chains/solana-model.ts';
@@ -23,7 +25,9 @@ import { runsOf } from '../support/runs.ts';
  * allow. Requests go through the signer's door as its socket hands them on.
  */
 
-const LIMITS = { perTransaction: '45', perHour: '110', perDay: '110', approvalFrom: '1000' };
+const LIMITS = { perTransaction: '45', perHour: '80', perDay: '80', approvalFrom: '40' };
+/** Who sign what they are shown, and nothing else; what becomes of their signatures is the worker's. */
+const PEOPLE = ['ada', 'ben', 'cleo'];
 const PAYOUTS_PER_HOUR = 5;
 const LEGS = 6;
 const COIN = 1_000_000n;
@@ -31,8 +35,11 @@ const AMOUNTS = ['45', '30', '25', '20', '60', '7.5', '40'];
 
 const LIES = ['attempt', 'terms', 'deposits', 'draft', 'draft', 'ledger'] as const;
 type Lie = (typeof LIES)[number];
+const MISUSES = ['for another leg', 'for more', 'under another name', 'twice'] as const;
+type Misuse = (typeof MISUSES)[number];
 type Action =
   | { readonly does: 'sign'; readonly leg: number; readonly what: number; readonly pick: number; readonly lie: Lie | null }
+  | { readonly does: 'approve'; readonly leg: number; readonly what: number; readonly pick: number; readonly misuse: Misuse | null }
   | { readonly does: 'submit' | 'advance' | 'release' | 'second'; readonly pick: number }
   | { readonly does: 'fail' | 'restart' };
 
@@ -40,6 +47,15 @@ const pick = fc.nat(1_000);
 const lie = fc.oneof({ weight: 2, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: fc.constantFrom(...LIES) });
 const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 8, arbitrary: fc.record({ does: fc.constant('sign' as const), leg: fc.nat(LEGS - 1), what: pick, pick, lie }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      does: fc.constant('approve' as const),
+      leg: fc.nat(1),
+      what: fc.nat(100).map((n) => AMOUNTS.length * n + (n % 2) * (AMOUNTS.length - 1)),
+      ...{ pick, misuse: fc.option(fc.constantFrom(...MISUSES)) },
+    }),
+  },
   { weight: 3, arbitrary: fc.record({ does: fc.constant('submit' as const), pick }) },
   { weight: 4, arbitrary: fc.record({ does: fc.constantFrom('advance', 'advance', 'release', 'second'), pick }) },
   { weight: 1, arbitrary: fc.record({ does: fc.constantFrom('fail', 'restart') }) },
@@ -53,6 +69,10 @@ const CANCELLATION: CancelDraft = {
 class Worker {
   readonly held: { readonly leg: number; readonly signedBytes: string }[] = [];
   cancelled = 0;
+  /** Who signed which terms. */
+  readonly agreed = new Map<string, Set<string>>();
+  /** What was last approved for a leg, as the number that orders are made of. */
+  readonly #approved = new Map<number, number>();
   readonly #chain: ModelChain;
   readonly #rules: PayoutRules;
   #signer: Outgoing;
@@ -67,7 +87,7 @@ class Worker {
     this.#chain = chain;
     this.#rules = {
       networks: [{ mode: 'test', network, chainId, tokens: [{ coin: 'USDT', address: token, decimals: 6 }], urls }],
-      ...{ journalDirectory, limits: { USDT: LIMITS }, payoutsPerHour: PAYOUTS_PER_HOUR, approvers: [] },
+      ...{ journalDirectory, limits: { USDT: LIMITS }, payoutsPerHour: PAYOUTS_PER_HOUR, approvers: PEOPLE.map(approverKey) },
     };
     this.#signer = this.#open();
   }
@@ -77,6 +97,8 @@ class Worker {
     switch (step.does) {
       case 'sign':
         return this.#sign(step);
+      case 'approve':
+        return this.#approve(step);
       case 'submit': {
         const one = this.held[step.pick % Math.max(1, this.held.length)];
         if (one) chain.submit(one.signedBytes);
@@ -104,9 +126,36 @@ class Worker {
     return new Outgoing(this.#rules, new Map([['test', MODEL_WALLET]]), () => 1_800_000_000_000);
   }
 
+  orderOf(leg: number): OutgoingTransaction {
+    return this.#orders.get(leg)!;
+  }
+
+  async #approve({ leg, what, pick, misuse }: Extract<Action, { does: 'approve' }>): Promise<void> {
+    const order = this.#orders.get(leg) ?? this.#order(leg, what, null);
+    const act: ApprovalAct = { kind: 'transaction', order, proposedBy: 'merchant' };
+    this.#approved.set(leg, what);
+    for (const name of PEOPLE.slice(0, 1 + (pick % PEOPLE.length))) {
+      const terms = await this.#ask<ApprovalTerms>('approvalTerms', { act });
+      if (!terms?.ok || terms.done) return;
+      const approval = signedBy(name, terms);
+      this.agreed.set(termsOf(order), (this.agreed.get(termsOf(order)) ?? new Set()).add(name));
+      const [other] = PEOPLE.filter((one) => one !== name);
+      await this.#ask('approve', {
+        act: {
+          ...act,
+          order:
+            misuse === 'for another leg' ? this.#order((leg + 1) % LEGS, what, null) : { ...order, ...(misuse === 'for more' && { amount: '45' }) },
+        },
+        approval: misuse === 'under another name' ? { ...approval, approver: other } : approval,
+      });
+      if (misuse === 'twice') await this.#ask('approve', { act, approval });
+    }
+    await this.#sign({ does: 'sign', leg, what, pick: 3 * pick + 1, lie: null });
+  }
+
   async #sign({ leg, what, pick, lie }: Extract<Action, { does: 'sign' }>): Promise<void> {
     const known = this.#orders.get(leg);
-    const order = known && lie !== 'terms' ? known : this.#order(leg, what, lie);
+    const order = known && lie !== 'terms' ? known : this.#order(leg, (pick % 3 > 0 && this.#approved.get(leg)) || what, lie);
     const [whole, fraction = ''] = order.amount.split('.');
     const units = BigInt(whole!) * COIN + BigInt(fraction.padEnd(6, '0'));
     const next = (this.#attempts.get(leg) ?? 0) + 1;
@@ -163,8 +212,12 @@ class Worker {
   }
 }
 
+/** What an approver agrees to by signing. */
+const termsOf = ({ id, amount, toAddress }: OutgoingTransaction): string => `${amount} to ${toAddress} for ${id}`;
+
 /** What the chain shows that must never be; null when it is as it should be. */
-function violationOf({ paid, landed }: ModelChain, { held }: Worker): string | null {
+function violationOf({ paid, landed }: ModelChain, worker: Worker): string | null {
+  const { held } = worker;
   const legs = landed.map(({ signedBytes }) => held.find((one) => one.signedBytes === signedBytes)!.leg);
   if (new Set(legs).size < legs.length) return `legs ${legs.join(', ')} were paid`;
   for (const payer of new Set([...paid.map((one) => one.payer), ...landed.map(({ toAddress }) => toAddress)])) {
@@ -172,11 +225,18 @@ function violationOf({ paid, landed }: ModelChain, { held }: Worker): string | n
     const [got, gave] = [sum(landed.filter(({ toAddress }) => toAddress === payer)), sum(paid.filter((one) => one.payer === payer))];
     if (got > gave) return `${payer} got ${got} back of ${gave}`;
   }
+  for (const leg of legs) {
+    const terms = termsOf(worker.orderOf(leg));
+    const agreed = worker.agreed.get(terms)?.size ?? 0;
+    if (needsApproval(worker.orderOf(leg)) && agreed < 2) return `${terms} was paid, to which ${agreed} agreed`;
+  }
   const total = landed.reduce((sum, { units }) => sum + units, 0n);
   if (total > BigInt(LIMITS.perHour) * COIN) return `${total} within an hour`;
   if (landed.some(({ units }) => units > BigInt(LIMITS.perTransaction) * COIN)) return 'one payout above its cap';
   return landed.length > PAYOUTS_PER_HOUR ? `${landed.length} payouts within an hour` : null;
 }
+
+const needsApproval = ({ amount }: OutgoingTransaction): boolean => Number(amount) >= Number(LIMITS.approvalFrom);
 
 describe.each([
   ['ethereum', modelEvm],
@@ -187,8 +247,9 @@ describe.each([
     let moved = 0;
     let replaced = 0;
     let cancelled = 0;
+    let approved = 0;
     await fc.assert(
-      fc.asyncProperty(fc.array(action, { minLength: 10, maxLength: 40 }), async (steps) => {
+      fc.asyncProperty(fc.array(action, { minLength: 15, maxLength: 45 }), async (steps) => {
         const directory = mkdtempSync(join(tmpdir(), 'signer-search-'));
         const chain = await model();
         try {
@@ -199,17 +260,19 @@ describe.each([
           moved += chain.landed.length;
           replaced += worker.held.length - new Set(worker.held.map(({ leg }) => leg)).size;
           cancelled += worker.cancelled;
+          approved += worker.held.filter(({ leg }) => needsApproval(worker.orderOf(leg))).length;
           expect(violationOf(chain, worker)).toBeNull();
         } finally {
           await chain.close();
           rmSync(directory, { recursive: true, force: true });
         }
       }),
-      { numRuns: runsOf(40) },
+      { numRuns: runsOf(32) },
     );
     // A search that gets nothing finds nothing.
     expect(moved).toBeGreaterThan(40);
     expect(replaced).toBeGreaterThan(2);
+    expect(approved).toBeGreaterThan(2);
     expect(cancelled > 0).toBe(network === 'ethereum');
   }, 120_000);
 });
