@@ -261,6 +261,8 @@ async function followLedger({ store, readModel }: CorePorts, { due, changes, add
     if (stored.metadata.notificationId !== undefined) notificationIds.seen(stored.metadata.notificationId);
     const id = sessionOfStream(stored.stream);
     if (id !== null) changes.emit(id);
+    // Its page leads to the new attempt from now on.
+    if (stored.event.type === 'SessionCreated' && stored.event.data.supersedes !== undefined) changes.emit(stored.event.data.supersedes);
   });
   return [addresses, sessions];
 }

@@ -180,13 +180,19 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     await sound('expired', unpaid.url);
   });
 
-  it('says that the shop cancelled', async () => {
-    const session = await world.create(shop, order);
+  it('says that the shop cancelled, and leads to the next attempt as soon as there is one', async () => {
+    const again = { ...order, order_id: `again-${crypto.randomUUID()}` };
+    const session = await world.create(shop, again);
     const { page } = await world.open(session.url);
     await world.cancel(shop, session.id);
     await world.shows(page, 'cancelled');
     expect(await page.locator('.address').count()).toBe(0);
     await sound('cancelled', session.url);
+    const next = await world.create(shop, { ...again, supersedes: session.id });
+    // Long before the page is looked at without a reason.
+    const link = page.locator(`.next a[href^="/pay/${next.id}"]`);
+    await link.waitFor({ timeout: 5_000 });
+    expect(await page.textContent('#status')).toContain('The shop opened a new payment for this order.');
   });
 
   it('takes its address away also when the page could not be fetched for a while after the shop cancelled', async () => {
