@@ -1,7 +1,7 @@
 import { html, type Html } from '../../checkout/html.ts';
 import type { ClaimView } from '../../features/shared/claim-views.ts';
 import { accepted, callerOf, readerOf, type ConsoleDeps } from '../deps.ts';
-import { badge, changeForm, code, field, link, REASON, table, time, type Column } from '../parts.ts';
+import { badge, changeForm, code, facts, field, link, REASON, table, time, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { reasonIn, type ChangeRoute, type Visit } from '../visit.ts';
 import { paymentOf, paymentPath } from './payment-path.ts';
@@ -54,16 +54,17 @@ export function claimsPart(visit: Visit, claims: readonly ClaimView[]): Html | n
   if (claims.length === 0) return null;
   const may = visit.can('payments.refund', visit.merchant!.id);
   return html`<h2>Claims</h2>
-    ${table(
-      'Claims',
-      [
-        { name: 'Filed', cell: ({ filedAtSec }) => time(filedAtSec, visit) },
-        ...COLUMNS,
-        { name: 'Decided', cell: decided(visit) },
-        ...(may ? [{ name: 'Decide', cell: (claim: ClaimView) => decideForms(visit, claim) }] : []),
-      ],
-      claims,
-      'None.',
+    ${claims.map(
+      (claim) =>
+        html`<section class="card">
+          ${facts([
+            ...COLUMNS.map(({ name, cell }) => [name, cell(claim)] as const),
+            ['Filed', time(claim.filedAtSec, visit)],
+            ['Decided', decided(visit, claim)],
+            ['Claim', code(claim.claimId)],
+          ])}
+          ${may && decideForms(visit, claim)}
+        </section>`,
     )}`;
 }
 
@@ -75,25 +76,25 @@ const EVIDENCE: Readonly<Record<ClaimView['evidence'], string>> = {
 
 const COLUMNS: readonly Column<ClaimView>[] = [
   { name: 'Status', cell: ({ status }) => badge(status) },
-  { name: 'Amount', isNumber: true, cell: ({ amount, coin, network }) => html`${amount} ${coin}<small>on ${network}</small>` },
+  { name: 'Amount', isNumber: true, cell: ({ amount, coin, network }) => html`<span>${amount} ${coin}<small>on ${network}</small></span>` },
   { name: 'From', cell: ({ fromAddress }) => code(fromAddress) },
   { name: 'To', cell: ({ payee }) => code(payee) },
   {
     name: 'Evidence',
     cell: ({ evidence, testPayment, coin, isProven, status }) =>
-      html`${EVIDENCE[evidence]}${testPayment !== null && html`<small>${testPayment} ${coin}</small>`}${
-        status === 'open' && html`<small>${isProven ? 'is there' : 'has not arrived, or is not final'}</small>`
-      }`,
+      html`<span
+        >${EVIDENCE[evidence]}${testPayment !== null && html`<small>${testPayment} ${coin}</small>`}${
+          status === 'open' && html`<small>${isProven ? 'is there' : 'has not arrived, or is not final'}</small>`
+        }</span
+      >`,
   },
   { name: 'What the payer says', cell: ({ reason }) => reason },
 ];
 
-const decided =
-  (visit: Visit) =>
-  ({ refundId, payableFromSec, rejectedAtSec, rejectionReason }: ClaimView): Html | string => {
-    if (rejectedAtSec !== null) return html`${time(rejectedAtSec, visit)}<small>${rejectionReason}</small>`;
-    return refundId === null ? '–' : html`${code(refundId)}<small>not paid before ${time(payableFromSec, visit)}</small>`;
-  };
+function decided(visit: Visit, { refundId, payableFromSec, rejectedAtSec, rejectionReason }: ClaimView): Html | null {
+  if (rejectedAtSec !== null) return html`${time(rejectedAtSec, visit)}<small>${rejectionReason}</small>`;
+  return refundId === null ? null : html`${code(refundId)}<small>not paid before ${time(payableFromSec, visit)}</small>`;
+}
 
 /** An approved one can be withdrawn until shortly before it is paid. */
 function decideForms(visit: Visit, { claimId, status, isProven, payableFromSec }: ClaimView): Html | null {
