@@ -1,6 +1,9 @@
+import { formatAmount } from '../domain/money.ts';
+import type { SessionView } from '../features/shared/views.ts';
 import type { Timeline } from '../features/sessions/timeline-types.ts';
 import { html, type Html } from './html.ts';
 import { coinQuery, NETWORK_NAMES, type PageInput } from './page-input.ts';
+import { sumOf } from './page-model.ts';
 import { sentenceHtml } from './speech.ts';
 import { statusWords } from './page-status.ts';
 import { headHtml, languageSwitch, scriptTexts, shopHtml, shopName, testBand } from './page.ts';
@@ -44,12 +47,21 @@ export function renderHelp(input: PageInput, record: Timeline | null): string {
     </html>`.text;
 }
 
+/** Wherever it went since: the refunds are told beside it. */
+const arrivedInTime = ({ deposits }: SessionView): string =>
+  formatAmount(
+    sumOf(
+      deposits.filter(({ kind }) => kind === 'on_time'),
+      'final',
+    ),
+  );
+
 function facts({ session, status, speech, nowMs }: PageInput): Html {
   const rows: readonly (readonly [name: string, value: string])[] = [
     [speech.text('receipt_payment'), session.sessionId],
     [speech.text('receipt_order'), session.orderId],
     [speech.text('help_due'), [session, session.alternative].flatMap((one) => (one ? [`${one.dueAmount} ${one.dueCoin}`] : [])).join(' / ')],
-    [speech.text('receipt_received'), `${session.received} ${status.coin}`],
+    [speech.text('receipt_received'), `${arrivedInTime(session)} ${status.coin}`],
     [speech.text('help_created'), speech.dateTime(session.createdAtSec)],
     [speech.text('help_until'), speech.dateTime(session.expiresAtSec)],
     [speech.text('help_time'), speech.dateTime(Math.floor(nowMs / 1000))],

@@ -206,7 +206,7 @@ export function toSend(session: SessionView, nowSec: number): string | null {
   return left > (moneyCame ? amountOf(session.tolerance) : 0n) ? formatAmount(roundedUp(left, COIN_MAX_DECIMALS)) : null;
 }
 
-const sumOf = (deposits: readonly DepositView[], status: DepositView['status']): bigint =>
+export const sumOf = (deposits: readonly DepositView[], status: DepositView['status']): bigint =>
   deposits.filter((deposit) => deposit.status === status).reduce((sum, { amount }) => sum + amountOf(amount), 0n);
 
 /** Whether refunds took all of it; what names no payer is never taken by one. */

@@ -398,6 +398,11 @@ describe('what a payer can send to the shop', () => {
       expect(text).toContain(fact);
   });
 
+  it('says what came, also when some of it went back', () => {
+    expect(textOf(renderHelp(inputOf(SESSIONS['refunded in part']!), null))).toMatch(/Received\s+10\.80 USDT/);
+    expect(textOf(renderHelp(inputOf(SESSIONS.late!), null))).toMatch(/Received\s+0\.00 USDT/);
+  });
+
   it('leaves out what the merchant was told', () => {
     const entry = (type: string) => ({ atMs: NOW_SEC * 1000, type, message: `about ${type}`, facts: {} });
     const record = {
