@@ -115,6 +115,19 @@ describe('evidence', () => {
   });
 });
 
+describe('two claims for one deposit, approved at the same time', () => {
+  it('pay one payee: nothing is left for the other', async () => {
+    const { pay, file, sign, refund, claims } = await world();
+    const transactionId = await pay('10.00');
+    for (let filed = 0; filed < 2; filed += 1) await file(await sign(transactionId));
+    const [one, other] = await claims();
+    const outcomes = await Promise.all([refund({ claimId: one!.claimId }, 'key-1'), refund({ claimId: other!.claimId }, 'key-2')]);
+    expect(outcomes.filter((outcome) => 'payouts' in outcome)).toHaveLength(1);
+    expect(outcomes.filter((outcome) => 'code' in outcome)).toMatchObject([{ code: 'refund_exceeds_paid' }]);
+    expect((await claims()).map(({ status }) => status).sort()).toEqual(['approved', 'open']);
+  });
+});
+
 describe('a refund that names a claim', () => {
   it('names one of the session, and no deposit beside it', async () => {
     const { pay, file, sign, refund, claims } = await world();
