@@ -5,6 +5,7 @@ import type { EventStore } from '../ports/event-store.ts';
 import { parseCheckpoint, parseCheckpoints, parseVerifierKey, type SignedCheckpoint, type VerifierKey } from '../runtime/merkle/checkpoint-note.ts';
 import { auditLine } from '../features/audit/lines.ts';
 import { writeBooksFile, type BooksFileParts } from '../features/audit/books-file.ts';
+import { verifyStatement } from '../features/audit/verify-statement.ts';
 import { verifyProof } from '../features/audit/verify-proof.ts';
 import type { MakeKeyedMemory } from '../ports/keyed-memory.ts';
 import { verifyExport, type VerifyReport } from '../features/audit/verify.ts';
@@ -57,6 +58,7 @@ export async function exportBooks(
 export interface VerifyOptions {
   readonly export?: string;
   readonly proof?: string;
+  readonly statement?: string;
   readonly checkpoint?: readonly string[];
   readonly key: string;
 }
@@ -68,7 +70,8 @@ export type VerifiedFiles = Record<string, string | number | boolean | null>;
 export async function verifyFiles(options: VerifyOptions, memory: MakeKeyedMemory): Promise<VerifiedFiles> {
   const key = keyOf(options.key);
   if (options.proof !== undefined) return { ...verifyProof(jsonIn(options.proof), key) };
-  if (options.export === undefined) throw new CommandRefused('--export or --proof is missing');
+  if (options.statement !== undefined) return { ...verifyStatement(jsonIn(options.statement), key) };
+  if (options.export === undefined) throw new CommandRefused('--export, --proof or --statement is missing');
   if (!options.checkpoint?.length) throw new CommandRefused('--checkpoint is missing: a signed checkpoint that was kept outside the service');
   const file = options.export;
   readable(file, firstByteOf);

@@ -38,6 +38,7 @@ export function addAudit(program: Command, host: CliHost, admin: DeclareAdmin): 
     .option('--export <file>', 'what audit export wrote')
     .option('--checkpoint <file...>', 'signed checkpoints that were kept outside the service')
     .option('--proof <file>', 'a proof of a session, instead of an export')
+    .option('--statement <file>', 'what ledger statement printed, instead of an export')
     .requiredOption('--key <key>', 'the public key, or a file that holds it')
     .option('--json', 'print JSON')
     .action(async ({ json, ...options }: VerifyFlags) => {

@@ -57,6 +57,7 @@ export function addLedger(program: Command, host: CliHost, admin: DeclareAdmin):
     ['--dry-run', 'only name the deposits'],
     ['--operator <name>', 'who closes it, for the record'],
   ]);
+  addStatement(ledger, host);
   addAdjustments(ledger, host, admin);
   ledger
     .command('export')
@@ -86,6 +87,14 @@ export function addLedger(program: Command, host: CliHost, admin: DeclareAdmin):
         progress?.end();
       }
     });
+}
+
+function addStatement(ledger: Command, host: CliHost): void {
+  ledger
+    .command('statement <month>')
+    .description('a closed month as JSON that "quittance audit verify --statement" verifies by itself')
+    .requiredOption('--mode <mode>', 'test or live')
+    .action(async (month: string, { mode }: { mode: string }) => printAnswer(await host.admin('ledger.statement', { month, mode }), true));
 }
 
 /** Entries by hand. */

@@ -51,6 +51,7 @@ import type { MovingMoney } from './service-money.ts';
 import type { ServiceParts } from './service-parts.ts';
 import type { Storage } from './storage-parts.ts';
 import { adjustmentCommands } from '../operator/adjustments.ts';
+import { statementCommands } from '../operator/statement.ts';
 import { treasuryCommands } from '../operator/treasury.ts';
 import type { Treasury } from '../features/treasury/treasury.ts';
 import { createWebApp } from './web.ts';
@@ -251,6 +252,10 @@ function operatorCommands(
         ({ mode, network }, address) => core.addressIndexes.get(indexKey(mode, addressFamilyOf(network)))?.isOurs(address) ?? false,
       ),
       ...auditCommands(audit, store),
+      ...statementCommands({
+        records: new AuditRecords({ store, tree: audit.tree, verifierKey: audit.verifierKey }),
+        periods: ledger.commands['ledger.periods']!,
+      }),
       ...masterKeyCommands({ store, masterKeys: parts.masterKeys, clock: parts.clock, random: parts.random }),
       ...compareCommands(parts.storage.comparison),
       ...claimCommands(core.sessions),

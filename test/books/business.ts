@@ -41,13 +41,13 @@ export class Business {
       const [stranger, close] = await this.#stranger(network, (sessions[0] as unknown as Session).deposits![0]!.from_address);
       for (const session of sessions as unknown as Session[]) {
         const { address } = session.payment_options.find((option) => option.network === network)!;
-        await stranger.sendNative(address, STRAY[network]);
+        const tx = await stranger.sendNative(address, STRAY[network]);
         if (session.id === ids[0]) await this.#sweep(network);
+        else await this.#giveBack({ network, tx, address });
       }
       close();
-      await this.#cli('treasury', 'reconcile', '--network', network, '--json');
       await this.#sweep(network);
-      console.log(`${network}: strangers' native coin came, and the addresses were swept`);
+      console.log(`${network}: strangers' native coin came, one had it back, and the addresses were swept`);
     }
   }
 
@@ -62,8 +62,26 @@ export class Business {
       await this.#admin<{ id: string }>('treasury.withdraw', { network: 'ethereum', coin: 'USDT', amount: '1.01', to: COLD, operator: 'ada' }),
     ];
     for (const { id } of ordered) await demoApprove(dataDir, 'treasury.approve', { id });
+    const lines = { debit: 'expenses:other=1.00', credit: `liabilities:merchants:${facts.merchant.id}:payable=1.00` };
+    const goodwill = { mode: 'test', network: 'ethereum', coin: 'USDT', ...lines, operator: 'ada', reason: 'goodwill' };
+    const { id: adjustment } = await this.#admin<{ id: string }>('ledger.adjust', goodwill);
+    await demoApprove(dataDir, 'ledger.approve-adjustment', { id: adjustment });
     await this.#idle();
-    console.log('ethereum: the merchant was settled, and some was withdrawn');
+    console.log('ethereum: the merchant was settled and given goodwill, and some was withdrawn');
+  }
+
+  /** Once it is final and in the books. */
+  async #giveBack(transfer: { readonly network: string; readonly tx: string; readonly address: string }): Promise<void> {
+    const ordered = await eventually(
+      'the native coin can go back',
+      async () => {
+        await this.#cli('treasury', 'reconcile', '--network', transfer.network, '--json');
+        return this.#admin<{ id: string }>('treasury.return', { ...transfer, operator: 'ada', reason: 'sent by mistake' }).catch(() => null);
+      },
+      MOVES_MS,
+    );
+    await demoApprove(this.#sandbox.dataDir, 'treasury.approve', { id: ordered.id });
+    await this.#idle();
   }
 
   async #sweep(network: string): Promise<void> {

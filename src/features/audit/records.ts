@@ -92,6 +92,19 @@ export class AuditRecords {
     return { isWhole: types === undefined, checkpoint, events: await Promise.all(proofs), pendingEvents: events.length - proofs.length };
   }
 
+  /** The event of a stream by its id, as it was recorded; null when there is none. */
+  async eventOf(stream: string, id: string): Promise<RecordedEvent | null> {
+    return (await this.#store.readStream(stream)).find((event) => event.id === id) ?? null;
+  }
+
+  /** Under the newest checkpoint; null while none covers the event. Rejects with `AuditTreeBehind` while history is still being read. */
+  async proofOfEvent(event: RecordedEvent): Promise<{ readonly checkpoint: SignedCheckpointRecord; readonly proof: EventProof } | null> {
+    const last = await this.#store.lastOfStream(AUDIT_STREAM);
+    const checkpoint = last && recordOf(last);
+    const leaf = await this.#tree.leafOf(event.position);
+    return checkpoint && leaf < checkpoint.size ? { checkpoint, proof: await this.#proof(event, leaf, checkpoint.size) } : null;
+  }
+
   async #proof(event: RecordedEvent, leafIndex: number, size: number): Promise<EventProof> {
     const inclusionProof = await this.#tree.inclusionProof(leafIndex, size);
     return { type: event.type, revision: event.revision, leafIndex, text: canonicalText(event), hash: event.hash, inclusionProof };

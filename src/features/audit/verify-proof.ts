@@ -75,7 +75,19 @@ function faultOf({ text, type, revision, hash: digest, leaf_index: leaf }: Prove
   return null;
 }
 
-function notIncluded({ leaf_index: leaf, text, inclusion_proof: proof }: ProvenEvent, { size, root }: { size: number; root: Buffer }): string | null {
+/** The event of a canonical text; null when it is none. */
+export function eventTextOf(text: string): { stream: string; id: string; type: string; atMs: number; data: unknown } | null {
+  const parsed = textSchema.safeParse(jsonOf(text));
+  if (!parsed.success) return null;
+  const [stream, , id, type, , atMs, data] = parsed.data;
+  return { stream, id, type, atMs, data };
+}
+
+/** Why the tree under a checkpoint does not hold the event at its place; null when it does. */
+export function notIncluded(
+  { leaf_index: leaf, text, inclusion_proof: proof }: Pick<ProvenEvent, 'leaf_index' | 'text' | 'inclusion_proof'>,
+  { size, root }: { size: number; root: Buffer },
+): string | null {
   const nodes = proof.map((node) => Buffer.from(node, 'base64'));
   return verifyInclusion(leaf, size, leafHash(hash('sha256', text, 'buffer')), nodes, root)
     ? null

@@ -1,0 +1,66 @@
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+import type { PeriodClosed } from '../../domain/events/operations-events.ts';
+import { parseCheckpoint, verifySignature, type VerifierKey } from '../../runtime/merkle/checkpoint-note.ts';
+import { figuresOf } from './statement.ts';
+import { eventTextOf, notIncluded } from './verify-proof.ts';
+
+const cells = { clock: z.string(), network: z.string(), coin: z.string() };
+const schema = z.object({
+  ...{ mode: z.string(), period: z.string(), closed_at: z.int(), actor: z.string(), event: z.string(), through_event: z.string() },
+  figures: z.array(z.strictObject({ ...cells, account: z.string(), debit: z.string().nullable(), credit: z.string().nullable() })),
+  totals: z.array(z.strictObject({ ...cells, figures: z.int(), debits: z.string(), credits: z.string() })),
+  checkpoint: z.object({ checkpoint: z.string() }),
+  proof: z.object({ leaf_index: z.int().min(0), text: z.string(), hash: z.string(), inclusion_proof: z.array(z.string()) }),
+});
+
+const closing = z.object({
+  ...{ mode: z.string(), period: z.string(), throughPosition: z.string(), actor: z.string() },
+  balances: z.record(z.string(), z.string()),
+});
+
+export interface StatementReport {
+  readonly ok: boolean;
+  readonly fault: string | null;
+  readonly period: string | null;
+  readonly figures: number;
+  /** Events of the checkpoint that covers the closing. */
+  readonly signed_events: number;
+}
+
+/** Verifies a statement of a closed month from the file alone, with nothing but the public key. */
+export function verifyStatement(json: unknown, key: VerifierKey): StatementReport {
+  const failed = (fault: string): StatementReport => ({ ok: false, fault, period: null, figures: 0, signed_events: 0 });
+  const parsed = schema.safeParse(json);
+  if (!parsed.success) return failed('it is not a statement of a closed month');
+  const said = parsed.data;
+  const checkpoint = parseCheckpoint(said.checkpoint.checkpoint);
+  if (!checkpoint) return failed('its checkpoint cannot be read');
+  if (verifySignature(checkpoint, key) !== 'valid') return failed('its checkpoint is not signed by this key');
+  const event = eventTextOf(said.proof.text);
+  const data = closing.safeParse(event?.data);
+  if (!event || !data.success || event.type !== 'PeriodClosed') return failed('its event does not close a month');
+  if (said.proof.hash !== hash('sha256', said.proof.text, 'hex')) return failed('the hash is not that of its event');
+  const outside = notIncluded(said.proof, checkpoint);
+  if (outside !== null) return failed(`its event ${outside}`);
+  const { mode, period, throughPosition, actor } = data.data;
+  const facts = { mode, period, closed_at: Math.floor(event.atMs / 1000), actor, event: event.id, through_event: throughPosition };
+  for (const [name, value] of Object.entries(facts))
+    if (said[name as keyof typeof facts] !== value) return failed(`${name} is not what its event says: ${value}`);
+  if (event.stream !== `ledger-periods-${mode}`) return failed('its event is of another stream');
+  const { figures, totals } = figuresOf(data.data as PeriodClosed['data']);
+  const wrong = figures.findIndex((figure, index) => !isSame(figure, said.figures[index]));
+  if (wrong >= 0 || figures.length !== said.figures.length)
+    return failed(`figure ${wrong >= 0 ? wrong + 1 : figures.length + 1} is not what its event says`);
+  if (totals.length !== said.totals.length || !totals.every((total, index) => isSame(total, said.totals[index])))
+    return failed('its control totals are not those of its figures');
+  const uneven = totals.find(({ debits, credits }) => debits !== credits);
+  if (uneven) return failed(`debits and credits of ${uneven.coin} on ${uneven.network} differ`);
+  return { ok: true, fault: null, period, figures: figures.length, signed_events: checkpoint.size };
+}
+
+function isSame(one: object, other: object | undefined): boolean {
+  if (other === undefined) return false;
+  const sorted = (value: object): string => JSON.stringify(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  return sorted(one) === sorted(other);
+}
