@@ -28,8 +28,10 @@ export function waitingChanges(visit: Visit, { pending_changes: waiting = [] }: 
 
 const inWords = (change: PendingChangeOverview['change']): string =>
   Object.entries(change)
-    .map(([name, value]) => `${name.replaceAll('_', ' ')}: ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`)
-    .join(', ');
+    .map(([name, value]) => `${name.replaceAll('_', ' ')}: ${Array.isArray(value) ? value.join(', ') || 'none' : wordOf(value)}`)
+    .join('; ');
+
+const wordOf = (value: unknown): string => (typeof value === 'object' ? JSON.stringify(value) : String(value));
 
 const withdrawForm = (visit: Visit, id: string): Html =>
   changeForm(

@@ -39,12 +39,13 @@ const SETTINGS = `/m/${SHOP.id}/settings`;
 
 describe('changes of a merchant that wait', () => {
   it('are shown with what, by whom, since when and until when, also where the endpoint is', async () => {
-    const { admin } = await shopWith([URL_CHANGE]);
+    const { admin } = await shopWith([URL_CHANGE, { ...URL_CHANGE, setting: 'policy', change: { networks: ['bsc', 'tron'], tolerance: '3' } }]);
     for (const path of [SETTINGS, `/m/${SHOP.id}/webhooks`]) {
       const { body } = await world.get(path, admin);
       for (const text of ['Changes that wait', 'webhook endpoint', 'merchant:mer_shop', '2027-01-15 08:00:00', '2027-01-16 08:00:00'])
         expect(body).toContain(text);
       expect(body).toContain('https://evil.example/&lt;b&gt;');
+      expect(body).toContain('networks: bsc, tron; tolerance: 3');
     }
   });
 
