@@ -31,7 +31,7 @@ const inWords = (change: PendingChangeOverview['change']): string =>
     .map(([name, value]) => `${name.replaceAll('_', ' ')}: ${Array.isArray(value) ? value.join(', ') || 'none' : wordOf(value)}`)
     .join('; ');
 
-const wordOf = (value: unknown): string => (typeof value === 'object' ? JSON.stringify(value) : String(value));
+const wordOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 const withdrawForm = (visit: Visit, id: string): Html =>
   changeForm(
