@@ -2,9 +2,9 @@ import { basename } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Two cores are enough for the whole suite. End-to-end files start services of their own and mostly wait for chains, so four at a time fit. */
+/** Two cores are enough for the whole suite. End-to-end files start services of their own and mostly wait for chains, so five at a time fit. */
 const FAST = { timeoutMs: 20_000, workers: 2 };
-const SLOW = { timeoutMs: 240_000, workers: 4 };
+const SLOW = { timeoutMs: 240_000, workers: 5 };
 /** Nodes, servers, browsers and clocks of a busy machine: what fails twice in a row is a fault. */
 const PROCESSES = { retry: 1 };
 
@@ -17,7 +17,7 @@ const REPLACES_MODULES = ['test/unit/signer/journal.test.ts', 'test/unit/adapter
 const SLOWEST = [
   ...['checkout', 'first-payment', 'treasury-outflows', 'refund-production', 'refund-crash', 'webhook-schedule', 'webhook-crash'],
   ...['refund-signer', 'signer-approvals', 'damaged-start', 'cluster', 'refund-life', 'treasury-moves', 'ops-drill', 'page-states'],
-  ...['console', 'checkout-reach', 'inbox', 'ops-backup', 'serve-roles', 'checkout-wallets', 'evm-watch-evidence', 'webhook-egress'],
+  ...['console', 'checkout-reach', 'inbox', 'ops-backup', 'serve-roles', 'checkout-wallets', 'claims', 'evm-watch-evidence', 'webhook-egress'],
 ].map((name) => `${name}.test.ts`);
 class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
