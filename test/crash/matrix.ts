@@ -1,23 +1,25 @@
 import { appendFileSync } from 'node:fs';
 import { isJourney, isKilledNetwork, JOURNEYS, NETWORKS, plansOf, type JourneyName, type KilledNetwork, type Plan } from './crash-plans.ts';
 import { CrashWorld, type Outcome } from './crash-world.ts';
+import { planted, PLANTED_KILLS } from './plants.ts';
 
 /*
- * `npm run test:crash -- [networks] [refund sweep withdrawal settlement return]`: kills the service at every point of each way that
+ * `npm run test:crash -- [networks] [refund sweep withdrawal settlement return] [plants]`: kills the service at every point of each way that
  * money goes out, and again while it recovers, and prints what the chain saw. Ends with 1 when anything was paid twice, to
  * somebody else, or not at all, or when books and chain differ at the end. CRASH_REPORT=<file> gets each row as it is known.
  */
 
 const words = process.argv.slice(2);
-const unknown = words.find((word) => !isKilledNetwork(word) && !isJourney(word));
-if (unknown !== undefined) throw new Error(`${unknown} is neither one of ${NETWORKS.join(', ')} nor of ${JOURNEYS.join(', ')}`);
+const unknown = words.find((word) => !isKilledNetwork(word) && !isJourney(word) && word !== 'plants');
+if (unknown !== undefined) throw new Error(`${unknown} is neither one of ${NETWORKS.join(', ')} nor of ${JOURNEYS.join(', ')}, nor plants`);
 const chosen = <Name extends string>(all: readonly Name[], isOne: (word: string) => word is Name): readonly Name[] =>
   words.some(isOne) ? words.filter(isOne) : all;
 
 let transfers = 0;
 let kills = 0;
 let violations = 0;
-for (const network of chosen(NETWORKS, isKilledNetwork)) {
+if (words.length === 0 || words.includes('plants')) for (const plant of PLANTED_KILLS) await findPlant(plant);
+for (const network of words.join() === 'plants' ? [] : chosen(NETWORKS, isKilledNetwork)) {
   const world = await CrashWorld.create(network);
   try {
     for (const journey of chosen(JOURNEYS, isJourney))
@@ -31,6 +33,17 @@ for (const network of chosen(NETWORKS, isKilledNetwork)) {
 }
 line(`${transfers} transfers, ${kills} kills, ${violations} violations`);
 process.exitCode = violations === 0 ? 0 : 1;
+
+async function findPlant({ bug, point, transfers: expected }: (typeof PLANTED_KILLS)[number]): Promise<void> {
+  const world = await CrashWorld.create('tron', planted(bug));
+  try {
+    const seen = (await attempt(world, 'tron', 'refund', [point])).transfers;
+    if (seen !== expected) violations += 1;
+    line(`| tron | planted ${bug}: ${point} | | ${seen} | ${seen === expected ? 'as expected' : `${expected} transfers were expected`} |`);
+  } finally {
+    await world.remove();
+  }
+}
 
 async function attempt(world: CrashWorld, network: KilledNetwork, journey: JourneyName, points: Plan): Promise<Outcome> {
   try {

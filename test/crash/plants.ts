@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { PlantedChange } from '../support/planted-change.ts';
 
 /* Known bugs, planted by `plant.mjs`. */
@@ -15,6 +16,7 @@ const NO_JOURNAL = [
     to: '',
   },
   { file: 'src/signer/journal.ts', from: 'this.#bytes += line.length;', to: '' },
+  { file: 'src/signer/journal.ts', from: 'this.#keepHead(entry);', to: '' },
 ];
 
 export const PLANTS: Readonly<Record<string, readonly PlantedChange[]>> = {
@@ -54,3 +56,13 @@ export const PLANTS: Readonly<Record<string, readonly PlantedChange[]>> = {
     { file: 'src/signer/limits.ts', from: 'entry.atMs > nowMs - ms', to: 'entry.atMs > nowMs - ms && entry.atMs <= nowMs' },
   ],
 };
+
+/** The environment of a service that carries the bug. */
+export const planted = (bug: string): Record<string, string> => ({ PLANT: bug, NODE_OPTIONS: `--import ${join(import.meta.dirname, 'plant.mjs')}` });
+
+/** Bugs that a kill at the point turns into this many transfers of one refund, on TRON. */
+export const PLANTED_KILLS = [
+  { bug: 'record-after-send', point: 'after-broadcast', transfers: 2 },
+  { bug: 'new-transaction-on-retry', point: 'before-broadcast', transfers: 2 },
+  { bug: 'new-transaction-on-retry-in-the-process-only', point: 'before-broadcast', transfers: 1 },
+] as const;

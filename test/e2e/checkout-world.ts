@@ -2,6 +2,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import jsQR from 'jsqr';
+import { PNG } from 'pngjs';
 import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core';
 import { callAdmin } from '../../src/cli/admin-client.ts';
 import type { AdminArguments } from '../../src/operator/commands.ts';
@@ -42,14 +43,6 @@ export interface Session {
 
 const REPORT_POLICY_VIOLATIONS =
   "document.addEventListener('securitypolicyviolation', (event) => console.error('CSP: ' + event.violatedDirective + ' ' + event.blockedURI))";
-/** Pixels of a base64 PNG, by the browser's own decoder. */
-const PIXELS = (base64: string): string => `(async () => {
-  const bytes = Uint8Array.from(atob('${base64}'), (character) => character.charCodeAt(0));
-  const image = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
-  const drawing = new OffscreenCanvas(image.width, image.height).getContext('2d');
-  drawing.drawImage(image, 0, 0);
-  return { data: [...drawing.getImageData(0, 0, image.width, image.height).data], width: image.width, height: image.height };
-})()`;
 const RUN_AXE = 'axe.run().then(({ violations }) => violations)';
 
 interface WatchedPage {
@@ -228,9 +221,9 @@ export async function violations(page: Page): Promise<string[]> {
 /** Reads the QR code that is shown in the element, from its pixels. */
 export async function readCode(page: Page, selector: string): Promise<string | null> {
   const png = await page.locator(selector).screenshot();
-  const pixels: { data: number[]; width: number; height: number } = await page.evaluate(PIXELS(png.toString('base64')));
+  const { data, width, height } = PNG.sync.read(png);
   const decode = jsQR as unknown as (data: Uint8ClampedArray, width: number, height: number) => { data: string } | null;
-  return decode(Uint8ClampedArray.from(pixels.data), pixels.width, pixels.height)?.data ?? null;
+  return decode(Uint8ClampedArray.from(data), width, height)?.data ?? null;
 }
 
 export { eventually };

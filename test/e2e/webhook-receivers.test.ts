@@ -1,6 +1,6 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { createSecretKey, randomBytes, randomUUID } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -54,12 +54,15 @@ async function deliver(port: number, event: Notification, change: Change = {}): 
   return response.status;
 }
 
+/** Five minutes are allowed, and a busy machine takes some of them. */
+const TOO_FAR_MS = 360_000;
+
 let folder: string;
 let running: ChildProcess | undefined;
 beforeAll(() => void (folder = mkdtempSync(join(tmpdir(), 'quittance-receivers-'))));
 afterEach(async () => {
   // `go run` and `php -S` have children of their own.
-  if (running?.pid !== undefined && running.exitCode === null) {
+  if (running?.pid !== undefined && running.exitCode === null && running.signalCode === null) {
     const gone = new Promise((resolve) => running!.once('exit', resolve));
     process.kill(-running.pid);
     await gone;
@@ -71,8 +74,7 @@ describe.each(receiverSamples('X-Service-'))('the printed receiver in $label', (
   const { file, installed, start } = PROGRAMS[label]!;
 
   it.skipIf(!installed)('believes genuine events only, and handles each once', async () => {
-    const [port, own] = [await freePort(), join(folder, label)];
-    mkdirSync(own);
+    const [port, own] = [await freePort(), mkdtempSync(join(folder, 'receiver-'))];
     writeFileSync(join(own, file), source);
     const [command, ...args] = start(join(own, file), port) as [string, ...string[]];
     const env = { PATH: process.env.PATH, HOME: own, PORT: String(port), QUITTANCE_WEBHOOK_SECRET: SECRET, HANDLED_DIR: own };
@@ -83,8 +85,8 @@ describe.each(receiverSamples('X-Service-'))('the printed receiver in $label', (
     expect(await eventually('an answer', () => deliver(port, first).catch(() => null), 60_000)).toBe(200);
     expect(await deliver(port, first)).toBe(200);
     expect(await deliver(port, first, { secret: 'another' })).toBe(401);
-    expect(await deliver(port, first, { nowMs: Date.now() - 301_000 })).toBe(401);
-    expect(await deliver(port, first, { nowMs: Date.now() + 301_000 })).toBe(401);
+    expect(await deliver(port, first, { nowMs: Date.now() - TOO_FAR_MS })).toBe(401);
+    expect(await deliver(port, first, { nowMs: Date.now() + TOO_FAR_MS })).toBe(401);
     expect(await deliver(port, first, { sentBody: first.body.replace('completed', 'completeD') })).toBe(401);
     const unsigned = await fetch(`http://127.0.0.1:${port}/webhooks`, { method: 'POST', body: first.body });
     expect([unsigned.status, await unsigned.json()]).toEqual([401, { error: 'invalid signature' }]);
