@@ -1,9 +1,10 @@
 import type { EvidenceKind } from '../domain/claims.ts';
 import { addressFamilyOf, type Network } from '../domain/networks.ts';
 import type { Claimable, ClaimView, PayersClaims, PreparedClaim } from '../features/shared/claim-views.ts';
-import { html, when, type Html } from './html.ts';
+import { code, html, when, type Html } from './html.ts';
 import { NETWORK_NAMES, type PageInput } from './page-input.ts';
-import { headHtml, languageSwitch, scriptTexts, shopHtml, shopName, testBand } from './page.ts';
+import { scriptTexts } from './page.ts';
+import { renderSheet } from './sheet.ts';
 import { sentenceHtml, strong, type Speech } from './speech.ts';
 import type { TextKey } from './texts/en.ts';
 
@@ -98,35 +99,23 @@ export function renderClaimToSend(input: PageInput, prepared: PreparedClaim, for
 
 const here = ({ session, speech }: PageInput): string => `/pay/${session.sessionId}/claim?lang=${speech.language.code}`;
 
-const code = (text: string): Html => html`<code dir="ltr" translate="no">${text}</code>`;
-
 const transferHtml = (speech: Speech, { amount, coin, network }: Pick<Claimable, 'amount' | 'coin' | 'network'>): Html =>
   sentenceHtml(speech.sentence('transfer', { amount: strong(`${amount} ${coin}`), network: NETWORK_NAMES[network] }));
 
 function page(input: PageInput, problem: ClaimProblem | null, body: Html): string {
   const { session, speech } = input;
-  const { code: language, direction } = speech.language;
-  return html`<!doctype html>
-    <html lang="${language}" dir="${direction}">
-      <head>
-        ${headHtml(`${speech.text('claim')} · ${shopName(input)}`)}
-        <script src="${input.asset('checkout.js')}" defer></script>
-        <script src="${input.asset('wallets.js')}" defer></script>
-      </head>
-      <body data-texts="${scriptTexts(speech, SCRIPT_TEXTS)}">
-        ${testBand(input)}
-        <main class="receipt">
-          ${shopHtml(input)}
-          <h1 class="headline">${speech.text('claim')}</h1>
-          ${problem && html`<p class="warning" role="alert">${speech.text(problem)}</p>`} ${body}
-          <p class="next">
-            <a href="/pay/${session.sessionId}?lang=${language}">${speech.text('back_to_payment')}</a>
-            <a href="/pay/${session.sessionId}/help?lang=${language}">${speech.text('help')}</a>
-          </p>
-        </main>
-        <footer>${languageSwitch(`/pay/${session.sessionId}/claim?`, speech)}</footer>
-      </body>
-    </html>`.text;
+  const language = `lang=${speech.language.code}`;
+  const title = speech.text('claim');
+  const attributes = html`data-texts="${scriptTexts(speech, SCRIPT_TEXTS)}"`;
+  return renderSheet(
+    input,
+    { title, headline: title, path: `/pay/${session.sessionId}/claim?`, attributes, scripts: ['checkout.js', 'wallets.js'] },
+    html`${problem && html`<p class="warning" role="alert">${speech.text(problem)}</p>`} ${body}
+      <p class="next">
+        <a href="/pay/${session.sessionId}?${language}">${speech.text('back_to_payment')}</a>
+        <a href="/pay/${session.sessionId}/help?${language}">${speech.text('help')}</a>
+      </p>`,
+  );
 }
 
 function claimForm(input: PageInput, deposit: Claimable, form: ClaimForm | null): Html {

@@ -1,13 +1,14 @@
 import { formatAmount } from '../domain/money.ts';
 import type { SessionView } from '../features/shared/views.ts';
 import type { Timeline } from '../features/sessions/timeline-types.ts';
-import { html, type Html } from './html.ts';
+import { code, html, type Html } from './html.ts';
 import { coinQuery, NETWORK_NAMES, type PageInput } from './page-input.ts';
 import { sumOf } from './page-model.ts';
 import { sentenceHtml } from './speech.ts';
 import { statusWords } from './page-status.ts';
-import { headHtml, languageSwitch, scriptTexts, shopHtml, shopName, testBand } from './page.ts';
+import { scriptTexts } from './page.ts';
 import { refunds, transferFacts } from './receipt.ts';
+import { renderSheet } from './sheet.ts';
 
 /** What a payer is told of the record: the session's own money, not what the merchant was told about it. */
 const OF_OTHERS = /^(?:Delivery|Redelivery)/;
@@ -16,35 +17,27 @@ const OF_OTHERS = /^(?:Delivery|Redelivery)/;
 export function renderHelp(input: PageInput, record: Timeline | null): string {
   const { session, speech } = input;
   const here = `/pay/${session.sessionId}`;
-  const { code, direction } = speech.language;
+  const language = `lang=${speech.language.code}`;
   const words = statusWords(input);
-  return html`<!doctype html>
-    <html lang="${code}" dir="${direction}" data-tone="${input.status.headline.tone}">
-      <head>
-        ${headHtml(`${speech.text('help')} · ${shopName(input)}`)}
-        <script src="${input.asset('checkout.js')}" defer></script>
-      </head>
-      <body data-texts="${scriptTexts(speech)}">
-        ${testBand(input)}
-        <main class="receipt">
-          ${shopHtml(input)}
-          <h1 class="headline">${speech.text('help_title')}</h1>
-          <p class="no-print">${speech.text('help_intro')}</p>
-          <div class="no-print next">
-            <button type="button" id="copy-all" class="scripted">${speech.text('help_copy')}</button>
-            <button type="button" id="print" class="scripted">${speech.text('print')}</button>
-            <a href="${here}?${coinQuery(input)}lang=${code}">${speech.text('back_to_payment')}</a>
-            ${input.status.claimable && html`<a href="${here}/claim?lang=${code}">${speech.text('claim')}</a>`}
-          </div>
-          <div class="state">
-            <p><strong>${sentenceHtml(words.headline)}</strong></p>
-            ${words.lines.map((line) => html`<p>${sentenceHtml(line)}</p>`)}
-          </div>
-          ${facts(input)} ${transfers(input)} ${refunds(input)} ${addresses(input)} ${recordHtml(input, record)}
-        </main>
-        <footer>${languageSwitch(`${here}/help?${coinQuery(input)}`, speech)}</footer>
-      </body>
-    </html>`.text;
+  return renderSheet(
+    input,
+    {
+      ...{ title: speech.text('help'), headline: speech.text('help_title'), path: `${here}/help?${coinQuery(input)}` },
+      ...{ attributes: html`data-texts="${scriptTexts(speech)}"`, tone: input.status.headline.tone },
+    },
+    html`<p class="no-print">${speech.text('help_intro')}</p>
+      <div class="no-print next">
+        <button type="button" id="copy-all" class="scripted">${speech.text('help_copy')}</button>
+        <button type="button" id="print" class="scripted">${speech.text('print')}</button>
+        <a href="${here}?${coinQuery(input)}${language}">${speech.text('back_to_payment')}</a>
+        ${input.status.claimable && html`<a href="${here}/claim?${language}">${speech.text('claim')}</a>`}
+      </div>
+      <div class="state">
+        <p><strong>${sentenceHtml(words.headline)}</strong></p>
+        ${words.lines.map((line) => html`<p>${sentenceHtml(line)}</p>`)}
+      </div>
+      ${facts(input)} ${transfers(input)} ${refunds(input)} ${addresses(input)} ${recordHtml(input, record)}`,
+  );
 }
 
 /** Wherever it went since: the refunds are told beside it. */
@@ -91,7 +84,7 @@ function addresses({ session, speech }: PageInput): Html {
         ({ network, coin, address }) =>
           html`<div>
             <dt>${coin} · ${NETWORK_NAMES[network]}</dt>
-            <dd><code dir="ltr" translate="no">${address}</code></dd>
+            <dd>${code(address)}</dd>
           </div>`,
       )}
     </dl>`;

@@ -45,3 +45,6 @@ export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): 
 
 /** A boolean attribute. */
 export const when = (condition: boolean, attribute: 'checked' | 'open'): Html => new Html(condition ? ` ${attribute}` : '');
+
+/** An address or a hash: no words, and written from left to right in every language. */
+export const code = (text: string): Html => html`<code dir="ltr" translate="no">${text}</code>`;

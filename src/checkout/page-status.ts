@@ -1,4 +1,4 @@
-import { html, type Html } from './html.ts';
+import { code, html, type Html } from './html.ts';
 import { NETWORK_NAMES, type PageInput } from './page-input.ts';
 import type { PageNote, PageRefund, PageState, PageTransfer } from './page-model.ts';
 import { isSome, type HeadlineKind } from './page-headline.ts';
@@ -150,11 +150,11 @@ export function transfersHtml(transfers: readonly TransferWords[], speech: Speec
 }
 
 function transferHtml({ what, progress, bar, hash, href, to }: TransferWords, speech: Speech): Html {
-  const short = hash !== null && html`<code dir="ltr" translate="no">${hash.slice(0, 10)}…${hash.slice(-6)}</code>`;
+  const short = hash !== null && code(`${hash.slice(0, 10)}…${hash.slice(-6)}`);
   const link = href === null ? short : html`<a href="${href}" rel="noopener noreferrer nofollow" target="_blank">${short}</a>`;
   return html`<li>
     <span>${sentenceHtml(what)}</span><span>${progress}</span>${
       bar && html`<progress value="${bar.have}" max="${bar.need}" aria-label="${progress}"></progress>`
-    }${to !== null && html`<small>${speech.text('receipt_to')} <code dir="ltr" translate="no">${to}</code></small>`}${link}
+    }${to !== null && html`<small>${speech.text('receipt_to')} ${code(to)}</small>`}${link}
   </li>`;
 }

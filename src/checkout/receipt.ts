@@ -1,36 +1,25 @@
 import type { DepositView } from '../features/shared/views.ts';
-import { html, type Html } from './html.ts';
+import { code, html, type Html } from './html.ts';
 import { NETWORK_NAMES, type PageInput } from './page-input.ts';
 import { itemsTable } from './page-order.ts';
 import { refundSentences, refundTransfers, transfersHtml } from './page-status.ts';
 import { sentenceHtml } from './speech.ts';
-import { headHtml, languageSwitch, shopHtml, shopName, testBand } from './page.ts';
+import { renderSheet } from './sheet.ts';
 
 /** The receipt of a paid session, to be printed or kept; before that a page that says so. `proven`: a checkpoint covers the payment. */
 export function renderReceipt(input: PageInput, proven: boolean): string {
   const { session, speech } = input;
   const here = `/pay/${session.sessionId}`;
-  const { code, direction } = speech.language;
-  return html`<!doctype html>
-    <html lang="${code}" dir="${direction}">
-      <head>
-        ${headHtml(`${speech.text('receipt')} · ${shopName(input)}`)}
-        <script src="${input.asset('checkout.js')}" defer></script>
-      </head>
-      <body>
-        ${testBand(input)}
-        <main class="receipt">
-          ${shopHtml(input)}
-          <h1 class="headline">${speech.text('receipt')}</h1>
-          ${session.paidAtSec === null ? html`<p>${speech.text('receipt_none')}</p>` : html`${facts(input, session.paidAtSec)}${proof(here, speech, proven)}`}
-          <p class="next no-print">
-            <button type="button" id="print" class="scripted">${speech.text('print')}</button
-            ><a href="${here}?lang=${code}">${speech.text('back_to_payment')}</a>
-          </p>
-        </main>
-        <footer>${languageSwitch(`${here}/receipt?`, speech)}</footer>
-      </body>
-    </html>`.text;
+  const title = speech.text('receipt');
+  return renderSheet(
+    input,
+    { title, headline: title, path: `${here}/receipt?` },
+    html`${session.paidAtSec === null ? html`<p>${speech.text('receipt_none')}</p>` : html`${facts(input, session.paidAtSec)}${proof(here, speech, proven)}`}
+      <p class="next no-print">
+        <button type="button" id="print" class="scripted">${speech.text('print')}</button
+        ><a href="${here}?lang=${speech.language.code}">${speech.text('back_to_payment')}</a>
+      </p>`,
+  );
 }
 
 function proof(here: string, speech: PageInput['speech'], proven: boolean): Html {
@@ -71,7 +60,6 @@ export function refunds(input: Pick<PageInput, 'status' | 'speech' | 'explorerUr
 
 export function transferFacts(speech: PageInput['speech'], deposit: DepositView, href: string | null): Html {
   const { network, coin, amount, txHash, fromAddress, toAddress, blockNumber, blockTimeSec } = deposit;
-  const code = (text: string): Html => html`<code dir="ltr" translate="no">${text}</code>`;
   const hash = href === null ? code(txHash) : html`<a href="${href}" rel="noopener noreferrer nofollow">${code(txHash)}</a>`;
   return html`<dl>
     <div>
