@@ -1,5 +1,5 @@
 import type { EventStore, Position, RecordedEvent } from '../ports/event-store.ts';
-import type { OutgoingTransaction } from '../ports/outgoing.ts';
+import { isOwed } from '../domain/events/treasury-move-events.ts';
 import type { LedgerEvent, OutgoingSigner } from '../ports/outgoing-signer.ts';
 import { MAX_JSON_LINE_BYTES } from '../runtime/util/json-lines.ts';
 import { InTurn } from '../runtime/util/in-turn.ts';
@@ -17,17 +17,15 @@ export function withLedger<Signer extends OutgoingSigner>(signer: Signer, store:
   return {
     ...signer,
     check: async (order) => {
-      if (isOutOfAccount(order)) await feed.run();
+      if (isOwed(order.kind)) await feed.run();
       return signer.check(order);
     },
     sign: async (request) => {
-      if (isOutOfAccount(request.order)) await feed.run();
+      if (isOwed(request.order.kind)) await feed.run();
       return signer.sign(request);
     },
   };
 }
-
-const isOutOfAccount = ({ kind }: OutgoingTransaction): boolean => kind === 'settlement' || kind === 'native_return';
 
 class LedgerFeed {
   readonly #signer: Pick<OutgoingSigner, 'takeLedger'>;

@@ -1,6 +1,6 @@
 import { type AdminArguments, type AdminCommands, json, optionalMode, optionalText, refused, requiredText } from './commands.ts';
 import { destinationOf, executorFor, moneyOf, networkOf, optionalCoin, optionalNetwork, type CommandParts } from './treasury-arguments.ts';
-import type { MoveRequested } from '../domain/events/treasury-move-events.ts';
+import { isOwed, type MoveRequested } from '../domain/events/treasury-move-events.ts';
 import { formatAmount, parseAmount } from '../domain/money.ts';
 import type { MerchantId } from '../domain/ids.ts';
 import { merchantStream } from '../domain/streams.ts';
@@ -8,7 +8,7 @@ import { toSec } from '../ports/clock.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import { orderOf, type MoveExecutor } from '../features/payouts/moves/executor.ts';
 import { reportOutflows } from '../features/treasury/reconcile.ts';
-import { isOutwardMoveId, newMoveId } from '../features/payouts/moves/ids.ts';
+import { isMoveId, isOutwardMoveId, newMoveId } from '../features/payouts/moves/ids.ts';
 import { isApproved } from '../../state-machines/treasury/moves.ts';
 import { Mailboxes } from '../runtime/commands/mailboxes.ts';
 import { actorOf } from './acts.ts';
@@ -155,7 +155,7 @@ function outwardCommands(parts: CommandParts): AdminCommands {
       const executor = await executorOf(id);
       const move = (await executor.context()).moves[id]!;
       // Refunds and reorganisations since the proposal may have taken what it was to be paid from.
-      if (move.kind === 'settlement' || move.kind === 'native_return') {
+      if (isOwed(move.kind)) {
         const verdict = await payouts.signer.check(orderOf(move));
         if (!verdict.ok && isOfLedger(verdict.code)) refused(verdict.message);
       }
@@ -170,7 +170,7 @@ function outwardCommands(parts: CommandParts): AdminCommands {
     },
     'treasury.reject': async (args) => {
       const id = requiredText(args, 'id');
-      if (!/^(swp|top|wdr|stl|rtn|nrt)_/.test(id)) return ofRefunds['treasury.reject']!({ ...args, refund_id: id });
+      if (!isMoveId(id)) return ofRefunds['treasury.reject']!({ ...args, refund_id: id });
       const executor = await executorOf(id);
       const nowSec = toSec(parts.clock.nowMs());
       const facts = { reason: 'rejected_by_operator', txHash: null, networkFee: null, feeAddress: executor.treasury, nowSec } as const;

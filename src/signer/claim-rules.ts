@@ -3,7 +3,7 @@ import { amountOf, formatAmount, isCoin } from '../domain/money.ts';
 import type { OutgoingTransaction } from '../ports/outgoing.ts';
 import type { SignerRefusal } from '../ports/outgoing-signer.ts';
 import { isSignedByWallet } from '../runtime/util/wallet-signature.ts';
-import { agreedTo, APPROVALS_NEEDED } from './approval-count.ts';
+import { missingApprovals } from './approval-count.ts';
 import { hashOf, transactionTerms } from './approval-text.ts';
 import type { FoundDeposit } from './chain-view.ts';
 import { bytesOf, refusal } from './exclusive.ts';
@@ -25,10 +25,8 @@ export function claimRefusal(order: OutgoingTransaction, { rules, others }: Pick
   if (order.deposits.length !== needed || order.deposits.some(({ amount }) => amountOf(amount) <= 0n))
     return refusal('denied', 'other_deposits', `a claim with ${kind} as evidence is paid from ${needed} deposits`);
   if (claim.evidence.kind === 'signature') return isUsed(claim.evidence.number, order, others) ? USED : null;
-  const agreed = agreedTo(others, hashOf(transactionTerms(order)));
-  return agreed >= APPROVALS_NEEDED
-    ? null
-    : refusal('later', 'approval', `${agreed} of ${APPROVALS_NEEDED} approvals for ${order.amount} ${order.coin} to a payee who did not pay`);
+  const what = `approvals for ${order.amount} ${order.coin} to a payee who did not pay`;
+  return missingApprovals(others, hashOf(transactionTerms(order)), what);
 }
 
 const USED = refusal('denied', 'evidence_used', 'the signature was used for another payout');

@@ -1,6 +1,6 @@
 import type { AdjustmentEvent } from '../domain/events/adjustment-events.ts';
 import type { SessionEvent } from '../domain/events/session-events.ts';
-import { MOVE_NAMES, type MoveCompleted, type MoveRequested } from '../domain/events/treasury-move-events.ts';
+import { isOwed, MOVE_NAMES, OWED_MOVES, type MoveCompleted, type MoveRequested } from '../domain/events/treasury-move-events.ts';
 import type { TreasuryEvent } from '../domain/events/treasury-events.ts';
 import { DEPOSIT_WALLETS, merchantAccountOf, SUSPENSE, type Posting } from '../domain/ledger.ts';
 import { amountOf, formatAmount, isCoin } from '../domain/money.ts';
@@ -19,16 +19,13 @@ import { bookTreasuryEvent } from '../../projections/ledger/treasury-postings.ts
 import { agreedTo, APPROVALS_NEEDED } from './approval-count.ts';
 import { adjustmentTerms, hashOf } from './approval-text.ts';
 import { refusal, standing } from './exclusive.ts';
-import type { JournalEntry, SignedEntry } from './journal.ts';
+import type { JournalEntry } from './journal.ts';
 
 /** A settlement, or a return of native coin, that the event log asks for and that has not ended. */
 interface OpenMove {
   readonly account: string;
   readonly units: bigint;
 }
-
-/** What is paid out of an account that somebody else owns. */
-const OWED = ['settlement', 'native_return'] as const;
 
 /**
  * What each merchant is owed, and what unknown senders of native coin are, by network and coin, made of the event log by the signer itself: it is given every event from the first one on,
@@ -119,7 +116,7 @@ export class LedgerAccounts {
     if (recorded.stream.startsWith(ADJUSTMENTS_PREFIX)) return this.#bookAdjustment(this.#read(recorded) as AdjustmentEvent);
     if (!recorded.stream.startsWith('treasury-')) return;
     const event = this.#read(recorded) as TreasuryEvent;
-    for (const name of OWED.map((kind) => MOVE_NAMES[kind])) {
+    for (const name of OWED_MOVES.map((kind) => MOVE_NAMES[kind])) {
       if (event.type === `${name}Requested`) this.#ask(event.data as MoveRequested);
       if (event.type === `${name}Completed` || event.type === `${name}Failed`) this.#moves.delete((event.data as MoveCompleted).moveId);
     }
@@ -171,8 +168,7 @@ export class LedgerAccounts {
 
   /** What was signed of them is in the event log for ever: a log without it is not the one that the signature was given for. */
   #unknownMove({ network }: OutgoingTransaction, entries: readonly JournalEntry[]): string | null {
-    const isOwed = ({ purpose }: SignedEntry): boolean => (OWED as readonly string[]).includes(purpose);
-    const missing = standing(entries).find((entry) => isOwed(entry) && entry.network === network && !this.#asked.has(entry.id));
+    const missing = standing(entries).find((entry) => isOwed(entry.purpose) && entry.network === network && !this.#asked.has(entry.id));
     return missing ? `the ledger does not know the ${missing.purpose} ${missing.id}, which was signed` : null;
   }
 }

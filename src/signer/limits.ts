@@ -1,9 +1,9 @@
 import { amountOf, formatAmount, type Coin } from '../domain/money.ts';
 import type { Network } from '../domain/networks.ts';
 import type { OutgoingTransaction } from '../ports/outgoing.ts';
-import type { PayoutLimits, PayoutRules } from '../ports/signer-protocol.ts';
+import type { PayoutRules } from '../ports/signer-protocol.ts';
 import type { Signature, SignerRefusal } from '../ports/outgoing-signer.ts';
-import { agreedTo, APPROVALS_NEEDED } from './approval-count.ts';
+import { missingApprovals } from './approval-count.ts';
 import { openOutflows } from './approval-text.ts';
 import { bytesOf, refusal, standing } from './exclusive.ts';
 import type { Journal, JournalEntry, SignedEntry } from './journal.ts';
@@ -38,26 +38,13 @@ export function limitsRefusal(
   return (
     windowRefusal(order.coin, units, since(HOUR_MS), limits.perHour, 'hourly_cap') ??
     windowRefusal(order.coin, units, since(DAY_MS), limits.perDay, 'daily_cap') ??
-    approvalRefusal(order, units, limits, terms, entries)
+    (units < amountOf(limits.approvalFrom) ? null : missingApprovals(entries, terms, `approvals for ${order.amount} ${order.coin}`))
   );
 }
 
 function windowRefusal(coin: Coin, units: bigint, signed: readonly SignedEntry[], cap: string, code: string): SignerRefusal | null {
   const used = signed.filter((entry) => entry.coin === coin).reduce((total, entry) => total + BigInt(entry.units), 0n);
   return used + units <= amountOf(cap) ? null : refusal('later', code, `${formatAmount(used)} of ${cap} ${coin} are used`);
-}
-
-function approvalRefusal(
-  order: { readonly coin: Coin; readonly amount: string },
-  units: bigint,
-  limits: PayoutLimits,
-  terms: string,
-  entries: readonly JournalEntry[],
-): SignerRefusal | null {
-  if (units < amountOf(limits.approvalFrom)) return null;
-  const agreed = agreedTo(entries, terms);
-  if (agreed >= APPROVALS_NEEDED) return null;
-  return refusal('later', 'approval', `${agreed} of ${APPROVALS_NEEDED} approvals for ${order.amount} ${order.coin}`);
 }
 
 /** Money of each deposit that refunds and returns have taken and not given back, in 10^-18 units. */

@@ -5,12 +5,12 @@ import { mostNative } from '../domain/native-cost.ts';
 import { addressFamilyOf, NATIVE_COIN } from '../domain/networks.ts';
 import type { OutgoingTransaction } from '../ports/outgoing.ts';
 import type { SignerRefusal } from '../ports/outgoing-signer.ts';
-import { agreedTo, APPROVALS_NEEDED } from './approval-count.ts';
+import { missingApprovals } from './approval-count.ts';
 import { hashOf, transactionTerms } from './approval-text.ts';
 import type { ChainView } from './chain-view.ts';
 import { refusal } from './exclusive.ts';
 import { takenByDeposit } from './limits.ts';
-import { treasuryFault, type Judged, type Policy, type PolicyParts } from './policy.ts';
+import { coveredRefusal, treasuryFault, type Judged, type Policy, type PolicyParts } from './policy.ts';
 import type { SigningWallet } from './signing-wallet.ts';
 
 /**
@@ -19,8 +19,9 @@ import type { SigningWallet } from './signing-wallet.ts';
  */
 export const NATIVE_RETURN: Policy = {
   refusal: (order, parts) => {
-    const refused = treasuryFault(order, parts.wallet) ?? transferFault(order, parts.wallet) ?? approvalRefusal(order, parts);
-    return (refused === null || refused.code === 'approval' ? parts.ledger.refusal(order, parts.others) : null) ?? refused;
+    const what = `approvers agreed to return ${order.amount} ${order.coin}`;
+    const fault = treasuryFault(order, parts.wallet) ?? transferFault(order, parts.wallet);
+    return coveredRefusal(fault ?? missingApprovals(parts.others, hashOf(transactionTerms(order)), what), order, parts);
   },
   onChain: takeTransfer,
 };
@@ -32,12 +33,6 @@ function transferFault({ network, coin, toAddress, transfer }: OutgoingTransacti
     return refusal('denied', 'not_our_address', 'the transfer is said to have come to an address that is not ours');
   const isOwn = Object.values(wallet.treasury).includes(toAddress) || toAddress === transfer.toAddress;
   return isOwn ? refusal('denied', 'own_address', 'the sender is one of our own addresses') : null;
-}
-
-function approvalRefusal(order: OutgoingTransaction, { others }: PolicyParts): SignerRefusal | null {
-  const agreed = agreedTo(others, hashOf(transactionTerms(order)));
-  if (agreed >= APPROVALS_NEEDED) return null;
-  return refusal('later', 'approval', `${agreed} of ${APPROVALS_NEEDED} approvers agreed to return ${order.amount} ${order.coin}`);
 }
 
 async function takeTransfer(order: OutgoingTransaction, { others }: PolicyParts, view: ChainView): Promise<Judged> {

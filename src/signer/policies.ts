@@ -4,14 +4,14 @@ import type { OutgoingKind, OutgoingTransaction } from '../ports/outgoing.ts';
 import type { SignerRefusal } from '../ports/outgoing-signer.ts';
 import type { PayoutRules } from '../ports/signer-protocol.ts';
 import { NONCE_ACCOUNTS, nonceAccountOf } from '../runtime/util/solana-nonce.ts';
-import { agreedTo, APPROVALS_NEEDED } from './approval-count.ts';
+import { missingApprovals } from './approval-count.ts';
 import { destinationsOf, hashOf, transactionTerms } from './approval-text.ts';
 import { PAY_BACK } from './deposit-rules.ts';
 import { bytesOf, refusal, standing } from './exclusive.ts';
 import type { JournalEntry } from './journal.ts';
 import { DAY_MS } from './limits.ts';
 import { NATIVE_RETURN } from './native-return-rules.ts';
-import { treasuryFault, type Policy, type PolicyParts } from './policy.ts';
+import { coveredRefusal, treasuryFault, type Policy, type PolicyParts } from './policy.ts';
 import type { SigningWallet } from './signing-wallet.ts';
 import { topUpFault } from './top-up-rules.ts';
 
@@ -30,7 +30,7 @@ export const POLICIES: Readonly<Record<OutgoingKind, Policy>> = {
     onChain: async (order, { wallet, others }, view) => (await topUpFault(order, others, wallet, view)) ?? { ok: true, takenFrom: [] },
   },
   withdrawal: { refusal: outwardRefusal },
-  settlement: { refusal: settlementRefusal },
+  settlement: { refusal: (order, parts) => coveredRefusal(outwardRefusal(order, parts), order, parts) },
   nonce_account: { refusal: nonceAccountRefusal },
 };
 
@@ -82,16 +82,7 @@ function outwardRefusal(order: OutgoingTransaction, { wallet, others, rules, now
     .reduce((total, entry) => total + BigInt(entry.units), 0n);
   if (used + units > amountOf(limits.perDay))
     return refusal('later', 'daily_cap', `${formatAmount(used)} of ${limits.perDay} ${order.coin} are used`);
-  const agreed = agreedTo(others, hashOf(transactionTerms(order)));
-  return agreed >= APPROVALS_NEEDED
-    ? null
-    : refusal('later', 'approval', `${agreed} of ${APPROVALS_NEEDED} approvers agreed to ${order.amount} ${order.coin}`);
-}
-
-/** Nobody is asked to approve what the merchant's account does not hold. */
-function settlementRefusal(order: OutgoingTransaction, parts: PolicyParts): SignerRefusal | null {
-  const refused = outwardRefusal(order, parts);
-  return (refused === null || refused.code === 'approval' ? parts.ledger.refusal(order, parts.others) : null) ?? refused;
+  return missingApprovals(others, hashOf(transactionTerms(order)), `approvers agreed to ${order.amount} ${order.coin}`);
 }
 
 const isOutward = (purpose: OutgoingKind): boolean => purpose === 'withdrawal' || purpose === 'settlement';

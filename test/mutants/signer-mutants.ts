@@ -65,7 +65,7 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'four eyes from the threshold on',
-    changes: [change('limits.ts', 'if (agreed >= APPROVALS_NEEDED) return null;', 'return null;')],
+    changes: [change('limits.ts', '(units < amountOf(limits.approvalFrom) ?', '(units >= 0n ?')],
     foundBy: ['on ethereum no order of requests', 'on tron no order of requests', 'on solana no order of requests'],
   },
   {

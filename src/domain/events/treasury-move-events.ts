@@ -18,6 +18,10 @@ import type { ImpossibleReason } from './refund-failures.ts';
 export const MOVE_KINDS = ['sweep', 'gas_top_up', 'withdrawal', 'settlement', 'return', 'native_return', 'nonce_account'] as const;
 export type MoveKind = (typeof MOVE_KINDS)[number];
 
+/** Paid out of an account of the books that somebody else owns: a merchant's, or that of unknown senders. */
+export const OWED_MOVES = ['settlement', 'native_return'] as const satisfies readonly MoveKind[];
+export const isOwed = (kind: string): boolean => (OWED_MOVES as readonly string[]).includes(kind);
+
 /** What the events of each kind are called. */
 export const MOVE_NAMES = {
   sweep: 'Sweep',
