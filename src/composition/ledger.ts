@@ -39,6 +39,8 @@ export interface LedgerDeps {
 
 export interface Ledger {
   readonly merchants: MerchantLedger;
+  /** Id of the event that sealed a month; null while it is open. */
+  readonly closingOf: (mode: Mode, month: string) => Promise<string | null>;
   readonly commands: AdminCommands;
   readonly streams: AdminStreams;
 }
@@ -60,6 +62,10 @@ export function openLedger({ core, store, readModel, projections, clock, random 
   const parts = { balances, journal, periods, notFinal, modeOfMerchant, servedRows };
   return {
     merchants: new MerchantLedger({ balances, journal, cursorKey: core.cursorKey, servedRows }),
+    closingOf: async (mode, month) => {
+      await servedRows();
+      return (await balances.period(mode, month))?.entry ?? null;
+    },
     commands: ledgerCommands(parts),
     streams: ledgerStreams(parts),
   };

@@ -254,7 +254,7 @@ function operatorCommands(
       ...auditCommands(audit, store),
       ...statementCommands({
         records: new AuditRecords({ store, tree: audit.tree, verifierKey: audit.verifierKey }),
-        periods: ledger.commands['ledger.periods']!,
+        closingOf: ledger.closingOf,
       }),
       ...masterKeyCommands({ store, masterKeys: parts.masterKeys, clock: parts.clock, random: parts.random }),
       ...compareCommands(parts.storage.comparison),

@@ -1,4 +1,5 @@
 import { CommandRefused, type AdminArguments, type AdminCommands, type AdminStreams } from '../operator/commands.ts';
+import { textOfRefusal } from '../domain/result.ts';
 import type { ApiKeyId, MerchantId, Mode, SessionId } from '../domain/ids.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import type { PaymentSessionBody } from '../http/schemas/session.schema.ts';
@@ -98,9 +99,8 @@ export const changedBy = ({ person, requestId }: Visit) => ({ actor: `person:${p
 /** Throws `Refused` with the field at fault. */
 export function accepted<Value>(outcome: Outcome<Value>): Value {
   if (outcome.ok) return outcome.value;
-  const { message, param, code } = outcome.refusal;
-  if (code === 'not_found') throw NO_SUCH();
-  throw new Refused(param === undefined || message.startsWith(param) ? message : `${param}: ${message}`);
+  if (outcome.refusal.code === 'not_found') throw NO_SUCH();
+  throw new Refused(textOfRefusal(outcome.refusal));
 }
 
 /** In the path or the query. Throws `Refused`. */

@@ -7,6 +7,10 @@ export interface Refusal {
   readonly param?: string;
 }
 
+/** The message for people, which names the field at fault once. */
+export const textOfRefusal = ({ message, param }: Refusal): string =>
+  param === undefined || message.startsWith(param) ? message : `${param}: ${message}`;
+
 /** What a decider answers: events to append (none for a repeated command), or why not. */
 export type Decision<Event> = { readonly ok: true; readonly events: readonly Event[] } | { readonly ok: false; readonly refusal: Refusal };
 

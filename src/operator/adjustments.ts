@@ -3,7 +3,7 @@ import { base32, MODES, type MerchantId, type Mode } from '../domain/ids.ts';
 import { merchantAccountOf } from '../domain/ledger.ts';
 import { formatAmount, isCoin, parseAmount } from '../domain/money.ts';
 import { NATIVE_COIN, type Network } from '../domain/networks.ts';
-import type { Refusal } from '../domain/result.ts';
+import { textOfRefusal } from '../domain/result.ts';
 import { adjustmentsStream } from '../domain/streams.ts';
 import type { ApprovalSigner } from '../ports/approvals.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
@@ -139,10 +139,8 @@ async function postedBy({ store }: AdjustmentParts, mode: Mode, id: string): Pro
 
 async function tell({ adjustmentsHandler, random }: AdjustmentParts, mode: Mode, command: AdjustmentsCommand, actor: string): Promise<void> {
   const result = await adjustmentsHandler.execute(adjustmentsStream(mode), command, { correlationId: random.uuid(), actor });
-  if (!result.ok) refused(textOf(result.refusal));
+  if (!result.ok) refused(textOfRefusal(result.refusal));
 }
-
-const textOf = ({ message, param }: Refusal): string => (param === undefined || message.startsWith(param) ? message : `${param}: ${message}`);
 
 const present = ({ terms, status, reversedBy }: Adjustment) => {
   const { adjustmentId, mode, network, coin, lines, reason, attachment, reverses, proposedBy } = terms;

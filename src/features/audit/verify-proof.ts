@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { parseCheckpoint, verifySignature, type VerifierKey } from '../../runtime/merkle/checkpoint-note.ts';
+import { parseCheckpoint, verifySignature, type SignedCheckpoint, type VerifierKey } from '../../runtime/merkle/checkpoint-note.ts';
 import { leafHash, verifyInclusion } from '../../runtime/merkle/tree.ts';
 
 /** What the service gives to merchants and payers, as far as a proof needs it. */
@@ -45,9 +45,8 @@ export function verifyProof(json: unknown, key: VerifierKey): ProofReport {
   const parsed = proofSchema.safeParse(json);
   if (!parsed.success) return failed('it is not a proof, or no checkpoint covers the payment yet');
   const { session_id: session, events, proves } = parsed.data;
-  const checkpoint = parseCheckpoint(parsed.data.checkpoint.checkpoint);
-  if (!checkpoint) return failed('its checkpoint cannot be read', session);
-  if (verifySignature(checkpoint, key) !== 'valid') return failed('its checkpoint is not signed by this key', session);
+  const checkpoint = signedCheckpoint(parsed.data.checkpoint.checkpoint, key);
+  if (typeof checkpoint === 'string') return failed(checkpoint, session);
   let before: ProvenEvent | null = null;
   for (const event of events) {
     const fault = faultOf(event, before, parsed.data) ?? notIncluded(event, checkpoint);
@@ -58,6 +57,13 @@ export function verifyProof(json: unknown, key: VerifierKey): ProofReport {
   if (proves.events !== events.length || (proves.kind === 'stream' && proves.through_revision !== last))
     return failed(`it holds ${events.length} events and says that it proves ${proves.events}`, session);
   return { ok: true, fault: null, session, events: events.length, complete_through_revision: proves.kind === 'stream' ? last : null };
+}
+
+/** The checkpoint of a note, or why it proves nothing. */
+export function signedCheckpoint(note: string, key: VerifierKey): SignedCheckpoint | string {
+  const checkpoint = parseCheckpoint(note);
+  if (!checkpoint) return 'its checkpoint cannot be read';
+  return verifySignature(checkpoint, key) === 'valid' ? checkpoint : 'its checkpoint is not signed by this key';
 }
 
 /** What its text and its place among the others say against the event; null when nothing does. */

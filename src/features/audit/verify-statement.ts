@@ -1,9 +1,12 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import type { PeriodClosed } from '../../domain/events/operations-events.ts';
-import { parseCheckpoint, verifySignature, type VerifierKey } from '../../runtime/merkle/checkpoint-note.ts';
+import type { Mode } from '../../domain/ids.ts';
+import { ledgerPeriodsStream } from '../../domain/streams.ts';
+import type { VerifierKey } from '../../runtime/merkle/checkpoint-note.ts';
+import { canonicalJson } from '../shared/canonical-json.ts';
 import { figuresOf } from './statement.ts';
-import { eventTextOf, notIncluded } from './verify-proof.ts';
+import { eventTextOf, notIncluded, signedCheckpoint } from './verify-proof.ts';
 
 const cells = { clock: z.string(), network: z.string(), coin: z.string() };
 const schema = z.object({
@@ -34,9 +37,8 @@ export function verifyStatement(json: unknown, key: VerifierKey): StatementRepor
   const parsed = schema.safeParse(json);
   if (!parsed.success) return failed('it is not a statement of a closed month');
   const said = parsed.data;
-  const checkpoint = parseCheckpoint(said.checkpoint.checkpoint);
-  if (!checkpoint) return failed('its checkpoint cannot be read');
-  if (verifySignature(checkpoint, key) !== 'valid') return failed('its checkpoint is not signed by this key');
+  const checkpoint = signedCheckpoint(said.checkpoint.checkpoint, key);
+  if (typeof checkpoint === 'string') return failed(checkpoint);
   const event = eventTextOf(said.proof.text);
   const data = closing.safeParse(event?.data);
   if (!event || !data.success || event.type !== 'PeriodClosed') return failed('its event does not close a month');
@@ -47,7 +49,7 @@ export function verifyStatement(json: unknown, key: VerifierKey): StatementRepor
   const facts = { mode, period, closed_at: Math.floor(event.atMs / 1000), actor, event: event.id, through_event: throughPosition };
   for (const [name, value] of Object.entries(facts))
     if (said[name as keyof typeof facts] !== value) return failed(`${name} is not what its event says: ${value}`);
-  if (event.stream !== `ledger-periods-${mode}`) return failed('its event is of another stream');
+  if (event.stream !== ledgerPeriodsStream(mode as Mode)) return failed('its event is of another stream');
   const { figures, totals } = figuresOf(data.data as PeriodClosed['data']);
   const wrong = figures.findIndex((figure, index) => !isSame(figure, said.figures[index]));
   if (wrong >= 0 || figures.length !== said.figures.length)
@@ -59,8 +61,4 @@ export function verifyStatement(json: unknown, key: VerifierKey): StatementRepor
   return { ok: true, fault: null, period, figures: figures.length, signed_events: checkpoint.size };
 }
 
-function isSame(one: object, other: object | undefined): boolean {
-  if (other === undefined) return false;
-  const sorted = (value: object): string => JSON.stringify(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
-  return sorted(one) === sorted(other);
-}
+const isSame = (one: object, other: object | undefined): boolean => other !== undefined && canonicalJson(one) === canonicalJson(other);

@@ -62,6 +62,13 @@ export interface TrialBalance {
 
 const SCAN_PAGE = 2_000;
 
+/** What came after a day and no later than a moment of the next one. */
+interface SinceDay {
+  readonly entries: number;
+  /** 10^-18 units by account, network and coin. */
+  readonly moved: ReadonlyMap<string, bigint>;
+}
+
 /** Balances as of any day, by either clock. */
 export class LedgerBalances {
   readonly #readModel: ReadModel;
@@ -89,15 +96,17 @@ export class LedgerBalances {
 
   /** Balances that are not zero of the accounts whose name begins with `accounts`, in the order of their names. */
   async balances(mode: Mode, asOf: AsOf, accounts = ''): Promise<AccountBalance[]> {
-    const { day, clock } = asOf;
+    return this.#balances(mode, asOf, await this.#sinceDay(mode, asOf), accounts);
+  }
+
+  async #balances(mode: Mode, { day, clock }: AsOf, { moved }: SinceDay, accounts: string): Promise<AccountBalance[]> {
     const found: AccountBalance[] = [];
-    const since = await this.#sinceDay(mode, asOf);
     for await (const page of this.#pages(LEDGER_BALANCES_TABLE, `${mode}/${accounts}`)) {
       const rows = page as unknown as BalanceRow[];
       const partial = await this.#withinMonth(rows, day, clock);
       rows.forEach((row, index) => {
         const key = balanceKey(mode, row.account, row.network, row.coin);
-        const units = day === null ? signedAmountOf(row.balance) : wholeMonths(row, day, clock) + partial[index]! + (since.moved.get(key) ?? 0n);
+        const units = day === null ? signedAmountOf(row.balance) : wholeMonths(row, day, clock) + partial[index]! + (moved.get(key) ?? 0n);
         if (units !== 0n) found.push({ account: row.account, network: row.network, coin: row.coin, units });
       });
     }
@@ -105,8 +114,9 @@ export class LedgerBalances {
   }
 
   async trialBalance(mode: Mode, asOf: AsOf): Promise<TrialBalance> {
-    const entries = await this.#entries(mode, asOf);
-    const balances = await this.balances(mode, asOf);
+    const since = await this.#sinceDay(mode, asOf);
+    const entries = await this.#entries(mode, asOf, since);
+    const balances = await this.#balances(mode, asOf, since, '');
     const sums = new Map<string, TrialBalance['sums'][number]>();
     for (const { network, coin, units } of balances) {
       const key = `${network}/${coin}`;
@@ -137,11 +147,10 @@ export class LedgerBalances {
     return { period: period.period, entry: period.entry, agrees };
   }
 
-  async #entries(mode: Mode, asOf: AsOf): Promise<number> {
-    const { day, clock } = asOf;
+  async #entries(mode: Mode, { day, clock }: AsOf, since: SinceDay): Promise<number> {
     if (day === null) return (await this.modeRow(mode)).entries;
     const place = clock === 'recorded' ? 0 : 1;
-    let entries = (await this.#sinceDay(mode, asOf)).entries;
+    let { entries } = since;
     for await (const page of rowPages(this.#readModel, LEDGER_COUNTS_TABLE, { prefix: `${mode}/`, limit: SCAN_PAGE }))
       for (const { key, row } of page)
         for (const [date, counts] of Object.entries((row as unknown as CountsRow).days))
@@ -150,7 +159,7 @@ export class LedgerBalances {
   }
 
   /** What entries moved after the day until the moment. A fact of a closed month counts from the start of the day that it was put into. */
-  async #sinceDay(mode: Mode, { day, clock, throughMs }: AsOf): Promise<{ entries: number; moved: ReadonlyMap<string, bigint> }> {
+  async #sinceDay(mode: Mode, { day, clock, throughMs }: AsOf): Promise<SinceDay> {
     const moved = new Map<string, bigint>();
     let entries = 0;
     if (day === null || throughMs === undefined) return { entries, moved };

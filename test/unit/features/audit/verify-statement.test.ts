@@ -41,7 +41,7 @@ async function statementOf(events = logOf()) {
       proofOfEvent: async () => ({ checkpoint: { origin: 'o', size: events.length, rootHash: '', checkpoint, createdSec: 1 }, proof }),
       verifierKey: () => verifierKey,
     },
-    periods: async () => ({ periods: [{ period: '2026-10', entry: event.id }] }),
+    closingOf: async (_mode, month) => (month === '2026-10' ? event.id : null),
   });
   return { run: run!, key: parseVerifierKey(verifierKey)!, statement: (await run!({ month: '2026-10', mode: 'test' })) as Record<string, unknown> };
 }
