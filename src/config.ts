@@ -108,8 +108,12 @@ const environment = z.object({
   REDIS_URL: z.string().optional(),
   /** One Redis server that writes every command to disk before it answers (`appendfsync always`): its restarts lose no nonces. */
   REDIS_SURVIVES_RESTARTS: flag.default(false),
-  /** 32 bytes in hex or base64; several comma-separated, the first seals, all open. Sandbox: made in `DATA_DIR`. */
+  /** 32 bytes in hex or base64; several comma-separated, the first seals, all open. Stands for each of the next three that is unset. Sandbox: made in `DATA_DIR`. */
   MASTER_KEY: z.string().optional(),
+  /** Seal what one role needs and another does not, each written as `MASTER_KEY` is (`src/composition/sealing-keys.ts`). */
+  API_SECRETS_KEY: z.string().optional(),
+  WEBHOOK_SECRETS_KEY: z.string().optional(),
+  PERSONAL_DATA_KEY: z.string().optional(),
   /** Number of this node, 0 to 999, different on every node: keeps event ids apart. */
   NODE_NUMBER: z.coerce.number().int().min(0).max(999).default(0),
   /** The local chains of the sandbox, each of which takes time to start, a process and memory. */

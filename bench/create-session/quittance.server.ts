@@ -21,7 +21,7 @@ import { apiSecretContext, hashOfKey } from '../../src/features/merchants/creden
 
 /* The whole service as `quittance serve` runs it (store, nonces, rate limit, projections, webhooks, metrics), without chains to watch. */
 const dataDir = mkdtempSync(join(tmpdir(), 'quittance-bench-create-'));
-const masterKeys = parseMasterKeys(Buffer.from(nodeRandom.bytes(32)).toString('hex'));
+const sealingKeys = parseMasterKeys(Buffer.from(nodeRandom.bytes(32)).toString('hex'));
 const log = createLogger('error');
 const config = readConfig({
   DATA_DIR: dataDir,
@@ -43,7 +43,7 @@ const service = await startService({
   config,
   roles: rolesOf(config),
   storage,
-  masterKeys,
+  sealingKeys,
   clock: systemClock,
   random: nodeRandom,
   log,
@@ -62,7 +62,7 @@ const merchant = await service.core.merchants.registerMerchant({ name: 'Bench', 
 if (!merchant.ok) throw new Error(merchant.refusal.message);
 const merchantId = merchant.value.id;
 const keyId = 'key_benchbenchbenchbench' as ApiKeyId;
-const sealedSecret = createSealer(masterKeys).seal(Buffer.from(process.env.BENCH_API_SECRET!), apiSecretContext(merchantId, keyId));
+const sealedSecret = createSealer(sealingKeys).seal('api-secrets', Buffer.from(process.env.BENCH_API_SECRET!), apiSecretContext(merchantId, keyId));
 const key = { merchantId, keyId, mode: 'test' as const, keyHash: hashOfKey(process.env.BENCH_API_KEY!), hint: 'sk_test_...', sealedSecret };
 await service.core.merchantHandler.execute(merchantStream(merchantId), { type: 'IssueKey', key }, { correlationId: 'bench', actor: 'operator' });
 await service.core.directory.catchUp();

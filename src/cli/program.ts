@@ -164,7 +164,7 @@ function addMerchants(program: Command, host: CliHost): Command {
     WHO,
   ]);
   admin(key, host, 'list <merchant_id>', 'key.list', 'list the keys with their restrictions and their last use');
-  admin(key, host, 'rewrap', 'key.rewrap', 'keep older master keys in the ledger, sealed under the first of MASTER_KEY, which is then enough', [WHO]);
+  admin(key, host, 'rewrap', 'key.rewrap', 'keep older sealing keys in the ledger, sealed under the first of each kind, which is then enough', [WHO]);
   admin(key, host, 'revoke <merchant_id> <key_id>', 'key.revoke', 'revoke an API key at once', [WHO]);
   return merchant;
 }

@@ -34,7 +34,7 @@ import type { IsOurs } from '../features/sessions/claims.ts';
 import { SessionIds } from '../features/sessions/ids.ts';
 import { createSessionOfRefund } from '../features/sessions/session-of-refund.ts';
 import { Sessions } from '../features/sessions/sessions.ts';
-import { sharedSecrets, type SharedSecret } from '../features/shared/shared-secrets.ts';
+import { sharedSecrets, type SecretSeal, type SharedSecret } from '../features/shared/shared-secrets.ts';
 import { createPersonHandler } from '../features/shared/handlers/person-handler.ts';
 import { People } from '../features/people/people.ts';
 import { PeopleDirectory } from '../features/people/directory.ts';
@@ -155,7 +155,7 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
     addressIndexes,
     notificationIds,
     idempotency,
-    cursorKey: cursorSecret!.bytes,
+    cursorKey: cursorSecret?.bytes ?? random.bytes(32),
     sessionOfRefund,
     addressesComplete: () => caughtUpWith(ports, followers[0]!),
     completeIn: (subscription) => caughtUpWith(ports, subscription),
@@ -206,8 +206,16 @@ async function openMerchantDirectory({ store, sealer, readOnly = false }: CorePo
   return directory;
 }
 
-/** Nothing is created in a ledger that is only read: secrets of this process alone serve it well enough. */
-function secretsFor(purpose: string, { store, sealer: seal, random, clock, readOnly = false }: CorePorts, log: Logger): Promise<SharedSecret[]> {
+/**
+ * None where this process does not hold the key of API secrets, which seals what answering the API needs. Nothing is created in a ledger that is only
+ * read: secrets of this process alone serve it well enough.
+ */
+async function secretsFor(purpose: string, { store, sealer, random, clock, readOnly = false }: CorePorts, log: Logger): Promise<SharedSecret[]> {
+  if (!sealer.holds('api-secrets')) return [];
+  const seal: SecretSeal = {
+    seal: (plain, context) => sealer.seal('api-secrets', plain, context),
+    open: (sealed, context) => sealer.open('api-secrets', sealed, context),
+  };
   return sharedSecrets(purpose, { store, seal, random, clock }).catch((error: unknown) => {
     if (!readOnly) throw error;
     log.error({ err: error, purpose }, 'a secret in the damaged log cannot be read');

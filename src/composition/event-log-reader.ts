@@ -4,6 +4,7 @@ import type { Config } from '../config.ts';
 import type { CheckpointSigned } from '../domain/events/operations-events.ts';
 import { AUDIT_STREAM } from '../domain/streams.ts';
 import type { EventStore } from '../ports/event-store.ts';
+import { namesKeys } from './sealing-keys.ts';
 import { sandboxMasterKey, sandboxNamespace } from './secrets-files.ts';
 
 /** The ledger for reading alone. */
@@ -27,7 +28,7 @@ export async function openLedgerReader(config: Config): Promise<LedgerReader> {
 
 async function openOnServers(config: Config, connectionString: string): Promise<LedgerReader> {
   const { openEsdbEventStore } = await import('../adapters/esdb/event-store.ts');
-  const isSandbox = config.MASTER_KEY === undefined && existsSync(join(config.DATA_DIR, 'master.key'));
+  const isSandbox = !namesKeys(config) && existsSync(join(config.DATA_DIR, 'master.key'));
   const namespace = isSandbox ? sandboxNamespace(sandboxMasterKey(config.DATA_DIR)) : '';
   const store = await openEsdbEventStore({ connectionString, namespace });
   return {

@@ -7,16 +7,17 @@ import { InvalidConfig, type Config } from '../config.ts';
 import type { Logger } from '../observability/logger.ts';
 import { systemClock } from '../ports/clock.ts';
 import type { JsonValue } from '../ports/read-model.ts';
-import { createPersonalSealer, createSealer, parseMasterKeys, type MasterKeys } from '../runtime/util/sealing.ts';
+import { createPersonalSealer, createSealer, parseMasterKeys, type SealingKeys } from '../runtime/util/sealing.ts';
 import { peopleCommands } from '../operator/people.ts';
-import { withKeptKeys } from '../features/shared/kept-master-keys.ts';
-import { masterKeyCommands } from '../operator/master-keys.ts';
+import { withKeptKeys } from '../features/shared/kept-keys.ts';
+import { sealingKeyCommands } from '../operator/sealing-keys.ts';
 import { adminCommands } from '../operator/merchants.ts';
 import { checkOwnLog } from './audit.ts';
 import { readingStorage } from './reading-service.ts';
 import { startCore, type Core, type CorePorts } from './core.ts';
 import { openLedger } from './ledger.ts';
 import { sandboxMasterKey, sandboxNamespace } from './secrets-files.ts';
+import { namesKeys, sealingKeysOrFault } from './sealing-keys.ts';
 import { openStorage } from './storage.ts';
 import type { Storage } from './storage-parts.ts';
 import { compareCommands } from './workers/projection-compare.ts';
@@ -62,13 +63,12 @@ interface Offline {
 }
 
 async function openOffline(config: Config, log: Logger): Promise<Offline> {
-  const masterKey = masterKeyText(config);
+  const { sealingKeys: given, namespace } = keysOf(config);
   const clock = systemClock;
   const random = nodeRandom;
   const fatal = (error: Error): never => {
     throw error;
   };
-  const namespace = config.MASTER_KEY === undefined ? sandboxNamespace(masterKey) : '';
   const roles = { api: true, worker: true, signer: false };
   const opened = await openStorage(config, { clock, random, log, roles, namespace, onFatal: fatal, readDamaged: true });
   const { storage, damage, commands: auditCommands } = await checkedStorage(config, opened, log);
@@ -80,8 +80,8 @@ async function openOffline(config: Config, log: Logger): Promise<Offline> {
   try {
     await runner.start(storage.store);
     await runner.ready();
-    const masterKeys = await withKeptKeys(storage.store, parseMasterKeys(masterKey));
-    const core = await startOfflineCore(config, { ...storage, masterKeys, readOnly: damage !== null }, log);
+    const sealingKeys = await withKeptKeys(storage.store, given);
+    const core = await startOfflineCore(config, { ...storage, sealingKeys, readOnly: damage !== null }, log);
     const ledger = openLedger({ core, store: storage.store, readModel: storage.readModel, projections: runner, clock, random });
     return {
       commands: adminCommands({
@@ -94,7 +94,7 @@ async function openOffline(config: Config, log: Logger): Promise<Offline> {
         more: {
           ...ledger.commands,
           ...auditCommands,
-          ...masterKeyCommands({ store: storage.store, masterKeys, clock, random }),
+          ...sealingKeyCommands({ store: storage.store, sealingKeys, clock, random }),
           ...compareCommands(storage.comparison),
           ...peopleCommands({
             people: core.people,
@@ -118,10 +118,10 @@ async function openOffline(config: Config, log: Logger): Promise<Offline> {
 /** What commands are run on: nothing is priced, asked or given an address here. */
 export function startOfflineCore(
   config: Config,
-  given: Pick<CorePorts, 'store' | 'readModel' | 'personalKeys' | 'projections' | 'soleWriter' | 'readOnly'> & { readonly masterKeys: MasterKeys },
+  given: Pick<CorePorts, 'store' | 'readModel' | 'personalKeys' | 'projections' | 'soleWriter' | 'readOnly'> & { readonly sealingKeys: SealingKeys },
   log: Logger,
 ): Promise<Core> {
-  const allowInsecure = config.WEBHOOK_ALLOW_INSECURE ?? config.MASTER_KEY === undefined;
+  const allowInsecure = config.WEBHOOK_ALLOW_INSECURE ?? !namesKeys(config);
   return startCore(
     config,
     {
@@ -131,8 +131,8 @@ export function startOfflineCore(
       addresses: { take: () => null, giveBack: () => undefined },
       clock: systemClock,
       random: nodeRandom,
-      sealer: createSealer(given.masterKeys),
-      personalSealer: createPersonalSealer(given.masterKeys),
+      sealer: createSealer(given.sealingKeys),
+      personalSealer: createPersonalSealer(given.sealingKeys),
       vetWebhookUrl: (url) => vetWebhookUrl(url, { allowInsecure, ownHosts: [] }),
       networks: () => [],
     },
@@ -161,9 +161,12 @@ async function checkedStorage(config: Config, opened: Storage, log: Logger): Pro
   };
 }
 
-/** A sandbox keeps its own key; production gives one. */
-function masterKeyText(config: Config): string {
-  if (config.MASTER_KEY !== undefined) return config.MASTER_KEY;
-  if (existsSync(join(config.DATA_DIR, 'master.key'))) return sandboxMasterKey(config.DATA_DIR);
+/** A sandbox keeps its own key, and has a namespace on shared servers; production gives keys. */
+function keysOf(config: Config): { readonly sealingKeys: SealingKeys; readonly namespace: string } {
+  if (namesKeys(config)) return { sealingKeys: sealingKeysOrFault(config), namespace: '' };
+  if (existsSync(join(config.DATA_DIR, 'master.key'))) {
+    const text = sandboxMasterKey(config.DATA_DIR);
+    return { sealingKeys: parseMasterKeys(text), namespace: sandboxNamespace(text) };
+  }
   throw new InvalidConfig(`no service runs on ${config.DATA_DIR}; to work on the data directory itself set MASTER_KEY, or start the service first`);
 }

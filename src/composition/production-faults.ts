@@ -3,6 +3,7 @@ import type { Mode } from '../domain/ids.ts';
 import { consoleFaults } from './console.ts';
 import { missingSecondSources } from './providers.ts';
 import { profileFaults, rolesOf } from './roles.ts';
+import { sealingKeyFaults } from './sealing-keys.ts';
 
 /** Settings that only the holder of the keys reads. */
 const SIGNERS_OWN = [
@@ -19,7 +20,7 @@ const SIGNERS_OWN = [
 export function productionFaults(config: Config, env: Readonly<Record<string, string | undefined>>): string[] {
   const faults = [
     env['CRASH_AT'] !== undefined && 'CRASH_AT must not be set: it ends the process in the midst of a payment and is for tests of the sandbox',
-    config.MASTER_KEY === undefined && 'MASTER_KEY is missing: 32 random bytes, for example from `openssl rand -hex 32`',
+    ...sealingKeyFaults(config),
     config.PUBLIC_URL === undefined && 'PUBLIC_URL is missing: the https address that payers and merchants use',
     config.PUBLIC_URL !== undefined && !config.PUBLIC_URL.startsWith('https://') && 'PUBLIC_URL must be https; TLS may end at a proxy in front',
     (config.RATE_PROVIDERS === undefined || config.RATE_PROVIDERS.includes('static')) &&

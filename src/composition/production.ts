@@ -15,7 +15,6 @@ import type { AddressDeriver } from '../ports/addresses.ts';
 import { systemClock } from '../ports/clock.ts';
 import type { Signer } from '../ports/signer.ts';
 import { ClockCheck } from '../runtime/util/clock-check.ts';
-import { parseMasterKeys } from '../runtime/util/sealing.ts';
 import { chainReaders } from './chain-readers.ts';
 import { createMetrics } from './observability.ts';
 import { journalDirectory, payoutChain, productionPayoutRules, type PayoutNetworkAccess, type PayoutParts } from './payouts.ts';
@@ -23,6 +22,7 @@ import { productionAccess } from './production-networks.ts';
 import { ownExport, productionFaults } from './production-faults.ts';
 import { secondSourceFrom, warnOfSingleSources } from './providers.ts';
 import { rolesOf } from './roles.ts';
+import { needlessKeys, sealingKeysOrFault } from './sealing-keys.ts';
 import { logFindings, quickFindings } from './doctor/doctor.ts';
 import { contractCheck } from './senders.ts';
 import { startService } from './service.ts';
@@ -49,7 +49,8 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
   const clock = systemClock;
   const random = nodeRandom;
   const metrics = createMetrics(config, clock, log);
-  const masterKeys = parseMasterKeys(config.MASTER_KEY!);
+  const sealingKeys = sealingKeysOrFault(config);
+  for (const needless of needlessKeys(config)) log.warn({}, needless);
   const access = productionAccess(config);
   const networks = new Map(MODES.map((mode) => [mode, access.map(({ settings }) => settings).filter((settings) => settings.mode === mode)]));
   if (access.length === 0)
@@ -67,7 +68,7 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
     config,
     roles,
     storage,
-    masterKeys,
+    sealingKeys,
     clock,
     clockCheck,
     random,

@@ -57,7 +57,7 @@ export async function startSandboxNode(config: Config, log: Logger, file: string
     config: { ...config, WEBHOOK_ALLOW_INSECURE: true },
     roles,
     storage,
-    masterKeys: parseMasterKeys(masterKey),
+    sealingKeys: parseMasterKeys(masterKey),
     clock,
     random,
     log,

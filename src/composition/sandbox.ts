@@ -80,7 +80,7 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
     config: { ...config, WEBHOOK_ALLOW_INSECURE: config.WEBHOOK_ALLOW_INSECURE ?? true, REFUND_CLAIMS: config.REFUND_CLAIMS ?? [...EVIDENCE_KINDS] },
     roles,
     storage,
-    masterKeys: parseMasterKeys(masterKey),
+    sealingKeys: parseMasterKeys(masterKey),
     clock,
     random,
     log,

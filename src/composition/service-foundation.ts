@@ -145,7 +145,7 @@ const applyChanges = ({ directory, merchants }: Core, clock: ServiceParts['clock
   });
 
 function corePorts(
-  { config, storage, clock, random, masterKeys, webhookRules, networks, contractChecks, payouts, readOnly }: ServiceParts,
+  { config, storage, clock, random, sealingKeys, webhookRules, networks, contractChecks, payouts, readOnly }: ServiceParts,
   store: EventStore,
   { rates, clockCheck, addresses }: { readonly rates: Rates; readonly clockCheck: ClockCheck; readonly addresses: AddressPool },
 ): CorePorts {
@@ -159,8 +159,8 @@ function corePorts(
     clock,
     clockCheck,
     random,
-    sealer: createSealer(masterKeys),
-    personalSealer: createPersonalSealer(masterKeys),
+    sealer: createSealer(sealingKeys),
+    personalSealer: createPersonalSealer(sealingKeys),
     vetWebhookUrl: (url) => vetWebhookUrl(url, webhookRules),
     networks,
     treasuryOf: (mode, family) => payouts?.addresses.get(mode)?.[family] ?? null,

@@ -23,7 +23,7 @@ import { foreignRequest } from '../runtime/util/loopback-request.ts';
 import { AuditRecords } from '../features/audit/records.ts';
 import { addressCommands } from '../operator/addresses.ts';
 import { adminCommands } from '../operator/merchants.ts';
-import { masterKeyCommands } from '../operator/master-keys.ts';
+import { sealingKeyCommands } from '../operator/sealing-keys.ts';
 import { auditCommands } from '../operator/audit.ts';
 import { ownershipFacts } from './address-ownership.ts';
 import { addressHealth } from './address-safety.ts';
@@ -256,7 +256,7 @@ function operatorCommands(
         records: new AuditRecords({ store, tree: audit.tree, verifierKey: audit.verifierKey }),
         closingOf: ledger.closingOf,
       }),
-      ...masterKeyCommands({ store, masterKeys: parts.masterKeys, clock: parts.clock, random: parts.random }),
+      ...sealingKeyCommands({ store, sealingKeys: parts.sealingKeys, clock: parts.clock, random: parts.random }),
       ...compareCommands(parts.storage.comparison),
       ...claimCommands(core.sessions),
       ...ledger.commands,

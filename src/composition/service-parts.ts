@@ -17,7 +17,7 @@ import type { Random } from '../ports/random.ts';
 import type { ContractCheck } from '../ports/senders.ts';
 import type { WebhookSender } from '../ports/webhook-sender.ts';
 import type { ClockCheck } from '../runtime/util/clock-check.ts';
-import type { MasterKeys } from '../runtime/util/sealing.ts';
+import type { SealingKeys } from '../runtime/util/sealing.ts';
 import type { Core } from './core.ts';
 import type { PayoutParts } from './payouts.ts';
 import type { TestWallet } from './test-wallet.ts';
@@ -30,7 +30,7 @@ export interface ServiceParts {
   readonly config: Config;
   readonly roles: Roles;
   readonly storage: Storage;
-  readonly masterKeys: MasterKeys;
+  readonly sealingKeys: SealingKeys;
   readonly clock: Clock;
   /** What has heard the clocks of others already; absent: begun with the service. */
   readonly clockCheck?: ClockCheck;

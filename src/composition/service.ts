@@ -1,6 +1,8 @@
 import { startAudit } from './audit.ts';
 import type { WatchedNetwork } from '../features/deposits/network-watcher.ts';
-import { withKeptKeys } from '../features/shared/kept-master-keys.ts';
+import { withKeptKeys } from '../features/shared/kept-keys.ts';
+import { sharedSecrets, type SecretSeal } from '../features/shared/shared-secrets.ts';
+import { openWith, sealWith } from '../runtime/util/sealing.ts';
 import type { Core } from './core.ts';
 import { withLedger } from './ledger-feed.ts';
 import { readingParts } from './reading-service.ts';
@@ -26,10 +28,11 @@ export async function startService(given: ServiceParts): Promise<RunningService>
   const audit = await startAudit(given);
   const damage = given.storage.ownLog ? audit.readOnly() : null;
   const readable = damage === null ? given : await readingParts(given, damage);
-  const parts = withLedgerFed({ ...readable, masterKeys: await openingKeys(readable) });
+  const parts = withLedgerFed({ ...readable, sealingKeys: await openingKeys(readable) });
   // Look-ups of an event log that has just begun are made by this very process.
   const hasHistory = (await parts.storage.store.head()) !== null;
   const foundation = await startFoundation(parts);
+  await checkPersonalKey(parts);
   const money = await startMoney(parts, foundation, audit, hasHistory);
   const outside = await startOutside(parts, foundation, money, audit);
   return {
@@ -57,11 +60,30 @@ function withLedgerFed(parts: ServiceParts): ServiceParts {
   return payouts ? { ...parts, payouts: { ...payouts, signer: withLedger(payouts.signer, storage.store) } } : parts;
 }
 
+/**
+ * Nodes that seal personal data under different keys would each write what the others cannot open: the first one leaves a text in the ledger that
+ * every other must open. Rejects with `CannotOpen`. Keys of secrets are tried on the secrets themselves.
+ */
+async function checkPersonalKey({
+  storage: { store },
+  sealingKeys: { 'personal-data': keys },
+  random,
+  clock,
+  readOnly,
+}: ServiceParts): Promise<void> {
+  if (!keys || readOnly) return;
+  const seal: SecretSeal = {
+    seal: (plain, context) => sealWith(keys, plain, context),
+    open: (sealed, context) => openWith(keys, sealed, context),
+  };
+  await sharedSecrets('personal-data-check', { store, seal, random, clock });
+}
+
 /** Of a damaged ledger the keys that it keeps may not be readable; what they sealed does not open then. */
-function openingKeys({ storage, masterKeys, readOnly, log }: ServiceParts): Promise<ServiceParts['masterKeys']> {
-  return withKeptKeys(storage.store, masterKeys).catch((error: unknown) => {
+function openingKeys({ storage, sealingKeys, readOnly, log }: ServiceParts): Promise<ServiceParts['sealingKeys']> {
+  return withKeptKeys(storage.store, sealingKeys).catch((error: unknown) => {
     if (!readOnly) throw error;
-    log.error({ err: error }, 'the master keys that the ledger keeps cannot be read');
-    return masterKeys;
+    log.error({ err: error }, 'the retired keys that the ledger keeps cannot be read');
+    return sealingKeys;
   });
 }

@@ -8,6 +8,7 @@ import { CommandRefused, type AdminArguments, type AdminCommands, type AdminStre
 import { addressGroup } from '../runtime/util/client-address.ts';
 import { readArguments, sendStream } from './socket-server.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
+import { KeyNotHeld } from '../runtime/util/sealing.ts';
 
 /** A path of the operator's API and the command behind it. Parts of a path in braces become arguments of the same name. */
 export interface AdminRoute {
@@ -148,7 +149,7 @@ function sendError({ onError }: AdminHttpOptions, request: IncomingMessage, resp
   if (response.headersSent) return void response.destroy();
   const message = messageOf(error);
   if (error instanceof NotAnswered) return send(response, error.status, { error: { code: error.code, message } });
-  if (error instanceof CommandRefused) return send(response, 400, { error: { code: 'invalid_request', message } });
+  if (error instanceof CommandRefused || error instanceof KeyNotHeld) return send(response, 400, { error: { code: 'invalid_request', message } });
   if (error instanceof StoreUnavailable && request.method === 'GET') return send(response, 503, { error: { code: 'service_unavailable', message } });
   onError(error);
   send(response, 500, { error: { code: 'internal_error', message: 'The service failed. Nothing is known about the request.' } });

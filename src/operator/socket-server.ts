@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import type { JsonValue } from '../ports/read-model.ts';
 import { CommandRefused, named, type AdminArguments, type AdminCommands, type AdminStream, type AdminStreams } from './commands.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
+import { KeyNotHeld } from '../runtime/util/sealing.ts';
 
 export const adminSocketPath = (dataDir: string): string => join(dataDir, 'admin.sock');
 
@@ -51,7 +52,7 @@ async function answer(request: IncomingMessage, commands: AdminCommands, streams
     if (!command) return { status: 404, body: { error: 'unknown command; is the running service older than this CLI?' } };
     return { status: 200, body: await command(await readArguments(request)) };
   } catch (error) {
-    const refused = error instanceof CommandRefused;
+    const refused = error instanceof CommandRefused || error instanceof KeyNotHeld;
     return { status: refused ? 400 : 500, body: { error: messageOf(error) } };
   }
 }

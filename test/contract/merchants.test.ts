@@ -278,7 +278,7 @@ describe('after a restart', () => {
     await expect((await node(KEY_B)).start()).rejects.toMatchObject({
       name: 'InvalidMasterKey',
       message: expect.stringMatching(
-        /does not open: sealed under master key [0-9a-f]{8}, which MASTER_KEY does not hold.*MASTER_KEY=<new>,<old>/,
+        /does not open: sealed under the key [0-9a-f]{8}, which MASTER_KEY does not hold.*MASTER_KEY=<new>,<old>/,
       ) as string,
     });
   });
@@ -295,7 +295,7 @@ describe('after a restart', () => {
     const first = await started();
     const merchant = valueOf(await first.merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
     const stolen = (JSON.parse((await store.readStream(`merchant-${merchant.id}`))[1]!.data) as { sealedSecret: string }).sealedSecret;
-    expect(() => createSealer(parseMasterKeys(KEY_A)).open(stolen, `mer_other|${merchant.key_id}|1|api_secret`)).toThrow(
+    expect(() => createSealer(parseMasterKeys(KEY_A)).open('api-secrets', stolen, `mer_other|${merchant.key_id}|1|api_secret`)).toThrow(
       /altered, or sealed for something else/,
     );
   });

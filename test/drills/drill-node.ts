@@ -156,7 +156,7 @@ async function startNode(): Promise<RunningService & { readonly closeAll: () => 
     config,
     roles: rolesOf(config),
     storage,
-    masterKeys: parseMasterKeys(sandboxMasterKey(config.DATA_DIR)),
+    sealingKeys: parseMasterKeys(sandboxMasterKey(config.DATA_DIR)),
     clock,
     random,
     log,

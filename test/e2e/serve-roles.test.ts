@@ -16,7 +16,10 @@ import { RedisServer } from '../support/redis-server.ts';
 import { startRunningProduction, TEST_WORDS, type RunningProduction } from '../support/running-production.ts';
 import { eventually, signedCall, type ApiAnswer } from '../support/running-sandbox.ts';
 
-/* `quittance serve` as three processes, one role each, on every network: an address is watch-only, the keys are the signer's alone. */
+/*
+ * `quittance serve` as three processes, one role each, on every network: an address is watch-only, the keys are the signer's alone, and each holds
+ * the sealing keys of its role and no other.
+ */
 
 const WAIT_MS = 120_000;
 const LIMITS = { perTransaction: '1000', perHour: '1000', perDay: '1000', approvalFrom: '1000' };
@@ -38,7 +41,12 @@ beforeAll(async () => {
     RedisServer.start(),
   ]);
   await Promise.all(chains.chains.map((chain) => chain.fundTreasury!(treasury[addressFamilyOf(chain.settings.network)])));
-  const shared = { ...networkSettings(), EVENTSTORE_URL: store.connectionString, REDIS_URL: redis.url, MASTER_KEY: randomBytes(32).toString('hex') };
+  const shared = { ...networkSettings(), EVENTSTORE_URL: store.connectionString, REDIS_URL: redis.url, MASTER_KEY: '' };
+  const [API_SECRETS_KEY, WEBHOOK_SECRETS_KEY, PERSONAL_DATA_KEY] = Array.from({ length: 3 }, () => randomBytes(32).toString('hex')) as [
+    string,
+    string,
+    string,
+  ];
   const exported = await runWalletTool(
     'wallet.export-watch-only',
     { mode: 'test', solanaPool: '50', solanaPoolFile: join(directory, 'pool.txt') },
@@ -46,8 +54,8 @@ beforeAll(async () => {
     silentLog,
   );
   const roles = {
-    api: exported as Record<string, string>,
-    worker: {},
+    api: { ...(exported as Record<string, string>), API_SECRETS_KEY, WEBHOOK_SECRETS_KEY, PERSONAL_DATA_KEY },
+    worker: { WEBHOOK_SECRETS_KEY },
     signer: { TEST_WALLET_MNEMONIC: TEST_WORDS, SIGNER_JOURNAL_DIR: join(directory, 'journal'), PAYOUT_LIMITS: JSON.stringify({ USDT: LIMITS }) },
   };
   const nodes = Object.entries(roles).map(([role, own], index) =>

@@ -103,7 +103,7 @@ function serviceParts(
     config,
     roles,
     storage: disk.open({ profile, node: config.NODE_NUMBER, roles }),
-    masterKeys: parseMasterKeys(hash('sha256', 'of this simulation')),
+    sealingKeys: parseMasterKeys(hash('sha256', 'of this simulation')),
     clock: systemClock,
     random: nodeRandom,
     log,

@@ -39,7 +39,7 @@ export async function openForReading(dataDir: string): Promise<OpenedForReading>
     {
       ...{ store, readModel, personalKeys, soleWriter: true, readOnly: damage !== null },
       projections: await standingProjections(readModel, followsFiles(dataDir)),
-      masterKeys: parseMasterKeys(MASTER_KEY_TEXT),
+      sealingKeys: parseMasterKeys(MASTER_KEY_TEXT),
     },
     log,
   );

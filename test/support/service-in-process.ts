@@ -47,7 +47,7 @@ export async function startServiceInProcess(dataDir: string, { signs = true }: {
     config,
     roles: ROLES,
     storage,
-    masterKeys: parseMasterKeys(MASTER_KEY_TEXT),
+    sealingKeys: parseMasterKeys(MASTER_KEY_TEXT),
     clock: systemClock,
     random: nodeRandom,
     log,

@@ -4,6 +4,7 @@ import { CommandRefused, json, optionalText, requiredText, type AdminArguments }
 import { systemClock } from '../../ports/clock.ts';
 import type { JsonValue } from '../../ports/read-model.ts';
 import { journalDirectory } from '../payouts.ts';
+import { namesKeys, sealingKeysOrFault } from '../sealing-keys.ts';
 import { makeBackup, type BackupPart } from './make.ts';
 import { restoreBackup } from './restore.ts';
 import { verifyBackup } from './verify.ts';
@@ -11,17 +12,17 @@ import { verifyBackup } from './verify.ts';
 /** `quittance backup`, `backup verify` and `restore`: on files, whether a service runs or not. Throws `CommandRefused`. */
 export async function runBackupCommand(config: Config, command: string, args: AdminArguments): Promise<JsonValue> {
   const places = { dataDir: config.DATA_DIR, signerDirectory: journalDirectory(config) };
-  const masterKey = config.MASTER_KEY;
+  const sealingKeys = namesKeys(config) ? sealingKeysOrFault(config) : null;
   switch (command) {
     case 'backup.make': {
       const only = partOf(args, config);
       return json(await makeBackup(places, requiredText(args, 'to'), only, systemClock.nowMs()));
     }
     case 'backup.verify':
-      return json((await verifyBackup(requiredText(args, 'folder'), masterKey)).report);
+      return json((await verifyBackup(requiredText(args, 'folder'), sealingKeys)).report);
     case 'backup.restore': {
       const [from, only, actor] = [requiredText(args, 'from'), partOf(args, config), actorOf(args)];
-      return json(await restoreBackup(places, { from, only, actor, masterKey, moveAside: args['moveAside'] === true }));
+      return json(await restoreBackup(places, { from, only, actor, sealingKeys, moveAside: args['moveAside'] === true }));
     }
     default:
       throw new CommandRefused(`there is no command ${command}`);

@@ -12,6 +12,7 @@ import { appendNext } from '../../runtime/commands/append-next.ts';
 import { keptAnchors, leaveOutAnchorsAbove } from '../../signer/audit-signer.ts';
 import { lockJournals } from '../../signer/journal.ts';
 import { writePrivate } from '../secrets-files.ts';
+import type { SealingKeys } from '../../runtime/util/sealing.ts';
 import type { BackupPart, BackupPlaces } from './make.ts';
 import { MANIFEST, SIGNER_FOLDER } from './manifest.ts';
 import { placeFiles, verifyBackup, type AddressReach, type BackupReport, type VerifiedBackup } from './verify.ts';
@@ -22,7 +23,7 @@ export interface RestoreRequest {
   /** Files of a ledger that is there are put aside instead of the restore being refused. */
   readonly moveAside: boolean;
   readonly actor: string;
-  readonly masterKey: string | undefined;
+  readonly sealingKeys: SealingKeys | null;
 }
 
 type Addresses = LedgerRestored['data']['addresses'];
@@ -49,7 +50,7 @@ const LOCK = /^lock\./;
 
 /** Puts a backup back: verified first, then all of it or nothing, and never over a ledger that is there. Throws `CommandRefused`. */
 export async function restoreBackup(places: BackupPlaces, request: RestoreRequest): Promise<Restored> {
-  const backup = await verifyBackup(request.from, request.masterKey);
+  const backup = await verifyBackup(request.from, request.sealingKeys);
   if (!backup.report.ok) throw new CommandRefused(`nothing was restored: ${backup.report.faults.join('; ')}`);
   const { data } = backup.manifest;
   if (request.only !== 'signer' && !data) throw new CommandRefused(`${backup.folder} holds the signer's files alone: name --only signer`);
@@ -78,7 +79,7 @@ export async function restoreBackup(places: BackupPlaces, request: RestoreReques
 }
 
 const NEXT = [
-  'start the service with the MASTER_KEY, wallet and provider settings of before; it leaves out addresses that may have been given out',
+  'start the service with the keys, wallet and provider settings of before; it leaves out addresses that may have been given out',
   'quittance inbox search --record --actor <your name> --reason <why>: finds money at addresses that the lost events had given out',
   'ask merchants to send their orders since last_event_at again: the same order_id gives the same session id',
 ];

@@ -9,12 +9,12 @@ import type { AddressRangeLeased } from '../../domain/events/operations-events.t
 import type { Mode } from '../../domain/ids.ts';
 import { addressFamilyOf, type AddressFamily } from '../../domain/networks.ts';
 import { StreamHistories } from '../../features/audit/replay.ts';
-import { withKeptKeys } from '../../features/shared/kept-master-keys.ts';
+import { withKeptKeys } from '../../features/shared/kept-keys.ts';
 import { MerchantDirectory } from '../../features/merchants/directory.ts';
 import type { AuditAnchor } from '../../ports/audit.ts';
 import type { RecordedEvent } from '../../ports/event-store.ts';
 import { decodeEvent } from '../../runtime/commands/codec.ts';
-import { createSealer, parseMasterKeys } from '../../runtime/util/sealing.ts';
+import { createSealer, parseMasterKeys, type SealingKeys } from '../../runtime/util/sealing.ts';
 import { keptAnchors } from '../../signer/audit-signer.ts';
 import { faultsOfFiles, readManifest, SIGNER_FOLDER, type FileDigests, type Manifest } from './manifest.ts';
 import { syncPath } from '../../runtime/util/sync-path.ts';
@@ -35,8 +35,8 @@ export interface BackupReport {
   readonly root_hash: string | null;
   readonly last_event_at: string | null;
   readonly files: number;
-  /** Whether the master key of this machine opens what is sealed in it. */
-  readonly secrets: 'open' | 'not tried: MASTER_KEY is not set' | 'do not open';
+  /** Whether the keys of this machine open what is sealed in it. */
+  readonly secrets: 'open' | 'not tried: no key is set' | 'do not open';
   readonly faults: readonly string[];
 }
 
@@ -48,19 +48,19 @@ export interface VerifiedBackup {
 }
 
 /** Puts a copy of the backup into a scratch folder and reads all of it there, as a start would. The backup itself is not touched. */
-export async function verifyBackup(given: string, masterKey: string | undefined): Promise<VerifiedBackup> {
+export async function verifyBackup(given: string, sealingKeys: SealingKeys | null): Promise<VerifiedBackup> {
   const folder = resolve(given);
   const manifest = readManifest(folder);
   const faults = [...faultsOfFiles(folder, manifest.data?.files ?? {}), ...faultsOfFiles(join(folder, SIGNER_FOLDER), manifest.signer?.files ?? {})];
   const scratch = mkdtempSync(join(tmpdir(), 'quittance-restore-'));
   try {
-    const read = manifest.data && faults.length === 0 ? await readThrough(folder, scratch, manifest.data, manifest.signer, masterKey) : null;
+    const read = manifest.data && faults.length === 0 ? await readThrough(folder, scratch, manifest.data, manifest.signer, sealingKeys) : null;
     const all = [...faults, ...(read?.faults ?? [])];
     const report: BackupReport = {
       ...{ ok: all.length === 0, made_at: manifest.made_at, events: manifest.data?.events ?? null, root_hash: read?.rootHash ?? null },
       last_event_at: manifest.data?.last_event_at ?? null,
       files: Object.keys(manifest.data?.files ?? {}).length + Object.keys(manifest.signer?.files ?? {}).length,
-      ...{ secrets: read?.secrets ?? 'not tried: MASTER_KEY is not set', faults: all },
+      ...{ secrets: read?.secrets ?? 'not tried: no key is set', faults: all },
     };
     return { folder, manifest, report, reach: read?.reach ?? [] };
   } finally {
@@ -93,7 +93,7 @@ async function readThrough(
   scratch: string,
   data: NonNullable<Manifest['data']>,
   signer: Manifest['signer'],
-  masterKey: string | undefined,
+  sealingKeys: SealingKeys | null,
 ): Promise<ReadThrough> {
   const dataDir = join(scratch, 'data');
   placeFiles(folder, dataDir, data.files);
@@ -102,8 +102,8 @@ async function readThrough(
   const anchors = keptAnchors(join(scratch, SIGNER_FOLDER)).filter(({ size }) => size <= data.events);
   const reach = new Reach();
   const { fault, rootHash } = readAll(dataDir, anchors, reach);
-  if (fault !== null) return { rootHash, faults: [fault], secrets: 'not tried: MASTER_KEY is not set', reach: [] };
-  return { rootHash, ...(await openedSecrets(dataDir, masterKey, data)), reach: reach.found() };
+  if (fault !== null) return { rootHash, faults: [fault], secrets: 'not tried: no key is set', reach: [] };
+  return { rootHash, ...(await openedSecrets(dataDir, sealingKeys, data)), reach: reach.found() };
 }
 
 function readAll(dataDir: string, anchors: readonly AuditAnchor[], reach: Reach): { fault: string | null; rootHash: string } {
@@ -123,20 +123,20 @@ function readAll(dataDir: string, anchors: readonly AuditAnchor[], reach: Reach)
 /** Opened as a service would; its end must be the one that was noted when the backup was made. */
 async function openedSecrets(
   dataDir: string,
-  given: string | undefined,
+  given: SealingKeys | null,
   { events, chain }: NonNullable<Manifest['data']>,
 ): Promise<Pick<ReadThrough, 'secrets' | 'faults'>> {
   const keyFile = join(dataDir, 'master.key');
-  const masterKey = given ?? (existsSync(keyFile) ? readFileSync(keyFile, 'utf8').trim() : undefined);
+  const sealingKeys = given ?? (existsSync(keyFile) ? parseMasterKeys(readFileSync(keyFile, 'utf8').trim()) : null);
   const store = await openSqliteEventStore({ dataDir });
   try {
     const end = Number((await store.head()) ?? 0);
     const faults = end === events ? [] : [`the log holds ${end} events, not the ${events} of the manifest (chain ${chain})`];
-    if (masterKey === undefined) return { faults, secrets: 'not tried: MASTER_KEY is not set' };
-    const directory = new MerchantDirectory({ store, sealer: createSealer(await withKeptKeys(store, parseMasterKeys(masterKey))) });
+    if (!sealingKeys) return { faults, secrets: 'not tried: no key is set' };
+    const directory = new MerchantDirectory({ store, sealer: createSealer(await withKeptKeys(store, sealingKeys)) });
     const fault = await directory.start().then(
       () => null,
-      (error: unknown) => `MASTER_KEY does not open what is sealed in the backup: ${(error as Error).message}`,
+      (error: unknown) => `the keys of the settings do not open what is sealed in the backup: ${(error as Error).message}`,
     );
     await directory.close();
     return fault === null ? { faults, secrets: 'open' } : { faults: [...faults, fault], secrets: 'do not open' };

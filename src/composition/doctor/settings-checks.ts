@@ -1,10 +1,10 @@
 import { unknownSettings, type Config } from '../../config.ts';
 import type { Mode } from '../../domain/ids.ts';
 import { NETWORKS } from '../../domain/networks.ts';
-import { parseMasterKeys } from '../../runtime/util/sealing.ts';
 import { providerUrls, providerUrlsName } from '../chains.ts';
 import { productionFaults } from '../production-faults.ts';
 import { rolesOf } from '../roles.ts';
+import { namesKeys, needlessKeys, sealingKeysOf } from '../sealing-keys.ts';
 import { exchangeWallets } from '../senders.ts';
 import { readSharedSecret } from '../signer-service.ts';
 import { fault, ok, warning, type Finding } from './finding.ts';
@@ -21,9 +21,10 @@ export function settingsFindings(config: Config, env: Environment): Finding[] {
       ? [ok('settings', 'quittance serve accepts them')]
       : faults.map((why) => fault('settings', why, 'change the setting named'))),
     ...unknownFindings(env),
-    ...attempt('master-key', 'opens and seals', 'set MASTER_KEY to 32 random bytes (openssl rand -hex 32), the newest first', () =>
-      config.MASTER_KEY === undefined ? undefined : parseMasterKeys(config.MASTER_KEY),
+    ...attempt('sealing-keys', 'open and seal', 'set the setting named to 32 random bytes (openssl rand -hex 32), the newest first', () =>
+      namesKeys(config) ? sealingKeysOf(config) : undefined,
     ),
+    ...needlessKeys(config).map((why) => warning('sealing-keys', why, 'give each process the keys of its role alone')),
     ...attempt('exchange-wallets', 'can be read', 'correct the file', () => exchangeWallets(config)),
     ...(config.SIGNER_SECRET_FILE === undefined
       ? []

@@ -9,7 +9,7 @@ import type { Subscription as Told, WebhookEndpoint } from '../../ports/endpoint
 import type { EventStore, RecordedEvent, Subscription } from '../../ports/event-store.ts';
 import { decodeEvent, isEventType } from '../../runtime/commands/codec.ts';
 import { parseAddressList } from '../../runtime/util/address-list.ts';
-import { InvalidMasterKey, type Sealer } from '../../runtime/util/sealing.ts';
+import { InvalidMasterKey, KEY_SETTINGS, type Sealer, type SecretKind } from '../../runtime/util/sealing.ts';
 import type { MerchantState } from '../../../state-machines/merchant/merchant.decider.ts';
 import type { EndpointState, KeyState, MerchantContext } from '../../../state-machines/merchant/merchant.state.ts';
 import type { AuthenticatedKey, KeyDirectory } from '../shared/merchant-api.ts';
@@ -46,7 +46,7 @@ interface Entry {
  */
 export class MerchantDirectory implements KeyDirectory, MerchantLookup {
   readonly #store: EventStore;
-  readonly #sealer: Pick<Sealer, 'open'>;
+  readonly #sealer: Pick<Sealer, 'open' | 'holds'>;
   readonly #onFault: (merchantId: string, message: string) => void;
   readonly #onNotification: (id: string) => void;
   readonly #entries = new Map<string, Entry>();
@@ -68,7 +68,7 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
   /** `onFault`: a stored secret that does not open; that key or endpoint is out of use, all others work. */
   constructor(deps: {
     readonly store: EventStore;
-    readonly sealer: Pick<Sealer, 'open'>;
+    readonly sealer: Pick<Sealer, 'open' | 'holds'>;
     readonly onFault?: (merchantId: string, message: string) => void;
     /** The id of something that a merchant is told. */
     readonly onNotification?: (id: string) => void;
@@ -79,7 +79,10 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
     this.#onNotification = deps.onNotification ?? (() => undefined);
   }
 
-  /** Reads all merchants and then follows the log. Rejects when a secret does not open: most likely a wrong `MASTER_KEY`. */
+  /**
+   * Reads all merchants and then follows the log. Rejects when a secret does not open: most likely a wrong key of the settings. Kinds of secrets of
+   * which this process holds no key stay closed: it checks no requests then, or signs no webhooks.
+   */
   async start(): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#subscription = this.#store.subscribe({
@@ -225,7 +228,7 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
     const known = this.#keys.get(issued.keyHash);
     if (revoked || (known && this.#restrictions.get(issued.keyId) === restrictions)) return;
     const { keyId, merchantId, mode } = issued;
-    const secret = known?.secret ?? this.#open(merchantId, issued.sealedSecret, apiSecretContext(merchantId, keyId));
+    const secret = known?.secret ?? this.#open('api-secrets', merchantId, issued.sealedSecret, apiSecretContext(merchantId, keyId));
     if (!secret) return;
     this.#restrictions.set(keyId, restrictions);
     this.#keys.set(issued.keyHash, { keyId, merchantId, mode, secret, ...activeRestrictions(restrictions) });
@@ -246,7 +249,7 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
   #openEndpoint(merchantId: MerchantId, endpoint: EndpointState): WebhookEndpoint | null {
     if (endpoint.url === null || endpoint.disabled) return null;
     const keyOf = (secret: { sealed: string; version: number }) =>
-      this.#open(merchantId, secret.sealed, webhookSecretContext(merchantId, endpoint.endpointId, secret.version));
+      this.#open('webhook-secrets', merchantId, secret.sealed, webhookSecretContext(merchantId, endpoint.endpointId, secret.version));
     const secret = keyOf(endpoint.current);
     const next = endpoint.next === null ? null : keyOf(endpoint.next);
     if (!secret) return null;
@@ -255,21 +258,20 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
     return { endpointId, url, secret, nextSecret, durableRedelivery, standardWebhooks, suspended: endpoint.suspended !== null };
   }
 
-  #open(merchantId: MerchantId, sealed: string, context: string): KeyObject | null {
+  #open(kind: SecretKind, merchantId: MerchantId, sealed: string, context: string): KeyObject | null {
+    if (!this.#sealer.holds(kind)) return null;
     try {
-      return createSecretKey(this.#sealer.open(sealed, context));
+      return createSecretKey(this.#sealer.open(kind, sealed, context));
     } catch (error) {
       const message = `a secret of ${merchantId} does not open: ${error instanceof Error ? error.message : 'unknown fault'}`;
       this.#firstFault ??= new InvalidMasterKey(
-        `${message}. Start with the key that sealed it; to replace it, put the new one in front: ${BOTH_KEYS}`,
+        `${message}. Start with the key that sealed it; to replace it, put the new one in front: MASTER_KEY=<new>,<old>, or ${KEY_SETTINGS[kind]} (docs/runbook.md, "Keys that seal")`,
       );
       this.#onFault(merchantId, message);
       return null;
     }
   }
 }
-
-const BOTH_KEYS = 'MASTER_KEY=<new>,<old> (docs/runbook.md, "Master key")';
 
 /** What is told where an endpoint was before goes the plain way. */
 const FORMER = { durableRedelivery: false, events: [], fields: [], disabled: false, suspended: null, moves: 0 } as const;

@@ -100,7 +100,7 @@ export class Merchants {
     const { issued, shown } = this.#newKey(merchantId, mode);
     const endpointId = newEndpointId(random);
     const webhookSecret = newWebhookSecret(mode, random);
-    const sealedSecret = sealer.seal(Buffer.from(webhookSecret), webhookSecretContext(merchantId, endpointId, 1));
+    const sealedSecret = sealer.seal('webhook-secrets', Buffer.from(webhookSecret), webhookSecretContext(merchantId, endpointId, 1));
     const endpoint = { endpointId, url: url.value, sealedSecret };
     const done = await this.#execute(merchantId, { type: 'RegisterMerchant', merchant: { merchantId, name, mode }, key: issued, endpoint }, by);
     return done.ok ? { ok: true, value: { id: merchantId, mode, ...shown, webhook_secret: webhookSecret } } : done;
@@ -156,7 +156,7 @@ export class Merchants {
     if (!endpoint || !mode) return noSuchMerchant;
     const { endpointId } = endpoint;
     const newest = nextSecretVersion(endpoint);
-    const fresh = sealer.seal(Buffer.from(newWebhookSecret(mode, random)), webhookSecretContext(merchantId, endpointId, newest));
+    const fresh = sealer.seal('webhook-secrets', Buffer.from(newWebhookSecret(mode, random)), webhookSecretContext(merchantId, endpointId, newest));
     const kept = await keep(`${newest}:${fresh}`);
     if (!kept.ok) return kept;
     const [, digits, sealedSecret] = /^(\d+):(.*)$/s.exec(kept.value)!;
@@ -167,7 +167,7 @@ export class Merchants {
     const done = await this.#execute(merchantId, command, by);
     if (!done.ok) return done;
     const { next } = endpointIn(done.value.context, endpointId)!;
-    const secret = sealer.open(sealedSecret!, webhookSecretContext(merchantId, endpointId, version)).toString();
+    const secret = sealer.open('webhook-secrets', sealedSecret!, webhookSecretContext(merchantId, endpointId, version)).toString();
     return { ok: true, value: { webhook_secret: secret, activates_at: next?.version === version ? next.activatesAtSec : nowSec } };
   }
 
@@ -194,13 +194,16 @@ export class Merchants {
     if (!url.ok) return url;
     const fresh = newEndpointId(random);
     const secret = Buffer.from(newWebhookSecret(mode, random));
-    const kept = await keep(`${fresh}:${sealer.seal(secret, webhookSecretContext(merchantId, fresh, 1))}`);
+    const kept = await keep(`${fresh}:${sealer.seal('webhook-secrets', secret, webhookSecretContext(merchantId, fresh, 1))}`);
     if (!kept.ok) return kept;
     const [, endpointId, sealedSecret] = /^(\w+):(.*)$/s.exec(kept.value) as unknown as [string, string, string];
     const done = await this.#change(merchantId, { type: 'AddEndpoint', ...input, url: url.value!, endpointId, sealedSecret }, by);
     if (!done.ok) return done;
     const endpoint = done.value.further_webhooks.find(({ endpoint_id: id }) => id === endpointId)!;
-    return { ok: true, value: { endpoint, webhook_secret: sealer.open(sealedSecret, webhookSecretContext(merchantId, endpointId, 1)).toString() } };
+    return {
+      ok: true,
+      value: { endpoint, webhook_secret: sealer.open('webhook-secrets', sealedSecret, webhookSecretContext(merchantId, endpointId, 1)).toString() },
+    };
   }
 
   async addDomain(
@@ -301,7 +304,7 @@ export class Merchants {
     const keyId = newKeyId(random);
     const apiKey = newApiKey(mode, random);
     const apiSecret = newApiSecret(mode, random);
-    const sealedSecret = sealer.seal(Buffer.from(apiSecret), apiSecretContext(merchantId, keyId));
+    const sealedSecret = sealer.seal('api-secrets', Buffer.from(apiSecret), apiSecretContext(merchantId, keyId));
     const issued = { merchantId, keyId, mode, keyHash: hashOfKey(apiKey), hint: hintOfKey(mode, apiKey), sealedSecret };
     return { issued, shown: { key_id: keyId, api_key: apiKey, api_secret: apiSecret } };
   }

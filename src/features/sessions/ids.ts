@@ -1,5 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { base32, type MerchantId, type Mode, type SessionId } from '../../domain/ids.ts';
+import { KeyNotHeld } from '../../runtime/util/sealing.ts';
 import type { SharedSecret } from '../shared/shared-secrets.ts';
 
 /** One attempt to have an order paid. */
@@ -19,14 +20,13 @@ export class SessionIds {
   /** Newest first. */
   readonly #keys: readonly KeyObject[];
 
-  /** `secrets`: newest first; old versions are kept so that a used `order_id` is still found. */
+  /** `secrets`: newest first; old versions are kept so that a used `order_id` is still found. Without any, ids are neither made nor found. */
   constructor(secrets: readonly SharedSecret[]) {
-    if (secrets.length === 0) throw new Error('session ids need a secret');
     this.#keys = secrets.map(({ bytes }) => createSecretKey(bytes));
   }
 
   current(attempt: Attempt): SessionId {
-    return idUnder(this.#keys[0]!, attempt);
+    return idUnder(this.#key(0), attempt);
   }
 
   /** The ids that older secrets would have given, newest first. */
@@ -36,7 +36,13 @@ export class SessionIds {
 
   /** Keyed hash (hex) of a canonical request: tells a retry from a conflict without revealing the request. */
   requestHash(canonical: string): string {
-    return createHmac('sha256', this.#keys.at(-1)!).update(`request|${canonical}`).digest('hex');
+    return createHmac('sha256', this.#key(-1)).update(`request|${canonical}`).digest('hex');
+  }
+
+  #key(place: 0 | -1): KeyObject {
+    const key = this.#keys.at(place);
+    if (!key) throw new KeyNotHeld('API_SECRETS_KEY is not set: this process makes no session ids; ask one with the role api');
+    return key;
   }
 }
 

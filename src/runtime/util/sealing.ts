@@ -4,7 +4,7 @@ import { randomBytesPooled } from './pooled-random.ts';
 
 /*
  * Sealed text is `v1.<key id>.<nonce>.<ciphertext and tag>`, the last two in base64url: AES-256-GCM with a random 96-bit
- * nonce. The key id names the master key, so that keys can be rotated while old texts stay readable. The additional data
+ * nonce. The key id names the key, so that keys can be rotated while old texts stay readable. The additional data
  * are the version, the key id and what the text was sealed for, so that a text moved elsewhere does not open.
  */
 
@@ -15,100 +15,157 @@ const TAG_BYTES = 16;
 const KEY_ID_BYTES = 4;
 const SEALED = /^v1\.([0-9a-f]{8})\.([\w-]{16})\.([\w-]{22,})$/;
 
-/** A master key with the keys derived from it; nothing is ever sealed with the master key itself. */
-export interface MasterKey {
+/** What is sealed apart, so that a process opens only what its role needs. */
+export const SEALED_KINDS = ['api-secrets', 'webhook-secrets', 'personal-data'] as const;
+export type SealedKind = (typeof SEALED_KINDS)[number];
+export type SecretKind = Exclude<SealedKind, 'personal-data'>;
+
+/** The setting that names the keys of a kind; `MASTER_KEY` stands for each that is not set. */
+export const KEY_SETTINGS = {
+  'api-secrets': 'API_SECRETS_KEY',
+  'webhook-secrets': 'WEBHOOK_SECRETS_KEY',
+  'personal-data': 'PERSONAL_DATA_KEY',
+} as const satisfies Record<SealedKind, string>;
+
+const WORDS: Readonly<Record<SealedKind, string>> = {
+  'api-secrets': 'API secrets',
+  'webhook-secrets': 'webhook secrets',
+  'personal-data': 'personal data',
+};
+
+/** A key of one kind. It is derived from a key of the settings and says nothing of it, nor of the keys of other kinds. */
+export interface SealingKey {
   /** Eight hex digits, derived from the key, public. */
   readonly id: string;
   readonly material: KeyObject;
-  readonly sealing: KeyObject;
-  /** Keys the HMAC that gives each subject its data key. */
-  readonly personal: KeyObject;
 }
 
 /** The first one seals, all of them open. */
-export type MasterKeys = readonly [MasterKey, ...MasterKey[]];
+export interface KeyList {
+  /** The setting they come from. */
+  readonly setting: string;
+  readonly keys: readonly [SealingKey, ...SealingKey[]];
+}
+
+/** The keys that a process holds; null for a kind that it was given none of. */
+export type SealingKeys = { readonly [kind in SealedKind]: KeyList | null };
 
 /** Seals short secrets. `context` says what for: tenant, id, version and purpose. */
 export interface Sealer {
-  seal(plain: Uint8Array, context: string): string;
-  /** Throws `CannotOpen`. */
-  open(sealed: string, context: string): Uint8Array;
+  /** Throws `KeyNotHeld`. */
+  seal(kind: SecretKind, plain: Uint8Array, context: string): string;
+  /** Throws `CannotOpen`, and `KeyNotHeld`. */
+  open(kind: SecretKind, sealed: string, context: string): Uint8Array;
+  holds(kind: SecretKind): boolean;
 }
 
 /** Seals the personal data of a subject, such as a session, under the subject's erasable salt. */
 export interface PersonalSealer {
+  /** Throws `KeyNotHeld`. */
   seal(salt: Uint8Array, subject: string, plain: string): string;
-  /** Throws `CannotOpen`. */
+  /** Throws `CannotOpen`, and `KeyNotHeld`. */
   open(salt: Uint8Array, subject: string, sealed: string): string;
 }
 
-/** The text was altered, moved, or sealed under a master key that is not configured. Never says more than its key id. */
+/** The text was altered, moved, or sealed under a key that is not configured. Never says more than its key id. */
 export class CannotOpen extends Error {
   override readonly name = 'CannotOpen';
 }
 
-/** `MASTER_KEY` is not usable. The message never repeats it. */
+/** This process was not given the key, since its role does not need it. */
+export class KeyNotHeld extends Error {
+  override readonly name = 'KeyNotHeld';
+}
+
+/** A key of the settings is not usable. The message never repeats it. */
 export class InvalidMasterKey extends Error {
   override readonly name = 'InvalidMasterKey';
 }
 
 /**
- * Reads `MASTER_KEY`: one or more keys of 32 bytes, in hex or base64, separated by commas. The first one seals, so a new
+ * Reads the keys of a kind: one or more of 32 bytes, in hex or base64, separated by commas. The first one seals, so a new
  * key goes to the front and the old one stays behind it. Throws `InvalidMasterKey`.
  */
-export function parseMasterKeys(text: string): MasterKeys {
-  const [first, ...rest] = text.split(',').map((part) => masterKeyOf(decodeKey(part.trim())));
-  if (first === undefined) throw new InvalidMasterKey('MASTER_KEY is empty');
-  if (new Set([first, ...rest].map((key) => key.id)).size !== rest.length + 1) throw new InvalidMasterKey('MASTER_KEY names one key twice');
-  return [first, ...rest];
+export function parseKeys(kind: SealedKind, setting: string, text: string): KeyList {
+  const [first, ...rest] = text.split(',').map((part) => derivedKey(kind, createSecretKey(decodeKey(setting, part.trim()))));
+  if (first === undefined) throw new InvalidMasterKey(`${setting} is empty`);
+  if (new Set([first, ...rest].map((key) => key.id)).size !== rest.length + 1) throw new InvalidMasterKey(`${setting} names one key twice`);
+  return { setting, keys: [first, ...rest] };
 }
 
-function decodeKey(text: string): Buffer {
+/** One text for every kind. Throws `InvalidMasterKey`. */
+export function parseMasterKeys(text: string): SealingKeys {
+  const [api, webhooks, personal] = SEALED_KINDS.map((kind) => parseKeys(kind, 'MASTER_KEY', text));
+  return { 'api-secrets': api!, 'webhook-secrets': webhooks!, 'personal-data': personal! };
+}
+
+function decodeKey(setting: string, text: string): Buffer {
   const bytes = /^[0-9a-fA-F]{64}$/.test(text) ? Buffer.from(text, 'hex') : /^[\w+/-]{43}=?$/.test(text) ? Buffer.from(text, 'base64') : null;
-  if (bytes?.length !== KEY_BYTES) throw new InvalidMasterKey('each key of MASTER_KEY must be 32 bytes, written as 64 hex digits or in base64');
-  if (bytes.every((byte) => byte === bytes[0])) throw new InvalidMasterKey('MASTER_KEY must be random: try `openssl rand -hex 32`');
+  if (bytes?.length !== KEY_BYTES) throw new InvalidMasterKey(`each key of ${setting} must be 32 bytes, written as 64 hex digits or in base64`);
+  if (bytes.every((byte) => byte === bytes[0])) throw new InvalidMasterKey(`${setting} must be random: try \`openssl rand -hex 32\``);
   return bytes;
 }
 
-export function masterKeyOf(bytes: Uint8Array): MasterKey {
+const derivedKey = (kind: SealedKind, given: KeyObject): SealingKey => sealingKeyOf(derive(given, `quittance/${kind}/v1`).export());
+
+/** A key of a kind from its own bytes, as the ledger keeps those that were retired. */
+export function sealingKeyOf(bytes: Uint8Array): SealingKey {
   const material = createSecretKey(bytes);
+  return { id: Buffer.from(hkdfSync('sha256', material, '', 'quittance/key-id/v1', KEY_ID_BYTES)).toString('hex'), material };
+}
+
+/** The keys of a kind. Throws `KeyNotHeld`. */
+function held(keys: SealingKeys, kind: SealedKind): KeyList {
+  const list = keys[kind];
+  if (list) return list;
+  throw new KeyNotHeld(
+    `${KEY_SETTINGS[kind]} is not set: this process opens and seals no ${WORDS[kind]}; ask one that holds it, such as one with the role api`,
+  );
+}
+
+export function createSealer(keys: SealingKeys): Sealer {
   return {
-    id: Buffer.from(hkdfSync('sha256', material, '', 'quittance/key-id/v1', KEY_ID_BYTES)).toString('hex'),
-    material,
-    sealing: derive(material, 'quittance/sealing/v1'),
-    personal: derive(material, 'quittance/personal-data/v1'),
+    seal: (kind, plain, context) => sealWith(held(keys, kind), plain, context),
+    open: (kind, sealed, context) => openWith(held(keys, kind), sealed, context),
+    holds: (kind) => keys[kind] !== null,
   };
 }
 
-export function createSealer(masterKeys: MasterKeys): Sealer {
-  return {
-    seal: (plain, context) => encrypt(masterKeys[0].id, masterKeys[0].sealing, plain, context),
-    open: (sealed, context) => decrypt(sealed, (id) => keyOf(masterKeys, id).sealing, context),
-  };
+export function sealWith({ keys: [{ id, material }] }: KeyList, plain: Uint8Array, context: string): string {
+  return encrypt(id, material, plain, context);
 }
 
-export function createPersonalSealer(masterKeys: MasterKeys): PersonalSealer {
+/** Throws `CannotOpen`. */
+export function openWith(list: KeyList, sealed: string, context: string): Uint8Array {
+  return decrypt(sealed, (id) => keyOf(list, id).material, context);
+}
+
+export function createPersonalSealer(sealingKeys: SealingKeys): PersonalSealer {
+  const list = (): KeyList => held(sealingKeys, 'personal-data');
   return {
-    seal: (salt, subject, plain) => encrypt(masterKeys[0].id, personalDataKey(masterKeys[0], salt, subject), plain, `personal|${subject}`),
+    seal: (salt, subject, plain) => {
+      const [first] = list().keys;
+      return encrypt(first.id, personalDataKey(first, salt, subject), plain, `personal|${subject}`);
+    },
     open: (salt, subject, sealed) =>
-      decrypt(sealed, (id) => personalDataKey(keyOf(masterKeys, id), salt, subject), `personal|${subject}`).toString('utf8'),
+      decrypt(sealed, (id) => personalDataKey(keyOf(list(), id), salt, subject), `personal|${subject}`).toString('utf8'),
   };
 }
 
-/** The data key of one subject: useless without the master key, gone with the salt. One HMAC, since every session needs one. */
-export function personalDataKey(masterKey: MasterKey, salt: Uint8Array, subject: string): KeyObject {
+/** The data key of one subject: useless without the key of personal data, gone with the salt. One HMAC, since every session needs one. */
+export function personalDataKey({ material }: SealingKey, salt: Uint8Array, subject: string): KeyObject {
   if (salt.length !== KEY_BYTES) throw new RangeError(`a salt has ${KEY_BYTES} bytes`);
   // Ciphers take a key object in half the time they take bytes.
-  return createSecretKey(createHmac('sha256', masterKey.personal).update(salt).update(subject).digest());
+  return createSecretKey(createHmac('sha256', material).update(salt).update(subject).digest());
 }
 
 function derive(key: KeyObject, purpose: string): KeyObject {
   return createSecretKey(Buffer.from(hkdfSync('sha256', key, '', purpose, KEY_BYTES)));
 }
 
-function keyOf(masterKeys: MasterKeys, id: string): MasterKey {
-  const key = masterKeys.find((candidate) => candidate.id === id);
-  if (!key) throw new CannotOpen(`sealed under master key ${id}, which MASTER_KEY does not hold`);
+function keyOf({ setting, keys }: KeyList, id: string): SealingKey {
+  const key = keys.find((candidate) => candidate.id === id);
+  if (!key) throw new CannotOpen(`sealed under the key ${id}, which ${setting} does not hold`);
   return key;
 }
 
@@ -136,6 +193,6 @@ function decrypt(sealed: string, keyFor: (keyId: string) => KeyObject, context: 
   try {
     return Buffer.concat([decipher.update(bytes.subarray(0, bytes.length - TAG_BYTES)), decipher.final()]);
   } catch {
-    throw new CannotOpen(`altered, or sealed for something else (master key ${keyId})`);
+    throw new CannotOpen(`altered, or sealed for something else (key ${keyId})`);
   }
 }

@@ -119,7 +119,7 @@ describe('the doctor', () => {
     const findings = await diagnose(base);
     // A disk of the machine that runs this may be slow or full.
     expect(found(findings).filter((line) => !/ disk-|memory/.test(line))).toEqual([]);
-    const checked = ['settings', 'unknown-settings', 'master-key', 'data-dir', 'journal', 'descriptors', 'keys:test', 'rates', 'payouts'];
+    const checked = ['settings', 'unknown-settings', 'sealing-keys', 'data-dir', 'journal', 'descriptors', 'keys:test', 'rates', 'payouts'];
     expect(findings.map(({ check }) => check)).toEqual(expect.arrayContaining(checked));
     expect(findings.find(({ check }) => check.startsWith('provider:'))?.why).toMatch(/serves chain 97 .* head 200000/);
   });
@@ -128,7 +128,7 @@ describe('the doctor', () => {
   const planted: readonly (readonly [name: string, change: () => Record<string, string | null>, line: RegExp])[] = [
     ['a port that is no number', () => ({ PORT: 'eighty' }), /^fault settings: PORT/],
     ['no master key', () => ({ MASTER_KEY: null }), /^fault settings: MASTER_KEY is missing/],
-    ['a master key that is too short', () => ({ MASTER_KEY: 'abcd' }), /^fault master-key/],
+    ['a master key that is too short', () => ({ MASTER_KEY: 'abcd' }), /^fault sealing-keys/],
     ['a public address without TLS', () => ({ PUBLIC_URL: 'http://pay.example' }), /^fault settings: PUBLIC_URL must be https/],
     ['rates of the sandbox', () => ({ RATE_PROVIDERS: 'static' }), /^fault settings: RATE_PROVIDERS/],
     ['insecure webhooks', () => ({ WEBHOOK_ALLOW_INSECURE: 'true' }), /^fault settings: WEBHOOK_ALLOW_INSECURE/],

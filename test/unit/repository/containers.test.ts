@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { checkProductionConfig } from '../../../src/composition/production.ts';
+import { needlessKeys } from '../../../src/composition/sealing-keys.ts';
 import { readConfig, unknownSettings } from '../../../src/config.ts';
 import { parseYaml } from '../../support/yaml.ts';
 import { REPOSITORY } from '../../support/repository.ts';
@@ -128,6 +129,7 @@ describe("the service's containers", () => {
     expect(config.EVENTSTORE_URL).toMatch(/^esdb:\/\//);
     expect(config.REDIS_URL).toBe('redis://redis:6379');
     expect(() => checkProductionConfig(config, {})).not.toThrow();
+    expect(needlessKeys(config)).toEqual([]);
   });
 
   it('have the roles of the profile, each a number of its own, and keys with the signer alone', () => {
@@ -150,7 +152,9 @@ describe("the service's containers", () => {
     const required = [...asked].filter((name) =>
       new RegExp(`\\$\\{${name}:\\?`).test(`${text('docker-compose.yml')}${text('ops/docker/secure.yml')}`),
     );
-    expect(required.sort()).toEqual(['GRAFANA_ADMIN_PASSWORD', 'KURRENTDB_ADMIN_PASSWORD', 'MASTER_KEY', 'REDIS_PASSWORD']);
+    expect(required.sort()).toEqual([
+      ...['API_SECRETS_KEY', 'GRAFANA_ADMIN_PASSWORD', 'KURRENTDB_ADMIN_PASSWORD', 'PERSONAL_DATA_KEY', 'REDIS_PASSWORD', 'WEBHOOK_SECRETS_KEY'],
+    ]);
     expect(required.filter((name) => !new RegExp(`^${name}=$`, 'm').test(example))).toEqual([]);
     expect([...example.matchAll(/^([A-Z_]+)=/gm)].map((match) => match[1]!).filter((name) => !asked.has(name))).toEqual([]);
   });
@@ -158,7 +162,7 @@ describe("the service's containers", () => {
 
 /** As compose fills them in when the operator has set nothing. */
 function withDefaults(value: string): string {
-  return value.replace(/\$\{[A-Z_]+:-([^}]*)\}/g, '$1').replace(/\$\{[A-Z_]+:\?[^}]*\}/g, 'given');
+  return value.replace(/\$\{[A-Z_]+:-([^}]*)\}/g, '$1').replace(/\$\{([A-Z_]+):\?[^}]*\}/g, 'given-$1');
 }
 
 describe('the Dockerfile', () => {

@@ -1,0 +1,70 @@
+import type { Clock } from '../ports/clock.ts';
+import type { EventStore } from '../ports/event-store.ts';
+import type { Random } from '../ports/random.ts';
+import { countSealed, keepOlderKeys, openedByFirst } from '../features/shared/kept-keys.ts';
+import { KEY_SETTINGS, SEALED_KINDS, type KeyList, type SealedKind, type SealingKeys } from '../runtime/util/sealing.ts';
+import { actorOf } from './acts.ts';
+import { CommandRefused, type AdminCommands } from './commands.ts';
+
+export interface SealingKeyParts {
+  readonly store: Pick<EventStore, 'append' | 'lastOfStream' | 'readStream' | 'readAll'>;
+  readonly sealingKeys: SealingKeys;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+interface Retiring {
+  readonly kind: SealedKind;
+  readonly list: KeyList;
+  readonly keptNow: readonly string[];
+  /** The ids that the first key opens by itself. */
+  readonly alone: readonly string[];
+}
+
+/** `quittance key rewrap`: after it, the first key of each kind is enough. May be ended and run again. */
+export function sealingKeyCommands(parts: SealingKeyParts): AdminCommands {
+  return {
+    'key.rewrap': async (args) => {
+      const lists = heldLists(parts.sealingKeys);
+      const kinds: Retiring[] = [];
+      for (const [kind, list] of lists) {
+        const keptNow = await keepOlderKeys(parts, kind, list, actorOf(args));
+        kinds.push({ kind, list, keptNow, alone: (await openedByFirst(parts.store, kind, list)).keys.map(({ id }) => id) });
+      }
+      const sealed = await countSealed(parts.store);
+      const known = new Set(kinds.flatMap(({ alone }) => alone));
+      const lost = [...sealed.keys()].filter((id) => !known.has(id));
+      if (lost.length > 0)
+        throw new CommandRefused(
+          `the ledger holds what was sealed under ${lost.join(', ')}, which is not in ${settingsOf(kinds)}: add that key and run this again`,
+        );
+      const keys = kinds.flatMap(
+        ({
+          kind,
+          list: {
+            setting,
+            keys: [first],
+          },
+          keptNow,
+          alone,
+        }) =>
+          alone.map((id) => ({
+            ...{ key: id, seals: kind, setting, sealed: sealed.get(id) ?? 0 },
+            state: id === first.id ? `seals, and must stay in ${setting}` : `kept in the ledger: take it out of ${setting}`,
+            kept_now: keptNow.includes(id),
+          })),
+      );
+      return { keys, enough: Object.fromEntries(kinds.map(({ kind, list }) => [kind, list.keys[0].id])) };
+    },
+  };
+}
+
+/** Only who holds the keys of every kind can tell a key that is lost from one of another kind. */
+function heldLists(keys: SealingKeys): (readonly [SealedKind, KeyList])[] {
+  const missing = SEALED_KINDS.filter((kind) => keys[kind] === null).map((kind) => KEY_SETTINGS[kind]);
+  if (missing.length > 0)
+    throw new CommandRefused(`${missing.join(', ')}: not held by this process, and all keys are needed here; run this on one with the role api`);
+  return SEALED_KINDS.map((kind) => [kind, keys[kind]!] as const);
+}
+
+const settingsOf = (kinds: readonly Retiring[]): string => [...new Set(kinds.map(({ list }) => list.setting))].join(', ');

@@ -1,0 +1,153 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { nodeRandom } from '../../../src/adapters/node/random.ts';
+import { MerchantDirectory } from '../../../src/features/merchants/directory.ts';
+import { Merchants } from '../../../src/features/merchants/merchants.ts';
+import type { MerchantId } from '../../../src/domain/ids.ts';
+import { withKeptKeys } from '../../../src/features/shared/kept-keys.ts';
+import { createMerchantHandler } from '../../../src/features/shared/handlers/merchant-handler.ts';
+import { sealingKeysOf } from '../../../src/composition/sealing-keys.ts';
+import { sealingKeyCommands } from '../../../src/operator/sealing-keys.ts';
+import type { EventStore } from '../../../src/ports/event-store.ts';
+import { storeWith } from '../../../src/ports/store-with.ts';
+import { NotificationIds } from '../../../src/runtime/commands/notification-ids.ts';
+import {
+  CannotOpen,
+  createPersonalSealer,
+  createSealer,
+  SEALED_KINDS,
+  type SealedKind,
+  type SealingKeys,
+} from '../../../src/runtime/util/sealing.ts';
+import { MemoryEventStore } from '../../support/memory-event-store.ts';
+
+const OLD = '0123456789abcdef'.repeat(4);
+const NEWER = 'fedcba9876543210'.repeat(4);
+const OTHER = 'ffeeddccbbaa99887766554433221100'.repeat(2);
+const NEWEST = '00112233445566778899aabbccddeeff'.repeat(2);
+const clock = { nowMs: () => 1_800_000_000_000 };
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+const keysOf = (given: string | Parameters<typeof sealingKeysOf>[0]): SealingKeys =>
+  sealingKeysOf(typeof given === 'string' ? { MASTER_KEY: given } : given);
+const idOf = (text: string, kind: SealedKind): string => keysOf(text)[kind]!.keys[0].id;
+const idsOf = (keys: SealingKeys): string[] => SEALED_KINDS.flatMap((kind) => keys[kind]!.keys.map(({ id }) => id)).toSorted();
+const idsOfTexts = (...texts: string[]): string[] => texts.flatMap((text) => idsOf(keysOf(text))).toSorted();
+
+/** A process with these keys, as it starts. */
+async function started(store: EventStore, given: Parameters<typeof keysOf>[0]) {
+  const sealingKeys = await withKeptKeys(store, keysOf(given));
+  const sealer = createSealer(sealingKeys);
+  const directory = new MerchantDirectory({ store, sealer });
+  await directory.start();
+  const handler = createMerchantHandler({ store, clock, random: nodeRandom, notificationIds: new NotificationIds(clock, 0), soleWriter: true });
+  const merchants = new Merchants({
+    ...{ handler, directory, sealer, clock, random: nodeRandom },
+    vetWebhookUrl: (url) => ({ ok: true, url }),
+    finalityFloor: { ethereumConfirmations: 12, ethereumFinalizedFrom: '10000' },
+    changeDelayMinutes: 0,
+  });
+  const rewrap = () => sealingKeyCommands({ store, sealingKeys, clock, random: nodeRandom })['key.rewrap']!({ operator: 'olga' });
+  return { directory, merchants, sealingKeys, rewrap };
+}
+
+async function withMerchant(store: EventStore, text: string): Promise<{ readonly id: string; readonly api_key: string }> {
+  const { merchants } = await started(store, text);
+  const made = await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://shop.example/hooks' });
+  if (!made.ok) throw new Error(made.refusal.message);
+  return made.value;
+}
+
+describe('key rewrap', () => {
+  it('lets a start without the old key open all that it sealed', async () => {
+    const store = new MemoryEventStore();
+    const merchant = await withMerchant(store, OLD);
+    await expect(started(store, NEWER)).rejects.toThrow();
+    const { rewrap } = await started(store, `${NEWER},${OLD}`);
+    expect(await rewrap()).toEqual({
+      keys: SEALED_KINDS.flatMap((kind) => [
+        {
+          ...{ key: idOf(NEWER, kind), seals: kind, setting: 'MASTER_KEY', sealed: 1 },
+          state: 'seals, and must stay in MASTER_KEY',
+          kept_now: false,
+        },
+        {
+          ...{ key: idOf(OLD, kind), seals: kind, setting: 'MASTER_KEY', sealed: kind === 'personal-data' ? 0 : 1 },
+          ...{ state: 'kept in the ledger: take it out of MASTER_KEY', kept_now: true },
+        },
+      ]),
+      enough: Object.fromEntries(SEALED_KINDS.map((kind) => [kind, idOf(NEWER, kind)])),
+    });
+    const { directory } = await started(store, NEWER);
+    expect(directory.find(hashOf(merchant.api_key))).not.toBeNull();
+  });
+
+  it('opens personal data of the old key, too', async () => {
+    const store = new MemoryEventStore();
+    const salt = Buffer.alloc(32, 3);
+    const sealed = createPersonalSealer(keysOf(OLD)).seal(salt, 'cs_1', 'ada@example.com');
+    await (await started(store, `${NEWER},${OLD}`)).rewrap();
+    const { sealingKeys } = await started(store, NEWER);
+    expect(createPersonalSealer(sealingKeys).open(salt, 'cs_1', sealed)).toBe('ada@example.com');
+  });
+
+  it('goes on over several keys, and changes nothing when it is run again', async () => {
+    const store = new MemoryEventStore();
+    const merchant = await withMerchant(store, OLD);
+    await (await started(store, `${NEWER},${OLD}`)).rewrap();
+    const before = store.events.length;
+    await (await started(store, `${NEWER},${OLD}`)).rewrap();
+    expect(store.events.length).toBe(before);
+    await (await started(store, `${NEWEST},${NEWER}`)).rewrap();
+    const { directory, sealingKeys } = await started(store, NEWEST);
+    expect(idsOf(sealingKeys)).toEqual(idsOfTexts(NEWEST, NEWER, OLD));
+    expect(directory.find(hashOf(merchant.api_key))).not.toBeNull();
+    expect(JSON.stringify(store.events)).not.toContain(OLD);
+  });
+
+  it('goes on where it ended between two keys', async () => {
+    const store = new MemoryEventStore();
+    let left = 1;
+    const ending = storeWith(store, {
+      append: (request) => (left-- > 0 ? store.append(request) : Promise.reject(new Error('the process ended'))),
+    });
+    const sealingKeys = keysOf(`${NEWEST},${NEWER},${OLD}`);
+    const run = (on: EventStore) => sealingKeyCommands({ store: on, sealingKeys, clock, random: nodeRandom })['key.rewrap']!({});
+    await expect(run(ending)).rejects.toThrow('the process ended');
+    await run(store);
+    expect(idsOf(await withKeptKeys(store, keysOf(NEWEST)))).toEqual(idsOfTexts(NEWEST, NEWER, OLD));
+    expect(store.events.length).toBe(2 * SEALED_KINDS.length);
+  });
+
+  it('calls no key enough while the ledger holds what none of them opens', async () => {
+    const store = new MemoryEventStore();
+    await withMerchant(store, OLD);
+    const command = sealingKeyCommands({ store, sealingKeys: keysOf(NEWER), clock, random: nodeRandom })['key.rewrap']!;
+    await expect(command({})).rejects.toThrow(
+      `sealed under ${idOf(OLD, 'api-secrets')}, ${idOf(OLD, 'webhook-secrets')}, which is not in MASTER_KEY`,
+    );
+  });
+
+  it('gives each kind a key of its own, and no key of one kind opens another, not even what the key of before sealed', async () => {
+    const store = new MemoryEventStore();
+    const merchant = await withMerchant(store, OLD);
+    const apart = { API_SECRETS_KEY: NEWER, WEBHOOK_SECRETS_KEY: NEWEST, PERSONAL_DATA_KEY: OTHER };
+    const both = Object.fromEntries(Object.entries(apart).map(([name, text]) => [name, `${text},${OLD}`]));
+    await (await started(store, both)).rewrap();
+    const { directory } = await started(store, apart);
+    expect(directory.find(hashOf(merchant.api_key))).not.toBeNull();
+
+    const worker = await started(store, { WEBHOOK_SECRETS_KEY: NEWEST });
+    expect(worker.directory.find(hashOf(merchant.api_key))).toBeNull();
+    expect(worker.directory.endpointOf(merchant.id as MerchantId)).toMatchObject({ url: 'https://shop.example/hooks' });
+    const sealedFor = (type: string): string =>
+      /v1\.[\w.-]+/.exec(store.events.find((event) => event.type === type && event.data.includes('v1.'))!.data)![0];
+    const asWebhook = createSealer(worker.sealingKeys);
+    expect(() => asWebhook.open('webhook-secrets', sealedFor('ApiKeyIssued'), 'any')).toThrow(CannotOpen);
+    expect(worker.sealingKeys['webhook-secrets']!.keys.map(({ id }) => id)).toEqual([idOf(NEWEST, 'webhook-secrets'), idOf(OLD, 'webhook-secrets')]);
+  });
+
+  it('is refused where a kind of key is not held: one that is lost could not be told from one of another kind', async () => {
+    const { rewrap } = await started(new MemoryEventStore(), { WEBHOOK_SECRETS_KEY: `${NEWER},${OLD}` });
+    await expect(rewrap()).rejects.toThrow('API_SECRETS_KEY, PERSONAL_DATA_KEY: not held by this process');
+  });
+});
