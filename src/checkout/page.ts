@@ -55,6 +55,7 @@ export function renderPage(input: PageInput): string {
         data-status="${here}/status?${query}"
         data-expires="${status.expiresAtSec}"
         data-now="${input.nowMs}"
+        data-clock="${speech.clock()}"
         data-texts="${scriptTexts(speech)}"
         ${embedding}
       >
@@ -63,7 +64,7 @@ export function renderPage(input: PageInput): string {
           ${shopHtml(input)}
           <div class="state">
             <div id="status" role="status">${statusHtml(input, words)}</div>
-            ${payable && html`<p class="timer" hidden><span>${speech.text('time_left')}</span> <b id="timer" role="timer" dir="ltr"></b></p>`}
+            ${payable && html`<p class="timer scripted"><span>${speech.text('time_left')}</span> <b id="timer" role="timer" dir="ltr"></b></p>`}
             <p id="paused" class="hint" role="status" hidden>${speech.text('paused')}</p>
             ${isLive(input) && html`<p class="hint unscripted">${speech.text('no_script')}</p>`} ${!payable && nextSteps(input)}
           </div>
@@ -162,16 +163,23 @@ function nextSteps(input: PageInput): Html {
   return html`<p class="next">${status.actions.map((action) => links[action]())}</p>`;
 }
 
-/** Links, so that it works without script. `address` ends where the language is to be added. */
+/**
+ * Links, so that it works without script. `address` ends where the language is to be added. Folded: the browser has asked for the
+ * reader's language already, and the names in eight scripts cost a slow phone more to lay out than all the rest of the page.
+ */
 export function languageSwitch(address: string, speech: Speech): Html | null {
   if (LANGUAGES.length < 2) return null;
+  const { code: own, name: shown } = speech.language;
   return html`<nav aria-label="${speech.text('language')}">
-    <ul>
-      ${LANGUAGES.map(({ code, name }) => {
-        if (code === speech.language.code) return html`<li><b lang="${code}" aria-current="true">${name}</b></li>`;
-        return html`<li><a href="${address}lang=${code}" lang="${code}" hreflang="${code}">${name}</a></li>`;
-      })}
-    </ul>
+    <details>
+      <summary>${speech.text('language')}: <b>${shown}</b>${own !== 'en' && html` <span lang="en">(Language)</span>`}</summary>
+      <ul>
+        ${LANGUAGES.map(({ code, name }) => {
+          if (code === own) return html`<li><b lang="${code}" aria-current="true">${name}</b></li>`;
+          return html`<li><a href="${address}lang=${code}" lang="${code}" hreflang="${code}">${name}</a></li>`;
+        })}
+      </ul>
+    </details>
   </nav>`;
 }
 

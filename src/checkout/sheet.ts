@@ -22,7 +22,7 @@ export function renderSheet(input: PageInput, { title, headline, path, attribute
       <head>
         ${headHtml(`${title} · ${shopName(input)}`)} ${scripts.map((name) => html`<script src="${input.asset(name)}" defer></script>`)}
       </head>
-      <body ${attributes}>
+      <body data-clock="${input.speech.clock()}" ${attributes}>
         ${testBand(input)}
         <main class="receipt">
           ${shopHtml(input)}

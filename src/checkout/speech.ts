@@ -14,6 +14,9 @@ export type Sentence = readonly Piece[];
 
 const PLACEHOLDER = /\{(\w+)\}/;
 
+/** An hour of one digit. */
+const MORNING = 9;
+
 export const strong = (text: string): Piece => ({ text, kind: 'strong' });
 
 /** What the page says in one language. */
@@ -44,6 +47,21 @@ export class Speech {
   moment(atSec: number): Piece {
     const time = new Intl.DateTimeFormat(this.language.locale, { timeStyle: 'short', timeZone: 'UTC' }).format(atSec * 1000);
     return { text: `${time} UTC`, kind: 'time', atSec };
+  }
+
+  /**
+   * How the language writes a time of day, for the script: `{hh}:{mm}`, or where hours count to twelve one pattern for the
+   * morning and one for the afternoon, `{h}:{mm} AM|{h}:{mm} PM`.
+   */
+  clock(): string {
+    const format = new Intl.DateTimeFormat(this.language.locale, { timeStyle: 'short', timeZone: 'UTC' });
+    const pattern = (hour: number): string =>
+      format
+        .formatToParts(Date.UTC(2000, 0, 1, hour))
+        .map(({ type, value }) => (type === 'hour' ? `{${value.length === 2 ? 'hh' : 'h'}}` : type === 'minute' ? '{mm}' : value))
+        .join('');
+    const [morning, afternoon] = [pattern(MORNING), pattern(MORNING + 12)];
+    return format.resolvedOptions().hour12 ? `${morning}|${afternoon}` : morning;
   }
 
   /** Date and time in UTC, for the receipt. */

@@ -81,6 +81,7 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
   it('changes its language by the switch without script', async () => {
     const session = await world.create(shop, order);
     const { page } = await world.open(session.url, { ...DESKTOP, locale: 'zh', javaScriptEnabled: false });
+    await page.getByText('(Language)').click();
     await page.locator('nav a[hreflang=fr]').click();
     await page.waitForURL(/[?&]lang=/);
     expect(await page.getAttribute('html', 'lang')).toBe('fr');

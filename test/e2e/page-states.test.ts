@@ -117,8 +117,12 @@ describe.skipIf(CHROMIUM === undefined)('an open page and a reloaded one', () =>
   it('break no rule of accessibility and fit a small phone in any language', async () => {
     await page.setViewportSize({ width: 360, height: 740 });
     served.show(OPEN);
-    for (const { code, direction } of LANGUAGES) {
+    for (const { code, direction, locale } of LANGUAGES) {
       await page.goto(`${served.url}?lang=${code}`);
+      const { shown, browsers } = await page.evaluate<Record<string, string>>(
+        `(([time]) => ({ shown: time.textContent, browsers: new Date(time.dateTime).toLocaleTimeString('${locale}', { timeStyle: 'short' }) }))([document.querySelector('time')])`,
+      );
+      expect(words(shown!), code).toBe(words(browsers!));
       expect([await page.getAttribute('html', 'lang'), await page.getAttribute('html', 'dir')]).toEqual([code, direction]);
       expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), code).toBe(true);
       // The rules look at marks and colours, which follow the direction rather than the words.

@@ -155,6 +155,15 @@ describe('the languages of the page', () => {
     for (const nonsense of [undefined, '', ';;;,,,', 'q=1', `${'a'.repeat(100_000)},fr`]) expect(chooseLanguage(['fr'], nonsense).code).toBe('en');
   });
 
+  it('tell the script how they write the time of day', () => {
+    const clockOf = (wanted: string): string => new Speech(LANGUAGES.find(({ code }) => code === wanted)!).clock();
+    expect(clockOf('en')).toMatch(/^{h}:{mm}\sAM\|{h}:{mm}\sPM$/);
+    expect(clockOf('ko')).toBe('오전 {h}:{mm}|오후 {h}:{mm}');
+    expect(clockOf('fr')).toBe('{hh}:{mm}');
+    expect(clockOf('ja')).toBe('{h}:{mm}');
+    for (const language of LANGUAGES) expect(new Speech(language).clock()).toMatch(/^[^{}|]*{hh?}:{mm}[^{}|]*(?:\|[^{}|]*{hh?}:{mm}[^{}|]*)?$/);
+  });
+
   it('write shop money and rates by their own customs, and coins as wallets write them', () => {
     const inFrench = textOf(renderPage(inputOf(OPEN, chooseLanguage('fr', undefined))));
     expect(inFrench).toContain('1,08 USDT');
