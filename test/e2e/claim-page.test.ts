@@ -85,7 +85,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a claim', () => {
 
   const toSign = async (page: Page): Promise<void> => {
     await page.goto(`${served.url}/claim`);
-    await page.locator('summary').click();
+    await page.locator('main summary').click();
     await page.locator('[name=payee]').fill(PAYEE);
     await page.getByRole('button', { name: 'Continue' }).click();
   };
@@ -129,7 +129,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a claim', () => {
         expect(await violations(page), `${name} ${language}`).toEqual([]);
       };
       await page.goto(`${served.url}/claim?lang=${language}`);
-      await page.locator('summary').click();
+      await page.locator('main summary').click();
       await check('claim');
       await page.locator('[name=payee]').fill(PAYEE);
       await page.locator('form .button').click();

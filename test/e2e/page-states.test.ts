@@ -122,7 +122,7 @@ describe.skipIf(CHROMIUM === undefined)('an open page and a reloaded one', () =>
       const { shown, browsers } = await page.evaluate<Record<string, string>>(
         `(([time]) => ({ shown: time.textContent, browsers: new Date(time.dateTime).toLocaleTimeString('${locale}', { timeStyle: 'short' }) }))([document.querySelector('time')])`,
       );
-      expect(words(shown!), code).toBe(words(browsers!));
+      expect(words(shown), code).toBe(words(browsers));
       expect([await page.getAttribute('html', 'lang'), await page.getAttribute('html', 'dir')]).toEqual([code, direction]);
       expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), code).toBe(true);
       // The rules look at marks and colours, which follow the direction rather than the words.

@@ -45,7 +45,7 @@ try {
     }
     pages.show(SESSIONS['late']!);
     await page.goto(`${pages.url}/claim?lang=${language}`, { waitUntil: 'load' });
-    await page.locator('summary').click();
+    await page.locator('main summary').click();
     await draw(page, `claim-${name}`);
     await page.locator('[name=payee]').fill(PAYEE);
     await page.locator('form .button').click();
