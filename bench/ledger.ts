@@ -22,7 +22,8 @@ import type { ReadModel } from '../src/ports/read-model.ts';
 import { decodeData, encodeEvent } from '../src/runtime/commands/codec.ts';
 import { ProjectionRunner } from '../src/runtime/projections/runner.ts';
 import { LedgerBalances, type TrialBalance } from '../src/features/ledger/balances.ts';
-import { exportJournal } from '../src/features/ledger/export.ts';
+import { journalTable } from '../src/features/ledger/documents/journal.ts';
+import { textOf } from '../src/features/ledger/documents/table.ts';
 import { LedgerJournal } from '../src/features/ledger/journal.ts';
 import type { BenchSection } from './section.ts';
 
@@ -209,7 +210,7 @@ async function exported(journal: LedgerJournal): Promise<{ lines: number; peakMi
   let peak = 0;
   globalThis.gc?.();
   const before = process.memoryUsage().rss;
-  for await (const chunk of exportJournal(journal, { mode: 'live', book: null, clock: 'recorded', from: null, to: null }, 'csv')) {
+  for await (const chunk of textOf(journalTable(journal, { mode: 'live', book: null, clock: 'recorded', from: null, to: null }), 'csv')) {
     lines += chunk.split('\n').length - 1;
     peak = Math.max(peak, process.memoryUsage().rss - before);
   }

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { claim, rejectClaimBody } from '../src/http/schemas/claim.schema.ts';
 import { errorBody } from '../src/http/schemas/error.schema.ts';
 import { ledgerBalances, ledgerEntry, settlementReport } from '../src/http/schemas/ledger.schema.ts';
+import { monthStatement } from '../src/http/schemas/statement.schema.ts';
 import { pagination, transaction } from '../src/http/schemas/list.schema.ts';
 import {
   changeEndpointBody,
@@ -52,7 +53,7 @@ const ANSWERS = [
     loggedRequest,
   ],
   ...[webhookEvent, delivery, deliveryDetail, eventFeed, replayed],
-  ...[ledgerBalances, ledgerEntry, settlementReport, sandboxPayment, sandboxDeadline, errorBody],
+  ...[ledgerBalances, ledgerEntry, settlementReport, monthStatement, sandboxPayment, sandboxDeadline, errorBody],
 ];
 
 const TARGET = join(import.meta.dirname, '../packages/client/src/wire.ts');

@@ -3,12 +3,17 @@
 
     verify.py --export ledger.jsonl --checkpoint kept-1.txt kept-2.txt --key key.txt
     verify.py --proof proof.json --key key.txt
+    verify.py --statement statement.json [--lines lines.csv] --key key.txt
+    verify.py --file journal.csv [--evidence journal.csv.evidence.json] --key key.txt
 
 Ends with 0 when everything holds, with 1 and one sentence when something does not, with 2 when the input cannot be read.
 """
 import argparse
 import base64
+import csv
+import decimal
 import hashlib
+import io
 import json
 import re
 import sys
@@ -201,23 +206,139 @@ def verify_proof(path, key):
     what = f"every event up to revision {revision}" if whole else "these and no claim about others"
     print(f"ok: {len(events)} events of {proof['session_id']} are in the ledger of {size} events ({what})")
 
+# What the books gave out (ledger.md): a file or the statement of a month, whose event is in the log.
+def shown(value):
+    """Names in snake case, values as they are."""
+    if isinstance(value, list):
+        return [shown(each) for each in value]
+    if isinstance(value, dict):
+        return {re.sub("[A-Z]", lambda letter: "_" + letter[0].lower(), name): shown(each) for name, each in value.items()}
+    return value
+
+def units(text):
+    return decimal.Decimal(text or 0)
+
+def issued(path, key, stream_of):
+    said = json.load(open(path, encoding="utf-8"))
+    proof, size, root = said["proof"], *parse_checkpoint(said["checkpoint"]["checkpoint"], key, path)[:2]
+    stream, _revision, event_id, kind, _version, at_ms, data, _metadata = json.loads(proof["text"])
+    if sha256(proof["text"].encode()).hex() != proof["hash"]:
+        raise Found("the hash is not that of its event")
+    if not 0 <= proof["leaf_index"] < size or not included(proof, size, root):
+        raise Found(f"its event is not what the checkpoint of {size} events holds there")
+    if stream != stream_of(kind, data):
+        raise Found("its event is of another kind or stream")
+    facts = {**shown(data), "type": kind, "event": event_id, "recorded_at": at_ms // 1000}
+    for name in set(facts) | set(said) - {"verifier_key", "checkpoint", "proof"}:
+        if facts.get(name) != said.get(name):
+            raise Found(f"{name} is not what its event says")
+    return facts, size
+
+def rows_of(text, form):
+    return list(csv.DictReader(io.StringIO(text, newline=""))) if form == "csv" else [json.loads(line) for line in text.splitlines()]
+
+def verify_file(path, evidence, key):
+    facts, size = issued(evidence, key, lambda kind, data: kind == "DocumentIssued" and f"ledger-documents-{data['mode']}")
+    content = open(path, "rb").read()
+    if len(content) != facts["bytes"] or sha256(content).hex() != facts["sha256"]:
+        raise Found("the file is not the one that was given out: its SHA-256 differs")
+    if facts["format"] in ("csv", "jsonl"):
+        rows = rows_of(content.decode("utf-8"), facts["format"])
+        if len(rows) != facts["rows"]:
+            raise Found(f"it has {len(rows)} rows, its event says {facts['rows']}")
+        for total in facts["totals"]:
+            own = [row for row in rows if all((row.get(name) or None) == total[name] for name in ("network", "coin"))]
+            found = sum((units(row[total["column"]]) for row in own), decimal.Decimal(0))
+            if found != units(total["sum"]):
+                raise Found(f"{total['column']} of {total['coin']} on {total['network']} adds up to {found}, its event says {total['sum']}")
+    print(f"ok: {facts['document']} with {facts['rows']} rows, in the ledger of {size} events")
+
+def verify_statement(path, lines, key):
+    facts, size = issued(path, key, lambda kind, data: kind == "StatementIssued" and f"ledger-statements-{data['mode']}-{data['period']}")
+    sums = {}
+    for row in facts["accounts"]:
+        place = (row["account"], row["network"], row["coin"])
+        if units(row["opening"]) + units(row["debits"]) - units(row["credits"]) != units(row["closing"]):
+            raise Found(f"{' '.join(place)} does not add up")
+        sums[place] = (units(row["debits"]), units(row["credits"]))
+        if facts["merchant_id"] is None:
+            sums[place[1:]] = (sums.get(place[1:], (0, 0))[0] + units(row["closing"]), 0)
+    for row in facts["kinds"]:
+        place = (row["account"], row["network"], row["coin"])
+        debits, credits = sums.get(place, (0, 0))
+        sums[place] = (debits - units(row["debits"]), credits - units(row["credits"]))
+    for place, rest in sums.items():
+        if any(rest):
+            raise Found(f"{' '.join(place)}: the kinds are not the turnover, or the accounts do not balance")
+    if sum(row["lines"] for row in facts["kinds"]) != facts["lines"]:
+        raise Found("the lines of its kinds are not its lines")
+    if lines:
+        own = [row for row in rows_of(open(lines, encoding="utf-8", newline="").read(), "csv") if row["account"]]
+        text = "".join(",".join(row[name] for name in ("event_id", "account", "network", "coin", "amount")) + "\n" for row in own)
+        if sha256(text.encode()).hex() != facts["lines_sha256"]:
+            raise Found("the lines are not those of the statement: their SHA-256 differs")
+    print(f"ok: statement of {facts['period']} with {facts['lines']} lines, in the ledger of {size} events")
+
+# `ledger statement`: the figures of the event that closed a month.
+def verify_closing(path, key):
+    said = json.load(open(path, encoding="utf-8"))
+    proof, size, root = said["proof"], *parse_checkpoint(said["checkpoint"]["checkpoint"], key, path)[:2]
+    stream, _revision, event_id, kind, _version, at_ms, data, _metadata = json.loads(proof["text"])
+    if sha256(proof["text"].encode()).hex() != proof["hash"]:
+        raise Found("the hash is not that of its event")
+    if not 0 <= proof["leaf_index"] < size or not included(proof, size, root):
+        raise Found(f"its event is not what the checkpoint of {size} events holds there")
+    if kind != "PeriodClosed" or stream != f"ledger-periods-{data['mode']}":
+        raise Found("its event does not close a month")
+    facts = {"mode": data["mode"], "period": data["period"], "closed_at": at_ms // 1000, "actor": data["actor"]}
+    for name, value in {**facts, "event": event_id, "through_event": data["throughPosition"]}.items():
+        if said[name] != value:
+            raise Found(f"{name} is not what its event says")
+    figures, totals = {}, {}
+    for row in said["figures"]:
+        figures["/".join(row[name] for name in ("clock", "account", "network", "coin"))] = units(row["debit"]) - units(row["credit"])
+    if figures != {name: units(amount) for name, amount in data["balances"].items()} or len(figures) != len(said["figures"]):
+        raise Found("its figures are not what its event says")
+    for name, amount in figures.items():
+        clock, _account, network, coin = name.split("/")
+        count, debits, credits = totals.get((clock, network, coin), (0, 0, 0))
+        totals[clock, network, coin] = (count + 1, debits + max(amount, 0), credits + max(-amount, 0))
+    written = {(row["clock"], row["network"], row["coin"]): (row["figures"], units(row["debits"]), units(row["credits"])) for row in said["totals"]}
+    if written != totals or len(written) != len(said["totals"]):
+        raise Found("its control totals are not those of its figures")
+    for place, (_count, debits, credits) in totals.items():
+        if debits != credits:
+            raise Found(f"debits and credits of {' '.join(place)} differ")
+    print(f"ok: closed month {said['period']} with {len(figures)} figures, in the ledger of {size} events")
+
 def main():
+    decimal.getcontext().prec = 60
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--export")
     parser.add_argument("--proof")
+    parser.add_argument("--statement", help="of a closed month")
+    parser.add_argument("--lines", help="the lines of a statement as CSV")
+    parser.add_argument("--file", help="what the books gave out")
+    parser.add_argument("--evidence", help="of the file; default: beside it, with .evidence.json")
     parser.add_argument("--checkpoint", nargs="+")
     parser.add_argument("--key", required=True, help="the public key, or a file that holds it")
     arguments = parser.parse_args()
-    if not arguments.proof and not (arguments.export and arguments.checkpoint):
-        parser.error("give --export with --checkpoint, or --proof")
+    if not (arguments.proof or arguments.statement or arguments.file) and not (arguments.export and arguments.checkpoint):
+        parser.error("give --export with --checkpoint, --proof, --statement or --file")
     try:
         is_text = re.fullmatch(r"\S+\+[0-9a-f]{8}\+\S+", arguments.key)
         key = parse_key(arguments.key if is_text else open(arguments.key, encoding="utf-8").read())
-        verify_proof(arguments.proof, key) if arguments.proof else verify_export(arguments, key)
+        if arguments.file:
+            verify_file(arguments.file, arguments.evidence or arguments.file + ".evidence.json", key)
+        elif arguments.statement:
+            is_closing = "figures" in json.load(open(arguments.statement, encoding="utf-8"))
+            verify_closing(arguments.statement, key) if is_closing else verify_statement(arguments.statement, arguments.lines, key)
+        else:
+            verify_proof(arguments.proof, key) if arguments.proof else verify_export(arguments, key)
     except Found as found:
         print(f"NOT VERIFIED: {found}")
         return 1
-    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
+    except (OSError, ValueError, KeyError, AttributeError, TypeError, decimal.InvalidOperation) as error:
         print(f"cannot read the input: {error}", file=sys.stderr)
         return 2
     return 0

@@ -21,8 +21,11 @@ export async function callAdmin(dataDir: string, command: string, args: AdminArg
 export async function streamAdmin(dataDir: string, command: string, args: AdminArguments): Promise<AdminStream> {
   const response = await post(dataDir, command, args);
   if (response.statusCode !== 200) throw refusal(response, await bodyOf(response));
-  response.setEncoding('utf8');
-  return { contentType: response.headers['content-type'] ?? '', entries: Number(response.headers[ENTRIES_HEADER] ?? 0), chunks: response };
+  return {
+    contentType: response.headers['content-type'] ?? '',
+    entries: Number(response.headers[ENTRIES_HEADER] ?? 0),
+    chunks: response as AsyncIterable<Buffer>,
+  };
 }
 
 const refusal = (response: IncomingMessage, body: JsonValue): CommandRefused =>

@@ -5,6 +5,7 @@ import type { EventStore } from '../ports/event-store.ts';
 import { parseCheckpoint, parseCheckpoints, parseVerifierKey, type SignedCheckpoint, type VerifierKey } from '../runtime/merkle/checkpoint-note.ts';
 import { auditLine } from '../features/audit/lines.ts';
 import { writeBooksFile, type BooksFileParts } from '../features/audit/books-file.ts';
+import { verifyDocument, verifyMonthStatement } from '../features/audit/verify-issued.ts';
 import { verifyStatement } from '../features/audit/verify-statement.ts';
 import { verifyProof } from '../features/audit/verify-proof.ts';
 import type { MakeKeyedMemory } from '../ports/keyed-memory.ts';
@@ -59,6 +60,11 @@ export interface VerifyOptions {
   readonly export?: string;
   readonly proof?: string;
   readonly statement?: string;
+  /** A file that the books gave out, and its evidence. */
+  readonly file?: string;
+  readonly evidence?: string;
+  /** The lines of a statement, as CSV. */
+  readonly lines?: string;
   readonly checkpoint?: readonly string[];
   readonly key: string;
 }
@@ -70,8 +76,17 @@ export type VerifiedFiles = Record<string, string | number | boolean | null>;
 export async function verifyFiles(options: VerifyOptions, memory: MakeKeyedMemory): Promise<VerifiedFiles> {
   const key = keyOf(options.key);
   if (options.proof !== undefined) return { ...verifyProof(jsonIn(options.proof), key) };
-  if (options.statement !== undefined) return { ...verifyStatement(jsonIn(options.statement), key) };
-  if (options.export === undefined) throw new CommandRefused('--export, --proof or --statement is missing');
+  if (options.statement !== undefined) {
+    const statement = jsonIn(options.statement) as { readonly type?: unknown } | null;
+    return statement?.type === 'StatementIssued'
+      ? { ...verifyMonthStatement(statement, key, options.lines === undefined ? null : textOf(options.lines)) }
+      : { ...verifyStatement(statement, key) };
+  }
+  if (options.file !== undefined) {
+    const bytes = readable(options.file, (name) => readFileSync(name));
+    return { ...verifyDocument(bytes, jsonIn(options.evidence ?? `${options.file}.evidence.json`), key) };
+  }
+  if (options.export === undefined) throw new CommandRefused('--export, --proof, --statement or --file is missing');
   if (!options.checkpoint?.length) throw new CommandRefused('--checkpoint is missing: a signed checkpoint that was kept outside the service');
   const file = options.export;
   readable(file, firstByteOf);

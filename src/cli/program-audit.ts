@@ -38,7 +38,10 @@ export function addAudit(program: Command, host: CliHost, admin: DeclareAdmin): 
     .option('--export <file>', 'what audit export wrote')
     .option('--checkpoint <file...>', 'signed checkpoints that were kept outside the service')
     .option('--proof <file>', 'a proof of a session, instead of an export')
-    .option('--statement <file>', 'what ledger statement printed, instead of an export')
+    .option('--statement <file>', 'what ledger statement or ledger month-statement printed, instead of an export')
+    .option('--file <file>', 'what ledger export wrote, instead of an export of events')
+    .option('--lines <file>', 'the lines of a statement as CSV, beside --statement')
+    .option('--evidence <file>', 'the evidence of that file (default: <file>.evidence.json)')
     .requiredOption('--key <key>', 'the public key, or a file that holds it')
     .option('--json', 'print JSON')
     .action(async ({ json, ...options }: VerifyFlags) => {

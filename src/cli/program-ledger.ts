@@ -1,12 +1,11 @@
 import { hash } from 'node:crypto';
-import { createWriteStream, readFileSync, renameSync, rmSync } from 'node:fs';
-import { pipeline } from 'node:stream/promises';
+import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { JsonValue } from '../ports/read-model.ts';
-import { CommandRefused, type AdminArguments, type AdminStream } from '../operator/commands.ts';
+import { CommandRefused, type AdminArguments } from '../operator/commands.ts';
 import { print as printAnswer } from './print.ts';
 import { declareApproved } from './program-approvals.ts';
-import { createProgress, type Progress } from './progress.ts';
+import { addExport } from './program-ledger-export.ts';
 import { showAccount, showJournal, showSettlement, showTrialBalance } from './show-ledger.ts';
 import type { DeclareAdmin, CliHost } from './host.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
@@ -59,37 +58,26 @@ export function addLedger(program: Command, host: CliHost, admin: DeclareAdmin):
   ]);
   addStatement(ledger, host);
   addAdjustments(ledger, host, admin);
-  ledger
-    .command('export')
-    .description('write the journal out, one line for each line of an entry (see docs/ledger.md for the columns)')
-    .option('--format <format>', 'csv (default) or jsonl')
-    .option('--output <file>', 'a file that is complete or not there at all (default: standard output)')
-    .option('--sqlite <file>', 'all of it, with balances and payments, as a SQLite file made from the event log; takes none of the other options')
-    .option('--mode <mode>', MODE[1])
-    .option('--merchant <merchant_id>', 'only entries of a merchant')
-    .option('--from <day>', 'first day (UTC)')
-    .option('--to <day>', 'last day, inclusive')
-    .option('--clock <clock>', CLOCK[1])
-    .action(async ({ output, sqlite, ...args }: { output?: string; sqlite?: string } & AdminArguments) => {
-      if (sqlite !== undefined) {
-        const other = [...(output === undefined ? [] : ['output']), ...Object.keys(args)][0];
-        if (other !== undefined) throw new CommandRefused(`--sqlite writes everything there is: leave --${other} out`);
-        process.stdout.write(`${sqlite}: ${await host.exportBooks(sqlite)} events\n`);
-        return;
-      }
-      const stream = await host.adminStream('ledger.export', args);
-      // Nobody watches a log for this.
-      const progress = process.stderr.isTTY ? createProgress(process.stderr) : null;
-      try {
-        if (output === undefined) await print(stream, progress);
-        else await writeFile(stream, output, progress);
-      } finally {
-        progress?.end();
-      }
-    });
+  addExport(ledger, host);
 }
 
+/** A closed month as the log holds it, and its statements. */
 function addStatement(ledger: Command, host: CliHost): void {
+  ledger
+    .command('statements <month>')
+    .description('the statements of a closed month, for the operator and each merchant; makes those that there are none of yet')
+    .requiredOption('--mode <mode>', 'test or live')
+    .option('--operator <name>', 'who asks for them, for the record')
+    .option('--json', 'print JSON')
+    .action(async (month: string, { json, ...args }: { json?: boolean } & AdminArguments) =>
+      printAnswer(await host.admin('ledger.statements', { month, ...args }), json === true),
+    );
+  ledger
+    .command('month-statement <month>')
+    .description('the statement of a closed month as JSON that "quittance audit verify --statement" verifies by itself')
+    .requiredOption('--mode <mode>', 'test or live')
+    .option('--merchant <merchant_id>', 'that of a merchant (default: the operator)')
+    .action(async (month: string, args: AdminArguments) => printAnswer(await host.admin('ledger.month-statement', { month, ...args }), true));
   ledger
     .command('statement <month>')
     .description('a closed month as JSON that "quittance audit verify --statement" verifies by itself')
@@ -127,41 +115,6 @@ function sha256Of(file: string): string {
   try {
     return hash('sha256', readFileSync(file), 'hex');
   } catch (error) {
-    throw refused(error, `attachment ${file} cannot be read`);
+    throw new CommandRefused(`attachment ${file} cannot be read: ${messageOf(error)}`);
   }
 }
-
-/** The first column of a line of either format is the number of its entry. */
-const ENTRY_NUMBER = /^(?:\{"entry":)?(\d+),/;
-
-async function* counted({ chunks, entries }: AdminStream, progress: Progress | null): AsyncGenerator<string> {
-  for await (const chunk of chunks) {
-    yield chunk;
-    const lastLine = chunk.slice(chunk.lastIndexOf('\n', chunk.length - 2) + 1);
-    const number = ENTRY_NUMBER.exec(lastLine)?.[1];
-    if (number !== undefined) progress?.report('entries', Number(number), entries);
-  }
-  progress?.report('entries', entries, entries);
-}
-
-async function print(stream: AdminStream, progress: Progress | null): Promise<void> {
-  try {
-    await pipeline(counted(stream, progress), process.stdout, { end: false });
-  } catch (error) {
-    // Whoever reads wants no more, as `head` does.
-    if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw refused(error, 'the export was cut off');
-  }
-}
-
-async function writeFile(stream: AdminStream, output: string, progress: Progress | null): Promise<void> {
-  const partial = `${output}.partial`;
-  try {
-    await pipeline(counted(stream, progress), createWriteStream(partial, { mode: 0o600 }));
-    renameSync(partial, output);
-  } catch (error) {
-    rmSync(partial, { force: true });
-    throw refused(error, `${output} was not written`);
-  }
-}
-
-const refused = (error: unknown, what: string): CommandRefused => new CommandRefused(`${what}: ${messageOf(error)}`);

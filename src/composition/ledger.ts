@@ -26,7 +26,9 @@ import { LedgerPeriods } from '../features/ledger/periods.ts';
 import { MerchantLedger } from '../features/ledger/merchant-ledger.ts';
 import type { Core } from './core.ts';
 import { INBOX_ROUTES } from '../operator/unmatched.ts';
-import { ledgerCommands, ledgerStreams } from '../operator/ledger.ts';
+import { MonthStatements } from '../features/ledger/documents/month-statements.ts';
+import { documentStreams } from '../operator/documents.ts';
+import { ledgerCommands } from '../operator/ledger.ts';
 
 export interface LedgerDeps {
   readonly core: Pick<Core, 'directory' | 'cursorKey'>;
@@ -39,6 +41,7 @@ export interface LedgerDeps {
 
 export interface Ledger {
   readonly merchants: MerchantLedger;
+  readonly statements: MonthStatements;
   /** Id of the event that sealed a month; null while it is open. */
   readonly closingOf: (mode: Mode, month: string) => Promise<string | null>;
   readonly commands: AdminCommands;
@@ -59,7 +62,9 @@ export function openLedger({ core, store, readModel, projections, clock, random 
   const periods = new LedgerPeriods({ store, balances, clock, random, caughtUpTo, wholeBooks });
   const modeOfMerchant = (merchantId: Parameters<Core['directory']['settings']>[0]): Mode | null => core.directory.settings(merchantId)?.mode ?? null;
   const notFinal = (mode: Mode, month: string) => notFinalIn(readModel, mode, month);
-  const parts = { balances, journal, periods, notFinal, modeOfMerchant, servedRows };
+  const issue = { store, clock, random };
+  const statements = new MonthStatements({ ...issue, balances, journal });
+  const parts = { balances, journal, periods, notFinal, modeOfMerchant, servedRows, statements, store, issue };
   return {
     merchants: new MerchantLedger({ balances, journal, cursorKey: core.cursorKey, servedRows }),
     closingOf: async (mode, month) => {
@@ -67,7 +72,8 @@ export function openLedger({ core, store, readModel, projections, clock, random 
       return (await balances.period(mode, month))?.entry ?? null;
     },
     commands: ledgerCommands(parts),
-    streams: ledgerStreams(parts),
+    streams: documentStreams(parts),
+    statements,
   };
 }
 
@@ -96,7 +102,15 @@ const LEDGER_ROUTES: readonly AdminRoute[] = [
   { method: 'GET', path: '/admin/ledger/settlement/{merchant_id}', command: 'ledger.settlement', query: RANGE.slice(1) },
   { method: 'GET', path: '/admin/ledger/periods', command: 'ledger.periods', query: ['mode'] },
   { method: 'POST', path: '/admin/ledger/periods/{month}/close', command: 'ledger.close', query: ['mode'] },
-  { method: 'GET', path: '/admin/ledger/export', command: 'ledger.export', query: ['mode', 'merchant', 'from', 'to', 'clock', 'format'] },
+  {
+    method: 'GET',
+    path: '/admin/ledger/export',
+    command: 'ledger.export',
+    query: ['mode', 'merchant', 'from', 'to', 'clock', 'format', 'document', 'evidence'],
+  },
+  { method: 'GET', path: '/admin/ledger/evidence/{sha256}', command: 'ledger.evidence', query: ['mode'] },
+  { method: 'POST', path: '/admin/ledger/statements/{month}', command: 'ledger.statements', query: ['mode'] },
+  { method: 'GET', path: '/admin/ledger/statements/{month}', command: 'ledger.month-statement', query: ['mode', 'merchant'] },
 ];
 
 /** Null unless `ADMIN_PORT` is set. */

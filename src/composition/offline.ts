@@ -48,7 +48,7 @@ export async function streamOffline(config: Config, log: Logger, command: string
   }
 }
 
-async function* closingAfter(chunks: AsyncIterable<string>, close: () => Promise<void>): AsyncGenerator<string> {
+async function* closingAfter(chunks: AdminStream['chunks'], close: () => Promise<void>): AsyncGenerator<string | Uint8Array> {
   try {
     yield* chunks;
   } finally {

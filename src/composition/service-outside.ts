@@ -51,6 +51,7 @@ import type { MovingMoney } from './service-money.ts';
 import type { ServiceParts } from './service-parts.ts';
 import type { Storage } from './storage-parts.ts';
 import { adjustmentCommands } from '../operator/adjustments.ts';
+import { evidenceCommands } from '../operator/documents.ts';
 import { statementCommands } from '../operator/statement.ts';
 import { treasuryCommands } from '../operator/treasury.ts';
 import type { Treasury } from '../features/treasury/treasury.ts';
@@ -194,6 +195,7 @@ function webApp(
     servedRows: servedRows(sessionView),
     webhooks: webhooks.api,
     ledger: ledger.merchants,
+    statements: ledger.statements,
     rateLimiter,
     addresses: addressLimits(config, log),
     clock,
@@ -237,6 +239,7 @@ function operatorCommands(
   audit: RunningAudit,
   ledger: Ledger,
 ) {
+  const records = new AuditRecords({ store, tree: audit.tree, verifierKey: audit.verifierKey });
   return adminCommands({
     core,
     store,
@@ -252,10 +255,8 @@ function operatorCommands(
         ({ mode, network }, address) => core.addressIndexes.get(indexKey(mode, addressFamilyOf(network)))?.isOurs(address) ?? false,
       ),
       ...auditCommands(audit, store),
-      ...statementCommands({
-        records: new AuditRecords({ store, tree: audit.tree, verifierKey: audit.verifierKey }),
-        closingOf: ledger.closingOf,
-      }),
+      ...statementCommands({ records, closingOf: ledger.closingOf }),
+      ...evidenceCommands({ records, store, statements: ledger.statements, signNow: audit.sequencer && (() => audit.sequencer!.signNow()) }),
       ...sealingKeyCommands({ store, sealingKeys: parts.sealingKeys, clock: parts.clock, random: parts.random }),
       ...compareCommands(parts.storage.comparison),
       ...claimCommands(core.sessions),

@@ -11,6 +11,9 @@ import { createHttpApp } from '../http/app.ts';
 import { presentProof } from '../http/presenters/audit.presenter.ts';
 import type { HttpObserver } from '../http/endpoint.ts';
 import type { LedgerApi } from '../http/routes/ledger.routes.ts';
+import type { StatementsApi } from '../http/routes/statements.routes.ts';
+import type { MonthStatements } from '../features/ledger/documents/month-statements.ts';
+import { presentEvidence } from '../http/presenters/evidence.presenter.ts';
 import type { WebhookApi } from '../http/routes/webhooks.routes.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -41,6 +44,7 @@ export interface WebParts {
   readonly servedRows: ServedRows;
   readonly webhooks: WebhookApi;
   readonly ledger: LedgerApi;
+  readonly statements: Pick<MonthStatements, 'find'>;
   readonly rateLimiter: RateLimiter;
   readonly addresses: AddressLimits;
   readonly clock: Clock;
@@ -69,9 +73,7 @@ const CLAIM_ATTEMPTS = { ratePerSec: 1 / 6, burst: 10 };
 export function createWebApp(parts: WebParts): Express {
   const { core, clock, log, publicUrl, networks, testWallet } = parts;
   const checkout = checkoutRoutes({
-    api: core.sessions,
-    clock,
-    publicUrl,
+    ...{ api: core.sessions, clock, publicUrl },
     settingsOf: (session, network) => networks(session.mode).find((settings) => settings.network === network),
     chainsOf: ({ mode }) => ({
       confirmationsOf: (network, block) => parts.confirmationsOf(mode, network, block),
@@ -113,6 +115,7 @@ export function createWebApp(parts: WebParts): Express {
     changes: new OwnChanges(core),
     requestLog: new RequestLog(),
     ledger: parts.ledger,
+    statements: statementsOf(parts),
     timeline: async (reader, id) =>
       (await core.sessions.getSession(reader, id)) ? sessionTimeline(parts.storage.store, id, toSec(clock.nowMs())) : null,
     ...(testWallet && { sandbox: testWallet.api }),
@@ -132,6 +135,14 @@ export function createWebApp(parts: WebParts): Express {
     ],
   });
 }
+
+const statementsOf = ({ statements, audit }: Pick<WebParts, 'statements' | 'audit'>): StatementsApi => ({
+  monthStatement: async ({ merchantId, mode }, period) => {
+    const found = await statements.find({ mode, period, merchantId });
+    const proven = found && (await audit.proofOfEvent(found.event));
+    return found && proven && presentEvidence(found.event, proven, audit.verifierKey());
+  },
+});
 
 /** What a payer may take along: that the money came and that it paid, not what the merchant keeps to itself. */
 const PAYERS_EVENTS: ReadonlySet<string> = new Set(['DepositDetected', 'DepositConfirmed', 'DepositReverted', 'SessionPaid']);

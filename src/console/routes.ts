@@ -6,6 +6,7 @@ import { chainRoutes } from './pages/chains.ts';
 import { claimRoutes } from './pages/claims.ts';
 import { homeRoutes } from './pages/home.ts';
 import { meRoutes } from './pages/me.ts';
+import { monthStatementRoutes } from './pages/month-statement.ts';
 import { monthRoutes } from './pages/months.ts';
 import { paymentLinkRoutes } from './pages/payment-link.ts';
 import { paymentRoutes } from './pages/payment.ts';
@@ -22,7 +23,17 @@ import type { ConsoleRoutes } from './server.ts';
 /** Every page there is; each names the action that it takes. */
 export function consoleRoutes(deps: ConsoleDeps): ConsoleRoutes {
   const ofMerchants = [paymentsRoutes, paymentRoutes, claimRoutes, paymentLinkRoutes, webhookPages, settingsRoutes, statementRoutes];
-  const ofService = [attentionRoutes, chainRoutes, unmatchedRoutes, treasuryRoutes, bookRoutes, monthRoutes, auditRoutes, peopleRoutes];
+  const ofService = [
+    attentionRoutes,
+    chainRoutes,
+    unmatchedRoutes,
+    treasuryRoutes,
+    bookRoutes,
+    monthRoutes,
+    monthStatementRoutes,
+    auditRoutes,
+    peopleRoutes,
+  ];
   const parts = [homeRoutes, searchRoutes, meRoutes, ...ofMerchants, ...ofService].map((routes) => routes(deps));
   return { read: parts.flatMap(({ read }) => read), change: parts.flatMap(({ change }) => change) };
 }

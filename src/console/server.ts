@@ -233,8 +233,8 @@ class Pipeline {
 }
 
 /** A stream that is handed an empty text waits for ever. */
-async function* filled(chunks: AsyncIterable<string> | Iterable<string>): AsyncGenerator<string> {
-  for await (const chunk of chunks) if (chunk !== '') yield chunk;
+async function* filled(chunks: AsyncIterable<string | Uint8Array> | Iterable<string>): AsyncGenerator<string | Uint8Array> {
+  for await (const chunk of chunks) if (chunk.length > 0) yield chunk;
 }
 
 /** What was refused may name nothing that there is. */

@@ -43,7 +43,7 @@ export interface Page {
 export interface File {
   readonly name: string;
   readonly contentType: string;
-  readonly chunks: AsyncIterable<string> | Iterable<string>;
+  readonly chunks: AsyncIterable<string | Uint8Array> | Iterable<string>;
 }
 
 export type Shown = { readonly page: Page } | { readonly file: File } | { readonly to: string; readonly cookie?: string };

@@ -15,6 +15,10 @@ export const treasuryStream = (mode: Mode, network: Network): string => `treasur
 export const transferStream = (mode: Mode, depositKey: string): string => `${TRANSFER_PREFIX}${mode}-${depositKey}`;
 export const idempotencyStream = (mode: Mode, merchant: MerchantId, keyHash: string): string => `idempotency-${mode}-${merchant}-${keyHash}`;
 export const ledgerPeriodsStream = (mode: Mode): string => `ledger-periods-${mode}`;
+/** What the books gave out as files. */
+export const documentsStream = (mode: Mode): string => `ledger-documents-${mode}`;
+/** Of a closed month, one event for the operator and each merchant. */
+export const statementsStream = (mode: Mode, month: string): string => `ledger-statements-${mode}-${month}`;
 export const adjustmentsStream = (mode: Mode): string => `${ADJUSTMENTS_PREFIX}${mode}`;
 export const secretsStream = (purpose: string): string => `secrets-${purpose}`;
 export const personStream = (personId: string): string => `${PERSON_PREFIX}${personId}`;

@@ -20,6 +20,7 @@ import { mountDocs } from './routes/docs.routes.ts';
 import { changeRoutes, type ChangesApi } from './routes/changes.routes.ts';
 import { endpointRoutes, type EndpointApi } from './routes/endpoints.routes.ts';
 import { ledgerRoutes, type LedgerApi } from './routes/ledger.routes.ts';
+import { statementsRoutes, type StatementsApi } from './routes/statements.routes.ts';
 import { listRoutes, type Lists } from './routes/lists.routes.ts';
 import { merchantRoutes, type OwnSettings } from './routes/merchant.routes.ts';
 import { refundRoutes } from './routes/refunds.routes.ts';
@@ -51,6 +52,7 @@ export interface HttpAppOptions extends PresenterSettings {
   /** Null, or absent, where no other process answers. */
   readonly positions?: Positions | null;
   readonly ledger?: LedgerApi;
+  readonly statements?: StatementsApi;
   /** Absent: nothing of the requests is kept. */
   readonly requestLog?: RequestLog;
   /** Only in a sandbox. */
@@ -120,6 +122,7 @@ function allRoutes(options: HttpAppOptions): Route[] {
     ...(options.timeline ? timelineRoutes(options.timeline) : []),
     ...(options.audit ? auditRoutes(options.audit) : []),
     ...(options.ledger ? ledgerRoutes(options.ledger) : []),
+    ...(options.statements ? statementsRoutes(options.statements) : []),
     ...(options.webhooks ? webhookRoutes(options.webhooks) : []),
     ...(options.endpoints ? endpointRoutes(options.endpoints) : []),
     ...(options.changes ? changeRoutes(options.changes) : []),

@@ -6,12 +6,12 @@ export type AdminArguments = Readonly<Record<string, JsonValue | undefined>>;
 /** What an operator may do to a running service, by name. Each answers plain JSON. */
 export type AdminCommands = Readonly<Record<string, (args: AdminArguments) => Promise<JsonValue>>>;
 
-/** An answer too long to be held: text, some of it at a time. */
+/** An answer too long to be held: some of it at a time. */
 export interface AdminStream {
   readonly contentType: string;
   /** Number of the last entry there is, for a progress bar. */
   readonly entries: number;
-  readonly chunks: AsyncIterable<string>;
+  readonly chunks: AsyncIterable<string | Uint8Array>;
 }
 
 export type AdminStreams = Readonly<Record<string, (args: AdminArguments) => Promise<AdminStream>>>;

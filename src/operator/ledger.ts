@@ -1,17 +1,18 @@
-import { dayAfter, dayBefore, isDay, isMonth, isStamp, isTimeZone, momentInZone, momentOf } from '../domain/calendar.ts';
-import { type MerchantId, type Mode, MODES } from '../domain/ids.ts';
-import { isAccount, LEDGER_CLOCKS, merchantAccountOf, type LedgerClock } from '../domain/ledger.ts';
+import { dayBefore, isMonth } from '../domain/calendar.ts';
+import type { MerchantId, Mode } from '../domain/ids.ts';
+import { isAccount, merchantAccountOf } from '../domain/ledger.ts';
 import { formatAmount } from '../domain/money.ts';
 import { actorOf } from './acts.ts';
-import { type AdminArguments, type AdminCommands, type AdminStreams, json, optionalMode, optionalText, refused, requiredText } from './commands.ts';
+import { type AdminArguments, type AdminCommands, json, optionalText, refused, requiredText } from './commands.ts';
+import { asOfOf, cursorOf, cursorText, limitOf, modeOf, rangeOf, scopeOf } from './ledger-arguments.ts';
 import { presentEntryOfBooks, presentTrialBalance } from '../http/presenters/ledger-books.presenter.ts';
 import { presentSettlement } from '../http/presenters/ledger.presenter.ts';
 import type { JsonValue } from '../ports/read-model.ts';
-import { asOfMoment, type AsOf, type LedgerBalances } from '../features/ledger/balances.ts';
-import { EXPORT_FORMATS, exportJournal } from '../features/ledger/export.ts';
+import type { LedgerBalances } from '../features/ledger/balances.ts';
 import type { JournalScope, LedgerJournal } from '../features/ledger/journal.ts';
 import type { NotFinalDeposit } from '../features/ledger/not-final.ts';
 import type { LedgerPeriods } from '../features/ledger/periods.ts';
+import type { MonthStatements } from '../features/ledger/documents/month-statements.ts';
 import { settlementOf } from '../features/ledger/merchant-ledger.ts';
 import type { ServedRows } from '../runtime/projections/served-rows.ts';
 import { bookOf } from '../../projections/ledger/rows.ts';
@@ -23,10 +24,9 @@ export interface LedgerParts {
   readonly notFinal: (mode: Mode, month: string) => Promise<readonly NotFinalDeposit[]>;
   readonly modeOfMerchant: (merchantId: MerchantId) => Mode | null;
   readonly servedRows: ServedRows;
+  /** Made with the closing of a month. */
+  readonly statements: Pick<MonthStatements, 'issue'>;
 }
-
-const MAX_LIMIT = 500;
-const CONTENT_TYPES = { csv: 'text/csv; charset=utf-8', jsonl: 'application/jsonl; charset=utf-8' } as const;
 
 /** `quittance ledger ...`, and the same under `/admin/ledger/`. */
 export function ledgerCommands(parts: LedgerParts): AdminCommands {
@@ -77,7 +77,9 @@ export function ledgerCommands(parts: LedgerParts): AdminCommands {
       const closed = await periods.close(mode, month, actorOf(args));
       if (!closed.ok) return refused(closed.refusal.message);
       const { period, closedAtSec, actor, entry, balances: figures } = closed.value;
-      return json({ mode, period, closed_at: closedAtSec, actor, entry, figures: Object.keys(figures).length, not_final: notFinal });
+      const statements = (await parts.statements.issue(mode, period, actor)) ?? [];
+      const counts = { figures: Object.keys(figures).length, statements: statements.length };
+      return json({ mode, period, closed_at: closedAtSec, actor, entry, ...counts, not_final: notFinal });
     },
   };
 }
@@ -86,23 +88,6 @@ const notFinalOf = async ({ notFinal }: LedgerParts, mode: Mode, month: string) 
   (await notFinal(mode, month)).map(({ sessionId, network, coin, amount, txHash, blockTimeSec }) => ({
     ...{ session_id: sessionId, network, coin, amount, tx_hash: txHash, chain_time: blockTimeSec },
   }));
-
-/** What is too long for one answer. */
-export function ledgerStreams(parts: LedgerParts): AdminStreams {
-  return {
-    'ledger.export': async (args) => {
-      await parts.servedRows();
-      const format = EXPORT_FORMATS.find((name) => name === (optionalText(args, 'format') ?? 'csv'));
-      if (!format) return refused('format must be csv or jsonl');
-      const scope = await scopeOf(parts, args, optionalText(args, 'merchant') ?? null);
-      return {
-        contentType: CONTENT_TYPES[format],
-        entries: await parts.journal.count({ ...scope, book: null }),
-        chunks: exportJournal(parts.journal, scope, format),
-      };
-    },
-  };
-}
 
 /** Every line of one account, with the balance after each in the order of recording. */
 async function accountStatement(parts: LedgerParts, args: AdminArguments): Promise<JsonValue> {
@@ -133,61 +118,4 @@ async function accountStatement(parts: LedgerParts, args: AdminArguments): Promi
   const { clock, from, to } = scope;
   const opening = from === null ? [] : await balancesAt(dayBefore(from));
   return json({ account, mode, clock, from, to, opening, closing: await balancesAt(to), lines, next_cursor: cursorText(next) });
-}
-
-/** The mode named, or the only one that has entries. */
-async function modeOf({ balances }: LedgerParts, args: AdminArguments): Promise<Mode> {
-  const given = optionalMode(args);
-  if (given !== undefined) return given;
-  const rows = await Promise.all(MODES.map((mode) => balances.modeRow(mode)));
-  const used = MODES.filter((_, index) => rows[index]!.entries > 0);
-  return used.length === 1 ? used[0]! : refused('name the mode, test or live');
-}
-
-async function scopeOf(parts: LedgerParts, args: AdminArguments, merchant: string | null): Promise<JournalScope> {
-  if (merchant === null) return { mode: await modeOf(parts, args), book: null, ...rangeOf(args) };
-  return { mode: parts.modeOfMerchant(merchant as MerchantId) ?? refused('no such merchant'), book: merchant, ...rangeOf(args) };
-}
-
-function rangeOf(args: AdminArguments): Pick<JournalScope, 'clock' | 'from' | 'to'> {
-  return { clock: clockOf(args), from: dayNamed(args, 'from'), to: dayNamed(args, 'to') };
-}
-
-/** A day is one in UTC unless a time zone is named; a moment says its offset, or the zone does. */
-function asOfOf(args: AdminArguments): AsOf {
-  const clock = clockOf(args);
-  const zone = optionalText(args, 'timeZone');
-  if (zone !== undefined && !isTimeZone(zone)) return refused('time-zone must be the name of a time zone such as Europe/Berlin');
-  const text = optionalText(args, 'asOf');
-  if (text === undefined) return zone === undefined ? { day: null, clock } : refused('time-zone needs as-of');
-  if (isDay(text)) return zone === undefined ? { day: text, clock } : asOfMoment(momentInZone(`${dayAfter(text)}T00:00`, zone) - 1, clock);
-  if (!isStamp(text)) return refused('as-of must be a day such as 2026-10-31 or a moment such as 2026-10-31T18:00:00+09:00');
-  const moment = momentOf(text);
-  if (moment !== null) return zone === undefined ? asOfMoment(moment, clock) : refused('as-of has an offset already: leave time-zone out');
-  return zone === undefined ? refused('as-of must name its offset, such as Z or +09:00, or time-zone') : asOfMoment(momentInZone(text, zone), clock);
-}
-
-function dayNamed(args: AdminArguments, name: string): string | null {
-  const day = optionalText(args, name);
-  if (day === undefined) return null;
-  return isDay(day) ? day : refused(`${name} must be a day such as 2026-10-31`);
-}
-
-function clockOf(args: AdminArguments): LedgerClock {
-  const given = optionalText(args, 'clock') ?? 'recorded';
-  return LEDGER_CLOCKS.find((clock) => clock === given) ?? refused('clock must be recorded or chain');
-}
-
-function limitOf(args: AdminArguments): number {
-  const limit = wholeNumber(args, 'limit') ?? 50;
-  return limit >= 1 && limit <= MAX_LIMIT ? limit : refused(`limit must be from 1 to ${MAX_LIMIT}`);
-}
-
-const cursorOf = (args: AdminArguments): number | null => wholeNumber(args, 'cursor') ?? null;
-const cursorText = (next: number | null): string | null => (next === null ? null : String(next));
-
-function wholeNumber(args: AdminArguments, name: string): number | undefined {
-  const text = optionalText(args, name);
-  if (text === undefined || text === '') return undefined;
-  return /^\d{1,12}$/.test(text) ? Number(text) : refused(`${name} must be a whole number`);
 }

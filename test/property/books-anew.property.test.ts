@@ -11,7 +11,8 @@ import type { Network } from '../../src/domain/networks.ts';
 import { MODES, type Mode } from '../../src/domain/ids.ts';
 import { adjustmentsStream, ledgerPeriodsStream, treasuryStream } from '../../src/domain/streams.ts';
 import { LedgerBalances } from '../../src/features/ledger/balances.ts';
-import { exportJournal } from '../../src/features/ledger/export.ts';
+import { journalTable } from '../../src/features/ledger/documents/journal.ts';
+import { textOf } from '../../src/features/ledger/documents/table.ts';
 import { LedgerJournal } from '../../src/features/ledger/journal.ts';
 import { presentTrialBalance } from '../../src/http/presenters/ledger-books.presenter.ts';
 import { EMPTY_MODE, sealOf } from '../../projections/ledger/rows.ts';
@@ -66,7 +67,7 @@ class Month {
       const readModel = this.books.readModel();
       const scope = { mode, book: null, clock: 'recorded', from: null, to: null } as const;
       let text = '';
-      for await (const chunk of exportJournal(new LedgerJournal(readModel), scope, 'jsonl')) text += chunk;
+      for await (const chunk of textOf(journalTable(new LedgerJournal(readModel), scope), 'jsonl')) text += chunk;
       writeFileSync(file(`journal-${mode}.jsonl`), text);
       const balance = await new LedgerBalances(readModel).trialBalance(mode, { day: null, clock: 'recorded' });
       writeFileSync(file(`balance-${mode}.json`), JSON.stringify(presentTrialBalance(balance)));

@@ -24,6 +24,7 @@ export type WebhookDeliveryDetail = wire.WebhookDeliveryDetail;
 export type WebhookEvent = wire.WebhookEvent;
 export type LoggedRequest = wire.LoggedRequest;
 export type LedgerBalances = wire.LedgerBalances;
+export type MonthStatement = wire.MonthStatement;
 export type LedgerEntry = wire.LedgerEntry;
 export type SettlementReport = wire.LedgerSettlementReport;
 export type SettlementLine = wire.LedgerSettlementLine;
@@ -167,6 +168,8 @@ export interface Quittance {
     entries(range?: LedgerRange, options?: CallOptions): AsyncIterable<LedgerEntry>;
     /** One page of the settlement report, with the balances before and after its days. */
     settlement(range?: LedgerRange & { readonly cursor?: string; readonly page_size?: number }, options?: CallOptions): Promise<SettlementReport>;
+    /** The statement of a closed month such as `2026-10`, as evidence to keep. */
+    statement(month: string, options?: CallOptions): Promise<MonthStatement>;
     /** Every line of the settlement report, fetched as the loop goes. */
     settlementLines(range?: LedgerRange, options?: CallOptions): AsyncIterable<SettlementLine>;
   };
@@ -245,18 +248,21 @@ export function createClient(options: ClientOptions): Quittance {
       all: (filters, call) => listOf<LoggedRequest, RequestFilters>(send, '/v1/requests').all(filters, call),
       get: (id, call) => get(`/v1/requests/${encodeURIComponent(id)}`, call),
     },
-    ledger: {
-      balances: (at, call) => send({ method: 'GET', path: '/v1/ledger/balances', query: { ...at } }, call),
-      entries: (range, call) => listOf<LedgerEntry, LedgerRange>(send, '/v1/ledger/entries').all(range, call),
-      settlement: (range, call) => send({ method: 'GET', path: '/v1/ledger/settlement', query: { ...range } }, call),
-      settlementLines: (range, call) => listOf<SettlementLine, LedgerRange>(send, '/v1/ledger/settlement').all(range, call),
-    },
+    ledger: ledgerOf(send),
     sandbox: {
       pay: (sessionId, payment, call) => post(`/v1/sandbox/sessions/${encodeURIComponent(sessionId)}/pay`, payment, call),
       advance: (sessionId, time, call) => post(`/v1/sandbox/sessions/${encodeURIComponent(sessionId)}/advance`, time, call),
     },
   };
 }
+
+const ledgerOf = (send: ReturnType<typeof createTransport>): Quittance['ledger'] => ({
+  balances: (at, call) => send({ method: 'GET', path: '/v1/ledger/balances', query: { ...at } }, call),
+  entries: (range, call) => listOf<LedgerEntry, LedgerRange>(send, '/v1/ledger/entries').all(range, call),
+  settlement: (range, call) => send({ method: 'GET', path: '/v1/ledger/settlement', query: { ...range } }, call),
+  statement: (month, call) => send({ method: 'GET', path: `/v1/ledger/statements/${encodeURIComponent(month)}` }, call),
+  settlementLines: (range, call) => listOf<SettlementLine, LedgerRange>(send, '/v1/ledger/settlement').all(range, call),
+});
 
 const LARGEST_PAGE = 100;
 

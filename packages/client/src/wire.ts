@@ -13,6 +13,19 @@ export interface AlternativeCoin {
   readonly payment_options: readonly PaymentOption[];
 }
 
+export interface AuditCheckpoint {
+  /** Names the log. */
+  readonly origin: string;
+  /** Number of events that the checkpoint covers. */
+  readonly size: number;
+  /** Base64. */
+  readonly root_hash: string;
+  /** The signed note (C2SP tlog-checkpoint). Keep it as it is. */
+  readonly checkpoint: string;
+  /** When it was signed, Unix seconds. */
+  readonly created: number;
+}
+
 export interface CancelledPaymentSession {
   /** Id of the payment session. */
   readonly id: string;
@@ -641,6 +654,81 @@ export interface Merchant {
   readonly change_delay_minutes: number;
   /** Such changes that wait; what is above is still in force. */
   readonly pending_changes: readonly PendingChange[];
+}
+
+export interface MonthStatement {
+  /** Always `StatementIssued`. */
+  readonly type: string;
+  /** `test` or `live`. */
+  readonly mode: string;
+  /** The month, such as `2026-10` (UTC, by the time of recording). */
+  readonly period: string;
+  /** You. */
+  readonly merchant_id: string | null;
+  /** Id of the event that sealed the month. */
+  readonly closing: string;
+  /** Id of the last event in the month. */
+  readonly through_event: string;
+  /** Your accounts, by network and coin. */
+  readonly accounts: readonly {
+    /** Name of the account in the books, such as `liabilities:merchants:<your id>:payable`. */
+    readonly account: string;
+    /** The network. `ethereum`: Ethereum; `bsc`: BNB Smart Chain; `tron`: TRON; `solana`: Solana. */
+    readonly network: 'ethereum' | 'bsc' | 'tron' | 'solana';
+    /** The coin, such as `USDT`. */
+    readonly coin: string;
+    /** Before the month; below zero is owed to you. */
+    readonly opening: string;
+    /** What made it less for you. */
+    readonly debits: string;
+    /** What made it more for you. */
+    readonly credits: string;
+    /** After it: opening + debits - credits. */
+    readonly closing: string;
+  }[];
+  /** The same by what happened: adds up to the debits and credits of `accounts`. */
+  readonly kinds: readonly {
+    /** What happened, as in the entries. */
+    readonly kind: string;
+    /** Name of the account in the books, such as `liabilities:merchants:<your id>:payable`. */
+    readonly account: string;
+    /** The network. `ethereum`: Ethereum; `bsc`: BNB Smart Chain; `tron`: TRON; `solana`: Solana. */
+    readonly network: 'ethereum' | 'bsc' | 'tron' | 'solana';
+    /** The coin, such as `USDT`. */
+    readonly coin: string;
+    /** How many lines of it. */
+    readonly lines: number;
+    /** What made it less for you. */
+    readonly debits: string;
+    /** What made it more for you. */
+    readonly credits: string;
+  }[];
+  /** Lines of the month, all together. */
+  readonly lines: number;
+  /** SHA-256 of all lines, in hex: see the documentation of the books. */
+  readonly lines_sha256: string;
+  /** Who closed the month. */
+  readonly actor: string;
+  /** Unix time in seconds. */
+  readonly issued_at_sec: number;
+  /** Id of the event by which the statement is kept. */
+  readonly event: string;
+  /** Unix time in seconds. */
+  readonly recorded_at: number;
+  /** Public key of the signer. Verify with the one that you keep. */
+  readonly verifier_key: string | null;
+  readonly checkpoint: AuditCheckpoint;
+  /** Proves the event under the checkpoint. */
+  readonly proof: {
+    /** Place of the event in the log, from 0. */
+    readonly leaf_index: number;
+    /** The event's canonical text. */
+    readonly text: string;
+    /** Hex. */
+    readonly hash: string;
+    /** Hashes in base64, from the bottom of the tree up (RFC 9162). */
+    readonly inclusion_proof: readonly string[];
+  };
 }
 
 export interface NewWebhookEndpoint {

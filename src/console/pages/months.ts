@@ -1,7 +1,7 @@
 import { html, type Html } from '../../checkout/html.ts';
 import { isMonth } from '../../domain/calendar.ts';
 import { modeOf, run, type ConsoleDeps } from '../deps.ts';
-import { badge, changeForm, field, link, REASON, table, time } from '../parts.ts';
+import { badge, changeForm, code, field, link, REASON, table, time } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { reasonIn, Refused, type Visit } from '../visit.ts';
 import { booksTabs } from './books.ts';
@@ -17,7 +17,7 @@ interface Check {
 }
 
 interface Periods {
-  readonly periods: readonly { readonly period: string; readonly closed_at: number; readonly actor: string; readonly entry: number }[];
+  readonly periods: readonly { readonly period: string; readonly closed_at: number; readonly actor: string; readonly entry: string }[];
 }
 
 /** Closing a month, with what should be looked at before: the list advises, the close decides. */
@@ -68,10 +68,10 @@ async function monthsPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   return html`${table(
       'Closed months',
       [
-        { name: 'Month', cell: ({ period }) => period },
+        { name: 'Month', cell: ({ period }) => link(`${visit.path}/${period}`, period) },
         { name: 'Closed', cell: ({ closed_at: sec }) => time(sec, visit) },
         { name: 'By', cell: ({ actor }) => actor },
-        { name: 'Through entry', isNumber: true, cell: ({ entry }) => entry },
+        { name: 'Event', cell: ({ entry }) => code(entry) },
       ],
       periods,
       'No month is closed.',

@@ -5,6 +5,7 @@ import { badge, code, filterForm, link, more, table, time, withQuery, type Colum
 import type { ConsoleRoutes } from '../server.ts';
 import type { Visit } from '../visit.ts';
 import { clockField, dayField, given } from './books.ts';
+import { monthLinks } from './month-statement.ts';
 
 interface Owed {
   readonly network: string;
@@ -48,6 +49,7 @@ async function page(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const { query } = visit;
   const args = given(query, ['from', 'to', 'clock', 'cursor']);
   const report = await run<Report>(deps, 'ledger.settlement', { merchant_id: readerOf(visit).merchantId, ...args });
+  const closed = await run<{ periods: readonly { period: string }[] }>(deps, 'ledger.periods', { mode: readerOf(visit).mode });
   const here = `${merchantPath(visit.merchant!)}/statement`;
   const next = report.pagination.next_cursor;
   return html`${filterForm(here, [dayField(query, 'from', 'From (UTC)'), dayField(query, 'to', 'to the end of'), clockField(query)])}
@@ -57,7 +59,11 @@ async function page(deps: ConsoleDeps, visit: Visit): Promise<Html> {
     ${table('Changes', changeColumns(visit), report.data, 'Nothing changed.')}
     ${more(next === null ? null : withQuery(here, query, { cursor: next }), query.get('cursor') === null ? null : withQuery(here, query, { cursor: null }))}
     <h2>Owed after</h2>
-    ${table('Owed after', OWED, report.closing, 'Nothing.')}`;
+    ${table('Owed after', OWED, report.closing, 'Nothing.')}
+    ${monthLinks(
+      visit,
+      closed.periods.map(({ period }) => period),
+    )}`;
 }
 
 const AMOUNTS = [

@@ -1,5 +1,6 @@
 import type { AdjustmentEvent } from './adjustment-events.ts';
 import type { DeliveryEvent } from './delivery-events.ts';
+import type { DocumentEvent } from './document-events.ts';
 import type { MerchantEvent } from './merchant-events.ts';
 import type { OperationsEvent } from './operations-events.ts';
 import type { PersonEvent } from './person-events.ts';
@@ -9,6 +10,6 @@ import type { TreasuryEvent } from './treasury-events.ts';
 
 /** Everything the ledger may hold. */
 export type DomainEvent =
-  SessionEvent | MerchantEvent | DeliveryEvent | OperationsEvent | TreasuryEvent | TransferEvent | PersonEvent | AdjustmentEvent;
+  SessionEvent | MerchantEvent | DeliveryEvent | OperationsEvent | TreasuryEvent | TransferEvent | PersonEvent | AdjustmentEvent | DocumentEvent;
 export type DomainEventType = DomainEvent['type'];
 export type EventOf<Type extends DomainEventType> = Extract<DomainEvent, { type: Type }>;

@@ -127,7 +127,8 @@ export function auditRoutes(api: AuditApi): Route[] {
   ];
 }
 
-async function unlessBehind(task: () => Promise<Answer>): Promise<Answer> {
+/** Answers that history is still being read, where that is why. */
+export async function unlessBehind(task: () => Promise<Answer>): Promise<Answer> {
   try {
     return await task();
   } catch (error) {

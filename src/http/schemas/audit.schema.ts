@@ -10,7 +10,7 @@ const wholeNumber = z
 export const listCheckpointsQuery = z.strictObject({ page_size: pagingFields.page_size, cursor: pagingFields.cursor });
 export const consistencyQuery = z.strictObject({ from: wholeNumber, to: wholeNumber });
 
-const hashes = z.array(z.string()).meta({ description: 'Hashes in base64, from the bottom of the tree up (RFC 9162).' });
+export const hashes = z.array(z.string()).meta({ description: 'Hashes in base64, from the bottom of the tree up (RFC 9162).' });
 
 export const auditCheckpoint = z
   .object({

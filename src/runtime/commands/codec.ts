@@ -133,6 +133,8 @@ export const CURRENT_VERSION = {
   SignedIn: 1,
   SignedOut: 1,
   ActionTaken: 1,
+  DocumentIssued: 1,
+  StatementIssued: 1,
 } as const satisfies Record<DomainEventType, number>;
 
 /** Every event type the ledger may hold. */

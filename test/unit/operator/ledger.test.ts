@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ledgerCommands, ledgerStreams, type LedgerParts } from '../../../src/operator/ledger.ts';
+import { documentStreams, type DocumentParts } from '../../../src/operator/documents.ts';
+import { ledgerCommands } from '../../../src/operator/ledger.ts';
 import { presentTrialBalance } from '../../../src/http/presenters/ledger-books.presenter.ts';
 import { StoreUnavailable } from '../../../src/ports/event-store.ts';
 import { LedgerBalances } from '../../../src/features/ledger/balances.ts';
@@ -8,20 +9,22 @@ import { MemoryReadModel } from '../../support/memory-read-model.ts';
 import { MERCHANT_ID } from '../../support/session-facts.ts';
 
 const readModel = new MemoryReadModel();
-const parts: LedgerParts = {
+const parts: DocumentParts = {
   balances: new LedgerBalances(readModel),
   journal: new LedgerJournal(readModel),
   periods: { close: () => expect.unreachable() } as never,
   notFinal: async () => [],
   modeOfMerchant: () => 'test',
   servedRows: () => Promise.reject(new StoreUnavailable('the rows are being built')),
+  statements: { issue: async () => [{ event: {}, data: {} }] as never },
+  ...{ store: {} as never, issue: {} as never },
 };
 const ARGUMENTS = { mode: 'test', account: 'assets:treasury', merchant_id: MERCHANT_ID, format: 'csv' };
 
 describe('what an operator reads of the books', () => {
   const { 'ledger.close': _, ...commands } = ledgerCommands(parts);
 
-  it.each(Object.entries({ ...commands, ...ledgerStreams(parts) }))('is refused while they are built anew: %s', async (_name, read) => {
+  it.each(Object.entries({ ...commands, ...documentStreams(parts) }))('is refused while they are built anew: %s', async (_name, read) => {
     await expect(read(ARGUMENTS)).rejects.toThrow(StoreUnavailable);
   });
 });
@@ -33,7 +36,7 @@ describe('a month that an operator closes', () => {
       value: { period, actor, closedAtSec: 1, entry: 'e', balances: {} },
     });
     const { 'ledger.close': run } = ledgerCommands({ ...parts, periods: { close } as never });
-    expect(await run!({ mode: 'test', month: '2026-09', operator: 'olga' })).toMatchObject({ period: '2026-09', actor: 'olga' });
+    expect(await run!({ mode: 'test', month: '2026-09', operator: 'olga' })).toMatchObject({ period: '2026-09', actor: 'olga', statements: 1 });
     await expect(run!({ mode: 'test', month: '2026-09', operator: 'x'.repeat(101) })).rejects.toThrow('operator must have');
   });
 });

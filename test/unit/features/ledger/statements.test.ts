@@ -7,7 +7,8 @@ import { formatAmount } from '../../../../src/domain/money.ts';
 import type { ReadModel } from '../../../../src/ports/read-model.ts';
 import { ProjectionRunner } from '../../../../src/runtime/projections/runner.ts';
 import { asOfMoment, LedgerBalances } from '../../../../src/features/ledger/balances.ts';
-import { EXPORT_COLUMNS, exportJournal } from '../../../../src/features/ledger/export.ts';
+import { JOURNAL_COLUMNS, journalTable } from '../../../../src/features/ledger/documents/journal.ts';
+import { textOf } from '../../../../src/features/ledger/documents/table.ts';
 import { csvCell } from '../../../../src/runtime/util/csv.ts';
 import { LedgerJournal } from '../../../../src/features/ledger/journal.ts';
 import { createWholeRows } from '../../../../src/runtime/projections/whole-rows.ts';
@@ -304,7 +305,7 @@ describe('the export', () => {
   const scope = { mode: 'test', book: null, clock: 'recorded', from: null, to: null } as const;
   const text = async (office: Office, format: 'csv' | 'jsonl'): Promise<string> => {
     let written = '';
-    for await (const chunk of exportJournal(office.journal, scope, format)) written += chunk;
+    for await (const chunk of textOf(journalTable(office.journal, scope), format)) written += chunk;
     return written;
   };
 
@@ -315,8 +316,8 @@ describe('the export', () => {
         .split('\r\n')
         .filter(Boolean)
         .map((row) => row.split(','));
-      expect(rows[0]).toEqual(EXPORT_COLUMNS);
-      const cell = (row: readonly string[], name: string): string => row[EXPORT_COLUMNS.indexOf(name)]!;
+      expect(rows[0]).toEqual(JOURNAL_COLUMNS);
+      const cell = (row: readonly string[], name: string): string => row[JOURNAL_COLUMNS.indexOf(name)]!;
       expect(rows.slice(1)).toHaveLength(20 * 5);
       const amounts = rows.slice(1).map((row) => cell(row, 'amount'));
       expect(amounts.reduce((sum, amount) => sum + Number(amount), 0)).toBe(0);
@@ -331,7 +332,7 @@ describe('the export', () => {
         .filter(Boolean)
         .map((line) => JSON.parse(line) as Record<string, unknown>);
       expect(lines).toHaveLength(20 * 5);
-      expect(Object.keys(lines[0]!)).toEqual(EXPORT_COLUMNS);
+      expect(Object.keys(lines[0]!)).toEqual(JOURNAL_COLUMNS);
     }));
 
   it('reads no further ahead than it is written out, however long the journal is', async () => {
@@ -344,7 +345,7 @@ describe('the export', () => {
         return keys.map((key) => ({ number: Number(key.split('/')[1]), kind: 'deposit', mode: 'test', recordedAtMs: 0, days, lines: [] }));
       },
     };
-    const chunks = exportJournal(new LedgerJournal(model as unknown as ReadModel), scope, 'jsonl');
+    const chunks = textOf(journalTable(new LedgerJournal(model as unknown as ReadModel), scope), 'jsonl');
     let lines = 0;
     for await (const chunk of chunks) {
       lines += chunk.split('\n').length - 1;

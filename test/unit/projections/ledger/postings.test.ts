@@ -60,7 +60,7 @@ const BOOKED_BY = {
     RequestAccepted: 'nothing',
   },
   ...{ RequestAnswered: 'nothing', OperatorActed: 'nothing', LedgerRestored: 'nothing' },
-  ...{ CheckpointSigned: 'nothing', PeriodClosed: 'period' },
+  ...{ CheckpointSigned: 'nothing', PeriodClosed: 'period', DocumentIssued: 'nothing', StatementIssued: 'nothing' },
   ...{ AdjustmentProposed: 'adjustment', AdjustmentPosted: 'adjustment', AdjustmentRejected: 'adjustment' },
   ...{ PayoutSequenceReserved: 'treasury', PayoutSequenceReleased: 'treasury', PayoutSequenceSigned: 'treasury', MoveSequenceReserved: 'treasury' },
   ...{ MoveSequenceReleased: 'treasury', SweepRequested: 'treasury', SweepSigned: 'treasury', SweepCompleted: 'treasury', SweepFailed: 'treasury' },

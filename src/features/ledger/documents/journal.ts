@@ -1,15 +1,10 @@
-import { csvRow, type CsvCell } from '../../runtime/util/csv.ts';
-import { formatAmount, signedAmountOf } from '../../domain/money.ts';
-import type { EntryLine, EntryRow } from '../../../projections/ledger/rows.ts';
-import type { JournalScope, LedgerJournal } from './journal.ts';
-
-export const EXPORT_FORMATS = ['csv', 'jsonl'] as const;
-export type ExportFormat = (typeof EXPORT_FORMATS)[number];
-
-/** Amounts show at least the decimals of a stablecoin, and every decimal they have. */
-const DECIMALS = 6;
-const amount = (units: bigint): string => formatAmount(units, DECIMALS);
-const time = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString());
+import { signedAmountOf } from '../../../domain/money.ts';
+import type { CsvCell } from '../../../runtime/util/csv.ts';
+import type { EntryLine, EntryRow } from '../../../../projections/ledger/rows.ts';
+import type { MerchantId } from '../../../domain/ids.ts';
+import type { JournalScope, LedgerJournal, PlacedEntry } from '../journal.ts';
+import { ownLines } from './month-statement.ts';
+import { amountCell as amount, timeCell as time, type Table } from './table.ts';
 
 /**
  * The columns of the export, one row a line of an entry, a memo one row with line 0. Names and meanings never change; new
@@ -52,25 +47,40 @@ const COLUMNS: readonly (readonly [name: string, of: (entry: EntryRow, line: Ent
   ['fiat_difference', (entry, _, index) => valueOn(entry, index)?.difference ?? null],
 ];
 
-export const EXPORT_COLUMNS: readonly string[] = COLUMNS.map(([name]) => name);
+export const JOURNAL_COLUMNS: readonly string[] = COLUMNS.map(([name]) => name);
 
 /** On the first row of an entry only, so that the column can be summed. */
 const valueOn = ({ value }: EntryRow, index: number) => (index === 0 ? value : undefined);
 
-/** The journal as text, some entries at a time: whoever writes it out decides how fast it is read. */
-export async function* exportJournal(journal: LedgerJournal, scope: JournalScope, format: ExportFormat): AsyncGenerator<string> {
-  if (format === 'csv') yield csvRow(EXPORT_COLUMNS);
-  const write = format === 'csv' ? csvRow : jsonRow;
-  for await (const chunk of journal.walk(scope)) {
-    const text = chunk.map(({ entry }) => rowsOf(entry).map(write).join('')).join('');
-    if (text !== '') yield text;
-  }
+/** One row for each line of an entry. `through`: no entry of the mode after this one. */
+export const journalTable = (journal: LedgerJournal, scope: JournalScope, through = Infinity): Table =>
+  tableOf(journal, scope, through, ({ entry }) => entry);
+
+/** The same of a merchant's accounts alone, numbered by its own book. */
+export const linesTable = (journal: LedgerJournal, scope: JournalScope, through: number, merchantId: MerchantId): Table =>
+  tableOf(journal, scope, through, ({ place, entry }) => {
+    const lines = ownLines(entry, merchantId);
+    return lines.length === 0 && entry.lines.length > 0 ? null : { ...entry, number: place, lines };
+  });
+
+function tableOf(journal: LedgerJournal, scope: JournalScope, through: number, shown: (placed: PlacedEntry) => EntryRow | null): Table {
+  return {
+    columns: JOURNAL_COLUMNS,
+    amounts: ['amount', 'debit', 'credit'],
+    rows: async function* () {
+      for await (const chunk of journal.walk(scope)) {
+        const entries = chunk.filter(({ entry }) => entry.number <= through);
+        yield entries.flatMap((placed) => {
+          const entry = shown(placed);
+          return entry === null ? [] : rowsOf(entry);
+        });
+        if (entries.length < chunk.length) return;
+      }
+    },
+  };
 }
 
 function rowsOf(entry: EntryRow): CsvCell[][] {
   const lines = entry.lines.length === 0 ? [null] : entry.lines;
   return lines.map((line, index) => COLUMNS.map(([, of]) => of(entry, line, index)));
 }
-
-const jsonRow = (cells: readonly CsvCell[]): string =>
-  `${JSON.stringify(Object.fromEntries(cells.map((cell, index) => [EXPORT_COLUMNS[index]!, cell])))}\n`;

@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto';
+import { createWriteStream, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import type { Command } from 'commander';
+import { CommandRefused, type AdminArguments, type AdminStream } from '../operator/commands.ts';
+import { messageOf } from '../runtime/util/message-of.ts';
+import type { CliHost } from './host.ts';
+import { createProgress, type Progress } from './progress.ts';
+
+interface ExportFlags extends AdminArguments {
+  readonly output?: string;
+  readonly sqlite?: string;
+  readonly evidence: boolean;
+}
+
+/** `quittance ledger export`. */
+export function addExport(ledger: Command, host: CliHost): void {
+  ledger
+    .command('export [document]')
+    .description(
+      'write out journal (default), lines, balances, payments, settlement or settled-orders, with evidence that is verified by itself (docs/ledger.md)',
+    )
+    .option('--format <format>', 'csv (default) or jsonl')
+    .option('--output <file>', 'a file that is complete or not there at all, and beside it <file>.evidence.json (default: standard output, without)')
+    .option('--no-evidence', 'do not write down in the log that the file was given out, and write no evidence')
+    .option('--sqlite <file>', 'all of it, with balances and payments, as a SQLite file made from the event log; takes none of the other options')
+    .option('--mode <mode>', 'test or live (default: the only one that has entries)')
+    .option('--merchant <merchant_id>', 'only what is of a merchant; lines, settlement and settled-orders need it')
+    .option('--from <day>', 'first day (UTC)')
+    .option('--to <day>', 'last day, inclusive')
+    .option('--clock <clock>', 'recorded (default) or chain: by which time days are told')
+    .action(async (document: string | undefined, { output, sqlite, evidence, ...args }: ExportFlags) => {
+      if (sqlite !== undefined) return writeSqlite(host, sqlite, { ...args, ...(document && { document }), ...(output && { output }) });
+      // Nobody watches a log for this.
+      const progress = process.stderr.isTTY ? createProgress(process.stderr) : null;
+      const isProven = output !== undefined && evidence;
+      const stream = await host.adminStream('ledger.export', { ...args, ...(document && { document }), evidence: isProven });
+      try {
+        if (output === undefined) return await print(stream, progress);
+        const sha256 = await writeFile(stream, output, progress);
+        if (!isProven) return;
+        const proven = await host.admin('ledger.evidence', { sha256, mode: await modeOf(host, args) });
+        writeFileSync(`${output}.evidence.json`, `${JSON.stringify(proven, null, 2)}\n`, { mode: 0o600 });
+      } finally {
+        progress?.end();
+      }
+    });
+}
+
+async function writeSqlite(host: CliHost, file: string, others: AdminArguments): Promise<void> {
+  const other = Object.keys(others)[0];
+  if (other !== undefined) throw new CommandRefused(`--sqlite writes everything there is: leave --${other} out`);
+  process.stdout.write(`${file}: ${await host.exportBooks(file)} events\n`);
+}
+
+/** As the service itself finds it, where nobody names one. */
+async function modeOf(host: CliHost, { mode, merchant }: AdminArguments): Promise<string> {
+  if (typeof mode === 'string') return mode;
+  const answer =
+    merchant === undefined ? await host.admin('ledger.periods', {}) : await host.admin('ledger.settlement', { merchant_id: merchant, limit: '1' });
+  return (answer as { readonly mode: string }).mode;
+}
+
+/** The first column of a line of either format is the number of its entry. */
+const ENTRY_NUMBER = /^(?:\{"entry":)?(\d+),/;
+
+async function* counted({ chunks, entries }: AdminStream, progress: Progress | null): AsyncGenerator<string | Uint8Array> {
+  for await (const chunk of chunks) {
+    yield chunk;
+    const text = typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString('latin1');
+    const lastLine = text.slice(text.lastIndexOf('\n', text.length - 2) + 1);
+    const number = ENTRY_NUMBER.exec(lastLine)?.[1];
+    if (number !== undefined) progress?.report('entries', Number(number), entries);
+  }
+  progress?.report('entries', entries, entries);
+}
+
+async function print(stream: AdminStream, progress: Progress | null): Promise<void> {
+  try {
+    await pipeline(counted(stream, progress), process.stdout, { end: false });
+  } catch (error) {
+    // Whoever reads wants no more, as `head` does.
+    if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw refused(error, 'the export was cut off');
+  }
+}
+
+/** Answers the SHA-256 of what was written, in hex. */
+async function writeFile(stream: AdminStream, output: string, progress: Progress | null): Promise<string> {
+  const partial = `${output}.partial`;
+  const digest = createHash('sha256');
+  async function* hashed() {
+    for await (const chunk of counted(stream, progress)) {
+      digest.update(chunk);
+      yield chunk;
+    }
+  }
+  try {
+    await pipeline(hashed, createWriteStream(partial, { mode: 0o600 }));
+    renameSync(partial, output);
+    return digest.digest('hex');
+  } catch (error) {
+    rmSync(partial, { force: true });
+    throw refused(error, `${output} was not written`);
+  }
+}
+
+const refused = (error: unknown, what: string): CommandRefused => new CommandRefused(`${what}: ${messageOf(error)}`);

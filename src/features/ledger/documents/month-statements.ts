@@ -1,0 +1,69 @@
+import type { StatementIssued } from '../../../domain/events/document-events.ts';
+import type { PeriodClosed } from '../../../domain/events/operations-events.ts';
+import type { MerchantId, Mode } from '../../../domain/ids.ts';
+import { ledgerPeriodsStream, statementsStream } from '../../../domain/streams.ts';
+import { toSec } from '../../../ports/clock.ts';
+import type { RecordedEvent } from '../../../ports/event-store.ts';
+import { appendNext } from '../../../runtime/commands/append-next.ts';
+import type { LedgerBalances } from '../balances.ts';
+import type { LedgerJournal } from '../journal.ts';
+import type { IssueDeps } from './issue.ts';
+import { merchantsIn, statementContent, type StatementOf } from './month-statement.ts';
+
+export interface MonthStatementsDeps extends IssueDeps {
+  readonly balances: LedgerBalances;
+  readonly journal: LedgerJournal;
+}
+
+export interface IssuedStatement {
+  readonly event: RecordedEvent;
+  readonly data: StatementIssued['data'];
+}
+
+/** Statements of closed months: made once, kept as events of the log, and so under its checkpoints. */
+export class MonthStatements {
+  readonly #deps: MonthStatementsDeps;
+
+  constructor(deps: MonthStatementsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Those of the month that there are, the operator's first. */
+  async list(mode: Mode, period: string): Promise<IssuedStatement[]> {
+    const events = await this.#deps.store.readStream(statementsStream(mode, period));
+    const all = events.map((event): IssuedStatement => ({ event, data: JSON.parse(event.data) as StatementIssued['data'] }));
+    return all.toSorted((one, other) => ((one.data.merchantId ?? '') < (other.data.merchantId ?? '') ? -1 : 1));
+  }
+
+  async find({ mode, period, merchantId }: StatementOf): Promise<IssuedStatement | null> {
+    return (await this.list(mode, period)).find(({ data }) => data.merchantId === merchantId) ?? null;
+  }
+
+  /** Makes the statements of a closed month that there are none of yet. Null for a month that is open. */
+  async issue(mode: Mode, period: string, actor: string): Promise<IssuedStatement[] | null> {
+    const closed = await this.#deps.balances.period(mode, period);
+    if (!closed) return null;
+    const closing = (await this.#deps.store.readStream(ledgerPeriodsStream(mode))).find(({ id }) => id === closed.entry);
+    if (!closing) throw new Error(`the log has no event ${closed.entry}`);
+    const throughEvent = (JSON.parse(closing.data) as PeriodClosed['data']).throughPosition;
+    const wanted: (MerchantId | null)[] = [null, ...(await merchantsIn(this.#deps, { mode, period }))];
+    for (const merchantId of wanted) {
+      if (await this.find({ mode, period, merchantId })) continue;
+      const content = await statementContent(this.#deps, { mode, period, merchantId });
+      const issuedAtSec = toSec(this.#deps.clock.nowMs());
+      await this.#append({ mode, period, merchantId, closing: closing.id, throughEvent, ...content, actor, issuedAtSec });
+    }
+    return this.list(mode, period);
+  }
+
+  /** Whoever is second finds that there is one. */
+  async #append(data: StatementIssued['data']): Promise<void> {
+    const stream = statementsStream(data.mode, data.period);
+    for (;;) {
+      const last = await this.#deps.store.lastOfStream(stream);
+      if (await this.find(data)) return;
+      const { result } = await appendNext(this.#deps, { stream, last, event: { type: 'StatementIssued', data }, actor: data.actor });
+      if (result.ok) return;
+    }
+  }
+}

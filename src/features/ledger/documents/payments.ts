@@ -1,0 +1,92 @@
+import type { CoinChosen } from '../../../domain/events/coin-events.ts';
+import type { SessionCreated, SessionPaid } from '../../../domain/events/session-events.ts';
+import type { SessionId } from '../../../domain/ids.ts';
+import { payableTo } from '../../../domain/ledger.ts';
+import { amountOf, SCALE, signedAmountOf } from '../../../domain/money.ts';
+import { sessionStream } from '../../../domain/streams.ts';
+import type { EventStore } from '../../../ports/event-store.ts';
+import { decodeEvent } from '../../../runtime/commands/codec.ts';
+import type { CsvCell } from '../../../runtime/util/csv.ts';
+import type { EntryRow } from '../../../../projections/ledger/rows.ts';
+import type { JournalScope, LedgerJournal } from '../journal.ts';
+import { amountCell, timeCell, type Table } from './table.ts';
+
+const COLUMNS = [
+  ...['event_id', 'recorded_day', 'chain_time', 'chain_day', 'merchant_id', 'order_id', 'session_id', 'currency', 'order_amount'],
+  ...['tax_amount', 'shipping_amount', 'rate', 'rate_locked_at', 'rate_rule', 'coin', 'converted', 'rounding', 'due', 'received', 'excess'],
+  ...['network', 'applied', 'fiat_at_locked_rate', 'fiat_at_settlement_quote', 'fiat_difference'],
+];
+
+/**
+ * Orders as they were paid, so that the books tie to invoices: a row for each network whose money paid the order. What is of the whole order
+ * stands on its first row: `converted` is the order amount at the rate, exactly, and `rounding` what made `due` of it.
+ */
+export function paymentsTable(journal: LedgerJournal, store: Pick<EventStore, 'readStream'>, scope: JournalScope, through: number): Table {
+  return {
+    columns: COLUMNS,
+    amounts: ['applied', 'due', 'received', 'excess'],
+    rows: async function* () {
+      for await (const chunk of journal.walk(scope)) {
+        const paid = chunk.filter(({ entry }) => entry.kind === 'payment' && entry.number <= through);
+        for (const { entry } of paid) yield rowsOf(entry, await orderOf(store, entry));
+      }
+    },
+  };
+}
+
+interface Order {
+  readonly created: SessionCreated['data'];
+  readonly chosen: CoinChosen['data'] | null;
+  readonly paid: SessionPaid['data'];
+}
+
+async function orderOf(store: Pick<EventStore, 'readStream'>, { sessionId, revision }: EntryRow): Promise<Order> {
+  const recorded = await store.readStream(sessionStream(sessionId as SessionId), { from: 0, limit: revision + 1 });
+  const events = recorded.map((each) => decodeEvent(each).event);
+  const of = <Type extends string>(type: Type) => events.findLast((event) => event.type === type)?.data;
+  const [created, chosen, paid] = [of('SessionCreated'), of('CoinChosen') ?? null, of('SessionPaid')];
+  if (!created || !paid) throw new Error(`${sessionId} has no order that was paid`);
+  return { created, chosen, paid } as Order;
+}
+
+function rowsOf(entry: EntryRow, { created, chosen, paid }: Order): CsvCell[][] {
+  const rate = chosen?.rate ?? created.rateLock?.rate ?? null;
+  const lock = chosen ? created.alternative?.rateLock : created.rateLock;
+  const ofOrder: Record<string, CsvCell> = {
+    ...{ order_amount: created.amount, tax_amount: created.taxAmount, shipping_amount: created.shippingAmount, rate },
+    ...{ rate_locked_at: lock ? timeCell(lock.lockedAtSec * 1000) : null, rate_rule: lock?.rule ?? null },
+    ...conversion(created.amount, rate, paid.due),
+    ...{ received: amountCell(amountOf(paid.received)), excess: amountCell(amountOf(paid.excess)) },
+    ...{ fiat_at_locked_rate: entry.value?.atLockedRate ?? null, fiat_at_settlement_quote: entry.value?.atSettlementQuote ?? null },
+    fiat_difference: entry.value?.difference ?? null,
+  };
+  const account = payableTo(entry.merchantId!);
+  const parts = entry.lines.filter((line) => line.account === account);
+  return parts.map(({ network, amount }, index) => {
+    const cells: Record<string, CsvCell> = {
+      ...{ event_id: entry.id, recorded_day: entry.days.recorded, chain_day: entry.days.chain, currency: created.currency },
+      ...{ chain_time: timeCell(entry.chainTimeSec === undefined ? undefined : entry.chainTimeSec * 1000), merchant_id: entry.merchantId ?? null },
+      ...{ order_id: entry.orderId ?? null, session_id: entry.sessionId ?? null, coin: paid.coin },
+      ...(index === 0 && ofOrder),
+      ...{ network, applied: amountCell(-signedAmountOf(amount)) },
+    };
+    return COLUMNS.map((name) => cells[name] ?? null);
+  });
+}
+
+/** Every decimal of the product is written: what is rounded is a figure of its own. */
+function conversion(amount: string, rate: string | null, due: string): Record<string, string> {
+  const exact = amountOf(amount) * (rate === null ? 10n ** BigInt(SCALE) : amountOf(rate));
+  const owed = amountOf(due) * 10n ** BigInt(SCALE);
+  return { converted: exactText(exact), rounding: exactText(owed - exact), due: amountCell(amountOf(due)) };
+}
+
+/** Of 10^-36 units. */
+function exactText(units: bigint): string {
+  const digits = (units < 0n ? -units : units).toString().padStart(2 * SCALE + 1, '0');
+  const fraction = digits
+    .slice(-2 * SCALE)
+    .replace(/0+$/, '')
+    .padEnd(6, '0');
+  return `${units < 0n ? '-' : ''}${digits.slice(0, -2 * SCALE)}.${fraction}`;
+}

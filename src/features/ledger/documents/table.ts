@@ -1,0 +1,61 @@
+import { formatAmount, signedAmountOf } from '../../../domain/money.ts';
+import type { DocumentTotal } from '../../../domain/events/document-events.ts';
+import { csvRow, type CsvCell } from '../../../runtime/util/csv.ts';
+
+export const TABLE_FORMATS = ['csv', 'jsonl'] as const;
+export type TableFormat = (typeof TABLE_FORMATS)[number];
+
+/** Amounts show at least the decimals of a stablecoin, and every decimal they have. */
+const DECIMALS = 6;
+export const amountCell = (units: bigint): string => formatAmount(units, DECIMALS);
+export const timeCell = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString());
+
+/** Rows with columns, some at a time. */
+export interface Table {
+  readonly columns: readonly string[];
+  /** Columns of amounts: they are added up by the columns `network` and `coin`, where the table has them. */
+  readonly amounts: readonly string[];
+  rows(): AsyncIterable<readonly CsvCell[][]>;
+}
+
+/** Counts the rows of a table and adds its amounts up. */
+export class Tally {
+  rows = 0;
+  readonly #sums = new Map<string, { readonly column: string; readonly network: string | null; readonly coin: string | null; sum: bigint }>();
+
+  take({ columns, amounts }: Pick<Table, 'columns' | 'amounts'>, cells: readonly CsvCell[]): void {
+    this.rows += 1;
+    const [network, coin] = ['network', 'coin'].map((name) => (cells[columns.indexOf(name)] as string | null | undefined) ?? null) as [
+      string | null,
+      string | null,
+    ];
+    for (const column of amounts) {
+      const cell = cells[columns.indexOf(column)];
+      if (typeof cell !== 'string') continue;
+      const key = `${column}/${network ?? ''}/${coin ?? ''}`;
+      const total = this.#sums.get(key) ?? { column, network, coin, sum: 0n };
+      total.sum += signedAmountOf(cell);
+      this.#sums.set(key, total);
+    }
+  }
+
+  totals(): DocumentTotal[] {
+    return [...this.#sums]
+      .toSorted(([one], [other]) => (one < other ? -1 : 1))
+      .map(([, { column, network, coin, sum }]) => ({ column, network, coin, sum: amountCell(sum) }));
+  }
+}
+
+/** A table as text: whoever writes it out decides how fast it is read. */
+export async function* textOf(table: Table, format: TableFormat, tally = new Tally()): AsyncGenerator<string> {
+  const { columns } = table;
+  if (format === 'csv') yield csvRow(columns);
+  for await (const rows of table.rows()) {
+    for (const cells of rows) tally.take(table, cells);
+    const text = rows.map((cells) => (format === 'csv' ? csvRow(cells) : jsonRow(columns, cells))).join('');
+    if (text !== '') yield text;
+  }
+}
+
+const jsonRow = (columns: readonly string[], cells: readonly CsvCell[]): string =>
+  `${JSON.stringify(Object.fromEntries(cells.map((cell, index) => [columns[index]!, cell])))}\n`;

@@ -1,0 +1,135 @@
+import { isMonth } from '../domain/calendar.ts';
+import type { MerchantId, Mode } from '../domain/ids.ts';
+import { presentEvidence } from '../http/presenters/evidence.presenter.ts';
+import type { EventStore, RecordedEvent } from '../ports/event-store.ts';
+import type { AuditRecords } from '../features/audit/records.ts';
+import { balancesTable } from '../features/ledger/documents/balances.ts';
+import { issued, issueOf, type DocumentFacts, type IssueDeps } from '../features/ledger/documents/issue.ts';
+import { journalTable, linesTable } from '../features/ledger/documents/journal.ts';
+import type { MonthStatements } from '../features/ledger/documents/month-statements.ts';
+import { paymentsTable } from '../features/ledger/documents/payments.ts';
+import { settledOrdersTable } from '../features/ledger/documents/settled-orders.ts';
+import { settlementTable } from '../features/ledger/documents/settlement.ts';
+import { TABLE_FORMATS, Tally, textOf, type Table, type TableFormat } from '../features/ledger/documents/table.ts';
+import type { JournalScope } from '../features/ledger/journal.ts';
+import { actorOf } from './acts.ts';
+import { json, optionalText, refused, requiredMode, requiredText, type AdminArguments, type AdminCommands, type AdminStreams } from './commands.ts';
+import { scopeOf } from './ledger-arguments.ts';
+import type { LedgerParts } from './ledger.ts';
+
+export interface DocumentParts extends LedgerParts {
+  readonly store: Pick<EventStore, 'readStream'>;
+  readonly issue: IssueDeps;
+}
+
+const CONTENT_TYPES: Readonly<Record<TableFormat, string>> = { csv: 'text/csv; charset=utf-8', jsonl: 'application/jsonl; charset=utf-8' };
+
+/** What one makes of the books, up to an entry. */
+type MakeTable = (parts: DocumentParts, scope: JournalScope, through: number, args: AdminArguments) => Promise<Table> | Table;
+
+const TABLES: Readonly<Record<string, MakeTable>> = {
+  journal: ({ journal }, scope, through) => journalTable(journal, scope, through),
+  balances: async ({ balances }, { mode, clock, book, from, to }) => {
+    if (book !== null || from !== null) return refused(`${book === null ? 'from' : 'merchant'} is none of the balances: leave it out`);
+    const found = await balancesTable(balances, mode, { day: to, clock });
+    return found?.table ?? refused('entries keep coming in: name a day that is over with to');
+  },
+  lines: ({ journal }, scope, through, args) => linesTable(journal, scope, through, merchantIn(args)),
+  payments: ({ journal, store }, scope, through) => paymentsTable(journal, store, scope, through),
+  settlement: (parts, scope, through, args) => settlementTable(parts, merchantIn(args), scope, through),
+  'settled-orders': ({ journal }, scope, through, args) => settledOrdersTable(journal, merchantIn(args), scope, through),
+};
+
+const merchantIn = (args: AdminArguments): MerchantId => requiredText(args, 'merchant') as MerchantId;
+
+/** What is too long for one answer. */
+export function documentStreams(parts: DocumentParts): AdminStreams {
+  return {
+    'ledger.export': async (args) => {
+      await parts.servedRows();
+      const document = optionalText(args, 'document') ?? 'journal';
+      const make = Object.hasOwn(TABLES, document) ? TABLES[document]! : refused(`document must be one of ${Object.keys(TABLES).join(', ')}`);
+      const format = TABLE_FORMATS.find((name) => name === (optionalText(args, 'format') ?? 'csv')) ?? refused('format must be csv or jsonl');
+      const merchantId = (optionalText(args, 'merchant') ?? null) as MerchantId | null;
+      const scope = await scopeOf(parts, args, merchantId);
+      const { entries } = await parts.balances.modeRow(scope.mode);
+      const tally = new Tally();
+      const text = textOf(await make(parts, scope, entries, args), format, tally);
+      const { mode, clock, from, to } = scope;
+      const facts = { mode, document, format, merchantId, clock, from, to, actor: actorOf(args) };
+      const chunks = isWanted(args) ? issued(parts.issue, { ...facts, ...(await through(parts, mode, entries)) }, tally, text) : text;
+      return { contentType: CONTENT_TYPES[format], entries, chunks };
+    },
+  };
+}
+
+function isWanted(args: AdminArguments): boolean {
+  const given = args['evidence'] ?? false;
+  if (typeof given === 'boolean' || given === 'true' || given === 'false') return String(given) === 'true';
+  return refused('evidence must be true or false');
+}
+
+async function through({ journal }: DocumentParts, mode: Mode, entries: number): Promise<Pick<DocumentFacts, 'throughEntry' | 'throughEvent'>> {
+  if (entries === 0) return { throughEntry: 0, throughEvent: '' };
+  const last = await journal.page({ mode, book: null, clock: 'recorded', from: null, to: null }, entries - 1, 1);
+  return { throughEntry: entries, throughEvent: last.entries[0]?.entry.id ?? '' };
+}
+
+export interface EvidenceParts {
+  readonly records: Pick<AuditRecords, 'proofOfEvent' | 'verifierKey'>;
+  readonly statements: Pick<MonthStatements, 'issue' | 'find'>;
+  readonly store: Pick<EventStore, 'lastOfStream' | 'readStream'>;
+  /** Null where nobody signs. */
+  readonly signNow: (() => Promise<unknown>) | null;
+}
+
+/** What proves that a file, or the statement of a month, is of these books. */
+export function evidenceCommands(parts: EvidenceParts): AdminCommands {
+  return {
+    'ledger.evidence': async (args) => {
+      const sha256 = requiredText(args, 'sha256');
+      if (!/^[0-9a-f]{64}$/.test(sha256)) return refused('sha256 must be the SHA-256 of a file, in lower-case hex');
+      const event = await issueOf(parts.store, requiredMode(args), sha256);
+      return json(await evidenceOf(parts, event ?? refused('sha256: no such file was given out in this mode with evidence')));
+    },
+    'ledger.statements': async (args) => {
+      const [mode, month] = [requiredMode(args), monthIn(args)];
+      const made = (await parts.statements.issue(mode, month, actorOf(args))) ?? refused(`month: ${month} is not closed in ${mode} mode`);
+      return json({
+        ...{ mode, period: month },
+        statements: made.map(({ event, data }) => ({
+          merchant_id: data.merchantId,
+          lines: data.lines,
+          event: event.id,
+          issued_at: data.issuedAtSec,
+        })),
+      });
+    },
+    'ledger.month-statement': async (args) => {
+      const [mode, period] = [requiredMode(args), monthIn(args)];
+      const merchantId = (optionalText(args, 'merchant') ?? null) as MerchantId | null;
+      const found = await parts.statements.find({ mode, period, merchantId });
+      if (!found)
+        return refused(
+          `there is no statement of ${period} for ${merchantId ?? 'the operator'}: close the month, or \`quittance ledger statements ${period}\``,
+        );
+      return json(await evidenceOf(parts, found.event));
+    },
+  };
+}
+
+function monthIn(args: AdminArguments): string {
+  const month = requiredText(args, 'month');
+  return isMonth(month) ? month : refused('month must be a month such as 2026-10');
+}
+
+/** The newest checkpoint covers it, or one that is signed now. */
+async function evidenceOf({ records, signNow }: EvidenceParts, event: RecordedEvent) {
+  let proven = await records.proofOfEvent(event);
+  if (!proven && signNow) {
+    await signNow();
+    proven = await records.proofOfEvent(event);
+  }
+  if (!proven) return refused('no checkpoint covers it yet: `quittance audit checkpoint --now` where the signer is, then again');
+  return presentEvidence(event, proven, records.verifierKey());
+}
