@@ -93,11 +93,10 @@ function page(visit: Visit, statement: Statement): Html {
   const owed = (amount: string): string =>
     isOperators || /^0(\.0+)?$/.test(amount) ? amount : amount.startsWith('-') ? amount.slice(1) : `-${amount}`;
   const name = ({ account }: { account: string }): string => (isOperators ? account : account.slice(account.lastIndexOf(':') + 1));
-  const moved = (isOperators ? ['Debits', 'Credits'] : ['Less', 'More']);
   const place = { name: 'Coin', cell: ({ coin, network }: Moved) => `${coin} on ${network}` };
   const turnover: Column<Moved>[] = [
-    { name: moved[0], isNumber: true, cell: ({ debits }) => debits },
-    { name: moved[1], isNumber: true, cell: ({ credits }) => credits },
+    { name: isOperators ? 'Debits' : 'Less', isNumber: true, cell: ({ debits }) => debits },
+    { name: isOperators ? 'Credits' : 'More', isNumber: true, cell: ({ credits }) => credits },
   ];
   return html`${facts([
       ['Month', `${statement.period} (UTC, by the time of recording)`],
