@@ -100,7 +100,7 @@ function addSandbox(program: Command, host: CliHost): void {
     ['--network <network>', 'ethereum, bsc, tron or solana', true],
     ['--coin <coin>', "USDT or USDC (default: the session's)"],
     ['--amount <amount>', 'decimal amount (default: what is due)'],
-    ['--case <case>', 'exact, partial, over, late, wrong_coin, two_payers, reorg or lost'],
+    ['--case <case>', 'exact (default), partial, over, late, wrong_coin, two_payers, reorg, lost, contract_payer, exchange_payer or frozen_payer'],
   ]);
 }
 

@@ -5,6 +5,7 @@ import { startSignerProcess, type SignerProcess } from '../adapters/signer/proce
 import { startHdDerivation } from '../adapters/wallet/hd-derivation.ts';
 import { nodeRandom as random } from '../adapters/node/random.ts';
 import type { SandboxHome } from '../checkout/sandbox-home.ts';
+import type { ExchangeWallets } from '../features/deposits/exchange-wallets.ts';
 import { EVIDENCE_KINDS } from '../domain/claims.ts';
 import { InvalidConfig, type Config } from '../config.ts';
 import { addressFamilyOf, type NetworkSettings } from '../domain/networks.ts';
@@ -94,6 +95,7 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
     solana: readers.byAccounts.map((chain) => ({ chain, replaced: replacedChain(chains) })),
     networks: (mode) => (mode === 'test' ? settings : []),
     contractChecks: access.map(contractCheck),
+    testExchanges: testExchanges(chains),
     rateProviders: config.RATE_PROVIDERS ?? ['static'],
     webhookRules: { allowInsecure: config.WEBHOOK_ALLOW_INSECURE ?? true, ownHosts: [] },
     payouts: {
@@ -166,6 +168,11 @@ async function offerConsole({ core, consoleUrl }: RunningService): Promise<void>
     : await people.invite(FIRST_PERSON, [...everything, ...shops], wanted);
   if (made.ok) process.stderr.write(`Console: ${consoleUrl}/join/${made.value.token} (good once, for a day)\n`);
 }
+
+const testExchanges = ({ chains }: SandboxChains): ExchangeWallets =>
+  Object.fromEntries(
+    chains.map(({ settings, exchangeAddress }) => [settings.network, exchangeAddress ? { [exchangeAddress]: 'Test exchange' } : {}]),
+  );
 
 const FIRST_PERSON = 'Owner';
 const FUNDING_ATTEMPTS = 10;

@@ -7,7 +7,7 @@ import { createTronContractCheck } from '../adapters/tron/contract-check.ts';
 import { InvalidConfig, type Config } from '../config.ts';
 import { NETWORKS } from '../domain/networks.ts';
 import type { ContractCheck } from '../ports/senders.ts';
-import { KNOWN_EXCHANGE_WALLETS, withExchangeWallets, type ExchangeWallets } from '../features/deposits/exchange-wallets.ts';
+import { withExchangeWallets, type ExchangeWallets } from '../features/deposits/exchange-wallets.ts';
 import type { PayoutNetworkAccess } from './payouts.ts';
 
 /** Tells on a network whether code or a key owns an address. */
@@ -19,11 +19,11 @@ export function contractCheck({ settings, urls, headers }: PayoutNetworkAccess):
 
 const fileSchema = z.partialRecord(z.enum(NETWORKS), z.record(z.string().min(1), z.string().min(1).max(64)));
 
-/** The built-in list with the operator's own. Throws `InvalidConfig`. */
-export function exchangeWallets({ EXCHANGE_WALLETS_FILE: file }: Pick<Config, 'EXCHANGE_WALLETS_FILE'>): ExchangeWallets {
-  if (file === undefined) return KNOWN_EXCHANGE_WALLETS;
+/** The built-in list with the operator's own, and with a test wallet's. Throws `InvalidConfig`. */
+export function exchangeWallets({ EXCHANGE_WALLETS_FILE: file }: Pick<Config, 'EXCHANGE_WALLETS_FILE'>, test: ExchangeWallets = {}): ExchangeWallets {
+  if (file === undefined) return withExchangeWallets(test);
   const own = fileSchema.safeParse(contentOf(file));
-  if (own.success) return withExchangeWallets(own.data);
+  if (own.success) return withExchangeWallets(Object.fromEntries(NETWORKS.map((network) => [network, { ...test[network], ...own.data[network] }])));
   const faults = own.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');
   throw new InvalidConfig(`EXCHANGE_WALLETS_FILE: ${file} must hold names of exchanges by address by network (${faults})`);
 }

@@ -145,7 +145,7 @@ const applyChanges = ({ directory, merchants }: Core, clock: ServiceParts['clock
   });
 
 function corePorts(
-  { config, storage, clock, random, sealingKeys, webhookRules, networks, contractChecks, payouts, readOnly }: ServiceParts,
+  { config, storage, clock, random, sealingKeys, webhookRules, networks, contractChecks, testExchanges, payouts, readOnly }: ServiceParts,
   store: EventStore,
   { rates, clockCheck, addresses }: { readonly rates: Rates; readonly clockCheck: ClockCheck; readonly addresses: AddressPool },
 ): CorePorts {
@@ -154,7 +154,7 @@ function corePorts(
     readModel: storage.readModel,
     personalKeys: storage.personalKeys,
     rates,
-    senders: createSenders(contractChecks, exchangeWallets(config)),
+    senders: createSenders(contractChecks, exchangeWallets(config, testExchanges)),
     addresses: withTokenAccounts(addresses, (mode) => networks(mode).find(({ network }) => network === 'solana')?.tokens ?? []),
     clock,
     clockCheck,

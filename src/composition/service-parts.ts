@@ -2,6 +2,7 @@ import type { UrlRules } from '../adapters/webhook-http/url.ts';
 import type { SandboxHome } from '../checkout/sandbox-home.ts';
 import type { AdminCommands } from '../operator/commands.ts';
 import type { Config, RateProviderName } from '../config.ts';
+import type { ExchangeWallets } from '../features/deposits/exchange-wallets.ts';
 import type { Mode } from '../domain/ids.ts';
 import type { NetworkSettings } from '../domain/networks.ts';
 import type { Logger } from '../observability/logger.ts';
@@ -46,6 +47,8 @@ export interface ServiceParts {
   readonly networks: (mode: Mode) => readonly NetworkSettings[];
   /** For payers; closed with the service. */
   readonly contractChecks: readonly ContractCheck[];
+  /** Addresses that a sandbox takes for an exchange's. */
+  readonly testExchanges?: ExchangeWallets;
   readonly rateProviders: readonly RateProviderName[];
   readonly webhookRules: UrlRules;
   /** Carries webhooks out, and is closed with the service; absent: over HTTP, by these rules. */

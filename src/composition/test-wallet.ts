@@ -4,7 +4,7 @@ import { amountOf, formatAmount, roundedUp, type Coin } from '../domain/money.ts
 import type { SandboxCase } from '../http/schemas/sandbox.schema.ts';
 import type { SandboxApi, SandboxPayRequest, SandboxTransfer } from '../http/routes/sandbox.routes.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
-import { SandboxPaymentFailed, type SandboxPayment } from '../sandbox/chain.ts';
+import { SandboxPaymentFailed, type SandboxPayer, type SandboxPayment } from '../sandbox/chain.ts';
 import type { SandboxChains, SandboxFault } from '../sandbox/chains.ts';
 import { canonicalJson } from '../features/shared/canonical-json.ts';
 import type { Outcome } from '../features/shared/merchant-api.ts';
@@ -133,8 +133,9 @@ function plansOf(session: SessionView, request: SandboxPayRequest): Plan[] | nul
   const missing = roundedUp(owed, COIN_MAX_DECIMALS);
   const coin = request.coin ?? session.dueCoin;
   if (request.amount === undefined && missing <= 0n && ONLY_WHAT_IS_MISSING.has(request.case) && coin === session.dueCoin) return null;
+  const payer = PAYERS[request.case];
   const of = (units: bigint, more: Partial<SandboxPayment> = {}): Plan => ({
-    payment: { coin, amount: request.amount ?? formatAmount(units), ...more },
+    payment: { coin, amount: request.amount ?? formatAmount(units), ...(payer !== undefined && { payer }), ...more },
   });
   switch (request.case) {
     case 'partial':
@@ -152,6 +153,9 @@ function plansOf(session: SessionView, request: SandboxPayRequest): Plan[] | nul
       return [{ ...of(missing), fault: 'payThenReorg' }];
     case 'lost':
       return [{ ...of(missing), fault: 'payThenLose' }];
+    case 'contract_payer':
+    case 'exchange_payer':
+    case 'frozen_payer':
     case 'late':
     case 'exact':
       return [of(request.coin !== undefined && request.coin !== session.dueCoin ? due : missing)];
@@ -159,7 +163,12 @@ function plansOf(session: SessionView, request: SandboxPayRequest): Plan[] | nul
 }
 
 /** Without an amount these cases pay what is still missing. */
-const ONLY_WHAT_IS_MISSING: ReadonlySet<SandboxCase> = new Set(['exact', 'late', 'two_payers', 'reorg', 'lost']);
+const ONLY_WHAT_IS_MISSING: ReadonlySet<SandboxCase> = new Set([
+  ...(['exact', 'late', 'two_payers', 'reorg', 'lost'] as const),
+  ...(['contract_payer', 'exchange_payer', 'frozen_payer'] as const),
+]);
+/** Who pays in cases that are about the payer. */
+const PAYERS: { readonly [kind in SandboxCase]?: SandboxPayer } = { contract_payer: 'contract', exchange_payer: 'exchange', frozen_payer: 'frozen' };
 const micros = (units: bigint): bigint => units - (units % MICRO);
 const other = (coin: Coin): Coin => (coin === 'USDT' ? 'USDC' : 'USDT');
 

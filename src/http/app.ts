@@ -156,6 +156,7 @@ function endpointTools(options: HttpAppOptions, responder: Responder): EndpointT
     readOnly: options.readOnly ?? (() => null),
     requestLog: options.requestLog ?? null,
     positions: options.positions ?? null,
+    takesOrderedErrors: options.sandbox !== undefined,
   };
 }
 

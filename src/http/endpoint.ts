@@ -12,6 +12,7 @@ import type { AddressLimit } from './address-limit.ts';
 import { POSITION_HEADER, UNAUTHENTICATED, type Answer, type Responder } from './answer.ts';
 import { testKeyOf, type AuthenticationFault, type createAuthenticator } from './authentication.ts';
 import type { Route } from './operation.ts';
+import { orderedError } from './ordered-error.ts';
 import type { LoggedRequest, RequestLog } from './request-log.ts';
 import { heldBackBy, scopeMissing, scopesOfFields } from './restrictions.ts';
 import { refuseBeforeReading } from './preconditions.ts';
@@ -53,6 +54,8 @@ export interface EndpointTools {
   readonly requestLog: RequestLog | null;
   /** Null where no other process answers. */
   readonly positions: Positions | null;
+  /** Only in a sandbox. */
+  readonly takesOrderedErrors: boolean;
 }
 
 /** A person has to look: nothing changes within seconds. */
@@ -161,13 +164,15 @@ function unauthenticated(
 /** What is to be checked once it is known who asks, and then the operation itself. */
 async function answerTo(
   route: Route | LastResort,
-  { readOnly, positions }: Pick<EndpointTools, 'readOnly' | 'positions'>,
+  { readOnly, positions, takesOrderedErrors }: Pick<EndpointTools, 'readOnly' | 'positions' | 'takesOrderedErrors'>,
   request: Request,
   headers: RequestHeaders,
   bytes: Buffer,
   caller: Caller,
   key: AuthenticatedKey,
 ): Promise<Answer> {
+  const ordered = takesOrderedErrors ? orderedError(headers, caller.mode) : null;
+  if (ordered) return ordered;
   if (typeof route === 'function') return route(request);
   const { operation } = route;
   const unscoped = operation.fieldScopes ? null : scopeMissing(key, [operation.scope]);

@@ -10,6 +10,7 @@ const PLAIN_NAMES = {
   idempotencyKey: 'idempotency-key',
   position: 'quittance-position',
   traceParent: 'traceparent',
+  orderedError: 'quittance-sandbox-error',
 } as const;
 
 type Field = keyof typeof PLAIN_NAMES | keyof typeof SIGNED_NAMES;
@@ -36,6 +37,7 @@ export function createHeaderReader(prefix: string): (rawHeaders: readonly string
       idempotencyKey: undefined,
       position: undefined,
       traceParent: undefined,
+      orderedError: undefined,
       timestamp: undefined,
       nonce: undefined,
       signature: undefined,

@@ -1,8 +1,19 @@
 import type { Coin } from '../domain/money.ts';
 import type { NetworkSettings } from '../domain/networks.ts';
 
-/** The test wallets that pay on a sandbox chain; a case with two payers needs both. */
-export type SandboxPayer = 'first' | 'second';
+/** The test wallets with a key of their own. */
+export const KEY_PAYERS = [
+  'first',
+  'second',
+  /** Its address is listed as one of an exchange. */
+  'exchange',
+  /** Cannot receive the coin after it paid: the coin's issuer froze it. */
+  'frozen',
+] as const;
+export type KeyPayer = (typeof KEY_PAYERS)[number];
+
+/** What pays on a sandbox chain; `contract` is an address that no key signs for. */
+export type SandboxPayer = KeyPayer | 'contract';
 
 export interface SandboxPayment {
   readonly coin: Coin;
@@ -43,6 +54,8 @@ export interface SandboxChain {
   pay(payment: SandboxPayment): Promise<SandboxPaid>;
   /** Null where the chain cannot be made to fail. */
   readonly faults: SandboxFaults | null;
+  /** Of the payer `exchange`; absent where somebody else pays. */
+  readonly exchangeAddress?: string;
   /** Gives an account coins and gas money, as much as it lacks; absent where the chain cannot. */
   fundTreasury?(address: string): Promise<void>;
   /** Ends the node after it wrote its state. Repeated calls are harmless. */

@@ -11,7 +11,11 @@ export interface ContractArtifact {
 }
 
 /** File name of each source and the contract in it. */
-export const CONTRACT_SOURCES = { 'sandbox-usdt': 'SandboxUsdt', 'sandbox-usdc': 'SandboxUsdc' } as const;
+export const CONTRACT_SOURCES = {
+  'sandbox-usdt': 'SandboxUsdt',
+  'sandbox-usdc': 'SandboxUsdc',
+  'sandbox-contract-wallet': 'SandboxContractWallet',
+} as const;
 export type ContractSource = keyof typeof CONTRACT_SOURCES;
 
 export const artifactPath = (source: ContractSource): string => join(import.meta.dirname, 'contracts', `${source}.json`);

@@ -2,7 +2,7 @@ import { getAddress, keccak256, type Wallet } from 'ethers';
 import { parseAmount, toTokenUnits } from '../domain/money.ts';
 import { tokenOf, type NetworkSettings, type Token } from '../domain/networks.ts';
 import type { BlockProducer, ExclusiveChain } from './block-producer.ts';
-import { TRANSFER } from './evm-tokens.ts';
+import { CONTRACT_WALLET, TRANSFER } from './evm-tokens.ts';
 import { signTransaction, type EvmTransaction } from './evm-transaction.ts';
 import { SandboxPaymentFailed, type SandboxPaid, type SandboxPayment } from './chain.ts';
 
@@ -17,22 +17,38 @@ export class EvmPayer {
   readonly #wallet: Wallet;
   readonly #producer: BlockProducer;
   readonly #settings: NetworkSettings;
+  readonly #contract: string | null;
   #handingOver: Promise<unknown> = Promise.resolve();
 
-  constructor(wallet: Wallet, producer: BlockProducer, settings: NetworkSettings) {
+  /** With a contract it is the contract that pays, at the wallet's call. */
+  constructor(wallet: Wallet, producer: BlockProducer, settings: NetworkSettings, contract: string | null = null) {
     this.#wallet = wallet;
     this.#producer = producer;
     this.#settings = settings;
+    this.#contract = contract;
   }
 
-  async pay(payment: SandboxPayment): Promise<SandboxPaid> {
-    const paid = await this.#submit(payment, TRANSFER_GAS);
+  get address(): string {
+    return this.#contract ?? this.#wallet.address;
+  }
+
+  pay(payment: SandboxPayment): Promise<SandboxPaid> {
+    return this.#carryOut(this.#transferOf(payment, TRANSFER_GAS));
+  }
+
+  /** Any call of a token, such as those that only its issuer may make. */
+  async call(token: string, data: string): Promise<void> {
+    await this.#carryOut({ to: token, data, gasLimit: TRANSFER_GAS });
+  }
+
+  async #carryOut(call: Omit<EvmTransaction, 'chainId' | 'nonce'>): Promise<SandboxPaid> {
+    const paid = await this.#submit(call);
     if (!(await this.#succeeded(paid.txHash))) throw new SandboxPaymentFailed(`the token refused the payment (${paid.txHash})`);
     return paid;
   }
 
   async payAndFail(payment: SandboxPayment): Promise<SandboxPaid> {
-    const paid = await this.#submit(payment, STARVED_GAS);
+    const paid = await this.#submit(this.#transferOf(payment, STARVED_GAS));
     if (await this.#succeeded(paid.txHash)) throw new SandboxPaymentFailed('the payment went through although it was meant to fail');
     return paid;
   }
@@ -53,8 +69,7 @@ export class EvmPayer {
   }
 
   /** Signs and sends under the lock of this wallet, then waits for the block outside of it. */
-  async #submit(payment: SandboxPayment, gasLimit: bigint): Promise<SandboxPaid> {
-    const call = this.#transferOf(payment, gasLimit);
+  async #submit(call: Omit<EvmTransaction, 'chainId' | 'nonce'>): Promise<SandboxPaid> {
     const { txHash, included } = await this.#inTurn(async () => {
       const raw = await this.#sign({ ...call, nonce: await this.#nextNonce() });
       const included = this.#producer.inclusionOf(keccak256(raw), INCLUSION_TIMEOUT_MS);
@@ -66,7 +81,7 @@ export class EvmPayer {
     } catch (error) {
       throw new SandboxPaymentFailed((error as Error).message);
     }
-    return { txHash, fromAddress: this.#wallet.address };
+    return { txHash, fromAddress: this.address };
   }
 
   #thenReplaceBlock(
@@ -86,7 +101,7 @@ export class EvmPayer {
         await after(chain, { raw, nonce });
         for (const other of displaced) if (other !== raw) await chain.rpc('eth_sendRawTransaction', [other]);
         await chain.mine();
-        return { txHash, fromAddress: this.#wallet.address };
+        return { txHash, fromAddress: this.address };
       }),
     );
   }
@@ -94,7 +109,9 @@ export class EvmPayer {
   #transferOf({ coin, to, amount }: SandboxPayment, gasLimit: bigint): Omit<EvmTransaction, 'chainId' | 'nonce'> {
     const token = tokenOf(this.#settings, coin);
     if (!token) throw new SandboxPaymentFailed(`there is no ${coin} on ${this.#settings.network}`);
-    return { to: token.address, data: TRANSFER.encodeFunctionData('transfer', [addressOf(to), unitsOf(amount, token)]), gasLimit };
+    const [payee, units] = [addressOf(to), unitsOf(amount, token)];
+    if (this.#contract === null) return { to: token.address, data: TRANSFER.encodeFunctionData('transfer', [payee, units]), gasLimit };
+    return { to: this.#contract, data: CONTRACT_WALLET.encodeFunctionData('pay', [token.address, payee, units]), gasLimit };
   }
 
   async #nextNonce(): Promise<number> {

@@ -1,14 +1,15 @@
 import { hexlify, Interface, Wallet } from 'ethers';
-import type { Network, NetworkSettings } from '../domain/networks.ts';
+import { tokenOf, type Network, type NetworkSettings } from '../domain/networks.ts';
 import type { Log } from '../ports/log.ts';
 import { findAnvil } from './anvil-binary.ts';
 import { BlockProducer, type Cadence } from './block-producer.ts';
 import { ChainStore } from './chain-store.ts';
 import { EvmPayer } from './evm-payer.ts';
-import { ensureTokens, sandboxTokens } from './evm-tokens.ts';
+import { contractWallet, ensureTokens, freezeCall, sandboxTokens } from './evm-tokens.ts';
 import { quantity } from './json-rpc.ts';
 import type { PayerKeys } from './payer-keys.ts';
-import type { SandboxChain, SandboxChainUnavailable, SandboxPayer, SandboxPayment } from './chain.ts';
+import { KEY_PAYERS, type SandboxChain, type SandboxChainUnavailable, type SandboxPayer, type SandboxPayment } from './chain.ts';
+import { frozenPayer } from './frozen-payer.ts';
 
 interface EvmProfile {
   readonly chainId: number;
@@ -31,7 +32,6 @@ const SEEN_MS = 2_000;
 /** Gas money in wei: a billion whole coins. */
 const GAS_FUNDS = 10n ** 27n;
 const BALANCE_OF = new Interface(['function balanceOf(address) view returns (uint256)']);
-const PAYERS: readonly SandboxPayer[] = ['first', 'second'];
 
 export interface EvmSandboxOptions {
   readonly directory: string;
@@ -48,7 +48,8 @@ export async function startEvmSandboxChain(network: EvmNetwork, options: EvmSand
   const { chainId, decimals, slotsInAnEpoch } = PROFILES[network];
   const walletOf = (role: string): Wallet => new Wallet(hexlify(options.payerKeys(`${network}-${role}`)));
   const deployer = walletOf('deployer');
-  const payers = PAYERS.map(walletOf);
+  const payers = KEY_PAYERS.map(walletOf);
+  const caller = walletOf('contract-caller');
   const settings: NetworkSettings = {
     network,
     mode: 'test',
@@ -60,7 +61,8 @@ export async function startEvmSandboxChain(network: EvmNetwork, options: EvmSand
     usualFinality: { blocks: 2 * slotsInAnEpoch + 1, seconds: 4 },
   };
 
-  const accounts = [deployer, ...payers].map(({ address }) => address);
+  const accounts = [deployer, caller, ...payers].map(({ address }) => address);
+  const contract = contractWallet(deployer.address);
   const producer = await BlockProducer.start(
     { binary, chainId, slotsInAnEpoch },
     new ChainStore(options.directory),
@@ -71,31 +73,48 @@ export async function startEvmSandboxChain(network: EvmNetwork, options: EvmSand
     },
   );
   try {
-    await ensureTokens(producer, deployer, chainId, settings.tokens, accounts.slice(1));
+    await ensureTokens(producer, deployer, chainId, settings.tokens, [...payers.map(({ address }) => address), contract]);
     // Block 0 of two sandboxes can be the same; block 1 holds transactions of keys that only this one has.
     const { hash: genesis } = await producer.rpc<{ hash: string }>('eth_getBlockByNumber', ['0x1', false]);
     producer.run();
-    return chainOf(settings, genesis, producer, payers, options.seenMs ?? SEEN_MS);
+    const payerOf = (wallet: Wallet): EvmPayer => new EvmPayer(wallet, producer, settings);
+    const keyPayers = KEY_PAYERS.map((name, index) => [name, payerOf(payers[index]!)] as const);
+    const all = { ...Object.fromEntries(keyPayers), contract: new EvmPayer(caller, producer, settings, contract) } as Payers;
+    return chainOf(settings, genesis, producer, all, payerOf(deployer), options.seenMs ?? SEEN_MS);
   } catch (error) {
     await producer.close();
     throw error;
   }
 }
 
-function chainOf(settings: NetworkSettings, genesis: string, producer: BlockProducer, wallets: readonly Wallet[], seenMs: number): SandboxChain {
-  const [first, second] = wallets.map((wallet) => new EvmPayer(wallet, producer, settings));
-  const payerOf = ({ payer }: SandboxPayment): EvmPayer => (payer === 'second' ? second! : first!);
+type Payers = Readonly<Record<SandboxPayer, EvmPayer>>;
+
+function chainOf(
+  settings: NetworkSettings,
+  genesis: string,
+  producer: BlockProducer,
+  payers: Payers,
+  issuer: EvmPayer,
+  seenMs: number,
+): SandboxChain {
+  const payerOf = ({ payer }: SandboxPayment): EvmPayer => payers[payer ?? 'first'];
+  const { frozen } = payers;
+  const payFrozen = frozenPayer(
+    (coin, isFrozen) => issuer.call(tokenOf(settings, coin)!.address, freezeCall(coin, frozen.address, isFrozen)),
+    (payment) => frozen.pay(payment),
+  );
   return {
     settings,
     genesis,
     rpcUrl: producer.rpcUrl,
-    pay: (payment) => payerOf(payment).pay(payment),
+    pay: (payment) => (payment.payer === 'frozen' ? payFrozen(payment) : payerOf(payment).pay(payment)),
+    exchangeAddress: payers.exchange.address,
     faults: {
       payThenReorg: (payment) => payerOf(payment).payThenReorg(payment, seenMs),
       payThenLose: (payment) => payerOf(payment).payThenLose(payment, seenMs),
       payAndFail: (payment) => payerOf(payment).payAndFail(payment),
     },
-    fundTreasury: (address) => fundTreasury(address, settings, producer, first!),
+    fundTreasury: (address) => fundTreasury(address, settings, producer, payers.first),
     close: () => producer.close(),
   };
 }

@@ -19,8 +19,21 @@ export function sandboxTokens(deployer: string, decimals: number): readonly Toke
   return COINS.map((coin, nonce) => ({ coin, address: getCreateAddress({ from: deployer, nonce }), decimals }));
 }
 
+/** The contract that pays; made by the deployer right after the tokens. */
+export const contractWallet = (deployer: string): string => getCreateAddress({ from: deployer, nonce: COINS.length });
+
+/** `pay` of that contract. */
+export const CONTRACT_WALLET = new Interface(['function pay(address token, address to, uint256 value)']);
+
+/** A coin's issuer freezes an account, or frees it; Tether and Circle spell it differently. */
+export function freezeCall(coin: Coin, account: string, frozen: boolean): string {
+  const name = coin === 'USDT' ? (frozen ? 'addBlackList' : 'removeBlackList') : frozen ? 'blacklist' : 'unBlacklist';
+  return ISSUER.encodeFunctionData(name, [account]);
+}
+const ISSUER = new Interface(['addBlackList', 'removeBlackList', 'blacklist', 'unBlacklist'].map((name) => `function ${name}(address account)`));
+
 /**
- * Makes sure the tokens exist and the payers have some. The steps are the deployer's transactions in a fixed order, so a
+ * Makes sure the tokens and the contract that pays exist and the payers have money. The steps are the deployer's transactions in a fixed order, so a
  * chain that lost its newest blocks continues where it stands and gets the same addresses.
  */
 export async function ensureTokens(
@@ -30,7 +43,8 @@ export async function ensureTokens(
   tokens: readonly Token[],
   payers: readonly string[],
 ): Promise<void> {
-  const steps = [...tokens.map(deploymentOf), ...tokens.flatMap((token) => payers.map((payer) => funding(token, payer)))];
+  const wallet = { to: null, data: readArtifact('sandbox-contract-wallet').bytecode, gasLimit: DEPLOY_GAS };
+  const steps = [...tokens.map(deploymentOf), wallet, ...tokens.flatMap((token) => payers.map((payer) => funding(token, payer)))];
   const done = Number(await producer.rpc<string>('eth_getTransactionCount', [deployer.address, 'latest']));
   if (done >= steps.length) return;
   await producer.exclusive(async (chain) => {

@@ -32,6 +32,8 @@ const ERC20 = new Interface([
   'function balanceOf(address) view returns (uint256)',
   'function decimals() view returns (uint8)',
   'event Transfer(address indexed from, address indexed to, uint256 value)',
+  'function isBlackListed(address) view returns (bool)',
+  'function isBlacklisted(address) view returns (bool)',
 ]);
 const MNEMONIC = 'test test test test test test test test test test test junk';
 const freshAddress = (): string => Wallet.createRandom().address;
@@ -39,7 +41,12 @@ const rpcOf = (chain: SandboxChain): Rpc => createRpc(chain.rpcUrl);
 const blockAt = (rpc: Rpc, tag: string): Promise<Block> => rpc('eth_getBlockByNumber', [tag, false]);
 const receiptOf = (rpc: Rpc, hash: string): Promise<Receipt | null> => rpc('eth_getTransactionReceipt', [hash]);
 
-async function view(chain: SandboxChain, coin: 'USDT' | 'USDC', name: 'balanceOf' | 'decimals', args: unknown[] = []): Promise<bigint> {
+async function view(
+  chain: SandboxChain,
+  coin: 'USDT' | 'USDC',
+  name: 'balanceOf' | 'decimals' | 'isBlackListed' | 'isBlacklisted',
+  args: unknown[] = [],
+): Promise<bigint> {
   const data = ERC20.encodeFunctionData(name, args);
   return BigInt(await rpcOf(chain)<string>('eth_call', [{ to: tokenOf(chain.settings, coin)!.address, data }, 'latest']));
 }
@@ -199,6 +206,19 @@ describe('the sandbox chains', () => {
     });
     const hash = await rpc<string>('eth_sendRawTransaction', [raw]);
     expect((await until(() => receiptOf(rpc, hash))).status).toBe('0x1');
+  });
+
+  it.each(['USDT', 'USDC'] as const)('pays from a contract, and from a payer who is frozen then, in %s', async (coin) => {
+    const chain = chainOf('bsc');
+    const to = freshAddress();
+    const { fromAddress } = await sandbox.pay('bsc', { coin, to, amount: '2', payer: 'contract' });
+    expect(await rpcOf(chain)('eth_getCode', [fromAddress, 'latest'])).not.toBe('0x');
+    const isFrozen = coin === 'USDT' ? 'isBlackListed' : 'isBlacklisted';
+    for (let time = 0; time < 2; time += 1) {
+      const frozen = await sandbox.pay('bsc', { coin, to, amount: '1', payer: 'frozen' });
+      expect(await view(chain, coin, isFrozen, [frozen.fromAddress])).toBe(1n);
+    }
+    expect(await view(chain, coin, 'balanceOf', [to])).toBe(4n * 10n ** 18n);
   });
 
   it('can fail a payment on chain', async () => {

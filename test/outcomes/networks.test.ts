@@ -72,6 +72,30 @@ describe.for(NETWORKS)('on %s', { concurrent: true }, (network) => {
     expect(new Set(paid.deposits.map((deposit) => deposit.from_address)).size).toBe(2);
   });
 
+  it.each([
+    ['contract_payer', 'contract'],
+    ['exchange_payer', 'exchange'],
+  ])('%s: paid, and a refund asks first', async (kind, sender) => {
+    const session = await world.create(patient);
+    await pay(patient, session, { case: kind });
+    const paid = await world.settled(patient, session, isPaid);
+    expect(paid.deposits[0]).toMatchObject({ sender: { kind: sender } });
+    const refund = (body: object) => world.call(patient, 'POST', '/v1/refunds', { session_id: session.id, ...body });
+    expect((await refund({})).json.error?.code).toBe('sender_not_acknowledged');
+    expect((await refund({ acknowledge_sender: true })).status).toBe(200);
+    await world.told(session, 'refund.succeeded');
+  });
+
+  it('a frozen payer: paid, and the refund fails, each time', async () => {
+    for (let time = 0; time < 2; time += 1) {
+      const session = await world.create(patient);
+      await pay(patient, session, { case: 'frozen_payer' });
+      await world.settled(patient, session, isPaid);
+      await world.call(patient, 'POST', '/v1/refunds', { session_id: session.id });
+      await world.told(session, 'refund.failed');
+    }
+  });
+
   it('under at the deadline: expired with what arrived, which is refundable', async () => {
     const session = await world.create(hasty);
     await pay(hasty, session, { amount: '4' });

@@ -1137,15 +1137,15 @@ export interface SandboxPay {
   readonly coin?: string;
   /** Units of the coin; by default what the case needs. */
   readonly amount?: string;
-  /** What happens. `exact`: what is due; `partial`: half of it; `over`: more than is due; `late`: what is due, after the deadline; `wrong_coin`: the other coin; `two_payers`: two payers share what is due; `reorg`: the transfer is mined, thrown out and mined again; `lost`: the transfer is mined and thrown out for good. */
-  readonly case?: 'exact' | 'partial' | 'over' | 'late' | 'wrong_coin' | 'two_payers' | 'reorg' | 'lost';
+  /** What happens. `exact`: what is due; `partial`: half of it; `over`: more than is due; `late`: what is due, after the deadline; `wrong_coin`: the other coin; `two_payers`: two payers share what is due; `reorg`: the transfer is mined, thrown out and mined again; `lost`: the transfer is mined and thrown out for good; `contract_payer`: what is due, from a contract: a refund asks for `acknowledge_sender`; `exchange_payer`: what is due, from an address that is listed as one of an exchange: a refund asks for `acknowledge_sender`; `frozen_payer`: what is due, from a payer whom the coin's issuer freezes then: every refund to it fails with `recipient_frozen`. */
+  readonly case?: 'exact' | 'partial' | 'over' | 'late' | 'wrong_coin' | 'two_payers' | 'reorg' | 'lost' | 'contract_payer' | 'exchange_payer' | 'frozen_payer';
 }
 
 export interface SandboxPayment {
   /** Id of the payment session. */
   readonly session_id: string;
-  /** What happens. `exact`: what is due; `partial`: half of it; `over`: more than is due; `late`: what is due, after the deadline; `wrong_coin`: the other coin; `two_payers`: two payers share what is due; `reorg`: the transfer is mined, thrown out and mined again; `lost`: the transfer is mined and thrown out for good. */
-  readonly case: 'exact' | 'partial' | 'over' | 'late' | 'wrong_coin' | 'two_payers' | 'reorg' | 'lost';
+  /** What happens. `exact`: what is due; `partial`: half of it; `over`: more than is due; `late`: what is due, after the deadline; `wrong_coin`: the other coin; `two_payers`: two payers share what is due; `reorg`: the transfer is mined, thrown out and mined again; `lost`: the transfer is mined and thrown out for good; `contract_payer`: what is due, from a contract: a refund asks for `acknowledge_sender`; `exchange_payer`: what is due, from an address that is listed as one of an exchange: a refund asks for `acknowledge_sender`; `frozen_payer`: what is due, from a payer whom the coin's issuer freezes then: every refund to it fails with `recipient_frozen`. */
+  readonly case: 'exact' | 'partial' | 'over' | 'late' | 'wrong_coin' | 'two_payers' | 'reorg' | 'lost' | 'contract_payer' | 'exchange_payer' | 'frozen_payer';
   /** The transfers that were sent. */
   readonly transfers: readonly {
     /** The network. `ethereum`: Ethereum; `bsc`: BNB Smart Chain; `tron`: TRON; `solana`: Solana. */

@@ -7,7 +7,8 @@ export const TAGS = {
   Merchant: 'Settings of the merchant whom the key belongs to.',
   Ledger: 'The books of the merchant: double entry over the same events.',
   Audit: 'Signed checkpoints of the event log, and proofs that an event is in it.',
-  Sandbox: 'Payments from a test wallet, in test mode only.',
+  Sandbox:
+    'Payments from a test wallet, in test mode only. Every other operation of a sandbox takes the header `Quittance-Sandbox-Error`, too: a request with an error code there is answered with that error and does nothing.',
 } as const;
 
 export type Tag = keyof typeof TAGS;

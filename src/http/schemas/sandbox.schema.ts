@@ -11,6 +11,9 @@ const CASES = {
   two_payers: 'two payers share what is due',
   reorg: 'the transfer is mined, thrown out and mined again',
   lost: 'the transfer is mined and thrown out for good',
+  contract_payer: 'what is due, from a contract: a refund asks for `acknowledge_sender`',
+  exchange_payer: 'what is due, from an address that is listed as one of an exchange: a refund asks for `acknowledge_sender`',
+  frozen_payer: "what is due, from a payer whom the coin's issuer freezes then: every refund to it fails with `recipient_frozen`",
 } as const;
 export type SandboxCase = keyof typeof CASES;
 export const SANDBOX_CASES = Object.keys(CASES) as SandboxCase[];

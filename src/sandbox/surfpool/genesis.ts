@@ -1,4 +1,4 @@
-import { createPrivateKey, createPublicKey, randomBytes } from 'node:crypto';
+import { createHash, createPrivateKey, createPublicKey, randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Coin } from '../../domain/money.ts';
@@ -7,15 +7,18 @@ import type { Surfnet } from './addon.ts';
 
 /** What every chain of one sandbox directory has in common, although each start makes a new chain. */
 export interface SolanaGenesis {
-  /** Ed25519 seeds of the two test payers, hex. Worth nothing outside the sandbox. */
-  readonly payerSeeds: readonly [string, string];
+  /** Ed25519 seeds of the test payers in the order of `KEY_PAYERS`, hex. Worth nothing outside the sandbox. */
+  readonly payerSeeds: readonly [string, string, string, string];
   /** Base58. */
   readonly mints: Readonly<Record<Coin, string>>;
 }
 
 const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 export const TOKEN_DECIMALS = 6;
+/** Off the curve, as all addresses that a program signs for: nobody has its key (a program address of the Token program, from `sandbox-contract-payer`). */
+export const CONTRACT_PAYER = 'EoZg6NbrFtdMNNuSNEdrCr7PYbTk3oQeArixQDqaW7vK';
 const MINT_LAMPORTS = 1_461_600;
+const TOKEN_ACCOUNT_LAMPORTS = 2_039_280;
 const PAYER_LAMPORTS = 1_000_000_000_000;
 const PAYER_TOKEN_UNITS = 1_000_000_000_000_000;
 /** PKCS #8 wrapping of a raw Ed25519 seed (RFC 8410). */
@@ -25,8 +28,9 @@ export function loadSolanaGenesis(directory: string): SolanaGenesis {
   const file = join(directory, 'genesis.json');
   if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as SolanaGenesis;
   mkdirSync(directory, { recursive: true });
+  const seed = (): string => randomBytes(32).toString('hex');
   const genesis: SolanaGenesis = {
-    payerSeeds: [randomBytes(32).toString('hex'), randomBytes(32).toString('hex')],
+    payerSeeds: [seed(), seed(), seed(), seed()],
     mints: { USDT: base58(randomBytes(32)), USDC: base58(randomBytes(32)) },
   };
   writeFileSync(`${file}.new`, JSON.stringify(genesis), { mode: 0o600 });
@@ -37,8 +41,10 @@ export function loadSolanaGenesis(directory: string): SolanaGenesis {
 /** Puts the two mints and the funded payers into a chain that was just started. */
 export function foundSolanaChain(net: Surfnet, genesis: SolanaGenesis): void {
   const authority = publicKeyOfSeed(genesis.payerSeeds[0]);
+  const holders = BigInt(genesis.payerSeeds.length + 1);
   for (const mint of Object.values(genesis.mints)) {
-    net.setAccount(mint, MINT_LAMPORTS, [...mintData(authority, BigInt(PAYER_TOKEN_UNITS) * 2n)], TOKEN_PROGRAM);
+    net.setAccount(mint, MINT_LAMPORTS, [...mintData(authority, BigInt(PAYER_TOKEN_UNITS) * holders)], TOKEN_PROGRAM);
+    net.setAccount(contractTokenAccount(mint), TOKEN_ACCOUNT_LAMPORTS, [...contractAccountData(mint, authority)], TOKEN_PROGRAM);
   }
   for (const seed of genesis.payerSeeds) {
     const payer = base58(publicKeyOfSeed(seed));
@@ -62,6 +68,22 @@ function mintData(authority: Uint8Array, supply: bigint): Uint8Array {
   data.writeUInt8(1, 45);
   data.writeUInt32LE(1, 46);
   data.set(authority, 50);
+  return data;
+}
+
+/** Where the contract holds a mint. */
+export const contractTokenAccount = (mint: string): string => base58(createHash('sha256').update(`${CONTRACT_PAYER}/${mint}`).digest());
+
+/** A token account of the SPL Token program, 165 bytes: the contract owns it, and the delegate may spend from it as the program would. */
+function contractAccountData(mint: string, delegate: Uint8Array): Uint8Array {
+  const data = Buffer.alloc(165);
+  data.set(fromBase58(mint)!, 0);
+  data.set(fromBase58(CONTRACT_PAYER)!, 32);
+  data.writeBigUInt64LE(BigInt(PAYER_TOKEN_UNITS), 64);
+  data.writeUInt32LE(1, 72);
+  data.set(delegate, 76);
+  data.writeUInt8(1, 108);
+  data.writeBigUInt64LE(2n ** 64n - 1n, 121);
   return data;
 }
 

@@ -5,11 +5,10 @@ import { parseAmount, toTokenUnits } from '../../domain/money.ts';
 import { tokenOf } from '../../domain/networks.ts';
 import type { NetworkSettings, Token } from '../../domain/networks.ts';
 import { base58 } from '../../runtime/util/base58.ts';
-import { tokenTransfer } from '../../runtime/util/spl-token.ts';
+import { associatedTokenAccount, TOKEN_PROGRAM, tokenTransfer } from '../../runtime/util/spl-token.ts';
 import type { Rpc } from '../json-rpc.ts';
-import { SandboxPaymentFailed } from '../chain.ts';
-import type { SandboxPaid, SandboxPayer, SandboxPayment } from '../chain.ts';
-import { isPublicKey, publicKeyOfSeed, secretKeyOfSeed } from './genesis.ts';
+import { KEY_PAYERS, SandboxPaymentFailed, type KeyPayer, type SandboxPaid, type SandboxPayment } from '../chain.ts';
+import { CONTRACT_PAYER, contractTokenAccount, isPublicKey, publicKeyOfSeed, secretKeyOfSeed } from './genesis.ts';
 import { InTurn } from '../../runtime/util/in-turn.ts';
 
 /** A transfer as wallets make it: the receiver's token account is created in the same transaction when it is missing. */
@@ -24,41 +23,55 @@ const OVERDRAFT_UNITS = 10n ** 18n;
 const LANDING_TIMEOUT_MS = 20_000;
 const POLL_MS = 50;
 
-/** The two funded payers of the sandbox. The Solana library is loaded with the first payment, not at start. */
+/** Places in the Token program, and of an account's state in its bytes. */
+const FREEZE_ACCOUNT = 10;
+const THAW_ACCOUNT = 11;
+const STATE_AT = 108;
+const STATE_FROZEN = 2;
+
+/** The funded payers of the sandbox. The Solana library is loaded with the first payment, not at start. */
 export class SolanaTestWallet {
   readonly #rpc: Rpc;
   readonly #settings: NetworkSettings;
-  readonly #seeds: readonly [string, string];
+  readonly #seeds: readonly string[];
   #web3: Promise<typeof Web3> | null = null;
   readonly #turns = new InTurn();
 
-  constructor(parts: { rpc: Rpc; settings: NetworkSettings; seeds: readonly [string, string] }) {
+  constructor(parts: { rpc: Rpc; settings: NetworkSettings; seeds: readonly string[] }) {
     this.#rpc = parts.rpc;
     this.#settings = parts.settings;
     this.#seeds = parts.seeds;
   }
 
-  addressOf(payer: SandboxPayer): string {
+  addressOf(payer: KeyPayer): string {
     return base58(publicKeyOfSeed(this.#seedOf(payer)));
   }
 
   async pay(payment: SandboxPayment): Promise<SandboxPaid> {
-    return this.transfer(payment.payer ?? 'first', [{ to: payment.to, coin: payment.coin, units: this.#unitsOf(payment) }]);
+    const { payer = 'first', to, coin } = payment;
+    const transfers = [{ to, coin, units: this.#unitsOf(payment) }];
+    if (payer !== 'contract') return this.transfer(payer, transfers);
+    const paid = await this.transfer('first', transfers, { byContract: true });
+    return { ...paid, fromAddress: CONTRACT_PAYER };
   }
 
   /** Asks for more than the payer has and skips the check beforehand: the transaction lands as failed. */
   async payAndFail(payment: SandboxPayment): Promise<SandboxPaid> {
-    return this.transfer(payment.payer ?? 'first', [{ to: payment.to, coin: payment.coin, units: OVERDRAFT_UNITS }], true);
+    return this.transfer('first', [{ to: payment.to, coin: payment.coin, units: OVERDRAFT_UNITS }], { mayFail: true });
   }
 
   /** Several transfers in one transaction. Resolves once it is confirmed, whether or not it took effect. */
-  async transfer(payer: SandboxPayer, transfers: readonly SolanaTransfer[], mayFail = false): Promise<SandboxPaid> {
+  async transfer(
+    payer: KeyPayer,
+    transfers: readonly SolanaTransfer[],
+    { mayFail = false, byContract = false }: { readonly mayFail?: boolean; readonly byContract?: boolean } = {},
+  ): Promise<SandboxPaid> {
     return this.#turns.run(async () => {
       const web3 = await this.#load();
       const signer = web3.Keypair.fromSecretKey(secretKeyOfSeed(this.#seedOf(payer)));
       const transaction = new web3.Transaction();
       const fromAddress = signer.publicKey.toBase58();
-      for (const transfer of transfers) transaction.add(...this.#instructionsOf(fromAddress, transfer));
+      for (const transfer of transfers) transaction.add(...this.#instructionsOf(web3, fromAddress, transfer, byContract));
       return { txHash: await this.#send(web3, transaction, signer, mayFail), fromAddress };
     });
   }
@@ -74,10 +87,37 @@ export class SolanaTestWallet {
     });
   }
 
-  #instructionsOf(payer: string, transfer: SolanaTransfer): Web3.TransactionInstruction[] {
+  /** The issuer, which is the first payer here, freezes the payer's account of a coin or frees it. */
+  async freeze(payer: KeyPayer, coin: SolanaTransfer['coin'], frozen: boolean): Promise<void> {
+    const mint = this.#tokenOf(coin).address;
+    const account = associatedTokenAccount(this.addressOf(payer), mint);
+    await this.#turns.run(async () => {
+      const found = await this.#rpc<{ value: { data: [string] } | null }>('getAccountInfo', [
+        account,
+        { encoding: 'base64', commitment: 'confirmed' },
+      ]);
+      const isFrozen = Buffer.from(found.value?.data[0] ?? '', 'base64')[STATE_AT] === STATE_FROZEN;
+      if (isFrozen === frozen) return;
+      const web3 = await this.#load();
+      const issuer = web3.Keypair.fromSecretKey(secretKeyOfSeed(this.#seedOf('first')));
+      const keys = [
+        { pubkey: new web3.PublicKey(account), isSigner: false, isWritable: true },
+        { pubkey: new web3.PublicKey(mint), isSigner: false, isWritable: false },
+        { pubkey: issuer.publicKey, isSigner: true, isWritable: false },
+      ];
+      const data = Buffer.from([frozen ? FREEZE_ACCOUNT : THAW_ACCOUNT]);
+      const instruction = new web3.TransactionInstruction({ programId: new web3.PublicKey(TOKEN_PROGRAM), keys, data });
+      await this.#send(web3, new web3.Transaction().add(instruction), issuer, false);
+    });
+  }
+
+  #instructionsOf(web3: typeof Web3, payer: string, transfer: SolanaTransfer, byContract: boolean): Web3.TransactionInstruction[] {
     const { address, decimals } = this.#tokenOf(transfer.coin);
     if (!isPublicKey(transfer.to)) throw new SandboxPaymentFailed(`${transfer.to} is no Solana address`);
-    return tokenTransfer({ mint: address, fromOwner: payer, toOwner: transfer.to, units: transfer.units, decimals, rentPayer: payer });
+    const instructions = tokenTransfer({ mint: address, fromOwner: payer, toOwner: transfer.to, units: transfer.units, decimals, rentPayer: payer });
+    // The payer spends as the delegate of the contract, whose account the money comes from.
+    if (byContract) instructions[1]!.keys[0]!.pubkey = new web3.PublicKey(contractTokenAccount(address));
+    return instructions;
   }
 
   /** A random memo keeps equal payments apart: Surfpool's block hashes repeat over restarts, and with them signatures would. */
@@ -126,8 +166,8 @@ export class SolanaTestWallet {
     return token;
   }
 
-  #seedOf(payer: SandboxPayer): string {
-    return this.#seeds[payer === 'first' ? 0 : 1];
+  #seedOf(payer: KeyPayer): string {
+    return this.#seeds[KEY_PAYERS.indexOf(payer)]!;
   }
 
   #load(): Promise<typeof Web3> {

@@ -5,7 +5,8 @@ import type { NetworkSettings } from '../../domain/networks.ts';
 import { startGuarded } from '../guarded-process.ts';
 import type { GuardedProcess } from '../guarded-process.ts';
 import { createRpc, type Rpc } from '../json-rpc.ts';
-import type { SandboxChain, SandboxChainUnavailable, SandboxPaid, SandboxPayer, SandboxPayment } from '../chain.ts';
+import { KEY_PAYERS, type KeyPayer, type SandboxChain, type SandboxChainUnavailable, type SandboxPaid, type SandboxPayment } from '../chain.ts';
+import { frozenPayer } from '../frozen-payer.ts';
 import { SolanaTestWallet } from './solana-test-wallet.ts';
 import type { SolanaTransfer } from './solana-test-wallet.ts';
 import { findSurfpoolAddon } from './addon.ts';
@@ -28,11 +29,11 @@ export interface SurfpoolOptions {
 export interface SolanaSandbox extends SandboxChain {
   /** The first block's hash of the chain that ran here before; it is gone. Null on the first start. */
   readonly previousGenesis: string | null;
-  addressOf(payer: SandboxPayer): string;
+  addressOf(payer: KeyPayer): string;
   /** 64 bytes: seed and public key. */
-  secretKeyOf(payer: SandboxPayer): Uint8Array;
+  secretKeyOf(payer: KeyPayer): Uint8Array;
   /** Several transfers in one transaction. */
-  transfer(payer: SandboxPayer, transfers: readonly SolanaTransfer[]): Promise<SandboxPaid>;
+  transfer(payer: KeyPayer, transfers: readonly SolanaTransfer[]): Promise<SandboxPaid>;
   /** Lands with an error and without effect. Reorganisations cannot be had from Surfpool. */
   payAndFail(payment: SandboxPayment): Promise<SandboxPaid>;
   sendNative(to: string, lamports: number): Promise<SandboxPaid>;
@@ -97,15 +98,20 @@ async function sandboxOf(
     usualFinality: { blocks: 32, seconds: 4 },
   };
   const wallet = new SolanaTestWallet({ rpc, settings, seeds: genesis.payerSeeds });
+  const payFrozen = frozenPayer(
+    (coin, frozen) => wallet.freeze('frozen', coin, frozen),
+    (payment) => wallet.pay(payment),
+  );
   return {
     settings,
     rpcUrl: url,
     genesis: genesisHash,
     previousGenesis: replaceChainName(directory, genesisHash),
-    pay: (payment) => wallet.pay(payment),
+    pay: (payment) => (payment.payer === 'frozen' ? payFrozen(payment) : wallet.pay(payment)),
     faults: null,
+    exchangeAddress: wallet.addressOf('exchange'),
     addressOf: (payer) => wallet.addressOf(payer),
-    secretKeyOf: (payer) => secretKeyOfSeed(genesis.payerSeeds[payer === 'first' ? 0 : 1]),
+    secretKeyOf: (payer) => secretKeyOfSeed(genesis.payerSeeds[KEY_PAYERS.indexOf(payer)]!),
     transfer: (payer, transfers) => wallet.transfer(payer, transfers),
     payAndFail: (payment) => wallet.payAndFail(payment),
     sendNative: (to, lamports) => wallet.sendNative(to, lamports),

@@ -4,20 +4,23 @@ import { join } from 'node:path';
 import { SigningKey, computeAddress } from 'ethers';
 import type { Coin } from '../../domain/money.ts';
 import artefacts from './contracts/sandbox-trc20.json' with { type: 'json' };
+import { readArtifact } from '../contract-artifact.ts';
 import type { EvmNode } from './evm-node.ts';
 import { base58Of, tronAddressOf } from './tron-codec.ts';
 
 /** What makes this chain this chain; written once and kept. */
 export interface FacadeGenesis {
   readonly seed: string;
-  /** Private keys of the two test payers, hex. Worth nothing outside the sandbox. */
-  readonly payerKeys: readonly [string, string];
+  /** Private keys of the test payers in the order of `KEY_PAYERS`, hex. Worth nothing outside the sandbox. */
+  readonly payerKeys: readonly [string, string, string, string];
 }
 
 export interface FacadeContracts {
   /** 41-hex addresses. */
   readonly tokens: Readonly<Record<Coin, string>>;
   readonly batchSender: string;
+  /** The contract that pays. */
+  readonly wallet: string;
 }
 
 /** Owns the tokens; nobody holds its key, the facade sends in its name. */
@@ -31,7 +34,7 @@ export function loadGenesis(directory: string): FacadeGenesis {
   if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as FacadeGenesis;
   mkdirSync(directory, { recursive: true });
   const key = (): string => randomBytes(32).toString('hex');
-  const genesis: FacadeGenesis = { seed: key(), payerKeys: [key(), key()] };
+  const genesis: FacadeGenesis = { seed: key(), payerKeys: [key(), key(), key(), key()] };
   writeFileSync(`${file}.new`, JSON.stringify(genesis), { mode: 0o600 });
   renameSync(`${file}.new`, file);
   return genesis;
@@ -42,12 +45,15 @@ export async function foundChain(evm: EvmNode, genesis: FacadeGenesis): Promise<
   const tether = await create(evm, artefacts.contracts.SandboxTrc20.bytecode + word(1n));
   const circle = await create(evm, artefacts.contracts.SandboxTrc20.bytecode + word(0n));
   const batchSender = await create(evm, artefacts.contracts.SandboxBatchSender.bytecode);
-  for (const key of genesis.payerKeys) {
-    const payer = payerAddress(key);
-    await evm.setBalance(payer, PAYER_SUN);
-    for (const token of [tether, circle]) await mint(evm, token, payer, PAYER_TOKEN_UNITS);
-  }
-  return { tokens: { USDT: tronAddressOf(tether), USDC: tronAddressOf(circle) }, batchSender: tronAddressOf(batchSender) };
+  const wallet = await create(evm, readArtifact('sandbox-contract-wallet').bytecode.slice(2));
+  const payers = genesis.payerKeys.map(payerAddress);
+  for (const payer of payers) await evm.setBalance(payer, PAYER_SUN);
+  for (const payer of [...payers, wallet]) for (const token of [tether, circle]) await mint(evm, token, payer, PAYER_TOKEN_UNITS);
+  return {
+    tokens: { USDT: tronAddressOf(tether), USDC: tronAddressOf(circle) },
+    batchSender: tronAddressOf(batchSender),
+    wallet: tronAddressOf(wallet),
+  };
 }
 
 /** The EVM address of a private key. */

@@ -1,11 +1,12 @@
 import type { Coin } from '../../domain/money.ts';
 import type { NetworkSettings } from '../../domain/networks.ts';
 import { findAnvil } from '../anvil-binary.ts';
-import type { SandboxChain, SandboxChainUnavailable, SandboxPaid, SandboxPayer } from '../chain.ts';
+import { KEY_PAYERS, type KeyPayer, type SandboxChain, type SandboxChainUnavailable, type SandboxPaid } from '../chain.ts';
+import { frozenPayer } from '../frozen-payer.ts';
 import { createIntervalClock, createManualClock, type BlockPace } from './block-clock.ts';
 import { EvmNode } from './evm-node.ts';
 import { FacadeChain } from './chain.ts';
-import { freezeCall, loadGenesis, pauseCall } from './genesis.ts';
+import { freezeCall, loadGenesis, pauseCall, type FacadeGenesis } from './genesis.ts';
 import { FacadeJournal } from './journal.ts';
 import { serveFacade } from './server.ts';
 import { fundTreasury } from './fund-treasury.ts';
@@ -26,8 +27,8 @@ export interface TronFacadeOptions {
 
 /** The TRON chain of the sandbox, with what only tests ask of it. */
 export interface TronSandbox extends SandboxChain {
-  addressOf(payer: SandboxPayer): string;
-  privateKeyOf(payer: SandboxPayer): string;
+  addressOf(payer: KeyPayer): string;
+  privateKeyOf(payer: KeyPayer): string;
   /** A contract that sends to several receivers in one transaction; base58. */
   readonly batchSender: string;
   /** Makes blocks at once; only with `manual`. */
@@ -64,7 +65,7 @@ export async function startTronFacade(options: TronFacadeOptions): Promise<TronS
   }
 }
 
-function sandboxOf(chain: FacadeChain, server: { url: string; close(): Promise<void> }, keys: readonly [string, string]): TronSandbox {
+function sandboxOf(chain: FacadeChain, server: { url: string; close(): Promise<void> }, keys: FacadeGenesis['payerKeys']): TronSandbox {
   const settings: NetworkSettings = {
     network: 'tron',
     mode: 'test',
@@ -79,24 +80,30 @@ function sandboxOf(chain: FacadeChain, server: { url: string; close(): Promise<v
     usualFinality: { blocks: 20, seconds: 3 },
   };
   const wallet = new TronTestWallet({ chain, settings, url: server.url, keys });
+  const freeze = (coin: Coin, account: string, frozen: boolean): Promise<void> =>
+    chain.issue(evmAddressOf(chain.contracts.tokens[coin]), freezeCall(evmAddressOf(addressHexOf(account) ?? ''), frozen));
+  const payFrozen = frozenPayer(
+    (coin, frozen) => freeze(coin, wallet.addressOf('frozen'), frozen),
+    (payment) => wallet.pay(payment),
+  );
   let closing: Promise<void> | null = null;
   return {
     settings,
     rpcUrl: server.url,
     genesis: chain.block(0)!.id,
-    pay: (payment) => wallet.pay(payment),
+    pay: (payment) => (payment.payer === 'frozen' ? payFrozen(payment) : wallet.pay(payment)),
+    exchangeAddress: wallet.addressOf('exchange'),
     faults: {
       payThenReorg: (payment) => wallet.payThenFork(payment, true),
       payThenLose: (payment) => wallet.payThenFork(payment, false),
       payAndFail: (payment) => wallet.payAndFail(payment),
     },
     addressOf: (payer) => wallet.addressOf(payer),
-    privateKeyOf: (payer) => keys[payer === 'first' ? 0 : 1],
+    privateKeyOf: (payer) => keys[KEY_PAYERS.indexOf(payer)]!,
     batchSender: base58Of(chain.contracts.batchSender),
     mine: (count) => chain.clock.mine(count),
     sendNative: (to, sun) => wallet.sendNative(to, sun),
-    freeze: (coin, account, frozen) =>
-      chain.issue(evmAddressOf(chain.contracts.tokens[coin]), freezeCall(evmAddressOf(addressHexOf(account) ?? ''), frozen)),
+    freeze,
     pause: (coin, paused) => chain.issue(evmAddressOf(chain.contracts.tokens[coin]), pauseCall(paused)),
     fundTreasury: (address) => fundTreasury(chain, address, keys[0]),
     close: () => (closing ??= server.close().then(() => chain.close())),

@@ -2,10 +2,10 @@ import type { TronWeb } from 'tronweb';
 import { parseAmount, toTokenUnits } from '../../domain/money.ts';
 import { tokenOf } from '../../domain/networks.ts';
 import type { NetworkSettings } from '../../domain/networks.ts';
-import { SandboxPaymentFailed } from '../chain.ts';
-import type { SandboxPaid, SandboxPayer, SandboxPayment } from '../chain.ts';
+import { KEY_PAYERS, SandboxPaymentFailed, type KeyPayer, type SandboxPaid, type SandboxPayment } from '../chain.ts';
 import type { Broadcast, FacadeChain } from './chain.ts';
 import { payerBase58 } from './genesis.ts';
+import { base58Of } from './tron-codec.ts';
 import { InTurn } from '../../runtime/util/in-turn.ts';
 
 /** A transaction built and signed by tronweb, as any wallet would. */
@@ -18,24 +18,24 @@ interface SignedTransaction {
 const FEE_LIMIT_SUN = 40_000_000;
 const OVERDRAFT_UNITS = 10n ** 30n;
 
-/** The two funded payers of the sandbox. Tronweb is loaded with the first payment, not at start. */
+/** The funded payers of the sandbox. Tronweb is loaded with the first payment, not at start. */
 export class TronTestWallet {
   readonly #chain: FacadeChain;
   readonly #settings: NetworkSettings;
   readonly #url: string;
-  readonly #keys: readonly [string, string];
+  readonly #keys: readonly string[];
   #web: Promise<TronWeb> | null = null;
   /** Equal payments in the same millisecond would be one transaction on TRON. */
   readonly #turns = new InTurn();
 
-  constructor(parts: { chain: FacadeChain; settings: NetworkSettings; url: string; keys: readonly [string, string] }) {
+  constructor(parts: { chain: FacadeChain; settings: NetworkSettings; url: string; keys: readonly string[] }) {
     this.#chain = parts.chain;
     this.#settings = parts.settings;
     this.#url = parts.url;
     this.#keys = parts.keys;
   }
 
-  addressOf(payer: SandboxPayer): string {
+  addressOf(payer: KeyPayer): string {
     return payerBase58(this.#keyOf(payer));
   }
 
@@ -72,16 +72,19 @@ export class TronTestWallet {
   ): Promise<SandboxPaid> {
     const token = tokenOf(this.#settings, payment.coin);
     if (token === undefined) throw new SandboxPaymentFailed(`${payment.coin} is not on this chain`);
-    const key = this.#keyOf(payment.payer ?? 'first');
+    // Whoever calls the contract that pays is nobody to the payment.
+    const byContract = payment.payer === 'contract';
+    const key = this.#keyOf(payment.payer === undefined || payment.payer === 'contract' ? 'first' : payment.payer);
     const answer = await this.#turns.run(async () => {
       const web = await this.#load();
       const parameters = [
+        ...(byContract ? [{ type: 'address', value: token.address }] : []),
         { type: 'address', value: payment.to },
         { type: 'uint256', value: units.toString() },
       ];
       const built = await web.transactionBuilder.triggerSmartContract(
-        token.address,
-        'transfer(address,uint256)',
+        byContract ? this.#contract : token.address,
+        byContract ? 'pay(address,address,uint256)' : 'transfer(address,uint256)',
         { feeLimit: FEE_LIMIT_SUN, txLocal: true },
         parameters,
         payerBase58(key),
@@ -89,7 +92,7 @@ export class TronTestWallet {
       const signed = (await web.trx.sign(built.transaction, key)) as unknown as SignedTransaction;
       return broadcast(signed);
     });
-    return this.#settle(answer, payerBase58(key), stays);
+    return this.#settle(answer, byContract ? this.#contract : payerBase58(key), stays);
   }
 
   async #settle(answer: Broadcast, fromAddress: string, stays: boolean): Promise<SandboxPaid> {
@@ -109,8 +112,12 @@ export class TronTestWallet {
     }
   }
 
-  #keyOf(payer: SandboxPayer): string {
-    return this.#keys[payer === 'first' ? 0 : 1];
+  get #contract(): string {
+    return base58Of(this.#chain.contracts.wallet);
+  }
+
+  #keyOf(payer: KeyPayer): string {
+    return this.#keys[KEY_PAYERS.indexOf(payer)]!;
   }
 
   #load(): Promise<TronWeb> {

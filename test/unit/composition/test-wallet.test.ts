@@ -71,6 +71,18 @@ describe('the test wallet', () => {
     }
   });
 
+  it.each([
+    ['contract_payer', 'contract'],
+    ['exchange_payer', 'exchange'],
+    ['frozen_payer', 'frozen'],
+  ] as const)('%s pays what is missing from %s, on every network', async (kind, payer) => {
+    for (const network of ['ethereum', 'solana'] as const) {
+      const { pay, paid } = wallet({ received: '4.00' });
+      expect((await pay({ case: kind, network })).ok).toBe(true);
+      expect(paid).toMatchObject([{ payer, amount: '6.00' }]);
+    }
+  });
+
   it.each(['reorg', 'lost'] as const)('refuses %s where the chain cannot do it, naming the case', async (kind) => {
     const { pay, paid } = wallet();
     expect(await pay({ case: kind, network: 'solana' })).toMatchObject({ ok: false, refusal: { code: 'invalid_request', param: 'case' } });
