@@ -13,7 +13,17 @@ import { headlineOf, isSome, isThere, type Headline } from './page-headline.ts';
  * transfers made in time.
  */
 export type PageState =
-  'awaiting' | 'underpaid' | 'seen' | 'closing' | 'paid' | 'overpaid' | 'refunded' | 'reversed' | 'expired' | 'failed' | 'cancelled';
+  | 'awaiting'
+  | 'underpaid'
+  | 'seen'
+  | 'closing'
+  | 'paid'
+  | 'overpaid'
+  | 'refunded'
+  | 'reversed'
+  | 'expired'
+  | 'failed'
+  | 'cancelled';
 
 /** What the payer can do next. */
 export type PageAction = 'pay' | 'back' | 'pay_again' | 'new_attempt' | 'receipt' | 'claim' | 'help';

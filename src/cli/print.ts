@@ -6,7 +6,7 @@ export function print(value: JsonValue, json: boolean): void {
 }
 
 /** Control characters and terminal escapes of foreign text must not reach the terminal. */
-// eslint-disable-next-line no-control-regex
+// oxlint-disable-next-line no-control-regex
 export const inert = (text: string): string => text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '\ufffd');
 
 function lines(value: JsonValue, indent: string): string[] {

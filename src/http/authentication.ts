@@ -8,7 +8,14 @@ const TIMESTAMP_TOLERANCE_SEC = 300;
 
 /** Why authentication failed: for logs and metrics, and for whoever holds a key of the test mode. */
 export type AuthenticationFault =
-  'header_missing' | 'header_malformed' | 'timestamp' | 'unknown_key' | 'signature' | 'nonce_used' | 'signature_version' | 'address';
+  | 'header_missing'
+  | 'header_malformed'
+  | 'timestamp'
+  | 'unknown_key'
+  | 'signature'
+  | 'nonce_used'
+  | 'signature_version'
+  | 'address';
 
 export type Authentication =
   | { readonly ok: true; readonly key: AuthenticatedKey; readonly nonce: string; readonly version: SignatureVersion }

@@ -134,7 +134,7 @@ async function listingDelays(load: Load, one: string, other: string): Promise<nu
     const beganMs = performance.now();
     for (;;) {
       const list = await load.call('GET', '/v1/payment/sessions?page_size=5', undefined, undefined, other);
-      if ((list?.json['data'] as { id: string }[]).some(({ id }) => id === created?.json['id'])) break;
+      if ((list?.json['data'] as { id: string }[] | undefined)?.some(({ id }) => id === created?.json['id'])) break;
       await wait(5);
     }
     delays.push(performance.now() - beganMs);

@@ -169,24 +169,20 @@ describe('a refund to another address than the one that paid', () => {
     120_000,
   );
 
-  it.concurrent(
-    'waits for a test payment, then for the merchant, then for two approvers, and then takes both deposits',
-    async () => {
-      const payment = await paid('ethereum');
-      const payee = newAddress['ethereum']!();
-      const { hidden } = await begin(payment, payee, 'test_payment');
-      expect((await post(payment.id, hidden)).status).toBe(303);
-      const [claim] = await claimsOf(payment);
-      expect(await approve(payment, claim!.id)).toMatchObject({ error: { code: 'conflict' } });
-      await pay(payment.id, 'ethereum', claim!.test_payment!);
-      await eventually('the test payment', async () => (await claimsOf(payment))[0]!.proven);
-      const { id } = await approve(payment, claim!.id);
-      await eventually('the wait for approvers', async () => (await refund(id)).waiting_reason === 'waiting_for_approval');
-      expect(await balanceOf('ethereum', payee)).toBe(0);
-      await demoApprove(sandbox.dataDir, 'treasury.approve', { id });
-      expect(await ended(id)).toMatchObject({ status: 'COMPLETED' });
-      expect(await balanceOf('ethereum', payee)).toBeCloseTo(5 + Number(claim!.test_payment), 6);
-    },
-    120_000,
-  );
+  it.concurrent('waits for a test payment, then for the merchant, then for two approvers, and then takes both deposits', async () => {
+    const payment = await paid('ethereum');
+    const payee = newAddress['ethereum']!();
+    const { hidden } = await begin(payment, payee, 'test_payment');
+    expect((await post(payment.id, hidden)).status).toBe(303);
+    const [claim] = await claimsOf(payment);
+    expect(await approve(payment, claim!.id)).toMatchObject({ error: { code: 'conflict' } });
+    await pay(payment.id, 'ethereum', claim!.test_payment!);
+    await eventually('the test payment', async () => (await claimsOf(payment))[0]!.proven);
+    const { id } = await approve(payment, claim!.id);
+    await eventually('the wait for approvers', async () => (await refund(id)).waiting_reason === 'waiting_for_approval');
+    expect(await balanceOf('ethereum', payee)).toBe(0);
+    await demoApprove(sandbox.dataDir, 'treasury.approve', { id });
+    expect(await ended(id)).toMatchObject({ status: 'COMPLETED' });
+    expect(await balanceOf('ethereum', payee)).toBeCloseTo(5 + Number(claim!.test_payment), 6);
+  }, 120_000);
 });

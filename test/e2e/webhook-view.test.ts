@@ -190,10 +190,10 @@ describe('one delivery', () => {
     const id = await world.cancelled(1);
     await pass(1_000);
     const json = JSON.stringify(presentDeliveryDetail((await webhooks.get(mine, id))!));
-    // eslint-disable-next-line no-control-regex -- none may be left
+    // oxlint-disable-next-line no-control-regex -- none may be left
     expect(json).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/);
     const { answer } = (JSON.parse(json) as { log: { answer: string }[] }).log[0]!;
-    // eslint-disable-next-line no-control-regex -- none may be left
+    // oxlint-disable-next-line no-control-regex -- none may be left
     expect(answer).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e]/);
     expect(answer).toContain('<script>alert(1)</script>\\u001b[2J');
   });

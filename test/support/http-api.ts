@@ -107,7 +107,7 @@ export interface TestAnswer {
   readonly headers: Headers;
   readonly text: string;
   // Tests read answers as their readers do; the schemas are checked elsewhere.
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  // oxlint-disable-next-line typescript/no-explicit-any
   readonly json: any;
 }
 

@@ -106,14 +106,14 @@ function closedLate(channel: Channel): Channel {
 /** The driver's own errors and warnings would show the whole connection string, the password with it: of a warning only what it is about goes on. */
 function parsedClient(connectionString: string): EventStoreDBClient {
   const { warn } = console;
-  // eslint-disable-next-line no-console -- the driver has no other place for its warnings
+  // oxlint-disable-next-line no-console -- the driver has no other place for its warnings
   console.warn = (text: string) => warn(text.split('\n', 1)[0]);
   try {
     return EventStoreDBClient.connectionString(connectionString);
   } catch {
     throw new TypeError('the connection string of the event store cannot be used: see its format, and that its certificate files exist');
   } finally {
-    // eslint-disable-next-line no-console -- as it was
+    // oxlint-disable-next-line no-console -- as it was
     console.warn = warn;
   }
 }

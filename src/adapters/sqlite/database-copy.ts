@@ -39,7 +39,8 @@ export async function noteEndOfCopy(directory: string): Promise<EndOfLog> {
   const log = new DatabaseSync(eventsFile(directory), { readOnly: true });
   try {
     const last = log.prepare('SELECT position, chain, at_ms FROM events ORDER BY position DESC LIMIT 1').get() as
-      { position: number; chain: string; at_ms: number } | undefined;
+      | { position: number; chain: string; at_ms: number }
+      | undefined;
     if (!last) return { events: 0, chain: '', lastEventAtMs: null };
     const anchor = new Anchor(directory);
     anchor.note({ position: last.position, chain: last.chain });

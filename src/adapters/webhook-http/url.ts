@@ -57,7 +57,7 @@ const refuse = (reason: string): ReturnType<WebhookUrlVetting> => ({ ok: false, 
 /** Checks the text itself, since a URL parser forgives what other parsers read differently. */
 function shapeOf(text: string, allowInsecure: boolean): { host: string } | string {
   if (text.length > MAX_LENGTH) return `is longer than ${MAX_LENGTH} characters`;
-  // eslint-disable-next-line no-control-regex -- control characters are what is looked for
+  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
   if (/[\u0000-\u0020\u007f-\u00a0\\]/.test(text)) return 'holds a space, a control character or a backslash';
   const match = /^(https?):\/\/([^/?#]+)/i.exec(text);
   if (!match) return 'must start with https://';

@@ -21,7 +21,18 @@ export interface DeliveryScheduled {
 }
 
 export type AttemptFailure =
-  'network' | 'dns' | 'tls' | 'timeout' | 'http_429' | 'http_5xx' | 'http_4xx' | 'redirect' | 'gone' | 'invalid_response' | 'blocked' | 'no_endpoint';
+  | 'network'
+  | 'dns'
+  | 'tls'
+  | 'timeout'
+  | 'http_429'
+  | 'http_5xx'
+  | 'http_4xx'
+  | 'redirect'
+  | 'gone'
+  | 'invalid_response'
+  | 'blocked'
+  | 'no_endpoint';
 
 export interface DeliveryAttempted {
   readonly type: 'DeliveryAttempted';
@@ -90,4 +101,10 @@ export interface RedeliveryRequested {
 }
 
 export type DeliveryEvent =
-  DeliveryScheduled | DeliveryAttempted | DeliverySucceeded | DeliveryExhausted | DeliveryRejected | DeliveryBlocked | RedeliveryRequested;
+  | DeliveryScheduled
+  | DeliveryAttempted
+  | DeliverySucceeded
+  | DeliveryExhausted
+  | DeliveryRejected
+  | DeliveryBlocked
+  | RedeliveryRequested;

@@ -10,6 +10,14 @@ import type { TreasuryEvent } from './treasury-events.ts';
 
 /** Everything the ledger may hold. */
 export type DomainEvent =
-  SessionEvent | MerchantEvent | DeliveryEvent | OperationsEvent | TreasuryEvent | TransferEvent | PersonEvent | AdjustmentEvent | DocumentEvent;
+  | SessionEvent
+  | MerchantEvent
+  | DeliveryEvent
+  | OperationsEvent
+  | TreasuryEvent
+  | TransferEvent
+  | PersonEvent
+  | AdjustmentEvent
+  | DocumentEvent;
 export type DomainEventType = DomainEvent['type'];
 export type EventOf<Type extends DomainEventType> = Extract<DomainEvent, { type: Type }>;

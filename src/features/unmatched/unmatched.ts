@@ -42,7 +42,8 @@ export interface FoundTransfer {
 
 /** What a decision came to. */
 export type InboxOutcome =
-  { readonly ok: true; readonly state: TransferState; readonly notes: readonly string[] } | { readonly ok: false; readonly refusal: Refusal };
+  | { readonly ok: true; readonly state: TransferState; readonly notes: readonly string[] }
+  | { readonly ok: false; readonly refusal: Refusal };
 
 interface Order {
   readonly by: Omit<By, 'nowSec'>;

@@ -41,7 +41,7 @@ export interface DeliveryView extends DeliverySummary {
 }
 
 /** Control characters but tab and line feed, and the marks that turn text around: harmless in JSON, not on a terminal. */
-// eslint-disable-next-line no-control-regex -- control characters are what is looked for
+// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
 const ACTIVE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
 /** A receiver's answer as UTF-8 text that acts on nothing that shows it: what is not text becomes a visible escape or U+FFFD. */

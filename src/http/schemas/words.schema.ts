@@ -97,7 +97,7 @@ export const unixSeconds = z.int().meta({ description: 'Unix time in seconds.', 
 export function plainText(max: number, options: { readonly min?: number; readonly lines?: boolean } = {}) {
   const min = options.min ?? 0;
   const rule = min > 0 ? `must be a string of ${min} to ${max} characters` : `must be a string of at most ${max} characters`;
-  // eslint-disable-next-line no-control-regex
+  // oxlint-disable-next-line no-control-regex
   const forbidden = options.lines ? /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/ : /[\u0000-\u001f\u007f]/;
   return z
     .string(rule)

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { checkProductionConfig } from '../../../src/composition/production.ts';
 import { needlessKeys } from '../../../src/composition/sealing-keys.ts';
 import { readConfig, unknownSettings } from '../../../src/config.ts';
-import { parseYaml } from '../../support/yaml.ts';
 import { REPOSITORY } from '../../support/repository.ts';
 
 const text = (path: string): string => readFileSync(join(REPOSITORY, path), 'utf8');
@@ -33,7 +33,7 @@ interface Compose {
   readonly networks: Readonly<Record<string, { readonly internal?: boolean }>>;
 }
 
-const read = (path: string): Compose => parseYaml(text(path)) as unknown as Compose;
+const read = (path: string): Compose => parse(text(path), { merge: true }) as Compose;
 const compose = read('docker-compose.yml');
 const secure = read('ops/docker/secure.yml');
 const services = Object.entries(compose.services);

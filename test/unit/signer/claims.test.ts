@@ -159,7 +159,7 @@ describe('a claim with a signature of the key that paid', () => {
 });
 
 describe.each([
-  ['a test payment', (change: Partial<OutgoingTransaction> = {}) => tested(undefined, change)],
+  ['a test payment', (change?: Partial<OutgoingTransaction>) => tested(undefined, change)],
   ['no sender', minted],
 ] as const)('a claim with %s as evidence', (_, order) => {
   it('wants two approvers for its exact terms, however small it is', async () => {

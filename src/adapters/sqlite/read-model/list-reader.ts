@@ -201,7 +201,8 @@ function firstAt(ordinalList: OrdinalList, sec: number): number {
   for (let [low, high] = [0, ordinalList.tail]; low < high;) {
     const middle = Math.floor((low + high) / 2);
     const row = ordinalList.queries.upwards.get(leafKey(ordinalList.id, middle), leafKey(ordinalList.id, high - 1)) as unknown as
-      [number, string] | undefined;
+      | [number, string]
+      | undefined;
     if (row && secondOfLine(lastLineOf(row[1])) < sec) low = leafOfKey(row[0]) + 1;
     else {
       if (row) [number, text] = [leafOfKey(row[0]), row[1]];

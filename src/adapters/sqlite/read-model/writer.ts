@@ -86,7 +86,8 @@ export class ReadModelWriter {
       this.#next.lists.settle(lists);
       for (const name of tables) this.#next.opened(name)?.index();
       const served = this.#db.prepare('SELECT generation FROM checkpoints WHERE projection = ?').get(projection) as
-        { generation: number } | undefined;
+        | { generation: number }
+        | undefined;
       this.#drop(owned, '', rowTable);
       const checkpoint = this.#db.prepare('UPDATE checkpoints SET projection = ?, generation = ? WHERE projection = ?');
       checkpoint.run(projection, (served?.generation ?? 0) + 1, NEXT + projection);
