@@ -31,6 +31,7 @@ const OURS = '^(src|state-machines|projections|packages)/';
 const FEATURES = {
   addresses: [],
   audit: ['ledger'],
+  canary: [],
   deposits: [],
   ledger: ['sessions'],
   merchants: [],

@@ -214,6 +214,18 @@ const environment = z.object({
   EXCHANGE_WALLETS_FILE: z.string().optional(),
   /** Allows http and private addresses for webhooks. Sandbox: true. */
   WEBHOOK_ALLOW_INSECURE: flag.optional(),
+  /** Canary payments: what `quittance merchant create --json` printed for a merchant of their own. Unset: none are made. */
+  CANARY_MERCHANT_FILE: z.string().min(1).optional(),
+  /** Keystore of a wallet of their own, filled by hand with little. */
+  CANARY_KEYSTORE: z.string().min(1).optional(),
+  CANARY_KEYSTORE_PASSPHRASE_FILE: z.string().min(1).optional(),
+  CANARY_NETWORKS: list.pipe(z.array(z.enum(NETWORKS)).min(1)).optional(),
+  CANARY_COIN: z.enum(COINS).default('USDT'),
+  /** Units of the coin. */
+  CANARY_AMOUNT: z.string().regex(AMOUNT).default('1'),
+  /** Units of the coin that may be paid within a day and not back, on each network. */
+  CANARY_MAX_OUT: z.string().regex(AMOUNT).default('3'),
+  CANARY_EVERY_SECONDS: seconds.default(3600),
   HEADER_PREFIX: z
     .string()
     .regex(/^[A-Za-z][A-Za-z0-9-]{0,38}-$/, 'must end with a hyphen, for example X-Service-')

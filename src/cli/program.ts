@@ -9,6 +9,7 @@ import { addApprovals } from './program-approvals.ts';
 import { addAudit } from './program-audit.ts';
 import { addBackup } from './program-backup.ts';
 import { addDeveloper } from './program-developer.ts';
+import { addCanary } from './program-canary.ts';
 import { addClaims } from './program-claims.ts';
 import { addInbox } from './program-unmatched.ts';
 import { addPeople } from './program-people.ts';
@@ -51,6 +52,7 @@ export function createProgram(host: CliHost): Command {
   addSessions(program, host);
   addAudit(program, host, admin);
   addBackup(program, host);
+  addCanary(program, host, admin);
   addPeople(program, host, admin);
   addDeveloper(program, host);
   return program;

@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts';
 import type { Mode } from '../domain/ids.ts';
+import { canaryFaults } from './canary-account.ts';
 import { consoleFaults } from './console.ts';
 import { missingSecondSources } from './providers.ts';
 import { profileFaults, rolesOf } from './roles.ts';
@@ -28,6 +29,7 @@ export function productionFaults(config: Config, env: Readonly<Record<string, st
     config.WEBHOOK_ALLOW_INSECURE === true && 'WEBHOOK_ALLOW_INSECURE must not be set: webhooks go over https to public addresses only',
     ...missingSecondSources(config),
     ...consoleFaults(config),
+    ...canaryFaults(config),
     ...profileFaults(config),
     ...keyFaults(config, env),
     isOneWallet(config) && 'live and test mode must not share a wallet: WALLET_... and TEST_WALLET_... are equal',

@@ -13,8 +13,10 @@ import type { Logger } from '../observability/logger.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { AddressDeriver } from '../ports/addresses.ts';
 import { systemClock } from '../ports/clock.ts';
+import type { OutgoingChain } from '../ports/outgoing-chain.ts';
 import type { Signer } from '../ports/signer.ts';
 import { ClockCheck } from '../runtime/util/clock-check.ts';
+import { CANARY_WEBHOOK_PATH, openCanary, refuseTreasury } from './canary-account.ts';
 import { chainReaders } from './chain-readers.ts';
 import { createMetrics } from './observability.ts';
 import { journalDirectory, payoutChain, productionPayoutRules, type PayoutNetworkAccess, type PayoutParts } from './payouts.ts';
@@ -60,6 +62,9 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
   warnOfSingleSources(access, log);
   const keys = await openKeys(config, { wallets, reread }, access, log);
   const signer = keys?.signer ?? null;
+  const payouts = keys?.pays ? await payoutParts(config, keys.signer, metrics, access, keys.modes) : null;
+  const canary = openCanary(config);
+  if (canary && payouts) refuseTreasury(canary, payouts.addresses.values());
   const derivation = startHdDerivation();
   const clockCheck = new ClockCheck(clock);
   const secondFrom = ({ mode, network }: NetworkSettings) => secondSourceFrom(config, mode, network);
@@ -80,8 +85,12 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
     networks: (mode) => networks.get(mode) ?? [],
     contractChecks: access.map(contractCheck),
     rateProviders: config.RATE_PROVIDERS!,
-    webhookRules: { allowInsecure: false, ownHosts: [new URL(config.PUBLIC_URL!).host] },
-    payouts: keys?.pays ? await payoutParts(config, keys.signer, metrics, access, keys.modes) : null,
+    webhookRules: {
+      ...{ allowInsecure: false, ownHosts: [new URL(config.PUBLIC_URL!).host] },
+      ...(canary && { ownReceiver: new URL(CANARY_WEBHOOK_PATH, config.PUBLIC_URL).href }),
+    },
+    payouts,
+    canary: canary && { ...canary, chains: () => payoutChains(config, metrics, access) },
     checkpointSigner: signer,
     addressOwner: signer && signerOwner(signer),
     sandbox: false,
@@ -155,18 +164,19 @@ async function payoutParts(
   modes: readonly Mode[],
 ): Promise<PayoutParts> {
   const addresses = await Promise.all(modes.map(async (mode) => [mode, await signer.treasuryAddresses(mode)] as const));
-  const chains = () =>
-    access.map((network) =>
-      payoutChain(network, {
-        sandbox: false,
-        maxGasGwei: config.PAYOUT_MAX_GAS_GWEI,
-        ...(config.NATIVE_LIMITS && { nativeLimits: config.NATIVE_LIMITS }),
-        bumpAfterSec: config.PAYOUT_BUMP_AFTER_SECONDS,
-        observer: metrics.chains.rpcObserver(network.settings.mode),
-      }),
-    );
-  return { signer, chains, addresses: new Map(addresses), sandbox: false };
+  return { signer, chains: () => payoutChains(config, metrics, access), addresses: new Map(addresses), sandbox: false };
 }
+
+const payoutChains = (config: Config, metrics: Metrics, access: readonly PayoutNetworkAccess[]): OutgoingChain[] =>
+  access.map((network) =>
+    payoutChain(network, {
+      sandbox: false,
+      maxGasGwei: config.PAYOUT_MAX_GAS_GWEI,
+      ...(config.NATIVE_LIMITS && { nativeLimits: config.NATIVE_LIMITS }),
+      bumpAfterSec: config.PAYOUT_BUMP_AFTER_SECONDS,
+      observer: metrics.chains.rpcObserver(network.settings.mode),
+    }),
+  );
 
 /** Where addresses come from: the signer beside us, or what it exported. A network without any cannot be offered. */
 async function derivers(

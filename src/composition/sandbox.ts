@@ -23,6 +23,7 @@ import type { SolanaSandbox } from '../sandbox/surfpool/start-surfpool.ts';
 import { signerOwner } from '../adapters/wallet/address-owner.ts';
 import { signerSolanaDeriver } from '../adapters/wallet/solana-pool.ts';
 import type { WebhookInbox } from '../sandbox/webhook-inbox.ts';
+import { openCanary, refuseTreasury } from './canary-account.ts';
 import { chainReaders } from './chain-readers.ts';
 import { demoOrder, startDemoShop, type DemoMerchant, type DemoShop } from './demo-shop.ts';
 import { createMetrics } from './observability.ts';
@@ -73,6 +74,8 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
   const access = chains.chains.map((chain) => ({ settings: chain.settings, urls: [chain.rpcUrl] }));
   const signer = await startSandboxSigner(config, access, log, crashAt);
   const [watchOnly, treasury] = await Promise.all([signer.exportWatchOnly('test', 0), signer.treasuryAddresses('test')]);
+  const canary = openCanary(config);
+  if (canary) refuseTreasury(canary, [treasury]);
   const derivation = startHdDerivation();
   const settings = chains.chains.map((chain) => chain.settings);
   const readers = chainReaders(access, metrics);
@@ -104,6 +107,7 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
       addresses: new Map([['test', treasury]]),
       sandbox: true,
     },
+    canary: canary && { ...canary, chains: () => access.map((network) => payoutChain(network, payoutOptions(config, metrics))) },
     checkpointSigner: signer,
     addressOwner: signerOwner(signer),
     sandbox: true,
@@ -111,6 +115,7 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
     sandboxHome: () => home,
   });
   fundTreasuries(chains, treasury, log);
+  if (canary?.wallet) fundTreasuries(chains, canary.wallet.treasury, log);
   const shop = await startDemoShop(service.core, config, clock, log, service.readOnly() !== null);
   const { inbox } = shop;
   shop.onMerchant((merchant) => writePrivate(sandboxFile, `${JSON.stringify(sandboxFacts(service, merchant, inbox, chains, treasury), null, 2)}\n`));

@@ -29,6 +29,7 @@ import { ownershipFacts } from './address-ownership.ts';
 import { addressHealth } from './address-safety.ts';
 import { auditHealth } from './audit.ts';
 import type { RunningAudit } from '../features/audit/running-audit.ts';
+import { canaryCommands } from '../operator/canary.ts';
 import { claimCommands } from '../operator/claims.ts';
 import { chainCommands } from '../operator/chains.ts';
 import { indexKey } from '../features/addresses/address-index.ts';
@@ -208,6 +209,7 @@ function webApp(
     sandboxHome: parts.sandboxHome,
     payerTransactions: (mode) => solana?.find(({ chain }) => chain.mode === mode)?.chain ?? null,
     audit: new AuditRecords({ store: storage.store, tree: audit.tree, verifierKey: audit.verifierKey }),
+    canary: parts.canary ?? null,
     readOnly: audit.readOnly,
   });
   return tracing ? (tracing.requests(app) as Express) : app;
@@ -260,6 +262,7 @@ function operatorCommands(
       ...sealingKeyCommands({ store, sealingKeys: parts.sealingKeys, clock: parts.clock, random: parts.random }),
       ...compareCommands(parts.storage.comparison),
       ...claimCommands(core.sessions),
+      ...canaryCommands(store),
       ...ledger.commands,
       ...adjustmentCommands({
         adjustmentsHandler: core.adjustmentsHandler,

@@ -19,6 +19,7 @@ import type { ContractCheck } from '../ports/senders.ts';
 import type { WebhookSender } from '../ports/webhook-sender.ts';
 import type { ClockCheck } from '../runtime/util/clock-check.ts';
 import type { SealingKeys } from '../runtime/util/sealing.ts';
+import type { CanaryParts } from './canary-account.ts';
 import type { Core } from './core.ts';
 import type { PayoutParts } from './payouts.ts';
 import type { TestWallet } from './test-wallet.ts';
@@ -57,6 +58,8 @@ export interface ServiceParts {
   readonly payouts?: PayoutParts | null;
   /** Absent: no checkpoints of the ledger are signed. */
   readonly checkpointSigner?: CheckpointSigner | null;
+  /** Absent: no canary payments are made. */
+  readonly canary?: CanaryParts | null;
   /** The chains are local ones. */
   readonly sandbox: boolean;
   /** The log was found damaged before anything read on: nothing is written from the start. */

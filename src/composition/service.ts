@@ -3,6 +3,7 @@ import type { WatchedNetwork } from '../features/deposits/network-watcher.ts';
 import { withKeptKeys } from '../features/shared/kept-keys.ts';
 import { sharedSecrets, type SecretSeal } from '../features/shared/shared-secrets.ts';
 import { openWith, sealWith } from '../runtime/util/sealing.ts';
+import { startCanaries } from './canary.ts';
 import type { Core } from './core.ts';
 import { withLedger } from './ledger-feed.ts';
 import { readingParts } from './reading-service.ts';
@@ -35,6 +36,7 @@ export async function startService(given: ServiceParts): Promise<RunningService>
   await checkPersonalKey(parts);
   const money = await startMoney(parts, foundation, audit, hasHistory);
   const outside = await startOutside(parts, foundation, money, audit);
+  const canaries = startCanaries(parts, foundation, parts.config.PUBLIC_URL ?? outside.baseUrl);
   return {
     core: foundation.core,
     baseUrl: outside.baseUrl,
@@ -43,6 +45,7 @@ export async function startService(given: ServiceParts): Promise<RunningService>
     watched: money.watched,
     readOnly: audit.readOnly,
     close: async () => {
+      await canaries?.close();
       await outside.stopTaking();
       await money.close();
       await outside.close();

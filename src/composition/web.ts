@@ -29,6 +29,7 @@ import { OwnChanges } from '../features/merchants/own-changes.ts';
 import { OwnEndpoints } from '../features/merchants/own-endpoints.ts';
 import { Lists } from '../features/sessions/lists.ts';
 import { sessionTimeline } from '../features/sessions/timeline.ts';
+import { canaryWebhooks, type CanaryAccount } from './canary-account.ts';
 import type { Core } from './core.ts';
 import { listRecords } from './list-records.ts';
 import type { Storage } from './storage-parts.ts';
@@ -62,6 +63,8 @@ export interface WebParts {
   /** Null where the mode has no Solana. */
   readonly payerTransactions: (mode: Mode) => PayerTransactions | null;
   readonly audit: AuditRecords;
+  /** Null where no canary payments are made. */
+  readonly canary: CanaryAccount | null;
   /** Why nothing is written; null in health. */
   readonly readOnly: () => string | null;
 }
@@ -131,6 +134,7 @@ export function createWebApp(parts: WebParts): Express {
     mounts: [
       (app) => app.use(observePages(parts.metrics.http)),
       (app) => app.use(checkout),
+      ...(parts.canary ? [(app: Express) => app.use(canaryWebhooks(parts.canary!, parts.config.HEADER_PREFIX))] : []),
       ...(parts.sandboxHome ? [(app: Express) => app.use(sandboxHomeRoutes(parts.sandboxHome!))] : []),
     ],
   });

@@ -13,6 +13,7 @@ const SERVICE: readonly Entry[] = [
   { to: '/treasury', text: 'Treasury', action: 'treasury.read' },
   { to: '/unmatched', text: 'Unmatched transfers', action: 'unmatched.read' },
   { to: '/chains', text: 'Chains', action: 'chains.read' },
+  { to: '/canaries', text: 'Canary payments', action: 'chains.read' },
   { to: '/deliveries', text: 'Deliveries', action: 'deliveries.read' },
   { to: '/books', text: 'Books', action: 'books.read' },
   { to: '/audit', text: 'Audit', action: 'audit.read' },

@@ -2,6 +2,7 @@ import type { ConsoleDeps } from './deps.ts';
 import { attentionRoutes } from './pages/attention.ts';
 import { auditRoutes } from './pages/audit.ts';
 import { bookRoutes } from './pages/books.ts';
+import { canaryRoutes } from './pages/canaries.ts';
 import { chainRoutes } from './pages/chains.ts';
 import { claimRoutes } from './pages/claims.ts';
 import { homeRoutes } from './pages/home.ts';
@@ -26,6 +27,7 @@ export function consoleRoutes(deps: ConsoleDeps): ConsoleRoutes {
   const ofService = [
     attentionRoutes,
     chainRoutes,
+    canaryRoutes,
     unmatchedRoutes,
     treasuryRoutes,
     bookRoutes,

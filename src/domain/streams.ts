@@ -22,6 +22,8 @@ export const statementsStream = (mode: Mode, month: string): string => `ledger-s
 export const adjustmentsStream = (mode: Mode): string => `${ADJUSTMENTS_PREFIX}${mode}`;
 export const secretsStream = (purpose: string): string => `secrets-${purpose}`;
 export const personStream = (personId: string): string => `${PERSON_PREFIX}${personId}`;
+/** Payments of our own on a network, by which the whole way is tried. */
+export const canaryStream = (mode: Mode, network: Network): string => `canary-${mode}-${network}`;
 export const AUDIT_STREAM = 'audit';
 export const OPERATOR_ACTS_STREAM = 'operator-acts';
 export const ADJUSTMENTS_PREFIX = 'ledger-adjustments-';

@@ -7,6 +7,7 @@ import { startHdDerivation } from '../../src/adapters/wallet/hd-derivation.ts';
 import { solanaPoolDeriver } from '../../src/adapters/wallet/solana-pool.ts';
 import { requiredText, type AdminCommands } from '../../src/operator/commands.ts';
 import type { Storage } from '../../src/composition/storage-parts.ts';
+import { CANARY_WEBHOOK_PATH } from '../../src/composition/canary-account.ts';
 import { chainReaders } from '../../src/composition/chain-readers.ts';
 import { openEmbedded } from '../../src/composition/embedded.ts';
 import { createMetrics } from '../../src/composition/observability.ts';
@@ -52,6 +53,8 @@ export interface DrillNodeSettings {
   readonly secondSourceFrom: string;
   /** The thread that checks the ledger ends with an error. */
   readonly auditFails: boolean;
+  /** It pays itself on BSC. */
+  readonly canary: boolean;
 }
 
 export interface DrillFacts {
@@ -59,6 +62,8 @@ export interface DrillFacts {
   readonly ops_url: string;
   readonly merchant: { readonly id: string; readonly api_key: string; readonly api_secret: string; readonly webhook_secret: string };
   readonly treasury: string;
+  /** The wallet that canary payments are made from. */
+  readonly canary: string;
   readonly signer_pid: number;
 }
 
@@ -117,19 +122,32 @@ const withUnreadableAnchor = (signer: CheckpointSigner): CheckpointSigner => ({
   signCheckpoint: (request) => signer.signCheckpoint(request),
 });
 
-async function demoMerchant({ core }: RunningService, dataDir: string): Promise<DrillFacts['merchant']> {
-  const file = join(dataDir, 'drill-merchant.json');
-  const known = readJson<DrillFacts['merchant']>(file);
+type DrillMerchant = DrillFacts['merchant'];
+const CANARY_FILE = 'canary-merchant.json';
+
+async function madeMerchant({ core }: RunningService, file: string, name: string): Promise<DrillMerchant> {
+  const known = readJson<DrillMerchant>(file);
   if (known && core.directory.settings(known.id as MerchantId)) return known;
-  const created = await core.merchants.registerMerchant({ name: 'Drill', mode: 'test' });
+  const created = await core.merchants.registerMerchant({ name, mode: 'test' });
   if (!created.ok) throw new Error(created.refusal.message);
   writePrivate(file, JSON.stringify(created.value));
   return created.value;
 }
 
+/** The same at every start. */
+function ownWallet(dataDir: string): Wallet {
+  const file = join(dataDir, 'canary-wallet.json');
+  const words = readJson<string>(file) ?? newMnemonic();
+  writePrivate(file, JSON.stringify(words));
+  return new Wallet(words);
+}
+
+const accessOf = ({ api_key: apiKey, api_secret: apiSecret, webhook_secret: webhookSecret }: DrillMerchant) =>
+  ({ mode: 'test', apiKey, apiSecret, webhookSecret }) as const;
+
 async function startNode(): Promise<RunningService & { readonly closeAll: () => Promise<void> }> {
   const config = readConfig(process.env);
-  const { networks, poolSize, foreignWallet, secondSourceFrom, auditFails } = JSON.parse(process.env['DRILL_NODE']!) as DrillNodeSettings;
+  const { networks, poolSize, foreignWallet, secondSourceFrom, auditFails, canary } = JSON.parse(process.env['DRILL_NODE']!) as DrillNodeSettings;
   const log = createLogger(config.LOG_LEVEL);
   const clock = systemClock;
   const random = nodeRandom;
@@ -150,6 +168,10 @@ async function startNode(): Promise<RunningService & { readonly closeAll: () => 
   });
   const [watchOnly, treasury] = await Promise.all([signer.exportWatchOnly('test', poolSize), signer.treasuryAddresses('test')]);
   const evmXpub = foreignWallet ? new Wallet(newMnemonic()).evmXpub : watchOnly.evmXpub;
+  const payoutChains = () => paidOver.map((network) => payoutChain(network, { sandbox: true, maxGasGwei: config.PAYOUT_MAX_GAS_GWEI, observer }));
+  const canaryWallet = ownWallet(config.DATA_DIR);
+  // Made by a start before this one.
+  const canaryMerchant = canary ? readJson<DrillMerchant>(join(config.DATA_DIR, CANARY_FILE)) : null;
   const derivation = startHdDerivation();
   const clockCheck = new ClockCheck(clock);
   const service = await startService({
@@ -175,10 +197,11 @@ async function startNode(): Promise<RunningService & { readonly closeAll: () => 
     webhookRules: { allowInsecure: true, ownHosts: [] },
     payouts: {
       signer,
-      chains: () => paidOver.map((network) => payoutChain(network, { sandbox: true, maxGasGwei: config.PAYOUT_MAX_GAS_GWEI, observer })),
+      chains: payoutChains,
       addresses: new Map([['test', treasury]]),
       sandbox: true,
     },
+    canary: canaryMerchant && { ...accessOf(canaryMerchant), wallet: canaryWallet, chains: payoutChains },
     addressOwner: signerOwner(signer),
     checkpointSigner: auditFails ? withUnreadableAnchor(signer) : signer,
     // The watchers look as often as in the sandbox.
@@ -186,8 +209,11 @@ async function startNode(): Promise<RunningService & { readonly closeAll: () => 
     testWallet: null,
     moreAdmin: () => faultCommands(storage),
   });
-  const merchant = await demoMerchant(service, config.DATA_DIR);
-  const facts: DrillFacts = { base_url: service.baseUrl, ops_url: service.opsUrl, merchant, treasury: treasury.evm, signer_pid: signer.pid };
+  const merchant = await madeMerchant(service, join(config.DATA_DIR, 'drill-merchant.json'), 'Drill');
+  const { id } = await madeMerchant(service, join(config.DATA_DIR, CANARY_FILE), 'Canary');
+  await service.core.merchants.setWebhook(id as MerchantId, { url: `${service.baseUrl}${CANARY_WEBHOOK_PATH}` });
+  const accounts = { treasury: treasury.evm, canary: canaryWallet.treasury.evm };
+  const facts: DrillFacts = { base_url: service.baseUrl, ops_url: service.opsUrl, merchant, ...accounts, signer_pid: signer.pid };
   writePrivate(join(config.DATA_DIR, 'drill.json'), JSON.stringify(facts));
   const closeAll = async (): Promise<void> => {
     await service.close();

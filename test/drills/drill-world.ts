@@ -113,13 +113,19 @@ export class DrillWorld {
   }
 
   /** A small pool of Solana addresses runs out at once. */
-  settings({ poolSize = ENOUGH_ADDRESSES, auditFails = false, secondProvider = true, foreignWallet = false } = {}): DrillNodeSettings {
+  settings({
+    poolSize = ENOUGH_ADDRESSES,
+    auditFails = false,
+    secondProvider = true,
+    foreignWallet = false,
+    canary = false,
+  } = {}): DrillNodeSettings {
     const networks = [this.ethereum, this.bsc].map(({ node, first, second, payouts }) => ({
       settings: node.settings,
       urls: secondProvider ? [first.url, second.url] : [first.url],
       payoutUrl: payouts.url,
     }));
-    return { networks, poolSize, foreignWallet, secondSourceFrom: SECOND_SOURCE_FROM, auditFails };
+    return { networks, poolSize, foreignWallet, secondSourceFrom: SECOND_SOURCE_FROM, auditFails, canary };
   }
 
   /** Quotes as they should be; `apart`: how much dearer Kraken sells, as a ratio. */
@@ -204,6 +210,7 @@ export class DrillWorld {
     this.node = new NodeProcess(dataDir, {
       ...{ HOST: '127.0.0.1', PORT: String(port), OPS_PORT: String(opsPort), LOG_LEVEL: 'info', RATE_LIMIT_PER_KEY: '0' },
       ADMIN_PORT: String(adminPort),
+      ...{ CANARY_NETWORKS: 'bsc', CANARY_EVERY_SECONDS: '5', CANARY_MAX_OUT: '100' },
       ...{ RATE_PROVIDERS: 'coinbase,kraken', RATE_COINBASE_URL: this.coinbase.url, RATE_KRAKEN_URL: this.kraken.url },
       ...{ RATE_MAX_AGE_SECONDS: String(RATE_MAX_AGE_SEC), WEBHOOK_ALLOW_INSECURE: 'true', AUDIT_CHECKPOINT_SECONDS: '5' },
     });

@@ -1,4 +1,5 @@
 import type { Round } from './drill.ts';
+import { canaryPoor, canaryStuck } from './drills-canary.ts';
 import { chainStandsStill, chainTakesBack, historyLost, oneProvider, providersDisagree, secondOfAnotherChain } from './drills-chains.ts';
 import {
   backupOld,
@@ -40,6 +41,8 @@ export const PLAN: readonly Round[] = [
   [[rowsChanged, booksChanged]],
   [
     [
+      canaryPoor,
+      canaryStuck,
       killed,
       stopping,
       addressesRunOut,

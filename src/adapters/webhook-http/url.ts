@@ -7,6 +7,8 @@ export interface UrlRules {
   readonly allowInsecure: boolean;
   /** Our own `host` or `host:port`: deliveries must not come back to us. */
   readonly ownHosts: readonly string[];
+  /** The one URL of ours that takes deliveries nevertheless. */
+  readonly ownReceiver?: string;
   /** Ports of https endpoints where `allowInsecure` is off. */
   readonly ports?: readonly number[];
 }
@@ -88,7 +90,8 @@ function portReason(url: URL, { allowInsecure, ports = DEFAULT_PORTS }: UrlRules
   return allowed ? null : `uses port ${port}, which is not allowed`;
 }
 
-function ownReason(url: URL, host: string, { ownHosts }: UrlRules): string | null {
+function ownReason(url: URL, host: string, { ownHosts, ownReceiver }: UrlRules): string | null {
+  if (url.href === ownReceiver) return null;
   const port = url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port;
   const own = ownHosts.some((entry) => entry.toLowerCase() === host || entry.toLowerCase() === `${host}:${port}`);
   return own ? 'points to this service itself' : null;

@@ -1,4 +1,6 @@
-import type { Mode } from '../ids.ts';
+import type { CanaryFailure, CanaryStepTime } from '../canary.ts';
+import type { Mode, SessionId } from '../ids.ts';
+import type { Coin } from '../money.ts';
 import type { AddressFamily, Network } from '../networks.ts';
 
 /* The storage format of the smaller streams that keep the service honest. */
@@ -149,6 +151,35 @@ export interface LedgerRestored {
   };
 }
 
+/** `canary-<mode>-<network>`: a payment of our own to ourselves, written down before its money leaves the canary's wallet. */
+export interface CanaryPaymentStarted {
+  readonly type: 'CanaryPaymentStarted';
+  readonly data: {
+    readonly mode: Mode;
+    readonly network: Network;
+    readonly coin: Coin;
+    readonly amount: string;
+    readonly sessionId: SessionId;
+    readonly startedAtSec: number;
+  };
+}
+
+/** In the same stream: how it went. `sessionId` is null where not even a session was created. */
+export interface CanaryPaymentEnded {
+  readonly type: 'CanaryPaymentEnded';
+  readonly data: {
+    readonly mode: Mode;
+    readonly network: Network;
+    readonly sessionId: SessionId | null;
+    readonly startedAtSec: number;
+    /** Those that were reached, in order. */
+    readonly steps: readonly CanaryStepTime[];
+    /** Null where the money went there and back. */
+    readonly failure: CanaryFailure | null;
+    readonly endedAtSec: number;
+  };
+}
+
 export type OperationsEvent =
   | SecretGenerated
   | AddressRangeLeased
@@ -161,4 +192,6 @@ export type OperationsEvent =
   | CheckpointSigned
   | PeriodClosed
   | OperatorActed
-  | LedgerRestored;
+  | LedgerRestored
+  | CanaryPaymentStarted
+  | CanaryPaymentEnded;

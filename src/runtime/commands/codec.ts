@@ -66,6 +66,8 @@ export const CURRENT_VERSION = {
   RequestAnswered: 1,
   OperatorActed: 1,
   LedgerRestored: 1,
+  CanaryPaymentStarted: 1,
+  CanaryPaymentEnded: 1,
   CheckpointSigned: 1,
   PeriodClosed: 1,
   AdjustmentProposed: 1,

@@ -1,0 +1,101 @@
+import { readFileSync } from 'node:fs';
+import { Router } from 'express';
+import { z } from 'zod';
+import { webhookHandler } from '../../packages/client/src/webhooks.ts';
+import { InvalidConfig, type Config } from '../config.ts';
+import type { Mode } from '../domain/ids.ts';
+import { amountOf } from '../domain/money.ts';
+import type { OutgoingChain } from '../ports/outgoing-chain.ts';
+import type { TreasuryAddresses } from '../ports/outgoing-signer.ts';
+import { messageOf } from '../runtime/util/message-of.ts';
+import { openKeystore, readKeystoreFile } from '../signer/keystore.ts';
+import { Wallet } from '../signer/wallet.ts';
+import { rolesOf } from './roles.ts';
+
+/** Where the canary's merchant takes its webhooks: over the public address, like anybody else's. */
+export const CANARY_WEBHOOK_PATH = '/canary/webhook';
+
+/** A merchant of its own, a wallet of its own, and the ways out of it. */
+export interface CanaryAccount {
+  readonly mode: Mode;
+  readonly apiKey: string;
+  readonly apiSecret: string;
+  readonly webhookSecret: string;
+  /** Null where nothing is paid from here: such a process only takes the webhooks. */
+  readonly wallet: Wallet | null;
+}
+
+export interface CanaryParts extends CanaryAccount {
+  /** For one term: who stops paying closes them. */
+  readonly chains: () => readonly OutgoingChain[];
+}
+
+/** Whoever pays needs all of them, whoever only takes the webhooks the first. */
+const OF_PAYER = ['CANARY_MERCHANT_FILE', 'CANARY_KEYSTORE', 'CANARY_KEYSTORE_PASSPHRASE_FILE'] as const;
+/** As `quittance merchant create --json` prints it. */
+const merchantFile = z.object({
+  api_key: z.string().regex(/^sk_(live|test)_/),
+  api_secret: z.string().min(1),
+  webhook_secret: z.string().min(1),
+});
+
+/** What is wrong with the settings of canary payments, in words for the operator. */
+export function canaryFaults(config: Config): string[] {
+  if (OF_PAYER.every((name) => config[name] === undefined)) return [];
+  const needed = rolesOf(config).worker ? OF_PAYER : OF_PAYER.slice(0, 1);
+  const missing = needed.filter((name) => config[name] === undefined);
+  if (missing.length > 0) return [`${missing.join(', ')} is missing: canary payments need ${needed.join(', ')}`];
+  const { CANARY_AMOUNT: amount, CANARY_MAX_OUT: most, DUST_LIMIT: dust } = config;
+  return [
+    ...(amountOf(amount) <= amountOf(dust) ? [`CANARY_AMOUNT is ${amount}, which DUST_LIMIT (${dust}) does not count as a payment`] : []),
+    ...(amountOf(most) < amountOf(amount) ? [`CANARY_MAX_OUT is ${most}, less than one payment of CANARY_AMOUNT (${amount})`] : []),
+  ];
+}
+
+/** Null where canary payments are switched off. Throws `InvalidConfig`. */
+export function openCanary(config: Config): CanaryAccount | null {
+  const faults = canaryFaults(config);
+  if (faults.length > 0) throw new InvalidConfig(faults.join('\n'));
+  const merchant = config.CANARY_MERCHANT_FILE;
+  if (merchant === undefined) return null;
+  const parsed = merchantFile.safeParse(named('CANARY_MERCHANT_FILE', () => JSON.parse(readFileSync(merchant, 'utf8')) as unknown));
+  if (!parsed.success)
+    throw new InvalidConfig(
+      `CANARY_MERCHANT_FILE: ${merchant} must hold api_key, api_secret and webhook_secret, as "quittance merchant create --json" prints them`,
+    );
+  const { api_key: apiKey, api_secret: apiSecret, webhook_secret: webhookSecret } = parsed.data;
+  const mode: Mode = apiKey.startsWith('sk_live_') ? 'live' : 'test';
+  return { mode, apiKey, apiSecret, webhookSecret, wallet: rolesOf(config).worker ? openWallet(config, mode) : null };
+}
+
+function openWallet(config: Config, mode: Mode): Wallet {
+  const { CANARY_KEYSTORE: keystore, CANARY_KEYSTORE_PASSPHRASE_FILE: passphrase } = config;
+  const words = named('CANARY_KEYSTORE_PASSPHRASE_FILE', () => readFileSync(passphrase!, 'utf8').trim());
+  const wallet = named('CANARY_KEYSTORE', () => new Wallet(openKeystore(readKeystoreFile(keystore!), mode, words)));
+  if ([config.WALLET_XPUB_EVM, config.TEST_WALLET_XPUB_EVM].includes(wallet.evmXpub)) throw new InvalidConfig(NOT_ITS_OWN);
+  return wallet;
+}
+
+const NOT_ITS_OWN = 'CANARY_KEYSTORE holds the keys of the service itself: give canary payments a wallet of their own (quittance wallet init)';
+
+function named<Value>(setting: string, read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    throw new InvalidConfig(`${setting}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** Two who pay from one account without knowing of each other would take each other's numbers. Throws `InvalidConfig`. */
+export function refuseTreasury({ wallet }: CanaryAccount, treasuries: Iterable<TreasuryAddresses>): void {
+  for (const { evm } of treasuries) if (evm === wallet?.treasury.evm) throw new InvalidConfig(NOT_ITS_OWN);
+}
+
+/** Where the canary's merchant is told. */
+export function canaryWebhooks({ webhookSecret }: CanaryAccount, headerPrefix: string): Router {
+  const router = Router();
+  // What it is told is in the ledger already; that it was told is what counts.
+  const handler = webhookHandler({ secret: webhookSecret, headerPrefix }, () => {});
+  router.post(CANARY_WEBHOOK_PATH, (request, response) => void handler(request, response));
+  return router;
+}

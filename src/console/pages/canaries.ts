@@ -1,0 +1,67 @@
+import { html } from '../../checkout/html.ts';
+import { CANARY_STEPS } from '../../domain/canary.ts';
+import { run, type ConsoleDeps } from '../deps.ts';
+import { badge, code, table, time, type Column } from '../parts.ts';
+import type { ConsoleRoutes } from '../server.ts';
+import type { Visit } from '../visit.ts';
+
+interface ShownRun {
+  readonly started: number;
+  readonly mode: string;
+  readonly network: string;
+  readonly amount: string | null;
+  readonly coin: string | null;
+  readonly session_id: string | null;
+  readonly result: string;
+  readonly steps: readonly { readonly step: string; readonly seconds: number; readonly promise: number }[];
+  readonly failed_step: string | null;
+  readonly reason: string | null;
+}
+
+/** Payments of our own to ourselves, the newest first: what each step took, beside what is promised. */
+export function canaryRoutes(deps: ConsoleDeps): ConsoleRoutes {
+  return {
+    change: [],
+    read: [
+      {
+        path: '/canaries',
+        action: 'chains.read',
+        show: async (visit) => ({
+          page: {
+            title: 'Canary payments',
+            body: html`<p>
+                The service pays itself on each network, from a wallet of its own, and gives the money back. A step that took longer than promised is
+                marked.
+              </p>
+              ${table('Canary payments', columns(visit), await run<ShownRun[]>(deps, 'canary.history'), 'None was made: CANARY_MERCHANT_FILE and CANARY_KEYSTORE switch them on.')}`,
+          },
+        }),
+      },
+    ],
+  };
+}
+
+const STATES: Readonly<Record<string, string>> = { 'there and back': 'done', failed: 'failed', 'not ended': 'pending' };
+
+const columns = (visit: Visit): Column<ShownRun>[] => [
+  { name: 'Started', cell: ({ started }) => time(started, visit) },
+  { name: 'Network', cell: ({ network, mode }) => html`${network}<small>${mode}</small>` },
+  { name: 'Amount', isNumber: true, cell: ({ amount, coin }) => (amount === null ? null : `${amount} ${coin}`) },
+  {
+    name: 'Result',
+    cell: ({ result, failed_step: step, reason }) =>
+      html`${badge(STATES[result] ?? result)}${step !== null && html`<small>${step}: ${reason}</small>`}`,
+  },
+  ...CANARY_STEPS.map((step): Column<ShownRun> => ({
+    name: `${step.charAt(0).toUpperCase()}${step.slice(1)}`,
+    isNumber: true,
+    cell: ({ steps }) => {
+      const taken = steps.find((each) => each.step === step);
+      if (!taken) return null;
+      return taken.seconds > taken.promise
+        ? html`<strong>${taken.seconds.toFixed(1)} s</strong><small>promised: ${taken.promise} s</small>`
+        : `${taken.seconds.toFixed(1)} s`;
+    },
+  })),
+  { name: 'Payment', cell: ({ session_id: id }) => code(id) },
+];

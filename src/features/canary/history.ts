@@ -1,0 +1,46 @@
+import type { CanaryFailure, CanaryStepTime } from '../../domain/canary.ts';
+import type { Mode, SessionId } from '../../domain/ids.ts';
+import type { Coin } from '../../domain/money.ts';
+import type { Network } from '../../domain/networks.ts';
+import { canaryStream } from '../../domain/streams.ts';
+import type { EventStore } from '../../ports/event-store.ts';
+import { decodeEvent } from '../../runtime/commands/codec.ts';
+
+/** One payment, as far as it is written down. */
+export interface CanaryRun {
+  readonly mode: Mode;
+  readonly network: Network;
+  readonly sessionId: SessionId | null;
+  /** Null where no money left the wallet. */
+  readonly amount: string | null;
+  readonly coin: Coin | null;
+  readonly startedAtSec: number;
+  readonly steps: readonly CanaryStepTime[];
+  readonly failure: CanaryFailure | null;
+  /** Null while it is under way, and where the service ended meanwhile. */
+  readonly endedAtSec: number | null;
+}
+
+export type CanaryReader = Pick<EventStore, 'readStream' | 'lastOfStream'>;
+
+/** The newest first. */
+export async function canaryHistory(store: CanaryReader, mode: Mode, network: Network, limit: number): Promise<CanaryRun[]> {
+  const stream = canaryStream(mode, network);
+  const last = await store.lastOfStream(stream);
+  if (last === null) return [];
+  // A payment is two events at most.
+  const events = await store.readStream(stream, { from: Math.max(0, last.revision + 1 - 2 * limit) });
+  const runs: CanaryRun[] = [];
+  for (const { event } of events.map(decodeEvent)) {
+    if (event.type === 'CanaryPaymentStarted') {
+      const { sessionId, amount, coin, startedAtSec } = event.data;
+      runs.push({ mode, network, sessionId, amount, coin, startedAtSec, steps: [], failure: null, endedAtSec: null });
+    }
+    if (event.type === 'CanaryPaymentEnded') {
+      const begun = runs.at(-1)?.sessionId === event.data.sessionId ? runs.pop() : undefined;
+      const { amount, coin } = begun ?? { amount: null, coin: null };
+      runs.push({ ...event.data, amount, coin });
+    }
+  }
+  return runs.reverse().slice(0, limit);
+}

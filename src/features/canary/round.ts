@@ -1,0 +1,136 @@
+import { canaryPromiseSec, type CanaryFailure, type CanaryStep, type CanaryStepTime } from '../../domain/canary.ts';
+import type { SessionId } from '../../domain/ids.ts';
+import { amountOf, type Coin } from '../../domain/money.ts';
+import type { Network } from '../../domain/networks.ts';
+import { messageOf } from '../../runtime/util/message-of.ts';
+
+export interface CanaryOrder {
+  readonly orderId: string;
+  readonly network: Network;
+  readonly coin: Coin;
+  readonly amount: string;
+}
+
+export interface CanarySession {
+  /** Its money was seen, final or not. */
+  readonly seen: boolean;
+  readonly paid: boolean;
+  /** Units of the coin that a refund may take. */
+  readonly refundable: string;
+  /** Units of the coin that refunds have paid out. */
+  readonly refunded: string;
+}
+
+/** The service as a merchant meets it: over its public address, with a key of its own. */
+export interface CanaryShop {
+  create(order: CanaryOrder): Promise<{ readonly sessionId: SessionId; readonly address: string }>;
+  look(id: SessionId): Promise<CanarySession>;
+  /** Whether the merchant took the webhook about the payment. */
+  isTold(id: SessionId): Promise<boolean>;
+  /** All that the session holds, once however often it is asked for. */
+  refund(id: SessionId): Promise<void>;
+}
+
+/** A wallet of its own on one network. */
+export interface CanaryPayer {
+  /** Why it cannot pay now, such as `insufficient_funds`; null when it can. */
+  holdUp(): Promise<string | null>;
+  /** Sends the money and resolves when it is in a block; the signal ends the wait. */
+  pay(sessionId: SessionId, address: string, signal: AbortSignal): Promise<void>;
+}
+
+export interface CanaryRoundDeps {
+  readonly shop: CanaryShop;
+  readonly payer: CanaryPayer;
+  readonly clock: { nowMs(): number };
+  /** Between two looks. */
+  readonly pause: (ms: number) => Promise<unknown>;
+  /** Aborted once the service ends. */
+  readonly ending: AbortSignal;
+  /** Called as a step begins. */
+  readonly onStep: (step: CanaryStep) => void;
+  readonly onStepDone: (time: CanaryStepTime) => void;
+  /** Before money leaves the wallet. */
+  readonly onPaying: (id: SessionId) => Promise<void>;
+}
+
+export interface CanaryOutcome {
+  readonly sessionId: SessionId | null;
+  readonly steps: readonly CanaryStepTime[];
+  readonly failure: CanaryFailure | null;
+}
+
+/** A step that takes so many times what was promised is given up: it is no longer slow, it fails. */
+const GIVE_UP_FACTOR = 3;
+const MAX_REASON_LENGTH = 200;
+
+/** One payment there and back, each step timed. */
+export async function canaryRound(order: CanaryOrder, deps: CanaryRoundDeps): Promise<CanaryOutcome> {
+  const { shop, payer, clock, onPaying } = deps;
+  const steps: CanaryStepTime[] = [];
+  let sessionId: SessionId | null = null;
+  let current: CanaryStep = 'create';
+  const step = async <Value>(name: CanaryStep, task: (signal: AbortSignal) => Promise<Value>): Promise<Value> => {
+    current = name;
+    deps.onStep(name);
+    const startedMs = clock.nowMs();
+    const value = await withinTime(GIVE_UP_FACTOR * canaryPromiseSec(order.network, name), task, deps.ending);
+    const time = { step: name, ms: clock.nowMs() - startedMs };
+    steps.push(time);
+    deps.onStepDone(time);
+    return value;
+  };
+  const until = (name: CanaryStep, isDone: () => Promise<boolean>): Promise<void> => step(name, (signal) => watched(deps, isDone, signal));
+  try {
+    const session = await step('create', () => shop.create(order));
+    const id = session.sessionId;
+    sessionId = id;
+    await onPaying(id);
+    await step('pay', (signal) => payer.pay(id, session.address, signal));
+    await until('seen', async () => (await shop.look(id)).seen);
+    await until('final', async () => (await shop.look(id)).paid);
+    await until('webhook', () => shop.isTold(id));
+    let asked = false;
+    await until('refund', async () => {
+      if (!asked) await shop.refund(id);
+      asked = true;
+      return isBack(order, await shop.look(id));
+    });
+    return { sessionId, steps, failure: null };
+  } catch (error) {
+    return { sessionId, steps, failure: { step: current, reason: messageOf(error).slice(0, MAX_REASON_LENGTH) } };
+  }
+}
+
+export const isBack = ({ amount }: Pick<CanaryOrder, 'amount'>, { refunded }: CanarySession): boolean => amountOf(refunded) >= amountOf(amount);
+
+async function withinTime<Value>(seconds: number, task: (signal: AbortSignal) => Promise<Value>, ending: AbortSignal): Promise<Value> {
+  const late = new AbortController();
+  const over = AbortSignal.any([late.signal, ending]);
+  const given = Promise.withResolvers<never>();
+  const giveUp = (): void => given.reject(new Error(ending.aborted ? 'the service ends' : `not within ${seconds} s`));
+  over.addEventListener('abort', giveUp, { once: true });
+  const timer = setTimeout(() => late.abort(), seconds * 1000);
+  try {
+    if (ending.aborted) giveUp();
+    return await Promise.race([task(over), given.promise]);
+  } finally {
+    clearTimeout(timer);
+    over.removeEventListener('abort', giveUp);
+    late.abort();
+  }
+}
+
+const LEAST_PAUSE_MS = 500;
+const MOST_PAUSE_MS = 30_000;
+/** Of the time that was waited: what is measured is as exact. */
+const PAUSE_SHARE = 20;
+
+/** A look that fails is tried again: what fails for longer than the step has time is its failure. */
+async function watched({ pause, clock }: CanaryRoundDeps, isDone: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
+  const startedMs = clock.nowMs();
+  while (!signal.aborted) {
+    if (await isDone().catch(() => false)) return;
+    await pause(Math.min(MOST_PAUSE_MS, Math.max(LEAST_PAUSE_MS, (clock.nowMs() - startedMs) / PAUSE_SHARE)));
+  }
+}

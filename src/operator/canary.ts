@@ -1,0 +1,39 @@
+import { canaryPromiseSec } from '../domain/canary.ts';
+import { MODES } from '../domain/ids.ts';
+import { NETWORKS } from '../domain/networks.ts';
+import { canaryHistory, type CanaryReader, type CanaryRun } from '../features/canary/history.ts';
+import { CommandRefused, json, optionalMode, optionalText, type AdminCommands } from './commands.ts';
+
+const DEFAULT_LIMIT = 50;
+const MAX_LIMIT = 1_000;
+
+/** `quittance canary history`. */
+export function canaryCommands(store: CanaryReader): AdminCommands {
+  return {
+    'canary.history': async (args) => {
+      const [mode, network, limit] = [optionalMode(args), optionalText(args, 'network'), limitOf(optionalText(args, 'limit'))];
+      if (network !== undefined && !NETWORKS.some((each) => each === network))
+        throw new CommandRefused(`network must be one of ${NETWORKS.join(', ')}`);
+      const asked = MODES.filter((each) => mode === undefined || each === mode).flatMap((each) =>
+        NETWORKS.filter((of) => network === undefined || of === network).map((of) => canaryHistory(store, each, of, limit)),
+      );
+      const runs = (await Promise.all(asked)).flat().toSorted((left, right) => right.startedAtSec - left.startedAtSec);
+      return json(runs.slice(0, limit).map(shown));
+    },
+  };
+}
+
+function limitOf(text: string | undefined): number {
+  if (text === undefined) return DEFAULT_LIMIT;
+  const limit = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > MAX_LIMIT) throw new CommandRefused(`limit must be a number from 1 to ${MAX_LIMIT}`);
+  return limit;
+}
+
+const shown = ({ mode, network, sessionId, amount, coin, startedAtSec, endedAtSec, steps, failure }: CanaryRun) => ({
+  ...{ started: startedAtSec, mode, network, amount, coin, session_id: sessionId, ended: endedAtSec },
+  result: failure ? 'failed' : endedAtSec === null ? 'not ended' : 'there and back',
+  steps: steps.map(({ step, ms }) => ({ step, seconds: ms / 1000, promise: canaryPromiseSec(network, step) })),
+  failed_step: failure?.step ?? null,
+  reason: failure?.reason ?? null,
+});
