@@ -104,6 +104,8 @@ const environment = z.object({
   ROLES: list.pipe(z.array(z.enum(ROLES)).min(1)).default(['api', 'worker', 'signer']),
   /** `esdb://...`; unset: the embedded store. */
   EVENTSTORE_URL: z.string().optional(),
+  /** The same servers, with the user that may erase keys of personal data and nothing else: for `quittance session forget` alone. */
+  EVENTSTORE_ERASER_URL: z.string().optional(),
   /** `redis://`, `redis+cluster://` or `redis+sentinel://` (`src/adapters/redis/url.ts`); unset: embedded. */
   REDIS_URL: z.string().optional(),
   /** One Redis server that writes every command to disk before it answers (`appendfsync always`): its restarts lose no nonces. */
@@ -261,6 +263,7 @@ const READ_ELSEWHERE = [
   ...['', 'TEST_'].flatMap((mode) =>
     ['MNEMONIC', 'KEYSTORE', 'KEYSTORE_PASSPHRASE', 'KEYSTORE_PASSPHRASE_FILE'].map((name) => `${mode}WALLET_${name}`),
   ),
+  ...['EVENTSTORE_ADMIN_URL', ...['API', 'WORKER', 'SIGNER', 'AUDITOR', 'ERASER'].map((user) => `EVENTSTORE_${user}_PASSWORD`)],
   ...['APPROVER_PASSPHRASE_FILE', 'CRASH_AT', 'SANDBOX_CHAINS', 'CI', 'FUZZ', 'NODE_OPTIONS'],
 ];
 const KNOWN: ReadonlySet<string> = new Set([...Object.keys(environment.shape), ...READ_ELSEWHERE]);

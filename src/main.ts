@@ -156,6 +156,14 @@ async function admin(command: string, given: AdminArguments): Promise<JsonValue>
     const { runBackupCommand } = await import('./composition/backup/commands.ts');
     return runBackupCommand(config, command, args);
   }
+  if (command === 'store.users') {
+    const { setStoreUsers } = await import('./composition/store-users.ts');
+    return setStoreUsers(process.env);
+  }
+  if (command === 'session.forget' && config.EVENTSTORE_ERASER_URL !== undefined) {
+    const { forgetOnServers } = await import('./composition/store-users.ts');
+    return forgetOnServers(config, args);
+  }
   if (command.startsWith('operator.')) {
     const [{ runOperatorCommand }, { fileOperators }] = await Promise.all([
       import('./operator/operators.ts'),

@@ -38,6 +38,7 @@ export function createProgram(host: CliHost): Command {
     .option('--to <url>', 'esdb://... of the target, without a password (default: EVENTSTORE_URL, which may have one)')
     .option('--json', 'print JSON')
     .action(async ({ from, to, json }: { from: string; to?: string; json?: boolean }) => print(await host.migrate({ from, to }), json === true));
+  addStore(program, host);
   addSandbox(program, host);
   const merchant = addMerchants(program, host);
   addOperators(program, host);
@@ -56,6 +57,12 @@ export function createProgram(host: CliHost): Command {
   addPeople(program, host, admin);
   addDeveloper(program, host);
   return program;
+}
+
+/** `quittance store users`. */
+function addStore(program: Command, host: CliHost): void {
+  const store = program.command('store').description('the event store on servers');
+  admin(store, host, 'users', 'store.users', 'give each role a user of its own with what it may read and append (docs/operations.md); may be repeated');
 }
 
 /** Declares one admin command: its options become the command's arguments under the same names. */

@@ -3,7 +3,7 @@ import type { DepositFacts } from '../domain/events/session-events.ts';
 import type { FinalityFloor } from '../domain/finality-floor.ts';
 import type { Mode, RefundId, SessionId } from '../domain/ids.ts';
 import { ADDRESS_FAMILIES, addressFamilyOf, type AddressFamily, type Network, type NetworkSettings } from '../domain/networks.ts';
-import { sessionOfStream } from '../domain/streams.ts';
+import { type SecretPurpose, sessionOfStream } from '../domain/streams.ts';
 import type { AddressPool } from '../ports/addresses.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventStore, Subscription } from '../ports/event-store.ts';
@@ -210,7 +210,7 @@ async function openMerchantDirectory({ store, sealer, readOnly = false }: CorePo
  * None where this process does not hold the key of API secrets, which seals what answering the API needs. Nothing is created in a ledger that is only
  * read: secrets of this process alone serve it well enough.
  */
-async function secretsFor(purpose: string, { store, sealer, random, clock, readOnly = false }: CorePorts, log: Logger): Promise<SharedSecret[]> {
+async function secretsFor(purpose: SecretPurpose, { store, sealer, random, clock, readOnly = false }: CorePorts, log: Logger): Promise<SharedSecret[]> {
   if (!sealer.holds('api-secrets')) return [];
   const seal: SecretSeal = {
     seal: (plain, context) => sealer.seal('api-secrets', plain, context),

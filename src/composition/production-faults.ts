@@ -22,6 +22,10 @@ export function productionFaults(config: Config, env: Readonly<Record<string, st
   const faults = [
     env['CRASH_AT'] !== undefined && 'CRASH_AT must not be set: it ends the process in the midst of a payment and is for tests of the sandbox',
     ...sealingKeyFaults(config),
+    config.EVENTSTORE_ERASER_URL !== undefined &&
+      'EVENTSTORE_ERASER_URL must not be set: no node may delete anything; it belongs to `quittance session forget` alone',
+    env['EVENTSTORE_ADMIN_URL'] !== undefined &&
+      'EVENTSTORE_ADMIN_URL must not be set: it belongs to `quittance store users` alone; a node has a user of its role in EVENTSTORE_URL',
     config.PUBLIC_URL === undefined && 'PUBLIC_URL is missing: the https address that payers and merchants use',
     config.PUBLIC_URL !== undefined && !config.PUBLIC_URL.startsWith('https://') && 'PUBLIC_URL must be https; TLS may end at a proxy in front',
     (config.RATE_PROVIDERS === undefined || config.RATE_PROVIDERS.includes('static')) &&

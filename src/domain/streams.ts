@@ -20,7 +20,7 @@ export const documentsStream = (mode: Mode): string => `ledger-documents-${mode}
 /** Of a closed month, one event for the operator and each merchant. */
 export const statementsStream = (mode: Mode, month: string): string => `ledger-statements-${mode}-${month}`;
 export const adjustmentsStream = (mode: Mode): string => `${ADJUSTMENTS_PREFIX}${mode}`;
-export const secretsStream = (purpose: string): string => `secrets-${purpose}`;
+export const secretsStream = (purpose: SecretPurpose): string => `secrets-${purpose}`;
 export const personStream = (personId: string): string => `${PERSON_PREFIX}${personId}`;
 /** Payments of our own on a network, by which the whole way is tried. */
 export const canaryStream = (mode: Mode, network: Network): string => `canary-${mode}-${network}`;
@@ -29,6 +29,13 @@ export const OPERATOR_ACTS_STREAM = 'operator-acts';
 export const ADJUSTMENTS_PREFIX = 'ledger-adjustments-';
 export const TRANSFER_PREFIX = 'transfer-';
 export const PERSON_PREFIX = 'person-';
+
+/** What nodes share sealed in the log: secrets of their own, a text that tries the key of personal data, and keys that were retired. */
+export const SECRET_PURPOSES = [
+  ...(['session-id', 'list-cursor', 'personal-data-check'] as const),
+  ...(['retired-keys-api-secrets', 'retired-keys-webhook-secrets', 'retired-keys-personal-data'] as const),
+] as const;
+export type SecretPurpose = (typeof SECRET_PURPOSES)[number];
 
 /** The session a stream belongs to, or null for any other stream. */
 export function sessionOfStream(stream: string): SessionId | null {

@@ -1,13 +1,12 @@
 import type { KeyRestrictions, Scope } from '../domain/api-keys.ts';
 import type { MerchantPolicy } from '../domain/events/merchant-events.ts';
-import { type ApiKeyId, type MerchantId, parseSessionId, type SessionId } from '../domain/ids.ts';
+import type { ApiKeyId, MerchantId, SessionId } from '../domain/ids.ts';
 import { decimalsOf, isCoin, parseAmount, SCALE } from '../domain/money.ts';
 import { EVIDENCE_KINDS, isEvidenceKind, type EvidenceKind } from '../domain/claims.ts';
 import { isNetwork } from '../domain/networks.ts';
 import type { SandboxPayRequest, SandboxTransfer } from '../http/routes/sandbox.routes.ts';
 import { SANDBOX_CASES } from '../http/schemas/sandbox.schema.ts';
 import { presentTimeline } from '../http/presenters/timeline.presenter.ts';
-import { sessionStream } from '../domain/streams.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { Random } from '../ports/random.ts';
@@ -18,8 +17,9 @@ import type { MerchantOverview, WebhookOverview } from '../features/merchants/ov
 import { sessionTimeline } from '../features/sessions/timeline.ts';
 import { RebuildRunning, type RunningProjections } from '../runtime/projections/runner.ts';
 import type { PersonalData } from '../features/shared/personal-data.ts';
-import { actorOf, recordAct, withRecordedActs } from './acts.ts';
+import { actorOf, withRecordedActs } from './acts.ts';
 import { type AdminArguments, type AdminCommands, json, optionalText, refused, requiredMode, requiredText } from './commands.ts';
+import { forgetSession, sessionIdOf } from './forget.ts';
 
 /** Pays a session from the sandbox's own wallet. */
 interface TestWallet {
@@ -162,14 +162,7 @@ function sessionCommands({ core, store, testWallet, clock, random }: AdminParts)
       const timeline = await sessionTimeline(store, sessionIdOf(args), toSec(Date.now()));
       return timeline ? json(presentTimeline(timeline)) : refused('no such session');
     },
-    'session.forget': async (args) => {
-      const id = sessionIdOf(args);
-      const [created] = await store.readStream(sessionStream(id), { limit: 1 });
-      if (!created) return refused('no such session');
-      await recordAct({ store, clock, random }, 'session.forget', id, args);
-      await core.personal.erase(id);
-      return { id, erased: true };
-    },
+    'session.forget': (args) => forgetSession({ store, clock, random, erase: (id) => core.personal.erase(id) }, args),
     'sandbox.pay': async (args) => {
       if (!testWallet) return refused('payments from a test wallet exist in the sandbox only');
       const transfers = accepted(await testWallet.pay(sessionIdOf(args), payRequestOf(args)));
@@ -216,10 +209,6 @@ function projectionCommands({ projections }: AdminParts): AdminCommands {
       return { rebuilt: wanted };
     },
   };
-}
-
-function sessionIdOf(args: AdminArguments): SessionId {
-  return parseSessionId(requiredText(args, 'session_id')) ?? refused('session_id is not a session id');
 }
 
 const merchantOf = (args: AdminArguments): MerchantId => requiredText(args, 'merchant_id') as MerchantId;

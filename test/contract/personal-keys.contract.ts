@@ -23,7 +23,7 @@ export function personalKeysContract(name: string, open: () => Promise<OpenedPer
     afterEach(() => opened.dispose());
 
     async function make(subject: string): Promise<Uint8Array> {
-      const { salt, coCommit } = await keys.create(subject);
+      const { salt, coCommit } = (await keys.create(subject))!;
       if (coCommit) await opened.commit(coCommit);
       return salt;
     }

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { nameOfUser, STORE_USERS, type StoreUser } from '../../src/composition/store-access.ts';
+import { setStoreUsers } from '../../src/composition/store-users.ts';
 import { runWalletTool } from '../../src/composition/wallet-tools.ts';
 import { addressFamilyOf, NETWORKS, type Network } from '../../src/domain/networks.ts';
 import { silentLog } from '../../src/ports/log.ts';
@@ -11,6 +13,7 @@ import { startSandboxChains, type SandboxChains } from '../../src/sandbox/chains
 import { STARTERS } from '../../src/sandbox/starters.ts';
 import { Wallet } from '../../src/signer/wallet.ts';
 import { transfersSeen } from '../crash/chain-witness.ts';
+import { CertificateAuthority } from '../support/certificates.ts';
 import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
 import { RedisServer } from '../support/redis-server.ts';
 import { startRunningProduction, TEST_WORDS, type RunningProduction } from '../support/running-production.ts';
@@ -18,7 +21,7 @@ import { eventually, signedCall, type ApiAnswer } from '../support/running-sandb
 
 /*
  * `quittance serve` as three processes, one role each, on every network: an address is watch-only, the keys are the signer's alone, and each holds
- * the sealing keys of its role and no other.
+ * the sealing keys of its role and no other, and is the user of its role at an event store that lets it do no more.
  */
 
 const WAIT_MS = 120_000;
@@ -37,11 +40,11 @@ beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'quittance-roles-'));
   [chains, store, redis] = await Promise.all([
     startSandboxChains({ dataDir: directory, log: silentLog, starters: STARTERS }),
-    EsdbDouble.start(),
+    startSecured(),
     RedisServer.start(),
   ]);
   await Promise.all(chains.chains.map((chain) => chain.fundTreasury!(treasury[addressFamilyOf(chain.settings.network)])));
-  const shared = { ...networkSettings(), EVENTSTORE_URL: store.connectionString, REDIS_URL: redis.url, MASTER_KEY: '' };
+  const shared = { ...networkSettings(), REDIS_URL: redis.url, MASTER_KEY: '' };
   const [API_SECRETS_KEY, WEBHOOK_SECRETS_KEY, PERSONAL_DATA_KEY] = Array.from({ length: 3 }, () => randomBytes(32).toString('hex')) as [
     string,
     string,
@@ -59,7 +62,14 @@ beforeAll(async () => {
     signer: { TEST_WALLET_MNEMONIC: TEST_WORDS, SIGNER_JOURNAL_DIR: join(directory, 'journal'), PAYOUT_LIMITS: JSON.stringify({ USDT: LIMITS }) },
   };
   const nodes = Object.entries(roles).map(([role, own], index) =>
-    startRunningProduction({ ...shared, TEST_WALLET_MNEMONIC: '', ROLES: role, NODE_NUMBER: String(index + 1), ...own }),
+    startRunningProduction({
+      ...shared,
+      EVENTSTORE_URL: urlOf(nameOfUser(role as StoreUser), PASSWORDS[role as StoreUser]),
+      TEST_WALLET_MNEMONIC: '',
+      ROLES: role,
+      NODE_NUMBER: String(index + 1),
+      ...own,
+    }),
   );
   running.push(...(await Promise.all(nodes)));
   api = running[0]!;
@@ -95,6 +105,27 @@ test.concurrent.each(NETWORKS)('a payment on %s is credited by the worker and re
   const seen = await transfersSeen({ network, rpcUrl, token, from, to: fromAddress, tokenUnits: 7n * 10n ** BigInt(decimals) });
   expect(seen).toEqual([refund['tx_hash']]);
 });
+
+test('no process asked the event store for what its role may not', () => {
+  expect(running).toHaveLength(3);
+  for (const node of running) expect(node.output()).not.toMatch(/denies it to the user|Access Denied/);
+});
+
+const ADMIN = 'the-administrators-own';
+const PASSWORDS = Object.fromEntries(STORE_USERS.map((user) => [user, randomBytes(16).toString('hex')])) as Record<StoreUser, string>;
+const urlOf = (user: string, password: string): string =>
+  `esdb://${user}:${password}@localhost:${store.port}?tls=true&tlsCAFile=${join(directory, 'ca.crt')}`;
+
+/** An event store with TLS, on which `quittance store users` was run. */
+async function startSecured(): Promise<EsdbDouble> {
+  const authority = new CertificateAuthority();
+  writeFileSync(join(directory, 'ca.crt'), authority.cert);
+  const certificate = authority.issue({ name: 'node', hosts: ['localhost', '127.0.0.1'] });
+  store = await EsdbDouble.start({ secured: { adminPassword: ADMIN, certificate } });
+  const passwords = Object.entries(PASSWORDS).map(([user, password]) => [`EVENTSTORE_${user.toUpperCase()}_PASSWORD`, password]);
+  await setStoreUsers({ EVENTSTORE_ADMIN_URL: urlOf('admin', ADMIN), ...Object.fromEntries(passwords) });
+  return store;
+}
 
 /** Providers, and the coins of the local chains, as an operator names those of a test network. */
 function networkSettings(): Record<string, string> {

@@ -17,6 +17,7 @@ import { SessionIds } from '../../src/features/sessions/ids.ts';
 import { DEFAULT_POLICY } from '../../state-machines/merchant/merchant.state.ts';
 import { MemoryEventStore } from './memory-event-store.ts';
 import { ManualClock } from './price-feed.ts';
+import type { MadeSalt } from '../../src/ports/personal-keys.ts';
 
 export const caller = { merchantId: 'mer_shop', mode: 'test', keyId: 'key_1', requestId: 'req_1' } as Caller;
 export const order: CreateSessionInput = { amount: '10.00', currency: 'USDT', orderId: 'order-1', description: 'Two mugs' };
@@ -35,7 +36,7 @@ const ethereum: NetworkSettings = {
 
 interface Change {
   /** Makes the key of a session's personal data. */
-  readonly create?: () => Promise<{ salt: Uint8Array; renewed?: boolean }>;
+  readonly create?: () => Promise<MadeSalt | null>;
   /** Of every currency to every coin, or to one; null: there is none to be had. */
   readonly rate?: string | null | Readonly<Partial<Record<Coin, string>>>;
   readonly policy?: Partial<MerchantPolicy>;

@@ -1,12 +1,13 @@
 import type { Channel } from '@grpc/grpc-js';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { StoreUnavailable } from '../../ports/event-store.ts';
-import { mayRetry, pauseMs, type RetryTimes, sleep, wasSilent, within } from './faults.ts';
+import { isDenied, mayRetry, pauseMs, type RetryTimes, sleep, StoreDenies, wasSilent, within } from './faults.ts';
 
 /** How long a channel stays open after it was closed. */
 const CLOSED_AFTER_MS = 1_000;
 /** Room for the gRPC deadline to fire first, so that the call itself ends too. */
 const OWN_TIMER_MARGIN_MS = 250;
+const DENIED = 'the event store denies it to the user of its connection string (docs/operations.md, "Users of the event store")';
 
 /**
  * The connection that appends and reads share. It takes another client when a node stays silent: the driver only drops its channel when
@@ -53,6 +54,7 @@ export class EsdbConnection {
       try {
         return await within(attemptMs + OWN_TIMER_MARGIN_MS, what, task(client));
       } catch (error) {
+        if (isDenied(error)) throw new StoreDenies(`${what}: ${DENIED}`, { cause: error });
         if (!mayRetry(error)) throw error;
         if (wasSilent(error)) this.#replace(client);
         const pause = pauseMs(attempt);

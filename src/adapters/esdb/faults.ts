@@ -6,6 +6,11 @@ export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
 }
 
+/** The store knows who asks and does not let them, or does not know them. */
+export class StoreDenies extends Error {
+  override readonly name = 'StoreDenies';
+}
+
 /** INTERNAL and DATA_LOSS reach us as "unknown": the node may be fine, the outcome is not known. */
 const WORTH_A_RETRY: ReadonlySet<string> = new Set([
   ErrorType.NOT_LEADER,
@@ -24,7 +29,14 @@ export function mayRetry(error: unknown): boolean {
 }
 
 const isOurMistake = (error: Error): boolean =>
-  error instanceof DamagedEvent || error instanceof TypeError || error instanceof RangeError || error instanceof StoreUnavailable;
+  error instanceof DamagedEvent ||
+  error instanceof TypeError ||
+  error instanceof RangeError ||
+  error instanceof StoreUnavailable ||
+  error instanceof StoreDenies;
+
+/** No right, a wrong password, or no user: the driver has one word for all three. */
+export const isDenied = (error: unknown): boolean => error instanceof Error && isCommandError(error) && error.type === ErrorType.ACCESS_DENIED;
 
 /** Node did not answer in time: worth another connection, since the channel itself looks healthy. */
 export const wasSilent = (error: unknown): boolean =>

@@ -1,13 +1,25 @@
 import { randomUUID } from 'node:crypto';
-import { BACKWARDS, binaryEvent, END, ErrorType, isCommandError, NO_STREAM, WrongExpectedVersionError } from '@eventstore/db-client';
+import {
+  BACKWARDS,
+  binaryEvent,
+  END,
+  ErrorType,
+  isCommandError,
+  NO_STREAM,
+  StreamDeletedError,
+  WrongExpectedVersionError,
+} from '@eventstore/db-client';
 import { StoreUnavailable } from '../../ports/event-store.ts';
-import type { PersonalKeys } from '../../ports/personal-keys.ts';
+import { MayNotErase, type MadeSalt, type PersonalKeys } from '../../ports/personal-keys.ts';
 import type { Random } from '../../ports/random.ts';
 import { EsdbConnection } from './connection.ts';
+import { StoreDenies } from './faults.ts';
 import { StreamNames } from './stream-names.ts';
 
 export interface EsdbPersonalKeysOptions {
   readonly connectionString: string;
+  /** Of the user who may erase; absent: the same as for all else. */
+  readonly eraserConnectionString?: string;
   readonly namespace?: string;
   readonly random: Pick<Random, 'bytes'>;
   readonly attemptMs?: number;
@@ -29,8 +41,8 @@ const SALT_BYTES = 32;
 
 /**
  * Salts beside the ledger on the same servers: one stream a subject, outside of everything that readers of the ledger are shown, and
- * deleted to erase. They must survive what Redis may lose, and no event of the ledger may ever be deleted. The bytes leave the disks with
- * the server's next scavenge.
+ * closed for ever to erase, so that the retry of a forgotten session makes it no other. They must survive what Redis may lose, and no event of the
+ * ledger may ever be deleted. The bytes leave the disks with the server's next scavenge.
  */
 export function openEsdbPersonalKeys(options: EsdbPersonalKeysOptions): SharedPersonalKeys {
   return new EsdbPersonalKeys(options);
@@ -38,30 +50,30 @@ export function openEsdbPersonalKeys(options: EsdbPersonalKeysOptions): SharedPe
 
 class EsdbPersonalKeys implements SharedPersonalKeys {
   readonly #connection: EsdbConnection;
+  readonly #eraser: EsdbConnection;
   readonly #names: StreamNames;
   readonly #random: Pick<Random, 'bytes'>;
 
-  constructor({ connectionString, namespace, random, attemptMs = 3_000, totalMs = 12_000 }: EsdbPersonalKeysOptions) {
+  constructor({ connectionString, eraserConnectionString, namespace, random, attemptMs = 3_000, totalMs = 12_000 }: EsdbPersonalKeysOptions) {
     this.#connection = new EsdbConnection(connectionString, { attemptMs, totalMs });
+    this.#eraser = eraserConnectionString === undefined ? this.#connection : new EsdbConnection(eraserConnectionString, { attemptMs, totalMs });
     this.#names = new StreamNames(namespace);
     this.#random = random;
   }
 
   /** Durable when it answers. Two that make one for the same subject get the same. */
-  async create(subject: string): Promise<{ salt: Uint8Array; renewed?: boolean }> {
+  async create(subject: string): Promise<MadeSalt | null> {
     const salt = new Uint8Array(this.#random.bytes(SALT_BYTES));
-    const written = await this.#write(subject, salt);
-    if (written !== null) return written > 0n ? { salt, renewed: true } : { salt };
+    if (await this.#write(subject, salt)) return { salt };
     const known = await this.get(subject);
-    if (!known) throw new StoreUnavailable('a personal key was erased while another was made');
-    // Behind erased ones the server refuses the repetition of an append that it has stored: it is ours all the same.
-    return Buffer.from(known).equals(salt) ? { salt, renewed: true } : { salt: known };
+    return known && { salt: known };
   }
 
   async adopt(subject: string, salt: Uint8Array): Promise<void> {
-    if ((await this.#write(subject, new Uint8Array(salt))) !== null) return;
+    if (await this.#write(subject, new Uint8Array(salt))) return;
     const known = await this.get(subject);
-    if (!known || !Buffer.from(known).equals(salt)) throw new OtherSalt(`the personal data of ${subject} has another key there`);
+    if (!known) throw new OtherSalt(`the personal data of ${subject} was erased there`);
+    if (!Buffer.from(known).equals(salt)) throw new OtherSalt(`the personal data of ${subject} has another key there`);
   }
 
   async get(subject: string): Promise<Uint8Array | null> {
@@ -81,27 +93,33 @@ class EsdbPersonalKeys implements SharedPersonalKeys {
 
   async erase(subject: string): Promise<void> {
     if ((await this.get(subject)) === null) return;
-    await this.#connection.run('erasing a personal key', (client) => client.deleteStream(this.#stream(subject), { requiresLeader: true }));
+    try {
+      await this.#eraser.run('erasing a personal key', (client) => client.tombstoneStream(this.#stream(subject), { requiresLeader: true }));
+    } catch (error) {
+      if (error instanceof StoreDenies) throw new MayNotErase(NO_RIGHT);
+      // Another who erased it was first.
+      if (!(error instanceof StreamDeletedError)) throw error;
+    }
   }
 
-  close(): Promise<void> {
-    return this.#connection.close();
+  async close(): Promise<void> {
+    await Promise.all([this.#connection.close(), this.#eraser.close()]);
   }
 
-  /** The salt's revision, above zero behind erased ones; null when the subject has a salt already. */
-  async #write(subject: string, salt: Uint8Array): Promise<bigint | null> {
+  /** False when the subject has a salt already, or was forgotten. */
+  async #write(subject: string, salt: Uint8Array): Promise<boolean> {
     const event = binaryEvent({ id: randomUUID(), type: 'PersonalKeyMade', data: salt, metadata: new Uint8Array(0) });
     try {
-      const { nextExpectedRevision } = await this.#connection.run('writing a personal key', (client) =>
+      await this.#connection.run('writing a personal key', (client) =>
         client.appendToStream(this.#stream(subject), event, {
           expectedRevision: NO_STREAM,
           requiresLeader: true,
           deadline: this.#connection.attemptMs,
         }),
       );
-      return nextExpectedRevision;
+      return true;
     } catch (error) {
-      if (error instanceof WrongExpectedVersionError) return null;
+      if (error instanceof WrongExpectedVersionError || error instanceof StreamDeletedError) return false;
       throw error;
     }
   }
@@ -111,4 +129,6 @@ class EsdbPersonalKeys implements SharedPersonalKeys {
   }
 }
 
+const NO_RIGHT =
+  'nothing was erased: the user of EVENTSTORE_URL may not, since no node may delete anything; run quittance session forget where EVENTSTORE_ERASER_URL is set (docs/operations.md, "Users of the event store")';
 const ABSENT: ReadonlySet<string> = new Set([ErrorType.STREAM_NOT_FOUND, ErrorType.STREAM_DELETED]);

@@ -104,11 +104,7 @@ export async function createSession(deps: CreateSessionDeps, caller: Caller, inp
     ...(caller.traceParent !== undefined && { traceParent: caller.traceParent }),
   };
   const result = await deps.sessions.execute(sessionStream(id), { type: 'CreateSession', data }, context, { expectNew: true });
-  if (!result.ok || result.events.length === 0) {
-    giveBack();
-    // The retry of a forgotten session made it a salt again, which opens nothing of what was sealed before.
-    if (sealed?.renewed === true) await deps.personal.erase(id);
-  }
+  if (!result.ok || result.events.length === 0) giveBack();
   return result.ok ? { ok: true, value: result.state, repeated: result.events.length === 0 } : result;
 }
 

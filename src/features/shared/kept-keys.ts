@@ -1,5 +1,5 @@
 import type { SecretGenerated } from '../../domain/events/operations-events.ts';
-import { secretsStream } from '../../domain/streams.ts';
+import { secretsStream, type SecretPurpose } from '../../domain/streams.ts';
 import type { EventStore } from '../../ports/event-store.ts';
 import { appendNext, type AppendNextDeps } from '../../runtime/commands/append-next.ts';
 import { decodeEvent } from '../../runtime/commands/codec.ts';
@@ -15,7 +15,7 @@ import {
   type SealingKeys,
 } from '../../runtime/util/sealing.ts';
 
-const purposeOf = (kind: SealedKind): string => `retired-keys-${kind}`;
+const purposeOf = (kind: SealedKind): SecretPurpose => `retired-keys-${kind}`;
 const context = (kind: SealedKind, version: number): string => `shared|${purposeOf(kind)}|${version}`;
 /** Of nodes that write at the same moment, one is first. */
 const ATTEMPTS = 20;

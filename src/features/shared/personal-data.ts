@@ -1,7 +1,7 @@
 import type { SessionPersonalData } from '../../domain/events/session-personal-data.ts';
 import type { SessionId } from '../../domain/ids.ts';
 import type { CoCommit } from '../../ports/event-store.ts';
-import type { PersonalKeys } from '../../ports/personal-keys.ts';
+import type { MadeSalt, PersonalKeys } from '../../ports/personal-keys.ts';
 
 /** Encrypts text with a key derived from the master key and an erasable salt; bound to its subject. */
 export interface PersonalSeal {
@@ -14,7 +14,7 @@ export class PersonalData {
   readonly #keys: PersonalKeys;
   readonly #seal: PersonalSeal;
   /** Salts that were made for later texts last, by session: they may not be stored yet. */
-  readonly #fresh = new Map<SessionId, Made>();
+  readonly #fresh = new Map<SessionId, MadeSalt>();
 
   constructor(keys: PersonalKeys, seal: PersonalSeal) {
     this.#keys = keys;
@@ -22,14 +22,13 @@ export class PersonalData {
   }
 
   /**
-   * Seals what the merchant said; null when it said nothing. The coCommit goes with the event that holds the text. `renewed`: the session
-   * had been forgotten, and must be again unless this text is stored.
+   * Seals what the merchant said; null when it said nothing, and for the retry of a session that was forgotten. The coCommit goes with the event that
+   * holds the text.
    */
-  async sealNew(id: SessionId, data: SessionPersonalData): Promise<{ sealed: string; coCommit?: CoCommit; renewed?: boolean } | null> {
+  async sealNew(id: SessionId, data: SessionPersonalData): Promise<{ sealed: string; coCommit?: CoCommit } | null> {
     if (Object.values(data).every((value) => value === undefined)) return null;
-    const { salt, coCommit, renewed } = await this.#keys.create(id);
-    const sealed = this.#seal.seal(salt, id, JSON.stringify(data));
-    return { sealed, ...(coCommit !== undefined && { coCommit }), ...(renewed === true && { renewed }) };
+    const made = await this.#keys.create(id);
+    return made && this.#sealed(made, id, JSON.stringify(data));
   }
 
   /** Null when there is none or its salt was erased. */
@@ -46,9 +45,8 @@ export class PersonalData {
     const known = await this.#keys.get(id);
     if (known) return { sealed: this.#seal.seal(known, id, plain) };
     if (earlier.some((sealed) => sealed !== null)) return null;
-    const { salt, coCommit } = await this.#made(id);
-    const sealed = this.#seal.seal(salt, id, plain);
-    return coCommit === undefined ? { sealed } : { sealed, coCommit };
+    const made = await this.#made(id);
+    return made && this.#sealed(made, id, plain);
   }
 
   async openText(id: SessionId, sealed: string | null): Promise<string | null> {
@@ -57,27 +55,29 @@ export class PersonalData {
     return salt ? this.#seal.open(salt, id, sealed) : null;
   }
 
-  /** Makes the session's personal data unreadable for ever. */
+  /** Makes the session's personal data unreadable for ever. Rejects with `MayNotErase`. */
   async erase(id: SessionId): Promise<void> {
     this.#fresh.delete(id);
     await this.#keys.erase(id);
   }
 
+  #sealed({ salt, coCommit }: MadeSalt, id: SessionId, plain: string): { sealed: string; coCommit?: CoCommit } {
+    return { sealed: this.#seal.seal(salt, id, plain), ...(coCommit !== undefined && { coCommit }) };
+  }
+
   /** Texts that are sealed at the same time share one salt: of two, the later one stored would take the place of the other. */
-  #made(id: SessionId): Made | Promise<Made> {
+  #made(id: SessionId): MadeSalt | Promise<MadeSalt | null> {
     const fresh = this.#fresh.get(id);
     if (fresh) return fresh;
     return this.#keys.create(id).then((made) => {
       const first = this.#fresh.get(id);
-      if (first) return first;
+      if (first || !made) return first ?? null;
       if (this.#fresh.size >= MAX_FRESH) this.#fresh.delete(this.#fresh.keys().next().value!);
       this.#fresh.set(id, made);
       return made;
     });
   }
 }
-
-type Made = Awaited<ReturnType<PersonalKeys['create']>>;
 
 /** Far more than the requests that are under way at once. */
 const MAX_FRESH = 10_000;

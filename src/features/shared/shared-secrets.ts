@@ -1,5 +1,5 @@
 import type { SecretGenerated } from '../../domain/events/operations-events.ts';
-import { secretsStream } from '../../domain/streams.ts';
+import { secretsStream, type SecretPurpose } from '../../domain/streams.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { EventStore } from '../../ports/event-store.ts';
 import type { Random } from '../../ports/random.ts';
@@ -23,7 +23,7 @@ export interface SharedSecret {
  * the same moment agree, since only one append to the stream can be the first.
  */
 export async function sharedSecrets(
-  purpose: string,
+  purpose: SecretPurpose,
   deps: { store: EventStore; seal: SecretSeal; random: Random; clock: Clock },
 ): Promise<SharedSecret[]> {
   const stream = secretsStream(purpose);

@@ -65,6 +65,18 @@ export function wrongVersionForDelete(stream: string, expected: number, current:
   return withException(status.FAILED_PRECONDITION, details, 'wrong-expected-version', versions);
 }
 
+/** `RpcExceptions.AccessDenied` of the server. */
+export const accessDenied = (): ServiceError => withException(status.PERMISSION_DENIED, 'Access Denied', 'access-denied', {});
+
+/** What its authentication answers to a password that is wrong. */
+export const unauthenticated = (): ServiceError => serviceError(status.UNAUTHENTICATED, 'Unauthenticated', new Metadata());
+
+/** `RpcExceptions.LoginNotFound` and `LoginConflict`. */
+export const noSuchUser = (name: string): ServiceError =>
+  withException(status.NOT_FOUND, `User '${name}' is not found.`, 'user-not-found', { 'login-name': name });
+export const userExists = (name: string): ServiceError =>
+  withException(status.FAILED_PRECONDITION, 'Conflict.', 'user-conflict', { 'login-name': name });
+
 /** What the server says where no record begins at the position of a read. */
 export const betweenRecords = (): ServiceError => serviceError(status.UNKNOWN, 'Unexpected ReadAllResult: Error', new Metadata());
 

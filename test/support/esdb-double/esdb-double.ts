@@ -14,6 +14,7 @@ import gossip from '@eventstore/db-client/generated/gossip_pb.js';
 import featuresGrpc from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js';
 import features from '@eventstore/db-client/generated/serverfeatures_pb.js';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
+import usersGrpc from '@eventstore/db-client/generated/users_grpc_pb.js';
 import streamsGrpc from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import type {
   AppendReq,
@@ -53,12 +54,16 @@ import {
   unaryAnswer,
 } from './double-messages.ts';
 import { DoubleSubscription } from './double-subscription.ts';
+import { DoubleAccess } from './double-access.ts';
+import type { MadeCertificate } from '../certificates.ts';
 
 export interface EsdbDoubleOptions {
   /** Nodes of one cluster share it. */
   readonly log?: DoubleLog;
   /** Whether the server features name batch append (they do since 21.10). */
   readonly batchAppend?: boolean;
+  /** Users, access control lists and TLS; absent: as a server that runs with `--insecure`. */
+  readonly secured?: { readonly adminPassword: string; readonly certificate: MadeCertificate };
 }
 
 /** `AnyStreamRevision.Any` of the server. */
@@ -84,6 +89,7 @@ export class EsdbDouble {
   readonly #server = new Server();
   readonly #subscriptions = new Map<DoubleSubscription, ServerWritableStream<ReadReq, ReadResp>>();
   readonly #batchAppend: boolean;
+  readonly #access: DoubleAccess | null;
   #port = 0;
   #leader: EsdbDouble | null = null;
   #members: readonly EsdbDouble[] = [this];
@@ -91,18 +97,20 @@ export class EsdbDouble {
   appendCalls = 0;
   subscribeCalls = 0;
 
-  private constructor({ log = new DoubleLog(), batchAppend = true }: EsdbDoubleOptions) {
+  private constructor({ log = new DoubleLog(), batchAppend = true, secured }: EsdbDoubleOptions) {
     this.log = log;
+    this.#access = secured ? new DoubleAccess(log, secured.adminPassword) : null;
     this.#batchAppend = batchAppend;
     this.#server.addService(streamsGrpc.StreamsService, {
       read: (call: ServerWritableStream<ReadReq, ReadResp>) => this.#read(call),
       append: (call: ServerReadableStream<AppendReq, AppendResp>, answer: sendUnaryData<AppendResp>) => this.#append(call, answer),
       batchAppend: (call: ServerDuplexStream<BatchAppendReq, BatchAppendResp>) => this.#batch(call),
       delete: (call: ServerUnaryCall<DeleteReq, DeleteResp>, answer: sendUnaryData<DeleteResp>) =>
-        this.#delete(call.request, (name, expected) => this.log.delete(name, expected), answer, deleted),
+        this.#delete(call, (name, expected) => this.log.delete(name, expected), answer, deleted),
       tombstone: (call: ServerUnaryCall<TombstoneReq, TombstoneResp>, answer: sendUnaryData<TombstoneResp>) =>
-        this.#delete(call.request, (name, expected) => this.log.tombstone(name, expected), answer, tombstoned),
+        this.#delete(call, (name, expected) => this.log.tombstone(name, expected), answer, tombstoned),
     });
+    if (this.#access) this.#server.addService(usersGrpc.UsersService, this.#access.users());
     this.#server.addService(featuresGrpc.ServerFeaturesService, {
       getSupportedMethods: (_: ServerUnaryCall<unknown, unknown>, answer: sendUnaryData<unknown>) => answer(null, this.#supported()),
     });
@@ -113,7 +121,7 @@ export class EsdbDouble {
 
   static async start({ port = 0, ...options }: EsdbDoubleOptions & { readonly port?: number } = {}): Promise<EsdbDouble> {
     const double = new EsdbDouble(options);
-    double.#port = await promisify(double.#server.bindAsync.bind(double.#server))(`127.0.0.1:${port}`, ServerCredentials.createInsecure());
+    double.#port = await promisify(double.#server.bindAsync.bind(double.#server))(`127.0.0.1:${port}`, credentialsOf(options.secured));
     return double;
   }
 
@@ -166,6 +174,8 @@ export class EsdbDouble {
       if (!request.getIsFinal()) return;
       open.delete(key);
       this.appendCalls += 1;
+      const refusal = this.#access?.refusal(call.metadata, 'write', batch.stream);
+      if (refusal) return void call.emit('error', refusal);
       const fault = this.#faultOf('append', call.metadata.get('requires-leader').length > 0);
       if (fault && !storesFirst(fault)) return void (fault.kind === 'silent' || call.emit('error', errorOf(fault)));
       const verdict = this.log.append(batch.stream, batch.expected, batch.events);
@@ -191,6 +201,8 @@ export class EsdbDouble {
     });
     call.on('end', () => {
       this.appendCalls += 1;
+      const refusal = this.#access?.refusal(call.metadata, 'write', stream);
+      if (refusal) return void answer(refusal);
       const fault = this.#faultOf('append', call.metadata.get('requires-leader').length > 0);
       if (fault && !storesFirst(fault)) return void (fault.kind === 'silent' || answer(errorOf(fault)));
       const verdict = this.log.append(stream, expected, events);
@@ -201,7 +213,7 @@ export class EsdbDouble {
   }
 
   #delete<Answer>(
-    request: DeleteReq | TombstoneReq,
+    { request, metadata }: ServerUnaryCall<DeleteReq | TombstoneReq, Answer>,
     run: (name: string, expected: Expected) => AppendVerdict,
     answer: sendUnaryData<Answer>,
     done: (position: bigint) => Answer,
@@ -209,6 +221,8 @@ export class EsdbDouble {
     const options = request.getOptions()!;
     const name = nameFrom(options.getStreamIdentifier());
     const expected = expectedFrom(options, () => options.getRevision());
+    const refusal = this.#access?.refusal(metadata, 'delete', name);
+    if (refusal) return void answer(refusal);
     const verdict = run(name, expected);
     if (verdict.ok) answer(null, done(verdict.position!));
     else if (verdict.why !== 'revision') answer(streamDeleted(name));
@@ -217,6 +231,9 @@ export class EsdbDouble {
 
   #read(call: ServerWritableStream<ReadReq, ReadResp>): void {
     const options = call.request.getOptions()!;
+    const asked = options.getStream();
+    const refusal = this.#access?.refusal(call.metadata, 'read', asked ? nameFrom(asked.getStreamIdentifier()) : '$all');
+    if (refusal) return void call.emit('error', refusal);
     if (options.hasSubscription()) return this.#subscribe(call);
     const fault = this.#faultOf('read', call.metadata.get('requires-leader').length > 0);
     if (fault && fault.kind !== 'slow') return void (fault.kind === 'silent' || call.emit('error', errorOf(fault)));
@@ -303,6 +320,11 @@ export class EsdbDouble {
     return info;
   }
 }
+
+const credentialsOf = (secured: EsdbDoubleOptions['secured']): ServerCredentials =>
+  secured
+    ? ServerCredentials.createSsl(null, [{ cert_chain: Buffer.from(secured.certificate.cert), private_key: Buffer.from(secured.certificate.key) }])
+    : ServerCredentials.createInsecure();
 
 async function writeEvents(call: ServerWritableStream<ReadReq, ReadResp>, events: readonly LoggedEvent[], everyMs?: number): Promise<void> {
   for (const event of events) {

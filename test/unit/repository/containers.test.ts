@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { checkProductionConfig } from '../../../src/composition/production.ts';
 import { needlessKeys } from '../../../src/composition/sealing-keys.ts';
+import { STORE_USERS } from '../../../src/composition/store-access.ts';
 import { readConfig, unknownSettings } from '../../../src/config.ts';
 import { REPOSITORY } from '../../support/repository.ts';
 
@@ -146,6 +147,24 @@ describe("the service's containers", () => {
     expect(holders.map(([name]) => name)).toEqual(['signer']);
   });
 
+  it('have TLS to both stores and the user of their role with secure.yml, and neither an administrator nor the eraser', () => {
+    for (const [name, { environment }] of ours) {
+      const secured = { ...environment, ...secure.services[name]!.environment };
+      const role = environment!['ROLES']!;
+      expect(secured['EVENTSTORE_URL']).toMatch(
+        new RegExp(`^esdb://quittance-${role}:\\$\\{EVENTSTORE_${role.toUpperCase()}_PASSWORD\\}@.*[?]tls=true&tlsCAFile=`),
+      );
+      expect(secured['REDIS_URL']).toMatch(/^rediss:/);
+      const others = Object.values(secured).filter(
+        (value) => /ADMIN|ERASER/.test(value) && !value.includes(`EVENTSTORE_${role.toUpperCase()}_PASSWORD`),
+      );
+      expect(others).toEqual([]);
+    }
+    expect(Object.keys(secure.services['store-users']!.environment!).sort()).toEqual(
+      ['EVENTSTORE_ADMIN_URL', ...STORE_USERS.map((user) => `EVENTSTORE_${user.toUpperCase()}_PASSWORD`)].sort(),
+    );
+  });
+
   it('have each variable that the operator sets in the example file', () => {
     const asked = new Set([...`${text('docker-compose.yml')}${text('ops/docker/secure.yml')}`.matchAll(/\$\{([A-Z_]+)/g)].map((match) => match[1]!));
     const example = text('ops/docker/env.example');
@@ -153,7 +172,8 @@ describe("the service's containers", () => {
       new RegExp(`\\$\\{${name}:\\?`).test(`${text('docker-compose.yml')}${text('ops/docker/secure.yml')}`),
     );
     expect(required.sort()).toEqual([
-      ...['API_SECRETS_KEY', 'GRAFANA_ADMIN_PASSWORD', 'KURRENTDB_ADMIN_PASSWORD', 'PERSONAL_DATA_KEY', 'REDIS_PASSWORD', 'WEBHOOK_SECRETS_KEY'],
+      ...['API_SECRETS_KEY', ...['API', 'AUDITOR', 'ERASER', 'SIGNER', 'WORKER'].map((user) => `EVENTSTORE_${user}_PASSWORD`)],
+      ...['GRAFANA_ADMIN_PASSWORD', 'KURRENTDB_ADMIN_PASSWORD', 'PERSONAL_DATA_KEY', 'REDIS_PASSWORD', 'WEBHOOK_SECRETS_KEY'],
     ]);
     expect(required.filter((name) => !new RegExp(`^${name}=$`, 'm').test(example))).toEqual([]);
     expect([...example.matchAll(/^([A-Z_]+)=/gm)].map((match) => match[1]!).filter((name) => !asked.has(name))).toEqual([]);

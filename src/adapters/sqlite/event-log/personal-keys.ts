@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { StoreUnavailable } from '../../../ports/event-store.ts';
-import type { PersonalKeys } from '../../../ports/personal-keys.ts';
+import type { MadeSalt, PersonalKeys } from '../../../ports/personal-keys.ts';
 import type { Random } from '../../../ports/random.ts';
 import { PersonalKeysFile, type SubjectSalt } from './personal-keys-file.ts';
 
@@ -9,6 +9,8 @@ const TRUNCATE_ATTEMPTS = 200;
 const TRUNCATE_PAUSE_MS = 25;
 
 export interface SqlitePersonalKeys extends PersonalKeys {
+  /** Stored with its event, so that the retry of a forgotten session leaves none behind. */
+  create(subject: string): Promise<MadeSalt>;
   /** Every salt that was not erased, oldest first. */
   all(): Iterable<SubjectSalt>;
   count(): number;

@@ -1,0 +1,53 @@
+import type { StoreAccess, StreamAccess } from '../adapters/esdb/access.ts';
+import { MODES } from '../domain/ids.ts';
+import { ADDRESS_FAMILIES, NETWORKS } from '../domain/networks.ts';
+import {
+  addressesStream,
+  addressSourceStream,
+  adjustmentsStream,
+  AUDIT_STREAM,
+  coverageStream,
+  ledgerPeriodsStream,
+  OPERATOR_ACTS_STREAM,
+  SECRET_PURPOSES,
+  secretsStream,
+  treasuryStream,
+} from '../domain/streams.ts';
+
+/** Users of the event store: one for each role, one that only reads, and one that only erases keys of personal data. */
+export const STORE_USERS = ['api', 'worker', 'signer', 'auditor', 'eraser'] as const;
+export type StoreUser = (typeof STORE_USERS)[number];
+
+const NODES = ['api', 'worker', 'signer'] as const satisfies readonly StoreUser[];
+const READERS = [...NODES, 'auditor'] as const satisfies readonly StoreUser[];
+
+export const nameOfUser = (user: StoreUser): string => `quittance-${user}`;
+
+const modesAnd = <Part>(parts: readonly Part[], name: (mode: (typeof MODES)[number], part: Part) => string): string[] =>
+  MODES.flatMap((mode) => parts.map((part) => name(mode, part)));
+
+/** Streams with fixed names, and the roles that append to them. What has names of its own, such as a session's stream, is of every node. */
+export const FIXED_STREAMS: readonly { readonly streams: readonly string[]; readonly append: readonly StoreUser[] }[] = [
+  { streams: [AUDIT_STREAM, ...modesAnd(NETWORKS, treasuryStream)], append: ['signer'] },
+  { streams: modesAnd(NETWORKS, coverageStream), append: ['worker'] },
+  { streams: [...modesAnd(ADDRESS_FAMILIES, addressesStream), ...SECRET_PURPOSES.map(secretsStream)], append: ['api'] },
+  // The API asks whether addresses are the signer's own, the signer answers.
+  { streams: modesAnd(ADDRESS_FAMILIES, addressSourceStream), append: ['api', 'signer'] },
+  // Operators decide on whichever node they ask.
+  { streams: [OPERATOR_ACTS_STREAM, ...MODES.map(ledgerPeriodsStream), ...MODES.map(adjustmentsStream)], append: NODES },
+];
+
+/** What each user may. Lists of the server hold for one stream or for all, so what may be erased cannot be told from the rest by its name. */
+export function storeAccessOf(passwords: ReadonlyMap<StoreUser, string>): StoreAccess {
+  const accessOf = (append: readonly StoreUser[], erase: readonly StoreUser[]): StreamAccess => ({
+    read: READERS.map(nameOfUser),
+    append: append.map(nameOfUser),
+    delete: erase.map(nameOfUser),
+  });
+  return {
+    usual: accessOf(NODES, ['eraser']),
+    streams: new Map(FIXED_STREAMS.flatMap(({ streams, append }) => streams.map((stream) => [stream, accessOf(append, [])] as const))),
+    wholeLog: READERS.map(nameOfUser),
+    users: [...passwords].map(([user, password]) => ({ name: nameOfUser(user), password })),
+  };
+}

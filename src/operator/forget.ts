@@ -1,0 +1,32 @@
+import { parseSessionId, type SessionId } from '../domain/ids.ts';
+import { sessionStream } from '../domain/streams.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { EventStore } from '../ports/event-store.ts';
+import { MayNotErase } from '../ports/personal-keys.ts';
+import type { Random } from '../ports/random.ts';
+import type { JsonValue } from '../ports/read-model.ts';
+import { recordAct } from './acts.ts';
+import { CommandRefused, refused, requiredText, type AdminArguments } from './commands.ts';
+
+export interface ForgetParts {
+  readonly store: EventStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly erase: (id: SessionId) => Promise<void>;
+}
+
+/** `quittance session forget`: who asked for it is written down before anything is erased. Throws `CommandRefused`. */
+export async function forgetSession({ store, clock, random, erase }: ForgetParts, args: AdminArguments): Promise<JsonValue> {
+  const id = sessionIdOf(args);
+  const [created] = await store.readStream(sessionStream(id), { limit: 1 });
+  if (!created) return refused('no such session');
+  await recordAct({ store, clock, random }, 'session.forget', id, args);
+  await erase(id).catch((error: unknown) => {
+    throw error instanceof MayNotErase ? new CommandRefused(error.message) : error;
+  });
+  return { id, erased: true };
+}
+
+export function sessionIdOf(args: AdminArguments): SessionId {
+  return parseSessionId(requiredText(args, 'session_id')) ?? refused('session_id is not a session id');
+}

@@ -1,0 +1,108 @@
+import type { Metadata, sendUnaryData, ServerUnaryCall, ServiceError } from '@grpc/grpc-js';
+import users from '@eventstore/db-client/generated/users_pb.js';
+import type { CreateReq, EnableReq, ResetPasswordReq, UpdateReq } from '@eventstore/db-client/generated/users_pb.js';
+import { accessDenied, noSuchUser, unauthenticated, userExists } from './double-faults.ts';
+import type { DoubleLog } from './double-log.ts';
+
+export type Operation = 'read' | 'write' | 'delete';
+type Field = '$r' | '$w' | '$d' | '$mr' | '$mw';
+type Acl = Readonly<Partial<Record<Field, string | readonly string[]>>>;
+
+interface User {
+  password: string;
+  groups: readonly string[];
+}
+
+const ADMINS = '$admins';
+const EVERYBODY = '$all';
+const everybody: Acl = { $r: EVERYBODY, $w: EVERYBODY, $d: EVERYBODY, $mr: EVERYBODY, $mw: EVERYBODY };
+const administrators: Acl = { $r: ADMINS, $w: ADMINS, $d: ADMINS, $mr: ADMINS, $mw: ADMINS };
+const FIELDS = { read: '$r', write: '$w', delete: '$d' } as const;
+const OF_METADATA = { read: '$mr', write: '$mw', delete: null } as const;
+
+/**
+ * Users and access control lists of a server, from its documentation ("Access control lists": stream, default and built-in lists, field by field) and
+ * its sources (`LegacyStreamPermissionAssertion`): who is in `$admins` may do everything; nobody writes to or deletes `$all`, or deletes a metadata stream; a
+ * metadata stream is judged by the stream that it is of.
+ */
+export class DoubleAccess {
+  readonly #log: DoubleLog;
+  readonly #users = new Map<string, User>();
+
+  constructor(log: DoubleLog, adminPassword: string) {
+    this.#log = log;
+    this.#users.set('admin', { password: adminPassword, groups: [ADMINS] });
+  }
+
+  /** Null when whoever calls may do it. */
+  refusal(metadata: Metadata, operation: Operation, stream: string): ServiceError | null {
+    const caller = this.#caller(metadata);
+    if (!caller) return metadata.get('authorization').length > 0 ? unauthenticated() : accessDenied();
+    const isMetastream = stream.startsWith('$$');
+    const original = isMetastream ? stream.slice(2) : stream;
+    const field = (isMetastream ? OF_METADATA : FIELDS)[operation];
+    if (field === null || (stream === '$all' && operation !== 'read')) return accessDenied();
+    if (caller.groups.includes(ADMINS)) return null;
+    const roles = [this.#roles(original, field)].flat();
+    return roles.some((role) => role === EVERYBODY || role === caller.name || caller.groups.includes(role)) ? null : accessDenied();
+  }
+
+  users() {
+    const answering =
+      <Request, Answer>(run: (request: Request) => Answer | ServiceError) =>
+      (call: ServerUnaryCall<Request, Answer>, answer: sendUnaryData<Answer>): void => {
+        const caller = this.#caller(call.metadata);
+        if (!caller) return answer(unauthenticated());
+        if (!caller.groups.includes(ADMINS)) return answer(accessDenied());
+        const result = run(call.request);
+        if (result instanceof Error) answer(result);
+        else answer(null, result);
+      };
+    const changing = <Answer>(name: string, answer: Answer, change: (user: User) => void): Answer | ServiceError => {
+      const user = this.#users.get(name);
+      if (!user) return noSuchUser(name);
+      change(user);
+      return answer;
+    };
+    return {
+      create: answering((request: CreateReq) => {
+        const options = request.getOptions()!;
+        const name = options.getLoginName();
+        if (this.#users.has(name)) return userExists(name);
+        this.#users.set(name, { password: options.getPassword(), groups: options.getGroupsList() });
+        return new users.CreateResp();
+      }),
+      update: answering((request: UpdateReq) => {
+        const options = request.getOptions()!;
+        return changing(options.getLoginName(), new users.UpdateResp(), (user) => (user.groups = options.getGroupsList()));
+      }),
+      resetPassword: answering((request: ResetPasswordReq) => {
+        const options = request.getOptions()!;
+        return changing(options.getLoginName(), new users.ResetPasswordResp(), (user) => (user.password = options.getNewPassword()));
+      }),
+      enable: answering((request: EnableReq) => changing(request.getOptions()!.getLoginName(), new users.EnableResp(), () => undefined)),
+    };
+  }
+
+  #caller(metadata: Metadata): { readonly name: string; readonly groups: readonly string[] } | null {
+    const [given] = metadata.get('authorization');
+    const [name = '', ...password] = Buffer.from(String(given ?? '').replace(/^Basic /, ''), 'base64')
+      .toString('utf8')
+      .split(':');
+    const user = this.#users.get(name);
+    return user && user.password === password.join(':') ? { name, groups: user.groups } : null;
+  }
+
+  #roles(stream: string, field: Field): string | readonly string[] {
+    const isSystem = stream.startsWith('$');
+    const settings = this.#last('$settings') as { readonly $systemStreamAcl?: Acl; readonly $userStreamAcl?: Acl } | null;
+    const usual = isSystem ? settings?.$systemStreamAcl : settings?.$userStreamAcl;
+    const own = (this.#last(`$$${stream}`) as { readonly $acl?: Acl } | null)?.$acl;
+    return own?.[field] ?? usual?.[field] ?? (isSystem ? administrators : everybody)[field]!;
+  }
+
+  #last(stream: string): unknown {
+    const last = this.#log.stream(stream).at(-1);
+    return last ? JSON.parse(Buffer.from(last.data).toString('utf8')) : null;
+  }
+}
