@@ -18,6 +18,8 @@ const ENTRY = fileURLToPath(new URL('../../signer/main.ts', import.meta.url));
 const NODE_FLAGS = ['--disable-sigusr1', '--disable-warning=ExperimentalWarning'];
 /** What the signer may know of our environment: enough to run, nothing that could change what it runs. */
 const PASSED_VARIABLES = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR'];
+/** Modules that are kept compiled start it in half the time, but they are code that somebody else may have written: live keys are opened from the sources alone. */
+const PASSED_WITHOUT_LIVE_KEYS = ['NODE_COMPILE_CACHE'];
 /** Longest path of a Unix socket on every system we run on (macOS: 104 bytes with the final zero). */
 const MAX_SOCKET_PATH_BYTES = 100;
 const START_TIMEOUT_MS = 30_000;
@@ -94,7 +96,7 @@ async function launch(
   place: Pick<SignerBootstrap, 'socketPath' | 'door'>,
   removeSocket: () => void,
 ): Promise<{ child: ChildProcess; end: () => Promise<void> }> {
-  const child = spawn(process.execPath, [...NODE_FLAGS, ENTRY], { stdio: ['pipe', 'pipe', 'pipe'], env: passedEnvironment() });
+  const child = spawn(process.execPath, [...NODE_FLAGS, ENTRY], { stdio: ['pipe', 'pipe', 'pipe'], env: passedEnvironment(wallets) });
   const end = (): Promise<void> => endChild(child).finally(removeSocket);
   try {
     child.stdin.on('error', () => {});
@@ -143,8 +145,9 @@ function socketPlace(directory: string): { socketPath: string; removeSocket: () 
   return { socketPath: join(far, 'signer.sock'), removeSocket: () => rmSync(far, { recursive: true, force: true }) };
 }
 
-function passedEnvironment(): Record<string, string> {
-  return Object.fromEntries(PASSED_VARIABLES.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
+function passedEnvironment(wallets: SignerProcessOptions['wallets']): Record<string, string> {
+  const names = wallets.live === undefined ? [...PASSED_VARIABLES, ...PASSED_WITHOUT_LIVE_KEYS] : PASSED_VARIABLES;
+  return Object.fromEntries(names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
 }
 
 /** Waits for the signer's one line on standard output. */

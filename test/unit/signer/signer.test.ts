@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HDKey as Slip10 } from 'micro-key-producer/slip10.js';
 import { mnemonicToSeedSync } from '@scure/bip39';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startSignerProcess, type SignerProcess } from '../../../src/adapters/signer/process.ts';
 import { InvalidWalletSettings, takeWalletSources } from '../../../src/adapters/signer/wallet-sources.ts';
 import { startHdDerivation } from '../../../src/adapters/wallet/hd-derivation.ts';
@@ -125,6 +125,19 @@ describe('the signer process', () => {
     expect(exported.solanaPool).toHaveLength(3);
     expect(await signer.exportSolanaKeys('test', 1, 2)).toEqual(exported.solanaPool.slice(1));
     expect(JSON.stringify(exported)).not.toMatch(/xprv|junk/);
+  });
+
+  it('opens live keys from the sources alone, whatever compiled modules a folder offers', async () => {
+    const cache = join(directory, 'compiled');
+    vi.stubEnv('NODE_COMPILE_CACHE', cache);
+    const source = { kind: 'mnemonic', mnemonic: MNEMONIC } as const;
+    const live = await startSignerProcess({ directory, wallets: { live: source }, log: silentLog });
+    await live.close();
+    expect(existsSync(cache)).toBe(false);
+    const test = await startSignerProcess({ directory, wallets: { test: source }, log: silentLog });
+    await test.close();
+    expect(readdirSync(cache)).not.toEqual([]);
+    vi.unstubAllEnvs();
   });
 
   it('has no keys of a mode it was not given', async () => {
