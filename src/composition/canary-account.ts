@@ -52,8 +52,11 @@ export function canaryFaults(config: Config): string[] {
   ];
 }
 
-/** Null where canary payments are switched off. Throws `InvalidConfig`. */
-export function openCanary(config: Config): CanaryAccount | null {
+/**
+ * Null where canary payments are switched off. Throws `InvalidConfig`, also for a wallet that is a treasury of the service: two who pay from one
+ * account without knowing of each other would take each other's numbers.
+ */
+export function openCanary(config: Config, treasuries: Iterable<TreasuryAddresses> = []): CanaryAccount | null {
   const faults = canaryFaults(config);
   if (faults.length > 0) throw new InvalidConfig(faults.join('\n'));
   const merchant = config.CANARY_MERCHANT_FILE;
@@ -65,14 +68,15 @@ export function openCanary(config: Config): CanaryAccount | null {
     );
   const { api_key: apiKey, api_secret: apiSecret, webhook_secret: webhookSecret } = parsed.data;
   const mode: Mode = apiKey.startsWith('sk_live_') ? 'live' : 'test';
-  return { mode, apiKey, apiSecret, webhookSecret, wallet: rolesOf(config).worker ? openWallet(config, mode) : null };
+  return { mode, apiKey, apiSecret, webhookSecret, wallet: rolesOf(config).worker ? openWallet(config, mode, treasuries) : null };
 }
 
-function openWallet(config: Config, mode: Mode): Wallet {
+function openWallet(config: Config, mode: Mode, treasuries: Iterable<TreasuryAddresses>): Wallet {
   const { CANARY_KEYSTORE: keystore, CANARY_KEYSTORE_PASSPHRASE_FILE: passphrase } = config;
   const words = named('CANARY_KEYSTORE_PASSPHRASE_FILE', () => readFileSync(passphrase!, 'utf8').trim());
   const wallet = named('CANARY_KEYSTORE', () => new Wallet(openKeystore(readKeystoreFile(keystore!), mode, words)));
-  if ([config.WALLET_XPUB_EVM, config.TEST_WALLET_XPUB_EVM].includes(wallet.evmXpub)) throw new InvalidConfig(NOT_ITS_OWN);
+  const isOurs = [config.WALLET_XPUB_EVM, config.TEST_WALLET_XPUB_EVM].includes(wallet.evmXpub);
+  if (isOurs || [...treasuries].some(({ evm }) => evm === wallet.treasury.evm)) throw new InvalidConfig(NOT_ITS_OWN);
   return wallet;
 }
 
@@ -84,11 +88,6 @@ function named<Value>(setting: string, read: () => Value): Value {
   } catch (error) {
     throw new InvalidConfig(`${setting}: ${messageOf(error)}`, { cause: error });
   }
-}
-
-/** Two who pay from one account without knowing of each other would take each other's numbers. Throws `InvalidConfig`. */
-export function refuseTreasury({ wallet }: CanaryAccount, treasuries: Iterable<TreasuryAddresses>): void {
-  for (const { evm } of treasuries) if (evm === wallet?.treasury.evm) throw new InvalidConfig(NOT_ITS_OWN);
 }
 
 /** Where the canary's merchant is told. */

@@ -16,7 +16,7 @@ import { systemClock } from '../ports/clock.ts';
 import type { OutgoingChain } from '../ports/outgoing-chain.ts';
 import type { Signer } from '../ports/signer.ts';
 import { ClockCheck } from '../runtime/util/clock-check.ts';
-import { CANARY_WEBHOOK_PATH, openCanary, refuseTreasury } from './canary-account.ts';
+import { CANARY_WEBHOOK_PATH, openCanary } from './canary-account.ts';
 import { chainReaders } from './chain-readers.ts';
 import { createMetrics } from './observability.ts';
 import { journalDirectory, payoutChain, productionPayoutRules, type PayoutNetworkAccess, type PayoutParts } from './payouts.ts';
@@ -63,8 +63,7 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
   const keys = await openKeys(config, { wallets, reread }, access, log);
   const signer = keys?.signer ?? null;
   const payouts = keys?.pays ? await payoutParts(config, keys.signer, metrics, access, keys.modes) : null;
-  const canary = openCanary(config);
-  if (canary && payouts) refuseTreasury(canary, payouts.addresses.values());
+  const canary = openCanary(config, payouts?.addresses.values());
   const derivation = startHdDerivation();
   const clockCheck = new ClockCheck(clock);
   const secondFrom = ({ mode, network }: NetworkSettings) => secondSourceFrom(config, mode, network);

@@ -23,7 +23,7 @@ import type { SolanaSandbox } from '../sandbox/surfpool/start-surfpool.ts';
 import { signerOwner } from '../adapters/wallet/address-owner.ts';
 import { signerSolanaDeriver } from '../adapters/wallet/solana-pool.ts';
 import type { WebhookInbox } from '../sandbox/webhook-inbox.ts';
-import { openCanary, refuseTreasury } from './canary-account.ts';
+import { openCanary } from './canary-account.ts';
 import { chainReaders } from './chain-readers.ts';
 import { demoOrder, startDemoShop, type DemoMerchant, type DemoShop } from './demo-shop.ts';
 import { createMetrics } from './observability.ts';
@@ -74,8 +74,7 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
   const access = chains.chains.map((chain) => ({ settings: chain.settings, urls: [chain.rpcUrl] }));
   const signer = await startSandboxSigner(config, access, log, crashAt);
   const [watchOnly, treasury] = await Promise.all([signer.exportWatchOnly('test', 0), signer.treasuryAddresses('test')]);
-  const canary = openCanary(config);
-  if (canary) refuseTreasury(canary, [treasury]);
+  const canary = openCanary(config, [treasury]);
   const derivation = startHdDerivation();
   const settings = chains.chains.map((chain) => chain.settings);
   const readers = chainReaders(access, metrics);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { vetWebhookUrl } from '../../../src/adapters/webhook-http/url.ts';
-import { openCanary, refuseTreasury } from '../../../src/composition/canary-account.ts';
+import { openCanary } from '../../../src/composition/canary-account.ts';
 import { readConfig } from '../../../src/config.ts';
 import { sealKeystore } from '../../../src/signer/keystore.ts';
 import { SCRYPT_COST } from '../../../src/signer/sealed-text.ts';
@@ -63,7 +63,7 @@ describe('the settings of canary payments', () => {
 
   it("refuse the service's own keys, whose account others pay from", () => {
     expect(() => open({ WALLET_XPUB_EVM: new Wallet(WORDS).evmXpub })).toThrow('CANARY_KEYSTORE holds the keys of the service itself');
-    expect(() => refuseTreasury(open()!, [new Wallet(WORDS).treasury])).toThrow('CANARY_KEYSTORE holds the keys of the service itself');
+    expect(() => openCanary(readConfig(settings), [new Wallet(WORDS).treasury])).toThrow('CANARY_KEYSTORE holds the keys of the service itself');
   });
 });
 
