@@ -228,6 +228,12 @@ const environment = z.object({
   /** Units of the coin that may be paid within a day and not back, on each network. */
   CANARY_MAX_OUT: z.string().regex(AMOUNT).default('3'),
   CANARY_EVERY_SECONDS: seconds.default(3600),
+  /** Folder that the public status page and its file are written to; unset: none is. */
+  PUBLIC_STATUS_DIR: z
+    .string()
+    .min(1)
+    .transform((path) => resolve(path))
+    .optional(),
   HEADER_PREFIX: z
     .string()
     .regex(/^[A-Za-z][A-Za-z0-9-]{0,38}-$/, 'must end with a hyphen, for example X-Service-')

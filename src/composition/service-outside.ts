@@ -47,6 +47,7 @@ import { startSignerHeartbeat, type SignerHeartbeat } from './signer-heartbeat.t
 import { treasuryHealth } from '../observability/treasury-health.ts';
 import { startPeopleSide } from './console.ts';
 import { compareCommands } from './workers/projection-compare.ts';
+import { startPublicStatus } from './public-status.ts';
 import type { Foundation } from './service-foundation.ts';
 import type { MovingMoney } from './service-money.ts';
 import type { ServiceParts } from './service-parts.ts';
@@ -127,6 +128,7 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
   health.add(() => storage.health());
   if (storage.agreement) watchAgreement(storage.agreement, health, metrics);
   health.started();
+  const publicStatus = config.PUBLIC_STATUS_DIR === undefined ? null : startPublicStatus(config.PUBLIC_STATUS_DIR, observability.status, log);
   return {
     baseUrl: web?.publicUrl ?? '',
     opsUrl: urlOf(config.HOST, ops),
@@ -141,6 +143,7 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
       await inbox.close();
     },
     close: async () => {
+      publicStatus?.close();
       await Promise.all([ledgerCheck.close(), projectionCheck?.close(), heartbeat?.close()]);
       await observability.close();
       await closeServer(ops);
