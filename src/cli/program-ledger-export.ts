@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { createWriteStream, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createWriteStream, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { CommandRefused, type AdminArguments, type AdminStream } from '../operator/commands.ts';
+import type { JsonValue } from '../ports/read-model.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
 import type { CliHost } from './host.ts';
 import { createProgress, type Progress } from './progress.ts';
@@ -11,6 +12,7 @@ interface ExportFlags extends AdminArguments {
   readonly output?: string;
   readonly sqlite?: string;
   readonly evidence: boolean;
+  readonly chart?: string;
 }
 
 /** `quittance ledger export`. */
@@ -18,7 +20,7 @@ export function addExport(ledger: Command, host: CliHost): void {
   ledger
     .command('export [document]')
     .description(
-      'write out journal (default), lines, balances, payments, settlement or settled-orders, with evidence that is verified by itself (docs/ledger.md)',
+      'write out journal (default), lines, balances, payments, settlement, settled-orders, valued, cost-basis, datev, xero, quickbooks or camt053 (docs/ledger.md)',
     )
     .option('--format <format>', 'csv (default) or jsonl')
     .option('--output <file>', 'a file that is complete or not there at all, and beside it <file>.evidence.json (default: standard output, without)')
@@ -28,8 +30,15 @@ export function addExport(ledger: Command, host: CliHost): void {
     .option('--merchant <merchant_id>', 'only what is of a merchant; lines, settlement and settled-orders need it')
     .option('--from <day>', 'first day (UTC)')
     .option('--to <day>', 'last day, inclusive')
+    .option('--chart <file>', 'which account of yours each account of the books is, as JSON: for datev, xero and quickbooks')
+    .option('--currency <code>', 'what values are in, for valued and cost-basis; three letters that stand for the coin, for camt053')
+    .option('--method <method>', 'fifo (default) or average: for cost-basis')
+    .option('--network <network>', 'of camt053')
+    .option('--coin <coin>', 'of camt053')
+    .option('--address <address>', 'of camt053')
     .option('--clock <clock>', 'recorded (default) or chain: by which time days are told')
-    .action(async (document: string | undefined, { output, sqlite, evidence, ...args }: ExportFlags) => {
+    .action(async (document: string | undefined, { output, sqlite, evidence, chart, ...given }: ExportFlags) => {
+      const args: AdminArguments = { ...given, ...(chart !== undefined && { chart: chartIn(chart) }) };
       if (sqlite !== undefined) return writeSqlite(host, sqlite, { ...args, ...(document && { document }), ...(output && { output }) });
       // Nobody watches a log for this.
       const progress = process.stderr.isTTY ? createProgress(process.stderr) : null;
@@ -45,6 +54,14 @@ export function addExport(ledger: Command, host: CliHost): void {
         progress?.end();
       }
     });
+}
+
+function chartIn(file: string): JsonValue {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as JsonValue;
+  } catch (error) {
+    throw refused(error, `chart ${file} cannot be read`);
+  }
 }
 
 async function writeSqlite(host: CliHost, file: string, others: AdminArguments): Promise<void> {

@@ -58,7 +58,23 @@ export function addLedger(program: Command, host: CliHost, admin: DeclareAdmin):
   ]);
   addStatement(ledger, host);
   addAdjustments(ledger, host, admin);
+  addRates(ledger, host, admin);
   addExport(ledger, host);
+}
+
+/** What coins were worth, for books in a currency. */
+function addRates(ledger: Command, host: CliHost, admin: DeclareAdmin): void {
+  ledger
+    .command('record-rates <file>')
+    .description('write down what coins were worth: a CSV of when,coin,rate, such as 2026-10-31,ETH,2345.67')
+    .requiredOption('--currency <code>', 'that the rates are in, such as EUR')
+    .requiredOption('--source <text>', 'who says so, such as ECB; kept for ever')
+    .option('--operator <name>', 'who writes them down, for the record')
+    .option('--json', 'print JSON')
+    .action(async (file: string, { json, ...args }: { json?: boolean } & AdminArguments) =>
+      printAnswer(await host.admin('ledger.record-rates', { ...args, rates: textIn(file) }), json === true),
+    );
+  admin(ledger, host, 'rates', 'ledger.rates', 'which rates there are of each coin', [['--currency <code>', 'that they are in, such as EUR']]);
 }
 
 /** A closed month as the log holds it, and its statements. */
@@ -109,6 +125,14 @@ function addAdjustments(ledger: Command, host: CliHost, admin: DeclareAdmin): vo
   admin(ledger, host, 'reject-adjustment <id>', 'ledger.reject-adjustment', 'give up an entry by hand that is not posted', [
     ['--operator <name>', 'who rejects it, for the record'],
   ]);
+}
+
+function textIn(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new CommandRefused(`${file} cannot be read: ${messageOf(error)}`);
+  }
 }
 
 function sha256Of(file: string): string {

@@ -27,6 +27,7 @@ import { MerchantLedger } from '../features/ledger/merchant-ledger.ts';
 import type { Core } from './core.ts';
 import { INBOX_ROUTES } from '../operator/unmatched.ts';
 import { MonthStatements } from '../features/ledger/documents/month-statements.ts';
+import { bookRateCommands } from '../operator/book-rates.ts';
 import { documentStreams } from '../operator/documents.ts';
 import { ledgerCommands } from '../operator/ledger.ts';
 
@@ -71,7 +72,7 @@ export function openLedger({ core, store, readModel, projections, clock, random 
       await servedRows();
       return (await balances.period(mode, month))?.entry ?? null;
     },
-    commands: ledgerCommands(parts),
+    commands: { ...ledgerCommands(parts), ...bookRateCommands(issue) },
     streams: documentStreams(parts),
     statements,
   };

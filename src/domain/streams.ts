@@ -24,6 +24,8 @@ export const secretsStream = (purpose: SecretPurpose): string => `secrets-${purp
 export const personStream = (personId: string): string => `${PERSON_PREFIX}${personId}`;
 /** Payments of our own on a network, by which the whole way is tried. */
 export const canaryStream = (mode: Mode, network: Network): string => `canary-${mode}-${network}`;
+/** What coins were worth in the currencies that books are kept in. */
+export const BOOK_RATES_STREAM = 'ledger-rates';
 export const AUDIT_STREAM = 'audit';
 export const OPERATOR_ACTS_STREAM = 'operator-acts';
 export const ADJUSTMENTS_PREFIX = 'ledger-adjustments-';

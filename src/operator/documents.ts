@@ -12,6 +12,7 @@ import { settledOrdersTable } from '../features/ledger/documents/settled-orders.
 import { settlementTable } from '../features/ledger/documents/settlement.ts';
 import { TABLE_FORMATS, Tally, textOf, type Table, type TableFormat } from '../features/ledger/documents/table.ts';
 import type { JournalScope } from '../features/ledger/journal.ts';
+import { accountingFile, ACCOUNTING_FILES, costBasis, isForPeople, valued, type AccountingFile } from './accounting.ts';
 import { actorOf } from './acts.ts';
 import { json, optionalText, refused, requiredMode, requiredText, type AdminArguments, type AdminCommands, type AdminStreams } from './commands.ts';
 import { scopeOf } from './ledger-arguments.ts';
@@ -37,6 +38,8 @@ const TABLES: Readonly<Record<string, MakeTable>> = {
   lines: ({ journal }, scope, through, args) => linesTable(journal, scope, through, merchantIn(args)),
   payments: ({ journal, store }, scope, through) => paymentsTable(journal, store, scope, through),
   settlement: (parts, scope, through, args) => settlementTable(parts, merchantIn(args), scope, through),
+  valued: (parts, scope, through, args) => valued(parts, { scope, through, args }),
+  'cost-basis': (parts, scope, through, args) => costBasis(parts, { scope, through, args }),
   'settled-orders': ({ journal }, scope, through, args) => settledOrdersTable(journal, merchantIn(args), scope, through),
 };
 
@@ -48,19 +51,50 @@ export function documentStreams(parts: DocumentParts): AdminStreams {
     'ledger.export': async (args) => {
       await parts.servedRows();
       const document = optionalText(args, 'document') ?? 'journal';
-      const make = Object.hasOwn(TABLES, document) ? TABLES[document]! : refused(`document must be one of ${Object.keys(TABLES).join(', ')}`);
-      const format = TABLE_FORMATS.find((name) => name === (optionalText(args, 'format') ?? 'csv')) ?? refused('format must be csv or jsonl');
       const merchantId = (optionalText(args, 'merchant') ?? null) as MerchantId | null;
       const scope = await scopeOf(parts, args, merchantId);
       const { entries } = await parts.balances.modeRow(scope.mode);
       const tally = new Tally();
-      const text = textOf(await make(parts, scope, entries, args), format, tally);
+      const { format, contentType, chunks } = await fileOf(parts, document, { scope, through: entries, args }, tally);
       const { mode, clock, from, to } = scope;
       const facts = { mode, document, format, merchantId, clock, from, to, actor: actorOf(args) };
-      const chunks = isWanted(args) ? issued(parts.issue, { ...facts, ...(await through(parts, mode, entries)) }, tally, text) : text;
-      return { contentType: CONTENT_TYPES[format], entries, chunks };
+      if (!isWanted(args)) return { contentType, entries, chunks };
+      return { contentType, entries, chunks: issued(parts.issue, { ...facts, ...(await through(parts, mode, entries)) }, tally, chunks) };
     },
   };
+}
+
+/** What is wrong with rates or chart shows only on the way: it is looked for before a first byte is sent. */
+async function fileOf(
+  parts: DocumentParts,
+  document: string,
+  asked: { readonly scope: JournalScope; readonly through: number; readonly args: AdminArguments },
+  tally: Tally,
+): Promise<AccountingFile> {
+  const { scope, through, args } = asked;
+  const own = ACCOUNTING_FILES.find((name) => name === document);
+  if (own !== undefined) {
+    if (optionalText(args, 'format') !== undefined) return refused(`format is none of ${own}: leave it out`);
+    await tried((await accountingFile(parts, own, asked, new Tally())).chunks);
+    return accountingFile(parts, own, asked, tally);
+  }
+  const names = [...Object.keys(TABLES), ...ACCOUNTING_FILES].join(', ');
+  const make = Object.hasOwn(TABLES, document) ? TABLES[document]! : refused(`document must be one of ${names}`);
+  const format = TABLE_FORMATS.find((name) => name === (optionalText(args, 'format') ?? 'csv')) ?? refused('format must be csv or jsonl');
+  const table = await make(parts, scope, through, args);
+  if (IN_CURRENCY.has(document)) await tried(textOf(table, format));
+  return { format, contentType: CONTENT_TYPES[format], chunks: textOf(table, format, tally) };
+}
+
+const IN_CURRENCY: ReadonlySet<string> = new Set(['valued', 'cost-basis']);
+
+async function tried(chunks: AsyncIterable<unknown>): Promise<void> {
+  try {
+    for await (const _ of chunks);
+  } catch (error) {
+    if (isForPeople(error)) refused(error.message);
+    throw error;
+  }
 }
 
 function isWanted(args: AdminArguments): boolean {

@@ -108,11 +108,28 @@ async function checkAnew(
   lines: string[],
 ): Promise<void> {
   await cli('ledger', 'export', '--format', 'jsonl', '--output', file('journal.jsonl'));
+  await checkEvidence(cli, file, faults, lines);
   writeFileSync(file('balance.json'), await cli('ledger', 'trial-balance', '--json'));
   const given = ['--export', file('ledger.jsonl'), '--journal', file('journal.jsonl'), '--trial-balance', file('balance.json')];
   const anew = spawnSync('python3', [join(ROOT, 'docs/verify/rebuild_books.py'), ...given], { encoding: 'utf8' });
   lines.push(`rebuild_books.py: ${anew.error ? 'not run, there is no python3' : anew.stdout.trim()}`);
   if (!anew.error && anew.status !== 0) faults.push(`rebuild_books.py: ${anew.stdout.trim()}${anew.stderr}`);
+}
+
+/** The journal as a file that is verified by itself. */
+async function checkEvidence(
+  cli: (...args: string[]) => Promise<string>,
+  file: (name: string) => string,
+  faults: string[],
+  lines: string[],
+): Promise<void> {
+  const given = ['--file', file('journal.jsonl'), '--key', file('key.txt')];
+  const verified = JSON.parse(await cli('audit', 'verify', ...given, '--json')) as { ok: boolean; fault: string | null; rows: number };
+  lines.push(`evidence of the journal: ${verified.ok ? `${verified.rows} rows hold` : verified.fault}`);
+  if (!verified.ok) faults.push(`evidence of the journal: ${verified.fault}`);
+  const python = spawnSync('python3', [join(ROOT, 'docs/verify/verify.py'), ...given], { encoding: 'utf8' });
+  lines.push(`verify.py: ${python.error ? 'not run, there is no python3' : python.stdout.trim()}`);
+  if (!python.error && python.status !== 0) faults.push(`verify.py: ${python.stdout.trim()}${python.stderr}`);
 }
 
 /** The operator's commands over a data directory. A verdict of "no" is an answer, too. */

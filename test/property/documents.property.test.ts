@@ -4,15 +4,13 @@ import { MODES, type MerchantId, type Mode } from '../../src/domain/ids.ts';
 import { payableTo } from '../../src/domain/ledger.ts';
 import { formatAmount, signedAmountOf } from '../../src/domain/money.ts';
 import { sessionStream } from '../../src/domain/streams.ts';
-import type { AdminArguments } from '../../src/operator/commands.ts';
 import { inOffice, type BooksOffice } from '../support/books-office.ts';
+import { rowsOf, type Row } from '../support/exported-rows.ts';
 import { ledgerOf, ownerOf, sessionIdOf, steps } from '../support/random-ledger.ts';
 import { runsOf } from '../support/runs.ts';
 import { settlementEvent, settlementTerms } from '../support/settlement-log.ts';
 
 /* What the books give out says what the journal says, to the last unit. */
-
-type Row = Readonly<Record<string, string | number | null>>;
 
 const settlements = fc.array(fc.record({ after: fc.nat({ max: 60 }), cents: fc.integer({ min: 1, max: 2_000 }), owner: fc.nat({ max: 2 }) }), {
   maxLength: 6,
@@ -34,11 +32,6 @@ async function business(
     }
   }
   await office.caughtUp();
-}
-
-async function rowsOf(office: BooksOffice, args: AdminArguments): Promise<Row[]> {
-  const text = (await office.exported({ format: 'jsonl', ...args })).toString();
-  return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Row]));
 }
 
 /** Sums of a column by the others, without those that are zero. */

@@ -1,4 +1,5 @@
 import type { AdjustmentEvent } from './adjustment-events.ts';
+import type { BookRatesRecorded } from './book-rate-events.ts';
 import type { DeliveryEvent } from './delivery-events.ts';
 import type { DocumentEvent } from './document-events.ts';
 import type { MerchantEvent } from './merchant-events.ts';
@@ -18,6 +19,7 @@ export type DomainEvent =
   | TransferEvent
   | PersonEvent
   | AdjustmentEvent
-  | DocumentEvent;
+  | DocumentEvent
+  | BookRatesRecorded;
 export type DomainEventType = DomainEvent['type'];
 export type EventOf<Type extends DomainEventType> = Extract<DomainEvent, { type: Type }>;

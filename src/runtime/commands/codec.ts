@@ -137,6 +137,7 @@ export const CURRENT_VERSION = {
   ActionTaken: 1,
   DocumentIssued: 1,
   StatementIssued: 1,
+  BookRatesRecorded: 1,
 } as const satisfies Record<DomainEventType, number>;
 
 /** Every event type the ledger may hold. */

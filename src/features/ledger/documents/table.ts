@@ -31,12 +31,15 @@ export class Tally {
     ];
     for (const column of amounts) {
       const cell = cells[columns.indexOf(column)];
-      if (typeof cell !== 'string') continue;
-      const key = `${column}/${network ?? ''}/${coin ?? ''}`;
-      const total = this.#sums.get(key) ?? { column, network, coin, sum: 0n };
-      total.sum += signedAmountOf(cell);
-      this.#sums.set(key, total);
+      if (typeof cell === 'string') this.add(column, network, coin, signedAmountOf(cell));
     }
+  }
+
+  add(column: string, network: string | null, coin: string | null, units: bigint): void {
+    const key = `${column}/${network ?? ''}/${coin ?? ''}`;
+    const total = this.#sums.get(key) ?? { column, network, coin, sum: 0n };
+    total.sum += units;
+    this.#sums.set(key, total);
   }
 
   totals(): DocumentTotal[] {

@@ -60,7 +60,7 @@ const BOOKED_BY = {
     RequestAccepted: 'nothing',
   },
   ...{ RequestAnswered: 'nothing', OperatorActed: 'nothing', LedgerRestored: 'nothing' },
-  ...{ CheckpointSigned: 'nothing', PeriodClosed: 'period', DocumentIssued: 'nothing', StatementIssued: 'nothing' },
+  ...{ CheckpointSigned: 'nothing', PeriodClosed: 'period', DocumentIssued: 'nothing', StatementIssued: 'nothing', BookRatesRecorded: 'nothing' },
   ...{ CanaryPaymentStarted: 'nothing', CanaryPaymentEnded: 'nothing' },
   ...{ AdjustmentProposed: 'adjustment', AdjustmentPosted: 'adjustment', AdjustmentRejected: 'adjustment' },
   ...{ PayoutSequenceReserved: 'treasury', PayoutSequenceReleased: 'treasury', PayoutSequenceSigned: 'treasury', MoveSequenceReserved: 'treasury' },

@@ -1,0 +1,120 @@
+import { shownDecimals } from '../../../domain/currencies.ts';
+import type { BookRate, BookRatesRecorded } from '../../../domain/events/book-rate-events.ts';
+import { BOOKED_COINS } from '../../../domain/ledger.ts';
+import { formatAmount, parseAmount, SCALE } from '../../../domain/money.ts';
+import { BOOK_RATES_STREAM } from '../../../domain/streams.ts';
+import type { EventStore } from '../../../ports/event-store.ts';
+
+/** A rate that is older says little of what a coin is worth. */
+export const MAX_RATE_AGE_SEC = 7 * 86_400;
+const PAGE = 500;
+
+export interface UsedRate {
+  readonly atSec: number;
+  readonly rate: string;
+  readonly units: bigint;
+  readonly source: string;
+  /** Id of the event that holds it. */
+  readonly event: string;
+}
+
+/** There is no rate that a line could be valued at; the message says of which coin and when. */
+export class RateMissing extends Error {
+  override readonly name = 'RateMissing';
+}
+
+/** What coins were worth in one currency. */
+export class BookRates {
+  readonly currency: string;
+  /** By coin, oldest first. */
+  readonly #rates: ReadonlyMap<string, readonly UsedRate[]>;
+
+  constructor(currency: string, rates: ReadonlyMap<string, readonly UsedRate[]>) {
+    this.currency = currency;
+    this.#rates = rates;
+  }
+
+  static async read(store: Pick<EventStore, 'readStream'>, currency: string): Promise<BookRates> {
+    const found = new Map<string, UsedRate[]>();
+    for (let from = 0; ; from += PAGE) {
+      const events = await store.readStream(BOOK_RATES_STREAM, { from, limit: PAGE });
+      for (const { id, data } of events) {
+        const { currency: of, source, rates } = JSON.parse(data) as BookRatesRecorded['data'];
+        if (of !== currency) continue;
+        for (const { coin, atSec, rate } of rates) {
+          const ofCoin = found.get(coin) ?? [];
+          found.set(coin, ofCoin);
+          ofCoin.push({ atSec, rate, units: parseAmount(rate)!, source, event: id });
+        }
+      }
+      if (events.length < PAGE) break;
+    }
+    for (const rates of found.values()) rates.sort((one, other) => one.atSec - other.atSec);
+    return new BookRates(currency, found);
+  }
+
+  has(coin: string, atSec: number): boolean {
+    return (this.#rates.get(coin) ?? []).some((rate) => rate.atSec === atSec);
+  }
+
+  /** How many rates of the coin there are, and of when; null without any. */
+  summary(coin: string): { coin: string; rates: number; first_at: number; last_at: number; last_rate: string } | null {
+    const rates = this.#rates.get(coin) ?? [];
+    const [first, last] = [rates[0], rates.at(-1)];
+    return first && last ? { coin, rates: rates.length, first_at: first.atSec, last_at: last.atSec, last_rate: last.rate } : null;
+  }
+
+  /** The newest rate by then. Throws `RateMissing`. */
+  at(coin: string, atSec: number): UsedRate {
+    const rates = this.#rates.get(coin) ?? [];
+    let [low, high] = [0, rates.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (rates[middle]!.atSec <= atSec) low = middle + 1;
+      else high = middle;
+    }
+    const rate = rates[low - 1];
+    const when = new Date(atSec * 1000).toISOString();
+    if (!rate) throw new RateMissing(`there is no rate of ${coin} in ${this.currency} at or before ${when}: \`quittance ledger record-rates\``);
+    if (atSec - rate.atSec > MAX_RATE_AGE_SEC)
+      throw new RateMissing(
+        `the newest rate of ${coin} in ${this.currency} before ${when} is of ${new Date(rate.atSec * 1000).toISOString()}, which is too old`,
+      );
+    return rate;
+  }
+
+  /** 10^-18 units of the currency that the coin's are worth, rounded half away from zero to the currency's minor unit. */
+  value(units: bigint, { units: rate }: Pick<UsedRate, 'units'>): bigint {
+    const step = 10n ** BigInt(2 * SCALE - shownDecimals(this.currency));
+    const size = (units < 0n ? -units : units) * rate;
+    const steps = (2n * size + step) / (2n * step);
+    const value = steps * 10n ** BigInt(SCALE - shownDecimals(this.currency));
+    return units < 0n ? -value : value;
+  }
+
+  text(value: bigint): string {
+    return formatAmount(value, shownDecimals(this.currency));
+  }
+}
+
+const MOMENT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?Z)?$/;
+
+/** `when,coin,rate` a line, with a first line of names or without: a day is its start in UTC. What is wrong is said with its line. */
+export function parseRates(text: string): readonly BookRate[] | string {
+  const lines = text.split(/\r?\n/).flatMap((line, index) => (line.trim() === '' ? [] : [{ line, number: index + 1 }]));
+  const rates: BookRate[] = [];
+  for (const { line, number } of lines) {
+    const [when = '', coin = '', rate = '', ...more] = line.split(',').map((cell) => cell.trim());
+    if (number === 1 && when === 'when') continue;
+    const units = parseAmount(rate);
+    const atMs = MOMENT.test(when) ? Date.parse(when) : Number.NaN;
+    if (more.length > 0 || Number.isNaN(atMs))
+      return `line ${number} must be when,coin,rate, with a day such as 2026-10-31 or a moment such as 2026-10-31T16:00:00Z`;
+    if (!BOOKED_COINS.includes(coin)) return `line ${number}: coin must be one of ${BOOKED_COINS.join(', ')}`;
+    if (units === null || units === 0n) return `line ${number}: rate must be a decimal number above zero, what one ${coin} is worth`;
+    rates.push({ coin, atSec: atMs / 1000, rate });
+  }
+  const twice = rates.find(({ coin, atSec }, index) => rates.findIndex((other) => other.coin === coin && other.atSec === atSec) !== index);
+  if (twice) return `${twice.coin} has two rates of ${new Date(twice.atSec * 1000).toISOString()}`;
+  return rates.length > 0 ? rates : 'the file holds no rates';
+}
