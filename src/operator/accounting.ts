@@ -87,6 +87,9 @@ async function* counted(entries: AsyncIterable<ValuedEntry>, from: string, tally
   }
 }
 
+/** What ISO 4217 has for where no currency is. */
+const NO_CURRENCY = 'X'.repeat(3);
+
 async function wallet(
   { journal }: AccountingParts,
   { scope, through, args }: Asked,
@@ -97,8 +100,8 @@ async function wallet(
   const network = NETWORKS.find((name) => name === requiredText(args, 'network')) ?? refused(`network must be one of ${NETWORKS.join(', ')}`);
   const coin =
     BOOKED_COINS.find((name) => name === requiredText(args, 'coin').toUpperCase()) ?? refused(`coin must be one of ${BOOKED_COINS.join(', ')}`);
-  const currency = optionalText(args, 'currency') ?? 'XXX';
-  if (!/^[A-Z]{3}$/.test(currency)) return refused('currency must be three letters: what stands for the coin (default XXX, no currency)');
+  const currency = optionalText(args, 'currency') ?? NO_CURRENCY;
+  if (!/^[A-Z]{3}$/.test(currency)) return refused('currency must be three letters: what stands for the coin');
   const address = requiredText(args, 'address');
   const { text, entries } = await camt053(journal, { ...scope, ...days }, through, { network, coin, address, currency }, createdAtMs);
   tally.rows = entries;
