@@ -5,10 +5,12 @@ import type { MerchantWebhooks } from '../features/webhooks/webhooks.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import { consoleRecords, exportedEvents, type ConsoleRecordParts } from './console-records.ts';
 import { createConsoleApp } from '../console/server.ts';
+import { LiveReaders } from '../console/live.ts';
 import { consoleRoutes } from '../console/routes.ts';
 import type { ConsoleAddress } from '../console/guard.ts';
 import type { ShownMerchant } from '../console/visit.ts';
 import type { Config } from '../config.ts';
+import type { RequestLog } from '../http/request-log.ts';
 import { createHttpServer } from '../http/server.ts';
 import { OnceNumbers } from '../features/people/passkeys.ts';
 import type { AddressInfo } from 'node:net';
@@ -34,6 +36,7 @@ interface ConsoleParts {
   readonly waitingFor: (refundId: string) => string | null;
   readonly confirmationsOf: ConsoleRecordParts['confirmationsOf'];
   readonly servedRows: ConsoleRecordParts['servedRows'];
+  readonly requestLog: RequestLog;
 }
 
 /** The console, where there is one, and the operator's commands with those about its people. */
@@ -60,11 +63,11 @@ async function startConsole(service: ServiceParts, parts: ConsoleParts): Promise
   const address = addressOf(config, server);
   const { core } = parts;
   const merchants = (): ShownMerchant[] => core.merchants.listMerchants().map(({ id, name, mode }) => ({ id, name, mode }));
-  const { publicUrl, waitingFor, confirmationsOf, servedRows, store, webhooks, commands, streams } = parts;
+  const { publicUrl, waitingFor, confirmationsOf, servedRows, store, webhooks, commands, streams, requestLog } = parts;
   const presenter = { publicUrl, networks: service.networks, deepLinks, waitingFor };
   const { readModel } = service.storage;
   const routes = consoleRoutes({
-    ...{ address, people: core.people, merchants, commands, streams, webhooks },
+    ...{ address, people: core.people, merchants, commands, streams, webhooks, requestLog },
     records: consoleRecords({ core, store, readModel, clock, presenter, confirmationsOf, servedRows }),
     ...{ api: core.sessions, settings: core.merchants, exportEvents: () => exportedEvents(store) },
   });
@@ -77,6 +80,7 @@ async function startConsole(service: ServiceParts, parts: ConsoleParts): Promise
       return known && { id, name: known.name, mode: known.mode };
     },
     readOnly: parts.readOnly,
+    live: new LiveReaders({ head: () => store.head() }),
   });
   return { url: address.origin, server };
 }

@@ -57,7 +57,8 @@ import { evidenceCommands } from '../operator/documents.ts';
 import { statementCommands } from '../operator/statement.ts';
 import { treasuryCommands } from '../operator/treasury.ts';
 import type { Treasury } from '../features/treasury/treasury.ts';
-import { createWebApp } from './web.ts';
+import { RequestLog } from '../http/request-log.ts';
+import { createWebApp, type WebParts } from './web.ts';
 import { webhookCommands } from './webhooks.ts';
 
 /** Where others reach the service. */
@@ -84,7 +85,8 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
   const { watched, payouts, webhooks, lookUps } = money;
   const health = new HealthChecks();
   const ledger = openLedger({ core, store, readModel: storage.readModel, projections, clock, random: parts.random });
-  const apiParts = { audit, ledger, rateLimiter: await rateLimiterOf(parts) };
+  const requestLog = new RequestLog();
+  const apiParts = { audit, ledger, requestLog, rateLimiter: await rateLimiterOf(parts) };
   const foreign = parts.sandbox ? ({ headers, method }: IncomingMessage) => foreignRequest(headers, method, config.PUBLIC_URL) : undefined;
   const web = roles.api ? await listen(config, log, foreign, (publicUrl) => webApp(parts, foundation, money, apiParts, publicUrl)) : null;
   const observability = startObservability({
@@ -115,7 +117,7 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
   const inbox = startInbox(parts, foundation, money);
   const ofService = { ...operatorCommands(parts, foundation, money, audit, ledger), ...inbox.commands };
   const publicUrl = web?.publicUrl ?? config.PUBLIC_URL ?? '';
-  const { console, commands } = await peopleSide(parts, foundation, money, { audit, ledger, publicUrl, commands: ofService });
+  const { console, commands } = await peopleSide(parts, foundation, money, { audit, ledger, requestLog, publicUrl, commands: ofService });
   const admin = await serveAdmin(config.DATA_DIR, commands, ledger.streams);
   const adminHttp = await startAdminHttp(config, commands, ledger.streams, { log, metrics });
   const { caughtUp } = foundation;
@@ -185,7 +187,12 @@ function webApp(
   parts: ServiceParts,
   { metrics, tracing, core, servedRows }: Foundation,
   { watched, payouts, webhooks, testWallet }: MovingMoney,
-  { audit, ledger, rateLimiter }: { readonly audit: RunningAudit; readonly ledger: Ledger; readonly rateLimiter: RateLimiter },
+  {
+    audit,
+    ledger,
+    rateLimiter,
+    requestLog,
+  }: { readonly audit: RunningAudit; readonly ledger: Ledger } & Pick<WebParts, 'rateLimiter' | 'requestLog'>,
   publicUrl: string,
 ): Express {
   const { config, storage, clock, log, networks, solana } = parts;
@@ -201,6 +208,7 @@ function webApp(
     ledger: ledger.merchants,
     statements: ledger.statements,
     rateLimiter,
+    requestLog,
     addresses: addressLimits(config, log),
     clock,
     log,
@@ -223,10 +231,16 @@ function peopleSide(
   parts: ServiceParts,
   { core, store, servedRows }: Foundation,
   { watched, payouts, webhooks }: MovingMoney,
-  { audit, ledger, publicUrl, commands }: { audit: RunningAudit; ledger: Ledger; publicUrl: string; commands: AdminCommands },
+  {
+    audit,
+    ledger,
+    requestLog,
+    publicUrl,
+    commands,
+  }: { audit: RunningAudit; ledger: Ledger; requestLog: RequestLog; publicUrl: string; commands: AdminCommands },
 ): ReturnType<typeof startPeopleSide> {
   return startPeopleSide(parts, {
-    ...{ core, store, commands, publicUrl, streams: ledger.streams, readOnly: audit.readOnly, webhooks: webhooks.api },
+    ...{ core, store, commands, publicUrl, requestLog, streams: ledger.streams, readOnly: audit.readOnly, webhooks: webhooks.api },
     ...{ waitingFor: waitingIn(payouts), confirmationsOf: confirmationCounter(watched), servedRows: servedRows(sessionView) },
   });
 }

@@ -24,7 +24,7 @@ import type { PayerTransactions } from '../ports/payer-transactions.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { ServedRows } from '../runtime/projections/served-rows.ts';
 import type { AuditRecords } from '../features/audit/records.ts';
-import { RequestLog } from '../http/request-log.ts';
+import type { RequestLog } from '../http/request-log.ts';
 import { OwnChanges } from '../features/merchants/own-changes.ts';
 import { OwnEndpoints } from '../features/merchants/own-endpoints.ts';
 import { Lists } from '../features/sessions/lists.ts';
@@ -47,6 +47,7 @@ export interface WebParts {
   readonly ledger: LedgerApi;
   readonly statements: Pick<MonthStatements, 'find'>;
   readonly rateLimiter: RateLimiter;
+  readonly requestLog: RequestLog;
   readonly addresses: AddressLimits;
   readonly clock: Clock;
   readonly log: Logger;
@@ -116,7 +117,7 @@ export function createWebApp(parts: WebParts): Express {
     webhooks: parts.webhooks,
     endpoints: new OwnEndpoints(core),
     changes: new OwnChanges(core),
-    requestLog: new RequestLog(),
+    requestLog: parts.requestLog,
     ledger: parts.ledger,
     statements: statementsOf(parts),
     timeline: async (reader, id) =>

@@ -6,6 +6,7 @@ const OF_A_MERCHANT = [
   'payments.read',
   'payments.create',
   'payments.refund',
+  'requests.read',
   'webhooks.read',
   'webhooks.redeliver',
   'webhooks.change',
@@ -44,7 +45,7 @@ export const ACTIONS: readonly Action[] = [...OF_A_MERCHANT, ...OF_THE_SERVICE];
 const isReading = (action: Action): boolean => action.endsWith('.read');
 export const isOfMerchant = (action: Action): action is MerchantAction => (OF_A_MERCHANT as readonly Action[]).includes(action);
 
-const VIEWER: readonly Action[] = ['payments.read', 'webhooks.read', 'settings.read'];
+const VIEWER: readonly Action[] = ['payments.read', 'requests.read', 'webhooks.read', 'settings.read'];
 
 /** Who may do what. Approving counts only with a key that the signer knows, whatever stands here. */
 export const ROLE_ACTIONS: Readonly<Record<PersonRole, readonly Action[]>> = {
@@ -56,7 +57,8 @@ export const ROLE_ACTIONS: Readonly<Record<PersonRole, readonly Action[]>> = {
     ...['books.read', 'books.close', 'audit.read', 'attention.read'],
   ] as Action[],
   operator: [
-    ...['payments.read', 'webhooks.read', 'webhooks.redeliver', 'webhooks.change', 'keys.read', 'keys.change', 'settings.read', 'settings.change'],
+    ...['payments.read', 'requests.read', 'webhooks.read', 'webhooks.redeliver', 'webhooks.change'],
+    ...['keys.read', 'keys.change', 'settings.read', 'settings.change'],
     ...['attention.read', 'chains.read', 'chains.rescan', 'deliveries.read', 'unmatched.read', 'unmatched.decide'],
     ...['treasury.read', 'treasury.propose', 'treasury.stop', 'merchants.create', 'people.read', 'people.change', 'actions.read'],
   ] as Action[],

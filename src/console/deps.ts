@@ -2,6 +2,7 @@ import { CommandRefused, type AdminArguments, type AdminCommands, type AdminStre
 import { textOfRefusal } from '../domain/result.ts';
 import type { ApiKeyId, MerchantId, Mode, SessionId } from '../domain/ids.ts';
 import type { JsonValue } from '../ports/read-model.ts';
+import type { RequestLog } from '../http/request-log.ts';
 import type { PaymentSessionBody } from '../http/schemas/session.schema.ts';
 import type { RefundBody } from '../http/schemas/refund.schema.ts';
 import type { Merchants } from '../features/merchants/merchants.ts';
@@ -62,6 +63,8 @@ export interface ConsoleDeps {
   /** The operator's commands: what a page shows or does with them, `--json` does at the command line. */
   readonly commands: AdminCommands;
   readonly streams: AdminStreams;
+  /** What this process answered lately. */
+  readonly requestLog: Pick<RequestLog, 'before' | 'find'>;
   /** The ledger in the form of the audit export, a line an event. */
   readonly exportEvents: () => AsyncIterable<string>;
 }

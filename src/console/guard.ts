@@ -15,6 +15,7 @@ const HEADERS: Readonly<Record<string, string>> = {
     `script-src 'self'`,
     `style-src 'self'`,
     `img-src 'self' data:`,
+    `connect-src 'self'`,
     `form-action 'self'`,
     `base-uri 'none'`,
     `frame-ancestors 'none'`,

@@ -27,6 +27,7 @@ const OF_MERCHANT: readonly Entry[] = [
   { to: '/claims', text: 'Claims', action: 'payments.read' },
   { to: '/links/new', text: 'Payment link', action: 'payments.create' },
   { to: '/webhooks', text: 'Webhooks', action: 'webhooks.read' },
+  { to: '/requests', text: 'Requests', action: 'requests.read' },
   { to: '/keys', text: 'API keys', action: 'keys.read' },
   { to: '/settings', text: 'Settings', action: 'settings.read' },
   { to: '/statement', text: 'Statement', action: 'statements.read' },
@@ -111,13 +112,23 @@ export function renderPage(frame: Frame, visit: Visit, page: Page, notice: strin
         </details>
         <div class="menu side">${menu}</div>
         <main id="main" tabindex="-1">
-          ${notice !== null && html`<p class="notice" role="status">${notice}</p>`}
+          ${page.isLive === true && STALE} ${notice !== null && html`<p class="notice" role="status">${notice}</p>`}
           <h1>${page.title}</h1>
           ${page.body}
         </main>
       </div>`,
   );
 }
+
+/** Says when the page is not renewed any more. */
+const STALE = html`<p
+  class="problem"
+  id="stale"
+  role="status"
+  hidden
+  data-stale="This page is not renewed just now. Load it again to be sure."
+  data-ended="You are signed out. What stands here is as it was then."
+></p>`;
 
 const menuItem = ({ to, text }: Entry, path: string): Html => {
   const isHere = path === to || (to.split('/').length > 1 && path.startsWith(`${to}/`) && !/^\/m\/[^/]+$/.test(to));
@@ -154,7 +165,7 @@ function document({ version }: Frame, page: Page, body: Html): string {
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href="/assets/console.css?${version}" />
         <script src="/assets/passkey.js?${version}" defer></script>
-        ${(page.scripts ?? []).map((name) => html`<script src="/assets/${name}?${version}" defer></script>`)}
+        ${(page.isLive === true ? ['live.js', ...(page.scripts ?? [])] : (page.scripts ?? [])).map((name) => html`<script src="/assets/${name}?${version}" defer></script>`)}
       </head>
       <body>
         ${body}

@@ -13,6 +13,7 @@ import { paymentLinkRoutes } from './pages/payment-link.ts';
 import { paymentRoutes } from './pages/payment.ts';
 import { paymentsRoutes } from './pages/payments.ts';
 import { peopleRoutes } from './pages/people.ts';
+import { requestPages } from './pages/requests.ts';
 import { searchRoutes } from './pages/search.ts';
 import { settingsRoutes } from './pages/settings.ts';
 import { statementRoutes } from './pages/statement.ts';
@@ -23,7 +24,7 @@ import type { ConsoleRoutes } from './server.ts';
 
 /** Every page there is; each names the action that it takes. */
 export function consoleRoutes(deps: ConsoleDeps): ConsoleRoutes {
-  const ofMerchants = [paymentsRoutes, paymentRoutes, claimRoutes, paymentLinkRoutes, webhookPages, settingsRoutes, statementRoutes];
+  const ofMerchants = [paymentsRoutes, paymentRoutes, claimRoutes, paymentLinkRoutes, webhookPages, requestPages, settingsRoutes, statementRoutes];
   const ofService = [
     attentionRoutes,
     chainRoutes,

@@ -15,6 +15,7 @@ import type { People } from '../features/people/people.ts';
 import { allows, type Action } from './access.ts';
 import { cookieIn, csrfOf, headersOf, isCsrf, tokenIn, whyRefused, type ConsoleAddress } from './guard.ts';
 import { renderPage, type Frame } from './layout.ts';
+import type { LiveReaders } from './live.ts';
 import { isZone } from './parts.ts';
 import { NOTICES } from './notices.ts';
 import { backOf, isSigned, signaturesIn, signedTerms, signPage, type SignedTerms } from './step-up.ts';
@@ -37,9 +38,12 @@ export interface ConsoleServerDeps {
   /** Why nothing is written; null in health. */
   readonly readOnly: () => string | null;
   readonly routes: ConsoleRoutes;
+  readonly live: LiveReaders;
 }
 
-const ASSETS = ['console.css', 'passkey.js', 'picture.js', 'verify.js'] as const;
+const ASSETS = ['console.css', 'live.js', 'passkey.js', 'picture.js', 'verify.js'] as const;
+/** Says that a page asks by itself. */
+const BY_PAGE = 'quittance-live';
 const MAX_FORM_BYTES = 256 * 1024;
 
 /** The console as one express app: every request goes through the same checks before any page sees it. */
@@ -67,6 +71,7 @@ export function createConsoleApp(deps: ConsoleServerDeps): Express {
   });
   app.use(express.urlencoded({ extended: false, limit: MAX_FORM_BYTES, parameterLimit: 200 }));
   outsideRoutes(app, deps, frame);
+  app.get('/live', (request, response) => listenTo(deps, request, response));
   const pipelineOf = new Pipeline(deps, frame);
   for (const route of deps.routes.read) app.get(route.path, (request, response) => pipelineOf.read(route, request, response));
   for (const route of deps.routes.change) app.post(route.path, (request, response) => pipelineOf.change(route, request, response));
@@ -78,6 +83,13 @@ export function createConsoleApp(deps: ConsoleServerDeps): Express {
       void response.status(400).type('text').end('the request cannot be read\n'),
   );
   return app;
+}
+
+function listenTo({ people, address, live }: ConsoleServerDeps, request: Request, response: Response): void {
+  const token = tokenIn(request.headers, address.origin);
+  const person = token === null ? null : people.personOf(token, 'page');
+  if (token === null || person === null) return void response.status(401).end();
+  live.open(response, person.personId, () => people.personOf(token, 'page') !== null);
 }
 
 class Pipeline {
@@ -134,9 +146,11 @@ class Pipeline {
   #enter(request: Request, response: Response): Visit | null {
     const { people, address, clock, merchantOf } = this.#deps;
     const token = tokenIn(request.headers, address.origin);
-    const person = token === null ? null : people.personOf(token);
+    const isByPage = request.method === 'GET' && request.headers[BY_PAGE] !== undefined;
+    const person = token === null ? null : people.personOf(token, isByPage ? 'page' : 'person');
     if (token === null || person === null) {
-      if (request.method === 'GET' && request.path !== '/') response.redirect(303, `/sign-in?to=${encodeURIComponent(request.originalUrl)}`);
+      if (isByPage) response.status(401).end();
+      else if (request.method === 'GET' && request.path !== '/') response.redirect(303, `/sign-in?to=${encodeURIComponent(request.originalUrl)}`);
       else response.redirect(303, '/sign-in');
       return null;
     }

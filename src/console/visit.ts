@@ -36,6 +36,8 @@ export interface Page {
   /** Null where the page shows no money of either kind. */
   readonly mode?: Mode | null;
   readonly status?: number;
+  /** Renews itself while it is open: for what others change meanwhile, and costs no more to show than a list. */
+  readonly isLive?: boolean;
   /** Scripts beside the one of the passkeys. */
   readonly scripts?: readonly string[];
 }

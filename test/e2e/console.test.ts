@@ -62,7 +62,7 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
   it('no page that people see breaks a rule of accessibility, light or dark', async () => {
     const { base_url: base, ops_url: ops, webhook_inbox: inbox, merchant } = sandbox.facts;
     const id = await paid('order-for-every-page');
-    const parts = ['', '/claims', '/keys', '/payments', `/payments/${id}`, '/settings', '/statement', '/webhooks'];
+    const parts = ['', '/claims', '/keys', '/payments', `/payments/${id}`, '/requests', '/settings', '/statement', '/webhooks'];
     const behindPasskey = ['/attention', '/actions', '/audit', '/books', '/chains', '/deliveries', '/me', '/merchants', '/people', '/search?q=x'];
     const urls = [
       ...['/', '/docs/errors', `/pay/${id}`, `/pay/${id}/receipt`, `/pay/${id}/help`, `/pay/cs_${'a'.repeat(32)}`].map((path) => base + path),
@@ -72,8 +72,7 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     ];
     const found: Record<string, readonly string[]> = {};
     const outside = await browser.newPage();
-    for (const url of urls) {
-      const page = url.startsWith(origin) ? owner.page : outside;
+    const look = async (page: Page, url: string): Promise<void> => {
       const answer = await page.goto(url);
       expect([url, answer!.status()]).toEqual([url, url.includes('/pay/cs_a') ? 404 : 200]);
       await page.emulateMedia({ colorScheme: 'light' });
@@ -81,10 +80,48 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
       // Dark mode changes nothing but colours.
       await page.emulateMedia({ colorScheme: 'dark' });
       found[`${url} dark`] = await axe(page, ['color-contrast']);
-    }
+    };
+    const lookAt = async (page: Page, all: readonly string[]): Promise<void> => {
+      for (const url of all) await look(page, url);
+    };
+    const isOfConsole = (url: string): boolean => url.startsWith(origin);
+    await Promise.all([
+      lookAt(owner.page, urls.filter(isOfConsole)),
+      lookAt(
+        outside,
+        urls.filter((url) => !isOfConsole(url)),
+      ),
+    ]);
     await outside.close();
     expect(Object.fromEntries(Object.entries(found).filter(([, faults]) => faults.length > 0))).toEqual({});
   }, 120_000);
+
+  it('a page renews itself, and leaves what is written, opened and read as it was', async () => {
+    const { page } = owner;
+    const { base_url: base, merchant } = sandbox.facts;
+    const create = async (order: string): Promise<string> => {
+      const asked = { amount: '20.00', currency: 'USDT', order_id: order };
+      return String((await signedCall(base, merchant, 'POST', '/api/v1/checkout/sessions/create', asked)).json['id']);
+    };
+    const id = await create('order-to-watch');
+    await page.setViewportSize({ width: 900, height: 120 });
+    await page.goto(`${origin}/m/${merchant.id}/payments`);
+    await page.getByLabel('Order').fill('half a word');
+    const row = page.locator('tr', { hasText: 'order-to-watch' });
+    await page.evaluate("document.querySelector('tbody tr').scrollIntoView()");
+    const { y } = (await row.boundingBox())!;
+    await create('order-of-somebody-else');
+    await page.getByText('order-of-somebody-else').waitFor();
+    expect((await row.boundingBox())!.y).toBeCloseTo(y, 0);
+    expect(await page.getByLabel('Order').inputValue()).toBe('half a word');
+    await page.goto(`${origin}/m/${merchant.id}/payments/${id}`);
+    await page.locator('main summary').first().click();
+    await page.mouse.move(1, 1);
+    await signedCall(base, merchant, 'POST', `/api/v1/checkout/sessions/${id}/cancel`, {});
+    await page.locator('main .badge', { hasText: 'cancelled' }).first().waitFor();
+    expect(await page.locator('main details').first().getAttribute('open')).toBe('');
+    await page.setViewportSize({ width: 1280, height: 720 });
+  }, 60_000);
 
   it('a person finds an order, refunds a part after reading the terms, and sends its webhook again', async () => {
     const { page } = owner;

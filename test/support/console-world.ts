@@ -3,6 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { request } from 'node:http';
 import type { Grant } from '../../src/domain/events/person-events.ts';
 import type { MerchantId } from '../../src/domain/ids.ts';
+import { LiveReaders } from '../../src/console/live.ts';
+import { RequestLog } from '../../src/http/request-log.ts';
 import { createConsoleApp } from '../../src/console/server.ts';
 import { consoleRoutes } from '../../src/console/routes.ts';
 import { cookieName } from '../../src/console/guard.ts';
@@ -52,6 +54,7 @@ const EMPTY = {
   settings: { getMerchant: (id: string) => ({ id, name: id, keys: [], webhook: null, domains: [], policy: POLICY }) },
   streams: { 'ledger.export': async () => ({ chunks: [''] }) },
   exportEvents: () => [''],
+  requestLog: new RequestLog(),
 };
 
 /** The console over a ledger in memory, with people whose passkeys the test holds. */
@@ -88,6 +91,7 @@ export class ConsoleWorld {
       merchantOf: (id) => [SHOP, OTHER_SHOP].find((merchant) => merchant.id === id) ?? null,
       readOnly: () => null,
       routes: consoleRoutes(deps as unknown as ConsoleDeps),
+      live: new LiveReaders({ head: () => this.store.head() }),
     });
     this.#server = app.listen(0, '127.0.0.1');
   }

@@ -34,7 +34,7 @@ export function attentionRoutes(deps: ConsoleDeps): ConsoleRoutes {
         show: async (visit) => {
           const looks = [treasuryMatters, moveMatters, unmatchedMatters, chainMatters, deliveryMatters].map((look) => lookedAt(look, deps, visit));
           const matters = (await Promise.all(looks)).flat();
-          return { page: { title: 'Needs attention', body: matters.length === 0 ? ALL_WELL : html`${matters.map(matterPart)}` } };
+          return { page: { title: 'Needs attention', isLive: true, body: matters.length === 0 ? ALL_WELL : html`${matters.map(matterPart)}` } };
         },
       },
     ],

@@ -31,6 +31,7 @@ export function chainRoutes(deps: ConsoleDeps): ConsoleRoutes {
           return {
             page: {
               title: 'Chains',
+              isLive: true,
               body: html`${table('Chains', chainColumns(visit), chains, 'No network is watched in this process.')}
               ${visit.can('chains.rescan') && rescanForm(visit, chains)}`,
             },
@@ -43,6 +44,7 @@ export function chainRoutes(deps: ConsoleDeps): ConsoleRoutes {
         show: async (visit) => ({
           page: {
             title: 'Deliveries',
+            isLive: true,
             body: html`<p>Webhooks that did not arrive, of every merchant, newest first.</p>
               ${table('Failed deliveries', deliveryColumns(visit), await failedDeliveries(deps), 'Every webhook arrived, or is on its way.')}`,
           },

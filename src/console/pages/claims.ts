@@ -16,7 +16,7 @@ export function claimRoutes(deps: ConsoleDeps): ConsoleRoutes {
         path: '/m/:merchant/claims',
         action: 'payments.read',
         show: async (visit) => ({
-          page: { title: 'Claims', body: waitingPage(visit, await deps.records.waitingClaims(readerOf(visit), MAX_LISTED)) },
+          page: { title: 'Claims', isLive: true, body: waitingPage(visit, await deps.records.waitingClaims(readerOf(visit), MAX_LISTED)) },
         }),
       },
     ],

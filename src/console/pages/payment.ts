@@ -34,7 +34,7 @@ export function paymentRoutes(deps: ConsoleDeps): ConsoleRoutes {
             visit.can('webhooks.read', visit.merchant!.id) ? deps.webhooks.list(reader, { page: 1, pageSize: DELIVERIES, sessionId: id }) : null,
           ]);
           const rows = deliveries?.ok ? deliveries.value.rows : [];
-          return { page: { title: `Order ${payment.order_id}`, body: page(visit, payment, { refunds, claims }, timeline, rows) } };
+          return { page: { title: `Order ${payment.order_id}`, isLive: true, body: page(visit, payment, { refunds, claims }, timeline, rows) } };
         },
       },
     ],

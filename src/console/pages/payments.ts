@@ -25,12 +25,12 @@ export function paymentsRoutes(deps: ConsoleDeps): ConsoleRoutes {
       {
         path: '/m/:merchant',
         action: 'payments.read',
-        show: async (visit) => ({ page: { title: visit.merchant!.name, body: await homePage(deps, visit) } }),
+        show: async (visit) => ({ page: { title: visit.merchant!.name, isLive: true, body: await homePage(deps, visit) } }),
       },
       {
         path: '/m/:merchant/payments',
         action: 'payments.read',
-        show: async (visit) => ({ page: { title: 'Payments', body: await listPage(deps, visit) } }),
+        show: async (visit) => ({ page: { title: 'Payments', isLive: true, body: await listPage(deps, visit) } }),
       },
       {
         path: '/m/:merchant/payments.csv',

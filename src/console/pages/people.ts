@@ -32,7 +32,11 @@ export function peopleRoutes(deps: ConsoleDeps): ConsoleRoutes {
           return { page: { title: person.invited!.name, body: personPage(deps, visit, person) } };
         },
       },
-      { path: '/actions', action: 'actions.read', show: async (visit) => ({ page: { title: 'Actions', body: actionsPage(deps, visit) } }) },
+      {
+        path: '/actions',
+        action: 'actions.read',
+        show: async (visit) => ({ page: { title: 'Actions', isLive: true, body: actionsPage(deps, visit) } }),
+      },
       {
         path: '/actions.csv',
         action: 'actions.read',

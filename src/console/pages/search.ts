@@ -39,7 +39,7 @@ export function searchRoutes(deps: ConsoleDeps): ConsoleRoutes {
 }
 
 const NOTHING =
-  'Nothing is called so. Try the whole order number, payment (cs_…), refund (re_…), transaction (txn_…), event (evt_…), hash, address or merchant.';
+  'Nothing is called so. Try the whole order number, payment (cs_…), refund (re_…), transaction (txn_…), event (evt_…), request (req_…), hash, address or merchant.';
 const COLUMNS = [
   { name: 'What', cell: ({ what }: Found) => what },
   { name: 'Name', cell: ({ to, text }: Found) => link(to, text) },
@@ -60,6 +60,7 @@ async function search(deps: ConsoleDeps, visit: Visit, text: string): Promise<Fo
   if (parseRefundId(text) !== null) return payment(await records.sessionOfRefund(text), 'Payment of the refund');
   if (parseTransactionId(text) !== null) return payment(await records.sessionOfTransaction(text), 'Payment of the transaction');
   if (/^evt_\d{19}$/.test(text)) return eventOf(deps, visit, text);
+  if (text.startsWith('req_')) return requestOf(deps, visit, text);
   const merchant = byId.get(text as MerchantId);
   if (merchant) return [{ what: 'Merchant', to: merchantPath(merchant), text: merchant.name, merchant: merchant.name }];
   const ofAddress = await payment(records.sessionOfAddress(text), 'Payment to the address');
@@ -74,6 +75,12 @@ async function ordersOf({ records }: ConsoleDeps, own: ReturnType<ConsoleDeps['m
       found.push({ what: 'Order', to: `${merchantPath(merchant)}/payments/${row.id}`, text: orderId, merchant: merchant.name });
   }
   return found;
+}
+
+function requestOf({ requestLog, merchants }: ConsoleDeps, visit: Visit, id: string): Found[] {
+  return merchants()
+    .filter((one) => visit.can('requests.read', one.id) && requestLog.find({ merchantId: one.id, mode: one.mode }, id) !== null)
+    .map((merchant) => ({ what: 'Request', to: `${merchantPath(merchant)}/requests/${id}`, text: id, merchant: merchant.name }));
 }
 
 async function eventOf({ webhooks, merchants }: ConsoleDeps, visit: Visit, id: string): Promise<Found[]> {

@@ -42,7 +42,11 @@ type Asked = { readonly to_sign?: readonly (null | { readonly text: string; read
 export function treasuryRoutes(deps: ConsoleDeps): ConsoleRoutes {
   return {
     read: [
-      { path: '/treasury', action: 'treasury.read', show: async (visit) => ({ page: { title: 'Treasury', body: await treasuryPage(deps, visit) } }) },
+      {
+        path: '/treasury',
+        action: 'treasury.read',
+        show: async (visit) => ({ page: { title: 'Treasury', isLive: true, body: await treasuryPage(deps, visit) } }),
+      },
     ],
     change: [
       proposal(deps, 'withdraw', ['network', 'mode', 'coin', 'amount', 'to']),

@@ -35,7 +35,7 @@ export function unmatchedRoutes(deps: ConsoleDeps): ConsoleRoutes {
       {
         path: '/unmatched',
         action: 'unmatched.read',
-        show: async (visit) => ({ page: { title: 'Unmatched transfers', body: await listPage(deps, visit) } }),
+        show: async (visit) => ({ page: { title: 'Unmatched transfers', isLive: true, body: await listPage(deps, visit) } }),
       },
       {
         path: '/unmatched/:transfer',

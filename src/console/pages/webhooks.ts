@@ -25,12 +25,12 @@ export function webhookPages(deps: ConsoleDeps): ConsoleRoutes {
       {
         path: '/m/:merchant/webhooks',
         action: 'webhooks.read',
-        show: async (visit) => ({ page: { title: 'Webhooks', body: await listPage(deps, visit) } }),
+        show: async (visit) => ({ page: { title: 'Webhooks', isLive: true, body: await listPage(deps, visit) } }),
       },
       {
         path: '/m/:merchant/webhooks/:event',
         action: 'webhooks.read',
-        show: async (visit) => ({ page: { title: 'Webhook', body: await deliveryPage(deps, visit) } }),
+        show: async (visit) => ({ page: { title: 'Webhook', isLive: true, body: await deliveryPage(deps, visit) } }),
       },
     ],
     change: [...telling(deps), ...endpointChanges(deps)],

@@ -117,8 +117,8 @@ export class People {
     return done.ok ? { ok: true, value: { token } } : done;
   }
 
-  /** Whose cookie it is, and counts the request as use of it; null when it is nobody's any more. */
-  personOf(token: string): SignedInPerson | null {
+  /** Whose cookie it is; null when it is nobody's any more. Counts as use of it, but for what a page asks by itself: nobody may be there. */
+  personOf(token: string, by: 'person' | 'page' = 'person'): SignedInPerson | null {
     const found = this.directory.bySignIn(hashOf(token));
     const person = found && this.directory.find(found.personId);
     if (!found || !person?.invited || person.suspended) return null;
@@ -129,7 +129,7 @@ export class People {
       this.#lastUsedSec.delete(signInId);
       return null;
     }
-    this.#lastUsedSec.set(signInId, nowSec);
+    if (by === 'person') this.#lastUsedSec.set(signInId, nowSec);
     const { name } = person.invited;
     return { personId: found.personId, name, signInId, credentialId, signedInAtSec, endsAtSec, grants: grantsNow(person.grants, nowSec) };
   }

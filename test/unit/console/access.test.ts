@@ -10,6 +10,7 @@ const MAY: Readonly<Record<Action, readonly PersonRole[]>> = {
   'payments.read': ['viewer', 'support', 'merchant_admin', 'finance', 'operator', 'auditor'],
   'payments.create': ['support', 'merchant_admin'],
   'payments.refund': ['support', 'merchant_admin'],
+  'requests.read': ['viewer', 'support', 'merchant_admin', 'operator', 'auditor'],
   'webhooks.read': ['viewer', 'support', 'merchant_admin', 'operator', 'auditor'],
   'webhooks.redeliver': ['support', 'merchant_admin', 'operator'],
   'webhooks.change': ['merchant_admin', 'operator'],

@@ -1,0 +1,87 @@
+import { html, type Html } from '../../checkout/html.ts';
+import { toSec } from '../../ports/clock.ts';
+import type { LoggedRequest } from '../../http/request-log.ts';
+import { readerOf, type ConsoleDeps } from '../deps.ts';
+import { merchantPath } from '../layout.ts';
+import { code, facts, filterForm, link, more, table, time, withQuery, type Column } from '../parts.ts';
+import type { ConsoleRoutes } from '../server.ts';
+import { NO_SUCH, Refused, type Visit } from '../visit.ts';
+
+const PAGE = 50;
+
+/** What a merchant's programs asked and how it was answered, without bodies: what `GET /v1/requests` and `quittance requests` tell. */
+export function requestPages({ requestLog }: ConsoleDeps): ConsoleRoutes {
+  return {
+    change: [],
+    read: [
+      {
+        path: '/m/:merchant/requests',
+        action: 'requests.read',
+        show: (visit) => Promise.resolve({ page: { title: 'Requests', isLive: true, body: listPage(requestLog, visit) } }),
+      },
+      {
+        path: '/m/:merchant/requests/:request',
+        action: 'requests.read',
+        show: (visit) => {
+          const found = requestLog.find(readerOf(visit), visit.params['request']!);
+          if (!found) throw NO_SUCH();
+          return Promise.resolve({ page: { title: 'Request', body: requestPage(visit, found) } });
+        },
+      },
+    ],
+  };
+}
+
+function listPage(log: ConsoleDeps['requestLog'], visit: Visit): Html {
+  const { query } = visit;
+  const here = `${merchantPath(visit.merchant!)}/requests`;
+  const cursor = query.get('cursor');
+  const found = log.before(readerOf(visit), cursor ?? undefined, isWanted(query));
+  if (found === null) throw new Refused('cursor names a request that is not kept any more: begin with the newest');
+  const rows = found.slice(0, PAGE);
+  const next = found.length > PAGE ? rows.at(-1)!.requestId : null;
+  return html`<p>The newest thousand that this process answered, until it ends. Bodies and secrets are not kept.</p>
+    ${filterForm(here, [
+      { name: 'status', label: 'Status', value: query.get('status') ?? '', hint: 'Such as 400, or 4 for all from 400 to 499.' },
+      { name: 'find', label: 'Request, path or operation', type: 'search', value: query.get('find') ?? '' },
+    ])}
+    ${table('Requests', columnsOf(visit), rows, 'No request yet, or none that meets the filters.')}
+    ${more(next === null ? null : withQuery(here, query, { cursor: next }), cursor === null ? null : withQuery(here, query, { cursor: null }))}`;
+}
+
+/** Throws `Refused` with the name of the filter. */
+function isWanted(query: URLSearchParams): (request: LoggedRequest) => boolean {
+  const status = query.get('status')?.trim() ?? '';
+  const text = query.get('find')?.trim() ?? '';
+  if (!/^(?:[1-5](?:\d\d)?)?$/.test(status)) throw new Refused('status must be an HTTP status such as 400, or its first digit');
+  return (request) =>
+    String(request.status).startsWith(status) && [request.requestId, request.target, request.operation].some((part) => part.includes(text));
+}
+
+const columnsOf = (visit: Visit): Column<LoggedRequest>[] => [
+  { name: 'When', cell: ({ atMs }) => time(toSec(atMs), visit) },
+  { name: 'Request', cell: ({ requestId }) => link(`${merchantPath(visit.merchant!)}/requests/${requestId}`, code(requestId)) },
+  { name: 'Asked', cell: ({ method, target }) => html`${method} ${code(target)}` },
+  { name: 'Status', cell: ({ status }) => statusBadge(status) },
+  { name: 'Error', cell: ({ errorCode, param }) => errorCode && `${errorCode}${param === null ? '' : `: ${param}`}` },
+  { name: 'Took', isNumber: true, cell: ({ durationMs }) => `${durationMs} ms` },
+];
+
+const statusBadge = (status: number): Html => html`<span class="badge ${status < 400 ? 'good' : status < 500 ? 'warn' : 'bad'}">${status}</span>`;
+
+const requestPage = (visit: Visit, request: LoggedRequest): Html => {
+  const key = `${merchantPath(visit.merchant!)}/keys`;
+  return html`${facts([
+      ['Request', code(request.requestId)],
+      ['When', time(toSec(request.atMs), visit)],
+      ['Asked', html`${request.method} ${code(request.target)}`],
+      ['Operation', request.operation],
+      ['API key', visit.can('keys.read', visit.merchant!.id) ? link(key, code(request.keyId)) : code(request.keyId)],
+      ['Status', statusBadge(request.status)],
+      ['Error', request.errorCode],
+      ['At fault', request.param],
+      ['Which check of the signature failed', request.authenticationFault],
+      ['Took', `${request.durationMs} ms`],
+    ])}
+    <p>${link(`${merchantPath(visit.merchant!)}/requests`, 'All requests')}</p>`;
+};
