@@ -10,7 +10,7 @@ import { consoleRoutes } from '../console/routes.ts';
 import type { ConsoleAddress } from '../console/guard.ts';
 import type { ShownMerchant } from '../console/visit.ts';
 import type { Config } from '../config.ts';
-import type { RequestLog } from '../http/request-log.ts';
+import type { RequestLog } from '../features/shared/request-log.ts';
 import { createHttpServer } from '../http/server.ts';
 import { OnceNumbers } from '../features/people/passkeys.ts';
 import type { AddressInfo } from 'node:net';

@@ -57,7 +57,7 @@ import { evidenceCommands } from '../operator/documents.ts';
 import { statementCommands } from '../operator/statement.ts';
 import { treasuryCommands } from '../operator/treasury.ts';
 import type { Treasury } from '../features/treasury/treasury.ts';
-import { RequestLog } from '../http/request-log.ts';
+import { RequestLog } from '../features/shared/request-log.ts';
 import { createWebApp, type WebParts } from './web.ts';
 import { webhookCommands } from './webhooks.ts';
 

@@ -24,7 +24,7 @@ import type { PayerTransactions } from '../ports/payer-transactions.ts';
 import type { RateLimiter } from '../ports/rate-limiter.ts';
 import type { ServedRows } from '../runtime/projections/served-rows.ts';
 import type { AuditRecords } from '../features/audit/records.ts';
-import type { RequestLog } from '../http/request-log.ts';
+import type { RequestLog } from '../features/shared/request-log.ts';
 import { OwnChanges } from '../features/merchants/own-changes.ts';
 import { OwnEndpoints } from '../features/merchants/own-endpoints.ts';
 import { Lists } from '../features/sessions/lists.ts';

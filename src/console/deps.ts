@@ -2,7 +2,7 @@ import { CommandRefused, type AdminArguments, type AdminCommands, type AdminStre
 import { textOfRefusal } from '../domain/result.ts';
 import type { ApiKeyId, MerchantId, Mode, SessionId } from '../domain/ids.ts';
 import type { JsonValue } from '../ports/read-model.ts';
-import type { RequestLog } from '../http/request-log.ts';
+import type { RequestLog } from '../features/shared/request-log.ts';
 import type { PaymentSessionBody } from '../http/schemas/session.schema.ts';
 import type { RefundBody } from '../http/schemas/refund.schema.ts';
 import type { Merchants } from '../features/merchants/merchants.ts';

@@ -14,7 +14,7 @@ import { createRefundPresenter } from './presenters/refund.presenter.ts';
 import { createSessionPresenter, type PresenterSettings } from './presenters/session.presenter.ts';
 import { createHeaderReader } from './request-headers.ts';
 import { createRequestIds } from './request-id.ts';
-import type { RequestLog } from './request-log.ts';
+import type { RequestLog } from '../features/shared/request-log.ts';
 import { auditRoutes, type AuditApi } from './routes/audit.routes.ts';
 import { mountDocs } from './routes/docs.routes.ts';
 import { changeRoutes, type ChangesApi } from './routes/changes.routes.ts';

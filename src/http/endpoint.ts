@@ -13,7 +13,7 @@ import { POSITION_HEADER, UNAUTHENTICATED, type Answer, type Responder } from '.
 import { testKeyOf, type AuthenticationFault, type createAuthenticator } from './authentication.ts';
 import type { Route } from './operation.ts';
 import { orderedError } from './ordered-error.ts';
-import type { LoggedRequest, RequestLog } from './request-log.ts';
+import type { LoggedRequest, RequestLog } from '../features/shared/request-log.ts';
 import { heldBackBy, scopeMissing, scopesOfFields } from './restrictions.ts';
 import { refuseBeforeReading } from './preconditions.ts';
 import { readBody } from './request-body.ts';

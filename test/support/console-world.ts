@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import type { Grant } from '../../src/domain/events/person-events.ts';
 import type { MerchantId } from '../../src/domain/ids.ts';
 import { LiveReaders } from '../../src/console/live.ts';
-import { RequestLog } from '../../src/http/request-log.ts';
+import { RequestLog } from '../../src/features/shared/request-log.ts';
 import { createConsoleApp } from '../../src/console/server.ts';
 import { consoleRoutes } from '../../src/console/routes.ts';
 import { cookieName } from '../../src/console/guard.ts';

@@ -1,6 +1,6 @@
 import type { MerchantId, NotificationId } from '../../src/domain/ids.ts';
 import type { HttpAppOptions } from '../../src/http/app.ts';
-import { RequestLog } from '../../src/http/request-log.ts';
+import { RequestLog } from '../../src/features/shared/request-log.ts';
 
 import { PAYMENT_EVENT_EXAMPLE } from '../../src/http/schemas/webhook.example.ts';
 import type { ClaimView } from '../../src/features/shared/claim-views.ts';

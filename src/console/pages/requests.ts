@@ -1,6 +1,6 @@
 import { html, type Html } from '../../checkout/html.ts';
 import { toSec } from '../../ports/clock.ts';
-import type { LoggedRequest } from '../../http/request-log.ts';
+import type { LoggedRequest } from '../../features/shared/request-log.ts';
 import { readerOf, type ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';
 import { code, facts, filterForm, link, more, table, time, withQuery, type Column } from '../parts.ts';

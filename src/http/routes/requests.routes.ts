@@ -1,7 +1,7 @@
 import { toSec } from '../../ports/clock.ts';
 import { NOT_FOUND, answer } from '../answer.ts';
 import { route, type Operation, type Route } from '../operation.ts';
-import type { LoggedRequest, RequestLog } from '../request-log.ts';
+import type { LoggedRequest, RequestLog } from '../../features/shared/request-log.ts';
 import { DEFAULT_PAGE_SIZE } from '../schemas/list.schema.ts';
 import { listRequestsQuery, LOGGED_REQUEST_EXAMPLE, loggedRequest, requestList, type LoggedRequestBody } from '../schemas/request.schema.ts';
 import { refusedField } from '../validation.ts';

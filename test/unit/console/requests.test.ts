@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ApiKeyId } from '../../../src/domain/ids.ts';
-import { RequestLog } from '../../../src/http/request-log.ts';
+import { RequestLog } from '../../../src/features/shared/request-log.ts';
 import { ConsoleWorld, OTHER_SHOP, SHOP, type TestPerson } from '../../support/console-world.ts';
 
 describe('the request log', () => {

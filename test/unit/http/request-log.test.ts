@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ApiKeyId, MerchantId } from '../../../src/domain/ids.ts';
-import { RequestLog, type LoggedRequest } from '../../../src/http/request-log.ts';
+import { RequestLog, type LoggedRequest } from '../../../src/features/shared/request-log.ts';
 import { newKey, startTestServer, type TestKey, type TestServer } from '../../support/http-api.ts';
 
 /* What a merchant can look up of its own requests. */

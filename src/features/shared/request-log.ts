@@ -1,4 +1,4 @@
-import type { ApiKeyId, MerchantId, Mode } from '../domain/ids.ts';
+import type { ApiKeyId, MerchantId, Mode } from '../../domain/ids.ts';
 
 /** One answered request of a merchant. Neither bodies nor signatures are kept. */
 export interface LoggedRequest {
