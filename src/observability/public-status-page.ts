@@ -57,7 +57,7 @@ setInterval(read, 30000);
 `;
 
 const sha = (text: string): string => `'sha256-${hash('sha256', text, 'base64')}'`;
-const POLICY = `default-src 'none'; style-src ${sha(STYLE)}; script-src ${sha(SCRIPT)}; connect-src 'self'; base-uri 'none'; form-action 'none'`;
+const POLICY = `default-src 'none'; style-src ${sha(STYLE)}; script-src ${sha(SCRIPT)}; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'`;
 
 /** A page that needs nothing but `status.json` beside it, so that it can be hosted where the service is not. */
 export const PUBLIC_STATUS_PAGE = `<!doctype html>
