@@ -62,7 +62,13 @@ export function createProgram(host: CliHost): Command {
 /** `quittance store users`. */
 function addStore(program: Command, host: CliHost): void {
   const store = program.command('store').description('the event store on servers');
-  admin(store, host, 'users', 'store.users', 'give each role a user of its own with what it may read and append (docs/operations.md); may be repeated');
+  admin(
+    store,
+    host,
+    'users',
+    'store.users',
+    'give each role a user of its own with what it may read and append (docs/operations.md); may be repeated',
+  );
 }
 
 /** Declares one admin command: its options become the command's arguments under the same names. */

@@ -210,7 +210,11 @@ async function openMerchantDirectory({ store, sealer, readOnly = false }: CorePo
  * None where this process does not hold the key of API secrets, which seals what answering the API needs. Nothing is created in a ledger that is only
  * read: secrets of this process alone serve it well enough.
  */
-async function secretsFor(purpose: SecretPurpose, { store, sealer, random, clock, readOnly = false }: CorePorts, log: Logger): Promise<SharedSecret[]> {
+async function secretsFor(
+  purpose: SecretPurpose,
+  { store, sealer, random, clock, readOnly = false }: CorePorts,
+  log: Logger,
+): Promise<SharedSecret[]> {
   if (!sealer.holds('api-secrets')) return [];
   const seal: SecretSeal = {
     seal: (plain, context) => sealer.seal('api-secrets', plain, context),
