@@ -44,6 +44,13 @@ export interface CliHost {
   exportLedger(file: string | undefined): Promise<number>;
   /** Writes the books as a SQLite file, made from the event log; answers how many events that were. Works beside a running service. */
   exportBooks(file: string): Promise<number>;
+  /** Writes what is recorded of a session or a range of time into a file, with what a log says of it. Works beside a running service. */
+  exportIncident(subject: string, output: string, logs: string | undefined): Promise<JsonValue>;
+  /** Opens such a file. `differs`: this program decides otherwise than was recorded. */
+  openIncident(
+    file: string,
+    options: { readonly session?: string; readonly whatIf?: readonly string[] },
+  ): Promise<{ readonly text: string; readonly json: JsonValue; readonly differs: boolean }>;
   /** Verifies an export or a proof, from the files alone. */
   verifyFiles(options: VerifyOptions): Promise<VerifiedFiles>;
   /** Runs an operator's command in the running service, or on the opened store when none runs. */

@@ -12,6 +12,7 @@ import { addDeveloper } from './program-developer.ts';
 import { addCanary } from './program-canary.ts';
 import { addClaims } from './program-claims.ts';
 import { addInbox } from './program-unmatched.ts';
+import { addIncident } from './program-incident.ts';
 import { addPeople } from './program-people.ts';
 import { addLedger } from './program-ledger.ts';
 import type { CliHost, HowToAnswer } from './host.ts';
@@ -54,6 +55,7 @@ export function createProgram(host: CliHost): Command {
   addAudit(program, host, admin);
   addBackup(program, host);
   addCanary(program, host, admin);
+  addIncident(program, host);
   addPeople(program, host, admin);
   addDeveloper(program, host);
   return program;

@@ -12,7 +12,7 @@ export const exportLedgerFile = (config: Config, path: string | undefined): Prom
 export const exportBooksFile = (config: Config, path: string): Promise<number> =>
   reading(config, async (store) => exportBooks(store, await store.expectedEvents(), path, { createTableFile, memory: () => new SpilledMap() }));
 
-async function reading<Result>(config: Config, task: (store: LedgerReader) => Promise<Result>): Promise<Result> {
+export async function reading<Result>(config: Config, task: (store: LedgerReader) => Promise<Result>): Promise<Result> {
   const store = await openLedgerReader(config);
   try {
     return await task(store);

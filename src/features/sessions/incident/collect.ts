@@ -1,0 +1,130 @@
+import type { SessionId } from '../../../domain/ids.ts';
+import { eventIdOf } from '../../../domain/delivery-ids.ts';
+import type { NotificationId } from '../../../domain/ids.ts';
+import { sessionOfStream, sessionStream } from '../../../domain/streams.ts';
+import type { EventStore, RecordedEvent } from '../../../ports/event-store.ts';
+import { decodeEvent } from '../../../runtime/commands/codec.ts';
+import { pagesOf } from '../../../runtime/event-log/log-copy.ts';
+import { describeEvent } from '../timeline-words.ts';
+import type { TimelineEntry } from '../timeline-types.ts';
+import { INCIDENT_FORMAT, NoIncident, type Incident, type IncidentCoverage, type IncidentSubject } from './incident-file.ts';
+
+export interface CollectOptions {
+  readonly subject: IncidentSubject;
+  readonly configuration: object;
+  readonly madeAtSec: number;
+  /** Lines of the service's log, each a JSON text; those that have to do with the sessions are taken. */
+  readonly logLines?: Iterable<string>;
+}
+
+/** More are no incident that somebody looks at. */
+const MAX_SESSIONS = 1_000;
+const MAX_LOG_LINES = 20_000;
+/** Around the time of the sessions: what was read just before and after says how far the chains were. */
+const AROUND_MS = 3_600_000;
+
+/** From the event log alone: who is concerned, then what there is of them. Throws `NoIncident`. */
+export async function collectIncident(store: Pick<EventStore, 'readAll'>, options: CollectOptions): Promise<Incident> {
+  const { subject, configuration, madeAtSec } = options;
+  const ids = 'sessionId' in subject ? new Set([subject.sessionId]) : await sessionsWithin(store, subject);
+  const events = await eventsOf(store, ids);
+  if (events.size === 0)
+    throw new NoIncident('sessionId' in subject ? 'subject: there is no such session' : 'subject: nothing happened to any session in that time');
+  const all = [...events.values()].flat();
+  const notified = new Map(all.flatMap(notificationOf).map((id) => [id, [] as TimelineEntry[]]));
+  const coverage: IncidentCoverage[] = [];
+  const times = all.map(({ atMs }) => atMs);
+  const [from, to] = [times.reduce((a, b) => Math.min(a, b)) - AROUND_MS, times.reduce((a, b) => Math.max(a, b)) + AROUND_MS];
+  for await (const page of pagesOf(store)) {
+    for (const recorded of page) {
+      const delivery = recorded.stream.startsWith(DELIVERY_PREFIX) ? (recorded.stream.slice(DELIVERY_PREFIX.length) as NotificationId) : null;
+      if (delivery !== null) notified.get(eventIdOf(delivery))?.push(entryOf(recorded));
+      else if (recorded.type === 'RangeScanned' && recorded.atMs >= from && recorded.atMs <= to) coverage.push(coverageOf(recorded));
+    }
+  }
+  const sessions = [...events].map(([sessionId, own]) => ({
+    sessionId,
+    events: own,
+    deliveries: own.flatMap(notificationOf).flatMap((id) => notified.get(id)!),
+  }));
+  return { format: INCIDENT_FORMAT, madeAtSec, subject, configuration, sessions, coverage, logs: logsAbout(all, options.logLines ?? []) };
+}
+
+const DELIVERY_PREFIX = 'delivery-';
+
+const notificationOf = (recorded: RecordedEvent): NotificationId[] => {
+  const { notificationId } = decodeEvent(recorded).metadata;
+  return notificationId === undefined ? [] : [notificationId as NotificationId];
+};
+
+async function eventsOf(store: Pick<EventStore, 'readAll'>, ids: ReadonlySet<SessionId>): Promise<Map<SessionId, RecordedEvent[]>> {
+  const events = new Map<SessionId, RecordedEvent[]>();
+  for await (const page of pagesOf(store)) {
+    for (const recorded of page) {
+      const id = sessionOfStream(recorded.stream);
+      if (id === null || !ids.has(id)) continue;
+      const own = events.get(id);
+      if (own) own.push(recorded);
+      else events.set(id, [recorded]);
+    }
+  }
+  return events;
+}
+
+async function sessionsWithin(
+  store: Pick<EventStore, 'readAll'>,
+  { fromSec, toSec }: { readonly fromSec: number; readonly toSec: number },
+): Promise<ReadonlySet<SessionId>> {
+  const ids = new Set<SessionId>();
+  for await (const page of pagesOf(store)) {
+    for (const { stream, atMs } of page) {
+      const id = sessionOfStream(stream);
+      if (id === null || atMs < fromSec * 1000 || atMs >= (toSec + 1) * 1000) continue;
+      ids.add(id);
+      if (ids.size > MAX_SESSIONS) throw new NoIncident(`subject: more than ${MAX_SESSIONS} sessions in that time: narrow it`);
+    }
+  }
+  return ids;
+}
+
+function entryOf(recorded: RecordedEvent): TimelineEntry {
+  const { event, atMs } = decodeEvent(recorded);
+  return { atMs, type: event.type, ...describeEvent(event) };
+}
+
+function coverageOf(recorded: RecordedEvent): IncidentCoverage {
+  const { event, atMs } = decodeEvent(recorded);
+  if (event.type !== 'RangeScanned') throw new Error('not a range that was read');
+  return { atMs, range: event.data };
+}
+
+/** Lines that name a session, a request that led to one of its events, a notification or a transaction. */
+function logsAbout(events: readonly RecordedEvent[], lines: Iterable<string>): object[] {
+  const names = new Set<string>();
+  for (const recorded of events) {
+    const { metadata, event } = decodeEvent(recorded);
+    names.add(recorded.stream.slice(sessionStream('' as SessionId).length));
+    for (const name of [metadata.correlationId, metadata.notificationId, 'txHash' in event.data ? event.data.txHash : undefined])
+      if (typeof name === 'string' && name.length >= SHORTEST_NAME) names.add(name);
+  }
+  const found: object[] = [];
+  for (const line of lines) {
+    if (![...names].some((name) => line.includes(name))) continue;
+    const parsed = objectOf(line);
+    if (parsed) found.push(parsed);
+    if (found.length === MAX_LOG_LINES) break;
+  }
+  return found;
+}
+
+/** Shorter ones stand in lines that have nothing to do with them. */
+const SHORTEST_NAME = 12;
+
+function objectOf(line: string): object | null {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
+}

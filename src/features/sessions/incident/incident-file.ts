@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import type { SessionId } from '../../../domain/ids.ts';
+import type { RangeScanned } from '../../../domain/events/operations-events.ts';
+import { canonicalText } from '../../../domain/events/canonical-text.ts';
+import type { RecordedEvent } from '../../../ports/event-store.ts';
+import { hash } from 'node:crypto';
+import type { TimelineEntry } from '../timeline-types.ts';
+
+export const INCIDENT_FORMAT = 'quittance-incident/1';
+
+/** What a file is about: one session, or all that something happened to in a range of time, both ends included. */
+export type IncidentSubject = { readonly sessionId: SessionId } | { readonly fromSec: number; readonly toSec: number };
+
+export interface IncidentSession {
+  readonly sessionId: SessionId;
+  /** Its whole stream, as recorded: personal data stays sealed in it. */
+  readonly events: readonly RecordedEvent[];
+  /** What became of its webhooks, without their bodies and addresses. */
+  readonly deliveries: readonly TimelineEntry[];
+}
+
+/** Which blocks were read, by whose answers, and when that was written down. */
+export interface IncidentCoverage {
+  readonly atMs: number;
+  readonly range: RangeScanned['data'];
+}
+
+/** Everything that is needed to understand what happened, wherever the file is opened. */
+export interface Incident {
+  readonly format: typeof INCIDENT_FORMAT;
+  readonly madeAtSec: number;
+  readonly subject: IncidentSubject;
+  readonly configuration: object;
+  readonly sessions: readonly IncidentSession[];
+  readonly coverage: readonly IncidentCoverage[];
+  readonly logs: readonly object[];
+}
+
+const event = z.object({
+  ...{ id: z.string(), type: z.string(), version: z.int(), atMs: z.number(), data: z.string(), metadata: z.string(), hash: z.string() },
+  ...{ stream: z.string(), revision: z.int(), position: z.string() },
+});
+const incident = z.object({
+  format: z.literal(INCIDENT_FORMAT),
+  madeAtSec: z.number(),
+  subject: z.union([z.object({ sessionId: z.string() }), z.object({ fromSec: z.number(), toSec: z.number() })]),
+  configuration: z.looseObject({}),
+  sessions: z.array(
+    z.object({
+      sessionId: z.string(),
+      events: z.array(event).min(1),
+      deliveries: z.array(z.looseObject({ atMs: z.number(), type: z.string(), message: z.string() })),
+    }),
+  ),
+  coverage: z.array(
+    z.object({
+      atMs: z.number(),
+      range: z.looseObject({ network: z.string(), fromBlock: z.number(), toBlock: z.number(), providers: z.array(z.string()) }),
+    }),
+  ),
+  logs: z.array(z.looseObject({})),
+});
+
+/** A file that is no incident, or not the one that was exported. The message says where. */
+export class NoIncident extends Error {
+  override readonly name = 'CommandRefused';
+}
+
+/** Throws `NoIncident`. */
+export function parseIncident(text: string): Incident {
+  const parsed = incident.safeParse(jsonOf(text));
+  if (!parsed.success) {
+    const [first] = parsed.error.issues;
+    throw new NoIncident(`file: ${first!.path.join('.') || 'it'} is not what "quittance incident export" writes (${first!.message})`);
+  }
+  const found = parsed.data as unknown as Incident;
+  for (const { sessionId, events } of found.sessions) checkStream(sessionId, events);
+  return found;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new NoIncident('file: it is not JSON, so nothing that "quittance incident export" wrote');
+  }
+}
+
+/** Each event has the hash of its own text and names that of the one before: none was changed, left out or put in. */
+function checkStream(sessionId: string, events: readonly RecordedEvent[]): void {
+  let prev = '';
+  for (const [index, recorded] of events.entries()) {
+    const isWhole = recorded.stream === `session-${sessionId}` && recorded.revision === index;
+    const isOwn = hash('sha256', canonicalText(recorded), 'hex') === recorded.hash;
+    if (!isWhole || !isOwn || prevOf(recorded) !== prev)
+      throw new NoIncident(`file: event ${index} of session ${sessionId} is not as it was recorded`);
+    prev = recorded.hash;
+  }
+}
+
+function prevOf({ metadata }: RecordedEvent): unknown {
+  try {
+    return (JSON.parse(metadata) as { readonly prev?: unknown }).prev;
+  } catch {
+    return null;
+  }
+}
