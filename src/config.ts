@@ -104,7 +104,7 @@ const environment = z.object({
   ROLES: list.pipe(z.array(z.enum(ROLES)).min(1)).default(['api', 'worker', 'signer']),
   /** `esdb://...`; unset: the embedded store. */
   EVENTSTORE_URL: z.string().optional(),
-  /** The same servers, with the user that may erase keys of personal data and nothing else: for `quittance session forget` alone. */
+  /** The same servers, with the user that may erase keys of personal data and nothing else: for `quittance forget` alone. */
   EVENTSTORE_ERASER_URL: z.string().optional(),
   /** `redis://`, `redis+cluster://` or `redis+sentinel://` (`src/adapters/redis/url.ts`); unset: embedded. */
   REDIS_URL: z.string().optional(),

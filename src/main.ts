@@ -36,6 +36,7 @@ const FOR_OPERATORS: ReadonlySet<string> = new Set([
   'InvalidRequestError',
   'InvalidSolanaPool',
   'InvalidWalletSettings',
+  'KeyNotHeld',
   'LedgerMoved',
   'LogDamaged',
   'MigrationRefused',
@@ -43,6 +44,7 @@ const FOR_OPERATORS: ReadonlySet<string> = new Set([
   'NotFoundError',
   'ServiceError',
   'SignerUnavailable',
+  'StoreDenies',
   'WrongChain',
 ]);
 

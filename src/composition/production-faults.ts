@@ -23,7 +23,7 @@ export function productionFaults(config: Config, env: Readonly<Record<string, st
     env['CRASH_AT'] !== undefined && 'CRASH_AT must not be set: it ends the process in the midst of a payment and is for tests of the sandbox',
     ...sealingKeyFaults(config),
     config.EVENTSTORE_ERASER_URL !== undefined &&
-      'EVENTSTORE_ERASER_URL must not be set: no node may delete anything; it belongs to `quittance session forget` alone',
+      'EVENTSTORE_ERASER_URL must not be set: no node may delete anything; it belongs to `quittance forget` alone',
     env['EVENTSTORE_ADMIN_URL'] !== undefined &&
       'EVENTSTORE_ADMIN_URL must not be set: it belongs to `quittance store users` alone; a node has a user of its role in EVENTSTORE_URL',
     config.PUBLIC_URL === undefined && 'PUBLIC_URL is missing: the https address that payers and merchants use',

@@ -41,7 +41,7 @@ function passwordsIn(env: Readonly<Record<string, string | undefined>>): Readonl
   return passwords;
 }
 
-/** `quittance session forget` beside the nodes, with the user that may erase. Throws `InvalidConfig`. */
+/** `quittance forget` beside the nodes, with the user that may erase. Throws `InvalidConfig`. */
 export async function forgetOnServers({ EVENTSTORE_URL: url, EVENTSTORE_ERASER_URL: eraser }: Config, args: AdminArguments): Promise<JsonValue> {
   if (url === undefined) throw new InvalidConfig('EVENTSTORE_URL is missing: the user who reads the session and writes down who forgot it');
   const store = await openEsdbEventStore({ connectionString: url });

@@ -15,7 +15,7 @@ export interface ForgetParts {
   readonly erase: (id: SessionId) => Promise<void>;
 }
 
-/** `quittance session forget`: who asked for it is written down before anything is erased. Throws `CommandRefused`. */
+/** `quittance forget`: who asked for it is written down before anything is erased. Throws `CommandRefused`. */
 export async function forgetSession({ store, clock, random, erase }: ForgetParts, args: AdminArguments): Promise<JsonValue> {
   const id = sessionIdOf(args);
   const [created] = await store.readStream(sessionStream(id), { limit: 1 });

@@ -130,5 +130,5 @@ class EsdbPersonalKeys implements SharedPersonalKeys {
 }
 
 const NO_RIGHT =
-  'nothing was erased: the user of EVENTSTORE_URL may not, since no node may delete anything; run quittance session forget where EVENTSTORE_ERASER_URL is set (docs/operations.md, "Users of the event store")';
+  'nothing was erased: the user of EVENTSTORE_URL may not, since no node may delete anything; run quittance forget where EVENTSTORE_ERASER_URL is set (docs/operations.md, "Users of the event store")';
 const ABSENT: ReadonlySet<string> = new Set([ErrorType.STREAM_NOT_FOUND, ErrorType.STREAM_DELETED]);
