@@ -41,6 +41,9 @@ const environment = (on = double) => ({
   ...Object.fromEntries(STORE_USERS.map((user) => [`EVENTSTORE_${user.toUpperCase()}_PASSWORD`, passwordOf(user)])),
 });
 const clientOf = (user: StoreUser | 'admin'): EventStoreDBClient => clients.get(user)!;
+/** One call for each append: the driver's batches of several clients get in each other's way. */
+const opened = (url: string): EventStoreDBClient =>
+  Object.defineProperty(EventStoreDBClient.connectionString(url), 'supports', { value: () => Promise.resolve(false) });
 const anEvent = () => binaryEvent({ id: randomUUID(), type: 'Sample', data: new Uint8Array(4), metadata: new Uint8Array(0) });
 
 async function startedServer(): Promise<EsdbDouble> {
@@ -54,8 +57,8 @@ async function startedServer(): Promise<EsdbDouble> {
 beforeAll(async () => {
   writeFileSync(join(directory, 'ca.crt'), authority.cert);
   double = await startedServer();
-  clients.set('admin', EventStoreDBClient.connectionString(urlOf('admin', ADMIN)));
-  for (const user of STORE_USERS) clients.set(user, EventStoreDBClient.connectionString(urlOfUser(user)));
+  clients.set('admin', opened(urlOf('admin', ADMIN)));
+  for (const user of STORE_USERS) clients.set(user, opened(urlOfUser(user)));
 });
 afterAll(async () => {
   await Promise.all([...clients.values()].map((client) => client.dispose()));
@@ -76,6 +79,9 @@ async function may(task: () => Promise<unknown>): Promise<boolean> {
 }
 
 const ATTEMPTS = {
+  read: async (user: StoreUser, stream: string) => {
+    for await (const _ of clientOf(user).readStream(stream, { direction: FORWARDS, fromRevision: START, maxCount: 1 }));
+  },
   append: (user: StoreUser, stream: string) => clientOf(user).appendToStream(stream, anEvent(), { expectedRevision: ANY }),
   delete: async (user: StoreUser, stream: string) => clientOf(user).deleteStream(stream),
   close: async (user: StoreUser, stream: string) => clientOf(user).tombstoneStream(stream),
@@ -84,9 +90,6 @@ const ATTEMPTS = {
     clientOf(user).setStreamMetadata(stream, { acl: { deleteRoles: [nameOfUser(user)], writeRoles: [nameOfUser(user)] } }),
 } as const;
 
-async function reads(user: StoreUser, stream: string): Promise<void> {
-  for await (const _ of clientOf(user).readStream(stream, { direction: FORWARDS, fromRevision: START, maxCount: 1 }));
-}
 async function readsAll(user: StoreUser): Promise<void> {
   for await (const _ of clientOf(user).readAll({ maxCount: 1 }));
 }
@@ -112,16 +115,17 @@ describe('the table of docs/security.md on what each user may', () => {
       const fixed = FIXED_STREAMS.flatMap((each) => each.streams).filter((stream) => isNamed(stream, pattern));
       return fixed.length > 0 ? fixed : [pattern.replaceAll(/<[^>]+>/g, 'cs_1')];
     });
-    for (const [index, user] of columns.entries())
+    const told = async (user: StoreUser, stream: string, what: keyof typeof ATTEMPTS, expected: boolean): Promise<void> =>
+      expect({ user, stream, [what]: await may(() => ATTEMPTS[what](user, stream)) }).toEqual({ user, stream, [what]: expected });
+    const ofUser = async (user: StoreUser, cell: string): Promise<void> => {
       for (const stream of streams) {
-        const cell = row[index + 1]!;
-        expect({ user, stream, append: await may(() => ATTEMPTS.append(user, stream)) }).toMatchObject({ append: cell.includes('append') });
-        expect({ user, stream, read: await may(() => reads(user, stream)) }).toMatchObject({ read: cell.includes('read') });
-        for (const attempt of ['truncate', 'give themselves a right'] as const)
-          expect({ user, stream, attempt, done: await may(() => ATTEMPTS[attempt](user, stream)) }).toMatchObject({ done: false });
-        for (const attempt of cell.includes('erase') ? [] : (['delete', 'close'] as const))
-          expect({ user, stream, attempt, done: await may(() => ATTEMPTS[attempt](user, stream)) }).toMatchObject({ done: false });
+        await told(user, stream, 'append', cell.includes('append'));
+        await told(user, stream, 'read', cell.includes('read'));
       }
+      const never = ['truncate', 'give themselves a right', ...(cell.includes('erase') ? [] : (['delete', 'close'] as const))] as const;
+      for (const stream of [streams[0]!, streams.at(-1)!]) for (const what of never) await told(user, stream, what, false);
+    };
+    await Promise.all(columns.map((user, index) => ofUser(user, row[index + 1]!)));
     const erasers = columns.filter((_, index) => row[index + 1]!.includes('erase'));
     for (const user of erasers) for (const stream of streams) expect(await may(() => ATTEMPTS.close(user, stream))).toBe(true);
   });
