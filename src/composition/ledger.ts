@@ -110,6 +110,13 @@ const LEDGER_ROUTES: readonly AdminRoute[] = [
     query: ['mode', 'merchant', 'from', 'to', 'clock', 'format', 'document', 'evidence'],
   },
   { method: 'GET', path: '/admin/ledger/evidence/{sha256}', command: 'ledger.evidence', query: ['mode'] },
+  { method: 'GET', path: '/admin/ledger/rates', command: 'ledger.rates', query: ['currency'] },
+  { method: 'POST', path: '/admin/ledger/rates', command: 'ledger.record-rates', query: [] },
+  { method: 'GET', path: '/admin/ledger/adjustments', command: 'ledger.adjustments', query: ['mode'] },
+  { method: 'POST', path: '/admin/ledger/adjustments', command: 'ledger.adjust', query: [] },
+  { method: 'POST', path: '/admin/ledger/adjustments/{id}/approve', command: 'ledger.approve-adjustment', query: [] },
+  { method: 'POST', path: '/admin/ledger/adjustments/{id}/reject', command: 'ledger.reject-adjustment', query: [] },
+  { method: 'POST', path: '/admin/treasury/native-returns', command: 'treasury.return', query: [] },
   { method: 'POST', path: '/admin/ledger/statements/{month}', command: 'ledger.statements', query: ['mode'] },
   { method: 'GET', path: '/admin/ledger/statements/{month}', command: 'ledger.month-statement', query: ['mode', 'merchant'] },
 ];

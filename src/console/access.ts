@@ -29,6 +29,7 @@ const OF_THE_SERVICE = [
   'treasury.stop',
   'books.read',
   'books.close',
+  'books.adjust',
   'audit.read',
   'merchants.create',
   'people.read',
@@ -54,7 +55,7 @@ export const ROLE_ACTIONS: Readonly<Record<PersonRole, readonly Action[]>> = {
   merchant_admin: OF_A_MERCHANT,
   finance: [
     ...['payments.read', 'statements.read', 'settings.read', 'unmatched.read', 'treasury.read', 'treasury.propose'],
-    ...['books.read', 'books.close', 'audit.read', 'attention.read'],
+    ...['books.read', 'books.close', 'books.adjust', 'audit.read', 'attention.read'],
   ] as Action[],
   operator: [
     ...['payments.read', 'requests.read', 'webhooks.read', 'webhooks.redeliver', 'webhooks.change'],

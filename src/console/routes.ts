@@ -1,4 +1,5 @@
 import type { ConsoleDeps } from './deps.ts';
+import { adjustmentRoutes } from './pages/adjustments.ts';
 import { attentionRoutes } from './pages/attention.ts';
 import { auditRoutes } from './pages/audit.ts';
 import { bookRoutes } from './pages/books.ts';
@@ -31,6 +32,7 @@ export function consoleRoutes(deps: ConsoleDeps): ConsoleRoutes {
     canaryRoutes,
     unmatchedRoutes,
     treasuryRoutes,
+    adjustmentRoutes,
     bookRoutes,
     monthRoutes,
     monthStatementRoutes,

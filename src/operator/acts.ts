@@ -4,7 +4,7 @@ import { toSec, type Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { Random } from '../ports/random.ts';
 import { appendNext } from '../runtime/commands/append-next.ts';
-import { CommandRefused, optionalText, type AdminArguments, type AdminCommands } from './commands.ts';
+import { CommandRefused, optionalText, requiredText, type AdminArguments, type AdminCommands } from './commands.ts';
 
 export interface ActsParts {
   readonly store: Pick<EventStore, 'append' | 'lastOfStream'>;
@@ -57,6 +57,13 @@ export async function recordAct(parts: ActsParts, act: string, subject: string |
     if (result.ok) return;
   }
   throw new CommandRefused('others write at the same moment: try again');
+}
+
+/** Who proposes what others approve: whose token it was, which nobody may name otherwise, else what the command says. */
+export function proposerOf(args: AdminArguments): string {
+  if (args['actor'] === undefined) return requiredText(args, 'operator');
+  if (args['operator'] !== undefined) throw new CommandRefused('operator must not be given: it is whose token this is');
+  return actorOf(args);
 }
 
 /** The name that is written down: whose token it was, else what the command says. Throws `CommandRefused` for one that is none. */

@@ -12,7 +12,7 @@ import type { Random } from '../ports/random.ts';
 import { adjustmentsTable, type AdjustmentsHandler } from '../features/shared/handlers/adjustments-handler.ts';
 import { reversalOf, type AdjustmentsCommand } from '../../state-machines/adjustments/adjustments.decider.ts';
 import type { Adjustment } from '../../state-machines/adjustments/adjustments.machine.ts';
-import { actorOf } from './acts.ts';
+import { actorOf, proposerOf } from './acts.ts';
 import { agree } from './approvals.ts';
 import { type AdminArguments, type AdminCommands, optionalMode, optionalText, refused, requiredMode, requiredText } from './commands.ts';
 import { networkOf } from './treasury-arguments.ts';
@@ -77,7 +77,7 @@ async function termsOf(parts: AdjustmentParts, args: AdminArguments): Promise<Ad
     reason: requiredText(args, 'reason'),
     attachment: optionalText(args, 'attachment') ?? null,
     reverses,
-    proposedBy: requiredText(args, 'operator'),
+    proposedBy: proposerOf(args),
   };
   if (reverses !== null) {
     for (const name of ['network', 'coin', 'debit', 'credit'])

@@ -12,6 +12,7 @@ import { orderOf, type MoveExecutor } from '../features/payouts/moves/executor.t
 import { newMoveId } from '../features/payouts/moves/ids.ts';
 import { optionalText, refused, requiredText, type AdminArguments, type AdminCommands } from './commands.ts';
 import { TX_HASH } from './record-transfer.ts';
+import { proposerOf } from './acts.ts';
 import { executorFor, type CommandParts } from './treasury-arguments.ts';
 
 /** Native coin that came to a collection address goes back to who sent it. */
@@ -19,7 +20,7 @@ export function nativeReturnCommands(parts: CommandParts): AdminCommands {
   return {
     'treasury.return': async (args) => {
       const executor = executorFor(parts, args);
-      const requestedBy = requiredText(args, 'operator');
+      const requestedBy = proposerOf(args);
       const reason = requiredText(args, 'reason');
       const transfer = await transferOf(parts, executor, args);
       const paidBack = (await executor.context()).nativeReturns[nativeTransferKey(transfer)];

@@ -1,11 +1,11 @@
 import { html, type Html } from '../../checkout/html.ts';
-import type { AdminArguments } from '../../operator/commands.ts';
 import { NETWORKS } from '../../domain/networks.ts';
 import { COINS } from '../../domain/money.ts';
 import { run, type ConsoleDeps } from '../deps.ts';
-import { badge, changeForm, code, facts, field, REASON, table, type Column } from '../parts.ts';
+import { badge, changeForm, code, facts, field, link, REASON, table, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
-import { reasonIn, Refused, type ChangeRoute, type Signature, type ToSign, type Visit } from '../visit.ts';
+import { reasonIn, type ChangeRoute, type Visit } from '../visit.ts';
+import { approval } from './approval.ts';
 
 interface SignerStatus {
   readonly mode: string;
@@ -36,8 +36,6 @@ interface Move {
   readonly waiting: string | null;
 }
 
-type Asked = { readonly to_sign?: readonly (null | { readonly text: string; readonly number: string })[] };
-
 /** Money of the service: proposals by some, approvals by others, and the stop button. */
 export function treasuryRoutes(deps: ConsoleDeps): ConsoleRoutes {
   return {
@@ -51,9 +49,10 @@ export function treasuryRoutes(deps: ConsoleDeps): ConsoleRoutes {
     change: [
       proposal(deps, 'withdraw', ['network', 'mode', 'coin', 'amount', 'to']),
       proposal(deps, 'settle', ['network', 'coin', 'amount', 'merchant_id']),
-      approval(deps, 'approve', 'treasury.approve', ({ form }) => ({ id: form['id'] ?? '' })),
-      approval(deps, 'resume', 'treasury.resume', ({ form }) => ({ mode: form['mode'] ?? '', operator: form['proposer'] ?? '' })),
-      approval(deps, 'limits', 'treasury.limits', ({ form }) => ({ mode: form['mode'] ?? '', operator: form['proposer'] ?? '' })),
+      nativeReturn(deps),
+      approval(deps, '/treasury/approve', 'treasury.approve', ({ form }) => ({ id: form['id'] ?? '' })),
+      approval(deps, '/treasury/resume', 'treasury.resume', ({ form }) => ({ mode: form['mode'] ?? '', operator: form['proposer'] ?? '' })),
+      approval(deps, '/treasury/limits', 'treasury.limits', ({ form }) => ({ mode: form['mode'] ?? '', operator: form['proposer'] ?? '' })),
       rejection(deps),
       stop(deps),
     ],
@@ -63,6 +62,7 @@ export function treasuryRoutes(deps: ConsoleDeps): ConsoleRoutes {
 async function treasuryPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const [status, { moves }] = await Promise.all([run<TreasuryStatus>(deps, 'treasury.status'), run<{ moves: Move[] }>(deps, 'treasury.moves')]);
   return html`${status.signers.map((signer) => signerPart(visit, signer))}
+    <p>${link('/adjustments', 'Entries by hand')}</p>
     <h2>Under way</h2>
     ${table('Moves', moveColumns(visit), moves, 'Nothing is proposed or on its way.')}
     ${
@@ -130,8 +130,30 @@ function proposalForms(visit: Visit, deps: ConsoleDeps): Html {
     ${changeForm(visit, '/treasury/withdraw', [mode, ...money, field({ name: 'to', label: 'To', required: true, max: 128 }), field(REASON)], 'Preview')}
     <h2>Propose a settlement</h2>
     <p>To the address that two approvers set for the merchant, at most what the books owe.</p>
-    ${changeForm(visit, '/treasury/settle', [field({ name: 'merchant_id', label: 'Merchant', options: merchants }), ...money, field(REASON)], 'Preview')}`;
+    ${changeForm(visit, '/treasury/settle', [field({ name: 'merchant_id', label: 'Merchant', options: merchants }), ...money, field(REASON)], 'Preview')}
+    <h2>Propose a return of native coin</h2>
+    <p>
+      What came to a collection address goes back from the treasury to who sent it, less the fee. The signer reads the transfer itself and pays
+      nobody else. Two approvers agree, neither of them you.
+    </p>
+    ${changeForm(
+      visit,
+      '/treasury/return',
+      [
+        ...[mode, money[0]!, field({ name: 'tx', label: 'Transaction that brought it', required: true, max: 128 })],
+        field({ name: 'address', label: 'Collection address that it came to', required: true, max: 128 }),
+        field({ name: 'amount', label: 'Amount', max: 40, hint: 'Empty: all that came, less the fee of the way back.' }),
+        field({ name: 'sender', label: 'Sender', options: SENDERS }),
+        field(REASON),
+      ],
+      'Preview',
+    )}`;
 }
+
+const SENDERS = [
+  ['known', 'a wallet of its own'],
+  ['acknowledged', 'an exchange or a contract, and its owner can receive it there'],
+] as const;
 
 function proposal(deps: ConsoleDeps, verb: 'withdraw' | 'settle', names: readonly string[]): ChangeRoute {
   const given = ({ form }: Visit): Record<string, string> => Object.fromEntries(names.map((name) => [name, form[name] ?? '']));
@@ -151,34 +173,29 @@ function proposal(deps: ConsoleDeps, verb: 'withdraw' | 'settle', names: readonl
   };
 }
 
-/** The terms are the signer's, and so is the judgement: the console passes the signature on as it came. */
-function approval(deps: ConsoleDeps, path: string, command: string, argsOf: (visit: Visit) => AdminArguments): ChangeRoute {
+function nativeReturn(deps: ConsoleDeps): ChangeRoute {
+  const given = ({ form }: Visit): [string, string][] =>
+    ['mode', 'network', 'tx', 'address', 'amount'].flatMap((name) => (form[name] === undefined || form[name] === '' ? [] : [[name, form[name]]]));
+  const isAcknowledged = ({ form }: Visit): boolean => form['sender'] === 'acknowledged';
   return {
-    path: `/treasury/${path}`,
-    action: 'treasury.approve',
-    target: ({ form }) => form['id'] ?? `${path} ${form['mode']}`,
-    toSign: async (visit): Promise<ToSign> => {
-      const kept = Object.keys(visit.form).flatMap((name) => /^number-(\d+)$/.exec(name)?.[1] ?? []);
-      // With signatures in hand the terms are not asked for again: the signer knows the number that it gave.
-      if (kept.length > 0) return { kind: 'signer', title: 'Approve', texts: Array.from({ length: Number(kept.at(-1)) + 1 }, () => null) };
-      const { to_sign: texts } = await run<Asked>(deps, command, argsOf(visit));
-      if (!texts) throw new Refused('Nothing is left to approve: it was agreed to already.', 409);
-      return { kind: 'signer', title: 'Approve', texts };
-    },
-    run: async (visit, signatures) => {
-      const approvals = signatures.map((signature) => signature && approvalOf(visit, signature));
-      const answer = await run(deps, command, { ...argsOf(visit), approvals: approvals as never });
-      return { detail: JSON.stringify(answer), shown: { to: '/treasury?done=approved' } };
+    path: '/treasury/return',
+    action: 'treasury.propose',
+    target: ({ form }) => `${form['tx']} on ${form['network']}`,
+    toSign: async (visit) => ({
+      kind: 'terms',
+      title: 'propose a return of native coin',
+      lines: [
+        ...given(visit),
+        ...(isAcknowledged(visit) ? [['although', 'it came from where its owner may not receive it'] as const] : []),
+        ['reason', reasonIn(visit)],
+      ],
+    }),
+    run: async (visit) => {
+      const shared = { operator: visit.person.name, reason: reasonIn(visit), ...(isAcknowledged(visit) && { acknowledgeSender: true }) };
+      const made = await run<{ id: string }>(deps, 'treasury.return', { ...Object.fromEntries(given(visit)), ...shared });
+      return { detail: made.id, shown: { to: '/treasury?done=proposed' } };
     },
   };
-}
-
-function approvalOf({ person }: Visit, { number, response }: Signature): object {
-  try {
-    return { approver: person.name, number, proof: { kind: 'webauthn', response: JSON.parse(response) as object } };
-  } catch {
-    throw new Refused('The signature cannot be read.');
-  }
 }
 
 const rejection = (deps: ConsoleDeps): ChangeRoute => ({

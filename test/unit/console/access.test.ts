@@ -31,6 +31,7 @@ const MAY: Readonly<Record<Action, readonly PersonRole[]>> = {
   'treasury.stop': ['operator', 'approver'],
   'books.read': ['finance', 'auditor'],
   'books.close': ['finance'],
+  'books.adjust': ['finance'],
   'audit.read': ['finance', 'auditor'],
   'merchants.create': ['operator'],
   'people.read': ['operator', 'auditor'],

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { adminCommands, type AdminParts } from '../../../src/operator/merchants.ts';
+import { proposerOf } from '../../../src/operator/acts.ts';
 import type { AdminCommands } from '../../../src/operator/commands.ts';
 import { sessionStream } from '../../../src/domain/streams.ts';
 import { MemoryEventStore } from '../../support/memory-event-store.ts';
@@ -123,5 +124,14 @@ describe('an act without an event of its own', () => {
     const { commands, done } = await world();
     await expect(commands['projection.rebuild']!({ operator: 'x'.repeat(101) })).rejects.toThrow('operator must have at most 100 characters');
     expect(done).toEqual([]);
+  });
+});
+
+describe('who proposes what others approve', () => {
+  it('is whose token it was, whatever a body says, and on the command line who is named', () => {
+    expect(proposerOf({ actor: 'olga' })).toBe('olga');
+    expect(proposerOf({ operator: 'ada' })).toBe('ada');
+    expect(() => proposerOf({ actor: 'olga', operator: 'ada' })).toThrow('operator must not be given');
+    expect(() => proposerOf({})).toThrow('operator is missing');
   });
 });

@@ -1,0 +1,138 @@
+import { html, type Html } from '../../checkout/html.ts';
+import { COINS } from '../../domain/money.ts';
+import { NATIVE_COIN, NETWORKS } from '../../domain/networks.ts';
+import type { AdminArguments } from '../../operator/commands.ts';
+import { run, type ConsoleDeps } from '../deps.ts';
+import { badge, changeForm, code, field, REASON, table, type Column } from '../parts.ts';
+import type { ConsoleRoutes } from '../server.ts';
+import { reasonIn, type ChangeRoute, type Visit } from '../visit.ts';
+import { approval } from './approval.ts';
+
+interface Adjustment {
+  readonly id: string;
+  readonly status: string;
+  readonly mode: string;
+  readonly network: string;
+  readonly coin: string;
+  readonly lines: readonly { readonly account: string; readonly debit: string | null; readonly credit: string | null }[];
+  readonly reason: string;
+  readonly attachment_sha256: string | null;
+  readonly reverses: string | null;
+  readonly reversed_by: string | null;
+  readonly proposed_by: string;
+}
+
+/** Entries by hand: one proposes, two approvers sign the signer's terms, and only another entry takes one back. */
+export function adjustmentRoutes(deps: ConsoleDeps): ConsoleRoutes {
+  return {
+    read: [
+      {
+        path: '/adjustments',
+        action: 'treasury.read',
+        show: async (visit) => ({ page: { title: 'Entries by hand', body: await page(deps, visit) } }),
+      },
+    ],
+    change: [
+      proposal(deps, '/adjustments/propose', ['mode', 'network', 'coin', 'debit', 'credit', 'attachment']),
+      proposal(deps, '/adjustments/reverse', ['reverses']),
+      approval(deps, '/adjustments/approve', 'ledger.approve-adjustment', ({ form }) => ({ id: form['id'] ?? '' }), '/adjustments'),
+      rejection(deps),
+    ],
+  };
+}
+
+async function page(deps: ConsoleDeps, visit: Visit): Promise<Html> {
+  const { adjustments } = await run<{ adjustments: readonly Adjustment[] }>(deps, 'ledger.adjustments');
+  return html`${table('Entries by hand', columns(visit), adjustments.toReversed(), 'Nothing was posted by hand.')}
+  ${visit.can('books.adjust') && proposalForm(visit)}`;
+}
+
+const columns = (visit: Visit): Column<Adjustment>[] => [
+  { name: 'Entry', cell: ({ id, mode }) => html`${code(id)}<small>${mode}</small>` },
+  { name: 'Status', cell: ({ status, reversed_by: by }) => html`${badge(status)}${by !== null && html`<small>taken back by ${by}</small>`}` },
+  {
+    name: 'Lines',
+    cell: ({ lines, coin, network }) =>
+      html`${lines.map(({ account, debit, credit }) => html`<div>${account}: ${debit === null ? `credit ${credit}` : `debit ${debit}`}</div>`)}
+        <small>${coin} on ${network}</small>`,
+  },
+  { name: 'Why', cell: ({ reason, attachment_sha256: digest }) => html`${reason}${digest !== null && html`<small>document ${code(digest)}</small>`}` },
+  { name: 'Proposed by', cell: (adjustment) => adjustment.proposed_by },
+  { name: 'Act', cell: (adjustment) => acts(visit, adjustment) },
+];
+
+function acts(visit: Visit, { id, status, reversed_by: reversedBy }: Adjustment): Html | null {
+  const hidden = (name: string): Html => html`<input type="hidden" name="${name}" value="${id}" />`;
+  if (status === 'posted')
+    return reversedBy === null && visit.can('books.adjust')
+      ? changeForm(visit, '/adjustments/reverse', [hidden('reverses'), field({ ...REASON, hint: 'Why it is taken back.' })], 'Take back')
+      : null;
+  return html`${visit.can('treasury.approve') && changeForm(visit, '/adjustments/approve', hidden('id'), 'Show the terms')}
+  ${visit.can('books.adjust') && changeForm(visit, '/adjustments/reject', [hidden('id'), field({ ...REASON, hint: 'Why it is given up.' })], 'Give up', 'danger')}`;
+}
+
+function proposalForm(visit: Visit): Html {
+  const coins = [...COINS, ...Object.values(NATIVE_COIN)];
+  const lines = 'account=amount, several with commas, such as expenses:other=12.50';
+  return html`<h2>Propose an entry</h2>
+    <p>In one coin on one network, debits as much as credits. Two approvers agree, neither of them you. What is posted never changes.</p>
+    ${changeForm(
+      visit,
+      '/adjustments/propose',
+      [
+        field({
+          name: 'mode',
+          label: 'Mode',
+          options: [
+            ['test', 'Test'],
+            ['live', 'Live'],
+          ],
+        }),
+        field({ name: 'network', label: 'Network', options: NETWORKS.map((network) => [network, network] as const) }),
+        field({ name: 'coin', label: 'Coin', options: coins.map((coin) => [coin, coin] as const) }),
+        field({ name: 'debit', label: 'Debits', required: true, hint: lines }),
+        field({ name: 'credit', label: 'Credits', required: true, hint: 'The same form; together as much as the debits.' }),
+        field({ name: 'attachment', label: 'SHA-256 of the document that it rests on', max: 64, hint: 'May be empty; the document itself is yours to keep.' }),
+        field(REASON),
+      ],
+      'Preview',
+    )}`;
+}
+
+function proposal(deps: ConsoleDeps, path: string, names: readonly string[]): ChangeRoute {
+  const given = ({ form }: Visit): Record<string, string> =>
+    Object.fromEntries(names.flatMap((name) => (form[name] === undefined || form[name] === '' ? [] : [[name, form[name]]])));
+  return {
+    path,
+    action: 'books.adjust',
+    target: ({ form }) => form['reverses'] ?? `${form['debit']} ${form['coin']} on ${form['network']}`,
+    toSign: async (visit) => ({
+      kind: 'terms',
+      title: 'propose an entry by hand',
+      lines: [...Object.entries(given(visit)), ['reason', reasonIn(visit)]],
+    }),
+    run: async (visit) => {
+      const args: AdminArguments = { ...given(visit), operator: visit.person.name, reason: reasonIn(visit) };
+      const made = await run<{ id: string }>(deps, 'ledger.adjust', args);
+      return { detail: made.id, shown: { to: '/adjustments?done=proposed' } };
+    },
+  };
+}
+
+const rejection = (deps: ConsoleDeps): ChangeRoute => ({
+  path: '/adjustments/reject',
+  action: 'books.adjust',
+  target: ({ form }) => form['id'] ?? '',
+  toSign: async (visit) => ({
+    kind: 'terms',
+    title: 'give up an entry by hand',
+    lines: [
+      ['entry', visit.form['id'] ?? ''],
+      ['reason', reasonIn(visit)],
+    ],
+  }),
+  run: async (visit) => {
+    await run(deps, 'ledger.reject-adjustment', { id: visit.form['id'] ?? '', operator: visit.person.name });
+    return { detail: 'given up', shown: { to: '/adjustments?done=rejected' } };
+  },
+});

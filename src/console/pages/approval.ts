@@ -1,0 +1,35 @@
+import type { AdminArguments } from '../../operator/commands.ts';
+import { run, type ConsoleDeps } from '../deps.ts';
+import { Refused, type ChangeRoute, type Signature, type ToSign, type Visit } from '../visit.ts';
+
+type Asked = { readonly to_sign?: readonly (null | { readonly text: string; readonly number: string })[] };
+
+/** The terms are the signer's, and so is the judgement: the console passes the signature on as it came. */
+export function approval(deps: ConsoleDeps, path: string, command: string, argsOf: (visit: Visit) => AdminArguments, to = '/treasury'): ChangeRoute {
+  return {
+    path,
+    action: 'treasury.approve',
+    target: ({ form }) => form['id'] ?? `${path.slice(path.lastIndexOf('/') + 1)} ${form['mode']}`,
+    toSign: async (visit): Promise<ToSign> => {
+      const kept = Object.keys(visit.form).flatMap((name) => /^number-(\d+)$/.exec(name)?.[1] ?? []);
+      // With signatures in hand the terms are not asked for again: the signer knows the number that it gave.
+      if (kept.length > 0) return { kind: 'signer', title: 'Approve', texts: Array.from({ length: Number(kept.at(-1)) + 1 }, () => null) };
+      const { to_sign: texts } = await run<Asked>(deps, command, argsOf(visit));
+      if (!texts) throw new Refused('Nothing is left to approve: it was agreed to already.', 409);
+      return { kind: 'signer', title: 'Approve', texts };
+    },
+    run: async (visit, signatures) => {
+      const approvals = signatures.map((signature) => signature && approvalOf(visit, signature));
+      const answer = await run(deps, command, { ...argsOf(visit), approvals: approvals as never });
+      return { detail: JSON.stringify(answer), shown: { to: `${to}?done=approved` } };
+    },
+  };
+}
+
+function approvalOf({ person }: Visit, { number, response }: Signature): object {
+  try {
+    return { approver: person.name, number, proof: { kind: 'webauthn', response: JSON.parse(response) as object } };
+  } catch {
+    throw new Refused('The signature cannot be read.');
+  }
+}

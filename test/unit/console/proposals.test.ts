@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { AdminArguments } from '../../../src/operator/commands.ts';
+import type { JsonValue } from '../../../src/ports/read-model.ts';
+import { ConsoleWorld, signedForm, termsIn, type TestPerson } from '../../support/console-world.ts';
+
+/* What needs two others is proposed by those whose role has it, under the terms that they sign, and in their own name. */
+
+const POSTED = {
+  ...{ id: 'adj_posted', status: 'posted', mode: 'live', network: 'bsc', coin: 'USDT', reason: 'goodwill', attachment_sha256: null },
+  lines: [
+    { account: 'expenses:other', debit: '12.50', credit: null },
+    { account: 'liabilities:merchants:mer_shop:payable', debit: null, credit: '12.50' },
+  ],
+  ...{ reverses: null, reversed_by: null, proposed_by: 'Fin' },
+};
+const WAITING = { ...POSTED, id: 'adj_waiting', status: 'waiting_for_approval' };
+const asked: [string, AdminArguments][] = [];
+const answers: Readonly<Record<string, JsonValue>> = {
+  'ledger.adjust': { id: 'adj_new' },
+  'ledger.adjustments': { adjustments: [POSTED, WAITING] },
+  'ledger.reject-adjustment': { rejected: 'adj_waiting' },
+  'treasury.return': { id: 'nrt_new' },
+  'treasury.status': { signers: [], treasuries: [] },
+  'treasury.moves': { moves: [] },
+};
+const commands = Object.fromEntries(
+  [...Object.keys(answers), 'ledger.approve-adjustment'].map((name) => [
+    name,
+    async (args: AdminArguments) => {
+      asked.push([name, args]);
+      if (name !== 'ledger.approve-adjustment') return answers[name]!;
+      return args['approvals'] === undefined ? { to_sign: [{ text: 'the terms of the signer', number: 'n-1' }] } : { status: 'waiting_for_approval' };
+    },
+  ]),
+);
+
+let world: ConsoleWorld;
+let [finance, approver, auditor]: TestPerson[] = [];
+beforeAll(async () => {
+  world = await ConsoleWorld.start({ commands });
+  finance = await world.person('Fin', { role: 'finance' });
+  approver = await world.person('Ada', { role: 'approver' });
+  auditor = await world.person('Aud', { role: 'auditor', untilSec: 1_800_500_000 });
+});
+beforeEach(() => void asked.splice(0));
+afterAll(() => world.close());
+
+const told = (name: string): AdminArguments[] => asked.flatMap(([command, args]) => (command === name ? [args] : []));
+const ENTRY = { mode: 'live', network: 'bsc', coin: 'USDT', debit: 'expenses:other=12.50', credit: 'income:other=12.50', attachment: '', reason: 'goodwill' };
+
+it('an entry by hand is proposed by finance, in their name, under terms that show its lines', async () => {
+  const terms = termsIn((await world.post('/adjustments/propose', finance!, ENTRY)).body)!;
+  expect(terms.text).toContain('debit: expenses:other=12.50\ncredit: income:other=12.50\nreason: goodwill');
+  expect(told('ledger.adjust')).toEqual([]);
+  const other = { ...ENTRY, credit: 'income:other=99.00', ...signedForm(terms, finance!) };
+  expect((await world.post('/adjustments/propose', finance!, other)).status).not.toBe(303);
+  expect(told('ledger.adjust')).toEqual([]);
+  expect((await world.postSigned('/adjustments/propose', finance!, ENTRY)).status).toBe(303);
+  const { attachment: _, ...given } = ENTRY;
+  expect(told('ledger.adjust')).toEqual([{ ...given, operator: 'Fin' }]);
+});
+
+it('what is posted is taken back by another proposal, and what waits is given up', async () => {
+  expect((await world.postSigned('/adjustments/reverse', finance!, { reverses: 'adj_posted', reason: 'agreed otherwise' })).status).toBe(303);
+  expect(told('ledger.adjust')).toEqual([{ reverses: 'adj_posted', operator: 'Fin', reason: 'agreed otherwise' }]);
+  expect((await world.postSigned('/adjustments/reject', finance!, { id: 'adj_waiting', reason: 'a slip' })).status).toBe(303);
+  expect(told('ledger.reject-adjustment')).toEqual([{ id: 'adj_waiting', operator: 'Fin' }]);
+});
+
+it('approvers sign the terms of the signer, whose judgement it is; they propose nothing', async () => {
+  const page = (await world.get('/adjustments', approver!)).body;
+  expect(page).toContain('action="/adjustments/approve"');
+  expect(page).not.toContain('/adjustments/propose');
+  expect((await world.post('/adjustments/propose', approver!, ENTRY)).status).toBe(404);
+  const shown = await world.post('/adjustments/approve', approver!, { id: 'adj_waiting' });
+  const terms = termsIn(shown.body)!;
+  expect(terms).toEqual({ text: 'the terms of the signer', number: 'n-1' });
+  const signed = await world.post('/adjustments/approve', approver!, { id: 'adj_waiting', ...signedForm(terms, approver!) });
+  expect(signed.headers['location']).toBe('/adjustments?done=approved');
+  expect(told('ledger.approve-adjustment').at(-1)).toMatchObject({ id: 'adj_waiting', approvals: [{ approver: 'Ada', number: 'n-1' }] });
+  expect((await world.post('/adjustments/approve', finance!, { id: 'adj_waiting' })).status).toBe(404);
+});
+
+it('auditors read the entries and can do nothing with them', async () => {
+  const page = (await world.get('/adjustments', auditor!)).body;
+  expect(page).toContain('adj_waiting');
+  expect(page).not.toContain('<form method="post" action="/adjustments');
+});
+
+it('a return of native coin is proposed in the name of who asks, and says so when its sender is an exchange', async () => {
+  const form = { mode: 'live', network: 'bsc', tx: '0x1', address: '0x2', amount: '', sender: 'known', reason: 'sent BNB by mistake' };
+  expect((await world.postSigned('/treasury/return', finance!, form)).status).toBe(303);
+  expect(told('treasury.return')).toEqual([
+    { mode: 'live', network: 'bsc', tx: '0x1', address: '0x2', operator: 'Fin', reason: 'sent BNB by mistake' },
+  ]);
+  const terms = termsIn((await world.post('/treasury/return', finance!, { ...form, sender: 'acknowledged' })).body)!;
+  expect(terms.text).toContain('although: it came from where its owner may not receive it');
+  await world.postSigned('/treasury/return', finance!, { ...form, amount: '0.5', sender: 'acknowledged' });
+  expect(told('treasury.return').at(-1)).toMatchObject({ amount: '0.5', acknowledgeSender: true });
+  expect((await world.post('/treasury/return', approver!, form)).status).toBe(404);
+});
