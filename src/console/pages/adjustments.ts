@@ -56,7 +56,10 @@ const columns = (visit: Visit): Column<Adjustment>[] => [
       html`${lines.map(({ account, debit, credit }) => html`<div>${account}: ${debit === null ? `credit ${credit}` : `debit ${debit}`}</div>`)}
         <small>${coin} on ${network}</small>`,
   },
-  { name: 'Why', cell: ({ reason, attachment_sha256: digest }) => html`${reason}${digest !== null && html`<small>document ${code(digest)}</small>`}` },
+  {
+    name: 'Why',
+    cell: ({ reason, attachment_sha256: digest }) => html`${reason}${digest !== null && html`<small>document ${code(digest)}</small>`}`,
+  },
   { name: 'Proposed by', cell: (adjustment) => adjustment.proposed_by },
   { name: 'Act', cell: (adjustment) => acts(visit, adjustment) },
 ];
@@ -92,7 +95,12 @@ function proposalForm(visit: Visit): Html {
         field({ name: 'coin', label: 'Coin', options: coins.map((coin) => [coin, coin] as const) }),
         field({ name: 'debit', label: 'Debits', required: true, hint: lines }),
         field({ name: 'credit', label: 'Credits', required: true, hint: 'The same form; together as much as the debits.' }),
-        field({ name: 'attachment', label: 'SHA-256 of the document that it rests on', max: 64, hint: 'May be empty; the document itself is yours to keep.' }),
+        field({
+          name: 'attachment',
+          label: 'SHA-256 of the document that it rests on',
+          max: 64,
+          hint: 'May be empty; the document itself is yours to keep.',
+        }),
         field(REASON),
       ],
       'Preview',

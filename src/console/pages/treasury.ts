@@ -133,8 +133,8 @@ function proposalForms(visit: Visit, deps: ConsoleDeps): Html {
     ${changeForm(visit, '/treasury/settle', [field({ name: 'merchant_id', label: 'Merchant', options: merchants }), ...money, field(REASON)], 'Preview')}
     <h2>Propose a return of native coin</h2>
     <p>
-      What came to a collection address goes back from the treasury to who sent it, less the fee. The signer reads the transfer itself and pays
-      nobody else. Two approvers agree, neither of them you.
+      What came to a collection address goes back from the treasury to who sent it, less the fee. The signer reads the transfer itself and pays nobody
+      else. Two approvers agree, neither of them you.
     </p>
     ${changeForm(
       visit,

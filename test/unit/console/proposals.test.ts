@@ -46,7 +46,15 @@ beforeEach(() => void asked.splice(0));
 afterAll(() => world.close());
 
 const told = (name: string): AdminArguments[] => asked.flatMap(([command, args]) => (command === name ? [args] : []));
-const ENTRY = { mode: 'live', network: 'bsc', coin: 'USDT', debit: 'expenses:other=12.50', credit: 'income:other=12.50', attachment: '', reason: 'goodwill' };
+const ENTRY = {
+  mode: 'live',
+  network: 'bsc',
+  coin: 'USDT',
+  debit: 'expenses:other=12.50',
+  credit: 'income:other=12.50',
+  attachment: '',
+  reason: 'goodwill',
+};
 
 it('an entry by hand is proposed by finance, in their name, under terms that show its lines', async () => {
   const terms = termsIn((await world.post('/adjustments/propose', finance!, ENTRY)).body)!;
