@@ -11,7 +11,7 @@ FROM node:24.21.0-bookworm-slim AS service
 RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /opt/yarn-* /usr/local/bin/yarn /usr/local/bin/yarnpkg \
   && mkdir -p /var/lib/quittance/data /var/lib/quittance/journal \
   && chown -R node:node /var/lib/quittance \
-  && chmod 700 /var/lib/quittance
+  && chmod -R 700 /var/lib/quittance
 WORKDIR /app
 # Owned by root and not writable by the service: what runs cannot be changed from within.
 COPY --from=packages /app/node_modules ./node_modules

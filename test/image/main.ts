@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -38,7 +39,9 @@ const steps: readonly Step[] = text('Dockerfile')
   .map((line) => ({ name: line.split(' ', 1)[0]!, rest: line.slice(line.indexOf(' ') + 1).trim() }));
 
 /** Only what the engine would be given: `.dockerignore` admits, and refuses all else. */
-const admitted = text('.dockerignore').split('\n').flatMap((line) => (line.startsWith('!') ? [line.slice(1)] : []));
+const admitted = text('.dockerignore')
+  .split('\n')
+  .flatMap((line) => (line.startsWith('!') ? [line.slice(1)] : []));
 
 function emptyRoot(name: string): string {
   const root = join(folder, name);
@@ -62,7 +65,8 @@ function copy(rest: string, root: string, workdir: string): void {
 
 function run(command: string, root: string, workdir: string): void {
   // The package manager is that of this machine; everything else happens inside.
-  if (command.startsWith('npm ')) return void execFileSync('sh', ['-c', command], { cwd: join(root, workdir), stdio: ['ignore', 'ignore', 'inherit'] });
+  if (command.startsWith('npm '))
+    return void execFileSync('sh', ['-c', command], { cwd: join(root, workdir), stdio: ['ignore', 'ignore', 'inherit'] });
   execFileSync('unshare', ['--mount', 'sh', ENTER, root, process.execPath, 'none', 'sh', '-c', command], { stdio: ['ignore', 'inherit', 'inherit'] });
 }
 
@@ -98,7 +102,10 @@ function inside(image: Image, state: string, env: Record<string, string>, comman
 async function healthy(url: string, child: ChildProcess, output: () => string): Promise<void> {
   for (let tries = 0; tries < 120; tries += 1) {
     if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}:\n${output()}`);
-    const isUp = await fetch(url).then(({ ok }) => ok, () => false);
+    const isUp = await fetch(url).then(
+      ({ ok }) => ok,
+      () => false,
+    );
     if (isUp) return;
     await sleep(500);
   }
@@ -114,7 +121,7 @@ async function startImage(): Promise<void> {
   execFileSync('chown', ['-R', '1000:1000', state]);
   const [port, opsPort] = [await freePort(), await freePort()];
   const env = {
-    ...{ MASTER_KEY: 'a1'.repeat(32), PUBLIC_URL: 'https://pay.shop.example', RATE_PROVIDERS: 'coinbase,kraken' },
+    ...{ MASTER_KEY: randomBytes(32).toString('hex'), PUBLIC_URL: 'https://pay.shop.example', RATE_PROVIDERS: 'coinbase,kraken' },
     ...{ HOST: '127.0.0.1', PORT: String(port), OPS_PORT: String(opsPort) },
   };
   const child = spawn('unshare', inside(image, state, env, image.command), { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -125,7 +132,8 @@ async function startImage(): Promise<void> {
     done('it starts as its user on a read-only root');
     const pid = serviceIn(child.pid!);
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-    for (const line of [/^Uid:\t1000\t1000\t1000\t1000$/m, /^CapEff:\t0+$/m, /^CapBnd:\t0+$/m, /^NoNewPrivs:\t1$/m, /^Groups:\t\s*$/m]) assert.match(status, line);
+    for (const line of [/^Uid:\t1000\t1000\t1000\t1000$/m, /^CapEff:\t0+$/m, /^CapBnd:\t0+$/m, /^NoNewPrivs:\t1$/m, /^Groups:\t\s*$/m])
+      assert.match(status, line);
     done('without a capability, a further group, or a way to new rights');
     const check = spawnSync('unshare', inside(image, state, env, image.healthcheck), { encoding: 'utf8' });
     assert.equal(check.status, 0, check.stderr);
@@ -152,7 +160,7 @@ async function startImage(): Promise<void> {
 function serviceIn(parent: number): number {
   const children = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
   for (const child of children) {
-    if (readFileSync(`/proc/${child}/cmdline`, 'utf8').startsWith('node\0')) return child;
+    if (basename(readFileSync(`/proc/${child}/cmdline`, 'utf8').split('\0')[0]!) === 'node') return child;
     const below = serviceIn(child);
     if (below > 0) return below;
   }
@@ -216,7 +224,10 @@ function grafana(): void {
   const boards = parse(readFileSync(mounted('grafana', '/etc/grafana/provisioning/dashboards/quittance.yml'), 'utf8')) as Provisioned;
   assert.deepEqual([sources.apiVersion, boards.apiVersion], [1, 1]);
   for (const source of sources.datasources!) {
-    assert.deepEqual(Object.keys(source).filter((key) => !['name', 'type', 'uid', 'url', 'isDefault', 'access', 'jsonData'].includes(key)), []);
+    assert.deepEqual(
+      Object.keys(source).filter((key) => !['name', 'type', 'uid', 'url', 'isDefault', 'access', 'jsonData'].includes(key)),
+      [],
+    );
     assert.ok(compose.services[new URL(source['url'] as string).hostname], `there is no service for ${source['url'] as string}`);
   }
   for (const provider of boards.providers!) {
@@ -238,7 +249,11 @@ try {
   prometheus();
   caddy();
   grafana();
-  for (const [program, service] of [['kurrentd', 'KurrentDB'], ['otelcol', 'the OpenTelemetry collector'], ['jaeger', 'Jaeger']] as const)
+  for (const [program, service] of [
+    ['kurrentd', 'KurrentDB'],
+    ['otelcol', 'the OpenTelemetry collector'],
+    ['jaeger', 'Jaeger'],
+  ] as const)
     if (!isThere(program)) skipped(`${service} is not installed: its arguments were not tried`);
   await startImage();
 } finally {
