@@ -6,6 +6,7 @@ import {
   addressSourceStream,
   adjustmentsStream,
   AUDIT_STREAM,
+  canaryStream,
   coverageStream,
   ledgerPeriodsStream,
   OPERATOR_ACTS_STREAM,
@@ -29,7 +30,7 @@ const modesAnd = <Part>(parts: readonly Part[], name: (mode: (typeof MODES)[numb
 /** Streams with fixed names, and the roles that append to them. What has names of its own, such as a session's stream, is of every node. */
 export const FIXED_STREAMS: readonly { readonly streams: readonly string[]; readonly append: readonly StoreUser[] }[] = [
   { streams: [AUDIT_STREAM, ...modesAnd(NETWORKS, treasuryStream)], append: ['signer'] },
-  { streams: modesAnd(NETWORKS, coverageStream), append: ['worker'] },
+  { streams: [...modesAnd(NETWORKS, coverageStream), ...modesAnd(NETWORKS, canaryStream)], append: ['worker'] },
   { streams: [...modesAnd(ADDRESS_FAMILIES, addressesStream), ...SECRET_PURPOSES.map(secretsStream)], append: ['api'] },
   // The API asks whether addresses are the signer's own, the signer answers.
   { streams: modesAnd(ADDRESS_FAMILIES, addressSourceStream), append: ['api', 'signer'] },

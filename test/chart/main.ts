@@ -126,7 +126,10 @@ done('every role: an account of its own, no rights, a read-only root, three prob
 
 const given = (role: string): string => JSON.stringify(podOf(role));
 assert.ok(given('signer').includes('quittance-wallet') && given('signer').includes('quittance-signer'));
-for (const role of ['api', 'worker']) assert.ok(!given(role).includes('quittance-wallet') && !given(role).includes('"quittance-signer"'));
+for (const role of ['api', 'worker']) {
+  const others = ['quittance-wallet', '"quittance-signer"', role === 'api' ? '"quittance-worker"' : '"quittance-api"'];
+  assert.ok(given(role).includes(`"quittance-${role}"`) && others.every((name) => !given(role).includes(name)));
+}
 assert.ok(!given('signer').includes('quittance-watch-only'));
 const ports = (role: string): unknown =>
   (named('NetworkPolicy', `shop-${role}`).spec as { ingress: { ports: { port: string }[] }[] }).ingress.flatMap((rule) =>
@@ -145,13 +148,26 @@ assert.equal(new Set(numbers).size, numbers.length);
 assert.ok(numbers.every((number) => Number(number) <= 999));
 done('a number of its own for each of 100 API nodes, 100 workers and the signer');
 
-const secret = { MASTER_KEY: 'a'.repeat(64), EVENTSTORE_URL: 'esdb://kurrent:2113?tls=true', REDIS_URL: 'rediss://redis:6379' };
+const store = 'esdb://quittance:secret@kurrent:2113?tls=true';
+const sealing = (digit: string): string => digit.repeat(64);
+const secretOf = {
+  api: { API_SECRETS_KEY: sealing('a'), WEBHOOK_SECRETS_KEY: sealing('b'), PERSONAL_DATA_KEY: sealing('c') },
+  worker: { WEBHOOK_SECRETS_KEY: sealing('b') },
+  signer: { PAYOUT_LIMITS: '{"USDT":{"perTransaction":"1000","perHour":"5000","perDay":"20000","approvalFrom":"500"}}' },
+};
 const image = { HOST: '0.0.0.0', DATA_DIR: '/var/lib/quittance/data', SIGNER_JOURNAL_DIR: '/var/lib/quittance/journal' };
 for (const role of ROLES) {
   const own = Object.fromEntries(
     podOf(role).containers[0].env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, String(value).replace('$(POD_INDEX)', '0')]])),
   );
-  const env: Record<string, string> = { ...image, ...named('ConfigMap', 'shop-settings').data, ...secret, ...own };
+  const env: Record<string, string> = {
+    ...image,
+    ...named('ConfigMap', 'shop-settings').data,
+    EVENTSTORE_URL: store,
+    REDIS_URL: 'rediss://redis:6379',
+    ...secretOf[role],
+    ...own,
+  };
   assert.deepEqual(productionFaults(readConfig(env), env), [], role);
   assert.deepEqual(
     unknownSettings(env).map(({ name }) => name),

@@ -77,8 +77,9 @@ spec:
             - secretRef: { name: {{ .root.Values.secrets.common }} }
             {{- if ne .role "signer" }}
             - secretRef: { name: {{ .root.Values.secrets.watchOnly }} }
-            {{- else if .root.Values.secrets.signer }}
-            - secretRef: { name: {{ .root.Values.secrets.signer }} }
+            {{- end }}
+            {{- with get .root.Values.secrets .role }}
+            - secretRef: { name: {{ . }} }
             {{- end }}
           env:
             - { name: ROLES, value: {{ .role }} }
