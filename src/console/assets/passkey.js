@@ -74,7 +74,6 @@ async function register(form, text) {
 }
 
 for (const form of document.querySelectorAll('form[data-sign], form[data-register]')) {
-  for (const zone of form.querySelectorAll('input[name=zone]')) zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const problem = form.querySelector('.problem');
   const ceremony = 'register' in form.dataset ? register : sign;
   form.addEventListener('submit', async (event) => {
@@ -85,6 +84,7 @@ for (const form of document.querySelectorAll('form[data-sign], form[data-registe
     try {
       const responses = fields(form, 'response-');
       for (const [index, text] of texts(form).entries()) responses[index].value = await ceremony(form, text);
+      for (const zone of form.querySelectorAll('input[name=zone]')) zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
       form.submit();
     } catch (error) {
       problem.textContent =

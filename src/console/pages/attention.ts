@@ -76,7 +76,7 @@ const treasuryMatters: Look = async (deps) => {
       ? []
       : [
           {
-            what: `${all.length} refunds wait on ${network}`,
+            what: all.length === 1 ? `A refund waits on ${network}` : `${all.length} refunds wait on ${network}`,
             isGrave: false,
             facts: [
               ['Mode', mode],
@@ -116,7 +116,8 @@ const unmatchedMatters: Look = async (deps, { nowSec }) => {
   for (const { coin } of transfers) byCoin.set(coin, (byCoin.get(coin) ?? 0) + 1);
   return [
     {
-      what: `${transfers.length}${transfers.length === MAX_LISTED ? ' or more' : ''} transfers pay no order`,
+      what:
+        transfers.length === 1 ? 'A transfer pays no order' : `${transfers.length}${transfers.length === MAX_LISTED ? ' or more' : ''} transfers pay no order`,
       isGrave: false,
       facts: [
         ['Oldest', `${Math.floor((nowSec - oldest) / 86_400)} days`],
@@ -152,7 +153,7 @@ const deliveryMatters: Look = async (deps) => {
   const merchants = new Set(failed.map(({ merchant }) => merchant.name));
   return [
     {
-      what: `${failed.length} webhooks did not arrive`,
+      what: failed.length === 1 ? 'A webhook did not arrive' : `${failed.length} webhooks did not arrive`,
       isGrave: false,
       facts: [['Merchants', [...merchants].join(', ')]],
       ...{ to: '/deliveries', act: 'Look at the deliveries', runbook: 'webhooks.md' },

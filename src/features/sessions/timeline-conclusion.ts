@@ -27,7 +27,7 @@ export function conclusionOf(events: readonly DomainEvent[], coverage: readonly 
       const what =
         deposits.length === 0
           ? nothing(coverage)
-          : `${has} is final.${wentBack(context, coin)} ${deposits.length} transfer(s) were seen; the entries say how each was judged.`;
+          : `${has} is final.${wentBack(context, coin)} ${deposits.length === 1 ? 'One transfer was' : `${deposits.length} transfers were`} seen; the entries say how each was judged.`;
       const when =
         value === 'expired'
           ? 'Not paid: it expired.'
