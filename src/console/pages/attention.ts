@@ -117,7 +117,9 @@ const unmatchedMatters: Look = async (deps, { nowSec }) => {
   return [
     {
       what:
-        transfers.length === 1 ? 'A transfer pays no order' : `${transfers.length}${transfers.length === MAX_LISTED ? ' or more' : ''} transfers pay no order`,
+        transfers.length === 1
+          ? 'A transfer pays no order'
+          : `${transfers.length}${transfers.length === MAX_LISTED ? ' or more' : ''} transfers pay no order`,
       isGrave: false,
       facts: [
         ['Oldest', `${Math.floor((nowSec - oldest) / 86_400)} days`],
