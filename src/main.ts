@@ -202,7 +202,8 @@ function accountName(): string {
   }
 }
 
-async function adminStream(command: string, args: AdminArguments): Promise<AdminStream> {
+async function adminStream(command: string, given: AdminArguments): Promise<AdminStream> {
+  const args = signed(given);
   const config = readConfig(process.env);
   try {
     return await streamAdmin(config.DATA_DIR, command, args);

@@ -78,11 +78,15 @@ export async function accountingFile(
   return { format: 'extf', contentType: 'text/csv; charset=windows-1252', chunks: datevFile(own, chart, { ...days, createdAtMs }) };
 }
 
-/** Of the first day on, added up: debits and credits are the control totals of a file that has columns of its own. */
+/** Of the first day on, added up: lines, debits and credits are the control totals of a file that has columns of its own. */
 async function* counted(entries: AsyncIterable<ValuedEntry>, from: string, tally: Tally): AsyncGenerator<ValuedEntry> {
   for await (const entry of entries) {
     if (entry.day < from) continue;
-    for (const { value } of entry.lines) if (value !== 0n) tally.add(value > 0n ? 'debit' : 'credit', null, null, value > 0n ? value : -value);
+    for (const { value } of entry.lines) {
+      if (value === 0n) continue;
+      tally.rows += 1;
+      tally.add(value > 0n ? 'debit' : 'credit', null, null, value > 0n ? value : -value);
+    }
     yield entry;
   }
 }

@@ -8,7 +8,7 @@ type Issued = DocumentIssued['data'] | StatementIssued['data'];
 const snakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** The fields of an event as its evidence shows them: every name in snake case, every value as it is. */
-export function shownFields(value: JsonValue): JsonValue {
+function shownFields(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return (value as readonly JsonValue[]).map(shownFields);
   if (value === null || typeof value !== 'object') return value;
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [snakeCase(name), shownFields(each)]));

@@ -10,7 +10,7 @@ import { windows1252 } from './windows-1252.ts';
  */
 
 /** DATEV takes no more postings in one file. */
-export const DATEV_MOST_ROWS = 99_999;
+const DATEV_MOST_ROWS = 99_999;
 
 const ADDITIONAL = Array.from({ length: 20 }, (_, index) => [
   `Zusatzinformation - Art ${index + 1}`,

@@ -6,7 +6,7 @@ import { BOOK_RATES_STREAM } from '../../../domain/streams.ts';
 import type { EventStore } from '../../../ports/event-store.ts';
 
 /** A rate that is older says little of what a coin is worth. */
-export const MAX_RATE_AGE_SEC = 7 * 86_400;
+const MAX_RATE_AGE_SEC = 7 * 86_400;
 const PAGE = 500;
 
 export interface UsedRate {

@@ -5,8 +5,8 @@ import type { LedgerJournal, JournalScope } from '../journal.ts';
 import type { BookRates, UsedRate } from './book-rates.ts';
 
 /** Accounts of values alone: no coin is ever in them. */
-export const ROUNDING = 'expenses:rounding';
-export const EXCHANGE_DIFFERENCES = 'income:exchange-differences';
+const ROUNDING = 'expenses:rounding';
+const EXCHANGE_DIFFERENCES = 'income:exchange-differences';
 
 /** A line of the books in the functional currency. */
 export interface ValuedLine {

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { treasuryStream } from '../../../../src/domain/streams.ts';
+import { documentsStream, treasuryStream } from '../../../../src/domain/streams.ts';
 import { bookRateCommands } from '../../../../src/operator/book-rates.ts';
 import { windows1252 } from '../../../../src/features/ledger/accounting/windows-1252.ts';
 import { readCamt053, readDatev, readQuickbooks, readXero } from '../../../support/accounting-rules.ts';
@@ -130,6 +130,21 @@ describe('a file for an accounting program', () => {
       ]);
       await expect(rowsOf(office, { mode: 'test', document: 'cost-basis', currency: 'EUR', method: 'lifo' })).rejects.toThrow('method must be');
       await expect(rowsOf(office, { mode: 'test', document: 'valued', currency: 'USDT' })).rejects.toThrow('currency must be');
+    }));
+});
+
+describe('the evidence of a file for another program', () => {
+  it('has its lines, debits and credits as control totals', async () =>
+    inMonth(async (office) => {
+      await office.exported({ mode: 'test', document: 'datev', chart: CHART, ...DAYS, evidence: true, actor: 'olga' });
+      const issued = await office.store.lastOfStream(documentsStream('test'));
+      expect(JSON.parse(issued!.data)).toMatchObject({
+        ...{ document: 'datev', format: 'extf', actor: 'olga', rows: 14 },
+        totals: [
+          { column: 'credit', network: null, coin: null, sum: '2396.350000' },
+          { column: 'debit', network: null, coin: null, sum: '2396.350000' },
+        ],
+      });
     }));
 });
 
