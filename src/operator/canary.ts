@@ -15,10 +15,12 @@ export function canaryCommands(store: CanaryReader): AdminCommands {
       if (network !== undefined && !NETWORKS.some((each) => each === network))
         throw new CommandRefused(`network must be one of ${NETWORKS.join(', ')}`);
       const asked = MODES.filter((each) => mode === undefined || each === mode).flatMap((each) =>
-        NETWORKS.filter((of) => network === undefined || of === network).map((of) => canaryHistory(store, each, of, limit)),
+        NETWORKS.filter((of) => network === undefined || of === network).map((of) =>
+          canaryHistory(store, each, of, limit).then((found) => found.map(shown)),
+        ),
       );
-      const runs = (await Promise.all(asked)).flat().toSorted((left, right) => right.startedAtSec - left.startedAtSec);
-      return json(runs.slice(0, limit).map(shown));
+      const runs = (await Promise.all(asked)).flat().toSorted((left, right) => right.started - left.started);
+      return json(runs.slice(0, limit));
     },
   };
 }
@@ -30,9 +32,10 @@ function limitOf(text: string | undefined): number {
   return limit;
 }
 
-const shown = ({ mode, network, sessionId, amount, coin, startedAtSec, endedAtSec, steps, failure }: CanaryRun) => ({
+/** Of a network only the newest can be under way: the service ended in the midst of the others. */
+const shown = ({ mode, network, sessionId, amount, coin, startedAtSec, endedAtSec, steps, failure }: CanaryRun, place: number) => ({
   ...{ started: startedAtSec, mode, network, amount, coin, session_id: sessionId, ended: endedAtSec },
-  result: failure ? 'failed' : endedAtSec === null ? 'not ended' : 'there and back',
+  result: failure ? 'failed' : endedAtSec !== null ? 'there and back' : place === 0 ? 'under way' : 'interrupted',
   steps: steps.map(({ step, ms }) => ({ step, seconds: ms / 1000, promise: canaryPromiseSec(network, step) })),
   failed_step: failure?.step ?? null,
   reason: failure?.reason ?? null,

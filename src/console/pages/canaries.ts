@@ -1,7 +1,7 @@
 import { html } from '../../checkout/html.ts';
 import { CANARY_STEPS } from '../../domain/canary.ts';
 import { run, type ConsoleDeps } from '../deps.ts';
-import { badge, code, table, time, type Column } from '../parts.ts';
+import { badge, link, table, time, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import type { Visit } from '../visit.ts';
 
@@ -41,7 +41,9 @@ export function canaryRoutes(deps: ConsoleDeps): ConsoleRoutes {
   };
 }
 
-const STATES: Readonly<Record<string, string>> = { 'there and back': 'done', failed: 'failed', 'not ended': 'pending' };
+const STATES: Readonly<Record<string, string>> = { 'there and back': 'done', 'under way': 'pending' };
+/** All of it would take the room of the figures. */
+const SHOWN_OF_ID = 11;
 
 const columns = (visit: Visit): Column<ShownRun>[] => [
   { name: 'Started', cell: ({ started }) => time(started, visit) },
@@ -63,5 +65,5 @@ const columns = (visit: Visit): Column<ShownRun>[] => [
         : `${taken.seconds.toFixed(1)} s`;
     },
   })),
-  { name: 'Payment', cell: ({ session_id: id }) => code(id) },
+  { name: 'Payment', cell: ({ session_id: id }) => (id === null ? null : link(`/search?q=${id}`, `${id.slice(0, SHOWN_OF_ID)}…`)) },
 ];

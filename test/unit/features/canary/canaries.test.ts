@@ -5,6 +5,7 @@ import type { SessionId } from '../../../../src/domain/ids.ts';
 import { Canaries } from '../../../../src/features/canary/canaries.process.ts';
 import { canaryHistory } from '../../../../src/features/canary/history.ts';
 import type { CanaryPayer, CanarySession, CanaryShop } from '../../../../src/features/canary/round.ts';
+import { canaryCommands } from '../../../../src/operator/canary.ts';
 import { silentLog } from '../../../../src/ports/log.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 
@@ -174,4 +175,17 @@ describe('the money of canary payments', () => {
     await vi.advanceTimersByTimeAsync(120_000);
     expect(running.status()[0]).toMatchObject({ heldUp: null, isOk: true });
   });
+});
+
+it('tells a payment that is under way from one in whose midst the service ended', async () => {
+  service.blockMs = 10_000;
+  start();
+  await vi.advanceTimersByTimeAsync(1_000);
+  await running.stop();
+  start();
+  await vi.advanceTimersByTimeAsync(HOUR_MS + 1_000);
+  const history = canaryCommands(service.store)['canary.history']!;
+  expect(await history({ network: 'bsc' })).toMatchObject([{ result: 'under way' }, { result: 'interrupted' }]);
+  await expect(history({ network: 'doge' })).rejects.toThrow('network must be one of');
+  await expect(history({ limit: '0' })).rejects.toThrow('limit must be a number');
 });
