@@ -145,7 +145,7 @@ export function evidenceCommands(parts: EvidenceParts): AdminCommands {
       const found = await parts.statements.find({ mode, period, merchantId });
       if (!found)
         return refused(
-          `there is no statement of ${period} for ${merchantId ?? 'the operator'}: close the month, or \`quittance ledger statements ${period}\``,
+          `month: there is no statement of ${period} for ${merchantId ?? 'the operator'}: nothing was owed and nothing moved, or the month is open, or \`quittance ledger statements ${period}\` makes it`,
         );
       return json(await evidenceOf(parts, found.event));
     },

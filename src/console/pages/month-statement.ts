@@ -27,7 +27,7 @@ interface Statement {
   readonly closing: string;
   readonly through_event: string;
   readonly event: string;
-  readonly issued_at: number;
+  readonly issued_at_sec: number;
   readonly checkpoint: { readonly size: number; readonly root_hash: string };
   readonly verifier_key: string | null;
 }
@@ -102,7 +102,7 @@ function page(visit: Visit, statement: Statement): Html {
       ['Month', `${statement.period} (UTC, by the time of recording)`],
       ['For', isOperators ? 'the operator' : `${visit.merchant?.name ?? ''} (${statement.merchant_id})`],
       ['Mode', statement.mode],
-      ['Made', time(statement.issued_at, visit)],
+      ['Made', time(statement.issued_at_sec, visit)],
     ])}
     <p class="filters">${link(`${visit.path}/evidence.json`, 'Evidence (JSON)')} ${link(`${visit.path}/lines.csv`, 'Lines (CSV)')}</p>
     <h2>${isOperators ? 'Accounts' : 'What you are owed'}</h2>

@@ -1,0 +1,31 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { SAMPLES } from '../../fixtures/events/samples.ts';
+import { shownEvent } from '../../../src/features/audit/issued.ts';
+import { ConsoleWorld, OTHER_SHOP, SHOP, type TestPerson } from '../../support/console-world.ts';
+
+let world: ConsoleWorld;
+let admin: TestPerson;
+beforeAll(async () => {
+  const data = { ...SAMPLES.StatementIssued, merchantId: SHOP.id };
+  const evidence = { ...shownEvent({ id: 'e-1', type: 'StatementIssued', atMs: 1, data: JSON.stringify(data) }), verifier_key: 'key' };
+  const commands = { 'ledger.month-statement': async () => ({ ...evidence, checkpoint: { size: 7, root_hash: 'root' } }) };
+  world = await ConsoleWorld.start({ commands });
+  admin = await world.person('Mia', { role: 'merchant_admin', merchantId: SHOP.id });
+});
+afterAll(() => world.close());
+
+it('a merchant reads the statement of a closed month: what it is owed above zero, when it was made, and what proves it', async () => {
+  const page = await world.get(`/m/${SHOP.id}/statement/2027-01`, admin);
+  expect(page.status).toBe(200);
+  const text = page.body.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+  expect(text).toMatch(/payable USDT on bsc 0\.00 0\.00 105\.10 105\.10/);
+  expect(text).toContain('Made 2027-01-15');
+  expect(text).toContain(SAMPLES.StatementIssued.linesSha256);
+  const file = await world.get(`/m/${SHOP.id}/statement/2027-01/evidence.json`, admin);
+  expect(JSON.parse(file.body)).toMatchObject({ type: 'StatementIssued', merchant_id: SHOP.id });
+});
+
+it('nobody reads that of another merchant, of the operator, or of no month', async () => {
+  for (const path of [`/m/${OTHER_SHOP.id}/statement/2027-01`, '/books/live/months/2027-01', `/m/${SHOP.id}/statement/may`])
+    expect((await world.get(path, admin)).status, path).toBe(404);
+});
