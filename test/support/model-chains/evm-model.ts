@@ -1,6 +1,6 @@
 import { id, Transaction } from 'ethers';
 import type { TokenDraft } from '../../../src/domain/events/transaction-draft.ts';
-import { deposits, MODEL_WALLET, serveTwo, type Landed, type ModelChain } from './model-chain.ts';
+import { deposits, MODEL_WALLET, receiverIn, serveTwo, type Landed, type ModelChain } from './model-chain.ts';
 
 const TOKEN = '0x5FbDB2315678afecb367f032d93F642f64180aa3';
 const BLOCK = { number: '0x64', hash: `0x${'cd'.repeat(32)}` };
@@ -29,7 +29,7 @@ export async function modelEvm(): Promise<ModelChain> {
     chain.failsNext = false;
     receipts.set(transaction.hash!, { transactionHash: transaction.hash, status, blockNumber: BLOCK.number, blockHash: BLOCK.hash, logs: [] });
     if (status === '0x0' || transaction.to !== TOKEN) return;
-    const toAddress = paid.find(({ payer }) => topicOf(payer).slice(2) === transaction.data.slice(10, 74))?.payer ?? 'a stranger';
+    const toAddress = receiverIn(chain, (address) => topicOf(address).slice(2) === transaction.data.slice(10, 74));
     landed.push({ toAddress, units: BigInt(`0x${transaction.data.slice(74)}`), signedBytes });
   };
   const server = await serveTwo((_, { id: call, method, params }: { id: number; method: string; params: string[] }, provider) => {
@@ -38,7 +38,7 @@ export async function modelEvm(): Promise<ModelChain> {
     return { jsonrpc: '2.0', id: call, result };
   });
   const chain: ModelChain = {
-    ...{ network: 'ethereum', chainId: '31337', token: TOKEN, paid, landed, failsNext: false, second: 'sound' },
+    ...{ network: 'ethereum', chainId: '31337', token: TOKEN, paid, others: [], landed, failsNext: false, second: 'sound' },
     urls: server.urls,
     draft: (tokenUnits, pick, sequence) => ({
       ...{ kind: 'evm', chainId: '31337', nonce: sequence, tokenAddress: TOKEN, tokenUnits: String(tokenUnits) },

@@ -31,6 +31,8 @@ export interface ModelChain {
   readonly token: string;
   readonly urls: readonly string[];
   readonly paid: readonly Paid[];
+  /** Whom, beside payers, a transfer that landed is told to have gone to by name. */
+  readonly others: string[];
   readonly landed: readonly Landed[];
   /** Whether the next transaction that is included fails. */
   failsNext: boolean;
@@ -59,6 +61,10 @@ export function deposits(network: Network, family: AddressFamily, nameOf: (index
     return { payer: STRANGERS.collectionAddress(family, index === 2 ? 1 : 0), units: amount * 1_000_000n, proof };
   });
 }
+
+/** To whom the chain moved it, of those that are known to it. */
+export const receiverIn = ({ paid, others }: Pick<ModelChain, 'paid' | 'others'>, isReceiver: (address: string) => boolean): string =>
+  [...paid.map(({ payer }) => payer), ...others].find(isReceiver) ?? 'a stranger';
 
 /** Two providers. `answer` tells what the one of this number says; null to say nothing. */
 export async function serveTwo(

@@ -5,7 +5,7 @@ import { base58 } from '../../../src/runtime/util/base58.ts';
 import { NONCE_ACCOUNTS, nonceAccountOf } from '../../../src/runtime/util/solana-nonce.ts';
 import { associatedTokenAccount, TOKEN_PROGRAM } from '../../../src/runtime/util/spl-token.ts';
 import { nonceAccount } from '../solana-node.ts';
-import { deposits, MODEL_WALLET, serveTwo, type Landed, type ModelChain } from './model-chain.ts';
+import { deposits, MODEL_WALLET, receiverIn, serveTwo, type Landed, type ModelChain } from './model-chain.ts';
 
 const TOKEN = MODEL_WALLET.collectionAddress('solana', 99);
 const TREASURY = MODEL_WALLET.treasury.solana;
@@ -72,7 +72,7 @@ export async function modelSolana(): Promise<ModelChain> {
     return true;
   };
   const chain: ModelChain = {
-    ...{ network: 'solana', chainId: 'model', token: TOKEN, paid, landed, failsNext: false, second: 'sound' },
+    ...{ network: 'solana', chainId: 'model', token: TOKEN, paid, others: [], landed, failsNext: false, second: 'sound' },
     urls: server.urls,
     draft: (tokenUnits, pick, sequence) => {
       const nonceIndex = sequence % ACCOUNTS;
@@ -100,7 +100,7 @@ export async function modelSolana(): Promise<ModelChain> {
       statuses.set(name, { err });
       for (const { programId, data, keys } of err === null ? transaction.instructions : []) {
         if (programId.toBase58() !== TOKEN_PROGRAM || data[0] !== TRANSFER_CHECKED) continue;
-        const toAddress = paid.find(({ payer }) => associatedTokenAccount(payer, TOKEN) === keys[2]!.pubkey.toBase58())?.payer ?? 'a stranger';
+        const toAddress = receiverIn(chain, (address) => associatedTokenAccount(address, TOKEN) === keys[2]!.pubkey.toBase58());
         landed.push({ toAddress, units: data.readBigUInt64LE(1), signedBytes });
       }
     },

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { id } from 'ethers';
 import type { TokenDraft } from '../../../src/domain/events/transaction-draft.ts';
 import { fromBase58 } from '../../../src/runtime/util/base58.ts';
-import { deposits, MODEL_WALLET, serveTwo, type Landed, type ModelChain } from './model-chain.ts';
+import { deposits, MODEL_WALLET, receiverIn, serveTwo, type Landed, type ModelChain } from './model-chain.ts';
 
 const TOKEN = MODEL_WALLET.collectionAddress('tron', 99);
 const START_MS = 1_800_000_000_000;
@@ -30,7 +30,7 @@ export async function modelTron(): Promise<ModelChain> {
     return known && known.atMs <= seenMs ? known.info : {};
   });
   const chain: ModelChain = {
-    ...{ network: 'tron', chainId: '1', token: TOKEN, paid, landed, failsNext: false, second: 'sound' },
+    ...{ network: 'tron', chainId: '1', token: TOKEN, paid, others: [], landed, failsNext: false, second: 'sound' },
     urls: server.urls,
     draft: (tokenUnits, pick) => ({
       ...{ kind: 'tron', tokenAddress: TOKEN, tokenUnits: String(tokenUnits), refBlockBytes: '0001', refBlockHash: '0011223344556677' },
@@ -51,7 +51,7 @@ export async function modelTron(): Promise<ModelChain> {
       infos.set(txId, { atMs: headMs, info: { id: txId, receipt: { result } } });
       const call = /a9059cbb([0-9a-f]{64})([0-9a-f]{64})/.exec(raw.toString('hex'));
       if (result === 'REVERT' || !call) return;
-      const toAddress = paid.find(({ payer }) => call[1]!.endsWith(accountOf(payer)))?.payer ?? 'a stranger';
+      const toAddress = receiverIn(chain, (address) => call[1]!.endsWith(accountOf(address)));
       landed.push({ toAddress, units: BigInt(`0x${call[2]}`), signedBytes });
     },
     advance: (pick) => (headMs += [3_000, 60_000, 700_000, DAY_MS][pick % 4]!),
