@@ -14,6 +14,7 @@ import { addClaims } from './program-claims.ts';
 import { addInbox } from './program-unmatched.ts';
 import { addIncident } from './program-incident.ts';
 import { addPeople } from './program-people.ts';
+import { addSettings } from './program-settings.ts';
 import { addLedger } from './program-ledger.ts';
 import type { CliHost, HowToAnswer } from './host.ts';
 
@@ -56,6 +57,7 @@ export function createProgram(host: CliHost): Command {
   addBackup(program, host);
   addCanary(program, host, admin);
   addIncident(program, host);
+  addSettings(program, host);
   addPeople(program, host, admin);
   addDeveloper(program, host);
   return program;

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Express } from 'express';
-import { createTokenBucketLimiter } from '../adapters/memory/token-bucket.ts';
 import type { Config } from '../config.ts';
 import type { AddressLimits } from '../http/address-limit.ts';
 import type { Logger } from '../observability/logger.ts';
@@ -17,7 +16,6 @@ import { clockFacts } from '../observability/service-health.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { startOpsServer } from '../observability/ops-server.ts';
 import { sessionView } from '../../projections/sessions/session-view.projection.ts';
-import type { LocalRateLimiter, RateLimiter } from '../ports/rate-limiter.ts';
 import { createClientAddress } from '../runtime/util/client-address.ts';
 import { foreignRequest } from '../runtime/util/loopback-request.ts';
 import { AuditRecords } from '../features/audit/records.ts';
@@ -58,6 +56,8 @@ import { statementCommands } from '../operator/statement.ts';
 import { treasuryCommands } from '../operator/treasury.ts';
 import type { Treasury } from '../features/treasury/treasury.ts';
 import { RequestLog } from '../features/shared/request-log.ts';
+import { settingsCommands } from '../operator/settings.ts';
+import { startLiveSettings, type RunningSettings } from './live-settings.ts';
 import { createWebApp, type WebParts } from './web.ts';
 import { webhookCommands } from './webhooks.ts';
 
@@ -72,21 +72,19 @@ export interface Outside {
   close(): Promise<void>;
 }
 
-const BURST_SECONDS = 5;
 /** Longer than load balancers take to ask `/readyz` again. */
 const DRAIN_MS = 2_000;
 const NO_DELIVERIES = { inFlight: 0, inMemory: 0, retrying: 0, lag: 0 };
-const UNLIMITED: LocalRateLimiter = { take: () => ({ allowed: true, limit: 0, remaining: 0, retryAfterSec: 0, resetSec: 0 }) };
 
 /** Opens the ports: merchant API and payment page, ops, and the operator's socket. */
 export async function startOutside(parts: ServiceParts, foundation: Foundation, money: MovingMoney, audit: RunningAudit): Promise<Outside> {
   const { config, roles, storage, clock, log } = parts;
-  const { metrics, store, rates, addresses, projections, core, startedAtMs } = foundation;
+  const { metrics, store, rates, addresses, projections, core, startedAtMs, caughtUp } = foundation;
   const { watched, payouts, webhooks, lookUps } = money;
   const health = new HealthChecks();
   const ledger = openLedger({ core, store, readModel: storage.readModel, projections, clock, random: parts.random });
   const requestLog = new RequestLog();
-  const apiParts = { audit, ledger, requestLog, rateLimiter: await rateLimiterOf(parts) };
+  const apiParts = { audit, ledger, requestLog, settings: await startLiveSettings({ config, log, storage, isApi: roles.api }) };
   const foreign = parts.sandbox ? ({ headers, method }: IncomingMessage) => foreignRequest(headers, method, config.PUBLIC_URL) : undefined;
   const web = roles.api ? await listen(config, log, foreign, (publicUrl) => webApp(parts, foundation, money, apiParts, publicUrl)) : null;
   const observability = startObservability({
@@ -115,12 +113,11 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
   const { HOST: host, OPS_PORT: port } = config;
   const ops = await startOpsServer({ host, port, registry: metrics.registry, health, status: observability.status, ...(foreign && { foreign }) });
   const inbox = startInbox(parts, foundation, money);
-  const ofService = { ...operatorCommands(parts, foundation, money, audit, ledger), ...inbox.commands };
+  const ofService = { ...operatorCommands(parts, foundation, money, apiParts), ...inbox.commands };
   const publicUrl = web?.publicUrl ?? config.PUBLIC_URL ?? '';
   const { console, commands } = await peopleSide(parts, foundation, money, { audit, ledger, requestLog, publicUrl, commands: ofService });
   const admin = await serveAdmin(config.DATA_DIR, commands, ledger.streams);
   const adminHttp = await startAdminHttp(config, commands, ledger.streams, { log, metrics });
-  const { caughtUp } = foundation;
   const projectionCheck = roles.worker
     ? watchProjections(metrics, log, { store, readModel: storage.readModel, caughtUp }, () => storage.comparison.drift())
     : null;
@@ -190,9 +187,9 @@ function webApp(
   {
     audit,
     ledger,
-    rateLimiter,
+    settings,
     requestLog,
-  }: { readonly audit: RunningAudit; readonly ledger: Ledger } & Pick<WebParts, 'rateLimiter' | 'requestLog'>,
+  }: { readonly audit: RunningAudit; readonly ledger: Ledger; readonly settings: RunningSettings } & Pick<WebParts, 'requestLog'>,
   publicUrl: string,
 ): Express {
   const { config, storage, clock, log, networks, solana } = parts;
@@ -207,9 +204,9 @@ function webApp(
     webhooks: webhooks.api,
     ledger: ledger.merchants,
     statements: ledger.statements,
-    rateLimiter,
+    rateLimiter: settings.perKey,
     requestLog,
-    addresses: addressLimits(config, log),
+    addresses: addressLimits(settings.perAddress, config, log),
     clock,
     log,
     networks,
@@ -255,8 +252,7 @@ function operatorCommands(
   parts: ServiceParts,
   { core, store, projections, addresses }: Foundation,
   { testWallet, watched, payouts, webhooks }: MovingMoney,
-  audit: RunningAudit,
-  ledger: Ledger,
+  { audit, ledger, settings }: { readonly audit: RunningAudit; readonly ledger: Ledger; readonly settings: RunningSettings },
 ) {
   const records = new AuditRecords({ store, tree: audit.tree, verifierKey: audit.verifierKey });
   return adminCommands({
@@ -280,6 +276,7 @@ function operatorCommands(
       ...compareCommands(parts.storage.comparison),
       ...claimCommands(core.sessions),
       ...canaryCommands(store),
+      ...settingsCommands(settings, { store, clock: parts.clock, random: parts.random }, (facts, message) => parts.log.warn(facts, message)),
       ...ledger.commands,
       ...adjustmentCommands({
         adjustmentsHandler: core.adjustmentsHandler,
@@ -305,16 +302,11 @@ function outflowCommands({ payouts: parts, clock, random }: ServiceParts, core: 
   };
 }
 
-async function rateLimiterOf({ config: { RATE_LIMIT_PER_KEY: ratePerSec }, roles, storage }: ServiceParts): Promise<RateLimiter> {
-  return ratePerSec === 0 || !roles.api ? UNLIMITED : storage.rateLimiter({ ratePerSec, burst: ratePerSec * BURST_SECONDS });
-}
-
-/** In each process: a flood must not become load on a server that all share. */
-function addressLimits({ RATE_LIMIT_PER_ADDRESS: ratePerSec, TRUSTED_PROXIES }: Config, log: Logger): AddressLimits {
+function addressLimits(limiter: AddressLimits['limiter'], { TRUSTED_PROXIES }: Config, log: Logger): AddressLimits {
   const clientAddress = createClientAddress(TRUSTED_PROXIES);
   let warned = TRUSTED_PROXIES > 0;
   return {
-    limiter: ratePerSec === 0 ? UNLIMITED : createTokenBucketLimiter({ ratePerSec, burst: ratePerSec * BURST_SECONDS }),
+    limiter,
     clientAddress: (request) => {
       if (!warned && request.headers['x-forwarded-for'] !== undefined) {
         warned = true;

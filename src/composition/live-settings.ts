@@ -1,0 +1,83 @@
+import { createTokenBucketLimiter } from '../adapters/memory/token-bucket.ts';
+import { InvalidConfig, readConfig, type Config } from '../config.ts';
+import { CommandRefused } from '../operator/commands.ts';
+import type { LiveSettings } from '../operator/settings.ts';
+import type { LocalRateLimiter, RateLimiter } from '../ports/rate-limiter.ts';
+import type { Storage } from './storage-parts.ts';
+
+/** What may change without a restart. */
+const NAMES = ['LOG_LEVEL', 'RATE_LIMIT_PER_KEY', 'RATE_LIMIT_PER_ADDRESS'] as const;
+type Name = (typeof NAMES)[number];
+type Values = Pick<Config, Name>;
+
+const BURST_SECONDS = 5;
+const UNLIMITED: LocalRateLimiter = { take: () => ({ allowed: true, limit: 0, remaining: 0, retryAfterSec: 0, resetSec: 0 }) };
+
+/** The settings that change while the service runs, with the limiters that follow them. */
+export interface RunningSettings extends LiveSettings {
+  readonly perKey: RateLimiter;
+  readonly perAddress: LocalRateLimiter;
+}
+
+export interface LiveSettingsParts {
+  readonly config: Values;
+  /** Of the logger that every line goes through. */
+  readonly log: { level: string };
+  readonly storage: Pick<Storage, 'rateLimiter'>;
+  /** Whether this process answers merchants. */
+  readonly isApi: boolean;
+}
+
+export async function startLiveSettings({ config, log, storage, isApi }: LiveSettingsParts): Promise<RunningSettings> {
+  const perKeyAt = async (ratePerSec: number): Promise<RateLimiter> =>
+    ratePerSec === 0 || !isApi ? UNLIMITED : storage.rateLimiter({ ratePerSec, burst: ratePerSec * BURST_SECONDS });
+  /** In each process: a flood must not become load on a server that all share. */
+  const perAddressAt = (ratePerSec: number): LocalRateLimiter =>
+    ratePerSec === 0 ? UNLIMITED : createTokenBucketLimiter({ ratePerSec, burst: ratePerSec * BURST_SECONDS });
+
+  const atStart = valuesOf(config);
+  let values = atStart;
+  let perKey = await perKeyAt(values.RATE_LIMIT_PER_KEY);
+  let perAddress = perAddressAt(values.RATE_LIMIT_PER_ADDRESS);
+  return {
+    perKey: { take: (key, nowMs) => perKey.take(key, nowMs) },
+    perAddress: { take: (key, nowMs) => perAddress.take(key, nowMs) },
+    shown: () => NAMES.map((name) => ({ name, value: String(values[name]), atStart: String(atStart[name]) })),
+    prepare: async (changes) => {
+      const next = checked({ ...values }, changes);
+      const isOther = (name: Name): boolean => next[name] !== values[name];
+      const nextPerKey = isOther('RATE_LIMIT_PER_KEY') ? await perKeyAt(next.RATE_LIMIT_PER_KEY) : perKey;
+      const nextPerAddress = isOther('RATE_LIMIT_PER_ADDRESS') ? perAddressAt(next.RATE_LIMIT_PER_ADDRESS) : perAddress;
+      return () => {
+        log.level = next.LOG_LEVEL;
+        values = next;
+        perKey = nextPerKey;
+        perAddress = nextPerAddress;
+      };
+    },
+  };
+}
+
+const valuesOf = ({ LOG_LEVEL, RATE_LIMIT_PER_KEY, RATE_LIMIT_PER_ADDRESS }: Values): Values => ({
+  LOG_LEVEL,
+  RATE_LIMIT_PER_KEY,
+  RATE_LIMIT_PER_ADDRESS,
+});
+
+const isLive = (name: string): name is Name => NAMES.some((live) => live === name);
+
+/** All of the changes or none. Throws `CommandRefused`. */
+function checked(values: Values, changes: Readonly<Record<string, string>>): Values {
+  const other = Object.keys(changes).find((name) => !isLive(name));
+  if (other !== undefined)
+    throw new CommandRefused(`${other} cannot change while the service runs: only ${NAMES.join(', ')} can; nothing was changed`);
+  const empty = Object.keys(changes).find((name) => changes[name] === '');
+  if (empty !== undefined) throw new CommandRefused(`${empty} is empty; nothing was changed`);
+  try {
+    const given = Object.fromEntries(NAMES.map((name) => [name, changes[name] ?? String(values[name])]));
+    return valuesOf(readConfig(given));
+  } catch (error) {
+    if (error instanceof InvalidConfig) throw new CommandRefused(`${error.message}; nothing was changed`);
+    throw error;
+  }
+}

@@ -1,0 +1,45 @@
+import { actorOf, recordAct, type ActsParts } from './acts.ts';
+import { CommandRefused, type AdminCommands } from './commands.ts';
+
+/** Settings that may change while the service runs. */
+export interface LiveSettings {
+  /** Each with what is in force and what the start found. */
+  shown(): readonly { readonly name: string; readonly value: string; readonly atStart: string }[];
+  /** Checks all and changes none of them yet. Rejects with an error that names what cannot be. */
+  prepare(changes: Readonly<Record<string, string>>): Promise<() => void>;
+}
+
+/** `quittance settings ...`, until the next start. */
+export function settingsCommands(settings: LiveSettings, parts: ActsParts, warn: (facts: object, message: string) => void): AdminCommands {
+  const shown = () => settings.shown().map(({ name, value, atStart }) => ({ name, value, at_start: atStart }));
+  return {
+    'settings.show': () => Promise.resolve({ settings: shown(), note: NOTE }),
+    'settings.set': async (args) => {
+      const given = changesIn(args['changes']);
+      const apply = await settings.prepare(given);
+      const subject = Object.entries(given)
+        .map(([name, value]) => `${name}=${value}`)
+        .join(' ');
+      await recordAct(parts, 'settings.set', subject, args);
+      apply();
+      warn({ changes: given, actor: actorOf(args) }, 'an operator changed settings');
+      return { settings: shown(), note: NOTE };
+    },
+  };
+}
+
+const NOTE = 'in this process, until it ends: put what is to stay into its environment as well';
+
+function changesIn(given: unknown): Record<string, string> {
+  const texts: unknown[] = Array.isArray(given) ? given : [];
+  if (texts.length === 0) throw new CommandRefused('changes is missing: name at least one setting, such as LOG_LEVEL=debug');
+  const changes: Record<string, string> = {};
+  for (const text of texts) {
+    const at = typeof text === 'string' ? text.indexOf('=') : -1;
+    if (typeof text !== 'string' || at < 1) throw new CommandRefused(`changes: ${JSON.stringify(text)} is no NAME=value`);
+    const name = text.slice(0, at);
+    if (Object.hasOwn(changes, name)) throw new CommandRefused(`changes: ${name} is named twice`);
+    changes[name] = text.slice(at + 1);
+  }
+  return changes;
+}
