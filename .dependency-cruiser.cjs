@@ -25,7 +25,7 @@ const SRC = {
   machines: '^state-machines/',
   projections: '^projections/',
 };
-const OURS = '^(src|state-machines|projections|packages)/';
+const OURS = '^(src|state-machines|projections|packages|plugins)/';
 
 /** Which feature may know which other; all know `shared`, and nobody else is known. */
 const FEATURES = {
@@ -143,6 +143,7 @@ module.exports = {
     ]),
     layer('client', 'The client is a package of its own.', SRC.client, []),
     noPackages('client-packages', SRC.client),
+    layer('plugins', 'A plugin is a program of its own that knows the client alone.', '^plugins/', [SRC.client]),
     layer('wire-schemas', 'Wire types are the public contract: words of the domain only.', SRC.schemas, [SRC.domain]),
     layer('signer', 'The holder of the keys sees as little as it can; the rules of the books are pure functions.', SRC.signer, [
       SRC.domain,

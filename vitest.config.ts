@@ -8,6 +8,8 @@ const SLOW = { timeoutMs: 240_000, workers: 4 };
 /** Nodes, servers, browsers and clocks of a busy machine: what fails twice in a row is a fault. */
 const PROCESSES = { retry: 1 };
 
+const CLIENT = `${import.meta.dirname}/packages/client/src/`;
+
 const SETUP = ['test/support/property-seed.ts'];
 
 /** They put modules of their own in the place of Node's, which only a process that loaded nothing before lets them. */
@@ -29,6 +31,13 @@ class SlowestFirst extends BaseSequencer {
 
 /** One process for many files, since loading the code anew takes longer than most of the tests. */
 const fast = (name: string, files: { readonly include?: string[]; readonly exclude?: string[] }) => ({
+  // Plugins name the client as their users do, who have it built.
+  resolve: {
+    alias: [
+      { find: /^@quittance\/client$/, replacement: CLIENT + 'client.ts' },
+      { find: /^@quittance\/client\/(\w+)$/, replacement: CLIENT + '$1.ts' },
+    ],
+  },
   test: {
     name,
     setupFiles: SETUP,
