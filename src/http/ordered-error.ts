@@ -5,7 +5,7 @@ import type { RequestHeaders } from './request-headers.ts';
 import { refusedField } from './validation.ts';
 
 /** With a key of a sandbox's test mode: answer with this error code, and do nothing. */
-export const ORDERED_ERROR_HEADER = 'Quittance-Sandbox-Error';
+const ORDERED_ERROR_HEADER = 'Quittance-Sandbox-Error';
 
 const RETRY_AFTER_SEC = 1;
 const isCode = (text: string): text is ErrorCode => Object.hasOwn(ERRORS, text);

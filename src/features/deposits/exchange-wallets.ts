@@ -15,7 +15,7 @@ const ON_EVM = {
  * A beginning, from public labels of block explorers: exchanges use new wallets all the time, so operators add what they
  * meet (`EXCHANGE_WALLETS`). An entry that is wrong costs a question to the payer, never money.
  */
-export const KNOWN_EXCHANGE_WALLETS: ExchangeWallets = {
+const KNOWN_EXCHANGE_WALLETS: ExchangeWallets = {
   ethereum: ON_EVM,
   bsc: ON_EVM,
   tron: { TAzsQ9Gx8eqFNFSKbeXrbi45CuVPHzA8wr: 'Binance', TYASr5UV6HEcXatwdFQfmLVUqQQQMUxHLS: 'Binance' },
