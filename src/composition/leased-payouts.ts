@@ -1,7 +1,6 @@
 import { CommandRefused } from '../operator/commands.ts';
-import type { SessionId } from '../domain/ids.ts';
 import type { Leases } from '../ports/leases.ts';
-import type { Waiting } from '../features/payouts/refunds/retry-state.ts';
+import type { WaitingRefund } from '../features/payouts/refunds/records.ts';
 import type { KnownBalance } from '../features/treasury/watch-outflows.process.ts';
 import type { PayRefunds, TreasuryStatus } from '../features/payouts/refunds/refunds.process.ts';
 import { withLease, type RunningLease } from '../runtime/leases/with-lease.ts';
@@ -53,7 +52,7 @@ export class LeasedPayouts {
     return this.#current?.treasury.balances() ?? [];
   }
 
-  waitingFor(refundId: string): Waiting | null {
+  waitingFor(refundId: string): WaitingRefund | null {
     return this.#current?.payouts.waitingFor(refundId) ?? null;
   }
 
@@ -68,9 +67,9 @@ export class LeasedPayouts {
     return this.#current.treasury;
   }
 
-  async reject(sessionId: SessionId, refundId: string, legId: string): Promise<void> {
+  async reject(legId: string): Promise<void> {
     if (!this.#current) throw new CommandRefused('another process pays now: ask there');
-    await this.#current.payouts.reject(sessionId, refundId, legId);
+    await this.#current.payouts.reject(legId);
   }
 
   stop(): Promise<void> {

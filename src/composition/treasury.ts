@@ -7,7 +7,7 @@ import { indexKey } from '../features/addresses/address-index.ts';
 import type { Core } from './core.ts';
 import { addressFamilyOf } from '../domain/networks.ts';
 import type { OutgoingChain } from '../ports/outgoing-chain.ts';
-import type { MoveExecutor } from '../features/payouts/moves/executor.ts';
+import type { MoveExecutor } from '../features/payouts/moves/records.ts';
 import { reconcileTreasury, reportOutflows } from '../features/treasury/reconcile.ts';
 import { lookForUnbooked } from '../features/treasury/reconcile-unbooked.ts';
 import { TreasuryLook } from '../features/treasury/look.process.ts';

@@ -15,7 +15,7 @@ import type { RefundId } from '../domain/ids.ts';
 /** Payouts where they run; both throw `CommandRefused` where another process pays. */
 interface RunningPayouts {
   status(): readonly TreasuryStatus[];
-  reject(sessionId: SessionId, refundId: string, legId: string): Promise<void>;
+  reject(legId: string): Promise<void>;
 }
 
 interface PayoutParts {
@@ -65,10 +65,10 @@ export function payoutCommands(payouts: RunningPayouts, { signer, addresses }: P
       return agreed.ok ? { approved: legs.length, approved_by: agreed.approvers } : agreed.answer;
     },
     'treasury.reject': async (args) => {
-      const { sessionId, legs } = await legsOf(args);
+      const { legs } = await legsOf(args);
       const pending = legs.filter(({ leg }) => leg.status === 'PENDING');
       if (pending.length === 0) refused('something was signed already, or the refund has ended');
-      for (const { order } of pending) await payouts.reject(sessionId, order.refund!.refundId, order.id);
+      for (const { order } of pending) await payouts.reject(order.id);
       return { rejected: pending.length };
     },
   };

@@ -8,7 +8,7 @@ import type { Random } from '../ports/random.ts';
 import type { Senders } from '../ports/senders.ts';
 import type { AddressIndex } from '../features/addresses/address-index.ts';
 import type { Merchants } from '../features/merchants/merchants.ts';
-import type { MoveExecutor } from '../features/payouts/moves/executor.ts';
+import type { MoveExecutor } from '../features/payouts/moves/records.ts';
 import type { MerchantHandler } from '../features/shared/handlers/merchant-handler.ts';
 import type { SessionHandler } from '../features/shared/handlers/session-handler.ts';
 import type { Treasury } from '../features/treasury/treasury.ts';

@@ -24,29 +24,29 @@ export const PLANTS: Readonly<Record<string, readonly PlantedChange[]>> = {
   'new-transaction-on-retry': [
     IN_SIGNER,
     {
-      file: 'src/features/payouts/refunds/sent.ts',
+      file: 'src/features/payouts/sent.ts',
       from: "case 'absent':",
-      to: "case 'absent': await this.#chain.broadcast(leg.payouts.at(-1)!); return this.#parts.replace(found, await this.#chain.draft(order, null, {}), 'can_never_land');\n      case 'absent' as never:",
+      to: "case 'absent': await chain.broadcast(newest(item)); return replace(item, await chain.draft(item.order, null, {}), 'can_never_land');\n      case 'absent' as never:",
     },
     { file: 'src/signer/tron-view.ts', from: "return 'expirationMs' in next && this.#areDead(earlier, false);", to: 'return true;' },
   ],
   /** The same bug, but the signer is sound. */
   'new-transaction-on-retry-in-the-process-only': [
     {
-      file: 'src/features/payouts/refunds/sent.ts',
+      file: 'src/features/payouts/sent.ts',
       from: "case 'absent':",
-      to: "case 'absent': await this.#chain.broadcast(leg.payouts.at(-1)!); return this.#parts.replace(found, await this.#chain.draft(order, null, {}), 'can_never_land');\n      case 'absent' as never:",
+      to: "case 'absent': await chain.broadcast(newest(item)); return replace(item, await chain.draft(item.order, null, {}), 'can_never_land');\n      case 'absent' as never:",
     },
   ],
   /** Nothing is written down before the money is on its way. */
   'record-after-send': [
     IN_SIGNER,
     ...NO_JOURNAL,
-    { file: 'src/features/payouts/refunds/executor.ts', from: "crashPoint('after-sign');", to: 'await this.chain.broadcast(payout);' },
+    { file: 'src/features/payouts/refunds/records.ts', from: "crashPoint('after-sign');", to: 'await this.#account.chain.broadcast(signed);' },
     {
-      file: 'src/features/payouts/refunds/executor.ts',
-      from: 'const isFree = context.open === null ||',
-      to: "if (context.open) await this.#books.tellTreasury({ type: 'ReleasePayoutSequence', data: { legId: context.open.legId, attempt: context.open.attempt, reason: 'planted', releasedAtSec: 0 } });\n    const isFree = true ||",
+      file: 'src/features/payouts/executor.ts',
+      from: 'if (await this.#finishReserved()) items = await this.#read();',
+      to: "const planted = this.#records.reservation(await this.context());\n    if (planted) await this.#records.release(planted.ref, { attempt: planted.sequence.attempt, reason: 'planted', releasedAtSec: 0 });",
     },
   ],
   'no-journal': NO_JOURNAL,

@@ -9,7 +9,9 @@ import { systemClock } from '../../src/ports/clock.ts';
 import type { Fate, OutgoingTransaction, PreCheck, SentTransaction } from '../../src/ports/outgoing.ts';
 import type { OutgoingChain } from '../../src/ports/outgoing-chain.ts';
 import type { Signature, SignerVerdict, SigningRequest } from '../../src/ports/outgoing-signer.ts';
-import { RefundExecutor } from '../../src/features/payouts/refunds/executor.ts';
+import { TreasuryAccount } from '../../src/features/payouts/account.ts';
+import { OutgoingExecutor } from '../../src/features/payouts/executor.ts';
+import { RefundRecords, type Leg } from '../../src/features/payouts/refunds/records.ts';
 import type { LegRef, PayoutWork } from '../../src/features/payouts/refunds/work.ts';
 import { NotificationIds } from '../../src/runtime/commands/notification-ids.ts';
 import { createTreasuryHandler, type TreasuryHandler } from '../../src/features/shared/handlers/treasury-handler.ts';
@@ -48,7 +50,7 @@ export class PayoutStage {
   readonly network: Network;
   readonly sessions: SessionHandler;
   readonly treasuries: TreasuryHandler;
-  executor: RefundExecutor;
+  executor: OutgoingExecutor<Leg>;
   /** Another process of the same service: what the one before remembered is lost. */
   readonly restart: () => void;
   /** Transactions, in the order in which they went out. */
@@ -79,23 +81,23 @@ export class PayoutStage {
     this.sessions = createSessionHandler(deps);
     this.treasuries = createTreasuryHandler(deps);
     const silent = { info: () => undefined, warn: () => undefined, error: () => undefined } as never;
-    const executor = () =>
-      new RefundExecutor({
-        ...{ chain: this.#chain(), treasury: TREASURY, sessions: this.sessions, treasuries: this.treasuries },
-        ...{ clock: { nowMs: () => this.#nowMs() }, random: nodeRandom, log: silent },
-        signer: {
-          check: async (order) => orThrow(this.checkBySigner(order)),
-          sign: async (request) => orThrow(this.sign(request)),
-          release: () => Promise.resolve({ ok: true }),
-        },
-        work: {
-          open: () => this.legs,
-          landed: () => this.landed,
-          done: ({ legId }: LegRef) => void (this.legs = this.legs.filter((leg) => leg.legId !== legId)),
-          isFinal: ({ legId }: LegRef) => void (this.landed = this.landed.filter((leg) => leg.legId !== legId)),
-        } as unknown as PayoutWork,
-        ...{ isOurs: () => false, valuation: () => null, pollMs, depositGraceMs },
-      });
+    const clock = { nowMs: () => this.#nowMs() };
+    const work = {
+      open: () => this.legs,
+      landed: () => this.landed,
+      done: ({ legId }: LegRef) => void (this.legs = this.legs.filter((leg) => leg.legId !== legId)),
+      markFinal: ({ legId }: LegRef) => void (this.landed = this.landed.filter((leg) => leg.legId !== legId)),
+    } as unknown as PayoutWork;
+    const executor = () => {
+      const account = new TreasuryAccount({ chain: this.#chain(), treasury: TREASURY, treasuries: this.treasuries, random: nodeRandom });
+      const parts = { sessions: this.sessions, work, clock, random: nodeRandom, log: silent, isOurs: () => false, valuation: () => null };
+      const signer: ConstructorParameters<typeof OutgoingExecutor>[2]['signer'] = {
+        check: async (order) => orThrow(this.checkBySigner(order)),
+        sign: async (request) => orThrow(this.sign(request)),
+        release: () => Promise.resolve({ ok: true }),
+      };
+      return new OutgoingExecutor(account, new RefundRecords(account, parts), { signer, clock, log: silent, pollMs, depositGraceMs });
+    };
     this.executor = executor();
     this.restart = () => (this.executor = executor());
   }

@@ -1,7 +1,7 @@
 import type { Mode } from '../../domain/ids.ts';
 import type { Network } from '../../domain/networks.ts';
 import type { Log } from '../../ports/log.ts';
-import type { MoveExecutor } from '../payouts/moves/executor.ts';
+import type { MoveExecutor } from '../payouts/moves/records.ts';
 import type { MoveMoney } from '../payouts/moves/moves.process.ts';
 import type { UnbookedLook, UnbookedMoney } from './reconcile-unbooked.ts';
 

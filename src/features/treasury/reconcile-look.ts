@@ -8,7 +8,7 @@ import { rowPages } from '../../ports/row-pages.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
 import { balanceKey, LEDGER_ADDRESSES_TABLE, LEDGER_BALANCES_TABLE } from '../../../projections/ledger/rows.ts';
 import { movesInFlight, sweepsInFlight } from '../../../state-machines/treasury/moves.ts';
-import type { MoveExecutor } from '../payouts/moves/executor.ts';
+import type { MoveExecutor } from '../payouts/moves/records.ts';
 import { addedTo, reservedOf } from '../payouts/reserved.ts';
 
 export interface LookDeps {

@@ -8,7 +8,7 @@ import type { ReadModel } from '../../ports/read-model.ts';
 import type { WholeRows } from '../../runtime/projections/whole-rows.ts';
 import { addressKey, balanceKey, LEDGER_ADDRESSES_TABLE } from '../../../projections/ledger/rows.ts';
 import { addressesOf } from '../../../state-machines/treasury/moves.ts';
-import type { MoveExecutor } from '../payouts/moves/executor.ts';
+import type { MoveExecutor } from '../payouts/moves/records.ts';
 import { amountsAt, shortfall } from './reconcile-look.ts';
 
 export interface NativeDeps {

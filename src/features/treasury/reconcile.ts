@@ -5,7 +5,7 @@ import type { ApprovalSigner } from '../../ports/approvals.ts';
 import type { SeenOutflow } from '../../ports/outgoing-chain.ts';
 import type { OutgoingSigner } from '../../ports/outgoing-signer.ts';
 import type { WholeRows } from '../../runtime/projections/whole-rows.ts';
-import type { MoveExecutor } from '../payouts/moves/executor.ts';
+import type { MoveExecutor } from '../payouts/moves/records.ts';
 import { amountsAt, hasDifference, lookAt, shortfall, type Account, type Look, type LookDeps } from './reconcile-look.ts';
 
 export interface ReconcileDeps extends LookDeps {

@@ -7,7 +7,8 @@ import type { ReadModel } from '../../ports/read-model.ts';
 import { newMoveId } from '../payouts/moves/ids.ts';
 import type { SessionHandler } from '../shared/handlers/session-handler.ts';
 import { sweepCandidates, type SweepCandidate, type SweepFilter } from './sweep-plan.ts';
-import { orderOf, type MoveExecutor } from '../payouts/moves/executor.ts';
+import { orderOf } from '../payouts/moves/order.ts';
+import type { MoveExecutor } from '../payouts/moves/records.ts';
 import type { MoveMoney } from '../payouts/moves/moves.process.ts';
 import { isTransient } from '../payouts/faults.ts';
 

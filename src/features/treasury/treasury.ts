@@ -1,4 +1,4 @@
-import type { MoveExecutor } from '../payouts/moves/executor.ts';
+import type { MoveExecutor } from '../payouts/moves/records.ts';
 import type { reconcileTreasury } from './reconcile.ts';
 import type { lookForUnbooked } from './reconcile-unbooked.ts';
 import type { MoveMoney } from '../payouts/moves/moves.process.ts';

@@ -4,7 +4,8 @@ import type { Network } from '../../domain/networks.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
 import type { OutgoingSigner } from '../../ports/outgoing-signer.ts';
 import type { ReturnRequest, Returns, ReturnStatus } from '../../ports/returns.ts';
-import { orderOf, type MoveExecutor } from '../payouts/moves/executor.ts';
+import { orderOf } from '../payouts/moves/order.ts';
+import type { MoveExecutor } from '../payouts/moves/records.ts';
 import type { MoveMoney } from '../payouts/moves/moves.process.ts';
 
 /** Returns go the way of every other move of the treasury. */

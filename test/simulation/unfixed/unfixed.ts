@@ -12,8 +12,8 @@ export interface Unfixed {
 }
 
 const DEPOSITS = 'src/features/deposits/chain/deposits.ts';
-const SENT = 'src/features/payouts/refunds/sent.ts';
-const REFUNDS = 'src/features/payouts/refunds/executor.ts';
+const SENT = 'src/features/payouts/sent.ts';
+const EXECUTOR = 'src/features/payouts/executor.ts';
 const STATE = 'state-machines/checkout-session/session.state.ts';
 const DECIDER = 'state-machines/checkout-session/session.decider.ts';
 const DISPATCH = 'src/features/webhooks/scheduling.ts';
@@ -68,8 +68,8 @@ export const UNFIXED: readonly Unfixed[] = [
     'a refund goes out for a deposit that is gone',
     '--focus deep --network ethereum --profile embedded',
     SENT,
-    "if (!found || (!isCancelled(found) && coverOf(found.context, ref.legId) !== 'final')) {",
-    'if (!found) {',
+    'return isCancelled(item) ? null : this.#parts.records.missing(item);',
+    'return null;',
   ),
   unfixed(
     'recorded money goes for what a provider leaves out',
@@ -167,36 +167,36 @@ export const UNFIXED: readonly Unfixed[] = [
     'a payout that no block takes is not repeated',
     '--focus pool --network ethereum --profile embedded',
     SENT,
-    "case 'absent': {",
-    "case 'absent': {\n        if (leg.payouts.length > 0) return;",
+    "case 'absent':\n",
+    "case 'absent':\n        if (item.signed.length > 0) return;\n",
   ),
   unfixed(
     'a payout that left the chain is not sent again',
     '--focus deep --network ethereum --profile embedded',
     SENT,
-    'deps.work.markFinal(ref);\n    await this.send(ref, [txHash]);',
-    'deps.work.markFinal(ref);',
+    'if (again) await this.send(again.item, [again.sent]);',
+    '',
   ),
   unfixed(
     'a payout that no block takes keeps its fee',
     '--focus fees --network ethereum --profile embedded',
     SENT,
-    'if (outMs < this.#chain.bumpAfterMs || !draft || notes.isWithholding) return;',
-    'if (outMs >= 0) return;',
+    'if (!draft) return retries.goesOn(item.ref);',
+    'return retries.goesOn(item.ref);',
   ),
   unfixed(
     'a payout whose deposit is gone is never cancelled',
     '--focus deep --network ethereum --profile embedded',
     SENT,
-    "if (coverOf(context, ref.legId) !== 'gone') return notes.found(ref);\n    if (this.#chain.cancel",
-    'if (context) return notes.found(ref);\n    if (this.#chain.cancel',
+    'if (chain.cancel === undefined) return;',
+    'if (chain) return;',
   ),
   unfixed(
     'a reservation is forgotten',
     '--focus kill --network bsc --profile embedded',
-    REFUNDS,
-    'const isFree = context.open === null || (open !== null && (await this.#finishOpen(open)));',
-    'const isFree = context.open === null || open === null;',
+    EXECUTOR,
+    'if (await this.#finishReserved()) items = await this.#read();',
+    '',
   ),
   {
     name: 'a payout is written down after it was sent',

@@ -7,7 +7,7 @@ import type { DomainEvent } from '../../../src/domain/events/domain-event.ts';
 import type { MoveRequested } from '../../../src/domain/events/treasury-move-events.ts';
 import { adjustmentTerms, hashOf } from '../../../src/signer/approval-text.ts';
 import { adjustmentsStream, sessionStream, treasuryStream } from '../../../src/domain/streams.ts';
-import { orderOf } from '../../../src/features/payouts/moves/executor.ts';
+import { orderOf } from '../../../src/features/payouts/moves/order.ts';
 import type { AuditAnchor } from '../../../src/ports/audit.ts';
 import type { RecordedEvent } from '../../../src/ports/event-store.ts';
 import type { OutgoingTransaction } from '../../../src/ports/outgoing.ts';

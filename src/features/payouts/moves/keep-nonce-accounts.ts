@@ -4,7 +4,7 @@ import { NATIVE_COIN } from '../../../domain/networks.ts';
 import { toSec, type Clock } from '../../../ports/clock.ts';
 import type { Random } from '../../../ports/random.ts';
 import { newMoveId } from './ids.ts';
-import type { MoveExecutor } from './executor.ts';
+import type { MoveExecutor } from './records.ts';
 
 export interface NonceAccountDeps {
   readonly clock: Clock;
@@ -32,5 +32,5 @@ export async function keepNonceAccounts(executor: MoveExecutor, { clock, random,
     ...{ fromAddress: treasury, toAddress: missing.address, derivationIndex: missing.index, merchantId: null, forMoveId: null },
     ...{ requestedBy: 'nonce-accounts', reason: null, requestedAtSec: toSec(clock.nowMs()) },
   };
-  await executor.tell({ type: 'RequestMove', kind: 'nonce_account', data });
+  await executor.tell({ type: 'RequestMove', kind: 'nonce_account', data }, 'move-money');
 }

@@ -3,12 +3,13 @@ import { addressFamilyOf, type Network } from '../../../domain/networks.ts';
 import type { Reserved } from '../../../ports/outgoing.ts';
 import type { OutgoingChain } from '../../../ports/outgoing-chain.ts';
 import type { TreasuryAddresses } from '../../../ports/outgoing-signer.ts';
+import type { AccountDeps } from '../account.ts';
+import type { ExecutorDeps } from '../executor.ts';
+import { TreasuryLoops } from '../loops.ts';
 import { keepNonceAccounts } from './keep-nonce-accounts.ts';
-import { MoveExecutor, type MoveExecutorDeps } from './executor.ts';
-import type { WaitingMove } from './retry-state.ts';
-import { isTransient } from '../faults.ts';
+import { moveExecutor, type MoveExecutor, type MoveRecordsDeps } from './records.ts';
 
-export interface MoveMoneyDeps extends Omit<MoveExecutorDeps, 'chain' | 'treasury' | 'owed' | 'pollMs'> {
+export interface MoveMoneyDeps extends Omit<ExecutorDeps, 'pollMs'>, Omit<MoveRecordsDeps, 'owed'>, Omit<AccountDeps, 'chain' | 'treasury'> {
   readonly chains: readonly OutgoingChain[];
   readonly addresses: ReadonlyMap<Mode, TreasuryAddresses>;
   readonly owed: (mode: Mode, network: Network) => Promise<Reserved>;
@@ -17,40 +18,37 @@ export interface MoveMoneyDeps extends Omit<MoveExecutorDeps, 'chain' | 'treasur
   readonly mayPay: () => boolean;
 }
 
-export interface MovesStatus {
-  readonly mode: Mode;
-  readonly network: Network;
-  readonly alarm: string | null;
-  readonly waiting: readonly WaitingMove[];
-}
-
-/** Moves money that is not a refund: one loop a treasury, each on its own. */
+/** Moves money that is not a refund. */
 export class MoveMoney {
   readonly executors: readonly MoveExecutor[];
-  readonly #deps: MoveMoneyDeps;
-  readonly #loops: Promise<void>[] = [];
-  readonly #wake = new Map<MoveExecutor, () => void>();
-  #stopped = false;
+  readonly #loops: TreasuryLoops<MoveExecutor>;
 
   constructor(deps: MoveMoneyDeps) {
-    this.#deps = deps;
+    const { clock, random, owed } = deps;
     this.executors = deps.chains.flatMap((chain) => {
       const addresses = deps.addresses.get(chain.mode);
       if (!addresses) return [];
       const treasury = addresses[addressFamilyOf(chain.network)];
-      const owed = (): Promise<Reserved> => deps.owed(chain.mode, chain.network);
-      return [new MoveExecutor({ ...deps, chain, treasury, owed, pollMs: deps.pollMs(chain.network) })];
+      return [moveExecutor({ ...deps, chain, treasury, owed: () => owed(chain.mode, chain.network), pollMs: deps.pollMs(chain.network) })];
+    });
+    this.#loops = new TreasuryLoops({
+      ...deps,
+      executors: this.executors,
+      what: 'moves',
+      look: async (executor) => {
+        const { mode, network } = executor.chain;
+        await keepNonceAccounts(executor, { clock, random, owed: () => owed(mode, network) });
+        await executor.round();
+      },
     });
   }
 
   start(): void {
-    for (const executor of this.executors) this.#loops.push(this.#run(executor));
+    this.#loops.start();
   }
 
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    for (const wake of this.#wake.values()) wake();
-    await Promise.all(this.#loops);
+  stop(): Promise<void> {
+    return this.#loops.stop();
   }
 
   executor(mode: Mode, network: Network): MoveExecutor | null {
@@ -58,40 +56,7 @@ export class MoveMoney {
   }
 
   /** Looks at once instead of at the next round. */
-  wake(executor: MoveExecutor): void {
-    this.#wake.get(executor)?.();
-  }
-
-  status(): readonly MovesStatus[] {
-    return this.executors.map(({ chain, alarm, waiting }) => ({ mode: chain.mode, network: chain.network, alarm, waiting }));
-  }
-
-  async #run(executor: MoveExecutor): Promise<void> {
-    const { mode, network } = executor.chain;
-    while (!this.#stopped) {
-      try {
-        if (this.#deps.mayPay()) await this.#look(executor);
-      } catch (error) {
-        this.#deps.log[isTransient(error) ? 'warn' : 'error']({ err: error, mode, network }, 'moves of a treasury cannot go on now');
-      }
-      if (!this.#stopped) await this.#pause(executor);
-    }
-  }
-
-  async #look(executor: MoveExecutor): Promise<void> {
-    const { clock, random, owed } = this.#deps;
-    const { mode, network } = executor.chain;
-    await keepNonceAccounts(executor, { clock, random, owed: () => owed(mode, network) });
-    await executor.round();
-  }
-
-  #pause(executor: MoveExecutor): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, this.#deps.pollMs(executor.chain.network));
-      this.#wake.set(executor, () => {
-        clearTimeout(timer);
-        resolve();
-      });
-    });
+  wake({ chain }: MoveExecutor): void {
+    this.#loops.wake(chain.mode, chain.network);
   }
 }

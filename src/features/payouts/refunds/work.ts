@@ -18,6 +18,8 @@ export interface LegRef {
   readonly network: Network;
 }
 
+type TreasuryLeg = Pick<LegRef, 'mode' | 'network' | 'legId'>;
+
 interface WorkDeps {
   readonly store: EventStore;
   readonly readModel: ReadModel;
@@ -79,11 +81,11 @@ export class PayoutWork {
     return [...(this.#landed.get(`${mode}/${network}`)?.values() ?? [])];
   }
 
-  done({ mode, network, legId }: LegRef): void {
+  done({ mode, network, legId }: TreasuryLeg): void {
     this.#open.get(`${mode}/${network}`)?.delete(legId);
   }
 
-  markFinal({ mode, network, legId }: LegRef): void {
+  markFinal({ mode, network, legId }: TreasuryLeg): void {
     this.#landed.get(`${mode}/${network}`)?.delete(legId);
   }
 

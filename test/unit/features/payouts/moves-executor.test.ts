@@ -5,10 +5,11 @@ import { systemClock } from '../../../../src/ports/clock.ts';
 import { type Fate, type OutgoingTransaction, type PreCheck, type SentTransaction, TransferImpossible } from '../../../../src/ports/outgoing.ts';
 import type { OutgoingChain } from '../../../../src/ports/outgoing-chain.ts';
 import type { OutgoingSigner, Signature, SigningRequest } from '../../../../src/ports/outgoing-signer.ts';
-import { MoveExecutor } from '../../../../src/features/payouts/moves/executor.ts';
+import { moveExecutor, type MoveExecutor } from '../../../../src/features/payouts/moves/records.ts';
 import { NotificationIds } from '../../../../src/runtime/commands/notification-ids.ts';
 import { createTreasuryHandler } from '../../../../src/features/shared/handlers/treasury-handler.ts';
 import type { DepositState } from '../../../../state-machines/checkout-session/session.state.ts';
+import type { TreasuryCommand } from '../../../../state-machines/treasury/treasury.decider.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 
 /* One executor over a chain and a signer that do as they are told; what it writes down is real. */
@@ -58,10 +59,14 @@ class Stage {
     const log = { info: () => undefined, warn: () => undefined, error: () => undefined } as never;
     const depositOf = () => Promise.resolve(this.deposit as DepositState);
     const owed = () => Promise.resolve({ coins: {}, payouts: 0 });
-    this.executor = new MoveExecutor({
+    this.executor = moveExecutor({
       ...{ chain, treasury: TREASURY, signer, treasuries: createTreasuryHandler(deps), owed, clock: systemClock, random: nodeRandom, log, pollMs: 0 },
       ...{ depositOf, depositGraceMs: 60_000 },
     });
+  }
+
+  request(command: TreasuryCommand): Promise<string | null> {
+    return this.executor.tell(command, 'ada');
   }
 }
 
@@ -76,7 +81,7 @@ const requested = (moveId: string, amount = '5.00') => ({
 let stage: Stage;
 beforeEach(async () => {
   stage = new Stage();
-  const refused = await stage.executor.tell(requested('swp'));
+  const refused = await stage.request(requested('swp'));
   expect(refused).toBeNull();
   await stage.executor.round();
   expect((await stage.executor.context()).moves['swp']!.signed.map(({ txHash }) => txHash)).toEqual(['0xs1']);
@@ -115,7 +120,7 @@ describe('a return whose deposit leaves the chain once it is signed', () => {
     await stage.executor.round();
     const deposit = { depositKey: 'ethereum:0x1:0', txHash: '0x1', logIndex: 0, toAddress: '0xOurs', derivationIndex: 4 };
     const { data } = requested('ret');
-    await stage.executor.tell({
+    await stage.request({
       type: 'RequestMove',
       kind: 'return',
       data: { ...data, fromAddress: TREASURY, toAddress: '0xPayer', derivationIndex: null, deposit },
@@ -176,7 +181,7 @@ describe('a return whose deposit leaves the chain once it is signed', () => {
     stage.fate = { kind: 'absent' };
     const { data } = requested('ret2');
     const deposit = { depositKey: 'ethereum:0x2:0', txHash: '0x2', logIndex: 0, toAddress: '0xOurs', derivationIndex: 4 };
-    await stage.executor.tell({
+    await stage.request({
       type: 'RequestMove',
       kind: 'return',
       data: { ...data, fromAddress: TREASURY, toAddress: '0xPayer', derivationIndex: null, deposit },
@@ -188,6 +193,34 @@ describe('a return whose deposit leaves the chain once it is signed', () => {
     stage.broadcast.length = 0;
     await stage.executor.round();
     expect(stage.broadcast).toEqual([]);
+  });
+});
+
+describe('a return whose deposit left the chain before anything was signed', () => {
+  const deposit = { depositKey: 'ethereum:0x1:0', txHash: '0x1', logIndex: 0, toAddress: '0xOurs', derivationIndex: 4 };
+  const nowSec = (): number => Math.floor(systemClock.nowMs() / 1000);
+
+  beforeEach(async () => {
+    stage.fate = landed;
+    await stage.executor.round();
+    stage.broadcast.length = 0;
+    const { data } = requested('ret');
+    const ends = { fromAddress: TREASURY, toAddress: '0xPayer', derivationIndex: null };
+    await stage.request({ type: 'RequestMove', kind: 'return', data: { ...data, ...ends, deposit } });
+  });
+
+  it('waits as long as the deposit may come back', async () => {
+    stage.deposit = { status: 'reverted', revertedAtSec: nowSec() };
+    await stage.executor.round();
+    expect(stage.executor.waiting).toMatchObject([{ moveId: 'ret', reason: 'deposit_not_final' }]);
+    expect(stage.broadcast).toEqual([]);
+  });
+
+  it('ends once the deposit is gone for good', async () => {
+    stage.deposit = { status: 'reverted', revertedAtSec: nowSec() - 61 };
+    await stage.executor.round();
+    expect((await stage.executor.context()).returns['ret']).toEqual({ paid: false, reason: 'deposit_reverted' });
+    expect([stage.broadcast, stage.executor.waiting]).toEqual([[], []]);
   });
 });
 
@@ -205,9 +238,9 @@ describe('moves that cannot go on', () => {
       const seq = (ledger?.seq ?? 0) + 1;
       return { ok: true, txHash: `0x${id}`, signedBytes: id, journal: { seq, hash: `h${seq}` } };
     };
-    for (let index = 0; index < 100; index += 1) await stage.executor.tell(requested(`stuck${index}`));
+    for (let index = 0; index < 100; index += 1) await stage.request(requested(`stuck${index}`));
     for (let round = 0; round < 10; round += 1) await stage.executor.round();
-    await stage.executor.tell(requested('healthy'));
+    await stage.request(requested('healthy'));
     await stage.executor.round();
     expect(await signedOf('healthy')).toBe(1);
     expect(stage.executor.waiting).toHaveLength(100);
@@ -219,7 +252,7 @@ describe('moves that cannot go on', () => {
       if (isStuck(order)) throw new TransferImpossible('amount_not_payable', 'too fine');
       return { kind: 'ready' };
     };
-    await stage.executor.tell(requested('stuck'));
+    await stage.request(requested('stuck'));
     await stage.executor.round();
     expect((await stage.executor.context()).moves['stuck']).toBeUndefined();
     expect(stage.executor.waiting).toEqual([]);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { ChainUnavailable } from '../../../../src/ports/chain.ts';
-import type { MoveExecutor } from '../../../../src/features/payouts/moves/executor.ts';
+import type { MoveExecutor } from '../../../../src/features/payouts/moves/records.ts';
 import type { MoveMoney } from '../../../../src/features/payouts/moves/moves.process.ts';
 import { SweepCollected } from '../../../../src/features/treasury/sweep.process.ts';
 import type { SessionHandler } from '../../../../src/features/shared/handlers/session-handler.ts';

@@ -1,0 +1,324 @@
+import type { ReplacementReason, TransactionDraft } from '../../domain/events/transaction-draft.ts';
+import type { MoveFailureReason } from '../../domain/events/treasury-move-events.ts';
+import { toSec, type Clock } from '../../ports/clock.ts';
+import { StoreUnavailable } from '../../ports/event-store.ts';
+import type { Log } from '../../ports/log.ts';
+import { type LandedTransaction, TransferImpossible, treasuryOf, validityOf } from '../../ports/outgoing.ts';
+import type { OutgoingChain } from '../../ports/outgoing-chain.ts';
+import type { OutgoingSigner, SignerRefusal } from '../../ports/outgoing-signer.ts';
+import { InTurn } from '../../runtime/util/in-turn.ts';
+import type { TreasuryCommand } from '../../../state-machines/treasury/treasury.decider.ts';
+import type { TreasuryContext } from '../../../state-machines/treasury/treasury.state.ts';
+import type { TreasuryAccount } from './account.ts';
+import { helperGone, isTransient, OUTAGE_REASON, RoundFaults, textOf } from './faults.ts';
+import { type Failure, isSigned, type Missing, type Outgoing, type OutgoingRecords, type Sequence } from './records.ts';
+import { RetryState, SEQUENCE_BUSY, WAIT_REASONS, type WaitFacts } from './retry-state.ts';
+import { SentTransactions } from './sent.ts';
+import { WAIT_LOOKS } from './turns.ts';
+
+/** Begun in one round. */
+const ROUND = 20;
+
+export interface ExecutorDeps {
+  readonly signer: Pick<OutgoingSigner, 'check' | 'sign' | 'release'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Between two looks at the same transaction. */
+  readonly pollMs: number;
+  /** How long a deposit that left the chain may take to come back before nothing is paid for it any more. */
+  readonly depositGraceMs: number;
+}
+
+/**
+ * Takes what one treasury has to pay through the one protocol that money leaves by: reserve, sign, write down, send, watch, replace or give up.
+ * Of the account's sequence at most one place is between reservation and signature at any time.
+ */
+export class OutgoingExecutor<Item extends Outgoing> {
+  readonly #account: TreasuryAccount;
+  readonly #records: OutgoingRecords<Item>;
+  readonly #deps: ExecutorDeps;
+  readonly #retries: RetryState<Item['ref']>;
+  readonly #sent: SentTransactions<Item>;
+  readonly #turns = new InTurn();
+  /** What was not done at the last look. */
+  #open: readonly Item['ref'][] = [];
+
+  constructor(account: TreasuryAccount, records: OutgoingRecords<Item>, deps: ExecutorDeps) {
+    this.#account = account;
+    this.#records = records;
+    this.#deps = deps;
+    const nowMs = (): number => deps.clock.nowMs();
+    this.#retries = new RetryState({
+      ...deps,
+      ...{ treasury: account.stream, words: records.words, graceAfterStart: records.graceAfterStart, nowMs },
+    });
+    this.#sent = new SentTransactions<Item>({
+      ...{ chain: account.chain, signer: deps.signer, records, retries: this.#retries, nowMs },
+      replace: (item, draft, why) => this.#replace(item, draft, why),
+      complete: (item, landed) => this.#complete(item, landed),
+      fail: (item, failure) => this.#fail(item, failure),
+      blame: (ref, error) => this.#blame(ref, error),
+    });
+  }
+
+  get chain(): OutgoingChain {
+    return this.#account.chain;
+  }
+
+  get treasury(): string {
+    return this.#account.address;
+  }
+
+  /** What keeps the whole treasury from paying, or null. */
+  get alarm(): string | null {
+    return this.#retries.alarm;
+  }
+
+  /** Why nothing at all is paid now: the chain or the signer is away. */
+  get outage(): WaitFacts | null {
+    return this.#retries.outage;
+  }
+
+  get waiting(): readonly (Item['ref']['names'] & WaitFacts)[] {
+    const { outage, waiting } = this.#retries;
+    return outage === null ? waiting : this.#open.map(({ names }) => ({ ...names, ...outage }));
+  }
+
+  context(): Promise<TreasuryContext> {
+    return this.#account.context();
+  }
+
+  /** Null when it is written; the treasury's own words otherwise. */
+  tell(command: TreasuryCommand, actor: string): Promise<string | null> {
+    return this.#account.tell(command, actor);
+  }
+
+  /** One look at everything. Throws when the store, the chain or the signer is gone; the next round goes on. */
+  round(): Promise<void> {
+    return this.#turns.run(async () => {
+      const faults = new RoundFaults();
+      try {
+        await this.#round(faults);
+        faults.settle();
+        this.#retries.setOutage(null);
+      } catch (error) {
+        const helper = helperGone(error);
+        if (helper) this.#retries.setOutage(OUTAGE_REASON[helper], textOf(error));
+        throw error;
+      }
+    });
+  }
+
+  /** Gives one up between two rounds, so that it cannot be signed at the same moment. */
+  async reject(ref: Item['ref']): Promise<void> {
+    await this.#turns.run(async () => {
+      if (this.#records.reservation(await this.context())?.ref.id === ref.id) throw new Error(`${ref.id} is being signed`);
+      const item = await this.#records.find(ref);
+      if (item) await this.#fail(item, failure('rejected_by_operator'));
+    });
+  }
+
+  async #round(faults: RoundFaults): Promise<void> {
+    let items = await this.#read();
+    // What was reserved comes before everything else, since it holds the account's sequence.
+    if (await this.#finishReserved()) items = await this.#read();
+    const context = await this.context();
+    const unknown = Object.values(context.unknownOutflows)[0];
+    this.#retries.setAlarm('outflow', unknown ? `${unknown.txHash ?? unknown.outflowKey} moved money of ours and is not in the ledger` : null);
+    // What has ended could not take the replacement that is reserved for it, and the reservation would hold up everything.
+    const beingSigned = this.#records.reservation(context)?.ref.id;
+    const sent = items.filter((item) => isSigned(item) && item.ref.id !== beingSigned);
+    await this.#sent.follow(sent, faults);
+    await this.#sent.watchLanded(faults);
+    if (context.open === null && !this.#retries.isHalted()) await this.#startDue(items, faults);
+  }
+
+  async #read(): Promise<readonly Item[]> {
+    const items = await this.#records.open({
+      ended: (ref) => this.#retries.forget(ref),
+      unreadable: (ref, error) => {
+        if (this.#retries.turns.isDue(ref.id)) this.#blame(ref, error);
+      },
+    });
+    this.#open = items.map(({ ref }) => ref);
+    return items;
+  }
+
+  /** True when it tried to. */
+  async #finishReserved(): Promise<boolean> {
+    const reserved = this.#records.reservation(await this.context());
+    if (reserved === null || !this.#retries.turns.isDue(reserved.ref.id)) return false;
+    try {
+      await this.#finish(reserved.ref, reserved.sequence);
+      this.#retries.setAlarm('reservation', null);
+    } catch (error) {
+      if (isTransient(error) || error instanceof StoreUnavailable) throw error;
+      this.#retries.turns.backOff(reserved.ref.id);
+      this.#retries.setAlarm('reservation', `${reserved.ref.id} is reserved and cannot be finished: ${textOf(error)}`);
+    }
+    return true;
+  }
+
+  /* What is owed */
+
+  async #startDue(known: readonly Item[], faults: RoundFaults): Promise<void> {
+    const { turns } = this.#retries;
+    if (!known.some((item) => !isSigned(item) && turns.isDue(item.ref.id)) || !(await this.#sequenceAgrees(faults))) return;
+    const items = await this.#read();
+    const context = await this.context();
+    const inFlight = items.filter(isSigned);
+    const fresh = items.filter((item) => !isSigned(item) && this.#records.mayStart(item, inFlight, context));
+    for (const item of turns.take(fresh, ROUND, { id: ({ ref }) => ref.id, owner: (one) => this.#records.ownerOf(one) })) {
+      try {
+        await this.#start(item, inFlight, faults).catch((error: unknown) => this.#endIfImpossible(item, error));
+      } catch (error) {
+        faults.judge(error, () => this.#blame(item.ref, error));
+      }
+      // What it left behind counts: bytes take money, and a reservation is finished before anything else.
+      const now = await this.#records.find(item.ref);
+      if (now && isSigned(now)) inFlight.push(now);
+      const then = await this.context();
+      if (then.open !== null || this.alarm !== null || !this.#records.mayStart(item, inFlight, then)) return;
+    }
+  }
+
+  async #start(item: Item, inFlight: readonly Item[], faults: RoundFaults): Promise<void> {
+    const { ref, order } = item;
+    const able = this.#records.precondition(item);
+    if (able.kind === 'fail') return this.#fail(item, failure(able.reason));
+    if (able.kind === 'wait') return this.#retries.holdUp(ref, able.reason, able.detail);
+    const missing = await this.#records.missing(item);
+    if (missing) return this.#awaitDeposit(item, missing);
+    this.#retries.found(ref);
+    const context = await this.context();
+    const check = await this.chain.check(order, await this.#records.reserved(item, inFlight, context));
+    faults.answered('chain');
+    if (check.kind === 'fail') return this.#fail(item, failure(check.reason));
+    if (check.kind === 'wait') return this.#retries.holdUp(ref, check.reason, check.detail);
+    if (check.kind === 'needs_gas') {
+      this.#retries.wait(ref, 'insufficient_gas', `${order.fromAddress} is given gas for the transfer`);
+      return this.#records.topUp?.(item, check.amount);
+    }
+    const verdict = await this.#deps.signer.check(order);
+    faults.answered('signer');
+    if (!verdict.ok) return this.#refused(item, verdict);
+    // Anew: another transaction may have taken a place meanwhile.
+    const { nextNonce, usedNonces } = await this.context();
+    const known = order.fromAddress === treasuryOf(order) ? nextNonce : null;
+    await this.#reserve(item, await this.chain.draft(order, known ?? (await this.chain.nextNonce(order.fromAddress)), usedNonces), 1, null);
+  }
+
+  async #endIfImpossible(item: Item, error: unknown): Promise<void> {
+    if (!(error instanceof TransferImpossible) || isSigned(item)) throw error;
+    const { reason, message: detail } = error;
+    this.#deps.log.error({ ...item.ref.logged, reason, detail }, `${this.#records.words.one} can never be made`);
+    await this.#fail(item, failure(reason));
+  }
+
+  /** Nothing is signed for it yet. Within a reorganisation the money may come back; once that is over it ends. */
+  async #awaitDeposit(item: Item, missing: Missing): Promise<void> {
+    if (this.#retries.isGone(item.ref, missing)) return this.#fail(item, failure('deposit_reverted'));
+    this.#retries.holdUp(item.ref, 'deposit_not_final', `${item.ref.id} waits: ${missing.detail}`);
+  }
+
+  #replace(item: Item, draft: TransactionDraft | null, why: ReplacementReason): Promise<void> {
+    const last = item.signed.at(-1);
+    if (!last) throw new Error(`nothing is signed for ${item.ref.id}`);
+    return this.#reserve(item, draft, last.attempt + 1, { txHash: last.txHash, why });
+  }
+
+  async #reserve(item: Item, draft: TransactionDraft | null, attempt: number, replaces: Sequence['replaces']): Promise<void> {
+    if (draft === null) return this.#retries.wait(item.ref, 'sequence_busy', SEQUENCE_BUSY);
+    const sequence = { attempt, fromAddress: item.order.fromAddress, draft, replaces, reservedAtSec: this.#nowSec() };
+    // Another may have taken the sequence in between; the next round draws it up anew.
+    if (await this.#records.reserve(item, sequence)) await this.#finish(item.ref, sequence);
+  }
+
+  /** Signs what is reserved, writes the bytes down, and only then lets them out. Safe to repeat after any crash. */
+  async #finish(ref: Item['ref'], sequence: Sequence): Promise<void> {
+    const { attempt, draft } = sequence;
+    const item = await this.#records.find(ref);
+    if (!item) throw new Error(`${ref.id} is reserved but unknown`);
+    const { journal } = await this.context();
+    const signature = await this.#deps.signer.sign({ order: item.order, attempt, draft, ledger: journal });
+    if (!signature.ok) {
+      if (signature.kind !== 'stopped') await this.#records.release(ref, { attempt, reason: signature.code, releasedAtSec: this.#nowSec() });
+      return this.#refused(item, signature);
+    }
+    const { txHash, signedBytes } = signature;
+    const signed = { attempt, txHash, signedBytes, validity: validityOf(draft), signedAtSec: this.#nowSec() };
+    const isOwed = await this.#records.recordSigned(item, { ...signed, journal: signature.journal }, sequence);
+    this.#retries.setAlarm('signer', null);
+    this.#retries.goesOn(ref);
+    if (!isOwed) return;
+    this.#retries.turns.forget(ref.id);
+    this.#retries.turns.postpone(ref.id, 1);
+    // The deposit may have left while the signer was asked.
+    if (!(await this.#sent.send({ ...item, signed: [...item.signed, signed] }, [signed]))) return;
+    const { kind, network } = item.order;
+    this.#deps.log.info({ ...ref.logged, kind, attempt, tx: txHash, network }, `${this.#records.words.one} was sent`);
+  }
+
+  async #refused(item: Item, refusal: SignerRefusal): Promise<void> {
+    const { ref } = item;
+    if (refusal.kind === 'stopped') {
+      this.#retries.setAlarm('signer', `the signer refuses to sign: ${refusal.message}`);
+      this.#retries.turns.postpone(ref.id, WAIT_LOOKS);
+      return this.#retries.wait(ref, 'payouts_stopped', refusal.message);
+    }
+    if (refusal.kind === 'denied' && !isSigned(item)) {
+      const { code, message: reason } = refusal;
+      this.#deps.log.error({ ...ref.logged, code, reason }, `the signer denied ${this.#records.words.one}`);
+      return this.#fail(item, failure('rejected_by_policy'));
+    }
+    this.#retries.holdUp(ref, WAIT_REASONS[refusal.code] ?? 'policy_limit', refusal.message);
+  }
+
+  /**
+   * The account's own sequence must be where the ledger is. Ahead: somebody else holds the key. Behind: a node forgot
+   * transactions, which block every later one, so they go out again.
+   */
+  async #sequenceAgrees(faults: RoundFaults): Promise<boolean> {
+    const next = await this.chain.nextNonce(this.treasury);
+    if (next === null) return true;
+    faults.answered('chain');
+    // Read after the chain, since what the chain counts is written down before.
+    const known = (await this.context()).nextNonce ?? 0;
+    if (next > known) {
+      const alarm = `${this.treasury} has sent ${next} transactions on ${this.chain.network}, the ledger knows ${known}: somebody else holds its key`;
+      this.#retries.setAlarm('sequence', alarm);
+      return false;
+    }
+    this.#retries.setAlarm('sequence', null);
+    for (const sent of (await this.#records.forgotten?.(next)) ?? []) await this.chain.broadcast(sent);
+    return true;
+  }
+
+  /* What ends */
+
+  async #complete(item: Item, landed: LandedTransaction): Promise<void> {
+    const { ref, order } = item;
+    await this.#records.complete(item, landed);
+    this.#retries.forget(ref);
+    this.#deps.log.info({ ...ref.logged, kind: order.kind, tx: landed.txHash, network: order.network }, `${this.#records.words.one} is complete`);
+  }
+
+  async #fail(item: Item, why: Failure): Promise<void> {
+    const { ref, order } = item;
+    await this.#records.fail(item, why);
+    this.#retries.forget(ref);
+    this.#deps.log.warn({ ...ref.logged, kind: order.kind, reason: why.reason }, `${this.#records.words.one} failed`);
+  }
+
+  #blame(ref: Item['ref'], error: unknown): void {
+    this.#deps.log.error({ err: error, ...ref.logged }, `${this.#records.words.one} cannot go on`);
+    this.#retries.holdUp(ref, 'unexpected_error', textOf(error));
+  }
+
+  #nowSec(): number {
+    return toSec(this.#deps.clock.nowMs());
+  }
+}
+
+/** Of what nothing was signed for. */
+const failure = (reason: MoveFailureReason): Failure => ({ reason, ineffective: null });

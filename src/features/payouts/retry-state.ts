@@ -1,0 +1,155 @@
+import type { Log } from '../../ports/log.ts';
+import { needsLook, type WaitReason } from '../../ports/outgoing.ts';
+import type { Missing, OutgoingRef } from './records.ts';
+import { SentSince } from './sent-since.ts';
+import { Turns } from './turns.ts';
+
+/** Why something is not paid yet, for people. */
+export interface WaitFacts {
+  readonly reason: WaitReason;
+  readonly detail: string;
+  readonly sinceMs: number;
+}
+
+/** For people: why nothing can tell another transaction apart now. */
+export const SEQUENCE_BUSY = 'every nonce account of the treasury is in use, or is being made';
+
+/** What a refusal that passes is called in the API. */
+export const WAIT_REASONS: Readonly<Record<string, WaitReason>> = {
+  approval: 'waiting_for_approval',
+  kill_switch: 'payouts_stopped',
+  unknown_outflow: 'payouts_stopped',
+  chain_unavailable: 'chain_unavailable',
+  network_fee_too_high: 'network_fee_too_high',
+  deposit_not_found: 'deposit_not_final',
+  deposit_not_final: 'deposit_not_final',
+  sequence_busy: 'sequence_busy',
+};
+
+interface RetryStateParts {
+  readonly log: Log;
+  readonly treasury: string;
+  readonly words: { readonly one: string; readonly all: string };
+  readonly nowMs: () => number;
+  readonly pollMs: number;
+  /** How long a deposit that left the chain may take to come back, and the share of it that a process waits after its start. */
+  readonly depositGraceMs: number;
+  readonly graceAfterStart: number;
+}
+
+/** What an executor remembers between two rounds. All of it is about pace and people; a crash may lose it. */
+export class RetryState<Ref extends OutgoingRef> {
+  readonly sentSince = new SentSince();
+  readonly turns: Turns;
+  readonly #parts: RetryStateParts;
+  readonly #waiting = new Map<string, Ref['names'] & WaitFacts>();
+  /** When what it pays back was first missed (`performance.now()`). */
+  readonly #missedAtMs = new Map<string, number>();
+  /** Those whose place in the account's sequence stays empty, which nothing after it can pass. */
+  readonly #withheld = new Set<string>();
+  #outage: WaitFacts | null = null;
+  /** By what raised it; each goes when its cause does. */
+  readonly #alarms = new Map<string, string>();
+
+  constructor(parts: RetryStateParts) {
+    this.#parts = parts;
+    this.turns = new Turns(parts.pollMs);
+  }
+
+  get waiting(): readonly (Ref['names'] & WaitFacts)[] {
+    return [...this.#waiting.values()];
+  }
+
+  /** While the chain or the signer is away, everything waits for it. */
+  get outage(): WaitFacts | null {
+    return this.#outage;
+  }
+
+  setOutage(reason: WaitReason | null, detail = ''): void {
+    this.#outage = reason === null ? null : { reason, detail, sinceMs: this.#outage?.sinceMs ?? this.#parts.nowMs() };
+  }
+
+  /** What keeps the whole treasury from paying, or null. */
+  get alarm(): string | null {
+    return this.#alarms.values().next().value ?? null;
+  }
+
+  /** The account's sequence is asked for anew each time, so that alarm ends by itself. */
+  isHalted(): boolean {
+    return [...this.#alarms.keys()].some((source) => source !== 'sequence');
+  }
+
+  setAlarm(source: string, alarm: string | null): void {
+    if (alarm === null) return void this.#alarms.delete(source);
+    const { log, treasury, words } = this.#parts;
+    if (this.#alarms.get(source) !== alarm) log.error({ treasury, alarm }, `${words.all} of this treasury are stopped`);
+    this.#alarms.set(source, alarm);
+  }
+
+  wait({ id, names, logged }: Ref, reason: WaitReason, detail: string): void {
+    const { log, words, nowMs } = this.#parts;
+    const before = this.#waiting.get(id);
+    if (before?.reason !== reason) log[needsLook(reason) ? 'error' : 'warn']({ ...logged, reason, detail }, `${words.one} waits`);
+    this.#waiting.set(id, { ...names, reason, detail, sinceMs: before?.sinceMs ?? nowMs() });
+  }
+
+  /** It waits for a reason of its own, and less often each time. */
+  holdUp(ref: Ref, reason: WaitReason, detail: string): void {
+    this.turns.backOff(ref.id);
+    this.wait(ref, reason, detail);
+  }
+
+  /** It is kept from being sent, with a place in the account's sequence where the chain has one. */
+  withhold(ref: Ref, detail: string, takesPlace: boolean): void {
+    this.wait(ref, 'deposit_reverted', detail);
+    if (!takesPlace) return this.#placeIsFree(ref);
+    this.#withheld.add(ref.id);
+    this.setAlarm(ref.id, `${detail}; nothing after it in the account's sequence can land meanwhile`);
+  }
+
+  isWithheld({ id }: Ref): boolean {
+    return this.#withheld.has(id);
+  }
+
+  get isWithholding(): boolean {
+    return this.#withheld.size > 0;
+  }
+
+  goesOn(ref: Ref): void {
+    this.#waiting.delete(ref.id);
+    this.covered(ref);
+  }
+
+  /** What it pays back is there again. */
+  covered(ref: Ref): void {
+    this.found(ref);
+    this.#placeIsFree(ref);
+  }
+
+  #placeIsFree({ id }: Ref): void {
+    if (this.#withheld.delete(id)) this.#alarms.delete(id);
+  }
+
+  /** Whether what it pays back is gone for good. Restarts of the process do not prolong the time that it has for coming back. */
+  isGone(ref: Ref, { isAwaited, goneSinceSec }: Missing): boolean {
+    if (isAwaited) {
+      this.found(ref);
+      return false;
+    }
+    const { nowMs, depositGraceMs, graceAfterStart } = this.#parts;
+    const sinceMs = this.#missedAtMs.get(ref.id) ?? performance.now();
+    this.#missedAtMs.set(ref.id, sinceMs);
+    return nowMs() - (goneSinceSec ?? 0) * 1000 >= depositGraceMs && performance.now() - sinceMs >= depositGraceMs * graceAfterStart;
+  }
+
+  found({ id }: Ref): void {
+    this.#missedAtMs.delete(id);
+  }
+
+  forget(ref: Ref): void {
+    this.goesOn(ref);
+    this.turns.forget(ref.id);
+    this.sentSince.forget(ref.id);
+    this.#alarms.delete(ref.id);
+  }
+}

@@ -1,0 +1,181 @@
+import { isCancelling, type ReplacementReason, type TransactionDraft } from '../../domain/events/transaction-draft.ts';
+import {
+  type Fate,
+  type LandedTransaction,
+  mayStillLand,
+  type OutgoingKind,
+  type SentTransaction,
+  treasuryOf,
+  waitsUnseen,
+} from '../../ports/outgoing.ts';
+import type { OutgoingChain } from '../../ports/outgoing-chain.ts';
+import type { OutgoingSigner } from '../../ports/outgoing-signer.ts';
+import { crashPoint } from '../../runtime/util/crash-point.ts';
+import type { RoundFaults } from './faults.ts';
+import type { Failure, Missing, Outgoing, OutgoingRecords } from './records.ts';
+import { type RetryState, WAIT_REASONS } from './retry-state.ts';
+
+/** Looked at in one round of what is done and can still leave the chain. */
+const ROUND = 20;
+
+interface Parts<Item extends Outgoing> {
+  readonly chain: OutgoingChain;
+  readonly signer: Pick<OutgoingSigner, 'release'>;
+  readonly records: OutgoingRecords<Item>;
+  readonly retries: RetryState<Item['ref']>;
+  readonly nowMs: () => number;
+  readonly replace: (item: Item, draft: TransactionDraft | null, why: ReplacementReason) => Promise<void>;
+  readonly complete: (item: Item, landed: LandedTransaction) => Promise<void>;
+  readonly fail: (item: Item, failure: Failure) => Promise<void>;
+  readonly blame: (ref: Item['ref'], error: unknown) => void;
+}
+
+/** Bytes that exist, until the chain cannot take them back: send again, replace, cancel, give up. */
+export class SentTransactions<Item extends Outgoing> {
+  readonly #parts: Parts<Item>;
+
+  constructor(parts: Parts<Item>) {
+    this.#parts = parts;
+  }
+
+  async follow(sent: readonly Item[], faults: RoundFaults): Promise<void> {
+    const { chain, retries, blame } = this.#parts;
+    for (const item of retries.turns.due(sent, ({ ref }) => ref.id)) {
+      retries.turns.postpone(item.ref.id, 1);
+      try {
+        const fate = await chain.fate(item.order, item.signed);
+        faults.answered('chain');
+        retries.turns.clear(item.ref.id);
+        await this.#act(item, fate);
+      } catch (error) {
+        faults.judge(error, () => blame(item.ref, error));
+      }
+    }
+  }
+
+  /** What was reported as done stays watched until the chain cannot take it back. */
+  async watchLanded(faults: RoundFaults): Promise<void> {
+    const { records, retries, blame } = this.#parts;
+    for (const ref of retries.turns.due(records.landed(), ({ id }) => id).slice(0, ROUND)) {
+      retries.turns.postpone(ref.id, 1);
+      try {
+        const again = await records.watch(ref, faults);
+        if (again) await this.send(again.item, [again.sent]);
+      } catch (error) {
+        faults.judge(error, () => blame(ref, error));
+      }
+    }
+  }
+
+  /** Lets bytes out, unless the money that they pay back is gone: then nobody hears of them before it is there again. */
+  async send(item: Item, sent: readonly SentTransaction[]): Promise<boolean> {
+    const missing = await this.#missing(item);
+    if (missing) this.#withhold(item, missing, true);
+    else await this.#broadcast(item, sent);
+    return missing === null;
+  }
+
+  async #broadcast(item: Item, sent: readonly SentTransaction[]): Promise<void> {
+    this.#parts.retries.goesOn(item.ref);
+    for (const transaction of sent) await this.#parts.chain.broadcast(transaction);
+  }
+
+  async #act(item: Item, fate: Fate): Promise<void> {
+    const { retries, records } = this.#parts;
+    if (fate.kind === 'alarm') return retries.setAlarm(item.ref.id, fate.detail);
+    if (!retries.isWithheld(item.ref)) retries.setAlarm(item.ref.id, null);
+    switch (fate.kind) {
+      case 'landed':
+        return records.doneOnce === 'landed' || fate.final ? this.#parts.complete(item, fate.landed) : undefined;
+      case 'ineffective': {
+        const isCancelled = item.signed.some((sent) => sent.txHash === fate.txHash && isCancelling(sent));
+        return this.#giveUp(item, { reason: isCancelled ? 'deposit_reverted' : 'execution_reverted', ineffective: fate });
+      }
+      default:
+        return this.#goOn(item, fate);
+    }
+  }
+
+  /** It is in no block that counts: what it takes for it to get there. */
+  async #goOn(item: Item, fate: Extract<Fate, { kind: 'never' | 'absent' | 'pending' }>): Promise<void> {
+    const { chain, retries, replace } = this.#parts;
+    const missing = await this.#missing(item);
+    if (missing) {
+      this.#withhold(item, missing, fate.kind !== 'pending');
+      return fate.kind === 'pending' && fate.inBlock ? undefined : this.#endWhenDue(item, missing, fate.kind);
+    }
+    switch (fate.kind) {
+      case 'never':
+        if (isCancelled(item)) return this.#giveUp(item, { reason: 'deposit_reverted', ineffective: null });
+        return replace(item, await chain.draft(item.order, null, {}), 'can_never_land');
+      case 'absent':
+        retries.covered(item.ref);
+        for (const sent of mayStillLand(item.signed)) await chain.broadcast(sent);
+        return waitsUnseen(item.signed) ? this.#bumpWhenDue(item) : retries.goesOn(item.ref);
+      case 'pending':
+        retries.covered(item.ref);
+        return fate.inBlock ? retries.goesOn(item.ref) : this.#bumpWhenDue(item);
+    }
+  }
+
+  /** Offers more for the same once it is out for long. */
+  async #bumpWhenDue(item: Item): Promise<void> {
+    const { chain, retries, records, replace, nowMs } = this.#parts;
+    const last = newest(item);
+    const isDue = retries.sentSince.outMs(item.ref.id, last, nowMs()) >= chain.bumpAfterMs;
+    // A higher fee helps nothing that waits for its place in the sequence.
+    const waitsForPlace = retries.isWithholding && treasuryOf(item.order) === item.order.fromAddress;
+    const draft = isDue && !waitsForPlace ? await records.lastDraft(item) : undefined;
+    if (!draft) return retries.goesOn(item.ref);
+    const bumped = await chain.bump(draft);
+    if (bumped) return replace(item, bumped, 'fee_bump');
+    retries.wait(item.ref, 'network_fee_too_high', 'the network wants more for a replacement than the limit allows');
+  }
+
+  /** What it pays back, while that is not final; a transaction that moves nothing is owed nothing. */
+  async #missing(item: Item): Promise<Missing | null> {
+    return isCancelled(item) ? null : this.#parts.records.missing(item);
+  }
+
+  /** `isUnseen`: no node has it, so its place in the account's sequence is empty. */
+  #withhold(item: Item, { detail }: Missing, isUnseen: boolean): void {
+    const { txHash, validity } = newest(item);
+    this.#parts.retries.withhold(item.ref, `${txHash} of ${item.ref.id} waits: ${detail}`, isUnseen && validity.kind === 'evm-nonce');
+  }
+
+  /**
+   * Once the money is gone for good, what can never land ends, and a transaction that moves nothing takes the place of what would keep every
+   * later one from landing: one of the two lands, and it ends by that.
+   */
+  async #endWhenDue(item: Item, missing: Missing, fate: 'never' | 'absent' | 'pending'): Promise<void> {
+    const { chain, retries, records, replace } = this.#parts;
+    if (!retries.isGone(item.ref, missing)) return;
+    if (fate === 'never') return this.#giveUp(item, { reason: 'deposit_reverted', ineffective: null });
+    if (chain.cancel === undefined) return;
+    const draft = await records.lastDraft(item);
+    const cancel = draft && (await chain.cancel(draft));
+    if (cancel) return replace(item, cancel, 'cancel');
+    retries.wait(item.ref, 'network_fee_too_high', 'the network wants more for a cancellation than the limit allows');
+  }
+
+  /** What was taken of a deposit is there again, once the signer saw itself that nothing was paid. */
+  async #giveUp(item: Item, failure: Failure): Promise<void> {
+    const { signer, retries, fail } = this.#parts;
+    const released = paysBack(item.order.kind) ? await signer.release(item.order) : ({ ok: true } as const);
+    if (!released.ok) return retries.wait(item.ref, WAIT_REASONS[released.code] ?? 'chain_unavailable', released.message);
+    crashPoint('after-release');
+    return fail(item, failure);
+  }
+}
+
+const paysBack = (kind: OutgoingKind): boolean => kind === 'refund' || kind === 'return' || kind === 'native_return';
+
+/** Of what is signed. */
+function newest({ ref, signed }: Outgoing): Outgoing['signed'][number] {
+  const last = signed.at(-1);
+  if (!last) throw new Error(`nothing is signed for ${ref.id}`);
+  return last;
+}
+
+/** What was signed last takes the nonce and moves nothing. */
+const isCancelled = (item: Outgoing): boolean => isCancelling(newest(item));
