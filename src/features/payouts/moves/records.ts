@@ -23,8 +23,6 @@ interface MoveRef {
   readonly names: { readonly moveId: string };
   readonly logged: { readonly move: string };
 }
-/** Why a move is not done yet, for people. */
-type WaitingMove = MoveRef['names'] & WaitFacts;
 
 interface OrderedMove extends Move, Outgoing {
   readonly ref: MoveRef;
