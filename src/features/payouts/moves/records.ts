@@ -14,7 +14,6 @@ import { OutgoingExecutor, type ExecutorDeps } from '../executor.ts';
 import { TreasuryAccount, type AccountDeps } from '../account.ts';
 import type { Failure, Missing, NewlySigned, Outgoing, OutgoingRecords, Precondition, Sequence } from '../records.ts';
 import { addedTo, reservedOf } from '../reserved.ts';
-import type { WaitFacts } from '../retry-state.ts';
 import { newMoveId } from './ids.ts';
 import { orderOf } from './order.ts';
 
