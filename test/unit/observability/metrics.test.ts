@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { HealthChecks } from '../../../src/observability/health.ts';
 import { Metrics } from '../../../src/observability/metrics.ts';
 import { reportBackup } from '../../../src/observability/metrics-backup.ts';
+import { reportCanaries } from '../../../src/observability/metrics-canary.ts';
 import { reportAudit, reportDrift } from '../../../src/observability/metrics-audit.ts';
 import { reportInbox } from '../../../src/observability/metrics-inbox.ts';
 import {
@@ -64,6 +65,7 @@ function allMetrics(): Metrics {
   reportAddresses(registry, () => [{ mode: 'live', family: 'evm', available: 9, target: 10, exhausted: false }]);
   reportSigner(registry, () => true);
   reportOwnership(registry, () => [{ mode: 'live', family: 'evm', ownership: 'foreign' }]);
+  reportCanaries(metrics.registry, () => [], 3600);
   reportClock(registry, () => ({ isInDoubt: true, offsetMs: -7_200_000, witnesses: [] }));
   reportPayouts(registry, () => [{ ...ethereum, alarm: null, waiting: [{ reason: 'insufficient_gas' }] }]);
   reportTreasury(registry, () => [{ ...ethereum, kind: 'gas', coin: 'ETH', amount: 0.4 }]);
