@@ -12,7 +12,7 @@ import { REPOSITORY } from '../support/repository.ts';
 
 const PACKAGE = join(REPOSITORY, 'packages/client');
 /** What an installation may weigh, and what of it a program loads. */
-const LIMITS = { installedKb: 250, loadedKb: 25 };
+const LIMITS = { installedKb: 260, loadedKb: 25 };
 
 let folder: string;
 let tarball: string;
