@@ -218,7 +218,8 @@ def shown(value):
 def units(text):
     return decimal.Decimal(text or 0)
 
-def issued(path, key, stream_of):
+def proven(path, key):
+    """What the evidence says, and its event, which the checkpoint of so many events holds."""
     said = json.load(open(path, encoding="utf-8"))
     proof, size, root = said["proof"], *parse_checkpoint(said["checkpoint"]["checkpoint"], key, path)[:2]
     stream, _revision, event_id, kind, _version, at_ms, data, _metadata = json.loads(proof["text"])
@@ -226,6 +227,10 @@ def issued(path, key, stream_of):
         raise Found("the hash is not that of its event")
     if not 0 <= proof["leaf_index"] < size or not included(proof, size, root):
         raise Found(f"its event is not what the checkpoint of {size} events holds there")
+    return said, size, (stream, event_id, kind, at_ms, data)
+
+def issued(path, key, stream_of):
+    said, size, (stream, event_id, kind, at_ms, data) = proven(path, key)
     if stream != stream_of(kind, data):
         raise Found("its event is of another kind or stream")
     facts = {**shown(data), "type": kind, "event": event_id, "recorded_at": at_ms // 1000}
@@ -281,13 +286,7 @@ def verify_statement(path, lines, key):
 
 # `ledger statement`: the figures of the event that closed a month.
 def verify_closing(path, key):
-    said = json.load(open(path, encoding="utf-8"))
-    proof, size, root = said["proof"], *parse_checkpoint(said["checkpoint"]["checkpoint"], key, path)[:2]
-    stream, _revision, event_id, kind, _version, at_ms, data, _metadata = json.loads(proof["text"])
-    if sha256(proof["text"].encode()).hex() != proof["hash"]:
-        raise Found("the hash is not that of its event")
-    if not 0 <= proof["leaf_index"] < size or not included(proof, size, root):
-        raise Found(f"its event is not what the checkpoint of {size} events holds there")
+    said, size, (stream, event_id, kind, at_ms, data) = proven(path, key)
     if kind != "PeriodClosed" or stream != f"ledger-periods-{data['mode']}":
         raise Found("its event does not close a month")
     facts = {"mode": data["mode"], "period": data["period"], "closed_at": at_ms // 1000, "actor": data["actor"]}
