@@ -4,7 +4,7 @@ import type { EntryLine, EntryRow } from '../../../../projections/ledger/rows.ts
 import type { MerchantId } from '../../../domain/ids.ts';
 import type { JournalScope, LedgerJournal, PlacedEntry } from '../journal.ts';
 import { ownLines } from './month-statement.ts';
-import { amountCell as amount, timeCell as time, type Table } from './table.ts';
+import { amountCell as amount, chainTimeCell, timeCell as time, type Table } from './table.ts';
 
 /**
  * The columns of the export, one row a line of an entry, a memo one row with line 0. Names and meanings never change; new
@@ -17,7 +17,7 @@ const COLUMNS: readonly (readonly [name: string, of: (entry: EntryRow, line: Ent
   ['mode', ({ mode }) => mode],
   ['recorded_at', ({ recordedAtMs }) => time(recordedAtMs)],
   ['recorded_day', ({ days }) => days.recorded],
-  ['chain_time', ({ chainTimeSec }) => time(chainTimeSec === undefined ? undefined : chainTimeSec * 1000)],
+  ['chain_time', chainTimeCell],
   ['chain_day', ({ days }) => days.chain],
   ['account', (_, line) => line?.account ?? null],
   ['network', (entry, line) => line?.network ?? entry.network ?? null],

@@ -9,7 +9,7 @@ import { decodeEvent } from '../../../runtime/commands/codec.ts';
 import type { CsvCell } from '../../../runtime/util/csv.ts';
 import type { EntryRow } from '../../../../projections/ledger/rows.ts';
 import type { JournalScope, LedgerJournal } from '../journal.ts';
-import { amountCell, timeCell, type Table } from './table.ts';
+import { amountCell, chainTimeCell, rowOf, timeCell, type Table } from './table.ts';
 
 const COLUMNS = [
   ...['event_id', 'recorded_day', 'chain_time', 'chain_day', 'merchant_id', 'order_id', 'session_id', 'currency', 'order_amount'],
@@ -65,12 +65,12 @@ function rowsOf(entry: EntryRow, { created, chosen, paid }: Order): CsvCell[][] 
   return parts.map(({ network, amount }, index) => {
     const cells: Record<string, CsvCell> = {
       ...{ event_id: entry.id, recorded_day: entry.days.recorded, chain_day: entry.days.chain, currency: created.currency },
-      ...{ chain_time: timeCell(entry.chainTimeSec === undefined ? undefined : entry.chainTimeSec * 1000), merchant_id: entry.merchantId ?? null },
+      ...{ chain_time: chainTimeCell(entry), merchant_id: entry.merchantId ?? null },
       ...{ order_id: entry.orderId ?? null, session_id: entry.sessionId ?? null, coin: paid.coin },
       ...(index === 0 && ofOrder),
       ...{ network, applied: amountCell(-signedAmountOf(amount)) },
     };
-    return COLUMNS.map((name) => cells[name] ?? null);
+    return rowOf(COLUMNS, cells);
   });
 }
 

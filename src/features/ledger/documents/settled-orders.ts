@@ -4,7 +4,7 @@ import { most, least, signedAmountOf } from '../../../domain/money.ts';
 import type { CsvCell } from '../../../runtime/util/csv.ts';
 import type { EntryRow } from '../../../../projections/ledger/rows.ts';
 import type { JournalScope, LedgerJournal } from '../journal.ts';
-import { amountCell, timeCell, type Table } from './table.ts';
+import { amountCell, chainTimeCell, type Table } from './table.ts';
 
 const COLUMNS = [
   ...['settlement_id', 'recorded_day', 'chain_time', 'chain_day', 'tx_hash', 'event_id', 'network', 'coin'],
@@ -92,6 +92,6 @@ function settled(orders: Map<string, Owing>, amount: bigint): Part[] {
 }
 
 const rowOf = (entry: EntryRow, network: string, coin: string, { orderId, sessionId, paidDay, units }: Part): CsvCell[] => [
-  ...[entry.moveId ?? null, entry.days.recorded, timeCell(entry.chainTimeSec === undefined ? undefined : entry.chainTimeSec * 1000)],
+  ...[entry.moveId ?? null, entry.days.recorded, chainTimeCell(entry)],
   ...[entry.days.chain, entry.txHash ?? null, entry.id, network, coin, orderId, sessionId, paidDay, amountCell(units)],
 ];

@@ -5,7 +5,7 @@ import type { CsvCell } from '../../../runtime/util/csv.ts';
 import type { LedgerBalances } from '../balances.ts';
 import type { JournalScope, LedgerJournal } from '../journal.ts';
 import { owedOf, settlementLinesOf, totalOf, type Owed, type SettlementLine } from '../settlement.ts';
-import { amountCell, timeCell, type Table } from './table.ts';
+import { amountCell, chainTimeCell, rowOf, timeCell, type Table } from './table.ts';
 
 const COLUMNS = [
   ...['kind', 'recorded_at', 'recorded_day', 'chain_time', 'chain_day', 'order_id', 'session_id', 'refund_id', 'move_id'],
@@ -28,15 +28,15 @@ export function settlementTable(
       if (scope.from !== null) {
         const asOf = { day: dayBefore(scope.from), clock: scope.clock };
         const opening = owedOf(await balances.balances(scope.mode, asOf, merchantAccounts(merchantId)), merchantId);
-        yield opening.map(({ network, coin, owed }) => row({ kind: 'opening_balance', recorded_day: asOf.day, network, coin, ...amounts(owed) }));
+        yield opening.map(({ network, coin, owed }) =>
+          rowOf(COLUMNS, { kind: 'opening_balance', recorded_day: asOf.day, network, coin, ...amounts(owed) }),
+        );
       }
       for await (const chunk of journal.walk(scope))
         yield chunk.flatMap(({ entry }) => (entry.number > through ? [] : settlementLinesOf(entry, merchantId).map(cellsOf)));
     },
   };
 }
-
-const row = (cells: Readonly<Record<string, CsvCell>>): CsvCell[] => COLUMNS.map((name) => cells[name] ?? null);
 
 const amounts = (owed: Owed) => ({
   payable: amountCell(owed.payable),
@@ -46,9 +46,9 @@ const amounts = (owed: Owed) => ({
 });
 
 const cellsOf = ({ entry, network, coin, changed, value }: SettlementLine): CsvCell[] =>
-  row({
+  rowOf(COLUMNS, {
     ...{ kind: entry.kind, recorded_at: timeCell(entry.recordedAtMs), recorded_day: entry.days.recorded, chain_day: entry.days.chain },
-    ...{ chain_time: timeCell(entry.chainTimeSec === undefined ? undefined : entry.chainTimeSec * 1000), order_id: entry.orderId ?? null },
+    ...{ chain_time: chainTimeCell(entry), order_id: entry.orderId ?? null },
     ...{ session_id: entry.sessionId ?? null, refund_id: entry.refundId ?? null, move_id: entry.moveId ?? null, network, coin },
     ...amounts(changed),
     ...{ tx_hash: entry.txHash ?? null, log_index: entry.logIndex ?? null, block_number: entry.blockNumber ?? null },

@@ -1,6 +1,7 @@
 import { formatAmount, signedAmountOf } from '../../../domain/money.ts';
 import type { DocumentTotal } from '../../../domain/events/document-events.ts';
 import { csvRow, type CsvCell } from '../../../runtime/util/csv.ts';
+import type { EntryRow } from '../../../../projections/ledger/rows.ts';
 
 export const TABLE_FORMATS = ['csv', 'jsonl'] as const;
 export type TableFormat = (typeof TABLE_FORMATS)[number];
@@ -9,6 +10,12 @@ export type TableFormat = (typeof TABLE_FORMATS)[number];
 const DECIMALS = 6;
 export const amountCell = (units: bigint): string => formatAmount(units, DECIMALS);
 export const timeCell = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString());
+/** When the chain had it; null for what no chain has. */
+export const chainTimeCell = (entry: Pick<EntryRow, 'chainTimeSec'> | null): string | null =>
+  timeCell(entry?.chainTimeSec === undefined ? undefined : entry.chainTimeSec * 1000);
+
+/** Cells by the names of their columns, in the order of the columns; what is not there is empty. */
+export const rowOf = (columns: readonly string[], cells: Readonly<Record<string, CsvCell>>): CsvCell[] => columns.map((name) => cells[name] ?? null);
 
 /** Rows with columns, some at a time. */
 export interface Table {

@@ -1,7 +1,7 @@
 import type { CsvCell } from '../../../runtime/util/csv.ts';
 import type { BookRates } from '../valuation/book-rates.ts';
 import type { ValuedEntry, ValuedLine } from '../valuation/valued-journal.ts';
-import { amountCell, timeCell, type Table } from './table.ts';
+import { amountCell, chainTimeCell, rowOf, timeCell, type Table } from './table.ts';
 
 const COLUMNS = [
   ...['entry', 'line', 'kind', 'recorded_day', 'chain_time', 'account', 'network', 'coin', 'amount'],
@@ -15,15 +15,15 @@ export const valuedTable = (entries: () => AsyncIterable<ValuedEntry>, rates: Bo
   amounts: ['amount', 'value', 'debit_value', 'credit_value'],
   rows: async function* () {
     for await (const entry of entries())
-      if (from === null || entry.day >= from) yield entry.lines.map((line, index) => rowOf(entry, line, index, rates));
+      if (from === null || entry.day >= from) yield entry.lines.map((line, index) => cellsOf(entry, line, index, rates));
   },
 });
 
-function rowOf({ kind, day, entry }: ValuedEntry, line: ValuedLine, index: number, rates: BookRates): CsvCell[] {
+function cellsOf({ kind, day, entry }: ValuedEntry, line: ValuedLine, index: number, rates: BookRates): CsvCell[] {
   const { account, network, coin, units, value, rate } = line;
   const cells: Record<string, CsvCell> = {
     ...{ entry: entry?.number ?? null, line: index + 1, kind, recorded_day: day, account, network, coin },
-    chain_time: timeCell(entry?.chainTimeSec === undefined ? undefined : entry.chainTimeSec * 1000),
+    chain_time: chainTimeCell(entry),
     amount: units === null ? null : amountCell(units),
     ...{ currency: rates.currency, rate: rate?.rate ?? null, rate_at: rate ? timeCell(rate.atSec * 1000) : null },
     ...{ rate_source: rate?.source ?? null, rate_event: rate?.event ?? null, value: rates.text(value) },
@@ -31,5 +31,5 @@ function rowOf({ kind, day, entry }: ValuedEntry, line: ValuedLine, index: numbe
     ...{ merchant_id: entry?.merchantId ?? null, order_id: entry?.orderId ?? null, session_id: entry?.sessionId ?? null },
     ...{ refund_id: entry?.refundId ?? null, move_id: entry?.moveId ?? null, event_id: entry?.id ?? null, tx_hash: entry?.txHash ?? null },
   };
-  return COLUMNS.map((name) => cells[name] ?? null);
+  return rowOf(COLUMNS, cells);
 }

@@ -1,6 +1,6 @@
 import { least } from '../../../domain/money.ts';
 import type { CsvCell } from '../../../runtime/util/csv.ts';
-import { amountCell, timeCell, type Table } from '../documents/table.ts';
+import { amountCell, chainTimeCell, rowOf, timeCell, type Table } from '../documents/table.ts';
 import type { BookRates } from './book-rates.ts';
 import type { ValuedEntry, ValuedLine } from './valued-journal.ts';
 
@@ -35,14 +35,14 @@ export const costBasisTable = (entries: () => AsyncIterable<ValuedEntry>, rates:
         const key = `${line.network}/${line.coin}`;
         const pool = pools.get(key) ?? new Pool(method);
         pools.set(key, pool);
-        return [rowOf(entry, line, pool, rates)];
+        return [cellsOf(entry, line, pool, rates)];
       });
       if (from === null || entry.day >= from) yield rows;
     }
   },
 });
 
-function rowOf({ entry, kind, day }: ValuedEntry, line: ValuedLine, pool: Pool, rates: BookRates): CsvCell[] {
+function cellsOf({ entry, kind, day }: ValuedEntry, line: ValuedLine, pool: Pool, rates: BookRates): CsvCell[] {
   const units = -line.units!;
   const value = -line.value;
   const isAcquired = units > 0n;
@@ -50,7 +50,7 @@ function rowOf({ entry, kind, day }: ValuedEntry, line: ValuedLine, pool: Pool, 
   if (isAcquired) pool.acquire(units, value);
   const cells: Record<string, CsvCell> = {
     ...{ entry: entry?.number ?? null, recorded_day: day, kind, account: line.account, network: line.network, coin: line.coin },
-    chain_time: timeCell(entry?.chainTimeSec === undefined ? undefined : entry.chainTimeSec * 1000),
+    chain_time: chainTimeCell(entry),
     ...(isAcquired ? { acquired: amountCell(units), cost: rates.text(value) } : {}),
     ...(left && {
       ...{ disposed: amountCell(-units), uncovered: amountCell(left.uncovered), cost: rates.text(-left.cost) },
@@ -59,7 +59,7 @@ function rowOf({ entry, kind, day }: ValuedEntry, line: ValuedLine, pool: Pool, 
     ...{ currency: rates.currency, rate: line.rate!.rate, rate_at: timeCell(line.rate!.atSec * 1000), rate_source: line.rate!.source },
     ...{ held: amountCell(pool.held), held_cost: rates.text(pool.cost), event_id: entry?.id ?? null, tx_hash: entry?.txHash ?? null },
   };
-  return COLUMNS.map((name) => cells[name] ?? null);
+  return rowOf(COLUMNS, cells);
 }
 
 class Pool {
