@@ -1,4 +1,3 @@
-import { isMonth } from '../domain/calendar.ts';
 import type { MerchantId, Mode } from '../domain/ids.ts';
 import { presentEvidence } from '../http/presenters/evidence.presenter.ts';
 import type { EventStore, RecordedEvent } from '../ports/event-store.ts';
@@ -15,7 +14,7 @@ import type { JournalScope } from '../features/ledger/journal.ts';
 import { accountingFile, ACCOUNTING_FILES, costBasis, isForPeople, valued, type AccountingFile } from './accounting.ts';
 import { actorOf } from './acts.ts';
 import { json, optionalText, refused, requiredMode, requiredText, type AdminArguments, type AdminCommands, type AdminStreams } from './commands.ts';
-import { scopeOf } from './ledger-arguments.ts';
+import { monthIn, scopeOf } from './ledger-arguments.ts';
 import type { LedgerParts } from './ledger.ts';
 
 export interface DocumentParts extends LedgerParts {
@@ -150,11 +149,6 @@ export function evidenceCommands(parts: EvidenceParts): AdminCommands {
       return json(await evidenceOf(parts, found.event));
     },
   };
-}
-
-function monthIn(args: AdminArguments): string {
-  const month = requiredText(args, 'month');
-  return isMonth(month) ? month : refused('month must be a month such as 2026-10');
 }
 
 /** The newest checkpoint covers it, or one that is signed now. */

@@ -1,7 +1,7 @@
-import { dayAfter, isDay, isStamp, isTimeZone, momentInZone, momentOf } from '../domain/calendar.ts';
+import { dayAfter, isDay, isMonth, isStamp, isTimeZone, momentInZone, momentOf } from '../domain/calendar.ts';
 import { type MerchantId, type Mode, MODES } from '../domain/ids.ts';
 import { LEDGER_CLOCKS, type LedgerClock } from '../domain/ledger.ts';
-import { type AdminArguments, optionalMode, optionalText, refused } from './commands.ts';
+import { type AdminArguments, optionalMode, optionalText, refused, requiredText } from './commands.ts';
 import { asOfMoment, type AsOf, type LedgerBalances } from '../features/ledger/balances.ts';
 import type { JournalScope } from '../features/ledger/journal.ts';
 
@@ -50,6 +50,11 @@ function dayNamed(args: AdminArguments, name: string): string | null {
   const day = optionalText(args, name);
   if (day === undefined) return null;
   return isDay(day) ? day : refused(`${name} must be a day such as 2026-10-31`);
+}
+
+export function monthIn(args: AdminArguments): string {
+  const month = requiredText(args, 'month');
+  return isMonth(month) ? month : refused('month must be a month such as 2026-10');
 }
 
 function clockOf(args: AdminArguments): LedgerClock {

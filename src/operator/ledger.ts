@@ -1,10 +1,10 @@
-import { dayBefore, isMonth } from '../domain/calendar.ts';
+import { dayBefore } from '../domain/calendar.ts';
 import type { MerchantId, Mode } from '../domain/ids.ts';
 import { isAccount, merchantAccountOf } from '../domain/ledger.ts';
 import { formatAmount } from '../domain/money.ts';
 import { actorOf } from './acts.ts';
 import { type AdminArguments, type AdminCommands, json, optionalText, refused, requiredText } from './commands.ts';
-import { asOfOf, cursorOf, cursorText, limitOf, modeOf, rangeOf, scopeOf } from './ledger-arguments.ts';
+import { asOfOf, cursorOf, cursorText, limitOf, modeOf, monthIn, rangeOf, scopeOf } from './ledger-arguments.ts';
 import { presentEntryOfBooks, presentTrialBalance } from '../http/presenters/ledger-books.presenter.ts';
 import { presentSettlement } from '../http/presenters/ledger.presenter.ts';
 import type { JsonValue } from '../ports/read-model.ts';
@@ -68,8 +68,7 @@ export function ledgerCommands(parts: LedgerParts): AdminCommands {
       return json({ mode, periods: closed.map(({ period, closedAtSec, actor, entry }) => ({ period, closed_at: closedAtSec, actor, entry })) });
     },
     'ledger.close': async (args) => {
-      const month = requiredText(args, 'month');
-      if (!isMonth(month)) return refused('month must be a month such as 2026-10');
+      const month = monthIn(args);
       const mode = await modeOf(parts, args);
       if (args['dryRun'] === true) return json({ mode, period: month, not_final: await notFinalOf(parts, mode, month) });
       // What is final by the time of the closing is in it, so this names none too few.

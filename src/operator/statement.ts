@@ -1,12 +1,12 @@
 import type { PeriodClosed } from '../domain/events/operations-events.ts';
-import { isMonth } from '../domain/calendar.ts';
 import type { Mode } from '../domain/ids.ts';
 import { ledgerPeriodsStream } from '../domain/streams.ts';
 import { toSec } from '../ports/clock.ts';
 import { presentCheckpoint } from '../http/presenters/audit.presenter.ts';
 import type { AuditRecords } from '../features/audit/records.ts';
 import { figuresOf } from '../features/audit/statement.ts';
-import { json, refused, requiredMode, requiredText, type AdminCommands } from './commands.ts';
+import { json, refused, requiredMode, type AdminCommands } from './commands.ts';
+import { monthIn } from './ledger-arguments.ts';
 
 export interface StatementParts {
   readonly records: Pick<AuditRecords, 'eventOf' | 'proofOfEvent' | 'verifierKey'>;
@@ -18,9 +18,7 @@ export interface StatementParts {
 export function statementCommands({ records, closingOf }: StatementParts): AdminCommands {
   return {
     'ledger.statement': async (args) => {
-      const month = requiredText(args, 'month');
-      if (!isMonth(month)) return refused('month must be a month such as 2026-10');
-      const mode = requiredMode(args);
+      const [month, mode] = [monthIn(args), requiredMode(args)];
       const id = (await closingOf(mode, month)) ?? refused(`month: ${month} is not closed in ${mode} mode`);
       const event = (await records.eventOf(ledgerPeriodsStream(mode), id)) ?? refused(`the log has no event ${id}`);
       const proven =
