@@ -6,7 +6,7 @@ import { run, type ConsoleDeps } from '../deps.ts';
 import { badge, changeForm, code, field, REASON, table, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { reasonIn, type ChangeRoute, type Visit } from '../visit.ts';
-import { approval } from './approval.ts';
+import { approval, rejection } from './approval.ts';
 
 interface Adjustment {
   readonly id: string;
@@ -36,7 +36,12 @@ export function adjustmentRoutes(deps: ConsoleDeps): ConsoleRoutes {
       proposal(deps, '/adjustments/propose', ['mode', 'network', 'coin', 'debit', 'credit', 'attachment']),
       proposal(deps, '/adjustments/reverse', ['reverses']),
       approval(deps, '/adjustments/approve', 'ledger.approve-adjustment', ({ form }) => ({ id: form['id'] ?? '' }), '/adjustments'),
-      rejection(deps),
+      rejection(deps, '/adjustments', {
+        action: 'books.adjust',
+        command: 'ledger.reject-adjustment',
+        title: 'give up an entry by hand',
+        what: 'entry',
+      }),
     ],
   };
 }
@@ -126,21 +131,3 @@ function proposal(deps: ConsoleDeps, path: string, names: readonly string[]): Ch
     },
   };
 }
-
-const rejection = (deps: ConsoleDeps): ChangeRoute => ({
-  path: '/adjustments/reject',
-  action: 'books.adjust',
-  target: ({ form }) => form['id'] ?? '',
-  toSign: async (visit) => ({
-    kind: 'terms',
-    title: 'give up an entry by hand',
-    lines: [
-      ['entry', visit.form['id'] ?? ''],
-      ['reason', reasonIn(visit)],
-    ],
-  }),
-  run: async (visit) => {
-    await run(deps, 'ledger.reject-adjustment', { id: visit.form['id'] ?? '', operator: visit.person.name });
-    return { detail: 'given up', shown: { to: '/adjustments?done=rejected' } };
-  },
-});

@@ -1,6 +1,6 @@
 import type { AdminArguments } from '../../operator/commands.ts';
 import { run, type ConsoleDeps } from '../deps.ts';
-import { Refused, type ChangeRoute, type Signature, type ToSign, type Visit } from '../visit.ts';
+import { reasonIn, Refused, type ChangeRoute, type Signature, type ToSign, type Visit } from '../visit.ts';
 
 type Asked = { readonly to_sign?: readonly (null | { readonly text: string; readonly number: string })[] };
 
@@ -25,6 +25,34 @@ export function approval(deps: ConsoleDeps, path: string, command: string, argsO
     },
   };
 }
+
+interface Rejected extends Pick<ChangeRoute, 'action'> {
+  readonly command: string;
+  readonly title: string;
+  /** What is given up, in a word. */
+  readonly what: string;
+  /** What the command is told beside who gives up what. */
+  readonly told?: (visit: Visit) => AdminArguments;
+}
+
+/** Gives up what waits for approval on a page. */
+export const rejection = (deps: ConsoleDeps, page: string, { action, command, title, what, told }: Rejected): ChangeRoute => ({
+  path: `${page}/reject`,
+  action,
+  target: ({ form }) => form['id'] ?? '',
+  toSign: async (visit) => ({
+    kind: 'terms',
+    title,
+    lines: [
+      [what, visit.form['id'] ?? ''],
+      ['reason', reasonIn(visit)],
+    ],
+  }),
+  run: async (visit) => {
+    await run(deps, command, { id: visit.form['id'] ?? '', operator: visit.person.name, ...told?.(visit) });
+    return { detail: 'given up', shown: { to: `${page}?done=rejected` } };
+  },
+});
 
 function approvalOf({ person }: Visit, { number, response }: Signature): object {
   try {

@@ -5,7 +5,7 @@ import { run, type ConsoleDeps } from '../deps.ts';
 import { badge, changeForm, code, facts, field, link, REASON, table, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { reasonIn, type ChangeRoute, type Visit } from '../visit.ts';
-import { approval } from './approval.ts';
+import { approval, rejection } from './approval.ts';
 
 interface SignerStatus {
   readonly mode: string;
@@ -53,7 +53,13 @@ export function treasuryRoutes(deps: ConsoleDeps): ConsoleRoutes {
       approval(deps, '/treasury/approve', 'treasury.approve', ({ form }) => ({ id: form['id'] ?? '' })),
       approval(deps, '/treasury/resume', 'treasury.resume', ({ form }) => ({ mode: form['mode'] ?? '', operator: form['proposer'] ?? '' })),
       approval(deps, '/treasury/limits', 'treasury.limits', ({ form }) => ({ mode: form['mode'] ?? '', operator: form['proposer'] ?? '' })),
-      rejection(deps),
+      rejection(deps, '/treasury', {
+        action: 'treasury.propose',
+        command: 'treasury.reject',
+        title: 'give up a proposal',
+        what: 'proposal',
+        told: (visit) => ({ reason: reasonIn(visit) }),
+      }),
       stop(deps),
     ],
   };
@@ -197,24 +203,6 @@ function nativeReturn(deps: ConsoleDeps): ChangeRoute {
     },
   };
 }
-
-const rejection = (deps: ConsoleDeps): ChangeRoute => ({
-  path: '/treasury/reject',
-  action: 'treasury.propose',
-  target: ({ form }) => form['id'] ?? '',
-  toSign: async (visit) => ({
-    kind: 'terms',
-    title: 'give up a proposal',
-    lines: [
-      ['proposal', visit.form['id'] ?? ''],
-      ['reason', reasonIn(visit)],
-    ],
-  }),
-  run: async (visit) => {
-    await run(deps, 'treasury.reject', { id: visit.form['id'] ?? '', operator: visit.person.name, reason: reasonIn(visit) });
-    return { detail: 'given up', shown: { to: '/treasury?done=rejected' } };
-  },
-});
 
 /** Stopping is safe: no signature stands between whoever sees a theft and the end of it. */
 const stop = (deps: ConsoleDeps): ChangeRoute => ({
