@@ -1,26 +1,17 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { JournalPlace, TransactionDraft } from '../../src/domain/events/transaction-draft.ts';
+import type { TransactionDraft } from '../../src/domain/events/transaction-draft.ts';
 import type { MerchantId } from '../../src/domain/ids.ts';
 import { addressFamilyOf } from '../../src/domain/networks.ts';
 import type { ApprovalAct, ApprovalTerms } from '../../src/ports/approvals.ts';
 import type { OutgoingTransaction } from '../../src/ports/outgoing.ts';
 import type { Signature } from '../../src/ports/outgoing-signer.ts';
-import type { PayoutRules } from '../../src/ports/signer-protocol.ts';
-import { MethodRefused } from '../../src/signer/method.ts';
-import { callMethod } from '../../src/signer/methods.ts';
-import { Outgoing } from '../../src/signer/outgoing.ts';
-import { approverKey, signedBy } from '../support/approvers.ts';
-import { modelEvm } from '../support/model-chains/evm-model.ts';
+import { signedBy } from '../support/approvers.ts';
 import { MODEL_WALLET, type ModelChain } from '../support/model-chains/model-chain.ts';
-import { modelSolana } from '../support/model-chains/solana-model.ts';
-import { modelTron } from '../support/model-chains/tron-model.ts';
 import { outgoing } from '../support/outgoing.ts';
 import { runsOf } from '../support/runs.ts';
 import { paidOrder, recorded, settlementEvent, settlementTerms, type StreamEvent } from '../support/settlement-log.ts';
+import { COIN, MODELS, onModel, PEOPLE, repriced, SearchedSigner, submitAll, submitOne, unitsOf } from '../support/signer-search.ts';
 
 /*
  * A worker that lies searches for any order of withdrawals, settlements, approvals, ledger entries and restarts after which the chain shows money at an
@@ -28,8 +19,6 @@ import { paidOrder, recorded, settlementEvent, settlementTerms, type StreamEvent
  */
 
 const LIMITS = { perTransaction: '25', perDay: '60' };
-const PEOPLE = ['ada', 'ben', 'cleo'];
-const COIN = 1_000_000n;
 const OWED_BY_AN_ORDER = 10n * COIN;
 const AMOUNTS = ['25', '10', '20', '30', '5', '9.99'];
 const MERCHANTS = ['mer_a', 'mer_b'] as unknown as readonly [MerchantId, MerchantId];
@@ -53,26 +42,12 @@ type Action =
 const pick = fc.nat(1_000);
 const what = fc.nat(AMOUNTS.length * 16 - 1);
 const people = fc.constantFrom(1, 2, 2, 3);
+const one = { leg: fc.nat(LEGS - 1), what };
 const action: fc.Arbitrary<Action> = fc.oneof(
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      does: fc.constant('sign' as const),
-      leg: fc.nat(LEGS - 1),
-      what,
-      pick,
-      lie: fc.option(fc.constantFrom(...LIES), { freq: 2 }),
-    }),
-  },
+  { weight: 5, arbitrary: fc.record({ does: fc.constant('sign' as const), ...one, pick, lie: fc.option(fc.constantFrom(...LIES), { freq: 2 }) }) },
   {
     weight: 6,
-    arbitrary: fc.record({
-      does: fc.constant('agree' as const),
-      leg: fc.nat(LEGS - 1),
-      what,
-      people,
-      misuse: fc.option(fc.constantFrom(...MISUSES), { freq: 2 }),
-    }),
+    arbitrary: fc.record({ does: fc.constant('agree' as const), ...one, people, misuse: fc.option(fc.constantFrom(...MISUSES), { freq: 2 }) }),
   },
   {
     weight: 3,
@@ -101,30 +76,25 @@ class Worker {
   readonly places: readonly string[];
   readonly owed = new Map<MerchantId, bigint>();
   readonly #chain: ModelChain;
-  readonly #rules: PayoutRules;
+  readonly #signer: SearchedSigner;
   readonly #log: StreamEvent[] = [];
   #orders = 0;
   #taken = 0;
-  #signer: Outgoing;
-  #ledger: JournalPlace | null = null;
-  #before: JournalPlace | null = null;
   readonly #legs = new Map<number, { readonly order: OutgoingTransaction; readonly attempts: number; readonly draft: TransactionDraft }>();
   /** What was last agreed to for a leg. */
   readonly #wanted = new Map<number, OutgoingTransaction>();
 
   constructor(chain: ModelChain, journalDirectory: string) {
-    const { network, chainId, token, urls } = chain;
+    const { network } = chain;
     this.#chain = chain;
     const family = addressFamilyOf(network);
     // Two cold addresses, and two of merchants; only the first is on the list.
     this.places = [50, 51, 52, 53].map((index) => MODEL_WALLET.collectionAddress(family, index));
     chain.others.push(...this.places);
-    this.#rules = {
-      networks: [{ mode: 'test', network, chainId, tokens: [{ coin: 'USDT', address: token, decimals: 6 }], urls }],
-      ...{ journalDirectory, limits: {}, payoutsPerHour: 100, approvers: PEOPLE.map(approverKey) },
+    this.#signer = new SearchedSigner(chain, {
+      ...{ journalDirectory, limits: {}, payoutsPerHour: 100 },
       ...{ treasuryLimits: { USDT: LIMITS }, withdrawalAddresses: { test: { [network]: [this.places[0]!] } } },
-    };
-    this.#signer = this.#open();
+    });
   }
 
   async act(step: Action): Promise<void> {
@@ -143,25 +113,18 @@ class Worker {
       }
       case 'record':
         return this.#record(step.pick % LEGS);
-      case 'submit': {
-        const one = this.held[step.pick % Math.max(1, this.held.length)];
-        if (one) this.#chain.submit(one.signedBytes);
-        return;
-      }
+      case 'submit':
+        return submitOne(this.#chain, this.held, step.pick);
       case 'advance':
         return this.#chain.advance(step.pick);
       case 'fail':
         this.#chain.failsNext = true;
         return;
       case 'restart':
-        this.#signer = this.#open();
+        this.#signer.restart();
         this.#taken = 0;
         this.#tell();
     }
-  }
-
-  #open(): Outgoing {
-    return new Outgoing(this.#rules, new Map([['test', MODEL_WALLET]]), () => 1_800_000_000_000);
   }
 
   #tell(): void {
@@ -222,55 +185,38 @@ class Worker {
   /** People sign what they are shown; the worker hands their signatures in for what it likes. */
   async #gather(terms: string, shown: ApprovalAct, sent: ApprovalAct, count: number, misuse: string | null): Promise<void> {
     for (const name of PEOPLE.slice(0, count)) {
-      const answer = await this.#ask<ApprovalTerms>('approvalTerms', { act: shown });
+      const answer = await this.#signer.ask<ApprovalTerms>('approvalTerms', { act: shown });
       if (!answer?.ok || answer.done) return;
       const approval = signedBy(name, answer);
       this.agreed.set(terms, (this.agreed.get(terms) ?? new Set()).add(name));
       const [other] = PEOPLE.filter((one) => one !== name);
       const handed = misuse === 'under another name' ? { ...approval, approver: other } : approval;
-      await this.#ask('approve', { act: sent, approval: handed });
-      if (misuse === 'twice') await this.#ask('approve', { act: sent, approval: { ...approval, approver: other } });
+      await this.#signer.ask('approve', { act: sent, approval: handed });
+      if (misuse === 'twice') await this.#signer.ask('approve', { act: sent, approval: { ...approval, approver: other } });
     }
   }
 
   async #sign({ leg, what, pick, lie }: Extract<Action, { does: 'sign' }>): Promise<void> {
     const known = this.#legs.get(leg);
     const order = lie === 'terms' ? this.#orderOf(leg, what) : (known?.order ?? this.#wanted.get(leg) ?? this.#orderOf(leg, what));
-    const [whole, fraction = ''] = order.amount.split('.');
-    const units = BigInt(whole!) * COIN + BigInt(fraction.padEnd(6, '0'));
     const next = (known?.attempts ?? 0) + 1;
-    const draft = this.#draft(known?.draft, units, pick, lie === 'draft');
+    const draft = this.#draft(known?.draft, unitsOf(order), pick, lie === 'draft');
     const request = {
       order,
       attempt: lie === 'attempt' ? 1 + (pick % (next + 1)) : next,
       draft,
-      ledger: lie === 'ledger' ? this.#before : this.#ledger,
+      ledger: this.#signer.placeOf(lie === 'ledger'),
     };
-    const answer = await this.#ask<Signature>('sign', request);
+    const answer = await this.#signer.ask<Signature>('sign', request);
     if (!answer?.ok) return;
-    if (answer.journal.seq > (this.#ledger?.seq ?? 0)) {
-      [this.#before, this.#ledger] = [this.#ledger, answer.journal];
-      this.#legs.set(leg, { order, attempts: request.attempt, draft });
-    }
+    if (this.#signer.advance(answer)) this.#legs.set(leg, { order, attempts: request.attempt, draft });
     this.held.push({ order, signedBytes: answer.signedBytes });
     if (pick % 2 === 0) this.#chain.submit(answer.signedBytes);
   }
 
   #draft(last: TransactionDraft | undefined, units: bigint, pick: number, isLie: boolean): TransactionDraft {
     if (isLie) return this.#chain.lie(units, pick);
-    if (last?.kind === 'evm') return { ...last, maxFeePerGas: String(2_000 + pick) };
-    if (last?.kind === 'solana') return { ...last, computeUnitPrice: String(2_000 + pick) };
-    return this.#chain.draft(units, pick, this.#legs.size);
-  }
-
-  async #ask<Answer>(name: string, params: object): Promise<Answer | null> {
-    const context = { wallets: new Map([['test' as const, MODEL_WALLET]]), outgoing: this.#signer, audit: null };
-    try {
-      return (await callMethod(name, JSON.parse(JSON.stringify(params)), context)) as Answer;
-    } catch (error) {
-      if (error instanceof MethodRefused) return null;
-      throw error;
-    }
+    return repriced(last, pick) ?? this.#chain.draft(units, pick, this.#legs.size);
   }
 }
 
@@ -301,29 +247,20 @@ function violationOf({ landed }: ModelChain, worker: Worker): string | null {
   return total > BigInt(LIMITS.perDay) * COIN ? `${total} within a day` : null;
 }
 
-describe.each([
-  ['ethereum', modelEvm],
-  ['tron', modelTron],
-  ['solana', modelSolana],
-] as const)('on %s', (_, model) => {
+describe.each(MODELS)('on %s', (_, model) => {
   it('no order of withdrawals, settlements, lies and restarts moves more than people agreed to, merchants are owed and caps allow', async () => {
     const moved = { withdrawal: 0, settlement: 0 };
     await fc.assert(
-      fc.asyncProperty(fc.array(action, { minLength: 20, maxLength: 50 }), async (steps) => {
-        const directory = mkdtempSync(join(tmpdir(), 'signer-moves-search-'));
-        const chain = await model();
-        try {
+      fc.asyncProperty(fc.array(action, { minLength: 20, maxLength: 50 }), (steps) =>
+        onModel(model, async (chain, directory) => {
           const worker = new Worker(chain, directory);
           for (const step of [...FIRST, ...(steps.length % 2 === 0 ? [A_SETTLEMENT] : []), ...steps]) await worker.act(step);
-          for (const { signedBytes } of [...worker.held, ...worker.held.toReversed()]) chain.submit(signedBytes);
+          submitAll(chain, worker.held);
           for (const { signedBytes } of chain.landed)
             moved[worker.held.find((one) => one.signedBytes === signedBytes)!.order.kind as keyof typeof moved] += 1;
           expect(violationOf(chain, worker)).toBeNull();
-        } finally {
-          await chain.close();
-          rmSync(directory, { recursive: true, force: true });
-        }
-      }),
+        }),
+      ),
       { numRuns: runsOf(24) },
     );
     // A search that gets nothing finds nothing.

@@ -1,24 +1,15 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { CancelDraft, JournalPlace, TransactionDraft } from '../../src/domain/events/transaction-draft.ts';
+import type { CancelDraft, TransactionDraft } from '../../src/domain/events/transaction-draft.ts';
 import { addressFamilyOf } from '../../src/domain/networks.ts';
 import type { ApprovalAct, ApprovalTerms } from '../../src/ports/approvals.ts';
 import type { OutgoingTransaction } from '../../src/ports/outgoing.ts';
 import type { Signature, SignerVerdict } from '../../src/ports/outgoing-signer.ts';
-import type { PayoutRules } from '../../src/ports/signer-protocol.ts';
-import { MethodRefused } from '../../src/signer/method.ts';
-import { callMethod } from '../../src/signer/methods.ts';
-import { Outgoing } from '../../src/signer/outgoing.ts';
-import { approverKey, signedBy } from '../support/approvers.ts';
-import { modelEvm } from '../support/model-chains/evm-model.ts';
+import { signedBy } from '../support/approvers.ts';
 import { MODEL_WALLET, type ModelChain, type SecondProvider } from '../support/model-chains/model-chain.ts';
-import { modelSolana } from '../support/model-chains/solana-model.ts';
-import { modelTron } from '../support/model-chains/tron-model.ts';
 import { outgoing } from '../support/outgoing.ts';
 import { runsOf } from '../support/runs.ts';
+import { COIN, MODELS, onModel, PEOPLE, repriced, SearchedSigner, submitAll, submitOne, unitsOf } from '../support/signer-search.ts';
 
 /*
  * A worker that lies searches for any order of requests, chain events and restarts after which the chain shows more than deposits and caps
@@ -26,11 +17,8 @@ import { runsOf } from '../support/runs.ts';
  */
 
 const LIMITS = { perTransaction: '45', perHour: '80', perDay: '80', approvalFrom: '40' };
-/** Who sign what they are shown, and nothing else; what becomes of their signatures is the worker's. */
-const PEOPLE = ['ada', 'ben', 'cleo'];
 const PAYOUTS_PER_HOUR = 5;
 const LEGS = 6;
-const COIN = 1_000_000n;
 const AMOUNTS = ['45', '30', '25', '20', '60', '7.5', '40'];
 
 const LIES = ['attempt', 'terms', 'deposits', 'draft', 'draft', 'ledger'] as const;
@@ -74,22 +62,14 @@ class Worker {
   /** What was last approved for a leg, as the number that orders are made of. */
   readonly #approved = new Map<number, number>();
   readonly #chain: ModelChain;
-  readonly #rules: PayoutRules;
-  #signer: Outgoing;
-  #ledger: JournalPlace | null = null;
-  #before: JournalPlace | null = null;
+  readonly #signer: SearchedSigner;
   readonly #attempts = new Map<number, number>();
   readonly #orders = new Map<number, OutgoingTransaction>();
   readonly #drafts = new Map<number, TransactionDraft>();
 
   constructor(chain: ModelChain, journalDirectory: string) {
-    const { network, chainId, token, urls } = chain;
     this.#chain = chain;
-    this.#rules = {
-      networks: [{ mode: 'test', network, chainId, tokens: [{ coin: 'USDT', address: token, decimals: 6 }], urls }],
-      ...{ journalDirectory, limits: { USDT: LIMITS }, payoutsPerHour: PAYOUTS_PER_HOUR, approvers: PEOPLE.map(approverKey) },
-    };
-    this.#signer = this.#open();
+    this.#signer = new SearchedSigner(chain, { journalDirectory, limits: { USDT: LIMITS }, payoutsPerHour: PAYOUTS_PER_HOUR });
   }
 
   async act(step: Action): Promise<void> {
@@ -99,11 +79,8 @@ class Worker {
         return this.#sign(step);
       case 'approve':
         return this.#approve(step);
-      case 'submit': {
-        const one = this.held[step.pick % Math.max(1, this.held.length)];
-        if (one) chain.submit(one.signedBytes);
-        return;
-      }
+      case 'submit':
+        return submitOne(chain, this.held, step.pick);
       case 'advance':
         return chain.advance(step.pick);
       case 'second':
@@ -111,19 +88,15 @@ class Worker {
         return;
       case 'release': {
         const order = this.#orders.get(step.pick % LEGS);
-        if (order) await this.#ask<SignerVerdict>('release', { order });
+        if (order) await this.#signer.ask<SignerVerdict>('release', { order });
         return;
       }
       case 'fail':
         chain.failsNext = true;
         return;
       case 'restart':
-        this.#signer = this.#open();
+        this.#signer.restart();
     }
-  }
-
-  #open(): Outgoing {
-    return new Outgoing(this.#rules, new Map([['test', MODEL_WALLET]]), () => 1_800_000_000_000);
   }
 
   orderOf(leg: number): OutgoingTransaction {
@@ -135,12 +108,12 @@ class Worker {
     const act: ApprovalAct = { kind: 'transaction', order, proposedBy: 'merchant' };
     this.#approved.set(leg, what);
     for (const name of PEOPLE.slice(0, 1 + (pick % PEOPLE.length))) {
-      const terms = await this.#ask<ApprovalTerms>('approvalTerms', { act });
+      const terms = await this.#signer.ask<ApprovalTerms>('approvalTerms', { act });
       if (!terms?.ok || terms.done) return;
       const approval = signedBy(name, terms);
       this.agreed.set(termsOf(order), (this.agreed.get(termsOf(order)) ?? new Set()).add(name));
       const [other] = PEOPLE.filter((one) => one !== name);
-      await this.#ask('approve', {
+      await this.#signer.ask('approve', {
         act: {
           ...act,
           order:
@@ -148,7 +121,7 @@ class Worker {
         },
         approval: misuse === 'under another name' ? { ...approval, approver: other } : approval,
       });
-      if (misuse === 'twice') await this.#ask('approve', { act, approval });
+      if (misuse === 'twice') await this.#signer.ask('approve', { act, approval });
     }
     await this.#sign({ does: 'sign', leg, what, pick: 3 * pick + 1, lie: null });
   }
@@ -156,17 +129,14 @@ class Worker {
   async #sign({ leg, what, pick, lie }: Extract<Action, { does: 'sign' }>): Promise<void> {
     const known = this.#orders.get(leg);
     const order = known && lie !== 'terms' ? known : this.#order(leg, (pick % 3 > 0 && this.#approved.get(leg)) || what, lie);
-    const [whole, fraction = ''] = order.amount.split('.');
-    const units = BigInt(whole!) * COIN + BigInt(fraction.padEnd(6, '0'));
     const next = (this.#attempts.get(leg) ?? 0) + 1;
     const request = {
       ...{ order, attempt: lie === 'attempt' ? 1 + (pick % (next + 1)) : next },
-      ...{ draft: this.#draft(leg, units, pick, lie === 'draft'), ledger: lie === 'ledger' ? this.#before : this.#ledger },
+      ...{ draft: this.#draft(leg, unitsOf(order), pick, lie === 'draft'), ledger: this.#signer.placeOf(lie === 'ledger') },
     };
-    const answer = await this.#ask<Signature>('sign', request);
+    const answer = await this.#signer.ask<Signature>('sign', request);
     if (!answer?.ok) return;
-    if (answer.journal.seq > (this.#ledger?.seq ?? 0)) {
-      [this.#before, this.#ledger] = [this.#ledger, answer.journal];
+    if (this.#signer.advance(answer)) {
       this.#attempts.set(leg, request.attempt);
       this.#orders.set(leg, order);
       this.#drafts.set(leg, request.draft);
@@ -196,19 +166,7 @@ class Worker {
     // Nothing at the same nonce, at times also for what was cancelled or was never signed.
     const sequence = last?.kind === 'evm' || last?.kind === 'evm-cancel' ? last.nonce : this.#orders.size;
     if (this.#chain.network === 'ethereum' && pick % 4 === 1) return { ...CANCELLATION, nonce: sequence, maxFeePerGas: String(2_000 + pick) };
-    if (last?.kind === 'evm') return { ...last, maxFeePerGas: String(2_000 + pick) };
-    if (last?.kind === 'solana') return { ...last, computeUnitPrice: String(2_000 + pick) };
-    return this.#chain.draft(units, pick, this.#orders.size);
-  }
-
-  async #ask<Answer>(name: string, params: object): Promise<Answer | null> {
-    const context = { wallets: new Map([['test' as const, MODEL_WALLET]]), outgoing: this.#signer, audit: null };
-    try {
-      return (await callMethod(name, JSON.parse(JSON.stringify(params)), context)) as Answer;
-    } catch (error) {
-      if (error instanceof MethodRefused) return null;
-      throw error;
-    }
+    return repriced(last, pick) ?? this.#chain.draft(units, pick, this.#orders.size);
   }
 }
 
@@ -238,35 +196,25 @@ function violationOf({ paid, landed }: ModelChain, worker: Worker): string | nul
 
 const needsApproval = ({ amount }: OutgoingTransaction): boolean => Number(amount) >= Number(LIMITS.approvalFrom);
 
-describe.each([
-  ['ethereum', modelEvm],
-  ['tron', modelTron],
-  ['solana', modelSolana],
-] as const)('on %s', (network, model) => {
+describe.each(MODELS)('on %s', (network, model) => {
   it('no order of requests, lies and restarts moves more than deposits and caps allow', async () => {
     let moved = 0;
     let replaced = 0;
     let cancelled = 0;
     let approved = 0;
     await fc.assert(
-      fc.asyncProperty(fc.array(action, { minLength: 15, maxLength: 45 }), async (steps) => {
-        const directory = mkdtempSync(join(tmpdir(), 'signer-search-'));
-        const chain = await model();
-        try {
+      fc.asyncProperty(fc.array(action, { minLength: 15, maxLength: 45 }), (steps) =>
+        onModel(model, async (chain, directory) => {
           const worker = new Worker(chain, directory);
           for (const step of steps) await worker.act(step);
-          // Whatever it still holds, in both orders: a nonce that is missing may come, and the newest need not be the one that lands.
-          for (const { signedBytes } of [...worker.held, ...worker.held.toReversed()]) chain.submit(signedBytes);
+          submitAll(chain, worker.held);
           moved += chain.landed.length;
           replaced += worker.held.length - new Set(worker.held.map(({ leg }) => leg)).size;
           cancelled += worker.cancelled;
           approved += worker.held.filter(({ leg }) => needsApproval(worker.orderOf(leg))).length;
           expect(violationOf(chain, worker)).toBeNull();
-        } finally {
-          await chain.close();
-          rmSync(directory, { recursive: true, force: true });
-        }
-      }),
+        }),
+      ),
       { numRuns: runsOf(32) },
     );
     // A search that gets nothing finds nothing.
