@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { join } from 'node:path';
 import type { Coin } from '../../domain/money.ts';
 import { base58, fromBase58 } from '../../runtime/util/base58.ts';
+import { TOKEN_PROGRAM } from '../../runtime/util/spl-token.ts';
 import type { Surfnet } from './addon.ts';
 
 /** What every chain of one sandbox directory has in common, although each start makes a new chain. */
@@ -13,7 +14,6 @@ export interface SolanaGenesis {
   readonly mints: Readonly<Record<Coin, string>>;
 }
 
-const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 export const TOKEN_DECIMALS = 6;
 /** Off the curve, as all addresses that a program signs for: nobody has its key (a program address of the Token program, from `sandbox-contract-payer`). */
 export const CONTRACT_PAYER = 'EoZg6NbrFtdMNNuSNEdrCr7PYbTk3oQeArixQDqaW7vK';

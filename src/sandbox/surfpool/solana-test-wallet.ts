@@ -66,48 +66,53 @@ export class SolanaTestWallet {
     transfers: readonly SolanaTransfer[],
     { mayFail = false, byContract = false }: { readonly mayFail?: boolean; readonly byContract?: boolean } = {},
   ): Promise<SandboxPaid> {
-    return this.#turns.run(async () => {
-      const web3 = await this.#load();
-      const signer = web3.Keypair.fromSecretKey(secretKeyOfSeed(this.#seedOf(payer)));
-      const transaction = new web3.Transaction();
-      const fromAddress = signer.publicKey.toBase58();
-      for (const transfer of transfers) transaction.add(...this.#instructionsOf(web3, fromAddress, transfer, byContract));
-      return { txHash: await this.#send(web3, transaction, signer, mayFail), fromAddress };
-    });
+    return this.#carryOut(
+      payer,
+      (web3, from) => transfers.flatMap((transfer) => this.#instructionsOf(web3, from.toBase58(), transfer, byContract)),
+      mayFail,
+    );
   }
 
   /** Plain SOL from the first payer, for accounts that must pay fees. */
   async sendNative(to: string, lamports: number): Promise<SandboxPaid> {
-    return this.#turns.run(async () => {
-      const web3 = await this.#load();
-      const signer = web3.Keypair.fromSecretKey(secretKeyOfSeed(this.#seedOf('first')));
-      const toPubkey = new web3.PublicKey(to);
-      const transaction = new web3.Transaction().add(web3.SystemProgram.transfer({ fromPubkey: signer.publicKey, toPubkey, lamports }));
-      return { txHash: await this.#send(web3, transaction, signer, false), fromAddress: signer.publicKey.toBase58() };
-    });
+    return this.#carryOut('first', (web3, fromPubkey) => [web3.SystemProgram.transfer({ fromPubkey, toPubkey: new web3.PublicKey(to), lamports })]);
   }
 
   /** The issuer, which is the first payer here, freezes the payer's account of a coin or frees it. */
   async freeze(payer: KeyPayer, coin: SolanaTransfer['coin'], frozen: boolean): Promise<void> {
     const mint = this.#tokenOf(coin).address;
     const account = associatedTokenAccount(this.addressOf(payer), mint);
-    await this.#turns.run(async () => {
-      const found = await this.#rpc<{ value: { data: [string] } | null }>('getAccountInfo', [
-        account,
-        { encoding: 'base64', commitment: 'confirmed' },
-      ]);
-      const isFrozen = Buffer.from(found.value?.data[0] ?? '', 'base64')[STATE_AT] === STATE_FROZEN;
-      if (isFrozen === frozen) return;
-      const web3 = await this.#load();
-      const issuer = web3.Keypair.fromSecretKey(secretKeyOfSeed(this.#seedOf('first')));
+    if ((await this.#isFrozen(account)) === frozen) return;
+    await this.#carryOut('first', (web3, issuer) => {
       const keys = [
         { pubkey: new web3.PublicKey(account), isSigner: false, isWritable: true },
         { pubkey: new web3.PublicKey(mint), isSigner: false, isWritable: false },
-        { pubkey: issuer.publicKey, isSigner: true, isWritable: false },
+        { pubkey: issuer, isSigner: true, isWritable: false },
       ];
       const data = Buffer.from([frozen ? FREEZE_ACCOUNT : THAW_ACCOUNT]);
-      const instruction = new web3.TransactionInstruction({ programId: new web3.PublicKey(TOKEN_PROGRAM), keys, data });
-      await this.#send(web3, new web3.Transaction().add(instruction), issuer, false);
+      return [new web3.TransactionInstruction({ programId: new web3.PublicKey(TOKEN_PROGRAM), keys, data })];
+    });
+  }
+
+  async #isFrozen(account: string): Promise<boolean> {
+    const { value } = await this.#rpc<{ value: { data: [string] } | null }>('getAccountInfo', [
+      account,
+      { encoding: 'base64', commitment: 'confirmed' },
+    ]);
+    return Buffer.from(value?.data[0] ?? '', 'base64')[STATE_AT] === STATE_FROZEN;
+  }
+
+  /** One transaction, signed and paid for by the payer. */
+  async #carryOut(
+    payer: KeyPayer,
+    instructionsOf: (web3: typeof Web3, signer: Web3.PublicKey) => readonly Web3.TransactionInstruction[],
+    mayFail = false,
+  ): Promise<SandboxPaid> {
+    return this.#turns.run(async () => {
+      const web3 = await this.#load();
+      const signer = web3.Keypair.fromSecretKey(secretKeyOfSeed(this.#seedOf(payer)));
+      const transaction = new web3.Transaction().add(...instructionsOf(web3, signer.publicKey));
+      return { txHash: await this.#send(web3, transaction, signer, mayFail), fromAddress: signer.publicKey.toBase58() };
     });
   }
 
