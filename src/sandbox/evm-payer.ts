@@ -12,6 +12,8 @@ const STARVED_GAS = 25_000n;
 const CANCEL_GAS = 21_000n;
 const INCLUSION_TIMEOUT_MS = 20_000;
 
+type Call = Omit<EvmTransaction, 'chainId' | 'nonce'>;
+
 /** One test wallet on one chain. Its transactions are signed and handed over one after the other, then awaited together. */
 export class EvmPayer {
   readonly #wallet: Wallet;
@@ -41,7 +43,7 @@ export class EvmPayer {
     await this.#carryOut({ to: token, data, gasLimit: TRANSFER_GAS });
   }
 
-  async #carryOut(call: Omit<EvmTransaction, 'chainId' | 'nonce'>): Promise<SandboxPaid> {
+  async #carryOut(call: Call): Promise<SandboxPaid> {
     const paid = await this.#submit(call);
     if (!(await this.#succeeded(paid.txHash))) throw new SandboxPaymentFailed(`the token refused the payment (${paid.txHash})`);
     return paid;
@@ -69,7 +71,7 @@ export class EvmPayer {
   }
 
   /** Signs and sends under the lock of this wallet, then waits for the block outside of it. */
-  async #submit(call: Omit<EvmTransaction, 'chainId' | 'nonce'>): Promise<SandboxPaid> {
+  async #submit(call: Call): Promise<SandboxPaid> {
     const { txHash, included } = await this.#inTurn(async () => {
       const raw = await this.#sign({ ...call, nonce: await this.#nextNonce() });
       const included = this.#producer.inclusionOf(keccak256(raw), INCLUSION_TIMEOUT_MS);
@@ -106,7 +108,7 @@ export class EvmPayer {
     );
   }
 
-  #transferOf({ coin, to, amount }: SandboxPayment, gasLimit: bigint): Omit<EvmTransaction, 'chainId' | 'nonce'> {
+  #transferOf({ coin, to, amount }: SandboxPayment, gasLimit: bigint): Call {
     const token = tokenOf(this.#settings, coin);
     if (!token) throw new SandboxPaymentFailed(`there is no ${coin} on ${this.#settings.network}`);
     const [payee, units] = [addressOf(to), unitsOf(amount, token)];

@@ -8,8 +8,8 @@ import { EvmPayer } from './evm-payer.ts';
 import { contractWallet, ensureTokens, freezeCall, sandboxTokens } from './evm-tokens.ts';
 import { quantity } from './json-rpc.ts';
 import type { PayerKeys } from './payer-keys.ts';
-import { KEY_PAYERS, type SandboxChain, type SandboxChainUnavailable, type SandboxPayer, type SandboxPayment } from './chain.ts';
-import { frozenPayer } from './frozen-payer.ts';
+import { KEY_PAYERS, type KeyPayer, type SandboxChain, type SandboxChainUnavailable, type SandboxPayer, type SandboxPayment } from './chain.ts';
+import { withFrozenPayer } from './frozen-payer.ts';
 
 interface EvmProfile {
   readonly chainId: number;
@@ -48,7 +48,8 @@ export async function startEvmSandboxChain(network: EvmNetwork, options: EvmSand
   const { chainId, decimals, slotsInAnEpoch } = PROFILES[network];
   const walletOf = (role: string): Wallet => new Wallet(hexlify(options.payerKeys(`${network}-${role}`)));
   const deployer = walletOf('deployer');
-  const payers = KEY_PAYERS.map(walletOf);
+  const payers = KEY_PAYERS.map((name) => [name, walletOf(name)] as const);
+  const payerAddresses = payers.map(([, { address }]) => address);
   const caller = walletOf('contract-caller');
   const settings: NetworkSettings = {
     network,
@@ -61,7 +62,7 @@ export async function startEvmSandboxChain(network: EvmNetwork, options: EvmSand
     usualFinality: { blocks: 2 * slotsInAnEpoch + 1, seconds: 4 },
   };
 
-  const accounts = [deployer, caller, ...payers].map(({ address }) => address);
+  const accounts = [deployer.address, caller.address, ...payerAddresses];
   const contract = contractWallet(deployer.address);
   const producer = await BlockProducer.start(
     { binary, chainId, slotsInAnEpoch },
@@ -73,13 +74,13 @@ export async function startEvmSandboxChain(network: EvmNetwork, options: EvmSand
     },
   );
   try {
-    await ensureTokens(producer, deployer, chainId, settings.tokens, [...payers.map(({ address }) => address), contract]);
+    await ensureTokens(producer, deployer, chainId, settings.tokens, [...payerAddresses, contract]);
     // Block 0 of two sandboxes can be the same; block 1 holds transactions of keys that only this one has.
     const { hash: genesis } = await producer.rpc<{ hash: string }>('eth_getBlockByNumber', ['0x1', false]);
     producer.run();
-    const payerOf = (wallet: Wallet): EvmPayer => new EvmPayer(wallet, producer, settings);
-    const keyPayers = KEY_PAYERS.map((name, index) => [name, payerOf(payers[index]!)] as const);
-    const all = { ...Object.fromEntries(keyPayers), contract: new EvmPayer(caller, producer, settings, contract) } as Payers;
+    const payerOf = (wallet: Wallet, paying: string | null = null): EvmPayer => new EvmPayer(wallet, producer, settings, paying);
+    const byKey = Object.fromEntries(payers.map(([name, wallet]) => [name, payerOf(wallet)])) as Record<KeyPayer, EvmPayer>;
+    const all = { ...byKey, contract: payerOf(caller, contract) };
     return chainOf(settings, genesis, producer, all, payerOf(deployer), options.seenMs ?? SEEN_MS);
   } catch (error) {
     await producer.close();
@@ -98,16 +99,14 @@ function chainOf(
   seenMs: number,
 ): SandboxChain {
   const payerOf = ({ payer }: SandboxPayment): EvmPayer => payers[payer ?? 'first'];
-  const { frozen } = payers;
-  const payFrozen = frozenPayer(
-    (coin, isFrozen) => issuer.call(tokenOf(settings, coin)!.address, freezeCall(coin, frozen.address, isFrozen)),
-    (payment) => frozen.pay(payment),
-  );
   return {
     settings,
     genesis,
     rpcUrl: producer.rpcUrl,
-    pay: (payment) => (payment.payer === 'frozen' ? payFrozen(payment) : payerOf(payment).pay(payment)),
+    pay: withFrozenPayer(
+      (coin, frozen) => issuer.call(tokenOf(settings, coin)!.address, freezeCall(coin, payers.frozen.address, frozen)),
+      (payment) => payerOf(payment).pay(payment),
+    ),
     exchangeAddress: payers.exchange.address,
     faults: {
       payThenReorg: (payment) => payerOf(payment).payThenReorg(payment, seenMs),

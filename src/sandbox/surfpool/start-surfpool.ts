@@ -6,7 +6,7 @@ import { startGuarded } from '../guarded-process.ts';
 import type { GuardedProcess } from '../guarded-process.ts';
 import { createRpc, type Rpc } from '../json-rpc.ts';
 import { KEY_PAYERS, type KeyPayer, type SandboxChain, type SandboxChainUnavailable, type SandboxPaid, type SandboxPayment } from '../chain.ts';
-import { frozenPayer } from '../frozen-payer.ts';
+import { withFrozenPayer } from '../frozen-payer.ts';
 import { SolanaTestWallet } from './solana-test-wallet.ts';
 import type { SolanaTransfer } from './solana-test-wallet.ts';
 import { findSurfpoolAddon } from './addon.ts';
@@ -98,16 +98,15 @@ async function sandboxOf(
     usualFinality: { blocks: 32, seconds: 4 },
   };
   const wallet = new SolanaTestWallet({ rpc, settings, seeds: genesis.payerSeeds });
-  const payFrozen = frozenPayer(
-    (coin, frozen) => wallet.freeze('frozen', coin, frozen),
-    (payment) => wallet.pay(payment),
-  );
   return {
     settings,
     rpcUrl: url,
     genesis: genesisHash,
     previousGenesis: replaceChainName(directory, genesisHash),
-    pay: (payment) => (payment.payer === 'frozen' ? payFrozen(payment) : wallet.pay(payment)),
+    pay: withFrozenPayer(
+      (coin, frozen) => wallet.freeze('frozen', coin, frozen),
+      (payment) => wallet.pay(payment),
+    ),
     faults: null,
     exchangeAddress: wallet.addressOf('exchange'),
     addressOf: (payer) => wallet.addressOf(payer),

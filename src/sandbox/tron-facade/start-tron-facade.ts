@@ -2,7 +2,7 @@ import type { Coin } from '../../domain/money.ts';
 import type { NetworkSettings } from '../../domain/networks.ts';
 import { findAnvil } from '../anvil-binary.ts';
 import { KEY_PAYERS, type KeyPayer, type SandboxChain, type SandboxChainUnavailable, type SandboxPaid } from '../chain.ts';
-import { frozenPayer } from '../frozen-payer.ts';
+import { withFrozenPayer } from '../frozen-payer.ts';
 import { createIntervalClock, createManualClock, type BlockPace } from './block-clock.ts';
 import { EvmNode } from './evm-node.ts';
 import { FacadeChain } from './chain.ts';
@@ -82,16 +82,15 @@ function sandboxOf(chain: FacadeChain, server: { url: string; close(): Promise<v
   const wallet = new TronTestWallet({ chain, settings, url: server.url, keys });
   const freeze = (coin: Coin, account: string, frozen: boolean): Promise<void> =>
     chain.issue(evmAddressOf(chain.contracts.tokens[coin]), freezeCall(evmAddressOf(addressHexOf(account) ?? ''), frozen));
-  const payFrozen = frozenPayer(
-    (coin, frozen) => freeze(coin, wallet.addressOf('frozen'), frozen),
-    (payment) => wallet.pay(payment),
-  );
   let closing: Promise<void> | null = null;
   return {
     settings,
     rpcUrl: server.url,
     genesis: chain.block(0)!.id,
-    pay: (payment) => (payment.payer === 'frozen' ? payFrozen(payment) : wallet.pay(payment)),
+    pay: withFrozenPayer(
+      (coin, frozen) => freeze(coin, wallet.addressOf('frozen'), frozen),
+      (payment) => wallet.pay(payment),
+    ),
     exchangeAddress: wallet.addressOf('exchange'),
     faults: {
       payThenReorg: (payment) => wallet.payThenFork(payment, true),

@@ -72,27 +72,31 @@ export class TronTestWallet {
   ): Promise<SandboxPaid> {
     const token = tokenOf(this.#settings, payment.coin);
     if (token === undefined) throw new SandboxPaymentFailed(`${payment.coin} is not on this chain`);
+    const { payer = 'first' } = payment;
+    const transfer = [
+      { type: 'address', value: payment.to },
+      { type: 'uint256', value: units.toString() },
+    ];
+    const contract = base58Of(this.#chain.contracts.wallet);
     // Whoever calls the contract that pays is nobody to the payment.
-    const byContract = payment.payer === 'contract';
-    const key = this.#keyOf(payment.payer === undefined || payment.payer === 'contract' ? 'first' : payment.payer);
+    const key = this.#keyOf(payer === 'contract' ? 'first' : payer);
+    const { from, to, method, parameters } =
+      payer === 'contract'
+        ? {
+            from: contract,
+            to: contract,
+            method: 'pay(address,address,uint256)',
+            parameters: [{ type: 'address', value: token.address }, ...transfer],
+          }
+        : { from: payerBase58(key), to: token.address, method: 'transfer(address,uint256)', parameters: transfer };
     const answer = await this.#turns.run(async () => {
       const web = await this.#load();
-      const parameters = [
-        ...(byContract ? [{ type: 'address', value: token.address }] : []),
-        { type: 'address', value: payment.to },
-        { type: 'uint256', value: units.toString() },
-      ];
-      const built = await web.transactionBuilder.triggerSmartContract(
-        byContract ? this.#contract : token.address,
-        byContract ? 'pay(address,address,uint256)' : 'transfer(address,uint256)',
-        { feeLimit: FEE_LIMIT_SUN, txLocal: true },
-        parameters,
-        payerBase58(key),
-      );
+      const options = { feeLimit: FEE_LIMIT_SUN, txLocal: true };
+      const built = await web.transactionBuilder.triggerSmartContract(to, method, options, parameters, payerBase58(key));
       const signed = (await web.trx.sign(built.transaction, key)) as unknown as SignedTransaction;
       return broadcast(signed);
     });
-    return this.#settle(answer, byContract ? this.#contract : payerBase58(key), stays);
+    return this.#settle(answer, from, stays);
   }
 
   async #settle(answer: Broadcast, fromAddress: string, stays: boolean): Promise<SandboxPaid> {
@@ -110,10 +114,6 @@ export class TronTestWallet {
     } catch (error) {
       throw new SandboxPaymentFailed(error instanceof Error ? error.message : 'amount', { cause: error });
     }
-  }
-
-  get #contract(): string {
-    return base58Of(this.#chain.contracts.wallet);
   }
 
   #keyOf(payer: KeyPayer): string {
