@@ -28,10 +28,14 @@ function is_paid( string $session_id, array $changes = array() ): void {
 function told( Rest_Request $request ): int {
 	return Webhook::receive( $request )->status;
 }
+/** The service shows the session as paid, and says so. */
+function is_told_paid( string $session_id, array $changes = array() ): void {
+	is_paid( $session_id, $changes );
+	same( 200, told( Service::event( 'evt_paid', 'payment.completed', $session_id ) ) );
+}
 function paid_order(): WC_Order {
 	$order = begun();
-	is_paid( session_of( $order ) );
-	same( 200, told( Service::event( 'evt_paid', 'payment.completed', session_of( $order ) ) ) );
+	is_told_paid( session_of( $order ) );
 	return $order;
 }
 
@@ -250,8 +254,7 @@ it( 'completes the order with the older session and closes the newer one', funct
 	$order = begun();
 	becomes( 'cs_1', array( 'status' => 'expired' ) );
 	begun();
-	is_paid( 'cs_1' );
-	same( 200, told( Service::event( 'evt_1', 'payment.completed', 'cs_1' ) ) );
+	is_told_paid( 'cs_1' );
 	same( array( 'processing', 'cancelled' ), array( $order->status, Service::$sessions['cs_2']['status'] ) );
 	is_paid( 'cs_2' );
 	same( 200, told( Service::event( 'evt_2', 'payment.completed', 'cs_2' ) ) );
@@ -272,8 +275,7 @@ it( 'tells of late money and of the wrong coin, and pays nothing by them', funct
 
 it( 'tells of a surplus', function () {
 	$order = begun();
-	is_paid( 'cs_1', array( 'excess' => '1.50' ) );
-	told( Service::event( 'evt_1', 'payment.completed', 'cs_1' ) );
+	is_told_paid( 'cs_1', array( 'excess' => '1.50' ) );
 	has( 'more than was due: 1.50 USDT', $order->notes );
 	same( 'processing', $order->status );
 } );
@@ -292,8 +294,7 @@ it( 'holds a paid order back while its payment is off the blockchain', function 
 
 it( 'does not complete an order by a payment that is already off the blockchain', function () {
 	$order = begun();
-	is_paid( 'cs_1', array( 'reversed' => true ) );
-	same( 200, told( Service::event( 'evt_1', 'payment.completed', 'cs_1' ) ) );
+	is_told_paid( 'cs_1', array( 'reversed' => true ) );
 	same( array( 'on-hold', 0 ), array( $order->status, $order->completions ) );
 	becomes( 'cs_1', array( 'reversed' => false ) );
 	Checks::run( 41 );
@@ -303,8 +304,7 @@ it( 'does not complete an order by a payment that is already off the blockchain'
 it( 'has somebody look when the order costs something else by now', function () {
 	$order        = begun();
 	$order->total = '99.00';
-	is_paid( 'cs_1' );
-	told( Service::event( 'evt_1', 'payment.completed', 'cs_1' ) );
+	is_told_paid( 'cs_1' );
 	same( array( 'on-hold', 0 ), array( $order->status, $order->completions ) );
 	has( 'Paid 10.00 USD, but the order costs 99 USD', $order->notes );
 } );
@@ -314,8 +314,7 @@ it( 'closes the session of a cancelled order, and has somebody look when it was 
 	$order->set_status( 'cancelled' );
 	$order->save();
 	same( 'cancelled', Service::$sessions['cs_1']['status'] );
-	is_paid( 'cs_1' );
-	told( Service::event( 'evt_1', 'payment.completed', 'cs_1' ) );
+	is_told_paid( 'cs_1' );
 	same( 'on-hold', $order->status );
 	has( 'although the order was cancelled', $order->notes );
 } );
@@ -325,8 +324,7 @@ it( 'closes the session of an order that was paid by other means', function () {
 	$order->payment_method = 'cheque';
 	$order->payment_complete( 'cheque 7' );
 	same( 'cancelled', Service::$sessions['cs_1']['status'] );
-	is_paid( 'cs_1' );
-	told( Service::event( 'evt_1', 'payment.completed', 'cs_1' ) );
+	is_told_paid( 'cs_1' );
 	has( 'Paid a second time', $order->notes );
 	same( 'cheque 7', $order->transaction_id );
 } );
