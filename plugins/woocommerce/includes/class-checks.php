@@ -60,7 +60,7 @@ final class Checks {
 		if ( '' === $current ) {
 			return null;
 		}
-		$client  = Settings::client( $record->get( Order_Record::MODE ) );
+		$client  = $record->client();
 		$session = $client->session( $current );
 		Reconciler::apply( $order, $session );
 		Refunds::look( $order );
@@ -71,7 +71,7 @@ final class Checks {
 			return null;
 		}
 		if ( ! in_array( $session['status'], Sessions::OVER, true ) ) {
-			if ( $order->has_status( array( 'cancelled', 'processing', 'completed', 'refunded' ) ) ) {
+			if ( $order->has_status( Sessions::CLOSED_ORDER ) ) {
 				$client->cancel_session( $current );
 			}
 			return self::SOON_SECONDS;

@@ -33,6 +33,11 @@ final class Order_Record {
 		$this->order = $order;
 	}
 
+	/** The service in the mode in which the order was begun. */
+	public function client(): Api_Client {
+		return Settings::client( $this->get( self::MODE ) );
+	}
+
 	public function get( string $key ): string {
 		return (string) $this->order->get_meta( $key, true );
 	}

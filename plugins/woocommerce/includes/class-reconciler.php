@@ -134,7 +134,7 @@ final class Reconciler {
 	/** An older session of the order was paid after all; nobody should pay the newer one, too. */
 	private static function close( \WC_Order $order, Order_Record $record, string $session_id ): void {
 		try {
-			Settings::client( $record->get( Order_Record::MODE ) )->cancel_session( $session_id );
+			$record->client()->cancel_session( $session_id );
 		} catch ( Api_Exception $error ) {
 			/* translators: 1: id of the payment session, 2: what the service answered. */
 			$record->tell( 'open:' . $session_id, sprintf( __( 'Payment session %1$s of this order could not be cancelled: %2$s', 'quittance' ), $session_id, $error->getMessage() ) );

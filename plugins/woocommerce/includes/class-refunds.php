@@ -88,7 +88,7 @@ final class Refunds {
 	/** @return true|\WP_Error */
 	private static function send( \WC_Order $order, Order_Record $record, array $attempt ) {
 		try {
-			$refund = Settings::client( $record->get( Order_Record::MODE ) )->create_refund( $attempt['body'], $attempt['key'] );
+			$refund = $record->client()->create_refund( $attempt['body'], $attempt['key'] );
 		} catch ( Api_Exception $error ) {
 			Plugin::log( 'error', 'order ' . $order->get_id() . ': refund: ' . $error->getMessage() );
 			if ( $error->leaves_doubt() ) {
@@ -133,7 +133,7 @@ final class Refunds {
 	 */
 	public static function return_surplus( \WC_Order $order ): int {
 		$record = new Order_Record( $order );
-		$client = Settings::client( $record->get( Order_Record::MODE ) );
+		$client = $record->client();
 		$asked  = 0;
 		foreach ( $client->sessions_of_order( $record->get( Order_Record::EXTERNAL_ID ) ) as $session ) {
 			if ( ! $record->owns( $session ) || in_array( $session['status'], array( 'open', 'processing' ), true ) ) {
@@ -217,7 +217,7 @@ final class Refunds {
 	public static function look( \WC_Order $order ): void {
 		$record = new Order_Record( $order );
 		foreach ( array_keys( self::under_way( $record ) ) as $id ) {
-			self::apply( $order, Settings::client( $record->get( Order_Record::MODE ) )->refund( $id ) );
+			self::apply( $order, $record->client()->refund( $id ) );
 		}
 	}
 

@@ -13,6 +13,9 @@ final class Sessions {
 
 	const OVER = array( 'expired', 'failed', 'cancelled' );
 
+	/** Statuses of an order that nobody should be able to pay. */
+	const CLOSED_ORDER = array( 'cancelled', 'processing', 'completed', 'refunded' );
+
 	public static function hook(): void {
 		add_action( 'woocommerce_order_status_changed', array( self::class, 'close_with_order' ), 10, 3 );
 		add_filter( 'woocommerce_cancel_unpaid_order', array( self::class, 'may_be_cancelled_as_unpaid' ), 10, 2 );
@@ -143,7 +146,7 @@ final class Sessions {
 				$record  = new Order_Record( $order );
 				$current = $record->get( Order_Record::SESSION );
 				if ( '' !== $current ) {
-					Reconciler::apply( $order, Settings::client( $record->get( Order_Record::MODE ) )->session( $current ) );
+					Reconciler::apply( $order, $record->client()->session( $current ) );
 				}
 			}
 		);
@@ -152,7 +155,7 @@ final class Sessions {
 	/** Nobody should be able to pay an order that is cancelled, or paid by other means. */
 	public static function close_with_order( $order_id, $from, $to ): void {
 		$order = wc_get_order( $order_id );
-		if ( ! $order instanceof \WC_Order || ! in_array( $to, array( 'cancelled', 'processing', 'completed', 'refunded' ), true ) ) {
+		if ( ! $order instanceof \WC_Order || ! in_array( $to, self::CLOSED_ORDER, true ) ) {
 			return;
 		}
 		$record  = new Order_Record( $order );
@@ -161,7 +164,7 @@ final class Sessions {
 			return;
 		}
 		try {
-			Settings::client( $record->get( Order_Record::MODE ) )->cancel_session( $current );
+			$record->client()->cancel_session( $current );
 		} catch ( Api_Exception $error ) {
 			if ( ! $error->is( 'session_expired' ) ) {
 				Plugin::log( 'warning', 'order ' . $order_id . ': session ' . $current . ' stays open for now: ' . $error->getMessage() );
