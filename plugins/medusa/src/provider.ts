@@ -80,16 +80,19 @@ export class QuittancePaymentProvider {
   async refundPayment({ amount, data }: RefundInput): Promise<{ data: ProviderData }> {
     const kept = keptIn(data);
     const value = amountOf(amount, kept.currency);
-    const reason = `Medusa: refund ${kept.refunds.length + 1}, ${value} ${kept.currency.toUpperCase()}`;
+    const currency = kept.currency.toUpperCase();
+    const number = kept.refunds.length + 1;
+    const prefix = `Medusa: refund ${number}, `;
+    const reason = `${prefix}${value} ${currency}`;
     const { data: made } = await this.quittance.refunds.page({ session_id: kept.id, page_size: 100 });
-    const unknown = made.find((one) => one.reason?.startsWith(`Medusa: refund ${kept.refunds.length + 1}, `) && one.reason !== reason);
+    const unknown = made.find((one) => one.reason?.startsWith(prefix) && one.reason !== reason);
     if (unknown !== undefined)
       throw new Error(
         `quittance: ${unknown.reason} was accepted (${unknown.id}), though no answer came; refund that amount again first: it is never paid twice`,
       );
     const refund = await this.quittance.refunds.create(
-      { session_id: kept.id, amount: { value, currency: kept.currency.toUpperCase() }, reason },
-      { idempotencyKey: `medusa-${kept.id}-${kept.refunds.length + 1}-${value}` },
+      { session_id: kept.id, amount: { value, currency }, reason },
+      { idempotencyKey: `medusa-${kept.id}-${number}-${value}` },
     );
     return { data: { ...kept, refunds: [...kept.refunds, refund.id] } };
   }
@@ -100,12 +103,12 @@ export class QuittancePaymentProvider {
     return { data: { ...kept } };
   }
 
-  async deletePayment({ data }: ProviderInput): Promise<{ data: ProviderData }> {
-    return this.cancelPayment({ ...(data === undefined ? undefined : { data }) });
+  async deletePayment(input: ProviderInput): Promise<{ data: ProviderData }> {
+    return this.cancelPayment(input);
   }
 
-  async getPaymentStatus({ data }: ProviderInput): Promise<{ data: ProviderData; status: PaymentStatus }> {
-    return this.authorizePayment({ ...(data === undefined ? undefined : { data }) });
+  async getPaymentStatus(input: ProviderInput): Promise<{ data: ProviderData; status: PaymentStatus }> {
+    return this.authorizePayment(input);
   }
 
   async retrievePayment({ data }: ProviderInput): Promise<{ data: ProviderData }> {
