@@ -155,6 +155,7 @@ function band({ sandbox }: Frame, mode: string | null): Html | null {
 }
 
 function document({ version }: Frame, page: Page, body: Html): string {
+  const scripts = ['passkey.js', ...(page.isLive === true ? ['live.js'] : []), ...(page.scripts ?? [])];
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -164,8 +165,7 @@ function document({ version }: Frame, page: Page, body: Html): string {
         <title>${page.title} · Quittance</title>
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href="/assets/console.css?${version}" />
-        <script src="/assets/passkey.js?${version}" defer></script>
-        ${(page.isLive === true ? ['live.js', ...(page.scripts ?? [])] : (page.scripts ?? [])).map((name) => html`<script src="/assets/${name}?${version}" defer></script>`)}
+        ${scripts.map((name) => html`<script src="/assets/${name}?${version}" defer></script>`)}
       </head>
       <body>
         ${body}
