@@ -8,8 +8,7 @@ import { amountOf } from '../domain/money.ts';
 import type { OutgoingChain } from '../ports/outgoing-chain.ts';
 import type { TreasuryAddresses } from '../ports/outgoing-signer.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
-import { openKeystore, readKeystoreFile } from '../signer/keystore.ts';
-import { Wallet } from '../signer/wallet.ts';
+import type { Wallet } from '../signer/wallet.ts';
 import { rolesOf } from './roles.ts';
 
 /** Where the canary's merchant takes its webhooks: over the public address, like anybody else's. */
@@ -53,10 +52,10 @@ export function canaryFaults(config: Config): string[] {
 }
 
 /**
- * Null where canary payments are switched off. Throws `InvalidConfig`, also for a wallet that is a treasury of the service: two who pay from one
+ * Null where canary payments are switched off. Rejects with `InvalidConfig`, also for a wallet that is a treasury of the service: two who pay from one
  * account without knowing of each other would take each other's numbers.
  */
-export function openCanary(config: Config, treasuries: Iterable<TreasuryAddresses> = []): CanaryAccount | null {
+export async function openCanary(config: Config, treasuries: Iterable<TreasuryAddresses> = []): Promise<CanaryAccount | null> {
   const faults = canaryFaults(config);
   if (faults.length > 0) throw new InvalidConfig(faults.join('\n'));
   const merchant = config.CANARY_MERCHANT_FILE;
@@ -68,10 +67,12 @@ export function openCanary(config: Config, treasuries: Iterable<TreasuryAddresse
     );
   const { api_key: apiKey, api_secret: apiSecret, webhook_secret: webhookSecret } = parsed.data;
   const mode: Mode = apiKey.startsWith('sk_live_') ? 'live' : 'test';
-  return { mode, apiKey, apiSecret, webhookSecret, wallet: rolesOf(config).worker ? openWallet(config, mode, treasuries) : null };
+  return { mode, apiKey, apiSecret, webhookSecret, wallet: rolesOf(config).worker ? await openWallet(config, mode, treasuries) : null };
 }
 
-function openWallet(config: Config, mode: Mode, treasuries: Iterable<TreasuryAddresses>): Wallet {
+/** Only a process that pays loads what holds keys. */
+async function openWallet(config: Config, mode: Mode, treasuries: Iterable<TreasuryAddresses>): Promise<Wallet> {
+  const [{ openKeystore, readKeystoreFile }, { Wallet }] = await Promise.all([import('../signer/keystore.ts'), import('../signer/wallet.ts')]);
   const { CANARY_KEYSTORE: keystore, CANARY_KEYSTORE_PASSPHRASE_FILE: passphrase } = config;
   const words = named('CANARY_KEYSTORE_PASSPHRASE_FILE', () => readFileSync(passphrase!, 'utf8').trim());
   const wallet = named('CANARY_KEYSTORE', () => new Wallet(openKeystore(readKeystoreFile(keystore!), mode, words)));

@@ -6,25 +6,25 @@ import { tokenOf, type Network } from '../domain/networks.ts';
 import { Canaries } from '../features/canary/canaries.process.ts';
 import type { CanaryPayer, CanaryShop } from '../features/canary/round.ts';
 import { reportCanaries } from '../observability/metrics-canary.ts';
-import { withLease } from '../runtime/leases/with-lease.ts';
+import { withLease, type RunningLease } from '../runtime/leases/with-lease.ts';
+import type { Wallet } from '../signer/wallet.ts';
+import type { CanaryParts } from './canary-account.ts';
 import { canaryPayer } from './canary-payer.ts';
 import type { Foundation } from './service-foundation.ts';
 import type { ServiceParts } from './service-parts.ts';
 
-/** Starts to pay itself wherever the lease is; null where canary payments are switched off. */
+/** Starts to pay itself wherever the lease is. */
 export function startCanaries(
-  { canary, config, roles, storage, clock, random, log, readOnly }: ServiceParts,
+  { config, storage, clock, random, log }: ServiceParts,
+  { mode, apiKey, apiSecret, wallet, chains: openChains }: CanaryParts & { readonly wallet: Wallet },
   { store, metrics }: Pick<Foundation, 'store' | 'metrics'>,
   publicUrl: string,
-): { close(): Promise<void> } | null {
-  if (!canary?.wallet || !roles.worker || readOnly) return null;
-  const { wallet } = canary;
+): RunningLease {
   const { CANARY_EVERY_SECONDS: everySec, CANARY_COIN: coin, CANARY_AMOUNT: amount, CANARY_MAX_OUT: maxOut, HEADER_PREFIX: headerPrefix } = config;
-  const { mode, apiKey, apiSecret } = canary;
   const shop = canaryShop(createClient({ baseUrl: publicUrl, apiKey, apiSecret, headerPrefix, maxRetries: 0 }));
   let running: Canaries | null = null;
   const start = async () => {
-    const chains = canary.chains().filter(({ settings }) => settings.mode === mode && tokenOf(settings, coin) !== undefined);
+    const chains = openChains().filter(({ settings }) => settings.mode === mode && tokenOf(settings, coin) !== undefined);
     const asked = chains.filter(({ network }) => config.CANARY_NETWORKS?.includes(network) ?? true);
     const payers = new Map<Network, CanaryPayer>(asked.map((chain) => [chain.network, canaryPayer(chain, wallet, { coin, amount })]));
     const canaries = new Canaries({

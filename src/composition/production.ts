@@ -63,7 +63,7 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
   const keys = await openKeys(config, { wallets, reread }, access, log);
   const signer = keys?.signer ?? null;
   const payouts = keys?.pays ? await payoutParts(config, keys.signer, metrics, access, keys.modes) : null;
-  const canary = openCanary(config, payouts?.addresses.values());
+  const canary = await openCanary(config, payouts?.addresses.values());
   const derivation = startHdDerivation();
   const clockCheck = new ClockCheck(clock);
   const secondFrom = ({ mode, network }: NetworkSettings) => secondSourceFrom(config, mode, network);

@@ -74,7 +74,7 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
   const access = chains.chains.map((chain) => ({ settings: chain.settings, urls: [chain.rpcUrl] }));
   const signer = await startSandboxSigner(config, access, log, crashAt);
   const [watchOnly, treasury] = await Promise.all([signer.exportWatchOnly('test', 0), signer.treasuryAddresses('test')]);
-  const canary = openCanary(config, [treasury]);
+  const canary = await openCanary(config, [treasury]);
   const derivation = startHdDerivation();
   const settings = chains.chains.map((chain) => chain.settings);
   const readers = chainReaders(access, metrics);

@@ -2,12 +2,12 @@ import { startAudit } from './audit.ts';
 import type { WatchedNetwork } from '../features/deposits/network-watcher.ts';
 import { withKeptKeys } from '../features/shared/kept-keys.ts';
 import { sharedSecrets, type SecretSeal } from '../features/shared/shared-secrets.ts';
+import type { RunningLease } from '../runtime/leases/with-lease.ts';
 import { openWith, sealWith } from '../runtime/util/sealing.ts';
-import { startCanaries } from './canary.ts';
 import type { Core } from './core.ts';
 import { withLedger } from './ledger-feed.ts';
 import { readingParts } from './reading-service.ts';
-import { startFoundation } from './service-foundation.ts';
+import { startFoundation, type Foundation } from './service-foundation.ts';
 import { startMoney } from './service-money.ts';
 import { startOutside } from './service-outside.ts';
 import type { ServiceParts } from './service-parts.ts';
@@ -36,7 +36,7 @@ export async function startService(given: ServiceParts): Promise<RunningService>
   await checkPersonalKey(parts);
   const money = await startMoney(parts, foundation, audit, hasHistory);
   const outside = await startOutside(parts, foundation, money, audit);
-  const canaries = startCanaries(parts, foundation, parts.config.PUBLIC_URL ?? outside.baseUrl);
+  const canaries = await canariesOf(parts, foundation, parts.config.PUBLIC_URL ?? outside.baseUrl);
   return {
     core: foundation.core,
     baseUrl: outside.baseUrl,
@@ -80,6 +80,14 @@ async function checkPersonalKey({
     open: (sealed, context) => openWith(keys, sealed, context),
   };
   await sharedSecrets('personal-data-check', { store, seal, random, clock });
+}
+
+/** Null where no canary payments are made: such a process does not load what signs them, either. */
+async function canariesOf(parts: ServiceParts, foundation: Foundation, publicUrl: string): Promise<RunningLease | null> {
+  const { canary, roles, readOnly } = parts;
+  if (!canary?.wallet || !roles.worker || readOnly) return null;
+  const { startCanaries } = await import('./canary.ts');
+  return startCanaries(parts, { ...canary, wallet: canary.wallet }, foundation, publicUrl);
 }
 
 /** Of a damaged ledger the keys that it keeps may not be readable; what they sealed does not open then. */

@@ -27,19 +27,19 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
-const open = (changes: Record<string, string | undefined> = {}) => openCanary(readConfig({ ...settings, ...changes }));
+const open = async (changes: Record<string, string | undefined> = {}) => openCanary(readConfig({ ...settings, ...changes }));
 
 describe('the settings of canary payments', () => {
-  it('are off without any of them', () => expect(openCanary(readConfig({}))).toBeNull());
+  it('are off without any of them', async () => expect(await openCanary(readConfig({}))).toBeNull());
 
-  it('are a merchant and a wallet of its mode', () => {
-    const account = open();
+  it('are a merchant and a wallet of its mode', async () => {
+    const account = await open();
     expect(account).toMatchObject({ mode: 'live', apiKey: 'sk_live_1' });
     expect(account!.wallet!.treasury).toEqual(new Wallet(WORDS).treasury);
   });
 
-  it('need no wallet where only webhooks are taken', () => {
-    const account = open({ ROLES: 'api', CANARY_KEYSTORE: undefined, CANARY_KEYSTORE_PASSPHRASE_FILE: undefined });
+  it('need no wallet where only webhooks are taken', async () => {
+    const account = await open({ ROLES: 'api', CANARY_KEYSTORE: undefined, CANARY_KEYSTORE_PASSPHRASE_FILE: undefined });
     expect(account).toMatchObject({ webhookSecret: 'b', wallet: null });
   });
 
@@ -52,18 +52,20 @@ describe('the settings of canary payments', () => {
     [{ CANARY_KEYSTORE_PASSPHRASE_FILE: '/nowhere' }, 'CANARY_KEYSTORE_PASSPHRASE_FILE: ENOENT'],
     [{ CANARY_COIN: 'DOGE' }, 'CANARY_COIN'],
     [{ CANARY_AMOUNT: '1e3' }, 'CANARY_AMOUNT'],
-  ])('%j is refused by name', (changes, message) => expect(() => open(changes)).toThrow(message));
+  ])('%j is refused by name', (changes, message) => expect(open(changes)).rejects.toThrow(message));
 
-  it('name a file that is no merchant and a passphrase that opens nothing, without a secret', () => {
-    expect(() => open({ CANARY_MERCHANT_FILE: put('other.json', '{"api_key":"sk_live_secret"}') })).toThrow(
+  it('name a file that is no merchant and a passphrase that opens nothing, without a secret', async () => {
+    await expect(open({ CANARY_MERCHANT_FILE: put('other.json', '{"api_key":"sk_live_secret"}') })).rejects.toThrow(
       /^CANARY_MERCHANT_FILE: (?!.*secret1).*must hold api_key/,
     );
-    expect(() => open({ CANARY_KEYSTORE_PASSPHRASE_FILE: put('wrong', 'another passphrase') })).toThrow(/^CANARY_KEYSTORE: (?!.*another)/);
+    await expect(open({ CANARY_KEYSTORE_PASSPHRASE_FILE: put('wrong', 'another passphrase') })).rejects.toThrow(/^CANARY_KEYSTORE: (?!.*another)/);
   });
 
-  it("refuse the service's own keys, whose account others pay from", () => {
-    expect(() => open({ WALLET_XPUB_EVM: new Wallet(WORDS).evmXpub })).toThrow('CANARY_KEYSTORE holds the keys of the service itself');
-    expect(() => openCanary(readConfig(settings), [new Wallet(WORDS).treasury])).toThrow('CANARY_KEYSTORE holds the keys of the service itself');
+  it("refuse the service's own keys, whose account others pay from", async () => {
+    await expect(open({ WALLET_XPUB_EVM: new Wallet(WORDS).evmXpub })).rejects.toThrow('CANARY_KEYSTORE holds the keys of the service itself');
+    await expect(openCanary(readConfig(settings), [new Wallet(WORDS).treasury])).rejects.toThrow(
+      'CANARY_KEYSTORE holds the keys of the service itself',
+    );
   });
 });
 
