@@ -1,4 +1,4 @@
-import { canaryPromiseSec, CANARY_STEPS, type CanaryStep } from '../../domain/canary.ts';
+import { CANARY_STEPS, type CanaryStep } from '../../domain/canary.ts';
 import type { CanaryPaymentEnded, CanaryPaymentStarted } from '../../domain/events/operations-events.ts';
 import type { Mode } from '../../domain/ids.ts';
 import { amountOf, type Coin } from '../../domain/money.ts';
@@ -17,7 +17,6 @@ export interface CanaryStatus {
   readonly network: Network;
   /** Seconds that a step took last, or has taken so far where that is more. */
   readonly stepSec: (step: CanaryStep) => number | null;
-  readonly promiseSec: (step: CanaryStep) => number;
   /** Of the last payment that ended; null before the first. */
   readonly isOk: boolean | null;
   readonly endedAtSec: number | null;
@@ -96,7 +95,6 @@ class CanaryNetwork {
       ...{ mode: this.#deps.mode, network, heldUp: this.#heldUp },
       isOk: this.#last && this.#last.failure === null,
       endedAtSec: this.#last?.endedAtSec ?? null,
-      promiseSec: (step) => canaryPromiseSec(network, step),
       stepSec: (step) => {
         const runningMs = current?.step === step ? this.#deps.clock.nowMs() - current.sinceMs : 0;
         const lastMs = this.#lastMs.get(step);
