@@ -5,7 +5,6 @@ import {
   convertToCommandError,
   END,
   ErrorType,
-  isCommandError,
   jsonEvent,
   type EventStoreDBClient,
   type StreamMetadata,
@@ -14,6 +13,7 @@ import usersGrpc from '@eventstore/db-client/generated/users_grpc_pb.js';
 import users from '@eventstore/db-client/generated/users_pb.js';
 import type { UsersClient } from '@eventstore/db-client/generated/users_grpc_pb.js';
 import { EsdbConnection } from './connection.ts';
+import { isFault } from './faults.ts';
 
 /** Who may do what to a stream, by names of users; the server's administrators may do all of it everywhere. */
 export interface StreamAccess {
@@ -98,7 +98,7 @@ async function lastOf(client: EventStoreDBClient, stream: string): Promise<unkno
     for await (const { event } of read) return event?.data;
     return null;
   } catch (error) {
-    if (error instanceof Error && isCommandError(error) && error.type === ErrorType.STREAM_NOT_FOUND) return null;
+    if (isFault(error, ErrorType.STREAM_NOT_FOUND)) return null;
     throw error;
   }
 }
@@ -134,7 +134,7 @@ async function makeUser(client: EventStoreDBClient, { name, password }: { readon
     await call((service, metadata, options, done) => void service.create(create, metadata, options, done));
     return true;
   } catch (error) {
-    if (!(error instanceof Error && isCommandError(error) && error.type === ErrorType.USER_CONFLICT)) throw error;
+    if (!isFault(error, ErrorType.USER_CONFLICT)) throw error;
   }
   const update = new users.UpdateReq();
   update.setOptions(new users.UpdateReq.Options().setLoginName(name).setFullName(name).setGroupsList([]));

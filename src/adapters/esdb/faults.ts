@@ -35,13 +35,15 @@ const isOurMistake = (error: Error): boolean =>
   error instanceof StoreUnavailable ||
   error instanceof StoreDenies;
 
+/** Whether the driver reports one of these. */
+export const isFault = (error: unknown, ...types: readonly ErrorType[]): boolean =>
+  error instanceof Error && isCommandError(error) && types.includes(error.type);
+
 /** No right, a wrong password, or no user: the driver has one word for all three. */
-export const isDenied = (error: unknown): boolean => error instanceof Error && isCommandError(error) && error.type === ErrorType.ACCESS_DENIED;
+export const isDenied = (error: unknown): boolean => isFault(error, ErrorType.ACCESS_DENIED);
 
 /** Node did not answer in time: worth another connection, since the channel itself looks healthy. */
-export const wasSilent = (error: unknown): boolean =>
-  error instanceof NoAnswer ||
-  (error instanceof Error && isCommandError(error) && (error.type === ErrorType.DEADLINE_EXCEEDED || error.type === ErrorType.TIMEOUT));
+export const wasSilent = (error: unknown): boolean => error instanceof NoAnswer || isFault(error, ErrorType.DEADLINE_EXCEEDED, ErrorType.TIMEOUT);
 
 export interface RetryTimes {
   /** Bound of one attempt. */

@@ -1,19 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import {
-  BACKWARDS,
-  binaryEvent,
-  END,
-  ErrorType,
-  isCommandError,
-  NO_STREAM,
-  StreamDeletedError,
-  WrongExpectedVersionError,
-} from '@eventstore/db-client';
+import { BACKWARDS, binaryEvent, END, ErrorType, NO_STREAM, StreamDeletedError, WrongExpectedVersionError } from '@eventstore/db-client';
 import { StoreUnavailable } from '../../ports/event-store.ts';
 import { MayNotErase, type MadeSalt, type PersonalKeys } from '../../ports/personal-keys.ts';
 import type { Random } from '../../ports/random.ts';
 import { EsdbConnection } from './connection.ts';
-import { StoreDenies } from './faults.ts';
+import { isFault, StoreDenies } from './faults.ts';
 import { StreamNames } from './stream-names.ts';
 
 export interface EsdbPersonalKeysOptions {
@@ -85,7 +76,7 @@ class EsdbPersonalKeys implements SharedPersonalKeys {
         if (this.#connection.closed) throw new StoreUnavailable('the event store is closed');
         return null;
       } catch (error) {
-        if (error instanceof Error && isCommandError(error) && ABSENT.has(error.type)) return null;
+        if (isFault(error, ErrorType.STREAM_NOT_FOUND, ErrorType.STREAM_DELETED)) return null;
         throw error;
       }
     });
@@ -131,4 +122,3 @@ class EsdbPersonalKeys implements SharedPersonalKeys {
 
 const NO_RIGHT =
   'nothing was erased: the user of EVENTSTORE_URL may not, since no node may delete anything; run quittance forget where EVENTSTORE_ERASER_URL is set (docs/operations.md, "Users of the event store")';
-const ABSENT: ReadonlySet<string> = new Set([ErrorType.STREAM_NOT_FOUND, ErrorType.STREAM_DELETED]);

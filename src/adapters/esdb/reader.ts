@@ -3,7 +3,6 @@ import {
   END,
   ErrorType,
   FORWARDS,
-  isCommandError,
   START,
   type AllStreamRecordedEvent,
   type EventStoreDBClient,
@@ -13,7 +12,7 @@ import {
 import { type Position, type ReadAllOptions, type RecordedEvent, StoreUnavailable } from '../../ports/event-store.ts';
 import type { EsdbConnection } from './connection.ts';
 import { fromClientEvent } from './event-format.ts';
-import { NoAnswer } from './faults.ts';
+import { isFault, NoAnswer } from './faults.ts';
 import { isSet, type LogPosition, parsePosition, positionText } from './position.ts';
 import type { StreamNames } from './stream-names.ts';
 
@@ -120,7 +119,7 @@ export class EsdbReader {
     try {
       return await this.#collect(read);
     } catch (error) {
-      if (error instanceof Error && isCommandError(error) && error.type === ErrorType.STREAM_NOT_FOUND) return [];
+      if (isFault(error, ErrorType.STREAM_NOT_FOUND)) return [];
       throw error;
     }
   }
