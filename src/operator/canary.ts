@@ -1,6 +1,6 @@
 import { canaryPromiseSec } from '../domain/canary.ts';
 import { MODES } from '../domain/ids.ts';
-import { NETWORKS } from '../domain/networks.ts';
+import { isNetwork, NETWORKS } from '../domain/networks.ts';
 import { canaryHistory, type CanaryReader, type CanaryRun } from '../features/canary/history.ts';
 import { CommandRefused, json, optionalMode, optionalText, type AdminCommands } from './commands.ts';
 
@@ -12,8 +12,7 @@ export function canaryCommands(store: CanaryReader): AdminCommands {
   return {
     'canary.history': async (args) => {
       const [mode, network, limit] = [optionalMode(args), optionalText(args, 'network'), limitOf(optionalText(args, 'limit'))];
-      if (network !== undefined && !NETWORKS.some((each) => each === network))
-        throw new CommandRefused(`network must be one of ${NETWORKS.join(', ')}`);
+      if (network !== undefined && !isNetwork(network)) throw new CommandRefused(`network must be one of ${NETWORKS.join(', ')}`);
       const asked = MODES.filter((each) => mode === undefined || each === mode).flatMap((each) =>
         NETWORKS.filter((of) => network === undefined || of === network).map((of) =>
           canaryHistory(store, each, of, limit).then((found) => found.map(shown)),

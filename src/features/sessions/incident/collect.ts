@@ -1,7 +1,6 @@
-import type { SessionId } from '../../../domain/ids.ts';
 import { eventIdOf } from '../../../domain/delivery-ids.ts';
-import type { NotificationId } from '../../../domain/ids.ts';
-import { sessionOfStream, sessionStream } from '../../../domain/streams.ts';
+import type { NotificationId, SessionId } from '../../../domain/ids.ts';
+import { sessionOfStream } from '../../../domain/streams.ts';
 import type { EventStore, RecordedEvent } from '../../../ports/event-store.ts';
 import { decodeEvent } from '../../../runtime/commands/codec.ts';
 import { pagesOf } from '../../../runtime/event-log/log-copy.ts';
@@ -103,13 +102,14 @@ function logsAbout(events: readonly RecordedEvent[], lines: Iterable<string>): o
   const names = new Set<string>();
   for (const recorded of events) {
     const { metadata, event } = decodeEvent(recorded);
-    names.add(recorded.stream.slice(sessionStream('' as SessionId).length));
+    names.add(sessionOfStream(recorded.stream)!);
     for (const name of [metadata.correlationId, metadata.notificationId, 'txHash' in event.data ? event.data.txHash : undefined])
       if (typeof name === 'string' && name.length >= SHORTEST_NAME) names.add(name);
   }
   const found: object[] = [];
+  const wanted = [...names];
   for (const line of lines) {
-    if (![...names].some((name) => line.includes(name))) continue;
+    if (!wanted.some((name) => line.includes(name))) continue;
     const parsed = objectOf(line);
     if (parsed) found.push(parsed);
     if (found.length === MAX_LOG_LINES) break;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { SessionId } from '../../../domain/ids.ts';
 import type { RangeScanned } from '../../../domain/events/operations-events.ts';
 import { canonicalText } from '../../../domain/events/canonical-text.ts';
+import { sessionStream } from '../../../domain/streams.ts';
 import type { RecordedEvent } from '../../../ports/event-store.ts';
 import { hash } from 'node:crypto';
 import type { TimelineEntry } from '../timeline-types.ts';
@@ -87,10 +88,10 @@ function jsonOf(text: string): unknown {
 }
 
 /** Each event has the hash of its own text and names that of the one before: none was changed, left out or put in. */
-function checkStream(sessionId: string, events: readonly RecordedEvent[]): void {
+function checkStream(sessionId: SessionId, events: readonly RecordedEvent[]): void {
   let prev = '';
   for (const [index, recorded] of events.entries()) {
-    const isWhole = recorded.stream === `session-${sessionId}` && recorded.revision === index;
+    const isWhole = recorded.stream === sessionStream(sessionId) && recorded.revision === index;
     const isOwn = hash('sha256', canonicalText(recorded), 'hex') === recorded.hash;
     if (!isWhole || !isOwn || prevOf(recorded) !== prev)
       throw new NoIncident(`file: event ${index} of session ${sessionId} is not as it was recorded`);
