@@ -75,6 +75,7 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
   const signer = await startSandboxSigner(config, access, log, crashAt);
   const [watchOnly, treasury] = await Promise.all([signer.exportWatchOnly('test', 0), signer.treasuryAddresses('test')]);
   const canary = await openCanary(config, [treasury]);
+  const payoutChains = () => access.map((network) => payoutChain(network, payoutOptions(config, metrics)));
   const derivation = startHdDerivation();
   const settings = chains.chains.map((chain) => chain.settings);
   const readers = chainReaders(access, metrics);
@@ -100,13 +101,8 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
     testExchanges: testExchanges(chains),
     rateProviders: config.RATE_PROVIDERS ?? ['static'],
     webhookRules: { allowInsecure: config.WEBHOOK_ALLOW_INSECURE ?? true, ownHosts: [] },
-    payouts: {
-      signer,
-      chains: () => access.map((network) => payoutChain(network, payoutOptions(config, metrics))),
-      addresses: new Map([['test', treasury]]),
-      sandbox: true,
-    },
-    canary: canary && { ...canary, chains: () => access.map((network) => payoutChain(network, payoutOptions(config, metrics))) },
+    payouts: { signer, chains: payoutChains, addresses: new Map([['test', treasury]]), sandbox: true },
+    canary: canary && { ...canary, chains: payoutChains },
     checkpointSigner: signer,
     addressOwner: signerOwner(signer),
     sandbox: true,
