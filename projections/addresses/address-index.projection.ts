@@ -1,7 +1,7 @@
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
 import type { Mode } from '../../src/domain/ids.ts';
-import { addressFamilyOf, type AddressFamily } from '../../src/domain/networks.ts';
+import { addressFamilyOf, comparableAddress, type AddressFamily } from '../../src/domain/networks.ts';
 import type { Projection } from '../../src/ports/projection.ts';
 import type { RowChange } from '../../src/ports/read-model.ts';
 
@@ -10,9 +10,7 @@ export const ADDRESSES_TABLE = 'addresses@1';
 
 export type AddressRow = { readonly sessionId: string; readonly derivationIndex: number };
 
-/** EVM addresses are the same in any letter case; the others are not. */
-export const addressKey = (mode: Mode, family: AddressFamily, address: string): string =>
-  `${mode}/${family}/${family === 'evm' ? address.toLowerCase() : address}`;
+export const addressKey = (mode: Mode, family: AddressFamily, address: string): string => `${mode}/${family}/${comparableAddress(family, address)}`;
 
 export const addressIndex: Projection = {
   name: 'address-index',

@@ -1,7 +1,7 @@
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
 import { amountOf, formatAmount, isCoin, type Coin } from '../../src/domain/money.ts';
-import { addressFamilyOf, type Network } from '../../src/domain/networks.ts';
+import { addressFamilyOf, comparableAddress, type Network } from '../../src/domain/networks.ts';
 import { sessionOfStream } from '../../src/domain/streams.ts';
 import type { Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
 import type { RowChange } from '../../src/ports/read-model.ts';
@@ -28,9 +28,7 @@ type DepositRow = {
   readonly amount: string;
 };
 
-/** EVM addresses are written in two cases. */
-export const collectedKey = (network: Network, address: string): string =>
-  `${network}/${addressFamilyOf(network) === 'evm' ? address.toLowerCase() : address}`;
+export const collectedKey = (network: Network, address: string): string => `${network}/${comparableAddress(addressFamilyOf(network), address)}`;
 
 export const collected: Projection = {
   name: 'collected',

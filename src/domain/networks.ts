@@ -14,6 +14,9 @@ export function addressFamilyOf(network: Network): AddressFamily {
   return network === 'ethereum' || network === 'bsc' ? 'evm' : network;
 }
 
+/** The same for every way of writing one address: on EVM networks the letter case tells no addresses apart, on the others it does. */
+export const comparableAddress = (family: AddressFamily, address: string): string => (family === 'evm' ? address.toLowerCase() : address);
+
 /** The coin fees are paid in. */
 export const NATIVE_COIN = { ethereum: 'ETH', bsc: 'BNB', tron: 'TRX', solana: 'SOL' } as const satisfies Record<Network, string>;
 export type NativeCoin = (typeof NATIVE_COIN)[Network];

@@ -1,7 +1,7 @@
 import type { DepositFacts } from '../domain/events/session-events.ts';
 import type { UnmatchedTransfer } from '../domain/events/transfer-events.ts';
 import type { Mode } from '../domain/ids.ts';
-import { addressFamilyOf, type Network } from '../domain/networks.ts';
+import { addressFamilyOf, comparableAddress, type AddressFamily, type Network } from '../domain/networks.ts';
 import { CommandRefused } from './commands.ts';
 import type { AccountChain } from '../ports/account-chain.ts';
 import type { AddressDeriver } from '../ports/addresses.ts';
@@ -92,5 +92,4 @@ async function placeOf(
   return { origin: { kind: 'address' }, derivationIndex, toAddress: address };
 }
 
-const isSame = (family: string, one: string, other: string): boolean =>
-  family === 'evm' ? one.toLowerCase() === other.toLowerCase() : one === other;
+const isSame = (family: AddressFamily, one: string, other: string): boolean => comparableAddress(family, one) === comparableAddress(family, other);

@@ -1,7 +1,7 @@
 import type { ClaimFiled, ClaimRejected } from '../../src/domain/events/claim-events.ts';
 import type { RefundRequested } from '../../src/domain/events/session-events.ts';
 import { amountOf } from '../../src/domain/money.ts';
-import { addressFamilyOf, type Network } from '../../src/domain/networks.ts';
+import { addressFamilyOf, comparableAddress, type Network } from '../../src/domain/networks.ts';
 import { depositsOf, leftOf, takenByDeposit, type ClaimState, type DepositState, type SessionContext } from './session.state.ts';
 
 /* What a payer claims, and which deposits prove and pay it. */
@@ -11,7 +11,7 @@ type Data<Event extends { readonly data: unknown }> = Event['data'];
 /** The same address on Ethereum and BSC is the same payer's. */
 export function person(network: Network, address: string | null): string {
   const family = addressFamilyOf(network);
-  return `${family}:${family === 'evm' ? address?.toLowerCase() : address}`;
+  return `${family}:${address === null ? null : comparableAddress(family, address)}`;
 }
 
 /** Blocks are dated by whoever makes them. */

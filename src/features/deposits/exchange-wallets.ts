@@ -1,4 +1,4 @@
-import { addressFamilyOf, NETWORKS, type Network } from '../../domain/networks.ts';
+import { addressFamilyOf, comparableAddress, NETWORKS, type Network } from '../../domain/networks.ts';
 
 /** Name of the exchange by address, per network; EVM addresses in lower case. */
 export type ExchangeWallets = Readonly<Partial<Record<Network, Readonly<Record<string, string>>>>>;
@@ -33,4 +33,4 @@ export const exchangeOf = (wallets: ExchangeWallets, network: Network, address: 
 const normal = (network: Network, wallets: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(wallets).map(([address, name]) => [spelling(network, address), name]));
 
-const spelling = (network: Network, address: string): string => (addressFamilyOf(network) === 'evm' ? address.toLowerCase() : address);
+const spelling = (network: Network, address: string): string => comparableAddress(addressFamilyOf(network), address);

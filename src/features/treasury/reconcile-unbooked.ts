@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { formatAmount, amountOf, type Coin } from '../../domain/money.ts';
-import { addressFamilyOf, type Network } from '../../domain/networks.ts';
+import { addressFamilyOf, comparableAddress, type Network } from '../../domain/networks.ts';
 import type { AccountBalances, OutgoingChain } from '../../ports/outgoing-chain.ts';
 import { rowPages } from '../../ports/row-pages.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
@@ -123,7 +123,7 @@ async function knownMoney({ chain, readModel }: Pick<UnbookedDeps, 'chain' | 're
   return known;
 }
 
-const comparable = (network: Network, address: string): string => (addressFamilyOf(network) === 'evm' ? address.toLowerCase() : address);
+const comparable = (network: Network, address: string): string => comparableAddress(addressFamilyOf(network), address);
 
 const todoFor = (network: Network, address: string): string =>
   network === 'solana'

@@ -1,5 +1,5 @@
 import type { LedgerRestored } from '../../domain/events/operations-events.ts';
-import { addressFamilyOf, type AddressFamily } from '../../domain/networks.ts';
+import { addressFamilyOf, comparableAddress } from '../../domain/networks.ts';
 import type { AccountChain } from '../../ports/account-chain.ts';
 import type { AddressDeriver } from '../../ports/addresses.ts';
 import type { Chain, Transfer } from '../../ports/chain.ts';
@@ -28,18 +28,17 @@ export async function searchLost(lost: LostAddresses, deriver: AddressDeriver, c
   const indexes = new Map<string, number>();
   for (let next = lost.unusedFrom; next < end; next += DERIVED_AT_ONCE) {
     const addresses = await deriver.derive(next, Math.min(DERIVED_AT_ONCE, end - next));
-    addresses.forEach((address, at) => indexes.set(keyOf(family, address), next + at));
+    addresses.forEach((address, at) => indexes.set(comparableAddress(family, address), next + at));
   }
   const transfers =
-    'scan' in chain ? await ofBlocks(chain, (to) => indexes.has(keyOf(family, to)), sinceSec) : await ofAccounts(chain, [...indexes.keys()]);
+    'scan' in chain
+      ? await ofBlocks(chain, (to) => indexes.has(comparableAddress(family, to)), sinceSec)
+      : await ofAccounts(chain, [...indexes.keys()]);
   return {
     searched: indexes.size,
-    transfers: transfers.map((transfer) => ({ transfer, derivationIndex: indexes.get(keyOf(family, transfer.toAddress))! })),
+    transfers: transfers.map((transfer) => ({ transfer, derivationIndex: indexes.get(comparableAddress(family, transfer.toAddress))! })),
   };
 }
-
-/** EVM addresses are the same in any letter case; the others are not. */
-const keyOf = (family: AddressFamily, address: string): string => (family === 'evm' ? address.toLowerCase() : address);
 
 async function ofBlocks(chain: Chain, isOurs: (address: string) => boolean, sinceSec: number): Promise<Transfer[]> {
   const found: Transfer[] = [];
