@@ -21,7 +21,7 @@ import { decidePayout, type PayoutCommand } from './payouts.decider.ts';
 import { decideTransferOfSession, type TransferCommandOfSession } from './transfers.decider.ts';
 import { planRefund } from './refund-allocation.ts';
 import type { SessionValue } from './session.machine.ts';
-import { arrived, finalOf, foldConfirmed, hasPending, held, isSufficient, refundable, type SessionContext } from './session.state.ts';
+import { arrived, finalOf, foldConfirmed, hasPending, held, isSufficient, optionAt, refundable, type SessionContext } from './session.state.ts';
 
 export interface SessionState {
   readonly value: SessionValue;
@@ -165,16 +165,12 @@ function recordDeposit({ facts }: RecordDeposit, { context }: SessionState): Dec
   const known = context.deposits[facts.depositKey];
   if (known && (known.credit || known.status === 'detected' || known.status === 'final')) return accept();
   // Whatever look-up named this session: what it offered is in its own events.
-  if (!isOffered(context, facts.toAddress)) return refuse('conflict', `${facts.toAddress} is no address of this session`);
+  if (!optionAt(context.created!, facts.toAddress)) return refuse('conflict', `${facts.toAddress} is no address of this session`);
   const kind = kindOf(context, facts);
   const other = kind === 'on_time' && facts.coin !== context.created!.dueCoin ? openAlternative(context)! : null;
   const detected: SessionEvent = { type: 'DepositDetected', data: { ...facts, kind } };
   return other ? accept<SessionEvent>({ type: 'CoinChosen', data: chosenBy(other) }, detected) : accept<SessionEvent>(detected);
 }
-
-/** Addresses of EVM networks are written in more than one way. */
-const isOffered = ({ created }: SessionContext, toAddress: string): boolean =>
-  created!.paymentOptions.some(({ address }) => address.toLowerCase() === toAddress.toLowerCase());
 
 function confirmDeposit({ data, nowSec, valuation }: ConfirmDeposit, state: SessionState): Decision<SessionEvent> {
   const deposit = state.context.deposits[data.depositKey];

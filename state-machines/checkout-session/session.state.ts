@@ -4,6 +4,7 @@ import type {
   DepositConfirmed,
   DepositDetected,
   DepositKind,
+  PaymentOption,
   RefundLeg,
   RefundPayoutSigned,
   RefundRequested,
@@ -114,6 +115,10 @@ const sum = (amounts: Iterable<bigint>): bigint => {
   for (const amount of amounts) total += amount;
   return total;
 };
+
+/** EVM addresses are written in more than one way and serve several networks: a payer may have used one that the session did not offer. */
+export const optionAt = ({ paymentOptions }: Pick<SessionCreated['data'], 'paymentOptions'>, given: string): PaymentOption | undefined =>
+  paymentOptions.find(({ address }) => address.toLowerCase() === given.toLowerCase());
 
 /** What was set aside is no money of the session. */
 export const depositsOf = (context: SessionContext): DepositState[] => Object.values(context.deposits).filter(({ aside }) => aside === undefined);

@@ -5,6 +5,7 @@ import { sessionStream } from '../../domain/streams.ts';
 import { rowPages } from '../../ports/row-pages.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
 import { COLLECTED_TABLE, collectedKey, signedAmount, type CollectedRow } from '../../../projections/treasury/collected.projection.ts';
+import { optionAt } from '../../../state-machines/checkout-session/session.state.ts';
 import type { SessionHandler } from '../shared/handlers/session-handler.ts';
 
 /** Money at one collection address that a sweep would bring to the treasury. */
@@ -43,8 +44,7 @@ async function* candidatesAt(row: CollectedRow, sessions: SessionHandler, filter
   });
   if (wanted.length === 0) return;
   const created = (await sessions.read(sessionStream(row.sessionId as SessionId)))?.context.created;
-  // EVM addresses serve several networks, and a payer may have used one that the session did not offer.
-  const option = created?.paymentOptions.find(({ address }) => address.toLowerCase() === row.address.toLowerCase());
+  const option = created && optionAt(created, row.address);
   if (!created || !option || (filter.mode !== undefined && created.mode !== filter.mode)) return;
   for (const [coin, amount] of wanted) {
     if (!isCoin(coin)) continue;

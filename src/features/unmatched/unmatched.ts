@@ -8,7 +8,7 @@ import type { Returns } from '../../ports/returns.ts';
 import type { Senders } from '../../ports/senders.ts';
 import { whyNotCreditable } from '../../../state-machines/checkout-session/transfers.decider.ts';
 import { isPayable, whyNotReversible, whyNotSetAside } from '../../../state-machines/checkout-session/transfers.ts';
-import { held } from '../../../state-machines/checkout-session/session.state.ts';
+import { held, optionAt } from '../../../state-machines/checkout-session/session.state.ts';
 import {
   decideTransfer,
   whyNotOpen,
@@ -153,9 +153,8 @@ export class Inbox {
     const deposit = context?.deposits[depositKey];
     if (!context?.created || !deposit || deposit.credit) return null;
     const { kind: _, ...facts } = deposit.facts;
-    const { mode, merchantId, paymentOptions } = context.created;
-    // EVM addresses serve several networks, and a payer may have used one that the session did not offer.
-    const option = paymentOptions.find(({ address }) => address.toLowerCase() === facts.toAddress.toLowerCase());
+    const { mode, merchantId } = context.created;
+    const option = optionAt(context.created, facts.toAddress);
     if (!option) return null;
     const sender = deposit.sender ?? (facts.fromAddress === null ? null : await this.#deps.senders.of(mode, facts.network, facts.fromAddress));
     const origin = { kind: 'session', sessionId, merchantId } as const;

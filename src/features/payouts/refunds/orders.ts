@@ -1,7 +1,7 @@
 import type { OrderedClaim } from '../../../domain/claims.ts';
 import type { DepositProof } from '../../../domain/deposit-proof.ts';
 import type { OutgoingTransaction } from '../../../ports/outgoing.ts';
-import type { LegState, RefundState, SessionContext } from '../../../../state-machines/checkout-session/session.state.ts';
+import { optionAt, type LegState, type RefundState, type SessionContext } from '../../../../state-machines/checkout-session/session.state.ts';
 
 /** A leg as the session's own stream has it, with the order that chain and signer understand. */
 export interface OrderedLeg {
@@ -40,8 +40,7 @@ function proofOf({ created, deposits }: SessionContext, depositKey: string): Dep
     const { txHash, logIndex, toAddress, derivationIndex } = credit;
     return { depositKey, txHash, logIndex, toAddress, derivationIndex };
   }
-  // EVM addresses serve several networks, and a payer may have used one that the session did not offer.
-  const option = created?.paymentOptions.find(({ address }) => address.toLowerCase() === facts?.toAddress.toLowerCase());
-  if (!facts || !option) return null;
+  const option = facts && created && optionAt(created, facts.toAddress);
+  if (!option) return null;
   return { depositKey, txHash: facts.txHash, logIndex: facts.logIndex, toAddress: option.address, derivationIndex: option.derivationIndex };
 }
