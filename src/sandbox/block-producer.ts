@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { Log } from '../ports/log.ts';
+import { InTurn } from '../runtime/util/in-turn.ts';
 import { AnvilNode, type AnvilSettings } from './anvil-node.ts';
 import type { ChainStore, JournaledBlock } from './chain-store.ts';
 import { RpcRefused, type Rpc } from './json-rpc.ts';
@@ -69,7 +70,7 @@ export class BlockProducer {
   readonly #inclusions = new Map<string, () => void>();
   #node: AnvilNode;
   /** Everything that changes the chain happens in here, one after the other. */
-  #work: Promise<unknown> = Promise.resolve();
+  readonly #work = new InTurn();
   #headTimeSec = 0;
   #blocksSinceTransaction = 0;
   #blocksSinceSnapshot = 0;
@@ -128,7 +129,7 @@ export class BlockProducer {
 
   /** Runs `action` while nobody else changes the chain, and saves the chain it leaves behind. */
   exclusive<Result>(action: (chain: ExclusiveChain) => Promise<Result>): Promise<Result> {
-    return this.#locked(async () => {
+    return this.#work.run(async () => {
       const chain: ExclusiveChain = { rpc: this.rpc, mine: () => this.#mine(), dropNewestBlock: () => this.#dropNewestBlock() };
       try {
         return await action(chain);
@@ -153,26 +154,21 @@ export class BlockProducer {
   }
 
   async close(): Promise<void> {
-    if (this.#closed) return void (await this.#work);
+    if (this.#closed) return this.#work.ended();
     this.#closed = true;
     if (this.#timer) clearTimeout(this.#timer);
-    await this.#locked(async () => {
+    await this.#work.run(async () => {
       await this.#snapshot().catch((error: unknown) => this.#log.warn({ error: String(error) }, 'the last snapshot of a sandbox chain failed'));
       await this.#node.end();
     });
-  }
-
-  #locked<Result>(action: () => Promise<Result>): Promise<Result> {
-    const run = this.#work.then(action);
-    this.#work = run.catch(() => {});
-    return run;
   }
 
   #schedule(delayMs: number): void {
     if (this.#timer) clearTimeout(this.#timer);
     if (this.#closed) return;
     this.#timer = setTimeout(() => {
-      this.#locked(() => this.#tick())
+      this.#work
+        .run(() => this.#tick())
         .catch((error: unknown) => this.#log.warn({ error: String(error) }, 'a sandbox chain could not make a block'))
         .finally(() => this.#schedule(this.#cadence.busyMs));
     }, delayMs);

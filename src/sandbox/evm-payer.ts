@@ -1,6 +1,7 @@
 import { getAddress, keccak256, type Wallet } from 'ethers';
 import { parseAmount, toTokenUnits } from '../domain/money.ts';
 import { tokenOf, type NetworkSettings, type Token } from '../domain/networks.ts';
+import { InTurn } from '../runtime/util/in-turn.ts';
 import type { BlockProducer, ExclusiveChain } from './block-producer.ts';
 import { CONTRACT_WALLET, TRANSFER } from './evm-tokens.ts';
 import { signTransaction, type EvmTransaction } from './evm-transaction.ts';
@@ -20,7 +21,7 @@ export class EvmPayer {
   readonly #producer: BlockProducer;
   readonly #settings: NetworkSettings;
   readonly #contract: string | null;
-  #handingOver: Promise<unknown> = Promise.resolve();
+  readonly #turns = new InTurn();
 
   /** With a contract it is the contract that pays, at the wallet's call. */
   constructor(wallet: Wallet, producer: BlockProducer, settings: NetworkSettings, contract: string | null = null) {
@@ -72,7 +73,7 @@ export class EvmPayer {
 
   /** Signs and sends under the lock of this wallet, then waits for the block outside of it. */
   async #submit(call: Call): Promise<SandboxPaid> {
-    const { txHash, included } = await this.#inTurn(async () => {
+    const { txHash, included } = await this.#turns.run(async () => {
       const raw = await this.#sign({ ...call, nonce: await this.#nextNonce() });
       const included = this.#producer.inclusionOf(keccak256(raw), INCLUSION_TIMEOUT_MS);
       included.catch(() => {});
@@ -92,7 +93,7 @@ export class EvmPayer {
     after: (chain: ExclusiveChain, own: { raw: string; nonce: number }) => Promise<void>,
   ): Promise<SandboxPaid> {
     const call = this.#transferOf(payment, TRANSFER_GAS);
-    return this.#inTurn(() =>
+    return this.#turns.run(() =>
       this.#producer.exclusive(async (chain) => {
         const nonce = await this.#nextNonce();
         const raw = await this.#sign({ ...call, nonce });
@@ -128,12 +129,6 @@ export class EvmPayer {
     const receipt = await this.#producer.rpc<{ status: string } | null>('eth_getTransactionReceipt', [txHash]);
     if (!receipt) throw new SandboxPaymentFailed(`the chain forgot ${txHash}`);
     return receipt.status === '0x1';
-  }
-
-  #inTurn<Result>(action: () => Promise<Result>): Promise<Result> {
-    const run = this.#handingOver.then(action);
-    this.#handingOver = run.catch(() => {});
-    return run;
   }
 }
 

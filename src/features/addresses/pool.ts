@@ -8,6 +8,7 @@ import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
 import { AddressGuard, type AddressGuardOptions } from './guard.ts';
 import { AddressLeases, type LeasedRange } from './leases.ts';
+import { InTurn } from '../../runtime/util/in-turn.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 
 export interface AddressPoolOptions {
@@ -121,7 +122,7 @@ class FamilyPool {
   #retryTimer: NodeJS.Timeout | null = null;
   #filling = false;
   /** Refills and skips, one after the other. */
-  #work: Promise<void> = Promise.resolve();
+  readonly #work = new InTurn();
 
   constructor(deriver: AddressDeriver, options: AddressPoolOptions) {
     this.#deriver = deriver;
@@ -148,19 +149,20 @@ class FamilyPool {
   /** Fills up to the target. Rejects when the store or the deriver failed; a retry is then already planned. */
   refill(): Promise<void> {
     this.#filling = true;
-    const run = this.#work.then(() => this.#fill());
-    this.#work = run.then(
-      () => {
+    return this.#work.run(async () => {
+      try {
+        await this.#fill();
         this.#filling = false;
         this.#retryMs = RETRY_MIN_MS;
-      },
-      (error: unknown) => this.#planRetry(error),
-    );
-    return run;
+      } catch (error) {
+        this.#planRetry(error);
+        throw error;
+      }
+    });
   }
 
   skipTo(index: number): Promise<void> {
-    const run = this.#work.then(async () => {
+    const skipped = this.#work.run(async () => {
       await this.#guard?.begin();
       await (this.#guard ?? this.#leases).skipTo(index);
       const keep = ({ derivationIndex }: CollectionAddress): boolean => derivationIndex >= index;
@@ -170,8 +172,7 @@ class FamilyPool {
       this.#lease = null;
       this.#wasFull = false;
     });
-    this.#work = run.catch(() => {});
-    return run.then(() => this.refill());
+    return skipped.then(() => this.refill());
   }
 
   isReconciled(): boolean {
@@ -186,7 +187,7 @@ class FamilyPool {
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#retryTimer) clearTimeout(this.#retryTimer);
-    await this.#work;
+    await this.#work.ended();
   }
 
   #available(): number {
