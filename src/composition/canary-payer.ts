@@ -6,12 +6,11 @@ import { formatAmount, type Coin } from '../domain/money.ts';
 import { addressFamilyOf, NATIVE_COIN } from '../domain/networks.ts';
 import type { CanaryPayer } from '../features/canary/round.ts';
 import type { OutgoingChain } from '../ports/outgoing-chain.ts';
-import { validityOf, type OutgoingTransaction, type SentTransaction } from '../ports/outgoing.ts';
+import { NOTHING_RESERVED, validityOf, type OutgoingTransaction, type SentTransaction } from '../ports/outgoing.ts';
 import { signedBytesOf } from '../signer/outgoing-bytes.ts';
 import type { SigningWallet } from '../signer/signing-wallet.ts';
 
 const POLL_MS = 1_000;
-const NOTHING_RESERVED = { coins: {}, payouts: 0 };
 
 /**
  * Pays from the canary's own wallet, in the ways in which refunds are paid. It keeps no journal: a payment that is lost sight of goes to the address

@@ -5,7 +5,7 @@ import { addressFamilyOf, NATIVE_COIN, NATIVE_DECIMALS } from '../domain/network
 import { needsAcknowledgement } from '../domain/senders.ts';
 import { sessionStream } from '../domain/streams.ts';
 import { toSec } from '../ports/clock.ts';
-import { TransferImpossible } from '../ports/outgoing.ts';
+import { NOTHING_RESERVED, TransferImpossible } from '../ports/outgoing.ts';
 import type { SeenNativeTransfer } from '../ports/outgoing-signer.ts';
 import { indexKey } from '../features/addresses/address-index.ts';
 import { orderOf } from '../features/payouts/moves/order.ts';
@@ -101,7 +101,7 @@ async function amountFor({ chain }: MoveExecutor, whole: MoveRequested, args: Ad
 async function propose({ payouts }: CommandParts, executor: MoveExecutor, data: MoveRequested) {
   const order = orderOf({ kind: 'native_return', terms: data });
   try {
-    await executor.chain.check(order, { coins: {}, payouts: 0 });
+    await executor.chain.check(order, NOTHING_RESERVED);
   } catch (error) {
     if (error instanceof TransferImpossible) return refused(`amount: ${error.message}`);
     throw error;

@@ -123,6 +123,8 @@ export interface Reserved {
   readonly payouts: number;
 }
 
+export const NOTHING_RESERVED: Reserved = { coins: {}, payouts: 0 };
+
 /** Bytes whose fate is asked for. */
 export interface SentTransaction {
   readonly txHash: string;

@@ -2,6 +2,7 @@ import type { MoveRequested } from '../../domain/events/treasury-move-events.ts'
 import { formatAmount } from '../../domain/money.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
+import { NOTHING_RESERVED } from '../../ports/outgoing.ts';
 import type { Random } from '../../ports/random.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
 import { newMoveId } from '../payouts/moves/ids.ts';
@@ -118,7 +119,7 @@ export class SweepCollected {
 
   async #forecast(candidate: SweepCandidate, executor: MoveExecutor): Promise<PlannedSweep> {
     const data = requestOf(candidate, executor.treasury, 'dry-run', 'dry-run', 0);
-    const check = await executor.chain.check(orderOf({ kind: 'sweep', terms: data }), { coins: {}, payouts: 0 });
+    const check = await executor.chain.check(orderOf({ kind: 'sweep', terms: data }), NOTHING_RESERVED);
     const note =
       check.kind === 'needs_gas'
         ? `needs ${formatAmount(check.amount)} of the native coin from the treasury first`

@@ -2,6 +2,7 @@ import type { MoveRequested } from '../../domain/events/treasury-move-events.ts'
 import type { Mode } from '../../domain/ids.ts';
 import type { Network } from '../../domain/networks.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
+import { NOTHING_RESERVED } from '../../ports/outgoing.ts';
 import type { OutgoingSigner } from '../../ports/outgoing-signer.ts';
 import type { ReturnRequest, Returns, ReturnStatus } from '../../ports/returns.ts';
 import { orderOf } from '../payouts/moves/order.ts';
@@ -43,7 +44,7 @@ function statusOf({ returns }: Awaited<ReturnType<MoveExecutor['context']>>, mov
 
 async function forecast({ chain }: MoveExecutor, signer: Pick<OutgoingSigner, 'check'>, request: ReturnRequest): Promise<string> {
   const order = orderOf({ kind: 'return', terms: request });
-  const check = await chain.check(order, { coins: {}, payouts: 0 });
+  const check = await chain.check(order, NOTHING_RESERVED);
   if (check.kind === 'fail') return `would fail: ${check.reason}`;
   if (check.kind === 'wait') return `would wait: ${check.detail}`;
   const verdict = await signer.check(order);

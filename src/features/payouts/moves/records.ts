@@ -3,7 +3,7 @@ import type { TransactionDraft } from '../../../domain/events/transaction-draft.
 import { formatAmount } from '../../../domain/money.ts';
 import { NATIVE_COIN } from '../../../domain/networks.ts';
 import { toSec, type Clock } from '../../../ports/clock.ts';
-import type { LandedTransaction, Reserved } from '../../../ports/outgoing.ts';
+import { NOTHING_RESERVED, type LandedTransaction, type Reserved } from '../../../ports/outgoing.ts';
 import type { Random } from '../../../ports/random.ts';
 import { crashPoint } from '../../../runtime/util/crash-point.ts';
 import type { DepositState } from '../../../../state-machines/checkout-session/session.state.ts';
@@ -39,8 +39,6 @@ export interface MoveRecordsDeps {
 
 /** Transactions of the treasury's account that may be out at once; refunds need room, too. */
 const MAX_IN_FLIGHT = 8;
-
-const NOTHING: Reserved = { coins: {}, payouts: 0 };
 
 /** Sweeps, top-ups, withdrawals, settlements, returns and nonce accounts. They live in the treasury's stream, and are done once final. */
 class MoveRecords implements OutgoingRecords<OrderedMove> {
@@ -82,7 +80,7 @@ class MoveRecords implements OutgoingRecords<OrderedMove> {
   }
 
   async reserved({ kind }: OrderedMove, _inFlight: readonly OrderedMove[], context: TreasuryContext): Promise<Reserved> {
-    return isFromTreasury(kind) ? addedTo(await this.#deps.owed(), reservedOf([], movesInFlight(context))) : NOTHING;
+    return isFromTreasury(kind) ? addedTo(await this.#deps.owed(), reservedOf([], movesInFlight(context))) : NOTHING_RESERVED;
   }
 
   /** Gas for a sweep, from the treasury. */

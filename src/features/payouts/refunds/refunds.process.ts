@@ -2,7 +2,7 @@ import type { Mode } from '../../../domain/ids.ts';
 import { addressFamilyOf, type Network } from '../../../domain/networks.ts';
 import { toSec } from '../../../ports/clock.ts';
 import type { EventStore } from '../../../ports/event-store.ts';
-import type { Reserved } from '../../../ports/outgoing.ts';
+import { NOTHING_RESERVED, type Reserved } from '../../../ports/outgoing.ts';
 import type { OutgoingChain } from '../../../ports/outgoing-chain.ts';
 import type { TreasuryAddresses } from '../../../ports/outgoing-signer.ts';
 import type { ReadModel } from '../../../ports/read-model.ts';
@@ -113,6 +113,6 @@ export class PayRefunds {
 
   async #owed(mode: Mode, network: Network, which: 'all' | 'sent'): Promise<Reserved> {
     const treasury = this.#treasuries.find(({ chain }) => chain.mode === mode && chain.network === network);
-    return treasury ? treasury.records.owed(which) : { coins: {}, payouts: 0 };
+    return treasury ? treasury.records.owed(which) : NOTHING_RESERVED;
   }
 }
