@@ -1,5 +1,5 @@
 import { InvalidConfig, type Config } from '../config.ts';
-import { InvalidMasterKey, KEY_SETTINGS, parseKeys, SEALED_KINDS, type KeyList, type SealedKind, type SealingKeys } from '../runtime/util/sealing.ts';
+import { InvalidMasterKey, KEY_SETTINGS, keysByKind, parseKeys, SEALED_KINDS, type SealedKind, type SealingKeys } from '../runtime/util/sealing.ts';
 
 /** What a role opens and seals. The signer judges by what chains and approvers say, and opens nothing of the ledger. */
 const NEEDED: Readonly<Record<Config['ROLES'][number], readonly SealedKind[]>> = {
@@ -18,12 +18,11 @@ export const namesKeys = (config: KeySettings): boolean => SEALED_KINDS.some((ki
 
 /** The keys that the settings give this process, those of a kind or `MASTER_KEY` in their place. Throws `InvalidMasterKey`. */
 export function sealingKeysOf(config: KeySettings): SealingKeys {
-  const listOf = (kind: SealedKind): KeyList | null => {
+  return keysByKind((kind) => {
     const own = KEY_SETTINGS[kind];
     const [setting, text] = config[own] === undefined ? (['MASTER_KEY', config.MASTER_KEY] as const) : ([own, config[own]] as const);
     return text === undefined ? null : parseKeys(kind, setting, text);
-  };
-  return { 'api-secrets': listOf('api-secrets'), 'webhook-secrets': listOf('webhook-secrets'), 'personal-data': listOf('personal-data') };
+  });
 }
 
 /** The same; a key that is not usable is a fault of the settings. Throws `InvalidConfig`. */

@@ -38,22 +38,14 @@ export function sealingKeyCommands(parts: SealingKeyParts): AdminCommands {
         throw new CommandRefused(
           `the ledger holds what was sealed under ${lost.join(', ')}, which is not in ${settingsOf(kinds)}: add that key and run this again`,
         );
-      const keys = kinds.flatMap(
-        ({
-          kind,
-          list: {
-            setting,
-            keys: [first],
-          },
-          keptNow,
-          alone,
-        }) =>
-          alone.map((id) => ({
-            ...{ key: id, seals: kind, setting, sealed: sealed.get(id) ?? 0 },
-            state: id === first.id ? `seals, and must stay in ${setting}` : `kept in the ledger: take it out of ${setting}`,
-            kept_now: keptNow.includes(id),
-          })),
-      );
+      const keys = kinds.flatMap(({ kind, list, keptNow, alone }) => {
+        const { setting } = list;
+        return alone.map((id) => ({
+          ...{ key: id, seals: kind, setting, sealed: sealed.get(id) ?? 0 },
+          state: id === list.keys[0].id ? `seals, and must stay in ${setting}` : `kept in the ledger: take it out of ${setting}`,
+          kept_now: keptNow.includes(id),
+        }));
+      });
       return { keys, enough: Object.fromEntries(kinds.map(({ kind, list }) => [kind, list.keys[0].id])) };
     },
   };

@@ -5,6 +5,8 @@ import { appendNext, type AppendNextDeps } from '../../runtime/commands/append-n
 import { decodeEvent } from '../../runtime/commands/codec.ts';
 import { pagesOf } from '../../runtime/event-log/log-copy.ts';
 import {
+  isSealedUnder,
+  keyIdsWithin,
   openWith,
   SEALED_KINDS,
   sealingKeyOf,
@@ -36,7 +38,7 @@ async function withKept(store: Pick<EventStore, 'readStream'>, kind: SealedKind,
   for (let before = Infinity; waiting.length < before;) {
     before = waiting.length;
     waiting = waiting.filter(({ sealedSecret, secretVersion }) => {
-      if (!keys.some(({ id }) => sealedSecret.startsWith(`v1.${id}.`))) return true;
+      if (!keys.some((key) => isSealedUnder(key, sealedSecret))) return true;
       const kept = sealingKeyOf(openWith({ setting, keys }, sealedSecret, context(kind, secretVersion)));
       if (!keys.some(({ id }) => id === kept.id)) keys.push(kept);
       return false;
@@ -76,7 +78,6 @@ export async function keepOlderKeys(
 export async function countSealed(store: Pick<EventStore, 'readAll'>): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
   for await (const page of pagesOf(store))
-    for (const { data } of page)
-      for (const [, id] of data.matchAll(/\bv1\.([0-9a-f]{8})\.[\w-]{16}\.[\w-]{22,}/g)) counts.set(id!, (counts.get(id!) ?? 0) + 1);
+    for (const { data } of page) for (const id of keyIdsWithin(data)) counts.set(id, (counts.get(id) ?? 0) + 1);
   return counts;
 }

@@ -14,6 +14,7 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_ID_BYTES = 4;
 const SEALED = /^v1\.([0-9a-f]{8})\.([\w-]{16})\.([\w-]{22,})$/;
+const SEALED_WITHIN = /\bv1\.([0-9a-f]{8})\.[\w-]{16}\.[\w-]{22,}/g;
 
 /** What is sealed apart, so that a process opens only what its role needs. */
 export const SEALED_KINDS = ['api-secrets', 'webhook-secrets', 'personal-data'] as const;
@@ -93,11 +94,14 @@ export function parseKeys(kind: SealedKind, setting: string, text: string): KeyL
   return { setting, keys: [first, ...rest] };
 }
 
+export const keysByKind = (listOf: (kind: SealedKind) => KeyList | null): SealingKeys => ({
+  'api-secrets': listOf('api-secrets'),
+  'webhook-secrets': listOf('webhook-secrets'),
+  'personal-data': listOf('personal-data'),
+});
+
 /** One text for every kind. Throws `InvalidMasterKey`. */
-export function parseMasterKeys(text: string): SealingKeys {
-  const [api, webhooks, personal] = SEALED_KINDS.map((kind) => parseKeys(kind, 'MASTER_KEY', text));
-  return { 'api-secrets': api!, 'webhook-secrets': webhooks!, 'personal-data': personal! };
-}
+export const parseMasterKeys = (text: string): SealingKeys => keysByKind((kind) => parseKeys(kind, 'MASTER_KEY', text));
 
 function decodeKey(setting: string, text: string): Buffer {
   const bytes = /^[0-9a-fA-F]{64}$/.test(text) ? Buffer.from(text, 'hex') : /^[\w+/-]{43}=?$/.test(text) ? Buffer.from(text, 'base64') : null;
@@ -139,6 +143,11 @@ export function sealWith({ keys: [{ id, material }] }: KeyList, plain: Uint8Arra
 export function openWith(list: KeyList, sealed: string, context: string): Uint8Array {
   return decrypt(sealed, (id) => keyOf(list, id).material, context);
 }
+
+export const isSealedUnder = ({ id }: SealingKey, sealed: string): boolean => sealed.startsWith(`${VERSION}.${id}.`);
+
+/** The ids of the keys that the sealed texts within a text were sealed under, one for each of them. */
+export const keyIdsWithin = (text: string): string[] => [...text.matchAll(SEALED_WITHIN)].map(([, id]) => id!);
 
 export function createPersonalSealer(sealingKeys: SealingKeys): PersonalSealer {
   const list = (): KeyList => held(sealingKeys, 'personal-data');
