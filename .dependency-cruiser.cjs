@@ -14,7 +14,7 @@ const SRC = {
   schemas: '^src/http/schemas/',
   checkout: '^src/checkout/',
   console: '^src/console/',
-  templates: '^src/checkout/(html|assets|qr)[.]ts$',
+  templates: '^src/checkout/(assets|qr)[.]ts$',
   cli: '^src/cli/',
   client: '^packages/client/',
   signer: '^src/signer/',

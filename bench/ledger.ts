@@ -28,11 +28,11 @@ import { LedgerJournal } from '../src/features/ledger/journal.ts';
 import type { BenchSection } from './section.ts';
 
 /*
- * The books of a million events: sessions of a hundred merchants on three networks over sixty days, each created, seen, final
+ * The books of many events: sessions of a hundred merchants on three networks over sixty days, each created, seen, final
  * and paid. They are kept anew from the log on disk into a read model on disk, then read and exported.
  */
 
-const EVENTS = Number(process.env['BENCH_LEDGER_EVENTS'] ?? 1_000_000);
+const EVENTS = Number(process.env['BENCH_LEDGER_EVENTS'] ?? 400_000);
 /** A folder for the log, which is made there unless it is there already; absent: one that goes with the run. */
 const KEPT = process.env['BENCH_LEDGER_DIR'];
 const EVENTS_PER_SESSION = 4;
@@ -109,11 +109,16 @@ export function sessionOf(index: number): { id: SessionId; atSec: number; events
   };
 }
 
-export function encoded(stream: string, atSec: number, events: readonly SessionEvent[]): EncodedEvent[] {
+export function encoded(
+  stream: string,
+  atSec: number,
+  events: readonly SessionEvent[],
+  idOf = (revision: number): string => `${stream}-${revision}`,
+): EncodedEvent[] {
   let prev = '';
   return events.map((event, revision) => {
     const metadata = { correlationId: hex(8), actor: 'bench', prev };
-    const one = encodeEvent({ id: `${stream}-${revision}`, stream, revision, atMs: (atSec + revision * 20) * 1000, event, metadata });
+    const one = encodeEvent({ id: idOf(revision), stream, revision, atMs: (atSec + revision * 20) * 1000, event, metadata });
     prev = one.hash;
     return one;
   });

@@ -6,6 +6,7 @@ import { placesOfSession, sessionChanges } from '../projections/sessions/session
 import type { SessionRow } from '../projections/sessions/session-row.ts';
 import { settle, sessionRowOf } from '../projections/sessions/session-fold.ts';
 import { openSqliteReadModel } from '../src/adapters/sqlite/read-model/read-model.ts';
+import type { EventOf } from '../src/domain/events/domain-event.ts';
 import { base32, type MerchantId, type SessionId } from '../src/domain/ids.ts';
 import type { Network } from '../src/domain/networks.ts';
 import type { Change, ReadModel } from '../src/ports/read-model.ts';
@@ -17,60 +18,64 @@ import { median, percentile, renderSection, type BenchSection } from './section.
  * usual OFFSET and COUNT over a plain indexed table of the same rows in the same file system.
  */
 
-const SESSIONS = Number(process.env['BENCH_LIST_SESSIONS'] ?? 1_000_000);
+export const SESSIONS = Number(process.env['BENCH_LIST_SESSIONS'] ?? 1_000_000);
 const ROUNDS = 5;
 const ROUND_MS = 400;
 const PAGE_SIZE = 20;
 const FILL_BATCH = 5_000;
-const MERCHANT = 'mer_abcdefghij2345672345' as MerchantId;
-const FIRST_SEC = 1_800_000_000;
-const PER_SECOND = 5;
+export const MERCHANT = 'mer_abcdefghij2345672345' as MerchantId;
+export const FIRST_SEC = 1_800_000_000;
+export const PER_SECOND = 5;
 const NETWORKS: readonly Network[] = ['ethereum', 'bsc', 'tron', 'solana'];
 
 const hex = (bytes: number): string => randomBytes(bytes).toString('hex');
 const pick = <Value>(values: readonly Value[]): Value => values[Math.floor(Math.random() * values.length)]!;
 
-/** A session of usual size with four networks on offer; seven of ten are paid, the others expired or open. */
-function newRow(order: number): SessionRow {
+/** A session of usual size with four networks on offer. */
+export function createdOf(order: number): EventOf<'SessionCreated'>['data'] {
   const createdAtSec = FIRST_SEC + Math.floor(order / PER_SECOND);
   const evm = `0x${hex(20)}`;
   const option = { coin: 'USDT', tokenAddress: `0x${'a'.repeat(40)}`, decimals: 6, derivationIndex: order } as const;
-  const row = sessionRowOf(
-    {
-      sessionId: `cs_${base32(randomBytes(20))}` as SessionId,
-      mode: 'test',
-      merchantId: MERCHANT,
-      orderId: `order-${hex(6)}`,
-      requestHash: '',
-      amount: '10.50',
-      currency: 'USD',
-      dueCoin: 'USDT',
-      dueAmount: '10.51',
-      rateLock: { rate: '1.0002', lockedAtSec: createdAtSec, rule: 'median-1', quotes: [] },
-      taxAmount: null,
-      shippingAmount: null,
-      createdAtSec,
-      expiresAtSec: createdAtSec + 1800,
-      paymentOptions: [
-        { network: 'ethereum', chainId: '31337', address: evm, ...option, finality: { kind: 'confirmations', confirmations: 12 } },
-        { network: 'bsc', chainId: '31338', address: evm, ...option, finality: { kind: 'finalized' } },
-        { network: 'tron', chainId: '1', address: `T${hex(16)}`, ...option, finality: { kind: 'finalized' } },
-        {
-          network: 'solana',
-          chainId: 'genesis',
-          address: hex(22),
-          ...option,
-          finality: { kind: 'finalized' },
-          tokenAccount: hex(22),
-          reference: hex(22),
-        },
-      ],
-      policy: { tolerance: '0.00', dustLimit: '0.01' },
-      domainId: null,
-      personal: `v1.1a2b3c4d.${randomBytes(12).toString('base64url')}.${randomBytes(150).toString('base64url')}`,
-    },
-    { order, listedSec: createdAtSec },
-  );
+  return {
+    sessionId: `cs_${base32(randomBytes(20))}` as SessionId,
+    mode: 'test',
+    merchantId: MERCHANT,
+    orderId: `order-${hex(6)}`,
+    requestHash: '',
+    amount: '10.50',
+    currency: 'USD',
+    dueCoin: 'USDT',
+    dueAmount: '10.51',
+    rateLock: { rate: '1.0002', lockedAtSec: createdAtSec, rule: 'median-1', quotes: [] },
+    taxAmount: null,
+    shippingAmount: null,
+    createdAtSec,
+    expiresAtSec: createdAtSec + 1800,
+    paymentOptions: [
+      { network: 'ethereum', chainId: '31337', address: evm, ...option, finality: { kind: 'confirmations', confirmations: 12 } },
+      { network: 'bsc', chainId: '31338', address: evm, ...option, finality: { kind: 'finalized' } },
+      { network: 'tron', chainId: '1', address: `T${hex(16)}`, ...option, finality: { kind: 'finalized' } },
+      {
+        network: 'solana',
+        chainId: 'genesis',
+        address: hex(22),
+        ...option,
+        finality: { kind: 'finalized' },
+        tokenAccount: hex(22),
+        reference: hex(22),
+      },
+    ],
+    policy: { tolerance: '0.00', dustLimit: '0.01' },
+    domainId: null,
+    personal: `v1.1a2b3c4d.${randomBytes(12).toString('base64url')}.${randomBytes(150).toString('base64url')}`,
+  };
+}
+
+/** Seven of ten are paid, the others expired or open. */
+function newRow(order: number): SessionRow {
+  const created = createdOf(order);
+  const { createdAtSec } = created;
+  const row = sessionRowOf(created, { order, listedSec: createdAtSec });
   const chance = Math.random();
   if (chance < 0.7)
     return settle({
@@ -91,7 +96,7 @@ interface Filled {
   readonly dataDir: string;
 }
 
-async function fill(): Promise<Filled> {
+export async function fill(): Promise<Filled> {
   const dataDir = mkdtempSync(join(process.cwd(), '.bench-lists-'));
   const model = await openSqliteReadModel({ dataDir });
   const table = new DatabaseSync(join(dataDir, 'plain.db'));
@@ -187,7 +192,7 @@ const perSec = (latencies: readonly number[]): number => (latencies.length * 100
 export async function benchLists(): Promise<BenchSection> {
   const { model, table, dataDir } = await fill();
   try {
-    const lists = new Lists({ readModel: model, cursorKey });
+    const lists = new Lists({ readModel: model, cursorKey, metadataIndex: null });
     const span = SESSIONS / PER_SECOND;
     const range = { createdFrom: FIRST_SEC + Math.floor(span * 0.2), createdTo: FIRST_SEC + Math.floor(span * 0.6) };
     const candidates: Candidate[] = [];

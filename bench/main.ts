@@ -12,10 +12,13 @@ import type { BenchSection } from './section.ts';
  * `npm run bench [-- name ...]`: runs every `bench/<name>.ts`, each in a process of its own, and writes the answers to
  * `docs/benchmarks.md`. A bench exports a function, as default or under a name that begins with `bench`, and answers a
  * section; a file that only prints gets a section of what it printed; a file that does neither is a helper. With names only
- * those run, and only their sections are replaced.
+ * those run, and only their sections are replaced. Without names all run but a few that take long: less than a quarter of an hour on two quiet
+ * cores.
  */
 
 const FOLDER = import.meta.dirname;
+/** Over millions of rows for minutes each: they run when they are named. */
+const ONLY_BY_NAME = new Set(['address-memory', 'console', 'look-ups']);
 const NOT_BENCHES = new Set(['main.ts', 'report.ts', 'section.ts', 'peers.ts']);
 
 type Bench = () => Promise<BenchSection | string> | BenchSection | string;
@@ -59,11 +62,12 @@ async function runAll(wanted: readonly string[]): Promise<void> {
   try {
     for (const file of files.sort()) {
       const name = file.slice(0, -'.ts'.length);
-      if (wanted.length > 0 && !wanted.includes(name)) continue;
+      if (wanted.length > 0 ? !wanted.includes(name) : ONLY_BY_NAME.has(name)) continue;
+      const startedMs = performance.now();
       try {
         const text = await runInChild(file, folder);
         if (text === null) continue;
-        console.log(`\n${text}\n`);
+        console.log(`\n${text}\n\n${name}: ${((performance.now() - startedMs) / 1_000).toFixed(0)} s`);
         writeSections(new Map([[name, text]]));
       } catch (error) {
         failures.push(error instanceof Error ? error.message : String(error));

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { cpus, totalmem } from 'node:os';
+import { cpus, loadavg, totalmem } from 'node:os';
 import { join } from 'node:path';
 
 const REPORT = join(import.meta.dirname, '..', 'docs', 'benchmarks.md');
@@ -22,8 +22,8 @@ function header(): string {
     '',
     'Written by `npm run bench`; repeat one section with `npm run bench -- <name>`, the peers with `npm run bench:peers`. Rounds of the',
     'candidates alternate within one run and the median counts. Absolute figures belong to the machine; the ratios are what we hold',
-    'ourselves to.',
+    'ourselves to. All sections together take less than a quarter of an hour on two quiet cores.',
     '',
-    `Machine of the last run: ${machine}.`,
+    `Machine of the last run: ${machine}; its load when it ended was ${loadavg()[0]!.toFixed(1)}.`,
   ].join('\n');
 }

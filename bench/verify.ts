@@ -16,7 +16,7 @@ import type { BenchSection } from './section.ts';
  * processes of their own, so that their processor time and memory are theirs alone.
  */
 
-const EVENTS = Number(process.env['BENCH_VERIFY_EVENTS'] ?? 1_000_000);
+const EVENTS = Number(process.env['BENCH_VERIFY_EVENTS'] ?? 200_000);
 const EVENTS_PER_SESSION = 4;
 const ROOT = resolve(import.meta.dirname, '..');
 

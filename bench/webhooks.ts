@@ -6,6 +6,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { nodeRandom } from '../src/adapters/node/random.ts';
 import { SqliteDeliveryAnswers } from '../src/adapters/sqlite/delivery-answers.ts';
+import { openEsdbEventStore } from '../src/adapters/esdb/event-store.ts';
 import { openSqliteReadModel } from '../src/adapters/sqlite/read-model/read-model.ts';
 import { openSqliteEventStore } from '../src/adapters/sqlite/event-log/event-store.ts';
 import { HttpWebhookSender } from '../src/adapters/webhook-http/sender.ts';
@@ -29,8 +30,9 @@ import { median, percentile, renderSection, type BenchSection } from './section.
  * what one endpoint that hangs does to the others.
  */
 
-const ROUNDS = 5;
-const DELIVERIES = 20_000;
+const ROUNDS = 3;
+const DELIVERIES = 10_000;
+const ON_SERVERS = 2_000;
 const ENDPOINTS = 16;
 const IN_FLIGHT_PER_ENDPOINT = 5;
 const SECRET = 'whsec_bench';
@@ -135,14 +137,17 @@ interface Service {
   close(): Promise<void>;
 }
 
+type OpenStore = (options: { readonly dataDir: string }) => Promise<EventStore>;
+
 /** The delivery process as the service runs it; endpoint `index` is that of merchant `index`. */
 async function startService(
   dataDir: string,
   urls: readonly string[],
   seenBy: (store: EventStore) => EventStore,
   observer: DeliveryObserver,
+  openStore: OpenStore = openSqliteEventStore,
 ): Promise<Service> {
-  const store = await openSqliteEventStore({ dataDir });
+  const store = await openStore({ dataDir });
   const readModel = await openSqliteReadModel({ dataDir });
   const answers = new SqliteDeliveryAnswers({ dataDir, nowMs: () => Date.now() });
   const ids = new NotificationIds(systemTimers);
@@ -185,7 +190,13 @@ async function startService(
 }
 
 /** Delivers what the log holds; every attempt is an event that was synced before it counts. */
-async function deliver(folder: string, urls: readonly string[], deliveries: number): Promise<number> {
+async function deliver(
+  folder: string,
+  urls: readonly string[],
+  deliveries: number,
+  openStore?: OpenStore,
+  onEnd?: (before: NodeJS.CpuUsage) => void,
+): Promise<number> {
   const dataDir = mkdtempSync(join(folder, 'run-'));
   let open = (): void => undefined;
   const gate = new Promise<void>((resolve) => (open = resolve));
@@ -196,12 +207,14 @@ async function deliver(folder: string, urls: readonly string[], deliveries: numb
     if (attempt.failure !== null) throw new Error(`an attempt failed: ${attempt.failure}`);
     if (++recorded === deliveries) finish();
   };
-  const { store, ids, close } = await startService(dataDir, urls, (live) => behind(live, gate), { onAttempt });
+  const { store, ids, close } = await startService(dataDir, urls, (live) => behind(live, gate), { onAttempt }, openStore);
   await writeSessions(store, ids, deliveries, (index) => merchantOf(index % urls.length));
   globalThis.gc?.();
   const startedMs = performance.now();
+  const before = process.cpuUsage();
   open();
   await finished;
+  onEnd?.(before);
   const seconds = (performance.now() - startedMs) / 1000;
   await expectRecorded(store, deliveries);
   await close();
@@ -221,7 +234,7 @@ async function expectRecorded(store: EventStore, deliveries: number): Promise<vo
   if (events !== deliveries * 3) throw new Error(`the log holds ${events} events of ${deliveries} deliveries`);
 }
 
-const ISOLATION_ROUNDS = 3;
+const ISOLATION_ROUNDS = 2;
 const HEALTHY = 99;
 const PACE_PER_SEC = 600;
 const ISOLATION_SECONDS = 3;
@@ -273,6 +286,32 @@ async function settled(isOver: () => boolean): Promise<void> {
   }
 }
 
+/** One holder of the deliveries over the wire-level double in a process of its own: how many a second, and processor time of all threads for each. */
+export async function deliverOnServers(folder: string, urls: readonly string[], deliveries: number): Promise<{ perSec: number; cpuMicros: number }> {
+  const double = fork(join(import.meta.dirname, '../test/support/esdb-double/main.ts'), { stdio: ['ignore', 'pipe', 2, 'ipc'] });
+  try {
+    const [line] = (await once(double.stdout!, 'data')) as [Buffer];
+    const store = { connectionString: line.toString().trim(), attemptMs: 30_000, totalMs: 120_000 };
+    await deliver(folder, urls, 200, () => openEsdbEventStore({ ...store, namespace: 'warm.' }));
+    const used: number[] = [];
+    const perSec = await deliver(
+      folder,
+      urls,
+      deliveries,
+      () => openEsdbEventStore({ ...store, namespace: 'run.' }),
+      (before) => used.push(cpuSince(before)),
+    );
+    return { perSec, cpuMicros: used[0]! / deliveries };
+  } finally {
+    double.kill('SIGTERM');
+  }
+}
+
+const cpuSince = (before: NodeJS.CpuUsage): number => {
+  const { user, system } = process.cpuUsage(before);
+  return user + system;
+};
+
 async function bare(urls: readonly string[], deliveries: number): Promise<number> {
   const events = Array.from({ length: deliveries }, (_, index) => ({
     id: `evt_${1_800_000_000_000_000_000n + BigInt(index)}`,
@@ -318,6 +357,7 @@ export async function benchWebhooks(): Promise<BenchSection> {
       alone.push(percentile(await latencies(folder, receiver.url, null), 0.99));
       besides.push(percentile(await latencies(folder, receiver.url, hanging.url), 0.99));
     }
+    const onServers = await deliverOnServers(folder, urls, ON_SERVERS);
     const moved = median(besides.map((p99, index) => p99 / alone[index]!));
     const row = (name: string, rates: readonly number[], ratio: string): (string | number)[] => [
       name,
@@ -334,6 +374,7 @@ export async function benchWebhooks(): Promise<BenchSection> {
       columns: ['sender', 'deliveries/s', 'slowest', 'fastest', 'ratio'],
       rows: [row('bare undici, signed, nothing recorded', bareRates, '1'), row('Quittance, every attempt durable', ours, median(ratios).toFixed(2))],
       notes: [
+        `One holder with the event store on servers (the wire-level double): ${Math.round(onServers.perSec)} a second, ${Math.round(onServers.cpuMicros)} microseconds of processor time each, of ${ON_SERVERS}.`,
         `Isolation: ${HEALTHY} merchants with ${PACE_PER_SEC} events a second have their deliveries recorded within ${median(alone).toFixed(1)} ms (p99); ` +
           `beside one more merchant whose endpoint hangs on ${HANGING_EVENTS} events within ${median(besides).toFixed(1)} ms, ${moved.toFixed(2)} times as long.`,
       ],

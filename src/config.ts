@@ -67,15 +67,15 @@ const payoutLimits = z.partialRecord(
 );
 const treasuryLimits = z.partialRecord(z.enum(COINS), z.strictObject({ perTransaction: payoutAmount, perDay: payoutAmount }));
 const nativeLimit = z.strictObject({
-  ...{ perTransaction: payoutAmount.optional(), perHour: payoutAmount.optional(), perDay: payoutAmount.optional() },
-  ...{ maxGasPriceGwei: payoutAmount.optional(), maxPriorityFeeGwei: payoutAmount.optional() },
+  ...{ perTransaction: payoutAmount.exactOptional(), perHour: payoutAmount.exactOptional(), perDay: payoutAmount.exactOptional() },
+  ...{ maxGasPriceGwei: payoutAmount.exactOptional(), maxPriorityFeeGwei: payoutAmount.exactOptional() },
   maxPriorityFeeMicroLamports: z
     .string()
     .regex(/^(0|[1-9]\d{0,17})$/)
-    .optional(),
+    .exactOptional(),
 });
 const destinations = z.partialRecord(z.enum(NETWORKS), z.array(z.string().min(1).max(64)).max(100));
-const withdrawalAddresses = z.strictObject({ live: destinations.optional(), test: destinations.optional() });
+const withdrawalAddresses = z.strictObject({ live: destinations.exactOptional(), test: destinations.exactOptional() });
 const approver = { name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/), publicKey: z.string().regex(/^[A-Za-z0-9_-]{16,4096}$/) };
 const approvers = z
   .array(
@@ -98,6 +98,19 @@ const environment = z.object({
   CONSOLE_PORT: port.optional(),
   /** What people see as the address of the console: a host of its own, https in production. */
   CONSOLE_URL: url.optional(),
+  /** Address of an OpenID provider; with it people may sign in to the console by single sign-on. */
+  CONSOLE_SSO_ISSUER: url.optional(),
+  CONSOLE_SSO_CLIENT_ID: z.string().min(1).max(500).optional(),
+  CONSOLE_SSO_CLIENT_SECRET: z.string().min(1).max(1000).optional(),
+  CONSOLE_SSO_SCOPE: z
+    .string()
+    .regex(/^openid( [\x21-\x7e]+)*$/, 'must be scopes with blanks between, openid the first')
+    .default('openid profile'),
+  /** The claims of the ID token that hold a person's name and roles. */
+  CONSOLE_SSO_NAME_CLAIM: z.string().min(1).max(200).default('preferred_username'),
+  CONSOLE_SSO_ROLES_CLAIM: z.string().min(1).max(200).default('roles'),
+  /** Which roles a value of that claim, such as a group, stands for, as JSON; unset: the values are roles themselves. */
+  CONSOLE_SSO_ROLES: jsonText.pipe(z.record(z.string().min(1), z.string().min(1))).optional(),
   /** Hops of reverse proxies whose `X-Forwarded-For` is believed. */
   TRUSTED_PROXIES: z.coerce.number().int().min(0).max(10).default(0),
   DATA_DIR: z.string().min(1).default('./data'),
@@ -234,6 +247,24 @@ const environment = z.object({
     .min(1)
     .transform((path) => resolve(path))
     .optional(),
+  /** Folder or `s3://bucket/prefix` that the event log is sent to as it is written; unset: nowhere. */
+  LOG_SHIPPING_TO: z.string().min(1).optional(),
+  LOG_SHIPPING_EVERY_SECONDS: seconds.default(2),
+  /** Unset: that of AWS in the region. */
+  LOG_SHIPPING_S3_ENDPOINT: url.optional(),
+  LOG_SHIPPING_S3_REGION: z
+    .string()
+    .regex(/^[a-z0-9-]{1,40}$/)
+    .default('us-east-1'),
+  LOG_SHIPPING_S3_ACCESS_KEY_ID: z.string().min(1).optional(),
+  LOG_SHIPPING_S3_SECRET_ACCESS_KEY: z.string().min(1).optional(),
+  /** Folder that processes on shared servers put snapshots of their look-ups into and begin with; unset: look-ups are made of the event log. */
+  LOOK_UP_SNAPSHOT_DIR: z
+    .string()
+    .min(1)
+    .transform((path) => resolve(path))
+    .optional(),
+  LOOK_UP_SNAPSHOT_EVERY_SECONDS: seconds.default(21_600),
   HEADER_PREFIX: z
     .string()
     .regex(/^[A-Za-z][A-Za-z0-9-]{0,38}-$/, 'must end with a hyphen, for example X-Service-')

@@ -114,8 +114,7 @@ function host(): CliHost {
       const [{ verifyFiles }, { SpilledMap }] = await Promise.all([import('./cli/audit.ts'), import('./adapters/sqlite/read-model/spilled-map.ts')]);
       return verifyFiles(options, () => new SpilledMap());
     },
-    adminStream,
-    migrate: migrateLedger,
+    ...{ adminStream, prepareLookUps, migrate: migrateLedger },
   };
 }
 
@@ -138,6 +137,17 @@ const migrateLedger: CliHost['migrate'] = async ({ from, to }) => {
   const progress = createProgress(process.stderr);
   try {
     return await migrate({ from, to: url, onProgress: (...at) => progress.report(...at) });
+  } finally {
+    progress.end();
+  }
+};
+
+const prepareLookUps = async (): Promise<JsonValue> => {
+  const { prepareSnapshot } = await import('./composition/snapshots/prepare.ts');
+  const { createProgress } = await import('./cli/progress.ts');
+  const progress = createProgress(process.stderr);
+  try {
+    return await prepareSnapshot(readConfig(process.env), '', (done, total) => progress.report('making look-ups', done, total));
   } finally {
     progress.end();
   }

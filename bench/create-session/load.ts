@@ -31,14 +31,17 @@ function orderBody(): string {
 }
 
 /** A create request ready for the socket, signed now with a nonce of its own. */
-export function signedCreate(key: BenchKey): Buffer {
-  const body = orderBody();
+export const signedCreate = (key: BenchKey): Buffer => signedRequest(key, 'POST', '/api/v1/checkout/sessions/create', orderBody());
+
+/** The same for any request; the body of a GET is empty. */
+export function signedRequest(key: BenchKey, method: 'GET' | 'POST', path: string, body = ''): Buffer {
   const timestamp = String(Math.floor(Date.now() / 1000));
   const nonce = randomUUID();
   const signature = createHmac('sha256', key.secret).update(`${timestamp}.${nonce}.${body}`).digest('hex');
   return Buffer.from(
-    `POST /api/v1/checkout/sessions/create HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nAuthorization: Bearer ${key.apiKey}\r\n` +
-      `X-Service-Timestamp: ${timestamp}\r\nX-Service-Nonce: ${nonce}\r\nX-Service-Signature: ${signature}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nAuthorization: Bearer ${key.apiKey}\r\n` +
+      `X-Service-Timestamp: ${timestamp}\r\nX-Service-Nonce: ${nonce}\r\nX-Service-Signature: ${signature}\r\n` +
+      `${body === '' ? '' : `Content-Length: ${Buffer.byteLength(body)}\r\n`}\r\n${body}`,
   );
 }
 

@@ -1,8 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { generateMnemonic, mnemonicToSeedSync } from '@scure/bip39';
-import { wordlist } from '@scure/bip39/wordlists/english.js';
 import { HDKey } from '@scure/bip32';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
 import { startHdDerivation } from '../../src/adapters/wallet/hd-derivation.ts';
@@ -10,7 +8,7 @@ import { openEmbedded } from '../../src/composition/embedded.ts';
 import { rolesOf } from '../../src/composition/roles.ts';
 import { startService } from '../../src/composition/service.ts';
 import { readConfig } from '../../src/config.ts';
-import type { ApiKeyId } from '../../src/domain/ids.ts';
+import type { ApiKeyId, MerchantId } from '../../src/domain/ids.ts';
 import { knownNetwork } from '../../src/domain/known-networks.ts';
 import { merchantStream } from '../../src/domain/streams.ts';
 import { createLogger } from '../../src/observability/logger.ts';
@@ -19,9 +17,14 @@ import { systemClock } from '../../src/ports/clock.ts';
 import { createSealer, parseMasterKeys } from '../../src/runtime/util/sealing.ts';
 import { apiSecretContext, hashOfKey } from '../../src/features/merchants/credentials.ts';
 
-/* The whole service as `quittance serve` runs it (store, nonces, rate limit, projections, webhooks, metrics), without chains to watch. */
-const dataDir = mkdtempSync(join(tmpdir(), 'quittance-bench-create-'));
-const sealingKeys = parseMasterKeys(Buffer.from(nodeRandom.bytes(32)).toString('hex'));
+/*
+ * The whole service as `quittance serve` runs it (store, nonces, rate limit, projections, webhooks, metrics), without chains to watch. Its data goes
+ * with it, unless it is given a folder and the key that seals what is in there.
+ */
+const kept = process.env.BENCH_DATA_DIR;
+const dataDir = kept ?? mkdtempSync(join(tmpdir(), 'quittance-bench-create-'));
+const masterKey = process.env.BENCH_MASTER_KEY ?? Buffer.from(nodeRandom.bytes(32)).toString('hex');
+const sealingKeys = parseMasterKeys(masterKey);
 const log = createLogger('error');
 const config = readConfig({
   DATA_DIR: dataDir,
@@ -36,7 +39,7 @@ const storage = await openEmbedded(dataDir, {
   log,
   onFatal: (error) => process.stderr.write(`${error.message}\n`),
 });
-const xpub = HDKey.fromMasterSeed(mnemonicToSeedSync(generateMnemonic(wordlist))).derive("m/44'/60'/0'/0").publicExtendedKey;
+const xpub = HDKey.fromMasterSeed(Buffer.from(masterKey, 'hex')).derive("m/44'/60'/0'/0").publicExtendedKey;
 const derivation = startHdDerivation();
 const networks = [knownNetwork('test', 'ethereum'), knownNetwork('test', 'bsc')];
 const service = await startService({
@@ -58,19 +61,25 @@ const service = await startService({
   testWallet: null,
 });
 
-const merchant = await service.core.merchants.registerMerchant({ name: 'Bench', mode: 'test' });
-if (!merchant.ok) throw new Error(merchant.refusal.message);
-const merchantId = merchant.value.id;
-const keyId = 'key_benchbenchbenchbench' as ApiKeyId;
-const sealedSecret = createSealer(sealingKeys).seal('api-secrets', Buffer.from(process.env.BENCH_API_SECRET!), apiSecretContext(merchantId, keyId));
-const key = { merchantId, keyId, mode: 'test' as const, keyHash: hashOfKey(process.env.BENCH_API_KEY!), hint: 'sk_test_...', sealedSecret };
-await service.core.merchantHandler.execute(merchantStream(merchantId), { type: 'IssueKey', key }, { correlationId: 'bench', actor: 'operator' });
-await service.core.directory.catchUp();
+const known = service.core.merchants.listMerchants().find(({ name }) => name === 'Bench');
+const merchantId = known?.id ?? (await register());
+
+async function register(): Promise<MerchantId> {
+  const merchant = await service.core.merchants.registerMerchant({ name: 'Bench', mode: 'test' });
+  if (!merchant.ok) throw new Error(merchant.refusal.message);
+  const merchantId = merchant.value.id;
+  const keyId = 'key_benchbenchbenchbench' as ApiKeyId;
+  const sealedSecret = createSealer(sealingKeys).seal('api-secrets', Buffer.from(process.env.BENCH_API_SECRET!), apiSecretContext(merchantId, keyId));
+  const key = { merchantId, keyId, mode: 'test' as const, keyHash: hashOfKey(process.env.BENCH_API_KEY!), hint: 'sk_test_...', sealedSecret };
+  await service.core.merchantHandler.execute(merchantStream(merchantId), { type: 'IssueKey', key }, { correlationId: 'bench', actor: 'operator' });
+  await service.core.directory.catchUp();
+  return merchantId;
+}
 
 process.on('disconnect', () => {
   void service.close().finally(() => {
-    rmSync(dataDir, { recursive: true, force: true });
+    if (kept === undefined) rmSync(dataDir, { recursive: true, force: true });
     process.exit(0);
   });
 });
-process.send?.({ port: Number(new URL(service.baseUrl).port) });
+process.send?.({ port: Number(new URL(service.baseUrl).port), merchantId });

@@ -3,10 +3,10 @@ import type { StoredEvent } from '../../src/domain/events/envelope.ts';
 import type { Mode } from '../../src/domain/ids.ts';
 import { addressFamilyOf, comparableAddress, type AddressFamily } from '../../src/domain/networks.ts';
 import type { Projection } from '../../src/ports/projection.ts';
-import type { RowChange } from '../../src/ports/read-model.ts';
+import { putRow, type RowChange, type Table } from '../../src/ports/read-model.ts';
 
 /** Whose money arrives at an address: every collection address ever given, closed sessions' included. */
-export const ADDRESSES_TABLE = 'addresses@1';
+export const ADDRESSES_TABLE: Table<AddressRow> = 'addresses@1';
 
 export type AddressRow = { readonly sessionId: string; readonly derivationIndex: number };
 
@@ -31,5 +31,5 @@ function apply({ event }: StoredEvent<DomainEvent>): RowChange[] {
       { sessionId, derivationIndex } satisfies AddressRow,
     ]),
   );
-  return [...byKey].map(([key, row]) => ({ op: 'put', table: ADDRESSES_TABLE, key, row }));
+  return [...byKey].map(([key, row]) => putRow(ADDRESSES_TABLE, key, row));
 }

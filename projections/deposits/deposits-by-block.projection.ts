@@ -4,16 +4,16 @@ import type { DepositFacts } from '../../src/domain/events/session-events.ts';
 import type { Network } from '../../src/domain/networks.ts';
 import { sessionOfStream } from '../../src/domain/streams.ts';
 import type { Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
-import type { RowChange, Row } from '../../src/ports/read-model.ts';
+import { putRow, type RowChange, type Table } from '../../src/ports/read-model.ts';
 
 /** Deposits by network and height: what a chain watcher takes up again after a restart. */
-export const DEPOSITS_BY_BLOCK_TABLE = 'deposits-by-block@1';
+export const DEPOSITS_BY_BLOCK_TABLE: Table<DepositRow> = 'deposits-by-block@1';
 /** The deposits that are seen and not settled, by network and deposit key: none may be forgotten, however deep its block is. */
-export const OPEN_DEPOSITS_TABLE = 'open-deposits@1';
+export const OPEN_DEPOSITS_TABLE: Table<DepositRow> = 'open-deposits@1';
 /** The deposits that were reverted and did not return, by network and when: the chain may hold them after all. */
-export const REVERTED_DEPOSITS_TABLE = 'reverted-deposits@1';
+export const REVERTED_DEPOSITS_TABLE: Table<DepositRow> = 'reverted-deposits@1';
 /** Where a deposit's row stands, by deposit key. */
-const PLACES_TABLE = 'deposit-places@1';
+const PLACES_TABLE: Table<{ readonly at: string; readonly table?: string }> = 'deposit-places@1';
 
 const BLOCK_DIGITS = 12;
 
@@ -57,7 +57,7 @@ function needs(stored: StoredEvent<DomainEvent>): RowRef[] {
 function placedRow(stored: StoredEvent<DomainEvent>, read: RowReader): RowRef[] {
   const key = depositKeyOf(stored);
   const place = key === null ? null : read(PLACES_TABLE, key);
-  return place ? [{ table: DEPOSITS_BY_BLOCK_TABLE, key: place.at as string }] : [];
+  return place ? [{ table: DEPOSITS_BY_BLOCK_TABLE, key: place.at }] : [];
 }
 
 function apply(stored: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
@@ -70,14 +70,14 @@ function apply(stored: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
       const row: DepositRow = { sessionId, status: 'detected', facts };
       const before = read(PLACES_TABLE, facts.depositKey);
       return [
-        ...(before?.table === REVERTED_DEPOSITS_TABLE ? [{ op: 'delete' as const, table: REVERTED_DEPOSITS_TABLE, key: before.at as string }] : []),
+        ...(before?.table === REVERTED_DEPOSITS_TABLE ? [{ op: 'delete' as const, table: REVERTED_DEPOSITS_TABLE, key: before.at }] : []),
         ...move(null, facts, row),
-        { op: 'put', table: OPEN_DEPOSITS_TABLE, key: openKey(facts.network, facts.depositKey), row: row as unknown as Row },
+        putRow(OPEN_DEPOSITS_TABLE, openKey(facts.network, facts.depositKey), row),
       ];
     }
     case 'DepositConfirmed': {
-      const at = read(PLACES_TABLE, event.data.depositKey)?.at as string | undefined;
-      const row = at === undefined ? null : (read(DEPOSITS_BY_BLOCK_TABLE, at) as DepositRow | null);
+      const at = read(PLACES_TABLE, event.data.depositKey)?.at;
+      const row = at === undefined ? null : read(DEPOSITS_BY_BLOCK_TABLE, at);
       if (at === undefined || !row) return [];
       const { blockNumber, blockHash, blockTimeSec } = event.data;
       const facts = { ...row.facts, blockNumber, blockHash, blockTimeSec };
@@ -88,8 +88,8 @@ function apply(stored: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
     }
     case 'DepositReverted': {
       const { depositKey } = event.data;
-      const at = read(PLACES_TABLE, depositKey)?.at as string | undefined;
-      const row = at === undefined ? null : (read(DEPOSITS_BY_BLOCK_TABLE, at) as DepositRow | null);
+      const at = read(PLACES_TABLE, depositKey)?.at;
+      const row = at === undefined ? null : read(DEPOSITS_BY_BLOCK_TABLE, at);
       if (at === undefined || !row) return [];
       const { network } = row.facts;
       const revertedAtSec = Math.floor(stored.atMs / 1000);
@@ -98,8 +98,8 @@ function apply(stored: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
       return [
         { op: 'delete', table: DEPOSITS_BY_BLOCK_TABLE, key: at },
         { op: 'delete', table: OPEN_DEPOSITS_TABLE, key: openKey(network, depositKey) },
-        { op: 'put', table: REVERTED_DEPOSITS_TABLE, key: revertedAt, row: reverted as unknown as Row },
-        { op: 'put', table: PLACES_TABLE, key: depositKey, row: { at: revertedAt, table: REVERTED_DEPOSITS_TABLE } },
+        putRow(REVERTED_DEPOSITS_TABLE, revertedAt, reverted),
+        putRow(PLACES_TABLE, depositKey, { at: revertedAt, table: REVERTED_DEPOSITS_TABLE }),
       ];
     }
     default:
@@ -110,9 +110,5 @@ function apply(stored: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
 function move(from: string | null, facts: DepositFacts, row: DepositRow): RowChange[] {
   const at = depositPlace(facts.network, facts.blockNumber, facts.depositKey);
   const leave: RowChange[] = from === null || from === at ? [] : [{ op: 'delete', table: DEPOSITS_BY_BLOCK_TABLE, key: from }];
-  return [
-    ...leave,
-    { op: 'put', table: DEPOSITS_BY_BLOCK_TABLE, key: at, row: row as unknown as Row },
-    { op: 'put', table: PLACES_TABLE, key: facts.depositKey, row: { at } },
-  ];
+  return [...leave, putRow(DEPOSITS_BY_BLOCK_TABLE, at, row), putRow(PLACES_TABLE, facts.depositKey, { at })];
 }

@@ -5,8 +5,9 @@ import type { MerchantId, Mode } from '../../src/domain/ids.ts';
 import type { LedgerClock, Posting } from '../../src/domain/ledger.ts';
 import { formatAmount, signedAmountOf } from '../../src/domain/money.ts';
 import type { RowReader, RowRef } from '../../src/ports/projection.ts';
-import type { RowChange, Row } from '../../src/ports/read-model.ts';
+import type { RowChange } from '../../src/ports/read-model.ts';
 import type { EntryDraft } from './entry.ts';
+import type { Table } from '../../src/ports/read-model.ts';
 import {
   addressKey,
   balanceKey,
@@ -25,13 +26,11 @@ import {
   LEDGER_SUMS_TABLE,
   placeKey,
   sumKey,
-  type BalanceRow,
-  type CountsRow,
-  type DaysRow,
   type EntryLine,
   type EntryRow,
   type ModeRow,
   type Moved,
+  LEDGER_MODES_TABLE,
 } from './rows.ts';
 
 /** An entry with whom it is about. */
@@ -98,14 +97,14 @@ function addEntry(rows: ChangedRows, owned: OwnedDraft, stored: StoredEvent<Doma
   const lines = draft.postings.map((posting) => addLine(rows, mode, posting, days));
   for (const book of booksOf(owned)) {
     const key = bookKey(mode, book);
-    const place = ((rows.get(LEDGER_BOOKS_TABLE, key)?.entries as number | undefined) ?? 0) + 1;
+    const place = (rows.get(LEDGER_BOOKS_TABLE, key)?.entries ?? 0) + 1;
     rows.put(LEDGER_BOOKS_TABLE, key, { entries: place });
     rows.put(LEDGER_PLACES_TABLE, placeKey(mode, book, place), { number });
   }
   count(rows, mode, days);
-  rows.put(LEDGER_ENTRIES_TABLE, entryKey(mode, number), entryRow(owned, stored, number, days, lines) as unknown as Row);
+  rows.put(LEDGER_ENTRIES_TABLE, entryKey(mode, number), entryRow(owned, stored, number, days, lines));
   const after = touchedBy(modeRow, number, stored.id, lines.length > 0 ? days : null);
-  rows.put(LEDGER_BOOKS_TABLE, mode, after as unknown as Row);
+  rows.put(LEDGER_MODES_TABLE, mode, after);
   return after;
 }
 
@@ -115,7 +114,7 @@ function count(rows: ChangedRows, mode: Mode, { recorded, chain }: Days): void {
     [chain, [0, 1]],
   ] as const) {
     const key = countsKey(mode, monthOf(day));
-    const { days = {} } = (rows.get(LEDGER_COUNTS_TABLE, key) as unknown as CountsRow | null) ?? {};
+    const { days = {} } = rows.get(LEDGER_COUNTS_TABLE, key) ?? {};
     const date = day.slice(monthOf(day).length + 1);
     const [ofRecorded, ofChain] = days[date] ?? [0, 0];
     rows.put(LEDGER_COUNTS_TABLE, key, { days: { ...days, [date]: [ofRecorded + places[0], ofChain + places[1]] } });
@@ -137,7 +136,7 @@ function entryRow(owned: OwnedDraft, stored: StoredEvent<DomainEvent>, number: n
 
 function addLine(rows: ChangedRows, mode: Mode, { account, network, coin, units, address }: Posting, days: Days): EntryLine {
   const key = balanceKey(mode, account, network, coin);
-  const before = rows.get(LEDGER_BALANCES_TABLE, key) as unknown as BalanceRow | null;
+  const before = rows.get(LEDGER_BALANCES_TABLE, key);
   const balance = plus(before?.balance, units);
   const months = { ...before?.months };
   for (const [day, clocks] of days.recorded === days.chain
@@ -148,18 +147,18 @@ function addLine(rows: ChangedRows, mode: Mode, { account, network, coin, units,
       ] as const)) {
     const month = monthOf(day);
     months[month] = moved(months[month], clocks, units);
-    const inMonth = { ...(rows.get(LEDGER_DAYS_TABLE, daysKey(key, month)) as unknown as DaysRow | null)?.days };
+    const inMonth = { ...rows.get(LEDGER_DAYS_TABLE, daysKey(key, month))?.days };
     const date = day.slice(month.length + 1);
     inMonth[date] = moved(inMonth[date], clocks, units);
     rows.put(LEDGER_DAYS_TABLE, daysKey(key, month), { days: inMonth });
   }
   rows.put(LEDGER_BALANCES_TABLE, key, { mode, account, network, coin, balance, months });
   const sum = sumKey(mode, network, coin);
-  rows.put(LEDGER_SUMS_TABLE, sum, { mode, network, coin, sum: plus(rows.get(LEDGER_SUMS_TABLE, sum)?.sum as string | undefined, units) });
+  rows.put(LEDGER_SUMS_TABLE, sum, { mode, network, coin, sum: plus(rows.get(LEDGER_SUMS_TABLE, sum)?.sum, units) });
   const amount = formatAmount(units, 0);
   if (address === undefined) return { account, network, coin, amount, balance };
   const place = addressKey(key, address);
-  const held = rows.get(LEDGER_ADDRESSES_TABLE, place)?.balance as string | undefined;
+  const held = rows.get(LEDGER_ADDRESSES_TABLE, place)?.balance;
   rows.put(LEDGER_ADDRESSES_TABLE, place, { account, network, coin, address, balance: plus(held, units) });
   return { account, network, coin, amount, balance, address };
 }
@@ -190,11 +189,11 @@ class ChangedRows {
     this.#read = read;
   }
 
-  get(table: string, key: string): Row | null {
-    return this.#puts.get(`${table}\0${key}`)?.row ?? this.#read(table, key);
+  get<Kept extends object>(table: Table<Kept>, key: string): Kept | null {
+    return (this.#puts.get(`${table}\0${key}`)?.row as Kept | undefined) ?? this.#read(table, key);
   }
 
-  put(table: string, key: string, row: Row): void {
+  put<Kept extends object>(table: Table<Kept>, key: string, row: Kept): void {
     this.#puts.set(`${table}\0${key}`, { op: 'put', table, key, row });
   }
 

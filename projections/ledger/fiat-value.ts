@@ -1,7 +1,7 @@
 import { isCurrency, shownDecimals } from '../../src/domain/currencies.ts';
 import type { Valuation } from '../../src/domain/events/session-events.ts';
 import type { FiatValue } from '../../src/domain/ledger.ts';
-import { formatAmount, isCoin, parseAmount, SCALE } from '../../src/domain/money.ts';
+import { absolute, formatAmount, isCoin, parseAmount, SCALE } from '../../src/domain/money.ts';
 import type { SessionBooks } from './session-books.ts';
 
 /**
@@ -28,7 +28,7 @@ function valueAt(units: bigint, rate: string, currency: string): bigint | null {
   const divisor = parseAmount(rate);
   if (divisor === null || divisor === 0n) return null;
   const step = 10n ** BigInt(SCALE - shownDecimals(currency));
-  const size = units < 0n ? -units : units;
+  const size = absolute(units);
   const steps = (2n * size * 10n ** BigInt(SCALE) + divisor * step) / (2n * divisor * step);
   return units < 0n ? -steps * step : steps * step;
 }

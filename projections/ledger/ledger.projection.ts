@@ -9,7 +9,7 @@ import type { AdjustmentEvent } from '../../src/domain/events/adjustment-events.
 import type { TransferEvent } from '../../src/domain/events/transfer-events.ts';
 import { sessionOfStream, ADJUSTMENTS_PREFIX, TRANSFER_PREFIX } from '../../src/domain/streams.ts';
 import type { Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
-import type { RowChange, Row } from '../../src/ports/read-model.ts';
+import { putRow, type RowChange } from '../../src/ports/read-model.ts';
 import { accumulate, rowsOf, type OwnedDraft } from './accumulate.ts';
 import { bookAdjustment } from './adjustment-postings.ts';
 import { bookSessionEvent } from './postings.ts';
@@ -30,10 +30,11 @@ import {
   sealOf,
   type ModeRow,
   type PeriodRow,
+  LEDGER_MODES_TABLE,
 } from './rows.ts';
 import { bookTreasuryEvent, placesOf, type AddressAndCoin } from './treasury-postings.ts';
 import { bookTransferEvent } from './transfer-postings.ts';
-import { LEDGER_SESSIONS_TABLE, type SessionBooks } from './session-books.ts';
+import { LEDGER_SESSIONS_TABLE } from './session-books.ts';
 
 const TREASURY_PREFIX = 'treasury-';
 
@@ -66,7 +67,7 @@ export const ledger: Projection = {
 const modeRef = (mode: Mode): RowRef => ({ table: LEDGER_BOOKS_TABLE, key: mode });
 // A session's mode is known only with its row at hand, and both rows are always in memory.
 const MODE_REFS: readonly RowRef[] = [modeRef('test'), modeRef('live')];
-const modeRow = (mode: Mode, read: RowReader): ModeRow => (read(LEDGER_BOOKS_TABLE, mode) as unknown as ModeRow | null) ?? EMPTY_MODE;
+const modeRow = (mode: Mode, read: RowReader): ModeRow => read(LEDGER_MODES_TABLE, mode) ?? EMPTY_MODE;
 
 function needs({ stream, event }: StoredEvent<DomainEvent>): readonly RowRef[] {
   const sessionId = sessionOfStream(stream);
@@ -77,8 +78,9 @@ function needs({ stream, event }: StoredEvent<DomainEvent>): readonly RowRef[] {
   return stream.startsWith(TREASURY_PREFIX) ? [...MODE_REFS, ...placesOf(event as TreasuryEvent).map(addressRef)] : MODE_REFS;
 }
 
-const addressRef = ({ mode, network, coin, address }: AddressAndCoin): RowRef => ({
-  ...{ table: LEDGER_ADDRESSES_TABLE, key: addressKey(balanceKey(mode, DEPOSIT_WALLETS, network, coin), address) },
+const addressRef = ({ mode, network, coin, address }: AddressAndCoin) => ({
+  table: LEDGER_ADDRESSES_TABLE,
+  key: addressKey(balanceKey(mode, DEPOSIT_WALLETS, network, coin), address),
 });
 
 function needsThen(stored: StoredEvent<DomainEvent>, read: RowReader): RowRef[] {
@@ -111,12 +113,12 @@ function bookingOf(stored: StoredEvent<DomainEvent>, read: RowReader): Booking |
   if (id === null && stored.stream.startsWith(TRANSFER_PREFIX))
     return { entries: given(bookTransferEvent(stored.event as TransferEvent)), memory: [] };
   if (id === null) return stored.stream.startsWith(TREASURY_PREFIX) ? treasuryBookingOf(stored.event as TreasuryEvent, read) : null;
-  const before = read(LEDGER_SESSIONS_TABLE, id) as unknown as SessionBooks | null;
+  const before = read(LEDGER_SESSIONS_TABLE, id);
   const { books, draft, further } = bookSessionEvent(before, stored.event as SessionEvent, stored.id);
   const { mode, merchantId, sessionId, orderId } = books;
   return {
     entries: [...given(draft), ...(further ?? [])].map((each) => ({ mode, merchantId, sessionId, orderId, draft: each })),
-    memory: books === before ? [] : [{ op: 'put', table: LEDGER_SESSIONS_TABLE, key: id, row: books as unknown as Row }],
+    memory: books === before ? [] : [putRow(LEDGER_SESSIONS_TABLE, id, books)],
   };
 }
 
@@ -130,7 +132,7 @@ function treasuryBookingOf(event: TreasuryEvent, read: RowReader): Booking {
   const heldAt = (place: AddressAndCoin): bigint | null => {
     const { table, key } = addressRef(place);
     const row = read(table, key);
-    return row === null ? null : signedAmountOf(row.balance as string);
+    return row === null ? null : signedAmountOf(row.balance);
   };
   const booking = bookTreasuryEvent(event, heldAt);
   if (!booking) return { entries: [], memory: [] };
@@ -154,8 +156,5 @@ function closed(stored: StoredEvent<DomainEvent>, { data }: EventOf<'PeriodClose
   const row: PeriodRow = { period, closedAtSec: Math.floor(stored.atMs / 1000), actor, entry: stored.id, balances };
   const touched = Object.fromEntries(Object.entries(before.touched).filter(([month]) => month > period));
   const after: ModeRow = { ...before, closedThrough: period, touched };
-  return [
-    { op: 'put', table: LEDGER_PERIODS_TABLE, key: periodKey(mode, period), row: row as unknown as Row },
-    ...accumulate([{ mode, draft: SEAL }], stored, after, read),
-  ];
+  return [putRow(LEDGER_PERIODS_TABLE, periodKey(mode, period), row), ...accumulate([{ mode, draft: SEAL }], stored, after, read)];
 }

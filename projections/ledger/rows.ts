@@ -2,6 +2,7 @@ import type { EntryKind, FiatValue, LedgerClock } from '../../src/domain/ledger.
 import type { MerchantId, Mode } from '../../src/domain/ids.ts';
 import type { Network } from '../../src/domain/networks.ts';
 import { DEPOSIT_WALLETS, merchantAccountOf } from '../../src/domain/ledger.ts';
+import type { Table } from '../../src/ports/read-model.ts';
 
 /*
  * The rows of the books. Entries have dense numbers within a mode, and dense places within a book, so that any page of any
@@ -9,23 +10,25 @@ import { DEPOSIT_WALLETS, merchantAccountOf } from '../../src/domain/ledger.ts';
  */
 
 /** Entries by mode and number. */
-export const LEDGER_ENTRIES_TABLE = 'ledger-entries@4';
+export const LEDGER_ENTRIES_TABLE: Table<EntryRow> = 'ledger-entries@4';
 /** Numbers of entries by mode, book and place. A book is a merchant, or an account of the operator other than the deposit wallets. */
-export const LEDGER_PLACES_TABLE = 'ledger-places@4';
+export const LEDGER_PLACES_TABLE: Table<{ readonly number: number }> = 'ledger-places@4';
 /** How far a mode and each of its books are. */
-export const LEDGER_BOOKS_TABLE = 'ledger-books@4';
+export const LEDGER_BOOKS_TABLE: Table<BookRow> = 'ledger-books@4';
+/** The same rows, of modes. */
+export const LEDGER_MODES_TABLE: Table<ModeRow> = LEDGER_BOOKS_TABLE as string;
 /** Balances by mode, account, network and coin, with what moved in each month. */
-export const LEDGER_BALANCES_TABLE = 'ledger-balances@4';
+export const LEDGER_BALANCES_TABLE: Table<BalanceRow> = 'ledger-balances@4';
 /** What moved on each day, by balance and month. */
-export const LEDGER_DAYS_TABLE = 'ledger-days@4';
+export const LEDGER_DAYS_TABLE: Table<DaysRow> = 'ledger-days@4';
 /** How many entries each day has, by mode and month. */
-export const LEDGER_COUNTS_TABLE = 'ledger-counts@4';
+export const LEDGER_COUNTS_TABLE: Table<CountsRow> = 'ledger-counts@4';
 /** Balances of accounts that stand for addresses, by address. */
-export const LEDGER_ADDRESSES_TABLE = 'ledger-addresses@4';
+export const LEDGER_ADDRESSES_TABLE: Table<AddressBalanceRow> = 'ledger-addresses@4';
 /** Debits less credits of everything, by mode, network and coin. */
-export const LEDGER_SUMS_TABLE = 'ledger-sums@4';
+export const LEDGER_SUMS_TABLE: Table<SumRow> = 'ledger-sums@4';
 /** Sealed figures by mode and month. */
-export const LEDGER_PERIODS_TABLE = 'ledger-periods@4';
+export const LEDGER_PERIODS_TABLE: Table<PeriodRow> = 'ledger-periods@4';
 
 export interface EntryLine {
   readonly account: string;
@@ -90,9 +93,23 @@ export interface CountsRow {
   readonly days: Readonly<Record<string, readonly [recorded: number, chain: number]>>;
 }
 
-export interface ModeRow {
+export interface AddressBalanceRow extends Pick<EntryLine, 'account' | 'network' | 'coin' | 'balance'> {
+  readonly address: string;
+}
+
+export interface SumRow {
+  readonly mode: Mode;
+  readonly network: Network;
+  readonly coin: string;
+  readonly sum: string;
+}
+
+export interface BookRow {
   /** Entries so far: the number of the last one. */
   readonly entries: number;
+}
+
+export interface ModeRow extends BookRow {
   /** The last closed month; null while none is. */
   readonly closedThrough: string | null;
   /** By month that is still open: the last entry that either clock put into it. */

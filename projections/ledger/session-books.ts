@@ -4,10 +4,11 @@ import type { DepositKind, SessionCreated } from '../../src/domain/events/sessio
 import type { MerchantId, Mode, SessionId } from '../../src/domain/ids.ts';
 import { formatAmount, signedAmountOf, type Coin } from '../../src/domain/money.ts';
 import { NETWORKS, type Network } from '../../src/domain/networks.ts';
+import type { Table } from '../../src/ports/read-model.ts';
 
 /* What the books must remember of a session to post its later events: nothing that can be looked up elsewhere. */
 
-export const LEDGER_SESSIONS_TABLE = 'ledger-sessions@4';
+export const LEDGER_SESSIONS_TABLE: Table<SessionBooks> = 'ledger-sessions@4';
 
 export interface BookedDeposit {
   readonly network: Network;

@@ -3,11 +3,11 @@ import type { StoredEvent } from '../../src/domain/events/envelope.ts';
 import type { MerchantEvent, WebhookEndpointSet } from '../../src/domain/events/merchant-events.ts';
 import type { ApiKeyId, MerchantId, Mode } from '../../src/domain/ids.ts';
 import type { Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
-import type { RowChange, JsonValue } from '../../src/ports/read-model.ts';
+import { putRow, type RowChange, type JsonValue, type Table } from '../../src/ports/read-model.ts';
 
-export const MERCHANTS_TABLE = 'merchants@1';
+export const MERCHANTS_TABLE: Table<MerchantRow> = 'merchants@1';
 /** Usable API keys, by SHA-256 (hex) of the key. A revoked key is not there. */
-export const API_KEYS_TABLE = 'api-keys@1';
+export const API_KEYS_TABLE: Table<ApiKeyRow> = 'api-keys@1';
 
 export type ApiKeyRow = {
   readonly keyId: ApiKeyId;
@@ -62,12 +62,12 @@ function apply({ stream, event: anyEvent }: StoredEvent<DomainEvent>, read: RowR
   if (!stream.startsWith(PREFIX)) return [];
   const event = anyEvent as MerchantEvent;
   if (event.type === 'MerchantRegistered') return [put({ ...event.data, keys: [], endpoints: [], domains: [], policy: {} })];
-  const merchant = read(MERCHANTS_TABLE, event.data.merchantId) as MerchantRow | null;
+  const merchant = read(MERCHANTS_TABLE, event.data.merchantId);
   if (!merchant) throw new Error(`merchant ${event.data.merchantId} was never registered`);
   const changed = put(fold(merchant, event));
   if (event.type === 'ApiKeyIssued') {
     const { keyHash, keyId, merchantId, mode, hint, sealedSecret } = event.data;
-    return [changed, { op: 'put', table: API_KEYS_TABLE, key: keyHash, row: { keyId, merchantId, mode, hint, sealedSecret } satisfies ApiKeyRow }];
+    return [changed, putRow(API_KEYS_TABLE, keyHash, { keyId, merchantId, mode, hint, sealedSecret })];
   }
   if (event.type === 'ApiKeyRevoked') {
     const revoked = merchant.keys.find((key) => key.keyId === event.data.keyId);
@@ -76,7 +76,7 @@ function apply({ stream, event: anyEvent }: StoredEvent<DomainEvent>, read: RowR
   return [changed];
 }
 
-const put = (row: MerchantRow): RowChange => ({ op: 'put', table: MERCHANTS_TABLE, key: row.merchantId, row });
+const put = (row: MerchantRow): RowChange => putRow(MERCHANTS_TABLE, row.merchantId, row);
 
 function fold(merchant: MerchantRow, event: MerchantEvent): MerchantRow {
   switch (event.type) {

@@ -2,12 +2,14 @@ import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
 import { sessionOfStream } from '../../src/domain/streams.ts';
 import type { Projection } from '../../src/ports/projection.ts';
-import type { RowChange, Row } from '../../src/ports/read-model.ts';
+import { putRow, type RowChange } from '../../src/ports/read-model.ts';
+import type { Table } from '../../src/ports/read-model.ts';
+import type { SessionId } from '../../src/domain/ids.ts';
 
 /** Refunds that still owe money, by id: what the payout process takes up again after a restart. */
-export const OPEN_REFUNDS_TABLE = 'open-refunds@1';
+export const OPEN_REFUNDS_TABLE: Table<{ readonly sessionId: SessionId; readonly refundId: string }> = 'open-refunds@1';
 /** Payouts by the second they landed, so that young ones can be watched until the chain cannot take them back. */
-export const LANDED_PAYOUTS_TABLE = 'landed-payouts@1';
+export const LANDED_PAYOUTS_TABLE: Table<{ readonly sessionId: SessionId; readonly refundId: string; readonly legId: string }> = 'landed-payouts@1';
 
 const SECOND_DIGITS = 12;
 
@@ -30,11 +32,11 @@ function apply({ stream, event }: StoredEvent<DomainEvent>): RowChange[] {
     case 'RefundRequested':
     case 'RefundPayoutReverted': {
       const { refundId } = event.data;
-      return [{ op: 'put', table: OPEN_REFUNDS_TABLE, key: refundId, row: { sessionId, refundId } satisfies Row }];
+      return [putRow(OPEN_REFUNDS_TABLE, refundId, { sessionId, refundId })];
     }
     case 'RefundPayoutLanded': {
       const { refundId, legId, landedAtSec } = event.data;
-      return [{ op: 'put', table: LANDED_PAYOUTS_TABLE, key: landedKey(landedAtSec, legId), row: { sessionId, refundId, legId } satisfies Row }];
+      return [putRow(LANDED_PAYOUTS_TABLE, landedKey(landedAtSec, legId), { sessionId, refundId, legId })];
     }
     case 'RefundCompleted':
     case 'RefundFailed':

@@ -1,9 +1,14 @@
-import type { RowChange, Row } from '../../src/ports/read-model.ts';
+import { putRow, type RowChange, type Table } from '../../src/ports/read-model.ts';
+import type { Network } from '../../src/domain/networks.ts';
 import type { SessionRow } from './session-row.ts';
 import { networksOf } from './session-fold.ts';
 
 /** Sessions that can still expire, in the order of their deadline: scanned from the start up to now. */
-export const DUE_SESSIONS_TABLE = 'due-sessions@3';
+export const DUE_SESSIONS_TABLE: Table<DueSessionRow> = 'due-sessions@3';
+
+export interface DueSessionRow extends Pick<SessionRow, 'sessionId' | 'mode' | 'merchantId' | 'expiresAtSec'> {
+  readonly networks: readonly Network[];
+}
 
 const SECOND_DIGITS = 12;
 
@@ -17,6 +22,6 @@ export function dueChanges(before: SessionRow | null, after: SessionRow): RowCha
   if (isDue(before) === isDue(after) && (!isDue(after) || before?.expiresAtSec === expiresAtSec)) return [];
   const gone: RowChange[] = before && isDue(before) ? [{ op: 'delete', table: DUE_SESSIONS_TABLE, key: dueKey(before.expiresAtSec, sessionId) }] : [];
   if (!isDue(after)) return gone;
-  const row: Row = { sessionId, mode, merchantId, networks: networksOf(after), expiresAtSec };
-  return [...gone, { op: 'put', table: DUE_SESSIONS_TABLE, key: dueKey(expiresAtSec, sessionId), row }];
+  const row = { sessionId, mode, merchantId, networks: networksOf(after), expiresAtSec };
+  return [...gone, putRow(DUE_SESSIONS_TABLE, dueKey(expiresAtSec, sessionId), row)];
 }

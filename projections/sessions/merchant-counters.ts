@@ -1,7 +1,8 @@
 import type { MerchantId, Mode } from '../../src/domain/ids.ts';
+import type { Table } from '../../src/ports/read-model.ts';
 
 /** How many records a merchant has of each kind: the next one's place in the merchant's lists. */
-export const COUNTERS_TABLE = 'merchant-counters@3';
+export const COUNTERS_TABLE: Table<CountersRow> = 'merchant-counters@3';
 
 export type ListedKind = 'sessions' | 'transactions' | 'refunds';
 

@@ -1,10 +1,11 @@
-import type { MerchantId, Mode } from '../../src/domain/ids.ts';
+import type { MerchantId, Mode, SessionId } from '../../src/domain/ids.ts';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
-import type { RowChange } from '../../src/ports/read-model.ts';
+import { putRow, type RowChange } from '../../src/ports/read-model.ts';
 import type { SessionRow } from './session-row.ts';
+import type { Table } from '../../src/ports/read-model.ts';
 
 /** Claims of payers that wait for their merchant. */
-export const OPEN_CLAIMS_TABLE = 'open-claims@1';
+export const OPEN_CLAIMS_TABLE: Table<{ readonly sessionId: SessionId; readonly claimId: string }> = 'open-claims@1';
 
 /** Every key of a merchant begins with it. */
 export const claimsOfMerchant = (mode: Mode, merchantId: MerchantId): string => `${mode}/${merchantId}/`;
@@ -18,7 +19,7 @@ export function openClaimChanges(session: SessionRow, event: SessionEvent): RowC
   switch (event.type) {
     case 'ClaimFiled': {
       const { claimId } = event.data;
-      return [{ op: 'put', table: OPEN_CLAIMS_TABLE, key: keyOf(session, claimId), row: { sessionId, claimId } }];
+      return [putRow(OPEN_CLAIMS_TABLE, keyOf(session, claimId), { sessionId, claimId })];
     }
     case 'ClaimRejected':
       return [{ op: 'delete', table: OPEN_CLAIMS_TABLE, key: keyOf(session, event.data.claimId) }];

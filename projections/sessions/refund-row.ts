@@ -6,8 +6,9 @@ import type { Network } from '../../src/domain/networks.ts';
 import type { RowReader } from '../../src/ports/projection.ts';
 import type { Place, Places } from './merchant-counters.ts';
 import type { Moved, SessionRow } from './session-row.ts';
+import type { Table } from '../../src/ports/read-model.ts';
 
-export const REFUNDS_TABLE = 'refunds@3';
+export const REFUNDS_TABLE: Table<RefundRow> = 'refunds@3';
 
 export const REFUND_STATUSES = ['PENDING', 'PROCESSING', 'COMPLETED', 'FAILED'] as const;
 export type RefundStatus = (typeof REFUND_STATUSES)[number];
@@ -59,7 +60,7 @@ export function movedRefund(event: SessionEvent, session: SessionRow, places: Pl
     const place = places.next('refunds', event.data.requestedAtSec);
     return { before: null, after: requestedRefund(event.data, session, place) };
   }
-  const before = read(REFUNDS_TABLE, event.data.refundId) as RefundRow | null;
+  const before = read(REFUNDS_TABLE, event.data.refundId);
   if (!before) throw new Error(`refund ${event.data.refundId} was never requested`);
   return { before, after: foldRefund(before, event) };
 }

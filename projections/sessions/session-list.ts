@@ -1,10 +1,11 @@
-import type { MerchantId, Mode } from '../../src/domain/ids.ts';
+import type { MerchantId, Mode, SessionId } from '../../src/domain/ids.ts';
 import type { Coin } from '../../src/domain/money.ts';
 import type { Network } from '../../src/domain/networks.ts';
 import type { ListPlace } from '../../src/ports/projection.ts';
-import type { RowChange } from '../../src/ports/read-model.ts';
+import { putRow, type RowChange } from '../../src/ports/read-model.ts';
 import { filteredList, filteredLists } from '../shared/filtered-lists.ts';
 import { SESSIONS_TABLE, type SessionRow, type SessionRowStatus } from './session-row.ts';
+import type { Table } from '../../src/ports/read-model.ts';
 
 export const SESSION_LISTS = 'sessions@3/';
 
@@ -35,14 +36,14 @@ export function placesOfSession(row: SessionRow): ListPlace[] {
 
 /* An order_id names at most one session of a merchant and mode. */
 
-export const ORDERS_TABLE = 'session-orders@3';
+export const ORDERS_TABLE: Table<{ readonly sessionId: SessionId }> = 'session-orders@3';
 
 export const orderKey = (mode: Mode, merchantId: MerchantId, orderId: string): string => `${mode}/${merchantId}/${orderId}`;
 
 /** The session's row and, once, the look-up of its order_id. */
 export function sessionChanges(before: SessionRow | null, after: SessionRow): RowChange[] {
   const { sessionId, mode, merchantId, orderId } = after;
-  const changes: RowChange[] = [{ op: 'put', table: SESSIONS_TABLE, key: sessionId, row: after }];
-  if (!before) changes.push({ op: 'put', table: ORDERS_TABLE, key: orderKey(mode, merchantId, orderId), row: { sessionId } });
+  const changes: RowChange[] = [putRow(SESSIONS_TABLE, sessionId, after)];
+  if (!before) changes.push(putRow(ORDERS_TABLE, orderKey(mode, merchantId, orderId), { sessionId }));
   return changes;
 }

@@ -1,8 +1,9 @@
 import type { MerchantId, Mode, RefundId, SessionId, TransactionId } from '../../src/domain/ids.ts';
 import { type Coin } from '../../src/domain/money.ts';
 import type { Place } from './merchant-counters.ts';
+import type { Table } from '../../src/ports/read-model.ts';
 
-export const SESSIONS_TABLE = 'session-view@5';
+export const SESSIONS_TABLE: Table<SessionRow> = 'session-view@5';
 
 export type SessionRowStatus = 'open' | 'processing' | 'paid' | 'expired' | 'failed' | 'cancelled';
 

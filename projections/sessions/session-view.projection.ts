@@ -4,9 +4,9 @@ import type { RefundRequested, SessionEvent } from '../../src/domain/events/sess
 import type { SessionId } from '../../src/domain/ids.ts';
 import { sessionOfStream } from '../../src/domain/streams.ts';
 import type { Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
-import type { RowChange } from '../../src/ports/read-model.ts';
+import { putRow, type RowChange } from '../../src/ports/read-model.ts';
 import { DUE_SESSIONS_TABLE, dueChanges } from './due-sessions.ts';
-import { COUNTERS_TABLE, countersKey, Places, type CountersRow } from './merchant-counters.ts';
+import { COUNTERS_TABLE, countersKey, Places } from './merchant-counters.ts';
 import { OPEN_CLAIMS_TABLE, openClaimChanges } from './open-claims.ts';
 import { placesOfRefund, REFUND_LISTS } from './refund-list.ts';
 import { legOf, movedRefund, REFUNDS_TABLE, type PayoutRow, type RefundRow } from './refund-row.ts';
@@ -58,11 +58,11 @@ function needs({ stream, event }: StoredEvent<DomainEvent>): RowRef[] {
 function needsThen({ stream, event }: StoredEvent<DomainEvent>, read: RowReader): RowRef[] {
   const id = sessionOfStream(stream);
   if (id === null) return [];
-  const owner = event.type === 'SessionCreated' ? event.data : (read(SESSIONS_TABLE, id) as SessionRow | null);
+  const owner = event.type === 'SessionCreated' ? event.data : read(SESSIONS_TABLE, id);
   if (!owner) return [];
   const counters = { table: COUNTERS_TABLE, key: countersKey(owner.mode, owner.merchantId) };
   if (event.type !== 'RefundPayoutFailed') return [counters];
-  const refund = read(REFUNDS_TABLE, event.data.refundId) as RefundRow | null;
+  const refund = read(REFUNDS_TABLE, event.data.refundId);
   return [counters, ...(refund ? depositsOf(id, legOf(refund, event.data.legId)) : [])];
 }
 
@@ -74,15 +74,15 @@ function apply(stored: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
   const id = sessionOfStream(stored.stream);
   if (id === null) return [];
   const event = stored.event as SessionEvent;
-  const before = read(SESSIONS_TABLE, id) as SessionRow | null;
+  const before = read(SESSIONS_TABLE, id);
   const owner = event.type === 'SessionCreated' ? event.data : before;
   if (!owner) throw new Error(`session ${id} was never created`);
   const key = countersKey(owner.mode, owner.merchantId);
-  const counters = read(COUNTERS_TABLE, key) as CountersRow | null;
+  const counters = read(COUNTERS_TABLE, key);
   const places = new Places(counters);
   const changes =
     event.type === 'SessionCreated' ? created(event.data, places) : changed(before!, event, Math.floor(stored.atMs / 1000), places, read);
-  return places.counters === places.before ? changes : [...changes, { op: 'put', table: COUNTERS_TABLE, key, row: places.counters }];
+  return places.counters === places.before ? changes : [...changes, putRow(COUNTERS_TABLE, key, places.counters)];
 }
 
 function created(data: Extract<SessionEvent, { type: 'SessionCreated' }>['data'], places: Places): RowChange[] {
@@ -99,7 +99,7 @@ function changed(before: SessionRow, event: SessionEvent, atSec: number, places:
   if (refund) countRefund(draft, refund);
   const session = settle(draft);
   const changes = [...sessionChanges(before, session), ...dueChanges(before, session), ...openClaimChanges(session, event)];
-  for (const { after } of transactions) changes.push({ op: 'put', table: TRANSACTIONS_TABLE, key: after.transactionId, row: after });
-  if (refund) changes.push({ op: 'put', table: REFUNDS_TABLE, key: refund.after.refundId, row: refund.after });
+  for (const { after } of transactions) changes.push(putRow(TRANSACTIONS_TABLE, after.transactionId, after));
+  if (refund) changes.push(putRow(REFUNDS_TABLE, refund.after.refundId, refund.after));
   return changes;
 }

@@ -28,7 +28,7 @@ export function movedTransactions(
   read: RowReader,
 ): Moved<TransactionRow>[] {
   let made = 0;
-  const find = (id: TransactionId): TransactionRow | null => read(TRANSACTIONS_TABLE, id) as TransactionRow | null;
+  const find = (id: TransactionId): TransactionRow | null => read(TRANSACTIONS_TABLE, id);
   return transactionsOf(event, session, refund, find).map((facts) => {
     const before = find(facts.transactionId);
     if (before) return { before, after: { ...facts, createdSec: before.createdSec, order: before.order, sessionOrder: before.sessionOrder } };

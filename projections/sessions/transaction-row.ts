@@ -3,8 +3,9 @@ import type { MerchantId, Mode, RefundId, SessionId, TransactionId } from '../..
 import { NATIVE_COIN, type Network } from '../../src/domain/networks.ts';
 import type { PayoutRow, RefundRow } from './refund-row.ts';
 import type { SessionRow } from './session-row.ts';
+import type { Table } from '../../src/ports/read-model.ts';
 
-export const TRANSACTIONS_TABLE = 'transactions@3';
+export const TRANSACTIONS_TABLE: Table<TransactionRow> = 'transactions@3';
 
 export const TRANSACTION_TYPES = ['deposit', 'refund', 'fee', 'sweep'] as const;
 export type TransactionType = (typeof TRANSACTION_TYPES)[number];

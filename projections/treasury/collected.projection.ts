@@ -4,12 +4,12 @@ import { amountOf, formatAmount, isCoin, type Coin } from '../../src/domain/mone
 import { addressFamilyOf, comparableAddress, type Network } from '../../src/domain/networks.ts';
 import { sessionOfStream } from '../../src/domain/streams.ts';
 import type { Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
-import type { RowChange } from '../../src/ports/read-model.ts';
+import { putRow, type RowChange, type Table } from '../../src/ports/read-model.ts';
 
 /** Final money that lies at collection addresses, by network and address; an address without any has no row. */
-export const COLLECTED_TABLE = 'collected@1';
+export const COLLECTED_TABLE: Table<CollectedRow> = 'collected@1';
 /** What each deposit that is not reverted brought, by deposit key. */
-const DEPOSITS_TABLE = 'collected-deposits@1';
+const DEPOSITS_TABLE: Table<DepositRow> = 'collected-deposits@1';
 
 export type CollectedRow = {
   readonly sessionId: string;
@@ -39,7 +39,7 @@ export const collected: Projection = {
   needs,
   needsThen: ({ event }, read) => {
     const deposit = event.type === 'DepositConfirmed' || event.type === 'DepositReverted' ? read(DEPOSITS_TABLE, event.data.depositKey) : null;
-    return deposit ? [{ table: COLLECTED_TABLE, key: (deposit as DepositRow).key }] : [];
+    return deposit ? [{ table: COLLECTED_TABLE, key: deposit.key }] : [];
   },
   apply,
 };
@@ -61,14 +61,14 @@ function apply({ stream, event }: StoredEvent<DomainEvent>, read: RowReader): Ro
     case 'DepositDetected': {
       const { depositKey, network, toAddress: address, coin, amount } = event.data;
       const row: DepositRow = { key: collectedKey(network, address), sessionId: sessionOfStream(stream) ?? '', network, address, coin, amount };
-      return [{ op: 'put', table: DEPOSITS_TABLE, key: depositKey, row }];
+      return [putRow(DEPOSITS_TABLE, depositKey, row)];
     }
     case 'DepositConfirmed': {
-      const deposit = read(DEPOSITS_TABLE, event.data.depositKey) as DepositRow | null;
+      const deposit = read(DEPOSITS_TABLE, event.data.depositKey);
       return deposit ? [changed(deposit, read, amountOf(deposit.amount))] : [];
     }
     case 'DepositReverted': {
-      const deposit = read(DEPOSITS_TABLE, event.data.depositKey) as DepositRow | null;
+      const deposit = read(DEPOSITS_TABLE, event.data.depositKey);
       const gone: RowChange = { op: 'delete', table: DEPOSITS_TABLE, key: event.data.depositKey };
       return deposit && event.data.afterFinal ? [gone, changed(deposit, read, -amountOf(deposit.amount))] : [gone];
     }
@@ -84,12 +84,12 @@ function apply({ stream, event }: StoredEvent<DomainEvent>, read: RowReader): Ro
 }
 
 function changed({ key, sessionId, network, address, coin }: DepositRow, read: RowReader, by: bigint): RowChange {
-  const before = read(COLLECTED_TABLE, key) as CollectedRow | null;
+  const before = read(COLLECTED_TABLE, key);
   const units = signedAmount(before?.coins[coin] ?? '0') + by;
   const coins = { ...before?.coins, [coin]: formatAmount(units) };
   if (Object.values(coins).every((amount) => signedAmount(amount) === 0n)) return { op: 'delete', table: COLLECTED_TABLE, key };
   const row: CollectedRow = { sessionId: before?.sessionId ?? sessionId, network, address: before?.address ?? address, coins };
-  return { op: 'put', table: COLLECTED_TABLE, key, row: row };
+  return putRow(COLLECTED_TABLE, key, row);
 }
 
 /** Below zero when a deposit was reverted after its money had been swept. */

@@ -1,19 +1,19 @@
 import type { DepositFacts, DepositKind } from '../../src/domain/events/session-events.ts';
 import type { Mode } from '../../src/domain/ids.ts';
-import type { RowChange } from '../../src/ports/read-model.ts';
+import type { RowChange, Table } from '../../src/ports/read-model.ts';
 
 /*
  * The rows of the inbox. Transfers that wait have keys in the order of their blocks, oldest first; those that are done have
  * keys in the order of their end, newest first.
  */
 
-export const INBOX_TABLE = 'inbox@2';
+export const INBOX_TABLE: Table<InboxRow> = 'inbox@2';
 /** Where each transfer is in the table of the inbox, by deposit key. */
-export const INBOX_PLACES_TABLE = 'inbox-places@2';
+export const INBOX_PLACES_TABLE: Table<InboxPlaceRow> = 'inbox-places@2';
 /** What must be remembered of a session to tell which of its deposits pay nothing. */
-export const INBOX_SESSIONS_TABLE = 'inbox-sessions@2';
+export const INBOX_SESSIONS_TABLE: Table<InboxSessionRow> = 'inbox-sessions@2';
 /** Decisions that are being carried out, by deposit key. */
-export const INBOX_TRANSIT_TABLE = 'inbox-transit@2';
+export const INBOX_TRANSIT_TABLE: Table<InboxTransitRow> = 'inbox-transit@2';
 
 export type InboxFacts = Pick<
   DepositFacts,

@@ -4,7 +4,7 @@ import type { UnmatchedTransfer, TransferEvent } from '../../src/domain/events/t
 import type { Mode } from '../../src/domain/ids.ts';
 import { TRANSFER_PREFIX } from '../../src/domain/streams.ts';
 import type { RowReader } from '../../src/ports/projection.ts';
-import type { RowChange, Row } from '../../src/ports/read-model.ts';
+import { putRow, type RowChange } from '../../src/ports/read-model.ts';
 import {
   INBOX_PLACES_TABLE,
   INBOX_SESSIONS_TABLE,
@@ -15,8 +15,6 @@ import {
   type InboxKind,
   type InboxPlaceRow,
   type InboxRow,
-  type InboxSessionRow,
-  type InboxTransitRow,
 } from './row.ts';
 import { isUnmatched, unmatchedKind } from './session.ts';
 
@@ -29,8 +27,8 @@ const KINDS = { session: 'late', address: 'no_session', treasury: 'treasury' } a
 export function transferChanges(stored: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
   const event = stored.event as TransferEvent;
   const { depositKey } = event.data;
-  const place = read(INBOX_PLACES_TABLE, depositKey) as InboxPlaceRow | null;
-  const before = place && (read(INBOX_TABLE, place.key) as unknown as InboxRow | null);
+  const place = read(INBOX_PLACES_TABLE, depositKey);
+  const before = place && read(INBOX_TABLE, place.key);
   const mode: Mode = stored.stream.startsWith(`${TRANSFER_PREFIX}live-`) ? 'live' : 'test';
   if (event.type === 'TransferRecorded') return placed(recorded(event.data, before), place, stored, mode);
   if (!place || !before) return [];
@@ -45,18 +43,16 @@ function placed(row: InboxRow, place: InboxPlaceRow | null, { atMs }: StoredEven
   const isMoving = state !== 'open' && state !== 'attached' && state !== 'returned';
   return [
     ...(place && place.key !== key ? [{ op: 'delete', table: INBOX_TABLE, key: place.key } as const] : []),
-    { op: 'put', table: INBOX_TABLE, key, row: row as unknown as Row },
-    { op: 'put', table: INBOX_PLACES_TABLE, key: depositKey, row: { key, state, sessionId } satisfies InboxPlaceRow },
-    isMoving
-      ? { op: 'put', table: INBOX_TRANSIT_TABLE, key: depositKey, row: { depositKey, mode } satisfies InboxTransitRow }
-      : { op: 'delete', table: INBOX_TRANSIT_TABLE, key: depositKey },
+    putRow(INBOX_TABLE, key, row),
+    putRow(INBOX_PLACES_TABLE, depositKey, { key, state, sessionId }),
+    isMoving ? putRow(INBOX_TRANSIT_TABLE, depositKey, { depositKey, mode }) : { op: 'delete', table: INBOX_TRANSIT_TABLE, key: depositKey },
   ];
 }
 
 /** While it was decided about, its session may have been paid with it, or a reorganisation may have changed it or taken it away: null then. */
 function asItsSessionHasIt(row: InboxRow, read: RowReader): InboxRow | null {
   if (row.sessionId === null) return row;
-  const session = read(INBOX_SESSIONS_TABLE, row.sessionId) as unknown as InboxSessionRow | null;
+  const session = read(INBOX_SESSIONS_TABLE, row.sessionId);
   const deposit = session?.deposits[row.depositKey];
   return session && isUnmatched(session, deposit) ? { ...row, ...deposit.facts, kind: unmatchedKind(deposit) } : null;
 }

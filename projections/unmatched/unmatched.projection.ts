@@ -4,7 +4,7 @@ import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import type { TransferEvent } from '../../src/domain/events/transfer-events.ts';
 import { sessionOfStream, TRANSFER_PREFIX } from '../../src/domain/streams.ts';
 import type { Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
-import type { RowChange, Row } from '../../src/ports/read-model.ts';
+import { putRow, type RowChange } from '../../src/ports/read-model.ts';
 import {
   INBOX_PLACES_TABLE,
   INBOX_SESSIONS_TABLE,
@@ -12,7 +12,6 @@ import {
   INBOX_TRANSIT_TABLE,
   inboxKey,
   unlisted,
-  type InboxPlaceRow,
   type InboxRow,
   type InboxSessionRow,
 } from './row.ts';
@@ -47,12 +46,12 @@ function needs({ stream, event }: StoredEvent<DomainEvent>): RowRef[] {
 function needsThen({ stream, event }: StoredEvent<DomainEvent>, read: RowReader): RowRef[] {
   const id = sessionOfStream(stream);
   if (id === null) {
-    const place = read(INBOX_PLACES_TABLE, (event as TransferEvent).data.depositKey) as InboxPlaceRow | null;
+    const place = read(INBOX_PLACES_TABLE, (event as TransferEvent).data.depositKey);
     if (!place) return [];
     return [{ table: INBOX_TABLE, key: place.key }, ...(place.sessionId === null ? [] : [{ table: INBOX_SESSIONS_TABLE, key: place.sessionId }])];
   }
   if (!CONCERNED.has(event.type)) return [];
-  const known = read(INBOX_SESSIONS_TABLE, id) as unknown as InboxSessionRow | null;
+  const known = read(INBOX_SESSIONS_TABLE, id);
   return Object.keys(known?.deposits ?? {}).map(placeRef);
 }
 
@@ -60,7 +59,7 @@ function apply(stored: StoredEvent<DomainEvent>, read: RowReader): readonly RowC
   const id = sessionOfStream(stored.stream);
   if (id === null) return transferChanges(stored, read);
   if (!CONCERNED.has(stored.event.type)) return [];
-  const known = read(INBOX_SESSIONS_TABLE, id) as unknown as InboxSessionRow | null;
+  const known = read(INBOX_SESSIONS_TABLE, id);
   const before = known ?? EMPTY_SESSION;
   const after = foldSession(before, stored.event as SessionEvent);
   if (after === before) return [];
@@ -69,14 +68,14 @@ function apply(stored: StoredEvent<DomainEvent>, read: RowReader): readonly RowC
     ? known
       ? [{ op: 'delete', table: INBOX_SESSIONS_TABLE, key: id }]
       : []
-    : [{ op: 'put', table: INBOX_SESSIONS_TABLE, key: id, row: after as unknown as Row }];
+    : [putRow(INBOX_SESSIONS_TABLE, id, after)];
   const keys = Object.keys(before.deposits);
   return [...memory, ...keys.flatMap((key) => relisted(id, key, before, after, read))];
 }
 
 /** What operators decided about goes its own way. */
 function relisted(id: string, key: string, before: InboxSessionRow, after: InboxSessionRow, read: RowReader): RowChange[] {
-  const place = read(INBOX_PLACES_TABLE, key) as InboxPlaceRow | null;
+  const place = read(INBOX_PLACES_TABLE, key);
   const deposit = after.deposits[key];
   if (place && place.state !== 'open') return [];
   if (!isUnmatched(after, deposit)) return place && isUnmatched(before, before.deposits[key]) ? unlisted(key, place) : [];
@@ -85,7 +84,7 @@ function relisted(id: string, key: string, before: InboxSessionRow, after: Inbox
   if (place?.key === at) return [];
   return [
     ...(place ? [{ op: 'delete', table: INBOX_TABLE, key: place.key } as const] : []),
-    { op: 'put', table: INBOX_TABLE, key: at, row: row as unknown as Row },
-    { op: 'put', table: INBOX_PLACES_TABLE, key, row: { key: at, state: 'open', sessionId: id } satisfies InboxPlaceRow },
+    putRow(INBOX_TABLE, at, row),
+    putRow(INBOX_PLACES_TABLE, key, { key: at, state: 'open', sessionId: id }),
   ];
 }

@@ -4,14 +4,14 @@ import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
 import type { MerchantId, Mode, NotificationId } from '../../src/domain/ids.ts';
 import type { ListPlace, Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
-import type { RowChange } from '../../src/ports/read-model.ts';
+import { putRow, type RowChange, type Table } from '../../src/ports/read-model.ts';
 import { filteredList, filteredLists } from '../shared/filtered-lists.ts';
 
-export const DELIVERIES_TABLE = 'webhook-deliveries@3';
+export const DELIVERIES_TABLE: Table<DeliveryRow> = 'webhook-deliveries@3';
 const DELIVERY_LISTS = 'webhook-deliveries@3/';
 /** Every event that a merchant's default endpoint is told, in order, samples left out: what the pull feed walks. */
-export const EVENT_FEED_TABLE = 'webhook-event-feed@3';
-const COUNTERS_TABLE = 'webhook-delivery-counters@3';
+export const EVENT_FEED_TABLE: Table<EventFeedRow> = 'webhook-event-feed@3';
+const COUNTERS_TABLE: Table<CountersRow> = 'webhook-delivery-counters@3';
 
 export type DeliveryStatus = 'pending' | 'delivered' | 'exhausted' | 'rejected' | 'blocked';
 
@@ -94,14 +94,14 @@ function apply(stored: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
   if (id === null) return [];
   const event = stored.event as DeliveryEvent;
   if (event.type === 'DeliveryScheduled') return scheduled(event.data, read);
-  const before = read(DELIVERIES_TABLE, id) as DeliveryRow | null;
+  const before = read(DELIVERIES_TABLE, id);
   if (!before) throw new Error(`delivery ${id} was never scheduled`);
   return [put({ ...before, ...folded(event) })];
 }
 
 function scheduled(data: DeliveryScheduled['data'], read: RowReader): RowChange[] {
   const key = ownerKey(data);
-  const counters = (read(COUNTERS_TABLE, key) as CountersRow | null) ?? { next: 0, lastSec: 0 };
+  const counters = read(COUNTERS_TABLE, key) ?? { next: 0, lastSec: 0 };
   const createdSec = Math.floor(data.scheduledAtMs / 1000);
   const { notificationId, merchantId, mode, eventType, sessionId, endpointId, sample = false } = data;
   const row: DeliveryRow = {
@@ -123,10 +123,8 @@ function scheduled(data: DeliveryScheduled['data'], read: RowReader): RowChange[
   };
   const feed: EventFeedRow = { notificationId };
   return [
-    { op: 'put', table: COUNTERS_TABLE, key, row: { next: row.order + 1, lastSec: row.listedSec } satisfies CountersRow },
-    ...(sample || furtherEndpointOf(notificationId) !== null
-      ? []
-      : [{ op: 'put', table: EVENT_FEED_TABLE, key: feedKey(data, row.order), row: feed } as const]),
+    putRow(COUNTERS_TABLE, key, { next: row.order + 1, lastSec: row.listedSec }),
+    ...(sample || furtherEndpointOf(notificationId) !== null ? [] : [putRow(EVENT_FEED_TABLE, feedKey(data, row.order), feed)]),
     put(row),
   ];
 }
@@ -150,7 +148,7 @@ function folded(event: Exclude<DeliveryEvent, DeliveryScheduled>): Partial<Deliv
   }
 }
 
-const put = (row: DeliveryRow): RowChange => ({ op: 'put', table: DELIVERIES_TABLE, key: row.notificationId, row });
+const put = (row: DeliveryRow): RowChange => putRow(DELIVERIES_TABLE, row.notificationId, row);
 
 function placesOf(row: DeliveryRow): ListPlace[] {
   const { order, listedSec: atSec } = row;

@@ -4,12 +4,12 @@ import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
 import type { MerchantId, NotificationId } from '../../src/domain/ids.ts';
 import type { Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
-import type { Row, RowChange } from '../../src/ports/read-model.ts';
+import type { Row, RowChange, Table } from '../../src/ports/read-model.ts';
 
 /** Every delivery that needs another attempt, by its id, and so in the order in which merchants were to be told. */
-export const WEBHOOK_WORK_TABLE = 'webhook-work@1';
+export const WEBHOOK_WORK_TABLE: Table<WebhookWorkRow> = 'webhook-work@1';
 /** By endpoint: how it has fared since its last success, while it fails. */
-export const ENDPOINT_FAILURES_TABLE = 'webhook-endpoint-failures@1';
+export const ENDPOINT_FAILURES_TABLE: Table<EndpointFailuresRow> = 'webhook-endpoint-failures@1';
 
 export type WebhookWorkRow = {
   readonly queue: QueueId;
@@ -62,11 +62,11 @@ function apply({ stream, event }: StoredEvent<DomainEvent>, read: RowReader): Ro
   if (!stream.startsWith(DELIVERY)) return [];
   const id = stream.slice(DELIVERY.length) as NotificationId;
   const delivery = event as DeliveryEvent;
-  const before = read(WEBHOOK_WORK_TABLE, id) as WebhookWorkRow | null;
+  const before = read(WEBHOOK_WORK_TABLE, id);
   const work = replaced(WEBHOOK_WORK_TABLE, id, before, workAfter(before, delivery));
   if (delivery.type !== 'DeliveryAttempted' || delivery.data.endpointId === null) return work;
   const key = endpointKey(delivery.data.merchantId, delivery.data.endpointId);
-  const failures = read(ENDPOINT_FAILURES_TABLE, key) as EndpointFailuresRow | null;
+  const failures = read(ENDPOINT_FAILURES_TABLE, key);
   return [...work, ...replaced(ENDPOINT_FAILURES_TABLE, key, failures, failuresAfter(failures, delivery.data))];
 }
 

@@ -1,7 +1,7 @@
 import type { EvidenceKind } from '../domain/claims.ts';
 import { addressFamilyOf, type Network } from '../domain/networks.ts';
 import type { Claimable, ClaimView, PayersClaims, PreparedClaim } from '../features/shared/claim-views.ts';
-import { code, html, when, type Html } from './html.ts';
+import { code, html, when, type Html } from '../runtime/util/html.ts';
 import { NETWORK_NAMES, type PageInput } from './page-input.ts';
 import { scriptTexts } from './page.ts';
 import { renderSheet } from './sheet.ts';

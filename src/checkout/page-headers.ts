@@ -1,4 +1,4 @@
-import { styleSource } from './style.ts';
+import { firstViewSource, styleSource } from './style.ts';
 
 export interface PageHeaderOptions {
   /** The sandbox's button posts a form where there is no script. */
@@ -7,12 +7,12 @@ export interface PageHeaderOptions {
   readonly frameAncestors: readonly string[];
 }
 
-/** No script but our own, no inline anything, no frame: an injected address would be theft (OWASP CSP cheat sheet). */
+/** No script but our own, nothing inline but what is named by its hash, no frame: an injected address would be theft (OWASP CSP cheat sheet). */
 export function pageHeaders({ forms, frameAncestors }: PageHeaderOptions): Readonly<Record<string, string>> {
   const ancestors = frameAncestors.length > 0 ? frameAncestors.join(' ') : `'none'`;
   const policy = [
     `default-src 'none'`,
-    `script-src 'self'`,
+    `script-src 'self' ${firstViewSource}`,
     `style-src ${styleSource}`,
     `img-src 'self' data:`,
     `connect-src 'self'`,

@@ -1,5 +1,5 @@
 import { decimalsOf, formatAmount, parseAmount, SCALE, shownRate } from '../domain/money.ts';
-import { html, when, type Html } from './html.ts';
+import { html, when, type Html } from '../runtime/util/html.ts';
 import type { PageInput } from './page-input.ts';
 import { sentenceHtml } from './speech.ts';
 

@@ -1,7 +1,7 @@
 import type { PaymentOption } from '../domain/events/session-events.ts';
 import { NATIVE_COIN, type Network } from '../domain/networks.ts';
 import { baseUnits } from './deep-links.ts';
-import { html, when, type Html } from './html.ts';
+import { html, when, type Html } from '../runtime/util/html.ts';
 import { NETWORK_NAMES, pagePath, TOKEN_STANDARD, type PageInput } from './page-input.ts';
 import { waitOf } from './page-model.ts';
 import { outageSentence } from './page-status.ts';

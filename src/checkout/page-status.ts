@@ -1,4 +1,4 @@
-import { code, html, type Html } from './html.ts';
+import { code, html, type Html } from '../runtime/util/html.ts';
 import { NETWORK_NAMES, type PageInput } from './page-input.ts';
 import type { PageNote, PageRefund, PageState, PageTransfer } from './page-model.ts';
 import { isSome, type HeadlineKind } from './page-headline.ts';

@@ -1,4 +1,4 @@
-import { clip, html, type Html } from './html.ts';
+import { clip, html, type Html } from '../runtime/util/html.ts';
 import { LANGUAGES } from './languages.ts';
 import { coinQuery, pagePath, SHOP_NAME_LENGTH, type PageInput } from './page-input.ts';
 import type { ShopFacts } from '../features/shared/merchant-api.ts';
@@ -7,7 +7,7 @@ import { orderHtml } from './page-order.ts';
 import { paymentHtml } from './page-payment.ts';
 import { statusHtml, statusWords, type StatusWords } from './page-status.ts';
 import type { Speech } from './speech.ts';
-import { styleHtml } from './style.ts';
+import { firstViewHtml, styleHtml } from './style.ts';
 import type { TextKey } from './texts/en.ts';
 
 /** What the scripts say by themselves; placeholders are theirs to fill. */
@@ -44,7 +44,7 @@ export function renderPage(input: PageInput): string {
   return html`<!doctype html>
     <html lang="${speech.language.code}" dir="${speech.language.direction}" data-state="${status.state}" data-tone="${status.headline.tone}">
       <head>
-        ${headHtml(pageTitle(input, words))}
+        ${headHtml(pageTitle(input, words))} ${firstViewHtml}
         <script src="${input.asset('checkout.js')}" defer></script>
         ${payable && html`<script src="${input.asset('wallets.js')}" defer></script>`}
       </head>
@@ -64,7 +64,7 @@ export function renderPage(input: PageInput): string {
           ${shopHtml(input)}
           <div class="state">
             <div id="status" role="status">${statusHtml(input, words)}</div>
-            ${payable && html`<p class="timer scripted"><span>${speech.text('time_left')}</span> <b id="timer" role="timer" dir="ltr"></b></p>`}
+            ${payable && timerHtml(input)}
             <p id="paused" class="hint" role="status" hidden>${speech.text('paused')}</p>
             ${isLive(input) && html`<p class="hint unscripted">${speech.text('no_script')}</p>`} ${!payable && nextSteps(input)}
           </div>
@@ -77,6 +77,15 @@ export function renderPage(input: PageInput): string {
         </footer>
       </body>
     </html>`.text;
+}
+
+/** Hidden until the script counts; what it will say stands there before, so that it finds its room. */
+function timerHtml({ speech, status, nowMs }: PageInput): Html {
+  const left = Math.max(0, Math.ceil(status.expiresAtSec - nowMs / 1000));
+  const [hours, minutes, seconds] = [Math.floor(left / 3600), Math.floor(left / 60) % 60, left % 60];
+  const padded = (count: number): string => String(count).padStart(2, '0');
+  const shown = hours > 0 ? `${hours}:${padded(minutes)}:${padded(seconds)}` : `${minutes}:${padded(seconds)}`;
+  return html`<p class="timer scripted"><span>${speech.text('time_left')}</span> <b id="timer" role="timer" dir="ltr">${shown}</b></p>`;
 }
 
 export const pageTitle = (input: PageInput, { title }: StatusWords): string => `${title} · ${shopName(input)}`;

@@ -1,5 +1,5 @@
 import type { DepositView } from '../features/shared/views.ts';
-import { code, html, type Html } from './html.ts';
+import { code, html, type Html } from '../runtime/util/html.ts';
 import { NETWORK_NAMES, type PageInput } from './page-input.ts';
 import { itemsTable } from './page-order.ts';
 import { refundSentences, refundTransfers, transfersHtml } from './page-status.ts';

@@ -3,7 +3,7 @@ import type { SessionId } from '../domain/ids.ts';
 import type { Network } from '../domain/networks.ts';
 import type { Outcome } from '../features/shared/merchant-api.ts';
 import { sendCompressed } from './assets.ts';
-import { html, type Html } from './html.ts';
+import { html, type Html } from '../runtime/util/html.ts';
 import { pageHeaders } from './page-headers.ts';
 import { NETWORK_NAMES } from './page-input.ts';
 import { headHtml } from './page.ts';

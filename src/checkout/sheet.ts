@@ -1,6 +1,7 @@
-import { html, type Html } from './html.ts';
+import { html, type Html } from '../runtime/util/html.ts';
 import type { PageInput } from './page-input.ts';
 import { headHtml, languageSwitch, shopHtml, shopName, testBand } from './page.ts';
+import { firstViewHtml } from './style.ts';
 
 export interface Sheet {
   readonly title: string;
@@ -20,7 +21,8 @@ export function renderSheet(input: PageInput, { title, headline, path, attribute
   return html`<!doctype html>
     <html lang="${code}" dir="${direction}" ${tone !== undefined && html`data-tone="${tone}"`}>
       <head>
-        ${headHtml(`${title} · ${shopName(input)}`)} ${scripts.map((name) => html`<script src="${input.asset(name)}" defer></script>`)}
+        ${headHtml(`${title} · ${shopName(input)}`)} ${firstViewHtml}
+        ${scripts.map((name) => html`<script src="${input.asset(name)}" defer></script>`)}
       </head>
       <body data-clock="${input.speech.clock()}" ${attributes}>
         ${testBand(input)}

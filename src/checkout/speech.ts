@@ -1,5 +1,5 @@
 import type { Language } from './languages.ts';
-import { html, type Html } from './html.ts';
+import { html, type Html } from '../runtime/util/html.ts';
 import type { TextKey } from './texts/en.ts';
 
 /** A run of text; `value` is filled in, `strong` stands out as well, `time` is a moment (Unix seconds) that the script shows in the reader's time zone. */

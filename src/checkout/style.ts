@@ -1,13 +1,24 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { Html } from './html.ts';
+import { Html } from '../runtime/util/html.ts';
 
-/** The page's style, sent inside the page so that address and amount are readable after one request. */
-const style = readFileSync(new URL('assets/checkout.css', import.meta.url), 'utf8')
-  .replace(/\/\*.*?\*\//gs, '')
-  .replace(/\s*\n\s*/g, '');
+/** What is sent inside the page, so that address and amount are readable, and nothing moves any more, after one request. */
+function inside(file: string): string {
+  return readFileSync(new URL(`assets/${file}`, import.meta.url), 'utf8')
+    .replace(/\/\*.*?\*\//gs, '')
+    .replace(/\s*\n\s*/g, '');
+}
+
+const sourceOf = (text: string): string => `'sha256-${hash('sha256', text, 'base64')}'`;
+
+const style = inside('checkout.css');
+const firstView = inside('first-view.js');
 
 export const styleHtml = new Html(`<style>${style}</style>`);
 
-/** The only style that the content security policy lets through. */
-export const styleSource = `'sha256-${hash('sha256', style, 'base64')}'`;
+/** For pages that show moments or a choice of networks; stands before them. */
+export const firstViewHtml = new Html(`<script>${firstView}</script>`);
+
+/** The only style and the only script within the page that the content security policy lets through. */
+export const styleSource = sourceOf(style);
+export const firstViewSource = sourceOf(firstView);

@@ -40,6 +40,8 @@ export interface CliHost {
   trigger(kind: string, network: string, credentials: string | undefined): Promise<JsonValue>;
   /** Copies the ledger of a stopped embedded service into EventStoreDB and proves the copy equal. */
   migrate(options: { readonly from: string; readonly to: string | undefined }): Promise<JsonValue>;
+  /** Makes the look-ups of this build beside running nodes and puts a snapshot of them where nodes begin with it. */
+  prepareLookUps(): Promise<JsonValue>;
   /** Writes the ledger as the audit export; to standard output without a file. Works beside a running service. */
   exportLedger(file: string | undefined): Promise<number>;
   /** Writes the books as a SQLite file, made from the event log; answers how many events that were. Works beside a running service. */

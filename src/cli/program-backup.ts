@@ -17,8 +17,10 @@ export function addBackup(program: Command, host: CliHost): void {
     .option('--json', 'print JSON')
     .action(async (options: Options) => void (await run(host, 'backup.make', options)));
   backup
-    .command('verify <folder>')
-    .description('put a copy of a backup into a scratch folder, read all of it there and compare digests; ends with 1 when anything differs')
+    .command('verify <place>')
+    .description(
+      'put a copy of a backup, or of a shipped log (a folder or s3://...), into a scratch folder and read all of it there; ends with 1 when anything differs',
+    )
     .option('--json', 'print JSON')
     .action(async (folder: string, _options: Options, command: Command) => {
       const report = await run(host, 'backup.verify', { ...command.optsWithGlobals<Options>(), folder });
@@ -27,7 +29,7 @@ export function addBackup(program: Command, host: CliHost): void {
   program
     .command('restore')
     .description('verify a backup and put it back into DATA_DIR and SIGNER_JOURNAL_DIR; says what was lost and what to do next')
-    .requiredOption('--from <folder>', 'the backup')
+    .requiredOption('--from <folder>', 'the backup, or the shipped log: a folder or s3://bucket/prefix')
     .option('--move-aside', 'keep the files of a ledger that is there in a folder beside; otherwise the restore is refused')
     .option(...ONLY)
     .option('--operator <name>', 'who does it, for the record')

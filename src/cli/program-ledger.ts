@@ -72,7 +72,7 @@ function addRates(ledger: Command, host: CliHost, admin: DeclareAdmin): void {
     .option('--operator <name>', 'who writes them down, for the record')
     .option('--json', 'print JSON')
     .action(async (file: string, { json, ...args }: { json?: boolean } & AdminArguments) =>
-      printAnswer(await host.admin('ledger.record-rates', { ...args, rates: textIn(file) }), json === true),
+      printAnswer(await host.admin('ledger.record-rates', { ...args, rates: bytesIn(file).toString('utf8') }), json === true),
     );
   admin(ledger, host, 'rates', 'ledger.rates', 'which rates there are of each coin', [['--currency <code>', 'that they are in, such as EUR']]);
 }
@@ -117,7 +117,7 @@ function addAdjustments(ledger: Command, host: CliHost, admin: DeclareAdmin): vo
     .requiredOption('--reason <text>', 'why; kept for ever')
     .option('--json', 'print JSON')
     .action(async ({ attachment, json, ...args }: { attachment?: string; json?: boolean } & AdminArguments) => {
-      const digest = attachment === undefined ? {} : { attachment: sha256Of(attachment) };
+      const digest = attachment === undefined ? {} : { attachment: hash('sha256', bytesIn(attachment, `attachment ${attachment}`), 'hex') };
       printAnswer(await host.admin('ledger.adjust', { ...args, ...digest }), json === true);
     });
   admin(ledger, host, 'adjustments', 'ledger.adjustments', 'entries by hand: proposed and posted', [['--mode <mode>', 'test or live']]);
@@ -127,18 +127,10 @@ function addAdjustments(ledger: Command, host: CliHost, admin: DeclareAdmin): vo
   ]);
 }
 
-function textIn(file: string): string {
+function bytesIn(file: string, name = file): Buffer {
   try {
-    return readFileSync(file, 'utf8');
+    return readFileSync(file);
   } catch (error) {
-    throw new CommandRefused(`${file} cannot be read: ${messageOf(error)}`);
-  }
-}
-
-function sha256Of(file: string): string {
-  try {
-    return hash('sha256', readFileSync(file), 'hex');
-  } catch (error) {
-    throw new CommandRefused(`attachment ${file} cannot be read: ${messageOf(error)}`);
+    throw new CommandRefused(`${name} cannot be read: ${messageOf(error)}`);
   }
 }

@@ -378,4 +378,16 @@ function addSessions(program: Command, host: CliHost): void {
       isFault: (answer) => (answer as { readonly drifted: number }).drifted > 0,
     },
   );
+  admin(
+    projection,
+    host,
+    'snapshot',
+    'projection.snapshot',
+    "put a snapshot of this node's look-ups into LOOK_UP_SNAPSHOT_DIR, for nodes to begin with",
+  );
+  projection
+    .command('prepare')
+    .description('make the look-ups of this build beside running nodes and put a snapshot of them into LOOK_UP_SNAPSHOT_DIR, before an upgrade')
+    .option('--json', 'print JSON')
+    .action(async ({ json }: { json?: boolean }) => print(await host.prepareLookUps(), json === true));
 }

@@ -5,7 +5,7 @@ import { amountOf } from '../domain/money.ts';
 import { tokenOf, type Network } from '../domain/networks.ts';
 import { Canaries } from '../features/canary/canaries.process.ts';
 import type { CanaryPayer, CanaryShop } from '../features/canary/round.ts';
-import { reportCanaries } from '../observability/metrics-canary.ts';
+import { reportCanaries, reportCanaryLease } from '../observability/metrics-canary.ts';
 import { withLease, type RunningLease } from '../runtime/leases/with-lease.ts';
 import type { Wallet } from '../signer/wallet.ts';
 import type { CanaryParts } from './canary-account.ts';
@@ -42,7 +42,10 @@ export function startCanaries(
     };
   };
   reportCanaries(metrics.registry, () => running?.status() ?? [], everySec);
-  return withLease('canary', start, { leases: storage.leases, ttlMs: storage.leaseTtlMs, log });
+  const lease = withLease('canary', start, { leases: storage.leases, ttlMs: storage.leaseTtlMs, log });
+  // Work that could not begin holds it for a moment only: what counts is that payments are made.
+  reportCanaryLease(metrics.registry, mode, () => lease.isHeld && running !== null);
+  return lease;
 }
 
 function canaryShop(client: Quittance): CanaryShop {

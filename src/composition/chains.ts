@@ -8,7 +8,7 @@ import { toSec, type Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { Random } from '../ports/random.ts';
 import { rowPages } from '../ports/row-pages.ts';
-import type { ReadModel } from '../ports/read-model.ts';
+import type { ReadModel, Table } from '../ports/read-model.ts';
 import type { Logger } from '../observability/logger.ts';
 import { seedFrom } from '../runtime/projections/whole-rows.ts';
 import { REVISITED_SEC } from '../features/deposits/chain/reverted.ts';
@@ -40,6 +40,8 @@ export interface WatchDeps {
   readonly observerOf?: (mode: Mode, network: Network) => WatchObserver;
 }
 
+/** A local node may be asked as often as one likes. */
+const SANDBOX_POLL_WHILE_WAITING_MS = 100;
 export const POLL_MS = { sandbox: 500, ethereum: 4_000, bsc: 1_000, tron: 1_500, solana: 1_000 } as const;
 export const SANDBOX_COVERAGE_MS = 5_000;
 /** As deep as the watcher itself remembers final deposits. */
@@ -100,16 +102,15 @@ export function watch(deps: WatchDeps, chain: Chain, options: { readonly sandbox
       pollIntervalMs: options.sandbox ? POLL_MS.sandbox : POLL_MS[network],
       sandbox: options.sandbox,
       deepBlocks: DEEP_BLOCKS,
-      ...(options.sandbox && { coverageIntervalMs: SANDBOX_COVERAGE_MS }),
+      ...(options.sandbox && { coverageIntervalMs: SANDBOX_COVERAGE_MS, pollWhileWaitingMs: SANDBOX_POLL_WHILE_WAITING_MS }),
     },
   );
   return { settings, watcher };
 }
 
-async function rowsOf(readModel: ReadModel, table: string, network: Network, after: string): Promise<DepositRow[]> {
+async function rowsOf(readModel: ReadModel, table: Table<DepositRow>, network: Network, after: string): Promise<DepositRow[]> {
   const rows: DepositRow[] = [];
-  for await (const page of rowPages(readModel, table, { prefix: `${network}/`, after }))
-    rows.push(...page.map(({ row }) => row as unknown as DepositRow));
+  for await (const page of rowPages(readModel, table, { prefix: `${network}/`, after })) rows.push(...page.map(({ row }) => row));
   return rows;
 }
 

@@ -32,7 +32,7 @@ export function consoleRecords({ core, store, readModel, clock, presenter, confi
   const sessions = createSessionPresenter(presenter);
   const refund = createRefundPresenter(presenter);
   const lists = listRecords({
-    ...{ api: core.sessions, lists: new Lists({ readModel, cursorKey: core.cursorKey }), presenter },
+    ...{ api: core.sessions, lists: new Lists({ readModel, cursorKey: core.cursorKey, metadataIndex: null }), presenter },
     ...{ networks: presenter.networks, confirmationsOf, servedRows },
   });
   return {

@@ -1,5 +1,6 @@
 import type { AdminCommands, AdminStreams } from '../operator/commands.ts';
-import { peopleCommands } from '../operator/people.ts';
+import { grantsOf, peopleCommands } from '../operator/people.ts';
+import { oidcSingleSignOn } from '../adapters/oidc/single-sign-on.ts';
 import { deepLinks } from '../checkout/deep-links.ts';
 import type { MerchantWebhooks } from '../features/webhooks/webhooks.ts';
 import type { EventStore } from '../ports/event-store.ts';
@@ -8,8 +9,9 @@ import { createConsoleApp } from '../console/server.ts';
 import { LiveReaders } from '../console/live.ts';
 import { consoleRoutes } from '../console/routes.ts';
 import type { ConsoleAddress } from '../console/guard.ts';
+import { SSO_CALLBACK, type ConsoleSso } from '../console/pages/sso.ts';
 import type { ShownMerchant } from '../console/visit.ts';
-import type { Config } from '../config.ts';
+import { InvalidConfig, type Config } from '../config.ts';
 import type { RequestLog } from '../features/shared/request-log.ts';
 import { createHttpServer } from '../http/server.ts';
 import { OnceNumbers } from '../features/people/passkeys.ts';
@@ -72,7 +74,8 @@ async function startConsole(service: ServiceParts, parts: ConsoleParts): Promise
     ...{ api: core.sessions, settings: core.merchants, exportEvents: () => exportedEvents(store) },
   });
   serve = createConsoleApp({
-    ...{ address, sandbox, clock, log, routes },
+    ...{ address, sandbox, clock, random, log, routes },
+    sso: ssoOf(config, address, (id) => core.directory.settings(id) !== null),
     people: core.people,
     numbers: new OnceNumbers({ clock, random }),
     merchantOf: (id) => {
@@ -110,12 +113,60 @@ function addressOf(config: Config, server: Server): ConsoleAddress {
   return { origin, rpId: hostname };
 }
 
+/** Throws `InvalidConfig`. */
+function ssoOf(config: Config, { origin }: ConsoleAddress, isMerchant: Parameters<typeof grantsOf>[1]): ConsoleSso | null {
+  const faults = ssoFaults(config).filter((fault) => fault !== false);
+  if (faults.length > 0) throw new InvalidConfig(faults.join('\n'));
+  const { CONSOLE_SSO_ISSUER: issuer, CONSOLE_SSO_CLIENT_ID: clientId } = config;
+  if (issuer === undefined || clientId === undefined) return null;
+  const { CONSOLE_SSO_CLIENT_SECRET: clientSecret, CONSOLE_SSO_SCOPE: scope } = config;
+  return {
+    provider: oidcSingleSignOn({ issuer, clientId, clientSecret, scope, redirectUri: `${origin}${SSO_CALLBACK}` }),
+    rules: {
+      nameClaim: config.CONSOLE_SSO_NAME_CLAIM,
+      rolesClaim: config.CONSOLE_SSO_ROLES_CLAIM,
+      roles: config.CONSOLE_SSO_ROLES ?? null,
+      grantsOf: (text) => grantsOf(text, isMerchant),
+    },
+  };
+}
+
+/** Entra ID, for whoever has an account with it: there each tenant gives its people whatever roles it likes. */
+const OF_ANY_TENANT = /^\/(common|organizations|consumers)(\/v2\.0)?(\/\.well-known\/.*)?\/?$/i;
+
+function ssoFaults({ CONSOLE_SSO_ISSUER: issuer, CONSOLE_SSO_CLIENT_ID: clientId, CONSOLE_SSO_ROLES: roles }: Config): (string | false)[] {
+  if (issuer === undefined)
+    return [clientId !== undefined && 'CONSOLE_SSO_ISSUER is missing: the address of the provider that knows CONSOLE_SSO_CLIENT_ID'];
+  const { protocol, hostname, pathname } = new URL(issuer);
+  return [
+    OF_ANY_TENANT.test(pathname) &&
+      'CONSOLE_SSO_ISSUER must name your own tenant, as in https://login.microsoftonline.com/TENANT-ID/v2.0: at common, organizations and consumers anybody’s tenant lets people in',
+    clientId === undefined && 'CONSOLE_SSO_CLIENT_ID is missing: as the provider of CONSOLE_SSO_ISSUER knows the console',
+    protocol !== 'https:' &&
+      hostname !== 'localhost' &&
+      hostname !== '127.0.0.1' &&
+      'CONSOLE_SSO_ISSUER must start with https://: whoever reads the way to it signs in as anybody',
+    ...Object.values(roles ?? {}).map(roleFault),
+  ];
+}
+
+function roleFault(text: string): string | false {
+  try {
+    grantsOf(text, () => true);
+    return false;
+  } catch (error) {
+    return `CONSOLE_SSO_ROLES: ${(error as Error).message}`;
+  }
+}
+
 /** What is wrong with the settings of the console; passkeys need https everywhere but on this machine. */
-export function consoleFaults({ CONSOLE_PORT, CONSOLE_URL, PUBLIC_URL, PORT }: Config): (string | false)[] {
+export function consoleFaults(config: Config): (string | false)[] {
+  const { CONSOLE_PORT, CONSOLE_URL, PUBLIC_URL, PORT } = config;
   if (CONSOLE_PORT === undefined) return [];
   if (CONSOLE_URL === undefined) return ['CONSOLE_URL is missing: the https address at which people reach the console'];
   const { protocol, hostname, origin } = new URL(CONSOLE_URL);
   return [
+    ...ssoFaults(config),
     protocol !== 'https:' && hostname !== 'localhost' && 'CONSOLE_URL must start with https://: browsers use passkeys nowhere else',
     /^[\d.]+$|:/.test(hostname) && 'CONSOLE_URL must name a host: passkeys belong to names, not to addresses',
     CONSOLE_PORT !== 0 && CONSOLE_PORT === PORT && 'CONSOLE_PORT must be another port than PORT: the console has an origin of its own',

@@ -2,7 +2,7 @@ import type { Config } from '../config.ts';
 import type { DepositFacts } from '../domain/events/session-events.ts';
 import type { FinalityFloor } from '../domain/finality-floor.ts';
 import type { Mode, RefundId, SessionId } from '../domain/ids.ts';
-import { ADDRESS_FAMILIES, addressFamilyOf, type AddressFamily, type Network, type NetworkSettings } from '../domain/networks.ts';
+import { ADDRESS_FAMILIES, addressFamilyOf, type AddressFamily, type NetworkSettings } from '../domain/networks.ts';
 import { type SecretPurpose, sessionOfStream } from '../domain/streams.ts';
 import type { AddressPool } from '../ports/addresses.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -12,7 +12,7 @@ import type { Random } from '../ports/random.ts';
 import type { Rates } from '../ports/rates.ts';
 import type { Senders } from '../ports/senders.ts';
 import { rowPages } from '../ports/row-pages.ts';
-import type { ReadModel } from '../ports/read-model.ts';
+import type { ReadModel, Table } from '../ports/read-model.ts';
 import type { WebhookUrlVetting } from '../ports/webhook-sender.ts';
 import { AddressIndex, indexKey } from '../features/addresses/address-index.ts';
 import { decodeEvent } from '../runtime/commands/codec.ts';
@@ -254,10 +254,10 @@ async function followLedger({ store, readModel }: CorePorts, { due, changes, add
   const dueAfter = await seedFrom(readModel, sessionProjection, () =>
     scanAll(readModel, DUE_SESSIONS_TABLE, (_, row) =>
       due.add({
-        sessionId: row.sessionId as SessionId,
-        mode: row.mode as Mode,
-        networks: row.networks as Network[],
-        expiresAtSec: row.expiresAtSec as number,
+        sessionId: row.sessionId,
+        mode: row.mode,
+        networks: row.networks,
+        expiresAtSec: row.expiresAtSec,
       }),
     ),
   );
@@ -286,7 +286,7 @@ async function caughtUpWith({ store, soleWriter }: CorePorts, subscription: Subs
   if (head !== null) await subscription.reached(head);
 }
 
-async function scanAll(readModel: ReadModel, table: string, take: (key: string, row: Record<string, unknown>) => void): Promise<void> {
+async function scanAll<Kept extends object>(readModel: ReadModel, table: Table<Kept>, take: (key: string, row: Kept) => void): Promise<void> {
   for await (const page of rowPages(readModel, table, { limit: SCAN_PAGE })) for (const { key, row } of page) take(key, row);
 }
 

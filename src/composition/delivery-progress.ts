@@ -6,6 +6,7 @@ import type { LeaseGrant } from '../runtime/leases/with-lease.ts';
 import type { RunningProjections } from '../runtime/projections/runner.ts';
 import { InTurn } from '../runtime/util/in-turn.ts';
 import type { SharedLog } from './storage-parts.ts';
+import { HEARD } from './workers/other-log.ts';
 
 export interface DeliveryProgressDeps {
   readonly board: StatusBoard;
@@ -16,8 +17,6 @@ export interface DeliveryProgressDeps {
 }
 
 const ABOUT = 'deliver-webhooks';
-/** Where this process keeps what it heard: the board may be lost in the very moment in which the deliveries change hands. */
-const HEARD = 'deliver-webhooks-heard';
 const EVERY_MS = 2_000;
 const CAUGHT_UP_MS = 10_000;
 
@@ -67,6 +66,7 @@ export class DeliveryProgress {
     if (told) board.publish(ABOUT, told.grant.token, told.handled);
     const handled = told?.handled ?? (board.read(ABOUT) as Position | null);
     if (handled === null) return;
+    // The board may be lost in the very moment in which the deliveries change hands.
     const keep = async (): Promise<void> => {
       if ((await readModel.checkpoint(HEARD)) !== handled) await readModel.apply(HEARD, [], handled);
     };

@@ -12,13 +12,16 @@ import { InvalidConfig } from '../config.ts';
 import { projectionId } from '../runtime/projections/batch.ts';
 import { guardedStore } from './guarded-store.ts';
 import { LookUpAgreement } from './look-up-agreement.ts';
-import { SeenPositions } from './seen-positions.ts';
+import { nodeName } from './node-name.ts';
 import { projectionsOf } from './projections.ts';
+import { SeenPositions } from './seen-positions.ts';
+import { LookUpSnapshots, type LookUpSnapshotsDeps, type SnapshotSettings } from './snapshots/snapshots.ts';
+import { takeSnapshot } from './snapshots/take.ts';
 import { StoreProbe } from './store-probe.ts';
 import type { StorageDeps, Storage, SharedLog } from './storage-parts.ts';
 import { isLater } from './workers/followed-log.ts';
 import { ProjectionComparison } from './workers/projection-compare.ts';
-import { openProjectionThread } from './workers/projection-thread.ts';
+import { openProjectionThread, type ProjectionThread } from './workers/projection-thread.ts';
 
 export interface SharedServers {
   /** `esdb://...` */
@@ -26,6 +29,8 @@ export interface SharedServers {
   /** One of the forms of `parseRedisUrl`. */
   readonly redisUrl: string;
   readonly redisSurvivesRestarts: boolean;
+  /** Null: look-ups that are not there are made of the event log. */
+  readonly snapshots: SnapshotSettings | null;
 }
 
 /** How long the others wait for a process that was killed; one that stalls for longer loses its work to them. */
@@ -36,10 +41,10 @@ const LEASE_TTL_MS = 8_000;
  * in Redis, and the look-ups in files of this process alone. Throws `DataDirInUse` when another process has them.
  */
 export async function openDistributed(
-  { eventStoreUrl, redisUrl, redisSurvivesRestarts }: SharedServers,
+  { eventStoreUrl, redisUrl, redisSurvivesRestarts, snapshots: settings }: SharedServers,
   deps: StorageDeps & { readonly dataDir: string },
 ): Promise<Storage> {
-  const { log, roles, random, namespace, dataDir } = deps;
+  const { log, roles, random, namespace, dataDir, clock } = deps;
   checkRedis(redisUrl, redisSurvivesRestarts);
   const opened: { close(): Promise<void> }[] = [];
   const keep = <Part extends { close(): Promise<void> }>(part: Part): Part => {
@@ -73,24 +78,23 @@ export async function openDistributed(
     const leases = keep(await openRedisLeases(redis));
     const board = keep(await openRedisStatusBoard(redis));
     keep(ownerOf(dataDir));
-    const projections = await openProjectionThread(dataDir, { dataDir, log: source, projections: kept.map(projectionId) });
+    const follows = { dataDir, log: source, projections: kept.map(projectionId) };
+    if (settings) await takeSnapshot({ ...settings, follows, store, log });
+    const projections = await openProjectionThread(dataDir, follows);
     const readModel = keep(projections.readModel);
     const comparison = keep(new ProjectionComparison(projections.follows));
     const agreement = keep(new LookUpAgreement({ follows: projections.follows, board, readModel, comparison, log }));
+    const snapshots = settings && keep(snapshotsOf({ ...settings, follows, store, clock, log }, { projections, agreement }));
     const probe = keep(new StoreProbe({ store, board }));
     const positions = new SeenPositions({ follows: projections.follows, readModel, projections, store });
     const { store: observed, guard } = guardedStore(positions.observe(store));
     return {
-      ...{ store: observed, readModel, projections },
-      nonces,
-      personalKeys,
-      answers,
-      leases,
+      ...{ store: observed, readModel, projections, nonces, personalKeys, answers, leases },
       leaseTtlMs: LEASE_TTL_MS,
       board,
       soleWriter: false,
       ownLog: null,
-      ...{ positions, agreement },
+      ...{ positions, agreement, snapshots },
       comparison,
       sharedLog: { guard, isAfter },
       rateLimiter: async (settings) => keep(await openRedisRateLimiter({ ...redis, ...settings })),
@@ -112,6 +116,20 @@ function ownerOf(dataDir: string): { close(): Promise<void> } {
   createDataDir(dataDir);
   const lock = acquireWriterLock(dataDir);
   return { close: async () => lock.release() };
+}
+
+/** What others may begin with is whole, and nobody has made something else of the same events. */
+function snapshotsOf(
+  deps: Omit<LookUpSnapshotsDeps, 'node' | 'doubt'>,
+  { projections, agreement }: { readonly projections: ProjectionThread; readonly agreement: LookUpAgreement },
+): LookUpSnapshots {
+  const doubt = (): string | null => {
+    const behind = projections.status().filter(({ hasCaughtUp }) => !hasCaughtUp);
+    if (behind.length > 0) return `they are being filled: ${behind.map(({ projection }) => projection).join(', ')}`;
+    const { state, detail } = agreement.health();
+    return state === 'ok' ? null : (detail ?? state);
+  };
+  return new LookUpSnapshots({ ...deps, node: nodeName(deps.follows.dataDir), doubt });
 }
 
 /** Throws `InvalidConfig`, which names the setting and shows no password. */

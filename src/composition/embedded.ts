@@ -57,7 +57,7 @@ export async function openEmbedded(
     ownLog: store,
     comparison,
     sharedLog: null,
-    ...{ positions: null, agreement: null },
+    ...{ positions: null, agreement: null, snapshots: null },
     rateLimiter: async (settings) => createTokenBucketLimiter(settings),
     caughtUp: async () => void (await caughtUpWithLedger({ store, projections })),
     // The files are this process's own: when they fail, it ends.

@@ -5,7 +5,7 @@ import { createTokenBucketLimiter } from '../adapters/memory/token-bucket.ts';
 import { fileOperators } from '../adapters/node/operators-file.ts';
 import { createClientAddress } from '../runtime/util/client-address.ts';
 import type { Config } from '../config.ts';
-import type { Mode } from '../domain/ids.ts';
+import type { MerchantId, Mode } from '../domain/ids.ts';
 import type { Logger } from '../observability/logger.ts';
 import { reportLedger } from '../observability/metrics-parts.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -43,6 +43,12 @@ export interface LedgerDeps {
 export interface Ledger {
   readonly merchants: MerchantLedger;
   readonly statements: MonthStatements;
+  /** The lines that a merchant's statement of a closed month is made of, as CSV; null where there is none. */
+  readonly statementLines: (of: {
+    readonly mode: Mode;
+    readonly period: string;
+    readonly merchantId: MerchantId;
+  }) => Promise<AsyncIterable<string> | null>;
   /** Id of the event that sealed a month; null while it is open. */
   readonly closingOf: (mode: Mode, month: string) => Promise<string | null>;
   readonly commands: AdminCommands;
@@ -75,6 +81,10 @@ export function openLedger({ core, store, readModel, projections, clock, random 
     commands: { ...ledgerCommands(parts), ...bookRateCommands(issue) },
     streams: documentStreams(parts),
     statements,
+    statementLines: async (of) => {
+      await servedRows();
+      return statements.lines(of);
+    },
   };
 }
 

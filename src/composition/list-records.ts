@@ -3,6 +3,8 @@ import type { Network, NetworkSettings } from '../domain/networks.ts';
 import type { Lists as HttpLists, ListedKind, ListRequest, ListPage } from '../http/routes/lists.routes.ts';
 import { createRefundPresenter } from '../http/presenters/refund.presenter.ts';
 import { createSessionPresenter, explorerUrl, type PresenterSettings } from '../http/presenters/session.presenter.ts';
+import { asked } from '../http/schemas/expand.schema.ts';
+import type { SessionView } from '../features/shared/views.ts';
 import type { TransactionBody } from '../http/schemas/list.schema.ts';
 import type { Listing, Lists, Paging } from '../features/sessions/lists.ts';
 import type { Caller, MerchantApi, Outcome } from '../features/shared/merchant-api.ts';
@@ -36,18 +38,22 @@ type Lister = (deps: ListRecordsDeps, reader: Reader, request: ListRequest) => P
 const listers: Readonly<Record<ListedKind, Lister>> = {
   sessions: async ({ lists, api, presenter }, reader, request) => {
     const present = createSessionPresenter(presenter);
+    const presentRefund = createRefundPresenter(presenter);
     const listing = await lists.listSessions({ ...reader, filters: filtersOf(request), paging: pagingOf(request) });
     return pageOf(listing, async (row) => {
       const view = await api.getSession(reader, row.sessionId);
-      return view && present.session(view);
+      const refunds = asked(request.expand, 'refunds') && view ? { refunds: view.refunds.map((refund) => presentRefund(refund, reader.mode)) } : {};
+      return view && isFoundBy(view, request) ? { ...present.session(view), ...refunds } : null;
     });
   },
   refunds: async ({ lists, api, presenter }, reader, request) => {
     const present = createRefundPresenter(presenter);
+    const presentSession = createSessionPresenter(presenter);
     const listing = await lists.listRefunds({ ...reader, filters: filtersOf(request), paging: pagingOf(request) });
     return pageOf(listing, async (row) => {
       const view = await api.getRefund(reader, row.refundId);
-      return view && present(view, reader.mode);
+      const session = view && asked(request.expand, 'session') ? await api.getSession(reader, view.sessionId) : null;
+      return view && { ...present(view, reader.mode), ...(session && { session: presentSession.session(session) }) };
     });
   },
   transactions: async (deps, reader, request) => {
@@ -86,6 +92,10 @@ async function pageOf<Row>(listing: Outcome<Listing<Row>>, present: (row: Row) =
   return { ok: true, value: { rows: records.filter((record) => record !== null), pagination: listing.value.pagination } };
 }
 
+/** What was forgotten since the index was asked is not shown as found by it. */
+const isFoundBy = ({ personal }: SessionView, { metadata = {} }: ListRequest): boolean =>
+  Object.entries(metadata).every(([key, value]) => personal?.metadata?.[key] === value);
+
 /** A record whose stored history was tampered with takes no other one of the page with it. */
 function absentIfIllegal(error: unknown): null {
   if (error instanceof IllegalHistory) return null;
@@ -94,8 +104,9 @@ function absentIfIllegal(error: unknown): null {
 
 const pagingOf = ({ cursor, page, pageSize }: ListRequest): Paging => (cursor === undefined ? { page, pageSize } : { cursor, pageSize });
 
-function filtersOf({ status, type, sessionId, orderId, network, coin, createdFromSec, createdToSec }: ListRequest): object {
+function filtersOf({ metadata, status, type, sessionId, orderId, network, coin, createdFromSec, createdToSec }: ListRequest): object {
   return {
+    ...(metadata !== undefined && { metadata }),
     ...(status !== undefined && { status }),
     ...(type !== undefined && { type }),
     ...(sessionId !== undefined && { sessionId }),

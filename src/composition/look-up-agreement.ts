@@ -1,6 +1,3 @@
-import { hash } from 'node:crypto';
-import { hostname } from 'node:os';
-import { resolve } from 'node:path';
 import type { HealthFact } from '../observability/health.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { ReadModel } from '../ports/read-model.ts';
@@ -8,13 +5,14 @@ import type { StatusBoard } from '../ports/status-board.ts';
 import { chainTable } from '../runtime/projections/batch.ts';
 import { CHAIN_KEY, marksOf, type DigestMark } from '../runtime/projections/digest-chain.ts';
 import { Recurring } from '../runtime/util/recurring.ts';
+import { nodeName } from './node-name.ts';
 import type { Follows } from './workers/projection-messages.ts';
 import type { ProjectionComparison } from './workers/projection-compare.ts';
 
 export interface LookUpAgreementDeps {
   readonly follows: Follows;
   readonly board: StatusBoard;
-  readonly readModel: Pick<ReadModel, 'get'>;
+  readonly readModel: Pick<ReadModel, 'get' | 'generation'>;
   readonly comparison: Pick<ProjectionComparison, 'compare'>;
   readonly log: Logger;
   readonly everyMs?: number;
@@ -24,6 +22,8 @@ type Marks = Readonly<Record<string, readonly DigestMark[]>>;
 
 const ABOUT = 'look-ups/';
 const EVERY_MS = 5_000;
+/** A process that is gone differs from nobody; one that compares a large log with its rows is silent for long. */
+const TOLD_FOR_MS = 600_000;
 const REMEDY = 'run `quittance projection rebuild` on this node';
 
 /**
@@ -32,17 +32,17 @@ const REMEDY = 'run `quittance projection rebuild` on this node';
  */
 export class LookUpAgreement {
   readonly #deps: LookUpAgreementDeps;
-  /** The same after a restart. */
   readonly #node: string;
   readonly #rounds: Recurring;
   /** By projection: who made something else of the log. */
   readonly #differing = new Map<string, string>();
-  readonly #wrong = new Map<string, number>();
+  /** With the generation of the rows that a replay contradicted. */
+  readonly #wrong = new Map<string, string | null>();
   readonly #compared = new Set<string>();
 
   constructor(deps: LookUpAgreementDeps) {
     this.#deps = deps;
-    this.#node = `${hostname()}-${hash('sha256', resolve(deps.follows.dataDir), 'hex').slice(0, 8)}`;
+    this.#node = nodeName(deps.follows.dataDir);
     const onError = (error: unknown): void => deps.log.warn({ err: error }, 'look-ups could not be compared with those of other processes');
     this.#rounds = new Recurring(() => this.round(), deps.everyMs ?? EVERY_MS, onError);
   }
@@ -71,29 +71,34 @@ export class LookUpAgreement {
   async round(): Promise<void> {
     const { board, log } = this.#deps;
     const mine = await this.#marks();
-    board.publish(ABOUT + this.#node, 0, mine);
+    board.publish(ABOUT + this.#node, 0, mine, TOLD_FOR_MS);
     const found = differencesOf(mine, board.readAll(ABOUT), ABOUT + this.#node);
     for (const [projection, other] of found) {
       if (this.#differing.has(projection)) continue;
       this.#differing.set(projection, other);
       log.error({ projection, other }, 'two processes have made different look-ups of the same events');
     }
-    for (const projection of this.#differing.keys()) if (!found.has(projection)) this.#agreed(projection);
+    for (const projection of [...this.#differing.keys()]) if (!found.has(projection)) await this.#agreed(projection);
     for (const projection of found.keys()) if (!this.#compared.has(projection)) await this.#compare(projection);
   }
 
   /** Once for each difference: a replay says whose look-ups are wrong. */
   async #compare(projection: string): Promise<void> {
-    const [compared] = await this.#deps.comparison.compare(projection);
+    const { comparison, readModel, log } = this.#deps;
+    const generation = await readModel.generation(projection);
+    const [compared] = await comparison.compare(projection);
     this.#compared.add(projection);
-    if (!compared || compared.differing === 0) return;
-    this.#wrong.set(projection, compared.differing);
-    this.#deps.log.error({ projection, rows: compared.differing, examples: compared.examples, remedy: REMEDY }, 'this process takes itself out');
+    if (!compared || compared.differing === 0) return void this.#wrong.delete(projection);
+    this.#wrong.set(projection, generation);
+    log.error({ projection, rows: compared.differing, examples: compared.examples, remedy: REMEDY }, 'this process takes itself out');
   }
 
-  #agreed(projection: string): void {
+  /** That nobody else is there to differ from mends nothing: what was wrong here stays out until it was rebuilt and a replay says the same. */
+  async #agreed(projection: string): Promise<void> {
+    const wrong = this.#wrong.get(projection);
+    if (wrong !== undefined && wrong !== (await this.#deps.readModel.generation(projection))) await this.#compare(projection);
+    if (this.#wrong.has(projection)) return;
     this.#differing.delete(projection);
-    this.#wrong.delete(projection);
     this.#compared.delete(projection);
   }
 

@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts';
 import type { Mode } from '../domain/ids.ts';
+import { shippingFaults } from './backup/shipping-place.ts';
 import { canaryFaults } from './canary-account.ts';
 import { consoleFaults } from './console.ts';
 import { missingSecondSources } from './providers.ts';
@@ -35,6 +36,7 @@ export function productionFaults(config: Config, env: Readonly<Record<string, st
     ...consoleFaults(config),
     ...canaryFaults(config),
     ...profileFaults(config),
+    ...shippingFaults(config),
     ...keyFaults(config, env),
     isOneWallet(config) && 'live and test mode must not share a wallet: WALLET_... and TEST_WALLET_... are equal',
   ];

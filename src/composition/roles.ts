@@ -23,5 +23,7 @@ export function profileFaults(config: Config): string[] {
   const { api, worker } = rolesOf(config);
   if (!isShared && !(api && worker))
     faults.push(`ROLES is ${config.ROLES.join(',')}: the embedded store belongs to one process, which needs the roles api and worker`);
+  if (config.LOOK_UP_SNAPSHOT_DIR !== undefined && !isShared)
+    faults.push('LOOK_UP_SNAPSHOT_DIR is for processes that share an event log: set EVENTSTORE_URL and REDIS_URL, or leave it out');
   return faults;
 }

@@ -14,9 +14,12 @@ import { startAddressPool, type RunningAddressPool } from '../features/addresses
 import { createSenders } from '../features/deposits/sender-check.ts';
 import { ClockCheck } from '../runtime/util/clock-check.ts';
 import { projectionId } from '../runtime/projections/batch.ts';
+import type { BatchReport } from '../runtime/projections/group.ts';
 import type { ProjectionStatus } from '../runtime/projections/runner.ts';
 import { createServedRows, type ServedRows } from '../runtime/projections/served-rows.ts';
 import { createPersonalSealer, createSealer } from '../runtime/util/sealing.ts';
+import type { LogShipping } from './backup/ship-log.ts';
+import { startLogShipping } from './backup/start-shipping.ts';
 import { addressSafety } from './address-safety.ts';
 import { startAddressOwnership, type AddressOwnership } from './address-ownership.ts';
 import { startCore, type Core, type CorePorts } from './core.ts';
@@ -37,6 +40,8 @@ export interface Foundation {
   readonly ownership: AddressOwnership;
   readonly projections: ServiceProjections;
   readonly core: Core;
+  /** Null where the log is not shipped anywhere. */
+  readonly shipping: LogShipping | null;
   /** Resolves once everything written so far is listed, or after a bounded wait. */
   readonly caughtUp: () => Promise<void>;
   /** Awaited before rows of the projections are shown. */
@@ -50,6 +55,7 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
   const metrics = parts.metrics ?? createMetrics(config, clock, log);
   const startedAtMs = clock.nowMs();
   const tracing = await createTracing(config, storage.store, log);
+  if (tracing) metrics.traces = tracing;
   const store = metrics.store.observe(tracing?.store() ?? storage.store);
   const clockCheck = parts.clockCheck ?? new ClockCheck(clock);
   const onRateFailure = (provider: string, message: string): void => log.warn({ provider, message }, 'a rate provider failed');
@@ -66,8 +72,13 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
     log,
   });
   const { projections } = storage;
+  const progress = new Progress();
   await projections.start(storage.store, {
     ...metrics.projections.hooks,
+    onBatch: (report) => {
+      metrics.projections.hooks.onBatch?.(report);
+      progress.take(report);
+    },
     onParked: (event) => {
       metrics.projections.hooks.onParked?.(event);
       log.error({ ...event }, 'a projection parked an event');
@@ -75,7 +86,7 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
     onSwitched: (projection) => log.info({ projection }, 'a projection was rebuilt and is served'),
     onError: (error) => log.error({ err: error }, 'a projection failed'),
   });
-  if (!storage.soleWriter) await wholeLookUps(projections, log);
+  if (!storage.soleWriter) await wholeLookUps(projections, progress, log);
   await addresses.ready();
   // Of a log that is only read nothing was reconciled.
   if (!parts.readOnly) safety.settle(addresses);
@@ -85,18 +96,15 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
   const changes = parts.readOnly ? null : applyChanges(core, clock, clockCheck, log);
   tracing?.commands(core.sessionHandler);
   tracing?.deposits(core.deposits);
+  const shipping = startLogShipping(parts, metrics);
   const traced = await tracing?.projections((position) => projections.caughtUpTo(position));
   return {
-    startedAtMs,
-    metrics,
-    tracing,
+    ...{ startedAtMs, metrics, tracing },
     store,
     clockCheck,
     rates,
     addresses,
-    ownership,
-    projections,
-    core,
+    ...{ ownership, projections, core, shipping },
     caughtUp: () => storage.caughtUp(),
     servedRows: (...shown) => servedRows(storage, store, shown),
     close: async () => {
@@ -109,6 +117,8 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
       await addresses.close();
       await rates.close();
       await Promise.all(parts.contractChecks.map((check) => check.close()));
+      // Last of all, with everything that the ends of others wrote.
+      await shipping?.close();
     },
   };
 }
@@ -124,13 +134,24 @@ function servedRows(storage: Storage, store: EventStore, shown: readonly Project
 const WHOLE_EVERY_MS = 50;
 const PROGRESS_EVERY_MS = 10_000;
 
+/** How far look-ups that are being filled have come. */
+class Progress {
+  events = 0;
+  lastEventAgeSec = 0;
+
+  take({ events, lagSec }: BatchReport): void {
+    this.events += events;
+    this.lastEventAgeSec = Math.round(lagSec);
+  }
+}
+
 /** Before anything is read of them: look-ups that are being filled say too little of what there is. */
-async function wholeLookUps(projections: ServiceProjections, log: Logger): Promise<void> {
+async function wholeLookUps(projections: ServiceProjections, progress: Progress, log: Logger): Promise<void> {
   const left = (): ProjectionStatus[] => projections.status().filter(({ hasCaughtUp }) => !hasCaughtUp);
   for (let toldMs = performance.now(); left().length > 0; await sleep(WHOLE_EVERY_MS)) {
     if (performance.now() - toldMs < PROGRESS_EVERY_MS) continue;
     toldMs = performance.now();
-    log.info({ projections: left().map(({ projection, position }) => ({ projection, position })) }, 'look-ups are being filled from the event log');
+    log.info({ projections: left().map(({ projection }) => projection), ...progress }, 'look-ups are being filled from the event log');
   }
 }
 

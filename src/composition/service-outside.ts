@@ -44,6 +44,7 @@ import { givenAddress } from './given-address.ts';
 import { startSignerHeartbeat, type SignerHeartbeat } from './signer-heartbeat.ts';
 import { treasuryHealth } from '../observability/treasury-health.ts';
 import { startPeopleSide } from './console.ts';
+import { snapshotCommands } from './snapshots/snapshots.ts';
 import { compareCommands } from './workers/projection-compare.ts';
 import { startPublicStatus } from './public-status.ts';
 import type { Foundation } from './service-foundation.ts';
@@ -55,6 +56,7 @@ import { evidenceCommands } from '../operator/documents.ts';
 import { statementCommands } from '../operator/statement.ts';
 import { treasuryCommands } from '../operator/treasury.ts';
 import type { Treasury } from '../features/treasury/treasury.ts';
+import { startMetadataIndex } from './metadata-index.ts';
 import { RequestLog } from '../features/shared/request-log.ts';
 import { settingsCommands } from '../operator/settings.ts';
 import { startLiveSettings, type RunningSettings } from './live-settings.ts';
@@ -83,8 +85,8 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
   const { watched, payouts, webhooks, lookUps } = money;
   const health = new HealthChecks();
   const ledger = openLedger({ core, store, readModel: storage.readModel, projections, clock, random: parts.random });
-  const requestLog = new RequestLog();
-  const apiParts = { audit, ledger, requestLog, settings: await startLiveSettings({ config, log, storage, isApi: roles.api }) };
+  const settings = await startLiveSettings({ config, log, storage, isApi: roles.api });
+  const apiParts = { audit, ledger, requestLog: new RequestLog(), settings, metadataIndex: await startMetadataIndex(parts, foundation) };
   const foreign = parts.sandbox ? ({ headers, method }: IncomingMessage) => foreignRequest(headers, method, config.PUBLIC_URL) : undefined;
   const web = roles.api ? await listen(config, log, foreign, (publicUrl) => webApp(parts, foundation, money, apiParts, publicUrl)) : null;
   const observability = startObservability({
@@ -115,7 +117,7 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
   const inbox = startInbox(parts, foundation, money);
   const ofService = { ...operatorCommands(parts, foundation, money, apiParts), ...inbox.commands };
   const publicUrl = web?.publicUrl ?? config.PUBLIC_URL ?? '';
-  const { console, commands } = await peopleSide(parts, foundation, money, { audit, ledger, requestLog, publicUrl, commands: ofService });
+  const { console, commands } = await peopleSide(parts, foundation, money, { ...apiParts, publicUrl, commands: ofService });
   const admin = await serveAdmin(config.DATA_DIR, commands, ledger.streams);
   const adminHttp = await startAdminHttp(config, commands, ledger.streams, { log, metrics });
   const projectionCheck = roles.worker
@@ -125,7 +127,7 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
   if (lookUps) health.add(lookUps.health);
   if (payouts) watchPayouts(payouts, health, metrics);
   health.add(() => storage.health());
-  if (storage.agreement) watchAgreement(storage.agreement, health, metrics);
+  if (storage.agreement) watchAgreement(storage.agreement, storage.snapshots, health, metrics);
   health.started();
   const publicStatus = config.PUBLIC_STATUS_DIR === undefined ? null : startPublicStatus(config.PUBLIC_STATUS_DIR, observability.status, log);
   return {
@@ -143,17 +145,17 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
     },
     close: async () => {
       publicStatus?.close();
-      await Promise.all([ledgerCheck.close(), projectionCheck?.close(), heartbeat?.close()]);
+      await Promise.all([apiParts.metadataIndex?.close(), ledgerCheck.close(), projectionCheck?.close(), heartbeat?.close()]);
       await observability.close();
       await closeServer(ops);
     },
   };
 }
 
-/** What the service relies on and does not make itself: the signer, the clock, and whose the addresses are. */
+/** What the service relies on and does not make itself: the signer, the place that the log is shipped to, the clock, and whose the addresses are. */
 function watchSurroundings(
   { checkpointSigner: signer, log }: ServiceParts,
-  { metrics: { registry }, clockCheck, ownership }: Foundation,
+  { metrics: { registry }, clockCheck, ownership, shipping }: Foundation,
   health: HealthChecks,
 ): SignerHeartbeat | null {
   const heartbeat = signer ? startSignerHeartbeat({ signer, log }) : null;
@@ -161,6 +163,7 @@ function watchSurroundings(
     health.add(() => heartbeat.health());
     reportSigner(registry, () => heartbeat.isAlive());
   }
+  if (shipping) health.add(() => shipping.health());
   health.add(() => clockFacts(clockCheck.verdict()));
   reportClock(registry, () => clockCheck.verdict());
   health.add(() => ownershipFacts(ownership.status()));
@@ -168,10 +171,16 @@ function watchSurroundings(
   return heartbeat;
 }
 
-function watchAgreement(agreement: NonNullable<Storage['agreement']>, health: HealthChecks, { registry, projections }: Metrics): void {
+function watchAgreement(
+  agreement: NonNullable<Storage['agreement']>,
+  snapshots: Storage['snapshots'],
+  health: HealthChecks,
+  { registry, projections }: Metrics,
+): void {
   health.add(() => agreement.health());
   projections.addAgreement(registry, agreement);
   agreement.start();
+  snapshots?.start();
 }
 
 function watchPayouts(payouts: NonNullable<MovingMoney['payouts']>, health: HealthChecks, { registry }: Foundation['metrics']): void {
@@ -189,7 +198,8 @@ function webApp(
     ledger,
     settings,
     requestLog,
-  }: { readonly audit: RunningAudit; readonly ledger: Ledger; readonly settings: RunningSettings } & Pick<WebParts, 'requestLog'>,
+    metadataIndex,
+  }: { readonly audit: RunningAudit; readonly ledger: Ledger; readonly settings: RunningSettings } & Pick<WebParts, 'requestLog' | 'metadataIndex'>,
   publicUrl: string,
 ): Express {
   const { config, storage, clock, log, networks, solana } = parts;
@@ -201,9 +211,11 @@ function webApp(
     core,
     storage,
     servedRows: servedRows(sessionView),
+    metadataIndex,
     webhooks: webhooks.api,
     ledger: ledger.merchants,
     statements: ledger.statements,
+    statementLines: ledger.statementLines,
     rateLimiter: settings.perKey,
     requestLog,
     addresses: addressLimits(settings.perAddress, config, log),
@@ -274,6 +286,7 @@ function operatorCommands(
       ...evidenceCommands({ records, store, statements: ledger.statements, signNow: audit.sequencer && (() => audit.sequencer!.signNow()) }),
       ...sealingKeyCommands({ store, sealingKeys: parts.sealingKeys, clock: parts.clock, random: parts.random }),
       ...compareCommands(parts.storage.comparison),
+      ...snapshotCommands(parts.storage.snapshots),
       ...claimCommands(core.sessions),
       ...canaryCommands(store),
       ...settingsCommands(settings, { store, clock: parts.clock, random: parts.random }, (facts, message) => parts.log.warn(facts, message)),

@@ -12,7 +12,7 @@ import type { ReadModel } from '../ports/read-model.ts';
 import { appendNext } from '../runtime/commands/append-next.ts';
 import { decodeEvent } from '../runtime/commands/codec.ts';
 import { seedFrom } from '../runtime/projections/whole-rows.ts';
-import { COLLECTED_TABLE, collectedKey, signedAmount, type CollectedRow } from '../../projections/treasury/collected.projection.ts';
+import { COLLECTED_TABLE, collectedKey, signedAmount } from '../../projections/treasury/collected.projection.ts';
 import { sessionView } from '../../projections/sessions/session-view.projection.ts';
 import { POLL_MS, SANDBOX_COVERAGE_MS, sessionSide, type WatchDeps } from './chains.ts';
 import type { WatchedNetwork } from '../features/deposits/network-watcher.ts';
@@ -80,7 +80,7 @@ async function bookedIn(readModel: ReadModel, chain: AccountChain): Promise<Map<
   const booked = new Map<string, bigint>();
   for await (const page of rowPages(readModel, COLLECTED_TABLE, { prefix: collectedKey(chain.network, '') }))
     for (const { row } of page) {
-      const { address, coins } = row as unknown as CollectedRow;
+      const { address, coins } = row;
       for (const { account, token } of chain.tokenAccountsOf(address)) {
         const units = signedAmount(coins[token.coin] ?? '0');
         if (units > 0n) booked.set(account, toTokenUnits(units, token.decimals));

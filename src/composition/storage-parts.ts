@@ -18,6 +18,7 @@ import type { Follows } from './workers/projection-messages.ts';
 import type { ProjectionComparison } from './workers/projection-compare.ts';
 import type { LookUpAgreement } from './look-up-agreement.ts';
 import type { Roles } from './roles.ts';
+import type { LookUpSnapshots } from './snapshots/snapshots.ts';
 
 /** The read side at work. */
 export interface ServiceProjections extends RunningProjections {
@@ -49,6 +50,8 @@ export interface Storage {
   readonly positions: Positions | null;
   /** Compares look-ups with those of other processes, not started; null where there are none. */
   readonly agreement: LookUpAgreement | null;
+  /** Of the look-ups of this process, for others to begin with, not started; null where none are made. */
+  readonly snapshots: LookUpSnapshots | null;
   /** The ledger as a file of this process, whose history it checks and signs; null where servers keep it. */
   readonly ownLog: OwnLog | null;
   /** Compares the look-ups with a replay of the ledger, on demand. */

@@ -6,8 +6,8 @@ import type { Storage, StorageDeps } from './storage-parts.ts';
 export async function openStorage(config: Config, deps: StorageDeps): Promise<Storage> {
   const { EVENTSTORE_URL: eventStoreUrl, REDIS_URL: redisUrl } = config;
   if (eventStoreUrl !== undefined && redisUrl !== undefined) {
-    const { openDistributed } = await import('./distributed.ts');
-    const servers = { eventStoreUrl, redisUrl, redisSurvivesRestarts: config.REDIS_SURVIVES_RESTARTS };
+    const [{ openDistributed }, { snapshotSettings }] = await Promise.all([import('./distributed.ts'), import('./snapshots/snapshots.ts')]);
+    const servers = { eventStoreUrl, redisUrl, redisSurvivesRestarts: config.REDIS_SURVIVES_RESTARTS, snapshots: snapshotSettings(config) };
     return openDistributed(servers, { ...deps, dataDir: config.DATA_DIR });
   }
   if (eventStoreUrl !== undefined || redisUrl !== undefined)

@@ -28,9 +28,11 @@ import type { RequestLog } from '../features/shared/request-log.ts';
 import { OwnChanges } from '../features/merchants/own-changes.ts';
 import { OwnEndpoints } from '../features/merchants/own-endpoints.ts';
 import { Lists } from '../features/sessions/lists.ts';
+import type { MetadataIndex } from '../features/sessions/metadata-index.ts';
 import { sessionTimeline } from '../features/sessions/timeline.ts';
 import { canaryWebhooks, type CanaryAccount } from './canary-account.ts';
 import type { Core } from './core.ts';
+import type { Ledger } from './ledger.ts';
 import { listRecords } from './list-records.ts';
 import type { Storage } from './storage-parts.ts';
 import type { TestWallet } from './test-wallet.ts';
@@ -43,9 +45,12 @@ export interface WebParts {
   readonly core: Core;
   readonly storage: Storage;
   readonly servedRows: ServedRows;
+  /** Null where nothing is searched for by metadata. */
+  readonly metadataIndex: MetadataIndex | null;
   readonly webhooks: WebhookApi;
   readonly ledger: LedgerApi;
   readonly statements: Pick<MonthStatements, 'find'>;
+  readonly statementLines: Ledger['statementLines'];
   readonly rateLimiter: RateLimiter;
   readonly requestLog: RequestLog;
   readonly addresses: AddressLimits;
@@ -97,7 +102,7 @@ export function createWebApp(parts: WebParts): Express {
     nonces: parts.storage.nonces,
     lists: listRecords({
       api: core.sessions,
-      lists: new Lists({ readModel: parts.storage.readModel, cursorKey: core.cursorKey }),
+      lists: new Lists({ readModel: parts.storage.readModel, cursorKey: core.cursorKey, metadataIndex: parts.metadataIndex }),
       presenter: { publicUrl, networks, deepLinks, waitingFor: parts.waitingFor },
       networks,
       confirmationsOf: parts.confirmationsOf,
@@ -141,7 +146,8 @@ export function createWebApp(parts: WebParts): Express {
   });
 }
 
-const statementsOf = ({ statements, audit }: Pick<WebParts, 'statements' | 'audit'>): StatementsApi => ({
+const statementsOf = ({ statements, statementLines, audit }: Pick<WebParts, 'statements' | 'statementLines' | 'audit'>): StatementsApi => ({
+  statementLines: ({ merchantId, mode }, period) => statementLines({ mode, period, merchantId }),
   monthStatement: async ({ merchantId, mode }, period) => {
     const found = await statements.find({ mode, period, merchantId });
     const proven = found && (await audit.proofOfEvent(found.event));

@@ -1,4 +1,4 @@
-import { html, type Html } from '../checkout/html.ts';
+import { html, type Html } from '../runtime/util/html.ts';
 
 interface Bar {
   readonly label: string;

@@ -69,10 +69,12 @@ const isHttps = (origin: string): boolean => origin.startsWith('https:');
  */
 export const cookieName = (origin: string): string => (isHttps(origin) ? '__Host-quittance' : 'quittance-console');
 
-export function cookieFor(origin: string, token: string, maxAgeSec: number): string {
-  const attributes = ['Path=/', 'HttpOnly', 'SameSite=Strict', `Max-Age=${maxAgeSec}`, ...(isHttps(origin) ? ['Secure'] : [])];
-  return [`${cookieName(origin)}=${token}`, ...attributes].join('; ');
+export function cookie(origin: string, name: string, value: string, maxAgeSec: number, sameSite: 'Strict' | 'Lax'): string {
+  const attributes = ['Path=/', 'HttpOnly', `SameSite=${sameSite}`, `Max-Age=${maxAgeSec}`, ...(isHttps(origin) ? ['Secure'] : [])];
+  return [`${name}=${value}`, ...attributes].join('; ');
 }
+
+export const cookieFor = (origin: string, token: string, maxAgeSec: number): string => cookie(origin, cookieName(origin), token, maxAgeSec, 'Strict');
 
 /** The cookie's value; null when there is none, or more than one, which no browser of ours would send. */
 export function tokenIn(headers: IncomingHttpHeaders, origin: string): string | null {
@@ -91,3 +93,6 @@ export function isCsrf(token: string, given: string | undefined): boolean {
   const [expected, found] = [Buffer.from(csrfOf(token)), Buffer.from(given ?? '')];
   return expected.length === found.length && timingSafeEqual(expected, found);
 }
+
+/** Only a path of the console itself. */
+export const pathOf = (given: unknown): string => (typeof given === 'string' && /^\/(?![/\\])[\w\-./?=&%~:+]*$/.test(given) ? given : '/');

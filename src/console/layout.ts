@@ -1,4 +1,4 @@
-import { html, type Html } from '../checkout/html.ts';
+import { html, type Html } from '../runtime/util/html.ts';
 import { allowsSomewhere, type Action } from './access.ts';
 import type { Page, ShownMerchant, Visit } from './visit.ts';
 
@@ -135,8 +135,8 @@ const menuItem = ({ to, text }: Entry, path: string): Html => {
   return html`<li><a href="${to}" ${isHere && html`aria-current="page"`}>${text}</a></li>`;
 };
 
-/** A page for whoever has not signed in. */
-export function renderOutside(frame: Frame, page: Page): string {
+/** A page for whoever has not signed in; `to`: where it goes on by itself. */
+export function renderOutside(frame: Frame, page: Page & { readonly to?: string }): string {
   return document(
     frame,
     page,
@@ -154,7 +154,7 @@ function band({ sandbox }: Frame, mode: string | null): Html | null {
   return mode === 'test' ? html`<aside class="band" aria-label="Mode">Test mode: no real money</aside>` : null;
 }
 
-function document({ version }: Frame, page: Page, body: Html): string {
+function document({ version }: Frame, page: Page & { readonly to?: string }, body: Html): string {
   const scripts = ['passkey.js', ...(page.isLive === true ? ['live.js'] : []), ...(page.scripts ?? [])];
   return html`<!doctype html>
     <html lang="en">
@@ -162,6 +162,7 @@ function document({ version }: Frame, page: Page, body: Html): string {
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
+        ${page.to !== undefined && html`<meta http-equiv="refresh" content="0;url=${page.to}" />`}
         <title>${page.title} · Quittance</title>
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href="/assets/console.css?${version}" />

@@ -1,4 +1,4 @@
-import { html, type Html } from '../checkout/html.ts';
+import { html, type Html } from '../runtime/util/html.ts';
 import type { Visit } from './visit.ts';
 
 type Cell = Html | string | number | null;

@@ -7,8 +7,9 @@ import { CommandRefused } from '../operator/commands.ts';
 import type { MerchantId } from '../domain/ids.ts';
 import { toSec, type Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
+import type { Random } from '../ports/random.ts';
 import { loadAssets, sendCompressed, sendEncoded } from '../checkout/assets.ts';
-import { html } from '../checkout/html.ts';
+import { html } from '../runtime/util/html.ts';
 import type { OnceNumbers, PasskeyProof } from '../features/people/passkeys.ts';
 import { credentialIdIn } from '../features/people/passkeys.ts';
 import type { People } from '../features/people/people.ts';
@@ -17,10 +18,12 @@ import { cookieIn, csrfOf, headersOf, isCsrf, tokenIn, whyRefused, type ConsoleA
 import { renderPage, type Frame } from './layout.ts';
 import type { LiveReaders } from './live.ts';
 import { isZone } from './parts.ts';
+import type { ConsoleSso } from './pages/sso.ts';
 import { NOTICES } from './notices.ts';
 import { backOf, isSigned, signaturesIn, signedTerms, signPage, type SignedTerms } from './step-up.ts';
 import { outsideRoutes, ZONE_COOKIE } from './pages/outside.ts';
 import { NO_SUCH, Refused, type ChangeRoute, type ReadRoute, type ShownMerchant, type Shown, type Visit } from './visit.ts';
+import type { PersonContext } from '../../state-machines/person/person.state.ts';
 
 export interface ConsoleRoutes {
   readonly read: readonly ReadRoute[];
@@ -33,7 +36,10 @@ export interface ConsoleServerDeps {
   readonly people: People;
   readonly numbers: OnceNumbers;
   readonly clock: Clock;
+  readonly random: Random;
   readonly log: Log;
+  /** Null where the service has none. */
+  readonly sso: ConsoleSso | null;
   readonly merchantOf: (id: MerchantId) => ShownMerchant | null;
   /** Why nothing is written; null in health. */
   readonly readOnly: () => string | null;
@@ -44,6 +50,8 @@ export interface ConsoleServerDeps {
 const ASSETS = ['console.css', 'live.js', 'passkey.js', 'picture.js', 'verify.js'] as const;
 /** Says that a page asks by itself. */
 const BY_PAGE = 'quittance-live';
+/** Of somebody who signed in with single sign-on. */
+const NO_PASSKEY = 'This takes a signature by a passkey, and you have none yet: ask an operator for a link to register one.';
 const MAX_FORM_BYTES = 256 * 1024;
 
 /** The console as one express app: every request goes through the same checks before any page sees it. */
@@ -85,11 +93,17 @@ export function createConsoleApp(deps: ConsoleServerDeps): Express {
   return app;
 }
 
-function listenTo({ people, address, live }: ConsoleServerDeps, request: Request, response: Response): void {
-  const token = tokenIn(request.headers, address.origin);
-  const person = token === null ? null : people.personOf(token, 'page');
-  if (token === null || person === null) return void response.status(401).end();
-  live.open(response, person.personId, () => people.personOf(token, 'page') !== null);
+function listenTo(deps: ConsoleServerDeps, request: Request, response: Response): void {
+  const reader = signedInAt(deps, request, 'page');
+  if (!reader) return void response.status(401).end();
+  deps.live.open(response, reader.person.personId, () => deps.people.personOf(reader.token, 'page') !== null);
+}
+
+/** Null when whoever asks is not signed in. */
+function signedInAt({ people, address }: ConsoleServerDeps, { headers }: Request, by: Parameters<People['personOf']>[1]) {
+  const token = tokenIn(headers, address.origin);
+  const person = token === null ? null : people.personOf(token, by);
+  return token === null || person === null ? null : { token, person };
 }
 
 class Pipeline {
@@ -124,13 +138,14 @@ class Pipeline {
       const readOnly = this.#deps.readOnly();
       if (readOnly !== null) throw new Refused(`Nothing can be changed now: ${readOnly}`, 503);
       const toSign = (await route.toSign?.(visit)) ?? null;
-      if (toSign && !isSigned(visit)) {
-        const allowed = Object.keys(this.#deps.people.directory.find(visit.person.personId)?.passkeys ?? {});
-        return await this.#send(visit, request, response, {
-          page: signPage(visit, toSign, this.#deps.numbers, { rpId: this.#deps.address.rpId, allowed }),
-        });
+      if (toSign) {
+        const passkeys = this.#passkeysOf(visit);
+        if (!isSigned(visit))
+          return await this.#send(visit, request, response, {
+            page: signPage(visit, toSign, this.#deps.numbers, { rpId: this.#deps.address.rpId, allowed: Object.keys(passkeys) }),
+          });
+        if (toSign.kind === 'terms') signed = await this.#signed(visit, toSign, passkeys);
       }
-      if (toSign?.kind === 'terms') signed = await this.#signed(visit, toSign);
       const signatures = signed ? [signed.signature] : toSign ? signaturesIn(visit, toSign) : [];
       const { detail, shown } = await route.run(visit, signatures);
       await this.#record(visit, action, targetOf(route, visit), 'done', detail, signed);
@@ -144,16 +159,16 @@ class Pipeline {
 
   /** Null when the answer is given already: whoever is not signed in is shown how to be. */
   #enter(request: Request, response: Response): Visit | null {
-    const { people, address, clock, merchantOf } = this.#deps;
-    const token = tokenIn(request.headers, address.origin);
+    const { address, clock, merchantOf } = this.#deps;
     const isByPage = request.method === 'GET' && request.headers[BY_PAGE] !== undefined;
-    const person = token === null ? null : people.personOf(token, isByPage ? 'page' : 'person');
-    if (token === null || person === null) {
+    const visitor = signedInAt(this.#deps, request, isByPage ? 'page' : 'person');
+    if (!visitor) {
       if (isByPage) response.status(401).end();
       else if (request.method === 'GET' && request.path !== '/') response.redirect(303, `/sign-in?to=${encodeURIComponent(request.originalUrl)}`);
       else response.redirect(303, '/sign-in');
       return null;
     }
+    const { token, person } = visitor;
     const params = Object.fromEntries(Object.entries(request.params).map(([name, value]) => [name, String(value)]));
     const url = new URL(request.originalUrl, address.origin);
     const merchantId = params['merchant'] as MerchantId | undefined;
@@ -180,10 +195,20 @@ class Pipeline {
     throw NO_SUCH();
   }
 
-  async #signed(visit: Visit, toSign: Parameters<typeof signedTerms>[1]): Promise<SignedTerms> {
-    const { people, numbers, address } = this.#deps;
+  /** By their ids. Throws `Refused` where there is none, or the form has a signature by another. */
+  #passkeysOf({ person, form }: Visit): PersonContext['passkeys'] {
+    const passkeys = this.#deps.people.directory.find(person.personId)?.passkeys ?? {};
+    const ids = Object.keys(passkeys);
+    if (ids.length === 0) throw new Refused(NO_PASSKEY, 403);
+    const signed = Object.entries(form).flatMap(([name, value]) => (name.startsWith('response-') ? [credentialIdIn(value)] : []));
+    if (signed.some((id) => id === null || !ids.includes(id))) throw new Refused('The passkey is none of yours.', 403);
+    return passkeys;
+  }
+
+  async #signed(visit: Visit, toSign: Parameters<typeof signedTerms>[1], passkeys: PersonContext['passkeys']): Promise<SignedTerms> {
+    const { numbers, address } = this.#deps;
     const credentialId = credentialIdIn(visit.form['response-0'] ?? '');
-    const passkey = credentialId === null ? undefined : people.directory.find(visit.person.personId)?.passkeys[credentialId];
+    const passkey = credentialId === null ? undefined : passkeys[credentialId];
     if (!passkey) throw new Refused('The passkey is none of yours.', 403);
     const { publicKey } = passkey.added;
     const known = { credentialId: passkey.added.credentialId, publicKey, signCount: passkey.signCount };

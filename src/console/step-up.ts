@@ -1,11 +1,13 @@
 import { hash } from 'node:crypto';
-import { html, type Html } from '../checkout/html.ts';
+import { html, type Html } from '../runtime/util/html.ts';
 import type { KnownPasskey, OnceNumbers, PasskeyProof, RelyingParty } from '../features/people/passkeys.ts';
 import { provenSignature } from '../features/people/passkeys.ts';
 import { Refused, type Page, type Signature, type ToSign, type Visit } from './visit.ts';
 
 const TITLE = 'Quittance console';
-const MAX_SIGNED = 20;
+/** More texts than are ever signed at once. */
+export const MAX_SIGNED = 20;
+export const TOO_MUCH = 'number: too much to be signed at once';
 
 interface SignedText {
   readonly text: string;
@@ -73,7 +75,7 @@ export const isSigned = ({ form }: Visit): boolean => Object.keys(form).some((na
 /** What the browser sent of signatures, without a judgement; the signer judges its own. */
 export function signaturesIn(visit: Visit, toSign: ToSign): readonly (Signature | null)[] {
   const count = toSign.kind === 'signer' ? toSign.texts.length : 1;
-  if (count > MAX_SIGNED) throw new Refused('too much to be signed at once');
+  if (count > MAX_SIGNED) throw new Refused(TOO_MUCH);
   return Array.from({ length: count }, (_, index) => {
     const response = visit.form[`response-${index}`];
     const number = visit.form[`number-${index}`];

@@ -1,6 +1,6 @@
 import type { MerchantId, Mode } from '../domain/ids.ts';
 import type { SignedInPerson } from '../features/people/people.ts';
-import type { Html } from '../checkout/html.ts';
+import type { Html } from '../runtime/util/html.ts';
 import type { Action } from './access.ts';
 
 /** A merchant as pages name it. */

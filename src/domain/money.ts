@@ -132,4 +132,5 @@ function roundTo(doubleScaled: bigint, decimals: number, up: boolean): bigint {
 }
 
 export const least = (one: bigint, other: bigint): bigint => (one < other ? one : other);
+export const absolute = (units: bigint): bigint => (units < 0n ? -units : units);
 export const most = (one: bigint, other: bigint): bigint => (one > other ? one : other);

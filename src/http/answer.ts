@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pipeline, Readable } from 'node:stream';
 import { ERRORS, type ErrorCode } from '../domain/errors.ts';
 import type { Refusal } from '../domain/result.ts';
 import type { RateDecision } from '../ports/rate-limiter.ts';
@@ -8,6 +9,7 @@ import { drainThen } from './request-body.ts';
 /** What a handler answers: the body of a 200, or why not. `repeated` as in `Outcome`. */
 export type Answer =
   | { readonly ok: true; readonly body: object; readonly repeated?: boolean }
+  | { readonly ok: true; readonly file: AnswerFile; readonly repeated?: false }
   | {
       readonly ok: false;
       readonly refusal: Refusal;
@@ -15,6 +17,14 @@ export type Answer =
       readonly allow?: readonly string[];
       readonly authenticationFault?: string;
     };
+
+/** What is no JSON, and may be too long to lie in memory. */
+export interface AnswerFile {
+  /** Of `Operation.files`. */
+  readonly contentType: string;
+  readonly name: string;
+  readonly chunks: AsyncIterable<string> | Iterable<string>;
+}
 
 export const answer = (body: object): Answer => ({ ok: true, body });
 export const NOT_FOUND: Answer = { ok: false, refusal: { code: 'not_found', message: 'No such resource.' } };
@@ -25,9 +35,10 @@ export const UNAUTHENTICATED: Answer & { ok: false } = { ok: false, refusal: AUT
 /** Seconds a client should wait when the refusal names no time of its own. */
 const DEFAULT_RETRY_AFTER_SEC = 5;
 
+const JSON_TYPE = 'application/json; charset=utf-8';
 const SECURITY_HEADERS: readonly string[] = [
   'Content-Type',
-  'application/json; charset=utf-8',
+  JSON_TYPE,
   'Cache-Control',
   'no-store',
   'X-Content-Type-Options',
@@ -61,18 +72,22 @@ export function createResponder(options: { readonly secure: boolean; readonly pu
   const fixed = options.secure ? [...SECURITY_HEADERS, ...HSTS] : SECURITY_HEADERS;
 
   function send(response: ServerResponse, requestId: string, given: Answer, more?: AnswerHeaders): number {
-    const { status, text, encoding, headers } = prepare(fixed, requestId, given, docUrl);
+    const { status, text, encoding, headers } =
+      'file' in given ? prepareFile(fixed, requestId, given.file) : prepare(fixed, requestId, given, docUrl);
     if (more !== undefined) {
       const { limit, remaining, resetSec } = more.rate;
       headers.push('RateLimit-Limit', String(limit), 'RateLimit-Remaining', String(remaining), 'RateLimit-Reset', String(resetSec));
       if (more.position !== null) headers.push(POSITION_HEADER, more.position);
     }
     response.writeHead(status, headers);
-    response.end(text, encoding);
+    // A file that breaks off ends the connection: its reader must not take it for whole.
+    if ('file' in given) pipeline(Readable.from(given.file.chunks), response, () => undefined);
+    else response.end(text, encoding);
     return status;
   }
 
   function sendAndClose(request: IncomingMessage, response: ServerResponse, requestId: string, given: Answer): number {
+    if ('file' in given) throw new Error('files are answered to whole requests alone');
     const { status, text, headers } = prepare(fixed, requestId, given, docUrl);
     headers.push('Connection', 'close');
     response.writeHead(status, headers);
@@ -93,7 +108,17 @@ interface Prepared {
 
 type DocUrl = (code: ErrorCode) => string | undefined;
 
-function prepare(fixed: readonly string[], requestId: string, given: Answer, docUrl: DocUrl): Prepared {
+function prepareFile(fixed: readonly string[], requestId: string, { contentType, name }: AnswerFile): Prepared {
+  const headers = fixed.map((text) => (text === JSON_TYPE ? contentType : text));
+  return {
+    status: 200,
+    text: '',
+    encoding: 'utf8',
+    headers: [...headers, 'Content-Disposition', `attachment; filename="${name}"`, 'X-Request-Id', requestId],
+  };
+}
+
+function prepare(fixed: readonly string[], requestId: string, given: Exclude<Answer, { readonly file: AnswerFile }>, docUrl: DocUrl): Prepared {
   const status = given.ok ? 200 : ERRORS[given.refusal.code].status;
   const text = JSON.stringify(given.ok ? given.body : errorBody(given.refusal, requestId, docUrl));
   const length = Buffer.byteLength(text);

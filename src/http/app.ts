@@ -114,8 +114,8 @@ function allRoutes(options: HttpAppOptions): Route[] {
   const session = createSessionPresenter(options);
   const refund = createRefundPresenter(options);
   return [
-    ...sessionRoutes(options.api, session),
-    ...refundRoutes(options.api, refund),
+    ...sessionRoutes(options.api, session, { refund, timeline: options.timeline, webhooks: options.webhooks }),
+    ...refundRoutes(options.api, refund, session),
     ...(options.claims ? claimRoutes(options.claims) : []),
     ...listRoutes(options.lists),
     ...(options.settings ? merchantRoutes(options.settings) : []),

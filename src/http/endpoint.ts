@@ -250,10 +250,27 @@ function loggedOf({ requestId, request, operation, key, atMs, given }: Served, s
   const refusal = given.ok ? null : given.refusal;
   return {
     ...{ requestId, merchantId, mode, keyId, atMs, durationMs: Math.max(0, nowMs - atMs) },
-    ...{ method: request.method, target: request.originalUrl, operation, status },
+    ...{ method: request.method, target: withoutMetadata(request.originalUrl), operation, status },
     ...{ errorCode: refusal?.code ?? null, param: refusal?.param ?? null },
     authenticationFault: given.ok ? null : (given.authenticationFault ?? null),
   };
+}
+
+/** The log outlives an erasure, so of metadata that is searched for, which is personal data, it has the keys alone, however they were written. */
+function withoutMetadata(target: string): string {
+  const mark = target.indexOf('?');
+  if (mark < 0) return target;
+  const logged = (parameter: string): string => {
+    const [name = ''] = new URLSearchParams(parameter).keys();
+    if (!/metadata/i.test(name)) return parameter;
+    const [, , key] = WITHIN.exec(name) ?? [];
+    return `metadata${key === undefined ? '' : `[${encodeURIComponent(key.toWellFormed())}]`}=[redacted]`;
+  };
+  return `${target.slice(0, mark)}?${target
+    .slice(mark + 1)
+    .split('&')
+    .map(logged)
+    .join('&')}`;
 }
 
 const BODY_TOO_LARGE: Answer = {
@@ -320,11 +337,17 @@ function bodyOf(operation: Route['operation'], bytes: Buffer): Validated<unknown
 
 function queryOf(schema: NonNullable<Route['operation']['query']>, url: string): Validated<unknown> {
   const mark = url.indexOf('?');
-  const values: Record<string, string> = Object.create(null) as Record<string, string>;
+  const values = Object.create(null) as Record<string, string | Record<string, string>>;
   for (const [name, value] of new URLSearchParams(mark < 0 ? '' : url.slice(mark))) {
-    if (name in values) return refusedField(name, 'must be given once');
     if (!value.isWellFormed() || value.includes('\uFFFD')) return refusedField(name, 'must be valid UTF-8');
-    values[name] = value;
+    const [, outer, key] = WITHIN.exec(name) ?? [];
+    if (outer !== undefined && key === '__proto__') return refusedField(name, 'is not an allowed key');
+    const within = outer === undefined ? values : (values[outer] ??= {});
+    if (typeof within === 'string' || Object.hasOwn(within, key ?? name)) return refusedField(name, 'must be given once');
+    within[key ?? name] = value;
   }
   return validate(schema, { ...values }, 'query');
 }
+
+/** A parameter with a key of the caller's: `metadata[customer]`. */
+const WITHIN = /^(\w+)\[(.*)\]$/s;

@@ -26,6 +26,8 @@ export interface Operation<Body extends ZodType = ZodType, Query extends ZodType
   readonly bodyRequired?: boolean;
   readonly query?: Query;
   readonly response: ZodType;
+  /** What else than JSON it can answer, by the value of `format`. */
+  readonly files?: Readonly<Record<string, { readonly contentType: string; readonly description: string }>>;
   /** The answer comes from look-ups: a caller may ask for one that shows what another process told. */
   readonly readsLookUps?: boolean;
   /** Refusals beside those that every operation can give. */

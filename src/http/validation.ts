@@ -17,8 +17,8 @@ export function validate<Schema extends ZodType>(schema: Schema, value: unknown,
   return { ok: false, refusal: refusalOf(result.error.issues[0]!, root) };
 }
 
-function refusalOf(issue: z.core.$ZodIssue, root: string): Refusal {
-  const path = pathText(issue.path);
+function refusalOf(issue: z.core.$ZodIssue, root: 'body' | 'query'): Refusal {
+  const path = root === 'query' ? queryText(issue.path) : pathText(issue.path);
   if (issue.code === 'unrecognized_keys') {
     const param = [path, issue.keys[0]!].filter(Boolean).join('.').slice(0, MAX_PARAM_LENGTH);
     return { code: 'unknown_field', message: `${param} is not a field of this request`, param };
@@ -32,6 +32,9 @@ function refusalOf(issue: z.core.$ZodIssue, root: string): Refusal {
 function ruleOf(issue: z.core.$ZodIssue): string {
   return /^(must|is) /.test(issue.message) ? issue.message : `is not valid: ${issue.message}`;
 }
+
+/** A parameter of the query as it is written there: `metadata[customer]`. */
+const queryText = ([name = '', ...keys]: readonly PropertyKey[]): string => `${String(name)}${keys.map((key) => `[${String(key)}]`).join('')}`;
 
 /** A path as messages write it: `line_items[0].quantity`. */
 export function pathText(path: readonly PropertyKey[]): string {

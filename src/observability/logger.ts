@@ -1,4 +1,5 @@
 import { pino, type Logger } from 'pino';
+import { RepeatedLines } from './repeated-lines.ts';
 
 export type { Logger };
 
@@ -63,9 +64,10 @@ export function onLogLine(log: object, listener: LogListener): void {
  */
 export function createLogger(level: string, destination?: { write(line: string): void }): Logger {
   const own: LogListener[] = [];
+  const repeated = new RepeatedLines();
   const options = {
     level,
-    base: undefined,
+    base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     mixin: (): object => contexts.get(log)?.() ?? {},
     formatters: { level: (label: string) => ({ level: label }) },
@@ -77,7 +79,11 @@ export function createLogger(level: string, destination?: { write(line: string):
           const line = { level: pino.levels.labels[lineLevel] ?? String(lineLevel), message: messageOf(args), atMs: Date.now() };
           for (const listener of own) listener(line);
         }
-        method.apply(this, args);
+        const [facts] = args;
+        if (lineLevel !== WARN || typeof facts !== 'object' || facts === null) return method.apply(this, args);
+        const withheld = repeated.take(messageOf(args), facts);
+        if (withheld === null) return;
+        method.apply(this, withheld === 0 ? args : ([{ ...facts, repeated: withheld }, ...args.slice(1)] as unknown as typeof args));
       },
     },
   };

@@ -28,6 +28,18 @@ export function reportBackup(registry: Registry, dataDir: string, clock: Clock):
   });
 }
 
+/** How much would be lost with this machine. */
+export function reportShipping(registry: Registry, ageSec: () => Promise<number>): void {
+  new Gauge({
+    name: 'quittance_log_shipping_age_seconds',
+    help: 'How long the oldest event that is not in LOG_SHIPPING_TO yet has waited; 0 when all are there.',
+    registers: [registry],
+    async collect() {
+      this.set(await ageSec());
+    },
+  });
+}
+
 /** Null where there was none, or the note cannot be read. */
 function madeAtMs(file: string): number | null {
   try {

@@ -1,6 +1,20 @@
 import { Gauge, type Registry } from 'prom-client';
 import { canaryPromiseSec, CANARY_STEPS, type CanaryStep } from '../domain/canary.ts';
+import type { Mode } from '../domain/ids.ts';
 import type { CanaryStatus } from '../features/canary/canaries.process.ts';
+
+/** In each process that is set up to make them, so that it is seen when none of them does. */
+export function reportCanaryLease(registry: Registry, mode: Mode, isHeld: () => boolean): void {
+  new Gauge({
+    name: 'quittance_canary_paying',
+    help: '1 while this process makes the canary payments, 0 while it leaves them to another.',
+    labelNames: ['mode'],
+    registers: [registry],
+    collect() {
+      this.set({ mode }, Number(isHeld()));
+    },
+  });
+}
 
 /** Payments of our own to ourselves; nothing where another process makes them. */
 export function reportCanaries(registry: Registry, status: () => readonly CanaryStatus[], everySec: number): void {

@@ -1,5 +1,6 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { AuthenticationFault } from '../http/authentication.ts';
+import { exemplarOf, type TraceSource } from './exemplar.ts';
 import type { HttpObserver } from '../http/endpoint.ts';
 
 const FAULTS: readonly AuthenticationFault[] = [
@@ -21,7 +22,10 @@ export class HttpMetrics implements HttpObserver {
   readonly #failures: Counter<'fault'>;
   readonly #operatorFailures: Counter;
 
-  constructor(registry: Registry) {
+  readonly #traces: () => TraceSource;
+
+  constructor(registry: Registry, traces: () => TraceSource) {
+    this.#traces = traces;
     const registers = [registry];
     this.#requests = new Counter({
       name: 'quittance_http_requests_total',
@@ -34,6 +38,7 @@ export class HttpMetrics implements HttpObserver {
       help: 'From the first byte of the request to the answer, by operation.',
       labelNames: ['operation'],
       buckets: BUCKETS_SEC,
+      enableExemplars: true,
       registers,
     });
     this.#failures = new Counter({
@@ -53,7 +58,7 @@ export class HttpMetrics implements HttpObserver {
 
   requestEnded(operation: string, _method: string, status: number, durationSec: number): void {
     this.#requests.inc({ operation, status });
-    this.#duration.observe({ operation }, durationSec);
+    this.#duration.observe({ labels: { operation }, value: durationSec, exemplarLabels: exemplarOf(this.#traces().current()) });
   }
 
   /** A response that stays open on purpose: its length says nothing about speed. */

@@ -50,6 +50,7 @@ export class MoneyMetrics {
       help: 'From the time of the block that holds the last transfer to the session being paid.',
       labelNames: ['mode', 'network'],
       buckets: BLOCK_TO_PAID_SEC,
+      enableExemplars: true,
       registers,
     });
     this.refundDuration = new Histogram({
@@ -57,6 +58,7 @@ export class MoneyMetrics {
       help: 'From the request of a refund to its end.',
       labelNames: ['mode'],
       buckets: REFUND_SEC,
+      enableExemplars: true,
       registers,
     });
     this.lastPaid = new Gauge({

@@ -3,6 +3,7 @@ import type { AttemptFailure, DeliveryAttempted, DeliveryScheduled } from '../do
 import { MODES } from '../domain/ids.ts';
 import { decidedAtMs } from '../domain/notifications.ts';
 import { WEBHOOK_TYPES } from '../domain/notification-types.ts';
+import { exemplarOf, type TraceSource } from './exemplar.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DeliveryObserver } from '../features/webhooks/deliver.process.ts';
 
@@ -49,7 +50,10 @@ export class WebhookMetrics {
   readonly #alarms: Counter<'kind'>;
   readonly settled: Counter<'outcome'>;
 
-  constructor(registry: Registry) {
+  readonly #traces: () => TraceSource;
+
+  constructor(registry: Registry, traces: () => TraceSource) {
+    this.#traces = traces;
     const registers = [registry];
     this.#attempts = new Counter({
       name: 'quittance_webhook_attempts_total',
@@ -68,6 +72,7 @@ export class WebhookMetrics {
       help: 'From the moment a fact was decided (a session paid, a refund completed) to its webhook being accepted, replays left out.',
       labelNames: ['event_type'],
       buckets: DELIVERED_BUCKETS_SEC,
+      enableExemplars: true,
       registers,
     });
     this.#alarms = new Counter({
@@ -100,7 +105,8 @@ export class WebhookMetrics {
     this.#attempts.inc({ mode, result: failure ?? SUCCESS, trigger });
     this.#duration.observe(durationMs / 1000);
     if (failure !== null || trigger === 'manual' || !(WEBHOOK_TYPES as readonly string[]).includes(eventType)) return;
-    this.#delivered.observe({ event_type: eventType }, Math.max(0, startedAtMs + durationMs - decidedAtMs(notificationId)) / 1000);
+    const value = Math.max(0, startedAtMs + durationMs - decidedAtMs(notificationId)) / 1000;
+    this.#delivered.observe({ labels: { event_type: eventType }, value, exemplarLabels: exemplarOf(this.#traces().ofAttempt(notificationId)) });
   }
 
   /** Reports the queue from now on. */

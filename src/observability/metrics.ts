@@ -1,6 +1,7 @@
 import { statfsSync } from 'node:fs';
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { Clock } from '../ports/clock.ts';
+import { NO_TRACES, type TraceSource } from './exemplar.ts';
 import { ChainMetrics } from './metrics-chains.ts';
 import { HttpMetrics } from './metrics-http.ts';
 import { MoneyMetrics } from './metrics-money.ts';
@@ -16,6 +17,8 @@ const STATES = ['ok', 'degraded', 'down', 'refusing'] as const;
 /** Everything the service counts. No label ever holds the name of a merchant, a session or a person. */
 export class Metrics {
   readonly registry = new Registry();
+  /** Set once traces are recorded: buckets then name one of theirs. */
+  traces: TraceSource = NO_TRACES;
   readonly http: HttpMetrics;
   readonly chains: ChainMetrics;
   readonly store: StoreMetrics;
@@ -26,14 +29,16 @@ export class Metrics {
 
   constructor(options: { readonly clock: Clock; readonly version: string; readonly dataDir: string }) {
     const { registry } = this;
+    // Exemplars are taken by a registry of this format alone; which one is written is said by who asks (`ops-server.ts`).
+    registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE as string as typeof Registry.PROMETHEUS_CONTENT_TYPE);
     collectDefaultMetrics({ register: registry });
     for (const name of MISNAMED) registry.removeSingleMetric(name);
-    this.http = new HttpMetrics(registry);
+    this.http = new HttpMetrics(registry, () => this.traces);
     this.chains = new ChainMetrics(registry, options.clock);
     this.store = new StoreMetrics(registry, options.clock);
     this.projections = new ProjectionMetrics(registry);
     this.money = new MoneyMetrics(registry);
-    this.webhooks = new WebhookMetrics(registry);
+    this.webhooks = new WebhookMetrics(registry, () => this.traces);
     this.logLines = new Counter({ name: 'quittance_log_lines_total', help: 'Log lines by level.', labelNames: ['level'], registers: [registry] });
     for (const level of ['warn', 'error', 'fatal']) this.logLines.inc({ level }, 0);
     new Gauge({
@@ -43,6 +48,7 @@ export class Metrics {
       registers: [registry],
     }).set({ version: options.version, node_version: process.versions.node }, 1);
     reportDisk(registry, options.dataDir);
+    registry.setContentType(Registry.PROMETHEUS_CONTENT_TYPE);
   }
 
   /** Reports health from now on: one series for each check, and whether the node wants traffic. */

@@ -1,4 +1,4 @@
-import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { DomainEvent } from '../domain/events/domain-event.ts';
 import type { StoredEvent } from '../domain/events/envelope.ts';
 import type { SessionCreated, SessionEvent } from '../domain/events/session-events.ts';
@@ -6,34 +6,16 @@ import type { MerchantId, Mode, SessionId } from '../domain/ids.ts';
 import type { Network } from '../domain/networks.ts';
 import { sessionOfStream } from '../domain/streams.ts';
 import type { EventStore, RecordedEvent, Subscription } from '../ports/event-store.ts';
-import { rowPages } from '../ports/row-pages.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import { decodeEvent } from '../runtime/commands/codec.ts';
 import { RecentMap } from '../runtime/util/recent-map.ts';
 import { seedFrom } from '../runtime/projections/whole-rows.ts';
-import { DUE_SESSIONS_TABLE } from '../../projections/sessions/due-sessions.ts';
-import { REFUNDS_TABLE, type RefundRow } from '../../projections/sessions/refund-row.ts';
-import { SESSIONS_TABLE, type SessionRow } from '../../projections/sessions/session-row.ts';
+import { SESSIONS_TABLE } from '../../projections/sessions/session-row.ts';
 import { sessionView } from '../../projections/sessions/session-view.projection.ts';
-import { deliveryList, DELIVERIES_TABLE, type DeliveryRow } from '../../projections/webhooks/deliveries.projection.ts';
+import { exemplarOf, type Exemplar } from './exemplar.ts';
 import type { MoneyMetrics, MoneyUnderWay } from './metrics-money.ts';
+import { NONE_PENDING, nothingUnderWay, readUnderWay, type OpenRefund, type OpenSession } from './under-way.ts';
 import type { WebhookMetrics } from './metrics-webhooks.ts';
-
-interface OpenSession {
-  readonly mode: Mode;
-  readonly status: 'open' | 'processing';
-  /** Deposits that count and are not final yet. */
-  readonly pending: ReadonlySet<string>;
-  readonly lastDeposit: { readonly network: Network; readonly blockTimeSec: number } | null;
-}
-
-const NONE_PENDING: ReadonlySet<string> = new Set();
-
-interface OpenRefund {
-  readonly mode: Mode;
-  readonly status: 'PENDING' | 'PROCESSING';
-  readonly requestedAtSec: number;
-}
 
 /** The newest payment, for people. */
 export interface LastPayment {
@@ -61,24 +43,22 @@ export interface MoneyFollowerDeps {
   readonly retryMs?: number;
 }
 
-const PAGE = 1_000;
+/** When an event was written, and which trace it belongs to. */
+interface Moment {
+  readonly atMs: number;
+  readonly exemplarLabels: Exemplar;
+}
+
+const momentOf = ({ atMs, metadata }: Pick<StoredEvent, 'atMs' | 'metadata'>): Moment => ({ atMs, exemplarLabels: exemplarOf(metadata.traceParent) });
+
 const RETRY_MS = 1_000;
 const MAX_ENDED = 50_000;
-/** How many deliveries of one merchant that waited at the start are looked at. */
-const MAX_PENDING = 20_000;
 const SETTLED = { DeliverySucceeded: 'delivered', DeliveryExhausted: 'exhausted', DeliveryRejected: 'rejected', DeliveryBlocked: 'blocked' } as const;
-
-interface PendingDelivery {
-  readonly merchantId: MerchantId;
-  readonly atMs: number;
-}
 
 /** Follows the ledger for the figures that only events tell. Everything it holds is what is under way, and so bounded by that. */
 export class MoneyFollower implements MoneyUnderWay {
   readonly #deps: MoneyFollowerDeps;
-  readonly #sessions = new Map<SessionId, OpenSession>();
-  readonly #refunds = new Map<string, OpenRefund>();
-  readonly #deliveries = new Map<string, PendingDelivery>();
+  #underWay = nothingUnderWay();
   /** Modes of sessions that ended: money may still come, and go. */
   readonly #ended = new RecentMap<SessionId, Mode>(MAX_ENDED);
   #subscription: Subscription | null = null;
@@ -106,10 +86,7 @@ export class MoneyFollower implements MoneyUnderWay {
     const { store, readModel } = this.#deps;
     const after = await seedFrom(readModel, sessionView, async () => {
       // What an earlier try found may have ended since.
-      for (const found of [this.#sessions, this.#refunds, this.#deliveries]) found.clear();
-      await this.#restoreSessions();
-      await this.#restoreRefunds();
-      for (const merchant of this.#deps.merchants()) await this.#restoreDeliveries(merchant);
+      this.#underWay = await readUnderWay(readModel, this.#deps.merchants());
     });
     if (this.#closing.signal.aborted) return;
     this.#subscription = store.subscribe({
@@ -131,67 +108,22 @@ export class MoneyFollower implements MoneyUnderWay {
   }
 
   openSessions(): Iterable<OpenSession> {
-    return this.#sessions.values();
+    return this.#underWay.sessions.values();
   }
 
   openRefunds(): Iterable<OpenRefund> {
-    return this.#refunds.values();
+    return this.#underWay.refunds.values();
   }
 
   pendingDeliveries(): number {
-    return this.#deliveries.size;
+    return this.#underWay.deliveries.size;
   }
 
   oldestPendingAtMs(): number | null {
     let oldest: number | null = null;
-    for (const { merchantId, atMs } of this.#deliveries.values())
+    for (const { merchantId, atMs } of this.#underWay.deliveries.values())
       if ((oldest === null || atMs < oldest) && this.#deps.hasEndpoint(merchantId)) oldest = atMs;
     return oldest;
-  }
-
-  async #restoreSessions(): Promise<void> {
-    const { readModel } = this.#deps;
-    for await (const page of this.#pages(DUE_SESSIONS_TABLE)) {
-      const ids = page.map(({ row }) => row.sessionId as string);
-      for (const row of (await readModel.getMany(SESSIONS_TABLE, ids)) as (SessionRow | null)[]) {
-        if (row?.status === 'open' || row?.status === 'processing')
-          this.#sessions.set(row.sessionId, { mode: row.mode, status: row.status, pending: NONE_PENDING, lastDeposit: null });
-      }
-    }
-  }
-
-  async #restoreRefunds(): Promise<void> {
-    for await (const page of this.#pages(REFUNDS_TABLE)) {
-      for (const { row } of page) {
-        const { refundId, mode, status, createdSec } = row as unknown as RefundRow;
-        if (status === 'PENDING' || status === 'PROCESSING') this.#refunds.set(refundId, { mode, status, requestedAtSec: createdSec });
-      }
-    }
-  }
-
-  async #restoreDeliveries(owner: { readonly merchantId: MerchantId; readonly mode: Mode }): Promise<void> {
-    const { readModel } = this.#deps;
-    const list = deliveryList(owner, { status: 'pending' });
-    for (let before: number | null = null, seen = 0; seen < MAX_PENDING;) {
-      const members = await readModel.before(list, { before, limit: PAGE });
-      const rows = (await readModel.getMany(
-        DELIVERIES_TABLE,
-        members.map(({ member }) => member),
-      )) as (DeliveryRow | null)[];
-      for (const row of rows) {
-        if (row?.status === 'pending') this.#deliveries.set(row.notificationId, { merchantId: row.merchantId, atMs: row.createdSec * 1000 });
-      }
-      if (members.length < PAGE) return;
-      seen += members.length;
-      before = members.at(-1)!.order;
-    }
-  }
-
-  async *#pages(table: string): AsyncGenerator<Awaited<ReturnType<ReadModel['scan']>>> {
-    for await (const page of rowPages(this.#deps.readModel, table)) {
-      yield page;
-      await breathe();
-    }
   }
 
   /** A figure that cannot be kept must not hold up the others. Null when nothing has to be waited for, as with nearly every event. */
@@ -213,9 +145,9 @@ export class MoneyFollower implements MoneyUnderWay {
 
   #takeDelivery({ stream, type, atMs, data }: RecordedEvent, isNew: boolean): void {
     const id = stream.slice('delivery-'.length);
-    if (type === 'DeliveryScheduled' || type === 'RedeliveryRequested') this.#deliveries.set(id, { merchantId: merchantIn(data), atMs });
+    if (type === 'DeliveryScheduled' || type === 'RedeliveryRequested') this.#underWay.deliveries.set(id, { merchantId: merchantIn(data), atMs });
     if (!(type in SETTLED)) return;
-    this.#deliveries.delete(id);
+    this.#underWay.deliveries.delete(id);
     if (isNew) this.#deps.webhooks.settled.inc({ outcome: SETTLED[type as keyof typeof SETTLED] });
   }
 
@@ -223,22 +155,22 @@ export class MoneyFollower implements MoneyUnderWay {
     const id = sessionOfStream(stored.stream);
     if (id === null) return null;
     const event = stored.event as SessionEvent;
-    const known = this.#sessions.get(id)?.mode ?? this.#ended.get(id);
+    const known = this.#underWay.sessions.get(id)?.mode ?? this.#ended.get(id);
     if (event.type === 'SessionCreated') this.#created(event.data, isNew);
-    else if (known !== undefined) this.#takeFact(id, known, event, stored.atMs, isNew);
-    else return this.#modeOf(id).then((mode) => (mode === null ? undefined : this.#takeFact(id, mode, event, stored.atMs, isNew)));
+    else if (known !== undefined) this.#takeFact(id, known, event, momentOf(stored), isNew);
+    else return this.#modeOf(id).then((mode) => (mode === null ? undefined : this.#takeFact(id, mode, event, momentOf(stored), isNew)));
     return null;
   }
 
-  #takeFact(id: SessionId, mode: Mode, event: Exclude<SessionEvent, SessionCreated>, atMs: number, isNew: boolean): void {
+  #takeFact(id: SessionId, mode: Mode, event: Exclude<SessionEvent, SessionCreated>, moment: Moment, isNew: boolean): void {
     if ('depositKey' in event.data) this.#tookDeposit(id, mode, event, isNew);
-    else if ('refundId' in event.data) this.#tookRefund(mode, event, atMs, isNew);
-    else if (ENDS.has(event.type)) this.#sessionEnded(id, mode, event, atMs, isNew);
+    else if ('refundId' in event.data) this.#tookRefund(mode, event, moment, isNew);
+    else if (ENDS.has(event.type)) this.#sessionEnded(id, mode, event, moment, isNew);
   }
 
   #created({ sessionId, mode, rateLock, currency, dueCoin }: SessionCreated['data'], isNew: boolean): void {
     if (this.#ended.get(sessionId) !== undefined) return;
-    this.#sessions.set(sessionId, { mode, status: 'open', pending: NONE_PENDING, lastDeposit: null });
+    this.#underWay.sessions.set(sessionId, { mode, status: 'open', pending: NONE_PENDING, lastDeposit: null });
     if (!isNew) return;
     const { money } = this.#deps;
     money.sessions.inc({ mode, outcome: 'created' });
@@ -254,12 +186,12 @@ export class MoneyFollower implements MoneyUnderWay {
 
   #tookDeposit(id: SessionId, mode: Mode, event: SessionEvent, isNew: boolean): void {
     const { money } = this.#deps;
-    const session = this.#sessions.get(id);
+    const session = this.#underWay.sessions.get(id);
     switch (event.type) {
       case 'DepositDetected': {
         const { network, kind, depositKey } = event.data;
         if (session && kind === 'on_time')
-          this.#sessions.set(id, { ...session, status: 'processing', pending: new Set([...session.pending, depositKey]) });
+          this.#underWay.sessions.set(id, { ...session, status: 'processing', pending: new Set([...session.pending, depositKey]) });
         if (!isNew) return;
         money.deposits.inc({ mode, network, outcome: 'detected' });
         money.depositKinds.inc({ mode, network, kind });
@@ -268,12 +200,15 @@ export class MoneyFollower implements MoneyUnderWay {
       case 'DepositConfirmed': {
         const network = networkOf(event.data.depositKey);
         if (session)
-          this.#sessions.set(id, { ...settled(session, event.data.depositKey), lastDeposit: { network, blockTimeSec: event.data.blockTimeSec } });
+          this.#underWay.sessions.set(id, {
+            ...settled(session, event.data.depositKey),
+            lastDeposit: { network, blockTimeSec: event.data.blockTimeSec },
+          });
         if (isNew) money.deposits.inc({ mode, network, outcome: 'final' });
         return;
       }
       case 'DepositReverted':
-        if (session) this.#sessions.set(id, settled(session, event.data.depositKey));
+        if (session) this.#underWay.sessions.set(id, settled(session, event.data.depositKey));
         if (isNew)
           money.deposits.inc({
             mode,
@@ -285,25 +220,25 @@ export class MoneyFollower implements MoneyUnderWay {
     }
   }
 
-  #tookRefund(mode: Mode, event: SessionEvent, atMs: number, isNew: boolean): void {
+  #tookRefund(mode: Mode, event: SessionEvent, { atMs, exemplarLabels }: Moment, isNew: boolean): void {
     const { money } = this.#deps;
     switch (event.type) {
       case 'RefundRequested':
-        this.#refunds.set(event.data.refundId, { mode, status: 'PENDING', requestedAtSec: event.data.requestedAtSec });
+        this.#underWay.refunds.set(event.data.refundId, { mode, status: 'PENDING', requestedAtSec: event.data.requestedAtSec });
         if (isNew) money.refunds.inc({ mode, outcome: 'requested' });
         return;
       case 'RefundPayoutSigned': {
-        const refund = this.#refunds.get(event.data.refundId);
-        if (refund) this.#refunds.set(event.data.refundId, { ...refund, status: 'PROCESSING' });
+        const refund = this.#underWay.refunds.get(event.data.refundId);
+        if (refund) this.#underWay.refunds.set(event.data.refundId, { ...refund, status: 'PROCESSING' });
         return;
       }
       case 'RefundCompleted':
       case 'RefundFailed': {
-        const refund = this.#refunds.get(event.data.refundId);
-        this.#refunds.delete(event.data.refundId);
+        const refund = this.#underWay.refunds.get(event.data.refundId);
+        this.#underWay.refunds.delete(event.data.refundId);
         if (!isNew) return;
         money.refunds.inc({ mode, outcome: event.type === 'RefundCompleted' ? 'completed' : 'failed' });
-        if (refund) money.refundDuration.observe({ mode }, Math.max(0, atMs / 1000 - refund.requestedAtSec));
+        if (refund) money.refundDuration.observe({ labels: { mode }, value: Math.max(0, atMs / 1000 - refund.requestedAtSec), exemplarLabels });
         return;
       }
       case 'RefundPayoutReverted':
@@ -313,10 +248,10 @@ export class MoneyFollower implements MoneyUnderWay {
     }
   }
 
-  #sessionEnded(id: SessionId, mode: Mode, event: SessionEvent, atMs: number, isNew: boolean): void {
+  #sessionEnded(id: SessionId, mode: Mode, event: SessionEvent, { atMs, exemplarLabels }: Moment, isNew: boolean): void {
     const { money } = this.#deps;
-    const session = this.#sessions.get(id);
-    this.#sessions.delete(id);
+    const session = this.#underWay.sessions.get(id);
+    this.#underWay.sessions.delete(id);
     this.#ended.set(id, mode);
     if (event.type === 'SessionPaid') {
       const { coin, received, paidAtSec } = event.data;
@@ -328,14 +263,15 @@ export class MoneyFollower implements MoneyUnderWay {
       money.sessions.inc({ mode, outcome: 'paid' });
       money.received.inc({ mode, coin }, Number(received));
       const deposit = session?.lastDeposit;
-      if (deposit) money.blockToPaid.observe({ mode, network: deposit.network }, Math.max(0, atMs / 1000 - deposit.blockTimeSec));
+      const labels = deposit && { mode, network: deposit.network };
+      if (labels) money.blockToPaid.observe({ labels, value: Math.max(0, atMs / 1000 - deposit.blockTimeSec), exemplarLabels });
     } else if (isNew && event.type === 'SessionExpired') money.sessions.inc({ mode, outcome: 'expired' });
     else if (isNew && event.type === 'SessionFailed') money.sessions.inc({ mode, outcome: 'failed' });
     else if (isNew && event.type === 'SessionCancelled') money.sessions.inc({ mode, outcome: 'cancelled' });
   }
 
   async #modeOf(id: SessionId): Promise<Mode | null> {
-    const row = (await this.#deps.readModel.get(SESSIONS_TABLE, id)) as SessionRow | null;
+    const row = await this.#deps.readModel.get(SESSIONS_TABLE, id);
     if (row) this.#ended.set(id, row.mode);
     return row?.mode ?? null;
   }

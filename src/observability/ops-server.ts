@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { Registry } from 'prom-client';
+import { Registry } from 'prom-client';
+import { InTurn } from '../runtime/util/in-turn.ts';
 import type { HealthChecks } from './health.ts';
 import type { ServiceStatus } from './service-status.ts';
 import { STATUS_PAGE_POLICY, statusPage } from './status-page.ts';
@@ -26,7 +27,7 @@ export async function startOpsServer(deps: OpsServerDeps): Promise<Server> {
   const server = createServer((request, response) => {
     const fault = deps.foreign?.(request) ?? null;
     if (fault !== null) return send(response, 400, TEXT_TYPE, `${fault}\n`);
-    answer(deps, request.method ?? 'GET', (request.url ?? '/').split('?')[0]!, response).catch(() => {
+    answer(deps, request, response).catch(() => {
       if (!response.headersSent) send(response, 500, TEXT_TYPE, 'failed\n');
       else response.destroy();
     });
@@ -38,7 +39,30 @@ export async function startOpsServer(deps: OpsServerDeps): Promise<Server> {
   return server;
 }
 
-async function answer(deps: OpsServerDeps, method: string, path: string, response: ServerResponse): Promise<void> {
+/** One format at a time: the registry has it as a setting. */
+const formatting = new InTurn();
+
+/** Prometheus asks for OpenMetrics, which alone knows exemplars; everybody else gets the older text. */
+function figures(registry: Registry, accept = ''): Promise<{ readonly type: string; readonly text: string }> {
+  return formatting.run(async () => {
+    const type = accept.includes('application/openmetrics-text') ? Registry.OPENMETRICS_CONTENT_TYPE : Registry.PROMETHEUS_CONTENT_TYPE;
+    registry.setContentType(type as typeof Registry.PROMETHEUS_CONTENT_TYPE);
+    // Written as OpenMetrics, counters lose their `_total`, for the other format, too.
+    const names = registry.getMetricsAsArray().map((metric) => [metric, metric.name] as const);
+    try {
+      return { type, text: await registry.metrics() };
+    } finally {
+      for (const [metric, name] of names) metric.name = name;
+    }
+  });
+}
+
+async function answer(
+  deps: OpsServerDeps,
+  { method = 'GET', url = '/', headers: { accept } }: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const path = url.split('?')[0]!;
   if (method !== 'GET' && method !== 'HEAD') return send(response, 405, TEXT_TYPE, 'method not allowed\n', { Allow: 'GET, HEAD' });
   switch (path) {
     case '/':
@@ -60,8 +84,10 @@ async function answer(deps: OpsServerDeps, method: string, path: string, respons
       const status = ready ? 'ready' : 'not ready';
       return send(response, ready ? 200 : 503, JSON_TYPE, `${JSON.stringify({ status, degraded, checks: facts })}\n`);
     }
-    case '/metrics':
-      return send(response, 200, deps.registry.contentType, await deps.registry.metrics());
+    case '/metrics': {
+      const { type, text } = await figures(deps.registry, accept);
+      return send(response, 200, type, text);
+    }
     default:
       return send(response, 404, TEXT_TYPE, 'not found\n');
   }

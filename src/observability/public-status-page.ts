@@ -38,6 +38,7 @@ function show() {
   title.className = isOld ? 'down' : last.state;
   document.title = title.textContent;
   byId('when').textContent = last === null ? 'Its state could not be read.' : (isOld ? 'Its state below is of ' : 'As of ') + time(last.generated) + '.';
+  byId('news').hidden = last === null;
   if (last === null) return;
   byId('components').replaceChildren(...last.components.map((each) => row(each.name, each.state, 'since ' + time(each.since))));
   byId('incidents').replaceChildren(...last.incidents.map((each) => row(each.name, each.state, time(each.from) + (each.to === null ? ', ongoing' : ' to ' + time(each.to)))));
@@ -67,20 +68,23 @@ export const PUBLIC_STATUS_PAGE = `<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="${POLICY}">
 <meta name="color-scheme" content="light dark">
+<meta name="description" content="Whether payments work now, and what did not in the last 30 days.">
 <title>Status</title>
 <link rel="icon" href="data:,">
 <style>${STYLE}</style>
 </head>
 <body>
 <main>
-<h1 id="title" role="status">Status</h1>
-<p id="when"></p>
+<div role="status"><h1 id="title">Status</h1></div>
+<p id="when">&nbsp;</p>
 <noscript><p>This page reads <a href="status.json">status.json</a> by JavaScript.</p></noscript>
+<div id="news" hidden>
 <h2>Now</h2>
 <ul id="components"></ul>
 <h2>The last 30 days</h2>
 <p id="none">Nothing.</p>
 <ul id="incidents" hidden></ul>
+</div>
 </main>
 <script>${SCRIPT}</script>
 </body>

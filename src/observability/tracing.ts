@@ -5,6 +5,7 @@ import type { NotificationId, SessionId } from '../domain/ids.ts';
 import { deliveryStream, sessionStream } from '../domain/streams.ts';
 import type { HttpObserver } from '../http/endpoint.ts';
 import type { AppendRequest, AppendResult, EventStore, RecordedEvent, Subscription } from '../ports/event-store.ts';
+import { traceIdOf, type TraceSource } from './exemplar.ts';
 import { storeWith } from '../ports/store-with.ts';
 import type { Span, SpanOptions, TraceParent, Tracer } from '../ports/tracing.ts';
 import type { WebhookAnswer, WebhookRequest, WebhookSender } from '../ports/webhook-sender.ts';
@@ -22,7 +23,7 @@ interface DepositCalls<Facts, Confirmed, Reverted> {
 
 type Serve = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Attempts whose recording is still to come. */
+/** The newest attempts, whose recording and figures may be still to come. */
 const MAX_ATTEMPTS = 10_000;
 
 /**
@@ -30,7 +31,7 @@ const MAX_ATTEMPTS = 10_000;
  * chains. What waits for its cause is its child; what happens later on its own is a trace of its own with a link to its
  * cause, found through the trace context in the metadata of events. Exists only when traces are wanted.
  */
-export class Tracing {
+export class Tracing implements TraceSource {
   readonly #tracer: Tracer;
   readonly #store: EventStore;
   readonly #current = new AsyncLocalStorage<Span>();
@@ -47,8 +48,16 @@ export class Tracing {
 
   /** Which trace this moment belongs to, for log lines. */
   logContext(): { readonly traceId?: string } {
-    const traceParent = this.#current.getStore()?.traceParent;
-    return traceParent === undefined ? {} : { traceId: traceParent.slice(3, 35) };
+    const traceParent = this.current();
+    return traceParent === undefined ? {} : { traceId: traceIdOf(traceParent) };
+  }
+
+  current(): TraceParent | undefined {
+    return this.#current.getStore()?.traceParent;
+  }
+
+  ofAttempt(notificationId: string): TraceParent | undefined {
+    return this.#attempts.get(notificationId);
   }
 
   /** Every request in a span; the app reads the span as the caller's trace context. */
@@ -192,10 +201,7 @@ export class Tracing {
 
   #attemptOf(stream: string, command: { readonly type: string }): TraceParent | undefined {
     if (command.type !== 'RecordAttempt') return undefined;
-    const id = stream.slice('delivery-'.length);
-    const attempt = this.#attempts.get(id);
-    this.#attempts.delete(id);
-    return attempt;
+    return this.#attempts.get(stream.slice('delivery-'.length));
   }
 
   #remember(eventId: string, traceParent: TraceParent): void {

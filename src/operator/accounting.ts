@@ -1,5 +1,6 @@
 import { dayOf } from '../domain/calendar.ts';
 import { BOOKED_COINS } from '../domain/ledger.ts';
+import { absolute } from '../domain/money.ts';
 import { NETWORKS } from '../domain/networks.ts';
 import { toSec } from '../ports/clock.ts';
 import { camt053 } from '../features/ledger/accounting/camt053.ts';
@@ -85,7 +86,7 @@ async function* counted(entries: AsyncIterable<ValuedEntry>, from: string, tally
     for (const { value } of entry.lines) {
       if (value === 0n) continue;
       tally.rows += 1;
-      tally.add(value > 0n ? 'debit' : 'credit', null, null, value > 0n ? value : -value);
+      tally.add(value > 0n ? 'debit' : 'credit', null, null, absolute(value));
     }
     yield entry;
   }

@@ -1,3 +1,4 @@
+import { SESSION_FORGET } from '../domain/events/operations-events.ts';
 import { parseSessionId, type SessionId } from '../domain/ids.ts';
 import { sessionStream } from '../domain/streams.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -20,7 +21,7 @@ export async function forgetSession({ store, clock, random, erase }: ForgetParts
   const id = sessionIdOf(args);
   const [created] = await store.readStream(sessionStream(id), { limit: 1 });
   if (!created) return refused('no such session');
-  await recordAct({ store, clock, random }, 'session.forget', id, args);
+  await recordAct({ store, clock, random }, SESSION_FORGET, id, args);
   await erase(id).catch((error: unknown) => {
     throw error instanceof MayNotErase ? new CommandRefused(error.message) : error;
   });

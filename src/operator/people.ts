@@ -62,10 +62,11 @@ export function presentEntry({ atMs, correlationId, event }: PersonEntry): { rea
   return { at: Math.floor(atMs / 1000), type: event.type, request: correlationId, ...(data as { [key: string]: JsonValue }) };
 }
 
-function presentPerson(people: People, { invited, grants, suspended, passkeys, signIns }: PersonContext): JsonValue {
+function presentPerson(people: People, { invited, identity, grants, suspended, passkeys, signIns }: PersonContext): JsonValue {
   return {
     id: invited!.personId,
     name: invited!.name,
+    single_sign_on: identity && { issuer: identity.issuer, subject: identity.subject },
     suspended,
     roles: grants.map(grantText),
     passkeys: Object.values(passkeys).map(({ added }) => ({ id: added.credentialId, label: added.label, added: added.addedAtSec })),

@@ -2,7 +2,7 @@ import type { PeriodClosed } from '../domain/events/operations-events.ts';
 import type { Mode } from '../domain/ids.ts';
 import { ledgerPeriodsStream } from '../domain/streams.ts';
 import { toSec } from '../ports/clock.ts';
-import { presentCheckpoint } from '../http/presenters/audit.presenter.ts';
+import { presentProven } from '../http/presenters/evidence.presenter.ts';
 import type { AuditRecords } from '../features/audit/records.ts';
 import { figuresOf } from '../features/audit/statement.ts';
 import { json, refused, requiredMode, type AdminCommands } from './commands.ts';
@@ -24,12 +24,10 @@ export function statementCommands({ records, closingOf }: StatementParts): Admin
       const proven =
         (await records.proofOfEvent(event)) ?? refused('no checkpoint covers the closing yet: `quittance audit checkpoint --now`, then again');
       const data = JSON.parse(event.data) as PeriodClosed['data'];
-      const { leafIndex, text, hash, inclusionProof } = proven.proof;
       return json({
         ...{ mode, period: month, closed_at: toSec(event.atMs), actor: data.actor, event: event.id, through_event: data.throughPosition },
         ...figuresOf(data),
-        ...{ verifier_key: records.verifierKey(), checkpoint: presentCheckpoint(proven.checkpoint) },
-        proof: { leaf_index: leafIndex, text, hash, inclusion_proof: inclusionProof },
+        ...presentProven(proven, records.verifierKey()),
       });
     },
   };

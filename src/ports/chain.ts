@@ -36,6 +36,11 @@ export interface IsOurs {
   readonly sift?: (hexTexts: readonly string[]) => readonly number[];
 }
 
+/** Transfers of one block that are asked about at the same time, with the same object: the block may then be read once for all of them. */
+export interface BlockLook {
+  readonly blockNumber: number;
+}
+
 export interface ScanOptions {
   /**
    * Providers that read the range before, where a second opinion is wanted: another one is asked, and one of these only by another
@@ -74,9 +79,9 @@ export interface Chain {
   scan(fromBlock: number, toBlock: number, isOurs: IsOurs, options?: ScanOptions): Promise<ScanResult>;
   /**
    * The transfer as the current chain has it, read anew; null when it is not shown, which proves nothing. Throws
-   * `ChainUnavailable` when the providers contradict each other about it.
+   * `ChainUnavailable` when the providers contradict each other about it. `look`: the block it was seen in, where others of it are asked about, too.
    */
-  transferAt(txHash: string, logIndex: number): Promise<Transfer | null>;
+  transferAt(txHash: string, logIndex: number, look?: BlockLook): Promise<Transfer | null>;
   /**
    * Whether a second provider calls the transfer's block final by the rule, too, where the transfer is of an amount that needs a second
    * source; true for any other.

@@ -37,7 +37,7 @@ export interface AppendRequest {
   readonly stream: string;
   readonly expected: ExpectedRevision;
   readonly events: readonly EncodedEvent[];
-  readonly coCommits?: readonly CoCommit[];
+  readonly coCommits?: readonly CoCommit[] | undefined;
 }
 
 export type AppendResult =

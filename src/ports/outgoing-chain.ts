@@ -51,6 +51,8 @@ export interface OutgoingChain {
   finalBlock(): Promise<number>;
   /** What transactions that are not ours took from an address, from a block to the newest one, each with its fee where the address paid it. */
   outflows(address: string, fromBlock: number, strangersAmong: StrangersAmong): Promise<readonly SeenOutflow[]>;
+  /** What transactions that are not ours brought to an address, from a block to the newest one; absent where no such transaction can be looked for. */
+  inflows?(address: string, fromBlock: number, strangersAmong: StrangersAmong): Promise<readonly SeenInflow[]>;
   close(): Promise<void>;
 }
 
@@ -63,6 +65,18 @@ export interface MissingAccount {
 
 /** Those of the transactions that we never signed. */
 export type StrangersAmong = (txHashes: readonly string[]) => Promise<ReadonlySet<string>>;
+
+/** What one transfer brought to one of our addresses, as the chain shows it. */
+export interface SeenInflow {
+  readonly coin: Coin | NativeCoin;
+  /** 10^-18 units. */
+  readonly units: bigint;
+  /** Null where the chain names no single one. */
+  readonly fromAddress: string | null;
+  readonly txHash: string;
+  readonly logIndex: number | null;
+  readonly blockNumber: number;
+}
 
 /** What one transaction took from one of our addresses, as the chain shows it. */
 export interface SeenOutflow {

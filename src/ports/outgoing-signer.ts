@@ -47,6 +47,8 @@ export interface SignerStatus {
   /** Transactions that were signed. */
   readonly entries: number;
   readonly place: JournalPlace | null;
+  /** Where the journal stood when it signed last on each network. */
+  readonly lastSigned: Readonly<Partial<Record<Network, JournalPlace>>>;
 }
 
 /** Where a merchant's money goes on one network. */

@@ -1,6 +1,6 @@
 import type { StoredEvent } from '../domain/events/envelope.ts';
 import type { DomainEvent } from '../domain/events/domain-event.ts';
-import type { Row, RowChange } from './read-model.ts';
+import type { Row, RowChange, Table } from './read-model.ts';
 
 export interface RowRef {
   readonly table: string;
@@ -17,7 +17,7 @@ export interface ListPlace {
 }
 
 /** Reads rows as they stand after every change so far, this batch's included. Only refs named by `needs` and `needsThen` may be read. */
-export type RowReader = (table: string, key: string) => Row | null;
+export type RowReader = <Kept extends object = Row>(table: Table<Kept>, key: string) => Kept | null;
 
 /**
  * A look-up, as a pure function from an event and the rows it names to row changes. `name` and `version` together own

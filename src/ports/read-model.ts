@@ -1,7 +1,13 @@
 import type { Position } from './event-store.ts';
 
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
-export type Row = { readonly [key: string]: JsonValue };
+/** JSON, of a type that its table knows. */
+export type Row = object;
+
+declare const rowOf: unique symbol;
+
+/** The name of a table, which knows what its rows are. */
+export type Table<Kept extends object = Row> = string & { readonly [rowOf]?: Kept };
 
 /**
  * What a projection does to the tables. A list holds members in the order of `order` (a dense ordinal the projection
@@ -12,7 +18,7 @@ export type Row = { readonly [key: string]: JsonValue };
  * need keep those only once.
  */
 export type Change =
-  | { readonly op: 'put'; readonly table: string; readonly key: string; readonly row: Row }
+  | { readonly op: 'put'; readonly table: string; readonly key: string; readonly row: object }
   | { readonly op: 'delete'; readonly table: string; readonly key: string }
   | { readonly op: 'enlist'; readonly lists: readonly string[]; readonly member: string; readonly order: number; readonly atSec: number }
   | { readonly op: 'delist'; readonly lists: readonly string[]; readonly member: string; readonly order: number };
@@ -20,6 +26,9 @@ export type Change =
 export const VIEW_MARK = '?';
 
 export type RowChange = Extract<Change, { op: 'put' | 'delete' }>;
+
+/** Writes a row, which is JSON and of the table's type. */
+export const putRow = <Kept extends object>(table: Table<Kept>, key: string, row: Kept): RowChange => ({ op: 'put', table, key, row });
 
 export interface ListMember {
   readonly member: string;
@@ -66,11 +75,14 @@ export interface ReadModel {
   generation(projection: string): Promise<string | null>;
   /** All of it or nothing. An apply without answer may be given again, with at least the same changes. */
   apply(projection: string, changes: readonly Change[], checkpoint: Position): Promise<void>;
-  get(table: string, key: string): Promise<Row | null>;
+  get<Kept extends object = Row>(table: Table<Kept>, key: string): Promise<Kept | null>;
   /** In the order of the keys; null where there is no row. */
-  getMany(table: string, keys: readonly string[]): Promise<(Row | null)[]>;
+  getMany<Kept extends object = Row>(table: Table<Kept>, keys: readonly string[]): Promise<(Kept | null)[]>;
   /** Every row of a table, in the order of the keys' bytes in UTF-8, a page at a time. The cost grows with `limit`, not with the table. */
-  scan(table: string, options: { readonly afterKey?: string; readonly limit: number }): Promise<{ key: string; row: Row }[]>;
+  scan<Kept extends object = Row>(
+    table: Table<Kept>,
+    options: { readonly afterKey?: string; readonly limit: number },
+  ): Promise<{ key: string; row: Kept }[]>;
   /** Members newest first by rank, with the total in range. The cost does not grow with `offset` or the total. */
   page(list: string, options: ListRange & { readonly offset: number; readonly limit: number }): Promise<{ members: ListMember[]; total: number }>;
   /** Members newest first with `order` below `before` (all when null). */

@@ -5,8 +5,11 @@ import type { JsonValue } from './read-model.ts';
  * before it is told here.
  */
 export interface StatusBoard {
-  /** Never waits and never throws. A notice with a lower fencing token than the last one about the same is ignored. */
-  publish(about: string, token: number, notice: JsonValue): void;
+  /**
+   * Never waits and never throws. A notice with a lower fencing token than the last one about the same is ignored. `lifetimeMs`: it goes when it was not
+   * told again for so long; absent where the subjects do not grow with the processes that ever were.
+   */
+  publish(about: string, token: number, notice: JsonValue, lifetimeMs?: number): void;
   /** The newest notice, a moment old at most; null when there is none. */
   read(about: string): JsonValue | null;
   /** Every notice whose subject begins with the text, by subject. */

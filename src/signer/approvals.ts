@@ -16,6 +16,8 @@ const VALID_MS = 10 * 60_000;
 const WINDOW_MS = 60_000;
 /** A person mistypes a few times; what guesses does it all the time. */
 const MAX_WRONG_IN_WINDOW = 10;
+/** No approver is called so. */
+const UNKNOWN = '';
 /** More than one look ever finds; the first of them stops the network as well as the last. */
 const MAX_OPEN_OUTFLOWS = 1_000;
 
@@ -33,7 +35,8 @@ export class Approvals {
   /** Dies with the process, and every number that was not used yet with it. */
   readonly #numberKey = randomBytes(32);
   #wrong = 0;
-  #wrongAtMs: number[] = [];
+  /** By person, so that nobody keeps the others from approving; whoever is no approver counts as one. */
+  readonly #wrongAtMs = new Map<string, readonly number[]>();
 
   /** Throws `ApproversRefused`. */
   constructor(parts: ApprovalsParts) {
@@ -61,19 +64,20 @@ export class Approvals {
       const { journal } = account;
       const found = this.#find(act, account);
       if (!found.ok || found.done) return found;
-      if (this.#isFlooded()) return refusal('later', 'too_many_attempts', 'too many approvals proved nothing: wait for a minute');
       const keys = this.#parts.rules.approvers.filter(({ name }) => personOf(name) === personOf(approval.approver));
       const name = keys[0]?.name ?? approval.approver;
-      if (keys.length === 0) return this.#wrongly('unknown_approver', `${name} is no approver`);
+      const person = keys.length === 0 ? UNKNOWN : personOf(name);
+      if (this.#isFlooded(person)) return refusal('later', 'too_many_attempts', 'too many approvals proved nothing: wait for a minute');
+      if (keys.length === 0) return this.#wrongly(person, 'unknown_approver', `${name} is no approver`);
       if (personOf(name) === personOf(found.proposedBy)) return refusal('denied', 'own_proposal', `${name} proposed it and cannot approve it`);
       const validUntilMs = Number(approval.number.split('.')[0]);
       if (!this.#isNumberFor(found.hash, found.proposedBy, approval.number) || validUntilMs <= this.#nowMs(account))
-        return this.#wrongly('wrong_number', 'the number is not one for these terms, or it is too old: ask for the terms again');
+        return this.#wrongly(person, 'wrong_number', 'the number is not one for these terms, or it is too old: ask for the terms again');
       if (journal.entries.some((entry) => entry.kind === 'approved' && entry.number === approval.number))
-        return this.#wrongly('used_number', 'the number was used');
+        return this.#wrongly(person, 'used_number', 'the number was used');
       const text = textOf(found.terms, found.proposedBy, validUntilMs, approval.number);
       const proven = await prove(keys, text, approval.proof, (credentialId) => lastSignCount(journal.entries, credentialId));
-      if (!proven.ok) return this.#wrongly('wrong_signature', proven.why);
+      if (!proven.ok) return this.#wrongly(person, 'wrong_signature', proven.why);
       if (!approversOf(journal.entries, found.hash, found.proposedBy).includes(name)) {
         const { number, proof } = approval;
         const passkey = proof.kind === 'webauthn' && { passkey: { credentialId: proof.response.id, signCount: proven.signCount ?? 0 } };
@@ -164,14 +168,17 @@ export class Approvals {
     return journal.timeMs(this.#parts.nowMs());
   }
 
-  #isFlooded(): boolean {
-    this.#wrongAtMs = this.#wrongAtMs.filter((atMs) => atMs > performance.now() - WINDOW_MS);
-    return this.#wrongAtMs.length >= MAX_WRONG_IN_WINDOW;
+  #isFlooded(person: string): boolean {
+    return this.#recentlyWrong(person).length >= MAX_WRONG_IN_WINDOW;
   }
 
-  #wrongly(code: string, why: string): SignerRefusal {
+  #recentlyWrong(person: string): readonly number[] {
+    return (this.#wrongAtMs.get(person) ?? []).filter((atMs) => atMs > performance.now() - WINDOW_MS);
+  }
+
+  #wrongly(person: string, code: string, why: string): SignerRefusal {
     this.#wrong += 1;
-    this.#wrongAtMs.push(performance.now());
+    this.#wrongAtMs.set(person, [...this.#recentlyWrong(person), performance.now()]);
     this.#parts.onWrong(why);
     return refusal('denied', code, why);
   }

@@ -140,10 +140,7 @@ export class Journal {
   /** Reads and checks the whole chain. A last line that a crash cut off was never answered and is dropped. Throws `JournalBroken`. */
   static open(path: string): Journal {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
-    const whole = text.slice(0, text.lastIndexOf('\n') + 1);
-    const entries = whole.split('\n').slice(0, -1).map(parseEntry);
-    entries.forEach((entry, index) => assertChained(entry, entries[index - 1]));
+    const { whole, entries } = readJournal(path);
     const headPath = `${path}.head`;
     assertWhole(entries, headPath);
     const file = openSync(path, 'a', 0o600);
@@ -215,6 +212,15 @@ export class Journal {
   close(): void {
     closeSync(this.#file);
   }
+}
+
+/** All whole lines and what they say; nothing where there is no file. Throws `JournalBroken`. */
+export function readJournal(path: string): { readonly whole: string; readonly entries: JournalEntry[] } {
+  const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
+  const whole = text.slice(0, text.lastIndexOf('\n') + 1);
+  const entries = whole.split('\n').slice(0, -1).map(parseEntry);
+  entries.forEach((entry, index) => assertChained(entry, entries[index - 1]));
+  return { whole, entries };
 }
 
 /** Throws `JournalBroken` when the journal does not hold the newest entry that this place saw. */

@@ -32,10 +32,10 @@ const bootstrapSchema: z.ZodType<SignerBootstrap> = z.strictObject({
     z.strictObject({ kind: z.literal('parent'), token: z.string().regex(/^[0-9a-f]{64}$/) }),
     z.strictObject({ kind: z.literal('user'), secret: z.string().min(32).max(1024) }),
   ]),
-  wallets: z.strictObject({ live: walletSource.optional(), test: walletSource.optional() }),
-  payouts: payoutRulesSchema.optional(),
-  audit: z.strictObject({ directory: z.string().min(1) }).optional(),
-  crashAt: z.string().min(1).optional(),
+  wallets: z.strictObject({ live: walletSource.exactOptional(), test: walletSource.exactOptional() }),
+  payouts: payoutRulesSchema.exactOptional(),
+  audit: z.strictObject({ directory: z.string().min(1) }).exactOptional(),
+  crashAt: z.string().min(1).exactOptional(),
 });
 
 /** Longest time an orderly stop of the parent may take after the terminal or the init system told everyone to end. */

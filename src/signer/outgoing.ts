@@ -216,13 +216,15 @@ export class Outgoing {
   }
 
   #statusOf({ journal, limits, wanted }: SignerAccount): SignerStatus {
+    const signed = bytesOf(journal.entries);
     return {
       stopped: isStopped(journal),
       unknownOutflows: NETWORKS.flatMap((network) => openOutflows(journal.entries, network)).length,
       limitsToApprove: changesOf(limits, wanted),
       wrongApprovals: this.approvals.wrong,
-      entries: bytesOf(journal.entries).length,
+      entries: signed.length,
       place: journal.place,
+      lastSigned: Object.fromEntries(signed.map((entry) => [entry.network, placeOf(entry)!])),
     };
   }
 

@@ -7,21 +7,23 @@ import { amount, FIELDS, onNetwork } from './network-fields.ts';
 
 const limits = z.strictObject({ perTransaction: amount, perHour: amount, perDay: amount, approvalFrom: amount });
 const native = z.strictObject({
-  ...{ perTransaction: amount.optional(), perHour: amount.optional(), perDay: amount.optional() },
-  ...{ maxGasPriceGwei: amount.optional(), maxPriorityFeeGwei: amount.optional() },
+  ...{ perTransaction: amount.exactOptional(), perHour: amount.exactOptional(), perDay: amount.exactOptional() },
+  ...{ maxGasPriceGwei: amount.exactOptional(), maxPriorityFeeGwei: amount.exactOptional() },
   maxPriorityFeeMicroLamports: z
     .string()
     .regex(/^(0|[1-9]\d{0,17})$/)
-    .optional(),
+    .exactOptional(),
 });
 const outward = z.strictObject({ perTransaction: amount, perDay: amount });
-const destinations = z.strictObject(Object.fromEntries(NETWORKS.map((network) => [network, z.array(FIELDS[network].address).max(100).optional()])));
+const destinations = z.strictObject(
+  Object.fromEntries(NETWORKS.map((network) => [network, z.array(FIELDS[network].address).max(100).exactOptional()])),
+);
 const network = onNetwork<PayoutNetwork>(({ address }) => ({
   mode: z.enum(['live', 'test']),
   chainId: z.string().min(1).max(64),
   tokens: z.array(z.object({ coin: z.enum(COINS), address, decimals: z.int().min(0).max(18) })),
   urls: z.array(z.url()).min(1),
-  headers: z.record(z.string(), z.string()).optional(),
+  headers: z.record(z.string(), z.string()).exactOptional(),
 }));
 
 const base64url = z.string().regex(/^[A-Za-z0-9_-]{16,4096}$/);
@@ -35,11 +37,11 @@ const approver = z.discriminatedUnion('kind', [
 export const payoutRulesSchema: z.ZodType<PayoutRules> = z.strictObject({
   journalDirectory: z.string().min(1),
   networks: z.array(network),
-  limits: z.strictObject({ USDT: limits.optional(), USDC: limits.optional() }),
+  limits: z.strictObject({ USDT: limits.exactOptional(), USDC: limits.exactOptional() }),
   payoutsPerHour: z.int().min(0),
-  nativeLimits: z.partialRecord(z.enum(NETWORKS), native).optional(),
-  treasuryLimits: z.strictObject({ USDT: outward.optional(), USDC: outward.optional() }).optional(),
-  withdrawalAddresses: z.strictObject({ live: destinations.optional(), test: destinations.optional() }).optional(),
-  claims: z.array(z.enum(EVIDENCE_KINDS)).optional(),
+  nativeLimits: z.partialRecord(z.enum(NETWORKS), native).exactOptional(),
+  treasuryLimits: z.strictObject({ USDT: outward.exactOptional(), USDC: outward.exactOptional() }).exactOptional(),
+  withdrawalAddresses: z.strictObject({ live: destinations.exactOptional(), test: destinations.exactOptional() }).exactOptional(),
+  claims: z.array(z.enum(EVIDENCE_KINDS)).exactOptional(),
   approvers: z.array(approver).max(100),
 });

@@ -1,4 +1,4 @@
-import type { Grant, JoinLink, PasskeyAdded, PersonEvent, SignedIn, ActionTaken } from '../../src/domain/events/person-events.ts';
+import type { Grant, JoinLink, PasskeyAdded, PersonEvent, SignedIn, SignedInBySso, ActionTaken } from '../../src/domain/events/person-events.ts';
 import { accept, refuse, type Decision, type Refusal } from '../../src/domain/result.ts';
 import type { PersonValue } from './person.machine.ts';
 import { sameName, type PersonContext } from './person.state.ts';
@@ -32,6 +32,8 @@ export type PersonCommand =
   | (Wanted & { readonly type: 'Suspend' })
   | (Wanted & { readonly type: 'Reinstate' })
   | { readonly type: 'SignIn'; readonly signIn: Omit<SignedIn['data'], 'personId'> }
+  /** The identity provider vouches for it; whoever it names for the first time is known from then on. */
+  | { readonly type: 'SignInBySso'; readonly personId: string; readonly name: string; readonly signIn: Omit<SignedInBySso['data'], 'personId'> }
   | (Wanted & { readonly type: 'SignOut'; readonly signInId: string })
   | { readonly type: 'RecordAction'; readonly taken: Omit<ActionTaken['data'], 'personId'> };
 
@@ -43,6 +45,21 @@ const MAX_AUDIT_SEC = 366 * 86_400;
 const RECOVERY_SEC = 86_400;
 /** As the signer takes the name of an approver. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/;
+/** Whom records name beside people: somebody so called would pass for them. */
+const RESERVED = [
+  'command line',
+  'merchant',
+  'operator',
+  'clock',
+  'console',
+  'system',
+  'sandbox',
+  'the sandbox',
+  'canary',
+  'payer',
+  'threshold',
+  'nonce-accounts',
+];
 
 /** What may happen to a person of the console. */
 export function decidePerson(command: PersonCommand, { context }: PersonState): Decision<PersonEvent> {
@@ -50,6 +67,7 @@ export function decidePerson(command: PersonCommand, { context }: PersonState): 
   if ('reason' in command && (command.reason.trim() === '' || command.reason.length > MAX_REASON))
     return refuse('invalid_request', `reason must be 1 to ${MAX_REASON} characters`, 'reason');
   if (command.type === 'Invite') return invite(command, context);
+  if (command.type === 'SignInBySso') return signInBySso(command, context);
   if (invited === null) return refuse('not_found', 'no such person');
   const { personId, name } = invited;
   switch (command.type) {
@@ -63,6 +81,7 @@ export function decidePerson(command: PersonCommand, { context }: PersonState): 
       return removePasskey(command, context, personId);
     case 'ChangeRoles': {
       if (sameName(command.by, name)) return refuse('invalid_request', 'nobody changes their own roles', 'roles');
+      if (context.identity !== null) return refuse('invalid_request', 'their roles come from single sign-on: change them there', 'roles');
       const fault = grantsFault(command.grants, command.nowSec);
       return fault
         ? { ok: false, refusal: fault }
@@ -89,8 +108,7 @@ const wantedOf = ({ by, reason }: Wanted): Wanted => ({ by, reason: reason.trim(
 function invite(command: Extract<PersonCommand, { type: 'Invite' }>, { invited }: PersonContext): Decision<PersonEvent> {
   const { personId, name, grants, linkHash, expiresAtSec, nowSec } = command;
   if (invited !== null) return refuse('conflict', 'the person is known already');
-  if (!NAME.test(name)) return refuse('invalid_request', 'name must be 1 to 64 letters, digits, blanks, dots, hyphens or underscores', 'name');
-  const fault = grantsFault(grants, nowSec);
+  const fault = nameFault(name) ?? grantsFault(grants, nowSec);
   if (fault) return { ok: false, refusal: fault };
   return accept({ type: 'PersonInvited', data: { personId, ...wantedOf(command), name, grants, linkHash, expiresAtSec } });
 }
@@ -106,7 +124,9 @@ function issueLink(
   if (context.suspended) return refuse('invalid_request', 'the person is suspended', 'person');
   if (Object.keys(context.passkeys).length >= MAX_PASSKEYS)
     return refuse('invalid_request', `a person has at most ${MAX_PASSKEYS} passkeys: remove one first`, 'person');
-  const isFirst = Object.keys(context.passkeys).length === 0 && sameName(by, context.invited!.by);
+  const isFirst = Object.keys(context.passkeys).length === 0 && (context.identity !== null || sameName(by, context.invited!.by));
+  if (!byHost && Object.keys(context.passkeys).length === 0 && sameName(by, name))
+    return refuse('invalid_request', 'whoever has no passkey yet gets the first one by a link of somebody else', 'person');
   if (!byHost && !isFirst && !sameName(by, name)) {
     const { recovery } = context;
     if (recovery === null || recovery.requestedAtSec + RECOVERY_SEC <= nowSec)
@@ -150,17 +170,45 @@ function removePasskey(
 
 /** Beyond the bound the oldest one ends, so that nobody is locked out by browsers that were forgotten. */
 function signIn(wanted: Omit<SignedIn['data'], 'personId'>, context: PersonContext, personId: string): Decision<PersonEvent> {
-  const { passkeys, signIns, suspended, invited } = context;
+  const { passkeys, signIns, suspended, invited, identity } = context;
   const passkey = passkeys[wanted.credentialId];
+  // Whoever leaves the organisation is locked out there.
+  if (identity !== null) return refuse('authentication_failed', 'the person signs in with single sign-on; the passkey signs what they do');
   if (suspended || !passkey) return refuse('authentication_failed', 'the passkey is nobody’s, or its person is suspended');
+  return accept<PersonEvent>(...endedFor(signIns, personId, invited!.name), { type: 'SignedIn', data: { personId, ...wanted } });
+}
+
+function endedFor(signIns: PersonContext['signIns'], personId: string, by: string): PersonEvent[] {
   const over = Object.values(signIns)
     .sort((one, other) => one.signedInAtSec - other.signedInAtSec)
     .slice(0, Math.max(0, Object.keys(signIns).length - MAX_SIGN_INS + 1));
-  const ended = over.map(({ signInId }) => ({
-    type: 'SignedOut' as const,
-    data: { personId, by: invited!.name, reason: `more than ${MAX_SIGN_INS} sign-ins`, signInId },
-  }));
-  return accept<PersonEvent>(...ended, { type: 'SignedIn', data: { personId, ...wanted } });
+  return over.map(({ signInId }) => ({ type: 'SignedOut', data: { personId, by, reason: `more than ${MAX_SIGN_INS} sign-ins`, signInId } }));
+}
+
+/** A name belongs to whom it was given first: the identity provider takes over nobody who was invited, nor anybody whom it called otherwise. */
+function signInBySso(command: Extract<PersonCommand, { type: 'SignInBySso' }>, context: PersonContext): Decision<PersonEvent> {
+  const { personId, name, signIn } = command;
+  const { issuer, subject } = signIn;
+  const fault = grantsFault(signIn.grants, signIn.signedInAtSec);
+  if (fault) return { ok: false, refusal: fault };
+  const signedIn = { type: 'SignedInBySso', data: { personId, ...signIn } } as const;
+  if (context.invited === null) {
+    const ofName = nameFault(name);
+    if (ofName) return { ok: false, refusal: ofName };
+    return accept<PersonEvent>({ type: 'PersonProvisioned', data: { personId, name, issuer, subject } }, signedIn);
+  }
+  const { identity, suspended, signIns, invited } = context;
+  if (identity?.issuer !== issuer || identity.subject !== subject)
+    return refuse('conflict', `${invited.name} is somebody else here, who signs in another way`, 'name');
+  if (suspended) return refuse('authentication_failed', 'the person is suspended');
+  return accept<PersonEvent>(...endedFor(signIns, personId, invited.name), signedIn);
+}
+
+function nameFault(name: string): Refusal | null {
+  const fault = (message: string): Refusal => ({ code: 'invalid_request', message, param: 'name' });
+  if (!NAME.test(name)) return fault('name must be 1 to 64 letters, digits, blanks, dots, hyphens or underscores');
+  const shown = name.trim().replaceAll(/ +/g, ' ');
+  return RESERVED.some((reserved) => sameName(reserved, shown)) ? fault(`name must not be ${shown}: records give it to no person`) : null;
 }
 
 function grantsFault(grants: readonly Grant[], nowSec: number): Refusal | null {

@@ -5,7 +5,7 @@ import { initialPersonContext, type PersonContext } from './person.state.ts';
 export type PersonValue = 'absent' | 'known';
 
 /*
- * A person of the console: invited once, then passkeys, roles and sign-ins come and go. What they did is recorded in the same stream and changes
+ * A person of the console: invited once, or provisioned by single sign-on, then passkeys, roles and sign-ins come and go. What they did is recorded in the same stream and changes
  * nothing but the counter of the passkey that signed it.
  */
 
@@ -48,6 +48,11 @@ export const personMachine = setup({
       const { suspended, passkeys, signIns } = seen.context;
       return isTheirs(seen) && !suspended && Object.hasOwn(passkeys, credentialId) && !Object.hasOwn(signIns, signInId);
     },
+    isTheirIdentity: (seen: Seen) => {
+      const { issuer, subject, signInId } = as<'SignedInBySso'>(seen.event);
+      const { suspended, identity, signIns } = seen.context;
+      return isTheirs(seen) && !suspended && identity?.issuer === issuer && identity.subject === subject && !Object.hasOwn(signIns, signInId);
+    },
     isSignedIn: (seen: Seen) => isTheirs(seen) && Object.hasOwn(seen.context.signIns, as<'SignedOut'>(seen.event).signInId),
     isActive: (seen: Seen) => isTheirs(seen) && !seen.context.suspended,
     isSuspended: (seen: Seen) => isTheirs(seen) && seen.context.suspended,
@@ -56,6 +61,10 @@ export const personMachine = setup({
     foldInvited: assign(({ event }) => {
       const invited = as<'PersonInvited'>(event);
       return { invited, grants: invited.grants, link: linkOf(invited) };
+    }),
+    foldProvisioned: assign(({ event }) => {
+      const { personId, name, issuer, subject } = as<'PersonProvisioned'>(event);
+      return { invited: { personId, name, by: issuer }, identity: { issuer, subject } };
     }),
     foldLink: assign(({ event }) => ({ link: linkOf(as<'JoinLinkIssued'>(event)), recovery: null })),
     foldRecovery: assign(({ event }) => {
@@ -77,6 +86,10 @@ export const personMachine = setup({
         passkeys: counted(context, signIn.credentialId, signIn.signCount),
       };
     }),
+    foldSignedInBySso: assign(({ context, event }) => {
+      const { grants, signInId, tokenHash, signedInAtSec, endsAtSec, browser } = as<'SignedInBySso'>(event);
+      return { grants, signIns: { ...context.signIns, [signInId]: { signInId, tokenHash, signedInAtSec, endsAtSec, browser } } };
+    }),
     foldSignedOut: assign(({ context, event }) => ({ signIns: without(context.signIns, as<'SignedOut'>(event).signInId) })),
     foldAction: assign(({ context, event }) => foldAction(context, as<'ActionTaken'>(event))),
   },
@@ -86,7 +99,10 @@ export const personMachine = setup({
   initial: 'absent',
   states: {
     absent: {
-      on: { PersonInvited: { target: 'known', actions: 'foldInvited' } },
+      on: {
+        PersonInvited: { target: 'known', actions: 'foldInvited' },
+        PersonProvisioned: { target: 'known', actions: 'foldProvisioned' },
+      },
     },
     known: {
       on: {
@@ -98,6 +114,7 @@ export const personMachine = setup({
         PersonSuspended: { guard: 'isActive', actions: 'foldSuspended' },
         PersonReinstated: { guard: 'isSuspended', actions: 'foldReinstated' },
         SignedIn: { guard: 'isAllowedIn', actions: 'foldSignedIn' },
+        SignedInBySso: { guard: 'isTheirIdentity', actions: 'foldSignedInBySso' },
         SignedOut: { guard: 'isSignedIn', actions: 'foldSignedOut' },
         ActionTaken: { guard: 'isTheirs', actions: 'foldAction' },
       },

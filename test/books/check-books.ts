@@ -88,12 +88,7 @@ async function checkExport(cli: (...args: string[]) => Promise<string>, faults: 
     writeFileSync(file('key.txt'), await cli('audit', 'key'));
     await cli('audit', 'export', '--output', file('ledger.jsonl'));
     const given = ['--export', file('ledger.jsonl'), '--checkpoint', file('checkpoint.txt'), '--key', file('key.txt')];
-    const verified = JSON.parse(await cli('audit', 'verify', ...given, '--json')) as { ok: boolean; fault: string | null; events: number };
-    lines.push(`audit verify: ${verified.ok ? `${verified.events} events hold` : verified.fault}`);
-    if (!verified.ok) faults.push(`audit verify: ${verified.fault}`);
-    const python = spawnSync('python3', [join(ROOT, 'docs/verify/verify.py'), ...given], { encoding: 'utf8' });
-    lines.push(`verify.py: ${python.error ? 'not run, there is no python3' : python.stdout.trim()}`);
-    if (!python.error && python.status !== 0) faults.push(`verify.py: ${python.stdout.trim()}`);
+    await checkWithBoth(cli, 'audit verify', 'events', given, faults, lines);
     await checkAnew(cli, file, faults, lines);
   } finally {
     rmSync(folder, { recursive: true });
@@ -108,28 +103,36 @@ async function checkAnew(
   lines: string[],
 ): Promise<void> {
   await cli('ledger', 'export', '--format', 'jsonl', '--output', file('journal.jsonl'));
-  await checkEvidence(cli, file, faults, lines);
+  const evident = ['--file', file('journal.jsonl'), '--key', file('key.txt')];
+  await checkWithBoth(cli, 'evidence of the journal', 'rows', evident, faults, lines);
   writeFileSync(file('balance.json'), await cli('ledger', 'trial-balance', '--json'));
   const given = ['--export', file('ledger.jsonl'), '--journal', file('journal.jsonl'), '--trial-balance', file('balance.json')];
-  const anew = spawnSync('python3', [join(ROOT, 'docs/verify/rebuild_books.py'), ...given], { encoding: 'utf8' });
-  lines.push(`rebuild_books.py: ${anew.error ? 'not run, there is no python3' : anew.stdout.trim()}`);
-  if (!anew.error && anew.status !== 0) faults.push(`rebuild_books.py: ${anew.stdout.trim()}${anew.stderr}`);
+  checkInPython('rebuild_books.py', given, faults, lines);
 }
 
-/** The journal as a file that is verified by itself. */
-async function checkEvidence(
+async function checkWithBoth(
   cli: (...args: string[]) => Promise<string>,
-  file: (name: string) => string,
+  what: string,
+  counted: 'events' | 'rows',
+  given: readonly string[],
   faults: string[],
   lines: string[],
 ): Promise<void> {
-  const given = ['--file', file('journal.jsonl'), '--key', file('key.txt')];
-  const verified = JSON.parse(await cli('audit', 'verify', ...given, '--json')) as { ok: boolean; fault: string | null; rows: number };
-  lines.push(`evidence of the journal: ${verified.ok ? `${verified.rows} rows hold` : verified.fault}`);
-  if (!verified.ok) faults.push(`evidence of the journal: ${verified.fault}`);
-  const python = spawnSync('python3', [join(ROOT, 'docs/verify/verify.py'), ...given], { encoding: 'utf8' });
-  lines.push(`verify.py: ${python.error ? 'not run, there is no python3' : python.stdout.trim()}`);
-  if (!python.error && python.status !== 0) faults.push(`verify.py: ${python.stdout.trim()}${python.stderr}`);
+  const verified = JSON.parse(await cli('audit', 'verify', ...given, '--json')) as {
+    ok: boolean;
+    fault: string | null;
+    events: number;
+    rows: number;
+  };
+  lines.push(`${what}: ${verified.ok ? `${verified[counted]} ${counted} hold` : verified.fault}`);
+  if (!verified.ok) faults.push(`${what}: ${verified.fault}`);
+  checkInPython('verify.py', given, faults, lines);
+}
+
+function checkInPython(program: string, given: readonly string[], faults: string[], lines: string[]): void {
+  const ended = spawnSync('python3', [join(ROOT, 'docs/verify', program), ...given], { encoding: 'utf8' });
+  lines.push(`${program}: ${ended.error ? 'not run, there is no python3' : ended.stdout.trim()}`);
+  if (!ended.error && ended.status !== 0) faults.push(`${program}: ${ended.stdout.trim()}${ended.stderr}`);
 }
 
 /** The operator's commands over a data directory. A verdict of "no" is an answer, too. */

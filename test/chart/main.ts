@@ -131,6 +131,14 @@ for (const role of ['api', 'worker']) {
   assert.ok(given(role).includes(`"quittance-${role}"`) && others.every((name) => !given(role).includes(name)));
 }
 assert.ok(!given('signer').includes('quittance-watch-only'));
+assert.deepEqual(
+  ROLES.map((role) => [given(role).includes('"quittance-canary-merchant"'), given(role).includes('"quittance-canary"')]),
+  [
+    [true, false],
+    [true, true],
+    [false, false],
+  ],
+);
 const ports = (role: string): unknown =>
   (named('NetworkPolicy', `shop-${role}`).spec as { ingress: { ports: { port: string }[] }[] }).ingress.flatMap((rule) =>
     rule.ports.map(({ port }) => port),
@@ -197,6 +205,8 @@ const REFUSED: readonly (readonly [object, RegExp])[] = [
   [{ settings: { TRUSTED_PROXIES: 1 } }, /TRUSTED_PROXIES/],
   [{ secrets: { common: '' } }, /common/],
   [{ secrets: { wallet: 'Not_A_Name' } }, /wallet/],
+  [{ secrets: { canary: '' } }, /canary/],
+  [{ secrets: { canaryMerchant: '' } }, /canaryMerchant/],
   [{ api: { replicas: 0 } }, /replicas/],
   [{ worker: { replicas: 101 } }, /replicas/],
   [{ worker: { storage: '10' } }, /storage/],

@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 import { Cluster, type ClusterNode, networksNamed, type NodeName } from './cluster.ts';
 import { Load, type Merchant } from './load.ts';
+import { LOOK_UP_ROUNDS, type Round } from './look-up-rounds.ts';
 import { verify } from './verify.ts';
 
 /*
@@ -17,11 +18,6 @@ const AFTER_MS = 6_000;
 const DOWN_MS = 3_000;
 
 const wait = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
-
-interface Round {
-  readonly name: string;
-  readonly hurt: (cluster: Cluster) => Promise<void>;
-}
 
 const killed = (name: NodeName): Round => ({
   name: `kill -9 ${name}`,
@@ -121,6 +117,7 @@ const ROUNDS: readonly Round[] = [
   cutOff('worker-2'),
   frozen('worker-2'),
   cutOff('api-1'),
+  ...LOOK_UP_ROUNDS,
 ];
 
 const SAMPLES = 40;
@@ -147,7 +144,8 @@ const rounds = ROUNDS.filter(({ name }) => asked.length === 0 || asked.some((par
 const cluster = await Cluster.start({
   networks: networksNamed((process.env['CHAOS_NETWORKS'] ?? '').split(',').filter(Boolean)),
   namespace: true,
-  env: { SWEEP_FROM: '1.00' },
+  logLevel: 'info',
+  env: { SWEEP_FROM: '1.00', AUDIT_CHECKPOINT_SECONDS: '5' },
 });
 const inbox = await startWebhookReceiver();
 let violations = 0;
@@ -170,7 +168,7 @@ try {
     }
     load.begin();
     await wait(BEFORE_MS);
-    await round.hurt(cluster);
+    await round.hurt(cluster, load);
     await wait(AFTER_MS);
     await load.end();
     const verdict = await verify(cluster, load, () => inbox.received.slice(seenBefore));

@@ -226,6 +226,8 @@ export class Cluster {
     const file = join(this.directory, 'cluster.json');
     writeFileSync(file, JSON.stringify(await this.#facts()), { mode: 0o600 });
     this.#balancer = await this.#balance();
+    const snapshots = join(this.directory, 'snapshots');
+    mkdirSync(snapshots);
     for (const [index, name] of NODES.entries()) {
       const redis = await this.#link();
       const [nodePort, opsPort] = [await freePort(), await freePort()];
@@ -249,6 +251,7 @@ export class Cluster {
             EVENTSTORE_URL: this.storeUrl,
             REDIS_URL: redis.url,
             SIGNER_JOURNAL_DIR: join(this.directory, `${name}-journal`),
+            LOOK_UP_SNAPSHOT_DIR: snapshots,
             LOG_LEVEL: logLevel,
             ...env,
           },

@@ -237,6 +237,31 @@ describe('several providers', () => {
   });
 });
 
+describe('transfers of one block that are looked at together', () => {
+  test('are read from the block once, and are what single readings tell', async () => {
+    const txHash = await anvil.pay(token, ours, 7n);
+    const blockNumber = await anvil.head();
+    const chain = chainOver([first.url]);
+    const single = await chain.transferAt(txHash, 0);
+    first.play(refusing('eth_getTransactionReceipt', { code: -32000, message: 'no' }));
+    const look = { blockNumber };
+    expect(await chain.transferAt(txHash, 0, look)).toEqual(single);
+    first.play(refusing('eth_getBlockReceipts', { code: -32000, message: 'no' }));
+    expect(await chain.transferAt(txHash, 0, look)).toEqual(single);
+  });
+
+  test('are read one by one where the provider does not serve whole blocks, or the transaction is in another block', async () => {
+    const txHash = await anvil.pay(token, ours, 7n);
+    const blockNumber = await anvil.head();
+    const chain = chainOver([first.url]);
+    const single = await chain.transferAt(txHash, 0);
+    expect(single).toMatchObject({ tokenUnits: 7n });
+    expect(await chain.transferAt(txHash, 0, { blockNumber: blockNumber - 1 })).toEqual(single);
+    first.play(refusing('eth_getBlockReceipts', { code: -32601, message: 'the method eth_getBlockReceipts is not available' }));
+    expect(await chain.transferAt(txHash, 0, { blockNumber })).toEqual(single);
+  });
+});
+
 describe('a start', () => {
   test('on another chain is refused where no other provider is left', async () => {
     first.play(lying('eth_chainId', () => '0x1'));

@@ -9,14 +9,15 @@ import { ProjectionRunner } from '../../src/runtime/projections/runner.ts';
 import { MemoryEventStore } from '../support/memory-event-store.ts';
 import { MemoryReadModel } from '../support/memory-read-model.ts';
 import { grow } from './event-store-samples.ts';
+import type { Table } from '../../src/ports/read-model.ts';
 
 /* Nodes make look-ups of the same log, whatever batches it comes in, and tell each other at which digests they were. */
 
-const TABLE = 'counted@1';
+const TABLE: Table<{ n: number }> = 'counted@1';
 const counted = (step: number): Projection => ({
   ...{ name: 'counted', version: 1, streamPrefixes: ['s-'], tables: [TABLE], lists: [] },
   needs: ({ stream }) => [{ table: TABLE, key: stream }],
-  apply: ({ stream }, read) => [{ op: 'put', table: TABLE, key: stream, row: { n: Number(read(TABLE, stream)?.['n'] ?? 0) + step } }],
+  apply: ({ stream }, read) => [{ op: 'put', table: TABLE, key: stream, row: { n: (read(TABLE, stream)?.n ?? 0) + step } }],
 });
 
 const board = createMemoryStatusBoard();
@@ -29,7 +30,7 @@ afterEach(async () => {
 });
 
 /** `differing`: what a replay finds in its rows. */
-async function node(name: string, { maxBatch = 7, step = 1, differing = 0, readModel = new MemoryReadModel() } = {}) {
+async function node(name: string, { maxBatch = 7, step = 1, differing = 0, readModel = new MemoryReadModel(), told = board } = {}) {
   const compared: string[] = [];
   const runner = new ProjectionRunner({ store, readModel, projections: [counted(step)], clock: { nowMs: () => 0 }, maxBatch, isChained: true });
   await runner.start();
@@ -42,7 +43,7 @@ async function node(name: string, { maxBatch = 7, step = 1, differing = 0, readM
   };
   const agreement = new LookUpAgreement({
     follows: { dataDir: name, log: { kind: 'files' }, projections: ['counted@1'] },
-    board,
+    board: told,
     readModel,
     comparison,
     log: createLogger('silent'),
@@ -51,7 +52,7 @@ async function node(name: string, { maxBatch = 7, step = 1, differing = 0, readM
     await runner.caughtUpTo((await store.head())!, 20_000);
     await agreement.round();
   };
-  return { agreement, compared, readModel, runner, caughtUp };
+  return { agreement, compared, readModel, runner, caughtUp, told };
 }
 
 const marks = async (readModel: MemoryReadModel) => marksOf(await readModel.get(chainTable('counted@1'), CHAIN_KEY));
@@ -86,6 +87,14 @@ test('of two that differ, the one that a replay contradicts takes itself out, an
   // Asked once: the replay of a large log takes long.
   await wrong.caughtUp();
   expect(wrong.compared).toEqual(['counted@1']);
+  // That nobody is left to differ from mends nothing.
+  const alone = await node('alone', { step: 2, differing: 4, told: createMemoryStatusBoard() });
+  const others = board.readAll('look-ups/');
+  for (const [about, marks] of others) alone.told.publish(about, 0, marks);
+  await alone.caughtUp();
+  for (const about of others.keys()) alone.told.publish(about, 0, {});
+  await alone.agreement.round();
+  expect([alone.agreement.health().state, alone.compared]).toEqual(['down', ['counted@1']]);
   await wrong.runner.stop();
   const mended = await node('wrong', { readModel: new MemoryReadModel() });
   await mended.caughtUp();

@@ -2,20 +2,27 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { sessionList } from '../../projections/sessions/session-list.ts';
 import { SESSIONS_TABLE } from '../../projections/sessions/session-row.ts';
 import { openEsdbEventStore } from '../../src/adapters/esdb/event-store.ts';
+import { createMemoryStatusBoard } from '../../src/adapters/memory/status-board.ts';
+import { readModelFile } from '../../src/adapters/sqlite/read-model/schema.ts';
+import { LookUpAgreement } from '../../src/composition/look-up-agreement.ts';
 import { projectionsOf } from '../../src/composition/projections.ts';
 import { SeenPositions } from '../../src/composition/seen-positions.ts';
 import { ProjectionComparison } from '../../src/composition/workers/projection-compare.ts';
 import { openProjectionThread, type ProjectionThread } from '../../src/composition/workers/projection-thread.ts';
-import { coverageStream } from '../../src/domain/streams.ts';
+import { coverageStream, sessionStream } from '../../src/domain/streams.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
+import { createLogger } from '../../src/observability/logger.ts';
+import { encodeEvent } from '../../src/runtime/commands/codec.ts';
+import { isMarked } from '../../src/runtime/projections/digest-chain.ts';
 import { projectionId } from '../../src/runtime/projections/batch.ts';
 import { EsdbDouble } from '../support/esdb-double/esdb-double.ts';
 import { appendLedger, ownerOf, sessionIdOf } from '../support/random-ledger.ts';
-import { createdFacts } from '../support/session-facts.ts';
+import { createdFacts, EXPIRES_AT } from '../support/session-facts.ts';
 import { grow } from './event-store-samples.ts';
 
 /* Each process follows the log on the servers by itself and keeps its look-ups in files of its own. */
@@ -132,6 +139,20 @@ test('files that were made of another log are not served', async () => {
   const again = await node('one');
   expect([await listed(again), faults.length]).toEqual([1, 1]);
   expect(await caughtUp(again)).toBe(true);
+  // What another process said is not what the files were made of.
+  const beyond = 'C:999999999/P:999999999';
+  await again.readModel.apply('deliver-webhooks-heard', [], beyond);
+  await end(again);
+  const once = await node('one');
+  expect(faults.length).toBe(1);
+  // An index beside the projections that has more of the log than there is.
+  await once.readModel.apply('session-metadata@1', [], beyond);
+  await end(once);
+  const last = await node('one');
+  expect([await last.readModel.checkpoint('session-metadata@1'), faults.slice(1)]).toEqual([
+    null,
+    [expect.stringContaining('of more of the event log')],
+  ]);
 });
 
 test('what one of them told, another one shows, or says that it does not yet', async () => {
@@ -168,4 +189,58 @@ test('what one of them told, another one shows, or says that it does not yet', a
   expect(await late.shownUpTo(told)).toBe('shown');
   expect(await late.shownUpTo('C:999999999/P:999999999')).toBe('shown');
   for (const malformed of ['', '7', 'C:1', 'C:1/P:x']) expect(await late.shownUpTo(malformed)).toBe('malformed');
+});
+
+/** Of a session that was never paid; drawn until it is one of those at which all nodes mark their digests. */
+async function expireAtMark(session: number): Promise<void> {
+  const stream = sessionStream(sessionIdOf(session));
+  const last = (await store.lastOfStream(stream))!;
+  const data = { expiredAtSec: EXPIRES_AT, coin: 'USDT', received: '0.00', scannedToSec: {} } as const;
+  const metadata = { correlationId: 'test', actor: 'test', prev: last.hash };
+  const place = { stream, revision: last.revision + 1, atMs: EXPIRES_AT * 1_000, metadata };
+  const drawn = () => encodeEvent({ id: randomUUID(), ...place, event: { type: 'SessionExpired', data } });
+  let event = drawn();
+  while (!isMarked(event)) event = drawn();
+  await store.append({ stream, expected: last.revision, events: [event] });
+}
+
+test('of two nodes, the one whose file somebody changed takes itself out, and is ready again when it was rebuilt', async () => {
+  const board = createMemoryStatusBoard();
+  const agreementOf = (thread: ProjectionThread): LookUpAgreement =>
+    new LookUpAgreement({
+      ...{ follows: thread.follows, board, readModel: thread.readModel, log: createLogger('silent') },
+      comparison: new ProjectionComparison(thread.follows),
+    });
+  const [one, other] = [await node('one'), await node('other')];
+  await order();
+  await order();
+  await caughtUp(one);
+  await caughtUp(other);
+  await end(other);
+  const file = new DatabaseSync(readModelFile(join(folder, 'other')));
+  const { id } = file.prepare('SELECT id FROM row_tables WHERE name = ?').get(SESSIONS_TABLE) as { id: number };
+  const changed = file.prepare(`UPDATE rows_${id} SET row = json_set(row, '$.taxAmount', '7.77') WHERE key = ?`).run(sessionIdOf(0));
+  expect(changed.changes).toBe(1);
+  file.close();
+  const again = await node('other');
+  const [right, wrong] = [agreementOf(one), agreementOf(again)];
+  const rounds = async (): Promise<void> => {
+    await caughtUp(one);
+    await caughtUp(again);
+    for (const agreement of [right, wrong, right, wrong]) await agreement.round();
+  };
+  await expireAtMark(1);
+  await rounds();
+  // Nobody has read the row yet.
+  expect([right.differing(), wrong.differing()]).toEqual([[], []]);
+  await expireAtMark(0);
+  await rounds();
+  const sessionView = projectionsOf(ROLES).map(projectionId)[0]!;
+  expect([right.differing(), wrong.differing()]).toEqual([[sessionView], [sessionView]]);
+  expect([right.health().state, wrong.health()]).toMatchObject(['degraded', { state: 'down', detail: expect.stringContaining(sessionView) }]);
+  await again.rebuild([sessionView]);
+  await again.ready();
+  await rounds();
+  expect([right.health().state, wrong.health().state]).toEqual(['ok', 'ok']);
+  await board.close();
 });

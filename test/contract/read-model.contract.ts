@@ -41,7 +41,7 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
         expect(await model.checkpoint('records')).toBeNull();
         expect(await model.get('rows@1', 'a')).toBeNull();
         expect(await model.getMany('rows@1', ['a', 'b'])).toEqual([null, null]);
-        expect(await model.scan('rows@1', { limit: 10 })).toEqual([]);
+        expect(await model.scan<{ key: string; index: number }>('rows@1', { limit: 10 })).toEqual([]);
         expect(await model.page(LIST, { offset: 0, limit: 10 })).toEqual({ members: [], total: 0 });
         expect(await model.before(LIST, { before: null, limit: 10 })).toEqual([]);
       });
@@ -118,9 +118,9 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
 
       it('scans a table in the order of its keys, a page at a time', async () => {
         await apply(...['b', 'a', 'd', 'c', '10', '9'].map((key) => put('rows@1', key, { key })));
-        const first = await model.scan('rows@1', { limit: 4 });
+        const first = await model.scan<{ key: string; index: number }>('rows@1', { limit: 4 });
         expect(first.map((entry) => entry.key)).toEqual(['10', '9', 'a', 'b']);
-        expect(await model.scan('rows@1', { afterKey: 'b', limit: 4 })).toEqual([
+        expect(await model.scan<{ key: string; index: number }>('rows@1', { afterKey: 'b', limit: 4 })).toEqual([
           { key: 'c', row: { key: 'c' } },
           { key: 'd', row: { key: 'd' } },
         ]);
@@ -129,8 +129,10 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
       it('scans keys in the order of their bytes', async () => {
         const keys = ['', 'a', 'a/', 'b', 'é', '\uffee', '😀'];
         await apply(...[...keys].reverse().map((key) => put('rows@1', `k${key}`, { key })));
-        expect((await model.scan('rows@1', { limit: 9 })).map(({ row }) => row['key'])).toEqual(keys);
-        expect((await model.scan('rows@1', { afterKey: 'k\uffee', limit: 9 })).map(({ row }) => row['key'])).toEqual(['😀']);
+        expect((await model.scan<{ key: string; index: number }>('rows@1', { limit: 9 })).map(({ row }) => row.key)).toEqual(keys);
+        expect((await model.scan<{ key: string; index: number }>('rows@1', { afterKey: 'k\uffee', limit: 9 })).map(({ row }) => row.key)).toEqual([
+          '😀',
+        ]);
       });
 
       it('scans what is there: rows put twice once, deleted ones not, those put anew again', async () => {
@@ -143,8 +145,8 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
         await apply(put('rows@1', key(1_200), { index: 1_200 }), put('rows@1', key(8), { index: 8 }), { op: 'delete', table: 'rows@1', key: key(8) });
         const seen: unknown[] = [];
         for (let afterKey = ''; ;) {
-          const page = await model.scan('rows@1', { afterKey, limit: 1_000 });
-          seen.push(...page.map(({ row }) => row['index']));
+          const page = await model.scan<{ key: string; index: number }>('rows@1', { afterKey, limit: 1_000 });
+          seen.push(...page.map(({ row }) => row.index));
           if (page.length < 1_000) break;
           afterKey = page.at(-1)!.key;
         }
@@ -387,7 +389,7 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
         expect(await model.generation('records')).not.toBe(generation);
         expect(await served()).toEqual(['7', [null, { n: 2 }], 1]);
         expect((await listed()).members).toEqual([{ member: name(7), order: 7 }]);
-        expect(await model.scan('rows@1', { limit: 9 })).toEqual([{ key: 'b', row: { n: 2 } }]);
+        expect(await model.scan<{ key: string; index: number }>('rows@1', { limit: 9 })).toEqual([{ key: 'b', row: { n: 2 } }]);
         expect(await next.isBegun()).toBe(false);
       });
 

@@ -34,6 +34,19 @@ export function redisSharedContract(name: string, urlOf: () => string): void {
       await Promise.all([mine.close(), theirs.close()]);
     });
 
+    test('what a process told that is gone leaves the board, and the rest of it stays', async () => {
+      const options = { url: urlOf(), prefix: randomUUID() };
+      const board = await openRedisStatusBoard(options);
+      board.publish('look-ups/gone', 0, 1, 1);
+      board.publish('watch-test-bsc', 2, REPORT);
+      await expect.poll(() => board.read('watch-test-bsc'), { timeout: 5_000 }).toEqual(REPORT);
+      board.publish('look-ups/alive', 0, 2, 60_000);
+      await expect.poll(() => board.read('look-ups/gone'), { timeout: 5_000 }).toBeNull();
+      await expect.poll(() => board.read('look-ups/alive'), { timeout: 5_000 }).toBe(2);
+      expect(board.read('watch-test-bsc')).toEqual(REPORT);
+      await board.close();
+    });
+
     test('the answers of a receiver are kept byte for byte, for the nodes that did not hear them', async () => {
       const options = { url: urlOf(), prefix: randomUUID() };
       const [mine, theirs] = [await openRedisDeliveryAnswers(options), await openRedisDeliveryAnswers(options)];

@@ -55,6 +55,8 @@ export interface DrillNodeSettings {
   readonly auditFails: boolean;
   /** It pays itself on BSC. */
   readonly canary: boolean;
+  /** Something that does not pay has the lease of canary payments. */
+  readonly canaryLeaseTaken: boolean;
 }
 
 export interface DrillFacts {
@@ -147,7 +149,8 @@ const accessOf = ({ api_key: apiKey, api_secret: apiSecret, webhook_secret: webh
 
 async function startNode(): Promise<RunningService & { readonly closeAll: () => Promise<void> }> {
   const config = readConfig(process.env);
-  const { networks, poolSize, foreignWallet, secondSourceFrom, auditFails, canary } = JSON.parse(process.env['DRILL_NODE']!) as DrillNodeSettings;
+  const settings = JSON.parse(process.env['DRILL_NODE']!) as DrillNodeSettings;
+  const { networks, poolSize, foreignWallet, secondSourceFrom, auditFails, canary } = settings;
   const log = createLogger(config.LOG_LEVEL);
   const clock = systemClock;
   const random = nodeRandom;
@@ -158,6 +161,7 @@ async function startNode(): Promise<RunningService & { readonly closeAll: () => 
     process.exit(1);
   };
   const storage = withHangingFollowers(await openEmbedded(config.DATA_DIR, { clock, random, log, onFatal }));
+  if (settings.canaryLeaseTaken) await storage.leases.acquire('canary', 86_400_000);
   const paidOver = networks.map(({ settings, payoutUrl }) => ({ settings, urls: [payoutUrl] }));
   const signer = await startSignerProcess({
     directory: config.DATA_DIR,

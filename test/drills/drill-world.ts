@@ -90,6 +90,8 @@ export type ReceiverMood = number | 'hang';
 /** Everything a drill can break, and what watches it. */
 export class DrillWorld {
   readonly folder = mkdtempSync(join(tmpdir(), 'quittance-drills-'));
+  /** Where the node ships its log to. */
+  readonly shippedTo = join(this.folder, 'shipped');
   ethereum!: DrillChain;
   bsc!: DrillChain;
   coinbase!: PriceFeed;
@@ -119,13 +121,14 @@ export class DrillWorld {
     secondProvider = true,
     foreignWallet = false,
     canary = false,
+    canaryLeaseTaken = false,
   } = {}): DrillNodeSettings {
     const networks = [this.ethereum, this.bsc].map(({ node, first, second, payouts }) => ({
       settings: node.settings,
       urls: secondProvider ? [first.url, second.url] : [first.url],
       payoutUrl: payouts.url,
     }));
-    return { networks, poolSize, foreignWallet, secondSourceFrom: SECOND_SOURCE_FROM, auditFails, canary };
+    return { networks, poolSize, foreignWallet, secondSourceFrom: SECOND_SOURCE_FROM, auditFails, canary, canaryLeaseTaken };
   }
 
   /** Quotes as they should be; `apart`: how much dearer Kraken sells, as a ratio. */
@@ -207,12 +210,14 @@ export class DrillWorld {
     this.adminUrl = `http://127.0.0.1:${adminPort}`;
     const dataDir = join(this.folder, 'data');
     mkdirSync(dataDir);
+    mkdirSync(this.shippedTo, { recursive: true });
     this.node = new NodeProcess(dataDir, {
       ...{ HOST: '127.0.0.1', PORT: String(port), OPS_PORT: String(opsPort), LOG_LEVEL: 'info', RATE_LIMIT_PER_KEY: '0' },
       ADMIN_PORT: String(adminPort),
       ...{ CANARY_NETWORKS: 'bsc', CANARY_EVERY_SECONDS: '5', CANARY_MAX_OUT: '100' },
       ...{ RATE_PROVIDERS: 'coinbase,kraken', RATE_COINBASE_URL: this.coinbase.url, RATE_KRAKEN_URL: this.kraken.url },
       ...{ RATE_MAX_AGE_SECONDS: String(RATE_MAX_AGE_SEC), WEBHOOK_ALLOW_INSECURE: 'true', AUDIT_CHECKPOINT_SECONDS: '5' },
+      ...{ LOG_SHIPPING_TO: this.shippedTo, LOG_SHIPPING_EVERY_SECONDS: '1' },
     });
     await this.node.start(this.settings());
     const { bavail, bsize } = statfsSync(this.folder);

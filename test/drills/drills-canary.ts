@@ -12,6 +12,13 @@ export const canaryPoor: Drill = {
   end: ({ bsc, node: { facts } }) => bsc.fund(facts.canary, 100n, GAS_WEI),
 };
 
+export const canaryLeaseTaken: Drill = {
+  alerts: ['CanaryNotMade'],
+  fault: 'something that makes no canary payments has their lease; afterwards the node gets it',
+  cause: (world) => world.restart(world.settings({ canary: true, canaryLeaseTaken: true })),
+  end: (world) => world.restart(world.settings({ canary: true })),
+};
+
 export const canaryStuck: Drill = {
   alerts: ['CanarySlow', 'CanaryFailing'],
   fault: 'the chain makes no block while a canary payment is on its way',

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -46,6 +46,20 @@ export const backupOld: Drill = {
   },
   // A day of an age lasts twenty seconds here: one of tomorrow grows old for no other drill.
   after: async (world) => noteBackup(world, Date.now() + DAY_MS),
+};
+
+export const shippingStopped: Drill = {
+  alerts: ['LogShippingBehind'],
+  fault: 'the place that the log is shipped to takes nothing more; afterwards it does',
+  cause: async ({ shippedTo }) => {
+    renameSync(join(shippedTo, 'log'), join(shippedTo, 'away'));
+    writeFileSync(join(shippedTo, 'log'), '');
+  },
+  during: (world) => orders(world, 1),
+  end: async ({ shippedTo }) => {
+    rmSync(join(shippedTo, 'log'));
+    renameSync(join(shippedTo, 'away'), join(shippedTo, 'log'));
+  },
 };
 
 const locking = new Repeated();

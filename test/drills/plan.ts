@@ -1,5 +1,5 @@
 import type { Round } from './drill.ts';
-import { canaryPoor, canaryStuck } from './drills-canary.ts';
+import { canaryLeaseTaken, canaryPoor, canaryStuck } from './drills-canary.ts';
 import { chainStandsStill, chainTakesBack, historyLost, oneProvider, providersDisagree, secondOfAnotherChain } from './drills-chains.ts';
 import {
   backupOld,
@@ -11,6 +11,7 @@ import {
   ledgerSlow,
   listsLocked,
   rowsChanged,
+  shippingStopped,
   signerFrozen,
   unreadableEvents,
 } from './drills-ledger.ts';
@@ -31,7 +32,14 @@ import { gasLow, payoutProviderDown, sequenceAhead, signerKilled, tokenPaused, t
 
 /** Faults that do not meet share a round; what stops the whole node comes last. */
 export const PLAN: readonly Round[] = [
-  [[nobodyPays], [strayWaits], [backupOld], [wrongSecret, wrongTokens], [marketsApart, marketsGone], [receiverRefuses, receiverHangs, receiverGone]],
+  [
+    [nobodyPays],
+    [strayWaits],
+    [backupOld, shippingStopped],
+    [wrongSecret, wrongTokens],
+    [marketsApart, marketsGone],
+    [receiverRefuses, receiverHangs, receiverGone],
+  ],
   [
     [historyLost, chainStandsStill, chainTakesBack, providersDisagree],
     [treasuryEmpty, tokenPaused, sequenceAhead, payoutProviderDown],
@@ -43,6 +51,7 @@ export const PLAN: readonly Round[] = [
     [
       canaryPoor,
       canaryStuck,
+      canaryLeaseTaken,
       killed,
       stopping,
       addressesRunOut,

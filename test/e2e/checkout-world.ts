@@ -218,6 +218,15 @@ export async function violations(page: Page): Promise<string[]> {
   return found.map(({ id, help, nodes }) => `${id}: ${help}\n${nodes.map((node) => `${node.html}\n${node.failureSummary}`).join('\n')}`);
 }
 
+/** How far what was on the screen already moved while the page loaded, as web vitals count it; 0.1 is the most that passes as good. */
+export async function layoutShift(page: Page): Promise<number> {
+  return page.evaluate<number>(`new Promise((done) => {
+    let sum = 0;
+    new PerformanceObserver((list) => list.getEntries().forEach(({ value }) => (sum += value))).observe({ type: 'layout-shift', buffered: true });
+    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => done(sum))));
+  })`);
+}
+
 /** Reads the QR code that is shown in the element, from its pixels. */
 export async function readCode(page: Page, selector: string): Promise<string | null> {
   const png = await page.locator(selector).screenshot();

@@ -42,15 +42,25 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     for (const path of [downloads, sandbox?.dataDir, `${sandbox?.dataDir}-signer`]) rmSync(path, { recursive: true, force: true });
   }, 60_000);
 
+  const asked = async (method: string, path: string, body?: object): Promise<Readonly<Record<string, unknown>>> =>
+    (await signedCall(sandbox.facts.base_url, sandbox.facts.merchant, method, path, body)).json;
+  const created = async (order: string): Promise<string> =>
+    String((await asked('POST', '/api/v1/checkout/sessions/create', { amount: '20.00', currency: 'USDT', order_id: order }))['id']);
+  const until = (id: string, isThere: (session: Readonly<Record<string, unknown>>) => boolean): Promise<unknown> =>
+    eventually('the payment', async () => isThere(await asked('GET', `/api/v1/checkout/sessions/${id}`)));
   const paid = async (order: string): Promise<string> => {
-    const { base_url: base, merchant } = sandbox.facts;
-    const made = await signedCall(base, merchant, 'POST', '/api/v1/checkout/sessions/create', { amount: '20.00', currency: 'USDT', order_id: order });
-    const id = String(made.json['id']);
-    await signedCall(base, merchant, 'POST', `/v1/sandbox/sessions/${id}/pay`, { network: 'bsc', case: 'exact' });
-    await eventually(
-      'the payment',
-      async () => (await signedCall(base, merchant, 'GET', `/api/v1/checkout/sessions/${id}`)).json['status'] === 'paid',
-    );
+    const id = await created(order);
+    await asked('POST', `/v1/sandbox/sessions/${id}/pay`, { network: 'bsc', case: 'exact' });
+    await until(id, ({ status }) => status === 'paid');
+    return id;
+  };
+  /** Half of it came, and then the time was over. */
+  const underpaid = async (order: string): Promise<string> => {
+    const id = await created(order);
+    await asked('POST', `/v1/sandbox/sessions/${id}/pay`, { network: 'bsc', case: 'partial' });
+    await until(id, ({ received }) => Number(received) === 10);
+    await asked('POST', `/v1/sandbox/sessions/${id}/advance`, {});
+    await until(id, ({ status }) => status === 'expired');
     return id;
   };
   const find = async (page: Page, text: string): Promise<void> => {
@@ -63,7 +73,19 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     const { base_url: base, ops_url: ops, webhook_inbox: inbox, merchant } = sandbox.facts;
     const id = await paid('order-for-every-page');
     const parts = ['', '/claims', '/keys', '/payments', `/payments/${id}`, '/requests', '/settings', '/statement', '/webhooks'];
-    const behindPasskey = ['/attention', '/actions', '/audit', '/books', '/chains', '/deliveries', '/me', '/merchants', '/people', '/search?q=x'];
+    const behindPasskey = [
+      '/attention',
+      '/actions',
+      '/audit',
+      '/books',
+      '/canaries',
+      '/chains',
+      '/deliveries',
+      '/me',
+      '/merchants',
+      '/people',
+      '/search?q=x',
+    ];
     const urls = [
       ...['/', '/docs/errors', `/pay/${id}`, `/pay/${id}/receipt`, `/pay/${id}/help`, `/pay/cs_${'a'.repeat(32)}`].map((path) => base + path),
       ...[inbox, `${ops}/`],
@@ -98,38 +120,36 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
 
   it('a page renews itself, and leaves what is written, opened and read as it was', async () => {
     const { page } = owner;
-    const { base_url: base, merchant } = sandbox.facts;
-    const create = async (order: string): Promise<string> => {
-      const asked = { amount: '20.00', currency: 'USDT', order_id: order };
-      return String((await signedCall(base, merchant, 'POST', '/api/v1/checkout/sessions/create', asked)).json['id']);
-    };
-    const id = await create('order-to-watch');
+    const { merchant } = sandbox.facts;
+    const id = await created('order-to-watch');
     await page.setViewportSize({ width: 900, height: 120 });
     await page.goto(`${origin}/m/${merchant.id}/payments`);
     await page.getByLabel('Order').fill('half a word');
     const row = page.locator('tr', { hasText: 'order-to-watch' });
     await page.evaluate("document.querySelector('tbody tr').scrollIntoView()");
     const { y } = (await row.boundingBox())!;
-    await create('order-of-somebody-else');
+    await created('order-of-somebody-else');
     await page.getByText('order-of-somebody-else').waitFor();
     expect(Math.abs((await row.boundingBox())!.y - y)).toBeLessThan(2);
     expect(await page.getByLabel('Order').inputValue()).toBe('half a word');
     await page.goto(`${origin}/m/${merchant.id}/payments/${id}`);
     await page.locator('main summary').first().click();
     await page.mouse.move(1, 1);
-    await signedCall(base, merchant, 'POST', `/api/v1/checkout/sessions/${id}/cancel`, {});
+    await asked('POST', `/api/v1/checkout/sessions/${id}/cancel`, {});
     await page.locator('main .badge', { hasText: 'cancelled' }).first().waitFor();
     expect(await page.locator('main details').first().getAttribute('open')).toBe('');
     await page.setViewportSize({ width: 1280, height: 720 });
   }, 60_000);
 
-  it('a person finds an order, refunds a part after reading the terms, and sends its webhook again', async () => {
+  it('a person finds an underpaid order, refunds a part after reading the terms, sends its webhook again and closes a month', async () => {
     const { page } = owner;
-    const id = await paid('order-to-refund');
+    const id = await underpaid('order-to-refund');
     await eventually('the order in the search', async () => {
       await find(page, 'order-to-refund');
       return page.url().endsWith(id);
     });
+    const conclusion = page.locator('main p.card').first();
+    expect(await conclusion.textContent()).toMatch(/10\.00 .*20\.00|20\.00 .*10\.00/);
     expect(await axe(page)).toEqual([]);
     await page.getByLabel('Amount').fill('5.25');
     await page.getByLabel('Reason').first().fill('one item is missing');
@@ -139,10 +159,16 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     expect(terms).toContain('amount: 5.25 USDT (partial)');
     expect(terms).toContain('reason: one item is missing\nby: Owner');
     expect(page.url()).toContain('done=refunded');
-    await page.getByRole('link', { name: 'payment.completed' }).first().click();
+    await page.getByRole('link', { name: 'payment.expired' }).first().click();
     await page.getByLabel('Reason').fill('the shop was down');
     await page.getByRole('button', { name: 'Send it again' }).click();
     expect(page.url()).toContain('done=redelivered');
+    await page.goto(`${origin}/books/test/months`);
+    await page.getByLabel('Reason').fill('nothing is open');
+    await page.getByRole('button', { name: 'Preview' }).click();
+    expect(await signTerms(page)).toMatch(/action: close a month, for good\nmonth: \d{4}-\d\d\nmode: test\n/);
+    expect(page.url()).toContain('done=closed');
+    expect(await page.getByRole('row', { name: 'Owner' }).count()).toBe(1);
     const actions = (await callAdmin(sandbox.dataDir, 'people.actions', { search: 'payments.refund' })) as unknown as {
       outcome: string;
       detail: string;

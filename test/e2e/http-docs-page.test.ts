@@ -4,6 +4,7 @@ import { chromium, type Browser, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WEBHOOK_TYPES } from '../../src/domain/notification-types.ts';
 import { startTestServer, type TestServer } from '../support/http-api.ts';
+import { layoutShift } from './checkout-world.ts';
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
@@ -84,12 +85,7 @@ describe.skipIf(CHROMIUM === undefined)('the documentation page in Chromium', ()
     const fresh = await browser.newPage({ viewport: { width: 412, height: 823 } });
     await fresh.goto(`${service.base}/docs`);
     await fresh.locator('#createPaymentSession').waitFor();
-    const moved = await fresh.evaluate<number>(`new Promise((done) => {
-      let sum = 0;
-      new PerformanceObserver((list) => list.getEntries().forEach(({ value }) => (sum += value))).observe({ type: 'layout-shift', buffered: true });
-      requestAnimationFrame(() => requestAnimationFrame(() => done(sum)));
-    })`);
-    expect(moved).toBeLessThan(0.02);
+    expect(await layoutShift(fresh)).toBeLessThan(0.02);
     await fresh.close();
   });
 

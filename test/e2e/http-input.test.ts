@@ -327,6 +327,20 @@ describe('a query parameter is refused and named', () => {
     ['order_id', 'order_id=%00'],
     ['order_id', 'order_id=%ff'],
     ['order_id', `order_id=${'o'.repeat(129)}`],
+    ['metadata', 'metadata=c-1042'],
+    ['metadata[a]', 'metadata[a]=1&metadata[a]=2'],
+    ['metadata[a]', 'metadata=1&metadata[a]=2'],
+    ['metadata', 'metadata[a]=1&metadata=2'],
+    ['metadata[]', 'metadata[]=1'],
+    ['metadata[__proto__]', 'metadata[__proto__]=1'],
+    ['metadata[order_id]', 'metadata[order_id]=1'],
+    ['metadata[a]', `metadata[a]=${'v'.repeat(501)}`],
+    [`metadata[${'k'.repeat(41)}]`, `metadata[${'k'.repeat(41)}]=1`],
+    ['metadata', Array.from({ length: 11 }, (_, key) => `metadata[${key}]=1`).join('&')],
+    ['order_id', 'order_id[a]=1'],
+    ['expand', 'expand='],
+    ['expand', 'expand=refunds,refunds'],
+    ['expand', 'expand=timeline'],
   ])('%s by ?%s', async (param, query) => {
     const { status, json } = await service.call('GET', `/v1/payment/sessions?${query}`);
     expect([status, json.error.code, json.error.param]).toEqual([400, 'invalid_request', param]);
@@ -335,6 +349,15 @@ describe('a query parameter is refused and named', () => {
   it('when it is unknown', async () => {
     const { status, json } = await service.call('GET', '/v1/transactions?colour=red');
     expect([status, json.error.code, json.error.param]).toEqual([400, 'unknown_field', 'colour']);
+    for (const [path, param] of [
+      ['/v1/payment/sessions?colour[a]=red', 'colour'],
+      ['/v1/transactions?metadata[a]=red', 'metadata'],
+      ['/v1/refunds/re_none?colour=red', 'colour'],
+      [`/api/v1/checkout/sessions/cs_${'a'.repeat(32)}?colour=red`, 'colour'],
+    ] as const) {
+      const answer = await service.call('GET', path);
+      expect([answer.status, answer.json.error.code, answer.json.error.param]).toEqual([400, 'unknown_field', param]);
+    }
   });
 });
 

@@ -70,6 +70,8 @@ const withoutRequestId = ({ status, json }: ApiAnswer) => ({ status, json: { ...
 
 const byId: readonly [string, (id: typeof ids) => [string, string, unknown?]][] = [
   ['get a session', ({ session }) => ['GET', `/api/v1/checkout/sessions/${session}`]],
+  ['get a session with all of it', ({ session }) => ['GET', `/api/v1/checkout/sessions/${session}?expand=refunds,events,timeline`]],
+  ['get a refund with its session', ({ refund }) => ['GET', `/v1/refunds/${refund}?expand=session`]],
   ['get a session by its other prefix', ({ session }) => ['GET', `/api/v1/checkout/sessions/${session.replace('cs_', 'sess_')}`]],
   ['cancel a session', ({ unpaid }) => ['POST', `/api/v1/checkout/sessions/${unpaid}/cancel`]],
   ['explain a session', ({ session }) => ['GET', `/v1/payment/sessions/${session}/timeline`]],
@@ -98,6 +100,7 @@ describe.each([
     '/v1/payment/sessions',
     '/v1/payment/sessions?order_id=private-order',
     '/v1/payment/sessions?cursor=',
+    '/v1/payment/sessions?metadata[note]=private%20note&expand=refunds',
     '/v1/transactions',
     '/v1/transactions?order_id=private-order',
     '/v1/refunds',
@@ -132,4 +135,29 @@ it('the owner still has everything as it was', async () => {
   });
   const refunds = (await call(owner, 'GET', '/v1/refunds')).json.data as readonly { id: string }[];
   expect(refunds.map(({ id }) => id)).toEqual([ids.refund]);
+});
+
+it('the owner finds sessions by their metadata until they are forgotten', async () => {
+  const found = async (query: string): Promise<readonly string[]> => {
+    const { status, json } = await call(owner, 'GET', `/v1/payment/sessions?${query}`);
+    expect(status).toBe(200);
+    return (json.data as readonly { id: string }[]).map(({ id }) => id);
+  };
+  expect(await found('metadata[note]=private%20note')).toEqual([ids.unpaid, ids.session]);
+  expect(await found('metadata[note]=private%20note&status=paid&network=bsc')).toEqual([ids.session]);
+  expect(await found('metadata[note]=private')).toEqual([]);
+  await cli('forget', ids.unpaid);
+  expect(await found('metadata[note]=private%20note')).toEqual([ids.session]);
+});
+
+it('the owner gets with one request what else takes several', async () => {
+  const { json: session } = await call(owner, 'GET', `/api/v1/checkout/sessions/${ids.session}?expand=refunds,events,timeline`);
+  expect(session['refunds']).toEqual([(await call(owner, 'GET', `/v1/refunds/${ids.refund}`)).json]);
+  expect(session['events']).toContainEqual(expect.objectContaining({ type: 'payment.completed' }));
+  expect(session.timeline).toMatchObject({ session_id: ids.session, conclusion: expect.stringMatching(/^Paid/) });
+  const { json: refund } = await call(owner, 'GET', `/v1/refunds/${ids.refund}?expand=session`);
+  expect(refund['session']).toEqual((await call(owner, 'GET', `/api/v1/checkout/sessions/${ids.session}`)).json);
+  const listed = (await call(owner, 'GET', '/v1/payment/sessions?expand=refunds&status=paid')).json;
+  expect(listed['data']).toMatchObject([{ id: ids.session, refunds: session['refunds'] }]);
+  expect((await call(owner, 'GET', '/v1/refunds?expand=session')).json['data']).toMatchObject([{ id: ids.refund, session: { id: ids.session } }]);
 });

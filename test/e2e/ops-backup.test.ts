@@ -80,9 +80,14 @@ describe('the backup of a running service', () => {
   const known: Payment[] = [];
   let openBefore: Payment;
   let lost: readonly Payment[];
+  let refunded: Payment;
+  let sent: string;
 
   it('is made while orders arrive, is whole, and says so itself', async () => {
     known.push(await payFor('one'), await payFor('two'));
+    refunded = await order('refunded after the backup');
+    await pay(refunded.id, 'tron');
+    await paid(refunded.id);
     openBefore = await order('open before');
     let busy = true;
     const load = (async () => {
@@ -106,8 +111,14 @@ describe('the backup of a running service', () => {
 
   it('brings a killed service back with one command, which says what was lost since', async () => {
     lost = [await payFor('lost one'), await payFor('lost two')];
-    await pay(openBefore.id, 'ethereum');
+    await pay(openBefore.id, 'bsc');
     await paid(openBefore.id);
+    const refund = await call('POST', '/v1/refunds', { session_id: refunded.id });
+    await eventually('a refund that the backup does not know', async () => {
+      const { json } = await call('GET', `/v1/refunds/${String(refund.json.id)}`);
+      sent = String(json.tx_hash);
+      return json.status === 'COMPLETED';
+    });
     await callAdmin(dataDir, 'audit.checkpoint', { now: true });
     await sandbox.stop('SIGKILL');
     // The host is lost; of the sandbox only its chains, which are not ours to back up, and the wallet's seed remain.
@@ -116,6 +127,7 @@ describe('the backup of a running service', () => {
     const restored = await quittance(dataDir, 'restore', '--from', copy, '--operator', 'olga');
     expect(restored).toMatchObject({ data_dir: dataDir, moved_aside: null, kept_checkpoints: [expect.stringContaining('before-restore')] });
     expect(restored.lost_events).toBeGreaterThan(0);
+    expect(restored.unknown_payments).toEqual([expect.objectContaining({ network: 'tron', kind: 'refund', tx_hash: sent })]);
     const evm = (restored.addresses as { family: string; unusedFrom: number; leasedBelow: number; isKnown: boolean }[]).find(
       ({ family }) => family === 'evm',
     )!;
@@ -135,6 +147,21 @@ describe('the backup of a running service', () => {
     for (const { id } of lost) expect((await call('GET', `/api/v1/checkout/sessions/${id}`)).status).toBe(404);
     expect(existsSync(join(dataDir, 'backup.json'))).toBe(false);
   }, 120_000);
+
+  it('never pays again what the signer paid and the restored ledger does not know, and says so before it is asked', async () => {
+    const treasury = async (): Promise<string> => {
+      const { checks } = (await (await fetch(`${sandbox.facts.ops_url}/readyz`)).json()) as { checks: { name: string; detail?: string }[] };
+      return checks.find(({ name }) => name === 'treasury:test:tron')?.detail ?? '';
+    };
+    await eventually('the alarm of a journal that is ahead', async () => (await treasury()).includes('it signed what this ledger does not know'));
+    const again = await call('POST', '/v1/refunds', { session_id: refunded.id });
+    expect(again.status).toBe(200);
+    for (let look = 0; look < 10; look += 1) {
+      const { json } = await call('GET', `/v1/refunds/${String(again.json.id)}`);
+      expect([json.status, json.tx_hash]).toEqual(['PENDING', null]);
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+  }, 60_000);
 
   it('loses no money that was paid to addresses given out since: one command finds all of it, and its order can have it', async () => {
     let found: { id: string; amount: string; state: string }[] = [];

@@ -142,4 +142,21 @@ describe('the trace of one payment', () => {
     const { api_key: key, api_secret: secret, webhook_secret: webhookSecret } = sandbox.facts.merchant;
     for (const hidden of [key, secret, webhookSecret]) expect(told.includes(hidden)).toBe(false);
   });
+
+  it('are named by the buckets of the figures that they are in, where OpenMetrics is asked for', async () => {
+    const metrics = async (accept: string): Promise<string> => {
+      const answer = await fetch(`${sandbox.facts.ops_url}/metrics`, { headers: { accept } });
+      expect(answer.headers.get('content-type')).toContain(accept.split(';')[0]);
+      return answer.text();
+    };
+    const figures = await metrics('application/openmetrics-text;version=1.0.0');
+    const traces = new Set(spans.map(({ traceId }) => traceId));
+    for (const name of ['http_request_duration', 'block_to_paid', 'event_to_webhook_delivered']) {
+      const named = [...figures.matchAll(new RegExp(`^quittance_${name}_seconds_bucket\\{.*# \\{trace_id="([0-9a-f]{32})"\\}`, 'gm'))];
+      expect(named.length, name).toBeGreaterThan(0);
+      for (const [, traceId] of named) expect(traces).toContain(traceId);
+    }
+    expect(figures.trimEnd().endsWith('# EOF')).toBe(true);
+    expect(await metrics('text/plain')).not.toContain('trace_id=');
+  });
 });

@@ -1,18 +1,25 @@
-import { chromium, type Browser, type Page } from 'playwright-core';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { chromium, type Browser, type Page, type Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LANGUAGES } from '../../src/checkout/languages.ts';
 import { pageStatus } from '../../src/checkout/page-model.ts';
+import { PUBLIC_STATUS_PAGE } from '../../src/observability/public-status-page.ts';
 import { createSessionPresenter } from '../../src/http/presenters/session.presenter.ts';
 import { NETWORKS } from '../../src/domain/networks.ts';
 import { inCoin } from '../../src/features/shared/coin-choice.ts';
 import { CHOICE, DEPOSIT, FACTS, NOW_SEC, OPEN, SESSIONS } from '../support/page-sessions.ts';
 import { eventually } from '../support/running-sandbox.ts';
 import { servePages, type ServedPages } from '../support/served-pages.ts';
-import { CHROMIUM, violations } from './checkout-world.ts';
+import { CHROMIUM, layoutShift, violations } from './checkout-world.ts';
 
 /* Every state in a real browser, as an open page is told of it and as a reload shows it, against what the API answers. */
 
 const api = createSessionPresenter({ publicUrl: 'https://pay.example', networks: () => [], deepLinks: () => ({}) });
+
+/** The first view is on the screen long before. */
+const LATE_MS = 120;
+const SCRIPTS = '**/pay/assets/**';
+const comesLate = (route: Route): Promise<void> => sleep(LATE_MS).then(() => route.continue());
 
 const words = (text: string | null | undefined): string => (text ?? '').replaceAll(/\s+/g, ' ').trim();
 
@@ -114,8 +121,9 @@ describe.skipIf(CHROMIUM === undefined)('an open page and a reloaded one', () =>
     }
   });
 
-  it('break no rule of accessibility and fit a small phone in any language', async () => {
-    await page.setViewportSize({ width: 360, height: 740 });
+  it('break no rule of accessibility and fit a small phone in any language, nor move anything when the script comes late', async () => {
+    await page.setViewportSize({ width: 320, height: 740 });
+    await page.route(SCRIPTS, comesLate);
     served.show(OPEN);
     for (const { code, direction, locale } of LANGUAGES) {
       await page.goto(`${served.url}?lang=${code}`);
@@ -125,9 +133,29 @@ describe.skipIf(CHROMIUM === undefined)('an open page and a reloaded one', () =>
       expect(words(shown), code).toBe(words(browsers));
       expect([await page.getAttribute('html', 'lang'), await page.getAttribute('html', 'dir')]).toEqual([code, direction]);
       expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), code).toBe(true);
+      expect(await layoutShift(page), code).toBe(0);
       // The rules look at marks and colours, which follow the direction rather than the words.
       if (direction === 'rtl') expect(await violations(page), code).toEqual([]);
     }
+    await page.unroute(SCRIPTS);
+  });
+
+  it('move nothing when the script comes later than the page, whatever the width and the choice of before', async () => {
+    await page.route(SCRIPTS, comesLate);
+    for (const [name, width, part] of [
+      ['awaiting', 412, ''],
+      ['awaiting', 1440, ''],
+      ['underpaid', 412, ''],
+      ['seen', 412, ''],
+      ['expired', 412, '/help'],
+    ] as const) {
+      await page.setViewportSize({ width, height: 823 });
+      served.show(SESSIONS[name]!);
+      await page.goto(`${served.url}${part}?lang=en`);
+      if (name === 'awaiting') expect(await page.inputValue('input[name=network]:checked')).toBe('bsc');
+      expect(await layoutShift(page), `${name} ${width}`).toBe(0);
+    }
+    await page.unroute(SCRIPTS);
   });
 
   it.each([
@@ -236,5 +264,26 @@ describe.skipIf(CHROMIUM === undefined)('an open page and a reloaded one', () =>
       await holds("!!document.querySelector('.coins')");
       expect(words(await page.textContent('h1'))).toBe(`Transfer lost: ${query === '?coin=USDC' ? '10.79 USDC' : '10.80 USDT'} still due`);
     }
+  });
+
+  it('of the public status, hosted anywhere, moves nothing and breaks no rule of accessibility when its facts come late', async () => {
+    const host = 'http://status.example';
+    const since = Math.floor(Date.now() / 1000) - 9_000;
+    const facts = {
+      ...{ format: 1, generated: since + 9_000, interval: 30, state: 'degraded' },
+      components: ['API', 'Ethereum', 'TRON'].map((name) => ({ name, state: name === 'TRON' ? 'degraded' : 'operational', since })),
+      incidents: [{ name: 'TRON', state: 'degraded', from: since, to: null }],
+    };
+    await page.setViewportSize({ width: 412, height: 823 });
+    await page.route(`${host}/**`, async (route) => {
+      if (!route.request().url().endsWith('/status.json')) return route.fulfill({ contentType: 'text/html', body: PUBLIC_STATUS_PAGE });
+      await sleep(LATE_MS);
+      return route.fulfill({ json: facts });
+    });
+    await page.goto(`${host}/`);
+    await page.getByRole('heading', { name: 'Some things are slow' }).waitFor();
+    expect(words(await page.textContent('#incidents'))).toMatch(/^TRONDegraded .*, ongoing$/);
+    expect(await layoutShift(page)).toBe(0);
+    expect(await violations(page)).toEqual([]);
   });
 });

@@ -29,12 +29,12 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'the proof of an approval',
-    changes: [change('approvals.ts', "if (!proven.ok) return this.#wrongly('wrong_signature', proven.why);", '')],
+    changes: [change('approvals.ts', "if (!proven.ok) return this.#wrongly(person, 'wrong_signature', proven.why);", '')],
     foundBy: ['is none of who proposed it', 'a passkey on P-256 of another person', 'is not to be guessed'],
   },
   {
     without: 'the lock-out of who guesses approvals',
-    changes: [change('approvals.ts', 'return this.#wrongAtMs.length >= MAX_WRONG_IN_WINDOW;', 'return false;')],
+    changes: [change('approvals.ts', 'return this.#recentlyWrong(person).length >= MAX_WRONG_IN_WINDOW;', 'return false;')],
     foundBy: ['is not to be guessed'],
   },
   {
@@ -42,8 +42,8 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
     changes: [
       change(
         'approvals.ts',
-        'if (this.#isFlooded())',
-        "if (act.kind === 'resume' || act.kind === 'acknowledge') { this.#carryOut(act, account, [approval.approver]); return { ok: true, approvers: [], done: true }; }\n      if (this.#isFlooded())",
+        'if (this.#isFlooded(person))',
+        "if (act.kind === 'resume' || act.kind === 'acknowledge') { this.#carryOut(act, account, [approval.approver]); return { ok: true, approvers: [], done: true }; }\n      if (this.#isFlooded(person))",
       ),
     ],
     foundBy: ['is for two; stopping is for anyone', 'stops its network at the signer until two explained it'],

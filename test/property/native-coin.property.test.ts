@@ -11,6 +11,7 @@ import { balanceKey, LEDGER_ADDRESSES_TABLE, LEDGER_BALANCES_TABLE } from '../..
 import { decideTreasury, type TreasuryCommand } from '../../state-machines/treasury/treasury.decider.ts';
 import { MemoryBooks } from '../support/books.ts';
 import { runsOf } from '../support/runs.ts';
+import type { ReadModel } from '../../src/ports/read-model.ts';
 
 const ADDRESSES = ['0xA', '0xB', '0xC'];
 const TREASURY = '0xTreasury';
@@ -158,7 +159,11 @@ class World {
     };
     const deps: NativeDeps = {
       executor: { chain, context: async () => this.state.context, tell: async (command) => this.tell(command) },
-      readModel: { getMany: async (table, keys) => keys.map((key) => this.books.tables.get(table)?.get(key) ?? null) },
+      // Tables that are made later are read, too.
+      readModel: {
+        getMany: (async (table: string, keys: readonly string[]) =>
+          keys.map((key) => this.books.tables.get(table)?.get(key) ?? null)) as ReadModel['getMany'],
+      },
       wholeBooks: (read) => read(),
       derivedForm: (address) => address,
       reportOutflows: async () => undefined,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { transition, type AnyMachineSnapshot } from 'xstate';
 import type { DeliveryEvent } from '../../src/domain/events/delivery-events.ts';
-import { WEBHOOK_WORK_TABLE, webhookWork, type WebhookWorkRow } from '../../projections/webhooks/work.projection.ts';
+import { WEBHOOK_WORK_TABLE, webhookWork } from '../../projections/webhooks/work.projection.ts';
 import { deliveryStream } from '../../src/domain/streams.ts';
 import { projectBatch, type ReadEvent } from '../../src/runtime/projections/batch.ts';
 import { RowCache } from '../../src/runtime/projections/row-cache.ts';
@@ -165,7 +165,7 @@ describe('the webhook delivery, over random histories', () => {
           seen = delivery.history.length;
           if (events.length > 0) await projected(rows, events);
           const due = dueAttempt(delivery.state);
-          const row = (await rows.get(WEBHOOK_WORK_TABLE, NOTIFICATION_ID)) as WebhookWorkRow | null;
+          const row = await rows.get(WEBHOOK_WORK_TABLE, NOTIFICATION_ID);
           expect([row !== null, (row?.redeliveryOwed === true ? null : row?.dueAtMs) ?? 0]).toEqual([due !== null, due?.dueAtMs ?? 0]);
         }
       }),

@@ -4,7 +4,6 @@ import type { StoredEvent } from '../../src/domain/events/envelope.ts';
 import type { Mode } from '../../src/domain/ids.ts';
 import { signedAmountOf } from '../../src/domain/money.ts';
 import { sessionStream } from '../../src/domain/streams.ts';
-import type { Row } from '../../src/ports/read-model.ts';
 import {
   LEDGER_BALANCES_TABLE,
   LEDGER_BOOKS_TABLE,
@@ -17,12 +16,13 @@ import {
   type ModeRow,
 } from '../../projections/ledger/rows.ts';
 import { ledger } from '../../projections/ledger/ledger.projection.ts';
-import { MemoryReadModel } from './memory-read-model.ts';
+import { MemoryReadModel, type StoredRow } from './memory-read-model.ts';
 import { sessionIdOf, type LedgerEntry } from './random-ledger.ts';
+import type { RowReader } from '../../src/ports/projection.ts';
 
 /** The ledger projection over rows in memory, one event at a time, with every row it did not name refused. */
 export class MemoryBooks {
-  readonly tables = new Map<string, Map<string, Row>>();
+  readonly tables = new Map<string, Map<string, StoredRow>>();
   #events = 0;
 
   /** Takes an event of a stream, at its own position. */
@@ -32,16 +32,16 @@ export class MemoryBooks {
     const metadata = { correlationId: 'test', actor: 'test', prev: '' };
     const stored = { stream, revision: this.#events, position: String(this.#events), id, version: 1, atMs, metadata, hash: '', event };
     const named = new Set<string>();
-    const read = (table: string, key: string): Row | null => {
+    const read = ((table: string, key: string) => {
       if (!named.has(`${table}\0${key}`)) throw new Error(`${table} ${key} was read but not named`);
       return this.tables.get(table)?.get(key) ?? null;
-    };
+    }) as RowReader;
     for (const { table, key } of ledger.needs(stored)) named.add(`${table}\0${key}`);
     for (const { table, key } of ledger.needsThen!(stored, read)) named.add(`${table}\0${key}`);
     for (const change of ledger.apply(stored, read)) {
       if (change.op !== 'put') throw new Error('the books only ever put rows');
-      const rows = this.tables.get(change.table) ?? new Map<string, Row>();
-      this.tables.set(change.table, rows.set(change.key, JSON.parse(JSON.stringify(change.row)) as Row));
+      const rows = this.tables.get(change.table) ?? new Map<string, StoredRow>();
+      this.tables.set(change.table, rows.set(change.key, JSON.parse(JSON.stringify(change.row)) as StoredRow));
     }
     return stored;
   }

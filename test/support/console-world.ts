@@ -8,6 +8,7 @@ import { RequestLog } from '../../src/features/shared/request-log.ts';
 import { createConsoleApp } from '../../src/console/server.ts';
 import { consoleRoutes } from '../../src/console/routes.ts';
 import { cookieName } from '../../src/console/guard.ts';
+import type { ConsoleSso } from '../../src/console/pages/sso.ts';
 import type { ConsoleDeps } from '../../src/console/deps.ts';
 import type { ShownMerchant } from '../../src/console/visit.ts';
 import { OnceNumbers } from '../../src/features/people/passkeys.ts';
@@ -19,7 +20,7 @@ import { nodeRandom } from '../../src/adapters/node/random.ts';
 import { passkey } from './approvers.ts';
 import { MemoryEventStore } from './memory-event-store.ts';
 
-const RP_OF_CONSOLE = { rpId: 'console.example', origin: 'https://console.example' } as const;
+export const RP_OF_CONSOLE = { rpId: 'console.example', origin: 'https://console.example' } as const;
 export const SHOP: ShownMerchant = { id: 'mer_shop' as MerchantId, name: 'Shop', mode: 'live' };
 export const OTHER_SHOP: ShownMerchant = { id: 'mer_other' as MerchantId, name: 'Other', mode: 'live' };
 
@@ -72,6 +73,7 @@ export class ConsoleWorld {
     store: MemoryEventStore,
     clock: { nowMs: () => number },
     more: Partial<ConsoleDeps>,
+    sso: ConsoleSso | null,
   ) {
     this.people = people;
     this.#directory = directory;
@@ -85,7 +87,7 @@ export class ConsoleWorld {
       ...more,
     };
     const app = createConsoleApp({
-      ...{ address: RP_OF_CONSOLE, sandbox: false, people, clock },
+      ...{ address: RP_OF_CONSOLE, sandbox: false, people, clock, random: nodeRandom, sso },
       numbers: new OnceNumbers({ clock, random: nodeRandom }),
       log: { info: () => undefined, warn: (fields) => void this.warnings.push(fields), error: (fields) => void this.warnings.push(fields) },
       merchantOf: (id) => [SHOP, OTHER_SHOP].find((merchant) => merchant.id === id) ?? null,
@@ -96,7 +98,7 @@ export class ConsoleWorld {
     this.#server = app.listen(0, '127.0.0.1');
   }
 
-  static async start(more: Partial<ConsoleDeps> = {}): Promise<ConsoleWorld> {
+  static async start(more: Partial<ConsoleDeps> = {}, sso: ConsoleSso | null = null): Promise<ConsoleWorld> {
     const store = new MemoryEventStore();
     const time: { world: ConsoleWorld | null } = { world: null };
     const clock = { nowMs: () => time.world?.nowMs ?? 1_800_000_000_000 };
@@ -104,7 +106,7 @@ export class ConsoleWorld {
     const directory = new PeopleDirectory(store);
     await directory.start();
     const people = new People({ handler: createPersonHandler(handlerDeps), directory, clock, random: nodeRandom });
-    const world = new ConsoleWorld(people, directory, store, clock, more);
+    const world = new ConsoleWorld(people, directory, store, clock, more, sso);
     time.world = world;
     await new Promise<void>((done) => world.#server.once('listening', done));
     return world;

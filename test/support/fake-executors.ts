@@ -60,6 +60,7 @@ const webhooks: NonNullable<HttpAppOptions['webhooks']> = {
   replay: async () => ({ ok: true, value: { requested: 3 } }),
   sendSample: async (_caller, eventType) => ({ ok: true, value: { ...SUMMARY, eventType, sample: true, status: 'pending' } }),
   event: async (_reader, id) => (id === SUMMARY.notificationId ? VIEW.body : null),
+  eventsOf: async () => [VIEW.body],
   events: async () => ({ ok: true, value: { bodies: [VIEW.body], hasMore: false, nextCursor: 'next' } }),
 };
 

@@ -1,4 +1,4 @@
-import type { Change, ListMember, ListRange, NextRows, OwnedRows, ReadModel, Row } from '../../src/ports/read-model.ts';
+import type { Change, ListMember, ListRange, NextRows, OwnedRows, ReadModel, Row, Table } from '../../src/ports/read-model.ts';
 
 interface Entry extends ListMember {
   readonly atSec: number;
@@ -6,10 +6,13 @@ interface Entry extends ListMember {
 
 const byBytes = (one: string, other: string): number => Buffer.compare(Buffer.from(one), Buffer.from(other));
 
+/** JSON of any table. */
+export type StoredRow = Readonly<Record<string, unknown>>;
+
 /** The plainest read model that keeps the contract: maps and sorted arrays. */
 export class MemoryReadModel implements ReadModel {
   readonly checkpoints = new Map<string, string>();
-  readonly tables = new Map<string, Map<string, Row>>();
+  readonly tables = new Map<string, Map<string, StoredRow>>();
   /** Newest first. */
   readonly lists = new Map<string, Entry[]>();
   #cleared = 0;
@@ -30,18 +33,21 @@ export class MemoryReadModel implements ReadModel {
     this.checkpoints.set(projection, checkpoint);
   }
 
-  async get(table: string, key: string): Promise<Row | null> {
-    return structuredClone(this.tables.get(table)?.get(key) ?? null);
+  async get<Kept extends object = Row>(table: Table<Kept>, key: string): Promise<Kept | null> {
+    return structuredClone((this.tables.get(table)?.get(key) as Kept | undefined) ?? null);
   }
 
-  async getMany(table: string, keys: readonly string[]): Promise<(Row | null)[]> {
+  async getMany<Kept extends object = Row>(table: Table<Kept>, keys: readonly string[]): Promise<(Kept | null)[]> {
     return Promise.all(keys.map((key) => this.get(table, key)));
   }
 
-  async scan(table: string, { afterKey = '', limit }: { afterKey?: string; limit: number }): Promise<{ key: string; row: Row }[]> {
+  async scan<Kept extends object = Row>(
+    table: Table<Kept>,
+    { afterKey = '', limit }: { afterKey?: string; limit: number },
+  ): Promise<{ key: string; row: Kept }[]> {
     const keys = [...(this.tables.get(table)?.keys() ?? [])].sort(byBytes);
     const page = keys.filter((key) => byBytes(key, afterKey) > 0).slice(0, limit);
-    return page.map((key) => ({ key, row: structuredClone(this.tables.get(table)!.get(key)!) }));
+    return page.map((key) => ({ key, row: structuredClone(this.tables.get(table)!.get(key) as Kept) }));
   }
 
   async page(
@@ -105,7 +111,7 @@ export class MemoryReadModel implements ReadModel {
   }
 
   #apply(change: Change): void {
-    if (change.op === 'put') this.#table(change.table).set(change.key, structuredClone(change.row));
+    if (change.op === 'put') this.#table(change.table).set(change.key, structuredClone(change.row) as StoredRow);
     else if (change.op === 'delete') this.#table(change.table).delete(change.key);
     else {
       for (const list of change.lists) {
@@ -119,8 +125,8 @@ export class MemoryReadModel implements ReadModel {
     }
   }
 
-  #table(name: string): Map<string, Row> {
-    const table = this.tables.get(name) ?? new Map<string, Row>();
+  #table(name: string): Map<string, StoredRow> {
+    const table = this.tables.get(name) ?? new Map<string, StoredRow>();
     this.tables.set(name, table);
     return table;
   }

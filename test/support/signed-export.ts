@@ -46,11 +46,16 @@ export function rechained(events: readonly RecordedEvent[]): RecordedEvent[] {
   });
 }
 
-/** Under a checkpoint that was signed over just these events. */
-export function signedExport(events: readonly RecordedEvent[]): SignedExport {
+/** Of the tree over just these events. */
+export function rootOf(events: readonly Pick<RecordedEvent, 'hash'>[]): Buffer {
   const tree = new MerkleFrontier();
   for (const { hash } of events) tree.append(leafHash(Buffer.from(hash, 'hex')));
-  const text = checkpointText({ origin: key.verifierKey.name, size: events.length, root: tree.root() });
+  return tree.root();
+}
+
+/** Under a checkpoint that was signed over just these events. */
+export function signedExport(events: readonly RecordedEvent[]): SignedExport {
+  const text = checkpointText({ origin: key.verifierKey.name, size: events.length, root: rootOf(events) });
   return {
     lines: events.map((event, index) => auditLine(event, index + 1)),
     checkpoint: noteOf(text, key.verifierKey, key.sign(text)),

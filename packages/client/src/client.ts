@@ -46,13 +46,27 @@ export interface ListFilters {
   readonly created_to?: number;
 }
 
+/** With what `expand` asked for. */
+export type ExpandedPaymentSession = PaymentSession & {
+  readonly refunds?: readonly Refund[];
+  readonly events?: readonly WebhookEvent[];
+  readonly timeline?: Timeline;
+};
+export type ExpandedRefund = Refund & { readonly session?: PaymentSession };
+
 export interface SessionFilters extends ListFilters {
   readonly status?: PaymentSession['status'] | 'unpaid';
+  /** Only sessions with exactly this metadata; at most 10 keys. */
+  readonly metadata?: Readonly<Record<string, string>>;
+  /** `refunds`: every session brings its refunds along. */
+  readonly expand?: 'refunds';
 }
 
 export interface RefundFilters extends ListFilters {
   readonly status?: Refund['status'];
   readonly session_id?: string;
+  /** `session`: every refund brings its session along. */
+  readonly expand?: 'session';
 }
 
 export interface TransactionFilters extends ListFilters {
@@ -105,17 +119,19 @@ export interface List<Item, Filters> {
 }
 
 export interface Quittance {
-  readonly sessions: List<PaymentSession, SessionFilters> & {
+  readonly sessions: List<ExpandedPaymentSession, SessionFilters> & {
     /** Safe to repeat: the same `order_id` and body answer the same session. */
     create(session: CreateSession, options?: CallOptions): Promise<PaymentSession>;
-    get(id: string, options?: CallOptions): Promise<PaymentSession>;
+    /** `expand`: what the answer brings along. */
+    get(id: string, options?: CallOptions & { readonly expand?: readonly ('refunds' | 'events' | 'timeline')[] }): Promise<ExpandedPaymentSession>;
     cancel(id: string, options?: CallOptions): Promise<CancelledPaymentSession>;
     /** Everything that was observed and decided about the session, in order, and why it is or is not paid. */
     timeline(id: string, options?: CallOptions): Promise<Timeline>;
   };
-  readonly refunds: List<Refund, RefundFilters> & {
+  readonly refunds: List<ExpandedRefund, RefundFilters> & {
     create(refund: CreateRefund, options?: CallOptions): Promise<Refund>;
-    get(id: string, options?: CallOptions): Promise<Refund>;
+    /** `expand`: what the answer brings along. */
+    get(id: string, options?: CallOptions & { readonly expand?: readonly 'session'[] }): Promise<ExpandedRefund>;
   };
   /** Of payers who want a refund to another address than the one that paid. A refund that names one (`claim_id`) approves it. */
   readonly claims: {
@@ -170,6 +186,8 @@ export interface Quittance {
     settlement(range?: LedgerRange & { readonly cursor?: string; readonly page_size?: number }, options?: CallOptions): Promise<SettlementReport>;
     /** The statement of a closed month such as `2026-10`, as evidence to keep. */
     statement(month: string, options?: CallOptions): Promise<MonthStatement>;
+    /** The lines that it is made of (`csv`), or a page to be printed (`html`). */
+    statementFile(month: string, format: 'csv' | 'html', options?: CallOptions): Promise<string>;
     /** Every line of the settlement report, fetched as the loop goes. */
     settlementLines(range?: LedgerRange, options?: CallOptions): AsyncIterable<SettlementLine>;
   };
@@ -201,16 +219,16 @@ export function createClient(options: ClientOptions): Quittance {
   const endpointPath = (id: string): string => `/v1/webhooks/endpoints/${encodeURIComponent(id)}`;
   return {
     sessions: {
-      ...listOf<PaymentSession, SessionFilters>(send, '/v1/payment/sessions'),
+      ...listOf<ExpandedPaymentSession, SessionFilters>(send, '/v1/payment/sessions'),
       create: (session, call) => post('/api/v1/checkout/sessions/create', session, call),
-      get: (id, call) => get(sessionPath(id), call),
+      get: (id, call) => send({ method: 'GET', path: sessionPath(id), query: expansion(call) }, call),
       cancel: (id, call) => post(`${sessionPath(id)}/cancel`, undefined, call),
       timeline: (id, call) => get(`/v1/payment/sessions/${encodeURIComponent(id)}/timeline`, call),
     },
     refunds: {
-      ...listOf<Refund, RefundFilters>(send, '/v1/refunds'),
+      ...listOf<ExpandedRefund, RefundFilters>(send, '/v1/refunds'),
       create: (refund, call) => post('/v1/refunds', refund, call),
-      get: (id, call) => get(`/v1/refunds/${encodeURIComponent(id)}`, call),
+      get: (id, call) => send({ method: 'GET', path: `/v1/refunds/${encodeURIComponent(id)}`, query: expansion(call) }, call),
     },
     claims: {
       list: (sessionId, call) => get(claimsPath(sessionId), call),
@@ -256,13 +274,19 @@ export function createClient(options: ClientOptions): Quittance {
   };
 }
 
+const statementPath = (month: string): string => `/v1/ledger/statements/${encodeURIComponent(month)}`;
+
 const ledgerOf = (send: ReturnType<typeof createTransport>): Quittance['ledger'] => ({
   balances: (at, call) => send({ method: 'GET', path: '/v1/ledger/balances', query: { ...at } }, call),
   entries: (range, call) => listOf<LedgerEntry, LedgerRange>(send, '/v1/ledger/entries').all(range, call),
   settlement: (range, call) => send({ method: 'GET', path: '/v1/ledger/settlement', query: { ...range } }, call),
-  statement: (month, call) => send({ method: 'GET', path: `/v1/ledger/statements/${encodeURIComponent(month)}` }, call),
+  statement: (month, call) => send({ method: 'GET', path: statementPath(month) }, call),
+  statementFile: (month, format, call) => send({ method: 'GET', path: statementPath(month), query: { format } }, call),
   settlementLines: (range, call) => listOf<SettlementLine, LedgerRange>(send, '/v1/ledger/settlement').all(range, call),
 });
+
+const expansion = ({ expand = [] }: { readonly expand?: readonly string[] } = {}): { expand?: string } =>
+  expand.length === 0 ? {} : { expand: expand.join(',') };
 
 const LARGEST_PAGE = 100;
 

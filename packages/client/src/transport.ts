@@ -25,7 +25,7 @@ export interface CallSettings {
   readonly signal?: AbortSignal;
 }
 
-export type QueryValue = string | number | undefined;
+export type QueryValue = string | number | Readonly<Record<string, string>> | undefined;
 
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PATCH';
@@ -65,7 +65,7 @@ export function createTransport(options: TransportOptions): Send {
     const url = new URL(baseUrl + request.path + queryText(request.query));
     const parts = { timestamp, nonce, method: request.method, target: url.pathname + url.search, body };
     const headers: Record<string, string> = {
-      Accept: 'application/json',
+      Accept: 'application/json, text/*',
       Authorization: `Bearer ${apiKey}`,
       [`${headerPrefix}Timestamp`]: timestamp,
       [`${headerPrefix}Nonce`]: nonce,
@@ -115,7 +115,8 @@ async function outcomeOf<Answer>(sent: Promise<Response>): Promise<OutcomeOf<Ans
   try {
     const response = await sent;
     if (!response.ok) return { ok: false, error: await errorOf(response) };
-    return { ok: true, answer: (await response.json()) as Answer };
+    const isJson = response.headers.get('content-type')?.startsWith('application/json') !== false;
+    return { ok: true, answer: (await (isJson ? response.json() : response.text())) as Answer };
   } catch (cause) {
     return { ok: false, error: new ConnectionError(cause instanceof Error ? cause.message : String(cause), { cause }) };
   }
@@ -148,6 +149,9 @@ function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
 
 function queryText(query: ApiRequest['query']): string {
   const set = new URLSearchParams();
-  for (const [name, value] of Object.entries(query ?? {})) if (value !== undefined) set.append(name, String(value));
+  for (const [name, value] of Object.entries(query ?? {})) {
+    if (typeof value === 'object') for (const [key, text] of Object.entries(value)) set.append(`${name}[${key}]`, text);
+    else if (value !== undefined) set.append(name, String(value));
+  }
   return set.size === 0 ? '' : `?${set.toString()}`;
 }

@@ -3,16 +3,17 @@ import { isFinalEnough } from '../../domain/finality.ts';
 import { fromTokenUnits } from '../../domain/money.ts';
 import type { NetworkSettings } from '../../domain/networks.ts';
 import type { AddressHistory } from '../../ports/address-safety.ts';
-import type { Block, Chain, Disproof, IsOurs, ScanOptions, ScanResult, Transfer } from '../../ports/chain.ts';
+import type { Block, BlockLook, Chain, Disproof, IsOurs, ScanOptions, ScanResult, Transfer } from '../../ports/chain.ts';
 import { agreedDisproof } from '../../runtime/util/agreed-disproof.ts';
 import { HeadComparison } from '../rpc/head-comparison.ts';
 import { AdmittedProviders } from '../rpc/admitted-providers.ts';
 import { Voices } from '../rpc/voices.ts';
-import { ProviderFault } from '../../ports/rpc-pool.ts';
+import { ProviderFault, RpcError } from '../../ports/rpc-pool.ts';
 import type { RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
 import { usedEvmAddresses } from './address-history.ts';
 import { disproofAt } from './disproof.ts';
-import { fromQuantity, mustReadHeader, readHeader, readReceipt } from './rpc.ts';
+import { fromQuantity, mustReadHeader, readBlockReceipts, readHeader, readReceipt } from './rpc.ts';
+import type { RawLog, RawReceipt } from './rpc.ts';
 import { LogScanner } from './log-scanner.ts';
 import { verifyProvider } from './provider-check.ts';
 import { isOurTransfer, tokensByAddress, toTransfer } from './transfer-log.ts';
@@ -34,6 +35,12 @@ export interface EvmChainOptions {
   readonly maxBlocks?: number;
 }
 
+/** One provider's block with its receipts by transaction. */
+interface BlockWithReceipts {
+  readonly block: Block;
+  readonly receipts: ReadonlyMap<string, RawReceipt>;
+}
+
 /** Ethereum, BSC and their like over JSON-RPC. */
 export function createEvmChain(options: EvmChainOptions): Chain & AddressHistory {
   return new EvmChain(options);
@@ -47,6 +54,8 @@ class EvmChain implements Chain, AddressHistory {
   readonly #voices: Voices;
   readonly #heads: HeadComparison;
   readonly #providers: AdmittedProviders;
+  /** What each provider answered about a block, as long as somebody looks at it. */
+  readonly #looks = new WeakMap<BlockLook, Map<string, Promise<BlockWithReceipts | null>>>();
   #highestSeen = 0;
 
   constructor(options: EvmChainOptions) {
@@ -102,8 +111,8 @@ class EvmChain implements Chain, AddressHistory {
     return { ...value, providers: [provider] };
   }
 
-  async transferAt(txHash: string, logIndex: number): Promise<Transfer | null> {
-    return this.#voices.transfer((provider) => this.#readTransfer(provider, txHash, logIndex), `${txHash}:${logIndex}`);
+  async transferAt(txHash: string, logIndex: number, look?: BlockLook): Promise<Transfer | null> {
+    return this.#voices.transfer((provider) => this.#readTransfer(provider, txHash, logIndex, look), `${txHash}:${logIndex}`);
   }
 
   agreeOnFinality(transfer: Transfer, rule: FinalityRule): Promise<boolean> {
@@ -132,21 +141,59 @@ class EvmChain implements Chain, AddressHistory {
   }
 
   /** Null: the transaction is not in this provider's chain, failed there, or has no such transfer. */
-  async #readTransfer(provider: RpcProvider, txHash: string, logIndex: number): Promise<Transfer | null> {
+  async #readTransfer(provider: RpcProvider, txHash: string, logIndex: number, look?: BlockLook): Promise<Transfer | null> {
     await this.#providers.admit(provider);
+    const whole = look === undefined ? null : await this.#readWhole(provider, look);
+    const shown = whole?.receipts.get(txHash.toLowerCase());
+    const transfer = shown ? this.#transferShown(shown, whole!.block, logIndex) : null;
+    if (transfer) return transfer;
     const receipt = await readReceipt(provider, txHash);
     if (receipt === null) {
       await this.#assertKeepsUp(provider);
       return null;
     }
+    const log = this.#logIn(receipt, logIndex);
+    return log && this.#transferIn(receipt, log, (await mustReadHeader(provider, fromQuantity(receipt.blockNumber, 'block number'))).block);
+  }
+
+  /** Null also where what a whole block shows contradicts itself: the receipt by itself is asked for before anything is disputed. */
+  #transferShown(receipt: RawReceipt, block: Block, logIndex: number): Transfer | null {
+    try {
+      const log = this.#logIn(receipt, logIndex);
+      return log && this.#transferIn(receipt, log, block);
+    } catch (error) {
+      if (error instanceof ProviderFault) return null;
+      throw error;
+    }
+  }
+
+  /** Null: the transaction failed, or has no transfer of money there. */
+  #logIn(receipt: RawReceipt, logIndex: number): RawLog | null {
     if (receipt.status !== '0x1') return null;
     const log = receipt.logs.find((candidate) => fromQuantity(candidate.logIndex, 'log index') === logIndex);
-    if (!log || !isOurTransfer(log, this.#tokens, () => true)) return null;
-    const { block } = await mustReadHeader(provider, fromQuantity(receipt.blockNumber, 'block number'));
+    return log && isOurTransfer(log, this.#tokens, () => true) ? log : null;
+  }
+
+  #transferIn(receipt: RawReceipt, log: RawLog, block: Block): Transfer {
     if (block.hash !== receipt.blockHash || log.blockHash !== receipt.blockHash || log.transactionHash !== receipt.transactionHash) {
       throw new ProviderFault('inconsistent', 'the receipt is of a block that left the chain');
     }
     return toTransfer(log, this.#tokens, block);
+  }
+
+  /** Null where the provider does not serve whole blocks: then each transfer is read for itself. */
+  #readWhole(provider: RpcProvider, look: BlockLook): Promise<BlockWithReceipts | null> {
+    const ofLook = this.#looks.get(look) ?? new Map<string, Promise<BlockWithReceipts | null>>();
+    this.#looks.set(look, ofLook);
+    let whole = ofLook.get(provider.name);
+    if (!whole) {
+      whole = readWithReceipts(provider, look.blockNumber).catch((error: unknown) => {
+        if (error instanceof RpcError || error instanceof ProviderFault) return null;
+        throw error;
+      });
+      ofLook.set(provider.name, whole);
+    }
+    return whole;
   }
 
   async #callsItFinal(provider: RpcProvider, { number, hash }: Block, rule: FinalityRule): Promise<boolean> {
@@ -162,6 +209,11 @@ class EvmChain implements Chain, AddressHistory {
     const head = await readHead(provider);
     if (head.number < seen) throw new ProviderFault('behind', `is ${seen - head.number} blocks behind`);
   }
+}
+
+async function readWithReceipts(provider: RpcProvider, number: number): Promise<BlockWithReceipts> {
+  const [receipts, { block }] = await Promise.all([readBlockReceipts(provider, number), mustReadHeader(provider, number)]);
+  return { block, receipts: new Map(receipts.map((receipt) => [receipt.transactionHash.toLowerCase(), receipt])) };
 }
 
 async function readHead(provider: RpcProvider): Promise<Block> {

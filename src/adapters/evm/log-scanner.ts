@@ -2,7 +2,7 @@ import type { Block, IsOurs, Transfer } from '../../ports/chain.ts';
 import { ProviderFault, RpcError } from '../../ports/rpc-pool.ts';
 import type { RpcProvider } from '../../ports/rpc-pool.ts';
 import { provenReceipts } from './disproof.ts';
-import { fromQuantity, mustReadHeader, readBlockReceipts, toQuantity } from './rpc.ts';
+import { fromQuantity, isLog, mustReadHeader, readBlockReceipts, toQuantity } from './rpc.ts';
 import type { Header, RawLog, RawReceipt } from './rpc.ts';
 import { adviceOf } from './limit-hints.ts';
 import { createTransferBloom } from './logs-bloom.ts';
@@ -206,7 +206,8 @@ export function matchLogs(logs: readonly RawLog[], tokens: TokensByAddress, isOu
 async function getLogs(provider: RpcProvider, filter: Record<string, unknown>): Promise<RawLog[]> {
   const logs = await provider.call('eth_getLogs', [{ ...filter, topics: [TRANSFER_TOPIC] }]);
   if (!Array.isArray(logs)) throw new ProviderFault('inconsistent', 'eth_getLogs did not answer a list');
-  return logs as RawLog[];
+  if (!logs.every(isLog)) throw new ProviderFault('inconsistent', 'the answer of eth_getLogs holds something that is no log');
+  return logs;
 }
 
 function headerNumbers(fromBlock: number, endBlock: number, ours: readonly RawLog[]): number[] {

@@ -15,14 +15,14 @@ import {
   type Reserved,
   type SentTransaction,
 } from '../../ports/outgoing.ts';
-import type { AccountBalances, OutgoingChain, SeenOutflow, StrangersAmong } from '../../ports/outgoing-chain.ts';
+import type { AccountBalances, OutgoingChain, SeenInflow, SeenOutflow, StrangersAmong } from '../../ports/outgoing-chain.ts';
 import { ProviderFault, RpcError, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { crashPoint } from '../../runtime/util/crash-point.ts';
 import { AdmittedProviders } from '../rpc/admitted-providers.ts';
 import { agreedFate } from '../rpc/agreed-fate.ts';
 import { evmNativeUnits, evmTokenUnits } from './balances.ts';
 import { fateAt, vanishedAt } from './outgoing-fate.ts';
-import { evmOutflows } from './outflows.ts';
+import { evmInflows, evmOutflows } from './outflows.ts';
 import { verifyProvider } from './provider-check.ts';
 import { fromQuantity, mustReadHeader } from './rpc.ts';
 import { gasOfTransfer, isFrozen, isPaused, view } from './token-calls.ts';
@@ -218,6 +218,10 @@ export class EvmOutgoing implements OutgoingChain {
 
   outflows(address: string, fromBlock: number, strangersAmong: StrangersAmong): Promise<readonly SeenOutflow[]> {
     return this.#providers.on((provider) => evmOutflows(provider, this.settings, address, fromBlock, strangersAmong));
+  }
+
+  inflows(address: string, fromBlock: number, strangersAmong: StrangersAmong): Promise<readonly SeenInflow[]> {
+    return this.#providers.on((provider) => evmInflows(provider, this.settings, address, fromBlock, strangersAmong));
   }
 
   close(): Promise<void> {

@@ -52,8 +52,9 @@ function readHash(value: unknown, what: string): string {
 
 /** By number or tag; null when the provider does not have it (yet). */
 export async function readHeader(provider: RpcProvider, at: number | 'latest' | 'finalized'): Promise<Header | null> {
-  const raw = (await provider.call('eth_getBlockByNumber', [typeof at === 'number' ? toQuantity(at) : at, false])) as Record<string, unknown> | null;
+  const raw = await provider.call('eth_getBlockByNumber', [typeof at === 'number' ? toQuantity(at) : at, false]);
   if (raw === null) return null;
+  if (!isObject(raw)) throw new ProviderFault('inconsistent', `block ${at} is not a block`);
   const block = {
     number: fromQuantity(raw['number'], 'block number'),
     hash: readHash(raw['hash'], 'block hash'),
@@ -78,16 +79,34 @@ export async function mustReadHeader(provider: RpcProvider, at: number | 'latest
 }
 
 export async function readReceipt(provider: RpcProvider, txHash: string): Promise<RawReceipt | null> {
-  const raw = (await provider.call('eth_getTransactionReceipt', [txHash])) as RawReceipt | null;
+  const raw = await provider.call('eth_getTransactionReceipt', [txHash]);
   if (raw === null) return null;
-  if (!Array.isArray(raw.logs) || readHash(raw.transactionHash, 'transaction hash') !== txHash.toLowerCase()) {
+  if (!isReceipt(raw) || raw.transactionHash.toLowerCase() !== txHash.toLowerCase()) {
     throw new ProviderFault('inconsistent', 'the receipt is of another transaction');
   }
   return raw;
 }
 
+/** Every entry is what is read of it here, or the answer counts for nothing: what one of them lacks would be missed in the middle of a look at many. */
 export async function readBlockReceipts(provider: RpcProvider, number: number): Promise<readonly RawReceipt[]> {
   const raw = await provider.call('eth_getBlockReceipts', [toQuantity(number)]);
   if (!Array.isArray(raw)) throw new ProviderFault('behind', `no receipts of block ${number}`);
+  for (const receipt of raw as unknown[])
+    if (!isReceipt(receipt)) throw new ProviderFault('inconsistent', `an entry of the receipts of block ${number} is not a receipt`);
   return raw as RawReceipt[];
 }
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null;
+
+function isReceipt(value: unknown): value is RawReceipt {
+  if (!isObject(value) || typeof value['transactionHash'] !== 'string' || !HASH.test(value['transactionHash'])) return false;
+  return Array.isArray(value['logs']) && value['logs'].every(isLog);
+}
+
+/** Its quantities and hashes are checked where they are read. */
+export const isLog = (value: unknown): value is RawLog =>
+  isObject(value) &&
+  typeof value['address'] === 'string' &&
+  typeof value['data'] === 'string' &&
+  Array.isArray(value['topics']) &&
+  value['topics'].every((topic) => typeof topic === 'string');

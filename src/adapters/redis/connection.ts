@@ -1,4 +1,4 @@
-import { Cluster, type Command, Redis, ReplyError, type RedisOptions } from 'ioredis';
+import { Cluster, type Command, Redis, ReplyError } from 'ioredis';
 import { StoreUnavailable } from '../../ports/event-store.ts';
 import { parseRedisUrl, trustOf, type RedisTarget } from './url.ts';
 
@@ -34,7 +34,7 @@ export async function connectRedis({ url, commandMs = 2_000, onError = () => {} 
   }
 }
 
-function commonOptions(target: RedisTarget, commandMs: number): RedisOptions {
+function commonOptions(target: RedisTarget, commandMs: number) {
   const { username, password } = target;
   const tls = trustOf(target);
   return {
@@ -55,13 +55,13 @@ const SILENT_COMMANDS = 5;
 const retryPause = (attempt: number): number => Math.min(50 * 2 ** Math.min(attempt, 6), 2_000);
 
 function serverClient(target: Exclude<RedisTarget, { kind: 'cluster' }>, commandMs: number): Redis {
-  const options: RedisOptions = {
+  const options = {
     ...commonOptions(target, commandMs),
     db: target.db,
     maxRetriesPerRequest: 2,
     retryStrategy: retryPause,
     // A master that became a replica: the next connection is to the new one, also where a name or an address was moved to it.
-    reconnectOnError: ({ message }) => message.includes('READONLY'),
+    reconnectOnError: ({ message }: Error) => message.includes('READONLY'),
     // One whose machine is gone closes nothing: the system would keep the connection for a quarter of an hour.
     socketTimeout: SILENT_COMMANDS * commandMs,
   };

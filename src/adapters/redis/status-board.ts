@@ -2,8 +2,21 @@ import type { JsonValue } from '../../ports/read-model.ts';
 import type { StatusBoard } from '../../ports/status-board.ts';
 import { answered, connectRedis, disconnectRedis, type RedisClient, type RedisConnectionOptions } from './connection.ts';
 
-/** KEYS: notices, tokens. ARGV: what about, token, notice. A holder that lost its lease without noticing must not speak over the next one. */
+/**
+ * KEYS: notices, tokens, when notices go. ARGV: what about, token, notice, lifetime in ms or 0. A holder that lost its lease without noticing must not speak
+ * over the next one. What nobody tells any more is removed by whoever tells something of that kind.
+ */
 const PUBLISH = `
+if tonumber(ARGV[4]) > 0 then
+  local time = redis.call('TIME')
+  local nowMs = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+  for _, about in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', nowMs)) do
+    redis.call('HDEL', KEYS[1], about)
+    redis.call('HDEL', KEYS[2], about)
+    redis.call('ZREM', KEYS[3], about)
+  end
+  redis.call('ZADD', KEYS[3], nowMs + tonumber(ARGV[4]), ARGV[1])
+end
 local last = tonumber(redis.call('HGET', KEYS[2], ARGV[1]) or '0')
 if tonumber(ARGV[2]) < last then return 0 end
 redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
@@ -35,10 +48,10 @@ class RedisStatusBoard implements StatusBoard {
     this.#timer = setInterval(() => void (this.#refreshing ?? this.refresh()).catch(() => {}), REFRESH_MS).unref();
   }
 
-  publish(about: string, token: number, notice: JsonValue): void {
-    const keys = [`${this.#tag}:notices`, `${this.#tag}:tokens`];
+  publish(about: string, token: number, notice: JsonValue, lifetimeMs = 0): void {
+    const keys = [`${this.#tag}:notices`, `${this.#tag}:tokens`, `${this.#tag}:lifetimes`];
     // The next notice says all that a lost one did.
-    this.#redis.eval(PUBLISH, 2, ...keys, about, String(token), JSON.stringify(notice)).catch(() => {});
+    this.#redis.eval(PUBLISH, 3, ...keys, about, String(token), JSON.stringify(notice), String(lifetimeMs)).catch(() => {});
   }
 
   read(about: string): JsonValue | null {

@@ -1,11 +1,11 @@
 import { fromTokenUnits } from '../../domain/money.ts';
 import { NATIVE_COIN, type NetworkSettings } from '../../domain/networks.ts';
-import type { SeenOutflow, StrangersAmong } from '../../ports/outgoing-chain.ts';
+import type { SeenInflow, SeenOutflow, StrangersAmong } from '../../ports/outgoing-chain.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { associatedTokenAccount } from '../../runtime/util/spl-token.ts';
 import { LAMPORT } from './outgoing-fate.ts';
 import { ask, readTransaction } from './rpc.ts';
-import { accountKeysOf, tokenDeltas, type SolanaTransaction } from './token-balances.ts';
+import { accountKeysOf, payerOf, tokenDeltas, type SolanaTransaction } from './token-balances.ts';
 
 const SIGNATURES_A_PAGE = 1_000;
 const MAX_PAGES = 200;
@@ -27,17 +27,40 @@ export async function solanaOutflows(
   fromSlot: number,
   strangersAmong: StrangersAmong,
 ): Promise<SeenOutflow[]> {
+  const found = await strangeTransactions(provider, settings, owner, fromSlot, strangersAmong);
+  return found.flatMap(([txHash, transaction]) => takenBy(transaction, settings, owner, txHash));
+}
+
+/** What such transactions brought, native coin among it. */
+export async function solanaInflows(
+  provider: RpcProvider,
+  settings: NetworkSettings,
+  owner: string,
+  fromSlot: number,
+  strangersAmong: StrangersAmong,
+): Promise<SeenInflow[]> {
+  const found = await strangeTransactions(provider, settings, owner, fromSlot, strangersAmong);
+  return found.flatMap(([txHash, transaction]) => broughtBy(transaction, settings, owner, txHash));
+}
+
+async function strangeTransactions(
+  provider: RpcProvider,
+  settings: NetworkSettings,
+  owner: string,
+  fromSlot: number,
+  strangersAmong: StrangersAmong,
+): Promise<(readonly [txHash: string, WithBalances])[]> {
   const accounts = [owner, ...settings.tokens.map(({ address }) => associatedTokenAccount(owner, address))];
   const named = new Set<string>();
   for (const account of accounts) for (const signature of await signaturesSince(provider, account, fromSlot)) named.add(signature);
   if (named.size === 0) return [];
-  const outflows: SeenOutflow[] = [];
+  const transactions: (readonly [string, WithBalances])[] = [];
   for (const txHash of await strangersAmong([...named])) {
     const transaction = (await readTransaction(provider, txHash, 'confirmed')) as WithBalances | null;
     if (transaction === null) throw new ProviderFault('behind', `does not show ${txHash}, which it listed`);
-    outflows.push(...takenBy(transaction, settings, owner, txHash));
+    transactions.push([txHash, transaction]);
   }
-  return outflows;
+  return transactions;
 }
 
 async function signaturesSince(provider: RpcProvider, account: string, fromSlot: number): Promise<string[]> {
@@ -54,6 +77,33 @@ async function signaturesSince(provider: RpcProvider, account: string, fromSlot:
   throw new ProviderFault('too-large', `${account} has over ${MAX_PAGES * SIGNATURES_A_PAGE} transactions`);
 }
 
+function broughtBy(transaction: WithBalances, settings: NetworkSettings, owner: string, txHash: string): SeenInflow[] {
+  const shared = { txHash, blockNumber: transaction.slot };
+  const deltas = tokenDeltas(transaction, settings.tokens);
+  const tokens = deltas.flatMap(({ owner: of, token, units, accountIndex }): SeenInflow[] => {
+    if (of !== owner || units <= 0n) return [];
+    return [
+      {
+        ...shared,
+        coin: token.coin,
+        units: fromTokenUnits(units, token.decimals),
+        fromAddress: payerOf(deltas, token.address),
+        logIndex: accountIndex,
+      },
+    ];
+  });
+  const gained = gainOf(transaction, owner);
+  if (gained <= 0) return tokens;
+  return [...tokens, { ...shared, coin: NATIVE_COIN[settings.network], units: BigInt(gained) * LAMPORT, fromAddress: null, logIndex: null }];
+}
+
+/** In lamports; below zero for what it lost. */
+function gainOf(transaction: WithBalances, owner: string): number {
+  const index = accountKeysOf(transaction).indexOf(owner);
+  const { preBalances, postBalances } = transaction.meta;
+  return index < 0 ? 0 : postBalances[index]! - preBalances[index]!;
+}
+
 function takenBy(transaction: WithBalances, settings: NetworkSettings, owner: string, txHash: string): SeenOutflow[] {
   const shared = { txHash, blockNumber: transaction.slot };
   const deltas = tokenDeltas(transaction, settings.tokens);
@@ -64,8 +114,7 @@ function takenBy(transaction: WithBalances, settings: NetworkSettings, owner: st
     return [{ ...shared, coin: token.coin, units: fromTokenUnits(-units, token.decimals), toAddress, part: String(accountIndex) }];
   });
   const index = accountKeysOf(transaction).indexOf(owner);
-  const { preBalances, postBalances } = transaction.meta;
-  const lost = index < 0 ? 0 : preBalances[index]! - postBalances[index]!;
+  const lost = -gainOf(transaction, owner);
   const native: SeenOutflow = { ...shared, coin: NATIVE_COIN[settings.network], units: BigInt(lost) * LAMPORT, toAddress: null, part: 'native' };
   if (lost > 0) return [...tokens, native];
   const signed = index >= 0 && index < transaction.transaction.message.header.numRequiredSignatures;

@@ -16,14 +16,14 @@ import {
   type Reserved,
   type SentTransaction,
 } from '../../ports/outgoing.ts';
-import type { AccountBalances, MissingAccount, OutgoingChain, SeenOutflow, StrangersAmong } from '../../ports/outgoing-chain.ts';
+import type { AccountBalances, MissingAccount, OutgoingChain, SeenInflow, SeenOutflow, StrangersAmong } from '../../ports/outgoing-chain.ts';
 import type { RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
 import { crashPoint } from '../../runtime/util/crash-point.ts';
 import { associatedTokenAccount } from '../../runtime/util/spl-token.ts';
 import { AdmittedProviders } from '../rpc/admitted-providers.ts';
 import { agreedFate } from '../rpc/agreed-fate.ts';
 import { freeNonce, missingNonceAccount } from './nonces.ts';
-import { solanaOutflows } from './outflows.ts';
+import { solanaInflows, solanaOutflows } from './outflows.ts';
 import { fateAt, LAMPORT } from './outgoing-fate.ts';
 import { verifySolanaProvider } from './provider-check.ts';
 import { ACCOUNTS_A_CALL, ask, finalLamports, readBalances, slotOf } from './rpc.ts';
@@ -193,6 +193,10 @@ export class SolanaOutgoing implements OutgoingChain {
 
   outflows(address: string, fromBlock: number, strangersAmong: StrangersAmong): Promise<readonly SeenOutflow[]> {
     return this.#providers.on((provider) => solanaOutflows(provider, this.settings, address, fromBlock, strangersAmong));
+  }
+
+  inflows(address: string, fromBlock: number, strangersAmong: StrangersAmong): Promise<readonly SeenInflow[]> {
+    return this.#providers.on((provider) => solanaInflows(provider, this.settings, address, fromBlock, strangersAmong));
   }
 
   close(): Promise<void> {

@@ -11,6 +11,9 @@ const BUSY_TIMEOUT_MS = 10_000;
 export async function copyDatabase(from: string, to: string): Promise<void> {
   const source = new DatabaseSync(from, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
   try {
+    // One moment of it: the copy would begin again with every commit of another connection, and under load never end.
+    source.exec('BEGIN');
+    source.prepare('SELECT count(*) FROM sqlite_schema').get();
     await backup(source, to, { rate: PAGES_AT_A_TIME });
   } finally {
     source.close();

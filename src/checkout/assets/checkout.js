@@ -23,22 +23,11 @@
     const left = Math.max(0, Math.ceil(expiresSec - nowMs() / 1000));
     const parts = left >= 3600 ? [Math.floor(left / 3600), Math.floor(left / 60) % 60, left % 60] : [Math.floor(left / 60), left % 60];
     timer.textContent = parts.map((part, index) => (index === 0 ? String(part) : padded(part))).join(':');
+    timer.parentElement.classList.add('counts');
     timer.parentElement.classList.toggle('soon', left < SOON_SEC);
     if (left > 0 || askedAfterDeadline) return;
     askedAfterDeadline = true;
     setTimeout(poll, ASK_AFTER_DEADLINE_MS);
-  };
-
-  // As the language writes it; the browser's own formatter would stop a slow phone for 0.15 s.
-  const [before, after] = document.body.dataset.clock.split('|');
-  const clock = (date) => {
-    const hours = date.getHours();
-    const shown = after === undefined ? hours : hours % 12 || 12;
-    const pattern = after !== undefined && hours >= 12 ? after : before;
-    return pattern.replace('{hh}', padded(shown)).replace('{h}', shown).replace('{mm}', padded(date.getMinutes()));
-  };
-  const localTimes = () => {
-    for (const time of document.querySelectorAll('time[datetime]')) time.textContent = clock(new Date(time.dateTime));
   };
 
   const element = (name, text, properties) => {
@@ -69,7 +58,6 @@
     replaceAround(status, fresh.getElementById('status'));
     replaceAround(status.parentElement, fresh.querySelector('.state'));
     document.querySelector('footer').replaceWith(fresh.querySelector('footer'));
-    localTimes();
     document.title = fresh.title;
     root.dataset.state = fresh.documentElement.dataset.state;
     version = wanted;
@@ -96,7 +84,6 @@
     expiresSec = shown.expires_at;
     // Rendered by what renders the page: both always say the same.
     status.replaceChildren(...new DOMParser().parseFromString(shown.html, 'text/html').body.childNodes);
-    localTimes();
     root.dataset.tone = shown.tone;
     document.title = shown.title;
     if (shown.version !== version) await renew(shown.version);
@@ -192,22 +179,15 @@
     const input = document.getElementById(`network-${network}`);
     if (input) input.checked = true;
   };
-  // Private windows may refuse storage; the choice is then not remembered.
-  const stored = (use) => {
-    try {
-      return use(localStorage);
-    } catch {
-      return null;
-    }
-  };
   document.addEventListener('change', (event) => {
-    if (event.target.name === 'network') stored((storage) => storage.setItem('network', event.target.value));
+    if (event.target.name !== 'network') return;
+    try {
+      localStorage.setItem('network', event.target.value);
+    } catch {
+      // Private windows may refuse storage; the choice is then not remembered.
+    }
   });
-  const last = stored((storage) => storage.getItem('network'));
-  const pay = document.querySelector('.pay');
-  if (last && pay && !pay.dataset.network && !document.querySelector(`label[for="network-${CSS.escape(last)}"] .out`)) choose(last);
 
-  localTimes();
   countdown();
   if (!events) return;
   setInterval(countdown, 1000);

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { InvalidConfig, type Config } from '../../config.ts';
 import { actorOf } from '../../operator/acts.ts';
 import { CommandRefused, json, optionalText, requiredText, type AdminArguments } from '../../operator/commands.ts';
@@ -6,7 +9,9 @@ import type { JsonValue } from '../../ports/read-model.ts';
 import { journalDirectory } from '../payouts.ts';
 import { namesKeys, sealingKeysOrFault } from '../sealing-keys.ts';
 import { makeBackup, type BackupPart } from './make.ts';
+import { fetchShipped } from './fetch-shipped.ts';
 import { restoreBackup } from './restore.ts';
+import { shippedPlace } from './shipping-place.ts';
 import { verifyBackup } from './verify.ts';
 
 /** `quittance backup`, `backup verify` and `restore`: on files, whether a service runs or not. Throws `CommandRefused`. */
@@ -19,13 +24,28 @@ export async function runBackupCommand(config: Config, command: string, args: Ad
       return json(await makeBackup(places, requiredText(args, 'to'), only, systemClock.nowMs()));
     }
     case 'backup.verify':
-      return json((await verifyBackup(requiredText(args, 'folder'), sealingKeys)).report);
+      return withFolder(requiredText(args, 'folder'), config, async (folder) => json((await verifyBackup(folder, sealingKeys)).report));
     case 'backup.restore': {
-      const [from, only, actor] = [requiredText(args, 'from'), partOf(args, config), actorOf(args)];
-      return json(await restoreBackup(places, { from, only, actor, sealingKeys, moveAside: args['moveAside'] === true }));
+      const [only, actor] = [partOf(args, config), actorOf(args)];
+      return withFolder(requiredText(args, 'from'), config, async (from) =>
+        json(await restoreBackup(places, { from, only, actor, sealingKeys, moveAside: args['moveAside'] === true })),
+      );
     }
     default:
       throw new CommandRefused(`there is no command ${command}`);
+  }
+}
+
+/** A backup as it lies there, or one that is made of a shipped log for the time of the command. */
+async function withFolder(named: string, config: Config, work: (folder: string) => Promise<JsonValue>): Promise<JsonValue> {
+  const shipped = shippedPlace(named, config);
+  if (!shipped) return work(named);
+  const scratch = mkdtempSync(join(tmpdir(), 'quittance-shipped-'));
+  try {
+    await fetchShipped(shipped, scratch);
+    return await work(scratch);
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
   }
 }
 

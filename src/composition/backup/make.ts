@@ -4,17 +4,15 @@ import { copyDatabase, noteEndOfCopy } from '../../adapters/sqlite/database-copy
 import { LAST_BACKUP } from '../../observability/metrics-backup.ts';
 import { CommandRefused } from '../../operator/commands.ts';
 import { writePrivate } from '../secrets-files.ts';
-import { digestOf, MANIFEST, SIGNER_FOLDER, type FileDigests, type Manifest } from './manifest.ts';
+import { digestOf, MANIFEST, OF_SIGNER, SIGNER_FOLDER, type FileDigests, type Manifest } from './manifest.ts';
 import { syncPath } from '../../runtime/util/sync-path.ts';
 
 /** The ledger comes first: whatever its events need (salts, names of streams) is then in the later copies as well. */
 const FIRST = 'events.db';
 /** Made again from the ledger; or of the running process alone. */
-const LEFT_OUT = /^(read-model|lock)\.db/;
+export const LEFT_OUT = /^(read-model|lock)\.db/;
 /** Sealed, hashed or needed beside the databases. Sockets, logs and what the sandbox prints are not. */
 const FILES = ['operators.json', 'master.key', 'demo-merchant.json'];
-/** What a signer remembers: its journals, the checkpoints that it signed, how far addresses were leased. */
-const OF_SIGNER = /^(payouts|audit|addresses)-.*\.jsonl?$/;
 
 export type BackupPart = 'data' | 'signer';
 
@@ -61,14 +59,23 @@ async function copyData(dataDir: string, folder: string): Promise<NonNullable<Ma
     await copyDatabase(join(dataDir, name), join(folder, name));
     chmodSync(join(folder, name), 0o600);
   }
+  for (const name of FILES.filter((file) => existsSync(join(dataDir, file)))) copyPrivately(join(dataDir, name), join(folder, name));
+  return describeData(folder);
+}
+
+/** What the manifest says of copied files of a data directory, whose end is noted beside them first. */
+export async function describeData(folder: string): Promise<NonNullable<Manifest['data']>> {
   const { events, chain, lastEventAtMs } = await noteEndOfCopy(folder);
-  const files = FILES.filter((name) => existsSync(join(dataDir, name)));
-  for (const name of files) copyPrivately(join(dataDir, name), join(folder, name));
-  const copied = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
   return {
     ...{ events, chain, last_event_at: lastEventAtMs === null ? null : new Date(lastEventAtMs).toISOString() },
-    files: Object.fromEntries(copied.map(({ name }) => [name, digestOf(join(folder, name))])),
+    files: digestsIn(folder),
   };
+}
+
+/** Of the files that lie in a folder itself. */
+export function digestsIn(folder: string): FileDigests {
+  const files = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
+  return Object.fromEntries(files.map(({ name }) => [name, digestOf(join(folder, name))]));
 }
 
 /** The digests of what was copied, or why nothing could be. */
@@ -78,7 +85,7 @@ function copySigner(directory: string, folder: string): FileDigests | string {
     const names = readdirSync(directory).filter((name) => OF_SIGNER.test(name));
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     for (const name of names) copyPrivately(join(directory, name), join(folder, name));
-    return Object.fromEntries(names.map((name) => [name, digestOf(join(folder, name))]));
+    return digestsIn(folder);
   } catch (error) {
     if (!['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
     return `${directory} (SIGNER_JOURNAL_DIR) belongs to another user: run "quittance backup --only signer" as that user, too`;

@@ -9,15 +9,19 @@ export const MANIFEST = 'backup.json';
 /** The files of the signer's directory lie apart from those of the data directory. */
 export const SIGNER_FOLDER = 'signer';
 
+/** What a signer remembers: its journals, the checkpoints that it signed, how far addresses were leased. */
+export const OF_SIGNER = /^(payouts|audit|addresses)-[A-Za-z0-9._-]*\.jsonl?$/;
+
 /** Nothing that leads out of the folder. */
 const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/);
-const files = z.record(name, z.strictObject({ bytes: z.int().min(0), sha256: z.string().regex(/^[0-9a-f]{64}$/) }));
+const digest = z.strictObject({ bytes: z.int().min(0), sha256: z.string().regex(/^[0-9a-f]{64}$/) });
+const files = z.record(name, digest);
 
 const schema = z.strictObject({
   format: z.literal(1),
   made_at: z.iso.datetime(),
   data: z.strictObject({ events: z.int().min(0), chain: z.string(), last_event_at: z.iso.datetime().nullable(), files }).nullable(),
-  signer: z.strictObject({ files }).nullable(),
+  signer: z.strictObject({ files: z.record(z.string().regex(OF_SIGNER), digest) }).nullable(),
 });
 
 export type Manifest = z.infer<typeof schema>;

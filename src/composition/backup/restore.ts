@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { openSqliteEventStore } from '../../adapters/sqlite/event-log/event-store.ts';
 import { acquireWriterLock, type WriterLock } from '../../adapters/sqlite/writer-lock.ts';
 import { markIn, type KeptMark } from '../../adapters/node/address-marks-file.ts';
@@ -10,9 +10,11 @@ import { CommandRefused } from '../../operator/commands.ts';
 import { systemClock, toSec } from '../../ports/clock.ts';
 import { appendNext } from '../../runtime/commands/append-next.ts';
 import { keptAnchors, leaveOutAnchorsAbove } from '../../signer/audit-signer.ts';
-import { lockJournals } from '../../signer/journal.ts';
+import { Journal, JournalBroken, lockJournals } from '../../signer/journal.ts';
 import { writePrivate } from '../secrets-files.ts';
+import { lostPayments, PAYOUT_JOURNAL, type LostPayment } from './lost-payments.ts';
 import type { SealingKeys } from '../../runtime/util/sealing.ts';
+import { syncPath } from '../../runtime/util/sync-path.ts';
 import type { BackupPart, BackupPlaces } from './make.ts';
 import { MANIFEST, SIGNER_FOLDER } from './manifest.ts';
 import { placeFiles, verifyBackup, type AddressReach, type BackupReport, type VerifiedBackup } from './verify.ts';
@@ -38,6 +40,8 @@ export interface Restored {
   /** Where what the signer remembered of them is kept, as evidence. */
   readonly kept_checkpoints: readonly string[];
   readonly addresses: Addresses;
+  /** Null where nothing can tell: the signer's journal could not be read, or was lost and is no newer than the backup. */
+  readonly unknown_payments: readonly LostPayment[] | null;
   /** What the signer's side could not be given, and how to. */
   readonly signer: string;
   readonly next: readonly string[];
@@ -58,7 +62,7 @@ export async function restoreBackup(places: BackupPlaces, request: RestoreReques
   const target = request.only === 'signer' ? null : openTarget(places.dataDir, request.moveAside);
   let signer: SignerSide;
   try {
-    signer = request.only === 'data' ? skipped('it was not asked for') : restoreSigner(places.signerDirectory, backup);
+    signer = request.only === 'data' ? skipped('it was not asked for') : restoreSigner(places.signerDirectory, backup, request.actor);
     if (target) placeLedger(target, backup);
   } finally {
     target?.lock.release();
@@ -69,12 +73,13 @@ export async function restoreBackup(places: BackupPlaces, request: RestoreReques
       backupMadeAtSec: secOf(backup.manifest.made_at),
       events: data.events,
       lastEventAtSec: data.last_event_at === null ? null : secOf(data.last_event_at),
+      unknownPayments: signer.lost?.map(({ mode, network, id, tx_hash: txHash }) => ({ mode, network, id, txHash })) ?? null,
       ...{ signedEvents: signer.signedEvents, addresses, actor: request.actor, restoredAtSec: toSec(systemClock.nowMs()) },
     });
   return {
     ...{ backup: backup.report, data_dir: target && places.dataDir, moved_aside: target?.movedAside ?? null },
     lost_events: signer.signedEvents === null || !data ? null : signer.signedEvents - data.events,
-    ...{ kept_checkpoints: signer.kept, addresses, signer: signer.say, next: NEXT },
+    ...{ kept_checkpoints: signer.kept, addresses, unknown_payments: signer.lost, signer: signer.say, next: nextSteps(signer) },
   };
 }
 
@@ -84,17 +89,37 @@ const NEXT = [
   'ask merchants to send their orders since last_event_at again: the same order_id gives the same session id',
 ];
 
+/** Money that has left comes before everything else. */
+const nextSteps = ({ lost, stopped }: SignerSide): readonly string[] => [
+  ...(lost?.length
+    ? [
+        `the signer signed ${lost.length} payments that this ledger does not know (unknown_payments): it signs nothing more on those networks, so that none is paid twice. ` +
+          'Restore a newer ledger if there is one; docs/runbook.md, "Payments that the restored ledger does not know"',
+      ]
+    : []),
+  ...(stopped.length > 0
+    ? [
+        `payouts are stopped (${stopped.join(', ')}): what was paid after the backup is in neither ledger nor journal, and would be paid twice. ` +
+          'Compare with the chains before you resume them: docs/runbook.md, "A journal that comes from the backup"',
+      ]
+    : []),
+  ...NEXT,
+];
+
 interface SignerSide {
+  readonly lost: readonly LostPayment[] | null;
   readonly signedEvents: number | null;
   readonly marks: readonly KeptMark[];
   readonly kept: readonly string[];
   readonly say: string;
+  /** Journals that come from the backup. */
+  readonly stopped: readonly string[];
 }
 
-const skipped = (say: string): SignerSide => ({ signedEvents: null, marks: [], kept: [], say });
+const skipped = (say: string): SignerSide => ({ lost: null, signedEvents: null, marks: [], kept: [], say, stopped: [] });
 
 /** What the signer has itself is newer than any copy, and stays; only that it signed more than there is now is put aside. */
-function restoreSigner(directory: string, { folder, manifest }: VerifiedBackup): SignerSide {
+function restoreSigner(directory: string, { folder, manifest, signed: known }: VerifiedBackup, actor: string): SignerSide {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     const lock = lockJournals(directory);
@@ -103,21 +128,49 @@ function restoreSigner(directory: string, { folder, manifest }: VerifiedBackup):
       const marks = readdirSync(directory).flatMap((name) => markIn(directory, name) ?? []);
       const copied = manifest.signer?.files ?? {};
       const missing = Object.fromEntries(Object.entries(copied).filter(([name]) => !existsSync(join(directory, name))));
-      placeFiles(join(folder, SIGNER_FOLDER), directory, missing);
+      const stopped = Object.keys(missing).filter((name) => name.endsWith('.jsonl'));
+      // The signer's own files alone say nothing of a ledger. Read before anything is placed, since one that is broken ends the restore.
+      const lost = manifest.data ? lostOf(directory, join(folder, SIGNER_FOLDER), stopped, known) : null;
+      for (const name of stopped) placeStopped(join(folder, SIGNER_FOLDER, name), join(directory, name), actor);
+      placeFiles(join(folder, SIGNER_FOLDER), directory, Object.fromEntries(Object.entries(missing).filter(([name]) => !stopped.includes(name))));
       const events = manifest.data?.events ?? Infinity;
       const signed = keptAnchors(directory).at(-1)?.size ?? 0;
       const kept = signed > events ? leaveOutAnchorsAbove(directory, events, stampNow()) : [];
       const [placed, stayed] = [Object.keys(missing).length, Object.keys(copied).length - Object.keys(missing).length];
       const say = `${placed} files of the backup were put into ${directory}, ${stayed} were there and stay as they are`;
-      return { signedEvents: signed > events ? signed : null, marks, kept, say };
+      return { lost, signedEvents: signed > events ? signed : null, marks, kept, say, stopped };
     } finally {
       lock.release();
     }
   } catch (error) {
-    if ((error as Error).name === 'JournalBroken') throw new CommandRefused(`stop the signer first: ${(error as Error).message}`);
+    if (error instanceof JournalBroken)
+      throw new CommandRefused(`nothing of the signer was restored: ${error.message} (${directory}; stop a signer that uses it first)`);
     if (!['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
     return skipped(`${directory} belongs to another user: run "quittance restore --only signer" with the same backup as that user, before the start`);
   }
+}
+
+/** Null where the list would be empty and proves nothing: what is no newer than the backup knows nothing of the time after it. */
+function lostOf(directory: string, backup: string, copied: readonly string[], known: ReadonlySet<string>): readonly LostPayment[] | null {
+  const lost = [...lostPayments(directory, known), ...lostPayments(backup, known, copied)];
+  const isTold = copied.length === 0 && readdirSync(directory).some((name) => PAYOUT_JOURNAL.test(name));
+  return isTold || lost.length > 0 ? lost : null;
+}
+
+/**
+ * A journal of the backup lacks what was signed after it, as the ledger does, so neither would notice that a payment is made a second time. It is
+ * stopped before a signer can see it, until people have compared the chains with the ledger and resume it.
+ */
+function placeStopped(from: string, to: string, actor: string): void {
+  const draft = `${to}.restoring`;
+  copyFileSync(from, draft);
+  chmodSync(draft, 0o600);
+  const journal = Journal.open(draft);
+  journal.append({ kind: 'stopped', by: actor }, systemClock.nowMs());
+  journal.close();
+  rmSync(`${draft}.head`, { force: true });
+  renameSync(draft, to);
+  syncPath(dirname(to));
 }
 
 function reachWith({ mode, family, unusedFrom, leasedBelow }: AddressReach, marks: readonly KeptMark[]): Addresses[number] {

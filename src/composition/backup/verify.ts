@@ -6,6 +6,7 @@ import { openSqliteEventStore } from '../../adapters/sqlite/event-log/event-stor
 import { SpilledMap } from '../../adapters/sqlite/read-model/spilled-map.ts';
 import type { SessionCreated } from '../../domain/events/session-events.ts';
 import type { AddressRangeLeased } from '../../domain/events/operations-events.ts';
+import type { JournalPlace } from '../../domain/events/transaction-draft.ts';
 import type { Mode } from '../../domain/ids.ts';
 import { addressFamilyOf, type AddressFamily } from '../../domain/networks.ts';
 import { StreamHistories } from '../../features/audit/replay.ts';
@@ -16,6 +17,7 @@ import type { RecordedEvent } from '../../ports/event-store.ts';
 import { decodeEvent } from '../../runtime/commands/codec.ts';
 import { createSealer, parseMasterKeys, type SealingKeys } from '../../runtime/util/sealing.ts';
 import { keptAnchors } from '../../signer/audit-signer.ts';
+import { JournalBroken, readJournal } from '../../signer/journal.ts';
 import { faultsOfFiles, readManifest, SIGNER_FOLDER, type FileDigests, type Manifest } from './manifest.ts';
 import { syncPath } from '../../runtime/util/sync-path.ts';
 
@@ -40,11 +42,15 @@ export interface BackupReport {
   readonly faults: readonly string[];
 }
 
+const TREASURY_STREAMS = 'treasury-';
+
 export interface VerifiedBackup {
   readonly folder: string;
   readonly manifest: Manifest;
   readonly report: BackupReport;
   readonly reach: readonly AddressReach[];
+  /** Hashes of the journal entries of what the ledger knows to be signed. */
+  readonly signed: ReadonlySet<string>;
 }
 
 /** Puts a copy of the backup into a scratch folder and reads all of it there, as a start would. The backup itself is not touched. */
@@ -52,6 +58,7 @@ export async function verifyBackup(given: string, sealingKeys: SealingKeys | nul
   const folder = resolve(given);
   const manifest = readManifest(folder);
   const faults = [...faultsOfFiles(folder, manifest.data?.files ?? {}), ...faultsOfFiles(join(folder, SIGNER_FOLDER), manifest.signer?.files ?? {})];
+  if (faults.length === 0) faults.push(...faultsOfJournals(join(folder, SIGNER_FOLDER), manifest.signer?.files ?? {}));
   const scratch = mkdtempSync(join(tmpdir(), 'quittance-restore-'));
   try {
     const read = manifest.data && faults.length === 0 ? await readThrough(folder, scratch, manifest.data, manifest.signer, sealingKeys) : null;
@@ -62,10 +69,24 @@ export async function verifyBackup(given: string, sealingKeys: SealingKeys | nul
       files: Object.keys(manifest.data?.files ?? {}).length + Object.keys(manifest.signer?.files ?? {}).length,
       ...{ secrets: read?.secrets ?? 'not tried: no key is set', faults: all },
     };
-    return { folder, manifest, report, reach: read?.reach ?? [] };
+    return { folder, manifest, report, reach: read?.reach ?? [], signed: read?.signed ?? new Set() };
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
+}
+
+/** A signer would not start on a journal that is not whole, and what it says could not be compared with the ledger. */
+function faultsOfJournals(folder: string, files: FileDigests): string[] {
+  return Object.keys(files).flatMap((name) => {
+    if (!name.endsWith('.jsonl')) return [];
+    try {
+      readJournal(join(folder, name));
+      return [];
+    } catch (error) {
+      if (!(error instanceof JournalBroken)) throw error;
+      return [`${join(folder, name)}: ${error.message}`];
+    }
+  });
 }
 
 /** Copies the files of a backup where they belong; none may be there yet. */
@@ -86,6 +107,7 @@ interface ReadThrough {
   readonly secrets: BackupReport['secrets'];
   readonly faults: readonly string[];
   readonly reach: readonly AddressReach[];
+  readonly signed: ReadonlySet<string>;
 }
 
 async function readThrough(
@@ -101,14 +123,28 @@ async function readThrough(
   // The journal is copied after the ledger: checkpoints that were signed in between are of more events than there are.
   const anchors = keptAnchors(join(scratch, SIGNER_FOLDER)).filter(({ size }) => size <= data.events);
   const reach = new Reach();
-  const { fault, rootHash } = readAll(dataDir, anchors, reach);
-  if (fault !== null) return { rootHash, faults: [fault], secrets: 'not tried: no key is set', reach: [] };
-  return { rootHash, ...(await openedSecrets(dataDir, sealingKeys, data)), reach: reach.found() };
+  const signed = new Set<string>();
+  const { fault, rootHash } = readAll(dataDir, anchors, (event) => {
+    takeSigned(event, signed);
+    return reach.take(event);
+  });
+  if (fault !== null) return { rootHash, faults: [fault], secrets: 'not tried: no key is set', reach: [], signed };
+  return { rootHash, ...(await openedSecrets(dataDir, sealingKeys, data)), reach: reach.found(), signed };
 }
 
-function readAll(dataDir: string, anchors: readonly AuditAnchor[], reach: Reach): { fault: string | null; rootHash: string } {
+function takeSigned({ stream, data }: RecordedEvent, signed: Set<string>): void {
+  if (!stream.startsWith(TREASURY_STREAMS)) return;
+  const { journal } = JSON.parse(data) as { readonly journal?: JournalPlace };
+  if (journal) signed.add(journal.hash);
+}
+
+function readAll(
+  dataDir: string,
+  anchors: readonly AuditAnchor[],
+  take: (event: RecordedEvent) => string | null,
+): { fault: string | null; rootHash: string } {
   const histories = new StreamHistories(() => new SpilledMap());
-  const inspect = (event: RecordedEvent): string | null => histories.take(event) ?? reach.take(event);
+  const inspect = (event: RecordedEvent): string | null => histories.take(event) ?? take(event);
   const audit = new LogAudit({ dataDir, verifierKey: null, anchors, inspect });
   try {
     let step = audit.check();

@@ -9,6 +9,7 @@ import { exchangeWallets } from '../senders.ts';
 import { readSharedSecret } from '../signer-service.ts';
 import { fault, ok, warning, type Finding } from './finding.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
+import { isLoopbackHost } from '../../runtime/util/loopback-request.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 const PORTS = ['PORT', 'OPS_PORT', 'ADMIN_PORT', 'CONSOLE_PORT'] as const;
@@ -69,7 +70,7 @@ function providerSettings(config: Config): Finding[] {
       const urls = providerUrls(config, mode, network).map((text) => URL.parse(text));
       const name = providerUrlsName(mode, network);
       const hosts = new Set(urls.map((each) => each?.host));
-      const plain = urls.filter((each) => each?.protocol === 'http:' && !isLoopback(each.hostname));
+      const plain = urls.filter((each) => each?.protocol === 'http:' && !isLoopbackHost(each.hostname));
       return [
         ...(mode === 'live' && hosts.size === 1
           ? [
@@ -94,8 +95,6 @@ function providerSettings(config: Config): Finding[] {
   const names = 'ETHEREUM_RPC_URLS, BSC_RPC_URLS, TRON_API_URLS or SOLANA_RPC_URLS';
   return none ? [fault('providers', 'no network has a provider: nothing can be sold', `set ${names} (TEST_ in front for test mode)`)] : all;
 }
-
-const isLoopback = (host: string): boolean => host === 'localhost' || host === '[::1]' || host.startsWith('127.');
 
 function payoutFindings(config: Config, env: Environment): Finding[] {
   const holdsKeys = ['WALLET_KEYSTORE', 'TEST_WALLET_KEYSTORE', 'WALLET_MNEMONIC', 'TEST_WALLET_MNEMONIC'].some((name) => env[name]);

@@ -1,14 +1,18 @@
+import { statSync } from 'node:fs';
 import { openEsdbEventStore } from '../../adapters/esdb/event-store.ts';
 import { connectRedis } from '../../adapters/redis/connection.ts';
 import type { Config } from '../../config.ts';
+import { readEnd } from '../backup/shipped-end.ts';
+import { shippingFaults, shippingPlace } from '../backup/shipping-place.ts';
 import { fault, ok, warning, type Finding } from './finding.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 
 const ANSWER_MS = 2_000;
 
-/** The servers of the distributed profile. */
-export async function storeFindings({ EVENTSTORE_URL: eventStoreUrl, REDIS_URL: redisUrl }: Config): Promise<Finding[]> {
-  const found = await Promise.all([eventStoreUrl ? eventStore(eventStoreUrl) : null, redisUrl ? redis(redisUrl) : null]);
+/** The servers of the distributed profile, and the place that the log of the other one is shipped to. */
+export async function storeFindings(config: Config): Promise<Finding[]> {
+  const { EVENTSTORE_URL: eventStoreUrl, REDIS_URL: redisUrl } = config;
+  const found = await Promise.all([eventStoreUrl ? eventStore(eventStoreUrl) : null, redisUrl ? redis(redisUrl) : null, shipping(config)]);
   return found.flatMap((finding) => finding ?? []);
 }
 
@@ -24,6 +28,35 @@ async function eventStore(connectionString: string): Promise<Finding> {
   } catch (error) {
     return fault('event-store', messageOf(error), 'check EVENTSTORE_URL, its user and whether the server runs');
   }
+}
+
+/** What is wrong with the settings themselves is found with the others. */
+async function shipping(config: Config): Promise<Finding | null> {
+  if (config.LOG_SHIPPING_TO === undefined || shippingFaults(config).length > 0) return null;
+  try {
+    const finding = folderFinding(config.LOG_SHIPPING_TO, config.DATA_DIR);
+    if (finding) return finding;
+    const end = await readEnd(shippingPlace(config)!);
+    return ok(
+      'log-shipping',
+      end === null ? 'the place answers and holds nothing' : `${end.events} events are there, the last sent ${end.shipped_at}`,
+    );
+  } catch (error) {
+    return fault('log-shipping', messageOf(error), 'check LOG_SHIPPING_TO, the credentials, and whether the place can be reached');
+  }
+}
+
+/** A folder that takes nothing, or that the disk of the ledger takes along when it is lost. */
+function folderFinding(to: string, dataDir: string): Finding | null {
+  if (to.startsWith('s3:')) return null;
+  const place = statSync(to, { throwIfNoEntry: false });
+  if (!place?.isDirectory()) return fault('log-shipping', `LOG_SHIPPING_TO: ${to} is no folder`, 'mount or make it');
+  if (statSync(dataDir, { throwIfNoEntry: false })?.dev !== place.dev) return null;
+  return warning(
+    'log-shipping',
+    `${to} lies on the disk of DATA_DIR, and is lost with it`,
+    'mount a folder of another machine there, or name a bucket',
+  );
 }
 
 async function redis(address: string): Promise<Finding> {

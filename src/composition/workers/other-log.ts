@@ -2,27 +2,27 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createDataDir, removeDatabase } from '../../adapters/sqlite/database.ts';
 import { readModelFile } from '../../adapters/sqlite/read-model/schema.ts';
-import { ReadModelSnapshot } from '../../adapters/sqlite/read-model/compare.ts';
+import { contentsOf } from '../../adapters/sqlite/read-model/shared-copy.ts';
 import type { EventStore } from '../../ports/event-store.ts';
-import type { Projection } from '../../ports/projection.ts';
-import { projectionId } from '../../runtime/projections/batch.ts';
 import { isLater, type LogSource } from './followed-log.ts';
 
 export interface OtherLogDeps {
   readonly dataDir: string;
   readonly log: LogSource;
   readonly store: Pick<EventStore, 'readAll' | 'head'>;
-  readonly projections: readonly Projection[];
 }
 
 /** The id of the first event of the log that the look-ups beside it were made of. */
 const MADE_OF = 'read-model.log';
 
+/** What another process said of its deliveries: nothing here was made of it, and whoever reads it judges it. */
+export const HEARD = 'deliver-webhooks-heard';
+
 /**
  * Removes look-ups that were made of another event log than the one on the servers, or of more of it than there is now, and says so. `taken` is to be
  * called whenever events were taken: the log that they are of is noted when it has its first one.
  */
-export async function forgetOtherLog({ dataDir, log, store, projections }: OtherLogDeps): Promise<{ forgotten: string | null; taken: () => void }> {
+export async function forgetOtherLog({ dataDir, log, store }: OtherLogDeps): Promise<{ forgotten: string | null; taken: () => void }> {
   createDataDir(dataDir);
   const [noteFile, rowsFile] = [join(dataDir, MADE_OF), readModelFile(dataDir)];
   const idOfLog = async (): Promise<string | null> => (await store.readAll({ after: null, limit: 1 }))[0]?.id ?? null;
@@ -50,12 +50,8 @@ export async function forgetOtherLog({ dataDir, log, store, projections }: Other
 
   async function isBeyondEnd(): Promise<boolean> {
     const head = await store.head();
-    const rows = new ReadModelSnapshot(dataDir);
-    try {
-      const checkpoints = projections.map((projection) => rows.checkpoint(projectionId(projection))).filter((position) => position !== null);
-      return checkpoints.some((position) => head === null || isLater(log, position, head));
-    } finally {
-      rows.close();
-    }
+    const stands = Object.entries(contentsOf(rowsFile)?.checkpoints ?? {});
+    // What is only begun, to be served later, stands nowhere yet.
+    return stands.some(([name, position]) => name !== HEARD && position !== '' && (head === null || isLater(log, position, head)));
   }
 }

@@ -27,7 +27,7 @@ const tell = (message: FromProjections): void => control.postMessage(message);
 
 const follower = await followLog(log, dataDir, (error) => tell({ kind: 'error', message: messageOf(error) }));
 const kept = projectionsNamed(projections);
-const noted = follower.servers && (await forgetOtherLog({ dataDir, log, store: follower.servers, projections: kept }));
+const noted = follower.servers && (await forgetOtherLog({ dataDir, log, store: follower.servers }));
 const readModel = serveSqliteReadModel({ dataDir, port: parentPort! });
 const runner = new ProjectionRunner({
   store: follower,

@@ -1,4 +1,4 @@
-import { html, type Html } from '../../checkout/html.ts';
+import { html, type Html } from '../../runtime/util/html.ts';
 import { COINS } from '../../domain/money.ts';
 import { NATIVE_COIN, NETWORKS } from '../../domain/networks.ts';
 import type { AdminArguments } from '../../operator/commands.ts';

@@ -1,5 +1,6 @@
 import type { AdminArguments } from '../../operator/commands.ts';
 import { run, type ConsoleDeps } from '../deps.ts';
+import { MAX_SIGNED, TOO_MUCH } from '../step-up.ts';
 import { reasonIn, Refused, type ChangeRoute, type Signature, type ToSign, type Visit } from '../visit.ts';
 
 type Asked = { readonly to_sign?: readonly (null | { readonly text: string; readonly number: string })[] };
@@ -13,7 +14,11 @@ export function approval(deps: ConsoleDeps, path: string, command: string, argsO
     toSign: async (visit): Promise<ToSign> => {
       const kept = Object.keys(visit.form).flatMap((name) => /^number-(\d+)$/.exec(name)?.[1] ?? []);
       // With signatures in hand the terms are not asked for again: the signer knows the number that it gave.
-      if (kept.length > 0) return { kind: 'signer', title: 'Approve', texts: Array.from({ length: Number(kept.at(-1)) + 1 }, () => null) };
+      if (kept.length > 0) {
+        const count = Math.max(...kept.map(Number)) + 1;
+        if (count > MAX_SIGNED) throw new Refused(TOO_MUCH);
+        return { kind: 'signer', title: 'Approve', texts: Array.from({ length: count }, () => null) };
+      }
       const { to_sign: texts } = await run<Asked>(deps, command, argsOf(visit));
       if (!texts) throw new Refused('Nothing is left to approve: it was agreed to already.', 409);
       return { kind: 'signer', title: 'Approve', texts };

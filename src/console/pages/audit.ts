@@ -1,4 +1,4 @@
-import { html } from '../../checkout/html.ts';
+import { html } from '../../runtime/util/html.ts';
 import { run, type ConsoleDeps } from '../deps.ts';
 import { code, facts, field } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';

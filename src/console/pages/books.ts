@@ -1,4 +1,4 @@
-import { html, type Html } from '../../checkout/html.ts';
+import { html, type Html } from '../../runtime/util/html.ts';
 import { isDay } from '../../domain/calendar.ts';
 import { merchantAccountOf } from '../../domain/ledger.ts';
 import { modeOf, run, type ConsoleDeps } from '../deps.ts';

@@ -1,4 +1,4 @@
-import { html } from '../../checkout/html.ts';
+import { html } from '../../runtime/util/html.ts';
 import { CANARY_STEPS } from '../../domain/canary.ts';
 import { run, type ConsoleDeps } from '../deps.ts';
 import { badge, link, table, time, type Column } from '../parts.ts';
@@ -29,6 +29,7 @@ export function canaryRoutes(deps: ConsoleDeps): ConsoleRoutes {
         show: async (visit) => ({
           page: {
             title: 'Canary payments',
+            isLive: true,
             body: html`<p>
                 The service pays itself on each network, from a wallet of its own, and gives the money back. A step that took longer than promised is
                 marked.

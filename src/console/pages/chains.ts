@@ -1,4 +1,4 @@
-import { html } from '../../checkout/html.ts';
+import { html } from '../../runtime/util/html.ts';
 import { run, type ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';
 import { badge, changeForm, field, link, REASON, table, time, type Column } from '../parts.ts';

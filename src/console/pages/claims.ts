@@ -1,4 +1,4 @@
-import { html, type Html } from '../../checkout/html.ts';
+import { html, type Html } from '../../runtime/util/html.ts';
 import type { ClaimView } from '../../features/shared/claim-views.ts';
 import { accepted, callerOf, readerOf, type ConsoleDeps } from '../deps.ts';
 import { badge, changeForm, code, facts, field, link, REASON, table, time, type Column } from '../parts.ts';

@@ -1,4 +1,4 @@
-import { html, type Html } from '../../checkout/html.ts';
+import { html, type Html } from '../../runtime/util/html.ts';
 import type { PasskeyState, PersonContext } from '../../../state-machines/person/person.state.ts';
 import { grantText } from '../../operator/people.ts';
 import type { ConsoleDeps } from '../deps.ts';
@@ -72,13 +72,14 @@ function mePage(visit: Visit, me: PersonContext, isOpen: (signIn: SignIn) => boo
   }));
   return html`${facts([
       ['Roles', me.grants.map(grantText).join(', ')],
+      ...(me.identity ? ([['Single sign-on', `${me.identity.subject} at ${me.identity.issuer}`]] as const) : []),
       ['Signed in', time(visit.person.signedInAtSec, visit)],
       ['Ends at the latest', time(visit.person.endsAtSec, visit)],
       ['Time zone', visit.zone],
     ])}
     ${changeForm(visit, '/me/sign-out', html``, 'Sign out')}
     <h2>Passkeys</h2>
-    ${passkeysPart(visit, passkeys)}
+    ${passkeys.length === 0 ? NO_PASSKEYS : passkeysPart(visit, passkeys)}
     <h2>Sign-ins</h2>
     ${signInsPart(visit, Object.values(me.signIns).filter(isOpen))}
     <h2>As an approver</h2>
@@ -93,6 +94,11 @@ function mePage(visit: Visit, me: PersonContext, isOpen: (signIn: SignIn) => boo
       <p><button class="quiet">Show times in it</button></p>
     </form>`;
 }
+
+const NO_PASSKEYS = html`<p>
+  None: you sign in with single sign-on. What moves money or changes keys, settings or people takes a passkey's signature. Ask an operator for a link
+  to register one, and open it in this browser.
+</p>`;
 
 function passkeysPart(visit: Visit, passkeys: readonly PasskeyState[]): Html {
   const remove = ({ added }: PasskeyState): Html =>

@@ -1,4 +1,4 @@
-import { html, type Html } from '../../checkout/html.ts';
+import { html, type Html } from '../../runtime/util/html.ts';
 import { firstDayOf, isMonth, lastDayOf } from '../../domain/calendar.ts';
 import { modeOf, readerOf, run, type ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';

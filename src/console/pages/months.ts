@@ -1,4 +1,4 @@
-import { html, type Html } from '../../checkout/html.ts';
+import { html, type Html } from '../../runtime/util/html.ts';
 import { isMonth } from '../../domain/calendar.ts';
 import { modeOf, run, type ConsoleDeps } from '../deps.ts';
 import { badge, changeForm, code, field, link, REASON, table, time } from '../parts.ts';

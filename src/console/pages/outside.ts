@@ -1,23 +1,22 @@
 import type { Express, Request, Response } from 'express';
 import { sendCompressed } from '../../checkout/assets.ts';
-import { html } from '../../checkout/html.ts';
+import { html } from '../../runtime/util/html.ts';
 import { credentialIdIn, provenRegistration, provenSignature, type OnceNumbers } from '../../features/people/passkeys.ts';
-import { ABSOLUTE_SEC, type People } from '../../features/people/people.ts';
-import type { Log } from '../../ports/log.ts';
+import { ABSOLUTE_SEC } from '../../features/people/people.ts';
 import type { PersonContext } from '../../../state-machines/person/person.state.ts';
-import { cookieFor, type ConsoleAddress } from '../guard.ts';
+import { cookieFor, pathOf, tokenIn } from '../guard.ts';
 import { renderOutside, type Frame } from '../layout.ts';
 import { isZone } from '../parts.ts';
 import { grantText } from '../../operator/people.ts';
+import { ssoRoutes, type ConsoleSso, type SsoDeps } from './sso.ts';
 
 /** The person's time zone, as the browser named it; no secret. */
 export const ZONE_COOKIE = 'zone';
 
-interface OutsideDeps {
-  readonly address: ConsoleAddress;
-  readonly people: People;
+interface OutsideDeps extends SsoDeps {
   readonly numbers: OnceNumbers;
-  readonly log: Log;
+  /** Null where the service has none. */
+  readonly sso: ConsoleSso | null;
 }
 
 const SIGN_IN = 'Sign in to the Quittance console';
@@ -29,6 +28,11 @@ export function outsideRoutes(app: Express, deps: OutsideDeps, frame: Frame): vo
   app.post('/sign-in', (request, response) => signIn(deps, frame, request, response));
   app.get('/join/:token', (request, response) => showJoin(deps, frame, request, response, null));
   app.post('/join/:token', (request, response) => join(deps, frame, request, response));
+  if (deps.sso)
+    ssoRoutes(app, deps, deps.sso, (request, response, page, status) => {
+      response.status(status).type('html');
+      sendCompressed(request, response, renderOutside(frame, page));
+    });
 }
 
 const textOf = (title: string, number: string): string => `${title}\nnumber: ${number}`;
@@ -36,14 +40,11 @@ const fieldOf = (request: Request, name: string): string => {
   const value = (request.body as Record<string, unknown> | undefined)?.[name];
   return typeof value === 'string' ? value : '';
 };
-/** Only a path of the console itself. */
-const pathOf = (given: unknown): string => (typeof given === 'string' && /^\/(?![/\\])[\w\-./?=&%~:+]*$/.test(given) ? given : '/');
-
 const NO_SCRIPT = html`<noscript
   ><p class="problem">A passkey is used by JavaScript, the one thing here that needs it: allow it for this page.</p></noscript
 >`;
 
-function showSignIn({ address, numbers }: OutsideDeps, frame: Frame, request: Request, response: Response, problem: string | null): void {
+function showSignIn({ address, numbers, sso }: OutsideDeps, frame: Frame, request: Request, response: Response, problem: string | null): void {
   const number = numbers.give(SIGN_IN);
   const to = pathOf(fieldOf(request, 'to') || new URL(request.originalUrl, address.origin).searchParams.get('to'));
   const body = html`<p>With your passkey: there are no passwords here.</p>
@@ -57,6 +58,7 @@ function showSignIn({ address, numbers }: OutsideDeps, frame: Frame, request: Re
       <p class="problem" role="alert" ${problem === null && html`hidden`}>${problem}</p>
     </form>
     ${NO_SCRIPT}
+    ${sso && html`<p>Or <a href="/sign-in/sso?to=${encodeURIComponent(to)}">sign in with single sign-on</a>; what is to be signed still takes a passkey.</p>`}
     <p><small>You need an invitation first: an operator makes one, or “quittance people invite” on the machine of the service.</small></p>`;
   answer(request, response, frame, 'Sign in', body, problem === null ? 200 : 403);
 }
@@ -112,6 +114,7 @@ async function showJoin(deps: OutsideDeps, frame: Frame, request: Request, respo
     return answer(request, response, frame, 'This link is no good any more', gone, 404);
   }
   const { personId, name } = person.invited;
+  if (!mayUseLink(deps, request, person)) return answer(request, response, frame, 'Sign in first', SSO_FIRST, 403);
   const number = numbers.give(purposeOf(personId));
   const body = html`<p>You are <b>${name}</b> here, and may act as:</p>
     <ul>
@@ -146,6 +149,18 @@ async function showJoin(deps: OutsideDeps, frame: Frame, request: Request, respo
   answer(request, response, frame, 'Welcome', body, problem === null ? 200 : 400);
 }
 
+const SSO_FIRST = html`<p>
+    This link is for somebody who signs in with single sign-on. <a href="/sign-in/sso">Sign in there</a>, then paste the link into the address bar of
+    the same browser.
+  </p>
+  <p>So that nobody registers a passkey for you, and nobody who can sign in as you there does so alone.</p>`;
+
+/** Whom single sign-on vouches for needs both for a passkey, its word and the link: neither a lone operator nor a lone provider makes an approver. */
+function mayUseLink({ people, address }: OutsideDeps, request: Request, { identity, invited }: PersonContext): boolean {
+  const token = identity === null ? null : tokenIn(request.headers, address.origin);
+  return identity === null || (token !== null && people.personOf(token)?.personId === invited?.personId);
+}
+
 const purposeOf = (personId: string): string => `${REGISTER} ${personId}`;
 
 async function join(deps: OutsideDeps, frame: Frame, request: Request, response: Response): Promise<void> {
@@ -155,6 +170,7 @@ async function join(deps: OutsideDeps, frame: Frame, request: Request, response:
   const again = (problem: string): Promise<void> => showJoin(deps, frame, request, response, problem);
   if (!person?.invited) return again('');
   const { personId } = person.invited;
+  if (!mayUseLink(deps, request, person)) return answer(request, response, frame, 'Sign in first', SSO_FIRST, 403);
   const number = fieldOf(request, 'number');
   if (!numbers.isGood(purposeOf(personId), number) || !numbers.use(number)) return again('That took too long. Try again.');
   const proven = await provenRegistration(address, textOf(REGISTER, number), fieldOf(request, 'response-0'));
@@ -163,6 +179,7 @@ async function join(deps: OutsideDeps, frame: Frame, request: Request, response:
   const label = fieldOf(request, 'label').trim() || 'Passkey';
   const added = await people.addPasskey(personId, token, { ...proven.value, label });
   if (!added.ok) return again(added.refusal.message);
+  if (person.identity !== null) return response.redirect(303, '/me');
   const proof = { credentialId: proven.value.credentialId, signCount: 0 };
   await enter(deps, request, response, personId, proof, '/', () => response.redirect(303, '/sign-in'));
 }

@@ -1,4 +1,4 @@
-import { html } from '../../checkout/html.ts';
+import { html } from '../../runtime/util/html.ts';
 import { qrCode } from '../../checkout/qr.ts';
 import { createSessionBody } from '../../http/schemas/session.schema.ts';
 import { decimalsOf } from '../../domain/money.ts';

@@ -1,4 +1,4 @@
-import { html, type Html } from '../../checkout/html.ts';
+import { html, type Html } from '../../runtime/util/html.ts';
 import type { RefundBody } from '../../http/schemas/refund.schema.ts';
 import type { PaymentSessionBody } from '../../http/schemas/session.schema.ts';
 import type { Timeline } from '../../features/sessions/timeline-types.ts';

@@ -1,4 +1,4 @@
-import { html, type Html } from '../../checkout/html.ts';
+import { html, type Html } from '../../runtime/util/html.ts';
 import { isDay } from '../../domain/calendar.ts';
 import type { PaymentSessionBody } from '../../http/schemas/session.schema.ts';
 import { accepted, readerOf, type ConsoleDeps, type ListAsked } from '../deps.ts';
@@ -79,7 +79,8 @@ async function listPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const here = `${merchantPath(visit.merchant!)}/payments`;
   const cursor = query.get('cursor');
   const asked = { ...filtersOf(query), page: 1, pageSize: PAGE };
-  const first = accepted(await deps.records.list('sessions', readerOf(visit), asked));
+  // Only a page of numbers has the total.
+  const first = accepted(await deps.records.list('sessions', readerOf(visit), cursor === null ? asked : { ...asked, pageSize: 1 }));
   const page = cursor === null ? first : accepted(await deps.records.list('sessions', readerOf(visit), { ...asked, cursor }));
   const next = page.pagination.next_cursor;
   return html`${filterForm(here, [

@@ -1,4 +1,4 @@
-import { html } from '../../checkout/html.ts';
+import { html } from '../../runtime/util/html.ts';
 import type { Outcome } from '../../features/shared/merchant-api.ts';
 import type { NewLink } from '../../features/people/people.ts';
 import { grantsOf, grantText } from '../../operator/people.ts';

@@ -1,4 +1,4 @@
-import { html, type Html } from '../../checkout/html.ts';
+import { html, type Html } from '../../runtime/util/html.ts';
 import type { PersonContext } from '../../../state-machines/person/person.state.ts';
 import { grantText, presentEntry } from '../../operator/people.ts';
 import { PERSON_ROLES } from '../../domain/events/person-events.ts';
@@ -62,7 +62,7 @@ function peoplePage(visit: Visit, everybody: readonly PersonContext[]): Html {
       { name: 'Passkeys', isNumber: true, cell: ({ passkeys }) => Object.keys(passkeys).length },
       {
         name: 'State',
-        cell: ({ suspended, passkeys }) => badge(suspended ? 'suspended' : Object.keys(passkeys).length === 0 ? 'invited' : 'active'),
+        cell: (person) => badge(stateOf(person)),
       },
     ],
     everybody,
@@ -90,15 +90,18 @@ function peoplePage(visit: Visit, everybody: readonly PersonContext[]): Html {
   }`;
 }
 
+const stateOf = ({ suspended, passkeys, identity }: PersonContext): string =>
+  suspended ? 'suspended' : Object.keys(passkeys).length === 0 && identity === null ? 'invited' : 'active';
+
 function personPage(deps: ConsoleDeps, visit: Visit, person: PersonContext): Html {
   const { invited, grants, passkeys, suspended, recovery, signIns } = person;
   const isSelf = visit.person.personId === invited!.personId;
   const here = `/people/${invited!.personId}`;
   const own = deps.people.directory.entries().filter(({ event }) => event.data.personId === invited!.personId);
   return html`${facts([
-      ['State', badge(suspended ? 'suspended' : Object.keys(passkeys).length === 0 ? 'invited' : 'active')],
+      ['State', badge(stateOf(person))],
       ['Roles', grants.map(grantText).join(', ')],
-      ['Invited by', invited!.by],
+      person.identity === null ? ['Invited by', invited!.by] : ['Single sign-on', `${person.identity.subject} at ${person.identity.issuer}`],
       [
         'Passkeys',
         Object.values(passkeys)
@@ -112,7 +115,7 @@ function personPage(deps: ConsoleDeps, visit: Visit, person: PersonContext): Htm
       visit.can('people.change') &&
       !isSelf &&
       html`<h2>Change</h2>
-        ${changeForm(visit, `${here}/roles`, [field({ name: 'roles', label: 'Roles', value: grants.map(grantText).join(', '), hint: ROLES_HINT }), field(REASON)], 'Change the roles')}
+        ${person.identity === null && changeForm(visit, `${here}/roles`, [field({ name: 'roles', label: 'Roles', value: grants.map(grantText).join(', '), hint: ROLES_HINT }), field(REASON)], 'Change the roles')}
         ${changeForm(visit, `${here}/${suspended ? 'reinstate' : 'suspend'}`, field({ ...REASON, name: 'reason' }), suspended ? 'Reinstate' : 'Suspend and sign out everywhere', 'danger')}
         ${
           !suspended &&
@@ -123,7 +126,12 @@ function personPage(deps: ConsoleDeps, visit: Visit, person: PersonContext): Htm
                 ? changeForm(visit, `${here}/link`, field(REASON), 'Make a link', 'danger')
                 : recovery === null && Object.keys(passkeys).length > 0
                   ? changeForm(visit, `${here}/recover`, field(REASON), 'Ask for recovery', 'danger')
-                  : changeForm(visit, `${here}/link`, field(REASON), 'Make the link of the invitation again')
+                  : changeForm(
+                      visit,
+                      `${here}/link`,
+                      field(REASON),
+                      person.identity === null ? 'Make the link of the invitation again' : 'Make a link for their first passkey',
+                    )
             }`
         }`
     }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { html } from '../../checkout/html.ts';
+import { html } from '../../runtime/util/html.ts';
 import { decimalsOf, parseAmount } from '../../domain/money.ts';
 import { maxDecimals } from '../../domain/currencies.ts';
 import type { RefundPreview } from '../../features/sessions/preview-refund.ts';

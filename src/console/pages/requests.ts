@@ -1,4 +1,4 @@
-import { html, type Html } from '../../checkout/html.ts';
+import { html, type Html } from '../../runtime/util/html.ts';
 import { toSec } from '../../ports/clock.ts';
 import type { LoggedRequest } from '../../features/shared/request-log.ts';
 import { readerOf, type ConsoleDeps } from '../deps.ts';

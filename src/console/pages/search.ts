@@ -1,4 +1,4 @@
-import { html } from '../../checkout/html.ts';
+import { html } from '../../runtime/util/html.ts';
 import { parseRefundId, parseSessionId, parseTransactionId, type MerchantId, type SessionId } from '../../domain/ids.ts';
 import type { ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';

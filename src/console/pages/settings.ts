@@ -1,4 +1,4 @@
-import { html, type Html } from '../../checkout/html.ts';
+import { html, type Html } from '../../runtime/util/html.ts';
 import type { ApiKeyId } from '../../domain/ids.ts';
 import { SCOPES } from '../../domain/api-keys.ts';
 import { EVIDENCE_KINDS } from '../../domain/claims.ts';
@@ -10,6 +10,7 @@ import { merchantPath } from '../layout.ts';
 import { badge, changeForm, code, facts, field, link, REASON, table, time } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { NO_SUCH, reasonIn, Refused, type ChangeRoute, type Visit } from '../visit.ts';
+import { domainChanges, logoChange } from './shown-to-payers.ts';
 import { doneOrWaits, waitingChanges, withdrawal } from './waiting-changes.ts';
 
 /** A merchant's keys, domains and how its payments are judged. */
@@ -215,18 +216,6 @@ const logoForm = (visit: Visit, here: string): Html =>
       'Set the logo',
     )}`;
 
-const logoChange = ({ settings }: ConsoleDeps): ChangeRoute => ({
-  path: '/m/:merchant/settings/logo',
-  action: 'settings.change',
-  target: ({ merchant }) => merchant!.name,
-  run: async (visit) => {
-    reasonIn(visit);
-    const { logo } = accepted(await settings.setLogo(visit.merchant!.id, visit.form['image'] || null, changedBy(visit)));
-    const detail = logo === null ? 'no logo' : `logo of ${logo.width} by ${logo.height} pixels`;
-    return { detail, shown: { to: `${merchantPath(visit.merchant!)}/settings?done=logo` } };
-  },
-});
-
 const POLICY_FIELDS = ['tolerance', 'offerBothCoins', 'contact', 'refundClaims', 'sessionTtl', 'networks', 'ethereumConfirmations'] as const;
 
 const policyChange = (deps: ConsoleDeps): ChangeRoute => ({
@@ -263,31 +252,3 @@ const policyChange = (deps: ConsoleDeps): ChangeRoute => ({
     return { detail: JSON.stringify(given), shown: { to: `${merchantPath(visit.merchant!)}/settings?done=${done}` } };
   },
 });
-
-function domainChanges({ settings }: ConsoleDeps): ChangeRoute[] {
-  const done = (visit: Visit, detail: string) => ({ detail, shown: { to: `${merchantPath(visit.merchant!)}/settings?done=domain` } });
-  return [
-    {
-      path: '/m/:merchant/settings/domains',
-      action: 'settings.change',
-      target: ({ form }) => form['host'] ?? '',
-      run: async (visit) => {
-        reasonIn(visit);
-        const { host, domain_id: id } = accepted(
-          await settings.addDomain(visit.merchant!.id, { host: visit.form['host'] ?? '', name: visit.form['name'] ?? '' }, changedBy(visit)),
-        );
-        return done(visit, `${host} ${id}`);
-      },
-    },
-    {
-      path: '/m/:merchant/settings/domains/remove',
-      action: 'settings.change',
-      target: ({ form }) => form['domain'] ?? '',
-      run: async (visit) => {
-        reasonIn(visit);
-        accepted(await settings.removeDomain(visit.merchant!.id, visit.form['domain'] ?? '', changedBy(visit)));
-        return done(visit, 'removed');
-      },
-    },
-  ];
-}

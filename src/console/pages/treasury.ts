@@ -1,4 +1,4 @@
-import { html, type Html } from '../../checkout/html.ts';
+import { html, type Html } from '../../runtime/util/html.ts';
 import { NETWORKS } from '../../domain/networks.ts';
 import { COINS } from '../../domain/money.ts';
 import { run, type ConsoleDeps } from '../deps.ts';

@@ -1,4 +1,4 @@
-import { html, type Html } from '../../checkout/html.ts';
+import { html, type Html } from '../../runtime/util/html.ts';
 import { run, type ConsoleDeps } from '../deps.ts';
 import { badge, changeForm, checkbox, code, facts, field, filterForm, link, more, REASON, table, time, withQuery, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';

@@ -1,4 +1,4 @@
-import { html, type Html } from '../../checkout/html.ts';
+import { html, type Html } from '../../runtime/util/html.ts';
 import type { MerchantOverview, PendingChangeOverview } from '../../features/merchants/overview.ts';
 import { accepted, changedBy, type ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';

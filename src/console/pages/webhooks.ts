@@ -1,4 +1,4 @@
-import { html, type Html } from '../../checkout/html.ts';
+import { html, type Html } from '../../runtime/util/html.ts';
 import type { NotificationId } from '../../domain/ids.ts';
 import { isDay } from '../../domain/calendar.ts';
 import { isSettingsType, WEBHOOK_TYPES } from '../../domain/notification-types.ts';

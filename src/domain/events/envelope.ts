@@ -3,15 +3,15 @@ export interface EventMetadata {
   /** Ties everything that one request or one chain observation caused. */
   readonly correlationId: string;
   /** The event that caused this one. */
-  readonly causationId?: string;
+  readonly causationId?: string | undefined;
   /** W3C trace context of the moment of decision. */
-  readonly traceParent?: string;
+  readonly traceParent?: string | undefined;
   /** Who decided: `merchant:<id>`, `chain:<network>`, `clock`, `operator`, ... */
   readonly actor: string;
   /** SHA-256 (hex) of the stream's previous event, empty for the first; guarded by the expected revision. */
   readonly prev: string;
   /** `evt_...`, for events that notify a merchant. */
-  readonly notificationId?: string;
+  readonly notificationId?: string | undefined;
 }
 
 /** An event as the core sees it, after decoding and upcasting. */

@@ -112,6 +112,9 @@ export interface SecretGenerated {
   readonly data: { readonly purpose: string; readonly secretVersion: number; readonly sealedSecret: string };
 }
 
+/** The act of an operator by which what was said about people in a session becomes unreadable for ever. */
+export const SESSION_FORGET = 'session.forget';
+
 /** `operator-acts`: what an operator did that leaves no other event; who, to what and when, never what was there before. */
 export interface OperatorActed {
   readonly type: 'OperatorActed';
@@ -136,6 +139,8 @@ export interface LedgerRestored {
     readonly lastEventAtSec: number | null;
     /** How many were signed, where the signer remembers more than there are: the difference at least is lost. */
     readonly signedEvents: number | null;
+    /** What the signer signed and this ledger does not know; null where nothing can tell, as when its journal comes from the same backup. */
+    readonly unknownPayments: readonly { readonly mode: Mode; readonly network: Network; readonly id: string; readonly txHash: string }[] | null;
     readonly addresses: readonly {
       readonly mode: Mode;
       readonly family: AddressFamily;

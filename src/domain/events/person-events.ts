@@ -32,6 +32,18 @@ export interface PersonInvited {
   readonly data: Reasoned & JoinLink & { readonly name: string; readonly grants: readonly Grant[] };
 }
 
+/** Who somebody is at the identity provider of single sign-on: the issuer's address, and its own name for them, which never changes. */
+export interface Identity {
+  readonly issuer: string;
+  readonly subject: string;
+}
+
+/** The identity provider let somebody in for the first time. */
+export interface PersonProvisioned {
+  readonly type: 'PersonProvisioned';
+  readonly data: Identity & { readonly personId: string; readonly name: string };
+}
+
 /** A further link: for another passkey, or after the last one was lost. */
 export interface JoinLinkIssued {
   readonly type: 'JoinLinkIssued';
@@ -78,20 +90,25 @@ export interface PersonReinstated {
   readonly data: Reasoned;
 }
 
+export interface SignIn {
+  readonly signInId: string;
+  /** SHA-256 (hex) of what the cookie holds. */
+  readonly tokenHash: string;
+  readonly signedInAtSec: number;
+  readonly endsAtSec: number;
+  /** What the browser calls itself, shortened. */
+  readonly browser: string;
+}
+
 export interface SignedIn {
   readonly type: 'SignedIn';
-  readonly data: {
-    readonly personId: string;
-    readonly signInId: string;
-    /** SHA-256 (hex) of what the cookie holds. */
-    readonly tokenHash: string;
-    readonly credentialId: string;
-    readonly signCount: number;
-    readonly signedInAtSec: number;
-    readonly endsAtSec: number;
-    /** What the browser calls itself, shortened. */
-    readonly browser: string;
-  };
+  readonly data: SignIn & { readonly personId: string; readonly credentialId: string; readonly signCount: number };
+}
+
+/** By single sign-on; the roles are those that the identity provider named then, in place of those of before. */
+export interface SignedInBySso {
+  readonly type: 'SignedInBySso';
+  readonly data: SignIn & Identity & { readonly personId: string; readonly grants: readonly Grant[] };
 }
 
 export interface SignedOut {
@@ -121,6 +138,7 @@ export interface ActionTaken {
 
 export type PersonEvent =
   | PersonInvited
+  | PersonProvisioned
   | JoinLinkIssued
   | RecoveryRequested
   | PasskeyAdded
@@ -129,5 +147,6 @@ export type PersonEvent =
   | PersonSuspended
   | PersonReinstated
   | SignedIn
+  | SignedInBySso
   | SignedOut
   | ActionTaken;

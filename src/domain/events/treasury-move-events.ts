@@ -146,7 +146,7 @@ export interface TreasuryFunded {
     readonly coin: Coin | NativeCoin;
     readonly amount: string;
     readonly address: string;
-    /** Native coin is noticed by the balance alone: sender and transaction are null then. */
+    /** Sender and transaction are null where the balance alone tells: native coin on Ethereum and BSC, TRON, and what the transfers seen do not explain. */
     readonly fromAddress: string | null;
     readonly txHash: string | null;
     readonly logIndex: number | null;

@@ -2,9 +2,9 @@ import type { DomainEvent } from '../../domain/events/domain-event.ts';
 import type { StoredEvent } from '../../domain/events/envelope.ts';
 import type { Mode } from '../../domain/ids.ts';
 import { signedAmountOf } from '../../domain/money.ts';
-import type { RowRef } from '../../ports/projection.ts';
+import type { RowRef, RowReader } from '../../ports/projection.ts';
 import { KeyedMemoryFailed, type KeyedMemory, type MakeKeyedMemory } from '../../ports/keyed-memory.ts';
-import type { ReadModel, Row } from '../../ports/read-model.ts';
+import type { ReadModel, Row, Table } from '../../ports/read-model.ts';
 import { ledger } from '../../../projections/ledger/ledger.projection.ts';
 import {
   LEDGER_ADDRESSES_TABLE,
@@ -13,6 +13,7 @@ import {
   LEDGER_PLACES_TABLE,
   LEDGER_SUMS_TABLE,
   type EntryRow,
+  type SumRow,
 } from '../../../projections/ledger/rows.ts';
 import { LEDGER_SESSIONS_TABLE } from '../../../projections/ledger/session-books.ts';
 import { LedgerBalances, type AccountBalance } from '../ledger/balances.ts';
@@ -58,7 +59,7 @@ export class LedgerAgain {
   /** Why the event does not fit the books; null when it does. */
   async take(stored: StoredEvent<DomainEvent>): Promise<string | null> {
     if (!ledger.streamPrefixes.some((prefix) => stored.stream.startsWith(prefix))) return null;
-    const read = (table: string, key: string): Row | null => (this.#large.get(table) ?? this.#rows.get(table))?.get(key) ?? null;
+    const read = ((table: string, key: string) => (this.#large.get(table) ?? this.#rows.get(table))?.get(key) ?? null) as RowReader;
     // A closing seals what was booked before it.
     const figures = stored.event.type === 'PeriodClosed' ? await this.#balances.figures(stored.event.data.mode, stored.event.data.period) : null;
     try {
@@ -77,8 +78,7 @@ export class LedgerAgain {
   }
 
   #put({ table, key }: RowRef, row: Row): string | null {
-    if (table === LEDGER_ENTRIES_TABLE && (row as unknown as EntryRow).lines.length > 0) this.#entries.set(row.id as string, true);
-    if (table === LEDGER_ENTRIES_TABLE) this.#onEntry(row as unknown as EntryRow);
+    if (table === LEDGER_ENTRIES_TABLE) this.#take(row as EntryRow);
     if (WRITE_ONLY.has(table)) return null;
     const large = this.#large.get(table);
     if (large) {
@@ -88,8 +88,13 @@ export class LedgerAgain {
     const rows = this.#rows.get(table) ?? new Map<string, Row>();
     this.#rows.set(table, rows.set(key, row));
     if (table !== LEDGER_SUMS_TABLE) return null;
-    const units = signedAmountOf(row.sum as string);
-    return units === 0n ? null : `the books of ${key} no longer balance: they are off by ${row.sum as string}`;
+    const { sum } = row as SumRow;
+    return signedAmountOf(sum) === 0n ? null : `the books of ${key} no longer balance: they are off by ${sum}`;
+  }
+
+  #take(entry: EntryRow): void {
+    if (entry.lines.length > 0) this.#entries.set(entry.id, true);
+    this.#onEntry(entry);
   }
 
   /** A closing that a late fact overtook seals nothing, but what it names was in the books a moment before. */
@@ -119,16 +124,19 @@ class RowsInMemory implements Pick<ReadModel, 'get' | 'getMany' | 'scan'> {
     this.#tables = tables;
   }
 
-  async get(table: string, key: string): Promise<Row | null> {
-    return this.#tables.get(table)?.get(key) ?? null;
+  async get<Kept extends object = Row>(table: Table<Kept>, key: string): Promise<Kept | null> {
+    return (this.#tables.get(table)?.get(key) as Kept | undefined) ?? null;
   }
 
-  async getMany(table: string, keys: readonly string[]): Promise<(Row | null)[]> {
-    return keys.map((key) => this.#tables.get(table)?.get(key) ?? null);
+  async getMany<Kept extends object = Row>(table: Table<Kept>, keys: readonly string[]): Promise<(Kept | null)[]> {
+    return keys.map((key) => (this.#tables.get(table)?.get(key) as Kept | undefined) ?? null);
   }
 
-  async scan(table: string, { afterKey = '', limit }: { readonly afterKey?: string; readonly limit: number }): Promise<{ key: string; row: Row }[]> {
+  async scan<Kept extends object = Row>(
+    table: Table<Kept>,
+    { afterKey = '', limit }: { readonly afterKey?: string; readonly limit: number },
+  ): Promise<{ key: string; row: Kept }[]> {
     const keys = [...(this.#tables.get(table)?.keys() ?? [])].filter((key) => key > afterKey).sort();
-    return keys.slice(0, limit).map((key) => ({ key, row: this.#tables.get(table)!.get(key)! }));
+    return keys.slice(0, limit).map((key) => ({ key, row: this.#tables.get(table)!.get(key) as Kept }));
   }
 }

@@ -30,6 +30,12 @@ export interface EventProof {
   readonly inclusionProof: readonly string[];
 }
 
+/** An event with the checkpoint that it is proven under. */
+export interface EventEvidence {
+  readonly checkpoint: SignedCheckpointRecord;
+  readonly proof: EventProof;
+}
+
 export interface SessionProof {
   /** Whether `events` are all of the session that the checkpoint covers, or those of some types. */
   readonly isWhole: boolean;
@@ -98,7 +104,7 @@ export class AuditRecords {
   }
 
   /** Under the newest checkpoint; null while none covers the event. Rejects with `AuditTreeBehind` while history is still being read. */
-  async proofOfEvent(event: RecordedEvent): Promise<{ readonly checkpoint: SignedCheckpointRecord; readonly proof: EventProof } | null> {
+  async proofOfEvent(event: RecordedEvent): Promise<EventEvidence | null> {
     const last = await this.#store.lastOfStream(AUDIT_STREAM);
     const checkpoint = last && recordOf(last);
     const leaf = await this.#tree.leafOf(event.position);

@@ -6,12 +6,9 @@ import { documentsStream, statementsStream } from '../../domain/streams.ts';
 import type { VerifierKey } from '../../runtime/merkle/checkpoint-note.ts';
 import { canonicalJson } from '../shared/canonical-json.ts';
 import { shownEvent } from './issued.ts';
-import { eventTextOf, notIncluded, signedCheckpoint } from './verify-proof.ts';
+import { eventTextOf, notIncluded, provenFields, signedCheckpoint } from './verify-proof.ts';
 
-const evidenceSchema = z.looseObject({
-  checkpoint: z.object({ checkpoint: z.string() }),
-  proof: z.object({ leaf_index: z.int().min(0), text: z.string(), hash: z.string(), inclusion_proof: z.array(z.string()) }),
-});
+const evidenceSchema = z.looseObject(provenFields);
 
 /** What stands in the evidence beside the fields of its event. */
 const ENVELOPE: ReadonlySet<string> = new Set(['verifier_key', 'checkpoint', 'proof']);

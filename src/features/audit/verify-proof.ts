@@ -66,6 +66,12 @@ export function signedCheckpoint(note: string, key: VerifierKey): SignedCheckpoi
   return verifySignature(checkpoint, key) === 'valid' ? checkpoint : 'its checkpoint is not signed by this key';
 }
 
+/** What proves one event under a checkpoint, in a file. */
+export const provenFields = {
+  checkpoint: z.object({ checkpoint: z.string() }),
+  proof: z.object({ leaf_index: z.int().min(0), text: z.string(), hash: z.string(), inclusion_proof: z.array(z.string()) }),
+};
+
 /** What its text and its place among the others say against the event; null when nothing does. */
 function faultOf({ text, type, revision, hash: digest, leaf_index: leaf }: ProvenEvent, before: ProvenEvent | null, proof: Proof): string | null {
   const parsed = textSchema.safeParse(jsonOf(text));

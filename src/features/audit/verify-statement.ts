@@ -3,18 +3,18 @@ import { z } from 'zod';
 import type { PeriodClosed } from '../../domain/events/operations-events.ts';
 import type { Mode } from '../../domain/ids.ts';
 import { ledgerPeriodsStream } from '../../domain/streams.ts';
+import { toSec } from '../../ports/clock.ts';
 import type { VerifierKey } from '../../runtime/merkle/checkpoint-note.ts';
 import { canonicalJson } from '../shared/canonical-json.ts';
 import { figuresOf } from './statement.ts';
-import { eventTextOf, notIncluded, signedCheckpoint } from './verify-proof.ts';
+import { eventTextOf, notIncluded, provenFields, signedCheckpoint } from './verify-proof.ts';
 
 const cells = { clock: z.string(), network: z.string(), coin: z.string() };
 const schema = z.object({
   ...{ mode: z.string(), period: z.string(), closed_at: z.int(), actor: z.string(), event: z.string(), through_event: z.string() },
   figures: z.array(z.strictObject({ ...cells, account: z.string(), debit: z.string().nullable(), credit: z.string().nullable() })),
   totals: z.array(z.strictObject({ ...cells, figures: z.int(), debits: z.string(), credits: z.string() })),
-  checkpoint: z.object({ checkpoint: z.string() }),
-  proof: z.object({ leaf_index: z.int().min(0), text: z.string(), hash: z.string(), inclusion_proof: z.array(z.string()) }),
+  ...provenFields,
 });
 
 const closing = z.object({
@@ -46,7 +46,7 @@ export function verifyStatement(json: unknown, key: VerifierKey): StatementRepor
   const outside = notIncluded(said.proof, checkpoint);
   if (outside !== null) return failed(`its event ${outside}`);
   const { mode, period, throughPosition, actor } = data.data;
-  const facts = { mode, period, closed_at: Math.floor(event.atMs / 1000), actor, event: event.id, through_event: throughPosition };
+  const facts = { mode, period, closed_at: toSec(event.atMs), actor, event: event.id, through_event: throughPosition };
   for (const [name, value] of Object.entries(facts))
     if (said[name as keyof typeof facts] !== value) return failed(`${name} is not what its event says: ${value}`);
   if (event.stream !== ledgerPeriodsStream(mode as Mode)) return failed('its event is of another stream');

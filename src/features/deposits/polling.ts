@@ -9,7 +9,7 @@ export interface PollingDeps {
   readonly poll: () => Promise<void>;
   readonly status: () => WatchStatus;
   readonly observer: WatchObserver | undefined;
-  readonly intervalMs: number;
+  readonly intervalMs: () => number;
   /** Resolves after the time, or at once when the signal says so. */
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
@@ -62,8 +62,9 @@ export class Polling {
   async #loop(): Promise<void> {
     const { intervalMs, sleep: pause = systemSleep } = this.#deps;
     while (!this.isStopping) {
-      const longerMs = intervalMs * 2 ** Math.min(this.#failures, MAX_DOUBLINGS);
-      await pause(this.#failures === 0 ? intervalMs : Math.min(LONGEST_PAUSE_MS, longerMs), this.#stopping.signal);
+      const everyMs = intervalMs();
+      const longerMs = Math.min(LONGEST_PAUSE_MS, everyMs * 2 ** Math.min(this.#failures, MAX_DOUBLINGS));
+      await pause(this.#failures === 0 ? everyMs : longerMs, this.#stopping.signal);
       if (!this.isStopping) await this.#attempt();
     }
   }

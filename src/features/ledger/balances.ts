@@ -4,7 +4,7 @@ import type { LedgerClock } from '../../domain/ledger.ts';
 import { formatAmount, signedAmountOf } from '../../domain/money.ts';
 import type { Network } from '../../domain/networks.ts';
 import { rowPages } from '../../ports/row-pages.ts';
-import type { ReadModel } from '../../ports/read-model.ts';
+import type { ReadModel, Table } from '../../ports/read-model.ts';
 import { LedgerJournal } from './journal.ts';
 import {
   balanceKey,
@@ -12,18 +12,16 @@ import {
   EMPTY_MODE,
   figureKey,
   LEDGER_BALANCES_TABLE,
-  LEDGER_BOOKS_TABLE,
   LEDGER_COUNTS_TABLE,
   LEDGER_DAYS_TABLE,
   LEDGER_PERIODS_TABLE,
   periodKey,
   type BalanceRow,
-  type CountsRow,
-  type DaysRow,
   type EntryRow,
   type ModeRow,
   type Moved,
   type PeriodRow,
+  LEDGER_MODES_TABLE,
 } from '../../../projections/ledger/rows.ts';
 
 /** The balance of an account in one coin on one network; debits are positive. */
@@ -80,17 +78,17 @@ export class LedgerBalances {
   }
 
   async modeRow(mode: Mode): Promise<ModeRow> {
-    return ((await this.#readModel.get(LEDGER_BOOKS_TABLE, mode)) as unknown as ModeRow | null) ?? EMPTY_MODE;
+    return (await this.#readModel.get(LEDGER_MODES_TABLE, mode)) ?? EMPTY_MODE;
   }
 
   async period(mode: Mode, period: string): Promise<PeriodRow | null> {
-    return (await this.#readModel.get(LEDGER_PERIODS_TABLE, periodKey(mode, period))) as unknown as PeriodRow | null;
+    return this.#readModel.get(LEDGER_PERIODS_TABLE, periodKey(mode, period));
   }
 
   /** Closed periods, oldest first. */
   async periods(mode: Mode): Promise<PeriodRow[]> {
     const found: PeriodRow[] = [];
-    for await (const rows of this.#pages(LEDGER_PERIODS_TABLE, `${mode}/`)) found.push(...(rows as unknown as PeriodRow[]));
+    for await (const rows of this.#pages(LEDGER_PERIODS_TABLE, `${mode}/`)) found.push(...rows);
     return found;
   }
 
@@ -101,8 +99,7 @@ export class LedgerBalances {
 
   async #balances(mode: Mode, { day, clock }: AsOf, { moved }: SinceDay, accounts: string): Promise<AccountBalance[]> {
     const found: AccountBalance[] = [];
-    for await (const page of this.#pages(LEDGER_BALANCES_TABLE, `${mode}/${accounts}`)) {
-      const rows = page as unknown as BalanceRow[];
+    for await (const rows of this.#pages(LEDGER_BALANCES_TABLE, `${mode}/${accounts}`)) {
       const partial = await this.#withinMonth(rows, day, clock);
       rows.forEach((row, index) => {
         const key = balanceKey(mode, row.account, row.network, row.coin);
@@ -153,8 +150,7 @@ export class LedgerBalances {
     let { entries } = since;
     for await (const page of rowPages(this.#readModel, LEDGER_COUNTS_TABLE, { prefix: `${mode}/`, limit: SCAN_PAGE }))
       for (const { key, row } of page)
-        for (const [date, counts] of Object.entries((row as unknown as CountsRow).days))
-          if (`${key.slice(mode.length + 1)}-${date}` <= day) entries += counts[place];
+        for (const [date, counts] of Object.entries(row.days)) if (`${key.slice(mode.length + 1)}-${date}` <= day) entries += counts[place];
     return entries;
   }
 
@@ -182,7 +178,7 @@ export class LedgerBalances {
     const month = monthOf(day);
     const date = day.slice(month.length + 1);
     const keys = rows.map(({ mode, account, network, coin }) => daysKey(balanceKey(mode, account, network, coin), month));
-    const found = (await this.#readModel.getMany(LEDGER_DAYS_TABLE, keys)) as unknown as (DaysRow | null)[];
+    const found = await this.#readModel.getMany(LEDGER_DAYS_TABLE, keys);
     return found.map((row) =>
       sumOf(
         Object.entries(row?.days ?? {}).filter(([each]) => each <= date),
@@ -191,7 +187,7 @@ export class LedgerBalances {
     );
   }
 
-  async *#pages(table: string, prefix: string): AsyncGenerator<object[]> {
+  async *#pages<Kept extends object>(table: Table<Kept>, prefix: string): AsyncGenerator<Kept[]> {
     for await (const page of rowPages(this.#readModel, table, { prefix, limit: SCAN_PAGE })) yield page.map(({ row }) => row);
   }
 }

@@ -1,8 +1,8 @@
 import { setImmediate as breathe } from 'node:timers/promises';
 import type { Mode } from '../../domain/ids.ts';
-import { formatAmount, signedAmountOf } from '../../domain/money.ts';
+import { absolute, formatAmount, signedAmountOf } from '../../domain/money.ts';
 import { rowPages } from '../../ports/row-pages.ts';
-import type { ReadModel } from '../../ports/read-model.ts';
+import type { ReadModel, Table } from '../../ports/read-model.ts';
 import { Recurring } from '../../runtime/util/recurring.ts';
 import { LEDGER_BALANCES_TABLE, LEDGER_BOOKS_TABLE, LEDGER_SUMS_TABLE } from '../../../projections/ledger/rows.ts';
 
@@ -77,7 +77,7 @@ export class CheckLedger {
 
   async #sums(): Promise<Map<string, bigint>> {
     const sums = new Map<string, bigint>();
-    for await (const { key, row } of this.#rows(LEDGER_SUMS_TABLE)) sums.set(key, signedAmountOf(row.sum as string));
+    for await (const { key, row } of this.#rows(LEDGER_SUMS_TABLE)) sums.set(key, signedAmountOf(row.sum));
     return sums;
   }
 
@@ -86,18 +86,18 @@ export class CheckLedger {
     const before = await this.#entries();
     const sums = new Map<string, bigint>();
     for await (const { row } of this.#rows(LEDGER_BALANCES_TABLE)) {
-      const key = `${row.mode as string}/${row.network as string}/${row.coin as string}`;
-      sums.set(key, (sums.get(key) ?? 0n) + signedAmountOf(row.balance as string));
+      const key = `${row.mode}/${row.network}/${row.coin}`;
+      sums.set(key, (sums.get(key) ?? 0n) + signedAmountOf(row.balance));
     }
     return (await this.#entries()) === before ? sums : null;
   }
 
   async #entries(): Promise<string> {
     const rows = await this.#deps.readModel.getMany(LEDGER_BOOKS_TABLE, ['test', 'live']);
-    return rows.map((row) => (row?.entries as number | undefined) ?? 0).join('/');
+    return rows.map((row) => row?.entries ?? 0).join('/');
   }
 
-  async *#rows(table: string): AsyncGenerator<Awaited<ReturnType<ReadModel['scan']>>[number]> {
+  async *#rows<Kept extends object>(table: Table<Kept>): AsyncGenerator<{ key: string; row: Kept }> {
     for await (const page of rowPages(this.#deps.readModel, table, { limit: PAGE })) {
       yield* page;
       await breathe();
@@ -106,6 +106,5 @@ export class CheckLedger {
 }
 
 function largest(one: bigint, other: bigint): bigint {
-  const size = (units: bigint): bigint => (units < 0n ? -units : units);
-  return size(one) >= size(other) ? one : other;
+  return absolute(one) >= absolute(other) ? one : other;
 }

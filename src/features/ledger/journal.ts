@@ -50,7 +50,7 @@ export class LedgerJournal {
   /** Entries in the whole book. */
   async count({ mode, book }: Pick<JournalScope, 'mode' | 'book'>): Promise<number> {
     const row = await this.#readModel.get(LEDGER_BOOKS_TABLE, book === null ? mode : bookKey(mode, book));
-    return (row?.entries as number | undefined) ?? 0;
+    return row?.entries ?? 0;
   }
 
   /** The entries after a place that `keep` keeps, at most `limit`. */
@@ -90,19 +90,15 @@ export class LedgerJournal {
 
   async #numbers(mode: Mode, book: string | null, places: readonly number[]): Promise<number[]> {
     if (book === null) return [...places];
-    const rows = await this.#readModel.getMany(
-      LEDGER_PLACES_TABLE,
-      places.map((place) => placeKey(mode, book, place)),
-    );
-    return rows.map((row) => row?.number as number);
+    const keys = places.map((place) => placeKey(mode, book, place));
+    const rows = await this.#readModel.getMany(LEDGER_PLACES_TABLE, keys);
+    return rows.map((row, index) => present(row, `place ${keys[index]}`).number);
   }
 
   async #entries(mode: Mode, numbers: readonly number[]): Promise<EntryRow[]> {
     const keys = numbers.map((number) => entryKey(mode, number));
     const rows = await this.#readModel.getMany(LEDGER_ENTRIES_TABLE, keys);
-    const missing = rows.indexOf(null);
-    if (missing >= 0) throw new Error(`entry ${keys[missing]} is missing: the books are being rebuilt`);
-    return rows as unknown as EntryRow[];
+    return rows.map((row, index) => present(row, `entry ${keys[index]}`));
   }
 
   /** The first place that can be in the scope: nothing before it was recorded by then. Clocks of nodes may differ by less than a day. */
@@ -119,6 +115,11 @@ export class LedgerJournal {
     }
     return low;
   }
+}
+
+function present<Row>(row: Row | null, what: string): Row {
+  if (row === null) throw new Error(`${what} is missing: the books are being rebuilt`);
+  return row;
 }
 
 const isWithin = ({ clock, from, to }: JournalScope, { days }: EntryRow): boolean =>

@@ -3,7 +3,7 @@ import type { Mode } from '../../domain/ids.ts';
 import type { Network } from '../../domain/networks.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
 import { rowPages } from '../../ports/row-pages.ts';
-import { OPEN_DEPOSITS_TABLE, type DepositRow } from '../../../projections/deposits/deposits-by-block.projection.ts';
+import { OPEN_DEPOSITS_TABLE } from '../../../projections/deposits/deposits-by-block.projection.ts';
 import { LEDGER_SESSIONS_TABLE } from '../../../projections/ledger/session-books.ts';
 
 /** A deposit that the chain took in a month and that was not final when it was asked for. */
@@ -20,7 +20,7 @@ export interface NotFinalDeposit {
 export async function notFinalIn(readModel: Pick<ReadModel, 'scan' | 'getMany'>, mode: Mode, month: string): Promise<NotFinalDeposit[]> {
   const found: NotFinalDeposit[] = [];
   for await (const page of rowPages(readModel, OPEN_DEPOSITS_TABLE)) {
-    const rows = page.map(({ row }) => row as unknown as DepositRow);
+    const rows = page.map(({ row }) => row);
     const sessions = await readModel.getMany(
       LEDGER_SESSIONS_TABLE,
       rows.map(({ sessionId }) => sessionId),

@@ -10,6 +10,7 @@ import { InTurn } from '../../runtime/util/in-turn.ts';
 import type { TreasuryCommand } from '../../../state-machines/treasury/treasury.decider.ts';
 import type { TreasuryContext } from '../../../state-machines/treasury/treasury.state.ts';
 import type { TreasuryAccount } from './account.ts';
+import type { JournalCheck } from './journal-check.ts';
 import { helperGone, isTransient, OUTAGE_REASON, RoundFaults, textOf } from './faults.ts';
 import { type Failure, isSigned, type Missing, type Outgoing, type OutgoingRecords, type Sequence } from './records.ts';
 import { RetryState, SEQUENCE_BUSY, WAIT_REASONS, type WaitFacts } from './retry-state.ts';
@@ -21,6 +22,8 @@ const ROUND = 20;
 
 export interface ExecutorDeps {
   readonly signer: Pick<OutgoingSigner, 'check' | 'sign' | 'release'>;
+  /** Of those that share a treasury one compares journal and ledger. */
+  readonly journalCheck?: JournalCheck;
   readonly clock: Clock;
   readonly log: Log;
   /** Between two looks at the same transaction. */
@@ -124,13 +127,21 @@ export class OutgoingExecutor<Item extends Outgoing> {
     if (await this.#finishReserved()) items = await this.#read();
     const context = await this.context();
     const unknown = Object.values(context.unknownOutflows)[0];
+    const { mode, network } = this.chain;
+    this.#retries.setAlarm('journal', (await this.#deps.journalCheck?.look(mode, network, () => this.context())) ?? null);
     this.#retries.setAlarm('outflow', unknown ? `${unknown.txHash ?? unknown.outflowKey} moved money of ours and is not in the ledger` : null);
     // What has ended could not take the replacement that is reserved for it, and the reservation would hold up everything.
     const beingSigned = this.#records.reservation(context)?.ref.id;
     const sent = items.filter((item) => isSigned(item) && item.ref.id !== beingSigned);
     await this.#sent.follow(sent, faults);
     await this.#sent.watchLanded(faults);
-    if (context.open === null && !this.#retries.isHalted()) await this.#startDue(items, faults);
+    if (this.#retries.isHalted()) this.#hold(items.filter((item) => !isSigned(item) && item.ref.id !== beingSigned));
+    else if (context.open === null) await this.#startDue(items, faults);
+  }
+
+  /** Whoever asks why one of them is not paid is told, also where nothing was tried with it. */
+  #hold(items: readonly Item[]): void {
+    for (const { ref } of items) this.#retries.wait(ref, 'payouts_stopped', this.#retries.alarm!);
   }
 
   async #read(): Promise<readonly Item[]> {

@@ -1,8 +1,8 @@
-import type { PersonEvent, SignedIn } from '../../domain/events/person-events.ts';
+import type { Identity, PersonEvent } from '../../domain/events/person-events.ts';
 import { PERSON_PREFIX } from '../../domain/streams.ts';
 import type { EventStore, RecordedEvent, Subscription } from '../../ports/event-store.ts';
 import { decodeEvent } from '../../runtime/commands/codec.ts';
-import type { PersonContext } from '../../../state-machines/person/person.state.ts';
+import type { OpenSignIn, PersonContext } from '../../../state-machines/person/person.state.ts';
 import type { PersonState } from '../../../state-machines/person/person.decider.ts';
 import { personTable } from '../shared/handlers/person-handler.ts';
 
@@ -13,6 +13,8 @@ export interface PersonEntry {
   readonly correlationId: string;
   readonly event: PersonEvent;
 }
+
+const keyOf = ({ issuer, subject }: Identity): string => JSON.stringify([issuer, subject]);
 
 interface Entry {
   readonly state: PersonState;
@@ -26,9 +28,11 @@ const MAX_ENTRIES = 50_000;
 export class PeopleDirectory {
   readonly #store: EventStore;
   readonly #entries = new Map<string, Entry>();
-  readonly #signIns = new Map<string, { readonly personId: string; readonly signIn: SignedIn['data'] }>();
+  readonly #signIns = new Map<string, { readonly personId: string; readonly signIn: OpenSignIn }>();
   readonly #credentials = new Map<string, string>();
   readonly #links = new Map<string, string>();
+  /** Who came in first as somebody of an identity provider, by issuer and subject. */
+  readonly #identities = new Map<string, string>();
   /** Whose newest event that cannot be read may have taken something from them, by its revision: nobody signs in as one of these. */
   readonly #doubtful = new Map<string, number>();
   #log: PersonEntry[] = [];
@@ -70,13 +74,18 @@ export class PeopleDirectory {
     return [...this.#entries.values()].map(({ state }) => state.context);
   }
 
-  bySignIn(tokenHash: string): { readonly personId: string; readonly signIn: SignedIn['data'] } | null {
+  bySignIn(tokenHash: string): { readonly personId: string; readonly signIn: OpenSignIn } | null {
     const found = this.#signIns.get(tokenHash) ?? null;
     return found && this.#doubtful.has(found.personId) ? null : found;
   }
 
   byCredential(credentialId: string): string | null {
     return this.#known(this.#credentials.get(credentialId));
+  }
+
+  /** Even where one of their events cannot be read: nobody else becomes known as the same somebody. */
+  byIdentity(identity: Identity): string | null {
+    return this.#identities.get(keyOf(identity)) ?? null;
   }
 
   byLink(linkHash: string): string | null {
@@ -128,6 +137,8 @@ export class PeopleDirectory {
       for (const credentialId of Object.keys(before?.passkeys ?? {})) this.#credentials.delete(credentialId);
       for (const credentialId of Object.keys(after.passkeys)) this.#credentials.set(credentialId, personId);
     }
+    // Everybody reads one order of events, so that all know the same one of two who came in at once.
+    if (after.identity !== null && !this.#identities.has(keyOf(after.identity))) this.#identities.set(keyOf(after.identity), personId);
     if (before?.link !== after.link) {
       if (before?.link) this.#links.delete(before.link.linkHash);
       if (after.link) this.#links.set(after.link.linkHash, personId);

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { ActionTaken, Grant, PasskeyAdded } from '../../domain/events/person-events.ts';
+import type { ActionTaken, Grant, Identity, PasskeyAdded, SignIn } from '../../domain/events/person-events.ts';
 import { base32 } from '../../domain/ids.ts';
 import { personStream } from '../../domain/streams.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
@@ -30,10 +30,15 @@ export interface SignedInPerson {
   readonly personId: string;
   readonly name: string;
   readonly signInId: string;
-  readonly credentialId: string;
   readonly signedInAtSec: number;
   readonly endsAtSec: number;
   /** Those that hold now. */
+  readonly grants: readonly Grant[];
+}
+
+/** Somebody as the identity provider names them, with the roles that its claims stand for. */
+export interface NamedByProvider extends Identity {
+  readonly name: string;
   readonly grants: readonly Grant[];
 }
 
@@ -105,16 +110,34 @@ export class People {
 
   /** What the cookie is to hold. The caller has verified the passkey. */
   async signIn(personId: string, proof: { credentialId: string; signCount: number }, browser: string): Promise<Outcome<{ token: string }>> {
+    const { token, signIn } = this.#newSignIn(browser);
+    const command = { type: 'SignIn', signIn: { ...signIn, ...proof } } as const;
+    const done = await this.#execute(personId, command, this.directory.find(personId)?.invited?.name ?? personId);
+    return done.ok ? { ok: true, value: { token } } : done;
+  }
+
+  /** The same for whom the identity provider named, who is known from then on, by the first name alone: people choose what they are called there. */
+  async signInBySso({ name, grants, ...identity }: NamedByProvider, browser: string): Promise<Outcome<{ token: string }>> {
+    await this.directory.catchUp();
+    const personId = this.directory.byIdentity(identity) ?? personIdOf(name);
+    const { token, signIn } = this.#newSignIn(browser);
+    const by = this.directory.find(personId)?.invited?.name ?? name;
+    const done = await this.#execute(personId, { type: 'SignInBySso', personId, name, signIn: { ...signIn, ...identity, grants } }, by);
+    if (!done.ok) return done;
+    if (this.directory.byIdentity(identity) !== personId) {
+      const message = 'the same somebody came in under another name at this very moment: sign in again';
+      return { ok: false, refusal: { code: 'conflict', message, param: 'name' } };
+    }
+    return { ok: true, value: { token } };
+  }
+
+  #newSignIn(browser: string): { readonly token: string; readonly signIn: SignIn } {
     const { random } = this.#deps;
     const token = Buffer.from(random.bytes(32)).toString('base64url');
     const nowSec = this.#nowSec();
     const signInId = `sin_${base32(random.bytes(15))}`;
-    const signIn = {
-      ...{ signInId, tokenHash: hashOf(token), ...proof },
-      ...{ signedInAtSec: nowSec, endsAtSec: nowSec + ABSOLUTE_SEC, browser: shortened(browser, MAX_BROWSER) },
-    };
-    const done = await this.#execute(personId, { type: 'SignIn', signIn }, this.directory.find(personId)?.invited?.name ?? personId);
-    return done.ok ? { ok: true, value: { token } } : done;
+    const lasts = { signedInAtSec: nowSec, endsAtSec: nowSec + ABSOLUTE_SEC };
+    return { token, signIn: { signInId, tokenHash: hashOf(token), ...lasts, browser: shortened(browser, MAX_BROWSER) } };
   }
 
   /** Whose cookie it is; null when it is nobody's any more. Counts as use of it, but for what a page asks by itself: nobody may be there. */
@@ -122,7 +145,7 @@ export class People {
     const found = this.directory.bySignIn(hashOf(token));
     const person = found && this.directory.find(found.personId);
     if (!found || !person?.invited || person.suspended) return null;
-    const { signInId, credentialId, signedInAtSec, endsAtSec } = found.signIn;
+    const { signInId, signedInAtSec, endsAtSec } = found.signIn;
     const nowSec = this.#nowSec();
     const lastUsedSec = this.#lastUsedSec.get(signInId) ?? signedInAtSec;
     if (endsAtSec <= nowSec || lastUsedSec + IDLE_SEC <= nowSec) {
@@ -131,7 +154,7 @@ export class People {
     }
     if (by === 'person') this.#lastUsedSec.set(signInId, nowSec);
     const { name } = person.invited;
-    return { personId: found.personId, name, signInId, credentialId, signedInAtSec, endsAtSec, grants: grantsNow(person.grants, nowSec) };
+    return { personId: found.personId, name, signInId, signedInAtSec, endsAtSec, grants: grantsNow(person.grants, nowSec) };
   }
 
   /** Whether the sign-in would still be accepted, for the list of them. */

@@ -6,10 +6,14 @@ import { SESSIONS_TABLE, type SessionRow } from '../../../projections/sessions/s
 import { transactionList, transactionsOfSession, type TransactionListFilters } from '../../../projections/sessions/transaction-list.ts';
 import { TRANSACTIONS_TABLE, type TransactionRow } from '../../../projections/sessions/transaction-row.ts';
 import type { MerchantId, Mode, SessionId } from '../../domain/ids.ts';
-import type { ListRange, ReadModel, Row } from '../../ports/read-model.ts';
+import { StoreUnavailable } from '../../ports/event-store.ts';
+import type { ListMember, ListRange, ReadModel, Row, Table } from '../../ports/read-model.ts';
+import { InTurnByKey } from '../../runtime/util/in-turn.ts';
 import { decodeCursor, encodeCursor, type CursorScope } from '../shared/list-cursor.ts';
-import { inMemory, withOldest, type Entry, type Source } from '../shared/list-source.ts';
+import { entriesOf, inMemory, withOldest, type Entry, type Source } from '../shared/list-source.ts';
 import type { Outcome } from '../shared/merchant-api.ts';
+import type { MetadataIndex } from './metadata-index.ts';
+import { MAX_EXAMINED, metadataSource, TooManyMatches } from './metadata-search.ts';
 
 const MAX_PAGE_SIZE = 100;
 
@@ -19,7 +23,7 @@ export interface CreatedRange {
   readonly createdTo?: number;
 }
 
-export type SessionFilters = SessionListFilters & CreatedRange & { readonly orderId?: string };
+export type SessionFilters = SessionListFilters & CreatedRange & { readonly orderId?: string; readonly metadata?: Readonly<Record<string, string>> };
 export type TransactionFilters = TransactionListFilters & CreatedRange & { readonly orderId?: string; readonly sessionId?: SessionId };
 export type RefundFilters = RefundListFilters & CreatedRange & { readonly orderId?: string; readonly sessionId?: SessionId };
 
@@ -56,22 +60,22 @@ export interface Listing<ListedRow> {
 }
 
 /** The records of one kind that a session has. */
-interface OwnRecords {
+interface OwnRecords<ListedRow extends object> {
   readonly count: number;
   /** The first of them, which is not on the list. */
   readonly first: string | null;
   readonly list: string;
-  readonly table: string;
+  readonly table: Table<ListedRow>;
 }
 
-const transactionsIn = ({ sessionId, transactions, firstTransaction }: SessionRow): OwnRecords => ({
+const transactionsIn = ({ sessionId, transactions, firstTransaction }: SessionRow): OwnRecords<TransactionRow> => ({
   count: transactions,
   first: firstTransaction,
   list: transactionsOfSession(sessionId),
   table: TRANSACTIONS_TABLE,
 });
 
-const refundsIn = ({ sessionId, refunds, firstRefund }: SessionRow): OwnRecords => ({
+const refundsIn = ({ sessionId, refunds, firstRefund }: SessionRow): OwnRecords<RefundRow> => ({
   count: refunds,
   first: firstRefund,
   list: refundsOfSession(sessionId),
@@ -89,26 +93,49 @@ const MAX_ATTEMPTS_LISTED = 100;
 export class Lists {
   readonly #readModel: ReadModel;
   readonly #cursorKey: KeyObject;
+  readonly #metadataIndex: Pick<MetadataIndex, 'before' | 'caughtUp'> | null;
+  /** One at a time for each merchant: a search may cost more than any other request. */
+  readonly #searches = new InTurnByKey();
 
   /** `cursorKey` is shared by all nodes; another key makes the cursors given out before invalid. */
-  constructor(deps: { readonly readModel: ReadModel; readonly cursorKey: Uint8Array }) {
+  constructor(deps: {
+    readonly readModel: ReadModel;
+    readonly cursorKey: Uint8Array;
+    /** Null where this process opens no personal data. */
+    readonly metadataIndex: Pick<MetadataIndex, 'before' | 'caughtUp'> | null;
+  }) {
     this.#readModel = deps.readModel;
+    this.#metadataIndex = deps.metadataIndex;
     // A key object once: a key in bytes costs each HMAC five times as much.
     this.#cursorKey = createSecretKey(deps.cursorKey);
   }
 
   async listSessions(query: ListQuery<SessionFilters>): Promise<Outcome<Listing<SessionRow>>> {
     const { merchantId, mode, filters } = query;
-    const { orderId, status, network, coin } = filters;
+    const { orderId, metadata } = filters;
+    if (metadata !== undefined) return this.#withMetadata(query, metadata);
     if (orderId === undefined)
       return this.#answer('sessions', query, this.#list<SessionRow>(sessionList(mode, merchantId, filters), SESSIONS_TABLE, filters));
-    const meets = (row: SessionRow): boolean =>
-      (status === undefined || status === row.status || (status === 'unpaid' && row.status !== 'paid')) &&
-      (network === undefined || network in row.arrivedOn) &&
-      (coin === undefined || coin === row.dueCoin) &&
-      isWithin(row.listedSec, filters);
-    const rows = (await this.#attemptsOf(query, orderId)).filter(meets);
+    const rows = (await this.#attemptsOf(query, orderId)).filter((row) => meetsFilters(row, filters) && isWithin(row.listedSec, filters));
     return this.#answer('sessions', query, inMemory(rows.map((row) => ({ order: row.order, row }))));
+  }
+
+  async #withMetadata(query: ListQuery<SessionFilters>, metadata: Readonly<Record<string, string>>): Promise<Outcome<Listing<SessionRow>>> {
+    const { filters } = query;
+    const index = this.#metadataIndex;
+    if (!index) throw new StoreUnavailable('this process has no index of metadata');
+    await index.caughtUp();
+    const isMore = [filters.status, filters.network, filters.coin, filters.orderId].some((filter) => filter !== undefined);
+    const meets = isMore ? (row: SessionRow): boolean => meetsFilters(row, filters) : null;
+    const { createdFrom, createdTo } = filters;
+    const source = metadataSource({ readModel: this.#readModel, index }, { owner: query, metadata, createdFrom, createdTo, meets });
+    return this.#searches
+      .run(query.merchantId, () => this.#answer('sessions', query, source))
+      .catch((error: unknown) => {
+        if (!(error instanceof TooManyMatches)) throw error;
+        const advice = 'cursor' in query.paging ? 'narrow the range of time' : 'narrow the range of time, or go by cursor';
+        return refused('metadata', `more than ${MAX_EXAMINED} sessions have the metadata: ${advice}`);
+      });
   }
 
   async listTransactions(query: ListQuery<TransactionFilters>): Promise<Outcome<Listing<TransactionRow>>> {
@@ -118,7 +145,7 @@ export class Lists {
     if (session === undefined) {
       return this.#answer('transactions', query, this.#list<TransactionRow>(transactionList(mode, merchantId, filters), TRANSACTIONS_TABLE, filters));
     }
-    const ofSession = session && (await this.#ofSession<TransactionRow>(transactionsIn(session), (row) => row.createdSec, filters));
+    const ofSession = session && (await this.#ofSession(transactionsIn(session), (row) => row.createdSec, filters));
     const isMore = (status ?? type ?? network ?? coin) !== undefined;
     return this.#answerOfSession(
       'transactions',
@@ -135,7 +162,7 @@ export class Lists {
     const session = await this.#sessionNamed(query);
     if (session === undefined)
       return this.#answer('refunds', query, this.#list<RefundRow>(refundList(mode, merchantId, filters), REFUNDS_TABLE, filters));
-    const ofSession = session && (await this.#ofSession<RefundRow>(refundsIn(session), (row) => row.listedSec, filters));
+    const ofSession = session && (await this.#ofSession(refundsIn(session), (row) => row.listedSec, filters));
     const isMore = (status ?? network ?? coin) !== undefined;
     const isOn = (row: RefundRow): boolean => network === undefined || row.payouts.some((payout) => payout.network === network);
     return this.#answerOfSession('refunds', query, ofSession, isMore, (row) => meet(row.status, status) && meet(row.coin, coin) && isOn(row));
@@ -144,7 +171,7 @@ export class Lists {
   /** The newest transactions of each session, oldest first; at most 100 a session. */
   async transactionsOf(sessions: readonly SessionRow[]): Promise<TransactionRow[][]> {
     const named = sessions.flatMap(({ firstTransaction }) => firstTransaction ?? []);
-    const firsts = (await this.#readModel.getMany(TRANSACTIONS_TABLE, named)) as (TransactionRow | null)[];
+    const firsts = await this.#readModel.getMany(TRANSACTIONS_TABLE, named);
     const byId = new Map<string, TransactionRow | null>(firsts.map((row, index) => [named[index]!, row]));
     return Promise.all(
       sessions.map(async (session) => {
@@ -158,14 +185,14 @@ export class Lists {
 
   /** The session's records within the range. */
   async #ofSession<ListedRow extends Row>(
-    { count, first, list, table }: OwnRecords,
+    { count, first, list, table }: OwnRecords<ListedRow>,
     listedSecOf: (row: ListedRow) => number,
     range: CreatedRange,
   ): Promise<Source<ListedRow>> {
-    const row = first === null ? null : ((await this.#readModel.get(table, first)) as ListedRow | null);
+    const row = first === null ? null : await this.#readModel.get(table, first);
     const oldest = row && isWithin(listedSecOf(row), range) ? { order: FIRST_ORDER, row } : null;
     if (count <= 1) return inMemory(oldest ? [oldest] : []);
-    const others = this.#list<ListedRow>(list, table, range);
+    const others = this.#list(list, table, range);
     return oldest ? withOldest(others, oldest) : others;
   }
 
@@ -191,21 +218,17 @@ export class Lists {
   /** Of several attempts the newest. */
   async #sessionOfOrder(owner: Owner, orderId: string): Promise<SessionRow | null> {
     const found = await this.#readModel.get(ORDERS_TABLE, orderKey(owner.mode, owner.merchantId, orderId));
-    return found && this.#ownSession(owner, found['sessionId'] as SessionId);
+    return found && this.#ownSession(owner, found.sessionId);
   }
 
   async #ownSession(owner: Owner, id: SessionId): Promise<SessionRow | null> {
-    const row = (await this.#readModel.get(SESSIONS_TABLE, id)) as SessionRow | null;
+    const row = await this.#readModel.get(SESSIONS_TABLE, id);
     return row && row.merchantId === owner.merchantId && row.mode === owner.mode ? row : null;
   }
 
-  #list<ListedRow extends Row>(list: string, table: string, { createdFrom, createdTo }: CreatedRange): Source<ListedRow> {
+  #list<ListedRow extends Row>(list: string, table: Table<ListedRow>, { createdFrom, createdTo }: CreatedRange): Source<ListedRow> {
     const range: ListRange = { ...(createdFrom !== undefined && { fromSec: createdFrom }), ...(createdTo !== undefined && { toSec: createdTo }) };
-    const withRows = async (members: readonly { member: string; order: number }[]): Promise<Entry<ListedRow>[]> => {
-      const keys = members.map(({ member }) => member);
-      const rows = (await this.#readModel.getMany(table, keys)) as (ListedRow | null)[];
-      return members.flatMap(({ order }, index) => (rows[index] ? [{ order, row: rows[index] }] : []));
-    };
+    const withRows = (members: readonly ListMember[]): Promise<Entry<ListedRow>[]> => entriesOf(this.#readModel, table, members);
     return {
       page: async (offset, limit) => {
         const { members, total } = await this.#readModel.page(list, { offset, limit, ...range });
@@ -244,7 +267,7 @@ export class Lists {
   async #answer<ListedRow>(list: CursorScope['list'], query: ListQuery<object>, source: Source<ListedRow>): Promise<Outcome<Listing<ListedRow>>> {
     const { merchantId, mode, paging } = query;
     const { pageSize } = paging;
-    const scope: CursorScope = { list, merchantId, mode, filters: query.filters as CursorScope['filters'] };
+    const scope: CursorScope = { list, merchantId, mode, filters: plainFilters(query.filters) };
     if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > MAX_PAGE_SIZE)
       return refused('page_size', `page_size must be a whole number from 1 to ${MAX_PAGE_SIZE}`);
     if ('cursor' in paging) return this.#walk(scope, paging.cursor, pageSize, source);
@@ -280,7 +303,19 @@ export class Lists {
   }
 }
 
+/** As a cursor names them: the same ones in the same words. */
+const plainFilters = ({ metadata, ...filters }: { readonly metadata?: Readonly<Record<string, string>> }): CursorScope['filters'] => ({
+  ...filters,
+  ...(metadata && { metadata: JSON.stringify(Object.entries(metadata).sort(([one], [other]) => (one < other ? -1 : 1))) }),
+});
+
 type Owner = { readonly merchantId: MerchantId; readonly mode: Mode };
+
+const meetsFilters = (row: SessionRow, { status, network, coin, orderId }: SessionFilters): boolean =>
+  (status === undefined || status === row.status || (status === 'unpaid' && row.status !== 'paid')) &&
+  (network === undefined || network in row.arrivedOn) &&
+  meet(row.dueCoin, coin) &&
+  meet(row.orderId, orderId);
 
 const meet = (value: string, wanted: string | undefined): boolean => wanted === undefined || wanted === value;
 

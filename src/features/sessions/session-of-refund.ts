@@ -17,8 +17,7 @@ const ID = projectionId(sessionView);
  * missing says something only when they show all that is in the ledger. Rejects with `StoreUnavailable` while they do not.
  */
 export function createSessionOfRefund({ store, projections, readModel }: SessionOfRefundDeps): (id: RefundId) => Promise<SessionId | null> {
-  const shown = async (id: RefundId): Promise<SessionId | null> =>
-    ((await readModel.get(REFUNDS_TABLE, id))?.['sessionId'] as SessionId | undefined) ?? null;
+  const shown = async (id: RefundId): Promise<SessionId | null> => (await readModel.get(REFUNDS_TABLE, id))?.['sessionId'] ?? null;
   return async (id) => {
     const known = await shown(id);
     if (known !== null) return known;

@@ -19,7 +19,7 @@ export async function waitingClaims(
   const ids = new Set<SessionId>();
   const prefix = claimsOfMerchant(merchant.mode, merchant.merchantId);
   for await (const rows of rowPages(readModel, OPEN_CLAIMS_TABLE, { prefix })) {
-    for (const { row } of rows) ids.add(row['sessionId'] as SessionId);
+    for (const { row } of rows) ids.add(row.sessionId);
     if (ids.size >= limit) break;
   }
   const found = await Promise.all([...ids].slice(0, limit).map((id) => sessions.listClaims(merchant, id)));

@@ -1,3 +1,5 @@
+import type { ListMember, ReadModel, Table } from '../../ports/read-model.ts';
+
 /** A record at its place in a list. */
 export interface Entry<ListedRow> {
   readonly order: number;
@@ -8,6 +10,19 @@ export interface Entry<ListedRow> {
 export interface Source<ListedRow> {
   page(offset: number, limit: number): Promise<{ entries: readonly Entry<ListedRow>[]; total: number }>;
   before(before: number | null, limit: number): Promise<readonly Entry<ListedRow>[]>;
+}
+
+/** The records that a list names, in its order; those that are gone are left out. */
+export async function entriesOf<ListedRow extends object>(
+  readModel: Pick<ReadModel, 'getMany'>,
+  table: Table<ListedRow>,
+  members: readonly ListMember[],
+): Promise<Entry<ListedRow>[]> {
+  const rows = await readModel.getMany(
+    table,
+    members.map(({ member }) => member),
+  );
+  return members.flatMap(({ order }, index) => (rows[index] ? [{ order, row: rows[index] }] : []));
 }
 
 /** Of entries given newest first. */

@@ -95,14 +95,14 @@ export async function* bookedAddresses(
   const prefix = `${balanceKey(chain.mode, DEPOSIT_WALLETS, chain.network, coin)}/`;
   for await (const page of rowPages(readModel, LEDGER_ADDRESSES_TABLE, { prefix }))
     for (const { row } of page) {
-      const booked = signedAmountOf(row['balance'] as string);
-      if (booked > 0n) yield { address: row['address'] as string, booked };
+      const booked = signedAmountOf(row.balance);
+      if (booked > 0n) yield { address: row.address, booked };
     }
 }
 
 async function bookedOf({ chain }: MoveExecutor, { readModel }: LookDeps, coin: string): Promise<bigint> {
   const row = await readModel.get(LEDGER_BALANCES_TABLE, balanceKey(chain.mode, TREASURY, chain.network, coin));
-  return row === null ? 0n : signedAmountOf(row['balance'] as string);
+  return row === null ? 0n : signedAmountOf(row.balance);
 }
 
 /** 10^-18 units by coin of what was reported to have left an address and is not in the books yet. */

@@ -93,6 +93,6 @@ function bookedAt({ executor, readModel, wholeBooks, derivedForm }: NativeDeps, 
   const balance = balanceKey(mode, DEPOSIT_WALLETS, network, NATIVE_COIN[network]);
   const keys = given.map(({ address }) => addressKey(balance, derivedForm(address)));
   return wholeBooks(async () =>
-    (await readModel.getMany(LEDGER_ADDRESSES_TABLE, keys)).map((row) => (row === null ? 0n : signedAmountOf(row['balance'] as string))),
+    (await readModel.getMany(LEDGER_ADDRESSES_TABLE, keys)).map((row) => (row === null ? 0n : signedAmountOf(row.balance))),
   );
 }

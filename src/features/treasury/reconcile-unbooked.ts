@@ -5,8 +5,8 @@ import type { AccountBalances, OutgoingChain } from '../../ports/outgoing-chain.
 import { rowPages } from '../../ports/row-pages.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
 import type { WholeRows } from '../../runtime/projections/whole-rows.ts';
-import { ADDRESSES_TABLE, addressKey, type AddressRow } from '../../../projections/addresses/address-index.projection.ts';
-import { OPEN_DEPOSITS_TABLE, openKey, type DepositRow } from '../../../projections/deposits/deposits-by-block.projection.ts';
+import { ADDRESSES_TABLE, addressKey } from '../../../projections/addresses/address-index.projection.ts';
+import { OPEN_DEPOSITS_TABLE, openKey } from '../../../projections/deposits/deposits-by-block.projection.ts';
 import { bookedAddresses } from './reconcile-look.ts';
 import { differsInNative, settleNative, type GivenAddress, type NativeDeps, type NativeDifference } from './reconcile-native.ts';
 
@@ -60,7 +60,7 @@ export async function lookForUnbooked(deps: UnbookedDeps, after: string | null, 
     const limit = Math.min(PAGE, most - addressesRead);
     const page = await deps.readModel.scan(ADDRESSES_TABLE, { afterKey: `${prefix}${last}`, limit });
     const given = page.flatMap(({ key, row }): GivenAddress[] =>
-      key.startsWith(prefix) ? [{ address: key.slice(prefix.length), sessionId: (row as AddressRow).sessionId }] : [],
+      key.startsWith(prefix) ? [{ address: key.slice(prefix.length), sessionId: row.sessionId }] : [],
     );
     const sure = await sureAmong(deps, given);
     found.push(...sure.found);
@@ -117,7 +117,7 @@ async function knownMoney({ chain, readModel }: Pick<UnbookedDeps, 'chain' | 're
     for await (const { address, booked } of bookedAddresses({ chain }, { readModel }, coin)) add(address, coin, booked);
   for await (const page of rowPages(readModel, OPEN_DEPOSITS_TABLE, { prefix: openKey(network, '') }))
     for (const { row } of page) {
-      const { facts } = row as unknown as DepositRow;
+      const { facts } = row;
       add(facts.toAddress, facts.coin, amountOf(facts.amount));
     }
   return known;

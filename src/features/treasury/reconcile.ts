@@ -1,11 +1,12 @@
-import type { OutflowFacts, TreasuryFunded, TreasuryReconciled } from '../../domain/events/treasury-move-events.ts';
-import { formatAmount, MAX_WHOLE_UNITS, SCALE, signedAmountOf } from '../../domain/money.ts';
+import type { OutflowFacts, TreasuryReconciled } from '../../domain/events/treasury-move-events.ts';
+import { formatAmount, signedAmountOf } from '../../domain/money.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
 import type { ApprovalSigner } from '../../ports/approvals.ts';
-import type { SeenOutflow } from '../../ports/outgoing-chain.ts';
+import type { SeenInflow, SeenOutflow, StrangersAmong } from '../../ports/outgoing-chain.ts';
 import type { OutgoingSigner } from '../../ports/outgoing-signer.ts';
 import type { WholeRows } from '../../runtime/projections/whole-rows.ts';
 import type { MoveExecutor } from '../payouts/moves/records.ts';
+import { fundingsOf } from './fundings.ts';
 import { amountsAt, hasDifference, lookAt, shortfall, type Account, type Look, type LookDeps } from './reconcile-look.ts';
 
 export interface ReconcileDeps extends LookDeps {
@@ -40,7 +41,10 @@ export async function reconcileTreasury(
     units < 0n ? [shortfall(executor, executor.treasury, coin, -units, look.throughBlock)] : [],
   );
   const unknown = [...strangers, ...look.short, ...missing];
-  const fundings = ofTreasury.flatMap(([{ coin }, units]) => (units > 0n ? fundingOf(executor, coin, units, look.throughBlock, foundAtSec) : []));
+  const brought = ofTreasury.filter(([, units]) => units > 0n);
+  const inflows = brought.length === 0 ? [] : await inflowsTo(executor, deps);
+  const place = { mode, network, address: executor.treasury, blockNumber: look.throughBlock, recordedAtSec: foundAtSec };
+  const fundings = brought.flatMap(([{ coin }, units]) => fundingsOf({ ...place, coin }, units, inflows));
   const outflows = unknown.map((facts) => ({ ...facts, foundAtSec }));
   const result = { mode, network, throughBlock: look.throughBlock, accounts: look.accounts, reconciledAtSec: foundAtSec };
   const refused = await executor.tell({ type: 'RecordReconciliation', fundings, outflows, result }, 'reconcile');
@@ -80,15 +84,18 @@ async function steadyLook(executor: MoveExecutor, deps: ReconcileDeps): Promise<
   }
 }
 
+/** Tells which transactions the signer never signed. */
+const strangersTo =
+  (signer: ReconcileDeps['signer'], { mode, network }: MoveExecutor['chain']): StrangersAmong =>
+  async (txHashes) =>
+    new Set(await signer.unknownTransactions(mode, network, txHashes));
+
 /** Transactions of the treasury that the signer never signed and nobody reported yet. What was before the first look is a part of its balance. */
 async function unknownTransactions(executor: MoveExecutor, { signer }: ReconcileDeps): Promise<OutflowFacts[]> {
   const { chain, treasury } = executor;
   const { reconciledThrough, unknownOutflows, knownOutflows } = await executor.context();
   if (reconciledThrough === null) return [];
-  const { mode, network } = chain;
-  const strangersAmong = async (txHashes: readonly string[]): Promise<ReadonlySet<string>> =>
-    new Set(await signer.unknownTransactions(mode, network, txHashes));
-  const seen = await chain.outflows(treasury, reconciledThrough + 1, strangersAmong);
+  const seen = await chain.outflows(treasury, reconciledThrough + 1, strangersTo(signer, chain));
   return seen
     .map((outflow) => factsOf(executor, outflow))
     .filter(({ outflowKey }) => !Object.hasOwn(unknownOutflows, outflowKey) && !knownOutflows.includes(outflowKey));
@@ -102,19 +109,13 @@ function factsOf(
   return { mode, network, outflowKey: `${txHash}:${part}`, address: treasury, coin, amount, toAddress, txHash, blockNumber };
 }
 
-function fundingOf(
-  { chain: { mode, network }, treasury }: MoveExecutor,
-  coin: Account['coin'],
-  units: bigint,
-  blockNumber: number,
-  recordedAtSec: number,
-): TreasuryFunded['data'][] {
-  const evidence = { fromAddress: null, txHash: null, logIndex: null, blockNumber };
-  return partsOf(units).map((part) => ({ mode, network, coin, amount: formatAmount(part), address: treasury, ...evidence, recordedAtSec }));
-}
-
-/** An event holds less than `MAX_WHOLE_UNITS`; what is more is written down in several. */
-function partsOf(units: bigint): bigint[] {
-  const most = (MAX_WHOLE_UNITS - 1n) * 10n ** BigInt(SCALE);
-  return units <= most ? [units] : [most, ...partsOf(units - most)];
+/**
+ * Transfers to the treasury that are none of our own. They only say which transaction brought what the balance shows: where they cannot be read, the money
+ * is booked without. What was there before the first look is a part of its balance.
+ */
+async function inflowsTo(executor: MoveExecutor, { signer }: ReconcileDeps): Promise<readonly SeenInflow[]> {
+  const { chain, treasury } = executor;
+  const { reconciledThrough } = await executor.context();
+  if (reconciledThrough === null || !chain.inflows) return [];
+  return chain.inflows(treasury, reconciledThrough + 1, strangersTo(signer, chain)).catch(() => []);
 }

@@ -33,8 +33,7 @@ export async function* sweepCandidates(
   filter: SweepFilter,
 ): AsyncGenerator<SweepCandidate> {
   const prefix = filter.network === undefined ? '' : collectedKey(filter.network, '');
-  for await (const page of rowPages(readModel, COLLECTED_TABLE, { prefix }))
-    for (const { row } of page) yield* candidatesAt(row as CollectedRow, sessions, filter);
+  for await (const page of rowPages(readModel, COLLECTED_TABLE, { prefix })) for (const { row } of page) yield* candidatesAt(row, sessions, filter);
 }
 
 async function* candidatesAt(row: CollectedRow, sessions: SessionHandler, filter: SweepFilter): AsyncGenerator<SweepCandidate> {

@@ -2,7 +2,7 @@ import type { Mode } from '../../domain/ids.ts';
 import type { Log } from '../../ports/log.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
 import { Recurring } from '../../runtime/util/recurring.ts';
-import { INBOX_TRANSIT_TABLE, type InboxTransitRow } from '../../../projections/unmatched/row.ts';
+import { INBOX_TRANSIT_TABLE } from '../../../projections/unmatched/row.ts';
 
 export interface SettleInboxDeps {
   readonly readModel: Pick<ReadModel, 'scan'>;
@@ -40,7 +40,7 @@ export class SettleInbox {
   async round(): Promise<void> {
     for (const { row } of await this.#deps.readModel.scan(INBOX_TRANSIT_TABLE, { limit: LIMIT })) {
       if (this.#rounds.isClosed) return;
-      const { mode, depositKey } = row as InboxTransitRow;
+      const { mode, depositKey } = row;
       await this.#deps
         .settle(mode, depositKey)
         .catch((error: unknown) => this.#deps.log.warn({ err: error, transfer: depositKey }, 'a decision about a transfer waits to be carried out'));

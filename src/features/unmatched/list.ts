@@ -2,8 +2,8 @@ import type { Mode, SessionId } from '../../domain/ids.ts';
 import type { Coin } from '../../domain/money.ts';
 import type { Network } from '../../domain/networks.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
-import { INBOX_PLACES_TABLE, INBOX_TABLE, RESOLVED, UNRESOLVED, type InboxPlaceRow, type InboxRow } from '../../../projections/unmatched/row.ts';
-import { SESSIONS_TABLE, type SessionRow } from '../../../projections/sessions/session-row.ts';
+import { INBOX_PLACES_TABLE, INBOX_TABLE, RESOLVED, UNRESOLVED, type InboxRow } from '../../../projections/unmatched/row.ts';
+import { SESSIONS_TABLE } from '../../../projections/sessions/session-row.ts';
 
 /** A transfer as the inbox lists it, with what its session says. */
 export interface ListedTransfer extends Omit<InboxRow, 'mode'> {
@@ -42,8 +42,8 @@ export class InboxList {
 
   /** Null when the inbox never had it, or a refund took it. */
   async find(depositKey: string): Promise<ListedTransfer | null> {
-    const place = (await this.#readModel.get(INBOX_PLACES_TABLE, depositKey)) as InboxPlaceRow | null;
-    const row = place && ((await this.#readModel.get(INBOX_TABLE, place.key)) as unknown as InboxRow | null);
+    const place = await this.#readModel.get(INBOX_PLACES_TABLE, depositKey);
+    const row = place && (await this.#readModel.get(INBOX_TABLE, place.key));
     return row ? ((await this.#withSessions([row]))[0] ?? null) : null;
   }
 
@@ -54,7 +54,7 @@ export class InboxList {
     for (let looked = 0; looked < MAX_LOOKED_AT;) {
       const rows = await this.#readModel.scan(INBOX_TABLE, { afterKey, limit: SCAN });
       const own = rows.filter(({ key }) => key.startsWith(prefix));
-      const listed = await this.#withSessions(own.map(({ row }) => row as unknown as InboxRow));
+      const listed = await this.#withSessions(own.map(({ row }) => row));
       for (const [index, { key }] of own.entries()) {
         const transfer = listed[index];
         if (transfer && filter.state === 'unresolved' && filter.untilSec !== undefined && transfer.blockTimeSec > filter.untilSec)
@@ -72,7 +72,7 @@ export class InboxList {
   /** One answer for each row; null for one whose session is not in the look-ups yet. */
   async #withSessions(rows: readonly InboxRow[]): Promise<(ListedTransfer | null)[]> {
     const ids = [...new Set(rows.flatMap(({ sessionId }) => sessionId ?? []))];
-    const sessions = new Map((await this.#readModel.getMany(SESSIONS_TABLE, ids)).map((row, index) => [ids[index]!, row as SessionRow | null]));
+    const sessions = new Map((await this.#readModel.getMany(SESSIONS_TABLE, ids)).map((row, index) => [ids[index]!, row]));
     return rows.map((row) => {
       const session = row.sessionId === null ? null : sessions.get(row.sessionId);
       const mode = row.mode ?? session?.mode;

@@ -2,28 +2,38 @@ import type { QueueId } from '../../domain/delivery-ids.ts';
 import type { NotificationId } from '../../domain/ids.ts';
 import type { Position } from '../../ports/event-store.ts';
 import { rowPages } from '../../ports/row-pages.ts';
-import type { Change, ReadModel, Row } from '../../ports/read-model.ts';
+import type { EndpointFailuresRow } from '../../../projections/webhooks/work.projection.ts';
+import { putRow, type Change, type ReadModel, type Row, type Table } from '../../ports/read-model.ts';
 
 /** Name of the checkpoint; the tables below move with it. */
 const DELIVERIES_CHECKPOINT = 'deliver-webhooks';
-const STATE = 'webhook-process';
+const STATE: Table<{ readonly seq: number }> = 'webhook-process';
 /** Deliveries that need an attempt soon, by queue in the order of the log. */
-const QUEUE = 'webhook-queue';
+const QUEUE: Table<EntryRow> = 'webhook-queue';
 /** Deliveries whose next attempt is far off, by time. */
-const LATER = 'webhook-later';
+const LATER: Table<EntryRow> = 'webhook-later';
 /** How endpoints have fared (see `EndpointHealth`). */
-const HEALTH = 'webhook-health';
+const HEALTH: Table<EndpointFailuresRow> = 'webhook-health';
 /** Up to which entry a queue's work goes out slowly, since its endpoint came back. */
-const PACE = 'webhook-pace';
+const PACE: Table<{ readonly throughSeq: number }> = 'webhook-pace';
 /** Events that could not be notifications. */
-const PARKED = 'webhook-parked';
+const PARKED: Table<ParkedRow> = 'webhook-parked';
 
 const PAD = 16;
 const pad = (value: number): string => String(Math.max(0, Math.floor(value))).padStart(PAD, '0');
 const MAX_DIRTY = 2_000;
 
-export interface RowRef {
-  readonly table: string;
+type EntryRow = Omit<BacklogEntry, 'ref'>;
+
+/** An event of which it could not be told whether it is a notification. */
+interface ParkedRow {
+  readonly stream: string;
+  readonly revision: number;
+  readonly type: string;
+}
+
+export interface RowRef<Kept extends object = Row> {
+  readonly table: Table<Kept>;
   readonly key: string;
 }
 
@@ -59,7 +69,7 @@ export class Backlog {
   async open(): Promise<Position | null> {
     const checkpoint = await this.#readModel.checkpoint(DELIVERIES_CHECKPOINT);
     const state = await this.#readModel.get(STATE, 'state');
-    this.#seq = Number(state?.['seq'] ?? 0);
+    this.#seq = state?.seq ?? 0;
     this.#flushed = checkpoint;
     return checkpoint;
   }
@@ -86,7 +96,7 @@ export class Backlog {
   }
 
   /** Moves a delivery to the time of its next attempt. `from`: null when it was not written down before. */
-  postpone(entry: Omit<BacklogEntry, 'ref'>, from: RowRef | null, dueAtMs: number): BacklogEntry {
+  postpone(entry: EntryRow, from: RowRef | null, dueAtMs: number): BacklogEntry {
     if (from) this.remove(from);
     return this.#put(
       { table: LATER, key: `${pad(dueAtMs)}:${entry.id}` },
@@ -126,13 +136,13 @@ export class Backlog {
     return rows.map((row) => ({ ...entryOf(LATER, row), dueAtMs: Number(row.key.slice(0, PAD)) }));
   }
 
-  async health(): Promise<{ queue: QueueId; row: Row }[]> {
+  async health(): Promise<{ queue: QueueId; row: EndpointFailuresRow }[]> {
     return (await this.#all(HEALTH)).map(({ key, row }) => ({ queue: key as QueueId, row }));
   }
 
   /** By queue: the entry up to which its work goes out slowly. */
   async paces(): Promise<Map<QueueId, number>> {
-    return new Map((await this.#all(PACE)).map(({ key, row }) => [key as QueueId, Number(row['throughSeq'])]));
+    return new Map((await this.#all(PACE)).map(({ key, row }) => [key as QueueId, row.throughSeq]));
   }
 
   /** Null when the last such entry is gone. */
@@ -141,7 +151,7 @@ export class Backlog {
   }
 
   async parked(): Promise<{ position: Position; stream: string; revision: number }[]> {
-    return (await this.#all(PARKED)).map(({ key, row }) => ({ position: key, stream: row['stream'] as string, revision: Number(row['revision']) }));
+    return (await this.#all(PARKED)).map(({ key, row }) => ({ position: key, stream: row.stream, revision: row.revision }));
   }
 
   /** The event was notifications after all. */
@@ -149,13 +159,13 @@ export class Backlog {
     this.#replace({ table: PARKED, key: position }, null);
   }
 
-  putHealth(queue: QueueId, row: Row | null): void {
+  putHealth(queue: QueueId, row: EndpointFailuresRow | null): void {
     this.#replace({ table: HEALTH, key: queue }, row);
   }
 
   /** Keeps an event that could not be handled for a person to look at. */
-  park(position: Position, row: Row): void {
-    this.#put({ table: PARKED, key: position }, row);
+  park(position: Position, row: ParkedRow): void {
+    this.#replace({ table: PARKED, key: position }, row);
   }
 
   /**
@@ -173,7 +183,7 @@ export class Backlog {
     if (position === null || (this.#dirty.size === 0 && position === this.#flushed)) return;
     const taken = this.#dirty;
     this.#dirty = new Map();
-    const state: Change = { op: 'put', table: STATE, key: 'state', row: { seq: this.#seq } };
+    const state = putRow(STATE, 'state', { seq: this.#seq });
     try {
       await this.#readModel.apply(DELIVERIES_CHECKPOINT, [...taken.values(), state], position);
       this.#flushed = position;
@@ -183,14 +193,14 @@ export class Backlog {
     }
   }
 
-  async #all(table: string): Promise<{ key: string; row: Row }[]> {
-    const found: { key: string; row: Row }[] = [];
+  async #all<Kept extends object>(table: Table<Kept>): Promise<{ key: string; row: Kept }[]> {
+    const found: { key: string; row: Kept }[] = [];
     for await (const page of rowPages(this.#readModel, table)) found.push(...page);
     return found;
   }
 
-  #replace(ref: RowRef, row: Row | null): void {
-    this.#change(nameOf(ref), row === null ? { op: 'delete', ...ref } : { op: 'put', ...ref, row });
+  #replace<Kept extends object>(ref: RowRef<Kept>, row: Kept | null): void {
+    this.#change(nameOf(ref), row === null ? { op: 'delete', ...ref } : putRow(ref.table, ref.key, row));
   }
 
   #change(name: string, change: Change): void {
@@ -198,20 +208,17 @@ export class Backlog {
     if (this.#dirty.size === 1) this.#onDirty();
   }
 
-  #put(ref: RowRef, row: Row): BacklogEntry {
-    this.#change(nameOf(ref), { op: 'put', ...ref, row });
+  #put(ref: RowRef<EntryRow>, row: EntryRow): BacklogEntry {
+    this.#change(nameOf(ref), putRow(ref.table, ref.key, row));
     return entryOf(ref.table, { key: ref.key, row });
   }
 }
 
 const nameOf = ({ table, key }: RowRef): string => `${table} ${key}`;
 
-function entryOf(table: string, { key, row }: { key: string; row: Row }): BacklogEntry {
+function entryOf(table: string, { key, row }: { key: string; row: EntryRow }): BacklogEntry {
   return {
     ref: { table, key },
-    id: row['id'] as NotificationId,
-    queue: row['queue'] as QueueId,
-    sessionId: row['sessionId'] as string,
-    seq: Number(row['seq']),
+    ...row,
   };
 }

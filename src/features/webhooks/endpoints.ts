@@ -37,7 +37,7 @@ export class EndpointWatch {
 
   /** `withBacklog`: queues in which something waits since before. */
   async open(withBacklog: readonly QueueId[]): Promise<void> {
-    for (const { queue, row } of await this.#deps.backlog.health()) this.#health.set(queue, row as EndpointFailuresRow);
+    for (const { queue, row } of await this.#deps.backlog.health()) this.#health.set(queue, row);
     for (const queue of withBacklog) if (this.#isAway(queue)) this.#away.add(queue);
     this.#unlisten = this.#deps.directory.onChange((queue) => this.#changed(queue));
   }

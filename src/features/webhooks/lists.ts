@@ -131,7 +131,7 @@ export class WebhookLists {
 
   async #read(members: readonly ListMember[]): Promise<DeliveryRow[]> {
     const keys = members.map(({ member }) => member);
-    const rows = (await this.#readModel.getMany(DELIVERIES_TABLE, keys)) as (DeliveryRow | null)[];
+    const rows = await this.#readModel.getMany(DELIVERIES_TABLE, keys);
     return rows.filter((row) => row !== null);
   }
 

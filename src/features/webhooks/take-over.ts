@@ -2,12 +2,7 @@ import type { NotificationId } from '../../domain/ids.ts';
 import { type Position, StoreUnavailable } from '../../ports/event-store.ts';
 import { rowPages } from '../../ports/row-pages.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
-import {
-  ENDPOINT_FAILURES_TABLE,
-  WEBHOOK_WORK_TABLE,
-  type EndpointFailuresRow,
-  type WebhookWorkRow,
-} from '../../../projections/webhooks/work.projection.ts';
+import { ENDPOINT_FAILURES_TABLE, WEBHOOK_WORK_TABLE } from '../../../projections/webhooks/work.projection.ts';
 import type { Backlog } from './backlog.ts';
 
 /** How deliveries go from one process to another. */
@@ -34,14 +29,13 @@ export async function takeOver(
   if (handled === null) return null;
   for await (const page of rowPages(readModel, WEBHOOK_WORK_TABLE))
     for (const { key, row } of page) {
-      const { queue, sessionId, dueAtMs, redeliveryOwed } = row as WebhookWorkRow;
+      const { queue, sessionId, dueAtMs, redeliveryOwed } = row;
       const id = key as NotificationId;
       if (redeliveryOwed || dueAtMs === null || dueAtMs <= nowMs) backlog.enqueue(id, queue, sessionId);
       else backlog.postpone({ id, queue, sessionId, seq: backlog.lastSeq }, null, dueAtMs);
       if (backlog.isCrowded) await backlog.flush(handled);
     }
-  for await (const page of rowPages(readModel, ENDPOINT_FAILURES_TABLE))
-    for (const { row } of page) backlog.putHealth((row as EndpointFailuresRow).queue, row);
+  for await (const page of rowPages(readModel, ENDPOINT_FAILURES_TABLE)) for (const { row } of page) backlog.putHealth(row.queue, row);
   await backlog.flush(handled);
   return handled;
 }

@@ -1,11 +1,11 @@
 import type { KeyObject } from 'node:crypto';
 import type { DeliveryEvent } from '../../domain/events/delivery-events.ts';
-import type { MerchantId, Mode, NotificationId } from '../../domain/ids.ts';
+import type { MerchantId, Mode, NotificationId, SessionId } from '../../domain/ids.ts';
 import { sampleNotification } from '../../domain/notification-samples.ts';
 import { decidedAtMs } from '../../domain/notifications.ts';
 import type { WebhookType } from '../../domain/notification-types.ts';
 import { deliveryIdOf, queueOfEndpoint } from '../../domain/delivery-ids.ts';
-import { deliveryStream } from '../../domain/streams.ts';
+import { deliveryStream, sessionStream } from '../../domain/streams.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
 import type { DeliveryAnswers } from '../../ports/delivery-answers.ts';
 import type { EndpointDirectory } from '../../ports/endpoint-directory.ts';
@@ -195,7 +195,7 @@ export class MerchantWebhooks {
     const isFiltered = request.types !== undefined || request.createdFromSec !== undefined || request.createdToSec !== undefined;
     const looked = isFiltered ? MAX_LOOKED_AT : request.pageSize;
     const scanned = await readModel.scan(EVENT_FEED_TABLE, { afterKey: from === 0 ? prefix : feedKey(reader, from - 1), limit: looked + 1 });
-    const own = scanned.filter(({ key }) => key.startsWith(prefix)).map(({ key, row }) => ({ key, id: row['notificationId'] as NotificationId }));
+    const own = scanned.filter(({ key }) => key.startsWith(prefix)).map(({ key, row }) => ({ key, id: row.notificationId }));
     const isWanted = isFiltered ? await this.#wantedOf(own, request) : () => true;
     const page: NotificationId[] = [];
     let next = from;
@@ -214,7 +214,7 @@ export class MerchantWebhooks {
   async #wantedOf(listed: readonly { readonly id: NotificationId }[], request: FeedRequest): Promise<(id: NotificationId) => boolean> {
     const { types, createdFromSec = -Infinity, createdToSec = Infinity } = request;
     const ids = listed.map(({ id }) => id);
-    const rows = (await this.#deps.readModel.getMany(DELIVERIES_TABLE, ids)) as (DeliveryRow | null)[];
+    const rows = await this.#deps.readModel.getMany(DELIVERIES_TABLE, ids);
     const isOfType = ({ eventType }: DeliveryRow): boolean => types === undefined || types.includes(eventType as WebhookType);
     const isInTime = (id: NotificationId): boolean => {
       const createdSec = toSec(decidedAtMs(id));
@@ -230,6 +230,14 @@ export class MerchantWebhooks {
     const event = first && decodeEvent(first).event;
     const isTheirs = event?.type === 'DeliveryScheduled' && event.data.merchantId === reader.merchantId && event.data.mode === reader.mode;
     return isTheirs ? event.data.body : null;
+  }
+
+  /** What a session's events told, or would have told, oldest first: the newest of them. */
+  async eventsOf(reader: Reader, id: SessionId, limit: number): Promise<string[]> {
+    const recorded = await this.#deps.store.readStream(sessionStream(id));
+    const ids = recorded.flatMap((event) => (decodeEvent(event).metadata.notificationId as NotificationId | undefined) ?? []);
+    const bodies = await Promise.all(ids.slice(-limit).map((notification) => this.event(reader, notification)));
+    return bodies.filter((body) => body !== null);
   }
 
   async #bodyOf(id: NotificationId): Promise<string> {
@@ -260,10 +268,10 @@ export class MerchantWebhooks {
       for (let before: number | null = null; ;) {
         const options = { before, limit: PAGE, fromSec: range.fromSec, ...(range.toSec !== undefined && { toSec: range.toSec }) };
         const members = await this.#deps.readModel.before(list, options);
-        const found = (await this.#deps.readModel.getMany(
+        const found = await this.#deps.readModel.getMany(
           DELIVERIES_TABLE,
           members.map(({ member }) => member),
-        )) as (DeliveryRow | null)[];
+        );
         rows.push(...found.filter((row) => row !== null).filter((row) => !row.sample));
         if (rows.length > MAX_REPLAY) return null;
         const last = members.at(-1);

@@ -184,7 +184,15 @@ function responsesOf(operation: Operation, serverUrl: string): ZodOpenApiRespons
     200: {
       description: 'Success.',
       headers: RESPONSE_HEADERS,
-      content: { 'application/json': { schema: operation.response, example: operation.example.response } },
+      content: {
+        'application/json': { schema: operation.response, example: operation.example.response },
+        ...Object.fromEntries(
+          Object.values(operation.files ?? {}).map(({ contentType, description }) => [
+            contentType.split(';')[0]!,
+            { schema: z.string().meta({ description }) },
+          ]),
+        ),
+      },
     },
   };
   for (const [status, statusCodes] of [...byStatus].sort(([one], [other]) => one - other)) {

@@ -13,10 +13,9 @@ import {
   type Pagination,
 } from '../schemas/list.schema.ts';
 import { PAGINATION_EXAMPLE, TRANSACTION_EXAMPLE } from '../schemas/list.example.ts';
+import { expandedRefund, expandedSession, listRefundsExpand, listSessionsExpand } from '../schemas/expand.schema.ts';
 import { REFUND_EXAMPLE } from '../schemas/refund.example.ts';
-import { refund } from '../schemas/refund.schema.ts';
 import { SESSION_EXAMPLE } from '../schemas/session.example.ts';
-import { paymentSession } from '../schemas/session.schema.ts';
 
 /** What a list request asks for, after validation. */
 export interface ListRequest {
@@ -26,6 +25,10 @@ export interface ListRequest {
   readonly cursor?: string;
   readonly status?: string;
   readonly orderId?: string;
+  /** Sessions only. */
+  readonly metadata?: Readonly<Record<string, string>>;
+  /** What each record brings along, separated by commas. */
+  readonly expand?: string;
   readonly network?: Network;
   /** Upper case. */
   readonly coin?: string;
@@ -60,9 +63,9 @@ const listSessionsOperation = {
   readsLookUps: true,
   summary: 'List payment sessions, newest first',
   description:
-    'By page, with totals, or by cursor, which shows every record once however many are added meanwhile. `network` is where money arrived.',
-  query: listSessionsQuery,
-  response: listOf(paymentSession),
+    'By page, with totals, or by cursor, which shows every record once however many are added meanwhile. `network` is where money arrived. `metadata[customer]=c-1042` finds sessions by their metadata.',
+  query: listSessionsQuery.extend({ expand: listSessionsExpand }),
+  response: listOf(expandedSession),
   errors: LIST_ERRORS,
   example: { response: { data: [SESSION_EXAMPLE], pagination: PAGINATION_EXAMPLE } },
 } as const satisfies Operation;
@@ -76,8 +79,8 @@ const listRefundsOperation = {
   readsLookUps: true,
   summary: 'List refunds, newest first',
   description: 'By page or by cursor. `network` is that of any payout.',
-  query: listRefundsQuery,
-  response: listOf(refund),
+  query: listRefundsQuery.extend({ expand: listRefundsExpand }),
+  response: listOf(expandedRefund),
   errors: LIST_ERRORS,
   example: { response: { data: [REFUND_EXAMPLE], pagination: PAGINATION_EXAMPLE } },
 } as const satisfies Operation;
@@ -103,6 +106,8 @@ interface RawListQuery {
   readonly cursor?: string | undefined;
   readonly status?: string | undefined;
   readonly order_id?: string | undefined;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+  readonly expand?: string | undefined;
   readonly network?: Network | undefined;
   readonly coin?: string | undefined;
   readonly created_from?: string | undefined;
@@ -119,6 +124,8 @@ function listRequestOf(query: RawListQuery): ListRequest {
     ...(query.cursor === undefined ? undefined : { cursor: query.cursor }),
     ...(query.status === undefined ? undefined : { status: query.status }),
     ...(query.order_id === undefined ? undefined : { orderId: query.order_id }),
+    ...(query.metadata === undefined ? undefined : { metadata: query.metadata }),
+    ...(query.expand === undefined ? undefined : { expand: query.expand }),
     ...(query.network === undefined ? undefined : { network: query.network }),
     ...(query.coin === undefined ? undefined : { coin: query.coin.toUpperCase() }),
     ...(query.created_from === undefined ? undefined : { createdFromSec: Number(query.created_from) }),

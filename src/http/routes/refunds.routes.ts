@@ -8,6 +8,8 @@ import { route, type Operation, type Route } from '../operation.ts';
 import type { RefundPresenter } from '../presenters/refund.presenter.ts';
 import { CREATE_REFUND_EXAMPLE, REFUND_EXAMPLE } from '../schemas/refund.example.ts';
 import { createRefundBody, refund } from '../schemas/refund.schema.ts';
+import type { SessionPresenter } from '../presenters/session.presenter.ts';
+import { asked, expandedRefund, getRefundQuery } from '../schemas/expand.schema.ts';
 import { refusedField } from '../validation.ts';
 
 const createRefundOperation = {
@@ -46,13 +48,14 @@ const getRefundOperation = {
   scope: 'payments:read',
   readsLookUps: true,
   summary: 'Get a refund',
-  description: 'With every payout: one for each payer and network.',
-  response: refund,
-  errors: ['invalid_request', 'not_found'],
+  description: 'With every payout: one for each payer and network. With `expand` the answer brings its session along.',
+  query: getRefundQuery,
+  response: expandedRefund,
+  errors: ['invalid_request', 'unknown_field', 'not_found'],
   example: { response: REFUND_EXAMPLE },
 } as const satisfies Operation;
 
-export function refundRoutes(api: MerchantApi, present: RefundPresenter): Route[] {
+export function refundRoutes(api: MerchantApi, present: RefundPresenter, { session }: Pick<SessionPresenter, 'session'>): Route[] {
   return [
     route(createRefundOperation, async ({ caller, body }) => {
       const amount = body.amount && { value: body.amount.value, currency: body.amount.currency.toUpperCase() };
@@ -73,10 +76,12 @@ export function refundRoutes(api: MerchantApi, present: RefundPresenter): Route[
       });
       return answerOf(outcome, (view) => present(view, caller.mode));
     }),
-    route(getRefundOperation, async ({ caller, params }) => {
+    route(getRefundOperation, async ({ caller, params, query: { expand } }) => {
       const id = parseRefundId(params.id!);
       const view = id === null ? null : await api.getRefund(caller, id);
-      return view === null ? NOT_FOUND : answer(present(view, caller.mode));
+      if (view === null) return NOT_FOUND;
+      const of = asked(expand, 'session') ? await api.getSession(caller, view.sessionId) : null;
+      return answer({ ...present(view, caller.mode), ...(of && { session: session(of) }) });
     }),
   ];
 }

@@ -1,8 +1,15 @@
-import type { CreateSessionInput, MerchantApi } from '../../features/shared/merchant-api.ts';
+import type { Caller, CreateSessionInput, MerchantApi } from '../../features/shared/merchant-api.ts';
+import type { SessionView } from '../../features/shared/views.ts';
 import { decimalsOf, isCoin, type Coin } from '../../domain/money.ts';
 import { maxDecimals, shownDecimals } from '../../domain/currencies.ts';
 import { parseSessionId, type Mode, type SessionId } from '../../domain/ids.ts';
 import { NOT_FOUND, answer } from '../answer.ts';
+import type { TimelineReader } from './timeline.routes.ts';
+import type { WebhookApi } from './webhooks.routes.ts';
+import { presentEvent } from '../presenters/delivery.presenter.ts';
+import type { RefundPresenter } from '../presenters/refund.presenter.ts';
+import { presentTimeline } from '../presenters/timeline.presenter.ts';
+import { asked, expandedSession, getSessionQuery, MAX_EXPANDED_EVENTS } from '../schemas/expand.schema.ts';
 import { answerOf } from '../answer-of.ts';
 import { route, type Operation, type Route } from '../operation.ts';
 import { paddedAmount } from '../presenters/amount-text.ts';
@@ -37,9 +44,10 @@ const getSessionOperation = {
   tag: 'Payment sessions',
   scope: 'payments:read',
   summary: 'Get a payment session',
-  description: 'Accepts ids with the prefix `cs_` or `sess_`.',
-  response: paymentSession,
-  errors: ['invalid_request', 'not_found'],
+  description: 'Accepts ids with the prefix `cs_` or `sess_`. With `expand` the answer brings along what else takes a request of its own.',
+  query: getSessionQuery,
+  response: expandedSession,
+  errors: ['invalid_request', 'unknown_field', 'not_found'],
   example: { response: SESSION_EXAMPLE },
 } as const satisfies Operation;
 
@@ -58,23 +66,45 @@ const cancelSessionOperation = {
   example: { response: CANCELLED_SESSION_EXAMPLE },
 } as const satisfies Operation;
 
+export interface SessionParts {
+  readonly refund: RefundPresenter;
+  /** Absent: such a session has none. */
+  readonly timeline: TimelineReader | undefined;
+  readonly webhooks: Pick<WebhookApi, 'eventsOf'> | undefined;
+}
+
 /** Create, get and cancel: the routes that carry the load. */
-export function sessionRoutes(api: MerchantApi, presenter: SessionPresenter): Route[] {
+export function sessionRoutes(api: MerchantApi, presenter: SessionPresenter, parts: SessionParts): Route[] {
   return [
     route(createSessionOperation, async ({ caller, body }) => {
       const input = createInput(body, caller.mode);
       return input.ok ? answerOf(await api.createSession(caller, input.value), presenter.session) : input;
     }),
-    route(getSessionOperation, async ({ caller, params }) => {
+    route(getSessionOperation, async ({ caller, params, query: { expand } }) => {
       const id = parseSessionId(params.id!);
       const view = id === null ? null : await api.getSession(caller, id);
-      return view === null ? NOT_FOUND : answer(presenter.session(view));
+      if (view === null) return NOT_FOUND;
+      return answer(
+        expand === undefined ? presenter.session(view) : { ...presenter.session(view), ...(await expansionOf(view, caller, expand, parts)) },
+      );
     }),
     route(cancelSessionOperation, async ({ caller, params }) => {
       const id = parseSessionId(params.id!);
       return id === null ? NOT_FOUND : answerOf(await api.cancelSession(caller, id), presenter.cancelled);
     }),
   ];
+}
+
+async function expansionOf(view: SessionView, caller: Caller, expand: string, { refund, timeline, webhooks }: SessionParts): Promise<object> {
+  const [told, events] = await Promise.all([
+    asked(expand, 'timeline') ? timeline?.(caller, view.sessionId) : null,
+    asked(expand, 'events') ? (webhooks?.eventsOf(caller, view.sessionId, MAX_EXPANDED_EVENTS) ?? []) : null,
+  ]);
+  return {
+    ...(asked(expand, 'refunds') && { refunds: view.refunds.map((one) => refund(one, caller.mode)) }),
+    ...(events && { events: events.map(presentEvent) }),
+    ...(told && { timeline: presentTimeline(told) }),
+  };
 }
 
 /** The rules that span fields: decimals by currency, return URLs by mode. Amounts become their padded form, so `10.5` and `10.50` are one request. */

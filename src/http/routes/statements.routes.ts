@@ -1,14 +1,17 @@
 import { isMonth } from '../../domain/calendar.ts';
 import type { JsonValue } from '../../ports/read-model.ts';
 import type { Caller } from '../../features/shared/merchant-api.ts';
-import { NOT_FOUND, answer } from '../answer.ts';
+import { NOT_FOUND, answer, type Answer } from '../answer.ts';
 import { route, type Operation, type Route } from '../operation.ts';
-import { monthStatement, type MonthStatementBody } from '../schemas/statement.schema.ts';
+import { statementPage } from '../presenters/statement-page.ts';
+import { getMonthStatementQuery, monthStatement, type MonthStatementBody } from '../schemas/statement.schema.ts';
 import { unlessBehind } from './audit.routes.ts';
 
 export interface StatementsApi {
   /** The evidence of the statement of a closed month; null where there is none, or no checkpoint covers it yet. Rejects with `AuditTreeBehind`. */
   monthStatement(owner: Pick<Caller, 'merchantId' | 'mode'>, month: string): Promise<JsonValue | null>;
+  /** The lines that the statement is made of, as CSV; null where there is none. */
+  statementLines(owner: Pick<Caller, 'merchantId' | 'mode'>, month: string): Promise<AsyncIterable<string> | null>;
 }
 
 const PLACE = { account: 'liabilities:merchants:mer_k7w2q5m4n6p3r7s2t5v4:payable', network: 'ethereum', coin: 'USDT' } as const;
@@ -31,6 +34,11 @@ const EXAMPLE = {
   },
 } satisfies MonthStatementBody;
 
+const FILES = {
+  csv: { contentType: 'text/csv; charset=utf-8', description: 'With `format=csv`: the lines of the month, whose SHA-256 the statement holds.' },
+  html: { contentType: 'text/html; charset=utf-8', description: 'With `format=html`: the statement as a page to be printed.' },
+} as const;
+
 const getMonthStatementOperation = {
   id: 'getMonthStatement',
   method: 'get',
@@ -39,20 +47,33 @@ const getMonthStatementOperation = {
   scope: 'books:read',
   summary: 'The statement of a closed month, as evidence',
   description:
-    'What your accounts held before and after the month and what moved in them, as the ledger keeps it since the month was closed, with the proof under a signed checkpoint: keep it as it is, it is verified without the service. Debits are above zero in `accounts`: what you are owed is a credit.',
+    'What your accounts held before and after the month and what moved in them, as the ledger keeps it since the month was closed, with the proof under a signed checkpoint: keep it as it is, it is verified without the service. Debits are above zero in `accounts`: what you are owed is a credit. `format` gives its lines as CSV, or a page to be printed.',
+  query: getMonthStatementQuery,
   response: monthStatement,
-  errors: ['not_found', 'service_unavailable'],
+  files: FILES,
+  errors: ['invalid_request', 'unknown_field', 'not_found', 'service_unavailable'],
   example: { response: EXAMPLE },
 } as const satisfies Operation;
 
 export function statementsRoutes(api: StatementsApi): Route[] {
   return [
-    route(getMonthStatementOperation, async ({ caller, params }) => {
-      if (!isMonth(params.month!)) return NOT_FOUND;
+    route(getMonthStatementOperation, async ({ caller, params, query: { format = 'json' } }) => {
+      const month = params.month!;
+      if (!isMonth(month)) return NOT_FOUND;
+      if (format === 'csv') {
+        const chunks = await api.statementLines(caller, month);
+        return chunks === null ? NOT_FOUND : file('csv', month, chunks);
+      }
       return unlessBehind(async () => {
-        const statement = await api.monthStatement(caller, params.month!);
-        return statement === null ? NOT_FOUND : answer(statement as object);
+        const statement = await api.monthStatement(caller, month);
+        if (statement === null) return NOT_FOUND;
+        return format === 'json' ? answer(statement as object) : file('html', month, [statementPage(statement as unknown as MonthStatementBody)]);
       });
     }),
   ];
 }
+
+const file = (format: keyof typeof FILES, month: string, chunks: AsyncIterable<string> | Iterable<string>): Answer => ({
+  ok: true,
+  file: { contentType: FILES[format].contentType, name: `statement-${month}.${format}`, chunks },
+});

@@ -23,7 +23,7 @@ import {
 import { refusedField } from '../validation.ts';
 
 /** A merchant's view of its webhooks. What is not the caller's is `not_found` or null. */
-export type WebhookApi = Pick<MerchantWebhooks, 'list' | 'get' | 'redeliver' | 'replay' | 'sendSample' | 'events' | 'event'>;
+export type WebhookApi = Pick<MerchantWebhooks, 'list' | 'get' | 'redeliver' | 'replay' | 'sendSample' | 'events' | 'event' | 'eventsOf'>;
 
 const TAG = 'Webhooks';
 

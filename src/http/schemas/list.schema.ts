@@ -10,6 +10,8 @@ import {
   flag,
   integer,
   logIndex,
+  MAX_METADATA_KEY_LENGTH,
+  MAX_METADATA_VALUE_LENGTH,
   network,
   orderId,
   plainText,
@@ -93,10 +95,37 @@ const transactionType = enumeration('What moved the money.', {
 const TRANSACTION_COINS: readonly string[] = [...COINS, ...Object.values(NATIVE_COIN)];
 const TRANSACTION_COIN_RULE = `must be one of ${TRANSACTION_COINS.join(', ')}`;
 
+const MAX_METADATA_FILTERS = 10;
+const METADATA_FILTER_RULE = 'must be written as `metadata[key]=value`';
+
+const metadataFilter = z
+  .record(z.string(), z.string(), METADATA_FILTER_RULE)
+  .superRefine((value, context) => {
+    const keys = Object.keys(value);
+    if (keys.length > MAX_METADATA_FILTERS) context.addIssue({ code: 'custom', message: `must name at most ${MAX_METADATA_FILTERS} keys` });
+    for (const key of keys) {
+      const rule = metadataFilterRule(key, value[key]!);
+      if (rule !== null) context.addIssue({ code: 'custom', path: [key], message: rule });
+    }
+  })
+  .optional()
+  .meta({
+    param: { style: 'deepObject', explode: true },
+    description: 'Only sessions with exactly this metadata: `metadata[customer]=c-1042`, at most 10 keys, all of which must agree.',
+    examples: [{ customer: 'c-1042' }],
+  });
+
+function metadataFilterRule(key: string, value: string): string | null {
+  if (key === 'order_id') return 'is searched for with `order_id`';
+  if (key.length === 0 || key.length > MAX_METADATA_KEY_LENGTH) return `must name a key of 1 to ${MAX_METADATA_KEY_LENGTH} characters`;
+  return value.length > MAX_METADATA_VALUE_LENGTH ? `must be at most ${MAX_METADATA_VALUE_LENGTH} characters` : null;
+}
+
 export const listSessionsQuery = z.strictObject({
   ...pagingFields,
   ...filterFields,
   coin: coinFilter,
+  metadata: metadataFilter,
   status: enumeration('Only sessions that stand so.', { ...SESSION_STATUS, unpaid: 'all but the paid ones' }).optional(),
 });
 

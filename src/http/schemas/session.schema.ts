@@ -11,6 +11,8 @@ import {
   httpsUrl,
   integer,
   logIndex,
+  MAX_METADATA_KEY_LENGTH,
+  MAX_METADATA_VALUE_LENGTH,
   network,
   orderId,
   plainText,
@@ -24,8 +26,6 @@ import {
 
 const MAX_LINE_ITEMS = 100;
 const MAX_METADATA_KEYS = 50;
-const MAX_METADATA_KEY_LENGTH = 40;
-const MAX_METADATA_VALUE_LENGTH = 500;
 const MAX_QUANTITY = 1e9;
 
 const productData = z.strictObject({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { auditCheckpoint, hashes } from './audit.schema.ts';
-import { integer, network, text, unixSeconds } from './words.schema.ts';
+import { enumeration, integer, network, text, unixSeconds } from './words.schema.ts';
 
 const place = {
   account: text('Name of the account in the books, such as `liabilities:merchants:<your id>:payable`.'),
@@ -8,6 +8,16 @@ const place = {
   coin: text('The coin, such as `USDT`.'),
 };
 const moved = { debits: text('What made it less for you.'), credits: text('What made it more for you.') };
+
+export const getMonthStatementQuery = z.strictObject({
+  format: enumeration('How to answer.', {
+    json: 'the statement as evidence that is verified without the service',
+    csv: 'the lines that it is made of',
+    html: 'a page to be printed',
+  })
+    .optional()
+    .meta({ default: 'json' }),
+});
 
 export const monthStatement = z
   .object({

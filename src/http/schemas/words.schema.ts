@@ -74,6 +74,10 @@ const NETWORK_NAMES = {
 
 export const network = enumeration('The network.', NETWORK_NAMES, `must be one of ${NETWORKS.join(', ')}`);
 
+/** Of the metadata of a session. */
+export const MAX_METADATA_KEY_LENGTH = 40;
+export const MAX_METADATA_VALUE_LENGTH = 500;
+
 export const sessionId = z.string().meta({ description: 'Id of the payment session.', examples: ['cs_k7w2q5m4n6p3r7s2t5v4x6y3z7a2b5c4'] });
 export const orderId = z.string().meta({ description: 'Your order id, as you gave it at the create.', examples: ['order-1042'] });
 export const refundId = z.string().meta({ description: 'Id of the refund.', examples: ['re_k7w2q5m4n6p3r7s2t5v4x6y3z7'] });

@@ -126,6 +126,8 @@ export const CURRENT_VERSION = {
   TransferReopened: 1,
   PersonInvited: 1,
   JoinLinkIssued: 1,
+  PersonProvisioned: 1,
+  SignedInBySso: 1,
   RecoveryRequested: 1,
   PasskeyAdded: 1,
   PasskeyRemoved: 1,

@@ -69,10 +69,10 @@ function rowOf<Context, Event>(machine: AnyStateMachine, value: string): Map<str
   const row = new Map<string, Transition<Context, Event>[]>();
   for (const node of [machine.root.states[value], machine.root]) {
     for (const [type, definitions] of node?.transitions ?? []) {
-      const compiled = definitions.map((definition: { guard?: unknown; target?: readonly { key: string }[]; actions: readonly unknown[] }) => ({
-        guard: guardOf<Context, Event>(machine, definition.guard),
-        target: definition.target?.[0]?.key ?? null,
-        fold: foldOf<Context, Event>(machine, definition.actions),
+      const compiled = definitions.map(({ guard, target, actions }) => ({
+        guard: guardOf<Context, Event>(machine, guard),
+        target: target?.[0]?.key ?? null,
+        fold: foldOf<Context, Event>(machine, actions),
       }));
       row.set(type, [...(row.get(type) ?? []), ...compiled]);
     }

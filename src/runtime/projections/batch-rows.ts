@@ -1,5 +1,5 @@
-import type { ListPlace, Projection, RowRef } from '../../ports/projection.ts';
-import type { Change, ReadModel, Row, RowChange } from '../../ports/read-model.ts';
+import type { ListPlace, Projection, RowRef, RowReader } from '../../ports/projection.ts';
+import type { Change, ReadModel, Row, RowChange, Table } from '../../ports/read-model.ts';
 import type { RowCache } from './row-cache.ts';
 
 type Listed = NonNullable<Projection['listed']>;
@@ -46,10 +46,10 @@ export class BatchRows {
   }
 
   /** Throws for a row that was not loaded: the projection did not name it. */
-  readonly read = (table: string, key: string): Row | null => {
+  readonly read: RowReader = <Kept extends object>(table: Table<Kept>, key: string): Kept | null => {
     const held = this.#tables.get(table)?.get(key);
     if (held === undefined) throw new Error(`row of ${table} was read but not named beforehand`);
-    return held.row;
+    return held.row as Kept | null;
   };
 
   /** Rows that will be read or written, to be had with `load`. */

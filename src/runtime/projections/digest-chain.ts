@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Position, RecordedEvent } from '../../ports/event-store.ts';
-import type { JsonValue, Row } from '../../ports/read-model.ts';
+import type { Row } from '../../ports/read-model.ts';
 
 /** What a projection made of the log up to an event: equal wherever the same was made of it, whatever batches it came in. */
 export type DigestMark = {
@@ -16,6 +16,8 @@ export const CHAIN_KEY = 'chain';
 
 /** One event in so many is marked, by its hash: everybody marks the same. */
 const MARKED_IN = 64;
+export const isMarked = ({ hash: ofEvent }: Pick<RecordedEvent, 'hash'>): boolean => parseInt(ofEvent.slice(-2), 16) % MARKED_IN === 0;
+
 /** As far as one may be behind another and still be compared with it. */
 const MARKS = 16;
 
@@ -31,9 +33,10 @@ export class DigestChain {
   }
 
   /** `changed`: the changes of the event, or that there are none to be had. */
-  take({ id, position, hash: ofEvent }: RecordedEvent, changed: JsonValue): void {
+  take(event: RecordedEvent, changed: readonly object[] | 'parked'): void {
+    const { id, position } = event;
     this.#digest = hash('sha256', `${this.#digest}${id}${JSON.stringify(changed)}`, 'hex');
-    if (parseInt(ofEvent.slice(-2), 16) % MARKED_IN === 0) this.#marks = [...this.#marks.slice(1 - MARKS), { position, digest: this.#digest }];
+    if (isMarked(event)) this.#marks = [...this.#marks.slice(1 - MARKS), { position, digest: this.#digest }];
   }
 
   get row(): Row {

@@ -13,3 +13,20 @@ export class InTurn {
     await this.#last;
   }
 }
+
+/** Tasks of one key run one after the other, in the order in which they came; those of others meanwhile. */
+export class InTurnByKey {
+  readonly #byKey = new Map<string, { readonly turns: InTurn; open: number }>();
+
+  async run<Result>(key: string, task: () => Promise<Result>): Promise<Result> {
+    const own = this.#byKey.get(key) ?? { turns: new InTurn(), open: 0 };
+    this.#byKey.set(key, own);
+    own.open += 1;
+    try {
+      return await own.turns.run(task);
+    } finally {
+      own.open -= 1;
+      if (own.open === 0) this.#byKey.delete(key);
+    }
+  }
+}

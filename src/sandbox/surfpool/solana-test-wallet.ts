@@ -47,6 +47,11 @@ export class SolanaTestWallet {
     return base58(publicKeyOfSeed(this.#seedOf(payer)));
   }
 
+  /** 64 bytes: seed and public key. */
+  secretKeyOf(payer: KeyPayer): Uint8Array {
+    return secretKeyOfSeed(this.#seedOf(payer));
+  }
+
   async pay(payment: SandboxPayment): Promise<SandboxPaid> {
     const { payer = 'first', to, coin } = payment;
     const transfers = [{ to, coin, units: this.#unitsOf(payment) }];
@@ -110,7 +115,7 @@ export class SolanaTestWallet {
   ): Promise<SandboxPaid> {
     return this.#turns.run(async () => {
       const web3 = await this.#load();
-      const signer = web3.Keypair.fromSecretKey(secretKeyOfSeed(this.#seedOf(payer)));
+      const signer = web3.Keypair.fromSecretKey(this.secretKeyOf(payer));
       const transaction = new web3.Transaction().add(...instructionsOf(web3, signer.publicKey));
       return { txHash: await this.#send(web3, transaction, signer, mayFail), fromAddress: signer.publicKey.toBase58() };
     });

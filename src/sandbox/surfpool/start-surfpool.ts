@@ -5,13 +5,13 @@ import type { NetworkSettings } from '../../domain/networks.ts';
 import { startGuarded } from '../guarded-process.ts';
 import type { GuardedProcess } from '../guarded-process.ts';
 import { createRpc, type Rpc } from '../json-rpc.ts';
-import { KEY_PAYERS, type KeyPayer, type SandboxChain, type SandboxChainUnavailable, type SandboxPaid, type SandboxPayment } from '../chain.ts';
+import type { KeyPayer, SandboxChain, SandboxChainUnavailable, SandboxPaid, SandboxPayment } from '../chain.ts';
 import { withFrozenPayer } from '../frozen-payer.ts';
 import { SolanaTestWallet } from './solana-test-wallet.ts';
 import type { SolanaTransfer } from './solana-test-wallet.ts';
 import { findSurfpoolAddon } from './addon.ts';
 import type { SurfpoolChildConfig, SurfpoolChildReport } from './child.ts';
-import { TOKEN_DECIMALS, loadSolanaGenesis, secretKeyOfSeed } from './genesis.ts';
+import { TOKEN_DECIMALS, loadSolanaGenesis } from './genesis.ts';
 import type { SolanaGenesis } from './genesis.ts';
 
 export interface SurfpoolOptions {
@@ -110,7 +110,7 @@ async function sandboxOf(
     faults: null,
     exchangeAddress: wallet.addressOf('exchange'),
     addressOf: (payer) => wallet.addressOf(payer),
-    secretKeyOf: (payer) => secretKeyOfSeed(genesis.payerSeeds[KEY_PAYERS.indexOf(payer)]!),
+    secretKeyOf: (payer) => wallet.secretKeyOf(payer),
     transfer: (payer, transfers) => wallet.transfer(payer, transfers),
     payAndFail: (payment) => wallet.payAndFail(payment),
     sendNative: (to, lamports) => wallet.sendNative(to, lamports),

@@ -1,7 +1,7 @@
 import type { Coin } from '../../domain/money.ts';
 import type { NetworkSettings } from '../../domain/networks.ts';
 import { findAnvil } from '../anvil-binary.ts';
-import { KEY_PAYERS, type KeyPayer, type SandboxChain, type SandboxChainUnavailable, type SandboxPaid } from '../chain.ts';
+import type { KeyPayer, SandboxChain, SandboxChainUnavailable, SandboxPaid } from '../chain.ts';
 import { withFrozenPayer } from '../frozen-payer.ts';
 import { createIntervalClock, createManualClock, type BlockPace } from './block-clock.ts';
 import { EvmNode } from './evm-node.ts';
@@ -98,7 +98,7 @@ function sandboxOf(chain: FacadeChain, server: { url: string; close(): Promise<v
       payAndFail: (payment) => wallet.payAndFail(payment),
     },
     addressOf: (payer) => wallet.addressOf(payer),
-    privateKeyOf: (payer) => keys[KEY_PAYERS.indexOf(payer)]!,
+    privateKeyOf: (payer) => wallet.privateKeyOf(payer),
     batchSender: base58Of(chain.contracts.batchSender),
     mine: (count) => chain.clock.mine(count),
     sendNative: (to, sun) => wallet.sendNative(to, sun),

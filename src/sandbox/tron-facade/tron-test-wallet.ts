@@ -36,7 +36,12 @@ export class TronTestWallet {
   }
 
   addressOf(payer: KeyPayer): string {
-    return payerBase58(this.#keyOf(payer));
+    return payerBase58(this.privateKeyOf(payer));
+  }
+
+  /** Hex. */
+  privateKeyOf(payer: KeyPayer): string {
+    return this.#keys[KEY_PAYERS.indexOf(payer)]!;
   }
 
   async pay(payment: SandboxPayment): Promise<SandboxPaid> {
@@ -54,7 +59,7 @@ export class TronTestWallet {
 
   /** Plain TRX from the first payer, for accounts that must pay fees. */
   async sendNative(to: string, sun: number): Promise<SandboxPaid> {
-    const key = this.#keyOf('first');
+    const key = this.privateKeyOf('first');
     const answer = await this.#turns.run(async () => {
       const web = await this.#load();
       const transaction = await web.transactionBuilder.sendTrx(to, sun, payerBase58(key));
@@ -79,7 +84,7 @@ export class TronTestWallet {
     ];
     const contract = base58Of(this.#chain.contracts.wallet);
     // Whoever calls the contract that pays is nobody to the payment.
-    const key = this.#keyOf(payer === 'contract' ? 'first' : payer);
+    const key = this.privateKeyOf(payer === 'contract' ? 'first' : payer);
     const { from, to, method, parameters } =
       payer === 'contract'
         ? {
@@ -114,10 +119,6 @@ export class TronTestWallet {
     } catch (error) {
       throw new SandboxPaymentFailed(error instanceof Error ? error.message : 'amount', { cause: error });
     }
-  }
-
-  #keyOf(payer: KeyPayer): string {
-    return this.#keys[KEY_PAYERS.indexOf(payer)]!;
   }
 
   #load(): Promise<TronWeb> {

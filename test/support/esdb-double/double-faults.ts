@@ -1,4 +1,5 @@
 import { Metadata, status, type ServiceError } from '@grpc/grpc-js';
+import type { ServerRules } from './double-log.ts';
 
 /** What a call may meet; each one is spent once. */
 export type CallFault =
@@ -78,10 +79,15 @@ export const userExists = (name: string): ServiceError =>
   withException(status.FAILED_PRECONDITION, 'Conflict.', 'user-conflict', { 'login-name': name });
 
 /** What the server says where no record begins at the position of a read. */
-export const betweenRecords = (): ServiceError => serviceError(status.UNKNOWN, 'Unexpected ReadAllResult: Error', new Metadata());
+export const betweenRecords = (rules: ServerRules): ServiceError =>
+  rules !== '23.10' ? invalidPosition() : serviceError(status.UNKNOWN, 'Unexpected ReadAllResult: Error', new Metadata());
 
 /** The same for a subscription. */
-export const thrownByHandler = (): ServiceError => serviceError(status.UNKNOWN, 'Exception was thrown by handler.', new Metadata());
+export const thrownByHandler = (rules: ServerRules): ServiceError =>
+  rules !== '23.10' ? invalidPosition() : serviceError(status.UNKNOWN, 'Exception was thrown by handler.', new Metadata());
+
+/** `RpcExceptions.InvalidPositionException` of the server, for both. */
+const invalidPosition = (): ServiceError => serviceError(status.INVALID_ARGUMENT, 'Trying to read from an invalid position.', new Metadata());
 
 export function errorOf(fault: CallFault): ServiceError {
   return fault.kind === 'not-leader' ? notLeader(fault.host, fault.port) : unavailable();

@@ -35,10 +35,14 @@ export type AppendVerdict =
   /** No position: the events that a replay names lie in the deleted part of the stream. */
   | { readonly ok: true; readonly revision: number; readonly position: bigint | null }
   | { readonly ok: false; readonly why: 'revision'; readonly current: number; readonly expected: Expected }
-  | { readonly ok: false; readonly why: 'tombstone' | 'size' };
+  | { readonly ok: false; readonly why: 'tombstone' }
+  | { readonly ok: false; readonly why: 'size'; readonly mostBytes: number };
 
-/** The server's default of `MaxAppendSize`, in bytes. */
-export const MAX_APPEND_BYTES = 1024 * 1024;
+/** The generation of servers whose rules are kept; they differ in `MaxAppendSize` and in what a place between two records is. */
+export type ServerRules = '23.10' | '24.10' | '25.1';
+
+/** The server's default of `MaxAppendSize`, in bytes: of its own, and of a whole chunk since 25.1. */
+const maxAppendBytes = (rules: ServerRules): number => (rules === '25.1' ? 256 : 1) * 1024 * 1024;
 const TOMBSTONE_REVISION = 2n ** 63n - 1n;
 const NOTHING = new Uint8Array(0);
 
@@ -49,9 +53,15 @@ export class DoubleLog {
   readonly #tombstones = new Set<string>();
   readonly #listeners = new Set<() => void>();
   #nextPosition = 177n;
+  readonly maxAppendBytes: number;
+
+  constructor(rules: ServerRules = '23.10') {
+    this.maxAppendBytes = maxAppendBytes(rules);
+  }
 
   append(stream: string, expected: Expected, proposed: readonly ProposedEvent[]): AppendVerdict {
-    if (proposed.reduce((sum, event) => sum + sizeOf(event), 0) > MAX_APPEND_BYTES) return { ok: false, why: 'size' };
+    if (proposed.reduce((sum, event) => sum + sizeOf(event), 0) > this.maxAppendBytes)
+      return { ok: false, why: 'size', mostBytes: this.maxAppendBytes };
     const decided = this.#decide(stream, expected, proposed);
     if (decided) return decided;
     for (const event of proposed) this.#store(stream, BigInt(this.#stored(stream).length), event);

@@ -5,7 +5,7 @@ import status from '@eventstore/db-client/generated/status_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import type { BatchAppendResp, ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
 import type { UUID } from '@eventstore/db-client/generated/shared_pb.js';
-import { type AppendVerdict, type Expected, type LoggedEvent, MAX_APPEND_BYTES, type ProposedEvent } from './double-log.ts';
+import { type AppendVerdict, type Expected, type LoggedEvent, type ProposedEvent } from './double-log.ts';
 
 /* Conversions between the log and the messages of streams.proto and shared.proto (kurrent-io/KurrentDB, src/Protos/Grpc). */
 
@@ -184,7 +184,7 @@ function batchError(verdict: Extract<AppendVerdict, { readonly ok: false }>, str
   if (verdict.why === 'revision') return wrongExpectedVersion(verdict.current, verdict.expected);
   if (verdict.why === 'size') {
     const size = new shared.MaximumAppendSizeExceeded();
-    size.setMaxappendsize(MAX_APPEND_BYTES);
+    size.setMaxappendsize(verdict.mostBytes);
     return statusOf(3, 'MaximumAppendSizeExceeded', size.serializeBinary());
   }
   const deletedStream = new shared.StreamDeleted();

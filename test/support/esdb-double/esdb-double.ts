@@ -40,7 +40,7 @@ import {
   unavailable,
   wrongVersionForDelete,
 } from './double-faults.ts';
-import { type AppendVerdict, DoubleLog, type Expected, type LoggedEvent, MAX_APPEND_BYTES, type ProposedEvent } from './double-log.ts';
+import { type AppendVerdict, DoubleLog, type Expected, type LoggedEvent, type ServerRules, type ProposedEvent } from './double-log.ts';
 import {
   batchAnswer,
   batchTimeout,
@@ -58,6 +58,8 @@ import { DoubleAccess } from './double-access.ts';
 import type { MadeCertificate } from '../certificates.ts';
 
 export interface EsdbDoubleOptions {
+  /** Which server it stands for; absent: EventStoreDB 23.10. */
+  readonly rules?: ServerRules;
   /** Nodes of one cluster share it. */
   readonly log?: DoubleLog;
   /** Whether the server features name batch append (they do since 21.10). */
@@ -89,6 +91,7 @@ export class EsdbDouble {
   readonly #server = new Server();
   readonly #subscriptions = new Map<DoubleSubscription, ServerWritableStream<ReadReq, ReadResp>>();
   readonly #batchAppend: boolean;
+  readonly #rules: ServerRules;
   readonly #access: DoubleAccess | null;
   #port = 0;
   #leader: EsdbDouble | null = null;
@@ -97,8 +100,9 @@ export class EsdbDouble {
   appendCalls = 0;
   subscribeCalls = 0;
 
-  private constructor({ log = new DoubleLog(), batchAppend = true, secured }: EsdbDoubleOptions) {
+  private constructor({ rules = '23.10', log = new DoubleLog(rules), batchAppend = true, secured }: EsdbDoubleOptions) {
     this.log = log;
+    this.#rules = rules;
     this.#access = secured ? new DoubleAccess(log, secured.adminPassword) : null;
     this.#batchAppend = batchAppend;
     this.#server.addService(streamsGrpc.StreamsService, {
@@ -241,7 +245,7 @@ export class EsdbDouble {
     const limit = Number(options.getCount());
     if (!stream) {
       const position = options.getAll()!.getPosition()?.getCommitPosition();
-      if (position !== undefined && this.log.isBetweenRecords(BigInt(position))) return void call.emit('error', betweenRecords());
+      if (position !== undefined && this.log.isBetweenRecords(BigInt(position))) return void call.emit('error', betweenRecords(this.#rules));
       return void writeEvents(call, this.#ofAll(options, limit), fault?.everyMs);
     }
     const name = nameFrom(stream.getStreamIdentifier());
@@ -271,7 +275,7 @@ export class EsdbDouble {
     const fault = this.#faultOf('subscribe', false);
     if (fault) return void (fault.kind === 'silent' || call.emit('error', errorOf(fault)));
     const position = call.request.getOptions()!.getAll()!.getPosition()?.getCommitPosition();
-    if (position !== undefined && this.log.isBetweenRecords(BigInt(position))) return void call.emit('error', thrownByHandler());
+    if (position !== undefined && this.log.isBetweenRecords(BigInt(position))) return void call.emit('error', thrownByHandler(this.#rules));
     const subscription = new DoubleSubscription(call, this.log);
     this.#subscriptions.set(subscription, call);
     const forget = (): void => {
@@ -336,7 +340,7 @@ async function writeEvents(call: ServerWritableStream<ReadReq, ReadResp>, events
 
 function answerAppend(answer: sendUnaryData<AppendResp>, stream: string, verdict: AppendVerdict): void {
   if (verdict.ok || verdict.why === 'revision') answer(null, unaryAnswer(verdict));
-  else answer(verdict.why === 'size' ? appendTooLarge(MAX_APPEND_BYTES) : streamDeleted(stream));
+  else answer(verdict.why === 'size' ? appendTooLarge(verdict.mostBytes) : streamDeleted(stream));
 }
 
 const storesFirst = ({ kind }: CallFault): boolean => kind.endsWith('-after-commit');

@@ -4,10 +4,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openSqliteEventStore } from '../../../src/adapters/sqlite/event-log/event-store.ts';
 import { runBackupCommand } from '../../../src/composition/backup/commands.ts';
+import { lostPayments } from '../../../src/composition/backup/lost-payments.ts';
 import { readConfig } from '../../../src/config.ts';
 import type { AdminArguments } from '../../../src/operator/commands.ts';
 import { AuditKey } from '../../../src/signer/audit-key.ts';
 import { AuditSigner, keptAnchors } from '../../../src/signer/audit-signer.ts';
+import { Journal, type JournalEntry } from '../../../src/signer/journal.ts';
+import { isStopped } from '../../../src/signer/limits.ts';
 import { appendOf, FIRST } from '../../contract/event-store-samples.ts';
 import { growAuditedLog, signNow, type AuditedLog } from '../../support/audited-log.ts';
 
@@ -36,6 +39,13 @@ function changed(file: string, change: (bytes: Buffer) => Buffer): string {
   cpSync(backup, copy, { recursive: true });
   writeFileSync(join(copy, file), change(readFileSync(join(copy, file))));
   return copy;
+}
+
+function signedBy(journal: Journal, id: string, txHash: string, atMs: number): JournalEntry {
+  const money = { coin: 'USDT', units: `25${'0'.repeat(17)}`, fromAddress: 'T1', toAddress: 'T2' } as const;
+  const draft = { kind: 'tron-native', sun: '1' } as never;
+  const fact = { kind: 'signed', purpose: 'refund', network: 'tron', id, attempt: 1, ...money, draft, takenFrom: [], txHash, signedBytes: '0x' };
+  return journal.append(fact as never, atMs);
 }
 
 beforeAll(async () => {
@@ -120,6 +130,97 @@ describe('a restored ledger', () => {
     await store.close();
     expect(event).toMatchObject({ type: 'LedgerRestored', position: String(log.events + 1) });
     expect(JSON.parse(event!.data)).toMatchObject({ events: log.events, signedEvents: log.events + Number(restored.lost_events), actor: 'olga' });
+  });
+
+  it('is told which payments the signer signed that it does not know, so that nobody pays them again', async () => {
+    const place = elsewhere();
+    const journal = Journal.open(join(`${place}-signer`, 'payouts-live-0a.jsonl'));
+    const first = signedBy(journal, 're_known-1', '0x01', 1);
+    journal.append({ kind: 'stopped', by: 'ada' }, 2);
+    signedBy(journal, 're_lost-1', '0x02', 3);
+    journal.close();
+    const restored = await run('backup.restore', { from: backup, operator: 'olga' }, place);
+    const payment = { mode: 'live', network: 'tron', kind: 'refund', attempt: 1, coin: 'USDT', amount: '2.50', to_address: 'T2' };
+    const lost = { ...payment, id: 're_lost-1', tx_hash: '0x02', signed_at: expect.any(String) as string };
+    expect(restored.unknown_payments).toEqual([expect.objectContaining({ id: 're_known-1' }), lost]);
+    expect((restored.next as string[])[0]).toContain('signed 2 payments that this ledger does not know');
+    expect(lostPayments(`${place}-signer`, new Set([first.hash]))).toEqual([lost]);
+  });
+
+  it('pays nothing on a journal that comes from the backup before people resume it, and does not say that nothing was lost', async () => {
+    const place = elsewhere();
+    const [journalDir, made] = [`${place}-signer`, join(folder, `with-journal-${copies}`)];
+    const name = 'payouts-live-0a.jsonl';
+    const journal = Journal.open(join(journalDir, name));
+    signedBy(journal, 're_known-1', '0x01', 1);
+    journal.close();
+    cpSync(dataDir, place, { recursive: true });
+    await run('backup.make', { to: made }, place);
+    const later = Journal.open(join(journalDir, name));
+    signedBy(later, 're_late-1', '0x02', 2);
+    later.close();
+    rmSync(place, { recursive: true });
+    rmSync(journalDir, { recursive: true });
+    const restored = await run('backup.restore', { from: made, operator: 'olga' }, place);
+    const own = Journal.open(join(journalDir, name));
+    expect(own.entries.map(({ kind }) => kind)).toEqual(['signed', 'stopped']);
+    expect(own.entries.at(-1)).toMatchObject({ by: 'olga' });
+    expect(isStopped(own)).toBe(true);
+    own.close();
+    expect(filesIn(journalDir).filter((file) => file.includes('restoring'))).toEqual([]);
+    // What the journal of the backup has and its ledger lacks is listed all the same.
+    expect(restored.unknown_payments).toEqual([expect.objectContaining({ id: 're_known-1' })]);
+    expect((restored.next as string[]).some((step) => step.includes(`payouts are stopped (${name})`))).toBe(true);
+  });
+
+  it('says null, not an empty list, of what was paid since where no journal is left that could tell', async () => {
+    const place = elsewhere();
+    expect(await run('backup.restore', { from: backup, operator: 'olga' }, place)).toMatchObject({ unknown_payments: null });
+    const [other, made] = [elsewhere(), join(folder, `stopped-${copies}`)];
+    const journal = Journal.open(join(`${other}-signer`, 'payouts-live-0a.jsonl'));
+    journal.append({ kind: 'stopped', by: 'ada' }, 1);
+    journal.close();
+    cpSync(dataDir, other, { recursive: true });
+    await run('backup.make', { to: made }, other);
+    rmSync(`${other}-signer`, { recursive: true });
+    const restored = await run('backup.restore', { from: made, operator: 'olga', moveAside: true }, other);
+    expect(restored).toMatchObject({ unknown_payments: null });
+    rmSync(other, { recursive: true });
+    // A journal that outlived the ledger is newer than any copy, and can tell.
+    expect(await run('backup.restore', { from: made, operator: 'olga' }, other)).toMatchObject({ unknown_payments: [] });
+  });
+
+  it('is not made where a journal of the backup is broken, and nothing is changed', async () => {
+    const [place, made] = [elsewhere(), join(folder, `broken-${copies}`)];
+    const journal = Journal.open(join(`${place}-signer`, 'payouts-live-0a.jsonl'));
+    signedBy(journal, 're_one-1', '0x01', 1);
+    signedBy(journal, 're_two-1', '0x02', 2);
+    journal.close();
+    const path = join(`${place}-signer`, 'payouts-live-0a.jsonl');
+    writeFileSync(path, readFileSync(path, 'utf8').split('\n').slice(1).join('\n'));
+    cpSync(dataDir, place, { recursive: true });
+    await run('backup.make', { to: made }, place);
+    expect(await run('backup.verify', { folder: made })).toMatchObject({
+      ok: false,
+      faults: [expect.stringMatching(/payouts-live-0a\.jsonl: entry 2 of the journal does not follow/)],
+    });
+    const empty = elsewhere();
+    rmSync(`${empty}-signer`, { recursive: true });
+    await expect(run('backup.restore', { from: made, operator: 'olga' }, empty)).rejects.toThrow('nothing was restored');
+    expect([existsSync(`${empty}-signer`), filesIn(empty)]).toEqual([false, []]);
+    // A broken one of the signer's own ends it before anything of the backup is placed.
+    rmSync(place, { recursive: true });
+    const unlocked = (directory: string): string[] => filesIn(directory).filter((file) => !file.startsWith('lock.'));
+    const before = filesIn(`${place}-signer`);
+    await expect(run('backup.restore', { from: backup, operator: 'olga' }, place)).rejects.toThrow(/entry 2 of the journal does not follow/);
+    expect([unlocked(`${place}-signer`), unlocked(place)]).toEqual([before, []]);
+  });
+
+  it('takes no file for the signer that a signer does not write', async () => {
+    const crafted = changed('backup.json', (bytes) =>
+      Buffer.from(bytes.toString().replace(/"audit-[0-9a-f]+\.json"/, '"payouts-live-0a.jsonl.head"')),
+    );
+    await expect(run('backup.restore', { from: crafted }, elsewhere())).rejects.toThrow('is not what a backup holds');
   });
 
   it('takes the place of another, whose files are kept beside', async () => {

@@ -189,6 +189,25 @@ describe('the doctor', () => {
     ['a journal inside of the data', () => ({ SIGNER_JOURNAL_DIR: join(directory, 'data', 'journal') }), /^fault journal/],
     ['more connections than descriptors', () => ({ MAX_CONNECTIONS: '99999999' }), /^warning descriptors/],
     ['a list of exchanges that is none', () => ({ EXCHANGE_WALLETS_FILE: join(directory, 'not-json') }), /^fault exchange-wallets/],
+    ['a log that is shipped into its own folder', () => ({ LOG_SHIPPING_TO: join(directory, 'data', 'copy') }), /^fault settings: LOG_SHIPPING_TO/],
+    [
+      'a folder for the log that is not there',
+      () => ({ LOG_SHIPPING_TO: join(directory, 'unmounted') }),
+      /^fault log-shipping: .*unmounted is no folder/,
+    ],
+    [
+      'a log that is shipped to its own disk',
+      () => ({ LOG_SHIPPING_TO: join(directory, 'open') }),
+      /^warning log-shipping: .* lies on the disk of DATA_DIR/,
+    ],
+    [
+      'a bucket that does not answer',
+      () => ({
+        ...{ LOG_SHIPPING_TO: 's3://ledger/shop', LOG_SHIPPING_S3_ENDPOINT: 'http://127.0.0.1:9' },
+        ...{ LOG_SHIPPING_S3_ACCESS_KEY_ID: 'AKID', LOG_SHIPPING_S3_SECRET_ACCESS_KEY: 'secret' },
+      }),
+      /^fault log-shipping: 127\.0\.0\.1:9 did not answer/,
+    ],
     [
       'stores that do not answer',
       () => ({ EVENTSTORE_URL: 'esdb://127.0.0.1:9?tls=false', REDIS_URL: 'redis://127.0.0.1:9', NODE_NUMBER: '1' }),

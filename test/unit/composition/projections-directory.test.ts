@@ -9,7 +9,7 @@ import {
 import type { DomainEvent } from '../../../src/domain/events/domain-event.ts';
 import type { MerchantEvent } from '../../../src/domain/events/merchant-events.ts';
 import type { ApiKeyId } from '../../../src/domain/ids.ts';
-import type { Projection } from '../../../src/ports/projection.ts';
+import type { Projection, RowReader } from '../../../src/ports/projection.ts';
 import type { Row } from '../../../src/ports/read-model.ts';
 import { createdFacts, MERCHANT_ID, SESSION_ID } from '../../support/session-facts.ts';
 import { OUTCOME_TYPES } from '../../../src/domain/notification-types.ts';
@@ -31,10 +31,10 @@ function tablesAfter(projection: Projection, stream: string, events: readonly Do
       event,
     };
     const named = new Set(projection.needs(stored).map((ref) => `${ref.table}|${ref.key}`));
-    const read = (table: string, key: string): Row | null => {
+    const read = ((table: string, key: string) => {
       if (!named.has(`${table}|${key}`)) throw new Error(`${table}|${key} was not named`);
       return rows.get(`${table}|${key}`) ?? null;
-    };
+    }) as RowReader;
     for (const change of projection.apply(stored, read)) {
       if (change.op === 'put') rows.set(`${change.table}|${change.key}`, change.row);
       else if (change.op === 'delete') rows.delete(`${change.table}|${change.key}`);

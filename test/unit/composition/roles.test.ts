@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
 import { checkProductionConfig, startProduction } from '../../../src/composition/production.ts';
 import { profileFaults } from '../../../src/composition/roles.ts';
+import { snapshotSettings } from '../../../src/composition/snapshots/snapshots.ts';
 import { readConfig } from '../../../src/config.ts';
 import { createLogger } from '../../../src/observability/logger.ts';
 
 const SHARED = { EVENTSTORE_URL: 'esdb://127.0.0.1:2113', REDIS_URL: 'redis://127.0.0.1:6379' };
+const KEY = '0123456789abcdef'.repeat(4);
 const PRODUCTION = { MASTER_KEY: '11'.repeat(32), PUBLIC_URL: 'https://pay.example', RATE_PROVIDERS: 'coinbase' };
 
 test('the servers of the distributed profile are named together or not at all', () => {
@@ -20,6 +22,17 @@ test('roles can be spread over processes only where the stores are shared', () =
     expect(profileFaults(readConfig({ ROLES: roles })).join()).toContain('the embedded store belongs to one process');
   }
   expect(profileFaults(readConfig({ ROLES: 'api,worker' }))).toEqual([]);
+});
+
+test('snapshots of look-ups are for processes that share an event log, and are sealed with a key that they all hold', () => {
+  const LOOK_UP_SNAPSHOT_DIR = '/snapshots';
+  expect(profileFaults(readConfig({ LOOK_UP_SNAPSHOT_DIR })).join()).toContain('LOOK_UP_SNAPSHOT_DIR is for processes that share an event log');
+  expect(profileFaults(readConfig({ ...SHARED, LOOK_UP_SNAPSHOT_DIR }))).toEqual([]);
+  const settings = (env: Record<string, string>) => snapshotSettings(readConfig({ ...SHARED, LOOK_UP_SNAPSHOT_DIR, ...env }));
+  expect(settings({ WEBHOOK_SECRETS_KEY: KEY, ROLES: 'worker' })).toMatchObject({ folder: LOOK_UP_SNAPSHOT_DIR, everyMs: 21_600_000 });
+  expect(settings({ ROLES: 'signer' })).toBeNull();
+  expect(snapshotSettings(readConfig({ MASTER_KEY: KEY }))).toBeNull();
+  expect(() => settings({ ROLES: 'api' })).toThrow('LOOK_UP_SNAPSHOT_DIR: snapshots are sealed with WEBHOOK_SECRETS_KEY or MASTER_KEY');
 });
 
 test('production takes the servers of the distributed profile', () => {

@@ -4,7 +4,7 @@ import { InvalidConfig, readConfig } from '../../../src/config.ts';
 
 const roles = { api: true, worker: true, signer: false };
 const deps = { log: { warn: () => undefined }, namespace: '', roles } as unknown as Parameters<typeof openDistributed>[1];
-const servers = { eventStoreUrl: 'esdb://127.0.0.1:1?tls=false', redisUrl: 'redis://127.0.0.1:1', redisSurvivesRestarts: false };
+const servers = { eventStoreUrl: 'esdb://127.0.0.1:1?tls=false', redisUrl: 'redis://127.0.0.1:1', redisSurvivesRestarts: false, snapshots: null };
 
 test.each([
   [{ redisUrl: 'redis://:very-secret@one:1,two:2' }, /^REDIS_URL names several hosts/],

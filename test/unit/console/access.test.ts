@@ -76,7 +76,7 @@ describe('every page and every change', () => {
     world = await ConsoleWorld.start();
     for (const role of PERSON_ROLES) {
       const merchantId = role === 'merchant_admin' || role === 'viewer' || role === 'support' ? SHOP.id : null;
-      people.set(role, await world.person(role, { role, merchantId, ...(role === 'auditor' && { untilSec }) }));
+      people.set(role, await world.person(`${role} of the shop`, { role, merchantId, ...(role === 'auditor' && { untilSec }) }));
     }
   });
   afterAll(() => world.close());

@@ -89,6 +89,36 @@ it('approvers sign the terms of the signer, whose judgement it is; they propose 
   expect((await world.post('/adjustments/approve', finance!, { id: 'adj_waiting' })).status).toBe(404);
 });
 
+it.each(['number-20', 'number-4000000000', 'number-99999999999999999999999'])(
+  'a form that speaks of more than is ever signed at once is refused: %s',
+  async (name) => {
+    const answer = await world.post('/adjustments/approve', approver!, { id: 'adj_waiting', [name]: 'n-1', 'response-0': '{}' });
+    expect([answer.status, answer.body]).toEqual([400, expect.stringContaining('oo much to be signed at once')]);
+    expect(asked).toEqual([]);
+  },
+);
+
+it('the signer is told nothing that no passkey of the person answered', async () => {
+  const terms = { text: 'the terms of the signer', number: 'n-1' };
+  const none = await world.people.signInBySso(
+    { issuer: 'https://sso', subject: '1', name: 'Nobody', grants: [{ role: 'approver', merchantId: null, untilSec: null }] },
+    'test',
+  );
+  const without: TestPerson = { ...approver!, name: 'Nobody', token: none.ok ? none.value.token : '' };
+  const cases: [TestPerson, Record<string, string>, string][] = [
+    [without, signedForm(terms, approver!), 'you have none yet'],
+    [approver!, signedForm(terms, finance!), 'The passkey is none of yours'],
+    [approver!, { 'number-0': 'n-1', 'response-0': 'junk' }, 'The passkey is none of yours'],
+    [approver!, { 'number-0': 'n-1', 'response-0': '{"id":"__proto__"}' }, 'The passkey is none of yours'],
+    [approver!, { ...signedForm(terms, approver!), 'number-1': 'n-2', 'response-1': '{"id":"x"}' }, 'The passkey is none of yours'],
+  ];
+  for (const [person, form, why] of cases) {
+    const answer = await world.post('/adjustments/approve', person, { id: 'adj_waiting', ...form });
+    expect([answer.status, answer.body]).toEqual([403, expect.stringContaining(why)]);
+  }
+  expect(asked).toEqual([]);
+});
+
 it('auditors read the entries and can do nothing with them', async () => {
   const page = (await world.get('/adjustments', auditor!)).body;
   expect(page).toContain('adj_waiting');

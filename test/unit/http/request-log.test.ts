@@ -43,6 +43,20 @@ describe('the log of requests', () => {
     expect((await listed('?status=401', live)).data).toEqual([]);
   });
 
+  it('has the keys of the metadata that was searched for, and none of the values', async () => {
+    const asked = {
+      'metadata[customer]=ada%40example.com&page=1&metadata[plan]=': 'metadata[customer]=[redacted]&page=1&metadata[plan]=[redacted]',
+      'page=1&metadata%5Bcustomer%5D=ada@example.com': 'page=1&metadata[customer]=[redacted]',
+      'metadata[customer]%3Dada@example.com': 'metadata=[redacted]',
+      'Metadata=ada@example.com&page=1': 'metadata=[redacted]&page=1',
+      'metadata[%FF&=ada@example.com=b': 'metadata=[redacted]&=ada@example.com=b',
+    };
+    for (const [query, kept] of Object.entries(asked)) {
+      await service.call('GET', `/v1/payment/sessions?${query}`, undefined, {});
+      expect((await listed('?page_size=1')).data[0]).toMatchObject({ operation: 'listPaymentSessions', target: `/v1/payment/sessions?${kept}` });
+    }
+  });
+
   it('is walked newest first, and is the caller’s alone', async () => {
     for (let count = 0; count < 3; count += 1) await service.call('GET', '/v1/transactions', undefined, { key: other });
     const first = await listed('?page_size=2', other);

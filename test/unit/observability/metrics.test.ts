@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { HealthChecks } from '../../../src/observability/health.ts';
 import { Metrics } from '../../../src/observability/metrics.ts';
-import { reportBackup } from '../../../src/observability/metrics-backup.ts';
-import { reportCanaries } from '../../../src/observability/metrics-canary.ts';
+import { reportBackup, reportShipping } from '../../../src/observability/metrics-backup.ts';
+import { reportCanaries, reportCanaryLease } from '../../../src/observability/metrics-canary.ts';
 import { reportAudit, reportDrift } from '../../../src/observability/metrics-audit.ts';
 import { reportInbox } from '../../../src/observability/metrics-inbox.ts';
 import {
@@ -74,6 +74,9 @@ function allMetrics(): Metrics {
   reportAudit(registry, { state: () => state, signedAtMs: () => NOW_MS - 60_000, readOnly: () => 'event 4' }, clock);
   reportInbox(registry, () => [{ mode: 'live', network: 'bsc', transfers: 1, oldestSec: NOW_MS / 1000 - 60 }], clock);
   reportBackup(registry, tmpdir(), clock);
+  reportShipping(registry, () => Promise.resolve(0));
+  metrics.projections.addAgreement(registry, { differing: () => ['session-view@1'] });
+  reportCanaryLease(registry, 'test', () => true);
   reportDrift(registry, () => [{ projection: 'session-view@1', rows: 2 }]);
   metrics.addHealth(new HealthChecks());
   return metrics;

@@ -30,7 +30,7 @@ function partsWith(transfer: Transfer, secondAgrees = true): RecordParts {
     chains: [
       {
         ...{ mode: 'test', network: 'ethereum', settings },
-        transferAt: async (txHash, logIndex) => (txHash === transfer.txHash && logIndex === transfer.logIndex ? transfer : null),
+        transferAt: async (txHash: string, logIndex: number) => (txHash === transfer.txHash && logIndex === transfer.logIndex ? transfer : null),
         finalized: async () => ({ ...transfer.block, number: HEIGHT.finalized }),
         agreeOnFinality: async () => secondAgrees,
       },

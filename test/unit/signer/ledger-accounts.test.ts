@@ -11,22 +11,21 @@ import { orderOf } from '../../../src/features/payouts/moves/order.ts';
 import type { AuditAnchor } from '../../../src/ports/audit.ts';
 import type { RecordedEvent } from '../../../src/ports/event-store.ts';
 import type { OutgoingTransaction } from '../../../src/ports/outgoing.ts';
-import { MerkleFrontier } from '../../../src/runtime/merkle/frontier.ts';
-import { leafHash } from '../../../src/runtime/merkle/tree.ts';
 import { LedgerAccounts } from '../../../src/signer/ledger-accounts.ts';
 import type { JournalEntry } from '../../../src/signer/journal.ts';
 import { MemoryBooks } from '../../support/books.ts';
 import { ledgerOf, ownerOf, sessionIdOf, steps } from '../../support/random-ledger.ts';
 import { MERCHANT_ID } from '../../support/session-facts.ts';
+import { rootOf } from '../../support/signed-export.ts';
 import { paidOrder, recorded, settlementEvent, settlementTerms, type StreamEvent } from '../../support/settlement-log.ts';
 
 /* What the signer lets merchants have, from events alone. */
 
-function anchorOf(events: readonly RecordedEvent[]): AuditAnchor {
-  const tree = new MerkleFrontier();
-  for (const { hash } of events) tree.append(leafHash(Buffer.from(hash, 'hex')));
-  return { size: events.length, rootHash: tree.root().toString('base64'), checkpoint: '' };
-}
+const anchorOf = (events: readonly RecordedEvent[]): AuditAnchor => ({
+  size: events.length,
+  rootHash: rootOf(events).toString('base64'),
+  checkpoint: '',
+});
 
 function accountsOf(events: readonly StreamEvent[], anchors: readonly AuditAnchor[] = []): LedgerAccounts {
   const accounts = new LedgerAccounts(() => anchors);

@@ -172,6 +172,17 @@ describe.each(NETWORKS)('the signer on %s', (network) => {
     expect(await sign(payouts, order)).toMatchObject({ ok: false, code: 'approval' });
   });
 
+  it('lets nobody who guesses keep the others from approving', async () => {
+    const payouts = signer();
+    const act = move(orderOf('withdrawal', network));
+    for (const name of ['ada', 'eve', 'mallory']) for (let guess = 0; guess < 12; guess += 1) await approve(payouts, act, name, 'eve');
+    expect(await approve(payouts, act, 'ada')).toMatchObject({ ok: false, code: 'too_many_attempts' });
+    expect(await approve(payouts, act, 'ADA')).toMatchObject({ ok: false, code: 'too_many_attempts' });
+    expect(await approve(payouts, act, 'oscar')).toMatchObject({ ok: false, code: 'too_many_attempts' });
+    expect(await approve(payouts, act, 'ben')).toMatchObject({ ok: true, approvers: ['ben'] });
+    expect(payouts.approvals.wrong).toBe(20);
+  });
+
   it('counts no approval whose time is over', async () => {
     let nowMs = 1_800_000_000_000;
     const { approvals } = signer(wallet, () => nowMs);

@@ -36,7 +36,7 @@ async function start(
   options: { live?: WalletSource; directory?: string; onLost?: (reason: string) => void } = {},
 ): Promise<SignerProcess> {
   const wallets = { test, ...(options.live ? { live: options.live } : {}) };
-  const signer = await startSignerProcess({ directory: options.directory ?? directory, wallets, log: silentLog, onLost: options.onLost });
+  const signer = await startSignerProcess({ directory: directory, wallets, log: silentLog, ...options });
   running.push(signer);
   return signer;
 }

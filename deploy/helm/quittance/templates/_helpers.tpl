@@ -90,6 +90,12 @@ spec:
             {{- if eq .role "signer" }}
             - { name: WALLET_KEYSTORE, value: /run/secrets/wallet/keystore }
             - { name: WALLET_KEYSTORE_PASSPHRASE_FILE, value: /run/secrets/wallet/passphrase }
+            {{- else if .root.Values.secrets.canaryMerchant }}
+            - { name: CANARY_MERCHANT_FILE, value: /run/secrets/canary-merchant/merchant.json }
+            {{- if eq .role "worker" }}
+            - { name: CANARY_KEYSTORE, value: /run/secrets/canary/keystore }
+            - { name: CANARY_KEYSTORE_PASSPHRASE_FILE, value: /run/secrets/canary/passphrase }
+            {{- end }}
             {{- end }}
           startupProbe:
             httpGet: { path: /startupz, port: ops }
@@ -113,6 +119,11 @@ spec:
             - { name: tmp, mountPath: /tmp }
             {{- if eq .role "signer" }}
             - { name: wallet, mountPath: /run/secrets/wallet, readOnly: true }
+            {{- else if .root.Values.secrets.canaryMerchant }}
+            - { name: canary-merchant, mountPath: /run/secrets/canary-merchant, readOnly: true }
+            {{- if eq .role "worker" }}
+            - { name: canary, mountPath: /run/secrets/canary, readOnly: true }
+            {{- end }}
             {{- end }}
       volumes:
         - name: tmp
@@ -120,6 +131,13 @@ spec:
         {{- if eq .role "signer" }}
         - name: wallet
           secret: { secretName: {{ .root.Values.secrets.wallet }}, defaultMode: 288 }
+        {{- else if .root.Values.secrets.canaryMerchant }}
+        - name: canary-merchant
+          secret: { secretName: {{ .root.Values.secrets.canaryMerchant }}, defaultMode: 288 }
+        {{- if eq .role "worker" }}
+        - name: canary
+          secret: { secretName: {{ .root.Values.secrets.canary }}, defaultMode: 288 }
+        {{- end }}
         {{- end }}
   volumeClaimTemplates:
     - metadata:

@@ -18,6 +18,11 @@ export interface SubjectSalt {
   readonly salt: Uint8Array;
 }
 
+/** Numbers rise with each salt that is made, and are never given again. */
+export interface NumberedSalt extends SubjectSalt {
+  readonly number: number;
+}
+
 /** `personal-keys.db`: apart from the log, so that salts can be erased and backed up on their own terms. */
 export class PersonalKeysFile {
   readonly #database: DatabaseSync;
@@ -30,18 +35,18 @@ export class PersonalKeysFile {
     this.#database = openDatabase(join(dataDir, PERSONAL_KEYS_FILE), { synchronous: 'FULL' });
     this.#database.exec('PRAGMA secure_delete = ON');
     this.#database.exec(SCHEMA);
-    this.#insertSalt = this.#database.prepare('INSERT INTO salts (salt) VALUES (?)');
+    this.#insertSalt = this.#database.prepare('INSERT INTO salts (number, salt) VALUES (?, ?)');
     this.#insertSubject = this.#database.prepare('INSERT INTO subjects (subject, number) VALUES (?, ?) ON CONFLICT (subject) DO NOTHING');
     this.#moveSubject = this.#database.prepare('UPDATE subjects SET number = ? WHERE subject = ?');
     this.#select = this.#database.prepare('SELECT number, salt FROM subjects JOIN salts USING (number) WHERE subject = ?');
   }
 
-  /** Durable when it returns. A subject's newer salt wins: an older one belongs to an append that was never committed. */
-  put(salts: readonly SubjectSalt[]): void {
+  /** Durable when it returns. A subject's newer salt wins: an older one belongs to an append that was never committed. Copies keep their numbers. */
+  put(salts: readonly (SubjectSalt & Partial<NumberedSalt>)[]): void {
     this.#database.exec('BEGIN IMMEDIATE');
     try {
-      for (const { subject, salt } of salts) {
-        const number = this.#insertSalt.run(salt).lastInsertRowid;
+      for (const { subject, salt, number: given = null } of salts) {
+        const number = this.#insertSalt.run(given, salt).lastInsertRowid;
         if (this.#insertSubject.run(subject, number).changes === 1) continue;
         this.#overwrite(subject);
         this.#moveSubject.run(number, subject);
@@ -62,6 +67,12 @@ export class PersonalKeysFile {
   all(): Iterable<SubjectSalt> {
     const sql = 'SELECT subject, salt FROM salts JOIN subjects USING (number) ORDER BY number';
     return this.#database.prepare(sql).iterate() as Iterable<unknown> as Iterable<SubjectSalt>;
+  }
+
+  /** Those made after that number, oldest first. */
+  after(number: number, limit: number): readonly NumberedSalt[] {
+    const sql = 'SELECT number, subject, salt FROM salts JOIN subjects USING (number) WHERE number > ? ORDER BY number LIMIT ?';
+    return this.#database.prepare(sql).all(number, limit) as unknown as NumberedSalt[];
   }
 
   count(): number {

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { MessagePort, Worker } from 'node:worker_threads';
 import type { Position } from '../../../ports/event-store.ts';
-import type { Change, ListMember, ListRange, NextRows, OwnedRows, ReadModel, Row } from '../../../ports/read-model.ts';
+import type { Change, ListMember, ListRange, NextRows, OwnedRows, ReadModel, Row, Table } from '../../../ports/read-model.ts';
 import { createDataDir } from '../database.ts';
 import { ListReader } from './list-reader.ts';
 import { NEXT, openForReading, readModelFile, rowTable } from './schema.ts';
@@ -78,18 +78,21 @@ class SqliteReadModel implements ReadModel {
     return this.#writer.apply({ projection, checkpoint, changes, isNext: false });
   }
 
-  async get(table: string, key: string): Promise<Row | null> {
+  async get<Kept extends object = Row>(table: Table<Kept>, key: string): Promise<Kept | null> {
     return (await this.getMany(table, [key]))[0] ?? null;
   }
 
-  async getMany(table: string, keys: readonly string[]): Promise<(Row | null)[]> {
-    return this.#getMany(table, keys);
+  async getMany<Kept extends object = Row>(table: Table<Kept>, keys: readonly string[]): Promise<(Kept | null)[]> {
+    return this.#getMany(table, keys) as (Kept | null)[];
   }
 
-  async scan(table: string, { afterKey, limit }: { afterKey?: string; limit: number }): Promise<{ key: string; row: Row }[]> {
+  async scan<Kept extends object = Row>(
+    table: Table<Kept>,
+    { afterKey, limit }: { afterKey?: string; limit: number },
+  ): Promise<{ key: string; row: Kept }[]> {
     return this.#read(() => {
       const rows = (this.#table(table)?.scan.all(afterKey ?? '', limit) ?? []) as unknown as [string, string][];
-      return rows.map(([key, row]) => ({ key, row: JSON.parse(row) as Row }));
+      return rows.map(([key, row]) => ({ key, row: JSON.parse(row) as Kept }));
     });
   }
 
@@ -119,7 +122,8 @@ class SqliteReadModel implements ReadModel {
         return checkpoint() || null;
       },
       apply: (changes, checkpointAfter) => this.#writer.apply({ projection: owned.projection, checkpoint: checkpointAfter, changes, isNext: true }),
-      getMany: async (table, keys) => (await this.#writer.nextRows(table, keys)).map((json) => (json === null ? null : (JSON.parse(json) as Row))),
+      getMany: async <Kept extends object = Row>(table: Table<Kept>, keys: readonly string[]) =>
+        (await this.#writer.nextRows(table, keys)).map((json) => (json === null ? null : (JSON.parse(json) as Kept))),
       promote: () => this.#writer.turn('promote', owned),
       drop: () => this.#writer.turn('dropNext', owned),
     };

@@ -6,7 +6,7 @@ import { removeDatabase } from '../database.ts';
 import { isUnreadable } from '../fault.ts';
 
 /** Another version is another file content: what is there is dropped and replayed from the ledger. */
-const SCHEMA_VERSION = 4;
+export const SCHEMA_VERSION = 4;
 
 /*
  * Row tables are made when they are first written: `rows_<id>` for the name in `row_tables`. Rows lie in the order in which
@@ -73,6 +73,8 @@ function prepareFile(file: string): DatabaseSync {
   const db = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
   try {
     db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${WAL_PAGES}; PRAGMA cache_size = -65536;`);
+    // What is removed of forgotten sessions is overwritten with zeros; measured, it costs applies nothing that shows.
+    db.exec('PRAGMA secure_delete = ON');
     const { user_version: version } = db.prepare('PRAGMA user_version').get() as { user_version: number };
     if (version !== 0 && version !== SCHEMA_VERSION) throw new OtherVersion(`${file} has schema ${version}`);
     db.exec(`${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION};`);

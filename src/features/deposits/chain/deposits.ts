@@ -2,7 +2,7 @@ import type { DepositFacts, FinalityRule } from '../../../domain/events/session-
 import { isFinalEnough } from '../../../domain/finality.ts';
 import type { SessionId } from '../../../domain/ids.ts';
 import { ChainUnavailable } from '../../../ports/chain.ts';
-import type { Disproof, Transfer } from '../../../ports/chain.ts';
+import type { Block, BlockLook, Disproof, Transfer } from '../../../ports/chain.ts';
 import { StoreUnavailable } from '../../../ports/event-store.ts';
 import { depositFactsOf, isSameMoney } from './facts.ts';
 import type { ChainView } from './facts.ts';
@@ -23,20 +23,32 @@ interface Tracked {
   rewound: boolean;
   /** Looks in a row at which the chain showed that it cannot hold the transfer. */
   disproofs: number;
+  /** The last of them. */
+  disprovedIn: number | null;
   /** Looks in a row at which it was not shown, for no reason that the chain shows. */
   doubts: number;
   /** Not looked at before (`performance.now()`): its providers disagreed, or its session refused it. */
   notBeforeMs: number;
 }
 
-const NEW = { settled: false, suspect: false, rewound: false, disproofs: 0, doubts: 0, notBeforeMs: 0 } as const;
+const NEW = { settled: false, suspect: false, rewound: false, disproofs: 0, disprovedIn: null, doubts: 0, notBeforeMs: 0 } as const;
 
 /** Looks in a row that must show a transfer gone before it is reverted: a provider on a short-lived fork must not undo a payment. */
 const DISPROOFS_NEEDED = 2;
 const DISPUTE_PAUSE_MS = 5_000;
 const LONGEST_DOUBT_PAUSE_MS = 60_000;
-/** Commands and look-ups at a time. */
-const CONCURRENCY = 32;
+/** Commands and look-ups at a time: as many share the cost of a commit. */
+const CONCURRENCY = 128;
+/** From so many transfers in one block on, the whole block is read for them. */
+const WHOLE_BLOCK_FROM = 4;
+/** What one pass leaves is for the next one: what was read of blocks must not get old. */
+const LONGEST_PASS_MS = 1_000;
+
+/** A block as one pass sees it: read once for all its transfers. */
+interface SeenBlock {
+  readonly look: BlockLook | undefined;
+  canonical: Promise<Block | null> | null;
+}
 
 /** The deposits that the chain may still take back: seen, waiting for finality, or final in blocks not long final. */
 export class TrackedDeposits {
@@ -157,9 +169,12 @@ export class TrackedDeposits {
   async settle(view: ChainView): Promise<void> {
     await inParallel(await this.#reverted.foundAgain(), (transfer) => this.#takeBack(transfer));
     const due = [...this.#tracked.values()].filter((deposit) => isDue(deposit, view));
+    const blocks = seenBlocks(due);
+    const untilMs = performance.now() + LONGEST_PASS_MS;
     await inParallel(due, async (deposit) => {
+      if (performance.now() > untilMs) return;
       try {
-        await this.#examine(deposit, view);
+        await this.#examine(deposit, view, blocks);
       } catch (error) {
         // One transfer that the providers dispute, or that its session does not take, must not hold up the others.
         if (error instanceof StoreUnavailable) throw error;
@@ -170,12 +185,24 @@ export class TrackedDeposits {
     });
   }
 
-  async #examine(deposit: Tracked, view: ChainView): Promise<void> {
+  /** Asked once for all transfers of the block, and again after a failure. */
+  #canonicalOf(seen: SeenBlock, blockNumber: number): Promise<Block | null> {
+    seen.canonical ??= this.#deps.chain.blockAt(blockNumber).catch((error: unknown) => {
+      seen.canonical = null;
+      throw error;
+    });
+    return seen.canonical;
+  }
+
+  async #examine(deposit: Tracked, view: ChainView, blocks: ReadonlyMap<number, SeenBlock>): Promise<void> {
     const { chain } = this.#deps;
-    const transfer = await chain.transferAt(deposit.facts.txHash, deposit.facts.logIndex);
+    const { txHash, logIndex, blockNumber } = deposit.facts;
+    const seen = blocks.get(blockNumber)!;
+    const transfer = await chain.transferAt(txHash, logIndex, seen.look);
     const facts = transfer && depositFactsOf(transfer, chain.settings);
     if (!transfer || !facts || !isSameMoney(facts, deposit.facts)) return this.#examineAbsent(deposit, view);
-    const canonical = await chain.blockAt(facts.blockNumber);
+    const isWhereItWas = facts.blockNumber === blockNumber;
+    const canonical = await (isWhereItWas ? this.#canonicalOf(seen, blockNumber) : chain.blockAt(facts.blockNumber));
     // Two providers on two forks: nothing is known until they agree.
     if (canonical?.hash !== facts.blockHash) return;
     Object.assign(deposit, { facts, suspect: false, rewound: false, disproofs: 0, doubts: 0 });
@@ -201,6 +228,7 @@ export class TrackedDeposits {
     if (view.headNumber < blockNumber || !view.isReadToHead || (deposit.status === 'final' && !isFinalEnough(deposit.rule, blockNumber, view)))
       return;
     deposit.suspect = true;
+    if (deposit.disprovedIn === view.look) return;
     const reason = await this.#disproofOf(deposit);
     if (reason === null) {
       deposit.disproofs = 0;
@@ -210,6 +238,7 @@ export class TrackedDeposits {
       return;
     }
     deposit.disproofs += 1;
+    deposit.disprovedIn = view.look;
     if (deposit.disproofs < DISPROOFS_NEEDED) return;
     if (deposit.rewound && deposit.status === 'final') {
       this.#tracked.delete(depositKey);
@@ -249,6 +278,14 @@ function isDue({ suspect, settled, status, rule, facts, notBeforeMs }: Tracked, 
   if (suspect) return true;
   if (settled) return false;
   return status === 'detected' ? isFinalEnough(rule, facts.blockNumber, view) : facts.blockNumber <= view.finalizedNumber;
+}
+
+function seenBlocks(due: readonly Tracked[]): Map<number, SeenBlock> {
+  const counts = new Map<number, number>();
+  for (const { facts } of due) counts.set(facts.blockNumber, (counts.get(facts.blockNumber) ?? 0) + 1);
+  return new Map(
+    [...counts].map(([blockNumber, count]) => [blockNumber, { look: count < WHOLE_BLOCK_FROM ? undefined : { blockNumber }, canonical: null }]),
+  );
 }
 
 /** In order of the list, a bounded number at a time. Rejects once the tasks begun with the failed one ended. */

@@ -38,8 +38,10 @@ export function isSameMoney(a: DepositFacts, b: DepositFacts): boolean {
   );
 }
 
-/** One look at a chain. */
+/** A chain as one look sees it. */
 export interface ChainView extends Heights {
+  /** Number of the look: what is asked again within it proves nothing more. */
+  readonly look: number;
   /** Whether all blocks up to the head were read: only then is a transfer that moved known where it is now. */
   readonly isReadToHead: boolean;
 }

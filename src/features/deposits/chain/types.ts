@@ -86,6 +86,8 @@ export interface WatchChainDeps {
 export interface WatchChainOptions {
   /** How often the head is asked for. */
   readonly pollIntervalMs: number;
+  /** The same while a payment waits for its block to become final; default `pollIntervalMs`. */
+  readonly pollWhileWaitingMs?: number;
   /**
    * A local chain, whose node may come back a little behind the ledger after a kill. That is mended without an alarm: reading
    * begins again below, deposits that were only seen and are gone are reverted as in any reorganisation, and those that were

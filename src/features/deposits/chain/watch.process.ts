@@ -36,11 +36,20 @@ export class ChainWatcher {
   #covered: Block | null = null;
   #finalized: Block | null = null;
   #head: Block | null = null;
+  #look = 0;
   #coveredAtMs = -Infinity;
 
   constructor(deps: WatchChainDeps, options: WatchChainOptions) {
     this.#deps = deps;
-    this.#options = { sandbox: false, maxScanBlocks: 2_000, secondReadingMs: 15_000, coverageIntervalMs: 60_000, deepBlocks: 256, ...options };
+    this.#options = {
+      pollWhileWaitingMs: options.pollIntervalMs,
+      sandbox: false,
+      maxScanBlocks: 2_000,
+      secondReadingMs: 15_000,
+      coverageIntervalMs: 60_000,
+      deepBlocks: 256,
+      ...options,
+    };
     this.#createdSec = toSec(deps.clock.nowMs());
     this.#deposits = new TrackedDeposits(deps);
     this.#coverage = new CoverageLog(deps, this.#options.coverageIntervalMs);
@@ -49,7 +58,7 @@ export class ChainWatcher {
       poll: () => this.#tick(),
       status: () => this.status(),
       observer: deps.observer,
-      intervalMs: options.pollIntervalMs,
+      intervalMs: () => (this.#deposits.unsettled > 0 ? this.#options.pollWhileWaitingMs : options.pollIntervalMs),
     });
   }
 
@@ -110,6 +119,7 @@ export class ChainWatcher {
   }
 
   async #tick(): Promise<void> {
+    this.#look += 1;
     const head = await this.#deps.chain.head();
     const headMoved = head.hash !== this.#head?.hash;
     this.#head = head;
@@ -118,14 +128,19 @@ export class ChainWatcher {
     else await this.#mendFork(head);
     const secondReadingDue = performance.now() - this.#coveredAtMs >= this.#options.secondReadingMs;
     if (secondReadingDue || (headMoved && this.#deposits.unsettled > 0) || this.#isFarBehind(head)) await this.#readFinalized();
-    await this.#readRecent(head);
+    // What became final is not kept waiting for what is new.
     await this.#settle();
+    if (this.#scanned!.number < head.number) {
+      await this.#readRecent(head);
+      await this.#settle();
+    }
     if (secondReadingDue) await this.#readFinal();
   }
 
   #settle(): Promise<void> {
     const { number: headNumber } = this.#head!;
-    return this.#deposits.settle({ headNumber, finalizedNumber: this.#finalized?.number ?? -1, isReadToHead: this.#scanned!.number >= headNumber });
+    const isReadToHead = this.#scanned!.number >= headNumber;
+    return this.#deposits.settle({ look: this.#look, headNumber, finalizedNumber: this.#finalized?.number ?? -1, isReadToHead });
   }
 
   #isFarBehind(head: Block): boolean {

@@ -11,8 +11,7 @@ import type { WatchedOwners } from './owners.ts';
  * nothing is missed in between; meeting a session twice is harmless. `readToSec`: chain time to which an earlier run had read.
  */
 export async function seedWatchedOwners(owners: WatchedOwners, mode: Mode, readModel: Pick<ReadModel, 'scan'>, readToSec: number): Promise<void> {
-  for await (const page of rowPages(readModel, SESSIONS_TABLE))
-    for (const { row } of page) addSession(owners, mode, row as unknown as SessionRow, readToSec);
+  for await (const page of rowPages(readModel, SESSIONS_TABLE)) for (const { row } of page) addSession(owners, mode, row, readToSec);
 }
 
 function addSession(owners: WatchedOwners, mode: Mode, row: SessionRow, readToSec: number): void {

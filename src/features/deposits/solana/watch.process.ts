@@ -56,6 +56,7 @@ export class SolanaWatcher implements NetworkWatcher {
   /** Owners of ended sessions that could not be read, or whose balance no history explained yet: looked at with every poll. */
   readonly #unexplained = new Map<string, WatchedOwner>();
   #begun = false;
+  #look = 0;
 
   constructor(deps: WatchSolanaDeps, options: WatchSolanaOptions) {
     this.#deps = deps;
@@ -90,7 +91,7 @@ export class SolanaWatcher implements NetworkWatcher {
       poll: () => this.#poll(),
       status: () => this.status(),
       observer: deps.observer,
-      intervalMs: options.pollIntervalMs,
+      intervalMs: () => options.pollIntervalMs,
       sleep: (ms, signal) => this.#pace.sleep(ms, signal),
     });
   }
@@ -148,7 +149,9 @@ export class SolanaWatcher implements NetworkWatcher {
     await this.#sweep();
     await this.#checkEnded();
     await this.#accounts.readOverdue();
-    await this.#deposits.settle({ headNumber: this.#accounts.headSlot ?? 0, finalizedNumber: this.#finalized?.number ?? -1, isReadToHead: true });
+    this.#look += 1;
+    const heights = { headNumber: this.#accounts.headSlot ?? 0, finalizedNumber: this.#finalized?.number ?? -1 };
+    await this.#deposits.settle({ ...heights, look: this.#look, isReadToHead: true });
     if (coverageDue) await this.#cover();
   }
 

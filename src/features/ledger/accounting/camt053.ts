@@ -1,5 +1,5 @@
-import { dayBefore } from '../../../domain/calendar.ts';
-import { formatAmount, SCALE, signedAmountOf } from '../../../domain/money.ts';
+import { dayBefore, dayOf } from '../../../domain/calendar.ts';
+import { absolute, formatAmount, SCALE, signedAmountOf } from '../../../domain/money.ts';
 import type { EntryRow } from '../../../../projections/ledger/rows.ts';
 import type { JournalScope, LedgerJournal } from '../journal.ts';
 
@@ -92,13 +92,13 @@ const balance = (code: string, units: bigint, day: string, wallet: Wallet): stri
   `<Bal><Tp><CdOrPrtry><Cd>${code}</Cd></CdOrPrtry></Tp>${amount(cut(units), wallet)}<Dt><Dt>${day}</Dt></Dt></Bal>`;
 
 const amount = (units: bigint, { currency }: Wallet): string =>
-  `<Amt Ccy="${currency}">${formatAmount(units < 0n ? -units : units)}</Amt><CdtDbtInd>${units < 0n ? 'DBIT' : 'CRDT'}</CdtDbtInd>`;
+  `<Amt Ccy="${currency}">${formatAmount(absolute(units))}</Amt><CdtDbtInd>${units < 0n ? 'DBIT' : 'CRDT'}</CdtDbtInd>`;
 
 function entryOf({ entry, line, units }: Move, { clock }: JournalScope, wallet: Wallet): string {
   const day = entry.days[clock];
   const said = [`${formatAmount(units)} ${wallet.coin}`, entry.txHash && `transaction ${entry.txHash}`, entry.orderId && `order ${entry.orderId}`];
   return bankEntry(`${entry.mode}-${entry.number}-${line}`, amount(cut(units), wallet), {
-    ...{ day, valueDay: entry.chainTimeSec === undefined ? day : new Date(entry.chainTimeSec * 1000).toISOString().slice(0, 10) },
+    ...{ day, valueDay: entry.chainTimeSec === undefined ? day : dayOf(entry.chainTimeSec) },
     ...{ reference: entry.id.replaceAll('-', '').slice(0, 35), code: entry.kind, said: said.filter(Boolean).join('; ') },
   });
 }

@@ -1,5 +1,5 @@
 import { shownDecimals } from '../../../domain/currencies.ts';
-import { formatAmount } from '../../../domain/money.ts';
+import { absolute, formatAmount } from '../../../domain/money.ts';
 import type { ValuedEntry, ValuedLine } from '../valuation/valued-journal.ts';
 import { ChartRefused, type Chart } from './chart.ts';
 import { windows1252 } from './windows-1252.ts';
@@ -94,8 +94,7 @@ function header({ file }: Chart, { from, to, createdAtMs }: DatevScope): string 
 function record({ kind, day, entry }: ValuedEntry, { value, account, contra, line }: Posting, { file }: Chart): string {
   const cells: string[] = DATEV_COLUMNS.map(() => '');
   const set = (name: string, text: string): string => (cells[DATEV_COLUMNS.indexOf(name)] = text);
-  const amount = value < 0n ? -value : value;
-  set('Umsatz (ohne Soll/Haben-Kz)', formatAmount(amount).replace('.', ','));
+  set('Umsatz (ohne Soll/Haben-Kz)', formatAmount(absolute(value)).replace('.', ','));
   set('Soll/Haben-Kennzeichen', value > 0n ? '"S"' : '"H"');
   set('WKZ Umsatz', quoted(file.currency));
   set('Konto', account);

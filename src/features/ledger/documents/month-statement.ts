@@ -18,7 +18,7 @@ export interface StatementOf {
 export type StatementContent = Pick<StatementIssued['data'], 'accounts' | 'kinds' | 'lines' | 'linesSha256'>;
 
 /** The days of a closed month by the clock that it was sealed by first: nothing comes into them any more. */
-const scopeOfMonth = ({ mode, period, merchantId }: StatementOf): JournalScope => ({
+export const scopeOfMonth = ({ mode, period, merchantId }: StatementOf): JournalScope => ({
   ...{ mode, book: merchantId, clock: 'recorded', from: firstDayOf(period), to: lastDayOf(period) },
 });
 

@@ -8,7 +8,9 @@ import { appendNext } from '../../../runtime/commands/append-next.ts';
 import type { LedgerBalances } from '../balances.ts';
 import type { LedgerJournal } from '../journal.ts';
 import type { IssueDeps } from './issue.ts';
-import { merchantsIn, statementContent, type StatementOf } from './month-statement.ts';
+import { linesTable } from './journal.ts';
+import { merchantsIn, scopeOfMonth, statementContent, type StatementOf } from './month-statement.ts';
+import { textOf } from './table.ts';
 
 export interface MonthStatementsDeps extends IssueDeps {
   readonly balances: LedgerBalances;
@@ -39,6 +41,12 @@ export class MonthStatements {
     return (await this.list(mode, period)).find(({ data }) => data.merchantId === merchantId) ?? null;
   }
 
+  /** The lines that a merchant's statement is made of, as CSV; null where there is none. */
+  async lines(of: StatementOf & { readonly merchantId: MerchantId }): Promise<AsyncIterable<string> | null> {
+    const { journal } = this.#deps;
+    return (await this.find(of)) ? textOf(linesTable(journal, scopeOfMonth(of), Infinity, of.merchantId), 'csv') : null;
+  }
+
   /** Makes the statements of a closed month that there are none of yet. Null for a month that is open. */
   async issue(mode: Mode, period: string, actor: string): Promise<IssuedStatement[] | null> {
     const closed = await this.#deps.balances.period(mode, period);
@@ -47,8 +55,9 @@ export class MonthStatements {
     if (!closing) throw new Error(`the log has no event ${closed.entry}`);
     const throughEvent = (JSON.parse(closing.data) as PeriodClosed['data']).throughPosition;
     const wanted: (MerchantId | null)[] = [null, ...(await merchantsIn(this.#deps, { mode, period }))];
+    const made = new Set((await this.list(mode, period)).map(({ data }) => data.merchantId));
     for (const merchantId of wanted) {
-      if (await this.find({ mode, period, merchantId })) continue;
+      if (made.has(merchantId)) continue;
       const content = await statementContent(this.#deps, { mode, period, merchantId });
       const issuedAtSec = toSec(this.#deps.clock.nowMs());
       await this.#append({ mode, period, merchantId, closing: closing.id, throughEvent, ...content, actor, issuedAtSec });

@@ -2,7 +2,7 @@ import type { CoinChosen } from '../../../domain/events/coin-events.ts';
 import type { SessionCreated, SessionPaid } from '../../../domain/events/session-events.ts';
 import type { SessionId } from '../../../domain/ids.ts';
 import { payableTo } from '../../../domain/ledger.ts';
-import { amountOf, SCALE, signedAmountOf } from '../../../domain/money.ts';
+import { absolute, amountOf, SCALE, signedAmountOf } from '../../../domain/money.ts';
 import { sessionStream } from '../../../domain/streams.ts';
 import type { EventStore } from '../../../ports/event-store.ts';
 import { decodeEvent } from '../../../runtime/commands/codec.ts';
@@ -83,7 +83,9 @@ function conversion(amount: string, rate: string | null, due: string): Record<st
 
 /** Of 10^-36 units. */
 function exactText(units: bigint): string {
-  const digits = (units < 0n ? -units : units).toString().padStart(2 * SCALE + 1, '0');
+  const digits = absolute(units)
+    .toString()
+    .padStart(2 * SCALE + 1, '0');
   const fraction = digits
     .slice(-2 * SCALE)
     .replace(/0+$/, '')

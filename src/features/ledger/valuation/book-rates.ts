@@ -1,7 +1,7 @@
 import { shownDecimals } from '../../../domain/currencies.ts';
 import type { BookRate, BookRatesRecorded } from '../../../domain/events/book-rate-events.ts';
 import { BOOKED_COINS } from '../../../domain/ledger.ts';
-import { formatAmount, parseAmount, SCALE } from '../../../domain/money.ts';
+import { absolute, formatAmount, parseAmount, SCALE } from '../../../domain/money.ts';
 import { BOOK_RATES_STREAM } from '../../../domain/streams.ts';
 import type { EventStore } from '../../../ports/event-store.ts';
 
@@ -86,7 +86,7 @@ export class BookRates {
   /** 10^-18 units of the currency that the coin's are worth, rounded half away from zero to the currency's minor unit. */
   value(units: bigint, { units: rate }: Pick<UsedRate, 'units'>): bigint {
     const step = 10n ** BigInt(2 * SCALE - shownDecimals(this.currency));
-    const size = (units < 0n ? -units : units) * rate;
+    const size = absolute(units) * rate;
     const steps = (2n * size + step) / (2n * step);
     const value = steps * 10n ** BigInt(SCALE - shownDecimals(this.currency));
     return units < 0n ? -value : value;

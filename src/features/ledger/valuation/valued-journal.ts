@@ -1,5 +1,6 @@
 import { lastDayOf, monthOf, nextMonth } from '../../../domain/calendar.ts';
 import { signedAmountOf } from '../../../domain/money.ts';
+import { toSec } from '../../../ports/clock.ts';
 import type { EntryRow } from '../../../../projections/ledger/rows.ts';
 import type { LedgerJournal, JournalScope } from '../journal.ts';
 import type { BookRates, UsedRate } from './book-rates.ts';
@@ -65,7 +66,7 @@ export async function* valuedJournal(
 const given = <Value>(value: Value | null): Value[] => (value === null ? [] : [value]);
 
 function valuedEntry(entry: EntryRow, rates: BookRates): ValuedEntry {
-  const atSec = entry.chainTimeSec ?? Math.floor(entry.recordedAtMs / 1000);
+  const atSec = entry.chainTimeSec ?? toSec(entry.recordedAtMs);
   const lines: ValuedLine[] = entry.lines.map(({ account, network, coin, amount }) => {
     const units = signedAmountOf(amount);
     const rate = rates.at(coin, atSec);

@@ -48,7 +48,7 @@ type LegIds = Pick<LegRef, 'sessionId' | 'refundId' | 'legId'>;
 interface RefundRef extends LegIds {
   readonly id: string;
   readonly names: RefundNames;
-  readonly logged: { readonly refund: string; readonly leg: string };
+  readonly logged: { readonly session: string; readonly refund: string; readonly leg: string };
 }
 
 /** A leg with everything that is known about it. */
@@ -300,7 +300,7 @@ const ACTOR = 'pay-refunds';
 const refOf = ({ sessionId, refundId, legId }: LegIds): RefundRef => ({
   ...{ sessionId, refundId, legId, id: legId },
   names: { refundId, legId },
-  logged: { refund: refundId, leg: legId },
+  logged: { session: sessionId, refund: refundId, leg: legId },
 });
 
 /** As merchants are told: whose account it is, they need not know. */

@@ -3,7 +3,7 @@ import type { Network } from '../../../domain/networks.ts';
 import { sessionOfStream, sessionStream } from '../../../domain/streams.ts';
 import type { EventStore, Subscription } from '../../../ports/event-store.ts';
 import { rowPages } from '../../../ports/row-pages.ts';
-import type { ReadModel } from '../../../ports/read-model.ts';
+import type { ReadModel, Table } from '../../../ports/read-model.ts';
 import { decodeEvent } from '../../../runtime/commands/codec.ts';
 import { seedFrom } from '../../../runtime/projections/whole-rows.ts';
 import type { SessionHandler } from '../../shared/handlers/session-handler.ts';
@@ -47,9 +47,9 @@ export class PayoutWork {
   async start(): Promise<void> {
     const { store, readModel, nowSec } = this.#deps;
     const after = await seedFrom(readModel, openPayouts, async () => {
-      await this.#scan(OPEN_REFUNDS_TABLE, '', (row) => this.#addRefund(row['sessionId'] as SessionId, row['refundId'] as string));
+      await this.#scan(OPEN_REFUNDS_TABLE, '', (row) => this.#addRefund(row['sessionId'], row['refundId']));
       await this.#scan(LANDED_PAYOUTS_TABLE, landedKey(nowSec() - WATCHED_SEC, ''), (row) =>
-        this.#addLanded(row['sessionId'] as SessionId, row['refundId'] as string, row['legId'] as string),
+        this.#addLanded(row['sessionId'], row['refundId'], row['legId']),
       );
     });
     this.#subscription = store.subscribe({
@@ -108,7 +108,7 @@ export class PayoutWork {
     put(this.#landed, { sessionId, merchantId, refundId, legId, mode, network: leg.leg.network });
   }
 
-  async #scan(table: string, after: string, take: (row: Record<string, unknown>) => Promise<void>): Promise<void> {
+  async #scan<Kept extends object>(table: Table<Kept>, after: string, take: (row: Kept) => Promise<void>): Promise<void> {
     for await (const page of rowPages(this.#deps.readModel, table, { after })) for (const { row } of page) await take(row);
   }
 }

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import type { MerchantId } from '../../../../src/domain/ids.ts';
 import { verifyDocument, verifyMonthStatement } from '../../../../src/features/audit/verify-issued.ts';
 import { evidenceCommands } from '../../../../src/operator/documents.ts';
 import { statementCommands } from '../../../../src/operator/statement.ts';
@@ -129,6 +130,11 @@ describe('the statement of a closed month', () => {
       const days = { from: `${MONTH}-01`, to: `${MONTH}-31` };
       const journal = (await office.exported({ mode: 'test', ...days })).toString();
       const lines = (await office.exported({ mode: 'test', document: 'lines', merchant: MERCHANT_ID, ...days })).toString();
+      const ofMerchant = await office.statements.lines({ mode: 'test', period: MONTH, merchantId: MERCHANT_ID });
+      let served = '';
+      for await (const chunk of ofMerchant!) served += chunk;
+      expect(served).toBe(lines);
+      expect(await office.statements.lines({ mode: 'test', period: MONTH, merchantId: 'mer_other' as MerchantId })).toBeNull();
       for (const [statement, csv] of [
         [whole, journal],
         [own, lines],

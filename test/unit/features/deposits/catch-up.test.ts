@@ -8,6 +8,7 @@ import { ChainWatcher } from '../../../../src/features/deposits/chain/watch.proc
 import type { CoveredBlock, WatchChainDeps, WatchChainOptions } from '../../../../src/features/deposits/chain/types.ts';
 import { AddressIndex } from '../../../../src/features/addresses/address-index.ts';
 import { localSettings } from '../../../support/anvil.ts';
+import { depositFacts } from '../../../support/session-facts.ts';
 
 const TOKEN = '0x5FbDB2315678afecb367f032d93F642f64180aa3';
 const OURS = '0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc';
@@ -304,6 +305,60 @@ describe('a watcher', () => {
     expect(scans).toBeLessThan(3_000);
     for (const [index, { fromBlock }] of ranges.entries()) if (index > 0) expect(fromBlock).toBe(ranges[index - 1]!.toBlock + 1);
     expect(ranges.at(-1)!.toBlock).toBe(chain.scans.at(-1)![1]);
+  });
+
+  test('undoes a payment only when two looks show that it is gone, and asks once in each', async () => {
+    const chain = new StraightChain(1_000, 1_000_000, 300);
+    let looks = 0;
+    const asked: number[] = [];
+    const disprove: Chain['disprove'] = async () => (asked.push(looks), 'reorg');
+    Object.assign(chain, { head: async () => ((looks += 1), blockOf(chain.headNumber)), transferAt: async () => null, disprove });
+    const undone: number[] = [];
+    const deposits = { record: async () => undefined, confirm: async () => expect.unreachable(), revert: async () => void undone.push(looks) };
+    const facts = depositFacts({ blockNumber: 910, toAddress: OURS });
+    const pendingDeposits = async () => [{ sessionId: SESSION, facts, rule: { kind: 'finalized' }, status: 'detected' } as const];
+    watch(chain, coveredAt(900), { deposits, pendingDeposits }, { secondReadingMs: 0 });
+    await watcher.start();
+    expect(undone).toEqual([]);
+    await expect.poll(() => undone).toEqual([2]);
+    expect(asked).toEqual([1, 2]);
+  });
+
+  test('looks more often while a payment waits for its block to become final', async () => {
+    const heads = { waiting: 0, idle: 0 };
+    for (const [name, payEvery] of [
+      ['waiting', 990],
+      ['idle', 1_000_000],
+    ] as const) {
+      const chain = new StraightChain(1_000, payEvery, 300);
+      chain.head = async () => ((heads[name] += 1), blockOf(chain.headNumber));
+      watch(chain, coveredAt(950), {}, { pollIntervalMs: 60_000, pollWhileWaitingMs: 1 });
+      await watcher.start();
+      if (name === 'waiting') await expect.poll(() => heads.waiting).toBeGreaterThan(5);
+      await watcher.stop();
+    }
+    expect(heads.idle).toBe(1);
+  });
+
+  test('reads a block once for all its payments that became final, and single ones for themselves', async () => {
+    const chain = new StraightChain(1_000, 1_000_000, 300);
+    const looks: unknown[] = [];
+    const paid = (block: number, logIndex: number): Transfer => ({
+      ...{ tokenAddress: TOKEN, tokenUnits: 1_000_000n, fromAddress: null, toAddress: OURS },
+      ...{ txHash: `0x${block.toString(16)}`, logIndex, block: blockOf(block) },
+    });
+    const transfers = [...Array.from({ length: 20 }, (_, index) => paid(910, index)), paid(920, 0)];
+    chain.scan = async (_from, to) => ({ transfers, lastBlock: blockOf(to), providers: ['p'] });
+    const blocksAsked: number[] = [];
+    chain.blockAt = async (number) => (blocksAsked.push(number), blockOf(number));
+    const asked: Chain['transferAt'] = async (txHash, logIndex, look) => (looks.push(look), paid(Number(txHash), logIndex));
+    Object.assign(chain, { transferAt: asked });
+    const { confirmed } = watch(chain, coveredAt(900));
+    await watcher.start();
+    expect(confirmed.toSorted()).toEqual([...Array.from({ length: 20 }, () => 910), 920]);
+    expect(new Set(looks)).toEqual(new Set([{ blockNumber: 910 }, undefined]));
+    expect(new Set(looks.filter((look) => look !== undefined)).size).toBe(1);
+    expect(blocksAsked.filter((number) => number === 910)).toHaveLength(1);
   });
 
   test('does not take a node that still synchronises for a reorganisation', async () => {

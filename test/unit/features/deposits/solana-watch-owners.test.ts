@@ -5,6 +5,7 @@ import type { SessionId } from '../../../../src/domain/ids.ts';
 import { TURNS, turnOf } from '../../../../src/domain/sweep-turns.ts';
 import { WatchedOwners } from '../../../../src/features/deposits/solana/owners.ts';
 import { seedWatchedOwners } from '../../../../src/features/deposits/solana/seed.ts';
+import type { ReadModel } from '../../../../src/ports/read-model.ts';
 
 const NOW = 1_800_000_000;
 const id = (name: string): SessionId => `cs_${name}` as SessionId;
@@ -147,10 +148,10 @@ describe('the list of owners at start', () => {
       owners,
       'test',
       {
-        scan: async (_, { afterKey, limit }) => {
+        scan: (async (_: string, { afterKey, limit }: { afterKey?: string; limit: number }) => {
           const from = rows.findIndex(({ key }) => key === afterKey) + 1;
           return rows.slice(from, from + limit);
-        },
+        }) as ReadModel['scan'],
       },
       NOW,
     );

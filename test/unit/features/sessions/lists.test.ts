@@ -33,7 +33,7 @@ describe('lists', () => {
   beforeEach(() => {
     model = new MemoryReadModel();
     store = new MemoryEventStore();
-    lists = new Lists({ readModel: model, cursorKey });
+    lists = new Lists({ readModel: model, cursorKey, metadataIndex: null });
   });
 
   /** Adds events to the ledger and lets the projection take them. */
@@ -176,7 +176,7 @@ describe('lists', () => {
       for (const others of [{}, { status: 'open' as const }, { ...filters, createdFrom: 2 }, { ...filters, coin: 'USDT' as const }]) {
         expect(await lists.listSessions({ ...owner, filters: others, paging })).toMatchObject(refused);
       }
-      const otherKey = new Lists({ readModel: model, cursorKey: new Uint8Array(32).fill(8) });
+      const otherKey = new Lists({ readModel: model, cursorKey: new Uint8Array(32).fill(8), metadataIndex: null });
       expect(await otherKey.listSessions({ ...owner, filters, paging })).toMatchObject(refused);
       for (const forged of [...changed, 'forged', `${cursor}A`, cursor.slice(1), ' ', 'A'.repeat(500), '=', `${cursor}=`]) {
         expect(await lists.listSessions({ ...owner, filters, paging: { cursor: forged, pageSize: 2 } })).toMatchObject(refused);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RefundId } from '../../../../src/domain/ids.ts';
 import { StoreUnavailable } from '../../../../src/ports/event-store.ts';
-import type { Row } from '../../../../src/ports/read-model.ts';
+import type { Row, ReadModel } from '../../../../src/ports/read-model.ts';
 import { sessionView } from '../../../../projections/sessions/session-view.projection.ts';
 import { projectionId } from '../../../../src/runtime/projections/batch.ts';
 import { createSessionOfRefund } from '../../../../src/features/sessions/session-of-refund.ts';
@@ -12,7 +12,7 @@ const ROW: Row = { sessionId: 'cs_1' };
 function lookUps({ rows, catchUp, isFilled = true }: { rows: Row[]; catchUp: () => boolean; isFilled?: boolean }) {
   return createSessionOfRefund({
     store: { head: async () => '7' },
-    readModel: { get: async () => rows[0] ?? null },
+    readModel: { get: (async () => rows[0] ?? null) as ReadModel['get'] },
     projections: {
       caughtUpTo: async (position) => {
         expect(position).toBe('7');

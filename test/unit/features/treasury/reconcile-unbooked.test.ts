@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Network } from '../../../../src/domain/networks.ts';
 import type { AccountBalances } from '../../../../src/ports/outgoing-chain.ts';
-import type { Row } from '../../../../src/ports/read-model.ts';
+import type { Row, ReadModel } from '../../../../src/ports/read-model.ts';
 import { lookForUnbooked } from '../../../../src/features/treasury/reconcile-unbooked.ts';
 import type { UnbookedLook } from '../../../../src/features/treasury/reconcile-unbooked.ts';
 import type { NativeDeps } from '../../../../src/features/treasury/reconcile-native.ts';
@@ -52,12 +52,12 @@ class World {
 
   look(after: string | null = null, most?: number): Promise<UnbookedLook> {
     const readModel = {
-      scan: async (table: string, { afterKey = '', limit }: { afterKey?: string; limit: number }) =>
+      scan: (async (table: string, { afterKey = '', limit }: { afterKey?: string; limit: number }) =>
         [...(this.tables.get(table) ?? [])]
           .filter(([key]) => key > afterKey)
           .sort(([one], [other]) => (one < other ? -1 : 1))
           .slice(0, limit)
-          .map(([key, row]) => ({ key, row })),
+          .map(([key, row]) => ({ key, row }))) as ReadModel['scan'],
     };
     const heldAt = (address: string): AccountBalances => ({ coins: { USDT: this.held.get(address) ?? 0n }, native: this.native.get(address) ?? 0n });
     const finalBalances = async (addresses: readonly string[]): Promise<AccountBalances[]> => {
@@ -68,7 +68,8 @@ class World {
     const settings = { tokens: [{ coin: 'USDT', address: '0xtoken', decimals: 18 }] } as never;
     const chain = { network: this.#network, mode: 'test' as const, settings, finalBalances, balances, finalBlock: async () => 9 };
     const wholeBooks = ((task: () => unknown) => task()) as never;
-    const getMany = async (table: string, keys: readonly string[]) => keys.map((key) => this.tables.get(table)?.get(key) ?? null);
+    const getMany = (async (table: string, keys: readonly string[]) =>
+      keys.map((key) => this.tables.get(table)?.get(key) ?? null)) as ReadModel['getMany'];
     const tell = async (command: TreasuryCommand): Promise<null> => (this.told.push(command), null);
     const context = async (): Promise<TreasuryContext> => initialTreasuryContext;
     const native: NativeDeps = {

@@ -10,13 +10,14 @@ import {
   depositsByBlock,
 } from '../../../../projections/deposits/deposits-by-block.projection.ts';
 import { depositFacts, SESSION_ID } from '../../../support/session-facts.ts';
+import type { RowReader } from '../../../../src/ports/projection.ts';
 
 /** The tables after the events, by table and key. */
 function project(...events: SessionEvent[]): Map<string, Row> {
   const rows = new Map<string, Row>();
   events.forEach((event, revision) => {
     const stored = { stream: sessionStream(SESSION_ID), revision, atMs: 1_800_000_000_000, event } as unknown as StoredEvent<SessionEvent>;
-    for (const change of depositsByBlock.apply(stored, (table, key) => rows.get(`${table} ${key}`) ?? null)) {
+    for (const change of depositsByBlock.apply(stored, ((table: string, key: string) => rows.get(`${table} ${key}`) ?? null) as RowReader)) {
       if (change.op === 'put') rows.set(`${change.table} ${change.key}`, change.row);
       if (change.op === 'delete') rows.delete(`${change.table} ${change.key}`);
     }

@@ -90,6 +90,8 @@ const BOOKED_BY = {
     TransferReopened: 'transfer',
     PersonInvited: 'nothing',
     JoinLinkIssued: 'nothing',
+    PersonProvisioned: 'nothing',
+    SignedInBySso: 'nothing',
     RecoveryRequested: 'nothing',
     PasskeyAdded: 'nothing',
     PasskeyRemoved: 'nothing',

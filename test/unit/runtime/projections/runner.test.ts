@@ -21,7 +21,7 @@ const counting = (name: string, change: Partial<Projection> = {}): Projection =>
   lists: [`${name}@1/`],
   needs: () => [{ table: `${name}@1`, key: 'count' }],
   apply: (_event, read) => [
-    { op: 'put', table: `${name}@1`, key: 'count', row: { count: ((read(`${name}@1`, 'count')?.['count'] as number | undefined) ?? 0) + 1 } },
+    { op: 'put', table: `${name}@1`, key: 'count', row: { count: (read<{ count: number }>(`${name}@1`, 'count')?.count ?? 0) + 1 } },
   ],
   ...change,
 });
@@ -140,7 +140,7 @@ describe('the projection runner', () => {
       store.current,
       Array.from({ length: to - from }, (_, index) => created(from + index)),
     );
-  const countOf = async (model: ReadModel, name: string) => (await model.get(`${name}@1`, 'count'))?.['count'];
+  const countOf = async (model: ReadModel, name: string) => (await model.get<{ count: number }>(`${name}@1`, 'count'))?.count;
 
   afterEach(async () => {
     await Promise.all(runners.splice(0).map((runner) => runner.stop()));

@@ -5,6 +5,7 @@ import { personTable } from '../../../../src/features/shared/handlers/person-han
 import { decidePerson, type PersonCommand, type PersonState } from '../../../../state-machines/person/person.decider.ts';
 
 const NOW = 1_800_000_000;
+const RESERVED = ['command line', 'Merchant', 'OPERATOR', 'clock', 'Console', 'command  line ', 'operator '];
 const viewer: Grant = { role: 'viewer', merchantId: null, untilSec: null };
 const wanted = { by: 'Grace', reason: 'test' };
 const link = (linkHash: string) => ({ linkHash, expiresAtSec: NOW + 100 });
@@ -56,6 +57,10 @@ describe('an invitation', () => {
     expect(when({ ...invited, ...change }, personTable.initial)).toContain(why);
   });
 
+  it.each(RESERVED)('is refused for the name “%s”, which records give to no person', (name) => {
+    expect(when({ ...invited, name }, personTable.initial)).toContain('name must not be');
+  });
+
   it('is good for one passkey, and for as long as it says', () => {
     expect(when(passkey('two', 'first'), active())).toContain('was used');
     const late = { type: 'AddPasskey', passkey: { credentialId: 'x', publicKey: 'k', label: '', linkHash: 'first', addedAtSec: NOW + 100 } } as const;
@@ -83,6 +88,75 @@ describe('a link for somebody who has passkeys', () => {
 
   it('is made at the machine itself without anybody else', () => {
     expect(when(newLink('command line', 'second', true), active())).toMatchObject([{ type: 'JoinLinkIssued' }]);
+  });
+});
+
+describe('single sign-on', () => {
+  const bySso = (signInId: string, change: object = {}, grants: readonly Grant[] = [viewer]): PersonCommand => ({
+    type: 'SignInBySso',
+    ...{ personId: 'psn_bo', name: 'Bo' },
+    signIn: {
+      signInId,
+      tokenHash: signInId,
+      signedInAtSec: NOW,
+      endsAtSec: NOW + 100,
+      browser: 'test',
+      issuer: 'https://sso',
+      subject: '1',
+      grants,
+      ...change,
+    },
+  });
+  const support: Grant = { role: 'support', merchantId: null, untilSec: null };
+
+  it('makes somebody known, and gives them the roles of each sign-in', () => {
+    expect(when(bySso('a'), personTable.initial)).toMatchObject([{ type: 'PersonProvisioned' }, { type: 'SignedInBySso' }]);
+    const { context } = given(bySso('a'), bySso('b', {}, [support]));
+    expect(context).toMatchObject({ invited: { name: 'Bo', by: 'https://sso' }, identity: { subject: '1' }, grants: [support], passkeys: {} });
+    expect(Object.keys(context.signIns)).toEqual(['a', 'b']);
+  });
+
+  it('keeps the first name of whoever calls themselves otherwise there, and keeps out who is suspended under any name', () => {
+    const renamed = { ...bySso('b'), name: 'Mallory' } as PersonCommand;
+    expect(when(renamed, given(bySso('a')))).toMatchObject([{ type: 'SignedInBySso', data: { personId: 'psn_bo' } }]);
+    expect(given(bySso('a'), renamed).context.invited?.name).toBe('Bo');
+    expect(when(renamed, given(bySso('a'), { type: 'Suspend', ...wanted }))).toContain('suspended');
+  });
+
+  it.each(RESERVED)('makes nobody known as %s, which records give to no person', (name) => {
+    expect(when({ ...bySso('a'), name } as PersonCommand, personTable.initial)).toContain('name must not be');
+  });
+
+  it('takes over nobody: who was invited, who has another subject or issuer', () => {
+    expect(when({ ...bySso('a'), personId: 'psn_ada', name: 'Ada' } as PersonCommand, active())).toContain('somebody else here');
+    expect(when(bySso('b', { subject: '2' }), given(bySso('a')))).toContain('somebody else here');
+    expect(when(bySso('b', { issuer: 'https://evil' }), given(bySso('a')))).toContain('somebody else here');
+    expect(when({ ...invited, personId: 'psn_bo', name: 'Bo' }, given(bySso('a')))).toContain('known already');
+  });
+
+  it('lets nobody in without roles that may be given, under no name, or who is suspended', () => {
+    expect(when(bySso('a', {}, []), personTable.initial)).toContain('roles must be');
+    expect(when(bySso('a', {}, [{ ...viewer, role: 'auditor' }]), personTable.initial)).toContain('a day on which it ends');
+    expect(when({ ...bySso('a'), name: 'Bo\nby: Ada' } as PersonCommand, personTable.initial)).toContain('name must be');
+    const suspended = given(bySso('a'), { type: 'Suspend', ...wanted });
+    expect(suspended.context.signIns).toEqual({});
+    expect(when(bySso('b'), suspended)).toContain('suspended');
+  });
+
+  it('is where its roles are changed, and gives nobody a first passkey of their own accord', () => {
+    const bo = given(bySso('a'));
+    expect(when({ type: 'ChangeRoles', ...wanted, grants: [support], nowSec: NOW }, bo)).toContain('single sign-on');
+    expect(when(newLink('Bo', 'first'), bo)).toContain('a link of somebody else');
+    expect(when(newLink('Grace', 'first'), bo)).toMatchObject([{ type: 'JoinLinkIssued' }]);
+    expect(given(bySso('a'), newLink('Grace', 'first'), passkey('one', 'first'), newLink('Bo', 'second')).context.link?.linkHash).toBe('second');
+  });
+
+  it('has so many sign-ins at once: the oldest ends', () => {
+    const many = given(...Array.from({ length: 20 }, (_, index) => bySso(`s${index}`, { signedInAtSec: NOW + index })));
+    expect(when(bySso('new', { signedInAtSec: NOW + 99 }), many)).toMatchObject([
+      { type: 'SignedOut', data: { signInId: 's0' } },
+      { type: 'SignedInBySso' },
+    ]);
   });
 });
 

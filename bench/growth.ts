@@ -1,0 +1,238 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { MessageChannel } from 'node:worker_threads';
+import { openSqliteEventStore } from '../src/adapters/sqlite/event-log/event-store.ts';
+import { serveSqliteReadModel } from '../src/adapters/sqlite/read-model/read-model.ts';
+import { PROJECTIONS } from '../src/composition/projections.ts';
+import type { SessionEvent } from '../src/domain/events/session-events.ts';
+import { base32, type MerchantId, type SessionId } from '../src/domain/ids.ts';
+import { sessionStream } from '../src/domain/streams.ts';
+import { AddressIndex } from '../src/features/addresses/address-index.ts';
+import { load, signedCreate, signedRequest, type BenchKey } from './create-session/load.ts';
+import { drawCurve, shown, type Curve } from './curve.ts';
+import { encoded, rebuild } from './ledger.ts';
+import { treeClocksUs, treeRssMib } from './payments/processes.ts';
+import { renderSection } from './section.ts';
+
+/*
+ * The same service with ever more sessions: what a create, a get, a page of a list, the match of a transfer, a start and the memory are then. All by
+ * processor time, since the machine may be shared.
+ */
+
+const SIZES = (process.env.BENCH_GROWTH ?? '10000,100000,400000').split(',').map(Number);
+const REQUESTS = 2_000;
+const WARM_UP = 500;
+const CONNECTIONS = 16;
+const IN_FLIGHT = 2_000;
+const SETTLED_MS = 1_500;
+const LOOK_UPS = 300_000;
+const DAY_SEC = 86_400;
+const SERVER = new URL('./create-session/quittance.server.ts', import.meta.url);
+
+type Figure = 'create' | 'get' | 'list' | 'match' | 'start' | 'memory';
+const FIGURES: readonly { readonly name: Figure; readonly title: string; readonly unit: string }[] = [
+  { name: 'create', title: 'CPU of a durable create', unit: 'microseconds' },
+  { name: 'get', title: 'CPU of a signed get', unit: 'microseconds' },
+  { name: 'list', title: 'CPU of a random page of 20 with its total', unit: 'microseconds' },
+  { name: 'match', title: "Match of a stranger's transfer", unit: 'nanoseconds' },
+  { name: 'start', title: 'CPU of a start until it answers', unit: 'seconds' },
+  { name: 'memory', title: 'Resident memory after the start', unit: 'MiB' },
+];
+type Figures = Readonly<Record<Figure, number>> & { readonly startedSec: number };
+
+interface World {
+  readonly dataDir: string;
+  readonly key: BenchKey;
+  readonly masterKey: string;
+  merchantId: MerchantId;
+  readonly addresses: AddressIndex;
+  /** Some of all. */
+  readonly sample: string[];
+  sessions: number;
+}
+
+interface Running {
+  readonly child: ChildProcess;
+  readonly port: number;
+  readonly merchantId: MerchantId;
+  readonly startedSec: number;
+}
+
+async function start({ dataDir, key, masterKey }: World): Promise<Running> {
+  const keys = { BENCH_API_KEY: key.apiKey, BENCH_API_SECRET: key.secret, BENCH_MASTER_KEY: masterKey };
+  const startedMs = performance.now();
+  const child = fork(SERVER, { env: { ...process.env, NODE_ENV: 'production', BENCH_DATA_DIR: dataDir, ...keys }, execArgv: [] });
+  const [message] = (await Promise.race([
+    once(child, 'message'),
+    once(child, 'exit').then(() => Promise.reject(new Error('the service did not start'))),
+  ])) as [Pick<Running, 'port' | 'merchantId'>];
+  return { child, ...message, startedSec: (performance.now() - startedMs) / 1_000 };
+}
+
+async function stop({ child }: Running): Promise<void> {
+  const ended = once(child, 'exit');
+  child.disconnect();
+  await ended;
+}
+
+/** Open sessions, as far as they are not there yet, and their rows. */
+async function fill(world: World, sessions: number): Promise<void> {
+  const store = await openSqliteEventStore({ dataDir: world.dataDir });
+  const firstSec = Math.floor(Date.now() / 1_000) - 200 * DAY_SEC;
+  for (let first = world.sessions; first < sessions; first += IN_FLIGHT) {
+    const count = Math.min(IN_FLIGHT, sessions - first);
+    await Promise.all(
+      Array.from({ length: count }, async (_, index) => {
+        const number = first + index;
+        const id = `cs_${base32(randomBytes(20))}` as SessionId;
+        const address = `0x${randomBytes(20).toString('hex')}`;
+        world.addresses.add(address, id);
+        if (number % 50 === 0) world.sample.push(id);
+        const atSec = firstSec + number;
+        const stream = sessionStream(id);
+        const events = encoded(stream, atSec, [created(id, world.merchantId, { number, atSec, address })]);
+        await store.append({ stream, expected: 'no-stream', events });
+      }),
+    );
+  }
+  world.sessions = sessions;
+  await store.close();
+  const { port1, port2 } = new MessageChannel();
+  const readModel = serveSqliteReadModel({ dataDir: world.dataDir, port: port1 });
+  await rebuild(world.dataDir, readModel, PROJECTIONS);
+  await readModel.close();
+  port1.close();
+  port2.close();
+}
+
+interface Place {
+  readonly number: number;
+  readonly atSec: number;
+  readonly address: string;
+}
+
+function created(sessionId: SessionId, merchantId: MerchantId, { number, atSec, address }: Place): SessionEvent {
+  const token = { coin: 'USDT', tokenAddress: `0x${'ab'.repeat(20)}`, decimals: 6, chainId: '11155111' } as const;
+  const option = { network: 'ethereum', ...token, address, derivationIndex: number, finality: { kind: 'finalized' } } as const;
+  return {
+    type: 'SessionCreated',
+    data: {
+      ...{ sessionId, mode: 'test', merchantId, orderId: `order-${number}`, requestHash: 'ab'.repeat(32), amount: '12.50', currency: 'EUR' },
+      ...{ dueCoin: 'USDT', dueAmount: '13.50', taxAmount: null, shippingAmount: null, domainId: null, personal: null },
+      rateLock: { rate: '1.08', lockedAtSec: atSec, rule: 'median-1', quotes: [] },
+      ...{ createdAtSec: atSec, expiresAtSec: atSec + 400 * DAY_SEC, paymentOptions: [option], policy: { tolerance: '0', dustLimit: '0.01' } },
+    },
+  };
+}
+
+const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(Math.random() * items.length)]!;
+
+/** CPU of all threads for one request, in microseconds, with what follows the answers. */
+async function cpuUs({ child, port }: Running, request: () => Buffer): Promise<number> {
+  const run = async (count: number): Promise<void> => {
+    const { statuses } = await load(port, Array.from({ length: count }, request), CONNECTIONS);
+    if (statuses['200'] !== count) throw new Error(`answered ${JSON.stringify(statuses)}`);
+    await sleep(SETTLED_MS);
+  };
+  await run(WARM_UP);
+  const before = totalUs(child);
+  await run(REQUESTS);
+  return (totalUs(child) - before) / REQUESTS;
+}
+
+const totalUs = ({ pid }: ChildProcess): number => [...treeClocksUs(pid!).values()].reduce((sum, us) => sum + us, 0);
+
+/** Nanoseconds for the address of one transfer that is not ours. */
+function matchNs({ addresses }: World): number {
+  const strangers = Array.from({ length: LOOK_UPS }, () => `0x${'0'.repeat(24)}${randomBytes(20).toString('hex')}`);
+  addresses.isOurs.sift!(strangers);
+  const before = process.cpuUsage();
+  const found = addresses.isOurs.sift!(strangers).length;
+  const { user, system } = process.cpuUsage(before);
+  if (found > LOOK_UPS / 10) throw new Error(`${found} strangers are taken for ours`);
+  return ((user + system) * 1_000) / LOOK_UPS;
+}
+
+async function measure(world: World): Promise<Figures> {
+  const running = await start(world);
+  const startSec = totalUs(running.child) / 1e6;
+  await sleep(SETTLED_MS);
+  const memory = treeRssMib(running.child.pid!);
+  const pages = Math.floor(world.sessions / 20);
+  const figures = {
+    create: await cpuUs(running, () => signedCreate(world.key)),
+    get: await cpuUs(running, () => signedRequest(world.key, 'GET', `/api/v1/checkout/sessions/${pick(world.sample)}`)),
+    list: await cpuUs(running, () =>
+      signedRequest(world.key, 'GET', `/v1/payment/sessions?page=${1 + Math.floor(Math.random() * pages)}&page_size=20`),
+    ),
+  };
+  await stop(running);
+  return { ...figures, match: matchNs(world), start: startSec, memory, startedSec: running.startedSec };
+}
+
+export async function benchGrowth(): Promise<string> {
+  const [before] = loadavg();
+  const world: World = {
+    dataDir: mkdtempSync(join(tmpdir(), 'quittance-bench-growth-')),
+    key: { apiKey: `sk_test_${randomBytes(24).toString('hex')}`, secret: randomBytes(32).toString('hex') },
+    masterKey: randomBytes(32).toString('hex'),
+    merchantId: '' as MerchantId,
+    addresses: new AddressIndex('evm'),
+    sample: [],
+    sessions: 0,
+  };
+  try {
+    const empty = await start(world);
+    world.merchantId = empty.merchantId;
+    await stop(empty);
+    const measured: Figures[] = [];
+    for (const size of SIZES) {
+      await fill(world, size);
+      measured.push(await measure(world));
+      console.log(size, measured.at(-1));
+    }
+    return sectionOf(measured, before!);
+  } finally {
+    rmSync(world.dataDir, { recursive: true, force: true });
+  }
+}
+
+function sectionOf(measured: readonly Figures[], loadBefore: number): string {
+  const TEN_MILLION = 10_000_000;
+  const curves = FIGURES.map(({ name, title, unit }): Curve => ({
+    ...{ name, title, unit },
+    points: SIZES.map((sessions, index) => ({ sessions, value: measured[index]![name] })),
+  }));
+  const section = renderSection({
+    title: 'Growth',
+    intro:
+      'The whole service, with ever more sessions of one merchant, each open, in its log and look-ups. Processor time of all threads; ' +
+      `the ratio is of the last to the first. Load of the machine before and after: ${loadBefore.toFixed(1)}, ${loadavg()[0]!.toFixed(1)}.`,
+    columns: ['what', ...SIZES.map((size) => size.toLocaleString('en-US')), 'ratio', `${TEN_MILLION.toLocaleString('en-US')}, by the slope`],
+    rows: curves.map(({ title, unit, points }) => [
+      `${title}, ${unit}`,
+      ...points.map(({ value }) => shown(value)),
+      (points.at(-1)!.value / points[0]!.value).toFixed(2),
+      shown(bySlope(points, TEN_MILLION)),
+    ]),
+    notes: [
+      `By the clock the starts took ${measured.map(({ startedSec }) => `${startedSec.toFixed(1)} s`).join(', ')}.`,
+      'The last column was not measured: it is the straight line through the last two figures, and never less than the last one.',
+      `\`BENCH_GROWTH=10000,1000000,10000000 npm run bench -- growth\` measures as far as there are time and disk.`,
+    ],
+  });
+  return `${section}\n\n${curves.map(drawCurve).join('\n')}`;
+}
+
+function bySlope(points: Curve['points'], sessions: number): number {
+  const [one, other] = points.slice(-2) as [Curve['points'][number], Curve['points'][number]];
+  const slope = (other.value - one.value) / (other.sessions - one.sessions);
+  return Math.max(other.value, other.value + slope * (sessions - other.sessions));
+}
+
+if (import.meta.main) process.stdout.write(`${await benchGrowth()}\n`);

@@ -1,0 +1,57 @@
+import {
+  allowInsecureRequests,
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  calculatePKCECodeChallenge,
+  discovery,
+  enableNonRepudiationChecks,
+  type Configuration,
+} from 'openid-client';
+import type { SignInRequest, SingleSignOn } from '../../ports/single-sign-on.ts';
+
+const TIMEOUT_SEC = 10;
+
+interface OidcOptions {
+  readonly issuer: string;
+  readonly clientId: string;
+  /** Absent for a public client, which PKCE alone protects. */
+  readonly clientSecret: string | undefined;
+  readonly scope: string;
+  readonly redirectUri: string;
+}
+
+/** OpenID Connect, authorization code flow with PKCE. The ID token's signature is checked although it comes over TLS from the provider itself. */
+export function oidcSingleSignOn({ issuer, clientId, clientSecret, scope, redirectUri }: OidcOptions): SingleSignOn {
+  const server = new URL(issuer);
+  let known: Promise<Configuration> | null = null;
+  const configuration = (): Promise<Configuration> => {
+    // The settings take http for this machine alone.
+    const execute = [enableNonRepudiationChecks, ...(server.protocol === 'http:' ? [allowInsecureRequests] : [])];
+    known ??= discovery(server, clientId, clientSecret, undefined, { timeout: TIMEOUT_SEC, execute });
+    // Asked again by the next one who signs in.
+    known.catch(() => (known = null));
+    return known;
+  };
+  return {
+    async authorizationUrl({ state, nonce, codeVerifier }: SignInRequest) {
+      const challenge = { code_challenge: await calculatePKCECodeChallenge(codeVerifier), code_challenge_method: 'S256' };
+      return buildAuthorizationUrl(await configuration(), { redirect_uri: redirectUri, scope, state, nonce, ...challenge });
+    },
+    async redeem(callbackQuery, { state, nonce, codeVerifier }) {
+      const current = new URL(redirectUri);
+      current.search = callbackQuery.toString();
+      const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: codeVerifier, idTokenExpected: true };
+      const found = await configuration();
+      const claims = (await authorizationCodeGrant(found, current, checks)).claims()!;
+      checkIssuer(claims.iss, found.serverMetadata().issuer);
+      return { issuer: claims.iss, subject: claims.sub, claims };
+    },
+  };
+}
+
+/** Throws for a token of another issuer than the one that the provider says it is: where one address serves many tenants, libraries take the token of each of them. */
+function checkIssuer(given: string, own: string): void {
+  if (withoutSlash(given) !== withoutSlash(own)) throw new Error(`the ID token is of the issuer ${given}, not of ${own}`);
+}
+
+const withoutSlash = (url: string): string => url.replace(/\/$/, '');

@@ -1,0 +1,70 @@
+import { writeFileSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import type { Position } from '../../../ports/event-store.ts';
+import type { OwnedRows } from '../../../ports/read-model.ts';
+import { listTables } from './list-set.ts';
+import { nextRowTable, rowTable, SCHEMA_VERSION, DROPPED_TABLES } from './schema.ts';
+
+/** What is in a file of a read model that nobody has open: where each projection stands whose rows are served. */
+export interface CopyContents {
+  readonly schema: number;
+  readonly checkpoints: Readonly<Record<string, Position>>;
+}
+
+/** Null for a file that is no read model. */
+export function contentsOf(file: string): CopyContents | null {
+  const db = new DatabaseSync(file, { readOnly: true });
+  try {
+    const { user_version: schema } = db.prepare('PRAGMA user_version').get() as { user_version: number };
+    const rows = db.prepare('SELECT projection, position FROM checkpoints').all() as { projection: string; position: string }[];
+    return { schema, checkpoints: Object.fromEntries(rows.map(({ projection, position }) => [projection, position])) };
+  } catch {
+    return null;
+  } finally {
+    db.close();
+  }
+}
+
+export const isOfThisSchema = ({ schema }: CopyContents): boolean => schema === SCHEMA_VERSION;
+
+/** Writes a copy without its free pages, which hold what was dropped of it, as another file. Beside it, since a temporary folder may have no room. */
+export function compact(file: string, to: string): void {
+  // Made here, so that nobody else may read it.
+  writeFileSync(to, '', { mode: 0o600 });
+  const db = new DatabaseSync(file, { readOnly: true });
+  try {
+    db.prepare('VACUUM INTO ?').run(to);
+  } finally {
+    db.close();
+  }
+}
+
+/** Leaves in a copy that nobody has open what belongs to these projections and is served; the rest is of one process alone, or not whole. */
+export function keepOnly(file: string, kept: readonly OwnedRows[]): void {
+  const ids = new Set(kept.map(({ projection }) => projection));
+  const tables = new Set(kept.flatMap((owned) => owned.tables));
+  const lists = new Set(kept.flatMap((owned) => owned.lists));
+  const db = new DatabaseSync(file);
+  try {
+    db.exec('PRAGMA synchronous = OFF; BEGIN IMMEDIATE');
+    const drop = (table: string): void => db.exec(`DROP TABLE IF EXISTS ${table}`);
+    for (const { id, name } of db.prepare('SELECT id, name FROM row_tables').all() as { id: number; name: string }[]) {
+      drop(nextRowTable(id));
+      if (tables.has(name)) continue;
+      drop(rowTable(id));
+      db.prepare('DELETE FROM row_tables WHERE id = ?').run(id);
+    }
+    for (const { id, prefix } of db.prepare('SELECT id, prefix FROM list_sets').all() as { id: number; prefix: string }[]) {
+      if (lists.has(prefix)) continue;
+      Object.values(listTables(id)).forEach(drop);
+      db.prepare('DELETE FROM list_sets WHERE id = ?').run(id);
+    }
+    const dropped = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB ?").all(`${DROPPED_TABLES}[0-9]*`);
+    for (const { name } of dropped as { name: string }[]) drop(name);
+    for (const { projection } of db.prepare('SELECT projection FROM checkpoints').all() as { projection: string }[])
+      if (!ids.has(projection)) db.prepare('DELETE FROM checkpoints WHERE projection = ?').run(projection);
+    db.exec('COMMIT');
+  } finally {
+    db.close();
+  }
+}

@@ -1,0 +1,113 @@
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { openSqliteEventStore, type SqliteEventStore } from '../../adapters/sqlite/event-log/event-store.ts';
+import { PersonalKeysFile } from '../../adapters/sqlite/event-log/personal-keys-file.ts';
+import { CommandRefused } from '../../operator/commands.ts';
+import type { EncodedEvent } from '../../ports/event-store.ts';
+import type { ObjectStore } from '../../ports/object-store.ts';
+import { writePrivate } from '../secrets-files.ts';
+import { describeData, digestsIn, LEFT_OUT } from './make.ts';
+import { MANIFEST, OF_SIGNER, SIGNER_FOLDER, type Manifest } from './manifest.ts';
+import { OF_DATA, SHIPPED_FILES, SHIPPED_JOURNALS } from './ship-files.ts';
+import { demandAllObjects, readEnd, SHIPPED_END, SHIPPED_LOG, SHIPPED_MARK, SHIPPED_SALTS } from './shipped-end.ts';
+import { shippedLines, type NumberedLine } from './shipped-lines.ts';
+
+type ShippedEvent = EncodedEvent & { readonly stream: string; readonly revision: number };
+
+/** Makes a backup of what was shipped, in an empty folder: the same files that `quittance backup` would have made then. Throws `CommandRefused`. */
+export async function fetchShipped(objects: ObjectStore, folder: string): Promise<void> {
+  const end = (await objects.get(SHIPPED_MARK)) && (await readEnd(objects));
+  if (!end) throw new CommandRefused(`${objects.place} holds no shipped log (${SHIPPED_MARK} and ${SHIPPED_END})`);
+  await demandAllObjects(objects, end);
+  await writeLog(objects, folder, end.events);
+  await writeSalts(objects, folder);
+  const signer = join(folder, SIGNER_FOLDER);
+  await writeFiles(objects, folder, signer);
+  for (const name of readdirSync(folder).filter((file) => LEFT_OUT.test(file))) rmSync(join(folder, name));
+  const manifest: Manifest = {
+    ...{ format: 1, made_at: end.shipped_at, data: await describeData(folder) },
+    signer: end.without_signer === null ? { files: digestsIn(signer) } : null,
+  };
+  writePrivate(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+async function writeLog(objects: ObjectStore, folder: string, expected: number): Promise<void> {
+  const store = await openSqliteEventStore({ dataDir: folder });
+  try {
+    let end = 0;
+    for await (const lines of readable(objects, SHIPPED_LOG)) {
+      const gap = lines.find(({ number }, index) => number !== end + index + 1);
+      if (gap) throw new CommandRefused(`${objects.place}/${SHIPPED_LOG} lacks the events from ${end + 1} to ${gap.number - 1}`);
+      await appendAll(store, lines);
+      end += lines.length;
+    }
+    if (end < expected) throw new CommandRefused(`${objects.place} holds ${end} events and had ${expected} once: objects are missing`);
+  } finally {
+    await store.close();
+  }
+}
+
+/** In their order, so that each gets the position that it had. */
+async function appendAll(store: SqliteEventStore, lines: readonly NumberedLine[]): Promise<void> {
+  const results = await Promise.all(
+    lines.map(({ text }) => {
+      const { stream, revision, ...event } = JSON.parse(text) as ShippedEvent;
+      return store.append({ stream, expected: revision === 0 ? 'no-stream' : revision - 1, events: [event] });
+    }),
+  );
+  const wrong = results.findIndex((result, index) => !result.ok || result.position !== String(lines[index]!.number));
+  if (wrong >= 0) throw new CommandRefused(`event ${lines[wrong]!.number} does not follow from the ones before it: the shipped log is damaged`);
+}
+
+async function writeSalts(objects: ObjectStore, folder: string): Promise<void> {
+  const keys = new PersonalKeysFile(folder);
+  try {
+    for await (const lines of readable(objects, SHIPPED_SALTS)) {
+      // With the numbers that they had: those made after a restore must come behind what was shipped.
+      keys.put(
+        lines.map(({ number, text }) => {
+          const { subject, salt } = JSON.parse(text) as { readonly subject: string; readonly salt: string };
+          return { number, subject, salt: Buffer.from(salt, 'base64') };
+        }),
+      );
+    }
+  } finally {
+    keys.close();
+  }
+}
+
+async function writeFiles(objects: ObjectStore, folder: string, signer: string): Promise<void> {
+  mkdirSync(signer, { recursive: true, mode: 0o700 });
+  const named = (name: string): string => {
+    if (!OF_SIGNER.test(name)) throw new CommandRefused(`${objects.place} holds a file called ${JSON.stringify(name)}, which no signer writes`);
+    return name;
+  };
+  for (const object of await objects.list(SHIPPED_FILES)) {
+    const name = object.slice(SHIPPED_FILES.length);
+    const path = name === `data/${OF_DATA}` ? join(folder, OF_DATA) : join(signer, named(name.replace(/^signer\//, '')));
+    writeFileSync(path, (await objects.get(object))!, { mode: 0o600 });
+  }
+  const journals = new Set((await objects.list(SHIPPED_JOURNALS)).map((object) => dirname(object).slice(SHIPPED_JOURNALS.length)));
+  for (const name of journals) {
+    const path = join(signer, named(name));
+    let end = 0;
+    for await (const lines of readable(objects, `${SHIPPED_JOURNALS}${name}/`)) {
+      for (const { number, text } of lines) {
+        const next = end + Buffer.byteLength(text) + 1;
+        if (number !== next)
+          throw new CommandRefused(`${objects.place}/${SHIPPED_JOURNALS}${name} lacks what follows byte ${end}: objects are missing`);
+        end = next;
+      }
+      writeFileSync(path, lines.map(({ text }) => `${text}\n`).join(''), { mode: 0o600, flag: 'a' });
+    }
+  }
+}
+
+/** What cannot be read is a sentence for whoever restores. */
+async function* readable(objects: ObjectStore, prefix: string): AsyncGenerator<readonly NumberedLine[]> {
+  try {
+    yield* shippedLines(objects, prefix);
+  } catch (error) {
+    throw error instanceof CommandRefused ? error : new CommandRefused((error as Error).message);
+  }
+}

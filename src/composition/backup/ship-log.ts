@@ -1,0 +1,249 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PersonalKeysFile } from '../../adapters/sqlite/event-log/personal-keys-file.ts';
+import type { OperatorActed } from '../../domain/events/operations-events.ts';
+import type { HealthFact } from '../../observability/health.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { EventStore, RecordedEvent } from '../../ports/event-store.ts';
+import type { Log } from '../../ports/log.ts';
+import type { ObjectStore } from '../../ports/object-store.ts';
+import { decodeEvent } from '../../runtime/commands/codec.ts';
+import { messageOf } from '../../runtime/util/message-of.ts';
+import { Recurring } from '../../runtime/util/recurring.ts';
+import { writePrivate } from '../secrets-files.ts';
+import { OF_DATA, SignerFiles, WholeFiles } from './ship-files.ts';
+import { demandAllObjects, endIn, SHIPPED_END, SHIPPED_LOG, SHIPPED_MARK, SHIPPED_SALTS, type ShippedEnd } from './shipped-end.ts';
+import { ShippedLines, type NumberedLine } from './shipped-lines.ts';
+
+export interface LogShippingParts {
+  readonly objects: ObjectStore;
+  readonly store: Pick<EventStore, 'readAll' | 'head'>;
+  readonly dataDir: string;
+  readonly signerDirectory: string;
+  readonly everyMs: number;
+  readonly clock: Clock;
+  readonly log: Pick<Log, 'info' | 'error'>;
+}
+
+interface Opened {
+  readonly log: ShippedLines;
+  readonly salts: ShippedLines;
+  /** What `end.json` says; null before there is one. */
+  noted: string | null;
+}
+
+const PAGE = 1_000;
+const SALTS = 5_000;
+/** How often it is asked whether all that was shipped still lies there. */
+const COUNTED_EVERY_MS = 3_600_000;
+/** In the data directory: the place that this ledger is shipped to. */
+const BEGAN = 'log-shipped-to';
+const LOST_MARK = `it holds no ${SHIPPED_MARK} any more: it was emptied, or is not mounted`;
+/** After a failure the place is left alone for so many rounds: a fault that lasts is not asked for again and again. */
+const ROUNDS_AFTER_FAILURE = 5;
+
+/** Sends what a backup holds to a place outside of this machine as it comes about, so that a lost disk loses seconds. */
+export class LogShipping {
+  readonly #parts: LogShippingParts;
+  readonly #keys: PersonalKeysFile;
+  /** Asks before the first object that a round writes whether the place is still as this process left it. */
+  readonly #objects: ObjectStore;
+  #signer: SignerFiles;
+  #data: WholeFiles;
+  readonly #rounds: Recurring;
+  readonly #startedMs: number;
+  #opened: Opened | null = null;
+  #shippedEvents: number | null = null;
+  /** Whether this round has found the place as this process left it. */
+  #isOwn = false;
+  #countedMs = 0;
+  /** Salts whose number is no higher were sent, or erased since. */
+  #saltsEnd = 0;
+  #fault: string | null = null;
+  #resting = 0;
+
+  constructor(parts: LogShippingParts) {
+    this.#parts = parts;
+    this.#keys = new PersonalKeysFile(parts.dataDir);
+    const { objects } = parts;
+    this.#objects = {
+      ...objects,
+      put: async (name, bytes) => {
+        await this.#demandOwn();
+        await objects.put(name, bytes);
+      },
+    };
+    this.#signer = new SignerFiles(this.#objects, parts.signerDirectory);
+    this.#data = new WholeFiles(this.#objects);
+    this.#startedMs = parts.clock.nowMs();
+    this.#rounds = new Recurring(
+      () => this.#round(),
+      parts.everyMs,
+      () => undefined,
+    );
+  }
+
+  start(): void {
+    this.#rounds.start();
+  }
+
+  /** Sends what is left first, where the place answers. */
+  async close(): Promise<void> {
+    await this.#rounds.close();
+    if (this.#fault === null) await this.#round();
+    this.#keys.close();
+  }
+
+  /** How long the oldest event that is not shipped has waited. */
+  async ageSec(): Promise<number> {
+    const { store, clock } = this.#parts;
+    const shipped = this.#shippedEvents;
+    if (shipped === null) return Math.max(0, clock.nowMs() - this.#startedMs) / 1000;
+    const [waiting] = await store.readAll({ after: String(shipped), limit: 1 });
+    return waiting ? Math.max(0, clock.nowMs() - waiting.atMs) / 1000 : 0;
+  }
+
+  health(): readonly HealthFact[] {
+    const { place } = this.#parts.objects;
+    if (this.#fault !== null) return [{ name: 'log-shipping', state: 'degraded', detail: `nothing is shipped to ${place}: ${this.#fault}` }];
+    return [{ name: 'log-shipping', state: 'ok', detail: `${this.#shippedEvents ?? 0} events are in ${place}` }];
+  }
+
+  /** Never rejects. */
+  async #round(): Promise<void> {
+    if (this.#resting > 0) return void (this.#resting -= 1);
+    const { log, objects } = this.#parts;
+    try {
+      await this.#ship();
+      if (this.#fault !== null) log.info({ place: objects.place }, 'the event log is shipped again');
+      this.#fault = null;
+    } catch (error) {
+      const fault = messageOf(error);
+      if (this.#fault !== fault) log.error({ place: objects.place, fault }, 'the event log cannot be shipped');
+      this.#fault = fault;
+      this.#resting = ROUNDS_AFTER_FAILURE;
+      this.#forget();
+    }
+  }
+
+  /** After a failure nobody knows what lies there: a request without an answer may have been carried out, or still be. */
+  #forget(): void {
+    this.#opened = null;
+    this.#signer = new SignerFiles(this.#objects, this.#parts.signerDirectory);
+    this.#data = new WholeFiles(this.#objects);
+  }
+
+  async #demandOwn(): Promise<void> {
+    if (this.#isOwn || !this.#opened) return;
+    const { objects } = this.#parts;
+    if ((await objects.get(SHIPPED_MARK)) === null) throw new Error(LOST_MARK);
+    const [noted, known] = [(await objects.get(SHIPPED_END))?.toString() ?? null, this.#opened.noted];
+    if (noted !== known) throw new Error(`${SHIPPED_END} is not what this service left there: another service ships to the same place`);
+    this.#isOwn = true;
+  }
+
+  /**
+   * What events need comes before them, and the journal, too: a signer refuses a journal that is older than the ledger, so wherever this is cut
+   * short, what lies there can be restored.
+   */
+  async #ship(): Promise<void> {
+    const { store, dataDir } = this.#parts;
+    this.#isOwn = false;
+    this.#opened ??= await this.#open();
+    const { log, salts } = this.#opened;
+    this.#shippedEvents = log.end;
+    await this.#count(this.#opened);
+    const head = Number((await store.head()) ?? 0);
+    await this.#data.send(join(dataDir, OF_DATA), `data/${OF_DATA}`);
+    await this.#signer.send();
+    if (head <= log.end) return;
+    await this.#sendSalts(salts);
+    while (log.end < head) {
+      const page = await store.readAll({ after: log.end === 0 ? null : String(log.end), limit: Math.min(PAGE, head - log.end) });
+      if (page.length === 0) break;
+      const forgotten = page.flatMap(forgottenIn);
+      // Before the event is there that says so: otherwise a restart would not do it again.
+      if (forgotten.length > 0) await salts.remove((text) => forgotten.includes((JSON.parse(text) as { subject: string }).subject));
+      await log.add(page.map(lineOf));
+      await this.#noteEnd(page.at(-1)!, this.#opened);
+      this.#shippedEvents = log.end;
+    }
+  }
+
+  async #count({ noted }: Opened): Promise<void> {
+    const { objects, clock } = this.#parts;
+    if (noted === null || clock.nowMs() - this.#countedMs < COUNTED_EVERY_MS) return;
+    await this.#demandOwn();
+    await demandAllObjects(objects, endIn(noted, objects.place));
+    this.#countedMs = clock.nowMs();
+  }
+
+  async #open(): Promise<Opened> {
+    const { objects, store } = this.#parts;
+    await this.#demandMark();
+    const noted = (await objects.get(SHIPPED_END))?.toString() ?? null;
+    const end = noted === null ? null : endIn(noted, objects.place);
+    if (end) await demandAllObjects(objects, end);
+    const [log, salts] = [await ShippedLines.open(this.#objects, SHIPPED_LOG), await ShippedLines.open(this.#objects, SHIPPED_SALTS)];
+    if (end && end.events > log.end) throw new Error(`it lacks events from ${log.end + 1} to ${end.events}, which were shipped: objects are missing`);
+    if (log.last) {
+      const [own] = await store.readAll({ after: log.end === 1 ? null : String(log.end - 1), limit: 1 });
+      if (!own || lineOf(own).text !== log.last.text)
+        throw new Error(
+          `it holds ${log.end} events that this ledger does not continue: they are newer, or of another installation. ` +
+            'Restore from there, or name another place in LOG_SHIPPING_TO',
+        );
+    }
+    this.#saltsEnd = salts.end;
+    this.#countedMs = this.#parts.clock.nowMs();
+    return { log, salts, noted };
+  }
+
+  async #sendSalts(salts: ShippedLines): Promise<void> {
+    for (let found = this.#keys.after(this.#saltsEnd, SALTS); found.length > 0; found = this.#keys.after(this.#saltsEnd, SALTS)) {
+      await salts.add(
+        found.map(({ number, subject, salt }) => ({ number, text: JSON.stringify({ subject, salt: Buffer.from(salt).toString('base64') }) })),
+      );
+      this.#saltsEnd = found.at(-1)!.number;
+    }
+  }
+
+  /** Of a place that this ledger was shipped to and that is empty now, nobody knows whether it is the same one: a mount may be gone. */
+  async #demandMark(): Promise<void> {
+    const { objects, dataDir, clock } = this.#parts;
+    const began = join(dataDir, BEGAN);
+    if ((await objects.get(SHIPPED_MARK)) === null) {
+      if (existsSync(began) && readFileSync(began, 'utf8') === objects.place)
+        throw new Error(`${LOST_MARK}. Only where it shall begin anew, remove ${began}`);
+      if ((await objects.list('')).length > 0) throw new Error('other things lie there: name an empty place in LOG_SHIPPING_TO');
+      await objects.put(SHIPPED_MARK, jsonBytes({ format: 1, began_at: new Date(clock.nowMs()).toISOString() }));
+    }
+    if (!existsSync(began) || readFileSync(began, 'utf8') !== objects.place) writePrivate(began, objects.place);
+  }
+
+  async #noteEnd({ position, atMs }: RecordedEvent, opened: Opened): Promise<void> {
+    const end: ShippedEnd = {
+      ...{ format: 1, events: Number(position), last_event_at: new Date(atMs).toISOString() },
+      shipped_at: new Date(this.#parts.clock.nowMs()).toISOString(),
+      without_signer: this.#signer.isReadable() ? null : `${this.#parts.signerDirectory} (SIGNER_JOURNAL_DIR) belongs to another user`,
+      ...{ log: opened.log.inventory(), salts: opened.salts.inventory() },
+    };
+    const bytes = jsonBytes(end);
+    await this.#objects.put(SHIPPED_END, bytes);
+    opened.noted = bytes.toString();
+  }
+}
+
+const lineOf = ({ position, stream, revision, id, type, version, atMs, data, metadata, hash }: RecordedEvent): NumberedLine => ({
+  number: Number(position),
+  text: JSON.stringify({ stream, revision, id, type, version, atMs, data, metadata, hash }),
+});
+
+/** Whose personal data is erased. */
+function forgottenIn(event: RecordedEvent): string[] {
+  if (event.type !== 'OperatorActed') return [];
+  const { act, subject } = (decodeEvent(event).event as OperatorActed).data;
+  return act === 'session.forget' && subject !== null ? [subject] : [];
+}
+
+const jsonBytes = (value: object): Buffer => Buffer.from(`${JSON.stringify(value, null, 2)}\n`);

@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { CommandRefused } from '../../operator/commands.ts';
+import type { ObjectStore } from '../../ports/object-store.ts';
+import { NamesSeen } from './shipped-lines.ts';
+
+export const SHIPPED_LOG = 'log/';
+export const SHIPPED_SALTS = 'salts/';
+/** Says that a place holds a shipped log; written first. */
+export const SHIPPED_MARK = 'shipped.json';
+/** How far a place has come; written last. */
+export const SHIPPED_END = 'end.json';
+
+const inventory = z.strictObject({ objects: z.int().min(0), names: z.string().regex(/^[0-9a-f]{64}$/) });
+
+const schema = z.strictObject({
+  format: z.literal(1),
+  events: z.int().min(0),
+  last_event_at: z.iso.datetime().nullable(),
+  shipped_at: z.iso.datetime(),
+  /** Why the signer's files are not there; null when they are. */
+  without_signer: z.string().nullable(),
+  /** Objects are only ever added, so those that were there remain the first ones. */
+  log: inventory,
+  salts: inventory,
+});
+
+export type ShippedEnd = z.infer<typeof schema>;
+
+/** Null before anything was shipped. Throws `CommandRefused`. */
+export async function readEnd(objects: ObjectStore): Promise<ShippedEnd | null> {
+  const bytes = await objects.get(SHIPPED_END);
+  return bytes && endIn(bytes.toString(), objects.place);
+}
+
+export function endIn(text: string, place: string): ShippedEnd {
+  const parsed = schema.safeParse(jsonOf(text));
+  if (!parsed.success) throw new CommandRefused(`${SHIPPED_END} in ${place} is damaged: ${z.prettifyError(parsed.error)}`);
+  return parsed.data;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** What is only missed when it is needed, such as the salts of personal data, must be missed at once. Throws `CommandRefused`. */
+export async function demandAllObjects(objects: ObjectStore, { log, salts }: ShippedEnd): Promise<void> {
+  for (const [prefix, noted] of [[SHIPPED_LOG, log] as const, [SHIPPED_SALTS, salts] as const]) {
+    const names = await objects.list(prefix);
+    const found = new NamesSeen().with(names.slice(0, noted.objects)).inventory();
+    if (found.objects !== noted.objects || found.names !== noted.names)
+      throw new CommandRefused(
+        `${prefix} in ${objects.place} holds ${names.length} objects and not all of the ${noted.objects} that were shipped: objects are missing. ` +
+          'Put them back from old versions or a copy of the place',
+      );
+  }
+}

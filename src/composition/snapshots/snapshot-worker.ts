@@ -1,0 +1,37 @@
+import { chmodSync, rmSync } from 'node:fs';
+import { setPriority } from 'node:os';
+import { parentPort, workerData } from 'node:worker_threads';
+import { copyDatabase } from '../../adapters/sqlite/database-copy.ts';
+import { compact, contentsOf, keepOnly, type CopyContents } from '../../adapters/sqlite/read-model/shared-copy.ts';
+import { readModelFile } from '../../adapters/sqlite/read-model/schema.ts';
+import { ownedRows } from '../../runtime/projections/batch.ts';
+import { projectionsNamed } from '../projections.ts';
+import { fileDigest, type SnapshotManifest } from './manifest.ts';
+
+/* Copies the look-ups of one moment while they go on, and leaves in the copy what another process may begin with. */
+
+export interface SnapshotOrder {
+  readonly dataDir: string;
+  readonly projections: readonly string[];
+  readonly to: string;
+}
+
+export type SnapshotCopy = CopyContents & { readonly file: SnapshotManifest['file'] };
+
+const { dataDir, projections, to } = workerData as SnapshotOrder;
+const NICE = 10;
+
+// On Linux this is the priority of the calling thread alone; elsewhere it would be that of the whole process.
+if (process.platform === 'linux') setPriority(0, NICE);
+
+const whole = `${to}.whole`;
+for (const file of [to, whole]) rmSync(file, { force: true });
+try {
+  await copyDatabase(readModelFile(dataDir), whole);
+  chmodSync(whole, 0o600);
+  keepOnly(whole, projectionsNamed(projections).map(ownedRows));
+  compact(whole, to);
+} finally {
+  rmSync(whole, { force: true });
+}
+parentPort!.postMessage({ ...contentsOf(to)!, file: await fileDigest(to) } satisfies SnapshotCopy);

@@ -1,0 +1,43 @@
+import type { Grant } from '../../domain/events/person-events.ts';
+import type { IdentityClaims } from '../../ports/single-sign-on.ts';
+import type { NamedByProvider } from './people.ts';
+
+export interface ClaimRules {
+  readonly nameClaim: string;
+  readonly rolesClaim: string;
+  /** What each value of the claim stands for; null: the values are roles themselves. */
+  readonly roles: Readonly<Record<string, string>> | null;
+  /** Throws for a text that is no role. */
+  readonly grantsOf: (text: string) => readonly Grant[];
+}
+
+export type Named = { readonly ok: true; readonly value: NamedByProvider } | { readonly ok: false; readonly why: string };
+
+/** Who the claims say it is, and what they may do here. Values that stand for nothing here, such as the other groups of an organisation, are passed over. */
+export function namedBy({ issuer, subject, claims }: IdentityClaims, rules: ClaimRules): Named {
+  const { nameClaim, rolesClaim, roles } = rules;
+  const given = claims[nameClaim];
+  if (typeof given !== 'string' || given.trim() === '') return { ok: false, why: `the claim ${nameClaim} names nobody` };
+  // Names here are also those of approvers, which know no other signs.
+  const name = given.trim().replaceAll(/[^A-Za-z0-9 ._-]+/g, '-');
+  const values = valuesOf(claims[rolesClaim]);
+  const grants = values.flatMap((value) => {
+    const text = roles === null ? value : Object.hasOwn(roles, value) ? roles[value]! : null;
+    return text === null ? [] : grantsIn(text, rules);
+  });
+  const unique = [...new Map(grants.map((grant) => [JSON.stringify(grant), grant])).values()];
+  if (unique.length === 0) return { ok: false, why: `the claim ${rolesClaim} gives ${name} no role here` };
+  return { ok: true, value: { issuer, subject, name, grants: unique } };
+}
+
+/** A list, or one text with commas or blanks between. */
+const valuesOf = (claim: unknown): string[] =>
+  typeof claim === 'string' ? claim.split(/[\s,]+/) : Array.isArray(claim) ? claim.filter((value): value is string => typeof value === 'string') : [];
+
+function grantsIn(text: string, { grantsOf }: ClaimRules): readonly Grant[] {
+  try {
+    return grantsOf(text);
+  } catch {
+    return [];
+  }
+}
