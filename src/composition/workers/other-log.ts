@@ -12,6 +12,12 @@ export interface OtherLogDeps {
   readonly store: Pick<EventStore, 'readAll' | 'head'>;
 }
 
+export interface NotedLog {
+  readonly forgotten: string | null;
+  readonly taken: () => void;
+  readonly noted: () => Promise<void>;
+}
+
 /** The id of the first event of the log that the look-ups beside it were made of. */
 const MADE_OF = 'read-model.log';
 
@@ -20,13 +26,14 @@ export const HEARD = 'deliver-webhooks-heard';
 
 /**
  * Removes look-ups that were made of another event log than the one on the servers, or of more of it than there is now, and says so. `taken` is to be
- * called whenever events were taken: the log that they are of is noted when it has its first one.
+ * called whenever events were taken: the log that they are of is noted when it has its first one, and `noted` resolves once that has happened.
  */
-export async function forgetOtherLog({ dataDir, log, store }: OtherLogDeps): Promise<{ forgotten: string | null; taken: () => void }> {
+export async function forgetOtherLog({ dataDir, log, store }: OtherLogDeps): Promise<NotedLog> {
   createDataDir(dataDir);
   const [noteFile, rowsFile] = [join(dataDir, MADE_OF), readModelFile(dataDir)];
   const idOfLog = async (): Promise<string | null> => (await store.readAll({ after: null, limit: 1 }))[0]?.id ?? null;
   let id = await idOfLog();
+  let noting = Promise.resolve();
   const noted = existsSync(noteFile) ? readFileSync(noteFile, 'utf8') : null;
   const isOther = existsSync(rowsFile) && (noted === null || noted !== id);
   const isBeyond = !isOther && existsSync(rowsFile) && (await isBeyondEnd());
@@ -40,12 +47,13 @@ export async function forgetOtherLog({ dataDir, log, store }: OtherLogDeps): Pro
     taken: () => {
       if (id !== null) return;
       id = '';
-      idOfLog().then(
+      noting = idOfLog().then(
         (found) => writeFileSync(noteFile, (id = found ?? ''), { mode: 0o600 }),
         // The next events ask again.
-        () => (id = null),
+        () => void (id = null),
       );
     },
+    noted: () => noting,
   };
 
   async function isBeyondEnd(): Promise<boolean> {

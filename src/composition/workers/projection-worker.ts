@@ -80,6 +80,7 @@ async function answer(question: Question): Promise<unknown> {
     case 'stop':
       clearInterval(reporting);
       await runner.stop();
+      await noted?.noted();
       return follower.close();
   }
 }
