@@ -62,8 +62,8 @@ export function benchAddressMemory(): BenchSection {
   const gibibytes = (bytes: number): string => `${(bytes / 2 ** 30).toFixed(1)} GiB`;
   const rows = measured.map(({ addresses, counted, grown, seconds }) => [
     addresses,
-    `${(counted / addresses).toFixed(1)}`,
-    `${(grown / addresses).toFixed(1)}`,
+    (counted / addresses).toFixed(1),
+    (grown / addresses).toFixed(1),
     `${Math.round(grown / MEBIBYTE)} MiB`,
     `${seconds.toFixed(1)} s`,
   ]);

@@ -24,8 +24,8 @@ export function payOrder(books: SessionBooks, due: string, units: bigint): Moved
 export function withOrderMoney(booking: Booking): Booking {
   const { books, draft } = booking;
   if (books.order === undefined || draft === null) return booking;
-  const lost = NETWORKS.reduce((moved, network) => apply(moved, network, -lostOn(moved.books, network)), { books, postings: [] } as Moved);
-  const restored = NETWORKS.reduce((moved, network) => apply(moved, network, freeOn(moved.books, network)), { ...lost, postings: [] } as Moved);
+  const lost = NETWORKS.reduce<Moved>((moved, network) => apply(moved, network, -lostOn(moved.books, network)), { books, postings: [] });
+  const restored = NETWORKS.reduce<Moved>((moved, network) => apply(moved, network, freeOn(moved.books, network)), { ...lost, postings: [] });
   if (restored.books === books) return booking;
   return {
     books: restored.books,

@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import type { JsonValue } from '../ports/read-model.ts';
 import type { VerifiedFiles, VerifyOptions } from './audit.ts';
 import type { AdminArguments, AdminStream } from '../operator/commands.ts';
@@ -69,14 +68,3 @@ export interface HowToAnswer {
   /** Whether the command found something wrong: it ends with exit code 1. */
   readonly isFault?: (value: JsonValue) => boolean;
 }
-
-/** Declares one admin command: its options become the command's arguments under the same names. */
-export type DeclareAdmin = (
-  parent: Command,
-  host: CliHost,
-  usage: string,
-  name: string,
-  description: string,
-  options?: readonly (readonly [string, string, boolean?])[],
-  how?: HowToAnswer,
-) => void;

@@ -3,7 +3,8 @@ import type { Command } from 'commander';
 import type { JsonValue } from '../ports/read-model.ts';
 import { CommandRefused, optionalText, type AdminArguments } from '../operator/commands.ts';
 import { inert, print } from './print.ts';
-import type { DeclareAdmin, CliHost } from './host.ts';
+import { admin } from './admin-command.ts';
+import type { CliHost } from './host.ts';
 
 type Flags = readonly (readonly [string, string, boolean?])[];
 type Options = Record<string, string | boolean | undefined>;
@@ -23,7 +24,7 @@ const PROPOSER = ['--operator <name>', 'who proposes it, the same for both appro
 const MODE = ['--mode <mode>', 'test or live', true] as const;
 
 /** `quittance approver ...`, and the commands that two approvers run. */
-export function addApprovals(program: Command, treasury: Command, merchant: Command, host: CliHost, admin: DeclareAdmin): void {
+export function addApprovals(program: Command, treasury: Command, merchant: Command, host: CliHost): void {
   const approver = program.command('approver').description('keys of those who agree to what needs two people');
   admin(approver, host, 'enroll', 'approver.enroll', "make a key file; prints the entry of the signer's PAYOUT_APPROVERS", [
     ['--name <name>', 'the person, as everybody knows them', true],

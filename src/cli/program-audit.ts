@@ -2,14 +2,15 @@ import type { Command } from 'commander';
 import type { JsonValue } from '../ports/read-model.ts';
 import type { VerifyOptions } from './audit.ts';
 import { print } from './print.ts';
-import type { DeclareAdmin, CliHost } from './host.ts';
+import { admin } from './admin-command.ts';
+import type { CliHost } from './host.ts';
 
 interface VerifyFlags extends VerifyOptions {
   readonly json?: boolean;
 }
 
 /** `quittance audit ...`. */
-export function addAudit(program: Command, host: CliHost, admin: DeclareAdmin): void {
+export function addAudit(program: Command, host: CliHost): void {
   const audit = program.command('audit').description('proofs that history was not rewritten (see docs/audit.md)');
   admin(audit, host, 'status', 'audit.status', 'whether the history is what it was, and how much of it is signed');
   addText(audit.command('key').description('the public key that auditors verify with'), host, 'audit.key', 'verifier_key');

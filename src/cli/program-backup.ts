@@ -24,7 +24,7 @@ export function addBackup(program: Command, host: CliHost): void {
     .option('--json', 'print JSON')
     .action(async (folder: string, _options: Options, command: Command) => {
       const report = await run(host, 'backup.verify', { ...command.optsWithGlobals<Options>(), folder });
-      if ((report as { readonly ok: boolean }).ok !== true) process.exitCode = 1;
+      if (!(report as { readonly ok: boolean }).ok) process.exitCode = 1;
     });
   program
     .command('restore')

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
-import type { CliHost, DeclareAdmin } from './host.ts';
+import { admin } from './admin-command.ts';
+import type { CliHost } from './host.ts';
 
 /** `quittance claim ...`. */
-export function addClaims(program: Command, host: CliHost, admin: DeclareAdmin): void {
+export function addClaims(program: Command, host: CliHost): void {
   const claim = program
     .command('claim')
     .description('claims of payers who want a refund to another address than the one that paid (see docs/refunds.md)');

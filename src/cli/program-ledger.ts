@@ -7,7 +7,8 @@ import { print as printAnswer } from './print.ts';
 import { declareApproved } from './program-approvals.ts';
 import { addExport } from './program-ledger-export.ts';
 import { showAccount, showJournal, showSettlement, showTrialBalance } from './show-ledger.ts';
-import type { DeclareAdmin, CliHost } from './host.ts';
+import { admin } from './admin-command.ts';
+import type { CliHost } from './host.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
 
 const MODE = ['--mode <mode>', 'test or live (default: the only one that has entries)'] as const;
@@ -19,9 +20,9 @@ const PAGE = [
 ] as const;
 
 /** `quittance ledger ...`. */
-export function addLedger(program: Command, host: CliHost, admin: DeclareAdmin): void {
+export function addLedger(program: Command, host: CliHost): void {
   const ledger = program.command('ledger').description('the books: double entry over everything that moved money');
-  const declare = (usage: string, name: string, description: string, options: Parameters<DeclareAdmin>[5], show?: (value: JsonValue) => string) =>
+  const declare = (usage: string, name: string, description: string, options: Parameters<typeof admin>[5], show?: (value: JsonValue) => string) =>
     admin(ledger, host, usage, `ledger.${name}`, description, options, show ? { show } : {});
   declare(
     'trial-balance',
@@ -57,13 +58,13 @@ export function addLedger(program: Command, host: CliHost, admin: DeclareAdmin):
     ['--operator <name>', 'who closes it, for the record'],
   ]);
   addStatement(ledger, host);
-  addAdjustments(ledger, host, admin);
-  addRates(ledger, host, admin);
+  addAdjustments(ledger, host);
+  addRates(ledger, host);
   addExport(ledger, host);
 }
 
 /** What coins were worth, for books in a currency. */
-function addRates(ledger: Command, host: CliHost, admin: DeclareAdmin): void {
+function addRates(ledger: Command, host: CliHost): void {
   ledger
     .command('record-rates <file>')
     .description('write down what coins were worth: a CSV of when,coin,rate, such as 2026-10-31,ETH,2345.67')
@@ -102,7 +103,7 @@ function addStatement(ledger: Command, host: CliHost): void {
 }
 
 /** Entries by hand. */
-function addAdjustments(ledger: Command, host: CliHost, admin: DeclareAdmin): void {
+function addAdjustments(ledger: Command, host: CliHost): void {
   ledger
     .command('adjust')
     .description('propose an entry by hand; it is posted once two others approved it, and only another entry takes it back')

@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
-import type { CliHost, DeclareAdmin } from './host.ts';
+import { admin } from './admin-command.ts';
+import type { CliHost } from './host.ts';
 
 const ROLES = ['--roles <list>', 'such as operator,finance or support:mer_... or auditor@2027-03-31', true] as const;
 const REASON = ['--reason <text>', 'why, for the record'] as const;
 
 /** `quittance people ...`: who may use the console. */
-export function addPeople(program: Command, host: CliHost, admin: DeclareAdmin): void {
+export function addPeople(program: Command, host: CliHost): void {
   const people = program.command('people').description('who may use the console, and what they did there');
   admin(people, host, 'invite <name>', 'people.invite', 'invite a person; prints a link that lets them register one passkey', [ROLES, REASON]);
   admin(people, host, 'link <name>', 'people.link', 'a further link, for instance after the only passkey was lost', [REASON]);

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { JsonValue } from '../ports/read-model.ts';
-import type { DeclareAdmin, CliHost } from './host.ts';
+import { admin } from './admin-command.ts';
+import type { CliHost } from './host.ts';
 import { tableOf, textOf, type Cells } from './table.ts';
 
 const DECISION = [
@@ -10,7 +11,7 @@ const DECISION = [
 ] as const;
 
 /** `quittance inbox ...`. */
-export function addInbox(program: Command, host: CliHost, admin: DeclareAdmin): void {
+export function addInbox(program: Command, host: CliHost): void {
   const inbox = program.command('inbox').description('money at our addresses that pays no order (see docs/inbox.md)');
   admin(
     inbox,

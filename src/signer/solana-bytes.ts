@@ -1,3 +1,4 @@
+import type { PublicKey, Transaction } from '@solana/web3.js';
 import type { NonceAccountDraft, TokenDraft } from '../domain/events/transaction-draft.ts';
 import type { OutgoingTransaction } from '../ports/outgoing.ts';
 import { base58 } from '../runtime/util/base58.ts';
@@ -12,12 +13,18 @@ type SolanaDraft = Extract<TokenDraft, { kind: 'solana' }>;
 const COMPUTE_UNITS = 80_000;
 const MEMO_PROGRAM = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr';
 
+/** `blockhash`: a recent one, or the value of a nonce account. */
+function paidBy(transaction: Transaction, feePayer: PublicKey, blockhash: string): Transaction {
+  return Object.assign(transaction, { feePayer, recentBlockhash: blockhash });
+}
+
 /** No more than the base fee, and the rent. */
 export async function nonceAccountBytes(draft: NonceAccountDraft, wallet: SigningWallet): Promise<SignedBytes> {
   const web3 = await import('@solana/web3.js');
   const treasury = new web3.PublicKey(wallet.treasury.solana);
-  const transaction = new web3.Transaction({ feePayer: treasury, recentBlockhash: draft.blockhash });
-  transaction.add(...makeNonceAccount(wallet.treasury.solana, draft.nonceIndex, BigInt(draft.lamports)));
+  const transaction = paidBy(new web3.Transaction(), treasury, draft.blockhash).add(
+    ...makeNonceAccount(wallet.treasury.solana, draft.nonceIndex, BigInt(draft.lamports)),
+  );
   const signature = await wallet.signSolanaMessage('treasury', transaction.serializeMessage());
   transaction.addSignature(treasury, Buffer.from(signature));
   return { txHash: base58(signature), signedBytes: transaction.serialize().toString('base64') };
@@ -32,8 +39,7 @@ export async function solanaTransferBytes(draft: SolanaDraft, order: OutgoingTra
   const web3 = await import('@solana/web3.js');
   const rentPayer = wallet.treasury.solana;
   const treasury = new web3.PublicKey(rentPayer);
-  const transaction = new web3.Transaction({ feePayer: treasury, recentBlockhash: draft.nonce });
-  transaction.add(
+  const transaction = paidBy(new web3.Transaction(), treasury, draft.nonce).add(
     advanceNonce(rentPayer, draft.nonceIndex),
     web3.ComputeBudgetProgram.setComputeUnitLimit({ units: COMPUTE_UNITS }),
     web3.ComputeBudgetProgram.setComputeUnitPrice({ microLamports: BigInt(draft.computeUnitPrice) }),

@@ -10,7 +10,7 @@ import type {
 } from '../../src/domain/events/session-events.ts';
 import { formatAmount } from '../../src/domain/money.ts';
 import { accept, refuse, type Decision } from '../../src/domain/result.ts';
-import { foldPayoutFailed } from './session.machine.ts';
+import { foldPayoutFailed } from './refunds.ts';
 import { paymentOf } from './payment.ts';
 import type { LegState, RefundState, SessionContext } from './session.state.ts';
 

@@ -56,7 +56,7 @@ const TRUE = der(0x01, Buffer.from([0xff]));
 const ECDSA_SHA256 = sequence(oid('2a8648ce3d040302'));
 
 const nameOf = (text: string): Buffer => sequence(der(0x31, sequence(oid('550403'), der(0x0c, Buffer.from(text)))));
-const timeOf = (date: Date): Buffer => der(0x18, Buffer.from(`${date.toISOString().replace(/[-:T]|\.\d+/g, '')}`));
+const timeOf = (date: Date): Buffer => der(0x18, Buffer.from(date.toISOString().replace(/[-:T]|\.\d+/g, '')));
 
 function extensions(hosts: readonly string[], isAuthority: boolean): Buffer {
   const constraints = sequence(oid('551d13'), TRUE, der(0x04, sequence(...(isAuthority ? [TRUE] : []))));

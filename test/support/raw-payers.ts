@@ -140,7 +140,9 @@ export function solanaPayer(sandbox: LocalChains): RawPayer {
   const mint = new PublicKey(tokens.USDT!);
   const send = async (instructions: readonly TransactionInstruction[], options: { signers?: Keypair[]; fails?: boolean } = {}): Promise<string> => {
     const { blockhash } = await connection.getLatestBlockhash();
-    const transaction = new Transaction({ feePayer: payer.publicKey, recentBlockhash: blockhash }).add(...instructions);
+    const transaction = new Transaction().add(...instructions);
+    transaction.feePayer = payer.publicKey;
+    transaction.recentBlockhash = blockhash;
     transaction.sign(payer, ...(options.signers ?? []));
     const signature = await connection.sendRawTransaction(transaction.serialize(), { skipPreflight: options.fails ?? false });
     await eventually(`transaction ${signature}`, async () => {

@@ -26,6 +26,7 @@ export function oidcSingleSignOn({ issuer, clientId, clientSecret, scope, redire
   let known: Promise<Configuration> | null = null;
   const configuration = (): Promise<Configuration> => {
     // The settings take http for this machine alone.
+    // oxlint-disable-next-line typescript/no-deprecated -- marked so only to stand out.
     const execute = [enableNonRepudiationChecks, ...(server.protocol === 'http:' ? [allowInsecureRequests] : [])];
     known ??= discovery(server, clientId, clientSecret, undefined, { timeout: TIMEOUT_SEC, execute });
     // Asked again by the next one who signs in.

@@ -44,7 +44,9 @@ async function compose({ payer, owner, tokenAddress, tokenUnits, decimals, refer
   const web3 = await import('@solana/web3.js');
   const [make, move] = tokenTransfer({ mint: tokenAddress, fromOwner: payer, toOwner: owner, units: tokenUnits, decimals, rentPayer: payer });
   if (reference !== undefined) move!.keys.push({ pubkey: new web3.PublicKey(reference), isSigner: false, isWritable: false });
-  const transaction = new web3.Transaction({ feePayer: new web3.PublicKey(payer), recentBlockhash: blockhash });
+  const transaction = new web3.Transaction();
+  transaction.feePayer = new web3.PublicKey(payer);
+  transaction.recentBlockhash = blockhash;
   transaction.add(make!, move!);
   return transaction.serialize({ requireAllSignatures: false, verifySignatures: false });
 }

@@ -30,11 +30,14 @@ export class JournalCheck {
     if (!status?.lastSigned || before.open !== null || after.open !== null || before.journal?.hash !== after.journal?.hash) return this.#fault;
     this.#lookedMs = performance.now();
     const [journal, ledger] = [status.lastSigned[network] ?? null, after.journal];
+    const [signedTo, knownTo] = [journal?.seq ?? 0, ledger?.seq ?? 0];
     this.#fault =
       journal?.hash === ledger?.hash
         ? null
-        : `the signer's journal is at entry ${journal?.seq ?? 0} of ${network} and the ledger at ${ledger?.seq ?? 0}: ` +
-          `${(journal?.seq ?? 0) > (ledger?.seq ?? 0) ? 'it signed what this ledger does not know, as after a restored backup' : 'it is not the journal of this ledger, or an older copy'}`;
+        : `the signer's journal is at entry ${signedTo} of ${network} and the ledger at ${knownTo}: ` +
+          (signedTo > knownTo
+            ? 'it signed what this ledger does not know, as after a restored backup'
+            : 'it is not the journal of this ledger, or an older copy');
     return this.#fault;
   }
 }

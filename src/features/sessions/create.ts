@@ -1,57 +1,41 @@
 import type { RateLock } from '../../domain/events/coin-events.ts';
-import type { FinalityRule, PaymentOption, SessionCreated } from '../../domain/events/session-events.ts';
+import type { PaymentOption, SessionCreated } from '../../domain/events/session-events.ts';
 import type { SessionPersonalData } from '../../domain/events/session-personal-data.ts';
-import type { MerchantPolicy } from '../../domain/events/merchant-events.ts';
-import { COIN_MAX_DECIMALS } from '../../domain/currencies.ts';
 import type { Mode, SessionId } from '../../domain/ids.ts';
 import type { Refusal } from '../../domain/result.ts';
-import { amountOf, convertForPayer, formatAmount, isCoin, least, MAX_UNITS, most, type Coin } from '../../domain/money.ts';
-import { withFloor, type FinalityFloor } from '../../domain/finality-floor.ts';
-import { addressFamilyOf, tokenOf, type AddressFamily, type NetworkSettings, type Token } from '../../domain/networks.ts';
+import { amountOf, formatAmount, isCoin, least, type Coin } from '../../domain/money.ts';
+import { addressFamilyOf } from '../../domain/networks.ts';
 import { sessionStream } from '../../domain/streams.ts';
-import type { AddressPool, CollectionAddress } from '../../ports/addresses.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
 import type { CoCommit } from '../../ports/event-store.ts';
-import type { Random } from '../../ports/random.ts';
-import type { Rates } from '../../ports/rates.ts';
-import { base58 } from '../../runtime/util/base58.ts';
 import { canonicalJson } from '../shared/canonical-json.ts';
 import type { Idempotency } from '../shared/idempotency.ts';
 import { actorOf, type Caller, type CreateSessionInput, type Outcome } from '../shared/merchant-api.ts';
 import type { MerchantDomain, MerchantLookup, MerchantSettings } from '../merchants/lookup.ts';
 import type { PersonalData } from '../shared/personal-data.ts';
+import { offered, optionsOf, takeAddresses, type Offer, type PaymentOptionDeps } from './payment-options.ts';
+import { otherPrice, priceIn, type Price, type PriceDeps } from './price.ts';
 import { normalCreate } from './request-amounts.ts';
+import { unavailable } from './unavailable.ts';
 import type { SessionHandler } from '../shared/handlers/session-handler.ts';
 import type { Attempt, SessionIds } from './ids.ts';
 import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
 
-export interface CreateSessionDeps {
+export interface CreateSessionDeps extends PriceDeps, PaymentOptionDeps {
   readonly sessions: SessionHandler;
   readonly ids: SessionIds;
   readonly merchants: MerchantLookup;
-  readonly rates: Rates;
-  readonly addresses: AddressPool;
   readonly personal: PersonalData;
   readonly idempotency: Idempotency;
   readonly clock: Clock;
   /** A deadline set by a wrong clock would make payments late that are not. */
   readonly isClockInDoubt: () => boolean;
-  readonly random: Random;
-  /** The networks this installation runs in a mode, in default order. */
-  readonly networks: (mode: Mode) => readonly NetworkSettings[];
   readonly sessionTtlSec: number;
-  /** Decimals the converted amount is rounded up to, unless that adds more than a thousandth. */
-  readonly conversionDecimals: number;
   /** Units of the coin; transfers below it never change a state. */
   readonly dustLimit: string;
   /** Of what is due, the most that may be missing whatever the merchant tolerates. */
   readonly toleranceMaxPercent: number;
-  readonly finalityFloor: FinalityFloor;
 }
-
-const RETRY_AFTER_SEC = 5;
-/** Solana Pay names a payment by a public key that nobody needs to own. */
-const REFERENCE_BYTES = 32;
 
 /** Creates the session of an order, or answers the one it already has (design, "used `order_id`"). */
 export async function createSession(deps: CreateSessionDeps, caller: Caller, input: CreateSessionInput): Promise<Outcome<SessionState>> {
@@ -108,43 +92,6 @@ export async function createSession(deps: CreateSessionDeps, caller: Caller, inp
   return result.ok ? { ok: true, value: result.state, repeated: result.events.length === 0 } : result;
 }
 
-type Refused = Outcome<never> & { ok: false };
-
-/** What an order costs in a coin. */
-interface Price {
-  readonly coin: Coin;
-  /** Null when the order is in the coin itself. */
-  readonly rateLock: RateLock | null;
-  readonly due: bigint;
-}
-
-async function priceIn(
-  { rates, conversionDecimals }: CreateSessionDeps,
-  input: CreateSessionInput,
-  coin: Coin,
-  nowMs: number,
-): Promise<{ ok: true; value: Price } | Refused> {
-  if (coin === input.currency) return { ok: true, value: { coin, rateLock: null, due: amountOf(input.amount) } };
-  if (!rates.mayQuote(input.currency)) return noRateEver(input, coin);
-  const rateLock = await rates.lock(input.currency, coin, nowMs);
-  if (!rateLock) return unavailable('rate_unavailable', `no usable exchange rate from ${input.currency} to ${coin}`);
-  const due = convertForPayer(amountOf(input.amount), rateLock.rate, conversionDecimals, COIN_MAX_DECIMALS);
-  return due >= MAX_UNITS ? tooLarge(input, coin) : { ok: true, value: { coin, rateLock, due } };
-}
-
-/** In the other coin, where the payer may choose and it has a rate; an order priced in a coin is paid in that coin. */
-async function otherPrice(
-  deps: CreateSessionDeps,
-  { policy }: MerchantSettings,
-  input: CreateSessionInput,
-  { coin, rateLock }: Price,
-  nowMs: number,
-): Promise<(Price & { readonly rateLock: RateLock }) | null> {
-  if (policy.offerBothCoins !== true || input.targetCurrency !== undefined || rateLock === null || isCoin(input.currency)) return null;
-  const other = await priceIn(deps, input, coin === 'USDT' ? 'USDC' : 'USDT', nowMs);
-  return other.ok && other.value.rateLock ? { ...other.value, rateLock: other.value.rateLock } : null;
-}
-
 /** A used `order_id` is found under the secret that was current when it was used. */
 async function currentOrOlderId(deps: Pick<CreateSessionDeps, 'ids' | 'sessions'>, attempt: Attempt): Promise<SessionId> {
   for (const older of deps.ids.older(attempt)) {
@@ -181,28 +128,12 @@ async function existingOr(deps: CreateSessionDeps, id: SessionId, requestHash: s
   return state?.context.created?.requestHash === requestHash ? { ok: true, value: state, repeated: true } : refusal;
 }
 
-const tooLarge = ({ amount, currency }: CreateSessionInput, coin: Coin): Refused => ({
-  ok: false,
-  refusal: { code: 'invalid_request', message: `amount must be less: ${amount} ${currency} is 10^12 ${coin} or more`, param: 'amount' },
-});
-
 function noNetwork(deps: CreateSessionDeps, mode: Mode, coin: Coin, offers: readonly Offer[]): Outcome<never> {
   const isWithheld = offers.some(({ settings }) => deps.addresses.isWithheld?.(mode, addressFamilyOf(settings.network)));
   return isWithheld
     ? unavailable('addresses_unconfirmed', 'the holder of the keys has not confirmed the collection addresses, so none is shown')
     : unavailable('service_unavailable', `no network can take ${coin} now`);
 }
-
-const noRateEver = ({ currency }: CreateSessionInput, coin: Coin): Refused => ({
-  ok: false,
-  refusal: { code: 'invalid_request', message: `currency: this installation has no exchange rate from ${currency} to ${coin}`, param: 'currency' },
-});
-
-const unavailable = (code: 'addresses_unconfirmed' | 'clock_in_doubt' | 'rate_unavailable' | 'service_unavailable', message: string): Refused => ({
-  ok: false,
-  refusal: { code, message },
-  retryAfterSec: RETRY_AFTER_SEC,
-});
 
 function domainOf(
   merchant: MerchantSettings,
@@ -220,71 +151,6 @@ function domainOf(
       return fault(param, `${param} must be on ${domain.host}, the domain of merchant_domain_id`);
   }
   return { ok: true, value: domain };
-}
-
-/** A network that can take the coin, with its token. */
-interface Offer {
-  readonly settings: NetworkSettings;
-  readonly token: Token;
-}
-
-/** In the order of the merchant's policy. */
-function offered(deps: CreateSessionDeps, { policy, mode }: MerchantSettings, coin: Coin): Offer[] {
-  const running = deps.networks(mode);
-  const offers: Offer[] = [];
-  for (const network of policy.networks) {
-    if (network === 'tron' && coin === 'USDC' && !policy.offerTronUsdc) continue;
-    const settings = running.find((candidate) => candidate.network === network);
-    const token = settings && tokenOf(settings, coin);
-    if (token) offers.push({ settings, token });
-  }
-  return offers;
-}
-
-/** One address per family that is offered and has one to give. */
-function takeAddresses(deps: CreateSessionDeps, mode: Mode, offers: readonly Offer[]): Map<AddressFamily, CollectionAddress> {
-  const taken = new Map<AddressFamily, CollectionAddress>();
-  for (const { settings } of offers) {
-    const family = addressFamilyOf(settings.network);
-    if (taken.has(family)) continue;
-    const address = deps.addresses.take(mode, family);
-    if (address) taken.set(family, address);
-  }
-  return taken;
-}
-
-/** How final a transfer must be does not depend on its coin. */
-function optionsOf(
-  deps: CreateSessionDeps,
-  merchant: MerchantSettings,
-  prices: readonly Price[],
-  taken: ReadonlyMap<AddressFamily, CollectionAddress>,
-): PaymentOption[] {
-  const policy = withFloor(merchant.policy, deps.finalityFloor);
-  const highest = prices.reduce((high, { due }) => most(high, due), 0n);
-  const offers = prices.flatMap(({ coin }) => offered(deps, merchant, coin).map((offer) => ({ ...offer, coin })));
-  return offers.flatMap(({ settings, token, coin }) => {
-    const address = taken.get(addressFamilyOf(settings.network));
-    if (!address) return [];
-    return {
-      network: settings.network,
-      coin,
-      tokenAddress: token.address,
-      decimals: token.decimals,
-      chainId: settings.chainId,
-      address: address.address,
-      derivationIndex: address.derivationIndex,
-      ...(address.tokenAccounts?.[coin] !== undefined && { tokenAccount: address.tokenAccounts[coin] }),
-      ...(settings.network === 'solana' && { reference: base58(deps.random.bytes(REFERENCE_BYTES)) }),
-      finality: finalityOf(settings, policy, highest),
-    };
-  });
-}
-
-/** Confirmations alone only on Ethereum and only below the merchant's amount; everywhere else the chain's own finality. */
-function finalityOf(settings: NetworkSettings, policy: MerchantPolicy, due: bigint): FinalityRule {
-  const quick = settings.network === 'ethereum' && due < amountOf(policy.ethereumFinalizedFrom);
-  return quick ? { kind: 'confirmations', confirmations: policy.ethereumConfirmations } : { kind: 'finalized' };
 }
 
 /** What is sealed with the session's erasable key. */

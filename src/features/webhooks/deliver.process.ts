@@ -19,7 +19,8 @@ import {
 } from '../../../state-machines/webhook-delivery/delivery.decider.ts';
 import { attemptDelivery, type AttemptDeps } from './attempts.ts';
 import { Backlog } from './backlog.ts';
-import { DISPATCH_LIMITS, Dispatcher, type DispatchLimits, type DispatchStats } from './dispatcher.ts';
+import { DISPATCH_LIMITS, type DispatchLimits } from './dispatch-limits.ts';
+import { Dispatcher, type DispatchStats } from './dispatcher.ts';
 import { EndpointWatch } from './endpoints.ts';
 import { decodeOrNull } from './decode.ts';
 import { isNotifying, NotificationReader } from './notifications.ts';

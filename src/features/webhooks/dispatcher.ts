@@ -10,25 +10,8 @@ import { insistently } from './attempts.ts';
 import type { Backlog, BacklogEntry } from './backlog.ts';
 import { isReachable } from './endpoints.ts';
 import { PostponedWork } from './postponed.ts';
-import { MerchantQueues, type Job, type QueueLimits } from './merchant-queues.ts';
-
-export interface DispatchLimits extends QueueLimits {
-  /** Jobs of one merchant that wait in memory; the rest stays in the backlog until there is room. */
-  readonly windowPerMerchant: number;
-  /** Jobs in memory over all queues, beyond which windows shrink to `crowdedWindow`. */
-  readonly jobs: number;
-  readonly crowdedWindow: number;
-}
-
-export const DISPATCH_LIMITS: DispatchLimits = {
-  inFlightPerMerchant: 5,
-  inFlight: 1_024,
-  unrecordedPerMerchant: 40,
-  pacePerSec: 10,
-  windowPerMerchant: 1_000,
-  jobs: 50_000,
-  crowdedWindow: 20,
-};
+import type { DispatchLimits } from './dispatch-limits.ts';
+import { MerchantQueues, type Job } from './merchant-queues.ts';
 
 export interface DispatcherDeps {
   readonly backlog: Backlog;

@@ -72,7 +72,7 @@ describe('the address index', () => {
     'zz'.repeat(21),
     `0x${'g'.repeat(40)}`,
     `0x${'é'.repeat(40)}`,
-    `${'0'.repeat(42)}`,
+    '0'.repeat(42),
     `0x${'0'.repeat(41)}`,
     'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t',
   ])('does not take %j for an EVM address', (text) => {

@@ -1,0 +1,84 @@
+import { adminCommands } from '../operator/merchants.ts';
+import { addressCommands } from '../operator/addresses.ts';
+import { sealingKeyCommands } from '../operator/sealing-keys.ts';
+import { auditCommands } from '../operator/audit.ts';
+import { canaryCommands } from '../operator/canary.ts';
+import { claimCommands } from '../operator/claims.ts';
+import { chainCommands } from '../operator/chains.ts';
+import { payoutCommands } from '../operator/payouts.ts';
+import { givenAddress } from './given-address.ts';
+import { snapshotCommands } from './snapshots/snapshots.ts';
+import { compareCommands } from './workers/projection-compare.ts';
+import { adjustmentCommands } from '../operator/adjustments.ts';
+import { evidenceCommands } from '../operator/documents.ts';
+import { statementCommands } from '../operator/statement.ts';
+import { treasuryCommands } from '../operator/treasury.ts';
+import { settingsCommands } from '../operator/settings.ts';
+import { webhookCommands } from './webhooks.ts';
+import { indexKey } from '../features/addresses/address-index.ts';
+import { addressFamilyOf } from '../domain/networks.ts';
+import type { Treasury } from '../features/treasury/treasury.ts';
+import type { RunningAudit } from '../features/audit/running-audit.ts';
+import { AuditRecords } from '../features/audit/records.ts';
+import type { AdminCommands } from '../operator/commands.ts';
+import type { Ledger } from './ledger.ts';
+import type { RunningSettings } from './live-settings.ts';
+import type { Foundation } from './service-foundation.ts';
+import type { MovingMoney } from './service-money.ts';
+import type { ServiceParts } from './service-parts.ts';
+
+/** The operator's commands, over everything that runs. */
+export function operatorCommands(
+  parts: ServiceParts,
+  { core, store, projections, addresses }: Foundation,
+  { testWallet, watched, payouts, webhooks }: MovingMoney,
+  { audit, ledger, settings }: { readonly audit: RunningAudit; readonly ledger: Ledger; readonly settings: RunningSettings },
+) {
+  const records = new AuditRecords({ store, tree: audit.tree, verifierKey: audit.verifierKey });
+  return adminCommands({
+    core,
+    store,
+    clock: parts.clock,
+    random: parts.random,
+    testWallet,
+    projections,
+    more: {
+      ...webhookCommands(core, webhooks.api, parts.random),
+      ...addressCommands(addresses),
+      ...chainCommands(
+        watched,
+        ({ mode, network }, address) => core.addressIndexes.get(indexKey(mode, addressFamilyOf(network)))?.isOurs(address) ?? false,
+      ),
+      ...auditCommands(audit, store),
+      ...statementCommands({ records, closingOf: ledger.closingOf }),
+      ...evidenceCommands({ records, store, statements: ledger.statements, signNow: audit.sequencer && (() => audit.sequencer!.signNow()) }),
+      ...sealingKeyCommands({ store, sealingKeys: parts.sealingKeys, clock: parts.clock, random: parts.random }),
+      ...compareCommands(parts.storage.comparison),
+      ...snapshotCommands(parts.storage.snapshots),
+      ...claimCommands(core.sessions),
+      ...canaryCommands(store),
+      ...settingsCommands(settings, { store, clock: parts.clock, random: parts.random }, (facts, message) => parts.log.warn(facts, message)),
+      ...ledger.commands,
+      ...adjustmentCommands({
+        adjustmentsHandler: core.adjustmentsHandler,
+        store,
+        signer: parts.payouts?.signer ?? null,
+        modeOfMerchant: (id) => core.directory.settings(id)?.mode ?? null,
+        clock: parts.clock,
+        random: parts.random,
+      }),
+      ...outflowCommands(parts, core, payouts),
+      ...parts.moreAdmin?.(core),
+    },
+  });
+}
+
+function outflowCommands({ payouts: parts, clock, random }: ServiceParts, core: Foundation['core'], payouts: MovingMoney['payouts']): AdminCommands {
+  if (!parts || !payouts) return {};
+  const ofRefunds = payoutCommands(payouts, parts, core);
+  const treasury = (): Treasury => payouts.treasury;
+  return {
+    ...ofRefunds,
+    ...treasuryCommands({ treasury, payouts: parts, core, clock, random, ofRefunds, givenAddress }),
+  };
+}
