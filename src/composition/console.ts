@@ -1,3 +1,4 @@
+import { isLoopbackHost } from '../runtime/util/loopback-request.ts';
 import type { AdminCommands, AdminStreams } from '../operator/commands.ts';
 import { grantsOf, peopleCommands } from '../operator/people.ts';
 import { oidcSingleSignOn } from '../adapters/oidc/single-sign-on.ts';
@@ -143,8 +144,7 @@ function ssoFaults({ CONSOLE_SSO_ISSUER: issuer, CONSOLE_SSO_CLIENT_ID: clientId
       'CONSOLE_SSO_ISSUER must name your own tenant, as in https://login.microsoftonline.com/TENANT-ID/v2.0: at common, organizations and consumers anybody’s tenant lets people in',
     clientId === undefined && 'CONSOLE_SSO_CLIENT_ID is missing: as the provider of CONSOLE_SSO_ISSUER knows the console',
     protocol !== 'https:' &&
-      hostname !== 'localhost' &&
-      hostname !== '127.0.0.1' &&
+      !isLoopbackHost(hostname) &&
       'CONSOLE_SSO_ISSUER must start with https://: whoever reads the way to it signs in as anybody',
     ...Object.values(roles ?? {}).map(roleFault),
   ];

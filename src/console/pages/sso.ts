@@ -35,6 +35,9 @@ type Answer = (
   status: number,
 ) => void;
 
+/** Characters of the page to go on to afterwards: the cookie that keeps it may have 4,096 bytes. */
+const LONGEST_PATH = 1_500;
+
 /** There and back. Nothing is kept here meanwhile: what belongs together follows from what the browser's own cookie holds and a key of this process. */
 export function ssoRoutes(app: Express, deps: SsoDeps, { provider, rules }: ConsoleSso, answer: Answer): void {
   const { address, people, log, clock, random } = deps;
@@ -64,7 +67,10 @@ export function ssoRoutes(app: Express, deps: SsoDeps, { provider, rules }: Cons
     const to = pathOf(new URL(request.originalUrl, address.origin).searchParams.get('to'));
     try {
       const url = await provider.authorizationUrl(requestOf(seed));
-      response.append('Set-Cookie', ssoCookie(address, `${seed}.${Buffer.from(to).toString('base64url')}`, VALID_SEC));
+      response.append(
+        'Set-Cookie',
+        ssoCookie(address, `${seed}.${Buffer.from(to.length > LONGEST_PATH ? '/' : to).toString('base64url')}`, VALID_SEC),
+      );
       response.redirect(303, url.href);
     } catch (error) {
       refuse(request, response, error, 'Single sign-on does not answer just now. Try again in a moment, or sign in with a passkey.', 503);
@@ -73,7 +79,7 @@ export function ssoRoutes(app: Express, deps: SsoDeps, { provider, rules }: Cons
 
   app.get(SSO_CALLBACK, async (request, response) => {
     response.append('Set-Cookie', ssoCookie(address, '', 0));
-    const [seed = '', to = ''] = cookieIn(request.headers, ssoCookieName(address), /^\d+-[\w-]{22}\.[\w-]{0,600}$/)?.split('.') ?? [];
+    const [seed = '', to = ''] = cookieIn(request.headers, ssoCookieName(address), /^\d+-[\w-]{22}\.[\w-]{0,2000}$/)?.split('.') ?? [];
     if (Number(seed.split('-')[0]) <= clock.nowMs()) return refuse(request, response, 'no request of this browser', 'That took too long. Try again.');
     try {
       const query = new URL(request.originalUrl, address.origin).searchParams;

@@ -62,6 +62,12 @@ describe('single sign-on', () => {
     expect((await signIn('//evil.example')).body).toContain('content="0;url=/"');
   });
 
+  it('goes on with a long filter, and at the beginning after one that no cookie holds', async () => {
+    const filtered = `/m/${SHOP.id}/payments?q=${'a'.repeat(1_000)}`;
+    expect((await signIn(filtered)).body).toContain(`content="0;url=${filtered}"`);
+    expect((await signIn(filtered.repeat(2))).body).toContain('content="0;url=/"');
+  });
+
   it('lets somebody in with the roles of their groups, each time anew, every time an event', async () => {
     const before = events('SignedInBySso').length;
     const token = tokenOf(await signIn());
