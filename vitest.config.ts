@@ -18,7 +18,17 @@ const REPLACES_MODULES = ['test/unit/signer/journal.test.ts', 'test/unit/adapter
 /** The slowest first, or the last of them runs alone for minutes: in a fresh clone vitest goes by the size of a file. */
 const SLOWEST = [
   ...['checkout', 'first-payment', 'treasury-outflows', 'refund-production', 'refund-crash', 'webhook-schedule', 'webhook-crash'],
-  ...['refund-signer', 'signer-approvals', 'damaged-start', 'cluster', 'refund-life', 'treasury-moves', 'ops-drill', 'page-states'],
+  ...[
+    'refund-signer',
+    'signer-approvals',
+    'damaged-start',
+    'cluster',
+    'refund-life',
+    'payment-outcomes',
+    'treasury-moves',
+    'ops-drill',
+    'page-states',
+  ],
   ...['console', 'checkout-reach', 'inbox', 'ops-backup', 'serve-roles', 'checkout-wallets', 'claims', 'evm-watch-evidence', 'webhook-egress'],
 ].map((name) => `${name}.test.ts`);
 class SlowestFirst extends BaseSequencer {

@@ -7,28 +7,102 @@ import { eventually } from '../support/running-sandbox.ts';
 
 const NETWORKS = ['ethereum', 'bsc', 'tron', 'solana'].filter((network) => network !== 'solana' || findSurfpoolAddon() !== null);
 
+const ENDINGS = {
+  expired: { part: '4', title: 'Too little arrived in time', told: 'payment.expired' },
+  cancelled: { part: null, title: 'The shop cancelled this payment', told: 'payment.cancelled' },
+};
+/** Where the shop takes its payers back. */
+const SHOP = 'https://shop.example/orders';
+
 let world: OutcomeWorld;
 let patient: Merchant;
 /** Sessions of six seconds, for outcomes at the deadline. */
 let hasty: Merchant;
 let forgiving: Merchant;
+/** Is told of late money, too. */
+let curious: Merchant;
 /** Lets its payers choose the coin. */
 let open: Merchant;
 
 const conclusion = async (merchant: Merchant, session: OutcomeSession): Promise<string> =>
   (await world.call(merchant, 'GET', `/v1/payment/sessions/${session.id}/timeline`)).json.conclusion as string;
 
+const words = (html: string): string => html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+const pageOf = async ({ url }: OutcomeSession): Promise<string> => (await fetch(`${url}?lang=en`)).text();
+const panelOf = (network: string, page: string): string =>
+  words(page.split(`<div class="panel" data-network="${network}"`)[1]!.split('class="panel"')[0]!);
+/** Where the buttons of a page lead, and what they say. */
+const buttonsOf = (page: string): string[] =>
+  [...page.matchAll(/<a class="button" href="([^"?]*)[^>]*>([^<]*)</g)].map(([, to, says]) => `${says}: ${to}`);
+
 beforeAll(async () => {
   world = await OutcomeWorld.start();
   patient = await world.merchant('Patient');
   hasty = await world.merchant('Hasty', { sessionTtl: '6' });
-  forgiving = await world.merchant('Forgiving', { tolerance: '0.50' });
+  // More than the operator's share of what is due, 0.50 of 10.00.
+  forgiving = await world.merchant('Forgiving', { tolerance: '2' });
+  curious = await world.merchant('Curious', undefined, 'payment.late');
   open = await world.merchant('Open', { offerBothCoins: 'true' });
 });
 
 afterAll(async () => world?.stop());
 
 describe.concurrent('an outcome of a payment', () => {
+  /* The first session of an order ends with a part of its money or none; the order is paid in another one, and more money comes to the first. */
+  it.for(NETWORKS.flatMap((network) => (['expired', 'cancelled'] as const).map((ending) => [ending, network] as const)))(
+    '%s on %s and paid again: what comes late stays in the first session, refundable, and pays nothing',
+    async ([ending, network]) => {
+      const { part, title, told } = ENDINGS[ending];
+      const first = await world.create(curious, 'USDT', { cancel_url: SHOP });
+      if (part !== null) {
+        await world.pay(curious, first, { network, amount: part });
+        await world.settled(curious, first, allFinal);
+      }
+      await (ending === 'expired' ? world.expire(curious, first) : world.cancel(curious, first));
+      const over = await world.settled(curious, first, ({ status }) => status === ending);
+      const held = part === null ? '0.00' : '4.00';
+      expect([over.payment_status, over.received, over.refundable]).toEqual(['unpaid', held, held]);
+      expect((await world.told(first, told))[0]!.body.data.object).toMatchObject({ amount: held });
+      const ended = await world.page(first);
+      expect(ended).toMatchObject({ state: ending, headline: title, amount_due: null });
+      expect(words(ended.html).includes(`${held} USDT arrived`)).toBe(part !== null);
+      const lastPage = await pageOf(first);
+      expect([buttonsOf(lastPage), lastPage.includes('class="address')]).toEqual([[`Pay again at the shop: ${SHOP}`], false]);
+
+      const order = { amount: '10.00', currency: 'USDT', order_id: first.order_id, cancel_url: SHOP };
+      const repeated = await world.call(curious, 'POST', '/api/v1/checkout/sessions/create', order);
+      expect([repeated.status, repeated.json.error]).toMatchObject([400, { code: 'session_expired', param: 'order_id' }]);
+      expect(repeated.json.error!.message).toContain(first.id);
+      const again = { cancel_url: SHOP, order_id: first.order_id, supersedes: first.id };
+      const second = await world.create(curious, 'USDT', again);
+      expect(second).toMatchObject({ supersedes: first.id, order_id: first.order_id, status: 'open', received: '0.00', deposits: [] });
+      expect((await world.create(curious, 'USDT', again)).id).toBe(second.id);
+      expect((await world.read(curious, first)).superseded_by).toBe(second.id);
+      const addresses = [first, second].map(({ payment_options: options }) => options.map(({ address }) => address));
+      expect(addresses[0]!.filter((address) => addresses[1]!.includes(address))).toEqual([]);
+      expect(buttonsOf(await pageOf(first))).toEqual([`Go to the new payment: /pay/${second.id}`]);
+
+      await world.pay(curious, first, { network, amount: '10' });
+      const late = await world.settled(curious, first, (now) => now.deposits.length === (part === null ? 1 : 2) && allFinal(now));
+      const refundable = part === null ? '10.00' : '14.00';
+      expect([late.status, late.payment_status, late.received, late.refundable]).toEqual([ending, 'unpaid', held, refundable]);
+      expect(late.deposits.find(({ amount }) => amount === '10.00')).toMatchObject({ kind: 'late', network });
+      expect((await world.told(first, 'payment.late'))[0]!.body.data.object).toMatchObject({ amount: held, transfer: { amount: '10.00', network } });
+      expect(await world.read(curious, second)).toMatchObject({ status: 'open', received: '0.00', pending: '0.00', deposits: [] });
+      expect(await world.page(second)).toMatchObject({ state: 'awaiting', amount_due: '10.00' });
+
+      await world.pay(curious, second, { network });
+      expect((await world.settled(curious, second, isPaid)).received).toBe('10.00');
+      expect((await world.told(second, 'payment.completed'))[0]!.body.data.object).toMatchObject({ order_id: first.order_id, amount: '10.00' });
+      expect((await world.call(curious, 'POST', '/v1/refunds', { session_id: first.id })).status).toBe(200);
+      await world.told(first, 'refund.succeeded');
+      expect(await world.read(curious, first)).toMatchObject({ status: ending, payment_status: 'unpaid', refunded: refundable, refundable: '0.00' });
+      expect(await world.page(first)).toMatchObject({ state: 'refunded', tone: 'back', headline: `Refunded: ${refundable} USDT` });
+      expect(await world.read(curious, second)).toMatchObject({ payment_status: 'paid', received: '10.00', refunded: '0.00' });
+      expect(world.toldSoFar(first, 'payment.completed')).toEqual([]);
+    },
+  );
+
   it.for(NETWORKS)('exact on %s: paid', async (network) => {
     const session = await world.create(patient);
     await world.pay(patient, session, { network });
@@ -161,9 +235,21 @@ describe.concurrent('an outcome of a payment', () => {
     expect(await world.told(session, seen ? 'payment.failed' : 'payment.expired')).toHaveLength(1);
   });
 
-  it('short by no more than the merchant tolerates: paid', async () => {
+  it.for(NETWORKS)('short on %s: due to the last cent beyond what is tolerated, paid within it', async (network) => {
     const session = await world.create(forgiving);
-    await world.pay(forgiving, session, { network: 'bsc', amount: '9.5' });
-    expect((await world.settled(forgiving, session, isPaid)).received).toBe('9.50');
+    const pay = (amount: string) => world.pay(forgiving, session, { network, amount });
+    expect(panelOf(network, await pageOf(session))).toMatch(/Paying from an exchange\? .* withdraw enough that 10\.00 USDT arrives here\./);
+    // Who withdrew 10.00 and was charged more than is tolerated.
+    await pay('9.49');
+    const short = await world.settled(forgiving, session, allFinal);
+    expect([short.status, short.payment_status, short.received]).toEqual(['open', 'unpaid', '9.49']);
+    expect(await world.page(session)).toMatchObject({ state: 'underpaid', tone: 'warn', amount_due: '0.51', network });
+    await pay('0.01');
+    const paid = await world.settled(forgiving, session, isPaid);
+    expect([paid.received, paid.excess, paid.refundable]).toEqual(['9.50', '0.00', '9.50']);
+    expect(await world.page(session)).toMatchObject({ state: 'paid', headline: 'Paid', amount_due: null });
+    const [webhook, ...more] = await world.told(session, 'payment.completed');
+    expect(webhook!.body.data.object).toMatchObject({ status: 'completed', amount: '9.50', currency: 'USDT' });
+    expect(more).toEqual([]);
   });
 });

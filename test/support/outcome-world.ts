@@ -12,6 +12,10 @@ export interface Merchant {
 
 export interface OutcomeSession {
   readonly id: string;
+  readonly url: string;
+  readonly order_id: string;
+  readonly supersedes?: string;
+  readonly superseded_by?: string;
   readonly status: string;
   readonly payment_status: string;
   readonly target_currency?: string;
@@ -34,6 +38,19 @@ export interface OutcomeSession {
     readonly from_address: string;
   }[];
 }
+
+/** What the payment page's script is told, as its server renders it. */
+interface PageUpdate {
+  readonly state: string;
+  readonly tone: string;
+  readonly headline: string;
+  readonly amount_due: string | null;
+  readonly network: string | null;
+  readonly html: string;
+}
+
+/** Addresses on Solana of sessions that are over are looked at once a minute. */
+const SETTLED_MS = 90_000;
 
 /** A sandbox, a merchant's endpoint and merchants of every temper, to try outcomes of payments with. */
 export class OutcomeWorld {
@@ -62,11 +79,12 @@ export class OutcomeWorld {
     for (const path of [this.sandbox.dataDir, `${this.sandbox.dataDir}-signer`]) rmSync(path, { recursive: true, force: true });
   }
 
-  /** `policy` as `merchant.set-policy` takes it. */
-  async merchant(name: string, policy?: AdminArguments): Promise<Merchant> {
+  /** `policy` as `merchant.set-policy` takes it; `events` beside those that everybody is told. */
+  async merchant(name: string, policy?: AdminArguments, events?: string): Promise<Merchant> {
     const admin = (command: string, args: AdminArguments): Promise<unknown> => callAdmin(this.sandbox.dataDir, command, args);
     const merchant = (await admin('merchant.create', { name, mode: 'test', webhookUrl: this.#receiver.url })) as Merchant;
     if (policy) await admin('merchant.set-policy', { merchant_id: merchant.id, ...policy });
+    if (events !== undefined) await admin('webhook.set', { merchant_id: merchant.id, events });
     return merchant;
   }
 
@@ -75,9 +93,9 @@ export class OutcomeWorld {
   }
 
   /** A session over 10.00, USDT unless another currency is named. */
-  async create(merchant: Merchant, currency = 'USDT'): Promise<OutcomeSession> {
+  async create(merchant: Merchant, currency = 'USDT', more: Readonly<Record<string, string>> = {}): Promise<OutcomeSession> {
     this.#orders += 1;
-    const order = { amount: '10.00', currency, order_id: `outcome-${this.#orders}` };
+    const order = { amount: '10.00', currency, order_id: `outcome-${this.#orders}`, ...more };
     const { status, json } = await this.call(merchant, 'POST', '/api/v1/checkout/sessions/create', order);
     if (status !== 200) throw new Error(JSON.stringify(json));
     return json as unknown as OutcomeSession;
@@ -87,8 +105,19 @@ export class OutcomeWorld {
     return (await this.call(merchant, 'GET', `/api/v1/checkout/sessions/${id}`)).json as unknown as OutcomeSession;
   }
 
+  /** What the open page of a session shows. */
+  async page({ url }: Pick<OutcomeSession, 'url'>): Promise<PageUpdate> {
+    return ((await (await fetch(`${url}/status?lang=en`)).json()) as { page: PageUpdate }).page;
+  }
+
   async cancel(merchant: Merchant, { id }: Pick<OutcomeSession, 'id'>): Promise<void> {
     const { status, json } = await this.call(merchant, 'POST', `/api/v1/checkout/sessions/${id}/cancel`);
+    if (status !== 200) throw new Error(JSON.stringify(json));
+  }
+
+  /** Brings the deadline to now. */
+  async expire(merchant: Merchant, { id }: Pick<OutcomeSession, 'id'>): Promise<void> {
+    const { status, json } = await this.call(merchant, 'POST', `/v1/sandbox/sessions/${id}/advance`);
     if (status !== 200) throw new Error(JSON.stringify(json));
   }
 
@@ -106,16 +135,20 @@ export class OutcomeWorld {
         const now = await this.read(merchant, session);
         return test(now) ? now : null;
       },
-      60_000,
+      SETTLED_MS,
     );
   }
 
   /** The webhooks of a type that told of the session, at least `count`. */
   told(session: OutcomeSession, type: string, count = 1): Promise<readonly ReceivedWebhook[]> {
-    return eventually(`${type} of ${session.id}`, async () => {
-      const found = this.toldSoFar(session, type);
-      return found.length >= count ? found : null;
-    });
+    return eventually(
+      `${type} of ${session.id}`,
+      async () => {
+        const found = this.toldSoFar(session, type);
+        return found.length >= count ? found : null;
+      },
+      SETTLED_MS,
+    );
   }
 
   toldSoFar(session: OutcomeSession, type: string): readonly ReceivedWebhook[] {

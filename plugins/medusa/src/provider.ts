@@ -43,7 +43,7 @@ export class QuittancePaymentProvider {
   async initiatePayment({ amount, currency_code, data }: PricedInput): Promise<{ id: string; data: ProviderData; status: PaymentStatus }> {
     const paymentSessionId = data?.session_id;
     if (typeof paymentSessionId !== 'string' || paymentSessionId === '') throw new TypeError('quittance: data.session_id is missing');
-    const session = await this.quittance.sessions.create(this.sessionFor(paymentSessionId, amountOf(amount, currency_code), currency_code));
+    const session = await this.create(this.sessionFor(paymentSessionId, amountOf(amount, currency_code), currency_code));
     return { id: session.id, data: { ...keptOf(session, []) }, status: 'pending' };
   }
 
@@ -60,7 +60,7 @@ export class QuittancePaymentProvider {
       if (isFor(session, asked, currency_code)) return { data: { ...kept }, status: 'pending' };
       await this.quittance.sessions.cancel(kept.id);
     }
-    const next = await this.quittance.sessions.create({ ...this.sessionFor(kept.session_id, asked, currency_code), supersedes: kept.id });
+    const next = await this.create({ ...this.sessionFor(kept.session_id, asked, currency_code), supersedes: kept.id });
     return { data: { ...keptOf(next, kept.refunds) }, status: 'pending' };
   }
 
@@ -133,6 +133,17 @@ export class QuittancePaymentProvider {
     // What is told last may have happened first.
     if (action !== 'captured' && statusOf(session) === 'captured') return { action: 'not_supported' };
     return { action, data: { session_id: session.order_id, amount: session.amount_total } };
+  }
+
+  /** When an earlier answer got lost and its session is over by now, another one takes its place. */
+  private async create(asked: CreateSession): Promise<PaymentSession> {
+    try {
+      return await this.quittance.sessions.create(asked);
+    } catch (error) {
+      if (!(error instanceof ApiError && error.code === 'session_expired')) throw error;
+      const { data: attempts } = await this.quittance.sessions.page({ order_id: asked.order_id, page_size: 1 });
+      return this.quittance.sessions.create({ ...asked, supersedes: attempts[0]!.id });
+    }
   }
 
   private sessionFor(paymentSessionId: string, amount: string, currency: string): CreateSession {

@@ -68,16 +68,7 @@ final class Sessions {
 	private static function usable( \WC_Order $order, ?array $session ): array {
 		$client = Settings::client( Settings::mode() );
 		if ( null === $session ) {
-			try {
-				return $client->create_session( self::body( $order, '' ) );
-			} catch ( Api_Exception $error ) {
-				if ( ! $error->is( 'order_id_conflict' ) ) {
-					throw $error;
-				}
-				// Made earlier, when its answer got lost.
-				$known = $client->sessions_of_order( self::external_id( $order ) );
-				return self::usable( $order, $client->session( (string) ( $known[0]['id'] ?? '' ) ) );
-			}
+			return self::made( $order, '' );
 		}
 		Reconciler::apply( $order, $session );
 		if ( $order->is_paid() || 'paid' === $session['payment_status'] ) {
@@ -92,7 +83,24 @@ final class Sessions {
 			}
 			$client->cancel_session( $session['id'] );
 		}
-		return $client->create_session( self::body( $order, $session['id'] ) );
+		return self::made( $order, $session['id'] );
+	}
+
+	/** A new session, or what follows from one that was made earlier, when its answer got lost. */
+	private static function made( \WC_Order $order, string $supersedes ): array {
+		$client = Settings::client( Settings::mode() );
+		try {
+			return $client->create_session( self::body( $order, $supersedes ) );
+		} catch ( Api_Exception $error ) {
+			if ( ! $error->is( 'order_id_conflict' ) && ! $error->is( 'session_expired' ) ) {
+				throw $error;
+			}
+			$newest = (string) ( $client->sessions_of_order( self::external_id( $order ) )[0]['id'] ?? '' );
+			if ( $newest === $supersedes ) {
+				throw $error;
+			}
+			return self::usable( $order, $client->session( $newest ) );
+		}
 	}
 
 	/** Repeating it must give the same bytes, so it holds nothing of the moment. */

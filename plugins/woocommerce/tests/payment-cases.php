@@ -75,6 +75,18 @@ it( 'finds the session again whose answer was lost', function () {
 	same( array( 'cancelled', 'open' ), array_column( array_values( Service::$sessions ), 'status' ) );
 } );
 
+it( 'makes another session when those whose answers were lost are over', function () {
+	$order = begun();
+	$order->update_meta_data( '_quittance_session', '' );
+	becomes( 'cs_1', array( 'status' => 'expired' ) );
+	begun();
+	same( array( 'cs_2', 'cs_1' ), array( session_of( $order ), Service::$sessions['cs_2']['asked']['supersedes'] ) );
+	$order->update_meta_data( '_quittance_session', 'cs_1' );
+	becomes( 'cs_2', array( 'status' => 'cancelled' ) );
+	begun();
+	same( array( 'cs_3', 'cs_2' ), array( session_of( $order ), Service::$sessions['cs_3']['asked']['supersedes'] ) );
+} );
+
 it( 'makes another session after the first one expired', function () {
 	$order = begun();
 	becomes( 'cs_1', array( 'status' => 'expired' ) );

@@ -89,7 +89,7 @@ final class Service {
 	private static function create( array $body ): array {
 		foreach ( self::$sessions as $session ) {
 			if ( $session['order_id'] === $body['order_id'] && $session['asked'] === $body ) {
-				return array( 200, $session );
+				return in_array( $session['status'], array( 'expired', 'cancelled' ), true ) ? self::error( 400, 'session_expired', 'order_id' ) : array( 200, $session );
 			}
 		}
 		foreach ( self::$sessions as $session ) {

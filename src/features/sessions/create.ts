@@ -2,7 +2,6 @@ import type { RateLock } from '../../domain/events/coin-events.ts';
 import type { PaymentOption, SessionCreated } from '../../domain/events/session-events.ts';
 import type { SessionPersonalData } from '../../domain/events/session-personal-data.ts';
 import type { Mode, SessionId } from '../../domain/ids.ts';
-import type { Refusal } from '../../domain/result.ts';
 import { amountOf, formatAmount, isCoin, least, type Coin } from '../../domain/money.ts';
 import { addressFamilyOf } from '../../domain/networks.ts';
 import { sessionStream } from '../../domain/streams.ts';
@@ -18,7 +17,8 @@ import { otherPrice, priceIn, type Price, type PriceDeps } from './price.ts';
 import { normalCreate } from './request-amounts.ts';
 import { unavailable } from './unavailable.ts';
 import type { SessionHandler } from '../shared/handlers/session-handler.ts';
-import type { Attempt, SessionIds } from './ids.ts';
+import { currentOrOlderId, repeatOf, supersedingFault } from './attempts.ts';
+import type { SessionIds } from './ids.ts';
 import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
 
 export interface CreateSessionDeps extends PriceDeps, PaymentOptionDeps {
@@ -89,43 +89,14 @@ export async function createSession(deps: CreateSessionDeps, caller: Caller, inp
   };
   const result = await deps.sessions.execute(sessionStream(id), { type: 'CreateSession', data }, context, { expectNew: true });
   if (!result.ok || result.events.length === 0) giveBack();
-  return result.ok ? { ok: true, value: result.state, repeated: result.events.length === 0 } : result;
-}
-
-/** A used `order_id` is found under the secret that was current when it was used. */
-async function currentOrOlderId(deps: Pick<CreateSessionDeps, 'ids' | 'sessions'>, attempt: Attempt): Promise<SessionId> {
-  for (const older of deps.ids.older(attempt)) {
-    if (await deps.sessions.read(sessionStream(older))) return older;
-  }
-  return deps.ids.current(attempt);
-}
-
-/** The session that supersedes one that ended unpaid; null when there is none. */
-export async function successorOf(deps: Pick<CreateSessionDeps, 'ids' | 'sessions'>, { value, context }: SessionState): Promise<SessionId | null> {
-  if (!context.created || !isOver(value)) return null;
-  const id = await currentOrOlderId(deps, { ...context.created, supersedes: context.created.sessionId });
-  return (await deps.sessions.read(sessionStream(id))) ? id : null;
-}
-
-/** Ended, and nothing more is asked for it. */
-const isOver = (value: SessionState['value']): boolean => value === 'expired' || value === 'cancelled' || value === 'failed';
-
-/** Why no other attempt may follow the session; null when one may. */
-async function supersedingFault(deps: CreateSessionDeps, caller: Caller, orderId: string, id: SessionId): Promise<Refusal | null> {
-  const state = await deps.sessions.read(sessionStream(id));
-  const created = state?.context.created;
-  const refused = (code: 'invalid_request' | 'conflict', message: string): Refusal => ({ code, message, param: 'supersedes' });
-  if (!state || created?.merchantId !== caller.merchantId || created.mode !== caller.mode)
-    return refused('invalid_request', 'supersedes is not a session of yours');
-  if (created.orderId !== orderId) return refused('invalid_request', 'supersedes is a session of another order');
-  if (state.value === 'paid') return refused('conflict', 'the session is paid: the order needs no other');
-  return isOver(state.value) ? null : refused('conflict', 'the session can still be paid: cancel it first, or wait until it has expired');
+  if (!result.ok) return result;
+  return result.events.length === 0 ? repeatOf(id, result.state) : { ok: true, value: result.state };
 }
 
 /** A safe retry needs no rate, no address and no domain that is still registered: the session is there already. */
 async function existingOr(deps: CreateSessionDeps, id: SessionId, requestHash: string, refusal: Outcome<never>): Promise<Outcome<SessionState>> {
   const state = await deps.sessions.read(sessionStream(id));
-  return state?.context.created?.requestHash === requestHash ? { ok: true, value: state, repeated: true } : refusal;
+  return state?.context.created?.requestHash === requestHash ? repeatOf(id, state) : refusal;
 }
 
 function noNetwork(deps: CreateSessionDeps, mode: Mode, coin: Coin, offers: readonly Offer[]): Outcome<never> {

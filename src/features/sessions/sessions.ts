@@ -6,7 +6,8 @@ import { toSec } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
 import type { Senders } from '../../ports/senders.ts';
 import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
-import { createSession, personalOf, successorOf, type CreateSessionDeps } from './create.ts';
+import { successorOf } from './attempts.ts';
+import { createSession, personalOf, type CreateSessionDeps } from './create.ts';
 import {
   actorOf,
   type Caller,

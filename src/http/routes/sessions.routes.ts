@@ -25,12 +25,13 @@ const createSessionOperation = {
   tag: 'Payment sessions',
   scope: 'payments:create',
   summary: 'Create a payment session',
-  description: 'Repeating the same body with the same `order_id` answers the same session, so a create may be retried at any time.',
+  description:
+    'Repeating the same body with the same `order_id` answers the same session, so a create may be retried at any time. Once that session is over, it is refused with `session_expired`, which names the session to be superseded.',
   body: createSessionBody,
   bodyRequired: true,
   response: paymentSession,
   errors: [
-    ...(['invalid_request', 'unknown_field', 'order_id_conflict', 'conflict', 'idempotency_conflict'] as const),
+    ...(['invalid_request', 'unknown_field', 'session_expired', 'order_id_conflict', 'conflict', 'idempotency_conflict'] as const),
     ...(['rate_unavailable', 'clock_in_doubt', 'addresses_unconfirmed', 'service_unavailable'] as const),
   ],
   nonceRidesWithCommand: true,

@@ -17,7 +17,10 @@ let loseAnswers: boolean;
 function answerTo(method: string, path: string, body: Json, key: string): [number, unknown] {
   const found = (id: string): [number, unknown] =>
     sessions.has(id) ? [200, sessions.get(id)] : [404, { error: { code: 'not_found', message: id } }];
+  if (path.startsWith('/v1/payment/sessions?')) return [200, { data: [...sessions.values()].toReversed(), pagination: {} }];
   if (path === '/api/v1/checkout/sessions/create') {
+    const same = [...sessions.values()].find(({ asked }) => JSON.stringify(asked) === JSON.stringify(body));
+    if (same) return same.status === 'open' ? [200, same] : [400, { error: { code: 'session_expired', message: 'over', param: 'order_id' } }];
     const id = `cs_${sessions.size + 1}`;
     const asked = {
       amount_total: body.amount,
@@ -132,6 +135,17 @@ describe('the Medusa payment provider', () => {
     becomes('cs_2', { status: 'processing', pending: '12.50' });
     await expect(provider().updatePayment({ amount: 13, currency_code: 'usd', data: next.data })).rejects.toThrow('has money already');
     expect(sessions.size).toBe(2);
+  });
+
+  it('makes another session when answers got lost and their sessions are over', async () => {
+    const data = await begun();
+    expect((await begun()).id).toBe('cs_1');
+    becomes('cs_1', { status: 'expired' });
+    const [second] = [await begun()];
+    expect([second.id, sessions.get('cs_2')!.asked]).toMatchObject(['cs_2', { supersedes: 'cs_1', order_id: 'payses_1' }]);
+    becomes('cs_2', { status: 'cancelled' });
+    expect((await provider().updatePayment({ amount: 10, currency_code: 'usd', data })).data).toMatchObject({ id: 'cs_3' });
+    expect(sessions.get('cs_3')!.asked).toMatchObject({ supersedes: 'cs_2' });
   });
 
   it('makes another session when the first one expired', async () => {

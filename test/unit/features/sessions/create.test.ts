@@ -4,7 +4,8 @@ import { toSec } from '../../../../src/ports/clock.ts';
 import { sessionStream } from '../../../../src/domain/streams.ts';
 import type { Caller, CreateSessionInput } from '../../../../src/features/shared/merchant-api.ts';
 import { StoreUnavailable } from '../../../../src/ports/event-store.ts';
-import { createSession, successorOf, type CreateSessionDeps } from '../../../../src/features/sessions/create.ts';
+import { successorOf } from '../../../../src/features/sessions/attempts.ts';
+import { createSession, type CreateSessionDeps } from '../../../../src/features/sessions/create.ts';
 import { caller, order, sessionWorld } from '../../../support/session-world.ts';
 
 it('keeps its addresses when the key of its personal data could not be made: nobody was shown them', async () => {
@@ -83,8 +84,18 @@ describe('another attempt to have an order paid', () => {
     });
     expect(await createSession(deps, caller, { ...again, amount: '13.00' })).toMatchObject({ ok: false, refusal: { code: 'order_id_conflict' } });
     expect(await successorOf(deps, state)).toBe(second);
-    // Without naming it, the order is the first session's as before.
-    expect(await idOf(createSession(deps, caller, order))).toBe(first);
+    // Without naming it, the order is the first session's as before, and that one is over.
+    const repeated = (input: CreateSessionInput, world: CreateSessionDeps = deps) => createSession(world, caller, input);
+    const over = (id: SessionId) => ({
+      ok: false,
+      refusal: { code: 'session_expired', param: 'order_id', message: expect.stringContaining(`${id} of this order is over (cancelled)`) },
+    });
+    expect(await repeated(order)).toMatchObject(over(first));
+    expect(await repeated(order, { ...deps, isClockInDoubt: () => true })).toMatchObject(over(first));
+    await cancel(deps, second);
+    expect(await repeated(again)).toMatchObject(over(second));
+    expect(await idOf(repeated({ ...again, supersedes: second }))).not.toBe(second);
+    expect(free).toEqual([4]);
   });
 
   it.each([

@@ -1,0 +1,54 @@
+import type { SessionId } from '../../domain/ids.ts';
+import type { Refusal } from '../../domain/result.ts';
+import { sessionStream } from '../../domain/streams.ts';
+import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
+import type { SessionHandler } from '../shared/handlers/session-handler.ts';
+import type { Caller, Outcome } from '../shared/merchant-api.ts';
+import type { Attempt, SessionIds } from './ids.ts';
+
+/* The sessions of one order, one after the other: each may follow the one before once that has ended unpaid. */
+
+interface AttemptDeps {
+  readonly ids: SessionIds;
+  readonly sessions: Pick<SessionHandler, 'read'>;
+}
+
+/** A used `order_id` is found under the secret that was current when it was used. */
+export async function currentOrOlderId(deps: AttemptDeps, attempt: Attempt): Promise<SessionId> {
+  for (const older of deps.ids.older(attempt)) {
+    if (await deps.sessions.read(sessionStream(older))) return older;
+  }
+  return deps.ids.current(attempt);
+}
+
+/** The session that supersedes one that ended unpaid; null when there is none. */
+export async function successorOf(deps: AttemptDeps, { value, context }: SessionState): Promise<SessionId | null> {
+  if (!context.created || !isOver(value)) return null;
+  const id = await currentOrOlderId(deps, { ...context.created, supersedes: context.created.sessionId });
+  return (await deps.sessions.read(sessionStream(id))) ? id : null;
+}
+
+/** Ended, and nothing more is asked for it. */
+const isOver = (value: SessionState['value']): boolean => value === 'expired' || value === 'cancelled' || value === 'failed';
+
+/** Why no other attempt may follow the session; null when one may. */
+export async function supersedingFault(deps: AttemptDeps, caller: Caller, orderId: string, id: SessionId): Promise<Refusal | null> {
+  const state = await deps.sessions.read(sessionStream(id));
+  const created = state?.context.created;
+  const refused = (code: 'invalid_request' | 'conflict', message: string): Refusal => ({ code, message, param: 'supersedes' });
+  if (!state || created?.merchantId !== caller.merchantId || created.mode !== caller.mode)
+    return refused('invalid_request', 'supersedes is not a session of yours');
+  if (created.orderId !== orderId) return refused('invalid_request', 'supersedes is a session of another order');
+  if (state.value === 'paid') return refused('conflict', 'the session is paid: the order needs no other');
+  return isOver(state.value) ? null : refused('conflict', 'the session can still be paid: cancel it first, or wait until it has expired');
+}
+
+/** A safe retry answers the session; one that is over would be a dead link for the payer. */
+export const repeatOf = (id: SessionId, state: SessionState): Outcome<SessionState> =>
+  isOver(state.value) ? { ok: false, refusal: overRefusal(id, state.value) } : { ok: true, value: state, repeated: true };
+
+const overRefusal = (id: SessionId, value: SessionState['value']): Refusal => ({
+  code: 'session_expired',
+  message: `the session ${id} of this order is over (${value}): create another with its id in supersedes`,
+  param: 'order_id',
+});
