@@ -44,6 +44,11 @@ export function addLedger(program: Command, host: CliHost): void {
     showJournal,
   );
   declare('account <account>', 'account', 'statement of one account', [MODE, ...RANGE, ...PAGE], showAccount);
+  declare('fundings', 'fundings', 'what was brought to the treasuries, with the transaction or the blocks in one of which it came', [
+    MODE,
+    ...RANGE,
+    ...PAGE,
+  ]);
   declare(
     'settlement <merchant_id>',
     'settlement',

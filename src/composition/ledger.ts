@@ -110,6 +110,7 @@ const LEDGER_ROUTES: readonly AdminRoute[] = [
   { method: 'GET', path: '/admin/ledger/trial-balance', command: 'ledger.trial-balance', query: ['mode', 'as_of', 'time_zone', 'clock'] },
   { method: 'GET', path: '/admin/ledger/journal', command: 'ledger.journal', query: [...RANGE, 'merchant'] },
   { method: 'GET', path: '/admin/ledger/accounts/{account}', command: 'ledger.account', query: RANGE },
+  { method: 'GET', path: '/admin/ledger/fundings', command: 'ledger.fundings', query: RANGE },
   { method: 'GET', path: '/admin/ledger/settlement/{merchant_id}', command: 'ledger.settlement', query: RANGE.slice(1) },
   { method: 'GET', path: '/admin/ledger/periods', command: 'ledger.periods', query: ['mode'] },
   { method: 'POST', path: '/admin/ledger/periods/{month}/close', command: 'ledger.close', query: ['mode'] },

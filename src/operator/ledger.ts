@@ -4,9 +4,11 @@ import { isAccount, merchantAccountOf } from '../domain/ledger.ts';
 import { formatAmount } from '../domain/money.ts';
 import { actorOf } from './acts.ts';
 import { type AdminArguments, type AdminCommands, json, optionalText, refused, requiredText } from './commands.ts';
+import { listFundings } from './fundings.ts';
 import { asOfOf, cursorOf, cursorText, limitOf, modeOf, monthIn, rangeOf, scopeOf } from './ledger-arguments.ts';
 import { presentEntryOfBooks, presentTrialBalance } from '../http/presenters/ledger-books.presenter.ts';
 import { presentSettlement } from '../http/presenters/ledger.presenter.ts';
+import type { EventStore } from '../ports/event-store.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import type { LedgerBalances } from '../features/ledger/balances.ts';
 import type { JournalScope, LedgerJournal } from '../features/ledger/journal.ts';
@@ -24,6 +26,7 @@ export interface LedgerParts {
   readonly notFinal: (mode: Mode, month: string) => Promise<readonly NotFinalDeposit[]>;
   readonly modeOfMerchant: (merchantId: MerchantId) => Mode | null;
   readonly servedRows: ServedRows;
+  readonly store: Pick<EventStore, 'readStream'>;
   /** Made with the closing of a month. */
   readonly statements: Pick<MonthStatements, 'issue'>;
 }
@@ -50,6 +53,10 @@ export function ledgerCommands(parts: LedgerParts): AdminCommands {
     'ledger.account': async (args) => {
       await servedRows();
       return accountStatement(parts, args);
+    },
+    'ledger.fundings': async (args) => {
+      await servedRows();
+      return listFundings(parts, args);
     },
     'ledger.settlement': async (args) => {
       await servedRows();

@@ -1,3 +1,4 @@
+import type { BlockRange } from '../domain/events/treasury-move-events.ts';
 import type { UsedNonces } from '../domain/events/treasury-events.ts';
 import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
 import type { Mode } from '../domain/ids.ts';
@@ -51,8 +52,10 @@ export interface OutgoingChain {
   finalBlock(): Promise<number>;
   /** What transactions that are not ours took from an address, from a block to the newest one, each with its fee where the address paid it. */
   outflows(address: string, fromBlock: number, strangersAmong: StrangersAmong): Promise<readonly SeenOutflow[]>;
-  /** What transactions that are not ours brought to an address, from a block to the newest one; absent where no such transaction can be looked for. */
-  inflows?(address: string, fromBlock: number, strangersAmong: StrangersAmong): Promise<readonly SeenInflow[]>;
+  /** The newest block, final or not. */
+  newestBlock(): Promise<number>;
+  /** What transactions that are not ours brought to an address, as far as the chain tells and within a bound of calls. */
+  inflows(address: string, sought: SoughtInflows, strangersAmong: StrangersAmong): Promise<readonly SeenInflow[]>;
   close(): Promise<void>;
 }
 
@@ -65,6 +68,11 @@ export interface MissingAccount {
 
 /** Those of the transactions that we never signed. */
 export type StrangersAmong = (txHashes: readonly string[]) => Promise<ReadonlySet<string>>;
+
+/** Some coins are dearer to look for than others, so those wanted are named. */
+export interface SoughtInflows extends BlockRange {
+  readonly coins: readonly (Coin | NativeCoin)[];
+}
 
 /** What one transfer brought to one of our addresses, as the chain shows it. */
 export interface SeenInflow {

@@ -40,6 +40,10 @@ export interface MovesContext {
   readonly nativeCoinFinds: number;
   /** Every transfer of our addresses up to this block was compared with the ledger; null before the first time. */
   readonly reconciledThrough: number | null;
+  /** Transfers that fundings were booked with, by key with their block, where that was not final yet: it is read again. */
+  readonly bookedInflows: Readonly<Record<string, number>>;
+  /** Up to here it stays unknown which transfers brought some of what was booked, so none of them explains anything later. */
+  readonly unknownInflowsThrough: number;
 }
 
 export const initialMovesContext: MovesContext = {
@@ -50,4 +54,6 @@ export const initialMovesContext: MovesContext = {
   nativeReturns: {},
   nativeCoinFinds: 0,
   reconciledThrough: null,
+  bookedInflows: {},
+  unknownInflowsThrough: 0,
 };

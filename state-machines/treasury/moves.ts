@@ -125,6 +125,22 @@ export function foldOutflowAcknowledged(context: MovesContext, { outflowKey }: O
   return { unknownOutflows, knownOutflows: [...context.knownOutflows, outflowKey] };
 }
 
+/** One transfer among those of a network. */
+export const inflowKey = ({ txHash, logIndex }: { readonly txHash: string; readonly logIndex: number | null }): string =>
+  `${txHash}:${logIndex ?? 'native'}`;
+
+export function foldFunded({ bookedInflows, unknownInflowsThrough }: MovesContext, data: Data<'TreasuryFunded'>): Partial<MovesContext> {
+  const { txHash, logIndex, blockNumber, window } = data;
+  if (txHash !== null) return { bookedInflows: { ...bookedInflows, [inflowKey({ txHash, logIndex })]: blockNumber } };
+  return { unknownInflowsThrough: Math.max(unknownInflowsThrough, window?.toBlock ?? 0) };
+}
+
+/** What comes next is read from the block after. */
+export function foldReconciled({ bookedInflows }: MovesContext, { throughBlock }: Data<'TreasuryReconciled'>): Partial<MovesContext> {
+  const newer = Object.entries(bookedInflows).filter(([, blockNumber]) => blockNumber > throughBlock);
+  return { reconciledThrough: throughBlock, bookedInflows: Object.fromEntries(newer) };
+}
+
 /** Collection addresses whose native coin a move may be changing. */
 export function addressesOf({ kind, terms }: Move): string[] {
   if (kind === 'sweep') return [terms.fromAddress];

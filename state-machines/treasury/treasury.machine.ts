@@ -1,12 +1,14 @@
 import { assign, setup } from 'xstate';
 import { MOVE_NAMES, type MoveKind, type MoveRequested, type MoveSigned } from '../../src/domain/events/treasury-move-events.ts';
 import {
+  foldFunded,
   foldMoveApproved,
   foldMoveDone,
   foldMoveRequested,
   foldMoveSigned,
   foldOutflowAcknowledged,
   foldOutflowFound,
+  foldReconciled,
   foldUsedNonce,
   isBeingSigned,
   isLegalMoveReservation,
@@ -113,11 +115,11 @@ export const treasuryMachine = setup({
     foldMoveReserved: assign(({ event }) => ({ open: event.data as MoveReservation })),
     foldMoveSigned: assign(({ context, event }) => foldMoveSigned(context, event.data as MoveSigned)),
     foldMoveDone: assign(({ context, event }) => foldMoveDone(context, event.data as Of<'SweepCompleted'>)),
-    foldNothing: assign(() => ({})),
     foldOutflowFound: assign(({ context, event }) => foldOutflowFound(context, event.data as Of<'UnknownOutflowFound'>)),
     foldOutflowAcknowledged: assign(({ context, event }) => foldOutflowAcknowledged(context, event.data as Of<'UnknownOutflowAcknowledged'>)),
     foldNativeCoinFound: assign(({ context }) => ({ nativeCoinFinds: context.nativeCoinFinds + 1 })),
-    foldReconciled: assign(({ event }) => ({ reconciledThrough: (event.data as Of<'TreasuryReconciled'>).throughBlock })),
+    foldFunded: assign(({ context, event }) => foldFunded(context, event.data as Of<'TreasuryFunded'>)),
+    foldReconciled: assign(({ context, event }) => foldReconciled(context, event.data as Of<'TreasuryReconciled'>)),
   },
 }).createMachine({
   id: 'treasury',
@@ -171,7 +173,7 @@ export const treasuryMachine = setup({
     ReturnFailed: failed,
     NativeReturnFailed: failed,
     NonceAccountFailed: failed,
-    TreasuryFunded: { actions: 'foldNothing' },
+    TreasuryFunded: { actions: 'foldFunded' },
     NativeCoinFound: { actions: 'foldNativeCoinFound' },
     UnknownOutflowFound: { guard: 'isNewOutflow', actions: 'foldOutflowFound' },
     UnknownOutflowAcknowledged: { guard: 'isUnknownOutflow', actions: 'foldOutflowAcknowledged' },

@@ -1,8 +1,10 @@
 import { getAddress } from 'ethers';
+import type { BlockRange } from '../../domain/events/treasury-move-events.ts';
 import { fromTokenUnits } from '../../domain/money.ts';
 import { NATIVE_COIN, type NetworkSettings } from '../../domain/networks.ts';
-import type { SeenInflow, SeenOutflow, StrangersAmong } from '../../ports/outgoing-chain.ts';
+import type { SeenOutflow, StrangersAmong } from '../../ports/outgoing-chain.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { toQuantity } from './rpc.ts';
 import { TRANSFER_TOPIC } from './transfer-log.ts';
 
 /** Providers cut wider ranges off. */
@@ -28,43 +30,26 @@ export async function evmOutflows(
   fromBlock: number,
   strangersAmong: StrangersAmong,
 ): Promise<SeenOutflow[]> {
-  const logs = await strangeLogs(provider, settings, [topicOf(address)], fromBlock, strangersAmong);
+  const toBlock = Number(await provider.call('eth_blockNumber', []));
+  const logs = await strangeLogs(provider, settings, [topicOf(address)], { fromBlock, toBlock }, strangersAmong);
   const transfers = logs.flatMap((log) => transferOf(settings, log) ?? []);
   const native = await Promise.all(hashesOf(logs).map((txHash) => nativeOutflow(provider, settings, address, txHash)));
   return [...transfers, ...native.flat()];
 }
 
-/** Transfers of our tokens to an address that others made. What native coin came leaves no log. */
-export async function evmInflows(
-  provider: RpcProvider,
-  settings: NetworkSettings,
-  address: string,
-  fromBlock: number,
-  strangersAmong: StrangersAmong,
-): Promise<SeenInflow[]> {
-  const logs = await strangeLogs(provider, settings, [null, topicOf(address)], fromBlock, strangersAmong);
-  return logs.flatMap((log) => {
-    const seen = transferOf(settings, log);
-    const fromAddress = getAddress(`0x${log.topics[1]!.slice(26)}`);
-    if (seen === null || fromAddress.toLowerCase() === address.toLowerCase()) return [];
-    const { coin, units, txHash, blockNumber } = seen;
-    return [{ coin, units, fromAddress, txHash, logIndex: Number(log.logIndex), blockNumber }];
-  });
-}
-
-const topicOf = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
+export const topicOf = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
 
 const hashesOf = (logs: readonly FoundLog[]): string[] => [...new Set(logs.map(({ transactionHash }) => transactionHash.toLowerCase()))];
 
 /** Of the transfers between these parties those that others made. */
-async function strangeLogs(
+export async function strangeLogs(
   provider: RpcProvider,
   settings: NetworkSettings,
   parties: readonly (string | null)[],
-  fromBlock: number,
+  range: BlockRange,
   strangersAmong: StrangersAmong,
 ): Promise<FoundLog[]> {
-  const logs = await transferLogs(provider, settings, parties, fromBlock);
+  const logs = await transferLogs(provider, settings, parties, range);
   if (logs.length === 0) return [];
   const strangers = await strangersAmong(hashesOf(logs));
   return logs.filter(({ transactionHash }) => strangers.has(transactionHash.toLowerCase()));
@@ -74,19 +59,18 @@ async function transferLogs(
   provider: RpcProvider,
   settings: NetworkSettings,
   parties: readonly (string | null)[],
-  fromBlock: number,
+  { fromBlock, toBlock }: BlockRange,
 ): Promise<FoundLog[]> {
-  const newest = Number(await provider.call('eth_blockNumber', []));
   const found: FoundLog[] = [];
-  for (let first = fromBlock; first <= newest; first += RANGE) {
-    const range = { fromBlock: hex(first), toBlock: hex(Math.min(newest, first + RANGE - 1)) };
+  for (let first = fromBlock; first <= toBlock; first += RANGE) {
+    const range = { fromBlock: toQuantity(first), toBlock: toQuantity(Math.min(toBlock, first + RANGE - 1)) };
     const filter = { ...range, address: settings.tokens.map((token) => token.address), topics: [TRANSFER_TOPIC, ...parties] };
     found.push(...((await provider.call('eth_getLogs', [filter])) as readonly FoundLog[]));
   }
   return found;
 }
 
-function transferOf({ tokens }: NetworkSettings, log: FoundLog) {
+export function transferOf({ tokens }: NetworkSettings, log: FoundLog) {
   const token = tokens.find((candidate) => candidate.address.toLowerCase() === log.address.toLowerCase());
   if (!token || log.topics.length !== 3) return null;
   return {
@@ -114,5 +98,3 @@ async function nativeOutflow(provider: RpcProvider, { network }: NetworkSettings
   if (units === 0n) return [];
   return [{ coin: NATIVE_COIN[network], units, toAddress: null, txHash, part: 'native', blockNumber: Number(receipt.blockNumber) }];
 }
-
-const hex = (number: number): string => `0x${number.toString(16)}`;

@@ -15,14 +15,15 @@ import {
   type Reserved,
   type SentTransaction,
 } from '../../ports/outgoing.ts';
-import type { AccountBalances, OutgoingChain, SeenInflow, SeenOutflow, StrangersAmong } from '../../ports/outgoing-chain.ts';
+import type { AccountBalances, OutgoingChain, SeenInflow, SeenOutflow, SoughtInflows, StrangersAmong } from '../../ports/outgoing-chain.ts';
 import { ProviderFault, RpcError, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { crashPoint } from '../../runtime/util/crash-point.ts';
 import { AdmittedProviders } from '../rpc/admitted-providers.ts';
 import { agreedFate } from '../rpc/agreed-fate.ts';
 import { evmNativeUnits, evmTokenUnits } from './balances.ts';
 import { fateAt, vanishedAt } from './outgoing-fate.ts';
-import { evmInflows, evmOutflows } from './outflows.ts';
+import { evmInflows } from './inflows.ts';
+import { evmOutflows } from './outflows.ts';
 import { verifyProvider } from './provider-check.ts';
 import { fromQuantity, mustReadHeader } from './rpc.ts';
 import { gasOfTransfer, isFrozen, isPaused, view } from './token-calls.ts';
@@ -220,8 +221,12 @@ export class EvmOutgoing implements OutgoingChain {
     return this.#providers.on((provider) => evmOutflows(provider, this.settings, address, fromBlock, strangersAmong));
   }
 
-  inflows(address: string, fromBlock: number, strangersAmong: StrangersAmong): Promise<readonly SeenInflow[]> {
-    return this.#providers.on((provider) => evmInflows(provider, this.settings, address, fromBlock, strangersAmong));
+  newestBlock(): Promise<number> {
+    return this.#providers.on(async (provider) => Number(await provider.call('eth_blockNumber', [])));
+  }
+
+  inflows(address: string, sought: SoughtInflows, strangersAmong: StrangersAmong): Promise<readonly SeenInflow[]> {
+    return this.#providers.on((provider) => evmInflows(provider, this.settings, address, sought, strangersAmong));
   }
 
   close(): Promise<void> {

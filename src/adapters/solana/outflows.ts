@@ -1,6 +1,6 @@
 import { fromTokenUnits } from '../../domain/money.ts';
 import { NATIVE_COIN, type NetworkSettings } from '../../domain/networks.ts';
-import type { SeenInflow, SeenOutflow, StrangersAmong } from '../../ports/outgoing-chain.ts';
+import type { SeenInflow, SeenOutflow, SoughtInflows, StrangersAmong } from '../../ports/outgoing-chain.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { associatedTokenAccount } from '../../runtime/util/spl-token.ts';
 import { LAMPORT } from './outgoing-fate.ts';
@@ -36,11 +36,11 @@ export async function solanaInflows(
   provider: RpcProvider,
   settings: NetworkSettings,
   owner: string,
-  fromSlot: number,
+  { fromBlock, toBlock }: SoughtInflows,
   strangersAmong: StrangersAmong,
 ): Promise<SeenInflow[]> {
-  const found = await strangeTransactions(provider, settings, owner, fromSlot, strangersAmong);
-  return found.flatMap(([txHash, transaction]) => broughtBy(transaction, settings, owner, txHash));
+  const found = await strangeTransactions(provider, settings, owner, fromBlock, strangersAmong);
+  return found.filter(([, { slot }]) => slot <= toBlock).flatMap(([txHash, transaction]) => broughtBy(transaction, settings, owner, txHash));
 }
 
 async function strangeTransactions(

@@ -16,7 +16,7 @@ import {
   type Reserved,
   type SentTransaction,
 } from '../../ports/outgoing.ts';
-import type { AccountBalances, MissingAccount, OutgoingChain, SeenInflow, SeenOutflow, StrangersAmong } from '../../ports/outgoing-chain.ts';
+import type { AccountBalances, MissingAccount, OutgoingChain, SeenInflow, SeenOutflow, SoughtInflows, StrangersAmong } from '../../ports/outgoing-chain.ts';
 import type { RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
 import { crashPoint } from '../../runtime/util/crash-point.ts';
 import { associatedTokenAccount } from '../../runtime/util/spl-token.ts';
@@ -195,8 +195,12 @@ export class SolanaOutgoing implements OutgoingChain {
     return this.#providers.on((provider) => solanaOutflows(provider, this.settings, address, fromBlock, strangersAmong));
   }
 
-  inflows(address: string, fromBlock: number, strangersAmong: StrangersAmong): Promise<readonly SeenInflow[]> {
-    return this.#providers.on((provider) => solanaInflows(provider, this.settings, address, fromBlock, strangersAmong));
+  newestBlock(): Promise<number> {
+    return this.#providers.on((provider) => slotOf(provider, 'confirmed'));
+  }
+
+  inflows(address: string, sought: SoughtInflows, strangersAmong: StrangersAmong): Promise<readonly SeenInflow[]> {
+    return this.#providers.on((provider) => solanaInflows(provider, this.settings, address, sought, strangersAmong));
   }
 
   close(): Promise<void> {

@@ -5,27 +5,15 @@ import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { accountOf } from './address.ts';
 import { SUN } from './outgoing-fate.ts';
 import { readTransfers, succeeded, tokenAccounts } from './receipt.ts';
-import { ask, newestBlock, transactionInfo } from './rpc.ts';
+import { listedBlocks, type ListedBlock, type On } from './listed-blocks.ts';
+import { newestBlock, transactionInfo } from './rpc.ts';
 
-/** Blocks in one answer; the main network's are some 150 kB each. */
-const BLOCKS_A_CALL = 10;
-
-interface FoundTransaction {
-  readonly txID?: string;
-  readonly raw_data?: { readonly contract?: readonly Contract[] };
-}
-interface Contract {
-  readonly type?: string;
-  readonly parameter?: { readonly value?: { readonly owner_address?: string; readonly amount?: number; readonly call_value?: number } };
-}
 interface Found {
   readonly txHash: string;
   readonly blockNumber: number;
   /** In sun; what the transaction itself hands over, without its fee. */
   readonly sun: number;
 }
-
-type On = <Value>(task: (provider: RpcProvider) => Promise<Value>) => Promise<Value>;
 
 /**
  * Every transaction that an address sent and we did not sign, whatever it does, with what it took. A node lists no
@@ -41,8 +29,7 @@ export async function tronOutflows(
 ): Promise<SeenOutflow[]> {
   const newest = (await on((provider) => newestBlock(provider, 'wallet'))).number;
   const found: Found[] = [];
-  for (let first = fromBlock; first <= newest; first += BLOCKS_A_CALL)
-    found.push(...(await on((provider) => sentBy(provider, address, first, Math.min(newest, first + BLOCKS_A_CALL - 1)))));
+  for await (const blocks of listedBlocks(on, { fromBlock, toBlock: newest })) found.push(...sentBy(address, blocks));
   if (found.length === 0) return [];
   const strangers = await strangersAmong(found.map(({ txHash }) => txHash));
   const outflows: SeenOutflow[] = [];
@@ -51,28 +38,17 @@ export async function tronOutflows(
   return outflows;
 }
 
-/** Both blocks included. */
-async function sentBy(provider: RpcProvider, address: string, first: number, last: number): Promise<Found[]> {
-  type Block = { readonly block_header?: { readonly raw_data?: { readonly number?: number } }; readonly transactions?: readonly FoundTransaction[] };
-  const { block: blocks = [] } = await ask<{ readonly block?: readonly Block[] }>(provider, 'wallet', 'getblockbylimitnext', {
-    startNum: first,
-    endNum: last + 1,
-  });
-  const numbers = blocks.map((block) => block.block_header?.raw_data?.number ?? 0);
-  if (numbers.length !== last - first + 1 || numbers.some((number, index) => number !== first + index))
-    throw new ProviderFault('behind', `does not have the blocks ${first} to ${last}`);
-  return blocks.flatMap(({ transactions = [] }, index) =>
-    transactions.flatMap(({ txID, ...transaction }) => {
-      const own = (transaction.raw_data?.contract ?? []).find(
-        ({ parameter }) => accountOf(parameter?.value?.owner_address ?? '') === accountOf(address),
-      );
+/** What an address itself sent. */
+const sentBy = (address: string, blocks: readonly ListedBlock[]): Found[] =>
+  blocks.flatMap(({ number, transactions }) =>
+    transactions.flatMap(({ txID, raw_data: raw }) => {
+      const own = (raw?.contract ?? []).find(({ parameter }) => accountOf(parameter?.value?.owner_address ?? '') === accountOf(address));
       if (own === undefined || txID === undefined) return [];
       const value = own.parameter?.value;
       const sun = (own.type === 'TransferContract' ? (value?.amount ?? 0) : 0) + (value?.call_value ?? 0);
-      return [{ txHash: txID, blockNumber: first + index, sun }];
+      return [{ txHash: txID, blockNumber: number, sun }];
     }),
   );
-}
 
 async function takenBy(
   provider: RpcProvider,

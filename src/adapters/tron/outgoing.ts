@@ -13,11 +13,12 @@ import {
   type Reserved,
   type SentTransaction,
 } from '../../ports/outgoing.ts';
-import type { AccountBalances, OutgoingChain, SeenOutflow, StrangersAmong } from '../../ports/outgoing-chain.ts';
+import type { AccountBalances, OutgoingChain, SeenInflow, SeenOutflow, SoughtInflows, StrangersAmong } from '../../ports/outgoing-chain.ts';
 import { ProviderFault, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { crashPoint } from '../../runtime/util/crash-point.ts';
 import { AdmittedProviders } from '../rpc/admitted-providers.ts';
 import { agreedFate } from '../rpc/agreed-fate.ts';
+import { tronInflows } from './inflows.ts';
 import { tronOutflows } from './outflows.ts';
 import { fateAt, SUN } from './outgoing-fate.ts';
 import { verifyTronProvider } from './provider-check.ts';
@@ -155,6 +156,14 @@ export class TronOutgoing implements OutgoingChain {
 
   outflows(address: string, fromBlock: number, strangersAmong: StrangersAmong): Promise<readonly SeenOutflow[]> {
     return tronOutflows((task) => this.#providers.on(task), this.settings, address, fromBlock, strangersAmong);
+  }
+
+  newestBlock(): Promise<number> {
+    return this.#providers.on(async (provider) => (await newestBlock(provider, 'wallet')).number);
+  }
+
+  inflows(address: string, sought: SoughtInflows, strangersAmong: StrangersAmong): Promise<readonly SeenInflow[]> {
+    return tronInflows((task) => this.#providers.on(task), this.settings, address, sought, strangersAmong);
   }
 
   close(): Promise<void> {

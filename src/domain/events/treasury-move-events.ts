@@ -146,13 +146,21 @@ export interface TreasuryFunded {
     readonly coin: Coin | NativeCoin;
     readonly amount: string;
     readonly address: string;
-    /** Sender and transaction are null where the balance alone tells: native coin on Ethereum and BSC, TRON, and what the transfers seen do not explain. */
+    /** Sender and transaction are null where the balance alone tells: what a contract handed over within a call, and what could not be read. */
     readonly fromAddress: string | null;
     readonly txHash: string | null;
     readonly logIndex: number | null;
     readonly blockNumber: number;
+    /** Where no transaction is known: the blocks, both included, in one of which the money came. Absent in older events and where one is known. */
+    readonly window?: BlockRange;
     readonly recordedAtSec: number;
   };
+}
+
+/** Both included. */
+export interface BlockRange {
+  readonly fromBlock: number;
+  readonly toBlock: number;
 }
 
 /**

@@ -1,25 +1,38 @@
-import type { TreasuryFunded } from '../../domain/events/treasury-move-events.ts';
+import type { BlockRange, TreasuryFunded } from '../../domain/events/treasury-move-events.ts';
 import { formatAmount, MAX_WHOLE_UNITS, SCALE } from '../../domain/money.ts';
 import type { SeenInflow } from '../../ports/outgoing-chain.ts';
 
-type Facts = Omit<TreasuryFunded['data'], 'amount' | 'fromAddress' | 'txHash' | 'logIndex'>;
+type Facts = Omit<TreasuryFunded['data'], 'amount' | 'fromAddress' | 'txHash' | 'logIndex' | 'window'>;
 
 /**
- * Money that the treasury has beyond the books, as what was brought: each transfer by itself where those that the chain shows come to exactly as much, and
- * one sum without a transaction otherwise. What is booked is the difference of the balance either way.
+ * Money that the treasury has beyond the books, as what was brought: each transfer that the chain shows by itself, and what they leave of it as one sum
+ * that came in one of these blocks. What is booked is the difference of the balance either way.
  */
-export function fundingsOf(facts: Facts, units: bigint, inflows: readonly SeenInflow[]): TreasuryFunded['data'][] {
-  const ofCoin = inflows.filter(({ coin }) => coin === facts.coin);
-  const settled = ofCoin.filter(({ blockNumber }) => blockNumber <= facts.blockNumber);
-  const explaining = [settled, ofCoin].find((some) => some.length > 0 && some.reduce((sum, inflow) => sum + inflow.units, 0n) === units);
-  if (!explaining) return partsOf(units).map((part) => ({ ...facts, amount: formatAmount(part), fromAddress: null, txHash: null, logIndex: null }));
-  return explaining.flatMap(({ fromAddress, txHash, logIndex, blockNumber, units: brought }) =>
+export function fundingsOf(facts: Facts, units: bigint, inflows: readonly SeenInflow[], window: BlockRange): TreasuryFunded['data'][] {
+  const explaining = explainedBy(facts, units, inflows);
+  const told = explaining.flatMap(({ fromAddress, txHash, logIndex, blockNumber, units: brought }) =>
     partsOf(brought).map((part) => ({ ...facts, amount: formatAmount(part), fromAddress, txHash, logIndex, blockNumber })),
   );
+  const rest = partsOf(units - sumOf(explaining));
+  return [...told, ...rest.map((part) => ({ ...facts, amount: formatAmount(part), fromAddress: null, txHash: null, logIndex: null, window }))];
 }
+
+/**
+ * Those that are certain to be in the balance, or all where they come to exactly as much. More than the balance shows explains nothing: something else left
+ * meanwhile, and which of them is in the books already cannot be told.
+ */
+function explainedBy({ coin, blockNumber }: Facts, units: bigint, inflows: readonly SeenInflow[]): readonly SeenInflow[] {
+  const ofCoin = inflows.filter((inflow) => inflow.coin === coin);
+  if (sumOf(ofCoin) === units) return ofCoin;
+  const settled = ofCoin.filter((inflow) => inflow.blockNumber <= blockNumber);
+  return sumOf(settled) <= units ? settled : [];
+}
+
+const sumOf = (inflows: readonly SeenInflow[]): bigint => inflows.reduce((sum, inflow) => sum + inflow.units, 0n);
 
 /** An event holds less than `MAX_WHOLE_UNITS`; what is more is written down in several. */
 function partsOf(units: bigint): bigint[] {
   const most = (MAX_WHOLE_UNITS - 1n) * 10n ** BigInt(SCALE);
+  if (units === 0n) return [];
   return units <= most ? [units] : [most, ...partsOf(units - most)];
 }

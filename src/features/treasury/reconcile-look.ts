@@ -22,6 +22,8 @@ export type Account = TreasuryReconciled['data']['accounts'][number];
 /** One comparison of the books with the chain. */
 export interface Look {
   readonly throughBlock: number;
+  /** No balance is of a later block. */
+  readonly newestBlock: number;
   readonly accounts: readonly Account[];
   /** Collection addresses that hold less than the books say. */
   readonly short: readonly OutflowFacts[];
@@ -43,6 +45,7 @@ export async function lookAt(executor: MoveExecutor, deps: LookDeps): Promise<Lo
   const arriving = reservedOf([], sweepsInFlight(context)).coins;
   const inFlight = addedTo(await deps.sent(executor), reservedOf([], moving));
   const held = await chain.balances(treasury);
+  const newestBlock = await chain.newestBlock();
   const accounts: Account[] = [];
   for (const { coin } of chain.settings.tokens) {
     const booked = await bookedOf(executor, deps, coin);
@@ -55,7 +58,7 @@ export async function lookAt(executor: MoveExecutor, deps: LookDeps): Promise<Lo
   const booked = await bookedOf(executor, deps, native);
   accounts.push(accountOf('treasury', native, booked, withinFlight(booked, held.native, mayBeSpent)));
   const collection = await lookAtCollection(executor, deps, throughBlock);
-  return { throughBlock, accounts: [...accounts, ...collection.accounts], short: collection.short };
+  return { throughBlock, newestBlock, accounts: [...accounts, ...collection.accounts], short: collection.short };
 }
 
 /** What is out or on its way in may have landed or not: anything between is as it should be, and what is beyond is beyond it at the least. */

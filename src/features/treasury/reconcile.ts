@@ -1,10 +1,11 @@
-import type { OutflowFacts, TreasuryReconciled } from '../../domain/events/treasury-move-events.ts';
+import type { BlockRange, OutflowFacts, TreasuryReconciled } from '../../domain/events/treasury-move-events.ts';
 import { formatAmount, signedAmountOf } from '../../domain/money.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
 import type { ApprovalSigner } from '../../ports/approvals.ts';
-import type { SeenInflow, SeenOutflow, StrangersAmong } from '../../ports/outgoing-chain.ts';
+import type { SeenInflow, SeenOutflow, SoughtInflows, StrangersAmong } from '../../ports/outgoing-chain.ts';
 import type { OutgoingSigner } from '../../ports/outgoing-signer.ts';
 import type { WholeRows } from '../../runtime/projections/whole-rows.ts';
+import { inflowKey } from '../../../state-machines/treasury/moves.ts';
 import type { MoveExecutor } from '../payouts/moves/records.ts';
 import { fundingsOf } from './fundings.ts';
 import { amountsAt, hasDifference, lookAt, shortfall, type Account, type Look, type LookDeps } from './reconcile-look.ts';
@@ -42,9 +43,15 @@ export async function reconcileTreasury(
   );
   const unknown = [...strangers, ...look.short, ...missing];
   const brought = ofTreasury.filter(([, units]) => units > 0n);
-  const inflows = brought.length === 0 ? [] : await inflowsTo(executor, deps);
+  const window = { fromBlock: ((await executor.context()).reconciledThrough ?? -1) + 1, toBlock: look.newestBlock };
+  const inflows = await inflowsTo(
+    executor,
+    deps,
+    window,
+    brought.map(([{ coin }]) => coin),
+  );
   const place = { mode, network, address: executor.treasury, blockNumber: look.throughBlock, recordedAtSec: foundAtSec };
-  const fundings = brought.flatMap(([{ coin }, units]) => fundingsOf({ ...place, coin }, units, inflows));
+  const fundings = brought.flatMap(([{ coin }, units]) => fundingsOf({ ...place, coin }, units, inflows, window));
   const outflows = unknown.map((facts) => ({ ...facts, foundAtSec }));
   const result = { mode, network, throughBlock: look.throughBlock, accounts: look.accounts, reconciledAtSec: foundAtSec };
   const refused = await executor.tell({ type: 'RecordReconciliation', fundings, outflows, result }, 'reconcile');
@@ -110,12 +117,19 @@ function factsOf(
 }
 
 /**
- * Transfers to the treasury that are none of our own. They only say which transaction brought what the balance shows: where they cannot be read, the money
- * is booked without. What was there before the first look is a part of its balance.
+ * Transfers to the treasury that are none of our own and were not booked before. They only say which transaction brought what the balance shows: where they
+ * cannot be read, the money is booked without. What was there before the first look is a part of its balance.
  */
-async function inflowsTo(executor: MoveExecutor, { signer }: ReconcileDeps): Promise<readonly SeenInflow[]> {
+async function inflowsTo(
+  executor: MoveExecutor,
+  { signer }: ReconcileDeps,
+  window: BlockRange,
+  coins: SoughtInflows['coins'],
+): Promise<readonly SeenInflow[]> {
   const { chain, treasury } = executor;
-  const { reconciledThrough } = await executor.context();
-  if (reconciledThrough === null || !chain.inflows) return [];
-  return chain.inflows(treasury, reconciledThrough + 1, strangersTo(signer, chain)).catch(() => []);
+  const { reconciledThrough, bookedInflows, unknownInflowsThrough } = await executor.context();
+  const sought = { coins, fromBlock: Math.max(window.fromBlock, unknownInflowsThrough + 1), toBlock: window.toBlock };
+  if (reconciledThrough === null || coins.length === 0 || sought.fromBlock > sought.toBlock) return [];
+  const seen = await chain.inflows(treasury, sought, strangersTo(signer, chain)).catch(() => []);
+  return seen.filter((inflow) => !Object.hasOwn(bookedInflows, inflowKey(inflow)));
 }

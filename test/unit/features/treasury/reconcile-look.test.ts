@@ -17,6 +17,7 @@ async function treasuryOf({ booked, onChain, moves = [] }: Given): Promise<Accou
   const chain = {
     ...{ network: 'ethereum', mode: 'test', settings: { tokens: [{ coin: 'USDT', address: '0xtoken', decimals: 6 }] } },
     finalBlock: async () => 100,
+    newestBlock: async () => 103,
     balances: async () => ({ coins: { USDT: onChain * UNIT }, native: 0n }),
   };
   const known = moves.map(({ kind, amount, signed }, at) => [

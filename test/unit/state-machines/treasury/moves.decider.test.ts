@@ -259,3 +259,30 @@ describe('an outflow nobody ordered', () => {
     expect(types(after(found, acknowledge, acknowledge, found))).toEqual(['TreasuryReconciled']);
   });
 });
+
+describe('what was brought to the treasury', () => {
+  const facts = { mode: 'test', network: 'ethereum', coin: 'ETH', amount: '1.00', address: TREASURY, logIndex: null, recordedAtSec: 6 } as const;
+  const looked = (
+    throughBlock: number,
+    ...fundings: Extract<TreasuryCommand, { type: 'RecordReconciliation' }>['fundings'][number][]
+  ): TreasuryCommand => {
+    const result = { mode: 'test', network: 'ethereum', throughBlock, accounts: [], reconciledAtSec: 6 } as const;
+    return { type: 'RecordReconciliation', fundings, outflows: [], result };
+  };
+  const brought = (txHash: string, blockNumber: number) => ({ ...facts, fromAddress: '0xBank', txHash, blockNumber });
+  const unknown = { ...facts, fromAddress: null, txHash: null, blockNumber: 6, window: { fromBlock: 1, toBlock: 9 } };
+
+  it('by a transfer of a block that is not final is remembered until that block is, since it is read again', () => {
+    const known = (...commands: TreasuryCommand[]) => after(...commands).state.context.bookedInflows;
+    expect(known(looked(6, brought('0xa', 5), brought('0xb', 7), brought('0xc', 8)))).toEqual({ '0xb:native': 7, '0xc:native': 8 });
+    expect(known(looked(6, brought('0xb', 7), brought('0xc', 8)), looked(7))).toEqual({ '0xc:native': 8 });
+    expect(known(looked(6, brought('0xc', 8)), looked(8))).toEqual({});
+  });
+
+  it('without a known transfer closes its blocks: nothing seen there explains anything later', () => {
+    const through = (...commands: TreasuryCommand[]) => after(...commands).state.context.unknownInflowsThrough;
+    expect(through(looked(6, brought('0xa', 5)))).toBe(0);
+    expect(through(looked(6, unknown))).toBe(9);
+    expect(through(looked(6, unknown), looked(12, { ...unknown, window: { fromBlock: 7, toBlock: 8 } }))).toBe(9);
+  });
+});

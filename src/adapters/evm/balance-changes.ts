@@ -1,0 +1,37 @@
+import type { BlockRange } from '../../domain/events/treasury-move-events.ts';
+import { RpcError, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { toQuantity } from './rpc.ts';
+
+/** Balances asked for at most. */
+const MOST_BALANCES = 2_000;
+
+/**
+ * The blocks after which an address holds other native coin than before, found by halving the range where it differs. All blocks of the range from a provider
+ * that has forgotten old states, and where halving would take more calls than there are blocks. What came and went within one part of equal balances is not found.
+ */
+export async function blocksOfChange(provider: RpcProvider, address: string, { fromBlock, toBlock }: BlockRange): Promise<number[]> {
+  let left = Math.min(MOST_BALANCES, toBlock - fromBlock + 1);
+  const balanceAfter = async (block: number): Promise<bigint | null> => {
+    if (left === 0) return null;
+    left -= 1;
+    const answer = await provider.call('eth_getBalance', [address, toQuantity(block)]).catch((error: unknown) => {
+      if (error instanceof RpcError) return null;
+      throw error;
+    });
+    return typeof answer === 'string' ? BigInt(answer) : null;
+  };
+  /** In the blocks after the first up to the last; null where that cannot be told. */
+  const between = async (first: number, before: bigint, last: number, after: bigint): Promise<number[] | null> => {
+    if (before === after) return [];
+    if (last - first === 1) return [last];
+    const middle = (first + last) >> 1;
+    const held = await balanceAfter(middle);
+    if (held === null) return null;
+    const earlier = await between(first, before, middle, held);
+    const later = earlier && (await between(middle, held, last, after));
+    return earlier && later && [...earlier, ...later];
+  };
+  const [before, after] = [await balanceAfter(Math.max(0, fromBlock - 1)), await balanceAfter(toBlock)];
+  const changed = before === null || after === null ? null : await between(fromBlock - 1, before, toBlock, after);
+  return changed ?? Array.from({ length: toBlock - fromBlock + 1 }, (_, offset) => fromBlock + offset);
+}

@@ -1,0 +1,91 @@
+import { getAddress } from 'ethers';
+import { NATIVE_COIN, type NetworkSettings } from '../../domain/networks.ts';
+import type { SeenInflow, SoughtInflows, StrangersAmong } from '../../ports/outgoing-chain.ts';
+import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { blocksOfChange } from './balance-changes.ts';
+import { strangeLogs, topicOf, transferOf } from './outflows.ts';
+import { readReceipt, toQuantity } from './rpc.ts';
+
+/** Blocks with all their transactions, a few hundred kilobytes each on the main networks. */
+const MOST_BLOCKS = 2_000;
+const AT_A_TIME = 8;
+
+interface ListedTransaction {
+  readonly hash: string;
+  readonly from: string;
+  readonly to: string | null;
+  readonly value: string;
+}
+
+/**
+ * What others brought to an address: transfers of our tokens by their logs, and of native coin those that are transactions of their own. What a contract
+ * hands over leaves no trace but the balance.
+ */
+export async function evmInflows(
+  provider: RpcProvider,
+  settings: NetworkSettings,
+  address: string,
+  sought: SoughtInflows,
+  strangersAmong: StrangersAmong,
+): Promise<SeenInflow[]> {
+  if (Number(await provider.call('eth_blockNumber', [])) < sought.toBlock)
+    throw new ProviderFault('behind', `does not have block ${sought.toBlock} yet`);
+  const native = NATIVE_COIN[settings.network];
+  const tokens = sought.coins.some((coin) => coin !== native) ? await tokenInflows(provider, settings, address, sought, strangersAmong) : [];
+  if (!sought.coins.includes(native)) return tokens;
+  const paid = await nativeInflows(provider, address, sought, strangersAmong);
+  return [...tokens, ...paid.map((inflow) => ({ ...inflow, coin: native }))];
+}
+
+async function tokenInflows(
+  provider: RpcProvider,
+  settings: NetworkSettings,
+  address: string,
+  sought: SoughtInflows,
+  strangersAmong: StrangersAmong,
+): Promise<SeenInflow[]> {
+  const logs = await strangeLogs(provider, settings, [null, topicOf(address)], sought, strangersAmong);
+  return logs.flatMap((log) => {
+    const seen = transferOf(settings, log);
+    const fromAddress = getAddress(`0x${log.topics[1]!.slice(26)}`);
+    if (seen === null || seen.units === 0n || fromAddress.toLowerCase() === address.toLowerCase()) return [];
+    const { coin, units, txHash, blockNumber } = seen;
+    return [{ coin, units, fromAddress, txHash, logIndex: Number(log.logIndex), blockNumber }];
+  });
+}
+
+async function nativeInflows(
+  provider: RpcProvider,
+  address: string,
+  sought: SoughtInflows,
+  strangersAmong: StrangersAmong,
+): Promise<Omit<SeenInflow, 'coin'>[]> {
+  const numbers = await blocksOfChange(provider, address, sought);
+  if (numbers.length > MOST_BLOCKS) return [];
+  const found: Omit<SeenInflow, 'coin'>[] = [];
+  for (let at = 0; at < numbers.length; at += AT_A_TIME) {
+    const part = await Promise.all(numbers.slice(at, at + AT_A_TIME).map((number) => paidIn(provider, address, number)));
+    found.push(...part.flat());
+  }
+  if (found.length === 0) return [];
+  const strangers = await strangersAmong(found.map(({ txHash }) => txHash));
+  return found.filter(({ txHash }) => strangers.has(txHash));
+}
+
+/** The transactions of one block that gave value to the address itself and took effect. */
+async function paidIn(provider: RpcProvider, address: string, blockNumber: number): Promise<Omit<SeenInflow, 'coin'>[]> {
+  const block = (await provider.call('eth_getBlockByNumber', [toQuantity(blockNumber), true])) as {
+    transactions?: readonly ListedTransaction[];
+  } | null;
+  if (!Array.isArray(block?.transactions)) throw new ProviderFault('behind', `does not have block ${blockNumber}`);
+  const meant = (block.transactions as readonly ListedTransaction[]).filter(
+    ({ from, to, value }) => to?.toLowerCase() === address.toLowerCase() && from.toLowerCase() !== address.toLowerCase() && BigInt(value) > 0n,
+  );
+  const receipts = await Promise.all(meant.map(({ hash }) => readReceipt(provider, hash)));
+  return meant.flatMap(({ hash, from, value }, index) => {
+    const receipt = receipts[index];
+    if (!receipt) throw new ProviderFault('behind', `does not show ${hash}, which is in its block ${blockNumber}`);
+    if (receipt.status !== '0x1') return [];
+    return [{ units: BigInt(value), fromAddress: getAddress(from), txHash: hash.toLowerCase(), logIndex: null, blockNumber }];
+  });
+}
