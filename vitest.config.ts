@@ -18,18 +18,9 @@ const REPLACES_MODULES = ['test/unit/signer/journal.test.ts', 'test/unit/adapter
 /** The slowest first, or the last of them runs alone for minutes: in a fresh clone vitest goes by the size of a file. */
 const SLOWEST = [
   ...['checkout', 'first-payment', 'treasury-outflows', 'refund-production', 'refund-crash', 'webhook-schedule', 'webhook-crash'],
-  ...[
-    'refund-signer',
-    'signer-approvals',
-    'damaged-start',
-    'cluster',
-    'refund-life',
-    'payment-outcomes',
-    'treasury-moves',
-    'ops-drill',
-    'page-states',
-  ],
-  ...['console', 'checkout-reach', 'inbox', 'ops-backup', 'serve-roles', 'checkout-wallets', 'claims', 'evm-watch-evidence', 'webhook-egress'],
+  ...['refund-signer', 'signer-approvals', 'damaged-start', 'cluster', 'refund-life', 'treasury-moves', 'ops-drill', 'page-states'],
+  ...['payment-outcomes', 'console', 'checkout-reach', 'inbox', 'ops-backup', 'serve-roles', 'checkout-wallets', 'claims'],
+  ...['evm-watch-evidence', 'webhook-egress'],
 ].map((name) => `${name}.test.ts`);
 class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
