@@ -1,6 +1,15 @@
+import { readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
 import type { Command } from 'commander';
+import { CommandRefused } from '../operator/commands.ts';
 import type { CliHost } from './host.ts';
 import { print } from './print.ts';
+
+interface SetOptions {
+  readonly from?: string;
+  readonly operator?: string;
+  readonly json?: boolean;
+}
 
 /** `quittance settings ...`: what changes without a restart. */
 export function addSettings(program: Command, host: CliHost): void {
@@ -11,11 +20,26 @@ export function addSettings(program: Command, host: CliHost): void {
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => print(await host.admin('settings.show', {}), json === true));
   settings
-    .command('set <name=value...>')
+    .command('set [name=value...]')
     .description('change them until the next start, all that are named or none; for example LOG_LEVEL=debug RATE_LIMIT_PER_KEY=200')
+    .option(
+      '--from <file>',
+      'take them from an environment file (- for standard input), as its other lines are left alone; for providers, whose addresses hold keys',
+    )
     .option('--operator <name>', 'who does it, for the record')
     .option('--json', 'print JSON')
-    .action(async (changes: string[], { operator, json }: { operator?: string; json?: boolean }) =>
-      print(await host.admin('settings.set', { changes, ...(operator !== undefined && { operator }) }), json === true),
-    );
+    .action(async (given: string[], { from, operator, json }: SetOptions) => {
+      const open = given.find((text) => /^\w+_URLS=/.test(text));
+      if (open !== undefined)
+        throw new CommandRefused(`${open.split('=')[0]}: other users of this machine see the arguments of a command: name a file by --from instead`);
+      const changes = [...given, ...(from === undefined ? [] : await linesIn(from, host))];
+      print(await host.admin('settings.set', { changes, ...(operator !== undefined && { operator }) }), json === true);
+    });
+}
+
+/** The lines of an environment file that may change while the service runs. */
+async function linesIn(file: string, host: CliHost): Promise<string[]> {
+  const { settings } = (await host.admin('settings.show', {})) as { settings: readonly { readonly name: string }[] };
+  const given = parseEnv(readFileSync(file === '-' ? 0 : file, 'utf8'));
+  return settings.flatMap(({ name }) => (given[name] ? [`${name}=${given[name]}`] : []));
 }

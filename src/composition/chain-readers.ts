@@ -2,7 +2,6 @@ import { createEvmChain } from '../adapters/evm/chain.ts';
 import { createRpcPool } from '../adapters/rpc/pool.ts';
 import { createSolanaChain } from '../adapters/solana/chain.ts';
 import { createTronChain } from '../adapters/tron/chain.ts';
-import type { NetworkSettings } from '../domain/networks.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { AccountChain } from '../ports/account-chain.ts';
@@ -10,7 +9,7 @@ import type { AddressHistory } from '../ports/address-safety.ts';
 import type { Chain } from '../ports/chain.ts';
 import type { PayerTransactions } from '../ports/payer-transactions.ts';
 import type { RpcObserver, RpcPool } from '../ports/rpc-pool.ts';
-import type { PayoutNetworkAccess } from './payouts.ts';
+import { reached, type NetworkAccess } from './network-access.ts';
 import { loggedExclusions } from './providers.ts';
 
 /** Everything that reads networks: the ones by their blocks, Solana by its accounts. */
@@ -24,20 +23,25 @@ const SOLANA_MAX_LAG_SLOTS = 50;
 
 export interface ReadingOptions {
   /** From which amount, in units of 10^-18, a second source must report a transfer and its finality; null, and by default: never. */
-  readonly secondSourceFrom?: (settings: NetworkSettings) => bigint | null;
+  readonly secondSourceFrom?: (access: NetworkAccess) => bigint | null;
   readonly log?: Logger;
   readonly onServerTime?: RpcObserver['onServerTime'];
 }
 
-export function chainReaders(networks: readonly PayoutNetworkAccess[], metrics: Metrics, options: ReadingOptions = {}): ChainReaders {
-  const optionsOf = (access: PayoutNetworkAccess) => {
+export function chainReaders(networks: readonly NetworkAccess[], metrics: Metrics, options: ReadingOptions = {}): ChainReaders {
+  const optionsOf = (access: NetworkAccess) => {
     const { settings } = access;
     const pool = poolOf(access, metrics, options);
-    const from = options.secondSourceFrom?.(settings) ?? null;
-    metrics.chains.addProviders({ mode: settings.mode, network: settings.network, pool, needsSecond: from !== null });
-    return { settings, pool, confirmWithSecond: (units: bigint) => from !== null && units >= from };
+    // Asked anew each time, as the list of providers may change.
+    const from = (): bigint | null => options.secondSourceFrom?.(access) ?? null;
+    metrics.chains.addProviders({ mode: settings.mode, network: settings.network, pool, needsSecond: () => from() !== null });
+    const confirmWithSecond = (units: bigint): boolean => {
+      const least = from();
+      return least !== null && units >= least;
+    };
+    return { settings, pool, confirmWithSecond };
   };
-  const isByAccounts = ({ settings }: PayoutNetworkAccess): boolean => settings.network === 'solana';
+  const isByAccounts = ({ settings }: NetworkAccess): boolean => settings.network === 'solana';
   return {
     byBlocks: networks
       .filter((access) => !isByAccounts(access))
@@ -46,13 +50,10 @@ export function chainReaders(networks: readonly PayoutNetworkAccess[], metrics: 
   };
 }
 
-function poolOf(
-  { settings: { mode, network }, urls, headers }: PayoutNetworkAccess,
-  { chains }: Metrics,
-  { log, onServerTime }: ReadingOptions,
-): RpcPool {
+function poolOf(access: NetworkAccess, { chains }: Metrics, { log, onServerTime }: ReadingOptions): RpcPool {
+  const { mode, network } = access.settings;
   const lag = network === 'solana' ? { maxLagBlocks: SOLANA_MAX_LAG_SLOTS } : {};
   const observed = { ...chains.rpcObserver(mode), ...(onServerTime && { onServerTime }) };
   const observer = log ? loggedExclusions(mode, observed, log) : observed;
-  return createRpcPool({ network, urls, observer, ...(headers && { headers }), ...lag });
+  return createRpcPool({ ...reached(access), observer, ...lag });
 }

@@ -26,9 +26,11 @@ export interface LiveSettingsParts {
   readonly storage: Pick<Storage, 'rateLimiter'>;
   /** Whether this process answers merchants. */
   readonly isApi: boolean;
+  /** The settings of a part of its own, beside these. */
+  readonly others?: LiveSettings | null;
 }
 
-export async function startLiveSettings({ config, log, storage, isApi }: LiveSettingsParts): Promise<RunningSettings> {
+export async function startLiveSettings({ config, log, storage, isApi, others = null }: LiveSettingsParts): Promise<RunningSettings> {
   const perKeyAt = async (ratePerSec: number): Promise<RateLimiter> =>
     ratePerSec === 0 || !isApi ? UNLIMITED : storage.rateLimiter({ ratePerSec, burst: ratePerSec * BURST_SECONDS });
   /** In each process: a flood must not become load on a server that all share. */
@@ -42,17 +44,24 @@ export async function startLiveSettings({ config, log, storage, isApi }: LiveSet
   return {
     perKey: { take: (key, nowMs) => perKey.take(key, nowMs) },
     perAddress: { take: (key, nowMs) => perAddress.take(key, nowMs) },
-    shown: () => NAMES.map((name) => ({ name, value: String(values[name]), atStart: String(atStart[name]) })),
+    shown: () => [...NAMES.map((name) => ({ name, value: String(values[name]), atStart: String(atStart[name]) })), ...(others?.shown() ?? [])],
     prepare: async (changes) => {
+      refuseUnknown(changes, [...NAMES, ...(others?.shown() ?? []).map(({ name }) => name)]);
       const next = checked({ ...values }, changes);
+      const beside = await others?.prepare(changes);
       const isOther = (name: Name): boolean => next[name] !== values[name];
       const nextPerKey = isOther('RATE_LIMIT_PER_KEY') ? await perKeyAt(next.RATE_LIMIT_PER_KEY) : perKey;
       const nextPerAddress = isOther('RATE_LIMIT_PER_ADDRESS') ? perAddressAt(next.RATE_LIMIT_PER_ADDRESS) : perAddress;
-      return () => {
-        log.level = next.LOG_LEVEL;
-        values = next;
-        perKey = nextPerKey;
-        perAddress = nextPerAddress;
+      const told = Object.fromEntries(Object.entries(changes).filter(([name]) => isOwn(name)));
+      return {
+        told: { ...told, ...beside?.told },
+        apply: () => {
+          log.level = next.LOG_LEVEL;
+          values = next;
+          perKey = nextPerKey;
+          perAddress = nextPerAddress;
+          beside?.apply();
+        },
       };
     },
   };
@@ -64,15 +73,19 @@ const valuesOf = ({ LOG_LEVEL, RATE_LIMIT_PER_KEY, RATE_LIMIT_PER_ADDRESS }: Val
   RATE_LIMIT_PER_ADDRESS,
 });
 
-const isLive = (name: string): name is Name => NAMES.some((live) => live === name);
+const isOwn = (name: string): name is Name => NAMES.some((own) => own === name);
+
+/** Throws `CommandRefused`. */
+function refuseUnknown(changes: Readonly<Record<string, string>>, live: readonly string[]): void {
+  const other = Object.keys(changes).find((name) => !live.includes(name));
+  if (other !== undefined)
+    throw new CommandRefused(`${other} cannot change while the service runs: only ${live.join(', ')} can; nothing was changed`);
+  const empty = live.find((name) => changes[name] === '');
+  if (empty !== undefined) throw new CommandRefused(`${empty} is empty; nothing was changed`);
+}
 
 /** All of the changes or none. Throws `CommandRefused`. */
 function checked(values: Values, changes: Readonly<Record<string, string>>): Values {
-  const other = Object.keys(changes).find((name) => !isLive(name));
-  if (other !== undefined)
-    throw new CommandRefused(`${other} cannot change while the service runs: only ${NAMES.join(', ')} can; nothing was changed`);
-  const empty = Object.keys(changes).find((name) => changes[name] === '');
-  if (empty !== undefined) throw new CommandRefused(`${empty} is empty; nothing was changed`);
   try {
     const given = Object.fromEntries(NAMES.map((name) => [name, changes[name] ?? String(values[name])]));
     return valuesOf(readConfig(given));

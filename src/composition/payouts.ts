@@ -9,7 +9,7 @@ import { EVIDENCE_KINDS } from '../domain/claims.ts';
 import type { Mode } from '../domain/ids.ts';
 import { least } from '../domain/money.ts';
 import { gwei, nativeLimitsOf, type NativeLimitsChange } from '../domain/native-limits.ts';
-import { addressFamilyOf, NETWORKS, type Network, type NetworkSettings } from '../domain/networks.ts';
+import { addressFamilyOf, NETWORKS, type Network } from '../domain/networks.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
@@ -28,6 +28,7 @@ import type { TreasuryHandler } from '../features/shared/handlers/treasury-handl
 import { demoApprovers } from './approver-key.ts';
 import { indexKey } from '../features/addresses/address-index.ts';
 import type { Core } from './core.ts';
+import { reached, type NetworkAccess } from './network-access.ts';
 
 /** What money out needs beside the core. */
 export interface PayoutParts {
@@ -96,15 +97,9 @@ export async function startPayouts(
   return payouts;
 }
 
-export interface PayoutNetworkAccess {
-  readonly settings: NetworkSettings;
-  readonly urls: readonly string[];
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
 /** The way money leaves on a network. */
 export function payoutChain(
-  { settings, urls, headers }: PayoutNetworkAccess,
+  access: NetworkAccess,
   options: {
     readonly sandbox: boolean;
     readonly maxGasGwei: number;
@@ -114,9 +109,10 @@ export function payoutChain(
   },
 ): OutgoingChain {
   const { observer } = options;
+  const { settings } = access;
   // What the signer would refuse is not drawn up.
   const limits = nativeLimitsOf(settings.network, options.nativeLimits);
-  const pool = createRpcPool({ network: settings.network, urls, ...(headers && { headers }), ...(observer && { observer }) });
+  const pool = createRpcPool({ ...reached(access), ...(observer && { observer }) });
   switch (settings.network) {
     case 'ethereum':
     case 'bsc':
@@ -141,7 +137,7 @@ export function payoutChain(
   }
 }
 
-const networkOf = ({ settings: { mode, network, chainId, tokens }, urls, headers }: PayoutNetworkAccess): PayoutNetwork => ({
+const networkOf = ({ settings: { mode, network, chainId, tokens }, urls, headers }: NetworkAccess): PayoutNetwork => ({
   mode,
   network,
   chainId,
@@ -168,7 +164,7 @@ const SANDBOX_OUTWARD = { perTransaction: '999999999999', perDay: '999999999999'
 export const journalDirectory = (config: Config): string =>
   config.SIGNER_JOURNAL_DIR ?? join(dirname(config.DATA_DIR), `${basename(config.DATA_DIR)}-signer`);
 
-export function sandboxPayoutRules(config: Config, networks: readonly PayoutNetworkAccess[]): PayoutRules {
+export function sandboxPayoutRules(config: Config, networks: readonly NetworkAccess[]): PayoutRules {
   const limits = config.PAYOUT_LIMITS ?? { USDT: SANDBOX_LIMITS, USDC: SANDBOX_LIMITS };
   return {
     journalDirectory: journalDirectory(config),
@@ -184,7 +180,7 @@ export function sandboxPayoutRules(config: Config, networks: readonly PayoutNetw
 }
 
 /** Null when payouts are not set up: refunds are accepted and stay pending. Throws `InvalidConfig`. */
-export function productionPayoutRules(config: Config, networks: readonly PayoutNetworkAccess[]): PayoutRules | null {
+export function productionPayoutRules(config: Config, networks: readonly NetworkAccess[]): PayoutRules | null {
   if (config.PAYOUT_LIMITS === undefined) return null;
   if (config.SIGNER_JOURNAL_DIR === undefined)
     throw new InvalidConfig('SIGNER_JOURNAL_DIR is missing: where the signer keeps its journal, outside DATA_DIR and its backups');

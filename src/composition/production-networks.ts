@@ -3,10 +3,10 @@ import { type Mode, MODES } from '../domain/ids.ts';
 import { knownNetwork } from '../domain/known-networks.ts';
 import { NETWORKS, type Network, type NetworkSettings } from '../domain/networks.ts';
 import { providerUrls } from './chains.ts';
-import type { PayoutNetworkAccess } from './payouts.ts';
+import type { RunningAccess } from './live-providers.ts';
 
 /** Every network that has provider URLs, in both modes. */
-export function productionAccess(config: Config): PayoutNetworkAccess[] {
+export function productionAccess(config: Config): RunningAccess[] {
   return MODES.flatMap((mode) =>
     NETWORKS.filter((network) => providerUrls(config, mode, network).length > 0).map((network) => ({
       settings: settingsOf(config, mode, network),

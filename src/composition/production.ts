@@ -18,8 +18,10 @@ import type { Signer } from '../ports/signer.ts';
 import { ClockCheck } from '../runtime/util/clock-check.ts';
 import { CANARY_WEBHOOK_PATH, openCanary } from './canary-account.ts';
 import { chainReaders } from './chain-readers.ts';
+import { liveProviders } from './live-providers.ts';
 import { createMetrics } from './observability.ts';
-import { journalDirectory, payoutChain, productionPayoutRules, type PayoutNetworkAccess, type PayoutParts } from './payouts.ts';
+import type { NetworkAccess } from './network-access.ts';
+import { journalDirectory, payoutChain, productionPayoutRules, type PayoutParts } from './payouts.ts';
 import { productionAccess } from './production-networks.ts';
 import { ownExport, productionFaults } from './production-faults.ts';
 import { secondSourceFrom, warnOfSingleSources } from './providers.ts';
@@ -66,7 +68,7 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
   const canary = await openCanary(config, payouts?.addresses.values());
   const derivation = startHdDerivation();
   const clockCheck = new ClockCheck(clock);
-  const secondFrom = ({ mode, network }: NetworkSettings) => secondSourceFrom(config, mode, network);
+  const secondFrom = (network: NetworkAccess) => secondSourceFrom(config, network);
   const readers = chainReaders(access, metrics, { secondSourceFrom: secondFrom, log, onServerTime: clockCheck.heard });
   const service = await startService({
     config,
@@ -82,6 +84,7 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
     chains: readers.byBlocks,
     solana: readers.byAccounts.map((chain) => ({ chain, replaced: null })),
     networks: (mode) => networks.get(mode) ?? [],
+    liveSettings: liveProviders({ access, config, sealingKeys }),
     contractChecks: access.map(contractCheck),
     rateProviders: config.RATE_PROVIDERS!,
     webhookRules: {
@@ -115,7 +118,7 @@ interface Keys {
 async function openKeys(
   config: Config,
   { wallets, reread }: { readonly wallets: ReturnType<typeof takeWalletSources>; readonly reread: ReturnType<typeof rereadableWallets> },
-  access: readonly PayoutNetworkAccess[],
+  access: readonly NetworkAccess[],
   log: Logger,
 ): Promise<Keys | null> {
   const { SIGNER_SOCKET: socketPath, SIGNER_SECRET_FILE: secretFile } = config;
@@ -159,14 +162,14 @@ async function payoutParts(
   config: Config,
   signer: Signer,
   metrics: Metrics,
-  access: readonly PayoutNetworkAccess[],
+  access: readonly NetworkAccess[],
   modes: readonly Mode[],
 ): Promise<PayoutParts> {
   const addresses = await Promise.all(modes.map(async (mode) => [mode, await signer.treasuryAddresses(mode)] as const));
   return { signer, chains: () => payoutChains(config, metrics, access), addresses: new Map(addresses), sandbox: false };
 }
 
-const payoutChains = (config: Config, metrics: Metrics, access: readonly PayoutNetworkAccess[]): OutgoingChain[] =>
+const payoutChains = (config: Config, metrics: Metrics, access: readonly NetworkAccess[]): OutgoingChain[] =>
   access.map((network) =>
     payoutChain(network, {
       sandbox: false,

@@ -5,31 +5,38 @@ import { NETWORKS, type Network } from '../domain/networks.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { RpcObserver } from '../ports/rpc-pool.ts';
 import { providerUrls, providerUrlsName } from './chains.ts';
-import type { PayoutNetworkAccess } from './payouts.ts';
+import type { NetworkAccess } from './network-access.ts';
+
+type SecondSourceSetting = Pick<Config, 'SECOND_SOURCE_FROM'>;
 
 /** Units of a coin: below it a lie costs less than waiting for a second provider with every payment. */
 const DEFAULT_SECOND_SOURCE_FROM = '100';
 
 /** From which amount, in units of 10^-18, a second source must report a transfer and its finality; null: never. */
-export function secondSourceFrom(config: Config, mode: Mode, network: Network): bigint | null {
-  const { SECOND_SOURCE_FROM: wanted } = config;
-  if (sourcesIn(providerUrls(config, mode, network)) < 2) return null;
+export function secondSourceFrom({ SECOND_SOURCE_FROM: wanted }: SecondSourceSetting, { settings: { mode }, urls }: NetworkAccess): bigint | null {
+  if (sourcesIn(urls) < 2) return null;
   return wanted === undefined && mode === 'test' ? null : amountOf(wanted ?? DEFAULT_SECOND_SOURCE_FROM);
 }
 
 /** Live networks whose payments would wait for a second source that nobody configured. */
 export function missingSecondSources(config: Config): string[] {
-  const { SECOND_SOURCE_FROM: wanted } = config;
-  const single = NETWORKS.filter((network) => sourcesIn(providerUrls(config, 'live', network)) === 1);
-  if (wanted === undefined) return [];
-  return single.map((network) => {
-    const name = providerUrlsName('live', network);
-    return `SECOND_SOURCE_FROM is set, but ${name} names one provider: add one of another host, or leave SECOND_SOURCE_FROM out`;
-  });
+  return NETWORKS.flatMap((network) => missingSecondSource(config, 'live', network, providerUrls(config, 'live', network)) ?? []);
+}
+
+/** The same of one network; null where none is missing. */
+export function missingSecondSource(
+  { SECOND_SOURCE_FROM: wanted }: SecondSourceSetting,
+  mode: Mode,
+  network: Network,
+  urls: readonly string[],
+): string | null {
+  if (wanted === undefined || mode !== 'live' || sourcesIn(urls) !== 1) return null;
+  const name = providerUrlsName(mode, network);
+  return `SECOND_SOURCE_FROM is set, but ${name} names one provider: add one of another host, or leave SECOND_SOURCE_FROM out`;
 }
 
 /** What it means to believe one provider, said at the start. */
-export function warnOfSingleSources(networks: readonly PayoutNetworkAccess[], log: Pick<Logger, 'warn'>): void {
+export function warnOfSingleSources(networks: readonly NetworkAccess[], log: Pick<Logger, 'warn'>): void {
   for (const { settings, urls } of networks) {
     const { mode, network } = settings;
     if (mode !== 'live' || sourcesIn(urls) >= 2) continue;

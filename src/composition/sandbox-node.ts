@@ -13,7 +13,8 @@ import type { TreasuryAddresses } from '../ports/outgoing-signer.ts';
 import { parseMasterKeys } from '../runtime/util/sealing.ts';
 import { chainReaders } from './chain-readers.ts';
 import { createMetrics } from './observability.ts';
-import { journalDirectory, payoutChain, sandboxPayoutRules, type PayoutNetworkAccess } from './payouts.ts';
+import type { NetworkAccess } from './network-access.ts';
+import { journalDirectory, payoutChain, sandboxPayoutRules } from './payouts.ts';
 import { rolesOf } from './roles.ts';
 import { sandboxNamespace } from './secrets-files.ts';
 import { contractCheck } from './senders.ts';
@@ -22,7 +23,7 @@ import { openStorage } from './storage.ts';
 
 /** What the nodes of a sandbox cluster share beside their servers: local chains that run outside of them, and a wallet. */
 export interface SandboxClusterFile {
-  readonly networks: readonly PayoutNetworkAccess[];
+  readonly networks: readonly NetworkAccess[];
   /** What an API node derives addresses from. */
   readonly watchOnly: { readonly evmXpub: string; readonly tronXpub: string; readonly solanaPool: readonly string[] };
   readonly treasury: TreasuryAddresses;

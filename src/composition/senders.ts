@@ -8,12 +8,13 @@ import { InvalidConfig, type Config } from '../config.ts';
 import { NETWORKS } from '../domain/networks.ts';
 import type { ContractCheck } from '../ports/senders.ts';
 import { withExchangeWallets, type ExchangeWallets } from '../features/deposits/exchange-wallets.ts';
-import type { PayoutNetworkAccess } from './payouts.ts';
+import { reached, type NetworkAccess } from './network-access.ts';
 
 /** Tells on a network whether code or a key owns an address. */
-export function contractCheck({ settings, urls, headers }: PayoutNetworkAccess): ContractCheck {
+export function contractCheck(access: NetworkAccess): ContractCheck {
+  const { settings } = access;
   if (settings.network === 'solana') return createSolanaContractCheck({ settings });
-  const pool = createRpcPool({ network: settings.network, urls, ...(headers && { headers }) });
+  const pool = createRpcPool(reached(access));
   return settings.network === 'tron' ? createTronContractCheck({ settings, pool }) : createEvmContractCheck({ settings, pool });
 }
 

@@ -66,7 +66,7 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
   const { watched, payouts, webhooks, lookUps } = money;
   const health = new HealthChecks();
   const ledger = openLedger({ core, store, readModel: storage.readModel, projections, clock, random: parts.random });
-  const settings = await startLiveSettings({ config, log, storage, isApi: roles.api });
+  const settings = await startLiveSettings({ config, log, storage, isApi: roles.api, others: parts.liveSettings ?? null });
   const apiParts = { audit, ledger, requestLog: new RequestLog(), settings, metadataIndex: await startMetadataIndex(parts, foundation) };
   const foreign = parts.sandbox ? ({ headers, method }: IncomingMessage) => foreignRequest(headers, method, config.PUBLIC_URL) : undefined;
   const web = roles.api ? await listen(config, log, foreign, (publicUrl) => webApp(parts, foundation, money, apiParts, publicUrl)) : null;

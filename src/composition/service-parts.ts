@@ -1,6 +1,7 @@
 import type { UrlRules } from '../adapters/webhook-http/url.ts';
 import type { SandboxHome } from '../checkout/sandbox-home.ts';
 import type { AdminCommands } from '../operator/commands.ts';
+import type { LiveSettings } from '../operator/settings.ts';
 import type { Config, RateProviderName } from '../config.ts';
 import type { ExchangeWallets } from '../features/deposits/exchange-wallets.ts';
 import type { Mode } from '../domain/ids.ts';
@@ -48,6 +49,8 @@ export interface ServiceParts {
   readonly networks: (mode: Mode) => readonly NetworkSettings[];
   /** For payers; closed with the service. */
   readonly contractChecks: readonly ContractCheck[];
+  /** Settings of the profile's own that change while it runs, such as its providers. */
+  readonly liveSettings?: LiveSettings;
   /** Addresses that a sandbox takes for an exchange's. */
   readonly testExchanges?: ExchangeWallets;
   readonly rateProviders: readonly RateProviderName[];

@@ -17,7 +17,7 @@ export interface NetworkProviders {
   readonly network: Network;
   readonly pool: Pick<RpcPool, 'sources' | 'status'>;
   /** Payments from some amount on wait for a second source. */
-  readonly needsSecond: boolean;
+  readonly needsSecond: () => boolean;
 }
 
 type Where = 'mode' | 'network';
@@ -120,6 +120,10 @@ export class ChainMetrics {
         this.#rpcDuration.observe({ mode, network, provider }, durationMs / 1000);
       },
       onExcluded: ({ network, provider, reason }) => this.#rpcExcluded.set({ mode, network, provider }, reason === null ? 0 : 1),
+      onGone: ({ network, provider }) => {
+        this.#rpcExcluded.remove({ mode, network, provider });
+        this.#rpcLag.remove({ mode, network, provider });
+      },
       onLag: ({ network, provider, lagBlocks }) => this.#rpcLag.set({ mode, network, provider }, lagBlocks),
     };
   }

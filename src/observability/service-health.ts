@@ -35,7 +35,7 @@ export function providerFacts(providers: readonly NetworkProviders[]): HealthFac
     const reasons = [
       ...excluded.map(({ provider, excluded: reason }) => `${provider} is left out: it ${reason}`),
       mode === 'live' && pool.sources < 2 && 'one provider: whatever it says of a payment is believed',
-      needsSecond && usable < 2 && `${usable} of ${pool.sources} providers can be used: large payments wait for a second one`,
+      needsSecond() && usable < 2 && `${usable} of ${pool.sources} providers can be used: large payments wait for a second one`,
     ].filter((reason) => reason !== false);
     return { name: `providers:${mode}:${network}`, ...judged(reasons, `${usable} of ${pool.sources} usable`) };
   });

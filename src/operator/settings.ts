@@ -6,7 +6,13 @@ export interface LiveSettings {
   /** Each with what is in force and what the start found. */
   shown(): readonly { readonly name: string; readonly value: string; readonly atStart: string }[];
   /** Checks all and changes none of them yet. Rejects with an error that names what cannot be. */
-  prepare(changes: Readonly<Record<string, string>>): Promise<() => void>;
+  prepare(changes: Readonly<Record<string, string>>): Promise<PreparedChange>;
+}
+
+export interface PreparedChange {
+  /** What may be said of each new value: some hold keys. */
+  readonly told: Readonly<Record<string, string>>;
+  readonly apply: () => void;
 }
 
 /** `quittance settings ...`, until the next start. */
@@ -16,19 +22,19 @@ export function settingsCommands(settings: LiveSettings, parts: ActsParts, warn:
     'settings.show': () => Promise.resolve({ settings: shown(), note: NOTE }),
     'settings.set': async (args) => {
       const given = changesIn(args['changes']);
-      const apply = await settings.prepare(given);
-      const subject = Object.entries(given)
+      const { told, apply } = await settings.prepare(given);
+      const subject = Object.entries(told)
         .map(([name, value]) => `${name}=${value}`)
         .join(' ');
       await recordAct(parts, 'settings.set', subject, args);
       apply();
-      warn({ changes: given, actor: actorOf(args) }, 'an operator changed settings');
+      warn({ changes: told, actor: actorOf(args) }, 'an operator changed settings');
       return { settings: shown(), note: NOTE };
     },
   };
 }
 
-const NOTE = 'in this process, until it ends: put what is to stay into its environment as well';
+const NOTE = 'in this process, until it ends: put what is to stay into its environment as well; the signer keeps the providers that it started with';
 
 function changesIn(given: unknown): Record<string, string> {
   const texts: unknown[] = Array.isArray(given) ? given : [];
@@ -36,7 +42,7 @@ function changesIn(given: unknown): Record<string, string> {
   const changes: Record<string, string> = {};
   for (const text of texts) {
     const at = typeof text === 'string' ? text.indexOf('=') : -1;
-    if (typeof text !== 'string' || at < 1) throw new CommandRefused(`changes: ${JSON.stringify(text)} is no NAME=value`);
+    if (typeof text !== 'string' || at < 1) throw new CommandRefused(`changes: entry ${Object.keys(changes).length + 1} is no NAME=value`);
     const name = text.slice(0, at);
     if (Object.hasOwn(changes, name)) throw new CommandRefused(`changes: ${name} is named twice`);
     changes[name] = text.slice(at + 1);

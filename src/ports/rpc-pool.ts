@@ -28,7 +28,7 @@ export interface ProviderStatus {
   readonly excluded: string | null;
 }
 
-/** Several providers of one network: fail-over, fail-back, limits. */
+/** Several providers of one network, whose list may change: fail-over, fail-back, limits. */
 export interface RpcPool {
   readonly size: number;
   /** Independent ones: two URLs of one host are one source. */
@@ -64,6 +64,8 @@ export interface RpcObserver {
   }): void;
   /** When a provider turned out to serve another chain, and, with null, when it serves the right one again. */
   onExcluded?(excluded: { readonly network: string; readonly provider: string; readonly reason: string | null }): void;
+  /** When a provider is no longer on the list. */
+  onGone?(gone: { readonly network: string; readonly provider: string }): void;
   /** What a provider's own clock said (Unix milliseconds), in an answer that took so long. */
   onServerTime?(provider: string, timeMs: number, roundTripMs: number): void;
   onLag?(lag: { readonly network: string; readonly provider: string; readonly lagBlocks: number }): void;

@@ -191,8 +191,7 @@ async function startNode(): Promise<RunningService & { readonly closeAll: () => 
     clockCheck,
     chains: chainReaders(networks, metrics, {
       onServerTime: clockCheck.heard,
-      secondSourceFrom: ({ network }) =>
-        networks.find(({ settings }) => settings.network === network)!.urls.length > 1 ? amountOf(secondSourceFrom) : null,
+      secondSourceFrom: ({ urls }) => (urls.length > 1 ? amountOf(secondSourceFrom) : null),
       log,
     }).byBlocks,
     networks: (mode) => (mode === 'test' ? networks.map(({ settings }) => settings) : []),

@@ -5,7 +5,8 @@ import { checkedAddresses } from '../../src/adapters/wallet/checked-addresses.ts
 import { readExtendedPublicKey } from '../../src/adapters/wallet/extended-public-key.ts';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
 import { chainReaders } from '../../src/composition/chain-readers.ts';
-import { payoutChain, type PayoutNetworkAccess } from '../../src/composition/payouts.ts';
+import type { NetworkAccess } from '../../src/composition/network-access.ts';
+import { payoutChain } from '../../src/composition/payouts.ts';
 import { rolesOf } from '../../src/composition/roles.ts';
 import { contractCheck } from '../../src/composition/senders.ts';
 import type { Core } from '../../src/composition/core.ts';
@@ -32,7 +33,7 @@ export interface NodeParts {
   readonly disk: Disk;
   readonly receivers: Receivers;
   readonly wallet: Wallet;
-  readonly networks: readonly PayoutNetworkAccess[];
+  readonly networks: readonly NetworkAccess[];
   readonly profile: Profile;
   /** Null where this process never pays. */
   readonly startSigner: (() => SignerProcess) | null;

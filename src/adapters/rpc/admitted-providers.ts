@@ -6,7 +6,8 @@ export class AdmittedProviders {
   readonly #network: string;
   readonly #pool: RpcPool;
   readonly #verify: (provider: RpcProvider) => Promise<unknown>;
-  readonly #admitted = new Set<string>();
+  /** Not by name: another address of the same host has to prove itself. */
+  readonly #admitted = new WeakSet<RpcProvider>();
 
   /** `verify` throws for a provider that does not serve the chain. */
   constructor(network: string, pool: RpcPool, verify: (provider: RpcProvider) => Promise<unknown>) {
@@ -52,8 +53,8 @@ export class AdmittedProviders {
 
   /** Nothing a provider says counts before this came back. Throws for one that does not serve the chain. */
   async admit(provider: RpcProvider): Promise<void> {
-    if (this.#admitted.has(provider.name)) return;
+    if (this.#admitted.has(provider)) return;
     await this.#verify(provider);
-    this.#admitted.add(provider.name);
+    this.#admitted.add(provider);
   }
 }

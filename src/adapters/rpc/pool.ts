@@ -10,8 +10,8 @@ import type { ProviderHealth } from './provider-health.ts';
 export interface RpcPoolOptions {
   /** For metrics and messages. */
   readonly network: string;
-  /** In order of preference; the first healthy one is used. */
-  readonly urls: readonly string[];
+  /** In order of preference; the first healthy one is used. A function is asked again at every call: another array is another list. */
+  readonly urls: readonly string[] | (() => readonly string[]);
   /** Sent with every request, such as an API key; never logged. */
   readonly headers?: Readonly<Record<string, string>>;
   /** For one whole exchange; default 10,000. */
@@ -28,26 +28,48 @@ export interface RpcPoolOptions {
 }
 
 interface Member {
+  readonly url: string;
   readonly provider: RpcProvider;
   readonly http: HttpProvider;
   readonly health: ProviderHealth;
   excluded: string | null;
+  /** Tasks that it is asked for now. */
+  underWay: number;
 }
 
 export function createRpcPool(options: RpcPoolOptions): RpcPool {
-  if (options.urls.length === 0) throw new Error(`no provider URL for ${options.network}`);
   return new HttpRpcPool(options);
 }
 
 class HttpRpcPool implements RpcPool {
   readonly #options: RpcPoolOptions;
   readonly #maxLagBlocks: number;
-  readonly #members: readonly Member[];
+  readonly #urls: () => readonly string[];
+  #listed: readonly string[] = [];
+  #current: readonly Member[] = [];
+  /** No longer listed, and still asked by tasks that began before. */
+  readonly #leaving = new Set<Member>();
 
   constructor(options: RpcPoolOptions) {
+    const { urls } = options;
     this.#options = options;
     this.#maxLagBlocks = options.maxLagBlocks ?? 3;
-    this.#members = namesOf(options.urls).map((name, index) => this.#createMember(name, options.urls[index]!));
+    this.#urls = typeof urls === 'function' ? urls : () => urls;
+    if (this.#members.length === 0) throw new Error(`no provider URL for ${options.network}`);
+  }
+
+  /** Those of the list as it is now. Whoever stays keeps what is known of its health. */
+  get #members(): readonly Member[] {
+    const urls = this.#urls();
+    if (urls === this.#listed) return this.#current;
+    const before = this.#current;
+    this.#listed = urls;
+    this.#current = namesOf(urls).map((name, index) => {
+      const url = urls[index]!;
+      return before.find((member) => member.url === url && member.provider.name === name) ?? this.#createMember(name, url);
+    });
+    for (const member of before) if (!this.#current.includes(member)) this.#letGo(member);
+    return this.#current;
   }
 
   get size(): number {
@@ -107,10 +129,20 @@ class HttpRpcPool implements RpcPool {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#members.map((member) => member.http.close()));
+    await Promise.all([...this.#current, ...this.#leaving].map((member) => member.http.close()));
+  }
+
+  /** Takes a provider's leave: what it was asked before it may still answer. */
+  #letGo(member: Member): void {
+    const { network, observer } = this.#options;
+    if (member.underWay > 0) this.#leaving.add(member);
+    else void member.http.close();
+    if (!this.#current.some(({ provider }) => provider.name === member.provider.name))
+      observer?.onGone?.({ network, provider: member.provider.name });
   }
 
   async #ask<Value>(member: Member, task: (provider: RpcProvider) => Promise<Value>): Promise<Opinion<Value>> {
+    member.underWay += 1;
     try {
       const value = await task(member.provider);
       member.health.succeeded();
@@ -121,6 +153,9 @@ class HttpRpcPool implements RpcPool {
       else if (!(error instanceof RpcError)) throw error;
       if (error instanceof ProviderFault && error.kind === 'wrong-chain') this.#exclude(member, error.message);
       return { provider: member.provider.name, fault: error };
+    } finally {
+      member.underWay -= 1;
+      if (member.underWay === 0 && this.#leaving.delete(member)) void member.http.close();
     }
   }
 
@@ -146,7 +181,7 @@ class HttpRpcPool implements RpcPool {
       health.sawHead(blockNumber, performance.now());
       observer?.onLag?.({ network, provider: name, lagBlocks: this.#lagOf(health) ?? 0 });
     };
-    return { provider: { name, call: http.call, post: http.post, get: http.get, reportHead }, http, health, excluded: null };
+    return { url, provider: { name, call: http.call, post: http.post, get: http.get, reportHead }, http, health, excluded: null, underWay: 0 };
   }
 
   #lagOf(health: ProviderHealth): number | null {

@@ -1,84 +1,48 @@
 import { createRates } from '../../adapters/rates/create-rates.ts';
-import { verifyProvider } from '../../adapters/evm/provider-check.ts';
-import { createRpcPool } from '../../adapters/rpc/pool.ts';
-import { verifySolanaProvider } from '../../adapters/solana/provider-check.ts';
-import { newestBlock } from '../../adapters/tron/rpc.ts';
-import { verifyTronProvider } from '../../adapters/tron/provider-check.ts';
 import type { Config } from '../../config.ts';
 import type { NetworkSettings } from '../../domain/networks.ts';
 import { systemClock } from '../../ports/clock.ts';
-import type { RpcProvider } from '../../ports/rpc-pool.ts';
 import { ClockCheck } from '../../runtime/util/clock-check.ts';
+import type { NetworkAccess } from '../network-access.ts';
 import { productionAccess } from '../production-networks.ts';
+import { lookAtProvider } from '../provider-look.ts';
 import { fault, ok, skipped, warning, type Finding } from './finding.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 
-const TIMEOUT_MS = 8_000;
 const SLOW_MS = 2_000;
-/** A provider must still have what a node reads after a day without it. */
-const HISTORY_BLOCKS = 10_000;
 /** Blocks that providers of one network may be apart. */
 const MOST_APART = { ethereum: 5, bsc: 30, tron: 30, solana: 150 } as const;
 
 /** Chain providers, rate markets, and the clock, which their answers tell. */
 export async function networkFindings(config: Config): Promise<Finding[]> {
   const check = new ClockCheck(systemClock);
-  const networks = productionAccess(config).map(async ({ settings, urls, headers }) => {
+  const networks = productionAccess(config).map(async (access) => {
     const heads: { readonly name: string; readonly head: number }[] = [];
-    const found = await Promise.all(urls.map((address) => providerFindings(address, settings, headers ?? {}, { check, heads })));
-    return [...found.flat(), ...agreement(settings, heads)];
+    const found = await Promise.all(access.urls.map((url) => providerFindings(access, url, { check, heads })));
+    return [...found.flat(), ...agreement(access.settings, heads)];
   });
   const [rates, ...found] = await Promise.all([rateFindings(config, check), ...networks]);
   return [...found.flat(), ...rates, clockFinding(check)];
 }
 
 async function providerFindings(
-  address: string,
-  settings: NetworkSettings,
-  headers: Readonly<Record<string, string>>,
+  access: NetworkAccess,
+  url: string,
   { check, heads }: { readonly check: ClockCheck; readonly heads: { name: string; head: number }[] },
 ): Promise<Finding[]> {
-  const { mode, network } = settings;
-  const pool = createRpcPool({ network, urls: [address], headers, timeoutMs: TIMEOUT_MS, maxWaitMs: 0, observer: { onServerTime: check.heard } });
-  const name = `provider:${mode}:${network}:${URL.parse(address)?.host ?? '?'}`;
+  const { mode, network, chainId } = access.settings;
+  const name = `provider:${mode}:${network}:${URL.parse(url)?.host ?? '?'}`;
   try {
-    const startedMs = performance.now();
-    const { value: head } = await pool.run((provider) => headOf(provider, network));
-    const latencyMs = performance.now() - startedMs;
+    const { head, latencyMs, historyFault } = await lookAtProvider(access, url, { onServerTime: check.heard });
     heads.push({ name, head });
-    await pool.run((provider) => verify(provider, settings));
-    const history = network === 'ethereum' || network === 'bsc' ? await historyFault(pool, head, settings) : null;
     return [
-      history ?? ok(name, `serves chain ${settings.chainId} and its tokens with finality, head ${head}, ${Math.round(latencyMs)} ms`),
+      historyFault === null
+        ? ok(name, `serves chain ${chainId} and its tokens with finality, head ${head}, ${Math.round(latencyMs)} ms`)
+        : warning(name, historyFault, 'name one that has: after an outage they are read again'),
       ...(latencyMs > SLOW_MS ? [warning(name, `answers after ${Math.round(latencyMs)} ms`, 'choose one that is nearer, or a larger plan')] : []),
     ];
   } catch (error) {
     return [fault(name, messageOf(error), 'correct its address or key, or name another provider')];
-  } finally {
-    await pool.close();
-  }
-}
-
-function verify(provider: RpcProvider, settings: NetworkSettings): Promise<void> {
-  if (settings.network === 'solana') return verifySolanaProvider(provider, settings);
-  return settings.network === 'tron' ? verifyTronProvider(provider, settings) : verifyProvider(provider, settings);
-}
-
-async function headOf(provider: RpcProvider, network: NetworkSettings['network']): Promise<number> {
-  if (network === 'tron') return (await newestBlock(provider, 'wallet')).number;
-  if (network === 'solana') return Number(await provider.call('getSlot', []));
-  return Number(await provider.call('eth_blockNumber', []));
-}
-
-async function historyFault(pool: ReturnType<typeof createRpcPool>, head: number, settings: NetworkSettings): Promise<Finding | null> {
-  const block = `0x${Math.max(0, head - HISTORY_BLOCKS).toString(16)}`;
-  const filter = { address: settings.tokens.map(({ address }) => address), fromBlock: block, toBlock: block };
-  try {
-    await pool.run((provider) => provider.call('eth_getLogs', [filter]));
-    return null;
-  } catch (error) {
-    const name = `provider:${settings.mode}:${settings.network}`;
-    return warning(name, `has no logs ${HISTORY_BLOCKS} blocks back: ${messageOf(error)}`, 'name one that has: after an outage they are read again');
   }
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { providerUrls } from '../../../src/composition/chains.ts';
 import { missingSecondSources, secondSourceFrom, warnOfSingleSources } from '../../../src/composition/providers.ts';
 import { readConfig } from '../../../src/config.ts';
 import { knownNetwork } from '../../../src/domain/known-networks.ts';
@@ -18,7 +19,8 @@ describe('the amount from which a second source is asked', () => {
     ['what the operator says in test mode, too', { TEST_BSC_RPC_URLS: TWO, SECOND_SOURCE_FROM: '5' }, 'test', '5'],
     ['none in test mode with one provider', { TEST_BSC_RPC_URLS: ONE, SECOND_SOURCE_FROM: '5' }, 'test', null],
   ] as const)('is %s', (_, env, mode, expected) => {
-    expect(secondSourceFrom(readConfig(env), mode, 'bsc')).toBe(expected === null ? null : amountOf(expected));
+    const urls = providerUrls(readConfig(env), mode, 'bsc');
+    expect(secondSourceFrom(readConfig(env), { settings: knownNetwork(mode, 'bsc'), urls })).toBe(expected === null ? null : amountOf(expected));
   });
 
   it('is not taken where payments would wait for ever for a provider that nobody named', () => {

@@ -259,7 +259,7 @@ describe('health', () => {
       ...change,
     });
     const facts = (mode: 'live' | 'test', sources: number, ...status: ReturnType<typeof provider>[]) =>
-      providerFacts([{ mode, network: 'bsc', pool: { sources, status: () => status }, needsSecond: sources > 1 }])[0];
+      providerFacts([{ mode, network: 'bsc', pool: { sources, status: () => status }, needsSecond: () => sources > 1 }])[0];
     expect(facts('live', 2, provider('a'), provider('b'))).toEqual({ name: 'providers:live:bsc', state: 'ok', detail: '2 of 2 usable' });
     expect(facts('test', 1, provider('a'))?.state).toBe('ok');
     expect(facts('live', 1, provider('a'))).toMatchObject({ state: 'degraded', detail: expect.stringMatching(/^one provider/) as string });

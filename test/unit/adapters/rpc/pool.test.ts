@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { createConcurrencyLimit } from '../../../../src/adapters/rpc/concurrency-limit.ts';
 import { retryAfterMs } from '../../../../src/adapters/rpc/http-provider.ts';
 import { createProviderHealth, referenceHead } from '../../../../src/adapters/rpc/provider-health.ts';
+import { AdmittedProviders } from '../../../../src/adapters/rpc/admitted-providers.ts';
 import { createRpcPool } from '../../../../src/adapters/rpc/pool.ts';
 import type { RpcPoolOptions } from '../../../../src/adapters/rpc/pool.ts';
 import { ChainUnavailable } from '../../../../src/ports/chain.ts';
@@ -94,6 +95,44 @@ describe('the pool', () => {
     ]);
     await pool.run(async (each) => each.reportHead(99), { preferOtherThan: [new URL(two.url).host] });
     expect(await nameOf(pool)).toBe('one');
+  });
+
+  test('follows its list: what began ends at the provider it began at, what begins is asked of the new one', async () => {
+    const [one, two] = [await provider('one'), await provider('two')];
+    const gone: string[] = [];
+    let urls: readonly string[] = [one.url];
+    const pool = createRpcPool({ network: 'ethereum', urls: () => urls, observer: { onGone: ({ provider: name }) => void gone.push(name) } });
+    ends.push(() => pool.close());
+    const swapped = Promise.withResolvers<void>();
+    const begun = pool.run(async (each) => [await each.call('who', []), await swapped.promise, await each.call('who', [])]);
+    urls = [two.url];
+    expect(await nameOf(pool)).toBe('two');
+    swapped.resolve();
+    expect((await begun).value).toEqual(['one', undefined, 'one']);
+    expect(gone).toEqual([new URL(one.url).host]);
+    expect(pool.status().map(({ provider: name }) => name)).toEqual([new URL(two.url).host]);
+  });
+
+  test('keeps what it knows of a provider that stays on the list, and takes another address of its host for another', async () => {
+    const one = await provider('one');
+    let urls: readonly string[] = [one.url];
+    const pool = createRpcPool({ network: 'ethereum', urls: () => urls, maxWaitMs: 0 });
+    ends.push(() => pool.close());
+    one.play(down());
+    await expect(nameOf(pool)).rejects.toThrow(ChainUnavailable);
+    const other = await provider('other');
+    urls = [one.url, other.url];
+    expect(pool.status()[0]).toMatchObject({ consecutiveFaults: 1 });
+    const admitted: string[] = [];
+    const providers = new AdmittedProviders('ethereum', pool, async (each) => void admitted.push(each.name));
+    one.heal();
+    one.play(() => ({ result: 'one' }));
+    urls = [`${one.url}/first`];
+    await providers.on((each) => each.call('who', []));
+    urls = [`${one.url}/second`];
+    await providers.on((each) => each.call('who', []));
+    await providers.on((each) => each.call('who', []));
+    expect(admitted).toEqual([new URL(one.url).host, new URL(one.url).host]);
   });
 
   test('lets errors that are no trouble of a provider through', async () => {

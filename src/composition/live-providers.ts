@@ -1,0 +1,77 @@
+import { createHmac } from 'node:crypto';
+import { readConfig, type Config } from '../config.ts';
+import { CommandRefused } from '../operator/commands.ts';
+import type { LiveSettings } from '../operator/settings.ts';
+import { messageOf } from '../runtime/util/message-of.ts';
+import { SEALED_KINDS, type SealingKeys } from '../runtime/util/sealing.ts';
+import { providerUrlsName } from './chains.ts';
+import type { NetworkAccess } from './network-access.ts';
+import { lookAtProvider } from './provider-look.ts';
+import { missingSecondSource } from './providers.ts';
+
+/** A network whose list of providers may change while the service runs: whoever asks it looks here each time. */
+export interface RunningAccess extends NetworkAccess {
+  urls: readonly string[];
+}
+
+export interface LiveProvidersParts {
+  readonly access: readonly RunningAccess[];
+  readonly config: Pick<Config, 'SECOND_SOURCE_FROM'>;
+  readonly sealingKeys: SealingKeys;
+  /** Throws why a provider cannot be used. */
+  readonly look?: typeof lookAtProvider;
+}
+
+const FINGERPRINT_DIGITS = 8;
+
+/** The lists of providers as settings that change without a restart. A list is taken whole, once each provider that is new in it has proved itself. */
+export function liveProviders({ access, config, sealingKeys, look = lookAtProvider }: LiveProvidersParts): LiveSettings {
+  const told = (urls: readonly string[]): string => urls.map((url) => named(url, sealingKeys)).join(',');
+  const all = access.map((network) => ({ name: nameOf(network), network, atStart: told(network.urls) }));
+  return {
+    shown: () => all.map(({ name, network, atStart }) => ({ name, value: told(network.urls), atStart })),
+    prepare: async (changes) => {
+      const wanted = all.flatMap(({ name, network }) => (changes[name] === undefined ? [] : [{ name, network, urls: listIn(name, changes[name]) }]));
+      for (const { network, urls } of wanted) {
+        const missing = missingSecondSource(config, network.settings.mode, network.settings.network, urls);
+        if (missing !== null) throw new CommandRefused(`${missing}; nothing was changed`);
+      }
+      await Promise.all(wanted.map(({ name, network, urls }) => proveNew(name, network, urls, look)));
+      return {
+        told: Object.fromEntries(wanted.map(({ name, urls }) => [name, told(urls)])),
+        apply: () => {
+          for (const { network, urls } of wanted) network.urls = urls;
+        },
+      };
+    },
+  };
+}
+
+const nameOf = ({ settings: { mode, network } }: NetworkAccess): string => providerUrlsName(mode, network);
+
+/** By what a provider is told of: its host, and a fingerprint of the whole address, whose path or query may be a key. */
+function named(url: string, sealingKeys: SealingKeys): string {
+  const key = SEALED_KINDS.map((kind) => sealingKeys[kind]).find((list) => list !== null)?.keys[0].material;
+  const host = new URL(url).host;
+  return key ? `${host}#${createHmac('sha256', key).update(`provider|${url}`).digest('hex').slice(0, FINGERPRINT_DIGITS)}` : host;
+}
+
+/** The list, read as at a start. Throws `CommandRefused`, which repeats no address. */
+function listIn(name: string, text: string): readonly string[] {
+  const urls = (readConfig({ [name]: text }) as unknown as Record<string, readonly string[] | undefined>)[name] ?? [];
+  if (urls.length === 0) throw new CommandRefused(`${name} is empty; nothing was changed`);
+  const bad = urls.findIndex((url) => !/^https?:$/.test(URL.parse(url)?.protocol ?? ''));
+  if (bad >= 0) throw new CommandRefused(`${name}: entry ${bad + 1} is no http or https address; nothing was changed`);
+  if (new Set(urls).size < urls.length) throw new CommandRefused(`${name} names one address twice; nothing was changed`);
+  return urls;
+}
+
+async function proveNew(name: string, network: NetworkAccess, urls: readonly string[], look: typeof lookAtProvider): Promise<void> {
+  for (const url of urls.filter((each) => !network.urls.includes(each))) {
+    const refused = (why: string): CommandRefused => new CommandRefused(`${name}: ${new URL(url).host} ${why}; nothing was changed`);
+    const { historyFault } = await look(network, url).catch((error: unknown) => {
+      throw refused(`cannot be used: ${messageOf(error)}`);
+    });
+    if (historyFault !== null) throw refused(historyFault);
+  }
+}

@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import { nodeRandom } from '../../../src/adapters/node/random.ts';
+import { liveProviders, type RunningAccess } from '../../../src/composition/live-providers.ts';
+import type { lookAtProvider } from '../../../src/composition/provider-look.ts';
+import { startLiveSettings } from '../../../src/composition/live-settings.ts';
+import { knownNetwork } from '../../../src/domain/known-networks.ts';
+import { OPERATOR_ACTS_STREAM } from '../../../src/domain/streams.ts';
+import { settingsCommands } from '../../../src/operator/settings.ts';
+import type { JsonValue } from '../../../src/ports/read-model.ts';
+import { parseMasterKeys } from '../../../src/runtime/util/sealing.ts';
+import { MemoryEventStore } from '../../support/memory-event-store.ts';
+
+const SECRET = 'verysecretkey';
+const ONE = `https://one.example/${SECRET}`;
+const TWO = `https://two.example/v2?key=${SECRET}`;
+const THREE = `https://user:${SECRET}@three.example`;
+
+/** What each host answers when it is looked at. */
+const looks = (faults: Readonly<Record<string, string>>, historyFaults: Readonly<Record<string, string>> = {}) => {
+  const asked: string[] = [];
+  const look: typeof lookAtProvider = async (_, url) => {
+    const { host } = new URL(url);
+    asked.push(host);
+    if (faults[host]) throw new Error(faults[host]);
+    return { head: 1, latencyMs: 1, historyFault: historyFaults[host] ?? null };
+  };
+  return { asked, look };
+};
+
+async function running({ look }: { look: typeof lookAtProvider }, { mode = 'live' as const, secondSource = {} } = {}) {
+  const access: RunningAccess = { settings: knownNetwork(mode, 'ethereum'), urls: [ONE, TWO] };
+  const log = { level: 'info' };
+  const store = new MemoryEventStore();
+  const others = liveProviders({ access: [access], config: secondSource, sealingKeys: parseMasterKeys('ab'.repeat(31) + 'cd'), look });
+  const config = { LOG_LEVEL: 'info', RATE_LIMIT_PER_KEY: 0, RATE_LIMIT_PER_ADDRESS: 0 } as const;
+  const storage = { rateLimiter: () => Promise.reject(new Error('no limits here')) };
+  const settings = await startLiveSettings({ config, log, storage, isApi: false, others });
+  const lines: object[] = [];
+  const parts = { store, clock: { nowMs: () => 1_800_000_000_000 }, random: nodeRandom };
+  const commands = settingsCommands(settings, parts, (facts) => void lines.push(facts));
+  const set = (...changes: string[]): Promise<JsonValue> => commands['settings.set']!({ changes, operator: 'Ann' });
+  const acts = async () => (await store.readStream(OPERATOR_ACTS_STREAM)).map(({ data }) => JSON.parse(data) as { subject: string });
+  return { access, log, set, acts, lines };
+}
+
+describe('the providers of a running service', () => {
+  it('become others at once, in their order, with who did it in the ledger; only those that are new have to prove themselves', async () => {
+    const found = looks({});
+    const { access, set, acts } = await running(found);
+    await set(`ETHEREUM_RPC_URLS=${THREE}, ${ONE}`);
+    expect(access.urls).toEqual([THREE, ONE]);
+    expect(found.asked).toEqual(['three.example']);
+    expect(await acts()).toMatchObject([
+      {
+        act: 'settings.set',
+        actor: 'Ann',
+        subject: expect.stringMatching(/^ETHEREUM_RPC_URLS=three\.example#[0-9a-f]{8},one\.example#[0-9a-f]{8}$/),
+      },
+    ]);
+  });
+
+  it('are told of by host and fingerprint, which is another for another key of the same host', async () => {
+    const { set, acts, lines } = await running(looks({}));
+    const answers = [await set(`ETHEREUM_RPC_URLS=${THREE},${ONE}`), await set(`ETHEREUM_RPC_URLS=${THREE},${ONE}2`)];
+    const [first, second] = (await acts()).map(({ subject }) => subject.split(','));
+    expect(second![0]).toBe(first![0]);
+    expect(second![1]).not.toBe(first![1]);
+    expect(JSON.stringify([answers, await acts(), lines])).not.toContain(SECRET);
+  });
+
+  it.each([
+    [
+      'cannot be used',
+      looks({ 'three.example': 'serves chain 5 instead of 1' }),
+      `ETHEREUM_RPC_URLS=${ONE},${THREE}`,
+      /three\.example cannot be used: serves chain 5/,
+    ],
+    [
+      'has no history',
+      looks({}, { 'three.example': 'has no logs 10000 blocks back' }),
+      `ETHEREUM_RPC_URLS=${THREE},${ONE}`,
+      /three\.example has no logs/,
+    ],
+    ['is no address', looks({}), `ETHEREUM_RPC_URLS=${ONE},ftp://${SECRET}`, /ETHEREUM_RPC_URLS: entry 2 is no http/],
+    ['is named twice', looks({}), `ETHEREUM_RPC_URLS=${ONE},${ONE}`, /ETHEREUM_RPC_URLS names one address twice/],
+    ['is missing', looks({}), 'ETHEREUM_RPC_URLS= , ', /ETHEREUM_RPC_URLS is empty/],
+    ['is of a network that is not read here', looks({}), `BSC_RPC_URLS=${ONE}`, /BSC_RPC_URLS cannot change while the service runs/],
+  ] as const)('stay as they are when one of the new ones %s, together with all else that was to change', async (_, found, change, words) => {
+    const { access, log, set, acts } = await running(found);
+    const error = await set('LOG_LEVEL=debug', change).then(
+      () => new Error('taken'),
+      (reason: Error) => reason,
+    );
+    expect(error.message).toMatch(words);
+    expect(error.message).toMatch(/nothing was changed$/);
+    expect(error.message).not.toContain(SECRET);
+    expect([access.urls, log.level, await acts()]).toEqual([[ONE, TWO], 'info', []]);
+  });
+
+  it('must be of two hosts where payments wait for a second source', async () => {
+    const { access, set } = await running(looks({}), { secondSource: { SECOND_SOURCE_FROM: '50' } });
+    await expect(set(`ETHEREUM_RPC_URLS=${ONE},${ONE}2`)).rejects.toThrow(/SECOND_SOURCE_FROM is set, but ETHEREUM_RPC_URLS names one provider/);
+    expect(access.urls).toEqual([ONE, TWO]);
+  });
+});
