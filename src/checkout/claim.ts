@@ -4,6 +4,7 @@ import type { Claimable, ClaimView, PayersClaims, PreparedClaim } from '../featu
 import { code, html, when, type Html } from '../runtime/util/html.ts';
 import { NETWORK_NAMES, type PageInput } from './page-input.ts';
 import { scriptTexts } from './page.ts';
+import { grouped } from './page-payment.ts';
 import { renderSheet } from './sheet.ts';
 import { sentenceHtml, strong, type Speech } from './speech.ts';
 import type { TextKey } from './texts/en.ts';
@@ -76,7 +77,7 @@ export function renderClaimToSend(input: PageInput, prepared: PreparedClaim, for
       <dl>
         <div>
           <dt>${speech.text('claim_payee')}</dt>
-          <dd>${code(payee)}</dd>
+          <dd>${addressToCheck(payee)}</dd>
         </div>
       </dl>
       <p class="warning">${speech.text('claim_final')}</p>
@@ -96,6 +97,9 @@ export function renderClaimToSend(input: PageInput, prepared: PreparedClaim, for
       </form>`,
   );
 }
+
+/** Where money will go, to be compared by eye. */
+const addressToCheck = (address: string): Html => html`<code class="address value" dir="ltr" translate="no">${grouped(address)}</code>`;
 
 const here = ({ session, speech }: PageInput): string => `/pay/${session.sessionId}/claim?lang=${speech.language.code}`;
 
@@ -150,10 +154,12 @@ function claimForm(input: PageInput, deposit: Claimable, form: ClaimForm | null)
     </fieldset>
     ${
       evidence.includes('test_payment') &&
-      field(
-        speech.text('claim_at_least', { coin }),
-        html`<input name="at_least" inputmode="numeric" value="${form?.atLeast ?? ''}" maxlength="6" ${TYPED} />`,
-      )
+      html`<div class="at-least">
+        ${field(
+          speech.text('claim_at_least', { coin }),
+          html`<input name="at_least" inputmode="numeric" value="${form?.atLeast ?? ''}" maxlength="6" ${TYPED} />`,
+        )}
+      </div>`
     }
     ${field(speech.text('claim_reason'), html`<textarea name="reason" rows="2" maxlength="500">${form?.reason ?? ''}</textarea>`)}
     <p class="next"><button class="button">${speech.text('claim_continue')}</button></p>
@@ -205,7 +211,7 @@ function standing(speech: Speech, { status, testPayment, isProven, payableFromSe
   const values = { amount: strong(`${testPayment} ${coin}`), network: NETWORK_NAMES[network], address: fromAddress ?? '' };
   return html`<span>${sentenceHtml(speech.sentence('claim_test_now', values))}</span>
     <div class="to-send">
-      <code class="value address" dir="ltr" translate="no">${toAddress}</code>
+      ${addressToCheck(toAddress)}
       <button type="button" class="copy scripted" data-copy="${toAddress}">${speech.text('copy_address')}</button>
     </div>`;
 }

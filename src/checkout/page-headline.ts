@@ -129,6 +129,7 @@ function afterTheEnd(session: SessionView): Found {
 }
 
 export const isThere = ({ status }: Pick<DepositView, 'status'>): boolean => status === 'detected' || status === 'final';
+export const nothingCame = (deposits: readonly DepositView[]): boolean => !deposits.some(isThere);
 export const isSome = (amount: string): boolean => amountOf(amount) > 0n;
 
 /** The newest transfer in another coin or on another network. */

@@ -5,7 +5,7 @@ import type { SessionId } from '../domain/ids.ts';
 import type { Network, UsualFinality } from '../domain/networks.ts';
 import { needsAcknowledgement } from '../domain/senders.ts';
 import type { DepositView, RefundView, SessionView } from '../features/shared/views.ts';
-import { headlineOf, isSome, isThere, type Headline } from './page-headline.ts';
+import { headlineOf, isSome, isThere, nothingCame, type Headline } from './page-headline.ts';
 
 /**
  * What the page tells the payer. Derived from the session and the facts of the moment alone, so that the first answer, the
@@ -225,13 +225,15 @@ const wentBack = ({ refunds }: SessionView, { status, fromAddress, refundable }:
 
 function notes(session: SessionView, deposits: readonly DepositView[]): PageNote[] {
   const found: PageNote[] = [];
+  // Where nothing else came, the failure itself is told as what was lost.
+  const isFailureTold = session.status === 'failed' && nothingCame(session.deposits);
   for (const deposit of deposits) {
     const { kind, amount, coin, network } = deposit;
     const about = { amount, coin, network };
     const gone = !isThere(deposit);
     // The refund beside it says what became of it.
     if (wentBack(session, deposit)) continue;
-    if (gone && session.status !== 'failed' && session.status !== 'paid') found.push({ kind: 'lost', ...about });
+    if (gone && session.status !== 'paid' && !isFailureTold) found.push({ kind: 'lost', ...about });
     if (!gone && (kind === 'wrong_coin' || kind === 'wrong_network')) found.push({ kind, ...about });
     if (!gone && kind === 'late' && session.status !== 'cancelled') found.push({ kind, ...about });
   }

@@ -188,4 +188,4 @@ export const paymentLink = (links: Readonly<Record<string, string>>): string | n
 };
 
 /** Groups of four to compare by eye; one text for screen readers, copying and searching. */
-const grouped = (address: string): Html => html`${(address.match(GROUP) ?? []).map((group) => html`<span>${group}</span>`)}`;
+export const grouped = (address: string): Html => html`${(address.match(GROUP) ?? []).map((group) => html`<span>${group}</span>`)}`;

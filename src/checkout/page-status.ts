@@ -1,7 +1,7 @@
 import { code, html, type Html } from '../runtime/util/html.ts';
 import { NETWORK_NAMES, type PageInput } from './page-input.ts';
 import type { PageNote, PageRefund, PageState, PageTransfer } from './page-model.ts';
-import { isSome, type HeadlineKind } from './page-headline.ts';
+import { isSome, nothingCame, type HeadlineKind } from './page-headline.ts';
 import type { TextKey } from './texts/en.ts';
 import { sentenceHtml, strong, type Piece, type Sentence, type Speech } from './speech.ts';
 
@@ -57,7 +57,7 @@ function outageLines({ status, speech }: PageInput): Sentence[] {
 export const outageSentence = (speech: Speech, { network, sinceSec }: PageInput['status']['outages'][number]): Sentence =>
   speech.sentence('outage', { network: NETWORK_NAMES[network], since: speech.moment(sinceSec) });
 
-function explanation({ status, speech }: PageInput): Sentence[] {
+function explanation({ session, status, speech }: PageInput): Sentence[] {
   const coins = (amount: string): Piece => strong(`${amount} ${status.coin}`);
   const deadline = speech.moment(status.expiresAtSec);
   const received = coins(status.received);
@@ -67,25 +67,26 @@ function explanation({ status, speech }: PageInput): Sentence[] {
   const wentBack = status.refunds.some((refund) => refund.status !== 'failed');
   const came = isSome(status.received) ? [speech.sentence(wentBack ? 'still_held' : 'cancelled_arrived', { received })] : [];
   const coming = isSome(status.pending) ? [speech.sentence('cancelled_coming', { pending })] : [];
+  const doNotSend = speech.sentence('do_not_send');
   const rules: Record<PageState, () => Sentence[]> = {
     awaiting: () => [speech.sentence('awaiting', { amount: missing, deadline })],
     underpaid: () => [speech.sentence('underpaid', { received, missing, deadline })],
     seen: () => [status.toSend === null ? speech.sentence('seen_all') : speech.sentence('seen_part', { pending, missing, deadline })],
-    closing: () => [speech.sentence('do_not_send'), ...came, ...coming, speech.sentence('closing')],
+    closing: () => [doNotSend, ...came, ...coming, speech.sentence('closing')],
     paid: () => [speech.sentence('paid', { received })],
     overpaid: () => [speech.sentence('overpaid', { received, excess: coins(status.excess) })],
-    refunded: () => [],
-    reversed: () => [],
+    refunded: () => (session.paidAtSec === null ? [doNotSend] : []),
+    reversed: () => [doNotSend],
     expired: () => [
-      speech.sentence('do_not_send'),
+      doNotSend,
       ...(isSome(status.received)
         ? [speech.sentence(wentBack ? 'still_held' : 'expired_part', { received })]
         : status.transfers.length === 0
           ? [speech.sentence('expired_empty')]
           : []),
     ],
-    failed: () => [speech.sentence('failed')],
-    cancelled: () => [speech.sentence('do_not_send'), ...coming, ...came],
+    failed: () => [doNotSend, ...(nothingCame(session.deposits) ? [speech.sentence('failed')] : came)],
+    cancelled: () => [doNotSend, ...coming, ...came],
   };
   return rules[status.state]();
 }

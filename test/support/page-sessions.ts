@@ -129,6 +129,16 @@ export const SESSIONS: Readonly<Record<string, SessionView>> = {
   'expired in part': { ...OPEN, status: 'expired', expiresAtSec: NOW_SEC - 1, received: '5.00', deposits: [{ ...DEPOSIT, amount: '5.00' }] },
   late: { ...OPEN, status: 'expired', expiresAtSec: NOW_SEC - 1, deposits: [{ ...DEPOSIT, kind: 'late' }] },
   failed: { ...OPEN, status: 'failed', expiresAtSec: NOW_SEC - 1, deposits: [{ ...DEPOSIT, status: 'failed' }] },
+  'failed in part': {
+    ...OPEN,
+    status: 'failed',
+    expiresAtSec: NOW_SEC - 1,
+    received: '5.00',
+    deposits: [
+      { ...DEPOSIT, amount: '5.00' },
+      { ...DEPOSIT, amount: '5.80', status: 'reverted' },
+    ],
+  },
   cancelled: { ...OPEN, status: 'cancelled', expiresAtSec: NOW_SEC - 1 },
   'cancelled on its way': { ...OPEN, status: 'cancelled', expiresAtSec: NOW_SEC - 1, deposits: [{ ...DEPOSIT, kind: 'late', status: 'detected' }] },
   'cancelled after it came': { ...OPEN, status: 'cancelled', expiresAtSec: NOW_SEC - 1, received: '10.80', refundable: '10.80', deposits: [DEPOSIT] },

@@ -142,7 +142,7 @@ export const arabic: Texts = {
   help_due: 'المستحق',
   help_created: 'أُنشئت',
   help_until: 'آخر موعد للدفع',
-  help_time: 'الوقت',
+  help_time: 'الحالة بتاريخ',
   help_none: 'لم يُشاهد أي تحويل.',
   help_addresses: 'عناوين هذه الدفعة',
   help_record: 'السجل (بالإنجليزية)',

@@ -150,7 +150,7 @@ export const german: Texts = {
   help_due: 'Gefordert',
   help_created: 'Erstellt',
   help_until: 'Zahlbar bis',
-  help_time: 'Zeit',
+  help_time: 'Stand',
   help_none: 'Es war keine Überweisung zu sehen.',
   help_addresses: 'Adressen dieser Zahlung',
   help_record: 'Protokoll (auf Englisch)',

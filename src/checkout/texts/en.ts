@@ -148,7 +148,7 @@ export const english = {
   help_due: 'Due',
   help_created: 'Created',
   help_until: 'Payable until',
-  help_time: 'Time',
+  help_time: 'As of',
   help_none: 'No transfer was seen.',
   help_addresses: 'Addresses of this payment',
   help_record: 'Record (in English)',

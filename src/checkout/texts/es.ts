@@ -145,7 +145,7 @@ export const spanish: Texts = {
   help_due: 'Importe debido',
   help_created: 'Creado',
   help_until: 'Plazo para pagar',
-  help_time: 'Hora',
+  help_time: 'Situación al',
   help_none: 'No se vio ninguna transferencia.',
   help_addresses: 'Direcciones de este pago',
   help_record: 'Registro (en inglés)',

@@ -146,7 +146,7 @@ export const french: Texts = {
   help_due: 'Montant dû',
   help_created: 'Créé',
   help_until: 'À payer avant',
-  help_time: 'Heure',
+  help_time: 'État au',
   help_none: 'Aucun transfert n’a été vu.',
   help_addresses: 'Adresses de ce paiement',
   help_record: 'Journal (en anglais)',

@@ -143,7 +143,7 @@ export const hebrew: Texts = {
   help_due: 'לתשלום',
   help_created: 'נוצר',
   help_until: 'ניתן לתשלום עד',
-  help_time: 'זמן',
+  help_time: 'נכון לתאריך',
   help_none: 'לא נראתה שום העברה.',
   help_addresses: 'הכתובות של התשלום הזה',
   help_record: 'רישום (באנגלית)',

@@ -146,7 +146,7 @@ export const japanese: Texts = {
   help_due: '必要額',
   help_created: '作成',
   help_until: '支払い期限',
-  help_time: '時刻',
+  help_time: '時点',
   help_none: '送金は確認されていません。',
   help_addresses: 'この支払いのアドレス',
   help_record: '記録（英語）',

@@ -143,7 +143,7 @@ export const korean: Texts = {
   help_due: '결제할 금액',
   help_created: '생성',
   help_until: '결제 기한',
-  help_time: '시간',
+  help_time: '기준 시각',
   help_none: '확인된 송금이 없습니다.',
   help_addresses: '이 결제의 주소',
   help_record: '기록(영어)',

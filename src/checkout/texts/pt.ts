@@ -144,7 +144,7 @@ export const portuguese: Texts = {
   help_due: 'Valor devido',
   help_created: 'Criado',
   help_until: 'Prazo para pagar',
-  help_time: 'Horário',
+  help_time: 'Situação em',
   help_none: 'Nenhuma transferência foi vista.',
   help_addresses: 'Endereços deste pagamento',
   help_record: 'Registro (em inglês)',

@@ -144,7 +144,7 @@ export const russian: Texts = {
   help_due: 'К оплате',
   help_created: 'Создан',
   help_until: 'Оплатить до',
-  help_time: 'Время',
+  help_time: 'По состоянию на',
   help_none: 'Переводов не замечено.',
   help_addresses: 'Адреса этого платежа',
   help_record: 'Журнал (на английском)',

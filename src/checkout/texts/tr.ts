@@ -143,7 +143,7 @@ export const turkish: Texts = {
   help_due: 'Gereken tutar',
   help_created: 'Oluşturuldu',
   help_until: 'Son ödeme zamanı',
-  help_time: 'Zaman',
+  help_time: 'Durum tarihi',
   help_none: 'Hiçbir transfer görülmedi.',
   help_addresses: 'Bu ödemenin adresleri',
   help_record: 'Kayıt (İngilizce)',

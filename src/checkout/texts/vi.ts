@@ -145,7 +145,7 @@ export const vietnamese: Texts = {
   help_due: 'Phải trả',
   help_created: 'Được tạo',
   help_until: 'Hạn thanh toán',
-  help_time: 'Thời gian',
+  help_time: 'Tính đến',
   help_none: 'Không thấy giao dịch nào.',
   help_addresses: 'Địa chỉ của khoản thanh toán này',
   help_record: 'Nhật ký (tiếng Anh)',

@@ -142,7 +142,7 @@ export const chinese: Texts = {
   help_due: '应付',
   help_created: '创建时间',
   help_until: '付款截止',
-  help_time: '时间',
+  help_time: '截至',
   help_none: '未看到任何转账。',
   help_addresses: '此付款的地址',
   help_record: '记录（英文）',

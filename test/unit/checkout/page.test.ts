@@ -313,6 +313,7 @@ describe('the first line', () => {
     ['wrong coin until the end', 'Wrong coin: 10.80 USDC arrived', 'warn', 'expired', null, 'pay_again help'],
     ['wrong network until the end', 'Wrong network: 10.80 USDT arrived', 'warn', 'expired', null, 'pay_again help'],
     ['failed', 'The payment did not go through', 'bad', 'failed', null, 'pay_again help'],
+    ['failed in part', 'The payment did not go through', 'bad', 'failed', null, 'pay_again help'],
     ['cancelled', 'The shop cancelled this payment', 'warn', 'cancelled', null, 'pay_again help'],
     ['cancelled and refunded in part', 'Partly refunded: 4.00 USDT', 'back', 'cancelled', null, 'pay_again help'],
   ])('%s: %s', (name, says, tone, state, due, actions) => {
@@ -328,6 +329,26 @@ describe('the first line', () => {
       expect(due).toBeNull();
       expect(says).not.toMatch(/still due|is due|^Pay /);
     }
+  });
+
+  it('says of every payment that is over and not paid, or was taken back, that its address is to be used no more', () => {
+    for (const [name, session] of Object.entries(SESSIONS)) {
+      const { state, toSend } = pageStatus(session, FACTS);
+      const isOver = toSend === null && state !== 'seen' && (session.paidAtSec === null || session.reversed);
+      const says = textOf(renderPage(inputOf(session))).includes('Do not send money to this address any more.');
+      expect([name, says]).toEqual([name, isOver]);
+    }
+  });
+
+  it('says that no money arrived only where none did', () => {
+    expect(textOf(renderPage(inputOf(SESSIONS['failed']!)))).toContain('no money arrived');
+    const inPart = textOf(renderPage(inputOf(SESSIONS['failed in part']!)));
+    expect(inPart).toContain('5.00 USDT arrived. The shop can return it');
+    expect(inPart).toContain('The network dropped a transfer of 5.80 USDT');
+    expect(inPart).not.toContain('no money arrived');
+    const late = { ...SESSIONS['failed']!, deposits: [...SESSIONS['failed']!.deposits, { ...DEPOSIT, kind: 'late' as const }] };
+    expect(textOf(renderPage(inputOf(late)))).toContain('10.80 USDT arrived too late');
+    expect(textOf(renderPage(inputOf(late)))).not.toContain('no money arrived');
   });
 
   it("leads to the shop's contact, where the shop named one", () => {
