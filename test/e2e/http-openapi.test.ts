@@ -85,6 +85,25 @@ describe('the OpenAPI document', () => {
     expect(document.components.schemas.Error).toMatchObject({ properties: { error: { properties: { code: { enum: Object.keys(ERRORS) } } } } });
   });
 
+  it('is also there as text: every operation, event, error and object, and a map whose links all lead somewhere', async () => {
+    const textAt = async (path: string): Promise<string> => {
+      const answer = await fetch(service.base + path);
+      expect([path, answer.status]).toEqual([path, 200]);
+      return answer.text();
+    };
+    const [map, reference, errors] = [await textAt('/llms.txt'), await textAt('/docs/reference.md'), await textAt('/docs/errors')];
+    for (const { method, path } of operations()) {
+      const named = `\`${method.toUpperCase()} ${path}\``;
+      expect([named, map.includes(named), reference.includes(named)]).toEqual([named, true, true]);
+    }
+    for (const type of WEBHOOK_TYPES) expect([type, map.includes(`\`${type}\``), reference.includes(type)]).toEqual([type, true, true]);
+    for (const code of Object.keys(ERRORS)) expect([code, reference.includes(code), errors.includes(`id="${code}"`)]).toEqual([code, true, true]);
+    for (const name of Object.keys(document.components.schemas)) expect([name, reference.includes(name)]).toEqual([name, true]);
+    const links = [...map.matchAll(/\]\(([^)]+)\)/g)].map(([, url]) => new URL(url!).pathname);
+    expect(links).toHaveLength(4);
+    for (const path of links) await textAt(path);
+  });
+
   it('has an example for every operation, request and answer, that keeps its own schema', () => {
     for (const { operation } of operations()) {
       const request = operation.requestBody?.content['application/json'];
