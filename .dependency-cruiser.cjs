@@ -35,6 +35,7 @@ const FEATURES = {
   deposits: [],
   ledger: ['sessions'],
   merchants: [],
+  'payment-links': ['sessions', 'merchants'],
   payouts: [],
   people: [],
   sessions: ['merchants'],

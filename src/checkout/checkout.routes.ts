@@ -16,6 +16,7 @@ import { deepLinks } from './deep-links.ts';
 import { chooseLanguage, type Language } from './languages.ts';
 import { readForm } from './form.ts';
 import { renderHelp } from './help.ts';
+import { linkRoutes, type LinkPages } from './link.routes.ts';
 import { LivePages, type LiveUpdate } from './live-pages.ts';
 import { pageHeaders } from './page-headers.ts';
 import { notFoundPage, pageTitle, pageVersion, renderPage } from './page.ts';
@@ -46,6 +47,8 @@ export interface CheckoutDeps {
   readonly sandboxPay: ((id: SessionId, network: Network, coin: Coin) => Promise<void>) | null;
   /** Refunds to another address than the one that paid, and how often one payment may ask for them; null where there are none. */
   readonly claims: ClaimPages | null;
+  /** Links for many; null where there are none. */
+  readonly links: LinkPages | null;
 }
 
 const SCRIPTS = ['checkout.js', 'wallets.js', 'embed.js'] as const;
@@ -80,6 +83,7 @@ export function checkoutRoutes(deps: CheckoutDeps): Router {
   pageRoutes(router, pages);
   liveRoutes(router, pages);
   if (deps.claims) claimRoutes(router, deps.claims, pages);
+  if (deps.links) linkRoutes(router, deps.links, pages);
   if (deps.sandboxPay) {
     router.post('/pay/:id/sandbox-pay', readForm(1024), testPayment(pages.found, deps.sandboxPay));
   }

@@ -144,7 +144,7 @@ export function headHtml(title: string): Html {
 export const shopName = ({ shop }: Pick<PageInput, 'shop'>): string => clip(shop.name, SHOP_NAME_LENGTH);
 
 /** Says on every page of a session, the receipt included, that its money is not real. */
-export function testBand({ sandbox, testMode, speech }: PageInput): Html | null {
+export function testBand({ sandbox, testMode, speech }: Pick<PageInput, 'sandbox' | 'testMode' | 'speech'>): Html | null {
   if (!sandbox && !testMode) return null;
   return html`<header class="band">${speech.text(sandbox ? 'sandbox_band' : 'test_band')}</header>`;
 }

@@ -12,6 +12,7 @@ import { addInbox } from './program-unmatched.ts';
 import { addIncident } from './program-incident.ts';
 import { addLookUps } from './program-look-ups.ts';
 import { addMerchants } from './program-merchants.ts';
+import { addPaymentLinks } from './program-payment-links.ts';
 import { addPeople } from './program-people.ts';
 import { addSettings } from './program-settings.ts';
 import { addLedger } from './program-ledger.ts';
@@ -51,6 +52,7 @@ export function createProgram(host: CliHost): Command {
   addLedger(program, host);
   addInbox(program, host);
   addClaims(program, host);
+  addPaymentLinks(program, host);
   addAddresses(program, host);
   addSessions(program, host);
   addChains(program, host);

@@ -39,6 +39,7 @@ import { createPersonHandler } from '../features/shared/handlers/person-handler.
 import { People } from '../features/people/people.ts';
 import { PeopleDirectory } from '../features/people/directory.ts';
 import { createAdjustmentsHandler, type AdjustmentsHandler } from '../features/shared/handlers/adjustments-handler.ts';
+import { createPaymentLinkHandler, type PaymentLinkHandler } from '../features/shared/handlers/payment-link-handler.ts';
 import { createTransferHandler, type TransferHandler } from '../features/shared/handlers/transfer-handler.ts';
 import { ADDRESSES_TABLE, addressIndex as addressProjection } from '../../projections/addresses/address-index.projection.ts';
 import { DUE_SESSIONS_TABLE } from '../../projections/sessions/due-sessions.ts';
@@ -78,6 +79,7 @@ export interface Core {
   readonly merchantHandler: ReturnType<typeof createMerchantHandler>;
   readonly transferHandler: TransferHandler;
   readonly adjustmentsHandler: AdjustmentsHandler;
+  readonly paymentLinkHandler: PaymentLinkHandler;
   readonly senders: Senders;
   readonly merchants: Merchants;
   readonly directory: MerchantDirectory;
@@ -145,7 +147,7 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
   });
   const deposits = new Deposits({ sessions: sessionHandler, rates: ports.rates, senders: ports.senders, clock, random });
   return {
-    ...{ sessions, sessionHandler, merchantHandler, ...operatorsHandlers(handlerDeps), senders: ports.senders },
+    ...{ sessions, sessionHandler, merchantHandler, ...peoplesHandlers(handlerDeps), senders: ports.senders },
     merchants,
     directory,
     people,
@@ -170,10 +172,13 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
   };
 }
 
-/** What operators alone decide about. */
-const operatorsHandlers = (deps: Parameters<typeof createTransferHandler>[0]): Pick<Core, 'transferHandler' | 'adjustmentsHandler'> => ({
+/** What people decide about. */
+const peoplesHandlers = (
+  deps: Parameters<typeof createTransferHandler>[0],
+): Pick<Core, 'transferHandler' | 'adjustmentsHandler' | 'paymentLinkHandler'> => ({
   transferHandler: createTransferHandler(deps),
   adjustmentsHandler: createAdjustmentsHandler(deps),
+  paymentLinkHandler: createPaymentLinkHandler(deps),
 });
 
 /** What was given out to payers, and the treasury where it is known; the signer itself never pays it. */

@@ -4,6 +4,7 @@ import { depositsByBlock } from '../../projections/deposits/deposits-by-block.pr
 import { inbox } from '../../projections/unmatched/unmatched.projection.ts';
 import { ledger } from '../../projections/ledger/ledger.projection.ts';
 import { merchantDirectory } from '../../projections/merchants/merchant-directory.projection.ts';
+import { paymentLinks } from '../../projections/payment-links/payment-links.projection.ts';
 import { openPayouts } from '../../projections/payouts/open-payouts.projection.ts';
 import { sessionView } from '../../projections/sessions/session-view.projection.ts';
 import { webhookDeliveries } from '../../projections/webhooks/deliveries.projection.ts';
@@ -23,11 +24,12 @@ export const PROJECTIONS = [
   webhookDeliveries,
   ledger,
   inbox,
+  paymentLinks,
 ] as const;
 
 /** What the processes of each role read, where several follow one event log. */
 const READ_BY: Readonly<Record<keyof Roles, readonly Projection[]>> = {
-  api: [sessionView, addressIndex, webhookDeliveries, ledger, inbox],
+  api: [sessionView, addressIndex, webhookDeliveries, ledger, inbox, paymentLinks],
   worker: [sessionView, addressIndex, depositsByBlock, webhookDeliveries, webhookWork, ledger, inbox],
   signer: [sessionView, addressIndex, depositsByBlock, openPayouts, collected, ledger, inbox],
 };

@@ -30,6 +30,7 @@ import { openLedger, startAdminHttp, watchLedger, type Ledger } from './ledger.t
 import { startInbox } from './unmatched.ts';
 import { closeServer, listen, urlOf } from './listening.ts';
 import { startObservability, watchProjections } from './observability.ts';
+import { linkCommands, linkPages, openPaymentLinks } from './payment-links.ts';
 import { startSignerHeartbeat, type SignerHeartbeat } from './signer-heartbeat.ts';
 import { treasuryHealth } from '../observability/treasury-health.ts';
 import { startPeopleSide } from './console.ts';
@@ -41,8 +42,8 @@ import type { ServiceParts } from './service-parts.ts';
 import type { Storage } from './storage-parts.ts';
 import { startMetadataIndex } from './metadata-index.ts';
 import { RequestLog } from '../features/shared/request-log.ts';
-import { startLiveSettings, type RunningSettings } from './live-settings.ts';
-import { createWebApp, type WebParts } from './web.ts';
+import { startLiveSettings } from './live-settings.ts';
+import { createWebApp } from './web.ts';
 
 /** Where others reach the service. */
 export interface Outside {
@@ -65,9 +66,8 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
   const { metrics, store, rates, addresses, projections, core, startedAtMs, caughtUp } = foundation;
   const { watched, payouts, webhooks, lookUps } = money;
   const health = new HealthChecks();
-  const ledger = openLedger({ core, store, readModel: storage.readModel, projections, clock, random: parts.random });
-  const settings = await startLiveSettings({ config, log, storage, isApi: roles.api, others: parts.liveSettings ?? null });
-  const apiParts = { audit, ledger, requestLog: new RequestLog(), settings, metadataIndex: await startMetadataIndex(parts, foundation) };
+  const apiParts = await startApiParts(parts, foundation, audit);
+  const { ledger } = apiParts;
   const foreign = parts.sandbox ? ({ headers, method }: IncomingMessage) => foreignRequest(headers, method, config.PUBLIC_URL) : undefined;
   const web = roles.api ? await listen(config, log, foreign, (publicUrl) => webApp(parts, foundation, money, apiParts, publicUrl)) : null;
   const observability = startObservability({
@@ -96,8 +96,9 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
   const { HOST: host, OPS_PORT: port } = config;
   const ops = await startOpsServer({ host, port, registry: metrics.registry, health, status: observability.status, ...(foreign && { foreign }) });
   const inbox = startInbox(parts, foundation, money);
-  const ofService = { ...operatorCommands(parts, foundation, money, apiParts), ...inbox.commands };
   const publicUrl = web?.publicUrl ?? config.PUBLIC_URL ?? '';
+  const ofLinks = linkCommands(apiParts.paymentLinks, parts, foundation, publicUrl);
+  const ofService = { ...operatorCommands(parts, foundation, money, apiParts), ...ofLinks, ...inbox.commands };
   const { console, commands } = await peopleSide(parts, foundation, money, { ...apiParts, publicUrl, commands: ofService });
   const admin = await serveAdmin(config.DATA_DIR, commands, ledger.streams);
   const adminHttp = await startAdminHttp(config, commands, ledger.streams, { log, metrics });
@@ -132,6 +133,20 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
     },
   };
 }
+
+/** What pages, the API and commands are answered from. */
+async function startApiParts(parts: ServiceParts, foundation: Foundation, audit: RunningAudit) {
+  const { config, roles, storage, clock, random, log } = parts;
+  const { core, store, projections } = foundation;
+  return {
+    ...{ audit, requestLog: new RequestLog(), paymentLinks: openPaymentLinks(parts, foundation) },
+    ledger: openLedger({ core, store, readModel: storage.readModel, projections, clock, random }),
+    settings: await startLiveSettings({ config, log, storage, isApi: roles.api, others: parts.liveSettings ?? null }),
+    metadataIndex: await startMetadataIndex(parts, foundation),
+  };
+}
+
+type ApiParts = Awaited<ReturnType<typeof startApiParts>>;
 
 /** What the service relies on and does not make itself: the signer, the place that the log is shipped to, the clock, and whose the addresses are. */
 function watchSurroundings(
@@ -174,16 +189,11 @@ function webApp(
   parts: ServiceParts,
   { metrics, tracing, core, servedRows }: Foundation,
   { watched, payouts, webhooks, testWallet }: MovingMoney,
-  {
-    audit,
-    ledger,
-    settings,
-    requestLog,
-    metadataIndex,
-  }: { readonly audit: RunningAudit; readonly ledger: Ledger; readonly settings: RunningSettings } & Pick<WebParts, 'requestLog' | 'metadataIndex'>,
+  { audit, ledger, settings, requestLog, metadataIndex, paymentLinks }: ApiParts,
   publicUrl: string,
 ): Express {
   const { config, storage, clock, log, networks, solana } = parts;
+  const limits = addressLimits(settings.perAddress, config, log);
   const app = createWebApp({
     observer: tracing?.observer(metrics.http) ?? metrics.http,
     metrics,
@@ -199,7 +209,8 @@ function webApp(
     statementLines: ledger.statementLines,
     rateLimiter: settings.perKey,
     requestLog,
-    addresses: addressLimits(settings.perAddress, config, log),
+    addresses: limits,
+    links: paymentLinks && linkPages(parts, paymentLinks, limits),
     clock,
     log,
     networks,

@@ -1,6 +1,6 @@
 import type { Express } from 'express';
 import { createTokenBucketLimiter } from '../adapters/memory/token-bucket.ts';
-import { checkoutRoutes } from '../checkout/checkout.routes.ts';
+import { checkoutRoutes, type CheckoutDeps } from '../checkout/checkout.routes.ts';
 import { deepLinks } from '../checkout/deep-links.ts';
 import { sandboxHomeRoutes, type SandboxHome } from '../checkout/sandbox-home.ts';
 import type { Config } from '../config.ts';
@@ -69,6 +69,7 @@ export interface WebParts {
   /** Null where the mode has no Solana. */
   readonly payerTransactions: (mode: Mode) => PayerTransactions | null;
   readonly audit: AuditRecords;
+  readonly links: CheckoutDeps['links'];
   /** Null where no canary payments are made. */
   readonly canary: CanaryAccount | null;
   /** Why nothing is written; null in health. */
@@ -82,7 +83,7 @@ const CLAIM_ATTEMPTS = { ratePerSec: 1 / 6, burst: 10 };
 export function createWebApp(parts: WebParts): Express {
   const { core, clock, log, publicUrl, networks, testWallet } = parts;
   const checkout = checkoutRoutes({
-    ...{ api: core.sessions, clock, publicUrl },
+    ...{ api: core.sessions, clock, publicUrl, links: parts.links },
     settingsOf: (session, network) => networks(session.mode).find((settings) => settings.network === network),
     chainsOf: ({ mode }) => ({
       confirmationsOf: (network, block) => parts.confirmationsOf(mode, network, block),

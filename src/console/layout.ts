@@ -25,7 +25,7 @@ const OF_MERCHANT: readonly Entry[] = [
   { to: '', text: 'Home', action: 'payments.read' },
   { to: '/payments', text: 'Payments', action: 'payments.read' },
   { to: '/claims', text: 'Claims', action: 'payments.read' },
-  { to: '/links/new', text: 'Payment link', action: 'payments.create' },
+  { to: '/links', text: 'Payment links', action: 'payments.read' },
   { to: '/webhooks', text: 'Webhooks', action: 'webhooks.read' },
   { to: '/requests', text: 'Requests', action: 'requests.read' },
   { to: '/keys', text: 'API keys', action: 'keys.read' },

@@ -1,5 +1,7 @@
 /** What a page says after a change; the address only names which, so that nobody can make a page say something else. */
 export const NOTICES: Readonly<Record<string, string>> = {
+  link: 'The payment link was made: send it, or print its code.',
+  'link-off': 'The payment link was switched off.',
   refunded: 'The refund was requested.',
   claim: 'The claim was rejected.',
   redelivered: 'The webhook is being sent again.',

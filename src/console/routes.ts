@@ -10,7 +10,7 @@ import { homeRoutes } from './pages/home.ts';
 import { meRoutes } from './pages/me.ts';
 import { monthStatementRoutes } from './pages/month-statement.ts';
 import { monthRoutes } from './pages/months.ts';
-import { paymentLinkRoutes } from './pages/payment-link.ts';
+import { paymentLinkRoutes } from './pages/payment-links.ts';
 import { paymentRoutes } from './pages/payment.ts';
 import { paymentsRoutes } from './pages/payments.ts';
 import { peopleRoutes } from './pages/people.ts';

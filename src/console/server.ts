@@ -232,8 +232,10 @@ class Pipeline {
     }
     if ('file' in shown) {
       const { name, contentType, chunks } = shown.file;
+      const whole = filled(chunks);
+      const first = await whole.next();
       response.type(contentType).set('Content-Disposition', `attachment; filename="${name.replaceAll(/[^\w.-]/g, '_')}"`);
-      await pipeline(Readable.from(filled(chunks), { objectMode: false }), response).catch(() => response.destroy());
+      await pipeline(Readable.from(after(first, whole), { objectMode: false }), response).catch(() => response.destroy());
       return;
     }
     const notice = NOTICES[visit.query.get('done') ?? ''] ?? null;
@@ -274,6 +276,12 @@ class Pipeline {
 /** A stream that is handed an empty text waits for ever. */
 async function* filled(chunks: AsyncIterable<string | Uint8Array> | Iterable<string>): AsyncGenerator<string | Uint8Array> {
   for await (const chunk of chunks) if (chunk.length > 0) yield chunk;
+}
+
+/** Nothing is sent before there is a first part: until then a refusal can be said. */
+async function* after(first: IteratorResult<string | Uint8Array>, rest: AsyncIterable<string | Uint8Array>): AsyncGenerator<string | Uint8Array> {
+  if (first.done !== true) yield first.value;
+  yield* rest;
 }
 
 /** What was refused may name nothing that there is. */

@@ -18,6 +18,8 @@ export type RefundId = Brand<string, 'RefundId'>;
 export type TransactionId = Brand<string, 'TransactionId'>;
 /** `key_` and 20 base32 characters: the public name of an API key. */
 export type ApiKeyId = Brand<string, 'ApiKeyId'>;
+/** `pl_` and 20 base32 characters: 100 bits by chance. */
+export type PaymentLinkId = Brand<string, 'PaymentLinkId'>;
 /** `evt_` and 19 digits: nanoseconds since the Unix epoch (specification, "Payment event body"). */
 export type NotificationId = Brand<string, 'NotificationId'>;
 
@@ -41,6 +43,13 @@ const TRANSACTION_ID = /^txn_[a-z2-7]{26}$/;
 /** Reads a transaction's id; null when it is malformed. */
 export function parseTransactionId(text: string): TransactionId | null {
   return TRANSACTION_ID.test(text) ? (text as TransactionId) : null;
+}
+
+const PAYMENT_LINK_ID = /^pl_[a-z2-7]{20}$/;
+
+/** Reads the id of a payment link; null when it is malformed. */
+export function parsePaymentLinkId(text: string): PaymentLinkId | null {
+  return PAYMENT_LINK_ID.test(text) ? (text as PaymentLinkId) : null;
 }
 
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';

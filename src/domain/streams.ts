@@ -1,4 +1,4 @@
-import type { MerchantId, Mode, NotificationId, SessionId } from './ids.ts';
+import type { MerchantId, Mode, NotificationId, PaymentLinkId, SessionId } from './ids.ts';
 import type { AddressFamily, Network } from './networks.ts';
 
 /* Stream names. Mode and merchant are in every key that is not already unique by its id. */
@@ -22,6 +22,7 @@ export const statementsStream = (mode: Mode, month: string): string => `ledger-s
 export const adjustmentsStream = (mode: Mode): string => `${ADJUSTMENTS_PREFIX}${mode}`;
 export const secretsStream = (purpose: SecretPurpose): string => `secrets-${purpose}`;
 export const personStream = (personId: string): string => `${PERSON_PREFIX}${personId}`;
+export const paymentLinkStream = (id: PaymentLinkId): string => `${PAYMENT_LINK_PREFIX}${id}`;
 /** Payments of our own on a network, by which the whole way is tried. */
 export const canaryStream = (mode: Mode, network: Network): string => `canary-${mode}-${network}`;
 /** What coins were worth in the currencies that books are kept in. */
@@ -31,6 +32,7 @@ export const OPERATOR_ACTS_STREAM = 'operator-acts';
 export const ADJUSTMENTS_PREFIX = 'ledger-adjustments-';
 export const TRANSFER_PREFIX = 'transfer-';
 export const PERSON_PREFIX = 'person-';
+export const PAYMENT_LINK_PREFIX = 'payment-link-';
 
 /** What nodes share sealed in the log: secrets of their own, a text that tries the key of personal data, and keys that were retired. */
 export const SECRET_PURPOSES = [

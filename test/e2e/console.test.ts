@@ -72,7 +72,19 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
   it('no page that people see breaks a rule of accessibility, light or dark', async () => {
     const { base_url: base, ops_url: ops, webhook_inbox: inbox, merchant } = sandbox.facts;
     const id = await paid('order-for-every-page');
-    const parts = ['', '/claims', '/keys', '/payments', `/payments/${id}`, '/requests', '/settings', '/statement', '/webhooks'];
+    const parts = [
+      '',
+      '/claims',
+      '/keys',
+      '/links',
+      '/links/new',
+      '/payments',
+      `/payments/${id}`,
+      '/requests',
+      '/settings',
+      '/statement',
+      '/webhooks',
+    ];
     const behindPasskey = [
       '/attention',
       '/actions',
@@ -174,6 +186,60 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
       detail: string;
     }[];
     expect(actions).toMatchObject([{ outcome: 'done', detail: expect.stringMatching(/^re_/) }]);
+  }, 120_000);
+
+  it('visitors of one link each pay a payment of their own, until it is switched off', async () => {
+    const { page } = owner;
+    const { merchant } = sandbox.facts;
+    await page.goto(`${origin}/m/${merchant.id}/links/new`);
+    const form = page.locator('form', { has: page.getByRole('button', { name: 'Make the link for many' }) });
+    await form.getByLabel('Amount').fill('7.5');
+    await form.getByLabel('Currency').fill('USDT');
+    await form.getByLabel('Description').fill('A ticket');
+    await form.getByLabel('Payments at most').fill('3');
+    await form.getByRole('button').click();
+    expect(page.url()).toContain('done=link');
+    expect(await axe(page)).toEqual([]);
+    const address = (await page.locator('.secret a').getAttribute('href'))!;
+    expect(address).toMatch(new RegExp(`^${sandbox.facts.base_url}/l/pl_[a-z2-7]{20}$`));
+    const visit = async (): Promise<string> => {
+      const context = await browser.newContext({ viewport: { width: 390, height: 844 }, javaScriptEnabled: false });
+      const visitor = await context.newPage();
+      await visitor.goto(address);
+      expect(await visitor.getByRole('heading', { level: 1 }).textContent()).toBe('Pay 7.50 USDT');
+      await visitor.getByRole('button').click();
+      expect(await visitor.getByText('A ticket').count()).toBe(1);
+      await context.close();
+      return /\/pay\/(cs_\w+)/.exec(visitor.url())![1]!;
+    };
+    const looked = await browser.newPage();
+    await looked.goto(address);
+    expect(await axe(looked)).toEqual([]);
+    const [one, other] = [await visit(), await visit()];
+    expect(one).not.toBe(other);
+    await asked('POST', `/v1/sandbox/sessions/${one}/pay`, { network: 'bsc', case: 'exact' });
+    await until(one, ({ status }) => status === 'paid');
+    const session = await asked('GET', `/api/v1/checkout/sessions/${one}`);
+    const id = address.slice(-23);
+    expect(session).toMatchObject({ order_id: `${id}-1`, metadata: { payment_link: id }, description: 'A ticket' });
+    await page.reload();
+    expect(await page.locator('main').textContent()).toMatch(/1 of 3.*1, at most 20 at once/s);
+    await page.getByRole('link', { name: `${id}-1` }).click();
+    expect(await page.getByRole('link', { name: id, exact: true }).getAttribute('href')).toBe(`/m/${merchant.id}/links/${id}`);
+    await page.getByRole('link', { name: id, exact: true }).click();
+    await page.getByLabel('Reason').fill('the show is over');
+    await page.getByRole('button', { name: 'Switch the link off' }).click();
+    expect(page.url()).toContain('done=link-off');
+    expect((await looked.goto(address))!.status()).toBe(410);
+    expect(await axe(looked)).toEqual([]);
+    await looked.close();
+    const csv = await (await owner.context.request.get(`${origin}/m/${merchant.id}/links.csv`)).text();
+    expect(csv.split('\r\n')[1]).toContain(`${id},off,7.50 USDT,A ticket,1 of 3,1`);
+    const shown = (await callAdmin(sandbox.dataDir, 'payment-link.show', { merchant_id: merchant.id, link_id: id })) as {
+      status: string;
+      made: number;
+    };
+    expect(shown).toMatchObject({ status: 'off', made: 2 });
   }, 120_000);
 
   it('a proof is checked in the browser, and a changed one is not taken', async () => {

@@ -52,6 +52,7 @@ export async function servePages(
       recordOf: () => Promise.resolve(null),
       proofOf: () => Promise.resolve(null),
       sandboxPay: null,
+      links: null,
       claims: claims && { api: claims.api, limiter: createTokenBucketLimiter({ ratePerSec: 1 / 60, burst: claims.burst }) },
     }),
   );

@@ -4,6 +4,7 @@ import type { PaymentSessionBody } from '../../http/schemas/session.schema.ts';
 import type { Timeline } from '../../features/sessions/timeline-types.ts';
 import type { DeliverySummary } from '../../features/webhooks/views.ts';
 import { accepted, callerOf, readerOf, type ConsoleDeps } from '../deps.ts';
+import { linkOfOrder } from '../../features/payment-links/payment-links.ts';
 import { merchantPath } from '../layout.ts';
 import { badge, changeForm, checkbox, code, facts, field, link, REASON, table, time, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
@@ -62,6 +63,7 @@ function page(
 ): Html {
   const { id } = visit.merchant!;
   const coin = payment.settlement_currency;
+  const linkId = linkOfOrder(payment.order_id);
   return html`${timeline !== null && html`<p class="card">${timeline.conclusion}</p>`}
     ${facts([
       ['Status', badge(payment.status)],
@@ -77,6 +79,7 @@ function page(
       ['Payment', code(payment.id)],
       ['Page of the payer', html`<a href="${payment.url}" rel="noreferrer">${payment.url}</a>`],
       ['Description', payment.description ?? '–'],
+      ...(linkId === null ? [] : [['Payment link', link(`${merchantPath(visit.merchant!)}/links/${linkId}`, linkId)] as const]),
     ])}
     <h2>Deposits</h2>
     ${table('Deposits', depositColumns(visit), payment.deposits, 'No money came.')} ${claimsPart(visit, claims)}

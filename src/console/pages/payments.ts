@@ -3,7 +3,7 @@ import { isDay } from '../../domain/calendar.ts';
 import type { PaymentSessionBody } from '../../http/schemas/session.schema.ts';
 import { accepted, readerOf, type ConsoleDeps, type ListAsked } from '../deps.ts';
 import { barChart } from '../chart.ts';
-import { csvOf } from '../csv.ts';
+import { csvFile } from '../csv.ts';
 import { merchantPath } from '../layout.ts';
 import { badge, code, filterForm, link, more, table, time, withQuery, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
@@ -35,9 +35,7 @@ export function paymentsRoutes(deps: ConsoleDeps): ConsoleRoutes {
       {
         path: '/m/:merchant/payments.csv',
         action: 'payments.read',
-        show: async (visit) => ({
-          file: { name: 'payments.csv', contentType: 'text/csv; charset=utf-8', chunks: csvOf(columnsOf(visit), everyPage(deps, visit)) },
-        }),
+        show: async (visit) => csvFile('payments', columnsOf(visit), everyPage(deps, visit)),
       },
     ],
   };

@@ -5,7 +5,7 @@ import { PERSON_ROLES } from '../../domain/events/person-events.ts';
 import { personIdOf } from '../../features/people/people.ts';
 import type { PersonEntry } from '../../features/people/directory.ts';
 import type { ConsoleDeps } from '../deps.ts';
-import { csvOf } from '../csv.ts';
+import { csvFile } from '../csv.ts';
 import { badge, changeForm, code, facts, field, filterForm, link, REASON, table, time, withQuery, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import type { Visit } from '../visit.ts';
@@ -40,13 +40,7 @@ export function peopleRoutes(deps: ConsoleDeps): ConsoleRoutes {
       {
         path: '/actions.csv',
         action: 'actions.read',
-        show: async (visit) => {
-          const rows = entriesFor(deps, visit);
-          const pages = (async function* () {
-            yield rows;
-          })();
-          return { file: { name: 'actions.csv', contentType: 'text/csv; charset=utf-8', chunks: csvOf(columnsOf(deps, visit), pages) } };
-        },
+        show: async (visit) => csvFile('actions', columnsOf(deps, visit), [entriesFor(deps, visit)]),
       },
     ],
     change: peopleChanges(deps),

@@ -4,6 +4,7 @@ import type { DeliveryEvent } from './delivery-events.ts';
 import type { DocumentEvent } from './document-events.ts';
 import type { MerchantEvent } from './merchant-events.ts';
 import type { OperationsEvent } from './operations-events.ts';
+import type { PaymentLinkEvent } from './payment-link-events.ts';
 import type { PersonEvent } from './person-events.ts';
 import type { SessionEvent } from './session-events.ts';
 import type { TransferEvent } from './transfer-events.ts';
@@ -19,6 +20,7 @@ export type DomainEvent =
   | TransferEvent
   | PersonEvent
   | AdjustmentEvent
+  | PaymentLinkEvent
   | DocumentEvent
   | BookRatesRecorded;
 export type DomainEventType = DomainEvent['type'];

@@ -2,7 +2,7 @@ import type { DomainEvent } from '../../domain/events/domain-event.ts';
 import type { SessionCreated } from '../../domain/events/session-events.ts';
 import { addressFamilyOf } from '../../domain/networks.ts';
 import { addressKey } from '../../../projections/addresses/address-index.projection.ts';
-import { ADJUSTMENTS_PREFIX, PERSON_PREFIX, TRANSFER_PREFIX } from '../../domain/streams.ts';
+import { ADJUSTMENTS_PREFIX, PAYMENT_LINK_PREFIX, PERSON_PREFIX, TRANSFER_PREFIX } from '../../domain/streams.ts';
 import { decodeEvent } from '../../runtime/commands/codec.ts';
 import type { RecordedEvent } from '../../ports/event-store.ts';
 import { KeyedMemoryFailed, type KeyedMemory, type MakeKeyedMemory } from '../../ports/keyed-memory.ts';
@@ -10,6 +10,7 @@ import type { MachineState, MachineTable } from '../../runtime/commands/machine-
 import { LedgerAgain } from './ledger.ts';
 import { adjustmentsTable } from '../shared/handlers/adjustments-handler.ts';
 import { merchantTable } from '../shared/handlers/merchant-handler.ts';
+import { paymentLinkTable } from '../shared/handlers/payment-link-handler.ts';
 import { treasuryTable } from '../shared/handlers/treasury-handler.ts';
 import { sessionTable } from '../shared/handlers/session-handler.ts';
 import { personTable } from '../shared/handlers/person-handler.ts';
@@ -29,6 +30,7 @@ const TABLES: readonly (readonly [prefix: string, table: AnyTable])[] = [
   [TRANSFER_PREFIX, transferTable as unknown as AnyTable],
   [PERSON_PREFIX, personTable as unknown as AnyTable],
   [ADJUSTMENTS_PREFIX, adjustmentsTable as unknown as AnyTable],
+  [PAYMENT_LINK_PREFIX, paymentLinkTable as unknown as AnyTable],
 ];
 
 /** Replays every stream through its machine, which accepts legal histories only; of all streams together, no two sessions share an address. */

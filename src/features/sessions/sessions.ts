@@ -6,7 +6,7 @@ import { toSec } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
 import type { Senders } from '../../ports/senders.ts';
 import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
-import { successorOf } from './attempts.ts';
+import { currentOrOlderId, successorOf } from './attempts.ts';
 import { createSession, personalOf, type CreateSessionDeps } from './create.ts';
 import {
   actorOf,
@@ -77,6 +77,14 @@ export class Sessions implements MerchantApi, PayerApi, MerchantClaims, PayerCla
   async getSession(reader: Reader, id: SessionId): Promise<SessionView | null> {
     const state = await this.#own(reader, id);
     return state && this.#view(state);
+  }
+
+  /** The first attempt of an order; null where there is none. */
+  async sessionOfOrder(reader: Reader, orderId: string): Promise<{ readonly sessionId: SessionId; readonly status: SessionState['value'] } | null> {
+    const { merchantId, mode } = reader;
+    const id = await currentOrOlderId(this.#deps, { mode, merchantId, orderId, supersedes: null });
+    const state = await this.#own(reader, id);
+    return state && { sessionId: id, status: state.value };
   }
 
   async cancelSession(caller: Caller, id: SessionId): Promise<Outcome<SessionView>> {
@@ -163,11 +171,11 @@ export class Sessions implements MerchantApi, PayerApi, MerchantClaims, PayerCla
     return this.#deps.changes.on(id, listener);
   }
 
-  shopOf(view: SessionView): ShopFacts {
-    const merchant = this.#deps.merchants.settings(view.merchantId);
-    const domain = merchant?.domains.find((candidate) => candidate.domainId === view.domainId);
+  shopOf({ merchantId, domainId }: Pick<SessionView, 'merchantId' | 'domainId'>): ShopFacts {
+    const merchant = this.#deps.merchants.settings(merchantId);
+    const domain = merchant?.domains.find((candidate) => candidate.domainId === domainId);
     const contact = contactLink(merchant?.policy.contact ?? '');
-    const claims = acceptedFor(this.#deps, view.merchantId);
+    const claims = acceptedFor(this.#deps, merchantId);
     return { name: domain?.shopName ?? merchant?.name ?? '', host: domain?.host ?? null, contact, logo: merchant?.logo ?? null, claims };
   }
 

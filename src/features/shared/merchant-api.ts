@@ -99,7 +99,7 @@ export interface PayerApi {
   viewSession(id: SessionId): Promise<SessionView | null>;
   /** Called after every change of the session until the returned function is called. */
   onChange(id: SessionId, listener: () => void): () => void;
-  shopOf(view: SessionView): ShopFacts;
+  shopOf(view: Pick<SessionView, 'merchantId' | 'domainId'>): ShopFacts;
 }
 
 /** An API key as authentication needs it. */

@@ -61,6 +61,7 @@ const BOOKED_BY = {
   },
   ...{ RequestAnswered: 'nothing', OperatorActed: 'nothing', LedgerRestored: 'nothing' },
   ...{ CheckpointSigned: 'nothing', PeriodClosed: 'period', DocumentIssued: 'nothing', StatementIssued: 'nothing', BookRatesRecorded: 'nothing' },
+  ...{ PaymentLinkCreated: 'nothing', PaymentLinkUsed: 'nothing', PaymentLinkUseEnded: 'nothing', PaymentLinkSwitchedOff: 'nothing' },
   ...{ CanaryPaymentStarted: 'nothing', CanaryPaymentEnded: 'nothing' },
   ...{ AdjustmentProposed: 'adjustment', AdjustmentPosted: 'adjustment', AdjustmentRejected: 'adjustment' },
   ...{ PayoutSequenceReserved: 'treasury', PayoutSequenceReleased: 'treasury', PayoutSequenceSigned: 'treasury', MoveSequenceReserved: 'treasury' },

@@ -1,0 +1,211 @@
+import { html, type Html } from '../../runtime/util/html.ts';
+import { byPerson, run, type ConsoleDeps } from '../deps.ts';
+import { csvFile } from '../csv.ts';
+import { merchantPath } from '../layout.ts';
+import { badge, changeForm, code, facts, field, link, more, REASON, table, time, withQuery, type Column } from '../parts.ts';
+import type { ConsoleRoutes } from '../server.ts';
+import type { Visit } from '../visit.ts';
+import { linkAndCode, onePaymentLink } from './one-payment-link.ts';
+import { paymentPath } from './payment-path.ts';
+
+interface PaymentLink {
+  readonly id: string;
+  readonly url: string;
+  readonly status: string;
+  readonly amount: string;
+  readonly currency: string;
+  readonly description: string | null;
+  readonly max_uses: number;
+  readonly max_open: number;
+  readonly ends_at: number | null;
+  readonly created_at: number;
+  readonly made: number;
+  readonly paid: number;
+  readonly open: number;
+  readonly switched_off: { readonly at: number; readonly reason: string } | null;
+}
+
+interface LinkPayment {
+  readonly number: number;
+  readonly order_id: string;
+  readonly session_id: string | null;
+}
+
+interface Listed {
+  readonly payment_links: readonly PaymentLink[];
+  readonly next_cursor: string | null;
+}
+
+type Shown = PaymentLink & { readonly payments: readonly LinkPayment[]; readonly next_before: number | null };
+
+const WORDS: Readonly<Record<string, string>> = { on: 'active', busy: 'busy', off: 'switched_off', over: 'over', used_up: 'used_up' };
+
+/** Links for one payment, and links of which every visitor makes a payment of their own. */
+export function paymentLinkRoutes(deps: ConsoleDeps): ConsoleRoutes {
+  return {
+    read: [
+      {
+        path: '/m/:merchant/links/new',
+        action: 'payments.create',
+        show: async (visit) => ({ page: { title: 'New payment link', body: newPage(visit) } }),
+      },
+      {
+        path: '/m/:merchant/links',
+        action: 'payments.read',
+        show: async (visit) => ({ page: { title: 'Payment links', isLive: true, body: await listPage(deps, visit) } }),
+      },
+      {
+        path: '/m/:merchant/links.csv',
+        action: 'payments.read',
+        show: async (visit) => csvFile('payment-links', columnsOf(visit), everyPage(deps, visit)),
+      },
+      {
+        path: '/m/:merchant/links/:link',
+        action: 'payments.read',
+        show: async (visit) => ({ page: { title: 'Payment link', isLive: true, body: await linkPage(deps, visit) } }),
+      },
+    ],
+    change: [
+      onePaymentLink(deps),
+      {
+        path: '/m/:merchant/links',
+        action: 'payments.create',
+        target: ({ form }) => `${form['amount']} ${form['currency']}`,
+        run: async (visit) => {
+          const given = Object.fromEntries(
+            ['amount', 'currency', 'description', 'uses', 'open', 'ends'].map((name) => [name, visit.form[name] ?? '']),
+          );
+          const made = await run<PaymentLink>(deps, 'payment-link.create', { ...ofMerchant(visit), ...given, actor: byPerson(visit).by });
+          return { detail: made.id, shown: { to: `${linksPath(visit)}/${made.id}?done=link` } };
+        },
+      },
+      {
+        path: '/m/:merchant/links/:link/off',
+        action: 'payments.create',
+        target: ({ params }) => params['link']!,
+        run: async (visit) => {
+          const { by, reason } = byPerson(visit);
+          const { id } = await run<PaymentLink>(deps, 'payment-link.off', {
+            ...ofMerchant(visit),
+            link_id: visit.params['link']!,
+            reason,
+            actor: by,
+          });
+          return { detail: 'switched off', shown: { to: `${linksPath(visit)}/${id}?done=link-off` } };
+        },
+      },
+    ],
+  };
+}
+
+const ofMerchant = ({ merchant }: Visit): { readonly merchant_id: string } => ({ merchant_id: merchant!.id });
+const linksPath = (visit: Visit): string => `${merchantPath(visit.merchant!)}/links`;
+
+function newPage(visit: Visit): Html {
+  const asked = [
+    field({ name: 'amount', label: 'Amount', required: true, max: 40 }),
+    field({ name: 'currency', label: 'Currency', required: true, value: 'USD', max: 5, hint: 'Such as USD, EUR, USDT' }),
+    field({ name: 'description', label: 'Description', max: 1000, hint: 'Whoever has the link reads it.' }),
+  ];
+  return html`<h2>For one payment</h2>
+    <p>Makes one payment, which is there at once. Send its link to the payer, or print its code.</p>
+    ${changeForm(
+      visit,
+      `${linksPath(visit)}/new`,
+      [...asked, field({ name: 'order', label: 'Order', required: true, max: 128, hint: 'Your number; once for each payment.' })],
+      'Make the link',
+    )}
+    <h2>For many payments</h2>
+    <p>Whoever opens the link and presses its button gets a payment of their own. Each has the number of the link and one of its own as its order.</p>
+    ${changeForm(
+      visit,
+      linksPath(visit),
+      [
+        ...asked,
+        field({ name: 'uses', label: 'Payments at most', type: 'number', value: '100', required: true, hint: 'Paid or under way, up to 10000.' }),
+        field({
+          name: 'open',
+          label: 'Waiting at once',
+          type: 'number',
+          value: '20',
+          required: true,
+          hint: 'Payments that wait for money, up to 100.',
+        }),
+        field({ name: 'ends', label: 'Last day (UTC)', type: 'date', hint: 'Empty: until it is switched off.' }),
+      ],
+      'Make the link for many',
+    )}`;
+}
+
+const listed = (deps: ConsoleDeps, visit: Visit, cursor: string | null): Promise<Listed> =>
+  run<Listed>(deps, 'payment-link.list', { ...ofMerchant(visit), ...(cursor !== null && { cursor }) });
+
+async function listPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
+  const here = linksPath(visit);
+  const cursor = visit.query.get('cursor');
+  const { payment_links: links, next_cursor: next } = await listed(deps, visit, cursor);
+  return html`<p>
+      Links of which every visitor makes a payment of their own · ${link(`${here}.csv`, 'CSV')}
+      ${visit.can('payments.create', visit.merchant!.id) && html`· ${link(`${here}/new`, 'New payment link')}`}
+    </p>
+    ${table('Payment links', columnsOf(visit), links, 'No link for many payments yet.')}
+    ${more(next === null ? null : withQuery(here, visit.query, { cursor: next }), cursor === null ? null : here)}`;
+}
+
+async function* everyPage(deps: ConsoleDeps, visit: Visit): AsyncGenerator<readonly PaymentLink[]> {
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const page: Listed = await listed(deps, visit, cursor === '' ? null : cursor);
+    yield page.payment_links;
+    cursor = page.next_cursor;
+  }
+}
+
+const columnsOf = (visit: Visit): Column<PaymentLink>[] => [
+  { name: 'Created', cell: ({ created_at: sec }) => time(sec, visit), text: ({ created_at: sec }) => new Date(sec * 1000).toISOString() },
+  { name: 'Link', cell: ({ id }) => link(`${linksPath(visit)}/${id}`, id), text: ({ id }) => id },
+  { name: 'Status', cell: ({ status }) => badge(WORDS[status] ?? status), text: ({ status }) => status },
+  { name: 'Amount', isNumber: true, cell: ({ amount, currency }) => `${amount} ${currency}` },
+  { name: 'Description', cell: ({ description }) => description },
+  { name: 'Paid', isNumber: true, cell: ({ paid, max_uses: most }) => `${paid} of ${most}` },
+  { name: 'Waiting', isNumber: true, cell: ({ open }) => open },
+];
+
+async function linkPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
+  const { query, params } = visit;
+  const before = query.get('before');
+  const shown = await run<Shown>(deps, 'payment-link.show', { ...ofMerchant(visit), link_id: params['link']!, ...(before !== null && { before }) });
+  const mayChange = visit.can('payments.create', visit.merchant!.id) && shown.switched_off === null;
+  return html`${linkAndCode(shown.url)}
+    ${facts([
+      ['Status', badge(WORDS[shown.status] ?? shown.status)],
+      ['Amount', `${shown.amount} ${shown.currency}`],
+      ['Description', shown.description],
+      ['Paid', `${shown.paid} of ${shown.max_uses}`],
+      ['Waiting for money', `${shown.open}, at most ${shown.max_open} at once`],
+      ['Made by visitors', shown.made],
+      ['Ends', shown.ends_at === null ? 'when it is switched off' : time(shown.ends_at, visit)],
+      ['Created', time(shown.created_at, visit)],
+      ['Link', code(shown.id)],
+      ...(shown.switched_off
+        ? ([['Switched off', html`${time(shown.switched_off.at, visit)}<small>${shown.switched_off.reason}</small>`]] as const)
+        : []),
+    ])}
+    <h2>Payments</h2>
+    ${table('Payments of the link', paymentColumns(visit), shown.payments, 'Nobody pressed its button yet.')}
+    ${more(
+      shown.next_before === null ? null : withQuery(visit.path, query, { before: String(shown.next_before) }),
+      before === null ? null : visit.path,
+    )}
+    ${
+      mayChange &&
+      html`<h2>Switch it off</h2>
+        <p>For good. Payments that it made may still be paid until their own time is over.</p>
+        ${changeForm(visit, `${visit.path}/off`, field(REASON), 'Switch the link off', 'danger')}`
+    }`;
+}
+
+const paymentColumns = (visit: Visit): Column<LinkPayment>[] => [
+  { name: 'Number', isNumber: true, cell: ({ number }) => number },
+  { name: 'Order', cell: ({ order_id: order, session_id: id }) => (id === null ? order : link(paymentPath(visit, id), order)) },
+  { name: 'Payment', cell: ({ session_id: id }) => (id === null ? 'was never made' : code(id)) },
+];

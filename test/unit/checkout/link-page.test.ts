@@ -1,0 +1,125 @@
+import type { AddressInfo } from 'node:net';
+import { createServer, type Server } from 'node:http';
+import express from 'express';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createTokenBucketLimiter } from '../../../src/adapters/memory/token-bucket.ts';
+import { nodeRandom } from '../../../src/adapters/node/random.ts';
+import { linkRoutes } from '../../../src/checkout/link.routes.ts';
+import { LANGUAGES } from '../../../src/checkout/languages.ts';
+import type { PaymentLinkId, SessionId } from '../../../src/domain/ids.ts';
+import type { PaymentLinkView } from '../../../src/features/payment-links/payment-links.ts';
+import { StoreUnavailable } from '../../../src/ports/event-store.ts';
+import { MERCHANT_ID } from '../../support/session-facts.ts';
+
+const linkId = `pl_${'a'.repeat(20)}` as PaymentLinkId;
+const SESSION = `cs_${'b'.repeat(32)}` as SessionId;
+const link: PaymentLinkView = {
+  ...{ linkId, merchantId: MERCHANT_ID, mode: 'test', amount: '1234.50', currency: 'EUR', description: '<b>Concert</b>', maxUses: 3, maxOpen: 2 },
+  ...{ endsAtSec: null, createdAtSec: 1, status: 'on', switchedOff: null, made: 0, paid: 0, open: 0 },
+};
+const shop = { name: 'Mug shop', host: null, contact: 'mailto:a@mugs.example', logo: null, claims: [] };
+let server: Server | null = null;
+
+async function served(view: Partial<PaymentLinkView> = {}, pay: (press: string) => Promise<unknown> = async () => ({ ok: true, value: SESSION })) {
+  const presses: string[] = [];
+  const app = express();
+  const router = express.Router();
+  const german = LANGUAGES.find(({ code }) => code === 'de')!;
+  linkRoutes(
+    router,
+    {
+      api: {
+        linkFor: async (id) => (id === linkId ? { link: { ...link, ...view }, shop } : null),
+        pay: async (_id, press) => {
+          presses.push(press);
+          return (await pay(press)) as never;
+        },
+      },
+      ...{ clock: { nowMs: () => 0 }, random: nodeRandom, clientAddress: () => '203.0.113.9', sandbox: false },
+      limiter: { visitors: createTokenBucketLimiter({ ratePerSec: 0.01, burst: 2 }), links: createTokenBucketLimiter({ ratePerSec: 1, burst: 60 }) },
+    },
+    {
+      languageOf: (request) => (request.query['lang'] === 'de' ? german : LANGUAGES[0]!),
+      notFound: (_request, response) => void response.status(404).end(),
+    },
+  );
+  app.use(router);
+  server = createServer(app);
+  await new Promise<void>((done) => server!.listen(0, '127.0.0.1', done));
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const get = (path = `/l/${linkId}`) => fetch(`${base}${path}`);
+  const post = (press: string, headers: Record<string, string> = {}) =>
+    fetch(`${base}/l/${linkId}?lang=de`, { method: 'POST', redirect: 'manual', headers, body: new URLSearchParams({ press }) });
+  return { get, post, presses };
+}
+const pressOn = (page: string): string => /name="press" value="([^"]+)"/.exec(page)![1]!;
+
+afterEach(() => {
+  server?.closeAllConnections();
+  server?.close();
+});
+
+describe('the page of a link for many', () => {
+  it('says who asks for how much and makes nothing by being looked at, however often', async () => {
+    const { get, presses } = await served();
+    const [one, two] = await Promise.all([get(), get()]);
+    const page = await one.text();
+    expect(page).toContain('Pay €1,234.50');
+    expect(page).toContain('&lt;b&gt;Concert&lt;/b&gt;');
+    expect(page).toContain('Mug shop');
+    expect(pressOn(page)).not.toBe(pressOn(await two.text()));
+    expect(one.headers.get('content-security-policy')).toContain(`form-action 'self'`);
+    expect(one.headers.get('cache-control')).toBe('no-store');
+    expect(presses).toEqual([]);
+    expect((await get('/l/pl_nothing')).status).toBe(404);
+    expect((await get(`/l/pl_${'c'.repeat(20)}`)).status).toBe(404);
+  });
+
+  it('leads whoever presses to their payment, in their language, and says the same press twice alike', async () => {
+    const { get, post, presses } = await served();
+    const press = pressOn(await (await get()).text());
+    const made = await post(press);
+    expect([made.status, made.headers.get('location')]).toEqual([303, `/pay/${SESSION}?lang=de`]);
+    await post(press);
+    expect(presses).toHaveLength(2);
+    expect(presses[0]).toBe(presses[1]);
+    // What is written down tells nobody where the visitor was.
+    expect(presses[0]).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  it('lets one visitor make few payments, and none for the page of another site', async () => {
+    const { get, post, presses } = await served();
+    const press = pressOn(await (await get()).text());
+    expect((await post(press, { 'Sec-Fetch-Site': 'cross-site' })).status).toBe(200);
+    expect(presses).toEqual([]);
+    await post(press);
+    await post(press);
+    const limited = await post(press);
+    expect([limited.status, limited.headers.get('retry-after')]).toEqual([429, '60']);
+    expect(presses).toHaveLength(2);
+  });
+
+  it.each([
+    ['off', 410, 'switched this link off'],
+    ['over', 410, 'end date'],
+    ['used_up', 410, 'as often as it could be'],
+    ['busy', 200, 'Others are paying'],
+  ] as const)('says that a link is %s, and has no button then', async (status, code, words) => {
+    const { get } = await served({ status });
+    const answer = await get();
+    const page = await answer.text();
+    expect(answer.status).toBe(code);
+    expect(page).toContain(words);
+    expect(page).not.toContain('<button');
+  });
+
+  it('says so when no payment can be made just now', async () => {
+    const refused = await served({}, async () => ({ ok: false, refusal: { code: 'service_unavailable', message: 'no network' } }));
+    const answer = await refused.post('x');
+    expect(answer.status).toBe(503);
+    expect(await answer.text()).not.toContain('no network');
+    server!.close();
+    const unavailable = await served({}, () => Promise.reject(new StoreUnavailable('gone')));
+    expect((await unavailable.post('x')).status).toBe(503);
+  });
+});
