@@ -2,6 +2,7 @@ import { isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
 import { MAX_CHANGE_DELAY_MIN } from './domain/change-delay.ts';
 import { EVIDENCE_KINDS } from './domain/claims.ts';
+import { isFiat } from './domain/currencies.ts';
 import { COINS } from './domain/money.ts';
 import { NETWORKS } from './domain/networks.ts';
 
@@ -171,6 +172,10 @@ const environment = z.object({
   RATE_KRAKEN_URL: url.optional(),
   RATE_COINGECKO_URL: url.optional(),
   RATE_MAX_AGE_SECONDS: seconds.default(300),
+  /** Currency in which the daily rates of the coins in the books are written down. Unset: nobody writes any down by themselves. */
+  BOOK_RATES_CURRENCY: z.string().refine(isFiat, 'must be an ISO 4217 code such as EUR').optional(),
+  /** How often days without a rate are looked for. */
+  BOOK_RATES_EVERY_SECONDS: seconds.default(600),
   /** Decimals a converted amount is rounded up to. */
   CONVERSION_DECIMALS: z.coerce.number().int().min(0).max(6).default(2),
   /** Units of a coin; transfers below it never change a state. */

@@ -22,6 +22,7 @@ import { createWholeRows } from '../runtime/projections/whole-rows.ts';
 import { LedgerBalances } from '../features/ledger/balances.ts';
 import { LedgerJournal } from '../features/ledger/journal.ts';
 import { notFinalIn } from '../features/ledger/not-final.ts';
+import { bookedCoins, type BookedCoins } from '../features/ledger/valuation/booked-coins.ts';
 import { LedgerPeriods } from '../features/ledger/periods.ts';
 import { MerchantLedger } from '../features/ledger/merchant-ledger.ts';
 import type { Core } from './core.ts';
@@ -51,6 +52,7 @@ export interface Ledger {
   }) => Promise<AsyncIterable<string> | null>;
   /** Id of the event that sealed a month; null while it is open. */
   readonly closingOf: (mode: Mode, month: string) => Promise<string | null>;
+  readonly booked: () => Promise<BookedCoins | null>;
   readonly commands: AdminCommands;
   readonly streams: AdminStreams;
 }
@@ -77,6 +79,10 @@ export function openLedger({ core, store, readModel, projections, clock, random 
     closingOf: async (mode, month) => {
       await servedRows();
       return (await balances.period(mode, month))?.entry ?? null;
+    },
+    booked: async () => {
+      await servedRows();
+      return bookedCoins(balances, journal);
     },
     commands: { ...ledgerCommands(parts), ...bookRateCommands(issue) },
     streams: documentStreams(parts),

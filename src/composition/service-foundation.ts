@@ -191,7 +191,7 @@ function corePorts(
   };
 }
 
-function rateSettings({ config, rateProviders }: ServiceParts) {
+export function rateSettings({ config, rateProviders }: ServiceParts) {
   return {
     providers: rateProviders,
     staticText: config.RATE_STATIC,

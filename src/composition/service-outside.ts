@@ -20,6 +20,7 @@ import { createClientAddress } from '../runtime/util/client-address.ts';
 import { foreignRequest } from '../runtime/util/loopback-request.ts';
 import { AuditRecords } from '../features/audit/records.ts';
 import { ownershipFacts } from './address-ownership.ts';
+import { recordDailyRates } from './daily-rates.ts';
 import { addressHealth } from './address-safety.ts';
 import { auditHealth } from './audit.ts';
 import type { RunningAudit } from '../features/audit/running-audit.ts';
@@ -105,7 +106,7 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
   const projectionCheck = roles.worker
     ? watchProjections(metrics, log, { store, readModel: storage.readModel, caughtUp }, () => storage.comparison.drift())
     : null;
-  const ledgerCheck = watchLedger({ readModel: storage.readModel, metrics, log });
+  const books = watchBooks(parts, foundation, ledger, health);
   if (lookUps) health.add(lookUps.health);
   if (payouts) watchPayouts(payouts, health, metrics);
   health.add(() => storage.health());
@@ -127,7 +128,7 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
     },
     close: async () => {
       publicStatus?.close();
-      await Promise.all([apiParts.metadataIndex?.close(), ledgerCheck.close(), projectionCheck?.close(), heartbeat?.close()]);
+      await Promise.all([apiParts.metadataIndex?.close(), books.close(), projectionCheck?.close(), heartbeat?.close()]);
       await observability.close();
       await closeServer(ops);
     },
@@ -147,6 +148,13 @@ async function startApiParts(parts: ServiceParts, foundation: Foundation, audit:
 }
 
 type ApiParts = Awaited<ReturnType<typeof startApiParts>>;
+
+/** Adds the books up and, where it is switched on, records what their coins are worth. */
+function watchBooks(parts: ServiceParts, foundation: Foundation, ledger: Ledger, health: HealthChecks): { close(): Promise<unknown> } {
+  const check = watchLedger({ readModel: parts.storage.readModel, metrics: foundation.metrics, log: parts.log });
+  const dailyRates = recordDailyRates(parts, foundation, ledger, health);
+  return { close: () => Promise.all([check.close(), dailyRates?.close()]) };
+}
 
 /** What the service relies on and does not make itself: the signer, the place that the log is shipped to, the clock, and whose the addresses are. */
 function watchSurroundings(

@@ -24,7 +24,7 @@ export function nextMonth(month: string): string {
 export const lastDayOf = (month: string): string => dayBefore(firstDayOf(nextMonth(month)));
 
 /** Unix seconds of the first moment of a day. */
-const startOfDaySec = (day: string): number => Date.parse(day) / 1000;
+export const startOfDaySec = (day: string): number => Date.parse(day) / 1000;
 export const dayBefore = (day: string): string => dayOf(startOfDaySec(day) - 1);
 export const dayAfter = (day: string): string => dayOf(startOfDaySec(day) + DAY_SEC);
 

@@ -19,6 +19,9 @@ export function isCurrency(code: string): boolean {
   return isCoin(code) || MINOR_UNITS.has(code);
 }
 
+/** A currency in which books are kept. */
+export const isFiat = (code: string): boolean => MINOR_UNITS.has(code);
+
 /** Decimals an amount of the currency may have at most: the ISO 4217 minor unit, 6 for coins. */
 export function maxDecimals(currency: string): number {
   return isCoin(currency) ? COIN_MAX_DECIMALS : (MINOR_UNITS.get(currency) ?? 2);

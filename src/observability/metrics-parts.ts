@@ -189,6 +189,20 @@ export function reportPayouts(registry: Registry, status: () => readonly Treasur
   });
 }
 
+/** `missing`: days of coins in the books without a rate, though sources should have had one by then. */
+export function reportBookRates(registry: Registry, missing: () => readonly { readonly coin: string }[]): void {
+  new Gauge({
+    name: 'quittance_book_rates_missing',
+    help: 'Days without a rate for the books, by coin.',
+    labelNames: ['coin'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { coin } of missing()) this.inc({ coin });
+    },
+  });
+}
+
 export function reportLedger(registry: Registry, ledger: LedgerState): void {
   const registers = [registry];
   new Gauge({

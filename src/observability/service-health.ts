@@ -68,6 +68,13 @@ export function rateFacts(status: readonly RateProviderStatus[], maxAgeSec: numb
   return [{ name: 'rates', ...judged(reasons, `${usable.length} of ${status.length} providers usable`) }];
 }
 
+/** Payments go on without; values of the books are made of older rates, or refused. */
+export function bookRateFacts(missing: readonly { readonly coin: string; readonly day: string }[], currency: string): HealthFact[] {
+  const [first] = missing;
+  const reasons = first ? [`${missing.length} daily rates in ${currency} are missing, the oldest of ${first.coin} on ${first.day}`] : [];
+  return [{ name: 'book-rates', ...judged(reasons, `no day in ${currency} is missing`) }];
+}
+
 export function webhookFacts(queue: WebhookQueue, nowMs: number): HealthFact[] {
   const oldest = queue.oldestPendingAtMs();
   const ageSec = oldest === null ? 0 : Math.max(0, Math.round((nowMs - oldest) / 1000));

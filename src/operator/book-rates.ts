@@ -1,12 +1,9 @@
-import { isCurrency } from '../domain/currencies.ts';
-import type { BookRatesRecorded } from '../domain/events/book-rate-events.ts';
+import { isFiat } from '../domain/currencies.ts';
 import { BOOKED_COINS } from '../domain/ledger.ts';
-import { isCoin } from '../domain/money.ts';
-import { BOOK_RATES_STREAM } from '../domain/streams.ts';
 import { toSec } from '../ports/clock.ts';
 import type { IssueDeps } from '../features/ledger/documents/issue.ts';
 import { BookRates, parseRates } from '../features/ledger/valuation/book-rates.ts';
-import { appendNext } from '../runtime/commands/append-next.ts';
+import { recordRates } from '../features/ledger/valuation/record-rates.ts';
 import { actorOf } from './acts.ts';
 import { refused, requiredText, type AdminArguments, type AdminCommands } from './commands.ts';
 
@@ -26,15 +23,8 @@ export function bookRateCommands(deps: IssueDeps): AdminCommands {
       const nowSec = toSec(deps.clock.nowMs());
       const early = rates.find(({ atSec }) => atSec > nowSec);
       if (early) return refused(`rates: ${new Date(early.atSec * 1000).toISOString()} is not yet`);
-      const last = await deps.store.lastOfStream(BOOK_RATES_STREAM);
-      const known = await BookRates.read(deps.store, currency);
-      const twice = rates.find(({ coin, atSec }) => known.has(coin, atSec));
-      if (twice)
-        return refused(`rates: ${twice.coin} has a rate of ${new Date(twice.atSec * 1000).toISOString()} already, and a rate is never changed`);
-      const actor = actorOf(args);
-      const event: BookRatesRecorded = { type: 'BookRatesRecorded', data: { currency, source, rates, actor, recordedAtSec: nowSec } };
-      const { result, encoded } = await appendNext(deps, { stream: BOOK_RATES_STREAM, last, event, actor });
-      return result.ok ? { currency, source, recorded: rates.length, event: encoded.id } : refused('others write at the same moment: try again');
+      const done = await recordRates(deps, { currency, source, rates, actor: actorOf(args) });
+      return 'refused' in done ? refused(done.refused) : { currency, source, recorded: rates.length, event: done.event };
     },
     'ledger.rates': async (args) => {
       const currency = currencyIn(args);
@@ -46,5 +36,5 @@ export function bookRateCommands(deps: IssueDeps): AdminCommands {
 
 export function currencyIn(args: AdminArguments): string {
   const currency = requiredText(args, 'currency').toUpperCase();
-  return isCurrency(currency) && !isCoin(currency) ? currency : refused('currency must be an ISO 4217 code such as EUR');
+  return isFiat(currency) ? currency : refused('currency must be an ISO 4217 code such as EUR');
 }

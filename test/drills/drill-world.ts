@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { callAdmin } from '../../src/cli/admin-client.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
-import { coinbaseJson, krakenJson, startPriceFeed, type PriceFeed } from '../support/price-feed.ts';
+import { coinbaseJson, krakenCandlesJson, krakenJson, startPriceFeed, type PriceFeed } from '../support/price-feed.ts';
 import { startPrometheus, type RunningPrometheus } from '../support/running-prometheus.ts';
 import { eventually, signedCall, type ApiAnswer } from '../support/running-sandbox.ts';
 import { freePort } from '../support/free-port.ts';
@@ -17,6 +17,8 @@ import { NodeProcess } from './node-process.ts';
 
 const GIGABYTE = 1e9;
 const RATE_MAX_AGE_SEC = 15;
+/** USDC is the coin that one drill alone pays with. */
+const DAYS_OF = ['USDT', 'ETH', 'BNB', 'TRX', 'SOL'];
 const ENOUGH_ADDRESSES = 2_000;
 export const SECOND_SOURCE_FROM = '500';
 
@@ -100,6 +102,8 @@ export class DrillWorld {
   node!: NodeProcess;
   prometheus!: RunningPrometheus;
   mood: ReceiverMood = 200;
+  /** Coins of which Kraken keeps past days. */
+  keptDays: readonly string[] = DAYS_OF;
   #receiver!: Server;
   #orders = 0;
 
@@ -135,9 +139,19 @@ export class DrillWorld {
   quote(apart = 1): void {
     const price = (value: number, by = 1): string => (value * by).toFixed(6);
     this.coinbase.answerJson(coinbaseJson({ USD: price(1), EUR: price(0.925) }, { USD: price(1.0001), EUR: price(0.925) }));
-    this.kraken.answerJson(
-      krakenJson({ USDTUSD: price(1), USDTEUR: price(0.925, apart), USDCUSD: price(1.0001), USDCEUR: price(0.925, apart), USDCUSDT: price(1) }),
-    );
+    const ticker = krakenJson({
+      USDTUSD: price(1),
+      USDTEUR: price(0.925, apart),
+      USDCUSD: price(1.0001),
+      USDCEUR: price(0.925, apart),
+      USDCUSDT: price(1),
+    });
+    this.kraken.answerJson((path) => {
+      if (!path.includes('/OHLC')) return ticker();
+      return this.keptDays.some((coin) => path.includes(`pair=${coin}EUR`))
+        ? krakenCandlesJson('0.925', path)
+        : { error: ['EQuery:Unknown asset pair'] };
+    });
   }
 
   /** Ends the node in order and starts it with these settings. */
@@ -217,6 +231,7 @@ export class DrillWorld {
       ...{ CANARY_NETWORKS: 'bsc', CANARY_EVERY_SECONDS: '5', CANARY_MAX_OUT: '100' },
       ...{ RATE_PROVIDERS: 'coinbase,kraken', RATE_COINBASE_URL: this.coinbase.url, RATE_KRAKEN_URL: this.kraken.url },
       ...{ RATE_MAX_AGE_SECONDS: String(RATE_MAX_AGE_SEC), WEBHOOK_ALLOW_INSECURE: 'true', AUDIT_CHECKPOINT_SECONDS: '5' },
+      ...{ BOOK_RATES_CURRENCY: 'EUR', BOOK_RATES_EVERY_SECONDS: '2' },
       ...{ LOG_SHIPPING_TO: this.shippedTo, LOG_SHIPPING_EVERY_SECONDS: '1' },
     });
     await this.node.start(this.settings());

@@ -76,6 +76,17 @@ export const marketsGone: Drill = {
   after: (world) => Promise.all([inEuro(world), pause(500)]),
 };
 
+export const dayUnknown: Drill = {
+  alerts: ['BookRateMissing'],
+  fault: 'an order is paid in a coin of which no source says what it was worth; afterwards one does',
+  cause: async (world) => {
+    const { options } = await world.order('5.00', 'USDC');
+    const { address } = options.find(({ network, coin }) => network === 'ethereum' && coin === 'USDC')!;
+    await world.ethereum.node.send('USDC', 'transfer', [address, 5_000_000n]);
+  },
+  end: async (world) => void (world.keptDays = [...world.keptDays, 'USDC']),
+};
+
 export const receiverRefuses: Drill = {
   alerts: ['WebhookDeliveriesGivenUp', 'WebhooksFailing'],
   fault: 'the receiver answers 400',

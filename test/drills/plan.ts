@@ -18,6 +18,7 @@ import {
 import { addressesRunOut, diskFull, killed, restarting, starved, stopping, walletOfAnother } from './drills-node.ts';
 import {
   clockWrong,
+  dayUnknown,
   marketsApart,
   marketsGone,
   nobodyPays,
@@ -37,7 +38,7 @@ export const PLAN: readonly Round[] = [
     [strayWaits],
     [backupOld, shippingStopped],
     [wrongSecret, wrongTokens],
-    [marketsApart, marketsGone],
+    [dayUnknown, marketsApart, marketsGone],
     [receiverRefuses, receiverHangs, receiverGone],
   ],
   [

@@ -64,6 +64,15 @@ export const krakenJson = (pairs: Prices) => (): unknown => ({
   ),
 });
 
+/** Daily candles that close at this price, as far back as asked for; the last one is of today. */
+export const krakenCandlesJson = (close: string, path: string, nowMs = Date.now()): unknown => {
+  const [, pair = '', since = ''] = /pair=(\w+)&interval=1440&since=(\d+)/.exec(path) ?? [];
+  const candles: unknown[] = [];
+  for (let atSec = Math.ceil((Number(since) + 1) / 86_400) * 86_400; atSec * 1000 <= nowMs; atSec += 86_400)
+    candles.push([atSec, close, close, close, close, close, '1.5', 7]);
+  return { error: [], result: { [pair]: candles, last: 0 } };
+};
+
 export const coingeckoJson = (usdt: Prices, usdc: Prices, updatedAtSec: number) => (): unknown => {
   const lower = (prices: Prices) => Object.fromEntries(Object.entries(prices).map(([code, price]) => [code.toLowerCase(), Number(price)]));
   return { tether: { ...lower(usdt), last_updated_at: updatedAtSec }, 'usd-coin': { ...lower(usdc), last_updated_at: updatedAtSec } };

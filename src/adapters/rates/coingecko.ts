@@ -4,9 +4,9 @@ import { endpoint, getJson } from './bounded-json.ts';
 import { ONE, ProviderFailed, isRecord, readPrice, withCoinCrosses } from './provider.ts';
 import type { Quote, RateProvider } from './provider.ts';
 
-const COINGECKO_URL = 'https://api.coingecko.com';
+export const COINGECKO_URL = 'https://api.coingecko.com';
 
-const IDS: Readonly<Record<Coin, string>> = { USDT: 'tether', USDC: 'usd-coin' };
+export const COINGECKO_IDS: Readonly<Record<Coin, string>> = { USDT: 'tether', USDC: 'usd-coin' };
 
 /** ISO codes of https://docs.coingecko.com/docs/fiat-currencies-support; the old Venezuelan code it also lists is no longer ISO. */
 const FIAT =
@@ -20,7 +20,7 @@ const FIAT =
 export function coingeckoProvider(baseUrl: string = COINGECKO_URL): RateProvider {
   const url = endpoint(
     baseUrl,
-    `api/v3/simple/price?ids=${Object.values(IDS).join(',')}&vs_currencies=${FIAT}&include_last_updated_at=true&precision=full`,
+    `api/v3/simple/price?ids=${Object.values(COINGECKO_IDS).join(',')}&vs_currencies=${FIAT}&include_last_updated_at=true&precision=full`,
   );
   return {
     name: 'coingecko',
@@ -33,7 +33,7 @@ export function coingeckoProvider(baseUrl: string = COINGECKO_URL): RateProvider
 
 export function parseCoingecko(json: unknown): Quote[] {
   if (!isRecord(json)) throw new ProviderFailed('answered no prices');
-  const quotes = (Object.entries(IDS) as [Coin, string][]).flatMap(([coin, id]) => quotesOfCoin(coin, json[id]));
+  const quotes = (Object.entries(COINGECKO_IDS) as [Coin, string][]).flatMap(([coin, id]) => quotesOfCoin(coin, json[id]));
   if (quotes.length === 0) throw new ProviderFailed('answered no prices');
   return withCoinCrosses(quotes);
 }

@@ -4,7 +4,7 @@ import { endpoint, getJson } from './bounded-json.ts';
 import { ONE, ProviderFailed, isRecord, otherCoin, readPrice } from './provider.ts';
 import type { HeardTime, Quote, RateProvider } from './provider.ts';
 
-const KRAKEN_URL = 'https://api.kraken.com';
+export const KRAKEN_URL = 'https://api.kraken.com';
 
 /** Kraken refuses the whole question when it does not know one pair; then the deep markets alone are asked for. */
 const DEEP_PAIRS = ['USDTUSD', 'USDTEUR', 'USDCUSD', 'USDCEUR', 'USDCUSDT'];
@@ -38,8 +38,9 @@ export function krakenProvider(baseUrl: string = KRAKEN_URL): RateProvider {
   };
 }
 
-const errorsOf = (json: unknown): unknown[] => (isRecord(json) && Array.isArray(json['error']) ? json['error'] : ['no error list']);
-const refusesPair = (json: unknown): boolean => errorsOf(json).some((error) => typeof error === 'string' && error.includes('Unknown asset pair'));
+export const errorsOf = (json: unknown): unknown[] => (isRecord(json) && Array.isArray(json['error']) ? json['error'] : ['no error list']);
+export const refusesPair = (json: unknown): boolean =>
+  errorsOf(json).some((error) => typeof error === 'string' && error.includes('Unknown asset pair'));
 
 export function parseKraken(json: unknown, quotedAtMs: number): Quote[] {
   const errors = errorsOf(json);

@@ -1,5 +1,5 @@
 import { Decimal } from 'decimal.js';
-import { COINS } from '../../domain/money.ts';
+import { COINS, SCALE } from '../../domain/money.ts';
 import type { Coin } from '../../domain/money.ts';
 
 /** What one provider says: one unit of `currency` is `rate` units of `coin`. */
@@ -50,6 +50,12 @@ export function readPrice(value: unknown): Decimal | null {
   if (!readable) return null;
   const price = new Precise(value as string | number);
   return price.greaterThan(0) ? price : null;
+}
+
+/** The same as text with the decimals of an amount; null as well for a price that is less than one can say so. */
+export function priceText(value: unknown): string | null {
+  const price = readPrice(value)?.toDecimalPlaces(SCALE);
+  return price?.greaterThan(0) ? price.toFixed() : null;
 }
 
 export const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);

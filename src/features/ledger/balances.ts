@@ -15,6 +15,7 @@ import {
   LEDGER_COUNTS_TABLE,
   LEDGER_DAYS_TABLE,
   LEDGER_PERIODS_TABLE,
+  LEDGER_SUMS_TABLE,
   periodKey,
   type BalanceRow,
   type EntryRow,
@@ -79,6 +80,13 @@ export class LedgerBalances {
 
   async modeRow(mode: Mode): Promise<ModeRow> {
     return (await this.#readModel.get(LEDGER_MODES_TABLE, mode)) ?? EMPTY_MODE;
+  }
+
+  /** Coins that entries moved, each as often as there are networks of it. */
+  async coins(mode: Mode): Promise<string[]> {
+    const found: string[] = [];
+    for await (const rows of this.#pages(LEDGER_SUMS_TABLE, `${mode}/`)) found.push(...rows.map(({ coin }) => coin));
+    return found;
   }
 
   async period(mode: Mode, period: string): Promise<PeriodRow | null> {

@@ -12,6 +12,7 @@ import { reportInbox } from '../../../src/observability/metrics-inbox.ts';
 import {
   reportAddresses,
   reportClock,
+  reportBookRates,
   reportLedger,
   reportOwnership,
   reportPayouts,
@@ -69,6 +70,7 @@ function allMetrics(): Metrics {
   reportClock(registry, () => ({ isInDoubt: true, offsetMs: -7_200_000, witnesses: [] }));
   reportPayouts(registry, () => [{ ...ethereum, alarm: null, waiting: [{ reason: 'insufficient_gas' }] }]);
   reportTreasury(registry, () => [{ ...ethereum, kind: 'gas', coin: 'ETH', amount: 0.4 }]);
+  reportBookRates(registry, () => [{ coin: 'BNB' }]);
   reportLedger(registry, { imbalances: () => [{ mode: 'live', coin: 'USDT', amount: 0 }] });
   const state = { size: 9, integrity: 'damaged', fault: 'event 4' } as const;
   reportAudit(registry, { state: () => state, signedAtMs: () => NOW_MS - 60_000, readOnly: () => 'event 4' }, clock);

@@ -1,3 +1,4 @@
+import { dayAfter, startOfDaySec } from '../../../domain/calendar.ts';
 import { shownDecimals } from '../../../domain/currencies.ts';
 import type { BookRate, BookRatesRecorded } from '../../../domain/events/book-rate-events.ts';
 import { BOOKED_COINS } from '../../../domain/ledger.ts';
@@ -57,6 +58,12 @@ export class BookRates {
     return (this.#rates.get(coin) ?? []).some((rate) => rate.atSec === atSec);
   }
 
+  /** Whether there is a rate of any moment of a day (UTC). */
+  hasDay(coin: string, day: string): boolean {
+    const newest = this.newest(coin, startOfDaySec(dayAfter(day)) - 1);
+    return newest !== null && newest.atSec >= startOfDaySec(day);
+  }
+
   /** How many rates of the coin there are, and of when; null without any. */
   summary(coin: string): { coin: string; rates: number; first_at: number; last_at: number; last_rate: string } | null {
     const rates = this.#rates.get(coin) ?? [];
@@ -64,8 +71,8 @@ export class BookRates {
     return first && last ? { coin, rates: rates.length, first_at: first.atSec, last_at: last.atSec, last_rate: last.rate } : null;
   }
 
-  /** The newest rate by then. Throws `RateMissing`. */
-  at(coin: string, atSec: number): UsedRate {
+  /** The newest rate by then, however old; null without any. */
+  newest(coin: string, atSec: number): UsedRate | null {
     const rates = this.#rates.get(coin) ?? [];
     let [low, high] = [0, rates.length];
     while (low < high) {
@@ -73,7 +80,12 @@ export class BookRates {
       if (rates[middle]!.atSec <= atSec) low = middle + 1;
       else high = middle;
     }
-    const rate = rates[low - 1];
+    return rates[low - 1] ?? null;
+  }
+
+  /** The same, if it says what the coin was worth by then. Throws `RateMissing`. */
+  at(coin: string, atSec: number): UsedRate {
+    const rate = this.newest(coin, atSec);
     const when = new Date(atSec * 1000).toISOString();
     if (!rate) throw new RateMissing(`there is no rate of ${coin} in ${this.currency} at or before ${when}: \`quittance ledger record-rates\``);
     if (atSec - rate.atSec > MAX_RATE_AGE_SEC)
