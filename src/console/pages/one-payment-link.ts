@@ -1,6 +1,7 @@
 import { html, type Html } from '../../runtime/util/html.ts';
 import { qrCode } from '../../checkout/qr.ts';
 import { createSessionBody } from '../../http/schemas/session.schema.ts';
+import { parseSessionId } from '../../domain/ids.ts';
 import { decimalsOf } from '../../domain/money.ts';
 import { maxDecimals, shownDecimals } from '../../domain/currencies.ts';
 import { paddedAmount } from '../../http/presenters/amount-text.ts';
@@ -36,11 +37,17 @@ export function linkAndCode(url: string): Html {
 
 /** As the API takes it, with the same words for what is wrong. Throws `Refused`. */
 function inputOf({ form }: Visit) {
-  const { amount = '', currency: code = '', order = '', description = '' } = form;
+  const { amount = '', currency: code = '', order = '', description = '', supersedes = '' } = form;
+  const before = parseSessionId(supersedes);
+  if (supersedes !== '' && before === null) throw new Refused('in place of: name a payment by its id, such as cs_...');
   const parsed = createSessionBody.safeParse({ amount, currency: code, order_id: order, ...(description !== '' && { description }) });
   if (!parsed.success)
     throw new Refused(parsed.error.issues.map((issue) => `${String(issue.path[0]).replace('order_id', 'order')} ${issue.message}`).join('; '));
   const currency = parsed.data.currency.toUpperCase();
   if (decimalsOf(amount) > maxDecimals(currency)) throw new Refused(`amount must have at most ${maxDecimals(currency)} decimals in ${currency}`);
-  return { amount: paddedAmount(amount, shownDecimals(currency)), currency, orderId: order, ...(description !== '' && { description }) };
+  return {
+    ...{ amount: paddedAmount(amount, shownDecimals(currency)), currency, orderId: order },
+    ...(description !== '' && { description }),
+    ...(before && { supersedes: before }),
+  };
 }

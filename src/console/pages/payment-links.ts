@@ -112,7 +112,11 @@ function newPage(visit: Visit): Html {
     ${changeForm(
       visit,
       `${linksPath(visit)}/new`,
-      [...asked, field({ name: 'order', label: 'Order', required: true, max: 128, hint: 'Your number; once for each payment.' })],
+      [
+        ...asked,
+        field({ name: 'order', label: 'Order', required: true, max: 128, hint: 'Your number; once for each payment.' }),
+        field({ name: 'supersedes', label: 'In place of', max: 60, hint: 'The payment of this order that is over, if there is one: cs_...' }),
+      ],
       'Make the link',
     )}
     <h2>For many payments</h2>

@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { ConsoleDeps } from '../../../src/console/deps.ts';
+import type { SessionId } from '../../../src/domain/ids.ts';
+import type { CreateSessionInput } from '../../../src/features/shared/merchant-api.ts';
+import { createSessionPresenter } from '../../../src/http/presenters/session.presenter.ts';
+import { claimWorld } from '../../support/claim-world.ts';
+import { ConsoleWorld, SHOP, type TestPerson } from '../../support/console-world.ts';
+import { caller } from '../../support/session-world.ts';
+
+/* Whoever serves customers makes payments by hand, also for an order whose payment is over. */
+
+const LINKS = `/m/${SHOP.id}/links/new`;
+const FORM = { amount: '10.00', currency: 'USDT', order: 'order-1', description: 'Two mugs', supersedes: '' };
+
+let shop: Awaited<ReturnType<typeof claimWorld>>;
+let world: ConsoleWorld;
+let support: TestPerson;
+
+beforeAll(async () => {
+  shop = await claimWorld();
+  const { api } = shop;
+  const presenter = createSessionPresenter({ publicUrl: 'https://pay.example', networks: () => [], deepLinks: () => ({}) });
+  const use = { createSession: (_: unknown, input: CreateSessionInput) => api.createSession(caller, input) };
+  const records = { session: async (_: unknown, id: SessionId) => presenter.session((await api.getSession(caller, id))!) };
+  world = await ConsoleWorld.start({ records, api: use } as unknown as Partial<ConsoleDeps>);
+  support = await world.person('Sue', { role: 'support', merchantId: SHOP.id });
+});
+afterAll(() => world.close());
+
+it('says which payment of the order is over, and makes the one that takes its place', async () => {
+  const { sessionId, api } = shop;
+  const over = await world.post(LINKS, support, FORM);
+  expect(over.status).toBe(400);
+  expect(over.body).toContain(`the session ${sessionId} of this order is over (cancelled)`);
+  expect((await world.get(LINKS, support)).body).toContain('name="supersedes"');
+  const made = await world.post(LINKS, support, { ...FORM, supersedes: sessionId });
+  const { supersededBy } = (await api.getSession(caller, sessionId))!;
+  expect([made.status, made.body.includes(`https://pay.example/pay/${supersededBy}`)]).toEqual([200, true]);
+  const unknown = await world.post(LINKS, support, { ...FORM, supersedes: 'another' });
+  expect([unknown.status, unknown.body.includes('name a payment by its id')]).toEqual([400, true]);
+});
