@@ -1,31 +1,60 @@
 import { csvRow, type CsvCell } from '../runtime/util/csv.ts';
-import type { Column } from './parts.ts';
-import type { Shown } from './visit.ts';
+import type { Html } from '../runtime/util/html.ts';
+import type { Action } from './access.ts';
+import { link, withQuery, type Column } from './parts.ts';
+import type { ReadRoute, Visit } from './visit.ts';
 
-/** The rows of a table as a file of RFC 4180, under the filters of the page; each page of rows is asked for when the one before is sent. */
-export const csvFile = <Row>(
-  name: string,
-  columns: readonly Column<Row>[],
-  pages: AsyncIterable<readonly Row[]> | readonly (readonly Row[])[],
-): Shown => ({
-  file: { name: `${name}.csv`, contentType: 'text/csv; charset=utf-8', chunks: csvOf(columns, pages) },
+/** A table with all of its rows, a page of them at a time. */
+interface WholeTable<Row> {
+  readonly columns: readonly Column<Row>[];
+  readonly pages: AsyncIterable<readonly Row[]> | readonly (readonly Row[])[];
+}
+
+/**
+ * The table of a page as a file of RFC 4180: by the right of the page, under the filters of its address. Each page of rows is asked for when the one
+ * before is sent.
+ */
+export const csvRoute = <Row>(path: string, action: Action, table: (visit: Visit) => WholeTable<Row> | Promise<WholeTable<Row>>): ReadRoute => ({
+  path: `${path}.csv`,
+  action,
+  show: async (visit) => ({
+    file: { name: `${path.slice(path.lastIndexOf('/') + 1)}.csv`, contentType: 'text/csv; charset=utf-8', chunks: csvOf(await table(visit)) },
+  }),
 });
 
+/** To the file of the page that is shown, or of a part of it. */
+export const csvLink = ({ path, query }: Pick<Visit, 'path' | 'query'>, of = path): Html =>
+  link(withQuery(`${of}.csv`, query, { cursor: null, done: null }), 'CSV');
+
+/** The rows of a list that is stepped through by cursors. */
+export async function* everyPage<Row>(
+  ask: (cursor: string | null) => Promise<{ readonly rows: readonly Row[]; readonly next: string | null }>,
+): AsyncGenerator<readonly Row[]> {
+  for (let cursor: string | null = null; ;) {
+    const page: Awaited<ReturnType<typeof ask>> = await ask(cursor);
+    yield page.rows;
+    if (page.next === null) return;
+    cursor = page.next;
+  }
+}
+
 /** The names go out with the first rows, so that what is refused is said on a page, and not in a broken file. */
-async function* csvOf<Row>(
-  columns: readonly Column<Row>[],
-  pages: AsyncIterable<readonly Row[]> | readonly (readonly Row[])[],
-): AsyncGenerator<string> {
-  let names = csvRow(columns.map(({ name }) => name));
+async function* csvOf<Row>({ columns, pages }: WholeTable<Row>): AsyncGenerator<string> {
+  const told = columns.filter(({ isForm }) => isForm !== true);
+  let names = csvRow(told.map(({ name }) => name));
   for await (const rows of pages) {
-    yield names + rows.map((row) => csvRow(columns.map((column) => textOf(column, row)))).join('');
+    yield names + rows.map((row) => csvRow(told.map((column) => textOf(column, row)))).join('');
     names = '';
   }
   yield names;
 }
 
+const UNESCAPED: Readonly<Record<string, string>> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'" };
+
 function textOf<Row>({ text, cell: shown }: Column<Row>, row: Row): CsvCell {
   if (text) return text(row);
   const value = shown(row);
-  return value === null || typeof value === 'string' || typeof value === 'number' ? value : value.text.replaceAll(/<[^>]*>/g, '');
+  if (value === null || typeof value === 'string' || typeof value === 'number') return value;
+  const words = value.text.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+  return words.trim().replaceAll(/&(?:amp|lt|gt|quot|#39);/g, (escape) => UNESCAPED[escape]!);
 }

@@ -47,9 +47,21 @@ export interface Column<Row> {
   /** Numbers stand at the right. */
   readonly isNumber?: boolean;
   readonly cell: (row: Row) => Cell;
-  /** For CSV; the cell itself when it is plain. */
+  /** For CSV; the words of the cell when it is not given. */
   readonly text?: (row: Row) => string | number | null;
+  /** Something to do, not something to know: no part of a file. */
+  readonly isForm?: boolean;
 }
+
+/** A moment: for people here in their own time as well, in files as ISO 8601. */
+export const timeColumn = <Row>(name: string, secOf: (row: Row) => number | null | undefined, visit: Pick<Visit, 'zone'>): Column<Row> => ({
+  name,
+  cell: (row) => time(secOf(row), visit),
+  text: (row) => {
+    const sec = secOf(row);
+    return sec === null || sec === undefined ? null : new Date(sec * 1000).toISOString();
+  },
+});
 
 /** On a phone every row becomes a card, whose cells say what they are. */
 export function table<Row>(caption: string, columns: readonly Column<Row>[], rows: readonly Row[], empty: string): Html {

@@ -2,6 +2,7 @@ import { html, type Html } from '../../runtime/util/html.ts';
 import { COINS } from '../../domain/money.ts';
 import { NATIVE_COIN, NETWORKS } from '../../domain/networks.ts';
 import type { AdminArguments } from '../../operator/commands.ts';
+import { csvLink, csvRoute } from '../csv.ts';
 import { run, type ConsoleDeps } from '../deps.ts';
 import { badge, changeForm, code, field, REASON, table, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
@@ -31,6 +32,7 @@ export function adjustmentRoutes(deps: ConsoleDeps): ConsoleRoutes {
         action: 'treasury.read',
         show: async (visit) => ({ page: { title: 'Entries by hand', body: await page(deps, visit) } }),
       },
+      csvRoute('/adjustments', 'treasury.read', async (visit) => ({ columns: columns(visit), pages: [await listed(deps)] })),
     ],
     change: [
       proposal(deps, '/adjustments/propose', ['mode', 'network', 'coin', 'debit', 'credit', 'attachment']),
@@ -46,10 +48,13 @@ export function adjustmentRoutes(deps: ConsoleDeps): ConsoleRoutes {
   };
 }
 
+/** The newest first. */
+const listed = async (deps: ConsoleDeps): Promise<readonly Adjustment[]> =>
+  (await run<{ adjustments: readonly Adjustment[] }>(deps, 'ledger.adjustments')).adjustments.toReversed();
+
 async function page(deps: ConsoleDeps, visit: Visit): Promise<Html> {
-  const { adjustments } = await run<{ adjustments: readonly Adjustment[] }>(deps, 'ledger.adjustments');
-  return html`${table('Entries by hand', columns(visit), adjustments.toReversed(), 'Nothing was posted by hand.')}
-  ${visit.can('books.adjust') && proposalForm(visit)}`;
+  return html`<p>${csvLink(visit)}</p>
+    ${table('Entries by hand', columns(visit), await listed(deps), 'Nothing was posted by hand.')} ${visit.can('books.adjust') && proposalForm(visit)}`;
 }
 
 const columns = (visit: Visit): Column<Adjustment>[] => [
@@ -66,7 +71,7 @@ const columns = (visit: Visit): Column<Adjustment>[] => [
     cell: ({ reason, attachment_sha256: digest }) => html`${reason}${digest !== null && html`<small>document ${code(digest)}</small>`}`,
   },
   { name: 'Proposed by', cell: (adjustment) => adjustment.proposed_by },
-  { name: 'Act', cell: (adjustment) => acts(visit, adjustment) },
+  { name: 'Act', isForm: true, cell: (adjustment) => acts(visit, adjustment) },
 ];
 
 function acts(visit: Visit, { id, status, reversed_by: reversedBy }: Adjustment): Html | null {

@@ -1,8 +1,9 @@
 import { html, type Html } from '../../runtime/util/html.ts';
 import { isDay } from '../../domain/calendar.ts';
 import { merchantAccountOf } from '../../domain/ledger.ts';
+import { csvLink, csvRoute, everyPage } from '../csv.ts';
 import { modeOf, run, type ConsoleDeps } from '../deps.ts';
-import { badge, code, facts, field, filterForm, link, more, table, tabs, time, withQuery, type Field } from '../parts.ts';
+import { badge, code, facts, field, filterForm, link, more, table, tabs, time, withQuery, type Column, type Field } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { Refused, type Shown, type Visit } from '../visit.ts';
 
@@ -91,6 +92,17 @@ export function bookRoutes(deps: ConsoleDeps): ConsoleRoutes {
       { path: '/books/:mode', action: 'books.read', show: page('Trial balance', (visit) => trialBalance(deps, visit)) },
       { path: '/books/:mode/account', action: 'books.read', show: page('Account', (visit) => account(deps, visit)) },
       { path: '/books/:mode/journal', action: 'books.read', show: page('Journal', (visit) => journal(deps, visit)) },
+      csvRoute('/books/:mode/trial-balance', 'books.read', async (visit) => ({
+        columns: balanceColumns(visit),
+        pages: [(await balancesOf(deps, visit)).accounts],
+      })),
+      csvRoute('/books/:mode/account', 'books.read', (visit) => ({
+        columns: lineColumns(visit),
+        pages: everyPage(async (cursor) => {
+          const { lines, next_cursor: next } = await linesOf(deps, visit, cursor);
+          return { rows: lines, next };
+        }),
+      })),
       {
         path: '/books/:mode/journal.csv',
         action: 'books.read',
@@ -131,27 +143,30 @@ export function given(query: URLSearchParams, names: readonly string[]): Record<
 export const clockField = (query: URLSearchParams): Field => ({ ...CLOCK, value: query.get('clock') ?? 'recorded' });
 export const dayField = (query: URLSearchParams, name: string, label: string): Field => ({ name, label, type: 'date', value: query.get(name) ?? '' });
 
-async function trialBalance(deps: ConsoleDeps, { params, query, path }: Visit): Promise<Html> {
-  const books = await run<TrialBalance>(deps, 'ledger.trial-balance', { mode: params['mode']!, ...given(query, ['asOf', 'clock']) });
-  const clock = query.get('clock') ?? 'recorded';
-  const asOf = query.get('asOf') ?? '';
-  const to = ({ account: name }: Balance): string => withQuery(`${path}/account`, new URLSearchParams(), { account: name, clock, to: asOf });
+const balancesOf = (deps: ConsoleDeps, { params, query }: Visit): Promise<TrialBalance> =>
+  run<TrialBalance>(deps, 'ledger.trial-balance', { mode: modeOf(params['mode']), ...given(query, ['asOf', 'clock']) });
+
+function balanceColumns({ params, query }: Visit): Column<Balance>[] {
+  const place = { clock: query.get('clock') ?? 'recorded', to: query.get('asOf') ?? '' };
+  const to = (account: string): string => withQuery(`/books/${params['mode']}/account`, new URLSearchParams(), { account, ...place });
+  return [
+    { name: 'Account', cell: ({ account: name }) => link(to(name), name) },
+    { name: 'Network', cell: ({ network }) => network },
+    { name: 'Coin', cell: ({ coin }) => coin },
+    { name: 'Debit', isNumber: true, cell: ({ debit }) => debit },
+    { name: 'Credit', isNumber: true, cell: ({ credit }) => credit },
+  ];
+}
+
+async function trialBalance(deps: ConsoleDeps, visit: Visit): Promise<Html> {
+  const { query, path } = visit;
+  const books = await balancesOf(deps, visit);
   return html`${filterForm(path, [dayField(query, 'asOf', 'As of the end of'), clockField(query)])}
     <p class="${books.balanced ? 'notice' : 'problem'}">
       ${books.balanced ? 'Debits and credits are equal' : 'Debits and credits differ'}, ${books.entries} entries.
     </p>
-    ${table(
-      'Trial balance',
-      [
-        { name: 'Account', cell: (row: Balance) => link(to(row), row.account) },
-        { name: 'Network', cell: ({ network }: Balance) => network },
-        { name: 'Coin', cell: ({ coin }: Balance) => coin },
-        { name: 'Debit', isNumber: true, cell: ({ debit }: Balance) => debit },
-        { name: 'Credit', isNumber: true, cell: ({ credit }: Balance) => credit },
-      ],
-      books.accounts,
-      'Nothing is booked yet.',
-    )}
+    <p>${csvLink(visit, `${path}/trial-balance`)}</p>
+    ${table('Trial balance', balanceColumns(visit), books.accounts, 'Nothing is booked yet.')}
     <h2>Totals</h2>
     ${table(
       'Totals',
@@ -167,14 +182,31 @@ async function trialBalance(deps: ConsoleDeps, { params, query, path }: Visit): 
     )}`;
 }
 
-async function account(deps: ConsoleDeps, visit: Visit): Promise<Html> {
-  const { params, query, path } = visit;
-  const name = query.get('account') ?? '';
-  const found = await run<Statement>(deps, 'ledger.account', {
-    account: name,
-    mode: params['mode']!,
-    ...given(query, ['from', 'to', 'clock', 'cursor']),
+const linesOf = (deps: ConsoleDeps, { params, query }: Visit, cursor: string | null): Promise<Statement> =>
+  run<Statement>(deps, 'ledger.account', {
+    ...{ account: query.get('account') ?? '', mode: modeOf(params['mode']) },
+    ...given(query, ['from', 'to', 'clock']),
+    ...(cursor !== null && cursor !== '' && { cursor }),
   });
+
+const lineColumns = ({ params }: Visit): Column<Statement['lines'][number]>[] => [
+  {
+    name: 'Entry',
+    cell: (line) => link(withQuery(`/books/${params['mode']}/journal`, new URLSearchParams(), { entry: String(line.entry) }), `#${line.entry}`),
+  },
+  { name: 'Day', cell: (line) => line.recorded_day },
+  { name: 'Kind', cell: ({ kind }) => kind },
+  { name: 'Order', cell: (line) => line.order_id },
+  { name: 'Debit', isNumber: true, cell: ({ debit, coin }) => debit && `${debit} ${coin}` },
+  { name: 'Credit', isNumber: true, cell: ({ credit, coin }) => credit && `${credit} ${coin}` },
+  { name: 'Balance', isNumber: true, cell: ({ balance, coin }) => `${balance} ${coin}` },
+  { name: 'Transaction', cell: (line) => code(line.tx_hash) },
+];
+
+async function account(deps: ConsoleDeps, visit: Visit): Promise<Html> {
+  const { query, path } = visit;
+  const name = query.get('account') ?? '';
+  const found = await linesOf(deps, visit, query.get('cursor'));
   const sums = (of: Statement['opening']): string => of.map(({ balance, coin, network }) => `${balance} ${coin} on ${network}`).join(', ') || '0';
   const merchantId = merchantAccountOf(name)?.merchantId ?? null;
   return html`${facts([
@@ -188,24 +220,8 @@ async function account(deps: ConsoleDeps, visit: Visit): Promise<Html> {
       ${[dayField(query, 'from', 'From'), dayField(query, 'to', 'to')].map(field)}
       <p><button class="quiet">Show</button></p>
     </form>
-    ${table(
-      'Lines',
-      [
-        {
-          name: 'Entry',
-          cell: (line) => link(withQuery(`/books/${params['mode']}/journal`, new URLSearchParams(), { entry: String(line.entry) }), `#${line.entry}`),
-        },
-        { name: 'Day', cell: (line) => line.recorded_day },
-        { name: 'Kind', cell: ({ kind }) => kind },
-        { name: 'Order', cell: (line) => line.order_id },
-        { name: 'Debit', isNumber: true, cell: ({ debit, coin }) => debit && `${debit} ${coin}` },
-        { name: 'Credit', isNumber: true, cell: ({ credit, coin }) => credit && `${credit} ${coin}` },
-        { name: 'Balance', isNumber: true, cell: ({ balance, coin }) => `${balance} ${coin}` },
-        { name: 'Transaction', cell: (line) => code(line.tx_hash) },
-      ],
-      found.lines,
-      'No line in this range.',
-    )}
+    <p>${csvLink(visit)}</p>
+    ${table('Lines', lineColumns(visit), found.lines, 'No line in this range.')}
     ${more(found.next_cursor === null ? null : withQuery(path, query, { cursor: found.next_cursor }), query.get('cursor') === null ? null : withQuery(path, query, { cursor: null }))}`;
 }
 

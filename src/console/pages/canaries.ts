@@ -1,7 +1,8 @@
 import { html } from '../../runtime/util/html.ts';
 import { CANARY_STEPS } from '../../domain/canary.ts';
+import { csvLink, csvRoute } from '../csv.ts';
 import { run, type ConsoleDeps } from '../deps.ts';
-import { badge, link, table, time, type Column } from '../parts.ts';
+import { badge, link, table, timeColumn, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import type { Visit } from '../visit.ts';
 
@@ -32,12 +33,13 @@ export function canaryRoutes(deps: ConsoleDeps): ConsoleRoutes {
             isLive: true,
             body: html`<p>
                 The service pays itself on each network, from a wallet of its own, and gives the money back. A step that took longer than promised is
-                marked.
+                marked. ${csvLink(visit)}
               </p>
               ${table('Canary payments', columns(visit), await run<ShownRun[]>(deps, 'canary.history'), 'None was made: CANARY_MERCHANT_FILE and CANARY_KEYSTORE switch them on.')}`,
           },
         }),
       },
+      csvRoute('/canaries', 'chains.read', async (visit) => ({ columns: columns(visit), pages: [await run<ShownRun[]>(deps, 'canary.history')] })),
     ],
   };
 }
@@ -47,7 +49,7 @@ const STATES: Readonly<Record<string, string>> = { 'there and back': 'done', 'un
 const SHOWN_OF_ID = 11;
 
 const columns = (visit: Visit): Column<ShownRun>[] => [
-  { name: 'Started', cell: ({ started }) => time(started, visit) },
+  timeColumn('Started', ({ started }) => started, visit),
   { name: 'Network', cell: ({ network, mode }) => html`${network}<small>${mode}</small>` },
   { name: 'Amount', isNumber: true, cell: ({ amount, coin }) => (amount === null ? null : `${amount} ${coin}`) },
   {
@@ -66,5 +68,9 @@ const columns = (visit: Visit): Column<ShownRun>[] => [
         : `${taken.seconds.toFixed(1)} s`;
     },
   })),
-  { name: 'Payment', cell: ({ session_id: id }) => (id === null ? null : link(`/search?q=${id}`, `${id.slice(0, SHOWN_OF_ID)}…`)) },
+  {
+    name: 'Payment',
+    cell: ({ session_id: id }) => (id === null ? null : link(`/search?q=${id}`, `${id.slice(0, SHOWN_OF_ID)}…`)),
+    text: ({ session_id: id }) => id,
+  },
 ];

@@ -1,7 +1,8 @@
 import { html } from '../../runtime/util/html.ts';
+import { csvLink, csvRoute } from '../csv.ts';
 import { run, type ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';
-import { badge, changeForm, field, link, REASON, table, time, type Column } from '../parts.ts';
+import { badge, changeForm, field, link, REASON, table, timeColumn, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { reasonIn, type Visit } from '../visit.ts';
 import { failedDeliveries, type FailedDelivery } from './failed-deliveries.ts';
@@ -32,12 +33,18 @@ export function chainRoutes(deps: ConsoleDeps): ConsoleRoutes {
             page: {
               title: 'Chains',
               isLive: true,
-              body: html`${table('Chains', chainColumns(visit), chains, 'No network is watched in this process.')}
-              ${visit.can('chains.rescan') && rescanForm(visit, chains)}`,
+              body: html`<p>${csvLink(visit)}</p>
+                ${table('Chains', chainColumns(visit), chains, 'No network is watched in this process.')}
+                ${visit.can('chains.rescan') && rescanForm(visit, chains)}`,
             },
           };
         },
       },
+      csvRoute('/chains', 'chains.read', async (visit) => ({
+        columns: chainColumns(visit),
+        pages: [await run<ChainStatus[]>(deps, 'chain.status')],
+      })),
+      csvRoute('/deliveries', 'deliveries.read', async (visit) => ({ columns: deliveryColumns(visit), pages: [await failedDeliveries(deps)] })),
       {
         path: '/deliveries',
         action: 'deliveries.read',
@@ -45,7 +52,7 @@ export function chainRoutes(deps: ConsoleDeps): ConsoleRoutes {
           page: {
             title: 'Deliveries',
             isLive: true,
-            body: html`<p>Webhooks that did not arrive, of every merchant, newest first.</p>
+            body: html`<p>Webhooks that did not arrive, of every merchant, newest first. ${csvLink(visit)}</p>
               ${table('Failed deliveries', deliveryColumns(visit), await failedDeliveries(deps), 'Every webhook arrived, or is on its way.')}`,
           },
         }),
@@ -76,13 +83,13 @@ const chainColumns = (visit: Visit): Column<ChainStatus>[] => [
   { name: 'Read', isNumber: true, cell: ({ read_block: block }) => block },
   { name: 'Final', isNumber: true, cell: ({ final_block: block }) => block },
   { name: 'Recorded as read', isNumber: true, cell: ({ durable_block: block }) => block },
-  { name: 'Read up to', cell: ({ read_to: sec }) => time(sec, visit) },
+  timeColumn('Read up to', ({ read_to: sec }) => sec, visit),
   { name: 'Deposits not settled', isNumber: true, cell: (chain) => chain.deposits_not_settled },
   { name: 'Failed reads in a row', isNumber: true, cell: (chain) => chain.failed_reads_in_a_row },
 ];
 
 const deliveryColumns = (visit: Visit): Column<FailedDelivery>[] => [
-  { name: 'Created', cell: ({ createdSec }) => time(createdSec, visit) },
+  timeColumn('Created', ({ createdSec }) => createdSec, visit),
   { name: 'Merchant', cell: ({ merchant }) => merchant.name },
   { name: 'Event', cell: ({ merchant, notificationId, eventType }) => link(`${merchantPath(merchant)}/webhooks/${notificationId}`, eventType) },
   { name: 'Status', cell: ({ status }) => badge(status) },

@@ -1,7 +1,8 @@
 import { html, type Html } from '../../runtime/util/html.ts';
 import type { ClaimView } from '../../features/shared/claim-views.ts';
+import { csvLink, csvRoute } from '../csv.ts';
 import { accepted, callerOf, readerOf, type ConsoleDeps } from '../deps.ts';
-import { badge, changeForm, code, facts, field, link, REASON, table, time, type Column } from '../parts.ts';
+import { badge, changeForm, code, facts, field, link, REASON, table, time, timeColumn, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { reasonIn, type ChangeRoute, type Visit } from '../visit.ts';
 import { paymentOf, paymentPath } from './payment-path.ts';
@@ -19,6 +20,10 @@ export function claimRoutes(deps: ConsoleDeps): ConsoleRoutes {
           page: { title: 'Claims', isLive: true, body: waitingPage(visit, await deps.records.waitingClaims(readerOf(visit), MAX_LISTED)) },
         }),
       },
+      csvRoute('/m/:merchant/claims', 'payments.read', async (visit) => ({
+        columns: waitingColumns(visit),
+        pages: [await deps.records.waitingClaims(readerOf(visit), MAX_LISTED)],
+      })),
     ],
     change: [rejectChange(deps)],
   };
@@ -36,18 +41,15 @@ const rejectChange = ({ api }: ConsoleDeps): ChangeRoute => ({
 });
 
 function waitingPage(visit: Visit, claims: readonly ClaimView[]): Html {
-  return html`<p>Payers who want a refund to another address than the one that paid. Open the payment to approve or reject.</p>
-    ${table(
-      'Claims that wait',
-      [
-        { name: 'Payment', cell: ({ sessionId }) => link(paymentPath(visit, sessionId), sessionId) },
-        ...COLUMNS,
-        { name: 'Filed', cell: ({ filedAtSec }) => time(filedAtSec, visit) },
-      ],
-      claims,
-      'None waits.',
-    )}`;
+  return html`<p>Payers who want a refund to another address than the one that paid. Open the payment to approve or reject. ${csvLink(visit)}</p>
+    ${table('Claims that wait', waitingColumns(visit), claims, 'None waits.')}`;
 }
+
+const waitingColumns = (visit: Visit): readonly Column<ClaimView>[] => [
+  { name: 'Payment', cell: ({ sessionId }) => link(paymentPath(visit, sessionId), sessionId) },
+  ...COLUMNS,
+  timeColumn('Filed', ({ filedAtSec }) => filedAtSec, visit),
+];
 
 /** The claims of one payment; nothing where there were none. */
 export function claimsPart(visit: Visit, claims: readonly ClaimView[]): Html | null {

@@ -1,7 +1,8 @@
 import { html, type Html } from '../../runtime/util/html.ts';
 import { isMonth } from '../../domain/calendar.ts';
+import { csvLink, csvRoute } from '../csv.ts';
 import { modeOf, run, type ConsoleDeps } from '../deps.ts';
-import { badge, changeForm, code, field, link, REASON, table, time } from '../parts.ts';
+import { badge, changeForm, code, field, link, REASON, table, timeColumn, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { reasonIn, Refused, type Visit } from '../visit.ts';
 import { booksTabs } from './books.ts';
@@ -24,6 +25,10 @@ interface Periods {
 export function monthRoutes(deps: ConsoleDeps): ConsoleRoutes {
   return {
     read: [
+      csvRoute('/books/:mode/months', 'books.read', async (visit) => ({
+        columns: closedColumns(visit),
+        pages: [(await run<Periods>(deps, 'ledger.periods', { mode: modeOf(visit.params['mode']) })).periods],
+      })),
       {
         path: '/books/:mode/months',
         action: 'books.read',
@@ -62,20 +67,18 @@ export function monthRoutes(deps: ConsoleDeps): ConsoleRoutes {
   };
 }
 
+const closedColumns = (visit: Visit): Column<Periods['periods'][number]>[] => [
+  { name: 'Month', cell: ({ period }) => link(`${visit.path}/${period}`, period) },
+  timeColumn('Closed', ({ closed_at: sec }) => sec, visit),
+  { name: 'By', cell: ({ actor }) => actor },
+  { name: 'Event', cell: ({ entry }) => code(entry) },
+];
+
 async function monthsPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const mode = modeOf(visit.params['mode']);
   const { periods } = await run<Periods>(deps, 'ledger.periods', { mode });
-  return html`${table(
-      'Closed months',
-      [
-        { name: 'Month', cell: ({ period }) => link(`${visit.path}/${period}`, period) },
-        { name: 'Closed', cell: ({ closed_at: sec }) => time(sec, visit) },
-        { name: 'By', cell: ({ actor }) => actor },
-        { name: 'Event', cell: ({ entry }) => code(entry) },
-      ],
-      periods,
-      'No month is closed.',
-    )}
+  return html`<p>${csvLink(visit)}</p>
+    ${table('Closed months', closedColumns(visit), periods, 'No month is closed.')}
     <h2>Before a month is closed</h2>
     ${table(
       'Checklist',

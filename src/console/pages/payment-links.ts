@@ -1,8 +1,8 @@
 import { html, type Html } from '../../runtime/util/html.ts';
 import { byPerson, run, type ConsoleDeps } from '../deps.ts';
-import { csvFile } from '../csv.ts';
+import { csvLink, csvRoute, everyPage } from '../csv.ts';
 import { merchantPath } from '../layout.ts';
-import { badge, changeForm, code, facts, field, link, more, REASON, table, time, withQuery, type Column } from '../parts.ts';
+import { badge, changeForm, code, facts, field, link, more, REASON, table, time, timeColumn, withQuery, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import type { Visit } from '../visit.ts';
 import { linkAndCode, onePaymentLink } from './one-payment-link.ts';
@@ -54,11 +54,7 @@ export function paymentLinkRoutes(deps: ConsoleDeps): ConsoleRoutes {
         action: 'payments.read',
         show: async (visit) => ({ page: { title: 'Payment links', isLive: true, body: await listPage(deps, visit) } }),
       },
-      {
-        path: '/m/:merchant/links.csv',
-        action: 'payments.read',
-        show: async (visit) => csvFile('payment-links', columnsOf(visit), everyPage(deps, visit)),
-      },
+      csvRoute('/m/:merchant/links', 'payments.read', (visit) => ({ columns: columnsOf(visit), pages: everyLink(deps, visit) })),
       {
         path: '/m/:merchant/links/:link',
         action: 'payments.read',
@@ -149,23 +145,21 @@ async function listPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const cursor = visit.query.get('cursor');
   const { payment_links: links, next_cursor: next } = await listed(deps, visit, cursor);
   return html`<p>
-      Links of which every visitor makes a payment of their own · ${link(`${here}.csv`, 'CSV')}
+      Links of which every visitor makes a payment of their own · ${csvLink(visit)}
       ${visit.can('payments.create', visit.merchant!.id) && html`· ${link(`${here}/new`, 'New payment link')}`}
     </p>
     ${table('Payment links', columnsOf(visit), links, 'No link for many payments yet.')}
     ${more(next === null ? null : withQuery(here, visit.query, { cursor: next }), cursor === null ? null : here)}`;
 }
 
-async function* everyPage(deps: ConsoleDeps, visit: Visit): AsyncGenerator<readonly PaymentLink[]> {
-  for (let cursor: string | null = ''; cursor !== null;) {
-    const page: Listed = await listed(deps, visit, cursor === '' ? null : cursor);
-    yield page.payment_links;
-    cursor = page.next_cursor;
-  }
-}
+const everyLink = (deps: ConsoleDeps, visit: Visit): AsyncGenerator<readonly PaymentLink[]> =>
+  everyPage(async (cursor) => {
+    const { payment_links: rows, next_cursor: next } = await listed(deps, visit, cursor);
+    return { rows, next };
+  });
 
 const columnsOf = (visit: Visit): Column<PaymentLink>[] => [
-  { name: 'Created', cell: ({ created_at: sec }) => time(sec, visit), text: ({ created_at: sec }) => new Date(sec * 1000).toISOString() },
+  timeColumn('Created', ({ created_at: sec }) => sec, visit),
   { name: 'Link', cell: ({ id }) => link(`${linksPath(visit)}/${id}`, id), text: ({ id }) => id },
   { name: 'Status', cell: ({ status }) => badge(WORDS[status] ?? status), text: ({ status }) => status },
   { name: 'Amount', isNumber: true, cell: ({ amount, currency }) => `${amount} ${currency}` },

@@ -6,7 +6,7 @@ import type { DeliverySummary } from '../../features/webhooks/views.ts';
 import { accepted, callerOf, readerOf, type ConsoleDeps } from '../deps.ts';
 import { linkOfOrder } from '../../features/payment-links/payment-links.ts';
 import { merchantPath } from '../layout.ts';
-import { badge, changeForm, checkbox, code, facts, field, link, REASON, table, time, type Column } from '../parts.ts';
+import { badge, changeForm, checkbox, code, facts, field, link, REASON, table, time, timeColumn, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { NO_SUCH, type ChangeRoute, type Visit } from '../visit.ts';
 import type { ClaimView } from '../../features/shared/claim-views.ts';
@@ -164,7 +164,7 @@ const refundColumns = (visit: Visit): Column<RefundBody>[] => [
 ];
 
 export const deliveryColumns = (visit: Visit): Column<DeliverySummary>[] => [
-  { name: 'Created', cell: ({ createdSec }) => time(createdSec, visit) },
+  timeColumn('Created', ({ createdSec }) => createdSec, visit),
   { name: 'Event', cell: (row) => link(`${merchantPath(visit.merchant!)}/webhooks/${row.notificationId}`, row.eventType) },
   { name: 'Status', cell: ({ status }) => badge(status) },
   { name: 'Attempts', isNumber: true, cell: ({ attempts }) => attempts },

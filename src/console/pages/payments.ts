@@ -3,9 +3,9 @@ import { isDay } from '../../domain/calendar.ts';
 import type { PaymentSessionBody } from '../../http/schemas/session.schema.ts';
 import { accepted, readerOf, type ConsoleDeps, type ListAsked } from '../deps.ts';
 import { barChart } from '../chart.ts';
-import { csvFile } from '../csv.ts';
+import { csvLink, csvRoute, everyPage } from '../csv.ts';
 import { merchantPath } from '../layout.ts';
-import { badge, code, filterForm, link, more, table, time, withQuery, type Column } from '../parts.ts';
+import { badge, code, filterForm, link, more, table, timeColumn, withQuery, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { Refused, type Visit } from '../visit.ts';
 
@@ -32,11 +32,7 @@ export function paymentsRoutes(deps: ConsoleDeps): ConsoleRoutes {
         action: 'payments.read',
         show: async (visit) => ({ page: { title: 'Payments', isLive: true, body: await listPage(deps, visit) } }),
       },
-      {
-        path: '/m/:merchant/payments.csv',
-        action: 'payments.read',
-        show: async (visit) => csvFile('payments', columnsOf(visit), everyPage(deps, visit)),
-      },
+      csvRoute('/m/:merchant/payments', 'payments.read', (visit) => ({ columns: columnsOf(visit), pages: everyPayment(deps, visit) })),
     ],
   };
 }
@@ -92,19 +88,17 @@ async function listPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
       { name: 'from', label: 'Created from (UTC)', type: 'date', value: query.get('from') ?? '' },
       { name: 'to', label: 'to', type: 'date', value: query.get('to') ?? '' },
     ])}
-    <p>${first.pagination.total ?? 0} payments · ${link(withQuery(`${here}.csv`, query, { cursor: null }), 'CSV')}</p>
+    <p>${first.pagination.total ?? 0} payments · ${csvLink(visit)}</p>
     ${table('Payments', columnsOf(visit), page.rows as Row[], 'No payment meets the filters.')}
     ${more(next === null ? null : withQuery(here, query, { cursor: next }), cursor === null ? null : withQuery(here, query, { cursor: null }))}`;
 }
 
-async function* everyPage(deps: ConsoleDeps, visit: Visit): AsyncGenerator<readonly Row[]> {
-  for (let cursor: string | null = ''; cursor !== null;) {
-    const asked: ListAsked = { ...filtersOf(visit.query), page: 1, pageSize: CSV_PAGE, cursor };
+const everyPayment = (deps: ConsoleDeps, visit: Visit): AsyncGenerator<readonly Row[]> =>
+  everyPage(async (cursor) => {
+    const asked: ListAsked = { ...filtersOf(visit.query), page: 1, pageSize: CSV_PAGE, cursor: cursor ?? '' };
     const { rows, pagination } = accepted(await deps.records.list('sessions', readerOf(visit), asked));
-    yield rows as Row[];
-    cursor = pagination.next_cursor;
-  }
-}
+    return { rows: rows as Row[], next: pagination.next_cursor };
+  });
 
 /** Throws `Refused` with the name of the filter. */
 function filtersOf(query: URLSearchParams): Partial<ListAsked> {
@@ -129,7 +123,7 @@ function dayOf(query: URLSearchParams, name: string): number | null {
 }
 
 const columnsOf = (visit: Visit): Column<Row>[] => [
-  { name: 'Created', cell: ({ created }) => time(created, visit), text: ({ created }) => new Date(created * 1000).toISOString() },
+  timeColumn('Created', ({ created }) => created, visit),
   { name: 'Order', cell: (row) => link(`${merchantPath(visit.merchant!)}/payments/${row.id}`, row.order_id), text: (row) => row.order_id },
   { name: 'Status', cell: ({ status }) => badge(status), text: ({ status }) => status },
   { name: 'Amount', isNumber: true, cell: (row) => `${row.amount_total} ${row.currency.toUpperCase()}` },

@@ -5,7 +5,7 @@ import { PERSON_ROLES } from '../../domain/events/person-events.ts';
 import { personIdOf } from '../../features/people/people.ts';
 import type { PersonEntry } from '../../features/people/directory.ts';
 import type { ConsoleDeps } from '../deps.ts';
-import { csvFile } from '../csv.ts';
+import { csvLink, csvRoute } from '../csv.ts';
 import { badge, changeForm, code, facts, field, filterForm, link, REASON, table, time, withQuery, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import type { Visit } from '../visit.ts';
@@ -37,51 +37,43 @@ export function peopleRoutes(deps: ConsoleDeps): ConsoleRoutes {
         action: 'actions.read',
         show: async (visit) => ({ page: { title: 'Actions', isLive: true, body: actionsPage(deps, visit) } }),
       },
-      {
-        path: '/actions.csv',
-        action: 'actions.read',
-        show: async (visit) => csvFile('actions', columnsOf(deps, visit), [entriesFor(deps, visit)]),
-      },
+      csvRoute('/people', 'people.read', () => ({ columns: PEOPLE_COLUMNS, pages: [people.directory.all()] })),
+      csvRoute('/actions', 'actions.read', (visit) => ({ columns: columnsOf(deps, visit), pages: [entriesFor(deps, visit)] })),
     ],
     change: peopleChanges(deps),
   };
 }
 
+const PEOPLE_COLUMNS: readonly Column<PersonContext>[] = [
+  { name: 'Name', cell: ({ invited }) => link(`/people/${invited!.personId}`, invited!.name) },
+  { name: 'Roles', cell: ({ grants }) => grants.map(grantText).join(', ') },
+  { name: 'Passkeys', isNumber: true, cell: ({ passkeys }) => Object.keys(passkeys).length },
+  { name: 'State', cell: (person) => badge(stateOf(person)) },
+];
+
 function peoplePage(visit: Visit, everybody: readonly PersonContext[]): Html {
-  return html`${table(
-    'People',
-    [
-      { name: 'Name', cell: ({ invited }) => link(`/people/${invited!.personId}`, invited!.name) },
-      { name: 'Roles', cell: ({ grants }) => grants.map(grantText).join(', ') },
-      { name: 'Passkeys', isNumber: true, cell: ({ passkeys }) => Object.keys(passkeys).length },
-      {
-        name: 'State',
-        cell: (person) => badge(stateOf(person)),
-      },
-    ],
-    everybody,
-    'Nobody yet.',
-  )}
-  ${
-    visit.can('people.change') &&
-    html`<h2>Invite somebody</h2>
-      ${changeForm(
-        visit,
-        '/people',
-        [
-          field({
-            name: 'name',
-            label: 'Name',
-            required: true,
-            max: 64,
-            hint: 'As colleagues know them; it stands in everything they do and is not changed.',
-          }),
-          field({ name: 'roles', label: 'Roles', required: true, hint: ROLES_HINT }),
-          field(REASON),
-        ],
-        'Make an invitation',
-      )}`
-  }`;
+  return html`<p>${csvLink(visit)}</p>
+    ${table('People', PEOPLE_COLUMNS, everybody, 'Nobody yet.')}
+    ${
+      visit.can('people.change') &&
+      html`<h2>Invite somebody</h2>
+        ${changeForm(
+          visit,
+          '/people',
+          [
+            field({
+              name: 'name',
+              label: 'Name',
+              required: true,
+              max: 64,
+              hint: 'As colleagues know them; it stands in everything they do and is not changed.',
+            }),
+            field({ name: 'roles', label: 'Roles', required: true, hint: ROLES_HINT }),
+            field(REASON),
+          ],
+          'Make an invitation',
+        )}`
+    }`;
 }
 
 const stateOf = ({ suspended, passkeys, identity }: PersonContext): string =>

@@ -1,9 +1,10 @@
 import { html, type Html } from '../../runtime/util/html.ts';
 import { toSec } from '../../ports/clock.ts';
 import type { LoggedRequest } from '../../features/shared/request-log.ts';
+import { csvLink, csvRoute } from '../csv.ts';
 import { readerOf, type ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';
-import { code, facts, filterForm, link, more, table, time, withQuery, type Column } from '../parts.ts';
+import { code, facts, filterForm, link, more, table, time, timeColumn, withQuery, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { NO_SUCH, Refused, type Visit } from '../visit.ts';
 
@@ -19,6 +20,10 @@ export function requestPages({ requestLog }: ConsoleDeps): ConsoleRoutes {
         action: 'requests.read',
         show: (visit) => Promise.resolve({ page: { title: 'Requests', isLive: true, body: listPage(requestLog, visit) } }),
       },
+      csvRoute('/m/:merchant/requests', 'requests.read', (visit) => ({
+        columns: columnsOf(visit),
+        pages: [requestLog.before(readerOf(visit), undefined, isWanted(visit.query)) ?? []],
+      })),
       {
         path: '/m/:merchant/requests/:request',
         action: 'requests.read',
@@ -40,7 +45,7 @@ function listPage(log: ConsoleDeps['requestLog'], visit: Visit): Html {
   if (found === null) throw new Refused('cursor names a request that is not kept any more: begin with the newest');
   const rows = found.slice(0, PAGE);
   const next = found.length > PAGE ? rows.at(-1)!.requestId : null;
-  return html`<p>The newest thousand that this process answered, until it ends. Bodies and secrets are not kept.</p>
+  return html`<p>The newest thousand that this process answered, until it ends. Bodies and secrets are not kept. ${csvLink(visit)}</p>
     ${filterForm(here, [
       { name: 'status', label: 'Status', value: query.get('status') ?? '', hint: 'Such as 400, or 4 for all from 400 to 499.' },
       { name: 'find', label: 'Request, path or operation', type: 'search', value: query.get('find') ?? '' },
@@ -59,7 +64,7 @@ function isWanted(query: URLSearchParams): (request: LoggedRequest) => boolean {
 }
 
 const columnsOf = (visit: Visit): Column<LoggedRequest>[] => [
-  { name: 'When', cell: ({ atMs }) => time(toSec(atMs), visit) },
+  timeColumn('When', ({ atMs }) => toSec(atMs), visit),
   { name: 'Request', cell: ({ requestId }) => link(`${merchantPath(visit.merchant!)}/requests/${requestId}`, code(requestId)) },
   { name: 'Asked', cell: ({ method, target }) => html`${method} ${code(target)}` },
   { name: 'Status', cell: ({ status }) => statusBadge(status) },

@@ -1,7 +1,8 @@
 import { html, type Html } from '../../runtime/util/html.ts';
+import { csvLink, csvRoute, everyPage } from '../csv.ts';
 import { readerOf, run, type ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';
-import { badge, code, filterForm, link, more, table, time, withQuery, type Column } from '../parts.ts';
+import { badge, code, filterForm, link, more, table, timeColumn, withQuery, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import type { Visit } from '../visit.ts';
 import { clockField, dayField, given } from './books.ts';
@@ -41,14 +42,27 @@ export function statementRoutes(deps: ConsoleDeps): ConsoleRoutes {
         action: 'statements.read',
         show: async (visit) => ({ page: { title: 'Statement', body: await page(deps, visit) } }),
       },
+      csvRoute('/m/:merchant/statement', 'statements.read', (visit) => ({
+        columns: changeColumns(visit),
+        pages: everyPage(async (cursor) => {
+          const { data, pagination } = await reported(deps, visit, cursor);
+          return { rows: data, next: pagination.next_cursor };
+        }),
+      })),
     ],
   };
 }
 
+const reported = (deps: ConsoleDeps, visit: Visit, cursor: string | null): Promise<Report> =>
+  run<Report>(deps, 'ledger.settlement', {
+    merchant_id: readerOf(visit).merchantId,
+    ...given(visit.query, ['from', 'to', 'clock']),
+    ...(cursor !== null && cursor !== '' && { cursor }),
+  });
+
 async function page(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const { query } = visit;
-  const args = given(query, ['from', 'to', 'clock', 'cursor']);
-  const report = await run<Report>(deps, 'ledger.settlement', { merchant_id: readerOf(visit).merchantId, ...args });
+  const report = await reported(deps, visit, query.get('cursor'));
   const closed = await run<{ periods: readonly { period: string }[] }>(deps, 'ledger.periods', { mode: readerOf(visit).mode });
   const here = `${merchantPath(visit.merchant!)}/statement`;
   const next = report.pagination.next_cursor;
@@ -56,6 +70,7 @@ async function page(deps: ConsoleDeps, visit: Visit): Promise<Html> {
     <h2>Owed before</h2>
     ${table('Owed before', OWED, report.opening, 'Nothing.')}
     <h2>Changes</h2>
+    <p>${csvLink(visit)}</p>
     ${table('Changes', changeColumns(visit), report.data, 'Nothing changed.')}
     ${more(next === null ? null : withQuery(here, query, { cursor: next }), query.get('cursor') === null ? null : withQuery(here, query, { cursor: null }))}
     <h2>Owed after</h2>
@@ -76,7 +91,7 @@ const AMOUNTS = [
 const OWED: Column<Owed>[] = [{ name: 'Coin', cell: ({ coin, network }) => `${coin} on ${network}` }, ...AMOUNTS];
 
 const changeColumns = (visit: Visit): Column<StatementLine>[] => [
-  { name: 'Recorded', cell: (line) => time(line.recorded_at, visit) },
+  timeColumn('Recorded', (line) => line.recorded_at, visit),
   { name: 'What', cell: ({ kind }) => badge(kind) },
   {
     name: 'Order',

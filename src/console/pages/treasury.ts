@@ -1,6 +1,7 @@
 import { html, type Html } from '../../runtime/util/html.ts';
 import { NETWORKS } from '../../domain/networks.ts';
 import { COINS } from '../../domain/money.ts';
+import { csvLink, csvRoute } from '../csv.ts';
 import { run, type ConsoleDeps } from '../deps.ts';
 import { badge, changeForm, code, facts, field, link, REASON, table, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
@@ -45,6 +46,10 @@ export function treasuryRoutes(deps: ConsoleDeps): ConsoleRoutes {
         action: 'treasury.read',
         show: async (visit) => ({ page: { title: 'Treasury', isLive: true, body: await treasuryPage(deps, visit) } }),
       },
+      csvRoute('/treasury', 'treasury.read', async (visit) => ({
+        columns: moveColumns(visit),
+        pages: [(await run<{ moves: Move[] }>(deps, 'treasury.moves')).moves],
+      })),
     ],
     change: [
       proposal(deps, 'withdraw', ['network', 'mode', 'coin', 'amount', 'to']),
@@ -70,6 +75,7 @@ async function treasuryPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   return html`${status.signers.map((signer) => signerPart(visit, signer))}
     <p>${link('/adjustments', 'Entries by hand')}</p>
     <h2>Under way</h2>
+    <p>${csvLink(visit)}</p>
     ${table('Moves', moveColumns(visit), moves, 'Nothing is proposed or on its way.')}
     ${
       visit.can('treasury.approve') &&
@@ -107,6 +113,7 @@ const moveColumns = (visit: Visit): Column<Move>[] => [
   { name: 'Approved by', cell: (move) => move.approved_by.join(', ') || 'nobody yet' },
   {
     name: 'Act',
+    isForm: true,
     cell: (move) => {
       if (move.status !== 'waiting_for_approval') return null;
       const id = html`<input type="hidden" name="id" value="${move.id}" />`;

@@ -1,6 +1,23 @@
 import { html, type Html } from '../../runtime/util/html.ts';
+import type { AdminArguments } from '../../operator/commands.ts';
+import { csvLink, csvRoute, everyPage } from '../csv.ts';
 import { run, type ConsoleDeps } from '../deps.ts';
-import { badge, changeForm, checkbox, code, facts, field, filterForm, link, more, REASON, table, time, withQuery, type Column } from '../parts.ts';
+import {
+  badge,
+  changeForm,
+  checkbox,
+  code,
+  facts,
+  field,
+  filterForm,
+  link,
+  more,
+  REASON,
+  table,
+  timeColumn,
+  withQuery,
+  type Column,
+} from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { reasonIn, type ChangeRoute, type Visit } from '../visit.ts';
 
@@ -37,6 +54,13 @@ export function unmatchedRoutes(deps: ConsoleDeps): ConsoleRoutes {
         action: 'unmatched.read',
         show: async (visit) => ({ page: { title: 'Unmatched transfers', isLive: true, body: await listPage(deps, visit) } }),
       },
+      csvRoute('/unmatched', 'unmatched.read', (visit) => ({
+        columns: columns(visit),
+        pages: everyPage(async (cursor) => {
+          const { transfers: rows, next_cursor: next } = await listed(deps, visit, { limit: CSV_PAGE, ...(cursor !== null && { cursor }) });
+          return { rows, next };
+        }),
+      })),
       {
         path: '/unmatched/:transfer',
         action: 'unmatched.read',
@@ -50,37 +74,51 @@ export function unmatchedRoutes(deps: ConsoleDeps): ConsoleRoutes {
   };
 }
 
+interface Listed {
+  readonly transfers: readonly Unmatched[];
+  readonly next_cursor: string | null;
+}
+
+/** Rows that are asked for at once. */
+const CSV_PAGE = 500;
+
+function listed(deps: ConsoleDeps, { query }: Visit, place: AdminArguments): Promise<Listed> {
+  const filters = Object.fromEntries(['state', 'mode'].flatMap((name) => (query.get(name) ? [[name, query.get(name)!]] : [])));
+  return run<Listed>(deps, 'inbox.list', { ...filters, ...place });
+}
+
 async function listPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const { query } = visit;
-  const args = Object.fromEntries(['state', 'mode', 'cursor'].flatMap((name) => (query.get(name) ? [[name, query.get(name)!]] : [])));
-  const { transfers, next_cursor: next } = await run<{ transfers: Unmatched[]; next_cursor: string | null }>(deps, 'inbox.list', args);
+  const cursor = query.get('cursor') ?? '';
+  const { transfers, next_cursor: next } = await listed(deps, visit, cursor === '' ? {} : { cursor });
   return html`${filterForm('/unmatched', [
-    {
-      name: 'state',
-      label: 'State',
-      value: query.get('state') ?? '',
-      options: [
-        ['', 'Open'],
-        ['resolved', 'Decided'],
-      ],
-    },
-    {
-      name: 'mode',
-      label: 'Mode',
-      value: query.get('mode') ?? '',
-      options: [
-        ['', 'Both'],
-        ['live', 'Live'],
-        ['test', 'Test'],
-      ],
-    },
-  ])}
-  ${table('Unmatched transfers', columns(visit), transfers, 'Nothing waits here.')}
-  ${more(next === null ? null : withQuery('/unmatched', query, { cursor: next }), query.get('cursor') === null ? null : withQuery('/unmatched', query, { cursor: null }))}`;
+      {
+        name: 'state',
+        label: 'State',
+        value: query.get('state') ?? '',
+        options: [
+          ['', 'Open'],
+          ['resolved', 'Decided'],
+        ],
+      },
+      {
+        name: 'mode',
+        label: 'Mode',
+        value: query.get('mode') ?? '',
+        options: [
+          ['', 'Both'],
+          ['live', 'Live'],
+          ['test', 'Test'],
+        ],
+      },
+    ])}
+    <p>${csvLink(visit)}</p>
+    ${table('Unmatched transfers', columns(visit), transfers, 'Nothing waits here.')}
+    ${more(next === null ? null : withQuery('/unmatched', query, { cursor: next }), query.get('cursor') === null ? null : withQuery('/unmatched', query, { cursor: null }))}`;
 }
 
 const columns = (visit: Visit): Column<Unmatched>[] => [
-  { name: 'Came', cell: ({ block_time: sec }) => time(sec, visit) },
+  timeColumn('Came', ({ block_time: sec }) => sec, visit),
   { name: 'Amount', isNumber: true, cell: ({ id, amount, coin }) => link(`/unmatched/${encodeURIComponent(id)}`, `${amount} ${coin}`) },
   { name: 'Network', cell: ({ network, mode }) => `${network} (${mode})` },
   { name: 'Why it waits', cell: ({ kind }) => kind.replaceAll('_', ' ') },

@@ -4,6 +4,7 @@ import { isDay } from '../../domain/calendar.ts';
 import { isSettingsType, WEBHOOK_TYPES } from '../../domain/notification-types.ts';
 import type { MerchantOverview, WebhookOverview } from '../../features/merchants/overview.ts';
 import type { DeliveryAttemptView } from '../../features/webhooks/views.ts';
+import { csvLink, csvRoute, everyPage } from '../csv.ts';
 import { accepted, callerOf, changedBy, readerOf, type ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';
 import { badge, changeForm, code, facts, field, filterForm, link, more, REASON, table, time, withQuery, type Column } from '../parts.ts';
@@ -27,6 +28,13 @@ export function webhookPages(deps: ConsoleDeps): ConsoleRoutes {
         action: 'webhooks.read',
         show: async (visit) => ({ page: { title: 'Webhooks', isLive: true, body: await listPage(deps, visit) } }),
       },
+      csvRoute('/m/:merchant/webhooks', 'webhooks.read', (visit) => ({
+        columns: deliveryColumns(visit),
+        pages: everyPage(async (cursor) => {
+          const { rows, pagination } = await listed(deps, visit, cursor ?? '');
+          return { rows, next: pagination.next_cursor };
+        }),
+      })),
       {
         path: '/m/:merchant/webhooks/:event',
         action: 'webhooks.read',
@@ -42,30 +50,37 @@ function eventOf({ params }: Visit): NotificationId {
   return params['event'] as NotificationId;
 }
 
+/** Throws `Refused` with the name of the filter. */
+async function listed({ webhooks }: Pick<ConsoleDeps, 'webhooks'>, visit: Visit, cursor: string) {
+  const status = visit.query.get('status') ?? '';
+  if (status !== '' && !STATUSES.some((one) => one === status)) throw new Refused(`status must be one of ${STATUSES.join(', ')}`);
+  const asked = { page: 1, pageSize: PAGE, cursor, ...(status !== '' && { status: status as (typeof STATUSES)[number] }) };
+  return accepted(await webhooks.list(readerOf(visit), asked));
+}
+
 async function listPage({ webhooks, settings }: ConsoleDeps, visit: Visit): Promise<Html> {
   const { query, merchant } = visit;
   const here = pathOf(visit);
   const status = query.get('status') ?? '';
-  if (status !== '' && !STATUSES.some((one) => one === status)) throw new Refused(`status must be one of ${STATUSES.join(', ')}`);
   const cursor = query.get('cursor') ?? '';
-  const asked = { page: 1, pageSize: PAGE, cursor, ...(status !== '' && { status: status as (typeof STATUSES)[number] }) };
-  const { rows, pagination } = accepted(await webhooks.list(readerOf(visit), asked));
+  const { rows, pagination } = await listed({ webhooks }, visit, cursor);
   const overview: Partial<MerchantOverview> = settings.getMerchant(merchant!.id) ?? {};
   const { webhook: endpoint = null, further_webhooks: further = [] } = overview;
   const next = pagination.next_cursor;
   return html`${waitingChanges(visit, overview)}
-  ${facts([
-    ['Endpoint', endpoint?.url ?? 'none: events wait in the feed'],
-    ['Told', endpoint?.events.join(', ') ?? ''],
-    ['After the quick retries', endpoint?.durable_redelivery ? 'goes on for up to 72 h' : 'stops'],
-    ['State', endpoint ? stateOf(endpoint) : ''],
-  ])}
-  ${further.length > 0 && table('Further endpoints', FURTHER_COLUMNS, further, '')}
-  ${filterForm(here, [{ name: 'status', label: 'Status', value: status, options: [['', 'Any'], ...STATUSES.map((one) => [one, one] as const)] }])}
-  ${table('Deliveries', deliveryColumns(visit), rows, 'Nothing meets the filter.')}
-  ${more(next === null ? null : withQuery(here, query, { cursor: next }), cursor === '' ? null : withQuery(here, query, { cursor: null }))}
-  ${visit.can('webhooks.redeliver', merchant!.id) && replayForms(visit)}
-  ${visit.can('webhooks.change', merchant!.id) && endpointForm(visit, endpoint?.url ?? '')}`;
+    ${facts([
+      ['Endpoint', endpoint?.url ?? 'none: events wait in the feed'],
+      ['Told', endpoint?.events.join(', ') ?? ''],
+      ['After the quick retries', endpoint?.durable_redelivery ? 'goes on for up to 72 h' : 'stops'],
+      ['State', endpoint ? stateOf(endpoint) : ''],
+    ])}
+    ${further.length > 0 && table('Further endpoints', FURTHER_COLUMNS, further, '')}
+    ${filterForm(here, [{ name: 'status', label: 'Status', value: status, options: [['', 'Any'], ...STATUSES.map((one) => [one, one] as const)] }])}
+    <p>${csvLink(visit)}</p>
+    ${table('Deliveries', deliveryColumns(visit), rows, 'Nothing meets the filter.')}
+    ${more(next === null ? null : withQuery(here, query, { cursor: next }), cursor === '' ? null : withQuery(here, query, { cursor: null }))}
+    ${visit.can('webhooks.redeliver', merchant!.id) && replayForms(visit)}
+    ${visit.can('webhooks.change', merchant!.id) && endpointForm(visit, endpoint?.url ?? '')}`;
 }
 
 const stateOf = ({ suspended, disabled }: WebhookOverview): Html => {
