@@ -40,9 +40,13 @@ export async function growLogs(folder: string): Promise<GrownLogs> {
   ];
   const refused = done.find(({ ok }) => !ok);
   if (refused && !refused.ok) throw new Error(refused.refusal.message);
-  const head = Number(await service.store.head());
+  // The service goes on writing, and what is not noted yet could be torn off without a trace.
+  const head = async (): Promise<number> => Number(await service.store.head());
   const noted = (): { position: number } => JSON.parse(readFileSync(join(dataDir, 'events.anchor.json'), 'utf8')) as { position: number };
-  await eventually('the note of where the log ended', async () => existsSync(join(dataDir, 'events.anchor.json')) && noted().position >= head);
+  await eventually(
+    'the note of where the log ended',
+    async () => existsSync(join(dataDir, 'events.anchor.json')) && noted().position >= (await head()),
+  );
   // As a power cut leaves it: the write-ahead file is there.
   cpSync(closed, running, { recursive: true });
   for (const name of ['events.db-shm', 'read-model.db-shm', 'stream-names.db-shm']) rmSync(join(running, 'data', name), { force: true });
