@@ -128,6 +128,7 @@ function addSessions(program: Command, host: CliHost): void {
 function addChains(program: Command, host: CliHost): void {
   const chain = program.command('chain').description('the chains and how far they were read');
   admin(chain, host, 'status', 'chain.status', 'head, read and final blocks of every network');
+  admin(chain, host, 'coverage', 'chain.coverage', 'which blocks of every network are recorded as read, and which between them are not');
   admin(chain, host, 'rescan', 'chain.rescan', 'read a range of blocks, or on Solana an address, again; known transfers change nothing', [
     ['--network <network>', 'ethereum, bsc, tron or solana', true],
     ['--from <block>', 'first block'],

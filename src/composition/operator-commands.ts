@@ -47,6 +47,7 @@ export function operatorCommands(
       ...addressCommands(addresses),
       ...chainCommands(
         watched,
+        store,
         ({ mode, network }, address) => core.addressIndexes.get(indexKey(mode, addressFamilyOf(network)))?.isOurs(address) ?? false,
       ),
       ...auditCommands(audit, store),

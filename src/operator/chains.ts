@@ -1,3 +1,4 @@
+import { chainCoverage } from './chain-coverage.ts';
 import { CommandRefused, optionalText, requiredText, type AdminArguments, type AdminCommands } from './commands.ts';
 import type { NetworkSettings } from '../domain/networks.ts';
 import type { JsonValue } from '../ports/read-model.ts';
@@ -6,9 +7,14 @@ import type { WatchedNetwork } from '../features/deposits/network-watcher.ts';
 /** Most blocks of one rescan: an hour of the fastest chain. More is asked for in several. */
 const MAX_RESCAN_BLOCKS = 10_000;
 
-/** `quittance chain status | rescan`. */
-export function chainCommands(watched: readonly WatchedNetwork[], isOurs: (settings: NetworkSettings, address: string) => boolean): AdminCommands {
+/** `quittance chain status | coverage | rescan`. */
+export function chainCommands(
+  watched: readonly WatchedNetwork[],
+  store: Parameters<typeof chainCoverage>[0],
+  isOurs: (settings: NetworkSettings, address: string) => boolean,
+): AdminCommands {
   return {
+    'chain.coverage': async () => Promise.all(watched.map(({ settings: { mode, network } }) => chainCoverage(store, mode, network))),
     'chain.status': async () =>
       watched.map(({ settings, watcher }) => {
         const { headBlock, scannedBlock, scannedToSec, finalizedBlock, coveredBlock, trackedDeposits, consecutiveFailures } = watcher.status();

@@ -1,4 +1,4 @@
-import { html } from '../../runtime/util/html.ts';
+import { html, type Html } from '../../runtime/util/html.ts';
 import { csvLink, csvRoute } from '../csv.ts';
 import { run, type ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';
@@ -20,6 +20,18 @@ export interface ChainStatus {
   readonly failed_reads_in_a_row: number;
 }
 
+interface Coverage {
+  readonly mode: string;
+  readonly network: string;
+  readonly ranges: number;
+  readonly since_the_beginning: boolean;
+  readonly from_block: number | null;
+  readonly to_block: number | null;
+  readonly to_time: number | null;
+  readonly providers: readonly string[];
+  readonly gaps: readonly { readonly from_block: number; readonly to_block: number }[];
+}
+
 /** How far the chains were read, and which webhooks did not arrive. */
 export function chainRoutes(deps: ConsoleDeps): ConsoleRoutes {
   return {
@@ -28,13 +40,17 @@ export function chainRoutes(deps: ConsoleDeps): ConsoleRoutes {
         path: '/chains',
         action: 'chains.read',
         show: async (visit) => {
-          const chains = await run<ChainStatus[]>(deps, 'chain.status');
+          const [chains, coverage] = await Promise.all([run<ChainStatus[]>(deps, 'chain.status'), run<Coverage[]>(deps, 'chain.coverage')]);
           return {
             page: {
               title: 'Chains',
               isLive: true,
               body: html`<p>${csvLink(visit)}</p>
                 ${table('Chains', chainColumns(visit), chains, 'No network is watched in this process.')}
+                <h2>Recorded as read</h2>
+                <p>${csvLink(visit, '/chains/coverage')}</p>
+                ${table('Recorded as read', coverageColumns(visit), coverage, 'No network is watched in this process.')}
+                ${coverage.flatMap((covered) => covered.gaps.map((gap) => gapPart(visit, covered, gap)))}
                 ${visit.can('chains.rescan') && rescanForm(visit, chains)}`,
             },
           };
@@ -43,6 +59,10 @@ export function chainRoutes(deps: ConsoleDeps): ConsoleRoutes {
       csvRoute('/chains', 'chains.read', async (visit) => ({
         columns: chainColumns(visit),
         pages: [await run<ChainStatus[]>(deps, 'chain.status')],
+      })),
+      csvRoute('/chains/coverage', 'chains.read', async (visit) => ({
+        columns: coverageColumns(visit),
+        pages: [await run<Coverage[]>(deps, 'chain.coverage')],
       })),
       csvRoute('/deliveries', 'deliveries.read', async (visit) => ({ columns: deliveryColumns(visit), pages: [await failedDeliveries(deps)] })),
       {
@@ -87,6 +107,40 @@ const chainColumns = (visit: Visit): Column<ChainStatus>[] => [
   { name: 'Deposits not settled', isNumber: true, cell: (chain) => chain.deposits_not_settled },
   { name: 'Failed reads in a row', isNumber: true, cell: (chain) => chain.failed_reads_in_a_row },
 ];
+
+const coverageColumns = (visit: Visit): Column<Coverage>[] => [
+  { name: 'Network', cell: ({ network }) => network },
+  { name: 'Mode', cell: ({ mode }) => badge(mode) },
+  {
+    name: 'Blocks',
+    cell: ({ from_block: from, to_block: to, since_the_beginning: isWhole }) =>
+      from === null ? 'none yet' : html`${from} to ${to}${!isWhole && html`<small>the newest ranges; older ones are in the ledger</small>`}`,
+  },
+  timeColumn('Up to', ({ to_time: sec }) => sec, visit),
+  { name: 'Providers', cell: ({ providers }) => providers.join(', ') },
+  { name: 'Gaps', cell: ({ gaps }) => gaps.map(({ from_block: from, to_block: to }) => `${from} to ${to}`).join(', ') || 'none' },
+];
+
+/** Money in the gap is found by reading it again; that it was not read when the others were stays on record. */
+function gapPart(visit: Visit, { mode, network }: Coverage, { from_block: from, to_block: to }: Coverage['gaps'][number]): Html {
+  return html`<section class="card warn">
+    <h3>${network} (${mode}): blocks ${from} to ${to} are not recorded as read</h3>
+    ${
+      visit.can('chains.rescan') &&
+      changeForm(
+        visit,
+        '/chains/rescan',
+        [
+          ...Object.entries({ chain: `${mode}/${network}`, from, to }).map(
+            ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
+          ),
+          field(REASON),
+        ],
+        'Read them again',
+      )
+    }
+  </section>`;
+}
 
 const deliveryColumns = (visit: Visit): Column<FailedDelivery>[] => [
   timeColumn('Created', ({ createdSec }) => createdSec, visit),

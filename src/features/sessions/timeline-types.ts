@@ -1,5 +1,6 @@
 import type { Mode, SessionId } from '../../domain/ids.ts';
 import type { Network } from '../../domain/networks.ts';
+import type { CoveredBlocks } from '../shared/covered-blocks.ts';
 
 /** One observation or decision, in words and with its facts. */
 export interface TimelineEntry {
@@ -10,14 +11,8 @@ export interface TimelineEntry {
 }
 
 /** What was read of one network while the session could be paid, by whom: the evidence behind "nothing arrived". */
-export interface CoveredRange {
+export interface CoveredRange extends CoveredBlocks {
   readonly network: Network;
-  readonly fromBlock: number;
-  readonly toBlock: number;
-  readonly toTimeSec: number;
-  readonly providers: readonly string[];
-  /** A gap between two ranges: blocks that no evidence covers (yet). */
-  readonly gaps: readonly { readonly fromBlock: number; readonly toBlock: number }[];
 }
 
 /** Chain time up to which every transfer to the session's address is known to the ledger; null before anything was recorded as read. */

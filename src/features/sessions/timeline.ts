@@ -3,12 +3,12 @@ import type { StoredEvent } from '../../domain/events/envelope.ts';
 import type { RangeScanned } from '../../domain/events/operations-events.ts';
 import type { SessionCreated } from '../../domain/events/session-events.ts';
 import type { NotificationId, SessionId } from '../../domain/ids.ts';
-import type { Network } from '../../domain/networks.ts';
 import { coverageStream, deliveryStream, sessionStream } from '../../domain/streams.ts';
 import { RECENT_SEC, turnOf } from '../../domain/sweep-turns.ts';
 import { toSec } from '../../ports/clock.ts';
 import type { EventStore } from '../../ports/event-store.ts';
 import { decodeEvent } from '../../runtime/commands/codec.ts';
+import { coveredBlocks } from '../shared/covered-blocks.ts';
 import { conclusionOf } from './timeline-conclusion.ts';
 import { describeEvent } from './timeline-words.ts';
 import type { CoveredRange, ReadTo, Timeline } from './timeline-types.ts';
@@ -87,7 +87,10 @@ async function coverageOf(store: EventStore, created: SessionCreated['data'], no
   const ranges = await Promise.all(
     networks.map((network) => rangesBetween(store, coverageStream(created.mode, network), created.createdAtSec, untilSec)),
   );
-  return networks.flatMap((network, index) => mergedRange(network, ranges[index]!) ?? []);
+  return networks.flatMap((network, index) => {
+    const covered = coveredBlocks(ranges[index]!);
+    return covered ? { network, ...covered } : [];
+  });
 }
 
 /** The ranges that reach into the time, found by halving: ranges of a network follow each other in chain time. */
@@ -120,18 +123,4 @@ async function rangesBetween(store: EventStore, stream: string, fromSec: number,
 function rangeOf(record: Parameters<typeof decodeEvent>[0]): RangeScanned['data'] | null {
   const { event } = decodeEvent(record);
   return event.type === 'RangeScanned' ? event.data : null;
-}
-
-function mergedRange(network: Network, ranges: readonly RangeScanned['data'][]): CoveredRange | null {
-  const first = ranges[0];
-  if (!first) return null;
-  const gaps: { fromBlock: number; toBlock: number }[] = [];
-  let toBlock = first.toBlock;
-  let toTimeSec = first.toBlockTimeSec;
-  for (const range of ranges.slice(1)) {
-    if (range.fromBlock > toBlock + 1) gaps.push({ fromBlock: toBlock + 1, toBlock: range.fromBlock - 1 });
-    toBlock = Math.max(toBlock, range.toBlock);
-    toTimeSec = Math.max(toTimeSec, range.toBlockTimeSec);
-  }
-  return { network, fromBlock: first.fromBlock, toBlock, toTimeSec, providers: [...new Set(ranges.flatMap((range) => range.providers))], gaps };
 }

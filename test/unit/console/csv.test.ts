@@ -6,7 +6,10 @@ import { ConsoleWorld, SHOP, type TestPerson } from '../../support/console-world
 
 const routes = consoleRoutes({ commands: {}, streams: {}, merchants: () => [] } as unknown as ConsoleDeps);
 /** Files that are parts of a page, or whole reports, under an address of their own. */
-const PAGE_OF: Readonly<Record<string, string>> = { '/books/:mode/trial-balance': '/books/:mode' };
+const PAGE_OF: Readonly<Record<string, string>> = {
+  '/books/:mode/trial-balance': '/books/:mode',
+  '/chains/coverage': '/chains',
+};
 
 const transfer = (id: number) => ({
   ...{ id: `t${id}`, state: 'open', kind: 'late', mode: 'live', network: 'bsc', coin: 'USDT', amount: `${id}.00`, age_days: 1 },

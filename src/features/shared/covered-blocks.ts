@@ -1,0 +1,26 @@
+import type { RangeScanned } from '../../domain/events/operations-events.ts';
+
+/** Blocks that were read, and those between them that no evidence covers. */
+export interface CoveredBlocks {
+  readonly fromBlock: number;
+  readonly toBlock: number;
+  readonly toTimeSec: number;
+  readonly providers: readonly string[];
+  readonly gaps: readonly { readonly fromBlock: number; readonly toBlock: number }[];
+}
+
+/** Of ranges in whatever order, as what was missing may have been read later; null without any. */
+export function coveredBlocks(recorded: readonly RangeScanned['data'][]): CoveredBlocks | null {
+  const ranges = recorded.toSorted((one, other) => one.fromBlock - other.fromBlock);
+  const first = ranges[0];
+  if (!first) return null;
+  const gaps: { fromBlock: number; toBlock: number }[] = [];
+  let toBlock = first.toBlock;
+  let toTimeSec = first.toBlockTimeSec;
+  for (const range of ranges.slice(1)) {
+    if (range.fromBlock > toBlock + 1) gaps.push({ fromBlock: toBlock + 1, toBlock: range.fromBlock - 1 });
+    toBlock = Math.max(toBlock, range.toBlock);
+    toTimeSec = Math.max(toTimeSec, range.toBlockTimeSec);
+  }
+  return { fromBlock: first.fromBlock, toBlock, toTimeSec, providers: [...new Set(ranges.flatMap(({ providers }) => providers))], gaps };
+}

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { nodeRandom } from '../../../src/adapters/node/random.ts';
+import type { ChainReplaced, RangeScanned } from '../../../src/domain/events/operations-events.ts';
+import { coverageStream } from '../../../src/domain/streams.ts';
+import { chainCoverage } from '../../../src/operator/chain-coverage.ts';
+import { appendNext } from '../../../src/runtime/commands/append-next.ts';
+import { MemoryEventStore } from '../../support/memory-event-store.ts';
+
+const range = (fromBlock: number, toBlock: number, providers = ['one']): RangeScanned => ({
+  type: 'RangeScanned',
+  data: {
+    ...{ mode: 'test', network: 'bsc', fromBlock, toBlock, toBlockHash: `0x${toBlock}`, toBlockTimeSec: toBlock * 10, providers, transfersSeen: 0 },
+  },
+});
+
+async function recorded(...events: readonly (RangeScanned | ChainReplaced)[]): Promise<MemoryEventStore> {
+  const store = new MemoryEventStore();
+  const stream = coverageStream('test', 'bsc');
+  for (const event of events) {
+    const last = await store.lastOfStream(stream);
+    await appendNext({ store, clock: { nowMs: () => 0 }, random: nodeRandom }, { stream, last, event, actor: 'test' });
+  }
+  return store;
+}
+
+describe('what is recorded as read of a chain', () => {
+  it('names the blocks between two ranges that nobody read', async () => {
+    const store = await recorded(range(10, 19), range(20, 29, ['two']), range(35, 40), range(42, 50));
+    expect(await chainCoverage(store, 'test', 'bsc')).toEqual({
+      ...{
+        mode: 'test',
+        network: 'bsc',
+        ranges: 4,
+        since_the_beginning: true,
+        from_block: 10,
+        to_block: 50,
+        to_time: 500,
+        providers: ['one', 'two'],
+      },
+      gaps: [
+        { from_block: 30, to_block: 34 },
+        { from_block: 41, to_block: 41 },
+      ],
+    });
+  });
+
+  it('names nothing that was read later', async () => {
+    const store = await recorded(range(10, 19), range(30, 39), range(15, 32));
+    expect(await chainCoverage(store, 'test', 'bsc')).toMatchObject({ from_block: 10, to_block: 39, gaps: [] });
+  });
+
+  it('is nothing before the first range, and nothing of a chain that was replaced', async () => {
+    expect(await chainCoverage(await recorded(), 'test', 'bsc')).toMatchObject({ from_block: null, to_block: null, gaps: [] });
+    const replaced: ChainReplaced = { type: 'ChainReplaced', data: { mode: 'test', network: 'bsc', oldGenesis: '0x1', newGenesis: '0x2' } };
+    expect(await chainCoverage(await recorded(range(100, 200), replaced, range(1, 5)), 'test', 'bsc')).toMatchObject({
+      from_block: 1,
+      to_block: 5,
+      gaps: [],
+    });
+  });
+
+  it('is looked at from its end, however long it is', async () => {
+    const many = Array.from({ length: 1_200 }, (_, index) => range(index * 10, index * 10 + 9));
+    expect(await chainCoverage(await recorded(...many), 'test', 'bsc')).toMatchObject({ ranges: 1_200, from_block: 0, to_block: 11_999, gaps: [] });
+  });
+});
