@@ -27,6 +27,7 @@ import type { Receivers } from './edges/receiver.ts';
 import type { SignerProcess } from './edges/signer.ts';
 import type { Profile } from './plan/plan.ts';
 import { ModelProcess, within } from './time/scheduler.ts';
+import { onceForAll } from './time/virtual-runtime.ts';
 
 export interface NodeParts {
   readonly config: Config;
@@ -165,7 +166,7 @@ function deriver(family: 'evm' | 'tron', xpub: string): AddressDeriver {
   const addressAt = (index: number): string => {
     const name = `${family} ${index}`;
     if (!derived.has(name))
-      checkedAddresses(derivation, { key, format: family, fromIndex: index, count: 64 }).forEach((address, offset) =>
+      onceForAll(() => checkedAddresses(derivation, { key, format: family, fromIndex: index, count: 64 })).forEach((address, offset) =>
         derived.set(`${family} ${index + offset}`, address),
       );
     return derived.get(name)!;

@@ -1,7 +1,8 @@
 import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import timersPromises from 'node:timers/promises';
-import type { Prng } from './prng.ts';
+import { randomBytesPooled } from '../../../src/runtime/util/pooled-random.ts';
+import { Prng } from './prng.ts';
 import { currentProcess, type Scheduler } from './scheduler.ts';
 
 /*
@@ -12,12 +13,27 @@ import { currentProcess, type Scheduler } from './scheduler.ts';
 
 let scheduler!: Scheduler;
 let random!: Prng;
+/** Buffers filled with chance so far. */
+let fills = 0;
 
 /** From here on time passes only as this scheduler says. */
 export function takeOver(by: Scheduler, prng: Prng): void {
   if (!scheduler) install();
   scheduler = by;
   random = prng;
+  // What a run before left in the pool is not of this seed.
+  for (const before = fills; fills === before;) randomBytesPooled(1);
+}
+
+/** What is done once for all runs of this program takes no chance from the seed of the first one. */
+export function onceForAll<Value>(work: () => Value): Value {
+  const ofSeed = random;
+  random = new Prng('once for all');
+  try {
+    return work();
+  } finally {
+    random = ofSeed;
+  }
 }
 
 const SystemDate = Date;
@@ -128,6 +144,7 @@ function install(): void {
   });
   const randomInt = (low: number, high?: number): number => (high === undefined ? random.between(0, low - 1) : random.between(low, high - 1));
   const fill = <Bytes extends ArrayBufferView>(view: Bytes): Bytes => {
+    fills += 1;
     random.fill(new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
     return view;
   };
