@@ -26,6 +26,16 @@ describe('a whole installation in virtual time', () => {
     expect(shared.status, shared.text).toBe(0);
   });
 
+  it('keeps its promises on TRON, from payments to refunds and sweeps, and is the same each time', { timeout: ROUNDS_MS }, () => {
+    const focus = ['reorg', 'provider', 'sweep'].flatMap((kind) => ['--focus', kind]);
+    const plan = ['--seed', 'on TRON 3', '--network', 'tron', '--steps', '14', '--profile', 'embedded', ...focus];
+    const { status, text, digests } = simulate(...plan, '--coverage');
+    expect(status, text).toBe(0);
+    for (const met of ['SessionPaid when open', 'RefundCompleted when paid', 'GasTopUpCompleted', 'SweepCompleted'])
+      expect(text).toMatch(new RegExp(`[1-9]  event ${met}`));
+    expect(simulate(...plan).digests).toEqual(digests);
+  });
+
   it('does not fall back into what was found before', { timeout: ROUNDS_MS }, () => {
     const files = readdirSync(CASES).filter((name) => name.endsWith('.json'));
     const { text, status, digests } = simulate(...files.flatMap((name) => ['--replay', join(CASES, name)]));
@@ -35,7 +45,7 @@ describe('a whole installation in virtual time', () => {
 
   it.each([
     ['--runs', 'many', '--runs must be a whole number, not many'],
-    ['--network', 'dogecoin', '--network must be ethereum or bsc, not dogecoin'],
+    ['--network', 'dogecoin', '--network must be one of ethereum, bsc, tron, not dogecoin'],
     ['--profile', 'cloud', '--profile must be embedded or shared, not cloud'],
     ['--replay', 'nowhere.json', '--replay: nowhere.json cannot be read as a plan'],
   ])('refuses %s %s in clear words', (option, value, words) => {

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { coverageReport } from './coverage.ts';
 import { FOCUSES, generate, type Focus } from './plan/generate.ts';
-import type { ModelledNetwork, Plan, Profile } from './plan/plan.ts';
+import { MODELLED_NETWORKS, type ModelledNetwork, type Plan, type Profile } from './plan/plan.ts';
 import type { Outcome } from './plan/run.ts';
 import { shrink } from './plan/shrink.ts';
 
@@ -49,7 +49,8 @@ function usage(fault: string): never {
 
 function networksOf(): readonly ModelledNetwork[] | undefined {
   const named = values.network;
-  if (named?.some((name) => name !== 'ethereum' && name !== 'bsc')) usage(`--network must be ethereum or bsc, not ${named.join(', ')}`);
+  const unknown = named?.find((name) => !MODELLED_NETWORKS.includes(name as ModelledNetwork));
+  if (unknown !== undefined) usage(`--network must be one of ${MODELLED_NETWORKS.join(', ')}, not ${unknown}`);
   return named as readonly ModelledNetwork[] | undefined;
 }
 

@@ -7,13 +7,14 @@ import { amountOf } from '../../src/domain/money.ts';
 import type { NetworkSettings } from '../../src/domain/networks.ts';
 import type { Caller } from '../../src/features/shared/merchant-api.ts';
 import { MODEL_WALLET } from '../support/model-chains/model-chain.ts';
-import { checksummed, EvmChain } from './chain/evm-chain.ts';
-import { EvmProvider } from './chain/evm-provider.ts';
+import type { SimulatedChain } from './chain/simulated-chain.ts';
+import type { SimulatedProvider } from './chain/simulated-provider.ts';
 import { EventLog } from './edges/event-log.ts';
 import { HttpNetwork } from './edges/http.ts';
 import { Receivers } from './edges/receiver.ts';
 import { SignerProcess } from './edges/signer.ts';
 import { Disk } from './edges/storage.ts';
+import { addressOf, openNetwork, TOKEN_DECIMALS, TOKENS, treasuryOn } from './networks.ts';
 import { ServiceNode } from './node.ts';
 import type { ModelledNetwork, Plan } from './plan/plan.ts';
 import { Prng } from './time/prng.ts';
@@ -24,8 +25,10 @@ import { takeOver } from './time/virtual-runtime.ts';
 export const START_MS = Date.UTC(2026, 10, 20);
 
 interface Chain {
-  readonly chain: EvmChain;
-  readonly providers: readonly EvmProvider[];
+  readonly chain: SimulatedChain;
+  readonly providers: readonly SimulatedProvider[];
+  /** The treasury's account. */
+  readonly treasury: string;
   readonly settings: NetworkSettings;
   readonly urls: readonly string[];
 }
@@ -36,13 +39,6 @@ export interface Merchant {
   account: { readonly id: MerchantId; readonly webhookSecret: string } | null;
 }
 
-const CHAIN_IDS = { ethereum: '31337', bsc: '31338' } as const;
-const BLOCKS = { ethereum: { blockSec: 12, finality: 64 }, bsc: { blockSec: 3, finality: 3 } } as const;
-export const TOKENS = {
-  ethereum: { USDT: `0x${'a1'.repeat(20)}`, USDC: `0x${'a2'.repeat(20)}`, spam: `0x${'ee'.repeat(20)}` },
-  bsc: { USDT: `0x${'b1'.repeat(20)}`, USDC: `0x${'b2'.repeat(20)}`, spam: `0x${'ee'.repeat(20)}` },
-} as const;
-export const TOKEN_DECIMALS = 6;
 const RAM_DISK = '/dev/shm';
 const ENOUGH = '999999999999';
 
@@ -57,7 +53,6 @@ export class World {
   readonly chains: ReadonlyMap<ModelledNetwork, Chain>;
   readonly merchants: readonly Merchant[];
   readonly timeline: Timeline;
-  readonly treasury = MODEL_WALLET.treasury.evm.toLowerCase();
   /** When a chain could be read last by fewer than could be, or a process was away. */
   troubledMs = -Infinity;
   /** Processes that have been started. */
@@ -186,18 +181,15 @@ export class World {
   }
 
   #openChain(network: ModelledNetwork, http: HttpNetwork): Chain {
-    const prng = this.prng.fork(network);
-    const { USDT, USDC } = TOKENS[network];
-    const chain = new EvmChain({ name: network, chainId: CHAIN_IDS[network], ...BLOCKS[network], tokens: [USDT, USDC] }, this.scheduler, prng);
-    const providers = Array.from({ length: this.plan.providers }, (_, number) => new EvmProvider(chain, prng.fork(`provider ${number}`)));
+    const { chain, providers } = openNetwork(network, this.plan.providers, { scheduler: this.scheduler, prng: this.prng.fork(network) });
     const urls = providers.map((_, number) => `http://${network}-${number}.example`);
-    providers.forEach((provider, number) => http.serve(urls[number]!, ({ body }) => provider.serve(body)));
-    const token = (coin: 'USDT' | 'USDC', address: string) => ({ coin, address: checksummed(address), decimals: TOKEN_DECIMALS });
+    providers.forEach((provider, number) => http.serve(urls[number]!, (request) => provider.serve(request)));
+    const token = (coin: 'USDT' | 'USDC') => ({ coin, address: addressOf(network, TOKENS[network][coin]), decimals: TOKEN_DECIMALS });
     const settings: NetworkSettings = {
-      ...{ network, mode: 'test', chainId: CHAIN_IDS[network], tokens: [token('USDT', USDT), token('USDC', USDC)] },
+      ...{ network, mode: 'test', chainId: chain.options.chainId, tokens: [token('USDT'), token('USDC')] },
       ...{ simulated: false, mainNetwork: false, explorerTransactionUrl: null },
     };
-    return { chain, providers, settings, urls };
+    return { chain, providers, treasury: treasuryOn(network), settings, urls };
   }
 
   #startSigner(): SignerProcess {

@@ -1,51 +1,15 @@
 import { getBytes, keccak256, type Transaction } from 'ethers';
 import { receiptsRootOf } from '../../../src/adapters/evm/receipts-root.ts';
 import { TRANSFER_TOPIC } from '../../../src/adapters/evm/transfer-log.ts';
+import type { ChainBlock } from './block.ts';
 
-export const TRANSFER_CALL = '0xa9059cbb';
-
-/** Accounts and tokens are in lower case; the asset of the chain's own coin is `native`. */
-export interface Movement {
-  readonly kind: 'transfer' | 'mint';
-  readonly asset: string;
-  readonly from: string;
-  readonly to: string;
-  readonly units: bigint;
-}
-
-export interface PoolTransaction {
-  readonly txHash: string;
-  /** Null for payments and funding, whose accounts are no concern of the model. */
-  readonly signed: Transaction | null;
-  readonly movements: readonly Movement[];
-  readonly poolMs: number;
-  /** A payment whose fee is too low waits so long. */
-  readonly notBeforeMs?: number;
-}
-
-export interface Included {
-  readonly transaction: PoolTransaction;
-  readonly succeeded: boolean;
-  /** Token movements, one log each. */
-  readonly movements: readonly Movement[];
-  readonly firstLog: number;
+export interface EvmReceipt {
   readonly gasUsed: bigint;
   readonly gasPrice: bigint;
   readonly from: string;
 }
 
-export interface EvmBlock {
-  readonly number: number;
-  readonly hash: string;
-  readonly parentHash: string;
-  readonly timeSec: number;
-  /** Of the world's own clock. */
-  readonly minedMs: number;
-  readonly baseFee: bigint;
-  readonly included: readonly Included[];
-  /** What accounts hold after the block, where it changed that. */
-  readonly changes: Map<string, bigint>;
-}
+export type EvmBlock = ChainBlock<Transaction, EvmReceipt>;
 
 export interface JsonLog {
   readonly address: string;
@@ -74,7 +38,7 @@ export function render(block: EvmBlock): Rendered {
   if (known) return known;
   const place = { blockNumber: quantity(block.number), blockHash: block.hash };
   let gas = 0n;
-  const receipts = block.included.map(({ transaction, succeeded, movements, firstLog, gasUsed, gasPrice, from }) => {
+  const receipts = block.included.map(({ transaction, succeeded, movements, firstLog, receipt: { gasUsed, gasPrice, from } }) => {
     gas += gasUsed + 21_000n;
     const logs = movements.map(({ asset, from: payer, to, units }, index) => ({
       ...{ address: asset, topics: [TRANSFER_TOPIC, word(payer), word(to)], data: word(units.toString(16)) },
@@ -97,7 +61,7 @@ export function render(block: EvmBlock): Rendered {
       hash: block.hash,
       parentHash: block.parentHash,
       timestamp: quantity(block.timeSec),
-      baseFeePerGas: quantity(block.baseFee),
+      baseFeePerGas: quantity(block.price),
     },
     logsBloom: receipts.length === 0 ? NO_BLOOM : union(receipts.map(({ logsBloom }) => logsBloom)),
     receiptsRoot: receipts.length === 0 ? NO_RECEIPTS : receiptsRootOf(receipts),

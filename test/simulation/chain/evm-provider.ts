@@ -1,31 +1,7 @@
-import type { HttpAnswer } from '../edges/http.ts';
-import type { Prng } from '../time/prng.ts';
-import { render, TRANSFER_CALL, quantity, type EvmBlock, type JsonLog } from './evm-block.ts';
-import type { ChainView, EvmChain } from './evm-chain.ts';
-
-/** What a provider does wrong at the moment; rates are parts of its answers. */
-export interface ProviderFaults {
-  lagMs: number;
-  isSilent: boolean;
-  /** Answers 503. */
-  isDown: boolean;
-  /** Answers 429. */
-  rateLimited: number;
-  /** Closes the connection. */
-  resets: number;
-  /** Answers null where there is something. */
-  nulls: number;
-  /** Leaves logs out of its index. */
-  omits: number;
-  /** Takes a transaction and says that it failed, or says that it took it and forgets it. */
-  broadcastLies: number;
-  /** Something that is not JSON. */
-  garbage: number;
-}
-
-export const SOUND: Readonly<ProviderFaults> = {
-  ...{ lagMs: 0, isSilent: false, isDown: false, rateLimited: 0, resets: 0, nulls: 0, omits: 0, broadcastLies: 0, garbage: 0 },
-};
+import { transferIn, type ChainView as View } from './block.ts';
+import { render, quantity, type EvmBlock, type JsonLog } from './evm-block.ts';
+import type { EvmChain } from './evm-chain.ts';
+import { SimulatedProvider } from './simulated-provider.ts';
 
 const DECIMALS = '0x313ce567';
 const BALANCE = '0x70a08231';
@@ -34,30 +10,17 @@ const word = (value: bigint): string => `0x${value.toString(16).padStart(64, '0'
 
 class RpcFailure extends Error {}
 
+type ChainView = View<EvmBlock>;
+
 /** One JSON-RPC server in front of the chain. */
-export class EvmProvider {
-  readonly chain: EvmChain;
-  readonly faults: ProviderFaults = { ...SOUND };
-  readonly #prng: Prng;
-
-  constructor(chain: EvmChain, prng: Prng) {
-    this.chain = chain;
-    this.#prng = prng;
-  }
-
-  serve(body: string): HttpAnswer {
-    const { faults } = this;
-    if (faults.isSilent) return 'silent';
-    if (faults.isDown) return { status: 503, body: 'no' };
-    if (this.#prng.chance(faults.resets)) return 'reset';
-    if (this.#prng.chance(faults.rateLimited)) return { status: 429, body: '{}', headers: { 'retry-after': '2' } };
-    if (this.#prng.chance(faults.garbage)) return { status: 200, body: '<html>' };
+export class EvmProvider extends SimulatedProvider<EvmChain> {
+  protected override answer({ body }: { readonly body: string }): object {
     const { id, method, params } = JSON.parse(body) as { id: number; method: string; params: never[] };
     try {
-      return { status: 200, body: JSON.stringify({ jsonrpc: '2.0', id, result: this.#answer(method, params) }) };
+      return { jsonrpc: '2.0', id, result: this.#answer(method, params) };
     } catch (error) {
       if (!(error instanceof RpcFailure)) throw error;
-      return { status: 200, body: JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32000, message: error.message } }) };
+      return { jsonrpc: '2.0', id, error: { code: -32000, message: error.message } };
     }
   }
 
@@ -75,10 +38,10 @@ export class EvmProvider {
       case 'eth_getLogs':
         return this.#logs(first as Filter, view);
       case 'eth_getTransactionReceipt':
-        return this.#isNull() ? null : receiptOf(chain, String(first).toLowerCase(), view);
+        return this.isNull() ? null : receiptOf(chain, String(first).toLowerCase(), view);
       case 'eth_getBlockReceipts': {
         const block = view.branch[this.#height(first, view)];
-        return this.#isNull() || !block || block.number > view.height ? null : render(block).receipts;
+        return this.isNull() || !block || block.number > view.height ? null : render(block).receipts;
       }
       case 'eth_getTransactionByHash': {
         const block = chain.blockOf(String(first).toLowerCase(), view);
@@ -101,10 +64,6 @@ export class EvmProvider {
       default:
         throw new RpcFailure(`the method ${method} does not exist`);
     }
-  }
-
-  #isNull(): boolean {
-    return this.#prng.chance(this.faults.nulls);
   }
 
   #height(tag: unknown, view: ChainView): number {
@@ -131,18 +90,12 @@ export class EvmProvider {
     const isWanted = ({ address, topics }: JsonLog): boolean =>
       addresses.includes(address) && (filter.topics ?? []).every((topic, at) => topic === null || topic === topics[at]);
     const logs = blocks.flatMap((block) => render(block).receipts.flatMap((receipt) => receipt.logs)).filter(isWanted);
-    return filter.blockHash === undefined && this.faults.omits > 0 ? logs.filter(() => !this.#prng.chance(this.faults.omits)) : logs;
+    return filter.blockHash === undefined && this.faults.omits > 0 ? logs.filter(() => !this.prng.chance(this.faults.omits)) : logs;
   }
 
   #estimate({ from, to, data }: { from: string; to: string; data: string }): string {
-    const movement = {
-      kind: 'transfer' as const,
-      asset: to.toLowerCase(),
-      from: from.toLowerCase(),
-      to: `0x${data.slice(34, 74).toLowerCase()}`,
-      units: BigInt(`0x${data.slice(74)}`),
-    };
-    if (data.startsWith(TRANSFER_CALL) && !this.chain.wouldSucceed(movement)) throw new RpcFailure('execution reverted');
+    const movement = transferIn(to.toLowerCase(), from.toLowerCase(), data);
+    if (movement && !this.chain.wouldSucceed(movement)) throw new RpcFailure('execution reverted');
     return quantity(52_000);
   }
 
@@ -159,12 +112,16 @@ export class EvmProvider {
   }
 
   #take(signedBytes: string): string {
-    const isLie = this.#prng.chance(this.faults.broadcastLies);
-    if (isLie && this.#prng.chance(0.5)) return `0x${'ab'.repeat(32)}`;
+    const lie = this.broadcastLie();
+    if (lie === 'hides') return `0x${'ab'.repeat(32)}`;
+    const txHash = this.#submit(signedBytes);
+    if (lie === 'denies') throw new RpcFailure('internal error');
+    return txHash;
+  }
+
+  #submit(signedBytes: string): string {
     try {
-      const txHash = this.chain.submit(signedBytes);
-      if (isLie) throw new RpcFailure('internal error');
-      return txHash;
+      return this.chain.submit(signedBytes);
     } catch (error) {
       throw new RpcFailure((error as Error).message);
     }

@@ -34,7 +34,7 @@ export class Oracle {
     this.#world = world;
     world.log.onCommitted.push((event) => this.#judge(event));
     for (const { chain } of world.chains.values())
-      chain.onSubmitted.push(({ txHash, signed }) => signed!.data !== '0x' && this.#judgeBroadcast(txHash));
+      chain.onSubmitted.push(({ txHash, movements }) => movements.some(({ asset }) => asset !== 'native') && this.#judgeBroadcast(txHash));
   }
 
   /** Whether nothing is left to do but to wait for people. */

@@ -4,7 +4,8 @@ import { unitsOf, type Fact, type Landed } from './truth.ts';
 
 /** Every transfer out of an address of ours is one that was ordered, goes where the money came from, and goes once. */
 export function judgeOutgoing(world: World, sessions: readonly SeenSession[], facts: readonly Fact[], movements: readonly Landed[]): string[] {
-  const ours = new Set([world.treasury, ...sessions.flatMap(({ addresses }) => [...addresses])]);
+  const treasuries = [...world.chains.values()].map(({ treasury }) => treasury);
+  const ours = new Set([...treasuries, ...sessions.flatMap(({ addresses }) => [...addresses])]);
   const outgoing = movements.filter(({ from }) => ours.has(from));
   const legs = sessions.flatMap((session) =>
     [...session.refunds.values()].flatMap((refund) => [...refund.legs.values()].map((leg) => ({ session, leg }))),
@@ -21,7 +22,7 @@ export function judgeOutgoing(world: World, sessions: readonly SeenSession[], fa
     const leg = legOfTransaction.get(movement.txHash);
     if (leg) landedOf.set(leg.legId, [...(landedOf.get(leg.legId) ?? []), movement]);
     else if (!moves.has(movement.txHash)) faults.push(`${movement.units} units left ${movement.from} by ${movement.txHash}, which nobody ordered`);
-    else if (movement.to !== world.treasury) faults.push(`a move of the treasury went to ${movement.to}`);
+    else if (movement.to !== world.chainOf(movement.network).treasury) faults.push(`a move of the treasury went to ${movement.to}`);
   }
   for (const { session, leg } of legs) faults.push(...judgeLeg(session, leg, landedOf.get(leg.legId) ?? []));
   for (const session of sessions) faults.push(...judgeSums(session));

@@ -1,3 +1,4 @@
+import { accountOf } from '../networks.ts';
 import type { Data, Fact } from './truth.ts';
 import { unitsOf } from './truth.ts';
 
@@ -64,7 +65,7 @@ export function sessionOf(fact: Fact): SeenSession {
   return {
     ...{ sessionId: String(data['sessionId']), created: data, coin: String(data['dueCoin']) },
     ...{ due: unitsOf(data['dueAmount']), tolerance: unitsOf(policy.tolerance), dust: unitsOf(policy.dustLimit) },
-    addresses: new Set(options.map(({ address }) => address.toLowerCase())),
+    addresses: new Set(options.map(({ address }) => accountOf(address))),
     networks: new Set(options.map(({ network }) => network)),
     expiresAtSec: Number(data['expiresAtSec']),
     status: 'open',
@@ -84,7 +85,7 @@ export function take(session: SeenSession, { type, data, committedMs }: Fact): s
       if (deposit && deposit.status !== 'reverted') return 'a transfer was detected that is known already';
       session.deposits.set(String(data['depositKey']), {
         ...{ depositKey: String(data['depositKey']), network: String(data['network']), coin: String(data['coin']), units: unitsOf(data['amount']) },
-        ...{ from: String(data['fromAddress']).toLowerCase(), to: String(data['toAddress']).toLowerCase(), txHash: String(data['txHash']) },
+        ...{ from: accountOf(String(data['fromAddress'])), to: accountOf(String(data['toAddress'])), txHash: String(data['txHash']) },
         ...{ kind: String(data['kind']), status: 'detected', confirmations: deposit?.confirmations ?? 0 },
       });
       return null;
@@ -153,6 +154,6 @@ export function take(session: SeenSession, { type, data, committedMs }: Fact): s
 }
 
 const legOf = (data: Data): SeenLeg => ({
-  ...{ legId: String(data['legId']), network: String(data['network']), coin: String(data['coin']), to: String(data['toAddress']).toLowerCase() },
+  ...{ legId: String(data['legId']), network: String(data['network']), coin: String(data['coin']), to: accountOf(String(data['toAddress'])) },
   ...{ units: unitsOf(data['amount']), takenFrom: data['takenFrom'] as SeenLeg['takenFrom'], status: 'open', txHashes: new Set() },
 });

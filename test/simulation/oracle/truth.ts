@@ -1,8 +1,9 @@
 import type { RecordedEvent } from '../../../src/ports/event-store.ts';
-import type { EvmChain } from '../chain/evm-chain.ts';
-import type { EvmBlock, Movement } from '../chain/evm-block.ts';
+import type { ChainBlock, Movement } from '../chain/block.ts';
+import type { SimulatedChain } from '../chain/simulated-chain.ts';
+import { TOKENS } from '../networks.ts';
 import type { ModelledNetwork } from '../plan/plan.ts';
-import { TOKENS, type World } from '../world.ts';
+import type { World } from '../world.ts';
 
 /*
  * What the oracle goes by: the chains as they are, and the event log as text. It shares nothing with the deciders, machines and projections that
@@ -33,12 +34,12 @@ export interface Landed extends Movement {
   readonly coin: string;
   readonly txHash: string;
   readonly logIndex: number;
-  readonly block: EvmBlock;
+  readonly block: ChainBlock<unknown, unknown>;
   readonly isFinal: boolean;
 }
 
 /** Every successful movement of tokens that count. */
-export function movementsOn(network: ModelledNetwork, chain: EvmChain): Landed[] {
+export function movementsOn(network: ModelledNetwork, chain: SimulatedChain): Landed[] {
   const { branch, height } = chain.view;
   const final = chain.finalizedIn(chain.view);
   const coins = new Map(Object.entries(TOKENS[network]).map(([coin, address]) => [address as string, coin]));

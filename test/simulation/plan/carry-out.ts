@@ -1,6 +1,7 @@
 import type { MerchantApi } from '../../../src/features/shared/merchant-api.ts';
-import { SOUND } from '../chain/evm-provider.ts';
-import { START_MS, TOKENS, TOKEN_DECIMALS, type World } from '../world.ts';
+import { SOUND } from '../chain/simulated-provider.ts';
+import { accountOf, priceOf, TOKENS, TOKEN_DECIMALS } from '../networks.ts';
+import { START_MS, type World } from '../world.ts';
 import { endOf, type Order, type Pay, type Plan, type Refund, type Step } from './plan.ts';
 
 type SessionView = Extract<Awaited<ReturnType<MerchantApi['createSession']>>, { ok: true }>['value'];
@@ -75,9 +76,9 @@ export class CarriedOut {
       case 'halt':
         return void (world.chainOf(step.network).chain.isHalted = true);
       case 'fees':
-        return void (world.chainOf(step.network).chain.baseFee = BigInt(step.gwei) * 10n ** 9n);
+        return void (world.chainOf(step.network).chain.price = priceOf(step.network, step.price));
       case 'frozen':
-        return void world.chainOf(step.network).chain.frozen.add(payerAddress(step.payer));
+        return void world.chainOf(step.network).chain.frozen.add(payerAccount(step.payer));
       case 'paused':
         return void (world.chainOf(step.network).chain.isPaused = true);
       case 'kill':
@@ -102,10 +103,12 @@ export class CarriedOut {
         return void world.receivers.behaviours.delete(world.merchants[step.merchant]!.url);
       case 'halt':
         return void (world.chainOf(step.network).chain.isHalted = false);
-      case 'fees':
-        return void (world.chainOf(step.network).chain.baseFee = 10n ** 10n);
+      case 'fees': {
+        const { chain } = world.chainOf(step.network);
+        return void (chain.price = chain.options.usualPrice);
+      }
       case 'frozen':
-        return void world.chainOf(step.network).chain.frozen.delete(payerAddress(step.payer));
+        return void world.chainOf(step.network).chain.frozen.delete(payerAccount(step.payer));
       case 'paused':
         return void (world.chainOf(step.network).chain.isPaused = false);
       case 'kill':
@@ -139,8 +142,8 @@ export class CarriedOut {
     const units = step.coin === 'dust' ? 100n : (dueUnits * BigInt(step.percent)) / 100n;
     if (units <= 0n) return;
     const asset = TOKENS[step.network][step.coin === 'dust' ? 'USDT' : step.coin];
-    const to = option.address.toLowerCase();
-    const txHash = world.chainOf(step.network).chain.pay({ asset, from: payerAddress(step.payer), to, units });
+    const to = accountOf(option.address);
+    const txHash = world.chainOf(step.network).chain.pay({ asset, from: payerAccount(step.payer), to, units });
     this.facts.payments.push({ order: step.order, pay: step, txHash, to, units });
   }
 
@@ -206,7 +209,7 @@ export class CarriedOut {
 }
 
 /** Payers by their names, each with an account of its own. */
-function payerAddress(payer: string): string {
+function payerAccount(payer: string): string {
   return `0x${Buffer.from(payer.padEnd(20, '.')).toString('hex').slice(0, 40)}`;
 }
 

@@ -1,15 +1,17 @@
 import type { ReceiverBehaviour } from '../edges/receiver.ts';
-import type { ProviderFaults } from '../chain/evm-provider.ts';
+import type { ProviderFaults } from '../chain/simulated-provider.ts';
 import { Prng } from '../time/prng.ts';
 import type { Cancel, ModelledNetwork, Order, Pay, Plan, Profile, Refund, Step } from './plan.ts';
 
 const PAYERS = ['alice', 'bob', 'carol', 'dave'] as const;
 const ORDERS_SEC = 1_800;
 const RECEIVERS: readonly ReceiverBehaviour[] = ['slow', 'silent', 'closing', 'errors', 'flapping', 'refusing', 'rate-limited', 'takes-and-fails'];
+/** Networks that a seed may take. */
+const WORLDS: readonly (readonly ModelledNetwork[])[] = [['ethereum'], ['bsc'], ['tron'], ['tron'], ['ethereum', 'bsc'], ['bsc', 'tron']];
 /** Ethereum's everyday rule wants twelve blocks: what is deeper than that is another kind of world. */
-const ORDINARY_DEPTH = { ethereum: 11, bsc: 2 } as const;
+const ORDINARY_DEPTH = { ethereum: 11, bsc: 2, tron: 4 } as const;
 
-const DEEPEST = { ethereum: 40, bsc: 2 } as const;
+const DEEPEST = { ethereum: 40, bsc: 2, tron: 18 } as const;
 
 /** Kinds of what may go wrong; each seed takes some of them. */
 const KINDS = ['kill', 'reorg', 'deep', 'pool', 'provider', 'receiver', 'halt', 'fees', 'frozen', 'paused', 'clock', 'store', 'leases'] as const;
@@ -31,7 +33,7 @@ export const FOCUSES: readonly Focus[] = [...KINDS, 'sweep'];
 /** The plan of a seed: its own subset of people and faults, at its own rates. */
 export function generate(seed: string, options: GenerateOptions = {}): Plan {
   const prng = new Prng(seed).fork('plan');
-  const networks = options.networks ?? prng.pick<readonly ModelledNetwork[]>([['ethereum'], ['ethereum'], ['bsc'], ['ethereum', 'bsc']]);
+  const networks = options.networks ?? prng.pick<readonly ModelledNetwork[]>(WORLDS);
   const providers = prng.between(1, 3);
   const merchants = prng.between(1, 2);
   const wanted = options.steps ?? prng.between(6, 40);
@@ -143,7 +145,7 @@ function faultOf(prng: Prng, kind: Kind, atSec: number, { nodes, networks, provi
     case 'halt':
       return { kind, atSec, forSec: Math.min(forSec, 600), network };
     case 'fees':
-      return { kind, atSec, forSec, network, gwei: prng.pick([1, 60, 200, 500]) };
+      return { kind, atSec, forSec, network, price: prng.pick([1, 60, 200, 500]) };
     case 'frozen':
       return { kind, atSec, forSec, network, payer: prng.pick(PAYERS) };
     case 'paused':

@@ -1,12 +1,13 @@
 import type { ReceiverBehaviour } from '../edges/receiver.ts';
-import type { ProviderFaults } from '../chain/evm-provider.ts';
+import type { ProviderFaults } from '../chain/simulated-provider.ts';
 
 /*
  * A plan is everything that happens from outside: people, faults and their moments, written out one by one, so that a failure can be made smaller
  * by leaving some of it out. What is left to chance in between (latencies, blocks, which answer of many is wrong) follows from the seed.
  */
 
-export type ModelledNetwork = 'ethereum' | 'bsc';
+export const MODELLED_NETWORKS = ['ethereum', 'bsc', 'tron'] as const;
+export type ModelledNetwork = (typeof MODELLED_NETWORKS)[number];
 /** `shared`: several processes on an event store and a server of leases. */
 export type Profile = 'embedded' | 'shared';
 
@@ -62,7 +63,7 @@ export type ProviderFault = Lasting & {
 };
 export type ReceiverFault = Lasting & { readonly kind: 'receiver'; readonly merchant: number; readonly behaviour: ReceiverBehaviour };
 export type Halt = Lasting & { readonly kind: 'halt'; readonly network: ModelledNetwork };
-export type Fees = Lasting & { readonly kind: 'fees'; readonly network: ModelledNetwork; readonly gwei: number };
+export type Fees = Lasting & { readonly kind: 'fees'; readonly network: ModelledNetwork; readonly price: number };
 export type Frozen = Lasting & { readonly kind: 'frozen'; readonly network: ModelledNetwork; readonly payer: string };
 export type Paused = Lasting & { readonly kind: 'paused'; readonly network: ModelledNetwork };
 /** The process ends in the middle of whatever it does and is started again after a while. */

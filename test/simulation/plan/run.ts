@@ -2,7 +2,8 @@ import { CarriedOut, SETTLING_SEC } from './carry-out.ts';
 import { Replay } from '../oracle/look-ups.ts';
 import { Oracle } from '../oracle/oracle.ts';
 import type { Plan } from './plan.ts';
-import { START_MS, TOKENS, World } from '../world.ts';
+import { GAS_FLOAT, TOKENS } from '../networks.ts';
+import { START_MS, World } from '../world.ts';
 
 export interface Outcome {
   readonly digest: string;
@@ -12,7 +13,6 @@ export interface Outcome {
 }
 
 const FLOAT_UNITS = 50_000_000_000n;
-const GAS = 10n ** 20n;
 const LOOK_SEC = 60;
 /** For what is told and booked after everything has settled. */
 const LAST_SEC = 120;
@@ -32,9 +32,9 @@ export async function run(plan: Plan): Promise<Outcome> {
   process.on('unhandledRejection', onRejection);
   try {
     for (const network of plan.networks) {
-      const { chain } = world.chainOf(network);
-      for (const asset of [TOKENS[network].USDT, TOKENS[network].USDC]) chain.give(world.treasury, asset, FLOAT_UNITS);
-      chain.give(world.treasury, 'native', GAS);
+      const { chain, treasury } = world.chainOf(network);
+      for (const asset of [TOKENS[network].USDT, TOKENS[network].USDC]) chain.give(treasury, asset, FLOAT_UNITS);
+      chain.give(treasury, 'native', GAS_FLOAT[network]);
     }
     for (let number = 0; number < plan.nodes; number += 1) world.startNode(number);
     let isReady = false;

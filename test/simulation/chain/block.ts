@@ -1,0 +1,60 @@
+/** Accounts and tokens are 20 bytes in lower-case hex behind `0x` on every chain; the asset of the chain's own coin is `native`. */
+export interface Movement {
+  readonly kind: 'transfer' | 'mint';
+  readonly asset: string;
+  readonly from: string;
+  readonly to: string;
+  readonly units: bigint;
+}
+
+export interface PoolTransaction<Signed> {
+  readonly txHash: string;
+  /** Null for payments and funding, whose accounts are no concern of the model. */
+  readonly signed: Signed | null;
+  /** What it moves if it succeeds. */
+  readonly movements: readonly Movement[];
+}
+
+/** What became of a signed transaction in its block. */
+export interface Executed<Receipt> {
+  readonly succeeded: boolean;
+  readonly receipt: Receipt;
+}
+
+export interface Included<Signed, Receipt> extends Executed<Receipt> {
+  readonly transaction: PoolTransaction<Signed>;
+  /** Token movements, one log each. */
+  readonly movements: readonly Movement[];
+  readonly firstLog: number;
+}
+
+export interface ChainBlock<Signed, Receipt> {
+  readonly number: number;
+  readonly hash: string;
+  readonly parentHash: string;
+  readonly timeSec: number;
+  /** Of the world's own clock. */
+  readonly minedMs: number;
+  /** What a unit of computing costs: the base fee in wei, or sun for energy. */
+  readonly price: bigint;
+  readonly included: readonly Included<Signed, Receipt>[];
+  /** What accounts hold after the block, where it changed that. */
+  readonly changes: Map<string, bigint>;
+}
+
+/** A head as it was at some moment: what a provider that lags still shows. */
+export interface ChainView<Block> {
+  readonly branch: readonly Block[];
+  readonly height: number;
+}
+
+export const ZERO_ACCOUNT = `0x${'0'.repeat(40)}`;
+
+/** The call data of a token transfer and of nothing else. */
+const TRANSFER_CALL = /^(?:0x)?a9059cbb0{24}([0-9a-f]{40})([0-9a-f]{64})$/i;
+
+/** What a call of a token moves; null when it is no transfer. */
+export function transferIn(asset: string, from: string, data: string): Movement | null {
+  const [, to, units] = TRANSFER_CALL.exec(data) ?? [];
+  return to === undefined ? null : { kind: 'transfer', asset, from, to: `0x${to.toLowerCase()}`, units: BigInt(`0x${units}`) };
+}

@@ -1,0 +1,63 @@
+import type { HttpAnswer, HttpServer } from '../edges/http.ts';
+import type { Prng } from '../time/prng.ts';
+import type { SimulatedChain } from './simulated-chain.ts';
+
+/** What a provider does wrong at the moment; rates are parts of its answers. */
+export interface ProviderFaults {
+  lagMs: number;
+  isSilent: boolean;
+  /** Answers 503. */
+  isDown: boolean;
+  /** Answers 429. */
+  rateLimited: number;
+  /** Closes the connection. */
+  resets: number;
+  /** Answers null where there is something. */
+  nulls: number;
+  /** Leaves logs out of its index. */
+  omits: number;
+  /** Takes a transaction and says that it failed, or says that it took it and forgets it. */
+  broadcastLies: number;
+  /** Something that is not JSON. */
+  garbage: number;
+}
+
+export const SOUND: Readonly<ProviderFaults> = {
+  ...{ lagMs: 0, isSilent: false, isDown: false, rateLimited: 0, resets: 0, nulls: 0, omits: 0, broadcastLies: 0, garbage: 0 },
+};
+
+/** One HTTP server in front of a chain. */
+export abstract class SimulatedProvider<Chain extends SimulatedChain = SimulatedChain> {
+  readonly chain: Chain;
+  readonly faults: ProviderFaults = { ...SOUND };
+  protected readonly prng: Prng;
+
+  constructor(chain: Chain, prng: Prng) {
+    this.chain = chain;
+    this.prng = prng;
+  }
+
+  /** What it would say if nothing were wrong with its machine; JSON. */
+  protected abstract answer(request: Parameters<HttpServer>[0]): object;
+
+  serve(request: Parameters<HttpServer>[0]): HttpAnswer {
+    const { faults } = this;
+    if (faults.isSilent) return 'silent';
+    if (faults.isDown) return { status: 503, body: 'no' };
+    if (this.prng.chance(faults.resets)) return 'reset';
+    if (this.prng.chance(faults.rateLimited)) return { status: 429, body: '{}', headers: { 'retry-after': '2' } };
+    if (this.prng.chance(faults.garbage)) return { status: 200, body: '<html>' };
+    return { status: 200, body: JSON.stringify(this.answer(request)) };
+  }
+
+  /** Whether it answers null this time. */
+  protected isNull(): boolean {
+    return this.prng.chance(this.faults.nulls);
+  }
+
+  /** What it does to a transaction that is handed in: `hides` it and says that it took it, or `denies` that it did. */
+  protected broadcastLie(): 'hides' | 'denies' | null {
+    if (!this.prng.chance(this.faults.broadcastLies)) return null;
+    return this.prng.chance(0.5) ? 'hides' : 'denies';
+  }
+}
