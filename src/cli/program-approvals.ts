@@ -66,6 +66,18 @@ export function addApprovals(program: Command, treasury: Command, merchant: Comm
       ['--reason <text>', 'what it was, in the same words for both', true],
     ],
   );
+  declareApproved(
+    treasury,
+    host,
+    'take-over <tx>',
+    'treasury.take-over',
+    'write a payment that a restored ledger lost into it again, as the journal has it; two approvers run this, oldest payment first',
+    [
+      ['--operator <name>', 'who proposes it, none of the approvers; the same for both', true],
+      ['--reason <text>', 'why, in the same words for both', true],
+      ['--session <id>', 'the session that a refund was for, where the ledger does not know the refund'],
+    ],
+  );
   const address = 'settlement-address <merchant_id>';
   declareApproved(merchant, host, address, 'merchant.settlement-address', 'where settlements go; two approvers run this', [
     ['--network <network>', 'ethereum, bsc, tron or solana', true],

@@ -17,6 +17,7 @@ export function addTreasury(program: Command, host: CliHost): Command {
     ['--network <network>', 'only this one'],
     ['--after <address>', 'go on where the look at addresses ended (`next` of the answer before)'],
   ]);
+  admin(treasury, host, 'lost', 'treasury.lost', 'what the signer signed and this ledger does not know, with what the chain says of it');
   admin(treasury, host, 'moves', 'treasury.moves', 'sweeps, top-ups, withdrawals and settlements under way');
   admin(treasury, host, 'sweep', 'treasury.sweep', 'bring money from collection addresses to the treasury', [
     ['--dry-run', 'only say what would be done'],

@@ -72,6 +72,11 @@ export class LeasedPayouts {
     await this.#current.payouts.reject(legId);
   }
 
+  async takeOver(...given: Parameters<PayRefunds['takeOver']>): Promise<void> {
+    if (!this.#current) throw new CommandRefused('another process pays now: ask there');
+    await this.#current.payouts.takeOver(...given);
+  }
+
   stop(): Promise<void> {
     return this.#lease.close();
   }

@@ -12,6 +12,7 @@ import { compareCommands } from './workers/projection-compare.ts';
 import { adjustmentCommands } from '../operator/adjustments.ts';
 import { evidenceCommands } from '../operator/documents.ts';
 import { statementCommands } from '../operator/statement.ts';
+import { takeOverCommands } from '../operator/take-over.ts';
 import { treasuryCommands } from '../operator/treasury.ts';
 import { settingsCommands } from '../operator/settings.ts';
 import { webhookCommands } from './webhooks.ts';
@@ -78,8 +79,10 @@ function outflowCommands({ payouts: parts, clock, random }: ServiceParts, core: 
   if (!parts || !payouts) return {};
   const ofRefunds = payoutCommands(payouts, parts, core);
   const treasury = (): Treasury => payouts.treasury;
+  const ofTreasury = { treasury, payouts: parts, core, clock, random, ofRefunds, givenAddress };
   return {
     ...ofRefunds,
-    ...treasuryCommands({ treasury, payouts: parts, core, clock, random, ofRefunds, givenAddress }),
+    ...treasuryCommands(ofTreasury),
+    ...takeOverCommands({ ...ofTreasury, refunds: payouts, sessionOfRefund: (id) => core.sessionOfRefund(id) }),
   };
 }

@@ -35,6 +35,15 @@ export type ApprovalAct =
       readonly reason: string;
       readonly proposedBy: string;
     }
+  /** That a payment of the journal is written into a ledger that lost it. */
+  | {
+      readonly kind: 'take_over';
+      readonly mode: Mode;
+      readonly network: Network;
+      readonly txHash: string;
+      readonly reason: string;
+      readonly proposedBy: string;
+    }
   /** An entry that people post to the books by hand. */
   | { readonly kind: 'adjustment'; readonly adjustment: ProposedAdjustment; readonly proposedBy: string }
   /** The limits that the signer was started with, where they allow more than those in force. */

@@ -82,6 +82,20 @@ export interface SeenNativeTransfer {
   readonly final: boolean;
 }
 
+/** A transaction as the journal has it. */
+export interface SignedPayment extends Pick<OutgoingTransaction, 'kind' | 'network' | 'id' | 'coin' | 'amount' | 'fromAddress' | 'toAddress'> {
+  readonly attempt: number;
+  readonly draft: TransactionDraft;
+  /** Whose money it is; none where it is nobody's. */
+  readonly depositKeys: readonly string[];
+  /** Whom a settlement paid; null for every other kind, and where no address was agreed to. */
+  readonly merchantId: string | null;
+  readonly txHash: string;
+  readonly signedBytes: string;
+  readonly journal: JournalPlace;
+  readonly signedAtSec: number;
+}
+
 /** The signer's side of money out. It trusts nothing it is told that it can check on chain. */
 export interface OutgoingSigner {
   treasuryAddresses(mode: Mode): Promise<TreasuryAddresses>;
@@ -97,6 +111,8 @@ export interface OutgoingSigner {
   nativeTransfer(asked: AskedNativeTransfer): Promise<{ readonly transfer: SeenNativeTransfer | null } | SignerRefusal>;
   /** Those of the transactions that its journal does not hold. */
   unknownTransactions(mode: Mode, network: Network, txHashes: readonly string[]): Promise<readonly string[]>;
+  /** What its journal says was signed after the ledger's place, oldest first. */
+  signedAfter(mode: Mode, network: Network, ledger: JournalPlace | null): Promise<{ readonly payments: readonly SignedPayment[] } | SignerRefusal>;
   /** The kill switch: nothing is signed until two approvers want it again. */
   stop(mode: Mode, by: string): Promise<SignerStatus>;
   status(mode: Mode): Promise<SignerStatus>;

@@ -23,6 +23,9 @@ const acknowledged = onNetwork<Omit<Extract<ApprovalAct, { kind: 'acknowledge' }
   reason: line,
   proposedBy: line,
 }));
+const takenOver = onNetwork<Omit<Extract<ApprovalAct, { kind: 'take_over' }>, 'kind'>>(({ txHash }) => ({
+  ...{ mode, txHash, reason: line, proposedBy: line },
+}));
 const account = z.string().regex(/^[a-z]+(:[A-Za-z0-9_-]+){1,3}$/);
 const signedAmount = z.string().regex(/^-?(0|[1-9]\d{0,11})(\.\d{1,18})?$/);
 const adjustment = onNetwork<ProposedAdjustment>((_, network) => ({
@@ -47,6 +50,11 @@ const act: z.ZodType<ApprovalAct> = z.union([
     .transform(({ kind: _, ...rest }): unknown => rest)
     .pipe(acknowledged)
     .transform((rest) => ({ kind: 'acknowledge' as const, ...rest })),
+  z
+    .looseObject({ kind: z.literal('take_over') })
+    .transform(({ kind: _, ...rest }): unknown => rest)
+    .pipe(takenOver)
+    .transform((rest) => ({ kind: 'take_over' as const, ...rest })),
 ]);
 
 const assertion = z.strictObject({

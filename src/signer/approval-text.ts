@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto';
 import type { EvidenceKind, OrderedClaim } from '../domain/claims.ts';
 import type { ApprovalAct, ProposedAdjustment } from '../ports/approvals.ts';
+import { formatAmount } from '../domain/money.ts';
 import type { OutgoingTransaction } from '../ports/outgoing.ts';
+import { bytesOf } from './exclusive.ts';
 import { changesOf, type Limits } from './limits-in-force.ts';
 import type { DestinationEntry, JournalEntry, OutflowEntry } from './journal.ts';
 
@@ -60,6 +62,8 @@ export function termsOf(act: ApprovalAct, context: TermsContext): readonly Line[
       return adjustmentTerms(act.adjustment);
     case 'acknowledge':
       return acknowledgeTerms(act, context.entries);
+    case 'take_over':
+      return takeOverTerms(act, context.entries);
     case 'limits': {
       const changes = changesOf(context.limits.inForce, context.limits.wanted);
       if (changes.length === 0) return null;
@@ -144,6 +148,24 @@ function acknowledgeTerms({ mode, network, outflowKeys, reason }: Extract<Approv
     ...placeOf(mode, network),
     ['reason', reason],
     ['order', `outflow-${meant.map(({ seq }) => seq).join('-')}`],
+  ] as const;
+}
+
+/** In the journal's own words, whatever a service says of it. */
+function takeOverTerms({ mode, network, txHash, reason }: Extract<ApprovalAct, { kind: 'take_over' }>, entries: readonly JournalEntry[]) {
+  const signed = bytesOf(entries).find((entry) => entry.network === network && entry.txHash === txHash);
+  if (!signed) return null;
+  const { purpose, units, coin, fromAddress, toAddress, id, attempt } = signed;
+  return [
+    ['action', 'write a payment that was signed into a ledger that lost it'],
+    ['payment', ACTIONS[purpose]],
+    ['amount', `${formatAmount(BigInt(units))} ${coin}`],
+    ['from', fromAddress],
+    ['to', toAddress],
+    ...placeOf(mode, network),
+    ['transaction', txHash],
+    ['reason', reason],
+    ['order', `${id}/${attempt}`],
   ] as const;
 }
 

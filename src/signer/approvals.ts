@@ -129,6 +129,7 @@ export class Approvals {
     switch (act.kind) {
       case 'transaction':
       case 'adjustment':
+      case 'take_over':
         return;
       case 'resume':
         account.journal.append({ kind: 'resumed', by: act.proposedBy, approvers }, nowMs);

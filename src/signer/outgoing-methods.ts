@@ -5,7 +5,7 @@ import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
 import { MOVE_KINDS } from '../domain/events/treasury-move-events.ts';
 import type { Mode } from '../domain/ids.ts';
 import { COINS } from '../domain/money.ts';
-import { addressFamilyOf, NATIVE_COIN, type Network } from '../domain/networks.ts';
+import { addressFamilyOf, NATIVE_COIN, NETWORKS, type Network } from '../domain/networks.ts';
 import type { OutgoingTransaction } from '../ports/outgoing.ts';
 import type { AskedNativeTransfer, LedgerEvent, SigningRequest } from '../ports/outgoing-signer.ts';
 import { NONCE_ACCOUNTS } from '../runtime/util/solana-nonce.ts';
@@ -96,6 +96,8 @@ const transactions = onNetwork<{ mode: Mode; network: Network; txHashes: string[
   txHashes: z.array(txHash).max(10_000),
 }));
 
+const ledgerPlace = z.strictObject({ mode, network: z.enum(NETWORKS), ledger: place.nullable() });
+
 const nativeTransfer = onNetwork<AskedNativeTransfer>(({ txHash, address }) => ({ mode, txHash, toAddress: address }));
 
 export function outgoingOf({ outgoing }: SignerContext): Outgoing {
@@ -120,6 +122,10 @@ export const OUTGOING_METHODS: readonly (readonly [string, Method<unknown, unkno
   [
     'unknownTransactions',
     method({ params: transactions, run: (params, context) => outgoingOf(context).unknown(params.mode, params.network, params.txHashes) }),
+  ],
+  [
+    'signedAfter',
+    method({ params: ledgerPlace, run: (params, context) => outgoingOf(context).signedAfter(params.mode, params.network, params.ledger) }),
   ],
   ['stop', method({ params: z.strictObject({ mode, by: words }), run: (params, context) => outgoingOf(context).stop(params.mode, params.by) })],
   ['status', method({ params: z.strictObject({ mode }), run: (params, context) => outgoingOf(context).status(params.mode) })],

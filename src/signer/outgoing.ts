@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
+import type { JournalPlace } from '../domain/events/transaction-draft.ts';
 import type { Mode } from '../domain/ids.ts';
 import { amountOf, formatAmount } from '../domain/money.ts';
 import { nativeLimitsOf, type NativeLimits } from '../domain/native-limits.ts';
@@ -33,6 +34,7 @@ import { POLICIES } from './policies.ts';
 import type { Judged } from './policy.ts';
 import type { SignerAccount } from './signer-account.ts';
 import type { SigningWallet } from './signing-wallet.ts';
+import { signedAfter } from './signed-after.ts';
 import { SolanaView } from './solana-view.ts';
 import { TronView } from './tron-view.ts';
 
@@ -106,6 +108,11 @@ export class Outgoing {
       const signed = new Set(bytesOf(journal.entries).flatMap((entry) => (entry.network === network ? [entry.txHash] : [])));
       return txHashes.filter((txHash) => !signed.has(txHash));
     });
+  }
+
+  /** What was signed after the place that a ledger has. */
+  signedAfter(mode: Mode, network: Network, ledger: JournalPlace | null): Promise<ReturnType<typeof signedAfter> | SignerRefusal> {
+    return this.#inTurn(mode, async ({ journal }) => signedAfter(journal.entries, network, ledger));
   }
 
   /** Anyone may stop; going on is for two approvers. */

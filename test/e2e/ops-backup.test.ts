@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callAdmin } from '../../src/cli/admin-client.ts';
+import { demoApprove } from '../support/approvers.ts';
 import { eventually, signedCall, startRunningSandbox, type RunningSandbox } from '../support/running-sandbox.ts';
 
 const repository = resolve(import.meta.dirname, '../..');
@@ -82,6 +83,11 @@ describe('the backup of a running service', () => {
   let lost: readonly Payment[];
   let refunded: Payment;
   let sent: string;
+  let askedAgain: string;
+  /** Network and transaction of each refund on an EVM chain that the backup does not know, oldest first. */
+  const evmSent: [string, string][] = [];
+  /** Every refund that the backup does not know, with its transaction. */
+  const lostRefunds: [string, string][] = [];
 
   it('is made while orders arrive, is whole, and says so itself', async () => {
     known.push(await payFor('one'), await payFor('two'));
@@ -119,6 +125,15 @@ describe('the backup of a running service', () => {
       sent = String(json.tx_hash);
       return json.status === 'COMPLETED';
     });
+    lostRefunds.push([String(refund.json.id), sent]);
+    for (const value of ['2.00', '3.00']) {
+      const part = await call('POST', '/v1/refunds', { session_id: known[1]!.id, amount: { value, currency: 'USDT' } });
+      const isDone = async (): Promise<boolean> => (await call('GET', `/v1/refunds/${String(part.json.id)}`)).json.status === 'COMPLETED';
+      await eventually('a refund on bsc that the backup does not know', isDone);
+      const tx = String((await call('GET', `/v1/refunds/${String(part.json.id)}`)).json.tx_hash);
+      evmSent.push(['bsc', tx]);
+      lostRefunds.push([String(part.json.id), tx]);
+    }
     await callAdmin(dataDir, 'audit.checkpoint', { now: true });
     await sandbox.stop('SIGKILL');
     // The host is lost; of the sandbox only its chains, which are not ours to back up, and the wallet's seed remain.
@@ -127,7 +142,8 @@ describe('the backup of a running service', () => {
     const restored = await quittance(dataDir, 'restore', '--from', copy, '--operator', 'olga');
     expect(restored).toMatchObject({ data_dir: dataDir, moved_aside: null, kept_checkpoints: [expect.stringContaining('before-restore')] });
     expect(restored.lost_events).toBeGreaterThan(0);
-    expect(restored.unknown_payments).toEqual([expect.objectContaining({ network: 'tron', kind: 'refund', tx_hash: sent })]);
+    const unknown = (restored.unknown_payments as { network: string; kind: string; tx_hash: string }[]).filter(({ kind }) => kind === 'refund');
+    expect(unknown.map(({ network, tx_hash: tx }) => [network, tx])).toEqual([['tron', sent], ...evmSent]);
     const evm = (restored.addresses as { family: string; unusedFrom: number; leasedBelow: number; isKnown: boolean }[]).find(
       ({ family }) => family === 'evm',
     )!;
@@ -161,7 +177,44 @@ describe('the backup of a running service', () => {
       expect([json.status, json.tx_hash]).toEqual(['PENDING', null]);
       await new Promise((resolve) => setTimeout(resolve, 200));
     }
+    askedAgain = String(again.json.id);
   }, 60_000);
+
+  it('takes what was lost over into the ledger under two signatures, after which the books have it once and payouts go on', async () => {
+    const statusOf = async (id: string) => (await call('GET', `/v1/refunds/${id}`)).json;
+    const { lost: found } = await quittance(dataDir, 'treasury', 'lost');
+    expect((found as { network: string; tx: string }[]).map(({ network, tx }) => [network, tx])).toEqual(
+      expect.arrayContaining([['tron', sent], ...evmSent]),
+    );
+    const said = { operator: 'olga', reason: 'restored' };
+    const takeOver = (tx: string, session: string) => demoApprove(dataDir, 'treasury.take-over', { tx, session, ...said });
+    // What the merchant asked for again would be a second payment of the same money.
+    await expect(takeOver(sent, refunded.id)).rejects.toThrow(/treasury reject/);
+    await callAdmin(dataDir, 'treasury.reject', { id: askedAgain, operator: 'olga' });
+    await expect(takeOver(sent, known[1]!.id)).rejects.toThrow(/session: /);
+    const [[, first], [, second]] = evmSent as [[string, string], [string, string]];
+    await expect(takeOver(second, known[1]!.id)).rejects.toThrow(`${first} was signed before it on bsc`);
+
+    expect(await takeOver(sent, refunded.id)).toMatchObject({ status: 'taken_over', on_chain: 'landed', approved_by: ['demo-1', 'demo-2'] });
+    expect(await takeOver(first, known[1]!.id)).toMatchObject({ status: 'taken_over' });
+    expect(await takeOver(second, known[1]!.id)).toMatchObject({ status: 'taken_over' });
+    for (const [id, tx] of lostRefunds)
+      await eventually('a refund that was taken over', async () => {
+        const { status, tx_hash: hash } = await statusOf(id);
+        return status === 'COMPLETED' && hash === tx;
+      });
+    expect((await quittance(dataDir, 'treasury', 'lost')).lost).toEqual([]);
+    await expect(takeOver(sent, refunded.id)).rejects.toThrow(/no payment that this ledger lost/);
+    // The first one books what the sandbox made the treasury with.
+    await quittance(dataDir, 'treasury', 'reconcile');
+    const { treasuries } = await quittance(dataDir, 'treasury', 'reconcile');
+    for (const { unknown, accounts } of treasuries as { unknown: unknown[]; accounts: { account: string; coin: string; difference: string }[] }[]) {
+      expect(unknown).toEqual([]);
+      expect(accounts.filter(({ account, coin, difference }) => account === 'treasury' && coin === 'USDT' && Number(difference) !== 0)).toEqual([]);
+    }
+    // Nothing is left to give back, so it can never be paid a second time.
+    expect((await call('POST', '/v1/refunds', { session_id: refunded.id })).status).toBe(400);
+  }, 120_000);
 
   it('loses no money that was paid to addresses given out since: one command finds all of it, and its order can have it', async () => {
     let found: { id: string; amount: string; state: string }[] = [];

@@ -13,6 +13,8 @@ export function outgoingCalls(connection: SignerCaller): OutgoingSigner & Approv
     nativeTransfer: async (asked) => (await connection.call('nativeTransfer', asked)) as Awaited<ReturnType<OutgoingSigner['nativeTransfer']>>,
     unknownTransactions: async (mode, network, txHashes) =>
       (await connection.call('unknownTransactions', { mode, network, txHashes })) as readonly string[],
+    signedAfter: async (mode, network, ledger) =>
+      (await connection.call('signedAfter', { mode, network, ledger })) as Awaited<ReturnType<OutgoingSigner['signedAfter']>>,
     approvalTerms: async (act) => (await connection.call('approvalTerms', { act })) as ApprovalTerms,
     approve: async (act, approval) => (await connection.call('approve', { act, approval })) as ApprovalVerdict,
     reportOutflows: async (mode, network, outflows) =>

@@ -5,7 +5,7 @@ import { StoreUnavailable } from '../../ports/event-store.ts';
 import type { Log } from '../../ports/log.ts';
 import { type LandedTransaction, TransferImpossible, treasuryOf, validityOf } from '../../ports/outgoing.ts';
 import type { OutgoingChain } from '../../ports/outgoing-chain.ts';
-import type { OutgoingSigner, SignerRefusal } from '../../ports/outgoing-signer.ts';
+import type { OutgoingSigner, SignedPayment, SignerRefusal } from '../../ports/outgoing-signer.ts';
 import { InTurn } from '../../runtime/util/in-turn.ts';
 import type { TreasuryCommand } from '../../../state-machines/treasury/treasury.decider.ts';
 import type { TreasuryContext } from '../../../state-machines/treasury/treasury.state.ts';
@@ -15,6 +15,7 @@ import { helperGone, isTransient, OUTAGE_REASON, RoundFaults, textOf } from './f
 import { type Failure, isSigned, type Missing, type Outgoing, type OutgoingRecords, type Sequence } from './records.ts';
 import { RetryState, SEQUENCE_BUSY, WAIT_REASONS, type WaitFacts } from './retry-state.ts';
 import { SentTransactions } from './sent.ts';
+import { takeOver } from './take-over.ts';
 import { WAIT_LOOKS } from './turns.ts';
 
 /** Begun in one round. */
@@ -118,6 +119,14 @@ export class OutgoingExecutor<Item extends Outgoing> {
       if (this.#records.reservation(await this.context())?.ref.id === ref.id) throw new Error(`${ref.id} is being signed`);
       const item = await this.#records.find(ref);
       if (item) await this.#fail(item, failure('rejected_by_operator'));
+    });
+  }
+
+  /** Writes down what the signer's journal says was signed for one of them and this ledger lost, between two rounds. Throws when it does not fit. */
+  async takeOver(ref: Item['ref'], payment: SignedPayment): Promise<void> {
+    await this.#turns.run(async () => {
+      await takeOver({ ref, payment, records: this.#records, account: this.#account, nowSec: this.#nowSec() });
+      this.#retries.forget(ref);
     });
   }
 

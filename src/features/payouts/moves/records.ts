@@ -162,7 +162,7 @@ class MoveRecords implements OutgoingRecords<OrderedMove> {
 
 const ACTOR = 'move-money';
 
-const refOf = (moveId: string): MoveRef => ({ id: moveId, names: { moveId }, logged: { move: moveId } });
+export const refOf = (moveId: string): MoveRef => ({ id: moveId, names: { moveId }, logged: { move: moveId } });
 
 const ordered = (move: Move): OrderedMove => ({ ...move, ref: refOf(move.terms.moveId), order: orderOf(move) });
 

@@ -297,7 +297,7 @@ export class RefundRecords implements OutgoingRecords<Leg> {
 
 const ACTOR = 'pay-refunds';
 
-const refOf = ({ sessionId, refundId, legId }: LegIds): RefundRef => ({
+export const refOf = ({ sessionId, refundId, legId }: LegIds): RefundRef => ({
   ...{ sessionId, refundId, legId, id: legId },
   names: { refundId, legId },
   logged: { session: sessionId, refund: refundId, leg: legId },

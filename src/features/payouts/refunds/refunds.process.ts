@@ -1,16 +1,16 @@
-import type { Mode } from '../../../domain/ids.ts';
+import type { Mode, SessionId } from '../../../domain/ids.ts';
 import { addressFamilyOf, type Network } from '../../../domain/networks.ts';
 import { toSec } from '../../../ports/clock.ts';
 import type { EventStore } from '../../../ports/event-store.ts';
 import { NOTHING_RESERVED, type Reserved } from '../../../ports/outgoing.ts';
 import type { OutgoingChain } from '../../../ports/outgoing-chain.ts';
-import type { OutgoingSigner, TreasuryAddresses } from '../../../ports/outgoing-signer.ts';
+import type { OutgoingSigner, SignedPayment, TreasuryAddresses } from '../../../ports/outgoing-signer.ts';
 import type { ReadModel } from '../../../ports/read-model.ts';
 import { TreasuryAccount, type AccountDeps } from '../account.ts';
 import { OutgoingExecutor, type ExecutorDeps } from '../executor.ts';
 import { JournalCheck } from '../journal-check.ts';
 import { TreasuryLoops } from '../loops.ts';
-import { RefundRecords, type Leg, type RefundRecordsDeps, type WaitingRefund } from './records.ts';
+import { RefundRecords, refOf, type Leg, type RefundRecordsDeps, type WaitingRefund } from './records.ts';
 import { PayoutWork } from './work.ts';
 
 export interface PayRefundsDeps
@@ -114,6 +114,14 @@ export class PayRefunds {
       const ref = records.openRefs().find(({ id }) => id === legId);
       if (ref) await executor.reject(ref);
     }
+  }
+
+  /** Writes down what the signer's journal says was signed for a leg, known to the ledger, and this ledger lost. Rejects when it does not fit. */
+  async takeOver(mode: Mode, leg: { readonly sessionId: SessionId; readonly refundId: string }, payment: SignedPayment): Promise<void> {
+    const treasury = this.#treasuries.find(({ chain }) => chain.mode === mode && chain.network === payment.network);
+    if (!treasury) throw new Error(`there is no treasury on ${payment.network}`);
+    await treasury.executor.takeOver(refOf({ ...leg, legId: payment.id }), payment);
+    this.#loops.wake(mode, payment.network);
   }
 
   async #owed(mode: Mode, network: Network, which: 'all' | 'sent'): Promise<Reserved> {

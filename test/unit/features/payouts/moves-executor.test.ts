@@ -4,7 +4,7 @@ import type { TransactionDraft } from '../../../../src/domain/events/transaction
 import { systemClock } from '../../../../src/ports/clock.ts';
 import { type Fate, type OutgoingTransaction, type PreCheck, type SentTransaction, TransferImpossible } from '../../../../src/ports/outgoing.ts';
 import type { OutgoingChain } from '../../../../src/ports/outgoing-chain.ts';
-import type { OutgoingSigner, Signature, SigningRequest } from '../../../../src/ports/outgoing-signer.ts';
+import type { OutgoingSigner, Signature, SignedPayment, SigningRequest } from '../../../../src/ports/outgoing-signer.ts';
 import { moveExecutor, type MoveExecutor } from '../../../../src/features/payouts/moves/records.ts';
 import { NotificationIds } from '../../../../src/runtime/commands/notification-ids.ts';
 import { createTreasuryHandler } from '../../../../src/features/shared/handlers/treasury-handler.ts';
@@ -256,5 +256,61 @@ describe('moves that cannot go on', () => {
     await stage.executor.round();
     expect((await stage.executor.context()).moves['stuck']).toBeUndefined();
     expect(stage.executor.waiting).toEqual([]);
+  });
+});
+
+describe('a payment that a restored ledger lost', () => {
+  const payment: SignedPayment = {
+    ...{ kind: 'withdrawal', network: 'ethereum', id: 'wd', attempt: 1, coin: 'USDT', amount: '7.00', fromAddress: TREASURY, toAddress: '0xCold' },
+    ...{ draft, depositKeys: [], merchantId: null, txHash: '0xlost', signedBytes: 'lost bytes', journal: { seq: 9, hash: 'h9' }, signedAtSec: 5 },
+  };
+  const ref = { id: 'wd', names: { moveId: 'wd' }, logged: { move: 'wd' } };
+
+  beforeEach(async () => {
+    stage.fate = landed;
+    await stage.executor.round();
+    const { data } = requested('wd', '7.00');
+    await stage.request({
+      type: 'RequestMove',
+      kind: 'withdrawal',
+      data: { ...data, fromAddress: TREASURY, toAddress: '0xCold', derivationIndex: null },
+    });
+    for (const approver of ['bob', 'eve']) await stage.request({ type: 'ApproveMove', moveId: 'wd', approver, nowSec: 5 });
+    stage.sign = () => {
+      throw new Error('nothing is signed for what was signed');
+    };
+  });
+
+  it('is written down as the journal has it, and complete once the chain shows it, with nothing signed again', async () => {
+    await stage.executor.takeOver(ref, payment);
+    expect((await stage.executor.context()).moves['wd']!.signed).toMatchObject([{ txHash: '0xlost', signedBytes: 'lost bytes', signedAtSec: 5 }]);
+    expect(await stage.executor.context()).toMatchObject({ open: null, journal: { seq: 9, hash: 'h9' }, nextNonce: 1 });
+    stage.fate = { ...landed, landed: { ...landed.landed, txHash: '0xlost' } };
+    await stage.executor.round();
+    expect((await stage.executor.context()).moves).toEqual({});
+  });
+
+  it('is written down once, however often it is asked for', async () => {
+    await stage.executor.takeOver(ref, payment);
+    await stage.executor.takeOver(ref, payment);
+    expect((await stage.executor.context()).moves['wd']!.signed).toHaveLength(1);
+  });
+
+  it('takes the place of what was reserved beside it, which the signer refused', async () => {
+    stage.sign = () => stopped;
+    await stage.executor.round();
+    expect((await stage.executor.context()).open).toMatchObject({ moveId: 'wd', attempt: 1 });
+    await stage.executor.takeOver(ref, { ...payment, draft: { ...draft, maxFeePerGas: '77' } });
+    expect((await stage.executor.context()).moves['wd']!.signed[0]!.draft).toMatchObject({ maxFeePerGas: '77' });
+  });
+
+  it.each([
+    ['another amount', { amount: '7.01' }, /other terms/],
+    ['another receiver', { toAddress: '0xThief' }, /other terms/],
+    ['another coin', { coin: 'USDC' }, /other terms/],
+    ['a replacement of nothing', { attempt: 2 }, /does not follow/],
+  ] as const)('is refused with %s', async (_, change, words) => {
+    await expect(stage.executor.takeOver(ref, { ...payment, ...change })).rejects.toThrow(words);
+    expect((await stage.executor.context()).moves['wd']!.signed).toEqual([]);
   });
 });

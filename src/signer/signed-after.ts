@@ -1,0 +1,40 @@
+import type { JournalPlace } from '../domain/events/transaction-draft.ts';
+import { formatAmount } from '../domain/money.ts';
+import type { Network } from '../domain/networks.ts';
+import type { SignedPayment, SignerRefusal } from '../ports/outgoing-signer.ts';
+import { bytesOf, refusal } from './exclusive.ts';
+import { placeOf, type JournalEntry, type SignedEntry } from './journal.ts';
+
+/** What was signed on a network after the place that a ledger has, oldest first: what a restored ledger lost. */
+export function signedAfter(
+  entries: readonly JournalEntry[],
+  network: Network,
+  ledger: JournalPlace | null,
+): { readonly payments: readonly SignedPayment[] } | SignerRefusal {
+  const ofNetwork = bytesOf(entries).filter((entry) => entry.network === network);
+  const at = ledger === null ? -1 : ofNetwork.findIndex(({ hash }) => hash === ledger.hash);
+  if (ledger !== null && at < 0)
+    return refusal(
+      'stopped',
+      'journal_disagrees',
+      `the journal does not hold entry ${ledger.seq}, which the ledger knows: it is another one, or an older copy`,
+    );
+  return { payments: ofNetwork.slice(at + 1).map((entry) => paymentOf(entry, entries)) };
+}
+
+function paymentOf(entry: SignedEntry, entries: readonly JournalEntry[]): SignedPayment {
+  const { purpose: kind, network, id, attempt, coin, units, fromAddress, toAddress, draft, takenFrom, txHash, signedBytes, atMs } = entry;
+  return {
+    ...{ kind, network, id, attempt, coin, amount: formatAmount(BigInt(units)), fromAddress, toAddress, draft, txHash, signedBytes },
+    depositKeys: takenFrom.map(({ depositKey }) => depositKey),
+    merchantId: kind === 'settlement' ? settledMerchant(entry, entries) : null,
+    journal: placeOf(entry)!,
+    signedAtSec: Math.floor(atMs / 1000),
+  };
+}
+
+/** Whose address it was when it was signed. */
+const settledMerchant = ({ network, toAddress, seq }: SignedEntry, entries: readonly JournalEntry[]): string | null =>
+  entries
+    .filter((entry) => entry.kind === 'destination')
+    .findLast((entry) => entry.seq < seq && entry.network === network && entry.address === toAddress)?.merchantId ?? null;
