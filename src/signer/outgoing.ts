@@ -132,6 +132,8 @@ export class Outgoing {
     const { journal, wallet } = account;
     const { id, kind: purpose, network, coin, fromAddress, toAddress } = order;
     if (isIdTaken(journal.entries, order)) return refusal('denied', 'id_taken', `${id} names something else`);
+    // Nothing was ever done here, though the ledger has paid: no payment, no cap and no nonce is remembered on any network.
+    if (request.ledger !== null && isNew(journal.entries)) journal.append({ kind: 'stopped', by: NO_JOURNAL }, this.#nowMs());
     const ofNetwork = bytesOf(journal.entries).filter((entry) => entry.network === network);
     const repeated = ofNetwork.find((entry) => entry.id === id && entry.attempt === attempt);
     // After a crash between the journal and the ledger the ledger is one behind, and asks for exactly that entry again.
@@ -230,6 +232,7 @@ export class Outgoing {
       limitsToApprove: changesOf(limits, wanted),
       wrongApprovals: this.approvals.wrong,
       entries: signed.length,
+      isNew: isNew(journal.entries),
       place: journal.place,
       lastSigned: Object.fromEntries(signed.map((entry) => [entry.network, placeOf(entry)!])),
     };
@@ -258,6 +261,11 @@ export class Outgoing {
     return this.#turns.run(() => task(account)).catch(asRefusal);
   }
 }
+
+/** Limits are written down at the start. */
+const isNew = (entries: readonly JournalEntry[]): boolean => entries.every(({ kind }) => kind === 'limits');
+
+const NO_JOURNAL = 'the signer, which has no journal beside a ledger that has paid';
 
 function asRefusal(error: unknown): SignerRefusal {
   if (error instanceof ViewUnavailable) return refusal('later', 'chain_unavailable', error.message);

@@ -16,7 +16,15 @@ import {
   type Reserved,
   type SentTransaction,
 } from '../../ports/outgoing.ts';
-import type { AccountBalances, MissingAccount, OutgoingChain, SeenInflow, SeenOutflow, SoughtInflows, StrangersAmong } from '../../ports/outgoing-chain.ts';
+import type {
+  AccountBalances,
+  MissingAccount,
+  OutgoingChain,
+  SeenInflow,
+  SeenOutflow,
+  SoughtInflows,
+  StrangersAmong,
+} from '../../ports/outgoing-chain.ts';
 import type { RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
 import { crashPoint } from '../../runtime/util/crash-point.ts';
 import { associatedTokenAccount } from '../../runtime/util/spl-token.ts';

@@ -4,18 +4,28 @@ import type { OutgoingSigner } from '../../ports/outgoing-signer.ts';
 import type { TreasuryContext } from '../../../state-machines/treasury/treasury.state.ts';
 
 const EVERY_MS = 30_000;
+/** Who stopped it, in its journal. */
+const NO_JOURNAL = 'the service, since the signer has no journal beside a ledger that has paid';
+const LOST =
+  'the signer has no journal of what this ledger has paid, so it was stopped: bring its journal back, or compare with the chains before two approvers resume it (runbook, "A signer without its journal")';
+
+const faultOf = (network: Network, signedTo: number, knownTo: number): string =>
+  `the signer's journal is at entry ${signedTo} of ${network} and the ledger at ${knownTo}: ` +
+  (signedTo > knownTo
+    ? 'it signed what this ledger does not know, as after a restored backup'
+    : 'it is not the journal of this ledger, or an older copy');
 
 /**
  * Looks whether the signer signed what this ledger does not know, as after the restore of a backup: the signer would refuse the next payout, and
  * that may be asked for days later.
  */
 export class JournalCheck {
-  readonly #signer: Pick<OutgoingSigner, 'status'>;
+  readonly #signer: Pick<OutgoingSigner, 'status' | 'stop'>;
   readonly #everyMs: number;
   #lookedMs = -Infinity;
   #fault: string | null = null;
 
-  constructor(signer: Pick<OutgoingSigner, 'status'>, everyMs = EVERY_MS) {
+  constructor(signer: Pick<OutgoingSigner, 'status' | 'stop'>, everyMs = EVERY_MS) {
     this.#signer = signer;
     this.#everyMs = everyMs;
   }
@@ -30,14 +40,9 @@ export class JournalCheck {
     if (!status?.lastSigned || before.open !== null || after.open !== null || before.journal?.hash !== after.journal?.hash) return this.#fault;
     this.#lookedMs = performance.now();
     const [journal, ledger] = [status.lastSigned[network] ?? null, after.journal];
-    const [signedTo, knownTo] = [journal?.seq ?? 0, ledger?.seq ?? 0];
-    this.#fault =
-      journal?.hash === ledger?.hash
-        ? null
-        : `the signer's journal is at entry ${signedTo} of ${network} and the ledger at ${knownTo}: ` +
-          (signedTo > knownTo
-            ? 'it signed what this ledger does not know, as after a restored backup'
-            : 'it is not the journal of this ledger, or an older copy');
+    // It remembers no cap and no nonce, and would begin anew on networks that this ledger has nothing of.
+    if (status.isNew && ledger !== null) await this.#signer.stop(mode, NO_JOURNAL).catch(() => undefined);
+    this.#fault = journal?.hash === ledger?.hash ? null : status.entries === 0 ? LOST : faultOf(network, journal?.seq ?? 0, ledger?.seq ?? 0);
     return this.#fault;
   }
 }

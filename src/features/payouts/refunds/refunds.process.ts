@@ -20,7 +20,7 @@ export interface PayRefundsDeps
   readonly chains: readonly OutgoingChain[];
   readonly addresses: ReadonlyMap<Mode, TreasuryAddresses>;
   readonly isOurs: (mode: Mode, network: Network, address: string) => boolean;
-  readonly signer: ExecutorDeps['signer'] & Pick<OutgoingSigner, 'status'>;
+  readonly signer: ExecutorDeps['signer'] & Pick<OutgoingSigner, 'status' | 'stop'>;
   readonly pollMs: (network: Network) => number;
   /** False while the ledger is not known to be sound: nothing is signed and nothing is sent. */
   readonly mayPay: () => boolean;

@@ -8,8 +8,10 @@ const ledgerAt = (seq: number | null, more: Partial<TreasuryContext> = {}): Trea
   ...{ ...initialTreasuryContext, journal: seq === null ? null : place(seq) },
   ...more,
 });
+const neverStopped = { stop: () => Promise.reject(new Error('nobody may stop it for this')) };
 const signerAt = (seq: number | null) => ({
-  status: async () => ({ lastSigned: seq === null ? {} : { bsc: place(seq) } }) as SignerStatus,
+  ...neverStopped,
+  status: async () => ({ lastSigned: seq === null ? {} : { bsc: place(seq) }, entries: seq ?? 1, isNew: false }) as unknown as SignerStatus,
 });
 const look = (seq: number | null, ...ledger: TreasuryContext[]): Promise<string | null> => {
   const answers = [...ledger];
@@ -39,10 +41,28 @@ describe('journal and ledger', () => {
   });
 
   it('are said nothing of by a signer that is away or refuses', async () => {
-    const away = new JournalCheck({ status: () => Promise.reject(new Error('away')) });
+    const away = new JournalCheck({ ...neverStopped, status: () => Promise.reject(new Error('away')) });
     expect(await away.look('live', 'bsc', async () => ledgerAt(3))).toBeNull();
-    const refuses = new JournalCheck({ status: async () => ({ ok: false }) as unknown as SignerStatus });
+    const refuses = new JournalCheck({ ...neverStopped, status: async () => ({ ok: false }) as unknown as SignerStatus });
     expect(await refuses.look('live', 'bsc', async () => ledgerAt(3))).toBeNull();
+  });
+
+  it.each([
+    ['stops a signer that has none though this ledger has paid, once', 5, ['live']],
+    ['leaves the signer of a new installation alone', null, []],
+  ] as const)('%s', async (_, ledger, expected) => {
+    const stopped: string[] = [];
+    const signer = {
+      status: async () => ({ lastSigned: {}, entries: 0, isNew: stopped.length === 0 }) as unknown as SignerStatus,
+      stop: async (mode: string) => (stopped.push(mode), {} as SignerStatus),
+    };
+    const check = new JournalCheck(signer, 0);
+    for (let round = 0; round < 3; round += 1) {
+      const fault = await check.look('live', 'bsc', async () => ledgerAt(ledger));
+      if (ledger === null) expect(fault).toBeNull();
+      else expect(fault).toMatch(/^the signer has no journal of what this ledger has paid, so it was stopped/);
+    }
+    expect(stopped).toEqual(expected);
   });
 
   it('agree again once the newer ledger is back', async () => {
