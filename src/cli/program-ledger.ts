@@ -32,6 +32,7 @@ export function addLedger(program: Command, host: CliHost): void {
       MODE,
       ['--as-of <when>', 'at the end of a day such as 2026-10-31 (UTC), or at a moment such as 2026-10-31T18:00:00+09:00'],
       ['--time-zone <zone>', 'whose day or local time --as-of is, such as Europe/Berlin'],
+      ['--currency <code>', 'with what assets and liabilities are worth then, at the recorded rates (with --json)'],
       CLOCK,
     ],
     showTrialBalance,

@@ -113,7 +113,7 @@ const RANGE = ['mode', 'from', 'to', 'clock', 'limit', 'cursor'];
 
 /** The operator's ledger over HTTP; each path is the command of the same name. */
 const LEDGER_ROUTES: readonly AdminRoute[] = [
-  { method: 'GET', path: '/admin/ledger/trial-balance', command: 'ledger.trial-balance', query: ['mode', 'as_of', 'time_zone', 'clock'] },
+  { method: 'GET', path: '/admin/ledger/trial-balance', command: 'ledger.trial-balance', query: ['mode', 'as_of', 'time_zone', 'clock', 'currency'] },
   { method: 'GET', path: '/admin/ledger/journal', command: 'ledger.journal', query: [...RANGE, 'merchant'] },
   { method: 'GET', path: '/admin/ledger/accounts/{account}', command: 'ledger.account', query: RANGE },
   { method: 'GET', path: '/admin/ledger/fundings', command: 'ledger.fundings', query: RANGE },

@@ -3,11 +3,13 @@ import type { MerchantId, Mode } from '../domain/ids.ts';
 import { isAccount, merchantAccountOf } from '../domain/ledger.ts';
 import { formatAmount } from '../domain/money.ts';
 import { actorOf } from './acts.ts';
+import { currencyIn } from './book-rates.ts';
 import { type AdminArguments, type AdminCommands, json, optionalText, refused, requiredText } from './commands.ts';
 import { listFundings } from './fundings.ts';
 import { asOfOf, cursorOf, cursorText, limitOf, modeOf, monthIn, rangeOf, scopeOf } from './ledger-arguments.ts';
 import { presentEntryOfBooks, presentTrialBalance } from '../http/presenters/ledger-books.presenter.ts';
 import { presentSettlement } from '../http/presenters/ledger.presenter.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import type { LedgerBalances } from '../features/ledger/balances.ts';
@@ -15,6 +17,7 @@ import type { JournalScope, LedgerJournal } from '../features/ledger/journal.ts'
 import type { NotFinalDeposit } from '../features/ledger/not-final.ts';
 import type { LedgerPeriods } from '../features/ledger/periods.ts';
 import type { MonthStatements } from '../features/ledger/documents/month-statements.ts';
+import { worthAt } from '../features/ledger/valuation/worth.ts';
 import { settlementOf } from '../features/ledger/merchant-ledger.ts';
 import type { ServedRows } from '../runtime/projections/served-rows.ts';
 import { bookOf } from '../../projections/ledger/rows.ts';
@@ -27,6 +30,7 @@ export interface LedgerParts {
   readonly modeOfMerchant: (merchantId: MerchantId) => Mode | null;
   readonly servedRows: ServedRows;
   readonly store: Pick<EventStore, 'readStream'>;
+  readonly issue: { readonly clock: Clock };
   /** Made with the closing of a month. */
   readonly statements: Pick<MonthStatements, 'issue'>;
 }
@@ -37,7 +41,10 @@ export function ledgerCommands(parts: LedgerParts): AdminCommands {
   return {
     'ledger.trial-balance': async (args) => {
       await servedRows();
-      return json(presentTrialBalance(await balances.trialBalance(await modeOf(parts, args), asOfOf(args))));
+      const asOf = asOfOf(args);
+      const [mode, currency] = [await modeOf(parts, args), args['currency'] === undefined ? null : currencyIn(args)];
+      const worth = currency === null ? null : await worthAt(parts.store, currency, asOf, parts.issue.clock.nowMs());
+      return json(presentTrialBalance(await balances.trialBalance(mode, asOf), worth));
     },
     'ledger.journal': async (args) => {
       await servedRows();

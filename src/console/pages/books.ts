@@ -13,6 +13,8 @@ interface Balance {
   readonly coin: string;
   readonly debit: string | null;
   readonly credit: string | null;
+  /** Where a currency was asked for. */
+  readonly worth?: string | null;
 }
 
 interface TrialBalance {
@@ -49,6 +51,7 @@ export interface Entry {
   readonly session_id: string | null;
   readonly tx_hash: string | null;
   readonly block_number: number | null;
+  readonly value: { readonly currency: string; readonly atLockedRate: string; readonly atSettlementQuote: string | null } | null;
   readonly lines: readonly Line[];
 }
 
@@ -140,14 +143,20 @@ export function given(query: URLSearchParams, names: readonly string[]): Record<
   return Object.fromEntries(found);
 }
 
+const currencyField = (query: URLSearchParams): Field => ({
+  ...{ name: 'currency', label: 'Worth in', value: query.get('currency') ?? '', max: 3 },
+  hint: 'Such as EUR, of which rates are recorded; assets and liabilities.',
+});
+
 export const clockField = (query: URLSearchParams): Field => ({ ...CLOCK, value: query.get('clock') ?? 'recorded' });
 export const dayField = (query: URLSearchParams, name: string, label: string): Field => ({ name, label, type: 'date', value: query.get(name) ?? '' });
 
 const balancesOf = (deps: ConsoleDeps, { params, query }: Visit): Promise<TrialBalance> =>
-  run<TrialBalance>(deps, 'ledger.trial-balance', { mode: modeOf(params['mode']), ...given(query, ['asOf', 'clock']) });
+  run<TrialBalance>(deps, 'ledger.trial-balance', { mode: modeOf(params['mode']), ...given(query, ['asOf', 'clock', 'currency']) });
 
 function balanceColumns({ params, query }: Visit): Column<Balance>[] {
   const place = { clock: query.get('clock') ?? 'recorded', to: query.get('asOf') ?? '' };
+  const currency = (query.get('currency') ?? '').toUpperCase();
   const to = (account: string): string => withQuery(`/books/${params['mode']}/account`, new URLSearchParams(), { account, ...place });
   return [
     { name: 'Account', cell: ({ account: name }) => link(to(name), name) },
@@ -155,13 +164,14 @@ function balanceColumns({ params, query }: Visit): Column<Balance>[] {
     { name: 'Coin', cell: ({ coin }) => coin },
     { name: 'Debit', isNumber: true, cell: ({ debit }) => debit },
     { name: 'Credit', isNumber: true, cell: ({ credit }) => credit },
+    ...(currency === '' ? [] : [{ name: `Worth in ${currency}`, isNumber: true, cell: ({ worth }: Balance) => worth ?? null }]),
   ];
 }
 
 async function trialBalance(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const { query, path } = visit;
   const books = await balancesOf(deps, visit);
-  return html`${filterForm(path, [dayField(query, 'asOf', 'As of the end of'), clockField(query)])}
+  return html`${filterForm(path, [dayField(query, 'asOf', 'As of the end of'), clockField(query), currencyField(query)])}
     <p class="${books.balanced ? 'notice' : 'problem'}">
       ${books.balanced ? 'Debits and credits are equal' : 'Debits and credits differ'}, ${books.entries} entries.
     </p>
@@ -268,6 +278,13 @@ function entryPart(visit: Visit, entry: Entry): Html {
     ${facts([
       ['Recorded', time(entry.recorded_at, visit)],
       ['Block', entry.chain_time === null ? '–' : time(entry.chain_time, visit)],
+      [
+        'Worth',
+        entry.value &&
+          html`${entry.value.atLockedRate} ${entry.value.currency}<small
+              >at the rate of the order${entry.value.atSettlementQuote !== null && `; ${entry.value.atSettlementQuote} when it was recorded`}</small
+            >`,
+      ],
       ['Event', code(entry.id)],
       ['Payment', payment],
       ['Transaction', code(entry.tx_hash)],

@@ -3,10 +3,11 @@ import { NETWORKS } from '../../domain/networks.ts';
 import { toSec } from '../../ports/clock.ts';
 import type { EntryRow } from '../../../projections/ledger/rows.ts';
 import type { TrialBalance } from '../../features/ledger/balances.ts';
+import type { Worth } from '../../features/ledger/valuation/worth.ts';
 
 /* The books as the operator sees them: all accounts, debits and credits in columns of their own. */
 
-export function presentTrialBalance({ mode, asOf, entries, balances, sums, sealed }: TrialBalance) {
+export function presentTrialBalance({ mode, asOf, entries, balances, sums, sealed }: TrialBalance, worth: Worth | null = null) {
   return {
     mode,
     as_of: asOf.throughMs === undefined ? asOf.day : new Date(asOf.throughMs).toISOString(),
@@ -14,7 +15,11 @@ export function presentTrialBalance({ mode, asOf, entries, balances, sums, seale
     entries,
     balanced: sums.every(({ units }) => units === 0n),
     sealed,
-    accounts: balances.map(({ account, network, coin, units }) => ({ account, network, coin, ...columnsOf(units) })),
+    ...(worth && { worth_in: worth.currency, worth_at: worth.atSec }),
+    accounts: balances.map((balance) => {
+      const { account, network, coin, units } = balance;
+      return { account, network, coin, ...columnsOf(units), ...(worth && { worth: worth.of(balance) }) };
+    }),
     totals: sums.toSorted(byPlace).map(({ network, coin, units }) => {
       const own = balances.filter((balance) => balance.network === network && balance.coin === coin);
       const debits = own.reduce((sum, balance) => (balance.units > 0n ? sum + balance.units : sum), 0n);

@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { nodeRandom } from '../../../src/adapters/node/random.ts';
+import { bookRateCommands } from '../../../src/operator/book-rates.ts';
 import { documentStreams, type DocumentParts } from '../../../src/operator/documents.ts';
 import { ledgerCommands } from '../../../src/operator/ledger.ts';
 import { presentTrialBalance } from '../../../src/http/presenters/ledger-books.presenter.ts';
 import { StoreUnavailable } from '../../../src/ports/event-store.ts';
 import { LedgerBalances } from '../../../src/features/ledger/balances.ts';
 import { LedgerJournal } from '../../../src/features/ledger/journal.ts';
+import { MemoryEventStore } from '../../support/memory-event-store.ts';
 import { MemoryReadModel } from '../../support/memory-read-model.ts';
 import { MERCHANT_ID } from '../../support/session-facts.ts';
 
@@ -99,5 +102,50 @@ describe('the totals of a trial balance', () => {
       'ethereum/USDT',
       'tron/USDT',
     ]);
+  });
+});
+
+describe('what balances are worth', () => {
+  const nowSec = Date.parse('2026-11-05T12:00:00Z') / 1000;
+  const clock = { nowMs: () => nowSec * 1000 };
+  const balance = (account: string, coin: string, units: bigint) => ({ account, network: 'ethereum', coin, units: units * 10n ** 18n });
+  const balances = {
+    trialBalance: async (mode: string, asOf: object) => ({
+      ...{ mode, asOf, entries: 1, sums: [], sealed: null },
+      balances: [
+        balance('assets:treasury', 'USDT', 100n),
+        balance('liabilities:unmatched', 'USDT', -40n),
+        balance('expenses:other', 'USDT', 3n),
+        balance('assets:treasury', 'USDC', 5n),
+      ],
+    }),
+  };
+
+  it('is said at the newest rate by then, of assets and liabilities alone, and of nothing that has no rate', async () => {
+    const store = new MemoryEventStore();
+    const issue = { store, clock, random: nodeRandom };
+    const rates = `2026-11-01,USDT,0.90\n2026-11-05,USDT,0.80\n2026-10-01,USDC,0.95`;
+    await bookRateCommands(issue)['ledger.record-rates']!({ currency: 'EUR', source: 'a bank', rates });
+    const { 'ledger.trial-balance': run } = ledgerCommands({
+      ...parts,
+      servedRows: async () => undefined,
+      balances: balances as never,
+      store,
+      issue,
+    });
+    const worth = async (asOf?: string) => {
+      const { accounts, ...rest } = (await run!({ mode: 'test', currency: 'eur', ...(asOf && { asOf }) })) as unknown as {
+        accounts: { worth: string | null }[];
+        worth_at: number;
+      };
+      return [rest.worth_at, ...accounts.map((account) => account.worth)];
+    };
+    expect(await worth()).toEqual([nowSec, '80.00', '32.00', null, null]);
+    expect(await worth('2026-11-02')).toEqual([Date.parse('2026-11-03') / 1000 - 1, '90.00', '36.00', null, null]);
+    // The day is not over yet, and a rate of long ago says nothing.
+    expect((await worth('2026-11-05'))[0]).toBe(nowSec);
+    expect((await worth('2026-10-20'))[1]).toBeNull();
+    await expect(run!({ mode: 'test', currency: 'USDT' })).rejects.toThrow('currency must be an ISO 4217 code');
+    expect(Object.keys((await run!({ mode: 'test' })) as object)).not.toContain('worth_in');
   });
 });

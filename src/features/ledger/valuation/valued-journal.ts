@@ -34,7 +34,7 @@ export interface ValuedEntry {
 }
 
 /** Balances that are worth what they are worth today; income, expenses and equity stay at what they were worth when they came to be. */
-const isRevalued = (account: string): boolean => account.startsWith('assets:') || account.startsWith('liabilities:');
+export const isRevalued = (account: string): boolean => account.startsWith('assets:') || account.startsWith('liabilities:');
 
 /**
  * The journal from its first entry on, every line valued at the newest rate by its own time (that of its block, else of its recording), and at the
