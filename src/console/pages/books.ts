@@ -143,9 +143,12 @@ export function given(query: URLSearchParams, names: readonly string[]): Record<
   return Object.fromEntries(found);
 }
 
+/** Of which rates are recorded. */
 const currencyField = (query: URLSearchParams): Field => ({
-  ...{ name: 'currency', label: 'Worth in', value: query.get('currency') ?? '', max: 3 },
-  hint: 'Such as EUR, of which rates are recorded; assets and liabilities.',
+  name: 'currency',
+  label: 'Worth in, such as EUR',
+  value: query.get('currency') ?? '',
+  max: 3,
 });
 
 export const clockField = (query: URLSearchParams): Field => ({ ...CLOCK, value: query.get('clock') ?? 'recorded' });
