@@ -26,7 +26,7 @@ export class EvmProvider extends SimulatedProvider<EvmChain> {
 
   #answer(method: string, params: readonly never[]): unknown {
     const { chain } = this;
-    const view = chain.viewBefore(this.faults.lagMs);
+    const view = this.view();
     const [first, second] = params as readonly unknown[];
     switch (method) {
       case 'eth_chainId':

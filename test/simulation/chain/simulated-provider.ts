@@ -5,6 +5,8 @@ import type { SimulatedChain } from './simulated-chain.ts';
 /** What a provider does wrong at the moment; rates are parts of its answers. */
 export interface ProviderFaults {
   lagMs: number;
+  /** Asks another machine behind the same name, which is some blocks behind. */
+  otherMachine: number;
   isSilent: boolean;
   /** Answers 503. */
   isDown: boolean;
@@ -23,8 +25,11 @@ export interface ProviderFaults {
 }
 
 export const SOUND: Readonly<ProviderFaults> = {
-  ...{ lagMs: 0, isSilent: false, isDown: false, rateLimited: 0, resets: 0, nulls: 0, omits: 0, broadcastLies: 0, garbage: 0 },
+  ...{ lagMs: 0, otherMachine: 0, isSilent: false, isDown: false, rateLimited: 0, resets: 0, nulls: 0, omits: 0, broadcastLies: 0, garbage: 0 },
 };
+
+/** How far machines behind one name are apart at most; what decides by an absence allows for a minute. */
+const OTHER_MACHINE_MS = 40_000;
 
 /** One HTTP server in front of a chain. */
 export abstract class SimulatedProvider<Chain extends SimulatedChain = SimulatedChain> {
@@ -48,6 +53,13 @@ export abstract class SimulatedProvider<Chain extends SimulatedChain = Simulated
     if (this.prng.chance(faults.rateLimited)) return { status: 429, body: '{}', headers: { 'retry-after': '2' } };
     if (this.prng.chance(faults.garbage)) return { status: 200, body: '<html>' };
     return { status: 200, body: JSON.stringify(this.answer(request)) };
+  }
+
+  /** The chain as the machine sees it that answers this time. */
+  protected view(): ReturnType<Chain['viewBefore']> {
+    const { lagMs, otherMachine } = this.faults;
+    const isOther = otherMachine > 0 && this.prng.chance(otherMachine);
+    return this.chain.viewBefore(isOther ? lagMs + this.prng.between(1, OTHER_MACHINE_MS) : lagMs) as ReturnType<Chain['viewBefore']>;
   }
 
   /** Whether it answers null this time. */

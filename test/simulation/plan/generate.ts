@@ -163,6 +163,7 @@ function providerFault(prng: Prng): Partial<ProviderFaults> {
   const rate = prng.pick([0.02, 0.2, 1]);
   return prng.pick<Partial<ProviderFaults>>([
     { lagMs: prng.pick([5_000, 30_000, 300_000]) },
+    { otherMachine: prng.pick([0.02, 0.2, 0.5]) },
     { isSilent: true },
     { isDown: true },
     { rateLimited: rate },
