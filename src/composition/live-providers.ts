@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { withoutSecretsOf } from '../adapters/rpc/address-secrets.ts';
 import { readConfig, type Config } from '../config.ts';
 import { CommandRefused } from '../operator/commands.ts';
 import type { LiveSettings } from '../operator/settings.ts';
@@ -7,7 +8,7 @@ import { SEALED_KINDS, type SealingKeys } from '../runtime/util/sealing.ts';
 import { providerUrlsName } from './chains.ts';
 import type { NetworkAccess } from './network-access.ts';
 import { lookAtProvider } from './provider-look.ts';
-import { missingSecondSource } from './providers.ts';
+import { secondSourceFrom } from './providers.ts';
 
 /** A network whose list of providers may change while the service runs: whoever asks it looks here each time. */
 export interface RunningAccess extends NetworkAccess {
@@ -23,6 +24,8 @@ export interface LiveProvidersParts {
 }
 
 const FINGERPRINT_DIGITS = 8;
+const ONE_SOURCE =
+  'names one provider, so large payments would count without a second source, on its word alone: add one of another host; only a restart may do without; nothing was changed';
 
 /** The lists of providers as settings that change without a restart. A list is taken whole, once each provider that is new in it has proved itself. */
 export function liveProviders({ access, config, sealingKeys, look = lookAtProvider }: LiveProvidersParts): LiveSettings {
@@ -32,10 +35,7 @@ export function liveProviders({ access, config, sealingKeys, look = lookAtProvid
     shown: () => all.map(({ name, network, atStart }) => ({ name, value: told(network.urls), atStart })),
     prepare: async (changes) => {
       const wanted = all.flatMap(({ name, network }) => (changes[name] === undefined ? [] : [{ name, network, urls: listIn(name, changes[name]) }]));
-      for (const { network, urls } of wanted) {
-        const missing = missingSecondSource(config, network.settings.mode, network.settings.network, urls);
-        if (missing !== null) throw new CommandRefused(`${missing}; nothing was changed`);
-      }
+      for (const { name, network, urls } of wanted) if (endsSecondSource(config, network, urls)) throw new CommandRefused(`${name} ${ONE_SOURCE}`);
       await Promise.all(wanted.map(({ name, network, urls }) => proveNew(name, network, urls, look)));
       return {
         told: Object.fromEntries(wanted.map(({ name, urls }) => [name, told(urls)])),
@@ -48,6 +48,10 @@ export function liveProviders({ access, config, sealingKeys, look = lookAtProvid
 }
 
 const nameOf = ({ settings: { mode, network } }: NetworkAccess): string => providerUrlsName(mode, network);
+
+/** What is under way was taken in under that rule, and must not be let through by a change that says nothing of it. */
+const endsSecondSource = (config: LiveProvidersParts['config'], network: NetworkAccess, urls: readonly string[]): boolean =>
+  secondSourceFrom(config, network) !== null && secondSourceFrom(config, { ...network, urls }) === null;
 
 /** By what a provider is told of: its host, and a fingerprint of the whole address, whose path or query may be a key. */
 function named(url: string, sealingKeys: SealingKeys): string {
@@ -68,7 +72,9 @@ function listIn(name: string, text: string): readonly string[] {
 
 async function proveNew(name: string, network: NetworkAccess, urls: readonly string[], look: typeof lookAtProvider): Promise<void> {
   for (const url of urls.filter((each) => !network.urls.includes(each))) {
-    const refused = (why: string): CommandRefused => new CommandRefused(`${name}: ${new URL(url).host} ${why}; nothing was changed`);
+    // Faults quote results, too, and a key may be in one.
+    const clean = withoutSecretsOf(url, network.headers ?? {});
+    const refused = (why: string): CommandRefused => new CommandRefused(`${name}: ${new URL(url).host} ${clean(why)}; nothing was changed`);
     const { historyFault } = await look(network, url).catch((error: unknown) => {
       throw refused(`cannot be used: ${messageOf(error)}`);
     });

@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts';
 import type { Mode } from '../domain/ids.ts';
 import { amountOf } from '../domain/money.ts';
-import { NETWORKS, type Network } from '../domain/networks.ts';
+import { NETWORKS } from '../domain/networks.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { RpcObserver } from '../ports/rpc-pool.ts';
 import { providerUrls, providerUrlsName } from './chains.ts';
@@ -20,19 +20,11 @@ export function secondSourceFrom({ SECOND_SOURCE_FROM: wanted }: SecondSourceSet
 
 /** Live networks whose payments would wait for a second source that nobody configured. */
 export function missingSecondSources(config: Config): string[] {
-  return NETWORKS.flatMap((network) => missingSecondSource(config, 'live', network, providerUrls(config, 'live', network)) ?? []);
-}
-
-/** The same of one network; null where none is missing. */
-export function missingSecondSource(
-  { SECOND_SOURCE_FROM: wanted }: SecondSourceSetting,
-  mode: Mode,
-  network: Network,
-  urls: readonly string[],
-): string | null {
-  if (wanted === undefined || mode !== 'live' || sourcesIn(urls) !== 1) return null;
-  const name = providerUrlsName(mode, network);
-  return `SECOND_SOURCE_FROM is set, but ${name} names one provider: add one of another host, or leave SECOND_SOURCE_FROM out`;
+  if (config.SECOND_SOURCE_FROM === undefined) return [];
+  return NETWORKS.filter((network) => sourcesIn(providerUrls(config, 'live', network)) === 1).map(
+    (network) =>
+      `SECOND_SOURCE_FROM is set, but ${providerUrlsName('live', network)} names one provider: add one of another host, or leave SECOND_SOURCE_FROM out`,
+  );
 }
 
 /** What it means to believe one provider, said at the start. */

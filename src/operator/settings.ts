@@ -1,5 +1,7 @@
+import type { JsonValue } from '../ports/read-model.ts';
+import { InTurn } from '../runtime/util/in-turn.ts';
 import { actorOf, recordAct, type ActsParts } from './acts.ts';
-import { CommandRefused, type AdminCommands } from './commands.ts';
+import { CommandRefused, type AdminArguments, type AdminCommands } from './commands.ts';
 
 /** Settings that may change while the service runs. */
 export interface LiveSettings {
@@ -18,19 +20,22 @@ export interface PreparedChange {
 /** `quittance settings ...`, until the next start. */
 export function settingsCommands(settings: LiveSettings, parts: ActsParts, warn: (facts: object, message: string) => void): AdminCommands {
   const shown = () => settings.shown().map(({ name, value, atStart }) => ({ name, value, at_start: atStart }));
+  // Each is prepared from what the one before put in force.
+  const turns = new InTurn();
+  const set = async (args: AdminArguments): Promise<JsonValue> => {
+    const given = changesIn(args['changes']);
+    const { told, apply } = await settings.prepare(given);
+    const subject = Object.entries(told)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(' ');
+    await recordAct(parts, 'settings.set', subject, args);
+    apply();
+    warn({ changes: told, actor: actorOf(args) }, 'an operator changed settings');
+    return { settings: shown(), note: NOTE };
+  };
   return {
     'settings.show': () => Promise.resolve({ settings: shown(), note: NOTE }),
-    'settings.set': async (args) => {
-      const given = changesIn(args['changes']);
-      const { told, apply } = await settings.prepare(given);
-      const subject = Object.entries(told)
-        .map(([name, value]) => `${name}=${value}`)
-        .join(' ');
-      await recordAct(parts, 'settings.set', subject, args);
-      apply();
-      warn({ changes: told, actor: actorOf(args) }, 'an operator changed settings');
-      return { settings: shown(), note: NOTE };
-    },
+    'settings.set': (args) => turns.run(() => set(args)),
   };
 }
 

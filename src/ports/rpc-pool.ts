@@ -64,7 +64,7 @@ export interface RpcObserver {
   }): void;
   /** When a provider turned out to serve another chain, and, with null, when it serves the right one again. */
   onExcluded?(excluded: { readonly network: string; readonly provider: string; readonly reason: string | null }): void;
-  /** When a provider is no longer on the list. */
+  /** When a provider is no longer on the list: its exclusion and lag are told no more. */
   onGone?(gone: { readonly network: string; readonly provider: string }): void;
   /** What a provider's own clock said (Unix milliseconds), in an answer that took so long. */
   onServerTime?(provider: string, timeMs: number, roundTripMs: number): void;

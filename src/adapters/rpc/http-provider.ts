@@ -1,5 +1,6 @@
 import { Agent, request } from 'undici';
 import { ProviderFault, RpcError } from '../../ports/rpc-pool.ts';
+import { withoutSecretsOf } from './address-secrets.ts';
 import { createConcurrencyLimit } from './concurrency-limit.ts';
 
 export interface HttpProviderOptions {
@@ -37,6 +38,7 @@ export function createHttpProvider(options: HttpProviderOptions): HttpProvider {
   const base = options.url.replace(/\/$/, '');
   const agent = new Agent({ connections: options.maxConcurrency, pipelining: 1, connectTimeout: options.timeoutMs, keepAliveTimeout: 30_000 });
   const limit = createConcurrencyLimit({ initial: Math.min(8, options.maxConcurrency), max: options.maxConcurrency });
+  const withoutSecrets = withoutSecretsOf(options.url, options.headers);
   let nextId = 0;
 
   async function exchange(url: string, body: string | undefined): Promise<Answer> {
@@ -79,7 +81,7 @@ export function createHttpProvider(options: HttpProviderOptions): HttpProvider {
     return measured(label, async () => {
       const answer = await exchange(base + path, body === undefined ? undefined : JSON.stringify(body));
       refuseBadStatus(answer);
-      return parse(answer.text, answer.status);
+      return withCleanRefusal(parse(answer.text, answer.status), withoutSecrets);
     });
   }
 
@@ -89,7 +91,7 @@ export function createHttpProvider(options: HttpProviderOptions): HttpProvider {
         nextId += 1;
         const answer = await exchange(base, JSON.stringify({ jsonrpc: '2.0', id: nextId, method, params }));
         if (answer.status === 429) refuseBadStatus(answer);
-        return readRpcAnswer(answer);
+        return readRpcAnswer(answer, withoutSecrets);
       }),
     post: (path, body, label = path) => plain(path, body ?? {}, label),
     get: (path, label = path) => plain(path, undefined, label),
@@ -98,19 +100,26 @@ export function createHttpProvider(options: HttpProviderOptions): HttpProvider {
 }
 
 /** Some providers send a JSON-RPC error with status 400 or 500: the error object says more than the status. */
-function readRpcAnswer(answer: Answer): unknown {
+function readRpcAnswer(answer: Answer, withoutSecrets: (text: string) => string): unknown {
   if (answer.status >= 400 && !answer.text.includes('"error"')) refuseBadStatus(answer);
   const body = parse(answer.text, answer.status);
   if (typeof body !== 'object' || body === null) throw new ProviderFault('unreachable', 'the answer is not a JSON-RPC object');
   if ('error' in body && body.error) {
     const { code, message, data } = body.error as { code?: unknown; message?: unknown; data?: unknown };
-    const error = new RpcError(Number(code ?? 0), typeof message === 'string' ? message.slice(0, 500) : 'error without a message', data);
+    const said = typeof message === 'string' ? withoutSecrets(message).slice(0, 500) : 'error without a message';
+    const error = new RpcError(Number(code ?? 0), said, data);
     if (isRateLimit(error)) throw new ProviderFault('rate-limited', `rate limited (code ${error.code})`, answer.retryAfterMs);
     throw error;
   }
   refuseBadStatus(answer);
   if (!('result' in body)) throw new ProviderFault('unreachable', 'the answer holds neither result nor error');
   return body.result;
+}
+
+/** TRON refuses with status 200 and a text in `Error`. */
+function withCleanRefusal(body: unknown, withoutSecrets: (text: string) => string): unknown {
+  if (typeof body !== 'object' || body === null || !('Error' in body)) return body;
+  return { ...body, Error: withoutSecrets(String(body.Error)) };
 }
 
 function refuseBadStatus(answer: Answer): void {

@@ -85,7 +85,7 @@ class HttpRpcPool implements RpcPool {
     const faults = new Map<string, string>();
     do {
       let asked = false;
-      for (const member of this.#ranked(runOptions.preferOtherThan ?? [])) {
+      for (const member of this.#bestFirst(runOptions.preferOtherThan ?? [])) {
         if (member.health.waitMs(performance.now()) > 0) continue;
         asked = true;
         const opinion = await this.#ask(member, task);
@@ -106,7 +106,7 @@ class HttpRpcPool implements RpcPool {
     enough: (soFar: readonly Opinion<Value>[]) => boolean = () => false,
   ): Promise<readonly Opinion<Value>[]> {
     const opinions: Opinion<Value>[] = [];
-    for (const member of this.#ranked([])) {
+    for (const member of this.#bestFirst([])) {
       const waitMs = member.health.waitMs(performance.now());
       const paused = (): Opinion<Value> => ({
         provider: member.provider.name,
@@ -137,8 +137,10 @@ class HttpRpcPool implements RpcPool {
     const { network, observer } = this.#options;
     if (member.underWay > 0) this.#leaving.add(member);
     else void member.http.close();
-    if (!this.#current.some(({ provider }) => provider.name === member.provider.name))
-      observer?.onGone?.({ network, provider: member.provider.name });
+    const { name } = member.provider;
+    if (!this.#current.some(({ provider }) => provider.name === name)) observer?.onGone?.({ network, provider: name });
+    // Another address of the same host took its place, and nothing is held against that one.
+    else if (member.excluded !== null) observer?.onExcluded?.({ network, provider: name, reason: null });
   }
 
   async #ask<Value>(member: Member, task: (provider: RpcProvider) => Promise<Value>): Promise<Opinion<Value>> {
@@ -162,6 +164,7 @@ class HttpRpcPool implements RpcPool {
   #exclude(member: Member, reason: string | null): void {
     if (member.excluded === reason) return;
     member.excluded = reason;
+    if (!this.#isListed(member)) return;
     this.#options.observer?.onExcluded?.({ network: this.#options.network, provider: member.provider.name, reason });
   }
 
@@ -179,9 +182,16 @@ class HttpRpcPool implements RpcPool {
     });
     const reportHead = (blockNumber: number): void => {
       health.sawHead(blockNumber, performance.now());
-      observer?.onLag?.({ network, provider: name, lagBlocks: this.#lagOf(health) ?? 0 });
+      if (this.#isListed(member)) observer?.onLag?.({ network, provider: name, lagBlocks: this.#lagOf(health) ?? 0 });
     };
-    return { url, provider: { name, call: http.call, post: http.post, get: http.get, reportHead }, http, health, excluded: null, underWay: 0 };
+    const provider = { name, call: http.call, post: http.post, get: http.get, reportHead };
+    const member: Member = { url, provider, http, health, excluded: null, underWay: 0 };
+    return member;
+  }
+
+  /** Of one that left nothing is reported any more: what observers keep of it would stay for good. */
+  #isListed(member: Member): boolean {
+    return this.#members.includes(member);
   }
 
   #lagOf(health: ProviderHealth): number | null {
@@ -189,6 +199,16 @@ class HttpRpcPool implements RpcPool {
     const own = health.head(nowMs);
     const best = referenceHead(this.#members.map((member) => member.health.head(nowMs)));
     return own === null || best === null ? null : Math.max(0, best - own);
+  }
+
+  /** Each once, best first, of the list as it is at each step: one that left it is not asked any more, one that came is. */
+  *#bestFirst(unwanted: readonly string[]): Generator<Member> {
+    const given = new Set<Member>();
+    const next = (): Member | undefined => this.#ranked(unwanted).find((member) => !given.has(member));
+    for (let member = next(); member !== undefined; member = next()) {
+      given.add(member);
+      yield member;
+    }
   }
 
   /** The configured order, but those that lag after those that keep up, and unwanted ones at the very end. */

@@ -1,13 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { nodeRandom } from '../../../src/adapters/node/random.ts';
 import { liveProviders, type RunningAccess } from '../../../src/composition/live-providers.ts';
-import type { lookAtProvider } from '../../../src/composition/provider-look.ts';
+import { lookAtProvider } from '../../../src/composition/provider-look.ts';
 import { startLiveSettings } from '../../../src/composition/live-settings.ts';
+import type { Config } from '../../../src/config.ts';
+import type { Mode } from '../../../src/domain/ids.ts';
 import { knownNetwork } from '../../../src/domain/known-networks.ts';
 import { OPERATOR_ACTS_STREAM } from '../../../src/domain/streams.ts';
 import { settingsCommands } from '../../../src/operator/settings.ts';
 import type { JsonValue } from '../../../src/ports/read-model.ts';
 import { parseMasterKeys } from '../../../src/runtime/util/sealing.ts';
+import { FaultProxy } from '../../support/fault-proxy.ts';
 import { MemoryEventStore } from '../../support/memory-event-store.ts';
 
 const SECRET = 'verysecretkey';
@@ -27,7 +30,10 @@ const looks = (faults: Readonly<Record<string, string>>, historyFaults: Readonly
   return { asked, look };
 };
 
-async function running({ look }: { look: typeof lookAtProvider }, { mode = 'live' as const, secondSource = {} } = {}) {
+async function running(
+  { look }: { look: typeof lookAtProvider },
+  { mode = 'live', secondSource = {} }: { mode?: Mode; secondSource?: Partial<Config> } = {},
+) {
   const access: RunningAccess = { settings: knownNetwork(mode, 'ethereum'), urls: [ONE, TWO] };
   const log = { level: 'info' };
   const store = new MemoryEventStore();
@@ -81,6 +87,12 @@ describe('the providers of a running service', () => {
       `ETHEREUM_RPC_URLS=${THREE},${ONE}`,
       /three\.example has no logs/,
     ],
+    [
+      'answers with what holds its key',
+      looks({ 'three.example': `Cannot convert ${SECRET} to a BigInt` }),
+      `ETHEREUM_RPC_URLS=${ONE},${THREE}`,
+      /three\.example cannot be used: Cannot convert \[redacted\] to a BigInt/,
+    ],
     ['is no address', looks({}), `ETHEREUM_RPC_URLS=${ONE},ftp://${SECRET}`, /ETHEREUM_RPC_URLS: entry 2 is no http/],
     ['is named twice', looks({}), `ETHEREUM_RPC_URLS=${ONE},${ONE}`, /ETHEREUM_RPC_URLS names one address twice/],
     ['is missing', looks({}), 'ETHEREUM_RPC_URLS= , ', /ETHEREUM_RPC_URLS is empty/],
@@ -97,9 +109,46 @@ describe('the providers of a running service', () => {
     expect([access.urls, log.level, await acts()]).toEqual([[ONE, TWO], 'info', []]);
   });
 
-  it('must be of two hosts where payments wait for a second source', async () => {
-    const { access, set } = await running(looks({}), { secondSource: { SECOND_SOURCE_FROM: '50' } });
-    await expect(set(`ETHEREUM_RPC_URLS=${ONE},${ONE}2`)).rejects.toThrow(/SECOND_SOURCE_FROM is set, but ETHEREUM_RPC_URLS names one provider/);
-    expect(access.urls).toEqual([ONE, TWO]);
+  it.each([
+    ['where the operator set the amount', { SECOND_SOURCE_FROM: '50' }],
+    ['where the default is in force', {}],
+  ])('do not become those of one host, which would let large payments count on its word alone, %s', async (_, secondSource) => {
+    const found = looks({});
+    const { access, set } = await running(found, { secondSource });
+    for (const one of [ONE, `${ONE},${ONE}2`])
+      await expect(set(`ETHEREUM_RPC_URLS=${one}`)).rejects.toThrow(
+        /ETHEREUM_RPC_URLS names one provider.*add one of another host.*nothing was changed$/,
+      );
+    expect([access.urls, found.asked]).toEqual([[ONE, TWO], []]);
+  });
+
+  it('may be those of one host where no payment waits for a second source', async () => {
+    const { access, set } = await running(looks({}), { mode: 'test' });
+    await set(`TEST_ETHEREUM_RPC_URLS=${ONE}`);
+    expect(access.urls).toEqual([ONE]);
+  });
+
+  it('change one after the other with all other settings, so that neither of two changes at once is lost', async () => {
+    const held = Promise.withResolvers<void>();
+    const look: typeof lookAtProvider = async () => (await held.promise, { head: 1, latencyMs: 1, historyFault: null });
+    const { access, log, set, acts } = await running({ look });
+    const both = [set(`ETHEREUM_RPC_URLS=${THREE},${ONE}`), set('LOG_LEVEL=debug')];
+    held.resolve();
+    await Promise.all(both);
+    expect([access.urls, log.level]).toEqual([[THREE, ONE], 'debug']);
+    expect((await acts()).map(({ subject }) => subject.split('=')[0])).toEqual(['ETHEREUM_RPC_URLS', 'LOG_LEVEL']);
+  });
+
+  it('are refused without their key where the provider itself repeats it', async () => {
+    const echo = await FaultProxy.before('http://127.0.0.1:1');
+    try {
+      echo.play(() => ({ error: { code: -32000, message: `no such plan: ${SECRET}` } }));
+      const { set } = await running({ look: lookAtProvider });
+      const refusal = await set(`ETHEREUM_RPC_URLS=${echo.url}/${SECRET},${ONE}`).then(JSON.stringify, String);
+      expect(refusal).toContain('no such plan: [redacted]');
+      expect(refusal).not.toContain(SECRET);
+    } finally {
+      await echo.close();
+    }
   });
 });

@@ -7,8 +7,8 @@ import { createRpcPool } from '../../../../src/adapters/rpc/pool.ts';
 import type { RpcPoolOptions } from '../../../../src/adapters/rpc/pool.ts';
 import { ChainUnavailable } from '../../../../src/ports/chain.ts';
 import { ProviderFault, RpcError } from '../../../../src/ports/rpc-pool.ts';
-import type { RpcPool } from '../../../../src/ports/rpc-pool.ts';
-import { down, FaultProxy, hanging } from '../../../support/fault-proxy.ts';
+import type { RpcObserver, RpcPool, RpcProvider } from '../../../../src/ports/rpc-pool.ts';
+import { down, FaultProxy, hanging, type Fault } from '../../../support/fault-proxy.ts';
 
 const ends: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -135,6 +135,52 @@ describe('the pool', () => {
     expect(admitted).toEqual([new URL(one.url).host, new URL(one.url).host]);
   });
 
+  test('asks who came onto the list meanwhile, and never who left it', async () => {
+    const [one, two, three] = [await provider('one'), await provider('two'), await provider('three')];
+    let urls: readonly string[] = [one.url, two.url];
+    const pool = createRpcPool({ network: 'ethereum', urls: () => urls, maxWaitMs: 0 });
+    ends.push(() => pool.close());
+    const swapDuringTheFirst = async (each: RpcProvider): Promise<unknown> => {
+      if (each.name !== new URL(one.url).host) return each.call('who', []);
+      urls = [three.url];
+      throw new RpcError(-32000, 'header not found');
+    };
+    expect(await pool.run(swapDuringTheFirst)).toEqual({ value: 'three', provider: new URL(three.url).host });
+    urls = [one.url, two.url];
+    const opinions = await pool.survey(swapDuringTheFirst);
+    expect(opinions.map((opinion) => opinion.provider)).toEqual([new URL(one.url).host, new URL(three.url).host]);
+    expect(two.calls).toEqual([]);
+  });
+
+  test('reports nothing more of who left, and holds nothing against another address of its host', async () => {
+    const [one, two] = [await provider('one'), await provider('two')];
+    const host = new URL(one.url).host;
+    const reports: unknown[] = [];
+    let urls: readonly string[] = [one.url];
+    const observer: RpcObserver = {
+      onLag: ({ provider: name }) => void reports.push(['lag', name]),
+      onExcluded: ({ provider: name, reason }) => void reports.push(['excluded', name, reason]),
+      onGone: ({ provider: name }) => void reports.push(['gone', name]),
+    };
+    const pool = createRpcPool({ network: 'ethereum', urls: () => urls, observer, maxWaitMs: 0 });
+    ends.push(() => pool.close());
+    const wrongChain = () => Promise.reject(new ProviderFault('wrong-chain', 'serves chain 5'));
+    await pool.survey(wrongChain);
+    urls = [`${one.url}/other`];
+    await pool.survey(async (each) => {
+      urls = [two.url];
+      each.reportHead(1);
+      return wrongChain();
+    });
+    expect(reports).toEqual([
+      ['excluded', host, 'serves chain 5'],
+      ['excluded', host, null],
+      ['gone', host],
+      ['lag', new URL(two.url).host],
+      ['excluded', new URL(two.url).host, 'serves chain 5'],
+    ]);
+  });
+
   test('lets errors that are no trouble of a provider through', async () => {
     const one = await provider('one');
     await expect(poolOver([one.url]).run(async () => Promise.reject(new TypeError('a bug')))).rejects.toThrow(TypeError);
@@ -153,6 +199,24 @@ describe('the pool', () => {
     expect(error).toBeInstanceOf(ChainUnavailable);
     expect(String(error)).toMatch(/status 500.*no answer within 500 ms/);
     expect(String(error)).not.toContain('secret');
+  });
+
+  test('repeats no key that a provider repeats: not of its address, in whole or in part, and not of its headers', async () => {
+    const one = await provider('one');
+    const said = 'no plan: /v2/path%2Fkey?key=key-in-query, path/key, path%2Fkey, key-in-query, header-key, user-key';
+    const url = `${one.url.replace('//', '//user-key@')}/v2/path%2Fkey?key=key-in-query`;
+    const pool = poolOver([url], { headers: { 'api-key': 'header-key' } });
+    const refusal = (fault: Fault) => (one.play(fault), pool.run((each) => each.call('who', [])).then(String, String));
+    const cut = 'x'.repeat(490);
+    const texts = [
+      await refusal(() => ({ error: { code: -32000, message: said } })),
+      await refusal(() => ({ error: { code: -32000, message: `${cut} key-in-query` } })),
+    ];
+    one.play(() => ({ status: 200, text: JSON.stringify({ Error: said }) }));
+    texts.push(JSON.stringify((await pool.run((each) => each.post('', {}))).value));
+    expect(texts[0]).toContain('no plan: [redacted], [redacted]');
+    expect(texts[2]).toContain('no plan: [redacted], [redacted]');
+    for (const text of texts) expect(text).not.toMatch(/key-|-key|path|%2F/);
   });
 
   test('waits for a provider that asked for patience, if that is not too long', async () => {
