@@ -41,8 +41,8 @@ const RULES: { readonly [Type in SessionEvent['type']]: Rule<Type> } = {
   SessionPaid: paid,
   SessionExpired: nothing,
   SessionFailed: nothing,
-  SessionCancelled: (books) => nothing({ ...books, cancelled: true }),
-  SessionDeadlineMoved: (books, { expiresAtSec }) => nothing({ ...books, expiresAtSec }),
+  SessionCancelled: nothing,
+  SessionDeadlineMoved: nothing,
   ClaimFiled: nothing,
   ClaimRejected: nothing,
   RefundRequested: reserved,
@@ -87,13 +87,15 @@ function seen(books: SessionBooks, data: Data<'DepositDetected'>): Booking {
   };
 }
 
-function confirmed(books: SessionBooks, { depositKey, blockNumber, blockHash, blockTimeSec }: Data<'DepositConfirmed'>, entry: string): Booking {
+function confirmed(
+  books: SessionBooks,
+  { depositKey, blockNumber, blockHash, blockTimeSec, kind: changed }: Data<'DepositConfirmed'>,
+  entry: string,
+): Booking {
   const deposit = depositIn(books, depositKey);
   const { network, coin, toAddress } = deposit;
   const units = amountOf(deposit.amount);
-  // A reorganisation may have moved the transfer past the deadline since it was seen.
-  const isLate = deposit.kind === 'on_time' && !books.cancelled && blockTimeSec > books.expiresAtSec;
-  const kind = isLate ? 'late' : deposit.kind;
+  const kind = changed ?? deposit.kind;
   const pocket = pocketOf(books, network, coin);
   const onTime = kind === 'on_time' && deposit.aside === undefined ? pocket.onTime + units : pocket.onTime;
   const post = on(network, coin);

@@ -72,8 +72,6 @@ export interface SessionBooks {
   /** The locked rate; null when the currency is the coin. */
   readonly rate: string | null;
   readonly coin: Coin;
-  readonly expiresAtSec: number;
-  readonly cancelled: boolean;
   readonly deposits: Readonly<Record<string, BookedDeposit>>;
   /** By network and coin. */
   readonly pockets: Readonly<Record<string, Pocket>>;
@@ -100,8 +98,6 @@ export function openSessionBooks(data: SessionCreated['data']): SessionBooks {
     currency: data.currency,
     rate: data.rateLock?.rate ?? null,
     coin: data.dueCoin,
-    expiresAtSec: data.expiresAtSec,
-    cancelled: false,
     deposits: {},
     pockets: {},
     legs: {},

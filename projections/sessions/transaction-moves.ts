@@ -48,7 +48,7 @@ function transactionsOf(event: SessionEvent, session: SessionRow, refund: Refund
     }
     case 'DepositConfirmed': {
       const row = known(find, depositTransactionId(sessionId, event.data.depositKey));
-      return [withAside(confirmedDeposit(row, session, event.data), row.aside)];
+      return [withAside(confirmedDeposit(row, event.data), row.aside)];
     }
     case 'DepositReverted': {
       const status = event.data.reason === 'failed' ? 'failed' : 'reverted';

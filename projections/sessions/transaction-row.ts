@@ -75,11 +75,10 @@ export function detectedDeposit(transactionId: TransactionId, session: SessionRo
   };
 }
 
-/** A reorg may have moved the transfer past the deadline since it was seen. */
-export function confirmedDeposit(row: TransactionRow, session: SessionRow, { blockNumber, blockTimeSec }: DepositConfirmed['data']): TransactionRow {
-  const isLateNow = row.kind === 'on_time' && session.status !== 'cancelled' && blockTimeSec > session.expiresAtSec;
-  return { ...row, status: 'final', blockNumber, blockTimeSec, kind: isLateNow ? 'late' : row.kind };
-}
+export const confirmedDeposit = (row: TransactionRow, { blockNumber, blockTimeSec, kind }: DepositConfirmed['data']): TransactionRow => ({
+  ...row,
+  ...{ status: 'final', blockNumber, blockTimeSec, kind: kind ?? row.kind },
+});
 
 /** What was set aside stays so, whatever the chain says of it. */
 export const withAside = (facts: TransactionFacts, aside: TransactionStatus | undefined): TransactionFacts =>

@@ -176,8 +176,8 @@ function confirmDeposit({ data, nowSec, valuation }: ConfirmDeposit, state: Sess
   const deposit = state.context.deposits[data.depositKey];
   if (deposit?.status !== 'detected') return accept();
   const after = { ...state.context, ...foldConfirmed(state.context, data) };
-  const isLateNow = deposit.kind === 'on_time' && after.deposits[data.depositKey]!.kind === 'late';
-  const confirmed: SessionEvent = { type: 'DepositConfirmed', data: { ...data, ...(isLateNow && { kind: 'late' }) } };
+  const kind = after.deposits[data.depositKey]?.kind ?? deposit.kind;
+  const confirmed: SessionEvent = { type: 'DepositConfirmed', data: { ...data, ...(kind !== deposit.kind && { kind }) } };
   return accept<SessionEvent>(confirmed, ...paymentOf(after, { paidAtSec: nowSec, valuation }));
 }
 

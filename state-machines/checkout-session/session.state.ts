@@ -251,12 +251,20 @@ export function withDeposit(context: SessionContext, key: string, change: (depos
   return { deposits, sufficientSeen: context.sufficientSeen || suffices({ ...context, deposits }) };
 }
 
+/**
+ * How a transfer counts in the block that has it now: a reorganisation may have moved it past the deadline since it was seen, or before it. What an
+ * order got that was cancelled then, or in a coin that it does not ask for, stays what it was.
+ */
+function kindInBlock(context: SessionContext, { kind, facts }: DepositState, block: { readonly blockTimeSec: number }): DepositKind {
+  const mayChange = kind === 'on_time' || (kind === 'late' && facts.coin === context.created?.dueCoin);
+  if (!mayChange || context.cancelled !== null) return kind;
+  return isPastDeadline(context, block) ? 'late' : 'on_time';
+}
+
 /** What a confirmed deposit does to the context; the decider asks it before the machine does. */
 export function foldConfirmed(context: SessionContext, data: DepositConfirmed['data']): Partial<SessionContext> {
   return withDeposit(context, data.depositKey, (deposit) => {
     const facts = { ...deposit.facts, blockNumber: data.blockNumber, blockHash: data.blockHash, blockTimeSec: data.blockTimeSec };
-    // A reorg may have moved the transfer past the deadline since it was seen.
-    const kind = deposit.kind === 'on_time' && context.cancelled === null && isPastDeadline(context, facts) ? 'late' : deposit.kind;
-    return { ...deposit, facts, kind, status: 'final', ...(data.sender && { sender: data.sender }) };
+    return { ...deposit, facts, kind: kindInBlock(context, deposit, data), status: 'final', ...(data.sender && { sender: data.sender }) };
   });
 }

@@ -97,9 +97,9 @@ function withComeback({ entries, states }: ReturnType<typeof ledgerOf>): LedgerE
         type: 'DepositReverted',
         data: { depositKey: facts.depositKey, reason: 'reorg', afterFinal: true, headNumber: 400, revertedAtSec: 1_800_000_500 },
       });
-    for (const { facts } of finals) {
+    for (const { facts, kind } of finals) {
       const { depositKey, blockNumber, blockHash, blockTimeSec } = facts;
-      add({ type: 'DepositDetected', data: facts });
+      add({ type: 'DepositDetected', data: { ...facts, kind } });
       add({ type: 'DepositConfirmed', data: { depositKey, rule: { kind: 'finalized' }, blockNumber, blockHash, blockTimeSec, headNumber: 500 } });
     }
   }

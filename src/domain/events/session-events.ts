@@ -131,8 +131,8 @@ export interface DepositConfirmed {
     readonly headNumber: number;
     /** Who paid; absent when that could not be told at the moment. */
     readonly sender?: Sender;
-    /** Present when a reorganisation moved what was on time past the deadline; follows from the block, for readers that know no deadline. */
-    readonly kind?: 'late';
+    /** How it counts now, where a reorganisation moved it past the deadline or before it; follows from the block, for readers that know no deadline. */
+    readonly kind?: DepositKind;
   };
 }
 

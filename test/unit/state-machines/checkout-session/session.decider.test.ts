@@ -114,6 +114,33 @@ describe('a payment', () => {
     expect(kindOf(state.context, late)).toBe('late');
     given(created(), detected(late, 'late')).when(confirm(late)).then('DepositConfirmed');
   });
+  it.each(['SessionExpired', 'SessionPaid'] as const)('moved before the deadline by a reorg counts after %s', (type) => {
+    const seenLate = { ...full, blockTimeSec: EXPIRES_AT + 1 };
+    const history: SessionEvent[] =
+      type === 'SessionExpired'
+        ? [{ type, data: { expiredAtSec: EXPIRES_AT + 1, coin: 'USDT', received: '0.00', scannedToSec: {} } }]
+        : [detected({ ...full, depositKey: 'ethereum:0x77:0' }), confirmed({ ...full, depositKey: 'ethereum:0x77:0' }), paid()];
+    const { events, after } = given(created(), ...history, detected(seenLate, 'late'))
+      .when(confirm(full))
+      .then('DepositConfirmed', ...(type === 'SessionExpired' ? ['SessionPaid' as const] : []));
+    expect(events[0]).toMatchObject({ data: { kind: 'on_time' } });
+    expect([after.value, after.context.deposits[full.depositKey]?.kind]).toEqual(['paid', 'on_time']);
+    const view = sessionView(after, null);
+    expect([view.received, view.excess]).toEqual(type === 'SessionExpired' ? ['10.00', '0.00'] : ['20.00', '10.00']);
+  });
+  it('moved before the deadline by a reorg stays late where the order was cancelled, or asks for another coin', () => {
+    const seenLate = { ...full, blockTimeSec: EXPIRES_AT + 1 };
+    const cancelled: SessionEvent = {
+      type: 'SessionCancelled',
+      data: { cancelledAtSec: EXPIRES_AT - 5, coin: 'USDT', received: '0.00', inFlight: false },
+    };
+    for (const history of [[cancelled, detected(seenLate, 'late')], [detected({ ...seenLate, coin: 'USDC' }, 'late')]]) {
+      const { events } = given(created(), ...history)
+        .when(confirm(full))
+        .then('DepositConfirmed');
+      expect(events[0]).not.toHaveProperty('data.kind');
+    }
+  });
   it('moved past the deadline by a reorg does not pay', () => {
     const moved = { ...confirm(full), data: { ...confirmData(full), blockTimeSec: EXPIRES_AT + 1 } };
     given(created(), detected(full)).when(moved).then('DepositConfirmed');
