@@ -17,6 +17,7 @@ const LOOK_SEC = 60;
 /** For what is told and booked after everything has settled. */
 const LAST_SEC = 120;
 const REPLAY_SEC = 30;
+const MORE_LOOKS = 3;
 
 /** Carries a plan out from the first start of the service to the moment at which everything has settled. */
 export async function run(plan: Plan): Promise<Outcome> {
@@ -49,12 +50,19 @@ export async function run(plan: Plan): Promise<Outcome> {
     const isOver = (): boolean => violations.length > 0;
     const endMs = START_MS + (carried.endSec + SETTLING_SEC) * 1000;
     await scheduler.run(START_MS + carried.endSec * 1000, isOver);
-    while (!isOver() && scheduler.nowMs < endMs && !(carried.isIdle && oracle.isSettled()))
-      await scheduler.run(scheduler.nowMs + LOOK_SEC * 1000, isOver);
-    if (!isOver()) await scheduler.run(scheduler.nowMs + LAST_SEC * 1000, isOver);
+    const isSettled = (): boolean => carried.isIdle && oracle.isSettled();
+    const mayGoOn = (): boolean => !isOver() && scheduler.nowMs < endMs;
+    // The last of it may begin something more, as late money does that is swept.
+    do {
+      while (mayGoOn() && !isSettled()) await scheduler.run(scheduler.nowMs + LOOK_SEC * 1000, isOver);
+      if (!isOver()) await scheduler.run(scheduler.nowMs + LAST_SEC * 1000, isOver);
+    } while (mayGoOn() && !isSettled());
     if (isOver()) return outcome();
     const replay = new Replay(world);
     await Promise.all([replay.start(), scheduler.run(scheduler.nowMs + REPLAY_SEC * 1000, isOver)]);
+    // Whoever follows the log may be busy with something else for seconds, also when the last look is taken.
+    for (let look = 0; look < MORE_LOOKS && replay.differences().length > 0; look += 1)
+      await scheduler.run(scheduler.nowMs + REPLAY_SEC * 1000, isOver);
     oracle.judgeTheEnd(carried.facts);
     for (const fault of replay.differences()) oracle.found(fault);
     return outcome();
