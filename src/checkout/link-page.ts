@@ -1,4 +1,4 @@
-import type { PaymentLinkView } from '../features/payment-links/payment-links.ts';
+import type { ShownLink } from '../features/payment-links/payment-links.ts';
 import type { ShopFacts } from '../features/shared/merchant-api.ts';
 import { html, type Html } from '../runtime/util/html.ts';
 import { headHtml, languageSwitch, shopName, testBand } from './page.ts';
@@ -8,7 +8,7 @@ import type { TextKey } from './texts/en.ts';
 export type LinkProblem = Extract<TextKey, 'claim_limited' | 'link_unavailable'>;
 
 interface LinkPage {
-  readonly link: PaymentLinkView;
+  readonly link: ShownLink;
   readonly shop: ShopFacts;
   readonly speech: Speech;
   /** Names this page: pressed twice, it makes one payment. */
@@ -17,11 +17,12 @@ interface LinkPage {
   readonly sandbox: boolean;
 }
 
-const CLOSED: Readonly<Record<Exclude<PaymentLinkView['status'], 'on'>, TextKey>> = {
+const CLOSED: Readonly<Record<Exclude<ShownLink['status'], 'on'>, TextKey>> = {
   off: 'link_off',
   over: 'link_over',
   used_up: 'link_used_up',
   busy: 'link_busy',
+  paused: 'link_paused',
 };
 
 /** Who asks for how much, and the one button that makes the payment. */
@@ -29,7 +30,7 @@ export function renderLinkPage({ link, shop, speech, press, problem, sandbox }: 
   const { code, direction } = speech.language;
   const path = `/l/${link.linkId}`;
   const amount = speech.money(link.amount, link.currency);
-  const isOpen = link.status === 'on' || link.status === 'busy';
+  const isOpen = link.status === 'on' || link.status === 'busy' || link.status === 'paused';
   const title = speech.text(isOpen ? 'awaiting_title' : 'link_ended_title', { due: amount });
   return html`<!doctype html>
     <html lang="${code}" dir="${direction}">

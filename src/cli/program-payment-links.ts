@@ -11,6 +11,7 @@ export function addPaymentLinks(program: Command, host: CliHost): void {
     ['--description <text>', 'whoever has the link reads it'],
     ['--uses <number>', 'payments that may be paid by it (default 100)'],
     ['--open <number>', 'payments that may wait for money at once (default 20)'],
+    ['--unpaid <number>', 'payments of 24 hours that may stay unpaid before it makes no more (default 100)'],
     ['--ends <day>', 'the last day on which it makes payments, UTC'],
     WHO,
   ]);

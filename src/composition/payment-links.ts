@@ -8,8 +8,8 @@ import { paymentLinks } from '../../projections/payment-links/payment-links.proj
 import type { Foundation } from './service-foundation.ts';
 import type { ServiceParts } from './service-parts.ts';
 
-/** Payments that one visitor makes, and that one link makes, of all visitors. */
-const VISITOR_PRESSES = { ratePerSec: 1 / 60, burst: 5 };
+/** Payments that one visitor makes by one link, and that one link makes, of all visitors. Behind one address may be all the customers of a stall. */
+const VISITOR_PRESSES = { ratePerSec: 1 / 10, burst: 30 };
 const LINK_PRESSES = { ratePerSec: 1, burst: 60 };
 
 /** Null where nothing is sold: payments are made by those who answer the API. */

@@ -22,6 +22,7 @@ const PAGE = 20;
 const PAYMENTS_PAGE = 50;
 const USUAL_USES = 100;
 const USUAL_OPEN = 20;
+const USUAL_UNPAID_PER_DAY = 100;
 const DAY_SEC = 86_400;
 
 /** Links of which every visitor makes a payment of their own. */
@@ -69,7 +70,8 @@ function inputOf(args: AdminArguments): PaymentLinkInput {
   if (decimalsOf(amount) > maxDecimals(currency)) return refused(`amount must have at most ${maxDecimals(currency)} decimals in ${currency}`);
   return {
     ...{ amount: paddedAmount(amount, shownDecimals(currency)), currency, description: description === '' ? null : description },
-    ...{ maxUses: wholeNumber(args, 'uses', USUAL_USES), maxOpen: wholeNumber(args, 'open', USUAL_OPEN), endsAtSec: endOf(args) },
+    ...{ maxUses: wholeNumber(args, 'uses', USUAL_USES), maxOpen: wholeNumber(args, 'open', USUAL_OPEN) },
+    ...{ maxUnpaidPerDay: wholeNumber(args, 'unpaid', USUAL_UNPAID_PER_DAY), endsAtSec: endOf(args) },
   };
 }
 
@@ -89,7 +91,8 @@ function endOf(args: AdminArguments): number | null {
 const present = (publicUrl: string, link: PaymentLinkView) => ({
   ...{ id: link.linkId, url: `${publicUrl}/l/${link.linkId}`, status: link.status, mode: link.mode, merchant_id: link.merchantId },
   ...{ amount: link.amount, currency: link.currency, description: link.description },
-  ...{ max_uses: link.maxUses, max_open: link.maxOpen, ends_at: link.endsAtSec, created_at: link.createdAtSec },
+  ...{ max_uses: link.maxUses, max_open: link.maxOpen, max_unpaid_per_day: link.maxUnpaidPerDay },
+  ...{ ends_at: link.endsAtSec, created_at: link.createdAtSec },
   ...{ made: link.made, paid: link.paid, open: link.open },
   switched_off: link.switchedOff && { at: link.switchedOff.offAtSec, reason: link.switchedOff.reason },
 });

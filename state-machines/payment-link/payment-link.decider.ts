@@ -1,16 +1,10 @@
-import type { PaymentLinkEvent, PaymentLinkTerms, UseOutcome } from '../../src/domain/events/payment-link-events.ts';
+import type { PaymentLinkEvent, PaymentLinkTerms } from '../../src/domain/events/payment-link-events.ts';
 import { accept, refuse, type Decision, type Refusal } from '../../src/domain/result.ts';
-import { afterUse, type PaymentLinkContext, type PaymentLinkValue } from './payment-link.machine.ts';
+import { afterUse, DAY_SEC, type EndedUse, type PaymentLinkContext, type PaymentLinkValue } from './payment-link.machine.ts';
 
 export interface PaymentLinkState {
   readonly value: PaymentLinkValue;
   readonly context: PaymentLinkContext;
-}
-
-/** A payment of the link that takes no money any more. */
-export interface EndedUse {
-  readonly number: number;
-  readonly outcome: UseOutcome;
 }
 
 /* Commands: imperative, with every fact from outside as data. */
@@ -22,11 +16,12 @@ export type PaymentLinkCommand =
 
 type Of<Type extends PaymentLinkCommand['type']> = Extract<PaymentLinkCommand, { type: Type }>;
 
-/** Why a link makes no payment; `busy`: it may again once one of those under way has ended. */
-export type LinkStatus = 'on' | 'off' | 'over' | 'used_up' | 'busy';
+/** Why a link makes no payment; `busy`: it may again once one of those under way has ended; `paused`: once fewer of the last day are unpaid. */
+export type LinkStatus = 'on' | 'off' | 'over' | 'used_up' | 'busy' | 'paused';
 
 const MAX_USES = 10_000;
 const MAX_OPEN = 100;
+const MAX_UNPAID_PER_DAY = 1_000;
 const MAX_REASON = 500;
 const MAX_AHEAD_SEC = 5 * 366 * 86_400;
 
@@ -42,16 +37,26 @@ export function decidePaymentLink(command: PaymentLinkCommand, state: PaymentLin
   }
 }
 
-export function linkStatus({ created, switchedOff, paid, open }: PaymentLinkContext, nowSec: number): LinkStatus {
+/** Whether an end of one of its payments may let the link make another. */
+export const isWaiting = (status: LinkStatus): boolean => status === 'busy' || status === 'paused';
+
+export function linkStatus(context: PaymentLinkContext, nowSec: number): LinkStatus {
+  const { created, switchedOff, paid, open } = context;
   if (created === null || switchedOff !== null) return 'off';
   if (created.endsAtSec !== null && nowSec >= created.endsAtSec) return 'over';
-  if (paid >= created.maxUses) return 'used_up';
+  if (paid.length >= created.maxUses) return 'used_up';
   const count = Object.keys(open).length;
-  return count >= created.maxOpen || paid + count >= created.maxUses ? 'busy' : 'on';
+  if (count >= created.maxOpen || paid.length + count >= created.maxUses) return 'busy';
+  return unpaidOfDay(context, nowSec) >= created.maxUnpaidPerDay ? 'paused' : 'on';
 }
 
-/** The number of the payment that the page was given; null when it has none that may still be paid. */
-export function numberOf({ open }: PaymentLinkContext, press: string): number | null {
+const unpaidOfDay = ({ open, unpaid }: PaymentLinkContext, nowSec: number): number =>
+  [...Object.values(open), ...unpaid.filter(({ outcome }) => outcome === 'unpaid')].filter(({ usedAtSec }) => usedAtSec > nowSec - DAY_SEC).length;
+
+/** The number of the payment that the page was given, a paid one first; null when it has none that is paid or may still be. */
+export function numberOf({ open, paid }: PaymentLinkContext, press: string): number | null {
+  const settled = paid.find((known) => known.press === press);
+  if (settled) return settled.number;
   const found = Object.entries(open).find(([, known]) => known.press === press);
   return found ? Number(found[0]) : null;
 }
@@ -62,37 +67,49 @@ function create({ terms, nowSec }: Of<'CreatePaymentLink'>, { value }: PaymentLi
   return wrong ? { ok: false, refusal: wrong } : accept({ type: 'PaymentLinkCreated', data: { ...terms, createdAtSec: nowSec } });
 }
 
-function termsFault({ maxUses, maxOpen, endsAtSec }: PaymentLinkTerms, nowSec: number): Refusal | null {
+function termsFault({ maxUses, maxOpen, maxUnpaidPerDay, endsAtSec }: PaymentLinkTerms, nowSec: number): Refusal | null {
   const invalid = (param: string, message: string): Refusal => ({ code: 'invalid_request', message: `${param} ${message}`, param });
   const isWithin = (count: number, most: number): boolean => Number.isInteger(count) && count >= 1 && count <= most;
   if (!isWithin(maxUses, MAX_USES)) return invalid('uses', `must be a whole number from 1 to ${MAX_USES}`);
   if (!isWithin(maxOpen, MAX_OPEN)) return invalid('open', `must be a whole number from 1 to ${MAX_OPEN}`);
+  if (!isWithin(maxUnpaidPerDay, MAX_UNPAID_PER_DAY)) return invalid('unpaid', `must be a whole number from 1 to ${MAX_UNPAID_PER_DAY}`);
   if (endsAtSec !== null && (endsAtSec <= nowSec || endsAtSec > nowSec + MAX_AHEAD_SEC))
     return invalid('ends', 'must be in the future, within five years');
   return null;
 }
-
-const isFirst = (ended: readonly EndedUse[], number: number, index: number): boolean => ended.findIndex((one) => one.number === number) === index;
 
 const REFUSALS: Readonly<Record<Exclude<LinkStatus, 'on'>, string>> = {
   off: 'the payment link is switched off',
   over: 'the payment link has ended',
   used_up: 'the payment link was paid as often as it may be',
   busy: 'too many payments of the payment link wait for money',
+  paused: 'too many payments of the payment link were not paid within a day',
 };
 
+/** For a page that has no payment yet: whoever has one is led to it without being asked here. */
 function use({ press, ended, nowSec }: Of<'UsePaymentLink'>, { value, context }: PaymentLinkState): Decision<PaymentLinkEvent> {
   if (value === 'absent') return refuse('not_found', 'no such payment link');
   const { linkId } = context.created!;
-  const over = ended.filter(({ number }, index) => Object.hasOwn(context.open, String(number)) && isFirst(ended, number, index));
-  const left = over.reduce(afterUse, context);
-  if (numberOf(left, press) !== null) return accept();
+  const { left, noted } = noteEnded(context, ended, nowSec);
   const status = linkStatus(left, nowSec);
+  // A closed link makes no payment, not even one whose number was given before.
+  const keepsPlace = numberOf(left, press) !== null && (status === 'on' || isWaiting(status));
+  if (keepsPlace) return accept(...noted);
   if (status !== 'on') return refuse('conflict', REFUSALS[status]);
-  return accept(
-    ...over.map(({ number, outcome }): PaymentLinkEvent => ({ type: 'PaymentLinkUseEnded', data: { linkId, number, outcome, notedAtSec: nowSec } })),
-    { type: 'PaymentLinkUsed', data: { linkId, number: context.lastNumber + 1, press, usedAtSec: nowSec } },
-  );
+  return accept(...noted, { type: 'PaymentLinkUsed', data: { linkId, number: context.lastNumber + 1, press, usedAtSec: nowSec } });
+}
+
+/** Those that ended and were not known to have, each once. */
+function noteEnded(context: PaymentLinkContext, ended: readonly EndedUse[], nowSec: number) {
+  let left = context;
+  const noted: PaymentLinkEvent[] = [];
+  for (const { number, outcome } of ended) {
+    const next = afterUse(left, { number, outcome }, nowSec);
+    if (next === left) continue;
+    left = next;
+    noted.push({ type: 'PaymentLinkUseEnded', data: { linkId: context.created!.linkId, number, outcome, notedAtSec: nowSec } });
+  }
+  return { left, noted };
 }
 
 function switchOff({ reason, nowSec }: Of<'SwitchPaymentLinkOff'>, { value, context }: PaymentLinkState): Decision<PaymentLinkEvent> {

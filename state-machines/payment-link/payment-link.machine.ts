@@ -11,54 +11,87 @@ export interface OpenUse {
   readonly usedAtSec: number;
 }
 
+/** A payment that ended without money. It may have been paid in time and be found so later. */
+export interface UnpaidUse extends OpenUse {
+  readonly number: number;
+  readonly outcome: Exclude<UseOutcome, 'paid'>;
+  readonly notedAtSec: number;
+}
+
+export interface PaidUse {
+  readonly number: number;
+  readonly press: string;
+}
+
+/** A payment of the link that takes no money any more. */
+export interface EndedUse {
+  readonly number: number;
+  readonly outcome: UseOutcome;
+}
+
+export const DAY_SEC = 86_400;
+
 export interface PaymentLinkContext {
   readonly created: PaymentLinkCreated['data'] | null;
   readonly switchedOff: PaymentLinkSwitchedOff['data'] | null;
   /** The number that was given last. */
   readonly lastNumber: number;
-  readonly paid: number;
+  readonly paid: readonly PaidUse[];
   /** By number. */
   readonly open: Readonly<Record<string, OpenUse>>;
+  /** Those that were noted within a day before the latest press. */
+  readonly unpaid: readonly UnpaidUse[];
 }
 
 type Data<Type extends PaymentLinkEvent['type']> = Extract<PaymentLinkEvent, { type: Type }>['data'];
 type Seen = { context: PaymentLinkContext; event: PaymentLinkEvent };
 
-/** What is left once the payment of the number ended. */
-export const afterUse = (
-  context: PaymentLinkContext,
-  { number, outcome }: { readonly number: number; readonly outcome: UseOutcome },
-): PaymentLinkContext => ({
-  ...context,
-  paid: context.paid + (outcome === 'paid' ? 1 : 0),
-  open: Object.fromEntries(Object.entries(context.open).filter(([of]) => of !== String(number))),
-});
+/** Who made the payment, if it may end so: an open one either way, one that ended unpaid by being paid after all. */
+function useThatEnds({ open, unpaid }: PaymentLinkContext, { number, outcome }: EndedUse): OpenUse | null {
+  if (Object.hasOwn(open, String(number))) return open[number]!;
+  return outcome === 'paid' ? (unpaid.find((use) => use.number === number) ?? null) : null;
+}
+
+/** What is left once the payment of the number ended; the same where it cannot. */
+export function afterUse(context: PaymentLinkContext, ended: EndedUse, notedAtSec: number): PaymentLinkContext {
+  const use = useThatEnds(context, ended);
+  if (use === null) return context;
+  const { number, outcome } = ended;
+  const { press, usedAtSec } = use;
+  const open = Object.fromEntries(Object.entries(context.open).filter(([of]) => of !== String(number)));
+  if (outcome !== 'paid') return { ...context, open, unpaid: [...context.unpaid, { number, press, usedAtSec, outcome, notedAtSec }] };
+  return { ...context, open, unpaid: context.unpaid.filter((known) => known.number !== number), paid: [...context.paid, { number, press }] };
+}
 
 export const paymentLinkMachine = setup({
   types: { context: {} as PaymentLinkContext, events: {} as PaymentLinkEvent },
   guards: {
     isNext: ({ context, event }: Seen) => (event.data as Data<'PaymentLinkUsed'>).number === context.lastNumber + 1,
-    isOpen: ({ context, event }: Seen) => Object.hasOwn(context.open, String((event.data as Data<'PaymentLinkUseEnded'>).number)),
+    mayEnd: ({ context, event }: Seen) => useThatEnds(context, event.data as Data<'PaymentLinkUseEnded'>) !== null,
   },
   actions: {
     foldCreated: assign(({ event }) => ({ created: event.data as Data<'PaymentLinkCreated'> })),
     foldUsed: assign(({ context, event }) => {
       const { number, press, usedAtSec } = event.data as Data<'PaymentLinkUsed'>;
-      return { lastNumber: number, open: { ...context.open, [number]: { press, usedAtSec } } };
+      const unpaid = context.unpaid.filter(({ notedAtSec }) => notedAtSec > usedAtSec - DAY_SEC);
+      return { lastNumber: number, open: { ...context.open, [number]: { press, usedAtSec } }, unpaid };
     }),
-    foldUseEnded: assign(({ context, event }) => afterUse(context, event.data as Data<'PaymentLinkUseEnded'>)),
+    foldUseEnded: assign(({ context, event }) => {
+      const ended = event.data as Data<'PaymentLinkUseEnded'>;
+      return afterUse(context, ended, ended.notedAtSec);
+    }),
     foldSwitchedOff: assign(({ event }) => ({ switchedOff: event.data as Data<'PaymentLinkSwitchedOff'> })),
   },
 }).createMachine({
   id: 'paymentLink',
   initial: 'absent',
-  context: { created: null, switchedOff: null, lastNumber: 0, paid: 0, open: {} },
+  context: { created: null, switchedOff: null, lastNumber: 0, paid: [], open: {}, unpaid: [] },
   states: {
     absent: { on: { PaymentLinkCreated: { target: 'on', actions: 'foldCreated' } } },
     on: {
       on: {
         PaymentLinkUsed: { guard: 'isNext', actions: 'foldUsed' },
-        PaymentLinkUseEnded: { guard: 'isOpen', actions: 'foldUseEnded' },
+        PaymentLinkUseEnded: { guard: 'mayEnd', actions: 'foldUseEnded' },
         PaymentLinkSwitchedOff: { target: 'off', actions: 'foldSwitchedOff' },
       },
     },

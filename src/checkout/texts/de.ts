@@ -206,6 +206,7 @@ export const german: Texts = {
   link_over: 'Dieser Link konnte bis zu seinem Enddatum bezahlt werden, das vorbei ist. Bitten Sie den Shop um einen neuen.',
   link_used_up: 'Dieser Link wurde so oft bezahlt, wie es möglich war. Bitten Sie den Shop um einen neuen.',
   link_busy: 'Gerade zahlen andere über diesen Link. Versuchen Sie es in ein paar Minuten noch einmal.',
+  link_paused: 'Über diesen Link wurden zu viele Zahlungen begonnen und nicht bezahlt. Versuchen Sie es später noch einmal.',
   link_unavailable: 'Die Zahlung kann gerade nicht angelegt werden. Versuchen Sie es in einer Minute noch einmal.',
   not_found_title: 'Diese Zahlung gibt es nicht',
   not_found: 'Prüfen Sie den Link oder gehen Sie zum Shop zurück.',

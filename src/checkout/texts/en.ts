@@ -202,6 +202,7 @@ export const english = {
   link_over: 'This link could be paid until its end date, which has passed. Ask the shop for another one.',
   link_used_up: 'This link was paid as often as it could be. Ask the shop for another one.',
   link_busy: 'Others are paying by this link just now. Try again in a few minutes.',
+  link_paused: 'Too many payments by this link were begun and not paid. Try again later.',
   link_unavailable: 'The payment cannot be made just now. Try again in a minute.',
   not_found_title: 'No such payment',
   not_found: 'Check the link, or go back to the shop.',

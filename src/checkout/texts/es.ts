@@ -200,6 +200,7 @@ export const spanish: Texts = {
   link_over: 'Este enlace se podía pagar hasta su fecha final, que ya pasó. Pida otro a la tienda.',
   link_used_up: 'Este enlace ya se pagó todas las veces posibles. Pida otro a la tienda.',
   link_busy: 'Otras personas están pagando con este enlace. Inténtelo de nuevo en unos minutos.',
+  link_paused: 'Con este enlace se iniciaron demasiados pagos que no se completaron. Inténtelo de nuevo más tarde.',
   link_unavailable: 'El pago no se puede crear ahora mismo. Inténtelo de nuevo en un minuto.',
   not_found_title: 'No existe ese pago',
   not_found: 'Compruebe el enlace o vuelva a la tienda.',

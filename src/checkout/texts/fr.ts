@@ -199,6 +199,7 @@ export const french: Texts = {
   link_over: 'Ce lien pouvait être payé jusqu’à sa date de fin, qui est passée. Demandez-en un autre à la boutique.',
   link_used_up: 'Ce lien a été payé autant de fois que possible. Demandez-en un autre à la boutique.',
   link_busy: 'D’autres personnes paient par ce lien en ce moment. Réessayez dans quelques minutes.',
+  link_paused: 'Trop de paiements ont été commencés par ce lien sans être payés. Réessayez plus tard.',
   link_unavailable: 'Le paiement ne peut pas être créé pour le moment. Réessayez dans une minute.',
   not_found_title: 'Ce paiement n’existe pas',
   not_found: 'Vérifiez le lien ou retournez à la boutique.',

@@ -198,6 +198,7 @@ export const portuguese: Texts = {
   link_over: 'Este link podia ser pago até a data final, que já passou. Peça outro à loja.',
   link_used_up: 'Este link já foi pago o número máximo de vezes. Peça outro à loja.',
   link_busy: 'Outras pessoas estão pagando por este link agora. Tente de novo em alguns minutos.',
+  link_paused: 'Muitos pagamentos foram iniciados por este link e não foram pagos. Tente de novo mais tarde.',
   link_unavailable: 'O pagamento não pode ser criado agora. Tente de novo em um minuto.',
   not_found_title: 'Esse pagamento não existe',
   not_found: 'Confira o link ou volte à loja.',

@@ -197,6 +197,7 @@ export const turkish: Texts = {
   link_over: 'Bu bağlantının bitiş tarihi geçti. Mağazadan yenisini isteyin.',
   link_used_up: 'Bu bağlantı ödenebileceği kadar ödendi. Mağazadan yenisini isteyin.',
   link_busy: 'Şu anda başkaları bu bağlantıyla ödüyor. Birkaç dakika sonra yeniden deneyin.',
+  link_paused: 'Bu bağlantıyla başlatılan çok sayıda ödeme tamamlanmadı. Daha sonra yeniden deneyin.',
   link_unavailable: 'Ödeme şu anda oluşturulamıyor. Bir dakika sonra yeniden deneyin.',
   not_found_title: 'Böyle bir ödeme yok',
   not_found: 'Bağlantıyı kontrol edin veya mağazaya dönün.',

@@ -198,6 +198,7 @@ export const vietnamese: Texts = {
   link_over: 'Liên kết này đã qua ngày kết thúc. Hãy hỏi cửa hàng liên kết khác.',
   link_used_up: 'Liên kết này đã được thanh toán đủ số lần. Hãy hỏi cửa hàng liên kết khác.',
   link_busy: 'Hiện có người khác đang thanh toán bằng liên kết này. Hãy thử lại sau vài phút.',
+  link_paused: 'Có quá nhiều khoản thanh toán được tạo bằng liên kết này mà chưa được trả. Hãy thử lại sau.',
   link_unavailable: 'Hiện không thể tạo khoản thanh toán. Hãy thử lại sau một phút.',
   not_found_title: 'Không có khoản thanh toán này',
   not_found: 'Hãy kiểm tra liên kết hoặc quay lại cửa hàng.',

@@ -192,6 +192,7 @@ export const chinese: Texts = {
   link_over: '此链接的截止日期已过。请向商店索取新的链接。',
   link_used_up: '此链接已达到可付款次数。请向商店索取新的链接。',
   link_busy: '目前有其他人正在通过此链接付款。请几分钟后再试。',
+  link_paused: '通过此链接发起但未付款的订单过多。请稍后再试。',
   link_unavailable: '目前无法创建付款。请一分钟后再试。',
   not_found_title: '没有此付款',
   not_found: '请检查链接，或返回商家。',

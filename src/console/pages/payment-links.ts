@@ -17,6 +17,7 @@ interface PaymentLink {
   readonly description: string | null;
   readonly max_uses: number;
   readonly max_open: number;
+  readonly max_unpaid_per_day: number;
   readonly ends_at: number | null;
   readonly created_at: number;
   readonly made: number;
@@ -38,7 +39,14 @@ interface Listed {
 
 type Shown = PaymentLink & { readonly payments: readonly LinkPayment[]; readonly next_before: number | null };
 
-const WORDS: Readonly<Record<string, string>> = { on: 'active', busy: 'busy', off: 'switched_off', over: 'over', used_up: 'used_up' };
+const WORDS: Readonly<Record<string, string>> = {
+  on: 'active',
+  busy: 'busy',
+  paused: 'paused',
+  off: 'switched_off',
+  over: 'over',
+  used_up: 'used_up',
+};
 
 /** Links for one payment, and links of which every visitor makes a payment of their own. */
 export function paymentLinkRoutes(deps: ConsoleDeps): ConsoleRoutes {
@@ -69,7 +77,7 @@ export function paymentLinkRoutes(deps: ConsoleDeps): ConsoleRoutes {
         target: ({ form }) => `${form['amount']} ${form['currency']}`,
         run: async (visit) => {
           const given = Object.fromEntries(
-            ['amount', 'currency', 'description', 'uses', 'open', 'ends'].map((name) => [name, visit.form[name] ?? '']),
+            ['amount', 'currency', 'description', 'uses', 'open', 'unpaid', 'ends'].map((name) => [name, visit.form[name] ?? '']),
           );
           const made = await run<PaymentLink>(deps, 'payment-link.create', { ...ofMerchant(visit), ...given, actor: byPerson(visit).by });
           return { detail: made.id, shown: { to: `${linksPath(visit)}/${made.id}?done=link` } };
@@ -131,6 +139,14 @@ function newPage(visit: Visit): Html {
           required: true,
           hint: 'Payments that wait for money, up to 100.',
         }),
+        field({
+          name: 'unpaid',
+          label: 'Unpaid in 24 hours',
+          type: 'number',
+          value: '100',
+          required: true,
+          hint: 'So many payments without money, up to 1000, and it makes no more until later.',
+        }),
         field({ name: 'ends', label: 'Last day (UTC)', type: 'date', hint: 'Empty: until it is switched off.' }),
       ],
       'Make the link for many',
@@ -180,6 +196,7 @@ async function linkPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
       ['Description', shown.description],
       ['Paid', `${shown.paid} of ${shown.max_uses}`],
       ['Waiting for money', `${shown.open}, at most ${shown.max_open} at once`],
+      ['Unpaid in 24 hours', `at most ${shown.max_unpaid_per_day}`],
       ['Made by visitors', shown.made],
       ['Ends', shown.ends_at === null ? 'when it is switched off' : time(shown.ends_at, visit)],
       ['Created', time(shown.created_at, visit)],

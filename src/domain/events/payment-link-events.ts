@@ -14,6 +14,8 @@ export interface PaymentLinkTerms {
   readonly maxUses: number;
   /** Payments that may wait for money at once. */
   readonly maxOpen: number;
+  /** Payments made within 24 hours that are not paid: each of them takes addresses for ever. */
+  readonly maxUnpaidPerDay: number;
   /** From then on it makes no payments; null: until it is switched off. */
   readonly endsAtSec: number | null;
 }
@@ -35,13 +37,14 @@ export interface PaymentLinkUsed {
   };
 }
 
-/** The payment of that number takes no money any more, or never came to be. */
+/** The payment of that number takes no money any more, or never came to be. A second one, `paid`: it was paid after all. */
 export interface PaymentLinkUseEnded {
   readonly type: 'PaymentLinkUseEnded';
   readonly data: { readonly linkId: PaymentLinkId; readonly number: number; readonly outcome: UseOutcome; readonly notedAtSec: number };
 }
 
-export type UseOutcome = 'paid' | 'unpaid';
+/** `not_made`: it never came to be, so it took no address. */
+export type UseOutcome = 'paid' | 'unpaid' | 'not_made';
 
 export interface PaymentLinkSwitchedOff {
   readonly type: 'PaymentLinkSwitchedOff';

@@ -1,9 +1,16 @@
 import { base32, parsePaymentLinkId, type ApiKeyId, type PaymentLinkId, type SessionId } from '../../domain/ids.ts';
-import type { PaymentLinkTerms } from '../../domain/events/payment-link-events.ts';
+import type { PaymentLinkTerms, UseOutcome } from '../../domain/events/payment-link-events.ts';
 import { paymentLinkStream } from '../../domain/streams.ts';
 import { linksOfMerchant, PAYMENT_LINKS_TABLE } from '../../../projections/payment-links/payment-links.projection.ts';
-import { linkStatus, numberOf, type EndedUse, type LinkStatus } from '../../../state-machines/payment-link/payment-link.decider.ts';
-import { afterUse, type PaymentLinkContext } from '../../../state-machines/payment-link/payment-link.machine.ts';
+import { isWaiting, linkStatus, numberOf, type LinkStatus } from '../../../state-machines/payment-link/payment-link.decider.ts';
+import {
+  afterUse,
+  DAY_SEC,
+  type EndedUse,
+  type OpenUse,
+  type PaymentLinkContext,
+} from '../../../state-machines/payment-link/payment-link.machine.ts';
+import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
 import type { Rates } from '../../ports/rates.ts';
@@ -26,12 +33,19 @@ export interface PaymentLinksDeps {
   readonly random: Random;
 }
 
-export type PaymentLinkInput = Pick<PaymentLinkTerms, 'amount' | 'currency' | 'description' | 'maxUses' | 'maxOpen' | 'endsAtSec'>;
+export type PaymentLinkInput = Pick<
+  PaymentLinkTerms,
+  'amount' | 'currency' | 'description' | 'maxUses' | 'maxOpen' | 'maxUnpaidPerDay' | 'endsAtSec'
+>;
+
+/** What a visitor sees of a link. */
+export interface ShownLink extends PaymentLinkTerms {
+  readonly status: LinkStatus;
+}
 
 /** A link as it stands at this moment, its payments looked at. */
-export interface PaymentLinkView extends PaymentLinkTerms {
+export interface PaymentLinkView extends ShownLink {
   readonly createdAtSec: number;
-  readonly status: LinkStatus;
   readonly switchedOff: { readonly reason: string; readonly offAtSec: number } | null;
   /** Payments that visitors made. */
   readonly made: number;
@@ -46,10 +60,13 @@ export interface LinkPayment {
   readonly sessionId: SessionId | null;
 }
 
-/** What visitors of a link are shown and may do. */
+/** What visitors of a link are shown and may do. `press` names the page whose button was pressed. */
 export interface PayerLinks {
-  linkFor(id: PaymentLinkId): Promise<{ readonly link: PaymentLinkView; readonly shop: ShopFacts } | null>;
-  /** `press` names the page whose button was pressed. */
+  linkFor(id: PaymentLinkId): Promise<{ readonly link: ShownLink; readonly shop: ShopFacts } | null>;
+  shopFor(id: PaymentLinkId): Promise<ShopFacts | null>;
+  /** The payment that the page was given, which is paid or may be; null where there is no such link. */
+  paymentOf(id: PaymentLinkId, press: string): Promise<{ readonly sessionId: SessionId | null } | null>;
+  /** The payment of the page, made if it has none. */
   pay(id: PaymentLinkId, press: string, requestId: string): Promise<Outcome<SessionId>>;
 }
 
@@ -126,40 +143,49 @@ export class PaymentLinks implements PayerLinks {
     return { payments, next: last > 1 ? last : null };
   }
 
-  async linkFor(id: PaymentLinkId): Promise<{ readonly link: PaymentLinkView; readonly shop: ShopFacts } | null> {
-    const state = await this.#deps.handler.read(paymentLinkStream(id));
-    const created = state?.context.created;
-    if (!state || !created) return null;
-    return { link: await this.#view(state.context), shop: this.#deps.sessions.shopOf({ merchantId: created.merchantId, domainId: null }) };
+  async linkFor(id: PaymentLinkId): Promise<{ readonly link: ShownLink; readonly shop: ShopFacts } | null> {
+    const [context, shop] = [await this.#context(id), await this.shopFor(id)];
+    if (!context?.created || !shop) return null;
+    const nowSec = this.#nowSec();
+    const status = linkStatus(context, nowSec);
+    // Payments that ended make room, so only a link that has none is looked at more closely.
+    const ended = isWaiting(status) ? await this.#endedOf(context, Object.keys(context.open).map(Number)) : [];
+    return { link: { ...context.created, status: linkStatus(afterAll(context, ended, nowSec), nowSec) }, shop };
+  }
+
+  async shopFor(id: PaymentLinkId): Promise<ShopFacts | null> {
+    const created = (await this.#context(id))?.created;
+    return created ? this.#deps.sessions.shopOf({ merchantId: created.merchantId, domainId: null }) : null;
+  }
+
+  async paymentOf(id: PaymentLinkId, press: string): Promise<{ readonly sessionId: SessionId | null } | null> {
+    const context = await this.#context(id);
+    if (!context?.created) return null;
+    const sessions = await Promise.all(numbersOf(context, press).map((number) => this.#session(context, number)));
+    const found = (outcome: UseOutcome | null) => sessions.find((session) => session && outcomeOf(session.status) === outcome);
+    return { sessionId: (found('paid') ?? found(null))?.sessionId ?? null };
   }
 
   /** The number is written down before the payment is made: whoever presses the same page again is led to the same payment, after a crash, too. */
   async pay(id: PaymentLinkId, press: string, requestId: string): Promise<Outcome<SessionId>> {
-    const { handler, sessions } = this.#deps;
-    const before = (await handler.read(paymentLinkStream(id)))?.context;
-    if (!before?.created) return NOT_FOUND;
-    const ended = await this.#endedFor(before, press);
+    const [known, before] = [await this.paymentOf(id, press), await this.#context(id)];
+    if (!known || !before?.created) return NOT_FOUND;
+    if (known.sessionId !== null) return { ok: true, value: known.sessionId };
+    const nowSec = this.#nowSec();
+    const command = { type: 'UsePaymentLink', press, ended: await this.#endedOf(before, toLookAt(before, press, nowSec)), nowSec } as const;
     const actor = `payment-link:${id}`;
-    const command = { type: 'UsePaymentLink', press, ended, nowSec: this.#nowSec() } as const;
-    const used = await handler.execute(paymentLinkStream(id), command, { correlationId: requestId, actor });
+    const used = await this.#deps.handler.execute(paymentLinkStream(id), command, { correlationId: requestId, actor });
     if (!used.ok) return used;
+    const number = numberOf(used.state.context, press)!;
+    // Whoever was held up for long finds the place given to somebody else, and must not make a payment that is not counted.
+    if (!Object.hasOwn((await this.#context(id))?.open ?? {}, String(number))) return PLACE_LOST;
     const { merchantId, mode, amount, currency, description } = before.created;
     const caller: Caller = { merchantId, mode, keyId: 'payment-link' as ApiKeyId, requestId, operator: actor };
-    const made = await sessions.createSession(caller, {
-      ...{ amount, currency, orderId: orderOf(id, numberOf(used.state.context, press)!), metadata: { [METADATA_KEY]: id } },
+    const made = await this.#deps.sessions.createSession(caller, {
+      ...{ amount, currency, orderId: orderOf(id, number), metadata: { [METADATA_KEY]: id } },
       ...(description !== null && { description }),
     });
     return made.ok ? { ok: true, value: made.value.sessionId } : made;
-  }
-
-  /**
-   * What makes room, looked for where it matters. A page whose payment ended unpaid gets another one; one whose payment is paid leads to it, so that
-   * nobody pays twice by going back.
-   */
-  async #endedFor(context: PaymentLinkContext, press: string): Promise<EndedUse[]> {
-    const own = numberOf(context, press);
-    if (own === null) return linkStatus(context, this.#nowSec()) === 'busy' ? this.#endedOf(context) : [];
-    return (await this.#endedOf(context)).filter(({ number, outcome }) => number === own && outcome === 'unpaid');
   }
 
   #nowSec(): number {
@@ -171,8 +197,12 @@ export class PaymentLinks implements PayerLinks {
     return result.ok ? { ok: true, value: await this.#view(result.state.context) } : result;
   }
 
+  async #context(id: PaymentLinkId): Promise<PaymentLinkContext | null> {
+    return (await this.#deps.handler.read(paymentLinkStream(id)))?.context ?? null;
+  }
+
   async #own({ merchantId, mode }: Reader, id: PaymentLinkId): Promise<PaymentLinkContext | null> {
-    const context = (await this.#deps.handler.read(paymentLinkStream(id)))?.context;
+    const context = await this.#context(id);
     const created = context?.created;
     return context && created?.merchantId === merchantId && created.mode === mode ? context : null;
   }
@@ -184,28 +214,65 @@ export class PaymentLinks implements PayerLinks {
   }
 
   async #view(context: PaymentLinkContext): Promise<PaymentLinkView> {
-    const now = (await this.#endedOf(context)).reduce(afterUse, context);
+    const nowSec = this.#nowSec();
+    const numbers = [...Object.keys(context.open).map(Number), ...context.unpaid.map(({ number }) => number)];
+    const now = afterAll(context, await this.#endedOf(context, numbers), nowSec);
     return {
       ...now.created!,
-      status: linkStatus(now, this.#nowSec()),
+      status: linkStatus(now, nowSec),
       switchedOff: now.switchedOff,
-      ...{ made: now.lastNumber, paid: now.paid, open: Object.keys(now.open).length },
+      ...{ made: now.lastNumber, paid: now.paid.length, open: Object.keys(now.open).length },
     };
   }
 
-  /** Which of its payments take no money any more: the payments know. */
-  async #endedOf({ created, open }: PaymentLinkContext): Promise<EndedUse[]> {
+  #session({ created }: PaymentLinkContext, number: number): ReturnType<Sessions['sessionOfOrder']> {
+    return this.#deps.sessions.sessionOfOrder(created!, orderOf(created!.linkId, number));
+  }
+
+  /** Which of these payments take no money any more: the payments know. */
+  async #endedOf(context: PaymentLinkContext, numbers: readonly number[]): Promise<EndedUse[]> {
     const found = await Promise.all(
-      Object.entries(open).map(async ([text, { usedAtSec }]): Promise<EndedUse[]> => {
-        const number = Number(text);
-        const session = await this.#deps.sessions.sessionOfOrder(created!, orderOf(created!.linkId, number));
-        if (session === null) return usedAtSec + GRACE_SEC < this.#nowSec() ? [{ number, outcome: 'unpaid' }] : [];
-        if (session.status === 'open' || session.status === 'processing') return [];
-        return [{ number, outcome: session.status === 'paid' ? 'paid' : 'unpaid' }];
+      numbers.map(async (number): Promise<EndedUse[]> => {
+        const session = await this.#session(context, number);
+        const outcome = session ? outcomeOf(session.status) : this.#neverMade(context.open[number]);
+        return outcome ? [{ number, outcome }] : [];
       }),
     );
     return found.flat();
   }
+
+  #neverMade(use: OpenUse | undefined): UseOutcome | null {
+    return use && use.usedAtSec + GRACE_SEC < this.#nowSec() ? 'not_made' : null;
+  }
+}
+
+const outcomeOf = (status: SessionState['value']): UseOutcome | null => {
+  if (status === 'open' || status === 'processing') return null;
+  return status === 'paid' ? 'paid' : 'unpaid';
+};
+
+const afterAll = (context: PaymentLinkContext, ended: readonly EndedUse[], nowSec: number): PaymentLinkContext =>
+  ended.reduce((left, use) => afterUse(left, use, nowSec), context);
+
+/** Also those that were noted as unpaid: they may have been paid since. */
+const numbersOf = ({ paid, open, unpaid }: PaymentLinkContext, press: string): number[] =>
+  [...paid, ...Object.entries(open).map(([number, use]) => ({ number: Number(number), press: use.press })), ...unpaid]
+    .filter((use) => use.press === press)
+    .map(({ number }) => number);
+
+/**
+ * Whose end matters to a press: the page's own; all that are open, where they take half of the room; and those that ended unpaid and may have been
+ * paid since, where they could fill the link or are about to be forgotten.
+ */
+function toLookAt(context: PaymentLinkContext, press: string, nowSec: number): number[] {
+  const { created, open, paid, unpaid } = context;
+  const status = linkStatus(context, nowSec);
+  if (status !== 'on' && !isWaiting(status)) return [];
+  const numbers = Object.keys(open).map(Number);
+  const isCrowded = numbers.length * 2 >= created!.maxOpen || isWaiting(status);
+  const couldFill = paid.length + numbers.length + unpaid.length >= created!.maxUses;
+  const ended = unpaid.filter(({ notedAtSec }) => couldFill || notedAtSec <= nowSec - DAY_SEC).map(({ number }) => number);
+  return [...(isCrowded ? numbers : numbers.filter((number) => open[number]!.press === press)), ...ended];
 }
 
 /** Who does it, as its events say. */
@@ -214,4 +281,5 @@ interface Acting {
   readonly correlationId: string;
 }
 
+const PLACE_LOST = { ok: false, refusal: { code: 'conflict', message: 'the place of the payment was given back meanwhile' } } as const;
 const NOT_FOUND = { ok: false, refusal: { code: 'not_found', message: 'no such payment link' } } as const;

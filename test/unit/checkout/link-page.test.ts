@@ -7,14 +7,16 @@ import { nodeRandom } from '../../../src/adapters/node/random.ts';
 import { linkRoutes } from '../../../src/checkout/link.routes.ts';
 import { LANGUAGES } from '../../../src/checkout/languages.ts';
 import type { PaymentLinkId, SessionId } from '../../../src/domain/ids.ts';
-import type { PaymentLinkView } from '../../../src/features/payment-links/payment-links.ts';
+import type { PayerLinks, PaymentLinkView } from '../../../src/features/payment-links/payment-links.ts';
 import { StoreUnavailable } from '../../../src/ports/event-store.ts';
+import { ConcurrencyExhausted } from '../../../src/runtime/commands/handler.ts';
 import { MERCHANT_ID } from '../../support/session-facts.ts';
 
 const linkId = `pl_${'a'.repeat(20)}` as PaymentLinkId;
 const SESSION = `cs_${'b'.repeat(32)}` as SessionId;
 const link: PaymentLinkView = {
-  ...{ linkId, merchantId: MERCHANT_ID, mode: 'test', amount: '1234.50', currency: 'EUR', description: '<b>Concert</b>', maxUses: 3, maxOpen: 2 },
+  ...{ linkId, merchantId: MERCHANT_ID, mode: 'test', amount: '1234.50', currency: 'EUR', description: '<b>Concert</b>', maxUses: 3 },
+  ...{ maxOpen: 2, maxUnpaidPerDay: 10 },
   ...{ endsAtSec: null, createdAtSec: 1, status: 'on', switchedOff: null, made: 0, paid: 0, open: 0 },
 };
 const shop = { name: 'Mug shop', host: null, contact: 'mailto:a@mugs.example', logo: null, claims: [] };
@@ -22,6 +24,7 @@ let server: Server | null = null;
 
 async function served(view: Partial<PaymentLinkView> = {}, pay: (press: string) => Promise<unknown> = async () => ({ ok: true, value: SESSION })) {
   const presses: string[] = [];
+  const made = new Map<string, SessionId>();
   const app = express();
   const router = express.Router();
   const german = LANGUAGES.find(({ code }) => code === 'de')!;
@@ -30,9 +33,13 @@ async function served(view: Partial<PaymentLinkView> = {}, pay: (press: string) 
     {
       api: {
         linkFor: async (id) => (id === linkId ? { link: { ...link, ...view }, shop } : null),
+        shopFor: async (id) => (id === linkId ? shop : null),
+        paymentOf: async (id, press) => (id === linkId ? { sessionId: made.get(press) ?? null } : null),
         pay: async (_id, press) => {
           presses.push(press);
-          return (await pay(press)) as never;
+          const outcome = (await pay(press)) as Awaited<ReturnType<PayerLinks['pay']>>;
+          if (outcome.ok) made.set(press, outcome.value);
+          return outcome;
         },
       },
       ...{ clock: { nowMs: () => 0 }, random: nodeRandom, clientAddress: () => '203.0.113.9', sandbox: false },
@@ -80,9 +87,8 @@ describe('the page of a link for many', () => {
     const press = pressOn(await (await get()).text());
     const made = await post(press);
     expect([made.status, made.headers.get('location')]).toEqual([303, `/pay/${SESSION}?lang=de`]);
-    await post(press);
-    expect(presses).toHaveLength(2);
-    expect(presses[0]).toBe(presses[1]);
+    expect((await post(press)).headers.get('location')).toBe(`/pay/${SESSION}?lang=de`);
+    expect(presses).toHaveLength(1);
     // What is written down tells nobody where the visitor was.
     expect(presses[0]).toMatch(/^[0-9a-f]{64}$/);
   });
@@ -92,10 +98,12 @@ describe('the page of a link for many', () => {
     const press = pressOn(await (await get()).text());
     expect((await post(press, { 'Sec-Fetch-Site': 'cross-site' })).status).toBe(200);
     expect(presses).toEqual([]);
-    await post(press);
-    await post(press);
-    const limited = await post(press);
+    // Going back to a payment that is there takes nothing of the limit.
+    for (let again = 0; again < 3; again += 1) expect((await post(press)).status).toBe(303);
+    expect((await post('another page')).status).toBe(303);
+    const limited = await post('a third one');
     expect([limited.status, limited.headers.get('retry-after')]).toEqual([429, '60']);
+    expect((await post(press)).status).toBe(303);
     expect(presses).toHaveLength(2);
   });
 
@@ -104,6 +112,7 @@ describe('the page of a link for many', () => {
     ['over', 410, 'end date'],
     ['used_up', 410, 'as often as it could be'],
     ['busy', 200, 'Others are paying'],
+    ['paused', 200, 'Try again later'],
   ] as const)('says that a link is %s, and has no button then', async (status, code, words) => {
     const { get } = await served({ status });
     const answer = await get();
@@ -121,5 +130,8 @@ describe('the page of a link for many', () => {
     server!.close();
     const unavailable = await served({}, () => Promise.reject(new StoreUnavailable('gone')));
     expect((await unavailable.post('x')).status).toBe(503);
+    server!.close();
+    const crowded = await served({}, () => Promise.reject(new ConcurrencyExhausted('others won')));
+    expect((await crowded.post('x')).status).toBe(503);
   });
 });

@@ -2,13 +2,21 @@ import { describe, expect, it } from 'vitest';
 import { nodeRandom } from '../../../../src/adapters/node/random.ts';
 import { sessionStream } from '../../../../src/domain/streams.ts';
 import { linkOfOrder, PaymentLinks, type PaymentLinkInput } from '../../../../src/features/payment-links/payment-links.ts';
-import { createPaymentLinkHandler } from '../../../../src/features/shared/handlers/payment-link-handler.ts';
+import { createPaymentLinkHandler, type PaymentLinkHandler } from '../../../../src/features/shared/handlers/payment-link-handler.ts';
 import { Sessions } from '../../../../src/features/sessions/sessions.ts';
 import { NotificationIds } from '../../../../src/runtime/commands/notification-ids.ts';
 import type { ManualClock } from '../../../support/price-feed.ts';
 import { caller, sessionWorld } from '../../../support/session-world.ts';
 
-const input: PaymentLinkInput = { amount: '10.00', currency: 'USDT', description: 'Mug', maxUses: 2, maxOpen: 2, endsAtSec: null };
+const input: PaymentLinkInput = {
+  amount: '10.00',
+  currency: 'USDT',
+  description: 'Mug',
+  maxUses: 2,
+  maxOpen: 2,
+  maxUnpaidPerDay: 10,
+  endsAtSec: null,
+};
 const by = { actor: 'person:Ada', correlationId: 'con_1' };
 
 /** Links of one merchant over a ledger in memory; the rows that list them are left to the tests of the console. */
@@ -22,11 +30,26 @@ function linkWorld() {
     onAddressesGiven: (_mode, id) => void given.push(id),
   });
   const handler = createPaymentLinkHandler({ store, clock, random: nodeRandom, notificationIds: new NotificationIds(clock), soleWriter: true });
-  const links = new PaymentLinks({
-    ...{ handler, sessions, clock, random: nodeRandom, rates: deps.rates },
-    readModel: { scan: async () => [] },
-    servedRows: async () => undefined,
-  });
+  /** Sessions that the watcher found to be paid. */
+  const paid = new Set<string>();
+  const looked: string[] = [];
+  const sessionOfOrder: Sessions['sessionOfOrder'] = async (reader, orderId) => {
+    looked.push(orderId);
+    const found = await sessions.sessionOfOrder(reader, orderId);
+    return found && paid.has(found.sessionId) ? { ...found, status: 'paid' } : found;
+  };
+  const ofSessions = {
+    createSession: sessions.createSession.bind(sessions),
+    shopOf: sessions.shopOf.bind(sessions),
+    sessionOfOrder,
+  };
+  const linksOver = (over: PaymentLinkHandler): PaymentLinks =>
+    new PaymentLinks({
+      ...{ handler: over, sessions: ofSessions, clock, random: nodeRandom, rates: deps.rates },
+      readModel: { scan: async () => [] },
+      servedRows: async () => undefined,
+    });
+  const links = linksOver(handler);
   const made = async (change: Partial<PaymentLinkInput> = {}) => {
     const outcome = await links.create(caller, { ...input, ...change }, by);
     if (!outcome.ok) throw new Error(outcome.refusal.message);
@@ -36,7 +59,7 @@ function linkWorld() {
     const command = { type: 'CancelSession', nowSec: Math.floor(clock.nowMs() / 1000) } as const;
     await deps.sessions.execute(sessionStream(id as never), command, { correlationId: 'x', actor: 'test' });
   };
-  return { links, made, store, free, given, clock, end };
+  return { links, linksOver, handler, made, store, free, given, clock: clock as ManualClock, end, paid, looked };
 }
 const idOf = (outcome: Awaited<ReturnType<PaymentLinks['pay']>>): string => (outcome.ok ? outcome.value : outcome.refusal.code);
 
@@ -102,8 +125,116 @@ describe('a payment link for many', () => {
     free.length = 0;
     await links.pay(other, 'page-1', 'r4');
     free.push(8);
-    (clock as ManualClock).advance(61_000);
+    clock.advance(61_000);
     expect(idOf(await links.pay(other, 'page-2', 'r5'))).toMatch(/^cs_/);
+  });
+
+  it('leads a page whose payment is paid back to it for good, so that nobody pays twice by going back', async () => {
+    const { links, made, paid, free } = linkWorld();
+    free.push(3, 4);
+    const id = await made({ maxUses: 5, maxOpen: 1 });
+    const first = idOf(await links.pay(id, 'page-1', 'r1'));
+    paid.add(first);
+    expect(idOf(await links.pay(id, 'page-2', 'r2'))).toMatch(/^cs_/);
+    expect(idOf(await links.pay(id, 'page-1', 'r3'))).toBe(first);
+    expect(await links.get(caller, id)).toMatchObject({ made: 2, paid: 1, open: 1 });
+  });
+
+  it('counts a payment that had expired and was paid after all: its page leads to it, and nobody is given its place again', async () => {
+    const { links, made, paid, end, free } = linkWorld();
+    free.push(3, 4);
+    const id = await made({ maxUses: 2, maxOpen: 1 });
+    const first = idOf(await links.pay(id, 'page-1', 'r1'));
+    await end(first);
+    const second = idOf(await links.pay(id, 'page-2', 'r2'));
+    paid.add(first).add(second);
+    expect(await links.get(caller, id)).toMatchObject({ status: 'used_up', paid: 2 });
+    expect(idOf(await links.pay(id, 'page-3', 'r3'))).toBe('conflict');
+    expect(idOf(await links.pay(id, 'page-1', 'r4'))).toBe(first);
+  });
+
+  it('leads a page that has another payment by now to the one that was paid after all', async () => {
+    const { links, made, paid, end, free } = linkWorld();
+    free.push(3);
+    const id = await made();
+    const first = idOf(await links.pay(id, 'page-1', 'r1'));
+    await end(first);
+    expect(idOf(await links.pay(id, 'page-1', 'r2'))).not.toBe(first);
+    paid.add(first);
+    expect(idOf(await links.pay(id, 'page-1', 'r3'))).toBe(first);
+  });
+
+  it('counts one that was paid after all before it is forgotten', async () => {
+    const { links, made, paid, end, free, clock } = linkWorld();
+    free.push(3, 4);
+    const id = await made({ maxUses: 9, maxOpen: 1 });
+    const first = idOf(await links.pay(id, 'page-1', 'r1'));
+    await end(first);
+    await end(idOf(await links.pay(id, 'page-2', 'r2')));
+    paid.add(first);
+    clock.advance(86_400_000);
+    await links.pay(id, 'page-3', 'r3');
+    expect(await links.get(caller, id)).toMatchObject({ paid: 1, open: 1, made: 3 });
+  });
+
+  it('takes no more addresses once so many payments of a day are unpaid', async () => {
+    const { links, made, end, free } = linkWorld();
+    free.push(3, 4);
+    const id = await made({ maxUnpaidPerDay: 2 });
+    await end(idOf(await links.pay(id, 'page-1', 'r1')));
+    await end(idOf(await links.pay(id, 'page-2', 'r2')));
+    const left = free.length;
+    expect(idOf(await links.pay(id, 'page-3', 'r3'))).toBe('conflict');
+    expect(free).toHaveLength(left);
+    expect((await links.linkFor(id))?.link.status).toBe('paused');
+  });
+
+  it('makes no payment for a number of before once it is off, and leads to one that is there', async () => {
+    const { links, made, free } = linkWorld();
+    const id = await made();
+    const first = idOf(await links.pay(id, 'page-1', 'r1'));
+    const addresses = free.splice(0);
+    expect(idOf(await links.pay(id, 'page-2', 'r2'))).toBe('service_unavailable');
+    free.push(...addresses);
+    await links.switchOff(caller, id, 'sold out', by);
+    expect(idOf(await links.pay(id, 'page-2', 'r3'))).toBe('conflict');
+    expect(free).toEqual(addresses);
+    expect(idOf(await links.pay(id, 'page-1', 'r4'))).toBe(first);
+  });
+
+  it('makes no payment whose place was given away while the process stood still', async () => {
+    const { links, linksOver, handler, made, clock, free } = linkWorld();
+    const id = await made({ maxOpen: 1 });
+    const slow = linksOver({
+      read: handler.read.bind(handler),
+      execute: async (...given) => {
+        const used = await handler.execute(...given);
+        clock.advance(61_000);
+        expect(idOf(await links.pay(id, 'page-2', 'r2'))).toMatch(/^cs_/);
+        return used;
+      },
+    });
+    expect(idOf(await slow.pay(id, 'page-1', 'r1'))).toBe('conflict');
+    expect(free).toHaveLength(1);
+  });
+
+  it('reads none of its payments to be looked at, and few of them to be pressed', async () => {
+    const { links, made, end, looked, free } = linkWorld();
+    free.push(3, 4, 5, 6);
+    const id = await made({ maxUses: 100, maxOpen: 4 });
+    const first = idOf(await links.pay(id, 'page-1', 'r1'));
+    await links.pay(id, 'page-2', 'r2');
+    await end(first);
+    looked.length = 0;
+    expect((await links.linkFor(id))?.link.status).toBe('on');
+    await links.shopFor(id);
+    expect(looked).toEqual([]);
+    // Half of the room is taken: what ended is noted, and not read again.
+    await links.pay(id, 'page-3', 'r3');
+    expect(looked).toEqual([`${id}-1`, `${id}-2`]);
+    looked.length = 0;
+    await links.pay(id, 'page-4', 'r4');
+    expect(looked).toEqual([`${id}-2`, `${id}-3`]);
   });
 
   it('is nobody else’s, and makes nothing once it is off', async () => {

@@ -3,13 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { PaymentLinkEvent, PaymentLinkTerms } from '../../../../src/domain/events/payment-link-events.ts';
 import type { PaymentLinkId } from '../../../../src/domain/ids.ts';
 import { paymentLinkTable } from '../../../../src/features/shared/handlers/payment-link-handler.ts';
-import {
-  decidePaymentLink,
-  linkStatus,
-  numberOf,
-  type EndedUse,
-  type PaymentLinkCommand,
-} from '../../../../state-machines/payment-link/payment-link.decider.ts';
+import { decidePaymentLink, linkStatus, numberOf, type PaymentLinkCommand } from '../../../../state-machines/payment-link/payment-link.decider.ts';
+import type { EndedUse } from '../../../../state-machines/payment-link/payment-link.machine.ts';
 import { MERCHANT_ID } from '../../../support/session-facts.ts';
 
 const linkId = `pl_${'a'.repeat(20)}` as PaymentLinkId;
@@ -17,7 +12,7 @@ const create = (change: Partial<PaymentLinkTerms> = {}): PaymentLinkCommand => (
   type: 'CreatePaymentLink',
   terms: {
     ...{ linkId, merchantId: MERCHANT_ID, mode: 'test', amount: '10.00', currency: 'EUR', description: 'Mug' },
-    ...{ maxUses: 3, maxOpen: 2, endsAtSec: 1_000, ...change },
+    ...{ maxUses: 3, maxOpen: 2, maxUnpaidPerDay: 10, endsAtSec: 1_000, ...change },
   },
   nowSec: 1,
 });
@@ -63,7 +58,7 @@ describe('a payment link', () => {
   it('is used up once it was paid so often, and no payment that is unpaid counts', () => {
     const paid = (number: number): EndedUse => ({ number, outcome: 'paid' });
     const both = [create({ maxUses: 2 }), use('a'), use('b'), use('c', [paid(1), { number: 2, outcome: 'unpaid' }])];
-    expect(after(...both).state.context.paid).toBe(1);
+    expect(after(...both).state.context.paid).toEqual([{ number: 1, press: 'a' }]);
     // One is paid and one under way: nobody can tell yet whether another may be.
     expect(statusAt(10, ...both)).toBe('busy');
     expect(outcome(...both, use('d', [paid(3)]))).toBe('conflict');
@@ -78,12 +73,64 @@ describe('a payment link', () => {
     expect(outcome(create(), off(), use('a'))).toBe('conflict');
     expect(outcome(create(), off(), off('again'))).toEqual([]);
     expect(statusAt(10, create(), off())).toBe('off');
-    // Whoever has a payment is led to it nevertheless.
-    expect(outcome(create(), use('a'), off(), use('a'))).toEqual([]);
+    // A payment that was never made does not come to be afterwards.
+    expect(outcome(create(), use('a'), off(), use('a'))).toBe('conflict');
+    expect(outcome(create(), use('a', [], 10), use('a', [], 1_000))).toBe('conflict');
+  });
+
+  it('gives a page no other number once its payment is paid, also when the press of another page noted that', () => {
+    const paid = [create(), use('a'), use('b', [{ number: 1, outcome: 'paid' }])];
+    expect(numberOf(after(...paid).state.context, 'a')).toBe(1);
+    expect(outcome(...paid, use('a'))).toEqual([]);
+    const unpaid = [create(), use('a'), use('b', [{ number: 1, outcome: 'unpaid' }])];
+    expect(outcome(...unpaid, use('a'))).toEqual(['PaymentLinkUsed']);
+  });
+
+  it('pauses once so many of its payments of a day are unpaid, until those are older or are paid', () => {
+    const DAY = 86_400;
+    const ended = (number: number, how: EndedUse['outcome']): EndedUse[] => [{ number, outcome: how }];
+    const limits = create({ maxUses: 10, maxUnpaidPerDay: 2, endsAtSec: null });
+    const two = [limits, use('a', [], 10), use('b', ended(1, 'unpaid'), 20)];
+    expect(statusAt(30, ...two)).toBe('paused');
+    expect(outcome(...two, use('c', ended(2, 'unpaid'), 30))).toBe('conflict');
+    expect(outcome(...two, use('c', ended(2, 'paid'), 30))).toEqual(['PaymentLinkUseEnded', 'PaymentLinkUsed']);
+    // One that never came to be took no address.
+    expect(outcome(...two, use('c', ended(2, 'not_made'), 30))).toEqual(['PaymentLinkUseEnded', 'PaymentLinkUsed']);
+    expect(statusAt(10 + DAY - 1, ...two)).toBe('paused');
+    expect(statusAt(10 + DAY, ...two)).toBe('on');
+  });
+
+  it('counts a payment that ended unpaid and was paid after all, once', () => {
+    const late: EndedUse[] = [{ number: 1, outcome: 'paid' }];
+    const given = [create({ maxUses: 2 }), use('a'), use('b', [{ number: 1, outcome: 'unpaid' }])];
+    expect(after(...given).state.context).toMatchObject({ paid: [], unpaid: [{ number: 1, press: 'a', usedAtSec: 10, notedAtSec: 10 }] });
+    // Both places are taken then, though one is free as far as was noted.
+    expect(statusAt(10, ...given)).toBe('on');
+    expect(outcome(...given, use('c', late))).toBe('conflict');
+    const known = after(...given, use('b', [...late, ...late]));
+    expect(known.last).toEqual({
+      ok: true,
+      events: [{ type: 'PaymentLinkUseEnded', data: { linkId, number: 1, outcome: 'paid', notedAtSec: 10 } }],
+    });
+    expect(known.state.context).toMatchObject({ paid: [{ number: 1, press: 'a' }], unpaid: [] });
+    expect(outcome(...given, use('b', late), use('b', late))).toEqual([]);
+    // A place that was given and has no payment is lost once the link is full without it.
+    expect(
+      outcome(...given, use('c'), use('x', [...late, { number: 2, outcome: 'paid' }]), use('c', [...late, { number: 2, outcome: 'paid' }])),
+    ).toBe('conflict');
+    // What ended unpaid or was paid does not end unpaid once more.
+    expect(outcome(...given, use('b', [{ number: 1, outcome: 'unpaid' }]))).toEqual([]);
+  });
+
+  it('forgets a payment that ended unpaid a day after that was noted', () => {
+    const given = [create({ endsAtSec: null }), use('a'), use('b', [{ number: 1, outcome: 'unpaid' }], 20)];
+    expect(after(...given, use('c', [], 20 + 86_399)).state.context.unpaid).toHaveLength(1);
+    expect(after(...given, use('c', [], 20 + 86_400)).state.context.unpaid).toEqual([]);
   });
 
   it('says which bound is none', () => {
     for (const maxUses of [0, 1.5, 10_001, NaN]) expect(outcome(create({ maxUses }))).toBe('uses');
+    for (const maxUnpaidPerDay of [0, 1_001]) expect(outcome(create({ maxUnpaidPerDay }))).toBe('unpaid');
     for (const maxOpen of [0, 101]) expect(outcome(create({ maxOpen }))).toBe('open');
     expect(outcome(create({ endsAtSec: 1 }))).toBe('ends');
     expect(outcome(create(), create())).toBe('conflict');
@@ -92,19 +139,29 @@ describe('a payment link', () => {
     expect(outcome(create(), off(' '))).toBe('reason');
   });
 
-  it('never lets more be paid or wait than it may, whatever comes in whatever order', () => {
+  it('makes no payment by which more could be paid, wait or stay unpaid than may, whatever comes in whatever order', () => {
     const ended = fc.record({ number: fc.integer({ min: 1, max: 12 }), outcome: fc.constantFrom('paid' as const, 'unpaid' as const) });
     const command = fc.oneof(
       { weight: 8, arbitrary: fc.tuple(fc.constantFrom(...'abcdefgh'), fc.array(ended, { maxLength: 3 })).map(([press, over]) => use(press, over)) },
       { weight: 1, arbitrary: fc.constant(off()) },
     );
-    const bounds = fc.record({ maxUses: fc.integer({ min: 1, max: 5 }), maxOpen: fc.integer({ min: 1, max: 4 }) });
+    const [maxUses, maxOpen, maxUnpaidPerDay] = [fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 8 })];
+    const bounds = fc.record({ maxUses, maxOpen, maxUnpaidPerDay });
     fc.assert(
       fc.property(bounds, fc.array(command, { maxLength: 40 }), (limits, commands) => {
-        const { state, history } = after(create(limits), ...commands);
-        const open = Object.keys(state.context.open).length;
-        expect(open).toBeLessThanOrEqual(limits.maxOpen);
-        expect(state.context.paid + open).toBeLessThanOrEqual(limits.maxUses);
+        const { history } = after(create(limits), ...commands);
+        let state = paymentLinkTable.initial;
+        for (const event of history) {
+          // No page is given a second payment while it has one that is paid or may be.
+          if (event.type === 'PaymentLinkUsed') expect(numberOf(state.context, event.data.press)).toBeNull();
+          state = paymentLinkTable.replay([event], state);
+          if (event.type !== 'PaymentLinkUsed') continue;
+          const { paid, open, unpaid } = state.context;
+          const waiting = Object.keys(open).length;
+          expect(waiting).toBeLessThanOrEqual(limits.maxOpen);
+          expect(paid.length + waiting).toBeLessThanOrEqual(limits.maxUses);
+          expect(waiting + unpaid.length).toBeLessThanOrEqual(limits.maxUnpaidPerDay);
+        }
         const numbers = history.flatMap((event) => (event.type === 'PaymentLinkUsed' ? [event.data.number] : []));
         expect(numbers).toEqual(numbers.map((_, index) => index + 1));
       }),
