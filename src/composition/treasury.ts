@@ -7,8 +7,7 @@ import { indexKey } from '../features/addresses/address-index.ts';
 import type { Core } from './core.ts';
 import { addressFamilyOf } from '../domain/networks.ts';
 import type { OutgoingChain } from '../ports/outgoing-chain.ts';
-import type { MoveExecutor } from '../features/payouts/moves/records.ts';
-import { reconcileTreasury, reportOutflows } from '../features/treasury/reconcile.ts';
+import { inTurnReconciler, reportOutflows } from '../features/treasury/reconcile.ts';
 import { lookForUnbooked } from '../features/treasury/reconcile-unbooked.ts';
 import { TreasuryLook } from '../features/treasury/look.process.ts';
 import { MoveMoney } from '../features/payouts/moves/moves.process.ts';
@@ -64,15 +63,15 @@ export function startTreasury(
     everyMs: SWEEP_EVERY_MS[pace],
   });
   const pause = (): Promise<void> => sleep(RECONCILE_PAUSE_MS[pace]);
-  const reconcile = (executor: MoveExecutor): ReturnType<typeof reconcileTreasury> =>
-    reconcileTreasury(executor, {
-      readModel,
-      wholeBooks,
-      signer: parts.signer,
-      sent: ({ chain }) => payouts.sent(chain.mode, chain.network),
-      clock,
-      pause,
-    });
+  const reconcile = inTurnReconciler({
+    readModel,
+    wholeBooks,
+    signer: parts.signer,
+    sent: ({ chain }) => payouts.sent(chain.mode, chain.network),
+    clock,
+    log,
+    pause,
+  });
   // A local chain may be a second behind the ledger after a kill, so the sandbox compares on command only.
   const everyMs = parts.sandbox ? 0 : config.RECONCILE_EVERY_SECONDS * 1000;
   const unbooked = unbookedLook(parts, { readModel, wholeBooks, clock }, pause);

@@ -53,6 +53,8 @@ export type MoveCommand =
   | { readonly type: 'GiveUpReturn'; readonly data: MoveRequested; readonly nowSec: number }
   | {
       readonly type: 'RecordReconciliation';
+      /** `differencesSettled` as it was when the look began. */
+      readonly settled: number;
       readonly fundings: readonly TreasuryFunded['data'][];
       readonly outflows: readonly UnknownOutflowFound['data'][];
       readonly result: TreasuryReconciled['data'];
@@ -180,8 +182,10 @@ function giveUp({ data, nowSec }: Of<'GiveUpReturn'>, context: TreasuryContext):
   return failed.ok ? accept(...requested.events, ...failed.events) : failed;
 }
 
-/** Everything one comparison found, in one append: what it read is not read again. */
-function reconcile({ fundings, outflows, result }: Of<'RecordReconciliation'>, context: TreasuryContext): Decision<TreasuryMoveEvent> {
+/** Everything one comparison found, in one append: what it read is not read again. Of two looks at once, each would book the same money. */
+function reconcile({ settled, fundings, outflows, result }: Of<'RecordReconciliation'>, context: TreasuryContext): Decision<TreasuryMoveEvent> {
+  if (settled !== context.differencesSettled)
+    return refuse('conflict', 'a difference was written down or explained since the look began');
   if (context.reconciledThrough !== null && result.throughBlock < context.reconciledThrough)
     return refuse('conflict', 'another reconciliation got further');
   return accept<TreasuryMoveEvent>(...fundings.map((data) => ({ type: 'TreasuryFunded', data }) as const), ...newOutflows(outflows, context), {

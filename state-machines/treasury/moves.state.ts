@@ -38,9 +38,11 @@ export interface MovesContext {
   readonly nativeReturns: Readonly<Record<string, string>>;
   /** How often native coin was found at collection addresses: a look that read the books before another one wrote must not write. */
   readonly nativeCoinFinds: number;
+  /** How often a comparison with the chain was written down or an outflow explained: a look that began before that must not write. */
+  readonly differencesSettled: number;
   /** Every transfer of our addresses up to this block was compared with the ledger; null before the first time. */
   readonly reconciledThrough: number | null;
-  /** Transfers that fundings were booked with, by key with their block, where that was not final yet: it is read again. */
+  /** Transactions that fundings were booked with, by key with their block, where that was not final yet: it is read again. */
   readonly bookedInflows: Readonly<Record<string, number>>;
   /** Up to here it stays unknown which transfers brought some of what was booked, so none of them explains anything later. */
   readonly unknownInflowsThrough: number;
@@ -53,6 +55,7 @@ export const initialMovesContext: MovesContext = {
   returns: {},
   nativeReturns: {},
   nativeCoinFinds: 0,
+  differencesSettled: 0,
   reconciledThrough: null,
   bookedInflows: {},
   unknownInflowsThrough: 0,

@@ -122,23 +122,28 @@ export function foldOutflowFound({ unknownOutflows }: MovesContext, data: Data<'
 
 export function foldOutflowAcknowledged(context: MovesContext, { outflowKey }: OutflowFacts): Partial<MovesContext> {
   const unknownOutflows = Object.fromEntries(Object.entries(context.unknownOutflows).filter(([key]) => key !== outflowKey));
-  return { unknownOutflows, knownOutflows: [...context.knownOutflows, outflowKey] };
+  return { unknownOutflows, knownOutflows: [...context.knownOutflows, outflowKey], differencesSettled: context.differencesSettled + 1 };
 }
 
-/** One transfer among those of a network. */
-export const inflowKey = ({ txHash, logIndex }: { readonly txHash: string; readonly logIndex: number | null }): string =>
-  `${txHash}:${logIndex ?? 'native'}`;
+/**
+ * What one transaction brought of a coin, which is booked together. Not its logs: a reorganisation puts the same transaction at another place of a block,
+ * where they have other numbers.
+ */
+export const inflowKey = ({ txHash, coin }: { readonly txHash: string; readonly coin: string }): string => `${txHash}:${coin}`;
 
 export function foldFunded({ bookedInflows, unknownInflowsThrough }: MovesContext, data: Data<'TreasuryFunded'>): Partial<MovesContext> {
-  const { txHash, logIndex, blockNumber, window } = data;
-  if (txHash !== null) return { bookedInflows: { ...bookedInflows, [inflowKey({ txHash, logIndex })]: blockNumber } };
+  const { txHash, coin, blockNumber, window } = data;
+  if (txHash !== null) return { bookedInflows: { ...bookedInflows, [inflowKey({ txHash, coin })]: blockNumber } };
   return { unknownInflowsThrough: Math.max(unknownInflowsThrough, window?.toBlock ?? 0) };
 }
 
 /** What comes next is read from the block after. */
-export function foldReconciled({ bookedInflows }: MovesContext, { throughBlock }: Data<'TreasuryReconciled'>): Partial<MovesContext> {
+export function foldReconciled(
+  { bookedInflows, differencesSettled }: MovesContext,
+  { throughBlock }: Data<'TreasuryReconciled'>,
+): Partial<MovesContext> {
   const newer = Object.entries(bookedInflows).filter(([, blockNumber]) => blockNumber > throughBlock);
-  return { reconciledThrough: throughBlock, bookedInflows: Object.fromEntries(newer) };
+  return { reconciledThrough: throughBlock, bookedInflows: Object.fromEntries(newer), differencesSettled: differencesSettled + 1 };
 }
 
 /** Collection addresses whose native coin a move may be changing. */

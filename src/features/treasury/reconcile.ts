@@ -1,10 +1,13 @@
 import type { BlockRange, OutflowFacts, TreasuryReconciled } from '../../domain/events/treasury-move-events.ts';
 import { formatAmount, signedAmountOf } from '../../domain/money.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
 import type { ApprovalSigner } from '../../ports/approvals.ts';
 import type { SeenInflow, SeenOutflow, SoughtInflows, StrangersAmong } from '../../ports/outgoing-chain.ts';
 import type { OutgoingSigner } from '../../ports/outgoing-signer.ts';
 import type { WholeRows } from '../../runtime/projections/whole-rows.ts';
+import { messageOf } from '../../runtime/util/message-of.ts';
+import { InTurnByKey } from '../../runtime/util/in-turn.ts';
 import { inflowKey } from '../../../state-machines/treasury/moves.ts';
 import type { MoveExecutor } from '../payouts/moves/records.ts';
 import { fundingsOf } from './fundings.ts';
@@ -15,6 +18,7 @@ export interface ReconcileDeps extends LookDeps {
   readonly wholeBooks: WholeRows;
   readonly signer: Pick<OutgoingSigner, 'unknownTransactions'> & Pick<ApprovalSigner, 'reportOutflows'>;
   readonly clock: Clock;
+  readonly log: Log;
   /** A difference counts once it is the same after this pause: what lands meanwhile is written down by then. */
   readonly pause: () => Promise<void>;
 }
@@ -24,6 +28,12 @@ const LOOKS = 3;
 /** Money that goes on leaving is reported as far as it is seen by then. */
 const ROUNDS = 3;
 
+/** Looks at one treasury one after the other: each would find the same money otherwise, and only one of them could be written down. */
+export function inTurnReconciler(deps: ReconcileDeps): (executor: MoveExecutor) => ReturnType<typeof reconcileTreasury> {
+  const turns = new InTurnByKey();
+  return (executor) => turns.run(`${executor.chain.mode}/${executor.chain.network}`, () => reconcileTreasury(executor, deps));
+}
+
 /**
  * Compares one treasury and its collection addresses with the books. Money that is missing, or a transaction that the
  * signer's journal does not know, is an outflow nobody ordered, and stops payouts; money that is too much was brought by the operator.
@@ -32,6 +42,7 @@ export async function reconcileTreasury(
   executor: MoveExecutor,
   deps: ReconcileDeps,
 ): Promise<TreasuryReconciled['data'] & { readonly unknown: readonly OutflowFacts[] }> {
+  const { differencesSettled: settled } = await executor.context();
   const { look, strangers } = await steadyLook(executor, deps);
   const { mode, network } = executor.chain;
   const foundAtSec = toSec(deps.clock.nowMs());
@@ -54,8 +65,12 @@ export async function reconcileTreasury(
   const fundings = brought.flatMap(([{ coin }, units]) => fundingsOf({ ...place, coin }, units, inflows, window));
   const outflows = unknown.map((facts) => ({ ...facts, foundAtSec }));
   const result = { mode, network, throughBlock: look.throughBlock, accounts: look.accounts, reconciledAtSec: foundAtSec };
-  const refused = await executor.tell({ type: 'RecordReconciliation', fundings, outflows, result }, 'reconcile');
-  if (refused !== null) throw new Error(`the reconciliation of ${mode} ${network} cannot be written down: ${refused}`);
+  const refused = await executor.tell({ type: 'RecordReconciliation', settled, fundings, outflows, result }, 'reconcile');
+  if (refused !== null) {
+    // What was written down meanwhile may be what this look found; what else it found, another one finds.
+    if ((await executor.context()).differencesSettled !== settled) return reconcileTreasury(executor, deps);
+    throw new Error(`the reconciliation of ${mode} ${network} cannot be written down: ${refused}`);
+  }
   await reportOutflows(executor, deps.signer);
   return { ...result, unknown };
 }
@@ -122,7 +137,7 @@ function factsOf(
  */
 async function inflowsTo(
   executor: MoveExecutor,
-  { signer }: ReconcileDeps,
+  { signer, log }: ReconcileDeps,
   window: BlockRange,
   coins: SoughtInflows['coins'],
 ): Promise<readonly SeenInflow[]> {
@@ -130,6 +145,10 @@ async function inflowsTo(
   const { reconciledThrough, bookedInflows, unknownInflowsThrough } = await executor.context();
   const sought = { coins, fromBlock: Math.max(window.fromBlock, unknownInflowsThrough + 1), toBlock: window.toBlock };
   if (reconciledThrough === null || coins.length === 0 || sought.fromBlock > sought.toBlock) return [];
-  const seen = await chain.inflows(treasury, sought, strangersTo(signer, chain)).catch(() => []);
+  const seen = await chain.inflows(treasury, sought, strangersTo(signer, chain)).catch((error: unknown) => {
+    const { mode, network } = chain;
+    log.warn({ mode, network, message: messageOf(error) }, 'what was brought to a treasury is booked without its transactions: they cannot be read');
+    return [];
+  });
   return seen.filter((inflow) => !Object.hasOwn(bookedInflows, inflowKey(inflow)));
 }

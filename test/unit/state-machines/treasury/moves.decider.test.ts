@@ -241,48 +241,58 @@ describe('an outflow nobody ordered', () => {
     ...({ mode: 'test', network: 'ethereum', outflowKey: '0xt:1', address: TREASURY, coin: 'USDT', amount: '9.00', toAddress: '0xThief' } as const),
     ...{ txHash: '0xt', blockNumber: 5, foundAtSec: 6 },
   };
-  const found: TreasuryCommand = {
-    type: 'RecordReconciliation',
-    fundings: [],
-    outflows: [outflow],
+  const found = (settled = 0): TreasuryCommand => ({
+    ...{ type: 'RecordReconciliation', settled, fundings: [], outflows: [outflow] },
     result: { mode: 'test', network: 'ethereum', throughBlock: 6, accounts: [], reconciledAtSec: 6 },
-  };
+  });
   const acknowledge: TreasuryCommand = { type: 'AcknowledgeOutflow', outflowKey: '0xt:1', actor: 'ada', reason: 'known', nowSec: 7 };
 
   it('stays reported until an operator explains it, and is not reported twice', () => {
-    expect(types(after(found))).toEqual(['UnknownOutflowFound', 'TreasuryReconciled']);
-    expect(Object.keys(after(found).state.context.unknownOutflows)).toEqual(['0xt:1']);
-    expect(types(after(found, found))).toEqual(['TreasuryReconciled']);
-    const explained = after(found, acknowledge);
+    expect(types(after(found()))).toEqual(['UnknownOutflowFound', 'TreasuryReconciled']);
+    expect(Object.keys(after(found()).state.context.unknownOutflows)).toEqual(['0xt:1']);
+    expect(types(after(found(), found(1)))).toEqual(['TreasuryReconciled']);
+    const explained = after(found(), acknowledge);
     expect(types(explained)).toEqual(['UnknownOutflowAcknowledged']);
     expect(explained.state.context.unknownOutflows).toEqual({});
-    expect(types(after(found, acknowledge, acknowledge, found))).toEqual(['TreasuryReconciled']);
+    expect(types(after(found(), acknowledge, acknowledge, found(2)))).toEqual(['TreasuryReconciled']);
+  });
+
+  it('that was explained while a look went on refuses that look, which counted it as missing still', () => {
+    expect(types(after(found(), acknowledge, found(1)))).toEqual(['refused']);
   });
 });
 
 describe('what was brought to the treasury', () => {
   const facts = { mode: 'test', network: 'ethereum', coin: 'ETH', amount: '1.00', address: TREASURY, logIndex: null, recordedAtSec: 6 } as const;
-  const looked = (
-    throughBlock: number,
-    ...fundings: Extract<TreasuryCommand, { type: 'RecordReconciliation' }>['fundings'][number][]
-  ): TreasuryCommand => {
+  type Fundings = Extract<TreasuryCommand, { type: 'RecordReconciliation' }>['fundings'];
+  const lookedAfter = (settled: number, throughBlock: number, ...fundings: Fundings[number][]): TreasuryCommand => {
     const result = { mode: 'test', network: 'ethereum', throughBlock, accounts: [], reconciledAtSec: 6 } as const;
-    return { type: 'RecordReconciliation', fundings, outflows: [], result };
+    return { type: 'RecordReconciliation', settled, fundings, outflows: [], result };
   };
+  const looked = (throughBlock: number, ...fundings: Fundings[number][]): TreasuryCommand => lookedAfter(0, throughBlock, ...fundings);
   const brought = (txHash: string, blockNumber: number) => ({ ...facts, fromAddress: '0xBank', txHash, blockNumber });
   const unknown = { ...facts, fromAddress: null, txHash: null, blockNumber: 6, window: { fromBlock: 1, toBlock: 9 } };
 
+  it('is booked once when two looks saw it: the one that is written down later is refused, also of the same block or a later one', () => {
+    for (const throughBlock of [6, 7]) {
+      const both = after(looked(6, brought('0xa', 5)), looked(throughBlock, brought('0xa', 5)));
+      expect([types(both), both.history.filter(({ type }) => type === 'TreasuryFunded').length]).toEqual([['refused'], 1]);
+    }
+    expect(types(after(looked(6, brought('0xa', 5)), lookedAfter(1, 6)))).toEqual(['TreasuryReconciled']);
+    expect(types(after(looked(6), lookedAfter(1, 5)))).toEqual(['refused']);
+  });
+
   it('by a transfer of a block that is not final is remembered until that block is, since it is read again', () => {
     const known = (...commands: TreasuryCommand[]) => after(...commands).state.context.bookedInflows;
-    expect(known(looked(6, brought('0xa', 5), brought('0xb', 7), brought('0xc', 8)))).toEqual({ '0xb:native': 7, '0xc:native': 8 });
-    expect(known(looked(6, brought('0xb', 7), brought('0xc', 8)), looked(7))).toEqual({ '0xc:native': 8 });
-    expect(known(looked(6, brought('0xc', 8)), looked(8))).toEqual({});
+    expect(known(looked(6, brought('0xa', 5), brought('0xb', 7), brought('0xc', 8)))).toEqual({ '0xb:ETH': 7, '0xc:ETH': 8 });
+    expect(known(looked(6, brought('0xb', 7), brought('0xc', 8)), lookedAfter(1, 7))).toEqual({ '0xc:ETH': 8 });
+    expect(known(looked(6, brought('0xc', 8)), lookedAfter(1, 8))).toEqual({});
   });
 
   it('without a known transfer closes its blocks: nothing seen there explains anything later', () => {
     const through = (...commands: TreasuryCommand[]) => after(...commands).state.context.unknownInflowsThrough;
     expect(through(looked(6, brought('0xa', 5)))).toBe(0);
     expect(through(looked(6, unknown))).toBe(9);
-    expect(through(looked(6, unknown), looked(12, { ...unknown, window: { fromBlock: 7, toBlock: 8 } }))).toBe(9);
+    expect(through(looked(6, unknown), lookedAfter(1, 12, { ...unknown, window: { fromBlock: 7, toBlock: 8 } }))).toBe(9);
   });
 });

@@ -1,0 +1,127 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, it, vi } from 'vitest';
+import { TREASURY } from '../../../../src/domain/ledger.ts';
+import { amountOf, formatAmount } from '../../../../src/domain/money.ts';
+import type { TreasuryEvent } from '../../../../src/domain/events/treasury-events.ts';
+import { inTurnReconciler, reconcileTreasury, type ReconcileDeps } from '../../../../src/features/treasury/reconcile.ts';
+import { treasuryTable } from '../../../../src/features/shared/handlers/treasury-handler.ts';
+import type { MoveExecutor } from '../../../../src/features/payouts/moves/records.ts';
+import type { SeenInflow } from '../../../../src/ports/outgoing-chain.ts';
+import { balanceKey } from '../../../../projections/ledger/rows.ts';
+import { decideTreasury, type TreasuryCommand } from '../../../../state-machines/treasury/treasury.decider.ts';
+
+const OWNER = '0xTreasury';
+
+/** One treasury, whose books are what was written down of it. */
+class World {
+  readonly history: TreasuryEvent[] = [];
+  readonly warn = vi.fn();
+  finalBlock = 100;
+  /** Looks that read the chain at the same time. */
+  readonly reading = { now: 0, most: 0 };
+  /** Whole units of USDT. */
+  held = 0n;
+  inflows: () => Promise<readonly SeenInflow[]> = async () => [];
+  #state = treasuryTable.initial;
+
+  readonly executor = {
+    treasury: OWNER,
+    context: async () => this.#state.context,
+    tell: async (command: TreasuryCommand) => {
+      const decided = decideTreasury(command, this.#state);
+      if (!decided.ok) return decided.refusal.message;
+      this.history.push(...decided.events);
+      this.#state = treasuryTable.replay(decided.events, this.#state);
+      return null;
+    },
+    chain: {
+      ...{ network: 'ethereum', mode: 'test', settings: { tokens: [{ coin: 'USDT', address: '0xtoken', decimals: 6 }] } },
+      finalBlock: async () => this.finalBlock,
+      newestBlock: async () => 103,
+      balances: async () => {
+        this.reading.now += 1;
+        this.reading.most = Math.max(this.reading.most, this.reading.now);
+        await nextTurn();
+        this.reading.now -= 1;
+        return { coins: { USDT: this.held * 10n ** 18n }, native: 0n };
+      },
+      outflows: async () => [],
+      inflows: () => this.inflows(),
+    },
+  } as unknown as MoveExecutor;
+
+  readonly deps = {
+    readModel: {
+      get: async (_: string, key: string) =>
+        key === balanceKey('test', TREASURY, 'ethereum', 'USDT') ? { balance: formatAmount(this.booked()) } : null,
+      scan: async () => [],
+    },
+    sent: async () => ({ coins: {}, payouts: 0 }),
+    wholeBooks: (read: () => unknown) => read(),
+    signer: { unknownTransactions: async () => [], reportOutflows: async () => ({ ok: true }) },
+    clock: { nowMs: () => 5_000 },
+    log: { info: () => undefined, warn: this.warn, error: () => undefined },
+    pause: async () => undefined,
+  } as unknown as ReconcileDeps;
+
+  booked(): bigint {
+    return this.history.reduce((sum, { type, data }) => (type === 'TreasuryFunded' ? sum + amountOf(data.amount) : sum), 0n);
+  }
+
+  /** Compared once already, with nothing in it. */
+  static async compared(): Promise<World> {
+    const world = new World();
+    await reconcileTreasury(world.executor, world.deps);
+    return world;
+  }
+}
+
+describe('what was brought to a treasury', () => {
+  it('is booked once by two looks at the same time, of which the later one begins when the first one is written down', async () => {
+    const world = await World.compared();
+    world.held = 1_000n;
+    const reconcile = inTurnReconciler(world.deps);
+    const looks = await Promise.all([reconcile(world.executor), reconcile(world.executor)]);
+    expect(looks.map(({ accounts }) => accounts[0])).toMatchObject([{ difference: '1000.00' }, { booked: '1000.00', difference: '0.00' }]);
+    expect([formatAmount(world.booked()), world.history.some(({ type }) => type === 'UnknownOutflowFound')]).toEqual(['1000.00', false]);
+    expect(world.reading.most).toBe(1);
+  });
+
+  it('is booked once by two looks that nobody keeps apart: the later one is not written down and looks again', async () => {
+    const world = await World.compared();
+    world.held = 1_000n;
+    const looks = await Promise.all([1, 2].map(() => reconcileTreasury(world.executor, world.deps)));
+    expect(looks.map(({ accounts }) => accounts[0])).toMatchObject([{ difference: '1000.00' }, { booked: '1000.00', difference: '0.00' }]);
+    expect([formatAmount(world.booked()), world.reading.most]).toEqual(['1000.00', 2]);
+  });
+
+  it('says why it cannot be written down where another look would not change that', async () => {
+    const world = await World.compared();
+    world.finalBlock = 99;
+    await expect(reconcileTreasury(world.executor, world.deps)).rejects.toThrow(
+      'test ethereum cannot be written down: another reconciliation got further',
+    );
+  });
+
+  it('is booked without its transaction, with a warning, where the chain does not tell it', async () => {
+    const world = await World.compared();
+    world.held = 7n;
+    world.inflows = () => Promise.reject(new Error('no provider answers'));
+    await reconcileTreasury(world.executor, world.deps);
+    expect(world.history.at(-2)).toMatchObject({ type: 'TreasuryFunded', data: { amount: '7.00', txHash: null } });
+    expect(world.warn.mock.calls).toEqual([[{ mode: 'test', network: 'ethereum', message: 'no provider answers' }, expect.any(String)]]);
+  });
+
+  it('is not named again by a transaction that a reorganisation put at another place', async () => {
+    const world = await World.compared();
+    const seen = { coin: 'USDT', units: 5n * 10n ** 18n, fromAddress: '0xBank', txHash: '0xa', blockNumber: 102 } as const;
+    world.held = 5n;
+    world.inflows = async () => [{ ...seen, logIndex: 3 }];
+    await reconcileTreasury(world.executor, world.deps);
+    expect(world.history.at(-2)).toMatchObject({ data: { txHash: '0xa', logIndex: 3 } });
+    world.held = 10n;
+    world.inflows = async () => [{ ...seen, logIndex: 9 }];
+    await reconcileTreasury(world.executor, world.deps);
+    expect(world.history.at(-2)).toMatchObject({ type: 'TreasuryFunded', data: { amount: '5.00', txHash: null } });
+  });
+});
