@@ -47,14 +47,19 @@ export async function forgetOtherLog({ dataDir, log, store }: OtherLogDeps): Pro
     taken: () => {
       if (id !== null) return;
       id = '';
-      noting = idOfLog().then(
-        (found) => writeFileSync(noteFile, (id = found ?? ''), { mode: 0o600 }),
+      noting = note().catch(() => {
         // The next events ask again.
-        () => void (id = null),
-      );
+        id = null;
+      });
     },
     noted: () => noting,
   };
+
+  async function note(): Promise<void> {
+    const found = await idOfLog();
+    if (found !== null) writeFileSync(noteFile, found, { mode: 0o600 });
+    id = found;
+  }
 
   async function isBeyondEnd(): Promise<boolean> {
     const head = await store.head();
