@@ -54,13 +54,9 @@ export class QuittancePaymentProvider {
     const asked = amountOf(amount, currency_code);
     if (session.payment_status === 'paid' || hasMoney(session)) {
       if (isFor(session, asked, currency_code)) return { data: { ...kept }, status: statusOf(session) };
-      throw new Error(`quittance: payment session ${kept.id} has money already, so its amount cannot change any more`);
+      throw fixedAmount(session);
     }
-    if (!OVER.has(session.status)) {
-      if (isFor(session, asked, currency_code)) return { data: { ...kept }, status: 'pending' };
-      await this.quittance.sessions.cancel(kept.id);
-    }
-    const next = await this.create({ ...this.sessionFor(kept.session_id, asked, currency_code), supersedes: kept.id });
+    const next = await this.usable(session, this.sessionFor(kept.session_id, asked, currency_code));
     return { data: { ...keptOf(next, kept.refunds) }, status: 'pending' };
   }
 
@@ -135,15 +131,34 @@ export class QuittancePaymentProvider {
     return { action, data: { session_id: session.order_id, amount: session.amount_total } };
   }
 
-  /** When an earlier answer got lost and its session is over by now, another one takes its place. */
+  /** A new session, or what follows from the newest one, when the answers of earlier ones got lost. */
   private async create(asked: CreateSession): Promise<PaymentSession> {
     try {
       return await this.quittance.sessions.create(asked);
     } catch (error) {
-      if (!(error instanceof ApiError && error.code === 'session_expired')) throw error;
+      if (!isError(error, 'session_expired', 'order_id_conflict')) throw error;
       const { data: attempts } = await this.quittance.sessions.page({ order_id: asked.order_id, page_size: 1 });
-      return this.quittance.sessions.create({ ...asked, supersedes: attempts[0]!.id });
+      const newest = attempts[0];
+      if (newest === undefined || newest.id === asked.supersedes) throw error;
+      return this.usable(newest, asked);
     }
+  }
+
+  /** The session given, or one that takes its place: because it is over, or asks for something else. */
+  private async usable(session: PaymentSession, asked: CreateSession): Promise<PaymentSession> {
+    if (session.payment_status === 'paid' || !OVER.has(session.status)) {
+      if (isFor(session, asked.amount, asked.currency)) return session;
+      if (session.payment_status === 'paid' || hasMoney(session)) throw fixedAmount(session);
+      await this.cancel(session);
+    }
+    return this.create({ ...asked, supersedes: session.id });
+  }
+
+  /** One that ended by itself meanwhile needs no cancelling. */
+  private async cancel({ id }: PaymentSession): Promise<void> {
+    await this.quittance.sessions.cancel(id).catch((error: unknown) => {
+      if (!isError(error, 'session_expired')) throw error;
+    });
   }
 
   private sessionFor(paymentSessionId: string, amount: string, currency: string): CreateSession {
@@ -171,10 +186,7 @@ export class QuittancePaymentProvider {
     const session = await this.ownSession(kept);
     if (session.payment_status === 'paid' || hasMoney(session))
       throw new Error(`quittance: payment session ${kept.id} has money, so it is refunded and not cancelled`);
-    if (OVER.has(session.status)) return;
-    await this.quittance.sessions.cancel(kept.id).catch((error: unknown) => {
-      if (!(error instanceof ApiError && error.code === 'session_expired')) throw error;
-    });
+    if (!OVER.has(session.status)) await this.cancel(session);
   }
 }
 
@@ -195,6 +207,11 @@ function statusOf(session: PaymentSession): PaymentStatus {
   if (session.status === 'cancelled') return 'canceled';
   return OVER.has(session.status) ? 'error' : 'pending';
 }
+
+const isError = (error: unknown, ...codes: readonly string[]): boolean => error instanceof ApiError && codes.includes(error.code);
+
+const fixedAmount = ({ id }: PaymentSession): Error =>
+  new Error(`quittance: payment session ${id} has money already, so its amount cannot change any more`);
 
 function hasMoney({ status, received, pending }: PaymentSession): boolean {
   return status === 'processing' || Number(received) > 0 || Number(pending) > 0;

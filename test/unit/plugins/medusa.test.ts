@@ -17,10 +17,21 @@ let loseAnswers: boolean;
 function answerTo(method: string, path: string, body: Json, key: string): [number, unknown] {
   const found = (id: string): [number, unknown] =>
     sessions.has(id) ? [200, sessions.get(id)] : [404, { error: { code: 'not_found', message: id } }];
-  if (path.startsWith('/v1/payment/sessions?')) return [200, { data: [...sessions.values()].toReversed(), pagination: {} }];
+  if (path.startsWith('/v1/payment/sessions?')) {
+    const of = new URLSearchParams(path.split('?')[1]).get('order_id');
+    return [200, { data: [...sessions.values()].filter((session) => session.order_id === of).toReversed(), pagination: {} }];
+  }
   if (path === '/api/v1/checkout/sessions/create') {
-    const same = [...sessions.values()].find(({ asked }) => JSON.stringify(asked) === JSON.stringify(body));
-    if (same) return same.status === 'open' ? [200, same] : [400, { error: { code: 'session_expired', message: 'over', param: 'order_id' } }];
+    const same = [...sessions.values()].find(({ asked }) => {
+      const { order_id: order, supersedes } = asked as Json;
+      return order === body.order_id && supersedes === body.supersedes;
+    });
+    if (same && JSON.stringify(same.asked) !== JSON.stringify(body))
+      return [409, { error: { code: 'order_id_conflict', message: 'another body', param: 'order_id' } }];
+    const isOver = ({ status }: Json): boolean => status === 'expired' || status === 'cancelled' || status === 'failed';
+    if (same) return isOver(same) ? [400, { error: { code: 'session_expired', message: 'over', param: 'order_id' } }] : [200, same];
+    if (typeof body.supersedes === 'string' && !isOver(sessions.get(body.supersedes)!))
+      return [409, { error: { code: 'conflict', message: 'can still be paid', param: 'supersedes' } }];
     const id = `cs_${sessions.size + 1}`;
     const asked = {
       amount_total: body.amount,
@@ -146,6 +157,38 @@ describe('the Medusa payment provider', () => {
     becomes('cs_2', { status: 'cancelled' });
     expect((await provider().updatePayment({ amount: 10, currency_code: 'usd', data })).data).toMatchObject({ id: 'cs_3' });
     expect(sessions.get('cs_3')!.asked).toMatchObject({ supersedes: 'cs_2' });
+  });
+
+  it('goes on with the newest session when the answers of several got lost', async () => {
+    await begun();
+    becomes('cs_1', { status: 'expired' });
+    await begun();
+    expect((await begun()).id).toBe('cs_2');
+    paid('cs_2');
+    expect((await begun()).id).toBe('cs_2');
+    becomes('cs_2', { status: 'failed', payment_status: 'unpaid', received: '0.00' });
+    expect([(await begun()).id, sessions.get('cs_3')!.asked]).toMatchObject(['cs_3', { supersedes: 'cs_2' }]);
+    expect(sessions.size).toBe(3);
+  });
+
+  it('closes the newest session of another amount whose answer got lost, unless there is money', async () => {
+    const data = await begun();
+    await provider().updatePayment({ amount: 11, currency_code: 'usd', data });
+    const next = await provider().updatePayment({ amount: 12, currency_code: 'usd', data });
+    expect([next.data.id, sessions.get('cs_2')!.status, sessions.get('cs_3')!.asked]).toMatchObject([
+      'cs_3',
+      'cancelled',
+      { amount: '12.00', supersedes: 'cs_2' },
+    ]);
+    becomes('cs_3', { status: 'processing', pending: '12.00' });
+    await expect(begun()).rejects.toThrow('cs_3 has money already');
+    expect(sessions.size).toBe(3);
+  });
+
+  it('says what the service says when no session of the order is listed', async () => {
+    await begun();
+    becomes('cs_1', { status: 'expired', order_id: 'another' });
+    await expect(begun()).rejects.toThrow('over');
   });
 
   it('makes another session when the first one expired', async () => {
