@@ -44,7 +44,7 @@ export function renderLinkPage({ link, shop, speech, press, problem, sandbox }: 
           <h1 class="headline">${title}</h1>
           ${link.description !== null && html`<p class="description"><bdi>${link.description}</bdi></p>`}
           ${problem !== null && html`<p class="warning" role="alert">${speech.text(problem)}</p>`}
-          ${link.status === 'on' ? payForm(`${path}?lang=${code}`, press, speech) : html`<p class="state" role="status">${speech.text(CLOSED[link.status])}</p>`}
+          ${link.status === 'on' ? payForm(`${path}?pay&lang=${code}`, press, speech) : html`<p class="state" role="status">${speech.text(CLOSED[link.status])}</p>`}
         </main>
         <footer>${languageSwitch(`${path}?`, speech)}</footer>
       </body>
@@ -62,6 +62,7 @@ function shopHtml(path: string, shop: ShopFacts, speech: Speech): Html {
   </div>`;
 }
 
+/** The address that is posted to is that of no page: a browser forgets what it was shown there, which going back must find. */
 const payForm = (action: string, press: string, speech: Speech): Html =>
   html`<form method="post" action="${action}">
     <input type="hidden" name="press" value="${press}" />

@@ -55,6 +55,8 @@ export function linkRoutes(router: Router, deps: LinkPages, { languageOf, notFou
     const speech = new Speech(languageOf(request));
     const isOver = shown.link.status === 'off' || shown.link.status === 'over' || shown.link.status === 'used_up';
     response.status(problem ? STATUS[problem] : isOver ? 410 : 200).set(headers);
+    // Whoever goes back sees the page that they pressed, which leads to their payment: a new page would make another.
+    if (request.method === 'GET') response.set('Cache-Control', 'private, no-cache');
     response.set('Content-Language', speech.language.code).type('html').vary('Accept-Language');
     sendCompressed(request, response, renderLinkPage({ ...shown, speech, press, problem, sandbox: deps.sandbox }));
   };

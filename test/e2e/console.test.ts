@@ -209,8 +209,13 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
       expect(await visitor.getByRole('heading', { level: 1 }).textContent()).toBe('Pay 7.50 USDT');
       await visitor.getByRole('button').click();
       expect(await visitor.getByText('A ticket').count()).toBe(1);
+      const payment = visitor.url();
+      // Going back and pressing again makes no second payment.
+      await visitor.goBack();
+      await visitor.getByRole('button').click();
+      expect(visitor.url()).toBe(payment);
       await context.close();
-      return /\/pay\/(cs_\w+)/.exec(visitor.url())![1]!;
+      return /\/pay\/(cs_\w+)/.exec(payment)![1]!;
     };
     const looked = await browser.newPage();
     await looked.goto(address);

@@ -76,7 +76,8 @@ describe('the page of a link for many', () => {
     expect(page).toContain('Mug shop');
     expect(pressOn(page)).not.toBe(pressOn(await two.text()));
     expect(one.headers.get('content-security-policy')).toContain(`form-action 'self'`);
-    expect(one.headers.get('cache-control')).toBe('no-store');
+    expect(one.headers.get('cache-control')).toBe('private, no-cache');
+    expect(page).toContain(`action="/l/${linkId}?pay&amp;lang=en"`);
     expect(presses).toEqual([]);
     expect((await get('/l/pl_nothing')).status).toBe(404);
     expect((await get(`/l/pl_${'c'.repeat(20)}`)).status).toBe(404);
