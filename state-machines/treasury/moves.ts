@@ -73,6 +73,13 @@ export function isLegalMoveReservation(context: TreasuryContext, data: MoveReser
 export const isOpenMove = (context: TreasuryContext, { moveId, attempt }: { moveId: string; attempt: number }): boolean =>
   context.open !== null && 'moveId' in context.open && context.open.moveId === moveId && context.open.attempt === attempt;
 
+/**
+ * Gas that was sent for a move and is not written down yet. What the move burnt of it would be taken for coin from outside, and booked twice once the gas
+ * is written down.
+ */
+export const hasGasUnderWay = ({ moves }: MovesContext, moveId: string): boolean =>
+  Object.values(moves).some(({ terms, signed }) => terms.forMoveId === moveId && signed.length > 0);
+
 export const isBeingSigned = ({ open }: TreasuryContext, moveId: string): boolean => open !== null && 'moveId' in open && open.moveId === moveId;
 
 type Of<Suffix extends string> = Extract<TreasuryMoveEvent, { type: `${string}${Suffix}` }>['data'];

@@ -318,6 +318,7 @@ export class OutgoingExecutor<Item extends Outgoing> {
 
   async #complete(item: Item, landed: LandedTransaction): Promise<void> {
     const { ref, order } = item;
+    if (this.#records.endsLater?.(item, await this.context())) return;
     await this.#records.complete(item, landed);
     this.#retries.forget(ref);
     this.#deps.log.info({ ...ref.logged, kind: order.kind, tx: landed.txHash, network: order.network }, `${this.#records.words.one} is complete`);
@@ -325,6 +326,7 @@ export class OutgoingExecutor<Item extends Outgoing> {
 
   async #fail(item: Item, why: Failure): Promise<void> {
     const { ref, order } = item;
+    if (why.ineffective && this.#records.endsLater?.(item, await this.context())) return;
     await this.#records.fail(item, why);
     this.#retries.forget(ref);
     this.#deps.log.warn({ ...ref.logged, kind: order.kind, reason: why.reason }, `${this.#records.words.one} failed`);

@@ -102,6 +102,8 @@ export interface OutgoingRecords<Item extends Outgoing> {
   release(ref: Item['ref'], released: { readonly attempt: number; readonly reason: string; readonly releasedAtSec: number }): Promise<void>;
   /** False when it is paid already, so that these bytes are never sent. */
   recordSigned(item: Item, signed: NewlySigned, sequence: Sequence): Promise<boolean>;
+  /** Whether another of them has to be written down before it may end by what the chain did with it. */
+  endsLater?(item: Item, context: TreasuryContext): boolean;
   complete(item: Item, landed: LandedTransaction): Promise<void>;
   fail(item: Item, failure: Failure): Promise<void>;
 

@@ -7,7 +7,7 @@ import { NOTHING_RESERVED, type LandedTransaction, type Reserved } from '../../.
 import type { Random } from '../../../ports/random.ts';
 import { crashPoint } from '../../../runtime/util/crash-point.ts';
 import type { DepositState } from '../../../../state-machines/checkout-session/session.state.ts';
-import { isApproved, isFromTreasury, movesInFlight } from '../../../../state-machines/treasury/moves.ts';
+import { hasGasUnderWay, isApproved, isFromTreasury, movesInFlight } from '../../../../state-machines/treasury/moves.ts';
 import type { Move, SignedMove } from '../../../../state-machines/treasury/moves.state.ts';
 import type { TreasuryContext } from '../../../../state-machines/treasury/treasury.state.ts';
 import { OutgoingExecutor, type ExecutorDeps } from '../executor.ts';
@@ -125,6 +125,10 @@ class MoveRecords implements OutgoingRecords<OrderedMove> {
     if (refused !== null) throw new Error(`${ref.id} was signed and cannot be written down: ${refused}`);
     crashPoint('after-move-signed-event');
     return true;
+  }
+
+  endsLater({ ref }: OrderedMove, context: TreasuryContext): boolean {
+    return hasGasUnderWay(context, ref.id);
   }
 
   async complete({ ref, terms }: OrderedMove, landed: LandedTransaction): Promise<void> {
