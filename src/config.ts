@@ -184,8 +184,8 @@ const environment = z.object({
   ETHEREUM_MIN_CONFIRMATIONS: z.coerce.number().int().min(1).max(96).default(12),
   /** Units of a coin from which every payment on Ethereum waits for finality, whatever a merchant's policy says. 0: every payment. */
   ETHEREUM_FINALIZED_FROM_MAX: z.string().regex(AMOUNT).default('10000'),
-  /** Of what is due, the most that a merchant's tolerance lets be missing. */
   CHANGE_DELAY_MINUTES: z.coerce.number().int().min(0).max(MAX_CHANGE_DELAY_MIN).default(0),
+  /** Of what is due, the most that a merchant's tolerance lets be missing. */
   TOLERANCE_MAX_PERCENT: z.coerce.number().int().min(0).max(50).default(5),
   /** Where the signer keeps its journal of payouts: outside `DATA_DIR`. Sandbox: `<DATA_DIR>-signer`. */
   SIGNER_JOURNAL_DIR: z

@@ -27,6 +27,10 @@ export function addMerchants(program: Command, host: CliHost): Command {
     ['--settlement-coin <coin>', 'USDT or USDC'],
     ['--networks <list>', 'comma-separated, in the order shown'],
     ['--tolerance <amount>', 'units of the coin a payment may be short, at most TOLERANCE_MAX_PERCENT of what is due'],
+    [
+      '--tolerance-percent <percent>',
+      'share of what is due a payment may be short, such as 0.5, capped by --tolerance where that is above 0; none: no share',
+    ],
     ['--contact <contact>', 'where payers reach the shop, an e-mail address or an https URL; none to take it away'],
     ['--refund-claims <list>', 'evidence for refunds to another than who paid, of signature, test_payment and no_sender; off for none'],
     ['--session-ttl <seconds>', 'session lifetime'],

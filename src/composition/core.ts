@@ -1,6 +1,5 @@
 import type { Config } from '../config.ts';
 import type { DepositFacts } from '../domain/events/session-events.ts';
-import type { FinalityFloor } from '../domain/finality-floor.ts';
 import type { Mode, RefundId, SessionId } from '../domain/ids.ts';
 import { ADDRESS_FAMILIES, addressFamilyOf, type AddressFamily, type NetworkSettings } from '../domain/networks.ts';
 import { type SecretPurpose, sessionOfStream } from '../domain/streams.ts';
@@ -112,7 +111,7 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
     ...ports,
     handler: merchantHandler,
     directory,
-    finalityFloor: finalityFloorOf(config),
+    ...policyBoundsOf(config),
     changeDelayMinutes: config.CHANGE_DELAY_MINUTES,
   });
   const people = await startPeople(handlerDeps);
@@ -189,17 +188,17 @@ const isOursOf =
     return treasuryOf?.(mode, family) === address || indexes.get(indexKey(mode, family))!.sessionOf(address) !== null;
   };
 
-const finalityFloorOf = (config: Config): FinalityFloor => ({
-  ethereumConfirmations: config.ETHEREUM_MIN_CONFIRMATIONS,
-  ethereumFinalizedFrom: config.ETHEREUM_FINALIZED_FROM_MAX,
+/** What no merchant's policy goes beyond. */
+const policyBoundsOf = (config: Config) => ({
+  finalityFloor: { ethereumConfirmations: config.ETHEREUM_MIN_CONFIRMATIONS, ethereumFinalizedFrom: config.ETHEREUM_FINALIZED_FROM_MAX },
+  toleranceMaxPercent: config.TOLERANCE_MAX_PERCENT,
 });
 
 const sessionSettingsOf = (config: Config) => ({
   sessionTtlSec: config.SESSION_TTL_SECONDS,
   conversionDecimals: config.CONVERSION_DECIMALS,
   dustLimit: config.DUST_LIMIT,
-  toleranceMaxPercent: config.TOLERANCE_MAX_PERCENT,
-  finalityFloor: finalityFloorOf(config),
+  ...policyBoundsOf(config),
   claims: { accepted: config.REFUND_CLAIMS ?? [], waitSec: config.REFUND_CLAIM_WAIT_SECONDS, givenAddress },
 });
 

@@ -125,6 +125,9 @@ export const roundedUp = (units: bigint, decimals: number): bigint => {
   return ((units + step - 1n) / step) * step;
 };
 
+/** The most of so many decimals that is not more. */
+export const roundedDown = (units: bigint, decimals: number): bigint => units - (units % POWERS[SCALE - decimals]!);
+
 function roundTo(doubleScaled: bigint, decimals: number, up: boolean): bigint {
   const step = POWERS[2 * SCALE - decimals]!;
   const steps = doubleScaled / step + (up && doubleScaled % step !== 0n ? 1n : 0n);

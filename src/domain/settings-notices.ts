@@ -38,6 +38,7 @@ export const POLICY_NAMES = {
   offerBothCoins: 'offer_both_coins',
   offerTronUsdc: 'offer_tron_usdc',
   tolerance: 'tolerance',
+  tolerancePercent: 'tolerance_percent',
   sessionTtlSec: 'session_ttl_seconds',
   ethereumFinalizedFrom: 'ethereum_finalized_from',
   ethereumConfirmations: 'ethereum_confirmations',

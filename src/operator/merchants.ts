@@ -1,9 +1,10 @@
 import type { KeyRestrictions, Scope } from '../domain/api-keys.ts';
 import type { MerchantPolicy } from '../domain/events/merchant-events.ts';
 import type { ApiKeyId, MerchantId, SessionId } from '../domain/ids.ts';
-import { decimalsOf, isCoin, parseAmount, SCALE } from '../domain/money.ts';
+import { isCoin, parseAmount } from '../domain/money.ts';
 import { EVIDENCE_KINDS, isEvidenceKind, type EvidenceKind } from '../domain/claims.ts';
 import { isNetwork } from '../domain/networks.ts';
+import { basisPointsOf } from '../domain/percent.ts';
 import type { SandboxPayRequest, SandboxTransfer } from '../http/routes/sandbox.routes.ts';
 import { SANDBOX_CASES } from '../http/schemas/sandbox.schema.ts';
 import { presentTimeline } from '../http/presenters/timeline.presenter.ts';
@@ -224,6 +225,8 @@ export function policyOf(args: AdminArguments): Partial<MerchantPolicy> {
   if (networks) policy.networks = networks.every(isNetwork) ? networks : refused('networks must name ethereum, bsc, tron or solana');
   const tolerance = optionalText(args, 'tolerance');
   if (tolerance !== undefined) policy.tolerance = tolerance;
+  const share = optionalText(args, 'tolerancePercent');
+  if (share !== undefined) policy.tolerancePercent = share === 'none' ? null : share;
   const contact = optionalText(args, 'contact');
   if (contact !== undefined) policy.contact = contact === 'none' ? null : contact;
   const claims = optionalText(args, 'refundClaims');
@@ -250,14 +253,12 @@ function evidenceKinds(list: string): EvidenceKind[] {
 
 const trueOrFalse = (text: string, name: string): boolean => text === 'true' || (text === 'false' ? false : refused(`${name} must be true or false`));
 
-const BASIS_POINT = 10n ** BigInt(SCALE - 2);
-
 /** A percentage in hundredths of a percent. */
 function basisPoints(percent: string, name: string): number {
-  const units = parseAmount(percent);
-  if (units === null || decimalsOf(percent) > 2 || units > BigInt(MAX_SERVICE_FEE_BASIS_POINTS) * BASIS_POINT)
+  const points = basisPointsOf(percent);
+  if (points === null || points > MAX_SERVICE_FEE_BASIS_POINTS)
     return refused(`${name} must be a percentage from 0 to ${MAX_SERVICE_FEE_BASIS_POINTS / 100} with at most 2 decimals, such as 0.5`);
-  return Number(units / BASIS_POINT);
+  return points;
 }
 
 const wholeNumber = (text: string, name: string): number => (/^\d{1,9}$/.test(text) ? Number(text) : refused(`${name} must be a whole number`));

@@ -1,9 +1,8 @@
 import { MAX_CHANGE_DELAY_MIN } from '../../src/domain/change-delay.ts';
 import type { GuardedChange, MerchantChangeScheduled, MerchantEvent } from '../../src/domain/events/merchant-events.ts';
-import type { FinalityFloor } from '../../src/domain/finality-floor.ts';
 import { accept, refuse, type Decision } from '../../src/domain/result.ts';
 import type { Waiting } from './endpoints.decider.ts';
-import type { MerchantCommand } from './merchant.commands.ts';
+import type { MerchantCommand, PolicyBounds } from './merchant.commands.ts';
 import { endpointIn, type MerchantContext } from './merchant.state.ts';
 
 /* Changes that whoever stole a key would make first: they can be set to wait, so that somebody hears of them before they are in force. */
@@ -99,24 +98,24 @@ export function withdrawChange({ changeId }: Of<'WithdrawChange'>, context: Merc
 
 /** Judged by what holds now: the merchant may have changed since. `decide` decides what was asked for as if it were asked for now. */
 export function applyChange(
-  { changeId, nowSec, floor }: Of<'ApplyChange'>,
+  { changeId, nowSec, floor, toleranceMaxPercent }: Of<'ApplyChange'>,
   context: MerchantContext,
   decide: (due: MerchantCommand) => Decision<MerchantEvent>,
 ): Decision<MerchantEvent> {
   const pending = Object.hasOwn(context.pendingChanges, changeId) ? context.pendingChanges[changeId] : undefined;
   if (!pending) return accept();
   if (nowSec < pending.takesEffectAtSec) return refuse('conflict', 'the change still waits');
-  const decision = decide(commandOf(pending.change, floor));
+  const decision = decide(commandOf(pending.change, { floor, toleranceMaxPercent }));
   const applied = (refusal: string | null): MerchantEvent => ({ type: 'MerchantChangeApplied', data: { ...subjectOf(context), changeId, refusal } });
   return decision.ok ? accept<MerchantEvent>(...decision.events, applied(null)) : accept(applied(decision.refusal.message));
 }
 
-function commandOf(change: GuardedChange, floor: FinalityFloor): MerchantCommand {
+function commandOf(change: GuardedChange, bounds: PolicyBounds): MerchantCommand {
   switch (change.kind) {
     case 'webhook_endpoint':
       return { type: 'SetWebhook', endpointId: change.endpointId, ...change.set };
     case 'policy':
-      return { type: 'SetPolicy', policy: change.policy, floor };
+      return { type: 'SetPolicy', policy: change.policy, ...bounds };
     case 'settlement_address':
       return { type: 'SetSettlementAddress', network: change.network, address: change.address, approvers: change.approvers };
     case 'change_delay':

@@ -12,6 +12,12 @@ export interface FirstEndpoint {
   readonly sealedSecret: string;
 }
 
+/** What the operator bounds a merchant's policy by. */
+export interface PolicyBounds {
+  readonly floor: FinalityFloor;
+  readonly toleranceMaxPercent: number;
+}
+
 /* Commands: imperative, with ids, sealed secrets and times as data. */
 
 export type MerchantCommand =
@@ -31,7 +37,7 @@ export type MerchantCommand =
   /** `host` in the form in which URLs give it back. */
   | { readonly type: 'AddDomain'; readonly domainId: string; readonly host: string; readonly shopName: string }
   | { readonly type: 'RemoveDomain'; readonly domainId: string }
-  | (MayWait & { readonly type: 'SetPolicy'; readonly policy: Partial<MerchantPolicy>; readonly floor: FinalityFloor })
+  | (MayWait & PolicyBounds & { readonly type: 'SetPolicy'; readonly policy: Partial<MerchantPolicy> })
   /** Made by the service from what was uploaded. */
   | { readonly type: 'SetLogo'; readonly logo: Logo | null }
   /** The signer's journal holds the approvals of those who are named. */
@@ -40,5 +46,5 @@ export type MerchantCommand =
 export type ChangeCommand =
   | (MayWait & { readonly type: 'SetChangeDelay'; readonly minutes: number | null })
   | { readonly type: 'WithdrawChange'; readonly changeId: string }
-  /** `floor` is the operator's as it is when the change takes effect. */
-  | { readonly type: 'ApplyChange'; readonly changeId: string; readonly nowSec: number; readonly floor: FinalityFloor };
+  /** The bounds are the operator's as they are when the change takes effect. */
+  | (PolicyBounds & { readonly type: 'ApplyChange'; readonly changeId: string; readonly nowSec: number });

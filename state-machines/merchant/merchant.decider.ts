@@ -8,6 +8,7 @@ import { EVIDENCE_KINDS, isEvidenceKind } from '../../src/domain/claims.ts';
 import { contactLink } from '../../src/domain/contact.ts';
 import { isNetwork } from '../../src/domain/networks.ts';
 import { OUTCOME_TYPES } from '../../src/domain/notification-types.ts';
+import { basisPointsOf } from '../../src/domain/percent.ts';
 import { accept, refuse } from '../../src/domain/result.ts';
 import type { Decision, Refusal } from '../../src/domain/result.ts';
 import { applyChange, decideChangeDelay, waiting, withdrawChange } from './changes.decider.ts';
@@ -163,10 +164,11 @@ function setSettlementAddress({ network, address, approvers }: Of<'SetSettlement
 }
 
 /** Only what differs is recorded. */
-function setPolicy({ policy: asked, floor }: Of<'SetPolicy'>, context: MerchantContext): Decision<MerchantEvent> {
-  const fault = policyFault(asked) ?? floorFault(asked, floor);
+function setPolicy({ policy: asked, floor, toleranceMaxPercent }: Of<'SetPolicy'>, context: MerchantContext): Decision<MerchantEvent> {
+  const fault = policyFault(asked) ?? shareFault(asked, toleranceMaxPercent) ?? floorFault(asked, floor);
   if (fault) return { ok: false, refusal: fault };
-  const current: Required<MerchantPolicy> = { serviceFeeBasisPoints: 0, contact: null, refundClaims: [], offerBothCoins: false, ...context.policy };
+  const unset = { serviceFeeBasisPoints: 0, tolerancePercent: null, contact: null, refundClaims: [], offerBothCoins: false };
+  const current: Required<MerchantPolicy> = { ...unset, ...context.policy };
   const changes = Object.entries(asked).filter(
     ([name, value]) => value !== undefined && JSON.stringify(value) !== JSON.stringify(current[name as keyof MerchantPolicy]),
   );
@@ -209,6 +211,17 @@ function policyFault(policy: Partial<MerchantPolicy>): Refusal | null {
   if (contact !== undefined && contact !== null && contactLink(contact) === null)
     return invalid('contact', 'contact must be an e-mail address or an https URL of at most 200 characters');
   return null;
+}
+
+function shareFault({ tolerancePercent: percent }: Partial<MerchantPolicy>, maxPercent: number): Refusal | null {
+  if (percent === undefined || percent === null) return null;
+  const basisPoints = typeof percent === 'string' ? basisPointsOf(percent) : null;
+  return basisPoints !== null && basisPoints <= maxPercent * 100
+    ? null
+    : invalid(
+        'tolerance_percent',
+        `tolerance_percent must be a percentage from 0 to ${maxPercent}, the most that the operator allows, with at most 2 decimals, such as 0.5`,
+      );
 }
 
 /** A merchant may raise what the operator asks for, never lower it. */

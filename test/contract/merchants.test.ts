@@ -22,8 +22,12 @@ import { OwnEndpoints } from '../../src/features/merchants/own-endpoints.ts';
 import { Idempotency } from '../../src/features/shared/idempotency.ts';
 import type { Caller, Outcome } from '../../src/features/shared/merchant-api.ts';
 import { Merchants } from '../../src/features/merchants/merchants.ts';
+import { createSession } from '../../src/features/sessions/create.ts';
+import { merchantRoutes } from '../../src/http/routes/merchant.routes.ts';
+import { changeMerchantBody } from '../../src/http/schemas/merchant.schema.ts';
 import type { NewMerchant } from '../../src/features/merchants/merchants.ts';
 import { ManualClock } from '../support/price-feed.ts';
+import { caller, order, sessionWorld } from '../support/session-world.ts';
 
 const FLOOR = { ethereumConfirmations: 12, ethereumFinalizedFrom: '10000' };
 
@@ -61,6 +65,7 @@ async function node(masterKeys = KEY_A, faults: string[] = []) {
     clock,
     vetWebhookUrl: vet,
     finalityFloor: FLOOR,
+    toleranceMaxPercent: 5,
     changeDelayMinutes: 0,
   });
   return { directory, merchants, handler, endpoints: new MerchantEndpoints(directory, handler), start: () => directory.start() };
@@ -249,6 +254,33 @@ describe('keys', () => {
     expect(await merchants.issueKey('mer_zzzzzzzzzzzzzzzzzzzz' as MerchantId)).toMatchObject({ ok: false, refusal: { code: 'not_found' } });
     expect(await merchants.revokeKey(one.id, other.key_id)).toMatchObject({ ok: false, refusal: { code: 'not_found' } });
     expect(await merchants.revokeKey(one.id, 'key_none' as ApiKeyId)).toMatchObject({ ok: false });
+  });
+});
+
+describe('a share of what is due that may be missing', () => {
+  it('is set over the API of the merchant, holds after a restart and for the next order, and is taken away again', async () => {
+    const first = await started();
+    const merchant = valueOf(await first.merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
+    const by: Caller = { ...caller, merchantId: merchant.id };
+    const change = (body: object) =>
+      merchantRoutes(first.merchants)
+        .find(({ operation }) => operation.id === 'changeMerchant')!
+        .handle({ caller: by, body: changeMerchantBody.parse(body) } as never);
+    const { deps, free } = sessionWorld();
+    free.push(3);
+    const toleratedOf = async (orderId: string, { directory }: Pick<typeof first, 'directory'>, amount = '10.00') =>
+      valueOf(await createSession({ ...deps, merchants: directory }, by, { ...order, orderId, amount })).context.created!.policy.tolerance;
+    const refused = { ok: false, refusal: { code: 'invalid_request', param: 'tolerance_percent' } };
+    expect(await change({ tolerance_percent: '5.01' })).toMatchObject(refused);
+    expect(await change({ tolerance_percent: '0.125' })).toMatchObject(refused);
+    expect(await change({ tolerance: '0.30', tolerance_percent: '2' })).toMatchObject({
+      body: { tolerance: '0.30', tolerance_percent: '2', pending_changes: [] },
+    });
+    expect(await toleratedOf('order-1', first)).toBe('0.20');
+    expect(await toleratedOf('order-2', await started(), '20.00')).toBe('0.30');
+    expect(await change({ tolerance_percent: null })).toMatchObject({ body: { tolerance: '0.30', tolerance_percent: null } });
+    expect(await toleratedOf('order-3', first)).toBe('0.30');
+    expect(await toleratedOf('order-1', first)).toBe('0.20');
   });
 });
 

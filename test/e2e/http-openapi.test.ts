@@ -223,6 +223,7 @@ describe('every answer keeps the document', () => {
       'changeMerchant',
       await service.call('PATCH', '/v1/merchant', {
         tolerance: '0.10',
+        tolerance_percent: '0.5',
         webhook: { url: 'https://shop.example/hook' },
         domains: [{ host: 'shop.example', name: 'Shop' }],
       }),

@@ -102,6 +102,8 @@ export interface ChangeMerchant {
   readonly offer_tron_usdc?: boolean;
   /** Units of the coin a payment may be short, and never more than the share of what is due that the operator allows: 5 percent by default. */
   readonly tolerance?: string;
+  /** Percent of what is due that a payment may be short, with at most two decimals and never more than the operator allows; `tolerance`, where it is above zero, is its cap, and at `0` it has no other than the operator's. Null: no share, `tolerance` alone counts. */
+  readonly tolerance_percent?: string | null;
   /** Where payers reach the shop, an e-mail address or an https URL; the payment page links to it. Null: nowhere. */
   readonly contact?: string | null;
   /** Evidence that you take for a refund to another than who paid; empty: none. The installation may take less. */
@@ -618,8 +620,10 @@ export interface Merchant {
   readonly offer_both_coins: boolean;
   /** Whether USDC is offered on TRON, where its issuer no longer supports it. */
   readonly offer_tron_usdc: boolean;
-  /** Units of the coin that a payment may be short. */
+  /** Units of the coin that a payment may be short; the cap of `tolerance_percent` where there is one and this is above zero. */
   readonly tolerance: string;
+  /** Percent of what is due that a payment may be short; null without a share. */
+  readonly tolerance_percent: string | null;
   /** Where payers reach the shop; null for nowhere. */
   readonly contact: string | null;
   /** Evidence that you take for a refund to another than who paid. */

@@ -2,6 +2,8 @@ import { html, type Html } from '../../runtime/util/html.ts';
 import type { ApiKeyId } from '../../domain/ids.ts';
 import { SCOPES } from '../../domain/api-keys.ts';
 import { EVIDENCE_KINDS } from '../../domain/claims.ts';
+import type { MerchantPolicy } from '../../domain/events/merchant-events.ts';
+import { amountOf } from '../../domain/money.ts';
 import { NETWORKS } from '../../domain/networks.ts';
 import { policyOf, restrictionsOf } from '../../operator/merchants.ts';
 import { accepted, changedBy, readerOf, type ConsoleDeps } from '../deps.ts';
@@ -167,6 +169,11 @@ function settingsPage(visit: Visit, overview: MerchantOverview): Html {
 
 const policyFields = (): Html[] => [
   field({ name: 'tolerance', label: 'May be short by', hint: 'Units of the coin, bounded by the operator.' }),
+  field({
+    name: 'tolerancePercent',
+    label: 'May be short by a share',
+    hint: 'Percent of what is due, such as 0.5, bounded by the operator; the amount above, if not 0, is its cap. Or none.',
+  }),
   field({ name: 'offerBothCoins', label: 'Payers choose the coin', hint: 'true or false.' }),
   field({ name: 'contact', label: 'Contact for payers', hint: 'An e-mail address or an https URL, or none.' }),
   field({
@@ -179,6 +186,12 @@ const policyFields = (): Html[] => [
   field({ name: 'ethereumConfirmations', label: 'Ethereum confirmations' }),
 ];
 
+const shortBy = ({ tolerance, tolerancePercent: share, settlementCoin }: MerchantPolicy): string => {
+  const amount = `${tolerance} ${settlementCoin}`;
+  if (share === undefined || share === null) return amount;
+  return `${share} % of what is due` + (amountOf(tolerance) === 0n ? '' : `, at most ${amount}`);
+};
+
 const settingFacts = ({ policy, logo, name, id, change_delay_minutes: delay }: MerchantOverview): Html =>
   facts([
     ['Name', name],
@@ -186,7 +199,7 @@ const settingFacts = ({ policy, logo, name, id, change_delay_minutes: delay }: M
     ['Paid in', policy.settlementCoin],
     ['Payers choose the coin', policy.offerBothCoins === true ? 'yes' : 'no'],
     ['Networks', policy.networks.join(', ')],
-    ['May be short by', `${policy.tolerance} ${policy.settlementCoin}`],
+    ['May be short by', shortBy(policy)],
     ['Contact for payers', policy.contact ?? 'none'],
     ['Logo', logo === null ? 'none' : `${logo.width} × ${logo.height} pixels, ${logo.bytes} bytes`],
     ['Evidence for refunds to another than who paid', policy.refundClaims?.join(', ') || 'off'],
@@ -216,7 +229,16 @@ const logoForm = (visit: Visit, here: string): Html =>
       'Set the logo',
     )}`;
 
-const POLICY_FIELDS = ['tolerance', 'offerBothCoins', 'contact', 'refundClaims', 'sessionTtl', 'networks', 'ethereumConfirmations'] as const;
+const POLICY_FIELDS = [
+  'tolerance',
+  'tolerancePercent',
+  'offerBothCoins',
+  'contact',
+  'refundClaims',
+  'sessionTtl',
+  'networks',
+  'ethereumConfirmations',
+] as const;
 
 const policyChange = (deps: ConsoleDeps): ChangeRoute => ({
   path: '/m/:merchant/settings',
@@ -226,6 +248,7 @@ const policyChange = (deps: ConsoleDeps): ChangeRoute => ({
     const { policy } = overview(deps, visit);
     const before = {
       tolerance: policy.tolerance,
+      tolerancePercent: policy.tolerancePercent ?? 'none',
       offerBothCoins: policy.offerBothCoins ?? false,
       contact: policy.contact ?? 'none',
       refundClaims: policy.refundClaims?.join(', ') || 'off',

@@ -184,6 +184,8 @@ export interface MerchantPolicy {
   readonly offerTronUsdc: boolean;
   /** Units of the coin a payment may be short. */
   readonly tolerance: string;
+  /** Percent of what is due that a payment may be short, with `tolerance` as its cap where that is above zero; absent or null: no share. */
+  readonly tolerancePercent?: string | null;
   readonly sessionTtlSec: number | null;
   /** Ethereum: below this many units `ethereumConfirmations` suffice, from it on `finalized` is needed. */
   readonly ethereumFinalizedFrom: string;

@@ -12,7 +12,7 @@ import { parseAddressList } from '../../runtime/util/address-list.ts';
 import type { Sealer } from '../../runtime/util/sealing.ts';
 import type { Waiting } from '../../../state-machines/merchant/endpoints.decider.ts';
 import type { MerchantState } from '../../../state-machines/merchant/merchant.decider.ts';
-import type { MerchantCommand } from '../../../state-machines/merchant/merchant.commands.ts';
+import type { MerchantCommand, PolicyBounds } from '../../../state-machines/merchant/merchant.commands.ts';
 import { endpointIn, nextSecretVersion, type KeyState } from '../../../state-machines/merchant/merchant.state.ts';
 import type { Outcome } from '../shared/merchant-api.ts';
 import {
@@ -42,6 +42,8 @@ export interface MerchantsDeps {
   readonly clock: Clock;
   readonly vetWebhookUrl: WebhookUrlVetting;
   readonly finalityFloor: FinalityFloor;
+  /** Of what is due, the most that a merchant may let be missing. */
+  readonly toleranceMaxPercent: number;
   /** Of live merchants who have no delay of their own. */
   readonly changeDelayMinutes: number;
 }
@@ -223,9 +225,9 @@ export class Merchants {
     return this.#change(merchantId, { type: 'RemoveDomain', domainId }, by);
   }
 
-  /** Only the settings given are changed; none below the operator's floor. */
+  /** Only the settings given are changed; none beyond the operator's bounds. */
   setPolicy(merchantId: MerchantId, policy: Partial<MerchantPolicy>, by?: ChangedBy): Promise<Outcome<MerchantOverview>> {
-    return this.#change(merchantId, { type: 'SetPolicy', policy, floor: this.#deps.finalityFloor }, by);
+    return this.#change(merchantId, { type: 'SetPolicy', policy, ...this.#policyBounds() }, by);
   }
 
   /** A PNG image in base64; null takes the logo away. */
@@ -265,10 +267,14 @@ export class Merchants {
 
   /** Puts a change into force whose time has come. What was withdrawn meanwhile, or is in force already, changes nothing. */
   applyChange(pending: MerchantChangeScheduled['data']): Promise<Outcome<MerchantOverview>> {
-    const { clock, finalityFloor: floor } = this.#deps;
     const { merchantId, changeId, requestedBy } = pending;
-    const command = { type: 'ApplyChange', changeId, nowSec: toSec(clock.nowMs()), floor } as const;
+    const command = { type: 'ApplyChange', changeId, nowSec: toSec(this.#deps.clock.nowMs()), ...this.#policyBounds() } as const;
     return this.#change(merchantId, command, { actor: requestedBy, correlationId: changeId });
+  }
+
+  #policyBounds(): PolicyBounds {
+    const { finalityFloor: floor, toleranceMaxPercent } = this.#deps;
+    return { floor, toleranceMaxPercent };
   }
 
   async #change(merchantId: MerchantId, command: MerchantCommand, by: ChangedBy | undefined): Promise<Outcome<MerchantOverview>> {

@@ -5,6 +5,7 @@ import type { Mode, SessionId } from '../../domain/ids.ts';
 import { amountOf, formatAmount, isCoin, least, type Coin } from '../../domain/money.ts';
 import { addressFamilyOf } from '../../domain/networks.ts';
 import { sessionStream } from '../../domain/streams.ts';
+import { toleranceOf } from '../../domain/tolerance.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
 import type { CoCommit } from '../../ports/event-store.ts';
 import { canonicalJson } from '../shared/canonical-json.ts';
@@ -182,6 +183,6 @@ function sessionData(deps: CreateSessionDeps, facts: SessionFacts): SessionCreat
 
 /** An order smaller than the dust limit must still be payable in one transfer. */
 const limitsOf = ({ toleranceMaxPercent, dustLimit }: CreateSessionDeps, { policy }: MerchantSettings, due: bigint) => ({
-  tolerance: formatAmount(least(amountOf(policy.tolerance), (due * BigInt(toleranceMaxPercent)) / 100n)),
+  tolerance: formatAmount(toleranceOf(policy, due, toleranceMaxPercent)),
   dustLimit: formatAmount(least(due, amountOf(dustLimit))),
 });

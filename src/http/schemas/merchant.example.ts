@@ -66,6 +66,7 @@ export const MERCHANT_EXAMPLE = {
   offer_both_coins: false,
   offer_tron_usdc: false,
   tolerance: '0.05',
+  tolerance_percent: '0.5',
   contact: 'help@shop.example',
   refund_claims: ['signature'],
   session_ttl_seconds: null,

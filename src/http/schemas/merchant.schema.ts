@@ -63,6 +63,14 @@ const policyFields = {
     description:
       'Units of the coin a payment may be short, and never more than the share of what is due that the operator allows: 5 percent by default.',
   }),
+  tolerance_percent: amountText
+    .nullable()
+    .optional()
+    .meta({
+      description:
+        "Percent of what is due that a payment may be short, with at most two decimals and never more than the operator allows; `tolerance`, where it is above zero, is its cap, and at `0` it has no other than the operator's. Null: no share, `tolerance` alone counts.",
+      examples: ['0.5'],
+    }),
   contact: z
     .string('must be an e-mail address or an https URL')
     .nullable()
@@ -175,7 +183,8 @@ export const merchant = z
     networks: z.array(network).meta({ description: 'Networks offered to payers, in the order shown.' }),
     offer_both_coins: flag(BOTH_COINS),
     offer_tron_usdc: flag(TRON_USDC),
-    tolerance: text('Units of the coin that a payment may be short.'),
+    tolerance: text('Units of the coin that a payment may be short; the cap of `tolerance_percent` where there is one and this is above zero.'),
+    tolerance_percent: text('Percent of what is due that a payment may be short; null without a share.').nullable(),
     contact: text('Where payers reach the shop; null for nowhere.').nullable(),
     refund_claims: z.array(evidenceKind).meta({ description: 'Evidence that you take for a refund to another than who paid.' }),
     session_ttl_seconds: integer('Seconds that a session may be paid; null for the default of the installation.').nullable(),

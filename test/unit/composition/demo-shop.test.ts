@@ -41,6 +41,7 @@ async function sandbox() {
     clock,
     vetWebhookUrl: vet,
     finalityFloor: FLOOR,
+    toleranceMaxPercent: 5,
     changeDelayMinutes: 0,
   });
   const start = async () => {

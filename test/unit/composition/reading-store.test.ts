@@ -36,6 +36,7 @@ async function aMerchant() {
     ...{ directory, sealer, clock, random: nodeRandom, handler: createMerchantHandler(depsOf(store)) },
     vetWebhookUrl: (url) => ({ ok: true, url }),
     finalityFloor: { ethereumConfirmations: 12, ethereumFinalizedFrom: '10000' },
+    toleranceMaxPercent: 5,
     changeDelayMinutes: 0,
   });
   const made = await merchants.registerMerchant({ name: 'Shop', mode: 'test' });

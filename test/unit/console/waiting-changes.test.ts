@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ConsoleDeps } from '../../../src/console/deps.ts';
 import type { PendingChangeOverview } from '../../../src/features/merchants/overview.ts';
-import { ConsoleWorld, POLICY, SHOP, type TestPerson } from '../../support/console-world.ts';
+import { ConsoleWorld, POLICY, SHOP, termsIn, type TestPerson } from '../../support/console-world.ts';
 
 const URL_CHANGE: PendingChangeOverview = {
   ...{ change_id: 'chg_1', setting: 'webhook_endpoint', change: { endpoint_id: 'we_1', url: 'https://evil.example/<b>' } },
@@ -70,6 +70,15 @@ describe('changes of a merchant that wait', () => {
     const done = await world.postSigned(SETTINGS, admin, { tolerance: '1', reason: 'rounding' });
     expect(done.headers['location']).toBe(`${SETTINGS}?done=waits`);
     expect((await world.get(SETTINGS, admin)).body).toContain('1440 minutes');
+  });
+
+  it('of what may be missing are signed with before and after', async () => {
+    const { admin } = await shopWith([]);
+    expect((await world.get(SETTINGS, admin)).body).toContain('name="tolerancePercent"');
+    const asked = await world.post(SETTINGS, admin, { tolerance: '3', tolerancePercent: '2.5', reason: 'exchanges' });
+    expect(termsIn(asked.body)!.text).toContain('tolerance: 0 becomes 3');
+    expect(termsIn(asked.body)!.text).toContain('tolerancePercent: none becomes 2.5');
+    expect((await world.post(SETTINGS, admin, { tolerancePercent: 'none', reason: 'exchanges' })).body).toContain('nothing would change');
   });
 
   it('are not spoken of where none waits and none would', async () => {

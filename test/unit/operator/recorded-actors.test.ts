@@ -25,7 +25,7 @@ async function operatorSide() {
   const handler = createMerchantHandler({ store, clock, random: nodeRandom, notificationIds: new NotificationIds(clock), soleWriter: true });
   const merchants = new Merchants({
     ...{ handler, directory, sealer, clock, random: nodeRandom, vetWebhookUrl: (url: string) => ({ ok: true, url }) as const },
-    ...{ finalityFloor: { ethereumConfirmations: 12, ethereumFinalizedFrom: '10000' }, changeDelayMinutes: 0 },
+    ...{ finalityFloor: { ethereumConfirmations: 12, ethereumFinalizedFrom: '10000' }, toleranceMaxPercent: 5, changeDelayMinutes: 0 },
   });
   const callers: Caller[] = [];
   const api = {

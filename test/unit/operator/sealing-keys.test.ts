@@ -44,6 +44,7 @@ async function started(store: EventStore, given: Parameters<typeof keysOf>[0]) {
     ...{ handler, directory, sealer, clock, random: nodeRandom },
     vetWebhookUrl: (url) => ({ ok: true, url }),
     finalityFloor: { ethereumConfirmations: 12, ethereumFinalizedFrom: '10000' },
+    toleranceMaxPercent: 5,
     changeDelayMinutes: 0,
   });
   const rewrap = () => sealingKeyCommands({ store, sealingKeys, clock, random: nodeRandom })['key.rewrap']!({ operator: 'olga' });

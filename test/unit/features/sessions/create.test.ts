@@ -232,6 +232,15 @@ describe('the tolerance of a session', () => {
     expect(await toleranceOf('0.000001', '1.00')).toBe('0.00000005');
     expect(await toleranceOf('0.50', '1.00', 0)).toBe('0.00');
   });
+
+  it('is a share of what is due in each coin where the merchant set one', async () => {
+    const { deps } = sessionWorld({ rate: { USDT: '1.1', USDC: '1.2' }, policy: { offerBothCoins: true, tolerance: '0', tolerancePercent: '1.25' } });
+    const made = await createSession(deps, caller, { ...order, currency: 'EUR' });
+    const created = made.ok ? made.value.context.created! : null;
+    expect([created?.dueAmount, created?.policy.tolerance]).toEqual(['11.00', '0.1375']);
+    expect([created?.alternative?.dueAmount, created?.alternative?.tolerance]).toEqual(['12.00', '0.15']);
+    expect(created?.policy).not.toHaveProperty('tolerancePercent');
+  });
 });
 
 it('lasts as long as its create says, else as the merchant says, else as the installation does', async () => {

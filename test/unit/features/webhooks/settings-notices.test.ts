@@ -52,6 +52,7 @@ async function merchantSide(world: WebhookWorld, timers: VirtualTimers, minutes:
     ...{ handler: createMerchantHandler(deps), directory, sealer, random: nodeRandom, clock: timers },
     vetWebhookUrl: (url) => ({ ok: true, url }),
     finalityFloor: { ethereumConfirmations: 12, ethereumFinalizedFrom: '10000' },
+    toleranceMaxPercent: 5,
     changeDelayMinutes: minutes,
   });
   const onError = (error: unknown): never => {

@@ -13,6 +13,7 @@ import type { Waiting } from '../../../../state-machines/merchant/endpoints.deci
 
 const merchantId = 'mer_aaaaaaaaaaaaaaaaaaaa' as MerchantId;
 const FLOOR = { ethereumConfirmations: 12, ethereumFinalizedFrom: '10000' };
+const BOUNDS = { floor: FLOOR, toleranceMaxPercent: 5 };
 const OLD = 'https://shop.example/hooks';
 const NEW = 'https://other.example/hooks';
 
@@ -27,7 +28,7 @@ const wait = (changeId = 'chg_1', over: Partial<Waiting> = {}): { wait: Waiting 
   wait: { changeId, nowSec: 1_000, requestedBy: `merchant:${merchantId}`, installationMinutes: 60, ...over },
 });
 const url = (to: string, changeId?: string): MerchantCommand => ({ type: 'SetWebhook', url: to, ...wait(changeId) });
-const apply = (changeId: string, nowSec: number): MerchantCommand => ({ type: 'ApplyChange', changeId, nowSec, floor: FLOOR });
+const apply = (changeId: string, nowSec: number): MerchantCommand => ({ type: 'ApplyChange', changeId, nowSec, ...BOUNDS });
 
 /** Runs commands in a row; the machine accepts every event, in XState's form and in the table's. */
 function after(...commands: MerchantCommand[]) {
@@ -61,7 +62,8 @@ describe('a change of a guarded setting', () => {
     ['another URL', url(NEW)],
     ['no URL', { type: 'SetWebhook', url: null, ...wait() }],
     ['an endpoint that is switched off', { type: 'SetWebhook', disabled: true, ...wait() }],
-    ['a policy', { type: 'SetPolicy', policy: { tolerance: '1' }, floor: FLOOR, ...wait() }],
+    ['a share of what is due', { type: 'SetPolicy', policy: { tolerancePercent: '1' }, ...BOUNDS, ...wait() }],
+    ['a policy', { type: 'SetPolicy', policy: { tolerance: '1' }, ...BOUNDS, ...wait() }],
     ['a settlement address', { type: 'SetSettlementAddress', network: 'bsc', address: '0xabc', approvers: ['ada', 'ben'], ...wait() }],
   ])('waits where the installation says so, and changes nothing yet: %s', (_, command) => {
     const before = after(register());
@@ -91,7 +93,7 @@ describe('a change of a guarded setting', () => {
     expect(after(register(), url(NEW), url(NEW, 'chg_2')).types).toEqual([]);
     expect(after(register(), url(OLD)).types).toEqual([]);
     const { state } = after(register());
-    expect(refusalOf({ type: 'SetPolicy', policy: { tolerance: 'much' }, floor: FLOOR, ...wait() }, state)).toMatchObject({ param: 'tolerance' });
+    expect(refusalOf({ type: 'SetPolicy', policy: { tolerance: 'much' }, ...BOUNDS, ...wait() }, state)).toMatchObject({ param: 'tolerance' });
   });
 
   it('does not pile up', () => {
@@ -114,12 +116,22 @@ describe('a change of a guarded setting', () => {
   });
 
   it('that is not possible any more when its time comes is given up, with the reason', () => {
-    const asked: MerchantCommand = { type: 'SetPolicy', policy: { ethereumConfirmations: 20 }, floor: FLOOR, ...wait() };
-    const raised = { type: 'ApplyChange', changeId: 'chg_1', nowSec: 4_600, floor: { ...FLOOR, ethereumConfirmations: 30 } } as const;
+    const asked: MerchantCommand = { type: 'SetPolicy', policy: { ethereumConfirmations: 20 }, ...BOUNDS, ...wait() };
+    const raised = { type: 'ApplyChange', changeId: 'chg_1', nowSec: 4_600, ...BOUNDS, floor: { ...FLOOR, ethereumConfirmations: 30 } } as const;
     const { types, context, told } = after(register(), asked, raised);
     expect(types).toEqual(['MerchantChangeApplied']);
     expect(context.pendingChanges).toEqual({});
     expect(told.at(-1)).toBe('settings.change_withdrawn default');
+  });
+
+  it('to a share is in force from its time on, and given up where the operator allows less by then', () => {
+    const asked: MerchantCommand = { type: 'SetPolicy', policy: { tolerancePercent: '2.5' }, ...BOUNDS, ...wait() };
+    expect(after(register(), asked).context.policy.tolerancePercent).toBeUndefined();
+    expect(after(register(), asked, apply('chg_1', 4_600)).context.policy.tolerancePercent).toBe('2.5');
+    const lowered = { type: 'ApplyChange', changeId: 'chg_1', nowSec: 4_600, ...BOUNDS, toleranceMaxPercent: 2 } as const;
+    const { types, context } = after(register(), asked, lowered);
+    expect(types).toEqual(['MerchantChangeApplied']);
+    expect(context.policy.tolerancePercent).toBeUndefined();
   });
 });
 

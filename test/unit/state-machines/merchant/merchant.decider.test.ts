@@ -58,7 +58,7 @@ function after(...commands: MerchantCommand[]) {
 }
 
 const FLOOR = { ethereumConfirmations: 12, ethereumFinalizedFrom: '10000' };
-const policy = (asked: Partial<MerchantPolicy>) => ({ type: 'SetPolicy', policy: asked, floor: FLOOR }) as const;
+const policy = (asked: Partial<MerchantPolicy>) => ({ type: 'SetPolicy', policy: asked, floor: FLOOR, toleranceMaxPercent: 5 }) as const;
 const domain = (host: string, shopName = 'Shop', domainId = 'dom_1'): MerchantCommand => ({ type: 'AddDomain', domainId, host, shopName });
 const issueSecret = (version: number, nowSec = 1_000): MerchantCommand => ({
   type: 'IssueWebhookSecret',
@@ -321,6 +321,25 @@ describe('the policy', () => {
     expect(then(policy({}))).toEqual([]);
   });
 
+  it('has no share of what is due to be short by until one is set, and none again once it is taken away', () => {
+    const never = after(register());
+    expect(never.then(policy({ tolerancePercent: null }))).toEqual([]);
+    const set = after(register(), policy({ tolerancePercent: '2.5' }));
+    expect(set.then(policy({ tolerancePercent: '2.5' }))).toEqual([]);
+    expect(set.state.context.policy).toEqual({ ...DEFAULT_POLICY, tolerancePercent: '2.5' });
+    const { types, state } = after(register(), policy({ tolerancePercent: '2.5' }), policy({ tolerancePercent: null }));
+    expect(types.slice(3)).toEqual(['PolicySet', 'PolicySet']);
+    expect(state.context.policy.tolerancePercent).toBeNull();
+  });
+
+  it('takes a share up to what the operator allows, and says how much that is', () => {
+    const bounded = (tolerancePercent: string, toleranceMaxPercent: number) => ({ ...policy({ tolerancePercent }), toleranceMaxPercent });
+    expect(after(register()).then(bounded('50', 50))).toEqual(['PolicySet']);
+    expect(after(register()).then(bounded('0', 0))).toEqual(['PolicySet']);
+    expect(after(register()).refusal(bounded('0.01', 0))?.message).toContain('tolerance_percent must be a percentage from 0 to 0');
+    expect(after(register()).refusal(bounded('2.01', 2))?.message).toContain('tolerance_percent must be a percentage from 0 to 2');
+  });
+
   it('has no service fee until one is set, and none again once it is 0', () => {
     const never = after(register());
     expect(never.then(policy({ serviceFeeBasisPoints: 0 }))).toEqual([]);
@@ -340,6 +359,14 @@ describe('the policy', () => {
     ['tolerance', { tolerance: '0.1234567' }],
     ['tolerance', { tolerance: '1000000000000' }],
     ['tolerance', { tolerance: 1 }],
+    ['tolerance_percent', { tolerancePercent: '-1' }],
+    ['tolerance_percent', { tolerancePercent: '5.01' }],
+    ['tolerance_percent', { tolerancePercent: '0.125' }],
+    ['tolerance_percent', { tolerancePercent: '0.500' }],
+    ['tolerance_percent', { tolerancePercent: '1e0' }],
+    ['tolerance_percent', { tolerancePercent: '1%' }],
+    ['tolerance_percent', { tolerancePercent: '' }],
+    ['tolerance_percent', { tolerancePercent: 1 }],
     ['session_ttl', { sessionTtlSec: 0 }],
     ['session_ttl', { sessionTtlSec: 1.5 }],
     ['session_ttl', { sessionTtlSec: 2_592_001 }],
@@ -384,6 +411,7 @@ describe('the policy', () => {
       networks: ['tron'],
       offerTronUsdc: true,
       tolerance: '0.01',
+      tolerancePercent: '5',
       sessionTtlSec: 900,
       ethereumFinalizedFrom: '500',
       ethereumConfirmations: 32,
