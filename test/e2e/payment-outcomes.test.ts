@@ -19,6 +19,7 @@ let patient: Merchant;
 /** Sessions of six seconds, for outcomes at the deadline. */
 let hasty: Merchant;
 let forgiving: Merchant;
+let sharing: Merchant;
 /** Is told of late money, too. */
 let curious: Merchant;
 /** Lets its payers choose the coin. */
@@ -41,6 +42,7 @@ beforeAll(async () => {
   hasty = await world.merchant('Hasty', { sessionTtl: '6' });
   // More than the operator's share of what is due, 0.50 of 10.00.
   forgiving = await world.merchant('Forgiving', { tolerance: '2' });
+  sharing = await world.merchant('Sharing', { tolerancePercent: '1.5', tolerance: '0.12' });
   curious = await world.merchant('Curious', undefined, 'payment.late');
   open = await world.merchant('Open', { offerBothCoins: 'true' });
 });
@@ -251,5 +253,17 @@ describe.concurrent('an outcome of a payment', () => {
     const [webhook, ...more] = await world.told(session, 'payment.completed');
     expect(webhook!.body.data.object).toMatchObject({ status: 'completed', amount: '9.50', currency: 'USDT' });
     expect(more).toEqual([]);
+  });
+
+  it('short by less than the share of a merchant, as its amount caps it: paid, and a cent less is due to the last cent', async () => {
+    const session = await world.create(sharing);
+    const pay = (amount: string) => world.pay(sharing, session, { network: 'bsc', amount });
+    await pay('9.87');
+    const short = await world.settled(sharing, session, allFinal);
+    expect([short.status, short.received]).toEqual(['open', '9.87']);
+    expect(await world.page(session)).toMatchObject({ state: 'underpaid', amount_due: '0.13' });
+    await pay('0.01');
+    const paid = await world.settled(sharing, session, isPaid);
+    expect([paid.received, paid.excess, paid.refundable]).toEqual(['9.88', '0.00', '9.88']);
   });
 });
