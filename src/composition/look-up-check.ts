@@ -1,5 +1,6 @@
 import type { HealthFact } from '../observability/health.ts';
 import type { Logger } from '../observability/logger.ts';
+import { CommandRefused } from '../operator/commands.ts';
 import type { ProjectionComparison } from './workers/projection-compare.ts';
 
 /** Whether the look-ups are what the event log makes of them. */
@@ -37,4 +38,10 @@ export function startLookUpCheck(comparison: ProjectionComparison, atStart: bool
         : { name: 'look-ups', state: 'degraded', detail: `payouts wait: not what the ledger says: ${names}; ${REMEDY}` };
     },
   };
+}
+
+/** Rejects where a look-up is not what the event log says. What is found stops payments, too. */
+export async function proveLookUp(comparison: Pick<ProjectionComparison, 'compare'>, name: string): Promise<void> {
+  const found = (await comparison.compare(name)).find(({ differing }) => differing > 0);
+  if (found) throw new CommandRefused(`${found.differing} rows of ${found.projection} are not what the ledger says: ${REMEDY}`);
 }

@@ -45,6 +45,7 @@ export interface PayoutDeps {
   readonly store: EventStore;
   readonly readModel: ReadModel;
   readonly wholeBooks: WholeRows;
+  readonly proveBooks: () => Promise<void>;
   readonly rates: Rates;
   readonly clock: Clock;
   readonly random: Random;

@@ -13,7 +13,7 @@ import { withLease, type RunningLease } from '../runtime/leases/with-lease.ts';
 import type { RunningAudit } from '../features/audit/running-audit.ts';
 import { watch, type WatchDeps } from './chains.ts';
 import type { Core } from './core.ts';
-import { startLookUpCheck, type LookUpCheck } from './look-up-check.ts';
+import { proveLookUp, startLookUpCheck, type LookUpCheck } from './look-up-check.ts';
 import { LeasedPayouts } from './leased-payouts.ts';
 import { LeasedWatcher } from './leased-watcher.ts';
 import type { PayoutDeps } from './payouts.ts';
@@ -105,7 +105,8 @@ function payoutDeps(
   const wholeBooks = createWholeRows({ store, readModel, projections }, ledger);
   const onUnbooked: PayoutDeps['onUnbooked'] = (mode, network, { sessionId, address }) =>
     metrics.chains.watchObserver(mode, network).onAnomaly?.({ kind: 'unbooked', sessionId, address });
-  return { config, core, store, readModel, wholeBooks, rates, clock, random, log, mayPay, onUnbooked, soleWriter };
+  const proveBooks = (): Promise<void> => proveLookUp(storage.comparison, ledger.name);
+  return { config, core, store, readModel, wholeBooks, proveBooks, rates, clock, random, log, mayPay, onUnbooked, soleWriter };
 }
 
 function leasedExpiry(

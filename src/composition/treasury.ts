@@ -30,8 +30,9 @@ export function startTreasury(
   parts: PayoutParts,
   chains: readonly OutgoingChain[],
   payouts: PayRefunds,
-  { config, core, readModel, wholeBooks, clock, random, log, treasuries, mayPay, onUnbooked }: PayoutDeps & { readonly treasuries: TreasuryHandler },
+  deps: PayoutDeps & { readonly treasuries: TreasuryHandler },
 ): Treasury {
+  const { config, core, readModel, wholeBooks, proveBooks, clock, random, log, treasuries, mayPay, onUnbooked } = deps;
   const pace = parts.sandbox ? 'sandbox' : 'production';
   const watch = new WatchTreasuries({
     treasuries: treasuriesOf(chains, parts),
@@ -64,8 +65,7 @@ export function startTreasury(
   });
   const pause = (): Promise<void> => sleep(RECONCILE_PAUSE_MS[pace]);
   const reconcile = inTurnReconciler({
-    readModel,
-    wholeBooks,
+    ...{ readModel, wholeBooks, proveBooks },
     signer: parts.signer,
     sent: ({ chain }) => payouts.sent(chain.mode, chain.network),
     clock,
@@ -74,7 +74,7 @@ export function startTreasury(
   });
   // A local chain may be a second behind the ledger after a kill, so the sandbox compares on command only.
   const everyMs = parts.sandbox ? 0 : config.RECONCILE_EVERY_SECONDS * 1000;
-  const unbooked = unbookedLook(parts, { readModel, wholeBooks, clock }, pause);
+  const unbooked = unbookedLook(parts, { readModel, wholeBooks, proveBooks, clock }, pause);
   const looking = new TreasuryLook({
     ...{ moves, reconcile, onUnbooked, mayPay, log, everyMs },
     unbooked: (executor, after) => unbooked(executor, after, ADDRESSES_A_LOOK),
@@ -106,13 +106,13 @@ async function returnedDeposit({ addressIndexes, sessionHandler }: Core, { mode,
 
 function unbookedLook(
   { signer }: PayoutParts,
-  { readModel, wholeBooks, clock }: Pick<PayoutDeps, 'readModel' | 'wholeBooks' | 'clock'>,
+  { readModel, wholeBooks, proveBooks, clock }: Pick<PayoutDeps, 'readModel' | 'wholeBooks' | 'proveBooks' | 'clock'>,
   pause: () => Promise<void>,
 ): Treasury['unbooked'] {
   return (executor, after, most) => {
     const { chain } = executor;
     const derivedForm = (address: string): string => givenAddress(chain.network, address) ?? address;
-    const native = { executor, readModel, wholeBooks, derivedForm, reportOutflows: () => reportOutflows(executor, signer), clock };
+    const native = { executor, readModel, wholeBooks, proveBooks, derivedForm, reportOutflows: () => reportOutflows(executor, signer), clock };
     return lookForUnbooked({ chain, readModel, wholeBooks, native, pause }, after, most);
   };
 }

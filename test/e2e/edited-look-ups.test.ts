@@ -3,12 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Wallet } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { balanceKey, LEDGER_BALANCES_TABLE } from '../../projections/ledger/rows.ts';
 import { PROJECTIONS } from '../../src/composition/projections.ts';
 import { callAdmin } from '../../src/cli/admin-client.ts';
+import { TREASURY } from '../../src/domain/ledger.ts';
 import type { JsonValue } from '../../src/ports/read-model.ts';
 import { RunningService, until } from '../crash/running-service.ts';
 import { approveAs, approverKey } from '../support/approvers.ts';
-import { editLookUps } from '../support/edited-rows.ts';
+import { editLookUps, editRow } from '../support/edited-rows.ts';
 
 /* Somebody edits rows of every table that the service looks things up in, while it runs and while it stands still. The event log, the chains and the signer decide about money. */
 
@@ -22,6 +24,7 @@ let directory: string;
 let dataDir: string;
 let service: RunningService;
 let merchantId: string;
+let refund: string;
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'edited-look-ups-'));
   dataDir = join(directory, 'data');
@@ -74,6 +77,8 @@ async function thiefHasNothing(): Promise<void> {
 }
 
 const settlement = (amount: string) => ({ merchant_id: merchantId, network: 'ethereum', coin: 'USDT', amount, operator: 'ada' });
+const reconcile = async (network: string) =>
+  (await admin<{ treasuries: { unknown: unknown[]; accounts: { difference: string }[] }[] }>('treasury.reconcile', { network })).treasuries[0]!;
 const lookUps = async () => admin<{ drifted: number; projections: { projection: string; differing: number }[] }>('projection.compare');
 
 describe('edited look-ups', () => {
@@ -87,14 +92,18 @@ describe('edited look-ups', () => {
     await expect(
       service.client.refunds.create({ session_id: refunded, amount: { value: '20000.00', currency: 'USDT' }, reason: 'a fraud' }),
     ).rejects.toThrow();
-    const { id } = await service.client.refunds.create({ session_id: refunded, amount: { value: '20.00', currency: 'USDT' }, reason: 'sent back' });
+    ({ id: refund } = await service.client.refunds.create({
+      session_id: refunded,
+      amount: { value: '20.00', currency: 'USDT' },
+      reason: 'sent back',
+    }));
     await admin('treasury.sweep', { network: 'ethereum' }).catch(() => undefined);
     const drifted = await lookUps();
     expect(drifted.drifted).toBeGreaterThan(5);
     // Nothing is paid from now on, so what the refund has taken by now is all that it takes.
     await thiefHasNothing();
     expect(await held(MERCHANT)).toBe(0);
-    expect(['PENDING', 'PROCESSING', 'COMPLETED']).toContain((await service.client.refunds.get(id)).status);
+    expect(['PENDING', 'PROCESSING', 'COMPLETED']).toContain((await service.client.refunds.get(refund)).status);
     await expect(admin('treasury.settle', settlement('50.01'))).rejects.toThrow('the books owe the merchant 50.00 USDT');
   });
 
@@ -114,5 +123,28 @@ describe('edited look-ups', () => {
     await until('it is paid once', WAIT_MS, async () => (await held(MERCHANT)) === 12);
     await thiefHasNothing();
     await expect(admin('treasury.settle', settlement('38.01'))).rejects.toThrow('the books owe the merchant 38.00 USDT');
+  });
+
+  it('book nothing as brought to a treasury that was there before', async () => {
+    const network = 'ethereum';
+    // What is booked writes its rows anew, so nothing must be on its way.
+    await until('nothing is on its way', WAIT_MS, async () => {
+      const { moves } = await admin<{ moves: unknown[] }>('treasury.moves');
+      return moves.length === 0 && (await service.client.refunds.get(refund)).status === 'COMPLETED';
+    });
+    await until('books and chain agree', WAIT_MS, async () => {
+      const { accounts, unknown } = await reconcile(network);
+      return unknown.length === 0 && accounts.every(({ difference }) => Number(difference) === 0);
+    });
+    expect(await lookUps()).toMatchObject({ drifted: 0 });
+    const fundings = async () => (await admin<{ fundings: unknown[] }>('ledger.fundings', { limit: '500' })).fundings.length;
+    const before = await fundings();
+    editRow(dataDir, LEDGER_BALANCES_TABLE, balanceKey('test', TREASURY, network, 'USDT'), 'balance', '1.00');
+    await expect(reconcile(network)).rejects.toThrow(/1 rows of ledger@\d+ are not what the ledger says: run `quittance projection rebuild`/);
+    expect(await fundings()).toBe(before);
+    await admin('projection.rebuild', {});
+    expect(await lookUps()).toMatchObject({ drifted: 0 });
+    await reconcile(network);
+    expect(await fundings()).toBe(before);
   });
 });

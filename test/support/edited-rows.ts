@@ -16,6 +16,18 @@ function edited(value: unknown, thief: string): unknown {
   return value;
 }
 
+/** Gives one field of a row another value. */
+export function editRow(dataDir: string, table: string, key: string, field: string, value: string): void {
+  const db = new DatabaseSync(join(dataDir, 'read-model.db'), { timeout: 5_000 });
+  try {
+    const { id } = db.prepare('SELECT id FROM row_tables WHERE name = ?').get(table) as { id: number };
+    const { changes } = db.prepare(`UPDATE rows_${id} SET row = json_set(row, ?, ?) WHERE key = ?`).run(`$.${field}`, value, key);
+    if (changes !== 1) throw new Error(`${table} has no row ${key}`);
+  } finally {
+    db.close();
+  }
+}
+
 /** Edits rows of every table of the look-ups, at most so many each; answers the tables in which something is another now. */
 export function editLookUps(dataDir: string, thief: string, most: number): string[] {
   const db = new DatabaseSync(join(dataDir, 'read-model.db'), { timeout: 5_000 });

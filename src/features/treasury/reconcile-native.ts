@@ -17,6 +17,8 @@ export interface NativeDeps {
   };
   readonly readModel: Pick<ReadModel, 'getMany'>;
   readonly wholeBooks: WholeRows;
+  /** Rejects where the books that were read are not what the event log says. */
+  readonly proveBooks: () => Promise<void>;
   /** The form of an address in which the wallet derives it, and in which the books have it. */
   readonly derivedForm: (address: string) => string;
   /** The signer stands still, too, while an outflow is unexplained. */
@@ -80,6 +82,7 @@ export async function settleNative(deps: NativeDeps, given: readonly GivenAddres
     differences.push({ kind, sessionId, network, address, coin, booked: formatAmount(booked[index]!), onChain: formatAmount(onChain) });
   }
   if (differences.length === 0) return [];
+  if (found.length > 0) await deps.proveBooks();
   const refused = await deps.executor.tell({ type: 'RecordCollectionLook', finds: nativeCoinFinds, found, missing }, 'reconcile');
   // Something moved since it was read: the next look finds what is left.
   if (refused !== null) return [];

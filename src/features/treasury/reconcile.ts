@@ -16,6 +16,8 @@ import { amountsAt, hasDifference, lookAt, shortfall, type Account, type Look, t
 export interface ReconcileDeps extends LookDeps {
   /** The books must be whole while they are read: what they lack would be taken for money that was brought, or that left. */
   readonly wholeBooks: WholeRows;
+  /** Rejects where the books that were read are not what the event log says. */
+  readonly proveBooks: () => Promise<void>;
   readonly signer: Pick<OutgoingSigner, 'unknownTransactions'> & Pick<ApprovalSigner, 'reportOutflows'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -63,6 +65,8 @@ export async function reconcileTreasury(
   );
   const place = { mode, network, address: executor.treasury, blockNumber: look.throughBlock, recordedAtSec: foundAtSec };
   const fundings = brought.flatMap(([{ coin }, units]) => fundingsOf({ ...place, coin }, units, inflows, window));
+  // An outflow stops payments, which is never wrong; what would be booked as brought must not come from an edited row.
+  if (fundings.length > 0 && unknown.length === 0) await deps.proveBooks();
   const outflows = unknown.map((facts) => ({ ...facts, foundAtSec }));
   const result = { mode, network, throughBlock: look.throughBlock, accounts: look.accounts, reconciledAtSec: foundAtSec };
   const refused = await executor.tell({ type: 'RecordReconciliation', settled, fundings, outflows, result }, 'reconcile');

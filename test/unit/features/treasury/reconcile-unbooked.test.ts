@@ -18,6 +18,7 @@ const UNIT = 10n ** 18n;
 class World {
   readonly tables = new Map<string, Map<string, Row>>();
   readonly held = new Map<string, bigint>();
+  proof: () => void = () => undefined;
   readonly native = new Map<string, bigint>();
   readonly told: (TreasuryCommand | 'the signer')[] = [];
   readonly asked: number[] = [];
@@ -74,6 +75,7 @@ class World {
     const context = async (): Promise<TreasuryContext> => initialTreasuryContext;
     const native: NativeDeps = {
       ...{ executor: { chain, context, tell }, readModel: { getMany }, wholeBooks, clock: { nowMs: () => 5_000 } },
+      proveBooks: async () => this.proof(),
       derivedForm: (address) => address.toUpperCase().replace('X', 'x'),
       reportOutflows: async () => void this.told.push('the signer'),
     };
@@ -140,6 +142,17 @@ describe('money that the books do not have', () => {
       after = part.next;
     } while (after !== null);
     expect([found, parts]).toEqual([names, [10, 10, 5]]);
+  });
+
+  it('is not written down on the word of books that differ from the event log', async () => {
+    const world = new World();
+    world.give('0xabc1', 'cs_one');
+    world.native.set('0xabc1', UNIT);
+    world.proof = () => {
+      throw new Error('3 rows are not what the ledger says');
+    };
+    await expect(world.look()).rejects.toThrow('3 rows are not what the ledger says');
+    expect(world.told).toEqual([]);
   });
 
   it('is written down when it is native coin, and what is missing of that is told to the signer, too', async () => {

@@ -58,6 +58,7 @@ class World {
     },
     sent: async () => ({ coins: {}, payouts: 0 }),
     wholeBooks: (read: () => unknown) => read(),
+    proveBooks: async () => undefined,
     signer: { unknownTransactions: async () => [], reportOutflows: async () => ({ ok: true }) },
     clock: { nowMs: () => 5_000 },
     log: { info: () => undefined, warn: this.warn, error: () => undefined },
