@@ -189,8 +189,7 @@ function giveUp({ data, nowSec }: Of<'GiveUpReturn'>, context: TreasuryContext):
 
 /** Everything one comparison found, in one append: what it read is not read again. Of two looks at once, each would book the same money. */
 function reconcile({ settled, fundings, outflows, result }: Of<'RecordReconciliation'>, context: TreasuryContext): Decision<TreasuryMoveEvent> {
-  if (settled !== context.differencesSettled)
-    return refuse('conflict', 'a difference was written down or explained since the look began');
+  if (settled !== context.differencesSettled) return refuse('conflict', 'a difference was written down or explained since the look began');
   if (context.reconciledThrough !== null && result.throughBlock < context.reconciledThrough)
     return refuse('conflict', 'another reconciliation got further');
   return accept<TreasuryMoveEvent>(...fundings.map((data) => ({ type: 'TreasuryFunded', data }) as const), ...newOutflows(outflows, context), {
