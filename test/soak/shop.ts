@@ -1,7 +1,7 @@
 import { signedCall } from '../support/running-sandbox.ts';
 import type { SoakReceiver } from './receiver.ts';
 
-export const NETWORKS = ['ethereum', 'bsc', 'tron', 'solana'] as const;
+const NETWORKS = ['ethereum', 'bsc', 'tron', 'solana'] as const;
 
 /** Every so many paid orders one is refunded, and every so many orders one is paid in part only and left to expire. */
 const [REFUND_EVERY, PART_EVERY] = [8, 11];
