@@ -116,6 +116,12 @@ async function prepareRefund(
   const context = (sessionId && (await core.sessionHandler.read(sessionStream(sessionId)))?.context) || refused('session: there is no such session');
   const takeOver = (): Promise<void> => refunds.takeOver(chain.mode, { sessionId: sessionId!, refundId }, payment);
   if (context.refunds[refundId]) return takeOver;
+  // One that was asked for since may be the same wish once more: the merchant's request was lost with the refund.
+  const open = Object.values(context.refunds).find(({ status }) => status === 'PENDING');
+  if (open)
+    return refused(
+      `session: its refund ${open.requested.refundId} waits to be paid and may be the same wish once more: give it up by "quittance treasury reject" first`,
+    );
   const coin = isCoin(payment.coin) ? payment.coin : refused(`${payment.coin} is no coin of a refund`);
   const [deposit, ...others] = payment.depositKeys;
   const terms = {

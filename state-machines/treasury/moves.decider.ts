@@ -21,7 +21,6 @@ import { accept, refuse, type Decision } from '../../src/domain/result.ts';
 import {
   addressesOf,
   foldMoveRequested,
-  hasGasUnderWay,
   isApproved,
   isBeingSigned,
   isLegalMoveReservation,
@@ -157,7 +156,6 @@ function complete({ moveId, landed }: Of<'CompleteMove'>, context: TreasuryConte
   // Forgotten now, it could not take the signature that the journal may already hold, and its reservation would never end.
   if (isBeingSigned(context, moveId)) return refuse('conflict', `${moveId} is being signed`);
   if (!move.signed.some(({ txHash }) => txHash === landed.txHash)) return refuse('conflict', `${landed.txHash} was not signed for ${moveId}`);
-  if (hasGasUnderWay(context, moveId)) return refuse('conflict', gasFirst(moveId));
   const data: MoveCompleted = { ...termsOf(move), ...landed, feeCoin: NATIVE_COIN[move.terms.network] };
   return accept(named(move.kind, 'Completed', data));
 }
@@ -168,13 +166,10 @@ function fail({ moveId, reason, txHash, networkFee, feeAddress, nowSec }: Of<'Fa
   if (isBeingSigned(context, moveId)) return refuse('conflict', `${moveId} is being signed`);
   const hasEnded = reason === 'execution_reverted' || (reason === 'deposit_reverted' && move.kind === 'return');
   if (!hasEnded && move.signed.length > 0) return refuse('conflict', `${moveId} was signed and may land`);
-  if (networkFee !== null && hasGasUnderWay(context, moveId)) return refuse('conflict', gasFirst(moveId));
   const feeCoin = NATIVE_COIN[move.terms.network];
   const data: MoveFailed = { ...termsOf(move), reason, txHash, networkFee, feeCoin, feeAddress, failedAtSec: nowSec };
   return accept(named(move.kind, 'Failed', data));
 }
-
-const gasFirst = (moveId: string): string => `the gas that was sent for ${moveId} is to be written down first`;
 
 /** Asked for and failed in one append: between two of them somebody would pay it. */
 function giveUp({ data, nowSec }: Of<'GiveUpReturn'>, context: TreasuryContext): Decision<TreasuryMoveEvent> {

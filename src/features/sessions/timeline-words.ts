@@ -98,10 +98,10 @@ function describeDeposit(event: DomainEvent): Description | null {
       return { message: `Transfer of ${amount} ${coin} seen on ${network} in block ${blockNumber}: ${KIND_WORDS[kind]}.`, facts };
     }
     case 'DepositConfirmed': {
-      const { depositKey, rule, blockNumber, headNumber, sender } = event.data;
+      const { depositKey, rule, blockNumber, headNumber, sender, kind } = event.data;
       const how = rule.kind === 'finalized' ? 'the chain calls its block final' : `${rule.confirmations} confirmations`;
       return {
-        message: `Transfer is final: ${how} (block ${blockNumber}, head ${headNumber}).${senderWords(sender)}`,
+        message: `Transfer is final: ${how} (block ${blockNumber}, head ${headNumber}).${kind ? ` A reorganisation moved it: ${KIND_WORDS[kind]}.` : ''}${senderWords(sender)}`,
         facts: { deposit: depositKey, rule: rule.kind, block: blockNumber, head: headNumber, ...(sender && { sender: sender.kind }) },
       };
     }

@@ -54,7 +54,7 @@ export async function differsInNative(deps: NativeDeps, given: readonly GivenAdd
  * chain is read before the moves and those before the books, so that a move which the chain shows is open still, or booked; and of its final
  * and its newest state the one counts that finds less, since a move is booked by a depth which may lie between them.
  */
-export async function settleNative(deps: NativeDeps, given: readonly GivenAddress[]): Promise<NativeDifference[]> {
+export async function settleNative(deps: NativeDeps, given: readonly GivenAddress[], isProven = false): Promise<NativeDifference[]> {
   const { chain } = deps.executor;
   const { mode, network } = chain;
   const coin = NATIVE_COIN[network];
@@ -82,7 +82,11 @@ export async function settleNative(deps: NativeDeps, given: readonly GivenAddres
     differences.push({ kind, sessionId, network, address, coin, booked: formatAmount(booked[index]!), onChain: formatAmount(onChain) });
   }
   if (differences.length === 0) return [];
-  if (found.length > 0) await deps.proveBooks();
+  // A proof takes long, and what it proves must be read after it: a sweep in between burns of what was seen.
+  if (found.length > 0 && !isProven) {
+    await deps.proveBooks();
+    return settleNative(deps, given, true);
+  }
   const refused = await deps.executor.tell({ type: 'RecordCollectionLook', finds: nativeCoinFinds, found, missing }, 'reconcile');
   // Something moved since it was read: the next look finds what is left.
   if (refused !== null) return [];

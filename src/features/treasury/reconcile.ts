@@ -65,11 +65,11 @@ export async function reconcileTreasury(
   );
   const place = { mode, network, address: executor.treasury, blockNumber: look.throughBlock, recordedAtSec: foundAtSec };
   const fundings = brought.flatMap(([{ coin }, units]) => fundingsOf({ ...place, coin }, units, inflows, window));
-  // An outflow stops payments, which is never wrong; what would be booked as brought must not come from an edited row.
-  if (fundings.length > 0 && unknown.length === 0) await deps.proveBooks();
+  // What would be booked as brought must not come from an edited row. Where money is missing as well, the next look that is proven books what was brought.
+  const isProven = fundings.length === 0 || (await isProvenBy(deps, unknown));
   const outflows = unknown.map((facts) => ({ ...facts, foundAtSec }));
   const result = { mode, network, throughBlock: look.throughBlock, accounts: look.accounts, reconciledAtSec: foundAtSec };
-  const refused = await executor.tell({ type: 'RecordReconciliation', settled, fundings, outflows, result }, 'reconcile');
+  const refused = await executor.tell({ type: 'RecordReconciliation', settled, fundings: isProven ? fundings : [], outflows, result }, 'reconcile');
   if (refused !== null) {
     // What was written down meanwhile may be what this look found; what else it found, another one finds.
     if ((await executor.context()).differencesSettled !== settled) return reconcileTreasury(executor, deps);
@@ -77,6 +77,18 @@ export async function reconcileTreasury(
   }
   await reportOutflows(executor, deps.signer);
   return { ...result, unknown };
+}
+
+/** An outflow stops payments, which is never wrong: it is written down whatever the books are. Rejects where there is none to write down. */
+async function isProvenBy({ proveBooks, log }: ReconcileDeps, unknown: readonly OutflowFacts[]): Promise<boolean> {
+  try {
+    await proveBooks();
+    return true;
+  } catch (error) {
+    if (unknown.length === 0) throw error;
+    log.warn({ err: error }, 'what was brought to a treasury is not booked: the books could not be proven');
+    return false;
+  }
 }
 
 const unexplained = ({ coin, difference }: Account, seen: Partial<Record<string, bigint>>): bigint => signedAmountOf(difference) + (seen[coin] ?? 0n);

@@ -39,6 +39,8 @@ export interface MoveRecordsDeps {
 
 /** Transactions of the treasury's account that may be out at once; refunds need room, too. */
 const MAX_IN_FLIGHT = 8;
+/** Gas that takes longer never arrived, or was not what the move burnt. */
+const GAS_WAIT_MS = 1_800_000;
 
 /** Sweeps, top-ups, withdrawals, settlements, returns and nonce accounts. They live in the treasury's stream, and are done once final. */
 class MoveRecords implements OutgoingRecords<OrderedMove> {
@@ -47,6 +49,8 @@ class MoveRecords implements OutgoingRecords<OrderedMove> {
   readonly graceAfterStart = 0;
   readonly #account: TreasuryAccount;
   readonly #deps: MoveRecordsDeps;
+  /** Since when a move that the chain has done waits for its gas to be written down (`performance.now()`). */
+  readonly #gasAwaitedSince = new Map<string, number>();
 
   constructor(account: TreasuryAccount, deps: MoveRecordsDeps) {
     this.#account = account;
@@ -128,7 +132,12 @@ class MoveRecords implements OutgoingRecords<OrderedMove> {
   }
 
   endsLater({ ref }: OrderedMove, context: TreasuryContext): boolean {
-    return hasGasUnderWay(context, ref.id);
+    const nowMs = performance.now();
+    const sinceMs = this.#gasAwaitedSince.get(ref.id) ?? nowMs;
+    const isWaiting = hasGasUnderWay(context, ref.id) && nowMs - sinceMs < GAS_WAIT_MS;
+    if (isWaiting) this.#gasAwaitedSince.set(ref.id, sinceMs);
+    else this.#gasAwaitedSince.delete(ref.id);
+    return isWaiting;
   }
 
   async complete({ ref, terms }: OrderedMove, landed: LandedTransaction): Promise<void> {

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { nodeRandom } from '../../../../src/adapters/node/random.ts';
 import type { TransactionDraft } from '../../../../src/domain/events/transaction-draft.ts';
 import { systemClock } from '../../../../src/ports/clock.ts';
@@ -32,6 +32,7 @@ class Stage {
   readonly executor: MoveExecutor;
   readonly broadcast: string[] = [];
   fate: Fate = { kind: 'pending', inBlock: false };
+  fateOf: (order: OutgoingTransaction) => Fate = () => this.fate;
   check: (order: OutgoingTransaction) => PreCheck = () => ({ kind: 'ready' });
   sign: (request: SigningRequest) => Signature = signed;
   /** Of the transfer that a return pays back. */
@@ -47,7 +48,7 @@ class Stage {
       draft: () => Promise.resolve(draft),
       bump: () => Promise.resolve({ ...draft, maxFeePerGas: '125' }),
       broadcast: ({ txHash }: SentTransaction) => Promise.resolve(void this.broadcast.push(txHash)),
-      fate: () => Promise.resolve(this.fate),
+      fate: (order: OutgoingTransaction) => Promise.resolve(this.fateOf(order)),
       cancel: () =>
         Promise.resolve({ kind: 'evm-cancel', chainId: '1', nonce: 0, gasLimit: '21000', maxFeePerGas: '125', maxPriorityFeePerGas: '2' }),
     } as unknown as OutgoingChain;
@@ -98,6 +99,43 @@ describe('a move whose replacement is reserved and not signed', () => {
     await stage.executor.round();
     expect(await stage.executor.context()).toMatchObject({ open: null, moves: {}, journal: { seq: 2 } });
   });
+});
+
+describe('a sweep that landed while its gas is not written down', () => {
+  const inBlock = { kind: 'pending', inBlock: true } as const;
+  const open = async (): Promise<string[]> => Object.keys((await stage.executor.context()).moves);
+
+  beforeEach(async () => {
+    stage.fate = inBlock;
+    const { data } = requested('gas', '0.002');
+    const terms = { ...data, coin: 'ETH', fromAddress: TREASURY, toAddress: data.fromAddress, forMoveId: 'swp' } as const;
+    await stage.request({ type: 'RequestMove', kind: 'gas_top_up', data: terms });
+    stage.sign = () => ({ ok: true, txHash: '0xg1', signedBytes: 'gas', journal: { seq: 2, hash: 'h2' } });
+    await stage.executor.round();
+    expect((await stage.executor.context()).moves['gas']!.signed).toHaveLength(1);
+  });
+
+  it('ends after it, since what it burnt of it would be taken for coin from outside', async () => {
+    stage.fateOf = ({ kind }) => (kind === 'sweep' ? landed : { ...landed, landed: { ...landed.landed, txHash: '0xg1' } });
+    await stage.executor.round();
+    expect(await open()).toEqual(['swp']);
+    await stage.executor.round();
+    expect(await open()).toEqual([]);
+  });
+
+  it.each([landed, { kind: 'ineffective', txHash: '0xs1', networkFee: '0.001', reason: 'execution_reverted' } as unknown as Fate])(
+    'ends alone once the gas had half an hour: $kind',
+    async (fate) => {
+      stage.fateOf = ({ kind }) => (kind === 'sweep' ? fate : inBlock);
+      await stage.executor.round();
+      expect(await open()).toEqual(['swp', 'gas']);
+      const nowMs = performance.now();
+      const later = vi.spyOn(performance, 'now').mockImplementation(() => nowMs + 1_800_001);
+      await stage.executor.round();
+      later.mockRestore();
+      expect(await open()).toEqual(['gas']);
+    },
+  );
 });
 
 describe('a move that nobody shows any more', () => {

@@ -91,17 +91,6 @@ describe('a sweep', () => {
     expect(types(after(...signing, sign('swp', 2, 2), complete('swp', '0xswp1')))).toEqual(['SweepCompleted']);
   });
 
-  it('ends after the gas that was sent for it, which pays its fee; gas that nobody signed holds nothing up', () => {
-    const gas = request('gas_top_up', terms('top', { coin: 'ETH', toAddress: '0xCollection', forMoveId: 'swp', derivationIndex: 4 }));
-    const swept = [reserve('swp', 0, '0xCollection'), sign('swp', 2)];
-    const failed = { ...reject('swp'), reason: 'execution_reverted', txHash: '0xswp1', networkFee: '0.01' } as TreasuryCommand;
-    const early = [sweep('swp'), gas, reserve('top', 7), sign('top', 1), ...swept];
-    expect([types(after(...early, complete('swp', '0xswp1'))), types(after(...early, failed))]).toEqual([['refused'], ['refused']]);
-    for (const end of [complete('top', '0xtop1'), { ...failed, moveId: 'top' } as TreasuryCommand])
-      expect(types(after(...early, end, complete('swp', '0xswp1')))).toEqual(['SweepCompleted']);
-    expect(types(after(sweep('swp'), gas, reserve('swp', 0, '0xCollection'), sign('swp', 1), complete('swp', '0xswp1')))).toEqual(['SweepCompleted']);
-  });
-
   it('cannot be given up once it was signed or while it is', () => {
     expect(types(after(sweep('swp'), reject('swp')))).toEqual(['SweepFailed']);
     expect(types(after(sweep('swp'), reserve('swp', 0, '0xCollection'), reject('swp')))).toEqual(['refused']);
