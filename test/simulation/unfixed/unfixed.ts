@@ -109,7 +109,6 @@ export const UNFIXED: readonly Unfixed[] = [
     STATE,
     'return sum(onTimeOf(context).map((deposit) => leftOf(deposit, taken)));',
     'return sum(onTimeOf(context).map((deposit) => leftOf(deposit, taken.size < 0 ? taken : new Map())));',
-    'few plans ask for a refund between two parts of one payment',
   ),
   unfixed(
     'late money pays the session',
