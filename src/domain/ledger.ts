@@ -59,6 +59,12 @@ export function merchantAccountOf(account: string): { readonly merchantId: Merch
   return { merchantId: account.slice(MERCHANT_PREFIX.length, end) as MerchantId, part: account.slice(end + 1) };
 }
 
+/** A balance or amount of a merchant's account as the merchant reads it: what the books owe it is a credit there, below zero, and above zero here. */
+export function owedToMerchant(amount: string): string {
+  if (/^-?0(\.0+)?$/.test(amount)) return amount;
+  return amount.startsWith('-') ? amount.slice(1) : `-${amount}`;
+}
+
 const OPERATOR_ACCOUNTS: readonly string[] = [
   ...[DEPOSIT_WALLETS, TREASURY, COLD_STORAGE, OPERATOR_FUNDING, UNKNOWN_OUTFLOWS, NETWORK_FEES, UNMATCHED],
   ...[SERVICE_FEES, SUSPENSE, OTHER_INCOME, OTHER_EXPENSES],

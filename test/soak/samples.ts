@@ -1,3 +1,4 @@
+import { percentile } from '../../bench/section.ts';
 import { directoryFigures, figuresOf, largestMetrics } from './figures.ts';
 import type { SoakShop } from './shop.ts';
 
@@ -58,14 +59,9 @@ export async function sampleOf({ service, signer, opsUrl, dataDir, shop }: Sampl
     ['paid ms', paidMs],
   ] as const) {
     if (times.length === 0) continue;
-    figures[`${name} p50`] = quantile(times, 0.5);
-    figures[`${name} p99`] = quantile(times, 0.99);
+    figures[`${name} p50`] = percentile(times, 0.5);
+    figures[`${name} p99`] = percentile(times, 0.99);
   }
   for (const fault of new Set(faults)) console.log(`soak: ${fault}`);
   return { atSec, isQuiet, figures };
-}
-
-export function quantile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }

@@ -1,4 +1,5 @@
-import { quantile, type Sample } from './samples.ts';
+import { median } from '../../bench/section.ts';
+import type { Sample } from './samples.ts';
 
 /** A figure that must not grow with time: by no more than this from the second quarter to the last one. */
 interface Flat {
@@ -34,7 +35,7 @@ export function judge(samples: readonly Sample[]): Judged[] {
   return FLAT.flatMap(({ name, share, atLeast }) => {
     const between = (from: number, to: number): number[] =>
       quiet.flatMap(({ atSec, figures }) => (atSec >= from && atSec < to && figures[name] !== undefined ? [figures[name]] : []));
-    const [second, last] = [quantile(between(quarter, 2 * quarter), 0.5), quantile(between(3 * quarter, Infinity), 0.5)];
+    const [second, last] = [median(between(quarter, 2 * quarter)), median(between(3 * quarter, Infinity))];
     return [{ name, second, last, isFlat: last - second <= Math.max(second * share, atLeast) }];
   });
 }

@@ -1,5 +1,6 @@
 import { html, type Html } from '../../runtime/util/html.ts';
 import { firstDayOf, isMonth, lastDayOf } from '../../domain/calendar.ts';
+import { merchantAccountOf, owedToMerchant } from '../../domain/ledger.ts';
 import { modeOf, readerOf, run, type ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';
 import { badge, code, facts, link, table, time, type Column } from '../parts.ts';
@@ -90,9 +91,8 @@ function monthOf({ params }: Visit): string {
 /** A merchant's statement shows what it is owed above zero, as everywhere. */
 function page(visit: Visit, statement: Statement): Html {
   const isOperators = statement.merchant_id === null;
-  const owed = (amount: string): string =>
-    isOperators || /^0(\.0+)?$/.test(amount) ? amount : amount.startsWith('-') ? amount.slice(1) : `-${amount}`;
-  const name = ({ account }: { account: string }): string => (isOperators ? account : account.slice(account.lastIndexOf(':') + 1));
+  const owed = (amount: string): string => (isOperators ? amount : owedToMerchant(amount));
+  const name = ({ account }: { account: string }): string => (isOperators ? account : (merchantAccountOf(account)?.part ?? account));
   const place = { name: 'Coin', cell: ({ coin, network }: Moved) => `${coin} on ${network}` };
   const turnover: Column<Moved>[] = [
     { name: isOperators ? 'Debits' : 'Less', isNumber: true, cell: ({ debits }) => debits },

@@ -1,3 +1,4 @@
+import { merchantAccountOf, owedToMerchant } from '../../domain/ledger.ts';
 import { Html, html } from '../../runtime/util/html.ts';
 import type { MonthStatementBody } from '../schemas/statement.schema.ts';
 
@@ -36,7 +37,7 @@ export function statementPage(statement: MonthStatementBody): string {
         <h2>What you are owed</h2>
         ${table(
           [{ name: 'Account' }, { name: 'Coin' }, ...['Before', 'Less', 'More', 'After'].map((name) => ({ name, ...NUMBER }))],
-          accounts.map((row) => [partOf(row), coinOf(row), owed(row.opening), row.debits, row.credits, owed(row.closing)]),
+          accounts.map((row) => [partOf(row), coinOf(row), owedToMerchant(row.opening), row.debits, row.credits, owedToMerchant(row.closing)]),
         )}
         <h2>What happened</h2>
         ${table(
@@ -62,13 +63,7 @@ export function statementPage(statement: MonthStatementBody): string {
     </html>`.text;
 }
 
-/** In the books what is owed is a credit, below zero. */
-function owed(amount: string): string {
-  if (/^-?0(\.0+)?$/.test(amount)) return amount;
-  return amount.startsWith('-') ? amount.slice(1) : `-${amount}`;
-}
-
-const partOf = ({ account }: { readonly account: string }): string => account.slice(account.lastIndexOf(':') + 1);
+const partOf = ({ account }: { readonly account: string }): string => merchantAccountOf(account)?.part ?? account;
 const coinOf = ({ coin, network }: { readonly coin: string; readonly network: string }): string => `${coin} on ${network}`;
 const code = (text: string): Html => html`<code>${text}</code>`;
 const timeOf = (sec: number): string => `${new Date(sec * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
