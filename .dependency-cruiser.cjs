@@ -1,6 +1,7 @@
 /*
  * The import table of the architecture: imports point inwards. Each layer lists what it may see of our own code;
- * everything else under `src/`, `state-machines/`, `projections/` and `packages/` is out of bounds for it. Tests and benches are free.
+ * everything else under `src/`, `state-machines/`, `projections/` and `packages/` is out of bounds for it. Tests and
+ * benches are free.
  */
 const SRC = {
   domain: '^src/domain/',
@@ -65,15 +66,20 @@ const noPackages = (name, path, except = []) => ({
 });
 
 const feature = ([name, known]) =>
-  layer(`feature-${name}`, `The feature ${name} knows ${['shared', ...known].join(', ')} and no other.`, `^src/features/${name}/`, [
-    SRC.domain,
-    SRC.ports,
-    SRC.runtime,
-    SRC.machines,
-    SRC.projections,
-    SRC.shared,
-    ...known.map((other) => `^src/features/${other}/`),
-  ]);
+  layer(
+    `feature-${name}`,
+    `The feature ${name} knows ${['shared', ...known].join(', ')} and no other.`,
+    `^src/features/${name}/`,
+    [
+      SRC.domain,
+      SRC.ports,
+      SRC.runtime,
+      SRC.machines,
+      SRC.projections,
+      SRC.shared,
+      ...known.map((other) => `^src/features/${other}/`),
+    ],
+  );
 
 module.exports = {
   forbidden: [
@@ -84,7 +90,13 @@ module.exports = {
       from: {},
       to: { circular: true },
     },
-    { name: 'resolvable', comment: 'An import that leads nowhere.', severity: 'error', from: {}, to: { couldNotResolve: true } },
+    {
+      name: 'resolvable',
+      comment: 'An import that leads nowhere.',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
     {
       name: 'declared-packages-only',
       comment: 'The product may use only packages that package.json installs for it.',
@@ -119,18 +131,29 @@ module.exports = {
       SRC.presenters,
     ]),
     layer('http', 'The merchant API.', SRC.http, [SRC.domain, SRC.ports, SRC.runtime, SRC.projections, SRC.features]),
-    layer('checkout', "The payer's page.", SRC.checkout, [SRC.domain, SRC.ports, SRC.runtime, SRC.projections, SRC.features]),
-    layer('console', "The pages for the people who run it: use cases, the operator's commands, and the templates of the payer's page.", SRC.console, [
+    layer('checkout', "The payer's page.", SRC.checkout, [
       SRC.domain,
       SRC.ports,
       SRC.runtime,
-      SRC.machines,
       SRC.projections,
       SRC.features,
-      SRC.operator,
-      SRC.presenters,
-      SRC.templates,
     ]),
+    layer(
+      'console',
+      "The pages for the people who run it: use cases, the operator's commands, and the templates of the payer's page.",
+      SRC.console,
+      [
+        SRC.domain,
+        SRC.ports,
+        SRC.runtime,
+        SRC.machines,
+        SRC.projections,
+        SRC.features,
+        SRC.operator,
+        SRC.presenters,
+        SRC.templates,
+      ],
+    ),
     layer('cli', 'The command line; adapters come from main.ts.', SRC.cli, [
       SRC.domain,
       SRC.ports,
@@ -146,12 +169,17 @@ module.exports = {
     noPackages('client-packages', SRC.client),
     layer('plugins', 'A plugin is a program of its own that knows the client alone.', '^plugins/', [SRC.client]),
     layer('wire-schemas', 'Wire types are the public contract: words of the domain only.', SRC.schemas, [SRC.domain]),
-    layer('signer', 'The holder of the keys sees as little as it can; the rules of the books are pure functions.', SRC.signer, [
-      SRC.domain,
-      SRC.ports,
-      SRC.runtime,
-      '^projections/ledger/(postings|treasury-postings|adjustment-postings|session-books)[.]ts$',
-    ]),
+    layer(
+      'signer',
+      'The holder of the keys sees as little as it can; the rules of the books are pure functions.',
+      SRC.signer,
+      [
+        SRC.domain,
+        SRC.ports,
+        SRC.runtime,
+        '^projections/ledger/(postings|treasury-postings|adjustment-postings|session-books)[.]ts$',
+      ],
+    ),
     layer('sandbox', 'Local chains and a test payer; adapters come from main.ts.', SRC.sandbox, [
       SRC.domain,
       SRC.ports,
@@ -161,14 +189,12 @@ module.exports = {
       SRC.config,
       SRC.main,
     ]),
-    layer('observability', 'Metrics, health, traces and logs watch features and the HTTP side from outside.', SRC.observability, [
-      SRC.domain,
-      SRC.ports,
-      SRC.runtime,
-      SRC.projections,
-      SRC.features,
-      SRC.http,
-    ]),
+    layer(
+      'observability',
+      'Metrics, health, traces and logs watch features and the HTTP side from outside.',
+      SRC.observability,
+      [SRC.domain, SRC.ports, SRC.runtime, SRC.projections, SRC.features, SRC.http],
+    ),
     layer('config', 'Settings know the words only.', SRC.config, [SRC.domain, SRC.ports]),
     {
       name: 'adapters-inwards',

@@ -2,7 +2,10 @@ import { basename } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Two cores are enough for the whole suite. End-to-end files start services of their own and mostly wait for chains, so four at a time fit. */
+/**
+ * Two cores are enough for the whole suite. End-to-end files start services of their own and mostly wait for chains, so
+ * four at a time fit.
+ */
 const FAST = { timeoutMs: 20_000, workers: 2 };
 const SLOW = { timeoutMs: 240_000, workers: 4 };
 /** Nodes, servers, browsers and clocks of a busy machine: what fails twice in a row is a fault. */
@@ -15,16 +18,45 @@ const SETUP = ['test/support/property-seed.ts'];
 /** They put modules of their own in the place of Node's, which only a process that loaded nothing before lets them. */
 const REPLACES_MODULES = ['test/unit/signer/journal.test.ts', 'test/unit/adapters/sqlite/anchor.test.ts'];
 
-/** The slowest first, or the last of them runs alone for minutes: in a fresh clone vitest goes by the size of a file. */
+/**
+ * The slowest first, or the last of them runs alone for minutes: in a fresh clone vitest goes by the size of a file.
+ */
 const SLOWEST = [
-  ...['checkout', 'first-payment', 'treasury-outflows', 'refund-production', 'refund-crash', 'webhook-schedule', 'webhook-crash'],
-  ...['refund-signer', 'signer-approvals', 'damaged-start', 'cluster', 'refund-life', 'treasury-moves', 'ops-drill', 'page-states'],
-  ...['payment-outcomes', 'console', 'checkout-reach', 'inbox', 'ops-backup', 'serve-roles', 'checkout-wallets', 'claims'],
+  ...[
+    'checkout',
+    'first-payment',
+    'treasury-outflows',
+    'refund-production',
+    'refund-crash',
+    'webhook-schedule',
+    'webhook-crash',
+  ],
+  ...[
+    'refund-signer',
+    'signer-approvals',
+    'damaged-start',
+    'cluster',
+    'refund-life',
+    'treasury-moves',
+    'ops-drill',
+    'page-states',
+  ],
+  ...[
+    'payment-outcomes',
+    'console',
+    'checkout-reach',
+    'inbox',
+    'ops-backup',
+    'serve-roles',
+    'checkout-wallets',
+    'claims',
+  ],
   ...['evm-watch-evidence', 'webhook-egress'],
 ].map((name) => `${name}.test.ts`);
 class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const placeOf = ({ moduleId }: TestSpecification): number => [...SLOWEST, basename(moduleId)].indexOf(basename(moduleId));
+    const placeOf = ({ moduleId }: TestSpecification): number =>
+      [...SLOWEST, basename(moduleId)].indexOf(basename(moduleId));
     const groupOf = ({ project }: TestSpecification): number => project.config.sequence.groupOrder;
     return (await super.sort(files)).sort((a, b) => groupOf(a) - groupOf(b) || placeOf(a) - placeOf(b));
   }

@@ -5,7 +5,10 @@ import type { SessionId } from '../src/domain/ids.ts';
 import type { AddressFamily } from '../src/domain/networks.ts';
 import type { BenchSection } from './section.ts';
 
-/* Memory of every address ever given out, each size in a process of its own: what the index counts, and what the process grew by. */
+/*
+ * Memory of every address ever given out, each size in a process of its own: what the index counts, and what the
+ * process grew by.
+ */
 
 const SIZES = (process.env['BENCH_ADDRESSES'] ?? '1000000,10000000').split(',').map(Number);
 const MEBIBYTE = 2 ** 20;
@@ -51,12 +54,20 @@ function measure(addresses: number, family: AddressFamily): Measured {
 const [flag, asked] = process.argv.slice(-2);
 if (flag === '--addresses') process.stdout.write(JSON.stringify(measure(Number(asked), 'evm')));
 
-/** 20 bytes of a session and of a key; a table that is between three eighths and three quarters full, five bytes a place. */
+/**
+ * 20 bytes of a session and of a key; a table that is between three eighths and three quarters full, five bytes a
+ * place.
+ */
 const largest = (keyBytes: number): number => keyBytes + 20 + 5 / (3 / 8);
 
 export function benchAddressMemory(): BenchSection {
   const measured = SIZES.map((addresses): Measured => {
-    const { stdout } = spawnSync(process.execPath, ['--expose-gc', fileURLToPath(import.meta.url), '--addresses', String(addresses)]);
+    const { stdout } = spawnSync(process.execPath, [
+      '--expose-gc',
+      fileURLToPath(import.meta.url),
+      '--addresses',
+      String(addresses),
+    ]);
     return JSON.parse(stdout.toString()) as Measured;
   });
   const gibibytes = (bytes: number): string => `${(bytes / 2 ** 30).toFixed(1)} GiB`;
@@ -70,7 +81,13 @@ export function benchAddressMemory(): BenchSection {
   return {
     title: 'Memory of addresses',
     intro: 'Addresses of EVM networks in the index of one process, each with its session.',
-    columns: ['addresses', 'bytes an address, counted', 'bytes an address, growth of the process', 'growth', 'added in'],
+    columns: [
+      'addresses',
+      'bytes an address, counted',
+      'bytes an address, growth of the process',
+      'growth',
+      'added in',
+    ],
     rows,
     notes: [
       `100 million take ${gibibytes(1e8 * largest(20))} at most (calculated from the table's layout: ${largest(20).toFixed(1)} bytes, ${largest(32).toFixed(1)} for Solana), 1,000 million ten times that.`,

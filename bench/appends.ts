@@ -11,8 +11,8 @@ import { BareLog } from './appends/bare-log.ts';
 import { type BenchSection, median, percentile, renderSection } from './section.ts';
 
 /*
- * Durable appends per second: the embedded store against the least a durable log can do. Every append is a new session, the
- * dearest case: a new stream with a random name. All candidates encode and hash the same events on the same disk.
+ * Durable appends per second: the embedded store against the least a durable log can do. Every append is a new session,
+ * the dearest case: a new stream with a random name. All candidates encode and hash the same events on the same disk.
  */
 
 const ROUNDS = 15;
@@ -24,7 +24,13 @@ const hex = (bytes: number): string => randomBytes(bytes).toString('hex');
 /** A `SessionCreated` of usual size, two networks on offer: about 1.2 KB of data. */
 function newSession(): EventToEncode {
   const sessionId = `cs_${base32(randomBytes(20))}` as SessionId;
-  const option = { coin: 'USDT', tokenAddress: `0x${'a'.repeat(40)}`, decimals: 6, address: `0x${hex(20)}`, derivationIndex: 7 } as const;
+  const option = {
+    coin: 'USDT',
+    tokenAddress: `0x${'a'.repeat(40)}`,
+    decimals: 6,
+    address: `0x${hex(20)}`,
+    derivationIndex: 7,
+  } as const;
   return {
     id: randomUUID(),
     stream: `session-${sessionId}`,
@@ -74,7 +80,11 @@ interface Candidate {
   readonly run: (events: readonly EventToEncode[]) => Promise<readonly number[]> | readonly number[];
 }
 
-const requestOf = (event: EventToEncode) => ({ stream: event.stream, expected: 'no-stream' as const, events: [encodeEvent(event)] });
+const requestOf = (event: EventToEncode) => ({
+  stream: event.stream,
+  expected: 'no-stream' as const,
+  events: [encodeEvent(event)],
+});
 
 function bareRun(log: BareLog, batch: number) {
   return (events: readonly EventToEncode[]): readonly number[] => {
@@ -106,7 +116,10 @@ function commitPerEventRun(committer: Committer, start: Tail) {
   return (events: readonly EventToEncode[]): readonly number[] => {
     for (const event of events) {
       const request = requestOf(event);
-      tail = committer.commit([{ ...request, expected: -1, coCommits: undefined, head: undefined, number: undefined }], tail).tail;
+      tail = committer.commit(
+        [{ ...request, expected: -1, coCommits: undefined, head: undefined, number: undefined }],
+        tail,
+      ).tail;
     }
     return [];
   };
@@ -172,11 +185,14 @@ async function alternate(candidates: readonly Candidate[]): Promise<Map<string, 
 }
 
 function sectionOf(candidates: readonly Candidate[], rounds: ReadonlyMap<string, readonly Round[]>): BenchSection {
-  const rates = new Map(candidates.map(({ name }) => [name, median(rounds.get(name)!.map(({ appendsPerSec }) => appendsPerSec))]));
+  const rates = new Map(
+    candidates.map(({ name }) => [name, median(rounds.get(name)!.map(({ appendsPerSec }) => appendsPerSec))]),
+  );
   const rows = candidates.map(({ name, against }) => {
     const latencies = rounds.get(name)!.flatMap(({ latenciesMs }) => latenciesMs);
     const time = (share: number): string => (latencies.length === 0 ? '' : percentile(latencies, share).toFixed(2));
-    const ratio = against === undefined ? '1 (baseline)' : `${pairedRatio(rounds.get(name)!, rounds.get(against)!).toFixed(2)} x`;
+    const ratio =
+      against === undefined ? '1 (baseline)' : `${pairedRatio(rounds.get(name)!, rounds.get(against)!).toFixed(2)} x`;
     return [name, Math.round(rates.get(name)!), ratio, time(0.5), time(0.99)];
   });
   const perCommit = rates.get('SQLite, one commit per event')!;
@@ -188,8 +204,12 @@ function sectionOf(candidates: readonly Candidate[], rounds: ReadonlyMap<string,
       `encode, hash, append, sync and index the same event. Every append creates a new session stream. Medians of ${ROUNDS} alternating rounds, ratios taken within each round.`,
     columns: ['candidate', 'appends/s', 'ratio', 'p50 ms', 'p99 ms'],
     rows,
-    notes: [`Grouping the commits of 64 callers appends ${(grouped / perCommit).toFixed(1)} times as much as one SQLite commit per event.`],
-    sources: [{ caption: 'The bare log', code: readFileSync(new URL('./appends/bare-log.ts', import.meta.url), 'utf8') }],
+    notes: [
+      `Grouping the commits of 64 callers appends ${(grouped / perCommit).toFixed(1)} times as much as one SQLite commit per event.`,
+    ],
+    sources: [
+      { caption: 'The bare log', code: readFileSync(new URL('./appends/bare-log.ts', import.meta.url), 'utf8') },
+    ],
   };
 }
 
@@ -198,4 +218,5 @@ function pairedRatio(rounds: readonly Round[], baseline: readonly Round[]): numb
   return median(rounds.map(({ appendsPerSec }, index) => appendsPerSec / baseline[index]!.appendsPerSec));
 }
 
-if (process.argv[1] === import.meta.filename) console.log(renderSection(await benchAppends()).replace(/<details>[\s\S]*/, ''));
+if (process.argv[1] === import.meta.filename)
+  console.log(renderSection(await benchAppends()).replace(/<details>[\s\S]*/, ''));

@@ -15,7 +15,10 @@ import { ConsoleWorld, SHOP, type TestPerson } from '../test/support/console-wor
 import { createdOf, fill, FIRST_SEC, MERCHANT, PER_SECOND, SESSIONS } from './lists.ts';
 import { median, percentile, renderSection, type BenchSection } from './section.ts';
 
-/* Pages of the console for a merchant with a million payments: bytes, and the server's time from the request to the whole answer. */
+/*
+ * Pages of the console for a merchant with a million payments: bytes, and the server's time from the request to the
+ * whole answer.
+ */
 
 const ROUNDS = 40;
 const WARM_UP = 5;
@@ -41,7 +44,8 @@ async function open(model: ReadModel): Promise<ConsoleWorld> {
     confirmationsOf: () => 0,
     servedRows: () => Promise.resolve(),
   });
-  const list: ConsoleDeps['records']['list'] = (kind, _reader, asked) => records.list(kind, { merchantId: MERCHANT, mode: 'test' }, asked);
+  const list: ConsoleDeps['records']['list'] = (kind, _reader, asked) =>
+    records.list(kind, { merchantId: MERCHANT, mode: 'test' }, asked);
   const none = { sessionOfAddress: () => null, claims: async () => [], waitingClaims: async () => [] };
   const world = await ConsoleWorld.start({ records: { ...none, list } as unknown as ConsoleDeps['records'] });
   world.nowMs = LAST_SEC * 1000;
@@ -102,7 +106,14 @@ export async function benchConsole(): Promise<BenchSection> {
     for (const [name, path] of paths) {
       const { bytes, sent, wallMs, cpuMs } = await measure(world, person, path);
       const ms = (all: readonly number[], share: number): string => percentile(all, share).toFixed(1);
-      rows.push([name, bytes.toLocaleString('en'), sent.toLocaleString('en'), ms(wallMs, 0.5), ms(wallMs, 0.95), median(cpuMs).toFixed(1)]);
+      rows.push([
+        name,
+        bytes.toLocaleString('en'),
+        sent.toLocaleString('en'),
+        ms(wallMs, 0.5),
+        ms(wallMs, 0.95),
+        median(cpuMs).toFixed(1),
+      ]);
     }
     return {
       title: 'Console',

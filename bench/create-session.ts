@@ -38,18 +38,33 @@ const FOLLOWERS_MS = 5_000;
 const server = (name: string): URL => new URL(`./create-session/${name}.server.ts`, import.meta.url);
 
 export const BASELINES: readonly CreateSessionCandidate[] = [
-  { name: 'express: same signature check and zod parse, stores nothing', module: server('express-signed'), request: 'create' },
+  {
+    name: 'express: same signature check and zod parse, stores nothing',
+    module: server('express-signed'),
+    request: 'create',
+  },
   { name: 'express: hello', module: server('express-hello'), request: 'hello' },
 ];
-const WHOLE_SERVICE: CreateSessionCandidate = { name: 'Quittance, whole and durable', module: server('quittance'), request: 'create' };
-const HTTP_LAYER: CreateSessionCandidate = { name: 'Quittance, HTTP layer over memory', module: server('quittance-http'), request: 'create' };
+const WHOLE_SERVICE: CreateSessionCandidate = {
+  name: 'Quittance, whole and durable',
+  module: server('quittance'),
+  request: 'create',
+};
+const HTTP_LAYER: CreateSessionCandidate = {
+  name: 'Quittance, HTTP layer over memory',
+  module: server('quittance-http'),
+  request: 'create',
+};
 
 /** Requests per second and p99 of create-session, candidates alternating round by round; the median of each counts. */
 export async function measureCreateSession(
   candidates: readonly CreateSessionCandidate[],
   settings: CreateSessionSettings = DEFAULT_SETTINGS,
 ): Promise<CreateSessionRow[]> {
-  const key: BenchKey = { apiKey: `sk_test_${randomBytes(24).toString('hex')}`, secret: randomBytes(32).toString('hex') };
+  const key: BenchKey = {
+    apiKey: `sk_test_${randomBytes(24).toString('hex')}`,
+    secret: randomBytes(32).toString('hex'),
+  };
   const running = await Promise.all(candidates.map((candidate) => startServer(candidate, key)));
   try {
     const results: LoadResult[][] = candidates.map(() => []);
@@ -65,7 +80,9 @@ export async function measureCreateSession(
     }
     const after = await afterFollowers(clocks);
     const requests = settings.rounds * settings.requestsPerRound;
-    const cpuUs = candidates.map((_, index) => (before[index] && after[index] ? spentUs(before[index], after[index], requests) : null));
+    const cpuUs = candidates.map((_, index) =>
+      before[index] && after[index] ? spentUs(before[index], after[index], requests) : null,
+    );
     return rowsOf(candidates, results, cpuUs);
   } finally {
     for (const { child } of running) child.disconnect();
@@ -78,16 +95,31 @@ async function afterFollowers<Value>(read: () => Value): Promise<Value> {
   return read();
 }
 
-async function oneRound(candidate: CreateSessionCandidate, port: number, key: BenchKey, settings: CreateSessionSettings): Promise<LoadResult> {
+async function oneRound(
+  candidate: CreateSessionCandidate,
+  port: number,
+  key: BenchKey,
+  settings: CreateSessionSettings,
+): Promise<LoadResult> {
   const makeRequest = candidate.request === 'hello' ? helloRequest : () => signedCreate(key);
   const requests = Array.from({ length: settings.requestsPerRound }, makeRequest);
   const result = await load(port, requests, settings.connections);
-  if (result.statuses['200'] !== settings.requestsPerRound) throw new Error(`${candidate.name} answered ${JSON.stringify(result.statuses)}`);
+  if (result.statuses['200'] !== settings.requestsPerRound)
+    throw new Error(`${candidate.name} answered ${JSON.stringify(result.statuses)}`);
   return result;
 }
 
-async function startServer(candidate: CreateSessionCandidate, key: BenchKey): Promise<{ child: ChildProcess; port: number }> {
-  const env = { ...process.env, NODE_ENV: 'production', BENCH_API_KEY: key.apiKey, BENCH_API_SECRET: key.secret, ...candidate.env };
+async function startServer(
+  candidate: CreateSessionCandidate,
+  key: BenchKey,
+): Promise<{ child: ChildProcess; port: number }> {
+  const env = {
+    ...process.env,
+    NODE_ENV: 'production',
+    BENCH_API_KEY: key.apiKey,
+    BENCH_API_SECRET: key.secret,
+    ...candidate.env,
+  };
   const child = fork(candidate.module, { env, execArgv: candidate.env?.BENCH_EXEC_ARGV?.split(' ') ?? [] });
   const [message] = (await Promise.race([
     once(child, 'message'),
@@ -123,13 +155,18 @@ function threadNotes(whole: CreateSessionRow | undefined): string[] {
   const shown = whole.cpuUs.filter(([, us]) => us >= LEAST_SHOWN_US);
   const rest = whole.cpuUs.filter(([, us]) => us < LEAST_SHOWN_US).reduce((sum, [, us]) => sum + us, 0);
   const parts = [...shown, ['the rest', rest] as const].map(([name, us]) => `${name} ${us.toFixed(0)}`);
-  return [`CPU of a durable create by thread, in microseconds, read from the system's thread clocks: ${parts.join(', ')}.`];
+  return [
+    `CPU of a durable create by thread, in microseconds, read from the system's thread clocks: ${parts.join(', ')}.`,
+  ];
 }
 
 /** Durable create-session against a plain express app that does the same checks and stores nothing. */
 export async function benchCreateSession(): Promise<BenchSection> {
   const candidates = [...BASELINES, WHOLE_SERVICE, HTTP_LAYER];
-  const rows = await measureCreateSession(candidates, { ...DEFAULT_SETTINGS, rounds: Number(process.env.BENCH_ROUNDS ?? DEFAULT_SETTINGS.rounds) });
+  const rows = await measureCreateSession(candidates, {
+    ...DEFAULT_SETTINGS,
+    rounds: Number(process.env.BENCH_ROUNDS ?? DEFAULT_SETTINGS.rounds),
+  });
   return {
     title: 'Create payment session',
     intro: `Signed requests over ${DEFAULT_SETTINGS.connections} kept-alive connections, sent by another process, each with its own nonce and order; the servers take turns in one run and the median of the rounds counts. Quittance answers after its event was synced to disk, with rate limit, nonce persistence, projections, webhooks and metrics on.`,

@@ -20,8 +20,8 @@ import { treeClocksUs, treeRssMib } from './payments/processes.ts';
 import { renderSection } from './section.ts';
 
 /*
- * The same service with ever more sessions: what a create, a get, a page of a list, the match of a transfer, a start and the memory are then. All by
- * processor time, since the machine may be shared.
+ * The same service with ever more sessions: what a create, a get, a page of a list, the match of a transfer, a start
+ * and the memory are then. All by processor time, since the machine may be shared.
  */
 
 const SIZES = (process.env.BENCH_GROWTH ?? '10000,100000,400000').split(',').map(Number);
@@ -66,7 +66,10 @@ interface Running {
 async function start({ dataDir, key, masterKey }: World): Promise<Running> {
   const keys = { BENCH_API_KEY: key.apiKey, BENCH_API_SECRET: key.secret, BENCH_MASTER_KEY: masterKey };
   const startedMs = performance.now();
-  const child = fork(SERVER, { env: { ...process.env, NODE_ENV: 'production', BENCH_DATA_DIR: dataDir, ...keys }, execArgv: [] });
+  const child = fork(SERVER, {
+    env: { ...process.env, NODE_ENV: 'production', BENCH_DATA_DIR: dataDir, ...keys },
+    execArgv: [],
+  });
   const [message] = (await Promise.race([
     once(child, 'message'),
     once(child, 'exit').then(() => Promise.reject(new Error('the service did not start'))),
@@ -118,14 +121,33 @@ interface Place {
 
 function created(sessionId: SessionId, merchantId: MerchantId, { number, atSec, address }: Place): SessionEvent {
   const token = { coin: 'USDT', tokenAddress: `0x${'ab'.repeat(20)}`, decimals: 6, chainId: '11155111' } as const;
-  const option = { network: 'ethereum', ...token, address, derivationIndex: number, finality: { kind: 'finalized' } } as const;
+  const option = {
+    network: 'ethereum',
+    ...token,
+    address,
+    derivationIndex: number,
+    finality: { kind: 'finalized' },
+  } as const;
   return {
     type: 'SessionCreated',
     data: {
-      ...{ sessionId, mode: 'test', merchantId, orderId: `order-${number}`, requestHash: 'ab'.repeat(32), amount: '12.50', currency: 'EUR' },
+      ...{
+        sessionId,
+        mode: 'test',
+        merchantId,
+        orderId: `order-${number}`,
+        requestHash: 'ab'.repeat(32),
+        amount: '12.50',
+        currency: 'EUR',
+      },
       ...{ dueCoin: 'USDT', dueAmount: '13.50', taxAmount: null, shippingAmount: null, domainId: null, personal: null },
       rateLock: { rate: '1.08', lockedAtSec: atSec, rule: 'median-1', quotes: [] },
-      ...{ createdAtSec: atSec, expiresAtSec: atSec + 400 * DAY_SEC, paymentOptions: [option], policy: { tolerance: '0', dustLimit: '0.01' } },
+      ...{
+        createdAtSec: atSec,
+        expiresAtSec: atSec + 400 * DAY_SEC,
+        paymentOptions: [option],
+        policy: { tolerance: '0', dustLimit: '0.01' },
+      },
     },
   };
 }
@@ -168,7 +190,11 @@ async function measure(world: World): Promise<Figures> {
     create: await cpuUs(running, () => signedCreate(world.key)),
     get: await cpuUs(running, () => signedRequest(world.key, 'GET', `/api/v1/checkout/sessions/${pick(world.sample)}`)),
     list: await cpuUs(running, () =>
-      signedRequest(world.key, 'GET', `/v1/payment/sessions?page=${1 + Math.floor(Math.random() * pages)}&page_size=20`),
+      signedRequest(
+        world.key,
+        'GET',
+        `/v1/payment/sessions?page=${1 + Math.floor(Math.random() * pages)}&page_size=20`,
+      ),
     ),
   };
   await stop(running);
@@ -213,7 +239,12 @@ function sectionOf(measured: readonly Figures[], loadBefore: number): string {
     intro:
       'The whole service, with ever more sessions of one merchant, each open, in its log and look-ups. Processor time of all threads; ' +
       `the ratio is of the last to the first. Load of the machine before and after: ${loadBefore.toFixed(1)}, ${loadavg()[0]!.toFixed(1)}.`,
-    columns: ['what', ...SIZES.map((size) => size.toLocaleString('en-US')), 'ratio', `${TEN_MILLION.toLocaleString('en-US')}, by the slope`],
+    columns: [
+      'what',
+      ...SIZES.map((size) => size.toLocaleString('en-US')),
+      'ratio',
+      `${TEN_MILLION.toLocaleString('en-US')}, by the slope`,
+    ],
     rows: curves.map(({ title, unit, points }) => [
       `${title}, ${unit}`,
       ...points.map(({ value }) => shown(value)),

@@ -28,8 +28,8 @@ import { LedgerJournal } from '../src/features/ledger/journal.ts';
 import type { BenchSection } from './section.ts';
 
 /*
- * The books of many events: sessions of a hundred merchants on three networks over sixty days, each created, seen, final
- * and paid. They are kept anew from the log on disk into a read model on disk, then read and exported.
+ * The books of many events: sessions of a hundred merchants on three networks over sixty days, each created, seen,
+ * final and paid. They are kept anew from the log on disk into a read model on disk, then read and exported.
  */
 
 const EVENTS = Number(process.env['BENCH_LEDGER_EVENTS'] ?? 400_000);
@@ -74,10 +74,29 @@ export function sessionOf(index: number): { id: SessionId; atSec: number; events
       {
         type: 'SessionCreated',
         data: {
-          ...{ sessionId: id, mode: 'live', merchantId: MERCHANT_IDS[index % MERCHANTS]!, orderId: `order-${index}`, requestHash: hex(32) },
-          ...{ amount: '12.50', currency: 'EUR', dueCoin: 'USDT', dueAmount: '13.50', taxAmount: null, shippingAmount: null },
+          ...{
+            sessionId: id,
+            mode: 'live',
+            merchantId: MERCHANT_IDS[index % MERCHANTS]!,
+            orderId: `order-${index}`,
+            requestHash: hex(32),
+          },
+          ...{
+            amount: '12.50',
+            currency: 'EUR',
+            dueCoin: 'USDT',
+            dueAmount: '13.50',
+            taxAmount: null,
+            shippingAmount: null,
+          },
           rateLock: { rate: '1.08', lockedAtSec: atSec, rule: 'median-1', quotes: [] },
-          ...{ createdAtSec: atSec, expiresAtSec: atSec + 1800, paymentOptions: [option], domainId: null, personal: null },
+          ...{
+            createdAtSec: atSec,
+            expiresAtSec: atSec + 1800,
+            paymentOptions: [option],
+            domainId: null,
+            personal: null,
+          },
           policy: { tolerance: '0', dustLimit: '0.01' },
         },
       },
@@ -101,7 +120,14 @@ export function sessionOf(index: number): { id: SessionId; atSec: number; events
       {
         type: 'SessionPaid',
         data: {
-          ...{ coin: 'USDT', due: '13.50', received: '13.50', excess: '0.00', paidAtSec: atSec + 60, afterExpiry: false },
+          ...{
+            coin: 'USDT',
+            due: '13.50',
+            received: '13.50',
+            excess: '0.00',
+            paidAtSec: atSec + 60,
+            afterExpiry: false,
+          },
           valuation: { currency: 'EUR', coin: 'USDT', rate: '1.081', quotedAtMs: atSec * 1000 },
         },
       },
@@ -118,7 +144,14 @@ export function encoded(
   let prev = '';
   return events.map((event, revision) => {
     const metadata = { correlationId: hex(8), actor: 'bench', prev };
-    const one = encodeEvent({ id: idOf(revision), stream, revision, atMs: (atSec + revision * 20) * 1000, event, metadata });
+    const one = encodeEvent({
+      id: idOf(revision),
+      stream,
+      revision,
+      atMs: (atSec + revision * 20) * 1000,
+      event,
+      metadata,
+    });
     prev = one.hash;
     return one;
   });
@@ -131,7 +164,11 @@ export async function fill(dataDir: string): Promise<void> {
     const batch = Array.from({ length: Math.min(IN_FLIGHT, sessions - first) }, (_, index) => sessionOf(first + index));
     await Promise.all(
       batch.map(({ id, atSec, events }) =>
-        store.append({ stream: sessionStream(id), expected: 'no-stream', events: encoded(sessionStream(id), atSec, events) }),
+        store.append({
+          stream: sessionStream(id),
+          expected: 'no-stream',
+          events: encoded(sessionStream(id), atSec, events),
+        }),
       ),
     );
   }
@@ -154,7 +191,11 @@ async function timed<Value>(work: () => Promise<Value>): Promise<Timed<Value>> {
 }
 
 /** As the thread of the projections does it: one thread that reads, folds and writes. */
-export async function rebuild(dataDir: string, readModel: ReadModel, projections: readonly Projection[]): Promise<{ peakMiB: number }> {
+export async function rebuild(
+  dataDir: string,
+  readModel: ReadModel,
+  projections: readonly Projection[],
+): Promise<{ peakMiB: number }> {
   const follower = openSqliteEventFollower({ dataDir, onSubscriptionError: (_, error) => console.error(error) });
   globalThis.gc?.();
   const before = process.memoryUsage().rss;
@@ -215,7 +256,10 @@ async function exported(journal: LedgerJournal): Promise<{ lines: number; peakMi
   let peak = 0;
   globalThis.gc?.();
   const before = process.memoryUsage().rss;
-  for await (const chunk of textOf(journalTable(journal, { mode: 'live', book: null, clock: 'recorded', from: null, to: null }), 'csv')) {
+  for await (const chunk of textOf(
+    journalTable(journal, { mode: 'live', book: null, clock: 'recorded', from: null, to: null }),
+    'csv',
+  )) {
     lines += chunk.split('\n').length - 1;
     peak = Math.max(peak, process.memoryUsage().rss - before);
   }
@@ -223,7 +267,8 @@ async function exported(journal: LedgerJournal): Promise<{ lines: number; peakMi
 }
 
 function checked(trial: TrialBalance): TrialBalance {
-  if (trial.balances.length === 0 || trial.sums.some(({ units }) => units !== 0n)) throw new Error('the books do not balance');
+  if (trial.balances.length === 0 || trial.sums.some(({ units }) => units !== 0n))
+    throw new Error('the books do not balance');
   return trial;
 }
 
@@ -240,7 +285,9 @@ export async function benchLedger(): Promise<BenchSection> {
       const balances = new LedgerBalances(readModel);
       const journal = new LedgerJournal(readModel);
       const day = dayBefore(dayOf(FIRST_SEC + (DAYS / 2) * 86_400));
-      const now = await timed(async () => checked(await balances.trialBalance('live', { day: null, clock: 'recorded' })));
+      const now = await timed(async () =>
+        checked(await balances.trialBalance('live', { day: null, clock: 'recorded' })),
+      );
       const asOf = await timed(async () => checked(await balances.trialBalance('live', { day, clock: 'chain' })));
       const scope = { mode: 'live', book: MERCHANT_IDS[0]!, clock: 'chain', from: day, to: null } as const;
       const page = await timed(() => journal.page(scope, null, 100));

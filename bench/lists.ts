@@ -10,12 +10,18 @@ import type { EventOf } from '../src/domain/events/domain-event.ts';
 import { base32, type MerchantId, type SessionId } from '../src/domain/ids.ts';
 import type { Network } from '../src/domain/networks.ts';
 import type { Change, ReadModel } from '../src/ports/read-model.ts';
-import { Lists, type Listing, type ListQuery, type PagePagination, type SessionFilters } from '../src/features/sessions/lists.ts';
+import {
+  Lists,
+  type Listing,
+  type ListQuery,
+  type PagePagination,
+  type SessionFilters,
+} from '../src/features/sessions/lists.ts';
 import { median, percentile, renderSection, type BenchSection } from './section.ts';
 
 /*
- * Pages of 20 sessions of one merchant who has a million: from the read model, with totals and rows read and parsed, against the
- * usual OFFSET and COUNT over a plain indexed table of the same rows in the same file system.
+ * Pages of 20 sessions of one merchant who has a million: from the read model, with totals and rows read and parsed,
+ * against the usual OFFSET and COUNT over a plain indexed table of the same rows in the same file system.
  */
 
 export const SESSIONS = Number(process.env['BENCH_LIST_SESSIONS'] ?? 1_000_000);
@@ -52,7 +58,13 @@ export function createdOf(order: number): EventOf<'SessionCreated'>['data'] {
     createdAtSec,
     expiresAtSec: createdAtSec + 1800,
     paymentOptions: [
-      { network: 'ethereum', chainId: '31337', address: evm, ...option, finality: { kind: 'confirmations', confirmations: 12 } },
+      {
+        network: 'ethereum',
+        chainId: '31337',
+        address: evm,
+        ...option,
+        finality: { kind: 'confirmations', confirmations: 12 },
+      },
       { network: 'bsc', chainId: '31338', address: evm, ...option, finality: { kind: 'finalized' } },
       { network: 'tron', chainId: '1', address: `T${hex(16)}`, ...option, finality: { kind: 'finalized' } },
       {
@@ -109,7 +121,8 @@ export async function fill(): Promise<Filled> {
     const rows = Array.from({ length: Math.min(FILL_BATCH, SESSIONS - from) }, (_, index) => newRow(from + index));
     const applied = model.apply('session-view@3', rows.flatMap(changesOf), String(from));
     table.exec('BEGIN');
-    for (const row of rows) insert.run(MERCHANT, row.status, Object.keys(row.arrivedOn)[0] ?? null, JSON.stringify(row));
+    for (const row of rows)
+      insert.run(MERCHANT, row.status, Object.keys(row.arrivedOn)[0] ?? null, JSON.stringify(row));
     table.exec('COMMIT');
     await applied;
     if (from % 100_000 === 0) process.stderr.write(`\rfilling: ${from}`);
@@ -134,12 +147,21 @@ interface Filter {
 
 const FILTERS: readonly Filter[] = [
   { title: 'no filter', filters: {}, where: 'merchant = ?' },
-  { title: 'status and network', filters: { status: 'paid', network: 'tron' }, where: "merchant = ? AND status = 'paid' AND network = 'tron'" },
+  {
+    title: 'status and network',
+    filters: { status: 'paid', network: 'tron' },
+    where: "merchant = ? AND status = 'paid' AND network = 'tron'",
+  },
 ];
 
 async function ours(lists: Lists, { title, filters }: Filter, range: SessionFilters = {}): Promise<Candidate[]> {
   const list = async (paging: ListQuery<SessionFilters>['paging']): Promise<Listing<SessionRow>> => {
-    const result = await lists.listSessions({ merchantId: MERCHANT, mode: 'test', filters: { ...filters, ...range }, paging });
+    const result = await lists.listSessions({
+      merchantId: MERCHANT,
+      mode: 'test',
+      filters: { ...filters, ...range },
+      paging,
+    });
     if (!result.ok) throw new Error(result.refusal.message);
     return result.value;
   };
@@ -149,7 +171,10 @@ async function ours(lists: Lists, { title, filters }: Filter, range: SessionFilt
   const rows = async (paging: ListQuery<SessionFilters>['paging']): Promise<number> => (await list(paging)).rows.length;
   return [
     { name: `${title}: page 1 with total`, page: () => rows({ page: 1, pageSize: PAGE_SIZE }) },
-    { name: `${title}: random page with total`, page: () => rows({ page: 1 + Math.floor(Math.random() * pages), pageSize: PAGE_SIZE }) },
+    {
+      name: `${title}: random page with total`,
+      page: () => rows({ page: 1 + Math.floor(Math.random() * pages), pageSize: PAGE_SIZE }),
+    },
     { name: `${title}: last page by cursor`, page: () => rows({ cursor: last, pageSize: PAGE_SIZE }) },
   ];
 }
@@ -158,11 +183,15 @@ function plain(table: DatabaseSync, { title, where }: Filter): Candidate[] {
   const count = table.prepare(`SELECT COUNT(*) AS total FROM sessions WHERE ${where}`);
   const page = table.prepare(`SELECT row FROM sessions WHERE ${where} ORDER BY id DESC LIMIT ${PAGE_SIZE} OFFSET ?`);
   const { total } = count.get(MERCHANT) as { total: number };
-  const read = (offset: number): number => page.all(MERCHANT, offset).map((found) => JSON.parse((found as { row: string }).row) as SessionRow).length;
+  const read = (offset: number): number =>
+    page.all(MERCHANT, offset).map((found) => JSON.parse((found as { row: string }).row) as SessionRow).length;
   return [
     { name: `${title}: OFFSET 0, no total`, page: () => read(0) },
     { name: `${title}: OFFSET 0 and COUNT`, page: () => (count.get(MERCHANT), read(0)) },
-    { name: `${title}: random OFFSET and COUNT`, page: () => (count.get(MERCHANT), read(Math.floor(Math.random() * (total - PAGE_SIZE)))) },
+    {
+      name: `${title}: random OFFSET and COUNT`,
+      page: () => (count.get(MERCHANT), read(Math.floor(Math.random() * (total - PAGE_SIZE)))),
+    },
   ];
 }
 
@@ -186,7 +215,8 @@ async function measure({ name, page }: Candidate): Promise<number[]> {
   return latencies;
 }
 
-const perSec = (latencies: readonly number[]): number => (latencies.length * 1000) / latencies.reduce((sum, ms) => sum + ms, 0);
+const perSec = (latencies: readonly number[]): number =>
+  (latencies.length * 1000) / latencies.reduce((sum, ms) => sum + ms, 0);
 
 /** The table of list pages; also the section of `npm run bench`. */
 export async function benchLists(): Promise<BenchSection> {
@@ -227,7 +257,9 @@ function sectionOf(rounds: ReadonlyMap<string, readonly number[][]>): BenchSecti
       `OFFSET and COUNT run over a plain table of the same rows with an index for each question. Median of ${ROUNDS} alternating rounds.`,
     columns: ['page', 'pages/s', 'ratio', 'p50 ms', 'p99 ms'],
     rows,
-    notes: ['Totals, depth and filters do not change the cost of a page; an OFFSET or a COUNT grows with what it steps over.'],
+    notes: [
+      'Totals, depth and filters do not change the cost of a page; an OFFSET or a COUNT grows with what it steps over.',
+    ],
   };
 }
 

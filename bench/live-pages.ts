@@ -3,8 +3,8 @@
  *
  *   npm run bench -- live-pages
  *
- * Shows the memory of the process that serves them before, while they are open, and after they are gone, and how long one
- * change of a session takes to reach all of its pages.
+ * Shows the memory of the process that serves them before, while they are open, and after they are gone, and how long
+ * one change of a session takes to reach all of its pages.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -35,10 +35,15 @@ async function serve(): Promise<void> {
       status: { title: state, lines: Array.from({ length: 4 }, () => [{ text: 'x'.repeat(120) }]), transfers: [] },
     };
     const update = async () => ({ shown: { ...shown, state }, moving: false });
-    live.open(response, { session: String(request.params.id), lastEventId: request.get('Last-Event-ID') ?? '' }, update, (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    });
+    live.open(
+      response,
+      { session: String(request.params.id), lastEventId: request.get('Last-Event-ID') ?? '' },
+      update,
+      (listener) => {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    );
   });
   const server = app.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -85,7 +90,8 @@ export async function benchLivePages(): Promise<string> {
   const after = await report();
   child.kill();
   await once(child, 'exit');
-  const row = (name: string, { open, heapMb, rssMb }: Report): string => `| ${name} | ${open} | ${heapMb.toFixed(1)} | ${rssMb.toFixed(1)} |`;
+  const row = (name: string, { open, heapMb, rssMb }: Report): string =>
+    `| ${name} | ${open} | ${heapMb.toFixed(1)} | ${rssMb.toFixed(1)} |`;
   return [
     '## Open payment pages',
     '',

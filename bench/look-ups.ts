@@ -22,8 +22,8 @@ import { encoded, sessionOf } from './ledger.ts';
 import type { BenchSection } from './section.ts';
 
 /*
- * How a node that has no look-ups begins: with the event log on servers (the wire-level double in a process of its own, unless `EVENTSTORE_URL` names a
- * server), or with a snapshot of another node's.
+ * How a node that has no look-ups begins: with the event log on servers (the wire-level double in a process of its own,
+ * unless `EVENTSTORE_URL` names a server), or with a snapshot of another node's.
  */
 
 const SESSIONS = Number(process.env['BENCH_LOOK_UP_SESSIONS'] ?? 25_000);
@@ -66,9 +66,16 @@ async function fill(store: EventStore): Promise<number> {
 /** What a snapshot needs to name; nobody checks the signature here. */
 async function sign(store: EventStore): Promise<void> {
   const origin = 'log.example';
-  const checkpoint = noteOf(checkpointText({ origin, size: 1, root: Buffer.alloc(32) }), verifierKeyOf(origin, Buffer.alloc(32)), Buffer.alloc(64));
+  const checkpoint = noteOf(
+    checkpointText({ origin, size: 1, root: Buffer.alloc(32) }),
+    verifierKeyOf(origin, Buffer.alloc(32)),
+    Buffer.alloc(64),
+  );
   const rootHash = Buffer.alloc(32).toString('base64');
-  const event = { type: 'CheckpointSigned' as const, data: { origin, size: 1, rootHash, checkpoint, throughPosition: (await store.head())! } };
+  const event = {
+    type: 'CheckpointSigned' as const,
+    data: { origin, size: 1, rootHash, checkpoint, throughPosition: (await store.head())! },
+  };
   const place = { id: randomUUID(), stream: AUDIT_STREAM, revision: 0, atMs: Date.now() };
   const signed = encodeEvent({ ...place, event, metadata: { correlationId: 'bench', actor: 'bench', prev: '' } });
   await store.append({ stream: AUDIT_STREAM, expected: 'no-stream', events: [signed] });
@@ -85,7 +92,9 @@ async function begin(follows: Follows, store: EventStore): Promise<void> {
 export async function benchLookUps(): Promise<BenchSection> {
   const given = process.env['EVENTSTORE_URL'];
   const child =
-    given === undefined ? fork(join(import.meta.dirname, '../test/support/esdb-double/main.ts'), { stdio: ['ignore', 'pipe', 2, 'ipc'] }) : null;
+    given === undefined
+      ? fork(join(import.meta.dirname, '../test/support/esdb-double/main.ts'), { stdio: ['ignore', 'pipe', 2, 'ipc'] })
+      : null;
   const connectionString = given ?? ((await once(child!.stdout!, 'data')) as [Buffer])[0].toString().trim();
   const log = { kind: 'servers', connectionString, namespace: `${randomUUID()}.` } as const;
   const root = mkdtempSync(join(tmpdir(), 'quittance-bench-'));
@@ -99,10 +108,18 @@ export async function benchLookUps(): Promise<BenchSection> {
     const replayed = await timed(() => begin(follows('first'), store));
     const bytes = statSync(readModelFile(follows('first').dataDir)).size;
     const made = await timed(() =>
-      makeSnapshot({ folder, keys: KEYS, follows: follows('first'), store, node: 'bench', clock: { nowMs: () => Date.now() } }),
+      makeSnapshot({
+        folder,
+        keys: KEYS,
+        follows: follows('first'),
+        store,
+        node: 'bench',
+        clock: { nowMs: () => Date.now() },
+      }),
     );
     const begun = await timed(async () => {
-      if ((await takeSnapshot({ folder, keys: KEYS, follows: follows('second'), store, log: silentLog })) === null) throw new Error('not taken');
+      if ((await takeSnapshot({ folder, keys: KEYS, follows: follows('second'), store, log: silentLog })) === null)
+        throw new Error('not taken');
       await begin(follows('second'), store);
     });
     const events = SESSIONS * 4;

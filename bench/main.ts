@@ -11,9 +11,9 @@ import type { BenchSection } from './section.ts';
 /*
  * `npm run bench [-- name ...]`: runs every `bench/<name>.ts`, each in a process of its own, and writes the answers to
  * `docs/benchmarks.md`. A bench exports a function, as default or under a name that begins with `bench`, and answers a
- * section; a file that only prints gets a section of what it printed; a file that does neither is a helper. With names only
- * those run, and only their sections are replaced. Without names all run but a few that take long: less than a quarter of an hour on two quiet
- * cores.
+ * section; a file that only prints gets a section of what it printed; a file that does neither is a helper. With names
+ * only those run, and only their sections are replaced. Without names all run but a few that take long: less than a
+ * quarter of an hour on two quiet cores.
  */
 
 const FOLDER = import.meta.dirname;
@@ -25,7 +25,9 @@ type Bench = () => Promise<BenchSection | string> | BenchSection | string;
 
 async function benchOf(file: string): Promise<Bench | null> {
   const exports = (await import(pathToFileURL(join(FOLDER, file)).href)) as Record<string, unknown>;
-  const bench = exports['default'] ?? Object.entries(exports).find(([name, value]) => /^bench[A-Z]/.test(name) && typeof value === 'function')?.[1];
+  const bench =
+    exports['default'] ??
+    Object.entries(exports).find(([name, value]) => /^bench[A-Z]/.test(name) && typeof value === 'function')?.[1];
   return typeof bench === 'function' ? (bench as Bench) : null;
 }
 
@@ -40,7 +42,9 @@ async function runOne(file: string, output: string): Promise<void> {
 
 async function runInChild(file: string, folder: string): Promise<string | null> {
   const output = join(folder, `${file}.md`);
-  const child = spawn(process.execPath, ['--expose-gc', join(FOLDER, 'main.ts'), '--one', file, output], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, ['--expose-gc', join(FOLDER, 'main.ts'), '--one', file, output], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const printed: Buffer[] = [];
   child.stdout.on('data', (chunk: Buffer) => {
     printed.push(chunk);

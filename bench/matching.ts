@@ -65,7 +65,9 @@ const median = (values: number[]): number => values.sort((a, b) => a - b)[values
 
 /** Lookups alone, of addresses that are not ours but for one in a hundred. */
 function lookupsPerSecond(index: AddressIndex, sample: readonly string[]): number {
-  const addresses = Array.from({ length: 200_000 }, (_, at) => (at % OURS_EVERY === 0 ? sample[at % sample.length]! : `0x${hex(20)}`));
+  const addresses = Array.from({ length: 200_000 }, (_, at) =>
+    at % OURS_EVERY === 0 ? sample[at % sample.length]! : `0x${hex(20)}`,
+  );
   const startedMs = performance.now();
   let found = 0;
   for (const address of addresses) if (index.has(address)) found += 1;

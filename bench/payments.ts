@@ -58,14 +58,22 @@ export interface Measured {
   readonly payments: number;
 }
 
-type Start = (folder: string, chains: readonly AttachedChain[], receiverUrl: string, merchants: number) => Promise<Candidate>;
+type Start = (
+  folder: string,
+  chains: readonly AttachedChain[],
+  receiverUrl: string,
+  merchants: number,
+) => Promise<Candidate>;
 
 /** Everything that is measured of one candidate, in a world of its own. */
 export async function measurePayments(start: Start): Promise<Measured> {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-bench-payments-'));
   const receiver = await startHelper('receiver');
   const chains = await Promise.all(
-    CHAINS.map(async (rules) => ({ network: rules.network, chain: await startHelper('chain', [JSON.stringify(rules)]) })),
+    CHAINS.map(async (rules) => ({
+      network: rules.network,
+      chain: await startHelper('chain', [JSON.stringify(rules)]),
+    })),
   );
   const attached = CHAINS.map(({ network, chainId, token, creditedDepth }, at) => ({
     network,
@@ -90,12 +98,18 @@ export async function measurePayments(start: Start): Promise<Measured> {
     const payments = shop.paid.length - warmUp;
     await expectAll(world);
     const bytesAfter = bytesOf(candidate.dataDir);
-    const bytes = { log: (bytesAfter.log - bytesBefore.log) / payments, lookUps: (bytesAfter.lookUps - bytesBefore.lookUps) / payments };
+    const bytes = {
+      log: (bytesAfter.log - bytesBefore.log) / payments,
+      lookUps: (bytesAfter.lookUps - bytesBefore.lookUps) / payments,
+    };
     await shop.close();
     return { full, paced, burst, bytes, calls: await callsOf(chains, shop.paid.length), payments };
   } catch (error) {
     const log = join(folder, 'service.log');
-    throw new Error(`${(error as Error).message}\n${readFileSync(log, { encoding: 'utf8', flag: 'a+' }).slice(-2_000)}`, { cause: error });
+    throw new Error(
+      `${(error as Error).message}\n${readFileSync(log, { encoding: 'utf8', flag: 'a+' }).slice(-2_000)}`,
+      { cause: error },
+    );
   } finally {
     if (candidate) await stop(candidate);
     for (const helper of [receiver, ...chains.map(({ chain }) => chain)]) helper.child.disconnect();
@@ -104,7 +118,10 @@ export async function measurePayments(start: Start): Promise<Measured> {
 }
 
 /** Runs a part of the load and reads everything about it. */
-async function phase(world: World, run: () => Promise<{ readonly perSecond: number; readonly payments: number }>): Promise<Phase> {
+async function phase(
+  world: World,
+  run: () => Promise<{ readonly perSecond: number; readonly payments: number }>,
+): Promise<Phase> {
   const { candidate, shop } = world;
   const pid = candidate.child.pid!;
   const from = shop.paid.length;
@@ -150,7 +167,8 @@ async function latencies({ chains, receiver }: World, sessions: readonly string[
 async function expectAll({ shop, receiver }: World): Promise<void> {
   const { paidMs, refused } = await ask<Received>(receiver, 'report');
   const missing = shop.paid.filter((id) => paidMs[id] === undefined);
-  if (missing.length > 0 || refused > 0) throw new Error(`${missing.length} webhooks did not come, ${refused} had a wrong signature`);
+  if (missing.length > 0 || refused > 0)
+    throw new Error(`${missing.length} webhooks did not come, ${refused} had a wrong signature`);
   for (let looks = 0; (await shop.allListed()) !== shop.paid.length; looks += 1) {
     if (looks === 50) throw new Error(`${await shop.allListed()} of ${shop.paid.length} sessions are listed as paid`);
     await sleep(100);
@@ -165,7 +183,10 @@ async function callsOf(chains: readonly ShopChain[], payments: number): Promise<
   return sums;
 }
 
-/** The highest of each queue so far; series of one name are added up. A service that is busy or ending answers the next time. */
+/**
+ * The highest of each queue so far; series of one name are added up. A service that is busy or ending answers the next
+ * time.
+ */
 async function readQueues(opsUrl: string, queues: Record<string, number>): Promise<void> {
   const text = await fetch(`${opsUrl}/metrics`).then(
     (answer) => answer.text(),
@@ -186,7 +207,8 @@ const byThread = ({ cpuUs }: Phase): string =>
     .filter(([, us]) => us >= 10)
     .map(([name, us]) => `${name} ${ms(us)}`)
     .join(', ');
-const within = ({ latenciesMs }: Phase): number => latenciesMs.filter((latencyMs) => latencyMs <= ATTEMPTED_MS).length / latenciesMs.length;
+const within = ({ latenciesMs }: Phase): number =>
+  latenciesMs.filter((latencyMs) => latencyMs <= ATTEMPTED_MS).length / latenciesMs.length;
 
 function rowsOf(ours: Measured, lean: Measured): string[][] {
   const row = (what: string, of: (measured: Measured) => number, shown: (value: number) => string): string[] => [
@@ -207,7 +229,10 @@ function rowsOf(ours: Measured, lean: Measured): string[][] {
     row('CPU of a payment then, ms', ({ paced }) => sum(paced.cpuUs), ms),
     row('from the final block to the webhook, p50, ms', ({ paced }) => percentile(paced.latenciesMs, 0.5), whole),
     row('the same, p99, ms', ({ paced }) => percentile(paced.latenciesMs, 0.99), whole),
-    plain(`webhooks within ${ATTEMPTED_MS} ms of the final block`, ({ paced }) => `${(within(paced) * 100).toFixed(1)} %`),
+    plain(
+      `webhooks within ${ATTEMPTED_MS} ms of the final block`,
+      ({ paced }) => `${(within(paced) * 100).toFixed(1)} %`,
+    ),
     row(`${whole(BURST)} payments in one block: CPU of a payment, ms`, ({ burst }) => sum(burst.cpuUs), ms),
     row(
       'the same: seconds from the final block to the last webhook',
@@ -222,7 +247,10 @@ function rowsOf(ours: Measured, lean: Measured): string[][] {
         .reduce((total, count) => total + count, 0)
         .toFixed(2),
     ),
-    plain('memory at the start and the end of the paced payments, MiB', ({ paced: { rssMib } }) => `${whole(rssMib[0]!)}, ${whole(rssMib.at(-1)!)}`),
+    plain(
+      'memory at the start and the end of the paced payments, MiB',
+      ({ paced: { rssMib } }) => `${whole(rssMib[0]!)}, ${whole(rssMib.at(-1)!)}`,
+    ),
   ];
 }
 
@@ -232,7 +260,9 @@ export async function benchPayments(): Promise<BenchSection> {
   const lean = await measurePayments(startLean);
   const ours = await measurePayments(startQuittance);
   const [after] = loadavg();
-  const queues = Object.entries(ours.full.queues).map(([name, most]) => `${name.replace('quittance_', '')} ${whole(most)}`);
+  const queues = Object.entries(ours.full.queues).map(
+    ([name, most]) => `${name.replace('quittance_', '')} ${whole(most)}`,
+  );
   return {
     title: 'Payments, end to end',
     intro:
@@ -249,7 +279,12 @@ export async function benchPayments(): Promise<BenchSection> {
       `${whole(ours.payments)} payments: every webhook came, none with a wrong signature, and the lists held them all.`,
       `Goals: 150 payments a second at 3 ms of CPU, 99 of 100 webhooks within ${ATTEMPTED_MS} ms, no look missed in the burst, half of the least code.`,
     ],
-    sources: [{ caption: 'The least code', code: readFileSync(join(import.meta.dirname, 'payments', 'lean.process.ts'), 'utf8') }],
+    sources: [
+      {
+        caption: 'The least code',
+        code: readFileSync(join(import.meta.dirname, 'payments', 'lean.process.ts'), 'utf8'),
+      },
+    ],
   };
 }
 

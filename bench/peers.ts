@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Candidate } from './peers/candidate.ts';
@@ -34,7 +43,10 @@ const ROOT = existsSync('/var/tmp') ? '/var/tmp' : tmpdir();
 function install(folder: string, peer: Peer): string {
   const home = join(folder, peer);
   mkdirSync(home);
-  writeFileSync(join(home, 'package.json'), JSON.stringify({ name: 'peer', private: true, type: 'module', allowScripts: { sqlite3: true } }));
+  writeFileSync(
+    join(home, 'package.json'),
+    JSON.stringify({ name: 'peer', private: true, type: 'module', allowScripts: { sqlite3: true } }),
+  );
   for (const file of ['runner.mjs', `${peer}.mjs`]) copyFileSync(join(PEERS, file), join(home, file));
   console.log(`installing ${PACKAGES[peer].join(', ')}`);
   execFileSync('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', ...PACKAGES[peer]], {
@@ -47,17 +59,28 @@ function install(folder: string, peer: Peer): string {
 /** Rounds alternate, the first one only warms up. */
 async function compare(candidates: readonly Candidate[]): Promise<void> {
   for (let round = -1; round < ROUNDS; round++) {
-    for (const candidate of candidates) await candidate.round(APPENDS[candidate.name as keyof typeof APPENDS], CALLERS, round >= 0);
+    for (const candidate of candidates)
+      await candidate.round(APPENDS[candidate.name as keyof typeof APPENDS], CALLERS, round >= 0);
   }
 }
 
-function sectionOf(candidates: readonly Candidate[], skipped: readonly string[], postgres: Postgres | null): BenchSection {
+function sectionOf(
+  candidates: readonly Candidate[],
+  skipped: readonly string[],
+  postgres: Postgres | null,
+): BenchSection {
   const rate = (candidate: Candidate): number => median(candidate.rounds.map((round) => round.appendsPerSec));
   const ours = rate(candidates.find((candidate) => candidate.name === 'quittance')!);
   const rows = candidates.map((candidate) => {
     const latencies = candidate.rounds.flatMap((round) => round.latenciesMs);
     const ratio = candidate.name === 'quittance' ? '1' : `${(ours / rate(candidate)).toFixed(1)} x slower`;
-    return [candidate.name, Math.round(rate(candidate)), percentile(latencies, 0.5).toFixed(2), percentile(latencies, 0.99).toFixed(2), ratio];
+    return [
+      candidate.name,
+      Math.round(rate(candidate)),
+      percentile(latencies, 0.5).toFixed(2),
+      percentile(latencies, 0.99).toFixed(2),
+      ratio,
+    ];
   });
   const versions = Object.values(PACKAGES)
     .flat()
@@ -67,7 +90,10 @@ function sectionOf(candidates: readonly Candidate[], skipped: readonly string[],
     intro: `Durable appends per second, every append a new stream that must not exist, ${CALLERS} callers. ${ROUNDS} alternating rounds, median. ${versions.join(', ')}${postgres ? `, ${postgres.version} as shipped` : ''}.`,
     columns: ['store', 'appends/s', 'p50 ms', 'p99 ms', 'against ours'],
     rows,
-    notes: ['Latencies of emmett-sqlite include the wait for its turn: its calls share a connection and fail when they overlap.', ...skipped],
+    notes: [
+      'Latencies of emmett-sqlite include the wait for its turn: its calls share a connection and fail when they overlap.',
+      ...skipped,
+    ],
     sources: ['runner.mjs', 'quittance-store.ts', 'emmett-sqlite.mjs', 'emmett-postgresql.mjs'].map((file) => ({
       caption: file,
       code: readFileSync(join(PEERS, file), 'utf8'),
@@ -84,7 +110,8 @@ async function main(): Promise<void> {
   let postgres: Postgres | null = null;
   try {
     const programs = postgresPrograms();
-    if (programs === null) skipped.push('emmett-postgresql was skipped: no PostgreSQL here (Debian: `apt-get install postgresql`).');
+    if (programs === null)
+      skipped.push('emmett-postgresql was skipped: no PostgreSQL here (Debian: `apt-get install postgresql`).');
     const sqlite = install(folder, 'emmett-sqlite');
     candidates.push(await Candidate.start('quittance', join(PEERS, 'quittance-store.ts'), join(folder, 'quittance')));
     candidates.push(await Candidate.start('emmett-sqlite', sqlite, join(folder, 'emmett.db')));

@@ -8,9 +8,12 @@ const REPORT = join(import.meta.dirname, '..', 'docs', 'benchmarks.md');
 export function writeSections(fresh: ReadonlyMap<string, string>): void {
   const old = existsSync(REPORT) ? readFileSync(REPORT, 'utf8') : '';
   const sections = new Map<string, string>();
-  for (const match of old.matchAll(/<!-- bench:([\w-]+) -->\n([\s\S]*?)\n<!-- \/bench:\1 -->/g)) sections.set(match[1]!, match[2]!);
+  for (const match of old.matchAll(/<!-- bench:([\w-]+) -->\n([\s\S]*?)\n<!-- \/bench:\1 -->/g))
+    sections.set(match[1]!, match[2]!);
   for (const [name, text] of fresh) sections.set(name, text);
-  const body = [...sections].sort(([a], [b]) => a.localeCompare(b)).map(([name, text]) => `<!-- bench:${name} -->\n${text}\n<!-- /bench:${name} -->`);
+  const body = [...sections]
+    .sort(([a], [b]) => a.localeCompare(b))
+    .map(([name, text]) => `<!-- bench:${name} -->\n${text}\n<!-- /bench:${name} -->`);
   writeFileSync(REPORT, `${[header(), ...body].join('\n\n')}\n`);
 }
 

@@ -18,7 +18,8 @@ export function renderSection(section: BenchSection): string {
   const table = [line(section.columns), line(section.columns.map(() => '---')), ...section.rows.map(line)].join('\n');
   const notes = (section.notes ?? []).map((note) => `- ${note}`).join('\n');
   const sources = (section.sources ?? []).map(
-    ({ caption, code, language = 'ts' }) => `<details><summary>${caption}</summary>\n\n\`\`\`${language}\n${code.trimEnd()}\n\`\`\`\n\n</details>`,
+    ({ caption, code, language = 'ts' }) =>
+      `<details><summary>${caption}</summary>\n\n\`\`\`${language}\n${code.trimEnd()}\n\`\`\`\n\n</details>`,
   );
   return [`## ${section.title}`, section.intro, table, notes, ...sources].filter((part) => part !== '').join('\n\n');
 }

@@ -11,10 +11,15 @@ const ROOT = join(import.meta.dirname, '..');
 const RUNS = 8;
 
 function measure(...args: string[]): readonly string[] {
-  const { stdout } = spawnSync(process.execPath, ['test/simulation/main.ts', '--seed', 'bench', '--runs', String(RUNS), '--no-shrink', ...args], {
-    ...{ cwd: ROOT, encoding: 'utf8', maxBuffer: 2 ** 28 },
-  });
-  const [, hours, cpuSec, speed] = /, ([\d.]+) hours of service in (\d+) s of CPU: (\d+) hours an hour/.exec(stdout) ?? [];
+  const { stdout } = spawnSync(
+    process.execPath,
+    ['test/simulation/main.ts', '--seed', 'bench', '--runs', String(RUNS), '--no-shrink', ...args],
+    {
+      ...{ cwd: ROOT, encoding: 'utf8', maxBuffer: 2 ** 28 },
+    },
+  );
+  const [, hours, cpuSec, speed] =
+    /, ([\d.]+) hours of service in (\d+) s of CPU: (\d+) hours an hour/.exec(stdout) ?? [];
   if (speed === undefined) throw new Error(`the simulation did not end well:\n${stdout.slice(-2_000)}`);
   return [hours!, cpuSec!, speed];
 }

@@ -1,6 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Names of V8's and libuv's own threads, by the name the system shows (15 characters); ours are named where they are started. */
+/**
+ * Names of V8's and libuv's own threads, by the name the system shows (15 characters); ours are named where they are
+ * started.
+ */
 const GROUPS: Readonly<Record<string, string>> = {
   MainThread: 'main thread',
   V8Worker: "V8's helpers",
@@ -25,7 +28,11 @@ export function threadClocksUs(pid: number): ReadonlyMap<string, number> | null 
 }
 
 /** What each thread spent between two readings, for one of `count` things, largest first. */
-export function spentUs(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>, count: number): [string, number][] {
+export function spentUs(
+  before: ReadonlyMap<string, number>,
+  after: ReadonlyMap<string, number>,
+  count: number,
+): [string, number][] {
   const spent = [...after].map(([name, us]): [string, number] => [name, (us - (before.get(name) ?? 0)) / count]);
   return spent.sort(([, one], [, other]) => other - one);
 }

@@ -7,7 +7,10 @@ import type { AddressInfo } from 'node:net';
 import { load, signedCreate, type BenchKey } from './create-session/load.ts';
 import { median, renderSection, type BenchSection } from './section.ts';
 
-/* What traces cost: the whole service with them off, off once more (so that the noise shows), and on, sending to a receiver. */
+/*
+ * What traces cost: the whole service with them off, off once more (so that the noise shows), and on, sending to a
+ * receiver.
+ */
 
 const ROUNDS = 5;
 const REQUESTS = 1_000;
@@ -31,7 +34,9 @@ function cpuSecOf(pid: number): number {
 }
 
 async function start(name: string, key: BenchKey, env: Readonly<Record<string, string>> = {}): Promise<Candidate> {
-  const child = fork(SERVER, { env: { ...process.env, NODE_ENV: 'production', BENCH_API_KEY: key.apiKey, BENCH_API_SECRET: key.secret, ...env } });
+  const child = fork(SERVER, {
+    env: { ...process.env, NODE_ENV: 'production', BENCH_API_KEY: key.apiKey, BENCH_API_SECRET: key.secret, ...env },
+  });
   const [message] = (await Promise.race([
     once(child, 'message'),
     once(child, 'exit').then(() => Promise.reject(new Error(`${name} did not start`))),
@@ -57,7 +62,10 @@ export async function benchTracing(): Promise<BenchSection> {
   });
   await new Promise<void>((done) => receiver.listen(0, '127.0.0.1', done));
   const endpoint = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
-  const key: BenchKey = { apiKey: `sk_test_${randomBytes(24).toString('hex')}`, secret: randomBytes(32).toString('hex') };
+  const key: BenchKey = {
+    apiKey: `sk_test_${randomBytes(24).toString('hex')}`,
+    secret: randomBytes(32).toString('hex'),
+  };
   const candidates = [
     await start('traces off', key),
     await start('traces off, once more', key),
@@ -66,7 +74,8 @@ export async function benchTracing(): Promise<BenchSection> {
   try {
     // Odd rounds go backwards, so that nobody always comes first; the first only warms the compiler up.
     for (let turn = -1; turn < ROUNDS; turn += 1) {
-      for (const candidate of turn % 2 === 0 ? candidates : candidates.toReversed()) await round(candidate, key, turn >= 0);
+      for (const candidate of turn % 2 === 0 ? candidates : candidates.toReversed())
+        await round(candidate, key, turn >= 0);
     }
   } finally {
     for (const { child } of candidates) child.disconnect();
@@ -79,7 +88,11 @@ export async function benchTracing(): Promise<BenchSection> {
     title: 'Tracing',
     intro: `CPU time of a durable create, of all threads of the service, with \`OTEL_EXPORTER_OTLP_ENDPOINT\` unset and set. The three take turns in one run of ${ROUNDS} rounds of ${REQUESTS} requests; the ratio is the median of the ratios within a round.`,
     columns: ['service', 'CPU a create (µs)', 'ratio'],
-    rows: candidates.map(({ name, cpuUs }) => [name, Math.round(median(cpuUs)), median(cpuUs.map((value, turn) => value / base[turn]!)).toFixed(2)]),
+    rows: candidates.map(({ name, cpuUs }) => [
+      name,
+      Math.round(median(cpuUs)),
+      median(cpuUs.map((value, turn) => value / base[turn]!)).toFixed(2),
+    ]),
     notes: [
       'The second row is the same service again: what it differs from 1.00 is noise. Unset, no module of OpenTelemetry is loaded and nothing is wrapped.',
     ],

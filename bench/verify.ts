@@ -12,8 +12,8 @@ import { encoded, sessionOf } from './ledger.ts';
 import type { BenchSection } from './section.ts';
 
 /*
- * What an auditor does with an export: `quittance audit verify`, which replays every stream and adds the books up, and the second verifier. In
- * processes of their own, so that their processor time and memory are theirs alone.
+ * What an auditor does with an export: `quittance audit verify`, which replays every stream and adds the books up, and
+ * the second verifier. In processes of their own, so that their processor time and memory are theirs alone.
  */
 
 const EVENTS = Number(process.env['BENCH_VERIFY_EVENTS'] ?? 200_000);
@@ -27,7 +27,11 @@ interface Files {
 }
 
 export function writeExport(folder: string): Files {
-  const files = { ledger: join(folder, 'ledger.jsonl'), checkpoint: join(folder, 'checkpoint.txt'), key: join(folder, 'key.txt') };
+  const files = {
+    ledger: join(folder, 'ledger.jsonl'),
+    checkpoint: join(folder, 'checkpoint.txt'),
+    key: join(folder, 'key.txt'),
+  };
   const tree = new MerkleFrontier();
   const out = openSync(files.ledger, 'w');
   for (let index = 0; tree.size < EVENTS; index += 1) {
@@ -53,7 +57,9 @@ interface Measured {
   readonly peakMiB: number;
 }
 
-/** `/usr/bin/time` is not everywhere: Python's standard library measures the child, and runs the second verifier anyway. */
+/**
+ * `/usr/bin/time` is not everywhere: Python's standard library measures the child, and runs the second verifier anyway.
+ */
 const MEASURE = `
 import json, resource, subprocess, sys
 code = subprocess.run(sys.argv[1:], stdout=sys.stderr).returncode
@@ -86,7 +92,10 @@ export function benchVerify(): BenchSection {
       title: 'Verifying an export',
       intro: `An audit export of ${EVENTS.toLocaleString('en-US')} events in ${Math.ceil(EVENTS / EVENTS_PER_SESSION).toLocaleString('en-US')} streams (${Math.round(statSync(ledger).size / 2 ** 20)} MiB) under one checkpoint. Processor time of each process, all its threads.`,
       columns: ['verifier', 'processor time', 'events', 'peak memory'],
-      rows: [row('`quittance audit verify`: hashes, tree, life cycles, books', ours), row('`docs/verify/verify.py`: hashes, tree', second)],
+      rows: [
+        row('`quittance audit verify`: hashes, tree, life cycles, books', ours),
+        row('`docs/verify/verify.py`: hashes, tree', second),
+      ],
     };
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -26,8 +26,8 @@ import { sendBare } from './webhooks/bare-sender.ts';
 import { median, percentile, renderSection, type BenchSection } from './section.ts';
 
 /*
- * Deliveries per second from the log to local receivers and back into the log, against bare undici POSTs that only sign; and
- * what one endpoint that hangs does to the others.
+ * Deliveries per second from the log to local receivers and back into the log, against bare undici POSTs that only
+ * sign; and what one endpoint that hangs does to the others.
  */
 
 const ROUNDS = 3;
@@ -37,7 +37,8 @@ const ENDPOINTS = 16;
 const IN_FLIGHT_PER_ENDPOINT = 5;
 const SECRET = 'whsec_bench';
 
-const merchantOf = (index: number): MerchantId => `mer_${base32(Buffer.from(String(index).padStart(12, '0'))).slice(0, 20)}` as MerchantId;
+const merchantOf = (index: number): MerchantId =>
+  `mer_${base32(Buffer.from(String(index).padStart(12, '0'))).slice(0, 20)}` as MerchantId;
 
 interface Receiver {
   readonly url: string;
@@ -70,7 +71,12 @@ async function startSilence(): Promise<Receiver> {
 }
 
 /** Sessions that were created and cancelled: two events each, the second one notifies. */
-async function writeSessions(store: EventStore, ids: NotificationIds, count: number, merchant: (index: number) => MerchantId): Promise<void> {
+async function writeSessions(
+  store: EventStore,
+  ids: NotificationIds,
+  count: number,
+  merchant: (index: number) => MerchantId,
+): Promise<void> {
   const write = async (index: number): Promise<void> => {
     const sessionId = `cs_${base32(nodeRandom.bytes(20))}` as SessionId;
     const stream = sessionStream(sessionId);
@@ -155,7 +161,15 @@ async function startService(
   const endpoints = new Map<string, WebhookEndpoint>(
     urls.map((url, index) => [
       merchantOf(index),
-      { endpointId: `we_${index}`, url, secret, nextSecret: null, durableRedelivery: false, standardWebhooks: false, suspended: false },
+      {
+        endpointId: `we_${index}`,
+        url,
+        secret,
+        nextSecret: null,
+        durableRedelivery: false,
+        standardWebhooks: false,
+        suspended: false,
+      },
     ]),
   );
   const sender = new HttpWebhookSender({ allowInsecure: true, ownHosts: [] });
@@ -207,7 +221,13 @@ async function deliver(
     if (attempt.failure !== null) throw new Error(`an attempt failed: ${attempt.failure}`);
     if (++recorded === deliveries) finish();
   };
-  const { store, ids, close } = await startService(dataDir, urls, (live) => behind(live, gate), { onAttempt }, openStore);
+  const { store, ids, close } = await startService(
+    dataDir,
+    urls,
+    (live) => behind(live, gate),
+    { onAttempt },
+    openStore,
+  );
   await writeSessions(store, ids, deliveries, (index) => merchantOf(index % urls.length));
   globalThis.gc?.();
   const startedMs = performance.now();
@@ -240,7 +260,10 @@ const PACE_PER_SEC = 600;
 const ISOLATION_SECONDS = 3;
 const HANGING_EVENTS = 10_000;
 
-/** Milliseconds from the commit of an event to its recorded delivery, for 99 merchants; beside one whose endpoint hangs, or not. */
+/**
+ * Milliseconds from the commit of an event to its recorded delivery, for 99 merchants; beside one whose endpoint hangs,
+ * or not.
+ */
 async function latencies(folder: string, url: string, hangingUrl: string | null): Promise<number[]> {
   const dataDir = mkdtempSync(join(folder, 'run-'));
   const urls = [hangingUrl ?? url, ...Array.from({ length: HEALTHY }, () => url)];
@@ -286,9 +309,18 @@ async function settled(isOver: () => boolean): Promise<void> {
   }
 }
 
-/** One holder of the deliveries over the wire-level double in a process of its own: how many a second, and processor time of all threads for each. */
-export async function deliverOnServers(folder: string, urls: readonly string[], deliveries: number): Promise<{ perSec: number; cpuMicros: number }> {
-  const double = fork(join(import.meta.dirname, '../test/support/esdb-double/main.ts'), { stdio: ['ignore', 'pipe', 2, 'ipc'] });
+/**
+ * One holder of the deliveries over the wire-level double in a process of its own: how many a second, and processor
+ * time of all threads for each.
+ */
+export async function deliverOnServers(
+  folder: string,
+  urls: readonly string[],
+  deliveries: number,
+): Promise<{ perSec: number; cpuMicros: number }> {
+  const double = fork(join(import.meta.dirname, '../test/support/esdb-double/main.ts'), {
+    stdio: ['ignore', 'pipe', 2, 'ipc'],
+  });
   try {
     const [line] = (await once(double.stdout!, 'data')) as [Buffer];
     const store = { connectionString: line.toString().trim(), attemptMs: 30_000, totalMs: 120_000 };
@@ -372,13 +404,21 @@ export async function benchWebhooks(): Promise<BenchSection> {
         `${DELIVERIES} notifications to ${ENDPOINTS} endpoints of a local receiver in another process, ${IN_FLIGHT_PER_ENDPOINT} in flight each. ` +
         'Ours begins with events of sessions in the log and ends when every delivery is scheduled, attempted and settled by events that were synced.',
       columns: ['sender', 'deliveries/s', 'slowest', 'fastest', 'ratio'],
-      rows: [row('bare undici, signed, nothing recorded', bareRates, '1'), row('Quittance, every attempt durable', ours, median(ratios).toFixed(2))],
+      rows: [
+        row('bare undici, signed, nothing recorded', bareRates, '1'),
+        row('Quittance, every attempt durable', ours, median(ratios).toFixed(2)),
+      ],
       notes: [
         `One holder with the event store on servers (the wire-level double): ${Math.round(onServers.perSec)} a second, ${Math.round(onServers.cpuMicros)} microseconds of processor time each, of ${ON_SERVERS}.`,
         `Isolation: ${HEALTHY} merchants with ${PACE_PER_SEC} events a second have their deliveries recorded within ${median(alone).toFixed(1)} ms (p99); ` +
           `beside one more merchant whose endpoint hangs on ${HANGING_EVENTS} events within ${median(besides).toFixed(1)} ms, ${moved.toFixed(2)} times as long.`,
       ],
-      sources: [{ caption: 'The whole baseline', code: readFileSync(join(import.meta.dirname, 'webhooks', 'bare-sender.ts'), 'utf8') }],
+      sources: [
+        {
+          caption: 'The whole baseline',
+          code: readFileSync(join(import.meta.dirname, 'webhooks', 'bare-sender.ts'), 'utf8'),
+        },
+      ],
     };
   } finally {
     await Promise.all([receiver.close(), hanging.close()]);

@@ -15,14 +15,22 @@ if (import.meta.url.includes('/node_modules/')) {
   );
   process.exit(1);
 }
-// A signal opens a debugger in Node, through which whoever may send one reads every secret. Only a flag prevents it, so a program that stays
-// begins again with it, in the same process. The sandbox keeps its modules compiled, which halves its start; where live keys may be, sources alone run.
+// A signal opens a debugger in Node, through which whoever may send one reads every secret. Only a flag prevents it, so
+// a program that stays begins again with it, in the same process. The sandbox keeps its modules compiled, which halves
+// its start; where live keys may be, sources alone run.
 const stays = ['serve', 'signer', 'sandbox'].includes(process.argv[2]);
-const kept = process.argv[2] === 'sandbox' ? { NODE_COMPILE_CACHE: fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url)) } : {};
+const kept =
+  process.argv[2] === 'sandbox'
+    ? { NODE_COMPILE_CACHE: fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url)) }
+    : {};
 if (stays && !process.execArgv.includes('--disable-sigusr1') && process.platform !== 'win32')
-  process.execve(process.execPath, [process.execPath, '--disable-sigusr1', ...process.execArgv, ...process.argv.slice(1)], {
-    ...kept,
-    ...process.env,
-  });
+  process.execve(
+    process.execPath,
+    [process.execPath, '--disable-sigusr1', ...process.execArgv, ...process.argv.slice(1)],
+    {
+      ...kept,
+      ...process.env,
+    },
+  );
 const { main } = await import('../src/main.ts');
 await main(process.argv.slice(2));

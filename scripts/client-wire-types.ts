@@ -15,11 +15,24 @@ import {
   webhookSecret,
 } from '../src/http/schemas/merchant.schema.ts';
 import { createRefundBody, refund } from '../src/http/schemas/refund.schema.ts';
-import { sandboxAdvanceBody, sandboxDeadline, sandboxPayBody, sandboxPayment } from '../src/http/schemas/sandbox.schema.ts';
+import {
+  sandboxAdvanceBody,
+  sandboxDeadline,
+  sandboxPayBody,
+  sandboxPayment,
+} from '../src/http/schemas/sandbox.schema.ts';
 import { loggedRequest } from '../src/http/schemas/request.schema.ts';
 import { cancelledSession, createSessionBody, paymentSession } from '../src/http/schemas/session.schema.ts';
 import { timelineOf } from '../src/http/schemas/timeline.schema.ts';
-import { delivery, deliveryDetail, eventFeed, replayBody, replayed, testWebhookBody, webhookEvent } from '../src/http/schemas/webhook.schema.ts';
+import {
+  delivery,
+  deliveryDetail,
+  eventFeed,
+  replayBody,
+  replayed,
+  testWebhookBody,
+  webhookEvent,
+} from '../src/http/schemas/webhook.schema.ts';
 
 /*
  * Writes the types of the client from the schemas of the service, so that the client needs nothing but itself:
@@ -76,7 +89,9 @@ interface Schema {
 
 export function wireTypes(): string {
   const types = new Map([...definitionsOf(REQUESTS, 'input'), ...definitionsOf(ANSWERS, 'output')]);
-  const texts = [...types].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([name, schema]) => declaration(name, schema));
+  const texts = [...types]
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, schema]) => declaration(name, schema));
   return `/* What goes over the wire, made from the schemas of the service by scripts/client-wire-types.ts. */\n\n${texts.join('\n\n')}\n`;
 }
 

@@ -6,13 +6,16 @@ import { transferMachine } from '../state-machines/unmatched-transfer/transfer.m
 import { webhookDeliveryMachine } from '../state-machines/webhook-delivery/delivery.machine.ts';
 
 /*
- * Draws the life cycles from the machines themselves: `node scripts/draw-machines.ts` renews the pictures in README.md and
- * docs/state-machines.md; a test fails when they are out of date.
+ * Draws the life cycles from the machines themselves: `node scripts/draw-machines.ts` renews the pictures in README.md
+ * and docs/state-machines.md; a test fails when they are out of date.
  */
 
 const root = join(import.meta.dirname, '..');
 
-/** A Mermaid state diagram: every transition that changes the state, labelled with its event and, in brackets, its guard. */
+/**
+ * A Mermaid state diagram: every transition that changes the state, labelled with its event and, in brackets, its
+ * guard.
+ */
 export function diagramOf(machine: AnyStateMachine): string {
   const lines = ['stateDiagram-v2', `  [*] --> ${machine.config.initial as string}`];
   for (const [value, node] of Object.entries(machine.root.states)) {
@@ -20,7 +23,9 @@ export function diagramOf(machine: AnyStateMachine): string {
       for (const transition of transitions) {
         const target = transition.target?.[0]?.key;
         if (target === undefined || target === value) continue;
-        lines.push(`  ${value} --> ${target}: ${event}${typeof transition.guard === 'string' ? ` [${transition.guard}]` : ''}`);
+        lines.push(
+          `  ${value} --> ${target}: ${event}${typeof transition.guard === 'string' ? ` [${transition.guard}]` : ''}`,
+        );
       }
     }
   }

@@ -1,13 +1,19 @@
-/** Rules of this repository that no linter brings, in the form of an ESLint plugin; `.oxlintrc.json` says where each holds. */
+/**
+ * Rules of this repository that no linter brings, in the form of an ESLint plugin; `.oxlintrc.json` says where each
+ * holds.
+ */
 
-const topLevel = (node) => node.parent.type === 'Program' || (node.parent.type === 'ExportNamedDeclaration' && node.parent.parent.type === 'Program');
+const topLevel = (node) =>
+  node.parent.type === 'Program' ||
+  (node.parent.type === 'ExportNamedDeclaration' && node.parent.parent.type === 'Program');
 
 const PASCAL_CASE = /^[A-Z][A-Za-z0-9]*$/;
 const CAMEL_CASE = /^[a-z][A-Za-z0-9]*$/;
 
 const noExportAll = {
   create: (context) => ({
-    ExportAllDeclaration: (node) => context.report({ node, message: 'No barrels: import from the file that holds the concept.' }),
+    ExportAllDeclaration: (node) =>
+      context.report({ node, message: 'No barrels: import from the file that holds the concept.' }),
   }),
 };
 
@@ -15,7 +21,8 @@ const noExportAll = {
 const names = {
   create(context) {
     const check = (form, called) => (node) => {
-      if (node.id && !form.test(node.id.name)) context.report({ node: node.id, message: `"${node.id.name}" is not in ${called}.` });
+      if (node.id && !form.test(node.id.name))
+        context.report({ node: node.id, message: `"${node.id.name}" is not in ${called}.` });
     };
     const type = check(PASCAL_CASE, 'PascalCase');
     return {
@@ -40,7 +47,8 @@ const pure = {
         if (isCallOf(node.callee, 'Math', 'random')) context.report({ node, message: 'Chance enters as data.' });
       },
       NewExpression(node) {
-        if (node.callee.name === 'Date' && node.arguments.length === 0) context.report({ node, message: 'Time enters as event data.' });
+        if (node.callee.name === 'Date' && node.arguments.length === 0)
+          context.report({ node, message: 'Time enters as event data.' });
       },
       VariableDeclaration(node) {
         if (topLevel(node) && (node.kind === 'let' || node.declarations.some(isEmptyCollection)))

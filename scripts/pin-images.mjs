@@ -1,7 +1,8 @@
 /*
- * `npm run images:pin [-- --check]`: looks up the digest of every image that the Dockerfile and the compose files name, at the registry of each, and
- * writes it behind the version, which stays for people to read. An image that is pinned already is looked up again and replaced. With `--check`
- * nothing is written: it ends with 1 where a version has another digest by now, or an image has none.
+ * `npm run images:pin [-- --check]`: looks up the digest of every image that the Dockerfile and the compose files name,
+ * at the registry of each, and writes it behind the version, which stays for people to read. An image that is pinned
+ * already is looked up again and replaced. With `--check` nothing is written: it ends with 1 where a version has
+ * another digest by now, or an image has none.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +12,8 @@ import { URLSearchParams } from 'node:url';
 const FILES = ['Dockerfile', 'docker-compose.yml', 'ops/docker/secure.yml'];
 const BUILT_HERE = 'quittance:local';
 const NAMED = /^(\s*image:\s+|FROM\s+)(\S+)/gm;
-const IMAGE = /^(?<name>[a-z0-9][a-z0-9./_:-]*?):(?<version>[A-Za-z0-9_][A-Za-z0-9._-]*)(@(?<digest>sha256:[0-9a-f]{64}))?$/;
+const IMAGE =
+  /^(?<name>[a-z0-9][a-z0-9./_:-]*?):(?<version>[A-Za-z0-9_][A-Za-z0-9._-]*)(@(?<digest>sha256:[0-9a-f]{64}))?$/;
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 /** Of several platforms first: one digest must stand for the image on every machine. */
 const MANIFESTS = [
@@ -45,9 +47,11 @@ const originOf = (registry) => `${/^(localhost|127\.0\.0\.1)(:|$)/.test(registry
 export async function digestOf({ name, version }) {
   const { registry, repository } = placeOf(name);
   const url = `${originOf(registry)}/v2/${repository}/manifests/${version}`;
-  const ask = (more = {}) => fetch(url, { method: 'HEAD', headers: { accept: MANIFESTS, ...more }, signal: AbortSignal.timeout(TIMEOUT_MS) });
+  const ask = (more = {}) =>
+    fetch(url, { method: 'HEAD', headers: { accept: MANIFESTS, ...more }, signal: AbortSignal.timeout(TIMEOUT_MS) });
   let answer = await ask();
-  if (answer.status === 401) answer = await ask({ authorization: `Bearer ${await tokenFor(answer.headers.get('www-authenticate') ?? '')}` });
+  if (answer.status === 401)
+    answer = await ask({ authorization: `Bearer ${await tokenFor(answer.headers.get('www-authenticate') ?? '')}` });
   if (!answer.ok) throw new Error(`${registry} answered ${answer.status} for ${repository}:${version}`);
   const digest = answer.headers.get('docker-content-digest') ?? '';
   if (!DIGEST.test(digest)) throw new Error(`${registry} named no digest for ${repository}:${version}`);
@@ -56,7 +60,9 @@ export async function digestOf({ name, version }) {
 
 /** Anyone gets a token for what is public. */
 async function tokenFor(challenge) {
-  const { realm, ...asked } = Object.fromEntries([...challenge.matchAll(/(realm|service|scope)="([^"]*)"/g)].map(([, name, value]) => [name, value]));
+  const { realm, ...asked } = Object.fromEntries(
+    [...challenge.matchAll(/(realm|service|scope)="([^"]*)"/g)].map(([, name, value]) => [name, value]),
+  );
   if (!realm) throw new Error('the registry wants a sign-in that it does not explain');
   const answer = await fetch(`${realm}?${new URLSearchParams(asked)}`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
   const { token, access_token: other } = await answer.json();
@@ -82,7 +88,9 @@ export async function pin(directory, check) {
         told.push(
           `${file}: ${known.name}:${known.version} ${known.digest === null ? 'has no digest here, it is' : `was ${known.digest}, is`} ${now}`,
         );
-        next = next.replaceAll(NAMED, (line, before, image) => (image === known.image ? `${before}${known.name}:${known.version}@${now}` : line));
+        next = next.replaceAll(NAMED, (line, before, image) =>
+          image === known.image ? `${before}${known.name}:${known.version}@${now}` : line,
+        );
       }
     }
     if (!check && next !== text) writeFileSync(path, next);
@@ -93,6 +101,8 @@ export async function pin(directory, check) {
 if (process.argv[1] === import.meta.filename) {
   const { told, faults } = await pin(join(import.meta.dirname, '..'), process.argv.includes('--check'));
   for (const line of told) console.log(line);
-  console.log(faults === 0 ? 'every image is pinned' : `${faults} images are not pinned, or not as the registry has them`);
+  console.log(
+    faults === 0 ? 'every image is pinned' : `${faults} images are not pinned, or not as the registry has them`,
+  );
   process.exitCode = faults === 0 ? 0 : 1;
 }

@@ -1,7 +1,8 @@
 /*
- * `npm run sbom [-- <file>]` writes a software bill of materials (CycloneDX) of what an installation runs, without asking anybody.
- * `npm run audit:packages` asks the registry for known vulnerabilities of the same packages: ends with 1 where there are some, with 2 where the
- * registry did not answer, which says nothing about the packages.
+ * `npm run sbom [-- <file>]` writes a software bill of materials (CycloneDX) of what an installation runs, without
+ * asking anybody.
+ * `npm run audit:packages` asks the registry for known vulnerabilities of the same packages: ends with 1 where there
+ * are some, with 2 where the registry did not answer, which says nothing about the packages.
  */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -10,7 +11,12 @@ import { join } from 'node:path';
 const root = join(import.meta.dirname, '..');
 
 function npm(...args) {
-  const { stdout, status } = spawnSync('npm', args, { cwd: root, encoding: 'utf8', maxBuffer: 64 << 20, stdio: ['ignore', 'pipe', 'ignore'] });
+  const { stdout, status } = spawnSync('npm', args, {
+    cwd: root,
+    encoding: 'utf8',
+    maxBuffer: 64 << 20,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
   return { stdout, status };
 }
 
@@ -39,7 +45,9 @@ function vulnerabilities() {
   const answer = parsed(stdout);
   const counted = answer?.metadata?.vulnerabilities;
   if (!counted) {
-    console.error(`nobody looked: the registry did not answer (${answer?.message ?? 'no answer'}). This says nothing about the packages.`);
+    console.error(
+      `nobody looked: the registry did not answer (${answer?.message ?? 'no answer'}). This says nothing about the packages.`,
+    );
     return 2;
   }
   for (const { name, severity, range, fixAvailable } of Object.values(answer.vulnerabilities ?? {}))

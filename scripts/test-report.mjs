@@ -13,12 +13,15 @@ export default class TestReport {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
     this.printSecondTries(tests);
     this.printSlowest(modules);
-    if (process.env.TEST_REPORT) writeFileSync(process.env.TEST_REPORT, `${this.count(modules, tests, unhandledErrors)}\n`);
+    if (process.env.TEST_REPORT)
+      writeFileSync(process.env.TEST_REPORT, `${this.count(modules, tests, unhandledErrors)}\n`);
   }
 
   count(modules, tests, unhandledErrors) {
     const of = (state) => tests.filter((test) => test.result().state === state).length;
-    const broken = modules.filter((module) => module.state() === 'failed' && ![...module.children.allTests('failed')].length).length;
+    const broken = modules.filter(
+      (module) => module.state() === 'failed' && ![...module.children.allTests('failed')].length,
+    ).length;
     return `${of('passed')} passed, ${of('failed') + broken + unhandledErrors.length} failed, ${of('skipped') + of('pending')} skipped`;
   }
 
@@ -32,6 +35,7 @@ export default class TestReport {
     const seconds = (module) => (module.diagnostic().duration + module.diagnostic().collectDuration) / 1000;
     const slowest = [...modules].sort((a, b) => seconds(b) - seconds(a)).slice(0, SLOWEST);
     console.log('Slowest files:');
-    for (const module of slowest) console.log(`  ${seconds(module).toFixed(0).padStart(4)} s  ${relative(process.cwd(), module.moduleId)}`);
+    for (const module of slowest)
+      console.log(`  ${seconds(module).toFixed(0).padStart(4)} s  ${relative(process.cwd(), module.moduleId)}`);
   }
 }

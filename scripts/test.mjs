@@ -24,7 +24,8 @@ const PROGRAMS = [
   { names: ['prometheus'], package: 'prometheus', without: 'the tests of alert rules and dashboards are skipped' },
 ];
 
-const found = (name) => (process.env.PATH ?? '').split(delimiter).some((folder) => folder !== '' && existsSync(join(folder, name)));
+const found = (name) =>
+  (process.env.PATH ?? '').split(delimiter).some((folder) => folder !== '' && existsSync(join(folder, name)));
 const missing = () => PROGRAMS.filter((program) => !program.names.some(found));
 
 function whyNotInstallable() {
@@ -36,7 +37,10 @@ function whyNotInstallable() {
 
 function aptGet(...args) {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  return spawnSync('apt-get', ['-q', '-y', ...args], { env, stdio: ['ignore', 'ignore', 'inherit'], timeout: 600_000 }).status === 0;
+  return (
+    spawnSync('apt-get', ['-q', '-y', ...args], { env, stdio: ['ignore', 'ignore', 'inherit'], timeout: 600_000 })
+      .status === 0
+  );
 }
 
 function installMissing() {
@@ -50,7 +54,9 @@ function installMissing() {
     for (const name of packages) aptGet('install', '--no-install-recommends', name);
   }
   for (const program of missing()) {
-    console.log(`test: ${program.without}: no ${program.names.join(' or ')} (${reason ?? `apt-get could not install ${program.package}`})`);
+    console.log(
+      `test: ${program.without}: no ${program.names.join(' or ')} (${reason ?? `apt-get could not install ${program.package}`})`,
+    );
   }
 }
 
@@ -58,12 +64,16 @@ function runVitest() {
   const reporters = ['--reporter=default', `--reporter=${join(root, 'scripts', 'test-report.mjs')}`];
   const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
   const node = join(localPrograms, process.platform === 'win32' ? 'node.exe' : 'node');
-  const child = spawn(existsSync(node) ? node : process.execPath, [vitest, 'run', ...reporters, ...process.argv.slice(2)], {
-    cwd: root,
-    stdio: 'inherit',
-    // Services that tests start read their compiled modules from here, a quarter of what starting one costs.
-    env: { NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compiled'), ...process.env, PATH: path },
-  });
+  const child = spawn(
+    existsSync(node) ? node : process.execPath,
+    [vitest, 'run', ...reporters, ...process.argv.slice(2)],
+    {
+      cwd: root,
+      stdio: 'inherit',
+      // Services that tests start read their compiled modules from here, a quarter of what starting one costs.
+      env: { NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compiled'), ...process.env, PATH: path },
+    },
+  );
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
   child.on('exit', (code, signal) => process.exit(signal === null ? (code ?? 1) : 1));
 }

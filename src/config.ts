@@ -47,7 +47,11 @@ const testNetworks = z.partialRecord(
   z.enum(NETWORKS),
   z.strictObject({
     chain_id: z.string().min(1),
-    tokens: z.array(z.strictObject({ coin: z.enum(COINS), address: z.string().min(1), decimals: z.number().int().min(0).max(18) })).min(1),
+    tokens: z
+      .array(
+        z.strictObject({ coin: z.enum(COINS), address: z.string().min(1), decimals: z.number().int().min(0).max(18) }),
+      )
+      .min(1),
     explorer_url: z.string().includes('{hash}').optional(),
   }),
 );
@@ -64,11 +68,23 @@ const jsonText = z.string().transform((text, context): unknown => {
 const payoutAmount = z.string().regex(/^(0|[1-9]\d{0,11})(\.\d{1,18})?$/);
 const payoutLimits = z.partialRecord(
   z.enum(COINS),
-  z.strictObject({ perTransaction: payoutAmount, perHour: payoutAmount, perDay: payoutAmount, approvalFrom: payoutAmount }),
+  z.strictObject({
+    perTransaction: payoutAmount,
+    perHour: payoutAmount,
+    perDay: payoutAmount,
+    approvalFrom: payoutAmount,
+  }),
 );
-const treasuryLimits = z.partialRecord(z.enum(COINS), z.strictObject({ perTransaction: payoutAmount, perDay: payoutAmount }));
+const treasuryLimits = z.partialRecord(
+  z.enum(COINS),
+  z.strictObject({ perTransaction: payoutAmount, perDay: payoutAmount }),
+);
 const nativeLimit = z.strictObject({
-  ...{ perTransaction: payoutAmount.exactOptional(), perHour: payoutAmount.exactOptional(), perDay: payoutAmount.exactOptional() },
+  ...{
+    perTransaction: payoutAmount.exactOptional(),
+    perHour: payoutAmount.exactOptional(),
+    perDay: payoutAmount.exactOptional(),
+  },
   ...{ maxGasPriceGwei: payoutAmount.exactOptional(), maxPriorityFeeGwei: payoutAmount.exactOptional() },
   maxPriorityFeeMicroLamports: z
     .string()
@@ -77,12 +93,21 @@ const nativeLimit = z.strictObject({
 });
 const destinations = z.partialRecord(z.enum(NETWORKS), z.array(z.string().min(1).max(64)).max(100));
 const withdrawalAddresses = z.strictObject({ live: destinations.exactOptional(), test: destinations.exactOptional() });
-const approver = { name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/), publicKey: z.string().regex(/^[A-Za-z0-9_-]{16,4096}$/) };
+const approver = {
+  name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/),
+  publicKey: z.string().regex(/^[A-Za-z0-9_-]{16,4096}$/),
+};
 const approvers = z
   .array(
     z.discriminatedUnion('kind', [
       z.strictObject({ ...approver, kind: z.literal('ed25519') }),
-      z.strictObject({ ...approver, kind: z.literal('webauthn'), credentialId: approver.publicKey, rpId: z.hostname(), origin: z.url() }),
+      z.strictObject({
+        ...approver,
+        kind: z.literal('webauthn'),
+        credentialId: approver.publicKey,
+        rpId: z.hostname(),
+        origin: z.url(),
+      }),
     ]),
   )
   .max(100);
@@ -110,7 +135,9 @@ const environment = z.object({
   /** The claims of the ID token that hold a person's name and roles. */
   CONSOLE_SSO_NAME_CLAIM: z.string().min(1).max(200).default('preferred_username'),
   CONSOLE_SSO_ROLES_CLAIM: z.string().min(1).max(200).default('roles'),
-  /** Which roles a value of that claim, such as a group, stands for, as JSON; unset: the values are roles themselves. */
+  /**
+   * Which roles a value of that claim, such as a group, stands for, as JSON; unset: the values are roles themselves.
+   */
   CONSOLE_SSO_ROLES: jsonText.pipe(z.record(z.string().min(1), z.string().min(1))).optional(),
   /** Hops of reverse proxies whose `X-Forwarded-For` is believed. */
   TRUSTED_PROXIES: z.coerce.number().int().min(0).max(10).default(0),
@@ -118,15 +145,26 @@ const environment = z.object({
   ROLES: list.pipe(z.array(z.enum(ROLES)).min(1)).default(['api', 'worker', 'signer']),
   /** `esdb://...`; unset: the embedded store. */
   EVENTSTORE_URL: z.string().optional(),
-  /** The same servers, with the user that may erase keys of personal data and nothing else: for `quittance forget` alone. */
+  /**
+   * The same servers, with the user that may erase keys of personal data and nothing else: for `quittance forget`
+   * alone.
+   */
   EVENTSTORE_ERASER_URL: z.string().optional(),
   /** `redis://`, `redis+cluster://` or `redis+sentinel://` (`src/adapters/redis/url.ts`); unset: embedded. */
   REDIS_URL: z.string().optional(),
-  /** One Redis server that writes every command to disk before it answers (`appendfsync always`): its restarts lose no nonces. */
+  /**
+   * One Redis server that writes every command to disk before it answers (`appendfsync always`): its restarts lose no
+   * nonces.
+   */
   REDIS_SURVIVES_RESTARTS: flag.default(false),
-  /** 32 bytes in hex or base64; several comma-separated, the first seals, all open. Stands for each of the next three that is unset. Sandbox: made in `DATA_DIR`. */
+  /**
+   * 32 bytes in hex or base64; several comma-separated, the first seals, all open. Stands for each of the next three
+   * that is unset. Sandbox: made in `DATA_DIR`.
+   */
   MASTER_KEY: z.string().optional(),
-  /** Seal what one role needs and another does not, each written as `MASTER_KEY` is (`src/composition/sealing-keys.ts`). */
+  /**
+   * Seal what one role needs and another does not, each written as `MASTER_KEY` is (`src/composition/sealing-keys.ts`).
+   */
   API_SECRETS_KEY: z.string().optional(),
   WEBHOOK_SECRETS_KEY: z.string().optional(),
   PERSONAL_DATA_KEY: z.string().optional(),
@@ -146,7 +184,9 @@ const environment = z.object({
   EXPIRY_MAX_WAIT_SECONDS: seconds.default(600),
   /** Requests a second per API key; the burst is five times that. 0 switches the limit off. */
   RATE_LIMIT_PER_KEY: z.coerce.number().int().min(0).default(100),
-  /** Requests a second without a valid key, by client address; the burst is five times that. 0 switches the limit off. */
+  /**
+   * Requests a second without a valid key, by client address; the burst is five times that. 0 switches the limit off.
+   */
   RATE_LIMIT_PER_ADDRESS: z.coerce.number().int().min(0).default(200),
   /** Connections to the public port at a time; further ones are closed at once. */
   MAX_CONNECTIONS: z.coerce.number().int().min(1).default(25_000),
@@ -156,8 +196,8 @@ const environment = z.object({
   /** JSON by network: `{"bsc":{"chain_id":"97","tokens":[{"coin":"USDT","address":"0x...","decimals":18}]}}`. */
   TEST_NETWORKS: jsonText.pipe(testNetworks).optional(),
   /**
-   * Units of a coin from which a second provider must report the same transfer, and call it final, before it counts. Unset: 100 on live
-   * networks with two providers of different hosts; 0: every payment.
+   * Units of a coin from which a second provider must report the same transfer, and call it final, before it counts.
+   * Unset: 100 on live networks with two providers of different hosts; 0: every payment.
    */
   SECOND_SOURCE_FROM: z.string().regex(AMOUNT).optional(),
   SESSION_TTL_SECONDS: seconds.default(1800),
@@ -172,7 +212,10 @@ const environment = z.object({
   RATE_KRAKEN_URL: url.optional(),
   RATE_COINGECKO_URL: url.optional(),
   RATE_MAX_AGE_SECONDS: seconds.default(300),
-  /** Currency in which the daily rates of the coins in the books are written down. Unset: nobody writes any down by themselves. */
+  /**
+   * Currency in which the daily rates of the coins in the books are written down. Unset: nobody writes any down by
+   * themselves.
+   */
   BOOK_RATES_CURRENCY: z.string().refine(isFiat, 'must be an ISO 4217 code such as EUR').optional(),
   /** How often days without a rate are looked for. */
   BOOK_RATES_EVERY_SECONDS: seconds.default(600),
@@ -180,9 +223,15 @@ const environment = z.object({
   CONVERSION_DECIMALS: z.coerce.number().int().min(0).max(6).default(2),
   /** Units of a coin; transfers below it never change a state. */
   DUST_LIMIT: z.string().regex(AMOUNT).default('0.01'),
-  /** Confirmations on Ethereum below which no merchant's policy lets a payment count. More than 96 mean nothing: it is final by then. */
+  /**
+   * Confirmations on Ethereum below which no merchant's policy lets a payment count. More than 96 mean nothing: it is
+   * final by then.
+   */
   ETHEREUM_MIN_CONFIRMATIONS: z.coerce.number().int().min(1).max(96).default(12),
-  /** Units of a coin from which every payment on Ethereum waits for finality, whatever a merchant's policy says. 0: every payment. */
+  /**
+   * Units of a coin from which every payment on Ethereum waits for finality, whatever a merchant's policy says. 0:
+   * every payment.
+   */
   ETHEREUM_FINALIZED_FROM_MAX: z.string().regex(AMOUNT).default('10000'),
   CHANGE_DELAY_MINUTES: z.coerce.number().int().min(0).max(MAX_CHANGE_DELAY_MIN).default(0),
   /** Of what is due, the most that a merchant's tolerance lets be missing. */
@@ -196,11 +245,17 @@ const environment = z.object({
   /** Socket of a signer that another user runs (`quittance signer`), and the file by which both know each other. */
   SIGNER_SOCKET: z.string().min(1).max(100).optional(),
   SIGNER_SECRET_FILE: z.string().min(1).optional(),
-  /** JSON by coin: `{"USDT":{"perTransaction":"1000","perHour":"5000","perDay":"20000","approvalFrom":"500"}}`. Unset in production: nothing is paid out. */
+  /**
+   * JSON by coin: `{"USDT":{"perTransaction":"1000","perHour":"5000","perDay":"20000","approvalFrom":"500"}}`. Unset in
+   * production: nothing is paid out.
+   */
   PAYOUT_LIMITS: jsonText.pipe(payoutLimits).optional(),
   /** Payouts of one mode within an hour at most. */
   PAYOUTS_PER_HOUR: z.coerce.number().int().min(0).optional(),
-  /** What is taken as evidence for a refund to another than who paid, comma-separated. Unset in production: nothing; the sandbox takes all. */
+  /**
+   * What is taken as evidence for a refund to another than who paid, comma-separated. Unset in production: nothing; the
+   * sandbox takes all.
+   */
   REFUND_CLAIMS: list.pipe(z.array(z.enum(EVIDENCE_KINDS))).optional(),
   /** How long an approved claim waits before it is paid, in live mode. Test mode does not wait. */
   REFUND_CLAIM_WAIT_SECONDS: z.coerce
@@ -209,16 +264,25 @@ const environment = z.object({
     .min(0)
     .max(30 * 86_400)
     .default(86_400),
-  /** JSON list of what `quittance approver enroll` prints, and of passkeys: two of them, neither who proposed it, agree to what needs approval. */
+  /**
+   * JSON list of what `quittance approver enroll` prints, and of passkeys: two of them, neither who proposed it, agree
+   * to what needs approval.
+   */
   PAYOUT_APPROVERS: jsonText.pipe(approvers).optional(),
   /** A checkpoint of the ledger is signed after this many events, or when anything new is this old. */
   AUDIT_CHECKPOINT_EVENTS: z.coerce.number().int().min(1).default(10_000),
   AUDIT_CHECKPOINT_SECONDS: seconds.default(60),
   /** A witness that cosigns checkpoints (c2sp.org/tlog-witness), without `/add-checkpoint`. */
   AUDIT_WITNESS_URL: url.optional(),
-  /** JSON by coin, for withdrawals and settlements: `{"USDT":{"perTransaction":"50000","perDay":"100000"}}`. Unset in production: none. */
+  /**
+   * JSON by coin, for withdrawals and settlements: `{"USDT":{"perTransaction":"50000","perDay":"100000"}}`. Unset in
+   * production: none.
+   */
   TREASURY_LIMITS: jsonText.pipe(treasuryLimits).optional(),
-  /** JSON by network, for the native coin, fees included; what is not named has the defaults of `src/domain/native-limits.ts`. */
+  /**
+   * JSON by network, for the native coin, fees included; what is not named has the defaults of
+   * `src/domain/native-limits.ts`.
+   */
   NATIVE_LIMITS: jsonText.pipe(z.partialRecord(z.enum(NETWORKS), nativeLimit)).optional(),
   /** JSON by mode and network: the cold addresses that withdrawals may go to, `{"live":{"ethereum":["0x..."]}}`. */
   WITHDRAWAL_ADDRESSES: jsonText.pipe(withdrawalAddresses).optional(),
@@ -234,7 +298,9 @@ const environment = z.object({
   EXCHANGE_WALLETS_FILE: z.string().optional(),
   /** Allows http and private addresses for webhooks. Sandbox: true. */
   WEBHOOK_ALLOW_INSECURE: flag.optional(),
-  /** Canary payments: what `quittance merchant create --json` printed for a merchant of their own. Unset: none are made. */
+  /**
+   * Canary payments: what `quittance merchant create --json` printed for a merchant of their own. Unset: none are made.
+   */
   CANARY_MERCHANT_FILE: z.string().min(1).optional(),
   /** Keystore of a wallet of their own, filled by hand with little. */
   CANARY_KEYSTORE: z.string().min(1).optional(),
@@ -263,7 +329,10 @@ const environment = z.object({
     .default('us-east-1'),
   LOG_SHIPPING_S3_ACCESS_KEY_ID: z.string().min(1).optional(),
   LOG_SHIPPING_S3_SECRET_ACCESS_KEY: z.string().min(1).optional(),
-  /** Folder that processes on shared servers put snapshots of their look-ups into and begin with; unset: look-ups are made of the event log. */
+  /**
+   * Folder that processes on shared servers put snapshots of their look-ups into and begin with; unset: look-ups are
+   * made of the event log.
+   */
   LOOK_UP_SNAPSHOT_DIR: z
     .string()
     .min(1)
@@ -305,7 +374,10 @@ const READ_ELSEWHERE = [
   ...['', 'TEST_'].flatMap((mode) =>
     ['MNEMONIC', 'KEYSTORE', 'KEYSTORE_PASSPHRASE', 'KEYSTORE_PASSPHRASE_FILE'].map((name) => `${mode}WALLET_${name}`),
   ),
-  ...['EVENTSTORE_ADMIN_URL', ...['API', 'WORKER', 'SIGNER', 'AUDITOR', 'ERASER'].map((user) => `EVENTSTORE_${user}_PASSWORD`)],
+  ...[
+    'EVENTSTORE_ADMIN_URL',
+    ...['API', 'WORKER', 'SIGNER', 'AUDITOR', 'ERASER'].map((user) => `EVENTSTORE_${user}_PASSWORD`),
+  ],
   ...['APPROVER_PASSPHRASE_FILE', 'CRASH_AT', 'SANDBOX_CHAINS', 'CI', 'FUZZ', 'NODE_OPTIONS'],
 ];
 const KNOWN: ReadonlySet<string> = new Set([...Object.keys(environment.shape), ...READ_ELSEWHERE]);
@@ -322,7 +394,10 @@ export interface UnknownSetting {
 export function unknownSettings(env: Readonly<Record<string, string | undefined>>): UnknownSetting[] {
   return Object.keys(env)
     .filter((name) => !KNOWN.has(name))
-    .map((name) => ({ name, meant: name.length < MIN_RESEMBLING ? null : ([...KNOWN].find((known) => distance(name, known) <= 2) ?? null) }));
+    .map((name) => ({
+      name,
+      meant: name.length < MIN_RESEMBLING ? null : ([...KNOWN].find((known) => distance(name, known) <= 2) ?? null),
+    }));
 }
 
 /** How many letters have to be put in, left out or changed. */

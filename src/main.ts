@@ -86,7 +86,9 @@ function host(): CliHost {
     listen: async ({ credentials, ...options }) => {
       const { readAccess, startListening } = await import('./composition/listen.ts');
       const access = readAccess(credentials, process.env);
-      await runUntilSignal(() => startListening(access, { ...options, say: (line) => void process.stdout.write(`${line}\n`) }));
+      await runUntilSignal(() =>
+        startListening(access, { ...options, say: (line) => void process.stdout.write(`${line}\n`) }),
+      );
     },
     requests: async (id, filters, credentials) => {
       const { latestRequests, readAccess } = await import('./composition/listen.ts');
@@ -101,9 +103,12 @@ function host(): CliHost {
       const { openKeyFile } = await import('./composition/approver-tools.ts');
       return openKeyFile(args, process.env);
     },
-    exportLedger: async (file) => (await import('./composition/log-exports.ts')).exportLedgerFile(readConfig(process.env), file),
-    exportBooks: async (file) => (await import('./composition/log-exports.ts')).exportBooksFile(readConfig(process.env), file),
-    exportIncident: async (subject, output, logs) => (await import('./composition/incident.ts')).exportIncident(process.env, subject, output, logs),
+    exportLedger: async (file) =>
+      (await import('./composition/log-exports.ts')).exportLedgerFile(readConfig(process.env), file),
+    exportBooks: async (file) =>
+      (await import('./composition/log-exports.ts')).exportBooksFile(readConfig(process.env), file),
+    exportIncident: async (subject, output, logs) =>
+      (await import('./composition/incident.ts')).exportIncident(process.env, subject, output, logs),
     openIncident: async (file, options) => {
       const { incidentJson, incidentText, openIncident } = await import('./cli/incident.ts');
       const opened = openIncident(file, options);
@@ -111,7 +116,10 @@ function host(): CliHost {
       return { text: incidentText(opened), json: incidentJson(opened), differs };
     },
     verifyFiles: async (options) => {
-      const [{ verifyFiles }, { SpilledMap }] = await Promise.all([import('./cli/audit.ts'), import('./adapters/sqlite/read-model/spilled-map.ts')]);
+      const [{ verifyFiles }, { SpilledMap }] = await Promise.all([
+        import('./cli/audit.ts'),
+        import('./adapters/sqlite/read-model/spilled-map.ts'),
+      ]);
       return verifyFiles(options, () => new SpilledMap());
     },
     ...{ adminStream, prepareLookUps, migrate: migrateLedger },
@@ -131,7 +139,9 @@ const migrateLedger: CliHost['migrate'] = async ({ from, to }) => {
   const url = to ?? process.env['EVENTSTORE_URL'];
   if (url === undefined) throw new InvalidConfig('name the target with --to esdb://... or in EVENTSTORE_URL');
   if (to !== undefined && /^[^/]*\/\/[^/]*:[^/]*@/.test(to))
-    throw new InvalidConfig('--to holds a password, which everybody sees in the list of processes: name that target in EVENTSTORE_URL');
+    throw new InvalidConfig(
+      '--to holds a password, which everybody sees in the list of processes: name that target in EVENTSTORE_URL',
+    );
   const { migrate } = await import('./composition/migrate.ts');
   const { createProgress } = await import('./cli/progress.ts');
   const progress = createProgress(process.stderr);
@@ -147,7 +157,9 @@ const prepareLookUps = async (): Promise<JsonValue> => {
   const { createProgress } = await import('./cli/progress.ts');
   const progress = createProgress(process.stderr);
   try {
-    return await prepareSnapshot(readConfig(process.env), '', (done, total) => progress.report('making look-ups', done, total));
+    return await prepareSnapshot(readConfig(process.env), '', (done, total) =>
+      progress.report('making look-ups', done, total),
+    );
   } finally {
     progress.end();
   }
@@ -156,7 +168,11 @@ const prepareLookUps = async (): Promise<JsonValue> => {
 /** A setting with a slip in its name would silently have no effect. */
 function nameUnknownSettings(log: Logger): void {
   for (const { name, meant } of unknownSettings(process.env))
-    if (meant !== null) log.warn({ setting: name, meant }, 'a variable of the environment resembles a setting and is none: it has no effect');
+    if (meant !== null)
+      log.warn(
+        { setting: name, meant },
+        'a variable of the environment resembles a setting and is none: it has no effect',
+      );
 }
 
 /** The running service does it; when none runs, the data directory is opened for the one command. */

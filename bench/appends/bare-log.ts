@@ -29,6 +29,9 @@ export class BareLog {
   }
 }
 
-function lineOf({ stream, revision }: EventToEncode, { id, type, version, atMs, data, metadata, hash }: EncodedEvent): string {
+function lineOf(
+  { stream, revision }: EventToEncode,
+  { id, type, version, atMs, data, metadata, hash }: EncodedEvent,
+): string {
   return `["${stream}",${revision},"${id}","${type}",${version},${atMs},${data},${metadata},"${hash}"]\n`;
 }

@@ -3,7 +3,10 @@ import express from 'express';
 import { createSessionBody } from '../../src/http/schemas/session.schema.ts';
 import { announce } from './announce.ts';
 
-/* A plain express app that checks the same signature, parses with the same schema, answers a session and stores nothing. */
+/*
+ * A plain express app that checks the same signature, parses with the same schema, answers a session and stores
+ * nothing.
+ */
 const apiKey = process.env.BENCH_API_KEY!;
 const secret = process.env.BENCH_API_SECRET!;
 const app = express();

@@ -21,7 +21,12 @@ function orderBody(): string {
     currency: 'USD',
     order_id: randomUUID(),
     description: 'Two blue mugs',
-    line_items: [{ price_data: { currency: 'USD', unit_amount: '3.50', product_data: { name: 'Mug', description: 'Blue' } }, quantity: 2 }],
+    line_items: [
+      {
+        price_data: { currency: 'USD', unit_amount: '3.50', product_data: { name: 'Mug', description: 'Blue' } },
+        quantity: 2,
+      },
+    ],
     tax_amount: '1.00',
     shipping_amount: '2.00',
     success_url: 'https://shop.example/thanks',
@@ -31,7 +36,8 @@ function orderBody(): string {
 }
 
 /** A create request ready for the socket, signed now with a nonce of its own. */
-export const signedCreate = (key: BenchKey): Buffer => signedRequest(key, 'POST', '/api/v1/checkout/sessions/create', orderBody());
+export const signedCreate = (key: BenchKey): Buffer =>
+  signedRequest(key, 'POST', '/api/v1/checkout/sessions/create', orderBody());
 
 /** The same for any request; the body of a GET is empty. */
 export function signedRequest(key: BenchKey, method: 'GET' | 'POST', path: string, body = ''): Buffer {
@@ -59,14 +65,18 @@ export async function load(port: number, requests: readonly Buffer[], connection
         const index = next;
         next += 1;
         return index < requests.length
-          ? { bytes: requests[index]!, done: (status, ms) => ((latenciesMs[index] = ms), (statuses[status] = (statuses[status] ?? 0) + 1)) }
+          ? {
+              bytes: requests[index]!,
+              done: (status, ms) => ((latenciesMs[index] = ms), (statuses[status] = (statuses[status] ?? 0) + 1)),
+            }
           : null;
       }),
     ),
   );
   const seconds = (performance.now() - startedMs) / 1000;
   latenciesMs.sort();
-  const quantile = (share: number): number => latenciesMs[Math.min(latenciesMs.length - 1, Math.floor(share * latenciesMs.length))]!;
+  const quantile = (share: number): number =>
+    latenciesMs[Math.min(latenciesMs.length - 1, Math.floor(share * latenciesMs.length))]!;
   return { requestsPerSec: requests.length / seconds, p50Ms: quantile(0.5), p99Ms: quantile(0.99), statuses };
 }
 

@@ -41,7 +41,10 @@ const api: MerchantApi = {
     if (orders.size > MOST_KEPT) orders.clear();
     const id = `cs_${String(orders.size).padStart(32, 'a')}` as SessionId;
     orders.set(input.orderId, id);
-    return { ok: true, value: sessionView(caller, id, input, { coin: 'USDT', rate: '1.0002', nowSec: Math.floor(Date.now() / 1000) }) };
+    return {
+      ok: true,
+      value: sessionView(caller, id, input, { coin: 'USDT', rate: '1.0002', nowSec: Math.floor(Date.now() / 1000) }),
+    };
   },
   getSession: notMeasured,
   cancelSession: notMeasured,
@@ -55,7 +58,10 @@ const app = createHttpApp({
   nonces,
   lists: { list: notMeasured },
   rateLimiter: createTokenBucketLimiter({ ratePerSec: 1e6, burst: 1e6 }),
-  addresses: { limiter: createTokenBucketLimiter({ ratePerSec: 1e6, burst: 1e6 }), clientAddress: createClientAddress(0) },
+  addresses: {
+    limiter: createTokenBucketLimiter({ ratePerSec: 1e6, burst: 1e6 }),
+    clientAddress: createClientAddress(0),
+  },
   clock: { nowMs: () => Date.now() },
   headerPrefix: 'X-Service-',
   publicUrl: 'http://127.0.0.1',

@@ -18,8 +18,8 @@ import { createSealer, parseMasterKeys } from '../../src/runtime/util/sealing.ts
 import { apiSecretContext, hashOfKey } from '../../src/features/merchants/credentials.ts';
 
 /*
- * The whole service as `quittance serve` runs it (store, nonces, rate limit, projections, webhooks, metrics), without chains to watch. Its data goes
- * with it, unless it is given a folder and the key that seals what is in there.
+ * The whole service as `quittance serve` runs it (store, nonces, rate limit, projections, webhooks, metrics), without
+ * chains to watch. Its data goes with it, unless it is given a folder and the key that seals what is in there.
  */
 const kept = process.env.BENCH_DATA_DIR;
 const dataDir = kept ?? mkdtempSync(join(tmpdir(), 'quittance-bench-create-'));
@@ -69,9 +69,24 @@ async function register(): Promise<MerchantId> {
   if (!merchant.ok) throw new Error(merchant.refusal.message);
   const merchantId = merchant.value.id;
   const keyId = 'key_benchbenchbenchbench' as ApiKeyId;
-  const sealedSecret = createSealer(sealingKeys).seal('api-secrets', Buffer.from(process.env.BENCH_API_SECRET!), apiSecretContext(merchantId, keyId));
-  const key = { merchantId, keyId, mode: 'test' as const, keyHash: hashOfKey(process.env.BENCH_API_KEY!), hint: 'sk_test_...', sealedSecret };
-  await service.core.merchantHandler.execute(merchantStream(merchantId), { type: 'IssueKey', key }, { correlationId: 'bench', actor: 'operator' });
+  const sealedSecret = createSealer(sealingKeys).seal(
+    'api-secrets',
+    Buffer.from(process.env.BENCH_API_SECRET!),
+    apiSecretContext(merchantId, keyId),
+  );
+  const key = {
+    merchantId,
+    keyId,
+    mode: 'test' as const,
+    keyHash: hashOfKey(process.env.BENCH_API_KEY!),
+    hint: 'sk_test_...',
+    sealedSecret,
+  };
+  await service.core.merchantHandler.execute(
+    merchantStream(merchantId),
+    { type: 'IssueKey', key },
+    { correlationId: 'bench', actor: 'operator' },
+  );
   await service.core.directory.catchUp();
   return merchantId;
 }

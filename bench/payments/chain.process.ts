@@ -3,8 +3,8 @@ import { StandInChain, type ChainRules, type Payment } from './stand-in-chain.ts
 import { announce } from '../create-session/announce.ts';
 
 /*
- * A stand-in chain behind real JSON-RPC in a process of its own. It makes a block every second by itself; told to hold, it gathers what is paid
- * until it shall go on, so that thousands of transfers come in one block.
+ * A stand-in chain behind real JSON-RPC in a process of its own. It makes a block every second by itself; told to hold,
+ * it gathers what is paid until it shall go on, so that thousands of transfers come in one block.
  */
 
 const BLOCK_MS = 1_000;
@@ -28,7 +28,11 @@ const server = createServer((request, response) => {
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => {
-    const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as { id: number; method: string; params: unknown[] };
+    const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as {
+      id: number;
+      method: string;
+      params: unknown[];
+    };
     calls[method] = (calls[method] ?? 0) + 1;
     if (params[0] === 'latest') {
       longestLookGapMs = Math.max(longestLookGapMs, performance.now() - lastLookMs);
@@ -62,7 +66,11 @@ process.on('message', (message: Message) => {
   else if ('hold' in message) holds = message.hold;
   else if ('resetGap' in message) [lastLookMs, longestLookGapMs] = [performance.now(), 0];
   else {
-    const answer: ChainReport = { creditableMs, calls, longestLookGapMs: Math.max(longestLookGapMs, performance.now() - lastLookMs) };
+    const answer: ChainReport = {
+      creditableMs,
+      calls,
+      longestLookGapMs: Math.max(longestLookGapMs, performance.now() - lastLookMs),
+    };
     process.send?.({ id: message.id, answer });
   }
 });

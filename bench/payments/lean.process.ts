@@ -11,9 +11,9 @@ import type { Merchant } from './shop.ts';
 import { announce } from '../create-session/announce.ts';
 
 /*
- * The same steps by the least code over the same store: checks signature and body, appends the session, asks the chains for new blocks and their
- * logs, appends the payment once its block is final, posts the signed webhook and appends that it was taken. No look-ups on disk, no second
- * reading, no proofs, no ledger, no retries, random addresses.
+ * The same steps by the least code over the same store: checks signature and body, appends the session, asks the chains
+ * for new blocks and their logs, appends the payment once its block is final, posts the signed webhook and appends that
+ * it was taken. No look-ups on disk, no second reading, no proofs, no ledger, no retries, random addresses.
  */
 
 interface Lean {
@@ -36,14 +36,27 @@ const store = await openSqliteEventStore({ dataDir });
 const byKey = new Map(merchants.map((merchant) => [merchant.apiKey, merchant]));
 const byAddress = new Map<string, Session>();
 const paidCount = new Map<string, number>();
-const pools = new Map(merchants.map(({ webhookUrl }) => [webhookUrl, new Pool(new URL(webhookUrl).origin, { connections: 5 })]));
+const pools = new Map(
+  merchants.map(({ webhookUrl }) => [webhookUrl, new Pool(new URL(webhookUrl).origin, { connections: 5 })]),
+);
 
 async function append(session: Session, event: object): Promise<void> {
   const stream = `session-${session.id}`;
   const metadata = { correlationId: session.id, actor: 'lean', prev: session.hash };
   const revision = session.revision + 1;
-  const encoded = encodeEvent({ id: crypto.randomUUID(), stream, revision, atMs: Date.now(), event: event as DomainEvent, metadata });
-  const result = await store.append({ stream, expected: revision === 0 ? 'no-stream' : revision - 1, events: [encoded] });
+  const encoded = encodeEvent({
+    id: crypto.randomUUID(),
+    stream,
+    revision,
+    atMs: Date.now(),
+    event: event as DomainEvent,
+    metadata,
+  });
+  const result = await store.append({
+    stream,
+    expected: revision === 0 ? 'no-stream' : revision - 1,
+    events: [encoded],
+  });
   if (!result.ok) throw new Error('the stream is elsewhere');
   Object.assign(session, { revision, hash: encoded.hash });
 }
@@ -51,13 +64,27 @@ async function append(session: Session, event: object): Promise<void> {
 async function create(merchant: Session['merchant'], body: Buffer): Promise<object> {
   const order = createSessionBody.parse(JSON.parse(body.toString('utf8')));
   const session = {
-    ...{ id: `cs_${randomBytes(20).toString('hex')}`, merchant, orderId: order.order_id, address: `0x${randomBytes(20).toString('hex')}` },
+    ...{
+      id: `cs_${randomBytes(20).toString('hex')}`,
+      merchant,
+      orderId: order.order_id,
+      address: `0x${randomBytes(20).toString('hex')}`,
+    },
     ...{ revision: -1, hash: '' },
   };
-  await append(session, { type: 'SessionCreated', data: { ...order, sessionId: session.id, address: session.address } });
+  await append(session, {
+    type: 'SessionCreated',
+    data: { ...order, sessionId: session.id, address: session.address },
+  });
   byAddress.set(session.address, session);
   const options = chains.map(({ network }) => ({ network, coin: 'USDT', address: session.address, amount: '10.01' }));
-  return { id: session.id, amount_total: order.amount, currency: 'usd', payment_status: 'unpaid', payment_options: options };
+  return {
+    id: session.id,
+    amount_total: order.amount,
+    currency: 'usd',
+    payment_status: 'unpaid',
+    payment_options: options,
+  };
 }
 
 function authenticated(headers: Record<string, unknown>, body: Buffer): Session['merchant'] | null {
@@ -100,7 +127,12 @@ async function follow({ url, token, creditedDepth, network }: Lean['chains'][num
   const pool = new Pool(url, { connections: 2 });
   const call = async <Answer>(method: string, params: unknown[]): Promise<Answer> => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
-    const answer = await pool.request({ path: '/', method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    const answer = await pool.request({
+      path: '/',
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    });
     return ((await answer.body.json()) as { result: Answer }).result;
   };
   const quantity = (number: number): string => `0x${number.toString(16)}`;
@@ -112,7 +144,12 @@ async function follow({ url, token, creditedDepth, network }: Lean['chains'][num
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
       continue;
     }
-    const filter = { address: token, topics: [TRANSFER_TOPIC], fromBlock: quantity(read + 1), toBlock: quantity(final) };
+    const filter = {
+      address: token,
+      topics: [TRANSFER_TOPIC],
+      fromBlock: quantity(read + 1),
+      toBlock: quantity(final),
+    };
     const logs = await call<readonly Log[]>('eth_getLogs', [filter]);
     await Promise.all(logs.map((log) => credit(log, network)));
     read = final;
@@ -140,10 +177,19 @@ async function credit({ topics, data, transactionHash, blockNumber }: Log, netwo
   const body = JSON.stringify({ id: eventId, type: 'payment.completed', created_at: createdAt, data: { object } });
   const nonce = crypto.randomUUID();
   const headers = {
-    ...{ 'content-type': 'application/json', 'x-service-timestamp': String(createdAt), 'x-service-nonce': nonce, 'x-service-event-id': eventId },
-    'x-service-signature': createHmac('sha256', merchant.webhookSecret).update(`${createdAt}.${nonce}.${body}`).digest('hex'),
+    ...{
+      'content-type': 'application/json',
+      'x-service-timestamp': String(createdAt),
+      'x-service-nonce': nonce,
+      'x-service-event-id': eventId,
+    },
+    'x-service-signature': createHmac('sha256', merchant.webhookSecret)
+      .update(`${createdAt}.${nonce}.${body}`)
+      .digest('hex'),
   };
-  const answer = await pools.get(merchant.webhookUrl)!.request({ path: new URL(merchant.webhookUrl).pathname, method: 'POST', headers, body });
+  const answer = await pools
+    .get(merchant.webhookUrl)!
+    .request({ path: new URL(merchant.webhookUrl).pathname, method: 'POST', headers, body });
   await answer.body.dump();
   await append(session, { type: 'DeliverySucceeded', data: { eventId, status: answer.statusCode } });
 }

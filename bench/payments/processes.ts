@@ -10,8 +10,15 @@ export interface Helper {
   readonly url: string;
 }
 
-export async function startHelper(name: string, args: readonly string[] = [], env: Readonly<Record<string, string>> = {}): Promise<Helper> {
-  const child = fork(join(import.meta.dirname, `${name}.process.ts`), [...args], { env: { ...process.env, ...env }, execArgv: [] });
+export async function startHelper(
+  name: string,
+  args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Helper> {
+  const child = fork(join(import.meta.dirname, `${name}.process.ts`), [...args], {
+    env: { ...process.env, ...env },
+    execArgv: [],
+  });
   // As many questions may be open as there are payments under way.
   child.setMaxListeners(0);
   const [message] = (await Promise.race([

@@ -2,7 +2,10 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 import { announce } from '../create-session/announce.ts';
 
-/* Receives webhooks as a merchant does: checks time and signature over the raw bytes, knows duplicates by their id, answers 200. */
+/*
+ * Receives webhooks as a merchant does: checks time and signature over the raw bytes, knows duplicates by their id,
+ * answers 200.
+ */
 
 const FRESH_SEC = 300;
 const secrets: Record<string, string> = {};
@@ -18,7 +21,11 @@ const server = createServer((request, response) => {
   request.on('end', () => {
     const arrivedMs = Date.now();
     const body = Buffer.concat(chunks);
-    const { 'x-service-timestamp': timestamp, 'x-service-nonce': nonce, 'x-service-signature': signature } = request.headers;
+    const {
+      'x-service-timestamp': timestamp,
+      'x-service-nonce': nonce,
+      'x-service-signature': signature,
+    } = request.headers;
     const expected = createHmac('sha256', secrets[request.url!]!)
       .update(`${String(timestamp)}.${String(nonce)}.`)
       .update(body)
@@ -31,7 +38,11 @@ const server = createServer((request, response) => {
       response.statusCode = 401;
       return void response.end('{"error":"invalid signature"}');
     }
-    const { id, type, data } = JSON.parse(body.toString('utf8')) as { id: string; type: string; data: { object: { session_id: string } } };
+    const { id, type, data } = JSON.parse(body.toString('utf8')) as {
+      id: string;
+      type: string;
+      data: { object: { session_id: string } };
+    };
     if (ids.has(id)) duplicates += 1;
     else if (type === 'payment.completed') paidMs[data.object.session_id] = arrivedMs;
     ids.add(id);
@@ -46,8 +57,19 @@ export interface Received {
   readonly duplicates: number;
 }
 
-process.on('message', (message: { readonly secrets: Record<string, string> } | { readonly id: number; readonly question: 'count' | 'report' }) => {
-  if ('secrets' in message) Object.assign(secrets, message.secrets);
-  else process.send?.({ id: message.id, answer: message.question === 'count' ? ids.size : ({ paidMs, refused, duplicates } satisfies Received) });
-});
+process.on(
+  'message',
+  (
+    message:
+      | { readonly secrets: Record<string, string> }
+      | { readonly id: number; readonly question: 'count' | 'report' },
+  ) => {
+    if ('secrets' in message) Object.assign(secrets, message.secrets);
+    else
+      process.send?.({
+        id: message.id,
+        answer: message.question === 'count' ? ids.size : ({ paidMs, refused, duplicates } satisfies Received),
+      });
+  },
+);
 announce(server.listen(0, '127.0.0.1'));

@@ -20,15 +20,27 @@ export interface Candidate {
 }
 
 /** The same steps by the least code (`lean.process.ts`). */
-export async function startLean(folder: string, chains: readonly AttachedChain[], receiverUrl: string, merchantCount: number): Promise<Candidate> {
+export async function startLean(
+  folder: string,
+  chains: readonly AttachedChain[],
+  receiverUrl: string,
+  merchantCount: number,
+): Promise<Candidate> {
   const dataDir = join(folder, 'data');
   mkdirSync(dataDir);
   const merchants = Array.from({ length: merchantCount }, (_, index) => {
     const [apiKey, apiSecret, webhookSecret] = [16, 32, 32].map((bytes) => randomBytes(bytes).toString('hex'));
-    return { apiKey: apiKey!, apiSecret: apiSecret!, webhookSecret: webhookSecret!, webhookUrl: `${receiverUrl}/merchant-${index}` };
+    return {
+      apiKey: apiKey!,
+      apiSecret: apiSecret!,
+      webhookSecret: webhookSecret!,
+      webhookUrl: `${receiverUrl}/merchant-${index}`,
+    };
   });
   const { child, url } = await startHelper('lean', [], { BENCH_LEAN: JSON.stringify({ dataDir, chains, merchants }) });
-  const webhookSecrets = Object.fromEntries(merchants.map(({ webhookUrl, webhookSecret }) => [new URL(webhookUrl).pathname, webhookSecret]));
+  const webhookSecrets = Object.fromEntries(
+    merchants.map(({ webhookUrl, webhookSecret }) => [new URL(webhookUrl).pathname, webhookSecret]),
+  );
   return { child, baseUrl: url, opsUrl: null, dataDir, merchants, webhookSecrets };
 }
 
@@ -45,8 +57,8 @@ const ENTRY = join(import.meta.dirname, '../../bin/quittance.mjs');
 const START_MS = 60_000;
 
 /**
- * The sandbox as a user starts it, embedded and with everything on, over chains of the bench. The limit of requests a key is on and higher than
- * what comes.
+ * The sandbox as a user starts it, embedded and with everything on, over chains of the bench. The limit of requests a
+ * key is on and higher than what comes.
  */
 export async function startQuittance(
   folder: string,
@@ -60,7 +72,14 @@ export async function startQuittance(
   const factsFile = join(dataDir, 'sandbox.json');
   const logFile = join(folder, 'service.log');
   const out = openSync(logFile, 'a');
-  const settings = { HOST: '127.0.0.1', PORT: '0', OPS_PORT: '0', CONSOLE_PORT: '0', DATA_DIR: dataDir, RATE_LIMIT_PER_KEY: '100000' };
+  const settings = {
+    HOST: '127.0.0.1',
+    PORT: '0',
+    OPS_PORT: '0',
+    CONSOLE_PORT: '0',
+    DATA_DIR: dataDir,
+    RATE_LIMIT_PER_KEY: '100000',
+  };
   const child = spawn(process.execPath, [ENTRY, 'sandbox', 'start'], {
     env: { ...process.env, ...settings, SANDBOX_CHAINS: chainsFile, LOG_LEVEL: 'warn', NODE_OPTIONS: '' },
     stdio: ['ignore', out, out],
@@ -72,7 +91,8 @@ export async function startQuittance(
       process.exit(1);
     });
   for (const endMs = Date.now() + START_MS; !existsSync(factsFile);) {
-    if (child.exitCode !== null || Date.now() > endMs) throw new Error(`the service did not start:\n${readFileSync(logFile, 'utf8').slice(-2_000)}`);
+    if (child.exitCode !== null || Date.now() > endMs)
+      throw new Error(`the service did not start:\n${readFileSync(logFile, 'utf8').slice(-2_000)}`);
     await sleep(50);
   }
   const facts = JSON.parse(readFileSync(factsFile, 'utf8')) as { base_url: string; ops_url: string };
@@ -80,7 +100,11 @@ export async function startQuittance(
   const webhookSecrets: Record<string, string> = {};
   for (let index = 0; index < merchantCount; index += 1) {
     const path = `/merchant-${index}`;
-    const created = await callAdmin(dataDir, 'merchant.create', { name: `Shop ${index}`, mode: 'test', webhookUrl: `${receiverUrl}${path}` });
+    const created = await callAdmin(dataDir, 'merchant.create', {
+      name: `Shop ${index}`,
+      mode: 'test',
+      webhookUrl: `${receiverUrl}${path}`,
+    });
     const { api_key: apiKey, api_secret: apiSecret, webhook_secret: secret } = created as Record<string, string>;
     merchants.push({ apiKey: apiKey!, apiSecret: apiSecret! });
     webhookSecrets[path] = secret!;
@@ -96,6 +120,14 @@ export async function stop({ child }: Candidate): Promise<void> {
 
 function attached({ network, chainId, token, url }: AttachedChain): object {
   const tokens = [{ coin: 'USDT', address: token, decimals: 6 }];
-  const settings = { network, mode: 'test', chainId, tokens, simulated: true, mainNetwork: false, explorerTransactionUrl: null };
+  const settings = {
+    network,
+    mode: 'test',
+    chainId,
+    tokens,
+    simulated: true,
+    mainNetwork: false,
+    explorerTransactionUrl: null,
+  };
   return { settings, rpcUrl: url, genesis: chainId };
 }

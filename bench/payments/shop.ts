@@ -35,7 +35,9 @@ interface CreatedSession {
   readonly payment_options: readonly { readonly network: string; readonly address: string; readonly amount: string }[];
 }
 
-/** The merchants and their payers: they create sessions by signed requests, pay them on the chains, and look at lists. */
+/**
+ * The merchants and their payers: they create sessions by signed requests, pay them on the chains, and look at lists.
+ */
 export class Shop {
   /** Every session that was paid here. */
   readonly paid: string[] = [];
@@ -54,7 +56,10 @@ export class Shop {
     this.#waiting = chains.map(() => []);
   }
 
-  /** Pays for so long; answers payments a second by the webhooks that came once the first had passed through, and how many were paid. */
+  /**
+   * Pays for so long; answers payments a second by the webhooks that came once the first had passed through, and how
+   * many were paid.
+   */
   async run({ seconds, perSecond, window }: Pace): Promise<{ readonly perSecond: number; readonly payments: number }> {
     const endMs = performance.now() + seconds * 1_000;
     const deliveredBefore = await this.delivered();
@@ -87,7 +92,10 @@ export class Shop {
     // The first third fills the way from the create to the webhook.
     const from = seen.find(({ atMs }) => atMs >= startedMs + (seconds * 1_000) / 3)!;
     const to = seen.at(-1)!;
-    return { perSecond: (to.delivered - from.delivered) / ((to.atMs - from.atMs) / 1_000), payments: this.paid.length - before };
+    return {
+      perSecond: (to.delivered - from.delivered) / ((to.atMs - from.atMs) / 1_000),
+      payments: this.paid.length - before,
+    };
   }
 
   /** So many payments in one block; answers once all their webhooks came. */
@@ -121,12 +129,20 @@ export class Shop {
 
   /** How many paid sessions the merchant's list tells. */
   async listed(merchant: Merchant): Promise<number> {
-    const page = await this.#call<{ pagination: { total: number } }>(merchant, 'GET', '/v1/payment/sessions?status=paid', '');
+    const page = await this.#call<{ pagination: { total: number } }>(
+      merchant,
+      'GET',
+      '/v1/payment/sessions?status=paid',
+      '',
+    );
     return page.pagination.total;
   }
 
   async allListed(): Promise<number> {
-    return (await Promise.all(this.#merchants.map((merchant) => this.listed(merchant)))).reduce((sum, total) => sum + total, 0);
+    return (await Promise.all(this.#merchants.map((merchant) => this.listed(merchant)))).reduce(
+      (sum, total) => sum + total,
+      0,
+    );
   }
 
   delivered(): Promise<number> {
@@ -147,25 +163,57 @@ export class Shop {
   async #create(at: number): Promise<Payment> {
     const merchant = this.#merchants[this.#asked++ % this.#merchants.length]!;
     const order = {
-      ...{ amount: '10.00', currency: 'USD', order_id: randomUUID(), description: 'Two blue mugs', tax_amount: '1.00', shipping_amount: '2.00' },
-      line_items: [{ price_data: { currency: 'USD', unit_amount: '3.50', product_data: { name: 'Mug', description: 'Blue' } }, quantity: 2 }],
-      ...{ success_url: 'https://shop.example/thanks', cancel_url: 'https://shop.example/cart', metadata: { customer: 'c-1042', channel: 'web' } },
+      ...{
+        amount: '10.00',
+        currency: 'USD',
+        order_id: randomUUID(),
+        description: 'Two blue mugs',
+        tax_amount: '1.00',
+        shipping_amount: '2.00',
+      },
+      line_items: [
+        {
+          price_data: { currency: 'USD', unit_amount: '3.50', product_data: { name: 'Mug', description: 'Blue' } },
+          quantity: 2,
+        },
+      ],
+      ...{
+        success_url: 'https://shop.example/thanks',
+        cancel_url: 'https://shop.example/cart',
+        metadata: { customer: 'c-1042', channel: 'web' },
+      },
     };
-    const session = await this.#call<CreatedSession>(merchant, 'POST', '/api/v1/checkout/sessions/create', JSON.stringify(order));
+    const session = await this.#call<CreatedSession>(
+      merchant,
+      'POST',
+      '/api/v1/checkout/sessions/create',
+      JSON.stringify(order),
+    );
     const option = session.payment_options.find(({ network }) => network === this.#chains[at]!.network)!;
     return { reference: session.id, to: option.address, units: String(parseUnits(option.amount, DECIMALS)) };
   }
 
-  async #call<Answer>({ apiKey, apiSecret }: Merchant, method: 'GET' | 'POST', path: string, body: string): Promise<Answer> {
+  async #call<Answer>(
+    { apiKey, apiSecret }: Merchant,
+    method: 'GET' | 'POST',
+    path: string,
+    body: string,
+  ): Promise<Answer> {
     const timestamp = String(Math.floor(Date.now() / 1000));
     const nonce = randomUUID();
     const headers = {
-      ...{ 'content-type': 'application/json', authorization: `Bearer ${apiKey}`, 'x-service-timestamp': timestamp, 'x-service-nonce': nonce },
+      ...{
+        'content-type': 'application/json',
+        authorization: `Bearer ${apiKey}`,
+        'x-service-timestamp': timestamp,
+        'x-service-nonce': nonce,
+      },
       'x-service-signature': createHmac('sha256', apiSecret).update(`${timestamp}.${nonce}.${body}`).digest('hex'),
     };
     const answer = await this.#pool.request({ method, path, headers, ...(body !== '' && { body }) });
     const text = await answer.body.text();
-    if (answer.statusCode !== 200) throw new Error(`${method} ${path} answered ${answer.statusCode}: ${text.slice(0, 300)}`);
+    if (answer.statusCode !== 200)
+      throw new Error(`${method} ${path} answered ${answer.statusCode}: ${text.slice(0, 300)}`);
     return JSON.parse(text) as Answer;
   }
 

@@ -41,7 +41,10 @@ const bitsOf = (value: string): number[] => {
 };
 const KEPT_BLOCKS = 2_000;
 
-/** A chain of one token in memory. Its blocks hold what a node's do, as far as a reader can check it: hashes that lead on, blooms, roots of receipts. */
+/**
+ * A chain of one token in memory. Its blocks hold what a node's do, as far as a reader can check it: hashes that lead
+ * on, blooms, roots of receipts.
+ */
 export class StandInChain {
   readonly #rules: ChainRules;
   readonly #payer = hex(20);
@@ -71,10 +74,18 @@ export class StandInChain {
     const number = this.#blocks.length;
     const hash = hex(32);
     const bloom = new Uint8Array(256);
-    const receipts = payments.map((payment, index) => this.#receipt(payment, index, { blockNumber: quantity(number), blockHash: hash }, bloom));
+    const receipts = payments.map((payment, index) =>
+      this.#receipt(payment, index, { blockNumber: quantity(number), blockHash: hash }, bloom),
+    );
     const parentHash = this.#blocks[number - 1]?.hash ?? hex(32);
     const header = {
-      ...{ number: quantity(number), hash, parentHash, timestamp: quantity(Math.floor(Date.now() / 1000)), baseFeePerGas: '0x3b9aca00' },
+      ...{
+        number: quantity(number),
+        hash,
+        parentHash,
+        timestamp: quantity(Math.floor(Date.now() / 1000)),
+        baseFeePerGas: '0x3b9aca00',
+      },
       ...{ logsBloom: `0x${Buffer.from(bloom).toString('hex')}`, receiptsRoot: receiptsRootOf(receipts) },
     };
     this.#blocks.push({ number, hash, header, receipts, references: payments.map(({ reference }) => reference) });
@@ -127,7 +138,12 @@ export class StandInChain {
     return blocks.flatMap(({ receipts }) => receipts.flatMap(({ logs }) => logs));
   }
 
-  #receipt({ to, units }: Payment, index: number, place: { blockNumber: string; blockHash: string }, blockBloom: Uint8Array): RawReceipt {
+  #receipt(
+    { to, units }: Payment,
+    index: number,
+    place: { blockNumber: string; blockHash: string },
+    blockBloom: Uint8Array,
+  ): RawReceipt {
     const transactionHash = hex(32);
     const topics = [TRANSFER_TOPIC, word(this.#payer), word(to)];
     const bloom = new Uint8Array(256);
@@ -136,9 +152,21 @@ export class StandInChain {
       blockBloom[255 - (bit >> 3)]! |= 1 << (bit & 7);
     }
     const data = word(BigInt(units).toString(16));
-    const log = { address: this.#rules.token, topics, data, ...place, transactionHash, logIndex: quantity(index), removed: false };
+    const log = {
+      address: this.#rules.token,
+      topics,
+      data,
+      ...place,
+      transactionHash,
+      logIndex: quantity(index),
+      removed: false,
+    };
     this.#places.set(transactionHash, { block: Number(place.blockNumber), index });
-    const gas = { cumulativeGasUsed: quantity((index + 1) * 52_000), gasUsed: quantity(52_000), effectiveGasPrice: '0x3b9aca00' };
+    const gas = {
+      cumulativeGasUsed: quantity((index + 1) * 52_000),
+      gasUsed: quantity(52_000),
+      effectiveGasPrice: '0x3b9aca00',
+    };
     const logsBloom = `0x${Buffer.from(bloom).toString('hex')}`;
     return { transactionHash, ...place, status: '0x1', type: '0x2', ...gas, logsBloom, logs: [log] };
   }

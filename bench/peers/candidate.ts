@@ -50,9 +50,10 @@ export class Candidate {
   }
 
   async #answer(): Promise<Answer> {
-    const [answer] = (await Promise.race([once(this.#child, 'message'), once(this.#child, 'exit').then(() => [{ fault: 'the process ended' }])])) as [
-      Answer,
-    ];
+    const [answer] = (await Promise.race([
+      once(this.#child, 'message'),
+      once(this.#child, 'exit').then(() => [{ fault: 'the process ended' }]),
+    ])) as [Answer];
     return answer;
   }
 }

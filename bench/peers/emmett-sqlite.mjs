@@ -4,8 +4,8 @@ import { serve } from './runner.mjs';
 const store = getSQLiteEventStore({ fileName: process.argv[2] });
 
 /*
- * Its calls share one connection and fail when they overlap, so callers take turns. Even then a commit now and then meets
- * the end of the call before it and answers SQLITE_BUSY: that append is repeated.
+ * Its calls share one connection and fail when they overlap, so callers take turns. Even then a commit now and then
+ * meets the end of the call before it and answers SQLITE_BUSY: that append is repeated.
  */
 const appendOnce = (stream, data) =>
   store.appendToStream(stream, [{ type: 'SessionCreated', data }], { expectedStreamVersion: 'STREAM_DOES_NOT_EXIST' });

@@ -23,17 +23,36 @@ export function postgresPrograms(): string | null {
   }
 }
 
-/** A server of its own with the shipped settings (`fsync` on), its data under `folder`. PostgreSQL does not run as root. */
+/**
+ * A server of its own with the shipped settings (`fsync` on), its data under `folder`. PostgreSQL does not run as root.
+ */
 export async function startPostgres(programs: string, folder: string): Promise<Postgres> {
   const data = join(folder, 'postgres');
   mkdirSync(data, { mode: 0o700 });
   const user = process.getuid?.() === 0 ? { uid: idOf('-u'), gid: idOf('-g') } : {};
   if (user.uid !== undefined) chownSync(data, user.uid, user.gid);
   const env = { ...process.env, LC_ALL: 'C.UTF-8' };
-  execFileSync(join(programs, 'initdb'), ['-D', data, '-U', 'bench', '--auth=trust', '-E', 'UTF8'], { ...user, env, stdio: 'ignore', cwd: data });
+  execFileSync(join(programs, 'initdb'), ['-D', data, '-U', 'bench', '--auth=trust', '-E', 'UTF8'], {
+    ...user,
+    env,
+    stdio: 'ignore',
+    cwd: data,
+  });
   const port = await freePort();
-  const settings = ['-c', 'listen_addresses=127.0.0.1', '-c', `unix_socket_directories=${data}`, '-c', 'max_connections=100'];
-  const server = spawn(join(programs, 'postgres'), ['-D', data, '-p', String(port), ...settings], { ...user, env, stdio: 'ignore', cwd: data });
+  const settings = [
+    '-c',
+    'listen_addresses=127.0.0.1',
+    '-c',
+    `unix_socket_directories=${data}`,
+    '-c',
+    'max_connections=100',
+  ];
+  const server = spawn(join(programs, 'postgres'), ['-D', data, '-p', String(port), ...settings], {
+    ...user,
+    env,
+    stdio: 'ignore',
+    cwd: data,
+  });
   await ready(programs, port, server);
   return {
     url: `postgresql://bench@127.0.0.1:${port}/postgres`,

@@ -1,6 +1,7 @@
 /*
- * What every candidate does: on `{ appends, callers }` it appends that many events, each to a new stream, from that many
- * callers at once, each waiting for its answer, and reports how long each took. Shared by all, so that all do the same.
+ * What every candidate does: on `{ appends, callers }` it appends that many events, each to a new stream, from that
+ * many callers at once, each waiting for its answer, and reports how long each took. Shared by all, so that all do the
+ * same.
  */
 import { randomUUID } from 'node:crypto';
 
@@ -21,7 +22,15 @@ export const sessionFacts = () => ({
   dueCoin: 'USDT',
   dueAmount: '10.51',
   paymentOptions: [
-    { network: 'ethereum', coin: 'USDT', tokenAddress: text(42), decimals: 6, chainId: '31337', address: text(42), derivationIndex: 7 },
+    {
+      network: 'ethereum',
+      coin: 'USDT',
+      tokenAddress: text(42),
+      decimals: 6,
+      chainId: '31337',
+      address: text(42),
+      derivationIndex: 7,
+    },
   ],
   policy: { tolerance: '0', dustLimit: '0.01' },
   personal: text(160),

@@ -2,10 +2,15 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { Pool } from 'undici';
 
 /**
- * The baseline: the same number of POSTs, signed the same way, over one undici pool for each endpoint, and nothing else:
- * no log, no order, no bounds, no retries. Events are serialised as they are sent.
+ * The baseline: the same number of POSTs, signed the same way, over one undici pool for each endpoint, and nothing
+ * else: no log, no order, no bounds, no retries. Events are serialised as they are sent.
  */
-export async function sendBare(urls: readonly string[], events: readonly object[], secret: string, inFlightPerEndpoint: number): Promise<void> {
+export async function sendBare(
+  urls: readonly string[],
+  events: readonly object[],
+  secret: string,
+  inFlightPerEndpoint: number,
+): Promise<void> {
   const pools = urls.map((url) => new Pool(new URL(url).origin, { connections: inFlightPerEndpoint }));
   let next = 0;
   const drive = async (pool: Pool): Promise<void> => {

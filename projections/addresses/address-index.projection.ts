@@ -10,7 +10,8 @@ export const ADDRESSES_TABLE: Table<AddressRow> = 'addresses@1';
 
 export type AddressRow = { readonly sessionId: string; readonly derivationIndex: number };
 
-export const addressKey = (mode: Mode, family: AddressFamily, address: string): string => `${mode}/${family}/${comparableAddress(family, address)}`;
+export const addressKey = (mode: Mode, family: AddressFamily, address: string): string =>
+  `${mode}/${family}/${comparableAddress(family, address)}`;
 
 export const addressIndex: Projection = {
   name: 'address-index',

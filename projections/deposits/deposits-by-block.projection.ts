@@ -8,7 +8,10 @@ import { putRow, type RowChange, type Table } from '../../src/ports/read-model.t
 
 /** Deposits by network and height: what a chain watcher takes up again after a restart. */
 export const DEPOSITS_BY_BLOCK_TABLE: Table<DepositRow> = 'deposits-by-block@1';
-/** The deposits that are seen and not settled, by network and deposit key: none may be forgotten, however deep its block is. */
+/**
+ * The deposits that are seen and not settled, by network and deposit key: none may be forgotten, however deep its block
+ * is.
+ */
 export const OPEN_DEPOSITS_TABLE: Table<DepositRow> = 'open-deposits@1';
 /** The deposits that were reverted and did not return, by network and when: the chain may hold them after all. */
 export const REVERTED_DEPOSITS_TABLE: Table<DepositRow> = 'reverted-deposits@1';
@@ -30,7 +33,8 @@ export const depositPlace = (network: Network, blockNumber: number, depositKey: 
   `${network}/${String(blockNumber).padStart(BLOCK_DIGITS, '0')}/${depositKey}`;
 
 /** Keys sort by network, then time; `depositKey` empty names the start of a second. */
-export const revertedPlace = (network: Network, atSec: number, depositKey: string): string => depositPlace(network, atSec, depositKey);
+export const revertedPlace = (network: Network, atSec: number, depositKey: string): string =>
+  depositPlace(network, atSec, depositKey);
 
 export const openKey = (network: Network, depositKey: string): string => `${network}/${depositKey}`;
 
@@ -46,7 +50,9 @@ export const depositsByBlock: Projection = {
 };
 
 function depositKeyOf({ event }: StoredEvent<DomainEvent>): string | null {
-  return event.type === 'DepositDetected' || event.type === 'DepositConfirmed' || event.type === 'DepositReverted' ? event.data.depositKey : null;
+  return event.type === 'DepositDetected' || event.type === 'DepositConfirmed' || event.type === 'DepositReverted'
+    ? event.data.depositKey
+    : null;
 }
 
 function needs(stored: StoredEvent<DomainEvent>): RowRef[] {
@@ -70,7 +76,9 @@ function apply(stored: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
       const row: DepositRow = { sessionId, status: 'detected', facts };
       const before = read(PLACES_TABLE, facts.depositKey);
       return [
-        ...(before?.table === REVERTED_DEPOSITS_TABLE ? [{ op: 'delete' as const, table: REVERTED_DEPOSITS_TABLE, key: before.at }] : []),
+        ...(before?.table === REVERTED_DEPOSITS_TABLE
+          ? [{ op: 'delete' as const, table: REVERTED_DEPOSITS_TABLE, key: before.at }]
+          : []),
         ...move(null, facts, row),
         putRow(OPEN_DEPOSITS_TABLE, openKey(facts.network, facts.depositKey), row),
       ];
@@ -109,6 +117,7 @@ function apply(stored: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
 
 function move(from: string | null, facts: DepositFacts, row: DepositRow): RowChange[] {
   const at = depositPlace(facts.network, facts.blockNumber, facts.depositKey);
-  const leave: RowChange[] = from === null || from === at ? [] : [{ op: 'delete', table: DEPOSITS_BY_BLOCK_TABLE, key: from }];
+  const leave: RowChange[] =
+    from === null || from === at ? [] : [{ op: 'delete', table: DEPOSITS_BY_BLOCK_TABLE, key: from }];
   return [...leave, putRow(DEPOSITS_BY_BLOCK_TABLE, at, row), putRow(PLACES_TABLE, facts.depositKey, { at })];
 }

@@ -82,7 +82,12 @@ export function rowsOf(owned: OwnedDraft, atMs: number, modeRow: ModeRow): RowRe
 }
 
 /** Numbers and dates the entries of an event, all of one mode, and adds their lines to every figure. */
-export function accumulate(entries: readonly OwnedDraft[], stored: StoredEvent<DomainEvent>, modeRow: ModeRow, read: RowReader): RowChange[] {
+export function accumulate(
+  entries: readonly OwnedDraft[],
+  stored: StoredEvent<DomainEvent>,
+  modeRow: ModeRow,
+  read: RowReader,
+): RowChange[] {
   const rows = new ChangedRows(read);
   let last = modeRow;
   for (const owned of entries) last = addEntry(rows, owned, stored, last);
@@ -124,17 +129,32 @@ function count(rows: ChangedRows, mode: Mode, { recorded, chain }: Days): void {
 function touchedBy(modeRow: ModeRow, number: number, event: string, days: Days | null): ModeRow {
   if (!days) return { ...modeRow, entries: number };
   const last = { number, event };
-  return { ...modeRow, entries: number, touched: { ...modeRow.touched, [monthOf(days.recorded)]: last, [monthOf(days.chain)]: last } };
+  return {
+    ...modeRow,
+    entries: number,
+    touched: { ...modeRow.touched, [monthOf(days.recorded)]: last, [monthOf(days.chain)]: last },
+  };
 }
 
-function entryRow(owned: OwnedDraft, stored: StoredEvent<DomainEvent>, number: number, days: Days, lines: readonly EntryLine[]): EntryRow {
+function entryRow(
+  owned: OwnedDraft,
+  stored: StoredEvent<DomainEvent>,
+  number: number,
+  days: Days,
+  lines: readonly EntryLine[],
+): EntryRow {
   const { mode, draft, ...owner } = owned;
   const { postings: _postings, evidence, ...rest } = draft;
   const { id, stream, revision, atMs } = stored;
   return { number, id, mode, ...owner, ...rest, ...evidence, stream, revision, recordedAtMs: atMs, days, lines };
 }
 
-function addLine(rows: ChangedRows, mode: Mode, { account, network, coin, units, address }: Posting, days: Days): EntryLine {
+function addLine(
+  rows: ChangedRows,
+  mode: Mode,
+  { account, network, coin, units, address }: Posting,
+  days: Days,
+): EntryLine {
   const key = balanceKey(mode, account, network, coin);
   const before = rows.get(LEDGER_BALANCES_TABLE, key);
   const balance = plus(before?.balance, units);
@@ -163,7 +183,8 @@ function addLine(rows: ChangedRows, mode: Mode, { account, network, coin, units,
   return { account, network, coin, amount, balance, address };
 }
 
-const plus = (text: string | undefined, units: bigint): string => formatAmount(text === undefined ? units : signedAmountOf(text) + units, 0);
+const plus = (text: string | undefined, units: bigint): string =>
+  formatAmount(text === undefined ? units : signedAmountOf(text) + units, 0);
 
 /** Which of the two clocks a day is of. */
 const RECORDED = 1;

@@ -7,8 +7,16 @@ import type { EntryDraft } from './entry.ts';
 export function bookAdjustment(event: AdjustmentEvent): EntryDraft | null {
   if (event.type !== 'AdjustmentPosted') return null;
   const { data } = event;
-  return { kind: 'adjustment', postings: adjustmentPostings(data), ...(data.reversesEvent !== null && { reverses: data.reversesEvent }) };
+  return {
+    kind: 'adjustment',
+    postings: adjustmentPostings(data),
+    ...(data.reversesEvent !== null && { reverses: data.reversesEvent }),
+  };
 }
 
-export const adjustmentPostings = ({ network, coin, lines }: Pick<AdjustmentTerms, 'network' | 'coin' | 'lines'>): Posting[] =>
+export const adjustmentPostings = ({
+  network,
+  coin,
+  lines,
+}: Pick<AdjustmentTerms, 'network' | 'coin' | 'lines'>): Posting[] =>
   lines.map(({ account, amount }) => ({ account, network, coin, units: signedAmountOf(amount) }));

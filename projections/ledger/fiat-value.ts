@@ -5,8 +5,8 @@ import { absolute, formatAmount, isCoin, parseAmount, SCALE } from '../../src/do
 import type { SessionBooks } from './session-books.ts';
 
 /**
- * What units of the session's coin are worth in the merchant's currency, rounded half up to its minor unit. Null when the
- * currency is the coin itself: then there is nothing to value.
+ * What units of the session's coin are worth in the merchant's currency, rounded half up to its minor unit. Null when
+ * the currency is the coin itself: then there is nothing to value.
  */
 export function fiatValueOf(books: SessionBooks, units: bigint, quote: Valuation | null): FiatValue | null {
   const { currency, rate } = books;

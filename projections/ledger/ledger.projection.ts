@@ -39,7 +39,8 @@ import { LEDGER_SESSIONS_TABLE } from './session-books.ts';
 const TREASURY_PREFIX = 'treasury-';
 
 /**
- * Double entry over the ledger's events: numbered entries, balances, what moved on each day by two clocks, and sealed periods.
+ * Double entry over the ledger's events: numbered entries, balances, what moved on each day by two clocks, and sealed
+ * periods.
  * `docs/ledger.md` holds the chart of accounts and the posting rules.
  */
 export const ledger: Projection = {
@@ -75,7 +76,9 @@ function needs({ stream, event }: StoredEvent<DomainEvent>): readonly RowRef[] {
     const ref: RowRef = { table: LEDGER_SESSIONS_TABLE, key: sessionId };
     return [event.type === 'SessionCreated' ? { ...ref, isNew: true } : ref, ...MODE_REFS];
   }
-  return stream.startsWith(TREASURY_PREFIX) ? [...MODE_REFS, ...placesOf(event as TreasuryEvent).map(addressRef)] : MODE_REFS;
+  return stream.startsWith(TREASURY_PREFIX)
+    ? [...MODE_REFS, ...placesOf(event as TreasuryEvent).map(addressRef)]
+    : MODE_REFS;
 }
 
 const addressRef = ({ mode, network, coin, address }: AddressAndCoin) => ({
@@ -112,12 +115,19 @@ function bookingOf(stored: StoredEvent<DomainEvent>, read: RowReader): Booking |
   if (stored.stream.startsWith(ADJUSTMENTS_PREFIX)) return adjustmentBookingOf(stored.event as AdjustmentEvent);
   if (id === null && stored.stream.startsWith(TRANSFER_PREFIX))
     return { entries: given(bookTransferEvent(stored.event as TransferEvent)), memory: [] };
-  if (id === null) return stored.stream.startsWith(TREASURY_PREFIX) ? treasuryBookingOf(stored.event as TreasuryEvent, read) : null;
+  if (id === null)
+    return stored.stream.startsWith(TREASURY_PREFIX) ? treasuryBookingOf(stored.event as TreasuryEvent, read) : null;
   const before = read(LEDGER_SESSIONS_TABLE, id);
   const { books, draft, further } = bookSessionEvent(before, stored.event as SessionEvent, stored.id);
   const { mode, merchantId, sessionId, orderId } = books;
   return {
-    entries: [...given(draft), ...(further ?? [])].map((each) => ({ mode, merchantId, sessionId, orderId, draft: each })),
+    entries: [...given(draft), ...(further ?? [])].map((each) => ({
+      mode,
+      merchantId,
+      sessionId,
+      orderId,
+      draft: each,
+    })),
     memory: books === before ? [] : [putRow(LEDGER_SESSIONS_TABLE, id, books)],
   };
 }
@@ -145,8 +155,8 @@ const SEAL = { kind: 'period_closed', postings: [] } as const;
 const given = <Entry>(entry: Entry | null | undefined): Entry[] => (entry ? [entry] : []);
 
 /**
- * Seals a period when the figures in the event are those of the books at this very place in the log. A closing that was overtaken
- * by a late fact seals nothing: whoever closes counts again.
+ * Seals a period when the figures in the event are those of the books at this very place in the log. A closing that was
+ * overtaken by a late fact seals nothing: whoever closes counts again.
  */
 function closed(stored: StoredEvent<DomainEvent>, { data }: EventOf<'PeriodClosed'>, read: RowReader): RowChange[] {
   const { mode, period, throughPosition, balances, actor } = data;
@@ -156,5 +166,8 @@ function closed(stored: StoredEvent<DomainEvent>, { data }: EventOf<'PeriodClose
   const row: PeriodRow = { period, closedAtSec: Math.floor(stored.atMs / 1000), actor, entry: stored.id, balances };
   const touched = Object.fromEntries(Object.entries(before.touched).filter(([month]) => month > period));
   const after: ModeRow = { ...before, closedThrough: period, touched };
-  return [putRow(LEDGER_PERIODS_TABLE, periodKey(mode, period), row), ...accumulate([{ mode, draft: SEAL }], stored, after, read)];
+  return [
+    putRow(LEDGER_PERIODS_TABLE, periodKey(mode, period), row),
+    ...accumulate([{ mode, draft: SEAL }], stored, after, read),
+  ];
 }

@@ -5,8 +5,9 @@ import { timeOf, type Booking } from './entry.ts';
 import { pocketOf, takenFrom, withPocket, type BookedDeposit, type SessionBooks } from './session-books.ts';
 
 /*
- * The money of a paid order: what is due, applied from the networks where it is final and came in time. When the chain takes some of it back,
- * or an operator sets it aside, the order lacks it; as soon as there is enough again, whichever transfer brings it, the order has it again.
+ * The money of a paid order: what is due, applied from the networks where it is final and came in time. When the chain
+ * takes some of it back, or an operator sets it aside, the order lacks it; as soon as there is enough again, whichever
+ * transfer brings it, the order has it again.
  */
 
 interface Moved {
@@ -17,20 +18,31 @@ interface Moved {
 /** Applies what is due from the networks where it arrived, up to `units`; what is over stays unapplied. */
 export function payOrder(books: SessionBooks, due: string, units: bigint): Moved {
   const open: SessionBooks = { ...books, order: { due, applied: {} } };
-  return takenFrom(books, books.coin, units).reduce<Moved>((moved, taken) => apply(moved, taken.network, taken.units), { books: open, postings: [] });
+  return takenFrom(books, books.coin, units).reduce<Moved>((moved, taken) => apply(moved, taken.network, taken.units), {
+    books: open,
+    postings: [],
+  });
 }
 
 /** What an event of the session does to its paid order, beside what it does to the books otherwise. */
 export function withOrderMoney(booking: Booking): Booking {
   const { books, draft } = booking;
   if (books.order === undefined || draft === null) return booking;
-  const lost = NETWORKS.reduce<Moved>((moved, network) => apply(moved, network, -lostOn(moved.books, network)), { books, postings: [] });
-  const restored = NETWORKS.reduce<Moved>((moved, network) => apply(moved, network, freeOn(moved.books, network)), { ...lost, postings: [] });
+  const lost = NETWORKS.reduce<Moved>((moved, network) => apply(moved, network, -lostOn(moved.books, network)), {
+    books,
+    postings: [],
+  });
+  const restored = NETWORKS.reduce<Moved>((moved, network) => apply(moved, network, freeOn(moved.books, network)), {
+    ...lost,
+    postings: [],
+  });
   if (restored.books === books) return booking;
   return {
     books: restored.books,
     draft: { ...draft, postings: [...draft.postings, ...lost.postings] },
-    ...(restored.postings.length > 0 && { further: [{ kind: 'payment_restored', postings: restored.postings, ...timeOf(draft) }] }),
+    ...(restored.postings.length > 0 && {
+      further: [{ kind: 'payment_restored', postings: restored.postings, ...timeOf(draft) }],
+    }),
   };
 }
 
@@ -53,7 +65,11 @@ function apply({ books, postings }: Moved, network: Network, units: bigint): Mov
   if (units === 0n) return { books, postings };
   const { coin, merchantId, order } = books;
   const pocket = pocketOf(books, network, coin);
-  const after = withPocket(books, network, coin, { ...pocket, unapplied: pocket.unapplied - units, payable: pocket.payable + units });
+  const after = withPocket(books, network, coin, {
+    ...pocket,
+    unapplied: pocket.unapplied - units,
+    payable: pocket.payable + units,
+  });
   const applied = { ...order!.applied, [network]: formatAmount(appliedOn(books, network) + units, 0) };
   return {
     books: { ...after, order: { ...order!, applied } },
@@ -65,22 +81,36 @@ function apply({ books, postings }: Moved, network: Network, units: bigint): Mov
   };
 }
 
-/** What was set aside and then left the chain is between the operator and the inbox: neither the order nor a refund pays for it or waits for it. */
+/**
+ * What was set aside and then left the chain is between the operator and the inbox: neither the order nor a refund pays
+ * for it or waits for it.
+ */
 export function ownUnapplied(books: SessionBooks, network: Network, coin: Coin): bigint {
-  const lost = Object.values(books.deposits).map((deposit) => (deposit.network === network ? lostAside(deposit, coin) : 0n));
+  const lost = Object.values(books.deposits).map((deposit) =>
+    deposit.network === network ? lostAside(deposit, coin) : 0n,
+  );
   return lost.reduce((sum, units) => sum + units, pocketOf(books, network, coin).unapplied);
 }
 
 /** Whether a deposit can pay no order of the session. */
 export const isOthers = ({ deposits, lateCredits }: SessionBooks, depositKey: string): boolean =>
-  lateCredits?.[depositKey] !== undefined || (deposits[depositKey] !== undefined && deposits[depositKey].kind !== 'on_time');
+  lateCredits?.[depositKey] !== undefined ||
+  (deposits[depositKey] !== undefined && deposits[depositKey].kind !== 'on_time');
 
-/** Of what is unapplied, the money of such deposits that refunds have not taken. Negative when the chain took back what was refunded. */
+/**
+ * Of what is unapplied, the money of such deposits that refunds have not taken. Negative when the chain took back what
+ * was refunded.
+ */
 export function othersMoney(books: SessionBooks, network: Network, coin: Coin): bigint {
   const { deposits, lateCredits = {}, legs } = books;
-  const others = Object.values(deposits).filter(({ kind, entry, aside }) => kind !== 'on_time' && entry !== null && aside === undefined);
+  const others = Object.values(deposits).filter(
+    ({ kind, entry, aside }) => kind !== 'on_time' && entry !== null && aside === undefined,
+  );
   const of = (list: readonly Pick<BookedDeposit, 'network' | 'coin' | 'amount'>[]): bigint =>
-    list.reduce((sum, each) => (each.network === network && each.coin === coin ? sum + amountOf(each.amount) : sum), 0n);
+    list.reduce(
+      (sum, each) => (each.network === network && each.coin === coin ? sum + amountOf(each.amount) : sum),
+      0n,
+    );
   const taken = Object.values(legs).map((leg) => ({ ...leg, amount: leg.fromOthers }));
   return of(others) + of(Object.values(lateCredits)) - of(taken);
 }

@@ -17,7 +17,16 @@ import { fiatValueOf } from './fiat-value.ts';
 import { isOthers, othersMoney, ownUnapplied, payOrder, withOrderMoney } from './order-money.ts';
 import { withServiceFee } from './service-fee.ts';
 import { credited, creditReversed, putBack, setAside } from './transfer-postings.ts';
-import { inCoin, legKey, openSessionBooks, pocketOf, withPocket, type BookedDeposit, type BookedLeg, type SessionBooks } from './session-books.ts';
+import {
+  inCoin,
+  legKey,
+  openSessionBooks,
+  pocketOf,
+  withPocket,
+  type BookedDeposit,
+  type BookedLeg,
+  type SessionBooks,
+} from './session-books.ts';
 
 type Data<Type extends SessionEvent['type']> = EventOf<Type>['data'];
 type Rule<Type extends SessionEvent['type']> = (books: SessionBooks, data: Data<Type>, entry: string) => Booking;
@@ -25,7 +34,8 @@ type Rule<Type extends SessionEvent['type']> = (books: SessionBooks, data: Data<
 const nothing = (books: SessionBooks): Booking => ({ books, draft: null });
 
 /**
- * The posting rule of every event of a session; an event without one does not compile. `docs/ledger.md` says the same in words.
+ * The posting rule of every event of a session; an event without one does not compile. `docs/ledger.md` says the same
+ * in words.
  */
 const RULES: { readonly [Type in SessionEvent['type']]: Rule<Type> } = {
   SessionCreated: nothing,
@@ -71,10 +81,21 @@ const on =
 const evidenceOf = ({ network, txHash, logIndex }: BookedDeposit) => ({ network, txHash, logIndex });
 
 function seen(books: SessionBooks, data: Data<'DepositDetected'>): Booking {
-  const { depositKey, network, coin, amount, kind, toAddress, txHash, logIndex, blockNumber, blockHash, blockTimeSec } = data;
+  const { depositKey, network, coin, amount, kind, toAddress, txHash, logIndex, blockNumber, blockHash, blockTimeSec } =
+    data;
   // A transfer that comes back after a reorganisation is still wherever an operator put it.
   const aside = books.deposits[depositKey]?.aside;
-  const deposit: BookedDeposit = { network, coin, amount, kind, toAddress, txHash, logIndex, entry: null, ...(aside !== undefined && { aside }) };
+  const deposit: BookedDeposit = {
+    network,
+    coin,
+    amount,
+    kind,
+    toAddress,
+    txHash,
+    logIndex,
+    entry: null,
+    ...(aside !== undefined && { aside }),
+  };
   return {
     books: { ...books, deposits: { ...books.deposits, [depositKey]: deposit } },
     draft: {
@@ -145,17 +166,26 @@ function reverted(books: SessionBooks, { depositKey }: Data<'DepositReverted'>):
 
 function paid(books: SessionBooks, { due, received, valuation }: Data<'SessionPaid'>): Booking {
   const { books: after, postings } = payOrder(books, due, least(amountOf(due), amountOf(received)));
-  const total = postings.reduce((sum, { account, units }) => (account === payableTo(books.merchantId) ? sum - units : sum), 0n);
+  const total = postings.reduce(
+    (sum, { account, units }) => (account === payableTo(books.merchantId) ? sum - units : sum),
+    0n,
+  );
   const value = fiatValueOf(books, total, valuation);
   return {
     books: after,
-    draft: { kind: 'payment', postings, ...(books.onTimeAtSec !== null && { chainTimeSec: books.onTimeAtSec }), ...(value && { value }) },
+    draft: {
+      kind: 'payment',
+      postings,
+      ...(books.onTimeAtSec !== null && { chainTimeSec: books.onTimeAtSec }),
+      ...(value && { value }),
+    },
   };
 }
 
 /**
- * A refund takes the money of the deposits that it names: what can pay no order (late, another coin) from unapplied; of what can, what is over the order
- * first, and of the order no more than it has. What is missing then, the session owes from unapplied.
+ * A refund takes the money of the deposits that it names: what can pay no order (late, another coin) from unapplied; of
+ * what can, what is over the order first, and of the order no more than it has. What is missing then, the session owes
+ * from unapplied.
  */
 function reserved(books: SessionBooks, { refundId, legs }: Data<'RefundRequested'>): Booking {
   let after = books;
@@ -170,7 +200,10 @@ function reserved(books: SessionBooks, { refundId, legs }: Data<'RefundRequested
 function reserveLeg(books: SessionBooks, refundId: string, { legId, network, coin, amount, takenFrom }: RefundLeg) {
   const units = amountOf(amount);
   const pocket = pocketOf(books, network, coin);
-  const fromOthers = takenFrom.reduce((sum, part) => (isOthers(books, part.depositKey) ? sum + amountOf(part.amount) : sum), 0n);
+  const fromOthers = takenFrom.reduce(
+    (sum, part) => (isOthers(books, part.depositKey) ? sum + amountOf(part.amount) : sum),
+    0n,
+  );
   const over = most(ownUnapplied(books, network, coin) - most(othersMoney(books, network, coin), 0n), 0n);
   const fromPayable = least(most(units - fromOthers - over, 0n), most(pocket.payable, 0n));
   const fromUnapplied = units - fromPayable;
@@ -178,7 +211,11 @@ function reserveLeg(books: SessionBooks, refundId: string, { legId, network, coi
     ...{ network, coin, amount, fromAddress: null, paid: null },
     ...{ fromUnapplied: formatAmount(fromUnapplied, 0), fromOthers: formatAmount(fromOthers, 0) },
   };
-  const after = withPocket(books, network, coin, { ...pocket, unapplied: pocket.unapplied - fromUnapplied, payable: pocket.payable - fromPayable });
+  const after = withPocket(books, network, coin, {
+    ...pocket,
+    unapplied: pocket.unapplied - fromUnapplied,
+    payable: pocket.payable - fromPayable,
+  });
   return { books: withLeg(after, refundId, legId, leg), postings: reservation(books, leg, 1n) };
 }
 
@@ -235,16 +272,33 @@ function released(books: SessionBooks, { refundId, legId, networkFee }: Data<'Re
   const pocket = pocketOf(books, network, coin);
   const fromUnapplied = amountOf(leg.fromUnapplied);
   const fromPayable = amountOf(leg.amount) - fromUnapplied;
-  const after = withPocket(books, network, coin, { ...pocket, unapplied: pocket.unapplied + fromUnapplied, payable: pocket.payable + fromPayable });
+  const after = withPocket(books, network, coin, {
+    ...pocket,
+    unapplied: pocket.unapplied + fromUnapplied,
+    payable: pocket.payable + fromPayable,
+  });
   return {
     books: withLeg(after, refundId, legId, { ...leg, fromOthers: '0' }),
-    draft: { kind: 'refund_released', postings: [...reservation(books, leg, -1n), ...fee(leg, networkFee ?? '0', 1n)], refundId },
+    draft: {
+      kind: 'refund_released',
+      postings: [...reservation(books, leg, -1n), ...fee(leg, networkFee ?? '0', 1n)],
+      refundId,
+    },
   };
 }
 
 function valued(books: SessionBooks, { refundId, coin, amount, valuation }: Data<'RefundCompleted'>): Booking {
   const value = coin === books.coin ? fiatValueOf(books, -amountOf(amount), valuation) : null;
-  return { books, draft: { kind: 'refund_valued', postings: [], refundId, memo: { network: null, coin, amount }, ...(value && { value }) } };
+  return {
+    books,
+    draft: {
+      kind: 'refund_valued',
+      postings: [],
+      refundId,
+      memo: { network: null, coin, amount },
+      ...(value && { value }),
+    },
+  };
 }
 
 function payout({ merchantId }: SessionBooks, leg: BookedLeg, sign: 1n | -1n): Posting[] {

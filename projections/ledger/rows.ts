@@ -5,13 +5,16 @@ import { DEPOSIT_WALLETS, merchantAccountOf } from '../../src/domain/ledger.ts';
 import type { Table } from '../../src/ports/read-model.ts';
 
 /*
- * The rows of the books. Entries have dense numbers within a mode, and dense places within a book, so that any page of any
- * journal is a read of keys that can be computed, on every read model.
+ * The rows of the books. Entries have dense numbers within a mode, and dense places within a book, so that any page of
+ * any journal is a read of keys that can be computed, on every read model.
  */
 
 /** Entries by mode and number. */
 export const LEDGER_ENTRIES_TABLE: Table<EntryRow> = 'ledger-entries@4';
-/** Numbers of entries by mode, book and place. A book is a merchant, or an account of the operator other than the deposit wallets. */
+/**
+ * Numbers of entries by mode, book and place. A book is a merchant, or an account of the operator other than the
+ * deposit wallets.
+ */
 export const LEDGER_PLACES_TABLE: Table<{ readonly number: number }> = 'ledger-places@4';
 /** How far a mode and each of its books are. */
 export const LEDGER_BOOKS_TABLE: Table<BookRow> = 'ledger-books@4';
@@ -44,7 +47,10 @@ export interface EntryLine {
 export interface EntryRow {
   /** From 1 within the mode, without gaps, in the order of recording. */
   readonly number: number;
-  /** Id of the event that the entry is made of. An event that charges a service fee, or gives one back, makes two entries. */
+  /**
+   * Id of the event that the entry is made of. An event that charges a service fee, or gives one back, makes two
+   * entries.
+   */
   readonly id: string;
   readonly kind: EntryKind;
   readonly mode: Mode;
@@ -133,24 +139,33 @@ const padded = (number: number): string => String(number).padStart(NUMBER_DIGITS
 export const entryKey = (mode: Mode, number: number): string => `${mode}/${padded(number)}`;
 export const placeKey = (mode: Mode, book: string, place: number): string => `${mode}/${book}/${padded(place)}`;
 export const bookKey = (mode: Mode, book: string): string => `${mode}/${book}`;
-export const balanceKey = (mode: Mode, account: string, network: string, coin: string): string => `${mode}/${account}/${network}/${coin}`;
+export const balanceKey = (mode: Mode, account: string, network: string, coin: string): string =>
+  `${mode}/${account}/${network}/${coin}`;
 export const daysKey = (balance: string, month: string): string => `${balance}/${month}`;
 export const countsKey = (mode: Mode, month: string): string => `${mode}/${month}`;
 export const addressKey = (balance: string, address: string): string => `${balance}/${address}`;
 export const sumKey = (mode: Mode, network: string, coin: string): string => `${mode}/${network}/${coin}`;
 export const periodKey = (mode: Mode, period: string): string => `${mode}/${period}`;
 /** A figure of a closed period. */
-export const figureKey = (clock: LedgerClock, account: string, network: string, coin: string): string => `${clock}/${account}/${network}/${coin}`;
+export const figureKey = (clock: LedgerClock, account: string, network: string, coin: string): string =>
+  `${clock}/${account}/${network}/${coin}`;
 
-/** The book of an account: its merchant's, its own, or none, since nearly every entry would be in that of the deposit wallets. */
+/**
+ * The book of an account: its merchant's, its own, or none, since nearly every entry would be in that of the deposit
+ * wallets.
+ */
 export function bookOf(account: string): string | null {
   if (account === DEPOSIT_WALLETS) return null;
   return merchantAccountOf(account)?.merchantId ?? account;
 }
 
-/** What a closing of `month` must name: the event of the last entry up to its end, by its id, which is the same in every store; empty when there is none. */
+/**
+ * What a closing of `month` must name: the event of the last entry up to its end, by its id, which is the same in every
+ * store; empty when there is none.
+ */
 export function sealOf({ touched }: ModeRow, month: string): string {
   let last: ModeRow['touched'][string] | null = null;
-  for (const [touchedMonth, entry] of Object.entries(touched)) if (touchedMonth <= month && entry.number > (last?.number ?? 0)) last = entry;
+  for (const [touchedMonth, entry] of Object.entries(touched))
+    if (touchedMonth <= month && entry.number > (last?.number ?? 0)) last = entry;
   return last?.event ?? '';
 }

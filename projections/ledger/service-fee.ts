@@ -6,8 +6,8 @@ import { timeOf, type Booking } from './entry.ts';
 import { pocketOf, takenFrom, type BookedServiceFee, type SessionBooks } from './session-books.ts';
 
 /*
- * The operator's part of an order: charged when the order is paid, given back when the chain takes the payment back, charged
- * again when the money is there again. It moves no coin, only who the coin in the treasury belongs to.
+ * The operator's part of an order: charged when the order is paid, given back when the chain takes the payment back,
+ * charged again when the money is there again. It moves no coin, only who the coin in the treasury belongs to.
  */
 
 type Shares = Readonly<Partial<Record<Network, string>>>;
@@ -44,7 +44,10 @@ function giveBack(
   return {
     books: { ...books, serviceFee: { ...fee, charged: null } },
     draft,
-    further: postings.length === 0 ? further : [...further, { kind: 'service_fee_reversed', postings, ...timeOf(draft), reverses: entry }],
+    further:
+      postings.length === 0
+        ? further
+        : [...further, { kind: 'service_fee_reversed', postings, ...timeOf(draft), reverses: entry }],
   };
 }
 
@@ -68,16 +71,20 @@ function isEnough(books: SessionBooks, { due, tolerance }: BookedServiceFee): bo
 }
 
 /**
- * The fee on what pays the order, by network. Every share is rounded down, and what this leaves of the whole is taken where most
- * of the money is: so no share is more than what the payment brought there.
+ * The fee on what pays the order, by network. Every share is rounded down, and what this leaves of the whole is taken
+ * where most of the money is: so no share is more than what the payment brought there.
  */
 function sharesOf(books: SessionBooks, { basisPoints, due, decimals }: BookedServiceFee): Shares {
   const sources = takenFrom(books, books.coin, amountOf(due));
   const feeOn = (units: bigint): bigint => roundedDown((units * BigInt(basisPoints)) / WHOLE_IN_BASIS_POINTS, decimals);
   const rest = feeOn(sumOf(sources.map(({ units }) => units))) - sumOf(sources.map(({ units }) => feeOn(units)));
   const { network: largest } = sources.reduce((one, other) => (other.units > one.units ? other : one));
-  const shares = sources.map(({ network, units }) => [network, feeOn(units) + (network === largest ? rest : 0n)] as const);
-  return Object.fromEntries(shares.filter(([, units]) => units > 0n).map(([network, units]) => [network, formatAmount(units, 0)]));
+  const shares = sources.map(
+    ({ network, units }) => [network, feeOn(units) + (network === largest ? rest : 0n)] as const,
+  );
+  return Object.fromEntries(
+    shares.filter(([, units]) => units > 0n).map(([network, units]) => [network, formatAmount(units, 0)]),
+  );
 }
 
 const sumOf = (amounts: readonly bigint[]): bigint => amounts.reduce((sum, units) => sum + units, 0n);

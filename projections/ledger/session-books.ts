@@ -106,7 +106,11 @@ export function openSessionBooks(data: SessionCreated['data']): SessionBooks {
   };
 }
 
-function openServiceFee({ policy, dueAmount, paymentOptions }: SessionCreated['data']): Pick<SessionBooks, 'serviceFee'> {
+function openServiceFee({
+  policy,
+  dueAmount,
+  paymentOptions,
+}: SessionCreated['data']): Pick<SessionBooks, 'serviceFee'> {
   const { serviceFeeBasisPoints: basisPoints = 0, tolerance } = policy;
   if (basisPoints === 0) return {};
   const decimals = Math.min(COIN_MAX_DECIMALS, ...paymentOptions.map((option) => option.decimals));
@@ -114,7 +118,10 @@ function openServiceFee({ policy, dueAmount, paymentOptions }: SessionCreated['d
 }
 
 /** What came before is no money that pays the order. */
-export const inCoin = (books: SessionBooks, { coin, rate, dueAmount, tolerance }: CoinChosen['data']): SessionBooks => ({
+export const inCoin = (
+  books: SessionBooks,
+  { coin, rate, dueAmount, tolerance }: CoinChosen['data'],
+): SessionBooks => ({
   ...books,
   coin,
   rate,
@@ -146,8 +153,15 @@ export function withPocket(books: SessionBooks, network: Network, coin: Coin, po
   return { ...books, pockets: { ...books.pockets, [pocketKey(network, coin)]: text } };
 }
 
-/** From which networks an amount that pays the order is taken: one after the other, each up to the final money that came there. */
-export function takenFrom(books: SessionBooks, coin: Coin, units: bigint): { readonly network: Network; readonly units: bigint }[] {
+/**
+ * From which networks an amount that pays the order is taken: one after the other, each up to the final money that came
+ * there.
+ */
+export function takenFrom(
+  books: SessionBooks,
+  coin: Coin,
+  units: bigint,
+): { readonly network: Network; readonly units: bigint }[] {
   let left = units;
   return NETWORKS.flatMap((network) => {
     const { onTime } = pocketOf(books, network, coin);

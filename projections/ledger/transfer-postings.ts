@@ -7,11 +7,13 @@ import type { Booking, EntryDraft } from './entry.ts';
 import { pocketOf, withPocket, type BookedDeposit, type PocketUnits, type SessionBooks } from './session-books.ts';
 
 /*
- * Unmatched transfers in the books: what leaves a session goes through `liabilities:unmatched`, and from there to another
- * session or back to who paid. Each step is an entry of its own event, so the sums are zero also between two of them.
+ * Unmatched transfers in the books: what leaves a session goes through `liabilities:unmatched`, and from there to
+ * another session or back to who paid. Each step is an entry of its own event, so the sums are zero also between two of
+ * them.
  */
 
-type Data<Type extends 'DepositSetAside' | 'DepositPutBack' | 'TransferCredited' | 'TransferCreditReversed'> = EventOf<Type>['data'];
+type Data<Type extends 'DepositSetAside' | 'DepositPutBack' | 'TransferCredited' | 'TransferCreditReversed'> =
+  EventOf<Type>['data'];
 
 const at = ({ network, coin }: Pick<BookedDeposit, 'network' | 'coin'>, account: string, units: bigint): Posting => ({
   account,
@@ -20,13 +22,22 @@ const at = ({ network, coin }: Pick<BookedDeposit, 'network' | 'coin'>, account:
   units,
 });
 
-const lookUp = ({ network, txHash, logIndex }: Pick<BookedDeposit, 'network' | 'txHash' | 'logIndex'>) => ({ network, txHash, logIndex });
+const lookUp = ({ network, txHash, logIndex }: Pick<BookedDeposit, 'network' | 'txHash' | 'logIndex'>) => ({
+  network,
+  txHash,
+  logIndex,
+});
 
 export function setAside(books: SessionBooks, { depositKey }: Data<'DepositSetAside'>, entry: string): Booking {
   const deposit = depositIn(books, depositKey);
   const { network, coin, amount, kind } = deposit;
   const units = amountOf(amount);
-  const after = withPocket(books, network, coin, movedBy(pocketOf(books, network, coin), -units, kind === 'on_time' ? -units : 0n));
+  const after = withPocket(
+    books,
+    network,
+    coin,
+    movedBy(pocketOf(books, network, coin), -units, kind === 'on_time' ? -units : 0n),
+  );
   return {
     books: { ...after, deposits: { ...books.deposits, [depositKey]: { ...deposit, aside: { entry, coin, amount } } } },
     draft: {
@@ -46,7 +57,12 @@ export function putBack(books: SessionBooks, { depositKey }: Data<'DepositPutBac
   const money = { network, coin: aside.coin };
   const canPay = deposit.kind === 'on_time' && deposit.entry !== null;
   const unapplied = withPocket(books, network, aside.coin, movedBy(pocketOf(books, network, aside.coin), units, 0n));
-  const after = withPocket(unapplied, network, coin, movedBy(pocketOf(unapplied, network, coin), 0n, canPay ? amountOf(deposit.amount) : 0n));
+  const after = withPocket(
+    unapplied,
+    network,
+    coin,
+    movedBy(pocketOf(unapplied, network, coin), 0n, canPay ? amountOf(deposit.amount) : 0n),
+  );
   return {
     books: { ...after, deposits: { ...books.deposits, [depositKey]: deposit } },
     draft: {
@@ -89,7 +105,10 @@ export function credited(books: SessionBooks, data: Data<'TransferCredited'>, en
   };
 }
 
-export function creditReversed(books: SessionBooks, { depositKey, network, coin, amount, kind }: Data<'TransferCreditReversed'>): Booking {
+export function creditReversed(
+  books: SessionBooks,
+  { depositKey, network, coin, amount, kind }: Data<'TransferCreditReversed'>,
+): Booking {
   const { [depositKey]: entry, ...credits } = books.credits ?? {};
   const { [depositKey]: _, ...lateCredits } = books.lateCredits ?? {};
   if (entry === undefined) throw new Error(`transfer ${depositKey} was never credited`);
@@ -97,7 +116,11 @@ export function creditReversed(books: SessionBooks, { depositKey, network, coin,
   const pocket = pocketOf(books, network, coin);
   const onTime = kind === 'on_time' ? pocket.onTime - units : pocket.onTime;
   return {
-    books: { ...withPocket(books, network, coin, { ...pocket, unapplied: pocket.unapplied - units, onTime }), credits, lateCredits },
+    books: {
+      ...withPocket(books, network, coin, { ...pocket, unapplied: pocket.unapplied - units, onTime }),
+      credits,
+      lateCredits,
+    },
     draft: {
       kind: 'transfer_credit_reversed',
       postings: [at({ network, coin }, unappliedOf(books.merchantId), units), at({ network, coin }, UNMATCHED, -units)],
@@ -143,7 +166,8 @@ export function bookTransferEvent(event: TransferEvent): TransferBooking | null 
  * compares it with the chain, before or after: here it becomes somebody else's.
  */
 function recorded(data: EventOf<'TransferRecorded'>['data']): TransferBooking | null {
-  const { mode, origin, network, coin, amount, toAddress, txHash, logIndex, blockNumber, blockHash, blockTimeSec } = data;
+  const { mode, origin, network, coin, amount, toAddress, txHash, logIndex, blockNumber, blockHash, blockTimeSec } =
+    data;
   if (origin.kind === 'session') return null;
   const units = amountOf(amount);
   const line: Posting =

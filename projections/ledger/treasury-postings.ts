@@ -32,7 +32,10 @@ export interface TreasuryBooking {
   readonly draft: EntryDraft;
 }
 
-/** What the deposit wallets hold of a coin at an address, in 10^-18 units; null for an address that never held any, such as the treasury's. */
+/**
+ * What the deposit wallets hold of a coin at an address, in 10^-18 units; null for an address that never held any, such
+ * as the treasury's.
+ */
 export type HeldAt = (place: AddressAndCoin) => bigint | null;
 
 export interface AddressAndCoin {
@@ -45,8 +48,10 @@ export interface AddressAndCoin {
 type Rule<Type extends TreasuryEvent['type']> = (data: EventOf<Type>['data'], heldAt: HeldAt) => TreasuryBooking | null;
 
 const nothing = (): null => null;
-const completed = (kind: EntryKind) => (data: MoveCompleted, heldAt: HeldAt) => withFoundCoin(booked(kind, data), data, heldAt);
-const failed = (kind: EntryKind) => (data: MoveFailed, heldAt: HeldAt) => withFoundCoin(feeOnly(kind, data), data, heldAt);
+const completed = (kind: EntryKind) => (data: MoveCompleted, heldAt: HeldAt) =>
+  withFoundCoin(booked(kind, data), data, heldAt);
+const failed = (kind: EntryKind) => (data: MoveFailed, heldAt: HeldAt) =>
+  withFoundCoin(feeOnly(kind, data), data, heldAt);
 
 /** The posting rule of every event of the treasury; an event without one does not compile. */
 const RULES: { readonly [Type in TreasuryEvent['type']]: Rule<Type> } = {
@@ -114,12 +119,24 @@ export function placesOf(event: TreasuryEvent): AddressAndCoin[] {
   }
 }
 
-const feePlace = ({ mode, network, feeCoin: coin, feeAddress: address }: MoveCompleted | MoveFailed): AddressAndCoin => ({
+const feePlace = ({
+  mode,
+  network,
+  feeCoin: coin,
+  feeAddress: address,
+}: MoveCompleted | MoveFailed): AddressAndCoin => ({
   ...{ mode, network, coin, address },
 });
 
-/** An address pays with what it holds, so what a fee took beyond the books came from outside: it is booked before the fee. */
-function withFoundCoin(booking: TreasuryBooking | null, data: MoveCompleted | MoveFailed, heldAt: HeldAt): TreasuryBooking | null {
+/**
+ * An address pays with what it holds, so what a fee took beyond the books came from outside: it is booked before the
+ * fee.
+ */
+function withFoundCoin(
+  booking: TreasuryBooking | null,
+  data: MoveCompleted | MoveFailed,
+  heldAt: HeldAt,
+): TreasuryBooking | null {
   const place = feePlace(data);
   const spent = booking?.draft.postings.find(
     ({ account, coin, address }) => account === DEPOSIT_WALLETS && coin === place.coin && address === place.address,
@@ -138,14 +155,20 @@ function booked(kind: EntryKind, data: MoveCompleted): TreasuryBooking {
     draft: {
       kind,
       // Who sent native coin that nobody asked for pays for its way back.
-      postings: [...transfer(kind, data), ...fee(kind, data, data.networkFee, kind === 'native_coin_returned' ? SUSPENSE : NETWORK_FEES)],
+      postings: [
+        ...transfer(kind, data),
+        ...fee(kind, data, data.networkFee, kind === 'native_coin_returned' ? SUSPENSE : NETWORK_FEES),
+      ],
       chainTimeSec: blockTimeSec,
       evidence: { network, txHash, blockNumber, blockHash },
     },
   };
 }
 
-function transfer(kind: EntryKind, { network, coin, amount, fromAddress, toAddress, merchantId }: MoveCompleted): Posting[] {
+function transfer(
+  kind: EntryKind,
+  { network, coin, amount, fromAddress, toAddress, merchantId }: MoveCompleted,
+): Posting[] {
   const units = amountOf(amount);
   const line = (account: string, signed: bigint, address?: string): Posting => ({
     account,
@@ -192,10 +215,23 @@ function feeOnly(kind: EntryKind, data: MoveFailed): TreasuryBooking | null {
   const { mode, network, moveId, txHash, networkFee } = data;
   const postings = networkFee === null ? [] : fee(kind, data, networkFee);
   if (postings.length === 0) return null;
-  return { mode, moveId, draft: { kind: 'failed_move', postings, ...(txHash !== null && { evidence: { network, txHash } }) } };
+  return {
+    mode,
+    moveId,
+    draft: { kind: 'failed_move', postings, ...(txHash !== null && { evidence: { network, txHash } }) },
+  };
 }
 
-function funded({ mode, network, coin, amount, address, txHash, logIndex, blockNumber }: EventOf<'TreasuryFunded'>['data']): TreasuryBooking {
+function funded({
+  mode,
+  network,
+  coin,
+  amount,
+  address,
+  txHash,
+  logIndex,
+  blockNumber,
+}: EventOf<'TreasuryFunded'>['data']): TreasuryBooking {
   const units = amountOf(amount);
   const evidence = txHash === null ? null : { network, txHash, blockNumber, ...(logIndex !== null && { logIndex }) };
   return {
@@ -233,7 +269,13 @@ function writtenOff(data: EventOf<'UnknownOutflowAcknowledged'>['data'], heldAt:
       kind: 'outflow_written_off',
       postings: [
         { account: UNKNOWN_OUTFLOWS, network, coin, units },
-        { account: heldAt({ mode, network, coin, address }) === null ? TREASURY : DEPOSIT_WALLETS, network, coin, units: -units, address },
+        {
+          account: heldAt({ mode, network, coin, address }) === null ? TREASURY : DEPOSIT_WALLETS,
+          network,
+          coin,
+          units: -units,
+          address,
+        },
       ],
       ...(evidence && { evidence }),
     },

@@ -34,7 +34,12 @@ export type MerchantRow = {
   readonly merchantId: MerchantId;
   readonly name: string;
   readonly mode: Mode;
-  readonly keys: readonly { readonly keyId: ApiKeyId; readonly keyHash: string; readonly hint: string; readonly revoked: boolean }[];
+  readonly keys: readonly {
+    readonly keyId: ApiKeyId;
+    readonly keyHash: string;
+    readonly hint: string;
+    readonly revoked: boolean;
+  }[];
   readonly endpoints: readonly EndpointRow[];
   readonly domains: readonly DomainRow[];
   /** `MerchantPolicy`, as far as the merchant set it. */
@@ -55,13 +60,16 @@ export const merchantDirectory: Projection = {
 const PREFIX = 'merchant-';
 
 function needs({ stream, event }: StoredEvent<DomainEvent>): RowRef[] {
-  return stream.startsWith(PREFIX) && event.type !== 'MerchantRegistered' ? [{ table: MERCHANTS_TABLE, key: stream.slice(PREFIX.length) }] : [];
+  return stream.startsWith(PREFIX) && event.type !== 'MerchantRegistered'
+    ? [{ table: MERCHANTS_TABLE, key: stream.slice(PREFIX.length) }]
+    : [];
 }
 
 function apply({ stream, event: anyEvent }: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
   if (!stream.startsWith(PREFIX)) return [];
   const event = anyEvent as MerchantEvent;
-  if (event.type === 'MerchantRegistered') return [put({ ...event.data, keys: [], endpoints: [], domains: [], policy: {} })];
+  if (event.type === 'MerchantRegistered')
+    return [put({ ...event.data, keys: [], endpoints: [], domains: [], policy: {} })];
   const merchant = read(MERCHANTS_TABLE, event.data.merchantId);
   if (!merchant) throw new Error(`merchant ${event.data.merchantId} was never registered`);
   const changed = put(fold(merchant, event));
@@ -97,7 +105,10 @@ function fold(merchant: MerchantRow, event: MerchantEvent): MerchantRow {
       return { ...merchant, keys: [...merchant.keys, { keyId, keyHash, hint, revoked: false }] };
     }
     case 'ApiKeyRevoked':
-      return { ...merchant, keys: merchant.keys.map((key) => (key.keyId === event.data.keyId ? { ...key, revoked: true } : key)) };
+      return {
+        ...merchant,
+        keys: merchant.keys.map((key) => (key.keyId === event.data.keyId ? { ...key, revoked: true } : key)),
+      };
     case 'WebhookEndpointSet':
       return { ...merchant, endpoints: withEndpoint(merchant.endpoints, event.data) };
     case 'WebhookSecretRotated': {
@@ -105,16 +116,27 @@ function fold(merchant: MerchantRow, event: MerchantEvent): MerchantRow {
       return changeEndpoint(merchant, endpointId, (endpoint) =>
         step === 'issued'
           ? { ...endpoint, nextSealedSecret: sealedSecret, activatesAtSec }
-          : { ...endpoint, sealedSecret: sealedSecret ?? endpoint.nextSealedSecret, nextSealedSecret: null, activatesAtSec: null },
+          : {
+              ...endpoint,
+              sealedSecret: sealedSecret ?? endpoint.nextSealedSecret,
+              nextSealedSecret: null,
+              activatesAtSec: null,
+            },
       );
     }
     case 'WebhookEndpointSuspended':
-      return changeEndpoint(merchant, event.data.endpointId, (endpoint) => ({ ...endpoint, suspended: event.data.reason }));
+      return changeEndpoint(merchant, event.data.endpointId, (endpoint) => ({
+        ...endpoint,
+        suspended: event.data.reason,
+      }));
     case 'WebhookEndpointResumed':
       return changeEndpoint(merchant, event.data.endpointId, (endpoint) => ({ ...endpoint, suspended: null }));
     case 'DomainAdded': {
       const { domainId, host, shopName } = event.data;
-      return { ...merchant, domains: [...merchant.domains.filter((domain) => domain.domainId !== domainId), { domainId, host, shopName }] };
+      return {
+        ...merchant,
+        domains: [...merchant.domains.filter((domain) => domain.domainId !== domainId), { domainId, host, shopName }],
+      };
     }
     case 'DomainRemoved':
       return { ...merchant, domains: merchant.domains.filter((domain) => domain.domainId !== event.data.domainId) };
@@ -123,18 +145,37 @@ function fold(merchant: MerchantRow, event: MerchantEvent): MerchantRow {
   }
 }
 
-/** A null URL removes the endpoint; setting it anew keeps the secret unless a new one came with it, and ends a suspension. */
+/**
+ * A null URL removes the endpoint; setting it anew keeps the secret unless a new one came with it, and ends a
+ * suspension.
+ */
 function withEndpoint(endpoints: readonly EndpointRow[], data: WebhookEndpointSet['data']): EndpointRow[] {
   const { endpointId, url, sealedSecret, durableRedelivery } = data;
   const before = endpoints.find((endpoint) => endpoint.endpointId === endpointId);
   const others = endpoints.filter((endpoint) => endpoint.endpointId !== endpointId);
   if (url === null) return others;
-  const rotation = sealedSecret === null && before ? before : { sealedSecret, nextSealedSecret: null, activatesAtSec: null };
+  const rotation =
+    sealedSecret === null && before ? before : { sealedSecret, nextSealedSecret: null, activatesAtSec: null };
   const { nextSealedSecret, activatesAtSec } = rotation;
-  return [...others, { endpointId, url, sealedSecret: rotation.sealedSecret, nextSealedSecret, activatesAtSec, durableRedelivery, suspended: null }];
+  return [
+    ...others,
+    {
+      endpointId,
+      url,
+      sealedSecret: rotation.sealedSecret,
+      nextSealedSecret,
+      activatesAtSec,
+      durableRedelivery,
+      suspended: null,
+    },
+  ];
 }
 
-const changeEndpoint = (merchant: MerchantRow, endpointId: string, change: (endpoint: EndpointRow) => EndpointRow): MerchantRow => ({
+const changeEndpoint = (
+  merchant: MerchantRow,
+  endpointId: string,
+  change: (endpoint: EndpointRow) => EndpointRow,
+): MerchantRow => ({
   ...merchant,
   endpoints: merchant.endpoints.map((endpoint) => (endpoint.endpointId === endpointId ? change(endpoint) : endpoint)),
 });

@@ -9,11 +9,16 @@ import type { SessionId } from '../../src/domain/ids.ts';
 /** Refunds that still owe money, by id: what the payout process takes up again after a restart. */
 export const OPEN_REFUNDS_TABLE: Table<{ readonly sessionId: SessionId; readonly refundId: string }> = 'open-refunds@1';
 /** Payouts by the second they landed, so that young ones can be watched until the chain cannot take them back. */
-export const LANDED_PAYOUTS_TABLE: Table<{ readonly sessionId: SessionId; readonly refundId: string; readonly legId: string }> = 'landed-payouts@1';
+export const LANDED_PAYOUTS_TABLE: Table<{
+  readonly sessionId: SessionId;
+  readonly refundId: string;
+  readonly legId: string;
+}> = 'landed-payouts@1';
 
 const SECOND_DIGITS = 12;
 
-export const landedKey = (landedAtSec: number, legId: string): string => `${String(landedAtSec).padStart(SECOND_DIGITS, '0')}/${legId}`;
+export const landedKey = (landedAtSec: number, legId: string): string =>
+  `${String(landedAtSec).padStart(SECOND_DIGITS, '0')}/${legId}`;
 
 export const openPayouts: Projection = {
   name: 'open-payouts',

@@ -12,7 +12,8 @@ export interface DueSessionRow extends Pick<SessionRow, 'sessionId' | 'mode' | '
 
 const SECOND_DIGITS = 12;
 
-export const dueKey = (expiresAtSec: number, sessionId: string): string => `${String(expiresAtSec).padStart(SECOND_DIGITS, '0')}/${sessionId}`;
+export const dueKey = (expiresAtSec: number, sessionId: string): string =>
+  `${String(expiresAtSec).padStart(SECOND_DIGITS, '0')}/${sessionId}`;
 
 const isDue = (row: SessionRow | null): boolean => row?.status === 'open' || row?.status === 'processing';
 
@@ -20,7 +21,10 @@ const isDue = (row: SessionRow | null): boolean => row?.status === 'open' || row
 export function dueChanges(before: SessionRow | null, after: SessionRow): RowChange[] {
   const { sessionId, mode, merchantId, expiresAtSec } = after;
   if (isDue(before) === isDue(after) && (!isDue(after) || before?.expiresAtSec === expiresAtSec)) return [];
-  const gone: RowChange[] = before && isDue(before) ? [{ op: 'delete', table: DUE_SESSIONS_TABLE, key: dueKey(before.expiresAtSec, sessionId) }] : [];
+  const gone: RowChange[] =
+    before && isDue(before)
+      ? [{ op: 'delete', table: DUE_SESSIONS_TABLE, key: dueKey(before.expiresAtSec, sessionId) }]
+      : [];
   if (!isDue(after)) return gone;
   const row = { sessionId, mode, merchantId, networks: networksOf(after), expiresAtSec };
   return [...gone, putRow(DUE_SESSIONS_TABLE, dueKey(expiresAtSec, sessionId), row)];

@@ -13,8 +13,8 @@ export type Place = {
   /** Dense per merchant, mode and kind, from 0. */
   readonly order: number;
   /**
-   * Unix seconds the record is listed under: its own time, or that of the newest record before it when nodes' clocks differ,
-   * so that time never falls within a list.
+   * Unix seconds the record is listed under: its own time, or that of the newest record before it when nodes' clocks
+   * differ, so that time never falls within a list.
    */
   readonly listedSec: number;
 };

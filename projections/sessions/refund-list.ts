@@ -26,7 +26,13 @@ export const refundsOfSession = (sessionId: SessionId): string => `${REFUND_LIST
 /** Every list that shows the refund: those of the merchant and, but for the first one, that of the session. */
 export function placesOfRefund(row: RefundRow): ListPlace[] {
   const { mode, merchantId, status, payouts, coin, order, sessionOrder, listedSec: atSec } = row;
-  const lists = filteredLists(scope(mode, merchantId), [[status], [...new Set(payouts.map((payout) => payout.network))], [coin]]);
+  const lists = filteredLists(scope(mode, merchantId), [
+    [status],
+    [...new Set(payouts.map((payout) => payout.network))],
+    [coin],
+  ]);
   const ofMerchant = { lists, order, atSec };
-  return sessionOrder === 0 ? [ofMerchant] : [ofMerchant, { lists: [refundsOfSession(row.sessionId)], order: sessionOrder, atSec }];
+  return sessionOrder === 0
+    ? [ofMerchant]
+    : [ofMerchant, { lists: [refundsOfSession(row.sessionId)], order: sessionOrder, atSec }];
 }

@@ -54,7 +54,12 @@ export type RefundRow = {
 const NOTHING = '0.00';
 
 /** The refund that the event makes or turns; null when the event is not about one. */
-export function movedRefund(event: SessionEvent, session: SessionRow, places: Places, read: RowReader): Moved<RefundRow> | null {
+export function movedRefund(
+  event: SessionEvent,
+  session: SessionRow,
+  places: Places,
+  read: RowReader,
+): Moved<RefundRow> | null {
   if (!('refundId' in event.data)) return null;
   if (event.type === 'RefundRequested') {
     const place = places.next('refunds', event.data.requestedAtSec);
@@ -105,7 +110,11 @@ function foldRefund(row: RefundRow, event: SessionEvent): RefundRow {
     }
     case 'RefundPayoutLanded': {
       const { legId, txHash, networkFee, landedAtSec } = event.data;
-      return { ...row, updatedSec: landedAtSec, payouts: withLeg(row, legId, { status: 'COMPLETED', txHash, networkFee }) };
+      return {
+        ...row,
+        updatedSec: landedAtSec,
+        payouts: withLeg(row, legId, { status: 'COMPLETED', txHash, networkFee }),
+      };
     }
     case 'RefundPayoutReverted': {
       const leg = legOf(row, event.data.legId);
@@ -113,7 +122,11 @@ function foldRefund(row: RefundRow, event: SessionEvent): RefundRow {
     }
     case 'RefundPayoutFailed': {
       const { legId, reason, networkFee, failedAtSec } = event.data;
-      return { ...row, updatedSec: failedAtSec, payouts: withLeg(row, legId, { status: 'FAILED', failureReason: reason, networkFee }) };
+      return {
+        ...row,
+        updatedSec: failedAtSec,
+        payouts: withLeg(row, legId, { status: 'FAILED', failureReason: reason, networkFee }),
+      };
     }
     case 'RefundCompleted':
       return { ...row, status: 'COMPLETED', amountReturned: event.data.amount, updatedSec: event.data.completedAtSec };

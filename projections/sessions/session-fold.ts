@@ -64,7 +64,18 @@ const ABSENT = '-';
 
 /** Addresses, ids and numbers hold neither of the separators. */
 function packed(option: PaymentOption): string {
-  const { network, coin, tokenAddress, decimals, chainId, address, derivationIndex, finality, tokenAccount, reference } = option;
+  const {
+    network,
+    coin,
+    tokenAddress,
+    decimals,
+    chainId,
+    address,
+    derivationIndex,
+    finality,
+    tokenAccount,
+    reference,
+  } = option;
   const confirmations = finality.kind === 'confirmations' ? finality.confirmations : ABSENT;
   const fields = [
     network,
@@ -82,20 +93,35 @@ function packed(option: PaymentOption): string {
 }
 
 /** How to pay, in either coin where the payer may choose. */
-export const everyOptionOf = (row: SessionRow): PaymentOption[] => (row.options === '' ? [] : row.options.split(BETWEEN_OPTIONS).map(unpacked));
+export const everyOptionOf = (row: SessionRow): PaymentOption[] =>
+  row.options === '' ? [] : row.options.split(BETWEEN_OPTIONS).map(unpacked);
 
 /** How to pay in the coin that is due. */
-export const paymentOptionsOf = (row: SessionRow): PaymentOption[] => everyOptionOf(row).filter(({ coin }) => coin === row.dueCoin);
+export const paymentOptionsOf = (row: SessionRow): PaymentOption[] =>
+  everyOptionOf(row).filter(({ coin }) => coin === row.dueCoin);
 
 /** The networks on offer, each once. */
 export function networksOf(row: SessionRow): Network[] {
-  const networks = row.options === '' ? [] : row.options.split(BETWEEN_OPTIONS).map((text) => text.slice(0, text.indexOf(BETWEEN_FIELDS)) as Network);
+  const networks =
+    row.options === ''
+      ? []
+      : row.options.split(BETWEEN_OPTIONS).map((text) => text.slice(0, text.indexOf(BETWEEN_FIELDS)) as Network);
   return networks.length > 1 ? [...new Set(networks)] : networks;
 }
 
 function unpacked(text: string): PaymentOption {
-  const [network, coin, tokenAddress, decimals, chainId, address, derivationIndex, confirmations, tokenAccount, reference] =
-    text.split(BETWEEN_FIELDS);
+  const [
+    network,
+    coin,
+    tokenAddress,
+    decimals,
+    chainId,
+    address,
+    derivationIndex,
+    confirmations,
+    tokenAccount,
+    reference,
+  ] = text.split(BETWEEN_FIELDS);
   return {
     network: network as Network,
     coin: coin as Coin,
@@ -106,7 +132,10 @@ function unpacked(text: string): PaymentOption {
     derivationIndex: Number(derivationIndex),
     ...(tokenAccount !== ABSENT && { tokenAccount: tokenAccount! }),
     ...(reference !== ABSENT && { reference: reference! }),
-    finality: confirmations === ABSENT ? { kind: 'finalized' } : { kind: 'confirmations', confirmations: Number(confirmations) },
+    finality:
+      confirmations === ABSENT
+        ? { kind: 'finalized' }
+        : { kind: 'confirmations', confirmations: Number(confirmations) },
   };
 }
 
@@ -165,7 +194,8 @@ function countDeposit(session: SessionDraft, { before, after }: Moved<Transactio
   session.refundable = plus(session.refundable, is.refundable - was.refundable);
   session.otherRefundable = plus(session.otherRefundable, is.otherRefundable - was.otherRefundable);
   session.pendingCount += is.pendingCount - was.pendingCount;
-  if (is.arrived !== was.arrived) session.arrivedOn = withArrivals(session.arrivedOn, after.network, is.arrived - was.arrived);
+  if (is.arrived !== was.arrived)
+    session.arrivedOn = withArrivals(session.arrivedOn, after.network, is.arrived - was.arrived);
 }
 
 function withArrivals(arrivedOn: SessionRow['arrivedOn'], network: Network, more: number): SessionRow['arrivedOn'] {
@@ -212,10 +242,12 @@ export function countRefund(session: SessionDraft, { before, after }: Moved<Refu
 export function settle(session: SessionDraft): SessionRow {
   const [arrived, received, due] = [amountOf(session.arrived), amountOf(session.received), amountOf(session.dueAmount)];
   const isPaid = session.status === 'paid';
-  if (session.status === 'open' || session.status === 'processing') session.status = session.pendingCount > 0 ? 'processing' : 'open';
+  if (session.status === 'open' || session.status === 'processing')
+    session.status = session.pendingCount > 0 ? 'processing' : 'open';
   session.excess = formatAmount(isPaid ? most(received - due, 0n) : 0n);
   session.reversed = isPaid && arrived - amountOf(session.returnedUnpaid) < due - amountOf(session.tolerance);
   return session;
 }
 
-const plus = (amount: string, units: bigint): string => (units === 0n ? amount : formatAmount(amountOf(amount) + units));
+const plus = (amount: string, units: bigint): string =>
+  units === 0n ? amount : formatAmount(amountOf(amount) + units);

@@ -38,7 +38,8 @@ export function placesOfSession(row: SessionRow): ListPlace[] {
 
 export const ORDERS_TABLE: Table<{ readonly sessionId: SessionId }> = 'session-orders@3';
 
-export const orderKey = (mode: Mode, merchantId: MerchantId, orderId: string): string => `${mode}/${merchantId}/${orderId}`;
+export const orderKey = (mode: Mode, merchantId: MerchantId, orderId: string): string =>
+  `${mode}/${merchantId}/${orderId}`;
 
 /** The session's row and, once, the look-up of its order_id. */
 export function sessionChanges(before: SessionRow | null, after: SessionRow): RowChange[] {

@@ -19,15 +19,23 @@ import { movedTransactions } from './transaction-moves.ts';
 import { TRANSACTIONS_TABLE, type TransactionRow } from './transaction-row.ts';
 
 /**
- * What merchants and workers look up about sessions: the session, its transactions, its refunds, the lists that show them and
- * the deadlines. One projection, so that all of them move in one step: a list never names a record that is not there, and a
- * session's sums agree with its transactions.
+ * What merchants and workers look up about sessions: the session, its transactions, its refunds, the lists that show
+ * them and the deadlines. One projection, so that all of them move in one step: a list never names a record that is not
+ * there, and a session's sums agree with its transactions.
  */
 export const sessionView: Projection = {
   name: 'session-view',
   version: 5,
   streamPrefixes: ['session-'],
-  tables: [SESSIONS_TABLE, TRANSACTIONS_TABLE, REFUNDS_TABLE, ORDERS_TABLE, COUNTERS_TABLE, DUE_SESSIONS_TABLE, OPEN_CLAIMS_TABLE],
+  tables: [
+    SESSIONS_TABLE,
+    TRANSACTIONS_TABLE,
+    REFUNDS_TABLE,
+    ORDERS_TABLE,
+    COUNTERS_TABLE,
+    DUE_SESSIONS_TABLE,
+    OPEN_CLAIMS_TABLE,
+  ],
   lists: [SESSION_LISTS, TRANSACTION_LISTS, REFUND_LISTS],
   listed: {
     [SESSIONS_TABLE]: (row) => placesOfSession(row as SessionRow),
@@ -47,7 +55,8 @@ function needs({ stream, event }: StoredEvent<DomainEvent>): RowRef[] {
   const { data } = event as SessionEvent;
   if ('depositKey' in data) refs.push({ table: TRANSACTIONS_TABLE, key: depositTransactionId(id, data.depositKey) });
   if ('refundId' in data) refs.push({ table: REFUNDS_TABLE, key: data.refundId });
-  if (event.type === 'RefundRequested') refs.push(...(data as RefundRequested['data']).legs.flatMap((leg) => depositsOf(id, leg)));
+  if (event.type === 'RefundRequested')
+    refs.push(...(data as RefundRequested['data']).legs.flatMap((leg) => depositsOf(id, leg)));
   if ('legId' in data) {
     refs.push({ table: TRANSACTIONS_TABLE, key: payoutTransactionId(id, data.refundId, data.legId) });
     refs.push({ table: TRANSACTIONS_TABLE, key: feeTransactionId(id, data.refundId, data.legId) });
@@ -81,7 +90,9 @@ function apply(stored: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
   const counters = read(COUNTERS_TABLE, key);
   const places = new Places(counters);
   const changes =
-    event.type === 'SessionCreated' ? created(event.data, places) : changed(before!, event, Math.floor(stored.atMs / 1000), places, read);
+    event.type === 'SessionCreated'
+      ? created(event.data, places)
+      : changed(before!, event, Math.floor(stored.atMs / 1000), places, read);
   return places.counters === places.before ? changes : [...changes, putRow(COUNTERS_TABLE, key, places.counters)];
 }
 
@@ -98,7 +109,11 @@ function changed(before: SessionRow, event: SessionEvent, atSec: number, places:
   for (const moved of transactions) countTransaction(draft, moved);
   if (refund) countRefund(draft, refund);
   const session = settle(draft);
-  const changes = [...sessionChanges(before, session), ...dueChanges(before, session), ...openClaimChanges(session, event)];
+  const changes = [
+    ...sessionChanges(before, session),
+    ...dueChanges(before, session),
+    ...openClaimChanges(session, event),
+  ];
   for (const { after } of transactions) changes.push(putRow(TRANSACTIONS_TABLE, after.transactionId, after));
   if (refund) changes.push(putRow(REFUNDS_TABLE, refund.after.refundId, refund.after));
   return changes;

@@ -5,13 +5,16 @@ import { memoized } from '../../src/domain/memoized.ts';
 /* A transaction's id is derived from the fact it names, so that every node and every rebuild gives the same. */
 
 /** A transfer to an address of the session. */
-export const depositTransactionId = (session: SessionId, depositKey: string): TransactionId => idOf('deposit', session, depositKey);
+export const depositTransactionId = (session: SessionId, depositKey: string): TransactionId =>
+  idOf('deposit', session, depositKey);
 
 /** The payout of one leg of a refund, whichever of its signed transactions lands. */
-export const payoutTransactionId = (session: SessionId, refund: RefundId, legId: string): TransactionId => idOf('refund', session, refund, legId);
+export const payoutTransactionId = (session: SessionId, refund: RefundId, legId: string): TransactionId =>
+  idOf('refund', session, refund, legId);
 
 /** What the network took for the payout. */
-export const feeTransactionId = (session: SessionId, refund: RefundId, legId: string): TransactionId => idOf('fee', session, refund, legId);
+export const feeTransactionId = (session: SessionId, refund: RefundId, legId: string): TransactionId =>
+  idOf('fee', session, refund, legId);
 
 const ID_LENGTH = 26;
 
@@ -21,4 +24,7 @@ function idOf(...parts: readonly string[]): TransactionId {
   return idOfText(text);
 }
 
-const idOfText = memoized(4_096, (text: string) => `txn_${base32(hash('sha256', text, 'buffer')).slice(0, ID_LENGTH)}` as TransactionId);
+const idOfText = memoized(
+  4_096,
+  (text: string) => `txn_${base32(hash('sha256', text, 'buffer')).slice(0, ID_LENGTH)}` as TransactionId,
+);

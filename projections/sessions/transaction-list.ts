@@ -16,7 +16,11 @@ export interface TransactionListFilters {
 
 const scope = (mode: Mode, merchantId: MerchantId): string => `${TRANSACTION_LISTS}${mode}/${merchantId}`;
 
-export function transactionList(mode: Mode, merchantId: MerchantId, { status, type, network, coin }: TransactionListFilters): string {
+export function transactionList(
+  mode: Mode,
+  merchantId: MerchantId,
+  { status, type, network, coin }: TransactionListFilters,
+): string {
   return filteredList(scope(mode, merchantId), [status, type, network, coin]);
 }
 
@@ -28,5 +32,7 @@ export function placesOfTransaction(row: TransactionRow): ListPlace[] {
   const { mode, merchantId, status, type, network, coin, order, sessionOrder, createdSec: atSec } = row;
   const lists = filteredLists(scope(mode, merchantId), [[status], [type], [network], [coin]]);
   const ofMerchant = { lists, order, atSec };
-  return sessionOrder === 0 ? [ofMerchant] : [ofMerchant, { lists: [transactionsOfSession(row.sessionId)], order: sessionOrder, atSec }];
+  return sessionOrder === 0
+    ? [ofMerchant]
+    : [ofMerchant, { lists: [transactionsOfSession(row.sessionId)], order: sessionOrder, atSec }];
 }

@@ -31,7 +31,11 @@ export function movedTransactions(
   const find = (id: TransactionId): TransactionRow | null => read(TRANSACTIONS_TABLE, id);
   return transactionsOf(event, session, refund, find).map((facts) => {
     const before = find(facts.transactionId);
-    if (before) return { before, after: { ...facts, createdSec: before.createdSec, order: before.order, sessionOrder: before.sessionOrder } };
+    if (before)
+      return {
+        before,
+        after: { ...facts, createdSec: before.createdSec, order: before.order, sessionOrder: before.sessionOrder },
+      };
     const { order, listedSec } = places.next('transactions', atSec);
     return { before, after: { ...facts, createdSec: listedSec, order, sessionOrder: session.transactions + made++ } };
   });
@@ -39,7 +43,12 @@ export function movedTransactions(
 
 type Find = (id: TransactionId) => TransactionRow | null;
 
-function transactionsOf(event: SessionEvent, session: SessionRow, refund: RefundRow | null, find: Find): TransactionFacts[] {
+function transactionsOf(
+  event: SessionEvent,
+  session: SessionRow,
+  refund: RefundRow | null,
+  find: Find,
+): TransactionFacts[] {
   const { sessionId } = session;
   switch (event.type) {
     case 'DepositDetected': {
@@ -62,7 +71,12 @@ function transactionsOf(event: SessionEvent, session: SessionRow, refund: Refund
     case 'DepositPutBack':
       return [putBack(known(find, depositTransactionId(sessionId, event.data.depositKey)))];
     case 'TransferCredited':
-      return [{ ...seenDeposit(depositTransactionId(sessionId, event.data.depositKey), session, event.data, find), status: 'final' }];
+      return [
+        {
+          ...seenDeposit(depositTransactionId(sessionId, event.data.depositKey), session, event.data, find),
+          status: 'final',
+        },
+      ];
     case 'TransferCreditReversed':
       return [{ ...known(find, depositTransactionId(sessionId, event.data.depositKey)), status: 'reverted' }];
     case 'RefundRequested':
@@ -88,7 +102,11 @@ function transactionsOf(event: SessionEvent, session: SessionRow, refund: Refund
       const released = takenDeposits(sessionId, legOf(refund!, legId), -1n, find);
       // A leg that failed before anything was signed moved no money.
       if (!payout) return released;
-      return [...released, { ...payout, status: 'failed' }, ...feesOf(payout, feeTransactionId(sessionId, refundId, legId), event.data.networkFee)];
+      return [
+        ...released,
+        { ...payout, status: 'failed' },
+        ...feesOf(payout, feeTransactionId(sessionId, refundId, legId), event.data.networkFee),
+      ];
     }
     default:
       return [];
@@ -96,13 +114,23 @@ function transactionsOf(event: SessionEvent, session: SessionRow, refund: Refund
 }
 
 /** A transfer that comes back after a reorganisation, or is attached again, is still what refunds took of it. */
-function seenDeposit(id: TransactionId, session: SessionRow, data: DepositDetected['data'], find: Find): TransactionFacts {
+function seenDeposit(
+  id: TransactionId,
+  session: SessionRow,
+  data: DepositDetected['data'],
+  find: Find,
+): TransactionFacts {
   const taken = find(id)?.taken;
   return { ...detectedDeposit(id, session, data), ...(taken !== undefined && { taken }) };
 }
 
 /** A leg takes its money from the deposits (`sign` 1) or gives it back (-1). */
-function takenDeposits(sessionId: SessionId, { takenFrom }: Pick<PayoutRow, 'takenFrom'>, sign: 1n | -1n, find: Find): TransactionFacts[] {
+function takenDeposits(
+  sessionId: SessionId,
+  { takenFrom }: Pick<PayoutRow, 'takenFrom'>,
+  sign: 1n | -1n,
+  find: Find,
+): TransactionFacts[] {
   return takenFrom.map(({ depositKey, amount }) => {
     const row = known(find, depositTransactionId(sessionId, depositKey));
     return { ...row, taken: formatAmount(amountOf(row.taken ?? '0') + sign * amountOf(amount)) };
@@ -117,7 +145,12 @@ function known(find: Find, id: TransactionId): TransactionRow {
 
 /** The payout as last signed: a replacement takes the place of what it replaces. */
 function signed(session: SessionRow, refund: RefundRow, data: RefundPayoutSigned['data']): TransactionFacts {
-  return signedPayout(payoutTransactionId(session.sessionId, data.refundId, data.legId), refund, legOf(refund, data.legId), data);
+  return signedPayout(
+    payoutTransactionId(session.sessionId, data.refundId, data.legId),
+    refund,
+    legOf(refund, data.legId),
+    data,
+  );
 }
 
 const feesOf = (payout: TransactionFacts, id: TransactionId, fee: string | null): TransactionFacts[] =>

@@ -1,4 +1,9 @@
-import type { DepositConfirmed, DepositDetected, DepositKind, RefundPayoutSigned } from '../../src/domain/events/session-events.ts';
+import type {
+  DepositConfirmed,
+  DepositDetected,
+  DepositKind,
+  RefundPayoutSigned,
+} from '../../src/domain/events/session-events.ts';
 import type { MerchantId, Mode, RefundId, SessionId, TransactionId } from '../../src/domain/ids.ts';
 import { NATIVE_COIN, type Network } from '../../src/domain/networks.ts';
 import type { PayoutRow, RefundRow } from './refund-row.ts';
@@ -52,7 +57,11 @@ export type TransactionRow = {
 /** A record without its place in lists. */
 export type TransactionFacts = Omit<TransactionRow, 'createdSec' | 'order' | 'sessionOrder'>;
 
-export function detectedDeposit(transactionId: TransactionId, session: SessionRow, data: DepositDetected['data']): TransactionFacts {
+export function detectedDeposit(
+  transactionId: TransactionId,
+  session: SessionRow,
+  data: DepositDetected['data'],
+): TransactionFacts {
   return {
     transactionId,
     type: 'deposit',
@@ -75,7 +84,10 @@ export function detectedDeposit(transactionId: TransactionId, session: SessionRo
   };
 }
 
-export const confirmedDeposit = (row: TransactionRow, { blockNumber, blockTimeSec, kind }: DepositConfirmed['data']): TransactionRow => ({
+export const confirmedDeposit = (
+  row: TransactionRow,
+  { blockNumber, blockTimeSec, kind }: DepositConfirmed['data'],
+): TransactionRow => ({
   ...row,
   ...{ status: 'final', blockNumber, blockTimeSec, kind: kind ?? row.kind },
 });
@@ -88,7 +100,12 @@ export function putBack({ aside, ...facts }: TransactionFacts): TransactionFacts
   return { ...facts, status: aside ?? facts.status };
 }
 
-export function signedPayout(transactionId: TransactionId, refund: RefundRow, leg: PayoutRow, data: RefundPayoutSigned['data']): TransactionFacts {
+export function signedPayout(
+  transactionId: TransactionId,
+  refund: RefundRow,
+  leg: PayoutRow,
+  data: RefundPayoutSigned['data'],
+): TransactionFacts {
   return {
     transactionId,
     type: 'refund',

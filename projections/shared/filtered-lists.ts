@@ -5,14 +5,17 @@ import { VIEW_MARK } from '../../src/ports/read-model.ts';
 const ANY = '*';
 
 /**
- * The name of the list of a scope under filters, given in the order of the scope's dimensions; undefined is no filter. Whatever the filters, it is a
- * view of the same members.
+ * The name of the list of a scope under filters, given in the order of the scope's dimensions; undefined is no filter.
+ * Whatever the filters, it is a view of the same members.
  */
 export function filteredList(scope: string, filters: readonly (string | undefined)[]): string {
   return `${scope}${VIEW_MARK}${filters.map((value) => value ?? ANY).join('/')}`;
 }
 
-/** Every list that a member is on, given the values it has in each dimension: one for each combination of filters that it meets. */
+/**
+ * Every list that a member is on, given the values it has in each dimension: one for each combination of filters that
+ * it meets.
+ */
 export const filteredLists = (scope: string, dimensions: readonly (readonly string[])[]): readonly string[] =>
   listsOf(JSON.stringify([scope, dimensions]));
 

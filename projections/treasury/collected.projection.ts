@@ -28,7 +28,8 @@ type DepositRow = {
   readonly amount: string;
 };
 
-export const collectedKey = (network: Network, address: string): string => `${network}/${comparableAddress(addressFamilyOf(network), address)}`;
+export const collectedKey = (network: Network, address: string): string =>
+  `${network}/${comparableAddress(addressFamilyOf(network), address)}`;
 
 export const collected: Projection = {
   name: 'collected',
@@ -38,7 +39,10 @@ export const collected: Projection = {
   lists: [],
   needs,
   needsThen: ({ event }, read) => {
-    const deposit = event.type === 'DepositConfirmed' || event.type === 'DepositReverted' ? read(DEPOSITS_TABLE, event.data.depositKey) : null;
+    const deposit =
+      event.type === 'DepositConfirmed' || event.type === 'DepositReverted'
+        ? read(DEPOSITS_TABLE, event.data.depositKey)
+        : null;
     return deposit ? [{ table: COLLECTED_TABLE, key: deposit.key }] : [];
   },
   apply,
@@ -60,7 +64,14 @@ function apply({ stream, event }: StoredEvent<DomainEvent>, read: RowReader): Ro
   switch (event.type) {
     case 'DepositDetected': {
       const { depositKey, network, toAddress: address, coin, amount } = event.data;
-      const row: DepositRow = { key: collectedKey(network, address), sessionId: sessionOfStream(stream) ?? '', network, address, coin, amount };
+      const row: DepositRow = {
+        key: collectedKey(network, address),
+        sessionId: sessionOfStream(stream) ?? '',
+        network,
+        address,
+        coin,
+        amount,
+      };
       return [putRow(DEPOSITS_TABLE, depositKey, row)];
     }
     case 'DepositConfirmed': {
@@ -87,10 +98,17 @@ function changed({ key, sessionId, network, address, coin }: DepositRow, read: R
   const before = read(COLLECTED_TABLE, key);
   const units = signedAmount(before?.coins[coin] ?? '0') + by;
   const coins = { ...before?.coins, [coin]: formatAmount(units) };
-  if (Object.values(coins).every((amount) => signedAmount(amount) === 0n)) return { op: 'delete', table: COLLECTED_TABLE, key };
-  const row: CollectedRow = { sessionId: before?.sessionId ?? sessionId, network, address: before?.address ?? address, coins };
+  if (Object.values(coins).every((amount) => signedAmount(amount) === 0n))
+    return { op: 'delete', table: COLLECTED_TABLE, key };
+  const row: CollectedRow = {
+    sessionId: before?.sessionId ?? sessionId,
+    network,
+    address: before?.address ?? address,
+    coins,
+  };
   return putRow(COLLECTED_TABLE, key, row);
 }
 
 /** Below zero when a deposit was reverted after its money had been swept. */
-export const signedAmount = (text: string): bigint => (text.startsWith('-') ? -amountOf(text.slice(1)) : amountOf(text));
+export const signedAmount = (text: string): bigint =>
+  text.startsWith('-') ? -amountOf(text.slice(1)) : amountOf(text);

@@ -3,8 +3,8 @@ import type { Mode } from '../../src/domain/ids.ts';
 import type { RowChange, Table } from '../../src/ports/read-model.ts';
 
 /*
- * The rows of the inbox. Transfers that wait have keys in the order of their blocks, oldest first; those that are done have
- * keys in the order of their end, newest first.
+ * The rows of the inbox. Transfers that wait have keys in the order of their blocks, oldest first; those that are done
+ * have keys in the order of their end, newest first.
  */
 
 export const INBOX_TABLE: Table<InboxRow> = 'inbox@2';
@@ -17,7 +17,16 @@ export const INBOX_TRANSIT_TABLE: Table<InboxTransitRow> = 'inbox-transit@2';
 
 export type InboxFacts = Pick<
   DepositFacts,
-  'depositKey' | 'network' | 'coin' | 'amount' | 'fromAddress' | 'toAddress' | 'txHash' | 'logIndex' | 'blockNumber' | 'blockTimeSec'
+  | 'depositKey'
+  | 'network'
+  | 'coin'
+  | 'amount'
+  | 'fromAddress'
+  | 'toAddress'
+  | 'txHash'
+  | 'logIndex'
+  | 'blockNumber'
+  | 'blockTimeSec'
 >;
 
 /** Why it pays nothing: how it stands against its session, or that it has none. */
@@ -46,7 +55,11 @@ export type InboxRow = InboxFacts & {
   } | null;
 };
 
-export type InboxPlaceRow = { readonly key: string; readonly state: InboxRow['state']; readonly sessionId: InboxRow['sessionId'] };
+export type InboxPlaceRow = {
+  readonly key: string;
+  readonly state: InboxRow['state'];
+  readonly sessionId: InboxRow['sessionId'];
+};
 
 export interface InboxDeposit {
   readonly facts: InboxFacts;
@@ -73,7 +86,9 @@ const padded = (number: number): string => String(number).padStart(DIGITS, '0');
 /** By age of the money while it waits or moves, by the moment of its end afterwards. */
 export function inboxKey({ state, depositKey, blockTimeSec }: InboxRow, atSec: number): string {
   const isDone = state === 'attached' || state === 'returned';
-  return isDone ? `${RESOLVED}${padded(LAST - atSec)}/${depositKey}` : `${UNRESOLVED}${padded(blockTimeSec)}/${depositKey}`;
+  return isDone
+    ? `${RESOLVED}${padded(LAST - atSec)}/${depositKey}`
+    : `${UNRESOLVED}${padded(blockTimeSec)}/${depositKey}`;
 }
 
 export const unlisted = (depositKey: string, { key }: InboxPlaceRow): RowChange[] => [

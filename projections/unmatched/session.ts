@@ -9,8 +9,31 @@ export const EMPTY_SESSION: InboxSessionRow = { closed: false, deposits: {} };
 export function foldSession(session: InboxSessionRow, event: SessionEvent): InboxSessionRow {
   switch (event.type) {
     case 'DepositDetected': {
-      const { depositKey, network, coin, amount, fromAddress, toAddress, txHash, logIndex, blockNumber, blockTimeSec, kind } = event.data;
-      const facts: InboxFacts = { depositKey, network, coin, amount, fromAddress, toAddress, txHash, logIndex, blockNumber, blockTimeSec };
+      const {
+        depositKey,
+        network,
+        coin,
+        amount,
+        fromAddress,
+        toAddress,
+        txHash,
+        logIndex,
+        blockNumber,
+        blockTimeSec,
+        kind,
+      } = event.data;
+      const facts: InboxFacts = {
+        depositKey,
+        network,
+        coin,
+        amount,
+        fromAddress,
+        toAddress,
+        txHash,
+        logIndex,
+        blockNumber,
+        blockTimeSec,
+      };
       // A refund that named it before a reorganisation took it away still does.
       const legs = session.deposits[depositKey]?.legs ?? [];
       return { ...session, deposits: { ...session.deposits, [depositKey]: { facts, kind, final: false, legs } } };
@@ -25,10 +48,13 @@ export function foldSession(session: InboxSessionRow, event: SessionEvent): Inbo
     case 'DepositReverted':
       return changed(session, event.data.depositKey, (deposit) => ({ ...deposit, final: false }));
     case 'SessionPaid':
-      // What paid the order is no matter of the inbox; what came beside it still is, and what is not final may yet turn out to be late.
+      // What paid the order is no matter of the inbox; what came beside it still is, and what is not final may yet turn
+      // out to be late.
       return {
         closed: false,
-        deposits: Object.fromEntries(Object.entries(session.deposits).filter(([, { kind, final }]) => kind !== 'on_time' || !final)),
+        deposits: Object.fromEntries(
+          Object.entries(session.deposits).filter(([, { kind, final }]) => kind !== 'on_time' || !final),
+        ),
       };
     case 'SessionExpired':
     case 'SessionFailed':
@@ -38,7 +64,8 @@ export function foldSession(session: InboxSessionRow, event: SessionEvent): Inbo
       return event.data.legs.reduce(
         (folded, { legId, takenFrom }) =>
           takenFrom.reduce(
-            (each, { depositKey }) => changed(each, depositKey, (deposit) => ({ ...deposit, legs: [...deposit.legs, legId] })),
+            (each, { depositKey }) =>
+              changed(each, depositKey, (deposit) => ({ ...deposit, legs: [...deposit.legs, legId] })),
             folded,
           ),
         session,
@@ -47,7 +74,8 @@ export function foldSession(session: InboxSessionRow, event: SessionEvent): Inbo
       const { legId } = event.data;
       const named = Object.entries(session.deposits).filter(([, { legs }]) => legs.includes(legId));
       return named.reduce(
-        (folded, [key]) => changed(folded, key, (deposit) => ({ ...deposit, legs: deposit.legs.filter((leg) => leg !== legId) })),
+        (folded, [key]) =>
+          changed(folded, key, (deposit) => ({ ...deposit, legs: deposit.legs.filter((leg) => leg !== legId) })),
         session,
       );
     }
@@ -56,7 +84,11 @@ export function foldSession(session: InboxSessionRow, event: SessionEvent): Inbo
   }
 }
 
-function changed(session: InboxSessionRow, key: string, change: (deposit: InboxDeposit) => InboxDeposit): InboxSessionRow {
+function changed(
+  session: InboxSessionRow,
+  key: string,
+  change: (deposit: InboxDeposit) => InboxDeposit,
+): InboxSessionRow {
   const deposit = session.deposits[key];
   return deposit ? { ...session, deposits: { ...session.deposits, [key]: change(deposit) } } : session;
 }
@@ -67,4 +99,5 @@ export function isUnmatched(session: InboxSessionRow, deposit: InboxDeposit | un
   return deposit.kind !== 'on_time' || session.closed;
 }
 
-export const unmatchedKind = ({ kind }: InboxDeposit): InboxKind => (kind === 'on_time' || kind === 'dust' ? 'insufficient' : kind);
+export const unmatchedKind = ({ kind }: InboxDeposit): InboxKind =>
+  kind === 'on_time' || kind === 'dust' ? 'insufficient' : kind;

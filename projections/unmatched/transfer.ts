@@ -34,10 +34,17 @@ export function transferChanges(stored: StoredEvent<DomainEvent>, read: RowReade
   if (!place || !before) return [];
   const after = turned(before, event);
   const row = after.state === 'open' ? asItsSessionHasIt(after, read) : after;
-  return row ? placed(row, place, stored, mode) : [...unlisted(depositKey, place), { op: 'delete', table: INBOX_TRANSIT_TABLE, key: depositKey }];
+  return row
+    ? placed(row, place, stored, mode)
+    : [...unlisted(depositKey, place), { op: 'delete', table: INBOX_TRANSIT_TABLE, key: depositKey }];
 }
 
-function placed(row: InboxRow, place: InboxPlaceRow | null, { atMs }: StoredEvent<DomainEvent>, mode: Mode): RowChange[] {
+function placed(
+  row: InboxRow,
+  place: InboxPlaceRow | null,
+  { atMs }: StoredEvent<DomainEvent>,
+  mode: Mode,
+): RowChange[] {
   const { depositKey, state, sessionId } = row;
   const key = inboxKey(row, Math.floor(atMs / 1000));
   const isMoving = state !== 'open' && state !== 'attached' && state !== 'returned';
@@ -45,11 +52,16 @@ function placed(row: InboxRow, place: InboxPlaceRow | null, { atMs }: StoredEven
     ...(place && place.key !== key ? [{ op: 'delete', table: INBOX_TABLE, key: place.key } as const] : []),
     putRow(INBOX_TABLE, key, row),
     putRow(INBOX_PLACES_TABLE, depositKey, { key, state, sessionId }),
-    isMoving ? putRow(INBOX_TRANSIT_TABLE, depositKey, { depositKey, mode }) : { op: 'delete', table: INBOX_TRANSIT_TABLE, key: depositKey },
+    isMoving
+      ? putRow(INBOX_TRANSIT_TABLE, depositKey, { depositKey, mode })
+      : { op: 'delete', table: INBOX_TRANSIT_TABLE, key: depositKey },
   ];
 }
 
-/** While it was decided about, its session may have been paid with it, or a reorganisation may have changed it or taken it away: null then. */
+/**
+ * While it was decided about, its session may have been paid with it, or a reorganisation may have changed it or taken
+ * it away: null then.
+ */
 function asItsSessionHasIt(row: InboxRow, read: RowReader): InboxRow | null {
   if (row.sessionId === null) return row;
   const session = read(INBOX_SESSIONS_TABLE, row.sessionId);
@@ -58,14 +70,36 @@ function asItsSessionHasIt(row: InboxRow, read: RowReader): InboxRow | null {
 }
 
 function recorded(data: EventOf<'TransferRecorded'>['data'], before: InboxRow | null): InboxRow {
-  const { depositKey, network, coin, amount, fromAddress, toAddress, txHash, logIndex, blockNumber, blockTimeSec, mode, origin } = data;
+  const {
+    depositKey,
+    network,
+    coin,
+    amount,
+    fromAddress,
+    toAddress,
+    txHash,
+    logIndex,
+    blockNumber,
+    blockTimeSec,
+    mode,
+    origin,
+  } = data;
   return {
     ...{ depositKey, network, coin, amount, fromAddress, toAddress, txHash, logIndex, blockNumber, blockTimeSec, mode },
-    ...{ state: 'open', kind: before?.kind ?? KINDS[origin.kind], sessionId: origin.kind === 'session' ? origin.sessionId : null },
+    ...{
+      state: 'open',
+      kind: before?.kind ?? KINDS[origin.kind],
+      sessionId: origin.kind === 'session' ? origin.sessionId : null,
+    },
     decision:
       origin.kind === 'session'
         ? null
-        : { ...{ actor: data.actor, reason: data.reason, decidedAtSec: data.recordedAtSec }, target: null, because: null, txHash: null },
+        : {
+            ...{ actor: data.actor, reason: data.reason, decidedAtSec: data.recordedAtSec },
+            target: null,
+            because: null,
+            txHash: null,
+          },
   };
 }
 
@@ -97,6 +131,10 @@ function turned(row: InboxRow, event: Exclude<TransferEvent, { type: 'TransferRe
 }
 
 const decided = (
-  { actor, reason, requestedAtSec }: { readonly actor: string; readonly reason: string; readonly requestedAtSec: number },
+  {
+    actor,
+    reason,
+    requestedAtSec,
+  }: { readonly actor: string; readonly reason: string; readonly requestedAtSec: number },
   target: string | null,
 ): InboxRow['decision'] => ({ actor, reason, decidedAtSec: requestedAtSec, target, because: null, txHash: null });

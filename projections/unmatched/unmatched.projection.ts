@@ -31,7 +31,15 @@ export const inbox: Projection = {
 };
 
 const CONCERNED: ReadonlySet<string> = new Set([
-  ...['DepositDetected', 'DepositConfirmed', 'DepositReverted', 'SessionPaid', 'SessionExpired', 'SessionFailed', 'SessionCancelled'],
+  ...[
+    'DepositDetected',
+    'DepositConfirmed',
+    'DepositReverted',
+    'SessionPaid',
+    'SessionExpired',
+    'SessionFailed',
+    'SessionCancelled',
+  ],
   ...['RefundRequested', 'RefundPayoutFailed'],
 ]);
 
@@ -39,7 +47,8 @@ const placeRef = (key: string): RowRef => ({ table: INBOX_PLACES_TABLE, key });
 
 function needs({ stream, event }: StoredEvent<DomainEvent>): RowRef[] {
   const id = sessionOfStream(stream);
-  if (id === null) return stream.startsWith(TRANSFER_PREFIX) ? [placeRef((event as TransferEvent).data.depositKey)] : [];
+  if (id === null)
+    return stream.startsWith(TRANSFER_PREFIX) ? [placeRef((event as TransferEvent).data.depositKey)] : [];
   return CONCERNED.has(event.type) ? [{ table: INBOX_SESSIONS_TABLE, key: id }] : [];
 }
 
@@ -48,7 +57,10 @@ function needsThen({ stream, event }: StoredEvent<DomainEvent>, read: RowReader)
   if (id === null) {
     const place = read(INBOX_PLACES_TABLE, (event as TransferEvent).data.depositKey);
     if (!place) return [];
-    return [{ table: INBOX_TABLE, key: place.key }, ...(place.sessionId === null ? [] : [{ table: INBOX_SESSIONS_TABLE, key: place.sessionId }])];
+    return [
+      { table: INBOX_TABLE, key: place.key },
+      ...(place.sessionId === null ? [] : [{ table: INBOX_SESSIONS_TABLE, key: place.sessionId }]),
+    ];
   }
   if (!CONCERNED.has(event.type)) return [];
   const known = read(INBOX_SESSIONS_TABLE, id);
@@ -74,12 +86,26 @@ function apply(stored: StoredEvent<DomainEvent>, read: RowReader): readonly RowC
 }
 
 /** What operators decided about goes its own way. */
-function relisted(id: string, key: string, before: InboxSessionRow, after: InboxSessionRow, read: RowReader): RowChange[] {
+function relisted(
+  id: string,
+  key: string,
+  before: InboxSessionRow,
+  after: InboxSessionRow,
+  read: RowReader,
+): RowChange[] {
   const place = read(INBOX_PLACES_TABLE, key);
   const deposit = after.deposits[key];
   if (place && place.state !== 'open') return [];
-  if (!isUnmatched(after, deposit)) return place && isUnmatched(before, before.deposits[key]) ? unlisted(key, place) : [];
-  const row: InboxRow = { ...deposit.facts, kind: unmatchedKind(deposit), state: 'open', sessionId: id, mode: null, decision: null };
+  if (!isUnmatched(after, deposit))
+    return place && isUnmatched(before, before.deposits[key]) ? unlisted(key, place) : [];
+  const row: InboxRow = {
+    ...deposit.facts,
+    kind: unmatchedKind(deposit),
+    state: 'open',
+    sessionId: id,
+    mode: null,
+    decision: null,
+  };
   const at = inboxKey(row, 0);
   if (place?.key === at) return [];
   return [

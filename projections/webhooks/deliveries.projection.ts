@@ -50,7 +50,8 @@ const ORDER_DIGITS = 12;
 const ownerKey = ({ mode, merchantId }: Owner): string => `${mode}/${merchantId}`;
 /** Before every key of the merchant's feed, and the start of each. */
 export const feedPrefix = (owner: Owner): string => `${ownerKey(owner)}/`;
-export const feedKey = (owner: Owner, order: number): string => `${feedPrefix(owner)}${String(order).padStart(ORDER_DIGITS, '0')}`;
+export const feedKey = (owner: Owner, order: number): string =>
+  `${feedPrefix(owner)}${String(order).padStart(ORDER_DIGITS, '0')}`;
 export const feedOrder = (key: string): number => Number(key.slice(-ORDER_DIGITS));
 
 export interface DeliveryListFilters {
@@ -62,7 +63,8 @@ export const deliveryList = (owner: Owner, { status, eventType }: DeliveryListFi
   filteredList(`${DELIVERY_LISTS}${ownerKey(owner)}`, [status, eventType]);
 
 /** The deliveries of one session. */
-export const deliveriesOfSession = (owner: Owner, sessionId: string): string => `${DELIVERY_LISTS}${ownerKey(owner)}/of/${sessionId}`;
+export const deliveriesOfSession = (owner: Owner, sessionId: string): string =>
+  `${DELIVERY_LISTS}${ownerKey(owner)}/of/${sessionId}`;
 
 /** A merchant's view of its webhooks: every delivery with where it stands, and the feed of events. */
 export const webhookDeliveries: Projection = {
@@ -124,7 +126,9 @@ function scheduled(data: DeliveryScheduled['data'], read: RowReader): RowChange[
   const feed: EventFeedRow = { notificationId };
   return [
     putRow(COUNTERS_TABLE, key, { next: row.order + 1, lastSec: row.listedSec }),
-    ...(sample || furtherEndpointOf(notificationId) !== null ? [] : [putRow(EVENT_FEED_TABLE, feedKey(data, row.order), feed)]),
+    ...(sample || furtherEndpointOf(notificationId) !== null
+      ? []
+      : [putRow(EVENT_FEED_TABLE, feedKey(data, row.order), feed)]),
     put(row),
   ];
 }

@@ -31,8 +31,8 @@ export type EndpointFailuresRow = {
 };
 
 /**
- * What the deliveries have still to do, for a process that takes them over from another. It names at least every delivery that needs an attempt;
- * the delivery's own stream decides.
+ * What the deliveries have still to do, for a process that takes them over from another. It names at least every
+ * delivery that needs an attempt; the delivery's own stream decides.
  */
 export const webhookWork: Projection = {
   name: 'webhook-work',
@@ -49,7 +49,11 @@ const endpointKey = (merchantId: MerchantId, endpointId: string): string => `${m
 
 function needs({ stream, event }: StoredEvent<DomainEvent>): RowRef[] {
   if (!stream.startsWith(DELIVERY)) return [];
-  const work: RowRef = { table: WEBHOOK_WORK_TABLE, key: stream.slice(DELIVERY.length), ...(event.type === 'DeliveryScheduled' && { isNew: true }) };
+  const work: RowRef = {
+    table: WEBHOOK_WORK_TABLE,
+    key: stream.slice(DELIVERY.length),
+    ...(event.type === 'DeliveryScheduled' && { isNew: true }),
+  };
   return event.type === 'DeliveryAttempted' && event.data.endpointId !== null
     ? [work, { table: ENDPOINT_FAILURES_TABLE, key: endpointKey(event.data.merchantId, event.data.endpointId) }]
     : [work];
@@ -58,7 +62,9 @@ function needs({ stream, event }: StoredEvent<DomainEvent>): RowRef[] {
 function apply({ stream, event }: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
   // The endpoint is another one, or works again as its merchant says.
   if (event.type === 'WebhookEndpointSet' || event.type === 'WebhookEndpointResumed')
-    return [{ op: 'delete', table: ENDPOINT_FAILURES_TABLE, key: endpointKey(event.data.merchantId, event.data.endpointId) }];
+    return [
+      { op: 'delete', table: ENDPOINT_FAILURES_TABLE, key: endpointKey(event.data.merchantId, event.data.endpointId) },
+    ];
   if (!stream.startsWith(DELIVERY)) return [];
   const id = stream.slice(DELIVERY.length) as NotificationId;
   const delivery = event as DeliveryEvent;
@@ -81,11 +87,18 @@ function workAfter(before: WebhookWorkRow | null, { type, data }: DeliveryEvent)
     case 'DeliveryScheduled':
       return { queue: queueOf(data), sessionId: data.sessionId, dueAtMs: null, redeliveryOwed: false };
     case 'RedeliveryRequested':
-      return { queue: queueOf(data), sessionId: data.sessionId, dueAtMs: before?.dueAtMs ?? null, redeliveryOwed: true };
+      return {
+        queue: queueOf(data),
+        sessionId: data.sessionId,
+        dueAtMs: before?.dueAtMs ?? null,
+        redeliveryOwed: true,
+      };
     case 'DeliveryAttempted': {
       if (before === null) return null;
       const redeliveryOwed = before.redeliveryOwed && data.trigger !== 'manual';
-      return redeliveryOwed || data.nextAttemptAtMs !== null ? { ...before, dueAtMs: data.nextAttemptAtMs, redeliveryOwed } : null;
+      return redeliveryOwed || data.nextAttemptAtMs !== null
+        ? { ...before, dueAtMs: data.nextAttemptAtMs, redeliveryOwed }
+        : null;
     }
     case 'DeliverySucceeded':
       return null;
@@ -98,7 +111,10 @@ function workAfter(before: WebhookWorkRow | null, { type, data }: DeliveryEvent)
 }
 
 /** The endpoint's failures after an attempt; null when there are none to remember. */
-export function failuresAfter(before: EndpointFailuresRow | null, attempt: DeliveryAttempted['data']): EndpointFailuresRow | null {
+export function failuresAfter(
+  before: EndpointFailuresRow | null,
+  attempt: DeliveryAttempted['data'],
+): EndpointFailuresRow | null {
   if (attempt.failure === null) return null;
   // The endpoint had no part in these.
   if (attempt.failure === 'no_endpoint') return before;

@@ -39,13 +39,19 @@ export interface CheckoutDeps {
   readonly hostsOf: (session: SessionView) => readonly string[];
   /** Null where the session's mode has no Solana. */
   readonly payerTransactions: (session: SessionView) => PayerTransactions | null;
-  /** What proves that the payment is in the ledger, for whoever holds the session's id; null before a checkpoint covers it. */
+  /**
+   * What proves that the payment is in the ledger, for whoever holds the session's id; null before a checkpoint covers
+   * it.
+   */
   readonly proofOf: (session: SessionView) => Promise<object | null>;
   /** What was observed and decided, in order; null while the ledger cannot be read. */
   readonly recordOf: (session: SessionView) => Promise<Timeline | null>;
   /** Pays a session from the test wallet; null outside the sandbox. */
   readonly sandboxPay: ((id: SessionId, network: Network, coin: Coin) => Promise<void>) | null;
-  /** Refunds to another address than the one that paid, and how often one payment may ask for them; null where there are none. */
+  /**
+   * Refunds to another address than the one that paid, and how often one payment may ask for them; null where there are
+   * none.
+   */
   readonly claims: ClaimPages | null;
   /** Links for many; null where there are none. */
   readonly links: LinkPages | null;
@@ -92,7 +98,8 @@ export function checkoutRoutes(deps: CheckoutDeps): Router {
 
 function createPages(deps: CheckoutDeps, version: string): Pages {
   const headers = pageHeaders({ forms: deps.sandboxPay !== null, frameAncestors: [] });
-  const languageOf = (request: Request): Language => chooseLanguage(request.query.lang, request.headers['accept-language']);
+  const languageOf = (request: Request): Language =>
+    chooseLanguage(request.query.lang, request.headers['accept-language']);
   const notFound = (request: Request, response: Response): void => {
     response.status(404).set(headers).type('html').vary('Accept-Language');
     sendCompressed(request, response, notFoundPage(new Speech(languageOf(request))));
@@ -110,7 +117,8 @@ function createPages(deps: CheckoutDeps, version: string): Pages {
     languageOf,
     notFound,
     found,
-    inputOf: (session, request) => pageInput(deps, session, { coin: coinOf(request), language: languageOf(request), version }),
+    inputOf: (session, request) =>
+      pageInput(deps, session, { coin: coinOf(request), language: languageOf(request), version }),
   };
 }
 
@@ -123,7 +131,11 @@ function scriptRoutes(router: Router, files: ReadonlyMap<string, Encoded>, { not
   });
 
   router.get('/pay/embed.js', (request, response) => {
-    response.set({ ...SCRIPT_TYPE, 'Cache-Control': 'public, max-age=3600', 'Cross-Origin-Resource-Policy': 'cross-origin' });
+    response.set({
+      ...SCRIPT_TYPE,
+      'Cache-Control': 'public, max-age=3600',
+      'Cross-Origin-Resource-Policy': 'cross-origin',
+    });
     sendEncoded(request, response, files.get('embed.js')!);
   });
 }
@@ -161,7 +173,9 @@ function pageRoutes(router: Router, { deps, headers, found, notFound, inputOf }:
     if (!session) return;
     const proof = session.paidAtSec === null ? null : await deps.proofOf(session);
     if (proof === null) return notFound(request, response);
-    response.set({ ...headers, 'Content-Disposition': `attachment; filename="proof-${session.sessionId}.json"` }).json(proof);
+    response
+      .set({ ...headers, 'Content-Disposition': `attachment; filename="proof-${session.sessionId}.json"` })
+      .json(proof);
   });
 
   router.get('/pay/:id/embed', async (request, response) => {
@@ -189,7 +203,10 @@ function pageRoutes(router: Router, { deps, headers, found, notFound, inputOf }:
     const session = await found(request, response);
     if (!session) return;
     const transactions = deps.payerTransactions(session);
-    await answerSolanaTransfer(request, response.set(headers), session, { transactions, nowSec: toSec(deps.clock.nowMs()) });
+    await answerSolanaTransfer(request, response.set(headers), session, {
+      transactions,
+      nowSec: toSec(deps.clock.nowMs()),
+    });
   });
 
   router.get('/pay/:id/qr/:file', async (request, response) => {
@@ -207,7 +224,8 @@ function liveRoutes(router: Router, { deps, headers, version, found, languageOf,
 
   router.get('/pay/:id/status', async (request, response) => {
     const session = await found(request, response);
-    if (session) response.set(headers).json({ now: deps.clock.nowMs(), page: liveUpdate(inputOf(session, request)).shown });
+    if (session)
+      response.set(headers).json({ now: deps.clock.nowMs(), page: liveUpdate(inputOf(session, request)).shown });
   });
 
   router.get('/pay/:id/events', async (request, response) => {
@@ -221,11 +239,15 @@ function liveRoutes(router: Router, { deps, headers, version, found, languageOf,
       const view = await deps.api.viewSession(id);
       return view && liveUpdate(pageInput(deps, inCoin(view, coin), { coin, language, version }));
     };
-    live.open(response, { session: id, lastEventId: request.get('Last-Event-ID') ?? '' }, update, (listener) => deps.api.onChange(id, listener));
+    live.open(response, { session: id, lastEventId: request.get('Last-Event-ID') ?? '' }, update, (listener) =>
+      deps.api.onChange(id, listener),
+    );
   });
 }
 
-/** The asking shop's origin when its merchant registered it (https; plain http for localhost in test mode), else null. */
+/**
+ * The asking shop's origin when its merchant registered it (https; plain http for localhost in test mode), else null.
+ */
 function registeredOrigin(asked: unknown, hosts: readonly string[], testMode: boolean): string | null {
   if (typeof asked !== 'string' || !URL.canParse(asked)) return null;
   const { origin, protocol, host, hostname } = new URL(asked);
@@ -265,12 +287,19 @@ function pageInput(deps: CheckoutDeps, session: SessionView, { coin, language, v
   return {
     session,
     coin,
-    status: pageStatus(session, { ...deps.chainsOf(session), finalityOf, newAttempt, claims: shop.claims, nowSec: toSec(nowMs) }),
+    status: pageStatus(session, {
+      ...deps.chainsOf(session),
+      finalityOf,
+      newAttempt,
+      claims: shop.claims,
+      nowSec: toSec(nowMs),
+    }),
     speech: new Speech(language),
     shop,
     finalityOf,
     newAttempt,
-    linksOf: (option, amount) => deepLinks(option, amount, { pageUrl, mainNetwork: settings.get(option.network)?.mainNetwork ?? false }),
+    linksOf: (option, amount) =>
+      deepLinks(option, amount, { pageUrl, mainNetwork: settings.get(option.network)?.mainNetwork ?? false }),
     simulated: new Set(networks.filter((network) => settings.get(network)?.simulated)),
     sandbox: deps.sandboxPay !== null && session.mode === 'test',
     testMode: session.mode === 'test',
@@ -302,7 +331,8 @@ function liveUpdate(input: PageInput): LiveUpdate {
 /** `<network>.svg` holds the address, `<network>-link.svg` the payment link for what is still to be sent. */
 function codeText(input: PageInput, file: string): string | null {
   const { session, status } = input;
-  const optionOf = (suffix: string): PaymentOption | undefined => session.paymentOptions.find(({ network }) => `${network}${suffix}.svg` === file);
+  const optionOf = (suffix: string): PaymentOption | undefined =>
+    session.paymentOptions.find(({ network }) => `${network}${suffix}.svg` === file);
   const addressOption = optionOf('');
   if (addressOption) return addressOption.address;
   const linkOption = optionOf('-link');

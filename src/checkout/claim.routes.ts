@@ -39,7 +39,11 @@ const STATUS: Readonly<Record<ClaimProblem, number>> = {
 };
 
 /** `/pay/<id>/claim`: the payer names another address for a refund, and proves the payment. Works without a script. */
-export function claimRoutes(router: Router, { api, limiter }: ClaimPages, { deps, found, notFound, inputOf }: Tools): void {
+export function claimRoutes(
+  router: Router,
+  { api, limiter }: ClaimPages,
+  { deps, found, notFound, inputOf }: Tools,
+): void {
   const headers = pageHeaders({ forms: true, frameAncestors: [] });
 
   const send = (request: Request, response: Response, input: PageInput, page: string, problem?: ClaimProblem): void => {
@@ -49,11 +53,15 @@ export function claimRoutes(router: Router, { api, limiter }: ClaimPages, { deps
   };
 
   /** Null where the shop takes no claims; then the answer is given already. */
-  const opened = async (request: Request, response: Response): Promise<{ readonly input: PageInput; readonly claims: PayersClaims } | null> => {
+  const opened = async (
+    request: Request,
+    response: Response,
+  ): Promise<{ readonly input: PageInput; readonly claims: PayersClaims } | null> => {
     const session = await found(request, response);
     if (!session) return null;
     const claims = await api.claimsOf(session.sessionId);
-    if (claims && (claims.accepted.length > 0 || claims.claims.length > 0)) return { input: inputOf(session, request), claims };
+    if (claims && (claims.accepted.length > 0 || claims.claims.length > 0))
+      return { input: inputOf(session, request), claims };
     notFound(request, response);
     return null;
   };
@@ -68,7 +76,8 @@ export function claimRoutes(router: Router, { api, limiter }: ClaimPages, { deps
     if (!page) return;
     const { input, claims } = page;
     const form = formOf(request.body as Readonly<Record<string, unknown>> | undefined);
-    const refused = (problem: ClaimProblem): void => send(request, response, input, renderClaimPage(input, claims, { form, problem }), problem);
+    const refused = (problem: ClaimProblem): void =>
+      send(request, response, input, renderClaimPage(input, claims, { form, problem }), problem);
     const { allowed, retryAfterSec } = limiter.take(input.session.sessionId, deps.clock.nowMs());
     if (!allowed) {
       response.set('Retry-After', String(retryAfterSec));
@@ -83,12 +92,20 @@ export function claimRoutes(router: Router, { api, limiter }: ClaimPages, { deps
         request,
         response,
         input,
-        renderClaimToSend(input, prepared.value, { ...form, atLeast: String(wholeCoins(form.atLeast)) }, problem ?? null),
+        renderClaimToSend(
+          input,
+          prepared.value,
+          { ...form, atLeast: String(wholeCoins(form.atLeast)) },
+          problem ?? null,
+        ),
         problem,
       );
     if (form.step !== 'send') return toSend();
     const filed = await api.fileClaim(input.session.sessionId, asked);
-    if (filed.ok) return response.set(headers).redirect(303, `/pay/${input.session.sessionId}/claim?lang=${input.speech.language.code}`);
+    if (filed.ok)
+      return response
+        .set(headers)
+        .redirect(303, `/pay/${input.session.sessionId}/claim?lang=${input.speech.language.code}`);
     const problem = problemOf(filed);
     // What was signed stays, so that it can be sent again.
     return problem === 'claim_bad_signature' || problem === 'claim_busy' ? toSend(problem) : refused(problem);
@@ -96,7 +113,8 @@ export function claimRoutes(router: Router, { api, limiter }: ClaimPages, { deps
 }
 
 /** What a payer types, within what a test payment may be; the page shows what it comes to before anything is sent. */
-const wholeCoins = (text: string): number => Math.min(MAX_TEST_COINS, Math.max(1, Math.ceil(Number(text.replace(',', '.'))) || 1));
+const wholeCoins = (text: string): number =>
+  Math.min(MAX_TEST_COINS, Math.max(1, Math.ceil(Number(text.replace(',', '.'))) || 1));
 
 /** What the payer typed, as far as it is text of a sensible length. */
 function formOf(body: Readonly<Record<string, unknown>> | undefined): ClaimForm {
@@ -104,7 +122,12 @@ function formOf(body: Readonly<Record<string, unknown>> | undefined): ClaimForm 
     const value = body?.[name];
     return typeof value === 'string' && value.length <= max ? value.trim() : '';
   };
-  const fields = { transactionId: text('transaction_id'), evidence: text('evidence'), payee: text('payee'), number: text('number') };
+  const fields = {
+    transactionId: text('transaction_id'),
+    evidence: text('evidence'),
+    payee: text('payee'),
+    number: text('number'),
+  };
   return {
     ...fields,
     step: text('step'),
@@ -116,7 +139,10 @@ function formOf(body: Readonly<Record<string, unknown>> | undefined): ClaimForm 
 
 function claimOf({ transactionId, evidence, payee, number, signature, reason, atLeast }: ClaimForm): ClaimInput | null {
   if (!isEvidenceKind(evidence)) return null;
-  const proof = { ...(evidence === 'signature' && { signature }), ...(evidence === 'test_payment' && { testAtLeast: wholeCoins(atLeast) }) };
+  const proof = {
+    ...(evidence === 'signature' && { signature }),
+    ...(evidence === 'test_payment' && { testAtLeast: wholeCoins(atLeast) }),
+  };
   return {
     transactionId: transactionId as TransactionId,
     evidence,

@@ -9,7 +9,10 @@ import { renderSheet } from './sheet.ts';
 import { sentenceHtml, strong, type Speech } from './speech.ts';
 import type { TextKey } from './texts/en.ts';
 
-export type ClaimProblem = Extract<TextKey, 'claim_bad_payee' | 'claim_bad_signature' | 'claim_gone' | 'claim_limited' | 'claim_busy'>;
+export type ClaimProblem = Extract<
+  TextKey,
+  'claim_bad_payee' | 'claim_bad_signature' | 'claim_gone' | 'claim_limited' | 'claim_busy'
+>;
 
 /** What the payer typed; empty where nothing was. */
 export interface ClaimForm {
@@ -54,7 +57,8 @@ export function renderClaimPage(
     input,
     refused?.problem ?? null,
     html`<p>${speech.text('claim_intro')}</p>
-      ${claims.length > 0 && claimList(speech, claims)} ${claimable.length === 0 && html`<p class="state">${speech.text('claim_none')}</p>`}
+      ${claims.length > 0 && claimList(speech, claims)}
+      ${claimable.length === 0 && html`<p class="state">${speech.text('claim_none')}</p>`}
       ${claimable.map((deposit) => {
         const form = refused?.form.transactionId === deposit.transactionId ? refused.form : null;
         const isOpen = (isOnly && claims.length === 0) || form !== null;
@@ -67,7 +71,12 @@ export function renderClaimPage(
 }
 
 /** Nothing is filed before the payer saw it once more: to whom, and by which proof. */
-export function renderClaimToSend(input: PageInput, prepared: PreparedClaim, form: ClaimForm, problem: ClaimProblem | null): string {
+export function renderClaimToSend(
+  input: PageInput,
+  prepared: PreparedClaim,
+  form: ClaimForm,
+  problem: ClaimProblem | null,
+): string {
   const { speech } = input;
   const { claimable, payee, number } = prepared;
   return page(
@@ -99,11 +108,15 @@ export function renderClaimToSend(input: PageInput, prepared: PreparedClaim, for
 }
 
 /** Where money will go, to be compared by eye. */
-const addressToCheck = (address: string): Html => html`<code class="address value" dir="ltr" translate="no">${grouped(address)}</code>`;
+const addressToCheck = (address: string): Html =>
+  html`<code class="address value" dir="ltr" translate="no">${grouped(address)}</code>`;
 
 const here = ({ session, speech }: PageInput): string => `/pay/${session.sessionId}/claim?lang=${speech.language.code}`;
 
-const transferHtml = (speech: Speech, { amount, coin, network }: Pick<Claimable, 'amount' | 'coin' | 'network'>): Html =>
+const transferHtml = (
+  speech: Speech,
+  { amount, coin, network }: Pick<Claimable, 'amount' | 'coin' | 'network'>,
+): Html =>
   sentenceHtml(speech.sentence('transfer', { amount: strong(`${amount} ${coin}`), network: NETWORK_NAMES[network] }));
 
 function page(input: PageInput, problem: ClaimProblem | null, body: Html): string {
@@ -113,7 +126,13 @@ function page(input: PageInput, problem: ClaimProblem | null, body: Html): strin
   const attributes = html`data-texts="${scriptTexts(speech, SCRIPT_TEXTS)}"`;
   return renderSheet(
     input,
-    { title, headline: title, path: `/pay/${session.sessionId}/claim?`, attributes, scripts: ['checkout.js', 'wallets.js'] },
+    {
+      title,
+      headline: title,
+      path: `/pay/${session.sessionId}/claim?`,
+      attributes,
+      scripts: ['checkout.js', 'wallets.js'],
+    },
     html`${problem && html`<p class="warning" role="alert">${speech.text(problem)}</p>`} ${body}
       <p class="next">
         <a href="/pay/${session.sessionId}?${language}">${speech.text('back_to_payment')}</a>
@@ -148,7 +167,8 @@ function claimForm(input: PageInput, deposit: Claimable, form: ClaimForm | null)
       ${evidence.map(
         (kind) =>
           html`<label
-            ><input type="radio" name="evidence" value="${kind}" ${when(kind === chosen, 'checked')} /> ${speech.text(EVIDENCE_TEXTS[kind])}</label
+            ><input type="radio" name="evidence" value="${kind}" ${when(kind === chosen, 'checked')} />
+            ${speech.text(EVIDENCE_TEXTS[kind])}</label
           >`,
       )}
     </fieldset>
@@ -184,7 +204,13 @@ function toSign(speech: Speech, { claimable, text }: PreparedClaim, signature: s
       <pre class="value" id="claim-text" dir="ltr" translate="no" lang="en">${text}</pre>
       <button type="button" class="copy scripted" data-copy="${text}">${speech.text('claim_copy')}</button>
     </div>
-    <div class="browser-wallet" data-sign data-network="${signingNetwork(network)}" data-from="${fromAddress}" hidden></div>
+    <div
+      class="browser-wallet"
+      data-sign
+      data-network="${signingNetwork(network)}"
+      data-from="${fromAddress}"
+      hidden
+    ></div>
     ${field(speech.text('claim_signature'), html`<textarea name="signature" rows="3" maxlength="400" ${TYPED} required>${signature}</textarea>`)}`;
 }
 
@@ -197,18 +223,27 @@ function claimList(speech: Speech, claims: readonly ClaimView[]): Html {
       ${claims.map(
         (claim) =>
           html`<li>
-            <span>${transferHtml(speech, claim)}</span><small>${speech.text('receipt_to')} ${code(claim.payee)}</small>${standing(speech, claim)}
+            <span>${transferHtml(speech, claim)}</span
+            ><small>${speech.text('receipt_to')} ${code(claim.payee)}</small>${standing(speech, claim)}
           </li>`,
       )}
     </ul>`;
 }
 
 /** The merchant's own reason is for its staff: the payer hears the outcome, and whom to ask. */
-function standing(speech: Speech, { status, testPayment, isProven, payableFromSec, coin, network, toAddress, fromAddress }: ClaimView): Html {
-  if (status === 'approved') return html`<span>${speech.text('claim_approved', { time: speech.dateTime(payableFromSec!) })}</span>`;
+function standing(
+  speech: Speech,
+  { status, testPayment, isProven, payableFromSec, coin, network, toAddress, fromAddress }: ClaimView,
+): Html {
+  if (status === 'approved')
+    return html`<span>${speech.text('claim_approved', { time: speech.dateTime(payableFromSec!) })}</span>`;
   if (status === 'rejected') return html`<span>${speech.text('claim_rejected')}</span>`;
   if (testPayment === null || isProven) return html`<span>${speech.text('claim_open')}</span>`;
-  const values = { amount: strong(`${testPayment} ${coin}`), network: NETWORK_NAMES[network], address: fromAddress ?? '' };
+  const values = {
+    amount: strong(`${testPayment} ${coin}`),
+    network: NETWORK_NAMES[network],
+    address: fromAddress ?? '',
+  };
   return html`<span>${sentenceHtml(speech.sentence('claim_test_now', values))}</span>
     <div class="to-send">
       ${addressToCheck(toAddress)}

@@ -20,8 +20,9 @@ const TRUST_ASSET = { ethereum: 60, bsc: 20000714, tron: 195, solana: 501 } as c
 const TRON_MAIN_CHAIN_ID = '728126428';
 
 /**
- * Links that open a wallet with the transfer filled in, or the payment page in the wallet's browser. `amount` is a decimal
- * string in units of the option's coin. Links that carry base units and links that carry decimals all name exactly this amount.
+ * Links that open a wallet with the transfer filled in, or the payment page in the wallet's browser. `amount` is a
+ * decimal string in units of the option's coin. Links that carry base units and links that carry decimals all name
+ * exactly this amount.
  */
 export function deepLinks(option: PaymentOption, amount: string, settings: DeepLinkSettings): DeepLinks {
   switch (option.network) {
@@ -38,7 +39,10 @@ export function deepLinks(option: PaymentOption, amount: string, settings: DeepL
 function evmLinks(option: PaymentOption, amount: string, settings: DeepLinkSettings): DeepLinks {
   const units = baseUnits(amount, option.decimals);
   const transfer = `${option.tokenAddress}@${option.chainId}/transfer?address=${option.address}&uint256=${units}`;
-  const links: Record<string, string> = { eip681: `ethereum:${transfer}`, metamask: `https://link.metamask.io/send/${transfer}` };
+  const links: Record<string, string> = {
+    eip681: `ethereum:${transfer}`,
+    metamask: `https://link.metamask.io/send/${transfer}`,
+  };
   if (settings.mainNetwork) {
     links.trust = trustLink(option, amount);
     links.tokenpocket = tokenPocketLink(option, amount, settings);
@@ -93,7 +97,9 @@ function trustLink(option: PaymentOption, amount: string): string {
 
 function tokenPocketLink(option: PaymentOption, amount: string, settings: DeepLinkSettings): string {
   const tron = option.network === 'tron';
-  const chain = tron ? { chainId: TRON_MAIN_CHAIN_ID, network: 'tron' } : { chainId: option.chainId, network: 'ethereum' };
+  const chain = tron
+    ? { chainId: TRON_MAIN_CHAIN_ID, network: 'tron' }
+    : { chainId: option.chainId, network: 'ethereum' };
   const request = {
     protocol: 'TokenPocket',
     version: '2.0',

@@ -13,7 +13,9 @@ import { renderSheet } from './sheet.ts';
 /** What a payer is told of the record: the session's own money, not what the merchant was told about it. */
 const OF_OTHERS = /^(?:Delivery|Redelivery)/;
 
-/** Everything that was seen of a payment, for the payer to send to the shop: words first, and the evidence behind them. */
+/**
+ * Everything that was seen of a payment, for the payer to send to the shop: words first, and the evidence behind them.
+ */
 export function renderHelp(input: PageInput, record: Timeline | null): string {
   const { session, speech } = input;
   const here = `/pay/${session.sessionId}`;
@@ -53,7 +55,10 @@ function facts({ session, status, speech, nowMs }: PageInput): Html {
   const rows: readonly (readonly [name: string, value: string])[] = [
     [speech.text('receipt_payment'), session.sessionId],
     [speech.text('receipt_order'), session.orderId],
-    [speech.text('help_due'), [session, session.alternative].flatMap((one) => (one ? [`${one.dueAmount} ${one.dueCoin}`] : [])).join(' / ')],
+    [
+      speech.text('help_due'),
+      [session, session.alternative].flatMap((one) => (one ? [`${one.dueAmount} ${one.dueCoin}`] : [])).join(' / '),
+    ],
     [speech.text('receipt_received'), `${arrivedInTime(session)} ${status.coin}`],
     [speech.text('help_created'), speech.dateTime(session.createdAtSec)],
     [speech.text('help_until'), speech.dateTime(session.expiresAtSec)],

@@ -62,7 +62,10 @@ function shopHtml(path: string, shop: ShopFacts, speech: Speech): Html {
   </div>`;
 }
 
-/** The address that is posted to is that of no page: a browser forgets what it was shown there, which going back must find. */
+/**
+ * The address that is posted to is that of no page: a browser forgets what it was shown there, which going back must
+ * find.
+ */
 const payForm = (action: string, press: string, speech: Speech): Html =>
   html`<form method="post" action="${action}">
     <input type="hidden" name="press" value="${press}" />

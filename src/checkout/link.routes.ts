@@ -41,7 +41,12 @@ const STATUS: Readonly<Record<LinkProblem, number>> = { claim_limited: 429, link
 export function linkRoutes(router: Router, deps: LinkPages, { languageOf, notFound }: Tools): void {
   const headers = pageHeaders({ forms: true, frameAncestors: [] });
 
-  const show = async (request: Request, response: Response, press: string, problem: LinkProblem | null): Promise<void> => {
+  const show = async (
+    request: Request,
+    response: Response,
+    press: string,
+    problem: LinkProblem | null,
+  ): Promise<void> => {
     const id = linkIdOf(request);
     const shown = id && (await deps.api.linkFor(id));
     if (!shown) return notFound(request, response);
@@ -51,7 +56,13 @@ export function linkRoutes(router: Router, deps: LinkPages, { languageOf, notFou
     send(request, response, shown, press, said);
   };
 
-  const send = (request: Request, response: Response, shown: Shown, press: string, problem: LinkProblem | null): void => {
+  const send = (
+    request: Request,
+    response: Response,
+    shown: Shown,
+    press: string,
+    problem: LinkProblem | null,
+  ): void => {
     const speech = new Speech(languageOf(request));
     const isOver = shown.link.status === 'off' || shown.link.status === 'over' || shown.link.status === 'used_up';
     response.status(problem ? STATUS[problem] : isOver ? 410 : 200).set(headers);

@@ -47,7 +47,10 @@ export class LivePages {
     return this.#pages.size < MAX_PAGES && (this.#perSession.get(session) ?? 0) < MAX_PAGES_PER_SESSION;
   }
 
-  /** Sends the update now unless the page has it already (`lastEventId`), after every change, and when a later look shows a difference. */
+  /**
+   * Sends the update now unless the page has it already (`lastEventId`), after every change, and when a later look
+   * shows a difference.
+   */
   open(
     response: Response,
     about: { readonly session: string; readonly lastEventId: string },
@@ -56,10 +59,22 @@ export class LivePages {
   ): void {
     // Whoever left while the session was looked up will not be heard leaving again: its page would stay for ever.
     if (response.destroyed) return;
-    response.set({ 'Content-Type': 'text/event-stream; charset=utf-8', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' });
+    response.set({
+      'Content-Type': 'text/event-stream; charset=utf-8',
+      'Cache-Control': 'no-store',
+      'X-Accel-Buffering': 'no',
+    });
     response.set('X-Content-Type-Options', 'nosniff').flushHeaders();
     response.write('retry: 2000\n\n');
-    const page: LivePage = { response, update, lastId: about.lastEventId, moving: false, ticksLeft: QUIET_TICKS, busy: false, again: false };
+    const page: LivePage = {
+      response,
+      update,
+      lastId: about.lastEventId,
+      moving: false,
+      ticksLeft: QUIET_TICKS,
+      busy: false,
+      again: false,
+    };
     const unsubscribe = subscribe(() => void this.#look(page));
     this.#pages.add(page);
     this.#perSession.set(about.session, (this.#perSession.get(about.session) ?? 0) + 1);

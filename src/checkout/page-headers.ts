@@ -7,7 +7,10 @@ export interface PageHeaderOptions {
   readonly frameAncestors: readonly string[];
 }
 
-/** No script but our own, nothing inline but what is named by its hash, no frame: an injected address would be theft (OWASP CSP cheat sheet). */
+/**
+ * No script but our own, nothing inline but what is named by its hash, no frame: an injected address would be theft
+ * (OWASP CSP cheat sheet).
+ */
 export function pageHeaders({ forms, frameAncestors }: PageHeaderOptions): Readonly<Record<string, string>> {
   const ancestors = frameAncestors.length > 0 ? frameAncestors.join(' ') : `'none'`;
   const policy = [

@@ -66,7 +66,10 @@ const TONES: Readonly<Record<HeadlineKind, Tone>> = {
   cancelled: 'warn',
 };
 
-/** What is due now while anything may be sent, and else what became of the money; never an amount that nobody should send. */
+/**
+ * What is due now while anything may be sent, and else what became of the money; never an amount that nobody should
+ * send.
+ */
 export function headlineOf(session: SessionView, toSend: string | null, isOver: boolean): Headline {
   const found = toSend === null ? outcome(session, isOver) : stillDue(session);
   const due = toSend === null ? null : `${toSend} ${session.dueCoin}`;
@@ -108,7 +111,9 @@ function returned(session: SessionView, isPaid: boolean): Found | null {
 function ending(session: SessionView, isOver: boolean): Found {
   switch (session.status) {
     case 'paid':
-      return isSome(session.excess) ? { kind: 'overpaid', amount: `${session.excess} ${session.dueCoin}` } : { kind: 'paid' };
+      return isSome(session.excess)
+        ? { kind: 'overpaid', amount: `${session.excess} ${session.dueCoin}` }
+        : { kind: 'paid' };
     case 'processing':
       return { kind: isOver ? 'closing' : 'seen' };
     case 'open':
@@ -125,10 +130,13 @@ function afterTheEnd(session: SessionView): Found {
   if (there.some(({ kind }) => kind === 'late')) return { kind: 'late' };
   if (isSome(session.received)) return { kind: 'short' };
   const wrong = astray(there);
-  return wrong ? { kind: `${wrong.kind as 'wrong_coin' | 'wrong_network'}_end`, amount: withCoin(wrong) } : { kind: 'expired' };
+  return wrong
+    ? { kind: `${wrong.kind as 'wrong_coin' | 'wrong_network'}_end`, amount: withCoin(wrong) }
+    : { kind: 'expired' };
 }
 
-export const isThere = ({ status }: Pick<DepositView, 'status'>): boolean => status === 'detected' || status === 'final';
+export const isThere = ({ status }: Pick<DepositView, 'status'>): boolean =>
+  status === 'detected' || status === 'final';
 export const nothingCame = (deposits: readonly DepositView[]): boolean => !deposits.some(isThere);
 export const isSome = (amount: string): boolean => amountOf(amount) > 0n;
 
@@ -139,7 +147,10 @@ const astray = (deposits: readonly DepositView[]): DepositView | undefined =>
 const withCoin = ({ amount, coin }: Pick<DepositView, 'amount' | 'coin'>): string => `${amount} ${coin}`;
 
 function sumByCoin(amounts: readonly Pick<DepositView, 'amount' | 'coin'>[]): string {
-  const sums = COINS.map((coin) => ({ coin, units: amounts.reduce((sum, one) => (one.coin === coin ? sum + amountOf(one.amount) : sum), 0n) }));
+  const sums = COINS.map((coin) => ({
+    coin,
+    units: amounts.reduce((sum, one) => (one.coin === coin ? sum + amountOf(one.amount) : sum), 0n),
+  }));
   return sums
     .filter(({ units }) => units > 0n)
     .map(({ coin, units }) => `${formatAmount(units)} ${coin}`)

@@ -34,8 +34,18 @@ export interface PageInput {
   readonly explorerUrl: (network: Network, txHash: string) => string | null;
 }
 
-export const NETWORK_NAMES: Readonly<Record<Network, string>> = { ethereum: 'Ethereum', bsc: 'BNB Smart Chain', tron: 'TRON', solana: 'Solana' };
-export const TOKEN_STANDARD: Readonly<Record<Network, string>> = { ethereum: 'ERC-20', bsc: 'BEP-20', tron: 'TRC-20', solana: 'SPL' };
+export const NETWORK_NAMES: Readonly<Record<Network, string>> = {
+  ethereum: 'Ethereum',
+  bsc: 'BNB Smart Chain',
+  tron: 'TRON',
+  solana: 'Solana',
+};
+export const TOKEN_STANDARD: Readonly<Record<Network, string>> = {
+  ethereum: 'ERC-20',
+  bsc: 'BEP-20',
+  tron: 'TRC-20',
+  solana: 'SPL',
+};
 
 /** One line of a page at most, whatever a merchant calls itself. */
 export const SHOP_NAME_LENGTH = 80;

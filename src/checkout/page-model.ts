@@ -8,9 +8,9 @@ import type { DepositView, RefundView, SessionView } from '../features/shared/vi
 import { headlineOf, isSome, isThere, nothingCame, type Headline } from './page-headline.ts';
 
 /**
- * What the page tells the payer. Derived from the session and the facts of the moment alone, so that the first answer, the
- * live updates and a reload always agree. `closing`: the deadline has passed and the networks are still searched for
- * transfers made in time.
+ * What the page tells the payer. Derived from the session and the facts of the moment alone, so that the first answer,
+ * the live updates and a reload always agree. `closing`: the deadline has passed and the networks are still searched
+ * for transfers made in time.
  */
 export type PageState =
   | 'awaiting'
@@ -33,7 +33,9 @@ export interface PageStatus {
   readonly state: PageState;
   readonly headline: Headline;
   readonly actions: readonly PageAction[];
-  /** The network that the payer's money is on, chosen for the rest; null while none is, or while it cannot be paid on. */
+  /**
+   * The network that the payer's money is on, chosen for the rest; null while none is, or while it cannot be paid on.
+   */
   readonly network: Network | null;
   /** Unix seconds. */
   readonly expiresAtSec: number;
@@ -42,7 +44,10 @@ export interface PageStatus {
   /** Final and not yet final money of the session's coin; after a cancel also what came later. */
   readonly received: string;
   readonly pending: string;
-  /** What is still to be sent, money on its way counted as arrived; null when nothing is, or when nothing may be sent any more. */
+  /**
+   * What is still to be sent, money on its way counted as arrived; null when nothing is, or when nothing may be sent
+   * any more.
+   */
   readonly toSend: string | null;
   readonly excess: string;
   /** What happened beside the order's own payment. */
@@ -58,7 +63,12 @@ export interface PageStatus {
 }
 
 export type PageNote =
-  | { readonly kind: 'late' | 'wrong_coin' | 'wrong_network' | 'lost'; readonly amount: string; readonly coin: string; readonly network: Network }
+  | {
+      readonly kind: 'late' | 'wrong_coin' | 'wrong_network' | 'lost';
+      readonly amount: string;
+      readonly coin: string;
+      readonly network: Network;
+    }
   | { readonly kind: 'reversed' };
 
 export interface PageTransfer {
@@ -118,7 +128,10 @@ export function pageStatus(session: SessionView, facts: PageFacts): PageStatus {
   return {
     state,
     headline,
-    actions: actionsOf(session, state, rest, { isSuperseded: facts.newAttempt !== null, needsClaim: claims.some(cannotGoBack(session)) }),
+    actions: actionsOf(session, state, rest, {
+      isSuperseded: facts.newAttempt !== null,
+      needsClaim: claims.some(cannotGoBack(session)),
+    }),
     network: deposits.findLast((deposit) => isThere(deposit) && offered.includes(deposit.network))?.network ?? null,
     expiresAtSec: session.expiresAtSec,
     due: session.dueAmount,
@@ -144,7 +157,10 @@ function arrived(session: SessionView, deposits: readonly DepositView[]): Pick<P
   if (status === 'paid') return { received: isSome(session.excess) ? received : paidWith!, pending };
   if (status !== 'cancelled') return { received, pending };
   const ofCoin = deposits.filter(({ coin }) => coin === dueCoin);
-  return { received: formatAmount(least(sumOf(ofCoin, 'final'), amountOf(refundable))), pending: formatAmount(sumOf(ofCoin, 'detected')) };
+  return {
+    received: formatAmount(least(sumOf(ofCoin, 'final'), amountOf(refundable))),
+    pending: formatAmount(sumOf(ofCoin, 'detected')),
+  };
 }
 
 function stateOf(session: SessionView, { kind }: Headline, isOver: boolean): PageState {
@@ -169,15 +185,24 @@ function claimableOf(session: SessionView, accepted: readonly EvidenceKind[]): D
   const isLeft = ({ status, kind, fromAddress, refundable }: DepositView): boolean =>
     status === 'final' && kind !== 'dust' && (fromAddress === null ? !isClaimPaid : isSome(refundable));
   return session.deposits.filter(
-    (deposit) => isLeft(deposit) && evidenceFor(deposit.fromAddress, deposit.sender).some((kind) => accepted.includes(kind)),
+    (deposit) =>
+      isLeft(deposit) && evidenceFor(deposit.fromAddress, deposit.sender).some((kind) => accepted.includes(kind)),
   );
 }
 
-/** A refund to who paid is not possible, would be lost, or was tried in vain; what paid the order is the shop's until it refunds. */
+/**
+ * A refund to who paid is not possible, would be lost, or was tried in vain; what paid the order is the shop's until it
+ * refunds.
+ */
 const cannotGoBack =
   ({ paidAtSec, refunds }: SessionView) =>
   ({ kind, fromAddress, sender }: DepositView): boolean => {
-    if (refunds.some(({ status, payouts }) => status === 'FAILED' && payouts.some(({ toAddress }) => toAddress === fromAddress))) return true;
+    if (
+      refunds.some(
+        ({ status, payouts }) => status === 'FAILED' && payouts.some(({ toAddress }) => toAddress === fromAddress),
+      )
+    )
+      return true;
     return (paidAtSec === null || kind !== 'on_time') && (fromAddress === null || needsAcknowledgement(sender));
   };
 
@@ -186,7 +211,12 @@ interface Ways {
   readonly needsClaim: boolean;
 }
 
-function actionsOf(session: SessionView, state: PageState, rest: string | null, { isSuperseded, needsClaim }: Ways): PageAction[] {
+function actionsOf(
+  session: SessionView,
+  state: PageState,
+  rest: string | null,
+  { isSuperseded, needsClaim }: Ways,
+): PageAction[] {
   const { successUrl, cancelUrl } = session.personal ?? {};
   const isPaid = session.paidAtSec !== null;
   const actions: PageAction[] = rest === null ? [] : ['pay'];
@@ -195,14 +225,16 @@ function actionsOf(session: SessionView, state: PageState, rest: string | null, 
     actions.push('receipt');
   } else if (isSuperseded) actions.push('new_attempt');
   // Leaving by the shop's "cancel" address would mislead while everything is on its way.
-  else if (state !== 'seen' && isLink(cancelUrl)) actions.push(rest === null && state !== 'closing' ? 'pay_again' : 'back');
+  else if (state !== 'seen' && isLink(cancelUrl))
+    actions.push(rest === null && state !== 'closing' ? 'pay_again' : 'back');
   return [...actions, ...(needsClaim ? (['claim'] as const) : []), 'help'];
 }
 
 /** Wherever the merchant wants its payer back; never anywhere that a link to this page could name. */
 const isLink = (url: string | undefined): url is string => url !== undefined && /^https?:\/\//.test(url);
 
-const missing = (session: SessionView): bigint => amountOf(session.dueAmount) - amountOf(session.received) - amountOf(session.pending);
+const missing = (session: SessionView): bigint =>
+  amountOf(session.dueAmount) - amountOf(session.received) - amountOf(session.pending);
 
 /** What is still to be sent at the moment; null when nothing is, or when nothing may be sent any more. */
 export function toSend(session: SessionView, nowSec: number): string | null {
@@ -213,7 +245,9 @@ export function toSend(session: SessionView, nowSec: number): string | null {
   // Once what is on its way is enough, asking for the rest would be asking for a gift.
   const moneyCame = left < amountOf(session.dueAmount);
   // Transfers on other networks may have had decimals that the payer's network lacks.
-  return left > (moneyCame ? amountOf(session.tolerance) : 0n) ? formatAmount(roundedUp(left, COIN_MAX_DECIMALS)) : null;
+  return left > (moneyCame ? amountOf(session.tolerance) : 0n)
+    ? formatAmount(roundedUp(left, COIN_MAX_DECIMALS))
+    : null;
 }
 
 export const sumOf = (deposits: readonly DepositView[], status: DepositView['status']): bigint =>
@@ -221,7 +255,10 @@ export const sumOf = (deposits: readonly DepositView[], status: DepositView['sta
 
 /** Whether refunds took all of it; what names no payer is never taken by one. */
 const wentBack = ({ refunds }: SessionView, { status, fromAddress, refundable }: DepositView): boolean =>
-  status === 'final' && fromAddress !== null && !isSome(refundable) && refunds.some((refund) => refund.status !== 'FAILED');
+  status === 'final' &&
+  fromAddress !== null &&
+  !isSome(refundable) &&
+  refunds.some((refund) => refund.status !== 'FAILED');
 
 function notes(session: SessionView, deposits: readonly DepositView[]): PageNote[] {
   const found: PageNote[] = [];
@@ -240,7 +277,11 @@ function notes(session: SessionView, deposits: readonly DepositView[]): PageNote
   return session.reversed ? [...found, { kind: 'reversed' }] : found;
 }
 
-function transfer(session: SessionView, deposit: DepositView, { confirmationsOf, finalityOf }: PageFacts): PageTransfer {
+function transfer(
+  session: SessionView,
+  deposit: DepositView,
+  { confirmationsOf, finalityOf }: PageFacts,
+): PageTransfer {
   const { network, coin, amount, txHash, status } = deposit;
   const rule = session.paymentOptions.find((option) => option.network === network)?.finality;
   const have = isThere(deposit) ? confirmationsOf(network, deposit.blockNumber) : 0;
@@ -253,7 +294,11 @@ export function waitOf(
   usual: UsualFinality,
 ): Pick<PageTransfer, 'need' | 'counted' | 'seconds'> {
   if (rule?.kind !== 'confirmations') return { need: usual.blocks, counted: false, seconds: usual.seconds };
-  return { need: rule.confirmations, counted: true, seconds: Math.ceil((usual.seconds * rule.confirmations) / usual.blocks) };
+  return {
+    need: rule.confirmations,
+    counted: true,
+    seconds: Math.ceil((usual.seconds * rule.confirmations) / usual.blocks),
+  };
 }
 
 const PAYOUT_STATUS = { PENDING: 'pending', PROCESSING: 'pending', COMPLETED: 'done', FAILED: 'failed' } as const;

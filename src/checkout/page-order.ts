@@ -17,7 +17,8 @@ interface ShownItem {
 export function orderHtml(input: PageInput): Html {
   const { session } = input;
   return html`<section class="order" aria-label="${input.speech.text('order')}">
-    ${rateHtml(input)} ${session.personal?.description && html`<p class="description"><bdi>${session.personal.description}</bdi></p>`}
+    ${rateHtml(input)}
+    ${session.personal?.description && html`<p class="description"><bdi>${session.personal.description}</bdi></p>`}
     ${itemsHtml(input)}
   </section>`;
 }
@@ -26,7 +27,10 @@ export function orderHtml(input: PageInput): Html {
 function rateHtml({ session, status, speech }: PageInput): Html | null {
   if (session.rateLock === null) return null;
   const rate = shownRate(session.amount, session.dueAmount);
-  const values = { total: speech.money(session.amount, session.currency), rate: `1 ${session.currency} = ${speech.number(rate)} ${session.dueCoin}` };
+  const values = {
+    total: speech.money(session.amount, session.currency),
+    rate: `1 ${session.currency} = ${speech.number(rate)} ${session.dueCoin}`,
+  };
   const holds = status.toSend !== null;
   const sentence = holds
     ? speech.sentence('rate', { ...values, deadline: speech.moment(session.expiresAtSec) })
@@ -79,7 +83,10 @@ function itemRow({ price_data: price, quantity = 1 }: ShownItem, speech: PageInp
   </tr>`;
 }
 
-/** Exact, with the decimals of the unit price or more; null for quantities that have no exact decimal form (such as 1e-7). */
+/**
+ * Exact, with the decimals of the unit price or more; null for quantities that have no exact decimal form (such as
+ * 1e-7).
+ */
 function timesQuantity(unitAmount: string, quantity: number): string | null {
   const units = parseAmount(unitAmount);
   const count = parseAmount(String(quantity));

@@ -32,18 +32,23 @@ const GROUP = /.{1,4}/g;
 const cheapestFirst = (options: readonly PaymentOption[]): PaymentOption[] =>
   [...options].sort((left, right) => CHEAPEST_FIRST.indexOf(left.network) - CHEAPEST_FIRST.indexOf(right.network));
 
-/** How to pay what is still to be sent, by default on the network that the payer has used already: one choice and one panel a network, switched by style alone. */
+/**
+ * How to pay what is still to be sent, by default on the network that the payer has used already: one choice and one
+ * panel a network, switched by style alone.
+ */
 export function paymentHtml(input: PageInput, amount: string): Html {
   const { session, speech } = input;
   const options = cheapestFirst(session.paymentOptions);
   const { network: known, outages } = input.status;
   const isOut = ({ network }: PaymentOption): boolean => outages.some((outage) => outage.network === network);
-  const chosen = options.find(({ network }) => network === known) ?? options.find((option) => !isOut(option)) ?? options[0];
+  const chosen =
+    options.find(({ network }) => network === known) ?? options.find((option) => !isOut(option)) ?? options[0];
   return html`<section class="pay" aria-label="${speech.text('how_to_pay')}" data-network="${known ?? ''}">
     ${coinSwitch(input)}
     <fieldset>
       <legend>${speech.text('network')}</legend>
-      ${options.map((option) => choice(input, option, option === chosen))} ${options.map((option) => panel(input, option, amount))}
+      ${options.map((option) => choice(input, option, option === chosen))}
+      ${options.map((option) => panel(input, option, amount))}
     </fieldset>
   </section>`;
 }
@@ -68,15 +73,25 @@ function coinSwitch(input: PageInput): Html | null {
   </nav>`;
 }
 
-function choice({ speech, simulated, status, finalityOf }: PageInput, { network, finality }: PaymentOption, chosen: boolean): Html {
+function choice(
+  { speech, simulated, status, finalityOf }: PageInput,
+  { network, finality }: PaymentOption,
+  chosen: boolean,
+): Html {
   const stand = simulated.has(network) ? html` · ${speech.text('simulated')}` : null;
   const isOut = status.outages.some((outage) => outage.network === network);
   const time = speech.text('about', { time: speech.duration(waitOf(finality, finalityOf(network)).seconds) });
   const hint = isOut
     ? html`<small class="out">${speech.text('outage_hint')}</small>`
     : html`<small>${speech.text(`hint_${network}`)}${stand}</small>`;
-  return html`<input type="radio" name="network" id="network-${network}" value="${network}" autocomplete="off" ${when(chosen, 'checked')} /><label
-      for="network-${network}"
+  return html`<input
+      type="radio"
+      name="network"
+      id="network-${network}"
+      value="${network}"
+      autocomplete="off"
+      ${when(chosen, 'checked')}
+    /><label for="network-${network}"
       ><span>${NETWORK_NAMES[network]}</span><small>${TOKEN_STANDARD[network]} · ${time}</small>${hint}</label
     >`;
 }
@@ -85,28 +100,35 @@ function panel(input: PageInput, option: PaymentOption, amount: string): Html {
   const { session, speech, status } = input;
   const name = NETWORK_NAMES[option.network];
   const links = input.linksOf(option, amount);
-  const copy = (text: string, label: string): Html => html`<button type="button" class="copy scripted" data-copy="${text}">${label}</button>`;
+  const copy = (text: string, label: string): Html =>
+    html`<button type="button" class="copy scripted" data-copy="${text}">${label}</button>`;
   return html`<div class="panel" data-network="${option.network}">
     ${outageWarning(input, option)}
-    <p class="warning">${sentenceHtml(speech.sentence('warning', { coin: strong(option.coin), network: strong(name) }))}</p>
+    <p class="warning">
+      ${sentenceHtml(speech.sentence('warning', { coin: strong(option.coin), network: strong(name) }))}
+    </p>
     ${browserWallet(input, option, amount)}
     <dl>
       <div>
         <dt>${speech.text('amount')}</dt>
         <dd>
-          <bdi><span class="value" translate="no">${amountHtml(amount)}</span> ${option.coin}</bdi>${copy(amount, speech.text('copy_amount'))}
+          <bdi><span class="value" translate="no">${amountHtml(amount)}</span> ${option.coin}</bdi
+          >${copy(amount, speech.text('copy_amount'))}
         </dd>
       </div>
       <div>
         <dt>${speech.text('address')}</dt>
         <dd>
-          <code class="address value" dir="ltr" translate="no">${grouped(option.address)}</code>${copy(option.address, speech.text('copy_address'))}
+          <code class="address value" dir="ltr" translate="no">${grouped(option.address)}</code
+          >${copy(option.address, speech.text('copy_address'))}
         </dd>
       </div>
     </dl>
     ${input.sandbox && html`<form class="test-wallet" method="post" action="/pay/${session.sessionId}/sandbox-pay?coin=${option.coin}"><input type="hidden" name="network" value="${option.network}" /><button>${speech.text('test_pay')}</button></form>`}
     ${addressCode(input, option)}
-    <p class="hint">${sentenceHtml(speech.sentence('exchange', { amount: strong(`${status.toSend} ${option.coin}`) }))}</p>
+    <p class="hint">
+      ${sentenceHtml(speech.sentence('exchange', { amount: strong(`${status.toSend} ${option.coin}`) }))}
+    </p>
     ${walletLinks(input, links)} ${paymentCode(input, option, links, amount)}
   </div>`;
 }
@@ -115,14 +137,17 @@ function outageWarning({ speech, status, session }: PageInput, { network }: Paym
   const outage = status.outages.find((candidate) => candidate.network === network);
   if (!outage) return null;
   const others = session.paymentOptions.length > status.outages.length;
-  return html`<p class="warning">${sentenceHtml(outageSentence(speech, outage))} ${others && speech.text('outage_others')}</p>`;
+  return html`<p class="warning">
+    ${sentenceHtml(outageSentence(speech, outage))} ${others && speech.text('outage_others')}
+  </p>`;
 }
 
 /** On a touch screen the code is folded away: nobody scans the screen that is in the hand. */
 function addressCode({ speech }: PageInput, option: PaymentOption): Html {
   const { path, size } = qrCode(option.address);
   const label = speech.text('qr_label', { address: option.address, network: NETWORK_NAMES[option.network] });
-  return html`<input type="checkbox" class="fold" id="code-${option.network}" autocomplete="off" /><label for="code-${option.network}"
+  return html`<input type="checkbox" class="fold" id="code-${option.network}" autocomplete="off" /><label
+      for="code-${option.network}"
       >${speech.text('show_code')}</label
     >
     <svg class="code" role="img" aria-label="${label}" viewBox="0 0 ${size} ${size}" shape-rendering="crispEdges">
@@ -151,7 +176,8 @@ function browserWallet({ session, speech }: PageInput, option: PaymentOption, am
 
 function walletLinks({ speech }: PageInput, links: Readonly<Record<string, string>>): Html | null {
   const shown = Object.entries(links).filter(
-    ([wallet, link]) => LINK_SCHEMES.test(link) && (WALLET_NAMES[wallet] !== undefined || PAYMENT_LINKS.includes(wallet)),
+    ([wallet, link]) =>
+      LINK_SCHEMES.test(link) && (WALLET_NAMES[wallet] !== undefined || PAYMENT_LINKS.includes(wallet)),
   );
   if (shown.length === 0) return null;
   const nameOf = (wallet: string): string => WALLET_NAMES[wallet] ?? speech.text('open_wallet');
@@ -164,7 +190,12 @@ function walletLinks({ speech }: PageInput, links: Readonly<Record<string, strin
 }
 
 /** Fetched only when it is opened: few wallets read it, and some read it wrongly. */
-function paymentCode({ session, speech }: PageInput, option: PaymentOption, links: Readonly<Record<string, string>>, amount: string): Html | null {
+function paymentCode(
+  { session, speech }: PageInput,
+  option: PaymentOption,
+  links: Readonly<Record<string, string>>,
+  amount: string,
+): Html | null {
   if (!PAYMENT_LINKS.some((name) => links[name] !== undefined)) return null;
   const network = NETWORK_NAMES[option.network];
   return html`<details class="more">
@@ -188,4 +219,5 @@ export const paymentLink = (links: Readonly<Record<string, string>>): string | n
 };
 
 /** Groups of four to compare by eye; one text for screen readers, copying and searching. */
-export const grouped = (address: string): Html => html`${(address.match(GROUP) ?? []).map((group) => html`<span>${group}</span>`)}`;
+export const grouped = (address: string): Html =>
+  html`${(address.match(GROUP) ?? []).map((group) => html`<span>${group}</span>`)}`;

@@ -50,12 +50,16 @@ const GONE_ASTRAY: ReadonlySet<HeadlineKind> = new Set(['wrong_coin', 'wrong_net
 
 /** Only where money is on its way already: before that the network's own panel says it. */
 function outageLines({ status, speech }: PageInput): Sentence[] {
-  const used = new Set(status.transfers.filter((transfer) => transfer.status === 'detected').map(({ network }) => network));
+  const used = new Set(
+    status.transfers.filter((transfer) => transfer.status === 'detected').map(({ network }) => network),
+  );
   return status.outages.filter(({ network }) => used.has(network)).map((outage) => outageSentence(speech, outage));
 }
 
-export const outageSentence = (speech: Speech, { network, sinceSec }: PageInput['status']['outages'][number]): Sentence =>
-  speech.sentence('outage', { network: NETWORK_NAMES[network], since: speech.moment(sinceSec) });
+export const outageSentence = (
+  speech: Speech,
+  { network, sinceSec }: PageInput['status']['outages'][number],
+): Sentence => speech.sentence('outage', { network: NETWORK_NAMES[network], since: speech.moment(sinceSec) });
 
 function explanation({ session, status, speech }: PageInput): Sentence[] {
   const coins = (amount: string): Piece => strong(`${amount} ${status.coin}`);
@@ -65,13 +69,19 @@ function explanation({ session, status, speech }: PageInput): Sentence[] {
   const missing = coins(status.toSend ?? '0');
   // What is left of money that went back in part is not what arrived.
   const wentBack = status.refunds.some((refund) => refund.status !== 'failed');
-  const came = isSome(status.received) ? [speech.sentence(wentBack ? 'still_held' : 'cancelled_arrived', { received })] : [];
+  const came = isSome(status.received)
+    ? [speech.sentence(wentBack ? 'still_held' : 'cancelled_arrived', { received })]
+    : [];
   const coming = isSome(status.pending) ? [speech.sentence('cancelled_coming', { pending })] : [];
   const doNotSend = speech.sentence('do_not_send');
   const rules: Record<PageState, () => Sentence[]> = {
     awaiting: () => [speech.sentence('awaiting', { amount: missing, deadline })],
     underpaid: () => [speech.sentence('underpaid', { received, missing, deadline })],
-    seen: () => [status.toSend === null ? speech.sentence('seen_all') : speech.sentence('seen_part', { pending, missing, deadline })],
+    seen: () => [
+      status.toSend === null
+        ? speech.sentence('seen_all')
+        : speech.sentence('seen_part', { pending, missing, deadline }),
+    ],
     closing: () => [doNotSend, ...came, ...coming, speech.sentence('closing')],
     paid: () => [speech.sentence('paid', { received })],
     overpaid: () => [speech.sentence('overpaid', { received, excess: coins(status.excess) })],
@@ -98,10 +108,13 @@ function noteSentence(speech: Speech, note: PageNote, dueCoin: string): Sentence
 }
 
 export function refundSentences({ status, speech }: Pick<PageInput, 'status' | 'speech'>): Sentence[] {
-  return status.refunds.map((refund) => speech.sentence(refundKey(refund), { amount: strong(`${refund.amount} ${refund.coin}`) }));
+  return status.refunds.map((refund) =>
+    speech.sentence(refundKey(refund), { amount: strong(`${refund.amount} ${refund.coin}`) }),
+  );
 }
 
-const refundKey = ({ status, claimed }: PageRefund): TextKey => (claimed && status !== 'failed' ? `refund_claim_${status}` : `refund_${status}`);
+const refundKey = ({ status, claimed }: PageRefund): TextKey =>
+  claimed && status !== 'failed' ? `refund_claim_${status}` : `refund_${status}`;
 
 function transferWords(input: PageInput, transfer: PageTransfer): TransferWords {
   const { speech, explorerUrl } = input;
@@ -120,15 +133,30 @@ function transferWords(input: PageInput, transfer: PageTransfer): TransferWords 
 /** How far it is and how long it takes; a goal that is behind would say nothing. */
 function waiting(speech: Speech, { have, need, counted, seconds }: PageTransfer): string {
   if (!counted && have > need) return speech.text('progress_longer', { have });
-  return speech.text(counted ? 'progress_counting' : 'progress_waiting', { have: Math.min(have, need), need, time: speech.duration(seconds) });
+  return speech.text(counted ? 'progress_counting' : 'progress_waiting', {
+    have: Math.min(have, need),
+    need,
+    time: speech.duration(seconds),
+  });
 }
 
 /** Every transaction of every refund, and to whom it goes. */
-export function refundTransfers({ status, speech, explorerUrl }: Pick<PageInput, 'status' | 'speech' | 'explorerUrl'>): TransferWords[] {
-  const progress = { pending: speech.text('progress_sending'), done: speech.text('progress_final'), failed: speech.text('progress_failed') };
+export function refundTransfers({
+  status,
+  speech,
+  explorerUrl,
+}: Pick<PageInput, 'status' | 'speech' | 'explorerUrl'>): TransferWords[] {
+  const progress = {
+    pending: speech.text('progress_sending'),
+    done: speech.text('progress_final'),
+    failed: speech.text('progress_failed'),
+  };
   return status.refunds.flatMap(({ payouts }: PageRefund) =>
     payouts.map(({ network, coin, amount, toAddress, status: state, txHash }) => ({
-      what: speech.sentence('refund_transfer', { amount: strong(`${amount} ${coin}`), network: NETWORK_NAMES[network] }),
+      what: speech.sentence('refund_transfer', {
+        amount: strong(`${amount} ${coin}`),
+        network: NETWORK_NAMES[network],
+      }),
       progress: progress[state],
       bar: null,
       hash: txHash,
@@ -152,7 +180,8 @@ export function transfersHtml(transfers: readonly TransferWords[], speech: Speec
 
 function transferHtml({ what, progress, bar, hash, href, to }: TransferWords, speech: Speech): Html {
   const short = hash !== null && code(`${hash.slice(0, 10)}…${hash.slice(-6)}`);
-  const link = href === null ? short : html`<a href="${href}" rel="noopener noreferrer nofollow" target="_blank">${short}</a>`;
+  const link =
+    href === null ? short : html`<a href="${href}" rel="noopener noreferrer nofollow" target="_blank">${short}</a>`;
   return html`<li>
     <span>${sentenceHtml(what)}</span><span>${progress}</span>${
       bar && html`<progress value="${bar.have}" max="${bar.need}" aria-label="${progress}"></progress>`

@@ -31,7 +31,9 @@ const SCRIPT_TEXTS = [
   'test_failed',
 ] as const;
 
-/** The whole payment page. Reads and pays by hand without any script; the script adds live updates, copying and wallets. */
+/**
+ * The whole payment page. Reads and pays by hand without any script; the script adds live updates, copying and wallets.
+ */
 export function renderPage(input: PageInput): string {
   const { session, status, speech } = input;
   const words = statusWords(input);
@@ -40,9 +42,15 @@ export function renderPage(input: PageInput): string {
   const language = `lang=${speech.language.code}`;
   const query = `${coinQuery(input)}${language}`;
   const payable = status.toSend !== null;
-  const embedding = input.embeddedBy !== null && html` data-embedded-by="${input.embeddedBy}" data-session="${session.sessionId}"`;
+  const embedding =
+    input.embeddedBy !== null && html` data-embedded-by="${input.embeddedBy}" data-session="${session.sessionId}"`;
   return html`<!doctype html>
-    <html lang="${speech.language.code}" dir="${speech.language.direction}" data-state="${status.state}" data-tone="${status.headline.tone}">
+    <html
+      lang="${speech.language.code}"
+      dir="${speech.language.direction}"
+      data-state="${status.state}"
+      data-tone="${status.headline.tone}"
+    >
       <head>
         ${headHtml(pageTitle(input, words))} ${firstViewHtml}
         <script src="${input.asset('checkout.js')}" defer></script>
@@ -66,9 +74,11 @@ export function renderPage(input: PageInput): string {
             <div id="status" role="status">${statusHtml(input, words)}</div>
             ${payable && timerHtml(input)}
             <p id="paused" class="hint" role="status" hidden>${speech.text('paused')}</p>
-            ${isLive(input) && html`<p class="hint unscripted">${speech.text('no_script')}</p>`} ${!payable && nextSteps(input)}
+            ${isLive(input) && html`<p class="hint unscripted">${speech.text('no_script')}</p>`}
+            ${!payable && nextSteps(input)}
           </div>
-          ${status.toSend !== null && paymentHtml(input, status.toSend)} ${orderHtml(input)} ${payable && nextSteps(input)}
+          ${status.toSend !== null && paymentHtml(input, status.toSend)} ${orderHtml(input)}
+          ${payable && nextSteps(input)}
         </main>
         <footer>
           ${payable && html`<p>${speech.text('check_address')}</p>`}
@@ -85,7 +95,9 @@ function timerHtml({ speech, status, nowMs }: PageInput): Html {
   const [hours, minutes, seconds] = [Math.floor(left / 3600), Math.floor(left / 60) % 60, left % 60];
   const padded = (count: number): string => String(count).padStart(2, '0');
   const shown = hours > 0 ? `${hours}:${padded(minutes)}:${padded(seconds)}` : `${minutes}:${padded(seconds)}`;
-  return html`<p class="timer scripted"><span>${speech.text('time_left')}</span> <b id="timer" role="timer" dir="ltr">${shown}</b></p>`;
+  return html`<p class="timer scripted">
+    <span>${speech.text('time_left')}</span> <b id="timer" role="timer" dir="ltr">${shown}</b>
+  </p>`;
 }
 
 export const pageTitle = (input: PageInput, { title }: StatusWords): string => `${title} · ${shopName(input)}`;
@@ -127,7 +139,8 @@ export const pageVersion = ({ session, status: { state, toSend, network, outages
   ].join(' ');
 
 /** Whether anything may still happen that the payer waits for. */
-const isLive = ({ status }: PageInput): boolean => status.state !== 'paid' && status.state !== 'overpaid' && status.state !== 'refunded';
+const isLive = ({ status }: PageInput): boolean =>
+  status.state !== 'paid' && status.state !== 'overpaid' && status.state !== 'refunded';
 
 export function headHtml(title: string): Html {
   return html`<meta charset="utf-8" />
@@ -144,7 +157,11 @@ export function headHtml(title: string): Html {
 export const shopName = ({ shop }: Pick<PageInput, 'shop'>): string => clip(shop.name, SHOP_NAME_LENGTH);
 
 /** Says on every page of a session, the receipt included, that its money is not real. */
-export function testBand({ sandbox, testMode, speech }: Pick<PageInput, 'sandbox' | 'testMode' | 'speech'>): Html | null {
+export function testBand({
+  sandbox,
+  testMode,
+  speech,
+}: Pick<PageInput, 'sandbox' | 'testMode' | 'speech'>): Html | null {
   if (!sandbox && !testMode) return null;
   return html`<header class="band">${speech.text(sandbox ? 'sandbox_band' : 'test_band')}</header>`;
 }
@@ -159,12 +176,14 @@ function nextSteps(input: PageInput): Html {
   const look = status.toSend === null ? 'button' : 'quiet';
   const shop = (href: string, key: 'back_to_shop' | 'pay_again'): Html =>
     html`<a class="${look}" href="${href}" rel="noopener noreferrer" ${leaving}>${speech.text(key)}</a>`;
-  const own = (href: string, key: 'receipt' | 'help' | 'claim'): Html => html`<a href="${href}?${language}" ${leaving}>${speech.text(key)}</a>`;
+  const own = (href: string, key: 'receipt' | 'help' | 'claim'): Html =>
+    html`<a href="${href}?${language}" ${leaving}>${speech.text(key)}</a>`;
   const links: Readonly<Record<PageAction, () => Html | null>> = {
     pay: () => null,
     back: () => shop(session.paidAtSec === null ? cancelUrl : successUrl, 'back_to_shop'),
     pay_again: () => shop(cancelUrl, 'pay_again'),
-    new_attempt: () => html`<a class="${look}" href="/pay/${newAttempt}?${language}" ${leaving}>${speech.text('new_attempt')}</a>`,
+    new_attempt: () =>
+      html`<a class="${look}" href="/pay/${newAttempt}?${language}" ${leaving}>${speech.text('new_attempt')}</a>`,
     receipt: () => own(`${here}/receipt`, 'receipt'),
     claim: () => own(`${here}/claim`, 'claim'),
     help: () => own(`${here}/help`, 'help'),
@@ -173,15 +192,18 @@ function nextSteps(input: PageInput): Html {
 }
 
 /**
- * Links, so that it works without script. `address` ends where the language is to be added. Folded: the browser has asked for the
- * reader's language already, and the names in eight scripts cost a slow phone more to lay out than all the rest of the page.
+ * Links, so that it works without script. `address` ends where the language is to be added. Folded: the browser has
+ * asked for the reader's language already, and the names in eight scripts cost a slow phone more to lay out than all
+ * the rest of the page.
  */
 export function languageSwitch(address: string, speech: Speech): Html | null {
   if (LANGUAGES.length < 2) return null;
   const { code: own, name: shown } = speech.language;
   return html`<nav aria-label="${speech.text('language')}">
     <details>
-      <summary>${speech.text('language')}: <b>${shown}</b>${own !== 'en' && html` <span lang="en">(Language)</span>`}</summary>
+      <summary>
+        ${speech.text('language')}: <b>${shown}</b>${own !== 'en' && html` <span lang="en">(Language)</span>`}
+      </summary>
       <ul>
         ${LANGUAGES.map(({ code, name }) => {
           if (code === own) return html`<li><b lang="${code}" aria-current="true">${name}</b></li>`;

@@ -35,7 +35,9 @@ function draw(text: string): QrCode {
       if (!isDark(row, column)) continue;
       let end = column;
       while (end < across && isDark(row, end)) end++;
-      path += begun ? `m${column - at} 0h${end - column}` : `M${column + QUIET_ZONE} ${row + QUIET_ZONE}.5h${end - column}`;
+      path += begun
+        ? `m${column - at} 0h${end - column}`
+        : `M${column + QUIET_ZONE} ${row + QUIET_ZONE}.5h${end - column}`;
       begun = true;
       at = end;
       column = end;

@@ -6,7 +6,10 @@ import { refundSentences, refundTransfers, transfersHtml } from './page-status.t
 import { sentenceHtml } from './speech.ts';
 import { renderSheet } from './sheet.ts';
 
-/** The receipt of a paid session, to be printed or kept; before that a page that says so. `proven`: a checkpoint covers the payment. */
+/**
+ * The receipt of a paid session, to be printed or kept; before that a page that says so. `proven`: a checkpoint covers
+ * the payment.
+ */
 export function renderReceipt(input: PageInput, proven: boolean): string {
   const { session, speech } = input;
   const here = `/pay/${session.sessionId}`;
@@ -45,8 +48,8 @@ function facts(input: PageInput, paidAtSec: number): Html {
         <dd><bdi>${session.sessionId}</bdi></dd>
       </div>
     </dl>
-    ${status.state === 'reversed' && html`<p class="warning">${speech.text('reversed_note')}</p>`} ${itemsTable({ session, speech })}
-    ${refunds(input)}
+    ${status.state === 'reversed' && html`<p class="warning">${speech.text('reversed_note')}</p>`}
+    ${itemsTable({ session, speech })} ${refunds(input)}
     <h2>${speech.text('receipt_transfers')}</h2>
     ${counted.map((deposit) => transferFacts(speech, deposit, explorerUrl(deposit.network, deposit.txHash)))}`;
 }
@@ -55,12 +58,14 @@ function facts(input: PageInput, paidAtSec: number): Html {
 export function refunds(input: Pick<PageInput, 'status' | 'speech' | 'explorerUrl'>): Html | null {
   if (input.status.refunds.length === 0) return null;
   return html`<h2>${input.speech.text('refunds')}</h2>
-    ${refundSentences(input).map((sentence) => html`<p>${sentenceHtml(sentence)}</p>`)} ${transfersHtml(refundTransfers(input), input.speech)}`;
+    ${refundSentences(input).map((sentence) => html`<p>${sentenceHtml(sentence)}</p>`)}
+    ${transfersHtml(refundTransfers(input), input.speech)}`;
 }
 
 export function transferFacts(speech: PageInput['speech'], deposit: DepositView, href: string | null): Html {
   const { network, coin, amount, txHash, fromAddress, toAddress, blockNumber, blockTimeSec } = deposit;
-  const hash = href === null ? code(txHash) : html`<a href="${href}" rel="noopener noreferrer nofollow">${code(txHash)}</a>`;
+  const hash =
+    href === null ? code(txHash) : html`<a href="${href}" rel="noopener noreferrer nofollow">${code(txHash)}</a>`;
   return html`<dl>
     <div>
       <dt><bdi>${amount} ${coin}</bdi> · ${NETWORK_NAMES[network]}</dt>

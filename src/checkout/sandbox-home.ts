@@ -75,7 +75,9 @@ function renderHome(home: SandboxHome, fault: string | null): Html {
       <p>A payment service with local chains and a demo shop, all on this machine.</p>
       ${fault !== null && html`<p class="warning" role="alert">No order was made: ${fault}.</p>`}
       <form class="test-wallet" method="post" action="/demo-order"><button>Make a demo order</button></form>
-      <p class="hint">Opens its payment page, where the test wallet pays. What the shop is told arrives in the webhook inbox.</p>
+      <p class="hint">
+        Opens its payment page, where the test wallet pays. What the shop is told arrives in the webhook inbox.
+      </p>
       <h2>Where to look</h2>
       <dl>
         ${entry(home.inboxUrl, 'Webhook inbox', 'what the demo shop was told, with the signature checked')}
@@ -88,10 +90,14 @@ function renderHome(home: SandboxHome, fault: string | null): Html {
       <dl>
         ${home.networks.map(({ network, simulated }) => fact(NETWORK_NAMES[network], simulated ? 'a stand-in for the chain' : 'a local chain'))}
         ${home.unavailable.map(({ network, reason }) => fact(NETWORK_NAMES[network], `did not start: ${reason}`))}
-        ${fact('Demo shop', html`<code>${home.merchantId}</code>`)} ${fact('Addresses, API key and secret', html`<code>${home.factsFile}</code>`)}
+        ${fact('Demo shop', html`<code>${home.merchantId}</code>`)}
+        ${fact('Addresses, API key and secret', html`<code>${home.factsFile}</code>`)}
       </dl>
       <h2>A first payment by the API</h2>
-      <p>The README has the four lines of shell that sign a create with the demo shop’s key. From the repository, this does it all:</p>
+      <p>
+        The README has the four lines of shell that sign a create with the demo shop’s key. From the repository, this
+        does it all:
+      </p>
       <p><code>npx quittance trigger exact</code></p>`,
   );
 }

@@ -16,7 +16,11 @@ export interface Sheet {
 }
 
 /** A page beside the payment page, to read, to print or to fill in. */
-export function renderSheet(input: PageInput, { title, headline, path, attributes, scripts = ['checkout.js'], tone }: Sheet, content: Html): string {
+export function renderSheet(
+  input: PageInput,
+  { title, headline, path, attributes, scripts = ['checkout.js'], tone }: Sheet,
+  content: Html,
+): string {
   const { code, direction } = input.speech.language;
   return html`<!doctype html>
     <html lang="${code}" dir="${direction}" ${tone !== undefined && html`data-tone="${tone}"`}>

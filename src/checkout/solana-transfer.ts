@@ -34,7 +34,10 @@ export async function answerSolanaTransfer(
   const { address: owner, tokenAddress, decimals, reference } = option;
   const wanted = { payer, owner, tokenAddress, decimals, tokenUnits: BigInt(units) };
   try {
-    const bytes = await context.transactions.unsignedTransfer({ ...wanted, ...(reference !== undefined && { reference }) });
+    const bytes = await context.transactions.unsignedTransfer({
+      ...wanted,
+      ...(reference !== undefined && { reference }),
+    });
     if (bytes === null) return void response.status(400).end();
     response.json({ transaction: Buffer.from(bytes).toString('base64') });
   } catch (error) {

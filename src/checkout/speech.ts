@@ -2,7 +2,10 @@ import type { Language } from './languages.ts';
 import { html, type Html } from '../runtime/util/html.ts';
 import type { TextKey } from './texts/en.ts';
 
-/** A run of text; `value` is filled in, `strong` stands out as well, `time` is a moment (Unix seconds) that the script shows in the reader's time zone. */
+/**
+ * A run of text; `value` is filled in, `strong` stands out as well, `time` is a moment (Unix seconds) that the script
+ * shows in the reader's time zone.
+ */
 export interface Piece {
   readonly text: string;
   readonly kind?: 'value' | 'strong' | 'time';
@@ -60,15 +63,17 @@ export class Speech {
   }
 
   /**
-   * How the language writes a time of day, for the script: `{hh}:{mm}`, or where hours count to twelve one pattern for the
-   * morning and one for the afternoon, `{h}:{mm} AM|{h}:{mm} PM`.
+   * How the language writes a time of day, for the script: `{hh}:{mm}`, or where hours count to twelve one pattern for
+   * the morning and one for the afternoon, `{h}:{mm} AM|{h}:{mm} PM`.
    */
   clock(): string {
     const format = timeFormatOf(this.language);
     const pattern = (hour: number): string =>
       format
         .formatToParts(Date.UTC(2000, 0, 1, hour))
-        .map(({ type, value }) => (type === 'hour' ? `{${value.length === 2 ? 'hh' : 'h'}}` : type === 'minute' ? '{mm}' : value))
+        .map(({ type, value }) =>
+          type === 'hour' ? `{${value.length === 2 ? 'hh' : 'h'}}` : type === 'minute' ? '{mm}' : value,
+        )
         .join('');
     const [morning, afternoon] = [pattern(MORNING), pattern(MORNING + 12)];
     return format.resolvedOptions().hour12 ? `${morning}|${afternoon}` : morning;
@@ -79,12 +84,17 @@ export class Speech {
     return `${new Intl.DateTimeFormat(this.language.locale, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }).format(atSec * 1000)} UTC`;
   }
 
-  /** Money in the shop's currency, exact whatever its length. Coins stay as wallets write them, to be compared digit by digit. */
+  /**
+   * Money in the shop's currency, exact whatever its length. Coins stay as wallets write them, to be compared digit by
+   * digit.
+   */
   money(amount: string, currency: string): string {
     if (!/^[A-Z]{3}$/.test(currency)) return `${amount} ${currency}`;
     const decimals = amount.includes('.') ? amount.length - amount.indexOf('.') - 1 : 0;
     const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
-    return new Intl.NumberFormat(this.language.locale, { style: 'currency', currency, ...digits }).format(amount as Intl.StringNumericLiteral);
+    return new Intl.NumberFormat(this.language.locale, { style: 'currency', currency, ...digits }).format(
+      amount as Intl.StringNumericLiteral,
+    );
   }
 
   /** Seconds, or minutes from one on, in a short form that needs no plural. */
@@ -96,7 +106,9 @@ export class Speech {
 
   /** A plain decimal string by the customs of the language. */
   number(decimal: string): string {
-    return new Intl.NumberFormat(this.language.locale, { maximumFractionDigits: 20 }).format(decimal as Intl.StringNumericLiteral);
+    return new Intl.NumberFormat(this.language.locale, { maximumFractionDigits: 20 }).format(
+      decimal as Intl.StringNumericLiteral,
+    );
   }
 }
 
@@ -114,14 +126,18 @@ const AMOUNT = /\d+(?:\.\d+)?/;
 /** Shorter numbers are read at a glance. */
 const UNGROUPED_DIGITS = 4;
 
-/** The digits in groups of three that stand apart for the eye alone: what is read out, selected and copied stays the plain number. */
+/**
+ * The digits in groups of three that stand apart for the eye alone: what is read out, selected and copied stays the
+ * plain number.
+ */
 export function amountHtml(text: string): Html {
   const number = AMOUNT.exec(text)?.[0];
   if (number === undefined) return html`${text}`;
   const at = text.indexOf(number);
   const [whole = '', fraction] = number.split('.');
   const groups = whole.length > UNGROUPED_DIGITS ? whole.split(/(?=(?:\d{3})+$)/) : [whole];
-  const behind = fraction === undefined ? [] : fraction.length > UNGROUPED_DIGITS ? (fraction.match(/\d{1,3}/g) ?? []) : [fraction];
+  const behind =
+    fraction === undefined ? [] : fraction.length > UNGROUPED_DIGITS ? (fraction.match(/\d{1,3}/g) ?? []) : [fraction];
   const apart = (all: readonly string[]): Html[] =>
     all.map((group, index) => (index === 0 ? html`${group}` : html`<span class="group">${group}</span>`));
   return html`${text.slice(0, at)}${apart(groups)}${fraction !== undefined && '.'}${apart(behind)}${text.slice(at + number.length)}`;

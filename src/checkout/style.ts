@@ -2,7 +2,9 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Html } from '../runtime/util/html.ts';
 
-/** What is sent inside the page, so that address and amount are readable, and nothing moves any more, after one request. */
+/**
+ * What is sent inside the page, so that address and amount are readable, and nothing moves any more, after one request.
+ */
 function inside(file: string): string {
   return readFileSync(new URL(`assets/${file}`, import.meta.url), 'utf8')
     .replace(/\/\*.*?\*\//gs, '')

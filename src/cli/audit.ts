@@ -2,7 +2,13 @@ import { closeSync, createWriteStream, openSync, readFileSync, readSync } from '
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import type { EventStore } from '../ports/event-store.ts';
-import { parseCheckpoint, parseCheckpoints, parseVerifierKey, type SignedCheckpoint, type VerifierKey } from '../runtime/merkle/checkpoint-note.ts';
+import {
+  parseCheckpoint,
+  parseCheckpoints,
+  parseVerifierKey,
+  type SignedCheckpoint,
+  type VerifierKey,
+} from '../runtime/merkle/checkpoint-note.ts';
 import { auditLine } from '../features/audit/lines.ts';
 import { writeBooksFile, type BooksFileParts } from '../features/audit/books-file.ts';
 import { verifyDocument, verifyMonthStatement } from '../features/audit/verify-issued.ts';
@@ -17,10 +23,14 @@ import { createProgress } from './progress.ts';
 import { linesOf } from './text-lines.ts';
 
 /**
- * Writes the ledger as the audit export, to a file or to standard output. Memory is bounded by a page. `total`: events that there are at
- * least, for the progress bar.
+ * Writes the ledger as the audit export, to a file or to standard output. Memory is bounded by a page. `total`: events
+ * that there are at least, for the progress bar.
  */
-export async function exportLedger(store: Pick<EventStore, 'readAll'>, total: number, file: string | undefined): Promise<number> {
+export async function exportLedger(
+  store: Pick<EventStore, 'readAll'>,
+  total: number,
+  file: string | undefined,
+): Promise<number> {
   const out: Writable = file === undefined ? process.stdout : createWriteStream(file, { mode: 0o600 });
   const progress = createProgress(process.stderr);
   let written = 0;
@@ -38,7 +48,10 @@ export async function exportLedger(store: Pick<EventStore, 'readAll'>, total: nu
   return written;
 }
 
-/** Writes journal, balances and payments as tables of one SQLite file, made from the event log alone. Throws `CommandRefused`. */
+/**
+ * Writes journal, balances and payments as tables of one SQLite file, made from the event log alone. Throws
+ * `CommandRefused`.
+ */
 export async function exportBooks(
   store: Pick<EventStore, 'readAll'>,
   total: number,
@@ -87,7 +100,8 @@ export async function verifyFiles(options: VerifyOptions, memory: MakeKeyedMemor
     return { ...verifyDocument(bytes, jsonIn(options.evidence ?? `${options.file}.evidence.json`), key) };
   }
   if (options.export === undefined) throw new CommandRefused('--export, --proof, --statement or --file is missing');
-  if (!options.checkpoint?.length) throw new CommandRefused('--checkpoint is missing: a signed checkpoint that was kept outside the service');
+  if (!options.checkpoint?.length)
+    throw new CommandRefused('--checkpoint is missing: a signed checkpoint that was kept outside the service');
   const file = options.export;
   readable(file, firstByteOf);
   const checkpoints = options.checkpoint.flatMap(checkpointsIn);
@@ -108,7 +122,8 @@ export async function verifyFiles(options: VerifyOptions, memory: MakeKeyedMemor
 /** The key itself, or a file that holds it. */
 function keyOf(given: string): VerifierKey {
   const key = parseVerifierKey(given) ?? parseVerifierKey(textOf(given));
-  if (!key) throw new CommandRefused('--key must be a verifier key such as name+1a2b3c4d+base64, or a file that holds one');
+  if (!key)
+    throw new CommandRefused('--key must be a verifier key such as name+1a2b3c4d+base64, or a file that holds one');
   return key;
 }
 
@@ -122,7 +137,9 @@ function checkpointsIn(file: string): SignedCheckpoint[] {
 
 function notesInJson(value: unknown): SignedCheckpoint[] | null {
   const { checkpoint, data } = value as { checkpoint?: unknown; data?: unknown };
-  const texts: unknown[] = Array.isArray(data) ? data.map((one: { checkpoint?: unknown } | null) => one?.checkpoint) : [checkpoint];
+  const texts: unknown[] = Array.isArray(data)
+    ? data.map((one: { checkpoint?: unknown } | null) => one?.checkpoint)
+    : [checkpoint];
   const notes = texts.map((text) => (typeof text === 'string' ? parseCheckpoint(text) : null));
   return notes.length > 0 && notes.every((note) => note !== null) ? notes : null;
 }

@@ -13,7 +13,10 @@ const SYSTEM: Ancestry = {
   parentOf: (pid) => (pid === 'self' ? process.ppid : parentIn(`/proc/${pid}/stat`)),
 };
 
-/** The fourth field; the second is a name in brackets, which may hold anything. Null where the system tells no such thing. */
+/**
+ * The fourth field; the second is a name in brackets, which may hold anything. Null where the system tells no such
+ * thing.
+ */
 function parentIn(file: string): number | null {
   try {
     const stat = readFileSync(file, 'utf8');
@@ -24,8 +27,9 @@ function parentIn(file: string): number | null {
 }
 
 /**
- * Calls `end` when npm, which started us for `npm start`, `npm run serve` or `npx quittance`, is gone. npm passes a signal on to its shell at
- * most, and the shell to nobody: the service would stay, and keep its directory locked. npm is our parent, or its shell is.
+ * Calls `end` when npm, which started us for `npm start`, `npm run serve` or `npx quittance`, is gone. npm passes a
+ * signal on to its shell at most, and the shell to nobody: the service would stay, and keep its directory locked. npm
+ * is our parent, or its shell is.
  */
 export function endWithNpm(end: () => void, ancestry: Ancestry = SYSTEM): void {
   const { npm_lifecycle_event: script, npm_command: command } = ancestry.env;

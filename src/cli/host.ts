@@ -28,7 +28,11 @@ export interface CliHost {
   /** The signer as a service of its own, with its settings in the file. */
   runSigner(file: string): Promise<void>;
   /** Forwards the events of a merchant until a signal ends it. */
-  listen(options: { readonly forwardTo: string; readonly events?: string; readonly credentials?: string }): Promise<void>;
+  listen(options: {
+    readonly forwardTo: string;
+    readonly events?: string;
+    readonly credentials?: string;
+  }): Promise<void>;
   /** The latest requests of a merchant, or the one that is named. */
   requests(
     id: string | undefined,
@@ -43,9 +47,15 @@ export interface CliHost {
   prepareLookUps(): Promise<JsonValue>;
   /** Writes the ledger as the audit export; to standard output without a file. Works beside a running service. */
   exportLedger(file: string | undefined): Promise<number>;
-  /** Writes the books as a SQLite file, made from the event log; answers how many events that were. Works beside a running service. */
+  /**
+   * Writes the books as a SQLite file, made from the event log; answers how many events that were. Works beside a
+   * running service.
+   */
   exportBooks(file: string): Promise<number>;
-  /** Writes what is recorded of a session or a range of time into a file, with what a log says of it. Works beside a running service. */
+  /**
+   * Writes what is recorded of a session or a range of time into a file, with what a log says of it. Works beside a
+   * running service.
+   */
   exportIncident(subject: string, output: string, logs: string | undefined): Promise<JsonValue>;
   /** Opens such a file. `differs`: this program decides otherwise than was recorded. */
   openIncident(

@@ -1,19 +1,30 @@
 import { readFileSync } from 'node:fs';
 import { parseSessionId } from '../domain/ids.ts';
-import { parseIncident, NoIncident, type Incident, type IncidentSession, type IncidentSubject } from '../features/sessions/incident/incident-file.ts';
+import {
+  parseIncident,
+  NoIncident,
+  type Incident,
+  type IncidentSession,
+  type IncidentSubject,
+} from '../features/sessions/incident/incident-file.ts';
 import { replay, turnsOf, type Replay, type Standing, type Step } from '../features/sessions/incident/replay.ts';
 import { parseWhatIf, replayUnder, type WhatIf } from '../features/sessions/incident/what-if.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import { inert } from './print.ts';
 
-/** A session, or two moments with two dots between them: Unix seconds, or such as 2026-11-23T18:00Z. Throws `NoIncident`. */
+/**
+ * A session, or two moments with two dots between them: Unix seconds, or such as 2026-11-23T18:00Z. Throws
+ * `NoIncident`.
+ */
 export function parseSubject(text: string): IncidentSubject {
   const sessionId = parseSessionId(text);
   if (sessionId !== null) return { sessionId };
   const [from, to, more] = text.split('..');
   const [fromSec, toSec] = [momentOf(from ?? ''), momentOf(to ?? '')];
   if (fromSec === null || toSec === null || more !== undefined)
-    throw new NoIncident('subject: must be the id of a session, or from..to in Unix seconds or times such as 2026-11-23T18:00Z');
+    throw new NoIncident(
+      'subject: must be the id of a session, or from..to in Unix seconds or times such as 2026-11-23T18:00Z',
+    );
   if (fromSec > toSec) throw new NoIncident('subject: its end is before its beginning');
   return { fromSec, toSec };
 }
@@ -33,14 +44,20 @@ export interface OpenOptions {
 interface Opened {
   readonly incident: Incident;
   readonly policy: WhatIf | null;
-  readonly sessions: readonly { readonly session: IncidentSession; readonly recorded: Replay; readonly other: Replay | null }[];
+  readonly sessions: readonly {
+    readonly session: IncidentSession;
+    readonly recorded: Replay;
+    readonly other: Replay | null;
+  }[];
 }
 
 /** Reads nothing but the file. Throws `NoIncident`. */
 export function openIncident(file: string, { session, whatIf = [] }: OpenOptions): Opened {
   const policy = whatIf.length === 0 ? null : parseWhatIf(whatIf);
   const incident = parseIncident(textOf(file));
-  const chosen = incident.sessions.filter(({ sessionId }) => session === undefined || sessionId === parseSessionId(session));
+  const chosen = incident.sessions.filter(
+    ({ sessionId }) => session === undefined || sessionId === parseSessionId(session),
+  );
   if (chosen.length === 0) throw new NoIncident(`session: ${session ?? ''} is not in the file`);
   return {
     ...{ incident, policy },
@@ -64,7 +81,12 @@ function textOf(file: string): string {
 export const incidentJson = ({ incident, policy, sessions }: Opened): JsonValue =>
   JSON.parse(
     JSON.stringify({
-      ...{ made_at: incident.madeAtSec, subject: incident.subject, configuration: incident.configuration, what_if: policy },
+      ...{
+        made_at: incident.madeAtSec,
+        subject: incident.subject,
+        configuration: incident.configuration,
+        what_if: policy,
+      },
       sessions: sessions.map(({ session, recorded, other }) => ({
         ...{ session_id: session.sessionId, recorded, what_if: other, deliveries: session.deliveries },
       })),
@@ -75,7 +97,10 @@ export const incidentJson = ({ incident, policy, sessions }: Opened): JsonValue 
 /** For people. */
 export function incidentText({ incident, policy, sessions }: Opened): string {
   const { subject } = incident;
-  const about = 'sessionId' in subject ? `session ${subject.sessionId}` : `${at(subject.fromSec * 1000)} to ${at(subject.toSec * 1000)}`;
+  const about =
+    'sessionId' in subject
+      ? `session ${subject.sessionId}`
+      : `${at(subject.fromSec * 1000)} to ${at(subject.toSec * 1000)}`;
   const lines = [
     `Incident: ${about}, exported ${at(incident.madeAtSec * 1000)}. ${sessions.length} session(s), every event with its own hash.`,
     `Configuration: ${JSON.stringify(incident.configuration)}`,
@@ -84,10 +109,16 @@ export function incidentText({ incident, policy, sessions }: Opened): string {
     lines.push('', `Session ${session.sessionId}`, ...recorded.steps.flatMap((step) => stepLines(step)));
     lines.push(...session.deliveries.map(({ atMs, message }) => `${at(atMs)}  webhook: ${message}`));
     if (other && policy)
-      lines.push('', `What if ${wordsOf(policy)}`, ...other.steps.flatMap((step) => stepLines(step)), ...comparison(recorded, other));
+      lines.push(
+        '',
+        `What if ${wordsOf(policy)}`,
+        ...other.steps.flatMap((step) => stepLines(step)),
+        ...comparison(recorded, other),
+      );
   }
   lines.push('', ...coverageLines(incident));
-  if (incident.logs.length > 0) lines.push('', `Log lines: ${incident.logs.length}`, ...incident.logs.map((line) => JSON.stringify(line)));
+  if (incident.logs.length > 0)
+    lines.push('', `Log lines: ${incident.logs.length}`, ...incident.logs.map((line) => JSON.stringify(line)));
   return lines.map(inert).join('\n');
 }
 
@@ -115,8 +146,10 @@ const wordsOf = ({ tolerance, confirmations, secondSource }: WhatIf): string =>
   ].join(' and ');
 
 function comparison(recorded: Replay, other: Replay): string[] {
-  const paid = ({ paidAtSec }: Replay): string => (paidAtSec === null ? 'never paid' : `paid at ${at(paidAtSec * 1000)}`);
-  const same = recorded.paidAtSec === other.paidAtSec && standingText(recorded.standing) === standingText(other.standing);
+  const paid = ({ paidAtSec }: Replay): string =>
+    paidAtSec === null ? 'never paid' : `paid at ${at(paidAtSec * 1000)}`;
+  const same =
+    recorded.paidAtSec === other.paidAtSec && standingText(recorded.standing) === standingText(other.standing);
   return [
     same ? 'The outcome would have been the same.' : 'The outcome would have been another one:',
     `    as it was:   ${paid(recorded)}; ${standingText(recorded.standing)}`,
@@ -129,8 +162,13 @@ function coverageLines({ coverage }: Incident): string[] {
   return [
     'Blocks that were read, and by whom:',
     ...networks.map((name) => {
-      const ranges = coverage.filter(({ range }) => `${range.mode} ${range.network}` === name).map(({ range }) => range);
-      const [first, last] = [ranges.reduce((a, b) => Math.min(a, b.fromBlock), Infinity), ranges.reduce((a, b) => Math.max(a, b.toBlock), 0)];
+      const ranges = coverage
+        .filter(({ range }) => `${range.mode} ${range.network}` === name)
+        .map(({ range }) => range);
+      const [first, last] = [
+        ranges.reduce((a, b) => Math.min(a, b.fromBlock), Infinity),
+        ranges.reduce((a, b) => Math.max(a, b.toBlock), 0),
+      ];
       return `    ${name}: ${first} to ${last} in ${ranges.length} range(s), by ${[...new Set(ranges.flatMap(({ providers }) => providers))].join(', ')}`;
     }),
   ];

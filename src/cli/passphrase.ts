@@ -4,7 +4,9 @@ import { CommandRefused } from '../operator/commands.ts';
 
 type Ask = (question: string) => Promise<string>;
 
-/** Asks twice for the passphrase of something new. Throws `CommandRefused` where there is no terminal or the two differ. */
+/**
+ * Asks twice for the passphrase of something new. Throws `CommandRefused` where there is no terminal or the two differ.
+ */
 export function askNewPassphrase(of: 'keystore' | 'key'): Promise<string> {
   return onTerminal(async (ask) => {
     const passphrase = await ask(`Passphrase of the new ${of}: `);

@@ -13,7 +13,10 @@ function lines(value: JsonValue, indent: string): string[] {
   if (Array.isArray(value))
     return value.length === 0
       ? [`${indent}(none)`]
-      : (value as readonly JsonValue[]).flatMap((item, index) => [...(index > 0 && isObject(item) ? [''] : []), ...lines(item, indent)]);
+      : (value as readonly JsonValue[]).flatMap((item, index) => [
+          ...(index > 0 && isObject(item) ? [''] : []),
+          ...lines(item, indent),
+        ]);
   if (!isObject(value)) return [`${indent}${text(value)}`];
   const entries = Object.entries(value);
   const width = Math.max(...entries.map(([key]) => key.length), 0);
@@ -24,7 +27,8 @@ function lines(value: JsonValue, indent: string): string[] {
   );
 }
 
-const text = (value: JsonValue): string => (value === null ? '-' : inert(typeof value === 'string' ? value : JSON.stringify(value)));
+const text = (value: JsonValue): string =>
+  value === null ? '-' : inert(typeof value === 'string' ? value : JSON.stringify(value));
 
 /** Names of fields that hold a time, and how many of their units a second has. */
 const TIMES: readonly (readonly [RegExp, number])[] = [

@@ -26,11 +26,18 @@ const MODE = ['--mode <mode>', 'test or live', true] as const;
 /** `quittance approver ...`, and the commands that two approvers run. */
 export function addApprovals(program: Command, treasury: Command, merchant: Command, host: CliHost): void {
   const approver = program.command('approver').description('keys of those who agree to what needs two people');
-  admin(approver, host, 'enroll', 'approver.enroll', "make a key file; prints the entry of the signer's PAYOUT_APPROVERS", [
-    ['--name <name>', 'the person, as everybody knows them', true],
-    ['--key <file>', 'where to write it; never replaces a file', true],
-    ['--passphrase-file <file>', 'file with the passphrase (default: APPROVER_PASSPHRASE_FILE, or asked for)'],
-  ]);
+  admin(
+    approver,
+    host,
+    'enroll',
+    'approver.enroll',
+    "make a key file; prints the entry of the signer's PAYOUT_APPROVERS",
+    [
+      ['--name <name>', 'the person, as everybody knows them', true],
+      ['--key <file>', 'where to write it; never replaces a file', true],
+      ['--passphrase-file <file>', 'file with the passphrase (default: APPROVER_PASSPHRASE_FILE, or asked for)'],
+    ],
+  );
   approver
     .command('sign')
     .description('sign on a machine of your own what "--json" showed elsewhere; prints what --approvals takes')
@@ -49,11 +56,18 @@ export function addApprovals(program: Command, treasury: Command, merchant: Comm
     'agree to a refund or return above the threshold, a withdrawal, a settlement or a return of native coin',
     [],
   );
-  declareApproved(treasury, host, 'resume', 'treasury.resume', 'let the signer sign again; two approvers run this', [MODE, PROPOSER]);
-  declareApproved(treasury, host, 'limits', 'treasury.limits', 'put limits into force that allow more than before; two approvers run this', [
+  declareApproved(treasury, host, 'resume', 'treasury.resume', 'let the signer sign again; two approvers run this', [
     MODE,
     PROPOSER,
   ]);
+  declareApproved(
+    treasury,
+    host,
+    'limits',
+    'treasury.limits',
+    'put limits into force that allow more than before; two approvers run this',
+    [MODE, PROPOSER],
+  );
   const outflow = 'acknowledge <outflow>';
   declareApproved(
     treasury,
@@ -79,15 +93,29 @@ export function addApprovals(program: Command, treasury: Command, merchant: Comm
     ],
   );
   const address = 'settlement-address <merchant_id>';
-  declareApproved(merchant, host, address, 'merchant.settlement-address', 'where settlements go; two approvers run this', [
-    ['--network <network>', 'ethereum, bsc, tron or solana', true],
-    ['--address <address>', "the merchant's own address", true],
-    PROPOSER,
-  ]);
+  declareApproved(
+    merchant,
+    host,
+    address,
+    'merchant.settlement-address',
+    'where settlements go; two approvers run this',
+    [
+      ['--network <network>', 'ethereum, bsc, tron or solana', true],
+      ['--address <address>', "the merchant's own address", true],
+      PROPOSER,
+    ],
+  );
 }
 
 /** A command that first answers with terms, which are shown and signed here. */
-export function declareApproved(parent: Command, host: CliHost, usage: string, name: string, description: string, flags: Flags): void {
+export function declareApproved(
+  parent: Command,
+  host: CliHost,
+  usage: string,
+  name: string,
+  description: string,
+  flags: Flags,
+): void {
   const command = parent.command(usage).description(description).option('--json', 'print JSON');
   for (const [option, text, required] of [...flags, ...KEY]) {
     if (required) command.requiredOption(option, text);
@@ -97,25 +125,39 @@ export function declareApproved(parent: Command, host: CliHost, usage: string, n
     const { json, key, passphraseFile, approvals, ...rest } = command.opts<Options>();
     const argument = command.registeredArguments[0]?.name();
     const args = { ...(rest as AdminArguments), ...(argument !== undefined && { [argument]: given[0] as string }) };
-    if (approvals !== undefined) return print(await host.admin(name, { ...args, approvals: parsed(String(approvals), 'approvals') }), json === true);
+    if (approvals !== undefined)
+      return print(
+        await host.admin(name, { ...args, approvals: parsed(String(approvals), 'approvals') }),
+        json === true,
+      );
     const asked = await host.admin(name, args);
     const terms = termsOf(asked);
     if (terms === null || (key === undefined && json === true)) return print(asked, json === true);
-    if (key === undefined) return void process.stdout.write(`${shown(terms)}\n\nNothing is signed: name the key with --key.\n`);
+    if (key === undefined)
+      return void process.stdout.write(`${shown(terms)}\n\nNothing is signed: name the key with --key.\n`);
     const signed = await signAll(terms, { key, passphraseFile }, host);
     print(await host.admin(name, { ...args, approvals: signed }), json === true);
   });
 }
 
 /** Shows the terms before the key is opened. */
-async function signAll(terms: readonly (Terms | null)[] | null, key: AdminArguments, host: CliHost): Promise<JsonValue> {
+async function signAll(
+  terms: readonly (Terms | null)[] | null,
+  key: AdminArguments,
+  host: CliHost,
+): Promise<JsonValue> {
   if (terms === null) throw new CommandRefused('terms: there is nothing to sign in the file');
   process.stderr.write(`${shown(terms)}\n\n`);
   const { name, sign } = await host.openApproverKey({ ...key, passphraseFile: optionalText(key, 'passphraseFile') });
-  return terms.map((one) => one && { approver: name, number: one.number, proof: { kind: 'ed25519', signature: sign(one.text) } });
+  return terms.map(
+    (one) => one && { approver: name, number: one.number, proof: { kind: 'ed25519', signature: sign(one.text) } },
+  );
 }
 
-/** Null when the answer asks for no signature. What is not an approval's text is not signed, whoever asks. Throws `CommandRefused`. */
+/**
+ * Null when the answer asks for no signature. What is not an approval's text is not signed, whoever asks. Throws
+ * `CommandRefused`.
+ */
 function termsOf(answer: JsonValue): readonly (Terms | null)[] | null {
   const asked = (answer as { to_sign?: JsonValue } | null)?.to_sign;
   if (!Array.isArray(asked)) return null;

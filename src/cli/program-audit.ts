@@ -13,7 +13,12 @@ interface VerifyFlags extends VerifyOptions {
 export function addAudit(program: Command, host: CliHost): void {
   const audit = program.command('audit').description('proofs that history was not rewritten (see docs/audit.md)');
   admin(audit, host, 'status', 'audit.status', 'whether the history is what it was, and how much of it is signed');
-  addText(audit.command('key').description('the public key that auditors verify with'), host, 'audit.key', 'verifier_key');
+  addText(
+    audit.command('key').description('the public key that auditors verify with'),
+    host,
+    'audit.key',
+    'verifier_key',
+  );
   addText(
     audit
       .command('checkpoint')
@@ -23,11 +28,18 @@ export function addAudit(program: Command, host: CliHost): void {
     'audit.checkpoint',
     'checkpoint',
   );
-  admin(audit, host, 'prove', 'audit.prove', 'prove that a session is in the ledger, or that one checkpoint continues another', [
-    ['--session <session_id>', 'the session'],
-    ['--from <size>', 'events of the earlier checkpoint'],
-    ['--to <size>', 'events of the later checkpoint'],
-  ]);
+  admin(
+    audit,
+    host,
+    'prove',
+    'audit.prove',
+    'prove that a session is in the ledger, or that one checkpoint continues another',
+    [
+      ['--session <session_id>', 'the session'],
+      ['--from <size>', 'events of the earlier checkpoint'],
+      ['--to <size>', 'events of the later checkpoint'],
+    ],
+  );
   audit
     .command('export')
     .description('write every event with its hashes as JSON Lines, beside a running service or without one')

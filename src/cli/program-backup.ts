@@ -5,13 +5,18 @@ import { print } from './print.ts';
 
 type Options = Readonly<Record<string, string | boolean | undefined>>;
 
-const ONLY = ['--only <part>', 'data (the ledger and its files) or signer (SIGNER_JOURNAL_DIR), where they belong to two users'] as const;
+const ONLY = [
+  '--only <part>',
+  'data (the ledger and its files) or signer (SIGNER_JOURNAL_DIR), where they belong to two users',
+] as const;
 
 /** `quittance backup`, `quittance backup verify` and `quittance restore`. */
 export function addBackup(program: Command, host: CliHost): void {
   const backup = program
     .command('backup')
-    .description('copy the ledger, its salts and what the signer remembers into an empty folder, while the service runs or not')
+    .description(
+      'copy the ledger, its salts and what the signer remembers into an empty folder, while the service runs or not',
+    )
     .option('--to <folder>', 'where to; made if it is not there')
     .option(...ONLY)
     .option('--json', 'print JSON')
@@ -28,9 +33,14 @@ export function addBackup(program: Command, host: CliHost): void {
     });
   program
     .command('restore')
-    .description('verify a backup and put it back into DATA_DIR and SIGNER_JOURNAL_DIR; says what was lost and what to do next')
+    .description(
+      'verify a backup and put it back into DATA_DIR and SIGNER_JOURNAL_DIR; says what was lost and what to do next',
+    )
     .requiredOption('--from <folder>', 'the backup, or the shipped log: a folder or s3://bucket/prefix')
-    .option('--move-aside', 'keep the files of a ledger that is there in a folder beside; otherwise the restore is refused')
+    .option(
+      '--move-aside',
+      'keep the files of a ledger that is there in a folder beside; otherwise the restore is refused',
+    )
     .option(...ONLY)
     .option('--operator <name>', 'who does it, for the record')
     .option('--json', 'print JSON')
@@ -38,7 +48,10 @@ export function addBackup(program: Command, host: CliHost): void {
 }
 
 async function run(host: CliHost, command: string, { json, ...options }: Options): Promise<JsonValue> {
-  const args = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Record<string, JsonValue>;
+  const args = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Record<
+    string,
+    JsonValue
+  >;
   const answer = await host.admin(command, args);
   print(answer, json === true);
   return answer;

@@ -4,7 +4,9 @@ import type { CliHost } from './host.ts';
 
 /** `quittance canary ...`. */
 export function addCanary(program: Command, host: CliHost): void {
-  const canary = program.command('canary').description('payments of the service to itself, by which the whole way is tried (see docs/operations.md)');
+  const canary = program
+    .command('canary')
+    .description('payments of the service to itself, by which the whole way is tried (see docs/operations.md)');
   admin(canary, host, 'history', 'canary.history', 'those that were made, the newest first, with what each step took', [
     ['--mode <mode>', 'test or live'],
     ['--network <network>', 'one network'],

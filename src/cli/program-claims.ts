@@ -8,8 +8,15 @@ export function addClaims(program: Command, host: CliHost): void {
     .command('claim')
     .description('claims of payers who want a refund to another address than the one that paid (see docs/refunds.md)');
   admin(claim, host, 'list <session_id>', 'claim.list', 'the claims of a session, the newest first');
-  admin(claim, host, 'reject <session_id> <claim_id>', 'claim.reject', 'turn one down, or withdraw its approval until a minute before it is paid', [
-    ['--reason <text>', 'why', true],
-    ['--actor <name>', 'who does it, for the record'],
-  ]);
+  admin(
+    claim,
+    host,
+    'reject <session_id> <claim_id>',
+    'claim.reject',
+    'turn one down, or withdraw its approval until a minute before it is paid',
+    [
+      ['--reason <text>', 'why', true],
+      ['--actor <name>', 'who does it, for the record'],
+    ],
+  );
 }

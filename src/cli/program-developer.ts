@@ -11,7 +11,9 @@ const CREDENTIALS = [
 export function addDeveloper(program: Command, host: CliHost): void {
   program
     .command('listen')
-    .description('hand each new event to a URL as a webhook would come, from the pull feed: no public address is needed')
+    .description(
+      'hand each new event to a URL as a webhook would come, from the pull feed: no public address is needed',
+    )
     .requiredOption('--forward-to <url>', 'where to send, such as http://127.0.0.1:3000/webhooks')
     .option('--events <types>', 'only these types, separated by commas')
     .option(...CREDENTIALS)
@@ -23,16 +25,22 @@ export function addDeveloper(program: Command, host: CliHost): void {
     .option('--limit <n>', 'at most this many', '20')
     .option(...CREDENTIALS)
     .option('--json', 'print JSON')
-    .action(async (id: string | undefined, options: { status?: string; limit: string; credentials?: string; json?: boolean }) =>
-      print(await host.requests(id, options, options.credentials), options.json === true),
+    .action(
+      async (
+        id: string | undefined,
+        options: { status?: string; limit: string; credentials?: string; json?: boolean },
+      ) => print(await host.requests(id, options, options.credentials), options.json === true),
     );
   program
     .command('trigger <case>')
-    .description('make a session in the sandbox and let a case happen to it: exact, partial, late, expired, cancelled and so on')
+    .description(
+      'make a session in the sandbox and let a case happen to it: exact, partial, late, expired, cancelled and so on',
+    )
     .option('--network <network>', 'ethereum, bsc, tron or solana', 'ethereum')
     .option(...CREDENTIALS)
     .option('--json', 'print JSON')
-    .action(async (kind: string, { network, credentials, json }: { network: string; credentials?: string; json?: boolean }) =>
-      print(await host.trigger(kind, network, credentials), json === true),
+    .action(
+      async (kind: string, { network, credentials, json }: { network: string; credentials?: string; json?: boolean }) =>
+        print(await host.trigger(kind, network, credentials), json === true),
     );
 }

@@ -6,7 +6,9 @@ import { inert, print } from './print.ts';
 export function addDoctor(program: Command, host: CliHost): void {
   program
     .command('doctor')
-    .description('look at everything the service of this environment relies on: a line each with its state, why, and what to do')
+    .description(
+      'look at everything the service of this environment relies on: a line each with its state, why, and what to do',
+    )
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
       const found = await host.doctor();

@@ -23,15 +23,27 @@ export function addExport(ledger: Command, host: CliHost): void {
       'write out journal (default), lines, balances, payments, settlement, settled-orders, valued, cost-basis, datev, xero, quickbooks or camt053 (docs/ledger.md)',
     )
     .option('--format <format>', 'csv (default) or jsonl')
-    .option('--output <file>', 'a file that is complete or not there at all, and beside it <file>.evidence.json (default: standard output, without)')
+    .option(
+      '--output <file>',
+      'a file that is complete or not there at all, and beside it <file>.evidence.json (default: standard output, without)',
+    )
     .option('--no-evidence', 'do not write down in the log that the file was given out, and write no evidence')
-    .option('--sqlite <file>', 'all of it, with balances and payments, as a SQLite file made from the event log; takes none of the other options')
+    .option(
+      '--sqlite <file>',
+      'all of it, with balances and payments, as a SQLite file made from the event log; takes none of the other options',
+    )
     .option('--mode <mode>', 'test or live (default: the only one that has entries)')
     .option('--merchant <merchant_id>', 'only what is of a merchant; lines, settlement and settled-orders need it')
     .option('--from <day>', 'first day (UTC)')
     .option('--to <day>', 'last day, inclusive')
-    .option('--chart <file>', 'which account of yours each account of the books is, as JSON: for datev, xero and quickbooks')
-    .option('--currency <code>', 'what values are in, for valued and cost-basis; three letters that stand for the coin, for camt053')
+    .option(
+      '--chart <file>',
+      'which account of yours each account of the books is, as JSON: for datev, xero and quickbooks',
+    )
+    .option(
+      '--currency <code>',
+      'what values are in, for valued and cost-basis; three letters that stand for the coin, for camt053',
+    )
     .option('--method <method>', 'fifo (default) or average: for cost-basis')
     .option('--network <network>', 'of camt053')
     .option('--coin <coin>', 'of camt053')
@@ -39,11 +51,16 @@ export function addExport(ledger: Command, host: CliHost): void {
     .option('--clock <clock>', 'recorded (default) or chain: by which time days are told')
     .action(async (document: string | undefined, { output, sqlite, evidence, chart, ...given }: ExportFlags) => {
       const args: AdminArguments = { ...given, ...(chart !== undefined && { chart: chartIn(chart) }) };
-      if (sqlite !== undefined) return writeSqlite(host, sqlite, { ...args, ...(document && { document }), ...(output && { output }) });
+      if (sqlite !== undefined)
+        return writeSqlite(host, sqlite, { ...args, ...(document && { document }), ...(output && { output }) });
       // Nobody watches a log for this.
       const progress = process.stderr.isTTY ? createProgress(process.stderr) : null;
       const isProven = output !== undefined && evidence;
-      const stream = await host.adminStream('ledger.export', { ...args, ...(document && { document }), evidence: isProven });
+      const stream = await host.adminStream('ledger.export', {
+        ...args,
+        ...(document && { document }),
+        evidence: isProven,
+      });
       try {
         if (output === undefined) return await print(stream, progress);
         const sha256 = await writeFile(stream, output, progress);
@@ -74,14 +91,19 @@ async function writeSqlite(host: CliHost, file: string, others: AdminArguments):
 async function modeOf(host: CliHost, { mode, merchant }: AdminArguments): Promise<string> {
   if (typeof mode === 'string') return mode;
   const answer =
-    merchant === undefined ? await host.admin('ledger.periods', {}) : await host.admin('ledger.settlement', { merchant_id: merchant, limit: '1' });
+    merchant === undefined
+      ? await host.admin('ledger.periods', {})
+      : await host.admin('ledger.settlement', { merchant_id: merchant, limit: '1' });
   return (answer as { readonly mode: string }).mode;
 }
 
 /** The first column of a line of either format is the number of its entry. */
 const ENTRY_NUMBER = /^(?:\{"entry":)?(\d+),/;
 
-async function* counted({ chunks, entries }: AdminStream, progress: Progress | null): AsyncGenerator<string | Uint8Array> {
+async function* counted(
+  { chunks, entries }: AdminStream,
+  progress: Progress | null,
+): AsyncGenerator<string | Uint8Array> {
   for await (const chunk of chunks) {
     yield chunk;
     const text = typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString('latin1');

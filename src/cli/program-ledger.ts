@@ -13,7 +13,11 @@ import { messageOf } from '../runtime/util/message-of.ts';
 
 const MODE = ['--mode <mode>', 'test or live (default: the only one that has entries)'] as const;
 const CLOCK = ['--clock <clock>', 'recorded (default) or chain: by which time days are told'] as const;
-const RANGE = [['--from <day>', 'first day, such as 2026-10-01 (UTC)'], ['--to <day>', 'last day, inclusive'], CLOCK] as const;
+const RANGE = [
+  ['--from <day>', 'first day, such as 2026-10-01 (UTC)'],
+  ['--to <day>', 'last day, inclusive'],
+  CLOCK,
+] as const;
 const PAGE = [
   ['--limit <n>', 'at most this many entries (default 50)'],
   ['--cursor <cursor>', 'goes on after the page that named it'],
@@ -22,15 +26,23 @@ const PAGE = [
 /** `quittance ledger ...`. */
 export function addLedger(program: Command, host: CliHost): void {
   const ledger = program.command('ledger').description('the books: double entry over everything that moved money');
-  const declare = (usage: string, name: string, description: string, options: Parameters<typeof admin>[5], show?: (value: JsonValue) => string) =>
-    admin(ledger, host, usage, `ledger.${name}`, description, options, show ? { show } : {});
+  const declare = (
+    usage: string,
+    name: string,
+    description: string,
+    options: Parameters<typeof admin>[5],
+    show?: (value: JsonValue) => string,
+  ) => admin(ledger, host, usage, `ledger.${name}`, description, options, show ? { show } : {});
   declare(
     'trial-balance',
     'trial-balance',
     'every balance, now or at the end of a day; debits equal credits',
     [
       MODE,
-      ['--as-of <when>', 'at the end of a day such as 2026-10-31 (UTC), or at a moment such as 2026-10-31T18:00:00+09:00'],
+      [
+        '--as-of <when>',
+        'at the end of a day such as 2026-10-31 (UTC), or at a moment such as 2026-10-31T18:00:00+09:00',
+      ],
       ['--time-zone <zone>', 'whose day or local time --as-of is, such as Europe/Berlin'],
       ['--currency <code>', 'with what assets and liabilities are worth then, at the recorded rates (with --json)'],
       CLOCK,
@@ -45,11 +57,12 @@ export function addLedger(program: Command, host: CliHost): void {
     showJournal,
   );
   declare('account <account>', 'account', 'statement of one account', [MODE, ...RANGE, ...PAGE], showAccount);
-  declare('fundings', 'fundings', 'what was brought to the treasuries, with the transaction or the blocks in one of which it came', [
-    MODE,
-    ...RANGE,
-    ...PAGE,
-  ]);
+  declare(
+    'fundings',
+    'fundings',
+    'what was brought to the treasuries, with the transaction or the blocks in one of which it came',
+    [MODE, ...RANGE, ...PAGE],
+  );
   declare(
     'settlement <merchant_id>',
     'settlement',
@@ -58,11 +71,12 @@ export function addLedger(program: Command, host: CliHost): void {
     showSettlement,
   );
   declare('periods', 'periods', 'closed months', [MODE]);
-  declare('close <month>', 'close', 'seal a month, such as 2026-10: its figures never change again; names deposits of it that are not final', [
-    MODE,
-    ['--dry-run', 'only name the deposits'],
-    ['--operator <name>', 'who closes it, for the record'],
-  ]);
+  declare(
+    'close <month>',
+    'close',
+    'seal a month, such as 2026-10: its figures never change again; names deposits of it that are not final',
+    [MODE, ['--dry-run', 'only name the deposits'], ['--operator <name>', 'who closes it, for the record']],
+  );
   addStatement(ledger, host);
   addAdjustments(ledger, host);
   addRates(ledger, host);
@@ -79,16 +93,23 @@ function addRates(ledger: Command, host: CliHost): void {
     .option('--operator <name>', 'who writes them down, for the record')
     .option('--json', 'print JSON')
     .action(async (file: string, { json, ...args }: { json?: boolean } & AdminArguments) =>
-      printAnswer(await host.admin('ledger.record-rates', { ...args, rates: bytesIn(file).toString('utf8') }), json === true),
+      printAnswer(
+        await host.admin('ledger.record-rates', { ...args, rates: bytesIn(file).toString('utf8') }),
+        json === true,
+      ),
     );
-  admin(ledger, host, 'rates', 'ledger.rates', 'which rates there are of each coin', [['--currency <code>', 'that they are in, such as EUR']]);
+  admin(ledger, host, 'rates', 'ledger.rates', 'which rates there are of each coin', [
+    ['--currency <code>', 'that they are in, such as EUR'],
+  ]);
 }
 
 /** A closed month as the log holds it, and its statements. */
 function addStatement(ledger: Command, host: CliHost): void {
   ledger
     .command('statements <month>')
-    .description('the statements of a closed month, for the operator and each merchant; makes those that there are none of yet')
+    .description(
+      'the statements of a closed month, for the operator and each merchant; makes those that there are none of yet',
+    )
     .requiredOption('--mode <mode>', 'test or live')
     .option('--operator <name>', 'who asks for them, for the record')
     .option('--json', 'print JSON')
@@ -100,19 +121,25 @@ function addStatement(ledger: Command, host: CliHost): void {
     .description('the statement of a closed month as JSON that "quittance audit verify --statement" verifies by itself')
     .requiredOption('--mode <mode>', 'test or live')
     .option('--merchant <merchant_id>', 'that of a merchant (default: the operator)')
-    .action(async (month: string, args: AdminArguments) => printAnswer(await host.admin('ledger.month-statement', { month, ...args }), true));
+    .action(async (month: string, args: AdminArguments) =>
+      printAnswer(await host.admin('ledger.month-statement', { month, ...args }), true),
+    );
   ledger
     .command('statement <month>')
     .description('a closed month as JSON that "quittance audit verify --statement" verifies by itself')
     .requiredOption('--mode <mode>', 'test or live')
-    .action(async (month: string, { mode }: { mode: string }) => printAnswer(await host.admin('ledger.statement', { month, mode }), true));
+    .action(async (month: string, { mode }: { mode: string }) =>
+      printAnswer(await host.admin('ledger.statement', { month, mode }), true),
+    );
 }
 
 /** Entries by hand. */
 function addAdjustments(ledger: Command, host: CliHost): void {
   ledger
     .command('adjust')
-    .description('propose an entry by hand; it is posted once two others approved it, and only another entry takes it back')
+    .description(
+      'propose an entry by hand; it is posted once two others approved it, and only another entry takes it back',
+    )
     .option('--mode <mode>', 'test or live')
     .option('--network <network>', 'ethereum, bsc, tron or solana')
     .option('--coin <coin>', "USDT, USDC or the network's own coin")
@@ -124,14 +151,31 @@ function addAdjustments(ledger: Command, host: CliHost): void {
     .requiredOption('--reason <text>', 'why; kept for ever')
     .option('--json', 'print JSON')
     .action(async ({ attachment, json, ...args }: { attachment?: string; json?: boolean } & AdminArguments) => {
-      const digest = attachment === undefined ? {} : { attachment: hash('sha256', bytesIn(attachment, `attachment ${attachment}`), 'hex') };
+      const digest =
+        attachment === undefined
+          ? {}
+          : { attachment: hash('sha256', bytesIn(attachment, `attachment ${attachment}`), 'hex') };
       printAnswer(await host.admin('ledger.adjust', { ...args, ...digest }), json === true);
     });
-  admin(ledger, host, 'adjustments', 'ledger.adjustments', 'entries by hand: proposed and posted', [['--mode <mode>', 'test or live']]);
-  declareApproved(ledger, host, 'approve-adjustment <id>', 'ledger.approve-adjustment', 'agree to an entry by hand; two approvers run this', []);
-  admin(ledger, host, 'reject-adjustment <id>', 'ledger.reject-adjustment', 'give up an entry by hand that is not posted', [
-    ['--operator <name>', 'who rejects it, for the record'],
+  admin(ledger, host, 'adjustments', 'ledger.adjustments', 'entries by hand: proposed and posted', [
+    ['--mode <mode>', 'test or live'],
   ]);
+  declareApproved(
+    ledger,
+    host,
+    'approve-adjustment <id>',
+    'ledger.approve-adjustment',
+    'agree to an entry by hand; two approvers run this',
+    [],
+  );
+  admin(
+    ledger,
+    host,
+    'reject-adjustment <id>',
+    'ledger.reject-adjustment',
+    'give up an entry by hand that is not posted',
+    [['--operator <name>', 'who rejects it, for the record']],
+  );
 }
 
 function bytesIn(file: string, name = file): Buffer {

@@ -27,7 +27,9 @@ export function addLookUps(program: Command, host: CliHost): void {
   );
   projection
     .command('prepare')
-    .description('make the look-ups of this build beside running nodes and put a snapshot of them into LOOK_UP_SNAPSHOT_DIR, before an upgrade')
+    .description(
+      'make the look-ups of this build beside running nodes and put a snapshot of them into LOOK_UP_SNAPSHOT_DIR, before an upgrade',
+    )
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => print(await host.prepareLookUps(), json === true));
 }

@@ -22,7 +22,9 @@ export function addMerchants(program: Command, host: CliHost): Command {
     ['--name <name>', 'shop name shown to payers', true],
     WHO,
   ]);
-  admin(merchant, host, 'remove-domain <merchant_id> <domain_id>', 'merchant.remove-domain', 'remove a shop domain', [WHO]);
+  admin(merchant, host, 'remove-domain <merchant_id> <domain_id>', 'merchant.remove-domain', 'remove a shop domain', [
+    WHO,
+  ]);
   admin(merchant, host, 'set-policy <merchant_id>', 'merchant.set-policy', 'change how payments are judged', [
     ['--settlement-coin <coin>', 'USDT or USDC'],
     ['--networks <list>', 'comma-separated, in the order shown'],
@@ -32,7 +34,10 @@ export function addMerchants(program: Command, host: CliHost): Command {
       'share of what is due a payment may be short, such as 0.5, capped by --tolerance where that is above 0; none: no share',
     ],
     ['--contact <contact>', 'where payers reach the shop, an e-mail address or an https URL; none to take it away'],
-    ['--refund-claims <list>', 'evidence for refunds to another than who paid, of signature, test_payment and no_sender; off for none'],
+    [
+      '--refund-claims <list>',
+      'evidence for refunds to another than who paid, of signature, test_payment and no_sender; off for none',
+    ],
     ['--session-ttl <seconds>', 'session lifetime'],
     ['--ethereum-confirmations <n>', 'confirmations below the amount of --ethereum-finalized-from'],
     ['--ethereum-finalized-from <amount>', 'units from which Ethereum finality is required'],
@@ -47,7 +52,10 @@ export function addMerchants(program: Command, host: CliHost): Command {
     .requiredOption('--file <file>', 'the picture; none takes it away')
     .option('--json', 'print JSON')
     .action(async (id: string, { file, json }: { file: string; json?: boolean }) => {
-      print(await host.admin('merchant.set-logo', { merchant_id: id, image: file === 'none' ? file : pictureIn(file) }), json === true);
+      print(
+        await host.admin('merchant.set-logo', { merchant_id: id, image: file === 'none' ? file : pictureIn(file) }),
+        json === true,
+      );
     });
   admin(
     merchant,
@@ -58,20 +66,41 @@ export function addMerchants(program: Command, host: CliHost): Command {
     [['--minutes <n>', '0 to 43200; default: as CHANGE_DELAY_MINUTES says', true], WHO],
   );
   admin(merchant, host, 'changes <merchant_id>', 'merchant.changes', 'changes that wait');
-  admin(merchant, host, 'withdraw-change <merchant_id> <change_id>', 'merchant.withdraw-change', 'withdraw a change that waits', [WHO]);
+  admin(
+    merchant,
+    host,
+    'withdraw-change <merchant_id> <change_id>',
+    'merchant.withdraw-change',
+    'withdraw a change that waits',
+    [WHO],
+  );
   const key = program.command('key').description('API keys');
   const restrictions: readonly [string, string][] = [
     ['--scopes <list>', `what it may do, of ${SCOPES.join(', ')}; all for everything`],
     ['--addresses <list>', 'addresses and CIDR ranges it may be used from, comma-separated; any for no limit'],
     ['--signature-version <n>', '2 refuses requests whose method, path and query are not signed'],
   ];
-  admin(key, host, 'issue <merchant_id>', 'key.issue', 'issue a further API key; prints it once', [...restrictions, WHO]);
-  admin(key, host, 'restrict <merchant_id> <key_id>', 'key.restrict', 'change what holds a key back; what is not named stays', [
+  admin(key, host, 'issue <merchant_id>', 'key.issue', 'issue a further API key; prints it once', [
     ...restrictions,
     WHO,
   ]);
+  admin(
+    key,
+    host,
+    'restrict <merchant_id> <key_id>',
+    'key.restrict',
+    'change what holds a key back; what is not named stays',
+    [...restrictions, WHO],
+  );
   admin(key, host, 'list <merchant_id>', 'key.list', 'list the keys with their restrictions and their last use');
-  admin(key, host, 'rewrap', 'key.rewrap', 'keep older sealing keys in the ledger, sealed under the first of each kind, which is then enough', [WHO]);
+  admin(
+    key,
+    host,
+    'rewrap',
+    'key.rewrap',
+    'keep older sealing keys in the ledger, sealed under the first of each kind, which is then enough',
+    [WHO],
+  );
   admin(key, host, 'revoke <merchant_id> <key_id>', 'key.revoke', 'revoke an API key at once', [WHO]);
   return merchant;
 }

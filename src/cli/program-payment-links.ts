@@ -4,7 +4,9 @@ import type { CliHost } from './host.ts';
 
 /** `quittance payment-link ...`. */
 export function addPaymentLinks(program: Command, host: CliHost): void {
-  const link = program.command('payment-link').description('links of which every visitor makes a payment of their own (see docs/console.md)');
+  const link = program
+    .command('payment-link')
+    .description('links of which every visitor makes a payment of their own (see docs/console.md)');
   admin(link, host, 'create <merchant_id>', 'payment-link.create', 'make a link to send or to print', [
     ['--amount <amount>', 'decimal amount', true],
     ['--currency <code>', 'an ISO 4217 code or a coin', true],
@@ -21,10 +23,14 @@ export function addPaymentLinks(program: Command, host: CliHost): void {
   admin(link, host, 'show <merchant_id> <link_id>', 'payment-link.show', 'a link and its payments, the newest first', [
     ['--before <number>', 'payments with a lower number alone'],
   ]);
-  admin(link, host, 'off <merchant_id> <link_id>', 'payment-link.off', 'switch a link off for good; payments that it made may still be paid', [
-    ['--reason <text>', 'why', true],
-    WHO,
-  ]);
+  admin(
+    link,
+    host,
+    'off <merchant_id> <link_id>',
+    'payment-link.off',
+    'switch a link off for good; payments that it made may still be paid',
+    [['--reason <text>', 'why', true], WHO],
+  );
 }
 
 const WHO = ['--actor <name>', 'who does it, for the record'] as const;

@@ -30,7 +30,13 @@ export function addInbox(program: Command, host: CliHost): void {
     ],
     { show: showInbox },
   );
-  admin(inbox, host, 'show <transfer>', 'inbox.show', 'one transfer, such as ethereum:0x...:7, and what was decided about it');
+  admin(
+    inbox,
+    host,
+    'show <transfer>',
+    'inbox.show',
+    'one transfer, such as ethereum:0x...:7, and what was decided about it',
+  );
   admin(inbox, host, 'attach <transfer>', 'inbox.attach', 'make it a payment of a session of the same merchant', [
     ['--session <session_id>', 'the session', true],
     ...DECISION,
@@ -39,15 +45,29 @@ export function addInbox(program: Command, host: CliHost): void {
     ...DECISION,
     ['--acknowledge-sender', 'the payer can receive at the contract or exchange that it came from'],
   ]);
-  admin(inbox, host, 'undo <transfer>', 'inbox.undo', 'detach it, or cancel its return while nothing is signed', DECISION);
-  admin(inbox, host, 'record', 'inbox.record', 'take up a transfer to the treasury, or to an address that no session has', [
-    ['--network <network>', 'ethereum, bsc, tron or solana', true],
-    ['--tx <hash>', 'its transaction', true],
-    ['--log-index <n>', 'which transfer of it: see docs/inbox.md', true],
-    ['--index <n>', 'place of the collection address in the wallet; not for the treasury'],
-    ['--mode <mode>', 'test or live, where the network is used in both'],
-    ...DECISION,
-  ]);
+  admin(
+    inbox,
+    host,
+    'undo <transfer>',
+    'inbox.undo',
+    'detach it, or cancel its return while nothing is signed',
+    DECISION,
+  );
+  admin(
+    inbox,
+    host,
+    'record',
+    'inbox.record',
+    'take up a transfer to the treasury, or to an address that no session has',
+    [
+      ['--network <network>', 'ethereum, bsc, tron or solana', true],
+      ['--tx <hash>', 'its transaction', true],
+      ['--log-index <n>', 'which transfer of it: see docs/inbox.md', true],
+      ['--index <n>', 'place of the collection address in the wallet; not for the treasury'],
+      ['--mode <mode>', 'test or live, where the network is used in both'],
+      ...DECISION,
+    ],
+  );
   admin(
     inbox,
     host,
@@ -58,13 +78,19 @@ export function addInbox(program: Command, host: CliHost): void {
       ['--record', 'take up what is final, so that it can be attached or returned'],
       ['--actor <name>', 'who records it'],
       ['--reason <text>', 'why; kept for ever'],
-      ['--mode <mode>', 'test or live; with --family, --from and --since where the ledger was not restored by "quittance restore"'],
+      [
+        '--mode <mode>',
+        'test or live; with --family, --from and --since where the ledger was not restored by "quittance restore"',
+      ],
       ['--family <family>', 'evm, tron or solana'],
       ['--from <index>', 'the first place in the wallet to look at'],
       ['--to <index>', 'the last one (default: 10,000 more)'],
       ['--since <seconds>', 'Unix seconds: the end of what the ledger knows'],
     ],
-    { isFault: (answer) => (answer as { searched: { fault: string | null }[] }).searched.some(({ fault }) => fault !== null) },
+    {
+      isFault: (answer) =>
+        (answer as { searched: { fault: string | null }[] }).searched.some(({ fault }) => fault !== null),
+    },
   );
 }
 
@@ -75,7 +101,10 @@ function showInbox(value: JsonValue): string {
     return { ...row, by: decision?.actor ?? null, target: decision?.target ?? null };
   });
   const columns = ['id', 'state', 'kind', 'network', 'coin'].map((field) => ({ title: field, field }));
-  const amounts = [{ title: 'amount', field: 'amount', align: 'right' } as const, { title: 'days', field: 'age_days', align: 'right' } as const];
+  const amounts = [
+    { title: 'amount', field: 'amount', align: 'right' } as const,
+    { title: 'days', field: 'age_days', align: 'right' } as const,
+  ];
   const owner = [
     { title: 'order', field: 'order_id' },
     { title: 'decided by', field: 'by' },

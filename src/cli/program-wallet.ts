@@ -2,26 +2,45 @@ import type { Command } from 'commander';
 import { admin } from './admin-command.ts';
 import type { CliHost } from './host.ts';
 
-/** `quittance wallet ...`. These need neither a service nor a data directory, so that keys can be made on another machine. */
+/**
+ * `quittance wallet ...`. These need neither a service nor a data directory, so that keys can be made on another
+ * machine.
+ */
 export function addWallet(program: Command, host: CliHost): void {
-  const wallet = program.command('wallet').description('keys: make a keystore, export what watches, check that both belong together');
+  const wallet = program
+    .command('wallet')
+    .description('keys: make a keystore, export what watches, check that both belong together');
   const keys = [
     ['--mode <mode>', 'test or live', true],
     ['--keystore <file>', 'keystore file (default: the wallet of the environment)'],
     ['--passphrase-file <file>', 'file with the passphrase (default: the environment)'],
   ] as const;
-  admin(wallet, host, 'init', 'wallet.init', 'make an encrypted keystore of 24 new words; asks for a passphrase when none is given', [
-    ['--mode <mode>', 'test or live', true],
-    ['--keystore <file>', 'where to write it; never replaces a file', true],
-    ['--passphrase-file <file>', 'file with the passphrase'],
-    ['--import <file>', 'take the words from this file instead (- for standard input)'],
-    ['--show-words', 'print the words, to be written on paper'],
-  ]);
-  admin(wallet, host, 'export-watch-only', 'wallet.export-watch-only', 'public keys for hosts that must not hold private ones', [
-    ...keys,
-    ['--solana-pool <n>', 'how many Solana addresses (default 10000; 0: none)'],
-    ['--solana-pool-file <file>', 'where to write them'],
-  ]);
+  admin(
+    wallet,
+    host,
+    'init',
+    'wallet.init',
+    'make an encrypted keystore of 24 new words; asks for a passphrase when none is given',
+    [
+      ['--mode <mode>', 'test or live', true],
+      ['--keystore <file>', 'where to write it; never replaces a file', true],
+      ['--passphrase-file <file>', 'file with the passphrase'],
+      ['--import <file>', 'take the words from this file instead (- for standard input)'],
+      ['--show-words', 'print the words, to be written on paper'],
+    ],
+  );
+  admin(
+    wallet,
+    host,
+    'export-watch-only',
+    'wallet.export-watch-only',
+    'public keys for hosts that must not hold private ones',
+    [
+      ...keys,
+      ['--solana-pool <n>', 'how many Solana addresses (default 10000; 0: none)'],
+      ['--solana-pool-file <file>', 'where to write them'],
+    ],
+  );
   admin(
     wallet,
     host,

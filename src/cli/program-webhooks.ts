@@ -28,7 +28,14 @@ export function addWebhooks(program: Command, host: CliHost): void {
     ['--disabled <yes|no>', 'whether it is switched off'],
     ...choice,
   ]);
-  admin(webhook, host, 'resume <merchant_id>', 'webhook.resume', 'send to a suspended endpoint again, what has queued in order', [named, WHO]);
+  admin(
+    webhook,
+    host,
+    'resume <merchant_id>',
+    'webhook.resume',
+    'send to a suspended endpoint again, what has queued in order',
+    [named, WHO],
+  );
   admin(webhook, host, 'rotate <merchant_id>', 'webhook.rotate', 'issue a new secret, or activate the issued one', [
     named,
     ['--activate', 'make the issued secret the only one'],
@@ -38,10 +45,17 @@ export function addWebhooks(program: Command, host: CliHost): void {
     ['--status <status>', 'pending, delivered, exhausted, rejected or blocked'],
     ['--limit <n>', 'at most this many (default 20)'],
   ]);
-  admin(webhook, host, 'replay <merchant_id>', 'webhook.replay', 'deliver again, one event or a range of time in order', [
-    ['--event <event_id>', 'one event'],
-    ['--from <seconds>', 'Unix seconds, inclusive'],
-    ['--to <seconds>', 'Unix seconds, inclusive'],
-    WHO,
-  ]);
+  admin(
+    webhook,
+    host,
+    'replay <merchant_id>',
+    'webhook.replay',
+    'deliver again, one event or a range of time in order',
+    [
+      ['--event <event_id>', 'one event'],
+      ['--from <seconds>', 'Unix seconds, inclusive'],
+      ['--to <seconds>', 'Unix seconds, inclusive'],
+      WHO,
+    ],
+  );
 }

@@ -31,16 +31,22 @@ export function createProgram(host: CliHost): Command {
     .action(() => host.serve());
   program
     .command('signer <settings>')
-    .description('hold the keys for a service that another user runs; the settings are a file that only this user may read (see docs/wallet.md)')
+    .description(
+      'hold the keys for a service that another user runs; the settings are a file that only this user may read (see docs/wallet.md)',
+    )
     .action((settings: string) => host.runSigner(settings));
   addDoctor(program, host);
   program
     .command('migrate')
-    .description('copy the ledger of a stopped embedded service into EventStoreDB and prove the copy equal; may be ended and run again')
+    .description(
+      'copy the ledger of a stopped embedded service into EventStoreDB and prove the copy equal; may be ended and run again',
+    )
     .requiredOption('--from <data_dir>', 'data directory of the embedded service')
     .option('--to <url>', 'esdb://... of the target, without a password (default: EVENTSTORE_URL, which may have one)')
     .option('--json', 'print JSON')
-    .action(async ({ from, to, json }: { from: string; to?: string; json?: boolean }) => print(await host.migrate({ from, to }), json === true));
+    .action(async ({ from, to, json }: { from: string; to?: string; json?: boolean }) =>
+      print(await host.migrate({ from, to }), json === true),
+    );
   addStore(program, host);
   addSandbox(program, host);
   const merchant = addMerchants(program, host);
@@ -93,7 +99,10 @@ function addSandbox(program: Command, host: CliHost): void {
     ['--network <network>', 'ethereum, bsc, tron or solana', true],
     ['--coin <coin>', "USDT or USDC (default: the session's)"],
     ['--amount <amount>', 'decimal amount (default: what is due)'],
-    ['--case <case>', 'exact (default), partial, over, late, wrong_coin, two_payers, reorg, lost, contract_payer, exchange_payer or frozen_payer'],
+    [
+      '--case <case>',
+      'exact (default), partial, over, late, wrong_coin, two_payers, reorg, lost, contract_payer, exchange_payer or frozen_payer',
+    ],
   ]);
 }
 
@@ -128,13 +137,26 @@ function addSessions(program: Command, host: CliHost): void {
 function addChains(program: Command, host: CliHost): void {
   const chain = program.command('chain').description('the chains and how far they were read');
   admin(chain, host, 'status', 'chain.status', 'head, read and final blocks of every network');
-  admin(chain, host, 'coverage', 'chain.coverage', 'which blocks of every network are recorded as read, and which between them are not');
-  admin(chain, host, 'rescan', 'chain.rescan', 'read a range of blocks, or on Solana an address, again; known transfers change nothing', [
-    ['--network <network>', 'ethereum, bsc, tron or solana', true],
-    ['--from <block>', 'first block'],
-    ['--to <block>', 'last block'],
-    ['--address <address>', 'on Solana: the address of a session'],
-    ['--mode <mode>', 'test or live, where the network is watched in both'],
-    WHO,
-  ]);
+  admin(
+    chain,
+    host,
+    'coverage',
+    'chain.coverage',
+    'which blocks of every network are recorded as read, and which between them are not',
+  );
+  admin(
+    chain,
+    host,
+    'rescan',
+    'chain.rescan',
+    'read a range of blocks, or on Solana an address, again; known transfers change nothing',
+    [
+      ['--network <network>', 'ethereum, bsc, tron or solana', true],
+      ['--from <block>', 'first block'],
+      ['--to <block>', 'last block'],
+      ['--address <address>', 'on Solana: the address of a session'],
+      ['--mode <mode>', 'test or live, where the network is watched in both'],
+      WHO,
+    ],
+  );
 }

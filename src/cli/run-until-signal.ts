@@ -18,8 +18,9 @@ export interface UntilSignalOptions {
 }
 
 /**
- * Starts, waits for SIGTERM, SIGINT or SIGHUP (a terminal that closes), or for `orphaned`, and ends in order. A start that is still under way is waited for, too, but not for longer than the end
- * of a running service: what catches up after an outage may need minutes. Rejects when the start or the end does.
+ * Starts, waits for SIGTERM, SIGINT or SIGHUP (a terminal that closes), or for `orphaned`, and ends in order. A start
+ * that is still under way is waited for, too, but not for longer than the end of a running service: what catches up
+ * after an outage may need minutes. Rejects when the start or the end does.
  */
 export async function runUntilSignal(
   start: () => Promise<{ close(): Promise<void> }>,

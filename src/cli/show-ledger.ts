@@ -7,7 +7,12 @@ const MONEY: readonly Column[] = [
   { title: 'network', field: 'network' },
   { title: 'coin', field: 'coin' },
 ];
-const AMOUNTS: readonly Column[] = [right('payable'), right('unapplied'), right('reserved', 'refunds_reserved'), right('total')];
+const AMOUNTS: readonly Column[] = [
+  right('payable'),
+  right('unapplied'),
+  right('reserved', 'refunds_reserved'),
+  right('total'),
+];
 const DAYS: readonly Column[] = [left('recorded', 'recorded_day'), left('chain', 'chain_day')];
 
 const cellsIn = (value: JsonValue | undefined): Cells => value as Cells;
@@ -24,7 +29,10 @@ function right(title: string, field = title): Column {
 export function showTrialBalance(value: JsonValue): string {
   const answer = cellsIn(value);
   const asOf = textOf(answer.as_of);
-  const when = answer.as_of === null ? 'now' : `${asOf.includes('T') ? 'at' : 'at the end of'} ${asOf} by ${textOf(answer.clock)} time`;
+  const when =
+    answer.as_of === null
+      ? 'now'
+      : `${asOf.includes('T') ? 'at' : 'at the end of'} ${asOf} by ${textOf(answer.clock)} time`;
   return [
     `Trial balance of ${textOf(answer.mode)} mode, ${when} (${textOf(answer.entries)} entries)`,
     '',
@@ -48,10 +56,22 @@ export function showJournal(value: JsonValue): string {
   const rows = rowsIn(answer.entries).flatMap((entry) => {
     const { lines, memo, ...head } = entry;
     const own = rowsIn(lines);
-    const shown = own.length > 0 ? own : [memo === null ? {} : { ...cellsIn(memo), account: '(memo)', debit: cellsIn(memo).amount! }];
+    const shown =
+      own.length > 0
+        ? own
+        : [memo === null ? {} : { ...cellsIn(memo), account: '(memo)', debit: cellsIn(memo).amount! }];
     return shown.map((line, index): Cells => ({ ...(index === 0 && head), ...line }));
   });
-  const columns = [right('entry'), ...DAYS, left('kind'), left('order', 'order_id'), left('account'), ...MONEY, right('debit'), right('credit')];
+  const columns = [
+    right('entry'),
+    ...DAYS,
+    left('kind'),
+    left('order', 'order_id'),
+    left('account'),
+    ...MONEY,
+    right('debit'),
+    right('credit'),
+  ];
   return tableOf(columns, rows) + moreText(answer.next_cursor);
 }
 
@@ -60,20 +80,41 @@ export function showAccount(value: JsonValue): string {
   const amounts = [right('debit'), right('credit'), right('balance')];
   const columns = [right('entry'), ...DAYS, left('kind'), ...MONEY, ...amounts, left('order', 'order_id')];
   return (
-    statement(textOf(answer.account), answer, [...MONEY, right('balance')], tableOf(columns, rowsIn(answer.lines))) + moreText(answer.next_cursor)
+    statement(textOf(answer.account), answer, [...MONEY, right('balance')], tableOf(columns, rowsIn(answer.lines))) +
+    moreText(answer.next_cursor)
   );
 }
 
 export function showSettlement(value: JsonValue): string {
   const answer = cellsIn(value);
   const rows = rowsIn(answer.data).map((line): Cells => ({ ...line, fiat: fiatText(line.value) }));
-  const columns = [...DAYS, left('kind'), left('order', 'order_id'), ...MONEY, ...AMOUNTS, right('locked / quote', 'fiat')];
+  const columns = [
+    ...DAYS,
+    left('kind'),
+    left('order', 'order_id'),
+    ...MONEY,
+    ...AMOUNTS,
+    right('locked / quote', 'fiat'),
+  ];
   const title = `Settlement report of ${textOf(answer.merchant_id)}`;
-  return statement(title, answer, [...MONEY, ...AMOUNTS], tableOf(columns, rows)) + moreText(cellsIn(answer.pagination).next_cursor);
+  return (
+    statement(title, answer, [...MONEY, ...AMOUNTS], tableOf(columns, rows)) +
+    moreText(cellsIn(answer.pagination).next_cursor)
+  );
 }
 
 function statement(title: string, { opening, closing }: Cells, sums: readonly Column[], lines: string): string {
-  return [title, '', 'Opening', tableOf(sums, rowsIn(opening)), '', lines, '', 'Closing', tableOf(sums, rowsIn(closing))].join('\n');
+  return [
+    title,
+    '',
+    'Opening',
+    tableOf(sums, rowsIn(opening)),
+    '',
+    lines,
+    '',
+    'Closing',
+    tableOf(sums, rowsIn(closing)),
+  ].join('\n');
 }
 
 function fiatText(value: JsonValue | undefined): string | null {
@@ -82,4 +123,5 @@ function fiatText(value: JsonValue | undefined): string | null {
   return `${textOf(fiat.at_locked_rate)} / ${textOf(fiat.at_settlement_quote) || '-'} ${textOf(fiat.currency)}`;
 }
 
-const moreText = (cursor: JsonValue | undefined): string => (cursor === null || cursor === undefined ? '' : `\n\nMore: --cursor ${textOf(cursor)}`);
+const moreText = (cursor: JsonValue | undefined): string =>
+  cursor === null || cursor === undefined ? '' : `\n\nMore: --cursor ${textOf(cursor)}`;

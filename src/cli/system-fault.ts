@@ -13,7 +13,8 @@ export function systemFault(error: unknown): string | null {
     return null;
   }
   const why = typeof code === 'string' ? FILE_FAULTS[code] : undefined;
-  if (why !== undefined && path !== undefined) return `${path} ${why}; check DATA_DIR and SIGNER_JOURNAL_DIR, their owner and their mode`;
+  if (why !== undefined && path !== undefined)
+    return `${path} ${why}; check DATA_DIR and SIGNER_JOURNAL_DIR, their owner and their mode`;
   if (code === 'ERR_SQLITE_ERROR' && /readonly database|unable to open database|disk is full/i.test(message ?? ''))
     return `a file of DATA_DIR cannot be written (${message}); check the directory's owner and mode, and the space on its disk`;
   return null;

@@ -15,10 +15,16 @@ export function tableOf(columns: readonly Column[], rows: readonly Cells[]): str
   const widths = columns.map(({ title }, index) => Math.max(title.length, ...cells.map((row) => row[index]!.length)));
   const lineOf = (row: readonly string[]): string =>
     row
-      .map((cell, index) => (columns[index]!.align === 'right' ? cell.padStart(widths[index]!) : cell.padEnd(widths[index]!)))
+      .map((cell, index) =>
+        columns[index]!.align === 'right' ? cell.padStart(widths[index]!) : cell.padEnd(widths[index]!),
+      )
       .join('  ')
       .trimEnd();
-  return [lineOf(columns.map(({ title }) => title)), lineOf(widths.map((width) => '-'.repeat(width))), ...cells.map(lineOf)].join('\n');
+  return [
+    lineOf(columns.map(({ title }) => title)),
+    lineOf(widths.map((width) => '-'.repeat(width))),
+    ...cells.map(lineOf),
+  ].join('\n');
 }
 
 /** A value as a person reads it; nothing for none. */

@@ -1,4 +1,8 @@
-import { ConfirmAddresses, withConfirmation, type SourceOwnership } from '../features/addresses/confirmation.process.ts';
+import {
+  ConfirmAddresses,
+  withConfirmation,
+  type SourceOwnership,
+} from '../features/addresses/confirmation.process.ts';
 import { SourceRecord } from '../features/addresses/source-record.ts';
 import type { HealthFact } from '../observability/health.ts';
 import type { AddressPool } from '../ports/addresses.ts';
@@ -21,8 +25,9 @@ const ANSWER_EVERY_MS = 2_000;
 const FIRST_WAIT_MS = 10_000;
 
 /**
- * Resolves after the first look. A process with the signer asks it, and answers in the ledger for those without; a process without one asks the
- * ledger where others may have it. The embedded service without a signer has nobody to ask: whoever holds the keys is elsewhere.
+ * Resolves after the first look. A process with the signer asks it, and answers in the ledger for those without; a
+ * process without one asks the ledger where others may have it. The embedded service without a signer has nobody to
+ * ask: whoever holds the keys is elsewhere.
  */
 export async function startAddressOwnership(parts: ServiceParts, store: EventStore): Promise<AddressOwnership> {
   const { config, roles, storage, clock, random, log, addressOwner: owner = null } = parts;
@@ -32,7 +37,11 @@ export async function startAddressOwnership(parts: ServiceParts, store: EventSto
     source === undefined || config.WATCH_ONLY.includes(mode) ? [] : [source],
   );
   const unasked = roles.api && !isAsked && parts.derivers.some(({ source }) => source !== undefined);
-  if (unasked) log.warn({}, 'no signer is here to confirm the collection addresses: compare them with `quittance wallet verify` where the keys are');
+  if (unasked)
+    log.warn(
+      {},
+      'no signer is here to confirm the collection addresses: compare them with `quittance wallet verify` where the keys are',
+    );
   const confirmation = new ConfirmAddresses({
     sources,
     ask: (source) => (owner ? owner.owns(source) : record.ask(source)),
@@ -61,7 +70,8 @@ export async function startAddressOwnership(parts: ServiceParts, store: EventSto
 
 const WORDS = {
   own: "the signer's own",
-  foreign: "not the signer's: none is given out, since nobody here could move the money; correct WALLET_XPUB_... or WALLET_SOLANA_POOL",
+  foreign:
+    "not the signer's: none is given out, since nobody here could move the money; correct WALLET_XPUB_... or WALLET_SOLANA_POOL",
   unasked: 'the signer has not confirmed them yet: none is given out until it has',
 } as const;
 

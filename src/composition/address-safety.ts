@@ -17,7 +17,12 @@ export interface AddressSafety {
 }
 
 /** How the pool notices that its ledger forgot leases, and what it asks the chains then. */
-export function addressSafety({ config, chains, solana, log }: Pick<ServiceParts, 'config' | 'chains' | 'solana' | 'log'>): AddressSafety {
+export function addressSafety({
+  config,
+  chains,
+  solana,
+  log,
+}: Pick<ServiceParts, 'config' | 'chains' | 'solana' | 'log'>): AddressSafety {
   const marker = join(config.DATA_DIR, MANIFEST);
   const restored = existsSync(marker);
   const marks = openMarks(journalDirectory(config), log);
@@ -43,7 +48,11 @@ export function addressSafety({ config, chains, solana, log }: Pick<ServiceParts
 export function addressHealth(stocks: readonly AddressStock[]): HealthFact {
   const name = 'addresses';
   if (stocks.some(({ available }) => available > 0)) return { name, state: 'ok' };
-  return { name, state: 'refusing', detail: 'no address is ready to be given out on any network: every new session is refused' };
+  return {
+    name,
+    state: 'refusing',
+    detail: 'no address is ready to be given out on any network: every new session is refused',
+  };
 }
 
 function openMarks(directory: string, log: ServiceParts['log']): AddressMarks | null {

@@ -20,8 +20,15 @@ const fileSchema = z.strictObject({
 const headerOf = (name: string, publicKey: string): readonly unknown[] => [FORMAT, 1, name, publicKey];
 
 /** The file's text, and what the signer's configuration holds of it. */
-export function makeApproverKey(name: string, passphrase: string, cost: ScryptCost): { readonly file: string; readonly entry: ApproverKey } {
-  const { x: publicKey, d } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' }) as { x: string; d: string };
+export function makeApproverKey(
+  name: string,
+  passphrase: string,
+  cost: ScryptCost,
+): { readonly file: string; readonly entry: ApproverKey } {
+  const { x: publicKey, d } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' }) as {
+    x: string;
+    d: string;
+  };
   const sealed = sealText(headerOf(name, publicKey), d, passphrase, cost);
   const file = `${JSON.stringify({ format: FORMAT, version: 1, name, publicKey, ...sealed }, null, 2)}\n`;
   return { file, entry: { name, kind: 'ed25519', publicKey } };
@@ -52,7 +59,9 @@ function parsed(text: string): z.infer<typeof fileSchema> {
 
 const DEMO_NAMES = ['demo-1', 'demo-2'] as const;
 
-/** The sandbox enrols two approvers by itself, so that everything can be tried; their passphrase lies beside their keys. */
+/**
+ * The sandbox enrols two approvers by itself, so that everything can be tried; their passphrase lies beside their keys.
+ */
 export function demoApprovers(dataDir: string): ApproverKey[] {
   const directory = join(dataDir, 'approvers');
   const passphraseFile = join(directory, 'passphrase');

@@ -11,11 +11,16 @@ type Environment = Record<string, string | undefined>;
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/;
 
-/** `quittance approver enroll`: a new key file, and the entry of PAYOUT_APPROVERS that belongs to it. Never replaces a file. */
+/**
+ * `quittance approver enroll`: a new key file, and the entry of PAYOUT_APPROVERS that belongs to it. Never replaces a
+ * file.
+ */
 export async function enrolApprover(args: AdminArguments, env: Environment): Promise<JsonValue> {
   const name = requiredText(args, 'name');
   if (!NAME.test(name))
-    throw new CommandRefused('name must begin with a letter or digit and have letters, digits, spaces and . _ - only, 64 at most');
+    throw new CommandRefused(
+      'name must begin with a letter or digit and have letters, digits, spaces and . _ - only, 64 at most',
+    );
   const file = resolve(requiredText(args, 'key'));
   if (existsSync(file)) throw new CommandRefused(`${file} exists: a key is never replaced, move it away first`);
   const passphrase = checkedPassphrase(givenPassphrase(args, env) ?? (await askNewPassphrase('key')));
@@ -27,7 +32,10 @@ export async function enrolApprover(args: AdminArguments, env: Environment): Pro
 /** Opens the key to sign with, after the terms were shown. */
 export async function openKeyFile(args: AdminArguments, env: Environment): Promise<OpenedKey> {
   const text = readText(requiredText(args, 'key'), 'key');
-  return openApproverKey(text, givenPassphrase(args, env) ?? (await askPassphrase('Passphrase of the key, to sign this: ')));
+  return openApproverKey(
+    text,
+    givenPassphrase(args, env) ?? (await askPassphrase('Passphrase of the key, to sign this: ')),
+  );
 }
 
 /** Null when none is given. Never from the command line itself: every user of the machine can read that. */

@@ -14,7 +14,8 @@ export interface SequencerParts {
 }
 
 /** What an operator does who put an old copy in place on purpose. */
-export const RESTORE = 'If an older copy was restored on purpose, stop the service and move this file of the signer away:';
+export const RESTORE =
+  'If an older copy was restored on purpose, stop the service and move this file of the signer away:';
 
 /** Asks the signer for checkpoints as the settings say; null where nobody signs. Not started. */
 export async function createSequencer(

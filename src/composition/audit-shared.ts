@@ -17,8 +17,9 @@ const LEASE = 'sign-checkpoints';
 const STATUS_EVERY_MS = 1_000;
 
 /**
- * The audit of a ledger on shared servers. Where the signer is, the whole history is read at the start and signed under a lease; API nodes
- * keep the tree for proofs and begin with what they kept of it, once a signed root proves it; every process is told of damage.
+ * The audit of a ledger on shared servers. Where the signer is, the whole history is read at the start and signed under
+ * a lease; API nodes keep the tree for proofs and begin with what they kept of it, once a signed root proves it; every
+ * process is told of damage.
  */
 export async function startSharedAudit(parts: ServiceParts, { guard, isAfter }: SharedLog): Promise<RunningAudit> {
   const { storage, roles, log, checkpointSigner } = parts;
@@ -35,15 +36,23 @@ export async function startSharedAudit(parts: ServiceParts, { guard, isAfter }: 
   const auditOf = (anchors: readonly AuditAnchor[]): StoreAudit =>
     new StoreAudit({ store, isAfter, verifierKey: identity?.verifierKey ?? null, anchors });
   const beginAnew = (): StoreAudit => auditOf(identity?.anchors ?? []);
-  const begin = async () => (identity ? null : await fromTiles(store, tiles, auditOf)) ?? { audit: beginAnew(), isWhole: true };
+  const begin = async () =>
+    (identity ? null : await fromTiles(store, tiles, auditOf)) ?? { audit: beginAnew(), isWhole: true };
   const tree =
     identity || roles.api
-      ? new StoreAuditTree({ begin, beginAnew, rechecks: identity !== null, onDamaged: (message) => damaged(message), log })
+      ? new StoreAuditTree({
+          begin,
+          beginAnew,
+          rechecks: identity !== null,
+          onDamaged: (message) => damaged(message),
+          log,
+        })
       : null;
   let grant: LeaseGrant | null = null;
   const isLeader = (): boolean => grant?.isHeld() ?? false;
   const sequencer = tree && (await createSequencer(parts, { store, tree, identity, isLeader, damaged }));
-  if (roles.signer && !sequencer) log.warn({}, 'no checkpoints of the ledger are signed: the signer needs a wallet and SIGNER_JOURNAL_DIR');
+  if (roles.signer && !sequencer)
+    log.warn({}, 'no checkpoints of the ledger are signed: the signer needs a wallet and SIGNER_JOURNAL_DIR');
   tree?.start();
   const lead = async (granted: LeaseGrant) => {
     grant = granted;
@@ -52,7 +61,16 @@ export async function startSharedAudit(parts: ServiceParts, { guard, isAfter }: 
   const lease = sequencer ? withLease(LEASE, lead, { leases: storage.leases, ttlMs: storage.leaseTtlMs, log }) : null;
   sequencer?.start();
   const leading = (): LeaseGrant | null => (isLeader() ? grant : null);
-  const telling = keepTelling({ board: storage.board, tiles, identity, tree, leading, ownFault: () => ownFault, guard, log });
+  const telling = keepTelling({
+    board: storage.board,
+    tiles,
+    identity,
+    tree,
+    leading,
+    ownFault: () => ownFault,
+    guard,
+    log,
+  });
   return {
     tree: tree ?? NO_TREE,
     state: () => tree?.state ?? null,
@@ -102,7 +120,8 @@ function keepTelling({ board, tiles, identity, tree, leading, ownFault, guard, l
     const grant = leading();
     if (identity && grant) {
       const { verifierKey } = identity;
-      if (tree?.state.integrity !== 'checking') board.publish(LEASE, grant.token, { verifierKey, fault: ownFault() } satisfies AuditNotice);
+      if (tree?.state.integrity !== 'checking')
+        board.publish(LEASE, grant.token, { verifierKey, fault: ownFault() } satisfies AuditNotice);
       return;
     }
     if (tree?.sound && !identity) await tiles.keep(tree.sound);
@@ -144,7 +163,8 @@ async function fromTiles(
   return { audit, isWhole: false };
 }
 
-const behind = (): Promise<never> => Promise.reject(new AuditTreeBehind('this process keeps no tree: ask a node with the role api or signer'));
+const behind = (): Promise<never> =>
+  Promise.reject(new AuditTreeBehind('this process keeps no tree: ask a node with the role api or signer'));
 
 /** Of processes that neither sign nor answer anybody. */
 const NO_TREE: AuditTree = {

@@ -14,9 +14,9 @@ import type { ServiceParts } from './service-parts.ts';
 import type { OwnLog } from './storage-parts.ts';
 
 /**
- * Resolves once the whole history was read and found to be what it was, or was not: it comes before everything that reads on or writes. Then it is
- * read again and again in the background, and checkpoints are signed. Whatever is found to differ makes the service read-only: the store refuses
- * appends from that moment on.
+ * Resolves once the whole history was read and found to be what it was, or was not: it comes before everything that
+ * reads on or writes. Then it is read again and again in the background, and checkpoints are signed. Whatever is found
+ * to differ makes the service read-only: the store refuses appends from that moment on.
  */
 export async function startAudit(parts: ServiceParts): Promise<RunningAudit> {
   const { config, storage, log, checkpointSigner } = parts;
@@ -27,7 +27,8 @@ export async function startAudit(parts: ServiceParts): Promise<RunningAudit> {
     store.refuseAppends(message);
     log.error({ reason: message }, 'the ledger is not what it was: the service is read-only');
   };
-  if (store.refusal !== null) log.error({ reason: store.refusal }, 'the ledger is not what it was: the service is read-only');
+  if (store.refusal !== null)
+    log.error({ reason: store.refusal }, 'the ledger is not what it was: the service is read-only');
   const identity = (await checkpointSigner?.auditIdentity()) ?? null;
   const missing = await missingFrom(config.DATA_DIR, store, storage.readModel, identity);
   if (missing !== null) damaged(missing);
@@ -41,8 +42,12 @@ export async function startAudit(parts: ServiceParts): Promise<RunningAudit> {
     },
   );
   await thread.checked;
-  const sequencer = store.refusal === null ? await createSequencer(parts, { store, tree: thread, identity, isLeader: () => true, damaged }) : null;
-  if (!sequencer && store.refusal === null) log.warn({}, 'no checkpoints of the ledger are signed: the signer needs a wallet and SIGNER_JOURNAL_DIR');
+  const sequencer =
+    store.refusal === null
+      ? await createSequencer(parts, { store, tree: thread, identity, isLeader: () => true, damaged })
+      : null;
+  if (!sequencer && store.refusal === null)
+    log.warn({}, 'no checkpoints of the ledger are signed: the signer needs a wallet and SIGNER_JOURNAL_DIR');
   sequencer?.start();
   return {
     tree: thread,
@@ -61,7 +66,11 @@ export async function startAudit(parts: ServiceParts): Promise<RunningAudit> {
 }
 
 /** The same check for one command while no service runs: what is found makes the log refuse appends. */
-export async function checkOwnLog(config: Config, store: OwnLog, readModel: Pick<ReadModel, 'checkpoint'>): Promise<AuditState> {
+export async function checkOwnLog(
+  config: Config,
+  store: OwnLog,
+  readModel: Pick<ReadModel, 'checkpoint'>,
+): Promise<AuditState> {
   const missing = await missingFrom(config.DATA_DIR, store, readModel, null);
   if (missing !== null) store.refuseAppends(missing);
   const thread = new AuditThread(

@@ -46,33 +46,51 @@ export function canaryFaults(config: Config): string[] {
   if (missing.length > 0) return [`${missing.join(', ')} is missing: canary payments need ${needed.join(', ')}`];
   const { CANARY_AMOUNT: amount, CANARY_MAX_OUT: most, DUST_LIMIT: dust } = config;
   return [
-    ...(amountOf(amount) <= amountOf(dust) ? [`CANARY_AMOUNT is ${amount}, which DUST_LIMIT (${dust}) does not count as a payment`] : []),
-    ...(amountOf(most) < amountOf(amount) ? [`CANARY_MAX_OUT is ${most}, less than one payment of CANARY_AMOUNT (${amount})`] : []),
+    ...(amountOf(amount) <= amountOf(dust)
+      ? [`CANARY_AMOUNT is ${amount}, which DUST_LIMIT (${dust}) does not count as a payment`]
+      : []),
+    ...(amountOf(most) < amountOf(amount)
+      ? [`CANARY_MAX_OUT is ${most}, less than one payment of CANARY_AMOUNT (${amount})`]
+      : []),
   ];
 }
 
 /**
- * Null where canary payments are switched off. Rejects with `InvalidConfig`, also for a wallet that is a treasury of the service: two who pay from one
- * account without knowing of each other would take each other's numbers.
+ * Null where canary payments are switched off. Rejects with `InvalidConfig`, also for a wallet that is a treasury of
+ * the service: two who pay from one account without knowing of each other would take each other's numbers.
  */
-export async function openCanary(config: Config, treasuries: Iterable<TreasuryAddresses> = []): Promise<CanaryAccount | null> {
+export async function openCanary(
+  config: Config,
+  treasuries: Iterable<TreasuryAddresses> = [],
+): Promise<CanaryAccount | null> {
   const faults = canaryFaults(config);
   if (faults.length > 0) throw new InvalidConfig(faults.join('\n'));
   const merchant = config.CANARY_MERCHANT_FILE;
   if (merchant === undefined) return null;
-  const parsed = merchantFile.safeParse(named('CANARY_MERCHANT_FILE', () => JSON.parse(readFileSync(merchant, 'utf8')) as unknown));
+  const parsed = merchantFile.safeParse(
+    named('CANARY_MERCHANT_FILE', () => JSON.parse(readFileSync(merchant, 'utf8')) as unknown),
+  );
   if (!parsed.success)
     throw new InvalidConfig(
       `CANARY_MERCHANT_FILE: ${merchant} must hold api_key, api_secret and webhook_secret, as "quittance merchant create --json" prints them`,
     );
   const { api_key: apiKey, api_secret: apiSecret, webhook_secret: webhookSecret } = parsed.data;
   const mode: Mode = apiKey.startsWith('sk_live_') ? 'live' : 'test';
-  return { mode, apiKey, apiSecret, webhookSecret, wallet: rolesOf(config).worker ? await openWallet(config, mode, treasuries) : null };
+  return {
+    mode,
+    apiKey,
+    apiSecret,
+    webhookSecret,
+    wallet: rolesOf(config).worker ? await openWallet(config, mode, treasuries) : null,
+  };
 }
 
 /** Only a process that pays loads what holds keys. */
 async function openWallet(config: Config, mode: Mode, treasuries: Iterable<TreasuryAddresses>): Promise<Wallet> {
-  const [{ openKeystore, readKeystoreFile }, { Wallet }] = await Promise.all([import('../signer/keystore.ts'), import('../signer/wallet.ts')]);
+  const [{ openKeystore, readKeystoreFile }, { Wallet }] = await Promise.all([
+    import('../signer/keystore.ts'),
+    import('../signer/wallet.ts'),
+  ]);
   const { CANARY_KEYSTORE: keystore, CANARY_KEYSTORE_PASSPHRASE_FILE: passphrase } = config;
   const words = named('CANARY_KEYSTORE_PASSPHRASE_FILE', () => readFileSync(passphrase!, 'utf8').trim());
   const wallet = named('CANARY_KEYSTORE', () => new Wallet(openKeystore(readKeystoreFile(keystore!), mode, words)));
@@ -81,7 +99,8 @@ async function openWallet(config: Config, mode: Mode, treasuries: Iterable<Treas
   return wallet;
 }
 
-const NOT_ITS_OWN = 'CANARY_KEYSTORE holds the keys of the service itself: give canary payments a wallet of their own (quittance wallet init)';
+const NOT_ITS_OWN =
+  'CANARY_KEYSTORE holds the keys of the service itself: give canary payments a wallet of their own (quittance wallet init)';
 
 function named<Value>(setting: string, read: () => Value): Value {
   try {

@@ -13,8 +13,8 @@ import type { SigningWallet } from '../signer/signing-wallet.ts';
 const POLL_MS = 1_000;
 
 /**
- * Pays from the canary's own wallet, in the ways in which refunds are paid. It keeps no journal: a payment that is lost sight of goes to the address
- * of a session, which gives it back, and what may be away at once is bounded.
+ * Pays from the canary's own wallet, in the ways in which refunds are paid. It keeps no journal: a payment that is lost
+ * sight of goes to the address of a session, which gives it back, and what may be away at once is bounded.
  */
 export function canaryPayer(
   chain: OutgoingChain,
@@ -56,8 +56,16 @@ export function canaryPayer(
   async function draftOf(order: OutgoingTransaction): Promise<TransactionDraft | null> {
     const draft = await chain.draft(order, await chain.nextNonce(own), usedNonces);
     const before = stuck;
-    if (draft === null || before === null || !('maxFeePerGas' in draft) || !('maxFeePerGas' in before) || draft.nonce !== before.nonce) return draft;
-    const { maxFeePerGas, maxPriorityFeePerGas } = BigInt(before.maxFeePerGas) > BigInt(draft.maxFeePerGas) ? before : draft;
+    if (
+      draft === null ||
+      before === null ||
+      !('maxFeePerGas' in draft) ||
+      !('maxFeePerGas' in before) ||
+      draft.nonce !== before.nonce
+    )
+      return draft;
+    const { maxFeePerGas, maxPriorityFeePerGas } =
+      BigInt(before.maxFeePerGas) > BigInt(draft.maxFeePerGas) ? before : draft;
     return (await chain.bump({ ...draft, maxFeePerGas, maxPriorityFeePerGas })) ?? draft;
   }
 
@@ -67,7 +75,12 @@ export function canaryPayer(
     if (!missing) return;
     const order: OutgoingTransaction = {
       ...orderOf(`canary-nonce-${missing.index}`, missing.address),
-      ...{ kind: 'nonce_account', coin: NATIVE_COIN[chain.network], amount: formatAmount(missing.rent), derivationIndex: missing.index },
+      ...{
+        kind: 'nonce_account',
+        coin: NATIVE_COIN[chain.network],
+        amount: formatAmount(missing.rent),
+        derivationIndex: missing.index,
+      },
     };
     await send(order, signal);
   }

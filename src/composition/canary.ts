@@ -20,13 +20,23 @@ export function startCanaries(
   { store, metrics }: Pick<Foundation, 'store' | 'metrics'>,
   publicUrl: string,
 ): RunningLease {
-  const { CANARY_EVERY_SECONDS: everySec, CANARY_COIN: coin, CANARY_AMOUNT: amount, CANARY_MAX_OUT: maxOut, HEADER_PREFIX: headerPrefix } = config;
+  const {
+    CANARY_EVERY_SECONDS: everySec,
+    CANARY_COIN: coin,
+    CANARY_AMOUNT: amount,
+    CANARY_MAX_OUT: maxOut,
+    HEADER_PREFIX: headerPrefix,
+  } = config;
   const shop = canaryShop(createClient({ baseUrl: publicUrl, apiKey, apiSecret, headerPrefix, maxRetries: 0 }));
   let running: Canaries | null = null;
   const start = async () => {
-    const chains = openChains().filter(({ settings }) => settings.mode === mode && tokenOf(settings, coin) !== undefined);
+    const chains = openChains().filter(
+      ({ settings }) => settings.mode === mode && tokenOf(settings, coin) !== undefined,
+    );
     const asked = chains.filter(({ network }) => config.CANARY_NETWORKS?.includes(network) ?? true);
-    const payers = new Map<Network, CanaryPayer>(asked.map((chain) => [chain.network, canaryPayer(chain, wallet, { coin, amount })]));
+    const payers = new Map<Network, CanaryPayer>(
+      asked.map((chain) => [chain.network, canaryPayer(chain, wallet, { coin, amount })]),
+    );
     const canaries = new Canaries({
       ...{ store, clock, random, shop, mode, payers, coin, amount, maxOut, everySec, log },
       pause: (ms, signal) => sleep(ms, undefined, { signal, ref: false }),
@@ -51,19 +61,29 @@ export function startCanaries(
 function canaryShop(client: Quittance): CanaryShop {
   return {
     create: async ({ orderId, network, coin, amount }) => {
-      const { id, payment_options: options } = await client.sessions.create({ order_id: orderId, amount, currency: coin });
+      const { id, payment_options: options } = await client.sessions.create({
+        order_id: orderId,
+        amount,
+        currency: coin,
+      });
       const option = options.find((each) => each.network === network);
       if (!option) throw new Error(`the session cannot be paid on ${network}`);
       return { sessionId: id as SessionId, address: option.address };
     },
     look: async (id) => {
       const { status, received, pending, refundable, refunded } = await client.sessions.get(id);
-      return { seen: status === 'paid' || amountOf(received) + amountOf(pending) > 0n, paid: status === 'paid', refundable, refunded };
+      return {
+        seen: status === 'paid' || amountOf(received) + amountOf(pending) > 0n,
+        paid: status === 'paid',
+        refundable,
+        refunded,
+      };
     },
     isTold: async (id) => {
       const { data } = await client.deliveries.page({ session_id: id, event_type: 'payment.completed' });
       return data.some(({ status }) => status === 'delivered');
     },
-    refund: async (id) => void (await client.refunds.create({ session_id: id, reason: 'canary' }, { idempotencyKey: `canary-${id}` })),
+    refund: async (id) =>
+      void (await client.refunds.create({ session_id: id, reason: 'canary' }, { idempotencyKey: `canary-${id}` })),
   };
 }

@@ -22,19 +22,31 @@ export interface ChainReaders {
 const SOLANA_MAX_LAG_SLOTS = 50;
 
 export interface ReadingOptions {
-  /** From which amount, in units of 10^-18, a second source must report a transfer and its finality; null, and by default: never. */
+  /**
+   * From which amount, in units of 10^-18, a second source must report a transfer and its finality; null, and by
+   * default: never.
+   */
   readonly secondSourceFrom?: (access: NetworkAccess) => bigint | null;
   readonly log?: Logger;
   readonly onServerTime?: RpcObserver['onServerTime'];
 }
 
-export function chainReaders(networks: readonly NetworkAccess[], metrics: Metrics, options: ReadingOptions = {}): ChainReaders {
+export function chainReaders(
+  networks: readonly NetworkAccess[],
+  metrics: Metrics,
+  options: ReadingOptions = {},
+): ChainReaders {
   const optionsOf = (access: NetworkAccess) => {
     const { settings } = access;
     const pool = poolOf(access, metrics, options);
     // Asked anew each time, as the list of providers may change.
     const from = (): bigint | null => options.secondSourceFrom?.(access) ?? null;
-    metrics.chains.addProviders({ mode: settings.mode, network: settings.network, pool, needsSecond: () => from() !== null });
+    metrics.chains.addProviders({
+      mode: settings.mode,
+      network: settings.network,
+      pool,
+      needsSecond: () => from() !== null,
+    });
     const confirmWithSecond = (units: bigint): boolean => {
       const least = from();
       return least !== null && units >= least;
@@ -45,7 +57,9 @@ export function chainReaders(networks: readonly NetworkAccess[], metrics: Metric
   return {
     byBlocks: networks
       .filter((access) => !isByAccounts(access))
-      .map((access) => (access.settings.network === 'tron' ? createTronChain(optionsOf(access)) : createEvmChain(optionsOf(access)))),
+      .map((access) =>
+        access.settings.network === 'tron' ? createTronChain(optionsOf(access)) : createEvmChain(optionsOf(access)),
+      ),
     byAccounts: networks.filter(isByAccounts).map((access) => createSolanaChain(optionsOf(access))),
   };
 }

@@ -13,7 +13,12 @@ import type { Logger } from '../observability/logger.ts';
 import { seedFrom } from '../runtime/projections/whole-rows.ts';
 import { REVISITED_SEC } from '../features/deposits/chain/reverted.ts';
 import { ChainWatcher } from '../features/deposits/chain/watch.process.ts';
-import type { DepositTrackingDeps, PendingDeposit, WatchChainDeps, WatchObserver } from '../features/deposits/chain/types.ts';
+import type {
+  DepositTrackingDeps,
+  PendingDeposit,
+  WatchChainDeps,
+  WatchObserver,
+} from '../features/deposits/chain/types.ts';
 import type { WatchedNetwork } from '../features/deposits/network-watcher.ts';
 import {
   DEPOSITS_BY_BLOCK_TABLE,
@@ -60,13 +65,18 @@ export function sessionSide(deps: WatchDeps, mode: Mode, network: Network): Sess
   const coverage = new LedgerCoverage(deps, mode, network);
   const finalityRuleOf = async (id: SessionId): Promise<FinalityRule> => {
     const session = await core.sessionHandler.read(sessionStream(id));
-    return session?.context.created?.paymentOptions.find((option) => option.network === network)?.finality ?? { kind: 'finalized' };
+    return (
+      session?.context.created?.paymentOptions.find((option) => option.network === network)?.finality ?? {
+        kind: 'finalized',
+      }
+    );
   };
   const pendingDeposits = async (finalFrom?: number): Promise<PendingDeposit[]> => {
     const from = finalFrom ?? Math.max(0, ((await coverage.lastCovered())?.block ?? 0) - DEEP_BLOCKS);
     const nowSec = toSec(deps.clock.nowMs());
     let rows: readonly DepositRow[] = [];
-    // Rows that are being filled again lack some; the durable cursor waits below every deposit that is not final, so those are read again.
+    // Rows that are being filled again lack some; the durable cursor waits below every deposit that is not final, so
+    // those are read again.
     await seedFrom(deps.readModel, depositsByBlock, async () => {
       const found = await rowsOf(deps.readModel, DEPOSITS_BY_BLOCK_TABLE, network, depositPlace(network, from, ''));
       const settled = found.filter(({ status }) => status === 'final');
@@ -90,7 +100,16 @@ export function sessionSide(deps: WatchDeps, mode: Mode, network: Network): Sess
   };
   const observer = both(logging(log, mode, network), deps.observerOf?.(mode, network) ?? {});
   const addressesComplete = (): Promise<void> => core.addressesComplete();
-  return { addresses, addressesComplete, deposits: core.deposits, coverage, clock: deps.clock, finalityRuleOf, pendingDeposits, observer };
+  return {
+    addresses,
+    addressesComplete,
+    deposits: core.deposits,
+    coverage,
+    clock: deps.clock,
+    finalityRuleOf,
+    pendingDeposits,
+    observer,
+  };
 }
 
 /** A watcher for one block-based chain, wired to the sessions. */
@@ -102,15 +121,24 @@ export function watch(deps: WatchDeps, chain: Chain, options: { readonly sandbox
       pollIntervalMs: options.sandbox ? POLL_MS.sandbox : POLL_MS[network],
       sandbox: options.sandbox,
       deepBlocks: DEEP_BLOCKS,
-      ...(options.sandbox && { coverageIntervalMs: SANDBOX_COVERAGE_MS, pollWhileWaitingMs: SANDBOX_POLL_WHILE_WAITING_MS }),
+      ...(options.sandbox && {
+        coverageIntervalMs: SANDBOX_COVERAGE_MS,
+        pollWhileWaitingMs: SANDBOX_POLL_WHILE_WAITING_MS,
+      }),
     },
   );
   return { settings, watcher };
 }
 
-async function rowsOf(readModel: ReadModel, table: Table<DepositRow>, network: Network, after: string): Promise<DepositRow[]> {
+async function rowsOf(
+  readModel: ReadModel,
+  table: Table<DepositRow>,
+  network: Network,
+  after: string,
+): Promise<DepositRow[]> {
   const rows: DepositRow[] = [];
-  for await (const page of rowPages(readModel, table, { prefix: `${network}/`, after })) rows.push(...page.map(({ row }) => row));
+  for await (const page of rowPages(readModel, table, { prefix: `${network}/`, after }))
+    rows.push(...page.map(({ row }) => row));
   return rows;
 }
 
@@ -128,10 +156,13 @@ function both(first: WatchObserver, second: WatchObserver): WatchObserver {
 function logging(log: Logger, mode: Mode, network: Network): WatchObserver {
   const where = { mode, network };
   return {
-    onReorg: (reorg) => log[reorg.beyondFinality ? 'error' : 'warn']({ ...where, ...reorg }, 'the chain was reorganised'),
-    onReverted: (reverted) => log[reverted.afterFinal ? 'error' : 'warn']({ ...where, ...reverted }, 'a deposit was reverted'),
+    onReorg: (reorg) =>
+      log[reorg.beyondFinality ? 'error' : 'warn']({ ...where, ...reorg }, 'the chain was reorganised'),
+    onReverted: (reverted) =>
+      log[reverted.afterFinal ? 'error' : 'warn']({ ...where, ...reverted }, 'a deposit was reverted'),
     onAnomaly: (anomaly) => log.warn({ ...where, ...anomaly }, 'the chain answered oddly'),
-    onTrouble: ({ error, consecutiveFailures }) => log.warn({ ...where, err: error, consecutiveFailures }, 'the chain cannot be read'),
+    onTrouble: ({ error, consecutiveFailures }) =>
+      log.warn({ ...where, err: error, consecutiveFailures }, 'the chain cannot be read'),
   };
 }
 

@@ -6,9 +6,33 @@ import { providerUrls } from './chains.ts';
 
 /** What may be shown as it is: numbers, choices and paths of ours, never a key, an address book or a URL. */
 const SHOWN = [
-  ...(['HOST', 'PORT', 'OPS_PORT', 'CONSOLE_PORT', 'ADMIN_PORT', 'NODE_NUMBER', 'TRUSTED_PROXIES', 'DATA_DIR', 'SIGNER_JOURNAL_DIR'] as const),
-  ...(['WATCH_ONLY', 'SECOND_SOURCE_FROM', 'SESSION_TTL_SECONDS', 'EXPIRY_MAX_WAIT_SECONDS', 'RATE_LIMIT_PER_KEY', 'RATE_PROVIDERS'] as const),
-  ...(['RATE_MAX_AGE_SECONDS', 'TOLERANCE_MAX_PERCENT', 'ETHEREUM_MIN_CONFIRMATIONS', 'SWEEP_FROM', 'HEADER_PREFIX', 'LOG_LEVEL'] as const),
+  ...([
+    'HOST',
+    'PORT',
+    'OPS_PORT',
+    'CONSOLE_PORT',
+    'ADMIN_PORT',
+    'NODE_NUMBER',
+    'TRUSTED_PROXIES',
+    'DATA_DIR',
+    'SIGNER_JOURNAL_DIR',
+  ] as const),
+  ...([
+    'WATCH_ONLY',
+    'SECOND_SOURCE_FROM',
+    'SESSION_TTL_SECONDS',
+    'EXPIRY_MAX_WAIT_SECONDS',
+    'RATE_LIMIT_PER_KEY',
+    'RATE_PROVIDERS',
+  ] as const),
+  ...([
+    'RATE_MAX_AGE_SECONDS',
+    'TOLERANCE_MAX_PERCENT',
+    'ETHEREUM_MIN_CONFIRMATIONS',
+    'SWEEP_FROM',
+    'HEADER_PREFIX',
+    'LOG_LEVEL',
+  ] as const),
   'CHANGE_DELAY_MINUTES',
 ] satisfies readonly (keyof Config)[];
 

@@ -28,11 +28,23 @@ export interface ConsoleRecordParts {
 }
 
 /** What the console shows of merchants, in the form in which the API gives it. */
-export function consoleRecords({ core, store, readModel, clock, presenter, confirmationsOf, servedRows }: ConsoleRecordParts): MerchantRecords {
+export function consoleRecords({
+  core,
+  store,
+  readModel,
+  clock,
+  presenter,
+  confirmationsOf,
+  servedRows,
+}: ConsoleRecordParts): MerchantRecords {
   const sessions = createSessionPresenter(presenter);
   const refund = createRefundPresenter(presenter);
   const lists = listRecords({
-    ...{ api: core.sessions, lists: new Lists({ readModel, cursorKey: core.cursorKey, metadataIndex: null }), presenter },
+    ...{
+      api: core.sessions,
+      lists: new Lists({ readModel, cursorKey: core.cursorKey, metadataIndex: null }),
+      presenter,
+    },
     ...{ networks: presenter.networks, confirmationsOf, servedRows },
   });
   return {
@@ -41,7 +53,8 @@ export function consoleRecords({ core, store, readModel, clock, presenter, confi
       const view = await core.sessions.getSession(reader, id);
       return view && sessions.session(view);
     },
-    refunds: async (reader, id) => ((await core.sessions.getSession(reader, id))?.refunds ?? []).map((view) => refund(view, reader.mode)),
+    refunds: async (reader, id) =>
+      ((await core.sessions.getSession(reader, id))?.refunds ?? []).map((view) => refund(view, reader.mode)),
     claims: async (reader, id) => (await core.sessions.listClaims(reader, id)) ?? [],
     waitingClaims: async ({ merchantId, mode }, limit) => {
       await servedRows();
@@ -60,7 +73,8 @@ export function consoleRecords({ core, store, readModel, clock, presenter, confi
         }
       return null;
     },
-    merchantOfSession: async (id) => (await core.sessionHandler.read(sessionStream(id)))?.context.created?.merchantId ?? null,
+    merchantOfSession: async (id) =>
+      (await core.sessionHandler.read(sessionStream(id)))?.context.created?.merchantId ?? null,
     sessionOfRefund: async (text) => {
       const id = parseRefundId(text);
       return id && core.sessionOfRefund(id);

@@ -49,7 +49,11 @@ export async function startPeopleSide(
 ): Promise<{ readonly console: RunningConsole | null; readonly commands: AdminCommands }> {
   const { people, directory } = parts.core;
   let console: RunningConsole | null = null;
-  const ofPeople = peopleCommands({ people, consoleUrl: () => console?.url ?? null, isMerchant: (id) => directory.settings(id) !== null });
+  const ofPeople = peopleCommands({
+    people,
+    consoleUrl: () => console?.url ?? null,
+    isMerchant: (id) => directory.settings(id) !== null,
+  });
   const commands = { ...parts.commands, ...ofPeople };
   if (service.roles.api) console = await startConsole(service, { ...parts, commands });
   return { console, commands };
@@ -65,7 +69,8 @@ async function startConsole(service: ServiceParts, parts: ConsoleParts): Promise
   await listenOn(server, config, asked);
   const address = addressOf(config, server);
   const { core } = parts;
-  const merchants = (): ShownMerchant[] => core.merchants.listMerchants().map(({ id, name, mode }) => ({ id, name, mode }));
+  const merchants = (): ShownMerchant[] =>
+    core.merchants.listMerchants().map(({ id, name, mode }) => ({ id, name, mode }));
   const { publicUrl, waitingFor, confirmationsOf, servedRows, store, webhooks, commands, streams, requestLog } = parts;
   const presenter = { publicUrl, networks: service.networks, deepLinks, waitingFor };
   const { readModel } = service.storage;
@@ -115,7 +120,11 @@ function addressOf(config: Config, server: Server): ConsoleAddress {
 }
 
 /** Throws `InvalidConfig`. */
-function ssoOf(config: Config, { origin }: ConsoleAddress, isMerchant: Parameters<typeof grantsOf>[1]): ConsoleSso | null {
+function ssoOf(
+  config: Config,
+  { origin }: ConsoleAddress,
+  isMerchant: Parameters<typeof grantsOf>[1],
+): ConsoleSso | null {
   const faults = ssoFaults(config).filter((fault) => fault !== false);
   if (faults.length > 0) throw new InvalidConfig(faults.join('\n'));
   const { CONSOLE_SSO_ISSUER: issuer, CONSOLE_SSO_CLIENT_ID: clientId } = config;
@@ -135,14 +144,22 @@ function ssoOf(config: Config, { origin }: ConsoleAddress, isMerchant: Parameter
 /** Entra ID, for whoever has an account with it: there each tenant gives its people whatever roles it likes. */
 const OF_ANY_TENANT = /^\/(common|organizations|consumers)(\/v2\.0)?(\/\.well-known\/.*)?\/?$/i;
 
-function ssoFaults({ CONSOLE_SSO_ISSUER: issuer, CONSOLE_SSO_CLIENT_ID: clientId, CONSOLE_SSO_ROLES: roles }: Config): (string | false)[] {
+function ssoFaults({
+  CONSOLE_SSO_ISSUER: issuer,
+  CONSOLE_SSO_CLIENT_ID: clientId,
+  CONSOLE_SSO_ROLES: roles,
+}: Config): (string | false)[] {
   if (issuer === undefined)
-    return [clientId !== undefined && 'CONSOLE_SSO_ISSUER is missing: the address of the provider that knows CONSOLE_SSO_CLIENT_ID'];
+    return [
+      clientId !== undefined &&
+        'CONSOLE_SSO_ISSUER is missing: the address of the provider that knows CONSOLE_SSO_CLIENT_ID',
+    ];
   const { protocol, hostname, pathname } = new URL(issuer);
   return [
     OF_ANY_TENANT.test(pathname) &&
       'CONSOLE_SSO_ISSUER must name your own tenant, as in https://login.microsoftonline.com/TENANT-ID/v2.0: at common, organizations and consumers anybody’s tenant lets people in',
-    clientId === undefined && 'CONSOLE_SSO_CLIENT_ID is missing: as the provider of CONSOLE_SSO_ISSUER knows the console',
+    clientId === undefined &&
+      'CONSOLE_SSO_CLIENT_ID is missing: as the provider of CONSOLE_SSO_ISSUER knows the console',
     protocol !== 'https:' &&
       !isLoopbackHost(hostname) &&
       'CONSOLE_SSO_ISSUER must start with https://: whoever reads the way to it signs in as anybody',
@@ -167,9 +184,13 @@ export function consoleFaults(config: Config): (string | false)[] {
   const { protocol, hostname, origin } = new URL(CONSOLE_URL);
   return [
     ...ssoFaults(config),
-    protocol !== 'https:' && hostname !== 'localhost' && 'CONSOLE_URL must start with https://: browsers use passkeys nowhere else',
+    protocol !== 'https:' &&
+      hostname !== 'localhost' &&
+      'CONSOLE_URL must start with https://: browsers use passkeys nowhere else',
     /^[\d.]+$|:/.test(hostname) && 'CONSOLE_URL must name a host: passkeys belong to names, not to addresses',
-    CONSOLE_PORT !== 0 && CONSOLE_PORT === PORT && 'CONSOLE_PORT must be another port than PORT: the console has an origin of its own',
+    CONSOLE_PORT !== 0 &&
+      CONSOLE_PORT === PORT &&
+      'CONSOLE_PORT must be another port than PORT: the console has an origin of its own',
     PUBLIC_URL !== undefined &&
       new URL(PUBLIC_URL).origin === origin &&
       'CONSOLE_URL must be another origin than PUBLIC_URL: what runs on the page of the payer must not reach the console',

@@ -40,7 +40,10 @@ import { PeopleDirectory } from '../features/people/directory.ts';
 import { createAdjustmentsHandler, type AdjustmentsHandler } from '../features/shared/handlers/adjustments-handler.ts';
 import { createPaymentLinkHandler, type PaymentLinkHandler } from '../features/shared/handlers/payment-link-handler.ts';
 import { createTransferHandler, type TransferHandler } from '../features/shared/handlers/transfer-handler.ts';
-import { ADDRESSES_TABLE, addressIndex as addressProjection } from '../../projections/addresses/address-index.projection.ts';
+import {
+  ADDRESSES_TABLE,
+  addressIndex as addressProjection,
+} from '../../projections/addresses/address-index.projection.ts';
 import { DUE_SESSIONS_TABLE } from '../../projections/sessions/due-sessions.ts';
 import { sessionView as sessionProjection } from '../../projections/sessions/session-view.projection.ts';
 import { givenAddress } from './given-address.ts';
@@ -122,7 +125,9 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
   const changes = new SessionChanges();
   const due = new DueSessions();
   const addressIndexes = new Map(
-    modes.flatMap((mode) => ADDRESS_FAMILIES.map((family) => [indexKey(mode, family), new AddressIndex(family)] as const)),
+    modes.flatMap((mode) =>
+      ADDRESS_FAMILIES.map((family) => [indexKey(mode, family), new AddressIndex(family)] as const),
+    ),
   );
   const followers = await followLedger(ports, { due, changes, addressIndexes, notificationIds });
   const sessionOfRefund = createSessionOfRefund(ports);
@@ -142,9 +147,16 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
     ...sessionSettingsOf(config),
     ...{ sessionOfRefund, changes },
     isOurs: isOursOf(ports, addressIndexes),
-    onAddressesGiven: (mode, id, given) => given.forEach(({ family, address }) => addressIndexes.get(indexKey(mode, family))!.add(address, id)),
+    onAddressesGiven: (mode, id, given) =>
+      given.forEach(({ family, address }) => addressIndexes.get(indexKey(mode, family))!.add(address, id)),
   });
-  const deposits = new Deposits({ sessions: sessionHandler, rates: ports.rates, senders: ports.senders, clock, random });
+  const deposits = new Deposits({
+    sessions: sessionHandler,
+    rates: ports.rates,
+    senders: ports.senders,
+    clock,
+    random,
+  });
   return {
     ...{ sessions, sessionHandler, merchantHandler, ...peoplesHandlers(handlerDeps), senders: ports.senders },
     merchants,
@@ -190,7 +202,10 @@ const isOursOf =
 
 /** What no merchant's policy goes beyond. */
 const policyBoundsOf = (config: Config) => ({
-  finalityFloor: { ethereumConfirmations: config.ETHEREUM_MIN_CONFIRMATIONS, ethereumFinalizedFrom: config.ETHEREUM_FINALIZED_FROM_MAX },
+  finalityFloor: {
+    ethereumConfirmations: config.ETHEREUM_MIN_CONFIRMATIONS,
+    ethereumFinalizedFrom: config.ETHEREUM_FINALIZED_FROM_MAX,
+  },
   toleranceMaxPercent: config.TOLERANCE_MAX_PERCENT,
 });
 
@@ -202,8 +217,13 @@ const sessionSettingsOf = (config: Config) => ({
   claims: { accepted: config.REFUND_CLAIMS ?? [], waitSec: config.REFUND_CLAIM_WAIT_SECONDS, givenAddress },
 });
 
-async function openMerchantDirectory({ store, sealer, readOnly = false }: CorePorts, ids: NotificationIds, log: Logger): Promise<MerchantDirectory> {
-  const onFault = (merchant: string, message: string): void => log.error({ merchant, message }, 'a stored secret does not open');
+async function openMerchantDirectory(
+  { store, sealer, readOnly = false }: CorePorts,
+  ids: NotificationIds,
+  log: Logger,
+): Promise<MerchantDirectory> {
+  const onFault = (merchant: string, message: string): void =>
+    log.error({ merchant, message }, 'a stored secret does not open');
   const directory = new MerchantDirectory({ store, sealer, onFault, onNotification: (id) => ids.seen(id) });
   // What of a damaged ledger cannot be read is logged where it is left out.
   await directory.start().catch((error: unknown) => (readOnly ? undefined : Promise.reject(error as Error)));
@@ -211,8 +231,8 @@ async function openMerchantDirectory({ store, sealer, readOnly = false }: CorePo
 }
 
 /**
- * None where this process does not hold the key of API secrets, which seals what answering the API needs. Nothing is created in a ledger that is only
- * read: secrets of this process alone serve it well enough.
+ * None where this process does not hold the key of API secrets, which seals what answering the API needs. Nothing is
+ * created in a ledger that is only read: secrets of this process alone serve it well enough.
  */
 async function secretsFor(
   purpose: SecretPurpose,
@@ -247,12 +267,20 @@ interface Followers {
   readonly notificationIds: NotificationIds;
 }
 
-/** Fills the in-memory look-ups from the read side and then follows the ledger from there, so that nothing is missed in between. */
-async function followLedger({ store, readModel }: CorePorts, { due, changes, addressIndexes, notificationIds }: Followers): Promise<Subscription[]> {
+/**
+ * Fills the in-memory look-ups from the read side and then follows the ledger from there, so that nothing is missed in
+ * between.
+ */
+async function followLedger(
+  { store, readModel }: CorePorts,
+  { due, changes, addressIndexes, notificationIds }: Followers,
+): Promise<Subscription[]> {
   const addressesAfter = await seedFrom(readModel, addressProjection, () =>
     scanAll(readModel, ADDRESSES_TABLE, (key, row) => {
       const [mode, family] = key.split('/') as [Mode, AddressFamily];
-      addressIndexes.get(indexKey(mode, family))?.add(key.slice(mode.length + family.length + 2), row.sessionId as SessionId);
+      addressIndexes
+        .get(indexKey(mode, family))
+        ?.add(key.slice(mode.length + family.length + 2), row.sessionId as SessionId);
     }),
   );
   const dueAfter = await seedFrom(readModel, sessionProjection, () =>
@@ -278,7 +306,8 @@ async function followLedger({ store, readModel }: CorePorts, { due, changes, add
     const id = sessionOfStream(stored.stream);
     if (id !== null) changes.emit(id);
     // Its page leads to the new attempt from now on.
-    if (stored.event.type === 'SessionCreated' && stored.event.data.supersedes !== undefined) changes.emit(stored.event.data.supersedes);
+    if (stored.event.type === 'SessionCreated' && stored.event.data.supersedes !== undefined)
+      changes.emit(stored.event.data.supersedes);
   });
   return [addresses, sessions];
 }
@@ -290,8 +319,13 @@ async function caughtUpWith({ store, soleWriter }: CorePorts, subscription: Subs
   if (head !== null) await subscription.reached(head);
 }
 
-async function scanAll<Kept extends object>(readModel: ReadModel, table: Table<Kept>, take: (key: string, row: Kept) => void): Promise<void> {
-  for await (const page of rowPages(readModel, table, { limit: SCAN_PAGE })) for (const { key, row } of page) take(key, row);
+async function scanAll<Kept extends object>(
+  readModel: ReadModel,
+  table: Table<Kept>,
+  take: (key: string, row: Kept) => void,
+): Promise<void> {
+  for await (const page of rowPages(readModel, table, { limit: SCAN_PAGE }))
+    for (const { key, row } of page) take(key, row);
 }
 
 /** Resolves once everything there is was handed over. */

@@ -18,7 +18,16 @@ export function recordDailyRates(
   const currency = config.BOOK_RATES_CURRENCY;
   if (currency === undefined || !roles.worker) return null;
   const sources = createDailyRates(rateSettings(parts));
-  const recording = new RecordDailyRates({ currency, sources, booked, store, clock, random, log, everyMs: config.BOOK_RATES_EVERY_SECONDS * 1000 });
+  const recording = new RecordDailyRates({
+    currency,
+    sources,
+    booked,
+    store,
+    clock,
+    random,
+    log,
+    everyMs: config.BOOK_RATES_EVERY_SECONDS * 1000,
+  });
   health.add(() => bookRateFacts(recording.missing(), currency));
   reportBookRates(metrics.registry, () => recording.missing());
   recording.start();

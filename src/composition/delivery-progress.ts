@@ -55,8 +55,12 @@ export class DeliveryProgress {
     const head = await store.head();
     const known = [board.read(ABOUT) as Position | null, await readModel.checkpoint(HEARD)];
     // A position beyond the end is of a log that was replaced by an older copy.
-    const possible = known.filter((position) => position !== null && head !== null && !this.#deps.isAfter(position, head)) as Position[];
-    return possible.length === 0 ? null : possible.reduce((one, other) => (this.#deps.isAfter(one, other) ? one : other));
+    const possible = known.filter(
+      (position) => position !== null && head !== null && !this.#deps.isAfter(position, head),
+    ) as Position[];
+    return possible.length === 0
+      ? null
+      : possible.reduce((one, other) => (this.#deps.isAfter(one, other) ? one : other));
   }
 
   /** Tells what the board may have lost, or keeps what another process says. */

@@ -34,8 +34,8 @@ export interface DemoShop {
 }
 
 /**
- * A shop to try things with, and an inbox that shows what it is told. The same merchant at every start, with whatever its user made of it; the inbox
- * keeps its port where it can.
+ * A shop to try things with, and an inbox that shows what it is told. The same merchant at every start, with whatever
+ * its user made of it; the inbox keeps its port where it can.
  */
 export async function startDemoShop(
   core: Pick<Core, 'merchants' | 'directory'>,
@@ -47,7 +47,10 @@ export async function startDemoShop(
   const file = join(dataDir, 'demo-merchant.json');
   let merchant = await demoMerchant(core, file, readOnly);
   const before = merchant.inbox_url;
-  const inbox = await startWebhookInbox({ headerPrefix, port: before === undefined ? 0 : Number(new URL(before).port) });
+  const inbox = await startWebhookInbox({
+    headerPrefix,
+    port: before === undefined ? 0 : Number(new URL(before).port),
+  });
   inbox.trust(merchant.webhook_secret);
   const url = core.merchants.getMerchant(merchant.id)?.webhook?.url;
   if (!readOnly && (before === undefined || (url === before && url !== inbox.webhookUrl))) {
@@ -109,7 +112,11 @@ const NOBODY: DemoMerchant = { id: '' as MerchantId, api_key: '', api_secret: ''
 
 const textOf = (key: KeyObject): string => key.export().toString();
 
-async function demoMerchant({ merchants, directory }: Pick<Core, 'merchants' | 'directory'>, file: string, readOnly: boolean): Promise<KeptMerchant> {
+async function demoMerchant(
+  { merchants, directory }: Pick<Core, 'merchants' | 'directory'>,
+  file: string,
+  readOnly: boolean,
+): Promise<KeptMerchant> {
   const known = readJson<KeptMerchant>(file);
   if (known && (readOnly || directory.settings(known.id))) return known;
   if (readOnly) return NOBODY;

@@ -37,8 +37,9 @@ export interface SharedServers {
 const LEASE_TTL_MS = 8_000;
 
 /**
- * Everything that outlives a process: the ledger and the personal keys on an EventStoreDB that all processes share, what is small and may be lost
- * in Redis, and the look-ups in files of this process alone. Throws `DataDirInUse` when another process has them.
+ * Everything that outlives a process: the ledger and the personal keys on an EventStoreDB that all processes share,
+ * what is small and may be lost in Redis, and the look-ups in files of this process alone. Throws `DataDirInUse` when
+ * another process has them.
  */
 export async function openDistributed(
   { eventStoreUrl, redisUrl, redisSurvivesRestarts, snapshots: settings }: SharedServers,
@@ -67,7 +68,8 @@ export async function openDistributed(
     const store = keep(
       await openEsdbEventStore({
         ...esdb,
-        onSubscriptionError: (name, error, attempt) => log.warn({ err: error, subscription: name, attempt }, 'a subscription failed and is repeated'),
+        onSubscriptionError: (name, error, attempt) =>
+          log.warn({ err: error, subscription: name, attempt }, 'a subscription failed and is repeated'),
       }),
     );
     const personalKeys = keep(openEsdbPersonalKeys({ ...esdb, random }));
@@ -84,7 +86,8 @@ export async function openDistributed(
     const readModel = keep(projections.readModel);
     const comparison = keep(new ProjectionComparison(projections.follows));
     const agreement = keep(new LookUpAgreement({ follows: projections.follows, board, readModel, comparison, log }));
-    const snapshots = settings && keep(snapshotsOf({ ...settings, follows, store, clock, log }, { projections, agreement }));
+    const snapshots =
+      settings && keep(snapshotsOf({ ...settings, follows, store, clock, log }, { projections, agreement }));
     const probe = keep(new StoreProbe({ store, board }));
     const positions = new SeenPositions({ follows: projections.follows, readModel, projections, store });
     const { store: observed, guard } = guardedStore(positions.observe(store));
@@ -139,7 +142,9 @@ function checkRedis(redisUrl: string, survivesRestarts: boolean): void {
     const { kind } = target;
     trustOf(target);
     if (survivesRestarts && kind !== 'single')
-      throw new InvalidConfig('REDIS_SURVIVES_RESTARTS is for one server only: a replica that takes over may lack the last nonces');
+      throw new InvalidConfig(
+        'REDIS_SURVIVES_RESTARTS is for one server only: a replica that takes over may lack the last nonces',
+      );
   } catch (error) {
     if (error instanceof InvalidRedisUrl) throw new InvalidConfig(`REDIS_URL ${error.message}`);
     throw error;

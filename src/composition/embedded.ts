@@ -17,8 +17,8 @@ import { caughtUpWithLedger } from '../runtime/projections/caught-up.ts';
 const NOBODY_ELSE_MS = 3 * 86_400_000;
 
 /**
- * Everything durable of the embedded profile: files under one data directory, owned by this process. Throws `DataDirInUse` when another
- * process owns it, `LedgerMoved` when its ledger lives elsewhere now.
+ * Everything durable of the embedded profile: files under one data directory, owned by this process. Throws
+ * `DataDirInUse` when another process owns it, `LedgerMoved` when its ledger lives elsewhere now.
  */
 export async function openEmbedded(
   dataDir: string,
@@ -28,7 +28,8 @@ export async function openEmbedded(
   assertNotMoved(dataDir);
   const store = await openSqliteEventStore({
     dataDir,
-    onSubscriptionError: (name, error, attempt) => log.error({ err: error, subscription: name, attempt }, 'a subscription failed and is repeated'),
+    onSubscriptionError: (name, error, attempt) =>
+      log.error({ err: error, subscription: name, attempt }, 'a subscription failed and is repeated'),
     onFatal: deps.onFatal,
     readDamaged: deps.readDamaged ?? false,
   });

@@ -20,7 +20,10 @@ export function guardedStore(store: EventStore): { readonly store: EventStore; r
       refuse: (reason) => void (refusal = reason),
     },
     store: storeWith(store, {
-      append: (request) => (refusal === null ? store.append(request) : Promise.reject(new StoreUnavailable(`nothing is written: ${refusal}`))),
+      append: (request) =>
+        refusal === null
+          ? store.append(request)
+          : Promise.reject(new StoreUnavailable(`nothing is written: ${refusal}`)),
     }),
   };
 }

@@ -9,7 +9,10 @@ import { writePrivateFile } from '../runtime/util/private-file.ts';
 import { configurationSummary } from './configuration-summary.ts';
 import { reading } from './log-exports.ts';
 
-/** Writes what is recorded of a session or a range of time into a file of this user alone. Throws `InvalidConfig` and `NoIncident`. */
+/**
+ * Writes what is recorded of a session or a range of time into a file of this user alone. Throws `InvalidConfig` and
+ * `NoIncident`.
+ */
 export async function exportIncident(
   env: Readonly<Record<string, string | undefined>>,
   subjectText: string,

@@ -6,7 +6,10 @@ const TABLE = 'audit-tiles';
 const BATCH = 1_000;
 const KEY_DIGITS = 10;
 
-/** What this process knows of the Merkle tree from its last run. Nothing of it is trusted: a signed root proves the tiles before they are used. */
+/**
+ * What this process knows of the Merkle tree from its last run. Nothing of it is trusted: a signed root proves the
+ * tiles before they are used.
+ */
 export class KeptTiles {
   readonly #readModel: Pick<ReadModel, 'scan' | 'apply'>;
   #kept = 0;
@@ -19,7 +22,10 @@ export class KeptTiles {
   async all(): Promise<KeptTile[]> {
     const tiles: KeptTile[] = [];
     for (;;) {
-      const page = await this.#readModel.scan(TABLE, { limit: BATCH, ...(tiles.length > 0 && { afterKey: keyOf(tiles.length - 1) }) });
+      const page = await this.#readModel.scan(TABLE, {
+        limit: BATCH,
+        ...(tiles.length > 0 && { afterKey: keyOf(tiles.length - 1) }),
+      });
       for (const { key, row } of page) {
         if (key !== keyOf(tiles.length)) return tiles;
         tiles.push(row as unknown as KeptTile);
@@ -33,7 +39,8 @@ export class KeptTiles {
     while (this.#kept < audit.tiles) {
       const tiles = audit.tilesFrom(this.#kept).slice(0, BATCH);
       const changes = tiles.map(
-        ({ node, through }, offset) => ({ op: 'put', table: TABLE, key: keyOf(this.#kept + offset), row: { node, through } }) as const,
+        ({ node, through }, offset) =>
+          ({ op: 'put', table: TABLE, key: keyOf(this.#kept + offset), row: { node, through } }) as const,
       );
       await this.#readModel.apply(NAME, changes, tiles.at(-1)!.through);
       this.#kept += tiles.length;

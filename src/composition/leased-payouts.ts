@@ -18,7 +18,13 @@ export class LeasedPayouts {
     const start = async () => {
       const { store, clock, random, core, soleWriter } = deps;
       // One handler and one set of connections for a term: refunds and moves take numbers of the same sequences.
-      const treasuries = createTreasuryHandler({ store, clock, random, notificationIds: core.notificationIds, soleWriter });
+      const treasuries = createTreasuryHandler({
+        store,
+        clock,
+        random,
+        notificationIds: core.notificationIds,
+        soleWriter,
+      });
       const chains = parts.chains();
       const payouts = await startPayouts(parts, chains, { ...deps, treasuries }).catch(async (error: unknown) => {
         // The next term opens its own.

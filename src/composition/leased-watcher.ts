@@ -28,7 +28,10 @@ const NOTHING: WatchStatus = {
   consecutiveFailures: 0,
 };
 
-/** The watcher of one network as every process sees it: it reads the chain in one of them, and tells the others how far it is. */
+/**
+ * The watcher of one network as every process sees it: it reads the chain in one of them, and tells the others how far
+ * it is.
+ */
 export class LeasedWatcher implements NetworkWatcher {
   readonly #deps: LeasedWatcherDeps;
   #current: NetworkWatcher | null = null;
@@ -99,7 +102,8 @@ export class LeasedWatcher implements NetworkWatcher {
 
   async #watch(create: () => Promise<NetworkWatcher>, grant: LeaseGrant): Promise<LeasedWork> {
     const watcher = await create();
-    // The first attempt reads all that came since the last run, which can take long: a term that ends meanwhile must not wait for that.
+    // The first attempt reads all that came since the last run, which can take long: a term that ends meanwhile must
+    // not wait for that.
     const ending = setInterval(() => {
       if (grant.isHeld()) return;
       clearInterval(ending);
@@ -116,7 +120,8 @@ export class LeasedWatcher implements NetworkWatcher {
     }
     this.#current = watcher;
     const publish = (): void => {
-      if (grant.isHeld() && watcher.scannedToSec() !== null) this.#deps.board.publish(this.#about, grant.token, { ...watcher.status() });
+      if (grant.isHeld() && watcher.scannedToSec() !== null)
+        this.#deps.board.publish(this.#about, grant.token, { ...watcher.status() });
     };
     publish();
     const timer = setInterval(publish, PUBLISH_MS).unref();

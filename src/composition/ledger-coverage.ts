@@ -49,7 +49,12 @@ export class LedgerCoverage implements CoverageTrail {
   async record(data: RangeScanned['data']): Promise<void> {
     const last = await this.#deps.store.lastOfStream(this.#stream);
     const event: RangeScanned = { type: 'RangeScanned', data };
-    const { result } = await appendNext(this.#deps, { stream: this.#stream, last, event, actor: `chain:${data.network}` });
+    const { result } = await appendNext(this.#deps, {
+      stream: this.#stream,
+      last,
+      event,
+      actor: `chain:${data.network}`,
+    });
     if (!result.ok) throw new Error(`${this.#stream} has another writer`);
   }
 }

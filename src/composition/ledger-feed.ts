@@ -9,8 +9,9 @@ const PAGE = 500;
 const MAX_PAGE_CHARACTERS = MAX_JSON_LINE_BYTES / 4;
 
 /**
- * The signer, given every event that there is before it judges what is paid out of an account of somebody else: it books them itself and takes
- * nobody's word for what a merchant or an unknown sender is owed. The first time it reads the whole event log, then what is new.
+ * The signer, given every event that there is before it judges what is paid out of an account of somebody else: it
+ * books them itself and takes nobody's word for what a merchant or an unknown sender is owed. The first time it reads
+ * the whole event log, then what is new.
  */
 export function withLedger<Signer extends OutgoingSigner>(signer: Signer, store: Pick<EventStore, 'readAll'>): Signer {
   const feed = new LedgerFeed(signer, store);

@@ -69,7 +69,8 @@ export function openLedger({ core, store, readModel, projections, clock, random 
   const caughtUpTo = (position: string): Promise<boolean> => projections.caughtUpTo(position, CLOSE_TIMEOUT_MS);
   const wholeBooks = createWholeRows({ store, readModel, projections, timeoutMs: CLOSE_TIMEOUT_MS }, ledger);
   const periods = new LedgerPeriods({ store, balances, clock, random, caughtUpTo, wholeBooks });
-  const modeOfMerchant = (merchantId: Parameters<Core['directory']['settings']>[0]): Mode | null => core.directory.settings(merchantId)?.mode ?? null;
+  const modeOfMerchant = (merchantId: Parameters<Core['directory']['settings']>[0]): Mode | null =>
+    core.directory.settings(merchantId)?.mode ?? null;
   const notFinal = (mode: Mode, month: string) => notFinalIn(readModel, mode, month);
   const issue = { store, clock, random };
   const statements = new MonthStatements({ ...issue, balances, journal });
@@ -95,7 +96,15 @@ export function openLedger({ core, store, readModel, projections, clock, random 
 }
 
 /** Adds the running books up again and again; what does not balance is a figure that pages. */
-export function watchLedger({ readModel, metrics, log }: { readModel: ReadModel; metrics: Metrics; log: Logger }): CheckLedger {
+export function watchLedger({
+  readModel,
+  metrics,
+  log,
+}: {
+  readModel: ReadModel;
+  metrics: Metrics;
+  log: Logger;
+}): CheckLedger {
   const check = new CheckLedger({
     readModel,
     onImbalance: (imbalance) => log.error({ ...imbalance }, 'the books do not balance'),
@@ -113,11 +122,21 @@ const RANGE = ['mode', 'from', 'to', 'clock', 'limit', 'cursor'];
 
 /** The operator's ledger over HTTP; each path is the command of the same name. */
 const LEDGER_ROUTES: readonly AdminRoute[] = [
-  { method: 'GET', path: '/admin/ledger/trial-balance', command: 'ledger.trial-balance', query: ['mode', 'as_of', 'time_zone', 'clock', 'currency'] },
+  {
+    method: 'GET',
+    path: '/admin/ledger/trial-balance',
+    command: 'ledger.trial-balance',
+    query: ['mode', 'as_of', 'time_zone', 'clock', 'currency'],
+  },
   { method: 'GET', path: '/admin/ledger/journal', command: 'ledger.journal', query: [...RANGE, 'merchant'] },
   { method: 'GET', path: '/admin/ledger/accounts/{account}', command: 'ledger.account', query: RANGE },
   { method: 'GET', path: '/admin/ledger/fundings', command: 'ledger.fundings', query: RANGE },
-  { method: 'GET', path: '/admin/ledger/settlement/{merchant_id}', command: 'ledger.settlement', query: RANGE.slice(1) },
+  {
+    method: 'GET',
+    path: '/admin/ledger/settlement/{merchant_id}',
+    command: 'ledger.settlement',
+    query: RANGE.slice(1),
+  },
   { method: 'GET', path: '/admin/ledger/periods', command: 'ledger.periods', query: ['mode'] },
   { method: 'POST', path: '/admin/ledger/periods/{month}/close', command: 'ledger.close', query: ['mode'] },
   {
@@ -135,7 +154,12 @@ const LEDGER_ROUTES: readonly AdminRoute[] = [
   { method: 'POST', path: '/admin/ledger/adjustments/{id}/reject', command: 'ledger.reject-adjustment', query: [] },
   { method: 'POST', path: '/admin/treasury/native-returns', command: 'treasury.return', query: [] },
   { method: 'POST', path: '/admin/ledger/statements/{month}', command: 'ledger.statements', query: ['mode'] },
-  { method: 'GET', path: '/admin/ledger/statements/{month}', command: 'ledger.month-statement', query: ['mode', 'merchant'] },
+  {
+    method: 'GET',
+    path: '/admin/ledger/statements/{month}',
+    command: 'ledger.month-statement',
+    query: ['mode', 'merchant'],
+  },
 ];
 
 /** Null unless `ADMIN_PORT` is set. */
@@ -148,7 +172,8 @@ export async function startAdminHttp(
   const { HOST: host, ADMIN_PORT: port } = config;
   if (port === undefined) return null;
   const operators = fileOperators(config.DATA_DIR);
-  if (operators.list().length === 0) log.warn({}, 'ADMIN_PORT is set and no operator has a token: make one with quittance operator create');
+  if (operators.list().length === 0)
+    log.warn({}, 'ADMIN_PORT is set and no operator has a token: make one with quittance operator create');
   return startAdminHttpServer({
     host,
     port,

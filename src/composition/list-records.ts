@@ -42,7 +42,10 @@ const listers: Readonly<Record<ListedKind, Lister>> = {
     const listing = await lists.listSessions({ ...reader, filters: filtersOf(request), paging: pagingOf(request) });
     return pageOf(listing, async (row) => {
       const view = await api.getSession(reader, row.sessionId);
-      const refunds = asked(request.expand, 'refunds') && view ? { refunds: view.refunds.map((refund) => presentRefund(refund, reader.mode)) } : {};
+      const refunds =
+        asked(request.expand, 'refunds') && view
+          ? { refunds: view.refunds.map((refund) => presentRefund(refund, reader.mode)) }
+          : {};
       return view && isFoundBy(view, request) ? { ...present.session(view), ...refunds } : null;
     });
   },
@@ -57,7 +60,11 @@ const listers: Readonly<Record<ListedKind, Lister>> = {
     });
   },
   transactions: async (deps, reader, request) => {
-    const listing = await deps.lists.listTransactions({ ...reader, filters: filtersOf(request), paging: pagingOf(request) });
+    const listing = await deps.lists.listTransactions({
+      ...reader,
+      filters: filtersOf(request),
+      paging: pagingOf(request),
+    });
     return pageOf(listing, (row) => Promise.resolve(presentTransaction(deps, row)));
   },
 };
@@ -80,16 +87,25 @@ function presentTransaction(deps: ListRecordsDeps, row: TransactionRow): Transac
     log_index: row.logIndex,
     block_number: row.blockNumber,
     block_time: row.blockTimeSec,
-    confirmations: row.blockNumber === null || row.status === 'reverted' ? null : deps.confirmationsOf(row.mode, row.network, row.blockNumber),
+    confirmations:
+      row.blockNumber === null || row.status === 'reverted'
+        ? null
+        : deps.confirmationsOf(row.mode, row.network, row.blockNumber),
     explorer_url: explorerUrl(settings, row.txHash),
     created: row.createdSec,
   };
 }
 
-async function pageOf<Row>(listing: Outcome<Listing<Row>>, present: (row: Row) => Promise<object | null>): Promise<Outcome<ListPage>> {
+async function pageOf<Row>(
+  listing: Outcome<Listing<Row>>,
+  present: (row: Row) => Promise<object | null>,
+): Promise<Outcome<ListPage>> {
   if (!listing.ok) return listing;
   const records = await Promise.all(listing.value.rows.map((row) => present(row).catch(absentIfIllegal)));
-  return { ok: true, value: { rows: records.filter((record) => record !== null), pagination: listing.value.pagination } };
+  return {
+    ok: true,
+    value: { rows: records.filter((record) => record !== null), pagination: listing.value.pagination },
+  };
 }
 
 /** What was forgotten since the index was asked is not shown as found by it. */
@@ -102,9 +118,20 @@ function absentIfIllegal(error: unknown): null {
   throw error;
 }
 
-const pagingOf = ({ cursor, page, pageSize }: ListRequest): Paging => (cursor === undefined ? { page, pageSize } : { cursor, pageSize });
+const pagingOf = ({ cursor, page, pageSize }: ListRequest): Paging =>
+  cursor === undefined ? { page, pageSize } : { cursor, pageSize };
 
-function filtersOf({ metadata, status, type, sessionId, orderId, network, coin, createdFromSec, createdToSec }: ListRequest): object {
+function filtersOf({
+  metadata,
+  status,
+  type,
+  sessionId,
+  orderId,
+  network,
+  coin,
+  createdFromSec,
+  createdToSec,
+}: ListRequest): object {
   return {
     ...(metadata !== undefined && { metadata }),
     ...(status !== undefined && { status }),

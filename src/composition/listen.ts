@@ -27,18 +27,30 @@ const accessFile = z.object({
 type Environment = Readonly<Record<string, string | undefined>>;
 const NAMES = ['QUITTANCE_URL', 'QUITTANCE_API_KEY', 'QUITTANCE_API_SECRET'] as const;
 
-/** From a file such as `sandbox.json`, else from the environment; never from arguments, which everybody on the machine can read. */
+/**
+ * From a file such as `sandbox.json`, else from the environment; never from arguments, which everybody on the machine
+ * can read.
+ */
 export function readAccess(file: string | undefined, env: Environment): MerchantAccess {
   const headerPrefix = env['HEADER_PREFIX'] ?? 'X-Service-';
   if (file !== undefined) {
     const facts = accessFile.safeParse(jsonIn(file));
     if (!facts.success)
-      throw new InvalidConfig(`--credentials: ${file} must hold base_url and merchant with api_key and api_secret, as sandbox.json does`);
+      throw new InvalidConfig(
+        `--credentials: ${file} must hold base_url and merchant with api_key and api_secret, as sandbox.json does`,
+      );
     const { base_url: baseUrl, merchant } = facts.data;
-    return { baseUrl, apiKey: merchant.api_key, apiSecret: merchant.api_secret, webhookSecret: merchant.webhook_secret, headerPrefix };
+    return {
+      baseUrl,
+      apiKey: merchant.api_key,
+      apiSecret: merchant.api_secret,
+      webhookSecret: merchant.webhook_secret,
+      headerPrefix,
+    };
   }
   const missing = NAMES.filter((name) => !env[name]);
-  if (missing.length > 0) throw new InvalidConfig(`set ${missing.join(', ')}, or name a file with --credentials, such as data/sandbox.json`);
+  if (missing.length > 0)
+    throw new InvalidConfig(`set ${missing.join(', ')}, or name a file with --credentials, such as data/sandbox.json`);
   const [baseUrl, apiKey, apiSecret] = NAMES.map((name) => env[name]!) as [string, string, string];
   return { baseUrl, apiKey, apiSecret, webhookSecret: env['QUITTANCE_WEBHOOK_SECRET'], headerPrefix };
 }
@@ -62,7 +74,9 @@ export interface ListenOptions {
 
 const FORWARD_TIMEOUT_MS = 30_000;
 
-/** Hands each new event to a URL as a webhook would come, in order and once each. Begins with what happens from now on. */
+/**
+ * Hands each new event to a URL as a webhook would come, in order and once each. Begins with what happens from now on.
+ */
 export async function startListening(
   access: MerchantAccess,
   { forwardTo, events, say, pollMs = 1_000 }: ListenOptions,
@@ -70,7 +84,8 @@ export async function startListening(
   const { webhookSecret } = access;
   if (!URL.canParse(forwardTo) || !/^https?:$/.test(new URL(forwardTo).protocol))
     throw new InvalidConfig('--forward-to must be an http or https URL');
-  if (!webhookSecret) throw new InvalidConfig('set QUITTANCE_WEBHOOK_SECRET: your receiver verifies what is forwarded with it');
+  if (!webhookSecret)
+    throw new InvalidConfig('set QUITTANCE_WEBHOOK_SECRET: your receiver verifies what is forwarded with it');
   const client = createClient(access);
   const ending = new AbortController();
   const filters = { page_size: 100, ...(events !== undefined && { type: events }) };
@@ -81,14 +96,18 @@ export async function startListening(
     for (let more = true; more && !ending.signal.aborted;) {
       const page = await client.events.after(cursor, filters, { signal: ending.signal });
       for (const event of page.data)
-        say(`${event.type} ${event.id} -> ${await forwarded(event, forwardTo, { ...access, webhookSecret }, ending.signal)}`);
+        say(
+          `${event.type} ${event.id} -> ${await forwarded(event, forwardTo, { ...access, webhookSecret }, ending.signal)}`,
+        );
       cursor = page.pagination.next_cursor;
       more = page.pagination.has_more;
     }
   };
   const listen = async (): Promise<void> => {
     while (!ending.signal.aborted) {
-      await round().catch((error: unknown) => (ending.signal.aborted ? undefined : say(`the feed cannot be read: ${wordsOf(error)}`)));
+      await round().catch((error: unknown) =>
+        ending.signal.aborted ? undefined : say(`the feed cannot be read: ${wordsOf(error)}`),
+      );
       await pause(pollMs, undefined, { signal: ending.signal }).catch(() => undefined);
     }
   };
@@ -128,7 +147,9 @@ async function forwarded(
     nowMs: Date.now(),
     nonce: randomUUID(),
   });
-  const headers = flat.flatMap((name, index): [string, string][] => (index % 2 === 0 ? [[name, flat[index + 1]!]] : []));
+  const headers = flat.flatMap((name, index): [string, string][] =>
+    index % 2 === 0 ? [[name, flat[index + 1]!]] : [],
+  );
   try {
     const limits = AbortSignal.any([signal, AbortSignal.timeout(FORWARD_TIMEOUT_MS)]);
     const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal: limits });
@@ -155,7 +176,11 @@ export async function trigger(
 ): Promise<{ readonly session_id: string; readonly case: string }> {
   if (!TRIGGER_CASES.includes(kind)) throw new InvalidConfig(`the case must be one of ${TRIGGER_CASES.join(', ')}`);
   const client = createClient(access);
-  const session = await client.sessions.create({ amount: '10.00', currency: 'USD', order_id: `trigger-${randomUUID()}` });
+  const session = await client.sessions.create({
+    amount: '10.00',
+    currency: 'USD',
+    order_id: `trigger-${randomUUID()}`,
+  });
   if (kind === 'cancelled') await client.sessions.cancel(session.id);
   else if (kind === 'expired') await client.sandbox.advance(session.id);
   else await client.sandbox.pay(session.id, { network: network as 'ethereum', case: kind as SandboxCase });
@@ -169,7 +194,8 @@ export async function latestRequests(
   { status, limit }: { readonly status?: string; readonly limit: string },
 ): Promise<JsonValue> {
   if (!/^[1-9]\d{0,3}$/.test(limit)) throw new InvalidConfig('--limit must be a whole number from 1 to 9999');
-  if (status !== undefined && !/^[1-5]\d\d$/.test(status)) throw new InvalidConfig('--status must be an HTTP status such as 400');
+  if (status !== undefined && !/^[1-5]\d\d$/.test(status))
+    throw new InvalidConfig('--status must be an HTTP status such as 400');
   const client = createClient(access);
   if (id !== undefined) return { ...(await client.requests.get(id)) };
   const found: JsonValue[] = [];

@@ -7,7 +7,10 @@ import { createHttpServer, DEFAULT_LIMITS } from '../http/server.ts';
 
 const CLOSE_GRACE_MS = 5_000;
 
-/** Serves the app on `HOST` and `PORT`. Links need the address, so the app is made once the port, free or given, is held. */
+/**
+ * Serves the app on `HOST` and `PORT`. Links need the address, so the app is made once the port, free or given, is
+ * held.
+ */
 export async function listen(
   config: Config,
   logger: Pick<HttpLogger, 'debug'>,

@@ -27,15 +27,26 @@ const FINGERPRINT_DIGITS = 8;
 const ONE_SOURCE =
   'names one provider, so large payments would count without a second source, on its word alone: add one of another host; only a restart may do without; nothing was changed';
 
-/** The lists of providers as settings that change without a restart. A list is taken whole, once each provider that is new in it has proved itself. */
-export function liveProviders({ access, config, sealingKeys, look = lookAtProvider }: LiveProvidersParts): LiveSettings {
+/**
+ * The lists of providers as settings that change without a restart. A list is taken whole, once each provider that is
+ * new in it has proved itself.
+ */
+export function liveProviders({
+  access,
+  config,
+  sealingKeys,
+  look = lookAtProvider,
+}: LiveProvidersParts): LiveSettings {
   const told = (urls: readonly string[]): string => urls.map((url) => named(url, sealingKeys)).join(',');
   const all = access.map((network) => ({ name: nameOf(network), network, atStart: told(network.urls) }));
   return {
     shown: () => all.map(({ name, network, atStart }) => ({ name, value: told(network.urls), atStart })),
     prepare: async (changes) => {
-      const wanted = all.flatMap(({ name, network }) => (changes[name] === undefined ? [] : [{ name, network, urls: listIn(name, changes[name]) }]));
-      for (const { name, network, urls } of wanted) if (endsSecondSource(config, network, urls)) throw new CommandRefused(`${name} ${ONE_SOURCE}`);
+      const wanted = all.flatMap(({ name, network }) =>
+        changes[name] === undefined ? [] : [{ name, network, urls: listIn(name, changes[name]) }],
+      );
+      for (const { name, network, urls } of wanted)
+        if (endsSecondSource(config, network, urls)) throw new CommandRefused(`${name} ${ONE_SOURCE}`);
       await Promise.all(wanted.map(({ name, network, urls }) => proveNew(name, network, urls, look)));
       return {
         told: Object.fromEntries(wanted.map(({ name, urls }) => [name, told(urls)])),
@@ -50,14 +61,21 @@ export function liveProviders({ access, config, sealingKeys, look = lookAtProvid
 const nameOf = ({ settings: { mode, network } }: NetworkAccess): string => providerUrlsName(mode, network);
 
 /** What is under way was taken in under that rule, and must not be let through by a change that says nothing of it. */
-const endsSecondSource = (config: LiveProvidersParts['config'], network: NetworkAccess, urls: readonly string[]): boolean =>
-  secondSourceFrom(config, network) !== null && secondSourceFrom(config, { ...network, urls }) === null;
+const endsSecondSource = (
+  config: LiveProvidersParts['config'],
+  network: NetworkAccess,
+  urls: readonly string[],
+): boolean => secondSourceFrom(config, network) !== null && secondSourceFrom(config, { ...network, urls }) === null;
 
-/** By what a provider is told of: its host, and a fingerprint of the whole address, whose path or query may be a key. */
+/**
+ * By what a provider is told of: its host, and a fingerprint of the whole address, whose path or query may be a key.
+ */
 function named(url: string, sealingKeys: SealingKeys): string {
   const key = SEALED_KINDS.map((kind) => sealingKeys[kind]).find((list) => list !== null)?.keys[0].material;
   const host = new URL(url).host;
-  return key ? `${host}#${createHmac('sha256', key).update(`provider|${url}`).digest('hex').slice(0, FINGERPRINT_DIGITS)}` : host;
+  return key
+    ? `${host}#${createHmac('sha256', key).update(`provider|${url}`).digest('hex').slice(0, FINGERPRINT_DIGITS)}`
+    : host;
 }
 
 /** The list, read as at a start. Throws `CommandRefused`, which repeats no address. */
@@ -66,15 +84,22 @@ function listIn(name: string, text: string): readonly string[] {
   if (urls.length === 0) throw new CommandRefused(`${name} is empty; nothing was changed`);
   const bad = urls.findIndex((url) => !/^https?:$/.test(URL.parse(url)?.protocol ?? ''));
   if (bad >= 0) throw new CommandRefused(`${name}: entry ${bad + 1} is no http or https address; nothing was changed`);
-  if (new Set(urls).size < urls.length) throw new CommandRefused(`${name} names one address twice; nothing was changed`);
+  if (new Set(urls).size < urls.length)
+    throw new CommandRefused(`${name} names one address twice; nothing was changed`);
   return urls;
 }
 
-async function proveNew(name: string, network: NetworkAccess, urls: readonly string[], look: typeof lookAtProvider): Promise<void> {
+async function proveNew(
+  name: string,
+  network: NetworkAccess,
+  urls: readonly string[],
+  look: typeof lookAtProvider,
+): Promise<void> {
   for (const url of urls.filter((each) => !network.urls.includes(each))) {
     // Faults quote results, too, and a key may be in one.
     const clean = withoutSecretsOf(url, network.headers ?? {});
-    const refused = (why: string): CommandRefused => new CommandRefused(`${name}: ${new URL(url).host} ${clean(why)}; nothing was changed`);
+    const refused = (why: string): CommandRefused =>
+      new CommandRefused(`${name}: ${new URL(url).host} ${clean(why)}; nothing was changed`);
     const { historyFault } = await look(network, url).catch((error: unknown) => {
       throw refused(`cannot be used: ${messageOf(error)}`);
     });

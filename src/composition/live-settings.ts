@@ -11,7 +11,9 @@ type Name = (typeof NAMES)[number];
 type Values = Pick<Config, Name>;
 
 const BURST_SECONDS = 5;
-const UNLIMITED: LocalRateLimiter = { take: () => ({ allowed: true, limit: 0, remaining: 0, retryAfterSec: 0, resetSec: 0 }) };
+const UNLIMITED: LocalRateLimiter = {
+  take: () => ({ allowed: true, limit: 0, remaining: 0, retryAfterSec: 0, resetSec: 0 }),
+};
 
 /** The settings that change while the service runs, with the limiters that follow them. */
 export interface RunningSettings extends LiveSettings {
@@ -30,7 +32,13 @@ export interface LiveSettingsParts {
   readonly others?: LiveSettings | null;
 }
 
-export async function startLiveSettings({ config, log, storage, isApi, others = null }: LiveSettingsParts): Promise<RunningSettings> {
+export async function startLiveSettings({
+  config,
+  log,
+  storage,
+  isApi,
+  others = null,
+}: LiveSettingsParts): Promise<RunningSettings> {
   const perKeyAt = async (ratePerSec: number): Promise<RateLimiter> =>
     ratePerSec === 0 || !isApi ? UNLIMITED : storage.rateLimiter({ ratePerSec, burst: ratePerSec * BURST_SECONDS });
   /** In each process: a flood must not become load on a server that all share. */
@@ -44,7 +52,10 @@ export async function startLiveSettings({ config, log, storage, isApi, others = 
   return {
     perKey: { take: (key, nowMs) => perKey.take(key, nowMs) },
     perAddress: { take: (key, nowMs) => perAddress.take(key, nowMs) },
-    shown: () => [...NAMES.map((name) => ({ name, value: String(values[name]), atStart: String(atStart[name]) })), ...(others?.shown() ?? [])],
+    shown: () => [
+      ...NAMES.map((name) => ({ name, value: String(values[name]), atStart: String(atStart[name]) })),
+      ...(others?.shown() ?? []),
+    ],
     prepare: async (changes) => {
       refuseUnknown(changes, [...NAMES, ...(others?.shown() ?? []).map(({ name }) => name)]);
       const next = checked({ ...values }, changes);
@@ -79,7 +90,9 @@ const isOwn = (name: string): name is Name => NAMES.some((own) => own === name);
 function refuseUnknown(changes: Readonly<Record<string, string>>, live: readonly string[]): void {
   const other = Object.keys(changes).find((name) => !live.includes(name));
   if (other !== undefined)
-    throw new CommandRefused(`${other} cannot change while the service runs: only ${live.join(', ')} can; nothing was changed`);
+    throw new CommandRefused(
+      `${other} cannot change while the service runs: only ${live.join(', ')} can; nothing was changed`,
+    );
   const empty = live.find((name) => changes[name] === '');
   if (empty !== undefined) throw new CommandRefused(`${empty} is empty; nothing was changed`);
 }

@@ -10,7 +10,9 @@ export const exportLedgerFile = (config: Config, path: string | undefined): Prom
   reading(config, async (store) => exportLedger(store, await store.expectedEvents(), path));
 
 export const exportBooksFile = (config: Config, path: string): Promise<number> =>
-  reading(config, async (store) => exportBooks(store, await store.expectedEvents(), path, { createTableFile, memory: () => new SpilledMap() }));
+  reading(config, async (store) =>
+    exportBooks(store, await store.expectedEvents(), path, { createTableFile, memory: () => new SpilledMap() }),
+  );
 
 export async function reading<Result>(config: Config, task: (store: LedgerReader) => Promise<Result>): Promise<Result> {
   const store = await openLedgerReader(config);

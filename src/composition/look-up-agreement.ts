@@ -27,8 +27,8 @@ const TOLD_FOR_MS = 600_000;
 const REMEDY = 'run `quittance projection rebuild` on this node';
 
 /**
- * Tells the others at which digests the look-ups of this process were, and compares. Where two differ, each compares its own with a replay of the event
- * log: one that differs from that takes itself out.
+ * Tells the others at which digests the look-ups of this process were, and compares. Where two differ, each compares
+ * its own with a replay of the event log: one that differs from that takes itself out.
  */
 export class LookUpAgreement {
   readonly #deps: LookUpAgreementDeps;
@@ -43,7 +43,8 @@ export class LookUpAgreement {
   constructor(deps: LookUpAgreementDeps) {
     this.#deps = deps;
     this.#node = nodeName(deps.follows.dataDir);
-    const onError = (error: unknown): void => deps.log.warn({ err: error }, 'look-ups could not be compared with those of other processes');
+    const onError = (error: unknown): void =>
+      deps.log.warn({ err: error }, 'look-ups could not be compared with those of other processes');
     this.#rounds = new Recurring(() => this.round(), deps.everyMs ?? EVERY_MS, onError);
   }
 
@@ -62,7 +63,12 @@ export class LookUpAgreement {
 
   health(): HealthFact {
     const name = 'look-ups-agree';
-    if (this.#wrong.size > 0) return { name, state: 'down', detail: `not what the event log says: ${[...this.#wrong.keys()].join(', ')}; ${REMEDY}` };
+    if (this.#wrong.size > 0)
+      return {
+        name,
+        state: 'down',
+        detail: `not what the event log says: ${[...this.#wrong.keys()].join(', ')}; ${REMEDY}`,
+      };
     if (this.#differing.size === 0) return { name, state: 'ok' };
     const others = [...this.#differing].map(([projection, node]) => `${projection} (${node})`).join(', ');
     return { name, state: 'degraded', detail: `another process made something else of the event log: ${others}` };
@@ -90,13 +96,20 @@ export class LookUpAgreement {
     this.#compared.add(projection);
     if (!compared || compared.differing === 0) return void this.#wrong.delete(projection);
     this.#wrong.set(projection, generation);
-    log.error({ projection, rows: compared.differing, examples: compared.examples, remedy: REMEDY }, 'this process takes itself out');
+    log.error(
+      { projection, rows: compared.differing, examples: compared.examples, remedy: REMEDY },
+      'this process takes itself out',
+    );
   }
 
-  /** That nobody else is there to differ from mends nothing: what was wrong here stays out until it was rebuilt and a replay says the same. */
+  /**
+   * That nobody else is there to differ from mends nothing: what was wrong here stays out until it was rebuilt and a
+   * replay says the same.
+   */
   async #agreed(projection: string): Promise<void> {
     const wrong = this.#wrong.get(projection);
-    if (wrong !== undefined && wrong !== (await this.#deps.readModel.generation(projection))) await this.#compare(projection);
+    if (wrong !== undefined && wrong !== (await this.#deps.readModel.generation(projection)))
+      await this.#compare(projection);
     if (this.#wrong.has(projection)) return;
     this.#differing.delete(projection);
     this.#compared.delete(projection);
@@ -104,7 +117,9 @@ export class LookUpAgreement {
 
   async #marks(): Promise<Marks> {
     const { readModel, follows } = this.#deps;
-    const read = follows.projections.map(async (id) => [id, marksOf(await readModel.get(chainTable(id), CHAIN_KEY))] as const);
+    const read = follows.projections.map(
+      async (id) => [id, marksOf(await readModel.get(chainTable(id), CHAIN_KEY))] as const,
+    );
     return Object.fromEntries(await Promise.all(read));
   }
 }

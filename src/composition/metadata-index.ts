@@ -3,8 +3,8 @@ import type { Foundation } from './service-foundation.ts';
 import type { ServiceParts } from './service-parts.ts';
 
 /**
- * Where merchants are answered; null elsewhere, and over a damaged log, of which nothing is built. Its key has to outlast the process, so it takes the
- * one that all nodes share.
+ * Where merchants are answered; null elsewhere, and over a damaged log, of which nothing is built. Its key has to
+ * outlast the process, so it takes the one that all nodes share.
  */
 export async function startMetadataIndex(
   { roles, readOnly, sealingKeys, storage, log }: ServiceParts,
@@ -13,7 +13,8 @@ export async function startMetadataIndex(
   if (!roles.api || readOnly || !sealingKeys['personal-data'] || !sealingKeys['api-secrets']) return null;
   const index = new MetadataIndex({
     ...{ store, readModel: storage.readModel, personal: core.personal, key: core.cursorKey },
-    onUnreadable: (session, err) => log.error({ err, session }, 'personal data does not open: the session is not found by its metadata'),
+    onUnreadable: (session, err) =>
+      log.error({ err, session }, 'personal data does not open: the session is not found by its metadata'),
   });
   await index.start();
   return index;

@@ -16,10 +16,21 @@ export interface SaltsMove {
 }
 
 /** The source's ledger must be open, since its writer lock covers the file. */
-export function openSaltsMove({ dataDir, connectionString, totalMs }: { dataDir: string; connectionString: string; totalMs: number }): SaltsMove {
+export function openSaltsMove({
+  dataDir,
+  connectionString,
+  totalMs,
+}: {
+  dataDir: string;
+  connectionString: string;
+  totalMs: number;
+}): SaltsMove {
   const source = openSqlitePersonalKeys({ dataDir, random: nodeRandom });
   const target = openEsdbPersonalKeys({ connectionString, random: nodeRandom, totalMs });
-  const forEach = async (task: (subject: string, salt: Uint8Array) => Promise<void>, onProgress: ReportProgress): Promise<number> => {
+  const forEach = async (
+    task: (subject: string, salt: Uint8Array) => Promise<void>,
+    onProgress: ReportProgress,
+  ): Promise<number> => {
     const all = source.count();
     let done = 0;
     for (const batch of batchesOf(source.all(), AT_ONCE)) {

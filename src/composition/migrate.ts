@@ -44,7 +44,12 @@ export type MigrationReport = {
   /** Over the last hash of every stream. */
   readonly streams_digest: string;
   /** Look-ups that were replayed from both logs. */
-  readonly projections: readonly { readonly name: string; readonly rows: number; readonly parked: number; readonly digest: string }[];
+  readonly projections: readonly {
+    readonly name: string;
+    readonly rows: number;
+    readonly parked: number;
+    readonly digest: string;
+  }[];
 };
 
 /** The move cannot begin or go on; the message says why and what to do. */
@@ -58,16 +63,20 @@ const FIRST_CALL_MS = 5_000;
 const NAMED_STREAMS = 5;
 
 /**
- * Copies the ledger of a stopped embedded service into an EventStoreDB cluster and proves the copy equal. May be ended at any moment and
- * run again: it goes on where it stood. Rejects with `MigrationRefused`, `DataDirInUse` or `LogDamaged`; nothing of the source is changed
- * but a note of the finished move.
+ * Copies the ledger of a stopped embedded service into an EventStoreDB cluster and proves the copy equal. May be ended
+ * at any moment and run again: it goes on where it stood. Rejects with `MigrationRefused`, `DataDirInUse` or
+ * `LogDamaged`; nothing of the source is changed but a note of the finished move.
  */
 export async function migrate({ from, to, onProgress }: MigrationOptions): Promise<MigrationReport> {
   const dataDir = resolve(from);
   if (!/^esdb(\+discover)?:\/\//.test(to))
-    throw new MigrationRefused('--to is the connection string of the target: esdb://host:2113,... or esdb+discover://host:2113');
+    throw new MigrationRefused(
+      '--to is the connection string of the target: esdb://host:2113,... or esdb+discover://host:2113',
+    );
   if (!existsSync(join(dataDir, 'events.db')))
-    throw new MigrationRefused(`there is no ledger in ${dataDir}: --from is the data directory of the embedded service`);
+    throw new MigrationRefused(
+      `there is no ledger in ${dataDir}: --from is the data directory of the embedded service`,
+    );
   const source = await openSqliteEventStore({ dataDir });
   try {
     const total = checkedLength(source, onProgress);
@@ -75,7 +84,11 @@ export async function migrate({ from, to, onProgress }: MigrationOptions): Promi
     const salts = openSaltsMove({ dataDir, connectionString: to, totalMs: CALL_MS });
     try {
       const report = await explained(() => move({ source, target, salts, total, onProgress }));
-      writeFileSync(join(dataDir, MOVED_FILE), `${JSON.stringify({ events: report.events, log_digest: report.log_digest })}\n`, { mode: 0o600 });
+      writeFileSync(
+        join(dataDir, MOVED_FILE),
+        `${JSON.stringify({ events: report.events, log_digest: report.log_digest })}\n`,
+        { mode: 0o600 },
+      );
       return report;
     } finally {
       await salts.close();
@@ -95,14 +108,17 @@ interface Move {
 }
 
 async function move({ source, target, salts, total, onProgress }: Move): Promise<MigrationReport> {
-  const standing: Standing = await standingOf(source, target, (done) => onProgress('comparing what is there', done, total));
+  const standing: Standing = await standingOf(source, target, (done) =>
+    onProgress('comparing what is there', done, total),
+  );
   const personalKeys = await salts.copy((done, all) => onProgress('copying keys of personal data', done, all));
   await copyRest(source, target, standing, (done) => onProgress('copying', done, total));
   const original = await digestOf(source, (done) => onProgress('proving the logs equal', done, 2 * total));
   const copy = await digestOf(target, (done) => onProgress('proving the logs equal', total + done, 2 * total));
   assertSameLog(original, copy);
   const unequal = await salts.differing((done, all) => onProgress('proving the keys equal', done, all));
-  if (unequal.length > 0) throw new MigrationRefused(`${unequal.length} keys of personal data did not arrive, of ${unequal[0]!} for one`);
+  if (unequal.length > 0)
+    throw new MigrationRefused(`${unequal.length} keys of personal data did not arrive, of ${unequal[0]!} for one`);
   const wanted = await lookUpsOf(source, (done) => onProgress('proving the look-ups equal', done, 2 * total));
   const found = await lookUpsOf(target, (done) => onProgress('proving the look-ups equal', total + done, 2 * total));
   assertSameLookUps(wanted, found);
@@ -122,7 +138,10 @@ async function move({ source, target, salts, total, onProgress }: Move): Promise
 function checkedLength(source: SqliteEventStore, onProgress: MigrationOptions['onProgress']): number {
   onProgress('checking the source', 0, 1);
   const check = source.verifyTail(Number.MAX_SAFE_INTEGER);
-  if (!check.ok) throw new MigrationRefused(`the ledger is damaged at position ${check.position}: ${check.reason}; a damaged ledger is not copied`);
+  if (!check.ok)
+    throw new MigrationRefused(
+      `the ledger is damaged at position ${check.position}: ${check.reason}; a damaged ledger is not copied`,
+    );
   onProgress('checking the source', 1, 1);
   return check.checked;
 }
@@ -146,10 +165,13 @@ async function explained<Value>(work: () => Promise<Value>): Promise<Value> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof OtherSalt) throw new MigrationRefused(`the target holds what is not of this ledger: ${error.message}`);
+    if (error instanceof OtherSalt)
+      throw new MigrationRefused(`the target holds what is not of this ledger: ${error.message}`);
     if (error instanceof CopyRefused) throw new MigrationRefused(error.message);
     if (error instanceof DamagedEvent)
-      throw new MigrationRefused(`the target holds what is not of this ledger: ${error.message}; it must be empty or hold an earlier copy`);
+      throw new MigrationRefused(
+        `the target holds what is not of this ledger: ${error.message}; it must be empty or hold an earlier copy`,
+      );
     if (error instanceof StoreUnavailable)
       throw new MigrationRefused(`the target stopped answering: ${error.message}; run the same command again to go on`);
     throw error;
@@ -166,8 +188,11 @@ function assertSameLog(original: LogDigest, copy: LogDigest): void {
 }
 
 function assertSameLookUps(wanted: readonly ProjectionDigest[], found: readonly ProjectionDigest[]): void {
-  const differing = wanted.filter(({ digest, parked }, index) => found[index]!.digest !== digest || found[index]!.parked !== parked);
-  if (differing.length > 0) throw new MigrationRefused(`the look-ups differ: ${differing.map(({ projection }) => projection).join(', ')}`);
+  const differing = wanted.filter(
+    ({ digest, parked }, index) => found[index]!.digest !== digest || found[index]!.parked !== parked,
+  );
+  if (differing.length > 0)
+    throw new MigrationRefused(`the look-ups differ: ${differing.map(({ projection }) => projection).join(', ')}`);
 }
 
 /** In a folder of its own, thrown away afterwards: neither side's look-ups are touched. */

@@ -3,4 +3,5 @@ import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 
 /** What others call this process, the same after a restart. */
-export const nodeName = (dataDir: string): string => `${hostname()}-${hash('sha256', resolve(dataDir), 'hex').slice(0, 8)}`;
+export const nodeName = (dataDir: string): string =>
+  `${hostname()}-${hash('sha256', resolve(dataDir), 'hex').slice(0, 8)}`;

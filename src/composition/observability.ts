@@ -7,7 +7,13 @@ import { Metrics } from '../observability/metrics.ts';
 import { reportAddresses, reportRates, type RateProviderStatus } from '../observability/metrics-parts.ts';
 import type { WebhookStats } from '../observability/metrics-webhooks.ts';
 import { MoneyFollower } from '../observability/money-follower.ts';
-import { chainFacts, projectionFacts, providerFacts, rateFacts, webhookFacts } from '../observability/service-health.ts';
+import {
+  chainFacts,
+  projectionFacts,
+  providerFacts,
+  rateFacts,
+  webhookFacts,
+} from '../observability/service-health.ts';
 import { ServiceStatus } from '../observability/service-status.ts';
 import type { Tracing } from '../observability/tracing.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -20,7 +26,9 @@ import type { Core } from './core.ts';
 import type { WatchedNetwork } from '../features/deposits/network-watcher.ts';
 
 /** Of the service, as `package.json` has it. */
-export const VERSION = (JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }).version;
+export const VERSION = (
+  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
+).version;
 
 /** Null unless traces are wanted: then nothing of it is loaded. */
 export async function createTracing(config: Config, store: EventStore, log: Logger): Promise<Tracing | null> {
@@ -30,7 +38,11 @@ export async function createTracing(config: Config, store: EventStore, log: Logg
     import('../observability/tracing.ts'),
   ]);
   const tracing = new TracingOfService(
-    createOtelTracer({ endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT, version: VERSION, instance: `node-${config.NODE_NUMBER}` }),
+    createOtelTracer({
+      endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT,
+      version: VERSION,
+      instance: `node-${config.NODE_NUMBER}`,
+    }),
     store,
   );
   addLogContext(log, () => tracing.logContext());
@@ -120,7 +132,8 @@ export function startObservability(parts: ObservedParts): Observability {
   const queue = {
     pending: () => follower.pendingDeliveries(),
     oldestPendingAtMs: () => follower.oldestPendingAtMs(),
-    suspendedEndpoints: () => merchants().filter(({ merchantId }) => core.directory.endpointOf(merchantId)?.suspended === true).length,
+    suspendedEndpoints: () =>
+      merchants().filter(({ merchantId }) => core.directory.endpointOf(merchantId)?.suspended === true).length,
   };
   metrics.projections.add(registry, parts.projections);
   metrics.money.addUnderWay(registry, follower, clock);
@@ -160,6 +173,10 @@ export function startObservability(parts: ObservedParts): Observability {
 function addressFacts(stocks: readonly AddressStock[]): HealthFact[] {
   return stocks.map(({ mode, family, available, target, exhausted }) => {
     const state = available === 0 || exhausted ? 'degraded' : 'ok';
-    return { name: `addresses:${mode}:${family}`, state, detail: exhausted ? 'the exported pool has run out' : `${available} of ${target} ready` };
+    return {
+      name: `addresses:${mode}:${family}`,
+      state,
+      detail: exhausted ? 'the exported pool has run out' : `${available} of ${target} ready`,
+    };
   });
 }

@@ -2,7 +2,14 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { nodeRandom } from '../adapters/node/random.ts';
 import { vetWebhookUrl } from '../adapters/webhook-http/url.ts';
-import { CommandRefused, named, type AdminArguments, type AdminCommands, type AdminStream, type AdminStreams } from '../operator/commands.ts';
+import {
+  CommandRefused,
+  named,
+  type AdminArguments,
+  type AdminCommands,
+  type AdminStream,
+  type AdminStreams,
+} from '../operator/commands.ts';
 import { InvalidConfig, type Config } from '../config.ts';
 import type { Logger } from '../observability/logger.ts';
 import { systemClock } from '../ports/clock.ts';
@@ -23,7 +30,12 @@ import type { Storage } from './storage-parts.ts';
 import { compareCommands } from './workers/projection-compare.ts';
 
 /** Runs one operator's command on the data directory itself, while no service owns it. */
-export async function runOffline(config: Config, log: Logger, command: string, args: AdminArguments): Promise<JsonValue> {
+export async function runOffline(
+  config: Config,
+  log: Logger,
+  command: string,
+  args: AdminArguments,
+): Promise<JsonValue> {
   const offline = await openOffline(config, log);
   try {
     const run = named(offline.commands, command);
@@ -35,7 +47,12 @@ export async function runOffline(config: Config, log: Logger, command: string, a
 }
 
 /** The same for an answer too long to be held; the data directory is left when the text ends. */
-export async function streamOffline(config: Config, log: Logger, command: string, args: AdminArguments): Promise<AdminStream> {
+export async function streamOffline(
+  config: Config,
+  log: Logger,
+  command: string,
+  args: AdminArguments,
+): Promise<AdminStream> {
   const offline = await openOffline(config, log);
   try {
     const run = named(offline.streams, command);
@@ -48,7 +65,10 @@ export async function streamOffline(config: Config, log: Logger, command: string
   }
 }
 
-async function* closingAfter(chunks: AdminStream['chunks'], close: () => Promise<void>): AsyncGenerator<string | Uint8Array> {
+async function* closingAfter(
+  chunks: AdminStream['chunks'],
+  close: () => Promise<void>,
+): AsyncGenerator<string | Uint8Array> {
   try {
     yield* chunks;
   } finally {
@@ -82,7 +102,14 @@ async function openOffline(config: Config, log: Logger): Promise<Offline> {
     await runner.ready();
     const sealingKeys = await withKeptKeys(storage.store, given);
     const core = await startOfflineCore(config, { ...storage, sealingKeys, readOnly: damage !== null }, log);
-    const ledger = openLedger({ core, store: storage.store, readModel: storage.readModel, projections: runner, clock, random });
+    const ledger = openLedger({
+      core,
+      store: storage.store,
+      readModel: storage.readModel,
+      projections: runner,
+      clock,
+      random,
+    });
     return {
       commands: adminCommands({
         core,
@@ -118,7 +145,9 @@ async function openOffline(config: Config, log: Logger): Promise<Offline> {
 /** What commands are run on: nothing is priced, asked or given an address here. */
 export function startOfflineCore(
   config: Config,
-  given: Pick<CorePorts, 'store' | 'readModel' | 'personalKeys' | 'projections' | 'soleWriter' | 'readOnly'> & { readonly sealingKeys: SealingKeys },
+  given: Pick<CorePorts, 'store' | 'readModel' | 'personalKeys' | 'projections' | 'soleWriter' | 'readOnly'> & {
+    readonly sealingKeys: SealingKeys;
+  },
   log: Logger,
 ): Promise<Core> {
   const allowInsecure = config.WEBHOOK_ALLOW_INSECURE ?? !namesKeys(config);
@@ -126,7 +155,12 @@ export function startOfflineCore(
     config,
     {
       ...given,
-      rates: { lock: () => Promise.resolve(null), mayQuote: () => false, valuation: () => null, close: () => Promise.resolve() },
+      rates: {
+        lock: () => Promise.resolve(null),
+        mayQuote: () => false,
+        valuation: () => null,
+        close: () => Promise.resolve(),
+      },
       senders: { of: () => Promise.resolve(null) },
       addresses: { take: () => null, giveBack: () => undefined },
       clock: systemClock,
@@ -147,7 +181,10 @@ interface CheckedStorage {
   readonly commands: AdminCommands;
 }
 
-/** The check comes first, as at a start: nothing is written to a damaged log. Servers have no log of their own to check here. */
+/**
+ * The check comes first, as at a start: nothing is written to a damaged log. Servers have no log of their own to check
+ * here.
+ */
 async function checkedStorage(config: Config, opened: Storage, log: Logger): Promise<CheckedStorage> {
   const { ownLog } = opened;
   if (!ownLog) return { storage: opened, damage: null, commands: {} };
@@ -168,5 +205,7 @@ function keysOf(config: Config): { readonly sealingKeys: SealingKeys; readonly n
     const text = sandboxMasterKey(config.DATA_DIR);
     return { sealingKeys: parseMasterKeys(text), namespace: sandboxNamespace(text) };
   }
-  throw new InvalidConfig(`no service runs on ${config.DATA_DIR}; to work on the data directory itself set MASTER_KEY, or start the service first`);
+  throw new InvalidConfig(
+    `no service runs on ${config.DATA_DIR}; to work on the data directory itself set MASTER_KEY, or start the service first`,
+  );
 }

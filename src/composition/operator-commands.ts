@@ -33,7 +33,11 @@ export function operatorCommands(
   parts: ServiceParts,
   { core, store, projections, addresses }: Foundation,
   { testWallet, watched, payouts, webhooks }: MovingMoney,
-  { audit, ledger, settings }: { readonly audit: RunningAudit; readonly ledger: Ledger; readonly settings: RunningSettings },
+  {
+    audit,
+    ledger,
+    settings,
+  }: { readonly audit: RunningAudit; readonly ledger: Ledger; readonly settings: RunningSettings },
 ) {
   const records = new AuditRecords({ store, tree: audit.tree, verifierKey: audit.verifierKey });
   return adminCommands({
@@ -49,17 +53,25 @@ export function operatorCommands(
       ...chainCommands(
         watched,
         store,
-        ({ mode, network }, address) => core.addressIndexes.get(indexKey(mode, addressFamilyOf(network)))?.isOurs(address) ?? false,
+        ({ mode, network }, address) =>
+          core.addressIndexes.get(indexKey(mode, addressFamilyOf(network)))?.isOurs(address) ?? false,
       ),
       ...auditCommands(audit, store),
       ...statementCommands({ records, closingOf: ledger.closingOf }),
-      ...evidenceCommands({ records, store, statements: ledger.statements, signNow: audit.sequencer && (() => audit.sequencer!.signNow()) }),
+      ...evidenceCommands({
+        records,
+        store,
+        statements: ledger.statements,
+        signNow: audit.sequencer && (() => audit.sequencer!.signNow()),
+      }),
       ...sealingKeyCommands({ store, sealingKeys: parts.sealingKeys, clock: parts.clock, random: parts.random }),
       ...compareCommands(parts.storage.comparison),
       ...snapshotCommands(parts.storage.snapshots),
       ...claimCommands(core.sessions),
       ...canaryCommands(store),
-      ...settingsCommands(settings, { store, clock: parts.clock, random: parts.random }, (facts, message) => parts.log.warn(facts, message)),
+      ...settingsCommands(settings, { store, clock: parts.clock, random: parts.random }, (facts, message) =>
+        parts.log.warn(facts, message),
+      ),
       ...ledger.commands,
       ...adjustmentCommands({
         adjustmentsHandler: core.adjustmentsHandler,
@@ -75,7 +87,11 @@ export function operatorCommands(
   });
 }
 
-function outflowCommands({ payouts: parts, clock, random }: ServiceParts, core: Foundation['core'], payouts: MovingMoney['payouts']): AdminCommands {
+function outflowCommands(
+  { payouts: parts, clock, random }: ServiceParts,
+  core: Foundation['core'],
+  payouts: MovingMoney['payouts'],
+): AdminCommands {
   if (!parts || !payouts) return {};
   const ofRefunds = payoutCommands(payouts, parts, core);
   const treasury = (): Treasury => payouts.treasury;

@@ -8,15 +8,29 @@ import { paymentLinks } from '../../projections/payment-links/payment-links.proj
 import type { Foundation } from './service-foundation.ts';
 import type { ServiceParts } from './service-parts.ts';
 
-/** Payments that one visitor makes by one link, and that one link makes, of all visitors. Behind one address may be all the customers of a stall. */
+/**
+ * Payments that one visitor makes by one link, and that one link makes, of all visitors. Behind one address may be all
+ * the customers of a stall.
+ */
 const VISITOR_PRESSES = { ratePerSec: 1 / 10, burst: 30 };
 const LINK_PRESSES = { ratePerSec: 1, burst: 60 };
 
 /** Null where nothing is sold: payments are made by those who answer the API. */
-export function openPaymentLinks({ roles, clock, random, storage }: ServiceParts, { core, rates, servedRows }: Foundation): PaymentLinks | null {
+export function openPaymentLinks(
+  { roles, clock, random, storage }: ServiceParts,
+  { core, rates, servedRows }: Foundation,
+): PaymentLinks | null {
   if (!roles.api) return null;
   const { paymentLinkHandler: handler, sessions } = core;
-  return new PaymentLinks({ handler, sessions, readModel: storage.readModel, servedRows: servedRows(paymentLinks), rates, clock, random });
+  return new PaymentLinks({
+    handler,
+    sessions,
+    readModel: storage.readModel,
+    servedRows: servedRows(paymentLinks),
+    rates,
+    clock,
+    random,
+  });
 }
 
 export function linkPages(
@@ -24,9 +38,24 @@ export function linkPages(
   api: PaymentLinks,
   { clientAddress }: Pick<AddressLimits, 'clientAddress'>,
 ): LinkPages {
-  const limiter = { visitors: createTokenBucketLimiter(VISITOR_PRESSES), links: createTokenBucketLimiter(LINK_PRESSES) };
+  const limiter = {
+    visitors: createTokenBucketLimiter(VISITOR_PRESSES),
+    links: createTokenBucketLimiter(LINK_PRESSES),
+  };
   return { api, clock, random, limiter, clientAddress, sandbox };
 }
 
-export const linkCommands = (links: PaymentLinks | null, { random }: ServiceParts, { core }: Foundation, publicUrl: string): AdminCommands =>
-  links ? paymentLinkCommands({ links, publicUrl, random, modeOfMerchant: (id) => core.directory.settings(id)?.mode ?? null }) : {};
+export const linkCommands = (
+  links: PaymentLinks | null,
+  { random }: ServiceParts,
+  { core }: Foundation,
+  publicUrl: string,
+): AdminCommands =>
+  links
+    ? paymentLinkCommands({
+        links,
+        publicUrl,
+        random,
+        modeOfMerchant: (id) => core.directory.settings(id)?.mode ?? null,
+      })
+    : {};

@@ -88,7 +88,8 @@ export async function startPayouts(
     signer: parts.signer,
     addresses: parts.addresses,
     sessions: core.sessionHandler,
-    isOurs: (mode, network, address) => (core.addressIndexes.get(indexKey(mode, addressFamilyOf(network)))?.sessionOf(address) ?? null) !== null,
+    isOurs: (mode, network, address) =>
+      (core.addressIndexes.get(indexKey(mode, addressFamilyOf(network)))?.sessionOf(address) ?? null) !== null,
     valuation: (currency, coin) => deps.rates.valuation(currency, coin, clock.nowMs()),
     pollMs: pollMsOf(parts.sandbox),
     depositGraceMs: depositGraceMsOf(parts.sandbox),
@@ -161,7 +162,10 @@ const SANDBOX_NATIVE = Object.fromEntries(
 
 const SANDBOX_OUTWARD = { perTransaction: '999999999999', perDay: '999999999999' };
 
-/** The journal lies beside the data directory, never in it: who restores an old ledger must not restore the journal with it. */
+/**
+ * The journal lies beside the data directory, never in it: who restores an old ledger must not restore the journal with
+ * it.
+ */
 export const journalDirectory = (config: Config): string =>
   config.SIGNER_JOURNAL_DIR ?? join(dirname(config.DATA_DIR), `${basename(config.DATA_DIR)}-signer`);
 
@@ -184,7 +188,9 @@ export function sandboxPayoutRules(config: Config, networks: readonly NetworkAcc
 export function productionPayoutRules(config: Config, networks: readonly NetworkAccess[]): PayoutRules | null {
   if (config.PAYOUT_LIMITS === undefined) return null;
   if (config.SIGNER_JOURNAL_DIR === undefined)
-    throw new InvalidConfig('SIGNER_JOURNAL_DIR is missing: where the signer keeps its journal, outside DATA_DIR and its backups');
+    throw new InvalidConfig(
+      'SIGNER_JOURNAL_DIR is missing: where the signer keeps its journal, outside DATA_DIR and its backups',
+    );
   if (`${config.SIGNER_JOURNAL_DIR}/`.startsWith(`${config.DATA_DIR}/`))
     throw new InvalidConfig('SIGNER_JOURNAL_DIR must be outside DATA_DIR: one backup must never hold both');
   return {

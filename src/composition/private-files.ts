@@ -3,14 +3,21 @@ import { InvalidConfig } from '../config.ts';
 
 const octal = (mode: number): string => (mode & 0o777).toString(8).padStart(4, '0');
 
-/** Throws `InvalidConfig` unless `path` belongs to this user (or root) and gives nobody else any of the permissions in `forbidden`. */
+/**
+ * Throws `InvalidConfig` unless `path` belongs to this user (or root) and gives nobody else any of the permissions in
+ * `forbidden`.
+ */
 function demand(name: string, path: string, forbidden: number, kind: 'file' | 'directory', remedy: string): void {
   const found = statOf(name, path);
-  if (kind === 'file' ? !found.isFile() : !found.isDirectory()) throw new InvalidConfig(`${name}: ${path} is not a ${kind}`);
+  if (kind === 'file' ? !found.isFile() : !found.isDirectory())
+    throw new InvalidConfig(`${name}: ${path} is not a ${kind}`);
   const user = process.getuid!();
   if (found.uid !== user && found.uid !== 0)
-    throw new InvalidConfig(`${name}: ${path} belongs to user ${found.uid}, who could replace it; it must belong to the signer's user (${user})`);
-  if ((found.mode & forbidden) !== 0) throw new InvalidConfig(`${name}: ${path} has mode ${octal(found.mode)}; ${remedy}`);
+    throw new InvalidConfig(
+      `${name}: ${path} belongs to user ${found.uid}, who could replace it; it must belong to the signer's user (${user})`,
+    );
+  if ((found.mode & forbidden) !== 0)
+    throw new InvalidConfig(`${name}: ${path} has mode ${octal(found.mode)}; ${remedy}`);
 }
 
 function statOf(name: string, path: string): Stats {

@@ -21,17 +21,21 @@ const SIGNERS_OWN = [
 /** Ways to run that would lose money or trust, each in words for the operator. */
 export function productionFaults(config: Config, env: Readonly<Record<string, string | undefined>>): string[] {
   const faults = [
-    env['CRASH_AT'] !== undefined && 'CRASH_AT must not be set: it ends the process in the midst of a payment and is for tests of the sandbox',
+    env['CRASH_AT'] !== undefined &&
+      'CRASH_AT must not be set: it ends the process in the midst of a payment and is for tests of the sandbox',
     ...sealingKeyFaults(config),
     config.EVENTSTORE_ERASER_URL !== undefined &&
       'EVENTSTORE_ERASER_URL must not be set: no node may delete anything; it belongs to `quittance forget` alone',
     env['EVENTSTORE_ADMIN_URL'] !== undefined &&
       'EVENTSTORE_ADMIN_URL must not be set: it belongs to `quittance store users` alone; a node has a user of its role in EVENTSTORE_URL',
     config.PUBLIC_URL === undefined && 'PUBLIC_URL is missing: the https address that payers and merchants use',
-    config.PUBLIC_URL !== undefined && !config.PUBLIC_URL.startsWith('https://') && 'PUBLIC_URL must be https; TLS may end at a proxy in front',
+    config.PUBLIC_URL !== undefined &&
+      !config.PUBLIC_URL.startsWith('https://') &&
+      'PUBLIC_URL must be https; TLS may end at a proxy in front',
     (config.RATE_PROVIDERS === undefined || config.RATE_PROVIDERS.includes('static')) &&
       'RATE_PROVIDERS must name real markets: coinbase, kraken, coingecko; static is for the sandbox',
-    config.WEBHOOK_ALLOW_INSECURE === true && 'WEBHOOK_ALLOW_INSECURE must not be set: webhooks go over https to public addresses only',
+    config.WEBHOOK_ALLOW_INSECURE === true &&
+      'WEBHOOK_ALLOW_INSECURE must not be set: webhooks go over https to public addresses only',
     ...missingSecondSources(config),
     ...consoleFaults(config),
     ...canaryFaults(config),
@@ -58,13 +62,16 @@ function keyFaults(config: Config, env: Readonly<Record<string, string | undefin
   const { api, worker } = rolesOf(config);
   const inEnvironment = ['WALLET_MNEMONIC', 'WALLET_KEYSTORE_PASSPHRASE'].filter((name) => env[name]);
   const faults = inEnvironment.map((name) => `${name} must not be set: ${NO_KEYS_HERE}`);
-  if (env['WALLET_KEYSTORE'] && (api || worker)) faults.push(`WALLET_KEYSTORE must not be set beside the roles api and worker: ${NO_KEYS_HERE}`);
+  if (env['WALLET_KEYSTORE'] && (api || worker))
+    faults.push(`WALLET_KEYSTORE must not be set beside the roles api and worker: ${NO_KEYS_HERE}`);
   if (config.SIGNER_SOCKET === undefined && config.SIGNER_SECRET_FILE === undefined) return faults;
   if (config.SIGNER_SOCKET === undefined || config.SIGNER_SECRET_FILE === undefined)
     faults.push('SIGNER_SOCKET and SIGNER_SECRET_FILE belong together: set both or neither');
   const signers = SIGNERS_OWN.filter((name) => env[name]);
   if (signers.length > 0)
-    faults.push(`${signers.join(', ')}: with SIGNER_SOCKET these belong in the settings of quittance signer, and have no effect here`);
+    faults.push(
+      `${signers.join(', ')}: with SIGNER_SOCKET these belong in the settings of quittance signer, and have no effect here`,
+    );
   return faults;
 }
 

@@ -19,7 +19,9 @@ export function productionAccess(config: Config): RunningAccess[] {
 function settingsOf(config: Config, mode: Mode, network: Network): NetworkSettings {
   const known = knownNetwork(mode, network);
   const own = mode === 'test' ? config.TEST_NETWORKS?.[network] : undefined;
-  return own ? { ...known, chainId: own.chain_id, tokens: own.tokens, explorerTransactionUrl: own.explorer_url ?? null } : known;
+  return own
+    ? { ...known, chainId: own.chain_id, tokens: own.tokens, explorerTransactionUrl: own.explorer_url ?? null }
+    : known;
 }
 
 const headersOf = (config: Config, network: Network): Record<string, string> =>

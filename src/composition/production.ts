@@ -36,11 +36,16 @@ import { openStorage } from './storage.ts';
 /** Refuses to run in a way that would lose money or trust. Throws `InvalidConfig` with every fault at once. */
 export function checkProductionConfig(config: Config, env: Record<string, string | undefined>): void {
   const found = productionFaults(config, env);
-  if (found.length > 0) throw new InvalidConfig(`quittance serve cannot start:\n${found.map((fault) => `  ${fault}`).join('\n')}`);
+  if (found.length > 0)
+    throw new InvalidConfig(`quittance serve cannot start:\n${found.map((fault) => `  ${fault}`).join('\n')}`);
 }
 
 /** The service in production: real networks, no sandbox route. Resolves when it accepts requests. */
-export async function startProduction(config: Config, log: Logger, env: Record<string, string | undefined>): Promise<{ close(): Promise<void> }> {
+export async function startProduction(
+  config: Config,
+  log: Logger,
+  env: Record<string, string | undefined>,
+): Promise<{ close(): Promise<void> }> {
   checkProductionConfig(config, env);
   logFindings(quickFindings(config, env), log);
   const reread = rereadableWallets(env);
@@ -56,9 +61,14 @@ export async function startProduction(config: Config, log: Logger, env: Record<s
   const sealingKeys = sealingKeysOrFault(config);
   for (const needless of needlessKeys(config)) log.warn({}, needless);
   const access = productionAccess(config);
-  const networks = new Map(MODES.map((mode) => [mode, access.map(({ settings }) => settings).filter((settings) => settings.mode === mode)]));
+  const networks = new Map(
+    MODES.map((mode) => [mode, access.map(({ settings }) => settings).filter((settings) => settings.mode === mode)]),
+  );
   if (access.length === 0)
-    log.warn({}, 'no network is configured: set ETHEREUM_RPC_URLS, BSC_RPC_URLS, TRON_API_URLS or SOLANA_RPC_URLS (TEST_ in front for test mode)');
+    log.warn(
+      {},
+      'no network is configured: set ETHEREUM_RPC_URLS, BSC_RPC_URLS, TRON_API_URLS or SOLANA_RPC_URLS (TEST_ in front for test mode)',
+    );
   const onFatal = (error: Error): void => endWith(log, error);
   const storage = await openStorage(config, { clock, random, log, roles, namespace: '', onFatal, readDamaged: true });
   warnOfSingleSources(access, log);
@@ -114,10 +124,15 @@ interface Keys {
   readonly pays: boolean;
 }
 
-/** The signer that another user runs, or one that this process starts with the keys it was given; null without either. */
+/**
+ * The signer that another user runs, or one that this process starts with the keys it was given; null without either.
+ */
 async function openKeys(
   config: Config,
-  { wallets, reread }: { readonly wallets: ReturnType<typeof takeWalletSources>; readonly reread: ReturnType<typeof rereadableWallets> },
+  {
+    wallets,
+    reread,
+  }: { readonly wallets: ReturnType<typeof takeWalletSources>; readonly reread: ReturnType<typeof rereadableWallets> },
   access: readonly NetworkAccess[],
   log: Logger,
 ): Promise<Keys | null> {
@@ -133,12 +148,21 @@ async function openKeys(
   }
   if (modes.length === 0) return null;
   const rules = productionPayoutRules(config, access);
-  const options = { directory: config.DATA_DIR, wallets, ...(rules && { payouts: rules }), ...anchorPlace(config), log };
+  const options = {
+    directory: config.DATA_DIR,
+    wallets,
+    ...(rules && { payouts: rules }),
+    ...anchorPlace(config),
+    log,
+  };
   const { api, worker } = rolesOf(config);
   const signer = await superviseSigner(options, {
     walletsAgain: reread && (() => takeWalletSources({ ...reread })),
     // Its service manager starts it again, with its secrets. A process that serves others stays: they need no keys.
-    onGone: (reason) => (api || worker ? undefined : endWith(log, new Error(reason), 'the signer is gone and this process has nothing else to do')),
+    onGone: (reason) =>
+      api || worker
+        ? undefined
+        : endWith(log, new Error(reason), 'the signer is gone and this process has nothing else to do'),
   });
   return { signer, modes, pays: rules !== null };
 }
@@ -146,7 +170,9 @@ async function openKeys(
 const SAME_USER =
   'SIGNER_SOCKET: the signer runs as the user of this service, so whoever takes over the service can read its keys; run quittance signer as a user of its own';
 
-/** Without a place outside the data directory the signer could not tell an old log from the newest, so it signs none. */
+/**
+ * Without a place outside the data directory the signer could not tell an old log from the newest, so it signs none.
+ */
 function anchorPlace(config: Config): { auditDirectory?: string } {
   const directory = journalDirectory(config);
   try {
@@ -203,8 +229,12 @@ async function derivers(
           'no wallet: set WALLET_MNEMONIC, WALLET_KEYSTORE or a watch-only export (TEST_ in front for test mode); the network is not offered',
         );
     }
-    function deriverOf(family: AddressFamily, xpubs: { evm: string | undefined; tron: string | undefined }): AddressDeriver | null {
-      if (family !== 'solana') return xpubs[family] === undefined ? null : derivation.deriver(mode, family, xpubs[family]);
+    function deriverOf(
+      family: AddressFamily,
+      xpubs: { evm: string | undefined; tron: string | undefined },
+    ): AddressDeriver | null {
+      if (family !== 'solana')
+        return xpubs[family] === undefined ? null : derivation.deriver(mode, family, xpubs[family]);
       if (pool !== undefined) return solanaPoolDeriver(mode, readFileSync(pool, 'utf8').split(/\s+/).filter(Boolean));
       return exported && signer ? signerSolanaDeriver(mode, signer) : null;
     }

@@ -42,4 +42,5 @@ export const projectionsOf = (roles: Roles): Projection[] => [
 const ALL: readonly Projection[] = [...PROJECTIONS, webhookWork];
 
 /** Those with the ids, in their order. */
-export const projectionsNamed = (ids: readonly string[]): Projection[] => ALL.filter((projection) => ids.includes(projectionId(projection)));
+export const projectionsNamed = (ids: readonly string[]): Projection[] =>
+  ALL.filter((projection) => ids.includes(projectionId(projection)));

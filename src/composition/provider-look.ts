@@ -19,8 +19,15 @@ export interface ProviderLook {
   readonly historyFault: string | null;
 }
 
-/** Whether one provider can be used: its chain, tokens, finality and methods as at a start, and how far back it goes. Throws why not; the message holds no key. */
-export async function lookAtProvider(access: NetworkAccess, url: string, observer: RpcObserver = {}): Promise<ProviderLook> {
+/**
+ * Whether one provider can be used: its chain, tokens, finality and methods as at a start, and how far back it goes.
+ * Throws why not; the message holds no key.
+ */
+export async function lookAtProvider(
+  access: NetworkAccess,
+  url: string,
+  observer: RpcObserver = {},
+): Promise<ProviderLook> {
   const { settings } = access;
   const pool = createRpcPool({ ...reached(access), urls: [url], timeoutMs: TIMEOUT_MS, maxWaitMs: 0, observer });
   try {

@@ -13,7 +13,10 @@ type SecondSourceSetting = Pick<Config, 'SECOND_SOURCE_FROM'>;
 const DEFAULT_SECOND_SOURCE_FROM = '100';
 
 /** From which amount, in units of 10^-18, a second source must report a transfer and its finality; null: never. */
-export function secondSourceFrom({ SECOND_SOURCE_FROM: wanted }: SecondSourceSetting, { settings: { mode }, urls }: NetworkAccess): bigint | null {
+export function secondSourceFrom(
+  { SECOND_SOURCE_FROM: wanted }: SecondSourceSetting,
+  { settings: { mode }, urls }: NetworkAccess,
+): bigint | null {
   if (sourcesIn(urls) < 2) return null;
   return wanted === undefined && mode === 'test' ? null : amountOf(wanted ?? DEFAULT_SECOND_SOURCE_FROM);
 }
@@ -47,8 +50,13 @@ export function loggedExclusions(mode: Mode, observer: RpcObserver, log: Pick<Lo
     onExcluded: (excluded) => {
       observer.onExcluded?.(excluded);
       const { network, provider, reason } = excluded;
-      if (reason === null) log.info({ mode, network, provider }, 'the provider serves the right chain again and is asked again');
-      else log.error({ mode, network, provider, reason }, 'the provider serves another chain: it is left out, the others go on');
+      if (reason === null)
+        log.info({ mode, network, provider }, 'the provider serves the right chain again and is asked again');
+      else
+        log.error(
+          { mode, network, provider, reason },
+          'the provider serves another chain: it is left out, the others go on',
+        );
     },
   };
 }

@@ -9,8 +9,16 @@ import { messageOf } from '../runtime/util/message-of.ts';
 
 const INTERVAL_SEC = 30;
 
-/** Writes what anybody may know into a folder that is served elsewhere; goes on from what was written there before. Throws `InvalidConfig`. */
-export function startPublicStatus(folder: string, status: Pick<ServiceStatus, 'status'>, log: Log, intervalSec = INTERVAL_SEC): { close(): void } {
+/**
+ * Writes what anybody may know into a folder that is served elsewhere; goes on from what was written there before.
+ * Throws `InvalidConfig`.
+ */
+export function startPublicStatus(
+  folder: string,
+  status: Pick<ServiceStatus, 'status'>,
+  log: Log,
+  intervalSec = INTERVAL_SEC,
+): { close(): void } {
   try {
     mkdirSync(folder, { recursive: true });
     accessSync(folder, constants.W_OK);

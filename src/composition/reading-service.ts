@@ -6,8 +6,9 @@ import type { ServiceProjections, Storage } from './storage-parts.ts';
 import type { Follows } from './workers/projection-messages.ts';
 
 /**
- * The parts of a service whose log was found damaged before anything read on: merchants, payers and operators read what there is, and nothing that
- * happens by itself is started: no chain is watched, no address leased, nothing delivered, paid, signed or projected.
+ * The parts of a service whose log was found damaged before anything read on: merchants, payers and operators read what
+ * there is, and nothing that happens by itself is started: no chain is watched, no address leased, nothing delivered,
+ * paid, signed or projected.
  */
 export async function readingParts(parts: ServiceParts, reason: string): Promise<ServiceParts> {
   return {
@@ -27,7 +28,9 @@ export async function readingStorage(storage: Storage, reason: string, log: Serv
   return {
     ...storage,
     store: readingStore(storage.store, reason, log),
-    projections: await standingProjections(storage.readModel, storage.projections.follows, () => storage.projections.stop()),
+    projections: await standingProjections(storage.readModel, storage.projections.follows, () =>
+      storage.projections.stop(),
+    ),
     caughtUp: () => Promise.resolve(),
   };
 }

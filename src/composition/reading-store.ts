@@ -14,8 +14,9 @@ const PAGE = 256;
 const MOST_UNREADABLE = 1_000;
 
 /**
- * A damaged log of dense positions, for whoever reads on all the same: nothing is appended, an event that cannot be read is left out, and so is one
- * that a follower cannot take. Followers are told what there is once, since nothing more will come.
+ * A damaged log of dense positions, for whoever reads on all the same: nothing is appended, an event that cannot be
+ * read is left out, and so is one that a follower cannot take. Followers are told what there is once, since nothing
+ * more will come.
  */
 export function readingStore(store: EventStore, reason: string, log: Log): EventStore {
   return storeWith(store, {
@@ -42,7 +43,9 @@ function follow(store: EventStore, options: SubscribeOptions, log: Log): Subscri
     }
     if (!isClosed) options.onCaughtUp?.();
   };
-  const finished = run().catch((error: unknown) => log.error({ err: error, subscription: options.name }, 'the damaged log cannot be read on'));
+  const finished = run().catch((error: unknown) =>
+    log.error({ err: error, subscription: options.name }, 'the damaged log cannot be read on'),
+  );
   return {
     position: options.after,
     lag: 0,
@@ -62,7 +65,10 @@ async function take(options: SubscribeOptions, event: RecordedEvent, log: Log): 
     await options.onEvents([event]);
   } catch (error) {
     const { stream, revision, position, type } = event;
-    log.error({ err: error, subscription: options.name, stream, revision, position, type }, 'a damaged event is left out');
+    log.error(
+      { err: error, subscription: options.name, stream, revision, position, type },
+      'a damaged event is left out',
+    );
   }
 }
 

@@ -22,8 +22,12 @@ export function profileFaults(config: Config): string[] {
     faults.push('EVENTSTORE_URL and REDIS_URL belong together: set both, or neither for the embedded store');
   const { api, worker } = rolesOf(config);
   if (!isShared && !(api && worker))
-    faults.push(`ROLES is ${config.ROLES.join(',')}: the embedded store belongs to one process, which needs the roles api and worker`);
+    faults.push(
+      `ROLES is ${config.ROLES.join(',')}: the embedded store belongs to one process, which needs the roles api and worker`,
+    );
   if (config.LOOK_UP_SNAPSHOT_DIR !== undefined && !isShared)
-    faults.push('LOOK_UP_SNAPSHOT_DIR is for processes that share an event log: set EVENTSTORE_URL and REDIS_URL, or leave it out');
+    faults.push(
+      'LOOK_UP_SNAPSHOT_DIR is for processes that share an event log: set EVENTSTORE_URL and REDIS_URL, or leave it out',
+    );
   return faults;
 }

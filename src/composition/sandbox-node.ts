@@ -21,7 +21,9 @@ import { contractCheck } from './senders.ts';
 import { startService } from './service.ts';
 import { openStorage } from './storage.ts';
 
-/** What the nodes of a sandbox cluster share beside their servers: local chains that run outside of them, and a wallet. */
+/**
+ * What the nodes of a sandbox cluster share beside their servers: local chains that run outside of them, and a wallet.
+ */
 export interface SandboxClusterFile {
   readonly networks: readonly NetworkAccess[];
   /** What an API node derives addresses from. */
@@ -32,13 +34,15 @@ export interface SandboxClusterFile {
 }
 
 /**
- * One node of a sandbox that is spread over several processes: the roles of `ROLES`, on the servers of `EVENTSTORE_URL` and `REDIS_URL`, for
- * the chains of the file. Resolves when it has begun.
+ * One node of a sandbox that is spread over several processes: the roles of `ROLES`, on the servers of `EVENTSTORE_URL`
+ * and `REDIS_URL`, for the chains of the file. Resolves when it has begun.
  */
 export async function startSandboxNode(config: Config, log: Logger, file: string): Promise<{ close(): Promise<void> }> {
   const { EVENTSTORE_URL: store, REDIS_URL: redis, MASTER_KEY: masterKey } = config;
   if (store === undefined || redis === undefined || masterKey === undefined)
-    throw new InvalidConfig('a node of a sandbox cluster needs EVENTSTORE_URL, REDIS_URL and MASTER_KEY, the same as the others');
+    throw new InvalidConfig(
+      'a node of a sandbox cluster needs EVENTSTORE_URL, REDIS_URL and MASTER_KEY, the same as the others',
+    );
   const cluster = JSON.parse(readFileSync(file, 'utf8')) as SandboxClusterFile;
   const roles = rolesOf(config);
   const clock = systemClock;
@@ -48,7 +52,14 @@ export async function startSandboxNode(config: Config, log: Logger, file: string
     log.fatal({ err: error }, 'the ledger cannot be written any more');
     process.exit(1);
   };
-  const storage = await openStorage(config, { clock, random, log, roles, namespace: sandboxNamespace(masterKey), onFatal });
+  const storage = await openStorage(config, {
+    clock,
+    random,
+    log,
+    roles,
+    namespace: sandboxNamespace(masterKey),
+    onFatal,
+  });
   const signer = roles.signer ? await startSigner(config, cluster, log) : null;
   const derivation = startHdDerivation();
   const settings = cluster.networks.map((network) => network.settings);

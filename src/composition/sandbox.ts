@@ -52,11 +52,16 @@ const LOOPBACK = new Set(['127.0.0.1', 'localhost', '::1']);
 /** Refuses what would let a sandbox be reached from outside or touch a main network. Throws `InvalidConfig`. */
 export function checkSandboxConfig(config: Config, env: Readonly<Record<string, string | undefined>>): void {
   if (!LOOPBACK.has(config.HOST))
-    throw new InvalidConfig(`HOST: the sandbox listens on 127.0.0.1 only, not on ${config.HOST}; use "quittance serve" for anything else`);
+    throw new InvalidConfig(
+      `HOST: the sandbox listens on 127.0.0.1 only, not on ${config.HOST}; use "quittance serve" for anything else`,
+    );
   const live = FORBIDDEN.filter((name) => env[name] !== undefined && env[name] !== '');
   const faults = profileFaults(config);
   if (faults.length > 0) throw new InvalidConfig(faults.join('\n'));
-  if (live.length > 0) throw new InvalidConfig(`${live.join(', ')}: the sandbox knows local chains only; use "quittance serve" for main networks`);
+  if (live.length > 0)
+    throw new InvalidConfig(
+      `${live.join(', ')}: the sandbox knows local chains only; use "quittance serve" for main networks`,
+    );
 }
 
 /** Everything on this machine: embedded store, local chains, a demo merchant. Resolves when it accepts requests. */
@@ -73,7 +78,10 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
   const chains = await startChains(config, log);
   const access = chains.chains.map((chain) => ({ settings: chain.settings, urls: [chain.rpcUrl] }));
   const signer = await startSandboxSigner(config, access, log, crashAt);
-  const [watchOnly, treasury] = await Promise.all([signer.exportWatchOnly('test', 0), signer.treasuryAddresses('test')]);
+  const [watchOnly, treasury] = await Promise.all([
+    signer.exportWatchOnly('test', 0),
+    signer.treasuryAddresses('test'),
+  ]);
   const canary = await openCanary(config, [treasury]);
   const payoutChains = () => access.map((network) => payoutChain(network, payoutOptions(config, metrics)));
   const derivation = startHdDerivation();
@@ -81,7 +89,11 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
   const readers = chainReaders(access, metrics);
   let home: SandboxHome | null = null;
   const service = await startService({
-    config: { ...config, WEBHOOK_ALLOW_INSECURE: config.WEBHOOK_ALLOW_INSECURE ?? true, REFUND_CLAIMS: config.REFUND_CLAIMS ?? [...EVIDENCE_KINDS] },
+    config: {
+      ...config,
+      WEBHOOK_ALLOW_INSECURE: config.WEBHOOK_ALLOW_INSECURE ?? true,
+      REFUND_CLAIMS: config.REFUND_CLAIMS ?? [...EVIDENCE_KINDS],
+    },
     roles,
     storage,
     sealingKeys: parseMasterKeys(masterKey),
@@ -113,11 +125,16 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
   if (canary?.wallet) fundTreasuries(chains, canary.wallet.treasury, log);
   const shop = await startDemoShop(service.core, config, clock, log, service.readOnly() !== null);
   const { inbox } = shop;
-  shop.onMerchant((merchant) => writePrivate(sandboxFile, `${JSON.stringify(sandboxFacts(service, merchant, inbox, chains, treasury), null, 2)}\n`));
+  shop.onMerchant((merchant) =>
+    writePrivate(sandboxFile, `${JSON.stringify(sandboxFacts(service, merchant, inbox, chains, treasury), null, 2)}\n`),
+  );
   home = sandboxHome(service, shop, chains, { factsFile: sandboxFile, random });
   // A damaged log takes no link.
   if (service.readOnly() === null) await offerConsole(service);
-  log.info({ url: service.baseUrl, ops: service.opsUrl, inbox: inbox.pageUrl, facts: sandboxFile }, 'the sandbox accepts requests');
+  log.info(
+    { url: service.baseUrl, ops: service.opsUrl, inbox: inbox.pageUrl, facts: sandboxFile },
+    'the sandbox accepts requests',
+  );
   return {
     close: async () => {
       shop.detach();
@@ -129,7 +146,12 @@ export async function startSandbox(config: Config, log: Logger, crashAt = ''): P
 }
 
 /** Beside the data, with a wallet that it makes itself. */
-const startSandboxSigner = (config: Config, access: Parameters<typeof sandboxPayoutRules>[1], log: Logger, crashAt: string): Promise<SignerProcess> =>
+const startSandboxSigner = (
+  config: Config,
+  access: Parameters<typeof sandboxPayoutRules>[1],
+  log: Logger,
+  crashAt: string,
+): Promise<SignerProcess> =>
   startSignerProcess({
     directory: config.DATA_DIR,
     wallets: { test: { kind: 'sandbox', directory: join(config.DATA_DIR, 'wallet') } },
@@ -153,15 +175,24 @@ function sandboxHome(
   };
 }
 
-/** Until somebody has a passkey, each start shows a link that is good once; beside the log, which is kept and sent elsewhere. */
+/**
+ * Until somebody has a passkey, each start shows a link that is good once; beside the log, which is kept and sent
+ * elsewhere.
+ */
 async function offerConsole({ core, consoleUrl }: RunningService): Promise<void> {
   if (consoleUrl === null) return;
   const { people, directory } = core;
   const isUsed = people.directory.all().some(({ passkeys }) => Object.keys(passkeys).length > 0);
   if (isUsed) return void process.stderr.write(`Console: ${consoleUrl}\n`);
   const wanted = { by: 'the sandbox', reason: 'the first person of a sandbox' };
-  const everything = (['operator', 'finance', 'approver'] as const).map((role) => ({ role, merchantId: null, untilSec: null }));
-  const shops = directory.merchantIds().map((merchantId) => ({ role: 'merchant_admin' as const, merchantId, untilSec: null }));
+  const everything = (['operator', 'finance', 'approver'] as const).map((role) => ({
+    role,
+    merchantId: null,
+    untilSec: null,
+  }));
+  const shops = directory
+    .merchantIds()
+    .map((merchantId) => ({ role: 'merchant_admin' as const, merchantId, untilSec: null }));
   const personId = personIdOf(FIRST_PERSON);
   const made = people.directory.find(personId)
     ? await people.issueLink(personId, wanted, true)
@@ -171,7 +202,10 @@ async function offerConsole({ core, consoleUrl }: RunningService): Promise<void>
 
 const testExchanges = ({ chains }: SandboxChains): ExchangeWallets =>
   Object.fromEntries(
-    chains.map(({ settings, exchangeAddress }) => [settings.network, exchangeAddress ? { [exchangeAddress]: 'Test exchange' } : {}]),
+    chains.map(({ settings, exchangeAddress }) => [
+      settings.network,
+      exchangeAddress ? { [exchangeAddress]: 'Test exchange' } : {},
+    ]),
   );
 
 const FIRST_PERSON = 'Owner';
@@ -237,7 +271,8 @@ function sandboxFacts(
   };
 }
 
-const chainIdOf = ({ chainId }: NetworkSettings): number | string => (/^\d+$/.test(chainId) ? Number(chainId) : chainId);
+const chainIdOf = ({ chainId }: NetworkSettings): number | string =>
+  /^\d+$/.test(chainId) ? Number(chainId) : chainId;
 
 const endWith =
   (log: Logger) =>

@@ -1,5 +1,13 @@
 import { InvalidConfig, type Config } from '../config.ts';
-import { InvalidMasterKey, KEY_SETTINGS, keysByKind, parseKeys, SEALED_KINDS, type SealedKind, type SealingKeys } from '../runtime/util/sealing.ts';
+import {
+  InvalidMasterKey,
+  KEY_SETTINGS,
+  keysByKind,
+  parseKeys,
+  SEALED_KINDS,
+  type SealedKind,
+  type SealingKeys,
+} from '../runtime/util/sealing.ts';
 
 /** What a role opens and seals. The signer judges by what chains and approvers say, and opens nothing of the ledger. */
 const NEEDED: Readonly<Record<Config['ROLES'][number], readonly SealedKind[]>> = {
@@ -10,17 +18,22 @@ const NEEDED: Readonly<Record<Config['ROLES'][number], readonly SealedKind[]>> =
 
 type KeySettings = Pick<Config, 'MASTER_KEY' | (typeof KEY_SETTINGS)[SealedKind]>;
 
-const isGiven = (config: KeySettings, kind: SealedKind): boolean => (config[KEY_SETTINGS[kind]] ?? config.MASTER_KEY) !== undefined;
+const isGiven = (config: KeySettings, kind: SealedKind): boolean =>
+  (config[KEY_SETTINGS[kind]] ?? config.MASTER_KEY) !== undefined;
 const neededBy = (roles: Config['ROLES']): ReadonlySet<SealedKind> => new Set(roles.flatMap((role) => NEEDED[role]));
 
 /** Whether the settings name any key at all. */
 export const namesKeys = (config: KeySettings): boolean => SEALED_KINDS.some((kind) => isGiven(config, kind));
 
-/** The keys that the settings give this process, those of a kind or `MASTER_KEY` in their place. Throws `InvalidMasterKey`. */
+/**
+ * The keys that the settings give this process, those of a kind or `MASTER_KEY` in their place. Throws
+ * `InvalidMasterKey`.
+ */
 export function sealingKeysOf(config: KeySettings): SealingKeys {
   return keysByKind((kind) => {
     const own = KEY_SETTINGS[kind];
-    const [setting, text] = config[own] === undefined ? (['MASTER_KEY', config.MASTER_KEY] as const) : ([own, config[own]] as const);
+    const [setting, text] =
+      config[own] === undefined ? (['MASTER_KEY', config.MASTER_KEY] as const) : ([own, config[own]] as const);
     return text === undefined ? null : parseKeys(kind, setting, text);
   });
 }
@@ -37,11 +50,17 @@ export function sealingKeysOrFault(config: KeySettings): SealingKeys {
 /** What the roles of this process lack, and keys that are not kept apart, in words for the operator. */
 export function sealingKeyFaults(config: Config): string[] {
   const missing = [...neededBy(config.ROLES)].filter((kind) => !isGiven(config, kind));
-  const faults = missing.length < SEALED_KINDS.length ? missing.map((kind) => missingKey(kind, config.ROLES)) : [NO_KEY];
-  const first = SEALED_KINDS.map((kind) => [KEY_SETTINGS[kind], config[KEY_SETTINGS[kind]]?.split(',')[0]?.trim()] as const);
+  const faults =
+    missing.length < SEALED_KINDS.length ? missing.map((kind) => missingKey(kind, config.ROLES)) : [NO_KEY];
+  const first = SEALED_KINDS.map(
+    (kind) => [KEY_SETTINGS[kind], config[KEY_SETTINGS[kind]]?.split(',')[0]?.trim()] as const,
+  );
   for (const [index, [name, text]] of first.entries()) {
     const same = text === undefined ? undefined : first.slice(0, index).find(([, other]) => other === text);
-    if (same) faults.push(`${same[0]} and ${name} are one key: whoever is given one of them holds both; make one of its own for each`);
+    if (same)
+      faults.push(
+        `${same[0]} and ${name} are one key: whoever is given one of them holds both; make one of its own for each`,
+      );
   }
   return faults;
 }
@@ -53,15 +72,24 @@ const missingKey = (kind: SealedKind, roles: Config['ROLES']): string =>
   `${KEY_SETTINGS[kind]} is missing: the role ${roles.filter((role) => NEEDED[role].includes(kind)).join(' and ')} needs it; ` +
   'set it to 32 random bytes, for example from `openssl rand -hex 32`, the same wherever it is needed';
 
-/** What the roles of this process have no use for, in words for the operator: whoever takes the process over would hold it. */
+/**
+ * What the roles of this process have no use for, in words for the operator: whoever takes the process over would hold
+ * it.
+ */
 export function needlessKeys(config: Config): string[] {
   const needed = neededBy(config.ROLES);
   const needless = SEALED_KINDS.filter((kind) => !needed.has(kind) && isGiven(config, kind));
   const own = needless.filter((kind) => config[KEY_SETTINGS[kind]] !== undefined).map((kind) => KEY_SETTINGS[kind]);
   const roles = config.ROLES.join(', ');
-  const warnings = own.map((name) => `${name} is not needed by the role ${roles}: leave it out, so that nobody who takes over this process holds it`);
+  const warnings = own.map(
+    (name) =>
+      `${name} is not needed by the role ${roles}: leave it out, so that nobody who takes over this process holds it`,
+  );
   if (config.MASTER_KEY === undefined || needless.length === own.length) return warnings;
   const instead = [...needed].map((kind) => KEY_SETTINGS[kind]);
   const what = instead.length === 0 ? 'no key' : `${instead.join(', ')} alone`;
-  return [...warnings, `MASTER_KEY opens more than the role ${roles} needs: give this process ${what} (docs/operations.md, "Keys that seal")`];
+  return [
+    ...warnings,
+    `MASTER_KEY opens more than the role ${roles} needs: give this process ${what} (docs/operations.md, "Keys that seal")`,
+  ];
 }

@@ -10,7 +10,8 @@ export function sandboxMasterKey(dataDir: string): string {
 }
 
 /** Sandboxes that share servers must not see each other; those with one key are one sandbox. */
-export const sandboxNamespace = (masterKey: string): string => `sandbox-${hash('sha256', `namespace|${masterKey}`).slice(0, 12)}.`;
+export const sandboxNamespace = (masterKey: string): string =>
+  `sandbox-${hash('sha256', `namespace|${masterKey}`).slice(0, 12)}.`;
 
 /** Replaces a file that only its owner may read, whole or not at all. */
 export function writePrivate(file: string, text: string): void {

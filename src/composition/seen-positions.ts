@@ -14,7 +14,10 @@ export interface SeenPositionsDeps {
   readonly store: Pick<EventStore, 'head'>;
 }
 
-/** The end of the log as far as this process knows it: of what its look-ups show, and of what it wrote and read of streams. */
+/**
+ * The end of the log as far as this process knows it: of what its look-ups show, and of what it wrote and read of
+ * streams.
+ */
 export class SeenPositions implements Positions {
   readonly #deps: SeenPositionsDeps;
   readonly #prefixes: readonly string[];
@@ -23,7 +26,9 @@ export class SeenPositions implements Positions {
 
   constructor(deps: SeenPositionsDeps) {
     this.#deps = deps;
-    this.#prefixes = [...new Set(projectionsNamed(deps.follows.projections).flatMap((projection) => projection.streamPrefixes))];
+    this.#prefixes = [
+      ...new Set(projectionsNamed(deps.follows.projections).flatMap((projection) => projection.streamPrefixes)),
+    ];
   }
 
   /** What this process wrote last that its look-ups will show; null while nothing was written. */

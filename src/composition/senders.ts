@@ -15,18 +15,28 @@ export function contractCheck(access: NetworkAccess): ContractCheck {
   const { settings } = access;
   if (settings.network === 'solana') return createSolanaContractCheck({ settings });
   const pool = createRpcPool(reached(access));
-  return settings.network === 'tron' ? createTronContractCheck({ settings, pool }) : createEvmContractCheck({ settings, pool });
+  return settings.network === 'tron'
+    ? createTronContractCheck({ settings, pool })
+    : createEvmContractCheck({ settings, pool });
 }
 
 const fileSchema = z.partialRecord(z.enum(NETWORKS), z.record(z.string().min(1), z.string().min(1).max(64)));
 
 /** The built-in list with the operator's own, and with a test wallet's. Throws `InvalidConfig`. */
-export function exchangeWallets({ EXCHANGE_WALLETS_FILE: file }: Pick<Config, 'EXCHANGE_WALLETS_FILE'>, test: ExchangeWallets = {}): ExchangeWallets {
+export function exchangeWallets(
+  { EXCHANGE_WALLETS_FILE: file }: Pick<Config, 'EXCHANGE_WALLETS_FILE'>,
+  test: ExchangeWallets = {},
+): ExchangeWallets {
   if (file === undefined) return withExchangeWallets(test);
   const own = fileSchema.safeParse(contentOf(file));
-  if (own.success) return withExchangeWallets(Object.fromEntries(NETWORKS.map((network) => [network, { ...test[network], ...own.data[network] }])));
+  if (own.success)
+    return withExchangeWallets(
+      Object.fromEntries(NETWORKS.map((network) => [network, { ...test[network], ...own.data[network] }])),
+    );
   const faults = own.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');
-  throw new InvalidConfig(`EXCHANGE_WALLETS_FILE: ${file} must hold names of exchanges by address by network (${faults})`);
+  throw new InvalidConfig(
+    `EXCHANGE_WALLETS_FILE: ${file} must hold names of exchanges by address by network (${faults})`,
+  );
 }
 
 function contentOf(file: string): unknown {

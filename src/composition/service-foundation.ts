@@ -58,7 +58,8 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
   if (tracing) metrics.traces = tracing;
   const store = metrics.store.observe(tracing?.store() ?? storage.store);
   const clockCheck = parts.clockCheck ?? new ClockCheck(clock);
-  const onRateFailure = (provider: string, message: string): void => log.warn({ provider, message }, 'a rate provider failed');
+  const onRateFailure = (provider: string, message: string): void =>
+    log.warn({ provider, message }, 'a rate provider failed');
   const rates = createRates(rateSettings(parts), clock, onRateFailure, clockCheck.heard);
   const safety = addressSafety(parts);
   const { guardOf } = safety;
@@ -91,7 +92,11 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
   // Of a log that is only read nothing was reconciled.
   if (!parts.readOnly) safety.settle(addresses);
   const ownership = await startAddressOwnership(parts, store);
-  const core = await startCore(config, corePorts(parts, store, { rates, clockCheck, addresses: ownership.guard(addresses) }), log);
+  const core = await startCore(
+    config,
+    corePorts(parts, store, { rates, clockCheck, addresses: ownership.guard(addresses) }),
+    log,
+  );
   const keyUse = parts.roles.api && !parts.readOnly ? noteKeyUse(core, log) : null;
   const changes = parts.readOnly ? null : applyChanges(core, clock, clockCheck, log);
   tracing?.commands(core.sessionHandler);
@@ -127,8 +132,10 @@ export async function startFoundation(parts: ServiceParts): Promise<Foundation> 
 function servedRows(storage: Storage, store: EventStore, shown: readonly Projection[]): ServedRows {
   const { projections, readModel } = storage;
   const elsewhere = shown.find((projection) => !projections.follows.projections.includes(projectionId(projection)));
-  if (!elsewhere) return createServedRows({ store, projections, readModel, caughtUp: () => storage.caughtUp() }, ...shown);
-  return () => Promise.reject(new StoreUnavailable(`this process keeps no ${elsewhere.name}: ask one with the role api`));
+  if (!elsewhere)
+    return createServedRows({ store, projections, readModel, caughtUp: () => storage.caughtUp() }, ...shown);
+  return () =>
+    Promise.reject(new StoreUnavailable(`this process keeps no ${elsewhere.name}: ask one with the role api`));
 }
 
 const WHOLE_EVERY_MS = 50;
@@ -151,24 +158,51 @@ async function wholeLookUps(projections: ServiceProjections, progress: Progress,
   for (let toldMs = performance.now(); left().length > 0; await sleep(WHOLE_EVERY_MS)) {
     if (performance.now() - toldMs < PROGRESS_EVERY_MS) continue;
     toldMs = performance.now();
-    log.info({ projections: left().map(({ projection }) => projection), ...progress }, 'look-ups are being filled from the event log');
+    log.info(
+      { projections: left().map(({ projection }) => projection), ...progress },
+      'look-ups are being filled from the event log',
+    );
   }
 }
 
 const noteKeyUse = ({ directory, merchantHandler }: Core, log: Logger): NoteKeyUse =>
-  new NoteKeyUse(directory, merchantHandler, (error) => log.warn({ err: error }, 'the use of API keys could not be noted'));
+  new NoteKeyUse(directory, merchantHandler, (error) =>
+    log.warn({ err: error }, 'the use of API keys could not be noted'),
+  );
 
-const applyChanges = ({ directory, merchants }: Core, clock: ServiceParts['clock'], clockCheck: ClockCheck, log: Logger): ApplyChanges =>
+const applyChanges = (
+  { directory, merchants }: Core,
+  clock: ServiceParts['clock'],
+  clockCheck: ClockCheck,
+  log: Logger,
+): ApplyChanges =>
   new ApplyChanges({
     ...{ directory, merchants, clock },
     isClockInDoubt: () => clockCheck.isInDoubt,
-    onError: (error, changeId) => log.error({ err: error, changeId }, 'a change of a merchant could not be put into force'),
+    onError: (error, changeId) =>
+      log.error({ err: error, changeId }, 'a change of a merchant could not be put into force'),
   });
 
 function corePorts(
-  { config, storage, clock, random, sealingKeys, webhookRules, networks, contractChecks, testExchanges, payouts, readOnly }: ServiceParts,
+  {
+    config,
+    storage,
+    clock,
+    random,
+    sealingKeys,
+    webhookRules,
+    networks,
+    contractChecks,
+    testExchanges,
+    payouts,
+    readOnly,
+  }: ServiceParts,
   store: EventStore,
-  { rates, clockCheck, addresses }: { readonly rates: Rates; readonly clockCheck: ClockCheck; readonly addresses: AddressPool },
+  {
+    rates,
+    clockCheck,
+    addresses,
+  }: { readonly rates: Rates; readonly clockCheck: ClockCheck; readonly addresses: AddressPool },
 ): CorePorts {
   return {
     store,
@@ -176,7 +210,10 @@ function corePorts(
     personalKeys: storage.personalKeys,
     rates,
     senders: createSenders(contractChecks, exchangeWallets(config, testExchanges)),
-    addresses: withTokenAccounts(addresses, (mode) => networks(mode).find(({ network }) => network === 'solana')?.tokens ?? []),
+    addresses: withTokenAccounts(
+      addresses,
+      (mode) => networks(mode).find(({ network }) => network === 'solana')?.tokens ?? [],
+    ),
     clock,
     clockCheck,
     random,

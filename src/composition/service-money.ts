@@ -106,7 +106,21 @@ function payoutDeps(
   const onUnbooked: PayoutDeps['onUnbooked'] = (mode, network, { sessionId, address }) =>
     metrics.chains.watchObserver(mode, network).onAnomaly?.({ kind: 'unbooked', sessionId, address });
   const proveBooks = (): Promise<void> => proveLookUp(storage.comparison, ledger.name);
-  return { config, core, store, readModel, wholeBooks, proveBooks, rates, clock, random, log, mayPay, onUnbooked, soleWriter };
+  return {
+    config,
+    core,
+    store,
+    readModel,
+    wholeBooks,
+    proveBooks,
+    rates,
+    clock,
+    random,
+    log,
+    mayPay,
+    onUnbooked,
+    soleWriter,
+  };
 }
 
 function leasedExpiry(
@@ -150,7 +164,10 @@ async function watchAll(
       return watcher;
     });
   });
-  return [...chains.map((chain) => leased(chain.settings, async () => watch(deps, chain, { sandbox }).watcher)), ...byAccounts];
+  return [
+    ...chains.map((chain) => leased(chain.settings, async () => watch(deps, chain, { sandbox }).watcher)),
+    ...byAccounts,
+  ];
 }
 
 interface ExpiryParts {
@@ -172,7 +189,8 @@ function startExpiry(
     isClockInDoubt: () => clockCheck.isInDoubt,
     maxWaitSec: config.EXPIRY_MAX_WAIT_SECONDS,
     scannedToSec: (mode, network) =>
-      watched.find(({ settings }) => settings.mode === mode && settings.network === network)?.watcher.scannedToSec() ?? null,
+      watched.find(({ settings }) => settings.mode === mode && settings.network === network)?.watcher.scannedToSec() ??
+      null,
     expire: async (id, nowSec, scannedToSec) => {
       await core.sessionHandler.execute(
         sessionStream(id),

@@ -11,7 +11,13 @@ import type { Network } from '../domain/networks.ts';
 import { reportBackup } from '../observability/metrics-backup.ts';
 import { HealthChecks } from '../observability/health.ts';
 import { reportAudit, reportDrift } from '../observability/metrics-audit.ts';
-import { reportClock, reportOwnership, reportPayouts, reportSigner, reportTreasury } from '../observability/metrics-parts.ts';
+import {
+  reportClock,
+  reportOwnership,
+  reportPayouts,
+  reportSigner,
+  reportTreasury,
+} from '../observability/metrics-parts.ts';
 import { clockFacts } from '../observability/service-health.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { startOpsServer } from '../observability/ops-server.ts';
@@ -62,15 +68,24 @@ const DRAIN_MS = 2_000;
 const NO_DELIVERIES = { inFlight: 0, inMemory: 0, retrying: 0, lag: 0 };
 
 /** Opens the ports: merchant API and payment page, ops, and the operator's socket. */
-export async function startOutside(parts: ServiceParts, foundation: Foundation, money: MovingMoney, audit: RunningAudit): Promise<Outside> {
+export async function startOutside(
+  parts: ServiceParts,
+  foundation: Foundation,
+  money: MovingMoney,
+  audit: RunningAudit,
+): Promise<Outside> {
   const { config, roles, storage, clock, log } = parts;
   const { metrics, store, rates, addresses, projections, core, startedAtMs, caughtUp } = foundation;
   const { watched, payouts, webhooks, lookUps } = money;
   const health = new HealthChecks();
   const apiParts = await startApiParts(parts, foundation, audit);
   const { ledger } = apiParts;
-  const foreign = parts.sandbox ? ({ headers, method }: IncomingMessage) => foreignRequest(headers, method, config.PUBLIC_URL) : undefined;
-  const web = roles.api ? await listen(config, log, foreign, (publicUrl) => webApp(parts, foundation, money, apiParts, publicUrl)) : null;
+  const foreign = parts.sandbox
+    ? ({ headers, method }: IncomingMessage) => foreignRequest(headers, method, config.PUBLIC_URL)
+    : undefined;
+  const web = roles.api
+    ? await listen(config, log, foreign, (publicUrl) => webApp(parts, foundation, money, apiParts, publicUrl))
+    : null;
   const observability = startObservability({
     config,
     metrics,
@@ -95,16 +110,29 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
   if (storage.ownLog) reportBackup(metrics.registry, config.DATA_DIR, clock);
   const heartbeat = watchSurroundings(parts, foundation, health);
   const { HOST: host, OPS_PORT: port } = config;
-  const ops = await startOpsServer({ host, port, registry: metrics.registry, health, status: observability.status, ...(foreign && { foreign }) });
+  const ops = await startOpsServer({
+    host,
+    port,
+    registry: metrics.registry,
+    health,
+    status: observability.status,
+    ...(foreign && { foreign }),
+  });
   const inbox = startInbox(parts, foundation, money);
   const publicUrl = web?.publicUrl ?? config.PUBLIC_URL ?? '';
   const ofLinks = linkCommands(apiParts.paymentLinks, parts, foundation, publicUrl);
   const ofService = { ...operatorCommands(parts, foundation, money, apiParts), ...ofLinks, ...inbox.commands };
-  const { console, commands } = await peopleSide(parts, foundation, money, { ...apiParts, publicUrl, commands: ofService });
+  const { console, commands } = await peopleSide(parts, foundation, money, {
+    ...apiParts,
+    publicUrl,
+    commands: ofService,
+  });
   const admin = await serveAdmin(config.DATA_DIR, commands, ledger.streams);
   const adminHttp = await startAdminHttp(config, commands, ledger.streams, { log, metrics });
   const projectionCheck = roles.worker
-    ? watchProjections(metrics, log, { store, readModel: storage.readModel, caughtUp }, () => storage.comparison.drift())
+    ? watchProjections(metrics, log, { store, readModel: storage.readModel, caughtUp }, () =>
+        storage.comparison.drift(),
+      )
     : null;
   const books = watchBooks(parts, foundation, ledger, health);
   if (lookUps) health.add(lookUps.health);
@@ -112,7 +140,10 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
   health.add(() => storage.health());
   if (storage.agreement) watchAgreement(storage.agreement, storage.snapshots, health, metrics);
   health.started();
-  const publicStatus = config.PUBLIC_STATUS_DIR === undefined ? null : startPublicStatus(config.PUBLIC_STATUS_DIR, observability.status, log);
+  const publicStatus =
+    config.PUBLIC_STATUS_DIR === undefined
+      ? null
+      : startPublicStatus(config.PUBLIC_STATUS_DIR, observability.status, log);
   return {
     baseUrl: web?.publicUrl ?? '',
     opsUrl: urlOf(config.HOST, ops),
@@ -121,7 +152,9 @@ export async function startOutside(parts: ServiceParts, foundation: Foundation, 
       health.stopping();
       // Others must hear of it before they are turned away.
       if (web && !storage.soleWriter) await sleep(DRAIN_MS);
-      const servers = [web?.server, console?.server, admin, adminHttp].filter((server) => server !== undefined && server !== null);
+      const servers = [web?.server, console?.server, admin, adminHttp].filter(
+        (server) => server !== undefined && server !== null,
+      );
       await Promise.all(servers.map(closeServer));
       // Before the payouts end that it gives work to.
       await inbox.close();
@@ -150,13 +183,21 @@ async function startApiParts(parts: ServiceParts, foundation: Foundation, audit:
 type ApiParts = Awaited<ReturnType<typeof startApiParts>>;
 
 /** Adds the books up and, where it is switched on, records what their coins are worth. */
-function watchBooks(parts: ServiceParts, foundation: Foundation, ledger: Ledger, health: HealthChecks): { close(): Promise<unknown> } {
+function watchBooks(
+  parts: ServiceParts,
+  foundation: Foundation,
+  ledger: Ledger,
+  health: HealthChecks,
+): { close(): Promise<unknown> } {
   const check = watchLedger({ readModel: parts.storage.readModel, metrics: foundation.metrics, log: parts.log });
   const dailyRates = recordDailyRates(parts, foundation, ledger, health);
   return { close: () => Promise.all([check.close(), dailyRates?.close()]) };
 }
 
-/** What the service relies on and does not make itself: the signer, the place that the log is shipped to, the clock, and whose the addresses are. */
+/**
+ * What the service relies on and does not make itself: the signer, the place that the log is shipped to, the clock, and
+ * whose the addresses are.
+ */
 function watchSurroundings(
   { checkpointSigner: signer, log }: ServiceParts,
   { metrics: { registry }, clockCheck, ownership, shipping }: Foundation,
@@ -187,7 +228,11 @@ function watchAgreement(
   snapshots?.start();
 }
 
-function watchPayouts(payouts: NonNullable<MovingMoney['payouts']>, health: HealthChecks, { registry }: Foundation['metrics']): void {
+function watchPayouts(
+  payouts: NonNullable<MovingMoney['payouts']>,
+  health: HealthChecks,
+  { registry }: Foundation['metrics'],
+): void {
   health.add(() => treasuryHealth(payouts.status()));
   reportPayouts(registry, () => payouts.status());
   reportTreasury(registry, () => payouts.balances());
@@ -249,8 +294,21 @@ function peopleSide(
   }: { audit: RunningAudit; ledger: Ledger; requestLog: RequestLog; publicUrl: string; commands: AdminCommands },
 ): ReturnType<typeof startPeopleSide> {
   return startPeopleSide(parts, {
-    ...{ core, store, commands, publicUrl, requestLog, streams: ledger.streams, readOnly: audit.readOnly, webhooks: webhooks.api },
-    ...{ waitingFor: waitingIn(payouts), confirmationsOf: confirmationCounter(watched), servedRows: servedRows(sessionView) },
+    ...{
+      core,
+      store,
+      commands,
+      publicUrl,
+      requestLog,
+      streams: ledger.streams,
+      readOnly: audit.readOnly,
+      webhooks: webhooks.api,
+    },
+    ...{
+      waitingFor: waitingIn(payouts),
+      confirmationsOf: confirmationCounter(watched),
+      servedRows: servedRows(sessionView),
+    },
   });
 }
 
@@ -268,7 +326,10 @@ function addressLimits(limiter: AddressLimits['limiter'], { TRUSTED_PROXIES }: C
     clientAddress: (request) => {
       if (!warned && request.headers['x-forwarded-for'] !== undefined) {
         warned = true;
-        log.warn({}, 'requests come with X-Forwarded-For, but TRUSTED_PROXIES is 0: behind a proxy all payers share one limit until it is set');
+        log.warn(
+          {},
+          'requests come with X-Forwarded-For, but TRUSTED_PROXIES is 0: behind a proxy all payers share one limit until it is set',
+        );
       }
       return clientAddress(request);
     },

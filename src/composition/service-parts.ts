@@ -42,10 +42,15 @@ export interface ServiceParts {
   /** Made before the parts that report to it; absent: made at the start. */
   readonly metrics?: Metrics;
   readonly derivers: readonly AddressDeriver[];
-  /** Where this process reaches the signer: who is asked whether addresses are its own. Absent: nobody here can tell. */
+  /**
+   * Where this process reaches the signer: who is asked whether addresses are its own. Absent: nobody here can tell.
+   */
   readonly addressOwner?: AddressOwner | null;
   readonly chains: readonly (Chain & AddressHistory)[];
-  readonly solana?: readonly { readonly chain: AccountChain & AddressHistory & PayerTransactions; readonly replaced: ReplacedChain | null }[];
+  readonly solana?: readonly {
+    readonly chain: AccountChain & AddressHistory & PayerTransactions;
+    readonly replaced: ReplacedChain | null;
+  }[];
   readonly networks: (mode: Mode) => readonly NetworkSettings[];
   /** For payers; closed with the service. */
   readonly contractChecks: readonly ContractCheck[];

@@ -64,8 +64,9 @@ function withLedgerFed(parts: ServiceParts): ServiceParts {
 }
 
 /**
- * Nodes that seal personal data under different keys would each write what the others cannot open: the first one leaves a text in the ledger that
- * every other must open. Rejects with `CannotOpen`. Keys of secrets are tried on the secrets themselves.
+ * Nodes that seal personal data under different keys would each write what the others cannot open: the first one leaves
+ * a text in the ledger that every other must open. Rejects with `CannotOpen`. Keys of secrets are tried on the secrets
+ * themselves.
  */
 async function checkPersonalKey({
   storage: { store },
@@ -83,7 +84,11 @@ async function checkPersonalKey({
 }
 
 /** Null where no canary payments are made: such a process does not load what signs them, either. */
-async function canariesOf(parts: ServiceParts, foundation: Foundation, publicUrl: string): Promise<RunningLease | null> {
+async function canariesOf(
+  parts: ServiceParts,
+  foundation: Foundation,
+  publicUrl: string,
+): Promise<RunningLease | null> {
   const { canary, roles, readOnly } = parts;
   if (!canary?.wallet || !roles.worker || readOnly) return null;
   const { startCanaries } = await import('./canary.ts');

@@ -26,7 +26,9 @@ const EVERY_MS = 2_000;
 /** Exporting a pool keeps it busy for seconds; a dead one is noticed all the same before anybody asks for a refund. */
 const SILENT_AFTER_MS = 10_000;
 
-/** Asks the signer for a sign of life again and again: without, its death would be noticed by the first refund after it. */
+/**
+ * Asks the signer for a sign of life again and again: without, its death would be noticed by the first refund after it.
+ */
 export function startSignerHeartbeat({
   signer,
   log,
@@ -67,7 +69,13 @@ export function startSignerHeartbeat({
       const silentSec = Math.round((monotonicMs() - lastMs) / 1000);
       return isAlive()
         ? [{ name: 'signer', state: 'ok', detail: 'answers' }]
-        : [{ name: 'signer', state: 'degraded', detail: `silent for ${silentSec} s, so nothing is paid out and no checkpoint is signed: ${fault}` }];
+        : [
+            {
+              name: 'signer',
+              state: 'degraded',
+              detail: `silent for ${silentSec} s, so nothing is paid out and no checkpoint is signed: ${fault}`,
+            },
+          ];
     },
     close: () => rounds.close(),
   };

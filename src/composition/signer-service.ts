@@ -10,12 +10,17 @@ import { productionPayoutRules } from './payouts.ts';
 import { productionAccess } from './production-networks.ts';
 
 /** Of the signer's settings, the files whose content is as good as the money. */
-const SECRET_FILES = ['WALLET_KEYSTORE', 'WALLET_KEYSTORE_PASSPHRASE_FILE', 'TEST_WALLET_KEYSTORE', 'TEST_WALLET_KEYSTORE_PASSPHRASE_FILE'] as const;
+const SECRET_FILES = [
+  'WALLET_KEYSTORE',
+  'WALLET_KEYSTORE_PASSPHRASE_FILE',
+  'TEST_WALLET_KEYSTORE',
+  'TEST_WALLET_KEYSTORE_PASSPHRASE_FILE',
+] as const;
 
 /**
- * The signer as a service of its own, for a `quittance serve` that another user runs. Its settings come from a file that only its user may
- * read, in the form of an environment file, and from nowhere else: who starts it cannot change what it may pay. Resolves when it accepts its
- * service.
+ * The signer as a service of its own, for a `quittance serve` that another user runs. Its settings come from a file
+ * that only its user may read, in the form of an environment file, and from nowhere else: who starts it cannot change
+ * what it may pay. Resolves when it accepts its service.
  */
 export async function startSignerService(file: string, log: Logger): Promise<{ close(): Promise<void> }> {
   demandPrivateFile('the settings', file);
@@ -31,10 +36,18 @@ export async function startSignerService(file: string, log: Logger): Promise<{ c
   const place = placeOf(config);
   const wallets = takeWalletSources(env);
   if (Object.keys(wallets).length === 0)
-    throw new InvalidConfig('no wallet: set WALLET_KEYSTORE and WALLET_KEYSTORE_PASSPHRASE_FILE (TEST_ in front for test mode)');
+    throw new InvalidConfig(
+      'no wallet: set WALLET_KEYSTORE and WALLET_KEYSTORE_PASSPHRASE_FILE (TEST_ in front for test mode)',
+    );
   const rules = productionPayoutRules(config, productionAccess(config));
-  const signer = await serveSigner({ wallets, ...(rules && { payouts: rules }), auditDirectory: config.SIGNER_JOURNAL_DIR!, log }, place);
-  log.info({ socket: place.socketPath, modes: Object.keys(wallets), pays: rules !== null }, 'the signer accepts its service');
+  const signer = await serveSigner(
+    { wallets, ...(rules && { payouts: rules }), auditDirectory: config.SIGNER_JOURNAL_DIR!, log },
+    place,
+  );
+  log.info(
+    { socket: place.socketPath, modes: Object.keys(wallets), pays: rules !== null },
+    'the signer accepts its service',
+  );
   void signer.lost.then((reason) => {
     log.fatal({}, reason);
     process.exit(1);
@@ -45,9 +58,13 @@ export async function startSignerService(file: string, log: Logger): Promise<{ c
 function placeOf(config: Config): { readonly socketPath: string; readonly secret: string } {
   const { SIGNER_SOCKET: socketPath, SIGNER_SECRET_FILE: secretFile, SIGNER_JOURNAL_DIR: journal } = config;
   if (socketPath === undefined)
-    throw new InvalidConfig('SIGNER_SOCKET is missing: the socket that the service connects to, in a directory of the signer');
-  if (secretFile === undefined) throw new InvalidConfig('SIGNER_SECRET_FILE is missing: the file by which signer and service know each other');
-  if (journal === undefined) throw new InvalidConfig('SIGNER_JOURNAL_DIR is missing: where the signer keeps its journal');
+    throw new InvalidConfig(
+      'SIGNER_SOCKET is missing: the socket that the service connects to, in a directory of the signer',
+    );
+  if (secretFile === undefined)
+    throw new InvalidConfig('SIGNER_SECRET_FILE is missing: the file by which signer and service know each other');
+  if (journal === undefined)
+    throw new InvalidConfig('SIGNER_JOURNAL_DIR is missing: where the signer keeps its journal');
   demandOwnDirectory('SIGNER_SOCKET', dirname(socketPath));
   demandSharedFile('SIGNER_SECRET_FILE', secretFile);
   mkdirSync(journal, { recursive: true, mode: 0o700 });
@@ -59,7 +76,9 @@ function placeOf(config: Config): { readonly socketPath: string; readonly secret
 export function readSharedSecret(file: string): string {
   const secret = textOf(file);
   if (!/^[0-9A-Za-z+/=_-]{32,1024}$/.test(secret))
-    throw new InvalidConfig('SIGNER_SECRET_FILE must hold one line of 32 or more characters from letters, digits and +/=_-: openssl rand -hex 32');
+    throw new InvalidConfig(
+      'SIGNER_SECRET_FILE must hold one line of 32 or more characters from letters, digits and +/=_-: openssl rand -hex 32',
+    );
   return secret;
 }
 
@@ -67,6 +86,8 @@ function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8').trim();
   } catch (error) {
-    throw new InvalidConfig(`SIGNER_SECRET_FILE: ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`);
+    throw new InvalidConfig(
+      `SIGNER_SECRET_FILE: ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`,
+    );
   }
 }

@@ -62,7 +62,12 @@ export async function watchSolana(
   };
 }
 
-async function followOwners({ store, readModel }: WatchDeps, mode: Mode, owners: WatchedOwners, readToSec: number): Promise<Subscription> {
+async function followOwners(
+  { store, readModel }: WatchDeps,
+  mode: Mode,
+  owners: WatchedOwners,
+  readToSec: number,
+): Promise<Subscription> {
   const after = await seedFrom(readModel, sessionView, () => seedWatchedOwners(owners, mode, readModel, readToSec));
   return new Promise((resolve) => {
     const subscription = store.subscribe({

@@ -6,12 +6,22 @@ import type { Storage, StorageDeps } from './storage-parts.ts';
 export async function openStorage(config: Config, deps: StorageDeps): Promise<Storage> {
   const { EVENTSTORE_URL: eventStoreUrl, REDIS_URL: redisUrl } = config;
   if (eventStoreUrl !== undefined && redisUrl !== undefined) {
-    const [{ openDistributed }, { snapshotSettings }] = await Promise.all([import('./distributed.ts'), import('./snapshots/snapshots.ts')]);
-    const servers = { eventStoreUrl, redisUrl, redisSurvivesRestarts: config.REDIS_SURVIVES_RESTARTS, snapshots: snapshotSettings(config) };
+    const [{ openDistributed }, { snapshotSettings }] = await Promise.all([
+      import('./distributed.ts'),
+      import('./snapshots/snapshots.ts'),
+    ]);
+    const servers = {
+      eventStoreUrl,
+      redisUrl,
+      redisSurvivesRestarts: config.REDIS_SURVIVES_RESTARTS,
+      snapshots: snapshotSettings(config),
+    };
     return openDistributed(servers, { ...deps, dataDir: config.DATA_DIR });
   }
   if (eventStoreUrl !== undefined || redisUrl !== undefined)
-    throw new InvalidConfig('EVENTSTORE_URL and REDIS_URL belong together: set both, or neither for the embedded store');
+    throw new InvalidConfig(
+      'EVENTSTORE_URL and REDIS_URL belong together: set both, or neither for the embedded store',
+    );
   const { openEmbedded } = await import('./embedded.ts');
   return openEmbedded(config.DATA_DIR, deps);
 }

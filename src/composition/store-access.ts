@@ -27,18 +27,31 @@ export const nameOfUser = (user: StoreUser): string => `quittance-${user}`;
 const modesAnd = <Part>(parts: readonly Part[], name: (mode: (typeof MODES)[number], part: Part) => string): string[] =>
   MODES.flatMap((mode) => parts.map((part) => name(mode, part)));
 
-/** Streams with fixed names, and the roles that append to them. What has names of its own, such as a session's stream, is of every node. */
-export const FIXED_STREAMS: readonly { readonly streams: readonly string[]; readonly append: readonly StoreUser[] }[] = [
-  { streams: [AUDIT_STREAM, ...modesAnd(NETWORKS, treasuryStream)], append: ['signer'] },
-  { streams: [...modesAnd(NETWORKS, coverageStream), ...modesAnd(NETWORKS, canaryStream)], append: ['worker'] },
-  { streams: [...modesAnd(ADDRESS_FAMILIES, addressesStream), ...SECRET_PURPOSES.map(secretsStream)], append: ['api'] },
-  // The API asks whether addresses are the signer's own, the signer answers.
-  { streams: modesAnd(ADDRESS_FAMILIES, addressSourceStream), append: ['api', 'signer'] },
-  // Operators decide on whichever node they ask.
-  { streams: [OPERATOR_ACTS_STREAM, ...MODES.map(ledgerPeriodsStream), ...MODES.map(adjustmentsStream)], append: NODES },
-];
+/**
+ * Streams with fixed names, and the roles that append to them. What has names of its own, such as a session's stream,
+ * is of every node.
+ */
+export const FIXED_STREAMS: readonly { readonly streams: readonly string[]; readonly append: readonly StoreUser[] }[] =
+  [
+    { streams: [AUDIT_STREAM, ...modesAnd(NETWORKS, treasuryStream)], append: ['signer'] },
+    { streams: [...modesAnd(NETWORKS, coverageStream), ...modesAnd(NETWORKS, canaryStream)], append: ['worker'] },
+    {
+      streams: [...modesAnd(ADDRESS_FAMILIES, addressesStream), ...SECRET_PURPOSES.map(secretsStream)],
+      append: ['api'],
+    },
+    // The API asks whether addresses are the signer's own, the signer answers.
+    { streams: modesAnd(ADDRESS_FAMILIES, addressSourceStream), append: ['api', 'signer'] },
+    // Operators decide on whichever node they ask.
+    {
+      streams: [OPERATOR_ACTS_STREAM, ...MODES.map(ledgerPeriodsStream), ...MODES.map(adjustmentsStream)],
+      append: NODES,
+    },
+  ];
 
-/** What each user may. Lists of the server hold for one stream or for all, so what may be erased cannot be told from the rest by its name. */
+/**
+ * What each user may. Lists of the server hold for one stream or for all, so what may be erased cannot be told from the
+ * rest by its name.
+ */
 export function storeAccessOf(passwords: ReadonlyMap<StoreUser, string>): StoreAccess {
   const accessOf = (append: readonly StoreUser[], erase: readonly StoreUser[]): StreamAccess => ({
     read: READERS.map(nameOfUser),
@@ -47,7 +60,9 @@ export function storeAccessOf(passwords: ReadonlyMap<StoreUser, string>): StoreA
   });
   return {
     usual: accessOf(NODES, ['eraser']),
-    streams: new Map(FIXED_STREAMS.flatMap(({ streams, append }) => streams.map((stream) => [stream, accessOf(append, [])] as const))),
+    streams: new Map(
+      FIXED_STREAMS.flatMap(({ streams, append }) => streams.map((stream) => [stream, accessOf(append, [])] as const)),
+    ),
     wholeLog: READERS.map(nameOfUser),
     users: [...passwords].map(([user, password]) => ({ name: nameOfUser(user), password })),
   };

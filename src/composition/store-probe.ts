@@ -19,7 +19,13 @@ export class StoreProbe {
   readonly #probed: readonly Probed[];
   readonly #timer: NodeJS.Timeout;
 
-  constructor({ store, board }: { readonly store: Pick<EventStore, 'lastOfStream'>; readonly board: Pick<StatusBoard, 'refresh'> }) {
+  constructor({
+    store,
+    board,
+  }: {
+    readonly store: Pick<EventStore, 'lastOfStream'>;
+    readonly board: Pick<StatusBoard, 'refresh'>;
+  }) {
     this.#probed = [
       { name: 'event-store', ask: () => store.lastOfStream('probe'), failures: 0, reason: '', asking: false },
       { name: 'redis', ask: () => board.refresh(), failures: 0, reason: '', asking: false },
@@ -29,7 +35,9 @@ export class StoreProbe {
 
   facts(): HealthFact[] {
     return this.#probed.map(({ name, failures, reason }) =>
-      failures < FAILURES ? { name, state: 'ok' } : { name, state: 'down', detail: `no answer for ${failures} s: ${reason}` },
+      failures < FAILURES
+        ? { name, state: 'ok' }
+        : { name, state: 'down', detail: `no answer for ${failures} s: ${reason}` },
     );
   }
 

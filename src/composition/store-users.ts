@@ -15,7 +15,9 @@ const MIN_PASSWORD = 16;
 export async function setStoreUsers(env: Readonly<Record<string, string | undefined>>): Promise<JsonValue> {
   const administrator = env['EVENTSTORE_ADMIN_URL'];
   if (!administrator)
-    throw new InvalidConfig('EVENTSTORE_ADMIN_URL is missing: esdb://admin:...@host:2113?tls=true, a user of the servers who may make others');
+    throw new InvalidConfig(
+      'EVENTSTORE_ADMIN_URL is missing: esdb://admin:...@host:2113?tls=true, a user of the servers who may make others',
+    );
   const passwords = passwordsIn(env);
   try {
     return json(await setStoreAccess(administrator, storeAccessOf(passwords)));
@@ -32,18 +34,25 @@ function passwordsIn(env: Readonly<Record<string, string | undefined>>): Readonl
     const name = `EVENTSTORE_${user.toUpperCase()}_PASSWORD`;
     const password = env[name];
     if (!password) continue;
-    if (password.length < MIN_PASSWORD) throw new InvalidConfig(`${name} must have at least ${MIN_PASSWORD} characters: try openssl rand -hex 32`);
-    if ([...passwords.values()].includes(password)) throw new InvalidConfig(`${name} is the password of another user, too: each has its own`);
+    if (password.length < MIN_PASSWORD)
+      throw new InvalidConfig(`${name} must have at least ${MIN_PASSWORD} characters: try openssl rand -hex 32`);
+    if ([...passwords.values()].includes(password))
+      throw new InvalidConfig(`${name} is the password of another user, too: each has its own`);
     passwords.set(user, password);
   }
   const all = STORE_USERS.map((user) => `EVENTSTORE_${user.toUpperCase()}_PASSWORD`).join(', ');
-  if (passwords.size === 0) throw new InvalidConfig(`no user is named: set a password for each that there shall be, out of ${all}`);
+  if (passwords.size === 0)
+    throw new InvalidConfig(`no user is named: set a password for each that there shall be, out of ${all}`);
   return passwords;
 }
 
 /** `quittance forget` beside the nodes, with the user that may erase. Throws `InvalidConfig`. */
-export async function forgetOnServers({ EVENTSTORE_URL: url, EVENTSTORE_ERASER_URL: eraser }: Config, args: AdminArguments): Promise<JsonValue> {
-  if (url === undefined) throw new InvalidConfig('EVENTSTORE_URL is missing: the user who reads the session and writes down who forgot it');
+export async function forgetOnServers(
+  { EVENTSTORE_URL: url, EVENTSTORE_ERASER_URL: eraser }: Config,
+  args: AdminArguments,
+): Promise<JsonValue> {
+  if (url === undefined)
+    throw new InvalidConfig('EVENTSTORE_URL is missing: the user who reads the session and writes down who forgot it');
   const store = await openEsdbEventStore({ connectionString: url });
   const keys = openEsdbPersonalKeys({ connectionString: url, eraserConnectionString: eraser!, random: nodeRandom });
   try {

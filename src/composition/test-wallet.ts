@@ -66,21 +66,34 @@ export class TestWallet {
   }
 
   /** For the operator and the payment page, who hold the session's id. */
-  async pay(id: SessionId, request: Omit<SandboxPayRequest, 'sessionId'>): Promise<Outcome<readonly SandboxTransfer[]>> {
+  async pay(
+    id: SessionId,
+    request: Omit<SandboxPayRequest, 'sessionId'>,
+  ): Promise<Outcome<readonly SandboxTransfer[]>> {
     const session = await this.#core.sessions.viewSession(id);
-    return session?.mode === 'test' ? this.#pay(session, { ...request, sessionId: id }) : refused('not_found', 'no such test session');
+    return session?.mode === 'test'
+      ? this.#pay(session, { ...request, sessionId: id })
+      : refused('not_found', 'no such test session');
   }
 
   async #pay(view: SessionView, request: SandboxPayRequest): Promise<Outcome<readonly SandboxTransfer[]>> {
     if (request.case === 'wrong_coin' && view.alternative)
-      return refused('invalid_request', 'the session takes either coin as long as no money came: none is wrong', 'case');
+      return refused(
+        'invalid_request',
+        'the session takes either coin as long as no money came: none is wrong',
+        'case',
+      );
     const session = inCoin(view, request.coin);
     const option = session.paymentOptions.find(({ network }) => network === request.network);
     if (!option) return refused('invalid_request', `the session does not offer ${request.network}`, 'network');
     const plans = plansOf(session, request);
     if (plans === null) return refused('invalid_request', 'nothing is missing: name an amount', 'amount');
     if (plans.some(({ fault }) => fault) && !this.#chains.canFault(request.network))
-      return refused('invalid_request', `the local ${request.network} chain never takes a block back: choose another network`, 'case');
+      return refused(
+        'invalid_request',
+        `the local ${request.network} chain never takes a block back: choose another network`,
+        'case',
+      );
     if (request.case === 'late') {
       const late = await this.#untilLate(session);
       if (!late.ok) return late;
@@ -99,7 +112,8 @@ export class TestWallet {
         });
       } catch (error) {
         // After a first transfer nobody may hear that nothing was done.
-        if (error instanceof SandboxPaymentFailed && transfers.length === 0) return refused('service_unavailable', error.message);
+        if (error instanceof SandboxPaymentFailed && transfers.length === 0)
+          return refused('service_unavailable', error.message);
         throw error;
       }
     }
@@ -108,7 +122,8 @@ export class TestWallet {
 
   /** Brings the deadline to now where it is still to come, and waits until the next block is later. */
   async #untilLate(session: SessionView): Promise<Outcome<number>> {
-    if (session.status === 'paid') return refused('invalid_request', 'the session is paid: nothing can be late for it', 'case');
+    if (session.status === 'paid')
+      return refused('invalid_request', 'the session is paid: nothing can be late for it', 'case');
     const moved =
       toSec(this.#clock.nowMs()) > session.expiresAtSec
         ? ({ ok: true, value: session.expiresAtSec } as const)
@@ -132,7 +147,13 @@ function plansOf(session: SessionView, request: SandboxPayRequest): Plan[] | nul
   const owed = session.status === 'paid' ? 0n : due - amountOf(session.received) - amountOf(session.pending);
   const missing = roundedUp(owed, COIN_MAX_DECIMALS);
   const coin = request.coin ?? session.dueCoin;
-  if (request.amount === undefined && missing <= 0n && ONLY_WHAT_IS_MISSING.has(request.case) && coin === session.dueCoin) return null;
+  if (
+    request.amount === undefined &&
+    missing <= 0n &&
+    ONLY_WHAT_IS_MISSING.has(request.case) &&
+    coin === session.dueCoin
+  )
+    return null;
   const payer = PAYERS[request.case];
   const of = (units: bigint, more: Partial<SandboxPayment> = {}): Plan => ({
     payment: { coin, amount: request.amount ?? formatAmount(units), ...(payer !== undefined && { payer }), ...more },
@@ -147,7 +168,10 @@ function plansOf(session: SessionView, request: SandboxPayRequest): Plan[] | nul
     case 'two_payers': {
       const total = request.amount === undefined ? missing : amountOf(request.amount);
       const half = micros(total / 2n);
-      return [{ payment: { coin, amount: formatAmount(half) } }, { payment: { coin, amount: formatAmount(total - half), payer: 'second' } }];
+      return [
+        { payment: { coin, amount: formatAmount(half) } },
+        { payment: { coin, amount: formatAmount(total - half), payer: 'second' } },
+      ];
     }
     case 'reorg':
       return [{ ...of(missing), fault: 'payThenReorg' }];
@@ -168,11 +192,19 @@ const ONLY_WHAT_IS_MISSING: ReadonlySet<SandboxCase> = new Set([
   ...(['contract_payer', 'exchange_payer', 'frozen_payer'] as const),
 ]);
 /** Who pays in cases that are about the payer. */
-const PAYERS: { readonly [kind in SandboxCase]?: SandboxPayer } = { contract_payer: 'contract', exchange_payer: 'exchange', frozen_payer: 'frozen' };
+const PAYERS: { readonly [kind in SandboxCase]?: SandboxPayer } = {
+  contract_payer: 'contract',
+  exchange_payer: 'exchange',
+  frozen_payer: 'frozen',
+};
 const micros = (units: bigint): bigint => units - (units % MICRO);
 const other = (coin: Coin): Coin => (coin === 'USDT' ? 'USDC' : 'USDT');
 
-const refused = (code: 'not_found' | 'invalid_request' | 'service_unavailable', message: string, param?: string): Outcome<never> => ({
+const refused = (
+  code: 'not_found' | 'invalid_request' | 'service_unavailable',
+  message: string,
+  param?: string,
+): Outcome<never> => ({
   ok: false,
   refusal: { code, message, ...(param !== undefined && { param }) },
 });

@@ -20,7 +20,10 @@ import { depositGraceMsOf, pollMsOf, type PayoutDeps, type PayoutParts } from '.
 import type { Treasury } from '../features/treasury/treasury.ts';
 
 const RECONCILE_PAUSE_MS = { sandbox: 700, production: 20_000 } as const;
-/** Collection addresses of a network that one look compares: providers are asked for other things at the same time, TRON's one by one. */
+/**
+ * Collection addresses of a network that one look compares: providers are asked for other things at the same time,
+ * TRON's one by one.
+ */
 const ADDRESSES_A_LOOK = 500;
 const SWEEP_EVERY_MS = { sandbox: 3_000, production: 60_000 } as const;
 const BALANCES_EVERY_MS = { sandbox: 5_000, production: 30_000 } as const;
@@ -37,7 +40,8 @@ export function startTreasury(
   const watch = new WatchTreasuries({
     treasuries: treasuriesOf(chains, parts),
     everyMs: BALANCES_EVERY_MS[pace],
-    onError: (error, { mode, network }) => log.debug({ err: error, mode, network }, 'the balances of a treasury could not be read'),
+    onError: (error, { mode, network }) =>
+      log.debug({ err: error, mode, network }, 'the balances of a treasury could not be read'),
   });
   const moves = new MoveMoney({
     chains,
@@ -98,7 +102,10 @@ export function startTreasury(
   };
 }
 
-async function returnedDeposit({ addressIndexes, sessionHandler }: Core, { mode, network, deposit }: MoveTerms): Promise<DepositState | null> {
+async function returnedDeposit(
+  { addressIndexes, sessionHandler }: Core,
+  { mode, network, deposit }: MoveTerms,
+): Promise<DepositState | null> {
   const id = deposit && addressIndexes.get(indexKey(mode, addressFamilyOf(network)))?.sessionOf(deposit.toAddress);
   if (!id) return null;
   return (await sessionHandler.read(sessionStream(id)))?.context.deposits[deposit.depositKey] ?? null;
@@ -112,7 +119,15 @@ function unbookedLook(
   return (executor, after, most) => {
     const { chain } = executor;
     const derivedForm = (address: string): string => givenAddress(chain.network, address) ?? address;
-    const native = { executor, readModel, wholeBooks, proveBooks, derivedForm, reportOutflows: () => reportOutflows(executor, signer), clock };
+    const native = {
+      executor,
+      readModel,
+      wholeBooks,
+      proveBooks,
+      derivedForm,
+      reportOutflows: () => reportOutflows(executor, signer),
+      clock,
+    };
     return lookForUnbooked({ chain, readModel, wholeBooks, native, pause }, after, most);
   };
 }
@@ -120,6 +135,8 @@ function unbookedLook(
 function treasuriesOf(chains: readonly OutgoingChain[], { addresses }: PayoutParts): WatchedTreasury[] {
   return chains.flatMap((chain) => {
     const address = addresses.get(chain.mode)?.[addressFamilyOf(chain.network)];
-    return address === undefined ? [] : [{ mode: chain.mode, network: chain.network, balances: () => chain.balances(address) }];
+    return address === undefined
+      ? []
+      : [{ mode: chain.mode, network: chain.network, balances: () => chain.balances(address) }];
   });
 }

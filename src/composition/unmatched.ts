@@ -41,7 +41,12 @@ export function startInbox(
   const settlement = new InboxSettlement({ transfers, sessions, rates, returns, clock, random });
   const inbox = new Inbox({ transfers, sessions, senders, settlement, returns, clock, random });
   const list = new InboxList(readModel);
-  const settle = new SettleInbox({ readModel, settle: (mode, key) => settlement.settle(mode, key), log, everyMs: SETTLE_EVERY_MS[pace] });
+  const settle = new SettleInbox({
+    readModel,
+    settle: (mode, key) => settlement.settle(mode, key),
+    log,
+    everyMs: SETTLE_EVERY_MS[pace],
+  });
   const count = new CountInbox({
     list,
     everyMs: COUNT_EVERY_MS[pace],

@@ -22,8 +22,16 @@ const DEFAULT_POOL = 10_000;
 const MAX_POOL = 1_000_000;
 const MAX_PASSPHRASE = 1024;
 
-/** `quittance wallet ...`: makes and checks what a signer and a watch-only host are given. Needs no service and no data directory. */
-export async function runWalletTool(command: string, args: AdminArguments, env: Environment, log: Log): Promise<JsonValue> {
+/**
+ * `quittance wallet ...`: makes and checks what a signer and a watch-only host are given. Needs no service and no data
+ * directory.
+ */
+export async function runWalletTool(
+  command: string,
+  args: AdminArguments,
+  env: Environment,
+  log: Log,
+): Promise<JsonValue> {
   switch (command) {
     case 'wallet.init':
       return init(args, env, log);
@@ -46,7 +54,9 @@ async function init(args: AdminArguments, env: Environment, log: Log): Promise<J
   const passphrase = checkedPassphrase(givenPassphrase(mode, args, env) ?? (await askNewPassphrase('keystore')));
   writeText(file, `${JSON.stringify(sealKeystore(mode, mnemonic, passphrase, SCRYPT_COST.passphrase), null, 2)}\n`);
   // The signer itself must be able to open what was written.
-  const treasury = await withSigner(mode, { kind: 'keystore', file, passphrase }, log, (signer) => signer.treasuryAddresses(mode));
+  const treasury = await withSigner(mode, { kind: 'keystore', file, passphrase }, log, (signer) =>
+    signer.treasuryAddresses(mode),
+  );
   const { N, r, p } = SCRYPT_COST.passphrase;
   return {
     mode,
@@ -62,7 +72,9 @@ async function exportWatchOnly(args: AdminArguments, env: Environment, log: Log)
   const size = poolSize(args);
   const file = optionalText(args, 'solanaPoolFile');
   if (size > 0 && file === undefined)
-    throw new CommandRefused('name a file for the Solana public keys with --solana-pool-file, or leave them out with --solana-pool 0');
+    throw new CommandRefused(
+      'name a file for the Solana public keys with --solana-pool-file, or leave them out with --solana-pool 0',
+    );
   const prefix = prefixOf(mode);
   return withSigner(mode, sourceOf(mode, args, env), log, async (signer) => {
     const { evmXpub, tronXpub } = await signer.exportWatchOnly(mode, 0);
@@ -86,8 +98,13 @@ async function verify(args: AdminArguments, env: Environment, log: Log): Promise
       [`${prefix}WALLET_XPUB_TRON`]: judged(env[`${prefix}WALLET_XPUB_TRON`], (value) => value === tronXpub),
       [`${prefix}WALLET_SOLANA_POOL`]: await judgedPool(env[`${prefix}WALLET_SOLANA_POOL`], signer, mode),
     };
-    const wrong = Object.entries(compared).flatMap(([name, verdict]) => (verdict === 'of another wallet' ? [name] : []));
-    if (wrong.length > 0) throw new CommandRefused(`${wrong.join(', ')}: of another wallet; money paid to its addresses could not be moved`);
+    const wrong = Object.entries(compared).flatMap(([name, verdict]) =>
+      verdict === 'of another wallet' ? [name] : [],
+    );
+    if (wrong.length > 0)
+      throw new CommandRefused(
+        `${wrong.join(', ')}: of another wallet; money paid to its addresses could not be moved`,
+      );
     return { mode, wallet: 'opens', treasury: { ...(await signer.treasuryAddresses(mode)) }, ...compared };
   });
 }
@@ -107,12 +124,19 @@ async function judgedPool(file: string | undefined, signer: SignerProcess, mode:
 async function solanaKeys(signer: SignerProcess, mode: Mode, count: number): Promise<string[]> {
   const keys: string[] = [];
   while (keys.length < count)
-    keys.push(...(await signer.exportSolanaKeys(mode, keys.length, Math.min(MAX_SOLANA_KEYS_PER_REQUEST, count - keys.length))));
+    keys.push(
+      ...(await signer.exportSolanaKeys(mode, keys.length, Math.min(MAX_SOLANA_KEYS_PER_REQUEST, count - keys.length))),
+    );
   return keys;
 }
 
 /** Keys are read by a signer of its own, which ends with the command. */
-async function withSigner<Result>(mode: Mode, source: WalletSource, log: Log, task: (signer: SignerProcess) => Promise<Result>): Promise<Result> {
+async function withSigner<Result>(
+  mode: Mode,
+  source: WalletSource,
+  log: Log,
+  task: (signer: SignerProcess) => Promise<Result>,
+): Promise<Result> {
   const directory = mkdtempSync(join(tmpdir(), 'quittance-wallet-'));
   try {
     const signer = await startSignerProcess({ directory, wallets: { [mode]: source }, log });
@@ -132,7 +156,9 @@ function sourceOf(mode: Mode, args: AdminArguments, env: Environment): WalletSou
   if (file === undefined) {
     const source = takeWalletSources(env)[mode];
     if (!source)
-      throw new CommandRefused(`no wallet: name a file with --keystore, or set ${prefixOf(mode)}WALLET_KEYSTORE or ${prefixOf(mode)}WALLET_MNEMONIC`);
+      throw new CommandRefused(
+        `no wallet: name a file with --keystore, or set ${prefixOf(mode)}WALLET_KEYSTORE or ${prefixOf(mode)}WALLET_MNEMONIC`,
+      );
     return source;
   }
   const passphrase = givenPassphrase(mode, args, env);
@@ -151,7 +177,8 @@ const prefixOf = (mode: Mode): '' | 'TEST_' => (mode === 'test' ? 'TEST_' : '');
 
 function poolSize(args: AdminArguments): number {
   const size = Number(optionalText(args, 'solanaPool') ?? DEFAULT_POOL);
-  if (!Number.isSafeInteger(size) || size < 0 || size > MAX_POOL) throw new CommandRefused(`solana-pool must be a number from 0 to ${MAX_POOL}`);
+  if (!Number.isSafeInteger(size) || size < 0 || size > MAX_POOL)
+    throw new CommandRefused(`solana-pool must be a number from 0 to ${MAX_POOL}`);
   return size;
 }
 

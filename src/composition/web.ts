@@ -91,10 +91,12 @@ export function createWebApp(parts: WebParts): Express {
     }),
     hostsOf: (session) => core.directory.settings(session.merchantId)?.domains.map(({ host }) => host) ?? [],
     proofOf: (session) => payersProof(parts.audit, session.sessionId),
-    recordOf: (session) => sessionTimeline(parts.storage.store, session.sessionId, toSec(clock.nowMs())).catch(() => null),
+    recordOf: (session) =>
+      sessionTimeline(parts.storage.store, session.sessionId, toSec(clock.nowMs())).catch(() => null),
     payerTransactions: (session) => parts.payerTransactions(session.mode),
     claims: { api: core.sessions, limiter: createTokenBucketLimiter(CLAIM_ATTEMPTS) },
-    sandboxPay: testWallet && (async (id, network, coin) => void (await testWallet.pay(id, { network, coin, case: 'exact' }))),
+    sandboxPay:
+      testWallet && (async (id, network, coin) => void (await testWallet.pay(id, { network, coin, case: 'exact' }))),
   });
   return createHttpApp({
     api: core.sessions,
@@ -103,7 +105,11 @@ export function createWebApp(parts: WebParts): Express {
     nonces: parts.storage.nonces,
     lists: listRecords({
       api: core.sessions,
-      lists: new Lists({ readModel: parts.storage.readModel, cursorKey: core.cursorKey, metadataIndex: parts.metadataIndex }),
+      lists: new Lists({
+        readModel: parts.storage.readModel,
+        cursorKey: core.cursorKey,
+        metadataIndex: parts.metadataIndex,
+      }),
       presenter: { publicUrl, networks, deepLinks, waitingFor: parts.waitingFor },
       networks,
       confirmationsOf: parts.confirmationsOf,
@@ -127,7 +133,9 @@ export function createWebApp(parts: WebParts): Express {
     ledger: parts.ledger,
     statements: statementsOf(parts),
     timeline: async (reader, id) =>
-      (await core.sessions.getSession(reader, id)) ? sessionTimeline(parts.storage.store, id, toSec(clock.nowMs())) : null,
+      (await core.sessions.getSession(reader, id))
+        ? sessionTimeline(parts.storage.store, id, toSec(clock.nowMs()))
+        : null,
     ...(testWallet && { sandbox: testWallet.api }),
     audit: {
       verifierKey: () => parts.audit.verifierKey(),
@@ -147,7 +155,11 @@ export function createWebApp(parts: WebParts): Express {
   });
 }
 
-const statementsOf = ({ statements, statementLines, audit }: Pick<WebParts, 'statements' | 'statementLines' | 'audit'>): StatementsApi => ({
+const statementsOf = ({
+  statements,
+  statementLines,
+  audit,
+}: Pick<WebParts, 'statements' | 'statementLines' | 'audit'>): StatementsApi => ({
   statementLines: ({ merchantId, mode }, period) => statementLines({ mode, period, merchantId }),
   monthStatement: async ({ merchantId, mode }, period) => {
     const found = await statements.find({ mode, period, merchantId });
@@ -157,12 +169,19 @@ const statementsOf = ({ statements, statementLines, audit }: Pick<WebParts, 'sta
 });
 
 /** What a payer may take along: that the money came and that it paid, not what the merchant keeps to itself. */
-const PAYERS_EVENTS: ReadonlySet<string> = new Set(['DepositDetected', 'DepositConfirmed', 'DepositReverted', 'SessionPaid']);
+const PAYERS_EVENTS: ReadonlySet<string> = new Set([
+  'DepositDetected',
+  'DepositConfirmed',
+  'DepositReverted',
+  'SessionPaid',
+]);
 
 async function payersProof(audit: AuditRecords, id: SessionId): Promise<object | null> {
   try {
     const proof = await audit.proofOf(id, PAYERS_EVENTS);
-    return proof.events.some(({ type }) => type === 'SessionPaid') ? presentProof(id, proof, audit.verifierKey()) : null;
+    return proof.events.some(({ type }) => type === 'SessionPaid')
+      ? presentProof(id, proof, audit.verifierKey())
+      : null;
   } catch (error) {
     if (error instanceof AuditTreeBehind) return null;
     throw error;

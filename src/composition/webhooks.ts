@@ -2,7 +2,14 @@ import { createSecretKey } from 'node:crypto';
 import { HttpWebhookSender } from '../adapters/webhook-http/sender.ts';
 import type { UrlRules } from '../adapters/webhook-http/url.ts';
 import { actorOf } from '../operator/acts.ts';
-import { type AdminArguments, type AdminCommands, CommandRefused, json, optionalText, requiredText } from '../operator/commands.ts';
+import {
+  type AdminArguments,
+  type AdminCommands,
+  CommandRefused,
+  json,
+  optionalText,
+  requiredText,
+} from '../operator/commands.ts';
 import type { ApiKeyId, MerchantId, NotificationId } from '../domain/ids.ts';
 import { presentDelivery } from '../http/presenters/delivery.presenter.ts';
 import type { Logger } from '../observability/logger.ts';
@@ -27,7 +34,10 @@ import type { Storage } from './storage-parts.ts';
 export interface WebhookParts {
   readonly core: Core;
   readonly store: EventStore;
-  readonly storage: Pick<Storage, 'readModel' | 'projections' | 'answers' | 'leases' | 'leaseTtlMs' | 'board' | 'sharedLog'>;
+  readonly storage: Pick<
+    Storage,
+    'readModel' | 'projections' | 'answers' | 'leases' | 'leaseTtlMs' | 'board' | 'sharedLog'
+  >;
   /** Whether this process takes its turn at delivering. */
   readonly delivers: boolean;
   readonly clock: Clock;
@@ -115,22 +125,35 @@ export function webhookCommands(core: Core, api: MerchantWebhooks, random: Rando
     const merchantId = requiredText(args, 'merchant_id') as MerchantId;
     const settings = core.directory.settings(merchantId);
     if (!settings) throw new CommandRefused('no such merchant');
-    return { merchantId, mode: settings.mode, keyId: 'operator' as ApiKeyId, requestId: `operator-${random.uuid()}`, operator: actorOf(args) };
+    return {
+      merchantId,
+      mode: settings.mode,
+      keyId: 'operator' as ApiKeyId,
+      requestId: `operator-${random.uuid()}`,
+      operator: actorOf(args),
+    };
   };
   return {
     'webhook.deliveries': async (args) => {
       const status = optionalText(args, 'status');
       const pageSize = numberOf(args, 'limit') ?? 20;
-      const { rows } = accepted(await api.list(callerOf(args), { page: 1, pageSize, ...(status !== undefined && { status: status as never }) }));
+      const { rows } = accepted(
+        await api.list(callerOf(args), { page: 1, pageSize, ...(status !== undefined && { status: status as never }) }),
+      );
       return json(rows.map(presentDelivery));
     },
     'webhook.replay': async (args) => {
       const event = optionalText(args, 'event');
-      if (event !== undefined) return json(presentDelivery(accepted(await api.redeliver(callerOf(args), event as NotificationId))));
+      if (event !== undefined)
+        return json(presentDelivery(accepted(await api.redeliver(callerOf(args), event as NotificationId))));
       const fromSec = numberOf(args, 'from');
       const toSec = numberOf(args, 'to');
       if (fromSec === undefined) throw new CommandRefused('name --event, or a range with --from (and --to)');
-      return json(accepted(await api.replay(callerOf(args), { fromSec, onlyUndelivered: false, ...(toSec !== undefined && { toSec }) })));
+      return json(
+        accepted(
+          await api.replay(callerOf(args), { fromSec, onlyUndelivered: false, ...(toSec !== undefined && { toSec }) }),
+        ),
+      );
     },
   };
 }

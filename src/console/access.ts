@@ -1,7 +1,10 @@
 import type { Grant, PersonRole } from '../domain/events/person-events.ts';
 import type { MerchantId } from '../domain/ids.ts';
 
-/** Everything that can be done in the console. Those of the first list are done for one merchant, the others for the whole service. */
+/**
+ * Everything that can be done in the console. Those of the first list are done for one merchant, the others for the
+ * whole service.
+ */
 const OF_A_MERCHANT = [
   'payments.read',
   'payments.create',
@@ -44,7 +47,8 @@ export type Action = MerchantAction | ServiceAction;
 export const ACTIONS: readonly Action[] = [...OF_A_MERCHANT, ...OF_THE_SERVICE];
 
 const isReading = (action: Action): boolean => action.endsWith('.read');
-export const isOfMerchant = (action: Action): action is MerchantAction => (OF_A_MERCHANT as readonly Action[]).includes(action);
+export const isOfMerchant = (action: Action): action is MerchantAction =>
+  (OF_A_MERCHANT as readonly Action[]).includes(action);
 
 const VIEWER: readonly Action[] = ['payments.read', 'requests.read', 'webhooks.read', 'settings.read'];
 
@@ -61,16 +65,31 @@ export const ROLE_ACTIONS: Readonly<Record<PersonRole, readonly Action[]>> = {
     ...['payments.read', 'requests.read', 'webhooks.read', 'webhooks.redeliver', 'webhooks.change'],
     ...['keys.read', 'keys.change', 'settings.read', 'settings.change'],
     ...['attention.read', 'chains.read', 'chains.rescan', 'deliveries.read', 'unmatched.read', 'unmatched.decide'],
-    ...['treasury.read', 'treasury.propose', 'treasury.stop', 'merchants.create', 'people.read', 'people.change', 'actions.read'],
+    ...[
+      'treasury.read',
+      'treasury.propose',
+      'treasury.stop',
+      'merchants.create',
+      'people.read',
+      'people.change',
+      'actions.read',
+    ],
   ] as Action[],
   approver: ['attention.read', 'treasury.read', 'treasury.approve', 'treasury.stop'],
   auditor: ACTIONS.filter(isReading),
 };
 
-/** Whether the grants, which hold now, let their person do it: for the merchant, or for the whole service where none is named. */
+/**
+ * Whether the grants, which hold now, let their person do it: for the merchant, or for the whole service where none is
+ * named.
+ */
 export function allows(grants: readonly Grant[], action: Action, merchantId: MerchantId | null): boolean {
-  return grants.some((grant) => ROLE_ACTIONS[grant.role].includes(action) && (grant.merchantId === null || grant.merchantId === merchantId));
+  return grants.some(
+    (grant) =>
+      ROLE_ACTIONS[grant.role].includes(action) && (grant.merchantId === null || grant.merchantId === merchantId),
+  );
 }
 
 /** Whether they may do it for some merchant at least, so that a link to it is worth showing. */
-export const allowsSomewhere = (grants: readonly Grant[], action: Action): boolean => grants.some(({ role }) => ROLE_ACTIONS[role].includes(action));
+export const allowsSomewhere = (grants: readonly Grant[], action: Action): boolean =>
+  grants.some(({ role }) => ROLE_ACTIONS[role].includes(action));

@@ -11,14 +11,22 @@ interface WholeTable<Row> {
 }
 
 /**
- * The table of a page as a file of RFC 4180: by the right of the page, under the filters of its address. Each page of rows is asked for when the one
- * before is sent.
+ * The table of a page as a file of RFC 4180: by the right of the page, under the filters of its address. Each page of
+ * rows is asked for when the one before is sent.
  */
-export const csvRoute = <Row>(path: string, action: Action, table: (visit: Visit) => WholeTable<Row> | Promise<WholeTable<Row>>): ReadRoute => ({
+export const csvRoute = <Row>(
+  path: string,
+  action: Action,
+  table: (visit: Visit) => WholeTable<Row> | Promise<WholeTable<Row>>,
+): ReadRoute => ({
   path: `${path}.csv`,
   action,
   show: async (visit) => ({
-    file: { name: `${path.slice(path.lastIndexOf('/') + 1)}.csv`, contentType: 'text/csv; charset=utf-8', chunks: csvOf(await table(visit)) },
+    file: {
+      name: `${path.slice(path.lastIndexOf('/') + 1)}.csv`,
+      contentType: 'text/csv; charset=utf-8',
+      chunks: csvOf(await table(visit)),
+    },
   }),
 });
 
@@ -49,7 +57,13 @@ async function* csvOf<Row>({ columns, pages }: WholeTable<Row>): AsyncGenerator<
   yield names;
 }
 
-const UNESCAPED: Readonly<Record<string, string>> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'" };
+const UNESCAPED: Readonly<Record<string, string>> = {
+  '&amp;': '&',
+  '&lt;': '<',
+  '&gt;': '>',
+  '&quot;': '"',
+  '&#39;': "'",
+};
 
 function textOf<Row>({ text, cell: shown }: Column<Row>, row: Row): CsvCell {
   if (text) return text(row);

@@ -31,7 +31,11 @@ export interface ListAsked {
 
 interface ListedPage {
   readonly rows: readonly object[];
-  readonly pagination: { readonly total?: number | undefined; readonly has_more: boolean; readonly next_cursor: string | null };
+  readonly pagination: {
+    readonly total?: number | undefined;
+    readonly has_more: boolean;
+    readonly next_cursor: string | null;
+  };
 }
 
 /** The records of a merchant in the form in which the API gives them. */
@@ -51,7 +55,10 @@ export interface MerchantRecords {
   sessionOfRefund(id: string): Promise<SessionId | null>;
 }
 
-/** What every page of the console works on: the use cases that the API and the command line call, and nothing behind them. */
+/**
+ * What every page of the console works on: the use cases that the API and the command line call, and nothing behind
+ * them.
+ */
 export interface ConsoleDeps {
   readonly address: ConsoleAddress;
   readonly people: People;
@@ -70,7 +77,11 @@ export interface ConsoleDeps {
 }
 
 /** Runs an operator's command for a person. Throws `CommandRefused`. */
-export async function run<Answer = JsonValue>({ commands }: Pick<ConsoleDeps, 'commands'>, name: string, args: AdminArguments = {}): Promise<Answer> {
+export async function run<Answer = JsonValue>(
+  { commands }: Pick<ConsoleDeps, 'commands'>,
+  name: string,
+  args: AdminArguments = {},
+): Promise<Answer> {
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (!command) throw new CommandRefused(`${name} is not to be had in this process: it runs where the worker does`);
   return (await command(args)) as Answer;
@@ -97,7 +108,10 @@ export const callerOf = (visit: Visit, idempotencyKey?: string): Caller => ({
   ...(idempotencyKey !== undefined && { idempotencyKey }),
 });
 
-export const changedBy = ({ person, requestId }: Visit) => ({ actor: `person:${person.name}`, correlationId: requestId });
+export const changedBy = ({ person, requestId }: Visit) => ({
+  actor: `person:${person.name}`,
+  correlationId: requestId,
+});
 
 /** Throws `Refused` with the field at fault. */
 export function accepted<Value>(outcome: Outcome<Value>): Value {

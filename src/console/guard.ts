@@ -29,7 +29,8 @@ const HEADERS: Readonly<Record<string, string>> = {
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Resource-Policy': 'same-origin',
   'Cross-Origin-Embedder-Policy': 'require-corp',
-  'Permissions-Policy': 'camera=(), microphone=(), geolocation=(), payment=(), publickey-credentials-get=(self), publickey-credentials-create=(self)',
+  'Permissions-Policy':
+    'camera=(), microphone=(), geolocation=(), payment=(), publickey-credentials-get=(self), publickey-credentials-create=(self)',
   'X-Robots-Tag': 'noindex',
 };
 
@@ -45,7 +46,10 @@ interface Asked {
 }
 
 /** Why a request is not even looked at; null when it may be. */
-export function whyRefused({ method, headers }: Asked, { origin }: ConsoleAddress): { readonly status: number; readonly why: string } | null {
+export function whyRefused(
+  { method, headers }: Asked,
+  { origin }: ConsoleAddress,
+): { readonly status: number; readonly why: string } | null {
   // A name that an attacker points at this machine is not the console's, whatever address it leads to.
   if (headers.host !== new URL(origin).host) return { status: 421, why: `the console is at ${origin}` };
   const dest = headers['sec-fetch-dest'];
@@ -57,24 +61,39 @@ export function whyRefused({ method, headers }: Asked, { origin }: ConsoleAddres
   // Of old browsers, which do not say where a request comes from, the origin of the form is all there is.
   if (headers.origin !== undefined ? headers.origin !== origin : site === undefined)
     return { status: 403, why: 'the form was not sent by the console' };
-  if (!/^application\/x-www-form-urlencoded(;|$)/i.test(headers['content-type'] ?? '')) return { status: 415, why: 'only forms are taken' };
+  if (!/^application\/x-www-form-urlencoded(;|$)/i.test(headers['content-type'] ?? ''))
+    return { status: 415, why: 'only forms are taken' };
   return null;
 }
 
 const isHttps = (origin: string): boolean => origin.startsWith('https:');
 
 /**
- * Over https the name makes browsers keep the cookie to this host and to TLS. On http, which is taken on this machine alone, browsers disagree about
- * such names and about `Secure`; every program of this machine could read the traffic there in any case.
+ * Over https the name makes browsers keep the cookie to this host and to TLS. On http, which is taken on this machine
+ * alone, browsers disagree about such names and about `Secure`; every program of this machine could read the traffic
+ * there in any case.
  */
 export const cookieName = (origin: string): string => (isHttps(origin) ? '__Host-quittance' : 'quittance-console');
 
-export function cookie(origin: string, name: string, value: string, maxAgeSec: number, sameSite: 'Strict' | 'Lax'): string {
-  const attributes = ['Path=/', 'HttpOnly', `SameSite=${sameSite}`, `Max-Age=${maxAgeSec}`, ...(isHttps(origin) ? ['Secure'] : [])];
+export function cookie(
+  origin: string,
+  name: string,
+  value: string,
+  maxAgeSec: number,
+  sameSite: 'Strict' | 'Lax',
+): string {
+  const attributes = [
+    'Path=/',
+    'HttpOnly',
+    `SameSite=${sameSite}`,
+    `Max-Age=${maxAgeSec}`,
+    ...(isHttps(origin) ? ['Secure'] : []),
+  ];
   return [`${name}=${value}`, ...attributes].join('; ');
 }
 
-export const cookieFor = (origin: string, token: string, maxAgeSec: number): string => cookie(origin, cookieName(origin), token, maxAgeSec, 'Strict');
+export const cookieFor = (origin: string, token: string, maxAgeSec: number): string =>
+  cookie(origin, cookieName(origin), token, maxAgeSec, 'Strict');
 
 /** The cookie's value; null when there is none, or more than one, which no browser of ours would send. */
 export function tokenIn(headers: IncomingHttpHeaders, origin: string): string | null {
@@ -82,7 +101,9 @@ export function tokenIn(headers: IncomingHttpHeaders, origin: string): string | 
 }
 
 export function cookieIn(headers: IncomingHttpHeaders, name: string, form: RegExp): string | null {
-  const found = (headers.cookie ?? '').split('; ').flatMap((pair) => (pair.startsWith(`${name}=`) ? [pair.slice(name.length + 1)] : []));
+  const found = (headers.cookie ?? '')
+    .split('; ')
+    .flatMap((pair) => (pair.startsWith(`${name}=`) ? [pair.slice(name.length + 1)] : []));
   return found.length === 1 && form.test(found[0]!) ? found[0]! : null;
 }
 
@@ -95,4 +116,5 @@ export function isCsrf(token: string, given: string | undefined): boolean {
 }
 
 /** Only a path of the console itself. */
-export const pathOf = (given: unknown): string => (typeof given === 'string' && /^\/(?![/\\])[\w\-./?=&%~:+]*$/.test(given) ? given : '/');
+export const pathOf = (given: unknown): string =>
+  typeof given === 'string' && /^\/(?![/\\])[\w\-./?=&%~:+]*$/.test(given) ? given : '/';

@@ -42,11 +42,15 @@ function menuOf(visit: Visit, known: ReadonlySet<string>): { readonly merchant: 
     merchant:
       merchant === null
         ? []
-        : OF_MERCHANT.filter(({ action, to }) => visit.can(action, merchant.id) && known.has(`/m/:merchant${to}`)).map((entry) => ({
-            ...entry,
-            to: merchantPath(merchant) + entry.to,
-          })),
-    service: SERVICE.filter(({ action, to }) => allowsSomewhere(person.grants, action) && visit.can(action) && known.has(to)),
+        : OF_MERCHANT.filter(({ action, to }) => visit.can(action, merchant.id) && known.has(`/m/:merchant${to}`)).map(
+            (entry) => ({
+              ...entry,
+              to: merchantPath(merchant) + entry.to,
+            }),
+          ),
+    service: SERVICE.filter(
+      ({ action, to }) => allowsSomewhere(person.grants, action) && visit.can(action) && known.has(to),
+    ),
   };
 }
 

@@ -12,14 +12,20 @@ interface Reader {
 }
 
 const LOOK_MS = 2_000;
-/** What no event tells of, such as the blocks of a chain, is looked at that often, which also keeps connections open through proxies. */
+/**
+ * What no event tells of, such as the blocks of a chain, is looked at that often, which also keeps connections open
+ * through proxies.
+ */
 const QUIET_LOOKS = 7;
 const MAX_READERS = 1_000;
 const MAX_EACH = 16;
 /** Beyond these a page is loaded by hand: this answer ends a browser's attempts. */
 const NO_ROOM = 204;
 
-/** Tells open pages when to look again, over server-sent events. What there is to see they fetch like any page, under the same checks. */
+/**
+ * Tells open pages when to look again, over server-sent events. What there is to see they fetch like any page, under
+ * the same checks.
+ */
 export class LiveReaders {
   readonly #deps: LiveDeps;
   readonly #byPerson = new Map<string, Set<Reader>>();

@@ -34,13 +34,31 @@ export function isZone(zone: string): boolean {
 
 const TONES: Readonly<Record<string, string>> = {
   ...{ paid: 'good', final: 'good', delivered: 'good', COMPLETED: 'good', done: 'good', open: 'info', active: 'good' },
-  ...{ processing: 'info', detected: 'info', pending: 'info', PENDING: 'info', PROCESSING: 'info', waiting_for_approval: 'warn', sent: 'info' },
-  ...{ expired: 'warn', cancelled: 'quiet', exhausted: 'bad', rejected: 'bad', blocked: 'bad', failed: 'bad', FAILED: 'bad', reverted: 'bad' },
+  ...{
+    processing: 'info',
+    detected: 'info',
+    pending: 'info',
+    PENDING: 'info',
+    PROCESSING: 'info',
+    waiting_for_approval: 'warn',
+    sent: 'info',
+  },
+  ...{
+    expired: 'warn',
+    cancelled: 'quiet',
+    exhausted: 'bad',
+    rejected: 'bad',
+    blocked: 'bad',
+    failed: 'bad',
+    FAILED: 'bad',
+    reverted: 'bad',
+  },
   ...{ refused: 'bad', revoked: 'quiet', suspended: 'bad', unresolved: 'warn', resolved: 'good' },
 };
 
 /** A word for a state, which the colour only underlines. */
-export const badge = (state: string): Html => html`<span class="badge ${TONES[state] ?? 'quiet'}">${state.replaceAll('_', ' ').toLowerCase()}</span>`;
+export const badge = (state: string): Html =>
+  html`<span class="badge ${TONES[state] ?? 'quiet'}">${state.replaceAll('_', ' ').toLowerCase()}</span>`;
 
 export interface Column<Row> {
   readonly name: string;
@@ -54,7 +72,11 @@ export interface Column<Row> {
 }
 
 /** A moment: for people here in their own time as well, in files as ISO 8601. */
-export const timeColumn = <Row>(name: string, secOf: (row: Row) => number | null | undefined, visit: Pick<Visit, 'zone'>): Column<Row> => ({
+export const timeColumn = <Row>(
+  name: string,
+  secOf: (row: Row) => number | null | undefined,
+  visit: Pick<Visit, 'zone'>,
+): Column<Row> => ({
   name,
   cell: (row) => time(secOf(row), visit),
   text: (row) => {
@@ -64,7 +86,12 @@ export const timeColumn = <Row>(name: string, secOf: (row: Row) => number | null
 });
 
 /** On a phone every row becomes a card, whose cells say what they are. */
-export function table<Row>(caption: string, columns: readonly Column<Row>[], rows: readonly Row[], empty: string): Html {
+export function table<Row>(
+  caption: string,
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  empty: string,
+): Html {
   if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}">
     <table>
@@ -132,7 +159,9 @@ export function field({ name, label, value = '', hint, type = 'text', required, 
         ${required && html`required`}
       />`;
   // The label holds its control: a page has many of one name.
-  return html`<p class="field"><label>${label} ${control} ${hint !== undefined && html`<small>${hint}</small>`}</label></p>`;
+  return html`<p class="field">
+    <label>${label} ${control} ${hint !== undefined && html`<small>${hint}</small>`}</label>
+  </p>`;
 }
 
 /** A box to tick, whose value is `yes`. */
@@ -141,10 +170,21 @@ export const checkbox = (name: string, label: string): Html =>
     <label><input type="checkbox" name="${name}" value="yes" /> ${label}</label>
   </p>`;
 
-export const REASON: Field = { name: 'reason', label: 'Reason', hint: 'Stands in the record of actions.', required: true };
+export const REASON: Field = {
+  name: 'reason',
+  label: 'Reason',
+  hint: 'Stands in the record of actions.',
+  required: true,
+};
 
 /** A form that changes something; every one carries the token. */
-export function changeForm(visit: Pick<Visit, 'csrf' | 'path'>, action: string, body: Html | readonly Html[], button: string, look = 'button'): Html {
+export function changeForm(
+  visit: Pick<Visit, 'csrf' | 'path'>,
+  action: string,
+  body: Html | readonly Html[],
+  button: string,
+  look = 'button',
+): Html {
   return html`<form method="post" action="${action}" class="form">
     <input type="hidden" name="csrf" value="${visit.csrf}" />
     <input type="hidden" name="back" value="${visit.path}" />
@@ -162,7 +202,11 @@ export function filterForm(action: string, fields: readonly Field[]): Html {
 }
 
 /** The same address with other parameters; an empty one is left out. */
-export function withQuery(path: string, query: URLSearchParams, changes: Readonly<Record<string, string | null>>): string {
+export function withQuery(
+  path: string,
+  query: URLSearchParams,
+  changes: Readonly<Record<string, string | null>>,
+): string {
   const next = new URLSearchParams(query);
   for (const [name, value] of Object.entries(changes)) {
     if (value === null || value === '') next.delete(name);
@@ -180,5 +224,7 @@ export function tabs(entries: readonly (readonly [to: string, text: string, isHe
 
 /** Steps through a list whose pages are addressed by cursors. */
 export function more(next: string | null, first: string | null): Html {
-  return html`<p class="pages">${first !== null && link(first, 'First page')} ${next !== null && link(next, 'Next page')}</p>`;
+  return html`<p class="pages">
+    ${first !== null && link(first, 'First page')} ${next !== null && link(next, 'Next page')}
+  </p>`;
 }

@@ -25,7 +25,16 @@ import type { ConsoleRoutes } from './server.ts';
 
 /** Every page there is; each names the action that it takes. */
 export function consoleRoutes(deps: ConsoleDeps): ConsoleRoutes {
-  const ofMerchants = [paymentsRoutes, paymentRoutes, claimRoutes, paymentLinkRoutes, webhookPages, requestPages, settingsRoutes, statementRoutes];
+  const ofMerchants = [
+    paymentsRoutes,
+    paymentRoutes,
+    claimRoutes,
+    paymentLinkRoutes,
+    webhookPages,
+    requestPages,
+    settingsRoutes,
+    statementRoutes,
+  ];
   const ofService = [
     attentionRoutes,
     chainRoutes,

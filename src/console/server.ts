@@ -22,7 +22,15 @@ import type { ConsoleSso } from './pages/sso.ts';
 import { NOTICES } from './notices.ts';
 import { backOf, isSigned, signaturesIn, signedTerms, signPage, type SignedTerms } from './step-up.ts';
 import { outsideRoutes, ZONE_COOKIE } from './pages/outside.ts';
-import { NO_SUCH, Refused, type ChangeRoute, type ReadRoute, type ShownMerchant, type Shown, type Visit } from './visit.ts';
+import {
+  NO_SUCH,
+  Refused,
+  type ChangeRoute,
+  type ReadRoute,
+  type ShownMerchant,
+  type Shown,
+  type Visit,
+} from './visit.ts';
 import type { PersonContext } from '../../state-machines/person/person.state.ts';
 
 export interface ConsoleRoutes {
@@ -51,7 +59,8 @@ const ASSETS = ['console.css', 'live.js', 'passkey.js', 'picture.js', 'verify.js
 /** Says that a page asks by itself. */
 const BY_PAGE = 'quittance-live';
 /** Of somebody who signed in with single sign-on. */
-const NO_PASSKEY = 'This takes a signature by a passkey, and you have none yet: ask an operator for a link to register one.';
+const NO_PASSKEY =
+  'This takes a signature by a passkey, and you have none yet: ask an operator for a link to register one.';
 const MAX_FORM_BYTES = 256 * 1024;
 
 /** The console as one express app: every request goes through the same checks before any page sees it. */
@@ -81,8 +90,10 @@ export function createConsoleApp(deps: ConsoleServerDeps): Express {
   outsideRoutes(app, deps, frame);
   app.get('/live', (request, response) => listenTo(deps, request, response));
   const pipelineOf = new Pipeline(deps, frame);
-  for (const route of deps.routes.read) app.get(route.path, (request, response) => pipelineOf.read(route, request, response));
-  for (const route of deps.routes.change) app.post(route.path, (request, response) => pipelineOf.change(route, request, response));
+  for (const route of deps.routes.read)
+    app.get(route.path, (request, response) => pipelineOf.read(route, request, response));
+  for (const route of deps.routes.change)
+    app.post(route.path, (request, response) => pipelineOf.change(route, request, response));
   app.use((request: Request, response: Response) =>
     pipelineOf.read({ path: '', action: null, show: () => Promise.reject(NO_SUCH()) }, request, response),
   );
@@ -100,7 +111,11 @@ function listenTo(deps: ConsoleServerDeps, request: Request, response: Response)
 }
 
 /** Null when whoever asks is not signed in. */
-function signedInAt({ people, address }: ConsoleServerDeps, { headers }: Request, by: Parameters<People['personOf']>[1]) {
+function signedInAt(
+  { people, address }: ConsoleServerDeps,
+  { headers }: Request,
+  by: Parameters<People['personOf']>[1],
+) {
   const token = tokenIn(headers, address.origin);
   const person = token === null ? null : people.personOf(token, by);
   return token === null || person === null ? null : { token, person };
@@ -142,7 +157,10 @@ class Pipeline {
         const passkeys = this.#passkeysOf(visit);
         if (!isSigned(visit))
           return await this.#send(visit, request, response, {
-            page: signPage(visit, toSign, this.#deps.numbers, { rpId: this.#deps.address.rpId, allowed: Object.keys(passkeys) }),
+            page: signPage(visit, toSign, this.#deps.numbers, {
+              rpId: this.#deps.address.rpId,
+              allowed: Object.keys(passkeys),
+            }),
           });
         if (toSign.kind === 'terms') signed = await this.#signed(visit, toSign, passkeys);
       }
@@ -152,7 +170,9 @@ class Pipeline {
       await this.#send(visit, request, response, shown);
     } catch (error) {
       if (isRefusal(error))
-        await this.#record(visit, action, targetOf(route, visit), 'refused', error.message, signed).catch((fault: unknown) => this.#report(fault));
+        await this.#record(visit, action, targetOf(route, visit), 'refused', error.message, signed).catch(
+          (fault: unknown) => this.#report(fault),
+        );
       await this.#fail(visit, request, response, error);
     }
   }
@@ -164,7 +184,8 @@ class Pipeline {
     const visitor = signedInAt(this.#deps, request, isByPage ? 'page' : 'person');
     if (!visitor) {
       if (isByPage) response.status(401).end();
-      else if (request.method === 'GET' && request.path !== '/') response.redirect(303, `/sign-in?to=${encodeURIComponent(request.originalUrl)}`);
+      else if (request.method === 'GET' && request.path !== '/')
+        response.redirect(303, `/sign-in?to=${encodeURIComponent(request.originalUrl)}`);
       else response.redirect(303, '/sign-in');
       return null;
     }
@@ -200,12 +221,18 @@ class Pipeline {
     const passkeys = this.#deps.people.directory.find(person.personId)?.passkeys ?? {};
     const ids = Object.keys(passkeys);
     if (ids.length === 0) throw new Refused(NO_PASSKEY, 403);
-    const signed = Object.entries(form).flatMap(([name, value]) => (name.startsWith('response-') ? [credentialIdIn(value)] : []));
+    const signed = Object.entries(form).flatMap(([name, value]) =>
+      name.startsWith('response-') ? [credentialIdIn(value)] : [],
+    );
     if (signed.some((id) => id === null || !ids.includes(id))) throw new Refused('The passkey is none of yours.', 403);
     return passkeys;
   }
 
-  async #signed(visit: Visit, toSign: Parameters<typeof signedTerms>[1], passkeys: PersonContext['passkeys']): Promise<SignedTerms> {
+  async #signed(
+    visit: Visit,
+    toSign: Parameters<typeof signedTerms>[1],
+    passkeys: PersonContext['passkeys'],
+  ): Promise<SignedTerms> {
     const { numbers, address } = this.#deps;
     const credentialId = credentialIdIn(visit.form['response-0'] ?? '');
     const passkey = credentialId === null ? undefined : passkeys[credentialId];
@@ -215,11 +242,25 @@ class Pipeline {
     return signedTerms(visit, toSign, { numbers, passkey: known, party: address });
   }
 
-  #record(visit: Visit, action: string, target: string, outcome: 'done' | 'refused', detail: string, signed: SignedTerms | null): Promise<void> {
+  #record(
+    visit: Visit,
+    action: string,
+    target: string,
+    outcome: 'done' | 'refused',
+    detail: string,
+    signed: SignedTerms | null,
+  ): Promise<void> {
     const { people } = this.#deps;
     const proof: PasskeyProof | null = signed?.proof ?? null;
     const taken = {
-      ...{ action, target, outcome, detail, reason: visit.form['reason'] ?? '', merchantId: visit.merchant?.id ?? null },
+      ...{
+        action,
+        target,
+        outcome,
+        detail,
+        reason: visit.form['reason'] ?? '',
+        merchantId: visit.merchant?.id ?? null,
+      },
       signed: proof && { ...proof, termsHash: signed!.termsHash },
     };
     return people.record(visit.person, taken, visit.requestId);
@@ -234,8 +275,12 @@ class Pipeline {
       const { name, contentType, chunks } = shown.file;
       const whole = filled(chunks);
       const first = await whole.next();
-      response.type(contentType).set('Content-Disposition', `attachment; filename="${name.replaceAll(/[^\w.-]/g, '_')}"`);
-      await pipeline(Readable.from(after(first, whole), { objectMode: false }), response).catch(() => response.destroy());
+      response
+        .type(contentType)
+        .set('Content-Disposition', `attachment; filename="${name.replaceAll(/[^\w.-]/g, '_')}"`);
+      await pipeline(Readable.from(after(first, whole), { objectMode: false }), response).catch(() =>
+        response.destroy(),
+      );
       return;
     }
     const notice = NOTICES[visit.query.get('done') ?? ''] ?? null;
@@ -262,10 +307,15 @@ class Pipeline {
 
   #words(error: unknown): { readonly status: number; readonly message: string } {
     if (error instanceof Refused) return error;
-    if (error instanceof CommandRefused) return { status: 400, message: `${error.message[0]?.toUpperCase() ?? ''}${error.message.slice(1)}.` };
-    if (error instanceof StoreUnavailable) return { status: 503, message: 'The records are not to be had just now. Try again in a moment.' };
+    if (error instanceof CommandRefused)
+      return { status: 400, message: `${error.message[0]?.toUpperCase() ?? ''}${error.message.slice(1)}.` };
+    if (error instanceof StoreUnavailable)
+      return { status: 503, message: 'The records are not to be had just now. Try again in a moment.' };
     this.#report(error);
-    return { status: 500, message: 'The service failed. Nothing is known about the request: look before you try again.' };
+    return {
+      status: 500,
+      message: 'The service failed. Nothing is known about the request: look before you try again.',
+    };
   }
 
   #report(error: unknown): void {
@@ -274,12 +324,17 @@ class Pipeline {
 }
 
 /** A stream that is handed an empty text waits for ever. */
-async function* filled(chunks: AsyncIterable<string | Uint8Array> | Iterable<string>): AsyncGenerator<string | Uint8Array> {
+async function* filled(
+  chunks: AsyncIterable<string | Uint8Array> | Iterable<string>,
+): AsyncGenerator<string | Uint8Array> {
   for await (const chunk of chunks) if (chunk.length > 0) yield chunk;
 }
 
 /** Nothing is sent before there is a first part: until then a refusal can be said. */
-async function* after(first: IteratorResult<string | Uint8Array>, rest: AsyncIterable<string | Uint8Array>): AsyncGenerator<string | Uint8Array> {
+async function* after(
+  first: IteratorResult<string | Uint8Array>,
+  rest: AsyncIterable<string | Uint8Array>,
+): AsyncGenerator<string | Uint8Array> {
   if (first.done !== true) yield first.value;
   yield* rest;
 }
@@ -298,7 +353,9 @@ const isRefusal = (error: unknown): error is Error => error instanceof Refused |
 /** Each field once: a form of ours sends none twice. */
 function formOf(body: unknown): Readonly<Record<string, string>> {
   const given = body !== null && typeof body === 'object' ? (body as Record<string, unknown>) : {};
-  return Object.fromEntries(Object.entries(given).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value.trim()]] : [])));
+  return Object.fromEntries(
+    Object.entries(given).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value.trim()]] : [])),
+  );
 }
 
 function zoneOf(request: Request): string {

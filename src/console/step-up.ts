@@ -16,7 +16,9 @@ interface SignedText {
 
 /** The terms in words, with who agrees to them, until a number that is good once. */
 function textOf({ person }: Visit, toSign: Extract<ToSign, { kind: 'terms' }>, number: string): string {
-  const lines = [...toSign.lines, ['by', person.name], ['number', number]].map(([label, value]) => `${label}: ${oneLine(value)}`);
+  const lines = [...toSign.lines, ['by', person.name], ['number', number]].map(
+    ([label, value]) => `${label}: ${oneLine(value)}`,
+  );
   return [TITLE, `action: ${toSign.title}`, ...lines].join('\n');
 }
 
@@ -41,13 +43,23 @@ export function signPage(visit: Visit, toSign: ToSign, numbers: OnceNumbers, { r
   return {
     title: toSign.title,
     body: html`<p>
-        Read the terms. Your passkey signs exactly these words${toSign.kind === 'signer' && ', and the signer checks the signature itself'}.
+        Read the terms. Your passkey signs exactly these
+        words${toSign.kind === 'signer' && ', and the signer checks the signature itself'}.
       </p>
-      <form method="post" action="${visit.path}" class="form" data-sign data-rp="${rpId}" data-allow="${allowed.join(' ')}">
+      <form
+        method="post"
+        action="${visit.path}"
+        class="form"
+        data-sign
+        data-rp="${rpId}"
+        data-allow="${allowed.join(' ')}"
+      >
         <input type="hidden" name="csrf" value="${visit.csrf}" />
         ${kept.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
         ${texts.map((one, index) => one !== null && signedPart(one, index))} ${toSign.kind === 'terms' && toSign.note}
-        <p class="buttons"><button class="button" type="submit">Sign with your passkey</button> <a href="${backOf(visit)}">Do not</a></p>
+        <p class="buttons">
+          <button class="button" type="submit">Sign with your passkey</button> <a href="${backOf(visit)}">Do not</a>
+        </p>
         <p class="problem" role="alert" hidden></p>
         <noscript><p class="problem">Signing with a passkey is the one thing here that needs JavaScript.</p></noscript>
       </form>`,
@@ -93,12 +105,19 @@ export interface SignedTerms {
 export async function signedTerms(
   visit: Visit,
   toSign: Extract<ToSign, { kind: 'terms' }>,
-  { numbers, passkey, party }: { readonly numbers: OnceNumbers; readonly passkey: KnownPasskey; readonly party: RelyingParty },
+  {
+    numbers,
+    passkey,
+    party,
+  }: { readonly numbers: OnceNumbers; readonly passkey: KnownPasskey; readonly party: RelyingParty },
 ): Promise<SignedTerms> {
   const [given] = signaturesIn(visit, toSign);
   if (!given) throw new Refused('The signature is missing.');
   if (!numbers.isGood(purposeOf(visit, toSign), given.number))
-    throw new Refused('What was signed is too old, was used, or is not what would be done now. Look at the terms again.', 409);
+    throw new Refused(
+      'What was signed is too old, was used, or is not what would be done now. Look at the terms again.',
+      409,
+    );
   const text = textOf(visit, toSign, given.number);
   const proven = await provenSignature(party, passkey, text, given.response);
   if (!proven.ok) throw new Refused(`The signature proves nothing: ${proven.why}.`, 403);

@@ -48,7 +48,10 @@ export interface File {
   readonly chunks: AsyncIterable<string | Uint8Array> | Iterable<string>;
 }
 
-export type Shown = { readonly page: Page } | { readonly file: File } | { readonly to: string; readonly cookie?: string };
+export type Shown =
+  | { readonly page: Page }
+  | { readonly file: File }
+  | { readonly to: string; readonly cookie?: string };
 
 /** A change that cannot be made; the message names the field. */
 export class Refused extends Error {
@@ -79,8 +82,17 @@ export interface Signature {
 
 /** What is to be signed: lines of words, or texts that the signer made. */
 export type ToSign =
-  | { readonly kind: 'terms'; readonly title: string; readonly lines: readonly (readonly [string, string])[]; readonly note?: Html }
-  | { readonly kind: 'signer'; readonly title: string; readonly texts: readonly (null | { readonly text: string; readonly number: string })[] };
+  | {
+      readonly kind: 'terms';
+      readonly title: string;
+      readonly lines: readonly (readonly [string, string])[];
+      readonly note?: Html;
+    }
+  | {
+      readonly kind: 'signer';
+      readonly title: string;
+      readonly texts: readonly (null | { readonly text: string; readonly number: string })[];
+    };
 
 /** What changes something. */
 export interface ChangeRoute<Visiting extends Visit = Visit> {
@@ -88,10 +100,16 @@ export interface ChangeRoute<Visiting extends Visit = Visit> {
   readonly action: Action | null;
   /** What it is done to, for the record. */
   target(visit: Visiting): string;
-  /** Asks for a passkey's signature over these terms first. They are made again when the signature comes, and must be the same. */
+  /**
+   * Asks for a passkey's signature over these terms first. They are made again when the signature comes, and must be
+   * the same.
+   */
   toSign?(visit: Visiting): Promise<ToSign>;
   /** `detail` stands in the record. Throws `Refused`. */
-  run(visit: Visiting, signatures: readonly (Signature | null)[]): Promise<{ readonly detail: string; readonly shown: Shown }>;
+  run(
+    visit: Visiting,
+    signatures: readonly (Signature | null)[],
+  ): Promise<{ readonly detail: string; readonly shown: Shown }>;
 }
 
 /** Why it is done; stands in the record. Throws `Refused`. */

@@ -1,5 +1,12 @@
 /** What an API key may be allowed to do; a key without a list may do everything. */
-export const SCOPES = ['payments:read', 'payments:create', 'refunds:create', 'books:read', 'webhooks:manage', 'settings:manage'] as const;
+export const SCOPES = [
+  'payments:read',
+  'payments:create',
+  'refunds:create',
+  'books:read',
+  'webhooks:manage',
+  'settings:manage',
+] as const;
 
 export type Scope = (typeof SCOPES)[number];
 

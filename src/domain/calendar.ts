@@ -38,7 +38,8 @@ export const isStamp = (text: string): boolean => {
 };
 
 /** Unix milliseconds of a stamp with an offset; null for one without. */
-export const momentOf = (stamp: string): number | null => (STAMP.exec(stamp)?.[3] === undefined ? null : Date.parse(stamp));
+export const momentOf = (stamp: string): number | null =>
+  STAMP.exec(stamp)?.[3] === undefined ? null : Date.parse(stamp);
 
 export function isTimeZone(name: string): boolean {
   try {
@@ -48,17 +49,30 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** Unix milliseconds at which clocks of the zone show the local time (`2026-10-31T18:00`); where they show it twice, the second time. */
+/**
+ * Unix milliseconds at which clocks of the zone show the local time (`2026-10-31T18:00`); where they show it twice, the
+ * second time.
+ */
 export function momentInZone(local: string, timeZone: string): number {
   const shownMs = Date.parse(`${local}Z`);
   // Offsets are less than a day apart, so of both sides of a change one is right.
-  const [before, after] = [shownMs - offsetMs(shownMs - DAY_SEC * 1000, timeZone), shownMs - offsetMs(shownMs + DAY_SEC * 1000, timeZone)];
+  const [before, after] = [
+    shownMs - offsetMs(shownMs - DAY_SEC * 1000, timeZone),
+    shownMs - offsetMs(shownMs + DAY_SEC * 1000, timeZone),
+  ];
   return after + offsetMs(after, timeZone) === shownMs ? after : before;
 }
 
 /** What clocks of the zone show less UTC. */
 function offsetMs(atMs: number, timeZone: string): number {
-  const fields = { year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
+  const fields = {
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  } as const;
   const parts = new Intl.DateTimeFormat('en', { timeZone, hourCycle: 'h23', ...fields }).formatToParts(atMs);
   const of = (type: string): number => Number(parts.find((part) => part.type === type)!.value);
   const second = Math.floor(atMs / 1000) * 1000;

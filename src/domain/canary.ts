@@ -15,7 +15,10 @@ export interface CanaryFailure {
   readonly reason: string;
 }
 
-/** Of the networks: from the transaction to its block, from there to the session, on to finality, and a refund until it is complete. */
+/**
+ * Of the networks: from the transaction to its block, from there to the session, on to finality, and a refund until it
+ * is complete.
+ */
 const OF_NETWORK: Readonly<Record<Network, Pick<Record<CanaryStep, number>, 'pay' | 'seen' | 'final' | 'refund'>>> = {
   ethereum: { pay: 120, seen: 30, final: 1_200, refund: 900 },
   bsc: { pay: 30, seen: 15, final: 60, refund: 180 },

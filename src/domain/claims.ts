@@ -4,13 +4,18 @@ import type { Network } from './networks.ts';
 import { needsAcknowledgement, type Sender } from './senders.ts';
 
 /*
- * Where the address that paid cannot be refunded, the payer claims the payment: proves that it is theirs and names who is to be paid.
+ * Where the address that paid cannot be refunded, the payer claims the payment: proves that it is theirs and names who
+ * is to be paid.
  */
 
-/** How a payer proves a payment: by the key that paid, by another payment from the same sender, or by people alone where the chain names no sender. */
+/**
+ * How a payer proves a payment: by the key that paid, by another payment from the same sender, or by people alone where
+ * the chain names no sender.
+ */
 export const EVIDENCE_KINDS = ['signature', 'test_payment', 'no_sender'] as const;
 export type EvidenceKind = (typeof EVIDENCE_KINDS)[number];
-export const isEvidenceKind = (text: string): text is EvidenceKind => (EVIDENCE_KINDS as readonly string[]).includes(text);
+export const isEvidenceKind = (text: string): text is EvidenceKind =>
+  (EVIDENCE_KINDS as readonly string[]).includes(text);
 
 /** What can prove a deposit: nobody holds the key of a contract, and an exchange does not sign for its customers. */
 export function evidenceFor(fromAddress: string | null, sender: Sender | null | undefined): readonly EvidenceKind[] {
@@ -21,7 +26,10 @@ export function evidenceFor(fromAddress: string | null, sender: Sender | null | 
 export type ClaimEvidence =
   /** Of `claimText`; hex with `0x`: 65 bytes of secp256k1, 64 of Ed25519. */
   | { readonly kind: 'signature'; readonly number: string; readonly signature: string }
-  /** The service chose the amount; a deposit of exactly this much from the same sender, in the same coin on the same network, is the evidence. */
+  /**
+   * The service chose the amount; a deposit of exactly this much from the same sender, in the same coin on the same
+   * network, is the evidence.
+   */
   | { readonly kind: 'test_payment'; readonly amount: string }
   | { readonly kind: 'no_sender' };
 

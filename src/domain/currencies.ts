@@ -8,7 +8,9 @@ const BY_MINOR_UNIT: Readonly<Record<number, string>> = {
 };
 
 const MINOR_UNITS = new Map<string, number>(
-  Object.entries(BY_MINOR_UNIT).flatMap(([unit, codes]) => codes.split(' ').map((code) => [code, Number(unit)] as const)),
+  Object.entries(BY_MINOR_UNIT).flatMap(([unit, codes]) =>
+    codes.split(' ').map((code) => [code, Number(unit)] as const),
+  ),
 );
 
 /** Decimals a merchant may write for a coin amount. */

@@ -5,7 +5,10 @@ import type { MerchantId, NotificationId } from './ids.ts';
 /** A merchant's default endpoint has the merchant's own queue. */
 export type QueueId = MerchantId | (string & { readonly further: 'QueueId' });
 
-/** Names the delivery of an event: to the default endpoint it bears the event's own id, to a further one the endpoint's beside it. */
+/**
+ * Names the delivery of an event: to the default endpoint it bears the event's own id, to a further one the endpoint's
+ * beside it.
+ */
 export const deliveryIdOf = (event: NotificationId, furtherEndpointId: string | null): NotificationId =>
   (furtherEndpointId === null ? event : `${event}.${furtherEndpointId}`) as NotificationId;
 

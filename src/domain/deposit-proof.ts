@@ -21,4 +21,5 @@ export interface NativeTransfer {
 }
 
 /** Tells the transfers of one network apart. */
-export const nativeTransferKey = ({ txHash, toAddress }: Pick<NativeTransfer, 'txHash' | 'toAddress'>): string => `${txHash}:${toAddress}`;
+export const nativeTransferKey = ({ txHash, toAddress }: Pick<NativeTransfer, 'txHash' | 'toAddress'>): string =>
+  `${txHash}:${toAddress}`;

@@ -18,7 +18,11 @@ export const ERRORS = {
     meaning: 'The session has expired or was cancelled.',
     action: 'Create another session of the order, with the id of this one in `supersedes`.',
   },
-  session_already_paid: { status: 400, meaning: 'The session is paid and cannot be cancelled.', action: 'Refund it instead.' },
+  session_already_paid: {
+    status: 400,
+    meaning: 'The session is paid and cannot be cancelled.',
+    action: 'Refund it instead.',
+  },
   session_not_paid: {
     status: 400,
     meaning: 'No final money was received for the session, so there is nothing to refund.',
@@ -31,7 +35,8 @@ export const ERRORS = {
   },
   payer_ambiguous: {
     status: 400,
-    meaning: 'The chain names no single payer of the money that is left, such as one that a bridge minted, so no refund can go back to it.',
+    meaning:
+      'The chain names no single payer of the money that is left, such as one that a bridge minted, so no refund can go back to it.',
     action:
       'Have your customer claim it and name an address (`refund_claims`), or agree where it is to go and pay it yourself: the money of a paid order is settled to you.',
   },
@@ -60,8 +65,16 @@ export const ERRORS = {
     meaning: 'The key may be used from certain addresses only, and the request came from another one.',
     action: 'Send it from an allowed address, or have the operator add this one.',
   },
-  not_found: { status: 404, meaning: 'No such resource, or the caller has no access to it.', action: 'Check the id, the key and its mode.' },
-  method_not_allowed: { status: 405, meaning: 'The path exists but not with this method.', action: 'Use the method in the documentation.' },
+  not_found: {
+    status: 404,
+    meaning: 'No such resource, or the caller has no access to it.',
+    action: 'Check the id, the key and its mode.',
+  },
+  method_not_allowed: {
+    status: 405,
+    meaning: 'The path exists but not with this method.',
+    action: 'Use the method in the documentation.',
+  },
   request_timeout: {
     status: 408,
     meaning: 'The body did not arrive in time. Nothing was stored.',
@@ -70,10 +83,19 @@ export const ERRORS = {
   order_id_conflict: {
     status: 409,
     meaning: 'The `order_id` is taken by a session with another body.',
-    action: 'Use a new `order_id`, repeat the first request exactly, or name the session that ended unpaid in `supersedes`.',
+    action:
+      'Use a new `order_id`, repeat the first request exactly, or name the session that ended unpaid in `supersedes`.',
   },
-  idempotency_conflict: { status: 409, meaning: 'The `Idempotency-Key` was used with another request.', action: 'Use a new key for a new request.' },
-  conflict: { status: 409, meaning: 'Another request changed the same resource at the same time.', action: 'Retry with the same `Idempotency-Key`.' },
+  idempotency_conflict: {
+    status: 409,
+    meaning: 'The `Idempotency-Key` was used with another request.',
+    action: 'Use a new key for a new request.',
+  },
+  conflict: {
+    status: 409,
+    meaning: 'Another request changed the same resource at the same time.',
+    action: 'Retry with the same `Idempotency-Key`.',
+  },
   body_too_large: { status: 413, meaning: 'The body is over 256 KiB.', action: 'Send less.' },
   unsupported_media_type: {
     status: 415,
@@ -92,21 +114,32 @@ export const ERRORS = {
   },
   addresses_unconfirmed: {
     status: 503,
-    meaning: 'Whoever holds the keys has not confirmed that the collection addresses are its own, so none is shown. Nothing was stored.',
+    meaning:
+      'Whoever holds the keys has not confirmed that the collection addresses are its own, so none is shown. Nothing was stored.',
     action: 'Retry after `Retry-After` seconds; the operator is alarmed.',
   },
   clock_in_doubt: {
     status: 503,
-    meaning: "The service's clock contradicts the chains and servers around it, so no deadline can be set. Nothing was stored.",
+    meaning:
+      "The service's clock contradicts the chains and servers around it, so no deadline can be set. Nothing was stored.",
     action: 'Retry after `Retry-After` seconds; the operator is alarmed.',
   },
-  rate_unavailable: { status: 503, meaning: 'No usable exchange rate. Nothing was stored.', action: 'Retry after `Retry-After` seconds.' },
-  service_unavailable: {
+  rate_unavailable: {
     status: 503,
-    meaning: 'The service cannot take the request now. Nothing was stored. Lists answer so while they are made anew: none is shown in part.',
+    meaning: 'No usable exchange rate. Nothing was stored.',
     action: 'Retry after `Retry-After` seconds.',
   },
-  read_only: { status: 503, meaning: 'The service is read-only while its records are checked.', action: 'Retry later; reads work.' },
+  service_unavailable: {
+    status: 503,
+    meaning:
+      'The service cannot take the request now. Nothing was stored. Lists answer so while they are made anew: none is shown in part.',
+    action: 'Retry after `Retry-After` seconds.',
+  },
+  read_only: {
+    status: 503,
+    meaning: 'The service is read-only while its records are checked.',
+    action: 'Retry later; reads work.',
+  },
 } as const satisfies Record<string, { status: number; meaning: string; action: string }>;
 
 export type ErrorCode = keyof typeof ERRORS;

@@ -2,8 +2,8 @@ import type { MerchantPolicy } from './events/merchant-events.ts';
 import { amountOf, least } from './money.ts';
 
 /**
- * The operator's bound on how soon a payment may count: merchants may ask for more safety, never for less. Only Ethereum
- * counts confirmations; every other network waits for its own finality, which no policy changes.
+ * The operator's bound on how soon a payment may count: merchants may ask for more safety, never for less. Only
+ * Ethereum counts confirmations; every other network waits for its own finality, which no policy changes.
  */
 export interface FinalityFloor {
   readonly ethereumConfirmations: number;

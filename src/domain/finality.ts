@@ -6,6 +6,12 @@ export interface Heights {
   readonly finalizedNumber: number;
 }
 
-export function isFinalEnough(rule: FinalityRule, blockNumber: number, { headNumber, finalizedNumber }: Heights): boolean {
-  return rule.kind === 'finalized' ? blockNumber <= finalizedNumber : headNumber - blockNumber + 1 >= rule.confirmations;
+export function isFinalEnough(
+  rule: FinalityRule,
+  blockNumber: number,
+  { headNumber, finalizedNumber }: Heights,
+): boolean {
+  return rule.kind === 'finalized'
+    ? blockNumber <= finalizedNumber
+    : headNumber - blockNumber + 1 >= rule.confirmations;
 }

@@ -54,7 +54,10 @@ export function parsePaymentLinkId(text: string): PaymentLinkId | null {
 
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 
-/** RFC 4648 base32 in lower case, without padding. Written out, since what is pure runs without packages, projections above all. */
+/**
+ * RFC 4648 base32 in lower case, without padding. Written out, since what is pure runs without packages, projections
+ * above all.
+ */
 export function base32(bytes: Uint8Array): string {
   let text = '';
   let buffer = 0;

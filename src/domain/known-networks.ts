@@ -3,9 +3,9 @@ import type { Network, NetworkSettings } from './networks.ts';
 
 /*
  * Main networks: chain ids, issuers' contracts and decimals as constants, since symbols and token lists lie. Sources:
- * tether.to "supported protocols", developers.circle.com "USDC contract addresses", docs.bnbchain.org (Binance-Peg tokens,
- * 18 decimals), TRON and Solana documentation for chain id and genesis hash. Circle ended USDC on TRON; a merchant must
- * switch it on.
+ * tether.to "supported protocols", developers.circle.com "USDC contract addresses", docs.bnbchain.org (Binance-Peg
+ * tokens, 18 decimals), TRON and Solana documentation for chain id and genesis hash. Circle ended USDC on TRON; a
+ * merchant must switch it on.
  */
 
 type Known = Omit<NetworkSettings, 'mode'>;
@@ -58,7 +58,8 @@ const MAIN_NETWORKS: Readonly<Record<Network, Known>> = {
 const test = { simulated: false, mainNetwork: false } as const;
 
 /**
- * Public test networks with the tokens of their issuers' faucets where there are any, mocks elsewhere. Mocks come and go:
+ * Public test networks with the tokens of their issuers' faucets where there are any, mocks elsewhere. Mocks come and
+ * go:
  * `TEST_NETWORKS` replaces any of these settings.
  */
 const TEST_NETWORKS: Readonly<Record<Network, Known>> = {

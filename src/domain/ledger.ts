@@ -3,8 +3,8 @@ import { NATIVE_COIN, type Network } from './networks.ts';
 import type { Coin } from './money.ts';
 
 /*
- * The words of the books. Every amount in them belongs to one coin on one network, since a coin on one chain can never pay
- * a debt on another; debits are positive and credits negative, so whatever balances adds up to zero.
+ * The words of the books. Every amount in them belongs to one coin on one network, since a coin on one chain can never
+ * pay a debt on another; debits are positive and credits negative, so whatever balances adds up to zero.
  */
 
 /** By which time a fact is put into a day: when the chain took it, or when it was written down here. */
@@ -59,7 +59,10 @@ export function merchantAccountOf(account: string): { readonly merchantId: Merch
   return { merchantId: account.slice(MERCHANT_PREFIX.length, end) as MerchantId, part: account.slice(end + 1) };
 }
 
-/** A balance or amount of a merchant's account as the merchant reads it: what the books owe it is a credit there, below zero, and above zero here. */
+/**
+ * A balance or amount of a merchant's account as the merchant reads it: what the books owe it is a credit there, below
+ * zero, and above zero here.
+ */
 export function owedToMerchant(amount: string): string {
   if (/^-?0(\.0+)?$/.test(amount)) return amount;
   return amount.startsWith('-') ? amount.slice(1) : `-${amount}`;
@@ -73,7 +76,10 @@ const OPERATOR_ACCOUNTS: readonly string[] = [
 /** Accounts that must be what chains and transfers say. */
 const NOT_BY_HAND: readonly string[] = [DEPOSIT_WALLETS, TREASURY, COLD_STORAGE, UNMATCHED];
 
-/** Whether people may post to the account: of a merchant's only what it is owed, since the others are those of its orders. */
+/**
+ * Whether people may post to the account: of a merchant's only what it is owed, since the others are those of its
+ * orders.
+ */
 export function isAdjustable(name: string): boolean {
   const part = merchantAccountOf(name)?.part;
   return part === undefined ? OPERATOR_ACCOUNTS.includes(name) && !NOT_BY_HAND.includes(name) : part === 'payable';
@@ -82,7 +88,9 @@ export function isAdjustable(name: string): boolean {
 /** Whether the chart of accounts has the account; it need not have been used. */
 export function isAccount(name: string): boolean {
   const part = merchantAccountOf(name)?.part;
-  return part === undefined ? OPERATOR_ACCOUNTS.includes(name) : (MERCHANT_ACCOUNTS as readonly string[]).includes(part);
+  return part === undefined
+    ? OPERATOR_ACCOUNTS.includes(name)
+    : (MERCHANT_ACCOUNTS as readonly string[]).includes(part);
 }
 
 /** One line of an entry. */
@@ -99,7 +107,8 @@ export interface Posting {
 /** Debits less credits by network and coin; a correct entry has none that is not zero. */
 export function imbalanceOf(postings: readonly Posting[]): ReadonlyMap<string, bigint> {
   const sums = new Map<string, bigint>();
-  for (const { network, coin, units } of postings) sums.set(`${network}/${coin}`, (sums.get(`${network}/${coin}`) ?? 0n) + units);
+  for (const { network, coin, units } of postings)
+    sums.set(`${network}/${coin}`, (sums.get(`${network}/${coin}`) ?? 0n) + units);
   for (const [key, sum] of sums) if (sum === 0n) sums.delete(key);
   return sums;
 }
@@ -163,7 +172,9 @@ export type EntryKind =
   /** A memo: the figures of a month are sealed. */
   | 'period_closed';
 
-/** Money in the merchant's currency, at the rate the order was locked at and at the quote of the moment it was settled. */
+/**
+ * Money in the merchant's currency, at the rate the order was locked at and at the quote of the moment it was settled.
+ */
 export interface FiatValue {
   readonly currency: string;
   readonly atLockedRate: string;

@@ -1,6 +1,7 @@
 /**
- * A pure function that remembers what it said of the last `limit` keys or so: the only state that pure folders keep between
- * calls, since nobody can tell it from the function alone. A rebuild of look-ups costs 1.6 times as much without it.
+ * A pure function that remembers what it said of the last `limit` keys or so: the only state that pure folders keep
+ * between calls, since nobody can tell it from the function alone. A rebuild of look-ups costs 1.6 times as much
+ * without it.
  */
 export function memoized<Key, Value>(limit: number, compute: (key: Key) => Value): (key: Key) => Value {
   const known = new Map<Key, Value>();

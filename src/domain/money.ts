@@ -103,8 +103,8 @@ export function convertRoundingDown(units: bigint, rate: string, decimals: numbe
 const SHOWN_RATE_DECIMALS = 4;
 
 /**
- * The rate that the amounts themselves say: `due` for `amount`, with the fewest decimals (from four on) whose product with the
- * amount gives what is due to its last digit. The locked rate would not, since what is due is rounded up.
+ * The rate that the amounts themselves say: `due` for `amount`, with the fewest decimals (from four on) whose product
+ * with the amount gives what is due to its last digit. The locked rate would not, since what is due is rounded up.
  */
 export function shownRate(amount: string, due: string): string {
   const [total, owed] = [amountOf(amount), amountOf(due)];

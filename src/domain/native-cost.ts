@@ -27,7 +27,8 @@ export function mostNative(draft: TransactionDraft): bigint {
     case 'solana-nonce-account':
       return (BigInt(draft.lamports) + SOLANA_SIGNATURE_LAMPORTS) * LAMPORT;
     case 'solana':
-      if (draft.tokenAddress === null) return (BigInt(draft.tokenUnits) + SOLANA_SIGNATURE_LAMPORTS + priorityLamports(draft)) * LAMPORT;
+      if (draft.tokenAddress === null)
+        return (BigInt(draft.tokenUnits) + SOLANA_SIGNATURE_LAMPORTS + priorityLamports(draft)) * LAMPORT;
       return (SOLANA_BASE_LAMPORTS + priorityLamports(draft)) * LAMPORT;
   }
 }

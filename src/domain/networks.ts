@@ -14,11 +14,18 @@ export function addressFamilyOf(network: Network): AddressFamily {
   return network === 'ethereum' || network === 'bsc' ? 'evm' : network;
 }
 
-/** The same for every way of writing one address: on EVM networks the letter case tells no addresses apart, on the others it does. */
-export const comparableAddress = (family: AddressFamily, address: string): string => (family === 'evm' ? address.toLowerCase() : address);
+/**
+ * The same for every way of writing one address: on EVM networks the letter case tells no addresses apart, on the
+ * others it does.
+ */
+export const comparableAddress = (family: AddressFamily, address: string): string =>
+  family === 'evm' ? address.toLowerCase() : address;
 
 /** The coin fees are paid in. */
-export const NATIVE_COIN = { ethereum: 'ETH', bsc: 'BNB', tron: 'TRX', solana: 'SOL' } as const satisfies Record<Network, string>;
+export const NATIVE_COIN = { ethereum: 'ETH', bsc: 'BNB', tron: 'TRX', solana: 'SOL' } as const satisfies Record<
+  Network,
+  string
+>;
 export type NativeCoin = (typeof NATIVE_COIN)[Network];
 export const NATIVE_DECIMALS: Readonly<Record<Network, number>> = { ethereum: 18, bsc: 18, tron: 6, solana: 9 };
 
@@ -47,7 +54,9 @@ export interface NetworkSettings {
   readonly usualFinality?: UsualFinality;
 }
 
-/** What a payment usually waits for until the chain calls its block final; told to payers as "about", and never a rule. */
+/**
+ * What a payment usually waits for until the chain calls its block final; told to payers as "about", and never a rule.
+ */
 export interface UsualFinality {
   readonly blocks: number;
   readonly seconds: number;

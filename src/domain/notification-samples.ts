@@ -16,14 +16,35 @@ const SAMPLE_SESSION_ID = `cs_sample${'a'.repeat(26)}` as SessionId;
 const SAMPLE_REFUND_ID = `re_sample${'a'.repeat(20)}` as RefundId;
 
 const SAMPLE_EVENTS: readonly NotifyingEvent[] = [
-  { type: 'SessionPaid', data: { coin: 'USDT', due: '10.01', received: '10.01', excess: '0.00', paidAtSec: 0, afterExpiry: false, valuation: null } },
+  {
+    type: 'SessionPaid',
+    data: {
+      coin: 'USDT',
+      due: '10.01',
+      received: '10.01',
+      excess: '0.00',
+      paidAtSec: 0,
+      afterExpiry: false,
+      valuation: null,
+    },
+  },
   { type: 'SessionFailed', data: { failedAtSec: 0, coin: 'USDT', received: '0.00', reason: 'payment_lost' } },
   { type: 'SessionExpired', data: { expiredAtSec: 0, coin: 'USDT', received: '0.00', scannedToSec: {} } },
   { type: 'SessionCancelled', data: { cancelledAtSec: 0, coin: 'USDT', received: '0.00', inFlight: false } },
-  { type: 'RefundCompleted', data: { refundId: SAMPLE_REFUND_ID, coin: 'USDT', amount: '10.01', completedAtSec: 0, valuation: null } },
+  {
+    type: 'RefundCompleted',
+    data: { refundId: SAMPLE_REFUND_ID, coin: 'USDT', amount: '10.01', completedAtSec: 0, valuation: null },
+  },
   {
     type: 'RefundFailed',
-    data: { refundId: SAMPLE_REFUND_ID, coin: 'USDT', amount: '10.01', amountReturned: '0.00', reason: 'recipient_frozen', failedAtSec: 0 },
+    data: {
+      refundId: SAMPLE_REFUND_ID,
+      coin: 'USDT',
+      amount: '10.01',
+      amountReturned: '0.00',
+      reason: 'recipient_frozen',
+      failedAtSec: 0,
+    },
   },
 ];
 
@@ -47,8 +68,20 @@ function sampleNotice(type: OptionalType): Notice {
 }
 
 /** A notification as a merchant would get it, for trying out an endpoint. */
-export function sampleNotification(type: WebhookType, id: NotificationId, owner: { merchantId: MerchantId; mode: Mode }, atMs: number): Notification {
-  if (isSettingsType(type)) return { notificationId: id, type, ...owner, sessionId: owner.merchantId, body: sampleSettingsBody(type, id, atMs) };
+export function sampleNotification(
+  type: WebhookType,
+  id: NotificationId,
+  owner: { merchantId: MerchantId; mode: Mode },
+  atMs: number,
+): Notification {
+  if (isSettingsType(type))
+    return {
+      notificationId: id,
+      type,
+      ...owner,
+      sessionId: owner.merchantId,
+      body: sampleSettingsBody(type, id, atMs),
+    };
   const facts: SessionFacts = {
     ...owner,
     sessionId: SAMPLE_SESSION_ID,

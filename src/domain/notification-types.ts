@@ -35,8 +35,10 @@ export type WebhookType = NotificationType | SettingsType;
 export const NOTIFICATION_TYPES: readonly NotificationType[] = [...OUTCOME_TYPES, ...OPTIONAL_TYPES];
 export const WEBHOOK_TYPES: readonly WebhookType[] = [...NOTIFICATION_TYPES, ...SETTINGS_TYPES];
 
-export const isOptionalType = (text: string): text is OptionalType => (OPTIONAL_TYPES as readonly string[]).includes(text);
-export const isSettingsType = (text: string): text is SettingsType => (SETTINGS_TYPES as readonly string[]).includes(text);
+export const isOptionalType = (text: string): text is OptionalType =>
+  (OPTIONAL_TYPES as readonly string[]).includes(text);
+export const isSettingsType = (text: string): text is SettingsType =>
+  (SETTINGS_TYPES as readonly string[]).includes(text);
 export const isOutcomeType = (text: string): text is OutcomeType => (OUTCOME_TYPES as readonly string[]).includes(text);
 
 /** What an endpoint can ask for in the object of each event, beside what is always there. */

@@ -5,7 +5,13 @@ import type { DepositFacts, SessionCreated } from './events/session-events.ts';
 import type { MerchantId, Mode, NotificationId, SessionId } from './ids.ts';
 import { amountOf, formatAmount, type Coin } from './money.ts';
 import type { Network } from './networks.ts';
-import type { NotificationField, NotificationType, OptionalType, OutcomeType, WebhookType } from './notification-types.ts';
+import type {
+  NotificationField,
+  NotificationType,
+  OptionalType,
+  OutcomeType,
+  WebhookType,
+} from './notification-types.ts';
 
 /** Which domain events tell a merchant, and as what (specification, "Event types"). */
 export const NOTIFICATION_TYPE_OF = {
@@ -31,7 +37,8 @@ const NOTICED_EVENTS: ReadonlySet<string> = new Set<DomainEvent['type']>([
 ]);
 
 export const isNoticedType = (type: string): boolean => NOTICED_EVENTS.has(type);
-export const isNotifyingType = (type: string): type is NotifyingEvent['type'] => Object.hasOwn(NOTIFICATION_TYPE_OF, type);
+export const isNotifyingType = (type: string): type is NotifyingEvent['type'] =>
+  Object.hasOwn(NOTIFICATION_TYPE_OF, type);
 
 /** What a notification says about its session beside the event itself. */
 export type SessionFacts = Pick<SessionCreated['data'], 'sessionId' | 'merchantId' | 'mode' | 'orderId'> & {
@@ -54,7 +61,13 @@ export type Notice =
       readonly transfer: NoticedTransfer;
       readonly reason: 'after_deadline' | 'after_cancel' | 'wrong_coin' | 'wrong_network' | null;
     }
-  | { readonly type: 'refund.created'; readonly refundId: string; readonly amount: string; readonly coin: Coin; readonly claimId?: string }
+  | {
+      readonly type: 'refund.created';
+      readonly refundId: string;
+      readonly amount: string;
+      readonly coin: Coin;
+      readonly claimId?: string;
+    }
   | {
       readonly type: 'claim.created' | 'claim.rejected';
       readonly claimId: string;
@@ -138,22 +151,41 @@ export interface NotificationBody {
 const NANOSECONDS_IN_MS = 1_000_000n;
 
 /** The id of a notification, with which that of each delivery begins, is the moment of its decision in nanoseconds. */
-export const decidedAtMs = (id: NotificationId): number => Number(BigInt(eventIdOf(id).slice('evt_'.length)) / NANOSECONDS_IN_MS);
+export const decidedAtMs = (id: NotificationId): number =>
+  Number(BigInt(eventIdOf(id).slice('evt_'.length)) / NANOSECONDS_IN_MS);
 
 /** Without conversion one unit of the order currency is one unit of the coin. */
 const NO_CONVERSION = '1';
 
 /** Writes the notification of an event: `atMs` is when it was committed, `facts` how its session began. */
-export function notificationOf(notificationId: NotificationId, atMs: number, event: NotifyingEvent, facts: SessionFacts): Notification {
+export function notificationOf(
+  notificationId: NotificationId,
+  atMs: number,
+  event: NotifyingEvent,
+  facts: SessionFacts,
+): Notification {
   return written(
-    { id: notificationId, type: NOTIFICATION_TYPE_OF[event.type], created_at: seconds(atMs), data: { object: objectOf(event, facts) } },
+    {
+      id: notificationId,
+      type: NOTIFICATION_TYPE_OF[event.type],
+      created_at: seconds(atMs),
+      data: { object: objectOf(event, facts) },
+    },
     facts,
   );
 }
 
 /** The same of a notice. */
-export function noticeNotification(notificationId: NotificationId, atMs: number, notice: Notice, facts: SessionFacts): Notification {
-  return written({ id: notificationId, type: notice.type, created_at: seconds(atMs), data: { object: noticeObject(notice, facts) } }, facts);
+export function noticeNotification(
+  notificationId: NotificationId,
+  atMs: number,
+  notice: Notice,
+  facts: SessionFacts,
+): Notification {
+  return written(
+    { id: notificationId, type: notice.type, created_at: seconds(atMs), data: { object: noticeObject(notice, facts) } },
+    facts,
+  );
 }
 
 /** What an endpoint can be told beside what every endpoint is told; null where there is none. */
@@ -189,9 +221,19 @@ const transferObject = ({ amount, coin, network, txHash }: NoticedTransfer): Tra
   ...{ amount: shown(amount), currency: coin, network, tx_hash: txHash },
 });
 
-function claim({ sessionId, orderId }: SessionFacts, { type, claimId, payee, evidence, transfer }: Extract<Notice, { payee: string }>): ClaimObject {
+function claim(
+  { sessionId, orderId }: SessionFacts,
+  { type, claimId, payee, evidence, transfer }: Extract<Notice, { payee: string }>,
+): ClaimObject {
   return {
-    ...{ session_id: sessionId, order_id: orderId, claim_id: claimId, status: type === 'claim.created' ? 'open' : 'rejected', payee, evidence },
+    ...{
+      session_id: sessionId,
+      order_id: orderId,
+      claim_id: claimId,
+      status: type === 'claim.created' ? 'open' : 'rejected',
+      payee,
+      evidence,
+    },
     ...{ transfer: transferObject(transfer), source: 'api' },
   };
 }
@@ -223,7 +265,11 @@ function payment<Status extends string>(facts: SessionFacts, status: Status, amo
   };
 }
 
-function refund(facts: SessionFacts, status: RefundObject['status'], data: { refundId: string; amount: string; coin: string }): RefundObject {
+function refund(
+  facts: SessionFacts,
+  status: RefundObject['status'],
+  data: { refundId: string; amount: string; coin: string },
+): RefundObject {
   return {
     session_id: facts.sessionId,
     order_id: facts.orderId,

@@ -12,7 +12,9 @@ export const textOfRefusal = ({ message, param }: Refusal): string =>
   param === undefined || message.startsWith(param) ? message : `${param}: ${message}`;
 
 /** What a decider answers: events to append (none for a repeated command), or why not. */
-export type Decision<Event> = { readonly ok: true; readonly events: readonly Event[] } | { readonly ok: false; readonly refusal: Refusal };
+export type Decision<Event> =
+  | { readonly ok: true; readonly events: readonly Event[] }
+  | { readonly ok: false; readonly refusal: Refusal };
 
 export const accept = <Event>(...events: Event[]): Decision<Event> => ({ ok: true, events });
 export const refuse = (code: ErrorCode, message: string, param?: string): Decision<never> => ({

@@ -15,7 +15,12 @@ export interface SettingsNotice {
   readonly refusal: string | null;
 }
 
-export const SETTING_KINDS = ['webhook_endpoint', 'policy', 'settlement_address', 'change_delay'] as const satisfies readonly GuardedChange['kind'][];
+export const SETTING_KINDS = [
+  'webhook_endpoint',
+  'policy',
+  'settlement_address',
+  'change_delay',
+] as const satisfies readonly GuardedChange['kind'][];
 
 /** `data.object` of a settings event; of a kind only its own fields are there. */
 export interface SettingsObject {
@@ -72,7 +77,9 @@ export function changeObject(change: GuardedChange): ChangeObject {
 
 function named<Given extends object>(given: Given, names: Readonly<Record<string, string>>): ChangeObject {
   return Object.fromEntries(
-    Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[names[name] ?? name, value as WireValue]])),
+    Object.entries(given).flatMap(([name, value]) =>
+      value === undefined ? [] : [[names[name] ?? name, value as WireValue]],
+    ),
   );
 }
 
@@ -87,7 +94,11 @@ export function settingsBody(id: NotificationId, atMs: number, notice: SettingsN
   return JSON.stringify({ id, type, created_at: Math.floor(atMs / 1000), data: { object } });
 }
 
-const SAMPLE_STATUS = { 'settings.changed': 'changed', 'settings.change_scheduled': 'scheduled', 'settings.change_withdrawn': 'withdrawn' } as const;
+const SAMPLE_STATUS = {
+  'settings.changed': 'changed',
+  'settings.change_scheduled': 'scheduled',
+  'settings.change_withdrawn': 'withdrawn',
+} as const;
 
 /** A notice as a merchant would get it, for trying out an endpoint. */
 export function sampleSettingsBody(type: SettingsType, id: NotificationId, atMs: number): string {

@@ -13,7 +13,8 @@ export const coverageStream = (mode: Mode, network: Network): string => `coverag
 export const treasuryStream = (mode: Mode, network: Network): string => `treasury-${mode}-${network}`;
 /** One transfer's own stream, once somebody decides about it. */
 export const transferStream = (mode: Mode, depositKey: string): string => `${TRANSFER_PREFIX}${mode}-${depositKey}`;
-export const idempotencyStream = (mode: Mode, merchant: MerchantId, keyHash: string): string => `idempotency-${mode}-${merchant}-${keyHash}`;
+export const idempotencyStream = (mode: Mode, merchant: MerchantId, keyHash: string): string =>
+  `idempotency-${mode}-${merchant}-${keyHash}`;
 export const ledgerPeriodsStream = (mode: Mode): string => `ledger-periods-${mode}`;
 /** What the books gave out as files. */
 export const documentsStream = (mode: Mode): string => `ledger-documents-${mode}`;
@@ -34,7 +35,10 @@ export const TRANSFER_PREFIX = 'transfer-';
 export const PERSON_PREFIX = 'person-';
 export const PAYMENT_LINK_PREFIX = 'payment-link-';
 
-/** What nodes share sealed in the log: secrets of their own, a text that tries the key of personal data, and keys that were retired. */
+/**
+ * What nodes share sealed in the log: secrets of their own, a text that tries the key of personal data, and keys that
+ * were retired.
+ */
 export const SECRET_PURPOSES = [
   ...(['session-id', 'list-cursor', 'personal-data-check'] as const),
   ...(['retired-keys-api-secrets', 'retired-keys-webhook-secrets', 'retired-keys-personal-data'] as const),

@@ -4,7 +4,10 @@ export const TURNS = 4_096;
 /** A session that ended within this time is looked at often. */
 export const RECENT_SEC = 24 * 3600;
 
-/** The turn of an address: the same in every round and in every run, so that a restart goes on where the last run was. FNV-1a. */
+/**
+ * The turn of an address: the same in every round and in every run, so that a restart goes on where the last run was.
+ * FNV-1a.
+ */
 export function turnOf(address: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < address.length; at += 1) hash = Math.imul(hash ^ address.charCodeAt(at), 0x01000193);

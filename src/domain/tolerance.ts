@@ -4,8 +4,8 @@ import { amountOf, least, roundedDown } from './money.ts';
 import { basisPointsOf } from './percent.ts';
 
 /**
- * What may be missing of what is due, in 10^-18 units. Without a share it is the amount that the merchant set; with one it is the share, and an
- * amount above zero caps it. Never more than the operator's percentage.
+ * What may be missing of what is due, in 10^-18 units. Without a share it is the amount that the merchant set; with one
+ * it is the share, and an amount above zero caps it. Never more than the operator's percentage.
  */
 export function toleranceOf({ tolerance, tolerancePercent }: TolerancePolicy, due: bigint, maxPercent: number): bigint {
   const amount = amountOf(tolerance);

@@ -8,7 +8,9 @@ export interface AddressLimits {
   readonly clientAddress: ClientAddress;
 }
 
-/** Counts a request of a caller without a valid key against its address; answers the refusal once there were too many. */
+/**
+ * Counts a request of a caller without a valid key against its address; answers the refusal once there were too many.
+ */
 export type AddressLimit = (request: IncomingMessage, nowMs: number) => Answer | null;
 
 export function createAddressLimit({ limiter, clientAddress }: AddressLimits): AddressLimit {

@@ -1,7 +1,10 @@
 import type { Outcome } from '../features/shared/merchant-api.ts';
 import { NOT_FOUND, UNAUTHENTICATED, type Answer } from './answer.ts';
 
-/** The answer to a command: its value in wire form, or its refusal. Refusals that must not tell more than others are made one. */
+/**
+ * The answer to a command: its value in wire form, or its refusal. Refusals that must not tell more than others are
+ * made one.
+ */
 export function answerOf<Value>(outcome: Outcome<Value>, present: (value: Value) => object): Answer {
   if (outcome.ok) return { ok: true, body: present(outcome.value), repeated: outcome.repeated === true };
   if (outcome.refusal.code === 'not_found') return NOT_FOUND;

@@ -62,13 +62,16 @@ export interface AnswerHeaders {
 export interface Responder {
   /** Answers with one write. Returns the HTTP status. */
   send(response: ServerResponse, requestId: string, given: Answer, more?: AnswerHeaders): number;
-  /** Answers while the client may still be sending, and closes the connection once it stopped. Returns the HTTP status. */
+  /**
+   * Answers while the client may still be sending, and closes the connection once it stopped. Returns the HTTP status.
+   */
   sendAndClose(request: IncomingMessage, response: ServerResponse, requestId: string, given: Answer): number;
 }
 
 export function createResponder(options: { readonly secure: boolean; readonly publicUrl?: string }): Responder {
   const { publicUrl } = options;
-  const docUrl = (code: ErrorCode): string | undefined => (publicUrl === undefined ? undefined : errorUrl(publicUrl, code));
+  const docUrl = (code: ErrorCode): string | undefined =>
+    publicUrl === undefined ? undefined : errorUrl(publicUrl, code);
   const fixed = options.secure ? [...SECURITY_HEADERS, ...HSTS] : SECURITY_HEADERS;
 
   function send(response: ServerResponse, requestId: string, given: Answer, more?: AnswerHeaders): number {
@@ -76,7 +79,14 @@ export function createResponder(options: { readonly secure: boolean; readonly pu
       'file' in given ? prepareFile(fixed, requestId, given.file) : prepare(fixed, requestId, given, docUrl);
     if (more !== undefined) {
       const { limit, remaining, resetSec } = more.rate;
-      headers.push('RateLimit-Limit', String(limit), 'RateLimit-Remaining', String(remaining), 'RateLimit-Reset', String(resetSec));
+      headers.push(
+        'RateLimit-Limit',
+        String(limit),
+        'RateLimit-Remaining',
+        String(remaining),
+        'RateLimit-Reset',
+        String(resetSec),
+      );
       if (more.position !== null) headers.push(POSITION_HEADER, more.position);
     }
     response.writeHead(status, headers);
@@ -118,7 +128,12 @@ function prepareFile(fixed: readonly string[], requestId: string, { contentType,
   };
 }
 
-function prepare(fixed: readonly string[], requestId: string, given: Exclude<Answer, { readonly file: AnswerFile }>, docUrl: DocUrl): Prepared {
+function prepare(
+  fixed: readonly string[],
+  requestId: string,
+  given: Exclude<Answer, { readonly file: AnswerFile }>,
+  docUrl: DocUrl,
+): Prepared {
   const status = given.ok ? 200 : ERRORS[given.refusal.code].status;
   const text = JSON.stringify(given.ok ? given.body : errorBody(given.refusal, requestId, docUrl));
   const length = Buffer.byteLength(text);
@@ -132,7 +147,8 @@ function addErrorHeaders(headers: string[], status: number, given: Answer & { ok
   if (status === 401) headers.push('WWW-Authenticate', 'Bearer');
   if (given.authenticationFault !== undefined) headers.push(FAULT_HEADER, given.authenticationFault);
   if (given.allow !== undefined) headers.push('Allow', given.allow.join(', '));
-  if (status === 429 || status === 503) headers.push('Retry-After', String(given.retryAfterSec ?? DEFAULT_RETRY_AFTER_SEC));
+  if (status === 429 || status === 503)
+    headers.push('Retry-After', String(given.retryAfterSec ?? DEFAULT_RETRY_AFTER_SEC));
 }
 
 /** What is undefined is left out of the text. */

@@ -167,7 +167,12 @@ function outsideTheApi(tools: EndpointTools, secure: boolean): RequestHandler {
     if (secure) response.setHeader(name, value);
     const refused = tools.limitAddress(request, tools.clock.nowMs());
     if (refused === null) return next();
-    tools.observer.requestEnded('limited', request.method, tools.responder.sendAndClose(request, response, tools.nextRequestId(), refused), 0);
+    tools.observer.requestEnded(
+      'limited',
+      request.method,
+      tools.responder.sendAndClose(request, response, tools.nextRequestId(), refused),
+      0,
+    );
   };
 }
 
@@ -176,13 +181,21 @@ function nothingHere(tools: EndpointTools): RequestHandler {
   return (request, response) => void tools.responder.sendAndClose(request, response, tools.nextRequestId(), NOT_FOUND);
 }
 
-/** A path that cannot be decoded is a malformed id, so it is answered as an unknown path; anything else is ours to mend. */
+/**
+ * A path that cannot be decoded is a malformed id, so it is answered as an unknown path; anything else is ours to mend.
+ */
 function failed(tools: EndpointTools, unmatched: RequestHandler): ErrorRequestHandler {
   return (error: unknown, request, response, next) => {
     if (response.headersSent) return void response.destroy();
     const undecodable = error instanceof URIError;
-    if (undecodable && API_PREFIXES.some((prefix) => request.path.startsWith(`${prefix}/`))) return unmatched(request, response, next);
+    if (undecodable && API_PREFIXES.some((prefix) => request.path.startsWith(`${prefix}/`)))
+      return unmatched(request, response, next);
     if (!undecodable) tools.logger.error({ err: error }, 'request failed outside the API');
-    tools.responder.sendAndClose(request, response, tools.nextRequestId(), undecodable ? NOT_FOUND : answerToCrash(request.method, error));
+    tools.responder.sendAndClose(
+      request,
+      response,
+      tools.nextRequestId(),
+      undecodable ? NOT_FOUND : answerToCrash(request.method, error),
+    );
   };
 }

@@ -35,8 +35,8 @@ const NONCE = /^[\x20-\x2d\x2f-\x7e]{1,128}$/;
 const SIGNATURE = /^[0-9a-f]{64}$/i;
 
 /**
- * The key of the test mode that the request names; null when there is no such key. Whoever knows such a key may learn which check failed; of keys that move real
- * money, and of those that do not exist, every failure looks the same.
+ * The key of the test mode that the request names; null when there is no such key. Whoever knows such a key may learn
+ * which check failed; of keys that move real money, and of those that do not exist, every failure looks the same.
  */
 export function testKeyOf(keys: KeyDirectory, { authorization }: RequestHeaders): AuthenticatedKey | null {
   const apiKey = authorization ? BEARER.exec(authorization)?.[1] : undefined;
@@ -54,25 +54,41 @@ export function createAuthenticator(keys: KeyDirectory) {
   // An unknown key costs the same HMAC as a known one, so that timing does not tell which keys exist.
   const nobody = createSecretKey(randomBytes(32));
 
-  return function authenticate(request: SignedRequest, headers: RequestHeaders, body: Buffer, nowSec: number): Authentication {
+  return function authenticate(
+    request: SignedRequest,
+    headers: RequestHeaders,
+    body: Buffer,
+    nowSec: number,
+  ): Authentication {
     const { authorization, timestamp, nonce, signature } = headers;
     if (!authorization || !timestamp || !nonce || !signature) return failed('header_missing');
     const apiKey = BEARER.exec(authorization)?.[1];
-    if (apiKey === undefined || !TIMESTAMP.test(timestamp) || !NONCE.test(nonce) || !SIGNATURE.test(signature)) return failed('header_malformed');
+    if (apiKey === undefined || !TIMESTAMP.test(timestamp) || !NONCE.test(nonce) || !SIGNATURE.test(signature))
+      return failed('header_malformed');
     if (Math.abs(nowSec - Number(timestamp)) > TIMESTAMP_TOLERANCE_SEC) return failed('timestamp');
     const key = keys.find(hash('sha256', apiKey));
     const version = headers.signatureVersion === '2' ? 2 : 1;
-    const matches = signatureMatches(key?.secret ?? nobody, signedPrefix(version, timestamp, nonce, request), body, signature);
+    const matches = signatureMatches(
+      key?.secret ?? nobody,
+      signedPrefix(version, timestamp, nonce, request),
+      body,
+      signature,
+    );
     if (key === null) return failed('unknown_key');
     return matches ? { ok: true, key, nonce, version } : failed('signature');
   };
 }
 
 /**
- * What is signed before the body. The two versions cannot be mistaken for each other, since the first begins with a digit; none of the
- * lines of the second can hold a line break.
+ * What is signed before the body. The two versions cannot be mistaken for each other, since the first begins with a
+ * digit; none of the lines of the second can hold a line break.
  */
-function signedPrefix(version: SignatureVersion, timestamp: string, nonce: string, { method, target }: SignedRequest): string {
+function signedPrefix(
+  version: SignatureVersion,
+  timestamp: string,
+  nonce: string,
+  { method, target }: SignedRequest,
+): string {
   return version === 1 ? `${timestamp}.${nonce}.` : `v2\n${timestamp}\n${nonce}\n${method}\n${target}\n`;
 }
 

@@ -77,7 +77,8 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
   return function endpoint(request, response): void {
     const startedMs = performance.now();
     const requestId = tools.nextRequestId();
-    const ended = (status: number): void => observer.requestEnded(operationId, request.method, status, (performance.now() - startedMs) / 1000);
+    const ended = (status: number): void =>
+      observer.requestEnded(operationId, request.method, status, (performance.now() - startedMs) / 1000);
     const headers = tools.readHeaders(request.rawHeaders);
     const early = refuseBeforeReading(request.method, headers, MAX_BODY_BYTES);
     if (early !== null) return ended(responder.sendAndClose(request, response, requestId, early));
@@ -87,7 +88,12 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
     );
   };
 
-  async function serve(request: Request, response: ServerResponse, requestId: string, headers: RequestHeaders): Promise<number | null> {
+  async function serve(
+    request: Request,
+    response: ServerResponse,
+    requestId: string,
+    headers: RequestHeaders,
+  ): Promise<number | null> {
     const announced = headers.transferEncoding ? null : Number(headers.contentLength ?? 0);
     const body = await readBody(request, announced, MAX_BODY_BYTES);
     if (body.kind === 'aborted') return null;
@@ -101,9 +107,12 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
     if (!identity.ok) return unauthenticated(tools, exchange, identity.fault);
     const { key, nonce } = identity;
     const heldBack = heldBackBy(key, identity.version, () => tools.clientAddress(request));
-    // Before anything is spent: whoever holds a key that is of no use to him must not use up the nonces and the rate of its owner.
+    // Before anything is spent: whoever holds a key that is of no use to him must not use up the nonces and the rate of
+    // its owner.
     if (heldBack) return unauthenticated(tools, exchange, heldBack.fault, heldBack.answer);
-    const burnt = await beforeCommand(tools.nonces.burn(key.keyId, nonce, nowSec, durability, mayRepeat(request, headers)));
+    const burnt = await beforeCommand(
+      tools.nonces.burn(key.keyId, nonce, nowSec, durability, mayRepeat(request, headers)),
+    );
     if (!burnt.accepted) return unauthenticated(tools, exchange, 'nonce_used');
     tools.keys.used?.(key, nowSec);
 
@@ -111,7 +120,9 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
     try {
       const rate = await beforeCommand(tools.rateLimiter.take(key.keyId, nowMs));
       const caller = callerOf(key, requestId, headers, burnt);
-      const given = rate.allowed ? await answerTo(route, tools, request, headers, body.bytes, caller, key) : rateLimited(rate);
+      const given = rate.allowed
+        ? await answerTo(route, tools, request, headers, body.bytes, caller, key)
+        : rateLimited(rate);
       if (!settled && (!given.ok || given.repeated === true)) {
         settled = true;
         await tools.nonces.settle(key.keyId, nonce, nowSec);
@@ -122,7 +133,14 @@ export function createEndpoint(tools: EndpointTools, route: Route | LastResort):
     } catch (error) {
       // Nothing is known about the command, so the nonce must not depend on it.
       if (!settled) await tools.nonces.settle(key.keyId, nonce, nowSec);
-      noteCrash(tools, { requestId, request, operation: operationId, key, atMs: nowMs, given: answerToCrash(request.method, error) });
+      noteCrash(tools, {
+        requestId,
+        request,
+        operation: operationId,
+        key,
+        atMs: nowMs,
+        given: answerToCrash(request.method, error),
+      });
       throw error;
     }
   }
@@ -157,7 +175,10 @@ function unauthenticated(
   const key = testKeyOf(keys, headers);
   const told = key ? { ...answer, authenticationFault: fault } : answer;
   const status = responder.send(response, requestId, limitAddress(request, clock.nowMs()) ?? told);
-  if (key) requestLog?.note(loggedOf({ requestId, request, operation, key, atMs: clock.nowMs(), given: told }, status, clock.nowMs()));
+  if (key)
+    requestLog?.note(
+      loggedOf({ requestId, request, operation, key, atMs: clock.nowMs(), given: told }, status, clock.nowMs()),
+    );
   return status;
 }
 
@@ -177,7 +198,8 @@ async function answerTo(
   const { operation } = route;
   const unscoped = operation.fieldScopes ? null : scopeMissing(key, [operation.scope]);
   if (unscoped) return unscoped;
-  const refused = operation.method !== 'get' && readOnly() !== null ? READ_ONLY : malformedHeader(headers, bytes.length);
+  const refused =
+    operation.method !== 'get' && readOnly() !== null ? READ_ONLY : malformedHeader(headers, bytes.length);
   if (refused) return refused;
   const body = bodyOf(operation, bytes);
   if (!body.ok) return body;
@@ -185,9 +207,15 @@ async function answerTo(
   if (lacking) return lacking;
   const query = operation.query === undefined ? NOTHING : queryOf(operation.query, request.url);
   if (!query.ok) return query;
-  const behind = operation.readsLookUps && headers.position !== undefined ? await unlessShown(positions, headers.position) : null;
+  const behind =
+    operation.readsLookUps && headers.position !== undefined ? await unlessShown(positions, headers.position) : null;
   if (behind) return behind;
-  return route.handle({ caller, params: request.params as Record<string, string>, body: body.value, query: query.value });
+  return route.handle({
+    caller,
+    params: request.params as Record<string, string>,
+    body: body.value,
+    query: query.value,
+  });
 }
 
 /** Waits for what another process told the caller: an answer without it would be an old one. */
@@ -204,15 +232,17 @@ class NothingDone extends Error {
 }
 
 /**
- * Doing it again would do no harm. The key is a header that no signature covers, so it counts only where the operations honour it: who
- * replays a change of settings may not excuse it with a key of his own.
+ * Doing it again would do no harm. The key is a header that no signature covers, so it counts only where the operations
+ * honour it: who replays a change of settings may not excuse it with a key of his own.
  */
 const mayRepeat = ({ method }: Request, { idempotencyKey }: RequestHeaders): boolean =>
   method === 'GET' || (method === 'POST' && idempotencyKey !== undefined);
 
 /** A read that the store could not serve is safe to repeat; of a write that was begun nothing is known. */
 export function answerToCrash(method: string | undefined, error: unknown): Answer {
-  return error instanceof NothingDone || (error instanceof StoreUnavailable && method === 'GET') ? SERVICE_UNAVAILABLE : INTERNAL_ERROR;
+  return error instanceof NothingDone || (error instanceof StoreUnavailable && method === 'GET')
+    ? SERVICE_UNAVAILABLE
+    : INTERNAL_ERROR;
 }
 
 /** Does not wait where there is nothing to wait for: most requests meet a memory of this process. */
@@ -245,7 +275,11 @@ function noteCrash({ requestLog, clock }: EndpointTools, served: Served): void {
   if (!served.given.ok) requestLog?.note(loggedOf(served, ERRORS[served.given.refusal.code].status, clock.nowMs()));
 }
 
-function loggedOf({ requestId, request, operation, key, atMs, given }: Served, status: number, nowMs: number): LoggedRequest {
+function loggedOf(
+  { requestId, request, operation, key, atMs, given }: Served,
+  status: number,
+  nowMs: number,
+): LoggedRequest {
   const { merchantId, mode, keyId } = key;
   const refusal = given.ok ? null : given.refusal;
   return {
@@ -256,7 +290,10 @@ function loggedOf({ requestId, request, operation, key, atMs, given }: Served, s
   };
 }
 
-/** The log outlives an erasure, so of metadata that is searched for, which is personal data, it has the keys alone, however they were written. */
+/**
+ * The log outlives an erasure, so of metadata that is searched for, which is personal data, it has the keys alone,
+ * however they were written.
+ */
 function withoutMetadata(target: string): string {
   const mark = target.indexOf('?');
   if (mark < 0) return target;
@@ -281,20 +318,32 @@ const CONTENT_TYPE_MISSING: Answer = {
   ok: false,
   refusal: { code: 'unsupported_media_type', message: 'Content-Type must be application/json.', param: 'Content-Type' },
 };
-const IDEMPOTENCY_KEY_MALFORMED: Answer = refusedField('Idempotency-Key', 'must be sent once, with 1 to 255 printable ASCII characters');
+const IDEMPOTENCY_KEY_MALFORMED: Answer = refusedField(
+  'Idempotency-Key',
+  'must be sent once, with 1 to 255 printable ASCII characters',
+);
 const READ_ONLY: Answer = {
   ok: false,
-  refusal: { code: 'read_only', message: 'The service is read-only while its records are checked. Nothing was stored.' },
+  refusal: {
+    code: 'read_only',
+    message: 'The service is read-only while its records are checked. Nothing was stored.',
+  },
   retryAfterSec: READ_ONLY_RETRY_SEC,
 };
-const SERVICE_UNAVAILABLE: Answer = { ok: false, refusal: { code: 'service_unavailable', message: 'The service cannot take the request now.' } };
+const SERVICE_UNAVAILABLE: Answer = {
+  ok: false,
+  refusal: { code: 'service_unavailable', message: 'The service cannot take the request now.' },
+};
 const POSITION_MALFORMED: Answer = refusedField(POSITION_HEADER, 'must be sent once, as an answer carried it');
 const BEHIND: Answer = {
   ok: false,
   refusal: { code: 'service_unavailable', message: 'This node has not read everything yet that another one told you.' },
   retryAfterSec: 1,
 };
-const INTERNAL_ERROR: Answer = { ok: false, refusal: { code: 'internal_error', message: 'The service failed. Nothing is known about the request.' } };
+const INTERNAL_ERROR: Answer = {
+  ok: false,
+  refusal: { code: 'internal_error', message: 'The service failed. Nothing is known about the request.' },
+};
 
 const NOTHING: Validated<unknown> = { ok: true, value: undefined };
 
@@ -309,10 +358,16 @@ function malformedHeader({ contentType, idempotencyKey }: RequestHeaders, bodyBy
   return idempotencyKey !== undefined && !isIdempotencyKey(idempotencyKey) ? IDEMPOTENCY_KEY_MALFORMED : null;
 }
 
-const isIdempotencyKey = (value: string | null): boolean => value !== null && /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/.test(value);
+const isIdempotencyKey = (value: string | null): boolean =>
+  value !== null && /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/.test(value);
 const TRACE_PARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-function callerOf(key: AuthenticatedKey, requestId: string, headers: RequestHeaders, { coCommit, mayBeReplay }: Burnt): Caller {
+function callerOf(
+  key: AuthenticatedKey,
+  requestId: string,
+  headers: RequestHeaders,
+  { coCommit, mayBeReplay }: Burnt,
+): Caller {
   const { traceParent, idempotencyKey } = headers;
   return {
     merchantId: key.merchantId,
@@ -343,7 +398,8 @@ function queryOf(schema: NonNullable<Route['operation']['query']>, url: string):
     const [, outer, key] = WITHIN.exec(name) ?? [];
     if (outer !== undefined && key === '__proto__') return refusedField(name, 'is not an allowed key');
     const within = outer === undefined ? values : (values[outer] ??= {});
-    if (typeof within === 'string' || Object.hasOwn(within, key ?? name)) return refusedField(name, 'must be given once');
+    if (typeof within === 'string' || Object.hasOwn(within, key ?? name))
+      return refusedField(name, 'must be given once');
     within[key ?? name] = value;
   }
   return validate(schema, { ...values }, 'query');

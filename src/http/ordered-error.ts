@@ -10,13 +10,20 @@ const ORDERED_ERROR_HEADER = 'Quittance-Sandbox-Error';
 const RETRY_AFTER_SEC = 1;
 const isCode = (text: string): text is ErrorCode => Object.hasOwn(ERRORS, text);
 
-/** The error that a shop under test asked for; null when it asked for none. Comes after all checks of the caller, so it opens nothing. */
+/**
+ * The error that a shop under test asked for; null when it asked for none. Comes after all checks of the caller, so it
+ * opens nothing.
+ */
 export function orderedError({ orderedError: code }: RequestHeaders, mode: Mode): Answer | null {
   if (code === undefined || mode !== 'test') return null;
-  if (code === null || !isCode(code)) return refusedField(ORDERED_ERROR_HEADER, `must be sent once, as one of ${Object.keys(ERRORS).join(', ')}`);
+  if (code === null || !isCode(code))
+    return refusedField(ORDERED_ERROR_HEADER, `must be sent once, as one of ${Object.keys(ERRORS).join(', ')}`);
   return {
     ok: false,
-    refusal: { code, message: `${ERRORS[code].meaning} (This answer was ordered with ${ORDERED_ERROR_HEADER}; nothing was done.)` },
+    refusal: {
+      code,
+      message: `${ERRORS[code].meaning} (This answer was ordered with ${ORDERED_ERROR_HEADER}; nothing was done.)`,
+    },
     retryAfterSec: RETRY_AFTER_SEC,
     ...(code === 'method_not_allowed' && { allow: [] }),
   };

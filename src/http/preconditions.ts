@@ -4,7 +4,11 @@ import type { RequestHeaders } from './request-headers.ts';
 const CONTENT_LENGTH = /^\d{1,15}$/;
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
 
-const refused = (code: 'invalid_request' | 'unsupported_media_type' | 'body_too_large', param: string, message: string): Answer => ({
+const refused = (
+  code: 'invalid_request' | 'unsupported_media_type' | 'body_too_large',
+  param: string,
+  message: string,
+): Answer => ({
   ok: false,
   refusal: { code, message, param },
 });
@@ -19,8 +23,10 @@ export function refuseBeforeReading(method: string, headers: RequestHeaders, max
   if (contentLength !== undefined && Number(contentLength) > maxBodyBytes)
     return refused('body_too_large', 'body', `The body must be at most ${maxBodyBytes} bytes.`);
   const hasBody = transferEncoding !== undefined || (contentLength !== undefined && contentLength !== '0');
-  if (hasBody && (method === 'GET' || method === 'HEAD')) return refused('invalid_request', 'body', 'A GET request must not have a body.');
-  if (contentEncoding !== undefined) return refused('unsupported_media_type', 'Content-Encoding', 'Compressed bodies are not accepted.');
+  if (hasBody && (method === 'GET' || method === 'HEAD'))
+    return refused('invalid_request', 'body', 'A GET request must not have a body.');
+  if (contentEncoding !== undefined)
+    return refused('unsupported_media_type', 'Content-Encoding', 'Compressed bodies are not accepted.');
   if (contentType === undefined || contentType === 'application/json') return null;
   if (method === 'GET' || method === 'HEAD') return null;
   if (contentType === null || !JSON_TYPE.test(contentType))

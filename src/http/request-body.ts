@@ -1,6 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 
-export type BodyRead = { readonly kind: 'read'; readonly bytes: Buffer } | { readonly kind: 'too_large' } | { readonly kind: 'aborted' };
+export type BodyRead =
+  | { readonly kind: 'read'; readonly bytes: Buffer }
+  | { readonly kind: 'too_large' }
+  | { readonly kind: 'aborted' };
 
 const EMPTY = { kind: 'read', bytes: Buffer.alloc(0) } as const satisfies BodyRead;
 
@@ -8,12 +11,17 @@ const EMPTY = { kind: 'read', bytes: Buffer.alloc(0) } as const satisfies BodyRe
  * The body as sent, byte for byte. `too_large` as soon as the received length passes `limitBytes`; `aborted` when the
  * client went away. A client that stalls is ended by the server's request timeout, which aborts the request.
  */
-export function readBody(request: IncomingMessage, announcedBytes: number | null, limitBytes: number): Promise<BodyRead> | BodyRead {
+export function readBody(
+  request: IncomingMessage,
+  announcedBytes: number | null,
+  limitBytes: number,
+): Promise<BodyRead> | BodyRead {
   if (announcedBytes === 0) return EMPTY;
   return new Promise((resolve) => {
     let kept: Buffer = EMPTY.bytes;
     let length = 0;
-    const whole = (): void => resolve({ kind: 'read', bytes: kept.length === length ? kept : kept.subarray(0, length) });
+    const whole = (): void =>
+      resolve({ kind: 'read', bytes: kept.length === length ? kept : kept.subarray(0, length) });
     request.on('data', (chunk: Buffer) => {
       const from = length;
       length += chunk.length;
@@ -43,8 +51,8 @@ const LINGER_MS = 2_000;
 const LINGER_BYTES = 4 * 1024 * 1024;
 
 /**
- * Calls `finish` once the client stopped sending (or after 2 s or 4 MiB): closing earlier would reset the connection, and
- * the client would never read the answer it was given.
+ * Calls `finish` once the client stopped sending (or after 2 s or 4 MiB): closing earlier would reset the connection,
+ * and the client would never read the answer it was given.
  */
 export function drainThen(request: IncomingMessage, finish: () => void): void {
   if (request.complete || request.destroyed) return finish();

@@ -1,5 +1,10 @@
 /** Header names that carry a signed request, after the configurable prefix (specification, "Authentication"). */
-const SIGNED_NAMES = { timestamp: 'Timestamp', nonce: 'Nonce', signature: 'Signature', signatureVersion: 'Signature-Version' } as const;
+const SIGNED_NAMES = {
+  timestamp: 'Timestamp',
+  nonce: 'Nonce',
+  signature: 'Signature',
+  signatureVersion: 'Signature-Version',
+} as const;
 
 const PLAIN_NAMES = {
   authorization: 'authorization',

@@ -4,7 +4,10 @@ import type { Answer } from './answer.ts';
 import type { AuthenticationFault } from './authentication.ts';
 import type { Operation } from './operation.ts';
 
-/** Why a key whose signature is right counts for nothing in this request; null when nothing holds it back. `addressOf` is asked for restricted keys only. */
+/**
+ * Why a key whose signature is right counts for nothing in this request; null when nothing holds it back. `addressOf`
+ * is asked for restricted keys only.
+ */
 export function heldBackBy(
   { restrictions }: AuthenticatedKey,
   version: SignatureVersion,
@@ -30,7 +33,11 @@ export function scopesOfFields({ scope, fieldScopes = {} }: Operation, body: obj
 
 const VERSION_REQUIRED: Answer & { ok: false } = {
   ok: false,
-  refusal: { code: 'signature_version_required', message: 'This key takes signatures of version 2 only.', param: 'Signature-Version' },
+  refusal: {
+    code: 'signature_version_required',
+    message: 'This key takes signatures of version 2 only.',
+    param: 'Signature-Version',
+  },
 };
 const ADDRESS_NOT_ALLOWED: Answer & { ok: false } = {
   ok: false,

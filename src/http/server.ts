@@ -38,14 +38,24 @@ export interface HttpServerOptions {
 }
 
 /** The HTTP server for the app, with a bound on everything a client can make it wait for. */
-export function createHttpServer(app: RequestListener, logger: Pick<HttpLogger, 'debug'>, options: HttpServerOptions = {}): Server {
+export function createHttpServer(
+  app: RequestListener,
+  logger: Pick<HttpLogger, 'debug'>,
+  options: HttpServerOptions = {},
+): Server {
   const { limits = DEFAULT_LIMITS, secure = false } = options;
   const nextRequestId = createRequestIds();
   const responder = createResponder({ secure });
   const serve: RequestListener = (request, response) => {
-    const fault = request.headers.host === undefined && request.httpVersion === '1.1' ? 'Host is missing.' : (options.foreign?.(request) ?? null);
+    const fault =
+      request.headers.host === undefined && request.httpVersion === '1.1'
+        ? 'Host is missing.'
+        : (options.foreign?.(request) ?? null);
     if (fault === null) return app(request, response);
-    responder.sendAndClose(request, response, nextRequestId(), { ok: false, refusal: { code: 'invalid_request', message: fault } });
+    responder.sendAndClose(request, response, nextRequestId(), {
+      ok: false,
+      refusal: { code: 'invalid_request', message: fault },
+    });
   };
   const server = createServer(
     {
@@ -89,13 +99,19 @@ interface UnreadableRefusal {
   readonly message: string;
 }
 
-/** What is not HTTP, or not whole in time, never reaches the app; it is answered in the API's own form, or not at all. */
+/**
+ * What is not HTTP, or not whole in time, never reaches the app; it is answered in the API's own form, or not at all.
+ */
 function refusalOf(error: Error & { readonly code?: string }, socket: AnsweringSocket): UnreadableRefusal | null {
   // As in Node's own handler: an answer that has begun must not be followed by another.
   if (!socket.writable || error.code === 'ECONNRESET' || socket._httpMessage?.headersSent) return null;
-  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return { code: 'request_timeout', message: 'The request did not arrive in time.' };
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return { code: 'request_timeout', message: 'The request did not arrive in time.' };
   const tooLong = error.code === 'HPE_HEADER_OVERFLOW';
-  return { code: 'invalid_request', message: tooLong ? 'The address or the headers are too long.' : 'The request is not valid HTTP/1.1.' };
+  return {
+    code: 'invalid_request',
+    message: tooLong ? 'The address or the headers are too long.' : 'The request is not valid HTTP/1.1.',
+  };
 }
 
 /** How long the client may take to read why, before the connection ends whether it did or not. */
@@ -115,8 +131,9 @@ function refuse(socket: Socket, requestId: string, { code, message }: Unreadable
   socket.end(`${headers.join('\r\n')}\r\n\r\n${text}`);
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once('close', () => clearTimeout(timer));
-  // Our end alone is half a close, which a client that never closes its own would keep for ever. Who stalled is not waited for, and must not
-  // finish a request that was answered; who is still sending has a moment to stop, since bytes left unread would reset the connection.
+  // Our end alone is half a close, which a client that never closes its own would keep for ever. Who stalled is not
+  // waited for, and must not finish a request that was answered; who is still sending has a moment to stop, since bytes
+  // left unread would reset the connection.
   if (code === 'request_timeout') socket.destroySoon();
   else socket.once('end', () => socket.destroySoon());
 }

@@ -11,7 +11,8 @@ const MAX_VALUES = 4_000;
  * that name JavaScript's prototypes, no lone surrogates (two order ids could become one), at most 8 levels deep.
  */
 export function parseStrictJson(bytes: Buffer): Validated<unknown> {
-  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return refusedField('body', 'must not start with a byte order mark');
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf)
+    return refusedField('body', 'must not start with a byte order mark');
   if (!isUtf8(bytes)) return refusedField('body', 'must be valid UTF-8');
   const shape = scan(bytes);
   if (shape.depth > MAX_DEPTH) return refusedField('body', `must not nest deeper than ${MAX_DEPTH} levels`);
@@ -83,7 +84,8 @@ function faultInItems(items: readonly unknown[], seen: Seen): Fault | null {
 function faultInMembers(object: Readonly<Record<string, unknown>>, seen: Seen): Fault | null {
   for (const key of Object.keys(object)) {
     seen.keys += 1;
-    if (key === '__proto__' || key === 'constructor' || key === 'prototype') return { rule: 'is not an allowed key', path: [key] };
+    if (key === '__proto__' || key === 'constructor' || key === 'prototype')
+      return { rule: 'is not an allowed key', path: [key] };
     if (!key.isWellFormed()) return { rule: 'must be well-formed Unicode', path: [key] };
     const fault = faultIn(object[key], seen);
     if (fault !== null) return within(key, fault);

@@ -5,14 +5,23 @@ import type { Route } from './operation.ts';
 /** Answers an authenticated request that no route took: 405 where another method would do, else 404. */
 export function createUnmatched(routes: readonly Route[]): (request: Request) => Answer {
   const methodsOf = new Map<string, string[]>();
-  for (const { operation } of routes) methodsOf.set(operation.path, [...(methodsOf.get(operation.path) ?? []), operation.method.toUpperCase()]);
-  const paths = [...methodsOf].map(([path, methods]) => ({ pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`), methods }));
+  for (const { operation } of routes)
+    methodsOf.set(operation.path, [...(methodsOf.get(operation.path) ?? []), operation.method.toUpperCase()]);
+  const paths = [...methodsOf].map(([path, methods]) => ({
+    pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+    methods,
+  }));
 
   return (request) => {
     const path = request.originalUrl.split('?', 1)[0]!;
     // A path of its own, such as that of creating, is no id of the resource beside it.
-    const methods = methodsOf.get(path) ?? paths.filter(({ pattern }) => pattern.test(path)).flatMap((match) => match.methods);
+    const methods =
+      methodsOf.get(path) ?? paths.filter(({ pattern }) => pattern.test(path)).flatMap((match) => match.methods);
     if (methods.length === 0 || methods.includes(request.method)) return NOT_FOUND;
-    return { ok: false, refusal: { code: 'method_not_allowed', message: `This path takes ${methods.join(', ')}.` }, allow: methods };
+    return {
+      ok: false,
+      refusal: { code: 'method_not_allowed', message: `This path takes ${methods.join(', ')}.` },
+      allow: methods,
+    };
   };
 }

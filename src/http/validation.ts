@@ -3,15 +3,23 @@ import type { Refusal } from '../domain/result.ts';
 
 const MAX_PARAM_LENGTH = 200;
 
-export type Validated<Value> = { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly refusal: Refusal };
+export type Validated<Value> =
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly refusal: Refusal };
 
 export const refusedField = (param: string, rule: string): { readonly ok: false; readonly refusal: Refusal } => {
   const named = param.slice(0, MAX_PARAM_LENGTH).toWellFormed();
   return { ok: false, refusal: { code: 'invalid_request', message: `${named} ${rule}`, param: named } };
 };
 
-/** Validates against a schema; the refusal names the first field at fault with its path, as `line_items[0].quantity`. */
-export function validate<Schema extends ZodType>(schema: Schema, value: unknown, root: 'body' | 'query'): Validated<z.output<Schema>> {
+/**
+ * Validates against a schema; the refusal names the first field at fault with its path, as `line_items[0].quantity`.
+ */
+export function validate<Schema extends ZodType>(
+  schema: Schema,
+  value: unknown,
+  root: 'body' | 'query',
+): Validated<z.output<Schema>> {
   const result = schema.safeParse(value, { reportInput: true });
   if (result.success) return { ok: true, value: result.data };
   return { ok: false, refusal: refusalOf(result.error.issues[0]!, root) };
@@ -25,7 +33,11 @@ function refusalOf(issue: z.core.$ZodIssue, root: 'body' | 'query'): Refusal {
   }
   const param = (path || root).slice(0, MAX_PARAM_LENGTH);
   const missing = issue.code === 'invalid_type' && issue.input === undefined;
-  return { code: 'invalid_request', message: `${param} ${missing && path !== '' ? `is required and ${ruleOf(issue)}` : ruleOf(issue)}`, param };
+  return {
+    code: 'invalid_request',
+    message: `${param} ${missing && path !== '' ? `is required and ${ruleOf(issue)}` : ruleOf(issue)}`,
+    param,
+  };
 }
 
 /** Messages of our schemas are rules ("must be ..."); the library's own are sentences of another form. */
@@ -34,7 +46,8 @@ function ruleOf(issue: z.core.$ZodIssue): string {
 }
 
 /** A parameter of the query as it is written there: `metadata[customer]`. */
-const queryText = ([name = '', ...keys]: readonly PropertyKey[]): string => `${String(name)}${keys.map((key) => `[${String(key)}]`).join('')}`;
+const queryText = ([name = '', ...keys]: readonly PropertyKey[]): string =>
+  `${String(name)}${keys.map((key) => `[${String(key)}]`).join('')}`;
 
 /** A path as messages write it: `line_items[0].quantity`. */
 export function pathText(path: readonly PropertyKey[]): string {

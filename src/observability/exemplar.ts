@@ -1,10 +1,14 @@
-/** What leads from a bucket of a histogram to one trace in it, by the name that Grafana follows; nothing where there is no trace. */
+/**
+ * What leads from a bucket of a histogram to one trace in it, by the name that Grafana follows; nothing where there is
+ * no trace.
+ */
 export type Exemplar = Readonly<Record<string, string>>;
 
 /** The trace of a W3C trace context. */
 export const traceIdOf = (traceParent: string): string => traceParent.slice(3, 35);
 
-export const exemplarOf = (traceParent: string | undefined): Exemplar => (traceParent === undefined ? {} : { trace_id: traceIdOf(traceParent) });
+export const exemplarOf = (traceParent: string | undefined): Exemplar =>
+  traceParent === undefined ? {} : { trace_id: traceIdOf(traceParent) };
 
 /** Where figures find the traces that they are of. */
 export interface TraceSource {

@@ -1,6 +1,6 @@
 /**
- * One thing the service depends on. `down` takes the node out of the load balancer; `refusing` does, too, unless it is asked whether it may be
- * sent reads; `degraded` only tells.
+ * One thing the service depends on. `down` takes the node out of the load balancer; `refusing` does, too, unless it is
+ * asked whether it may be sent reads; `degraded` only tells.
  */
 export interface HealthFact {
   readonly name: string;

@@ -35,7 +35,10 @@ const SECRET_NAMES = [
   'success_url',
   'cancel_url',
 ];
-/** Shapes of secrets in free text, such as the message of an error: API keys, secrets, extended private keys, credentials in URLs. */
+/**
+ * Shapes of secrets in free text, such as the message of an error: API keys, secrets, extended private keys,
+ * credentials in URLs.
+ */
 const SECRET_SHAPES: readonly [RegExp, string][] = [
   [/\b((?:sks?|whs)_(?:test|live)_)[A-Za-z0-9_-]{6,}/g, '$1[redacted]'],
   [/\b[xt]prv[1-9A-HJ-NP-Za-km-z]{20,}/g, '[redacted]'],
@@ -59,8 +62,8 @@ export function onLogLine(log: object, listener: LogListener): void {
 
 /**
  * JSON logs on standard output. Anything that could carry a secret or a person's data is replaced, by construction:
- * whole headers and bodies are never given to the logger, fields with such names are censored, and the text of errors is
- * freed of what looks like a secret and of the paths of URLs.
+ * whole headers and bodies are never given to the logger, fields with such names are censored, and the text of errors
+ * is freed of what looks like a secret and of the paths of URLs.
  */
 export function createLogger(level: string, destination?: { write(line: string): void }): Logger {
   const own: LogListener[] = [];
@@ -74,16 +77,28 @@ export function createLogger(level: string, destination?: { write(line: string):
     redact: { paths: SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[redacted]' },
     serializers: { err: plainError, error: plainError },
     hooks: {
-      logMethod(this: Logger, args: Parameters<Logger['info']>, method: (...given: Parameters<Logger['info']>) => void, lineLevel: number) {
+      logMethod(
+        this: Logger,
+        args: Parameters<Logger['info']>,
+        method: (...given: Parameters<Logger['info']>) => void,
+        lineLevel: number,
+      ) {
         if (lineLevel >= WARN && own.length > 0) {
-          const line = { level: pino.levels.labels[lineLevel] ?? String(lineLevel), message: messageOf(args), atMs: Date.now() };
+          const line = {
+            level: pino.levels.labels[lineLevel] ?? String(lineLevel),
+            message: messageOf(args),
+            atMs: Date.now(),
+          };
           for (const listener of own) listener(line);
         }
         const [facts] = args;
         if (lineLevel !== WARN || typeof facts !== 'object' || facts === null) return method.apply(this, args);
         const withheld = repeated.take(messageOf(args), facts);
         if (withheld === null) return;
-        method.apply(this, withheld === 0 ? args : ([{ ...facts, repeated: withheld }, ...args.slice(1)] as unknown as typeof args));
+        method.apply(
+          this,
+          withheld === 0 ? args : ([{ ...facts, repeated: withheld }, ...args.slice(1)] as unknown as typeof args),
+        );
       },
     },
   };
@@ -97,7 +112,10 @@ const messageOf = (args: readonly unknown[]): string => {
   return typeof message === 'string' ? withoutSecrets(message) : '';
 };
 
-/** The text with everything that looks like a secret replaced, and URLs cut to their host: keys of providers live in paths. */
+/**
+ * The text with everything that looks like a secret replaced, and URLs cut to their host: keys of providers live in
+ * paths.
+ */
 export function withoutSecrets(text: string): string {
   return SECRET_SHAPES.reduce((clean, [shape, instead]) => clean.replace(shape, instead), text);
 }

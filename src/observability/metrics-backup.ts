@@ -6,7 +6,9 @@ import type { Clock } from '../ports/clock.ts';
 /** In the data directory: when it was backed up last. */
 export const LAST_BACKUP = 'last-backup.json';
 
-/** Until there is a backup the age counts from the start of the process, so that one that is never made is noticed, too. */
+/**
+ * Until there is a backup the age counts from the start of the process, so that one that is never made is noticed, too.
+ */
 export function reportBackup(registry: Registry, dataDir: string, clock: Clock): void {
   const startedMs = clock.nowMs();
   new Gauge({
@@ -15,7 +17,10 @@ export function reportBackup(registry: Registry, dataDir: string, clock: Clock):
     labelNames: ['kind'],
     registers: [registry],
     collect() {
-      this.set({ kind: 'data' }, Math.max(0, clock.nowMs() - (madeAtMs(join(dataDir, LAST_BACKUP)) ?? startedMs)) / 1000);
+      this.set(
+        { kind: 'data' },
+        Math.max(0, clock.nowMs() - (madeAtMs(join(dataDir, LAST_BACKUP)) ?? startedMs)) / 1000,
+      );
     },
   });
   new Gauge({

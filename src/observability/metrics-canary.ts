@@ -22,7 +22,9 @@ export function reportCanaries(registry: Registry, status: () => readonly Canary
     name: string,
     help: string,
     labels: readonly Label[],
-    values: (each: CanaryStatus) => readonly (readonly [value: number | null, labels: Readonly<Record<Label, string>>])[],
+    values: (
+      each: CanaryStatus,
+    ) => readonly (readonly [value: number | null, labels: Readonly<Record<Label, string>>])[],
   ): void => {
     new Gauge({
       ...{ name, help, registers: [registry] },
@@ -30,7 +32,8 @@ export function reportCanaries(registry: Registry, status: () => readonly Canary
       collect() {
         this.reset();
         for (const each of status())
-          for (const [value, own] of values(each)) if (value !== null) this.set({ mode: each.mode, network: each.network, ...own }, value);
+          for (const [value, own] of values(each))
+            if (value !== null) this.set({ mode: each.mode, network: each.network, ...own }, value);
       },
     });
   };
@@ -39,16 +42,29 @@ export function reportCanaries(registry: Registry, status: () => readonly Canary
   const ofNetwork = (name: string, help: string, value: (each: CanaryStatus) => number | null): void =>
     report(name, help, [], (each) => [[value(each), {}]]);
 
-  ofStep('quittance_canary_step_seconds', 'What a step of the last canary payment took, or has taken so far.', (each, step) => each.stepSec(step));
-  ofStep('quittance_canary_step_promise_seconds', 'Within what a step of a canary payment is to be over.', ({ network }, step) =>
-    canaryPromiseSec(network, step),
+  ofStep(
+    'quittance_canary_step_seconds',
+    'What a step of the last canary payment took, or has taken so far.',
+    (each, step) => each.stepSec(step),
+  );
+  ofStep(
+    'quittance_canary_step_promise_seconds',
+    'Within what a step of a canary payment is to be over.',
+    ({ network }, step) => canaryPromiseSec(network, step),
   );
   ofNetwork('quittance_canary_ok', '1 while the last canary payment of a network went there and back.', ({ isOk }) =>
     isOk === null ? null : Number(isOk),
   );
-  ofNetwork('quittance_canary_last_end_timestamp_seconds', 'When the last canary payment of a network ended.', ({ endedAtSec }) => endedAtSec);
+  ofNetwork(
+    'quittance_canary_last_end_timestamp_seconds',
+    'When the last canary payment of a network ended.',
+    ({ endedAtSec }) => endedAtSec,
+  );
   ofNetwork('quittance_canary_interval_seconds', 'Between two canary payments of a network.', () => everySec);
-  report('quittance_canary_held_up', '1 while no canary payment is made on a network, by what holds it up.', ['reason'], ({ heldUp }) =>
-    heldUp === null ? [] : [[1, { reason: heldUp }]],
+  report(
+    'quittance_canary_held_up',
+    '1 while no canary payment is made on a network, by what holds it up.',
+    ['reason'],
+    ({ heldUp }) => (heldUp === null ? [] : [[1, { reason: heldUp }]]),
   );
 }

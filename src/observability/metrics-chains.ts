@@ -54,9 +54,16 @@ export class ChainMetrics {
   constructor(registry: Registry, clock: Clock) {
     this.#clock = clock;
     const registers = [registry];
-    const counter = <Label extends string>(name: string, help: string, labels: readonly Label[]): Counter<Where | Label> =>
-      new Counter({ name, help, labelNames: [...WHERE, ...labels], registers });
-    this.#rpcRequests = counter('quittance_rpc_requests_total', 'Requests to chain providers.', ['provider', 'method', 'result']);
+    const counter = <Label extends string>(
+      name: string,
+      help: string,
+      labels: readonly Label[],
+    ): Counter<Where | Label> => new Counter({ name, help, labelNames: [...WHERE, ...labels], registers });
+    this.#rpcRequests = counter('quittance_rpc_requests_total', 'Requests to chain providers.', [
+      'provider',
+      'method',
+      'result',
+    ]);
     this.#rpcDuration = new Histogram({
       name: 'quittance_rpc_request_duration_seconds',
       help: 'Duration of requests to chain providers.',
@@ -76,13 +83,19 @@ export class ChainMetrics {
       labelNames: [...WHERE, 'provider'],
       registers,
     });
-    this.#reorgs = counter('quittance_chain_reorgs_total', 'Reorganisations seen; beyond_finality="true" changed blocks that had been final.', [
-      'beyond_finality',
+    this.#reorgs = counter(
+      'quittance_chain_reorgs_total',
+      'Reorganisations seen; beyond_finality="true" changed blocks that had been final.',
+      ['beyond_finality'],
+    );
+    this.#reverted = counter(
+      'quittance_chain_reverted_deposits_total',
+      'Deposits that left their chain; after_final="true" had been final.',
+      ['after_final'],
+    );
+    this.#anomalies = counter('quittance_chain_anomalies_total', 'Answers of a chain that contradict another answer.', [
+      'kind',
     ]);
-    this.#reverted = counter('quittance_chain_reverted_deposits_total', 'Deposits that left their chain; after_final="true" had been final.', [
-      'after_final',
-    ]);
-    this.#anomalies = counter('quittance_chain_anomalies_total', 'Answers of a chain that contradict another answer.', ['kind']);
     this.#troubles = counter('quittance_chain_read_failures_total', 'Rounds of reading that failed.', []);
     this.#registerStatus(registry);
     this.#registerSources(registry);
@@ -119,7 +132,8 @@ export class ChainMetrics {
         this.#rpcRequests.inc({ mode, network, provider, method, result: ok ? 'ok' : 'error' });
         this.#rpcDuration.observe({ mode, network, provider }, durationMs / 1000);
       },
-      onExcluded: ({ network, provider, reason }) => this.#rpcExcluded.set({ mode, network, provider }, reason === null ? 0 : 1),
+      onExcluded: ({ network, provider, reason }) =>
+        this.#rpcExcluded.set({ mode, network, provider }, reason === null ? 0 : 1),
       onGone: ({ network, provider }) => {
         this.#rpcExcluded.remove({ mode, network, provider });
         this.#rpcLag.remove({ mode, network, provider });
@@ -140,29 +154,60 @@ export class ChainMetrics {
 
   #registerSources(registry: Registry): void {
     const gauge = (name: string, help: string, of: (pool: NetworkProviders['pool']) => number): void =>
-      gaugeOfNetworks(registry, { name, help }, () => this.#providers.map(({ mode, network, pool }) => [{ mode, network }, of(pool)]));
-    gauge('quittance_rpc_sources', 'Independent providers that are configured: two addresses of one host are one.', (pool) => pool.sources);
-    gauge('quittance_rpc_sources_usable', 'Independent providers that answer and serve the right chain.', usableSources);
+      gaugeOfNetworks(registry, { name, help }, () =>
+        this.#providers.map(({ mode, network, pool }) => [{ mode, network }, of(pool)]),
+      );
+    gauge(
+      'quittance_rpc_sources',
+      'Independent providers that are configured: two addresses of one host are one.',
+      (pool) => pool.sources,
+    );
+    gauge(
+      'quittance_rpc_sources_usable',
+      'Independent providers that answer and serve the right chain.',
+      usableSources,
+    );
   }
 
   #registerStatus(registry: Registry): void {
     const gauge = (name: string, help: string, of: (status: WatchStatus, nowSec: number) => number | null): void =>
       gaugeOfNetworks(registry, { name, help }, () =>
-        this.#watched.map(({ settings: { mode, network }, watcher }) => [{ mode, network }, of(watcher.status(), this.#clock.nowMs() / 1000)]),
+        this.#watched.map(({ settings: { mode, network }, watcher }) => [
+          { mode, network },
+          of(watcher.status(), this.#clock.nowMs() / 1000),
+        ]),
       );
     gauge('quittance_chain_head_block', 'Newest block of the chain.', (status) => status.headBlock);
     gauge('quittance_chain_scanned_block', 'Last block read for payments.', (status) => status.scannedBlock);
     gauge('quittance_chain_finalized_block', 'Last block the chain calls final.', (status) => status.finalizedBlock);
-    gauge('quittance_chain_covered_block', 'Last final block read for good, with evidence in the ledger.', (status) => status.coveredBlock);
-    gauge('quittance_chain_scan_lag_seconds', 'Age of the chain time up to which every payment is known.', (status, nowSec) =>
-      status.scannedToSec === null ? null : Math.max(0, nowSec - status.scannedToSec),
+    gauge(
+      'quittance_chain_covered_block',
+      'Last final block read for good, with evidence in the ledger.',
+      (status) => status.coveredBlock,
     );
-    gauge('quittance_chain_scan_gap_blocks', 'Blocks of the chain not read yet.', ({ headBlock, scannedBlock }) => gap(headBlock, scannedBlock));
-    gauge('quittance_chain_coverage_gap_blocks', 'Final blocks without their evidence of reading.', ({ finalizedBlock, coveredBlock }) =>
-      gap(finalizedBlock, coveredBlock),
+    gauge(
+      'quittance_chain_scan_lag_seconds',
+      'Age of the chain time up to which every payment is known.',
+      (status, nowSec) => (status.scannedToSec === null ? null : Math.max(0, nowSec - status.scannedToSec)),
     );
-    gauge('quittance_chain_unsettled_deposits', 'Deposits that may still be taken back.', (status) => status.trackedDeposits);
-    gauge('quittance_chain_consecutive_failures', 'Failed rounds of reading in a row.', (status) => status.consecutiveFailures);
+    gauge('quittance_chain_scan_gap_blocks', 'Blocks of the chain not read yet.', ({ headBlock, scannedBlock }) =>
+      gap(headBlock, scannedBlock),
+    );
+    gauge(
+      'quittance_chain_coverage_gap_blocks',
+      'Final blocks without their evidence of reading.',
+      ({ finalizedBlock, coveredBlock }) => gap(finalizedBlock, coveredBlock),
+    );
+    gauge(
+      'quittance_chain_unsettled_deposits',
+      'Deposits that may still be taken back.',
+      (status) => status.trackedDeposits,
+    );
+    gauge(
+      'quittance_chain_consecutive_failures',
+      'Failed rounds of reading in a row.',
+      (status) => status.consecutiveFailures,
+    );
   }
 }
 
@@ -171,9 +216,11 @@ export const usableSources = (pool: NetworkProviders['pool']): number =>
   new Set(pool.status().flatMap((status) => (isUsable(status) ? [sourceOf(status.provider)] : []))).size;
 
 /** One whose last answer was a fault is asked again and again, and counts once it gave a good one. */
-const isUsable = ({ healthy, consecutiveFaults, excluded }: ProviderStatus): boolean => healthy && consecutiveFaults === 0 && excluded === null;
+const isUsable = ({ healthy, consecutiveFaults, excluded }: ProviderStatus): boolean =>
+  healthy && consecutiveFaults === 0 && excluded === null;
 
-const gap = (to: number | null, from: number | null): number | null => (to === null || from === null ? null : Math.max(0, to - from));
+const gap = (to: number | null, from: number | null): number | null =>
+  to === null || from === null ? null : Math.max(0, to - from);
 
 /** A gauge that is read when it is asked for; what is null is left as it was. */
 function gaugeOfNetworks(

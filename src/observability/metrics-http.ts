@@ -58,7 +58,11 @@ export class HttpMetrics implements HttpObserver {
 
   requestEnded(operation: string, _method: string, status: number, durationSec: number): void {
     this.#requests.inc({ operation, status });
-    this.#duration.observe({ labels: { operation }, value: durationSec, exemplarLabels: exemplarOf(this.#traces().current()) });
+    this.#duration.observe({
+      labels: { operation },
+      value: durationSec,
+      exemplarLabels: exemplarOf(this.#traces().current()),
+    });
   }
 
   /** A response that stays open on purpose: its length says nothing about speed. */

@@ -32,7 +32,8 @@ export function reportInbox(registry: Registry, counts: () => readonly InboxCoun
     registers,
     collect() {
       this.reset();
-      for (const { mode, network, oldestSec } of counts()) this.set({ mode, network }, Math.max(0, clock.nowMs() / 1000 - oldestSec));
+      for (const { mode, network, oldestSec } of counts())
+        this.set({ mode, network }, Math.max(0, clock.nowMs() / 1000 - oldestSec));
     },
   });
 }

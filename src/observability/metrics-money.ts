@@ -15,7 +15,11 @@ const REFUND_SEC = [5, 15, 30, 60, 120, 300, 600, 1800, 3600, 14_400, 86_400];
 export interface MoneyUnderWay {
   /** Sessions that can still be paid. */
   openSessions(): Iterable<{ readonly mode: Mode; readonly status: (typeof OPEN_STATUSES)[number] }>;
-  openRefunds(): Iterable<{ readonly mode: Mode; readonly status: (typeof REFUND_STATUSES)[number]; readonly requestedAtSec: number }>;
+  openRefunds(): Iterable<{
+    readonly mode: Mode;
+    readonly status: (typeof REFUND_STATUSES)[number];
+    readonly requestedAtSec: number;
+  }>;
 }
 
 /** Whether money moves, how fast, and what is stuck. */
@@ -35,16 +39,34 @@ export class MoneyMetrics {
     const registers = [registry];
     const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]): Counter<Label> =>
       new Counter({ name, help, labelNames, registers });
-    this.sessions = counter('quittance_sessions_total', 'Payment sessions by what became of them.', ['mode', 'outcome']);
-    this.deposits = counter('quittance_deposits_total', 'Transfers to collection addresses by what became of them.', ['mode', 'network', 'outcome']);
-    this.depositKinds = counter('quittance_deposits_detected_total', 'Transfers seen, by how they fit their session.', ['mode', 'network', 'kind']);
-    this.received = counter('quittance_payments_received_coins_total', 'Units of the coin that paid sessions.', ['mode', 'coin']);
+    this.sessions = counter('quittance_sessions_total', 'Payment sessions by what became of them.', [
+      'mode',
+      'outcome',
+    ]);
+    this.deposits = counter('quittance_deposits_total', 'Transfers to collection addresses by what became of them.', [
+      'mode',
+      'network',
+      'outcome',
+    ]);
+    this.depositKinds = counter('quittance_deposits_detected_total', 'Transfers seen, by how they fit their session.', [
+      'mode',
+      'network',
+      'kind',
+    ]);
+    this.received = counter('quittance_payments_received_coins_total', 'Units of the coin that paid sessions.', [
+      'mode',
+      'coin',
+    ]);
     this.refunds = counter(
       'quittance_refunds_total',
       'Refunds requested, completed and failed; reverted: a completed payout left its chain and goes out again.',
       ['mode', 'outcome'],
     );
-    this.followFailures = counter('quittance_money_metrics_failures_total', 'Events that the money figures could not take in.', []);
+    this.followFailures = counter(
+      'quittance_money_metrics_failures_total',
+      'Events that the money figures could not take in.',
+      [],
+    );
     this.blockToPaid = new Histogram({
       name: 'quittance_block_to_paid_seconds',
       help: 'From the time of the block that holds the last transfer to the session being paid.',
@@ -119,7 +141,8 @@ export class MoneyMetrics {
         for (const mode of MODES) this.set({ mode }, 0);
         const nowSec = clock.nowMs() / 1000;
         const oldest = new Map<Mode, number>();
-        for (const { mode, requestedAtSec } of underWay.openRefunds()) oldest.set(mode, Math.max(oldest.get(mode) ?? 0, nowSec - requestedAtSec));
+        for (const { mode, requestedAtSec } of underWay.openRefunds())
+          oldest.set(mode, Math.max(oldest.get(mode) ?? 0, nowSec - requestedAtSec));
         for (const [mode, age] of oldest) this.set({ mode }, age);
       },
     });

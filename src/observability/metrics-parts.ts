@@ -52,7 +52,9 @@ export function reportRates(registry: Registry, status: () => readonly RateProvi
       for (const { provider, breaker } of status()) this.set({ provider }, breaker === 'closed' ? 1 : 0);
     },
   });
-  new Gauge({ name: 'quittance_rate_quote_max_age_seconds', help: 'Older quotes are not used.', registers }).set(maxAgeSec);
+  new Gauge({ name: 'quittance_rate_quote_max_age_seconds', help: 'Older quotes are not used.', registers }).set(
+    maxAgeSec,
+  );
 }
 
 export function reportAddresses(registry: Registry, stocks: () => readonly AddressStock[]): void {
@@ -69,7 +71,9 @@ export function reportAddresses(registry: Registry, stocks: () => readonly Addre
   };
   gauge('quittance_address_stock', 'Collection addresses ready to be given out.', ({ available }) => available);
   gauge('quittance_address_stock_target', 'Collection addresses that are kept ready.', ({ target }) => target);
-  gauge('quittance_address_pool_exhausted', '1 when an exported pool of addresses has run out.', ({ exhausted }) => (exhausted ? 1 : 0));
+  gauge('quittance_address_pool_exhausted', '1 when an exported pool of addresses has run out.', ({ exhausted }) =>
+    exhausted ? 1 : 0,
+  );
 }
 
 /** Whose the addresses are that are given out: `ConfirmAddresses`. */
@@ -129,13 +133,22 @@ export function reportTreasury(registry: Registry, balances: () => readonly Trea
       collect() {
         this.reset();
         for (const balance of balances()) {
-          if (balance.kind === kind) this.set({ mode: balance.mode, network: balance.network, coin: balance.coin }, balance.amount);
+          if (balance.kind === kind)
+            this.set({ mode: balance.mode, network: balance.network, coin: balance.coin }, balance.amount);
         }
       },
     });
   };
-  report('coin', 'quittance_treasury_balance_coins', 'What the treasury holds to pay refunds from, in units of the coin.');
-  report('gas', 'quittance_treasury_gas_coins', "What the treasury holds to pay network fees from, in units of the network's own coin.");
+  report(
+    'coin',
+    'quittance_treasury_balance_coins',
+    'What the treasury holds to pay refunds from, in units of the coin.',
+  );
+  report(
+    'gas',
+    'quittance_treasury_gas_coins',
+    "What the treasury holds to pay network fees from, in units of the network's own coin.",
+  );
 }
 
 /** A treasury as the payouts see it. */
@@ -173,7 +186,8 @@ export function reportPayouts(registry: Registry, status: () => readonly Treasur
       // Another process may pay by now: what was true here is no alarm any more.
       this.reset();
       for (const { mode, network, waiting } of status()) {
-        for (const reason of WAIT_REASONS) this.set({ mode, network, reason }, waiting.filter((payout) => payout.reason === reason).length);
+        for (const reason of WAIT_REASONS)
+          this.set({ mode, network, reason }, waiting.filter((payout) => payout.reason === reason).length);
       }
     },
   });

@@ -26,7 +26,11 @@ export class ProjectionMetrics {
       buckets: BATCH_BUCKETS_SEC,
       registers,
     });
-    this.#events = new Counter({ name: 'quittance_projection_events_total', help: 'Events that became visible to readers.', registers });
+    this.#events = new Counter({
+      name: 'quittance_projection_events_total',
+      help: 'Events that became visible to readers.',
+      registers,
+    });
     this.#parked = new Counter({
       name: 'quittance_projection_parked_events_total',
       help: 'Events that a projection could not take and set aside.',
@@ -86,8 +90,18 @@ export class ProjectionMetrics {
         },
       });
     };
-    gauge('quittance_projection_lag_events', 'Committed events a projection has not handled.', ({ lagEvents }) => lagEvents);
-    gauge('quittance_projection_lag_seconds', 'Age of the last handled event while others wait; 0 when none do.', ({ lagSec }) => lagSec);
-    gauge('quittance_projection_caught_up', '1 once the projection has seen everything there was.', ({ hasCaughtUp }) => (hasCaughtUp ? 1 : 0));
+    gauge(
+      'quittance_projection_lag_events',
+      'Committed events a projection has not handled.',
+      ({ lagEvents }) => lagEvents,
+    );
+    gauge(
+      'quittance_projection_lag_seconds',
+      'Age of the last handled event while others wait; 0 when none do.',
+      ({ lagSec }) => lagSec,
+    );
+    gauge('quittance_projection_caught_up', '1 once the projection has seen everything there was.', ({ hasCaughtUp }) =>
+      hasCaughtUp ? 1 : 0,
+    );
   }
 }

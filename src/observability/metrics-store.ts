@@ -28,15 +28,28 @@ export class StoreMetrics {
       buckets: APPEND_BUCKETS_SEC,
       registers,
     });
-    this.#appendEvents = new Histogram({ name: 'quittance_store_append_events', help: 'Events of one append.', buckets: EVENT_BUCKETS, registers });
-    this.#appends = new Counter({ name: 'quittance_store_appends_total', help: 'Appends by result.', labelNames: ['result'], registers });
+    this.#appendEvents = new Histogram({
+      name: 'quittance_store_append_events',
+      help: 'Events of one append.',
+      buckets: EVENT_BUCKETS,
+      registers,
+    });
+    this.#appends = new Counter({
+      name: 'quittance_store_appends_total',
+      help: 'Appends by result.',
+      labelNames: ['result'],
+      registers,
+    });
     for (const result of ['ok', 'conflict', 'error']) this.#appends.inc({ result }, 0);
     this.#registerLag(registers);
   }
 
   /** The same store, seen at work. */
   observe(store: EventStore): EventStore {
-    return storeWith(store, { append: (request) => this.#timed(store, request), subscribe: (options) => this.#followed(store, options) });
+    return storeWith(store, {
+      append: (request) => this.#timed(store, request),
+      subscribe: (options) => this.#followed(store, options),
+    });
   }
 
   async #timed(store: EventStore, request: AppendRequest): Promise<AppendResult> {
@@ -73,7 +86,8 @@ export class StoreMetrics {
       },
       reached: (position) => subscription.reached(position),
       close: () => {
-        if (this.#subscriptions.get(options.name)?.subscription === subscription) this.#subscriptions.delete(options.name);
+        if (this.#subscriptions.get(options.name)?.subscription === subscription)
+          this.#subscriptions.delete(options.name);
         return subscription.close();
       },
     };
@@ -91,7 +105,8 @@ export class StoreMetrics {
         collect() {
           this.reset();
           // Projections name their subscriptions by number and have lags of their own.
-          for (const [subscription, followed] of subscriptions) if (!subscription.startsWith('projections')) this.set({ subscription }, of(followed));
+          for (const [subscription, followed] of subscriptions)
+            if (!subscription.startsWith('projections')) this.set({ subscription }, of(followed));
         },
       });
     };
@@ -100,8 +115,10 @@ export class StoreMetrics {
       'Committed events that a follower of the ledger has not handled.',
       ({ subscription }) => subscription.lag,
     );
-    gauge('quittance_subscription_lag_seconds', 'Age of the last handled event while others wait; 0 when none do.', ({ subscription, lastAtMs }) =>
-      subscription.lag === 0 ? 0 : Math.max(0, clock.nowMs() - lastAtMs) / 1000,
+    gauge(
+      'quittance_subscription_lag_seconds',
+      'Age of the last handled event while others wait; 0 when none do.',
+      ({ subscription, lastAtMs }) => (subscription.lag === 0 ? 0 : Math.max(0, clock.nowMs() - lastAtMs) / 1000),
     );
   }
 }

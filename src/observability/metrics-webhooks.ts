@@ -28,7 +28,10 @@ const DELIVERED_BUCKETS_SEC = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300,
 
 /** What waits to be delivered. */
 export interface WebhookQueue {
-  /** When the oldest delivery that is not settled was scheduled, of merchants that have an endpoint; null when there is none. */
+  /**
+   * When the oldest delivery that is not settled was scheduled, of merchants that have an endpoint; null when there is
+   * none.
+   */
   oldestPendingAtMs(): number | null;
   pending(): number;
   suspendedEndpoints(): number;
@@ -87,7 +90,8 @@ export class WebhookMetrics {
       labelNames: ['outcome'],
       registers,
     });
-    for (const mode of MODES) for (const result of [SUCCESS, ...FAILURES]) this.#attempts.inc({ mode, result, trigger: 'automatic' }, 0);
+    for (const mode of MODES)
+      for (const result of [SUCCESS, ...FAILURES]) this.#attempts.inc({ mode, result, trigger: 'automatic' }, 0);
     for (const kind of ALARMS) this.#alarms.inc({ kind }, 0);
     for (const outcome of ['delivered', 'exhausted', 'rejected', 'blocked']) this.settled.inc({ outcome }, 0);
     for (const type of WEBHOOK_TYPES) this.#delivered.zero({ event_type: type });
@@ -100,13 +104,20 @@ export class WebhookMetrics {
     };
   }
 
-  #attempted(attempt: DeliveryAttempted['data'], { eventType, mode }: Pick<DeliveryScheduled['data'], 'eventType' | 'mode'>): void {
+  #attempted(
+    attempt: DeliveryAttempted['data'],
+    { eventType, mode }: Pick<DeliveryScheduled['data'], 'eventType' | 'mode'>,
+  ): void {
     const { failure, trigger, durationMs, startedAtMs, notificationId } = attempt;
     this.#attempts.inc({ mode, result: failure ?? SUCCESS, trigger });
     this.#duration.observe(durationMs / 1000);
     if (failure !== null || trigger === 'manual' || !(WEBHOOK_TYPES as readonly string[]).includes(eventType)) return;
     const value = Math.max(0, startedAtMs + durationMs - decidedAtMs(notificationId)) / 1000;
-    this.#delivered.observe({ labels: { event_type: eventType }, value, exemplarLabels: exemplarOf(this.#traces().ofAttempt(notificationId)) });
+    this.#delivered.observe({
+      labels: { event_type: eventType },
+      value,
+      exemplarLabels: exemplarOf(this.#traces().ofAttempt(notificationId)),
+    });
   }
 
   /** Reports the queue from now on. */
@@ -122,7 +133,11 @@ export class WebhookMetrics {
       });
     };
     gauge('quittance_webhook_attempts_in_flight', 'Attempts that wait for an answer.', () => stats().inFlight);
-    gauge('quittance_webhook_deliveries_retrying', 'Deliveries that wait for their next attempt.', () => stats().retrying);
+    gauge(
+      'quittance_webhook_deliveries_retrying',
+      'Deliveries that wait for their next attempt.',
+      () => stats().retrying,
+    );
     gauge('quittance_webhook_queue_deliveries', 'Deliveries that are not settled.', () => queue.pending());
     gauge(
       'quittance_webhook_oldest_pending_age_seconds',
@@ -132,8 +147,10 @@ export class WebhookMetrics {
         return oldest === null ? 0 : Math.max(0, clock.nowMs() - oldest) / 1000;
       },
     );
-    gauge('quittance_webhook_endpoints_suspended', 'Endpoints that get nothing until their merchant sets or resumes them.', () =>
-      queue.suspendedEndpoints(),
+    gauge(
+      'quittance_webhook_endpoints_suspended',
+      'Endpoints that get nothing until their merchant sets or resumes them.',
+      () => queue.suspendedEndpoints(),
     );
   }
 }

@@ -29,7 +29,8 @@ export class Metrics {
 
   constructor(options: { readonly clock: Clock; readonly version: string; readonly dataDir: string }) {
     const { registry } = this;
-    // Exemplars are taken by a registry of this format alone; which one is written is said by who asks (`ops-server.ts`).
+    // Exemplars are taken by a registry of this format alone; which one is written is said by who asks
+    // (`ops-server.ts`).
     registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE as string as typeof Registry.PROMETHEUS_CONTENT_TYPE);
     collectDefaultMetrics({ register: registry });
     for (const name of MISNAMED) registry.removeSingleMetric(name);
@@ -39,7 +40,12 @@ export class Metrics {
     this.projections = new ProjectionMetrics(registry);
     this.money = new MoneyMetrics(registry);
     this.webhooks = new WebhookMetrics(registry, () => this.traces);
-    this.logLines = new Counter({ name: 'quittance_log_lines_total', help: 'Log lines by level.', labelNames: ['level'], registers: [registry] });
+    this.logLines = new Counter({
+      name: 'quittance_log_lines_total',
+      help: 'Log lines by level.',
+      labelNames: ['level'],
+      registers: [registry],
+    });
     for (const level of ['warn', 'error', 'fatal']) this.logLines.inc({ level }, 0);
     new Gauge({
       name: 'quittance_build_info',

@@ -49,13 +49,24 @@ interface Moment {
   readonly exemplarLabels: Exemplar;
 }
 
-const momentOf = ({ atMs, metadata }: Pick<StoredEvent, 'atMs' | 'metadata'>): Moment => ({ atMs, exemplarLabels: exemplarOf(metadata.traceParent) });
+const momentOf = ({ atMs, metadata }: Pick<StoredEvent, 'atMs' | 'metadata'>): Moment => ({
+  atMs,
+  exemplarLabels: exemplarOf(metadata.traceParent),
+});
 
 const RETRY_MS = 1_000;
 const MAX_ENDED = 50_000;
-const SETTLED = { DeliverySucceeded: 'delivered', DeliveryExhausted: 'exhausted', DeliveryRejected: 'rejected', DeliveryBlocked: 'blocked' } as const;
+const SETTLED = {
+  DeliverySucceeded: 'delivered',
+  DeliveryExhausted: 'exhausted',
+  DeliveryRejected: 'rejected',
+  DeliveryBlocked: 'blocked',
+} as const;
 
-/** Follows the ledger for the figures that only events tell. Everything it holds is what is under way, and so bounded by that. */
+/**
+ * Follows the ledger for the figures that only events tell. Everything it holds is what is under way, and so bounded by
+ * that.
+ */
 export class MoneyFollower implements MoneyUnderWay {
   readonly #deps: MoneyFollowerDeps;
   #underWay = nothingUnderWay();
@@ -69,7 +80,10 @@ export class MoneyFollower implements MoneyUnderWay {
     this.#deps = deps;
   }
 
-  /** Resolves once what was under way at the start is known; events are followed from then on. Tries until it is, or until the close. */
+  /**
+   * Resolves once what was under way at the start is known; events are followed from then on. Tries until it is, or
+   * until the close.
+   */
   async start(): Promise<void> {
     const { signal } = this.#closing;
     while (!signal.aborted && !this.#subscription) {
@@ -126,12 +140,16 @@ export class MoneyFollower implements MoneyUnderWay {
     return oldest;
   }
 
-  /** A figure that cannot be kept must not hold up the others. Null when nothing has to be waited for, as with nearly every event. */
+  /**
+   * A figure that cannot be kept must not hold up the others. Null when nothing has to be waited for, as with nearly
+   * every event.
+   */
   #take(recorded: RecordedEvent): Promise<void> | null {
     try {
       const isNew = recorded.atMs >= this.#deps.sinceMs;
       if (recorded.stream.startsWith('delivery-')) this.#takeDelivery(recorded, isNew);
-      else return this.#takeSession(decodeEvent(recorded), isNew)?.catch((error: unknown) => this.#failed(error)) ?? null;
+      else
+        return this.#takeSession(decodeEvent(recorded), isNew)?.catch((error: unknown) => this.#failed(error)) ?? null;
     } catch (error) {
       this.#failed(error);
     }
@@ -145,7 +163,8 @@ export class MoneyFollower implements MoneyUnderWay {
 
   #takeDelivery({ stream, type, atMs, data }: RecordedEvent, isNew: boolean): void {
     const id = stream.slice('delivery-'.length);
-    if (type === 'DeliveryScheduled' || type === 'RedeliveryRequested') this.#underWay.deliveries.set(id, { merchantId: merchantIn(data), atMs });
+    if (type === 'DeliveryScheduled' || type === 'RedeliveryRequested')
+      this.#underWay.deliveries.set(id, { merchantId: merchantIn(data), atMs });
     if (!(type in SETTLED)) return;
     this.#underWay.deliveries.delete(id);
     if (isNew) this.#deps.webhooks.settled.inc({ outcome: SETTLED[type as keyof typeof SETTLED] });
@@ -158,11 +177,20 @@ export class MoneyFollower implements MoneyUnderWay {
     const known = this.#underWay.sessions.get(id)?.mode ?? this.#ended.get(id);
     if (event.type === 'SessionCreated') this.#created(event.data, isNew);
     else if (known !== undefined) this.#takeFact(id, known, event, momentOf(stored), isNew);
-    else return this.#modeOf(id).then((mode) => (mode === null ? undefined : this.#takeFact(id, mode, event, momentOf(stored), isNew)));
+    else
+      return this.#modeOf(id).then((mode) =>
+        mode === null ? undefined : this.#takeFact(id, mode, event, momentOf(stored), isNew),
+      );
     return null;
   }
 
-  #takeFact(id: SessionId, mode: Mode, event: Exclude<SessionEvent, SessionCreated>, moment: Moment, isNew: boolean): void {
+  #takeFact(
+    id: SessionId,
+    mode: Mode,
+    event: Exclude<SessionEvent, SessionCreated>,
+    moment: Moment,
+    isNew: boolean,
+  ): void {
     if ('depositKey' in event.data) this.#tookDeposit(id, mode, event, isNew);
     else if ('refundId' in event.data) this.#tookRefund(mode, event, moment, isNew);
     else if (ENDS.has(event.type)) this.#sessionEnded(id, mode, event, moment, isNew);
@@ -191,7 +219,11 @@ export class MoneyFollower implements MoneyUnderWay {
       case 'DepositDetected': {
         const { network, kind, depositKey } = event.data;
         if (session && kind === 'on_time')
-          this.#underWay.sessions.set(id, { ...session, status: 'processing', pending: new Set([...session.pending, depositKey]) });
+          this.#underWay.sessions.set(id, {
+            ...session,
+            status: 'processing',
+            pending: new Set([...session.pending, depositKey]),
+          });
         if (!isNew) return;
         money.deposits.inc({ mode, network, outcome: 'detected' });
         money.depositKinds.inc({ mode, network, kind });
@@ -224,7 +256,11 @@ export class MoneyFollower implements MoneyUnderWay {
     const { money } = this.#deps;
     switch (event.type) {
       case 'RefundRequested':
-        this.#underWay.refunds.set(event.data.refundId, { mode, status: 'PENDING', requestedAtSec: event.data.requestedAtSec });
+        this.#underWay.refunds.set(event.data.refundId, {
+          mode,
+          status: 'PENDING',
+          requestedAtSec: event.data.requestedAtSec,
+        });
         if (isNew) money.refunds.inc({ mode, outcome: 'requested' });
         return;
       case 'RefundPayoutSigned': {
@@ -238,7 +274,12 @@ export class MoneyFollower implements MoneyUnderWay {
         this.#underWay.refunds.delete(event.data.refundId);
         if (!isNew) return;
         money.refunds.inc({ mode, outcome: event.type === 'RefundCompleted' ? 'completed' : 'failed' });
-        if (refund) money.refundDuration.observe({ labels: { mode }, value: Math.max(0, atMs / 1000 - refund.requestedAtSec), exemplarLabels });
+        if (refund)
+          money.refundDuration.observe({
+            labels: { mode },
+            value: Math.max(0, atMs / 1000 - refund.requestedAtSec),
+            exemplarLabels,
+          });
         return;
       }
       case 'RefundPayoutReverted':
@@ -248,7 +289,13 @@ export class MoneyFollower implements MoneyUnderWay {
     }
   }
 
-  #sessionEnded(id: SessionId, mode: Mode, event: SessionEvent, { atMs, exemplarLabels }: Moment, isNew: boolean): void {
+  #sessionEnded(
+    id: SessionId,
+    mode: Mode,
+    event: SessionEvent,
+    { atMs, exemplarLabels }: Moment,
+    isNew: boolean,
+  ): void {
     const { money } = this.#deps;
     const session = this.#underWay.sessions.get(id);
     this.#underWay.sessions.delete(id);
@@ -256,7 +303,13 @@ export class MoneyFollower implements MoneyUnderWay {
     if (event.type === 'SessionPaid') {
       const { coin, received, paidAtSec } = event.data;
       if (paidAtSec >= (this.lastPayment?.atSec ?? 0)) {
-        this.lastPayment = { atSec: paidAtSec, mode, network: session?.lastDeposit?.network ?? null, coin, amount: received };
+        this.lastPayment = {
+          atSec: paidAtSec,
+          mode,
+          network: session?.lastDeposit?.network ?? null,
+          coin,
+          amount: received,
+        };
         money.lastPaid.set({ mode }, paidAtSec);
       }
       if (!isNew) return;
@@ -264,7 +317,8 @@ export class MoneyFollower implements MoneyUnderWay {
       money.received.inc({ mode, coin }, Number(received));
       const deposit = session?.lastDeposit;
       const labels = deposit && { mode, network: deposit.network };
-      if (labels) money.blockToPaid.observe({ labels, value: Math.max(0, atMs / 1000 - deposit.blockTimeSec), exemplarLabels });
+      if (labels)
+        money.blockToPaid.observe({ labels, value: Math.max(0, atMs / 1000 - deposit.blockTimeSec), exemplarLabels });
     } else if (isNew && event.type === 'SessionExpired') money.sessions.inc({ mode, outcome: 'expired' });
     else if (isNew && event.type === 'SessionFailed') money.sessions.inc({ mode, outcome: 'failed' });
     else if (isNew && event.type === 'SessionCancelled') money.sessions.inc({ mode, outcome: 'cancelled' });
@@ -277,7 +331,12 @@ export class MoneyFollower implements MoneyUnderWay {
   }
 }
 
-const ENDS: ReadonlySet<SessionEvent['type']> = new Set(['SessionPaid', 'SessionExpired', 'SessionFailed', 'SessionCancelled']);
+const ENDS: ReadonlySet<SessionEvent['type']> = new Set([
+  'SessionPaid',
+  'SessionExpired',
+  'SessionFailed',
+  'SessionCancelled',
+]);
 
 /** The session once a deposit is no longer waited for: confirmed without paying it, or gone. */
 function settled(session: OpenSession, depositKey: string): OpenSession {

@@ -21,7 +21,8 @@ const TEXT_TYPE = 'text/plain; charset=utf-8';
 
 /**
  * Apart from the public port: `/` (a page for people), `/metrics`, `/healthz` (the process lives), `/startupz` (it has
- * started), `/readyz` (it may be sent traffic, and what is degraded) and `/readyz/reads` (the same for what changes nothing).
+ * started), `/readyz` (it may be sent traffic, and what is degraded) and `/readyz/reads` (the same for what changes
+ * nothing).
  */
 export async function startOpsServer(deps: OpsServerDeps): Promise<Server> {
   const server = createServer((request, response) => {
@@ -45,7 +46,9 @@ const formatting = new InTurn();
 /** Prometheus asks for OpenMetrics, which alone knows exemplars; everybody else gets the older text. */
 function figures(registry: Registry, accept = ''): Promise<{ readonly type: string; readonly text: string }> {
   return formatting.run(async () => {
-    const type = accept.includes('application/openmetrics-text') ? Registry.OPENMETRICS_CONTENT_TYPE : Registry.PROMETHEUS_CONTENT_TYPE;
+    const type = accept.includes('application/openmetrics-text')
+      ? Registry.OPENMETRICS_CONTENT_TYPE
+      : Registry.PROMETHEUS_CONTENT_TYPE;
     registry.setContentType(type as typeof Registry.PROMETHEUS_CONTENT_TYPE);
     // Written as OpenMetrics, counters lose their `_total`, for the other format, too.
     const names = registry.getMetricsAsArray().map((metric) => [metric, metric.name] as const);
@@ -63,7 +66,8 @@ async function answer(
   response: ServerResponse,
 ): Promise<void> {
   const path = url.split('?')[0]!;
-  if (method !== 'GET' && method !== 'HEAD') return send(response, 405, TEXT_TYPE, 'method not allowed\n', { Allow: 'GET, HEAD' });
+  if (method !== 'GET' && method !== 'HEAD')
+    return send(response, 405, TEXT_TYPE, 'method not allowed\n', { Allow: 'GET, HEAD' });
   switch (path) {
     case '/':
       return send(response, 200, 'text/html; charset=utf-8', statusPage(deps.status.status()), {
@@ -93,7 +97,13 @@ async function answer(
   }
 }
 
-function send(response: ServerResponse, status: number, type: string, body: string, headers: Record<string, string> = {}): void {
+function send(
+  response: ServerResponse,
+  status: number,
+  type: string,
+  body: string,
+  headers: Record<string, string> = {},
+): void {
   response.writeHead(status, {
     'Content-Type': type,
     'Cache-Control': 'no-store',

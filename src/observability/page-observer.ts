@@ -19,7 +19,13 @@ export function observePages(metrics: HttpMetrics): RequestHandler {
       const startedMs = performance.now();
       response.once('close', () => {
         if (page.isStream) metrics.streamEnded(page.operation, response.statusCode);
-        else metrics.requestEnded(page.operation, request.method, response.statusCode, (performance.now() - startedMs) / 1000);
+        else
+          metrics.requestEnded(
+            page.operation,
+            request.method,
+            response.statusCode,
+            (performance.now() - startedMs) / 1000,
+          );
       });
     }
     next();

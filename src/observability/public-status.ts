@@ -50,7 +50,10 @@ export function publicStatus(status: Status, before: PublicStatus | null, interv
   });
   return {
     ...{ format: 1, generated: nowSec, interval },
-    state: components.reduce<PublicState>((worst, { state }) => (RANK.indexOf(state) > RANK.indexOf(worst) ? state : worst), 'operational'),
+    state: components.reduce<PublicState>(
+      (worst, { state }) => (RANK.indexOf(state) > RANK.indexOf(worst) ? state : worst),
+      'operational',
+    ),
     components,
     incidents: incidentsOf(components, before?.incidents ?? [], nowSec),
   };
@@ -80,13 +83,22 @@ function statesOf(status: Status): Omit<PublicComponent, 'since'>[] {
   ];
 }
 
-function incidentsOf(components: readonly PublicComponent[], before: readonly PublicIncident[], nowSec: number): PublicIncident[] {
+function incidentsOf(
+  components: readonly PublicComponent[],
+  before: readonly PublicIncident[],
+  nowSec: number,
+): PublicIncident[] {
   const going = components.filter(({ state }) => state !== 'operational');
   const ended = before.map((incident) =>
-    incident.to === null && !going.some(({ id, state }) => id === incident.id && state === incident.state) ? { ...incident, to: nowSec } : incident,
+    incident.to === null && !going.some(({ id, state }) => id === incident.id && state === incident.state)
+      ? { ...incident, to: nowSec }
+      : incident,
   );
   const begun = going
-    .filter(({ id, state }) => !ended.some((incident) => incident.id === id && incident.state === state && incident.to === null))
+    .filter(
+      ({ id, state }) =>
+        !ended.some((incident) => incident.id === id && incident.state === state && incident.to === null),
+    )
     .map(({ id, name, state, since }): PublicIncident => ({ id, name, state, from: since, to: null }));
   return [...begun, ...ended].filter(({ to }) => to === null || to > nowSec - KEPT_SEC).slice(0, MAX_INCIDENTS);
 }

@@ -13,7 +13,10 @@ interface Seen {
   withheld: number;
 }
 
-/** Bounds what an outage writes: a line that says the same of the same things is told five times a minute, then once with how often it was left out. */
+/**
+ * Bounds what an outage writes: a line that says the same of the same things is told five times a minute, then once
+ * with how often it was left out.
+ */
 export class RepeatedLines {
   readonly #seen = new RecentMap<string, Seen>(MAX_KEYS);
   readonly #nowMs: () => number;

@@ -23,7 +23,10 @@ export function chainFacts(watched: readonly WatchedChain[], nowMs: number): Hea
       lagSec === null && 'nothing read yet',
       lagSec !== null && lagSec > CHAIN_LAG_SEC && `payments of the last ${lagSec} s are not known`,
     ].filter((reason) => reason !== false);
-    return { name: `chain:${settings.mode}:${settings.network}`, ...judged(reasons, lagSec === null ? '' : `read to ${lagSec} s ago`) };
+    return {
+      name: `chain:${settings.mode}:${settings.network}`,
+      ...judged(reasons, lagSec === null ? '' : `read to ${lagSec} s ago`),
+    };
   });
 }
 
@@ -35,7 +38,9 @@ export function providerFacts(providers: readonly NetworkProviders[]): HealthFac
     const reasons = [
       ...excluded.map(({ provider, excluded: reason }) => `${provider} is left out: it ${reason}`),
       mode === 'live' && pool.sources < 2 && 'one provider: whatever it says of a payment is believed',
-      needsSecond() && usable < 2 && `${usable} of ${pool.sources} providers can be used: large payments wait for a second one`,
+      needsSecond() &&
+        usable < 2 &&
+        `${usable} of ${pool.sources} providers can be used: large payments wait for a second one`,
     ].filter((reason) => reason !== false);
     return { name: `providers:${mode}:${network}`, ...judged(reasons, `${usable} of ${pool.sources} usable`) };
   });
@@ -44,11 +49,19 @@ export function providerFacts(providers: readonly NetworkProviders[]): HealthFac
 /** A wrong clock would set deadlines that make payments late which are not. */
 export function clockFacts({ isInDoubt, offsetMs, witnesses }: ClockVerdict): HealthFact[] {
   const against = witnesses.filter(({ agrees }) => !agrees);
-  const named = against.map(({ source, offsetMs: ms }) => `${source}, which is ${Math.abs(Math.round(ms / 1000))} s ${ms > 0 ? 'behind' : 'ahead'}`);
+  const named = against.map(
+    ({ source, offsetMs: ms }) =>
+      `${source}, which is ${Math.abs(Math.round(ms / 1000))} s ${ms > 0 ? 'behind' : 'ahead'}`,
+  );
   const consequence = isInDoubt ? 'in doubt: no session is created or expires; contradicted by' : 'contradicted by';
   const reasons = against.length > 0 ? [`${consequence} ${named.join(', ')}`] : [];
   const otherwise = witnesses.length === 0 ? 'nothing heard to compare it with' : `${witnesses.length} agree`;
-  return [{ name: 'clock', ...judged(reasons, offsetMs === null ? otherwise : `${otherwise}, ${(offsetMs / 1000).toFixed(1)} s apart`) }];
+  return [
+    {
+      name: 'clock',
+      ...judged(reasons, offsetMs === null ? otherwise : `${otherwise}, ${(offsetMs / 1000).toFixed(1)} s apart`),
+    },
+  ];
 }
 
 export function projectionFacts(status: readonly ProjectionStatus[]): HealthFact[] {
@@ -64,14 +77,20 @@ export function projectionFacts(status: readonly ProjectionStatus[]): HealthFact
 /** Without a usable rate orders in coins still work; others are refused with 503. */
 export function rateFacts(status: readonly RateProviderStatus[], maxAgeSec: number): HealthFact[] {
   const usable = status.filter(({ ageMs }) => ageMs !== null && ageMs <= maxAgeSec * 1000);
-  const reasons = usable.length === 0 ? [`no quote younger than ${maxAgeSec} s: orders that need conversion are refused`] : [];
+  const reasons =
+    usable.length === 0 ? [`no quote younger than ${maxAgeSec} s: orders that need conversion are refused`] : [];
   return [{ name: 'rates', ...judged(reasons, `${usable.length} of ${status.length} providers usable`) }];
 }
 
 /** Payments go on without; values of the books are made of older rates, or refused. */
-export function bookRateFacts(missing: readonly { readonly coin: string; readonly day: string }[], currency: string): HealthFact[] {
+export function bookRateFacts(
+  missing: readonly { readonly coin: string; readonly day: string }[],
+  currency: string,
+): HealthFact[] {
   const [first] = missing;
-  const reasons = first ? [`${missing.length} daily rates in ${currency} are missing, the oldest of ${first.coin} on ${first.day}`] : [];
+  const reasons = first
+    ? [`${missing.length} daily rates in ${currency} are missing, the oldest of ${first.coin} on ${first.day}`]
+    : [];
   return [{ name: 'book-rates', ...judged(reasons, `no day in ${currency} is missing`) }];
 }
 
@@ -87,4 +106,6 @@ export function webhookFacts(queue: WebhookQueue, nowMs: number): HealthFact[] {
 }
 
 const judged = (reasons: readonly string[], otherwise: string): Omit<HealthFact, 'name'> =>
-  reasons.length > 0 ? { state: 'degraded', detail: reasons.join('; ') } : { state: 'ok', ...(otherwise !== '' && { detail: otherwise }) };
+  reasons.length > 0
+    ? { state: 'degraded', detail: reasons.join('; ') }
+    : { state: 'ok', ...(otherwise !== '' && { detail: otherwise }) };

@@ -105,7 +105,10 @@ export class ServiceStatus {
         retrying,
         suspended: queue.suspendedEndpoints(),
       },
-      projections: { lagEvents: Math.max(0, ...lags.map(({ lagEvents }) => lagEvents)), lagSec: Math.max(0, ...lags.map(({ lagSec }) => lagSec)) },
+      projections: {
+        lagEvents: Math.max(0, ...lags.map(({ lagEvents }) => lagEvents)),
+        lagSec: Math.max(0, ...lags.map(({ lagSec }) => lagSec)),
+      },
       lastPayment: follower.lastPayment,
       lastError: this.#lastError,
     };

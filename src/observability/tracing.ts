@@ -12,7 +12,12 @@ import type { WebhookAnswer, WebhookRequest, WebhookSender } from '../ports/webh
 import type { CommandContext } from '../runtime/commands/handler.ts';
 
 interface Commands<Command extends { readonly type: string }, Result> {
-  execute(stream: string, command: Command, context: CommandContext, options?: { expectNew?: boolean }): Promise<Result>;
+  execute(
+    stream: string,
+    command: Command,
+    context: CommandContext,
+    options?: { expectNew?: boolean },
+  ): Promise<Result>;
 }
 
 interface DepositCalls<Facts, Confirmed, Reverted> {
@@ -107,8 +112,10 @@ export class Tracing implements TraceSource {
       const cause = await this.#causeOf(stream, command, context);
       const parent = context.traceParent ?? this.#attemptOf(stream, command) ?? this.#current.getStore()?.traceParent;
       const facts = { 'quittance.stream': stream, 'quittance.actor': context.actor };
-      return this.#within(command.type, { parent: cause === undefined ? parent : undefined, links: [cause], facts }, (span) =>
-        execute(stream, command, { ...context, traceParent: span.traceParent }, options),
+      return this.#within(
+        command.type,
+        { parent: cause === undefined ? parent : undefined, links: [cause], facts },
+        (span) => execute(stream, command, { ...context, traceParent: span.traceParent }, options),
       );
     };
   }
@@ -178,7 +185,10 @@ export class Tracing implements TraceSource {
 
   #append(request: AppendRequest): Promise<AppendResult> {
     const parent = parentIn(request.events[0]) ?? this.#current.getStore()?.traceParent;
-    const facts = { 'quittance.stream': request.stream, 'quittance.events': request.events.map(({ type }) => type).join(' ') };
+    const facts = {
+      'quittance.stream': request.stream,
+      'quittance.events': request.events.map(({ type }) => type).join(' '),
+    };
     return this.#within('append', { kind: 'producer', parent, facts }, async (span) => {
       const result = await this.#store.append(request);
       if (!result.ok) span.fail('conflict');
@@ -188,11 +198,19 @@ export class Tracing implements TraceSource {
 
   async #ofSession(name: string, id: SessionId, work: () => Promise<void>): Promise<void> {
     const [created] = await this.#store.readStream(sessionStream(id), { limit: 1 });
-    await this.#within(name, { kind: 'consumer', links: [parentIn(created)], facts: { 'quittance.session': id } }, work);
+    await this.#within(
+      name,
+      { kind: 'consumer', links: [parentIn(created)], facts: { 'quittance.session': id } },
+      work,
+    );
   }
 
   /** A delivery is scheduled long after, and without, what it tells of. */
-  async #causeOf(stream: string, command: { readonly type: string }, context: CommandContext): Promise<TraceParent | undefined> {
+  async #causeOf(
+    stream: string,
+    command: { readonly type: string },
+    context: CommandContext,
+  ): Promise<TraceParent | undefined> {
     if (command.type !== 'ScheduleDelivery' || !stream.startsWith('delivery-')) return undefined;
     const { sessionId } = (command as unknown as { delivery: { sessionId: SessionId } }).delivery;
     const events = await this.#store.readStream(sessionStream(sessionId));

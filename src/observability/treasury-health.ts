@@ -7,6 +7,10 @@ export function treasuryHealth(treasuries: readonly TreasuryStatus[]): readonly 
   return treasuries.map(({ mode, network, alarm, waiting }) => {
     const first = waiting.find(({ reason }) => needsLook(reason)) ?? waiting[0];
     const detail = alarm ?? (first ? `${waiting.length} refunds wait: ${first.detail}` : undefined);
-    return { name: `treasury:${mode}:${network}`, state: detail === undefined ? 'ok' : 'degraded', ...(detail !== undefined && { detail }) };
+    return {
+      name: `treasury:${mode}:${network}`,
+      state: detail === undefined ? 'ok' : 'degraded',
+      ...(detail !== undefined && { detail }),
+    };
   });
 }

@@ -72,7 +72,8 @@ async function readRefunds(readModel: Rows, { refunds }: UnderWay): Promise<void
   for await (const page of rowPages(readModel, REFUNDS_TABLE)) {
     for (const { row } of page) {
       const { refundId, mode, status, createdSec } = row;
-      if (status === 'PENDING' || status === 'PROCESSING') refunds.set(refundId, { mode, status, requestedAtSec: createdSec });
+      if (status === 'PENDING' || status === 'PROCESSING')
+        refunds.set(refundId, { mode, status, requestedAtSec: createdSec });
     }
     await breathe();
   }
@@ -91,7 +92,8 @@ async function readDeliveries(
       members.map(({ member }) => member),
     );
     for (const row of rows) {
-      if (row?.status === 'pending') deliveries.set(row.notificationId, { merchantId: row.merchantId, atMs: row.createdSec * 1000 });
+      if (row?.status === 'pending')
+        deliveries.set(row.notificationId, { merchantId: row.merchantId, atMs: row.createdSec * 1000 });
     }
     if (members.length < PAGE) return;
     seen += members.length;

@@ -29,7 +29,10 @@ interface Asked {
   readonly args: AdminArguments;
 }
 
-/** The journal in a currency. All of it must be the whole mode's by the time of recording, which is how months are closed. */
+/**
+ * The journal in a currency. All of it must be the whole mode's by the time of recording, which is how months are
+ * closed.
+ */
 async function valuedOf({ journal, issue }: AccountingParts, { scope, through }: Asked, currency: string) {
   if (scope.book !== null) return refused('merchant is none of a file in the functional currency: leave it out');
   if (scope.clock !== 'recorded') return refused('clock must be recorded: values are by the months of the books');
@@ -72,14 +75,23 @@ export async function accountingFile(
   const chart = chartIn(args);
   const { entries } = await valuedOf(parts, asked, chart.file.currency);
   const own = counted(entries(), days.from, tally);
-  if (document === 'xero') return { format: 'csv', contentType: 'text/csv; charset=utf-8', chunks: xeroFile(own, chart) };
-  if (document === 'quickbooks') return { format: 'csv', contentType: 'text/csv; charset=utf-8', chunks: quickbooksFile(own, chart) };
+  if (document === 'xero')
+    return { format: 'csv', contentType: 'text/csv; charset=utf-8', chunks: xeroFile(own, chart) };
+  if (document === 'quickbooks')
+    return { format: 'csv', contentType: 'text/csv; charset=utf-8', chunks: quickbooksFile(own, chart) };
   const fault = datevFault(chart, days);
   if (fault !== null) return refused(fault);
-  return { format: 'extf', contentType: 'text/csv; charset=windows-1252', chunks: datevFile(own, chart, { ...days, createdAtMs }) };
+  return {
+    format: 'extf',
+    contentType: 'text/csv; charset=windows-1252',
+    chunks: datevFile(own, chart, { ...days, createdAtMs }),
+  };
 }
 
-/** Of the first day on, added up: lines, debits and credits are the control totals of a file that has columns of its own. */
+/**
+ * Of the first day on, added up: lines, debits and credits are the control totals of a file that has columns of its
+ * own.
+ */
 async function* counted(entries: AsyncIterable<ValuedEntry>, from: string, tally: Tally): AsyncGenerator<ValuedEntry> {
   for await (const entry of entries) {
     if (entry.day < from) continue;
@@ -102,13 +114,22 @@ async function wallet(
   createdAtMs: number,
   tally: Tally,
 ): Promise<AccountingFile> {
-  const network = NETWORKS.find((name) => name === requiredText(args, 'network')) ?? refused(`network must be one of ${NETWORKS.join(', ')}`);
+  const network =
+    NETWORKS.find((name) => name === requiredText(args, 'network')) ??
+    refused(`network must be one of ${NETWORKS.join(', ')}`);
   const coin =
-    BOOKED_COINS.find((name) => name === requiredText(args, 'coin').toUpperCase()) ?? refused(`coin must be one of ${BOOKED_COINS.join(', ')}`);
+    BOOKED_COINS.find((name) => name === requiredText(args, 'coin').toUpperCase()) ??
+    refused(`coin must be one of ${BOOKED_COINS.join(', ')}`);
   const currency = optionalText(args, 'currency') ?? NO_CURRENCY;
   if (!/^[A-Z]{3}$/.test(currency)) return refused('currency must be three letters: what stands for the coin');
   const address = requiredText(args, 'address');
-  const { text, entries } = await camt053(journal, { ...scope, ...days }, through, { network, coin, address, currency }, createdAtMs);
+  const { text, entries } = await camt053(
+    journal,
+    { ...scope, ...days },
+    through,
+    { network, coin, address, currency },
+    createdAtMs,
+  );
   tally.rows = entries;
   const chunks = (async function* () {
     yield text;
@@ -122,4 +143,5 @@ function chartIn({ chart }: AdminArguments): Chart {
 }
 
 /** What is found on the way is an answer for people, though the text has begun. */
-export const isForPeople = (error: unknown): error is Error => error instanceof RateMissing || error instanceof ChartRefused;
+export const isForPeople = (error: unknown): error is Error =>
+  error instanceof RateMissing || error instanceof ChartRefused;

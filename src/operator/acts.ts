@@ -47,29 +47,43 @@ export function withRecordedActs(commands: AdminCommands, parts: ActsParts): Adm
 }
 
 /** Writes down who did it, to what and when. Throws `CommandRefused` for an operator's name that is none. */
-export async function recordAct(parts: ActsParts, act: string, subject: string | null, args: AdminArguments): Promise<void> {
+export async function recordAct(
+  parts: ActsParts,
+  act: string,
+  subject: string | null,
+  args: AdminArguments,
+): Promise<void> {
   const actor = actorOf(args);
   const stream = OPERATOR_ACTS_STREAM;
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
     const last = await parts.store.lastOfStream(stream);
-    const event: OperatorActed = { type: 'OperatorActed', data: { act, subject, actor, actedAtSec: toSec(parts.clock.nowMs()) } };
+    const event: OperatorActed = {
+      type: 'OperatorActed',
+      data: { act, subject, actor, actedAtSec: toSec(parts.clock.nowMs()) },
+    };
     const { result } = await appendNext(parts, { stream, last, event, actor });
     if (result.ok) return;
   }
   throw new CommandRefused('others write at the same moment: try again');
 }
 
-/** Who proposes what others approve: whose token it was, which nobody may name otherwise, else what the command says. */
+/**
+ * Who proposes what others approve: whose token it was, which nobody may name otherwise, else what the command says.
+ */
 export function proposerOf(args: AdminArguments): string {
   if (args['actor'] === undefined) return requiredText(args, 'operator');
   if (args['operator'] !== undefined) throw new CommandRefused('operator must not be given: it is whose token this is');
   return actorOf(args);
 }
 
-/** The name that is written down: whose token it was, else what the command says. Throws `CommandRefused` for one that is none. */
+/**
+ * The name that is written down: whose token it was, else what the command says. Throws `CommandRefused` for one that
+ * is none.
+ */
 export function actorOf(args: AdminArguments): string {
   const field = args['actor'] === undefined ? 'operator' : 'actor';
   const actor = optionalText(args, field) ?? 'operator';
-  if (actor.length > MAX_ACTOR_LENGTH) throw new CommandRefused(`${field} must have at most ${MAX_ACTOR_LENGTH} characters`);
+  if (actor.length > MAX_ACTOR_LENGTH)
+    throw new CommandRefused(`${field} must have at most ${MAX_ACTOR_LENGTH} characters`);
   return actor;
 }

@@ -1,11 +1,21 @@
-import { type AdminArguments, type AdminCommands, CommandRefused, json, requiredMode, requiredText } from './commands.ts';
+import {
+  type AdminArguments,
+  type AdminCommands,
+  CommandRefused,
+  json,
+  requiredMode,
+  requiredText,
+} from './commands.ts';
 import { ADDRESS_FAMILIES, type AddressFamily } from '../domain/networks.ts';
 import type { RunningAddressPool } from '../features/addresses/pool.ts';
 
 /** BIP-32 indexes end below 2^31. */
 const MAX_INDEX = 2 ** 31 - 1;
 
-/** `quittance addresses stock | skip`: after a restore, what may have been given out since the backup must not be given out again. */
+/**
+ * `quittance addresses stock | skip`: after a restore, what may have been given out since the backup must not be given
+ * out again.
+ */
 export function addressCommands(addresses: Pick<RunningAddressPool, 'stocks' | 'skipTo'>): AdminCommands {
   return {
     'addresses.stock': async () => json(addresses.stocks()),
@@ -13,7 +23,8 @@ export function addressCommands(addresses: Pick<RunningAddressPool, 'stocks' | '
       const mode = requiredMode(args);
       const family = familyOf(args);
       const index = Number(requiredText(args, 'to'));
-      if (!Number.isInteger(index) || index < 0 || index > MAX_INDEX) throw new CommandRefused('to must be a whole number below 2147483648');
+      if (!Number.isInteger(index) || index < 0 || index > MAX_INDEX)
+        throw new CommandRefused('to must be a whole number below 2147483648');
       if (!addresses.stocks().some((stock) => stock.mode === mode && stock.family === family))
         throw new CommandRefused(`this service gives out no ${family} addresses in ${mode} mode`);
       await addresses.skipTo(mode, family, index);

@@ -14,7 +14,15 @@ import { reversalOf, type AdjustmentsCommand } from '../../state-machines/adjust
 import type { Adjustment } from '../../state-machines/adjustments/adjustments.machine.ts';
 import { actorOf, proposerOf } from './acts.ts';
 import { agree } from './approvals.ts';
-import { type AdminArguments, type AdminCommands, optionalMode, optionalText, refused, requiredMode, requiredText } from './commands.ts';
+import {
+  type AdminArguments,
+  type AdminCommands,
+  optionalMode,
+  optionalText,
+  refused,
+  requiredMode,
+  requiredText,
+} from './commands.ts';
 import { networkOf } from './treasury-arguments.ts';
 
 export interface AdjustmentParts {
@@ -30,7 +38,10 @@ export interface AdjustmentParts {
 const ID_BYTES = 13;
 const PAGE = 500;
 
-/** Entries by hand: one person proposes, two others approve with keys of their own, and only another entry takes one back. */
+/**
+ * Entries by hand: one person proposes, two others approve with keys of their own, and only another entry takes one
+ * back.
+ */
 export function adjustmentCommands(parts: AdjustmentParts): AdminCommands {
   return {
     'ledger.adjust': async (args) => {
@@ -42,14 +53,20 @@ export function adjustmentCommands(parts: AdjustmentParts): AdminCommands {
       const { terms, status } = await find(parts, requiredText(args, 'id'));
       const { proposedBy, ...adjustment } = terms;
       if (status === 'posted') return refused('id: it is posted');
-      if (parts.signer === null) return refused('nobody can approve here: this process has no signer with PAYOUT_APPROVERS');
+      if (parts.signer === null)
+        return refused('nobody can approve here: this process has no signer with PAYOUT_APPROVERS');
       const agreed = await agree(parts.signer, [{ kind: 'adjustment', adjustment, proposedBy }], args);
       if (!agreed.ok) return agreed.answer;
       const { approvers, done } = agreed;
       if (!done) return { id: terms.adjustmentId, approved_by: approvers, status: 'waiting_for_approval' };
       const reversesEvent = terms.reverses === null ? null : await postedBy(parts, terms.mode, terms.reverses);
       const { adjustmentId } = terms;
-      await tell(parts, terms.mode, { type: 'PostAdjustment', adjustmentId, approvers, reversesEvent, nowSec: nowSec(parts) }, approvers.at(-1)!);
+      await tell(
+        parts,
+        terms.mode,
+        { type: 'PostAdjustment', adjustmentId, approvers, reversesEvent, nowSec: nowSec(parts) },
+        approvers.at(-1)!,
+      );
       return { id: adjustmentId, approved_by: approvers, status: 'posted' };
     },
     'ledger.reject-adjustment': async (args) => {
@@ -61,7 +78,9 @@ export function adjustmentCommands(parts: AdjustmentParts): AdminCommands {
     },
     'ledger.adjustments': async (args) => {
       const mode = optionalMode(args);
-      const all = await Promise.all(MODES.filter((each) => mode === undefined || each === mode).map((each) => adjustmentsOf(parts, each)));
+      const all = await Promise.all(
+        MODES.filter((each) => mode === undefined || each === mode).map((each) => adjustmentsOf(parts, each)),
+      );
       return { adjustments: all.flatMap((each) => Object.values(each).map(present)) };
     },
   };
@@ -91,7 +110,8 @@ async function termsOf(parts: AdjustmentParts, args: AdminArguments): Promise<Ad
   const lines = [...linesOf(args, 'debit', 1n), ...linesOf(args, 'credit', -1n)];
   for (const { account } of lines) {
     const merchant = merchantAccountOf(account)?.merchantId;
-    if (merchant !== undefined && parts.modeOfMerchant(merchant) !== mode) refused(`${account}: there is no such merchant in ${mode} mode`);
+    if (merchant !== undefined && parts.modeOfMerchant(merchant) !== mode)
+      refused(`${account}: there is no such merchant in ${mode} mode`);
   }
   return { ...shared, mode, network, coin, lines };
 }
@@ -99,7 +119,9 @@ async function termsOf(parts: AdjustmentParts, args: AdminArguments): Promise<Ad
 function coinOf(network: Network, text: string): AdjustmentTerms['coin'] {
   const coin = text.toUpperCase();
   if (isCoin(coin)) return coin;
-  return coin === NATIVE_COIN[network] ? NATIVE_COIN[network] : refused(`coin must be USDT, USDC or ${NATIVE_COIN[network]} on ${network}`);
+  return coin === NATIVE_COIN[network]
+    ? NATIVE_COIN[network]
+    : refused(`coin must be USDT, USDC or ${NATIVE_COIN[network]} on ${network}`);
 }
 
 /** `account=amount`, several with commas. */
@@ -115,7 +137,10 @@ function linesOf(args: AdminArguments, name: 'debit' | 'credit', sign: 1n | -1n)
     });
 }
 
-async function adjustmentsOf({ adjustmentsHandler }: AdjustmentParts, mode: Mode): Promise<Readonly<Record<string, Adjustment>>> {
+async function adjustmentsOf(
+  { adjustmentsHandler }: AdjustmentParts,
+  mode: Mode,
+): Promise<Readonly<Record<string, Adjustment>>> {
   return ((await adjustmentsHandler.read(adjustmentsStream(mode))) ?? adjustmentsTable.initial).context.adjustments;
 }
 
@@ -131,14 +156,24 @@ async function find(parts: AdjustmentParts, id: string, name = 'id'): Promise<Ad
 async function postedBy({ store }: AdjustmentParts, mode: Mode, id: string): Promise<string> {
   for (let from = 0; ; from += PAGE) {
     const events = await store.readStream(adjustmentsStream(mode), { from, limit: PAGE });
-    const posted = events.find(({ type, data }) => type === 'AdjustmentPosted' && (JSON.parse(data) as AdjustmentTerms).adjustmentId === id);
+    const posted = events.find(
+      ({ type, data }) => type === 'AdjustmentPosted' && (JSON.parse(data) as AdjustmentTerms).adjustmentId === id,
+    );
     if (posted) return posted.id;
     if (events.length < PAGE) return refused(`reverses: ${id} is not posted`);
   }
 }
 
-async function tell({ adjustmentsHandler, random }: AdjustmentParts, mode: Mode, command: AdjustmentsCommand, actor: string): Promise<void> {
-  const result = await adjustmentsHandler.execute(adjustmentsStream(mode), command, { correlationId: random.uuid(), actor });
+async function tell(
+  { adjustmentsHandler, random }: AdjustmentParts,
+  mode: Mode,
+  command: AdjustmentsCommand,
+  actor: string,
+): Promise<void> {
+  const result = await adjustmentsHandler.execute(adjustmentsStream(mode), command, {
+    correlationId: random.uuid(),
+    actor,
+  });
   if (!result.ok) refused(textOfRefusal(result.refusal));
 }
 
@@ -149,7 +184,14 @@ const present = ({ terms, status, reversedBy }: Adjustment) => {
     return { account, debit: isCredit ? null : amount, credit: isCredit ? amount.slice(1) : null };
   });
   return {
-    ...{ id: adjustmentId, status: status === 'proposed' ? 'waiting_for_approval' : status, mode, network, coin, lines: shown },
+    ...{
+      id: adjustmentId,
+      status: status === 'proposed' ? 'waiting_for_approval' : status,
+      mode,
+      network,
+      coin,
+      lines: shown,
+    },
     ...{ reason, attachment_sha256: attachment, reverses, reversed_by: reversedBy, proposed_by: proposedBy },
   };
 };

@@ -7,10 +7,14 @@ type Asked = { readonly ok: false; readonly answer: JsonValue };
 type Agreed = { readonly ok: true; readonly approvers: readonly string[]; readonly done: boolean };
 
 /**
- * An approver's command comes twice: without approvals it answers with the terms to be signed, with them it counts them. Throws `CommandRefused` with
- * the signer's reason.
+ * An approver's command comes twice: without approvals it answers with the terms to be signed, with them it counts
+ * them. Throws `CommandRefused` with the signer's reason.
  */
-export async function agree(signer: ApprovalSigner, acts: readonly ApprovalAct[], args: AdminArguments): Promise<Asked | Agreed> {
+export async function agree(
+  signer: ApprovalSigner,
+  acts: readonly ApprovalAct[],
+  args: AdminArguments,
+): Promise<Asked | Agreed> {
   const given = args['approvals'];
   if (given === undefined) return askFor(signer, acts);
   if (!Array.isArray(given) || given.length !== acts.length)
@@ -23,7 +27,11 @@ export async function agree(signer: ApprovalSigner, acts: readonly ApprovalAct[]
     if (!verdict.ok) throw new CommandRefused(verdict.message);
     agreed.push({ ok: true, approvers: 'approvers' in verdict ? verdict.approvers : [], done: verdict.done });
   }
-  return { ok: true, approvers: [...new Set(agreed.flatMap(({ approvers }) => approvers))], done: agreed.every(({ done }) => done) };
+  return {
+    ok: true,
+    approvers: [...new Set(agreed.flatMap(({ approvers }) => approvers))],
+    done: agreed.every(({ done }) => done),
+  };
 }
 
 async function askFor(signer: ApprovalSigner, acts: readonly ApprovalAct[]): Promise<Asked | Agreed> {

@@ -10,10 +10,14 @@ import { messageOf } from '../runtime/util/message-of.ts';
 const NOBODY_SIGNS = 'nobody signs here: ask the process of the signer, which needs a wallet and SIGNER_JOURNAL_DIR';
 
 /** `quittance audit checkpoint | key | prove` in the running service. */
-export function auditCommands({ tree, state, verifierKey, sequencer, readOnly }: RunningAudit, store: EventStore): AdminCommands {
+export function auditCommands(
+  { tree, state, verifierKey, sequencer, readOnly }: RunningAudit,
+  store: EventStore,
+): AdminCommands {
   const records = new AuditRecords({ store, tree, verifierKey });
   /** Of a damaged log it may not be readable, and the damage is to be told all the same. */
-  const newestSize = async (): Promise<number | null> => (await records.checkpoints({ limit: 1 })).checkpoints[0]?.size ?? null;
+  const newestSize = async (): Promise<number | null> =>
+    (await records.checkpoints({ limit: 1 })).checkpoints[0]?.size ?? null;
   return {
     'audit.checkpoint': async (args) => {
       const [newest] = args.now === true ? [] : (await records.checkpoints({ limit: 1 })).checkpoints;
@@ -30,7 +34,9 @@ export function auditCommands({ tree, state, verifierKey, sequencer, readOnly }:
       ...(state() as unknown as { [key: string]: JsonValue } | null),
       read_only: readOnly() !== null,
       reason: readOnly(),
-      checkpoint_size: await newestSize().catch((error: unknown) => (readOnly() === null ? Promise.reject(error as Error) : null)),
+      checkpoint_size: await newestSize().catch((error: unknown) =>
+        readOnly() === null ? Promise.reject(error as Error) : null,
+      ),
     }),
     'audit.prove': async (args) => {
       const session = optionalText(args, 'session');

@@ -24,7 +24,9 @@ export function bookRateCommands(deps: IssueDeps): AdminCommands {
       const early = rates.find(({ atSec }) => atSec > nowSec);
       if (early) return refused(`rates: ${new Date(early.atSec * 1000).toISOString()} is not yet`);
       const done = await recordRates(deps, { currency, source, rates, actor: actorOf(args) });
-      return 'refused' in done ? refused(done.refused) : { currency, source, recorded: rates.length, event: done.event };
+      return 'refused' in done
+        ? refused(done.refused)
+        : { currency, source, recorded: rates.length, event: done.event };
     },
     'ledger.rates': async (args) => {
       const currency = currencyIn(args);

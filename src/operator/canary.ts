@@ -11,8 +11,13 @@ const MAX_LIMIT = 1_000;
 export function canaryCommands(store: CanaryReader): AdminCommands {
   return {
     'canary.history': async (args) => {
-      const [mode, network, limit] = [optionalMode(args), optionalText(args, 'network'), limitOf(optionalText(args, 'limit'))];
-      if (network !== undefined && !isNetwork(network)) throw new CommandRefused(`network must be one of ${NETWORKS.join(', ')}`);
+      const [mode, network, limit] = [
+        optionalMode(args),
+        optionalText(args, 'network'),
+        limitOf(optionalText(args, 'limit')),
+      ];
+      if (network !== undefined && !isNetwork(network))
+        throw new CommandRefused(`network must be one of ${NETWORKS.join(', ')}`);
       const asked = MODES.filter((each) => mode === undefined || each === mode).flatMap((each) =>
         NETWORKS.filter((of) => network === undefined || of === network).map((of) =>
           canaryHistory(store, each, of, limit).then((found) => found.map(shown)),
@@ -32,7 +37,10 @@ function limitOf(text: string | undefined): number {
 }
 
 /** Of a network only the newest can be under way: the service ended in the midst of the others. */
-const shown = ({ mode, network, sessionId, amount, coin, startedAtSec, endedAtSec, steps, failure }: CanaryRun, place: number) => ({
+const shown = (
+  { mode, network, sessionId, amount, coin, startedAtSec, endedAtSec, steps, failure }: CanaryRun,
+  place: number,
+) => ({
   ...{ started: startedAtSec, mode, network, amount, coin, session_id: sessionId, ended: endedAtSec },
   result: failure ? 'failed' : endedAtSec !== null ? 'there and back' : place === 0 ? 'under way' : 'interrupted',
   steps: steps.map(({ step, ms }) => ({ step, seconds: ms / 1000, promise: canaryPromiseSec(network, step) })),

@@ -19,14 +19,23 @@ export async function chainCoverage(store: CoverageStore, mode: Mode, network: N
   const covered = coveredBlocks(ranges);
   return {
     ...{ mode, network, ranges: ranges.length, since_the_beginning: isWhole },
-    ...{ from_block: covered?.fromBlock ?? null, to_block: covered?.toBlock ?? null, to_time: covered?.toTimeSec ?? null },
+    ...{
+      from_block: covered?.fromBlock ?? null,
+      to_block: covered?.toBlock ?? null,
+      to_time: covered?.toTimeSec ?? null,
+    },
     providers: [...(covered?.providers ?? [])],
     gaps: (covered?.gaps ?? []).map(({ fromBlock, toBlock }) => ({ from_block: fromBlock, to_block: toBlock })),
   };
 }
 
-/** In the order in which they were recorded. What was read of a chain before it was replaced is no evidence of this one. */
-async function newestRanges(store: CoverageStore, stream: string): Promise<{ readonly ranges: RangeScanned['data'][]; readonly isWhole: boolean }> {
+/**
+ * In the order in which they were recorded. What was read of a chain before it was replaced is no evidence of this one.
+ */
+async function newestRanges(
+  store: CoverageStore,
+  stream: string,
+): Promise<{ readonly ranges: RangeScanned['data'][]; readonly isWhole: boolean }> {
   const ranges: RangeScanned['data'][] = [];
   for (let end = ((await store.lastOfStream(stream))?.revision ?? -1) + 1; end > 0 && ranges.length < MAX_RANGES;) {
     const from = Math.max(0, end - PAGE);

@@ -14,10 +14,19 @@ export function chainCommands(
   isOurs: (settings: NetworkSettings, address: string) => boolean,
 ): AdminCommands {
   return {
-    'chain.coverage': async () => Promise.all(watched.map(({ settings: { mode, network } }) => chainCoverage(store, mode, network))),
+    'chain.coverage': async () =>
+      Promise.all(watched.map(({ settings: { mode, network } }) => chainCoverage(store, mode, network))),
     'chain.status': async () =>
       watched.map(({ settings, watcher }) => {
-        const { headBlock, scannedBlock, scannedToSec, finalizedBlock, coveredBlock, trackedDeposits, consecutiveFailures } = watcher.status();
+        const {
+          headBlock,
+          scannedBlock,
+          scannedToSec,
+          finalizedBlock,
+          coveredBlock,
+          trackedDeposits,
+          consecutiveFailures,
+        } = watcher.status();
         return {
           mode: settings.mode,
           network: settings.network,
@@ -35,16 +44,20 @@ export function chainCommands(
       const { watcher, settings } = watchedOf(watched, args);
       if (watcher.recheck) {
         if (optionalText(args, 'from') ?? optionalText(args, 'to'))
-          throw new CommandRefused(`${settings.network} is not read by blocks: name the --address of a session instead of --from and --to`);
+          throw new CommandRefused(
+            `${settings.network} is not read by blocks: name the --address of a session instead of --from and --to`,
+          );
         const address = requiredText(args, 'address');
         if (!isOurs(settings, address)) throw new CommandRefused('address was not given to any session');
         const { transfers } = await watcher.recheck(address);
         return { network: settings.network, address, transfers_to_us: transfers };
       }
-      if (optionalText(args, 'address')) throw new CommandRefused(`${settings.network} is read by blocks: name --from and --to instead of --address`);
+      if (optionalText(args, 'address'))
+        throw new CommandRefused(`${settings.network} is read by blocks: name --from and --to instead of --address`);
       const [from, to] = [blockOf(args, 'from'), blockOf(args, 'to')];
       if (!watcher.rescan) throw new CommandRefused(`${settings.network} cannot be read again`);
-      if (to < from || to - from >= MAX_RESCAN_BLOCKS) throw new CommandRefused(`to must be at most ${MAX_RESCAN_BLOCKS - 1} blocks above from`);
+      if (to < from || to - from >= MAX_RESCAN_BLOCKS)
+        throw new CommandRefused(`to must be at most ${MAX_RESCAN_BLOCKS - 1} blocks above from`);
       const result = await watcher.rescan(from, to);
       return {
         network: settings.network,
@@ -60,9 +73,15 @@ export function chainCommands(
 function watchedOf(watched: readonly WatchedNetwork[], args: AdminArguments): WatchedNetwork {
   const network = requiredText(args, 'network');
   const mode = optionalText(args, 'mode');
-  const found = watched.filter(({ settings }) => settings.network === network && (mode === undefined || settings.mode === mode));
+  const found = watched.filter(
+    ({ settings }) => settings.network === network && (mode === undefined || settings.mode === mode),
+  );
   if (found.length === 1) return found[0]!;
-  throw new CommandRefused(found.length === 0 ? `${network} is not watched here` : 'the network is watched in both modes: name --mode test or live');
+  throw new CommandRefused(
+    found.length === 0
+      ? `${network} is not watched here`
+      : 'the network is watched in both modes: name --mode test or live',
+  );
 }
 
 function blockOf(args: AdminArguments, name: string): number {

@@ -8,10 +8,14 @@ interface Claims extends Pick<PayerClaims, 'claimsOf'> {
   rejectClaimAs(actor: string, id: SessionId, claimId: string, reason: string): Promise<Outcome<ClaimView>>;
 }
 
-/** What operators see of claims, and their objection. Approving is the merchant's, and two approvers' where only people can judge. */
+/**
+ * What operators see of claims, and their objection. Approving is the merchant's, and two approvers' where only people
+ * can judge.
+ */
 export function claimCommands(claims: Claims): AdminCommands {
   return {
-    'claim.list': async (args) => json({ claims: ((await claims.claimsOf(sessionIdOf(args))) ?? refused('no such session')).claims }),
+    'claim.list': async (args) =>
+      json({ claims: ((await claims.claimsOf(sessionIdOf(args))) ?? refused('no such session')).claims }),
     'claim.reject': async (args) => {
       const [id, claimId, reason] = [sessionIdOf(args), requiredText(args, 'claim_id'), requiredText(args, 'reason')];
       const outcome = await claims.rejectClaimAs(actorOf(args), id, claimId, reason);

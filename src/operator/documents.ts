@@ -13,7 +13,16 @@ import { TABLE_FORMATS, Tally, textOf, type Table, type TableFormat } from '../f
 import type { JournalScope } from '../features/ledger/journal.ts';
 import { accountingFile, ACCOUNTING_FILES, costBasis, isForPeople, valued, type AccountingFile } from './accounting.ts';
 import { actorOf } from './acts.ts';
-import { json, optionalText, refused, requiredMode, requiredText, type AdminArguments, type AdminCommands, type AdminStreams } from './commands.ts';
+import {
+  json,
+  optionalText,
+  refused,
+  requiredMode,
+  requiredText,
+  type AdminArguments,
+  type AdminCommands,
+  type AdminStreams,
+} from './commands.ts';
 import { monthIn, scopeOf } from './ledger-arguments.ts';
 import type { LedgerParts } from './ledger.ts';
 
@@ -22,15 +31,24 @@ export interface DocumentParts extends LedgerParts {
   readonly issue: IssueDeps;
 }
 
-const CONTENT_TYPES: Readonly<Record<TableFormat, string>> = { csv: 'text/csv; charset=utf-8', jsonl: 'application/jsonl; charset=utf-8' };
+const CONTENT_TYPES: Readonly<Record<TableFormat, string>> = {
+  csv: 'text/csv; charset=utf-8',
+  jsonl: 'application/jsonl; charset=utf-8',
+};
 
 /** What one makes of the books, up to an entry. */
-type MakeTable = (parts: DocumentParts, scope: JournalScope, through: number, args: AdminArguments) => Promise<Table> | Table;
+type MakeTable = (
+  parts: DocumentParts,
+  scope: JournalScope,
+  through: number,
+  args: AdminArguments,
+) => Promise<Table> | Table;
 
 const TABLES: Readonly<Record<string, MakeTable>> = {
   journal: ({ journal }, scope, through) => journalTable(journal, scope, through),
   balances: async ({ balances }, { mode, clock, book, from, to }) => {
-    if (book !== null || from !== null) return refused(`${book === null ? 'from' : 'merchant'} is none of the balances: leave it out`);
+    if (book !== null || from !== null)
+      return refused(`${book === null ? 'from' : 'merchant'} is none of the balances: leave it out`);
     const found = await balancesTable(balances, mode, { day: to, clock });
     return found?.table ?? refused('entries keep coming in: name a day that is over with to');
   },
@@ -39,7 +57,8 @@ const TABLES: Readonly<Record<string, MakeTable>> = {
   settlement: (parts, scope, through, args) => settlementTable(parts, merchantIn(args), scope, through),
   valued: (parts, scope, through, args) => valued(parts, { scope, through, args }),
   'cost-basis': (parts, scope, through, args) => costBasis(parts, { scope, through, args }),
-  'settled-orders': ({ journal }, scope, through, args) => settledOrdersTable(journal, merchantIn(args), scope, through),
+  'settled-orders': ({ journal }, scope, through, args) =>
+    settledOrdersTable(journal, merchantIn(args), scope, through),
 };
 
 const merchantIn = (args: AdminArguments): MerchantId => requiredText(args, 'merchant') as MerchantId;
@@ -58,7 +77,11 @@ export function documentStreams(parts: DocumentParts): AdminStreams {
       const { mode, clock, from, to } = scope;
       const facts = { mode, document, format, merchantId, clock, from, to, actor: actorOf(args) };
       if (!isWanted(args)) return { contentType, entries, chunks };
-      return { contentType, entries, chunks: issued(parts.issue, { ...facts, ...(await through(parts, mode, entries)) }, tally, chunks) };
+      return {
+        contentType,
+        entries,
+        chunks: issued(parts.issue, { ...facts, ...(await through(parts, mode, entries)) }, tally, chunks),
+      };
     },
   };
 }
@@ -80,7 +103,9 @@ async function fileOf(
   }
   const names = [...Object.keys(TABLES), ...ACCOUNTING_FILES].join(', ');
   const make = Object.hasOwn(TABLES, document) ? TABLES[document]! : refused(`document must be one of ${names}`);
-  const format = TABLE_FORMATS.find((name) => name === (optionalText(args, 'format') ?? 'csv')) ?? refused('format must be csv or jsonl');
+  const format =
+    TABLE_FORMATS.find((name) => name === (optionalText(args, 'format') ?? 'csv')) ??
+    refused('format must be csv or jsonl');
   const table = await make(parts, scope, through, args);
   if (IN_CURRENCY.has(document)) await tried(textOf(table, format));
   return { format, contentType: CONTENT_TYPES[format], chunks: textOf(table, format, tally) };
@@ -103,7 +128,11 @@ function isWanted(args: AdminArguments): boolean {
   return refused('evidence must be true or false');
 }
 
-async function through({ journal }: DocumentParts, mode: Mode, entries: number): Promise<Pick<DocumentFacts, 'throughEntry' | 'throughEvent'>> {
+async function through(
+  { journal }: DocumentParts,
+  mode: Mode,
+  entries: number,
+): Promise<Pick<DocumentFacts, 'throughEntry' | 'throughEvent'>> {
   if (entries === 0) return { throughEntry: 0, throughEvent: '' };
   const last = await journal.page({ mode, book: null, clock: 'recorded', from: null, to: null }, entries - 1, 1);
   return { throughEntry: entries, throughEvent: last.entries[0]?.entry.id ?? '' };
@@ -124,11 +153,15 @@ export function evidenceCommands(parts: EvidenceParts): AdminCommands {
       const sha256 = requiredText(args, 'sha256');
       if (!/^[0-9a-f]{64}$/.test(sha256)) return refused('sha256 must be the SHA-256 of a file, in lower-case hex');
       const event = await issueOf(parts.store, requiredMode(args), sha256);
-      return json(await evidenceOf(parts, event ?? refused('sha256: no such file was given out in this mode with evidence')));
+      return json(
+        await evidenceOf(parts, event ?? refused('sha256: no such file was given out in this mode with evidence')),
+      );
     },
     'ledger.statements': async (args) => {
       const [mode, month] = [requiredMode(args), monthIn(args)];
-      const made = (await parts.statements.issue(mode, month, actorOf(args))) ?? refused(`month: ${month} is not closed in ${mode} mode`);
+      const made =
+        (await parts.statements.issue(mode, month, actorOf(args))) ??
+        refused(`month: ${month} is not closed in ${mode} mode`);
       return json({
         ...{ mode, period: month },
         statements: made.map(({ event, data }) => ({
@@ -159,6 +192,7 @@ async function evidenceOf({ records, signNow }: EvidenceParts, event: RecordedEv
     await signNow();
     proven = await records.proofOfEvent(event);
   }
-  if (!proven) return refused('no checkpoint covers it yet: `quittance audit checkpoint --now` where the signer is, then again');
+  if (!proven)
+    return refused('no checkpoint covers it yet: `quittance audit checkpoint --now` where the signer is, then again');
   return presentEvidence(event, proven, records.verifierKey());
 }

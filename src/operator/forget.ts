@@ -17,7 +17,10 @@ export interface ForgetParts {
 }
 
 /** `quittance forget`: who asked for it is written down before anything is erased. Throws `CommandRefused`. */
-export async function forgetSession({ store, clock, random, erase }: ForgetParts, args: AdminArguments): Promise<JsonValue> {
+export async function forgetSession(
+  { store, clock, random, erase }: ForgetParts,
+  args: AdminArguments,
+): Promise<JsonValue> {
   const id = sessionIdOf(args);
   const [created] = await store.readStream(sessionStream(id), { limit: 1 });
   if (!created) return refused('no such session');

@@ -12,10 +12,17 @@ interface FundingParts extends BooksNamed {
   readonly store: Pick<EventStore, 'readStream'>;
 }
 
-/** What was brought to the treasuries, each with the transaction that brought it or the blocks in one of which it came. */
+/**
+ * What was brought to the treasuries, each with the transaction that brought it or the blocks in one of which it came.
+ */
 export async function listFundings(parts: FundingParts, args: AdminArguments): Promise<JsonValue> {
   const scope = { mode: await modeOf(parts, args), book: bookOf(OPERATOR_FUNDING), ...rangeOf(args) };
-  const { entries, next } = await parts.journal.page(scope, cursorOf(args), limitOf(args), ({ kind }) => kind === 'treasury_funded');
+  const { entries, next } = await parts.journal.page(
+    scope,
+    cursorOf(args),
+    limitOf(args),
+    ({ kind }) => kind === 'treasury_funded',
+  );
   const fundings = await Promise.all(entries.map(({ entry }) => presentFunding(parts, entry)));
   return json({ mode: scope.mode, fundings, next_cursor: cursorText(next) });
 }
@@ -24,12 +31,23 @@ export async function listFundings(parts: FundingParts, args: AdminArguments): P
 async function presentFunding({ store }: FundingParts, { number, id, stream, revision }: EntryRow) {
   const [event] = await store.readStream(stream, { from: revision, limit: 1 });
   if (event?.id !== id) throw new Error(`entry ${number} is of the event ${id}, which is not ${stream}/${revision}`);
-  const { network, coin, amount, address, fromAddress, txHash, logIndex, blockNumber, window, recordedAtSec } = JSON.parse(
-    event.data,
-  ) as TreasuryFunded['data'];
+  const { network, coin, amount, address, fromAddress, txHash, logIndex, blockNumber, window, recordedAtSec } =
+    JSON.parse(event.data) as TreasuryFunded['data'];
   return {
-    ...{ entry: number, network, coin, amount, address, from_address: fromAddress, tx_hash: txHash, log_index: logIndex },
-    ...{ block_number: txHash === null ? null : blockNumber, came_in_blocks: window ? [window.fromBlock, window.toBlock] : null },
+    ...{
+      entry: number,
+      network,
+      coin,
+      amount,
+      address,
+      from_address: fromAddress,
+      tx_hash: txHash,
+      log_index: logIndex,
+    },
+    ...{
+      block_number: txHash === null ? null : blockNumber,
+      came_in_blocks: window ? [window.fromBlock, window.toBlock] : null,
+    },
     recorded_at: recordedAtSec,
   };
 }

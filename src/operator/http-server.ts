@@ -10,7 +10,9 @@ import { readArguments, sendStream } from './socket-server.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
 import { KeyNotHeld } from '../runtime/util/sealing.ts';
 
-/** A path of the operator's API and the command behind it. Parts of a path in braces become arguments of the same name. */
+/**
+ * A path of the operator's API and the command behind it. Parts of a path in braces become arguments of the same name.
+ */
 export interface AdminRoute {
   readonly method: 'GET' | 'POST';
   readonly path: string;
@@ -58,7 +60,10 @@ const READS_ONLY = new NotAnswered(403, 'forbidden', 'A viewer reads only.');
 const ACTOR_GIVEN = new NotAnswered(400, 'invalid_request', 'actor must not be given: it is whose token this is');
 const NOT_FOUND = new NotAnswered(404, 'not_found', 'No such resource.');
 
-/** The operator's commands over HTTP, apart from the public port: every request carries `Authorization: Bearer <token>` of an operator. */
+/**
+ * The operator's commands over HTTP, apart from the public port: every request carries `Authorization: Bearer <token>`
+ * of an operator.
+ */
 export async function startAdminHttpServer(options: AdminHttpOptions): Promise<Server> {
   const server = createServer((request, response) => {
     answer(options, request, response).catch((error: unknown) => sendError(options, request, response, error));
@@ -104,7 +109,11 @@ function operatorOf({ operators }: AdminHttpOptions, { headers }: IncomingMessag
 }
 
 /** Counted only once the token was wrong: nobody is kept out by the guesses of whoever shares the address. */
-async function refused({ limiter, clientAddress, onRefused }: AdminHttpOptions, request: IncomingMessage, response: ServerResponse): Promise<never> {
+async function refused(
+  { limiter, clientAddress, onRefused }: AdminHttpOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<never> {
   const address = clientAddress(request);
   onRefused(address, (request.url ?? '').split('?', 1)[0]!);
   const { allowed, retryAfterSec } = limiter.take(addressGroup(address), Date.now());
@@ -139,20 +148,30 @@ function decoded(part: string): string {
 function queryOf({ query }: AdminRoute, given: URLSearchParams): AdminArguments {
   const args: Record<string, JsonValue> = {};
   for (const [name, value] of given) {
-    if (!query.includes(name)) throw new NotAnswered(400, 'unknown_field', `${name} is not a parameter of this request`);
+    if (!query.includes(name))
+      throw new NotAnswered(400, 'unknown_field', `${name} is not a parameter of this request`);
     args[name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())] = value;
   }
   return args;
 }
 
-function sendError({ onError }: AdminHttpOptions, request: IncomingMessage, response: ServerResponse, error: unknown): void {
+function sendError(
+  { onError }: AdminHttpOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+  error: unknown,
+): void {
   if (response.headersSent) return void response.destroy();
   const message = messageOf(error);
   if (error instanceof NotAnswered) return send(response, error.status, { error: { code: error.code, message } });
-  if (error instanceof CommandRefused || error instanceof KeyNotHeld) return send(response, 400, { error: { code: 'invalid_request', message } });
-  if (error instanceof StoreUnavailable && request.method === 'GET') return send(response, 503, { error: { code: 'service_unavailable', message } });
+  if (error instanceof CommandRefused || error instanceof KeyNotHeld)
+    return send(response, 400, { error: { code: 'invalid_request', message } });
+  if (error instanceof StoreUnavailable && request.method === 'GET')
+    return send(response, 503, { error: { code: 'service_unavailable', message } });
   onError(error);
-  send(response, 500, { error: { code: 'internal_error', message: 'The service failed. Nothing is known about the request.' } });
+  send(response, 500, {
+    error: { code: 'internal_error', message: 'The service failed. Nothing is known about the request.' },
+  });
 }
 
 function send(response: ServerResponse, status: number, body: JsonValue): void {

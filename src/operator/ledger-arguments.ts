@@ -25,7 +25,11 @@ export async function modeOf({ balances }: BooksNamed, args: AdminArguments): Pr
 
 export async function scopeOf(parts: BooksNamed, args: AdminArguments, merchant: string | null): Promise<JournalScope> {
   if (merchant === null) return { mode: await modeOf(parts, args), book: null, ...rangeOf(args) };
-  return { mode: parts.modeOfMerchant(merchant as MerchantId) ?? refused('no such merchant'), book: merchant, ...rangeOf(args) };
+  return {
+    mode: parts.modeOfMerchant(merchant as MerchantId) ?? refused('no such merchant'),
+    book: merchant,
+    ...rangeOf(args),
+  };
 }
 
 export function rangeOf(args: AdminArguments): Pick<JournalScope, 'clock' | 'from' | 'to'> {
@@ -36,14 +40,22 @@ export function rangeOf(args: AdminArguments): Pick<JournalScope, 'clock' | 'fro
 export function asOfOf(args: AdminArguments): AsOf {
   const clock = clockOf(args);
   const zone = optionalText(args, 'timeZone');
-  if (zone !== undefined && !isTimeZone(zone)) return refused('time-zone must be the name of a time zone such as Europe/Berlin');
+  if (zone !== undefined && !isTimeZone(zone))
+    return refused('time-zone must be the name of a time zone such as Europe/Berlin');
   const text = optionalText(args, 'asOf');
   if (text === undefined) return zone === undefined ? { day: null, clock } : refused('time-zone needs as-of');
-  if (isDay(text)) return zone === undefined ? { day: text, clock } : asOfMoment(momentInZone(`${dayAfter(text)}T00:00`, zone) - 1, clock);
-  if (!isStamp(text)) return refused('as-of must be a day such as 2026-10-31 or a moment such as 2026-10-31T18:00:00+09:00');
+  if (isDay(text))
+    return zone === undefined
+      ? { day: text, clock }
+      : asOfMoment(momentInZone(`${dayAfter(text)}T00:00`, zone) - 1, clock);
+  if (!isStamp(text))
+    return refused('as-of must be a day such as 2026-10-31 or a moment such as 2026-10-31T18:00:00+09:00');
   const moment = momentOf(text);
-  if (moment !== null) return zone === undefined ? asOfMoment(moment, clock) : refused('as-of has an offset already: leave time-zone out');
-  return zone === undefined ? refused('as-of must name its offset, such as Z or +09:00, or time-zone') : asOfMoment(momentInZone(text, zone), clock);
+  if (moment !== null)
+    return zone === undefined ? asOfMoment(moment, clock) : refused('as-of has an offset already: leave time-zone out');
+  return zone === undefined
+    ? refused('as-of must name its offset, such as Z or +09:00, or time-zone')
+    : asOfMoment(momentInZone(text, zone), clock);
 }
 
 function dayNamed(args: AdminArguments, name: string): string | null {

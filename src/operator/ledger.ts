@@ -71,7 +71,13 @@ export function ledgerCommands(parts: LedgerParts): AdminCommands {
       const mode = parts.modeOfMerchant(merchantId) ?? refused('no such merchant');
       const { clock, from, to } = rangeOf(args);
       const owner = { merchantId, mode };
-      const { page, next } = await settlementOf({ balances, journal }, owner, { clock, from, to }, cursorOf(args), limitOf(args));
+      const { page, next } = await settlementOf(
+        { balances, journal },
+        owner,
+        { clock, from, to },
+        cursorOf(args),
+        limitOf(args),
+      );
       const pagination = { page_size: limitOf(args), has_more: next !== null, next_cursor: cursorText(next) };
       return json({ merchant_id: merchantId, mode, ...presentSettlement({ ...page, pagination }) });
     },
@@ -79,12 +85,21 @@ export function ledgerCommands(parts: LedgerParts): AdminCommands {
       await servedRows();
       const mode = await modeOf(parts, args);
       const closed = await balances.periods(mode);
-      return json({ mode, periods: closed.map(({ period, closedAtSec, actor, entry }) => ({ period, closed_at: closedAtSec, actor, entry })) });
+      return json({
+        mode,
+        periods: closed.map(({ period, closedAtSec, actor, entry }) => ({
+          period,
+          closed_at: closedAtSec,
+          actor,
+          entry,
+        })),
+      });
     },
     'ledger.close': async (args) => {
       const month = monthIn(args);
       const mode = await modeOf(parts, args);
-      if (args['dryRun'] === true) return json({ mode, period: month, not_final: await notFinalOf(parts, mode, month) });
+      if (args['dryRun'] === true)
+        return json({ mode, period: month, not_final: await notFinalOf(parts, mode, month) });
       // What is final by the time of the closing is in it, so this names none too few.
       const notFinal = await notFinalOf(parts, mode, month);
       const closed = await periods.close(mode, month, actorOf(args));
@@ -110,7 +125,9 @@ async function accountStatement(parts: LedgerParts, args: AdminArguments): Promi
   const mode = merchant ? (parts.modeOfMerchant(merchant) ?? refused('no such merchant')) : await modeOf(parts, args);
   const scope: JournalScope = { mode, book: bookOf(account), ...rangeOf(args) };
   const isOf = (line: { readonly account: string }): boolean => line.account === account;
-  const { entries, next } = await parts.journal.page(scope, cursorOf(args), limitOf(args), ({ lines }) => lines.some(isOf));
+  const { entries, next } = await parts.journal.page(scope, cursorOf(args), limitOf(args), ({ lines }) =>
+    lines.some(isOf),
+  );
   const balancesAt = async (day: string | null) =>
     (await parts.balances.balances(mode, { day, clock: scope.clock }, account))
       .filter(isOf)
@@ -130,5 +147,15 @@ async function accountStatement(parts: LedgerParts, args: AdminArguments): Promi
   );
   const { clock, from, to } = scope;
   const opening = from === null ? [] : await balancesAt(dayBefore(from));
-  return json({ account, mode, clock, from, to, opening, closing: await balancesAt(to), lines, next_cursor: cursorText(next) });
+  return json({
+    account,
+    mode,
+    clock,
+    from,
+    to,
+    opening,
+    closing: await balancesAt(to),
+    lines,
+    next_cursor: cursorText(next),
+  });
 }

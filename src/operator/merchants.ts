@@ -19,7 +19,15 @@ import { sessionTimeline } from '../features/sessions/timeline.ts';
 import { RebuildRunning, type RunningProjections } from '../runtime/projections/runner.ts';
 import type { PersonalData } from '../features/shared/personal-data.ts';
 import { actorOf, withRecordedActs } from './acts.ts';
-import { type AdminArguments, type AdminCommands, json, optionalText, refused, requiredMode, requiredText } from './commands.ts';
+import {
+  type AdminArguments,
+  type AdminCommands,
+  json,
+  optionalText,
+  refused,
+  requiredMode,
+  requiredText,
+} from './commands.ts';
 import { forgetSession, sessionIdOf } from './forget.ts';
 
 /** Pays a session from the sandbox's own wallet. */
@@ -57,16 +65,29 @@ function merchantCommands(merchants: Merchants, random: Random): AdminCommands {
   return {
     'merchant.create': async (args) => {
       const webhookUrl = optionalText(args, 'webhookUrl');
-      const input = { name: requiredText(args, 'name'), mode: requiredMode(args), ...(webhookUrl !== undefined && { webhookUrl }) };
+      const input = {
+        name: requiredText(args, 'name'),
+        mode: requiredMode(args),
+        ...(webhookUrl !== undefined && { webhookUrl }),
+      };
       return json(accepted(await merchants.registerMerchant(input, by(args))));
     },
     'merchant.list': async () => json(merchants.listMerchants().map(({ id, name, mode }) => ({ id, name, mode }))),
     'merchant.show': async (args) => json(merchants.getMerchant(merchantOf(args)) ?? refused('no such merchant')),
     'merchant.add-domain': async (args) =>
-      json(accepted(await merchants.addDomain(merchantOf(args), { host: requiredText(args, 'host'), name: requiredText(args, 'name') }, by(args)))),
+      json(
+        accepted(
+          await merchants.addDomain(
+            merchantOf(args),
+            { host: requiredText(args, 'host'), name: requiredText(args, 'name') },
+            by(args),
+          ),
+        ),
+      ),
     'merchant.remove-domain': async (args) =>
       json(accepted(await merchants.removeDomain(merchantOf(args), requiredText(args, 'domain_id'), by(args)))),
-    'merchant.set-policy': async (args) => json(accepted(await merchants.setPolicy(merchantOf(args), policyOf(args), by(args)))),
+    'merchant.set-policy': async (args) =>
+      json(accepted(await merchants.setPolicy(merchantOf(args), policyOf(args), by(args)))),
     'merchant.set-logo': async (args) => {
       const image = requiredText(args, 'image');
       return json(accepted(await merchants.setLogo(merchantOf(args), image === 'none' ? null : image, by(args))).logo);
@@ -76,17 +97,23 @@ function merchantCommands(merchants: Merchants, random: Random): AdminCommands {
       const minutes = text === 'default' ? null : wholeNumber(text, 'minutes');
       return json(accepted(await merchants.setChangeDelay(merchantOf(args), minutes, by(args))));
     },
-    'merchant.changes': async (args) => json((merchants.getMerchant(merchantOf(args)) ?? refused('no such merchant')).pending_changes),
+    'merchant.changes': async (args) =>
+      json((merchants.getMerchant(merchantOf(args)) ?? refused('no such merchant')).pending_changes),
     'merchant.withdraw-change': async (args) =>
-      json(accepted(await merchants.withdrawChange(merchantOf(args), requiredText(args, 'change_id'), by(args))).pending_changes),
-    'key.issue': async (args) => json(accepted(await merchants.issueKey(merchantOf(args), restrictionsOf(args), by(args)))),
+      json(
+        accepted(await merchants.withdrawChange(merchantOf(args), requiredText(args, 'change_id'), by(args)))
+          .pending_changes,
+      ),
+    'key.issue': async (args) =>
+      json(accepted(await merchants.issueKey(merchantOf(args), restrictionsOf(args), by(args)))),
     'key.list': async (args) => json((merchants.getMerchant(merchantOf(args)) ?? refused('no such merchant')).keys),
     'key.restrict': async (args) => {
       const keyId = requiredText(args, 'key_id') as ApiKeyId;
       const { keys } = accepted(await merchants.restrictKey(merchantOf(args), keyId, restrictionsOf(args), by(args)));
       return json(keys.find((key) => key.key_id === keyId));
     },
-    'key.revoke': async (args) => json(accepted(await merchants.revokeKey(merchantOf(args), requiredText(args, 'key_id') as ApiKeyId, by(args)))),
+    'key.revoke': async (args) =>
+      json(accepted(await merchants.revokeKey(merchantOf(args), requiredText(args, 'key_id') as ApiKeyId, by(args)))),
   };
 }
 
@@ -96,20 +123,36 @@ const byIn = (random: Random) => (args: AdminArguments) => ({ actor: actorOf(arg
 function webhookCommands(merchants: Merchants, random: Random): AdminCommands {
   const by = byIn(random);
   return {
-    'webhook.set': async (args) => json(accepted(await merchants.setWebhook(merchantOf(args), webhookOf(args), by(args)))),
+    'webhook.set': async (args) =>
+      json(accepted(await merchants.setWebhook(merchantOf(args), webhookOf(args), by(args)))),
     'webhook.rotate': async (args) =>
       args.activate === true
-        ? json(endpointIn(args, accepted(await merchants.activateWebhookSecret(merchantOf(args), by(args), endpointIdOf(args)))))
+        ? json(
+            endpointIn(
+              args,
+              accepted(await merchants.activateWebhookSecret(merchantOf(args), by(args), endpointIdOf(args))),
+            ),
+          )
         : json(accepted(await merchants.issueWebhookSecret(merchantOf(args), by(args), undefined, endpointIdOf(args)))),
-    'webhook.resume': async (args) => json(endpointIn(args, accepted(await merchants.resumeWebhook(merchantOf(args), by(args), endpointIdOf(args))))),
+    'webhook.resume': async (args) =>
+      json(endpointIn(args, accepted(await merchants.resumeWebhook(merchantOf(args), by(args), endpointIdOf(args))))),
     'webhook.list': async (args) => {
-      const { webhook, further_webhooks: further } = merchants.getMerchant(merchantOf(args)) ?? refused('no such merchant');
+      const { webhook, further_webhooks: further } =
+        merchants.getMerchant(merchantOf(args)) ?? refused('no such merchant');
       return json([...(webhook ? [webhook] : []), ...further]);
     },
     'webhook.add': async (args) => {
       const url = requiredText(args, 'url');
       const { durableRedelivery = false, standardWebhooks = false, events = [], fields = [] } = webhookOf(args);
-      return json(accepted(await merchants.addWebhook(merchantOf(args), { url, durableRedelivery, standardWebhooks, events, fields }, by(args))));
+      return json(
+        accepted(
+          await merchants.addWebhook(
+            merchantOf(args),
+            { url, durableRedelivery, standardWebhooks, events, fields },
+            by(args),
+          ),
+        ),
+      );
     },
   };
 }
@@ -117,7 +160,10 @@ function webhookCommands(merchants: Merchants, random: Random): AdminCommands {
 const endpointIdOf = (args: AdminArguments): string | undefined => optionalText(args, 'endpoint');
 
 /** The one that is named, else the default one. */
-function endpointIn(args: AdminArguments, { webhook, further_webhooks: further }: MerchantOverview): WebhookOverview | null {
+function endpointIn(
+  args: AdminArguments,
+  { webhook, further_webhooks: further }: MerchantOverview,
+): WebhookOverview | null {
   const named = endpointIdOf(args);
   return further.find(({ endpoint_id: id }) => id === named) ?? webhook;
 }
@@ -130,7 +176,9 @@ const listOf = (text: string): string[] =>
 
 /** What is not named stays; `all` and `any` take a restriction away. */
 export function restrictionsOf(args: AdminArguments): Partial<KeyRestrictions> {
-  const [scopes, addresses, version] = (['scopes', 'addresses', 'signatureVersion'] as const).map((name) => optionalText(args, name));
+  const [scopes, addresses, version] = (['scopes', 'addresses', 'signatureVersion'] as const).map((name) =>
+    optionalText(args, name),
+  );
   if (version !== undefined && version !== '1' && version !== '2') return refused('signature-version must be 1 or 2');
   // The decider refuses a scope that does not exist, naming those that do.
   return {
@@ -142,7 +190,9 @@ export function restrictionsOf(args: AdminArguments): Partial<KeyRestrictions> {
 
 /** With a URL the endpoint is set anew; events alone leave the rest as it is. */
 function webhookOf(args: AdminArguments): Parameters<Merchants['setWebhook']>[1] {
-  const [events, fields, endpointId, disabled] = (['events', 'fields', 'endpoint', 'disabled'] as const).map((name) => optionalText(args, name));
+  const [events, fields, endpointId, disabled] = (['events', 'fields', 'endpoint', 'disabled'] as const).map((name) =>
+    optionalText(args, name),
+  );
   if (disabled !== undefined && disabled !== 'yes' && disabled !== 'no') return refused('disabled must be yes or no');
   const isUrlNeeded = [events, fields, disabled].every((one) => one === undefined);
   const url = isUrlNeeded ? requiredText(args, 'url') : optionalText(args, 'url');
@@ -188,7 +238,8 @@ function payRequestOf(args: AdminArguments): Omit<SandboxPayRequest, 'sessionId'
   const kind = SANDBOX_CASES.find((name) => name === (optionalText(args, 'case') ?? 'exact'));
   if (!isNetwork(network)) return refused('network must be ethereum, bsc, tron or solana');
   if (coin !== undefined && !isCoin(coin)) return refused('coin must be USDT or USDC');
-  if (amount !== undefined && !parseAmount(amount)) return refused('amount must be a decimal amount above zero, such as 10.00');
+  if (amount !== undefined && !parseAmount(amount))
+    return refused('amount must be a decimal amount above zero, such as 10.00');
   if (kind === undefined) return refused(`case must be one of ${SANDBOX_CASES.join(', ')}`);
   return { network, case: kind, ...(coin !== undefined && { coin }), ...(amount !== undefined && { amount }) };
 }
@@ -222,7 +273,10 @@ export function policyOf(args: AdminArguments): Partial<MerchantPolicy> {
   const networks = optionalText(args, 'networks')
     ?.split(',')
     .map((name) => name.trim());
-  if (networks) policy.networks = networks.every(isNetwork) ? networks : refused('networks must name ethereum, bsc, tron or solana');
+  if (networks)
+    policy.networks = networks.every(isNetwork)
+      ? networks
+      : refused('networks must name ethereum, bsc, tron or solana');
   const tolerance = optionalText(args, 'tolerance');
   if (tolerance !== undefined) policy.tolerance = tolerance;
   const share = optionalText(args, 'tolerancePercent');
@@ -248,20 +302,26 @@ export function policyOf(args: AdminArguments): Partial<MerchantPolicy> {
 
 function evidenceKinds(list: string): EvidenceKind[] {
   const kinds = list === 'off' ? [] : list.split(',').map((kind) => kind.trim());
-  return kinds.every(isEvidenceKind) ? kinds : refused(`refund-claims must name some of ${EVIDENCE_KINDS.join(', ')}, or be off`);
+  return kinds.every(isEvidenceKind)
+    ? kinds
+    : refused(`refund-claims must name some of ${EVIDENCE_KINDS.join(', ')}, or be off`);
 }
 
-const trueOrFalse = (text: string, name: string): boolean => text === 'true' || (text === 'false' ? false : refused(`${name} must be true or false`));
+const trueOrFalse = (text: string, name: string): boolean =>
+  text === 'true' || (text === 'false' ? false : refused(`${name} must be true or false`));
 
 /** A percentage in hundredths of a percent. */
 function basisPoints(percent: string, name: string): number {
   const points = basisPointsOf(percent);
   if (points === null || points > MAX_SERVICE_FEE_BASIS_POINTS)
-    return refused(`${name} must be a percentage from 0 to ${MAX_SERVICE_FEE_BASIS_POINTS / 100} with at most 2 decimals, such as 0.5`);
+    return refused(
+      `${name} must be a percentage from 0 to ${MAX_SERVICE_FEE_BASIS_POINTS / 100} with at most 2 decimals, such as 0.5`,
+    );
   return points;
 }
 
-const wholeNumber = (text: string, name: string): number => (/^\d{1,9}$/.test(text) ? Number(text) : refused(`${name} must be a whole number`));
+const wholeNumber = (text: string, name: string): number =>
+  /^\d{1,9}$/.test(text) ? Number(text) : refused(`${name} must be a whole number`);
 
 function accepted<Value>(outcome: Outcome<Value>): Value {
   return outcome.ok ? outcome.value : refused(outcome.refusal.message);

@@ -30,7 +30,13 @@ export function nativeReturnCommands(parts: CommandParts): AdminCommands {
       await assertReachable(parts, executor, seen.fromAddress, args);
       const { mode, network } = executor.chain;
       const shared = { moveId: newMoveId('native_return', parts.random), mode, network, coin: NATIVE_COIN[network] };
-      const ends = { fromAddress: executor.treasury, toAddress: seen.fromAddress, derivationIndex: null, merchantId: null, forMoveId: null };
+      const ends = {
+        fromAddress: executor.treasury,
+        toAddress: seen.fromAddress,
+        derivationIndex: null,
+        merchantId: null,
+        forMoveId: null,
+      };
       const terms = { ...shared, ...ends, transfer, requestedBy, reason, requestedAtSec: toSec(parts.clock.nowMs()) };
       const amount = await amountFor(executor, { ...terms, amount: seen.amount }, args);
       return propose(parts, executor, { ...terms, amount });
@@ -39,12 +45,17 @@ export function nativeReturnCommands(parts: CommandParts): AdminCommands {
 }
 
 /** The place of the address is the one that its session wrote down; the signer derives it anew. */
-async function transferOf({ core, givenAddress }: CommandParts, { chain }: MoveExecutor, args: AdminArguments): Promise<NativeTransfer> {
+async function transferOf(
+  { core, givenAddress }: CommandParts,
+  { chain }: MoveExecutor,
+  args: AdminArguments,
+): Promise<NativeTransfer> {
   const { mode, network } = chain;
   const text = requiredText(args, 'tx');
   if (!TX_HASH[network].test(text)) refused(`tx is not a transaction of ${network}`);
   const txHash = network === 'solana' ? text : text.toLowerCase();
-  const address = givenAddress(network, requiredText(args, 'address')) ?? refused(`address is no address on ${network}`);
+  const address =
+    givenAddress(network, requiredText(args, 'address')) ?? refused(`address is no address on ${network}`);
   const family = addressFamilyOf(network);
   await core.addressesComplete();
   const sessionId = core.addressIndexes.get(indexKey(mode, family))?.sessionOf(address);
@@ -62,9 +73,13 @@ async function seenBySigner(
   const answer = await payouts.signer.nativeTransfer({ mode, network, txHash, toAddress });
   if (!('transfer' in answer)) return refused(answer.message);
   const { transfer } = answer;
-  if (transfer === null) return refused(`tx: the transaction brought ${toAddress} no ${NATIVE_COIN[network]} by itself, or is not in the chain`);
+  if (transfer === null)
+    return refused(
+      `tx: the transaction brought ${toAddress} no ${NATIVE_COIN[network]} by itself, or is not in the chain`,
+    );
   const { fromAddress } = transfer;
-  if (fromAddress === null) return refused('tx: the chain does not name one sender, so there is nobody to return it to');
+  if (fromAddress === null)
+    return refused('tx: the chain does not name one sender, so there is nobody to return it to');
   return transfer.final ? { ...transfer, fromAddress } : refused('tx: the transfer is not final yet');
 }
 
@@ -89,12 +104,16 @@ async function amountFor({ chain }: MoveExecutor, whole: MoveRequested, args: Ad
   if (given !== undefined) {
     const units = parseAmount(given) ?? 0n;
     if (units <= 0n || !fitsDecimals(units, NATIVE_DECIMALS[chain.network]))
-      return refused(`amount must be a decimal amount of ${coin} above zero with at most ${NATIVE_DECIMALS[chain.network]} decimals`);
+      return refused(
+        `amount must be a decimal amount of ${coin} above zero with at most ${NATIVE_DECIMALS[chain.network]} decimals`,
+      );
     return formatAmount(units);
   }
   const fee = await chain.returnFee(orderOf({ kind: 'native_return', terms: whole }));
   const left = amountOf(whole.amount) - fee;
-  return left > 0n ? formatAmount(left) : refused(`${whole.amount} ${coin} came, and the fee of the way back may take ${formatAmount(fee)}`);
+  return left > 0n
+    ? formatAmount(left)
+    : refused(`${whole.amount} ${coin} came, and the fee of the way back may take ${formatAmount(fee)}`);
 }
 
 /** Nothing is written when the signer would never sign it. */
@@ -113,5 +132,13 @@ async function propose({ payouts }: CommandParts, executor: MoveExecutor, data: 
   const fault = await executor.tell({ type: 'RequestMove', kind: 'native_return', data }, data.requestedBy);
   if (fault !== null) return refused(fault);
   const { moveId: id, coin, amount, toAddress, transfer } = data;
-  return { id, kind: 'native_return', coin, amount, to_address: toAddress, tx: transfer!.txHash, status: 'waiting_for_approval' };
+  return {
+    id,
+    kind: 'native_return',
+    coin,
+    amount,
+    to_address: toAddress,
+    tx: transfer!.txHash,
+    status: 'waiting_for_approval',
+  };
 }

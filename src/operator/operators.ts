@@ -6,7 +6,12 @@ import { CommandRefused, optionalText, requiredText, type AdminArguments } from 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9 ._@-]{0,63}$/;
 
 /** `quittance operator ...`: who may use the operator's HTTP API. */
-export function runOperatorCommand(operators: Operators, command: string, args: AdminArguments, nowSec: number): JsonValue {
+export function runOperatorCommand(
+  operators: Operators,
+  command: string,
+  args: AdminArguments,
+  nowSec: number,
+): JsonValue {
   switch (command) {
     case 'operator.create':
       return create(operators, args, nowSec);
@@ -28,7 +33,8 @@ function create(operators: Operators, args: AdminArguments, nowSec: number): Jso
   const file = optionalText(args, 'tokenFile');
   if (!NAME.test(name)) throw new CommandRefused('name must be 1 to 64 letters, digits, spaces or ._@-');
   if (!isRole(role)) throw new CommandRefused(`role must be ${OPERATOR_ROLES.join(' or ')}`);
-  if (operators.list().some((known) => known.name === name)) throw new CommandRefused(`name: ${name} has a token already; revoke it first`);
+  if (operators.list().some((known) => known.name === name))
+    throw new CommandRefused(`name: ${name} has a token already; revoke it first`);
   if (file !== undefined) claim(file);
   const { operator, token } = operators.create(name, role, nowSec);
   if (file !== undefined) writeFileSync(file, `${token}\n`);
@@ -42,6 +48,8 @@ function claim(file: string): void {
   try {
     writeFileSync(file, '', { flag: 'wx', mode: 0o600 });
   } catch (error) {
-    throw new CommandRefused(`token-file: ${file} cannot be made (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`);
+    throw new CommandRefused(
+      `token-file: ${file} cannot be made (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`,
+    );
   }
 }

@@ -3,7 +3,12 @@ import { isDay } from '../domain/calendar.ts';
 import { parsePaymentLinkId, type MerchantId, type Mode, type PaymentLinkId } from '../domain/ids.ts';
 import { decimalsOf } from '../domain/money.ts';
 import { textOfRefusal } from '../domain/result.ts';
-import type { LinkPayment, PaymentLinkInput, PaymentLinks, PaymentLinkView } from '../features/payment-links/payment-links.ts';
+import type {
+  LinkPayment,
+  PaymentLinkInput,
+  PaymentLinks,
+  PaymentLinkView,
+} from '../features/payment-links/payment-links.ts';
 import type { Outcome } from '../features/shared/merchant-api.ts';
 import { paddedAmount } from '../http/presenters/amount-text.ts';
 import { createSessionBody } from '../http/schemas/session.schema.ts';
@@ -34,9 +39,13 @@ export function paymentLinkCommands(parts: Parts): AdminCommands {
   };
   const by = (args: AdminArguments) => ({ actor: actorOf(args), correlationId: random.uuid() });
   return {
-    'payment-link.create': async (args) => json(present(publicUrl, accepted(await links.create(readerOf(args), inputOf(args), by(args))))),
+    'payment-link.create': async (args) =>
+      json(present(publicUrl, accepted(await links.create(readerOf(args), inputOf(args), by(args))))),
     'payment-link.list': async (args) => {
-      const { links: found, next } = await links.list(readerOf(args), { after: optionalText(args, 'cursor'), limit: PAGE });
+      const { links: found, next } = await links.list(readerOf(args), {
+        after: optionalText(args, 'cursor'),
+        limit: PAGE,
+      });
       return json({ payment_links: found.map((link) => present(publicUrl, link)), next_cursor: next });
     },
     'payment-link.show': async (args) => {
@@ -44,19 +53,29 @@ export function paymentLinkCommands(parts: Parts): AdminCommands {
       const before = optionalText(args, 'before');
       const [link, made] = await Promise.all([
         links.get(reader, id),
-        links.payments(reader, id, { before: before === undefined ? undefined : wholeNumber(args, 'before', 0), limit: PAYMENTS_PAGE }),
+        links.payments(reader, id, {
+          before: before === undefined ? undefined : wholeNumber(args, 'before', 0),
+          limit: PAYMENTS_PAGE,
+        }),
       ]);
       if (!link || !made) return refused('there is no such payment link');
       return json({ ...present(publicUrl, link), payments: made.payments.map(presentPayment), next_before: made.next });
     },
     'payment-link.off': async (args) =>
-      json(present(publicUrl, accepted(await links.switchOff(readerOf(args), linkIdOf(args), requiredText(args, 'reason'), by(args))))),
+      json(
+        present(
+          publicUrl,
+          accepted(await links.switchOff(readerOf(args), linkIdOf(args), requiredText(args, 'reason'), by(args))),
+        ),
+      ),
   };
 }
 
-const accepted = (outcome: Outcome<PaymentLinkView>): PaymentLinkView => (outcome.ok ? outcome.value : refused(textOfRefusal(outcome.refusal)));
+const accepted = (outcome: Outcome<PaymentLinkView>): PaymentLinkView =>
+  outcome.ok ? outcome.value : refused(textOfRefusal(outcome.refusal));
 
-const linkIdOf = (args: AdminArguments): PaymentLinkId => parsePaymentLinkId(requiredText(args, 'link_id')) ?? refused('link_id is no payment link');
+const linkIdOf = (args: AdminArguments): PaymentLinkId =>
+  parsePaymentLinkId(requiredText(args, 'link_id')) ?? refused('link_id is no payment link');
 
 const FIELDS = createSessionBody.pick({ amount: true, currency: true, description: true });
 
@@ -65,11 +84,17 @@ function inputOf(args: AdminArguments): PaymentLinkInput {
   const description = optionalText(args, 'description') ?? '';
   const [amount, code] = [requiredText(args, 'amount'), requiredText(args, 'currency')];
   const parsed = FIELDS.safeParse({ amount, currency: code, ...(description !== '' && { description }) });
-  if (!parsed.success) return refused(parsed.error.issues.map(({ path, message }) => `${String(path[0])} ${message}`).join('; '));
+  if (!parsed.success)
+    return refused(parsed.error.issues.map(({ path, message }) => `${String(path[0])} ${message}`).join('; '));
   const currency = parsed.data.currency.toUpperCase();
-  if (decimalsOf(amount) > maxDecimals(currency)) return refused(`amount must have at most ${maxDecimals(currency)} decimals in ${currency}`);
+  if (decimalsOf(amount) > maxDecimals(currency))
+    return refused(`amount must have at most ${maxDecimals(currency)} decimals in ${currency}`);
   return {
-    ...{ amount: paddedAmount(amount, shownDecimals(currency)), currency, description: description === '' ? null : description },
+    ...{
+      amount: paddedAmount(amount, shownDecimals(currency)),
+      currency,
+      description: description === '' ? null : description,
+    },
     ...{ maxUses: wholeNumber(args, 'uses', USUAL_USES), maxOpen: wholeNumber(args, 'open', USUAL_OPEN) },
     ...{ maxUnpaidPerDay: wholeNumber(args, 'unpaid', USUAL_UNPAID_PER_DAY), endsAtSec: endOf(args) },
   };
@@ -85,11 +110,19 @@ function wholeNumber(args: AdminArguments, name: string, usual: number): number 
 function endOf(args: AdminArguments): number | null {
   const day = optionalText(args, 'ends') ?? '';
   if (day === '') return null;
-  return isDay(day) ? Date.parse(`${day}T00:00:00Z`) / 1000 + DAY_SEC : refused('ends must be a day such as 2026-10-31');
+  return isDay(day)
+    ? Date.parse(`${day}T00:00:00Z`) / 1000 + DAY_SEC
+    : refused('ends must be a day such as 2026-10-31');
 }
 
 const present = (publicUrl: string, link: PaymentLinkView) => ({
-  ...{ id: link.linkId, url: `${publicUrl}/l/${link.linkId}`, status: link.status, mode: link.mode, merchant_id: link.merchantId },
+  ...{
+    id: link.linkId,
+    url: `${publicUrl}/l/${link.linkId}`,
+    status: link.status,
+    mode: link.mode,
+    merchant_id: link.merchantId,
+  },
   ...{ amount: link.amount, currency: link.currency, description: link.description },
   ...{ max_uses: link.maxUses, max_open: link.maxOpen, max_unpaid_per_day: link.maxUnpaidPerDay },
   ...{ ends_at: link.endsAtSec, created_at: link.createdAtSec },
@@ -97,4 +130,8 @@ const present = (publicUrl: string, link: PaymentLinkView) => ({
   switched_off: link.switchedOff && { at: link.switchedOff.offAtSec, reason: link.switchedOff.reason },
 });
 
-const presentPayment = ({ number, orderId, sessionId }: LinkPayment) => ({ number, order_id: orderId, session_id: sessionId });
+const presentPayment = ({ number, orderId, sessionId }: LinkPayment) => ({
+  number,
+  order_id: orderId,
+  session_id: sessionId,
+});

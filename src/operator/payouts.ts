@@ -1,4 +1,12 @@
-import { type AdminArguments, type AdminCommands, json, optionalText, refused, requiredMode, requiredText } from './commands.ts';
+import {
+  type AdminArguments,
+  type AdminCommands,
+  json,
+  optionalText,
+  refused,
+  requiredMode,
+  requiredText,
+} from './commands.ts';
 import { parseRefundId, type Mode, type SessionId } from '../domain/ids.ts';
 import { addressFamilyOf } from '../domain/networks.ts';
 import { sessionStream } from '../domain/streams.ts';
@@ -29,7 +37,11 @@ interface Refunds {
 }
 
 /** The operator's side of money out. */
-export function payoutCommands(payouts: RunningPayouts, { signer, addresses }: PayoutParts, core: Refunds): AdminCommands {
+export function payoutCommands(
+  payouts: RunningPayouts,
+  { signer, addresses }: PayoutParts,
+  core: Refunds,
+): AdminCommands {
   const legsOf = async (args: AdminArguments): Promise<{ sessionId: SessionId; legs: readonly OrderedLeg[] }> => {
     const refundId = parseRefundId(requiredText(args, 'refund_id')) ?? refused('refund_id is not a refund id');
     const sessionId = (await core.sessionOfRefund(refundId)) ?? refused('no such refund');
@@ -45,14 +57,20 @@ export function payoutCommands(payouts: RunningPayouts, { signer, addresses }: P
     (kind: 'resume' | 'limits') =>
     async (args: AdminArguments): Promise<JsonValue> => {
       const mode = requiredMode(args);
-      const agreed = await agree(signer, [{ kind, mode, proposedBy: optionalText(args, 'operator') ?? 'operator' }], args);
+      const agreed = await agree(
+        signer,
+        [{ kind, mode, proposedBy: optionalText(args, 'operator') ?? 'operator' }],
+        args,
+      );
       if (!agreed.ok) return agreed.answer;
       const { stopped, limitsToApprove } = await signer.status(mode);
       return { stopped, limits_to_approve: limitsToApprove, approved_by: agreed.approvers };
     };
   return {
     'treasury.status': async () => {
-      const signers = await Promise.all([...addresses.keys()].map(async (mode) => ({ mode, ...(await signer.status(mode)) })));
+      const signers = await Promise.all(
+        [...addresses.keys()].map(async (mode) => ({ mode, ...(await signer.status(mode)) })),
+      );
       return json({ signers, treasuries: payouts.status() });
     },
     'treasury.stop': async (args) => ({ stopped: (await signer.stop(requiredMode(args), actorOf(args))).stopped }),

@@ -19,10 +19,16 @@ interface PeopleParts {
   readonly isMerchant: (id: MerchantId) => boolean;
 }
 
-/** `quittance people ...`: who may use the console. Whoever can run this owns the service, so nobody else needs to agree. */
+/**
+ * `quittance people ...`: who may use the console. Whoever can run this owns the service, so nobody else needs to
+ * agree.
+ */
 export function peopleCommands(parts: PeopleParts): AdminCommands {
   const { people } = parts;
-  const wanted = (args: AdminArguments) => ({ by: HOST, reason: optionalText(args, 'reason') ?? 'at the command line' });
+  const wanted = (args: AdminArguments) => ({
+    by: HOST,
+    reason: optionalText(args, 'reason') ?? 'at the command line',
+  });
   const known = (args: AdminArguments): string => {
     const personId = personIdOf(requiredText(args, 'name'));
     return people.directory.find(personId) ? personId : refused('name is nobody who was invited');
@@ -42,11 +48,13 @@ export function peopleCommands(parts: PeopleParts): AdminCommands {
       return presentPerson(people, accepted(await people.changeRoles(known(args), grants, wanted(args))));
     },
     'people.suspend': async (args) => presentPerson(people, accepted(await people.suspend(known(args), wanted(args)))),
-    'people.reinstate': async (args) => presentPerson(people, accepted(await people.reinstate(known(args), wanted(args)))),
+    'people.reinstate': async (args) =>
+      presentPerson(people, accepted(await people.reinstate(known(args), wanted(args)))),
     'people.list': async () => people.directory.all().map((person) => presentPerson(people, person)),
     'people.actions': async (args) => {
       const limit = Number(optionalText(args, 'limit') ?? '50');
-      if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) return refused(`limit must be from 1 to ${MAX_LIMIT}`);
+      if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
+        return refused(`limit must be from 1 to ${MAX_LIMIT}`);
       const text = optionalText(args, 'search')?.toLowerCase() ?? '';
       const found = people.directory.entries().filter((entry) => text === '' || searched(entry).includes(text));
       return found.slice(0, limit).map(presentEntry);
@@ -59,17 +67,29 @@ const searched = (entry: PersonEntry): string => JSON.stringify(presentEntry(ent
 /** One line of the record of actions; what could be used to sign in stays out. */
 export function presentEntry({ atMs, correlationId, event }: PersonEntry): { readonly [key: string]: JsonValue } {
   const { tokenHash: _token, linkHash: _link, publicKey: _key, ...data } = event.data as Record<string, unknown>;
-  return { at: Math.floor(atMs / 1000), type: event.type, request: correlationId, ...(data as { [key: string]: JsonValue }) };
+  return {
+    at: Math.floor(atMs / 1000),
+    type: event.type,
+    request: correlationId,
+    ...(data as { [key: string]: JsonValue }),
+  };
 }
 
-function presentPerson(people: People, { invited, identity, grants, suspended, passkeys, signIns }: PersonContext): JsonValue {
+function presentPerson(
+  people: People,
+  { invited, identity, grants, suspended, passkeys, signIns }: PersonContext,
+): JsonValue {
   return {
     id: invited!.personId,
     name: invited!.name,
     single_sign_on: identity && { issuer: identity.issuer, subject: identity.subject },
     suspended,
     roles: grants.map(grantText),
-    passkeys: Object.values(passkeys).map(({ added }) => ({ id: added.credentialId, label: added.label, added: added.addedAtSec })),
+    passkeys: Object.values(passkeys).map(({ added }) => ({
+      id: added.credentialId,
+      label: added.label,
+      added: added.addedAtSec,
+    })),
     sign_ins: Object.values(signIns)
       .filter((signIn) => people.isOpen(signIn))
       .map(({ signInId, signedInAtSec, browser }) => ({ id: signInId, signed_in: signedInAtSec, browser })),
@@ -90,9 +110,12 @@ export function grantsOf(text: string, isMerchant: (id: MerchantId) => boolean):
     .filter((part) => part !== '')
     .map((part) => {
       const [, name = '', merchantId = null, day = null] =
-        /^([a-z_]+)(?::([\w]+))?(?:@([\d-]+))?$/.exec(part) ?? refused(`roles: ${part} is not role, role:merchant or role@day`);
-      const role: PersonRole = PERSON_ROLES.find((one) => one === name) ?? refused(`roles: ${name} is none of ${PERSON_ROLES.join(', ')}`);
-      if (merchantId !== null && !isMerchant(merchantId as MerchantId)) return refused(`roles: there is no merchant ${merchantId}`);
+        /^([a-z_]+)(?::([\w]+))?(?:@([\d-]+))?$/.exec(part) ??
+        refused(`roles: ${part} is not role, role:merchant or role@day`);
+      const role: PersonRole =
+        PERSON_ROLES.find((one) => one === name) ?? refused(`roles: ${name} is none of ${PERSON_ROLES.join(', ')}`);
+      if (merchantId !== null && !isMerchant(merchantId as MerchantId))
+        return refused(`roles: there is no merchant ${merchantId}`);
       if (day !== null && !isDay(day)) return refused(`roles: ${day} is not a day such as 2026-10-31`);
       const untilSec = day === null ? null : Date.parse(`${day}T00:00:00Z`) / 1000 + DAY_SEC;
       return { role, merchantId: merchantId as MerchantId | null, untilSec };

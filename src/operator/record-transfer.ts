@@ -12,7 +12,10 @@ import { depositFactsOf } from '../features/deposits/chain/facts.ts';
 import { indexKey, type AddressIndex } from '../features/addresses/address-index.ts';
 
 export interface RecordParts {
-  readonly chains: readonly (Pick<Chain, 'mode' | 'network' | 'settings' | 'transferAt' | 'agreeOnFinality' | 'finalized'> | AccountChain)[];
+  readonly chains: readonly (
+    | Pick<Chain, 'mode' | 'network' | 'settings' | 'transferAt' | 'agreeOnFinality' | 'finalized'>
+    | AccountChain
+  )[];
   readonly derivers: readonly AddressDeriver[];
   /** Empty where nothing is paid. */
   readonly treasuries: ReadonlyMap<Mode, TreasuryAddresses>;
@@ -42,17 +45,24 @@ export const TX_HASH: Readonly<Record<Network, RegExp>> = {
   solana: /^[1-9A-HJ-NP-Za-km-z]{64,88}$/,
 };
 
-/** The transfer as the chain has it, when it is final and came from outside to an address of ours that no session has. Throws `CommandRefused`. */
+/**
+ * The transfer as the chain has it, when it is final and came from outside to an address of ours that no session has.
+ * Throws `CommandRefused`.
+ */
 export async function unmatchedTransferOf(named: NamedTransfer, parts: RecordParts): Promise<UnmatchedTransfer> {
   const { network, txHash, logIndex } = named;
   if (!TX_HASH[network].test(txHash)) throw new CommandRefused(`tx is not a transaction of ${network}`);
-  const chains = parts.chains.filter((chain) => chain.network === network && (named.mode === undefined || chain.mode === named.mode));
+  const chains = parts.chains.filter(
+    (chain) => chain.network === network && (named.mode === undefined || chain.mode === named.mode),
+  );
   if (chains.length > 1) throw new CommandRefused('mode is missing: the network is used in test and live mode');
   const chain = chains[0];
   if (!chain) throw new CommandRefused(`this process does not read ${network}`);
   const transfer = await chain.transferAt(txHash, logIndex);
   if (!transfer) throw new CommandRefused(`there is no transfer of our coins at log index ${logIndex} of ${txHash}`);
-  const isFinal = transfer.block.number <= (await chain.finalized()).number && (await chain.agreeOnFinality(transfer, { kind: 'finalized' }));
+  const isFinal =
+    transfer.block.number <= (await chain.finalized()).number &&
+    (await chain.agreeOnFinality(transfer, { kind: 'finalized' }));
   if (!isFinal) throw new CommandRefused('the transfer is not final yet');
   const facts = depositFactsOf(transfer, chain.settings);
   await parts.core.addressesComplete();
@@ -63,11 +73,16 @@ export async function unmatchedTransferOf(named: NamedTransfer, parts: RecordPar
 }
 
 /** A sweep brings the treasury money that the books have already: taken up here, it would be there twice. */
-function assertFromOutside({ network, fromAddress }: DepositFacts, mode: Mode, { core, treasuries }: RecordParts): void {
+function assertFromOutside(
+  { network, fromAddress }: DepositFacts,
+  mode: Mode,
+  { core, treasuries }: RecordParts,
+): void {
   if (fromAddress === null) return;
   const family = addressFamilyOf(network);
   const treasury = treasuries.get(mode)?.[family];
-  if (treasury !== undefined && isSame(family, treasury, fromAddress)) throw new CommandRefused('it came from the treasury itself');
+  if (treasury !== undefined && isSame(family, treasury, fromAddress))
+    throw new CommandRefused('it came from the treasury itself');
   const session = core.addressIndexes.get(indexKey(mode, family))?.sessionOf(fromAddress);
   if (session) throw new CommandRefused(`it came from the address of ${session}: it is a move of our own`);
 }
@@ -84,12 +99,16 @@ async function placeOf(
   const treasury = treasuries.get(mode)?.[family];
   if (treasury !== undefined && isSame(family, treasury, toAddress))
     return { origin: { kind: 'treasury' }, derivationIndex: null, toAddress: treasury };
-  if (derivationIndex === undefined) throw new CommandRefused(`${toAddress} is not the treasury: name its place in the wallet with index`);
+  if (derivationIndex === undefined)
+    throw new CommandRefused(`${toAddress} is not the treasury: name its place in the wallet with index`);
   const deriver = derivers.find((candidate) => candidate.mode === mode && candidate.family === family);
   const [address] = deriver && derivationIndex < deriver.capacity ? await deriver.derive(derivationIndex, 1) : [];
   if (address === undefined || !isSame(family, address, toAddress))
-    throw new CommandRefused(`index: the address at ${derivationIndex} is ${address ?? 'none'}, the transfer came to ${toAddress}`);
+    throw new CommandRefused(
+      `index: the address at ${derivationIndex} is ${address ?? 'none'}, the transfer came to ${toAddress}`,
+    );
   return { origin: { kind: 'address' }, derivationIndex, toAddress: address };
 }
 
-const isSame = (family: AddressFamily, one: string, other: string): boolean => comparableAddress(family, one) === comparableAddress(family, other);
+const isSame = (family: AddressFamily, one: string, other: string): boolean =>
+  comparableAddress(family, one) === comparableAddress(family, other);

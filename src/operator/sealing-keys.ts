@@ -2,7 +2,13 @@ import type { Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { Random } from '../ports/random.ts';
 import { countSealed, keepOlderKeys, openedByFirst } from '../features/shared/kept-keys.ts';
-import { KEY_SETTINGS, SEALED_KINDS, type KeyList, type SealedKind, type SealingKeys } from '../runtime/util/sealing.ts';
+import {
+  KEY_SETTINGS,
+  SEALED_KINDS,
+  type KeyList,
+  type SealedKind,
+  type SealingKeys,
+} from '../runtime/util/sealing.ts';
 import { actorOf } from './acts.ts';
 import { CommandRefused, type AdminCommands } from './commands.ts';
 
@@ -29,7 +35,12 @@ export function sealingKeyCommands(parts: SealingKeyParts): AdminCommands {
       const kinds: Retiring[] = [];
       for (const [kind, list] of lists) {
         const keptNow = await keepOlderKeys(parts, kind, list, actorOf(args));
-        kinds.push({ kind, list, keptNow, alone: (await openedByFirst(parts.store, kind, list)).keys.map(({ id }) => id) });
+        kinds.push({
+          kind,
+          list,
+          keptNow,
+          alone: (await openedByFirst(parts.store, kind, list)).keys.map(({ id }) => id),
+        });
       }
       const sealed = await countSealed(parts.store);
       const known = new Set(kinds.flatMap(({ alone }) => alone));
@@ -42,7 +53,10 @@ export function sealingKeyCommands(parts: SealingKeyParts): AdminCommands {
         const { setting } = list;
         return alone.map((id) => ({
           ...{ key: id, seals: kind, setting, sealed: sealed.get(id) ?? 0 },
-          state: id === list.keys[0].id ? `seals, and must stay in ${setting}` : `kept in the ledger: take it out of ${setting}`,
+          state:
+            id === list.keys[0].id
+              ? `seals, and must stay in ${setting}`
+              : `kept in the ledger: take it out of ${setting}`,
           kept_now: keptNow.includes(id),
         }));
       });
@@ -55,8 +69,11 @@ export function sealingKeyCommands(parts: SealingKeyParts): AdminCommands {
 function heldLists(keys: SealingKeys): (readonly [SealedKind, KeyList])[] {
   const missing = SEALED_KINDS.filter((kind) => keys[kind] === null).map((kind) => KEY_SETTINGS[kind]);
   if (missing.length > 0)
-    throw new CommandRefused(`${missing.join(', ')}: not held by this process, and all keys are needed here; run this on one with the role api`);
+    throw new CommandRefused(
+      `${missing.join(', ')}: not held by this process, and all keys are needed here; run this on one with the role api`,
+    );
   return SEALED_KINDS.map((kind) => [kind, keys[kind]!] as const);
 }
 
-const settingsOf = (kinds: readonly Retiring[]): string => [...new Set(kinds.map(({ list }) => list.setting))].join(', ');
+const settingsOf = (kinds: readonly Retiring[]): string =>
+  [...new Set(kinds.map(({ list }) => list.setting))].join(', ');

@@ -8,7 +8,14 @@ import { decodeEvent } from '../runtime/commands/codec.ts';
 import { depositFactsOf } from '../features/deposits/chain/facts.ts';
 import { searchLost, type FoundMoney, type LostAddresses, type SearchedChain } from '../features/unmatched/search.ts';
 import type { Inbox } from '../features/unmatched/unmatched.ts';
-import { CommandRefused, optionalText, requiredMode, requiredText, type AdminArguments, type AdminCommands } from './commands.ts';
+import {
+  CommandRefused,
+  optionalText,
+  requiredMode,
+  requiredText,
+  type AdminArguments,
+  type AdminCommands,
+} from './commands.ts';
 import { unmatchedTransferOf, type RecordParts } from './record-transfer.ts';
 
 export interface SearchParts extends Pick<RecordParts, 'core' | 'senders' | 'treasuries'> {
@@ -31,7 +38,8 @@ const MAX_INDEX = 2 ** 31 - 1;
 export function searchCommands(parts: SearchParts): AdminCommands {
   return {
     'inbox.search': async (args) => {
-      const by = args['record'] === true ? { actor: requiredText(args, 'actor'), reason: requiredText(args, 'reason') } : null;
+      const by =
+        args['record'] === true ? { actor: requiredText(args, 'actor'), reason: requiredText(args, 'reason') } : null;
       const { lost, sinceSec, restoredAtSec } = (await namedIn(args)) ?? (await ofLastRestore(parts.store));
       const searched: JsonValue[] = [];
       const transfers: JsonValue[] = [];
@@ -40,16 +48,36 @@ export function searchCommands(parts: SearchParts): AdminCommands {
         const deriver = parts.derivers.find((candidate) => candidate.mode === mode && candidate.family === family);
         const chains = parts.chains.filter((chain) => chain.mode === mode && addressFamilyOf(chain.network) === family);
         if (!deriver || chains.length === 0)
-          searched.push({ mode, family, network: null, addresses: 0, fault: 'this process has no addresses or no provider of it' });
+          searched.push({
+            mode,
+            family,
+            network: null,
+            addresses: 0,
+            fault: 'this process has no addresses or no provider of it',
+          });
         for (const chain of deriver ? chains : []) {
-          const found = await searchLost(one, deriver!, chain, sinceSec).catch((error: unknown) => (error as Error).message);
+          const found = await searchLost(one, deriver!, chain, sinceSec).catch(
+            (error: unknown) => (error as Error).message,
+          );
           searched.push({ mode, family, network: chain.network, ...lineOf(found) });
           if (typeof found === 'string') continue;
           for (const { transfer, derivationIndex } of found.transfers) {
-            const { depositKey, coin, amount, toAddress, fromAddress, txHash, logIndex } = depositFactsOf(transfer, chain.settings);
+            const { depositKey, coin, amount, toAddress, fromAddress, txHash, logIndex } = depositFactsOf(
+              transfer,
+              chain.settings,
+            );
             const named = { mode, network: chain.network, txHash, logIndex, derivationIndex };
             const state = by ? await recorded(parts, named, by) : 'found: not recorded';
-            transfers.push({ id: depositKey, mode, coin, amount, address: toAddress, index: derivationIndex, from: fromAddress, state });
+            transfers.push({
+              id: depositKey,
+              mode,
+              coin,
+              amount,
+              address: toAddress,
+              index: derivationIndex,
+              from: fromAddress,
+              state,
+            });
           }
         }
       }
@@ -85,20 +113,31 @@ async function namedIn(args: AdminArguments): Promise<Wanted | null> {
   const [unusedFrom, sinceSec] = [wholeOf(args, 'from'), wholeOf(args, 'since')];
   const to = optionalText(args, 'to') === undefined ? null : wholeOf(args, 'to');
   if (to !== null && to < unusedFrom) throw new CommandRefused('to must not be below from');
-  const lost: LostAddresses = { mode, family, unusedFrom, leasedBelow: to === null ? unusedFrom : to + 1, isKnown: to !== null };
+  const lost: LostAddresses = {
+    mode,
+    family,
+    unusedFrom,
+    leasedBelow: to === null ? unusedFrom : to + 1,
+    isKnown: to !== null,
+  };
   return { lost: [lost], sinceSec, restoredAtSec: null };
 }
 
 function wholeOf(args: AdminArguments, name: string): number {
   const text = requiredText(args, name);
-  if (!/^\d{1,10}$/.test(text) || Number(text) > MAX_INDEX) throw new CommandRefused(`${name} must be a whole number below 2147483648`);
+  if (!/^\d{1,10}$/.test(text) || Number(text) > MAX_INDEX)
+    throw new CommandRefused(`${name} must be a whole number below 2147483648`);
   return Number(text);
 }
 
 async function ofLastRestore(store: SearchParts['store']): Promise<Wanted> {
   const events = (await store.readStream(OPERATOR_ACTS_STREAM)).filter(({ type }) => type === 'LedgerRestored');
   const last = events.at(-1);
-  if (!last) throw new CommandRefused('the ledger was not restored by "quittance restore": name --mode, --family, --from (an index) and --since');
-  const { addresses, lastEventAtSec, backupMadeAtSec, restoredAtSec } = (decodeEvent(last).event as LedgerRestored).data;
+  if (!last)
+    throw new CommandRefused(
+      'the ledger was not restored by "quittance restore": name --mode, --family, --from (an index) and --since',
+    );
+  const { addresses, lastEventAtSec, backupMadeAtSec, restoredAtSec } = (decodeEvent(last).event as LedgerRestored)
+    .data;
   return { lost: addresses, sinceSec: lastEventAtSec ?? backupMadeAtSec, restoredAtSec };
 }

@@ -18,7 +18,11 @@ export interface PreparedChange {
 }
 
 /** `quittance settings ...`, until the next start. */
-export function settingsCommands(settings: LiveSettings, parts: ActsParts, warn: (facts: object, message: string) => void): AdminCommands {
+export function settingsCommands(
+  settings: LiveSettings,
+  parts: ActsParts,
+  warn: (facts: object, message: string) => void,
+): AdminCommands {
   const shown = () => settings.shown().map(({ name, value, atStart }) => ({ name, value, at_start: atStart }));
   // Each is prepared from what the one before put in force.
   const turns = new InTurn();
@@ -39,15 +43,18 @@ export function settingsCommands(settings: LiveSettings, parts: ActsParts, warn:
   };
 }
 
-const NOTE = 'in this process, until it ends: put what is to stay into its environment as well; the signer keeps the providers that it started with';
+const NOTE =
+  'in this process, until it ends: put what is to stay into its environment as well; the signer keeps the providers that it started with';
 
 function changesIn(given: unknown): Record<string, string> {
   const texts: unknown[] = Array.isArray(given) ? given : [];
-  if (texts.length === 0) throw new CommandRefused('changes is missing: name at least one setting, such as LOG_LEVEL=debug');
+  if (texts.length === 0)
+    throw new CommandRefused('changes is missing: name at least one setting, such as LOG_LEVEL=debug');
   const changes: Record<string, string> = {};
   for (const text of texts) {
     const at = typeof text === 'string' ? text.indexOf('=') : -1;
-    if (typeof text !== 'string' || at < 1) throw new CommandRefused(`changes: entry ${Object.keys(changes).length + 1} is no NAME=value`);
+    if (typeof text !== 'string' || at < 1)
+      throw new CommandRefused(`changes: entry ${Object.keys(changes).length + 1} is no NAME=value`);
     const name = text.slice(0, at);
     if (Object.hasOwn(changes, name)) throw new CommandRefused(`changes: ${name} is named twice`);
     changes[name] = text.slice(at + 1);

@@ -4,7 +4,14 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { JsonValue } from '../ports/read-model.ts';
-import { CommandRefused, named, type AdminArguments, type AdminCommands, type AdminStream, type AdminStreams } from './commands.ts';
+import {
+  CommandRefused,
+  named,
+  type AdminArguments,
+  type AdminCommands,
+  type AdminStream,
+  type AdminStreams,
+} from './commands.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
 import { KeyNotHeld } from '../runtime/util/sealing.ts';
 
@@ -14,8 +21,14 @@ const MAX_BODY_BYTES = 1 << 20;
 /** How many entries a stream goes through. */
 export const ENTRIES_HEADER = 'x-entries';
 
-/** Serves the operator's commands on `DATA_DIR/admin.sock` (mode 0600): whoever may write there owns the service anyway. */
-export async function serveAdmin(dataDir: string, commands: AdminCommands, streams: AdminStreams = {}): Promise<Server> {
+/**
+ * Serves the operator's commands on `DATA_DIR/admin.sock` (mode 0600): whoever may write there owns the service anyway.
+ */
+export async function serveAdmin(
+  dataDir: string,
+  commands: AdminCommands,
+  streams: AdminStreams = {},
+): Promise<Server> {
   const path = adminSocketPath(dataDir);
   // With stores elsewhere nothing else makes the directory.
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
@@ -36,8 +49,15 @@ export async function serveAdmin(dataDir: string, commands: AdminCommands, strea
 }
 
 /** Writes as fast as it is read; whoever reads too little notices that the answer is cut off. */
-export async function sendStream(response: ServerResponse, { contentType, entries, chunks }: AdminStream): Promise<void> {
-  response.writeHead(200, { 'content-type': contentType, 'cache-control': 'no-store', [ENTRIES_HEADER]: String(entries) });
+export async function sendStream(
+  response: ServerResponse,
+  { contentType, entries, chunks }: AdminStream,
+): Promise<void> {
+  response.writeHead(200, {
+    'content-type': contentType,
+    'cache-control': 'no-store',
+    [ENTRIES_HEADER]: String(entries),
+  });
   await pipeline(Readable.from(chunks, { objectMode: false }), response).catch(() => response.destroy());
 }
 
@@ -49,7 +69,8 @@ async function answer(request: IncomingMessage, commands: AdminCommands, streams
     const stream = named(streams, name);
     if (stream) return { stream: await stream(await readArguments(request)) };
     const command = named(commands, name);
-    if (!command) return { status: 404, body: { error: 'unknown command; is the running service older than this CLI?' } };
+    if (!command)
+      return { status: 404, body: { error: 'unknown command; is the running service older than this CLI?' } };
     return { status: 200, body: await command(await readArguments(request)) };
   } catch (error) {
     const refused = error instanceof CommandRefused || error instanceof KeyNotHeld;

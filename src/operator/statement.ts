@@ -14,7 +14,10 @@ export interface StatementParts {
   readonly closingOf: (mode: Mode, month: string) => Promise<string | null>;
 }
 
-/** A closed month as a file that is verified by itself: figures, control totals, the event that sealed them and its proof under a signed checkpoint. */
+/**
+ * A closed month as a file that is verified by itself: figures, control totals, the event that sealed them and its
+ * proof under a signed checkpoint.
+ */
 export function statementCommands({ records, closingOf }: StatementParts): AdminCommands {
   return {
     'ledger.statement': async (args) => {
@@ -22,10 +25,18 @@ export function statementCommands({ records, closingOf }: StatementParts): Admin
       const id = (await closingOf(mode, month)) ?? refused(`month: ${month} is not closed in ${mode} mode`);
       const event = (await records.eventOf(ledgerPeriodsStream(mode), id)) ?? refused(`the log has no event ${id}`);
       const proven =
-        (await records.proofOfEvent(event)) ?? refused('no checkpoint covers the closing yet: `quittance audit checkpoint --now`, then again');
+        (await records.proofOfEvent(event)) ??
+        refused('no checkpoint covers the closing yet: `quittance audit checkpoint --now`, then again');
       const data = JSON.parse(event.data) as PeriodClosed['data'];
       return json({
-        ...{ mode, period: month, closed_at: toSec(event.atMs), actor: data.actor, event: event.id, through_event: data.throughPosition },
+        ...{
+          mode,
+          period: month,
+          closed_at: toSec(event.atMs),
+          actor: data.actor,
+          event: event.id,
+          through_event: data.throughPosition,
+        },
         ...figuresOf(data),
         ...presentProven(proven, records.verifierKey()),
       });

@@ -20,7 +20,11 @@ import { agree } from './approvals.ts';
 export interface TakeOverParts extends CommandParts {
   /** Refunds where they are paid; throws `CommandRefused` where another process pays. */
   readonly refunds: {
-    takeOver(mode: 'live' | 'test', leg: { readonly sessionId: SessionId; readonly refundId: string }, payment: SignedPayment): Promise<void>;
+    takeOver(
+      mode: 'live' | 'test',
+      leg: { readonly sessionId: SessionId; readonly refundId: string },
+      payment: SignedPayment,
+    ): Promise<void>;
   };
   readonly sessionOfRefund: (id: RefundId) => Promise<SessionId | null>;
 }
@@ -31,7 +35,10 @@ interface Lost {
   readonly payments: readonly SignedPayment[];
 }
 
-/** What the signer signed and a restored ledger lost: who wants it written into the ledger again names it, and two approvers agree. */
+/**
+ * What the signer signed and a restored ledger lost: who wants it written into the ledger again names it, and two
+ * approvers agree.
+ */
 export function takeOverCommands(parts: TakeOverParts): AdminCommands {
   const lostOf = async (executor: MoveExecutor): Promise<Lost> => {
     const { mode, network } = executor.chain;
@@ -43,7 +50,8 @@ export function takeOverCommands(parts: TakeOverParts): AdminCommands {
       const lost: JsonValue[] = [];
       for (const executor of parts.treasury().moves.executors) {
         const { payments } = await lostOf(executor);
-        for (const payment of payments) lost.push(shown(payment, executor, await fateOf(payment, { executor, payments })));
+        for (const payment of payments)
+          lost.push(shown(payment, executor, await fateOf(payment, { executor, payments })));
       }
       return { lost };
     },
@@ -56,17 +64,28 @@ export function takeOverCommands(parts: TakeOverParts): AdminCommands {
         const payment = lost.payments.find((each) => each.txHash === txHash);
         if (!payment) continue;
         const [oldest] = lost.payments;
-        if (oldest !== payment) return refused(`${oldest!.txHash} was signed before it on ${payment.network}: take that one over first`);
+        if (oldest !== payment)
+          return refused(`${oldest!.txHash} was signed before it on ${payment.network}: take that one over first`);
         const fate = await fateOf(payment, lost);
         if (fate.kind === 'alarm') return refused(`the chain contradicts the journal: ${fate.detail}`);
         if (fate.kind === 'pending' || (fate.kind === 'landed' && !fate.final))
           return refused('it is not final on chain yet: try again in some minutes');
-        const written = await prepare(parts, executor, payment, { proposedBy, reason, session: optionalText(args, 'session') ?? null });
+        const written = await prepare(parts, executor, payment, {
+          proposedBy,
+          reason,
+          session: optionalText(args, 'session') ?? null,
+        });
         const { mode, network } = executor.chain;
-        const agreed = await agree(parts.payouts.signer, [{ kind: 'take_over', mode, network, txHash, reason, proposedBy }], args);
+        const agreed = await agree(
+          parts.payouts.signer,
+          [{ kind: 'take_over', mode, network, txHash, reason, proposedBy }],
+          args,
+        );
         if (!agreed.ok) return agreed.answer;
         if (!agreed.done) return { tx: txHash, approved_by: agreed.approvers, status: 'waiting_for_approval' };
-        await written(agreed.approvers).catch((error: unknown) => refused(`it was not taken over: ${messageOf(error)}`));
+        await written(agreed.approvers).catch((error: unknown) =>
+          refused(`it was not taken over: ${messageOf(error)}`),
+        );
         return { ...shown(payment, executor, fate), approved_by: agreed.approvers, status: 'taken_over' };
       }
       return refused('tx: no payment that this ledger lost has the transaction');
@@ -74,13 +93,34 @@ export function takeOverCommands(parts: TakeOverParts): AdminCommands {
   };
 }
 
-const shown = ({ kind, id, attempt, coin, amount, toAddress, txHash, signedAtSec }: SignedPayment, { chain }: MoveExecutor, fate: Fate) => ({
-  ...{ mode: chain.mode, network: chain.network, kind, id, attempt, coin, amount, to_address: toAddress, tx: txHash, signed_at: signedAtSec },
+const shown = (
+  { kind, id, attempt, coin, amount, toAddress, txHash, signedAtSec }: SignedPayment,
+  { chain }: MoveExecutor,
+  fate: Fate,
+) => ({
+  ...{
+    mode: chain.mode,
+    network: chain.network,
+    kind,
+    id,
+    attempt,
+    coin,
+    amount,
+    to_address: toAddress,
+    tx: txHash,
+    signed_at: signedAtSec,
+  },
   ...{ on_chain: fate.kind, block: fate.kind === 'landed' ? fate.landed.blockNumber : null },
 });
 
-/** What the chain says of it, and of whatever else was signed in its place. The hash that is looked for is one over receiver, coin and amount. */
-function fateOf({ kind, id, network, coin, amount, fromAddress, toAddress }: SignedPayment, { executor, payments }: Lost): Promise<Fate> {
+/**
+ * What the chain says of it, and of whatever else was signed in its place. The hash that is looked for is one over
+ * receiver, coin and amount.
+ */
+function fateOf(
+  { kind, id, network, coin, amount, fromAddress, toAddress }: SignedPayment,
+  { executor, payments }: Lost,
+): Promise<Fate> {
   const money = { kind, id, mode: executor.chain.mode, network, coin, amount, fromAddress, toAddress };
   const order: OutgoingTransaction = { ...money, derivationIndex: null, merchantId: null, refund: null, deposits: [] };
   const sent = payments
@@ -100,7 +140,9 @@ type Write = (approvers: readonly string[]) => Promise<void>;
 
 /** Checks that the ledger can take it, and answers how. Throws `CommandRefused`. */
 function prepare(parts: TakeOverParts, executor: MoveExecutor, payment: SignedPayment, wanted: Wanted): Promise<Write> {
-  return payment.kind === 'refund' ? prepareRefund(parts, executor, payment, wanted) : prepareMove(parts, executor, payment, wanted);
+  return payment.kind === 'refund'
+    ? prepareRefund(parts, executor, payment, wanted)
+    : prepareMove(parts, executor, payment, wanted);
 }
 
 async function prepareRefund(
@@ -112,8 +154,14 @@ async function prepareRefund(
   const refundId = parseRefundId(payment.id.replace(/-\d+$/, '')) ?? refused(`${payment.id} names no refund`);
   const known = await sessionOfRefund(refundId);
   const sessionId =
-    known ?? parseSessionId(session ?? refused(`the ledger does not know the refund ${refundId}: name the session that it was for by --session`));
-  const context = (sessionId && (await core.sessionHandler.read(sessionStream(sessionId)))?.context) || refused('session: there is no such session');
+    known ??
+    parseSessionId(
+      session ??
+        refused(`the ledger does not know the refund ${refundId}: name the session that it was for by --session`),
+    );
+  const context =
+    (sessionId && (await core.sessionHandler.read(sessionStream(sessionId)))?.context) ||
+    refused('session: there is no such session');
   const takeOver = (): Promise<void> => refunds.takeOver(chain.mode, { sessionId: sessionId!, refundId }, payment);
   if (context.refunds[refundId]) return takeOver;
   // One that was asked for since may be the same wish once more: the merchant's request was lost with the refund.
@@ -129,9 +177,16 @@ async function prepareRefund(
     namedDeposit: others.length === 0 ? (deposit ?? null) : null,
   };
   const plan = planRefund(context, terms);
-  if (!plan.ok) return refused(`session: ${plan.refusal.message}; a refund asked for since the restore is given up by "quittance treasury reject"`);
+  if (!plan.ok)
+    return refused(
+      `session: ${plan.refusal.message}; a refund asked for since the restore is given up by "quittance treasury reject"`,
+    );
   const [leg] = plan.legs;
-  const isSame = plan.legs.length === 1 && leg!.legId === payment.id && leg!.network === payment.network && leg!.toAddress === payment.toAddress;
+  const isSame =
+    plan.legs.length === 1 &&
+    leg!.legId === payment.id &&
+    leg!.network === payment.network &&
+    leg!.toAddress === payment.toAddress;
   if (!isSame) return refused('session: it did not receive this money from this payer');
   return async () => {
     const asked = {
@@ -144,13 +199,22 @@ async function prepareRefund(
       nowSec: payment.signedAtSec,
     };
     const why = { correlationId: random.uuid(), actor: proposedBy };
-    const requested = await core.sessionHandler.execute(sessionStream(sessionId!), { type: 'RequestRefund', ...terms, ...asked }, why);
+    const requested = await core.sessionHandler.execute(
+      sessionStream(sessionId!),
+      { type: 'RequestRefund', ...terms, ...asked },
+      why,
+    );
     if (!requested.ok) throw new Error(requested.refusal.message);
     await takeOver();
   };
 }
 
-async function prepareMove(parts: TakeOverParts, executor: MoveExecutor, payment: SignedPayment, wanted: Wanted): Promise<Write> {
+async function prepareMove(
+  parts: TakeOverParts,
+  executor: MoveExecutor,
+  payment: SignedPayment,
+  wanted: Wanted,
+): Promise<Write> {
   const { kind, id } = payment;
   if (kind === 'refund') return refused('a refund is no move');
   const known = (await executor.context()).moves[id];
@@ -183,11 +247,21 @@ async function requestOf(
   const address = kind === 'sweep' ? fromAddress : kind === 'gas_top_up' ? toAddress : null;
   const ofAddress = address === null ? null : await indexOf(core, chain, address);
   const derivationIndex = draft.kind === 'solana-nonce-account' ? draft.nonceIndex : ofAddress;
-  const by = { merchantId: merchantId as MerchantId | null, forMoveId: null, requestedBy: proposedBy, reason, requestedAtSec: signedAtSec };
+  const by = {
+    merchantId: merchantId as MerchantId | null,
+    forMoveId: null,
+    requestedBy: proposedBy,
+    reason,
+    requestedAtSec: signedAtSec,
+  };
   return { ...money, derivationIndex, ...by };
 }
 
-async function indexOf(core: TakeOverParts['core'], { mode, network }: MoveExecutor['chain'], address: string): Promise<number> {
+async function indexOf(
+  core: TakeOverParts['core'],
+  { mode, network }: MoveExecutor['chain'],
+  address: string,
+): Promise<number> {
   const sessionId = core.addressIndexes.get(indexKey(mode, addressFamilyOf(network)))?.sessionOf(address) ?? null;
   const created = sessionId && (await core.sessionHandler.read(sessionStream(sessionId)))?.context.created;
   const option = created ? optionAt(created, address) : undefined;

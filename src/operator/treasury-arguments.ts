@@ -1,4 +1,11 @@
-import { type AdminArguments, type AdminCommands, optionalMode, optionalText, refused, requiredText } from './commands.ts';
+import {
+  type AdminArguments,
+  type AdminCommands,
+  optionalMode,
+  optionalText,
+  refused,
+  requiredText,
+} from './commands.ts';
 import { formatAmount, isCoin, parseAmount, toTokenUnits, type Coin } from '../domain/money.ts';
 import { isNetwork, tokenOf, type Network } from '../domain/networks.ts';
 import type { ApprovalSigner } from '../ports/approvals.ts';
@@ -39,14 +46,17 @@ export interface CommandParts {
 export function executorFor({ treasury }: CommandParts, args: AdminArguments): MoveExecutor {
   const network = networkOf(requiredText(args, 'network'));
   const mode = optionalMode(args);
-  const executors = treasury().moves.executors.filter(({ chain }) => chain.network === network && (mode === undefined || chain.mode === mode));
+  const executors = treasury().moves.executors.filter(
+    ({ chain }) => chain.network === network && (mode === undefined || chain.mode === mode),
+  );
   if (executors.length > 1) refused('mode is missing: the network is used in test and live mode');
   return executors[0] ?? refused(`there is no treasury on ${network}`);
 }
 
 export function moneyOf({ chain }: MoveExecutor, args: AdminArguments): { coin: Coin; amount: string } {
   const coin = optionalCoin(args) ?? refused('coin is missing');
-  const units = parseAmount(requiredText(args, 'amount')) ?? refused('amount must be a decimal amount above zero, such as 10.00');
+  const units =
+    parseAmount(requiredText(args, 'amount')) ?? refused('amount must be a decimal amount above zero, such as 10.00');
   const token = tokenOf(chain.settings, coin) ?? refused(`${coin} is not used on ${chain.network}`);
   if (units <= 0n) refused('amount must be above zero');
   try {
@@ -65,7 +75,8 @@ export function optionalNetwork(args: AdminArguments): Network | undefined {
   return network === undefined ? undefined : networkOf(network);
 }
 
-export const networkOf = (text: string): Network => (isNetwork(text) ? text : refused('network must be ethereum, bsc, tron or solana'));
+export const networkOf = (text: string): Network =>
+  isNetwork(text) ? text : refused('network must be ethereum, bsc, tron or solana');
 
 export function optionalCoin(args: AdminArguments): Coin | undefined {
   const coin = optionalText(args, 'coin')?.toUpperCase();

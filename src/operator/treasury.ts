@@ -1,5 +1,21 @@
-import { type AdminArguments, type AdminCommands, json, optionalMode, optionalText, refused, requiredText } from './commands.ts';
-import { destinationOf, executorFor, moneyOf, networkOf, optionalCoin, optionalNetwork, type CommandParts } from './treasury-arguments.ts';
+import {
+  type AdminArguments,
+  type AdminCommands,
+  json,
+  optionalMode,
+  optionalText,
+  refused,
+  requiredText,
+} from './commands.ts';
+import {
+  destinationOf,
+  executorFor,
+  moneyOf,
+  networkOf,
+  optionalCoin,
+  optionalNetwork,
+  type CommandParts,
+} from './treasury-arguments.ts';
 import { isOwed, type MoveRequested } from '../domain/events/treasury-move-events.ts';
 import { formatAmount, parseAmount } from '../domain/money.ts';
 import type { MerchantId } from '../domain/ids.ts';
@@ -21,7 +37,12 @@ const MERCHANTS_IN_TURN = 2;
 
 /** The operator's side of sweeps, withdrawals and settlements. */
 export function treasuryCommands(parts: CommandParts): AdminCommands {
-  return { ...sweepCommands(parts), ...outwardCommands(parts), ...destinationCommands(parts), ...nativeReturnCommands(parts) };
+  return {
+    ...sweepCommands(parts),
+    ...outwardCommands(parts),
+    ...destinationCommands(parts),
+    ...nativeReturnCommands(parts),
+  };
 }
 
 function sweepCommands({ treasury, payouts, clock }: CommandParts): AdminCommands {
@@ -46,24 +67,42 @@ function sweepCommands({ treasury, payouts, clock }: CommandParts): AdminCommand
       const dryRun = args['dryRun'] === true;
       const sweeps = await treasury().sweeper.sweep(filter, { requestedBy: actorOf(args), dryRun });
       const shown = sweeps.map(({ moveId, mode: of, network: on, coin: what, units, address, toAddress, note }) => ({
-        ...{ id: moveId, mode: of, network: on, coin: what, amount: formatAmount(units), from_address: address, to_address: toAddress, note },
+        ...{
+          id: moveId,
+          mode: of,
+          network: on,
+          coin: what,
+          amount: formatAmount(units),
+          from_address: address,
+          to_address: toAddress,
+          note,
+        },
       }));
       return { dry_run: dryRun, sweeps: shown };
     },
     'treasury.moves': async () => ({ moves: (await Promise.all(treasury().moves.executors.map(movesOf))).flat() }),
     'treasury.reconcile': async (args) => {
       const network = optionalNetwork(args);
-      const executors = treasury().moves.executors.filter(({ chain }) => network === undefined || chain.network === network);
+      const executors = treasury().moves.executors.filter(
+        ({ chain }) => network === undefined || chain.network === network,
+      );
       const after = optionalText(args, 'after') ?? null;
-      if (after !== null && executors.length !== 1) refused('after needs --network: it names where the look at the addresses of one network ended');
+      if (after !== null && executors.length !== 1)
+        refused('after needs --network: it names where the look at the addresses of one network ended');
       const treasuries: JsonValue[] = [];
       for (const executor of executors)
-        treasuries.push(json({ ...(await treasury().reconcile(executor)), unbooked: await unbookedOf(executor, after) }));
+        treasuries.push(
+          json({ ...(await treasury().reconcile(executor)), unbooked: await unbookedOf(executor, after) }),
+        );
       return { treasuries };
     },
     'treasury.acknowledge': async (args) => {
       const outflow = requiredText(args, 'outflow');
-      const facts = { actor: requiredText(args, 'operator'), reason: requiredText(args, 'reason'), nowSec: toSec(clock.nowMs()) };
+      const facts = {
+        actor: requiredText(args, 'operator'),
+        reason: requiredText(args, 'reason'),
+        nowSec: toSec(clock.nowMs()),
+      };
       for (const executor of treasury().moves.executors) {
         // A transaction that took several coins is explained as one.
         const reported = Object.values((await executor.context()).unknownOutflows);
@@ -72,7 +111,14 @@ function sweepCommands({ treasury, payouts, clock }: CommandParts): AdminCommand
         const { mode, network } = executor.chain;
         await reportOutflows(executor, payouts.signer);
         const outflowKeys = meant.map(({ outflowKey }) => outflowKey);
-        const act = { kind: 'acknowledge', mode, network, outflowKeys, reason: facts.reason, proposedBy: facts.actor } as const;
+        const act = {
+          kind: 'acknowledge',
+          mode,
+          network,
+          outflowKeys,
+          reason: facts.reason,
+          proposedBy: facts.actor,
+        } as const;
         const agreed = await agree(payouts.signer, [act], args);
         if (!agreed.ok) return agreed.answer;
         if (!agreed.done) return { outflow, approved_by: agreed.approvers, status: 'waiting_for_approval' };
@@ -86,7 +132,9 @@ function sweepCommands({ treasury, payouts, clock }: CommandParts): AdminCommand
     },
     'treasury.balances': async (args) => {
       const network = optionalNetwork(args);
-      const executors = treasury().moves.executors.filter(({ chain }) => network === undefined || chain.network === network);
+      const executors = treasury().moves.executors.filter(
+        ({ chain }) => network === undefined || chain.network === network,
+      );
       return { treasuries: await Promise.all(executors.map((executor) => balancesOf(executor))) };
     },
   };
@@ -147,7 +195,8 @@ function outwardCommands(parts: CommandParts): AdminCommands {
       const mode = merchant?.registered?.mode ?? refused('no such merchant');
       const executor = executorFor(parts, { ...args, mode });
       const { network } = executor.chain;
-      const toAddress = merchant?.settlementAddresses[network] ?? refused(`the merchant has no settlement address on ${network}`);
+      const toAddress =
+        merchant?.settlementAddresses[network] ?? refused(`the merchant has no settlement address on ${network}`);
       return settlements.run(merchantId, () => propose(parts, args, executor, 'settlement', { toAddress, merchantId }));
     },
     'treasury.approve': async (args) => {
@@ -160,10 +209,17 @@ function outwardCommands(parts: CommandParts): AdminCommands {
         const verdict = await payouts.signer.check(orderOf(move));
         if (!verdict.ok && isOfLedger(verdict.code)) refused(verdict.message);
       }
-      const agreed = await agree(payouts.signer, [{ kind: 'transaction', order: orderOf(move), proposedBy: move.terms.requestedBy }], args);
+      const agreed = await agree(
+        payouts.signer,
+        [{ kind: 'transaction', order: orderOf(move), proposedBy: move.terms.requestedBy }],
+        args,
+      );
       if (!agreed.ok) return agreed.answer;
       for (const approver of agreed.approvers) {
-        const fault = await executor.tell({ type: 'ApproveMove', moveId: id, approver, nowSec: toSec(parts.clock.nowMs()) }, approver);
+        const fault = await executor.tell(
+          { type: 'ApproveMove', moveId: id, approver, nowSec: toSec(parts.clock.nowMs()) },
+          approver,
+        );
         if (fault !== null) refused(fault);
       }
       treasury().moves.wake(executor);
@@ -174,8 +230,15 @@ function outwardCommands(parts: CommandParts): AdminCommands {
       if (!isMoveId(id)) return ofRefunds['treasury.reject']!({ ...args, refund_id: id });
       const executor = await executorOf(id);
       const nowSec = toSec(parts.clock.nowMs());
-      const facts = { reason: 'rejected_by_operator', txHash: null, networkFee: null, feeAddress: executor.treasury, nowSec } as const;
-      if ((await executor.context()).moves[id]?.kind === 'return') refused('a return is cancelled with `quittance inbox undo`');
+      const facts = {
+        reason: 'rejected_by_operator',
+        txHash: null,
+        networkFee: null,
+        feeAddress: executor.treasury,
+        nowSec,
+      } as const;
+      if ((await executor.context()).moves[id]?.kind === 'return')
+        refused('a return is cancelled with `quittance inbox undo`');
       const fault = await executor.tell({ type: 'FailMove', moveId: id, ...facts }, actorOf(args));
       if (fault !== null) refused(fault);
       return { rejected: id };
@@ -203,7 +266,13 @@ async function propose(
       fromAddress: executor.treasury,
       toAddress,
     },
-    ...{ derivationIndex: null, merchantId, forMoveId: null, requestedBy, reason: optionalText(args, 'reason') ?? null },
+    ...{
+      derivationIndex: null,
+      merchantId,
+      forMoveId: null,
+      requestedBy,
+      reason: optionalText(args, 'reason') ?? null,
+    },
     requestedAtSec: toSec(clock.nowMs()),
   };
   const verdict = await payouts.signer.check(orderOf({ kind, terms: data }));
@@ -213,25 +282,42 @@ async function propose(
   return { id: data.moveId, kind, coin, amount, to_address: toAddress, status: 'waiting_for_approval' };
 }
 
-/** Said of the merchant's account, or of what unknown senders are owed, which the signer makes of the event log itself. */
-const isOfLedger = (code: string): boolean => code === 'exceeds_account' || code === 'ledger_behind' || code === 'ledger_disagrees';
+/**
+ * Said of the merchant's account, or of what unknown senders are owed, which the signer makes of the event log itself.
+ */
+const isOfLedger = (code: string): boolean =>
+  code === 'exceeds_account' || code === 'ledger_behind' || code === 'ledger_disagrees';
 
 function destinationCommands({ payouts, core, givenAddress }: CommandParts): AdminCommands {
   return {
     'merchant.settlement-address': async (args) => {
       const merchantId = requiredText(args, 'merchant_id') as MerchantId;
-      const mode = (await core.merchantHandler.read(merchantStream(merchantId)))?.context.registered?.mode ?? refused('no such merchant');
+      const mode =
+        (await core.merchantHandler.read(merchantStream(merchantId)))?.context.registered?.mode ??
+        refused('no such merchant');
       const network = networkOf(requiredText(args, 'network'));
-      const address = givenAddress(network, requiredText(args, 'address')) ?? refused(`address is no address on ${network}`);
+      const address =
+        givenAddress(network, requiredText(args, 'address')) ?? refused(`address is no address on ${network}`);
       const operator = optionalText(args, 'operator') ?? 'operator';
       const destination = { mode, network, merchantId, address };
-      const agreed = await agree(payouts.signer, [{ kind: 'settlement_address', destination, proposedBy: operator }], args);
+      const agreed = await agree(
+        payouts.signer,
+        [{ kind: 'settlement_address', destination, proposedBy: operator }],
+        args,
+      );
       if (!agreed.ok) return agreed.answer;
       const { approvers } = agreed;
-      if (!agreed.done) return { merchant_id: merchantId, network, address, approved_by: approvers, status: 'waiting_for_approval' };
-      const set = await core.merchants.setSettlementAddress(merchantId, { network, address, approvers }, { correlationId: address, actor: operator });
+      if (!agreed.done)
+        return { merchant_id: merchantId, network, address, approved_by: approvers, status: 'waiting_for_approval' };
+      const set = await core.merchants.setSettlementAddress(
+        merchantId,
+        { network, address, approvers },
+        { correlationId: address, actor: operator },
+      );
       if (!set.ok) return refused(set.refusal.message);
-      const waiting = set.value.pending_changes.find(({ change }) => change['network'] === network && change['address'] === address);
+      const waiting = set.value.pending_changes.find(
+        ({ change }) => change['network'] === network && change['address'] === address,
+      );
       return {
         merchant_id: merchantId,
         network,

@@ -1,4 +1,12 @@
-import { type AdminArguments, type AdminCommands, json, optionalMode, optionalText, refused, requiredText } from './commands.ts';
+import {
+  type AdminArguments,
+  type AdminCommands,
+  json,
+  optionalMode,
+  optionalText,
+  refused,
+  requiredText,
+} from './commands.ts';
 import type { AdminRoute } from './http-server.ts';
 import type { UnmatchedTransfer } from '../domain/events/transfer-events.ts';
 import { MODES, parseSessionId } from '../domain/ids.ts';
@@ -43,7 +51,10 @@ export function inboxCommands(parts: InboxCommandParts): AdminCommands {
     'inbox.list': async (args) => {
       await servedRows();
       const { transfers, next } = await list.page(filterOf(args, parts.clock), cursorOf(args), limitOf(args));
-      return json({ transfers: transfers.map((transfer) => present(transfer, parts.clock)), next_cursor: next && encoded(next) });
+      return json({
+        transfers: transfers.map((transfer) => present(transfer, parts.clock)),
+        next_cursor: next && encoded(next),
+      });
     },
     'inbox.show': async (args) => {
       const { listed, found } = await findIn(parts, args);
@@ -77,14 +88,17 @@ async function findIn(
   args: AdminArguments,
 ): Promise<{ listed: ListedTransfer | null; found: FoundTransfer }> {
   const id = requiredText(args, 'transfer');
-  if (!/^[a-z]+:[0-9A-Za-z]{1,128}:\d{1,9}$/.test(id)) return refused('transfer is not the id of a transfer, such as ethereum:0x...:7');
+  if (!/^[a-z]+:[0-9A-Za-z]{1,128}:\d{1,9}$/.test(id))
+    return refused('transfer is not the id of a transfer, such as ethereum:0x...:7');
   await servedRows();
   const listed = await list.find(id);
   for (const mode of listed ? [listed.mode] : MODES) {
     const found = await inbox.find(mode, id, listed && sessionOf(listed));
     if (found) return { listed, found };
   }
-  return refused('no such transfer waits or was decided about: money that pays its order, dust, and what a refund names are not in the inbox');
+  return refused(
+    'no such transfer waits or was decided about: money that pays its order, dust, and what a refund names are not in the inbox',
+  );
 }
 
 const orderOf = (args: AdminArguments) => ({
@@ -109,7 +123,13 @@ function filterOf(args: AdminArguments, clock: Clock): InboxFilter {
   if (network !== undefined && !isNetwork(network)) return refused('network must be ethereum, bsc, tron or solana');
   if (coin !== undefined && !isCoin(coin)) return refused('coin must be USDT or USDC');
   const untilSec = days === undefined ? undefined : toSec(clock.nowMs()) - days * DAY_SEC;
-  return { state, ...(mode && { mode }), ...(network && { network }), ...(coin && { coin }), ...(untilSec !== undefined && { untilSec }) };
+  return {
+    state,
+    ...(mode && { mode }),
+    ...(network && { network }),
+    ...(coin && { coin }),
+    ...(untilSec !== undefined && { untilSec }),
+  };
 }
 
 function namedOf(args: AdminArguments): NamedTransfer {
@@ -119,7 +139,13 @@ function namedOf(args: AdminArguments): NamedTransfer {
   const logIndex = wholeOf(args, 'logIndex', 'log-index') ?? wholeOf(args, 'log_index');
   if (!isNetwork(network)) return refused('network must be ethereum, bsc, tron or solana');
   if (logIndex === undefined) return refused('log-index is missing');
-  return { mode, network, txHash: txHash.startsWith('0x') ? txHash.toLowerCase() : txHash, logIndex, derivationIndex: wholeOf(args, 'index') };
+  return {
+    mode,
+    network,
+    txHash: txHash.startsWith('0x') ? txHash.toLowerCase() : txHash,
+    logIndex,
+    derivationIndex: wholeOf(args, 'index'),
+  };
 }
 
 function wholeOf(args: AdminArguments, name: string, shown = name): number | undefined {
@@ -140,7 +166,9 @@ function cursorOf(args: AdminArguments): string | null {
   const text = optionalText(args, 'cursor');
   if (text === undefined || text === '') return null;
   const key = Buffer.from(text, 'base64url').toString();
-  return /^(un)?resolved\/\d{12}\/[a-z]+:[0-9A-Za-z]+:\d+$/.test(key) ? key : refused('cursor is not one that a page named');
+  return /^(un)?resolved\/\d{12}\/[a-z]+:[0-9A-Za-z]+:\d+$/.test(key)
+    ? key
+    : refused('cursor is not one that a page named');
 }
 
 type Found = Omit<FoundTransfer, 'state'> & { readonly state: FoundTransfer['state'] | null };
@@ -152,7 +180,13 @@ function answer({ transfer }: Found, outcome: InboxOutcome, args: AdminArguments
   return json({
     dry_run: flag(args, 'dryRun', 'dry_run'),
     transfer: transfer.depositKey,
-    ...{ mode: transfer.mode, network: transfer.network, coin: transfer.coin, amount: transfer.amount, from_address: transfer.fromAddress },
+    ...{
+      mode: transfer.mode,
+      network: transfer.network,
+      coin: transfer.coin,
+      amount: transfer.amount,
+      from_address: transfer.fromAddress,
+    },
     state: value === 'absent' ? 'open' : value,
     target: target ? (target.kind === 'session' ? target.sessionId : target.moveId) : null,
     notes: outcome.notes,
@@ -160,10 +194,31 @@ function answer({ transfer }: Found, outcome: InboxOutcome, args: AdminArguments
 }
 
 function present(transfer: ListedTransfer, clock: Clock) {
-  const { depositKey, mode, network, coin, amount, fromAddress, toAddress, txHash, logIndex, blockNumber, blockTimeSec } = transfer;
+  const {
+    depositKey,
+    mode,
+    network,
+    coin,
+    amount,
+    fromAddress,
+    toAddress,
+    txHash,
+    logIndex,
+    blockNumber,
+    blockTimeSec,
+  } = transfer;
   const { kind, state, sessionId, orderId, merchantId, decision } = transfer;
   return {
-    ...{ id: depositKey, state, kind, mode, network, coin, amount, age_days: Math.floor((toSec(clock.nowMs()) - blockTimeSec) / DAY_SEC) },
+    ...{
+      id: depositKey,
+      state,
+      kind,
+      mode,
+      network,
+      coin,
+      amount,
+      age_days: Math.floor((toSec(clock.nowMs()) - blockTimeSec) / DAY_SEC),
+    },
     ...{
       from_address: fromAddress,
       to_address: toAddress,
@@ -185,7 +240,13 @@ function presentFound({ transfer, state }: FoundTransfer, listed: ListedTransfer
   return {
     ...(listed
       ? present(listed, clock)
-      : { id: transfer.depositKey, mode: transfer.mode, network: transfer.network, coin: transfer.coin, amount: transfer.amount }),
+      : {
+          id: transfer.depositKey,
+          mode: transfer.mode,
+          network: transfer.network,
+          coin: transfer.coin,
+          amount: transfer.amount,
+        }),
     state: state.value === 'absent' ? 'open' : state.value,
     ...{ origin: origin.kind, derivation_index: derivationIndex, sender },
   };

@@ -42,7 +42,10 @@ export interface HistoryOptions {
 export interface AccountEffect {
   /** Token base units; negative when money left. */
   readonly unitsDelta: bigint;
-  /** Null unless money arrived. `fromAddress` is null when not exactly one owner paid; `logIndex` is the account's place in the transaction. */
+  /**
+   * Null unless money arrived. `fromAddress` is null when not exactly one owner paid; `logIndex` is the account's place
+   * in the transaction.
+   */
   readonly transfer: Transfer | null;
 }
 
@@ -72,7 +75,10 @@ export interface AccountChain {
   transferAt(txHash: string, logIndex: number): Promise<Transfer | null>;
   /** As in `Chain`. */
   agreeOnFinality(transfer: Transfer, rule: FinalityRule): Promise<boolean>;
-  /** Why the chain cannot hold a recorded transfer, as the chain itself shows; null while nothing shows it. As in `Chain`. */
+  /**
+   * Why the chain cannot hold a recorded transfer, as the chain itself shows; null while nothing shows it. As in
+   * `Chain`.
+   */
   disprove(deposit: DepositFacts): Promise<Disproof | null>;
   close(): Promise<void>;
 }

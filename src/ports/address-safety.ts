@@ -16,8 +16,8 @@ export interface AddressMark {
 }
 
 /**
- * Remembers marks where no backup of the ledger is restored with them, so that a restored ledger is noticed. Marks belong
- * to a wallet, named by its first address: another wallet starts anew.
+ * Remembers marks where no backup of the ledger is restored with them, so that a restored ledger is noticed. Marks
+ * belong to a wallet, named by its first address: another wallet starts anew.
  */
 export interface AddressMarks {
   read(mode: Mode, family: AddressFamily, firstAddress: string): Promise<AddressMark | null>;

@@ -24,7 +24,9 @@ export interface AddressPool {
 export interface AddressSource {
   readonly mode: Mode;
   readonly family: AddressFamily;
-  /** SHA-256 (hex) of the extended public key (key and chain code), or of all keys of an exported pool in their order. */
+  /**
+   * SHA-256 (hex) of the extended public key (key and chain code), or of all keys of an exported pool in their order.
+   */
   readonly fingerprint: string;
   /** Keys of an exported pool; null for an extended public key. */
   readonly keys: number | null;

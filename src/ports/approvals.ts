@@ -88,12 +88,18 @@ export interface Approval {
 }
 
 /** `done`: two people agreed. */
-export type ApprovalVerdict = { readonly ok: true; readonly approvers: readonly string[]; readonly done: boolean } | SignerRefusal;
+export type ApprovalVerdict =
+  | { readonly ok: true; readonly approvers: readonly string[]; readonly done: boolean }
+  | SignerRefusal;
 
 /** The signer's side of what two people must want. */
 export interface ApprovalSigner {
   approvalTerms(act: ApprovalAct): Promise<ApprovalTerms>;
   approve(act: ApprovalAct, approval: Approval): Promise<ApprovalVerdict>;
   /** The treasury's network stands still until two people explained each. Known ones change nothing. */
-  reportOutflows(mode: Mode, network: Network, outflows: readonly OutflowFacts[]): Promise<SignerRefusal | { readonly ok: true }>;
+  reportOutflows(
+    mode: Mode,
+    network: Network,
+    outflows: readonly OutflowFacts[],
+  ): Promise<SignerRefusal | { readonly ok: true }>;
 }

@@ -52,13 +52,18 @@ export interface AuditHead {
 export interface AuditState {
   /** Events that are in the tree. */
   readonly size: number;
-  /** `checking`: the history before the start is being read; `sound`: all of it is what it was; `damaged`: it is not. */
+  /**
+   * `checking`: the history before the start is being read; `sound`: all of it is what it was; `damaged`: it is not.
+   */
   readonly integrity: 'checking' | 'sound' | 'damaged';
   /** What was found, and where; null unless damaged. */
   readonly fault: string | null;
 }
 
-/** The Merkle tree over every event in the ledger's order: an event's leaf is the SHA-256 of its canonical text, in bytes. */
+/**
+ * The Merkle tree over every event in the ledger's order: an event's leaf is the SHA-256 of its canonical text, in
+ * bytes.
+ */
 export interface AuditTree {
   readonly state: AuditState;
   /** The tree as of now. `since`: a former size. */

@@ -30,21 +30,24 @@ export type Disproof = DepositReverted['data']['reason'];
 export interface IsOurs {
   (address: string): boolean;
   /**
-   * Sifts many at once, several times as fast as one by one: the positions of those that may be ours, some strangers among
-   * them. Only for hex, as bare addresses or padded to 32 bytes: the last 16 digits are looked at.
+   * Sifts many at once, several times as fast as one by one: the positions of those that may be ours, some strangers
+   * among them. Only for hex, as bare addresses or padded to 32 bytes: the last 16 digits are looked at.
    */
   readonly sift?: (hexTexts: readonly string[]) => readonly number[];
 }
 
-/** Transfers of one block that are asked about at the same time, with the same object: the block may then be read once for all of them. */
+/**
+ * Transfers of one block that are asked about at the same time, with the same object: the block may then be read once
+ * for all of them.
+ */
 export interface BlockLook {
   readonly blockNumber: number;
 }
 
 export interface ScanOptions {
   /**
-   * Providers that read the range before, where a second opinion is wanted: another one is asked, and one of these only by another
-   * method, which asks the blocks themselves what they hold.
+   * Providers that read the range before, where a second opinion is wanted: another one is asked, and one of these only
+   * by another method, which asks the blocks themselves what they hold.
    */
   readonly readBefore?: readonly string[];
 }
@@ -54,7 +57,10 @@ export interface ScanResult {
   readonly transfers: readonly Transfer[];
   /** The end of the range that was read. */
   readonly lastBlock: Block;
-  /** Scanned blocks whose headers were read, oldest first, `lastBlock` included; they let a reorganisation be located exactly. */
+  /**
+   * Scanned blocks whose headers were read, oldest first, `lastBlock` included; they let a reorganisation be located
+   * exactly.
+   */
   readonly headers?: readonly Block[];
   /** Which providers answered. */
   readonly providers: readonly string[];
@@ -79,17 +85,19 @@ export interface Chain {
   scan(fromBlock: number, toBlock: number, isOurs: IsOurs, options?: ScanOptions): Promise<ScanResult>;
   /**
    * The transfer as the current chain has it, read anew; null when it is not shown, which proves nothing. Throws
-   * `ChainUnavailable` when the providers contradict each other about it. `look`: the block it was seen in, where others of it are asked about, too.
+   * `ChainUnavailable` when the providers contradict each other about it. `look`: the block it was seen in, where
+   * others of it are asked about, too.
    */
   transferAt(txHash: string, logIndex: number, look?: BlockLook): Promise<Transfer | null>;
   /**
-   * Whether a second provider calls the transfer's block final by the rule, too, where the transfer is of an amount that needs a second
-   * source; true for any other.
+   * Whether a second provider calls the transfer's block final by the rule, too, where the transfer is of an amount
+   * that needs a second source; true for any other.
    */
   agreeOnFinality(transfer: Transfer, rule: FinalityRule): Promise<boolean>;
   /**
-   * Why the chain cannot hold a recorded transfer, as the chain itself shows: another block at its height, or its very block without
-   * it. Null while nothing shows that, however often the transfer is not found. Takes two providers where there are two.
+   * Why the chain cannot hold a recorded transfer, as the chain itself shows: another block at its height, or its very
+   * block without it. Null while nothing shows that, however often the transfer is not found. Takes two providers where
+   * there are two.
    */
   disprove(deposit: DepositFacts): Promise<Disproof | null>;
   close(): Promise<void>;

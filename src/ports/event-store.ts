@@ -57,13 +57,19 @@ export interface SubscribeOptions {
   readonly name: string;
   readonly after: Position | null;
   readonly streamPrefixes?: readonly string[];
-  /** Events in order, never empty; the next batch comes after the promise settled. A rejection is retried with back-off. */
+  /**
+   * Events in order, never empty; the next batch comes after the promise settled. A rejection is retried with back-off.
+   */
   readonly onEvents: (events: readonly RecordedEvent[]) => Promise<void> | void;
   /**
-   * A batch in parts, for a store that can read them one after the other, so that a large batch never lies in memory whole: called in the place
-   * of `onEvents`, with parts of at most `size` events. A rejection, also one by reading, begins the batch again.
+   * A batch in parts, for a store that can read them one after the other, so that a large batch never lies in memory
+   * whole: called in the place of `onEvents`, with parts of at most `size` events. A rejection, also one by reading,
+   * begins the batch again.
    */
-  readonly inParts?: { readonly size: number; readonly onParts: (parts: Iterable<readonly RecordedEvent[]>) => Promise<void> };
+  readonly inParts?: {
+    readonly size: number;
+    readonly onParts: (parts: Iterable<readonly RecordedEvent[]>) => Promise<void>;
+  };
   /** Called each time the subscription has handed over everything there was. */
   readonly onCaughtUp?: () => void;
   readonly maxBatch?: number;

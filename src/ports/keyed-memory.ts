@@ -4,7 +4,8 @@ export class KeyedMemoryFailed extends Error {
 }
 
 /**
- * Plain data (what JSON can say, and bigints) by key, as much as there is of it: what does not fit into memory lies elsewhere. Gone when it is closed.
+ * Plain data (what JSON can say, and bigints) by key, as much as there is of it: what does not fit into memory lies
+ * elsewhere. Gone when it is closed.
  * `get` and `set` throw `KeyedMemoryFailed`.
  */
 export interface KeyedMemory<Value> {

@@ -4,7 +4,15 @@ import type { TransactionDraft } from '../domain/events/transaction-draft.ts';
 import type { Mode } from '../domain/ids.ts';
 import type { Coin } from '../domain/money.ts';
 import type { NativeCoin, Network, NetworkSettings } from '../domain/networks.ts';
-import type { Fate, LandedCheck, LandedTransaction, OutgoingTransaction, PreCheck, Reserved, SentTransaction } from './outgoing.ts';
+import type {
+  Fate,
+  LandedCheck,
+  LandedTransaction,
+  OutgoingTransaction,
+  PreCheck,
+  Reserved,
+  SentTransaction,
+} from './outgoing.ts';
 
 export interface AccountBalances {
   /** 10^-18 units by coin. */
@@ -25,19 +33,21 @@ export interface OutgoingChain {
   /** The next number of an account's own sequence, as far as blocks have come; null where the chain numbers none. */
   nextNonce(address: string): Promise<number | null>;
   /**
-   * A transaction ready to be signed, at today's fees; null while nothing is free to tell it apart by (`sequence_busy`). `nonce` is null where
-   * the chain has none.
+   * A transaction ready to be signed, at today's fees; null while nothing is free to tell it apart by
+   * (`sequence_busy`). `nonce` is null where the chain has none.
    */
   draft(order: OutgoingTransaction, nonce: number | null, used: UsedNonces): Promise<TransactionDraft | null>;
   /** What the fee of a return of native coin may take, in 10^-18 units, and may come to until two people agreed. */
   returnFee(order: OutgoingTransaction): Promise<bigint>;
   /** An account that the treasury must make before more of its transactions can be out; null where none is wanted. */
   missingAccount?(treasury: string, used: UsedNonces): Promise<MissingAccount | null>;
-  /** The same at a fee the network would take now; null while the old fee is good enough or the chain cannot replace. */
+  /**
+   * The same at a fee the network would take now; null while the old fee is good enough or the chain cannot replace.
+   */
   bump(draft: TransactionDraft): Promise<TransactionDraft | null>;
   /**
-   * A transaction that moves nothing and excludes the one drawn up; null while it would cost more than the limit allows. Absent where
-   * nothing that is signed keeps what comes after it from landing.
+   * A transaction that moves nothing and excludes the one drawn up; null while it would cost more than the limit
+   * allows. Absent where nothing that is signed keeps what comes after it from landing.
    */
   cancel?(draft: TransactionDraft): Promise<TransactionDraft | null>;
   /** Hands the bytes to every provider. What they answer proves nothing, so there is no answer. */
@@ -50,11 +60,16 @@ export interface OutgoingChain {
   readonly bumpAfterMs: number;
   /** The highest block that the chain calls final. */
   finalBlock(): Promise<number>;
-  /** What transactions that are not ours took from an address, from a block to the newest one, each with its fee where the address paid it. */
+  /**
+   * What transactions that are not ours took from an address, from a block to the newest one, each with its fee where
+   * the address paid it.
+   */
   outflows(address: string, fromBlock: number, strangersAmong: StrangersAmong): Promise<readonly SeenOutflow[]>;
   /** The newest block, final or not. */
   newestBlock(): Promise<number>;
-  /** What transactions that are not ours brought to an address, as far as the chain tells and within a bound of calls. */
+  /**
+   * What transactions that are not ours brought to an address, as far as the chain tells and within a bound of calls.
+   */
   inflows(address: string, sought: SoughtInflows, strangersAmong: StrangersAmong): Promise<readonly SeenInflow[]>;
   close(): Promise<void>;
 }

@@ -10,13 +10,16 @@ export interface SigningRequest {
   readonly order: OutgoingTransaction;
   readonly attempt: number;
   readonly draft: TransactionDraft;
-  /** The place that the ledger's last signed transaction of this treasury has in the signer's journal; null before the first. */
+  /**
+   * The place that the ledger's last signed transaction of this treasury has in the signer's journal; null before the
+   * first.
+   */
   readonly ledger: JournalPlace | null;
 }
 
 /**
- * Why the signer does not sign. `denied`: never. `later`: when something changes. `stopped`: journal and ledger disagree
- * or a rule of safety is broken; nothing is paid from this treasury until an operator looked.
+ * Why the signer does not sign. `denied`: never. `later`: when something changes. `stopped`: journal and ledger
+ * disagree or a rule of safety is broken; nothing is paid from this treasury until an operator looked.
  */
 export interface SignerRefusal {
   readonly ok: false;
@@ -27,7 +30,9 @@ export interface SignerRefusal {
 
 export type SignerVerdict = { readonly ok: true } | SignerRefusal;
 
-export type Signature = { readonly ok: true; readonly txHash: string; readonly signedBytes: string; readonly journal: JournalPlace } | SignerRefusal;
+export type Signature =
+  | { readonly ok: true; readonly txHash: string; readonly signedBytes: string; readonly journal: JournalPlace }
+  | SignerRefusal;
 
 /** The signer's account that everything but sweeps is paid from, per family. */
 export interface TreasuryAddresses {
@@ -85,7 +90,10 @@ export interface SeenNativeTransfer {
 }
 
 /** A transaction as the journal has it. */
-export interface SignedPayment extends Pick<OutgoingTransaction, 'kind' | 'network' | 'id' | 'coin' | 'amount' | 'fromAddress' | 'toAddress'> {
+export interface SignedPayment extends Pick<
+  OutgoingTransaction,
+  'kind' | 'network' | 'id' | 'coin' | 'amount' | 'fromAddress' | 'toAddress'
+> {
   readonly attempt: number;
   readonly draft: TransactionDraft;
   /** Whose money it is; none where it is nobody's. */
@@ -101,20 +109,30 @@ export interface SignedPayment extends Pick<OutgoingTransaction, 'kind' | 'netwo
 /** The signer's side of money out. It trusts nothing it is told that it can check on chain. */
 export interface OutgoingSigner {
   treasuryAddresses(mode: Mode): Promise<TreasuryAddresses>;
-  /** The events of the log from leaf `from` on; none to ask how far the signer is. Settlements are judged by nothing else. */
+  /**
+   * The events of the log from leaf `from` on; none to ask how far the signer is. Settlements are judged by nothing
+   * else.
+   */
   takeLedger(from: number, events: readonly LedgerEvent[]): Promise<LedgerTaken>;
   /** Whether the policy of its kind would let the transaction pass now; signs nothing. */
   check(order: OutgoingTransaction): Promise<SignerVerdict>;
   /** The same request gets the same bytes for ever. */
   sign(request: SigningRequest): Promise<Signature>;
-  /** Gives the money back to the deposits that it was taken of, once the signer itself saw on chain that nothing was paid. */
+  /**
+   * Gives the money back to the deposits that it was taken of, once the signer itself saw on chain that nothing was
+   * paid.
+   */
   release(order: OutgoingTransaction): Promise<SignerVerdict>;
   /** Null when the chain does not show one. */
   nativeTransfer(asked: AskedNativeTransfer): Promise<{ readonly transfer: SeenNativeTransfer | null } | SignerRefusal>;
   /** Those of the transactions that its journal does not hold. */
   unknownTransactions(mode: Mode, network: Network, txHashes: readonly string[]): Promise<readonly string[]>;
   /** What its journal says was signed after the ledger's place, oldest first. */
-  signedAfter(mode: Mode, network: Network, ledger: JournalPlace | null): Promise<{ readonly payments: readonly SignedPayment[] } | SignerRefusal>;
+  signedAfter(
+    mode: Mode,
+    network: Network,
+    ledger: JournalPlace | null,
+  ): Promise<{ readonly payments: readonly SignedPayment[] } | SignerRefusal>;
   /** The kill switch: nothing is signed until two approvers want it again. */
   stop(mode: Mode, by: string): Promise<SignerStatus>;
   status(mode: Mode): Promise<SignerStatus>;

@@ -40,7 +40,8 @@ export interface OutgoingTransaction {
 }
 
 /** The treasury's account on the network: it sends all but sweeps, which end there. */
-export const treasuryOf = ({ kind, fromAddress, toAddress }: OutgoingTransaction): string => (kind === 'sweep' ? toAddress : fromAddress);
+export const treasuryOf = ({ kind, fromAddress, toAddress }: OutgoingTransaction): string =>
+  kind === 'sweep' ? toAddress : fromAddress;
 
 /** Of the network's own coin, which no token contract takes part in. */
 export const isNative = ({ kind }: Pick<OutgoingTransaction, 'kind'>): boolean =>
@@ -58,7 +59,10 @@ export class TransferImpossible extends Error {
 }
 
 /** The token that is moved, in units that it has. Throws `TransferImpossible`. */
-export function tokenToMove(settings: NetworkSettings, { coin, amount }: Pick<OutgoingTransaction, 'coin' | 'amount'>): Token {
+export function tokenToMove(
+  settings: NetworkSettings,
+  { coin, amount }: Pick<OutgoingTransaction, 'coin' | 'amount'>,
+): Token {
   const token = isCoin(coin) ? tokenOf(settings, coin) : undefined;
   if (!token) throw new TransferImpossible('token_not_supported', `${coin} is no token of ${settings.network}`);
   if (!fitsDecimals(amountOf(amount), token.decimals))
@@ -101,9 +105,12 @@ export type WaitReason =
   | 'unexpected_error';
 
 /** What a person must look at: it does not end by itself, or should never have come. */
-export const needsLook = (reason: WaitReason): boolean => reason === 'deposit_reverted' || reason === 'unexpected_error';
+export const needsLook = (reason: WaitReason): boolean =>
+  reason === 'deposit_reverted' || reason === 'unexpected_error';
 
-/** Why the sender's tokens do not suffice for it beside what is reserved; null when they do. `balance` in 10^-18 units. */
+/**
+ * Why the sender's tokens do not suffice for it beside what is reserved; null when they do. `balance` in 10^-18 units.
+ */
 export function lackOfFunds(
   { fromAddress, amount, coin, network }: Pick<OutgoingTransaction, 'fromAddress' | 'amount' | 'coin' | 'network'>,
   balance: bigint,
@@ -142,8 +149,8 @@ export interface LandedTransaction {
 }
 
 /**
- * What the chain says about everything that was signed for one thing. Only `landed`, `ineffective` and `never` are conclusions,
- * and they need two providers where two are configured; all else means: the same bytes again.
+ * What the chain says about everything that was signed for one thing. Only `landed`, `ineffective` and `never` are
+ * conclusions, and they need two providers where two are configured; all else means: the same bytes again.
  */
 export type Fate =
   /** Nobody shows it: broadcast the same bytes again. */
@@ -159,7 +166,10 @@ export type Fate =
   | { readonly kind: 'alarm'; readonly detail: string };
 
 export interface LandedCheck {
-  /** True when all providers asked show another block at its height and not the transaction itself. That they do not show it proves nothing. */
+  /**
+   * True when all providers asked show another block at its height and not the transaction itself. That they do not
+   * show it proves nothing.
+   */
   readonly vanished: boolean;
   /** True when one of them does not show it although its block is in the chain. */
   readonly withheld: boolean;
@@ -167,7 +177,10 @@ export interface LandedCheck {
   readonly headNumber: number;
 }
 
-/** Those of the transactions signed for one thing that are to be sent: all that share a nonce, elsewhere the newest alone, which a cancelled one is, too. */
+/**
+ * Those of the transactions signed for one thing that are to be sent: all that share a nonce, elsewhere the newest
+ * alone, which a cancelled one is, too.
+ */
 export function mayStillLand<Sent extends SentTransaction>(sent: readonly Sent[]): readonly Sent[] {
   if (sent.some(isCancelling)) return sent.filter(isCancelling);
   const kind = sent.at(-1)?.validity.kind;

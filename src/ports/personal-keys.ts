@@ -16,8 +16,8 @@ export class MayNotErase extends Error {
  */
 export interface PersonalKeys {
   /**
-   * A new salt; durable when the coCommit is committed, or already durable when there is none. Null where the subject is known to have been
-   * forgotten: it is given no other.
+   * A new salt; durable when the coCommit is committed, or already durable when there is none. Null where the subject
+   * is known to have been forgotten: it is given no other.
    */
   create(subject: string): Promise<MadeSalt | null>;
   /** Null when it was erased or never made. */

@@ -16,7 +16,10 @@ export interface ListPlace {
   readonly atSec: number;
 }
 
-/** Reads rows as they stand after every change so far, this batch's included. Only refs named by `needs` and `needsThen` may be read. */
+/**
+ * Reads rows as they stand after every change so far, this batch's included. Only refs named by `needs` and `needsThen`
+ * may be read.
+ */
 export type RowReader = <Kept extends object = Row>(table: Table<Kept>, key: string) => Kept | null;
 
 /**
@@ -30,8 +33,8 @@ export interface Projection {
   readonly tables: readonly string[];
   readonly lists: readonly string[];
   /**
-   * Tables whose rows are listed: every place of a row, at most one in a list, which it keeps while it stays there. Such rows must be named before
-   * they are written; lists then follow the rows by themselves, once a batch.
+   * Tables whose rows are listed: every place of a row, at most one in a list, which it keeps while it stays there.
+   * Such rows must be named before they are written; lists then follow the rows by themselves, once a batch.
    */
   readonly listed?: Readonly<Record<string, (row: Row) => readonly ListPlace[]>>;
   needs(event: StoredEvent<DomainEvent>): readonly RowRef[];

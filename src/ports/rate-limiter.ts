@@ -12,7 +12,10 @@ export interface RateDecision {
 
 /** A token bucket per key: `ratePerSec` tokens flow in, at most `burst` are kept, each request takes one. */
 export interface RateLimiter {
-  /** Takes one token when there is one. Never throws for a limit; a lost store is the adapter's to decide, never silently open. */
+  /**
+   * Takes one token when there is one. Never throws for a limit; a lost store is the adapter's to decide, never
+   * silently open.
+   */
   take(key: string, nowMs: number): RateDecision | Promise<RateDecision>;
 }
 

@@ -1,7 +1,10 @@
 /** One provider of a network's API. Its name never holds a path, a query or a credential: keys live in URLs. */
 export interface RpcProvider {
   readonly name: string;
-  /** JSON-RPC 2.0. Throws `RpcError` when the provider answered with an error, `ProviderFault` when it did not answer well. */
+  /**
+   * JSON-RPC 2.0. Throws `RpcError` when the provider answered with an error, `ProviderFault` when it did not answer
+   * well.
+   */
   call(method: string, params: readonly unknown[]): Promise<unknown>;
   /** Plain HTTP below the provider's base URL (TRON). `label` names the request in metrics; default: the path. */
   post(path: string, body: unknown, label?: string): Promise<unknown>;
@@ -16,7 +19,9 @@ export interface RunOptions {
 }
 
 /** One provider's part in a survey: its answer, or why there is none. */
-export type Opinion<Value> = { readonly provider: string; readonly value: Value } | { readonly provider: string; readonly fault: Error };
+export type Opinion<Value> =
+  | { readonly provider: string; readonly value: Value }
+  | { readonly provider: string; readonly fault: Error };
 
 export interface ProviderStatus {
   readonly provider: string;
@@ -34,13 +39,17 @@ export interface RpcPool {
   /** Independent ones: two URLs of one host are one source. */
   readonly sources: number;
   /**
-   * Runs the whole task on one provider, then on the next when it throws `ProviderFault` or `RpcError`. Everything a task
-   * reads therefore comes from one source. Throws `ChainUnavailable` when no provider could do it; anything else passes through.
+   * Runs the whole task on one provider, then on the next when it throws `ProviderFault` or `RpcError`. Everything a
+   * task reads therefore comes from one source. Throws `ChainUnavailable` when no provider could do it; anything else
+   * passes through.
    */
-  run<Value>(task: (provider: RpcProvider) => Promise<Value>, options?: RunOptions): Promise<{ readonly value: Value; readonly provider: string }>;
+  run<Value>(
+    task: (provider: RpcProvider) => Promise<Value>,
+    options?: RunOptions,
+  ): Promise<{ readonly value: Value; readonly provider: string }>;
   /**
-   * Asks one provider after another, best first, until `enough` says so of the answers so far. Never throws for a provider's
-   * fault: the opinions tell.
+   * Asks one provider after another, best first, until `enough` says so of the answers so far. Never throws for a
+   * provider's fault: the opinions tell.
    */
   survey<Value>(
     task: (provider: RpcProvider) => Promise<Value>,

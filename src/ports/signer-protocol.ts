@@ -6,8 +6,8 @@ import type { NativeLimitsChange } from '../domain/native-limits.ts';
 import type { Network, NetworkSettings } from '../domain/networks.ts';
 
 /*
- * What the main process and the signer say to each other: first one line through the inherited standard input, then JSON
- * lines over a Unix socket.
+ * What the main process and the signer say to each other: first one line through the inherited standard input, then
+ * JSON lines over a Unix socket.
  */
 
 /** Where a mode's keys come from. Secrets travel through the inherited pipe only, never by argv or environment. */
@@ -21,7 +21,10 @@ export type WalletSource =
 export type SignerDoor =
   /** The process that started it, once: 32 random bytes in hex. */
   | { readonly kind: 'parent'; readonly token: string }
-  /** A service that another user runs, again and again, one at a time: both prove that they know the secret, and neither says it. */
+  /**
+   * A service that another user runs, again and again, one at a time: both prove that they know the secret, and neither
+   * says it.
+   */
   | { readonly kind: 'user'; readonly secret: string };
 
 /** The first and only line on the signer's standard input, which stays open: its end is the signer's end. */
@@ -105,7 +108,11 @@ export type SignerErrorCode = 'unknown_method' | 'invalid_params' | 'no_wallet' 
 
 export type SignerAnswer =
   | { readonly id: number; readonly ok: true; readonly result: unknown }
-  | { readonly id: number; readonly ok: false; readonly error: { readonly code: SignerErrorCode; readonly message: string } };
+  | {
+      readonly id: number;
+      readonly ok: false;
+      readonly error: { readonly code: SignerErrorCode; readonly message: string };
+    };
 
 /** Most Solana keys of one request: an answer stays far below the longest line. */
 export const MAX_SOLANA_KEYS_PER_REQUEST = 10_000;

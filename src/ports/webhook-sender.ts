@@ -18,7 +18,10 @@ export interface WebhookAnswer {
   /** Null when no complete head arrived. */
   readonly status: number | null;
   /** Null when a complete head arrived. */
-  readonly fault: Extract<AttemptFailure, 'network' | 'dns' | 'tls' | 'timeout' | 'invalid_response' | 'blocked'> | null;
+  readonly fault: Extract<
+    AttemptFailure,
+    'network' | 'dns' | 'tls' | 'timeout' | 'invalid_response' | 'blocked'
+  > | null;
   /** Printable ASCII, at most 100 characters; null when there is nothing to say. */
   readonly detail: string | null;
   /** IP address that was used; null when it never came to a connection. */
@@ -31,11 +34,15 @@ export interface WebhookAnswer {
   readonly incomplete: boolean;
 }
 
-/** Carries signed notifications out. Follows no redirect, keeps every bound of the design, answers within its timeout. */
+/**
+ * Carries signed notifications out. Follows no redirect, keeps every bound of the design, answers within its timeout.
+ */
 export interface WebhookSender {
   send(request: WebhookRequest): Promise<WebhookAnswer>;
   close(): Promise<void>;
 }
 
 /** Whether a URL may become a webhook endpoint; `url` is its normal form. */
-export type WebhookUrlVetting = (url: string) => { readonly ok: true; readonly url: string } | { readonly ok: false; readonly reason: string };
+export type WebhookUrlVetting = (
+  url: string,
+) => { readonly ok: true; readonly url: string } | { readonly ok: false; readonly reason: string };

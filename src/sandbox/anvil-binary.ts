@@ -4,9 +4,17 @@ import { delimiter, dirname, join } from 'node:path';
 
 const PACKAGE = '@foundry-rs/anvil-linux-amd64';
 
-/** Path of the anvil binary: from the package for this platform, else an `anvil` on the PATH; null when there is none. */
-export function findAnvil(env: Readonly<Record<string, string | undefined>> = process.env, packaged: string | null = packagedAnvil()): string | null {
-  const candidates = [...(packaged === null ? [] : [packaged]), ...pathFolders(env).map((folder) => join(folder, 'anvil'))];
+/**
+ * Path of the anvil binary: from the package for this platform, else an `anvil` on the PATH; null when there is none.
+ */
+export function findAnvil(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+  packaged: string | null = packagedAnvil(),
+): string | null {
+  const candidates = [
+    ...(packaged === null ? [] : [packaged]),
+    ...pathFolders(env).map((folder) => join(folder, 'anvil')),
+  ];
   return candidates.find(isExecutable) ?? null;
 }
 

@@ -16,7 +16,10 @@ const STATES_KEPT = 64;
 const START_TIMEOUT_MS = 15_000;
 const LISTENING = /^Listening on 127\.0\.0\.1:(\d+)/;
 
-/** One run of the anvil binary. It makes blocks only when told to and knows no keys: every transaction is signed outside. */
+/**
+ * One run of the anvil binary. It makes blocks only when told to and knows no keys: every transaction is signed
+ * outside.
+ */
 export class AnvilNode {
   readonly port: number;
   readonly url: string;

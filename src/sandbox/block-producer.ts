@@ -13,7 +13,9 @@ export interface Cadence {
   readonly idleMs: number;
   /** Blocks at the busy pace after one with transactions: enough to make it final. */
   readonly busyBlocks: number;
-  /** The node keeps about 18 KB for each block it ever made, so after this many it is restarted with a compacted chain. */
+  /**
+   * The node keeps about 18 KB for each block it ever made, so after this many it is restarted with a compacted chain.
+   */
   readonly blocksPerRun: number;
 }
 
@@ -59,8 +61,9 @@ const nowSec = (): number => Math.floor(Date.now() / 1000);
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
- * Makes every block of one chain, writes it down, and keeps the node behind it running. Nothing else makes blocks, so the
- * journal is complete: after any end, SIGKILL of everything included, the same chain comes back with the same hashes.
+ * Makes every block of one chain, writes it down, and keeps the node behind it running. Nothing else makes blocks, so
+ * the journal is complete: after any end, SIGKILL of everything included, the same chain comes back with the same
+ * hashes.
  */
 export class BlockProducer {
   readonly #settings: AnvilSettings;
@@ -87,7 +90,9 @@ export class BlockProducer {
     this.#log = log;
   }
 
-  /** Starts the node, continues the chain in the store or begins a new one (`prepare` then runs once, before block 1). */
+  /**
+   * Starts the node, continues the chain in the store or begins a new one (`prepare` then runs once, before block 1).
+   */
   static async start(
     settings: Omit<AnvilSettings, 'genesisTimeSec'>,
     store: ChainStore,
@@ -130,7 +135,11 @@ export class BlockProducer {
   /** Runs `action` while nobody else changes the chain, and saves the chain it leaves behind. */
   exclusive<Result>(action: (chain: ExclusiveChain) => Promise<Result>): Promise<Result> {
     return this.#work.run(async () => {
-      const chain: ExclusiveChain = { rpc: this.rpc, mine: () => this.#mine(), dropNewestBlock: () => this.#dropNewestBlock() };
+      const chain: ExclusiveChain = {
+        rpc: this.rpc,
+        mine: () => this.#mine(),
+        dropNewestBlock: () => this.#dropNewestBlock(),
+      };
       try {
         return await action(chain);
       } finally {
@@ -158,7 +167,9 @@ export class BlockProducer {
     this.#closed = true;
     if (this.#timer) clearTimeout(this.#timer);
     await this.#work.run(async () => {
-      await this.#snapshot().catch((error: unknown) => this.#log.warn({ error: String(error) }, 'the last snapshot of a sandbox chain failed'));
+      await this.#snapshot().catch((error: unknown) =>
+        this.#log.warn({ error: String(error) }, 'the last snapshot of a sandbox chain failed'),
+      );
       await this.#node.end();
     });
   }
@@ -180,9 +191,11 @@ export class BlockProducer {
       this.#log.warn({}, 'a sandbox node ended by itself and is started again');
       await this.#revive();
     }
-    const due = this.#blocksSinceTransaction < this.#cadence.busyBlocks || Date.now() - this.#minedAtMs >= this.#cadence.idleMs;
+    const due =
+      this.#blocksSinceTransaction < this.#cadence.busyBlocks || Date.now() - this.#minedAtMs >= this.#cadence.idleMs;
     if (due || (await this.#hasPending())) await this.#mine();
-    if (this.#blocksInNode >= this.#cadence.blocksPerRun && this.#blocksSinceTransaction >= this.#cadence.busyBlocks) await this.#restart();
+    if (this.#blocksInNode >= this.#cadence.blocksPerRun && this.#blocksSinceTransaction >= this.#cadence.busyBlocks)
+      await this.#restart();
     else if (this.#blocksSinceSnapshot >= SNAPSHOT_EVERY_BLOCKS) await this.#snapshot();
   }
 
@@ -218,7 +231,8 @@ export class BlockProducer {
     const pool = await this.rpc<PoolContent>('txpool_content');
     const hashes = [...dropped.transactions, ...[pool.pending, pool.queued].flatMap(inNonceOrder)];
     const raw = await Promise.all(hashes.map((hash) => this.rpc<string>('eth_getRawTransactionByHash', [hash])));
-    // What waits in the pool was judged by nonces that the reorganisation takes back, so the node would mine it out of turn.
+    // What waits in the pool was judged by nonces that the reorganisation takes back, so the node would mine it out of
+    // turn.
     await this.rpc('anvil_dropAllTransactions');
     await this.rpc('anvil_reorg', [1, []]);
     const head = await this.rpc<MinedBlock>('eth_getBlockByNumber', ['latest', false]);

@@ -1,4 +1,15 @@
-import { appendFileSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { gunzip } from 'node:zlib';
 import { promisify } from 'node:util';
@@ -27,8 +38,8 @@ const BUSY_BLOCKS_KEPT = 10_000;
 const unzip = promisify(gunzip);
 
 /**
- * A chain's files: `state.json` is a snapshot in the node's own format, `blocks.jsonl` names every block since. Blocks are
- * written one by one as they are made, so a killed sandbox loses none; snapshots keep the replay short.
+ * A chain's files: `state.json` is a snapshot in the node's own format, `blocks.jsonl` names every block since. Blocks
+ * are written one by one as they are made, so a killed sandbox loses none; snapshots keep the replay short.
  */
 export class ChainStore {
   readonly stateFile: string;
@@ -88,7 +99,9 @@ export class ChainStore {
   #compact(): void {
     const state = JSON.parse(readFileSync(this.stateFile, 'utf8')) as SavedState;
     const head = Number(state.best_block_number);
-    const busy = state.blocks.filter(({ transactions }) => transactions.length > 0).map(({ header }) => Number(header.number));
+    const busy = state.blocks
+      .filter(({ transactions }) => transactions.length > 0)
+      .map(({ header }) => Number(header.number));
     const oldestBusy = busy.sort((a, b) => b - a)[BUSY_BLOCKS_KEPT - 1] ?? 0;
     state.blocks = state.blocks.filter(({ header, transactions }) => {
       const number = Number(header.number);

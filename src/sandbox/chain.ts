@@ -46,11 +46,13 @@ export interface SandboxChain {
   readonly settings: NetworkSettings;
   readonly rpcUrl: string;
   /**
-   * Names this very chain: the hash of its first block that no other chain can have. Another value than at the last start means the old chain is gone
-   * ("previous chain"), never a reorganisation.
+   * Names this very chain: the hash of its first block that no other chain can have. Another value than at the last
+   * start means the old chain is gone ("previous chain"), never a reorganisation.
    */
   readonly genesis: string;
-  /** Pays from a funded test wallet and resolves once the transaction is in a block. Payments of one payer never race. */
+  /**
+   * Pays from a funded test wallet and resolves once the transaction is in a block. Payments of one payer never race.
+   */
   pay(payment: SandboxPayment): Promise<SandboxPaid>;
   /** Null where the chain cannot be made to fail. */
   readonly faults: SandboxFaults | null;

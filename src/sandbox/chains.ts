@@ -51,8 +51,15 @@ export interface SandboxChainsOptions {
   readonly starters?: SandboxStarters;
 }
 
-/** Starts every chain at once. One that cannot be had leaves the others alone: it is named in `unavailable`, never faked. */
-export async function startSandboxChains({ dataDir, log, starters = EVM_STARTERS }: SandboxChainsOptions): Promise<SandboxChains> {
+/**
+ * Starts every chain at once. One that cannot be had leaves the others alone: it is named in `unavailable`, never
+ * faked.
+ */
+export async function startSandboxChains({
+  dataDir,
+  log,
+  starters = EVM_STARTERS,
+}: SandboxChainsOptions): Promise<SandboxChains> {
   const payerKeys = loadPayerKeys(join(dataDir, 'chains', 'payers.key'));
   const started = await Promise.all(
     (Object.entries(starters) as [Network, SandboxChainStarter][]).map(([network, start]) =>
@@ -60,7 +67,8 @@ export async function startSandboxChains({ dataDir, log, starters = EVM_STARTERS
     ),
   );
   const chains = started.filter((it) => 'rpcUrl' in it);
-  const chainOf = (network: Network): SandboxChain | undefined => chains.find(({ settings }) => settings.network === network);
+  const chainOf = (network: Network): SandboxChain | undefined =>
+    chains.find(({ settings }) => settings.network === network);
   return {
     chains,
     unavailable: started.filter((it) => 'reason' in it),

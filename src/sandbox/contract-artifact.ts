@@ -18,7 +18,8 @@ export const CONTRACT_SOURCES = {
 } as const;
 export type ContractSource = keyof typeof CONTRACT_SOURCES;
 
-export const artifactPath = (source: ContractSource): string => join(import.meta.dirname, 'contracts', `${source}.json`);
+export const artifactPath = (source: ContractSource): string =>
+  join(import.meta.dirname, 'contracts', `${source}.json`);
 
 export function readArtifact(source: ContractSource): ContractArtifact {
   return JSON.parse(readFileSync(artifactPath(source), 'utf8')) as ContractArtifact;

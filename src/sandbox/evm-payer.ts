@@ -15,7 +15,9 @@ const INCLUSION_TIMEOUT_MS = 20_000;
 
 type Call = Omit<EvmTransaction, 'chainId' | 'nonce'>;
 
-/** One test wallet on one chain. Its transactions are signed and handed over one after the other, then awaited together. */
+/**
+ * One test wallet on one chain. Its transactions are signed and handed over one after the other, then awaited together.
+ */
 export class EvmPayer {
   readonly #wallet: Wallet;
   readonly #producer: BlockProducer;
@@ -46,13 +48,15 @@ export class EvmPayer {
 
   async #carryOut(call: Call): Promise<SandboxPaid> {
     const paid = await this.#submit(call);
-    if (!(await this.#succeeded(paid.txHash))) throw new SandboxPaymentFailed(`the token refused the payment (${paid.txHash})`);
+    if (!(await this.#succeeded(paid.txHash)))
+      throw new SandboxPaymentFailed(`the token refused the payment (${paid.txHash})`);
     return paid;
   }
 
   async payAndFail(payment: SandboxPayment): Promise<SandboxPaid> {
     const paid = await this.#submit(this.#transferOf(payment, STARVED_GAS));
-    if (await this.#succeeded(paid.txHash)) throw new SandboxPaymentFailed('the payment went through although it was meant to fail');
+    if (await this.#succeeded(paid.txHash))
+      throw new SandboxPaymentFailed('the payment went through although it was meant to fail');
     return paid;
   }
 
@@ -113,8 +117,13 @@ export class EvmPayer {
     const token = tokenOf(this.#settings, coin);
     if (!token) throw new SandboxPaymentFailed(`there is no ${coin} on ${this.#settings.network}`);
     const [payee, units] = [addressOf(to), unitsOf(amount, token)];
-    if (this.#contract === null) return { to: token.address, data: TRANSFER.encodeFunctionData('transfer', [payee, units]), gasLimit };
-    return { to: this.#contract, data: CONTRACT_WALLET.encodeFunctionData('pay', [token.address, payee, units]), gasLimit };
+    if (this.#contract === null)
+      return { to: token.address, data: TRANSFER.encodeFunctionData('transfer', [payee, units]), gasLimit };
+    return {
+      to: this.#contract,
+      data: CONTRACT_WALLET.encodeFunctionData('pay', [token.address, payee, units]),
+      gasLimit,
+    };
   }
 
   async #nextNonce(): Promise<number> {

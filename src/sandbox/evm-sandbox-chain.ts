@@ -8,7 +8,14 @@ import { EvmPayer } from './evm-payer.ts';
 import { contractWallet, ensureTokens, freezeCall, sandboxTokens } from './evm-tokens.ts';
 import { quantity } from './json-rpc.ts';
 import type { PayerKeys } from './payer-keys.ts';
-import { KEY_PAYERS, type KeyPayer, type SandboxChain, type SandboxChainUnavailable, type SandboxPayer, type SandboxPayment } from './chain.ts';
+import {
+  KEY_PAYERS,
+  type KeyPayer,
+  type SandboxChain,
+  type SandboxChainUnavailable,
+  type SandboxPayer,
+  type SandboxPayment,
+} from './chain.ts';
 import { withFrozenPayer } from './frozen-payer.ts';
 
 interface EvmProfile {
@@ -25,7 +32,9 @@ const PROFILES = {
 } as const satisfies Partial<Record<Network, EvmProfile>>;
 export type EvmNetwork = keyof typeof PROFILES;
 
-/** 12 confirmations, Ethereum's rule for everyday amounts, take under 4 s; the busy pace covers them with room to spare. */
+/**
+ * 12 confirmations, Ethereum's rule for everyday amounts, take under 4 s; the busy pace covers them with room to spare.
+ */
 const CADENCE: Cadence = { busyMs: 300, idleMs: 1_000, busyBlocks: 24, blocksPerRun: 4_000 };
 /** How long a block that will be replaced stays: a watcher must have seen it for the case to mean anything. */
 const SEEN_MS = 2_000;
@@ -42,9 +51,16 @@ export interface EvmSandboxOptions {
 }
 
 /** Starts one EVM chain: the node, its tokens, its payers. The same directory gives the same chain again. */
-export async function startEvmSandboxChain(network: EvmNetwork, options: EvmSandboxOptions): Promise<SandboxChain | SandboxChainUnavailable> {
+export async function startEvmSandboxChain(
+  network: EvmNetwork,
+  options: EvmSandboxOptions,
+): Promise<SandboxChain | SandboxChainUnavailable> {
   const binary = findAnvil();
-  if (binary === null) return { network, reason: 'anvil is not installed: neither the package for this platform nor an `anvil` on the PATH' };
+  if (binary === null)
+    return {
+      network,
+      reason: 'anvil is not installed: neither the package for this platform nor an `anvil` on the PATH',
+    };
   const { chainId, decimals, slotsInAnEpoch } = PROFILES[network];
   const walletOf = (role: string): Wallet => new Wallet(hexlify(options.payerKeys(`${network}-${role}`)));
   const deployer = walletOf('deployer');
@@ -78,8 +94,12 @@ export async function startEvmSandboxChain(network: EvmNetwork, options: EvmSand
     // Block 0 of two sandboxes can be the same; block 1 holds transactions of keys that only this one has.
     const { hash: genesis } = await producer.rpc<{ hash: string }>('eth_getBlockByNumber', ['0x1', false]);
     producer.run();
-    const payerOf = (wallet: Wallet, paying: string | null = null): EvmPayer => new EvmPayer(wallet, producer, settings, paying);
-    const byKey = Object.fromEntries(payers.map(([name, wallet]) => [name, payerOf(wallet)])) as Record<KeyPayer, EvmPayer>;
+    const payerOf = (wallet: Wallet, paying: string | null = null): EvmPayer =>
+      new EvmPayer(wallet, producer, settings, paying);
+    const byKey = Object.fromEntries(payers.map(([name, wallet]) => [name, payerOf(wallet)])) as Record<
+      KeyPayer,
+      EvmPayer
+    >;
     const all = { ...byKey, contract: payerOf(caller, contract) };
     return chainOf(settings, genesis, producer, all, payerOf(deployer), options.seenMs ?? SEEN_MS);
   } catch (error) {
@@ -121,10 +141,17 @@ function chainOf(
 /** Whole units of each coin: above what any refund of a test can take. */
 const TREASURY_FUNDS = '999999999999';
 
-async function fundTreasury(address: string, { tokens }: NetworkSettings, producer: BlockProducer, payer: EvmPayer): Promise<void> {
+async function fundTreasury(
+  address: string,
+  { tokens }: NetworkSettings,
+  producer: BlockProducer,
+  payer: EvmPayer,
+): Promise<void> {
   const native = BigInt(await producer.rpc<string>('eth_getBalance', [address, 'latest']));
-  // A balance set by hand leaves no transaction, so only a snapshot behind it lets the chain be made again after a kill.
-  if (native < GAS_FUNDS / 2n) await producer.exclusive(({ rpc }) => rpc('anvil_setBalance', [address, quantity(GAS_FUNDS)]));
+  // A balance set by hand leaves no transaction, so only a snapshot behind it lets the chain be made again after a
+  // kill.
+  if (native < GAS_FUNDS / 2n)
+    await producer.exclusive(({ rpc }) => rpc('anvil_setBalance', [address, quantity(GAS_FUNDS)]));
   for (const { coin, address: token, decimals } of tokens) {
     const data = BALANCE_OF.encodeFunctionData('balanceOf', [address]);
     const held = BigInt(await producer.rpc<string>('eth_call', [{ to: token, data }, 'latest']));

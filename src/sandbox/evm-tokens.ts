@@ -11,7 +11,10 @@ const PAYER_FUNDS = 10n ** 15n;
 const DEPLOY_GAS = 3_000_000n;
 const TRANSFER_GAS = 120_000n;
 
-/** `transfer(address,uint256)` without a return value: whether it worked is judged by receipt and log, as for the real USDT. */
+/**
+ * `transfer(address,uint256)` without a return value: whether it worked is judged by receipt and log, as for the real
+ * USDT.
+ */
 export const TRANSFER = new Interface(['function transfer(address to, uint256 value)']);
 
 /** The tokens of a chain. The deployer's first transactions make them, so their addresses follow from its own. */
@@ -30,11 +33,14 @@ export function freezeCall(coin: Coin, account: string, frozen: boolean): string
   const name = coin === 'USDT' ? (frozen ? 'addBlackList' : 'removeBlackList') : frozen ? 'blacklist' : 'unBlacklist';
   return ISSUER.encodeFunctionData(name, [account]);
 }
-const ISSUER = new Interface(['addBlackList', 'removeBlackList', 'blacklist', 'unBlacklist'].map((name) => `function ${name}(address account)`));
+const ISSUER = new Interface(
+  ['addBlackList', 'removeBlackList', 'blacklist', 'unBlacklist'].map((name) => `function ${name}(address account)`),
+);
 
 /**
- * Makes sure the tokens and the contract that pays exist and the payers have money. The steps are the deployer's transactions in a fixed order, so a
- * chain that lost its newest blocks continues where it stands and gets the same addresses.
+ * Makes sure the tokens and the contract that pays exist and the payers have money. The steps are the deployer's
+ * transactions in a fixed order, so a chain that lost its newest blocks continues where it stands and gets the same
+ * addresses.
  */
 export async function ensureTokens(
   producer: BlockProducer,
@@ -44,13 +50,21 @@ export async function ensureTokens(
   payers: readonly string[],
 ): Promise<void> {
   const wallet = { to: null, data: readArtifact('sandbox-contract-wallet').bytecode, gasLimit: DEPLOY_GAS };
-  const steps = [...tokens.map(deploymentOf), wallet, ...tokens.flatMap((token) => payers.map((payer) => funding(token, payer)))];
+  const steps = [
+    ...tokens.map(deploymentOf),
+    wallet,
+    ...tokens.flatMap((token) => payers.map((payer) => funding(token, payer))),
+  ];
   const done = Number(await producer.rpc<string>('eth_getTransactionCount', [deployer.address, 'latest']));
   if (done >= steps.length) return;
   await producer.exclusive(async (chain) => {
     const hashes: string[] = [];
     for (let nonce = done; nonce < steps.length; nonce += 1) {
-      hashes.push(await chain.rpc<string>('eth_sendRawTransaction', [await signTransaction(deployer, { chainId, nonce, ...steps[nonce]! })]));
+      hashes.push(
+        await chain.rpc<string>('eth_sendRawTransaction', [
+          await signTransaction(deployer, { chainId, nonce, ...steps[nonce]! }),
+        ]),
+      );
     }
     await chain.mine();
     for (const hash of hashes) {
@@ -74,5 +88,9 @@ export function deploymentOf({ coin, decimals }: Token): Step {
 }
 
 function funding({ address, decimals }: Token, payer: string): Step {
-  return { to: address, data: TRANSFER.encodeFunctionData('transfer', [payer, PAYER_FUNDS * 10n ** BigInt(decimals)]), gasLimit: TRANSFER_GAS };
+  return {
+    to: address,
+    data: TRANSFER.encodeFunctionData('transfer', [payer, PAYER_FUNDS * 10n ** BigInt(decimals)]),
+    gasLimit: TRANSFER_GAS,
+  };
 }

@@ -35,9 +35,17 @@ export interface GuardedProcess {
 }
 
 /** Starts a program that can never outlive this process. Needs a POSIX shell. */
-export function startGuarded(binary: string, args: readonly string[], env: NodeJS.ProcessEnv = process.env): GuardedProcess {
+export function startGuarded(
+  binary: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
+): GuardedProcess {
   // A session of its own keeps a Ctrl-C in the terminal from ending the program before our own orderly stop asks it.
-  const shell = spawn('/bin/sh', ['-c', GUARD, 'guard', binary, ...args], { stdio: ['pipe', 'pipe', 'inherit'], detached: true, env });
+  const shell = spawn('/bin/sh', ['-c', GUARD, 'guard', binary, ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    detached: true,
+    env,
+  });
   shell.stdin.on('error', () => {});
   const ended = Promise.race([once(shell, 'exit'), once(shell, 'error')]).then(
     () => {},
@@ -46,7 +54,8 @@ export function startGuarded(binary: string, args: readonly string[], env: NodeJ
   return { stdout: shell.stdout, ended, hasEnded: () => hasEnded(shell), end: () => end(shell, ended) };
 }
 
-const hasEnded = (shell: ChildProcess): boolean => shell.pid === undefined || shell.exitCode !== null || shell.signalCode !== null;
+const hasEnded = (shell: ChildProcess): boolean =>
+  shell.pid === undefined || shell.exitCode !== null || shell.signalCode !== null;
 
 async function end(shell: ChildProcess, ended: Promise<void>): Promise<void> {
   if (hasEnded(shell)) return;

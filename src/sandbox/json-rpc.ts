@@ -9,7 +9,10 @@ const TIMEOUT_MS = 20_000;
 
 export type Rpc = <Result>(method: string, params?: readonly unknown[]) => Promise<Result>;
 
-/** JSON-RPC calls to a local node. A node that is started again needs calls of its own. Rejects with `RpcRefused`, or with the connection's own error. */
+/**
+ * JSON-RPC calls to a local node. A node that is started again needs calls of its own. Rejects with `RpcRefused`, or
+ * with the connection's own error.
+ */
 export function createRpc(url: string): Rpc {
   const agent = new Agent({ keepAlive: true });
   let id = 0;
@@ -21,7 +24,9 @@ export function createRpc(url: string): Rpc {
   };
 }
 
-/** A node may close an idle connection while a call is on its way over it: the call is made once more, over a new one. */
+/**
+ * A node may close an idle connection while a call is on its way over it: the call is made once more, over a new one.
+ */
 async function post(agent: Agent, url: string, body: string): Promise<string> {
   try {
     return await postOnce(agent, url, body);

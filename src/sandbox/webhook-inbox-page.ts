@@ -68,7 +68,10 @@ ${list}
 `;
 }
 
-function entry({ receivedAtMs, verdict, repeated, eventId, eventType, nonce, body }: InboxDelivery, opened: string | null): string {
+function entry(
+  { receivedAtMs, verdict, repeated, eventId, eventType, nonce, body }: InboxDelivery,
+  opened: string | null,
+): string {
   const iso = new Date(receivedAtMs).toISOString();
   const key = createHash('sha256').update(`${receivedAtMs} ${nonce} ${eventId}`).digest('hex').slice(0, 12);
   const isOpen = key === opened;
@@ -103,5 +106,11 @@ function indented(body: string): string {
   }
 }
 
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
 const escape = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character]!);

@@ -1,5 +1,11 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { foreignRequest } from '../runtime/util/loopback-request.ts';
 import { INBOX_HEADERS, inboxPage } from './webhook-inbox-page.ts';
@@ -48,7 +54,11 @@ export async function startWebhookInbox(options: WebhookInboxOptions): Promise<W
   };
 
   const receive = (headers: IncomingHttpHeaders, body: Buffer): InboxVerdict => {
-    const [timestamp, nonce, signature] = [headerOf(headers, 'Timestamp'), headerOf(headers, 'Nonce'), headerOf(headers, 'Signature')];
+    const [timestamp, nonce, signature] = [
+      headerOf(headers, 'Timestamp'),
+      headerOf(headers, 'Nonce'),
+      headerOf(headers, 'Signature'),
+    ];
     const [eventId, eventType] = [headerOf(headers, 'Event-ID'), headerOf(headers, 'Event-Type')];
     const receivedAtMs = nowMs();
     const verdict = judge({ timestamp, nonce, signature, eventId, eventType }, body, secrets, receivedAtMs);
@@ -83,7 +93,11 @@ interface Routes {
   readonly deliveries: readonly InboxDelivery[];
 }
 
-async function route(request: IncomingMessage, response: ServerResponse, { receive, deliveries }: Routes): Promise<void> {
+async function route(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { receive, deliveries }: Routes,
+): Promise<void> {
   const fault = foreignRequest(request.headers, request.method);
   if (fault !== null) return json(response, 400, { error: fault });
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://inbox');
@@ -100,13 +114,20 @@ async function route(request: IncomingMessage, response: ServerResponse, { recei
 }
 
 function judge(
-  { timestamp, nonce, signature, eventId, eventType }: Record<'timestamp' | 'nonce' | 'signature' | 'eventId' | 'eventType', string>,
+  {
+    timestamp,
+    nonce,
+    signature,
+    eventId,
+    eventType,
+  }: Record<'timestamp' | 'nonce' | 'signature' | 'eventId' | 'eventType', string>,
   body: Buffer,
   secrets: ReadonlySet<string>,
   nowMs: number,
 ): InboxVerdict {
   if (!timestamp || !nonce || !signature || !eventId || !eventType) return 'header_missing';
-  if (!/^\d{1,12}$/.test(timestamp) || Math.abs(nowMs / 1000 - Number(timestamp)) > TOLERANCE_SEC) return 'timestamp_refused';
+  if (!/^\d{1,12}$/.test(timestamp) || Math.abs(nowMs / 1000 - Number(timestamp)) > TOLERANCE_SEC)
+    return 'timestamp_refused';
   const given = Buffer.from(signature, 'utf8');
   for (const secret of secrets) {
     const hmac = createHmac('sha256', secret);
@@ -136,7 +157,9 @@ function remember(ids: Set<string>, id: string): void {
 }
 
 function json(response: ServerResponse, status: number, body: unknown): void {
-  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' }).end(JSON.stringify(body));
+  response
+    .writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
+    .end(JSON.stringify(body));
 }
 
 async function listen(server: Server, wanted: number): Promise<number> {

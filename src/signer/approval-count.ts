@@ -7,13 +7,17 @@ export const APPROVALS_NEEDED = 2;
 /** Each once, in the order in which they agreed. */
 export const approversOf = (entries: readonly JournalEntry[], terms: string, proposedBy: string): string[] => [
   ...new Set(
-    entries.flatMap((entry) => (entry.kind === 'approved' && entry.terms === terms && entry.proposedBy === proposedBy ? [entry.approver] : [])),
+    entries.flatMap((entry) =>
+      entry.kind === 'approved' && entry.terms === terms && entry.proposedBy === proposedBy ? [entry.approver] : [],
+    ),
   ),
 ];
 
 /** The most people that agreed to the terms as one and the same person proposed them. */
 export function agreedTo(entries: readonly JournalEntry[], terms: string): number {
-  const proposers = new Set(entries.flatMap((entry) => (entry.kind === 'approved' && entry.terms === terms ? [entry.proposedBy] : [])));
+  const proposers = new Set(
+    entries.flatMap((entry) => (entry.kind === 'approved' && entry.terms === terms ? [entry.proposedBy] : [])),
+  );
   return Math.max(0, ...[...proposers].map((proposedBy) => approversOf(entries, terms, proposedBy).length));
 }
 

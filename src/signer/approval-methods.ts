@@ -83,7 +83,12 @@ const outflow = (network: Network) =>
   z.strictObject({
     ...{ mode, network: z.literal(network), outflowKey, address: line },
     coin: z.enum([...COINS, NATIVE_COIN[network]]).nullable(),
-    ...{ amount: amount.nullable(), toAddress: line.nullable(), txHash: line.nullable(), blockNumber: z.int().min(0).nullable() },
+    ...{
+      amount: amount.nullable(),
+      toAddress: line.nullable(),
+      txHash: line.nullable(),
+      blockNumber: z.int().min(0).nullable(),
+    },
   });
 const report = onNetwork<{ mode: Mode; network: Network; outflows: OutflowFacts[] }>((_, network) => ({
   mode,
@@ -92,7 +97,13 @@ const report = onNetwork<{ mode: Mode; network: Network; outflows: OutflowFacts[
 
 /** What wants two approvers. */
 export const APPROVAL_METHODS: readonly (readonly [string, Method<unknown, unknown>])[] = [
-  ['approvalTerms', method({ params: z.strictObject({ act }), run: (params, context) => outgoingOf(context).approvals.terms(params.act) })],
+  [
+    'approvalTerms',
+    method({
+      params: z.strictObject({ act }),
+      run: (params, context) => outgoingOf(context).approvals.terms(params.act),
+    }),
+  ],
   [
     'approve',
     method({
@@ -104,7 +115,8 @@ export const APPROVAL_METHODS: readonly (readonly [string, Method<unknown, unkno
     'reportOutflows',
     method({
       params: report,
-      run: (params, context) => outgoingOf(context).approvals.reportOutflows(params.mode, params.network, params.outflows),
+      run: (params, context) =>
+        outgoingOf(context).approvals.reportOutflows(params.mode, params.network, params.outflows),
     }),
   ],
 ];

@@ -8,7 +8,9 @@ export class ApproversRefused extends Error {
 }
 
 /** How often the authenticator says that its key was used; null where nothing counts. */
-export type Proven = { readonly ok: true; readonly signCount: number | null } | { readonly ok: false; readonly why: string };
+export type Proven =
+  | { readonly ok: true; readonly signCount: number | null }
+  | { readonly ok: false; readonly why: string };
 
 type PasskeyOf = Extract<ApproverKey, { kind: 'webauthn' }>;
 
@@ -31,7 +33,8 @@ export function checkApprovers(approvers: readonly ApproverKey[], reserved: stri
     if (key.name.toLowerCase() === reserved) throw new ApproversRefused(`an approver must not be called ${reserved}`);
     const material = materialOf(key);
     const other = holders.get(material);
-    if (other !== undefined && other !== personOf(key.name)) throw new ApproversRefused(`the approvers ${other} and ${key.name} have the same key`);
+    if (other !== undefined && other !== personOf(key.name))
+      throw new ApproversRefused(`the approvers ${other} and ${key.name} have the same key`);
     holders.set(material, personOf(key.name));
   }
 }
@@ -40,12 +43,14 @@ export function checkApprovers(approvers: readonly ApproverKey[], reserved: stri
 function materialOf(key: ApproverKey): string {
   const bytes = Buffer.from(key.publicKey, 'base64url');
   if (key.kind === 'ed25519') {
-    if (bytes.length !== ED25519_BYTES) throw new ApproversRefused(`the key of the approver ${key.name} is no Ed25519 public key`);
+    if (bytes.length !== ED25519_BYTES)
+      throw new ApproversRefused(`the key of the approver ${key.name} is no Ed25519 public key`);
     return bytes.toString('hex');
   }
   const at = bytes.indexOf(COSE_X);
   const point = bytes.subarray(at + COSE_X.length, at + COSE_X.length + COORDINATE_BYTES);
-  if (at < 0 || point.length !== COORDINATE_BYTES) throw new ApproversRefused(`the key of the approver ${key.name} is no public key of a passkey`);
+  if (at < 0 || point.length !== COORDINATE_BYTES)
+    throw new ApproversRefused(`the key of the approver ${key.name} is no public key of a passkey`);
   return point.toString('hex');
 }
 
@@ -63,7 +68,9 @@ export async function prove(
     const signed = keys.some((key) => key.kind === 'ed25519' && isSignedBy(key.publicKey, text, proof.signature));
     return signed ? { ok: true, signCount: null } : { ok: false, why: 'no key of the approver signed these terms' };
   }
-  const passkey = keys.find((key): key is PasskeyOf => key.kind === 'webauthn' && key.credentialId === proof.response.id);
+  const passkey = keys.find(
+    (key): key is PasskeyOf => key.kind === 'webauthn' && key.credentialId === proof.response.id,
+  );
   if (!passkey) return { ok: false, why: 'the passkey is none of the approver' };
   try {
     return await provePasskey(passkey, text, proof.response, lastSignCount(passkey.credentialId));
@@ -84,9 +91,15 @@ async function provePasskey(
   signCount: number,
 ): Promise<Proven> {
   const { decodeCredentialPublicKey } = await import('@simplewebauthn/server/helpers');
-  const cose = decodeCredentialPublicKey(new Uint8Array(Buffer.from(publicKey, 'base64url'))) as unknown as ReadonlyMap<number, unknown>;
+  const cose = decodeCredentialPublicKey(new Uint8Array(Buffer.from(publicKey, 'base64url'))) as unknown as ReadonlyMap<
+    number,
+    unknown
+  >;
   const curve = PASSKEY_CURVES.get(cose.get(COSE_ALGORITHM));
-  if (curve === undefined || cose.get(COSE_CURVE) !== curve) return { ok: false, why: 'the passkey is neither on P-256 nor on Ed25519' };
+  if (curve === undefined || cose.get(COSE_CURVE) !== curve)
+    return { ok: false, why: 'the passkey is neither on P-256 nor on Ed25519' };
   const counted = await signCountOf({ rpId, origin, credentialId, publicKey, signCount }, text, response);
-  return counted === null ? { ok: false, why: 'the passkey did not sign these terms' } : { ok: true, signCount: counted };
+  return counted === null
+    ? { ok: false, why: 'the passkey did not sign these terms' }
+    : { ok: true, signCount: counted };
 }

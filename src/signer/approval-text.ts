@@ -28,10 +28,17 @@ const ACTIONS: Readonly<Record<OutgoingTransaction['kind'], string>> = {
 /** Who proposes a refund: no approver may have the name. */
 export const MERCHANT = 'merchant';
 
-export const proposerOf = (act: ApprovalAct): string => (act.kind === 'transaction' && act.order.kind === 'refund' ? MERCHANT : act.proposedBy);
+export const proposerOf = (act: ApprovalAct): string =>
+  act.kind === 'transaction' && act.order.kind === 'refund' ? MERCHANT : act.proposedBy;
 
 export const modeOf = (act: ApprovalAct): 'live' | 'test' =>
-  'order' in act ? act.order.mode : 'destination' in act ? act.destination.mode : 'adjustment' in act ? act.adjustment.mode : act.mode;
+  'order' in act
+    ? act.order.mode
+    : 'destination' in act
+      ? act.destination.mode
+      : 'adjustment' in act
+        ? act.adjustment.mode
+        : act.mode;
 
 /** The exact terms, a line each; null when there is nothing of the kind to approve. */
 export function termsOf(act: ApprovalAct, context: TermsContext): readonly Line[] | null {
@@ -75,10 +82,21 @@ export function termsOf(act: ApprovalAct, context: TermsContext): readonly Line[
   }
 }
 
-export const adjustmentTerms = ({ adjustmentId, mode, network, coin, lines, reason, attachment, reverses }: ProposedAdjustment): readonly Line[] => [
+export const adjustmentTerms = ({
+  adjustmentId,
+  mode,
+  network,
+  coin,
+  lines,
+  reason,
+  attachment,
+  reverses,
+}: ProposedAdjustment): readonly Line[] => [
   ['action', reverses === null ? 'post an entry to the books by hand' : 'take an entry by hand back'],
   ...lines.map(({ account, amount }): Line =>
-    amount.startsWith('-') ? ['credit', `${amount.slice(1)} ${coin} ${account}`] : ['debit', `${amount} ${coin} ${account}`],
+    amount.startsWith('-')
+      ? ['credit', `${amount.slice(1)} ${coin} ${account}`]
+      : ['debit', `${amount} ${coin} ${account}`],
   ),
   ...placeOf(mode, network),
   ['reason', reason],
@@ -94,13 +112,17 @@ export const hashOf = (terms: unknown): string => hash('sha256', JSON.stringify(
 export const textOf = (terms: readonly Line[], proposedBy: string, validUntilMs: number, number: string): string =>
   [
     'Quittance approval',
-    ...[...terms, ['proposed by', proposedBy], ['valid until', new Date(validUntilMs).toISOString()], ['number', number]].map(
-      ([label, value]) => `${label}: ${value}`,
-    ),
+    ...[
+      ...terms,
+      ['proposed by', proposedBy],
+      ['valid until', new Date(validUntilMs).toISOString()],
+      ['number', number],
+    ].map(([label, value]) => `${label}: ${value}`),
   ].join('\n');
 
 export function transactionTerms(order: OutgoingTransaction): readonly Line[] {
-  const { kind, mode, network, id, coin, amount, fromAddress, toAddress, merchantId, refund, deposits, transfer } = order;
+  const { kind, mode, network, id, coin, amount, fromAddress, toAddress, merchantId, refund, deposits, transfer } =
+    order;
   const claim = refund?.claim;
   return [
     ['action', claim ? 'pay a refund to another than who paid' : ACTIONS[kind]],
@@ -123,7 +145,10 @@ export function transactionTerms(order: OutgoingTransaction): readonly Line[] {
 }
 
 /** Enough for a person to look at each transfer before agreeing that its money goes to a stranger. */
-const claimTerms = ({ claimId, evidence }: OrderedClaim, deposits: OutgoingTransaction['deposits']): readonly Line[] => [
+const claimTerms = (
+  { claimId, evidence }: OrderedClaim,
+  deposits: OutgoingTransaction['deposits'],
+): readonly Line[] => [
   ['claim', claimId],
   ['evidence', EVIDENCE_WORDS[evidence.kind]],
   ...deposits.map(({ depositKey, amount }): Line => ['deposit', `${amount} of ${depositKey}`]),
@@ -135,7 +160,10 @@ const EVIDENCE_WORDS: Readonly<Record<EvidenceKind, string>> = {
   no_sender: 'none, since the chain names no sender; who paid people must judge',
 };
 
-function acknowledgeTerms({ mode, network, outflowKeys, reason }: Extract<ApprovalAct, { kind: 'acknowledge' }>, entries: readonly JournalEntry[]) {
+function acknowledgeTerms(
+  { mode, network, outflowKeys, reason }: Extract<ApprovalAct, { kind: 'acknowledge' }>,
+  entries: readonly JournalEntry[],
+) {
   const meant = openOutflows(entries, network).filter(({ outflowKey }) => outflowKeys.includes(outflowKey));
   if (meant.length === 0) return null;
   const lines = meant.map(({ outflowKey, amount, coin, address, toAddress }): Line => {
@@ -152,7 +180,10 @@ function acknowledgeTerms({ mode, network, outflowKeys, reason }: Extract<Approv
 }
 
 /** In the journal's own words, whatever a service says of it. */
-function takeOverTerms({ mode, network, txHash, reason }: Extract<ApprovalAct, { kind: 'take_over' }>, entries: readonly JournalEntry[]) {
+function takeOverTerms(
+  { mode, network, txHash, reason }: Extract<ApprovalAct, { kind: 'take_over' }>,
+  entries: readonly JournalEntry[],
+) {
   const signed = bytesOf(entries).find((entry) => entry.network === network && entry.txHash === txHash);
   if (!signed) return null;
   const { purpose, units, coin, fromAddress, toAddress, id, attempt } = signed;
@@ -176,8 +207,13 @@ const placeOf = (mode: string, network: string): readonly Line[] => [
 
 /** Reported, and not explained by two people yet. */
 export function openOutflows(entries: readonly JournalEntry[], network: string): OutflowEntry[] {
-  const explained = new Set(entries.flatMap((entry) => (entry.kind === 'acknowledged' && entry.network === network ? entry.outflowKeys : [])));
-  return entries.filter((entry): entry is OutflowEntry => entry.kind === 'outflow' && entry.network === network && !explained.has(entry.outflowKey));
+  const explained = new Set(
+    entries.flatMap((entry) => (entry.kind === 'acknowledged' && entry.network === network ? entry.outflowKeys : [])),
+  );
+  return entries.filter(
+    (entry): entry is OutflowEntry =>
+      entry.kind === 'outflow' && entry.network === network && !explained.has(entry.outflowKey),
+  );
 }
 
 /** The addresses that two people gave a merchant on a network; the last one is in force. */
@@ -185,4 +221,7 @@ export const destinationsOf = (
   entries: readonly JournalEntry[],
   { network, merchantId }: { readonly network: string; readonly merchantId: string | null },
 ): DestinationEntry[] =>
-  entries.filter((entry): entry is DestinationEntry => entry.kind === 'destination' && entry.network === network && entry.merchantId === merchantId);
+  entries.filter(
+    (entry): entry is DestinationEntry =>
+      entry.kind === 'destination' && entry.network === network && entry.merchantId === merchantId,
+  );

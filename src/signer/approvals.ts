@@ -7,7 +7,16 @@ import type { SignerRefusal } from '../ports/outgoing-signer.ts';
 import type { PayoutRules } from '../ports/signer-protocol.ts';
 import { approversOf, APPROVALS_NEEDED } from './approval-count.ts';
 import { checkApprovers, personOf, prove } from './approval-proof.ts';
-import { destinationsOf, hashOf, MERCHANT, modeOf, openOutflows, proposerOf, termsOf, textOf } from './approval-text.ts';
+import {
+  destinationsOf,
+  hashOf,
+  MERCHANT,
+  modeOf,
+  openOutflows,
+  proposerOf,
+  termsOf,
+  textOf,
+} from './approval-text.ts';
 import type { JournalEntry } from './journal.ts';
 import { refusal } from './exclusive.ts';
 import type { SignerAccount } from './signer-account.ts';
@@ -24,7 +33,10 @@ const MAX_OPEN_OUTFLOWS = 1_000;
 interface ApprovalsParts {
   readonly rules: PayoutRules;
   readonly nowMs: () => number;
-  readonly inTurn: <Result>(mode: Mode, task: (account: SignerAccount) => Promise<Result>) => Promise<Result | SignerRefusal>;
+  readonly inTurn: <Result>(
+    mode: Mode,
+    task: (account: SignerAccount) => Promise<Result>,
+  ) => Promise<Result | SignerRefusal>;
   /** Told of every approval that proves nothing. */
   readonly onWrong: (why: string) => void;
 }
@@ -67,20 +79,30 @@ export class Approvals {
       const keys = this.#parts.rules.approvers.filter(({ name }) => personOf(name) === personOf(approval.approver));
       const name = keys[0]?.name ?? approval.approver;
       const person = keys.length === 0 ? UNKNOWN : personOf(name);
-      if (this.#isFlooded(person)) return refusal('later', 'too_many_attempts', 'too many approvals proved nothing: wait for a minute');
+      if (this.#isFlooded(person))
+        return refusal('later', 'too_many_attempts', 'too many approvals proved nothing: wait for a minute');
       if (keys.length === 0) return this.#wrongly(person, 'unknown_approver', `${name} is no approver`);
-      if (personOf(name) === personOf(found.proposedBy)) return refusal('denied', 'own_proposal', `${name} proposed it and cannot approve it`);
+      if (personOf(name) === personOf(found.proposedBy))
+        return refusal('denied', 'own_proposal', `${name} proposed it and cannot approve it`);
       const validUntilMs = Number(approval.number.split('.')[0]);
       if (!this.#isNumberFor(found.hash, found.proposedBy, approval.number) || validUntilMs <= this.#nowMs(account))
-        return this.#wrongly(person, 'wrong_number', 'the number is not one for these terms, or it is too old: ask for the terms again');
+        return this.#wrongly(
+          person,
+          'wrong_number',
+          'the number is not one for these terms, or it is too old: ask for the terms again',
+        );
       if (journal.entries.some((entry) => entry.kind === 'approved' && entry.number === approval.number))
         return this.#wrongly(person, 'used_number', 'the number was used');
       const text = textOf(found.terms, found.proposedBy, validUntilMs, approval.number);
-      const proven = await prove(keys, text, approval.proof, (credentialId) => lastSignCount(journal.entries, credentialId));
+      const proven = await prove(keys, text, approval.proof, (credentialId) =>
+        lastSignCount(journal.entries, credentialId),
+      );
       if (!proven.ok) return this.#wrongly(person, 'wrong_signature', proven.why);
       if (!approversOf(journal.entries, found.hash, found.proposedBy).includes(name)) {
         const { number, proof } = approval;
-        const passkey = proof.kind === 'webauthn' && { passkey: { credentialId: proof.response.id, signCount: proven.signCount ?? 0 } };
+        const passkey = proof.kind === 'webauthn' && {
+          passkey: { credentialId: proof.response.id, signCount: proven.signCount ?? 0 },
+        };
         journal.append(
           { kind: 'approved', terms: found.hash, proposedBy: found.proposedBy, approver: name, number, ...passkey },
           this.#parts.nowMs(),
@@ -93,7 +115,11 @@ export class Approvals {
     });
   }
 
-  reportOutflows(mode: Mode, network: Network, outflows: readonly OutflowFacts[]): Promise<{ readonly ok: true } | SignerRefusal> {
+  reportOutflows(
+    mode: Mode,
+    network: Network,
+    outflows: readonly OutflowFacts[],
+  ): Promise<{ readonly ok: true } | SignerRefusal> {
     return this.#parts.inTurn(mode, async ({ journal }) => {
       for (const { mode: _, ...facts } of outflows) {
         const isKnown = journal.entries.some(
@@ -185,8 +211,15 @@ export class Approvals {
   }
 }
 
-/** Who agreed to what holds already, so that whoever asks again after a crash learns it; null when something is left to agree to. */
-function alreadyDone(act: ApprovalAct, nothingLeft: boolean, entries: readonly JournalEntry[]): readonly string[] | null {
+/**
+ * Who agreed to what holds already, so that whoever asks again after a crash learns it; null when something is left to
+ * agree to.
+ */
+function alreadyDone(
+  act: ApprovalAct,
+  nothingLeft: boolean,
+  entries: readonly JournalEntry[],
+): readonly string[] | null {
   if (act.kind === 'settlement_address') {
     const inForce = destinationsOf(entries, act.destination).at(-1);
     return inForce?.address === act.destination.address ? inForce.approvers : null;
@@ -194,12 +227,18 @@ function alreadyDone(act: ApprovalAct, nothingLeft: boolean, entries: readonly J
   if (act.kind !== 'acknowledge' || !nothingLeft) return null;
   const { network, outflowKeys } = act;
   return entries.flatMap((entry) =>
-    entry.kind === 'acknowledged' && entry.network === network && entry.outflowKeys.some((key) => outflowKeys.includes(key)) ? entry.approvers : [],
+    entry.kind === 'acknowledged' &&
+    entry.network === network &&
+    entry.outflowKeys.some((key) => outflowKeys.includes(key))
+      ? entry.approvers
+      : [],
   );
 }
 
 const lastSignCount = (entries: readonly JournalEntry[], credentialId: string): number =>
   Math.max(
     0,
-    ...entries.flatMap((entry) => (entry.kind === 'approved' && entry.passkey?.credentialId === credentialId ? [entry.passkey.signCount] : [])),
+    ...entries.flatMap((entry) =>
+      entry.kind === 'approved' && entry.passkey?.credentialId === credentialId ? [entry.passkey.signCount] : [],
+    ),
   );

@@ -11,9 +11,15 @@ export class AuditKey {
 
   constructor(seed: Uint8Array) {
     const secret = Buffer.from(hkdfSync('sha256', seed, '', 'quittance/audit-checkpoints/v1', RAW_KEY_BYTES));
-    this.#privateKey = createPrivateKey({ key: Buffer.concat([PKCS8_OF_ED25519, secret]), format: 'der', type: 'pkcs8' });
+    this.#privateKey = createPrivateKey({
+      key: Buffer.concat([PKCS8_OF_ED25519, secret]),
+      format: 'der',
+      type: 'pkcs8',
+    });
     secret.fill(0);
-    const publicKey = createPublicKey(this.#privateKey).export({ format: 'der', type: 'spki' }).subarray(-RAW_KEY_BYTES);
+    const publicKey = createPublicKey(this.#privateKey)
+      .export({ format: 'der', type: 'spki' })
+      .subarray(-RAW_KEY_BYTES);
     // The origin belongs to the key, so that a log and its key can never be told apart.
     this.verifierKey = verifierKeyOf(`quittance/${hash('sha256', publicKey, 'hex').slice(0, 16)}`, publicKey);
   }

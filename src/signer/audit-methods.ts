@@ -11,12 +11,16 @@ const request: z.ZodType<CheckpointRequest> = z.strictObject({
 
 /** What the signer can be asked about the ledger as a whole. */
 export const AUDIT_METHODS: readonly (readonly [string, Method<unknown, unknown>])[] = [
-  ['auditIdentity', method({ params: z.strictObject({}), run: (_, { audit }): AuditIdentity | null => audit?.identity() ?? null })],
+  [
+    'auditIdentity',
+    method({ params: z.strictObject({}), run: (_, { audit }): AuditIdentity | null => audit?.identity() ?? null }),
+  ],
   [
     'signCheckpoint',
     method({
       params: request,
-      run: (params, { audit }): CheckpointVerdict => audit?.sign(params) ?? { ok: false, message: 'the signer signs no checkpoints' },
+      run: (params, { audit }): CheckpointVerdict =>
+        audit?.sign(params) ?? { ok: false, message: 'the signer signs no checkpoints' },
     }),
   ],
 ];

@@ -1,4 +1,15 @@
-import { closeSync, copyFileSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { AuditAnchor, AuditIdentity, CheckpointRequest, CheckpointVerdict } from '../ports/audit.ts';
@@ -13,14 +24,20 @@ interface KeptAnchor extends AuditAnchor {
 }
 
 const keptSchema: z.ZodType<KeptAnchor[]> = z.array(
-  z.strictObject({ size: z.int().min(1), rootHash: z.string().length(44), checkpoint: z.string().min(1), atMs: z.int().min(0) }),
+  z.strictObject({
+    size: z.int().min(1),
+    rootHash: z.string().length(44),
+    checkpoint: z.string().min(1),
+    atMs: z.int().min(0),
+  }),
 );
 
 const DAY_MS = 86_400_000;
 
 /**
- * Signs checkpoints, and remembers them where the ledger's files and their backups are not: the newest one, and one of each
- * day before it. It signs nothing that is not a continuation of the newest, so whoever rewrites the ledger gets no signature.
+ * Signs checkpoints, and remembers them where the ledger's files and their backups are not: the newest one, and one of
+ * each day before it. It signs nothing that is not a continuation of the newest, so whoever rewrites the ledger gets no
+ * signature.
  */
 export class AuditSigner {
   readonly #file: string;
@@ -58,7 +75,10 @@ export class AuditSigner {
     if (last?.size === size && last.rootHash === rootHash) return { ok: true, checkpoint: last.checkpoint };
     const root = Buffer.from(rootHash, 'base64');
     if (last && !continues(last, size, root, consistency))
-      return { ok: false, message: `the log of ${size} events does not continue the ${last.size} events that were signed last` };
+      return {
+        ok: false,
+        message: `the log of ${size} events does not continue the ${last.size} events that were signed last`,
+      };
     const text = checkpointText({ origin: this.#key.verifierKey.name, size, root });
     const checkpoint = noteOf(text, this.#key.verifierKey, this.#key.sign(text));
     this.#remember({ size, rootHash, checkpoint, atMs: this.#nowMs() });
@@ -68,7 +88,8 @@ export class AuditSigner {
   #remember(anchor: KeptAnchor): void {
     const before = this.#kept.at(-1);
     const earlier = this.#kept.slice(0, -1);
-    const isLastOfItsDay = before !== undefined && Math.floor(before.atMs / DAY_MS) !== Math.floor(anchor.atMs / DAY_MS);
+    const isLastOfItsDay =
+      before !== undefined && Math.floor(before.atMs / DAY_MS) !== Math.floor(anchor.atMs / DAY_MS);
     const kept = [...earlier, ...(isLastOfItsDay ? [before] : []), anchor];
     writeKept(this.#file, kept);
     this.#kept = kept;
@@ -78,8 +99,8 @@ export class AuditSigner {
 const ANCHOR_FILE = /^audit-[0-9a-f]+\.json$/;
 
 /**
- * For a ledger that was put back on purpose: what was signed of more events than there are now is kept beside, under the stamp, and not remembered
- * any more. The signer must not be running. Answers where it is kept.
+ * For a ledger that was put back on purpose: what was signed of more events than there are now is kept beside, under
+ * the stamp, and not remembered any more. The signer must not be running. Answers where it is kept.
  */
 export function leaveOutAnchorsAbove(directory: string, events: number, stamp: string): string[] {
   const files = readdirSync(directory).filter((name) => ANCHOR_FILE.test(name));
@@ -97,7 +118,10 @@ export function leaveOutAnchorsAbove(directory: string, events: number, stamp: s
   });
 }
 
-/** What the signers of this place have signed, smallest first, for who has no signer at hand; none where they left nothing. */
+/**
+ * What the signers of this place have signed, smallest first, for who has no signer at hand; none where they left
+ * nothing.
+ */
 export function keptAnchors(directory: string): AuditAnchor[] {
   if (!existsSync(directory)) return [];
   const files = readdirSync(directory).filter((name) => ANCHOR_FILE.test(name));

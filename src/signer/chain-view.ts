@@ -48,17 +48,28 @@ export interface JournaledBytes {
 export interface ChainView {
   /** The transfer to our collection address; null when it is not in the chain. */
   findDeposit(proof: DepositProof): Promise<FoundDeposit | null>;
-  /** What a transaction brought one of our addresses of the native coin; null when it is not in the chain or brought nothing by itself. */
+  /**
+   * What a transaction brought one of our addresses of the native coin; null when it is not in the chain or brought
+   * nothing by itself.
+   */
   findNativeTransfer(transfer: Pick<NativeTransfer, 'txHash' | 'toAddress'>): Promise<FoundNativeTransfer | null>;
   /** Why the draft does not move exactly this amount of this coin on this chain; null when it does. */
   faultOf(draft: TransactionDraft, order: Pick<OutgoingTransaction, 'kind' | 'coin' | 'amount'>): string | null;
-  /** Why the chain would not tell a new transaction of this treasury apart from others by what the draft names; null when it would. */
+  /**
+   * Why the chain would not tell a new transaction of this treasury apart from others by what the draft names; null
+   * when it would.
+   */
   sequenceFault(draft: TransactionDraft, treasury: string): Promise<string | null>;
-  /** Whether a transaction may be signed after all of `earlier`, of one name, without a chance that two of them land. */
+  /**
+   * Whether a transaction may be signed after all of `earlier`, of one name, without a chance that two of them land.
+   */
   mayFollow(earlier: readonly JournaledBytes[], next: TransactionDraft): Promise<boolean>;
   /** Whether the transaction is in the chain, with effect or without. */
   hasLanded(txHash: string): Promise<boolean>;
-  /** What a sweep of the address into the treasury needs of the native coin now; null where the treasury itself pays for sweeps. */
+  /**
+   * What a sweep of the address into the treasury needs of the native coin now; null where the treasury itself pays for
+   * sweeps.
+   */
   sweepGas(address: string, treasury: string): Promise<SweepGas | null>;
   /** True when, on final state, none of the entries moved money and none ever can. */
   hadNoEffect(entries: readonly JournaledBytes[]): Promise<boolean>;
@@ -97,11 +108,16 @@ export async function agreed<Value>(network: PayoutNetwork, read: (url: string) 
       lastFault = error instanceof ViewUnavailable ? error.message : 'a provider did not answer';
     }
   }
-  throw new ViewUnavailable(votes.size > 1 ? `the providers of ${network.network} do not agree` : `${network.network}: ${lastFault}`);
+  throw new ViewUnavailable(
+    votes.size > 1 ? `the providers of ${network.network} do not agree` : `${network.network}: ${lastFault}`,
+  );
 }
 
 /** What two providers say, or the only one there is, where equal answers cannot be expected. */
-export async function opinions<Value>(network: PayoutNetwork, read: (url: string) => Promise<Value>): Promise<readonly Value[]> {
+export async function opinions<Value>(
+  network: PayoutNetwork,
+  read: (url: string) => Promise<Value>,
+): Promise<readonly Value[]> {
   const needed = Math.min(2, network.urls.length);
   const values: Value[] = [];
   for (const url of network.urls) {
@@ -111,11 +127,14 @@ export async function opinions<Value>(network: PayoutNetwork, read: (url: string
       () => undefined,
     );
   }
-  if (values.length < needed) throw new ViewUnavailable(`${network.network}: ${values.length} of ${needed} providers answered`);
+  if (values.length < needed)
+    throw new ViewUnavailable(`${network.network}: ${values.length} of ${needed} providers answered`);
   return values;
 }
 
-/** The least that any provider says is needed, and the most that any says is there: one of them that lies gains nothing. */
+/**
+ * The least that any provider says is needed, and the most that any says is there: one of them that lies gains nothing.
+ */
 export const cautiousGas = (answers: readonly SweepGas[]): SweepGas => ({
   needed: answers.map(({ needed }) => needed).reduce(least),
   held: answers.map(({ held }) => held).reduce(most),
@@ -125,14 +144,21 @@ export const cautiousGas = (answers: readonly SweepGas[]): SweepGas => ({
 export async function unanimous(network: PayoutNetwork, holds: (url: string) => Promise<boolean>): Promise<boolean> {
   const answers = await Promise.all(network.urls.map((url) => holds(url).catch(() => null)));
   if (answers.includes(false)) return false;
-  if (answers.length === 0 || answers.includes(null)) throw new ViewUnavailable(`not every provider of ${network.network} answered`);
+  if (answers.length === 0 || answers.includes(null))
+    throw new ViewUnavailable(`not every provider of ${network.network} answered`);
   return true;
 }
 
 export async function postJson(network: PayoutNetwork, url: string, body: unknown): Promise<unknown> {
   const headers = { ...network.headers, 'content-type': 'application/json' };
   const signal = AbortSignal.timeout(TIMEOUT_MS);
-  const answer = await request(url, { method: 'POST', headers, body: JSON.stringify(body), dispatcher: providers, signal });
+  const answer = await request(url, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+    dispatcher: providers,
+    signal,
+  });
   if (answer.statusCode !== 200) {
     await answer.body.dump();
     throw new ViewUnavailable(`a provider answered with status ${answer.statusCode}`);
@@ -142,7 +168,11 @@ export async function postJson(network: PayoutNetwork, url: string, body: unknow
 
 /** JSON-RPC 2.0. */
 export async function rpc(network: PayoutNetwork, url: string, method: string, params: unknown): Promise<unknown> {
-  const answer = (await postJson(network, url, { jsonrpc: '2.0', id: 1, method, params })) as { result?: unknown; error?: { code: number } };
-  if (answer.error || answer.result === undefined) throw new ViewUnavailable(`a provider refused ${method} (${answer.error?.code ?? 'no result'})`);
+  const answer = (await postJson(network, url, { jsonrpc: '2.0', id: 1, method, params })) as {
+    result?: unknown;
+    error?: { code: number };
+  };
+  if (answer.error || answer.result === undefined)
+    throw new ViewUnavailable(`a provider refused ${method} (${answer.error?.code ?? 'no result'})`);
   return answer.result;
 }

@@ -11,16 +11,20 @@ import type { JournalEntry } from './journal.ts';
 import type { PolicyParts } from './policy.ts';
 
 /*
- * A refund to another than who paid. A signature of the paying key is verified here, against the sender that the chain names. What only people can
- * judge wants two approvers for the exact terms, payee included.
+ * A refund to another than who paid. A signature of the paying key is verified here, against the sender that the chain
+ * names. What only people can judge wants two approvers for the exact terms, payee included.
  */
 
 /** Why a claim may not be paid, from rules and journal alone; null when there is none or nothing stands in the way. */
-export function claimRefusal(order: OutgoingTransaction, { rules, others }: Pick<PolicyParts, 'rules' | 'others'>): SignerRefusal | null {
+export function claimRefusal(
+  order: OutgoingTransaction,
+  { rules, others }: Pick<PolicyParts, 'rules' | 'others'>,
+): SignerRefusal | null {
   const claim = order.refund?.claim;
   if (!claim) return null;
   const { kind } = claim.evidence;
-  if (!(rules.claims ?? []).includes(kind)) return refusal('later', 'claims_off', `REFUND_CLAIMS of the signer does not name ${kind}`);
+  if (!(rules.claims ?? []).includes(kind))
+    return refusal('later', 'claims_off', `REFUND_CLAIMS of the signer does not name ${kind}`);
   const needed = kind === 'test_payment' ? 2 : 1;
   if (order.deposits.length !== needed || order.deposits.some(({ amount }) => amountOf(amount) <= 0n))
     return refusal('denied', 'other_deposits', `a claim with ${kind} as evidence is paid from ${needed} deposits`);
@@ -47,14 +51,21 @@ export async function evidenceRefusal(
   const [first] = found;
   switch (evidence.kind) {
     case 'no_sender':
-      return first!.payer === null ? null : refusal('denied', 'has_sender', 'the deposit has a sender, who must be proven');
+      return first!.payer === null
+        ? null
+        : refusal('denied', 'has_sender', 'the deposit has a sender, who must be proven');
     case 'test_payment': {
       const isOne = first!.payer !== null && found.every(({ payer }) => payer === first!.payer);
-      if (!isOne || found[1]!.depositKey === first!.depositKey) return refusal('denied', 'not_the_payer', 'the test payment is of another sender');
-      return first!.units === amountOf(evidence.amount) ? null : refusal('denied', 'other_amount', `the test payment is not ${evidence.amount}`);
+      if (!isOne || found[1]!.depositKey === first!.depositKey)
+        return refusal('denied', 'not_the_payer', 'the test payment is of another sender');
+      return first!.units === amountOf(evidence.amount)
+        ? null
+        : refusal('denied', 'other_amount', `the test payment is not ${evidence.amount}`);
     }
     case 'signature':
-      return (await isSigned(evidence, order, first!)) ? null : refusal('denied', 'not_the_payer', 'the key that paid did not sign these terms');
+      return (await isSigned(evidence, order, first!))
+        ? null
+        : refusal('denied', 'not_the_payer', 'the key that paid did not sign these terms');
   }
 }
 
@@ -66,6 +77,15 @@ async function isSigned(
 ): Promise<boolean> {
   if (payer === null || !isCoin(coin)) return false;
   const { sessionId } = refund!;
-  const text = claimText({ sessionId, mode, network, depositKey, coin, amount: formatAmount(units), payee: toAddress, number });
+  const text = claimText({
+    sessionId,
+    mode,
+    network,
+    depositKey,
+    coin,
+    amount: formatAmount(units),
+    payee: toAddress,
+    number,
+  });
   return isSignedByWallet(network, payer, text, signature);
 }

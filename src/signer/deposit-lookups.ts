@@ -1,12 +1,15 @@
 import type { DepositProof } from '../domain/deposit-proof.ts';
 import type { ChainView, FoundDeposit } from './chain-view.ts';
 
-/** Deposits looked up beside each other: enough for a payer who paid in hundreds of parts, few enough for a provider's limits. */
+/**
+ * Deposits looked up beside each other: enough for a payer who paid in hundreds of parts, few enough for a provider's
+ * limits.
+ */
 const AT_ONCE = 16;
 
 /**
- * The deposits of one refund on chain, some ahead of the one that is asked for: one after the other, a payer who paid in many
- * small parts would keep the signer from everybody else's refunds for longer than a caller waits.
+ * The deposits of one refund on chain, some ahead of the one that is asked for: one after the other, a payer who paid
+ * in many small parts would keep the signer from everybody else's refunds for longer than a caller waits.
  */
 export class DepositLookups {
   readonly #view: Pick<ChainView, 'findDeposit'>;

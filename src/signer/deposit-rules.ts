@@ -13,8 +13,8 @@ import { treasuryFault, type Judged, type Policy, type PolicyParts } from './pol
 import type { SigningWallet } from './signing-wallet.ts';
 
 /**
- * Refunds and returns: money goes back to who paid it, as the chain shows it, or to whom the payer provably named, within caps and with four eyes above a threshold. What was taken of a
- * deposit before is not there any more.
+ * Refunds and returns: money goes back to who paid it, as the chain shows it, or to whom the payer provably named,
+ * within caps and with four eyes above a threshold. What was taken of a deposit before is not there any more.
  */
 export const PAY_BACK: Policy = {
   refusal: (order, parts) => {
@@ -29,20 +29,35 @@ export const PAY_BACK: Policy = {
   onChain: takeOfDeposits,
 };
 
-function ownAddressRefusal({ network, toAddress, deposits }: OutgoingTransaction, wallet: SigningWallet): SignerRefusal | null {
+function ownAddressRefusal(
+  { network, toAddress, deposits }: OutgoingTransaction,
+  wallet: SigningWallet,
+): SignerRefusal | null {
   const strange = deposits.find((deposit) => !isOurs(wallet, network, deposit));
-  if (strange) return refusal('denied', 'not_our_address', `${strange.depositKey} is said to have come to an address that is not ours`);
-  const isOwn = Object.values(wallet.treasury).includes(toAddress) || deposits.some((deposit) => deposit.toAddress === toAddress);
+  if (strange)
+    return refusal(
+      'denied',
+      'not_our_address',
+      `${strange.depositKey} is said to have come to an address that is not ours`,
+    );
+  const isOwn =
+    Object.values(wallet.treasury).includes(toAddress) || deposits.some((deposit) => deposit.toAddress === toAddress);
   return isOwn ? refusal('denied', 'own_address', 'the payer is one of our own addresses') : null;
 }
 
 /** Whether the address is the one that the wallet has at the place: a collection address, or with null the treasury. */
 function isOurs(wallet: SigningWallet, network: Network, { toAddress, derivationIndex }: DepositProof): boolean {
   const family = addressFamilyOf(network);
-  return toAddress === (derivationIndex === null ? wallet.treasury[family] : wallet.collectionAddress(family, derivationIndex));
+  return (
+    toAddress ===
+    (derivationIndex === null ? wallet.treasury[family] : wallet.collectionAddress(family, derivationIndex))
+  );
 }
 
-/** Takes from each deposit named what the order says, each found on chain and paid by the payee, or proven to be of who named the payee. */
+/**
+ * Takes from each deposit named what the order says, each found on chain and paid by the payee, or proven to be of who
+ * named the payee.
+ */
 async function takeOfDeposits(order: OutgoingTransaction, { others }: PolicyParts, view: ChainView): Promise<Judged> {
   const taken = takenByDeposit(others);
   const takenFrom: { depositKey: string; units: string }[] = [];
@@ -56,16 +71,22 @@ async function takeOfDeposits(order: OutgoingTransaction, { others }: PolicyPart
     const fault = depositFault(found, order);
     if (fault) return fault;
     const { depositKey, units } = found!;
-    if (takenFrom.some((one) => one.depositKey === depositKey)) return refusal('denied', 'named_twice', `${proof.depositKey} is named twice`);
+    if (takenFrom.some((one) => one.depositKey === depositKey))
+      return refusal('denied', 'named_twice', `${proof.depositKey} is named twice`);
     const share = least(least(units - (taken.get(depositKey) ?? 0n), amountOf(proof.amount)), rest);
     if (share <= 0n) continue;
     rest -= share;
     takenFrom.push({ depositKey, units: share.toString() });
   }
-  return rest === 0n ? { ok: true, takenFrom } : refusal('denied', 'exceeds_deposit', 'more than is left of what the payer paid');
+  return rest === 0n
+    ? { ok: true, takenFrom }
+    : refusal('denied', 'exceeds_deposit', 'more than is left of what the payer paid');
 }
 
-/** Why the claim that the order pays is not proven; null without one, or when a deposit is not there, which the caller finds itself. */
+/**
+ * Why the claim that the order pays is not proven; null without one, or when a deposit is not there, which the caller
+ * finds itself.
+ */
 async function claimFault(order: OutgoingTransaction, lookedUp: DepositLookups): Promise<SignerRefusal | null> {
   const claim = order.refund?.claim;
   if (!claim) return null;
@@ -80,9 +101,13 @@ async function claimFault(order: OutgoingTransaction, lookedUp: DepositLookups):
 }
 
 /** Why the deposit does not allow a payout to this payee, as the chain shows it; null when it does. */
-function depositFault(found: FoundDeposit | null, { coin, toAddress, refund }: OutgoingTransaction): SignerRefusal | null {
+function depositFault(
+  found: FoundDeposit | null,
+  { coin, toAddress, refund }: OutgoingTransaction,
+): SignerRefusal | null {
   if (!found) return refusal('later', 'deposit_not_found', 'the deposit is not in the chain');
   if (found.coin !== coin) return refusal('denied', 'other_coin', `the payer paid ${found.coin}`);
-  if (!refund?.claim && (found.payer === null || found.payer !== toAddress)) return refusal('denied', 'not_the_payer', 'the payee is not who paid');
+  if (!refund?.claim && (found.payer === null || found.payer !== toAddress))
+    return refusal('denied', 'not_the_payer', 'the payee is not who paid');
   return found.final ? null : refusal('later', 'deposit_not_final', 'the deposit is not final');
 }

@@ -79,7 +79,8 @@ export class EvmView implements ChainView {
       if (receipt?.status !== '0x1' || !(await this.#isCanonical(url, receipt))) return null;
       const log = receipt.logs.find((candidate) => Number(candidate.logIndex) === proof.logIndex);
       const token = this.#network.tokens.find(({ address }) => address.toLowerCase() === log?.address.toLowerCase());
-      if (!log || !token || log.topics.length !== 3 || log.topics[0] !== TRANSFER_TOPIC || !WORD.test(log.data)) return null;
+      if (!log || !token || log.topics.length !== 3 || log.topics[0] !== TRANSFER_TOPIC || !WORD.test(log.data))
+        return null;
       if (addressOf(log.topics[2]!) !== proof.toAddress) return null;
       return {
         depositKey: `${this.#network.network}:${receipt.transactionHash.toLowerCase()}:${Number(log.logIndex)}`,
@@ -93,7 +94,10 @@ export class EvmView implements ChainView {
   }
 
   /** The transfer that the transaction itself is; what contracts moved on the way leaves no trace but balances. */
-  findNativeTransfer({ txHash, toAddress }: Pick<NativeTransfer, 'txHash' | 'toAddress'>): Promise<FoundNativeTransfer | null> {
+  findNativeTransfer({
+    txHash,
+    toAddress,
+  }: Pick<NativeTransfer, 'txHash' | 'toAddress'>): Promise<FoundNativeTransfer | null> {
     return agreed(this.#network, async (url) => {
       const receipt = (await this.#call(url, 'eth_getTransactionReceipt', [txHash])) as RawReceipt | null;
       if (receipt?.status !== '0x1' || !(await this.#isCanonical(url, receipt))) return null;
@@ -101,7 +105,11 @@ export class EvmView implements ChainView {
       if (transaction?.hash !== txHash || transaction.blockHash !== receipt.blockHash) return null;
       const units = quantity(transaction.value);
       if (transaction.to === null || accountOf(transaction.to) !== toAddress || units === 0n) return null;
-      return { fromAddress: accountOf(transaction.from), units, final: await this.#isFinal(url, Number(receipt.blockNumber)) };
+      return {
+        fromAddress: accountOf(transaction.from),
+        units,
+        final: await this.#isFinal(url, Number(receipt.blockNumber)),
+      };
     });
   }
 
@@ -112,7 +120,8 @@ export class EvmView implements ChainView {
       if (BigInt(draft.value) !== amountOf(order.amount)) return 'the draft moves another amount';
     } else if (draft.kind === 'evm') {
       const token = this.#network.tokens.find(({ coin }) => coin === order.coin);
-      if (!token || draft.tokenAddress.toLowerCase() !== token.address.toLowerCase()) return 'the draft moves another token';
+      if (!token || draft.tokenAddress.toLowerCase() !== token.address.toLowerCase())
+        return 'the draft moves another token';
       if (!isExactly(draft.tokenUnits, order.amount, token.decimals)) return 'the draft moves another amount';
     }
     const most = draft.kind === 'evm' ? MAX_GAS : order.kind === 'native_return' ? RETURN_GAS : NATIVE_GAS;
@@ -156,7 +165,8 @@ export class EvmView implements ChainView {
   async sweepGas(address: string, treasury: string): Promise<SweepGas> {
     return cautiousGas(
       await opinions(this.#network, async (url) => ({
-        needed: ((await this.#dearestSweep(url, address, treasury)) * (await this.#gasPrice(url)) * SWEEP_MARGIN) / HUNDRED,
+        needed:
+          ((await this.#dearestSweep(url, address, treasury)) * (await this.#gasPrice(url)) * SWEEP_MARGIN) / HUNDRED,
         held: quantity(await this.#call(url, 'eth_getBalance', [address, 'latest'])),
       })),
     );
@@ -168,7 +178,9 @@ export class EvmView implements ChainView {
     for (const { address: to } of this.#network.tokens) {
       const units = quantity(await this.#call(url, 'eth_call', [{ to, data: BALANCE_CALL + word(address) }, 'latest']));
       if (units === 0n) continue;
-      const gas = quantity(await this.#call(url, 'eth_estimateGas', [{ from: address, to, data: transferCall(treasury, units) }]));
+      const gas = quantity(
+        await this.#call(url, 'eth_estimateGas', [{ from: address, to, data: transferCall(treasury, units) }]),
+      );
       dearest = most(dearest, least(gas, MAX_GAS));
     }
     return dearest;
@@ -176,18 +188,24 @@ export class EvmView implements ChainView {
 
   async #gasPrice(url: string): Promise<bigint> {
     const { maxGasPriceGwei, maxPriorityFeeGwei } = this.#limits;
-    const block = (await this.#call(url, 'eth_getBlockByNumber', ['latest', false])) as { baseFeePerGas?: string } | null;
+    const block = (await this.#call(url, 'eth_getBlockByNumber', ['latest', false])) as {
+      baseFeePerGas?: string;
+    } | null;
     const tip = least(quantity(await this.#call(url, 'eth_maxPriorityFeePerGas', [])), gwei(maxPriorityFeeGwei));
     return least(quantity(block?.baseFeePerGas ?? '0x0') * 2n + tip, gwei(maxGasPriceGwei));
   }
 
   async #isFinal(url: string, block: number): Promise<boolean> {
     if (block <= (await this.#blockNumber(url, 'finalized'))) return true;
-    return this.#network.network === 'ethereum' && (await this.#blockNumber(url, 'latest')) - block + 1 >= ETHEREUM_DEPTH;
+    return (
+      this.#network.network === 'ethereum' && (await this.#blockNumber(url, 'latest')) - block + 1 >= ETHEREUM_DEPTH
+    );
   }
 
   async #isCanonical(url: string, receipt: RawReceipt): Promise<boolean> {
-    const block = (await this.#call(url, 'eth_getBlockByNumber', [receipt.blockNumber, false])) as { hash: string } | null;
+    const block = (await this.#call(url, 'eth_getBlockByNumber', [receipt.blockNumber, false])) as {
+      hash: string;
+    } | null;
     return block?.hash === receipt.blockHash;
   }
 
@@ -202,7 +220,8 @@ export class EvmView implements ChainView {
 }
 
 /** The call data of a token transfer. */
-export const transferCall = (toAddress: string, units: bigint): string => TRANSFER_CALL + word(toAddress) + units.toString(16).padStart(64, '0');
+export const transferCall = (toAddress: string, units: bigint): string =>
+  TRANSFER_CALL + word(toAddress) + units.toString(16).padStart(64, '0');
 
 const word = (address: string): string => address.slice(2).toLowerCase().padStart(64, '0');
 

@@ -102,7 +102,10 @@ const LOCK_WAIT_MS = 20_000;
 /** A connection that nobody refers to is closed with the next cleaning of memory, and its lock is gone. */
 const heldLocks = new Set<DatabaseSync>();
 
-/** One signer at a time uses a journal, until `release` or the end of the process; a predecessor that is still ending is waited for. Throws `JournalBroken`. */
+/**
+ * One signer at a time uses a journal, until `release` or the end of the process; a predecessor that is still ending is
+ * waited for. Throws `JournalBroken`.
+ */
 export function lockJournals(directory: string): { release(): void } {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const database = new DatabaseSync(join(directory, 'lock.db'), { timeout: LOCK_WAIT_MS });
@@ -137,7 +140,10 @@ export class Journal {
     this.#bytes = bytes;
   }
 
-  /** Reads and checks the whole chain. A last line that a crash cut off was never answered and is dropped. Throws `JournalBroken`. */
+  /**
+   * Reads and checks the whole chain. A last line that a crash cut off was never answered and is dropped. Throws
+   * `JournalBroken`.
+   */
   static open(path: string): Journal {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     const { whole, entries } = readJournal(path);
@@ -155,8 +161,9 @@ export class Journal {
   }
 
   /**
-   * The journal's own time, which never falls: `nowMs` (Unix milliseconds), or the newest entry's time and what has passed since.
-   * A clock that was ahead once and was put right must not hold every later entry at the moment it had named.
+   * The journal's own time, which never falls: `nowMs` (Unix milliseconds), or the newest entry's time and what has
+   * passed since. A clock that was ahead once and was put right must not hold every later entry at the moment it had
+   * named.
    */
   timeMs(nowMs: number): number {
     const newestMs = this.#entries.at(-1)?.atMs;
@@ -167,7 +174,10 @@ export class Journal {
     return placeOf(this.#entries.at(-1));
   }
 
-  /** Durable when it returns, as though never tried when it throws. Throws `JournalBroken` when somebody else wrote to the file. */
+  /**
+   * Durable when it returns, as though never tried when it throws. Throws `JournalBroken` when somebody else wrote to
+   * the file.
+   */
   append(fact: JournalFact, nowMs: number): JournalEntry {
     if (fstatSync(this.#file).size !== this.#bytes) throw new JournalBroken('another process wrote to the journal');
     const last = this.#entries.at(-1);
@@ -189,7 +199,10 @@ export class Journal {
     return entry;
   }
 
-  /** Beside the journal, so that one which was cut, or an older copy of it, is noticed. One that lags says less, and nothing wrong. */
+  /**
+   * Beside the journal, so that one which was cut, or an older copy of it, is noticed. One that lags says less, and
+   * nothing wrong.
+   */
   #keepHead({ seq, hash: own }: JournalEntry): void {
     const next = `${this.#headPath}.next`;
     try {
@@ -228,7 +241,9 @@ function assertWhole(entries: readonly JournalEntry[], headPath: string): void {
   if (!existsSync(headPath)) return;
   const { seq, hash: head } = parseHead(readFileSync(headPath, 'utf8'));
   if (entries[seq - 1]?.hash !== head)
-    throw new JournalBroken(`the journal does not hold entry ${seq}, which was written: it was cut, or is an older copy; bring back the newest`);
+    throw new JournalBroken(
+      `the journal does not hold entry ${seq}, which was written: it was cut, or is an older copy; bring back the newest`,
+    );
 }
 
 function parseHead(text: string): JournalPlace {
@@ -239,7 +254,8 @@ function parseHead(text: string): JournalPlace {
   }
 }
 
-export const placeOf = (entry: JournalEntry | undefined): JournalPlace | null => (entry ? { seq: entry.seq, hash: entry.hash } : null);
+export const placeOf = (entry: JournalEntry | undefined): JournalPlace | null =>
+  entry ? { seq: entry.seq, hash: entry.hash } : null;
 
 const hashOf = (body: object): string => hash('sha256', JSON.stringify(body), 'hex');
 
@@ -253,6 +269,10 @@ function parseEntry(line: string): JournalEntry {
 
 function assertChained(entry: JournalEntry, previous: JournalEntry | undefined): void {
   const { hash: claimed, ...body } = entry;
-  const follows = entry.seq === (previous?.seq ?? 0) + 1 && entry.prev === (previous?.hash ?? '') && entry.atMs >= (previous?.atMs ?? 0);
-  if (!follows || hashOf(body) !== claimed) throw new JournalBroken(`entry ${entry.seq} of the journal does not follow from the one before it`);
+  const follows =
+    entry.seq === (previous?.seq ?? 0) + 1 &&
+    entry.prev === (previous?.hash ?? '') &&
+    entry.atMs >= (previous?.atMs ?? 0);
+  if (!follows || hashOf(body) !== claimed)
+    throw new JournalBroken(`entry ${entry.seq} of the journal does not follow from the one before it`);
 }

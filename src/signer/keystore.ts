@@ -26,7 +26,8 @@ export function openKeystore(text: string, mode: Mode, passphrase: string): stri
   const keystore = parseKeystore(text);
   if (keystore.mode !== mode) throw new KeystoreRefused(`the keystore holds ${keystore.mode} keys, not ${mode} keys`);
   const mnemonic = openText(headerOf(mode), keystore, passphrase);
-  if (mnemonic === null) throw new KeystoreRefused('the passphrase does not open the keystore, or the file was changed');
+  if (mnemonic === null)
+    throw new KeystoreRefused('the passphrase does not open the keystore, or the file was changed');
   return mnemonic;
 }
 
@@ -37,7 +38,9 @@ export function readKeystoreFile(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    throw new KeystoreRefused(`the keystore file cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`);
+    throw new KeystoreRefused(
+      `the keystore file cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`,
+    );
   }
 }
 

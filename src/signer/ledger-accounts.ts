@@ -1,6 +1,12 @@
 import type { AdjustmentEvent } from '../domain/events/adjustment-events.ts';
 import type { SessionEvent } from '../domain/events/session-events.ts';
-import { isOwed, MOVE_NAMES, OWED_MOVES, type MoveCompleted, type MoveRequested } from '../domain/events/treasury-move-events.ts';
+import {
+  isOwed,
+  MOVE_NAMES,
+  OWED_MOVES,
+  type MoveCompleted,
+  type MoveRequested,
+} from '../domain/events/treasury-move-events.ts';
 import type { TreasuryEvent } from '../domain/events/treasury-events.ts';
 import { DEPOSIT_WALLETS, merchantAccountOf, SUSPENSE, type Posting } from '../domain/ledger.ts';
 import { amountOf, formatAmount, isCoin } from '../domain/money.ts';
@@ -28,8 +34,9 @@ interface OpenMove {
 }
 
 /**
- * What each merchant is owed, and what unknown senders of native coin are, by network and coin, made of the event log by the signer itself: it is given every event from the first one on,
- * hashes each text, and counts nothing unless the tree over all of them has the roots that it signed as checkpoints.
+ * What each merchant is owed, and what unknown senders of native coin are, by network and coin, made of the event log
+ * by the signer itself: it is given every event from the first one on, hashes each text, and counts nothing unless the
+ * tree over all of them has the roots that it signed as checkpoints.
  */
 export class LedgerAccounts {
   readonly #anchors: () => readonly AuditAnchor[];
@@ -46,7 +53,10 @@ export class LedgerAccounts {
   /** What entries by hand give to accounts, with the hash of the terms that two people must have agreed to. */
   readonly #given: { readonly account: string; readonly units: bigint; readonly terms: string }[] = [];
   readonly #asked = new Set<string>();
-  #signed: { readonly anchors: readonly AuditAnchor[]; readonly roots: ReadonlyMap<number, string> } = { anchors: [], roots: new Map() };
+  #signed: { readonly anchors: readonly AuditAnchor[]; readonly roots: ReadonlyMap<number, string> } = {
+    anchors: [],
+    roots: new Map(),
+  };
   #fault: string | null = null;
 
   /** `anchors`: the checkpoints that this signer signed, oldest first. */
@@ -60,7 +70,10 @@ export class LedgerAccounts {
     return { size: this.#size, fault: this.#fault };
   }
 
-  /** Why the settlement is more than the merchant's account holds, or the return more than is owed to unknown senders; null when it is not. */
+  /**
+   * Why the settlement is more than the merchant's account holds, or the return more than is owed to unknown senders;
+   * null when it is not.
+   */
   refusal(order: OutgoingTransaction, entries: readonly JournalEntry[]): SignerRefusal | null {
     // A checkpoint may have been signed since the last events came.
     this.#prove();
@@ -68,11 +81,18 @@ export class LedgerAccounts {
     if (fault !== null) return refusal('stopped', 'ledger_disagrees', fault);
     const newest = this.#anchors().at(-1);
     if (newest && newest.size > this.#size)
-      return refusal('later', 'ledger_behind', `the signer was given ${this.#size} events of the ledger and has signed ${newest.size}`);
-    if (order.kind === 'settlement' && order.merchantId === null) return refusal('denied', 'no_merchant', 'a settlement names its merchant');
+      return refusal(
+        'later',
+        'ledger_behind',
+        `the signer was given ${this.#size} events of the ledger and has signed ${newest.size}`,
+      );
+    if (order.kind === 'settlement' && order.merchantId === null)
+      return refusal('denied', 'no_merchant', 'a settlement names its merchant');
     const account = accountKey(order.mode, order.merchantId ?? SUSPENSE, order);
     const others = [...this.#moves].filter(([moveId, open]) => moveId !== order.id && open.account === account);
-    const given = this.#given.filter((each) => each.account === account && agreedTo(entries, each.terms) >= APPROVALS_NEEDED);
+    const given = this.#given.filter(
+      (each) => each.account === account && agreedTo(entries, each.terms) >= APPROVALS_NEEDED,
+    );
     const owed = given.reduce((sum, { units }) => sum + units, this.#owed.get(account) ?? 0n);
     const left = others.reduce((units, [, open]) => units - open.units, owed);
     if (amountOf(order.amount) <= left) return null;
@@ -99,7 +119,8 @@ export class LedgerAccounts {
   /** Moves leaves under the tree as far as checkpoints reach; each of them must have the root that was signed. */
   #prove(): void {
     const anchors = this.#anchors();
-    if (anchors !== this.#signed.anchors) this.#signed = { anchors, roots: new Map(anchors.map(({ size, rootHash }) => [size, rootHash])) };
+    if (anchors !== this.#signed.anchors)
+      this.#signed = { anchors, roots: new Map(anchors.map(({ size, rootHash }) => [size, rootHash])) };
     const newest = anchors.at(-1)?.size ?? 0;
     while (this.#open.length > 0 && this.#proven.size < newest) {
       this.#proven.append(this.#open.shift()!);
@@ -113,14 +134,19 @@ export class LedgerAccounts {
   #book(recorded: LedgerEvent): void {
     const sessionId = sessionOfStream(recorded.stream);
     if (sessionId !== null) return this.#bookSession(sessionId, recorded);
-    if (recorded.stream.startsWith(ADJUSTMENTS_PREFIX)) return this.#bookAdjustment(this.#read(recorded) as AdjustmentEvent);
+    if (recorded.stream.startsWith(ADJUSTMENTS_PREFIX))
+      return this.#bookAdjustment(this.#read(recorded) as AdjustmentEvent);
     if (!recorded.stream.startsWith('treasury-')) return;
     const event = this.#read(recorded) as TreasuryEvent;
     for (const name of OWED_MOVES.map((kind) => MOVE_NAMES[kind])) {
       if (event.type === `${name}Requested`) this.#ask(event.data as MoveRequested);
-      if (event.type === `${name}Completed` || event.type === `${name}Failed`) this.#moves.delete((event.data as MoveCompleted).moveId);
+      if (event.type === `${name}Completed` || event.type === `${name}Failed`)
+        this.#moves.delete((event.data as MoveCompleted).moveId);
     }
-    const booking = bookTreasuryEvent(event, (place) => this.#held.get(accountKey(place.mode, place.address, place)) ?? null);
+    const booking = bookTreasuryEvent(
+      event,
+      (place) => this.#held.get(accountKey(place.mode, place.address, place)) ?? null,
+    );
     if (!booking) return;
     if (booking.before) this.#post(booking.mode, booking.before.postings);
     this.#post(booking.mode, booking.draft.postings);
@@ -129,7 +155,10 @@ export class LedgerAccounts {
   #ask(terms: MoveRequested): void {
     this.#asked.add(terms.moveId);
     const { mode, merchantId, amount } = terms;
-    this.#moves.set(terms.moveId, { account: accountKey(mode, merchantId ?? SUSPENSE, terms), units: amountOf(amount) });
+    this.#moves.set(terms.moveId, {
+      account: accountKey(mode, merchantId ?? SUSPENSE, terms),
+      units: amountOf(amount),
+    });
   }
 
   /** What takes from an account counts at once; what gives to one, when two people agreed to it here. */
@@ -156,7 +185,8 @@ export class LedgerAccounts {
   #post(mode: Mode, postings: readonly Posting[]): void {
     for (const posting of postings) {
       const { account, coin, address, units } = posting;
-      if (account === DEPOSIT_WALLETS && address !== undefined && !isCoin(coin)) add(this.#held, accountKey(mode, address, posting), units);
+      if (account === DEPOSIT_WALLETS && address !== undefined && !isCoin(coin))
+        add(this.#held, accountKey(mode, address, posting), units);
       const owned = ownedAccountOf(mode, posting);
       if (owned !== null) add(this.#owed, owned, -units);
     }
@@ -166,9 +196,14 @@ export class LedgerAccounts {
     return decodeData({ ...recorded, position: '', hash: '' }).event;
   }
 
-  /** What was signed of them is in the event log for ever: a log without it is not the one that the signature was given for. */
+  /**
+   * What was signed of them is in the event log for ever: a log without it is not the one that the signature was given
+   * for.
+   */
   #unknownMove({ network }: OutgoingTransaction, entries: readonly JournalEntry[]): string | null {
-    const missing = standing(entries).find((entry) => isOwed(entry.purpose) && entry.network === network && !this.#asked.has(entry.id));
+    const missing = standing(entries).find(
+      (entry) => isOwed(entry.purpose) && entry.network === network && !this.#asked.has(entry.id),
+    );
     return missing ? `the ledger does not know the ${missing.purpose} ${missing.id}, which was signed` : null;
   }
 }
@@ -180,8 +215,12 @@ function ownedAccountOf(mode: Mode, posting: Posting): string | null {
   return merchant?.part === 'payable' ? accountKey(mode, merchant.merchantId, posting) : null;
 }
 
-const add = (sums: Map<string, bigint>, key: string, units: bigint): unknown => sums.set(key, (sums.get(key) ?? 0n) + units);
+const add = (sums: Map<string, bigint>, key: string, units: bigint): unknown =>
+  sums.set(key, (sums.get(key) ?? 0n) + units);
 
 /** `owner`: a merchant, the account of unknown senders, or an address. */
-const accountKey = (mode: Mode, owner: string, { network, coin }: Pick<Posting, 'network'> & { readonly coin: string }): string =>
-  `${mode}/${owner}/${network}/${coin}`;
+const accountKey = (
+  mode: Mode,
+  owner: string,
+  { network, coin }: Pick<Posting, 'network'> & { readonly coin: string },
+): string => `${mode}/${owner}/${network}/${coin}`;

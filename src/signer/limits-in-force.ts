@@ -6,8 +6,8 @@ import { NETWORKS } from '../domain/networks.ts';
 import type { PayoutLimits, PayoutRules } from '../ports/signer-protocol.ts';
 
 /*
- * Limits come from the configuration, and whoever starts the signer could start it with others. So it keeps those it first saw: what
- * allows less holds at once, what allows more once two approvers want it.
+ * Limits come from the configuration, and whoever starts the signer could start it with others. So it keeps those it
+ * first saw: what allows less holds at once, what allows more once two approvers want it.
  */
 
 /** What one mode may pay. An amount that is not named allows nothing. */
@@ -23,20 +23,30 @@ const PER_HOUR = 'payouts an hour';
 const refundName = (coin: Coin, field: string): string => `${coin} of refunds ${field}`;
 const outwardName = (coin: Coin, field: string): string => `${coin} out of the treasury ${field}`;
 const nativeName = (network: string, field: string): string => `native coin of ${network} ${field}`;
-const REFUND_FIELDS = ['perTransaction', 'perHour', 'perDay', 'approvalFrom'] as const satisfies readonly (keyof PayoutLimits)[];
+const REFUND_FIELDS = [
+  'perTransaction',
+  'perHour',
+  'perDay',
+  'approvalFrom',
+] as const satisfies readonly (keyof PayoutLimits)[];
 const OUTWARD_FIELDS = ['perTransaction', 'perDay'] as const;
 const NATIVE_FIELDS = Object.keys(nativeLimitsOf('ethereum')) as readonly (keyof NativeLimits)[];
 
 export function limitsOf(rules: PayoutRules, mode: Mode): Limits {
   const amounts: Record<string, string> = { [PER_HOUR]: String(rules.payoutsPerHour) };
   for (const coin of COINS) {
-    for (const field of REFUND_FIELDS) if (rules.limits[coin]) amounts[refundName(coin, field)] = rules.limits[coin][field];
-    for (const field of OUTWARD_FIELDS) if (rules.treasuryLimits?.[coin]) amounts[outwardName(coin, field)] = rules.treasuryLimits[coin][field];
+    for (const field of REFUND_FIELDS)
+      if (rules.limits[coin]) amounts[refundName(coin, field)] = rules.limits[coin][field];
+    for (const field of OUTWARD_FIELDS)
+      if (rules.treasuryLimits?.[coin]) amounts[outwardName(coin, field)] = rules.treasuryLimits[coin][field];
   }
   for (const network of NETWORKS)
-    for (const field of NATIVE_FIELDS) amounts[nativeName(network, field)] = nativeLimitsOf(network, rules.nativeLimits)[field];
+    for (const field of NATIVE_FIELDS)
+      amounts[nativeName(network, field)] = nativeLimitsOf(network, rules.nativeLimits)[field];
   const allowed = rules.withdrawalAddresses?.[mode] ?? {};
-  const addresses = NETWORKS.flatMap((network) => (allowed[network] ?? []).map((address) => `${network} ${address}`)).toSorted();
+  const addresses = NETWORKS.flatMap((network) =>
+    (allowed[network] ?? []).map((address) => `${network} ${address}`),
+  ).toSorted();
   return { amounts, addresses, claims: (rules.claims ?? []).toSorted() };
 }
 
@@ -51,7 +61,8 @@ export function stricter(one: Limits, other: Limits): Limits {
   };
 }
 
-const lower = (one: string, other: string): string => (least(amountOf(one), amountOf(other)) === amountOf(one) ? one : other);
+const lower = (one: string, other: string): string =>
+  least(amountOf(one), amountOf(other)) === amountOf(one) ? one : other;
 
 /** Where `wanted` allows more, for people. */
 export function changesOf(inForce: Limits, wanted: Limits): string[] {
@@ -85,7 +96,9 @@ export function withLimits(rules: PayoutRules, mode: Mode, { amounts, addresses,
   ]);
   const cold = NETWORKS.map((network) => [
     network,
-    addresses.filter((address) => address.startsWith(`${network} `)).map((address) => address.slice(network.length + 1)),
+    addresses
+      .filter((address) => address.startsWith(`${network} `))
+      .map((address) => address.slice(network.length + 1)),
   ]);
   return {
     ...rules,

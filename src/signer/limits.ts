@@ -11,13 +11,16 @@ import type { Journal, JournalEntry, SignedEntry } from './journal.ts';
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 
-/** Whether an id names something of another kind or network: what is released or approved by its id must be one thing. */
+/**
+ * Whether an id names something of another kind or network: what is released or approved by its id must be one thing.
+ */
 export const isIdTaken = (entries: readonly JournalEntry[], { id, kind, network }: OutgoingTransaction): boolean =>
   bytesOf(entries).some((entry) => entry.id === id && (entry.purpose !== kind || entry.network !== network));
 
 /**
- * Caps, velocity and four eyes, from the journal alone, of which `entries` leaves out what the payload takes the place of. `nowMs` must be the journal's own time, which never falls, so
- * that a clock set back frees nothing. Null when nothing stands in the way.
+ * Caps, velocity and four eyes, from the journal alone, of which `entries` leaves out what the payload takes the place
+ * of. `nowMs` must be the journal's own time, which never falls, so that a clock set back frees nothing. Null when
+ * nothing stands in the way.
  */
 export function limitsRefusal(
   order: { readonly coin: Coin; readonly amount: string },
@@ -34,17 +37,28 @@ export function limitsRefusal(
     return refusal('later', 'per_transaction_cap', `more than ${limits.perTransaction} ${order.coin} in one payout`);
   const paid = standing(entries).filter((entry) => entry.takenFrom.length > 0);
   const since = (ms: number): SignedEntry[] => paid.filter((entry) => entry.atMs > nowMs - ms);
-  if (since(HOUR_MS).length >= rules.payoutsPerHour) return refusal('later', 'velocity', `${rules.payoutsPerHour} payouts within an hour`);
+  if (since(HOUR_MS).length >= rules.payoutsPerHour)
+    return refusal('later', 'velocity', `${rules.payoutsPerHour} payouts within an hour`);
   return (
     windowRefusal(order.coin, units, since(HOUR_MS), limits.perHour, 'hourly_cap') ??
     windowRefusal(order.coin, units, since(DAY_MS), limits.perDay, 'daily_cap') ??
-    (units < amountOf(limits.approvalFrom) ? null : missingApprovals(entries, terms, `approvals for ${order.amount} ${order.coin}`))
+    (units < amountOf(limits.approvalFrom)
+      ? null
+      : missingApprovals(entries, terms, `approvals for ${order.amount} ${order.coin}`))
   );
 }
 
-function windowRefusal(coin: Coin, units: bigint, signed: readonly SignedEntry[], cap: string, code: string): SignerRefusal | null {
+function windowRefusal(
+  coin: Coin,
+  units: bigint,
+  signed: readonly SignedEntry[],
+  cap: string,
+  code: string,
+): SignerRefusal | null {
   const used = signed.filter((entry) => entry.coin === coin).reduce((total, entry) => total + BigInt(entry.units), 0n);
-  return used + units <= amountOf(cap) ? null : refusal('later', code, `${formatAmount(used)} of ${cap} ${coin} are used`);
+  return used + units <= amountOf(cap)
+    ? null
+    : refusal('later', code, `${formatAmount(used)} of ${cap} ${coin} are used`);
 }
 
 /** Money of each deposit that refunds and returns have taken and not given back, in 10^-18 units. */
@@ -53,7 +67,8 @@ export function takenByDeposit(entries: readonly JournalEntry[]): Map<string, bi
   const taken = new Map<string, bigint>();
   for (const entry of standing(entries)) {
     if (released.has(entry.id)) continue;
-    for (const { depositKey, units } of entry.takenFrom) taken.set(depositKey, (taken.get(depositKey) ?? 0n) + BigInt(units));
+    for (const { depositKey, units } of entry.takenFrom)
+      taken.set(depositKey, (taken.get(depositKey) ?? 0n) + BigInt(units));
   }
   return taken;
 }
@@ -71,7 +86,11 @@ export function stopRefusal(journal: Journal, network: Network): SignerRefusal |
   const open = openOutflows(journal.entries, network).length;
   return open === 0
     ? null
-    : refusal('later', 'unknown_outflow', `${open} outflows of ${network} that nobody ordered are not explained by two approvers`);
+    : refusal(
+        'later',
+        'unknown_outflow',
+        `${open} outflows of ${network} that nobody ordered are not explained by two approvers`,
+      );
 }
 
 /** The kill switch as the journal has it. */

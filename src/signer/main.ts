@@ -16,9 +16,9 @@ import { InvalidMnemonic, Wallet } from './wallet.ts';
 import { readMnemonic } from './wallet-source.ts';
 
 /*
- * The signer: the one process that holds private keys. It is told where its keys are by one line on standard input, says
- * on standard output that it is ready, serves a Unix socket, and ends when standard input ends, so it never outlives its
- * parent, however that ended.
+ * The signer: the one process that holds private keys. It is told where its keys are by one line on standard input,
+ * says on standard output that it is ready, serves a Unix socket, and ends when standard input ends, so it never
+ * outlives its parent, however that ended.
  */
 
 const walletSource = z.discriminatedUnion('kind', [
@@ -48,7 +48,9 @@ function openWallets(sources: SignerBootstrap['wallets']): ReadonlyMap<Mode, Wal
     if (source) wallets.set(mode, new Wallet(readMnemonic(mode, source)));
   }
   if (wallets.size === 2 && wallets.get('live')!.evmXpub === wallets.get('test')!.evmXpub) {
-    throw new KeystoreRefused('live and test keys are the same: test mode must never touch addresses that hold real money');
+    throw new KeystoreRefused(
+      'live and test keys are the same: test mode must never touch addresses that hold real money',
+    );
   }
   return wallets;
 }
@@ -59,13 +61,15 @@ function say(line: SignerStarted): void {
 
 async function start(value: unknown): Promise<void> {
   const bootstrap = bootstrapSchema.safeParse(value);
-  if (!bootstrap.success) throw new KeystoreRefused(`the bootstrap line is malformed (${bootstrap.error.issues[0]!.path.join('.')})`);
+  if (!bootstrap.success)
+    throw new KeystoreRefused(`the bootstrap line is malformed (${bootstrap.error.issues[0]!.path.join('.')})`);
   const { socketPath, door, payouts, audit, crashAt } = bootstrap.data;
   if (crashAt !== undefined && Object.values(bootstrap.data.wallets).some((source) => source?.kind !== 'sandbox'))
     throw new KeystoreRefused('crashAt is for wallets of the sandbox');
   armCrashPoints(crashAt ?? '');
   const wallets = openWallets(bootstrap.data.wallets);
-  for (const directory of new Set([payouts?.journalDirectory, audit?.directory])) if (directory !== undefined) lockJournals(directory);
+  for (const directory of new Set([payouts?.journalDirectory, audit?.directory]))
+    if (directory !== undefined) lockJournals(directory);
   const key = (wallets.get('live') ?? wallets.get('test'))?.auditKey;
   const auditSigner = audit && key ? AuditSigner.open(audit.directory, key) : null;
   const accounts = new LedgerAccounts(() => auditSigner?.anchors ?? []);
@@ -81,7 +85,10 @@ const tellWrong = (why: string): void => void process.stderr.write(jsonLine({ ap
 
 function giveUp(error: unknown): void {
   const known =
-    error instanceof KeystoreRefused || error instanceof InvalidMnemonic || error instanceof JournalBroken || error instanceof ApproversRefused;
+    error instanceof KeystoreRefused ||
+    error instanceof InvalidMnemonic ||
+    error instanceof JournalBroken ||
+    error instanceof ApproversRefused;
   const reason = known
     ? error.message
     : `unexpected ${error instanceof Error ? `${error.name} ${(error as NodeJS.ErrnoException).code ?? ''}` : 'failure'}`;

@@ -18,7 +18,12 @@ const METHODS: ReadonlyMap<string, Method<unknown, unknown>> = new Map<string, M
       params: z.strictObject({ mode, solanaPoolSize: keyCount }),
       run: ({ mode, solanaPoolSize }, context): WatchOnlyExport => {
         const wallet = walletOf(context, mode);
-        return { mode, evmXpub: wallet.evmXpub, tronXpub: wallet.tronXpub, solanaPool: wallet.solanaPublicKeys(0, solanaPoolSize) };
+        return {
+          mode,
+          evmXpub: wallet.evmXpub,
+          tronXpub: wallet.tronXpub,
+          solanaPool: wallet.solanaPublicKeys(0, solanaPoolSize),
+        };
       },
     }),
   ],
@@ -28,8 +33,11 @@ const METHODS: ReadonlyMap<string, Method<unknown, unknown>> = new Map<string, M
   [
     'exportSolanaKeys',
     method({
-      params: z.strictObject({ mode, fromIndex: index, count: keyCount }).refine(({ fromIndex, count }) => fromIndex + count <= 0x8000_0000),
-      run: ({ mode, fromIndex, count }, context): string[] => walletOf(context, mode).solanaPublicKeys(fromIndex, count),
+      params: z
+        .strictObject({ mode, fromIndex: index, count: keyCount })
+        .refine(({ fromIndex, count }) => fromIndex + count <= 0x8000_0000),
+      run: ({ mode, fromIndex, count }, context): string[] =>
+        walletOf(context, mode).solanaPublicKeys(fromIndex, count),
     }),
   ],
 ]);
@@ -40,6 +48,9 @@ export async function callMethod(name: string, params: unknown, context: SignerC
   if (!found) throw new MethodRefused('unknown_method', 'the signer has no such method');
   const parsed = found.params.safeParse(params);
   if (!parsed.success)
-    throw new MethodRefused('invalid_params', `invalid parameters: ${parsed.error.issues.map(({ path }) => path.join('.')).join(', ')}`);
+    throw new MethodRefused(
+      'invalid_params',
+      `invalid parameters: ${parsed.error.issues.map(({ path }) => path.join('.')).join(', ')}`,
+    );
   return found.run(parsed.data, context);
 }

@@ -14,8 +14,9 @@ import { coveredRefusal, treasuryFault, type Judged, type Policy, type PolicyPar
 import type { SigningWallet } from './signing-wallet.ts';
 
 /**
- * Native coin goes back to who sent it to a collection address, as the chain shows it: once for each transfer, no more than it brought less the
- * fee of the way back, and only out of what the books hold for unknown senders. The treasury pays, so the caps of native coin count.
+ * Native coin goes back to who sent it to a collection address, as the chain shows it: once for each transfer, no more
+ * than it brought less the fee of the way back, and only out of what the books hold for unknown senders. The treasury
+ * pays, so the caps of native coin count.
  */
 export const NATIVE_RETURN: Policy = {
   refusal: (order, parts) => {
@@ -26,9 +27,13 @@ export const NATIVE_RETURN: Policy = {
   onChain: takeTransfer,
 };
 
-function transferFault({ network, coin, toAddress, transfer }: OutgoingTransaction, wallet: SigningWallet): SignerRefusal | null {
+function transferFault(
+  { network, coin, toAddress, transfer }: OutgoingTransaction,
+  wallet: SigningWallet,
+): SignerRefusal | null {
   const family = addressFamilyOf(network);
-  if (coin !== NATIVE_COIN[network]) return refusal('denied', 'other_coin', `the native coin of ${network} is ${NATIVE_COIN[network]}`);
+  if (coin !== NATIVE_COIN[network])
+    return refusal('denied', 'other_coin', `the native coin of ${network} is ${NATIVE_COIN[network]}`);
   if (!transfer || wallet.collectionAddress(family, transfer.derivationIndex) !== transfer.toAddress)
     return refusal('denied', 'not_our_address', 'the transfer is said to have come to an address that is not ours');
   const isOwn = Object.values(wallet.treasury).includes(toAddress) || toAddress === transfer.toAddress;
@@ -38,21 +43,40 @@ function transferFault({ network, coin, toAddress, transfer }: OutgoingTransacti
 async function takeTransfer(order: OutgoingTransaction, { others }: PolicyParts, view: ChainView): Promise<Judged> {
   const transfer = order.transfer!;
   const depositKey = `${order.network}:${nativeTransferKey(transfer)}`;
-  if (takenByDeposit(others).has(depositKey)) return refusal('denied', 'already_returned', `${transfer.txHash} was paid back before`);
+  if (takenByDeposit(others).has(depositKey))
+    return refusal('denied', 'already_returned', `${transfer.txHash} was paid back before`);
   const found = await view.findNativeTransfer(transfer);
-  if (!found) return refusal('later', 'deposit_not_found', `no transfer of ${order.coin} to ${transfer.toAddress} is in the chain under this hash`);
-  if (found.fromAddress === null || found.fromAddress !== order.toAddress) return refusal('denied', 'not_the_payer', 'the payee is not who sent it');
+  if (!found)
+    return refusal(
+      'later',
+      'deposit_not_found',
+      `no transfer of ${order.coin} to ${transfer.toAddress} is in the chain under this hash`,
+    );
+  if (found.fromAddress === null || found.fromAddress !== order.toAddress)
+    return refusal('denied', 'not_the_payer', 'the payee is not who sent it');
   if (!found.final) return refusal('later', 'deposit_not_final', 'the transfer is not final');
   if (amountOf(order.amount) >= found.units)
-    return refusal('denied', 'exceeds_deposit', `${formatAmount(found.units)} ${order.coin} came, of which the fee is kept`);
+    return refusal(
+      'denied',
+      'exceeds_deposit',
+      `${formatAmount(found.units)} ${order.coin} came, of which the fee is kept`,
+    );
   return { ok: true, takenFrom: [{ depositKey, units: found.units.toString() }] };
 }
 
 /** The operator adds nothing: amount and dearest fee are no more than came. Null for every other kind. */
-export function feeOfReturnRefusal(draft: TransactionDraft, { kind, coin }: OutgoingTransaction, judged: Judged): SignerRefusal | null {
+export function feeOfReturnRefusal(
+  draft: TransactionDraft,
+  { kind, coin }: OutgoingTransaction,
+  judged: Judged,
+): SignerRefusal | null {
   if (kind !== 'native_return' || !judged.ok) return null;
   const came = judged.takenFrom.reduce((total, { units }) => total + BigInt(units), 0n);
   const most = mostNative(draft);
   if (most <= came) return null;
-  return refusal('later', 'network_fee_too_high', `${formatAmount(most)} ${coin} could go, fee included, and ${formatAmount(came)} came`);
+  return refusal(
+    'later',
+    'network_fee_too_high',
+    `${formatAmount(most)} ${coin} could go, fee included, and ${formatAmount(came)} came`,
+  );
 }

@@ -12,7 +12,11 @@ import { DAY_MS, HOUR_MS } from './limits.ts';
 /* What transactions may take of the native coin, judged by their own bytes. */
 
 /** Why the fees of a draft are not to be paid, whoever pays them; null when they are in bounds. */
-export function feeRefusal(draft: TransactionDraft, network: Network, change: NativeLimitsChange | undefined): SignerRefusal | null {
+export function feeRefusal(
+  draft: TransactionDraft,
+  network: Network,
+  change: NativeLimitsChange | undefined,
+): SignerRefusal | null {
   const limits = nativeLimitsOf(network, change);
   if (isEvm(draft)) {
     const [price, tip] = [BigInt(draft.maxFeePerGas), BigInt(draft.maxPriorityFeePerGas)];
@@ -20,11 +24,13 @@ export function feeRefusal(draft: TransactionDraft, network: Network, change: Na
     if (price > gwei(limits.maxGasPriceGwei)) return tooDear(`${limits.maxGasPriceGwei} gwei for a unit of gas`);
     return tip > gwei(limits.maxPriorityFeeGwei) ? tooDear(`${limits.maxPriorityFeeGwei} gwei of priority fee`) : null;
   }
-  if (draft.kind !== 'solana' || BigInt(draft.computeUnitPrice) <= BigInt(limits.maxPriorityFeeMicroLamports)) return null;
+  if (draft.kind !== 'solana' || BigInt(draft.computeUnitPrice) <= BigInt(limits.maxPriorityFeeMicroLamports))
+    return null;
   return tooDear(`${limits.maxPriorityFeeMicroLamports} micro-lamports for a compute unit`);
 }
 
-const tooDear = (limit: string): SignerRefusal => refusal('later', 'network_fee_too_high', `the draft pays more than ${limit}`);
+const tooDear = (limit: string): SignerRefusal =>
+  refusal('later', 'network_fee_too_high', `the draft pays more than ${limit}`);
 
 export interface NativeParts {
   readonly network: Network;
@@ -34,13 +40,19 @@ export interface NativeParts {
   readonly nowMs: number;
 }
 
-/** Caps on the native coin, over everything that the treasury pays for; null when the draft stays within all of them. */
+/**
+ * Caps on the native coin, over everything that the treasury pays for; null when the draft stays within all of them.
+ */
 export function nativeRefusal(draft: TransactionDraft, parts: NativeParts): SignerRefusal | null {
   const limits = nativeLimitsOf(parts.network, parts.limits);
   const most = mostNative(draft);
   if (most > amountOf(limits.perTransaction)) {
     const coin = NATIVE_COIN[parts.network];
-    return refusal('later', 'native_per_transaction_cap', `${formatAmount(most)} ${coin} could go, more than ${limits.perTransaction} at once`);
+    return refusal(
+      'later',
+      'native_per_transaction_cap',
+      `${formatAmount(most)} ${coin} could go, more than ${limits.perTransaction} at once`,
+    );
   }
   return windowsRefusal(most, exclusiveKey(draft), limits, parts);
 }
@@ -51,7 +63,12 @@ export function nativeRoomRefusal(parts: NativeParts): SignerRefusal | null {
   return windowsRefusal(last ? mostNative(last.draft) : 0n, null, nativeLimitsOf(parts.network, parts.limits), parts);
 }
 
-function windowsRefusal(most: bigint, own: string | null, limits: NativeLimits, parts: NativeParts): SignerRefusal | null {
+function windowsRefusal(
+  most: bigint,
+  own: string | null,
+  limits: NativeLimits,
+  parts: NativeParts,
+): SignerRefusal | null {
   const windows = [
     [HOUR_MS, limits.perHour, 'native_hourly_cap'],
     [DAY_MS, limits.perDay, 'native_daily_cap'],
@@ -59,7 +76,11 @@ function windowsRefusal(most: bigint, own: string | null, limits: NativeLimits, 
   for (const [windowMs, cap, code] of windows) {
     const used = usedNative(most, own, parts, windowMs);
     if (used > amountOf(cap))
-      return refusal('later', code, `${formatAmount(used)} ${NATIVE_COIN[parts.network]} could be gone then, more than the cap of ${cap}`);
+      return refusal(
+        'later',
+        code,
+        `${formatAmount(used)} ${NATIVE_COIN[parts.network]} could be gone then, more than the cap of ${cap}`,
+      );
   }
   return null;
 }

@@ -4,8 +4,8 @@ import { base58, fromBase58 } from '../runtime/util/base58.ts';
 import { evmAddressOf, tronAddressOf } from './account-address.ts';
 
 /*
- * What comes from outside, in the one form that each network has for it: what means the same is written the same, or it is
- * refused at the door. Keys of the journal and comparisons of addresses rest on that.
+ * What comes from outside, in the one form that each network has for it: what means the same is written the same, or it
+ * is refused at the door. Keys of the journal and comparisons of addresses rest on that.
  */
 
 /** EIP-55. The form without capitals is the only other one that is understood. */
@@ -44,12 +44,24 @@ export const tronFields: NetworkFields = { address: tronAddress, txHash: z.strin
 export const solanaFields: NetworkFields = { address: base58Of(32, 32, 44), txHash: base58Of(64, 64, 88) };
 export const evmFields = evm;
 
-export const FIELDS: Readonly<Record<Network, NetworkFields>> = { ethereum: evm, bsc: evm, tron: tronFields, solana: solanaFields };
+export const FIELDS: Readonly<Record<Network, NetworkFields>> = {
+  ethereum: evm,
+  bsc: evm,
+  tron: tronFields,
+  solana: solanaFields,
+};
 
 /** What has a network, by that network's own fields. `shapeOf` must not name `network` itself. */
-export function onNetwork<Value>(shapeOf: (fields: NetworkFields, network: Network) => z.core.$ZodLooseShape): z.ZodType<Value> {
-  const variants = NETWORKS.map((network) => z.strictObject({ ...shapeOf(FIELDS[network], network), network: z.literal(network) }));
-  return z.discriminatedUnion('network', variants as unknown as [(typeof variants)[number]]) as unknown as z.ZodType<Value>;
+export function onNetwork<Value>(
+  shapeOf: (fields: NetworkFields, network: Network) => z.core.$ZodLooseShape,
+): z.ZodType<Value> {
+  const variants = NETWORKS.map((network) =>
+    z.strictObject({ ...shapeOf(FIELDS[network], network), network: z.literal(network) }),
+  );
+  return z.discriminatedUnion(
+    'network',
+    variants as unknown as [(typeof variants)[number]],
+  ) as unknown as z.ZodType<Value>;
 }
 
 /** Names of sessions, refunds, moves and merchants. */

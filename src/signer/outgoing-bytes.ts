@@ -7,7 +7,11 @@ import { signedTron, tronNativeBytes, tronTokenBytes } from './tron-bytes.ts';
 import type { KeyPlace, SigningWallet } from './signing-wallet.ts';
 
 /** Signs exactly the draft, as the treasury or as the collection address that a sweep empties. */
-export function signedBytesOf(draft: TransactionDraft, order: OutgoingTransaction, wallet: SigningWallet): Promise<SignedBytes> {
+export function signedBytesOf(
+  draft: TransactionDraft,
+  order: OutgoingTransaction,
+  wallet: SigningWallet,
+): Promise<SignedBytes> {
   switch (draft.kind) {
     case 'evm':
     case 'evm-native':
@@ -24,7 +28,8 @@ export function signedBytesOf(draft: TransactionDraft, order: OutgoingTransactio
   }
 }
 
-const keyPlaceOf = ({ kind, derivationIndex }: OutgoingTransaction): KeyPlace => (kind === 'sweep' ? derivationIndex! : 'treasury');
+const keyPlaceOf = ({ kind, derivationIndex }: OutgoingTransaction): KeyPlace =>
+  kind === 'sweep' ? derivationIndex! : 'treasury';
 
 type EvmDraft = Extract<TransactionDraft, { kind: 'evm' | 'evm-native' | 'evm-cancel' }>;
 
@@ -39,7 +44,9 @@ async function evmBytes(draft: EvmDraft, order: OutgoingTransaction, wallet: Sig
     maxFeePerGas: BigInt(draft.maxFeePerGas),
     maxPriorityFeePerGas: BigInt(draft.maxPriorityFeePerGas),
   });
-  transaction.signature = hexlify(await wallet.signDigest('evm', keyPlaceOf(order), getBytes(transaction.unsignedHash)));
+  transaction.signature = hexlify(
+    await wallet.signDigest('evm', keyPlaceOf(order), getBytes(transaction.unsignedHash)),
+  );
   return { txHash: transaction.hash!, signedBytes: transaction.serialized };
 }
 

@@ -10,7 +10,18 @@ import type { OutgoingTransaction } from '../ports/outgoing.ts';
 import type { AskedNativeTransfer, LedgerEvent, SigningRequest } from '../ports/outgoing-signer.ts';
 import { NONCE_ACCOUNTS } from '../runtime/util/solana-nonce.ts';
 import { method, MethodRefused, walletOf, type Method, type SignerContext } from './method.ts';
-import { amount, evmFields, id, onNetwork, solanaFields, tronFields, units, walletIndex, words, type NetworkFields } from './network-fields.ts';
+import {
+  amount,
+  evmFields,
+  id,
+  onNetwork,
+  solanaFields,
+  tronFields,
+  units,
+  walletIndex,
+  words,
+  type NetworkFields,
+} from './network-fields.ts';
 import type { Outgoing } from './outgoing.ts';
 
 export const mode = z.enum(['live', 'test']);
@@ -23,7 +34,12 @@ const isItsKey =
 const depositOn = (fields: NetworkFields, network: Network): z.ZodType<TakenDeposit> =>
   z
     .strictObject({
-      ...{ depositKey: z.string().max(256), txHash: fields.txHash, logIndex: z.int().min(0), toAddress: fields.address },
+      ...{
+        depositKey: z.string().max(256),
+        txHash: fields.txHash,
+        logIndex: z.int().min(0),
+        toAddress: fields.address,
+      },
       ...{ derivationIndex: walletIndex.nullable(), amount },
     })
     .refine(isItsKey(network), { path: ['depositKey'] });
@@ -57,7 +73,9 @@ export const order = onNetwork<OutgoingTransaction>((fields, network) => ({
   merchantId: id.nullable(),
   refund: z.strictObject({ sessionId: id, refundId: id, claim: claimOn(network).optional() }).nullable(),
   deposits: z.array(depositOn(fields, network)).max(1_000),
-  transfer: z.strictObject({ txHash: fields.txHash, toAddress: fields.address, derivationIndex: walletIndex }).optional(),
+  transfer: z
+    .strictObject({ txHash: fields.txHash, toAddress: fields.address, derivationIndex: walletIndex })
+    .optional(),
 })).refine(isWhole, { path: ['kind'] });
 
 const evmFees = { gasLimit: units, maxFeePerGas: units, maxPriorityFeePerGas: units };
@@ -73,10 +91,23 @@ const nonceIndex = z
   .min(0)
   .max(NONCE_ACCOUNTS - 1);
 const draft: z.ZodType<TransactionDraft> = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('evm'), chainId, nonce: z.int().min(0), tokenAddress: evmFields.address, tokenUnits: units, ...evmFees }),
+  z.strictObject({
+    kind: z.literal('evm'),
+    chainId,
+    nonce: z.int().min(0),
+    tokenAddress: evmFields.address,
+    tokenUnits: units,
+    ...evmFees,
+  }),
   z.strictObject({ kind: z.literal('evm-cancel'), chainId, nonce: z.int().min(0), ...evmFees }),
   z.strictObject({ kind: z.literal('evm-native'), chainId, nonce: z.int().min(0), value: units, ...evmFees }),
-  z.strictObject({ kind: z.literal('tron'), tokenAddress: tronFields.address, tokenUnits: units, ...tronBlock, feeLimit: z.int().min(0) }),
+  z.strictObject({
+    kind: z.literal('tron'),
+    tokenAddress: tronFields.address,
+    tokenUnits: units,
+    ...tronBlock,
+    feeLimit: z.int().min(0),
+  }),
   z.strictObject({ kind: z.literal('tron-native'), sun: z.string().regex(/^[1-9]\d{0,14}$/), ...tronBlock }),
   z.strictObject({
     kind: z.literal('solana'),
@@ -86,11 +117,21 @@ const draft: z.ZodType<TransactionDraft> = z.discriminatedUnion('kind', [
     ...{ nonceIndex, nonce: solanaFields.address },
     computeUnitPrice: units,
   }),
-  z.strictObject({ kind: z.literal('solana-nonce-account'), nonceIndex, lamports: units, blockhash: solanaFields.address }),
+  z.strictObject({
+    kind: z.literal('solana-nonce-account'),
+    nonceIndex,
+    lamports: units,
+    blockhash: solanaFields.address,
+  }),
 ]);
 
 const place = z.strictObject({ seq: z.int().min(1), hash: z.string().regex(/^[0-9a-f]{64}$/) });
-const request: z.ZodType<SigningRequest> = z.strictObject({ order, attempt: z.int().min(1), draft, ledger: place.nullable() });
+const request: z.ZodType<SigningRequest> = z.strictObject({
+  order,
+  attempt: z.int().min(1),
+  draft,
+  ledger: place.nullable(),
+});
 const transactions = onNetwork<{ mode: Mode; network: Network; txHashes: string[] }>(({ txHash }) => ({
   mode,
   txHashes: z.array(txHash).max(10_000),
@@ -106,27 +147,64 @@ export function outgoingOf({ outgoing }: SignerContext): Outgoing {
 }
 
 const ledgerEvent: z.ZodType<LedgerEvent> = z.strictObject({
-  ...{ stream: z.string().min(1), revision: z.int().min(0), id: z.string(), type: z.string().min(1), version: z.int(), atMs: z.int() },
+  ...{
+    stream: z.string().min(1),
+    revision: z.int().min(0),
+    id: z.string(),
+    type: z.string().min(1),
+    version: z.int(),
+    atMs: z.int(),
+  },
   ...{ data: z.string(), metadata: z.string() },
 });
 const ledgerPage = z.strictObject({ from: z.int().min(0), events: z.array(ledgerEvent).max(1_000) });
 
 /** What the signer can be asked about money out. */
 export const OUTGOING_METHODS: readonly (readonly [string, Method<unknown, unknown>])[] = [
-  ['treasuryAddresses', method({ params: z.strictObject({ mode }), run: (params, context) => walletOf(context, params.mode).treasury })],
-  ['takeLedger', method({ params: ledgerPage, run: ({ from, events }, context) => outgoingOf(context).ledger.take(from, events) })],
-  ['check', method({ params: z.strictObject({ order }), run: (params, context) => outgoingOf(context).check(params.order) })],
+  [
+    'treasuryAddresses',
+    method({ params: z.strictObject({ mode }), run: (params, context) => walletOf(context, params.mode).treasury }),
+  ],
+  [
+    'takeLedger',
+    method({ params: ledgerPage, run: ({ from, events }, context) => outgoingOf(context).ledger.take(from, events) }),
+  ],
+  [
+    'check',
+    method({ params: z.strictObject({ order }), run: (params, context) => outgoingOf(context).check(params.order) }),
+  ],
   ['sign', method({ params: request, run: (params, context) => outgoingOf(context).sign(params) })],
-  ['release', method({ params: z.strictObject({ order }), run: (params, context) => outgoingOf(context).release(params.order) })],
-  ['nativeTransfer', method({ params: nativeTransfer, run: (params, context) => outgoingOf(context).nativeTransfer(params) })],
+  [
+    'release',
+    method({ params: z.strictObject({ order }), run: (params, context) => outgoingOf(context).release(params.order) }),
+  ],
+  [
+    'nativeTransfer',
+    method({ params: nativeTransfer, run: (params, context) => outgoingOf(context).nativeTransfer(params) }),
+  ],
   [
     'unknownTransactions',
-    method({ params: transactions, run: (params, context) => outgoingOf(context).unknown(params.mode, params.network, params.txHashes) }),
+    method({
+      params: transactions,
+      run: (params, context) => outgoingOf(context).unknown(params.mode, params.network, params.txHashes),
+    }),
   ],
   [
     'signedAfter',
-    method({ params: ledgerPlace, run: (params, context) => outgoingOf(context).signedAfter(params.mode, params.network, params.ledger) }),
+    method({
+      params: ledgerPlace,
+      run: (params, context) => outgoingOf(context).signedAfter(params.mode, params.network, params.ledger),
+    }),
   ],
-  ['stop', method({ params: z.strictObject({ mode, by: words }), run: (params, context) => outgoingOf(context).stop(params.mode, params.by) })],
-  ['status', method({ params: z.strictObject({ mode }), run: (params, context) => outgoingOf(context).status(params.mode) })],
+  [
+    'stop',
+    method({
+      params: z.strictObject({ mode, by: words }),
+      run: (params, context) => outgoingOf(context).stop(params.mode, params.by),
+    }),
+  ],
+  [
+    'status',
+    method({ params: z.strictObject({ mode }), run: (params, context) => outgoingOf(context).status(params.mode) }),
+  ],
 ];

@@ -39,8 +39,9 @@ import { SolanaView } from './solana-view.ts';
 import { TronView } from './tron-view.ts';
 
 /**
- * Decides what is signed, by the policy of its kind. Nothing it is told counts: payers and amounts are read from the chain, our own addresses are
- * derived here, limits and what was paid before are in its own journal, and a request whose ledger is not where the journal is gets nothing.
+ * Decides what is signed, by the policy of its kind. Nothing it is told counts: payers and amounts are read from the
+ * chain, our own addresses are derived here, limits and what was paid before are in its own journal, and a request
+ * whose ledger is not where the journal is gets nothing.
  */
 export class Outgoing {
   readonly #accounts: ReadonlyMap<Mode, SignerAccount>;
@@ -63,9 +64,17 @@ export class Outgoing {
     this.#nowMs = nowMs;
     this.#accounts = new Map([...wallets].map(([mode, wallet]) => [mode, accountOf(rules, mode, wallet, nowMs())]));
     this.#views = new Map(
-      rules.networks.map((network) => [`${network.mode}/${network.network}`, viewOf(network, nativeLimitsOf(network.network, rules.nativeLimits))]),
+      rules.networks.map((network) => [
+        `${network.mode}/${network.network}`,
+        viewOf(network, nativeLimitsOf(network.network, rules.nativeLimits)),
+      ]),
     );
-    this.approvals = new Approvals({ nowMs, rules, onWrong: onWrongApproval, inTurn: (mode, task) => this.#inTurn(mode, task) });
+    this.approvals = new Approvals({
+      nowMs,
+      rules,
+      onWrong: onWrongApproval,
+      inTurn: (mode, task) => this.#inTurn(mode, task),
+    });
   }
 
   check(order: OutgoingTransaction): Promise<SignerVerdict> {
@@ -76,7 +85,9 @@ export class Outgoing {
   }
 
   sign(request: SigningRequest): Promise<Signature> {
-    return this.#inTurn(request.order.mode, (account) => this.#onView(request.order, (view) => this.#sign(request, account, view)));
+    return this.#inTurn(request.order.mode, (account) =>
+      this.#onView(request.order, (view) => this.#sign(request, account, view)),
+    );
   }
 
   /** Gives what was taken back to its deposits, once the signer itself saw on chain that nothing was paid. */
@@ -93,11 +104,18 @@ export class Outgoing {
   }
 
   /** A transfer of native coin to one of our addresses, as the signer sees it. */
-  nativeTransfer({ mode, network, txHash, toAddress }: AskedNativeTransfer): Promise<{ transfer: SeenNativeTransfer | null } | SignerRefusal> {
+  nativeTransfer({
+    mode,
+    network,
+    txHash,
+    toAddress,
+  }: AskedNativeTransfer): Promise<{ transfer: SeenNativeTransfer | null } | SignerRefusal> {
     return this.#inTurn(mode, () =>
       this.#onView({ mode, network }, async (view) => {
         const found = await view.findNativeTransfer({ txHash, toAddress });
-        return { transfer: found && { fromAddress: found.fromAddress, amount: formatAmount(found.units), final: found.final } };
+        return {
+          transfer: found && { fromAddress: found.fromAddress, amount: formatAmount(found.units), final: found.final },
+        };
       }),
     );
   }
@@ -105,13 +123,19 @@ export class Outgoing {
   /** Those of the transactions that this signer never signed. */
   unknown(mode: Mode, network: Network, txHashes: readonly string[]): Promise<readonly string[] | SignerRefusal> {
     return this.#inTurn(mode, async ({ journal }) => {
-      const signed = new Set(bytesOf(journal.entries).flatMap((entry) => (entry.network === network ? [entry.txHash] : [])));
+      const signed = new Set(
+        bytesOf(journal.entries).flatMap((entry) => (entry.network === network ? [entry.txHash] : [])),
+      );
       return txHashes.filter((txHash) => !signed.has(txHash));
     });
   }
 
   /** What was signed after the place that a ledger has. */
-  signedAfter(mode: Mode, network: Network, ledger: JournalPlace | null): Promise<ReturnType<typeof signedAfter> | SignerRefusal> {
+  signedAfter(
+    mode: Mode,
+    network: Network,
+    ledger: JournalPlace | null,
+  ): Promise<ReturnType<typeof signedAfter> | SignerRefusal> {
     return this.#inTurn(mode, async ({ journal }) => signedAfter(journal.entries, network, ledger));
   }
 
@@ -132,23 +156,33 @@ export class Outgoing {
     const { journal, wallet } = account;
     const { id, kind: purpose, network, coin, fromAddress, toAddress } = order;
     if (isIdTaken(journal.entries, order)) return refusal('denied', 'id_taken', `${id} names something else`);
-    // Nothing was ever done here, though the ledger has paid: no payment, no cap and no nonce is remembered on any network.
-    if (request.ledger !== null && isNew(journal.entries)) journal.append({ kind: 'stopped', by: NO_JOURNAL }, this.#nowMs());
+    // Nothing was ever done here, though the ledger has paid: no payment, no cap and no nonce is remembered on any
+    // network.
+    if (request.ledger !== null && isNew(journal.entries))
+      journal.append({ kind: 'stopped', by: NO_JOURNAL }, this.#nowMs());
     const ofNetwork = bytesOf(journal.entries).filter((entry) => entry.network === network);
     const repeated = ofNetwork.find((entry) => entry.id === id && entry.attempt === attempt);
     // After a crash between the journal and the ledger the ledger is one behind, and asks for exactly that entry again.
     const before = repeated && ofNetwork.at(-1) === repeated ? ofNetwork.at(-2) : ofNetwork.at(-1);
     if (placeOf(before)?.hash !== request.ledger?.hash)
-      return refusal('stopped', 'journal_disagrees', 'the ledger is not where the journal is: a restored backup, or a second signer');
+      return refusal(
+        'stopped',
+        'journal_disagrees',
+        'the ledger is not where the journal is: a restored backup, or a second signer',
+      );
     if (repeated)
-      return sameRequest(repeated, request) ? signatureOf(repeated) : refusal('stopped', 'second_payload', `${id} was signed with another payload`);
+      return sameRequest(repeated, request)
+        ? signatureOf(repeated)
+        : refusal('stopped', 'second_payload', `${id} was signed with another payload`);
     const fault = view.faultOf(draft, order);
     if (fault !== null) return refusal('denied', 'wrong_draft', fault);
     const tooDear = feeRefusal(draft, network, account.rules.nativeLimits) ?? this.#nativeRefusal(request, account);
     if (tooDear) return tooDear;
     const earlier = ofNetwork.filter((entry) => entry.id === id);
     const judged =
-      earlier.length === 0 ? await this.#first(request, ofNetwork, account, view) : await this.#replacement(request, earlier, account, view);
+      earlier.length === 0
+        ? await this.#first(request, ofNetwork, account, view)
+        : await this.#replacement(request, earlier, account, view);
     if (!judged.ok) return judged;
     const unaffordable = feeOfReturnRefusal(draft, order, judged);
     if (unaffordable) return unaffordable;
@@ -161,16 +195,34 @@ export class Outgoing {
     const { takenFrom } = judged;
     const proof = order.refund?.claim?.evidence;
     const evidence = proof?.kind === 'signature' && { evidence: proof.number };
-    const fact = { kind: 'signed', purpose, network, id, attempt, ...money, draft, takenFrom, ...signed, ...evidence } as const;
+    const fact = {
+      kind: 'signed',
+      purpose,
+      network,
+      id,
+      attempt,
+      ...money,
+      draft,
+      takenFrom,
+      ...signed,
+      ...evidence,
+    } as const;
     const entry = journal.append(fact, this.#nowMs());
     crashPoint('signer-after-journal');
     return signatureOf(entry as SignedEntry);
   }
 
-  async #first(request: SigningRequest, ofNetwork: readonly SignedEntry[], account: SignerAccount, view: ChainView): Promise<Judged> {
+  async #first(
+    request: SigningRequest,
+    ofNetwork: readonly SignedEntry[],
+    account: SignerAccount,
+    view: ChainView,
+  ): Promise<Judged> {
     const { draft, attempt, order } = request;
-    if (draft.kind === 'evm-cancel') return refusal('denied', 'wrong_draft', `nothing was signed for ${order.id} that could be cancelled`);
-    if (attempt !== 1) return refusal('stopped', 'journal_disagrees', `the journal knows no earlier transaction of ${order.id}`);
+    if (draft.kind === 'evm-cancel')
+      return refusal('denied', 'wrong_draft', `nothing was signed for ${order.id} that could be cancelled`);
+    if (attempt !== 1)
+      return refusal('stopped', 'journal_disagrees', `the journal knows no earlier transaction of ${order.id}`);
     const treasury = account.wallet.treasury[addressFamilyOf(order.network)];
     const taken = sequenceRefusal(ofNetwork, draft, order.fromAddress, treasury);
     if (taken) return taken;
@@ -179,7 +231,12 @@ export class Outgoing {
     return fault ? refusal('later', 'sequence_busy', fault) : judged;
   }
 
-  async #replacement(request: SigningRequest, earlier: readonly SignedEntry[], account: SignerAccount, view: ChainView): Promise<Judged> {
+  async #replacement(
+    request: SigningRequest,
+    earlier: readonly SignedEntry[],
+    account: SignerAccount,
+    view: ChainView,
+  ): Promise<Judged> {
     const { order, attempt, draft } = request;
     const last = earlier.at(-1)!;
     if (last.attempt !== attempt - 1 || !sameTerms(last, order))
@@ -192,8 +249,8 @@ export class Outgoing {
   }
 
   /**
-   * Moves nothing, so neither the deposit nor any cap on coins is asked about; the fee was. Until the chain says which of them landed, the
-   * leg counts as paid.
+   * Moves nothing, so neither the deposit nor any cap on coins is asked about; the fee was. Until the chain says which
+   * of them landed, the leg counts as paid.
    */
   async #cancellation(
     { order: { id, kind, network }, draft }: SigningRequest,
@@ -201,7 +258,8 @@ export class Outgoing {
     { journal }: SignerAccount,
     view: ChainView,
   ): Promise<Judged> {
-    if (kind !== 'refund' && kind !== 'return') return refusal('denied', 'wrong_draft', 'only a refund or a return can be cancelled');
+    if (kind !== 'refund' && kind !== 'return')
+      return refusal('denied', 'wrong_draft', 'only a refund or a return can be cancelled');
     const stopped = stopRefusal(journal, network);
     if (stopped) return stopped;
     if (isReleased(journal.entries, id)) return refusal('denied', 'released', `${id} has ended`);
@@ -209,7 +267,9 @@ export class Outgoing {
     return refusal('denied', 'may_still_land', `the cancellation excludes nothing that was signed for ${id}`);
   }
 
-  /** Everything that must hold before any transaction; a replacement takes the place of what was signed under its name. */
+  /**
+   * Everything that must hold before any transaction; a replacement takes the place of what was signed under its name.
+   */
   async #judge(order: OutgoingTransaction, account: SignerAccount, view: ChainView): Promise<Judged> {
     const { wallet, journal, rules } = account;
     const stopped = stopRefusal(journal, order.network);
@@ -217,9 +277,18 @@ export class Outgoing {
     if (isReleased(journal.entries, order.id)) return refusal('denied', 'released', `${order.id} has ended`);
     if (amountOf(order.amount) <= 0n) return refusal('denied', 'nothing_to_pay', 'the amount is zero');
     const others = without(journal.entries, order.id);
-    const parts = { wallet, rules, others, all: journal.entries, ledger: this.ledger, nowMs: journal.timeMs(this.#nowMs()) };
+    const parts = {
+      wallet,
+      rules,
+      others,
+      all: journal.entries,
+      ledger: this.ledger,
+      nowMs: journal.timeMs(this.#nowMs()),
+    };
     const policy = POLICIES[order.kind];
-    const refused = policy.refusal(order, parts) ?? (isPaidByTreasury(order) ? nativeRoomRefusal(this.#nativeParts(order, others, account)) : null);
+    const refused =
+      policy.refusal(order, parts) ??
+      (isPaidByTreasury(order) ? nativeRoomRefusal(this.#nativeParts(order, others, account)) : null);
     if (refused) return refused;
     return policy.onChain ? policy.onChain(order, parts, view) : { ok: true, takenFrom: [] };
   }
@@ -239,10 +308,16 @@ export class Outgoing {
   }
 
   #nativeRefusal({ draft, order }: SigningRequest, account: SignerAccount): SignerRefusal | null {
-    return isPaidByTreasury(order) ? nativeRefusal(draft, this.#nativeParts(order, account.journal.entries, account)) : null;
+    return isPaidByTreasury(order)
+      ? nativeRefusal(draft, this.#nativeParts(order, account.journal.entries, account))
+      : null;
   }
 
-  #nativeParts({ network }: OutgoingTransaction, entries: readonly JournalEntry[], { journal, rules }: SignerAccount): NativeParts {
+  #nativeParts(
+    { network }: OutgoingTransaction,
+    entries: readonly JournalEntry[],
+    { journal, rules }: SignerAccount,
+  ): NativeParts {
     return { network, entries, limits: rules.nativeLimits, nowMs: journal.timeMs(this.#nowMs()) };
   }
 
@@ -251,7 +326,9 @@ export class Outgoing {
     task: (view: ChainView) => Promise<Answer | SignerRefusal>,
   ): Promise<Answer | SignerRefusal> {
     const view = this.#views.get(`${mode}/${network}`);
-    return view ? task(view) : Promise.resolve(refusal('later', 'unknown_network', `the signer knows no ${mode} ${network}`));
+    return view
+      ? task(view)
+      : Promise.resolve(refusal('later', 'unknown_network', `the signer knows no ${mode} ${network}`));
   }
 
   /** One decision at a time: two requests must never see the same journal. */
@@ -292,7 +369,8 @@ function accountOf(rules: PayoutRules, mode: Mode, wallet: SigningWallet, nowMs:
   const approved = (): Limits | undefined => journal.entries.findLast((entry) => entry.kind === 'limits')?.limits;
   const before = approved();
   const inForce = before ? stricter(before, wanted) : wanted;
-  if (JSON.stringify(before) !== JSON.stringify(inForce)) journal.append({ kind: 'limits', limits: inForce, approvers: [] }, nowMs);
+  if (JSON.stringify(before) !== JSON.stringify(inForce))
+    journal.append({ kind: 'limits', limits: inForce, approvers: [] }, nowMs);
   return {
     ...{ wallet, journal, wanted },
     get limits() {
@@ -306,10 +384,14 @@ function accountOf(rules: PayoutRules, mode: Mode, wallet: SigningWallet, nowMs:
 
 /** One journal for a wallet, whatever data directory is used with it. */
 function journalPath(rules: PayoutRules, mode: Mode, wallet: SigningWallet): string {
-  return join(rules.journalDirectory, `payouts-${mode}-${hash('sha256', wallet.treasury.evm, 'hex').slice(0, 16)}.jsonl`);
+  return join(
+    rules.journalDirectory,
+    `payouts-${mode}-${hash('sha256', wallet.treasury.evm, 'hex').slice(0, 16)}.jsonl`,
+  );
 }
 
-const isReleased = (entries: readonly JournalEntry[], id: string): boolean => entries.some((entry) => entry.kind === 'released' && entry.id === id);
+const isReleased = (entries: readonly JournalEntry[], id: string): boolean =>
+  entries.some((entry) => entry.kind === 'released' && entry.id === id);
 
 const sameTerms = (entry: SignedEntry, { kind, fromAddress, toAddress, coin, amount }: OutgoingTransaction): boolean =>
   JSON.stringify([entry.purpose, entry.fromAddress, entry.toAddress, entry.coin, entry.units]) ===

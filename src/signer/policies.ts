@@ -19,7 +19,10 @@ import { topUpFault } from './top-up-rules.ts';
 const MAX_RENT = '0.006';
 const MAX_MAKINGS_A_DAY = 32;
 
-/** Sweeps end in the treasury and gas goes to our own addresses, both derived here; a withdrawal or a settlement leaves to an allow-listed address. */
+/**
+ * Sweeps end in the treasury and gas goes to our own addresses, both derived here; a withdrawal or a settlement leaves
+ * to an allow-listed address.
+ */
 export const POLICIES: Readonly<Record<OutgoingKind, Policy>> = {
   refund: PAY_BACK,
   return: PAY_BACK,
@@ -27,7 +30,8 @@ export const POLICIES: Readonly<Record<OutgoingKind, Policy>> = {
   sweep: { refusal: (order, { wallet }) => sweepRefusal(order, wallet) },
   gas_top_up: {
     refusal: (order, { wallet }) => topUpRefusal(order, wallet),
-    onChain: async (order, { wallet, others }, view) => (await topUpFault(order, others, wallet, view)) ?? { ok: true, takenFrom: [] },
+    onChain: async (order, { wallet, others }, view) =>
+      (await topUpFault(order, others, wallet, view)) ?? { ok: true, takenFrom: [] },
   },
   withdrawal: { refusal: outwardRefusal },
   settlement: { refusal: (order, parts) => coveredRefusal(outwardRefusal(order, parts), order, parts) },
@@ -39,7 +43,8 @@ function sweepRefusal(order: OutgoingTransaction, wallet: SigningWallet): Signer
   const family = addressFamilyOf(order.network);
   if (order.derivationIndex === null || wallet.collectionAddress(family, order.derivationIndex) !== order.fromAddress)
     return refusal('denied', 'not_our_address', 'a sweep starts at one of our collection addresses');
-  if (order.toAddress !== wallet.treasury[family]) return refusal('denied', 'not_the_treasury', 'a sweep ends in the treasury of this wallet');
+  if (order.toAddress !== wallet.treasury[family])
+    return refusal('denied', 'not_the_treasury', 'a sweep ends in the treasury of this wallet');
   return isCoin(order.coin) ? null : refusal('denied', 'other_coin', 'a sweep moves stablecoins only');
 }
 
@@ -54,26 +59,36 @@ function topUpRefusal(order: OutgoingTransaction, wallet: SigningWallet): Signer
     : refusal('denied', 'other_coin', `gas on ${order.network} is ${NATIVE_COIN[order.network]}`);
 }
 
-/** The rent of accounts that the treasury itself derives; their number is small, and the chain lets each be made once. */
+/**
+ * The rent of accounts that the treasury itself derives; their number is small, and the chain lets each be made once.
+ */
 function nonceAccountRefusal(order: OutgoingTransaction, { wallet, all, nowMs }: PolicyParts): SignerRefusal | null {
   const { derivationIndex: index, coin, toAddress, network } = order;
   const fault = treasuryFault(order, wallet);
   if (fault) return fault;
-  if (network !== 'solana' || coin !== NATIVE_COIN.solana) return refusal('denied', 'other_coin', 'nonce accounts are paid in SOL');
+  if (network !== 'solana' || coin !== NATIVE_COIN.solana)
+    return refusal('denied', 'other_coin', 'nonce accounts are paid in SOL');
   if (index === null || index >= NONCE_ACCOUNTS || toAddress !== nonceAccountOf(wallet.treasury.solana, index))
     return refusal('denied', 'not_our_address', 'not a nonce account of this treasury');
-  if (amountOf(order.amount) > amountOf(MAX_RENT)) return refusal('later', 'per_transaction_cap', `more than ${MAX_RENT} SOL for one account`);
+  if (amountOf(order.amount) > amountOf(MAX_RENT))
+    return refusal('later', 'per_transaction_cap', `more than ${MAX_RENT} SOL for one account`);
   // What fails costs its fee all the same.
   const today = bytesOf(all).filter(({ purpose, atMs }) => purpose === 'nonce_account' && atMs > nowMs - DAY_MS);
-  return today.length < MAX_MAKINGS_A_DAY ? null : refusal('later', 'velocity', `${today.length} transactions that make nonce accounts within a day`);
+  return today.length < MAX_MAKINGS_A_DAY
+    ? null
+    : refusal('later', 'velocity', `${today.length} transactions that make nonce accounts within a day`);
 }
 
 /** Allow-list, caps and four eyes. */
-function outwardRefusal(order: OutgoingTransaction, { wallet, others, rules, nowMs }: PolicyParts): SignerRefusal | null {
+function outwardRefusal(
+  order: OutgoingTransaction,
+  { wallet, others, rules, nowMs }: PolicyParts,
+): SignerRefusal | null {
   const fault = treasuryFault(order, wallet) ?? destinationFault(order, wallet, others, rules);
   if (fault) return fault;
   const limits = isCoin(order.coin) ? rules.treasuryLimits?.[order.coin] : undefined;
-  if (!limits) return refusal('later', 'no_policy', `no limits are set for ${order.coin}, so none of it leaves the treasury`);
+  if (!limits)
+    return refusal('later', 'no_policy', `no limits are set for ${order.coin}, so none of it leaves the treasury`);
   const units = amountOf(order.amount);
   if (units > amountOf(limits.perTransaction))
     return refusal('later', 'per_transaction_cap', `more than ${limits.perTransaction} ${order.coin} in one transfer`);
@@ -93,10 +108,13 @@ function destinationFault(
   entries: readonly JournalEntry[],
   rules: PayoutRules,
 ): SignerRefusal | null {
-  if (Object.values(wallet.treasury).includes(order.toAddress)) return refusal('denied', 'own_address', 'the money would stay where it is');
+  if (Object.values(wallet.treasury).includes(order.toAddress))
+    return refusal('denied', 'own_address', 'the money would stay where it is');
   if (order.kind === 'withdrawal') {
     const allowed = rules.withdrawalAddresses?.[order.mode]?.[order.network] ?? [];
-    return allowed.includes(order.toAddress) ? null : refusal('denied', 'not_on_allow_list', `${order.toAddress} is not one of WITHDRAWAL_ADDRESSES`);
+    return allowed.includes(order.toAddress)
+      ? null
+      : refusal('denied', 'not_on_allow_list', `${order.toAddress} is not one of WITHDRAWAL_ADDRESSES`);
   }
   if (order.merchantId === null) return refusal('denied', 'no_merchant', 'a settlement names its merchant');
   const inForce = destinationsOf(entries, order).at(-1)?.address;

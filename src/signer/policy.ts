@@ -31,12 +31,19 @@ export interface Policy {
 }
 
 /** Nobody is asked to approve what the account of a merchant, or of unknown senders, does not hold. */
-export function coveredRefusal(refused: SignerRefusal | null, order: OutgoingTransaction, { ledger, others }: PolicyParts): SignerRefusal | null {
+export function coveredRefusal(
+  refused: SignerRefusal | null,
+  order: OutgoingTransaction,
+  { ledger, others }: PolicyParts,
+): SignerRefusal | null {
   return (refused === null || refused.code === 'approval' ? ledger.refusal(order, others) : null) ?? refused;
 }
 
 /** Whoever started the signer with another wallet must look before anything is paid. */
-export function treasuryFault({ network, fromAddress }: OutgoingTransaction, wallet: SigningWallet): SignerRefusal | null {
+export function treasuryFault(
+  { network, fromAddress }: OutgoingTransaction,
+  wallet: SigningWallet,
+): SignerRefusal | null {
   const own = fromAddress === wallet.treasury[addressFamilyOf(network)];
   return own ? null : refusal('stopped', 'other_treasury', 'the treasury is not the account of this wallet');
 }

@@ -30,7 +30,14 @@ const base64url = z.string().regex(/^[A-Za-z0-9_-]{16,4096}$/);
 const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/);
 const approver = z.discriminatedUnion('kind', [
   z.strictObject({ name, kind: z.literal('ed25519'), publicKey: base64url }),
-  z.strictObject({ name, kind: z.literal('webauthn'), credentialId: base64url, publicKey: base64url, rpId: z.hostname(), origin: z.url() }),
+  z.strictObject({
+    name,
+    kind: z.literal('webauthn'),
+    credentialId: base64url,
+    publicKey: base64url,
+    rpId: z.hostname(),
+    origin: z.url(),
+  }),
 ]);
 
 /** What the main process may tell the signer about payouts at its start. */
@@ -41,7 +48,9 @@ export const payoutRulesSchema: z.ZodType<PayoutRules> = z.strictObject({
   payoutsPerHour: z.int().min(0),
   nativeLimits: z.partialRecord(z.enum(NETWORKS), native).exactOptional(),
   treasuryLimits: z.strictObject({ USDT: outward.exactOptional(), USDC: outward.exactOptional() }).exactOptional(),
-  withdrawalAddresses: z.strictObject({ live: destinations.exactOptional(), test: destinations.exactOptional() }).exactOptional(),
+  withdrawalAddresses: z
+    .strictObject({ live: destinations.exactOptional(), test: destinations.exactOptional() })
+    .exactOptional(),
   claims: z.array(z.enum(EVIDENCE_KINDS)).exactOptional(),
   approvers: z.array(approver).max(100),
 });

@@ -44,16 +44,27 @@ export type SealedText = { readonly [Field in keyof typeof sealedFields]: z.infe
 /** `header` is what the file says in clear beside it. */
 export function sealText(header: readonly unknown[], text: string, passphrase: string, cost: ScryptCost): SealedText {
   const iv = randomBytes(IV_BYTES);
-  const kdf = { name: 'scrypt', N: cost.N, r: cost.r, p: cost.p, salt: randomBytes(SALT_BYTES).toString('hex') } as const;
+  const kdf = {
+    name: 'scrypt',
+    N: cost.N,
+    r: cost.r,
+    p: cost.p,
+    salt: randomBytes(SALT_BYTES).toString('hex'),
+  } as const;
   const cipher = createCipheriv('aes-256-gcm', deriveKey(passphrase, kdf), iv);
   cipher.setAAD(boundHeader(header, kdf));
   const hidden = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]).toString('hex');
-  return { kdf, cipher: { name: 'aes-256-gcm', iv: iv.toString('hex'), tag: cipher.getAuthTag().toString('hex'), text: hidden } };
+  return {
+    kdf,
+    cipher: { name: 'aes-256-gcm', iv: iv.toString('hex'), tag: cipher.getAuthTag().toString('hex'), text: hidden },
+  };
 }
 
 /** Null when the passphrase does not open it, or anything of the file was changed. */
 export function openText(header: readonly unknown[], { kdf, cipher }: SealedText, passphrase: string): string | null {
-  const decipher = createDecipheriv('aes-256-gcm', deriveKey(passphrase, kdf), Buffer.from(cipher.iv, 'hex'), { authTagLength: TAG_BYTES });
+  const decipher = createDecipheriv('aes-256-gcm', deriveKey(passphrase, kdf), Buffer.from(cipher.iv, 'hex'), {
+    authTagLength: TAG_BYTES,
+  });
   decipher.setAAD(boundHeader(header, kdf));
   decipher.setAuthTag(Buffer.from(cipher.tag, 'hex'));
   try {
@@ -64,7 +75,12 @@ export function openText(header: readonly unknown[], { kdf, cipher }: SealedText
 }
 
 function deriveKey(passphrase: string, { N, r, p, salt }: SealedText['kdf']): Buffer {
-  return scryptSync(passphrase.normalize('NFKC'), Buffer.from(salt, 'hex'), KEY_BYTES, { N, r, p, maxmem: 256 * N * r });
+  return scryptSync(passphrase.normalize('NFKC'), Buffer.from(salt, 'hex'), KEY_BYTES, {
+    N,
+    r,
+    p,
+    maxmem: 256 * N * r,
+  });
 }
 
 const boundHeader = (header: readonly unknown[], { N, r, p, salt }: SealedText['kdf']): Buffer =>

@@ -16,7 +16,10 @@ export interface SignerServer {
   close(): void;
 }
 
-/** Serves the methods on a Unix socket that only this user may open, or this user's group where a service of another user comes in. */
+/**
+ * Serves the methods on a Unix socket that only this user may open, or this user's group where a service of another
+ * user comes in.
+ */
 export function startSignerServer(socketPath: string, door: Door, context: SignerContext): Promise<SignerServer> {
   let strangers = 0;
   let inside: Socket | null = null;
@@ -79,7 +82,9 @@ async function answer(value: unknown, socket: Socket, context: SignerContext): P
     reply = {
       id,
       ok: false,
-      error: known ? { code: error.code, message: error.message } : { code: 'internal', message: error instanceof Error ? error.name : 'unknown' },
+      error: known
+        ? { code: error.code, message: error.message }
+        : { code: 'internal', message: error instanceof Error ? error.name : 'unknown' },
     };
   }
   if (!socket.destroyed) socket.write(jsonLine(reply));

@@ -23,9 +23,35 @@ export function signedAfter(
 }
 
 function paymentOf(entry: SignedEntry, entries: readonly JournalEntry[]): SignedPayment {
-  const { purpose: kind, network, id, attempt, coin, units, fromAddress, toAddress, draft, takenFrom, txHash, signedBytes, atMs } = entry;
+  const {
+    purpose: kind,
+    network,
+    id,
+    attempt,
+    coin,
+    units,
+    fromAddress,
+    toAddress,
+    draft,
+    takenFrom,
+    txHash,
+    signedBytes,
+    atMs,
+  } = entry;
   return {
-    ...{ kind, network, id, attempt, coin, amount: formatAmount(BigInt(units)), fromAddress, toAddress, draft, txHash, signedBytes },
+    ...{
+      kind,
+      network,
+      id,
+      attempt,
+      coin,
+      amount: formatAmount(BigInt(units)),
+      fromAddress,
+      toAddress,
+      draft,
+      txHash,
+      signedBytes,
+    },
     depositKeys: takenFrom.map(({ depositKey }) => depositKey),
     merchantId: kind === 'settlement' ? settledMerchant(entry, entries) : null,
     journal: placeOf(entry)!,
@@ -37,4 +63,5 @@ function paymentOf(entry: SignedEntry, entries: readonly JournalEntry[]): Signed
 const settledMerchant = ({ network, toAddress, seq }: SignedEntry, entries: readonly JournalEntry[]): string | null =>
   entries
     .filter((entry) => entry.kind === 'destination')
-    .findLast((entry) => entry.seq < seq && entry.network === network && entry.address === toAddress)?.merchantId ?? null;
+    .findLast((entry) => entry.seq < seq && entry.network === network && entry.address === toAddress)?.merchantId ??
+  null;

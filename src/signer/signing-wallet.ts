@@ -5,8 +5,8 @@ import type { TreasuryAddresses } from '../ports/outgoing-signer.ts';
 export type KeyPlace = 'treasury' | number;
 
 /**
- * What the signer needs of keys, which it never sees: addresses are public, and a signature is waited for. `Wallet` holds
- * the keys in this process; a key management service or a hardware module stands behind the same four questions.
+ * What the signer needs of keys, which it never sees: addresses are public, and a signature is waited for. `Wallet`
+ * holds the keys in this process; a key management service or a hardware module stands behind the same four questions.
  */
 export interface SigningWallet {
   /** Where refunds are paid from. */

@@ -31,10 +31,14 @@ export async function nonceAccountBytes(draft: NonceAccountDraft, wallet: Signin
 }
 
 /**
- * Pays the owner's associated token account, which is made when it is missing, or SOL to the owner itself; the treasury pays fee and rent. The memo holds the id, so that two
- * equal transfers of one moment are two transactions.
+ * Pays the owner's associated token account, which is made when it is missing, or SOL to the owner itself; the treasury
+ * pays fee and rent. The memo holds the id, so that two equal transfers of one moment are two transactions.
  */
-export async function solanaTransferBytes(draft: SolanaDraft, order: OutgoingTransaction, wallet: SigningWallet): Promise<SignedBytes> {
+export async function solanaTransferBytes(
+  draft: SolanaDraft,
+  order: OutgoingTransaction,
+  wallet: SigningWallet,
+): Promise<SignedBytes> {
   const { id, kind, fromAddress: fromOwner, toAddress: toOwner, derivationIndex } = order;
   const web3 = await import('@solana/web3.js');
   const rentPayer = wallet.treasury.solana;
@@ -44,8 +48,21 @@ export async function solanaTransferBytes(draft: SolanaDraft, order: OutgoingTra
     web3.ComputeBudgetProgram.setComputeUnitLimit({ units: COMPUTE_UNITS }),
     web3.ComputeBudgetProgram.setComputeUnitPrice({ microLamports: BigInt(draft.computeUnitPrice) }),
     ...(draft.tokenAddress === null
-      ? [web3.SystemProgram.transfer({ fromPubkey: treasury, toPubkey: new web3.PublicKey(toOwner), lamports: BigInt(draft.tokenUnits) })]
-      : tokenTransfer({ mint: draft.tokenAddress, fromOwner, toOwner, units: BigInt(draft.tokenUnits), decimals: draft.decimals, rentPayer })),
+      ? [
+          web3.SystemProgram.transfer({
+            fromPubkey: treasury,
+            toPubkey: new web3.PublicKey(toOwner),
+            lamports: BigInt(draft.tokenUnits),
+          }),
+        ]
+      : tokenTransfer({
+          mint: draft.tokenAddress,
+          fromOwner,
+          toOwner,
+          units: BigInt(draft.tokenUnits),
+          decimals: draft.decimals,
+          rentPayer,
+        })),
     new web3.TransactionInstruction({ programId: new web3.PublicKey(MEMO_PROGRAM), keys: [], data: Buffer.from(id) }),
   );
   const message = transaction.serializeMessage();

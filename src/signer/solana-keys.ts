@@ -11,7 +11,10 @@ interface Node {
   readonly chainCode: Uint8Array;
 }
 
-/** Collection keys `m/44'/501'/i'/0'` and the treasury's `m/44'/501'/0'/1'`. Holds private keys: never leaves the signer. */
+/**
+ * Collection keys `m/44'/501'/i'/0'` and the treasury's `m/44'/501'/0'/1'`. Holds private keys: never leaves the
+ * signer.
+ */
 export class SolanaKeys {
   readonly #branch: Node;
 
@@ -51,7 +54,8 @@ function child({ key, chainCode }: Node, index: number): Node {
   return { key: digest.subarray(0, 32), chainCode: digest.subarray(32) };
 }
 
-const privateKeyOf = ({ key }: Node): KeyObject => createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, key]), format: 'der', type: 'pkcs8' });
+const privateKeyOf = ({ key }: Node): KeyObject =>
+  createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, key]), format: 'der', type: 'pkcs8' });
 
 function publicKeyOf(node: Node): Buffer {
   return createPublicKey(privateKeyOf(node)).export({ format: 'der', type: 'spki' }).subarray(-32);

@@ -5,7 +5,15 @@ import type { OutgoingTransaction } from '../ports/outgoing.ts';
 import type { PayoutNetwork } from '../ports/signer-protocol.ts';
 import type { DepositProof, NativeTransfer } from '../domain/deposit-proof.ts';
 import { NONCE_ACCOUNTS, nonceAccountOf, storedNonce } from '../runtime/util/solana-nonce.ts';
-import { agreed, isExactly, rpc, type ChainView, type FoundDeposit, type FoundNativeTransfer, type JournaledBytes } from './chain-view.ts';
+import {
+  agreed,
+  isExactly,
+  rpc,
+  type ChainView,
+  type FoundDeposit,
+  type FoundNativeTransfer,
+  type JournaledBytes,
+} from './chain-view.ts';
 import { excludeEachOther } from './exclusive.ts';
 
 interface TokenBalance {
@@ -18,7 +26,10 @@ interface TokenBalance {
 interface RawTransaction {
   readonly transaction: {
     readonly signatures: readonly string[];
-    readonly message: { readonly accountKeys: readonly string[]; readonly header: { readonly numRequiredSignatures: number } };
+    readonly message: {
+      readonly accountKeys: readonly string[];
+      readonly header: { readonly numRequiredSignatures: number };
+    };
   };
   readonly meta: {
     readonly err: unknown;
@@ -66,11 +77,15 @@ export class SolanaView implements ChainView {
   }
 
   /** What the address has more after the transaction than before. */
-  findNativeTransfer({ txHash, toAddress }: Pick<NativeTransfer, 'txHash' | 'toAddress'>): Promise<FoundNativeTransfer | null> {
+  findNativeTransfer({
+    txHash,
+    toAddress,
+  }: Pick<NativeTransfer, 'txHash' | 'toAddress'>): Promise<FoundNativeTransfer | null> {
     return agreed(this.#network, async (url) => {
       const finalized = await this.#transaction(url, txHash, 'finalized');
       const transaction = finalized ?? (await this.#transaction(url, txHash, 'confirmed'));
-      if (!transaction?.meta || transaction.meta.err !== null || transaction.transaction.signatures[0] !== txHash) return null;
+      if (!transaction?.meta || transaction.meta.err !== null || transaction.transaction.signatures[0] !== txHash)
+        return null;
       const { lamports, senders } = lamportsMoved(transaction.transaction.message, transaction.meta, toAddress);
       if (lamports <= 0n) return null;
       return {
@@ -85,14 +100,16 @@ export class SolanaView implements ChainView {
     if (draft.kind !== 'solana' && draft.kind !== 'solana-nonce-account') return 'the draft is for another chain';
     if (draft.nonceIndex >= NONCE_ACCOUNTS) return 'the treasury has no such nonce account';
     // The bytes of such a draft name their receiver themselves.
-    if ((draft.kind === 'solana-nonce-account') !== (order.kind === 'nonce_account')) return 'the draft is for something else';
+    if ((draft.kind === 'solana-nonce-account') !== (order.kind === 'nonce_account'))
+      return 'the draft is for something else';
     if (draft.kind === 'solana-nonce-account' || draft.tokenAddress === null) {
       if (order.coin !== NATIVE_COIN.solana) return 'the draft moves another coin';
       const lamports = draft.kind === 'solana' ? draft.tokenUnits : draft.lamports;
       return isExactly(lamports, order.amount, NATIVE_DECIMALS.solana) ? null : 'the draft moves another amount';
     }
     const token = this.#network.tokens.find(({ coin }) => coin === order.coin);
-    if (!token || draft.tokenAddress !== token.address || draft.decimals !== token.decimals) return 'the draft moves another token';
+    if (!token || draft.tokenAddress !== token.address || draft.decimals !== token.decimals)
+      return 'the draft moves another token';
     return isExactly(draft.tokenUnits, order.amount, token.decimals) ? null : 'the draft moves another amount';
   }
 
@@ -106,15 +123,17 @@ export class SolanaView implements ChainView {
   }
 
   /**
-   * The value must be the one stored in the treasury's account, as the signer sees it: a recent blockhash in its place would land, too, whatever
-   * the account holds, and so would the next one.
+   * The value must be the one stored in the treasury's account, as the signer sees it: a recent blockhash in its place
+   * would land, too, whatever the account holds, and so would the next one.
    */
   async sequenceFault(draft: TransactionDraft, treasury: string): Promise<string | null> {
     if (draft.kind !== 'solana') return null;
     const stored = await agreed(this.#network, async (url) => {
       const options = { encoding: 'base64', commitment: 'finalized' };
       const address = nonceAccountOf(treasury, draft.nonceIndex);
-      const { value } = (await rpc(this.#network, url, 'getAccountInfo', [address, options])) as { value: RawAccount | null };
+      const { value } = (await rpc(this.#network, url, 'getAccountInfo', [address, options])) as {
+        value: RawAccount | null;
+      };
       return value && storedNonce({ owner: value.owner, data: Buffer.from(value.data[0], 'base64') }, treasury);
     });
     return stored === draft.nonce ? null : `the nonce is not the one in account ${draft.nonceIndex} of the treasury`;
@@ -130,7 +149,10 @@ export class SolanaView implements ChainView {
     if (!entries.every(({ draft }) => excludeEachOther(draft, entries[0]!.draft))) return false;
     for (const { txHash } of entries) {
       const failed = await agreed(this.#network, async (url) => {
-        const answer = (await rpc(this.#network, url, 'getSignatureStatuses', [[txHash], { searchTransactionHistory: true }])) as {
+        const answer = (await rpc(this.#network, url, 'getSignatureStatuses', [
+          [txHash],
+          { searchTransactionHistory: true },
+        ])) as {
           value: readonly ({ err: unknown; confirmationStatus: string } | null)[];
         };
         const status = answer.value[0];
@@ -162,7 +184,12 @@ function deltasOf({ preTokenBalances, postTokenBalances }: NonNullable<RawTransa
     if (balance.programId !== TOKEN_PROGRAM) return;
     const known = deltas.get(balance.accountIndex);
     const units = (known?.units ?? 0n) + sign * BigInt(balance.uiTokenAmount.amount);
-    deltas.set(balance.accountIndex, { accountIndex: balance.accountIndex, mint: balance.mint, owner: balance.owner ?? known?.owner ?? null, units });
+    deltas.set(balance.accountIndex, {
+      accountIndex: balance.accountIndex,
+      mint: balance.mint,
+      owner: balance.owner ?? known?.owner ?? null,
+      units,
+    });
   };
   for (const balance of preTokenBalances ?? []) add(balance, -1n);
   for (const balance of postTokenBalances ?? []) add(balance, 1n);
@@ -171,21 +198,27 @@ function deltasOf({ preTokenBalances, postTokenBalances }: NonNullable<RawTransa
 
 type Message = RawTransaction['transaction']['message'];
 
-/** What the address gained, and who of those that lost lamports beside the fee signed for it; one that did not sign makes it nobody's. */
+/**
+ * What the address gained, and who of those that lost lamports beside the fee signed for it; one that did not sign
+ * makes it nobody's.
+ */
 function lamportsMoved({ accountKeys, header }: Message, meta: NonNullable<RawTransaction['meta']>, toAddress: string) {
   const keys = [...accountKeys, ...(meta.loadedAddresses?.writable ?? []), ...(meta.loadedAddresses?.readonly ?? [])];
   const changes = keys.map((_, index) => BigInt(meta.postBalances[index] ?? 0) - BigInt(meta.preBalances[index] ?? 0));
   if (changes.length > 0) changes[0]! += BigInt(meta.fee);
   const place = keys.indexOf(toAddress);
   const losers = [...keys.keys()].filter((index) => changes[index]! < 0n);
-  const senders = losers.every((index) => index < header.numRequiredSignatures) ? losers.map((index) => keys[index]!) : [];
+  const senders = losers.every((index) => index < header.numRequiredSignatures)
+    ? losers.map((index) => keys[index]!)
+    : [];
   return { lamports: place < 0 ? 0n : changes[place]!, senders };
 }
 
 /** The one owner whose money fell; null when that is not exactly one. */
 function payerOf(deltas: readonly Delta[], mint: string): string | null {
   const byOwner = new Map<string | null, bigint>();
-  for (const { owner, units, mint: of } of deltas) if (of === mint) byOwner.set(owner, (byOwner.get(owner) ?? 0n) + units);
+  for (const { owner, units, mint: of } of deltas)
+    if (of === mint) byOwner.set(owner, (byOwner.get(owner) ?? 0n) + units);
   const fallen = [...byOwner].filter(([, units]) => units < 0n);
   return fallen.length === 1 ? fallen[0]![0] : null;
 }

@@ -8,8 +8,9 @@ import { bytesOf, refusal } from './exclusive.ts';
 import type { SigningWallet } from './signing-wallet.ts';
 
 /**
- * Why gas is not given: the signer itself must see tokens to sweep, gives no more than that sweep takes now, and gives nothing
- * while it cannot see that what it gave before was spent. Null when nothing stands in the way. Throws `ViewUnavailable`.
+ * Why gas is not given: the signer itself must see tokens to sweep, gives no more than that sweep takes now, and gives
+ * nothing while it cannot see that what it gave before was spent. Null when nothing stands in the way. Throws
+ * `ViewUnavailable`.
  */
 export async function topUpFault(
   order: OutgoingTransaction,
@@ -17,9 +18,11 @@ export async function topUpFault(
   wallet: SigningWallet,
   view: ChainView,
 ): Promise<SignerRefusal | null> {
-  if (!(await isSpent(order, entries, view))) return refusal('later', 'velocity', `${order.toAddress} was given gas that no sweep has spent yet`);
+  if (!(await isSpent(order, entries, view)))
+    return refusal('later', 'velocity', `${order.toAddress} was given gas that no sweep has spent yet`);
   const gas = await view.sweepGas(order.toAddress, wallet.treasury[addressFamilyOf(order.network)]);
-  if (gas === null) return refusal('denied', 'no_gas_needed', `the treasury itself pays for sweeps on ${order.network}`);
+  if (gas === null)
+    return refusal('denied', 'no_gas_needed', `the treasury itself pays for sweeps on ${order.network}`);
   if (gas.needed === 0n) return refusal('denied', 'nothing_to_sweep', `${order.toAddress} holds nothing to sweep`);
   const room = gas.needed - gas.held;
   if (amountOf(order.amount) <= room) return null;
@@ -31,11 +34,17 @@ export async function topUpFault(
 }
 
 /** The last top-up of the address came to nothing for good, or a sweep that was signed after it is in the chain. */
-async function isSpent({ network, toAddress }: OutgoingTransaction, entries: readonly JournalEntry[], view: ChainView): Promise<boolean> {
+async function isSpent(
+  { network, toAddress }: OutgoingTransaction,
+  entries: readonly JournalEntry[],
+  view: ChainView,
+): Promise<boolean> {
   const ofNetwork = bytesOf(entries).filter((entry) => entry.network === network);
   const last = ofNetwork.findLast((entry) => entry.purpose === 'gas_top_up' && entry.toAddress === toAddress);
   if (!last) return true;
-  const sweeps = ofNetwork.filter(({ purpose, fromAddress, seq }) => purpose === 'sweep' && fromAddress === toAddress && seq > last.seq);
+  const sweeps = ofNetwork.filter(
+    ({ purpose, fromAddress, seq }) => purpose === 'sweep' && fromAddress === toAddress && seq > last.seq,
+  );
   for (const sweep of sweeps) if (await view.hasLanded(sweep.txHash)) return true;
   return view.hadNoEffect(ofNetwork.filter(({ id }) => id === last.id));
 }

@@ -32,7 +32,11 @@ export function tronTokenBytes(draft: TronDraft, from: string, to: string): Tron
   const data = `a9059cbb${accountOf(to).subarray(1).toString('hex').padStart(64, '0')}${BigInt(draft.tokenUnits).toString(16).padStart(64, '0')}`;
   const bytes = Buffer.concat([bytesField(1, owner), bytesField(2, contract), bytesField(4, Buffer.from(data, 'hex'))]);
   const value = { data, owner_address: owner.toString('hex'), contract_address: contract.toString('hex') };
-  return rawOf(draft, { number: TRIGGER_SMART_CONTRACT, type: 'TriggerSmartContract', typeUrl: TYPE_URL, bytes, value }, draft.feeLimit);
+  return rawOf(
+    draft,
+    { number: TRIGGER_SMART_CONTRACT, type: 'TriggerSmartContract', typeUrl: TYPE_URL, bytes, value },
+    draft.feeLimit,
+  );
 }
 
 /** Builds the `raw_data` of a transfer of TRX. */
@@ -40,7 +44,11 @@ export function tronNativeBytes(draft: TronNativeDraft, from: string, to: string
   const [owner, target] = [accountOf(from), accountOf(to)];
   const bytes = Buffer.concat([bytesField(1, owner), bytesField(2, target), varintField(3, draft.sun)]);
   const value = { owner_address: owner.toString('hex'), to_address: target.toString('hex'), amount: Number(draft.sun) };
-  return rawOf(draft, { number: TRANSFER_CONTRACT, type: 'TransferContract', typeUrl: TRANSFER_TYPE_URL, bytes, value }, null);
+  return rawOf(
+    draft,
+    { number: TRANSFER_CONTRACT, type: 'TransferContract', typeUrl: TRANSFER_TYPE_URL, bytes, value },
+    null,
+  );
 }
 
 /** What a transaction does: one contract of the protocol, in bytes and as nodes show it. */
@@ -79,13 +87,26 @@ function rawOf(
 }
 
 /** As nodes take it for broadcast. */
-export async function signedTron({ rawHex, rawData, txId }: TronRaw, place: KeyPlace, wallet: SigningWallet): Promise<SignedBytes> {
+export async function signedTron(
+  { rawHex, rawData, txId }: TronRaw,
+  place: KeyPlace,
+  wallet: SigningWallet,
+): Promise<SignedBytes> {
   const signature = Buffer.from(await wallet.signDigest('tron', place, Buffer.from(txId, 'hex'))).toString('hex');
-  const signedBytes = JSON.stringify({ visible: false, txID: txId, raw_data: rawData, raw_data_hex: rawHex, signature: [signature] });
+  const signedBytes = JSON.stringify({
+    visible: false,
+    txID: txId,
+    raw_data: rawData,
+    raw_data_hex: rawHex,
+    signature: [signature],
+  });
   return { txHash: txId, signedBytes };
 }
 
-/** The expiration in the bytes that a transaction's id and signature are of; the fields beside them say nothing. Throws when they are not of this id. */
+/**
+ * The expiration in the bytes that a transaction's id and signature are of; the fields beside them say nothing. Throws
+ * when they are not of this id.
+ */
 export function signedExpirationMs(signedBytes: string, txId: string): number {
   const raw = Buffer.from((JSON.parse(signedBytes) as { raw_data_hex: string }).raw_data_hex, 'hex');
   if (hash('sha256', raw, 'hex') !== txId) throw new RangeError('the bytes are of another transaction');
@@ -111,7 +132,8 @@ function readVarint(bytes: Buffer, from: number): { readonly value: bigint; read
 export function accountOf(address: string): Buffer {
   const bytes = Buffer.from(fromBase58(address) ?? []);
   const checksum = hash('sha256', hash('sha256', bytes.subarray(0, 21), 'buffer'), 'buffer').subarray(0, 4);
-  if (bytes.length !== 25 || bytes[0] !== 0x41 || !checksum.equals(bytes.subarray(21))) throw new RangeError('not a TRON address');
+  if (bytes.length !== 25 || bytes[0] !== 0x41 || !checksum.equals(bytes.subarray(21)))
+    throw new RangeError('not a TRON address');
   return bytes.subarray(0, 21);
 }
 

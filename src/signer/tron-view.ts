@@ -32,7 +32,9 @@ interface RawTransaction {
   readonly raw_data?: {
     readonly contract?: readonly {
       readonly type?: string;
-      readonly parameter?: { readonly value?: { readonly owner_address?: string; readonly to_address?: string; readonly amount?: number } };
+      readonly parameter?: {
+        readonly value?: { readonly owner_address?: string; readonly to_address?: string; readonly amount?: number };
+      };
     }[];
   };
 }
@@ -56,7 +58,9 @@ const MAX_LIFETIME_MS = 24 * 3_600_000;
 const SWEEP_ENERGY_FACTOR = 2n;
 const SWEEP_BANDWIDTH_SUN = 500_000n;
 const SUN = 10n ** 12n;
-/** A provider may ask another machine for the receipt than for the block; that one is believed to lag less than this. */
+/**
+ * A provider may ask another machine for the receipt than for the block; that one is believed to lag less than this.
+ */
 const BALANCER_LAG_MS = 60_000;
 
 /** TRON as the signer sees it; only what is solidified counts. */
@@ -69,11 +73,15 @@ export class TronView implements ChainView {
 
   async findDeposit(proof: DepositProof): Promise<FoundDeposit | null> {
     return agreed(this.#network, async (url) => {
-      const [solid, newest] = [await this.#info(url, 'walletsolidity', proof.txHash), await this.#info(url, 'wallet', proof.txHash)];
+      const [solid, newest] = [
+        await this.#info(url, 'walletsolidity', proof.txHash),
+        await this.#info(url, 'wallet', proof.txHash),
+      ];
       const info = solid ?? newest;
       const log = info && succeeded(info) ? info.log?.[proof.logIndex] : undefined;
       const token = this.#network.tokens.find(({ address }) => address === addressOf(log?.address ?? ''));
-      if (!log || !token || log.topics?.length !== 3 || log.topics[0] !== TRANSFER_TOPIC || !WORD.test(log.data ?? '')) return null;
+      if (!log || !token || log.topics?.length !== 3 || log.topics[0] !== TRANSFER_TOPIC || !WORD.test(log.data ?? ''))
+        return null;
       if (addressOf(log.topics[2]!) !== proof.toAddress) return null;
       return {
         depositKey: `tron:${info!.id!.toLowerCase()}:${proof.logIndex}`,
@@ -86,10 +94,19 @@ export class TronView implements ChainView {
     });
   }
 
-  /** A plain transfer of TRX, which a transaction makes at most one of; what contracts moved on the way is not looked for. */
-  findNativeTransfer({ txHash, toAddress }: Pick<NativeTransfer, 'txHash' | 'toAddress'>): Promise<FoundNativeTransfer | null> {
+  /**
+   * A plain transfer of TRX, which a transaction makes at most one of; what contracts moved on the way is not looked
+   * for.
+   */
+  findNativeTransfer({
+    txHash,
+    toAddress,
+  }: Pick<NativeTransfer, 'txHash' | 'toAddress'>): Promise<FoundNativeTransfer | null> {
     return agreed(this.#network, async (url) => {
-      const [solid, newest] = [await this.#transfer(url, 'walletsolidity', txHash), await this.#transfer(url, 'wallet', txHash)];
+      const [solid, newest] = [
+        await this.#transfer(url, 'walletsolidity', txHash),
+        await this.#transfer(url, 'wallet', txHash),
+      ];
       const { owner_address: from = '', to_address: to = '', amount = 0 } = solid ?? newest ?? {};
       if (addressOf(to) !== toAddress || !Number.isSafeInteger(amount) || amount <= 0) return null;
       return { fromAddress: addressOf(from), units: BigInt(amount) * SUN, final: solid !== null };
@@ -97,7 +114,9 @@ export class TronView implements ChainView {
   }
 
   async #transfer(url: string, view: View, txHash: string) {
-    const { txID, ret, raw_data } = (await this.#ask(url, view, 'gettransactionbyid', { value: txHash })) as RawTransaction;
+    const { txID, ret, raw_data } = (await this.#ask(url, view, 'gettransactionbyid', {
+      value: txHash,
+    })) as RawTransaction;
     const contract = raw_data?.contract?.[0];
     return txID === txHash && ret?.[0]?.contractRet === 'SUCCESS' && contract?.type === 'TransferContract'
       ? (contract.parameter?.value ?? null)
@@ -126,8 +145,11 @@ export class TronView implements ChainView {
     return cautiousGas(
       await opinions(this.#network, async (url) => {
         const energySun = await this.#dearestSweep(url, address, treasury);
-        const { balance = 0 } = (await this.#ask(url, 'wallet', 'getaccount', { address: hexOf(address) })) as { balance?: number };
-        const needed = energySun === null ? 0n : least(energySun * SWEEP_ENERGY_FACTOR, BigInt(MAX_FEE_LIMIT)) + SWEEP_BANDWIDTH_SUN;
+        const { balance = 0 } = (await this.#ask(url, 'wallet', 'getaccount', { address: hexOf(address) })) as {
+          balance?: number;
+        };
+        const needed =
+          energySun === null ? 0n : least(energySun * SWEEP_ENERGY_FACTOR, BigInt(MAX_FEE_LIMIT)) + SWEEP_BANDWIDTH_SUN;
         return { needed: needed * SUN, held: BigInt(balance) * SUN };
       }),
     );
@@ -143,14 +165,31 @@ export class TronView implements ChainView {
       const units = BigInt(`0x${held.constant_result?.[0] ?? '0'}`);
       if (units === 0n) continue;
       const parameter = wordOf(treasury) + units.toString(16).padStart(64, '0');
-      const { energy_used = 0 } = await this.#constant(url, address, token.address, 'transfer(address,uint256)', parameter);
+      const { energy_used = 0 } = await this.#constant(
+        url,
+        address,
+        token.address,
+        'transfer(address,uint256)',
+        parameter,
+      );
       dearest = most(dearest ?? 0n, BigInt(energy_used) * BigInt(price));
     }
     return dearest;
   }
 
-  #constant(url: string, owner: string, contract: string, selector: string, parameter: string): Promise<ConstantAnswer> {
-    const call = { owner_address: hexOf(owner), contract_address: hexOf(contract), function_selector: selector, parameter };
+  #constant(
+    url: string,
+    owner: string,
+    contract: string,
+    selector: string,
+    parameter: string,
+  ): Promise<ConstantAnswer> {
+    const call = {
+      owner_address: hexOf(owner),
+      contract_address: hexOf(contract),
+      function_selector: selector,
+      parameter,
+    };
     return this.#ask(url, 'wallet', 'triggerconstantcontract', call) as Promise<ConstantAnswer>;
   }
 
@@ -169,16 +208,19 @@ export class TronView implements ChainView {
   }
 
   async #areDead(entries: readonly JournaledBytes[], failedCounts: boolean): Promise<boolean> {
-    for (const entry of entries) if (!(await unanimous(this.#network, (url) => this.#isDead(url, entry, failedCounts)))) return false;
+    for (const entry of entries)
+      if (!(await unanimous(this.#network, (url) => this.#isDead(url, entry, failedCounts)))) return false;
     return true;
   }
 
   /**
-   * Expired, by the expiration in the bytes that were signed, in the time of this provider's solidified head, without being in a solidified
-   * block; or, where `failedCounts`, in one without effect.
+   * Expired, by the expiration in the bytes that were signed, in the time of this provider's solidified head, without
+   * being in a solidified block; or, where `failedCounts`, in one without effect.
    */
   async #isDead(url: string, { txHash, signedBytes }: JournaledBytes, failedCounts: boolean): Promise<boolean> {
-    const block = (await this.#ask(url, 'walletsolidity', 'getnowblock', {})) as { block_header?: { raw_data?: { timestamp?: number } } };
+    const block = (await this.#ask(url, 'walletsolidity', 'getnowblock', {})) as {
+      block_header?: { raw_data?: { timestamp?: number } };
+    };
     const info = await this.#info(url, 'walletsolidity', txHash);
     if (info !== null) return failedCounts && !succeeded(info);
     return (block.block_header?.raw_data?.timestamp ?? 0) >= signedExpirationMs(signedBytes, txHash) + BALANCER_LAG_MS;

@@ -20,7 +20,10 @@ export function readMnemonic(mode: Mode, source: WalletSource): string {
   }
 }
 
-/** Made at the first start and kept: a key file first, then the keystore it opens, so that a crash in between does no harm. */
+/**
+ * Made at the first start and kept: a key file first, then the keystore it opens, so that a crash in between does no
+ * harm.
+ */
 function sandboxMnemonic(mode: Mode, directory: string): string {
   if (mode === 'live') throw new KeystoreRefused('the sandbox has no live keys');
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -29,7 +32,10 @@ function sandboxMnemonic(mode: Mode, directory: string): string {
   if (existsSync(keystoreFile)) return openKeystore(readKeystoreFile(keystoreFile), mode, readKeyFile(keyFile));
   if (!existsSync(keyFile)) writePrivateFile(keyFile, randomBytes(32).toString('hex'));
   const mnemonic = newMnemonic();
-  writePrivateFile(keystoreFile, `${JSON.stringify(sealKeystore(mode, mnemonic, readKeyFile(keyFile), SCRYPT_COST.randomKey), null, 2)}\n`);
+  writePrivateFile(
+    keystoreFile,
+    `${JSON.stringify(sealKeystore(mode, mnemonic, readKeyFile(keyFile), SCRYPT_COST.randomKey), null, 2)}\n`,
+  );
   return mnemonic;
 }
 

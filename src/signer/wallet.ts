@@ -16,7 +16,9 @@ import { SolanaKeys } from './solana-keys.ts';
  * key handed out for a sweep must not lead to the treasury.
  */
 const COLLECTION_BRANCH = { evm: "m/44'/60'/0'/0", tron: "m/44'/195'/0'/0" } as const;
-/** Solana's treasury shares account 0 with a collection address, which is harmless: every step of ed25519 is hardened. */
+/**
+ * Solana's treasury shares account 0 with a collection address, which is harmless: every step of ed25519 is hardened.
+ */
 const TREASURY_PATH = { evm: "m/44'/60'/1'/0/0", tron: "m/44'/195'/1'/0/0" } as const;
 
 /** The words are not a BIP-39 mnemonic in English. The message never repeats them. */
@@ -66,24 +68,30 @@ export class Wallet implements SigningWallet {
 
   collectionAddress(family: AddressFamily, index: number): string {
     if (family === 'solana') return this.solanaPublicKeys(index, 1)[0]!;
-    const account = accountOfKey(HDKey.fromExtendedKey(family === 'evm' ? this.evmXpub : this.tronXpub).deriveChild(index).publicKey!);
+    const account = accountOfKey(
+      HDKey.fromExtendedKey(family === 'evm' ? this.evmXpub : this.tronXpub).deriveChild(index).publicKey!,
+    );
     return family === 'evm' ? evmAddressOf(account) : tronAddressOf(account);
   }
 
   async signDigest(family: 'evm' | 'tron', place: KeyPlace, digest: Uint8Array): Promise<Uint8Array> {
     const { getBytes, SigningKey } = await import('ethers');
-    const key = place === 'treasury' ? this.#treasuryKeys[family] : this.#collection[family].deriveChild(place).privateKey!;
+    const key =
+      place === 'treasury' ? this.#treasuryKeys[family] : this.#collection[family].deriveChild(place).privateKey!;
     return getBytes(new SigningKey(key).sign(digest).serialized);
   }
 
   signSolanaMessage(place: KeyPlace, message: Uint8Array): Promise<Uint8Array> {
-    return Promise.resolve(place === 'treasury' ? this.#solana.signAsTreasury(message) : this.#solana.signAsCollection(place, message));
+    return Promise.resolve(
+      place === 'treasury' ? this.#solana.signAsTreasury(message) : this.#solana.signAsCollection(place, message),
+    );
   }
 }
 
 /** BIP-39 without a passphrase; the runtime's PBKDF2 is about eight times as fast as the library's. */
 function seedOf(mnemonic: string): Buffer {
   const words = mnemonic.normalize('NFKD').trim().split(/\s+/u).join(' ').toLowerCase();
-  if (!validateMnemonic(words, wordlist)) throw new InvalidMnemonic('not a BIP-39 mnemonic (English words, valid checksum)');
+  if (!validateMnemonic(words, wordlist))
+    throw new InvalidMnemonic('not a BIP-39 mnemonic (English words, valid checksum)');
   return pbkdf2Sync(words, 'mnemonic', 2048, 64, 'sha512');
 }

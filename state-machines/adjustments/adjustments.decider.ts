@@ -18,7 +18,12 @@ export type AdjustmentsCommand =
       AdjustmentPosted['data'],
       'approvers' | 'reversesEvent'
     >)
-  | { readonly type: 'RejectAdjustment'; readonly adjustmentId: string; readonly actor: string; readonly nowSec: number };
+  | {
+      readonly type: 'RejectAdjustment';
+      readonly adjustmentId: string;
+      readonly actor: string;
+      readonly nowSec: number;
+    };
 
 type Of<Type extends AdjustmentsCommand['type']> = Extract<AdjustmentsCommand, { type: Type }>;
 
@@ -29,7 +34,10 @@ const MAX_PROPOSED = 100;
 const MAX_REASON = 500;
 
 /** What people may post by hand. Repeating a command adds no events. */
-export function decideAdjustments(command: AdjustmentsCommand, { context }: AdjustmentsState): Decision<AdjustmentEvent> {
+export function decideAdjustments(
+  command: AdjustmentsCommand,
+  { context }: AdjustmentsState,
+): Decision<AdjustmentEvent> {
   switch (command.type) {
     case 'ProposeAdjustment':
       return propose(command, context);
@@ -42,7 +50,8 @@ export function decideAdjustments(command: AdjustmentsCommand, { context }: Adju
 
 function propose({ terms, nowSec }: Of<'ProposeAdjustment'>, context: AdjustmentsContext): Decision<AdjustmentEvent> {
   const { adjustments } = context;
-  if (Object.hasOwn(adjustments, terms.adjustmentId)) return refuse('conflict', `${terms.adjustmentId} is known already`);
+  if (Object.hasOwn(adjustments, terms.adjustmentId))
+    return refuse('conflict', `${terms.adjustmentId} is known already`);
   const wrong = termsFault(terms) ?? reversalFault(terms, context);
   if (wrong) return { ok: false, refusal: wrong };
   if (Object.values(adjustments).filter(({ status }) => status === 'proposed').length >= MAX_PROPOSED)
@@ -50,19 +59,27 @@ function propose({ terms, nowSec }: Of<'ProposeAdjustment'>, context: Adjustment
   return accept({ type: 'AdjustmentProposed', data: { ...terms, proposedAtSec: nowSec } });
 }
 
-function post({ adjustmentId, approvers, reversesEvent, nowSec }: Of<'PostAdjustment'>, context: AdjustmentsContext): Decision<AdjustmentEvent> {
+function post(
+  { adjustmentId, approvers, reversesEvent, nowSec }: Of<'PostAdjustment'>,
+  context: AdjustmentsContext,
+): Decision<AdjustmentEvent> {
   const known = context.adjustments[adjustmentId];
   if (!known) return refuse('not_found', 'no such adjustment is proposed', 'id');
   if (known.status === 'posted') return accept();
   const { terms } = known;
   if (new Set(approvers.filter((name) => name !== terms.proposedBy)).size < APPROVALS_NEEDED)
     return refuse('conflict', 'two people other than who proposed it have not agreed yet');
-  if (!mayReverse(context, terms.reverses)) return refuse('conflict', `${terms.reverses} was taken back already`, 'reverses');
-  if ((terms.reverses === null) !== (reversesEvent === null)) throw new Error('what is taken back has an event, and nothing else has');
+  if (!mayReverse(context, terms.reverses))
+    return refuse('conflict', `${terms.reverses} was taken back already`, 'reverses');
+  if ((terms.reverses === null) !== (reversesEvent === null))
+    throw new Error('what is taken back has an event, and nothing else has');
   return accept({ type: 'AdjustmentPosted', data: { ...terms, approvers, reversesEvent, postedAtSec: nowSec } });
 }
 
-function reject({ adjustmentId, actor, nowSec }: Of<'RejectAdjustment'>, { adjustments }: AdjustmentsContext): Decision<AdjustmentEvent> {
+function reject(
+  { adjustmentId, actor, nowSec }: Of<'RejectAdjustment'>,
+  { adjustments }: AdjustmentsContext,
+): Decision<AdjustmentEvent> {
   const known = adjustments[adjustmentId];
   if (!known) return refuse('not_found', 'no such adjustment is proposed', 'id');
   if (known.status === 'posted') return refuse('conflict', 'it is posted: propose one that reverses it', 'id');
@@ -71,18 +88,25 @@ function reject({ adjustmentId, actor, nowSec }: Of<'RejectAdjustment'>, { adjus
 
 function termsFault({ network, coin, lines, reason, attachment }: AdjustmentTerms): Refusal | null {
   const invalid = (message: string, param: string): Refusal => ({ code: 'invalid_request', message, param });
-  if (reason.trim() === '' || reason.length > MAX_REASON) return invalid(`reason must have from 1 to ${MAX_REASON} characters`, 'reason');
-  if (attachment !== null && !/^[0-9a-f]{64}$/.test(attachment)) return invalid('attachment must be a SHA-256 in hex', 'attachment');
-  if (!isCoin(coin) && coin !== NATIVE_COIN[network]) return invalid(`coin must be USDT, USDC or ${NATIVE_COIN[network]} on ${network}`, 'coin');
-  if (lines.length < 2 || lines.length > MAX_LINES) return invalid(`debit and credit must name from 2 to ${MAX_LINES} lines together`, 'lines');
+  if (reason.trim() === '' || reason.length > MAX_REASON)
+    return invalid(`reason must have from 1 to ${MAX_REASON} characters`, 'reason');
+  if (attachment !== null && !/^[0-9a-f]{64}$/.test(attachment))
+    return invalid('attachment must be a SHA-256 in hex', 'attachment');
+  if (!isCoin(coin) && coin !== NATIVE_COIN[network])
+    return invalid(`coin must be USDT, USDC or ${NATIVE_COIN[network]} on ${network}`, 'coin');
+  if (lines.length < 2 || lines.length > MAX_LINES)
+    return invalid(`debit and credit must name from 2 to ${MAX_LINES} lines together`, 'lines');
   let sum = 0n;
   for (const { account, amount } of lines) {
-    if (!isAdjustable(account)) return invalid(`${account} takes no entries by hand: it holds what chains, orders or transfers say`, 'account');
+    if (!isAdjustable(account))
+      return invalid(`${account} takes no entries by hand: it holds what chains, orders or transfers say`, 'account');
     const units = signedUnits(amount);
     if (units === 0n) return invalid(`the amount of ${account} must be a decimal amount other than zero`, 'amount');
     sum += units;
   }
-  return sum === 0n ? null : invalid(`debits and credits must be equal: they differ by ${formatAmount(sum)} ${coin}`, 'lines');
+  return sum === 0n
+    ? null
+    : invalid(`debits and credits must be equal: they differ by ${formatAmount(sum)} ${coin}`, 'lines');
 }
 
 function signedUnits(text: string): bigint {
@@ -101,7 +125,14 @@ function reversalFault(terms: AdjustmentTerms, context: AdjustmentsContext): Ref
 }
 
 /** The lines that take an adjustment back. */
-export const reversalOf = ({ network, coin, lines }: AdjustmentTerms): Pick<AdjustmentTerms, 'network' | 'coin' | 'lines'> => ({
+export const reversalOf = ({
+  network,
+  coin,
+  lines,
+}: AdjustmentTerms): Pick<AdjustmentTerms, 'network' | 'coin' | 'lines'> => ({
   ...{ network, coin },
-  lines: lines.map(({ account, amount }) => ({ account, amount: amount.startsWith('-') ? amount.slice(1) : `-${amount}` })),
+  lines: lines.map(({ account, amount }) => ({
+    account,
+    amount: amount.startsWith('-') ? amount.slice(1) : `-${amount}`,
+  })),
 });

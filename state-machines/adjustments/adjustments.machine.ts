@@ -40,16 +40,26 @@ export const adjustmentsMachine = setup({
   actions: {
     foldProposed: assign(({ context, event }) => {
       const { proposedAtSec: _at, ...terms } = event.data as Data<'AdjustmentProposed'>;
-      return { adjustments: { ...context.adjustments, [terms.adjustmentId]: { terms, status: 'proposed' as const, reversedBy: null } } };
+      return {
+        adjustments: {
+          ...context.adjustments,
+          [terms.adjustmentId]: { terms, status: 'proposed' as const, reversedBy: null },
+        },
+      };
     }),
     foldPosted: assign(({ context, event }) => {
       const { adjustmentId, reverses } = event.data as Data<'AdjustmentPosted'>;
       const { adjustments } = context;
       const posted = { ...adjustments, [adjustmentId]: { ...adjustments[adjustmentId]!, status: 'posted' as const } };
-      return { adjustments: reverses === null ? posted : { ...posted, [reverses]: { ...posted[reverses]!, reversedBy: adjustmentId } } };
+      return {
+        adjustments:
+          reverses === null ? posted : { ...posted, [reverses]: { ...posted[reverses]!, reversedBy: adjustmentId } },
+      };
     }),
     foldRejected: assign(({ context, event }) => ({
-      adjustments: Object.fromEntries(Object.entries(context.adjustments).filter(([id]) => id !== event.data.adjustmentId)),
+      adjustments: Object.fromEntries(
+        Object.entries(context.adjustments).filter(([id]) => id !== event.data.adjustmentId),
+      ),
     })),
   },
 }).createMachine({

@@ -35,7 +35,10 @@ export interface ApprovedClaim {
   readonly waitSec: number;
 }
 
-/** Whoever holds the payer's link can file them: more would be noise. Those with a signature count apart, so that nobody without the key crowds them out. */
+/**
+ * Whoever holds the payer's link can file them: more would be noise. Those with a signature count apart, so that nobody
+ * without the key crowds them out.
+ */
 const MAX_OPEN_CLAIMS = 5;
 const MAX_CLAIMS = 20;
 /** Clocks of two processes may differ by this: what one withdraws the other must not be signing. */
@@ -48,9 +51,16 @@ export function decideClaim(command: ClaimCommand, context: SessionContext, isOv
 
 function file({ data, accepted }: FileClaim, context: SessionContext, isOver: boolean): Decision<SessionEvent> {
   const known = Object.hasOwn(context.claims, data.claimId) ? context.claims[data.claimId]!.filed : null;
-  if (known) return isSame(known, data) ? accept() : refuse('conflict', 'another claim of the payment has the same number: begin again', 'number');
+  if (known)
+    return isSame(known, data)
+      ? accept()
+      : refuse('conflict', 'another claim of the payment has the same number: begin again', 'number');
   if (!isOver) return refuse('conflict', 'the payment is still open: a claim is for money of a payment that has ended');
-  const fault = kindFault(data.evidence.kind, accepted) ?? depositFault(context, data) ?? payeeFault(context, data) ?? numberFault(context, data);
+  const fault =
+    kindFault(data.evidence.kind, accepted) ??
+    depositFault(context, data) ??
+    payeeFault(context, data) ??
+    numberFault(context, data);
   return fault ? { ok: false, refusal: fault } : accept({ type: 'ClaimFiled', data });
 }
 
@@ -64,15 +74,22 @@ const kindFault = (kind: EvidenceKind, accepted: readonly EvidenceKind[]): Refus
 
 function depositFault(context: SessionContext, { depositKey, evidence }: ClaimFiled['data']): Refusal | null {
   const deposit = context.deposits[depositKey];
-  if (!deposit || deposit.aside !== undefined) return invalid('transaction_id', 'transaction_id is not a deposit of this session');
+  if (!deposit || deposit.aside !== undefined)
+    return invalid('transaction_id', 'transaction_id is not a deposit of this session');
   if (deposit.status !== 'final') return invalid('transaction_id', `the deposit is ${deposit.status}, not final`);
   if (leftOf(deposit, takenByDeposit(context)) === 0n)
-    return { code: 'refund_exceeds_paid', message: 'nothing is left of the deposit: it was refunded', param: 'transaction_id' };
+    return {
+      code: 'refund_exceeds_paid',
+      message: 'nothing is left of the deposit: it was refunded',
+      param: 'transaction_id',
+    };
   const hasSender = deposit.facts.fromAddress !== null;
   if (hasSender === (evidence.kind !== 'no_sender')) return null;
   return invalid(
     'evidence',
-    hasSender ? 'the deposit has a sender, who must be proven' : 'the deposit has no single sender, so no_sender is its evidence',
+    hasSender
+      ? 'the deposit has a sender, who must be proven'
+      : 'the deposit has no single sender, so no_sender is its evidence',
   );
 }
 
@@ -80,7 +97,9 @@ function payeeFault(context: SessionContext, { depositKey, payee }: ClaimFiled['
   const { network, fromAddress } = context.deposits[depositKey]!.facts;
   if (fromAddress !== null && person(network, payee) === person(network, fromAddress))
     return invalid('payee', 'the payee is who paid, where a refund goes without any claim');
-  const isOurs = context.created!.paymentOptions.some((option) => person(option.network, option.address) === person(network, payee));
+  const isOurs = context.created!.paymentOptions.some(
+    (option) => person(option.network, option.address) === person(network, payee),
+  );
   return isOurs ? invalid('payee', 'the payee is an address that this payment was asked for at') : null;
 }
 
@@ -88,12 +107,20 @@ function numberFault(context: SessionContext, { evidence }: ClaimFiled['data']):
   const others = Object.values(context.claims);
   const isSigned = evidence.kind === 'signature';
   const alike = others.filter(({ filed }) => (filed.evidence.kind === 'signature') === isSigned);
-  if (alike.length >= MAX_CLAIMS) return { code: 'conflict', message: `a payment has at most ${MAX_CLAIMS} such claims` };
+  if (alike.length >= MAX_CLAIMS)
+    return { code: 'conflict', message: `a payment has at most ${MAX_CLAIMS} such claims` };
   if (alike.filter(({ status }) => status === 'open').length >= MAX_OPEN_CLAIMS)
-    return { code: 'conflict', message: `${MAX_OPEN_CLAIMS} claims of the payment wait for the shop: it must decide on one first` };
+    return {
+      code: 'conflict',
+      message: `${MAX_OPEN_CLAIMS} claims of the payment wait for the shop: it must decide on one first`,
+    };
   const isUsed = (other: ClaimState): boolean =>
-    (evidence.kind === 'signature' && other.filed.evidence.kind === 'signature' && other.filed.evidence.number === evidence.number) ||
-    (evidence.kind === 'test_payment' && other.filed.evidence.kind === 'test_payment' && other.filed.evidence.amount === evidence.amount);
+    (evidence.kind === 'signature' &&
+      other.filed.evidence.kind === 'signature' &&
+      other.filed.evidence.number === evidence.number) ||
+    (evidence.kind === 'test_payment' &&
+      other.filed.evidence.kind === 'test_payment' &&
+      other.filed.evidence.amount === evidence.amount);
   return others.some(isUsed)
     ? { code: 'conflict', message: 'another claim of the payment has the same number: begin again', param: 'evidence' }
     : null;
@@ -104,11 +131,14 @@ export function claimToPay(
   context: SessionContext,
   { claimId, accepted, waitSec }: ApprovedClaim,
   nowSec: number,
-): { readonly ok: true; readonly claim: RefundClaim; readonly pay: ClaimToPay } | { readonly ok: false; readonly refusal: Refusal } {
+):
+  | { readonly ok: true; readonly claim: RefundClaim; readonly pay: ClaimToPay }
+  | { readonly ok: false; readonly refusal: Refusal } {
   const refused = (refusal: Refusal) => ({ ok: false, refusal }) as const;
   const known = Object.hasOwn(context.claims, claimId) ? context.claims[claimId] : undefined;
   if (!known) return refused({ code: 'not_found', message: 'no such claim', param: 'claim_id' });
-  if (known.status !== 'open') return refused({ code: 'conflict', message: `the claim is ${known.status} already`, param: 'claim_id' });
+  if (known.status !== 'open')
+    return refused({ code: 'conflict', message: `the claim is ${known.status} already`, param: 'claim_id' });
   const { payee, evidence, depositKey } = known.filed;
   const fault = kindFault(evidence.kind, accepted);
   if (fault) return refused({ ...fault, param: 'claim_id' });
@@ -131,10 +161,22 @@ function reject({ claimId, reason, nowSec, valuation }: RejectClaim, context: Se
   const { requested, legs, status } = context.refunds[claim.refundId!]!;
   if (status === 'FAILED') return refuse('conflict', `its refund ${requested.refundId} has failed already`, 'claim_id');
   if (status !== 'PENDING' || nowSec >= requested.claim!.payableFromSec - WITHDRAWAL_MARGIN_SEC)
-    return refuse('conflict', `its refund of ${formatAmount(context.refunds[claim.refundId!]!.units)} ${requested.coin} is being paid`, 'claim_id');
+    return refuse(
+      'conflict',
+      `its refund of ${formatAmount(context.refunds[claim.refundId!]!.units)} ${requested.coin} is being paid`,
+      'claim_id',
+    );
   const [{ leg }] = Object.values(legs) as [(typeof legs)[string]];
   const failed = decidePayout(
-    { type: 'FailPayout', refundId: requested.refundId, legId: leg.legId, reason: 'claim_rejected', networkFee: null, nowSec, valuation },
+    {
+      type: 'FailPayout',
+      refundId: requested.refundId,
+      legId: leg.legId,
+      reason: 'claim_rejected',
+      networkFee: null,
+      nowSec,
+      valuation,
+    },
     context,
   );
   return failed.ok ? accept(rejected, ...failed.events) : failed;

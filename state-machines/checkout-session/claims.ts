@@ -2,7 +2,14 @@ import type { ClaimFiled, ClaimRejected } from '../../src/domain/events/claim-ev
 import type { RefundRequested } from '../../src/domain/events/session-events.ts';
 import { amountOf } from '../../src/domain/money.ts';
 import { addressFamilyOf, comparableAddress, type Network } from '../../src/domain/networks.ts';
-import { depositsOf, leftOf, takenByDeposit, type ClaimState, type DepositState, type SessionContext } from './session.state.ts';
+import {
+  depositsOf,
+  leftOf,
+  takenByDeposit,
+  type ClaimState,
+  type DepositState,
+  type SessionContext,
+} from './session.state.ts';
 
 /* What a payer claims, and which deposits prove and pay it. */
 
@@ -17,7 +24,10 @@ export function person(network: Network, address: string | null): string {
 /** Blocks are dated by whoever makes them. */
 const BLOCK_TIME_MARGIN_SEC = 60;
 
-/** Another deposit that came from the same sender after the claim was filed, of exactly the amount that the claim was given; null while there is none. */
+/**
+ * Another deposit that came from the same sender after the claim was filed, of exactly the amount that the claim was
+ * given; null while there is none.
+ */
 function testPaymentOf(context: SessionContext, { filed }: ClaimState, claimed: DepositState): DepositState | null {
   const { evidence, filedAtSec } = filed;
   if (evidence.kind !== 'test_payment') return null;
@@ -27,14 +37,18 @@ function testPaymentOf(context: SessionContext, { filed }: ClaimState, claimed: 
     deposit.facts.network === claimed.facts.network &&
     deposit.facts.coin === claimed.facts.coin &&
     deposit.facts.fromAddress !== null &&
-    person(deposit.facts.network, deposit.facts.fromAddress) === person(claimed.facts.network, claimed.facts.fromAddress) &&
+    person(deposit.facts.network, deposit.facts.fromAddress) ===
+      person(claimed.facts.network, claimed.facts.fromAddress) &&
     deposit.units === amountOf(evidence.amount) &&
     leftOf(deposit, taken) === deposit.units &&
     deposit.facts.blockTimeSec >= filedAtSec - BLOCK_TIME_MARGIN_SEC;
   return depositsOf(context).find(isIt) ?? null;
 }
 
-/** The deposits whose money a claim is paid with, its test payment first, which goes back as well; null while its evidence is missing. */
+/**
+ * The deposits whose money a claim is paid with, its test payment first, which goes back as well; null while its
+ * evidence is missing.
+ */
 export function depositsOfClaim(context: SessionContext, claim: ClaimState): readonly DepositState[] | null {
   const claimed = context.deposits[claim.filed.depositKey];
   if (!claimed || claimed.aside !== undefined) return null;
@@ -82,9 +96,17 @@ export function isRejectableClaim({ claims, refunds }: SessionContext, { claimId
   return Object.values(refunds[claim.refundId!]!.legs).every(({ status }) => status === 'PENDING');
 }
 
-export const foldClaimRejected = ({ claims }: SessionContext, rejected: Data<ClaimRejected>): Partial<SessionContext> => ({
+export const foldClaimRejected = (
+  { claims }: SessionContext,
+  rejected: Data<ClaimRejected>,
+): Partial<SessionContext> => ({
   claims: { ...claims, [rejected.claimId]: { ...claims[rejected.claimId]!, status: 'rejected', rejected } },
 });
 
-export const foldClaimApproved = ({ claims }: SessionContext, { claim, refundId }: Data<RefundRequested>): Partial<SessionContext> =>
-  claim === undefined ? {} : { claims: { ...claims, [claim.claimId]: { ...claims[claim.claimId]!, status: 'approved', refundId } } };
+export const foldClaimApproved = (
+  { claims }: SessionContext,
+  { claim, refundId }: Data<RefundRequested>,
+): Partial<SessionContext> =>
+  claim === undefined
+    ? {}
+    : { claims: { ...claims, [claim.claimId]: { ...claims[claim.claimId]!, status: 'approved', refundId } } };

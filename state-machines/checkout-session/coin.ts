@@ -4,8 +4,8 @@ import { amountOf } from '../../src/domain/money.ts';
 import type { SessionContext } from './session.state.ts';
 
 /*
- * The coin that a session is paid in, where its merchant lets the payer choose. The choice is made by the first money that counts:
- * from then on the session is one of that coin, and money in the other one is refundable and pays nothing.
+ * The coin that a session is paid in, where its merchant lets the payer choose. The choice is made by the first money
+ * that counts: from then on the session is one of that coin, and money in the other one is refundable and pays nothing.
  */
 
 /** The other coin's terms while no money decided; null when there is no choice, or none any more. */
@@ -14,7 +14,9 @@ export function openAlternative({ created, paid, cancelled, deposits, refunds }:
     paid !== null ||
     cancelled !== null ||
     Object.keys(refunds).length > 0 ||
-    Object.values(deposits).some(({ kind, status }) => kind === 'on_time' && (status === 'detected' || status === 'final'));
+    Object.values(deposits).some(
+      ({ kind, status }) => kind === 'on_time' && (status === 'detected' || status === 'final'),
+    );
   return isDecided ? null : (created?.alternative ?? null);
 }
 
@@ -27,7 +29,10 @@ export const chosenBy = ({ coin, dueAmount, tolerance, rateLock }: CoinTerms): C
 /** The terms agreed on at the start, to the last field. */
 export function isChoosable(context: SessionContext, data: CoinChosen['data']): boolean {
   const terms = openAlternative(context);
-  return terms !== null && Object.entries(chosenBy(terms)).every(([name, value]) => data[name as keyof typeof data] === value);
+  return (
+    terms !== null &&
+    Object.entries(chosenBy(terms)).every(([name, value]) => data[name as keyof typeof data] === value)
+  );
 }
 
 /** Both coins change places, so that the first one can be chosen again should the money leave the chain. */
@@ -35,7 +40,14 @@ export function foldCoinChosen(context: SessionContext): Partial<SessionContext>
   const created = context.created!;
   const { coin, dueAmount, rateLock, tolerance, dustLimit } = created.alternative!;
   return {
-    created: { ...created, dueCoin: coin, dueAmount, rateLock, policy: { ...created.policy, tolerance, dustLimit }, alternative: termsOf(created) },
+    created: {
+      ...created,
+      dueCoin: coin,
+      dueAmount,
+      rateLock,
+      policy: { ...created.policy, tolerance, dustLimit },
+      alternative: termsOf(created),
+    },
     due: amountOf(dueAmount),
     tolerance: amountOf(tolerance),
   };

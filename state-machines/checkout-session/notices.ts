@@ -3,9 +3,21 @@ import { formatAmount } from '../../src/domain/money.ts';
 import type { Notice, NotificationDetails, PaymentNoticeType } from '../../src/domain/notifications.ts';
 import type { SessionState } from './session.decider.ts';
 import { isPayable } from './transfers.ts';
-import { depositsOf, excess, hasPending, held, isReversed, isSufficient, type DepositState, type SessionContext } from './session.state.ts';
+import {
+  depositsOf,
+  excess,
+  hasPending,
+  held,
+  isReversed,
+  isSufficient,
+  type DepositState,
+  type SessionContext,
+} from './session.state.ts';
 
-/** What an event of a session means to a merchant who asks to be told more than outcomes; null when it means nothing new. */
+/**
+ * What an event of a session means to a merchant who asks to be told more than outcomes; null when it means nothing
+ * new.
+ */
 export function noticeOf(event: SessionEvent, before: SessionState, after: SessionState): Notice | null {
   switch (event.type) {
     case 'DepositDetected':
@@ -48,12 +60,17 @@ function arrival(depositKey: string, before: SessionContext, after: SessionConte
   if (after.cancelled !== null) return about('payment.late', after, facts, 'after_cancel');
   if (kind === 'late') return about('payment.late', after, facts, 'after_deadline');
   // With enough the outcome itself is told, by the event that follows.
-  if (after.paid === null) return isSufficient(after, held(after)) ? null : about('payment.partially_paid', after, facts);
+  if (after.paid === null)
+    return isSufficient(after, held(after)) ? null : about('payment.partially_paid', after, facts);
   if (!isReversed(before)) return about('payment.overpaid', after, facts);
   return about(isReversed(after) ? 'payment.partially_paid' : 'payment.restored', after, facts);
 }
 
-function aboutClaim(type: 'claim.created' | 'claim.rejected', { claims, deposits }: SessionContext, claimId: string): Notice {
+function aboutClaim(
+  type: 'claim.created' | 'claim.rejected',
+  { claims, deposits }: SessionContext,
+  claimId: string,
+): Notice {
   const { payee, evidence, depositKey } = claims[claimId]!.filed;
   const { amount, coin, network, txHash } = deposits[depositKey]!.facts;
   return { type, claimId, payee, evidence: evidence.kind, transfer: { amount, coin, network, txHash } };
@@ -65,10 +82,19 @@ function about(
   { amount, coin, network, txHash }: Pick<DepositFacts, 'amount' | 'coin' | 'network' | 'txHash'>,
   reason: Extract<Notice, { reason: unknown }>['reason'] = null,
 ): Notice {
-  return { type, held: formatAmount(held(context)), coin: context.created!.dueCoin, transfer: { amount, coin, network, txHash }, reason };
+  return {
+    type,
+    held: formatAmount(held(context)),
+    coin: context.created!.dueCoin,
+    transfer: { amount, coin, network, txHash },
+    reason,
+  };
 }
 
-/** What an endpoint can ask to be told with each event, as the session stands after it. A detail that an event cannot have is absent. */
+/**
+ * What an endpoint can ask to be told with each event, as the session stands after it. A detail that an event cannot
+ * have is absent.
+ */
 export function detailsOf(event: SessionEvent, context: SessionContext): NotificationDetails {
   if (event.type === 'RefundRequested' || event.type === 'RefundCompleted' || event.type === 'RefundFailed')
     return refundDetails(context, event.data.refundId);

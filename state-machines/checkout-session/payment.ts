@@ -7,7 +7,10 @@ export interface PaymentFacts {
   readonly valuation: Valuation | null;
 }
 
-/** The payment by the final money of a session that nothing has paid yet; none when the merchant does not hold enough, or the session was cancelled. */
+/**
+ * The payment by the final money of a session that nothing has paid yet; none when the merchant does not hold enough,
+ * or the session was cancelled.
+ */
 export function paymentOf(context: SessionContext, { paidAtSec, valuation }: PaymentFacts): SessionPaid[] {
   const { created, paid, cancelled, expired, failed, due } = context;
   const total = held(context);

@@ -78,7 +78,8 @@ function recordSigned({ data, replaces }: RecordPayoutSigned, leg: LegState): De
     if (leg.status !== 'PENDING') return refuse('conflict', `${data.legId} already has a transaction`);
     return accept({ type: 'RefundPayoutSigned', data });
   }
-  if (leg.status !== 'PROCESSING' || leg.txHashes.at(-1) !== replaces.txHash) return refuse('conflict', `${data.legId} has nothing to replace`);
+  if (leg.status !== 'PROCESSING' || leg.txHashes.at(-1) !== replaces.txHash)
+    return refuse('conflict', `${data.legId} has nothing to replace`);
   return accept({ type: 'RefundPayoutReplaced', data: { ...data, replaces: replaces.txHash, why: replaces.why } });
 }
 
@@ -95,7 +96,8 @@ function fail(command: FailPayout, { refund, leg }: Found, context: SessionConte
   if (leg.status === 'FAILED') return accept();
   if (leg.status === 'COMPLETED') return refuse('conflict', `${legId} has already paid`);
   // Signed bytes may still land whatever anyone thinks of the payer; only the chain can declare them without effect.
-  const isExcluded = reason === 'execution_reverted' || (excludedTxHash !== undefined && excludedTxHash === leg.txHashes.at(-1));
+  const isExcluded =
+    reason === 'execution_reverted' || (excludedTxHash !== undefined && excludedTxHash === leg.txHashes.at(-1));
   if (leg.status === 'PROCESSING' && !isExcluded) return refuse('conflict', `${legId} is already signed`);
   const failed: RefundPayoutFailed = {
     type: 'RefundPayoutFailed',
@@ -110,8 +112,8 @@ function fail(command: FailPayout, { refund, leg }: Found, context: SessionConte
 }
 
 /**
- * The refund ends with its last leg, once: a payout that is reorged away and lands again tells nobody anew. One that is cancelled after that has
- * failed, whatever was said before.
+ * The refund ends with its last leg, once: a payout that is reorged away and lands again tells nobody anew. One that is
+ * cancelled after that has failed, whatever was said before.
  */
 function endOf(
   refund: RefundState,
@@ -122,16 +124,26 @@ function endOf(
   valuation: Valuation | null,
 ): SessionEvent[] {
   if (refund.status === 'FAILED' || (refund.status === 'COMPLETED' && status === 'COMPLETED')) return [];
-  const legs = Object.values(refund.legs).map((leg) => (leg.leg.legId === legId ? { ...leg, status, failureReason: reason } : leg));
+  const legs = Object.values(refund.legs).map((leg) =>
+    leg.leg.legId === legId ? { ...leg, status, failureReason: reason } : leg,
+  );
   if (legs.some((leg) => leg.status === 'PENDING' || leg.status === 'PROCESSING')) return [];
   const { refundId, coin, amount } = refund.requested;
   const failed = legs.find((leg) => leg.status === 'FAILED');
-  if (!failed) return [{ type: 'RefundCompleted', data: { refundId, coin, amount, completedAtSec: nowSec, valuation } }];
+  if (!failed)
+    return [{ type: 'RefundCompleted', data: { refundId, coin, amount, completedAtSec: nowSec, valuation } }];
   const returned = legs.filter((leg) => leg.status === 'COMPLETED').reduce((total, leg) => total + leg.units, 0n);
   return [
     {
       type: 'RefundFailed',
-      data: { refundId, coin, amount, amountReturned: formatAmount(returned), reason: failed.failureReason!, failedAtSec: nowSec },
+      data: {
+        refundId,
+        coin,
+        amount,
+        amountReturned: formatAmount(returned),
+        reason: failed.failureReason!,
+        failedAtSec: nowSec,
+      },
     },
   ];
 }

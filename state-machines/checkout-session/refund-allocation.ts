@@ -4,7 +4,15 @@ import type { Network } from '../../src/domain/networks.ts';
 import { refundableOf } from '../../src/domain/refundable.ts';
 import type { Refusal } from '../../src/domain/result.ts';
 import { person } from './claims.ts';
-import { depositsOf, depositsOfOrder, leftOf, refundedOrReserved, takenByDeposit, type DepositState, type SessionContext } from './session.state.ts';
+import {
+  depositsOf,
+  depositsOfOrder,
+  leftOf,
+  refundedOrReserved,
+  takenByDeposit,
+  type DepositState,
+  type SessionContext,
+} from './session.state.ts';
 
 /** What is to be refunded, and what must be known to split it. */
 export interface RefundTerms {
@@ -27,7 +35,12 @@ export interface ClaimToPay {
 }
 
 export type RefundPlan =
-  | { readonly ok: true; readonly units: bigint; readonly legs: readonly RefundLeg[]; readonly refundType: RefundRequested['data']['refundType'] }
+  | {
+      readonly ok: true;
+      readonly units: bigint;
+      readonly legs: readonly RefundLeg[];
+      readonly refundType: RefundRequested['data']['refundType'];
+    }
   | { readonly ok: false; readonly refusal: Refusal };
 
 /** One address on one network, with its money that the refund may take. */
@@ -51,8 +64,8 @@ interface Payer {
 const MOST_DEPOSITS_OF_A_LEG = 1_000;
 
 /**
- * Splits a refund over those who paid: first whoever paid the order, then the others, in each case who brought most first. Each gets at
- * most what refunds left of its deposits, in whole units of its token (ADR 0019).
+ * Splits a refund over those who paid: first whoever paid the order, then the others, in each case who brought most
+ * first. Each gets at most what refunds left of its deposits, in whole units of its token (ADR 0019).
  */
 export function planRefund(context: SessionContext, terms: RefundTerms): RefundPlan {
   const { coin, namedDeposit } = terms;
@@ -73,7 +86,10 @@ export function planRefund(context: SessionContext, terms: RefundTerms): RefundP
   };
 }
 
-/** Whether every leg takes what it pays from deposits that still have it, and that its payee paid unless a claim names another. */
+/**
+ * Whether every leg takes what it pays from deposits that still have it, and that its payee paid unless a claim names
+ * another.
+ */
 export function isCovered(context: SessionContext, legs: readonly RefundLeg[], goesTo: 'payer' | 'claim'): boolean {
   const taken = new Map(takenByDeposit(context));
   return legs.every(({ network, coin, toAddress, amount, takenFrom }) => {
@@ -82,7 +98,12 @@ export function isCovered(context: SessionContext, legs: readonly RefundLeg[], g
       const deposit = context.deposits[part.depositKey];
       const share = amountOf(part.amount);
       const isThere = deposit?.facts.network === network && deposit.facts.coin === coin;
-      if (!isThere || (goesTo === 'payer' && personOf(deposit) !== person(network, toAddress)) || share <= 0n || share > leftOf(deposit, taken))
+      if (
+        !isThere ||
+        (goesTo === 'payer' && personOf(deposit) !== person(network, toAddress)) ||
+        share <= 0n ||
+        share > leftOf(deposit, taken)
+      )
         return false;
       taken.set(part.depositKey, (taken.get(part.depositKey) ?? 0n) + share);
       units += share;
@@ -101,18 +122,28 @@ function payersOf(context: SessionContext, { coin, namedDeposit, decimals }: Ref
     const { facts, kind } = deposit;
     const left = leftOf(deposit, taken);
     const may =
-      namedDeposit === null ? refundableOf({ kind, fromAddress: facts.fromAddress, left }) > 0n : facts.depositKey === namedDeposit && left > 0n;
+      namedDeposit === null
+        ? refundableOf({ kind, fromAddress: facts.fromAddress, left }) > 0n
+        : facts.depositKey === namedDeposit && left > 0n;
     if (!may || facts.coin !== coin || decimals[facts.network] === undefined) continue;
     const key = `${facts.network}:${personOf(deposit)}`;
     groups.set(key, [...(groups.get(key) ?? []), deposit]);
   }
   const payers = [...groups.values()].map((deposits): Payer => {
     const isPaying = (deposit: DepositState): boolean => ofOrder.includes(deposit);
-    const inOrder = deposits.toSorted((one, other) => Number(isPaying(one)) - Number(isPaying(other)) || byAge(one, other));
+    const inOrder = deposits.toSorted(
+      (one, other) => Number(isPaying(one)) - Number(isPaying(other)) || byAge(one, other),
+    );
     const parts = inOrder.map((deposit) => ({ depositKey: deposit.facts.depositKey, left: leftOf(deposit, taken) }));
     const { network, fromAddress } = deposits[0]!.facts;
     return {
-      ...{ network, address: fromAddress!, deposits: parts, left: sumOf(parts), unit: fromTokenUnits(1n, decimals[network]!) },
+      ...{
+        network,
+        address: fromAddress!,
+        deposits: parts,
+        left: sumOf(parts),
+        unit: fromTokenUnits(1n, decimals[network]!),
+      },
       paid: unitsOf(deposits.filter(isPaying)),
       isOfOrder: people.has(personOf(deposits[0]!)),
       units: unitsOf(deposits),
@@ -136,14 +167,20 @@ function payeeOf(context: SessionContext, { decimals }: RefundTerms, { payee, de
   const parts = deposits.map((deposit) => ({ depositKey: deposit.facts.depositKey, left: leftOf(deposit, taken) }));
   const known = decimals[network];
   const nothing = { paid: 0n, isOfOrder: false, units: 0n, newestSec: 0 };
-  return known === undefined ? [] : [{ network, address: payee, deposits: parts, left: sumOf(parts), unit: fromTokenUnits(1n, known), ...nothing }];
+  return known === undefined
+    ? []
+    : [{ network, address: payee, deposits: parts, left: sumOf(parts), unit: fromTokenUnits(1n, known), ...nothing }];
 }
 
 /**
- * No more payers than it takes, each with whole units of the coarsest token among them, so that what a fine token has beyond that leaves
- * no rest that the next one cannot carry. Only what is still missing then is taken from the fine ones.
+ * No more payers than it takes, each with whole units of the coarsest token among them, so that what a fine token has
+ * beyond that leaves no rest that the next one cannot carry. Only what is still missing then is taken from the fine
+ * ones.
  */
-function allocate(payers: readonly Payer[], units: bigint): { readonly shares: ReadonlyMap<Payer, bigint>; readonly rest: bigint } {
+function allocate(
+  payers: readonly Payer[],
+  units: bigint,
+): { readonly shares: ReadonlyMap<Payer, bigint>; readonly rest: bigint } {
   const shares = new Map<Payer, bigint>();
   let enough = 0n;
   const needed = payers.filter(({ left }) => {
@@ -203,14 +240,19 @@ const NOBODY: Refusal = { code: 'payer_ambiguous', message: 'the money has no si
 function tooMuch(context: SessionContext, { coin, namedDeposit }: RefundTerms, most: bigint): Refusal {
   const taken = takenByDeposit(context);
   const leftWhere = (counts: (deposit: DepositState) => boolean): bigint =>
-    depositsOf(context).reduce((total, deposit) => (deposit.facts.coin === coin && counts(deposit) ? total + leftOf(deposit, taken) : total), 0n);
+    depositsOf(context).reduce(
+      (total, deposit) => (deposit.facts.coin === coin && counts(deposit) ? total + leftOf(deposit, taken) : total),
+      0n,
+    );
   const nobodys = leftWhere(({ facts }) => facts.fromAddress === null);
   if (namedDeposit === null && most === 0n && nobodys > 0n) return NOBODY;
   const dust = leftWhere(({ kind, facts }) => kind === 'dust' && facts.fromAddress !== null);
   const message = [
     `at most ${formatAmount(most)} ${coin} can be refunded${namedDeposit === null ? '' : ' of this deposit'}`,
     ...(namedDeposit === null && nobodys > 0n ? [`${formatAmount(nobodys)} ${coin} have no single payer`] : []),
-    ...(namedDeposit === null && dust > 0n ? [`${formatAmount(dust)} ${coin} are dust, which is refunded by its transaction_id alone`] : []),
+    ...(namedDeposit === null && dust > 0n
+      ? [`${formatAmount(dust)} ${coin} are dust, which is refunded by its transaction_id alone`]
+      : []),
   ];
   return { code: 'refund_exceeds_paid', message: message.join('; '), param: 'amount.value' };
 }
@@ -228,7 +270,9 @@ const personOf = ({ facts }: DepositState): string => person(facts.network, fact
 const byAge = ({ facts: one }: DepositState, { facts: other }: DepositState): number =>
   one.blockTimeSec - other.blockTimeSec || compare(one.depositKey, other.depositKey);
 
-const compare = <Value extends bigint | string>(one: Value, other: Value): number => (one < other ? -1 : one > other ? 1 : 0);
-const sumOf = (parts: readonly { readonly left: bigint }[]): bigint => parts.reduce((total, { left }) => total + left, 0n);
+const compare = <Value extends bigint | string>(one: Value, other: Value): number =>
+  one < other ? -1 : one > other ? 1 : 0;
+const sumOf = (parts: readonly { readonly left: bigint }[]): bigint =>
+  parts.reduce((total, { left }) => total + left, 0n);
 const unitsOf = (deposits: readonly DepositState[]): bigint => deposits.reduce((total, { units }) => total + units, 0n);
 const roundedDown = (units: bigint, unit: bigint): bigint => units - (units % unit);

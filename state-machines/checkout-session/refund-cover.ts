@@ -10,13 +10,19 @@ export type Cover = 'final' | 'awaited' | 'gone';
 /** Money that went out comes before money that may have, and that before what only waits. */
 const RANK: Readonly<Record<LegState['status'], number>> = { COMPLETED: 0, PROCESSING: 1, PENDING: 2, FAILED: 3 };
 
-/** Whether the money that a leg pays back is still there, once every leg before it has had its share of the same deposits. */
+/**
+ * Whether the money that a leg pays back is still there, once every leg before it has had its share of the same
+ * deposits.
+ */
 export function coverOf(context: SessionContext, legId: string): Cover {
   if (isCovered(context, legId, ['final'])) return 'final';
   return isCovered(context, legId, ['final', 'detected']) ? 'awaited' : 'gone';
 }
 
-/** Since when money that legs pay back is gone, by the deposit that left the chain last; null when none did. Unix seconds. */
+/**
+ * Since when money that legs pay back is gone, by the deposit that left the chain last; null when none did. Unix
+ * seconds.
+ */
 export function goneSinceSec(context: SessionContext): number | null {
   const times = depositsOf(context).flatMap(({ status, revertedAtSec }) =>
     revertedAtSec === undefined || status === 'final' ? [] : [revertedAtSec],
@@ -25,7 +31,11 @@ export function goneSinceSec(context: SessionContext): number | null {
 }
 
 function isCovered(context: SessionContext, legId: string, counted: readonly DepositState['status'][]): boolean {
-  const left = new Map(depositsOf(context).flatMap(({ facts, units, status }) => (counted.includes(status) ? [[facts.depositKey, units]] : [])));
+  const left = new Map(
+    depositsOf(context).flatMap(({ facts, units, status }) =>
+      counted.includes(status) ? [[facts.depositKey, units]] : [],
+    ),
+  );
   const legs = Object.values(context.refunds)
     .flatMap((refund) => Object.values(refund.legs))
     .filter(({ status }) => status !== 'FAILED')

@@ -10,7 +10,10 @@ import type { LegState, RefundState, SessionContext } from './session.state.ts';
 
 type Of<Type extends SessionEvent['type']> = EventOf<Type>;
 
-export function foldRefundRequested(context: SessionContext, data: Of<'RefundRequested'>['data']): Partial<SessionContext> {
+export function foldRefundRequested(
+  context: SessionContext,
+  data: Of<'RefundRequested'>['data'],
+): Partial<SessionContext> {
   const legs = Object.fromEntries(
     data.legs.map((leg): [string, LegState] => [
       leg.legId,
@@ -59,7 +62,12 @@ export function foldSigned(context: SessionContext, data: RefundPayoutSigned['da
   return withLeg(
     context,
     data,
-    (leg) => ({ ...leg, status: 'PROCESSING', txHashes: [...leg.txHashes, data.txHash], payouts: [...leg.payouts, data] }),
+    (leg) => ({
+      ...leg,
+      status: 'PROCESSING',
+      txHashes: [...leg.txHashes, data.txHash],
+      payouts: [...leg.payouts, data],
+    }),
     ended ? {} : { status: 'PROCESSING', updatedAtSec: data.signedAtSec },
   );
 }
@@ -80,20 +88,39 @@ export const foldLanded = (context: SessionContext, data: Of<'RefundPayoutLanded
     },
   );
 
-export const foldPayoutReverted = (context: SessionContext, data: Of<'RefundPayoutReverted'>['data']): Partial<SessionContext> =>
+export const foldPayoutReverted = (
+  context: SessionContext,
+  data: Of<'RefundPayoutReverted'>['data'],
+): Partial<SessionContext> =>
   withLeg(context, data, (leg) => ({ ...leg, status: 'PROCESSING', landedTxHash: null, landedIn: null }));
 
-export const foldPayoutFailed = (context: SessionContext, data: Of<'RefundPayoutFailed'>['data']): Partial<SessionContext> =>
-  withLeg(context, data, (leg) => ({ ...leg, status: 'FAILED', failureReason: data.reason, networkFee: data.networkFee }), {
-    updatedAtSec: data.failedAtSec,
-  });
+export const foldPayoutFailed = (
+  context: SessionContext,
+  data: Of<'RefundPayoutFailed'>['data'],
+): Partial<SessionContext> =>
+  withLeg(
+    context,
+    data,
+    (leg) => ({ ...leg, status: 'FAILED', failureReason: data.reason, networkFee: data.networkFee }),
+    {
+      updatedAtSec: data.failedAtSec,
+    },
+  );
 
-export function foldRefundEnd(context: SessionContext, refundId: string, change: Partial<RefundState>): Partial<SessionContext> {
+export function foldRefundEnd(
+  context: SessionContext,
+  refundId: string,
+  change: Partial<RefundState>,
+): Partial<SessionContext> {
   const refund = context.refunds[refundId];
   return refund ? { refunds: { ...context.refunds, [refundId]: { ...refund, ...change } } } : {};
 }
 
-export const legIn = (context: SessionContext, data: { refundId: string; legId: string }, ...statuses: LegState['status'][]): boolean => {
+export const legIn = (
+  context: SessionContext,
+  data: { refundId: string; legId: string },
+  ...statuses: LegState['status'][]
+): boolean => {
   const leg = context.refunds[data.refundId]?.legs[data.legId];
   return leg !== undefined && statuses.includes(leg.status);
 };
@@ -102,14 +129,19 @@ export const legIn = (context: SessionContext, data: { refundId: string; legId: 
 export const isSigned = (context: SessionContext, data: { refundId: string; legId: string; txHash: string }): boolean =>
   context.refunds[data.refundId]?.legs[data.legId]?.txHashes.includes(data.txHash) === true;
 
-/** A replacement names what it replaces; on chains with nonces it must compete for the same one, so that only one can land. */
+/**
+ * A replacement names what it replaces; on chains with nonces it must compete for the same one, so that only one can
+ * land.
+ */
 export function isReplacement(context: SessionContext, data: Of<'RefundPayoutReplaced'>['data']): boolean {
   const last = context.refunds[data.refundId]?.legs[data.legId]?.payouts.at(-1);
   if (!last || last.txHash !== data.replaces || last.validity.kind !== data.validity.kind) return false;
   if (last.validity.kind === 'evm-nonce' && data.validity.kind === 'evm-nonce') {
     // What is cancelled stays so: nothing that pays is signed at its nonce again.
     if (last.validity.nonce !== data.validity.nonce) return false;
-    return isCancelling(last) ? isCancelling(data) && data.why === 'fee_bump' : data.why === (isCancelling(data) ? 'cancel' : 'fee_bump');
+    return isCancelling(last)
+      ? isCancelling(data) && data.why === 'fee_bump'
+      : data.why === (isCancelling(data) ? 'cancel' : 'fee_bump');
   }
   return data.why === 'can_never_land';
 }

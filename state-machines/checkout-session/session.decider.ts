@@ -21,7 +21,17 @@ import { decidePayout, type PayoutCommand } from './payouts.decider.ts';
 import { decideTransferOfSession, type TransferCommandOfSession } from './transfers.decider.ts';
 import { planRefund } from './refund-allocation.ts';
 import type { SessionValue } from './session.machine.ts';
-import { arrived, finalOf, foldConfirmed, hasPending, held, isSufficient, optionAt, refundable, type SessionContext } from './session.state.ts';
+import {
+  arrived,
+  finalOf,
+  foldConfirmed,
+  hasPending,
+  held,
+  isSufficient,
+  optionAt,
+  refundable,
+  type SessionContext,
+} from './session.state.ts';
 
 export interface SessionState {
   readonly value: SessionValue;
@@ -148,28 +158,41 @@ function cancel({ nowSec }: CancelSession, { value, context }: SessionState): De
     return refuse('session_expired', 'the session is already expired');
   return accept({
     type: 'SessionCancelled',
-    data: { cancelledAtSec: nowSec, coin: context.created!.dueCoin, received: formatAmount(held(context)), inFlight: value === 'processing' },
+    data: {
+      cancelledAtSec: nowSec,
+      coin: context.created!.dueCoin,
+      received: formatAmount(held(context)),
+      inFlight: value === 'processing',
+    },
   });
 }
 
-function moveDeadline({ expiresAtSec, nowSec }: MoveDeadline, { value, context }: SessionState): Decision<SessionEvent> {
+function moveDeadline(
+  { expiresAtSec, nowSec }: MoveDeadline,
+  { value, context }: SessionState,
+): Decision<SessionEvent> {
   if (context.created?.mode !== 'test') return refuse('not_found', 'no such test session');
   if (value === 'paid') return refuse('session_already_paid', 'the session is already paid');
   if ((value !== 'open' && value !== 'processing') || nowSec > context.expiresAtSec)
     return refuse('session_expired', 'the session is already expired');
   const sooner = Math.max(expiresAtSec, nowSec);
-  return sooner >= context.expiresAtSec ? accept() : accept({ type: 'SessionDeadlineMoved', data: { expiresAtSec: sooner, movedAtSec: nowSec } });
+  return sooner >= context.expiresAtSec
+    ? accept()
+    : accept({ type: 'SessionDeadlineMoved', data: { expiresAtSec: sooner, movedAtSec: nowSec } });
 }
 
 function recordDeposit({ facts }: RecordDeposit, { context }: SessionState): Decision<SessionEvent> {
   const known = context.deposits[facts.depositKey];
   if (known && (known.credit || known.status === 'detected' || known.status === 'final')) return accept();
   // Whatever look-up named this session: what it offered is in its own events.
-  if (!optionAt(context.created!, facts.toAddress)) return refuse('conflict', `${facts.toAddress} is no address of this session`);
+  if (!optionAt(context.created!, facts.toAddress))
+    return refuse('conflict', `${facts.toAddress} is no address of this session`);
   const kind = kindOf(context, facts);
   const other = kind === 'on_time' && facts.coin !== context.created!.dueCoin ? openAlternative(context)! : null;
   const detected: SessionEvent = { type: 'DepositDetected', data: { ...facts, kind } };
-  return other ? accept<SessionEvent>({ type: 'CoinChosen', data: chosenBy(other) }, detected) : accept<SessionEvent>(detected);
+  return other
+    ? accept<SessionEvent>({ type: 'CoinChosen', data: chosenBy(other) }, detected)
+    : accept<SessionEvent>(detected);
 }
 
 function confirmDeposit({ data, nowSec, valuation }: ConfirmDeposit, state: SessionState): Decision<SessionEvent> {
@@ -177,14 +200,23 @@ function confirmDeposit({ data, nowSec, valuation }: ConfirmDeposit, state: Sess
   if (deposit?.status !== 'detected') return accept();
   const after = { ...state.context, ...foldConfirmed(state.context, data) };
   const kind = after.deposits[data.depositKey]?.kind ?? deposit.kind;
-  const confirmed: SessionEvent = { type: 'DepositConfirmed', data: { ...data, ...(kind !== deposit.kind && { kind }) } };
+  const confirmed: SessionEvent = {
+    type: 'DepositConfirmed',
+    data: { ...data, ...(kind !== deposit.kind && { kind }) },
+  };
   return accept<SessionEvent>(confirmed, ...paymentOf(after, { paidAtSec: nowSec, valuation }));
 }
 
-function revertDeposit({ depositKey, reason, headNumber, revertedAtSec }: RevertDeposit, { context }: SessionState): Decision<SessionEvent> {
+function revertDeposit(
+  { depositKey, reason, headNumber, revertedAtSec }: RevertDeposit,
+  { context }: SessionState,
+): Decision<SessionEvent> {
   const { status, credit } = context.deposits[depositKey] ?? {};
   if (credit || (status !== 'detected' && status !== 'final')) return accept();
-  return accept({ type: 'DepositReverted', data: { depositKey, reason, afterFinal: status === 'final', headNumber, revertedAtSec } });
+  return accept({
+    type: 'DepositReverted',
+    data: { depositKey, reason, afterFinal: status === 'final', headNumber, revertedAtSec },
+  });
 }
 
 /** While on-time money is on its way the session neither expires nor fails: its finality decides. */
@@ -194,7 +226,11 @@ function expire({ nowSec, scannedToSec }: ExpireSession, { value, context }: Ses
   const money = formatAmount(held(context));
   // Enough that is still there was not lost: it went back to who paid it.
   const isLost = context.sufficientSeen && !isSufficient(context, arrived(context));
-  if (isLost) return accept({ type: 'SessionFailed', data: { failedAtSec: nowSec, coin, received: money, reason: 'payment_lost' } });
+  if (isLost)
+    return accept({
+      type: 'SessionFailed',
+      data: { failedAtSec: nowSec, coin, received: money, reason: 'payment_lost' },
+    });
   return accept({ type: 'SessionExpired', data: { expiredAtSec: nowSec, coin, received: money, scannedToSec } });
 }
 
@@ -209,7 +245,11 @@ function requestRefund(command: RequestRefund, { context }: SessionState): Decis
   if (!plan.ok) return plan;
   const { legs } = plan;
   if (approved && legs[0]!.takenFrom.length < approved.pay.deposits.length)
-    return refuse('invalid_request', 'amount.value must be more than the test payment, which goes back as well', 'amount.value');
+    return refuse(
+      'invalid_request',
+      'amount.value must be more than the test payment, which goes back as well',
+      'amount.value',
+    );
   const doubt = command.acknowledgedSender || approved ? null : doubtfulSender(context, legs, command.senders);
   if (doubt) return { ok: false, refusal: doubt };
   return accept({
@@ -234,21 +274,38 @@ function requestRefund(command: RequestRefund, { context }: SessionState): Decis
 /** Whoever asks for the wrong coin is told which one there is. */
 function nothingOf(coin: Coin, context: SessionContext): Decision<SessionEvent> {
   const others = COINS.filter((other) => refundable(context, other) > 0n);
-  if (others.length === 0) return refuse('session_not_paid', 'no final money was received for this session, so there is nothing to refund');
+  if (others.length === 0)
+    return refuse('session_not_paid', 'no final money was received for this session, so there is nothing to refund');
   const there = others.map((other) => `${formatAmount(refundable(context, other))} ${other}`).join(' and ');
-  return refuse('session_not_paid', `no final ${coin} was received for this session, but ${there} can be refunded: name the coin`, 'amount.currency');
+  return refuse(
+    'session_not_paid',
+    `no final ${coin} was received for this session, but ${there} can be refunded: name the coin`,
+    'amount.currency',
+  );
 }
 
 /** Why the money may not arrive where it came from; null when nothing speaks against any payee. */
-function doubtfulSender(context: SessionContext, legs: readonly RefundLeg[], senders: RequestRefund['senders']): Refusal | null {
+function doubtfulSender(
+  context: SessionContext,
+  legs: readonly RefundLeg[],
+  senders: RequestRefund['senders'],
+): Refusal | null {
   for (const { toAddress, takenFrom } of legs) {
     for (const { depositKey } of takenFrom) {
       const sender = context.deposits[depositKey]?.sender ?? senders[depositKey];
       // Who paid was asked for by the money that was left at that moment.
-      if (!sender) return { code: 'conflict', message: 'what is left of the payments has changed meanwhile: send the request again' };
+      if (!sender)
+        return {
+          code: 'conflict',
+          message: 'what is left of the payments has changed meanwhile: send the request again',
+        };
       if (!needsAcknowledgement(sender)) continue;
       const who = sender.kind === 'exchange' ? `a wallet of ${sender.name ?? 'an exchange'}` : 'a contract';
-      return { code: 'sender_not_acknowledged', message: `${toAddress} is ${who}: a refund may be lost there`, param: 'acknowledge_sender' };
+      return {
+        code: 'sender_not_acknowledged',
+        message: `${toAddress} is ${who}: a refund may be lost there`,
+        param: 'acknowledge_sender',
+      };
     }
   }
   return null;

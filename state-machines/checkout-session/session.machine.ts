@@ -57,7 +57,12 @@ const as = <Type extends SessionEvent['type']>(event: SessionEvent): Of<Type>['d
 /* Fold: one function an event. */
 
 function foldCreated(_: SessionContext, data: Of<'SessionCreated'>['data']): Partial<SessionContext> {
-  return { created: data, due: amountOf(data.dueAmount), tolerance: amountOf(data.policy.tolerance), expiresAtSec: data.expiresAtSec };
+  return {
+    created: data,
+    due: amountOf(data.dueAmount),
+    tolerance: amountOf(data.policy.tolerance),
+    expiresAtSec: data.expiresAtSec,
+  };
 }
 
 function foldDetected(context: SessionContext, data: Of<'DepositDetected'>['data']): Partial<SessionContext> {
@@ -91,7 +96,9 @@ const isUnknownDeposit = (context: SessionContext, key: string): boolean =>
   context.created !== null && (context.deposits[key] === undefined || depositIn(context, key, 'reverted', 'failed'));
 
 const foldOf =
-  <Type extends SessionEvent['type']>(fold: (context: SessionContext, data: Of<Type>['data']) => Partial<SessionContext>) =>
+  <Type extends SessionEvent['type']>(
+    fold: (context: SessionContext, data: Of<Type>['data']) => Partial<SessionContext>,
+  ) =>
   ({ context, event }: { context: SessionContext; event: SessionEvent }): Partial<SessionContext> =>
     fold(context, as<Type>(event));
 
@@ -111,7 +118,8 @@ export const checkoutSessionMachine = setup({
     revertLeavesPending: ({ context, event }: Seen) =>
       depositIn(context, as<'DepositReverted'>(event).depositKey, 'detected', 'final') &&
       hasPending({ ...context, ...foldReverted(context, as<'DepositReverted'>(event)) }),
-    isRevertible: ({ context, event }: Seen) => depositIn(context, as<'DepositReverted'>(event).depositKey, 'detected', 'final'),
+    isRevertible: ({ context, event }: Seen) =>
+      depositIn(context, as<'DepositReverted'>(event).depositKey, 'detected', 'final'),
     maySetAside: ({ context, event }: Seen) => {
       const { depositKey, operation } = as<'DepositSetAside'>(event);
       return isNewOperation(context, depositKey, operation) && whyNotSetAside(context, depositKey) === null;
@@ -119,12 +127,15 @@ export const checkoutSessionMachine = setup({
     mayGiveUp: ({ context, event }: Seen) => mayGiveUp(context, as<'TransferGivenUp'>(event)),
     isSetAsideFor: ({ context, event }: Seen) => isSetAsideFor(context, as<'DepositPutBack'>(event)),
     isPendingAndPutBack: ({ context, event }: Seen) =>
-      isSetAsideFor(context, as<'DepositPutBack'>(event)) && hasPending({ ...context, ...foldPutBack(context, as<'DepositPutBack'>(event)) }),
+      isSetAsideFor(context, as<'DepositPutBack'>(event)) &&
+      hasPending({ ...context, ...foldPutBack(context, as<'DepositPutBack'>(event)) }),
     isCreditable: ({ context, event }: Seen) => isCreditable(context, as<'TransferCredited'>(event)),
     mayReverseCredit: ({ context, event }: Seen) => mayReverseCredit(context, as<'TransferCreditReversed'>(event)),
     isChoosable: ({ context, event }: Seen) => isChoosable(context, as<'CoinChosen'>(event)),
     isSufficient: ({ context, event }: Seen) =>
-      isSufficient(context, held(context)) && amountOf(as<'SessionPaid'>(event).received) === held(context) && held(context) > 0n,
+      isSufficient(context, held(context)) &&
+      amountOf(as<'SessionPaid'>(event).received) === held(context) &&
+      held(context) > 0n,
     endsTestSooner: ({ context, event }: Seen) =>
       context.created?.mode === 'test' && as<'SessionDeadlineMoved'>(event).expiresAtSec < context.expiresAtSec,
     isNewClaim: ({ context, event }: Seen) => isNewClaim(context, as<'ClaimFiled'>(event)),
@@ -132,17 +143,23 @@ export const checkoutSessionMachine = setup({
     isLegalRefund: ({ context, event }: Seen) => isLegalRefund(context, as<'RefundRequested'>(event)),
     isUnsignedLeg: ({ context, event }: Seen) => legIn(context, as<'RefundPayoutSigned'>(event), 'PENDING'),
     isReplacement: ({ context, event }: Seen) =>
-      legIn(context, as<'RefundPayoutReplaced'>(event), 'PROCESSING') && isReplacement(context, as<'RefundPayoutReplaced'>(event)),
+      legIn(context, as<'RefundPayoutReplaced'>(event), 'PROCESSING') &&
+      isReplacement(context, as<'RefundPayoutReplaced'>(event)),
     isInFlightPayout: ({ context, event }: Seen) =>
-      legIn(context, as<'RefundPayoutLanded'>(event), 'PROCESSING') && isSigned(context, as<'RefundPayoutLanded'>(event)),
+      legIn(context, as<'RefundPayoutLanded'>(event), 'PROCESSING') &&
+      isSigned(context, as<'RefundPayoutLanded'>(event)),
     isLandedLeg: ({ context, event }: Seen) => legIn(context, as<'RefundPayoutReverted'>(event), 'COMPLETED'),
-    isUnfinishedLeg: ({ context, event }: Seen) => legIn(context, as<'RefundPayoutFailed'>(event), 'PENDING', 'PROCESSING'),
+    isUnfinishedLeg: ({ context, event }: Seen) =>
+      legIn(context, as<'RefundPayoutFailed'>(event), 'PENDING', 'PROCESSING'),
     isAllLanded: ({ context, event }: Seen) =>
       context.refunds[as<'RefundCompleted'>(event).refundId]?.status !== 'COMPLETED' &&
       allLegs(context, as<'RefundCompleted'>(event).refundId, (leg) => leg.status === 'COMPLETED'),
     isAllEndedSomeFailed: ({ context, event }: Seen) =>
-      allLegs(context, as<'RefundFailed'>(event).refundId, (leg) => leg.status === 'COMPLETED' || leg.status === 'FAILED') &&
-      !allLegs(context, as<'RefundFailed'>(event).refundId, (leg) => leg.status === 'COMPLETED'),
+      allLegs(
+        context,
+        as<'RefundFailed'>(event).refundId,
+        (leg) => leg.status === 'COMPLETED' || leg.status === 'FAILED',
+      ) && !allLegs(context, as<'RefundFailed'>(event).refundId, (leg) => leg.status === 'COMPLETED'),
   },
   actions: {
     foldCreated: assign(foldOf<'SessionCreated'>(foldCreated)),
@@ -165,7 +182,10 @@ export const checkoutSessionMachine = setup({
     foldExpired: assign(foldOf<'SessionExpired'>((_, expired) => ({ expired }))),
     foldFailed: assign(foldOf<'SessionFailed'>((_, failed) => ({ failed }))),
     foldCancelled: assign(
-      foldOf<'SessionCancelled'>((context, cancelled) => ({ cancelled, expiresAtSec: Math.min(context.expiresAtSec, cancelled.cancelledAtSec) })),
+      foldOf<'SessionCancelled'>((context, cancelled) => ({
+        cancelled,
+        expiresAtSec: Math.min(context.expiresAtSec, cancelled.cancelledAtSec),
+      })),
     ),
     foldDeadlineMoved: assign(foldOf<'SessionDeadlineMoved'>((_, { expiresAtSec }) => ({ expiresAtSec }))),
     foldClaimFiled: assign(foldOf<'ClaimFiled'>(foldClaimFiled)),
@@ -178,7 +198,11 @@ export const checkoutSessionMachine = setup({
     foldPayoutFailed: assign(foldOf<'RefundPayoutFailed'>(foldPayoutFailed)),
     foldRefundCompleted: assign(
       foldOf<'RefundCompleted'>((context, data) =>
-        foldRefundEnd(context, data.refundId, { status: 'COMPLETED', returned: amountOf(data.amount), updatedAtSec: data.completedAtSec }),
+        foldRefundEnd(context, data.refundId, {
+          status: 'COMPLETED',
+          returned: amountOf(data.amount),
+          updatedAtSec: data.completedAtSec,
+        }),
       ),
     ),
     foldRefundFailed: assign(

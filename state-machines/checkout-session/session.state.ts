@@ -116,12 +116,18 @@ const sum = (amounts: Iterable<bigint>): bigint => {
   return total;
 };
 
-/** EVM addresses are written in more than one way and serve several networks: a payer may have used one that the session did not offer. */
-export const optionAt = ({ paymentOptions }: Pick<SessionCreated['data'], 'paymentOptions'>, given: string): PaymentOption | undefined =>
-  paymentOptions.find(({ address }) => address.toLowerCase() === given.toLowerCase());
+/**
+ * EVM addresses are written in more than one way and serve several networks: a payer may have used one that the session
+ * did not offer.
+ */
+export const optionAt = (
+  { paymentOptions }: Pick<SessionCreated['data'], 'paymentOptions'>,
+  given: string,
+): PaymentOption | undefined => paymentOptions.find(({ address }) => address.toLowerCase() === given.toLowerCase());
 
 /** What was set aside is no money of the session. */
-export const depositsOf = (context: SessionContext): DepositState[] => Object.values(context.deposits).filter(({ aside }) => aside === undefined);
+export const depositsOf = (context: SessionContext): DepositState[] =>
+  Object.values(context.deposits).filter(({ aside }) => aside === undefined);
 
 /** Final on-time money of the due coin, wherever it went since. */
 export function arrived(context: SessionContext): bigint {
@@ -183,7 +189,8 @@ export function takenByDeposit({ refunds }: SessionContext): ReadonlyMap<string,
   for (const { legs } of Object.values(refunds))
     for (const { leg, status } of Object.values(legs)) {
       if (status === 'FAILED') continue;
-      for (const { depositKey, amount } of leg.takenFrom) taken.set(depositKey, (taken.get(depositKey) ?? 0n) + amountOf(amount));
+      for (const { depositKey, amount } of leg.takenFrom)
+        taken.set(depositKey, (taken.get(depositKey) ?? 0n) + amountOf(amount));
     }
   return taken;
 }
@@ -198,7 +205,11 @@ export function leftOf({ facts, status, units, aside }: DepositState, taken: Rea
 export function refundable(context: SessionContext, coin: Coin): bigint {
   const taken = takenByDeposit(context);
   const ofCoin = Object.values(context.deposits).filter(({ facts }) => facts.coin === coin);
-  return sum(ofCoin.map((deposit) => refundableOf({ kind: deposit.kind, fromAddress: deposit.facts.fromAddress, left: leftOf(deposit, taken) })));
+  return sum(
+    ofCoin.map((deposit) =>
+      refundableOf({ kind: deposit.kind, fromAddress: deposit.facts.fromAddress, left: leftOf(deposit, taken) }),
+    ),
+  );
 }
 
 /** Of the final on-time money, what refunds neither paid out nor hold: what went back to a payer pays nothing. */
@@ -211,8 +222,8 @@ const onTimeOf = (context: SessionContext): DepositState[] =>
   depositsOf(context).filter(({ kind, status }) => kind === 'on_time' && status === 'final');
 
 /**
- * The deposits that pay the order: those that did when it was paid, and on-time money by the time of its blocks as long as that is not
- * enough. What came on time when there was enough already pays nothing.
+ * The deposits that pay the order: those that did when it was paid, and on-time money by the time of its blocks as long
+ * as that is not enough. What came on time when there was enough already pays nothing.
  */
 export function depositsOfOrder(context: SessionContext): DepositState[] {
   const taken = takenByDeposit(context);
@@ -230,21 +241,30 @@ export function depositsOfOrder(context: SessionContext): DepositState[] {
 }
 
 /** What the merchant holds beyond what was due. */
-export const excess = (context: SessionContext): bigint => (context.paid === null ? 0n : most(held(context) - context.due, 0n));
+export const excess = (context: SessionContext): bigint =>
+  context.paid === null ? 0n : most(held(context) - context.due, 0n);
 
-/** A paid session whose money was reverted after it had been final; what had gone back before it was paid never covered it. */
+/**
+ * A paid session whose money was reverted after it had been final; what had gone back before it was paid never covered
+ * it.
+ */
 export function isReversed(context: SessionContext): boolean {
   return context.paid !== null && !isSufficient(context, arrived(context) - context.returnedUnpaid);
 }
 
-export const isPastDeadline = (context: SessionContext, { blockTimeSec }: { blockTimeSec: number }): boolean => blockTimeSec > context.expiresAtSec;
+export const isPastDeadline = (context: SessionContext, { blockTimeSec }: { blockTimeSec: number }): boolean =>
+  blockTimeSec > context.expiresAtSec;
 
 /** Whether on-time money, final or still on its way, would pay the session. */
 export const suffices = (context: SessionContext): boolean =>
   isSufficient(context, held(context) + pending(context)) && (held(context) > 0n || hasPending(context));
 
 /** Changes one known deposit and remembers whether enough was ever seen. */
-export function withDeposit(context: SessionContext, key: string, change: (deposit: DepositState) => DepositState): Partial<SessionContext> {
+export function withDeposit(
+  context: SessionContext,
+  key: string,
+  change: (deposit: DepositState) => DepositState,
+): Partial<SessionContext> {
   const deposit = context.deposits[key];
   if (!deposit) return {};
   const deposits = { ...context.deposits, [key]: change(deposit) };
@@ -252,10 +272,15 @@ export function withDeposit(context: SessionContext, key: string, change: (depos
 }
 
 /**
- * How a transfer counts in the block that has it now: a reorganisation may have moved it past the deadline since it was seen, or before it. What an
- * order got that was cancelled then, or in a coin that it does not ask for, stays what it was.
+ * How a transfer counts in the block that has it now: a reorganisation may have moved it past the deadline since it was
+ * seen, or before it. What an order got that was cancelled then, or in a coin that it does not ask for, stays what it
+ * was.
  */
-function kindInBlock(context: SessionContext, { kind, facts }: DepositState, block: { readonly blockTimeSec: number }): DepositKind {
+function kindInBlock(
+  context: SessionContext,
+  { kind, facts }: DepositState,
+  block: { readonly blockTimeSec: number },
+): DepositKind {
   const mayChange = kind === 'on_time' || (kind === 'late' && facts.coin === context.created?.dueCoin);
   if (!mayChange || context.cancelled !== null) return kind;
   return isPastDeadline(context, block) ? 'late' : 'on_time';
@@ -264,7 +289,18 @@ function kindInBlock(context: SessionContext, { kind, facts }: DepositState, blo
 /** What a confirmed deposit does to the context; the decider asks it before the machine does. */
 export function foldConfirmed(context: SessionContext, data: DepositConfirmed['data']): Partial<SessionContext> {
   return withDeposit(context, data.depositKey, (deposit) => {
-    const facts = { ...deposit.facts, blockNumber: data.blockNumber, blockHash: data.blockHash, blockTimeSec: data.blockTimeSec };
-    return { ...deposit, facts, kind: kindInBlock(context, deposit, data), status: 'final', ...(data.sender && { sender: data.sender }) };
+    const facts = {
+      ...deposit.facts,
+      blockNumber: data.blockNumber,
+      blockHash: data.blockHash,
+      blockTimeSec: data.blockTimeSec,
+    };
+    return {
+      ...deposit,
+      facts,
+      kind: kindInBlock(context, deposit, data),
+      status: 'final',
+      ...(data.sender && { sender: data.sender }),
+    };
   });
 }

@@ -1,8 +1,21 @@
-import type { DepositPutBack, SessionEvent, TransferCredited, Valuation } from '../../src/domain/events/session-events.ts';
+import type {
+  DepositPutBack,
+  SessionEvent,
+  TransferCredited,
+  Valuation,
+} from '../../src/domain/events/session-events.ts';
 import type { MerchantId, Mode } from '../../src/domain/ids.ts';
 import { accept, refuse, type Decision } from '../../src/domain/result.ts';
 import { paymentOf } from './payment.ts';
-import { foldCredited, foldPutBack, isNewOperation, isPayable, mayBeCredited, whyNotReversible, whyNotSetAside } from './transfers.ts';
+import {
+  foldCredited,
+  foldPutBack,
+  isNewOperation,
+  isPayable,
+  mayBeCredited,
+  whyNotReversible,
+  whyNotSetAside,
+} from './transfers.ts';
 import type { SessionContext } from './session.state.ts';
 
 /* Commands: what was decided in the transfer's own stream, carried out in the sessions it concerns. */
@@ -43,7 +56,10 @@ export type TransferCommandOfSession = SetDepositAside | GiveUpTransfer | Credit
 const OVERTAKEN = 'a newer decision has overtaken this one';
 
 /** Repeating a command adds no events. */
-export function decideTransferOfSession(command: TransferCommandOfSession, context: SessionContext): Decision<SessionEvent> {
+export function decideTransferOfSession(
+  command: TransferCommandOfSession,
+  context: SessionContext,
+): Decision<SessionEvent> {
   switch (command.type) {
     case 'SetDepositAside':
       return setAside(command, context);
@@ -61,13 +77,20 @@ function giveUp(command: GiveUpTransfer, context: SessionContext): Decision<Sess
   const { depositKey, operation, nowSec } = command;
   const { aside, credit: credited, status } = context.deposits[depositKey] ?? {};
   if (aside?.operation === operation) return putBack(command, context);
-  if (credited?.operation === operation && status === 'final') return refuse('conflict', 'the transfer is attached to the session');
+  if (credited?.operation === operation && status === 'final')
+    return refuse('conflict', 'the transfer is attached to the session');
   if (!context.created || !isNewOperation(context, depositKey, operation)) return accept();
   return accept({ type: 'TransferGivenUp', data: { depositKey, operation, givenUpAtSec: nowSec } });
 }
 
-/** It may have come too late when it was set aside, and in time since: a reorganisation can give a transfer another block. */
-function putBack({ depositKey, operation, nowSec, valuation }: GiveUpTransfer, context: SessionContext): Decision<SessionEvent> {
+/**
+ * It may have come too late when it was set aside, and in time since: a reorganisation can give a transfer another
+ * block.
+ */
+function putBack(
+  { depositKey, operation, nowSec, valuation }: GiveUpTransfer,
+  context: SessionContext,
+): Decision<SessionEvent> {
   const back: DepositPutBack = { type: 'DepositPutBack', data: { depositKey, operation, putBackAtSec: nowSec } };
   const after = { ...context, ...foldPutBack(context, back.data) };
   return accept<SessionEvent>(back, ...paymentOf(after, { paidAtSec: nowSec, valuation }));
@@ -77,7 +100,9 @@ function setAside({ depositKey, operation, nowSec }: SetDepositAside, context: S
   if (context.deposits[depositKey]?.aside?.operation === operation) return accept();
   if (!isNewOperation(context, depositKey, operation)) return refuse('conflict', OVERTAKEN);
   const why = whyNotSetAside(context, depositKey);
-  return why === null ? accept({ type: 'DepositSetAside', data: { depositKey, operation, setAsideAtSec: nowSec } }) : refuse('conflict', why);
+  return why === null
+    ? accept({ type: 'DepositSetAside', data: { depositKey, operation, setAsideAtSec: nowSec } })
+    : refuse('conflict', why);
 }
 
 /** Why the session cannot take the transfer, in words; null when it can. */
@@ -90,7 +115,9 @@ export function whyNotCreditable(
   if (merchantId !== null && created.merchantId !== merchantId)
     return `the money is owed to ${merchantId}, the session is one of ${created.merchantId}`;
   if (!mayBeCredited(deposits[transfer.depositKey])) return 'the transfer came to this very session';
-  return transfer.coin === created.dueCoin ? null : `the session is due in ${created.dueCoin}, the transfer brought ${transfer.coin}`;
+  return transfer.coin === created.dueCoin
+    ? null
+    : `the session is due in ${created.dueCoin}, the transfer brought ${transfer.coin}`;
 }
 
 function credit(command: CreditTransfer, context: SessionContext): Decision<SessionEvent> {
@@ -109,11 +136,17 @@ function credit(command: CreditTransfer, context: SessionContext): Decision<Sess
   return accept<SessionEvent>(credited, ...(payable ? paymentOf(after, { paidAtSec: nowSec, valuation }) : []));
 }
 
-function reverse({ depositKey, operation, nowSec }: ReverseTransferCredit, context: SessionContext): Decision<SessionEvent> {
+function reverse(
+  { depositKey, operation, nowSec }: ReverseTransferCredit,
+  context: SessionContext,
+): Decision<SessionEvent> {
   const { credit: credited, status } = context.deposits[depositKey] ?? {};
   if (credited?.operation !== operation || status !== 'final') return accept();
   const why = whyNotReversible(context, depositKey);
   if (why !== null) return refuse('conflict', why);
   const { network, coin, amount, kind } = credited;
-  return accept({ type: 'TransferCreditReversed', data: { depositKey, network, coin, amount, kind, operation, reversedAtSec: nowSec } });
+  return accept({
+    type: 'TransferCreditReversed',
+    data: { depositKey, network, coin, amount, kind, operation, reversedAtSec: nowSec },
+  });
 }

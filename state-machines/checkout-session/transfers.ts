@@ -9,8 +9,9 @@ import { amountOf } from '../../src/domain/money.ts';
 import { finalOf, refundedOrReserved, suffices, type DepositState, type SessionContext } from './session.state.ts';
 
 /*
- * What an operator's decision about an unmatched transfer does to a session: its own deposit is set aside, or another one's is
- * credited. Every decision has a number; one that is older than what was carried out here already changes nothing.
+ * What an operator's decision about an unmatched transfer does to a session: its own deposit is set aside, or another
+ * one's is credited. Every decision has a number; one that is older than what was carried out here already changes
+ * nothing.
  */
 
 type Data<Event extends { readonly data: unknown }> = Event['data'];
@@ -25,7 +26,11 @@ export const isNewOperation = ({ operations }: SessionContext, depositKey: strin
 /** The refund that the deposit's money is reserved to or went to; null when there is none. */
 function refundOf(context: SessionContext, depositKey: string): string | null {
   for (const [refundId, { legs }] of Object.entries(context.refunds))
-    if (Object.values(legs).some(({ leg, status }) => status !== 'FAILED' && leg.takenFrom.some((part) => part.depositKey === depositKey)))
+    if (
+      Object.values(legs).some(
+        ({ leg, status }) => status !== 'FAILED' && leg.takenFrom.some((part) => part.depositKey === depositKey),
+      )
+    )
       return refundId;
   return null;
 }
@@ -44,7 +49,8 @@ export function whyNotSetAside(context: SessionContext, depositKey: string): str
   if (!deposit || deposit.credit) return 'the session has no such deposit';
   if (deposit.aside !== undefined) return 'it is set aside already';
   if (deposit.status !== 'final') return `it is ${deposit.status}, not final`;
-  if (deposit.kind === 'on_time' && isPayable(context)) return 'the session is open, and the money counts towards what is due';
+  if (deposit.kind === 'on_time' && isPayable(context))
+    return 'the session is open, and the money counts towards what is due';
   if (deposit.kind === 'on_time' && context.paid !== null) return 'the session is paid with it';
   return whyNotFree(context, deposit);
 }
@@ -75,39 +81,64 @@ export function isCreditable(context: SessionContext, data: Data<TransferCredite
 export function whyNotReversible(context: SessionContext, depositKey: string): string | null {
   const deposit = context.deposits[depositKey];
   if (!deposit?.credit || deposit.status !== 'final') return 'the transfer is not attached to the session';
-  if (deposit.kind === 'on_time' && context.paid !== null) return `the session ${context.created!.sessionId} is paid with it`;
+  if (deposit.kind === 'on_time' && context.paid !== null)
+    return `the session ${context.created!.sessionId} is paid with it`;
   return whyNotFree(context, deposit);
 }
 
-export const mayReverseCredit = (context: SessionContext, { depositKey, operation }: Data<TransferCreditReversed>): boolean =>
+export const mayReverseCredit = (
+  context: SessionContext,
+  { depositKey, operation }: Data<TransferCreditReversed>,
+): boolean =>
   context.deposits[depositKey]?.credit?.operation === operation && whyNotReversible(context, depositKey) === null;
 
 /* Fold: one function an event. */
 
-function withAside(context: SessionContext, depositKey: string, operation: number, isAside: boolean): Partial<SessionContext> {
+function withAside(
+  context: SessionContext,
+  depositKey: string,
+  operation: number,
+  isAside: boolean,
+): Partial<SessionContext> {
   const { aside: _, ...deposit } = context.deposits[depositKey]!;
   return {
     deposits: {
       ...context.deposits,
-      [depositKey]: isAside ? { ...deposit, aside: { operation, coin: deposit.facts.coin, units: deposit.units } } : deposit,
+      [depositKey]: isAside
+        ? { ...deposit, aside: { operation, coin: deposit.facts.coin, units: deposit.units } }
+        : deposit,
     },
     operations: { ...context.operations, [depositKey]: operation },
   };
 }
 
-export const foldSetAside = (context: SessionContext, { depositKey, operation }: Data<DepositSetAside>): Partial<SessionContext> =>
-  withAside(context, depositKey, operation, true);
+export const foldSetAside = (
+  context: SessionContext,
+  { depositKey, operation }: Data<DepositSetAside>,
+): Partial<SessionContext> => withAside(context, depositKey, operation, true);
 
-export const foldPutBack = (context: SessionContext, { depositKey, operation }: Data<DepositPutBack>): Partial<SessionContext> =>
-  withAside(context, depositKey, operation, false);
+export const foldPutBack = (
+  context: SessionContext,
+  { depositKey, operation }: Data<DepositPutBack>,
+): Partial<SessionContext> => withAside(context, depositKey, operation, false);
 
-export const foldGivenUp = ({ operations }: SessionContext, { depositKey, operation }: Data<TransferGivenUp>): Partial<SessionContext> => ({
+export const foldGivenUp = (
+  { operations }: SessionContext,
+  { depositKey, operation }: Data<TransferGivenUp>,
+): Partial<SessionContext> => ({
   operations: { ...operations, [depositKey]: operation },
 });
 
 function creditedDeposit(data: Data<TransferCredited>): DepositState {
   const { sender } = data;
-  return { facts: data, kind: data.kind, units: amountOf(data.amount), status: 'final', credit: data, ...(sender && { sender }) };
+  return {
+    facts: data,
+    kind: data.kind,
+    units: amountOf(data.amount),
+    status: 'final',
+    credit: data,
+    ...(sender && { sender }),
+  };
 }
 
 export function foldCredited(context: SessionContext, data: Data<TransferCredited>): Partial<SessionContext> {
@@ -119,7 +150,13 @@ export function foldCredited(context: SessionContext, data: Data<TransferCredite
   };
 }
 
-export function foldCreditReversed(context: SessionContext, { depositKey, operation }: Data<TransferCreditReversed>): Partial<SessionContext> {
+export function foldCreditReversed(
+  context: SessionContext,
+  { depositKey, operation }: Data<TransferCreditReversed>,
+): Partial<SessionContext> {
   const deposit: DepositState = { ...context.deposits[depositKey]!, status: 'reverted' };
-  return { deposits: { ...context.deposits, [depositKey]: deposit }, operations: { ...context.operations, [depositKey]: operation } };
+  return {
+    deposits: { ...context.deposits, [depositKey]: deposit },
+    operations: { ...context.operations, [depositKey]: operation },
+  };
 }

@@ -5,7 +5,10 @@ import type { Waiting } from './endpoints.decider.ts';
 import type { MerchantCommand, PolicyBounds } from './merchant.commands.ts';
 import { endpointIn, type MerchantContext } from './merchant.state.ts';
 
-/* Changes that whoever stole a key would make first: they can be set to wait, so that somebody hears of them before they are in force. */
+/*
+ * Changes that whoever stole a key would make first: they can be set to wait, so that somebody hears of them before
+ * they are in force.
+ */
 
 type Of<Type extends MerchantCommand['type']> = Extract<MerchantCommand, { type: Type }>;
 
@@ -14,7 +17,10 @@ const MAX_PENDING = 20;
 const subjectOf = (context: MerchantContext) => ({ merchantId: context.registered!.merchantId });
 
 /** How long changes of the merchant wait. */
-export function changeDelayMin({ changeDelayMin: own, registered }: MerchantContext, installationMinutes: number): number {
+export function changeDelayMin(
+  { changeDelayMin: own, registered }: MerchantContext,
+  installationMinutes: number,
+): number {
   return own ?? (registered?.mode === 'live' ? installationMinutes : 0);
 }
 
@@ -31,7 +37,8 @@ export function waiting(
   const change = changeOf(command, context);
   const pending = Object.values(context.pendingChanges);
   if (pending.some((known) => JSON.stringify(known.change) === JSON.stringify(change))) return accept();
-  if (pending.length >= MAX_PENDING) return refuse('invalid_request', `at most ${MAX_PENDING} changes wait at a time; withdraw one first`);
+  if (pending.length >= MAX_PENDING)
+    return refuse('invalid_request', `at most ${MAX_PENDING} changes wait at a time; withdraw one first`);
   const { changeId, nowSec, requestedBy } = wait;
   const times = { requestedAtSec: nowSec, takesEffectAtSec: nowSec + minutes * 60 };
   const scheduled: MerchantChangeScheduled = {
@@ -72,12 +79,21 @@ function changeOf(command: MerchantCommand, context: MerchantContext): GuardedCh
       return { kind: 'webhook_endpoint', endpointId: command.endpointId, set: { disabled: false } };
     case 'SetWebhook': {
       const { type: _type, wait: _wait, endpointId = context.endpoint!.endpointId, ...set } = command;
-      return { kind: 'webhook_endpoint', endpointId, set: set as Extract<GuardedChange, { kind: 'webhook_endpoint' }>['set'] };
+      return {
+        kind: 'webhook_endpoint',
+        endpointId,
+        set: set as Extract<GuardedChange, { kind: 'webhook_endpoint' }>['set'],
+      };
     }
     case 'SetPolicy':
       return { kind: 'policy', policy: command.policy };
     case 'SetSettlementAddress':
-      return { kind: 'settlement_address', network: command.network, address: command.address, approvers: command.approvers };
+      return {
+        kind: 'settlement_address',
+        network: command.network,
+        address: command.address,
+        approvers: command.approvers,
+      };
     case 'SetChangeDelay':
       return { kind: 'change_delay', minutes: command.minutes };
     default:
@@ -85,18 +101,27 @@ function changeOf(command: MerchantCommand, context: MerchantContext): GuardedCh
   }
 }
 
-export function decideChangeDelay({ minutes }: Of<'SetChangeDelay'>, context: MerchantContext): Decision<MerchantEvent> {
+export function decideChangeDelay(
+  { minutes }: Of<'SetChangeDelay'>,
+  context: MerchantContext,
+): Decision<MerchantEvent> {
   if (minutes !== null && !(Number.isSafeInteger(minutes) && minutes >= 0 && minutes <= MAX_CHANGE_DELAY_MIN))
     return refuse('invalid_request', `minutes must be a whole number from 0 to ${MAX_CHANGE_DELAY_MIN}`, 'minutes');
-  return minutes === context.changeDelayMin ? accept() : accept({ type: 'ChangeDelaySet', data: { ...subjectOf(context), minutes } });
+  return minutes === context.changeDelayMin
+    ? accept()
+    : accept({ type: 'ChangeDelaySet', data: { ...subjectOf(context), minutes } });
 }
 
 export function withdrawChange({ changeId }: Of<'WithdrawChange'>, context: MerchantContext): Decision<MerchantEvent> {
-  if (!Object.hasOwn(context.pendingChanges, changeId)) return refuse('not_found', 'no such change is waiting', 'change_id');
+  if (!Object.hasOwn(context.pendingChanges, changeId))
+    return refuse('not_found', 'no such change is waiting', 'change_id');
   return accept({ type: 'MerchantChangeWithdrawn', data: { ...subjectOf(context), changeId } });
 }
 
-/** Judged by what holds now: the merchant may have changed since. `decide` decides what was asked for as if it were asked for now. */
+/**
+ * Judged by what holds now: the merchant may have changed since. `decide` decides what was asked for as if it were
+ * asked for now.
+ */
 export function applyChange(
   { changeId, nowSec, floor, toleranceMaxPercent }: Of<'ApplyChange'>,
   context: MerchantContext,
@@ -106,8 +131,13 @@ export function applyChange(
   if (!pending) return accept();
   if (nowSec < pending.takesEffectAtSec) return refuse('conflict', 'the change still waits');
   const decision = decide(commandOf(pending.change, { floor, toleranceMaxPercent }));
-  const applied = (refusal: string | null): MerchantEvent => ({ type: 'MerchantChangeApplied', data: { ...subjectOf(context), changeId, refusal } });
-  return decision.ok ? accept<MerchantEvent>(...decision.events, applied(null)) : accept(applied(decision.refusal.message));
+  const applied = (refusal: string | null): MerchantEvent => ({
+    type: 'MerchantChangeApplied',
+    data: { ...subjectOf(context), changeId, refusal },
+  });
+  return decision.ok
+    ? accept<MerchantEvent>(...decision.events, applied(null))
+    : accept(applied(decision.refusal.message));
 }
 
 function commandOf(change: GuardedChange, bounds: PolicyBounds): MerchantCommand {
@@ -117,7 +147,12 @@ function commandOf(change: GuardedChange, bounds: PolicyBounds): MerchantCommand
     case 'policy':
       return { type: 'SetPolicy', policy: change.policy, ...bounds };
     case 'settlement_address':
-      return { type: 'SetSettlementAddress', network: change.network, address: change.address, approvers: change.approvers };
+      return {
+        type: 'SetSettlementAddress',
+        network: change.network,
+        address: change.address,
+        approvers: change.approvers,
+      };
     case 'change_delay':
       return { type: 'SetChangeDelay', minutes: change.minutes };
   }

@@ -36,7 +36,12 @@ export type EndpointCommand =
       })
   /** Null removes the URL; the endpoint keeps its id and secret for the next one. What is absent stays. */
   | (EndpointChoice &
-      MayWait & { readonly type: 'SetWebhook'; readonly endpointId?: string; readonly url?: string | null; readonly disabled?: boolean })
+      MayWait & {
+        readonly type: 'SetWebhook';
+        readonly endpointId?: string;
+        readonly url?: string | null;
+        readonly disabled?: boolean;
+      })
   | {
       readonly type: 'IssueWebhookSecret';
       readonly endpointId?: string;
@@ -53,9 +58,12 @@ export type EndpointCommand =
 const MAX_FURTHER_ENDPOINTS = 15;
 
 /** What holds for an endpoint of which nothing was chosen. */
-export const NEW_ENDPOINT = { durableRedelivery: false, fields: [], disabled: false, standardWebhooks: false } as const satisfies Partial<
-  WebhookEndpointSet['data']
->;
+export const NEW_ENDPOINT = {
+  durableRedelivery: false,
+  fields: [],
+  disabled: false,
+  standardWebhooks: false,
+} as const satisfies Partial<WebhookEndpointSet['data']>;
 
 type Of<Type extends EndpointCommand['type']> = Extract<EndpointCommand, { type: Type }>;
 const merchantIdOf = (context: MerchantContext) => context.registered!.merchantId;
@@ -77,54 +85,88 @@ export function decideEndpoint(command: EndpointCommand, context: MerchantContex
     case 'SuspendEndpoint':
       return endpoint.suspended !== null
         ? accept()
-        : accept({ type: 'WebhookEndpointSuspended', data: { ...subjectOf(endpoint, context), reason: command.reason } });
+        : accept({
+            type: 'WebhookEndpointSuspended',
+            data: { ...subjectOf(endpoint, context), reason: command.reason },
+          });
     case 'ResumeEndpoint':
-      return endpoint.suspended === null ? accept() : accept({ type: 'WebhookEndpointResumed', data: subjectOf(endpoint, context) });
+      return endpoint.suspended === null
+        ? accept()
+        : accept({ type: 'WebhookEndpointResumed', data: subjectOf(endpoint, context) });
   }
 }
 
-function addEndpoint({ endpointId, url, sealedSecret, ...choice }: Of<'AddEndpoint'>, context: MerchantContext): Decision<MerchantEvent> {
+function addEndpoint(
+  { endpointId, url, sealedSecret, ...choice }: Of<'AddEndpoint'>,
+  context: MerchantContext,
+): Decision<MerchantEvent> {
   if (Object.keys(context.furtherEndpoints).length >= MAX_FURTHER_ENDPOINTS)
-    return refuse('invalid_request', `a merchant has at most ${MAX_FURTHER_ENDPOINTS + 1} endpoints; change one that is there`);
+    return refuse(
+      'invalid_request',
+      `a merchant has at most ${MAX_FURTHER_ENDPOINTS + 1} endpoints; change one that is there`,
+    );
   const chosen = chosenOf(choice, { ...NEW_ENDPOINT, events: [] }, false);
   if (!chosen.ok) return chosen;
   const data = { merchantId: merchantIdOf(context), endpointId, url, sealedSecret, ...chosen.value, disabled: false };
   return accept({ type: 'WebhookEndpointSet', data });
 }
 
-function setWebhook(command: Of<'SetWebhook'>, endpoint: EndpointState, context: MerchantContext): Decision<MerchantEvent> {
+function setWebhook(
+  command: Of<'SetWebhook'>,
+  endpoint: EndpointState,
+  context: MerchantContext,
+): Decision<MerchantEvent> {
   const isDefault = endpoint === context.endpoint;
   const chosen = chosenOf(command, endpoint, isDefault);
   if (!chosen.ok) return chosen;
   const url = command.url === undefined ? endpoint.url : command.url;
-  if (url === null && !isDefault) return refuse('invalid_request', 'url must be an https URL; disable the endpoint instead', 'url');
+  if (url === null && !isDefault)
+    return refuse('invalid_request', 'url must be an https URL; disable the endpoint instead', 'url');
   const disabled = command.disabled ?? endpoint.disabled;
   const after = { url, disabled, ...chosen.value };
-  const isSame = (Object.keys(after) as (keyof typeof after)[]).every((name) => String(after[name]) === String(endpoint[name]));
+  const isSame = (Object.keys(after) as (keyof typeof after)[]).every(
+    (name) => String(after[name]) === String(endpoint[name]),
+  );
   // Setting a suspended endpoint again resumes it.
   if (isSame && endpoint.suspended === null) return accept();
-  return accept({ type: 'WebhookEndpointSet', data: { ...subjectOf(endpoint, context), sealedSecret: null, ...after } });
+  return accept({
+    type: 'WebhookEndpointSet',
+    data: { ...subjectOf(endpoint, context), sealedSecret: null, ...after },
+  });
 }
 
 type Chosen = Pick<WebhookEndpointSet['data'], 'durableRedelivery' | 'events' | 'fields' | 'standardWebhooks'>;
 
-/** The choice over what was chosen before; what is chosen of a list is in one order, so that the same choice is the same. */
-function chosenOf(choice: EndpointChoice, before: Chosen, isDefault: boolean): { ok: true; value: Chosen } | (Decision<never> & { ok: false }) {
+/**
+ * The choice over what was chosen before; what is chosen of a list is in one order, so that the same choice is the
+ * same.
+ */
+function chosenOf(
+  choice: EndpointChoice,
+  before: Chosen,
+  isDefault: boolean,
+): { ok: true; value: Chosen } | (Decision<never> & { ok: false }) {
   const { events: asked, fields: askedFields } = choice;
   const fault = listFault(asked, NOTIFICATION_TYPES, 'events') ?? listFault(askedFields, NOTIFICATION_FIELDS, 'fields');
   if (fault) return fault;
   if (asked?.length === 0 && !isDefault) return refused('events must name at least one event type', 'events');
-  const events = asked ? NOTIFICATION_TYPES.filter((type) => asked.includes(type) || (isDefault && isOutcomeType(type))) : before.events;
+  const events = asked
+    ? NOTIFICATION_TYPES.filter((type) => asked.includes(type) || (isDefault && isOutcomeType(type)))
+    : before.events;
   const fields = askedFields ? NOTIFICATION_FIELDS.filter((field) => askedFields.includes(field)) : before.fields;
   const { durableRedelivery = before.durableRedelivery, standardWebhooks = before.standardWebhooks } = choice;
   return { ok: true, value: { durableRedelivery, events, fields, standardWebhooks } };
 }
 
 type Refused = Decision<never> & { ok: false };
-const refused = (message: string, param: string): Refused => ({ ok: false, refusal: { code: 'invalid_request', message, param } });
+const refused = (message: string, param: string): Refused => ({
+  ok: false,
+  refusal: { code: 'invalid_request', message, param },
+});
 
 function listFault(asked: readonly string[] | undefined, known: readonly string[], param: string): Refused | null {
-  if (asked === undefined || (asked.every((one) => known.includes(one)) && new Set(asked).size === asked.length)) return null;
+  if (asked === undefined || (asked.every((one) => known.includes(one)) && new Set(asked).size === asked.length))
+    return null;
   return refused(`${param} must name some of ${known.join(', ')}, each once`, param);
 }
 
@@ -138,12 +180,18 @@ function issueWebhookSecret(
   // The text opens only under the version it was sealed for.
   if (version !== nextSecretVersion(endpoint)) return refuse('conflict', 'another secret was issued at the same time');
   const subject = subjectOf(endpoint, context);
-  const issued: MerchantEvent = { type: 'WebhookSecretRotated', data: { ...subject, step: 'issued', sealedSecret, activatesAtSec } };
+  const issued: MerchantEvent = {
+    type: 'WebhookSecretRotated',
+    data: { ...subject, step: 'issued', sealedSecret, activatesAtSec },
+  };
   const tookOver = endpoint.next !== null && nowSec >= endpoint.next.activatesAtSec;
   return tookOver ? accept<MerchantEvent>(activated(subject), issued) : accept(issued);
 }
 
-const subjectOf = ({ endpointId }: EndpointState, context: MerchantContext) => ({ merchantId: merchantIdOf(context), endpointId });
+const subjectOf = ({ endpointId }: EndpointState, context: MerchantContext) => ({
+  merchantId: merchantIdOf(context),
+  endpointId,
+});
 
 const activated = (subject: ReturnType<typeof subjectOf>): MerchantEvent => ({
   type: 'WebhookSecretRotated',

@@ -1,5 +1,10 @@
 import type { KeyRestrictions } from '../../src/domain/api-keys.ts';
-import type { ApiKeyIssued, Logo, MerchantPolicy, MerchantRegistered } from '../../src/domain/events/merchant-events.ts';
+import type {
+  ApiKeyIssued,
+  Logo,
+  MerchantPolicy,
+  MerchantRegistered,
+} from '../../src/domain/events/merchant-events.ts';
 import type { FinalityFloor } from '../../src/domain/finality-floor.ts';
 import type { ApiKeyId } from '../../src/domain/ids.ts';
 import type { Network } from '../../src/domain/networks.ts';
@@ -41,7 +46,12 @@ export type MerchantCommand =
   /** Made by the service from what was uploaded. */
   | { readonly type: 'SetLogo'; readonly logo: Logo | null }
   /** The signer's journal holds the approvals of those who are named. */
-  | (MayWait & { readonly type: 'SetSettlementAddress'; readonly network: Network; readonly address: string; readonly approvers: readonly string[] });
+  | (MayWait & {
+      readonly type: 'SetSettlementAddress';
+      readonly network: Network;
+      readonly address: string;
+      readonly approvers: readonly string[];
+    });
 
 export type ChangeCommand =
   | (MayWait & { readonly type: 'SetChangeDelay'; readonly minutes: number | null })

@@ -79,8 +79,12 @@ function decideAtOnce(command: MerchantCommand, state: MerchantState): Decision<
 type Of<Type extends MerchantCommand['type']> = Extract<MerchantCommand, { type: Type }>;
 const merchantIdOf = (context: MerchantContext) => context.registered!.merchantId;
 
-function register({ merchant, key, endpoint }: Of<'RegisterMerchant'>, { context }: MerchantState): Decision<MerchantEvent> {
-  if (context.registered !== null) return context.registered.name === merchant.name ? accept() : refuse('conflict', 'the merchant id is taken');
+function register(
+  { merchant, key, endpoint }: Of<'RegisterMerchant'>,
+  { context }: MerchantState,
+): Decision<MerchantEvent> {
+  if (context.registered !== null)
+    return context.registered.name === merchant.name ? accept() : refuse('conflict', 'the merchant id is taken');
   const fault = nameFault(merchant.name, 'name');
   if (fault) return { ok: false, refusal: fault };
   const { merchantId } = merchant;
@@ -99,7 +103,10 @@ function issueKey(key: ApiKeyIssued['data'], context: MerchantContext): Decision
   return fault ? { ok: false, refusal: fault } : accept({ type: 'ApiKeyIssued', data: key });
 }
 
-function restrictKey({ keyId, restrictions: asked }: Of<'RestrictKey'>, context: MerchantContext): Decision<MerchantEvent> {
+function restrictKey(
+  { keyId, restrictions: asked }: Of<'RestrictKey'>,
+  context: MerchantContext,
+): Decision<MerchantEvent> {
   const key = Object.hasOwn(context.keys, keyId) ? context.keys[keyId] : undefined;
   if (!key) return refuse('not_found', 'no such key', 'key_id');
   if (key.revoked) return refuse('conflict', 'the key is revoked', 'key_id');
@@ -140,7 +147,12 @@ function addDomain({ domainId, host, shopName }: Of<'AddDomain'>, context: Merch
   const domains = Object.values(context.domains);
   const fault = nameFault(shopName, 'name');
   if (fault) return { ok: false, refusal: fault };
-  if (!HOST.test(host)) return refuse('invalid_request', 'host must be a host name such as shop.example, without scheme, port or path', 'host');
+  if (!HOST.test(host))
+    return refuse(
+      'invalid_request',
+      'host must be a host name such as shop.example, without scheme, port or path',
+      'host',
+    );
   if (!host.includes('.') && !(host === 'localhost' && context.registered?.mode === 'test'))
     return refuse('invalid_request', 'host must be a full host name (localhost in test mode)', 'host');
   const known = domains.find((domain) => domain.host === host);
@@ -157,23 +169,42 @@ function removeDomain(domainId: string, context: MerchantContext): Decision<Merc
   return accept({ type: 'DomainRemoved', data: { merchantId: merchantIdOf(context), domainId } });
 }
 
-function setSettlementAddress({ network, address, approvers }: Of<'SetSettlementAddress'>, context: MerchantContext): Decision<MerchantEvent> {
+function setSettlementAddress(
+  { network, address, approvers }: Of<'SetSettlementAddress'>,
+  context: MerchantContext,
+): Decision<MerchantEvent> {
   if (context.settlementAddresses[network] === address) return accept();
   if (new Set(approvers).size < 2) return refuse('conflict', 'two operators must agree to where money goes');
-  return accept({ type: 'SettlementAddressSet', data: { merchantId: merchantIdOf(context), network, address, approvers } });
+  return accept({
+    type: 'SettlementAddressSet',
+    data: { merchantId: merchantIdOf(context), network, address, approvers },
+  });
 }
 
 /** Only what differs is recorded. */
-function setPolicy({ policy: asked, floor, toleranceMaxPercent }: Of<'SetPolicy'>, context: MerchantContext): Decision<MerchantEvent> {
+function setPolicy(
+  { policy: asked, floor, toleranceMaxPercent }: Of<'SetPolicy'>,
+  context: MerchantContext,
+): Decision<MerchantEvent> {
   const fault = policyFault(asked) ?? shareFault(asked, toleranceMaxPercent) ?? floorFault(asked, floor);
   if (fault) return { ok: false, refusal: fault };
-  const unset = { serviceFeeBasisPoints: 0, tolerancePercent: null, contact: null, refundClaims: [], offerBothCoins: false };
+  const unset = {
+    serviceFeeBasisPoints: 0,
+    tolerancePercent: null,
+    contact: null,
+    refundClaims: [],
+    offerBothCoins: false,
+  };
   const current: Required<MerchantPolicy> = { ...unset, ...context.policy };
   const changes = Object.entries(asked).filter(
-    ([name, value]) => value !== undefined && JSON.stringify(value) !== JSON.stringify(current[name as keyof MerchantPolicy]),
+    ([name, value]) =>
+      value !== undefined && JSON.stringify(value) !== JSON.stringify(current[name as keyof MerchantPolicy]),
   );
   if (changes.length === 0) return accept();
-  return accept({ type: 'PolicySet', data: { merchantId: merchantIdOf(context), policy: Object.fromEntries(changes) } });
+  return accept({
+    type: 'PolicySet',
+    data: { merchantId: merchantIdOf(context), policy: Object.fromEntries(changes) },
+  });
 }
 
 function setLogo(logo: Logo | null, context: MerchantContext): Decision<MerchantEvent> {
@@ -184,16 +215,30 @@ function setLogo(logo: Logo | null, context: MerchantContext): Decision<Merchant
 const invalid = (param: string, message: string): Refusal => ({ code: 'invalid_request', message, param });
 
 function policyFault(policy: Partial<MerchantPolicy>): Refusal | null {
-  const { settlementCoin, networks, offerTronUsdc, tolerance, sessionTtlSec, ethereumFinalizedFrom, ethereumConfirmations } = policy;
+  const {
+    settlementCoin,
+    networks,
+    offerTronUsdc,
+    tolerance,
+    sessionTtlSec,
+    ethereumFinalizedFrom,
+    ethereumConfirmations,
+  } = policy;
   const { serviceFeeBasisPoints, contact, refundClaims, offerBothCoins } = policy;
-  if (settlementCoin !== undefined && !isCoin(settlementCoin)) return invalid('settlement_coin', 'settlement_coin must be USDT or USDC');
-  if (networks !== undefined && (networks.length === 0 || !networks.every(isNetwork) || new Set(networks).size !== networks.length)) {
+  if (settlementCoin !== undefined && !isCoin(settlementCoin))
+    return invalid('settlement_coin', 'settlement_coin must be USDT or USDC');
+  if (
+    networks !== undefined &&
+    (networks.length === 0 || !networks.every(isNetwork) || new Set(networks).size !== networks.length)
+  ) {
     return invalid('networks', 'networks must name at least one of ethereum, bsc, tron and solana, each once');
   }
-  if (offerTronUsdc !== undefined && typeof offerTronUsdc !== 'boolean') return invalid('offer_tron_usdc', 'offer_tron_usdc must be true or false');
+  if (offerTronUsdc !== undefined && typeof offerTronUsdc !== 'boolean')
+    return invalid('offer_tron_usdc', 'offer_tron_usdc must be true or false');
   if (offerBothCoins !== undefined && typeof offerBothCoins !== 'boolean')
     return invalid('offer_both_coins', 'offer_both_coins must be true or false');
-  if (tolerance !== undefined && !isCoinAmount(tolerance)) return invalid('tolerance', 'tolerance must be a decimal amount of at most 6 decimals');
+  if (tolerance !== undefined && !isCoinAmount(tolerance))
+    return invalid('tolerance', 'tolerance must be a decimal amount of at most 6 decimals');
   if (sessionTtlSec !== undefined && sessionTtlSec !== null && !isWhole(sessionTtlSec, 1, MAX_TTL_SEC)) {
     return invalid('session_ttl', `session_ttl must be a whole number of seconds from 1 to ${MAX_TTL_SEC}`);
   }
@@ -201,12 +246,21 @@ function policyFault(policy: Partial<MerchantPolicy>): Refusal | null {
     return invalid('ethereum_finalized_from', 'ethereum_finalized_from must be a decimal amount of at most 6 decimals');
   }
   if (ethereumConfirmations !== undefined && !isWhole(ethereumConfirmations, 1, MAX_CONFIRMATIONS)) {
-    return invalid('ethereum_confirmations', `ethereum_confirmations must be a whole number from 1 to ${MAX_CONFIRMATIONS}`);
+    return invalid(
+      'ethereum_confirmations',
+      `ethereum_confirmations must be a whole number from 1 to ${MAX_CONFIRMATIONS}`,
+    );
   }
   if (serviceFeeBasisPoints !== undefined && !isWhole(serviceFeeBasisPoints, 0, MAX_SERVICE_FEE_BASIS_POINTS)) {
-    return invalid('service_fee', `service_fee must be a whole number of hundredths of a percent from 0 to ${MAX_SERVICE_FEE_BASIS_POINTS}`);
+    return invalid(
+      'service_fee',
+      `service_fee must be a whole number of hundredths of a percent from 0 to ${MAX_SERVICE_FEE_BASIS_POINTS}`,
+    );
   }
-  if (refundClaims !== undefined && (!refundClaims.every(isEvidenceKind) || new Set(refundClaims).size !== refundClaims.length))
+  if (
+    refundClaims !== undefined &&
+    (!refundClaims.every(isEvidenceKind) || new Set(refundClaims).size !== refundClaims.length)
+  )
     return invalid('refund_claims', `refund_claims must name some of ${EVIDENCE_KINDS.join(', ')}, each once`);
   if (contact !== undefined && contact !== null && contactLink(contact) === null)
     return invalid('contact', 'contact must be an e-mail address or an https URL of at most 200 characters');
@@ -225,20 +279,35 @@ function shareFault({ tolerancePercent: percent }: Partial<MerchantPolicy>, maxP
 }
 
 /** A merchant may raise what the operator asks for, never lower it. */
-function floorFault({ ethereumConfirmations, ethereumFinalizedFrom }: Partial<MerchantPolicy>, floor: FinalityFloor): Refusal | null {
+function floorFault(
+  { ethereumConfirmations, ethereumFinalizedFrom }: Partial<MerchantPolicy>,
+  floor: FinalityFloor,
+): Refusal | null {
   if (ethereumConfirmations !== undefined && ethereumConfirmations < floor.ethereumConfirmations)
-    return invalid('ethereum_confirmations', `ethereum_confirmations must be at least ${floor.ethereumConfirmations}, which the operator set`);
+    return invalid(
+      'ethereum_confirmations',
+      `ethereum_confirmations must be at least ${floor.ethereumConfirmations}, which the operator set`,
+    );
   if (ethereumFinalizedFrom !== undefined && amountOf(ethereumFinalizedFrom) > amountOf(floor.ethereumFinalizedFrom))
-    return invalid('ethereum_finalized_from', `ethereum_finalized_from must be at most ${floor.ethereumFinalizedFrom}, which the operator set`);
+    return invalid(
+      'ethereum_finalized_from',
+      `ethereum_finalized_from must be at most ${floor.ethereumFinalizedFrom}, which the operator set`,
+    );
   return null;
 }
 
-const isCoinAmount = (text: string): boolean => typeof text === 'string' && parseAmount(text) !== null && decimalsOf(text) <= COIN_MAX_DECIMALS;
-const isWhole = (value: number, min: number, max: number): boolean => Number.isSafeInteger(value) && value >= min && value <= max;
+const isCoinAmount = (text: string): boolean =>
+  typeof text === 'string' && parseAmount(text) !== null && decimalsOf(text) <= COIN_MAX_DECIMALS;
+const isWhole = (value: number, min: number, max: number): boolean =>
+  Number.isSafeInteger(value) && value >= min && value <= max;
 
 /** Names are shown to payers: no controls, no text-direction marks, no invisible edges. */
 function nameFault(name: string, param: string): Refusal | null {
   const readable =
-    name.length > 0 && name.length <= MAX_NAME_LENGTH && name === name.trim() && name.isWellFormed() && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name);
+    name.length > 0 &&
+    name.length <= MAX_NAME_LENGTH &&
+    name === name.trim() &&
+    name.isWellFormed() &&
+    !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name);
   return readable ? null : invalid(param, `${param} must be 1 to ${MAX_NAME_LENGTH} readable characters`);
 }

@@ -9,8 +9,8 @@ import type { EndpointState, FormerEndpoint, KeyState, MerchantContext } from '.
 export type MerchantValue = 'absent' | 'registered';
 
 /*
- * A merchant's life: registered once, then keys, endpoint, domains, policy and logo change. The alphabet is the merchant's
- * domain events, so a stored stream that replays without refusal was legal.
+ * A merchant's life: registered once, then keys, endpoint, domains, policy and logo change. The alphabet is the
+ * merchant's domain events, so a stored stream that replays without refusal was legal.
  */
 
 type Of<Type extends MerchantEvent['type']> = Extract<MerchantEvent, { type: Type }>['data'];
@@ -19,10 +19,15 @@ const as = <Type extends MerchantEvent['type']>(event: MerchantEvent): Of<Type> 
 
 /* Fold: one function an event. */
 
-const foldRegistered = (_: MerchantContext, data: Of<'MerchantRegistered'>): Partial<MerchantContext> => ({ registered: data });
+const foldRegistered = (_: MerchantContext, data: Of<'MerchantRegistered'>): Partial<MerchantContext> => ({
+  registered: data,
+});
 
 const foldKeyIssued = (context: MerchantContext, data: Of<'ApiKeyIssued'>): Partial<MerchantContext> => ({
-  keys: { ...context.keys, [data.keyId]: { issued: data, revoked: false, restrictions: data.restrictions ?? UNRESTRICTED, usedAtSec: null } },
+  keys: {
+    ...context.keys,
+    [data.keyId]: { issued: data, revoked: false, restrictions: data.restrictions ?? UNRESTRICTED, usedAtSec: null },
+  },
 });
 
 function withKey(context: MerchantContext, keyId: ApiKeyId, change: Partial<KeyState>): Partial<MerchantContext> {
@@ -31,12 +36,19 @@ function withKey(context: MerchantContext, keyId: ApiKeyId, change: Partial<KeyS
 }
 
 /** The first endpoint is the default one. */
-function withEndpoint({ endpoint, furtherEndpoints }: MerchantContext, changed: EndpointState): Partial<MerchantContext> {
+function withEndpoint(
+  { endpoint, furtherEndpoints }: MerchantContext,
+  changed: EndpointState,
+): Partial<MerchantContext> {
   if (endpoint === null || endpoint.endpointId === changed.endpointId) return { endpoint: changed };
   return { furtherEndpoints: { ...furtherEndpoints, [changed.endpointId]: changed } };
 }
 
-function changeEndpoint(context: MerchantContext, event: MerchantEvent, change: Partial<EndpointState>): Partial<MerchantContext> {
+function changeEndpoint(
+  context: MerchantContext,
+  event: MerchantEvent,
+  change: Partial<EndpointState>,
+): Partial<MerchantContext> {
   const endpoint = concernedEndpoint(context, event);
   return endpoint ? withEndpoint(context, { ...endpoint, ...change }) : {};
 }
@@ -53,18 +65,44 @@ function foldEndpointSet(context: MerchantContext, data: Of<'WebhookEndpointSet'
   const next = fresh ? null : (known?.next ?? null);
   const former = known && (url !== known.url || disabled) ? reachedBefore(known) : null;
   const moves = (known?.moves ?? 0) + (former ? 1 : 0);
-  const endpoint = { endpointId, url, durableRedelivery, events, fields, disabled, standardWebhooks, current, next, suspended: null, moves };
-  return { ...withEndpoint(context, endpoint), ...(former && { formerEndpoints: withFormer(context.formerEndpoints, former, moves) }) };
+  const endpoint = {
+    endpointId,
+    url,
+    durableRedelivery,
+    events,
+    fields,
+    disabled,
+    standardWebhooks,
+    current,
+    next,
+    suspended: null,
+    moves,
+  };
+  return {
+    ...withEndpoint(context, endpoint),
+    ...(former && { formerEndpoints: withFormer(context.formerEndpoints, former, moves) }),
+  };
 }
 
 /** More would only be asked for by one who sends something again that is long past. */
 const FORMER_KEPT = 5;
 
-function reachedBefore({ endpointId, url, disabled, current, next, standardWebhooks }: EndpointState): FormerEndpoint | null {
+function reachedBefore({
+  endpointId,
+  url,
+  disabled,
+  current,
+  next,
+  standardWebhooks,
+}: EndpointState): FormerEndpoint | null {
   return url === null || disabled ? null : { endpointId, url, current, next, standardWebhooks };
 }
 
-function withFormer(kept: MerchantContext['formerEndpoints'], former: FormerEndpoint, count: number): MerchantContext['formerEndpoints'] {
+function withFormer(
+  kept: MerchantContext['formerEndpoints'],
+  former: FormerEndpoint,
+  count: number,
+): MerchantContext['formerEndpoints'] {
   const dropped = formerEndpointId(former.endpointId, count - FORMER_KEPT);
   const others = Object.entries(kept).filter(([id]) => id !== dropped);
   return { ...Object.fromEntries(others), [formerEndpointId(former.endpointId, count)]: former };
@@ -79,9 +117,17 @@ function foldSecretRotated(context: MerchantContext, data: Of<'WebhookSecretRota
   if (!endpoint) return {};
   if (data.step === 'activated')
     return endpoint.next
-      ? withEndpoint(context, { ...endpoint, current: { sealed: endpoint.next.sealed, version: endpoint.next.version }, next: null })
+      ? withEndpoint(context, {
+          ...endpoint,
+          current: { sealed: endpoint.next.sealed, version: endpoint.next.version },
+          next: null,
+        })
       : {};
-  const next = { sealed: data.sealedSecret ?? '', version: nextSecretVersion(endpoint), activatesAtSec: data.activatesAtSec ?? 0 };
+  const next = {
+    sealed: data.sealedSecret ?? '',
+    version: nextSecretVersion(endpoint),
+    activatesAtSec: data.activatesAtSec ?? 0,
+  };
   return withEndpoint(context, { ...endpoint, next });
 }
 
@@ -115,7 +161,8 @@ function isLegalRotation(seen: Seen): boolean {
   return step === 'issued' ? sealedSecret !== null && activatesAtSec !== null : endpointOf(seen)!.next !== null;
 }
 
-const isPending = (seen: Seen, changeId: string): boolean => isTheirs(seen) && Object.hasOwn(seen.context.pendingChanges, changeId);
+const isPending = (seen: Seen, changeId: string): boolean =>
+  isTheirs(seen) && Object.hasOwn(seen.context.pendingChanges, changeId);
 
 export const merchantMachine = setup({
   types: { context: {} as MerchantContext, events: {} as MerchantEvent },
@@ -125,18 +172,24 @@ export const merchantMachine = setup({
     isNewKey,
     isLegalEndpoint,
     isLegalRotation,
-    isActiveKey: (seen: Seen) => isTheirs(seen) && seen.context.keys[as<'ApiKeyRevoked'>(seen.event).keyId]?.revoked === false,
-    isNewDomain: (seen: Seen) => isTheirs(seen) && !Object.hasOwn(seen.context.domains, as<'DomainAdded'>(seen.event).domainId),
-    isTheirDomain: (seen: Seen) => isTheirs(seen) && Object.hasOwn(seen.context.domains, as<'DomainRemoved'>(seen.event).domainId),
+    isActiveKey: (seen: Seen) =>
+      isTheirs(seen) && seen.context.keys[as<'ApiKeyRevoked'>(seen.event).keyId]?.revoked === false,
+    isNewDomain: (seen: Seen) =>
+      isTheirs(seen) && !Object.hasOwn(seen.context.domains, as<'DomainAdded'>(seen.event).domainId),
+    isTheirDomain: (seen: Seen) =>
+      isTheirs(seen) && Object.hasOwn(seen.context.domains, as<'DomainRemoved'>(seen.event).domainId),
     isNewChange: (seen: Seen) => isTheirs(seen) && !isPending(seen, as<'MerchantChangeScheduled'>(seen.event).changeId),
-    isPendingChange: (seen: Seen) => isPending(seen, as<'MerchantChangeWithdrawn' | 'MerchantChangeApplied'>(seen.event).changeId),
+    isPendingChange: (seen: Seen) =>
+      isPending(seen, as<'MerchantChangeWithdrawn' | 'MerchantChangeApplied'>(seen.event).changeId),
     isRunning: (seen: Seen) => concernsEndpoint(seen) && endpointOf(seen)!.suspended === null,
     isSuspended: (seen: Seen) => concernsEndpoint(seen) && endpointOf(seen)!.suspended !== null,
   },
   actions: {
     foldRegistered: assign(({ context, event }) => foldRegistered(context, as<'MerchantRegistered'>(event))),
     foldKeyIssued: assign(({ context, event }) => foldKeyIssued(context, as<'ApiKeyIssued'>(event))),
-    foldKeyRevoked: assign(({ context, event }) => withKey(context, as<'ApiKeyRevoked'>(event).keyId, { revoked: true })),
+    foldKeyRevoked: assign(({ context, event }) =>
+      withKey(context, as<'ApiKeyRevoked'>(event).keyId, { revoked: true }),
+    ),
     foldKeyRestricted: assign(({ context, event }) => {
       const { keyId, restrictions } = as<'ApiKeyRestricted'>(event);
       return withKey(context, keyId, { restrictions });
@@ -147,7 +200,9 @@ export const merchantMachine = setup({
     }),
     foldEndpointSet: assign(({ context, event }) => foldEndpointSet(context, as<'WebhookEndpointSet'>(event))),
     foldSecretRotated: assign(({ context, event }) => foldSecretRotated(context, as<'WebhookSecretRotated'>(event))),
-    foldSuspended: assign(({ context, event }) => changeEndpoint(context, event, { suspended: as<'WebhookEndpointSuspended'>(event).reason })),
+    foldSuspended: assign(({ context, event }) =>
+      changeEndpoint(context, event, { suspended: as<'WebhookEndpointSuspended'>(event).reason }),
+    ),
     foldResumed: assign(({ context, event }) => changeEndpoint(context, event, { suspended: null })),
     foldDomainAdded: assign(({ context, event }) => foldDomainAdded(context, as<'DomainAdded'>(event))),
     foldDomainRemoved: assign(({ context, event }) => foldDomainRemoved(context, as<'DomainRemoved'>(event))),
@@ -157,7 +212,9 @@ export const merchantMachine = setup({
       const data = as<'MerchantChangeScheduled'>(event);
       return { pendingChanges: { ...context.pendingChanges, [data.changeId]: data } };
     }),
-    foldChangeEnded: assign(({ context, event }) => withoutChange(context, as<'MerchantChangeWithdrawn' | 'MerchantChangeApplied'>(event).changeId)),
+    foldChangeEnded: assign(({ context, event }) =>
+      withoutChange(context, as<'MerchantChangeWithdrawn' | 'MerchantChangeApplied'>(event).changeId),
+    ),
     foldChangeDelay: assign(({ event }) => ({ changeDelayMin: as<'ChangeDelaySet'>(event).minutes })),
     foldSettlementAddress: assign(({ context, event }) => {
       const { network, address } = as<'SettlementAddressSet'>(event);

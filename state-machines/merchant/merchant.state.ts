@@ -56,7 +56,9 @@ export interface EndpointState {
 }
 
 /** Where an endpoint was reached before it was changed, with what signed there. */
-export type FormerEndpoint = Pick<EndpointState, 'endpointId' | 'current' | 'next' | 'standardWebhooks'> & { readonly url: string };
+export type FormerEndpoint = Pick<EndpointState, 'endpointId' | 'current' | 'next' | 'standardWebhooks'> & {
+  readonly url: string;
+};
 
 export interface MerchantContext {
   readonly registered: MerchantRegistered['data'] | null;
@@ -94,15 +96,21 @@ export const initialMerchantContext: MerchantContext = {
   pendingChanges: {},
 };
 
-export const activeKeys = (context: MerchantContext): KeyState[] => Object.values(context.keys).filter((key) => !key.revoked);
+export const activeKeys = (context: MerchantContext): KeyState[] =>
+  Object.values(context.keys).filter((key) => !key.revoked);
 
 /** The endpoint of that id, or the default one when none is named; null when there is none. */
-export function endpointIn({ endpoint, furtherEndpoints }: MerchantContext, endpointId: string | undefined): EndpointState | null {
+export function endpointIn(
+  { endpoint, furtherEndpoints }: MerchantContext,
+  endpointId: string | undefined,
+): EndpointState | null {
   if (endpointId === undefined || endpoint?.endpointId === endpointId) return endpoint;
   return Object.hasOwn(furtherEndpoints, endpointId) ? furtherEndpoints[endpointId]! : null;
 }
 
-/** The secret that signs the main header at a moment: an issued one takes over at its time even if nobody activated it. */
+/**
+ * The secret that signs the main header at a moment: an issued one takes over at its time even if nobody activated it.
+ */
 export function mainSecret(endpoint: EndpointState, nowSec: number): SecretState {
   return endpoint.next !== null && nowSec >= endpoint.next.activatesAtSec ? endpoint.next : endpoint.current;
 }

@@ -6,7 +6,10 @@ import { endpointIn, type MerchantContext } from './merchant.state.ts';
 /** What an event tells the merchant, and at which endpoints beside the default one. */
 export interface AddressedNotice {
   readonly notice: SettingsNotice;
-  /** Where what the default endpoint is told goes: null for the default endpoint itself, else where that was reached before. */
+  /**
+   * Where what the default endpoint is told goes: null for the default endpoint itself, else where that was reached
+   * before.
+   */
   readonly formerDefault: string | null;
   /** Further endpoints that the change is about, or where they were reached before. */
   readonly further: readonly string[];
@@ -31,7 +34,15 @@ export function settingsNoticeOf(
 ): AddressedNotice | null {
   const changedBy = actor.startsWith('merchant:') ? 'merchant' : 'operator';
   const changed = (change: GuardedChange): SettingsNotice => ({
-    ...{ type: 'settings.changed', status: 'changed', change, changeId: null, takesEffectAtSec: atSec, changedBy, refusal: null },
+    ...{
+      type: 'settings.changed',
+      status: 'changed',
+      change,
+      changeId: null,
+      takesEffectAtSec: atSec,
+      changedBy,
+      refusal: null,
+    },
   });
   switch (event.type) {
     case 'WebhookEndpointSet':
@@ -65,7 +76,15 @@ export function settingsNoticeOf(
       if (!pending || (event.type === 'MerchantChangeApplied' && refusal === null)) return null;
       const { change, changeId, takesEffectAtSec } = pending;
       const status = refusal === null ? 'withdrawn' : 'refused';
-      const notice = { type: 'settings.change_withdrawn', status, change, changeId, takesEffectAtSec, changedBy, refusal } as const;
+      const notice = {
+        type: 'settings.change_withdrawn',
+        status,
+        change,
+        changeId,
+        takesEffectAtSec,
+        changedBy,
+        refusal,
+      } as const;
       return { notice, formerDefault: null, further: concerned(change, before) };
     }
     default:

@@ -1,6 +1,12 @@
 import type { PaymentLinkEvent, PaymentLinkTerms } from '../../src/domain/events/payment-link-events.ts';
 import { accept, refuse, type Decision, type Refusal } from '../../src/domain/result.ts';
-import { afterUse, DAY_SEC, type EndedUse, type PaymentLinkContext, type PaymentLinkValue } from './payment-link.machine.ts';
+import {
+  afterUse,
+  DAY_SEC,
+  type EndedUse,
+  type PaymentLinkContext,
+  type PaymentLinkValue,
+} from './payment-link.machine.ts';
 
 export interface PaymentLinkState {
   readonly value: PaymentLinkValue;
@@ -11,12 +17,20 @@ export interface PaymentLinkState {
 
 export type PaymentLinkCommand =
   | { readonly type: 'CreatePaymentLink'; readonly terms: PaymentLinkTerms; readonly nowSec: number }
-  | { readonly type: 'UsePaymentLink'; readonly press: string; readonly ended: readonly EndedUse[]; readonly nowSec: number }
+  | {
+      readonly type: 'UsePaymentLink';
+      readonly press: string;
+      readonly ended: readonly EndedUse[];
+      readonly nowSec: number;
+    }
   | { readonly type: 'SwitchPaymentLinkOff'; readonly reason: string; readonly nowSec: number };
 
 type Of<Type extends PaymentLinkCommand['type']> = Extract<PaymentLinkCommand, { type: Type }>;
 
-/** Why a link makes no payment; `busy`: it may again once one of those under way has ended; `paused`: once fewer of the last day are unpaid. */
+/**
+ * Why a link makes no payment; `busy`: it may again once one of those under way has ended; `paused`: once fewer of the
+ * last day are unpaid.
+ */
 export type LinkStatus = 'on' | 'off' | 'over' | 'used_up' | 'busy' | 'paused';
 
 const MAX_USES = 10_000;
@@ -51,9 +65,14 @@ export function linkStatus(context: PaymentLinkContext, nowSec: number): LinkSta
 }
 
 const unpaidOfDay = ({ open, unpaid }: PaymentLinkContext, nowSec: number): number =>
-  [...Object.values(open), ...unpaid.filter(({ outcome }) => outcome === 'unpaid')].filter(({ usedAtSec }) => usedAtSec > nowSec - DAY_SEC).length;
+  [...Object.values(open), ...unpaid.filter(({ outcome }) => outcome === 'unpaid')].filter(
+    ({ usedAtSec }) => usedAtSec > nowSec - DAY_SEC,
+  ).length;
 
-/** The number of the payment that the page was given, a paid one first; null when it has none that is paid or may still be. */
+/**
+ * The number of the payment that the page was given, a paid one first; null when it has none that is paid or may still
+ * be.
+ */
 export function numberOf({ open, paid }: PaymentLinkContext, press: string): number | null {
   const settled = paid.find((known) => known.press === press);
   if (settled) return settled.number;
@@ -64,15 +83,25 @@ export function numberOf({ open, paid }: PaymentLinkContext, press: string): num
 function create({ terms, nowSec }: Of<'CreatePaymentLink'>, { value }: PaymentLinkState): Decision<PaymentLinkEvent> {
   if (value !== 'absent') return refuse('conflict', 'there is such a payment link');
   const wrong = termsFault(terms, nowSec);
-  return wrong ? { ok: false, refusal: wrong } : accept({ type: 'PaymentLinkCreated', data: { ...terms, createdAtSec: nowSec } });
+  return wrong
+    ? { ok: false, refusal: wrong }
+    : accept({ type: 'PaymentLinkCreated', data: { ...terms, createdAtSec: nowSec } });
 }
 
-function termsFault({ maxUses, maxOpen, maxUnpaidPerDay, endsAtSec }: PaymentLinkTerms, nowSec: number): Refusal | null {
-  const invalid = (param: string, message: string): Refusal => ({ code: 'invalid_request', message: `${param} ${message}`, param });
+function termsFault(
+  { maxUses, maxOpen, maxUnpaidPerDay, endsAtSec }: PaymentLinkTerms,
+  nowSec: number,
+): Refusal | null {
+  const invalid = (param: string, message: string): Refusal => ({
+    code: 'invalid_request',
+    message: `${param} ${message}`,
+    param,
+  });
   const isWithin = (count: number, most: number): boolean => Number.isInteger(count) && count >= 1 && count <= most;
   if (!isWithin(maxUses, MAX_USES)) return invalid('uses', `must be a whole number from 1 to ${MAX_USES}`);
   if (!isWithin(maxOpen, MAX_OPEN)) return invalid('open', `must be a whole number from 1 to ${MAX_OPEN}`);
-  if (!isWithin(maxUnpaidPerDay, MAX_UNPAID_PER_DAY)) return invalid('unpaid', `must be a whole number from 1 to ${MAX_UNPAID_PER_DAY}`);
+  if (!isWithin(maxUnpaidPerDay, MAX_UNPAID_PER_DAY))
+    return invalid('unpaid', `must be a whole number from 1 to ${MAX_UNPAID_PER_DAY}`);
   if (endsAtSec !== null && (endsAtSec <= nowSec || endsAtSec > nowSec + MAX_AHEAD_SEC))
     return invalid('ends', 'must be in the future, within five years');
   return null;
@@ -87,7 +116,10 @@ const REFUSALS: Readonly<Record<Exclude<LinkStatus, 'on'>, string>> = {
 };
 
 /** For a page that has no payment yet: whoever has one is led to it without being asked here. */
-function use({ press, ended, nowSec }: Of<'UsePaymentLink'>, { value, context }: PaymentLinkState): Decision<PaymentLinkEvent> {
+function use(
+  { press, ended, nowSec }: Of<'UsePaymentLink'>,
+  { value, context }: PaymentLinkState,
+): Decision<PaymentLinkEvent> {
   if (value === 'absent') return refuse('not_found', 'no such payment link');
   const { linkId } = context.created!;
   const { left, noted } = noteEnded(context, ended, nowSec);
@@ -96,7 +128,10 @@ function use({ press, ended, nowSec }: Of<'UsePaymentLink'>, { value, context }:
   const keepsPlace = numberOf(left, press) !== null && (status === 'on' || isWaiting(status));
   if (keepsPlace) return accept(...noted);
   if (status !== 'on') return refuse('conflict', REFUSALS[status]);
-  return accept(...noted, { type: 'PaymentLinkUsed', data: { linkId, number: context.lastNumber + 1, press, usedAtSec: nowSec } });
+  return accept(...noted, {
+    type: 'PaymentLinkUsed',
+    data: { linkId, number: context.lastNumber + 1, press, usedAtSec: nowSec },
+  });
 }
 
 /** Those that ended and were not known to have, each once. */
@@ -107,14 +142,22 @@ function noteEnded(context: PaymentLinkContext, ended: readonly EndedUse[], nowS
     const next = afterUse(left, { number, outcome }, nowSec);
     if (next === left) continue;
     left = next;
-    noted.push({ type: 'PaymentLinkUseEnded', data: { linkId: context.created!.linkId, number, outcome, notedAtSec: nowSec } });
+    noted.push({
+      type: 'PaymentLinkUseEnded',
+      data: { linkId: context.created!.linkId, number, outcome, notedAtSec: nowSec },
+    });
   }
   return { left, noted };
 }
 
-function switchOff({ reason, nowSec }: Of<'SwitchPaymentLinkOff'>, { value, context }: PaymentLinkState): Decision<PaymentLinkEvent> {
+function switchOff(
+  { reason, nowSec }: Of<'SwitchPaymentLinkOff'>,
+  { value, context }: PaymentLinkState,
+): Decision<PaymentLinkEvent> {
   if (value === 'absent') return refuse('not_found', 'no such payment link');
   if (reason.trim() === '' || reason.length > MAX_REASON)
     return refuse('invalid_request', `reason must have from 1 to ${MAX_REASON} characters`, 'reason');
-  return value === 'off' ? accept() : accept({ type: 'PaymentLinkSwitchedOff', data: { linkId: context.created!.linkId, reason, offAtSec: nowSec } });
+  return value === 'off'
+    ? accept()
+    : accept({ type: 'PaymentLinkSwitchedOff', data: { linkId: context.created!.linkId, reason, offAtSec: nowSec } });
 }

@@ -1,5 +1,10 @@
 import { assign, setup } from 'xstate';
-import type { PaymentLinkCreated, PaymentLinkEvent, PaymentLinkSwitchedOff, UseOutcome } from '../../src/domain/events/payment-link-events.ts';
+import type {
+  PaymentLinkCreated,
+  PaymentLinkEvent,
+  PaymentLinkSwitchedOff,
+  UseOutcome,
+} from '../../src/domain/events/payment-link-events.ts';
 
 /* A link of which every visitor makes a payment of their own, until it is switched off. */
 
@@ -59,8 +64,14 @@ export function afterUse(context: PaymentLinkContext, ended: EndedUse, notedAtSe
   const { number, outcome } = ended;
   const { press, usedAtSec } = use;
   const open = Object.fromEntries(Object.entries(context.open).filter(([of]) => of !== String(number)));
-  if (outcome !== 'paid') return { ...context, open, unpaid: [...context.unpaid, { number, press, usedAtSec, outcome, notedAtSec }] };
-  return { ...context, open, unpaid: context.unpaid.filter((known) => known.number !== number), paid: [...context.paid, { number, press }] };
+  if (outcome !== 'paid')
+    return { ...context, open, unpaid: [...context.unpaid, { number, press, usedAtSec, outcome, notedAtSec }] };
+  return {
+    ...context,
+    open,
+    unpaid: context.unpaid.filter((known) => known.number !== number),
+    paid: [...context.paid, { number, press }],
+  };
 }
 
 export const paymentLinkMachine = setup({

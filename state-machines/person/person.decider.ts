@@ -1,4 +1,12 @@
-import type { Grant, JoinLink, PasskeyAdded, PersonEvent, SignedIn, SignedInBySso, ActionTaken } from '../../src/domain/events/person-events.ts';
+import type {
+  Grant,
+  JoinLink,
+  PasskeyAdded,
+  PersonEvent,
+  SignedIn,
+  SignedInBySso,
+  ActionTaken,
+} from '../../src/domain/events/person-events.ts';
 import { accept, refuse, type Decision, type Refusal } from '../../src/domain/result.ts';
 import type { PersonValue } from './person.machine.ts';
 import { sameName, type PersonContext } from './person.state.ts';
@@ -33,7 +41,12 @@ export type PersonCommand =
   | (Wanted & { readonly type: 'Reinstate' })
   | { readonly type: 'SignIn'; readonly signIn: Omit<SignedIn['data'], 'personId'> }
   /** The identity provider vouches for it; whoever it names for the first time is known from then on. */
-  | { readonly type: 'SignInBySso'; readonly personId: string; readonly name: string; readonly signIn: Omit<SignedInBySso['data'], 'personId'> }
+  | {
+      readonly type: 'SignInBySso';
+      readonly personId: string;
+      readonly name: string;
+      readonly signIn: Omit<SignedInBySso['data'], 'personId'>;
+    }
   | (Wanted & { readonly type: 'SignOut'; readonly signInId: string })
   | { readonly type: 'RecordAction'; readonly taken: Omit<ActionTaken['data'], 'personId'> };
 
@@ -81,7 +94,8 @@ export function decidePerson(command: PersonCommand, { context }: PersonState): 
       return removePasskey(command, context, personId);
     case 'ChangeRoles': {
       if (sameName(command.by, name)) return refuse('invalid_request', 'nobody changes their own roles', 'roles');
-      if (context.identity !== null) return refuse('invalid_request', 'their roles come from single sign-on: change them there', 'roles');
+      if (context.identity !== null)
+        return refuse('invalid_request', 'their roles come from single sign-on: change them there', 'roles');
       const fault = grantsFault(command.grants, command.nowSec);
       return fault
         ? { ok: false, refusal: fault }
@@ -89,10 +103,14 @@ export function decidePerson(command: PersonCommand, { context }: PersonState): 
     }
     case 'Suspend':
       if (sameName(command.by, name)) return refuse('invalid_request', 'nobody suspends themselves', 'person');
-      return context.suspended ? accept() : accept({ type: 'PersonSuspended', data: { personId, ...wantedOf(command) } });
+      return context.suspended
+        ? accept()
+        : accept({ type: 'PersonSuspended', data: { personId, ...wantedOf(command) } });
     case 'Reinstate':
       if (sameName(command.by, name)) return refuse('invalid_request', 'nobody reinstates themselves', 'person');
-      return context.suspended ? accept({ type: 'PersonReinstated', data: { personId, ...wantedOf(command) } }) : accept();
+      return context.suspended
+        ? accept({ type: 'PersonReinstated', data: { personId, ...wantedOf(command) } })
+        : accept();
     case 'SignIn':
       return signIn(command.signIn, context, personId);
     case 'SignOut':
@@ -105,15 +123,23 @@ export function decidePerson(command: PersonCommand, { context }: PersonState): 
 
 const wantedOf = ({ by, reason }: Wanted): Wanted => ({ by, reason: reason.trim() });
 
-function invite(command: Extract<PersonCommand, { type: 'Invite' }>, { invited }: PersonContext): Decision<PersonEvent> {
+function invite(
+  command: Extract<PersonCommand, { type: 'Invite' }>,
+  { invited }: PersonContext,
+): Decision<PersonEvent> {
   const { personId, name, grants, linkHash, expiresAtSec, nowSec } = command;
   if (invited !== null) return refuse('conflict', 'the person is known already');
   const fault = nameFault(name) ?? grantsFault(grants, nowSec);
   if (fault) return { ok: false, refusal: fault };
-  return accept({ type: 'PersonInvited', data: { personId, ...wantedOf(command), name, grants, linkHash, expiresAtSec } });
+  return accept({
+    type: 'PersonInvited',
+    data: { personId, ...wantedOf(command), name, grants, linkHash, expiresAtSec },
+  });
 }
 
-/** One operator alone can give nobody a way in as somebody else: a person asks for themselves, or two operators agree. */
+/**
+ * One operator alone can give nobody a way in as somebody else: a person asks for themselves, or two operators agree.
+ */
 function issueLink(
   command: Extract<PersonCommand, { type: 'IssueLink' }>,
   context: PersonContext,
@@ -124,9 +150,14 @@ function issueLink(
   if (context.suspended) return refuse('invalid_request', 'the person is suspended', 'person');
   if (Object.keys(context.passkeys).length >= MAX_PASSKEYS)
     return refuse('invalid_request', `a person has at most ${MAX_PASSKEYS} passkeys: remove one first`, 'person');
-  const isFirst = Object.keys(context.passkeys).length === 0 && (context.identity !== null || sameName(by, context.invited!.by));
+  const isFirst =
+    Object.keys(context.passkeys).length === 0 && (context.identity !== null || sameName(by, context.invited!.by));
   if (!byHost && Object.keys(context.passkeys).length === 0 && sameName(by, name))
-    return refuse('invalid_request', 'whoever has no passkey yet gets the first one by a link of somebody else', 'person');
+    return refuse(
+      'invalid_request',
+      'whoever has no passkey yet gets the first one by a link of somebody else',
+      'person',
+    );
   if (!byHost && !isFirst && !sameName(by, name)) {
     const { recovery } = context;
     if (recovery === null || recovery.requestedAtSec + RECOVERY_SEC <= nowSec)
@@ -135,7 +166,8 @@ function issueLink(
         'a person who has passkeys gets a link for another one only when two operators agree: ask for recovery first',
         'person',
       );
-    if (sameName(recovery.by, by)) return refuse('invalid_request', 'recovery takes two: another operator than the one who asked for it', 'person');
+    if (sameName(recovery.by, by))
+      return refuse('invalid_request', 'recovery takes two: another operator than the one who asked for it', 'person');
   }
   return accept({ type: 'JoinLinkIssued', data: { personId, ...wantedOf(command), linkHash, expiresAtSec } });
 }
@@ -148,10 +180,17 @@ function requestRecovery(
 ): Decision<PersonEvent> {
   if (suspended) return refuse('invalid_request', 'the person is suspended', 'person');
   if (sameName(command.by, name)) return refuse('invalid_request', 'nobody recovers themselves', 'person');
-  return accept({ type: 'RecoveryRequested', data: { personId, ...wantedOf(command), requestedAtSec: command.nowSec } });
+  return accept({
+    type: 'RecoveryRequested',
+    data: { personId, ...wantedOf(command), requestedAtSec: command.nowSec },
+  });
 }
 
-function addPasskey(passkey: Omit<PasskeyAdded['data'], 'personId'>, { link, suspended }: PersonContext, personId: string): Decision<PersonEvent> {
+function addPasskey(
+  passkey: Omit<PasskeyAdded['data'], 'personId'>,
+  { link, suspended }: PersonContext,
+  personId: string,
+): Decision<PersonEvent> {
   const isOpen = link !== null && link.linkHash === passkey.linkHash && link.expiresAtSec > passkey.addedAtSec;
   if (!isOpen || suspended) return refuse('not_found', 'the link was used, replaced or is too old');
   return accept({ type: 'PasskeyAdded', data: { personId, ...passkey } });
@@ -164,29 +203,48 @@ function removePasskey(
 ): Decision<PersonEvent> {
   const { credentialId } = command;
   if (!Object.hasOwn(passkeys, credentialId)) return refuse('not_found', 'no such passkey');
-  if (Object.keys(passkeys).length === 1) return refuse('invalid_request', 'the last passkey stays: suspend the person instead', 'passkey');
+  if (Object.keys(passkeys).length === 1)
+    return refuse('invalid_request', 'the last passkey stays: suspend the person instead', 'passkey');
   return accept({ type: 'PasskeyRemoved', data: { personId, ...wantedOf(command), credentialId } });
 }
 
 /** Beyond the bound the oldest one ends, so that nobody is locked out by browsers that were forgotten. */
-function signIn(wanted: Omit<SignedIn['data'], 'personId'>, context: PersonContext, personId: string): Decision<PersonEvent> {
+function signIn(
+  wanted: Omit<SignedIn['data'], 'personId'>,
+  context: PersonContext,
+  personId: string,
+): Decision<PersonEvent> {
   const { passkeys, signIns, suspended, invited, identity } = context;
   const passkey = passkeys[wanted.credentialId];
   // Whoever leaves the organisation is locked out there.
-  if (identity !== null) return refuse('authentication_failed', 'the person signs in with single sign-on; the passkey signs what they do');
-  if (suspended || !passkey) return refuse('authentication_failed', 'the passkey is nobody’s, or its person is suspended');
-  return accept<PersonEvent>(...endedFor(signIns, personId, invited!.name), { type: 'SignedIn', data: { personId, ...wanted } });
+  if (identity !== null)
+    return refuse('authentication_failed', 'the person signs in with single sign-on; the passkey signs what they do');
+  if (suspended || !passkey)
+    return refuse('authentication_failed', 'the passkey is nobody’s, or its person is suspended');
+  return accept<PersonEvent>(...endedFor(signIns, personId, invited!.name), {
+    type: 'SignedIn',
+    data: { personId, ...wanted },
+  });
 }
 
 function endedFor(signIns: PersonContext['signIns'], personId: string, by: string): PersonEvent[] {
   const over = Object.values(signIns)
     .sort((one, other) => one.signedInAtSec - other.signedInAtSec)
     .slice(0, Math.max(0, Object.keys(signIns).length - MAX_SIGN_INS + 1));
-  return over.map(({ signInId }) => ({ type: 'SignedOut', data: { personId, by, reason: `more than ${MAX_SIGN_INS} sign-ins`, signInId } }));
+  return over.map(({ signInId }) => ({
+    type: 'SignedOut',
+    data: { personId, by, reason: `more than ${MAX_SIGN_INS} sign-ins`, signInId },
+  }));
 }
 
-/** A name belongs to whom it was given first: the identity provider takes over nobody who was invited, nor anybody whom it called otherwise. */
-function signInBySso(command: Extract<PersonCommand, { type: 'SignInBySso' }>, context: PersonContext): Decision<PersonEvent> {
+/**
+ * A name belongs to whom it was given first: the identity provider takes over nobody who was invited, nor anybody whom
+ * it called otherwise.
+ */
+function signInBySso(
+  command: Extract<PersonCommand, { type: 'SignInBySso' }>,
+  context: PersonContext,
+): Decision<PersonEvent> {
   const { personId, name, signIn } = command;
   const { issuer, subject } = signIn;
   const fault = grantsFault(signIn.grants, signIn.signedInAtSec);
@@ -208,15 +266,19 @@ function nameFault(name: string): Refusal | null {
   const fault = (message: string): Refusal => ({ code: 'invalid_request', message, param: 'name' });
   if (!NAME.test(name)) return fault('name must be 1 to 64 letters, digits, blanks, dots, hyphens or underscores');
   const shown = name.trim().replaceAll(/ +/g, ' ');
-  return RESERVED.some((reserved) => sameName(reserved, shown)) ? fault(`name must not be ${shown}: records give it to no person`) : null;
+  return RESERVED.some((reserved) => sameName(reserved, shown))
+    ? fault(`name must not be ${shown}: records give it to no person`)
+    : null;
 }
 
 function grantsFault(grants: readonly Grant[], nowSec: number): Refusal | null {
   const fault = (message: string): Refusal => ({ code: 'invalid_request', message, param: 'roles' });
   if (grants.length === 0 || grants.length > MAX_GRANTS) return fault(`roles must be 1 to ${MAX_GRANTS}`);
   for (const { role, merchantId, untilSec } of grants) {
-    if (role === 'merchant_admin' && merchantId === null) return fault('merchant_admin needs the merchant that it is for');
-    if (!OF_MERCHANTS.has(role) && merchantId !== null) return fault(`${role} is for the whole service, not for one merchant`);
+    if (role === 'merchant_admin' && merchantId === null)
+      return fault('merchant_admin needs the merchant that it is for');
+    if (!OF_MERCHANTS.has(role) && merchantId !== null)
+      return fault(`${role} is for the whole service, not for one merchant`);
     if (role === 'auditor' && untilSec === null) return fault('auditor needs a day on which it ends');
     if (untilSec !== null && untilSec <= nowSec) return fault(`${role} would have ended already`);
     if (role === 'auditor' && untilSec! > nowSec + MAX_AUDIT_SEC) return fault('auditor ends within a year');

@@ -5,8 +5,8 @@ import { initialPersonContext, type PersonContext } from './person.state.ts';
 export type PersonValue = 'absent' | 'known';
 
 /*
- * A person of the console: invited once, or provisioned by single sign-on, then passkeys, roles and sign-ins come and go. What they did is recorded in the same stream and changes
- * nothing but the counter of the passkey that signed it.
+ * A person of the console: invited once, or provisioned by single sign-on, then passkeys, roles and sign-ins come and
+ * go. What they did is recorded in the same stream and changes nothing but the counter of the passkey that signed it.
  */
 
 type Of<Type extends PersonEvent['type']> = Extract<PersonEvent, { type: Type }>['data'];
@@ -20,11 +20,18 @@ const without = <Value>(entries: Readonly<Record<string, Value>>, ...keys: strin
 
 const counted = ({ passkeys }: PersonContext, credentialId: string, signCount: number): PersonContext['passkeys'] => {
   const passkey = passkeys[credentialId];
-  return passkey ? { ...passkeys, [credentialId]: { ...passkey, signCount: Math.max(passkey.signCount, signCount) } } : passkeys;
+  return passkey
+    ? { ...passkeys, [credentialId]: { ...passkey, signCount: Math.max(passkey.signCount, signCount) } }
+    : passkeys;
 };
 
-function foldPasskeyRemoved({ passkeys, signIns }: PersonContext, { credentialId }: Of<'PasskeyRemoved'>): Partial<PersonContext> {
-  const ended = Object.values(signIns).flatMap((signIn) => (signIn.credentialId === credentialId ? [signIn.signInId] : []));
+function foldPasskeyRemoved(
+  { passkeys, signIns }: PersonContext,
+  { credentialId }: Of<'PasskeyRemoved'>,
+): Partial<PersonContext> {
+  const ended = Object.values(signIns).flatMap((signIn) =>
+    signIn.credentialId === credentialId ? [signIn.signInId] : [],
+  );
   return { passkeys: without(passkeys, credentialId), signIns: without(signIns, ...ended) };
 }
 
@@ -40,9 +47,14 @@ export const personMachine = setup({
     isTheirs,
     isByOpenLink: (seen: Seen) => {
       const { linkHash, credentialId } = as<'PasskeyAdded'>(seen.event);
-      return isTheirs(seen) && seen.context.link?.linkHash === linkHash && !Object.hasOwn(seen.context.passkeys, credentialId);
+      return (
+        isTheirs(seen) &&
+        seen.context.link?.linkHash === linkHash &&
+        !Object.hasOwn(seen.context.passkeys, credentialId)
+      );
     },
-    isTheirPasskey: (seen: Seen) => isTheirs(seen) && Object.hasOwn(seen.context.passkeys, as<'PasskeyRemoved'>(seen.event).credentialId),
+    isTheirPasskey: (seen: Seen) =>
+      isTheirs(seen) && Object.hasOwn(seen.context.passkeys, as<'PasskeyRemoved'>(seen.event).credentialId),
     isAllowedIn: (seen: Seen) => {
       const { credentialId, signInId } = as<'SignedIn'>(seen.event);
       const { suspended, passkeys, signIns } = seen.context;
@@ -51,9 +63,16 @@ export const personMachine = setup({
     isTheirIdentity: (seen: Seen) => {
       const { issuer, subject, signInId } = as<'SignedInBySso'>(seen.event);
       const { suspended, identity, signIns } = seen.context;
-      return isTheirs(seen) && !suspended && identity?.issuer === issuer && identity.subject === subject && !Object.hasOwn(signIns, signInId);
+      return (
+        isTheirs(seen) &&
+        !suspended &&
+        identity?.issuer === issuer &&
+        identity.subject === subject &&
+        !Object.hasOwn(signIns, signInId)
+      );
     },
-    isSignedIn: (seen: Seen) => isTheirs(seen) && Object.hasOwn(seen.context.signIns, as<'SignedOut'>(seen.event).signInId),
+    isSignedIn: (seen: Seen) =>
+      isTheirs(seen) && Object.hasOwn(seen.context.signIns, as<'SignedOut'>(seen.event).signInId),
     isActive: (seen: Seen) => isTheirs(seen) && !seen.context.suspended,
     isSuspended: (seen: Seen) => isTheirs(seen) && seen.context.suspended,
   },
@@ -73,7 +92,11 @@ export const personMachine = setup({
     }),
     foldPasskeyAdded: assign(({ context, event }) => {
       const added = as<'PasskeyAdded'>(event);
-      return { link: null, recovery: null, passkeys: { ...context.passkeys, [added.credentialId]: { added, signCount: 0 } } };
+      return {
+        link: null,
+        recovery: null,
+        passkeys: { ...context.passkeys, [added.credentialId]: { added, signCount: 0 } },
+      };
     }),
     foldPasskeyRemoved: assign(({ context, event }) => foldPasskeyRemoved(context, as<'PasskeyRemoved'>(event))),
     foldRoles: assign(({ event }) => ({ grants: as<'RolesChanged'>(event).grants })),
@@ -88,9 +111,14 @@ export const personMachine = setup({
     }),
     foldSignedInBySso: assign(({ context, event }) => {
       const { grants, signInId, tokenHash, signedInAtSec, endsAtSec, browser } = as<'SignedInBySso'>(event);
-      return { grants, signIns: { ...context.signIns, [signInId]: { signInId, tokenHash, signedInAtSec, endsAtSec, browser } } };
+      return {
+        grants,
+        signIns: { ...context.signIns, [signInId]: { signInId, tokenHash, signedInAtSec, endsAtSec, browser } },
+      };
     }),
-    foldSignedOut: assign(({ context, event }) => ({ signIns: without(context.signIns, as<'SignedOut'>(event).signInId) })),
+    foldSignedOut: assign(({ context, event }) => ({
+      signIns: without(context.signIns, as<'SignedOut'>(event).signInId),
+    })),
     foldAction: assign(({ context, event }) => foldAction(context, as<'ActionTaken'>(event))),
   },
 }).createMachine({

@@ -1,4 +1,11 @@
-import type { Grant, Identity, JoinLink, PasskeyAdded, PersonInvited, SignIn } from '../../src/domain/events/person-events.ts';
+import type {
+  Grant,
+  Identity,
+  JoinLink,
+  PasskeyAdded,
+  PersonInvited,
+  SignIn,
+} from '../../src/domain/events/person-events.ts';
 
 export interface PasskeyState {
   readonly added: PasskeyAdded['data'];

@@ -39,7 +39,11 @@ export type MoveCommand =
   | { readonly type: 'ReserveMove'; readonly data: MoveReservation }
   | { readonly type: 'ReleaseMove'; readonly data: MoveSequenceReleased['data'] }
   | { readonly type: 'RecordMoveSigned'; readonly data: MoveSigned }
-  | { readonly type: 'CompleteMove'; readonly moveId: string; readonly landed: Omit<MoveCompleted, keyof MoveTerms | 'feeCoin'> }
+  | {
+      readonly type: 'CompleteMove';
+      readonly moveId: string;
+      readonly landed: Omit<MoveCompleted, keyof MoveTerms | 'feeCoin'>;
+    }
   | {
       readonly type: 'FailMove';
       readonly moveId: string;
@@ -87,7 +91,9 @@ export function decideMove(command: MoveCommand, context: TreasuryContext): Deci
     case 'ReserveMove':
       return reserve(command.data, context);
     case 'ReleaseMove':
-      return isOpenMove(context, command.data) ? accept({ type: 'MoveSequenceReleased', data: command.data }) : accept();
+      return isOpenMove(context, command.data)
+        ? accept({ type: 'MoveSequenceReleased', data: command.data })
+        : accept();
     case 'RecordMoveSigned':
       return recordSigned(command.data, context);
     case 'CompleteMove':
@@ -108,23 +114,34 @@ export function decideMove(command: MoveCommand, context: TreasuryContext): Deci
 type Of<Type extends MoveCommand['type']> = Extract<MoveCommand, { type: Type }>;
 
 /** Event names follow the kind, and so does their data. */
-const named = (kind: MoveKind, suffix: 'Requested' | 'Approved' | 'Signed' | 'Completed' | 'Failed', data: unknown): TreasuryMoveEvent =>
-  ({ type: `${MOVE_NAMES[kind]}${suffix}`, data }) as TreasuryMoveEvent;
+const named = (
+  kind: MoveKind,
+  suffix: 'Requested' | 'Approved' | 'Signed' | 'Completed' | 'Failed',
+  data: unknown,
+): TreasuryMoveEvent => ({ type: `${MOVE_NAMES[kind]}${suffix}`, data }) as TreasuryMoveEvent;
 
 function request(kind: MoveKind, data: MoveRequested, context: TreasuryContext): Decision<TreasuryMoveEvent> {
   const known = context.moves[data.moveId];
   // One that was done is not begun again: it pays once.
   if (kind === 'return' && Object.hasOwn(context.returns, data.moveId)) return accept();
-  if (known) return known.kind === kind && known.terms.amount === data.amount ? accept() : refuse('conflict', 'the id names another move');
+  if (known)
+    return known.kind === kind && known.terms.amount === data.amount
+      ? accept()
+      : refuse('conflict', 'the id names another move');
   if ((parseAmount(data.amount) ?? 0n) <= 0n) return refuse('invalid_request', 'amount must be above zero', 'amount');
-  if (Object.keys(context.moves).length >= MAX_OPEN_MOVES) return refuse('conflict', `${MAX_OPEN_MOVES} moves are open already`);
+  if (Object.keys(context.moves).length >= MAX_OPEN_MOVES)
+    return refuse('conflict', `${MAX_OPEN_MOVES} moves are open already`);
   const paidBack = data.transfer && context.nativeReturns[nativeTransferKey(data.transfer)];
   if (paidBack) return refuse('conflict', `the transfer is paid back by ${paidBack}`, 'tx');
-  if (!isLegalRequest(context, kind, data)) return refuse('conflict', `${data.fromAddress} has a move of this kind under way`);
+  if (!isLegalRequest(context, kind, data))
+    return refuse('conflict', `${data.fromAddress} has a move of this kind under way`);
   return accept(named(kind, 'Requested', data));
 }
 
-function approve({ moveId, approver, nowSec }: Of<'ApproveMove'>, context: TreasuryContext): Decision<TreasuryMoveEvent> {
+function approve(
+  { moveId, approver, nowSec }: Of<'ApproveMove'>,
+  context: TreasuryContext,
+): Decision<TreasuryMoveEvent> {
   const move = context.moves[moveId];
   if (!move) return refuse('not_found', 'no such move, or it is done');
   if (!mayBeApproved(move.kind)) return refuse('conflict', 'this move needs no approval');
@@ -139,7 +156,8 @@ function reserve(data: MoveReservation, context: TreasuryContext): Decision<Trea
   const move = context.moves[data.moveId];
   if (!move) return refuse('not_found', 'no such move, or it is done');
   if (!isApproved(move)) return refuse('conflict', 'two approvers have not agreed yet');
-  if (!isLegalMoveReservation(context, data)) return refuse('conflict', `the sequence does not belong to ${data.moveId}`);
+  if (!isLegalMoveReservation(context, data))
+    return refuse('conflict', `the sequence does not belong to ${data.moveId}`);
   return accept({ type: 'MoveSequenceReserved', data });
 }
 
@@ -153,14 +171,19 @@ function recordSigned(data: MoveSigned, context: TreasuryContext): Decision<Trea
 function complete({ moveId, landed }: Of<'CompleteMove'>, context: TreasuryContext): Decision<TreasuryMoveEvent> {
   const move = context.moves[moveId];
   if (!move) return accept();
-  // Forgotten now, it could not take the signature that the journal may already hold, and its reservation would never end.
+  // Forgotten now, it could not take the signature that the journal may already hold, and its reservation would never
+  // end.
   if (isBeingSigned(context, moveId)) return refuse('conflict', `${moveId} is being signed`);
-  if (!move.signed.some(({ txHash }) => txHash === landed.txHash)) return refuse('conflict', `${landed.txHash} was not signed for ${moveId}`);
+  if (!move.signed.some(({ txHash }) => txHash === landed.txHash))
+    return refuse('conflict', `${landed.txHash} was not signed for ${moveId}`);
   const data: MoveCompleted = { ...termsOf(move), ...landed, feeCoin: NATIVE_COIN[move.terms.network] };
   return accept(named(move.kind, 'Completed', data));
 }
 
-function fail({ moveId, reason, txHash, networkFee, feeAddress, nowSec }: Of<'FailMove'>, context: TreasuryContext): Decision<TreasuryMoveEvent> {
+function fail(
+  { moveId, reason, txHash, networkFee, feeAddress, nowSec }: Of<'FailMove'>,
+  context: TreasuryContext,
+): Decision<TreasuryMoveEvent> {
   const move = context.moves[moveId];
   if (!move) return accept();
   if (isBeingSigned(context, moveId)) return refuse('conflict', `${moveId} is being signed`);
@@ -174,7 +197,15 @@ function fail({ moveId, reason, txHash, networkFee, feeAddress, nowSec }: Of<'Fa
 /** Asked for and failed in one append: between two of them somebody would pay it. */
 function giveUp({ data, nowSec }: Of<'GiveUpReturn'>, context: TreasuryContext): Decision<TreasuryMoveEvent> {
   const { moveId, fromAddress: feeAddress } = data;
-  const rejected = { type: 'FailMove', moveId, reason: 'rejected_by_operator', txHash: null, networkFee: null, feeAddress, nowSec } as const;
+  const rejected = {
+    type: 'FailMove',
+    moveId,
+    reason: 'rejected_by_operator',
+    txHash: null,
+    networkFee: null,
+    feeAddress,
+    nowSec,
+  } as const;
   if (Object.hasOwn(context.returns, moveId)) return fail(rejected, context);
   const requested = request('return', data, context);
   if (!requested.ok) return requested;
@@ -182,33 +213,61 @@ function giveUp({ data, nowSec }: Of<'GiveUpReturn'>, context: TreasuryContext):
   return failed.ok ? accept(...requested.events, ...failed.events) : failed;
 }
 
-/** Everything one comparison found, in one append: what it read is not read again. Of two looks at once, each would book the same money. */
-function reconcile({ settled, fundings, outflows, result }: Of<'RecordReconciliation'>, context: TreasuryContext): Decision<TreasuryMoveEvent> {
-  if (settled !== context.differencesSettled) return refuse('conflict', 'a difference was written down or explained since the look began');
+/**
+ * Everything one comparison found, in one append: what it read is not read again. Of two looks at once, each would book
+ * the same money.
+ */
+function reconcile(
+  { settled, fundings, outflows, result }: Of<'RecordReconciliation'>,
+  context: TreasuryContext,
+): Decision<TreasuryMoveEvent> {
+  if (settled !== context.differencesSettled)
+    return refuse('conflict', 'a difference was written down or explained since the look began');
   if (context.reconciledThrough !== null && result.throughBlock < context.reconciledThrough)
     return refuse('conflict', 'another reconciliation got further');
-  return accept<TreasuryMoveEvent>(...fundings.map((data) => ({ type: 'TreasuryFunded', data }) as const), ...newOutflows(outflows, context), {
-    type: 'TreasuryReconciled',
-    data: result,
-  });
+  return accept<TreasuryMoveEvent>(
+    ...fundings.map((data) => ({ type: 'TreasuryFunded', data }) as const),
+    ...newOutflows(outflows, context),
+    {
+      type: 'TreasuryReconciled',
+      data: result,
+    },
+  );
 }
 
-/** What is at collection addresses and not in the books, or the other way round. Two looks at once would find the same coin. */
-function recordLook({ finds, found, missing }: Of<'RecordCollectionLook'>, context: TreasuryContext): Decision<TreasuryMoveEvent> {
-  if (finds !== context.nativeCoinFinds) return refuse('conflict', 'another look at the collection addresses was written down meanwhile');
+/**
+ * What is at collection addresses and not in the books, or the other way round. Two looks at once would find the same
+ * coin.
+ */
+function recordLook(
+  { finds, found, missing }: Of<'RecordCollectionLook'>,
+  context: TreasuryContext,
+): Decision<TreasuryMoveEvent> {
+  if (finds !== context.nativeCoinFinds)
+    return refuse('conflict', 'another look at the collection addresses was written down meanwhile');
   const known = new Set(Object.values(context.moves).flatMap(addressesOf));
   const moving = [...found, ...missing].find(({ address }) => known.has(address));
   if (moving) return refuse('conflict', `${moving.address} has a move under way`);
-  if (found.some(({ amount }) => (parseAmount(amount) ?? 0n) <= 0n)) return refuse('invalid_request', 'amount must be above zero', 'amount');
-  return accept<TreasuryMoveEvent>(...found.map((data) => ({ type: 'NativeCoinFound', data }) as const), ...newOutflows(missing, context));
+  if (found.some(({ amount }) => (parseAmount(amount) ?? 0n) <= 0n))
+    return refuse('invalid_request', 'amount must be above zero', 'amount');
+  return accept<TreasuryMoveEvent>(
+    ...found.map((data) => ({ type: 'NativeCoinFound', data }) as const),
+    ...newOutflows(missing, context),
+  );
 }
 
-const newOutflows = (outflows: readonly UnknownOutflowFound['data'][], { unknownOutflows, knownOutflows }: TreasuryContext): TreasuryMoveEvent[] =>
+const newOutflows = (
+  outflows: readonly UnknownOutflowFound['data'][],
+  { unknownOutflows, knownOutflows }: TreasuryContext,
+): TreasuryMoveEvent[] =>
   outflows
     .filter(({ outflowKey }) => !Object.hasOwn(unknownOutflows, outflowKey) && !knownOutflows.includes(outflowKey))
     .map((data) => ({ type: 'UnknownOutflowFound', data }));
 
-function acknowledge({ outflowKey, actor, reason, nowSec }: Of<'AcknowledgeOutflow'>, context: TreasuryContext): Decision<TreasuryMoveEvent> {
+function acknowledge(
+  { outflowKey, actor, reason, nowSec }: Of<'AcknowledgeOutflow'>,
+  context: TreasuryContext,
+): Decision<TreasuryMoveEvent> {
   const found = context.unknownOutflows[outflowKey];
   if (context.knownOutflows.includes(outflowKey)) return accept();
   if (!found) return refuse('not_found', 'no such outflow is reported', 'outflow');
@@ -218,7 +277,31 @@ function acknowledge({ outflowKey, actor, reason, nowSec }: Of<'AcknowledgeOutfl
 }
 
 function termsOf({ terms }: Move): MoveTerms {
-  const { moveId, mode, network, coin, amount, fromAddress, toAddress, derivationIndex, merchantId, forMoveId, deposit, transfer } = terms;
-  const shared = { moveId, mode, network, coin, amount, fromAddress, toAddress, derivationIndex, merchantId, forMoveId };
+  const {
+    moveId,
+    mode,
+    network,
+    coin,
+    amount,
+    fromAddress,
+    toAddress,
+    derivationIndex,
+    merchantId,
+    forMoveId,
+    deposit,
+    transfer,
+  } = terms;
+  const shared = {
+    moveId,
+    mode,
+    network,
+    coin,
+    amount,
+    fromAddress,
+    toAddress,
+    derivationIndex,
+    merchantId,
+    forMoveId,
+  };
   return { ...shared, ...(deposit && { deposit }), ...(transfer && { transfer }) };
 }

@@ -23,7 +23,9 @@ export interface Move {
 }
 
 /** How a return ended. */
-export type ReturnOutcome = { readonly paid: true; readonly txHash: string } | { readonly paid: false; readonly reason: MoveFailureReason };
+export type ReturnOutcome =
+  | { readonly paid: true; readonly txHash: string }
+  | { readonly paid: false; readonly reason: MoveFailureReason };
 
 export interface MovesContext {
   /** Moves that are not done, by id, oldest first. */
@@ -34,17 +36,32 @@ export interface MovesContext {
   readonly knownOutflows: readonly string[];
   /** Every return ever requested, by id: one that was done is never begun again. Null while it is not done. */
   readonly returns: Readonly<Record<string, ReturnOutcome | null>>;
-  /** Transfers of native coin that are being paid back or were, by their key, with the move that does it: each is paid back once. */
+  /**
+   * Transfers of native coin that are being paid back or were, by their key, with the move that does it: each is paid
+   * back once.
+   */
   readonly nativeReturns: Readonly<Record<string, string>>;
-  /** How often native coin was found at collection addresses: a look that read the books before another one wrote must not write. */
+  /**
+   * How often native coin was found at collection addresses: a look that read the books before another one wrote must
+   * not write.
+   */
   readonly nativeCoinFinds: number;
-  /** How often a comparison with the chain was written down or an outflow explained: a look that began before that must not write. */
+  /**
+   * How often a comparison with the chain was written down or an outflow explained: a look that began before that must
+   * not write.
+   */
   readonly differencesSettled: number;
   /** Every transfer of our addresses up to this block was compared with the ledger; null before the first time. */
   readonly reconciledThrough: number | null;
-  /** Transactions that fundings were booked with, by key with their block, where that was not final yet: it is read again. */
+  /**
+   * Transactions that fundings were booked with, by key with their block, where that was not final yet: it is read
+   * again.
+   */
   readonly bookedInflows: Readonly<Record<string, number>>;
-  /** Up to here it stays unknown which transfers brought some of what was booked, so none of them explains anything later. */
+  /**
+   * Up to here it stays unknown which transfers brought some of what was booked, so none of them explains anything
+   * later.
+   */
   readonly unknownInflowsThrough: number;
 }
 

@@ -19,7 +19,8 @@ import type { MoveReservation, Move, ReturnOutcome, MovesContext } from './moves
  */
 
 /** Leaves our own accounts, so two people must want it. */
-const needsApproval = (kind: MoveKind): boolean => kind === 'withdrawal' || kind === 'settlement' || kind === 'native_return';
+const needsApproval = (kind: MoveKind): boolean =>
+  kind === 'withdrawal' || kind === 'settlement' || kind === 'native_return';
 
 /** Whether the treasury's own account sends it, in its own sequence. */
 export const isFromTreasury = (kind: MoveKind): boolean => kind !== 'sweep';
@@ -29,12 +30,18 @@ export const foldUsedNonce = (used: UsedNonces, draft: TransactionDraft): UsedNo
 
 /** Whether the chain lets at most one of the two land. */
 const excludeEachOther = (one: TransactionDraft, other: TransactionDraft): boolean => {
-  if (one.kind === 'solana') return other.kind === 'solana' && one.nonceIndex === other.nonceIndex && one.nonce === other.nonce;
+  if (one.kind === 'solana')
+    return other.kind === 'solana' && one.nonceIndex === other.nonceIndex && one.nonce === other.nonce;
   return nonceOfDraft(one) === nonceOfDraft(other);
 };
 
 /** A new transaction takes what nothing was signed with yet; a replacement what the one before took. */
-export function isRightSequence(context: TreasuryContext, draft: TransactionDraft, last: TransactionDraft | undefined, isOwn: boolean): boolean {
+export function isRightSequence(
+  context: TreasuryContext,
+  draft: TransactionDraft,
+  last: TransactionDraft | undefined,
+  isOwn: boolean,
+): boolean {
   if (last !== undefined) return excludeEachOther(last, draft);
   if (draft.kind === 'solana') return context.usedNonces[draft.nonceIndex] !== draft.nonce;
   return !isOwn || context.nextNonce === null || nonceOfDraft(draft) === context.nextNonce;
@@ -45,19 +52,29 @@ export const mayBeApproved = (kind: MoveKind): boolean => needsApproval(kind) ||
 
 const APPROVALS_NEEDED = 2;
 
-export const isApproved = ({ kind, approvers }: Move): boolean => !needsApproval(kind) || approvers.length >= APPROVALS_NEEDED;
+export const isApproved = ({ kind, approvers }: Move): boolean =>
+  !needsApproval(kind) || approvers.length >= APPROVALS_NEEDED;
 
-export const nonceOfDraft = (draft: TransactionDraft): number | null => (draft.kind !== 'solana' && 'nonce' in draft ? draft.nonce : null);
+export const nonceOfDraft = (draft: TransactionDraft): number | null =>
+  draft.kind !== 'solana' && 'nonce' in draft ? draft.nonce : null;
 
 /** A collection address has one sweep at a time, because its transactions are numbered. */
-export function isLegalRequest({ moves, returns, nativeReturns }: MovesContext, kind: MoveKind, terms: MoveRequested): boolean {
+export function isLegalRequest(
+  { moves, returns, nativeReturns }: MovesContext,
+  kind: MoveKind,
+  terms: MoveRequested,
+): boolean {
   const known = Object.values(moves);
   if (Object.hasOwn(moves, terms.moveId)) return false;
   if (kind === 'return') return terms.deposit !== undefined && !Object.hasOwn(returns, terms.moveId);
-  if (kind === 'native_return') return terms.transfer !== undefined && !Object.hasOwn(nativeReturns, nativeTransferKey(terms.transfer));
-  if (kind === 'sweep') return known.every((move) => move.kind !== 'sweep' || move.terms.fromAddress !== terms.fromAddress);
-  if (kind === 'nonce_account') return known.every((move) => move.kind !== kind || move.terms.toAddress !== terms.toAddress);
-  if (kind === 'gas_top_up') return known.every((move) => move.kind !== 'gas_top_up' || move.terms.forMoveId !== terms.forMoveId);
+  if (kind === 'native_return')
+    return terms.transfer !== undefined && !Object.hasOwn(nativeReturns, nativeTransferKey(terms.transfer));
+  if (kind === 'sweep')
+    return known.every((move) => move.kind !== 'sweep' || move.terms.fromAddress !== terms.fromAddress);
+  if (kind === 'nonce_account')
+    return known.every((move) => move.kind !== kind || move.terms.toAddress !== terms.toAddress);
+  if (kind === 'gas_top_up')
+    return known.every((move) => move.kind !== 'gas_top_up' || move.terms.forMoveId !== terms.forMoveId);
   return true;
 }
 
@@ -66,28 +83,41 @@ export function isLegalMoveReservation(context: TreasuryContext, data: MoveReser
   const move = context.moves[data.moveId];
   if (!move || !isApproved(move) || move.terms.fromAddress !== data.fromAddress) return false;
   const last = move.signed.at(-1);
-  const follows = last ? data.replaces?.txHash === last.txHash && data.attempt === last.attempt + 1 : data.replaces === null && data.attempt === 1;
+  const follows = last
+    ? data.replaces?.txHash === last.txHash && data.attempt === last.attempt + 1
+    : data.replaces === null && data.attempt === 1;
   return follows && isRightSequence(context, data.draft, last?.draft, isFromTreasury(move.kind));
 }
 
-export const isOpenMove = (context: TreasuryContext, { moveId, attempt }: { moveId: string; attempt: number }): boolean =>
-  context.open !== null && 'moveId' in context.open && context.open.moveId === moveId && context.open.attempt === attempt;
+export const isOpenMove = (
+  context: TreasuryContext,
+  { moveId, attempt }: { moveId: string; attempt: number },
+): boolean =>
+  context.open !== null &&
+  'moveId' in context.open &&
+  context.open.moveId === moveId &&
+  context.open.attempt === attempt;
 
 /**
- * Gas that was sent for a move and is not written down yet. What the move burnt of it would be taken for coin from outside, and booked twice once the gas
- * is written down.
+ * Gas that was sent for a move and is not written down yet. What the move burnt of it would be taken for coin from
+ * outside, and booked twice once the gas is written down.
  */
 export const hasGasUnderWay = ({ moves }: MovesContext, moveId: string): boolean =>
   Object.values(moves).some(({ terms, signed }) => terms.forMoveId === moveId && signed.length > 0);
 
-export const isBeingSigned = ({ open }: TreasuryContext, moveId: string): boolean => open !== null && 'moveId' in open && open.moveId === moveId;
+export const isBeingSigned = ({ open }: TreasuryContext, moveId: string): boolean =>
+  open !== null && 'moveId' in open && open.moveId === moveId;
 
 type Of<Suffix extends string> = Extract<TreasuryMoveEvent, { type: `${string}${Suffix}` }>['data'];
 type Data<Type extends TreasuryEvent['type']> = Extract<TreasuryEvent, { type: Type }>['data'];
 
 /* Fold: one function an event. */
 
-export const foldMoveRequested = ({ moves, returns, nativeReturns }: MovesContext, kind: MoveKind, terms: MoveRequested): Partial<MovesContext> => ({
+export const foldMoveRequested = (
+  { moves, returns, nativeReturns }: MovesContext,
+  kind: MoveKind,
+  terms: MoveRequested,
+): Partial<MovesContext> => ({
   moves: { ...moves, [terms.moveId]: { kind, terms, approvers: [], signed: [] } },
   ...(kind === 'return' && { returns: { ...returns, [terms.moveId]: null } }),
   ...(terms.transfer && { nativeReturns: { ...nativeReturns, [nativeTransferKey(terms.transfer)]: terms.moveId } }),
@@ -112,33 +142,53 @@ export function foldMoveSigned(context: TreasuryContext, data: MoveSigned): Part
   };
 }
 
-export function foldMoveDone({ moves, returns, nativeReturns }: MovesContext, data: MoveCompleted | MoveFailed): Partial<MovesContext> {
+export function foldMoveDone(
+  { moves, returns, nativeReturns }: MovesContext,
+  data: MoveCompleted | MoveFailed,
+): Partial<MovesContext> {
   const { moveId } = data;
   const rest = Object.fromEntries(Object.entries(moves).filter(([id]) => id !== moveId));
   // What came to nothing can be asked for again.
   if (data.transfer && 'reason' in data)
-    return { moves: rest, nativeReturns: Object.fromEntries(Object.entries(nativeReturns).filter(([, id]) => id !== moveId)) };
+    return {
+      moves: rest,
+      nativeReturns: Object.fromEntries(Object.entries(nativeReturns).filter(([, id]) => id !== moveId)),
+    };
   if (!Object.hasOwn(returns, moveId)) return { moves: rest };
-  const outcome: ReturnOutcome = 'reason' in data ? { paid: false, reason: data.reason } : { paid: true, txHash: data.txHash };
+  const outcome: ReturnOutcome =
+    'reason' in data ? { paid: false, reason: data.reason } : { paid: true, txHash: data.txHash };
   return { moves: rest, returns: { ...returns, [moveId]: outcome } };
 }
 
-export function foldOutflowFound({ unknownOutflows }: MovesContext, data: Data<'UnknownOutflowFound'>): Partial<MovesContext> {
+export function foldOutflowFound(
+  { unknownOutflows }: MovesContext,
+  data: Data<'UnknownOutflowFound'>,
+): Partial<MovesContext> {
   return { unknownOutflows: { ...unknownOutflows, [data.outflowKey]: data } };
 }
 
 export function foldOutflowAcknowledged(context: MovesContext, { outflowKey }: OutflowFacts): Partial<MovesContext> {
-  const unknownOutflows = Object.fromEntries(Object.entries(context.unknownOutflows).filter(([key]) => key !== outflowKey));
-  return { unknownOutflows, knownOutflows: [...context.knownOutflows, outflowKey], differencesSettled: context.differencesSettled + 1 };
+  const unknownOutflows = Object.fromEntries(
+    Object.entries(context.unknownOutflows).filter(([key]) => key !== outflowKey),
+  );
+  return {
+    unknownOutflows,
+    knownOutflows: [...context.knownOutflows, outflowKey],
+    differencesSettled: context.differencesSettled + 1,
+  };
 }
 
 /**
- * What one transaction brought of a coin, which is booked together. Not its logs: a reorganisation puts the same transaction at another place of a block,
- * where they have other numbers.
+ * What one transaction brought of a coin, which is booked together. Not its logs: a reorganisation puts the same
+ * transaction at another place of a block, where they have other numbers.
  */
-export const inflowKey = ({ txHash, coin }: { readonly txHash: string; readonly coin: string }): string => `${txHash}:${coin}`;
+export const inflowKey = ({ txHash, coin }: { readonly txHash: string; readonly coin: string }): string =>
+  `${txHash}:${coin}`;
 
-export function foldFunded({ bookedInflows, unknownInflowsThrough }: MovesContext, data: Data<'TreasuryFunded'>): Partial<MovesContext> {
+export function foldFunded(
+  { bookedInflows, unknownInflowsThrough }: MovesContext,
+  data: Data<'TreasuryFunded'>,
+): Partial<MovesContext> {
   const { txHash, coin, blockNumber, window } = data;
   if (txHash !== null) return { bookedInflows: { ...bookedInflows, [inflowKey({ txHash, coin })]: blockNumber } };
   return { unknownInflowsThrough: Math.max(unknownInflowsThrough, window?.toBlock ?? 0) };
@@ -150,7 +200,11 @@ export function foldReconciled(
   { throughBlock }: Data<'TreasuryReconciled'>,
 ): Partial<MovesContext> {
   const newer = Object.entries(bookedInflows).filter(([, blockNumber]) => blockNumber > throughBlock);
-  return { reconciledThrough: throughBlock, bookedInflows: Object.fromEntries(newer), differencesSettled: differencesSettled + 1 };
+  return {
+    reconciledThrough: throughBlock,
+    bookedInflows: Object.fromEntries(newer),
+    differencesSettled: differencesSettled + 1,
+  };
 }
 
 /** Collection addresses whose native coin a move may be changing. */

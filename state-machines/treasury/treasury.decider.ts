@@ -1,4 +1,8 @@
-import type { PayoutSequenceReleased, PayoutSequenceSigned, TreasuryEvent } from '../../src/domain/events/treasury-events.ts';
+import type {
+  PayoutSequenceReleased,
+  PayoutSequenceSigned,
+  TreasuryEvent,
+} from '../../src/domain/events/treasury-events.ts';
 import { accept, refuse, type Decision } from '../../src/domain/result.ts';
 import { decideMove, type MoveCommand } from './moves.decider.ts';
 import { isLegalReservation, lastOfLeg, openPayout, type TreasuryValue } from './treasury.machine.ts';

@@ -1,5 +1,10 @@
 import { assign, setup } from 'xstate';
-import { MOVE_NAMES, type MoveKind, type MoveRequested, type MoveSigned } from '../../src/domain/events/treasury-move-events.ts';
+import {
+  MOVE_NAMES,
+  type MoveKind,
+  type MoveRequested,
+  type MoveSigned,
+} from '../../src/domain/events/treasury-move-events.ts';
 import {
   foldFunded,
   foldMoveApproved,
@@ -20,11 +25,16 @@ import {
 } from './moves.ts';
 import type { MoveReservation } from './moves.state.ts';
 import type { TreasuryEvent } from '../../src/domain/events/treasury-events.ts';
-import { type Reservation, type SequenceTaken, type TreasuryContext, initialTreasuryContext } from './treasury.state.ts';
+import {
+  type Reservation,
+  type SequenceTaken,
+  type TreasuryContext,
+  initialTreasuryContext,
+} from './treasury.state.ts';
 
 /*
- * The sequences of one treasury account on one network. At most one reservation is unsigned at a time; a nonce belongs to
- * one payout for ever, unless the signer refused it.
+ * The sequences of one treasury account on one network. At most one reservation is unsigned at a time; a nonce belongs
+ * to one payout for ever, unless the signer refused it.
  */
 
 export type TreasuryValue = 'idle' | 'signing';
@@ -38,7 +48,8 @@ type Seen = { context: TreasuryContext; event: TreasuryEvent };
 const nonceOf = ({ draft }: Reservation): number | null => nonceOfDraft(draft);
 
 /** The open reservation when it is a refund's. */
-export const openPayout = ({ open }: TreasuryContext): Reservation | null => (open !== null && 'legId' in open ? open : null);
+export const openPayout = ({ open }: TreasuryContext): Reservation | null =>
+  open !== null && 'legId' in open ? open : null;
 
 export const lastOfLeg = (context: TreasuryContext, legId: string): SequenceTaken | undefined =>
   context.recent.findLast((taken) => taken.legId === legId);
@@ -46,7 +57,9 @@ export const lastOfLeg = (context: TreasuryContext, legId: string): SequenceTake
 /** The next free nonce for a new payout, the payout's own nonce for a replacement. */
 export function isLegalReservation(context: TreasuryContext, data: Reservation): boolean {
   const last = lastOfLeg(context, data.legId);
-  const follows = last ? data.replaces?.txHash === last.txHash && data.attempt === last.attempt + 1 : data.replaces === null && data.attempt === 1;
+  const follows = last
+    ? data.replaces?.txHash === last.txHash && data.attempt === last.attempt + 1
+    : data.replaces === null && data.attempt === 1;
   return follows && isRightSequence(context, data.draft, last?.draft, true);
 }
 
@@ -62,15 +75,28 @@ function foldSigned(context: TreasuryContext, data: Of<'PayoutSequenceSigned'>):
   const taken: SequenceTaken = { sessionId, refundId, legId, attempt, nonce, txHash: data.txHash, draft };
   const nextNonce = nonce === null ? null : Math.max(nonce + 1, context.nextNonce ?? 0);
   const usedNonces = foldUsedNonce(context.usedNonces, draft);
-  return { open: null, nextNonce, usedNonces, journal: data.journal, recent: [...context.recent, taken].slice(-RECENT_KEPT) };
+  return {
+    open: null,
+    nextNonce,
+    usedNonces,
+    journal: data.journal,
+    recent: [...context.recent, taken].slice(-RECENT_KEPT),
+  };
 }
 
-const KINDS = Object.fromEntries(Object.entries(MOVE_NAMES).map(([kind, name]) => [`${name}Requested`, kind])) as Readonly<Record<string, MoveKind>>;
+const KINDS = Object.fromEntries(
+  Object.entries(MOVE_NAMES).map(([kind, name]) => [`${name}Requested`, kind]),
+) as Readonly<Record<string, MoveKind>>;
 const kindOf = ({ type }: TreasuryEvent): MoveKind => KINDS[type]!;
 
 function isNewApproval({ moves }: TreasuryContext, { moveId, approver }: Of<'WithdrawalApproved'>): boolean {
   const move = moves[moveId];
-  return move !== undefined && mayBeApproved(move.kind) && move.terms.requestedBy !== approver && !move.approvers.includes(approver);
+  return (
+    move !== undefined &&
+    mayBeApproved(move.kind) &&
+    move.terms.requestedBy !== approver &&
+    !move.approvers.includes(approver)
+  );
 }
 
 /* What is the same for every kind of move. */
@@ -90,10 +116,12 @@ export const treasuryMachine = setup({
       (event.data as Of<'PayoutSequenceSigned'>).journal.seq > (context.journal?.seq ?? 0),
     isLegalRequest: ({ context, event }: Seen) => isLegalRequest(context, kindOf(event), event.data as MoveRequested),
     isNewApproval: ({ context, event }: Seen) => isNewApproval(context, event.data as Of<'WithdrawalApproved'>),
-    isLegalMoveReservation: ({ context, event }: Seen) => isLegalMoveReservation(context, event.data as MoveReservation),
+    isLegalMoveReservation: ({ context, event }: Seen) =>
+      isLegalMoveReservation(context, event.data as MoveReservation),
     isOpenMove: ({ context, event }: Seen) => isOpenMove(context, event.data as MoveSigned),
     isOpenMoveAndNext: ({ context, event }: Seen) =>
-      isOpenMove(context, event.data as MoveSigned) && (event.data as MoveSigned).journal.seq > (context.journal?.seq ?? 0),
+      isOpenMove(context, event.data as MoveSigned) &&
+      (event.data as MoveSigned).journal.seq > (context.journal?.seq ?? 0),
     wasSigned: ({ context, event }: Seen) => {
       const { moveId, txHash } = event.data as Of<'SweepCompleted'>;
       return context.moves[moveId]?.signed.some((signed) => signed.txHash === txHash) === true;
@@ -102,21 +130,30 @@ export const treasuryMachine = setup({
       const { moveId } = event.data as Of<'SweepFailed'>;
       return Object.hasOwn(context.moves, moveId) && !isBeingSigned(context, moveId);
     },
-    isUnknownOutflow: ({ context, event }: Seen) => Object.hasOwn(context.unknownOutflows, (event.data as Of<'UnknownOutflowFound'>).outflowKey),
-    isNewOutflow: ({ context, event }: Seen) => !Object.hasOwn(context.unknownOutflows, (event.data as Of<'UnknownOutflowFound'>).outflowKey),
-    isNotBehind: ({ context, event }: Seen) => (event.data as Of<'TreasuryReconciled'>).throughBlock >= (context.reconciledThrough ?? 0),
+    isUnknownOutflow: ({ context, event }: Seen) =>
+      Object.hasOwn(context.unknownOutflows, (event.data as Of<'UnknownOutflowFound'>).outflowKey),
+    isNewOutflow: ({ context, event }: Seen) =>
+      !Object.hasOwn(context.unknownOutflows, (event.data as Of<'UnknownOutflowFound'>).outflowKey),
+    isNotBehind: ({ context, event }: Seen) =>
+      (event.data as Of<'TreasuryReconciled'>).throughBlock >= (context.reconciledThrough ?? 0),
   },
   actions: {
     foldReserved: assign(({ event }) => ({ open: event.data as Reservation })),
     foldReleased: assign(() => ({ open: null })),
     foldSigned: assign(({ context, event }) => foldSigned(context, event.data as Of<'PayoutSequenceSigned'>)),
-    foldMoveRequested: assign(({ context, event }) => foldMoveRequested(context, kindOf(event), event.data as MoveRequested)),
+    foldMoveRequested: assign(({ context, event }) =>
+      foldMoveRequested(context, kindOf(event), event.data as MoveRequested),
+    ),
     foldMoveApproved: assign(({ context, event }) => foldMoveApproved(context, event.data as Of<'WithdrawalApproved'>)),
     foldMoveReserved: assign(({ event }) => ({ open: event.data as MoveReservation })),
     foldMoveSigned: assign(({ context, event }) => foldMoveSigned(context, event.data as MoveSigned)),
     foldMoveDone: assign(({ context, event }) => foldMoveDone(context, event.data as Of<'SweepCompleted'>)),
-    foldOutflowFound: assign(({ context, event }) => foldOutflowFound(context, event.data as Of<'UnknownOutflowFound'>)),
-    foldOutflowAcknowledged: assign(({ context, event }) => foldOutflowAcknowledged(context, event.data as Of<'UnknownOutflowAcknowledged'>)),
+    foldOutflowFound: assign(({ context, event }) =>
+      foldOutflowFound(context, event.data as Of<'UnknownOutflowFound'>),
+    ),
+    foldOutflowAcknowledged: assign(({ context, event }) =>
+      foldOutflowAcknowledged(context, event.data as Of<'UnknownOutflowAcknowledged'>),
+    ),
     foldNativeCoinFound: assign(({ context }) => ({ nativeCoinFinds: context.nativeCoinFinds + 1 })),
     foldFunded: assign(({ context, event }) => foldFunded(context, event.data as Of<'TreasuryFunded'>)),
     foldReconciled: assign(({ context, event }) => foldReconciled(context, event.data as Of<'TreasuryReconciled'>)),

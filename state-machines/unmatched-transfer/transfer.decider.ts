@@ -21,7 +21,12 @@ export interface By {
 /** `transfer` is written down with the first decision about it. */
 export type TransferCommand =
   | { readonly type: 'RecordTransfer'; readonly transfer: UnmatchedTransfer; readonly by: By }
-  | { readonly type: 'AttachTransfer'; readonly transfer: UnmatchedTransfer; readonly sessionId: SessionId; readonly by: By }
+  | {
+      readonly type: 'AttachTransfer';
+      readonly transfer: UnmatchedTransfer;
+      readonly sessionId: SessionId;
+      readonly by: By;
+    }
   | {
       readonly type: 'ReturnTransfer';
       readonly transfer: UnmatchedTransfer;
@@ -33,7 +38,12 @@ export type TransferCommand =
   /* What carrying a decision out came to; a decision that was made since makes it void. */
   | { readonly type: 'SettleAttached'; readonly operation: number; readonly nowSec: number }
   | { readonly type: 'SettleReturned'; readonly operation: number; readonly txHash: string; readonly nowSec: number }
-  | { readonly type: 'SettleUndoRefused'; readonly operation: number; readonly because: string; readonly nowSec: number }
+  | {
+      readonly type: 'SettleUndoRefused';
+      readonly operation: number;
+      readonly because: string;
+      readonly nowSec: number;
+    }
   | {
       readonly type: 'SettleReopened';
       readonly operation: number;
@@ -44,7 +54,10 @@ export type TransferCommand =
 
 type Of<Type extends TransferCommand['type']> = Extract<TransferCommand, { type: Type }>;
 
-/** What may be decided about an unmatched transfer. Carrying out twice adds no events; deciding twice is refused in words. */
+/**
+ * What may be decided about an unmatched transfer. Carrying out twice adds no events; deciding twice is refused in
+ * words.
+ */
 export function decideTransfer(command: TransferCommand, state: TransferState): Decision<TransferEvent> {
   switch (command.type) {
     case 'RecordTransfer':
@@ -60,7 +73,10 @@ export function decideTransfer(command: TransferCommand, state: TransferState): 
   }
 }
 
-const recorded = ({ transfer, by: { actor, reason, nowSec } }: Pick<Of<'RecordTransfer'>, 'transfer' | 'by'>): TransferEvent => ({
+const recorded = ({
+  transfer,
+  by: { actor, reason, nowSec },
+}: Pick<Of<'RecordTransfer'>, 'transfer' | 'by'>): TransferEvent => ({
   type: 'TransferRecorded',
   data: { ...transfer, actor, reason, recordedAtSec: nowSec },
 });
@@ -97,14 +113,29 @@ function attach({ transfer, sessionId, by }: Of<'AttachTransfer'>, state: Transf
   return accept<TransferEvent>(...first(state, transfer, by), { type: 'TransferAttachRequested', data });
 }
 
-function giveBack({ transfer, moveId, acknowledgedSender, by }: Of<'ReturnTransfer'>, state: TransferState): Decision<TransferEvent> {
+function giveBack(
+  { transfer, moveId, acknowledgedSender, by }: Of<'ReturnTransfer'>,
+  state: TransferState,
+): Decision<TransferEvent> {
   const why = whyNotOpen(state) ?? whyNotReturnable(transfer);
   if (why !== null) return refuse('conflict', why);
   const { sender, depositKey, fromAddress } = transfer;
   if (!acknowledgedSender && (sender === null || needsAcknowledgement(sender)))
-    return refuse('sender_not_acknowledged', `${senderWords(transfer)}: the money may be lost there`, 'acknowledge-sender');
+    return refuse(
+      'sender_not_acknowledged',
+      `${senderWords(transfer)}: the money may be lost there`,
+      'acknowledge-sender',
+    );
   const { actor, reason, nowSec } = by;
-  const data = { depositKey, operation: state.context.operation + 1, moveId, toAddress: fromAddress!, actor, reason, requestedAtSec: nowSec };
+  const data = {
+    depositKey,
+    operation: state.context.operation + 1,
+    moveId,
+    toAddress: fromAddress!,
+    actor,
+    reason,
+    requestedAtSec: nowSec,
+  };
   return accept<TransferEvent>(...first(state, transfer, by), { type: 'TransferReturnRequested', data });
 }
 
@@ -114,13 +145,18 @@ const whyNotReturnable = ({ fromAddress }: UnmatchedTransfer): string | null =>
 
 function senderWords({ sender, fromAddress }: UnmatchedTransfer): string {
   if (sender === null) return `nobody could tell what ${fromAddress} is`;
-  return sender.kind === 'exchange' ? `${fromAddress} is a wallet of ${sender.name ?? 'an exchange'}` : `${fromAddress} is a contract`;
+  return sender.kind === 'exchange'
+    ? `${fromAddress} is a wallet of ${sender.name ?? 'an exchange'}`
+    : `${fromAddress} is a contract`;
 }
 
 const first = (state: TransferState, transfer: UnmatchedTransfer, by: By): TransferEvent[] =>
   state.value === 'absent' ? [recorded({ transfer, by })] : [];
 
-function undo({ by: { actor, reason, nowSec } }: Of<'UndoTransfer'>, { value, context }: TransferState): Decision<TransferEvent> {
+function undo(
+  { by: { actor, reason, nowSec } }: Of<'UndoTransfer'>,
+  { value, context }: TransferState,
+): Decision<TransferEvent> {
   if (value === 'absent') return refuse('not_found', 'nothing was decided about it');
   const { operation, transfer, decision } = context;
   const data = { depositKey: transfer!.depositKey, operation, actor, reason, requestedAtSec: nowSec };
@@ -155,14 +191,18 @@ const SETTLES: Readonly<Record<Settlement['type'], readonly TransferValue[]>> = 
 
 function settle(command: Settlement, { value, context }: TransferState): Decision<TransferEvent> {
   const { operation, decision, transfer } = context;
-  if (command.operation !== operation || !decision || !transfer || !SETTLES[command.type].includes(value)) return accept();
+  if (command.operation !== operation || !decision || !transfer || !SETTLES[command.type].includes(value))
+    return accept();
   const { depositKey } = transfer;
   const { target } = decision;
   const { nowSec } = command;
   switch (command.type) {
     case 'SettleAttached':
       return target.kind === 'session'
-        ? accept({ type: 'TransferAttached', data: { depositKey, operation, sessionId: target.sessionId, attachedAtSec: nowSec } })
+        ? accept({
+            type: 'TransferAttached',
+            data: { depositKey, operation, sessionId: target.sessionId, attachedAtSec: nowSec },
+          })
         : accept();
     case 'SettleReturned':
       return target.kind === 'return'
@@ -172,7 +212,10 @@ function settle(command: Settlement, { value, context }: TransferState): Decisio
           })
         : accept();
     case 'SettleUndoRefused':
-      return accept({ type: 'TransferUndoRefused', data: { depositKey, operation, because: command.because, refusedAtSec: nowSec } });
+      return accept({
+        type: 'TransferUndoRefused',
+        data: { depositKey, operation, because: command.because, refusedAtSec: nowSec },
+      });
     case 'SettleReopened':
       return accept({
         type: 'TransferReopened',

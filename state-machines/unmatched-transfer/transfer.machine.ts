@@ -3,18 +3,28 @@ import type { SessionId } from '../../src/domain/ids.ts';
 import type { UnmatchedTransfer, TransferEvent } from '../../src/domain/events/transfer-events.ts';
 
 /*
- * What became of one transfer that pays no order. It is in one place at a time: waiting, attached to a session, or on its
- * way back; a decision is written here first and carried out in the sessions and the treasury afterwards.
+ * What became of one transfer that pays no order. It is in one place at a time: waiting, attached to a session, or on
+ * its way back; a decision is written here first and carried out in the sessions and the treasury afterwards.
  */
 
-export type TransferValue = 'absent' | 'open' | 'attaching' | 'attached' | 'detaching' | 'returning' | 'cancelling' | 'returned';
+export type TransferValue =
+  | 'absent'
+  | 'open'
+  | 'attaching'
+  | 'attached'
+  | 'detaching'
+  | 'returning'
+  | 'cancelling'
+  | 'returned';
 
 /** The decision that holds, or was the last to. */
 export interface TransferDecision {
   readonly operation: number;
   readonly actor: string;
   readonly reason: string;
-  readonly target: { readonly kind: 'session'; readonly sessionId: SessionId } | { readonly kind: 'return'; readonly moveId: string };
+  readonly target:
+    | { readonly kind: 'session'; readonly sessionId: SessionId }
+    | { readonly kind: 'return'; readonly moveId: string };
 }
 
 export interface TransferContext {
@@ -33,12 +43,15 @@ const as = <Type extends TransferEvent['type']>(event: TransferEvent): Of<Type> 
 
 const isOfThis = ({ context, event }: Seen): boolean => event.data.depositKey === context.transfer?.depositKey;
 const isCurrent = (seen: Seen): boolean =>
-  isOfThis(seen) && (seen.event.data as Of<'TransferAttached'>).operation === seen.context.operation && seen.context.decision !== null;
+  isOfThis(seen) &&
+  (seen.event.data as Of<'TransferAttached'>).operation === seen.context.operation &&
+  seen.context.decision !== null;
 
 export const transferMachine = setup({
   types: { context: {} as TransferContext, events: {} as TransferEvent },
   guards: {
-    isNext: (seen: Seen) => isOfThis(seen) && as<'TransferAttachRequested'>(seen.event).operation === seen.context.operation + 1,
+    isNext: (seen: Seen) =>
+      isOfThis(seen) && as<'TransferAttachRequested'>(seen.event).operation === seen.context.operation + 1,
     isReturnToPayer: (seen: Seen) =>
       isOfThis(seen) &&
       as<'TransferReturnRequested'>(seen.event).operation === seen.context.operation + 1 &&
@@ -46,11 +59,17 @@ export const transferMachine = setup({
     isCurrent,
     isOfItsMove: (seen: Seen) => {
       const target = seen.context.decision?.target;
-      return isCurrent(seen) && target?.kind === 'return' && target.moveId === as<'TransferReturned'>(seen.event).moveId;
+      return (
+        isCurrent(seen) && target?.kind === 'return' && target.moveId === as<'TransferReturned'>(seen.event).moveId
+      );
     },
     isOfItsSession: (seen: Seen) => {
       const target = seen.context.decision?.target;
-      return isCurrent(seen) && target?.kind === 'session' && target.sessionId === as<'TransferAttached'>(seen.event).sessionId;
+      return (
+        isCurrent(seen) &&
+        target?.kind === 'session' &&
+        target.sessionId === as<'TransferAttached'>(seen.event).sessionId
+      );
     },
   },
   actions: {

@@ -1,4 +1,9 @@
-import type { AttemptFailure, DeliveryAttempted, DeliveryEvent, DeliveryScheduled } from '../../src/domain/events/delivery-events.ts';
+import type {
+  AttemptFailure,
+  DeliveryAttempted,
+  DeliveryEvent,
+  DeliveryScheduled,
+} from '../../src/domain/events/delivery-events.ts';
 import { accept, refuse, type Decision } from '../../src/domain/result.ts';
 import type { DeliveryContext, DeliveryValue } from './delivery.machine.ts';
 
@@ -34,7 +39,10 @@ export const RETRY_SCHEDULE: RetrySchedule = {
 };
 
 /** Why an attempt brought no readable status. */
-export type TransportFault = Extract<AttemptFailure, 'network' | 'dns' | 'tls' | 'timeout' | 'invalid_response' | 'blocked' | 'no_endpoint'>;
+export type TransportFault = Extract<
+  AttemptFailure,
+  'network' | 'dns' | 'tls' | 'timeout' | 'invalid_response' | 'blocked' | 'no_endpoint'
+>;
 
 /** What to do after an answer. */
 export interface Verdict {
@@ -108,18 +116,26 @@ export function decideDelivery(command: DeliveryCommand, state: DeliveryState): 
 }
 
 /** Several requests before the next attempt are one: no event is sent twice at the same time. */
-function requestRedelivery({ by, requestedAtMs, bulk }: RequestRedelivery, { context }: DeliveryState): Decision<DeliveryEvent> {
+function requestRedelivery(
+  { by, requestedAtMs, bulk }: RequestRedelivery,
+  { context }: DeliveryState,
+): Decision<DeliveryEvent> {
   if (!context.scheduled) return refuse('not_found', 'no such delivery');
   if (context.redeliveryOwed) return accept();
   const { notificationId, merchantId, endpointId, sessionId } = context.scheduled;
-  return accept({ type: 'RedeliveryRequested', data: { notificationId, merchantId, endpointId, sessionId, by, requestedAtMs, bulk } });
+  return accept({
+    type: 'RedeliveryRequested',
+    data: { notificationId, merchantId, endpointId, sessionId, by, requestedAtMs, bulk },
+  });
 }
 
 function recordAttempt(command: RecordAttempt, { value, context }: DeliveryState): Decision<DeliveryEvent> {
   if (!context.scheduled) {
     if (!command.delivery) throw new Error('an attempt of a delivery that was never scheduled');
     const outcome = recordAttempt(command, { value: 'pending', context: { ...context, scheduled: command.delivery } });
-    return outcome.ok ? accept<DeliveryEvent>({ type: 'DeliveryScheduled', data: command.delivery }, ...outcome.events) : outcome;
+    return outcome.ok
+      ? accept<DeliveryEvent>({ type: 'DeliveryScheduled', data: command.delivery }, ...outcome.events)
+      : outcome;
   }
   // The same attempt again: its first recording was stored without its writer hearing of it.
   if (context.last?.nonce === command.nonce) return accept();
@@ -150,18 +166,27 @@ function recordAttempt(command: RecordAttempt, { value, context }: DeliveryState
     },
   };
   if (value === 'delivered') return accept(attempted);
-  if (verdict.course === 'delivered') return accept<DeliveryEvent>(attempted, { type: 'DeliverySucceeded', data: { notificationId, attempt } });
+  if (verdict.course === 'delivered')
+    return accept<DeliveryEvent>(attempted, { type: 'DeliverySucceeded', data: { notificationId, attempt } });
   const isFollowed = context.redeliveryOwed && command.trigger !== 'manual';
   if (isFollowed) return accept(attempted);
   if (verdict.course === 'block') {
-    return value === 'blocked' ? accept(attempted) : accept<DeliveryEvent>(attempted, { type: 'DeliveryBlocked', data: { notificationId, attempt } });
+    return value === 'blocked'
+      ? accept(attempted)
+      : accept<DeliveryEvent>(attempted, { type: 'DeliveryBlocked', data: { notificationId, attempt } });
   }
   if (value !== 'pending') return accept(attempted);
   if (verdict.course === 'reject') {
-    return accept<DeliveryEvent>(attempted, { type: 'DeliveryRejected', data: { notificationId, attempt, failure: verdict.failure ?? 'http_4xx' } });
+    return accept<DeliveryEvent>(attempted, {
+      type: 'DeliveryRejected',
+      data: { notificationId, attempt, failure: verdict.failure ?? 'http_4xx' },
+    });
   }
-  const exhausted = nextAttemptAtMs === null || quickRetriesAfter(command, context) >= command.schedule.quickDelaysMs.length;
-  return exhausted ? accept<DeliveryEvent>(attempted, { type: 'DeliveryExhausted', data: { notificationId, attempt } }) : accept(attempted);
+  const exhausted =
+    nextAttemptAtMs === null || quickRetriesAfter(command, context) >= command.schedule.quickDelaysMs.length;
+  return exhausted
+    ? accept<DeliveryEvent>(attempted, { type: 'DeliveryExhausted', data: { notificationId, attempt } })
+    : accept(attempted);
 }
 
 /** Quick retries of the run once this attempt counts. */
@@ -176,7 +201,8 @@ function nextAttempt(command: RecordAttempt, context: DeliveryContext, verdict: 
   const { schedule, trigger } = command;
   const endedAtMs = command.startedAtMs + command.durationMs;
   const quickDelayMs = schedule.quickDelaysMs[quickRetriesAfter(command, context)];
-  if (verdict.course === 'retry' && trigger !== 'durable' && quickDelayMs !== undefined) return endedAtMs + stretched(quickDelayMs, command);
+  if (verdict.course === 'retry' && trigger !== 'durable' && quickDelayMs !== undefined)
+    return endedAtMs + stretched(quickDelayMs, command);
   if (!command.durableRedelivery || verdict.failure === 'no_endpoint') return null;
   return nextDurableAttempt(command, context, endedAtMs);
 }
@@ -201,8 +227,13 @@ function stretched(delayMs: number, { schedule, jitter, retryAfterMs }: RecordAt
 /** First attempts and redeliveries wait for no time: the clock may have been set back since they were asked for. */
 const AT_ONCE_MS = 0;
 
-/** The next attempt that the delivery needs, when (Unix milliseconds) and why; null when none is due, ever, by itself. */
-export function dueAttempt({ value, context }: DeliveryState): { readonly trigger: RecordAttempt['trigger']; readonly dueAtMs: number } | null {
+/**
+ * The next attempt that the delivery needs, when (Unix milliseconds) and why; null when none is due, ever, by itself.
+ */
+export function dueAttempt({
+  value,
+  context,
+}: DeliveryState): { readonly trigger: RecordAttempt['trigger']; readonly dueAtMs: number } | null {
   if (!context.scheduled) return null;
   if (context.redeliveryOwed) return { trigger: 'manual', dueAtMs: AT_ONCE_MS };
   if (value === 'pending' && context.attempts === 0) return { trigger: 'automatic', dueAtMs: AT_ONCE_MS };
@@ -211,7 +242,10 @@ export function dueAttempt({ value, context }: DeliveryState): { readonly trigge
 }
 
 const SECONDS = /^\d{1,30}$/;
-/** RFC 9110, 5.6.7: senders may write the first form only, recipients must read all three; the last one names no zone and means GMT. */
+/**
+ * RFC 9110, 5.6.7: senders may write the first form only, recipients must read all three; the last one names no zone
+ * and means GMT.
+ */
 const IMF_FIXDATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 const RFC_850_DATE = /^[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT$/;
 const ASCTIME_DATE = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;

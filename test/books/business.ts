@@ -6,10 +6,18 @@ import { evmPayer, solanaPayer, tronPayer, type RawPayer } from '../support/raw-
 import { eventually, signedCall, type ApiAnswer, type RunningSandbox } from '../support/running-sandbox.ts';
 import type { commandLine } from './check-books.ts';
 
-/* What a month of business does to the books beside payments and refunds: strangers' native coin, sweeps, settlements and withdrawals. */
+/*
+ * What a month of business does to the books beside payments and refunds: strangers' native coin, sweeps, settlements
+ * and withdrawals.
+ */
 
 /** Base units of native coin that a stranger sends to a collection address: enough for the gas of its sweep. */
-const STRAY: Readonly<Record<string, bigint>> = { ethereum: 10n ** 16n, bsc: 10n ** 16n, tron: 50_000_000n, solana: 5_000_000n };
+const STRAY: Readonly<Record<string, bigint>> = {
+  ethereum: 10n ** 16n,
+  bsc: 10n ** 16n,
+  tron: 50_000_000n,
+  solana: 5_000_000n,
+};
 const MOVES_MS = 240_000;
 export const COLD = Wallet.createRandom().address;
 
@@ -33,12 +41,20 @@ export class Business {
     return signedCall(facts.base_url, facts.merchant, method, path, body);
   }
 
-  /** Native coin of strangers at two paid sessions of each network: one is swept before any look, the other is looked at before its sweep. */
+  /**
+   * Native coin of strangers at two paid sessions of each network: one is swept before any look, the other is looked at
+   * before its sweep.
+   */
   async strays(sessionIds: readonly (readonly [network: string, id: string])[]): Promise<void> {
     for (const network of Object.keys(this.#sandbox.facts.networks)) {
       const ids = sessionIds.filter(([of]) => of === network).map(([, id]) => id);
-      const sessions = await Promise.all(ids.slice(0, 2).map(async (id) => (await this.call('GET', `/api/v1/checkout/sessions/${id}`)).json));
-      const [stranger, close] = await this.#stranger(network, (sessions[0] as unknown as Session).deposits![0]!.from_address);
+      const sessions = await Promise.all(
+        ids.slice(0, 2).map(async (id) => (await this.call('GET', `/api/v1/checkout/sessions/${id}`)).json),
+      );
+      const [stranger, close] = await this.#stranger(
+        network,
+        (sessions[0] as unknown as Session).deposits![0]!.from_address,
+      );
       for (const session of sessions as unknown as Session[]) {
         const { address } = session.payment_options.find((option) => option.network === network)!;
         const tx = await stranger.sendNative(address, STRAY[network]);
@@ -59,7 +75,13 @@ export class Business {
     await demoApprove(dataDir, 'merchant.settlement-address', { ...place, address: Wallet.createRandom().address });
     const ordered = [
       await this.#admin<{ id: string }>('treasury.settle', { ...place, coin: 'USDT', amount: '12.34' }),
-      await this.#admin<{ id: string }>('treasury.withdraw', { network: 'ethereum', coin: 'USDT', amount: '1.01', to: COLD, operator: 'ada' }),
+      await this.#admin<{ id: string }>('treasury.withdraw', {
+        network: 'ethereum',
+        coin: 'USDT',
+        amount: '1.01',
+        to: COLD,
+        operator: 'ada',
+      }),
     ];
     for (const { id } of ordered) await demoApprove(dataDir, 'treasury.approve', { id });
     const lines = { debit: 'expenses:other=1.00', credit: `liabilities:merchants:${facts.merchant.id}:payable=1.00` };
@@ -71,12 +93,20 @@ export class Business {
   }
 
   /** Once it is final and in the books. */
-  async #giveBack(transfer: { readonly network: string; readonly tx: string; readonly address: string }): Promise<void> {
+  async #giveBack(transfer: {
+    readonly network: string;
+    readonly tx: string;
+    readonly address: string;
+  }): Promise<void> {
     const ordered = await eventually(
       'the native coin can go back',
       async () => {
         await this.#cli('treasury', 'reconcile', '--network', transfer.network, '--json');
-        return this.#admin<{ id: string }>('treasury.return', { ...transfer, operator: 'ada', reason: 'sent by mistake' }).catch(() => null);
+        return this.#admin<{ id: string }>('treasury.return', {
+          ...transfer,
+          operator: 'ada',
+          reason: 'sent by mistake',
+        }).catch(() => null);
       },
       MOVES_MS,
     );
@@ -90,7 +120,11 @@ export class Business {
   }
 
   #idle(): Promise<unknown> {
-    return eventually('all moves are done', async () => (await this.#admin<{ moves: unknown[] }>('treasury.moves')).moves.length === 0, MOVES_MS);
+    return eventually(
+      'all moves are done',
+      async () => (await this.#admin<{ moves: unknown[] }>('treasury.moves')).moves.length === 0,
+      MOVES_MS,
+    );
   }
 
   async #admin<Answer>(command: string, args: Readonly<Record<string, JsonValue>> = {}): Promise<Answer> {

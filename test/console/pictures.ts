@@ -5,8 +5,9 @@ import { promisify } from 'node:util';
 import { axe, join, openBrowser } from '../support/console-browser.ts';
 
 /*
- * Pictures of every page of the console, on a desktop and a phone, light and dark, with what axe finds, their weight and the server's time.
- * Run it beside a sandbox: DATA_DIR=<its folder> node test/console/pictures.ts <folder for the pictures> [paths...]
+ * Pictures of every page of the console, on a desktop and a phone, light and dark, with what axe finds, their weight
+ * and the server's time. Run it beside a sandbox: DATA_DIR=<its folder> node test/console/pictures.ts <folder for the
+ * pictures> [paths...]
  */
 
 const [folder = 'pictures', ...paths] = process.argv.slice(2);
@@ -14,7 +15,8 @@ const run = promisify(execFile);
 const DESKTOP = { width: 1280, height: 900 };
 const PHONE = { width: 360, height: 740 };
 
-const cli = async (...args: string[]): Promise<unknown> => JSON.parse((await run('node', ['bin/quittance.mjs', ...args, '--json'])).stdout);
+const cli = async (...args: string[]): Promise<unknown> =>
+  JSON.parse((await run('node', ['bin/quittance.mjs', ...args, '--json'])).stdout);
 
 const [merchant] = (await cli('merchant', 'list')) as { id: string }[];
 const name = `Photographer ${Date.now()}`;
@@ -38,7 +40,9 @@ for (const path of paths.map((one) => one.replace('MERCHANT', merchant!.id))) {
     const tookMs = Math.round(performance.now() - startedMs);
     const body = (await answer?.body())?.length ?? 0;
     const found = await axe(page);
-    const wide = await page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+    const wide = await page.evaluate<number>(
+      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+    );
     wrong += found.length + (wide > 0 ? 1 : 0) + (answer!.status() === 200 ? 0 : 1);
     const file = joined(folder, `${path.replaceAll(/[^a-z0-9]+/gi, '-').slice(0, 60)}.${device}.png`);
     await page.screenshot({ path: file, fullPage: true });

@@ -90,7 +90,12 @@ async function node({ anchors = [], from = null, rechecks = false }: NodeOptions
   const store = await open();
   const faults: string[] = [];
   const auditOf = (kept: readonly AuditAnchor[]): StoreAudit =>
-    new StoreAudit({ store, isAfter: (one, other) => isAfter(parsePosition(one), parsePosition(other)), verifierKey: KEY, anchors: kept });
+    new StoreAudit({
+      store,
+      isAfter: (one, other) => isAfter(parsePosition(one), parsePosition(other)),
+      verifierKey: KEY,
+      anchors: kept,
+    });
   const begin = async () => {
     const last = from && (await store.lastOfStream(AUDIT_STREAM));
     if (!last) return { audit: auditOf(anchors), isWhole: true };
@@ -112,9 +117,12 @@ async function node({ anchors = [], from = null, rechecks = false }: NodeOptions
   return { store, tree, faults };
 }
 
-const KEY = AuditSigner.open(mkdtempSync(join(tmpdir(), 'quittance-audit-key-')), new AuditKey(SEED)).identity().verifierKey;
+const KEY = AuditSigner.open(mkdtempSync(join(tmpdir(), 'quittance-audit-key-')), new AuditKey(SEED)).identity()
+  .verifierKey;
 
-type SequencerTimes = Partial<Pick<ConstructorParameters<typeof SignAuditCheckpoints>[0], 'clock' | 'everyEvents' | 'everyMs'>>;
+type SequencerTimes = Partial<
+  Pick<ConstructorParameters<typeof SignAuditCheckpoints>[0], 'clock' | 'everyEvents' | 'everyMs'>
+>;
 
 /** A sequencer with a signer of its own. */
 async function sequencer({ store, tree }: Node, name = 'signer', isLeader = () => true, times: SequencerTimes = {}) {
@@ -123,7 +131,10 @@ async function sequencer({ store, tree }: Node, name = 'signer', isLeader = () =
   const signing = new SignAuditCheckpoints({
     store,
     tree,
-    signer: { auditIdentity: async () => executor.identity(), signCheckpoint: async (request) => executor.sign(request) },
+    signer: {
+      auditIdentity: async () => executor.identity(),
+      signCheckpoint: async (request) => executor.sign(request),
+    },
     last: await store.lastOfStream(AUDIT_STREAM),
     isLeader,
     clock: systemClock,
@@ -139,7 +150,8 @@ async function sequencer({ store, tree }: Node, name = 'signer', isLeader = () =
   return { signing, executor, refusals };
 }
 
-const sound = (tree: StoreAuditTree): Promise<void> => until('the history was found sound', () => tree.state.integrity === 'sound');
+const sound = (tree: StoreAuditTree): Promise<void> =>
+  until('the history was found sound', () => tree.state.integrity === 'sound');
 
 /** Every checkpoint in the stream, each compared with the root over the log as it is read from its beginning. */
 async function checkedCheckpoints(store: EventStore): Promise<number[]> {
@@ -174,21 +186,35 @@ describe('the Merkle log over EventStoreDB (double)', () => {
     expect(proof.events.length).toBeGreaterThan(3);
     expect(proof.pendingEvents).toBe(0);
     const body = presentProof(sessionIdOf(0), proof, KEY);
-    expect(verifyProof(JSON.parse(JSON.stringify(body)), parseVerifierKey(KEY)!)).toMatchObject({ ok: true, events: proof.events.length });
+    expect(verifyProof(JSON.parse(JSON.stringify(body)), parseVerifierKey(KEY)!)).toMatchObject({
+      ok: true,
+      events: proof.events.length,
+    });
     const file = (name: string): string => join(folder, name);
     writeFileSync(file('proof.json'), JSON.stringify(body));
     writeFileSync(file('checkpoint.txt'), executor.identity().anchors.at(-1)!.checkpoint);
     await exportLedger(one.store, 0, file('export.jsonl'));
-    const verified = await verifyFiles({ export: file('export.jsonl'), checkpoint: [file('checkpoint.txt')], key: KEY }, () => new SpilledMap());
+    const verified = await verifyFiles(
+      { export: file('export.jsonl'), checkpoint: [file('checkpoint.txt')], key: KEY },
+      () => new SpilledMap(),
+    );
     expect(verified).toMatchObject({ ok: true, fault: null, checkpoints: 4 });
     // One digit of one amount.
-    writeFileSync(file('changed.jsonl'), readFileSync(file('export.jsonl'), 'utf8').replace(/amount\\":\\"\d/, 'amount\\":\\"9'));
+    writeFileSync(
+      file('changed.jsonl'),
+      readFileSync(file('export.jsonl'), 'utf8').replace(/amount\\":\\"\d/, 'amount\\":\\"9'),
+    );
     expect(
-      await verifyFiles({ export: file('changed.jsonl'), checkpoint: [file('checkpoint.txt')], key: KEY }, () => new SpilledMap()),
+      await verifyFiles(
+        { export: file('changed.jsonl'), checkpoint: [file('checkpoint.txt')], key: KEY },
+        () => new SpilledMap(),
+      ),
     ).toMatchObject({ ok: false });
     if (!HAS_PYTHON) return;
     const python = (...args: string[]) => spawnSync('python3', [VERIFIER, ...args, '--key', KEY]);
-    expect(python('--export', file('export.jsonl'), '--checkpoint', file('checkpoint.txt')).stdout.toString()).toMatch(/^ok: \d+ events/);
+    expect(python('--export', file('export.jsonl'), '--checkpoint', file('checkpoint.txt')).stdout.toString()).toMatch(
+      /^ok: \d+ events/,
+    );
     expect(python('--proof', file('proof.json')).stdout.toString()).toMatch(/^ok: \d+ events/);
     expect(python('--export', file('changed.jsonl'), '--checkpoint', file('checkpoint.txt')).status).toBe(1);
   });
@@ -243,7 +269,14 @@ describe('the Merkle log over EventStoreDB (double)', () => {
     const [tile] = await new KeptTiles(rows).all();
     await rows.apply(
       'x',
-      [{ op: 'put', table: 'audit-tiles', key: '0000000000', row: { ...tile!, node: Buffer.alloc(32).toString('base64') } }],
+      [
+        {
+          op: 'put',
+          table: 'audit-tiles',
+          key: '0000000000',
+          row: { ...tile!, node: Buffer.alloc(32).toString('base64') },
+        },
+      ],
       'x',
     );
     const quick = await node({ from: new KeptTiles(rows) });
@@ -272,7 +305,10 @@ describe('the Merkle log over EventStoreDB (double)', () => {
       double.follow(part === 0 ? second : null);
       await until(
         'all is signed',
-        async () => (await signing.look(), signing.last !== null && (await one.tree.head(signing.last.size)).othersSince === 0),
+        async () => (
+          await signing.look(),
+          signing.last !== null && (await one.tree.head(signing.last.size)).othersSince === 0
+        ),
       );
     }
     const sizes = await checkedCheckpoints(one.store);
@@ -291,7 +327,9 @@ describe('the Merkle log over EventStoreDB (double)', () => {
     const sizes = await checkedCheckpoints(one.store);
     expect(new Set(sizes).size).toBe(sizes.length);
     expect(sizes).toEqual([...sizes].sort((a, b) => a - b));
-    const signed = [...left.executor.identity().anchors, ...right.executor.identity().anchors].map(({ checkpoint }) => parseCheckpoint(checkpoint)!);
+    const signed = [...left.executor.identity().anchors, ...right.executor.identity().anchors].map(({ checkpoint }) =>
+      parseCheckpoint(checkpoint)!,
+    );
     for (const { size, root } of signed) expect(root).toEqual(await one.tree.sound!.rootAt(size));
     expect([...left.refusals, ...right.refusals, ...one.faults, ...other.faults]).toEqual([]);
     // Any two of them prove consistent.
@@ -314,7 +352,9 @@ test('a ledger that moved from the embedded store to EventStoreDB (double) keeps
   expect(refusals).toEqual([]);
   for (const { checkpoint } of checkpoints) {
     const before = parseCheckpoint(checkpoint)!;
-    const proof = (await moved.tree.consistencyProof(before.size, after.size)).map((text) => Buffer.from(text, 'base64'));
+    const proof = (await moved.tree.consistencyProof(before.size, after.size)).map((text) =>
+      Buffer.from(text, 'base64'),
+    );
     expect(verifyConsistency(before.size, after.size, proof, before.root, after.root)).toBe(true);
   }
   await exportLedger(moved.store, 0, join(folder, 'moved.jsonl'));
@@ -322,7 +362,9 @@ test('a ledger that moved from the embedded store to EventStoreDB (double) keeps
     writeFileSync(join(folder, `${index}.txt`), note);
     return join(folder, `${index}.txt`);
   });
-  expect(await verifyFiles({ export: join(folder, 'moved.jsonl'), checkpoint: kept, key: KEY }, () => new SpilledMap())).toMatchObject({
+  expect(
+    await verifyFiles({ export: join(folder, 'moved.jsonl'), checkpoint: kept, key: KEY }, () => new SpilledMap()),
+  ).toMatchObject({
     ok: true,
     fault: null,
   });
@@ -361,7 +403,9 @@ describe('a changed log on EventStoreDB (double)', () => {
     expect(await found(anchors)).toMatch(/event \d+ of stream session-.* does not have the hash it was written with/);
     restore();
     events.splice(at, 1);
-    expect(await found(anchors)).toMatch(/event \d+ of the ledger .*(goes on at revision|name the hash|more than there were)|history differs/);
+    expect(await found(anchors)).toMatch(
+      /event \d+ of the ledger .*(goes on at revision|name the hash|more than there were)|history differs/,
+    );
     restore();
     events.splice(-4);
     expect(await found(anchors)).toMatch(/ends after \d+ events, but \d+ were signed/);

@@ -43,7 +43,10 @@ afterEach(async () => {
 
 const isOurs = (address: string): boolean => address.toLowerCase() === ours.toLowerCase();
 
-function chainOver(urls: string[], { pool, ...options }: Partial<Omit<EvmChainOptions, 'pool'>> & { pool?: Partial<RpcPoolOptions> } = {}): Chain {
+function chainOver(
+  urls: string[],
+  { pool, ...options }: Partial<Omit<EvmChainOptions, 'pool'>> & { pool?: Partial<RpcPoolOptions> } = {},
+): Chain {
   const chain = createEvmChain({
     settings: localSettings(token),
     pool: createRpcPool({ network: 'ethereum', urls, timeoutMs: 1_000, maxWaitMs: 0, ...pool }),
@@ -162,7 +165,11 @@ describe('a chain that changes while it is read', () => {
 
   test('is not believed when a log names a block that is not in it', async () => {
     await anvil.pay(token, ours, 7n);
-    first.play(lying('eth_getLogs', (logs: { blockHash: string }[]) => logs.map((log) => ({ ...log, blockHash: `0x${'ab'.repeat(32)}` }))));
+    first.play(
+      lying('eth_getLogs', (logs: { blockHash: string }[]) =>
+        logs.map((log) => ({ ...log, blockHash: `0x${'ab'.repeat(32)}` })),
+      ),
+    );
     await expect(chainOver([first.url]).scan(1, 2, isOurs)).rejects.toThrow(/not in the chain/);
   });
 
@@ -257,7 +264,9 @@ describe('transfers of one block that are looked at together', () => {
     const single = await chain.transferAt(txHash, 0);
     expect(single).toMatchObject({ tokenUnits: 7n });
     expect(await chain.transferAt(txHash, 0, { blockNumber: blockNumber - 1 })).toEqual(single);
-    first.play(refusing('eth_getBlockReceipts', { code: -32601, message: 'the method eth_getBlockReceipts is not available' }));
+    first.play(
+      refusing('eth_getBlockReceipts', { code: -32601, message: 'the method eth_getBlockReceipts is not available' }),
+    );
     expect(await chain.transferAt(txHash, 0, { blockNumber })).toEqual(single);
   });
 });
@@ -276,13 +285,19 @@ describe('a start', () => {
   });
 
   test('with a token of other decimals is refused', async () => {
-    const other = createEvmChain({ settings: localSettings(token, {}, 18), pool: createRpcPool({ network: 'ethereum', urls: [first.url] }) });
+    const other = createEvmChain({
+      settings: localSettings(token, {}, 18),
+      pool: createRpcPool({ network: 'ethereum', urls: [first.url] }),
+    });
     chains.push(other);
     await expect(other.verify()).rejects.toThrow(/6 decimals instead of 18/);
   });
 
   test('with a token that is not there is refused', async () => {
-    const other = createEvmChain({ settings: localSettings(anvil.account(9)), pool: createRpcPool({ network: 'ethereum', urls: [first.url] }) });
+    const other = createEvmChain({
+      settings: localSettings(anvil.account(9)),
+      pool: createRpcPool({ network: 'ethereum', urls: [first.url] }),
+    });
     chains.push(other);
     await expect(other.verify()).rejects.toThrow(WrongChain);
   });
@@ -326,7 +341,9 @@ describe('a lying node', () => {
     first.play(lying('eth_getTransactionReceipt', () => null));
     const third = await FaultProxy.before(anvil.url);
     try {
-      expect((await chainOver([first.url, second.url, third.url], large).transferAt(txHash, 0))?.tokenUnits).toBe(5_000_000n);
+      expect((await chainOver([first.url, second.url, third.url], large).transferAt(txHash, 0))?.tokenUnits).toBe(
+        5_000_000n,
+      );
     } finally {
       await third.close();
     }
@@ -351,7 +368,12 @@ describe('a lying node', () => {
   });
 
   test('that answers rubbish counts as no answer', async () => {
-    for (const rubbish of [42, 'text', { number: 'x' }, { number: '0x1', hash: '0x', parentHash: null, timestamp: '0x1' }]) {
+    for (const rubbish of [
+      42,
+      'text',
+      { number: 'x' },
+      { number: '0x1', hash: '0x', parentHash: null, timestamp: '0x1' },
+    ]) {
       first.heal();
       first.play(lying('eth_getBlockByNumber', () => rubbish));
       await expect(chainOver([first.url]).head()).rejects.toThrow(ChainUnavailable);

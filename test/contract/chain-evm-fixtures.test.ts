@@ -11,8 +11,8 @@ import { serveFixture } from './chain-fixture-node.ts';
 import type { FixtureBlock, FixtureLog } from './chain-fixture-node.ts';
 
 /*
- * Real main-network transactions, played through the adapter as a provider would answer. Where the public record lacks a
- * part (`parentHash`, the logs of the two BSC transactions), it is made up here and says so.
+ * Real main-network transactions, played through the adapter as a provider would answer. Where the public record lacks
+ * a part (`parentHash`, the logs of the two BSC transactions), it is made up here and says so.
  */
 
 interface Expected {
@@ -34,7 +34,8 @@ interface Expected {
 }
 
 const FOLDER = join(import.meta.dirname, '..', 'fixtures', 'chains');
-const read = (file: string): Record<string, unknown> => JSON.parse(readFileSync(join(FOLDER, file), 'utf8')) as Record<string, unknown>;
+const read = (file: string): Record<string, unknown> =>
+  JSON.parse(readFileSync(join(FOLDER, file), 'utf8')) as Record<string, unknown>;
 const EXPECTED = (JSON.parse(readFileSync(join(FOLDER, 'expected.json'), 'utf8')) as Expected[]).filter(
   ({ chain }) => chain === 'ethereum' || chain === 'bsc',
 );
@@ -77,14 +78,22 @@ afterEach(async () => {
 
 async function chainOf(block: FixtureBlock, settings: NetworkSettings): Promise<Chain> {
   const node = await serveFixture(block);
-  const chain = createEvmChain({ settings, pool: createRpcPool({ network: settings.network, urls: [node.url], maxWaitMs: 0 }) });
+  const chain = createEvmChain({
+    settings,
+    pool: createRpcPool({ network: settings.network, urls: [node.url], maxWaitMs: 0 }),
+  });
   ends.push(() => chain.close(), node.close);
   return chain;
 }
 
 function ethereumBlock(expected: Expected): FixtureBlock {
   const receipt = read(expected.file)['eth_getTransactionReceipt'] as { transactionHash: string; logs: FixtureLog[] };
-  const header = { number: hex(expected.block), hash: expected.blockHash!, parentHash: NO_HASH, timestamp: hex(expected.timestamp!) };
+  const header = {
+    number: hex(expected.block),
+    hash: expected.blockHash!,
+    parentHash: NO_HASH,
+    timestamp: hex(expected.timestamp!),
+  };
   return { chainId: 1, decimals: 6, header, logs: receipt.logs, receipts: [receipt] };
 }
 
@@ -101,7 +110,13 @@ function bscBlock(expected: Expected): FixtureBlock {
     logIndex: hex(index),
     removed: false,
   }));
-  const receipt = { transactionHash: expected.hash, blockNumber: hex(expected.block), blockHash: hash, status: '0x1', logs };
+  const receipt = {
+    transactionHash: expected.hash,
+    blockNumber: hex(expected.block),
+    blockHash: hash,
+    status: '0x1',
+    logs,
+  };
   return {
     chainId: 56,
     decimals: 18,
@@ -117,7 +132,9 @@ describe('a real transaction reads as expected', () => {
     const chain = await chainOf(expected.chain === 'ethereum' ? ethereumBlock(expected) : bscBlock(expected), settings);
     await chain.verify();
     const recipients = new Set(expected.transfers.map(({ to }) => to));
-    const { transfers, lastBlock } = await chain.scan(expected.block, expected.block, (address) => recipients.has(address.toLowerCase()));
+    const { transfers, lastBlock } = await chain.scan(expected.block, expected.block, (address) =>
+      recipients.has(address.toLowerCase()),
+    );
     const withEffect = expected.transfers.filter(({ units }) => units !== '0');
     expect(transfers).toEqual(
       withEffect.map((transfer, index) => ({
@@ -130,14 +147,24 @@ describe('a real transaction reads as expected', () => {
         block: lastBlock,
       })),
     );
-    if (expected.blockHash) expect(lastBlock).toMatchObject({ number: expected.block, hash: expected.blockHash, timeSec: expected.timestamp });
-    for (const transfer of transfers) expect(await chain.transferAt(expected.hash, transfer.logIndex)).toEqual(transfer);
-    for (const { units, logIndex } of expected.transfers) if (units === '0') expect(await chain.transferAt(expected.hash, logIndex!)).toBeNull();
+    if (expected.blockHash)
+      expect(lastBlock).toMatchObject({
+        number: expected.block,
+        hash: expected.blockHash,
+        timeSec: expected.timestamp,
+      });
+    for (const transfer of transfers)
+      expect(await chain.transferAt(expected.hash, transfer.logIndex)).toEqual(transfer);
+    for (const { units, logIndex } of expected.transfers)
+      if (units === '0') expect(await chain.transferAt(expected.hash, logIndex!)).toBeNull();
   });
 });
 
 describe('a whole main-network block', () => {
-  const fixture = read('ethereum/block_16899757.json') as unknown as { header: FixtureBlock['header']; logs: FixtureLog[] };
+  const fixture = read('ethereum/block_16899757.json') as unknown as {
+    header: FixtureBlock['header'];
+    logs: FixtureLog[];
+  };
   const block: FixtureBlock = { chainId: 1, decimals: 6, header: fixture.header, logs: fixture.logs, receipts: [] };
   const number = Number(fixture.header.number);
 
@@ -159,7 +186,10 @@ describe('a whole main-network block', () => {
     const proxy = await FaultProxy.before(node.url);
     ends.push(() => proxy.close());
     proxy.play(logsCutTo(0));
-    const chain = createEvmChain({ settings: MAIN.ethereum, pool: createRpcPool({ network: 'ethereum', urls: [proxy.url], maxWaitMs: 0 }) });
+    const chain = createEvmChain({
+      settings: MAIN.ethereum,
+      pool: createRpcPool({ network: 'ethereum', urls: [proxy.url], maxWaitMs: 0 }),
+    });
     ends.push(() => chain.close());
     await expect(chain.scan(number, number, () => true)).rejects.toThrow(/left out transfers of block 16899757/);
   });
@@ -169,7 +199,11 @@ describe('look-alike tokens', () => {
   test('of the BSC spam lists count for nothing', async () => {
     const { fake, real } = read('bsc/fake_usdt_contracts.json') as unknown as { fake: string[]; real: string };
     const base = bscBlock(EXPECTED.find(({ chain }) => chain === 'bsc')!);
-    const logs = [...fake, real].map((address, index) => ({ ...base.logs[0]!, address: address.toLowerCase(), logIndex: hex(index) }));
+    const logs = [...fake, real].map((address, index) => ({
+      ...base.logs[0]!,
+      address: address.toLowerCase(),
+      logIndex: hex(index),
+    }));
     const receipt = { ...base.receipts[0]!, logs };
     const chain = await chainOf({ ...base, logs, receipts: [receipt] }, MAIN.bsc);
     const number = Number(base.header.number);

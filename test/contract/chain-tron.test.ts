@@ -13,7 +13,10 @@ describeChain('TRON', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'quittance-tron-'));
   const sandbox = await startTronFacade({ directory, manual: true });
   if ('reason' in sandbox) throw new Error(sandbox.reason);
-  const chain = createTronChain({ settings: sandbox.settings, pool: createRpcPool({ network: 'tron', urls: [sandbox.rpcUrl] }) });
+  const chain = createTronChain({
+    settings: sandbox.settings,
+    pool: createRpcPool({ network: 'tron', urls: [sandbox.rpcUrl] }),
+  });
   const ours = ['TWer2Ygk5TEheHp3TPuYeqxmB6SsGZmaL6', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t'] as const;
   const index = new AddressIndex('tron');
   for (const address of ours) index.add(address, sessionId('a'));
@@ -24,7 +27,8 @@ describeChain('TRON', async () => {
     other: 'TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8',
     unused: 'TLa2f6VPqDgRE67v1736s7bJ8Ray5wYjU7',
     payer: sandbox.addressOf('first'),
-    pay: async (to, units) => (await sandbox.pay({ coin: 'USDT', to, amount: formatAmount(fromTokenUnits(units, 6)) })).txHash,
+    pay: async (to, units) =>
+      (await sandbox.pay({ coin: 'USDT', to, amount: formatAmount(fromTokenUnits(units, 6)) })).txHash,
     mine: async (blocks) => sandbox.mine(blocks),
     close: async () => {
       await chain.close();

@@ -67,7 +67,14 @@ export function describeChain(name: string, open: () => Promise<ChainBench>): vo
       const second = await bench.pay(bench.ours[1], 1n);
       await bench.mine(2);
       const transfers = await scanAll(from, (await bench.chain.head()).number);
-      expect(transfers.map(({ txHash, toAddress, tokenUnits, fromAddress }) => ({ txHash, toAddress, tokenUnits, fromAddress }))).toEqual([
+      expect(
+        transfers.map(({ txHash, toAddress, tokenUnits, fromAddress }) => ({
+          txHash,
+          toAddress,
+          tokenUnits,
+          fromAddress,
+        })),
+      ).toEqual([
         { txHash: first, toAddress: bench.ours[0], tokenUnits: 1_234_567n, fromAddress: bench.payer },
         { txHash: second, toAddress: bench.ours[1], tokenUnits: 1n, fromAddress: bench.payer },
       ]);

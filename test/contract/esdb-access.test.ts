@@ -22,7 +22,8 @@ import { REPOSITORY } from '../support/repository.ts';
 import { appendOf, FIRST } from './event-store-samples.ts';
 
 /*
- * What the user of each role may do to an event store with access control, and that `docs/security.md` says so: each cell of its table is tried.
+ * What the user of each role may do to an event store with access control, and that `docs/security.md` says so: each
+ * cell of its table is tried.
  */
 
 const ADMIN = 'the-administrators-own';
@@ -44,7 +45,8 @@ const clientOf = (user: StoreUser | 'admin'): EventStoreDBClient => clients.get(
 /** One call for each append: the driver's batches of several clients get in each other's way. */
 const opened = (url: string): EventStoreDBClient =>
   Object.defineProperty(EventStoreDBClient.connectionString(url), 'supports', { value: () => Promise.resolve(false) });
-const anEvent = () => binaryEvent({ id: randomUUID(), type: 'Sample', data: new Uint8Array(4), metadata: new Uint8Array(0) });
+const anEvent = () =>
+  binaryEvent({ id: randomUUID(), type: 'Sample', data: new Uint8Array(4), metadata: new Uint8Array(0) });
 
 async function startedServer(): Promise<EsdbDouble> {
   const certificate = authority.issue({ name: 'node', hosts: ['localhost', '127.0.0.1'] });
@@ -82,12 +84,16 @@ const ATTEMPTS = {
   read: async (user: StoreUser, stream: string) => {
     for await (const _ of clientOf(user).readStream(stream, { direction: FORWARDS, fromRevision: START, maxCount: 1 }));
   },
-  append: (user: StoreUser, stream: string) => clientOf(user).appendToStream(stream, anEvent(), { expectedRevision: ANY }),
+  append: (user: StoreUser, stream: string) =>
+    clientOf(user).appendToStream(stream, anEvent(), { expectedRevision: ANY }),
   delete: async (user: StoreUser, stream: string) => clientOf(user).deleteStream(stream),
   close: async (user: StoreUser, stream: string) => clientOf(user).tombstoneStream(stream),
-  truncate: (user: StoreUser, stream: string) => clientOf(user).setStreamMetadata(stream, { truncateBefore: 1, maxCount: 1 }),
+  truncate: (user: StoreUser, stream: string) =>
+    clientOf(user).setStreamMetadata(stream, { truncateBefore: 1, maxCount: 1 }),
   'give themselves a right': (user: StoreUser, stream: string) =>
-    clientOf(user).setStreamMetadata(stream, { acl: { deleteRoles: [nameOfUser(user)], writeRoles: [nameOfUser(user)] } }),
+    clientOf(user).setStreamMetadata(stream, {
+      acl: { deleteRoles: [nameOfUser(user)], writeRoles: [nameOfUser(user)] },
+    }),
 } as const;
 
 async function readsAll(user: StoreUser): Promise<void> {
@@ -115,31 +121,56 @@ describe('the table of docs/security.md on what each user may', () => {
       const fixed = FIXED_STREAMS.flatMap((each) => each.streams).filter((stream) => isNamed(stream, pattern));
       return fixed.length > 0 ? fixed : [pattern.replaceAll(/<[^>]+>/g, 'cs_1')];
     });
-    const told = async (user: StoreUser, stream: string, what: keyof typeof ATTEMPTS, expected: boolean): Promise<void> =>
-      expect({ user, stream, [what]: await may(() => ATTEMPTS[what](user, stream)) }).toEqual({ user, stream, [what]: expected });
+    const told = async (
+      user: StoreUser,
+      stream: string,
+      what: keyof typeof ATTEMPTS,
+      expected: boolean,
+    ): Promise<void> =>
+      expect({ user, stream, [what]: await may(() => ATTEMPTS[what](user, stream)) }).toEqual({
+        user,
+        stream,
+        [what]: expected,
+      });
     const ofUser = async (user: StoreUser, cell: string): Promise<void> => {
       for (const stream of streams) {
         await told(user, stream, 'append', cell.includes('append'));
         await told(user, stream, 'read', cell.includes('read'));
       }
-      const never = ['truncate', 'give themselves a right', ...(cell.includes('erase') ? [] : (['delete', 'close'] as const))] as const;
-      for (const stream of [streams[0]!, streams.at(-1)!]) for (const what of never) await told(user, stream, what, false);
+      const never = [
+        'truncate',
+        'give themselves a right',
+        ...(cell.includes('erase') ? [] : (['delete', 'close'] as const)),
+      ] as const;
+      for (const stream of [streams[0]!, streams.at(-1)!])
+        for (const what of never) await told(user, stream, what, false);
     };
     await Promise.all(columns.map((user, index) => ofUser(user, row[index + 1]!)));
     const erasers = columns.filter((_, index) => row[index + 1]!.includes('erase'));
-    for (const user of erasers) for (const stream of streams) expect(await may(() => ATTEMPTS.close(user, stream))).toBe(true);
+    for (const user of erasers)
+      for (const stream of streams) expect(await may(() => ATTEMPTS.close(user, stream))).toBe(true);
   });
 });
 
 describe('the users of the event store', () => {
   it('follow the whole log where they may read, and no other', async () => {
-    const following = await Promise.all(STORE_USERS.map(async (user) => [user, await may(() => readsAll(user))] as const));
-    expect(Object.fromEntries(following)).toEqual({ api: true, worker: true, signer: true, auditor: true, eraser: false });
+    const following = await Promise.all(
+      STORE_USERS.map(async (user) => [user, await may(() => readsAll(user))] as const),
+    );
+    expect(Object.fromEntries(following)).toEqual({
+      api: true,
+      worker: true,
+      signer: true,
+      auditor: true,
+      eraser: false,
+    });
   });
 
   it('cannot make themselves users or administrators, nor change what holds for all', async () => {
     for (const user of STORE_USERS) {
-      await expect(setStoreUsers({ ...environment(), EVENTSTORE_ADMIN_URL: urlOfUser(user) })).rejects.toThrow(/denies it to the user/);
+      await expect(setStoreUsers({ ...environment(), EVENTSTORE_ADMIN_URL: urlOfUser(user) })).rejects.toThrow(
+        /denies it to the user/,
+      );
       for (const stream of ['$settings', '$user-evil', '$users', '$$$settings', '$$$all'])
         expect({ user, stream, done: await may(() => ATTEMPTS.append(user, stream)) }).toMatchObject({ done: false });
     }
@@ -147,9 +178,14 @@ describe('the users of the event store', () => {
 
   it('are set as often as one likes, and keep no right that somebody added', async () => {
     await clientOf('admin').setStreamMetadata('audit', { acl: { writeRoles: ['quittance-api'] } });
-    const report = (await setStoreUsers(environment())) as { changed: string[]; users: { name: string; state: string }[] };
+    const report = (await setStoreUsers(environment())) as {
+      changed: string[];
+      users: { name: string; state: string }[];
+    };
     expect(report.changed).toEqual(['audit']);
-    expect(report.users.map(({ state }) => state)).toEqual(STORE_USERS.map(() => 'was there: password and groups set anew'));
+    expect(report.users.map(({ state }) => state)).toEqual(
+      STORE_USERS.map(() => 'was there: password and groups set anew'),
+    );
     expect(await may(() => ATTEMPTS.append('api', 'audit'))).toBe(false);
     expect(await may(() => ATTEMPTS.append('signer', 'audit'))).toBe(true);
   });
@@ -162,13 +198,17 @@ describe('the users of the event store', () => {
       /^EVENTSTORE_API_PASSWORD must have at least 16 characters/,
     );
     const same = { EVENTSTORE_API_PASSWORD: passwordOf('api'), EVENTSTORE_WORKER_PASSWORD: passwordOf('api') };
-    await expect(setStoreUsers({ EVENTSTORE_ADMIN_URL, ...same })).rejects.toThrow(/^EVENTSTORE_WORKER_PASSWORD is the password of another user/);
+    await expect(setStoreUsers({ EVENTSTORE_ADMIN_URL, ...same })).rejects.toThrow(
+      /^EVENTSTORE_WORKER_PASSWORD is the password of another user/,
+    );
   });
 
   it('are told in words, and at once, that a password is wrong', async () => {
     const connectionString = urlOf(nameOfUser('api'), 'not-the-password');
     const before = performance.now();
-    await expect(openEsdbEventStore({ connectionString })).rejects.toThrow(/the event store denies it to the user of its connection string/);
+    await expect(openEsdbEventStore({ connectionString })).rejects.toThrow(
+      /the event store denies it to the user of its connection string/,
+    );
     expect(performance.now() - before).toBeLessThan(5_000);
   });
 });
@@ -179,7 +219,10 @@ describe('erasing the personal data of a session', () => {
   it('is done by the eraser alone, beside the nodes, and written down', async () => {
     const server = await startedServer();
     const connectionString = urlOfUser('api', server);
-    const [store, keys] = [await openEsdbEventStore({ connectionString }), openEsdbPersonalKeys({ connectionString, random: nodeRandom })];
+    const [store, keys] = [
+      await openEsdbEventStore({ connectionString }),
+      openEsdbPersonalKeys({ connectionString, random: nodeRandom }),
+    ];
     await store.append(appendOf(sessionStream(id), FIRST, 1));
     await keys.create(id);
     await expect(keys.erase(id)).rejects.toThrow(MayNotErase);
@@ -191,7 +234,9 @@ describe('erasing the personal data of a session', () => {
     const config = readConfig({ EVENTSTORE_URL: connectionString, EVENTSTORE_ERASER_URL: urlOfUser('eraser', server) });
     expect(await forgetOnServers(config, { session_id: id, operator: 'olga' })).toEqual({ id, erased: true });
     expect([await keys.get(id), await keys.create(id)]).toEqual([null, null]);
-    const acts = (await store.readStream('operator-acts')).map(({ data }) => JSON.parse(data) as { readonly actor: string });
+    const acts = (await store.readStream('operator-acts')).map(
+      ({ data }) => JSON.parse(data) as { readonly actor: string },
+    );
     expect(acts.at(-1)).toMatchObject({ act: 'session.forget', subject: id, actor: 'olga' });
     expect(await store.readStream(sessionStream(id))).toHaveLength(1);
     await Promise.all([store.close(), keys.close()]);
@@ -199,7 +244,9 @@ describe('erasing the personal data of a session', () => {
 
   it('has no place in a node', () => {
     const env = { EVENTSTORE_ADMIN_URL: 'esdb://admin:secret@store:2113' };
-    const faults = productionFaults(readConfig({ EVENTSTORE_ERASER_URL: 'esdb://eraser:secret@store:2113' }), env).join('\n');
+    const faults = productionFaults(readConfig({ EVENTSTORE_ERASER_URL: 'esdb://eraser:secret@store:2113' }), env).join(
+      '\n',
+    );
     expect(faults).toContain('EVENTSTORE_ERASER_URL must not be set');
     expect(faults).toContain('EVENTSTORE_ADMIN_URL must not be set');
     expect(faults).not.toContain('secret@');
@@ -207,7 +254,8 @@ describe('erasing the personal data of a session', () => {
 });
 
 const isNamed = (stream: string, pattern: string): boolean =>
-  new RegExp(`^${pattern.replaceAll(/<[^>]+>/g, '[a-z-]+')}$`).test(stream) && (pattern.includes('<') || stream === pattern);
+  new RegExp(`^${pattern.replaceAll(/<[^>]+>/g, '[a-z-]+')}$`).test(stream) &&
+  (pattern.includes('<') || stream === pattern);
 
 /** The cells of the first table after a heading. */
 function tableAfter(heading: string): string[][] {

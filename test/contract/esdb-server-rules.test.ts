@@ -23,8 +23,8 @@ import type { ServerRules } from '../support/esdb-double/double-log.ts';
 import { TARGET } from '../support/esdb-double/esdb-target.ts';
 
 /*
- * What the server does, told by the unmodified client: the rules that the adapter relies on and the double must keep. Run against a real
- * server (EVENTSTORE_URL) it says where the double is wrong.
+ * What the server does, told by the unmodified client: the rules that the adapter relies on and the double must keep.
+ * Run against a real server (EVENTSTORE_URL) it says where the double is wrong.
  */
 
 interface Target {
@@ -40,11 +40,16 @@ async function targetOn(connectionString: string, given?: ServerRules): Promise<
   const batching = EventStoreDBClient.connectionString(connectionString);
   const single = EventStoreDBClient.connectionString(connectionString);
   Object.defineProperty(single, 'supports', { value: () => Promise.resolve(false) });
-  const { serverVersion } = await (batching as unknown as { readonly capabilities: Promise<{ readonly serverVersion: string }> }).capabilities;
+  const { serverVersion } = await (
+    batching as unknown as { readonly capabilities: Promise<{ readonly serverVersion: string }> }
+  ).capabilities;
   return { connectionString, rules: given ?? rulesOf(serverVersion), batching, single };
 }
 
-/** What changed since: an invalid position has an answer of its own (24.10), and an append may be as long as a chunk (25.1). */
+/**
+ * What changed since: an invalid position has an answer of its own (24.10), and an append may be as long as a chunk
+ * (25.1).
+ */
 function rulesOf(version: string): ServerRules {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const release = major * 100 + minor;
@@ -65,7 +70,8 @@ afterAll(async () => {
 });
 
 const newStream = (): string => `rules-${randomUUID()}`;
-const newEvent = (bytes = 4) => binaryEvent({ id: randomUUID(), type: 'Sample', data: new Uint8Array(bytes), metadata: new Uint8Array(0) });
+const newEvent = (bytes = 4) =>
+  binaryEvent({ id: randomUUID(), type: 'Sample', data: new Uint8Array(bytes), metadata: new Uint8Array(0) });
 type NewEvent = ReturnType<typeof newEvent>;
 
 async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
@@ -76,7 +82,9 @@ async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
 
 describe.each(targets)('the rules of $rules', ({ rules, connectionString, batching, single }) => {
   /** The stream's events as they lie in the log, with their positions. */
-  async function logged(stream: string): Promise<{ readonly id: string; readonly revision: bigint; readonly position: Position }[]> {
+  async function logged(
+    stream: string,
+  ): Promise<{ readonly id: string; readonly revision: bigint; readonly position: Position }[]> {
     const events = await collect(single.readStream(stream, { direction: FORWARDS, fromRevision: START }));
     return events.map(({ event }) => ({ id: event!.id, revision: event!.revision, position: event!.position! }));
   }
@@ -85,10 +93,17 @@ describe.each(targets)('the rules of $rules', ({ rules, connectionString, batchi
     ['a call each', single],
     ['batch append', batching],
   ])(`EventStoreDB (${TARGET}) with %s`, (_, client) => {
-    const append = (stream: string, expectedRevision: AppendExpectedRevision, ...events: NewEvent[]): Promise<AppendResult> =>
-      client.appendToStream(stream, events, { expectedRevision, requiresLeader: true });
+    const append = (
+      stream: string,
+      expectedRevision: AppendExpectedRevision,
+      ...events: NewEvent[]
+    ): Promise<AppendResult> => client.appendToStream(stream, events, { expectedRevision, requiresLeader: true });
     /** How it was refused, in one word and the stream's revision. */
-    const refused = async (stream: string, expectedRevision: AppendExpectedRevision, ...events: NewEvent[]): Promise<unknown> => {
+    const refused = async (
+      stream: string,
+      expectedRevision: AppendExpectedRevision,
+      ...events: NewEvent[]
+    ): Promise<unknown> => {
       const error = (await append(stream, expectedRevision, ...events).catch((reason: unknown) => reason)) as {
         type?: string;
         actualVersion?: unknown;
@@ -99,7 +114,11 @@ describe.each(targets)('the rules of $rules', ({ rules, connectionString, batchi
     test('answers an append with the position of its last event', async () => {
       const stream = newStream();
       const result = await append(stream, NO_STREAM, newEvent(), newEvent(), newEvent());
-      expect(result).toMatchObject({ success: true, nextExpectedRevision: 2n, position: (await logged(stream))[2]!.position });
+      expect(result).toMatchObject({
+        success: true,
+        nextExpectedRevision: 2n,
+        position: (await logged(stream))[2]!.position,
+      });
     });
 
     test('answers a replay of all or of a part that lies together, with the position of the last event named', async () => {
@@ -109,7 +128,10 @@ describe.each(targets)('the rules of $rules', ({ rules, connectionString, batchi
       await append(stream, 0n, b, c);
       await append(stream, 2n, newEvent());
       const places = await logged(stream);
-      const at = (revision: number) => ({ nextExpectedRevision: BigInt(revision), position: places[revision]!.position });
+      const at = (revision: number) => ({
+        nextExpectedRevision: BigInt(revision),
+        position: places[revision]!.position,
+      });
       expect(await append(stream, NO_STREAM, a)).toMatchObject(at(0));
       expect(await append(stream, NO_STREAM, a, b, c)).toMatchObject(at(2));
       expect(await append(stream, 0n, b)).toMatchObject(at(1));
@@ -184,7 +206,9 @@ describe.each(targets)('the rules of $rules', ({ rules, connectionString, batchi
     test('deletes a deleted stream again, and refuses for one that never was or is elsewhere', async () => {
       const stream = newStream();
       await append(stream, NO_STREAM, newEvent());
-      await expect(client.deleteStream(stream, { expectedRevision: 5n })).rejects.toMatchObject({ type: 'wrong-expected-version' });
+      await expect(client.deleteStream(stream, { expectedRevision: 5n })).rejects.toMatchObject({
+        type: 'wrong-expected-version',
+      });
       await client.deleteStream(stream);
       expect((await client.deleteStream(stream)).position).toBeDefined();
       await expect(client.deleteStream(newStream())).rejects.toMatchObject({ type: 'wrong-expected-version' });
@@ -207,7 +231,9 @@ describe.each(targets)('the rules of $rules', ({ rules, connectionString, batchi
       await single.appendToStream(stream, [newEvent(), newEvent(), newEvent()], { expectedRevision: NO_STREAM });
       const places = await logged(stream);
       const read = async (direction: typeof FORWARDS | typeof BACKWARDS, { commit, prepare }: Position) =>
-        (await collect(single.readAll({ direction, fromPosition: { commit, prepare }, maxCount: 1 }))).map(({ event }) => event!.id);
+        (await collect(single.readAll({ direction, fromPosition: { commit, prepare }, maxCount: 1 }))).map(
+          ({ event }) => event!.id,
+        );
       const [first, middle] = [places[0]!, places[1]!];
       expect(await read(FORWARDS, middle.position)).toEqual([middle.id]);
       expect(await read(BACKWARDS, middle.position)).toEqual([first.id]);
@@ -254,7 +280,9 @@ describe.each(targets)('the rules of $rules', ({ rules, connectionString, batchi
       const { commit, prepare } = last.position;
       expect(await heard({ commit: commit + 10n ** 9n, prepare: prepare + 10n ** 9n }, stream)).toEqual(['caught up']);
       const [broken] = await heard({ commit: commit + 1n, prepare: prepare + 1n }, stream);
-      expect(broken).toContain(rules !== '23.10' ? 'Trying to read from an invalid position' : 'Exception was thrown by handler');
+      expect(broken).toContain(
+        rules !== '23.10' ? 'Trying to read from an invalid position' : 'Exception was thrown by handler',
+      );
     });
 
     test('is checkpointed for a subscription that wants nothing of it', async () => {
@@ -267,7 +295,9 @@ describe.each(targets)('the rules of $rules', ({ rules, connectionString, batchi
       const subscription = single.subscribeToAll({ fromPosition: END, filter });
       await new Promise((resolve) => subscription.once('caughtUp', resolve));
       const streams = Array.from({ length: 70 }, newStream);
-      await Promise.all(streams.map((stream) => single.appendToStream(stream, newEvent(), { expectedRevision: NO_STREAM })));
+      await Promise.all(
+        streams.map((stream) => single.appendToStream(stream, newEvent(), { expectedRevision: NO_STREAM })),
+      );
       const firsts = await Promise.all(streams.map(async (stream) => (await logged(stream))[0]!.position.commit));
       await expect.poll(() => checkpoints.some(({ commit }) => firsts.includes(commit)), { timeout: 5_000 }).toBe(true);
       await subscription.unsubscribe();
@@ -275,7 +305,12 @@ describe.each(targets)('the rules of $rules', ({ rules, connectionString, batchi
   });
 
   test('make the adapter say that the store does not answer from a place that is none', async () => {
-    const store = await openEsdbEventStore({ connectionString, namespace: `t${randomUUID()}:`, attemptMs: 2_000, totalMs: 1_000 });
+    const store = await openEsdbEventStore({
+      connectionString,
+      namespace: `t${randomUUID()}:`,
+      attemptMs: 2_000,
+      totalMs: 1_000,
+    });
     try {
       const stream = newStream();
       await single.appendToStream(stream, [newEvent(), newEvent()], { expectedRevision: NO_STREAM });

@@ -33,19 +33,22 @@ afterEach(async () => {
 });
 
 describe('an append to EventStoreDB whose outcome is unknown (double)', () => {
-  test.each(['silent', 'silent-after-commit', 'unavailable', 'unavailable-after-commit', 'timeout-after-commit'] as const)(
-    'because of %s is asked again with the same ids and stored once',
-    async (kind) => {
-      const store = await open();
-      const request = appendOf('s-1', FIRST, 3);
-      double.faults.plan('append', { kind }, { kind });
-      const result = await store.append(request);
-      expect(double.appendCalls).toBe(3);
-      const log = await readWholeLog(store);
-      expect(idsOf(log)).toEqual(idsOf(request.events));
-      expect(result).toEqual({ ok: true, revision: 2, position: log[2]!.position });
-    },
-  );
+  test.each([
+    'silent',
+    'silent-after-commit',
+    'unavailable',
+    'unavailable-after-commit',
+    'timeout-after-commit',
+  ] as const)('because of %s is asked again with the same ids and stored once', async (kind) => {
+    const store = await open();
+    const request = appendOf('s-1', FIRST, 3);
+    double.faults.plan('append', { kind }, { kind });
+    const result = await store.append(request);
+    expect(double.appendCalls).toBe(3);
+    const log = await readWholeLog(store);
+    expect(idsOf(log)).toEqual(idsOf(request.events));
+    expect(result).toEqual({ ok: true, revision: 2, position: log[2]!.position });
+  });
 
   test('stays unknown when nobody answers in time, and the next caller is told the same', async () => {
     const store = await open({ attemptMs: 100, totalMs: 400 });
@@ -97,7 +100,9 @@ describe('a cluster of EventStoreDB (double)', () => {
     double.gossipOf([double, second]);
     second.gossipOf([double, second]);
     second.follow(double);
-    const store = await open({ connectionString: `esdb://127.0.0.1:${double.port},127.0.0.1:${second.port}?tls=false` });
+    const store = await open({
+      connectionString: `esdb://127.0.0.1:${double.port},127.0.0.1:${second.port}?tls=false`,
+    });
     await grow(store, 's-1', 2);
     second.follow(null);
     double.follow(second);
@@ -116,14 +121,18 @@ describe('a cluster of EventStoreDB (double)', () => {
   test('that nobody answers for cannot be opened, and no credentials show', async () => {
     const connectionString = `esdb://admin:very-secret@127.0.0.1:${double.port}?tls=false`;
     await double.stop();
-    const error: unknown = await openEsdbEventStore({ connectionString, attemptMs: 100, totalMs: 300 }).catch((reason: unknown) => reason);
+    const error: unknown = await openEsdbEventStore({ connectionString, attemptMs: 100, totalMs: 300 }).catch(
+      (reason: unknown) => reason,
+    );
     expect(error).toBeInstanceOf(StoreUnavailable);
     expect(`${String(error)} ${JSON.stringify(error)}`).not.toContain('very-secret');
   });
 });
 
 test('a connection string that cannot be read is refused without being shown', async () => {
-  const error: unknown = await openEsdbEventStore({ connectionString: 'esdb://admin:very-secret@' }).catch((reason: unknown) => reason);
+  const error: unknown = await openEsdbEventStore({ connectionString: 'esdb://admin:very-secret@' }).catch(
+    (reason: unknown) => reason,
+  );
   expect(error).toBeInstanceOf(TypeError);
   expect(`${String(error)} ${(error as Error).stack}`).not.toContain('very-secret');
 });
@@ -191,9 +200,17 @@ describe('a read from EventStoreDB (double)', () => {
 });
 
 describe('a subscription to EventStoreDB (double)', () => {
-  function collect(store: EventStore, options: { after?: string | null; maxBatch?: number; streamPrefixes?: string[] } = {}) {
+  function collect(
+    store: EventStore,
+    options: { after?: string | null; maxBatch?: number; streamPrefixes?: string[] } = {},
+  ) {
     const seen: RecordedEvent[] = [];
-    const subscription = store.subscribe({ name: 'test', after: null, ...options, onEvents: (events) => void seen.push(...events) });
+    const subscription = store.subscribe({
+      name: 'test',
+      after: null,
+      ...options,
+      onEvents: (events) => void seen.push(...events),
+    });
     return { seen, subscription };
   }
 
@@ -246,15 +263,18 @@ describe('a subscription to EventStoreDB (double)', () => {
     expect(double.subscribeCalls).toBe(1);
   });
 
-  test.each([true, false])('that a server leaves without events although the log has some is begun anew (told: %s)', async (isTold) => {
-    const store = await open();
-    const { seen, subscription } = collect(store);
-    await until('it has caught up', () => subscription.lag === 0);
-    double.subscriptions[0]!.stall({ isTold });
-    await grow(store, 's-1', 2);
-    await until('the events came over another connection', () => seen.length === 2);
-    expect(double.subscribeCalls).toBeGreaterThan(1);
-  });
+  test.each([true, false])(
+    'that a server leaves without events although the log has some is begun anew (told: %s)',
+    async (isTold) => {
+      const store = await open();
+      const { seen, subscription } = collect(store);
+      await until('it has caught up', () => subscription.lag === 0);
+      double.subscriptions[0]!.stall({ isTold });
+      await grow(store, 's-1', 2);
+      await until('the events came over another connection', () => seen.length === 2);
+      expect(double.subscribeCalls).toBeGreaterThan(1);
+    },
+  );
 
   test('that misses an event behind hundreds of others that it does not want is begun anew', async () => {
     const store = await open();
@@ -317,7 +337,11 @@ describe('a subscription to EventStoreDB (double)', () => {
 
 test('a subscription to EventStoreDB (double) that was full when a damaged event came takes nothing that came behind it', async () => {
   const errors: string[] = [];
-  const store = await open({ onSubscriptionError: (_, error) => errors.push(String(error)), attemptMs: 20_000, totalMs: 40_000 });
+  const store = await open({
+    onSubscriptionError: (_, error) => errors.push(String(error)),
+    attemptMs: 20_000,
+    totalMs: 40_000,
+  });
   await store.append(appendOf('s-1', FIRST, 2_600));
   // The handler holds 500, 2,000 wait, and the next few are in the stream's own buffer, which empties at one go.
   double.log.events[2_505]!.data[20]! ^= 1;
@@ -355,7 +379,9 @@ describe('an append that is a mistake of its caller (double)', () => {
 
   test('or one too many at once is refused, and the others are stored', async () => {
     const store = await open({ maxAppends: 4 });
-    const outcomes = await Promise.allSettled(Array.from({ length: 6 }, (_, index) => store.append(appendOf(`s-${index}`, FIRST))));
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 6 }, (_, index) => store.append(appendOf(`s-${index}`, FIRST))),
+    );
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(4);
     expect(await readWholeLog(store)).toHaveLength(4);
   });
@@ -370,10 +396,14 @@ describe('the double itself, driven by the unmodified client', () => {
       expect(first).toMatchObject({ success: true, nextExpectedRevision: 0n });
       expect(await client.appendToStream('s-1', [event], { expectedRevision: NO_STREAM })).toEqual(first);
       const other = jsonEvent({ type: 'Sample', data: { n: 2 } });
-      const refused: unknown = await client.appendToStream('s-1', [other], { expectedRevision: 4n }).catch((error: unknown) => error);
+      const refused: unknown = await client
+        .appendToStream('s-1', [other], { expectedRevision: 4n })
+        .catch((error: unknown) => error);
       expect(refused).toBeInstanceOf(WrongExpectedVersionError);
       expect(refused).toMatchObject({ expectedVersion: 4n, actualVersion: 0n });
-      expect(createHash('sha256').update(double.log.events[0]!.data).digest('hex')).toBe(createHash('sha256').update('{"n":1}').digest('hex'));
+      expect(createHash('sha256').update(double.log.events[0]!.data).digest('hex')).toBe(
+        createHash('sha256').update('{"n":1}').digest('hex'),
+      );
     } finally {
       await client.dispose();
     }

@@ -16,7 +16,16 @@ interface Step {
 }
 
 const step: fc.Arbitrary<Step> = fc.record({
-  kind: fc.constantFrom('append', 'append', 'append', 'append-stale', 'append-ahead', 'repeat', 'read-stream', 'read-all'),
+  kind: fc.constantFrom(
+    'append',
+    'append',
+    'append',
+    'append-stale',
+    'append-ahead',
+    'repeat',
+    'read-stream',
+    'read-all',
+  ),
   stream: fc.constantFrom(...STREAMS),
   count: fc.integer({ min: 1, max: 4 }),
   pick: fc.nat(1_000),
@@ -59,7 +68,10 @@ async function take(store: EventStore, model: ModelStore, { kind, stream, count,
     case 'append-stale': {
       if (place.revision === 0) return;
       const stale = { revision: pick % place.revision, prev: '0'.repeat(64) };
-      expect(await store.append(appendOf(stream, stale.revision === 0 ? FIRST : stale, count))).toEqual({ ok: false, actual: place.revision - 1 });
+      expect(await store.append(appendOf(stream, stale.revision === 0 ? FIRST : stale, count))).toEqual({
+        ok: false,
+        actual: place.revision - 1,
+      });
       return;
     }
     case 'append-ahead': {
@@ -75,7 +87,9 @@ async function take(store: EventStore, model: ModelStore, { kind, stream, count,
     }
     case 'read-stream': {
       const from = pick % (place.revision + 1);
-      expect(idsOf(await store.readStream(stream, { from, limit: count }))).toEqual(model.idsOf(stream).slice(from, from + count));
+      expect(idsOf(await store.readStream(stream, { from, limit: count }))).toEqual(
+        model.idsOf(stream).slice(from, from + count),
+      );
       return;
     }
     case 'read-all': {
@@ -114,7 +128,9 @@ export function eventStoreModelTests(open: () => Promise<OpenedStore>): void {
   test('any interleaving of concurrent appends keeps every accepted event once and every stream gapless', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(fc.array(fc.tuple(fc.constantFrom(...STREAMS), fc.integer({ min: 1, max: 3 })), { maxLength: 8 }), { maxLength: 6 }),
+        fc.array(fc.array(fc.tuple(fc.constantFrom(...STREAMS), fc.integer({ min: 1, max: 3 })), { maxLength: 8 }), {
+          maxLength: 6,
+        }),
         async (callers) => {
           const { store, dispose } = await open();
           try {
@@ -123,7 +139,11 @@ export function eventStoreModelTests(open: () => Promise<OpenedStore>): void {
               callers.map(async (appends) => {
                 for (const [stream, count] of appends) {
                   const last = await store.lastOfStream(stream);
-                  const request = appendOf(stream, last ? { revision: last.revision + 1, prev: last.hash } : FIRST, count);
+                  const request = appendOf(
+                    stream,
+                    last ? { revision: last.revision + 1, prev: last.hash } : FIRST,
+                    count,
+                  );
                   const result = await store.append(request);
                   if (result.ok) accepted.push(...idsOf(request.events));
                 }

@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { AppendRequest, EncodedEvent, EventStore, ExpectedRevision, RecordedEvent, CoCommit } from '../../src/ports/event-store.ts';
+import type {
+  AppendRequest,
+  EncodedEvent,
+  EventStore,
+  ExpectedRevision,
+  RecordedEvent,
+  CoCommit,
+} from '../../src/ports/event-store.ts';
 import { encodeEvent } from '../../src/runtime/commands/codec.ts';
 
 /* Events for store tests: small, real, and properly linked to the one before them in their stream. */
@@ -18,7 +25,10 @@ export function sampleEvent(stream: string, { revision, prev }: Place, note = 'n
     stream,
     revision,
     atMs: 1_800_000_000_000 + revision,
-    event: { type: 'RequestAccepted', data: { requestHash: note, operation: 'test', givenId: stream, acceptedAtSec: 1_800_000_000 } },
+    event: {
+      type: 'RequestAccepted',
+      data: { requestHash: note, operation: 'test', givenId: stream, acceptedAtSec: 1_800_000_000 },
+    },
     metadata: { correlationId: randomUUID(), actor: 'test', prev },
   });
 }
@@ -37,7 +47,12 @@ function sampleEvents(stream: string, from: Place, count: number): EncodedEvent[
 const expectedBefore = ({ revision }: Place): ExpectedRevision => (revision === 0 ? 'no-stream' : revision - 1);
 
 export function appendOf(stream: string, from: Place, count = 1, coCommits?: readonly CoCommit[]): AppendRequest {
-  return { stream, expected: expectedBefore(from), events: sampleEvents(stream, from, count), ...(coCommits && { coCommits }) };
+  return {
+    stream,
+    expected: expectedBefore(from),
+    events: sampleEvents(stream, from, count),
+    ...(coCommits && { coCommits }),
+  };
 }
 
 /** The place after the last event of a request. */

@@ -1,6 +1,16 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -46,7 +56,11 @@ async function kill(child: ChildProcess): Promise<void> {
 }
 
 /** Starts the task and collects what it says. */
-function start(task: string, command = process.execPath, before: readonly string[] = []): { child: ChildProcess; said: string[] } {
+function start(
+  task: string,
+  command = process.execPath,
+  before: readonly string[] = [],
+): { child: ChildProcess; said: string[] } {
   const child = spawn(command, [...before, CHILD, task, dataDir], { stdio: ['ignore', 'pipe', 'inherit'] });
   children.push(child);
   const said: string[] = [];
@@ -54,7 +68,8 @@ function start(task: string, command = process.execPath, before: readonly string
   return { child, said };
 }
 
-const storedIds = (said: readonly string[]): string[] => said.filter((line) => line.startsWith('stored ')).map((line) => line.slice(7));
+const storedIds = (said: readonly string[]): string[] =>
+  said.filter((line) => line.startsWith('stored ')).map((line) => line.slice(7));
 
 describe('a killed process', () => {
   test('loses no event whose append was answered, however often it happens', async () => {
@@ -115,7 +130,10 @@ describe('a damaged log', () => {
     const size = readFileSync(join(crashed, 'events.db-wal')).length;
     const frames = Math.floor((size - WAL_HEADER_BYTES) / WAL_FRAME_BYTES);
     expect(frames).toBeGreaterThan(40);
-    const cuts = Array.from({ length: 12 }, (_, index) => WAL_HEADER_BYTES + Math.floor((index * frames) / 12) * WAL_FRAME_BYTES + (index % 2) * 100);
+    const cuts = Array.from(
+      { length: 12 },
+      (_, index) => WAL_HEADER_BYTES + Math.floor((index * frames) / 12) * WAL_FRAME_BYTES + (index % 2) * 100,
+    );
     const damages: ((wal: string) => void)[] = [
       ...cuts.map((cut) => (wal: string) => truncateSync(wal, cut)),
       (wal) => rmSync(wal),
@@ -127,7 +145,9 @@ describe('a damaged log', () => {
       cpSync(crashed, copy, { recursive: true });
       damage(join(copy, 'events.db-wal'));
       rmSync(join(copy, 'events.db-shm'), { force: true });
-      await expect(openSqliteEventStore({ dataDir: copy }), `damage ${index}`).rejects.toThrow(/(damaged|lost|no such table)/);
+      await expect(openSqliteEventStore({ dataDir: copy }), `damage ${index}`).rejects.toThrow(
+        /(damaged|lost|no such table)/,
+      );
     }
     expect(await (await open(crashed)).readStream('s-1')).toHaveLength(40);
   });
@@ -179,7 +199,8 @@ describe('the file of stream names', () => {
 
   async function expectAllFound(): Promise<void> {
     const store = await open();
-    for (let index = 0; index < 30; index += 1) expect(await store.readStream(`s-${index}`)).toHaveLength(1 + (index % 3));
+    for (let index = 0; index < 30; index += 1)
+      expect(await store.readStream(`s-${index}`)).toHaveLength(1 + (index % 3));
     expect(await store.append(appendOf('s-7', FIRST))).toEqual({ ok: false, actual: 1 });
     await store.close();
   }
@@ -220,7 +241,10 @@ describe('the file of stream names', () => {
       CREATE TABLE progress (id INTEGER PRIMARY KEY CHECK (id = 1), position INTEGER NOT NULL, chain TEXT NOT NULL) STRICT;
       INSERT INTO names VALUES ('s-0', 1);`);
     const log = new DatabaseSync(join(dataDir, 'events.db'));
-    const { position, chain } = log.prepare('SELECT position, chain FROM events ORDER BY position DESC').get() as { position: number; chain: string };
+    const { position, chain } = log.prepare('SELECT position, chain FROM events ORDER BY position DESC').get() as {
+      position: number;
+      chain: string;
+    };
     log.close();
     older.prepare('INSERT INTO progress VALUES (1, ?, ?)').run(position, chain);
     older.close();
@@ -281,8 +305,11 @@ describe('a disk that fails', () => {
     const store = await openSqliteEventStore({ dataDir, onFatal: (error) => failures.push(error.name) });
     renameSync(join(dataDir, 'stream-names.db'), join(dataDir, 'moved'));
     mkdirSync(join(dataDir, 'stream-names.db'));
-    const outcomes = await Promise.allSettled(Array.from({ length: 10 }, (_, index) => store.append(appendOf(`c-${index}`, FIRST))));
-    for (const outcome of outcomes) expect(outcome).toMatchObject({ status: 'rejected', reason: { name: 'StoreUnavailable' } });
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 10 }, (_, index) => store.append(appendOf(`c-${index}`, FIRST))),
+    );
+    for (const outcome of outcomes)
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { name: 'StoreUnavailable' } });
     expect(failures).toEqual(['StoreUnavailable']);
     await expect(store.append(appendOf('s-9', FIRST))).rejects.toThrow(StoreUnavailable);
     await store.close();
@@ -292,41 +319,47 @@ describe('a disk that fails', () => {
   });
 
   const mount = mkdtempSync(join(tmpdir(), 'quittance-mount-'));
-  const canMount = process.getuid?.() === 0 && spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'tmpfs', mount]).status === 0;
+  const canMount =
+    process.getuid?.() === 0 && spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'tmpfs', mount]).status === 0;
   if (canMount) spawnSync('umount', [mount]);
   rmSync(mount, { recursive: true, force: true });
 
-  test.skipIf(!canMount)('that is full refuses appends, keeps what it has, and goes on when there is room', async () => {
-    mkdirSync(dataDir);
-    expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'tmpfs', dataDir]).status).toBe(0);
-    try {
-      writeFileSync(join(dataDir, 'filler'), Buffer.alloc(1_500_000));
-      const store = await openSqliteEventStore({ dataDir });
-      let place = FIRST;
-      let failure: unknown = null;
-      let stored = 0;
-      let refused = appendOf('s-1', place, 20);
-      while (failure === null && stored < 100_000) {
-        refused = appendOf('s-1', place, 20);
-        const result = await store.append(refused).catch((error: unknown) => error);
-        if (result instanceof Error) {
-          failure = result;
-        } else {
-          stored += 20;
-          place = afterAppend(refused);
+  test.skipIf(!canMount)(
+    'that is full refuses appends, keeps what it has, and goes on when there is room',
+    async () => {
+      mkdirSync(dataDir);
+      expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'tmpfs', dataDir]).status).toBe(0);
+      try {
+        writeFileSync(join(dataDir, 'filler'), Buffer.alloc(1_500_000));
+        const store = await openSqliteEventStore({ dataDir });
+        let place = FIRST;
+        let failure: unknown = null;
+        let stored = 0;
+        let refused = appendOf('s-1', place, 20);
+        while (failure === null && stored < 100_000) {
+          refused = appendOf('s-1', place, 20);
+          const result = await store.append(refused).catch((error: unknown) => error);
+          if (result instanceof Error) {
+            failure = result;
+          } else {
+            stored += 20;
+            place = afterAppend(refused);
+          }
         }
+        expect(failure).toBeInstanceOf(StoreUnavailable);
+        expect(await store.readStream('s-1')).toHaveLength(stored);
+        await expect(Promise.all([store.append(refused), store.append(appendOf('s-2', FIRST, 50))])).rejects.toThrow(
+          StoreUnavailable,
+        );
+        rmSync(join(dataDir, 'filler'));
+        expect(await store.append(refused)).toMatchObject({ ok: true, revision: stored + 19 });
+        expect(store.verifyTail(stored + 20)).toMatchObject({ ok: true });
+        await store.close();
+      } finally {
+        spawnSync('umount', ['-l', dataDir]);
       }
-      expect(failure).toBeInstanceOf(StoreUnavailable);
-      expect(await store.readStream('s-1')).toHaveLength(stored);
-      await expect(Promise.all([store.append(refused), store.append(appendOf('s-2', FIRST, 50))])).rejects.toThrow(StoreUnavailable);
-      rmSync(join(dataDir, 'filler'));
-      expect(await store.append(refused)).toMatchObject({ ok: true, revision: stored + 19 });
-      expect(store.verifyTail(stored + 20)).toMatchObject({ ok: true });
-      await store.close();
-    } finally {
-      spawnSync('umount', ['-l', dataDir]);
-    }
-  });
+    },
+  );
 });
 
 function flip(path: string, at: number): void {

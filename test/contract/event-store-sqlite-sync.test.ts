@@ -26,7 +26,13 @@ describe('a sync that fails', () => {
     const library = join(folder, 'failing-sync.so');
     expect(spawnSync('cc', ['-shared', '-fPIC', '-O1', '-o', library, LIBRARY_SOURCE, '-ldl']).status).toBe(0);
     const log = join(folder, 'syncs');
-    const env = { ...process.env, LD_PRELOAD: library, FAIL_SYNC_OF: 'events.db-wal', FAIL_SYNC_FROM: String(failFrom), FAIL_SYNC_LOG: log };
+    const env = {
+      ...process.env,
+      LD_PRELOAD: library,
+      FAIL_SYNC_OF: 'events.db-wal',
+      FAIL_SYNC_FROM: String(failFrom),
+      FAIL_SYNC_LOG: log,
+    };
     const child = spawnSync(process.execPath, [CHILD, task, dataDir], { env, encoding: 'utf8', timeout: 30_000 });
     return { said: child.stdout.trim().split('\n'), syncs: readFileSync(log, 'utf8') };
   }
@@ -66,7 +72,11 @@ describe('a sync that fails', () => {
 
 test.skipIf(!canTrace)('every answered append of a lone caller was synced at least once', () => {
   const calls = join(folder, 'strace');
-  spawnSync('strace', ['-f', '-e', 'trace=fsync,fdatasync', '-o', calls, process.execPath, CHILD, 'append-counted', dataDir], { timeout: 30_000 });
+  spawnSync(
+    'strace',
+    ['-f', '-e', 'trace=fsync,fdatasync', '-o', calls, process.execPath, CHILD, 'append-counted', dataDir],
+    { timeout: 30_000 },
+  );
   const syncs = readFileSync(calls, 'utf8').match(/(fsync|fdatasync)\(/g) ?? [];
   expect(syncs.length).toBeGreaterThanOrEqual(30);
 });

@@ -42,7 +42,11 @@ async function appendAndIdle(): Promise<void> {
   const head = await store.head();
   const anchored = (): boolean => {
     try {
-      return String((JSON.parse(readFileSync(join(dataDir, 'events.anchor.json'), 'utf8')) as { position: number }).position) === head;
+      return (
+        String(
+          (JSON.parse(readFileSync(join(dataDir, 'events.anchor.json'), 'utf8')) as { position: number }).position,
+        ) === head
+      );
     } catch {
       return false;
     }
@@ -88,7 +92,11 @@ async function crowdUntilFailure(): Promise<void> {
       place = afterAppend(request);
     }
   };
-  await Promise.all(Array.from({ length: 6 }, (_, index) => caller(`crowd-${index}`).catch((error: Error) => say(`failed ${error.name}`))));
+  await Promise.all(
+    Array.from({ length: 6 }, (_, index) =>
+      caller(`crowd-${index}`).catch((error: Error) => say(`failed ${error.name}`)),
+    ),
+  );
   await store.close();
   say('closed');
   process.exit(1);

@@ -8,7 +8,17 @@ import { openSqliteEventStore, type SqliteEventStore } from '../../src/adapters/
 import { StreamNamesFile } from '../../src/adapters/sqlite/event-log/stream-names-file.ts';
 import { type AppendResult, type RecordedEvent, StoreUnavailable } from '../../src/ports/event-store.ts';
 import { eventStoreContract } from './event-store.contract.ts';
-import { afterAppend, appendOf, FIRST, grow, idsOf, type Place, readWholeLog, sampleEvent, until } from './event-store-samples.ts';
+import {
+  afterAppend,
+  appendOf,
+  FIRST,
+  grow,
+  idsOf,
+  type Place,
+  readWholeLog,
+  sampleEvent,
+  until,
+} from './event-store-samples.ts';
 
 eventStoreContract('the embedded store', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'quittance-store-'));
@@ -95,7 +105,15 @@ describe('the embedded store', () => {
       true,
       true,
     ]);
-    expect((await readWholeLog(store)).map(({ stream }) => stream)).toEqual(['s-1', 's-1', 'a-1', 's-1', 'a-2', 'a-2', 'a-2']);
+    expect((await readWholeLog(store)).map(({ stream }) => stream)).toEqual([
+      's-1',
+      's-1',
+      'a-1',
+      's-1',
+      'a-2',
+      'a-2',
+      'a-2',
+    ]);
     expect(store.verifyTail(10)).toEqual({ ok: true, checked: 7 });
     expect(await store.append(appendOf('s-2', FIRST))).toMatchObject({ ok: true, revision: 0 });
   });
@@ -129,11 +147,14 @@ describe('the embedded store', () => {
   });
 
   test('bounds its queue: what it cannot take it refuses at once, and the rest is stored', async () => {
-    const outcomes = await Promise.allSettled(Array.from({ length: 17_000 }, (_, index) => store.append(appendOf(`s-${index}`, FIRST))));
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 17_000 }, (_, index) => store.append(appendOf(`s-${index}`, FIRST))),
+    );
     const stored = outcomes.filter(({ status }) => status === 'fulfilled').length;
     expect(stored).toBeGreaterThanOrEqual(16_384);
     expect(stored).toBeLessThan(17_000);
-    for (const outcome of outcomes) if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(StoreUnavailable);
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(StoreUnavailable);
     expect(await store.head()).toBe(String(stored));
   });
 
@@ -196,7 +217,10 @@ describe('the embedded store', () => {
     await grow(store, 's-1', 3);
     await store.close();
     const database = new DatabaseSync(join(dataDir, 'events.db'), { readOnly: true });
-    const rows = database.prepare('SELECT hash, chain FROM events ORDER BY position').all() as unknown as { hash: string; chain: string }[];
+    const rows = database.prepare('SELECT hash, chain FROM events ORDER BY position').all() as unknown as {
+      hash: string;
+      chain: string;
+    }[];
     database.close();
     const { createHash } = await import('node:crypto');
     let chain = '0'.repeat(64);
@@ -274,7 +298,9 @@ describe('the embedded store', () => {
       });
       // More than the recent events that are kept in memory.
       for (let round = 0; round < 3; round += 1) {
-        await Promise.all(Array.from({ length: 4_000 }, (_, index) => store.append(appendOf(`s-${round}-${index}`, FIRST))));
+        await Promise.all(
+          Array.from({ length: 4_000 }, (_, index) => store.append(appendOf(`s-${round}-${index}`, FIRST))),
+        );
       }
       expect(subscription.lag).toBe(12_000);
       release();
@@ -324,7 +350,10 @@ describe('the embedded store', () => {
       const before = await store.readStream('s-1');
       await store.close();
       for (const suffix of ['-wal', '-shm']) rmSync(join(dataDir, `stream-names.db${suffix}`), { force: true });
-      writeFileSync(join(dataDir, 'stream-names.db'), 'not a database, and longer than the header of one: '.repeat(100));
+      writeFileSync(
+        join(dataDir, 'stream-names.db'),
+        'not a database, and longer than the header of one: '.repeat(100),
+      );
       store = await openSqliteEventStore({ dataDir });
       expect(await store.readStream('s-1')).toEqual(before);
       await grow(store, 's-2', 1);

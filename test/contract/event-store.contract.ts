@@ -85,7 +85,9 @@ function appendTests(store: () => EventStore): void {
   test('of many concurrent appends at one revision exactly one is accepted', async () => {
     await grow(store(), 's-1', 1);
     const last = (await store().lastOfStream('s-1'))!;
-    const results = await Promise.all(Array.from({ length: 20 }, () => store().append(appendOf('s-1', { revision: 1, prev: last.hash }))));
+    const results = await Promise.all(
+      Array.from({ length: 20 }, () => store().append(appendOf('s-1', { revision: 1, prev: last.hash }))),
+    );
     expect(results.filter(({ ok }) => ok)).toHaveLength(1);
     expect(results.filter(({ ok }) => !ok).every((result) => !result.ok && result.actual === 1)).toBe(true);
     expect(await store().readStream('s-1')).toHaveLength(2);
@@ -144,8 +146,15 @@ function readTests(store: () => EventStore): void {
   test('reading by prefixes gives the events of their streams only, and as many as asked for', async () => {
     for (const stream of ['a-1', 'b-1', 'ab-1', 'a-2', 'c-1', 'a-1']) await grow(store(), stream, 1);
     const streamsOf = (events: readonly RecordedEvent[]): string[] => events.map(({ stream }) => stream);
-    expect(streamsOf(await store().readAll({ after: null, limit: 10, streamPrefixes: ['a-'] }))).toEqual(['a-1', 'a-2', 'a-1']);
-    expect(streamsOf(await store().readAll({ after: null, limit: 2, streamPrefixes: ['a-', 'c-'] }))).toEqual(['a-1', 'a-2']);
+    expect(streamsOf(await store().readAll({ after: null, limit: 10, streamPrefixes: ['a-'] }))).toEqual([
+      'a-1',
+      'a-2',
+      'a-1',
+    ]);
+    expect(streamsOf(await store().readAll({ after: null, limit: 2, streamPrefixes: ['a-', 'c-'] }))).toEqual([
+      'a-1',
+      'a-2',
+    ]);
     expect(await store().readAll({ after: null, limit: 10, streamPrefixes: ['z-'] })).toEqual([]);
   });
 }

@@ -29,7 +29,10 @@ it('reads what many addresses hold in final blocks, two hundred a call, without 
   await chain.mine(8);
   const units = await ask(chain.token('USDT'), addresses);
   expect(units).toEqual(addresses.map((_, index) => paid.get(index) ?? 0n));
-  expect(await ask(chain.token('USDC'), [chain.owner, addresses[0]!.toLowerCase()])).toEqual([await chain.balanceOf('USDC', chain.owner), 0n]);
+  expect(await ask(chain.token('USDC'), [chain.owner, addresses[0]!.toLowerCase()])).toEqual([
+    await chain.balanceOf('USDC', chain.owner),
+    0n,
+  ]);
 });
 
 it('reads what many addresses hold of the native coin in final blocks', async () => {

@@ -33,7 +33,10 @@ describe('leases in Redis', () => {
 
   test('of a holder that died are granted again in their time although the clock of the server was set back', async () => {
     const prefix = 'set-back';
-    const [mine, theirs] = [await openRedisLeases({ url: server.url, prefix }), await openRedisLeases({ url: server.url, prefix })];
+    const [mine, theirs] = [
+      await openRedisLeases({ url: server.url, prefix }),
+      await openRedisLeases({ url: server.url, prefix }),
+    ];
     const control = new Redis(server.url);
     try {
       await mine.acquire('one', 200);

@@ -25,7 +25,9 @@ export function leasesContract(name: string, open: () => Promise<OpenedLeases>):
     });
 
     test('of many who ask at once exactly one is granted', async () => {
-      const asked = Array.from({ length: 40 }, (_, index) => (index % 2 === 0 ? opened.mine : opened.theirs).acquire('one', 60_000));
+      const asked = Array.from({ length: 40 }, (_, index) =>
+        (index % 2 === 0 ? opened.mine : opened.theirs).acquire('one', 60_000),
+      );
       expect((await Promise.all(asked)).filter((lease) => lease !== null)).toHaveLength(1);
     });
 

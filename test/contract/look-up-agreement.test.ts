@@ -17,7 +17,9 @@ const TABLE: Table<{ n: number }> = 'counted@1';
 const counted = (step: number): Projection => ({
   ...{ name: 'counted', version: 1, streamPrefixes: ['s-'], tables: [TABLE], lists: [] },
   needs: ({ stream }) => [{ table: TABLE, key: stream }],
-  apply: ({ stream }, read) => [{ op: 'put', table: TABLE, key: stream, row: { n: (read(TABLE, stream)?.n ?? 0) + step } }],
+  apply: ({ stream }, read) => [
+    { op: 'put', table: TABLE, key: stream, row: { n: (read(TABLE, stream)?.n ?? 0) + step } },
+  ],
 });
 
 const board = createMemoryStatusBoard();
@@ -30,9 +32,19 @@ afterEach(async () => {
 });
 
 /** `differing`: what a replay finds in its rows. */
-async function node(name: string, { maxBatch = 7, step = 1, differing = 0, readModel = new MemoryReadModel(), told = board } = {}) {
+async function node(
+  name: string,
+  { maxBatch = 7, step = 1, differing = 0, readModel = new MemoryReadModel(), told = board } = {},
+) {
   const compared: string[] = [];
-  const runner = new ProjectionRunner({ store, readModel, projections: [counted(step)], clock: { nowMs: () => 0 }, maxBatch, isChained: true });
+  const runner = new ProjectionRunner({
+    store,
+    readModel,
+    projections: [counted(step)],
+    clock: { nowMs: () => 0 },
+    maxBatch,
+    isChained: true,
+  });
   await runner.start();
   closing.push(() => runner.stop());
   const comparison = {
@@ -72,7 +84,10 @@ test('two that made the same of the log are at the same digests, whatever their 
   await again.caughtUp();
   await other.caughtUp();
   expect(await marks(again.readModel)).toEqual(await marks(other.readModel));
-  expect([again.agreement.health(), other.agreement.differing()]).toEqual([{ name: 'look-ups-agree', state: 'ok' }, []]);
+  expect([again.agreement.health(), other.agreement.differing()]).toEqual([
+    { name: 'look-ups-agree', state: 'ok' },
+    [],
+  ]);
 });
 
 test('of two that differ, the one that a replay contradicts takes itself out, and comes back when it was rebuilt', async () => {
@@ -82,7 +97,11 @@ test('of two that differ, the one that a replay contradicts takes itself out, an
   await wrong.caughtUp();
   await right.caughtUp();
   await wrong.caughtUp();
-  expect([right.agreement.differing(), right.compared, right.agreement.health().state]).toEqual([['counted@1'], ['counted@1'], 'degraded']);
+  expect([right.agreement.differing(), right.compared, right.agreement.health().state]).toEqual([
+    ['counted@1'],
+    ['counted@1'],
+    'degraded',
+  ]);
   expect([wrong.agreement.health().state, wrong.compared]).toEqual(['down', ['counted@1']]);
   // Asked once: the replay of a large log takes long.
   await wrong.caughtUp();

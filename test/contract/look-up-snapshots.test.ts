@@ -1,5 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -7,7 +18,14 @@ import { SESSIONS_TABLE } from '../../projections/sessions/session-row.ts';
 import { openEsdbEventStore } from '../../src/adapters/esdb/event-store.ts';
 import { projectionsOf } from '../../src/composition/projections.ts';
 import { makeSnapshot } from '../../src/composition/snapshots/make.ts';
-import { dataFile, manifestFile, openManifest, sealManifest, snapshotsIn, type SnapshotManifest } from '../../src/composition/snapshots/manifest.ts';
+import {
+  dataFile,
+  manifestFile,
+  openManifest,
+  sealManifest,
+  snapshotsIn,
+  type SnapshotManifest,
+} from '../../src/composition/snapshots/manifest.ts';
 import { prepareSnapshot } from '../../src/composition/snapshots/prepare.ts';
 import { LookUpSnapshots } from '../../src/composition/snapshots/snapshots.ts';
 import { takeSnapshot } from '../../src/composition/snapshots/take.ts';
@@ -26,13 +44,17 @@ import { appendLedger, sessionIdOf } from '../support/random-ledger.ts';
 import { createdFacts } from '../support/session-facts.ts';
 import { grow } from './event-store-samples.ts';
 
-/* A node begins with the look-ups of another one, where everything about them is what it should be; otherwise it makes them of the event log. */
+/*
+ * A node begins with the look-ups of another one, where everything about them is what it should be; otherwise it makes
+ * them of the event log.
+ */
 
 const PLENTY_MS = 30_000;
 const API = { api: true, worker: false, signer: false };
 const WORKER = { api: false, worker: true, signer: false };
 const ids = (roles: typeof API): string[] => projectionsOf(roles).map(projectionId);
-const keysOf = (digit: string): KeyList => parseKeys('webhook-secrets', 'WEBHOOK_SECRETS_KEY', `${digit}123456789abcdef`.repeat(4));
+const keysOf = (digit: string): KeyList =>
+  parseKeys('webhook-secrets', 'WEBHOOK_SECRETS_KEY', `${digit}123456789abcdef`.repeat(4));
 const KEYS = keysOf('7');
 
 let double: EsdbDouble;
@@ -95,7 +117,9 @@ async function node(name: string, roles = API): Promise<Node> {
 async function order(count: number): Promise<void> {
   for (const until = sessions + count; sessions < until; sessions += 1) {
     const data = createdFacts({ sessionId: sessionIdOf(sessions), orderId: `order-${sessions}` });
-    await appendLedger(store, [{ session: sessions, event: { type: 'SessionCreated', data }, atMs: 1_800_000_000_000 }]);
+    await appendLedger(store, [
+      { session: sessions, event: { type: 'SessionCreated', data }, atMs: 1_800_000_000_000 },
+    ]);
   }
 }
 
@@ -103,9 +127,24 @@ async function order(count: number): Promise<void> {
 async function sign(): Promise<void> {
   const last = await store.lastOfStream(AUDIT_STREAM);
   const [origin, size, rootHash] = ['log.example', 1 + (last?.revision ?? 0), Buffer.alloc(32, 7)];
-  const checkpoint = noteOf(checkpointText({ origin, size, root: rootHash }), verifierKeyOf(origin, Buffer.alloc(32)), Buffer.alloc(64));
-  const data = { origin, size, rootHash: rootHash.toString('base64'), checkpoint, throughPosition: (await store.head())! };
-  const place = { id: randomUUID(), stream: AUDIT_STREAM, revision: (last?.revision ?? -1) + 1, atMs: 1_800_000_000_000 };
+  const checkpoint = noteOf(
+    checkpointText({ origin, size, root: rootHash }),
+    verifierKeyOf(origin, Buffer.alloc(32)),
+    Buffer.alloc(64),
+  );
+  const data = {
+    origin,
+    size,
+    rootHash: rootHash.toString('base64'),
+    checkpoint,
+    throughPosition: (await store.head())!,
+  };
+  const place = {
+    id: randomUUID(),
+    stream: AUDIT_STREAM,
+    revision: (last?.revision ?? -1) + 1,
+    atMs: 1_800_000_000_000,
+  };
   const metadata = { correlationId: 'test', actor: 'test', prev: last?.hash ?? '' };
   const event = encodeEvent({ ...place, event: { type: 'CheckpointSigned', data }, metadata });
   await store.append({ stream: AUDIT_STREAM, expected: last?.revision ?? 'no-stream', events: [event] });
@@ -113,7 +152,16 @@ async function sign(): Promise<void> {
 
 let nowMs = Date.UTC(2026, 10, 23);
 const made = async ({ follows: followed }: Node): Promise<string> =>
-  (await makeSnapshot({ folder, keys: KEYS, follows: followed, store, node: 'maker:1', clock: { nowMs: () => (nowMs += 1_000) } })).snapshot;
+  (
+    await makeSnapshot({
+      folder,
+      keys: KEYS,
+      follows: followed,
+      store,
+      node: 'maker:1',
+      clock: { nowMs: () => (nowMs += 1_000) },
+    })
+  ).snapshot;
 
 const line = (facts: object, message: string): void => void told.push(`${message}: ${JSON.stringify(facts)}`);
 const take = (name: string, roles = API, keys = KEYS): Promise<string | null> =>
@@ -121,7 +169,8 @@ const take = (name: string, roles = API, keys = KEYS): Promise<string | null> =>
 
 const drifted = async ({ follows: followed }: Node): Promise<number> =>
   (await new ProjectionComparison(followed).compare()).reduce((sum, { differing }) => sum + differing, 0);
-const listed = async ({ thread }: Node): Promise<number> => (await thread.readModel.scan(SESSIONS_TABLE, { limit: 100 })).length;
+const listed = async ({ thread }: Node): Promise<number> =>
+  (await thread.readModel.scan(SESSIONS_TABLE, { limit: 100 })).length;
 
 test('a new node begins with a snapshot and takes from the log only what came after it', async () => {
   await order(9);
@@ -129,14 +178,21 @@ test('a new node begins with a snapshot and takes from the log only what came af
   const maker = await node('maker');
   await order(3);
   await maker.thread.caughtUpTo((await store.head())!, PLENTY_MS);
-  await maker.thread.readModel.apply('of-this-process', [{ op: 'put', table: 'tiles', key: 'a', row: { word: 'of-this-process-alone' } }], '1');
+  await maker.thread.readModel.apply(
+    'of-this-process',
+    [{ op: 'put', table: 'tiles', key: 'a', row: { word: 'of-this-process-alone' } }],
+    '1',
+  );
   const name = await made(maker);
   expect(readFileSync(dataFile(folder, name)).includes('of-this-process')).toBe(false);
   await order(2);
   expect(await take('new')).toBe(name);
   const begun = await node('new');
   expect([begun.events(), await listed(begun), await drifted(begun)]).toEqual([2, 14, 0]);
-  expect([await begun.thread.readModel.get('tiles', 'a'), await begun.thread.readModel.checkpoint('of-this-process')]).toEqual([null, null]);
+  expect([
+    await begun.thread.readModel.get('tiles', 'a'),
+    await begun.thread.readModel.checkpoint('of-this-process'),
+  ]).toEqual([null, null]);
   expect(readdirSync(begun.follows.dataDir).filter((file) => file.includes('ing'))).toEqual([]);
   await begun.end();
   // What is there already is gone on with.
@@ -147,7 +203,12 @@ test('a node takes what keeps more than it does, and one that lacks a look-up of
   await order(5);
   await sign();
   // Of this build, made beside whatever runs.
-  const env = { EVENTSTORE_URL: double.connectionString, REDIS_URL: 'redis://127.0.0.1:1', DATA_DIR: join(root, 'beside'), ROLES: 'worker' };
+  const env = {
+    EVENTSTORE_URL: double.connectionString,
+    REDIS_URL: 'redis://127.0.0.1:1',
+    DATA_DIR: join(root, 'beside'),
+    ROLES: 'worker',
+  };
   const config = { ...env, LOOK_UP_SNAPSHOT_DIR: folder, WEBHOOK_SECRETS_KEY: '7123456789abcdef'.repeat(4) };
   const progress: number[] = [];
   const { snapshot: name } = await prepareSnapshot(readConfig(config), namespace, (done) => progress.push(done));
@@ -155,11 +216,11 @@ test('a node takes what keeps more than it does, and one that lacks a look-up of
   await expect(prepareSnapshot(readConfig(env), namespace, () => undefined)).rejects.toThrow('LOOK_UP_SNAPSHOT_DIR');
   expect(await take('api')).toBe(name);
   const api = await node('api');
-  expect([api.events(), await drifted(api), await api.thread.readModel.checkpoint(ids(WORKER).find((id) => !ids(API).includes(id))!)]).toEqual([
-    0,
-    0,
-    null,
-  ]);
+  expect([
+    api.events(),
+    await drifted(api),
+    await api.thread.readModel.checkpoint(ids(WORKER).find((id) => !ids(API).includes(id))!),
+  ]).toEqual([0, 0, null]);
   await api.end();
   // As after an upgrade that brings a new version of one look-up.
   expect(await take('api', WORKER)).toBe(name);
@@ -169,7 +230,10 @@ test('a node takes what keeps more than it does, and one that lacks a look-up of
 
 /** Seals a manifest that says something else. */
 const resealed = (name: string, change: (manifest: SnapshotManifest) => object): void =>
-  writeFileSync(manifestFile(folder, name), sealManifest(change(openManifest(folder, name, KEYS)) as SnapshotManifest, name, KEYS));
+  writeFileSync(
+    manifestFile(folder, name),
+    sealManifest(change(openManifest(folder, name, KEYS)) as SnapshotManifest, name, KEYS),
+  );
 
 const REFUSALS: readonly [what: string, spoil: (name: string) => void, reason: RegExp][] = [
   ['truncated', (name) => truncateSync(dataFile(folder, name), 8_192), /its file has 8192 bytes and not the \d+/],
@@ -192,10 +256,15 @@ const REFUSALS: readonly [what: string, spoil: (name: string) => void, reason: R
   ],
   [
     'forged under another key',
-    (name) => writeFileSync(manifestFile(folder, name), sealManifest(openManifest(folder, name, KEYS), name, keysOf('8'))),
+    (name) =>
+      writeFileSync(manifestFile(folder, name), sealManifest(openManifest(folder, name, KEYS), name, keysOf('8'))),
     /not made by a node of this installation/,
   ],
-  ['no manifest at all', (name) => writeFileSync(manifestFile(folder, name), ''), /not made by a node of this installation/],
+  [
+    'no manifest at all',
+    (name) => writeFileSync(manifestFile(folder, name), ''),
+    /not made by a node of this installation/,
+  ],
   [
     'put under a later name',
     (name) => {
@@ -206,8 +275,16 @@ const REFUSALS: readonly [what: string, spoil: (name: string) => void, reason: R
     /under this name/,
   ],
   ['without its file', (name) => rmSync(dataFile(folder, name)), /ENOENT/],
-  ['of another format', (name) => resealed(name, (manifest) => ({ ...manifest, format: 2 })), /of format 2, and this build reads format 1/],
-  ['of other tables', (name) => resealed(name, (manifest) => ({ ...manifest, schema: 99 })), /its tables are of version 99/],
+  [
+    'of another format',
+    (name) => resealed(name, (manifest) => ({ ...manifest, format: 2 })),
+    /of format 2, and this build reads format 1/,
+  ],
+  [
+    'of other tables',
+    (name) => resealed(name, (manifest) => ({ ...manifest, schema: 99 })),
+    /its tables are of version 99/,
+  ],
   [
     'of another version of a look-up',
     (name) =>
@@ -219,23 +296,38 @@ const REFUSALS: readonly [what: string, spoil: (name: string) => void, reason: R
   ],
   [
     'of more of the log than there is',
-    (name) => resealed(name, ({ log, ...rest }) => ({ ...rest, log: { ...log, since: { ...log.since, through: 'C:99999999/P:99999999' } } })),
+    (name) =>
+      resealed(name, ({ log, ...rest }) => ({
+        ...rest,
+        log: { ...log, since: { ...log.since, through: 'C:99999999/P:99999999' } },
+      })),
     /more of the event log than there is: up to C:99999999\/P:99999999/,
   ],
   [
     'of a log with other events behind the checkpoint',
-    (name) => resealed(name, ({ log, ...rest }) => ({ ...rest, log: { ...log, since: { ...log.since, digest: '0'.repeat(64) } } })),
+    (name) =>
+      resealed(name, ({ log, ...rest }) => ({
+        ...rest,
+        log: { ...log, since: { ...log.since, digest: '0'.repeat(64) } },
+      })),
     /what follows the signed checkpoint 0 differs/,
   ],
   [
     'of a log with another checkpoint',
-    (name) => resealed(name, ({ log, ...rest }) => ({ ...rest, log: { ...log, checkpoint: { ...log.checkpoint, id: randomUUID() } } })),
+    (name) =>
+      resealed(name, ({ log, ...rest }) => ({
+        ...rest,
+        log: { ...log, checkpoint: { ...log.checkpoint, id: randomUUID() } },
+      })),
     /another event log: the signed checkpoint 0 is not the one/,
   ],
   [
     'whose look-ups stand elsewhere',
     (name) =>
-      resealed(name, (manifest) => ({ ...manifest, projections: Object.fromEntries(ids(API).map((id) => [id, manifest.log.checkpoint.position])) })),
+      resealed(name, (manifest) => ({
+        ...manifest,
+        projections: Object.fromEntries(ids(API).map((id) => [id, manifest.log.checkpoint.position])),
+      })),
     /in its file session-view@.* stands elsewhere/,
   ],
 ];
@@ -274,7 +366,10 @@ test('a snapshot of another event log is refused, and an older one that fits is 
   await grow(store, coverageStream('test', 'bsc'), 30);
   await order(3);
   await sign();
-  expect([await take('other'), told.join('\n')]).toEqual([null, expect.stringContaining('it was made of another event log')]);
+  expect([await take('other'), told.join('\n')]).toEqual([
+    null,
+    expect.stringContaining('it was made of another event log'),
+  ]);
   store = first;
 });
 
@@ -290,7 +385,10 @@ test('without a signed checkpoint nothing is vouched for, and what was begun and
   expect([await take('new'), existsSync(join(root, 'new', 'read-model.arriving'))]).toEqual([null, false]);
   folder = join(root, 'nowhere');
   await expect(made(maker)).rejects.toThrow(`LOOK_UP_SNAPSHOT_DIR: there is no folder ${folder}`);
-  expect([await take('new'), told.join('\n')]).toEqual([null, expect.stringContaining('LOOK_UP_SNAPSHOT_DIR is not there')]);
+  expect([await take('new'), told.join('\n')]).toEqual([
+    null,
+    expect.stringContaining('LOOK_UP_SNAPSHOT_DIR is not there'),
+  ]);
 });
 
 test('of several nodes one makes the next snapshot when it is time, none while its look-ups are in doubt, and two of a kind are kept', async () => {

@@ -63,7 +63,11 @@ async function another(): Promise<EventStore> {
 async function node(name: string): Promise<ProjectionThread> {
   const log = { kind: 'servers', connectionString: double.connectionString, namespace } as const;
   const dataDir = join(folder, name);
-  const thread = await openProjectionThread(dataDir, { dataDir, log, projections: projectionsOf(ROLES).map(projectionId) });
+  const thread = await openProjectionThread(dataDir, {
+    dataDir,
+    log,
+    projections: projectionsOf(ROLES).map(projectionId),
+  });
   await thread.start(store, { onError: (error) => faults.push((error as Error).message) });
   closing.push(() => end(thread));
   return thread;
@@ -83,8 +87,10 @@ async function order(): Promise<void> {
   sessions += 1;
 }
 
-const listed = async ({ readModel }: ProjectionThread): Promise<number> => (await readModel.scan(SESSIONS_TABLE, { limit: 100 })).length;
-const caughtUp = async (thread: ProjectionThread): Promise<boolean> => thread.caughtUpTo((await store.head())!, PLENTY_MS);
+const listed = async ({ readModel }: ProjectionThread): Promise<number> =>
+  (await readModel.scan(SESSIONS_TABLE, { limit: 100 })).length;
+const caughtUp = async (thread: ProjectionThread): Promise<boolean> =>
+  thread.caughtUpTo((await store.head())!, PLENTY_MS);
 
 test('two of them show the same, also what the other one went on with while one was away', async () => {
   const [one, other] = [await node('one'), await node('other')];
@@ -114,7 +120,11 @@ test('a replay of the log on the servers finds what is not as it says', async ()
   expect(comparison.isWhole()).toBe(true);
   const id = 'session-view';
   const row = (await one.readModel.get(SESSIONS_TABLE, sessionIdOf(0)))!;
-  await one.readModel.apply('another', [{ op: 'put', table: SESSIONS_TABLE, key: sessionIdOf(0), row: { ...row, orderId: 'another' } }], '1');
+  await one.readModel.apply(
+    'another',
+    [{ op: 'put', table: SESSIONS_TABLE, key: sessionIdOf(0), row: { ...row, orderId: 'another' } }],
+    '1',
+  );
   const [differing] = await comparison.compare(id);
   expect([differing!.rows > 1, differing!.examples]).toEqual([true, [`${SESSIONS_TABLE} ${sessionIdOf(0)} differs`]]);
   await expect(comparison.compare('open-payouts')).rejects.toThrow('name must be one of session-view');
@@ -177,7 +187,9 @@ test('what one of them told, another one shows, or says that it does not yet', a
   await end(other);
   await order();
   await reading.readStream(`session-${sessionIdOf(1)}`);
-  expect(await mine!.told()).toBe(await plain.lastOfStream(`session-${sessionIdOf(1)}`).then((event) => event!.position));
+  expect(await mine!.told()).toBe(
+    await plain.lastOfStream(`session-${sessionIdOf(1)}`).then((event) => event!.position),
+  );
   const again = await node('other');
   const late = new SeenPositions({
     follows: again.follows,
@@ -219,7 +231,9 @@ test('of two nodes, the one whose file somebody changed takes itself out, and is
   await end(other);
   const file = new DatabaseSync(readModelFile(join(folder, 'other')));
   const { id } = file.prepare('SELECT id FROM row_tables WHERE name = ?').get(SESSIONS_TABLE) as { id: number };
-  const changed = file.prepare(`UPDATE rows_${id} SET row = json_set(row, '$.taxAmount', '7.77') WHERE key = ?`).run(sessionIdOf(0));
+  const changed = file
+    .prepare(`UPDATE rows_${id} SET row = json_set(row, '$.taxAmount', '7.77') WHERE key = ?`)
+    .run(sessionIdOf(0));
   expect(changed.changes).toBe(1);
   file.close();
   const again = await node('other');
@@ -237,7 +251,10 @@ test('of two nodes, the one whose file somebody changed takes itself out, and is
   await rounds();
   const sessionView = projectionsOf(ROLES).map(projectionId)[0]!;
   expect([right.differing(), wrong.differing()]).toEqual([[sessionView], [sessionView]]);
-  expect([right.health().state, wrong.health()]).toMatchObject(['degraded', { state: 'down', detail: expect.stringContaining(sessionView) }]);
+  expect([right.health().state, wrong.health()]).toMatchObject([
+    'degraded',
+    { state: 'down', detail: expect.stringContaining(sessionView) },
+  ]);
   await again.rebuild([sessionView]);
   await again.ready();
   await rounds();

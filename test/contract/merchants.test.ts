@@ -55,7 +55,13 @@ async function node(masterKeys = KEY_A, faults: string[] = []) {
   const sealer = createSealer(parseMasterKeys(masterKeys));
   const directory = new MerchantDirectory({ store, sealer, onFault: (_, message) => faults.push(message) });
   open.push(directory);
-  const handler = createMerchantHandler({ store, clock, random: nodeRandom, notificationIds: new NotificationIds(clock), soleWriter: false });
+  const handler = createMerchantHandler({
+    store,
+    clock,
+    random: nodeRandom,
+    notificationIds: new NotificationIds(clock),
+    soleWriter: false,
+  });
   const vet = (url: string) => vetWebhookUrl(url, { allowInsecure: false, ownHosts: [] });
   const merchants = new Merchants({
     handler,
@@ -68,7 +74,13 @@ async function node(masterKeys = KEY_A, faults: string[] = []) {
     toleranceMaxPercent: 5,
     changeDelayMinutes: 0,
   });
-  return { directory, merchants, handler, endpoints: new MerchantEndpoints(directory, handler), start: () => directory.start() };
+  return {
+    directory,
+    merchants,
+    handler,
+    endpoints: new MerchantEndpoints(directory, handler),
+    start: () => directory.start(),
+  };
 }
 
 async function started(masterKeys = KEY_A) {
@@ -90,7 +102,9 @@ const everyText = async (): Promise<string> => JSON.stringify(await store.readAl
 describe('a merchant just registered', () => {
   it('can sign requests at once, on the node that registered it', async () => {
     const { merchants, directory } = await started();
-    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/q' }));
+    const merchant = valueOf(
+      await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/q' }),
+    );
     const key = directory.find(sha256(merchant.api_key));
     expect(key).toMatchObject({ merchantId: merchant.id, keyId: merchant.key_id, mode: 'test' });
     const message = '1763600000.nonce.{}';
@@ -101,9 +115,16 @@ describe('a merchant just registered', () => {
 
   it('has an endpoint whose secret is its own, not the API secret', async () => {
     const { merchants, endpoints } = await started();
-    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/q' }));
+    const merchant = valueOf(
+      await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/q' }),
+    );
     const endpoint = endpoints.endpointOf(merchant.id);
-    expect(endpoint).toMatchObject({ url: 'https://hooks.shop.com/q', nextSecret: null, durableRedelivery: false, suspended: false });
+    expect(endpoint).toMatchObject({
+      url: 'https://hooks.shop.com/q',
+      nextSecret: null,
+      durableRedelivery: false,
+      suspended: false,
+    });
     expect(sameKey(endpoint!.secret, merchant.webhook_secret)).toBe(true);
     expect(merchant.webhook_secret).not.toBe(merchant.api_secret);
   });
@@ -121,9 +142,15 @@ describe('a merchant just registered', () => {
       expect(merchant.id).toMatch(/^mer_[a-z2-7]{20}$/);
       expect(merchant.key_id).toMatch(/^key_[a-z2-7]{20}$/);
     }
-    expect(new Set(all.flatMap((merchant) => [merchant.api_key.slice(8), merchant.api_secret.slice(9), merchant.webhook_secret.slice(9)])).size).toBe(
-      60,
-    );
+    expect(
+      new Set(
+        all.flatMap((merchant) => [
+          merchant.api_key.slice(8),
+          merchant.api_secret.slice(9),
+          merchant.webhook_secret.slice(9),
+        ]),
+      ).size,
+    ).toBe(60);
   });
 
   it('leaves neither its key nor its secrets in the log, nor in any error', async () => {
@@ -132,7 +159,12 @@ describe('a merchant just registered', () => {
     const rotated = valueOf(await merchants.issueWebhookSecret(merchant.id));
     const text = await everyText();
     for (const secret of [merchant.api_key, merchant.api_secret, merchant.webhook_secret, rotated.webhook_secret]) {
-      for (const form of [secret, secret.slice(9), Buffer.from(secret).toString('base64'), Buffer.from(secret).toString('hex')])
+      for (const form of [
+        secret,
+        secret.slice(9),
+        Buffer.from(secret).toString('base64'),
+        Buffer.from(secret).toString('hex'),
+      ])
         expect(text).not.toContain(form);
     }
     expect(text).toContain(sha256(merchant.api_key));
@@ -161,13 +193,22 @@ describe('a merchant just registered', () => {
 
   it('is refused with an unsafe webhook URL, and nothing is stored', async () => {
     const { merchants } = await started();
-    for (const webhookUrl of ['http://shop.com/', 'https://127.0.0.1/', 'file:///etc/passwd', 'https://a@shop.com/', '']) {
+    for (const webhookUrl of [
+      'http://shop.com/',
+      'https://127.0.0.1/',
+      'file:///etc/passwd',
+      'https://a@shop.com/',
+      '',
+    ]) {
       expect(await merchants.registerMerchant({ name: 'Shop', mode: 'live', webhookUrl }), webhookUrl).toMatchObject({
         ok: false,
         refusal: { code: 'invalid_request', param: 'webhook_url' },
       });
     }
-    expect(await merchants.registerMerchant({ name: '', mode: 'live' })).toMatchObject({ ok: false, refusal: { param: 'name' } });
+    expect(await merchants.registerMerchant({ name: '', mode: 'live' })).toMatchObject({
+      ok: false,
+      refusal: { param: 'name' },
+    });
     expect(await store.head()).toBeNull();
   });
 });
@@ -193,14 +234,21 @@ describe('keys', () => {
     const hash = sha256(merchant.api_key);
     expect(directory.find(hash)?.restrictions).toBeUndefined();
     valueOf(await merchants.restrictKey(merchant.id, merchant.key_id, { scopes: ['payments:create'] }));
-    valueOf(await merchants.restrictKey(merchant.id, merchant.key_id, { addresses: ['203.0.113.0/24'], signatureVersion: 2 }));
+    valueOf(
+      await merchants.restrictKey(merchant.id, merchant.key_id, { addresses: ['203.0.113.0/24'], signatureVersion: 2 }),
+    );
     const again = await started();
     for (const { restrictions } of [directory.find(hash)!, again.directory.find(hash)!]) {
       expect([...restrictions!.scopes!]).toEqual(['payments:create']);
-      expect([restrictions!.allowsAddress('203.0.113.9'), restrictions!.allowsAddress('198.51.100.1')]).toEqual([true, false]);
+      expect([restrictions!.allowsAddress('203.0.113.9'), restrictions!.allowsAddress('198.51.100.1')]).toEqual([
+        true,
+        false,
+      ]);
       expect(restrictions!.signatureVersion).toBe(2);
     }
-    valueOf(await merchants.restrictKey(merchant.id, merchant.key_id, { scopes: null, addresses: [], signatureVersion: 1 }));
+    valueOf(
+      await merchants.restrictKey(merchant.id, merchant.key_id, { scopes: null, addresses: [], signatureVersion: 1 }),
+    );
     expect(directory.find(hash)?.restrictions).toBeUndefined();
     const narrow = valueOf(await merchants.issueKey(merchant.id, { scopes: ['books:read'] }));
     expect(directory.find(sha256(narrow.api_key))?.restrictions?.scopes).toEqual(new Set(['books:read']));
@@ -215,7 +263,10 @@ describe('keys', () => {
     expect(await refused({ scopes: [] })).toMatchObject(param('scopes'));
     expect(await refused({ addresses: ['shop.example'] })).toMatchObject(param('addresses'));
     expect(await refused({ signatureVersion: 3 })).toMatchObject(param('signature_version'));
-    expect(await merchants.restrictKey(id, 'key_none' as ApiKeyId, {})).toMatchObject({ ok: false, refusal: { code: 'not_found' } });
+    expect(await merchants.restrictKey(id, 'key_none' as ApiKeyId, {})).toMatchObject({
+      ok: false,
+      refusal: { code: 'not_found' },
+    });
     valueOf(await merchants.revokeKey(id, keyId));
     expect(await refused({ signatureVersion: 2 })).toMatchObject({ ok: false, refusal: { code: 'conflict' } });
     expect(await merchants.issueKey(id, { scopes: ['nothing' as 'books:read'] })).toMatchObject(param('scopes'));
@@ -227,7 +278,8 @@ describe('keys', () => {
     const key = directory.find(sha256(merchant.api_key))!;
     const notes = new NoteKeyUse(directory, handler, () => undefined);
     const day = 1_790_000_000;
-    const shown = (parts: typeof merchants): number | null | undefined => parts.getMerchant(merchant.id)?.keys[0]?.last_used_at;
+    const shown = (parts: typeof merchants): number | null | undefined =>
+      parts.getMerchant(merchant.id)?.keys[0]?.last_used_at;
     expect(shown(merchants)).toBeNull();
     for (const atSec of [day, day + 10, day + 20]) {
       directory.used(key, atSec);
@@ -251,8 +303,14 @@ describe('keys', () => {
     const { merchants } = await started();
     const one = valueOf(await merchants.registerMerchant({ name: 'One', mode: 'test' }));
     const other = valueOf(await merchants.registerMerchant({ name: 'Other', mode: 'test' }));
-    expect(await merchants.issueKey('mer_zzzzzzzzzzzzzzzzzzzz' as MerchantId)).toMatchObject({ ok: false, refusal: { code: 'not_found' } });
-    expect(await merchants.revokeKey(one.id, other.key_id)).toMatchObject({ ok: false, refusal: { code: 'not_found' } });
+    expect(await merchants.issueKey('mer_zzzzzzzzzzzzzzzzzzzz' as MerchantId)).toMatchObject({
+      ok: false,
+      refusal: { code: 'not_found' },
+    });
+    expect(await merchants.revokeKey(one.id, other.key_id)).toMatchObject({
+      ok: false,
+      refusal: { code: 'not_found' },
+    });
     expect(await merchants.revokeKey(one.id, 'key_none' as ApiKeyId)).toMatchObject({ ok: false });
   });
 });
@@ -269,7 +327,8 @@ describe('a share of what is due that may be missing', () => {
     const { deps, free } = sessionWorld();
     free.push(3);
     const toleratedOf = async (orderId: string, { directory }: Pick<typeof first, 'directory'>, amount = '10.00') =>
-      valueOf(await createSession({ ...deps, merchants: directory }, by, { ...order, orderId, amount })).context.created!.policy.tolerance;
+      valueOf(await createSession({ ...deps, merchants: directory }, by, { ...order, orderId, amount })).context
+        .created!.policy.tolerance;
     const refused = { ok: false, refusal: { code: 'invalid_request', param: 'tolerance_percent' } };
     expect(await change({ tolerance_percent: '5.01' })).toMatchObject(refused);
     expect(await change({ tolerance_percent: '0.125' })).toMatchObject(refused);
@@ -278,7 +337,9 @@ describe('a share of what is due that may be missing', () => {
     });
     expect(await toleratedOf('order-1', first)).toBe('0.20');
     expect(await toleratedOf('order-2', await started(), '20.00')).toBe('0.30');
-    expect(await change({ tolerance_percent: null })).toMatchObject({ body: { tolerance: '0.30', tolerance_percent: null } });
+    expect(await change({ tolerance_percent: null })).toMatchObject({
+      body: { tolerance: '0.30', tolerance_percent: null },
+    });
     expect(await toleratedOf('order-3', first)).toBe('0.30');
     expect(await toleratedOf('order-1', first)).toBe('0.20');
   });
@@ -287,7 +348,9 @@ describe('a share of what is due that may be missing', () => {
 describe('after a restart', () => {
   it('everything is there again, opened from the log', async () => {
     const first = await started();
-    const merchant = valueOf(await first.merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }));
+    const merchant = valueOf(
+      await first.merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }),
+    );
     const second = valueOf(await first.merchants.issueKey(merchant.id));
     valueOf(await first.merchants.revokeKey(merchant.id, second.key_id));
     valueOf(await first.merchants.addDomain(merchant.id, { host: 'Shop.COM', name: 'My shop' }));
@@ -326,10 +389,12 @@ describe('after a restart', () => {
   it('a secret moved to another merchant does not open', async () => {
     const first = await started();
     const merchant = valueOf(await first.merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
-    const stolen = (JSON.parse((await store.readStream(`merchant-${merchant.id}`))[1]!.data) as { sealedSecret: string }).sealedSecret;
-    expect(() => createSealer(parseMasterKeys(KEY_A)).open('api-secrets', stolen, `mer_other|${merchant.key_id}|1|api_secret`)).toThrow(
-      /altered, or sealed for something else/,
-    );
+    const stolen = (
+      JSON.parse((await store.readStream(`merchant-${merchant.id}`))[1]!.data) as { sealedSecret: string }
+    ).sealedSecret;
+    expect(() =>
+      createSealer(parseMasterKeys(KEY_A)).open('api-secrets', stolen, `mer_other|${merchant.key_id}|1|api_secret`),
+    ).toThrow(/altered, or sealed for something else/);
   });
 });
 
@@ -357,7 +422,10 @@ describe('several nodes', () => {
       void options.onCaughtUp?.();
       return { position: null, lag: 0, reached: async () => undefined, close: async () => undefined };
     };
-    const directory = new MerchantDirectory({ store: storeWith(store, { subscribe }), sealer: createSealer(parseMasterKeys(KEY_A)) });
+    const directory = new MerchantDirectory({
+      store: storeWith(store, { subscribe }),
+      sealer: createSealer(parseMasterKeys(KEY_A)),
+    });
     await directory.start();
     await take(known);
     expect(directory.find(sha256(merchant.api_key))).not.toBeNull();
@@ -378,7 +446,9 @@ describe('several nodes', () => {
     ]);
     expect(results.every((result) => result.ok)).toBe(true);
     const hashes = (await store.readStream(`merchant-${merchant.id}`)).map((event) => event.hash);
-    const prevs = (await store.readStream(`merchant-${merchant.id}`)).map((event) => (JSON.parse(event.metadata) as { prev: string }).prev);
+    const prevs = (await store.readStream(`merchant-${merchant.id}`)).map(
+      (event) => (JSON.parse(event.metadata) as { prev: string }).prev,
+    );
     expect(prevs).toEqual(['', ...hashes.slice(0, -1)]);
     expect(hashes).toHaveLength(7);
   });
@@ -387,7 +457,9 @@ describe('several nodes', () => {
 describe('the webhook secret', () => {
   it('is rotated in two steps, the old one in force until the second', async () => {
     const { merchants, endpoints } = await started();
-    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }));
+    const merchant = valueOf(
+      await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }),
+    );
     const issued = valueOf(await merchants.issueWebhookSecret(merchant.id));
     const nowSec = Math.floor(clock.nowMs() / 1000);
     expect(issued.activates_at).toBe(nowSec + 86_400);
@@ -404,7 +476,9 @@ describe('the webhook secret', () => {
 
   it('can be rotated again and again, also after a day without an activation', async () => {
     const { merchants, endpoints } = await started();
-    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }));
+    const merchant = valueOf(
+      await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }),
+    );
     const second = valueOf(await merchants.issueWebhookSecret(merchant.id));
     clock.advance(86_400_000);
     expect(merchants.getMerchant(merchant.id)?.webhook?.next_secret_activates_at).toBeNull();
@@ -419,7 +493,9 @@ describe('what a merchant does with its own endpoint', () => {
   it('happens once for each Idempotency-Key, and shows the same secret again', async () => {
     const { merchants, endpoints } = await started();
     const own = new OwnEndpoints({ merchants, idempotency: new Idempotency({ store, clock, random: nodeRandom }) });
-    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }));
+    const merchant = valueOf(
+      await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }),
+    );
     const { endpointId } = endpoints.endpointOf(merchant.id)!;
     const caller = (idempotencyKey: string): Caller => ({
       ...{ merchantId: merchant.id, mode: 'test', keyId: merchant.key_id, requestId: 'req_1', idempotencyKey },
@@ -429,15 +505,24 @@ describe('what a merchant does with its own endpoint', () => {
     expect(sameKey(endpoints.endpointOf(merchant.id)!.nextSecret!.key, first.webhook_secret)).toBe(true);
     expect(await everyText()).not.toContain(first.webhook_secret.slice(9));
     valueOf(await own.activateSecret(caller('b'), endpointId));
-    expect(valueOf(await own.activateSecret(caller('b'), endpointId))).toMatchObject({ next_secret_activates_at: null });
+    expect(valueOf(await own.activateSecret(caller('b'), endpointId))).toMatchObject({
+      next_secret_activates_at: null,
+    });
     expect(valueOf(await own.issueSecret(caller('a'), endpointId)).webhook_secret).toBe(first.webhook_secret);
     expect(sameKey(endpoints.endpointOf(merchant.id)!.secret, first.webhook_secret)).toBe(true);
-    expect(await own.activateSecret(caller('c'), endpointId)).toMatchObject({ ok: false, refusal: { code: 'invalid_request' } });
+    expect(await own.activateSecret(caller('c'), endpointId)).toMatchObject({
+      ok: false,
+      refusal: { code: 'invalid_request' },
+    });
 
     valueOf(await own.issueSecret(caller('d'), endpointId));
     valueOf(await own.issueSecret(caller('e'), endpointId));
     expect(await own.issueSecret(caller('d'), endpointId)).toMatchObject({ ok: false, refusal: { code: 'conflict' } });
-    const elsewhere = [own.issueSecret(caller('f'), 'we_other'), own.activateSecret(caller('g'), 'we_other'), own.resume(caller('h'), 'we_other')];
+    const elsewhere = [
+      own.issueSecret(caller('f'), 'we_other'),
+      own.activateSecret(caller('g'), 'we_other'),
+      own.resume(caller('h'), 'we_other'),
+    ];
     for (const outcome of await Promise.all<Outcome<unknown>>(elsewhere))
       expect(outcome).toMatchObject({ ok: false, refusal: { code: 'not_found' } });
   });
@@ -445,10 +530,15 @@ describe('what a merchant does with its own endpoint', () => {
   it('resumes a suspended endpoint, as does setting it again to what it is', async () => {
     const { merchants, endpoints } = await started();
     const own = new OwnEndpoints({ merchants, idempotency: new Idempotency({ store, clock, random: nodeRandom }) });
-    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }));
+    const merchant = valueOf(
+      await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }),
+    );
     const { endpointId } = endpoints.endpointOf(merchant.id)!;
     const caller: Caller = { merchantId: merchant.id, mode: 'test', keyId: merchant.key_id, requestId: 'req_1' };
-    for (const resume of [() => own.resume(caller, endpointId), () => merchants.setWebhook(merchant.id, { url: 'https://hooks.shop.com/' })]) {
+    for (const resume of [
+      () => own.resume(caller, endpointId),
+      () => merchants.setWebhook(merchant.id, { url: 'https://hooks.shop.com/' }),
+    ]) {
       await endpoints.suspend(merchant.id, endpointId, 'gone');
       expect(own.get(caller, endpointId)?.suspended).toBe('gone');
       expect((await resume()).ok).toBe(true);
@@ -489,12 +579,18 @@ describe('further endpoints', () => {
   const world = async () => {
     const { merchants, endpoints } = await started();
     const own = new OwnEndpoints({ merchants, idempotency: new Idempotency({ store, clock, random: nodeRandom }) });
-    const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }));
+    const merchant = valueOf(
+      await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://hooks.shop.com/' }),
+    );
     const caller = (idempotencyKey?: string): Caller => ({
       ...{ merchantId: merchant.id, mode: 'test', keyId: merchant.key_id, requestId: 'req_1' },
       ...(idempotencyKey !== undefined && { idempotencyKey }),
     });
-    const books = { url: 'https://books.shop.com/', events: ['payment.late', 'payment.completed'], fields: ['tx_hash'] };
+    const books = {
+      url: 'https://books.shop.com/',
+      events: ['payment.late', 'payment.completed'],
+      fields: ['tx_hash'],
+    };
     return { merchants, endpoints, own, merchant, caller, books };
   };
 
@@ -504,7 +600,12 @@ describe('further endpoints', () => {
     endpoints.onChange((queue) => told.push(queue));
     const [first, again] = [valueOf(await own.add(caller('k'), books)), valueOf(await own.add(caller('k'), books))];
     expect(again).toEqual(first);
-    expect(first.endpoint).toMatchObject({ url: books.url, events: ['payment.completed', 'payment.late'], fields: ['tx_hash'], disabled: false });
+    expect(first.endpoint).toMatchObject({
+      url: books.url,
+      events: ['payment.completed', 'payment.late'],
+      fields: ['tx_hash'],
+      disabled: false,
+    });
     const queue = queueOfEndpoint(merchant.id, first.endpoint.endpoint_id);
     expect(told).toEqual([queue]);
     expect(sameKey(endpoints.endpointOf(queue)!.secret, first.webhook_secret)).toBe(true);
@@ -536,7 +637,9 @@ describe('further endpoints', () => {
     expect(valueOf(await own.change(caller(), id, { disabled: true })).disabled).toBe(true);
     expect(endpoints.endpointOf(queue)).toBeNull();
     expect(endpoints.subscriptionsOf(merchant.id)).toHaveLength(1);
-    expect(valueOf(await own.change(caller(), id, { disabled: false, url: 'https://new.shop.com/' })).url).toBe('https://new.shop.com/');
+    expect(valueOf(await own.change(caller(), id, { disabled: false, url: 'https://new.shop.com/' })).url).toBe(
+      'https://new.shop.com/',
+    );
     expect(endpoints.endpointOf(queue)?.url).toBe('https://new.shop.com/');
     expect(endpoints.endpointOf(merchant.id)).toEqual(before);
   });
@@ -549,8 +652,16 @@ describe('further endpoints', () => {
       await own.add(caller(), { ...books, events: [] }),
       await own.add(caller(), { ...books, fields: ['colour'] }),
     ];
-    expect(refusals.map((outcome) => (outcome.ok ? null : outcome.refusal.param))).toEqual(['url', 'events', 'events', 'fields']);
-    expect(await own.change(caller(), 'we_other', { disabled: true })).toMatchObject({ ok: false, refusal: { code: 'not_found' } });
+    expect(refusals.map((outcome) => (outcome.ok ? null : outcome.refusal.param))).toEqual([
+      'url',
+      'events',
+      'events',
+      'fields',
+    ]);
+    expect(await own.change(caller(), 'we_other', { disabled: true })).toMatchObject({
+      ok: false,
+      refusal: { code: 'not_found' },
+    });
     for (let count = 0; count < 15; count += 1) valueOf(await own.add(caller(), books));
     expect(await own.add(caller(), books)).toMatchObject({ ok: false, refusal: { code: 'invalid_request' } });
   });
@@ -561,7 +672,10 @@ describe('domains', () => {
     const { merchants, directory } = await started();
     const merchant = valueOf(await merchants.registerMerchant({ name: 'Shop', mode: 'test' }));
     const added = valueOf(await merchants.addDomain(merchant.id, { host: 'Café.Example', name: 'Café' }));
-    expect(added).toMatchObject({ domain_id: expect.stringMatching(/^dom_[a-z2-7]{20}$/) as string, host: 'xn--caf-dma.example' });
+    expect(added).toMatchObject({
+      domain_id: expect.stringMatching(/^dom_[a-z2-7]{20}$/) as string,
+      host: 'xn--caf-dma.example',
+    });
     expect(valueOf(await merchants.addDomain(merchant.id, { host: 'café.example', name: 'Café' }))).toEqual(added);
     expect(directory.settings(merchant.id)?.domains).toHaveLength(1);
     valueOf(await merchants.removeDomain(merchant.id, added.domain_id));

@@ -28,7 +28,11 @@ describe('nonces that Redis may have lost', () => {
     await own.stop();
   });
 
-  async function burns(nonces: Awaited<ReturnType<typeof openRedisNonces>>, from: number, durable: 'now' | 'with-command'): Promise<string[]> {
+  async function burns(
+    nonces: Awaited<ReturnType<typeof openRedisNonces>>,
+    from: number,
+    durable: 'now' | 'with-command',
+  ): Promise<string[]> {
     const outcomes: string[] = [];
     for (const [index, later] of [0, 300, 600, 601].entries()) {
       const burnt = nonces.burn('key_a', `after-${durable}-${index}`, from + later, durable);
@@ -52,7 +56,10 @@ describe('nonces that Redis may have lost', () => {
       expect(await burns(other, NOW + 10, 'with-command')).toEqual(['refused', 'refused', 'refused', 'used']);
       expect(await burns(nonces, NOW + 10, 'now')).toEqual(['accepted', 'accepted', 'accepted', 'accepted']);
       // What an idempotency key protects goes on, and what changes something without riding with a command does not.
-      expect(await nonces.burn('key_a', 'protected', NOW + 11, 'with-command', true)).toEqual({ accepted: true, mayBeReplay: true });
+      expect(await nonces.burn('key_a', 'protected', NOW + 11, 'with-command', true)).toEqual({
+        accepted: true,
+        mayBeReplay: true,
+      });
       await expect(other.burn('key_a', 'unprotected', NOW + 11, 'now', false)).rejects.toThrow(StoreUnavailable);
     } finally {
       await Promise.all([nonces.close(), other.close()]);
@@ -61,16 +68,24 @@ describe('nonces that Redis may have lost', () => {
 
   test('by a restart refuse what changes something, unless every command was on disk', async () => {
     const careful = await openRedisNonces({ url: own.url, prefix: 'careful', emptyMeans: 'new' });
-    const trusting = await openRedisNonces({ url: own.url, prefix: 'trusting', emptyMeans: 'new', survivesRestarts: true });
+    const trusting = await openRedisNonces({
+      url: own.url,
+      prefix: 'trusting',
+      emptyMeans: 'new',
+      survivesRestarts: true,
+    });
     try {
-      for (const nonces of [careful, trusting]) expect(await nonces.burn('key_a', 'n-1', NOW, 'with-command')).toEqual({ accepted: true });
+      for (const nonces of [careful, trusting])
+        expect(await nonces.burn('key_a', 'n-1', NOW, 'with-command')).toEqual({ accepted: true });
       await own.restart();
       const settled = (nonces: typeof careful) =>
         nonces.burn('key_a', 'warm-up', NOW, 'now').then(
           () => true,
           () => false,
         );
-      await expect.poll(async () => (await settled(careful)) && (await settled(trusting)), { timeout: 10_000 }).toBe(true);
+      await expect
+        .poll(async () => (await settled(careful)) && (await settled(trusting)), { timeout: 10_000 })
+        .toBe(true);
       expect(await burns(careful, NOW, 'with-command')).toEqual(['refused', 'refused', 'refused', 'accepted']);
       expect(await trusting.burn('key_a', 'n-2', NOW, 'with-command')).toEqual({ accepted: true });
       expect(await trusting.burn('key_a', 'n-1', NOW, 'with-command')).toEqual({ accepted: false });

@@ -74,7 +74,9 @@ test('a nonce rides with its events: stored with an accepted append, not with a 
 test('the tables of used nonces do not outgrow their window', async () => {
   for (let round = 0; round < 6; round += 1) {
     const nowSec = NOW + round * 700;
-    await Promise.all(Array.from({ length: 400 }, (_, index) => nonces.burn('key_a', `n-${round}-${index}`, nowSec, 'now')));
+    await Promise.all(
+      Array.from({ length: 400 }, (_, index) => nonces.burn('key_a', `n-${round}-${index}`, nowSec, 'now')),
+    );
     const appends = Array.from({ length: 300 }, async (_, index) => {
       const { coCommit } = await nonces.burn('key_a', `c-${round}-${index}`, nowSec, 'with-command');
       return store.append(appendOf(`s-${round}-${index}`, FIRST, 1, [coCommit!]));
@@ -96,7 +98,9 @@ test('closed nonces burn nothing durably any more', async () => {
 test('nonces that were answered survive kill -9', async () => {
   await nonces.close();
   await store.close();
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'nonces-sqlite.child.ts'), dataDir], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'nonces-sqlite.child.ts'), dataDir], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const said: string[] = [];
   createInterface({ input: child.stdout }).on('line', (line) => said.push(line));
   try {

@@ -25,8 +25,12 @@ export function noncesContract(name: string, open: (nowSec: number) => Promise<O
     });
     afterEach(() => opened.dispose());
 
-    const burn = async (key: string, nonce: string, nowSec = NOW, durable: 'now' | 'with-command' = 'now'): Promise<boolean> =>
-      (await nonces.burn(key, nonce, nowSec, durable)).accepted;
+    const burn = async (
+      key: string,
+      nonce: string,
+      nowSec = NOW,
+      durable: 'now' | 'with-command' = 'now',
+    ): Promise<boolean> => (await nonces.burn(key, nonce, nowSec, durable)).accepted;
 
     test('a nonce is accepted once', async () => {
       expect(await burn('key_a', 'n-1')).toBe(true);
@@ -43,7 +47,9 @@ export function noncesContract(name: string, open: (nowSec: number) => Promise<O
 
     test('of a hundred burns of one nonce at once exactly one is accepted', async () => {
       for (const durable of ['now', 'with-command'] as const) {
-        const answers = await Promise.all(Array.from({ length: 100 }, () => burn('key_a', `many-${durable}`, NOW, durable)));
+        const answers = await Promise.all(
+          Array.from({ length: 100 }, () => burn('key_a', `many-${durable}`, NOW, durable)),
+        );
         expect(answers.filter(Boolean)).toHaveLength(1);
       }
     });

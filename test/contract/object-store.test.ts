@@ -41,7 +41,9 @@ describe.each([
   it('replaces nothing that another put there, until it has read it', async () => {
     const [first, second] = [open(), open()];
     await first.put('shared/1', Buffer.from('of the first'));
-    await expect(second.put('shared/1', Buffer.from('x'))).rejects.toThrow(/shared\/1.* is not what this service left there/);
+    await expect(second.put('shared/1', Buffer.from('x'))).rejects.toThrow(
+      /shared\/1.* is not what this service left there/,
+    );
     await second.get('shared/1');
     await second.put('shared/1', Buffer.from('of the second'));
     await expect(first.put('shared/1', Buffer.from('x'))).rejects.toThrow(/is not what this service left there/);
@@ -60,7 +62,9 @@ describe('a folder', () => {
 
   it('that does not exist is not made: its mount may be gone', async () => {
     const gone = join(folder, 'gone');
-    await expect(folderObjects(gone).put('log/1', Buffer.from('1'))).rejects.toThrow(`${gone} does not exist: mount or make it`);
+    await expect(folderObjects(gone).put('log/1', Buffer.from('1'))).rejects.toThrow(
+      `${gone} does not exist: mount or make it`,
+    );
     expect(existsSync(gone)).toBe(false);
   });
 });
@@ -73,7 +77,11 @@ describe('a bucket', () => {
     ['that does not exist', () => bucket({}, 'other'), '404 NoSuchBucket'],
   ])('%s is refused by name, without the secret', async (_, open, answer) => {
     const objects = open();
-    for (const outcome of await Promise.allSettled([objects.put('a', Buffer.from('1')), objects.get('a'), objects.list('')])) {
+    for (const outcome of await Promise.allSettled([
+      objects.put('a', Buffer.from('1')),
+      objects.get('a'),
+      objects.list(''),
+    ])) {
       const { message } = (outcome as { reason: Error }).reason;
       expect(message).toContain(answer);
       expect(message).not.toMatch(/guessed|secret/);
@@ -87,7 +95,10 @@ describe('a bucket', () => {
   });
 
   it('lists none of the empty objects that consoles show as folders', async () => {
-    server.objects.set('marked/', Buffer.alloc(0)).set('marked/log/', Buffer.alloc(0)).set('marked/log/1', Buffer.from('1'));
+    server.objects
+      .set('marked/', Buffer.alloc(0))
+      .set('marked/log/', Buffer.alloc(0))
+      .set('marked/log/1', Buffer.from('1'));
     expect(await bucket({}, 'payments', 'marked/').list('')).toEqual(['log/1']);
   });
 

@@ -42,7 +42,9 @@ test('an erased subject is given no other salt, from wherever it comes', async (
   await keys.create('session-a');
   await keys.erase('session-a');
   expect(await keys.create('session-a')).toBeNull();
-  await expect(keys.adopt('session-a', nodeRandom.bytes(32))).rejects.toThrow('the personal data of session-a was erased there');
+  await expect(keys.adopt('session-a', nodeRandom.bytes(32))).rejects.toThrow(
+    'the personal data of session-a was erased there',
+  );
   expect(await keys.get('session-a')).toBeNull();
   await keys.erase('session-a');
   await keys.close();
@@ -58,7 +60,12 @@ test('salts are in no reading of the ledger and in no subscription to it, with a
     await keys.create('session-b');
     const told: string[] = [];
     await new Promise<void>((resolve) =>
-      store.subscribe({ name: 'all', after: null, onEvents: (events) => void told.push(...events.map(({ stream }) => stream)), onCaughtUp: resolve }),
+      store.subscribe({
+        name: 'all',
+        after: null,
+        onEvents: (events) => void told.push(...events.map(({ stream }) => stream)),
+        onCaughtUp: resolve,
+      }),
     );
     expect(told).toEqual(['s-1']);
     expect((await store.readAll({ after: null, limit: 10 })).map(({ stream }) => stream)).toEqual(['s-1']);
@@ -76,7 +83,9 @@ test('a salt made elsewhere is taken over once, and never put in place of anothe
   await keys.adopt('session-a', salt);
   await keys.adopt('session-a', salt);
   expect(Buffer.from((await keys.get('session-a'))!).equals(salt)).toBe(true);
-  await expect(keys.adopt('session-a', nodeRandom.bytes(32))).rejects.toThrow('the personal data of session-a has another key there');
+  await expect(keys.adopt('session-a', nodeRandom.bytes(32))).rejects.toThrow(
+    'the personal data of session-a has another key there',
+  );
   expect(Buffer.from((await keys.get('session-a'))!).equals(salt)).toBe(true);
   await keys.close();
 });
@@ -90,7 +99,12 @@ describe('a personal key on EventStoreDB (double)', () => {
   async function openFresh() {
     const fresh = await EsdbDouble.start();
     closing.push(() => fresh.stop());
-    const keys = openEsdbPersonalKeys({ connectionString: fresh.connectionString, random: nodeRandom, attemptMs: 250, totalMs: 4_000 });
+    const keys = openEsdbPersonalKeys({
+      connectionString: fresh.connectionString,
+      random: nodeRandom,
+      attemptMs: 250,
+      totalMs: 4_000,
+    });
     closing.push(() => keys.close());
     return { fresh, keys };
   }

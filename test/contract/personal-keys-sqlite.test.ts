@@ -108,5 +108,6 @@ test('an erased salt is in no file of the data directory any more, among hundred
     expect(filesWith(salts[index]!)).toEqual([]);
     expect(await keys.get(`session-${index}`)).toBeNull();
   }
-  for (const index of [8, 1, 398, 199, 202]) expect(await keys.get(`session-${index}`)).toEqual(new Uint8Array(salts[index]!));
+  for (const index of [8, 1, 398, 199, 202])
+    expect(await keys.get(`session-${index}`)).toEqual(new Uint8Array(salts[index]!));
 });

@@ -31,7 +31,9 @@ describe('rate limits in Redis', () => {
   test('are one limit for all nodes', async () => {
     const options = { url: server.url, prefix: randomUUID(), ratePerSec: 1, burst: 10 };
     const nodes = [await openRedisRateLimiter(options), await openRedisRateLimiter(options)];
-    const decisions = await Promise.all(Array.from({ length: 40 }, (_, index) => nodes[index % 2]!.take('key_a', NOW_MS)));
+    const decisions = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => nodes[index % 2]!.take('key_a', NOW_MS)),
+    );
     expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(10);
     expect(await nodes[0]!.take('key_b', NOW_MS)).toMatchObject({ allowed: true, remaining: 9 });
     await Promise.all(nodes.map((node) => node.close()));

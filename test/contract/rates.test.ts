@@ -23,7 +23,9 @@ beforeEach(async () => {
   failures.length = 0;
   coinbase.answerJson(coinbaseJson(USDT, { USD: '1', EUR: '0.8', KES: '129' }));
   kraken.answerJson(krakenJson({ USDTZUSD: '1', USDTEUR: '0.8', USDCUSD: '1', USDCUSDT: '1' }));
-  coingecko.answerJson(coingeckoJson({ USD: '1', EUR: '0.8' }, { USD: '1', EUR: '0.8' }, Math.floor(clock.nowMs() / 1000)));
+  coingecko.answerJson(
+    coingeckoJson({ USD: '1', EUR: '0.8' }, { USD: '1', EUR: '0.8' }, Math.floor(clock.nowMs() / 1000)),
+  );
 });
 
 afterEach(async () => {
@@ -44,13 +46,18 @@ function start(options: { firstWaitMs?: number; maxAgeMs?: number } = {}): Marke
   return rates;
 }
 
-const down = (feed: PriceFeed): void => feed.answer((_request, response) => void response.writeHead(500).end('<html>oops</html>'));
+const down = (feed: PriceFeed): void =>
+  feed.answer((_request, response) => void response.writeHead(500).end('<html>oops</html>'));
 const hang = (feed: PriceFeed): void => feed.answer(() => undefined);
 
 describe('a locked rate', () => {
   it('rests on all three providers and keeps what each of them said', async () => {
     const lock = await start().lock('EUR', 'USDT', clock.nowMs());
-    expect(lock).toMatchObject({ rate: '1.25', lockedAtSec: Math.floor(clock.nowMs() / 1000), rule: expect.stringContaining('median.v1') as string });
+    expect(lock).toMatchObject({
+      rate: '1.25',
+      lockedAtSec: Math.floor(clock.nowMs() / 1000),
+      rule: expect.stringContaining('median.v1') as string,
+    });
     expect(lock?.quotes.map((quote) => [quote.provider, quote.used])).toEqual([
       ['coinbase', true],
       ['kraken', true],
@@ -96,7 +103,10 @@ describe('a locked rate', () => {
     const lock = await start().lock('KES', 'USDC', clock.nowMs());
     expect(lock?.rule).toContain('via=USDT');
     expect(Number(lock?.rate)).toBeCloseTo(1 / 129 / 0.88, 8);
-    expect(lock?.quotes.filter((quote) => quote.used).map((quote) => quote.provider)).toEqual(['coinbase KES-USDT', 'kraken USDT-USDC']);
+    expect(lock?.quotes.filter((quote) => quote.used).map((quote) => quote.provider)).toEqual([
+      'coinbase KES-USDT',
+      'kraken USDT-USDC',
+    ]);
   });
 });
 
@@ -137,7 +147,11 @@ describe('the cache', () => {
     const service = start();
     expect(service.valuation('EUR', 'USDT', clock.nowMs())).toBeNull();
     await service.lock('EUR', 'USDT', clock.nowMs());
-    expect(service.valuation('EUR', 'USDT', clock.nowMs())).toMatchObject({ currency: 'EUR', coin: 'USDT', rate: '1.25' });
+    expect(service.valuation('EUR', 'USDT', clock.nowMs())).toMatchObject({
+      currency: 'EUR',
+      coin: 'USDT',
+      rate: '1.25',
+    });
     clock.advance(301_000);
     expect(service.valuation('EUR', 'USDT', clock.nowMs())).toBeNull();
   });
@@ -204,12 +218,25 @@ describe('a hostile feed', () => {
     only((_request, response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(text));
   const price = (value: string) => json(`{"data":{"currency":"USDT","rates":{"EUR":${value}}}}`);
 
-  it.each(['0', '"0"', '-0.8', '"-0.8"', 'null', '"NaN"', '"Infinity"', '1e400', '"800000"', '"0.0000008"', '800000', '{}', '[0.8]', '""', 'true'])(
-    'gets no rate from the price %s',
-    async (value) => {
-      expect(await price(value)()).toBeNull();
-    },
-  );
+  it.each([
+    '0',
+    '"0"',
+    '-0.8',
+    '"-0.8"',
+    'null',
+    '"NaN"',
+    '"Infinity"',
+    '1e400',
+    '"800000"',
+    '"0.0000008"',
+    '800000',
+    '{}',
+    '[0.8]',
+    '""',
+    'true',
+  ])('gets no rate from the price %s', async (value) => {
+    expect(await price(value)()).toBeNull();
+  });
 
   it.each([
     ['HTML', '<!doctype html><title>Maintenance</title>'],
@@ -241,12 +268,16 @@ describe('a hostile feed', () => {
 
   it('gets no rate from a small body that unpacks to a huge one', async () => {
     const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, 0x20));
-    expect(await only((_request, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb))).toBeNull();
+    expect(
+      await only((_request, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb)),
+    ).toBeNull();
     expect(failures[0]).toContain('answered more than');
   });
 
   it('is not followed anywhere', async () => {
-    expect(await only((_request, response) => void response.writeHead(302, { location: `${kraken.url}/` }).end())).toBeNull();
+    expect(
+      await only((_request, response) => void response.writeHead(302, { location: `${kraken.url}/` }).end()),
+    ).toBeNull();
     expect(kraken.requests).toEqual([]);
   });
 
@@ -256,14 +287,21 @@ describe('a hostile feed', () => {
       const timer = setInterval(() => response.write(' '), 20);
       response.on('close', () => clearInterval(timer));
     });
-    rates = new MarketRates({ providers: [coinbaseProvider(coinbase.url)], clock, maxAgeMs: 300_000, firstWaitMs: 100 });
+    rates = new MarketRates({
+      providers: [coinbaseProvider(coinbase.url)],
+      clock,
+      maxAgeMs: 300_000,
+      firstWaitMs: 100,
+    });
     expect(await rates.lock('EUR', 'USDT', clock.nowMs())).toBeNull();
   });
 });
 
 describe('Kraken', () => {
   it('falls back to the deep markets when it no longer knows one of the pairs', async () => {
-    kraken.answerJson((path) => (path.includes('USDTCHF') ? { error: ['EQuery:Unknown asset pair'] } : krakenJson({ USDTEUR: '0.8' })()));
+    kraken.answerJson((path) =>
+      path.includes('USDTCHF') ? { error: ['EQuery:Unknown asset pair'] } : krakenJson({ USDTEUR: '0.8' })(),
+    );
     rates = new MarketRates({ providers: [krakenProvider(kraken.url)], clock, maxAgeMs: 300_000 });
     expect((await rates.lock('EUR', 'USDT', clock.nowMs()))?.rate).toBe('1.25');
   });
@@ -311,7 +349,9 @@ describe('the installation', () => {
   });
 
   it('does not start with settings it cannot read', () => {
-    expect(() => createRates({ ...settings, providers: ['static'], staticText: 'USD:1' }, clock)).toThrow(/RATE_STATIC/);
+    expect(() => createRates({ ...settings, providers: ['static'], staticText: 'USD:1' }, clock)).toThrow(
+      /RATE_STATIC/,
+    );
     expect(() => createRates({ ...settings, providers: [] }, clock)).toThrow(/RATE_PROVIDERS/);
   });
 });

@@ -42,7 +42,9 @@ describe('the file of the SQLite read model', () => {
       const left = (): number =>
         (
           db
-            .prepare("SELECT count(*) AS n FROM sqlite_schema WHERE name GLOB 'list_[lc]*' OR name GLOB 'lists_*' OR name GLOB 'dropped_*'")
+            .prepare(
+              "SELECT count(*) AS n FROM sqlite_schema WHERE name GLOB 'list_[lc]*' OR name GLOB 'lists_*' OR name GLOB 'dropped_*'",
+            )
             .get() as { n: number }
         ).n;
       expect(left()).toBeGreaterThan(0);

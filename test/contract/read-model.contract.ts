@@ -15,9 +15,20 @@ const SECOND = 1_800_000_000;
 const atSec = (order: number): number => SECOND + Math.floor(order / 3);
 const name = (order: number): string => `member-${order}`;
 
-const enlist = (order: number, list = LIST): Change => ({ op: 'enlist', lists: [list], member: name(order), order, atSec: atSec(order) });
+const enlist = (order: number, list = LIST): Change => ({
+  op: 'enlist',
+  lists: [list],
+  member: name(order),
+  order,
+  atSec: atSec(order),
+});
 const delist = (order: number, list = LIST): Change => ({ op: 'delist', lists: [list], member: name(order), order });
-const put = (table: string, key: string, row: Record<string, string | number>): Change => ({ op: 'put', table, key, row });
+const put = (table: string, key: string, row: Record<string, string | number>): Change => ({
+  op: 'put',
+  table,
+  key,
+  row,
+});
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
 /** What every read model must do; `open` gives an empty one. */
@@ -51,7 +62,10 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
         model = await opened.reopen();
         expect(await model.checkpoint('records')).toBe('1');
         expect(await model.get('rows@1', 'a')).toEqual({ n: 1, text: 'ä "quoted" \u2028' });
-        expect(await model.page(LIST, { offset: 0, limit: 10 })).toEqual({ members: [{ member: name(0), order: 0 }], total: 1 });
+        expect(await model.page(LIST, { offset: 0, limit: 10 })).toEqual({
+          members: [{ member: name(0), order: 0 }],
+          total: 1,
+        });
       });
 
       it('moves the checkpoint of an apply without changes', async () => {
@@ -101,7 +115,12 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
         await apply(put('rows@1', 'a', { n: 1 }));
         const broken = model.apply(
           'records',
-          [put('rows@1', 'a', { n: 2 }), put('new@1', 'a', { n: 2 }), enlist(0), { ...enlist(1), order: 0.5 } as Change],
+          [
+            put('rows@1', 'a', { n: 2 }),
+            put('new@1', 'a', { n: 2 }),
+            enlist(0),
+            { ...enlist(1), order: 0.5 } as Change,
+          ],
           '2',
         );
         const beside = model.apply('beside', [put('beside@1', 'a', { n: 3 })], '2');
@@ -129,10 +148,14 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
       it('scans keys in the order of their bytes', async () => {
         const keys = ['', 'a', 'a/', 'b', 'é', '\uffee', '😀'];
         await apply(...[...keys].reverse().map((key) => put('rows@1', `k${key}`, { key })));
-        expect((await model.scan<{ key: string; index: number }>('rows@1', { limit: 9 })).map(({ row }) => row.key)).toEqual(keys);
-        expect((await model.scan<{ key: string; index: number }>('rows@1', { afterKey: 'k\uffee', limit: 9 })).map(({ row }) => row.key)).toEqual([
-          '😀',
-        ]);
+        expect(
+          (await model.scan<{ key: string; index: number }>('rows@1', { limit: 9 })).map(({ row }) => row.key),
+        ).toEqual(keys);
+        expect(
+          (await model.scan<{ key: string; index: number }>('rows@1', { afterKey: 'k\uffee', limit: 9 })).map(
+            ({ row }) => row.key,
+          ),
+        ).toEqual(['😀']);
       });
 
       it('scans what is there: rows put twice once, deleted ones not, those put anew again', async () => {
@@ -142,7 +165,11 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
           put('rows@1', key(7), { index: 7 }),
           ...[3, 1_200, 2_499].map((index): Change => ({ op: 'delete', table: 'rows@1', key: key(index) })),
         );
-        await apply(put('rows@1', key(1_200), { index: 1_200 }), put('rows@1', key(8), { index: 8 }), { op: 'delete', table: 'rows@1', key: key(8) });
+        await apply(put('rows@1', key(1_200), { index: 1_200 }), put('rows@1', key(8), { index: 8 }), {
+          op: 'delete',
+          table: 'rows@1',
+          key: key(8),
+        });
         const seen: unknown[] = [];
         for (let afterKey = ''; ;) {
           const page = await model.scan<{ key: string; index: number }>('rows@1', { afterKey, limit: 1_000 });
@@ -157,7 +184,9 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
     describe('lists', () => {
       it('pages newest first with the total, past the end with no members', async () => {
         await apply(...upTo(45).map((order) => enlist(order)));
-        const pages = await Promise.all([0, 20, 40, 45, 10_000].map((offset) => model.page(LIST, { offset, limit: 20 })));
+        const pages = await Promise.all(
+          [0, 20, 40, 45, 10_000].map((offset) => model.page(LIST, { offset, limit: 20 })),
+        );
         expect(pages.map((page) => page.total)).toEqual([45, 45, 45, 45, 45]);
         expect(pages.map((page) => orders(page.members))).toEqual([
           upTo(20).map((n) => 44 - n),
@@ -191,16 +220,26 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
       it('finds ranks far apart, where most orders are not on the list', async () => {
         const far = [0, 63, 64, 65_535, 65_536, 131_072, 1_000_000, 1_000_001];
         await apply(...far.map((order) => enlist(order)));
-        const found = await Promise.all(upTo(8).map(async (offset) => (await model.page(LIST, { offset, limit: 1 })).members[0]?.order));
+        const found = await Promise.all(
+          upTo(8).map(async (offset) => (await model.page(LIST, { offset, limit: 1 })).members[0]?.order),
+        );
         expect(found).toEqual([...far].reverse());
         await apply(delist(65_535), delist(1_000_000));
         expect(orders((await model.page(LIST, { offset: 1, limit: 3 })).members)).toEqual([131_072, 65_536, 64]);
       });
 
       it('takes a repeated enlist and the delist of a stranger as nothing', async () => {
-        await apply(enlist(1), enlist(1), delist(2), { op: 'delist', lists: [LIST], member: 'somebody else', order: 1 });
+        await apply(enlist(1), enlist(1), delist(2), {
+          op: 'delist',
+          lists: [LIST],
+          member: 'somebody else',
+          order: 1,
+        });
         await apply(enlist(1), delist(3, 'no such list'));
-        expect(await model.page(LIST, { offset: 0, limit: 10 })).toEqual({ members: [{ member: name(1), order: 1 }], total: 1 });
+        expect(await model.page(LIST, { offset: 0, limit: 10 })).toEqual({
+          members: [{ member: name(1), order: 1 }],
+          total: 1,
+        });
       });
 
       it('ends empty when every member left, and takes them back', async () => {
@@ -208,7 +247,10 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
         await apply(delist(0), delist(70_000));
         expect(await model.page(LIST, { offset: 0, limit: 10 })).toEqual({ members: [], total: 0 });
         await apply(enlist(70_000));
-        expect(await model.page(LIST, { offset: 0, limit: 10 })).toEqual({ members: [{ member: name(70_000), order: 70_000 }], total: 1 });
+        expect(await model.page(LIST, { offset: 0, limit: 10 })).toEqual({
+          members: [{ member: name(70_000), order: 70_000 }],
+          total: 1,
+        });
       });
 
       it('walks down by order, whatever is added meanwhile', async () => {
@@ -237,30 +279,56 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
         expect(orders(await model.before(LIST, { before: 12, limit: 9, ...range }))).toEqual([11, 10, 9, 8, 7]);
         expect((await model.page(LIST, { offset: 0, limit: 1, fromSec: SECOND + 9 })).total).toBe(3);
         expect((await model.page(LIST, { offset: 0, limit: 1, toSec: SECOND })).total).toBe(3);
-        for (const none of [{ fromSec: SECOND + 10 }, { toSec: SECOND - 1 }, { fromSec: SECOND + 5, toSec: SECOND + 3 }]) {
+        for (const none of [
+          { fromSec: SECOND + 10 },
+          { toSec: SECOND - 1 },
+          { fromSec: SECOND + 5, toSec: SECOND + 3 },
+        ]) {
           expect(await model.page(LIST, { offset: 0, limit: 9, ...none })).toEqual({ members: [], total: 0 });
           expect(await model.before(LIST, { before: null, limit: 9, ...none })).toEqual([]);
         }
       });
 
       it('takes a range that lies between the seconds of its members', async () => {
-        const sparse = (order: number): Change => ({ op: 'enlist', lists: [LIST], member: name(order), order, atSec: SECOND + order * 10 });
+        const sparse = (order: number): Change => ({
+          op: 'enlist',
+          lists: [LIST],
+          member: name(order),
+          order,
+          atSec: SECOND + order * 10,
+        });
         await apply(...upTo(5).map(sparse));
-        expect(orders((await model.page(LIST, { offset: 0, limit: 9, fromSec: SECOND + 11, toSec: SECOND + 39 })).members)).toEqual([3, 2]);
-        expect((await model.page(LIST, { offset: 0, limit: 9, fromSec: SECOND + 11, toSec: SECOND + 19 })).total).toBe(0);
+        expect(
+          orders((await model.page(LIST, { offset: 0, limit: 9, fromSec: SECOND + 11, toSec: SECOND + 39 })).members),
+        ).toEqual([3, 2]);
+        expect((await model.page(LIST, { offset: 0, limit: 9, fromSec: SECOND + 11, toSec: SECOND + 19 })).total).toBe(
+          0,
+        );
       });
 
       it('knows the seconds of members that came back in another order', async () => {
         await apply(...[9, 3, 6, 0, 4].map((order) => enlist(order)));
         await apply(delist(3), delist(9));
         await apply(enlist(3));
-        expect(orders((await model.page(LIST, { offset: 0, limit: 9, fromSec: SECOND + 1, toSec: SECOND + 1 })).members)).toEqual([4, 3]);
+        expect(
+          orders((await model.page(LIST, { offset: 0, limit: 9, fromSec: SECOND + 1, toSec: SECOND + 1 })).members),
+        ).toEqual([4, 3]);
       });
     });
 
     describe('views of one ordinalList', () => {
-      const [all, odd, late] = ['records@1/test/mer_b?*', 'records@1/test/mer_b?odd', 'records@1/test/mer_b?late/*'] as const;
-      const show = (order: number, ...lists: string[]): Change => ({ op: 'enlist', lists, member: name(order), order, atSec: atSec(order) });
+      const [all, odd, late] = [
+        'records@1/test/mer_b?*',
+        'records@1/test/mer_b?odd',
+        'records@1/test/mer_b?late/*',
+      ] as const;
+      const show = (order: number, ...lists: string[]): Change => ({
+        op: 'enlist',
+        lists,
+        member: name(order),
+        order,
+        atSec: atSec(order),
+      });
       const hide = (order: number, ...lists: string[]): Change => ({ op: 'delist', lists, member: name(order), order });
       const page = async (list: string) => {
         const { members, total } = await model.page(list, { offset: 0, limit: 9 });
@@ -269,7 +337,10 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
       };
 
       it('show what each of them was given, whether a list of their ordinalList has members of its own or not', async () => {
-        await apply(...upTo(4).map((order) => show(order, all, ...(order % 2 === 1 ? [odd] : []))), show(70_000, all, late));
+        await apply(
+          ...upTo(4).map((order) => show(order, all, ...(order % 2 === 1 ? [odd] : []))),
+          show(70_000, all, late),
+        );
         expect([await page(all), await page(odd), await page(late)]).toEqual([
           [5, [70_000, 3, 2, 1, 0]],
           [2, [3, 1]],
@@ -334,7 +405,11 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
       };
       await apply(...member(0, 1), ...member(1, 1), ...member(2, 1));
       expect(await rowsOfPage()).toEqual([2, 1, 0].map((order) => ({ order, n: 1 })));
-      await apply({ op: 'delete', table: 'rows@1', key: name(2) }, put('rows@1', 'another', { n: 9 }), put('rows@1', name(1), { order: 1, n: 2 }));
+      await apply(
+        { op: 'delete', table: 'rows@1', key: name(2) },
+        put('rows@1', 'another', { n: 9 }),
+        put('rows@1', name(1), { order: 1, n: 2 }),
+      );
       expect(await rowsOfPage()).toEqual([null, { order: 1, n: 2 }, { order: 0, n: 1 }]);
       await apply(put('rows@1', name(2), { order: 2, n: 3 }));
       expect(await rowsOfPage()).toEqual([
@@ -347,23 +422,38 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
 
     describe('clear', () => {
       it('forgets everything of one projection and nothing of another', async () => {
-        await model.apply('one', [put('one@1', 'a', { n: 1 }), ...upTo(100).map((order) => enlist(order, 'one@1/x'))], '9');
+        await model.apply(
+          'one',
+          [put('one@1', 'a', { n: 1 }), ...upTo(100).map((order) => enlist(order, 'one@1/x'))],
+          '9',
+        );
         await model.apply('other', [put('other@1', 'a', { n: 2 }), enlist(0, 'other@1/x')], '9');
         expect(await model.get('one@1', 'a')).toEqual({ n: 1 });
         await model.clear({ projection: 'one', tables: ['one@1', 'never@1'], lists: ['one@1/'] });
-        expect([await model.checkpoint('one'), await model.get('one@1', 'a'), await model.scan('one@1', { limit: 9 })]).toEqual([null, null, []]);
+        expect([
+          await model.checkpoint('one'),
+          await model.get('one@1', 'a'),
+          await model.scan('one@1', { limit: 9 }),
+        ]).toEqual([null, null, []]);
         expect(await model.page('one@1/x', { offset: 0, limit: 10 })).toEqual({ members: [], total: 0 });
         expect([await model.checkpoint('other'), await model.get('other@1', 'a')]).toEqual(['9', { n: 2 }]);
         expect((await model.page('other@1/x', { offset: 0, limit: 10 })).total).toBe(1);
       });
 
       it('fills again as if nothing had been there', async () => {
-        await model.apply('one', [put('one@1', 'a', { n: 1 }), ...upTo(100).map((order) => enlist(order, 'one@1/x'))], '9');
+        await model.apply(
+          'one',
+          [put('one@1', 'a', { n: 1 }), ...upTo(100).map((order) => enlist(order, 'one@1/x'))],
+          '9',
+        );
         await model.clear({ projection: 'one', tables: ['one@1'], lists: ['one@1/'] });
         await model.apply('one', [put('one@1', 'b', { n: 2 }), enlist(3, 'one@1/x')], '1');
         expect(await model.getMany('one@1', ['a', 'b'])).toEqual([null, { n: 2 }]);
         expect(await model.scan('one@1', { limit: 9 })).toEqual([{ key: 'b', row: { n: 2 } }]);
-        expect(await model.page('one@1/x', { offset: 0, limit: 10 })).toEqual({ members: [{ member: name(3), order: 3 }], total: 1 });
+        expect(await model.page('one@1/x', { offset: 0, limit: 10 })).toEqual({
+          members: [{ member: name(3), order: 3 }],
+          total: 1,
+        });
         expect((await model.page('one@1/x', { offset: 0, limit: 10, fromSec: SECOND, toSec: SECOND })).total).toBe(0);
       });
     });
@@ -371,7 +461,11 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
     describe('rows built beside', () => {
       const owned = { projection: 'records', tables: ['rows@1', 'never@1'], lists: ['records@1/'] };
       const listed = async () => model.page(LIST, { offset: 0, limit: 10 });
-      const served = async () => [await model.checkpoint('records'), await model.getMany('rows@1', ['a', 'b']), (await listed()).total];
+      const served = async () => [
+        await model.checkpoint('records'),
+        await model.getMany('rows@1', ['a', 'b']),
+        (await listed()).total,
+      ];
 
       it('are seen by nobody but their builder until they take the place of the others', async () => {
         await apply(put('rows@1', 'a', { n: 1 }), enlist(0), enlist(1));
@@ -389,7 +483,9 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
         expect(await model.generation('records')).not.toBe(generation);
         expect(await served()).toEqual(['7', [null, { n: 2 }], 1]);
         expect((await listed()).members).toEqual([{ member: name(7), order: 7 }]);
-        expect(await model.scan<{ key: string; index: number }>('rows@1', { limit: 9 })).toEqual([{ key: 'b', row: { n: 2 } }]);
+        expect(await model.scan<{ key: string; index: number }>('rows@1', { limit: 9 })).toEqual([
+          { key: 'b', row: { n: 2 } },
+        ]);
         expect(await next.isBegun()).toBe(false);
       });
 
@@ -446,7 +542,10 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
           await next.begin();
           await next.apply([put('rows@1', 'a', { n }), enlist(n)], String(n + 1));
           await next.promote();
-          expect([await model.get('rows@1', 'a'), (await listed()).members]).toEqual([{ n }, [{ member: name(n), order: n }]]);
+          expect([await model.get('rows@1', 'a'), (await listed()).members]).toEqual([
+            { n },
+            [{ member: name(n), order: n }],
+          ]);
         }
       });
     });

@@ -28,14 +28,18 @@ afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 function digests(): Record<string, string> {
   const snapshot = new ReadModelSnapshot(dataDir);
   try {
-    return Object.fromEntries(PROJECTIONS.map((one) => [projectionId(one), compareProjection(ownedRows(one), snapshot, snapshot).digest]));
+    return Object.fromEntries(
+      PROJECTIONS.map((one) => [projectionId(one), compareProjection(ownedRows(one), snapshot, snapshot).digest]),
+    );
   } finally {
     snapshot.close();
   }
 }
 
 /** With what the log holds, every projection caught up and no rebuild under way. */
-async function served(work: (store: Awaited<ReturnType<typeof openSqliteEventStore>>) => Promise<void>): Promise<Record<string, string>> {
+async function served(
+  work: (store: Awaited<ReturnType<typeof openSqliteEventStore>>) => Promise<void>,
+): Promise<Record<string, string>> {
   const store = await openSqliteEventStore({ dataDir });
   const thread = await openProjectionThread(dataDir);
   try {
@@ -51,19 +55,23 @@ async function served(work: (store: Awaited<ReturnType<typeof openSqliteEventSto
   }
 }
 
-it('a rebuild that is killed leaves the rows served as they were, and is made good by the next start', { timeout: TIMEOUT_MS }, async () => {
-  const whole = await served((store) => appendRandomLedger(store));
-  for (let kill = 0; kill < KILLS; kill += 1) {
-    const child = fork(CHILD, [dataDir], { execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
-    const ended = once(child, 'exit');
-    await new Promise<void>((resolve, reject) => {
-      child.on('message', (message) => message === 'rebuilding' && resolve());
-      child.on('exit', () => reject(new Error('the child ended by itself')));
-    });
-    await sleep((LONGEST_MS * kill) / KILLS);
-    child.kill('SIGKILL');
-    await ended;
-    expect(digests()).toEqual(whole);
-  }
-  expect(await served(async () => undefined)).toEqual(whole);
-});
+it(
+  'a rebuild that is killed leaves the rows served as they were, and is made good by the next start',
+  { timeout: TIMEOUT_MS },
+  async () => {
+    const whole = await served((store) => appendRandomLedger(store));
+    for (let kill = 0; kill < KILLS; kill += 1) {
+      const child = fork(CHILD, [dataDir], { execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+      const ended = once(child, 'exit');
+      await new Promise<void>((resolve, reject) => {
+        child.on('message', (message) => message === 'rebuilding' && resolve());
+        child.on('exit', () => reject(new Error('the child ended by itself')));
+      });
+      await sleep((LONGEST_MS * kill) / KILLS);
+      child.kill('SIGKILL');
+      await ended;
+      expect(digests()).toEqual(whole);
+    }
+    expect(await served(async () => undefined)).toEqual(whole);
+  },
+);

@@ -48,7 +48,9 @@ describe('a Redis Cluster', () => {
   });
 
   test('is not opened while nobody answers', async () => {
-    await expect(openRedisStatusBoard({ url: 'redis+cluster://127.0.0.1:1', commandMs: 200 })).rejects.toThrow(StoreUnavailable);
+    await expect(openRedisStatusBoard({ url: 'redis+cluster://127.0.0.1:1', commandMs: 200 })).rejects.toThrow(
+      StoreUnavailable,
+    );
   });
 });
 

@@ -6,7 +6,9 @@ import { openRedisLeases } from '../../src/adapters/redis/leases.ts';
 import type { Leases } from '../../src/ports/leases.ts';
 import { RedisServer } from '../support/redis-server.ts';
 
-/* One address behind which the server changes, as a name or an address that a fail-over moves: what is open stays open. */
+/*
+ * One address behind which the server changes, as a name or an address that a fail-over moves: what is open stays open.
+ */
 
 let before: RedisServer;
 let after: RedisServer;
@@ -27,7 +29,10 @@ beforeEach(async () => {
   });
   address.listen(0, '127.0.0.1');
   await once(address, 'listening');
-  leases = await openRedisLeases({ url: `redis://127.0.0.1:${(address.address() as AddressInfo).port}`, commandMs: 200 });
+  leases = await openRedisLeases({
+    url: `redis://127.0.0.1:${(address.address() as AddressInfo).port}`,
+    commandMs: 200,
+  });
   expect(await leases.acquire('one', 60_000)).not.toBeNull();
 });
 afterEach(async () => {

@@ -10,7 +10,8 @@ import type { NotificationId } from '../../src/domain/ids.ts';
 import { RedisServer } from '../support/redis-server.ts';
 
 /*
- * What sessions leave in Redis: nothing that stays. `FOOTPRINT_SESSIONS` (default 500) is how many; the bytes of each kind are printed where it is set.
+ * What sessions leave in Redis: nothing that stays. `FOOTPRINT_SESSIONS` (default 500) is how many; the bytes of each
+ * kind are printed where it is set.
  */
 
 const GIVEN = process.env['FOOTPRINT_SESSIONS'];
@@ -36,7 +37,8 @@ async function cost(what: string, count: number, work: (index: number) => Promis
   const before = await memory();
   for (let from = 0; from < count; from += 200)
     await Promise.all(Array.from({ length: Math.min(200, count - from) }, (_, index) => work(from + index)));
-  if (GIVEN !== undefined) console.error(`${what}: ${(((await memory()) - before) / count).toFixed(0)} bytes each, of ${count}`);
+  if (GIVEN !== undefined)
+    console.error(`${what}: ${(((await memory()) - before) / count).toFixed(0)} bytes each, of ${count}`);
 }
 
 test('everything that grows with sessions goes within the hour, and what stays is as much as there are processes and networks', async () => {

@@ -14,7 +14,9 @@ export function redisSharedContract(name: string, urlOf: () => string): void {
     test('a rate limit is one for all nodes, and one key does not use up another', async () => {
       const options = { url: urlOf(), prefix: randomUUID(), ratePerSec: 1, burst: 10 };
       const nodes = [await openRedisRateLimiter(options), await openRedisRateLimiter(options)];
-      const decisions = await Promise.all(Array.from({ length: 40 }, (_, index) => nodes[index % 2]!.take('key_a', NOW_MS)));
+      const decisions = await Promise.all(
+        Array.from({ length: 40 }, (_, index) => nodes[index % 2]!.take('key_a', NOW_MS)),
+      );
       expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(10);
       expect(await nodes[0]!.take('key_b', NOW_MS)).toMatchObject({ allowed: true, remaining: 9 });
       await Promise.all(nodes.map((node) => node.close()));
@@ -52,7 +54,8 @@ export function redisSharedContract(name: string, urlOf: () => string): void {
       const [mine, theirs] = [await openRedisDeliveryAnswers(options), await openRedisDeliveryAnswers(options)];
       const notificationId = 'evt_1' as NotificationId;
       const bodies = [new Uint8Array([0, 255, 13, 10]), new TextEncoder().encode('no “thanks”')];
-      for (const [index, body] of bodies.entries()) mine.keep({ notificationId, attempt: index + 1, body, atMs: NOW_MS });
+      for (const [index, body] of bodies.entries())
+        mine.keep({ notificationId, attempt: index + 1, body, atMs: NOW_MS });
       await mine.close();
       expect([...(await theirs.of(notificationId))]).toEqual(bodies.map((body, index) => [index + 1, body]));
       await theirs.close();

@@ -19,7 +19,19 @@ const openssl = (...words: string[]): void => void execFileSync('openssl', words
 /** An authority of its own, and a certificate of it for `localhost`. */
 function authority(name: string): string {
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-  openssl('req', '-x509', ...key, '-keyout', `${name}.key`, '-out', `${name}.crt`, '-subj', `/CN=${name}`, '-days', '2');
+  openssl(
+    'req',
+    '-x509',
+    ...key,
+    '-keyout',
+    `${name}.key`,
+    '-out',
+    `${name}.crt`,
+    '-subj',
+    `/CN=${name}`,
+    '-days',
+    '2',
+  );
   return join(folder, `${name}.crt`);
 }
 

@@ -28,15 +28,22 @@ export async function transfersSeen({
   ...account
 }: Account & { readonly to: string; readonly tokenUnits: bigint }): Promise<string[]> {
   const seen = await outflowsSeen(account);
-  return seen.filter((outflow) => outflow.tokenUnits === tokenUnits && isSameAccount(account.network, outflow.to, to)).map(({ txHash }) => txHash);
+  return seen
+    .filter((outflow) => outflow.tokenUnits === tokenUnits && isSameAccount(account.network, outflow.to, to))
+    .map(({ txHash }) => txHash);
 }
 
 /** Whatever form each of the addresses has. */
-export const isSameAccount = (network: string, one: string, other: string): boolean => plainForm(network, one) === plainForm(network, other);
+export const isSameAccount = (network: string, one: string, other: string): boolean =>
+  plainForm(network, one) === plainForm(network, other);
 
 /** Every transfer of the token that ever left the account. */
 export function outflowsSeen(account: Account): Promise<Outflow[]> {
-  return account.network === 'tron' ? tronOutflows(account) : account.network === 'solana' ? solanaOutflows(account) : evmOutflows(account);
+  return account.network === 'tron'
+    ? tronOutflows(account)
+    : account.network === 'solana'
+      ? solanaOutflows(account)
+      : evmOutflows(account);
 }
 
 function plainForm(network: string, address: string): string {
@@ -45,7 +52,11 @@ function plainForm(network: string, address: string): string {
 }
 
 async function post<Answer>(url: string, body: unknown): Promise<Answer> {
-  const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
   return (await answer.json()) as Answer;
 }
 
@@ -58,7 +69,11 @@ async function evmOutflows({ rpcUrl, token, from }: Account): Promise<Outflow[]>
     method: 'eth_getLogs',
     params: [filter],
   });
-  return result.map(({ data, topics, transactionHash }) => ({ txHash: transactionHash, to: topics[2]!, tokenUnits: BigInt(data) }));
+  return result.map(({ data, topics, transactionHash }) => ({
+    txHash: transactionHash,
+    to: topics[2]!,
+    tokenUnits: BigInt(data),
+  }));
 }
 
 interface TronBlockRange {
@@ -82,16 +97,29 @@ async function tronOutflows({ rpcUrl, token, from }: Account): Promise<Outflow[]
       const info = await post<TronInfo>(`${rpcUrl}/wallet/gettransactioninfobyid`, { value: txID });
       if (info.receipt?.result !== 'SUCCESS') continue;
       const moved = (info.log ?? []).filter(
-        ({ address, topics }) => accountOf(address) === accountOf(token) && topics[1]?.slice(24) === accountOf(from) && `0x${topics[0]}` === TRANSFER,
+        ({ address, topics }) =>
+          accountOf(address) === accountOf(token) &&
+          topics[1]?.slice(24) === accountOf(from) &&
+          `0x${topics[0]}` === TRANSFER,
       );
-      found.push(...moved.map(({ topics, data }) => ({ txHash: txID, to: topics[2]!.slice(24), tokenUnits: BigInt(`0x${data}`) })));
+      found.push(
+        ...moved.map(({ topics, data }) => ({
+          txHash: txID,
+          to: topics[2]!.slice(24),
+          tokenUnits: BigInt(`0x${data}`),
+        })),
+      );
     }
   }
   return found;
 }
 
 interface ParsedTransaction {
-  readonly meta: { readonly err: unknown; readonly preTokenBalances: readonly TokenBalance[]; readonly postTokenBalances: readonly TokenBalance[] };
+  readonly meta: {
+    readonly err: unknown;
+    readonly preTokenBalances: readonly TokenBalance[];
+    readonly postTokenBalances: readonly TokenBalance[];
+  };
 }
 interface TokenBalance {
   readonly owner: string;

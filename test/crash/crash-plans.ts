@@ -1,4 +1,7 @@
-/* Where the process is killed: every point of each way that money goes out, and the orders in which they are killed one after the other. */
+/*
+ * Where the process is killed: every point of each way that money goes out, and the orders in which they are killed one
+ * after the other.
+ */
 
 export const NETWORKS = ['ethereum', 'bsc', 'tron', 'solana'] as const;
 export type KilledNetwork = (typeof NETWORKS)[number];
@@ -40,7 +43,10 @@ export const JOURNEYS = ['refund', 'sweep', 'withdrawal', 'settlement', 'return'
 export type JourneyName = (typeof JOURNEYS)[number];
 export const isJourney = (text: string): text is JourneyName => (JOURNEYS as readonly string[]).includes(text);
 
-/** The points of one plan; after each of them the service is started again, and is killed at the next one while it recovers. */
+/**
+ * The points of one plan; after each of them the service is started again, and is killed at the next one while it
+ * recovers.
+ */
 export type Plan = readonly string[];
 
 /** Points that a recovery from a kill at the very same point comes by again. */
@@ -50,7 +56,10 @@ const RECURRING = new Set<string>([
   ...['signer-before-journal', 'before-broadcast', 'inbox-after-set-aside'],
 ]);
 
-/** Each point alone, and all of them in turn, for a single transfer: every start but the first is then killed while it recovers. */
+/**
+ * Each point alone, and all of them in turn, for a single transfer: every start but the first is then killed while it
+ * recovers.
+ */
 export function plansOf(journey: JourneyName, network: KilledNetwork): Plan[] {
   switch (journey) {
     case 'refund':
@@ -59,7 +68,10 @@ export function plansOf(journey: JourneyName, network: KilledNetwork): Plan[] {
       // On Solana the treasury pays every fee, so a sweep needs no gas of its own.
       if (network === 'solana') return [...alone(MOVE_POINTS), inTurn(MOVE_POINTS)];
       const sweepAfterTopUp = MOVE_POINTS.map((point) => `${point}@2`);
-      return [...alone(['after-top-up-requested', ...MOVE_POINTS, ...sweepAfterTopUp]), ['after-top-up-requested', ...MOVE_POINTS, ...MOVE_POINTS]];
+      return [
+        ...alone(['after-top-up-requested', ...MOVE_POINTS, ...sweepAfterTopUp]),
+        ['after-top-up-requested', ...MOVE_POINTS, ...MOVE_POINTS],
+      ];
     }
     case 'withdrawal':
       return [...alone(MOVE_POINTS), inTurn(MOVE_POINTS)];

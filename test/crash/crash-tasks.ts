@@ -13,7 +13,9 @@ export function tasksOf(world: CrashWorld, journey: JourneyName): Promise<NextTa
     case 'sweep':
       return Promise.resolve(sweeps(world));
     case 'withdrawal':
-      return Promise.resolve(outward(world, () => ['treasury.withdraw', { to: world.strangers.cold }], world.strangers.cold));
+      return Promise.resolve(
+        outward(world, () => ['treasury.withdraw', { to: world.strangers.cold }], world.strangers.cold),
+      );
     case 'settlement':
       return settlements(world);
     case 'return':
@@ -31,11 +33,16 @@ async function paidSession(world: CrashWorld, amount: string): Promise<{ id: str
   const session = await service.client.sessions.create({ amount, currency: 'USDT', order_id: `crash-${orders}` });
   const { address } = (session as unknown as { payment_options: { address: string }[] }).payment_options[0]!;
   const { fromAddress } = await world.chain.pay({ coin: 'USDT', to: address, amount });
-  await until('the session is paid', WAIT_MS, async () => (await service.client.sessions.get(session.id)).payment_status === 'paid');
+  await until(
+    'the session is paid',
+    WAIT_MS,
+    async () => (await service.client.sessions.get(session.id)).payment_status === 'paid',
+  );
   return { id: session.id, payer: fromAddress, address };
 }
 
-const treasuryOf = (world: CrashWorld, service: RunningService): string => service.facts.networks[world.network]!.treasury;
+const treasuryOf = (world: CrashWorld, service: RunningService): string =>
+  service.facts.networks[world.network]!.treasury;
 
 async function refunds(world: CrashWorld): Promise<NextTask> {
   const session = await paidSession(world, DUE);
@@ -76,7 +83,9 @@ interface Swept {
   readonly sweeps: readonly { readonly from_address: string }[];
 }
 
-/** Collected money below this stays where it is: the amounts that are swept are larger than all that were swept before. */
+/**
+ * Collected money below this stays where it is: the amounts that are swept are larger than all that were swept before.
+ */
 const sweepAmount = (piece: string): string => `${1_000 + Number(piece.split('.')[1])}.00`;
 
 function sweeps(world: CrashWorld): NextTask {
@@ -102,7 +111,11 @@ const isIdle = async (world: CrashWorld): Promise<boolean> =>
   (await world.admin<{ moves: unknown[] }>('treasury.moves', { network: world.network })).moves.length === 0;
 
 /** A transfer that one operator proposes before anything is killed, and two others approve. */
-function outward(world: CrashWorld, terms: () => [command: string, args: Readonly<Record<string, string>>], to: string): NextTask {
+function outward(
+  world: CrashWorld,
+  terms: () => [command: string, args: Readonly<Record<string, string>>],
+  to: string,
+): NextTask {
   return async (amount) => {
     const service = await world.service();
     const [command, args] = terms();

@@ -9,7 +9,11 @@ export interface StrayItem {
   readonly amount: string;
   readonly from_address: string;
   readonly session_id: string;
-  readonly decision: { readonly target: string | null; readonly because: string | null; readonly tx_hash: string | null } | null;
+  readonly decision: {
+    readonly target: string | null;
+    readonly because: string | null;
+    readonly tx_hash: string | null;
+  } | null;
 }
 
 const DUE = '900.00';
@@ -27,5 +31,7 @@ export async function strayTransfer(world: CrashWorld, amount: string): Promise<
   await world.chain.pay({ coin: 'USDT', to: address, amount });
   await until('the money is final', WAIT_MS, async () => (await client.sessions.get(session.id)).received === amount);
   await client.sessions.cancel(session.id);
-  return until('the inbox has it', WAIT_MS, async () => (await waitingStrays(world)).find(({ session_id: id }) => id === session.id));
+  return until('the inbox has it', WAIT_MS, async () =>
+    (await waitingStrays(world)).find(({ session_id: id }) => id === session.id),
+  );
 }

@@ -55,7 +55,12 @@ export class CrashWorld {
   #service: RunningService | null = null;
   #pieces = 0;
 
-  private constructor(network: KilledNetwork, chain: SandboxChain, directory: string, env: Readonly<Record<string, string>>) {
+  private constructor(
+    network: KilledNetwork,
+    chain: SandboxChain,
+    directory: string,
+    env: Readonly<Record<string, string>>,
+  ) {
     this.network = network;
     this.chain = chain;
     this.#directory = directory;
@@ -66,7 +71,8 @@ export class CrashWorld {
       SANDBOX_CHAINS: join(directory, 'chains.json'),
       CRASH_AT: `file:${join(directory, 'crash-at')}`,
       // Most of a start is reading sources, and a process that is killed fills no cache.
-      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(import.meta.dirname, '../../node_modules/.cache/compiled'),
+      NODE_COMPILE_CACHE:
+        process.env['NODE_COMPILE_CACHE'] ?? join(import.meta.dirname, '../../node_modules/.cache/compiled'),
       PAYOUT_APPROVERS: JSON.stringify(APPROVERS.map(approverKey)),
       WITHDRAWAL_ADDRESSES: JSON.stringify({ test: { [network]: [this.strangers.cold] } }),
       ...env,
@@ -131,9 +137,13 @@ export class CrashWorld {
     return { network: this.network, journey, points, reached, ...(await this.#judge(task)) };
   }
 
-  /** Why books and chain differ; null when every account has what the books say and nothing left that nobody ordered. */
+  /**
+   * Why books and chain differ; null when every account has what the books say and nothing left that nobody ordered.
+   */
   async disagreement(): Promise<string | null> {
-    const { treasuries } = await this.admin<{ treasuries: readonly [Reconciled] }>('treasury.reconcile', { network: this.network });
+    const { treasuries } = await this.admin<{ treasuries: readonly [Reconciled] }>('treasury.reconcile', {
+      network: this.network,
+    });
     return disagreementOf(treasuries[0]);
   }
 
@@ -162,14 +172,21 @@ export class CrashWorld {
     return next(`1.${String(this.#pieces).padStart(4, '0')}`);
   }
 
-  /** True when the process ended at the point; false when the work was done without coming by. The signer dies alone; then the rest is killed, too. */
+  /**
+   * True when the process ended at the point; false when the work was done without coming by. The signer dies alone;
+   * then the rest is killed, too.
+   */
   async #diesAt(point: string, task: Task): Promise<boolean> {
     const service = this.#service ?? (await RunningService.startUnlessKilled(this.dataDir, this.#env));
     this.#service = service;
     if (service === null) return true;
     await task.order(service).catch(() => undefined);
     const isGone = (): boolean => service.hasEnded || service.hasLostItsSigner;
-    await until(`the process reaches ${point}`, WAIT_MS, async () => isGone() || (await task.isDone(service).catch(() => false)));
+    await until(
+      `the process reaches ${point}`,
+      WAIT_MS,
+      async () => isGone() || (await task.isDone(service).catch(() => false)),
+    );
     // The last point lies behind the event that tells that the work is done.
     for (let looks = 0; looks < 5 && !isGone(); looks++) await sleep(50);
     if (!isGone()) return false;
@@ -186,6 +203,9 @@ export class CrashWorld {
     // A second transfer would have had the time to come.
     await sleep(500);
     const seen = await this.transfersOf(task);
-    return { transfers: seen.length, violation: seen.length === 1 ? await task.fault(service, seen[0]!) : `${seen.length} transfers` };
+    return {
+      transfers: seen.length,
+      violation: seen.length === 1 ? await task.fault(service, seen[0]!) : `${seen.length} transfers`,
+    };
   }
 }

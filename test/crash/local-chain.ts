@@ -25,7 +25,12 @@ function startedChain(network: KilledNetwork, directory: string): ReturnType<typ
   switch (network) {
     case 'ethereum':
     case 'bsc':
-      return startEvmSandboxChain(network, { directory, payerKeys: loadPayerKeys(join(directory, 'payers.key')), log: SILENT, cadence: EVM_CADENCE });
+      return startEvmSandboxChain(network, {
+        directory,
+        payerKeys: loadPayerKeys(join(directory, 'payers.key')),
+        log: SILENT,
+        cadence: EVM_CADENCE,
+      });
     case 'tron':
       return startTronFacade({ directory });
     case 'solana':

@@ -1,17 +1,28 @@
 import { appendFileSync } from 'node:fs';
-import { isJourney, isKilledNetwork, JOURNEYS, NETWORKS, plansOf, type JourneyName, type KilledNetwork, type Plan } from './crash-plans.ts';
+import {
+  isJourney,
+  isKilledNetwork,
+  JOURNEYS,
+  NETWORKS,
+  plansOf,
+  type JourneyName,
+  type KilledNetwork,
+  type Plan,
+} from './crash-plans.ts';
 import { CrashWorld, type Outcome } from './crash-world.ts';
 import { planted, PLANTED_KILLS } from './plants.ts';
 
 /*
- * `npm run test:crash -- [networks] [refund sweep withdrawal settlement return] [plants]`: kills the service at every point of each way that
- * money goes out, and again while it recovers, and prints what the chain saw. Ends with 1 when anything was paid twice, to
- * somebody else, or not at all, or when books and chain differ at the end. CRASH_REPORT=<file> gets each row as it is known.
+ * `npm run test:crash -- [networks] [refund sweep withdrawal settlement return] [plants]`: kills the service at every
+ * point of each way that money goes out, and again while it recovers, and prints what the chain saw. Ends with 1 when
+ * anything was paid twice, to somebody else, or not at all, or when books and chain differ at the end.
+ * CRASH_REPORT=<file> gets each row as it is known.
  */
 
 const words = process.argv.slice(2);
 const unknown = words.find((word) => !isKilledNetwork(word) && !isJourney(word) && word !== 'plants');
-if (unknown !== undefined) throw new Error(`${unknown} is neither one of ${NETWORKS.join(', ')} nor of ${JOURNEYS.join(', ')}, nor plants`);
+if (unknown !== undefined)
+  throw new Error(`${unknown} is neither one of ${NETWORKS.join(', ')} nor of ${JOURNEYS.join(', ')}, nor plants`);
 const chosen = <Name extends string>(all: readonly Name[], isOne: (word: string) => word is Name): readonly Name[] =>
   words.some(isOne) ? words.filter(isOne) : all;
 
@@ -39,13 +50,20 @@ async function findPlant({ bug, point, transfers: expected }: (typeof PLANTED_KI
   try {
     const seen = (await attempt(world, 'tron', 'refund', [point])).transfers;
     if (seen !== expected) violations += 1;
-    line(`| tron | planted ${bug}: ${point} | | ${seen} | ${seen === expected ? 'as expected' : `${expected} transfers were expected`} |`);
+    line(
+      `| tron | planted ${bug}: ${point} | | ${seen} | ${seen === expected ? 'as expected' : `${expected} transfers were expected`} |`,
+    );
   } finally {
     await world.remove();
   }
 }
 
-async function attempt(world: CrashWorld, network: KilledNetwork, journey: JourneyName, points: Plan): Promise<Outcome> {
+async function attempt(
+  world: CrashWorld,
+  network: KilledNetwork,
+  journey: JourneyName,
+  points: Plan,
+): Promise<Outcome> {
   try {
     return await world.through(journey, points);
   } catch (error) {
@@ -57,7 +75,9 @@ function report({ network, journey, points, reached, transfers: seen, violation 
   transfers += 1;
   kills += reached.length;
   if (violation !== null) violations += 1;
-  line(`| ${network} | ${journey}: ${points.join(', ')} | ${reached.length} of ${points.length} | ${seen} | ${violation ?? 'none'} |`);
+  line(
+    `| ${network} | ${journey}: ${points.join(', ')} | ${reached.length} of ${points.length} | ${seen} | ${violation ?? 'none'} |`,
+  );
 }
 
 function line(text: string): void {

@@ -28,7 +28,11 @@ export const PLANTS: Readonly<Record<string, readonly PlantedChange[]>> = {
       from: "case 'absent':",
       to: "case 'absent': await chain.broadcast(newest(item)); return replace(item, await chain.draft(item.order, null, {}), 'can_never_land');\n      case 'absent' as never:",
     },
-    { file: 'src/signer/tron-view.ts', from: "return 'expirationMs' in next && this.#areDead(earlier, false);", to: 'return true;' },
+    {
+      file: 'src/signer/tron-view.ts',
+      from: "return 'expirationMs' in next && this.#areDead(earlier, false);",
+      to: 'return true;',
+    },
   ],
   /** The same bug, but the signer is sound. */
   'new-transaction-on-retry-in-the-process-only': [
@@ -42,7 +46,11 @@ export const PLANTS: Readonly<Record<string, readonly PlantedChange[]>> = {
   'record-after-send': [
     IN_SIGNER,
     ...NO_JOURNAL,
-    { file: 'src/features/payouts/refunds/records.ts', from: "crashPoint('after-sign');", to: 'await this.#account.chain.broadcast(signed);' },
+    {
+      file: 'src/features/payouts/refunds/records.ts',
+      from: "crashPoint('after-sign');",
+      to: 'await this.#account.chain.broadcast(signed);',
+    },
     {
       file: 'src/features/payouts/executor.ts',
       from: 'if (await this.#finishReserved()) items = await this.#read();',
@@ -53,12 +61,19 @@ export const PLANTS: Readonly<Record<string, readonly PlantedChange[]>> = {
   'cap-by-wall-clock': [
     { file: 'src/signer/outgoing.ts', from: 'journal.timeMs(this.#nowMs())', to: 'this.#nowMs()' },
     { file: 'src/signer/journal.ts', from: 'atMs: this.timeMs(nowMs)', to: 'atMs: nowMs' },
-    { file: 'src/signer/limits.ts', from: 'entry.atMs > nowMs - ms', to: 'entry.atMs > nowMs - ms && entry.atMs <= nowMs' },
+    {
+      file: 'src/signer/limits.ts',
+      from: 'entry.atMs > nowMs - ms',
+      to: 'entry.atMs > nowMs - ms && entry.atMs <= nowMs',
+    },
   ],
 };
 
 /** The environment of a service that carries the bug. */
-export const planted = (bug: string): Record<string, string> => ({ PLANT: bug, NODE_OPTIONS: `--import ${join(import.meta.dirname, 'plant.mjs')}` });
+export const planted = (bug: string): Record<string, string> => ({
+  PLANT: bug,
+  NODE_OPTIONS: `--import ${join(import.meta.dirname, 'plant.mjs')}`,
+});
 
 /** Bugs that a kill at the point turns into this many transfers of one refund, on TRON. */
 export const PLANTED_KILLS = [

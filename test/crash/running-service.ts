@@ -13,7 +13,10 @@ export interface SandboxFacts {
   readonly base_url: string;
   readonly merchant: { readonly id: string; readonly api_key: string; readonly api_secret: string };
   readonly networks: Readonly<
-    Record<string, { readonly rpc_url: string; readonly treasury: string; readonly tokens: Readonly<Record<string, string>> }>
+    Record<
+      string,
+      { readonly rpc_url: string; readonly treasury: string; readonly tokens: Readonly<Record<string, string>> }
+    >
   >;
 }
 
@@ -48,7 +51,12 @@ export class RunningService {
     this.#child = child;
     this.#output = output;
     this.facts = facts;
-    this.client = createClient({ baseUrl: facts.base_url, apiKey: facts.merchant.api_key, apiSecret: facts.merchant.api_secret, maxRetries: 0 });
+    this.client = createClient({
+      baseUrl: facts.base_url,
+      apiKey: facts.merchant.api_key,
+      apiSecret: facts.merchant.api_secret,
+      maxRetries: 0,
+    });
   }
 
   /** Rejects with the end of what it printed when the process ended before it was ready. */
@@ -59,19 +67,32 @@ export class RunningService {
   }
 
   /** Null when the process ended before it was ready, as it does when it is killed while it recovers. */
-  static async startUnlessKilled(dataDir: string, env: Readonly<Record<string, string>>): Promise<RunningService | null> {
+  static async startUnlessKilled(
+    dataDir: string,
+    env: Readonly<Record<string, string>>,
+  ): Promise<RunningService | null> {
     const factsFile = join(dataDir, 'sandbox.json');
     const logFile = `${dataDir}.log`;
     rmSync(factsFile, { force: true });
     const before = existsSync(logFile) ? statSync(logFile).size : 0;
     const output = (): string => readFileSync(logFile).subarray(before).toString('utf8');
     const out = openSync(logFile, 'a');
-    const given = { ...process.env, HOST: '127.0.0.1', PORT: '0', OPS_PORT: '0', RATE_LIMIT_PER_KEY: '0', DATA_DIR: dataDir, ...env };
+    const given = {
+      ...process.env,
+      HOST: '127.0.0.1',
+      PORT: '0',
+      OPS_PORT: '0',
+      RATE_LIMIT_PER_KEY: '0',
+      DATA_DIR: dataDir,
+      ...env,
+    };
     const child = spawn(process.execPath, [ENTRY, 'sandbox', 'start'], { env: given, stdio: ['ignore', out, out] });
     closeSync(out);
     try {
       const facts = await until('the service starts', START_MS, () =>
-        hasEnded(child) || lostItsSigner(output()) ? 'ended' : existsSync(factsFile) && (JSON.parse(readFileSync(factsFile, 'utf8')) as SandboxFacts),
+        hasEnded(child) || lostItsSigner(output())
+          ? 'ended'
+          : existsSync(factsFile) && (JSON.parse(readFileSync(factsFile, 'utf8')) as SandboxFacts),
       );
       if (facts !== 'ended') return new RunningService(child, output, facts);
       child.kill('SIGKILL');

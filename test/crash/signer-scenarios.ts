@@ -9,7 +9,10 @@ import { Wallet } from '../../src/signer/wallet.ts';
 import { outgoing } from '../support/outgoing.ts';
 import { evmNodeWithDeposit, type StubNode } from './stub-evm-node.ts';
 
-/* What must hold in the signer whatever happens around it. Run as a program it prints the names of the rules that were broken. */
+/*
+ * What must hold in the signer whatever happens around it. Run as a program it prints the names of the rules that were
+ * broken.
+ */
 
 const MNEMONIC = 'test test test test test test test test test test test junk';
 const HOUR_MS = 3_600_000;
@@ -22,17 +25,34 @@ export async function withSigner(
     order: OutgoingTransaction,
     request: (change?: Partial<OutgoingTransaction>, more?: Partial<SigningRequest>, nonce?: number) => SigningRequest,
   ) => Promise<boolean>,
-  change: { readonly limits?: Partial<PayoutLimits>; readonly payoutsPerHour?: number; readonly onAsked?: (inFlight: number) => void } = {},
+  change: {
+    readonly limits?: Partial<PayoutLimits>;
+    readonly payoutsPerHour?: number;
+    readonly onAsked?: (inFlight: number) => void;
+  } = {},
 ): Promise<boolean> {
   const directory = mkdtempSync(join(tmpdir(), 'signer-rules-'));
   const wallet = new Wallet(MNEMONIC);
   const toAddress = wallet.collectionAddress('evm', 0);
-  const node: StubNode = await evmNodeWithDeposit({ toAddress, units: 100_000_000n, ...(change.onAsked && { onAsked: change.onAsked }) });
+  const node: StubNode = await evmNodeWithDeposit({
+    toAddress,
+    units: 100_000_000n,
+    ...(change.onAsked && { onAsked: change.onAsked }),
+  });
   try {
     const order = outgoing({
       ...{ kind: 'refund', id: 're_1-1', network: 'ethereum', coin: 'USDT', amount: '10.00' },
       ...{ fromAddress: wallet.treasury.evm, toAddress: node.payer },
-      deposits: [{ depositKey: `ethereum:${node.txHash}:0`, txHash: node.txHash, logIndex: 0, toAddress, derivationIndex: 0, amount: '100.00' }],
+      deposits: [
+        {
+          depositKey: `ethereum:${node.txHash}:0`,
+          txHash: node.txHash,
+          logIndex: 0,
+          toAddress,
+          derivationIndex: 0,
+          amount: '100.00',
+        },
+      ],
     });
     const limits = { perTransaction: '100', perHour: '20', perDay: '1000', approvalFrom: '1000', ...change.limits };
     const network = {
@@ -49,7 +69,11 @@ export async function withSigner(
       payoutsPerHour: change.payoutsPerHour ?? 100,
       approvers: [],
     };
-    const request = (change: Partial<OutgoingTransaction> = {}, more: Partial<SigningRequest> = {}, nonce = 0): SigningRequest => {
+    const request = (
+      change: Partial<OutgoingTransaction> = {},
+      more: Partial<SigningRequest> = {},
+      nonce = 0,
+    ): SigningRequest => {
       const changed = { ...order, ...change };
       const tokenUnits = String(Math.round(Number(changed.amount) * 1e6));
       const fees = { gasLimit: '90000', maxFeePerGas: '1000', maxPriorityFeePerGas: '1000' };

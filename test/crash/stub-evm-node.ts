@@ -17,7 +17,10 @@ export const PAYER_KEY = '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4
 const TX_HASH = `0x${'ab'.repeat(32)}`;
 const BLOCK_HASH = `0x${'cd'.repeat(32)}`;
 
-/** A node that shows one final deposit, and `more` in the same transaction, and nothing else: for rules that need no chain. */
+/**
+ * A node that shows one final deposit, and `more` in the same transaction, and nothing else: for rules that need no
+ * chain.
+ */
 export async function evmNodeWithDeposit({
   toAddress,
   units,
@@ -40,7 +43,13 @@ export async function evmNodeWithDeposit({
   const answers: Readonly<Record<string, (asked: string) => unknown>> = {
     // Hashes are understood in any writing, as some nodes do.
     eth_getTransactionReceipt: (asked) => ({
-      ...{ transactionHash: `0x${asked.toLowerCase().replace(/^0x/, '')}`, status: '0x1', blockNumber: '0x1', blockHash: BLOCK_HASH, logs },
+      ...{
+        transactionHash: `0x${asked.toLowerCase().replace(/^0x/, '')}`,
+        status: '0x1',
+        blockNumber: '0x1',
+        blockHash: BLOCK_HASH,
+        logs,
+      },
     }),
     eth_getBlockByNumber: () => ({ number: '0x1', hash: BLOCK_HASH }),
   };
@@ -52,7 +61,11 @@ export async function evmNodeWithDeposit({
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      const { id: callId, method, params } = JSON.parse(Buffer.concat(chunks).toString()) as { id: number; method: string; params: string[] };
+      const {
+        id: callId,
+        method,
+        params,
+      } = JSON.parse(Buffer.concat(chunks).toString()) as { id: number; method: string; params: string[] };
       const result = answers[method]?.(params[0]!) ?? null;
       // A moment later, so that what is asked at the same time is seen together.
       setTimeout(() => response.end(JSON.stringify({ jsonrpc: '2.0', id: callId, result })), 1);

@@ -30,9 +30,9 @@ import { ClockCheck } from '../../src/runtime/util/clock-check.ts';
 import { parseMasterKeys } from '../../src/runtime/util/sealing.ts';
 
 /*
- * The whole service in a process of its own, as `startSandbox` composes it, but on providers that the drill has in its hand. Beside
- * the operator's commands it knows two of the drill: a follower of the ledger that hangs, and an event that this build cannot read;
- * and it can be started so that the thread that checks the ledger ends.
+ * The whole service in a process of its own, as `startSandbox` composes it, but on providers that the drill has in its
+ * hand. Beside the operator's commands it knows two of the drill: a follower of the ledger that hangs, and an event
+ * that this build cannot read; and it can be started so that the thread that checks the ledger ends.
  */
 
 export interface DrillNetwork {
@@ -62,7 +62,12 @@ export interface DrillNodeSettings {
 export interface DrillFacts {
   readonly base_url: string;
   readonly ops_url: string;
-  readonly merchant: { readonly id: string; readonly api_key: string; readonly api_secret: string; readonly webhook_secret: string };
+  readonly merchant: {
+    readonly id: string;
+    readonly api_key: string;
+    readonly api_secret: string;
+    readonly webhook_secret: string;
+  };
   readonly treasury: string;
   /** The wallet that canary payments are made from. */
   readonly canary: string;
@@ -112,7 +117,11 @@ function faultCommands({ store }: Storage): AdminCommands {
         metadata,
       };
       const digest = hash('sha256', canonicalText({ stream, revision, ...event }), 'hex');
-      const result = await store.append({ stream, expected: last === null ? 'no-stream' : last.revision, events: [{ ...event, hash: digest }] });
+      const result = await store.append({
+        stream,
+        expected: last === null ? 'no-stream' : last.revision,
+        events: [{ ...event, hash: digest }],
+      });
       return { stored: result.ok };
     },
   };
@@ -170,9 +179,15 @@ async function startNode(): Promise<RunningService & { readonly closeAll: () => 
     auditDirectory: `${config.DATA_DIR}-signer`,
     log,
   });
-  const [watchOnly, treasury] = await Promise.all([signer.exportWatchOnly('test', poolSize), signer.treasuryAddresses('test')]);
+  const [watchOnly, treasury] = await Promise.all([
+    signer.exportWatchOnly('test', poolSize),
+    signer.treasuryAddresses('test'),
+  ]);
   const evmXpub = foreignWallet ? new Wallet(newMnemonic()).evmXpub : watchOnly.evmXpub;
-  const payoutChains = () => paidOver.map((network) => payoutChain(network, { sandbox: true, maxGasGwei: config.PAYOUT_MAX_GAS_GWEI, observer }));
+  const payoutChains = () =>
+    paidOver.map((network) =>
+      payoutChain(network, { sandbox: true, maxGasGwei: config.PAYOUT_MAX_GAS_GWEI, observer }),
+    );
   const canaryWallet = ownWallet(config.DATA_DIR);
   // Made by a start before this one.
   const canaryMerchant = canary ? readJson<DrillMerchant>(join(config.DATA_DIR, CANARY_FILE)) : null;
@@ -216,7 +231,13 @@ async function startNode(): Promise<RunningService & { readonly closeAll: () => 
   const { id } = await madeMerchant(service, join(config.DATA_DIR, CANARY_FILE), 'Canary');
   await service.core.merchants.setWebhook(id as MerchantId, { url: `${service.baseUrl}${CANARY_WEBHOOK_PATH}` });
   const accounts = { treasury: treasury.evm, canary: canaryWallet.treasury.evm };
-  const facts: DrillFacts = { base_url: service.baseUrl, ops_url: service.opsUrl, merchant, ...accounts, signer_pid: signer.pid };
+  const facts: DrillFacts = {
+    base_url: service.baseUrl,
+    ops_url: service.opsUrl,
+    merchant,
+    ...accounts,
+    signer_pid: signer.pid,
+  };
   writePrivate(join(config.DATA_DIR, 'drill.json'), JSON.stringify(facts));
   const closeAll = async (): Promise<void> => {
     await service.close();

@@ -59,7 +59,8 @@ class DrillChain {
   /** Gives the account coins and gas money. */
   async fund(address: string, wholeCoins: bigint, gasWei: bigint): Promise<void> {
     await this.node.rpc('anvil_setBalance', [address, `0x${gasWei.toString(16)}`]);
-    for (const coin of ['USDT', 'USDC'] as const) if (wholeCoins > 0n) await this.node.send(coin, 'transfer', [address, wholeCoins * 10n ** 6n]);
+    for (const coin of ['USDT', 'USDC'] as const)
+      if (wholeCoins > 0n) await this.node.send(coin, 'transfer', [address, wholeCoins * 10n ** 6n]);
   }
 
   /** A block now, with the time of now. */
@@ -132,13 +133,23 @@ export class DrillWorld {
       urls: secondProvider ? [first.url, second.url] : [first.url],
       payoutUrl: payouts.url,
     }));
-    return { networks, poolSize, foreignWallet, secondSourceFrom: SECOND_SOURCE_FROM, auditFails, canary, canaryLeaseTaken };
+    return {
+      networks,
+      poolSize,
+      foreignWallet,
+      secondSourceFrom: SECOND_SOURCE_FROM,
+      auditFails,
+      canary,
+      canaryLeaseTaken,
+    };
   }
 
   /** Quotes as they should be; `apart`: how much dearer Kraken sells, as a ratio. */
   quote(apart = 1): void {
     const price = (value: number, by = 1): string => (value * by).toFixed(6);
-    this.coinbase.answerJson(coinbaseJson({ USD: price(1), EUR: price(0.925) }, { USD: price(1.0001), EUR: price(0.925) }));
+    this.coinbase.answerJson(
+      coinbaseJson({ USD: price(1), EUR: price(0.925) }, { USD: price(1.0001), EUR: price(0.925) }),
+    );
     const ticker = krakenJson({
       USDTUSD: price(1),
       USDTEUR: price(0.925, apart),
@@ -172,7 +183,11 @@ export class DrillWorld {
   /** A new order in the coin itself; answers its session. */
   async order(amount = '20.00', currency = 'USDT'): Promise<DrillSession> {
     this.#orders += 1;
-    const { status, json } = await this.call('POST', '/api/v1/checkout/sessions/create', { amount, currency, order_id: `drill-${this.#orders}` });
+    const { status, json } = await this.call('POST', '/api/v1/checkout/sessions/create', {
+      amount,
+      currency,
+      order_id: `drill-${this.#orders}`,
+    });
     if (status !== 200) throw new Error(`an order was answered ${status} ${json.error?.code}`);
     const options = json.payment_options as { network: string; coin: string; address: string; amount: string }[];
     return { id: String(json.id), options };
@@ -188,7 +203,10 @@ export class DrillWorld {
   /** Hands the transfer that pays the session to the chain's pool. */
   async transfer(session: DrillSession, network: DrillNetworkName): Promise<string> {
     const option = session.options.find((each) => each.network === network && each.coin === 'USDT')!;
-    return this[network].node.send('USDT', 'transfer', [option.address, BigInt(Math.round(Number(option.amount) * 1e6))]);
+    return this[network].node.send('USDT', 'transfer', [
+      option.address,
+      BigInt(Math.round(Number(option.amount) * 1e6)),
+    ]);
   }
 
   async isPaid({ id }: DrillSession): Promise<boolean> {
@@ -226,11 +244,21 @@ export class DrillWorld {
     mkdirSync(dataDir);
     mkdirSync(this.shippedTo, { recursive: true });
     this.node = new NodeProcess(dataDir, {
-      ...{ HOST: '127.0.0.1', PORT: String(port), OPS_PORT: String(opsPort), LOG_LEVEL: 'info', RATE_LIMIT_PER_KEY: '0' },
+      ...{
+        HOST: '127.0.0.1',
+        PORT: String(port),
+        OPS_PORT: String(opsPort),
+        LOG_LEVEL: 'info',
+        RATE_LIMIT_PER_KEY: '0',
+      },
       ADMIN_PORT: String(adminPort),
       ...{ CANARY_NETWORKS: 'bsc', CANARY_EVERY_SECONDS: '5', CANARY_MAX_OUT: '100' },
       ...{ RATE_PROVIDERS: 'coinbase,kraken', RATE_COINBASE_URL: this.coinbase.url, RATE_KRAKEN_URL: this.kraken.url },
-      ...{ RATE_MAX_AGE_SECONDS: String(RATE_MAX_AGE_SEC), WEBHOOK_ALLOW_INSECURE: 'true', AUDIT_CHECKPOINT_SECONDS: '5' },
+      ...{
+        RATE_MAX_AGE_SECONDS: String(RATE_MAX_AGE_SEC),
+        WEBHOOK_ALLOW_INSECURE: 'true',
+        AUDIT_CHECKPOINT_SECONDS: '5',
+      },
       ...{ BOOK_RATES_CURRENCY: 'EUR', BOOK_RATES_EVERY_SECONDS: '2' },
       ...{ LOG_SHIPPING_TO: this.shippedTo, LOG_SHIPPING_EVERY_SECONDS: '1' },
     });
@@ -261,5 +289,10 @@ export class DrillWorld {
 
 export interface DrillSession {
   readonly id: string;
-  readonly options: readonly { readonly network: string; readonly coin: string; readonly address: string; readonly amount: string }[];
+  readonly options: readonly {
+    readonly network: string;
+    readonly coin: string;
+    readonly address: string;
+    readonly amount: string;
+  }[];
 }

@@ -61,7 +61,11 @@ export class DrillRunner {
 
   async #drill(drill: Drill): Promise<void> {
     const { alerts } = drill;
-    await eventually(`${alerts.join(', ')} to be silent before`, async () => (await this.#firing(alerts)).length === 0, CLEAR_MS);
+    await eventually(
+      `${alerts.join(', ')} to be silent before`,
+      async () => (await this.#firing(alerts)).length === 0,
+      CLEAR_MS,
+    );
     const causedMs = performance.now();
     await drill.cause(this.#world);
     const firedSec = new Map<string, number>();

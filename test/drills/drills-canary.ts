@@ -23,7 +23,11 @@ export const canaryStuck: Drill = {
   alerts: ['CanarySlow', 'CanaryFailing'],
   fault: 'the chain makes no block while a canary payment is on its way',
   cause: async (world) => {
-    await eventually('a canary payment', async () => (await world.prometheus.query('quittance_canary_ok'))[0] === 1, 90_000);
+    await eventually(
+      'a canary payment',
+      async () => (await world.prometheus.query('quittance_canary_ok'))[0] === 1,
+      90_000,
+    );
     await world.bsc.pause(true);
   },
   end: ({ bsc }) => bsc.pause(false),

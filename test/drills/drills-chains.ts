@@ -80,10 +80,15 @@ export const chainTakesBack: Drill = {
     await eventually('the payment', () => world.isPaid(session), 60_000);
     const receipt = await ethereum.node.rpc<{ blockNumber: string }>('eth_getTransactionReceipt', [txHash]);
     const block = Number(receipt.blockNumber);
-    await eventually('the evidence', async () => (await ethereumGauge(world, 'quittance_chain_covered_block')) > block, 60_000);
+    await eventually(
+      'the evidence',
+      async () => (await ethereumGauge(world, 'quittance_chain_covered_block')) > block,
+      60_000,
+    );
     await ethereum.pause(true);
     const head = Number(await ethereum.node.rpc<string>('eth_blockNumber', []));
-    // The service must not look in between: of a local chain that is shorter for a moment it believes that it was restored.
+    // The service must not look in between: of a local chain that is shorter for a moment it believes that it was
+    // restored.
     world.node.signal('SIGSTOP');
     await ethereum.node.rpc('anvil_reorg', [head - block + 1, []]);
     await ethereum.node.rpc('anvil_dropAllTransactions', []);

@@ -30,7 +30,8 @@ async function holdLock(file: string, ms: number): Promise<void> {
 
 const ledger = ({ node }: DrillWorld): string => join(node.dataDir, 'events.db');
 const readModel = ({ node }: DrillWorld): string => join(node.dataDir, 'read-model.db');
-const orders = (world: DrillWorld, count: number): Promise<unknown> => Promise.allSettled(Array.from({ length: count }, () => world.order()));
+const orders = (world: DrillWorld, count: number): Promise<unknown> =>
+  Promise.allSettled(Array.from({ length: count }, () => world.order()));
 
 const noteBackup = ({ node }: DrillWorld, atMs: number): void =>
   writeFileSync(join(node.dataDir, LAST_BACKUP), JSON.stringify({ made_at: new Date(atMs).toISOString() }));
@@ -104,9 +105,19 @@ export const unreadableEvents: Drill = {
   alerts: ['ProjectionParkedEvent', 'WebhookEventParked', 'MoneyFiguresIncomplete'],
   fault: 'a newer version wrote an event into the ledger, and one is damaged (commands of the drill)',
   cause: async (world) => {
-    await world.admin('drill.append', { stream: `delivery-evt_${Date.now()}000000`, type: 'DeliveryPostponed', version: 1, data: '{}' });
+    await world.admin('drill.append', {
+      stream: `delivery-evt_${Date.now()}000000`,
+      type: 'DeliveryPostponed',
+      version: 1,
+      data: '{}',
+    });
     const session = await world.order();
-    await world.admin('drill.append', { stream: `session-${session.id}`, type: 'DepositConfirmed', version: 1, data: '{"depositKey":7}' });
+    await world.admin('drill.append', {
+      stream: `session-${session.id}`,
+      type: 'DepositConfirmed',
+      version: 1,
+      data: '{"depositKey":7}',
+    });
   },
   end: async () => undefined,
 };
@@ -122,7 +133,9 @@ export const signerFrozen: Drill = {
 /** Changes the time of an old event by a millisecond; the triggers that forbid it are put back. */
 function shiftEvent(world: DrillWorld, byMs: number): void {
   const database = new DatabaseSync(ledger(world));
-  const trigger = database.prepare("SELECT sql FROM sqlite_master WHERE name = 'events_are_never_updated'").get() as { sql: string };
+  const trigger = database.prepare("SELECT sql FROM sqlite_master WHERE name = 'events_are_never_updated'").get() as {
+    sql: string;
+  };
   database.exec(
     `BEGIN IMMEDIATE; DROP TRIGGER events_are_never_updated; UPDATE events SET at_ms = at_ms + ${byMs} WHERE position = 3; ${trigger.sql}; COMMIT`,
   );
@@ -170,7 +183,9 @@ class ChangedRow {
   }
 
   putBack(world: DrillWorld): void {
-    this.#onRow(world, (database, rows) => database.prepare(`UPDATE ${rows} SET row = ? WHERE id = (SELECT min(id) FROM ${rows})`).run(this.#before));
+    this.#onRow(world, (database, rows) =>
+      database.prepare(`UPDATE ${rows} SET row = ? WHERE id = (SELECT min(id) FROM ${rows})`).run(this.#before),
+    );
   }
 
   #onRow(world: DrillWorld, act: (database: DatabaseSync, rows: string) => void): void {

@@ -48,7 +48,9 @@ export const stopping: Drill = {
   alerts: ['QuittanceNotReady'],
   fault: 'the node is told to end while a request is still being sent',
   cause: async (world) => {
-    const halfSent = new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode('{"amount":')) });
+    const halfSent = new ReadableStream({
+      start: (controller) => controller.enqueue(new TextEncoder().encode('{"amount":')),
+    });
     const url = `${world.node.facts.base_url}/api/v1/checkout/sessions/create`;
     const request = { method: 'POST', body: halfSent, duplex: 'half', headers: { 'content-type': 'application/json' } };
     void fetch(url, request as RequestInit).catch(() => undefined);

@@ -30,7 +30,10 @@ export const wrongTokens: Drill = {
   alerts: ['OperatorTokensRefused'],
   fault: "requests to the operator's API with a wrong token",
   cause: async () => undefined,
-  during: ({ adminUrl }) => Promise.all([1, 2, 3].map(() => fetch(`${adminUrl}/admin/inbox`, { headers: { authorization: 'Bearer qop_wrong' } }))),
+  during: ({ adminUrl }) =>
+    Promise.all(
+      [1, 2, 3].map(() => fetch(`${adminUrl}/admin/inbox`, { headers: { authorization: 'Bearer qop_wrong' } })),
+    ),
   end: async () => undefined,
 };
 
@@ -44,7 +47,8 @@ export const strayWaits: Drill = {
     strayOf = session.id;
     const option = session.options.find(({ network, coin }) => network === 'bsc' && coin === 'USDT')!;
     await world.bsc.node.send('USDT', 'transfer', [option.address, 5_000_000n]);
-    const isFinal = async () => (await world.call('GET', `/api/v1/checkout/sessions/${session.id}`)).json.received === '5.00';
+    const isFinal = async () =>
+      (await world.call('GET', `/api/v1/checkout/sessions/${session.id}`)).json.received === '5.00';
     await eventually('the part payment', isFinal, 60_000);
     await world.call('POST', `/api/v1/checkout/sessions/${session.id}/cancel`);
   },

@@ -8,7 +8,10 @@ import type { DrillWorld } from './drill-world.ts';
 const COIN_WEI = 10n ** 18n;
 
 async function refund(world: DrillWorld, sessionId: string, value: string): Promise<string> {
-  const { status, json } = await world.call('POST', '/v1/refunds', { session_id: sessionId, amount: { value, currency: 'USDT' } });
+  const { status, json } = await world.call('POST', '/v1/refunds', {
+    session_id: sessionId,
+    amount: { value, currency: 'USDT' },
+  });
   if (status !== 200) throw new Error(`a refund was answered ${status} ${json.error?.code}`);
   return String(json.id);
 }
@@ -53,7 +56,9 @@ export const sequenceAhead: Drill = {
   fault: 'the chain shows more transactions of the treasury than the ledger knows',
   cause: async (world) => {
     const session = await world.paidOrder('bsc');
-    world.bsc.payouts.play(lying('eth_getTransactionCount', (count: string) => `0x${(Number(count) + 5).toString(16)}`));
+    world.bsc.payouts.play(
+      lying('eth_getTransactionCount', (count: string) => `0x${(Number(count) + 5).toString(16)}`),
+    );
     await refund(world, session.id, '5');
   },
   end: async ({ bsc }) => bsc.heal(),

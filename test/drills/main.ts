@@ -7,8 +7,9 @@ import { DrillWorld } from './drill-world.ts';
 import { PLAN } from './plan.ts';
 
 /*
- * `npm run test:drills [-- alert ...]`: causes the fault of every alert on a running service that a real Prometheus scrapes, and
- * expects the alert to fire while the fault lasts and to clear after it. Ends with 1 when one does not. With `--write` the table in
+ * `npm run test:drills [-- alert ...]`: causes the fault of every alert on a running service that a real Prometheus
+ * scrapes, and expects the alert to fire while the fault lasts and to clear after it. Ends with 1 when one does not.
+ * With `--write` the table in
  * `docs/observability.md` is made anew.
  */
 
@@ -30,7 +31,11 @@ const rowsOf = (results: readonly DrillResult[]): TableRow[] =>
 
 function tableOf(rows: readonly TableRow[]): string {
   const sorted = rows.toSorted((a, b) => a.text.localeCompare(b.text));
-  return ['| alert | fault | fired after | cleared after |', '| --- | --- | --- | --- |', ...sorted.map(({ text }) => text)].join('\n');
+  return [
+    '| alert | fault | fired after | cleared after |',
+    '| --- | --- | --- | --- |',
+    ...sorted.map(({ text }) => text),
+  ].join('\n');
 }
 
 /** Rows of alerts that were not drilled this time stay as they are. */
@@ -40,18 +45,22 @@ function writeTable(rows: readonly TableRow[]): void {
   const [known, after] = rest!.split(END);
   const kept = known!.split('\n').flatMap((line) => {
     const alert = /^\| `(\w+)` +\|/.exec(line)?.[1];
-    return alert === undefined || rows.some((row) => row.alert === alert) ? [] : [{ alert, text: line.replaceAll(/ +\|/g, ' |') }];
+    return alert === undefined || rows.some((row) => row.alert === alert)
+      ? []
+      : [{ alert, text: line.replaceAll(/ +\|/g, ' |') }];
   });
   writeFileSync(DOCUMENT, `${before}${BEGIN}\n\n${tableOf([...kept, ...rows])}\n\n${END}${after}`);
 }
 
 function planOf(wanted: readonly string[]): Round[] {
-  const isWanted = ({ alerts }: Drill): boolean => wanted.length === 0 || alerts.some((alert) => wanted.includes(alert));
+  const isWanted = ({ alerts }: Drill): boolean =>
+    wanted.length === 0 || alerts.some((alert) => wanted.includes(alert));
   return PLAN.map((round) => round.map((track) => track.filter(isWanted)));
 }
 
 async function main(args: readonly string[]): Promise<number> {
-  if (PROMETHEUS === undefined || process.platform !== 'linux') throw new Error('the drills need Linux and an installed Prometheus');
+  if (PROMETHEUS === undefined || process.platform !== 'linux')
+    throw new Error('the drills need Linux and an installed Prometheus');
   const wanted = args.filter((argument) => !argument.startsWith('--'));
   const unknown = wanted.filter((name) => !shippedAlerts().includes(name));
   if (unknown.length > 0) throw new Error(`no such alert: ${unknown.join(', ')}`);
@@ -70,7 +79,10 @@ async function main(args: readonly string[]): Promise<number> {
   console.log(`\n${tableOf(rows)}\n`);
   if (missing.length > 0) console.log(`not drilled: ${missing.join(', ')}`);
   if (args.includes('--write')) writeTable(rows);
-  return missing.length > 0 || runner.results.some(({ firedSec, clearedSec }) => firedSec === null || clearedSec === null) ? 1 : 0;
+  return missing.length > 0 ||
+    runner.results.some(({ firedSec, clearedSec }) => firedSec === null || clearedSec === null)
+    ? 1
+    : 0;
 }
 
 process.exitCode = await main(process.argv.slice(2));

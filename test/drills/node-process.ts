@@ -38,7 +38,10 @@ export class NodeProcess {
     rmSync(file, { force: true });
     const log = openSync(`${this.dataDir}.log`, 'a');
     const env = { ...process.env, ...this.#env, DATA_DIR: this.dataDir, DRILL_NODE: JSON.stringify(settings) };
-    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ENTRY], { env, stdio: ['ignore', log, log] });
+    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ENTRY], {
+      env,
+      stdio: ['ignore', log, log],
+    });
     closeSync(log);
     this.#child = child;
     // Also when the drills are given up in the middle of a start.

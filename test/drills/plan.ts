@@ -1,6 +1,13 @@
 import type { Round } from './drill.ts';
 import { canaryLeaseTaken, canaryPoor, canaryStuck } from './drills-canary.ts';
-import { chainStandsStill, chainTakesBack, historyLost, oneProvider, providersDisagree, secondOfAnotherChain } from './drills-chains.ts';
+import {
+  chainStandsStill,
+  chainTakesBack,
+  historyLost,
+  oneProvider,
+  providersDisagree,
+  secondOfAnotherChain,
+} from './drills-chains.ts';
 import {
   backupOld,
   booksChanged,
@@ -29,7 +36,14 @@ import {
   wrongSecret,
   wrongTokens,
 } from './drills-outside.ts';
-import { gasLow, payoutProviderDown, sequenceAhead, signerKilled, tokenPaused, treasuryEmpty } from './drills-refunds.ts';
+import {
+  gasLow,
+  payoutProviderDown,
+  sequenceAhead,
+  signerKilled,
+  tokenPaused,
+  treasuryEmpty,
+} from './drills-refunds.ts';
 
 /** Faults that do not meet share a round; what stops the whole node comes last. */
 export const PLAN: readonly Round[] = [

@@ -61,7 +61,10 @@ function copyOf(directory: string): string {
 
 const withAmount = (row: Row): Row => ({ ...row, data: row.data.replace(/"amount":"[^"]+"/, '"amount":"987654.00"') });
 
-async function verified(exported: readonly string[], { checkpoints, verifierKey }: AuditedLog = log): Promise<VerifyReport> {
+async function verified(
+  exported: readonly string[],
+  { checkpoints, verifierKey }: AuditedLog = log,
+): Promise<VerifyReport> {
   return verifyExport({
     lines: async function* () {
       yield* exported;
@@ -83,22 +86,37 @@ async function verifiedByPython(exported: readonly string[]): Promise<PythonAnsw
   writeFileSync(file, exported.map((line) => `${line}\n`).join(''));
   writeFileSync(checkpoint, log.checkpoints.at(-1)!.checkpoint);
   return new Promise((done) => {
-    execFile('python3', [VERIFIER, '--export', file, '--checkpoint', checkpoint, '--key', log.verifierKey], (error, stdout, stderr) =>
-      done({ code: typeof error?.code === 'number' ? error.code : 0, text: stdout + stderr }),
+    execFile(
+      'python3',
+      [VERIFIER, '--export', file, '--checkpoint', checkpoint, '--key', log.verifierKey],
+      (error, stdout, stderr) =>
+        done({ code: typeof error?.code === 'number' ? error.code : 0, text: stdout + stderr }),
     );
   });
 }
 
 /* Each: what was done to the log, and what must be named. */
 const MUTATIONS: readonly (readonly [what: string, change: (rows: Row[]) => Row[], where: RegExp])[] = [
-  ['a changed amount', (rows) => rows.map((row) => (row.type === 'DepositDetected' ? withAmount(row) : row)), /event \d+ .*does not have its hash/],
-  ['a changed amount with its own hash recomputed', (rows) => alone(rows, depositIn(rows)), /event \d+ .*does not name the hash/],
+  [
+    'a changed amount',
+    (rows) => rows.map((row) => (row.type === 'DepositDetected' ? withAmount(row) : row)),
+    /event \d+ .*does not have its hash/,
+  ],
+  [
+    'a changed amount with its own hash recomputed',
+    (rows) => alone(rows, depositIn(rows)),
+    /event \d+ .*does not name the hash/,
+  ],
   [
     'a changed amount with the whole chain recomputed',
     (rows) => recomputed(rows.map((row, index) => (index === depositIn(rows) ? withAmount(row) : row))),
     /history differs between .* checkpoint of \d+ events/,
   ],
-  ['two swapped events', (rows) => exchanged(rows, 4, 9).map((row, index) => ({ ...row, position: index + 1 })), /event \d+/],
+  [
+    'two swapped events',
+    (rows) => exchanged(rows, 4, 9).map((row, index) => ({ ...row, position: index + 1 })),
+    /event \d+/,
+  ],
   [
     'two events of different streams swapped, with the chain recomputed',
     (rows) => recomputed(exchanged(rows, ...neighboursIn(rows))),
@@ -116,10 +134,15 @@ const MUTATIONS: readonly (readonly [what: string, change: (rows: Row[]) => Row[
     (rows) => recomputed(rows.filter(({ stream }) => stream !== rows[0]!.stream)),
     /(history differs|ends after|more than there were)/,
   ],
-  ['an event told twice, with the chain recomputed', (rows) => recomputed([...rows.slice(0, 10), rows[9]!, ...rows.slice(10)]), /history differs/],
+  [
+    'an event told twice, with the chain recomputed',
+    (rows) => recomputed([...rows.slice(0, 10), rows[9]!, ...rows.slice(10)]),
+    /history differs/,
+  ],
   [
     'a checkpoint signed by somebody else, with the chain recomputed',
-    (rows) => recomputed(rows.map((row) => (row.type === 'CheckpointSigned' ? { ...row, data: forged(row.data) } : row))),
+    (rows) =>
+      recomputed(rows.map((row) => (row.type === 'CheckpointSigned' ? { ...row, data: forged(row.data) } : row))),
     /checkpoint.*signature|signature.*checkpoint|history differs/,
   ],
   [
@@ -130,7 +153,10 @@ const MUTATIONS: readonly (readonly [what: string, change: (rows: Row[]) => Row[
 ];
 
 const depositIn = (rows: readonly Row[]): number =>
-  rows.findIndex(({ type, stream }, index) => type === 'DepositDetected' && rows.some((row, later) => later > index && row.stream === stream));
+  rows.findIndex(
+    ({ type, stream }, index) =>
+      type === 'DepositDetected' && rows.some((row, later) => later > index && row.stream === stream),
+  );
 
 function alone(rows: readonly Row[], index: number): Row[] {
   const row = withAmount(rows[index]!);
@@ -219,10 +245,13 @@ describe('a log that was changed', () => {
       const copy = copyOf(crashed);
       truncateSync(join(copy, 'events.db-wal'), Math.floor(size * share));
       const exported = await exportOf(copy);
-      expect(await foundAtStart(copy, log), `cut at ${share}`).toMatch(/damaged|position \d+|no such table|cannot start/);
+      expect(await foundAtStart(copy, log), `cut at ${share}`).toMatch(
+        /damaged|position \d+|no such table|cannot start/,
+      );
       // What came after the newest checkpoint is under no signature yet: only the start knows of it.
       const isShort = Array.isArray(exported) && exported.length < log.checkpoints.at(-1)!.size;
-      if (isShort) expect((await verified(exported as string[])).fault, `cut at ${share}`).toMatch(/at the end are missing/);
+      if (isShort)
+        expect((await verified(exported as string[])).fault, `cut at ${share}`).toMatch(/at the end are missing/);
     }
   });
 
@@ -243,7 +272,8 @@ describe('a log that was changed', () => {
         if (atStart !== null) detected.add(page);
         if (!isSame) {
           expect(atStart, `page ${page + 1}, byte ${offset}`).not.toBeNull();
-          if (Array.isArray(exported)) expect((await verified(exported as string[])).ok, `page ${page + 1}, byte ${offset}`).toBe(false);
+          if (Array.isArray(exported))
+            expect((await verified(exported as string[])).ok, `page ${page + 1}, byte ${offset}`).toBe(false);
         }
         rmSync(copy, { recursive: true });
       }
@@ -257,7 +287,10 @@ describe('the second verifier', () => {
   it.skipIf(!HAS_PYTHON)(
     'says the same of the log that nobody touched, and of each that was changed (needs python3)',
     async () => {
-      expect(await verifiedByPython(lines)).toEqual({ code: 0, text: expect.stringContaining(`ok: ${log.events} events`) as string });
+      expect(await verifiedByPython(lines)).toEqual({
+        code: 0,
+        text: expect.stringContaining(`ok: ${log.events} events`) as string,
+      });
       for (const [what, change, where] of MUTATIONS) {
         const copy = copyOf(dataDir);
         rewrite(copy, change);
@@ -281,14 +314,22 @@ describe('an export that was signed although its history is not legal', () => {
       .all() as unknown as Row[];
     const paid = rows.findIndex(({ type }) => type === 'SessionPaid');
     const twice = recomputed([...rows.slice(0, paid + 1), rows[paid]!]);
-    const exported = twice.map(({ at_ms: atMs, ...row }, index) => auditLine({ ...row, atMs, position: String(index + 1) }, index + 1));
+    const exported = twice.map(({ at_ms: atMs, ...row }, index) =>
+      auditLine({ ...row, atMs, position: String(index + 1) }, index + 1),
+    );
     const tree = new MerkleFrontier();
     for (const row of twice) tree.append(leafHash(Buffer.from(row.hash, 'hex')));
     const key = new AuditKey(Buffer.alloc(64, 7));
     const text = checkpointText({ origin: key.verifierKey.name, size: twice.length, root: tree.root() });
-    const checkpoint = { size: twice.length, rootHash: tree.root().toString('base64'), checkpoint: noteOf(text, key.verifierKey, key.sign(text)) };
+    const checkpoint = {
+      size: twice.length,
+      rootHash: tree.root().toString('base64'),
+      checkpoint: noteOf(text, key.verifierKey, key.sign(text)),
+    };
     const report = await verified(exported, { ...log, checkpoints: [checkpoint] });
-    expect(report.fault).toMatch(/event \d+ \(revision \d+ of stream session-.*history is not legal: SessionPaid is not legal in paid/);
+    expect(report.fault).toMatch(
+      /event \d+ \(revision \d+ of stream session-.*history is not legal: SessionPaid is not legal in paid/,
+    );
   });
 });
 

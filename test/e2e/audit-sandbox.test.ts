@@ -35,25 +35,51 @@ describe('the audit of a running sandbox', () => {
   let sessionId: string;
 
   const cli = async (...args: string[]): Promise<string> => {
-    const { stdout } = await run(join(repository, 'node_modules/.bin/node'), [join(repository, 'bin/quittance.mjs'), ...args], {
-      env: { ...process.env, DATA_DIR: dataDir },
-    }).catch((error: { stdout: string; stderr: string }) => ({ stdout: error.stdout || error.stderr }));
+    const { stdout } = await run(
+      join(repository, 'node_modules/.bin/node'),
+      [join(repository, 'bin/quittance.mjs'), ...args],
+      {
+        env: { ...process.env, DATA_DIR: dataDir },
+      },
+    ).catch((error: { stdout: string; stderr: string }) => ({ stdout: error.stdout || error.stderr }));
     return stdout;
   };
-  const call = (method: string, path: string, body?: unknown) => signedCall(sandbox.facts.base_url, sandbox.facts.merchant, method, path, body);
-  const proofOf = async (id: string): Promise<ProofBody> => (await call('GET', `/v1/payment/sessions/${id}/proof`)).json as unknown as ProofBody;
+  const call = (method: string, path: string, body?: unknown) =>
+    signedCall(sandbox.facts.base_url, sandbox.facts.merchant, method, path, body);
+  const proofOf = async (id: string): Promise<ProofBody> =>
+    (await call('GET', `/v1/payment/sessions/${id}/proof`)).json as unknown as ProofBody;
   const verify = async (): Promise<Report> =>
     JSON.parse(
-      await cli('audit', 'verify', '--export', file('export.jsonl'), '--checkpoint', file('checkpoint.txt'), '--key', file('key.txt'), '--json'),
+      await cli(
+        'audit',
+        'verify',
+        '--export',
+        file('export.jsonl'),
+        '--checkpoint',
+        file('checkpoint.txt'),
+        '--key',
+        file('key.txt'),
+        '--json',
+      ),
     ) as Report;
 
   beforeAll(async () => {
     mkdirSync(dataDir);
     sandbox = await startRunningSandbox({ dataDir, env });
-    const body = { amount: '12.50', currency: 'EUR', order_id: 'audited', description: PERSONAL, metadata: { email: 'jane@example.com' } };
+    const body = {
+      amount: '12.50',
+      currency: 'EUR',
+      order_id: 'audited',
+      description: PERSONAL,
+      metadata: { email: 'jane@example.com' },
+    };
     sessionId = (await call('POST', '/api/v1/checkout/sessions/create', body)).json.id as string;
     await call('POST', `/v1/sandbox/sessions/${sessionId}/pay`, { network: 'ethereum' });
-    await eventually('the payment', async () => (await call('GET', `/api/v1/checkout/sessions/${sessionId}`)).json.payment_status === 'paid', 60_000);
+    await eventually(
+      'the payment',
+      async () => (await call('GET', `/api/v1/checkout/sessions/${sessionId}`)).json.payment_status === 'paid',
+      60_000,
+    );
   }, 120_000);
 
   afterAll(async () => {
@@ -73,11 +99,18 @@ describe('the audit of a running sandbox', () => {
     writeFileSync(file('proof.json'), JSON.stringify(proof));
     writeFileSync(file('key.txt'), await cli('audit', 'key'));
     expect(readFileSync(file('key.txt'), 'utf8').trim()).toBe(proof.verifier_key);
-    const report = JSON.parse(await cli('audit', 'verify', '--proof', file('proof.json'), '--key', file('key.txt'), '--json')) as Report;
+    const report = JSON.parse(
+      await cli('audit', 'verify', '--proof', file('proof.json'), '--key', file('key.txt'), '--json'),
+    ) as Report;
     expect(report).toMatchObject({ ok: true, fault: null });
-    const changed = { ...proof, events: proof.events.map((event) => ({ ...event, text: event.text.replace('13.50', '13.51') })) };
+    const changed = {
+      ...proof,
+      events: proof.events.map((event) => ({ ...event, text: event.text.replace('13.50', '13.51') })),
+    };
     writeFileSync(file('changed.json'), JSON.stringify(changed));
-    expect(JSON.parse(await cli('audit', 'verify', '--proof', file('changed.json'), '--key', file('key.txt'), '--json'))).toMatchObject({
+    expect(
+      JSON.parse(await cli('audit', 'verify', '--proof', file('changed.json'), '--key', file('key.txt'), '--json')),
+    ).toMatchObject({
       ok: false,
     });
   });
@@ -92,7 +125,9 @@ describe('the audit of a running sandbox', () => {
     expect(proof.events.map(({ type }) => type)).toContain('SessionPaid');
     expect(JSON.stringify(proof)).not.toContain('personal');
     writeFileSync(file('payer.json'), JSON.stringify(proof));
-    expect(JSON.parse(await cli('audit', 'verify', '--proof', file('payer.json'), '--key', file('key.txt'), '--json'))).toMatchObject({ ok: true });
+    expect(
+      JSON.parse(await cli('audit', 'verify', '--proof', file('payer.json'), '--key', file('key.txt'), '--json')),
+    ).toMatchObject({ ok: true });
   });
 
   it('lists checkpoints, newest first, each proven to continue the one before', async () => {
@@ -105,8 +140,14 @@ describe('the audit of a running sandbox', () => {
     const answer = await call('GET', `/v1/audit/consistency?from=${older!.size}&to=${newer!.size}`);
     const proof = (answer.json.proof as string[]).map((node) => Buffer.from(node, 'base64'));
     expect(verifyConsistency(older!.size, newer!.size, proof, older!.root, newer!.root)).toBe(true);
-    expect((await call('GET', '/v1/audit/consistency?from=1&to=99999999')).json.error).toMatchObject({ code: 'invalid_request', param: 'to' });
-    expect((await call('GET', '/v1/audit/checkpoints?cursor=x')).json.error).toMatchObject({ code: 'invalid_request', param: 'cursor' });
+    expect((await call('GET', '/v1/audit/consistency?from=1&to=99999999')).json.error).toMatchObject({
+      code: 'invalid_request',
+      param: 'to',
+    });
+    expect((await call('GET', '/v1/audit/checkpoints?cursor=x')).json.error).toMatchObject({
+      code: 'invalid_request',
+      param: 'cursor',
+    });
   });
 
   it('keeps every proof when personal data is erased, also of an export made before', async () => {
@@ -116,7 +157,9 @@ describe('the audit of a running sandbox', () => {
     const proofBefore = await proofOf(sessionId);
     expect(before).not.toContain('Jane');
     expect(before).not.toContain('jane@example.com');
-    expect(JSON.stringify((await call('GET', `/api/v1/checkout/sessions/${sessionId}`)).json)).toContain('jane@example.com');
+    expect(JSON.stringify((await call('GET', `/api/v1/checkout/sessions/${sessionId}`)).json)).toContain(
+      'jane@example.com',
+    );
 
     expect(JSON.parse(await cli('forget', sessionId, '--json'))).toEqual({ id: sessionId, erased: true });
     expect(JSON.stringify((await call('GET', `/api/v1/checkout/sessions/${sessionId}`)).json)).not.toMatch(/jane/i);
@@ -126,13 +169,19 @@ describe('the audit of a running sandbox', () => {
     expect(readFileSync(file('export.jsonl'), 'utf8').startsWith(before)).toBe(true);
     expect(await verify()).toMatchObject({ ok: true });
     writeFileSync(file('proof.json'), JSON.stringify(proofBefore));
-    expect(JSON.parse(await cli('audit', 'verify', '--proof', file('proof.json'), '--key', file('key.txt'), '--json'))).toMatchObject({ ok: true });
-    expect((await call('GET', `/api/v1/checkout/sessions/${sessionId}`)).json).toMatchObject({ payment_status: 'paid', amount_total: '12.50' });
+    expect(
+      JSON.parse(await cli('audit', 'verify', '--proof', file('proof.json'), '--key', file('key.txt'), '--json')),
+    ).toMatchObject({ ok: true });
+    expect((await call('GET', `/api/v1/checkout/sessions/${sessionId}`)).json).toMatchObject({
+      payment_status: 'paid',
+      amount_total: '12.50',
+    });
   });
 
   it('goes read-only when an amount was changed behind its back, says where, and still answers reads', async () => {
-    const other = (await call('POST', '/api/v1/checkout/sessions/create', { amount: '2.00', currency: 'USD', order_id: 'untouched' })).json
-      .id as string;
+    const other = (
+      await call('POST', '/api/v1/checkout/sessions/create', { amount: '2.00', currency: 'USD', order_id: 'untouched' })
+    ).json.id as string;
     const metrics = async (): Promise<string> => (await fetch(`${sandbox.facts.ops_url}/metrics`)).text();
     const isReadOnly = async (): Promise<boolean> => (await metrics()).includes('\nquittance_read_only 1');
     expect(await isReadOnly()).toBe(false);
@@ -140,17 +189,28 @@ describe('the audit of a running sandbox', () => {
     await eventually('read-only mode of the running service', isReadOnly);
     expect((await call('POST', '/v1/refunds', { session_id: sessionId })).json.error?.code).toBe('read_only');
     expect((await call('GET', `/api/v1/checkout/sessions/${other}`)).status).toBe(200);
-    expect(JSON.parse(await cli('audit', 'status', '--json'))).toMatchObject({ integrity: 'damaged', fault: expect.stringMatching(/events? \d+/) });
+    expect(JSON.parse(await cli('audit', 'status', '--json'))).toMatchObject({
+      integrity: 'damaged',
+      fault: expect.stringMatching(/events? \d+/),
+    });
     await sandbox.stop();
     sandbox = await startRunningSandbox({ dataDir, env });
     await eventually('read-only mode after the start', isReadOnly);
-    const refused = await call('POST', '/api/v1/checkout/sessions/create', { amount: '1.00', currency: 'USD', order_id: 'refused' });
+    const refused = await call('POST', '/api/v1/checkout/sessions/create', {
+      amount: '1.00',
+      currency: 'USD',
+      order_id: 'refused',
+    });
     expect(refused).toMatchObject({ status: 503, json: { error: { code: 'read_only' } } });
     expect((await call('POST', '/v1/refunds', { session_id: sessionId })).json.error?.code).toBe('read_only');
     expect((await call('GET', `/api/v1/checkout/sessions/${other}`)).status).toBe(200);
     expect((await call('GET', '/v1/payment/sessions')).status).toBe(200);
     expect((await fetch(`${sandbox.facts.base_url}/pay/${other}`)).status).toBe(200);
-    const status = JSON.parse(await cli('audit', 'status', '--json')) as { integrity: string; read_only: boolean; reason: string };
+    const status = JSON.parse(await cli('audit', 'status', '--json')) as {
+      integrity: string;
+      read_only: boolean;
+      reason: string;
+    };
     expect(status).toMatchObject({ read_only: true });
     expect(status.reason).toMatch(/(event|position) \d+|history differs between/);
     expect(sandbox.output()).toContain('the ledger is not what it was: the service is read-only');
@@ -162,10 +222,14 @@ describe('the audit of a running sandbox', () => {
 
 /** Changes the amount of the session's deposit and makes hashes, `prev` and chain fit again, as the operator could. */
 function tamper(directory: string, id: string): void {
-  // One transaction, since the service goes on writing; and quickly, since connections kept open end while this process stands still.
+  // One transaction, since the service goes on writing; and quickly, since connections kept open end while this process
+  // stands still.
   const db = new DatabaseSync(join(directory, 'events.db'), { timeout: 20_000 });
   db.exec('BEGIN IMMEDIATE');
-  const triggers = db.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all() as { name: string; sql: string }[];
+  const triggers = db.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all() as {
+    name: string;
+    sql: string;
+  }[];
   for (const { name } of triggers) db.exec(`DROP TRIGGER ${name}`);
   const heads = new Map<string, string>();
   let chain = '0'.repeat(64);
@@ -181,13 +245,24 @@ function tamper(directory: string, id: string): void {
     metadata: string;
   };
   for (const row of db.prepare('SELECT * FROM events ORDER BY position').all() as unknown as Row[]) {
-    const data = row.stream === `session-${id}` && row.type === 'DepositDetected' ? row.data.replace('"amount":"13.5', '"amount":"93.5') : row.data;
+    const data =
+      row.stream === `session-${id}` && row.type === 'DepositDetected'
+        ? row.data.replace('"amount":"13.5', '"amount":"93.5')
+        : row.data;
     const metadata = row.metadata.replace(/"prev":"[0-9a-f]*"/, `"prev":"${heads.get(row.stream) ?? ''}"`);
-    const fields = [row.stream, row.revision, row.id, row.type, row.version, row.at_ms].map((field) => JSON.stringify(field));
+    const fields = [row.stream, row.revision, row.id, row.type, row.version, row.at_ms].map((field) =>
+      JSON.stringify(field),
+    );
     const own = hash('sha256', `[${fields.join(',')},${data},${metadata}]`, 'hex');
     chain = hash('sha256', chain + own, 'hex');
     heads.set(row.stream, own);
-    db.prepare('UPDATE events SET data = ?, metadata = ?, hash = ?, chain = ? WHERE position = ?').run(data, metadata, own, chain, row.position);
+    db.prepare('UPDATE events SET data = ?, metadata = ?, hash = ?, chain = ? WHERE position = ?').run(
+      data,
+      metadata,
+      own,
+      chain,
+      row.position,
+    );
   }
   for (const { sql } of triggers) db.exec(sql);
   db.exec('COMMIT');

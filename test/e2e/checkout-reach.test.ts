@@ -2,7 +2,18 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { CHROMIUM, CheckoutWorld, DESKTOP, PHONE, eventually, picture, readCode, violations, type Keys, type Session } from './checkout-world.ts';
+import {
+  CHROMIUM,
+  CheckoutWorld,
+  DESKTOP,
+  PHONE,
+  eventually,
+  picture,
+  readCode,
+  violations,
+  type Keys,
+  type Session,
+} from './checkout-world.ts';
 
 /* How far the page reaches: small, in the payer's language, on paper, inside a shop's own page. */
 
@@ -10,7 +21,8 @@ import { CHROMIUM, CheckoutWorld, DESKTOP, PHONE, eventually, picture, readCode,
 const CRITICAL_BYTES = 12_000;
 const TOTAL_BYTES = 20_000;
 
-if (CHROMIUM === undefined) console.warn('checkout: no Chromium on this machine, the tests of the payment page in a browser are skipped');
+if (CHROMIUM === undefined)
+  console.warn('checkout: no Chromium on this machine, the tests of the payment page in a browser are skipped');
 
 describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
   let world: CheckoutWorld;
@@ -26,7 +38,12 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     for (const server of servers) server.close();
     await world?.stop();
   });
-  const order = { description: 'Two mugs', success_url: 'https://shop.example/thanks', cancel_url: 'https://shop.example/cart', tax_amount: '1.00' };
+  const order = {
+    description: 'Two mugs',
+    success_url: 'https://shop.example/thanks',
+    cancel_url: 'https://shop.example/cart',
+    tax_amount: '1.00',
+  };
 
   /** A shop's page on its own origin (another host than the payment page's). */
   async function shopPage(script: string): Promise<string> {
@@ -51,21 +68,33 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     const bytes = new Map<string, number>();
     const encodings = new Map<string, string | undefined>();
     await network.send('Network.enable');
-    network.on('Network.requestWillBeSent', ({ requestId, request }) => names.set(requestId, new URL(request.url).pathname));
-    network.on('Network.responseReceived', ({ requestId, response }) => encodings.set(requestId, response.headers['Content-Encoding']));
-    network.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => bytes.set(names.get(requestId)!, encodedDataLength));
+    network.on('Network.requestWillBeSent', ({ requestId, request }) =>
+      names.set(requestId, new URL(request.url).pathname),
+    );
+    network.on('Network.responseReceived', ({ requestId, response }) =>
+      encodings.set(requestId, response.headers['Content-Encoding']),
+    );
+    network.on('Network.loadingFinished', ({ requestId, encodedDataLength }) =>
+      bytes.set(names.get(requestId)!, encodedDataLength),
+    );
     await page.goto(session.url, { waitUntil: 'load' });
     const own = `/pay/${session.id}`;
     const scripts = [...bytes.keys()].filter((name) => name.startsWith('/pay/assets/'));
-    // Style and codes are inside the page: it is readable and payable after its first answer, and the scripts come together.
-    expect([...names.values()].filter((name) => name !== '' && !name.endsWith('/events') && !name.startsWith('image')).sort()).toEqual(
-      [own, '/pay/assets/checkout.js', '/pay/assets/wallets.js'].sort(),
-    );
+    // Style and codes are inside the page: it is readable and payable after its first answer, and the scripts come
+    // together.
+    expect(
+      [...names.values()]
+        .filter((name) => name !== '' && !name.endsWith('/events') && !name.startsWith('image'))
+        .sort(),
+    ).toEqual([own, '/pay/assets/checkout.js', '/pay/assets/wallets.js'].sort());
     expect(scripts).toHaveLength(2);
     expect(bytes.get(own)).toBeLessThan(CRITICAL_BYTES);
     expect([...bytes.values()].reduce((sum, size) => sum + size, 0)).toBeLessThan(TOTAL_BYTES);
-    for (const [id, name] of names) if (name === own || scripts.includes(name)) expect(['br', 'gzip'], name).toContain(encodings.get(id));
-    console.info(`checkout: ${bytes.get(own)} bytes to read and pay, ${[...bytes.values()].reduce((sum, size) => sum + size, 0)} in all`);
+    for (const [id, name] of names)
+      if (name === own || scripts.includes(name)) expect(['br', 'gzip'], name).toContain(encodings.get(id));
+    console.info(
+      `checkout: ${bytes.get(own)} bytes to read and pay, ${[...bytes.values()].reduce((sum, size) => sum + size, 0)} in all`,
+    );
   });
 
   it('shows the same address and code from right to left', async () => {
@@ -93,7 +122,9 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     await world.pay(shop, session.id, { case: 'exact' });
     await world.shows(page, 'paid');
     expect(await page.textContent('#status')).toContain('13.50 USDT alındı. Teşekkürler.');
-    expect(await page.getByRole('link', { name: 'Mağazaya dön' }).getAttribute('href')).toBe('https://shop.example/thanks');
+    expect(await page.getByRole('link', { name: 'Mağazaya dön' }).getAttribute('href')).toBe(
+      'https://shop.example/thanks',
+    );
   });
 
   it('holds still for those who want less motion, and is usable with the keyboard alone', async () => {
@@ -118,8 +149,11 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     await page.getByRole('link', { name: 'Receipt' }).click();
     await page.waitForURL(/receipt/);
     const text = (await page.textContent('main')) ?? '';
-    const { deposits } = (await world.get(shop, session.id)) as Session & { deposits: { tx_hash: string; from_address: string }[] };
-    for (const part of ['Mug shop', '13.50 USDT', session.id, deposits[0]!.tx_hash, deposits[0]!.from_address]) expect(text).toContain(part);
+    const { deposits } = (await world.get(shop, session.id)) as Session & {
+      deposits: { tx_hash: string; from_address: string }[];
+    };
+    for (const part of ['Mug shop', '13.50 USDT', session.id, deposits[0]!.tx_hash, deposits[0]!.from_address])
+      expect(text).toContain(part);
     expect(await violations(page)).toEqual([]);
     expect(incidents).toEqual([]);
     await page.emulateMedia({ media: 'print' });
@@ -135,7 +169,9 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
     const file = await download.path();
     const proof = JSON.parse(readFileSync(file, 'utf8')) as { events: { type: string; text: string }[] };
-    expect(new Set(proof.events.map(({ type }) => type))).toEqual(new Set(['DepositDetected', 'DepositConfirmed', 'SessionPaid']));
+    expect(new Set(proof.events.map(({ type }) => type))).toEqual(
+      new Set(['DepositDetected', 'DepositConfirmed', 'SessionPaid']),
+    );
     expect(proof.events.map(({ text }) => text).join()).toContain(deposits[0]!.tx_hash);
     expect((await fetch(`${(await world.create(shop, order)).url}/proof.json`)).status).toBe(404);
   });
@@ -177,9 +213,13 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     // A page that severs its opener (`Cross-Origin-Opener-Policy`) could tell nothing.
     expect(await opened.evaluate('opener !== null')).toBe(true);
     await world.pay(merchant, session.id, { case: 'exact' });
-    await page.waitForFunction(`heard.some(({ session_id, status }) => session_id === '${session.id}' && status === 'paid')`, null, {
-      timeout: 60_000,
-    });
+    await page.waitForFunction(
+      `heard.some(({ session_id, status }) => session_id === '${session.id}' && status === 'paid')`,
+      null,
+      {
+        timeout: 60_000,
+      },
+    );
   });
 
   it('shows itself in no other frame and tells nobody else', async () => {

@@ -9,11 +9,15 @@ import { findSurfpoolAddon } from '../../src/sandbox/surfpool/addon.ts';
 import { loadSolanaGenesis, secretKeyOfSeed } from '../../src/sandbox/surfpool/genesis.ts';
 import { CHROMIUM, CheckoutWorld, type Keys, type Session } from './checkout-world.ts';
 
-/* "Pay with the wallet in this browser": injected test wallets with keys of their own that sign real transactions on the local chains. */
+/*
+ * "Pay with the wallet in this browser": injected test wallets with keys of their own that sign real transactions on
+ * the local chains.
+ */
 
 const ERC20 = new Interface(['function transfer(address,uint256)']);
 
-if (CHROMIUM === undefined) console.warn('checkout: no Chromium on this machine, the tests of the payment page in a browser are skipped');
+if (CHROMIUM === undefined)
+  console.warn('checkout: no Chromium on this machine, the tests of the payment page in a browser are skipped');
 
 /** A wallet by EIP-1193 that announces itself by EIP-6963; its key stays outside the page. */
 const EVM_WALLET = `(() => {
@@ -92,7 +96,9 @@ describe.skipIf(CHROMIUM === undefined)('the wallet in the browser', () => {
     const units = 1000n * 10n ** BigInt(network === 'bsc' ? 18 : 6);
     await rpc.send('anvil_setBalance', [payer.address, '0xde0b6b3a7640000']);
     await rpc.send('anvil_impersonateAccount', [rich]);
-    await rpc.send('eth_sendTransaction', [{ from: rich, to: tokens.USDT!, data: ERC20.encodeFunctionData('transfer', [payer.address, units]) }]);
+    await rpc.send('eth_sendTransaction', [
+      { from: rich, to: tokens.USDT!, data: ERC20.encodeFunctionData('transfer', [payer.address, units]) },
+    ]);
     rpc.destroy();
   }
 
@@ -132,7 +138,8 @@ describe.skipIf(CHROMIUM === undefined)('the wallet in the browser', () => {
     };
     return { page, asked, done };
   }
-  const payButton = (page: Page) => page.getByRole('button', { name: 'Pay with <b>Test</b> wallet' }).locator('visible=true');
+  const payButton = (page: Page) =>
+    page.getByRole('button', { name: 'Pay with <b>Test</b> wallet' }).locator('visible=true');
 
   it.each(['ethereum', 'bsc'])('pays exactly what is due to the address of the page on %s', async (network) => {
     await fund(network);
@@ -142,7 +149,12 @@ describe.skipIf(CHROMIUM === undefined)('the wallet in the browser', () => {
     await payButton(page).click();
     await world.shows(page, 'paid');
     const [sent] = asked.filter(({ method }) => method === 'eth_sendTransaction').map(({ params }) => params[0]!);
-    expect(sent).toMatchObject({ from: payer.address, to: option.token_address, value: '0x0', chainId: `0x${Number(option.chain_id).toString(16)}` });
+    expect(sent).toMatchObject({
+      from: payer.address,
+      to: option.token_address,
+      value: '0x0',
+      chainId: `0x${Number(option.chain_id).toString(16)}`,
+    });
     const units = 135n * 10n ** BigInt(option.decimals - 1);
     expect(ERC20.decodeFunctionData('transfer', sent!.data!).toArray()).toEqual([option.address, units]);
     expect(asked.filter(({ method }) => method === 'eth_sendTransaction')).toHaveLength(1);
@@ -185,7 +197,9 @@ describe.skipIf(CHROMIUM === undefined)('the wallet in the browser', () => {
         case 'getBlock':
           return { blockID: chain.toString(16).padStart(64, '0') };
         case 'triggerSmartContract':
-          return web.transactionBuilder.triggerSmartContract(...(args as unknown as Parameters<typeof web.transactionBuilder.triggerSmartContract>));
+          return web.transactionBuilder.triggerSmartContract(
+            ...(args as unknown as Parameters<typeof web.transactionBuilder.triggerSmartContract>),
+          );
         case 'sign':
           return web.trx.sign(args[0]!);
         default:
@@ -234,31 +248,39 @@ describe.skipIf(CHROMIUM === undefined)('the wallet in the browser', () => {
       await page.locator('label[for=network-solana]').click();
       return { page, signed, key, done: () => context.close() };
     }
-    const button = (page: Page) => page.getByRole('button', { name: 'Pay with Test <i>Sol</i>' }).locator('visible=true');
+    const button = (page: Page) =>
+      page.getByRole('button', { name: 'Pay with Test <i>Sol</i>' }).locator('visible=true');
 
-    it.each([false, true])('pays exactly what is due through a wallet of the Wallet Standard (registered late: %s)', async (late) => {
-      const session = await world.create(shop);
-      const option = session.payment_options.find(({ network }) => network === 'solana')!;
-      const { page, signed, key, done } = await withSolanaWallet(session, 'solana:localnet', late);
-      await button(page).click();
-      await world.shows(page, 'paid');
-      expect(signed).toHaveLength(1);
-      const [{ transaction, chain }] = signed as [(typeof signed)[0]];
-      expect(chain).toBe('solana:localnet');
-      const transfer = transaction.instructions.at(-1)!;
-      // TransferChecked: tag 12, base units in 8 bytes, decimals; the last key is the reference.
-      expect([...transfer.data]).toEqual([12, ...new Uint8Array(new BigUint64Array([13_500_000n]).buffer), option.decimals]);
-      expect(transfer.keys.slice(0, 4).map(({ pubkey }) => pubkey.toBase58())).toEqual([
-        expect.any(String),
-        option.token_address,
-        expect.any(String),
-        key.publicKey.toBase58(),
-      ]);
-      expect(transfer.keys[4]).toMatchObject({ isSigner: false, isWritable: false });
-      const paid = await world.get(shop, session.id);
-      expect(paid).toMatchObject({ status: 'paid', received: '13.50' });
-      await done();
-    });
+    it.each([false, true])(
+      'pays exactly what is due through a wallet of the Wallet Standard (registered late: %s)',
+      async (late) => {
+        const session = await world.create(shop);
+        const option = session.payment_options.find(({ network }) => network === 'solana')!;
+        const { page, signed, key, done } = await withSolanaWallet(session, 'solana:localnet', late);
+        await button(page).click();
+        await world.shows(page, 'paid');
+        expect(signed).toHaveLength(1);
+        const [{ transaction, chain }] = signed as [(typeof signed)[0]];
+        expect(chain).toBe('solana:localnet');
+        const transfer = transaction.instructions.at(-1)!;
+        // TransferChecked: tag 12, base units in 8 bytes, decimals; the last key is the reference.
+        expect([...transfer.data]).toEqual([
+          12,
+          ...new Uint8Array(new BigUint64Array([13_500_000n]).buffer),
+          option.decimals,
+        ]);
+        expect(transfer.keys.slice(0, 4).map(({ pubkey }) => pubkey.toBase58())).toEqual([
+          expect.any(String),
+          option.token_address,
+          expect.any(String),
+          key.publicKey.toBase58(),
+        ]);
+        expect(transfer.keys[4]).toMatchObject({ isSigner: false, isWritable: false });
+        const paid = await world.get(shop, session.id);
+        expect(paid).toMatchObject({ status: 'paid', received: '13.50' });
+        await done();
+      },
+    );
 
     it('offers nothing to a wallet of another chain', async () => {
       const { page, done } = await withSolanaWallet(await world.create(shop), 'solana:mainnet');

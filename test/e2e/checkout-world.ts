@@ -6,15 +6,28 @@ import { PNG } from 'pngjs';
 import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core';
 import { callAdmin } from '../../src/cli/admin-client.ts';
 import type { AdminArguments } from '../../src/operator/commands.ts';
-import { eventually, signedCall, startRunningSandbox, type ApiAnswer, type RunningSandbox } from '../support/running-sandbox.ts';
+import {
+  eventually,
+  signedCall,
+  startRunningSandbox,
+  type ApiAnswer,
+  type RunningSandbox,
+} from '../support/running-sandbox.ts';
 
 const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
-export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
+export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
+  existsSync(path),
+);
 /** Where pictures go for people to look at: CHECKOUT_PICTURES=<folder>. Nothing is drawn without it. */
 const PICTURES = process.env['CHECKOUT_PICTURES'];
 
-export const PHONE: BrowserContextOptions = { viewport: { width: 360, height: 740 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true };
+export const PHONE: BrowserContextOptions = {
+  viewport: { width: 360, height: 740 },
+  deviceScaleFactor: 2,
+  isMobile: true,
+  hasTouch: true,
+};
 export const DESKTOP: BrowserContextOptions = { viewport: { width: 1280, height: 900 } };
 
 export interface Keys {
@@ -71,7 +84,8 @@ export class CheckoutWorld {
   async stop(): Promise<void> {
     await this.browser.close();
     await this.sandbox.stop();
-    for (const path of [this.sandbox.dataDir, `${this.sandbox.dataDir}-signer`]) rmSync(path, { recursive: true, force: true });
+    for (const path of [this.sandbox.dataDir, `${this.sandbox.dataDir}-signer`])
+      rmSync(path, { recursive: true, force: true });
   }
 
   /** As the command line asks it. */
@@ -86,7 +100,10 @@ export class CheckoutWorld {
     return keys;
   }
 
-  /** A call of the merchant; once more when a connection that lay idle was closed before the request reached the service. */
+  /**
+   * A call of the merchant; once more when a connection that lay idle was closed before the request reached the
+   * service.
+   */
   async call(keys: Keys, method: string, path: string, body?: unknown): Promise<ApiAnswer> {
     const call = (): Promise<ApiAnswer> => signedCall(this.sandbox.facts.base_url, keys, method, path, body);
     return call().catch(call);
@@ -215,10 +232,16 @@ export async function violations(page: Page): Promise<string[]> {
   // Evaluated over the debugger, which the content security policy does not bind.
   await page.evaluate(readFileSync(axePath, 'utf8'));
   const found: AxeViolation[] = await page.evaluate(RUN_AXE);
-  return found.map(({ id, help, nodes }) => `${id}: ${help}\n${nodes.map((node) => `${node.html}\n${node.failureSummary}`).join('\n')}`);
+  return found.map(
+    ({ id, help, nodes }) =>
+      `${id}: ${help}\n${nodes.map((node) => `${node.html}\n${node.failureSummary}`).join('\n')}`,
+  );
 }
 
-/** How far what was on the screen already moved while the page loaded, as web vitals count it; 0.1 is the most that passes as good. */
+/**
+ * How far what was on the screen already moved while the page loaded, as web vitals count it; 0.1 is the most that
+ * passes as good.
+ */
 export async function layoutShift(page: Page): Promise<number> {
   return page.evaluate<number>(`new Promise((done) => {
     let sum = 0;

@@ -3,11 +3,17 @@ import { CHROMIUM, CheckoutWorld, PHONE, eventually, readCode, violations, type 
 
 /* The payer's page over the real sandbox: every state is reached by real transactions on the local chains. */
 
-const NAMES: Readonly<Record<string, string>> = { ethereum: 'Ethereum', bsc: 'BNB Smart Chain', tron: 'TRON', solana: 'Solana' };
+const NAMES: Readonly<Record<string, string>> = {
+  ethereum: 'Ethereum',
+  bsc: 'BNB Smart Chain',
+  tron: 'TRON',
+  solana: 'Solana',
+};
 /** The most confirmations there can be: a transfer stays on its way for about half a minute. */
 const SLOW = { ethereumConfirmations: '96' };
 
-if (CHROMIUM === undefined) console.warn('checkout: no Chromium on this machine, the tests of the payment page in a browser are skipped');
+if (CHROMIUM === undefined)
+  console.warn('checkout: no Chromium on this machine, the tests of the payment page in a browser are skipped');
 
 describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
   let world: CheckoutWorld;
@@ -26,13 +32,21 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
 
   const order = {
     description: 'Two mugs',
-    line_items: [{ price_data: { currency: 'EUR', unit_amount: '4.75', product_data: { name: 'Mug', description: 'Blue' } }, quantity: 2 }],
+    line_items: [
+      {
+        price_data: { currency: 'EUR', unit_amount: '4.75', product_data: { name: 'Mug', description: 'Blue' } },
+        quantity: 2,
+      },
+    ],
     tax_amount: '1.00',
     shipping_amount: '2.00',
     success_url: 'https://shop.example/thanks',
     cancel_url: 'https://shop.example/cart',
   };
-  /** What every state owes: no incident, no accessibility violation, no sideways scrolling on a phone, a picture to look at. */
+  /**
+   * What every state owes: no incident, no accessibility violation, no sideways scrolling on a phone, a picture to look
+   * at.
+   */
   const sound = async (name: string, url: string): Promise<void> => {
     const { page, incidents } = await world.openOnPhone(url);
     expect(await violations(page)).toEqual([]);
@@ -55,7 +69,9 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
       expect(await page.textContent(`${panel} dd .value`)).toBe(option.amount);
       expect(await readCode(page, `${panel} svg.code`)).toBe(option.address);
       expect(option.qr_payload).toBe(option.address);
-      expect(words(await page.textContent(`${panel} .warning`))).toContain(`Send only ${option.coin} on ${NAMES[option.network]}`);
+      expect(words(await page.textContent(`${panel} .warning`))).toContain(
+        `Send only ${option.coin} on ${NAMES[option.network]}`,
+      );
     }
     expect(incidents).toEqual([]);
     await sound('awaiting', session.url);
@@ -69,7 +85,9 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     const panel = '.panel[data-network=ethereum]';
     expect(await page.locator(`${panel} img.code`).isVisible()).toBe(false);
     await page.getByText('Code with the amount').locator('visible=true').click();
-    await eventually('the code', () => page.evaluate<boolean>(`document.querySelector('${panel} img.code').naturalWidth > 0`));
+    await eventually('the code', () =>
+      page.evaluate<boolean>(`document.querySelector('${panel} img.code').naturalWidth > 0`),
+    );
     expect(await readCode(page, `${panel} img.code`)).toBe(
       `ethereum:${option.token_address}@${option.chain_id}/transfer?address=${option.address}&uint256=13500000`,
     );
@@ -88,7 +106,9 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
       session.payment_options.find(({ network }) => network === 'ethereum')!.address,
     );
     expect(await page.textContent('.said')).toBe('The clipboard holds exactly what this page shows.');
-    await page.evaluate("void (navigator.clipboard.readText = async () => '0x0000000000000000000000000000000000000bad')");
+    await page.evaluate(
+      "void (navigator.clipboard.readText = async () => '0x0000000000000000000000000000000000000bad')",
+    );
     await copy.click();
     await page.waitForSelector('.said.bad');
     expect(await page.textContent('.said.bad')).toContain('Do not paste it');
@@ -105,7 +125,9 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     await world.shows(page, 'paid');
     expect(words(await page.textContent('#status'))).toContain('13.50 USDT received. Thank you.');
     expect(await page.title()).toBe('Paid · Mug shop');
-    expect(await page.getByRole('link', { name: 'Back to the shop' }).getAttribute('href')).toBe('https://shop.example/thanks');
+    expect(await page.getByRole('link', { name: 'Back to the shop' }).getAttribute('href')).toBe(
+      'https://shop.example/thanks',
+    );
     expect(incidents).toEqual([]);
     await sound('paid', session.url);
   });
@@ -169,7 +191,9 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     await world.shows(page, 'expired');
     expect(words(await page.textContent('#status'))).toContain('Do not send money to this address any more.');
     expect(await page.locator('.address').count()).toBe(0);
-    expect(await page.getByRole('link', { name: 'Pay again at the shop' }).getAttribute('href')).toBe('https://shop.example/cart');
+    expect(await page.getByRole('link', { name: 'Pay again at the shop' }).getAttribute('href')).toBe(
+      'https://shop.example/cart',
+    );
     await paying;
     await world.says(page, 'arrived too late');
     expect(incidents).toEqual([]);
@@ -215,7 +239,9 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     await world.shows(page, 'seen');
     await world.cancel(slowShop, session.id);
     await world.shows(page, 'cancelled');
-    expect(words(await page.textContent('#status'))).toContain('13.50 USDT is on its way. Once it is final, the shop can return it');
+    expect(words(await page.textContent('#status'))).toContain(
+      '13.50 USDT is on its way. Once it is final, the shop can return it',
+    );
     await sound('cancelled-coming', session.url);
   });
 
@@ -256,7 +282,12 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
 
   it('shows hostile texts as what they are', async () => {
     const hostile = await world.merchant('"><img src=x onerror=alert(1)>');
-    const nasty = ['"><img src=x onerror=alert(1)>', '</script><script>alert(2)</script>', "';alert(3)//{{7*7}}", 'W'.repeat(250)];
+    const nasty = [
+      '"><img src=x onerror=alert(1)>',
+      '</script><script>alert(2)</script>',
+      "';alert(3)//{{7*7}}",
+      'W'.repeat(250),
+    ];
     const session = await world.create(hostile, {
       description: `${'<b>'.repeat(100)}${'M'.repeat(600)}`,
       line_items: nasty.map((name) => ({
@@ -266,7 +297,10 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
       metadata: { key: '<svg onload=alert(4)>' },
       cancel_url: 'https://shop.example/?q=%22%3E%3Cscript%3E',
     });
-    const { page, incidents } = await world.open(`${session.url}?lang="><script>alert(5)</script>&success_url=https://evil.example`, PHONE);
+    const { page, incidents } = await world.open(
+      `${session.url}?lang="><script>alert(5)</script>&success_url=https://evil.example`,
+      PHONE,
+    );
     const text = (await page.textContent('body')) ?? '';
     for (const name of nasty) expect(text).toContain(name);
     expect(await page.locator('main img[src=x], main script').count()).toBe(0);
@@ -290,7 +324,13 @@ describe.skipIf(CHROMIUM === undefined)('the payment page', () => {
     const session = await world.create(shop);
     const response = await fetch(session.url);
     const policy = response.headers.get('content-security-policy') ?? '';
-    for (const rule of [`default-src 'none'`, `script-src 'self'`, `connect-src 'self'`, `base-uri 'none'`, `frame-ancestors 'none'`])
+    for (const rule of [
+      `default-src 'none'`,
+      `script-src 'self'`,
+      `connect-src 'self'`,
+      `base-uri 'none'`,
+      `frame-ancestors 'none'`,
+    ])
       expect(policy).toContain(rule);
     expect(policy).not.toMatch(/unsafe|\*|https?:/);
     expect(response.headers.get('x-content-type-options')).toBe('nosniff');

@@ -17,8 +17,14 @@ import { CHROMIUM, violations } from './checkout-world.ts';
 
 const KEY = '11'.repeat(32);
 const solana = Keypair.fromSeed(Buffer.from(KEY, 'hex'));
-const solanaKey = createPrivateKey({ key: Buffer.from(`302e020100300506032b657004220420${KEY}`, 'hex'), format: 'der', type: 'pkcs8' });
-const SIGNERS: Partial<Record<Network, { from: string; sign: (text: string) => string | Promise<string>; inject: string }>> = {
+const solanaKey = createPrivateKey({
+  key: Buffer.from(`302e020100300506032b657004220420${KEY}`, 'hex'),
+  format: 'der',
+  type: 'pkcs8',
+});
+const SIGNERS: Partial<
+  Record<Network, { from: string; sign: (text: string) => string | Promise<string>; inject: string }>
+> = {
   bsc: {
     from: new Wallet(KEY).address,
     sign: (hex) => new Wallet(KEY).signMessage(Buffer.from(hex.slice(2), 'hex')),
@@ -62,12 +68,23 @@ describe.skipIf(CHROMIUM === undefined)('the page of a claim', () => {
     prepareClaim: (sessionId, { payee }) => {
       const number = 'A'.repeat(22);
       const { network, coin, amount } = claimable;
-      const text = claimText({ sessionId, mode: 'test', network, depositKey: DEPOSIT.depositKey, coin, amount, payee, number });
+      const text = claimText({
+        sessionId,
+        mode: 'test',
+        network,
+        depositKey: DEPOSIT.depositKey,
+        coin,
+        amount,
+        payee,
+        number,
+      });
       return Promise.resolve({ ok: true, value: { claimable, payee, number, text } });
     },
     fileClaim: async (id, input) => {
       const prepared = await api.prepareClaim(id, input);
-      const isProven = prepared.ok && (await isSignedByWallet(claimable.network, claimable.fromAddress!, prepared.value.text, input.signature!));
+      const isProven =
+        prepared.ok &&
+        (await isSignedByWallet(claimable.network, claimable.fromAddress!, prepared.value.text, input.signature!));
       if (!isProven) return CLAIMS_API.fileClaim(id, input);
       filed.push(input);
       return { ok: true, value: (await CLAIMS_API.claimsOf(id))!.claims[0]! };
@@ -125,7 +142,9 @@ describe.skipIf(CHROMIUM === undefined)('the page of a claim', () => {
     ] as const) {
       await page.emulateMedia({ colorScheme });
       const check = async (name: string): Promise<void> => {
-        expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `${name} ${language}`).toBe(true);
+        expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `${name} ${language}`).toBe(
+          true,
+        );
         expect(await violations(page), `${name} ${language}`).toEqual([]);
       };
       await page.goto(`${served.url}/claim?lang=${language}`);

@@ -12,7 +12,10 @@ import { loadSolanaGenesis, secretKeyOfSeed } from '../../src/sandbox/surfpool/g
 import { demoApprove } from '../support/approvers.ts';
 import { eventually, signedCall, startRunningSandbox, type RunningSandbox } from '../support/running-sandbox.ts';
 
-/* A refund goes to the address that the payer named on the payment's page, on every network, and nothing else moves money. */
+/*
+ * A refund goes to the address that the payer named on the payment's page, on every network, and nothing else moves
+ * money.
+ */
 
 type Refund = {
   readonly id: string;
@@ -27,7 +30,11 @@ type Claim = {
   readonly status: string;
   readonly to_address?: string;
 };
-type Session = { readonly id: string; readonly status: string; readonly deposits: readonly { readonly transaction_id: string }[] };
+type Session = {
+  readonly id: string;
+  readonly status: string;
+  readonly deposits: readonly { readonly transaction_id: string }[];
+};
 type Option = { readonly network: string; readonly address: string };
 interface Paid {
   readonly id: string;
@@ -39,7 +46,11 @@ const NETWORKS = ['ethereum', 'bsc', 'tron', ...(findSurfpoolAddon() === null ? 
 const isEvm = (network: string): boolean => network === 'ethereum' || network === 'bsc';
 const STRANGER = '22'.repeat(32);
 const ed25519 = (seed: string) =>
-  createPrivateKey({ key: Buffer.from(`302e020100300506032b657004220420${seed}`, 'hex'), format: 'der', type: 'pkcs8' });
+  createPrivateKey({
+    key: Buffer.from(`302e020100300506032b657004220420${seed}`, 'hex'),
+    format: 'der',
+    type: 'pkcs8',
+  });
 const ethereumOf = (key: string): Wallet => new Wallet(key.startsWith('0x') ? key : `0x${key}`);
 const SIGN: Record<string, (key: string, text: string) => Promise<string> | string> = {
   ethereum: (key, text) => ethereumOf(key).signMessage(text),
@@ -59,7 +70,10 @@ describe('a refund to another address than the one that paid', () => {
 
   beforeAll(async () => {
     sandbox = await startRunningSandbox({ env: { SANDBOX_NETWORKS: NETWORKS.join(',') } });
-    await callAdmin(sandbox.dataDir, 'merchant.set-policy', { merchant_id: sandbox.facts.merchant.id, refundClaims: 'signature,test_payment' });
+    await callAdmin(sandbox.dataDir, 'merchant.set-policy', {
+      merchant_id: sandbox.facts.merchant.id,
+      refundClaims: 'signature,test_payment',
+    });
   }, 180_000);
   afterAll(async () => {
     await sandbox?.stop();
@@ -69,7 +83,8 @@ describe('a refund to another address than the one that paid', () => {
   const keyOf = (network: string): string => {
     const at = (path: string): string => join(sandbox.dataDir, 'chains', path);
     if (isEvm(network)) return hexlify(loadPayerKeys(at('payers.key'))(`${network}-first`));
-    if (network === 'tron') return (JSON.parse(readFileSync(at('tron/genesis.json'), 'utf8')) as { payerKeys: [string] }).payerKeys[0];
+    if (network === 'tron')
+      return (JSON.parse(readFileSync(at('tron/genesis.json'), 'utf8')) as { payerKeys: [string] }).payerKeys[0];
     return Buffer.from(secretKeyOfSeed(loadSolanaGenesis(at('solana')).payerSeeds[0]).subarray(0, 32)).toString('hex');
   };
   const balanceOf = async (network: string, owner: string): Promise<number> => {
@@ -77,31 +92,46 @@ describe('a refund to another address than the one that paid', () => {
     const token = tokens['USDT']!;
     if (isEvm(network)) {
       const rpc = new JsonRpcProvider(url, undefined, { staticNetwork: true });
-      const held = (await new Contract(token, ['function balanceOf(address) view returns (uint256)'], rpc).getFunction('balanceOf')(owner)) as bigint;
+      const held = (await new Contract(token, ['function balanceOf(address) view returns (uint256)'], rpc).getFunction(
+        'balanceOf',
+      )(owner)) as bigint;
       rpc.destroy();
       return Number(held) / (network === 'bsc' ? 1e18 : 1e6);
     }
     if (network === 'tron') {
       const web = new TronWeb({ fullHost: url });
       web.setAddress(owner);
-      const { constant_result: held } = await web.transactionBuilder.triggerConstantContract(token, 'balanceOf(address)', {}, [
-        { type: 'address', value: owner },
-      ]);
+      const { constant_result: held } = await web.transactionBuilder.triggerConstantContract(
+        token,
+        'balanceOf(address)',
+        {},
+        [{ type: 'address', value: owner }],
+      );
       return Number(BigInt(`0x${held[0]!}`)) / 1e6;
     }
-    const accounts = await new Connection(url, 'confirmed').getParsedTokenAccountsByOwner(new PublicKey(owner), { mint: new PublicKey(token) });
+    const accounts = await new Connection(url, 'confirmed').getParsedTokenAccountsByOwner(new PublicKey(owner), {
+      mint: new PublicKey(token),
+    });
     const amounts = accounts.value.map(
-      ({ account }) => (account.data.parsed as { info: { tokenAmount: { uiAmount: number } } }).info.tokenAmount.uiAmount,
+      ({ account }) =>
+        (account.data.parsed as { info: { tokenAmount: { uiAmount: number } } }).info.tokenAmount.uiAmount,
     );
     return amounts.reduce((sum, amount) => sum + amount, 0);
   };
   const call = async <Body>(method: string, path: string, body?: unknown): Promise<Body> =>
     (await signedCall(sandbox.facts.base_url, sandbox.facts.merchant, method, path, body)).json as unknown as Body;
   const pay = (id: string, network: string, amount?: string): Promise<unknown> =>
-    call('POST', `/v1/sandbox/sessions/${id}/pay`, { network, ...(amount === undefined ? { case: 'exact' } : { amount }) });
+    call('POST', `/v1/sandbox/sessions/${id}/pay`, {
+      network,
+      ...(amount === undefined ? { case: 'exact' } : { amount }),
+    });
   const paid = async (network: string): Promise<Paid> => {
     const order = { amount: '5.00', currency: 'USDT', order_id: `order-${crypto.randomUUID()}` };
-    const { id, payment_options: options } = await call<{ id: string; payment_options: Option[] }>('POST', '/api/v1/checkout/sessions/create', order);
+    const { id, payment_options: options } = await call<{ id: string; payment_options: Option[] }>(
+      'POST',
+      '/api/v1/checkout/sessions/create',
+      order,
+    );
     await pay(id, network);
     const { deposits } = await eventually('the payment', async () => {
       const session = await call<Session>('GET', `/api/v1/checkout/sessions/${id}`);
@@ -116,11 +146,15 @@ describe('a refund to another address than the one that paid', () => {
       redirect: 'manual',
     });
     const page = await answer.text();
-    const hidden = Object.fromEntries([...page.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)].map(([, name, value]) => [name!, value!]));
+    const hidden = Object.fromEntries(
+      [...page.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)].map(([, name, value]) => [name!, value!]),
+    );
     return { status: answer.status, hidden, text: /<pre[^>]*>([^<]*)<\/pre>/.exec(page)?.[1] ?? '' };
   };
-  const begin = ({ id, transactionId }: Paid, payee: string, evidence = 'signature') => post(id, { transaction_id: transactionId, evidence, payee });
-  const claimsOf = async ({ id }: Paid): Promise<Claim[]> => (await call<{ data: Claim[] }>('GET', `/v1/payment/sessions/${id}/claims`)).data;
+  const begin = ({ id, transactionId }: Paid, payee: string, evidence = 'signature') =>
+    post(id, { transaction_id: transactionId, evidence, payee });
+  const claimsOf = async ({ id }: Paid): Promise<Claim[]> =>
+    (await call<{ data: Claim[] }>('GET', `/v1/payment/sessions/${id}/claims`)).data;
   const approve = ({ id }: Paid, claim: string): Promise<Refund & { error?: { code: string } }> =>
     call('POST', '/v1/refunds', { session_id: id, claim_id: claim });
   const refund = (id: string): Promise<Refund> => call('GET', `/v1/refunds/${id}`);
@@ -148,7 +182,9 @@ describe('a refund to another address than the one that paid', () => {
       // The same payer's other payment: neither the signature nor the deposit is one of it.
       expect((await send({ transaction_id: other.transactionId }, other.id)).status).toBe(400);
       expect((await send({}, other.id)).status).toBe(409);
-      const { treasuries } = (await callAdmin(sandbox.dataDir, 'treasury.status', {})) as unknown as { treasuries: Option[] };
+      const { treasuries } = (await callAdmin(sandbox.dataDir, 'treasury.status', {})) as unknown as {
+        treasuries: Option[];
+      };
       for (const ours of [...other.options, ...treasuries].filter((option) => option.network === network))
         expect((await begin(payment, ours.address)).status).toBe(400);
       expect([...(await claimsOf(payment)), ...(await claimsOf(other))]).toEqual([]);
@@ -164,7 +200,9 @@ describe('a refund to another address than the one that paid', () => {
       expect(done).toMatchObject({ status: 'COMPLETED', payouts: [{ to_address: payee }] });
       expect(await balanceOf(network, payee)).toBe(5);
       expect((await begin(payment, payee)).status).toBe(409);
-      expect(await call('POST', '/v1/refunds', { session_id: payment.id })).toMatchObject({ error: { code: 'refund_exceeds_paid' } });
+      expect(await call('POST', '/v1/refunds', { session_id: payment.id })).toMatchObject({
+        error: { code: 'refund_exceeds_paid' },
+      });
     },
     120_000,
   );
@@ -179,7 +217,10 @@ describe('a refund to another address than the one that paid', () => {
     await pay(payment.id, 'ethereum', claim!.test_payment!);
     await eventually('the test payment', async () => (await claimsOf(payment))[0]!.proven);
     const { id } = await approve(payment, claim!.id);
-    await eventually('the wait for approvers', async () => (await refund(id)).waiting_reason === 'waiting_for_approval');
+    await eventually(
+      'the wait for approvers',
+      async () => (await refund(id)).waiting_reason === 'waiting_for_approval',
+    );
     expect(await balanceOf('ethereum', payee)).toBe(0);
     await demoApprove(sandbox.dataDir, 'treasury.approve', { id });
     expect(await ended(id)).toMatchObject({ status: 'COMPLETED' });

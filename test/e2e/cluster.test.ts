@@ -25,8 +25,15 @@ let merchant: Merchant;
 let load: Load;
 
 beforeAll(async () => {
-  [cluster, inbox] = await Promise.all([Cluster.start({ networks: ['ethereum'], env: { AUDIT_CHECKPOINT_SECONDS: '1' } }), startWebhookReceiver()]);
-  merchant = (await cluster.admin('merchant.create', { name: 'Shop', mode: 'test', webhookUrl: inbox.url })) as Merchant;
+  [cluster, inbox] = await Promise.all([
+    Cluster.start({ networks: ['ethereum'], env: { AUDIT_CHECKPOINT_SECONDS: '1' } }),
+    startWebhookReceiver(),
+  ]);
+  merchant = (await cluster.admin('merchant.create', {
+    name: 'Shop',
+    mode: 'test',
+    webhookUrl: inbox.url,
+  })) as Merchant;
   load = new Load(cluster, merchant, { everyMs: 500 });
 });
 afterAll(async () => {
@@ -38,7 +45,10 @@ describe('two API nodes', () => {
   test('read at once what either was told, and list it to whoever was told', async () => {
     const [one, other] = [cluster.node('api-1').baseUrl, cluster.node('api-2').baseUrl];
     // The second node hears of a merchant from the ledger.
-    await eventually('the key is known everywhere', async () => (await signedCall(other, merchant, 'GET', '/v1/payment/sessions')).status === 200);
+    await eventually(
+      'the key is known everywhere',
+      async () => (await signedCall(other, merchant, 'GET', '/v1/payment/sessions')).status === 200,
+    );
     const body = { amount: '5.00', currency: 'USDT', order_id: 'two-nodes', metadata: { who: 'A. Payer' } };
     const created = await signedCall(one, merchant, 'POST', '/api/v1/checkout/sessions/create', body);
     expect(created.status).toBe(200);
@@ -46,7 +56,10 @@ describe('two API nodes', () => {
     expect(read.json).toEqual(created.json);
     const told = { 'Quittance-Position': created.position! };
     const list = await signedCall(other, merchant, 'GET', '/v1/payment/sessions', undefined, told);
-    expect([list.status, (list.json['data'] as { id: string }[]).map(({ id }) => id)]).toEqual([200, [created.json['id']]]);
+    expect([list.status, (list.json['data'] as { id: string }[]).map(({ id }) => id)]).toEqual([
+      200,
+      [created.json['id']],
+    ]);
     const again = await signedCall(other, merchant, 'POST', '/api/v1/checkout/sessions/create', body);
     expect(again.json['id']).toBe(created.json['id']);
   });
@@ -72,7 +85,8 @@ test('the ledger is signed, each API node proves a payment of it, and its export
   const [one, other] = proofs.map(({ events }) => events.map(({ leaf_index: leaf, text }) => [leaf, text]));
   expect(one).toEqual(other);
   const { verifier_key: key } = proofs[0]!;
-  for (const proof of proofs) expect(verifyProof(proof, parseVerifierKey(key)!)).toMatchObject({ ok: true, session: sessionId });
+  for (const proof of proofs)
+    expect(verifyProof(proof, parseVerifierKey(key)!)).toMatchObject({ ok: true, session: sessionId });
   await exportVerifies(key, proofs[0]!.checkpoint.checkpoint);
 });
 
@@ -119,13 +133,19 @@ test('after FLUSHALL only what an idempotency key protects is done, and no list 
   };
   expect([compared.drifted, compared.projections.flatMap(({ examples }) => examples)]).toEqual([0, []]);
   expect(compared.projections.reduce((sum, { rows }) => sum + rows, 0)).toBeGreaterThan(20);
-  const { checks } = (await (await fetch(`${cluster.node('api-2').opsUrl}/readyz`)).json()) as { checks: { name: string; state: string }[] };
+  const { checks } = (await (await fetch(`${cluster.node('api-2').opsUrl}/readyz`)).json()) as {
+    checks: { name: string; state: string }[];
+  };
   expect(checks).toContainEqual({ name: 'look-ups-agree', state: 'ok' });
   // Nothing about the audit was in Redis only.
   const before = (await provenBy('api-2', paid)).checkpoint;
   await cluster.node('signer').kill('SIGKILL');
   cluster.node('signer').begin();
-  await eventually('the ledger is signed on', async () => (await provenBy('api-2', paid)).checkpoint.size > before.size, 60_000);
+  await eventually(
+    'the ledger is signed on',
+    async () => (await provenBy('api-2', paid)).checkpoint.size > before.size,
+    60_000,
+  );
   const { verifier_key: key, checkpoint } = await provenBy('api-1', paid);
   await exportVerifies(key, checkpoint.checkpoint, before.checkpoint);
 });
@@ -151,10 +171,19 @@ async function provenBy(name: 'api-1' | 'api-2', sessionId: string): Promise<Pro
   await eventually(
     `${name} proves the payment`,
     async () => {
-      const { status, json } = await signedCall(cluster.node(name).baseUrl, merchant, 'GET', `/v1/payment/sessions/${sessionId}/proof`);
+      const { status, json } = await signedCall(
+        cluster.node(name).baseUrl,
+        merchant,
+        'GET',
+        `/v1/payment/sessions/${sessionId}/proof`,
+      );
       if (status !== 200) return false;
       proof = json as unknown as Proof;
-      return proof.pending_events === 0 && proof.events.some(({ type }) => type === 'SessionPaid') && proof.verifier_key !== null;
+      return (
+        proof.pending_events === 0 &&
+        proof.events.some(({ type }) => type === 'SessionPaid') &&
+        proof.verifier_key !== null
+      );
     },
     30_000,
   );
@@ -170,11 +199,21 @@ async function exportVerifies(key: string, ...checkpoints: readonly string[]): P
     await exportLedger(store, 0, file('ledger.jsonl'));
     checkpoints.forEach((note, index) => writeFileSync(file(`${index}.txt`), note));
     const kept = checkpoints.map((_, index) => file(`${index}.txt`));
-    expect(await verifyFiles({ export: file('ledger.jsonl'), checkpoint: kept, key }, () => new SpilledMap())).toMatchObject({
+    expect(
+      await verifyFiles({ export: file('ledger.jsonl'), checkpoint: kept, key }, () => new SpilledMap()),
+    ).toMatchObject({
       ok: true,
       fault: null,
     });
-    const python = spawnSync('python3', [VERIFIER, '--export', file('ledger.jsonl'), '--checkpoint', ...kept, '--key', key]);
+    const python = spawnSync('python3', [
+      VERIFIER,
+      '--export',
+      file('ledger.jsonl'),
+      '--checkpoint',
+      ...kept,
+      '--key',
+      key,
+    ]);
     if (!python.error) expect(python.stdout.toString()).toMatch(/^ok: /);
   } finally {
     rmSync(folder, { recursive: true });

@@ -10,8 +10,9 @@ import { freePort } from '../support/free-port.ts';
 import { eventually, signedCall, startRunningSandbox, type RunningSandbox } from '../support/running-sandbox.ts';
 
 /*
- * What only a browser can show: the ceremony of the passkey, forms as they are sent, and the proof that is checked where the auditor sits.
- * Roles, tenants and attacks are tested over the same app without a browser (test/unit/console).
+ * What only a browser can show: the ceremony of the passkey, forms as they are sent, and the proof that is checked
+ * where the auditor sits. Roles, tenants and attacks are tested over the same app without a browser
+ * (test/unit/console).
  */
 
 const COLD = Wallet.createRandom().address;
@@ -39,13 +40,18 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
   afterAll(async () => {
     await browser?.close();
     await sandbox?.stop();
-    for (const path of [downloads, sandbox?.dataDir, `${sandbox?.dataDir}-signer`]) rmSync(path, { recursive: true, force: true });
+    for (const path of [downloads, sandbox?.dataDir, `${sandbox?.dataDir}-signer`])
+      rmSync(path, { recursive: true, force: true });
   }, 60_000);
 
   const asked = async (method: string, path: string, body?: object): Promise<Readonly<Record<string, unknown>>> =>
     (await signedCall(sandbox.facts.base_url, sandbox.facts.merchant, method, path, body)).json;
   const created = async (order: string): Promise<string> =>
-    String((await asked('POST', '/api/v1/checkout/sessions/create', { amount: '20.00', currency: 'USDT', order_id: order }))['id']);
+    String(
+      (await asked('POST', '/api/v1/checkout/sessions/create', { amount: '20.00', currency: 'USDT', order_id: order }))[
+        'id'
+      ],
+    );
   const until = (id: string, isThere: (session: Readonly<Record<string, unknown>>) => boolean): Promise<unknown> =>
     eventually('the payment', async () => isThere(await asked('GET', `/api/v1/checkout/sessions/${id}`)));
   const paid = async (order: string): Promise<string> => {
@@ -99,9 +105,19 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
       '/search?q=x',
     ];
     const urls = [
-      ...['/', '/docs/errors', `/pay/${id}`, `/pay/${id}/receipt`, `/pay/${id}/help`, `/pay/cs_${'a'.repeat(32)}`].map((path) => base + path),
+      ...['/', '/docs/errors', `/pay/${id}`, `/pay/${id}/receipt`, `/pay/${id}/help`, `/pay/cs_${'a'.repeat(32)}`].map(
+        (path) => base + path,
+      ),
       ...[inbox, `${ops}/`],
-      ...['/', ...behindPasskey, '/treasury', '/unmatched', '/books/test', '/books/test/journal', '/books/test/months'].map((path) => origin + path),
+      ...[
+        '/',
+        ...behindPasskey,
+        '/treasury',
+        '/unmatched',
+        '/books/test',
+        '/books/test/journal',
+        '/books/test/months',
+      ].map((path) => origin + path),
       ...parts.map((part) => `${origin}/m/${merchant.id}${part}`),
     ];
     const found: Record<string, readonly string[]> = {};
@@ -230,7 +246,9 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     await page.reload();
     expect(await page.locator('main').textContent()).toMatch(/1 of 3.*1, at most 20 at once/s);
     await page.getByRole('link', { name: `${id}-1` }).click();
-    expect(await page.getByRole('link', { name: id, exact: true }).getAttribute('href')).toBe(`/m/${merchant.id}/links/${id}`);
+    expect(await page.getByRole('link', { name: id, exact: true }).getAttribute('href')).toBe(
+      `/m/${merchant.id}/links/${id}`,
+    );
     await page.getByRole('link', { name: id, exact: true }).click();
     await page.getByLabel('Reason').fill('the show is over');
     await page.getByRole('button', { name: 'Switch the link off' }).click();
@@ -240,7 +258,10 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     await looked.close();
     const csv = await (await owner.context.request.get(`${origin}/m/${merchant.id}/links.csv`)).text();
     expect(csv.split('\r\n')[1]).toContain(`${id},off,7.50 USDT,A ticket,1 of 3,1`);
-    const shown = (await callAdmin(sandbox.dataDir, 'payment-link.show', { merchant_id: merchant.id, link_id: id })) as {
+    const shown = (await callAdmin(sandbox.dataDir, 'payment-link.show', {
+      merchant_id: merchant.id,
+      link_id: id,
+    })) as {
       status: string;
       made: number;
     };
@@ -249,7 +270,10 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
 
   it('a proof is checked in the browser, and a changed one is not taken', async () => {
     const { page } = owner;
-    const { link } = (await callAdmin(sandbox.dataDir, 'people.invite', { name: 'Auditor', roles: `auditor@${dayAhead()}` })) as { link: string };
+    const { link } = (await callAdmin(sandbox.dataDir, 'people.invite', {
+      name: 'Auditor',
+      roles: `auditor@${dayAhead()}`,
+    })) as { link: string };
     const auditor = await join(browser, link);
     const id = await paid('order-to-prove');
     const proof = await eventually('a whole proof', async () => {
@@ -263,11 +287,19 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
       await auditor.page.goto(`${origin}/audit`);
       await auditor.page.locator('input[type=file]').setInputFiles(file);
       await auditor.page.getByRole('button', { name: 'Verify' }).click();
-      return (await auditor.page.locator('form[data-verify] :is(.notice, .problem):not([hidden])', { hasText: /hold/ }).textContent()) ?? '';
+      return (
+        (await auditor.page
+          .locator('form[data-verify] :is(.notice, .problem):not([hidden])', { hasText: /hold/ })
+          .textContent()) ?? ''
+      );
     };
     expect(await verify(JSON.stringify(proof))).toContain('The proof holds');
-    expect(await verify(JSON.stringify(proof).replaceAll('order-to-prove', 'order-to-steal'))).toContain('It does not hold');
-    expect(await verify(await (await auditor.context.request.get(`${origin}/audit/export.jsonl`)).text())).toContain('The export holds');
+    expect(await verify(JSON.stringify(proof).replaceAll('order-to-prove', 'order-to-steal'))).toContain(
+      'It does not hold',
+    );
+    expect(await verify(await (await auditor.context.request.get(`${origin}/audit/export.jsonl`)).text())).toContain(
+      'The export holds',
+    );
     expect(readFileSync(file, 'utf8')).toContain('"position":1,');
     expect((await auditor.page.goto(`${origin}/people`))?.status()).toBe(200);
     expect(await auditor.page.getByRole('button', { name: 'Make an invitation' }).count()).toBe(0);
@@ -310,7 +342,9 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     env['PAYOUT_APPROVERS'] = JSON.stringify([...(await entriesOf(ada)), ...(await entriesOf(ben))]);
     await sandbox.stop();
     sandbox = await startRunningSandbox({ dataDir: sandbox.dataDir, env });
-    const moves = async () => ((await callAdmin(sandbox.dataDir, 'treasury.moves', {})) as unknown as { moves: { approved_by: string[] }[] }).moves;
+    const moves = async () =>
+      ((await callAdmin(sandbox.dataDir, 'treasury.moves', {})) as unknown as { moves: { approved_by: string[] }[] })
+        .moves;
 
     await olga.page.goto(`${origin}/treasury`);
     const form = olga.page.locator('form[action="/treasury/withdraw"]');
@@ -326,12 +360,18 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
 
     const approve = async ({ page }: AtConsole): Promise<string> => {
       await page.goto(`${origin}/treasury`);
-      await page.locator('form[action="/treasury/approve"]').first().getByRole('button', { name: 'Show the terms' }).click();
+      await page
+        .locator('form[action="/treasury/approve"]')
+        .first()
+        .getByRole('button', { name: 'Show the terms' })
+        .click();
       expect(await axe(page)).toEqual([]);
       const terms = await signTerms(page);
       expect(terms).toContain('12.50');
       expect(terms.toLowerCase()).toContain(COLD.toLowerCase());
-      return page.url().includes('done=approved') ? 'counted' : ((await page.locator('.problem:not([hidden])').first().textContent()) ?? '');
+      return page.url().includes('done=approved')
+        ? 'counted'
+        : ((await page.locator('.problem:not([hidden])').first().textContent()) ?? '');
     };
     expect(await approve(ada)).toBe('counted');
     expect(await moves()).toMatchObject([{ approved_by: ['Ada'] }]);

@@ -51,7 +51,9 @@ async function expectFound(dataDir: string): Promise<void> {
   try {
     expect(opened.damage).toMatch(WHERE);
     expect(opened.core.directory.merchantIds().length).toBeLessThanOrEqual(1);
-    await expect(opened.store.append({ stream: 'elsewhere', expected: 'no-stream', events: [] })).rejects.toThrow('nothing is written');
+    await expect(opened.store.append({ stream: 'elsewhere', expected: 'no-stream', events: [] })).rejects.toThrow(
+      'nothing is written',
+    );
   } finally {
     await opened.close();
   }
@@ -59,7 +61,11 @@ async function expectFound(dataDir: string): Promise<void> {
 }
 
 const create = (service: ServiceInProcess) =>
-  signedCall(service.baseUrl, logs.merchant, 'POST', '/api/v1/checkout/sessions/create', { amount: '1.00', currency: 'USD', order_id: 'refused' });
+  signedCall(service.baseUrl, logs.merchant, 'POST', '/api/v1/checkout/sessions/create', {
+    amount: '1.00',
+    currency: 'USD',
+    order_id: 'refused',
+  });
 const list = async (service: ServiceInProcess): Promise<number> =>
   (await signedCall(service.baseUrl, logs.merchant, 'GET', '/v1/payment/sessions')).status;
 
@@ -79,7 +85,9 @@ async function expectReadOnly(dataDir: string): Promise<void> {
     // Each create is refused, so nobody sends any; reads go on.
     expect([ready.status, (await fetch(`${service.opsUrl}/readyz/reads`)).status]).toEqual([503, 200]);
     const { checks } = (await ready.json()) as Readiness;
-    expect(checks).toContainEqual(expect.objectContaining({ name: 'ledger', detail: `read-only: ${service.readOnly()}` }));
+    expect(checks).toContainEqual(
+      expect.objectContaining({ name: 'ledger', detail: `read-only: ${service.readOnly()}` }),
+    );
     expect(await callAdmin(dataDir, 'audit.status', {})).toMatchObject({ read_only: true, reason: service.readOnly() });
     const refused = await create(service);
     // A log that has lost the merchant or its key knows nobody.
@@ -109,7 +117,9 @@ describe('a damaged log', () => {
 
   it.each(MUTATIONS)('is found, with the place, and can be read on: %s', (what) => expectFound(damaged(what)));
 
-  it.each(TORN)('is found, with the place, and can be read on: a tail torn at %d of the write-ahead file', (share) => expectFound(torn(share)));
+  it.each(TORN)('is found, with the place, and can be read on: a tail torn at %d of the write-ahead file', (share) =>
+    expectFound(torn(share)),
+  );
 });
 
 describe('a service that starts on a damaged log', () => {
@@ -137,13 +147,17 @@ describe('a service that starts on a damaged log', () => {
     const dataDir = copyOf(logs.closed);
     const file = join(dataDir, 'events.db');
     truncateSync(file, Math.floor(statSync(file).size / PAGE / 2) * PAGE);
-    await expect(startServiceInProcess(dataDir)).rejects.toThrow(/the log in .* is damaged: the file events\.db cannot be used/);
+    await expect(startServiceInProcess(dataDir)).rejects.toThrow(
+      /the log in .* is damaged: the file events\.db cannot be used/,
+    );
   });
 
   it('serves the reads of a merchant one of whose settings was damaged', async () => {
     const service = await startServiceInProcess(damaged('one bit of PolicySet'));
     expect(await list(service)).toBe(200);
-    expect((await signedCall(service.baseUrl, logs.merchant, 'POST', '/v1/refunds', {})).json.error?.code).toBe('read_only');
+    expect((await signedCall(service.baseUrl, logs.merchant, 'POST', '/v1/refunds', {})).json.error?.code).toBe(
+      'read_only',
+    );
     await service.close();
   });
 
@@ -155,7 +169,11 @@ describe('a service that starts on a damaged log', () => {
         command,
         {},
       );
-    expect(await offline(copyOf(logs.closed), 'audit.status')).toMatchObject({ integrity: 'sound', read_only: false, reason: null });
+    expect(await offline(copyOf(logs.closed), 'audit.status')).toMatchObject({
+      integrity: 'sound',
+      read_only: false,
+      reason: null,
+    });
     const dataDir = damaged('one bit of PolicySet');
     const before = countOf(dataDir);
     expect(await offline(dataDir, 'audit.status')).toMatchObject({

@@ -12,7 +12,10 @@ import { RunningService, until } from '../crash/running-service.ts';
 import { approveAs, approverKey } from '../support/approvers.ts';
 import { editLookUps, editRow } from '../support/edited-rows.ts';
 
-/* Somebody edits rows of every table that the service looks things up in, while it runs and while it stands still. The event log, the chains and the signer decide about money. */
+/*
+ * Somebody edits rows of every table that the service looks things up in, while it runs and while it stands still. The
+ * event log, the chains and the signer decide about money.
+ */
 
 const WAIT_MS = 60_000;
 const MOST_ROWS = 50;
@@ -30,7 +33,8 @@ beforeAll(async () => {
   dataDir = join(directory, 'data');
   service = await RunningService.start(dataDir, ENV);
   merchantId = service.facts.merchant.id;
-  for (const [orderId, amount] of Object.entries({ settled: '50.00', refunded: '20.00' })) await paidSession(orderId, amount);
+  for (const [orderId, amount] of Object.entries({ settled: '50.00', refunded: '20.00' }))
+    await paidSession(orderId, amount);
   for (const name of ['ben', 'cleo'])
     await as(name, 'merchant.settlement-address', { merchant_id: merchantId, network: 'ethereum', address: MERCHANT });
   await until('the books know it', WAIT_MS, async () => (await owed()) === 70);
@@ -42,14 +46,19 @@ afterAll(async () => {
 
 const admin = async <Answer>(command: string, args: Readonly<Record<string, JsonValue>> = {}): Promise<Answer> =>
   (await callAdmin(dataDir, command, args)) as unknown as Answer;
-const as = (name: string, command: string, args: Record<string, string>): Promise<unknown> => approveAs(admin, name, command, args);
+const as = (name: string, command: string, args: Record<string, string>): Promise<unknown> =>
+  approveAs(admin, name, command, args);
 const sessions = new Map<string, string>();
 
 async function paidSession(orderId: string, amount: string): Promise<void> {
   const { id } = await service.client.sessions.create({ amount, currency: 'USDT', order_id: orderId });
   sessions.set(orderId, id);
   await service.client.sandbox.pay(id, { network: 'ethereum' });
-  await until('the session is paid', WAIT_MS, async () => (await service.client.sessions.get(id)).payment_status === 'paid');
+  await until(
+    'the session is paid',
+    WAIT_MS,
+    async () => (await service.client.sessions.get(id)).payment_status === 'paid',
+  );
 }
 
 const owed = async (): Promise<number> => {
@@ -61,14 +70,22 @@ const owed = async (): Promise<number> => {
 
 async function rpc<Answer>(method: string, params: unknown[]): Promise<Answer> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
-  const answer = await fetch(service.facts.networks['ethereum']!.rpc_url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+  const answer = await fetch(service.facts.networks['ethereum']!.rpc_url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+  });
   return ((await answer.json()) as { result: Answer }).result;
 }
 
 /** Whole USDT at an address. */
 async function held(address: string): Promise<number> {
   const data = `0x70a08231${address.slice(2).toLowerCase().padStart(64, '0')}`;
-  return Number(await rpc<string>('eth_call', [{ to: service.facts.networks['ethereum']!.tokens['USDT'], data }, 'latest'])) / 1e6;
+  return (
+    Number(
+      await rpc<string>('eth_call', [{ to: service.facts.networks['ethereum']!.tokens['USDT'], data }, 'latest']),
+    ) / 1e6
+  );
 }
 
 async function thiefHasNothing(): Promise<void> {
@@ -76,10 +93,21 @@ async function thiefHasNothing(): Promise<void> {
   expect(Number(await rpc<string>('eth_getBalance', [THIEF, 'latest']))).toBe(0);
 }
 
-const settlement = (amount: string) => ({ merchant_id: merchantId, network: 'ethereum', coin: 'USDT', amount, operator: 'ada' });
+const settlement = (amount: string) => ({
+  merchant_id: merchantId,
+  network: 'ethereum',
+  coin: 'USDT',
+  amount,
+  operator: 'ada',
+});
 const reconcile = async (network: string) =>
-  (await admin<{ treasuries: { unknown: unknown[]; accounts: { difference: string }[] }[] }>('treasury.reconcile', { network })).treasuries[0]!;
-const lookUps = async () => admin<{ drifted: number; projections: { projection: string; differing: number }[] }>('projection.compare');
+  (
+    await admin<{ treasuries: { unknown: unknown[]; accounts: { difference: string }[] }[] }>('treasury.reconcile', {
+      network,
+    })
+  ).treasuries[0]!;
+const lookUps = async () =>
+  admin<{ drifted: number; projections: { projection: string; differing: number }[] }>('projection.compare');
 
 describe('edited look-ups', () => {
   it('let no more be settled or refunded than the event log says, nor anything reach an address that it does not', async () => {
@@ -87,10 +115,16 @@ describe('edited look-ups', () => {
     const known = new Set<string>(PROJECTIONS.flatMap((projection): readonly string[] => projection.tables));
     expect(tables.filter((name) => known.has(name)).length).toBeGreaterThan(15);
     for (const amount of ['1100.00', '70.01'])
-      await expect(admin('treasury.settle', settlement(amount))).rejects.toThrow('the books owe the merchant 70.00 USDT');
+      await expect(admin('treasury.settle', settlement(amount))).rejects.toThrow(
+        'the books owe the merchant 70.00 USDT',
+      );
     const refunded = sessions.get('refunded')!;
     await expect(
-      service.client.refunds.create({ session_id: refunded, amount: { value: '20000.00', currency: 'USDT' }, reason: 'a fraud' }),
+      service.client.refunds.create({
+        session_id: refunded,
+        amount: { value: '20000.00', currency: 'USDT' },
+        reason: 'a fraud',
+      }),
     ).rejects.toThrow();
     ({ id: refund } = await service.client.refunds.create({
       session_id: refunded,
@@ -104,7 +138,9 @@ describe('edited look-ups', () => {
     await thiefHasNothing();
     expect(await held(MERCHANT)).toBe(0);
     expect(['PENDING', 'PROCESSING', 'COMPLETED']).toContain((await service.client.refunds.get(refund)).status);
-    await expect(admin('treasury.settle', settlement('50.01'))).rejects.toThrow('the books owe the merchant 50.00 USDT');
+    await expect(admin('treasury.settle', settlement('50.01'))).rejects.toThrow(
+      'the books owe the merchant 50.00 USDT',
+    );
   });
 
   it('let nothing be paid after a start, until they are made anew from the event log; then exactly what it says is', async () => {
@@ -112,7 +148,9 @@ describe('edited look-ups', () => {
     expect(editLookUps(dataDir, THIEF, MOST_ROWS).length).toBeGreaterThan(15);
     service = await RunningService.start(dataDir, ENV);
     expect((await lookUps()).drifted).toBeGreaterThan(5);
-    await expect(admin('treasury.settle', settlement('1100.00'))).rejects.toThrow('the books owe the merchant 50.00 USDT');
+    await expect(admin('treasury.settle', settlement('1100.00'))).rejects.toThrow(
+      'the books owe the merchant 50.00 USDT',
+    );
     const { id } = await admin<{ id: string }>('treasury.settle', settlement('12.00'));
     for (const name of ['ben', 'cleo']) await as(name, 'treasury.approve', { id });
     const before = await held(MERCHANT);
@@ -122,7 +160,9 @@ describe('edited look-ups', () => {
     expect((await lookUps()).drifted).toBe(0);
     await until('it is paid once', WAIT_MS, async () => (await held(MERCHANT)) === 12);
     await thiefHasNothing();
-    await expect(admin('treasury.settle', settlement('38.01'))).rejects.toThrow('the books owe the merchant 38.00 USDT');
+    await expect(admin('treasury.settle', settlement('38.01'))).rejects.toThrow(
+      'the books owe the merchant 38.00 USDT',
+    );
   });
 
   it('book nothing as brought to a treasury that was there before', async () => {
@@ -137,10 +177,13 @@ describe('edited look-ups', () => {
       return unknown.length === 0 && accounts.every(({ difference }) => Number(difference) === 0);
     });
     expect(await lookUps()).toMatchObject({ drifted: 0 });
-    const fundings = async () => (await admin<{ fundings: unknown[] }>('ledger.fundings', { limit: '500' })).fundings.length;
+    const fundings = async () =>
+      (await admin<{ fundings: unknown[] }>('ledger.fundings', { limit: '500' })).fundings.length;
     const before = await fundings();
     editRow(dataDir, LEDGER_BALANCES_TABLE, balanceKey('test', TREASURY, network, 'USDT'), 'balance', '1.00');
-    await expect(reconcile(network)).rejects.toThrow(/1 rows of ledger@\d+ are not what the ledger says: run `quittance projection rebuild`/);
+    await expect(reconcile(network)).rejects.toThrow(
+      /1 rows of ledger@\d+ are not what the ledger says: run `quittance projection rebuild`/,
+    );
     expect(await fundings()).toBe(before);
     await admin('projection.rebuild', {});
     expect(await lookUps()).toMatchObject({ drifted: 0 });

@@ -37,7 +37,9 @@ async function eightFinal(): Promise<Scene> {
   for (let units = 1n; units <= 8n; units += 1n) await anvil.pay(token, ours, units * 1_000_000n);
   await anvil.mine(4);
   const { world } = made;
-  await world.until(() => statuses(world).filter((status) => status === 'final').length === 8 && (world.lastCovered()?.block ?? 0) >= 9);
+  await world.until(
+    () => statuses(world).filter((status) => status === 'final').length === 8 && (world.lastCovered()?.block ?? 0) >= 9,
+  );
   return made;
 }
 
@@ -108,7 +110,10 @@ describe('a provider that answers null receipts', () => {
     const { anvil, book, token, ours } = world;
     provider.play(
       lying('eth_getLogs', (logs: { topics: string[] }[]) =>
-        logs.map((log) => ({ ...log, topics: [log.topics[0], log.topics[1], `0x${ours.slice(2).toLowerCase().padStart(64, '0')}`] })),
+        logs.map((log) => ({
+          ...log,
+          topics: [log.topics[0], log.topics[1], `0x${ours.slice(2).toLowerCase().padStart(64, '0')}`],
+        })),
       ),
     );
     provider.play(nullReceipts);
@@ -160,9 +165,13 @@ describe('money that was taken back although the chain holds it', () => {
   });
 });
 
-/** Every `eth_getLogs` answer lacks our transfers but keeps others of the same block, so that no header gives it away. */
+/**
+ * Every `eth_getLogs` answer lacks our transfers but keeps others of the same block, so that no header gives it away.
+ */
 const withoutOurs = (ours: string): Fault =>
-  lying('eth_getLogs', (logs: { topics: string[] }[]) => logs.filter(({ topics }) => !topics[2]!.endsWith(ours.slice(2).toLowerCase())));
+  lying('eth_getLogs', (logs: { topics: string[] }[]) =>
+    logs.filter(({ topics }) => !topics[2]!.endsWith(ours.slice(2).toLowerCase())),
+  );
 
 describe('the only provider leaves a payment out of every log answer', () => {
   const detectedBy = async (...faults: ((ours: string) => Fault)[]): Promise<Scene> => {
@@ -204,9 +213,13 @@ describe('the only provider leaves a payment out of every log answer', () => {
       (ours: string): Fault =>
       async (call, forward) => {
         const [filter] = call.params as [{ blockHash?: string }];
-        return call.method === 'eth_getLogs' && filter.blockHash === undefined ? withoutOurs(ours)(call, forward) : undefined;
+        return call.method === 'eth_getLogs' && filter.blockHash === undefined
+          ? withoutOurs(ours)(call, forward)
+          : undefined;
       };
-    const { world } = await detectedBy(ofRanges, () => refusing('eth_getBlockReceipts', { code: -32601, message: 'no such method' }));
+    const { world } = await detectedBy(ofRanges, () =>
+      refusing('eth_getBlockReceipts', { code: -32601, message: 'no such method' }),
+    );
     await world.until(() => world.book.log.length === 2);
     expect(world.book.log).toEqual(['detected 1.00 in 2', 'confirmed 1.00 in 2']);
   });
@@ -231,6 +244,8 @@ describe('the only provider leaves a payment out of every log answer', () => {
     await world.until(() => world.lastCovered()!.block >= 18);
     // The block with the token's deployment has its first transfer.
     expect(provider.count('eth_getBlockReceipts')).toBeLessThanOrEqual(1);
-    expect(provider.calls.filter(({ method, params }) => method === 'eth_getBlockByNumber' && params[0] === '0x5').length).toBeLessThanOrEqual(3);
+    expect(
+      provider.calls.filter(({ method, params }) => method === 'eth_getBlockByNumber' && params[0] === '0x5').length,
+    ).toBeLessThanOrEqual(3);
   });
 });

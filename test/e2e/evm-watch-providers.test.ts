@@ -19,7 +19,11 @@ interface Scene {
 
 /** A world whose watcher sees its node through two providers that can be made to misbehave. */
 async function scene(
-  options: WorldOptions & { readonly slotsInAnEpoch?: number; readonly pruned?: boolean; readonly single?: boolean } = {},
+  options: WorldOptions & {
+    readonly slotsInAnEpoch?: number;
+    readonly pruned?: boolean;
+    readonly single?: boolean;
+  } = {},
 ): Promise<Scene> {
   const world = await WatchWorld.create(options);
   worlds.push(world);
@@ -31,7 +35,9 @@ async function scene(
 
 /** Leaves our transfers out but keeps others of the same block, so that no header gives it away. */
 const withoutOurs = (ours: string): Fault =>
-  lying('eth_getLogs', (logs: { topics: string[] }[]) => logs.filter(({ topics }) => !topics[2]!.endsWith(ours.slice(2).toLowerCase())));
+  lying('eth_getLogs', (logs: { topics: string[] }[]) =>
+    logs.filter(({ topics }) => !topics[2]!.endsWith(ours.slice(2).toLowerCase())),
+  );
 
 describe('a payment is found although the first provider', () => {
   test('lags behind', async () => {
@@ -100,7 +106,10 @@ describe('what must not count does not, although a provider', () => {
     await world.caughtUp();
     first.play(
       lying('eth_getLogs', (logs: { transactionHash: string; topics: string[] }[]) =>
-        logs.map((log) => ({ ...log, topics: [log.topics[0], log.topics[1], `0x${ours.slice(2).toLowerCase().padStart(64, '0')}`] })),
+        logs.map((log) => ({
+          ...log,
+          topics: [log.topics[0], log.topics[1], `0x${ours.slice(2).toLowerCase().padStart(64, '0')}`],
+        })),
       ),
     );
     const txHash = await anvil.pay(token, anvil.account(8), 2_000_000n);
@@ -113,10 +122,16 @@ describe('what must not count does not, although a provider', () => {
   test('invents a receipt too: above the amount that needs it, a second source is asked', async () => {
     const { world, first } = await scene({ chain: { confirmWithSecond: (units) => units >= 10n ** 18n } });
     const { anvil, book, token, ours } = world;
-    const lie = (log: { data: string }): unknown => ({ ...log, data: `0x${(10n ** 12n).toString(16).padStart(64, '0')}` });
+    const lie = (log: { data: string }): unknown => ({
+      ...log,
+      data: `0x${(10n ** 12n).toString(16).padStart(64, '0')}`,
+    });
     first.play(lying('eth_getLogs', (logs: { data: string }[]) => logs.map(lie)));
     first.play(
-      lying('eth_getTransactionReceipt', (receipt: { logs: { data: string }[] } | null) => receipt && { ...receipt, logs: receipt.logs.map(lie) }),
+      lying(
+        'eth_getTransactionReceipt',
+        (receipt: { logs: { data: string }[] } | null) => receipt && { ...receipt, logs: receipt.logs.map(lie) },
+      ),
     );
     await anvil.pay(token, ours, 1n);
     await anvil.mine(6);
@@ -125,7 +140,10 @@ describe('what must not count does not, although a provider', () => {
   });
 
   test('is the only one where a second is needed: the payment shows, and waits', async () => {
-    const { world, first, second } = await scene({ single: true, chain: { confirmWithSecond: (units) => units >= 10n ** 18n } });
+    const { world, first, second } = await scene({
+      single: true,
+      chain: { confirmWithSecond: (units) => units >= 10n ** 18n },
+    });
     const { anvil, book, token, ours } = world;
     await anvil.pay(token, ours, 1_000_000n);
     await anvil.pay(token, ours, 10_000n);
@@ -167,7 +185,12 @@ describe('the durable cursor', () => {
 
 describe('a long absence', () => {
   test('of thousands of blocks is caught up with, oldest first, in ranges as wide as the provider serves', async () => {
-    const { world, first } = await scene({ slotsInAnEpoch: 1, pruned: true, single: true, watch: { coverageIntervalMs: 60_000 } });
+    const { world, first } = await scene({
+      slotsInAnEpoch: 1,
+      pruned: true,
+      single: true,
+      watch: { coverageIntervalMs: 60_000 },
+    });
     const { anvil, book, token, ours } = world;
     await world.caughtUp();
     await world.watcher.stop();
@@ -181,7 +204,9 @@ describe('a long absence', () => {
     await world.restart();
     await world.until(() => book.log.filter((line) => line.startsWith('confirmed')).length === 3);
     const detected = book.log.filter((line) => line.startsWith('detected'));
-    expect(detected.map((line) => Number(line.split(' ').at(-1)))).toEqual([1, 2, 3].map((part) => from + part * 1_001));
+    expect(detected.map((line) => Number(line.split(' ').at(-1)))).toEqual(
+      [1, 2, 3].map((part) => from + part * 1_001),
+    );
     expect(first.count('eth_getLogs')).toBeLessThan(30);
     await world.until(async () => world.watcher.status().coveredBlock === (await anvil.head()) - 2, 120_000);
     await world.watcher.stop();

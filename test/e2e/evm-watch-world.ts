@@ -27,7 +27,12 @@ export class DepositBook implements DepositCommands {
   readonly log: string[] = [];
   readonly deposits = new Map<
     string,
-    { sessionId: SessionId; facts: DepositFacts; status: 'detected' | 'final' | 'reverted'; confirmed: DepositConfirmed['data'] | null }
+    {
+      sessionId: SessionId;
+      facts: DepositFacts;
+      status: 'detected' | 'final' | 'reverted';
+      confirmed: DepositConfirmed['data'] | null;
+    }
   >();
   readonly reverts: (RevertedDeposit & { afterFinal: boolean })[] = [];
   /** Thrown by `record`, once for every use. */
@@ -49,7 +54,11 @@ export class DepositBook implements DepositCommands {
     const known = this.deposits.get(data.depositKey);
     if (known?.status !== 'detected') return;
     const { blockNumber, blockHash, blockTimeSec } = data;
-    Object.assign(known, { status: 'final', confirmed: data, facts: { ...known.facts, blockNumber, blockHash, blockTimeSec } });
+    Object.assign(known, {
+      status: 'final',
+      confirmed: data,
+      facts: { ...known.facts, blockNumber, blockHash, blockTimeSec },
+    });
     this.log.push(`confirmed ${known.facts.amount} in ${data.blockNumber}`);
   }
 
@@ -104,7 +113,9 @@ export class WatchWorld {
   }
 
   /** `slotsInAnEpoch` 50 keeps `finalized` a hundred blocks behind, out of the way. */
-  static async create(options: WorldOptions & { readonly slotsInAnEpoch?: number; readonly pruned?: boolean } = {}): Promise<WatchWorld> {
+  static async create(
+    options: WorldOptions & { readonly slotsInAnEpoch?: number; readonly pruned?: boolean } = {},
+  ): Promise<WatchWorld> {
     const anvil = await Anvil.start({ slotsInAnEpoch: options.slotsInAnEpoch ?? 50, pruned: options.pruned ?? false });
     try {
       return new WatchWorld(anvil, await anvil.deployToken(6), options);
@@ -115,7 +126,12 @@ export class WatchWorld {
   }
 
   #createWatcher(): ChainWatcher {
-    const pool = createRpcPool({ network: 'ethereum', urls: this.#options.urls ?? [this.anvil.url], maxWaitMs: 500, ...this.#options.pool });
+    const pool = createRpcPool({
+      network: 'ethereum',
+      urls: this.#options.urls ?? [this.anvil.url],
+      maxWaitMs: 500,
+      ...this.#options.pool,
+    });
     const chain = createEvmChain({ settings: localSettings(this.token), pool, ...this.#options.chain });
     this.#closeChain = () => chain.close();
     return new ChainWatcher(

@@ -141,7 +141,11 @@ describe('a reorganisation', () => {
   test.each(['while it was watched', 'while nobody looked'])(
     'deeper than anything remembered, %s, is traced back by the evidence and reverts what was settled long ago',
     async (when) => {
-      const { anvil, book, token, ours } = await started({ rule: { kind: 'finalized' }, slotsInAnEpoch: 1, watch: { deepBlocks: 4 } });
+      const { anvil, book, token, ours } = await started({
+        rule: { kind: 'finalized' },
+        slotsInAnEpoch: 1,
+        watch: { deepBlocks: 4 },
+      });
       const payer = anvil.account(1);
       await anvil.pay(token, payer, 9_000_000n);
       const kept = await anvil.pay(token, ours, 1_000_000n);
@@ -187,7 +191,9 @@ describe('a reorganisation', () => {
     await anvil.mine();
     await world.until(() => book.log.length === 2);
     expect(book.log).toEqual(['detected 1.00 in 2', 'confirmed 1.00 in 3']);
-    expect(book.deposits.get(`ethereum:${txHash}:0`)?.confirmed?.blockHash).toBe((await anvil.receipt(txHash)).blockHash);
+    expect(book.deposits.get(`ethereum:${txHash}:0`)?.confirmed?.blockHash).toBe(
+      (await anvil.receipt(txHash)).blockHash,
+    );
   });
 
   test('that moves a confirmed transaction is no loss', async () => {
@@ -250,7 +256,9 @@ describe('a reorganisation', () => {
     // The same transaction in a block without the other one: its logs are 0 and 1 now.
     await anvil.reorg(1, [[await anvil.rawTransaction(pair), 0]]);
     await anvil.mine(3);
-    await world.until(() => book.log.filter((line) => line.startsWith('confirmed')).length === 2 && book.reverts.length === 2);
+    await world.until(
+      () => book.log.filter((line) => line.startsWith('confirmed')).length === 2 && book.reverts.length === 2,
+    );
     expect([...book.deposits].map(([key, { status }]) => [key, status])).toEqual([
       [`ethereum:${pair}:1`, 'final'],
       [`ethereum:${pair}:2`, 'reverted'],
@@ -277,7 +285,11 @@ describe('a restart', () => {
     await anvil.mine(150);
     await world.restart();
     await world.until(() => book.log.length === 6);
-    expect(book.log.filter((line) => line.startsWith('detected'))).toEqual(['detected 1.00 in 2', 'detected 2.00 in 5', 'detected 3.00 in 156']);
+    expect(book.log.filter((line) => line.startsWith('detected'))).toEqual([
+      'detected 1.00 in 2',
+      'detected 2.00 in 5',
+      'detected 3.00 in 156',
+    ]);
     expect(new Set(book.log).size).toBe(6);
   });
 
@@ -288,7 +300,8 @@ describe('a restart', () => {
       await world.until(async () => (world.lastCovered()?.block ?? 0) >= (await anvil.head()) - 2);
       await world.restart();
     }
-    for (const [index, range] of world.ranges.entries()) if (index > 0) expect(range.fromBlock).toBe(world.ranges[index - 1]!.toBlock + 1);
+    for (const [index, range] of world.ranges.entries())
+      if (index > 0) expect(range.fromBlock).toBe(world.ranges[index - 1]!.toBlock + 1);
     expect(world.ranges[0]!.fromBlock).toBe(world.ranges[0]!.toBlock);
   });
 
@@ -330,10 +343,15 @@ describe('a restart', () => {
 });
 
 describe('the sandbox', () => {
-  const lossOf = async (anvil: Anvil, blocks: number): Promise<void> => void (await anvil.rpc('anvil_rollback', [blocks]));
+  const lossOf = async (anvil: Anvil, blocks: number): Promise<void> =>
+    void (await anvil.rpc('anvil_rollback', [blocks]));
 
   test('whose node came back a little behind is mended without an alarm, and what was final stays final', async () => {
-    const { anvil, book, token, ours } = await started({ rule: { kind: 'finalized' }, slotsInAnEpoch: 1, watch: { sandbox: true } });
+    const { anvil, book, token, ours } = await started({
+      rule: { kind: 'finalized' },
+      slotsInAnEpoch: 1,
+      watch: { sandbox: true },
+    });
     await anvil.pay(token, ours, 1_000_000n);
     await anvil.mine(3);
     await world.until(() => book.log.length === 2);
@@ -354,7 +372,11 @@ describe('the sandbox', () => {
   });
 
   test('whose node was rewound while it watched is mended as quietly', async () => {
-    const { anvil, book, token, ours } = await started({ rule: { kind: 'finalized' }, slotsInAnEpoch: 1, watch: { sandbox: true } });
+    const { anvil, book, token, ours } = await started({
+      rule: { kind: 'finalized' },
+      slotsInAnEpoch: 1,
+      watch: { sandbox: true },
+    });
     await anvil.pay(token, ours, 1_000_000n);
     await anvil.mine(3);
     await world.until(() => book.log.length === 2);

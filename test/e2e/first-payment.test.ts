@@ -10,7 +10,9 @@ import { signatureOf, startWebhookReceiver, type WebhookReceiver } from '../supp
 
 const run = promisify(execFile);
 const repository = resolve(import.meta.dirname, '../..');
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
+  existsSync(path),
+);
 
 interface Session {
   readonly id: string;
@@ -28,16 +30,24 @@ describe.skipIf(!existsSync(join(repository, '.git')))('a first payment, from a 
   let merchant: { id: string; api_key: string; api_secret: string; webhook_secret: string };
 
   const cli = async (...args: string[]): Promise<unknown> => {
-    const { stdout } = await run(join(clone, 'node_modules/.bin/node'), [join(clone, 'bin/quittance.mjs'), ...args, '--json'], {
-      env: { ...process.env, DATA_DIR: sandbox.dataDir },
-    });
+    const { stdout } = await run(
+      join(clone, 'node_modules/.bin/node'),
+      [join(clone, 'bin/quittance.mjs'), ...args, '--json'],
+      {
+        env: { ...process.env, DATA_DIR: sandbox.dataDir },
+      },
+    );
     return JSON.parse(stdout);
   };
-  const call = (method: string, path: string, body?: unknown) => signedCall(sandbox.facts.base_url, merchant, method, path, body);
+  const call = (method: string, path: string, body?: unknown) =>
+    signedCall(sandbox.facts.base_url, merchant, method, path, body);
   const create = async (orderId: string): Promise<Session> =>
-    (await call('POST', '/api/v1/checkout/sessions/create', { amount: '12.50', currency: 'EUR', order_id: orderId })).json as unknown as Session;
-  const paid = async (id: string): Promise<boolean> => (await call('GET', `/api/v1/checkout/sessions/${id}`)).json.payment_status === 'paid';
-  const completions = (id: string) => receiver.received.filter(({ body }) => body.type === 'payment.completed' && body.data.object.session_id === id);
+    (await call('POST', '/api/v1/checkout/sessions/create', { amount: '12.50', currency: 'EUR', order_id: orderId }))
+      .json as unknown as Session;
+  const paid = async (id: string): Promise<boolean> =>
+    (await call('GET', `/api/v1/checkout/sessions/${id}`)).json.payment_status === 'paid';
+  const completions = (id: string) =>
+    receiver.received.filter(({ body }) => body.type === 'payment.completed' && body.data.object.session_id === id);
 
   beforeAll(async () => {
     await run('git', ['clone', '--quiet', repository, clone]);
@@ -45,8 +55,18 @@ describe.skipIf(!existsSync(join(repository, '.git')))('a first payment, from a 
     symlinkSync(join(repository, 'node_modules'), join(clone, 'node_modules'));
     receiver = await startWebhookReceiver();
     sandbox = await startRunningSandbox({ directory: clone });
-    merchant = (await cli('merchant', 'create', '--name', 'Mug shop', '--mode', 'test', '--webhook-url', receiver.url)) as typeof merchant;
-    browser = CHROMIUM === undefined ? null : await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+    merchant = (await cli(
+      'merchant',
+      'create',
+      '--name',
+      'Mug shop',
+      '--mode',
+      'test',
+      '--webhook-url',
+      receiver.url,
+    )) as typeof merchant;
+    browser =
+      CHROMIUM === undefined ? null : await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
   }, 240_000);
 
   afterAll(async () => {
@@ -69,7 +89,9 @@ describe.skipIf(!existsSync(join(repository, '.git')))('a first payment, from a 
     await cli('sandbox', 'pay', session.id, '--network', 'ethereum');
     await eventually('the payment', () => paid(session.id));
     await page?.waitForSelector('[data-state="paid"]', { timeout: 15_000 });
-    const [webhook] = await eventually('the webhook', async () => (completions(session.id).length > 0 ? completions(session.id) : null));
+    const [webhook] = await eventually('the webhook', async () =>
+      completions(session.id).length > 0 ? completions(session.id) : null,
+    );
     expect(webhook!.headers['x-service-signature']).toBe(signatureOf(webhook!, merchant.webhook_secret));
     expect(webhook!.headers['x-service-signature']).not.toBe(signatureOf(webhook!, merchant.api_secret));
     expect(webhook!.body.data.object).toEqual({
@@ -103,7 +125,9 @@ describe.skipIf(!existsSync(join(repository, '.git')))('a first payment, from a 
     const { json } = await call('GET', '/v1/transactions?page_size=100');
     const transactions = json.data as readonly { session_id: string; type: string; status: string; amount: string }[];
     for (const session of [before, ...during]) {
-      const deposits = transactions.filter((transaction) => transaction.session_id === session.id && transaction.type === 'deposit');
+      const deposits = transactions.filter(
+        (transaction) => transaction.session_id === session.id && transaction.type === 'deposit',
+      );
       expect(deposits.map(({ status, amount }) => [status, amount])).toEqual([['final', '13.50']]);
     }
     expect((json.pagination as { total: number }).total).toBe(6);
@@ -112,7 +136,10 @@ describe.skipIf(!existsSync(join(repository, '.git')))('a first payment, from a 
   it('ends in order, leaving nothing behind', async () => {
     await sandbox.stop('SIGTERM');
     await eventually('the end of every process it started', async () => {
-      const { stdout } = await run('sh', ['-c', `grep -lsa "DATA_DIR=${sandbox.dataDir}" /proc/[0-9]*/environ || true`]);
+      const { stdout } = await run('sh', [
+        '-c',
+        `grep -lsa "DATA_DIR=${sandbox.dataDir}" /proc/[0-9]*/environ || true`,
+      ]);
       return stdout.trim() === '';
     });
     sandbox = await startRunningSandbox({ directory: clone, dataDir: sandbox.dataDir });

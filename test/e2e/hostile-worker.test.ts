@@ -19,7 +19,10 @@ import { outgoing } from '../support/outgoing.ts';
 import { approveAt, approverKey } from '../support/approvers.ts';
 import { evmNodeWithDeposit, PAYER_KEY, type StubNode } from '../crash/stub-evm-node.ts';
 
-/* Whoever took over everything but the signer sits at its socket, names what it likes, and must not get a coin more than deposits, caps and approvals allow. */
+/*
+ * Whoever took over everything but the signer sits at its socket, names what it likes, and must not get a coin more
+ * than deposits, caps and approvals allow.
+ */
 
 const MNEMONIC = 'test test test test test test test test test test test junk';
 const wallet = new Wallet(MNEMONIC);
@@ -44,8 +47,21 @@ afterEach(async () => {
 async function signerOn(change: Partial<PayoutRules> = {}, urls = [node.url]): Promise<SignerProcess> {
   const journalDirectory = change.journalDirectory ?? mkdtempSync(join(directory, 'journal-'));
   const tokens = [{ coin: 'USDT', address: node.token, decimals: 6 }] as const;
-  const networks = (['ethereum', 'bsc'] as const).map((network) => ({ mode: 'test' as const, network, chainId: '31337', tokens, urls }));
-  const payouts: PayoutRules = { networks, limits: { USDT: limits }, payoutsPerHour: 100, approvers: [], ...change, journalDirectory };
+  const networks = (['ethereum', 'bsc'] as const).map((network) => ({
+    mode: 'test' as const,
+    network,
+    chainId: '31337',
+    tokens,
+    urls,
+  }));
+  const payouts: PayoutRules = {
+    networks,
+    limits: { USDT: limits },
+    payoutsPerHour: 100,
+    approvers: [],
+    ...change,
+    journalDirectory,
+  };
   const wallets = { test: { kind: 'mnemonic', mnemonic: MNEMONIC } } as const;
   const signer = await startSignerProcess({ directory: journalDirectory, wallets, payouts, log: silentLog });
   running.push(signer);
@@ -53,10 +69,27 @@ async function signerOn(change: Partial<PayoutRules> = {}, urls = [node.url]): P
 }
 
 /** Gives 100 back of a deposit of 100. */
-function request(change: Partial<OutgoingTransaction> = {}, more: Partial<SigningRequest> = {}, nonce = 0): SigningRequest {
-  const proof = { depositKey: `ethereum:${node.txHash}:0`, txHash: node.txHash, logIndex: 0, toAddress: wallet.collectionAddress('evm', 0) };
+function request(
+  change: Partial<OutgoingTransaction> = {},
+  more: Partial<SigningRequest> = {},
+  nonce = 0,
+): SigningRequest {
+  const proof = {
+    depositKey: `ethereum:${node.txHash}:0`,
+    txHash: node.txHash,
+    logIndex: 0,
+    toAddress: wallet.collectionAddress('evm', 0),
+  };
   const order = outgoing({
-    ...{ kind: 'refund', id: 're_1-1', network: 'ethereum', coin: 'USDT', amount: '100', fromAddress: wallet.treasury.evm, toAddress: node.payer },
+    ...{
+      kind: 'refund',
+      id: 're_1-1',
+      network: 'ethereum',
+      coin: 'USDT',
+      amount: '100',
+      fromAddress: wallet.treasury.evm,
+      toAddress: node.payer,
+    },
     ...{ deposits: [{ ...proof, derivationIndex: 0, amount: change.amount ?? '100' }], ...change },
   });
   const tokenUnits = String(Number(order.amount) * 1e6);
@@ -74,7 +107,10 @@ const OTHER_NAMES = (txHash: string): string[] => [
 ];
 
 async function refused(task: Promise<unknown>): Promise<unknown> {
-  const answer = await task.catch((error: { name: string; code?: string }) => ({ ok: false, code: error.code ?? error.name }));
+  const answer = await task.catch((error: { name: string; code?: string }) => ({
+    ok: false,
+    code: error.code ?? error.name,
+  }));
   expect(answer).toMatchObject({ ok: false });
   return answer;
 }
@@ -103,7 +139,9 @@ describe('a hostile worker at the socket of the signer', () => {
     ['a key that is not of the deposit', { deposits: [{ ...request0(), depositKey: 'ethereum:other:0' }] }],
   ] as const)('is refused %s at the door', async (_, change) => {
     const signer = await signerOn();
-    expect(await refused(signer.sign(request(change as Partial<OutgoingTransaction>)))).toMatchObject({ code: 'invalid_params' });
+    expect(await refused(signer.sign(request(change as Partial<OutgoingTransaction>)))).toMatchObject({
+      code: 'invalid_params',
+    });
   });
 
   it('is refused an amount that is finer than the token, with a word about the draft', async () => {
@@ -113,7 +151,9 @@ describe('a hostile worker at the socket of the signer', () => {
       ['100.0000000001', '100000000'],
       ['0.0000000000001', '0'],
     ] as const)
-      expect(await refused(signer.sign(request({ amount }, { draft: { ...draft, tokenUnits } as TransactionDraft })))).toMatchObject({
+      expect(
+        await refused(signer.sign(request({ amount }, { draft: { ...draft, tokenUnits } as TransactionDraft }))),
+      ).toMatchObject({
         code: 'wrong_draft',
       });
   });
@@ -126,10 +166,12 @@ describe('a hostile worker at the socket of the signer', () => {
     const onBsc = await signer.sign(request({ network: 'bsc', deposits }));
     expect(onBsc).toMatchObject({ ok: false, code: 'id_taken' });
     const sweep = sweepOf({ id: 're_1-1' });
-    expect(await signer.sign({ order: sweep, attempt: 1, draft: draftOf(sweep), ledger: first.journal })).toMatchObject({
-      ok: false,
-      code: 'id_taken',
-    });
+    expect(await signer.sign({ order: sweep, attempt: 1, draft: draftOf(sweep), ledger: first.journal })).toMatchObject(
+      {
+        ok: false,
+        code: 'id_taken',
+      },
+    );
   });
 
   it.each([
@@ -137,21 +179,45 @@ describe('a hostile worker at the socket of the signer', () => {
     ['a top-up of another family', tronNative()],
     [
       'a top-up as a token',
-      { kind: 'evm', chainId: '31337', nonce: 0, tokenAddress: '0x5FbDB2315678afecb367f032d93F642f64180aa3', tokenUnits: '10000', ...FEES },
+      {
+        kind: 'evm',
+        chainId: '31337',
+        nonce: 0,
+        tokenAddress: '0x5FbDB2315678afecb367f032d93F642f64180aa3',
+        tokenUnits: '10000',
+        ...FEES,
+      },
     ],
   ] as const)('gets no signature for %s of another chain', async (_, draft) => {
     const signer = await signerOn();
     const { evm } = wallet.treasury;
-    const order = sweepOf({ kind: 'gas_top_up', coin: 'ETH', amount: '0.01', fromAddress: evm, toAddress: wallet.collectionAddress('evm', 3) });
-    expect(await signer.sign({ order, attempt: 1, draft: draft, ledger: null })).toMatchObject({ ok: false, code: 'wrong_draft' });
+    const order = sweepOf({
+      kind: 'gas_top_up',
+      coin: 'ETH',
+      amount: '0.01',
+      fromAddress: evm,
+      toAddress: wallet.collectionAddress('evm', 3),
+    });
+    expect(await signer.sign({ order, attempt: 1, draft: draft, ledger: null })).toMatchObject({
+      ok: false,
+      code: 'wrong_draft',
+    });
     const sweep = sweepOf();
     const onMain = { ...draftOf(sweep), chainId: '1' } as TransactionDraft;
-    expect(await signer.sign({ order: sweep, attempt: 1, draft: onMain, ledger: null })).toMatchObject({ ok: false, code: 'wrong_draft' });
+    expect(await signer.sign({ order: sweep, attempt: 1, draft: onMain, ledger: null })).toMatchObject({
+      ok: false,
+      code: 'wrong_draft',
+    });
   });
 
   it('cannot end the signer by a failpoint', async () => {
     const wallets = { test: { kind: 'mnemonic', mnemonic: MNEMONIC } } as const;
-    const armed = startSignerProcess({ directory: join(directory, 'armed'), wallets, crashAt: 'signer-after-journal', log: silentLog });
+    const armed = startSignerProcess({
+      directory: join(directory, 'armed'),
+      wallets,
+      crashAt: 'signer-after-journal',
+      log: silentLog,
+    });
     await expect(armed).rejects.toThrow('crashAt is for wallets of the sandbox');
   });
 });
@@ -160,7 +226,11 @@ describe('a hostile worker that sends a refund elsewhere', () => {
   const ELSEWHERE = '0x90F79bf6EB2c4f870365E785982E1f101E93b906';
   const NUMBER = 'N'.repeat(22);
   const claimed = (evidence: unknown, change: Partial<OutgoingTransaction> = {}, nonce = 0): SigningRequest => {
-    const refund = { sessionId: 'cs_x', refundId: 're_1', claim: { claimId: 'clm_1', evidence: evidence as ClaimEvidence } };
+    const refund = {
+      sessionId: 'cs_x',
+      refundId: 're_1',
+      claim: { claimId: 'clm_1', evidence: evidence as ClaimEvidence },
+    };
     return request({ toAddress: ELSEWHERE, refund, ...change }, {}, nonce);
   };
   const signedFor = (payee: string, by: string = PAYER_KEY): ClaimEvidence => {
@@ -172,7 +242,11 @@ describe('a hostile worker that sends a refund elsewhere', () => {
       coin: 'USDT',
       amount: '100.00',
     } as const;
-    return { kind: 'signature', number: NUMBER, signature: new PayingWallet(by).signMessageSync(claimText({ ...of, payee, number: NUMBER })) };
+    return {
+      kind: 'signature',
+      number: NUMBER,
+      signature: new PayingWallet(by).signMessageSync(claimText({ ...of, payee, number: NUMBER })),
+    };
   };
 
   it('gets nothing without a signature of who paid or two approvers, whatever it says of evidence and approvals', async () => {
@@ -182,7 +256,12 @@ describe('a hostile worker that sends a refund elsewhere', () => {
       [claimed(signedFor(ELSEWHERE, `0x${'11'.repeat(32)}`)), 'not_the_payer'],
       [claimed(signedFor(node.payer)), 'not_the_payer'],
       [claimed({ kind: 'signature', number: NUMBER, signature: `0x${'00'.repeat(65)}` }), 'not_the_payer'],
-      [claimed(signedFor(ELSEWHERE), { refund: { ...claimed(signedFor(ELSEWHERE)).order.refund!, sessionId: 'cs_y' } }), 'not_the_payer'],
+      [
+        claimed(signedFor(ELSEWHERE), {
+          refund: { ...claimed(signedFor(ELSEWHERE)).order.refund!, sessionId: 'cs_y' },
+        }),
+        'not_the_payer',
+      ],
       [claimed({ kind: 'no_sender' }), 'approval'],
       [claimed({ kind: 'test_payment', amount: '100' }), 'other_deposits'],
     ];
@@ -193,7 +272,8 @@ describe('a hostile worker that sends a refund elsewhere', () => {
       { kind: 'no_sender', approvers: ['ada', 'ben'] },
       null,
     ];
-    for (const evidence of atTheDoor) expect(await refused(signer.sign(claimed(evidence)))).toMatchObject({ code: 'invalid_params' });
+    for (const evidence of atTheDoor)
+      expect(await refused(signer.sign(claimed(evidence)))).toMatchObject({ code: 'invalid_params' });
     const asReturn = { ...claimed(signedFor(ELSEWHERE)).order, kind: 'return' } as const;
     expect(await refused(signer.sign(request(asReturn)))).toMatchObject({ code: 'invalid_params' });
     // Money that has a sender is not minted, whoever agreed.
@@ -206,7 +286,9 @@ describe('a hostile worker that sends a refund elsewhere', () => {
     if (!first.ok) throw new Error(first.message);
     const again = { ...claimed(signedFor(ELSEWHERE), { id: 're_2-1' }, 1), ledger: first.journal };
     expect(await refused(signer.sign(again))).toMatchObject({ code: 'evidence_used' });
-    expect(await refused(signer.sign({ ...request({ id: 're_3-1' }, {}, 1), ledger: first.journal }))).toMatchObject({ code: 'exceeds_deposit' });
+    expect(await refused(signer.sign({ ...request({ id: 're_3-1' }, {}, 1), ledger: first.journal }))).toMatchObject({
+      code: 'exceeds_deposit',
+    });
   });
 });
 
@@ -215,10 +297,19 @@ describe('a hostile worker on Solana', () => {
     const chain = await modelSolana();
     const journalDirectory = mkdtempSync(join(directory, 'journal-'));
     try {
-      const networks = [{ mode: 'test', network: 'solana', chainId: 'model', tokens: tokensOf(chain), urls: chain.urls }] as const;
+      const networks = [
+        { mode: 'test', network: 'solana', chainId: 'model', tokens: tokensOf(chain), urls: chain.urls },
+      ] as const;
       const [of] = chain.paid;
       const order = outgoing({
-        ...{ kind: 'refund', id: 're_1-1', network: 'solana', coin: 'USDT', amount: '60', fromAddress: wallet.treasury.solana },
+        ...{
+          kind: 'refund',
+          id: 're_1-1',
+          network: 'solana',
+          coin: 'USDT',
+          amount: '60',
+          fromAddress: wallet.treasury.solana,
+        },
         ...{ toAddress: of!.payer, deposits: [{ ...of!.proof, amount: '60' }] },
       });
       let ledger: JournalPlace | null = null;
@@ -227,7 +318,8 @@ describe('a hostile worker on Solana', () => {
       for (const round of [0, 1]) {
         const signer = await signerOn({ journalDirectory, networks });
         for (let pick = 0; pick < 24; pick += 1) {
-          const draft = pick % 3 === 0 ? chain.draft(of!.units, pick, pick % 2) : chain.lie(of!.units, 100 * round + pick);
+          const draft =
+            pick % 3 === 0 ? chain.draft(of!.units, pick, pick % 2) : chain.lie(of!.units, 100 * round + pick);
           const answer = await signer.sign({ order, attempt, draft, ledger });
           chain.advance(pick);
           if (!answer.ok) continue;
@@ -273,7 +365,11 @@ describe('a provider that answers without end', () => {
     async (way) => {
       endless = way;
       const signer = await signerOn({}, [`http://127.0.0.1:${(server.address() as AddressInfo).port}`]);
-      expect(await signer.check(request().order)).toMatchObject({ ok: false, kind: 'later', code: 'chain_unavailable' });
+      expect(await signer.check(request().order)).toMatchObject({
+        ok: false,
+        kind: 'later',
+        code: 'chain_unavailable',
+      });
     },
     20_000,
   );
@@ -283,20 +379,45 @@ const tokensOf = ({ token }: ModelChain) => [{ coin: 'USDT', address: token, dec
 
 function request0() {
   const txHash = `0x${'ab'.repeat(32)}`;
-  return { depositKey: `ethereum:${txHash}:0`, txHash, logIndex: 0, toAddress: wallet.collectionAddress('evm', 0), derivationIndex: 0 };
+  return {
+    depositKey: `ethereum:${txHash}:0`,
+    txHash,
+    logIndex: 0,
+    toAddress: wallet.collectionAddress('evm', 0),
+    derivationIndex: 0,
+  };
 }
 
 function sweepOf(change: Partial<OutgoingTransaction> = {}): OutgoingTransaction {
   return outgoing({
     ...{ kind: 'sweep', id: 'swp_1', network: 'ethereum', coin: 'USDT', amount: '0.01' },
-    ...{ fromAddress: wallet.collectionAddress('evm', 3), toAddress: wallet.treasury.evm, derivationIndex: 3, ...change },
+    ...{
+      fromAddress: wallet.collectionAddress('evm', 3),
+      toAddress: wallet.treasury.evm,
+      derivationIndex: 3,
+      ...change,
+    },
   });
 }
 
 function draftOf({ amount }: OutgoingTransaction): TransactionDraft {
-  return { kind: 'evm', chainId: '31337', nonce: 0, tokenAddress: node.token, tokenUnits: String(Number(amount) * 1e6), ...FEES };
+  return {
+    kind: 'evm',
+    chainId: '31337',
+    nonce: 0,
+    tokenAddress: node.token,
+    tokenUnits: String(Number(amount) * 1e6),
+    ...FEES,
+  };
 }
 
 function tronNative(): TransactionDraft {
-  return { kind: 'tron-native', sun: '10000', refBlockBytes: '0001', refBlockHash: '0011223344556677', expirationMs: 60_000, timestampMs: 1 };
+  return {
+    kind: 'tron-native',
+    sun: '10000',
+    refBlockBytes: '0001',
+    refBlockHash: '0011223344556677',
+    expirationMs: 60_000,
+    timestampMs: 1,
+  };
 }

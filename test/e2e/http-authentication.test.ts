@@ -18,22 +18,28 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const get = (options: CallOptions = {}) => service.call('GET', LIST, undefined, { timestamp: NOW_SEC, ...options });
-const post = (body: string | Buffer | object, options: CallOptions = {}) => service.call('POST', CREATE, body, { timestamp: NOW_SEC, ...options });
+const post = (body: string | Buffer | object, options: CallOptions = {}) =>
+  service.call('POST', CREATE, body, { timestamp: NOW_SEC, ...options });
 
 /** A request whose headers may repeat, as raw text. */
 function rawText(path: string, headers: readonly (readonly [string, string])[], body = '', method = 'GET'): string {
   const lines = headers.map(([name, value]) => `${name}: ${value}`);
   return `${method} ${path} HTTP/1.1\r\nHost: localhost\r\n${lines.join('\r\n')}\r\n\r\n${body}`;
 }
-const signedPairs = (body = ''): [string, string][] => Object.entries(signedHeaders(service.key, body, { timestamp: NOW_SEC }));
+const signedPairs = (body = ''): [string, string][] =>
+  Object.entries(signedHeaders(service.key, body, { timestamp: NOW_SEC }));
 
 describe('authentication refuses', () => {
   const other = () => 'sk_test_' + 'x'.repeat(48);
-  const cases: Record<string, () => Promise<{ status: number; json: { error: { request_id: string } }; headers: Headers }>> = {
+  const cases: Record<
+    string,
+    () => Promise<{ status: number; json: { error: { request_id: string } }; headers: Headers }>
+  > = {
     'no Authorization': () => get({ drop: ['Authorization'] }),
     'another scheme': () => get({ authorization: `Basic ${service.key.apiKey}` }),
     'an empty key': () => get({ authorization: 'Bearer ' }),
-    'two keys in one header': () => get({ authorization: `Bearer ${service.key.apiKey}, Bearer ${service.key.apiKey}` }),
+    'two keys in one header': () =>
+      get({ authorization: `Bearer ${service.key.apiKey}, Bearer ${service.key.apiKey}` }),
     'an unknown key': () => get({ authorization: `Bearer ${other()}` }),
     'a key of 10 KB': () => get({ authorization: `Bearer sk_test_${'x'.repeat(10_000)}` }),
     'no timestamp': () => get({ drop: ['X-Service-Timestamp'] }),
@@ -60,11 +66,21 @@ describe('authentication refuses', () => {
     'an empty signature': () => get({ signature: '' }),
     'a signature that is not hex': () => get({ signature: 'z'.repeat(64) }),
     'a signature with another secret': () =>
-      get({ signature: signedHeaders({ ...service.key, secret: 'nope' }, '', { timestamp: NOW_SEC })['X-Service-Signature']! }),
+      get({
+        signature: signedHeaders({ ...service.key, secret: 'nope' }, '', { timestamp: NOW_SEC })[
+          'X-Service-Signature'
+        ]!,
+      }),
     'a signature of another nonce': () =>
-      get({ nonce: 'one', signature: signedHeaders(service.key, '', { timestamp: NOW_SEC, nonce: 'two' })['X-Service-Signature']! }),
+      get({
+        nonce: 'one',
+        signature: signedHeaders(service.key, '', { timestamp: NOW_SEC, nonce: 'two' })['X-Service-Signature']!,
+      }),
     'a signature of another timestamp': () =>
-      get({ nonce: 'one', signature: signedHeaders(service.key, '', { timestamp: NOW_SEC - 1, nonce: 'one' })['X-Service-Signature']! }),
+      get({
+        nonce: 'one',
+        signature: signedHeaders(service.key, '', { timestamp: NOW_SEC - 1, nonce: 'one' })['X-Service-Signature']!,
+      }),
     'a signature of another body': () => post(order(), { signedBody: '{}' }),
     'a body changed by one space': () => post('{"amount": "1.00"}', { signedBody: '{"amount":"1.00"}' }),
     'a body with a trailing newline that was not signed': () => post('{}\n', { signedBody: '{}' }),
@@ -90,7 +106,8 @@ describe('authentication refuses', () => {
   });
 
   it('names the check that failed to whoever holds a key of the test mode, and to nobody else', async () => {
-    const faultOf = async (name: string): Promise<string | null> => (await cases[name]!()).headers.get('quittance-authentication-fault');
+    const faultOf = async (name: string): Promise<string | null> =>
+      (await cases[name]!()).headers.get('quittance-authentication-fault');
     expect(await faultOf('a signature with another secret')).toBe('signature');
     expect(await faultOf('an empty signature')).toMatch(/^header_/);
     expect((await get({ timestamp: NOW_SEC - 301 })).headers.get('quittance-authentication-fault')).toBe('timestamp');
@@ -99,20 +116,28 @@ describe('authentication refuses', () => {
     expect((await get({ nonce })).headers.get('quittance-authentication-fault')).toBe('nonce_used');
     const [live, unknown] = [service.keys.add(newKey('delta', 'live')), newKey('epsilon')];
     for (const key of [live, unknown]) {
-      const refused = await service.call('GET', LIST, undefined, { key: { ...key, secret: 'nope' }, timestamp: NOW_SEC });
+      const refused = await service.call('GET', LIST, undefined, {
+        key: { ...key, secret: 'nope' },
+        timestamp: NOW_SEC,
+      });
       expect([refused.status, refused.headers.get('quittance-authentication-fault')]).toEqual([401, null]);
     }
   });
 
-  it.each(['Authorization', 'X-Service-Timestamp', 'X-Service-Nonce', 'X-Service-Signature'])('%s sent twice, even with one value', async (name) => {
-    const pairs = signedPairs();
-    const twin = pairs.find(([header]) => header === name)!;
-    const { status, body } = await rawRequest(service.base, [rawText(LIST, [...pairs, twin])]);
-    expect([status, JSON.parse(body).error.code]).toEqual([401, 'authentication_failed']);
-  });
+  it.each(['Authorization', 'X-Service-Timestamp', 'X-Service-Nonce', 'X-Service-Signature'])(
+    '%s sent twice, even with one value',
+    async (name) => {
+      const pairs = signedPairs();
+      const twin = pairs.find(([header]) => header === name)!;
+      const { status, body } = await rawRequest(service.base, [rawText(LIST, [...pairs, twin])]);
+      expect([status, JSON.parse(body).error.code]).toEqual([401, 'authentication_failed']);
+    },
+  );
 
   it('a second key after the right one', async () => {
-    const { status } = await rawRequest(service.base, [rawText(LIST, [...signedPairs(), ['authorization', 'Bearer sk_test_other_key']])]);
+    const { status } = await rawRequest(service.base, [
+      rawText(LIST, [...signedPairs(), ['authorization', 'Bearer sk_test_other_key']]),
+    ]);
     expect(status).toBe(401);
   });
 
@@ -139,20 +164,30 @@ describe('authentication refuses', () => {
     ['GET', `/api/v1/checkout/sessions/${'x'.repeat(4000)}`],
   ])('%s %s without a signature, known path or not', async (method, path) => {
     const response = await fetch(service.base + path, { method });
-    expect([response.status, ((await response.json()) as { error: { code: string } }).error.code]).toEqual([401, 'authentication_failed']);
+    expect([response.status, ((await response.json()) as { error: { code: string } }).error.code]).toEqual([
+      401,
+      'authentication_failed',
+    ]);
   });
 });
 
 describe('authentication accepts', () => {
-  it.each([-300, -299, 0, 299, 300])('a timestamp %i s off', async (offset) => expect((await get({ timestamp: NOW_SEC + offset })).status).toBe(200));
+  it.each([-300, -299, 0, 299, 300])('a timestamp %i s off', async (offset) =>
+    expect((await get({ timestamp: NOW_SEC + offset })).status).toBe(200),
+  );
 
   it('a signature in upper case', async () => {
-    const signature = signedHeaders(service.key, '', { timestamp: NOW_SEC, nonce: 'upper' })['X-Service-Signature']!.toUpperCase();
+    const signature = signedHeaders(service.key, '', { timestamp: NOW_SEC, nonce: 'upper' })[
+      'X-Service-Signature'
+    ]!.toUpperCase();
     expect((await get({ nonce: 'upper', signature })).status).toBe(200);
   });
 
   it('header names and the scheme in any case', async () => {
-    const pairs = signedPairs().map(([name, value]): [string, string] => [name.toUpperCase(), value.replace('Bearer', 'bearer')]);
+    const pairs = signedPairs().map(([name, value]): [string, string] => [
+      name.toUpperCase(),
+      value.replace('Bearer', 'bearer'),
+    ]);
     expect((await rawRequest(service.base, [rawText(LIST, pairs)])).status).toBe(200);
   });
 
@@ -167,9 +202,17 @@ describe('authentication accepts', () => {
 
   it('a chunked body', async () => {
     const body = JSON.stringify(order());
-    const pairs: [string, string][] = [...signedPairs(body), ['Content-Type', 'application/json'], ['Transfer-Encoding', 'chunked']];
+    const pairs: [string, string][] = [
+      ...signedPairs(body),
+      ['Content-Type', 'application/json'],
+      ['Transfer-Encoding', 'chunked'],
+    ];
     const chunks = body.match(/.{1,7}/gs)!.map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`);
-    const { status, body: answer } = await rawRequest(service.base, [rawText(CREATE, pairs, '', 'POST'), ...chunks, '0\r\n\r\n'], { pauseMs: 2 });
+    const { status, body: answer } = await rawRequest(
+      service.base,
+      [rawText(CREATE, pairs, '', 'POST'), ...chunks, '0\r\n\r\n'],
+      { pauseMs: 2 },
+    );
     expect(status).toBe(200);
     expect(JSON.parse(answer).amount_total).toBe('10.00');
   });
@@ -189,7 +232,9 @@ describe('a nonce', () => {
   it('is refused the second time, on any path', async () => {
     expect((await get({ nonce: 'used-1' })).status).toBe(200);
     expect((await get({ nonce: 'used-1' })).status).toBe(401);
-    expect((await service.call('GET', '/v1/refunds', undefined, { nonce: 'used-1', timestamp: NOW_SEC })).status).toBe(401);
+    expect((await service.call('GET', '/v1/refunds', undefined, { nonce: 'used-1', timestamp: NOW_SEC })).status).toBe(
+      401,
+    );
   });
 
   it('may be used by another key', async () => {
@@ -220,7 +265,9 @@ describe('a nonce', () => {
 describe('after used nonces were lost', () => {
   const forgetful: Nonces = {
     burn: (_keyId, _nonce, _nowSec, _durable, mayRepeat) =>
-      mayRepeat ? Promise.resolve({ accepted: true, mayBeReplay: true }) : Promise.reject(new StoreUnavailable('used nonces were lost')),
+      mayRepeat
+        ? Promise.resolve({ accepted: true, mayBeReplay: true })
+        : Promise.reject(new StoreUnavailable('used nonces were lost')),
     settle: async () => undefined,
     close: async () => undefined,
   };
@@ -262,7 +309,8 @@ describe('the nonce of a command', () => {
     await post({ ...body, surprise: 1 }, { nonce: 'invalid' });
     service.api.failNext = new Error('bug');
     expect((await post(order(), { nonce: 'crash' })).status).toBe(500);
-    for (const nonce of ['repeat', 'conflict', 'invalid', 'crash']) expect(service.nonces.settled).toContain(nameOf(nonce));
+    for (const nonce of ['repeat', 'conflict', 'invalid', 'crash'])
+      expect(service.nonces.settled).toContain(nameOf(nonce));
   });
 
   it('lasts at once for reads', async () => {

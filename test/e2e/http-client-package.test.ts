@@ -93,7 +93,9 @@ describe('the client as it is packed', () => {
     const loadedBytes = loaded.reduce((sum, name) => sum + statSync(join(installed, 'dist/esm', name)).size, 0);
     expect(bytesOf(installed) / 1024).toBeLessThan(LIMITS.installedKb);
     expect(loadedBytes / 1024).toBeLessThan(LIMITS.loadedKb);
-    expect(read('README.md')).toContain(`less than ${LIMITS.installedKb} KB installed, of which a program loads less than ${LIMITS.loadedKb} KB`);
+    expect(read('README.md')).toContain(
+      `less than ${LIMITS.installedKb} KB installed, of which a program loads less than ${LIMITS.loadedKb} KB`,
+    );
   });
 
   it('pleases publint', async () => {
@@ -105,12 +107,17 @@ describe('the client as it is packed', () => {
     const analysis = await checkPackage(createPackageFromTarballData(readFileSync(tarball)));
     if (!analysis.types) throw new Error('the package has no types');
     // Resolution from before `exports` finds the main entry alone.
-    const problems = analysis.problems.filter((problem) => !('resolutionKind' in problem) || problem.resolutionKind !== 'node10');
+    const problems = analysis.problems.filter(
+      (problem) => !('resolutionKind' in problem) || problem.resolutionKind !== 'node10',
+    );
     expect(problems).toEqual([]);
-    expect(Object.keys(analysis.entrypoints)).toEqual(expect.arrayContaining(['.', './errors', './signing', './webhooks']));
+    expect(Object.keys(analysis.entrypoints)).toEqual(
+      expect.arrayContaining(['.', './errors', './signing', './webhooks']),
+    );
   });
 
-  it('has types made from the schemas as they are', () => expect(readFileSync(join(PACKAGE, 'src/wire.ts'), 'utf8')).toBe(wireTypes()));
+  it('has types made from the schemas as they are', () =>
+    expect(readFileSync(join(PACKAGE, 'src/wire.ts'), 'utf8')).toBe(wireTypes()));
 
   const SHOP = `import { createClient, type PaymentSession } from '@quittance/client';
 import { verifyWebhook } from '@quittance/client/webhooks';
@@ -139,10 +146,21 @@ export async function shop(): Promise<string | undefined> {
     cpSync(join(project, 'node_modules'), join(typed, 'node_modules'), { recursive: true });
     for (const file of files) writeFileSync(join(typed, file), SHOP);
     const lib = ['es2023', 'dom', 'dom.iterable', 'esnext.disposable'];
-    const compilerOptions = { noEmit: true, strict: true, target: 'es2022', lib, module, moduleResolution, types: [], skipLibCheck: false };
+    const compilerOptions = {
+      noEmit: true,
+      strict: true,
+      target: 'es2022',
+      lib,
+      module,
+      moduleResolution,
+      types: [],
+      skipLibCheck: false,
+    };
     writeFileSync(join(typed, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }));
     const tsc = join(REPOSITORY, 'node_modules/typescript/bin/tsc');
-    const said = await promisify(execFile)(process.execPath, [tsc, '-p', 'tsconfig.json'], { cwd: typed }).catch((error: unknown) => error);
+    const said = await promisify(execFile)(process.execPath, [tsc, '-p', 'tsconfig.json'], { cwd: typed }).catch(
+      (error: unknown) => error,
+    );
     expect((said as { stdout: string }).stdout).toBe('');
   });
 });

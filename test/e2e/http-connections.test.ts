@@ -23,8 +23,10 @@ afterAll(() => service.close());
 
 const head = (lines: readonly string[], method = 'POST', path = CREATE): string =>
   `${method} ${path} HTTP/1.1\r\nHost: localhost\r\n${lines.join('\r\n')}\r\n\r\n`;
-const signed = (body: string | Buffer): string[] => Object.entries(signedHeaders(service.key, body)).map(([name, value]) => `${name}: ${value}`);
-const order = (): string => JSON.stringify({ amount: '10.00', currency: 'USD', order_id: `connection-${(orders += 1)}` });
+const signed = (body: string | Buffer): string[] =>
+  Object.entries(signedHeaders(service.key, body)).map(([name, value]) => `${name}: ${value}`);
+const order = (): string =>
+  JSON.stringify({ amount: '10.00', currency: 'USD', order_id: `connection-${(orders += 1)}` });
 const JSON_TYPE = 'Content-Type: application/json';
 const codeOf = (answer: { readonly body: string }): string => JSON.parse(answer.body).error.code as string;
 
@@ -60,7 +62,9 @@ describe('a body over 256 KiB', () => {
   });
 
   it('is refused without being asked for when the client waits for 100 Continue', async () => {
-    const answer = await rawRequest(service.base, [head([JSON_TYPE, `Content-Length: ${LIMIT + 1}`, 'Expect: 100-continue'])]);
+    const answer = await rawRequest(service.base, [
+      head([JSON_TYPE, `Content-Length: ${LIMIT + 1}`, 'Expect: 100-continue']),
+    ]);
     expect(answer.status).toBe(413);
   });
 
@@ -70,7 +74,9 @@ describe('a body over 256 KiB', () => {
   });
 
   it('leaves the connection open for as long as the client still sends, but no longer than 2 s', async () => {
-    const answer = await rawRequest(service.base, [head([JSON_TYPE, `Content-Length: ${LIMIT * 2}`]), 'x'], { timeoutMs: 4_000 });
+    const answer = await rawRequest(service.base, [head([JSON_TYPE, `Content-Length: ${LIMIT * 2}`]), 'x'], {
+      timeoutMs: 4_000,
+    });
     expect([answer.status, answer.closed]).toEqual([413, true]);
   });
 });
@@ -79,10 +85,31 @@ describe('a request is refused by its headers alone when it', () => {
   it.each([
     ['is a GET with a body', 'GET', ['Content-Length: 2'], '{}', 400, 'invalid_request'],
     ['is a GET with a chunked body', 'GET', ['Transfer-Encoding: chunked'], '0\r\n\r\n', 400, 'invalid_request'],
-    ['is compressed', 'POST', [JSON_TYPE, 'Content-Encoding: gzip', 'Content-Length: 2'], '{}', 415, 'unsupported_media_type'],
-    ['is a form', 'POST', ['Content-Type: application/x-www-form-urlencoded', 'Content-Length: 2'], '{}', 415, 'unsupported_media_type'],
+    [
+      'is compressed',
+      'POST',
+      [JSON_TYPE, 'Content-Encoding: gzip', 'Content-Length: 2'],
+      '{}',
+      415,
+      'unsupported_media_type',
+    ],
+    [
+      'is a form',
+      'POST',
+      ['Content-Type: application/x-www-form-urlencoded', 'Content-Length: 2'],
+      '{}',
+      415,
+      'unsupported_media_type',
+    ],
     ['is plain text', 'POST', ['Content-Type: text/plain', 'Content-Length: 2'], '{}', 415, 'unsupported_media_type'],
-    ['is JSON of another kind', 'POST', ['Content-Type: application/json-patch+json', 'Content-Length: 2'], '{}', 415, 'unsupported_media_type'],
+    [
+      'is JSON of another kind',
+      'POST',
+      ['Content-Type: application/json-patch+json', 'Content-Length: 2'],
+      '{}',
+      415,
+      'unsupported_media_type',
+    ],
     [
       'is JSON in another charset',
       'POST',
@@ -91,7 +118,14 @@ describe('a request is refused by its headers alone when it', () => {
       415,
       'unsupported_media_type',
     ],
-    ['names its type twice', 'POST', [JSON_TYPE, 'Content-Type: text/plain', 'Content-Length: 2'], '{}', 415, 'unsupported_media_type'],
+    [
+      'names its type twice',
+      'POST',
+      [JSON_TYPE, 'Content-Type: text/plain', 'Content-Length: 2'],
+      '{}',
+      415,
+      'unsupported_media_type',
+    ],
   ] as const)('%s', async (_, method, lines, body, status, code) => {
     const answer = await rawRequest(service.base, [head(lines, method), body]);
     expect([answer.status, codeOf(answer)]).toEqual([status, code]);
@@ -104,9 +138,12 @@ describe('a request is refused by its headers alone when it', () => {
     expect([answer.status, codeOf(answer)]).toEqual([415, 'unsupported_media_type']);
   });
 
-  it.each(['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'])('but not as %s', async (type) => {
-    expect((await service.call('POST', CREATE, order(), { headers: { 'Content-Type': type } })).status).toBe(200);
-  });
+  it.each(['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'])(
+    'but not as %s',
+    async (type) => {
+      expect((await service.call('POST', CREATE, order(), { headers: { 'Content-Type': type } })).status).toBe(200);
+    },
+  );
 });
 
 describe('the answer of a refusal arrives', () => {
@@ -125,7 +162,9 @@ describe('the answer of a refusal arrives', () => {
       return answer.status;
     };
     for (let round = 0; round < 2; round += 1)
-      expect(await Promise.all(Array.from({ length: AT_ONCE }, post))).toEqual(Array.from({ length: AT_ONCE }, () => status));
+      expect(await Promise.all(Array.from({ length: AT_ONCE }, post))).toEqual(
+        Array.from({ length: AT_ONCE }, () => status),
+      );
   });
 });
 
@@ -195,7 +234,9 @@ async function deadSockets(count: number, text: string): Promise<Socket[]> {
 }
 
 const openConnections = (): Promise<number> =>
-  new Promise((resolve, reject) => service.server.getConnections((error, count) => (error ? reject(error) : resolve(count))));
+  new Promise((resolve, reject) =>
+    service.server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
+  );
 
 describe('a client that never closes its end', () => {
   beforeEach(() => service.server.closeAllConnections());
@@ -280,7 +321,9 @@ describe('Strict-Transport-Security is on every answer', () => {
 describe('a kept-alive connection', () => {
   it('carries a request in many pieces, then further ones', async () => {
     const bodies = [order(), order(), order()];
-    const requests = bodies.map((body) => head([...signed(body), JSON_TYPE, `Content-Length: ${Buffer.byteLength(body)}`]) + body);
+    const requests = bodies.map(
+      (body) => head([...signed(body), JSON_TYPE, `Content-Length: ${Buffer.byteLength(body)}`]) + body,
+    );
     const socket = connect({ port: Number(new URL(service.base).port), host: '127.0.0.1', noDelay: true });
     let received = '';
     socket.on('data', (chunk: Buffer) => (received += chunk.toString()));

@@ -6,7 +6,9 @@ import { WEBHOOK_TYPES } from '../../src/domain/notification-types.ts';
 import { startTestServer, type TestServer } from '../support/http-api.ts';
 import { layoutShift } from './checkout-world.ts';
 
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
+  existsSync(path),
+);
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 describe.skipIf(CHROMIUM === undefined)('the documentation page in Chromium', () => {
@@ -95,7 +97,9 @@ describe.skipIf(CHROMIUM === undefined)('the documentation page in Chromium', ()
     await page.evaluate(await (await import('node:fs/promises')).readFile(AXE, 'utf8'));
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
-      const { violations } = await page.evaluate<{ violations: { id: string; nodes: { html: string }[] }[] }>('axe.run()');
+      const { violations } = await page.evaluate<{ violations: { id: string; nodes: { html: string }[] }[] }>(
+        'axe.run()',
+      );
       expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
     }
   });

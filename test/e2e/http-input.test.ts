@@ -6,7 +6,12 @@ import { KNOWN_DOMAIN } from '../support/fake-merchant-api.ts';
 const CREATE = '/api/v1/checkout/sessions/create';
 let service: TestServer;
 let orders = 0;
-const body = (patch: object = {}) => ({ amount: '10.00', currency: 'USD', order_id: `input-${(orders += 1)}`, ...patch });
+const body = (patch: object = {}) => ({
+  amount: '10.00',
+  currency: 'USD',
+  order_id: `input-${(orders += 1)}`,
+  ...patch,
+});
 const create = (patch: object = {}) => service.call('POST', CREATE, body(patch));
 const send = (raw: string | Buffer) => service.call('POST', CREATE, raw);
 
@@ -63,8 +68,9 @@ const BAD_AMOUNTS = [
 ];
 
 describe('an amount is refused when it is', () => {
-  it.each([...BAD_AMOUNTS, '0', '0.00', '10.001'].map((value) => [JSON.stringify(value).slice(0, 24), value]))('%s', async (_, value) =>
-    refused(create({ amount: value }), 'amount'),
+  it.each([...BAD_AMOUNTS, '0', '0.00', '10.001'].map((value) => [JSON.stringify(value).slice(0, 24), value]))(
+    '%s',
+    async (_, value) => refused(create({ amount: value }), 'amount'),
   );
   it.each(BAD_AMOUNTS.map((value) => [JSON.stringify(value).slice(0, 24), value]))('a tax of %s', async (_, value) =>
     refused(create({ tax_amount: value }), 'tax_amount'),
@@ -80,7 +86,10 @@ describe('an amount is refused when it is', () => {
 
 describe('a refund amount is refused when it is', () => {
   it.each([...BAD_AMOUNTS, '0'].map((value) => [JSON.stringify(value).slice(0, 24), value]))('%s', async (_, value) => {
-    const { status, json } = await service.call('POST', '/v1/refunds', { session_id: 'cs_x', amount: { value, currency: 'USDT' } });
+    const { status, json } = await service.call('POST', '/v1/refunds', {
+      session_id: 'cs_x',
+      amount: { value, currency: 'USDT' },
+    });
     expect([status, json.error.param]).toEqual([400, 'amount.value']);
   });
   it.each([['5.00'], [5], [null], [[]]])('%j in place of an object', async (amount) => {
@@ -88,7 +97,10 @@ describe('a refund amount is refused when it is', () => {
     expect([status, json.error.param]).toEqual([400, 'amount']);
   });
   it('finer than its currency', async () => {
-    const { json } = await service.call('POST', '/v1/refunds', { session_id: 'cs_x', amount: { value: '1.1234567', currency: 'USDT' } });
+    const { json } = await service.call('POST', '/v1/refunds', {
+      session_id: 'cs_x',
+      amount: { value: '1.1234567', currency: 'USDT' },
+    });
     expect(json.error.param).toBe('amount.value');
   });
 });
@@ -96,13 +108,18 @@ describe('a refund amount is refused when it is', () => {
 it.each([['txn_short'], ['re_k7w2q5m4n6p3r7s2t5v4x6y3z7'], [''], [7]])(
   'a refund of %j, which is no transaction, is refused by its field',
   async (id) => {
-    const { status, json } = await service.call('POST', '/v1/refunds', { session_id: `cs_${'a'.repeat(32)}`, transaction_id: id });
+    const { status, json } = await service.call('POST', '/v1/refunds', {
+      session_id: `cs_${'a'.repeat(32)}`,
+      transaction_id: id,
+    });
     expect([status, json.error.code, json.error.param]).toEqual([400, 'invalid_request', 'transaction_id']);
   },
 );
 
 describe('a field is refused and named', () => {
-  it.each(['amount', 'currency', 'order_id'])('when %s is missing', async (field) => refused(create({ [field]: undefined }), field));
+  it.each(['amount', 'currency', 'order_id'])('when %s is missing', async (field) =>
+    refused(create({ [field]: undefined }), field),
+  );
   it.each(
     ['ZZZ', 'US', 'BTC', 'XAU', '', ' USD', 'U\u017fD', 'USDTX', 'x'.repeat(100_000), 5, null, {}].map((value) => [
       JSON.stringify(value).slice(0, 20),
@@ -115,8 +132,10 @@ describe('a field is refused and named', () => {
   it.each([['x'.repeat(129)], [''], ['a\u0000b'], ['a\nb'], [7], [null]])('when order_id is %j', async (value) =>
     refused(create({ order_id: value }), 'order_id'),
   );
-  it('when description has 1001 characters', async () => refused(create({ description: 'x'.repeat(1001) }), 'description'));
-  it('when merchant_domain_id is unknown', async () => refused(create({ merchant_domain_id: 'nope' }), 'merchant_domain_id'));
+  it('when description has 1001 characters', async () =>
+    refused(create({ description: 'x'.repeat(1001) }), 'description'));
+  it('when merchant_domain_id is unknown', async () =>
+    refused(create({ merchant_domain_id: 'nope' }), 'merchant_domain_id'));
 
   const priceData = { currency: 'USD', unit_amount: '1.00', product_data: { name: 'x' } };
   const items = (n: number) => Array.from({ length: n }, () => ({ price_data: priceData }));
@@ -189,7 +208,10 @@ describe('a return URL is refused when it is', () => {
     expect((await create({ success_url: 'http://localhost:3000/ok' })).status).toBe(200);
     expect((await create({ success_url: 'http://127.0.0.1/ok' })).status).toBe(200);
     const live = service.keys.add({ ...service.key, apiKey: 'sk_live_0123456789abcdef', mode: 'live' });
-    await refused(service.call('POST', CREATE, body({ success_url: 'http://localhost:3000/ok' }), { key: live }), 'success_url');
+    await refused(
+      service.call('POST', CREATE, body({ success_url: 'http://localhost:3000/ok' }), { key: live }),
+      'success_url',
+    );
   });
 
   it('kept in its normal form otherwise', async () => {
@@ -202,12 +224,18 @@ describe('a body is refused when it', () => {
   it('holds an unknown field, at any depth', async () => {
     await refused(create({ payment_status: 'paid' }), 'payment_status', 'unknown_field');
     await refused(
-      create({ line_items: [{ price_data: { currency: 'USD', unit_amount: '1.00', product_data: { name: 'x', sku: '1' } } }] }),
+      create({
+        line_items: [{ price_data: { currency: 'USD', unit_amount: '1.00', product_data: { name: 'x', sku: '1' } } }],
+      }),
       'line_items[0].price_data.product_data.sku',
       'unknown_field',
     );
     const refund = await service.call('POST', '/v1/refunds', { session_id: 'cs_x', to_address: '0x1' });
-    expect([refund.status, refund.json.error.code, refund.json.error.param]).toEqual([400, 'unknown_field', 'to_address']);
+    expect([refund.status, refund.json.error.code, refund.json.error.param]).toEqual([
+      400,
+      'unknown_field',
+      'to_address',
+    ]);
   });
 
   it('holds 20,000 unknown fields, without a slow path or a huge answer', async () => {
@@ -242,7 +270,10 @@ describe('a body is refused when it', () => {
     ['UTF-16', Buffer.from('{"amount":"1.00"}', 'utf16le')],
     ['invalid UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
     ['an overlong form', Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xc0, 0xaf]), Buffer.from('"}')])],
-    ['a surrogate in UTF-8', Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xed, 0xa0, 0x80]), Buffer.from('"}')])],
+    [
+      'a surrogate in UTF-8',
+      Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xed, 0xa0, 0x80]), Buffer.from('"}')]),
+    ],
   ])('is %s', async (_, bytes) => {
     const { status, json } = await send(bytes);
     expect([status, json.error.param]).toEqual([400, 'body']);
@@ -268,7 +299,10 @@ describe('a body is refused when it', () => {
 
   it.each(['__proto__', 'constructor', 'prototype'])('has the key %s anywhere', async (key) => {
     await refused(send(`{"amount":"1.00","currency":"USD","order_id":"p","${key}":{"admin":true}}`), key);
-    await refused(send(`{"amount":"1.00","currency":"USD","order_id":"p","metadata":{"${key}":"x"}}`), `metadata.${key}`);
+    await refused(
+      send(`{"amount":"1.00","currency":"USD","order_id":"p","metadata":{"${key}":"x"}}`),
+      `metadata.${key}`,
+    );
     expect(({} as Record<string, unknown>).admin).toBeUndefined();
   });
 
@@ -277,7 +311,10 @@ describe('a body is refused when it', () => {
   });
 
   it('holds a huge array, which is named', async () =>
-    refused(send(`{"amount":"1.00","currency":"USD","order_id":"h","line_items":[${'1,'.repeat(100_000)}1]}`), 'line_items[3995]'));
+    refused(
+      send(`{"amount":"1.00","currency":"USD","order_id":"h","line_items":[${'1,'.repeat(100_000)}1]}`),
+      'line_items[3995]',
+    ));
 });
 
 describe('a body is accepted', () => {
@@ -294,7 +331,11 @@ describe('a body is accepted', () => {
       amount: '999999999999.99',
     });
     expect(status).toBe(200);
-    expect([json.line_items.length, Object.keys(json.metadata).length, json.amount_total]).toEqual([100, 51, '999999999999.99']);
+    expect([json.line_items.length, Object.keys(json.metadata).length, json.amount_total]).toEqual([
+      100,
+      51,
+      '999999999999.99',
+    ]);
     expect(json.line_items[0]).toEqual(item);
   });
 
@@ -368,7 +409,9 @@ describe('an Idempotency-Key', () => {
   });
 
   it('reaches the command', async () => {
-    expect((await service.call('POST', CREATE, body(), { headers: { 'Idempotency-Key': 'k'.repeat(255) } })).status).toBe(200);
+    expect(
+      (await service.call('POST', CREATE, body(), { headers: { 'Idempotency-Key': 'k'.repeat(255) } })).status,
+    ).toBe(200);
     expect(service.api.callers.at(-1)?.idempotencyKey).toBe('k'.repeat(255));
   });
 });
@@ -413,7 +456,11 @@ describe('routing', () => {
     expect((await service.call('PUT', CREATE, '{}')).status).toBe(405);
     // Reading a session takes any last part of the path for an id.
     const create = await service.call('GET', CREATE);
-    expect([create.status, create.json.error.code, create.headers.get('allow')]).toEqual([405, 'method_not_allowed', 'POST']);
+    expect([create.status, create.json.error.code, create.headers.get('allow')]).toEqual([
+      405,
+      'method_not_allowed',
+      'POST',
+    ]);
   });
 });
 

@@ -19,7 +19,9 @@ const has = (command: string, argument = '--version'): boolean => spawnSync(comm
 
 /** The guide's code blocks of a language that hold a text. */
 function block(language: string, holding: string): string {
-  const blocks = [...guide.matchAll(/```(\w+)\n([\s\S]*?)```/g)].filter((match) => match[1] === language && match[2]!.includes(holding));
+  const blocks = [...guide.matchAll(/```(\w+)\n([\s\S]*?)```/g)].filter(
+    (match) => match[1] === language && match[2]!.includes(holding),
+  );
   if (blocks.length !== 1) throw new Error(`${blocks.length} ${language} blocks hold ${holding}`);
   return blocks[0]![2]!;
 }
@@ -36,7 +38,11 @@ afterAll(async () => {
 });
 
 async function run(command: string, args: readonly string[], env: Record<string, string> = {}): Promise<string> {
-  const { stdout } = await promisify(execFile)(command, [...args], { cwd: directory, env: { ...process.env, ...env }, timeout: 60_000 });
+  const { stdout } = await promisify(execFile)(command, [...args], {
+    cwd: directory,
+    env: { ...process.env, ...env },
+    timeout: 60_000,
+  });
   return stdout;
 }
 const write = (name: string, text: string): string => {
@@ -47,7 +53,9 @@ const write = (name: string, text: string): string => {
 describe('the guide’s signing example reproduces every published vector', () => {
   it.skipIf(!has('python3'))('in Python', async () => {
     const reader = `\nimport json\nall = json.load(open(${JSON.stringify(VECTORS)}, encoding="utf-8"))\nfor v in all["vectors"]:\n    print(sign(v["secret"], v["timestamp"], v["nonce"], v["body"]))\nfor v in all["vectors_v2"]:\n    print(sign_v2(v["secret"], v["timestamp"], v["nonce"], v["method"], v["target"], v["body"]))\n`;
-    expect((await run('python3', [write('sign.py', block('python', 'def sign_v2') + reader)])).trim().split('\n')).toEqual(expected);
+    expect(
+      (await run('python3', [write('sign.py', block('python', 'def sign_v2') + reader)])).trim().split('\n'),
+    ).toEqual(expected);
   });
 
   it.skipIf(!has('go', 'version'))('in Go', async () => {
@@ -61,12 +69,16 @@ describe('the guide’s signing example reproduces every published vector', () =
 
   it('in JavaScript', async () => {
     const reader = `\nimport { readFileSync } from 'node:fs';\nconst all = JSON.parse(readFileSync(${JSON.stringify(VECTORS)}, 'utf8'));\nfor (const v of all.vectors) console.log(sign(v.secret, v.timestamp, v.nonce, v.body));\nfor (const v of all.vectors_v2) console.log(signV2(v.secret, v.timestamp, v.nonce, v.method, v.target, v.body));\n`;
-    expect((await run(process.execPath, [write('sign.mjs', block('js', 'function signV2') + reader)])).trim().split('\n')).toEqual(expected);
+    expect(
+      (await run(process.execPath, [write('sign.mjs', block('js', 'function signV2') + reader)])).trim().split('\n'),
+    ).toEqual(expected);
   });
 
   it.skipIf(!has('php'))('in PHP', async () => {
     const reader = `\n$all = json_decode(file_get_contents('${VECTORS}'), true);\nforeach ($all['vectors'] as $v) { echo sign($v['secret'], $v['timestamp'], $v['nonce'], $v['body']), "\\n"; }\nforeach ($all['vectors_v2'] as $v) { echo sign_v2($v['secret'], $v['timestamp'], $v['nonce'], $v['method'], $v['target'], $v['body']), "\\n"; }\n`;
-    expect((await run('php', [write('sign.php', block('php', 'function sign') + reader)])).trim().split('\n')).toEqual(expected);
+    expect((await run('php', [write('sign.php', block('php', 'function sign') + reader)])).trim().split('\n')).toEqual(
+      expected,
+    );
   });
 });
 
@@ -109,14 +121,26 @@ describe('the code samples of the document', () => {
       const { paths } = (await (await fetch(`${service.base}/openapi.json`)).json()) as {
         paths: Record<string, Record<string, { 'x-codeSamples': { label: string; source: string }[] }>>;
       };
-      const sampled = async (method: string, path: string, change = (source: string) => source): Promise<Record<string, unknown>> => {
+      const sampled = async (
+        method: string,
+        path: string,
+        change = (source: string) => source,
+      ): Promise<Record<string, unknown>> => {
         const { source } = paths[path]![method]!['x-codeSamples'].find((sample) => sample.label === label)!;
-        const program = write(`sample-${label}-${method}.${extension}`, change(source.replace('http://127.0.0.1:8080', service.base)));
+        const program = write(
+          `sample-${label}-${method}.${extension}`,
+          change(source.replace('http://127.0.0.1:8080', service.base)),
+        );
         const env = { QUITTANCE_API_KEY: service.key.apiKey, QUITTANCE_API_SECRET: service.key.secret };
-        return JSON.parse(await run(command, command === 'go' ? ['run', program] : [program], env)) as Record<string, unknown>;
+        return JSON.parse(await run(command, command === 'go' ? ['run', program] : [program], env)) as Record<
+          string,
+          unknown
+        >;
       };
       // The order is the guide's own already, with another body.
-      const made = await sampled('post', '/api/v1/checkout/sessions/create', (source) => source.replace('order-1042', `order-${label}`));
+      const made = await sampled('post', '/api/v1/checkout/sessions/create', (source) =>
+        source.replace('order-1042', `order-${label}`),
+      );
       expect(made).toMatchObject({ payment_status: 'unpaid', order_id: `order-${label}` });
       expect(await sampled('get', '/v1/payment/sessions')).toHaveProperty('pagination.page_size');
     });
@@ -139,10 +163,12 @@ describe('the guide', () => {
     }
     const imports = [...guide.matchAll(/import \{ ([\w, ]+) \} from '@quittance\/client(?:\/(\w+))?'/g)];
     expect(imports.length).toBeGreaterThan(2);
-    for (const [, names, entry = 'client'] of imports) for (const name of names!.split(', ')) expect(entries[entry]).toHaveProperty(name);
+    for (const [, names, entry = 'client'] of imports)
+      for (const name of names!.split(', ')) expect(entries[entry]).toHaveProperty(name);
   });
 
   it('links to pages that exist', () => {
-    for (const [, target] of guide.matchAll(/\]\(([^)#]+)\)/g)) expect(() => readFileSync(join(DOCS, target!))).not.toThrow();
+    for (const [, target] of guide.matchAll(/\]\(([^)#]+)\)/g))
+      expect(() => readFileSync(join(DOCS, target!))).not.toThrow();
   });
 });

@@ -16,7 +16,10 @@ interface Operation {
   readonly summary: string;
   readonly parameters?: readonly { readonly name: string; readonly in: string }[];
   readonly requestBody?: { readonly content: { readonly 'application/json': Media } };
-  readonly responses: Record<string, { readonly description: string; readonly content: { readonly 'application/json': Media } }>;
+  readonly responses: Record<
+    string,
+    { readonly description: string; readonly content: { readonly 'application/json': Media } }
+  >;
 }
 interface Document {
   readonly openapi: string;
@@ -37,7 +40,9 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const operations = (): { path: string; method: string; operation: Operation }[] =>
-  Object.entries(document.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]) => ({ path, method, operation })));
+  Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  );
 
 /** The answer is one that the document announces for the operation, and has the announced form. */
 function expectDocumented(operationId: string, answer: TestAnswer): void {
@@ -45,14 +50,21 @@ function expectDocumented(operationId: string, answer: TestAnswer): void {
   const response = operation.responses[String(answer.status)];
   expect(response, `${operationId} ${answer.status} ${answer.text}`).toBeDefined();
   expect(schemaFaults(document, response!.content['application/json'].schema, answer.json)).toEqual([]);
-  if (answer.status !== 200) expect(Object.keys(response!.content['application/json'].examples!)).toContain(answer.json.error.code);
+  if (answer.status !== 200)
+    expect(Object.keys(response!.content['application/json'].examples!)).toContain(answer.json.error.code);
 }
 
 describe('the OpenAPI document', () => {
   it('has nothing that a public linter complains about', async () => {
     const config = await createConfig({ extends: ['recommended-strict'] });
-    const problems = await lintFromString({ source: JSON.stringify(document), absoluteRef: `${service.base}/openapi.json`, config });
-    expect(problems.map(({ ruleId, message, location }) => `${ruleId} ${location[0]?.pointer ?? ''}: ${message}`)).toEqual([]);
+    const problems = await lintFromString({
+      source: JSON.stringify(document),
+      absoluteRef: `${service.base}/openapi.json`,
+      config,
+    });
+    expect(
+      problems.map(({ ruleId, message, location }) => `${ruleId} ${location[0]?.pointer ?? ''}: ${message}`),
+    ).toEqual([]);
   });
 
   it('is version 3.1 and names every operation once', () => {
@@ -82,7 +94,9 @@ describe('the OpenAPI document', () => {
     // A path that is in the document is never answered with the wrong method.
     const expected = Object.entries(ERRORS).filter(([code]) => code !== 'method_not_allowed');
     expect([...listed].sort()).toEqual(expected.map(([code, { status }]) => [code, status] as const).sort());
-    expect(document.components.schemas.Error).toMatchObject({ properties: { error: { properties: { code: { enum: Object.keys(ERRORS) } } } } });
+    expect(document.components.schemas.Error).toMatchObject({
+      properties: { error: { properties: { code: { enum: Object.keys(ERRORS) } } } },
+    });
   });
 
   it('is also there as text: every operation, event, error and object, and a map whose links all lead somewhere', async () => {
@@ -91,14 +105,21 @@ describe('the OpenAPI document', () => {
       expect([path, answer.status]).toEqual([path, 200]);
       return answer.text();
     };
-    const [map, reference, errors] = [await textAt('/llms.txt'), await textAt('/docs/reference.md'), await textAt('/docs/errors')];
+    const [map, reference, errors] = [
+      await textAt('/llms.txt'),
+      await textAt('/docs/reference.md'),
+      await textAt('/docs/errors'),
+    ];
     for (const { method, path } of operations()) {
       const named = `\`${method.toUpperCase()} ${path}\``;
       expect([named, map.includes(named), reference.includes(named)]).toEqual([named, true, true]);
     }
-    for (const type of WEBHOOK_TYPES) expect([type, map.includes(`\`${type}\``), reference.includes(type)]).toEqual([type, true, true]);
-    for (const code of Object.keys(ERRORS)) expect([code, reference.includes(code), errors.includes(`id="${code}"`)]).toEqual([code, true, true]);
-    for (const name of Object.keys(document.components.schemas)) expect([name, reference.includes(name)]).toEqual([name, true]);
+    for (const type of WEBHOOK_TYPES)
+      expect([type, map.includes(`\`${type}\``), reference.includes(type)]).toEqual([type, true, true]);
+    for (const code of Object.keys(ERRORS))
+      expect([code, reference.includes(code), errors.includes(`id="${code}"`)]).toEqual([code, true, true]);
+    for (const name of Object.keys(document.components.schemas))
+      expect([name, reference.includes(name)]).toEqual([name, true]);
     const links = [...map.matchAll(/\]\(([^)]+)\)/g)].map(([, url]) => new URL(url!).pathname);
     expect(links).toHaveLength(4);
     for (const path of links) await textAt(path);
@@ -108,13 +129,20 @@ describe('the OpenAPI document', () => {
     for (const { operation } of operations()) {
       const request = operation.requestBody?.content['application/json'];
       if (request && request.example !== undefined)
-        expect([operation.operationId, schemaFaults(document, request.schema, request.example)]).toEqual([operation.operationId, []]);
+        expect([operation.operationId, schemaFaults(document, request.schema, request.example)]).toEqual([
+          operation.operationId,
+          [],
+        ]);
       for (const [status, { content }] of Object.entries(operation.responses)) {
         const { schema, example, examples } = content['application/json'];
         const given = examples ? Object.values(examples).map(({ value }) => value) : [example];
         expect(given.every((one) => one !== undefined)).toBe(true);
         for (const one of given)
-          expect([operation.operationId, status, schemaFaults(document, schema, one)]).toEqual([operation.operationId, status, []]);
+          expect([operation.operationId, status, schemaFaults(document, schema, one)]).toEqual([
+            operation.operationId,
+            status,
+            [],
+          ]);
       }
     }
   });
@@ -131,7 +159,11 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(document.webhooks)).toEqual(WEBHOOK_TYPES);
     for (const [type, { post }] of Object.entries(document.webhooks)) {
       const { schema, example } = post.requestBody!.content['application/json'];
-      expect([type, (example as { type: string }).type, schemaFaults(document, schema, example)]).toEqual([type, type, []]);
+      expect([type, (example as { type: string }).type, schemaFaults(document, schema, example)]).toEqual([
+        type,
+        type,
+        [],
+      ]);
     }
     const other = await startTestServer({ headerPrefix: 'X-Shop-' });
     const text = await (await fetch(`${other.base}/openapi.json`)).text();
@@ -150,7 +182,9 @@ describe('the OpenAPI document', () => {
   it('is served from memory and not sent again when it is known', async () => {
     const first = await fetch(`${service.base}/openapi.json`);
     await first.body?.cancel();
-    const again = await fetch(`${service.base}/openapi.json`, { headers: { 'If-None-Match': first.headers.get('etag')! } });
+    const again = await fetch(`${service.base}/openapi.json`, {
+      headers: { 'If-None-Match': first.headers.get('etag')! },
+    });
     expect([first.status, again.status]).toEqual([200, 304]);
   });
 
@@ -160,7 +194,11 @@ describe('the OpenAPI document', () => {
       const { headers } = answer;
       return {
         json: await answer.json(),
-        ...{ encoding: headers.get('content-encoding'), bytes: Number(headers.get('content-length')), etag: headers.get('etag') },
+        ...{
+          encoding: headers.get('content-encoding'),
+          bytes: Number(headers.get('content-length')),
+          etag: headers.get('etag'),
+        },
       };
     };
     const [plain, gzip, br] = [await ask('identity'), await ask('gzip'), await ask('gzip, br')];
@@ -187,25 +225,42 @@ describe('every answer keeps the document', () => {
     expectDocumented('createPaymentSession', await create({ ...order, amount: '11.00' }));
     expectDocumented('createPaymentSession', await create({ ...order, colour: 'red' }));
     expectDocumented('createPaymentSession', await create({ ...order, currency: 'JPY', amount: '1', order_id: 'yen' }));
-    expectDocumented('createPaymentSession', await service.call('POST', '/api/v1/checkout/sessions/create', ' '.repeat(300_000)));
     expectDocumented(
       'createPaymentSession',
-      await service.call('POST', '/api/v1/checkout/sessions/create', '{}', { headers: { 'Content-Type': 'text/plain' } }),
+      await service.call('POST', '/api/v1/checkout/sessions/create', ' '.repeat(300_000)),
+    );
+    expectDocumented(
+      'createPaymentSession',
+      await service.call('POST', '/api/v1/checkout/sessions/create', '{}', {
+        headers: { 'Content-Type': 'text/plain' },
+      }),
     );
     expectDocumented('getPaymentSession', await service.call('GET', `/api/v1/checkout/sessions/${created.json.id}`));
     expectDocumented('getPaymentSession', await service.call('GET', '/api/v1/checkout/sessions/nope'));
-    expectDocumented('getPaymentSession', await service.call('GET', '/api/v1/checkout/sessions/nope', undefined, { signature: '' }));
+    expectDocumented(
+      'getPaymentSession',
+      await service.call('GET', '/api/v1/checkout/sessions/nope', undefined, { signature: '' }),
+    );
     const other = await create({ ...order, order_id: 'to-cancel' });
     for (let i = 0; i < 2; i += 1)
-      expectDocumented('cancelPaymentSession', await service.call('POST', `/api/v1/checkout/sessions/${other.json.id}/cancel`));
+      expectDocumented(
+        'cancelPaymentSession',
+        await service.call('POST', `/api/v1/checkout/sessions/${other.json.id}/cancel`),
+      );
     service.api.pay(created.json.id);
     expectDocumented('getPaymentSession', await service.call('GET', `/api/v1/checkout/sessions/${created.json.id}`));
-    expectDocumented('cancelPaymentSession', await service.call('POST', `/api/v1/checkout/sessions/${created.json.id}/cancel`));
+    expectDocumented(
+      'cancelPaymentSession',
+      await service.call('POST', `/api/v1/checkout/sessions/${created.json.id}/cancel`),
+    );
     const refund = await service.call('POST', '/v1/refunds', { session_id: created.json.id });
     expectDocumented('createRefund', refund);
     expectDocumented(
       'createRefund',
-      await service.call('POST', '/v1/refunds', { session_id: created.json.id, amount: { value: '1', currency: 'USDT' } }),
+      await service.call('POST', '/v1/refunds', {
+        session_id: created.json.id,
+        amount: { value: '1', currency: 'USDT' },
+      }),
     );
     expectDocumented('getRefund', await service.call('GET', `/v1/refunds/${refund.json.id}`));
     service.api.failNext = new Error('bug');
@@ -229,7 +284,10 @@ describe('every answer keeps the document', () => {
       }),
     );
     expectDocumented('changeMerchant', await service.call('PATCH', '/v1/merchant', { session_ttl_seconds: 5 }));
-    expectDocumented('changeMerchant', await service.call('PATCH', '/v1/merchant', { webhook: { url: 'http://10.0.0.1/' } }));
+    expectDocumented(
+      'changeMerchant',
+      await service.call('PATCH', '/v1/merchant', { webhook: { url: 'http://10.0.0.1/' } }),
+    );
     expectDocumented('listWebhookDeliveries', await get('/v1/webhooks/deliveries?status=delivered'));
     const [delivery] = (await get('/v1/webhooks/deliveries')).json.data;
     expectDocumented('getWebhookDelivery', await get(`/v1/webhooks/deliveries/${delivery.id}`));
@@ -261,7 +319,11 @@ describe('every answer keeps the document', () => {
     expectDocumented('getEvent', await get(`/v1/events/${delivery.id}`));
     expectDocumented('getEvent', await get('/v1/events/evt_1'));
     expectDocumented('getEvent', await get('/v1/events/evt_1767225660123456999'));
-    const session = await post('/api/v1/checkout/sessions/create', { amount: '1.00', currency: 'USD', order_id: 'sandbox' });
+    const session = await post('/api/v1/checkout/sessions/create', {
+      amount: '1.00',
+      currency: 'USD',
+      order_id: 'sandbox',
+    });
     expectDocumented('getSessionTimeline', await get(`/v1/payment/sessions/${session.json.id}/timeline`));
     expectDocumented('getSessionTimeline', await get('/v1/payment/sessions/nope/timeline'));
     const claims = `/v1/payment/sessions/${session.json.id}/claims`;
@@ -277,12 +339,19 @@ describe('every answer keeps the document', () => {
     expectDocumented('listLedgerEntries', await get('/v1/ledger/entries?cursor=foreign'));
     expectDocumented('getSettlementReport', await get('/v1/ledger/settlement?from=2026-01-01&to=2026-01-31'));
     expectDocumented('getSettlementReport', await get('/v1/ledger/settlement?month=2026-01'));
-    expectDocumented('paySandboxSession', await post(`/v1/sandbox/sessions/${session.json.id}/pay`, { network: 'ethereum' }));
-    expectDocumented('paySandboxSession', await post(`/v1/sandbox/sessions/${session.json.id}/pay`, { network: 'ethereum', case: 'magic' }));
+    expectDocumented(
+      'paySandboxSession',
+      await post(`/v1/sandbox/sessions/${session.json.id}/pay`, { network: 'ethereum' }),
+    );
+    expectDocumented(
+      'paySandboxSession',
+      await post(`/v1/sandbox/sessions/${session.json.id}/pay`, { network: 'ethereum', case: 'magic' }),
+    );
     expectDocumented('paySandboxSession', await post('/v1/sandbox/sessions/nope/pay', { network: 'ethereum' }));
     const advance = `/v1/sandbox/sessions/${session.json.id}/advance`;
     expect((await post(advance, {})).status).toBe(200);
-    for (const seconds of [1, 0, -1, 1.5, '60', null, 10 ** 9]) expectDocumented('advanceSandboxSession', await post(advance, { seconds }));
+    for (const seconds of [1, 0, -1, 1.5, '60', null, 10 ** 9])
+      expectDocumented('advanceSandboxSession', await post(advance, { seconds }));
     expectDocumented('advanceSandboxSession', await post('/v1/sandbox/sessions/nope/advance', {}));
   });
 });

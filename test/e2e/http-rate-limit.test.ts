@@ -12,14 +12,25 @@ afterEach(() => service.close());
 describe('the rate limit', () => {
   it('drives a key into 429 and out again, with the headers that say so', async () => {
     let nowMs = 1_767_225_600_000;
-    service = await startTestServer({ rateLimiter: createTokenBucketLimiter({ ratePerSec: 1, burst: 3 }), clock: { nowMs: () => nowMs } });
+    service = await startTestServer({
+      rateLimiter: createTokenBucketLimiter({ ratePerSec: 1, burst: 3 }),
+      clock: { nowMs: () => nowMs },
+    });
     const call = () => service.call('GET', '/v1/payment/sessions', undefined, { timestamp: nowMs / 1000 });
     const first = await call();
-    expect(['limit', 'remaining', 'reset'].map((name) => first.headers.get(`ratelimit-${name}`))).toEqual(['3', '2', '1']);
+    expect(['limit', 'remaining', 'reset'].map((name) => first.headers.get(`ratelimit-${name}`))).toEqual([
+      '3',
+      '2',
+      '1',
+    ]);
     await call();
     await call();
     const refused = await call();
-    expect([refused.status, refused.json.error.code, refused.headers.get('retry-after')]).toEqual([429, 'rate_limited', '1']);
+    expect([refused.status, refused.json.error.code, refused.headers.get('retry-after')]).toEqual([
+      429,
+      'rate_limited',
+      '1',
+    ]);
     expect(refused.headers.get('ratelimit-remaining')).toBe('0');
     nowMs += 1000;
     expect((await call()).status).toBe(200);
@@ -40,7 +51,9 @@ describe('the rate limit', () => {
     service = await startTestServer({ rateLimiter: createTokenBucketLimiter({ ratePerSec: 1e-3, burst: 1 }) });
     const body = { amount: '10.00', currency: 'USD', order_id: 'limited' };
     await service.call('GET', '/v1/refunds');
-    expect((await service.call('POST', '/api/v1/checkout/sessions/create', body, { nonce: 'limited' })).status).toBe(429);
+    expect((await service.call('POST', '/api/v1/checkout/sessions/create', body, { nonce: 'limited' })).status).toBe(
+      429,
+    );
     expect(service.api.sessions.size).toBe(0);
     expect(service.nonces.settled).toEqual([`${service.key.keyId}/limited`]);
   });
@@ -48,7 +61,10 @@ describe('the rate limit', () => {
 
 describe('the limit on callers without a key', () => {
   const limited = (trustedProxies: number, burst: number) => ({
-    addresses: { limiter: createTokenBucketLimiter({ ratePerSec: 1e-3, burst }), clientAddress: createClientAddress(trustedProxies) },
+    addresses: {
+      limiter: createTokenBucketLimiter({ ratePerSec: 1e-3, burst }),
+      clientAddress: createClientAddress(trustedProxies),
+    },
   });
   const guess = (forwarded?: string) =>
     service.call('GET', '/v1/refunds', undefined, {
@@ -69,7 +85,8 @@ describe('the limit on callers without a key', () => {
   it('counts pages and guesses together, and what leads nowhere, too', async () => {
     service = await startTestServer(limited(0, 3));
     const statuses = [];
-    for (const path of ['/docs', '/nothing', '/openapi.json', '/docs']) statuses.push((await fetch(service.base + path)).status);
+    for (const path of ['/docs', '/nothing', '/openapi.json', '/docs'])
+      statuses.push((await fetch(service.base + path)).status);
     expect(statuses).toEqual([200, 404, 200, 429]);
     expect((await guess()).status).toBe(429);
   });
@@ -97,7 +114,11 @@ describe('a server of the sandbox', () => {
     );
     for (const path of ['/docs', '/v1/refunds', '/pay/cs_1', '/nothing']) {
       const answer = await rawRequest(service.base, [`GET ${path} HTTP/1.1\r\nHost: rebound.example:8080\r\n\r\n`]);
-      expect([path, answer.status, JSON.parse(answer.body).error.message]).toEqual([path, 400, expect.stringMatching(/^Host/)]);
+      expect([path, answer.status, JSON.parse(answer.body).error.message]).toEqual([
+        path,
+        400,
+        expect.stringMatching(/^Host/),
+      ]);
     }
     expect((await fetch(`${service.base}/docs`)).status).toBe(200);
   });

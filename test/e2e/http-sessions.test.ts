@@ -7,7 +7,12 @@ const FULL = {
   currency: 'usd',
   order_id: 'order-1',
   description: 'Two mugs',
-  line_items: [{ price_data: { currency: 'USD', unit_amount: '3.50', product_data: { name: 'Mug', description: 'Blue' } }, quantity: 2 }],
+  line_items: [
+    {
+      price_data: { currency: 'USD', unit_amount: '3.50', product_data: { name: 'Mug', description: 'Blue' } },
+      quantity: 2,
+    },
+  ],
   tax_amount: '1',
   shipping_amount: '2.00',
   success_url: 'https://shop.example/ok',
@@ -16,7 +21,12 @@ const FULL = {
 };
 let service: TestServer;
 let orders = 0;
-const body = (patch: object = {}) => ({ amount: '10.00', currency: 'USD', order_id: `order-${(orders += 1)}-x`, ...patch });
+const body = (patch: object = {}) => ({
+  amount: '10.00',
+  currency: 'USD',
+  order_id: `order-${(orders += 1)}-x`,
+  ...patch,
+});
 const create = (patch: object = {}) => service.call('POST', CREATE, body(patch));
 
 beforeAll(async () => {
@@ -52,7 +62,8 @@ describe('create payment session', () => {
 
   it('returns none of the four conversion fields when the order is in the settlement coin', async () => {
     const { json } = await create({ currency: 'USDT', amount: '0.000001' });
-    for (const field of ['exchange_rate', 'target_currency', 'target_amount_total', 'rate_locked_at']) expect(json).not.toHaveProperty(field);
+    for (const field of ['exchange_rate', 'target_currency', 'target_amount_total', 'rate_locked_at'])
+      expect(json).not.toHaveProperty(field);
     expect(json.amount_total).toBe('0.000001');
     expect(json.currency).toBe('usdt');
   });
@@ -75,7 +86,9 @@ describe('create payment session', () => {
     const one = await service.call('POST', CREATE, { amount: '7.5', currency: 'eur', order_id: 'same' });
     const other = await service.call('POST', CREATE, { order_id: 'same', currency: 'EUR', amount: '7.50' });
     expect(other.json.id).toBe(one.json.id);
-    expect((await service.call('POST', CREATE, { amount: '7.51', currency: 'EUR', order_id: 'same' })).status).toBe(409);
+    expect((await service.call('POST', CREATE, { amount: '7.51', currency: 'EUR', order_id: 'same' })).status).toBe(
+      409,
+    );
   });
 
   it('answers 503 with Retry-After when there is no rate', async () => {
@@ -89,7 +102,9 @@ describe('get payment session', () => {
     const { json } = await create();
     const got = await service.call('GET', `/api/v1/checkout/sessions/${json.id}`);
     expect(got.json).toEqual(json);
-    expect((await service.call('GET', `/api/v1/checkout/sessions/${json.id.replace('cs_', 'sess_')}`)).json).toEqual(json);
+    expect((await service.call('GET', `/api/v1/checkout/sessions/${json.id.replace('cs_', 'sess_')}`)).json).toEqual(
+      json,
+    );
   });
 
   it('answers absent, foreign and malformed ids with one identical 404', async () => {
@@ -117,9 +132,15 @@ describe('cancel payment session', () => {
     const { json } = await create({ line_items: FULL.line_items, metadata: { a: 'b' } });
     const cancelled = await service.call('POST', `/api/v1/checkout/sessions/${json.id}/cancel`);
     expect(cancelled.status).toBe(200);
-    expect(cancelled.json).toMatchObject({ id: json.id, payment_status: 'unpaid', amount_total: '10.00', url: json.url });
+    expect(cancelled.json).toMatchObject({
+      id: json.id,
+      payment_status: 'unpaid',
+      amount_total: '10.00',
+      url: json.url,
+    });
     expect(cancelled.json.expires_at).toBeLessThan(json.expires_at);
-    for (const field of ['line_items', 'metadata', 'description', 'success_url']) expect(cancelled.json).not.toHaveProperty(field);
+    for (const field of ['line_items', 'metadata', 'description', 'success_url'])
+      expect(cancelled.json).not.toHaveProperty(field);
     const again = await service.call('POST', `/api/v1/checkout/sessions/${json.id}/cancel`, '{}');
     expect([again.status, again.json.error.code]).toEqual([400, 'session_expired']);
   });
@@ -134,9 +155,15 @@ describe('cancel payment session', () => {
 describe('refunds', () => {
   it('answers the refund with its payout, and reads it again', async () => {
     const { json } = await create();
-    expect((await service.call('POST', '/v1/refunds', { session_id: json.id })).json.error.code).toBe('session_not_paid');
+    expect((await service.call('POST', '/v1/refunds', { session_id: json.id })).json.error.code).toBe(
+      'session_not_paid',
+    );
     service.api.pay(json.id);
-    const made = await service.call('POST', '/v1/refunds', { session_id: json.id, amount: { value: '5', currency: 'usdt' }, reason: 'broken' });
+    const made = await service.call('POST', '/v1/refunds', {
+      session_id: json.id,
+      amount: { value: '5', currency: 'usdt' },
+      reason: 'broken',
+    });
     expect(made.json).toMatchObject({
       session_id: json.id,
       amount: { value: '5.00', currency: 'USDT' },
@@ -148,8 +175,9 @@ describe('refunds', () => {
     });
     expect(made.json.to_address).toMatch(/^0x/);
     expect((await service.call('GET', `/v1/refunds/${made.json.id}`)).json).toEqual(made.json);
-    expect((await service.call('POST', '/v1/refunds', { session_id: json.id, amount: { value: '50', currency: 'USDT' } })).json.error.code).toBe(
-      'refund_exceeds_paid',
-    );
+    expect(
+      (await service.call('POST', '/v1/refunds', { session_id: json.id, amount: { value: '50', currency: 'USDT' } }))
+        .json.error.code,
+    ).toBe('refund_exceeds_paid');
   });
 });

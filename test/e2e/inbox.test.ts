@@ -24,14 +24,19 @@ describe('the inbox', () => {
     expect(item).toMatchObject({ kind: 'insufficient', state: 'open', amount });
     const session = await client.sessions.create({ amount, currency: 'USDT', order_id: `again-${amount}` });
     const args = { transfer: item.id, session: session.id, ...BY };
-    expect(await world.admin('inbox.attach', { ...args, dryRun: true })).toMatchObject({ dry_run: true, state: 'open' });
+    expect(await world.admin('inbox.attach', { ...args, dryRun: true })).toMatchObject({
+      dry_run: true,
+      state: 'open',
+    });
     expect((await client.sessions.get(session.id)).payment_status).toBe('unpaid');
     expect(await world.admin('inbox.attach', args)).toMatchObject({ state: 'attached', target: session.id });
     const paid = await client.sessions.get(session.id);
     expect(paid).toMatchObject({ payment_status: 'paid', received: amount, refundable: amount });
     expect((await client.sessions.get(item.session_id)).refundable).toBe('0.00');
     await expect(world.admin('inbox.attach', args)).rejects.toThrow(/attached to .* by ada; undo that first/);
-    await expect(world.admin('inbox.undo', { transfer: item.id, ...BY })).rejects.toThrow(`the session ${session.id} is paid with it`);
+    await expect(world.admin('inbox.undo', { transfer: item.id, ...BY })).rejects.toThrow(
+      `the session ${session.id} is paid with it`,
+    );
     expect(await waitingStrays(world)).toEqual([]);
     expect(await isBalanced(world)).toBe(true);
   });
@@ -46,7 +51,11 @@ describe('the inbox', () => {
     const { id: transfer } = await strayTransfer(world, amountNear(13));
     await refusals('inbox.return', { transfer, reason: 'x' }, 'actor is missing');
     await refusals('inbox.attach', { transfer, session: 'cs_x', ...BY }, 'session is not a session id');
-    await refusals('inbox.record', { network: 'ethereum', tx: `0x${'1'.repeat(64)}`, logIndex: '0', ...BY }, 'there is no transfer of our coins');
+    await refusals(
+      'inbox.record',
+      { network: 'ethereum', tx: `0x${'1'.repeat(64)}`, logIndex: '0', ...BY },
+      'there is no transfer of our coins',
+    );
   });
 
   it('is the same over HTTP, with the operator’s token only', async () => {

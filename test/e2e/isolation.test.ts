@@ -3,7 +3,13 @@ import { rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually, signedCall, startRunningSandbox, type ApiAnswer, type RunningSandbox } from '../support/running-sandbox.ts';
+import {
+  eventually,
+  signedCall,
+  startRunningSandbox,
+  type ApiAnswer,
+  type RunningSandbox,
+} from '../support/running-sandbox.ts';
 
 /* One merchant never sees, changes or learns of another's, and test keys never reach live facts (OWASP API1:2023). */
 
@@ -29,7 +35,8 @@ const cli = async (...args: string[]): Promise<unknown> => {
   });
   return JSON.parse(stdout);
 };
-const call = (merchant: Merchant, method: string, path: string, body?: unknown) => signedCall(sandbox.facts.base_url, merchant, method, path, body);
+const call = (merchant: Merchant, method: string, path: string, body?: unknown) =>
+  signedCall(sandbox.facts.base_url, merchant, method, path, body);
 const register = (name: string, mode: string) =>
   cli(
     'merchant',
@@ -46,12 +53,25 @@ beforeAll(async () => {
   owner = await register('Owner of secrets', 'test');
   stranger = await register('Stranger', 'test');
   live = await register('Live', 'live');
-  const order = { amount: '10.00', currency: 'USDT', order_id: 'private-order', description: 'private words', metadata: { note: 'private note' } };
+  const order = {
+    amount: '10.00',
+    currency: 'USDT',
+    order_id: 'private-order',
+    description: 'private words',
+    metadata: { note: 'private note' },
+  };
   const session = (await call(owner, 'POST', '/api/v1/checkout/sessions/create', order)).json.id as string;
-  const unpaid = (await call(owner, 'POST', '/api/v1/checkout/sessions/create', { ...order, order_id: 'private-order-2' })).json.id as string;
+  const unpaid = (
+    await call(owner, 'POST', '/api/v1/checkout/sessions/create', { ...order, order_id: 'private-order-2' })
+  ).json.id as string;
   await cli('sandbox', 'pay', session, '--network', 'bsc');
-  await eventually('payment', async () => (await call(owner, 'GET', `/api/v1/checkout/sessions/${session}`)).json.payment_status === 'paid');
-  const refund = (await call(owner, 'POST', '/v1/refunds', { session_id: session, amount: { value: '1.00', currency: 'USDT' } })).json.id as string;
+  await eventually(
+    'payment',
+    async () => (await call(owner, 'GET', `/api/v1/checkout/sessions/${session}`)).json.payment_status === 'paid',
+  );
+  const refund = (
+    await call(owner, 'POST', '/v1/refunds', { session_id: session, amount: { value: '1.00', currency: 'USDT' } })
+  ).json.id as string;
   const events = await eventually('the event', async () => {
     const { data } = (await call(owner, 'GET', '/v1/webhooks/deliveries')).json as { data: readonly { id: string }[] };
     return data.length > 0 ? data : null;
@@ -66,17 +86,29 @@ afterAll(async () => {
 
 /** An id of the same form that nothing has. */
 const absent = (id: string): string => `${id.slice(0, -12)}${[...id.slice(-12)].reverse().join('')}`;
-const withoutRequestId = ({ status, json }: ApiAnswer) => ({ status, json: { ...json, error: { ...json.error, request_id: '' } } });
+const withoutRequestId = ({ status, json }: ApiAnswer) => ({
+  status,
+  json: { ...json, error: { ...json.error, request_id: '' } },
+});
 
 const byId: readonly [string, (id: typeof ids) => [string, string, unknown?]][] = [
   ['get a session', ({ session }) => ['GET', `/api/v1/checkout/sessions/${session}`]],
-  ['get a session with all of it', ({ session }) => ['GET', `/api/v1/checkout/sessions/${session}?expand=refunds,events,timeline`]],
+  [
+    'get a session with all of it',
+    ({ session }) => ['GET', `/api/v1/checkout/sessions/${session}?expand=refunds,events,timeline`],
+  ],
   ['get a refund with its session', ({ refund }) => ['GET', `/v1/refunds/${refund}?expand=session`]],
-  ['get a session by its other prefix', ({ session }) => ['GET', `/api/v1/checkout/sessions/${session.replace('cs_', 'sess_')}`]],
+  [
+    'get a session by its other prefix',
+    ({ session }) => ['GET', `/api/v1/checkout/sessions/${session.replace('cs_', 'sess_')}`],
+  ],
   ['cancel a session', ({ unpaid }) => ['POST', `/api/v1/checkout/sessions/${unpaid}/cancel`]],
   ['explain a session', ({ session }) => ['GET', `/v1/payment/sessions/${session}/timeline`]],
   ['pay a session in the sandbox', ({ unpaid }) => ['POST', `/v1/sandbox/sessions/${unpaid}/pay`, { network: 'bsc' }]],
-  ['refund a session', ({ session }) => ['POST', '/v1/refunds', { session_id: session, amount: { value: '1.00', currency: 'USDT' } }]],
+  [
+    'refund a session',
+    ({ session }) => ['POST', '/v1/refunds', { session_id: session, amount: { value: '1.00', currency: 'USDT' } }],
+  ],
   ['get a refund', ({ refund }) => ['GET', `/v1/refunds/${refund}`]],
   ['get a delivery', ({ event }) => ['GET', `/v1/webhooks/deliveries/${event}`]],
   ['repeat a delivery', ({ event }) => ['POST', `/v1/webhooks/deliveries/${event}/redeliver`]],
@@ -89,7 +121,13 @@ describe.each([
   it.each(byId)('may not %s: the answer is that of an id nothing has', async (_name, request) => {
     const [method, path, body] = request(ids);
     const foreign = await call(merchant(), method, path, body);
-    const fakeIds = { ...ids, session: absent(ids.session), unpaid: absent(ids.unpaid), refund: absent(ids.refund), event: absent(ids.event) };
+    const fakeIds = {
+      ...ids,
+      session: absent(ids.session),
+      unpaid: absent(ids.unpaid),
+      refund: absent(ids.refund),
+      event: absent(ids.event),
+    };
     const [fakeMethod, fakePath, fakeBody] = request(fakeIds);
     const nothing = await call(merchant(), fakeMethod, fakePath, fakeBody);
     expect(foreign.status).toBe(404);
@@ -123,7 +161,8 @@ describe.each([
       order_id: 'private-order',
     });
     // A live key has no network in a sandbox, so it gets no session at all.
-    if (merchant().api_key.startsWith('sk_live_')) expect([status, json.error?.code]).toEqual([503, 'service_unavailable']);
+    if (merchant().api_key.startsWith('sk_live_'))
+      expect([status, json.error?.code]).toEqual([503, 'service_unavailable']);
     else expect([status, json.id === ids.session]).toEqual([200, false]);
   });
 });
@@ -151,7 +190,11 @@ it('the owner finds sessions by their metadata until they are forgotten', async 
 });
 
 it('the owner gets with one request what else takes several', async () => {
-  const { json: session } = await call(owner, 'GET', `/api/v1/checkout/sessions/${ids.session}?expand=refunds,events,timeline`);
+  const { json: session } = await call(
+    owner,
+    'GET',
+    `/api/v1/checkout/sessions/${ids.session}?expand=refunds,events,timeline`,
+  );
   expect(session['refunds']).toEqual([(await call(owner, 'GET', `/v1/refunds/${ids.refund}`)).json]);
   expect(session['events']).toContainEqual(expect.objectContaining({ type: 'payment.completed' }));
   expect(session.timeline).toMatchObject({ session_id: ids.session, conclusion: expect.stringMatching(/^Paid/) });
@@ -159,5 +202,7 @@ it('the owner gets with one request what else takes several', async () => {
   expect(refund['session']).toEqual((await call(owner, 'GET', `/api/v1/checkout/sessions/${ids.session}`)).json);
   const listed = (await call(owner, 'GET', '/v1/payment/sessions?expand=refunds&status=paid')).json;
   expect(listed['data']).toMatchObject([{ id: ids.session, refunds: session['refunds'] }]);
-  expect((await call(owner, 'GET', '/v1/refunds?expand=session')).json['data']).toMatchObject([{ id: ids.refund, session: { id: ids.session } }]);
+  expect((await call(owner, 'GET', '/v1/refunds?expand=session')).json['data']).toMatchObject([
+    { id: ids.refund, session: { id: ids.session } },
+  ]);
 });

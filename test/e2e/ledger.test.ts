@@ -40,7 +40,11 @@ describe('the books beside the chains', () => {
   const quittance = async (...args: string[]): Promise<string> =>
     (await run(process.execPath, [ENTRY, ...args], { env: { ...process.env, DATA_DIR: dataDir } })).stdout;
   const admin = async (path: string, init: RequestInit = {}): Promise<Response> =>
-    fetch(`${adminUrl}/admin/ledger/${path}`, { headers: { Authorization: `Bearer ${token}` }, signal: AbortSignal.timeout(WAIT_MS), ...init });
+    fetch(`${adminUrl}/admin/ledger/${path}`, {
+      headers: { Authorization: `Bearer ${token}` },
+      signal: AbortSignal.timeout(WAIT_MS),
+      ...init,
+    });
 
   async function rpc<Result>(network: Network, method: string, params: unknown[]): Promise<Result> {
     const url = service.facts.networks[network]!.rpc_url;
@@ -55,10 +59,19 @@ describe('the books beside the chains', () => {
     const account = network === 'tron' ? accountOfBase58(address)! : address.slice(2);
     const parameter = account.toLowerCase().padStart(64, '0');
     if (network !== 'tron') {
-      const units = await rpc<string>(network, 'eth_call', [{ to: tokens['USDT'], data: `0x70a08231${parameter}` }, 'latest']);
+      const units = await rpc<string>(network, 'eth_call', [
+        { to: tokens['USDT'], data: `0x70a08231${parameter}` },
+        'latest',
+      ]);
       return fromTokenUnits(BigInt(units), DECIMALS[network]!);
     }
-    const call = { owner_address: address, contract_address: tokens['USDT'], function_selector: 'balanceOf(address)', parameter, visible: true };
+    const call = {
+      owner_address: address,
+      contract_address: tokens['USDT'],
+      function_selector: 'balanceOf(address)',
+      parameter,
+      visible: true,
+    };
     const answer = await fetch(`${url}/wallet/triggerconstantcontract`, { method: 'POST', body: JSON.stringify(call) });
     const { constant_result: result } = (await answer.json()) as { constant_result: [string] };
     return fromTokenUnits(BigInt(`0x${result[0]}`), DECIMALS[network]!);
@@ -77,7 +90,10 @@ describe('the books beside the chains', () => {
     service = await RunningService.start(dataDir, { ADMIN_PORT: String(port), SANDBOX_NETWORKS: 'ethereum,bsc,tron' });
     for (const network of ['ethereum', 'bsc', 'tron'] as const) {
       const { treasury } = service.facts.networks[network]!;
-      treasuryBefore.set(network, await until(`money of the ${network} treasury`, WAIT_MS, () => onChain(network, treasury)));
+      treasuryBefore.set(
+        network,
+        await until(`money of the ${network} treasury`, WAIT_MS, () => onChain(network, treasury)),
+      );
     }
   }, 2 * WAIT_MS);
   afterAll(async () => {
@@ -91,17 +107,31 @@ describe('the books beside the chains', () => {
       .reduce((sum, { debit, credit }) => sum + (debit === null ? -amountOf(credit!) : amountOf(debit)), 0n);
 
   it('balance, and equal the chains to the last unit, after payments, an excess, a part and refunds', async () => {
-    const paid = await Promise.all([pay('exact', 'ethereum', 'exact'), pay('over', 'bsc', 'over'), pay('tron', 'tron', 'exact')]);
+    const paid = await Promise.all([
+      pay('exact', 'ethereum', 'exact'),
+      pay('over', 'bsc', 'over'),
+      pay('tron', 'tron', 'exact'),
+    ]);
     await pay('part', 'ethereum', 'partial');
-    for (const id of paid) await until('the payment', WAIT_MS, async () => (await service.client.sessions.get(id)).payment_status === 'paid');
+    for (const id of paid)
+      await until(
+        'the payment',
+        WAIT_MS,
+        async () => (await service.client.sessions.get(id)).payment_status === 'paid',
+      );
     const refunds = [
       await service.client.refunds.create({ session_id: paid[0], amount: { value: '3.00', currency: 'EUR' } }),
       await service.client.refunds.create({ session_id: paid[1] }),
     ];
-    for (const { id } of refunds) await until('the refund', WAIT_MS, async () => (await service.client.refunds.get(id)).status === 'COMPLETED');
+    for (const { id } of refunds)
+      await until('the refund', WAIT_MS, async () => (await service.client.refunds.get(id)).status === 'COMPLETED');
 
     const { accounts, balanced, totals } = await until('every deposit in the books', WAIT_MS, async () => {
-      const trial = JSON.parse(await cli('trial-balance', '--json')) as { accounts: Balance[]; balanced: boolean; totals: { difference: string }[] };
+      const trial = JSON.parse(await cli('trial-balance', '--json')) as {
+        accounts: Balance[];
+        balanced: boolean;
+        totals: { difference: string }[];
+      };
       return booked(trial.accounts, 'assets:deposit-wallets', 'ethereum') > 14n * 10n ** 18n && trial;
     });
     expect(balanced).toBe(true);
@@ -110,7 +140,10 @@ describe('the books beside the chains', () => {
       const own = collected.filter((address) => address.network === network);
       const found = await Promise.all(own.map(({ address }) => onChain(network, address)));
       const held = found.reduce((sum, units) => sum + units, 0n);
-      expect([network, formatAmount(booked(accounts, 'assets:deposit-wallets', network))]).toEqual([network, formatAmount(held)]);
+      expect([network, formatAmount(booked(accounts, 'assets:deposit-wallets', network))]).toEqual([
+        network,
+        formatAmount(held),
+      ]);
       const moved = (await onChain(network, service.facts.networks[network]!.treasury)) - treasuryBefore.get(network)!;
       // What the sandbox put into the treasury is there before the books begin.
       const flows = booked(accounts, 'assets:treasury', network) + booked(accounts, 'equity:operator-funding', network);
@@ -123,26 +156,40 @@ describe('the books beside the chains', () => {
     const { data: owed } = await service.client.ledger.balances();
     const sums = new Map<string, bigint>();
     for await (const { network, coin, total } of service.client.ledger.settlementLines()) {
-      if (network !== null) sums.set(`${network}/${coin}`, (sums.get(`${network}/${coin}`) ?? 0n) + signedAmountOf(total));
+      if (network !== null)
+        sums.set(`${network}/${coin}`, (sums.get(`${network}/${coin}`) ?? 0n) + signedAmountOf(total));
     }
     for (const { network, coin, total } of owed) expect(formatAmount(sums.get(`${network}/${coin}`) ?? 0n)).toBe(total);
-    expect(owed.find(({ network }) => network === 'ethereum')).toMatchObject({ payable: '10.26', refunds_reserved: '0.00' });
+    expect(owed.find(({ network }) => network === 'ethereum')).toMatchObject({
+      payable: '10.26',
+      refunds_reserved: '0.00',
+    });
     const values = [];
-    for await (const { kind, value } of service.client.ledger.settlementLines()) if (kind === 'payment') values.push(value?.at_locked_rate);
+    for await (const { kind, value } of service.client.ledger.settlementLines())
+      if (kind === 'payment') values.push(value?.at_locked_rate);
     expect(values).toEqual(['12.50', '12.50', '12.50']);
   });
 
   it('keep the service fee of the operator apart, for orders created after it was set', async () => {
-    const earlier = await service.client.sessions.create({ amount: '12.50', currency: 'EUR', order_id: 'before the fee' });
+    const earlier = await service.client.sessions.create({
+      amount: '12.50',
+      currency: 'EUR',
+      order_id: 'before the fee',
+    });
     await quittance('merchant', 'set-policy', service.facts.merchant.id, '--service-fee', '0.75');
     const charged = await pay('after the fee', 'bsc', 'over');
     await service.client.sandbox.pay(earlier.id, { network: 'tron', case: 'exact' });
     for (const id of [charged, earlier.id])
-      await until('the payment', WAIT_MS, async () => (await service.client.sessions.get(id)).payment_status === 'paid');
+      await until(
+        'the payment',
+        WAIT_MS,
+        async () => (await service.client.sessions.get(id)).payment_status === 'paid',
+      );
 
     const lines: SettlementLineBody[] = [];
     for await (const line of service.client.ledger.settlementLines()) lines.push(line);
-    const ofOrder = (order: string) => lines.filter(({ order_id: id }) => id === order).map(({ kind, payable, total }) => [kind, payable, total]);
+    const ofOrder = (order: string) =>
+      lines.filter(({ order_id: id }) => id === order).map(({ kind, payable, total }) => [kind, payable, total]);
     expect(ofOrder('after the fee').slice(-2)).toEqual([
       ['payment', '13.50', '0.00'],
       ['service_fee', '-0.10125', '-0.10125'],
@@ -155,7 +202,9 @@ describe('the books beside the chains', () => {
     }
     const trial = JSON.parse(await cli('trial-balance', '--json')) as { accounts: Balance[]; balanced: boolean };
     expect(trial.balanced).toBe(true);
-    expect(trial.accounts.filter(({ account }) => account === 'income:service-fees')).toMatchObject([{ network: 'bsc', credit: '0.10125' }]);
+    expect(trial.accounts.filter(({ account }) => account === 'income:service-fees')).toMatchObject([
+      { network: 'bsc', credit: '0.10125' },
+    ]);
     expect(await cli('account', 'income:service-fees')).toContain('after the fee');
     expect((await cli('export')).match(/service_fee,.*income:service-fees,bsc,USDT,-0\.101250,/g)).toHaveLength(1);
   }, 120_000);
@@ -165,13 +214,21 @@ describe('the books beside the chains', () => {
     expect((await admin('trial-balance', { headers: { Authorization: `Bearer ${token}x` } })).status).toBe(401);
     expect(await (await admin('trial-balance')).json()).toEqual(JSON.parse(await cli('trial-balance', '--json')));
     expect((await admin('accounts/assets:pocket')).status).toBe(400);
-    expect(await (await admin('accounts/assets:treasury')).json()).toMatchObject({ account: 'assets:treasury', next_cursor: null });
+    expect(await (await admin('accounts/assets:treasury')).json()).toMatchObject({
+      account: 'assets:treasury',
+      next_cursor: null,
+    });
     expect((await admin('nothing')).status).toBe(404);
     expect((await admin('trial-balance', { method: 'POST' })).status).toBe(405);
-    expect(await (await admin('trial-balance?as_of=yesterday')).json()).toMatchObject({ error: { code: 'invalid_request' } });
+    expect(await (await admin('trial-balance?as_of=yesterday')).json()).toMatchObject({
+      error: { code: 'invalid_request' },
+    });
     const numbers = [];
     for (let cursor = ''; ;) {
-      const page = (await (await admin(`journal?limit=3&cursor=${cursor}`)).json()) as { entries: { entry: number }[]; next_cursor: string | null };
+      const page = (await (await admin(`journal?limit=3&cursor=${cursor}`)).json()) as {
+        entries: { entry: number }[];
+        next_cursor: string | null;
+      };
       numbers.push(...page.entries.map(({ entry }) => entry));
       if (page.next_cursor === null) break;
       cursor = page.next_cursor;
@@ -194,10 +251,14 @@ describe('the books beside the chains', () => {
 
   it('close a month that is over, and no other', async () => {
     const thisMonth = new Date().toISOString().slice(0, 7);
-    await expect(cli('close', thisMonth)).rejects.toMatchObject({ stderr: expect.stringContaining('is not over yet') as string });
+    await expect(cli('close', thisMonth)).rejects.toMatchObject({
+      stderr: expect.stringContaining('is not over yet') as string,
+    });
     const answer = await admin('periods/2026-01/close', { method: 'POST' });
     expect(await answer.json()).toMatchObject({ period: '2026-01' });
-    expect(await cli('trial-balance', '--as-of', '2026-01-31')).toContain('2026-01 is closed; the books say what its seal says.');
+    expect(await cli('trial-balance', '--as-of', '2026-01-31')).toContain(
+      '2026-01 is closed; the books say what its seal says.',
+    );
   });
 
   it('are read from the data directory as well, when no service runs', async () => {

@@ -24,7 +24,13 @@ beforeAll(async () => {
     return { ok: true, value: { bodies, hasMore: false, nextCursor: String(feed.length) } };
   };
   service = await startTestServer({ ...FAKE_DESKS, webhooks: { ...FAKE_DESKS.webhooks, events } });
-  access = { baseUrl: service.base, apiKey: service.key.apiKey, apiSecret: service.key.secret, webhookSecret: SECRET, headerPrefix: 'X-Service-' };
+  access = {
+    baseUrl: service.base,
+    apiKey: service.key.apiKey,
+    apiSecret: service.key.secret,
+    webhookSecret: SECRET,
+    headerPrefix: 'X-Service-',
+  };
 });
 afterAll(() => service.close());
 
@@ -32,11 +38,16 @@ afterAll(() => service.close());
 async function receiver() {
   const received: WebhookEvent[] = [];
   const server = createServer(
-    (request, response) => void webhookHandler({ secret: SECRET }, (event) => void received.push(event))(request, response),
+    (request, response) =>
+      void webhookHandler({ secret: SECRET }, (event) => void received.push(event))(request, response),
   );
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return { received, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`, close: () => server.close() };
+  return {
+    received,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`,
+    close: () => server.close(),
+  };
 }
 
 const until = async (isSo: () => boolean): Promise<void> => {
@@ -67,8 +78,12 @@ describe('quittance listen', () => {
   it('says what is missing, naming it', async () => {
     const options = { forwardTo: 'http://127.0.0.1:1/', say: () => undefined };
     await expect(startListening(access, { ...options, forwardTo: 'ftp://shop' })).rejects.toThrow('--forward-to');
-    await expect(startListening({ ...access, webhookSecret: undefined }, options)).rejects.toThrow('QUITTANCE_WEBHOOK_SECRET');
-    expect(() => readAccess(undefined, { QUITTANCE_URL: 'http://127.0.0.1' })).toThrow('QUITTANCE_API_KEY, QUITTANCE_API_SECRET');
+    await expect(startListening({ ...access, webhookSecret: undefined }, options)).rejects.toThrow(
+      'QUITTANCE_WEBHOOK_SECRET',
+    );
+    expect(() => readAccess(undefined, { QUITTANCE_URL: 'http://127.0.0.1' })).toThrow(
+      'QUITTANCE_API_KEY, QUITTANCE_API_SECRET',
+    );
     expect(() => readAccess('/nowhere.json', {})).toThrow('--credentials');
   });
 
@@ -77,9 +92,17 @@ describe('quittance listen', () => {
     const file = join(folder, 'sandbox.json');
     writeFileSync(
       file,
-      JSON.stringify({ base_url: 'http://127.0.0.1:8080', merchant: { api_key: 'sk_test_a', api_secret: 'b', webhook_secret: 'c' } }),
+      JSON.stringify({
+        base_url: 'http://127.0.0.1:8080',
+        merchant: { api_key: 'sk_test_a', api_secret: 'b', webhook_secret: 'c' },
+      }),
     );
-    expect(readAccess(file, {})).toMatchObject({ baseUrl: 'http://127.0.0.1:8080', apiKey: 'sk_test_a', apiSecret: 'b', webhookSecret: 'c' });
+    expect(readAccess(file, {})).toMatchObject({
+      baseUrl: 'http://127.0.0.1:8080',
+      apiKey: 'sk_test_a',
+      apiSecret: 'b',
+      webhookSecret: 'c',
+    });
     writeFileSync(file, '{}');
     expect(() => readAccess(file, {})).toThrow('must hold base_url');
     rmSync(folder, { recursive: true });
@@ -88,11 +111,17 @@ describe('quittance listen', () => {
 
 describe('quittance trigger', () => {
   it.each(['partial', 'expired', 'cancelled'])('lets %s happen to a new session', async (kind) => {
-    expect(await trigger(access, kind, 'bsc')).toMatchObject({ case: kind, session_id: expect.stringMatching(/^cs_/) as string });
+    expect(await trigger(access, kind, 'bsc')).toMatchObject({
+      case: kind,
+      session_id: expect.stringMatching(/^cs_/) as string,
+    });
   });
 
   it('refuses an unknown case and an unknown network', async () => {
     await expect(trigger(access, 'magic', 'bsc')).rejects.toThrow('the case must be one of');
-    await expect(trigger(access, 'exact', 'dogecoin')).rejects.toMatchObject({ name: 'InvalidRequestError', param: 'network' });
+    await expect(trigger(access, 'exact', 'dogecoin')).rejects.toMatchObject({
+      name: 'InvalidRequestError',
+      param: 'network',
+    });
   });
 });

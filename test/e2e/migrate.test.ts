@@ -33,14 +33,22 @@ async function writeLedger(store: EventStore): Promise<void> {
   for (const [index, one] of drawn.entries()) {
     const heads = new Map<string, { revision: number; hash: string }>();
     for (const { session, event, atMs } of ledgerOf(one).entries) {
-      const sessionId = `cs_${String.fromCharCode(97 + session).repeat(28)}${String(index).padStart(4, '0')}` as SessionId;
+      const sessionId =
+        `cs_${String.fromCharCode(97 + session).repeat(28)}${String(index).padStart(4, '0')}` as SessionId;
       const stream = sessionStream(sessionId);
       const head = heads.get(stream);
       const revision = (head?.revision ?? -1) + 1;
-      const named = event.type === 'SessionCreated' ? { ...event, data: { ...event.data, sessionId, orderId: `order-${index}-${session}` } } : event;
+      const named =
+        event.type === 'SessionCreated'
+          ? { ...event, data: { ...event.data, sessionId, orderId: `order-${index}-${session}` } }
+          : event;
       const metadata = { correlationId: 'test', actor: 'test', prev: head?.hash ?? '' };
       const encoded = encodeEvent({ id: randomUUID(), stream, revision, atMs, event: named, metadata });
-      const result = await store.append({ stream, expected: revision === 0 ? 'no-stream' : revision - 1, events: [encoded] });
+      const result = await store.append({
+        stream,
+        expected: revision === 0 ? 'no-stream' : revision - 1,
+        events: [encoded],
+      });
       expect(result.ok).toBe(true);
       heads.set(stream, { revision, hash: encoded.hash });
     }
@@ -56,7 +64,9 @@ async function writeKeys(store: EventStore, dataDir: string, subjects: readonly 
     const event = { type: 'RequestAccepted', data: { requestHash: 'hash', resultId: subject } } as never;
     const metadata = { correlationId: 'test', actor: 'test', prev: '' };
     const encoded = encodeEvent({ id: randomUUID(), stream, revision: 0, atMs: 1, event, metadata });
-    expect((await store.append({ stream, expected: 'no-stream', events: [encoded], coCommits: [coCommit!] })).ok).toBe(true);
+    expect((await store.append({ stream, expected: 'no-stream', events: [encoded], coCommits: [coCommit!] })).ok).toBe(
+      true,
+    );
   }
   await keys.erase(ERASED);
   await keys.close();
@@ -97,7 +107,9 @@ const command = (args: readonly string[]) => [join(repository, 'bin/quittance.mj
 
 async function migrate(...args: readonly string[]): Promise<Outcome> {
   try {
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, command(args), { env: { ...process.env, TMPDIR: temporary } });
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, command(args), {
+      env: { ...process.env, TMPDIR: temporary },
+    });
     return { code: 0, stdout, stderr };
   } catch (error) {
     const { code, stdout, stderr } = error as Outcome;
@@ -109,7 +121,8 @@ async function migrate(...args: readonly string[]): Promise<Outcome> {
 async function expectKeys(double: EsdbDouble): Promise<void> {
   const here = openSqlitePersonalKeys({ dataDir: source.dataDir, random: nodeRandom });
   const there = openEsdbPersonalKeys({ connectionString: double.connectionString, random: nodeRandom });
-  for (const subject of source.sessions) expect(await there.get(subject)).toEqual(new Uint8Array((await here.get(subject))!));
+  for (const subject of source.sessions)
+    expect(await there.get(subject)).toEqual(new Uint8Array((await here.get(subject))!));
   expect(await there.get(ERASED)).toBeNull();
   await there.close();
   await here.close();
@@ -145,7 +158,9 @@ describe('quittance migrate', () => {
     for (const share of [0.25, 0.6]) {
       if (share < 0.5) double.faults.plan('append', { kind: 'silent-after-commit' });
       double.faults.plan('append', { kind: 'unavailable-after-commit' }, { kind: 'timeout-after-commit' });
-      const child = spawn(process.execPath, command(['--from', source.dataDir, '--to', double.connectionString]), { stdio: 'ignore' });
+      const child = spawn(process.execPath, command(['--from', source.dataDir, '--to', double.connectionString]), {
+        stdio: 'ignore',
+      });
       const stopListening = double.log.onAppend(() => {
         if (copiedTo(double).length >= total * share) child.kill('SIGKILL');
       });
@@ -167,14 +182,20 @@ describe('quittance migrate', () => {
       personal_keys: source.sessions.length,
       log_digest: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
     });
-    const projections = (JSON.parse(stdout) as { projections: { name: string; rows: number; parked: number }[] }).projections;
+    const projections = (JSON.parse(stdout) as { projections: { name: string; rows: number; parked: number }[] })
+      .projections;
     expect(projections.find(({ name }) => name.startsWith('session'))!.rows).toBeGreaterThan(LEDGERS);
     expect(projections.every(({ parked }) => parked === 0)).toBe(true);
     expect((await contentOf(double)).map(withoutPosition)).toEqual(source.events.map(withoutPosition));
 
     expect(JSON.parse(readFileSync(join(source.dataDir, 'moved.json'), 'utf8'))).toMatchObject({ events: total });
     const log = createLogger('silent');
-    const opening = openEmbedded(source.dataDir, { clock: systemClock, random: nodeRandom, log, onFatal: () => undefined });
+    const opening = openEmbedded(source.dataDir, {
+      clock: systemClock,
+      random: nodeRandom,
+      log,
+      onFatal: () => undefined,
+    });
     await expect(opening).rejects.toThrow(/was moved to an EventStoreDB cluster.*remove .*moved\.json/s);
 
     const copied = double.log.events.length;
@@ -197,7 +218,13 @@ describe('quittance migrate', () => {
   it.each([
     [
       'of another program',
-      { id: randomUUID(), type: 'Other', contentType: 'application/json', data: Buffer.from('{}'), customMetadata: Buffer.from('{}') },
+      {
+        id: randomUUID(),
+        type: 'Other',
+        contentType: 'application/json',
+        data: Buffer.from('{}'),
+        customMetadata: Buffer.from('{}'),
+      },
     ],
     ['of another installation', null],
   ])('refuses a target with events %s and writes nothing to it', async (_, foreign) => {
@@ -208,7 +235,13 @@ describe('quittance migrate', () => {
       const [first] = source.events;
       const { stream, revision, data, metadata: _old, ...rest } = first!;
       const metadata = { correlationId: 'theirs', actor: 'test', prev: '' };
-      const encoded = encodeEvent({ ...rest, stream, revision, event: { type: rest.type, data: JSON.parse(data) as never } as never, metadata });
+      const encoded = encodeEvent({
+        ...rest,
+        stream,
+        revision,
+        event: { type: rest.type, data: JSON.parse(data) as never } as never,
+        metadata,
+      });
       await store.append({ stream, expected: 'no-stream', events: [encoded] });
       await store.close();
     }
@@ -221,10 +254,16 @@ describe('quittance migrate', () => {
 
   it('says in one line what is wrong with its arguments, never with the password', async () => {
     const nowhere = join(folder, 'nowhere');
-    expect((await migrate('--from', nowhere, '--to', 'esdb://127.0.0.1:1?tls=false')).stderr).toContain(`there is no ledger in ${nowhere}`);
+    expect((await migrate('--from', nowhere, '--to', 'esdb://127.0.0.1:1?tls=false')).stderr).toContain(
+      `there is no ledger in ${nowhere}`,
+    );
     expect(existsSync(nowhere)).toBe(false);
-    expect((await migrate('--from', source.dataDir, '--to', 'http://127.0.0.1:1')).stderr).toContain('--to is the connection string of the target');
-    expect((await migrate('--from', source.dataDir)).stderr).toContain('name the target with --to esdb://... or in EVENTSTORE_URL');
+    expect((await migrate('--from', source.dataDir, '--to', 'http://127.0.0.1:1')).stderr).toContain(
+      '--to is the connection string of the target',
+    );
+    expect((await migrate('--from', source.dataDir)).stderr).toContain(
+      'name the target with --to esdb://... or in EVENTSTORE_URL',
+    );
     const shown = await migrate('--from', source.dataDir, '--to', 'esdb://admin:changeit@127.0.0.1:1?tls=false');
     expect(shown.stderr).toContain('--to holds a password');
     expect(shown.stderr).not.toContain('changeit');

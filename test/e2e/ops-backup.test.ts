@@ -21,7 +21,8 @@ interface Payment {
 let sandbox: RunningSandbox;
 let merchant: RunningSandbox['facts']['merchant'];
 const dataDir = join(folder, 'data');
-const call = (method: string, path: string, body?: unknown) => signedCall(sandbox.facts.base_url, merchant, method, path, body);
+const call = (method: string, path: string, body?: unknown) =>
+  signedCall(sandbox.facts.base_url, merchant, method, path, body);
 const run = promisify(execFile);
 
 /** As an operator types it; what it prints as JSON. */
@@ -42,7 +43,10 @@ async function order(orderId: string): Promise<Payment> {
 
 const pay = (id: string, network: string) => call('POST', `/v1/sandbox/sessions/${id}/pay`, { network });
 const paid = (id: string) =>
-  eventually(`payment of ${id}`, async () => (await call('GET', `/api/v1/checkout/sessions/${id}`)).json.payment_status === 'paid');
+  eventually(
+    `payment of ${id}`,
+    async () => (await call('GET', `/api/v1/checkout/sessions/${id}`)).json.payment_status === 'paid',
+  );
 
 async function payFor(orderId: string): Promise<Payment> {
   const made = await order(orderId);
@@ -56,8 +60,12 @@ function indexesOf(sessionId: string): number[] {
   const ledger = new DatabaseSync(join(dataDir, 'events.db'), { readOnly: true });
   try {
     const rows = ledger.prepare('SELECT data FROM events').all() as { data: string }[];
-    const created = rows.map(({ data }) => data).find((data) => data.startsWith('{"sessionId"') && data.includes(`"${sessionId}"`))!;
-    const { paymentOptions } = JSON.parse(created) as { paymentOptions: { network: string; derivationIndex: number }[] };
+    const created = rows
+      .map(({ data }) => data)
+      .find((data) => data.startsWith('{"sessionId"') && data.includes(`"${sessionId}"`))!;
+    const { paymentOptions } = JSON.parse(created) as {
+      paymentOptions: { network: string; derivationIndex: number }[];
+    };
     const evm = paymentOptions.filter(({ network }) => network === 'ethereum' || network === 'bsc');
     expect(evm.length).toBeGreaterThan(0);
     return evm.map(({ derivationIndex }) => derivationIndex);
@@ -98,7 +106,11 @@ describe('the backup of a running service', () => {
     let busy = true;
     const load = (async () => {
       for (let count = 0; busy; count += 1)
-        await call('POST', '/api/v1/checkout/sessions/create', { amount: '1.00', currency: 'USDT', order_id: `during-${count}` });
+        await call('POST', '/api/v1/checkout/sessions/create', {
+          amount: '1.00',
+          currency: 'USDT',
+          order_id: `during-${count}`,
+        });
     })();
     const made = await backUp(dataDir, copy);
     busy = false;
@@ -108,7 +120,8 @@ describe('the backup of a running service', () => {
     expect(files.filter((name) => name.endsWith('.db')).toSorted()).toEqual(names);
     expect(files).toEqual(expect.arrayContaining(['events.anchor.json', 'backup.json', 'signer']));
     expect(made).toMatchObject({ without_signer: null, events: expect.any(Number) as number });
-    for (const name of files.filter((file) => file !== 'signer')) expect(statSync(join(copy, name)).mode & 0o077).toBe(0);
+    for (const name of files.filter((file) => file !== 'signer'))
+      expect(statSync(join(copy, name)).mode & 0o077).toBe(0);
     const verified = await quittance(dataDir, 'backup', 'verify', copy);
     expect(verified).toMatchObject({ ok: true, events: made.events, secrets: 'open', faults: [] });
     const metrics = await (await fetch(`${sandbox.facts.ops_url}/metrics`)).text();
@@ -128,7 +141,8 @@ describe('the backup of a running service', () => {
     lostRefunds.push([String(refund.json.id), sent]);
     for (const value of ['2.00', '3.00']) {
       const part = await call('POST', '/v1/refunds', { session_id: known[1]!.id, amount: { value, currency: 'USDT' } });
-      const isDone = async (): Promise<boolean> => (await call('GET', `/v1/refunds/${String(part.json.id)}`)).json.status === 'COMPLETED';
+      const isDone = async (): Promise<boolean> =>
+        (await call('GET', `/v1/refunds/${String(part.json.id)}`)).json.status === 'COMPLETED';
       await eventually('a refund on bsc that the backup does not know', isDone);
       const tx = String((await call('GET', `/v1/refunds/${String(part.json.id)}`)).json.tx_hash);
       evmSent.push(['bsc', tx]);
@@ -138,15 +152,22 @@ describe('the backup of a running service', () => {
     await sandbox.stop('SIGKILL');
     // The host is lost; of the sandbox only its chains, which are not ours to back up, and the wallet's seed remain.
     const kept = ['chains', 'wallet'].filter((name) => existsSync(join(dataDir, name)));
-    for (const name of readdirSync(dataDir)) if (!kept.includes(name)) rmSync(join(dataDir, name), { recursive: true, force: true });
+    for (const name of readdirSync(dataDir))
+      if (!kept.includes(name)) rmSync(join(dataDir, name), { recursive: true, force: true });
     const restored = await quittance(dataDir, 'restore', '--from', copy, '--operator', 'olga');
-    expect(restored).toMatchObject({ data_dir: dataDir, moved_aside: null, kept_checkpoints: [expect.stringContaining('before-restore')] });
+    expect(restored).toMatchObject({
+      data_dir: dataDir,
+      moved_aside: null,
+      kept_checkpoints: [expect.stringContaining('before-restore')],
+    });
     expect(restored.lost_events).toBeGreaterThan(0);
-    const unknown = (restored.unknown_payments as { network: string; kind: string; tx_hash: string }[]).filter(({ kind }) => kind === 'refund');
+    const unknown = (restored.unknown_payments as { network: string; kind: string; tx_hash: string }[]).filter(
+      ({ kind }) => kind === 'refund',
+    );
     expect(unknown.map(({ network, tx_hash: tx }) => [network, tx])).toEqual([['tron', sent], ...evmSent]);
-    const evm = (restored.addresses as { family: string; unusedFrom: number; leasedBelow: number; isKnown: boolean }[]).find(
-      ({ family }) => family === 'evm',
-    )!;
+    const evm = (
+      restored.addresses as { family: string; unusedFrom: number; leasedBelow: number; isKnown: boolean }[]
+    ).find(({ family }) => family === 'evm')!;
     expect(evm.isKnown).toBe(true);
     expect(evm.leasedBelow).toBeGreaterThan(evm.unusedFrom);
 
@@ -166,10 +187,14 @@ describe('the backup of a running service', () => {
 
   it('never pays again what the signer paid and the restored ledger does not know, and says so before it is asked', async () => {
     const treasury = async (): Promise<string> => {
-      const { checks } = (await (await fetch(`${sandbox.facts.ops_url}/readyz`)).json()) as { checks: { name: string; detail?: string }[] };
+      const { checks } = (await (await fetch(`${sandbox.facts.ops_url}/readyz`)).json()) as {
+        checks: { name: string; detail?: string }[];
+      };
       return checks.find(({ name }) => name === 'treasury:test:tron')?.detail ?? '';
     };
-    await eventually('the alarm of a journal that is ahead', async () => (await treasury()).includes('it signed what this ledger does not know'));
+    await eventually('the alarm of a journal that is ahead', async () =>
+      (await treasury()).includes('it signed what this ledger does not know'),
+    );
     const again = await call('POST', '/v1/refunds', { session_id: refunded.id });
     expect(again.status).toBe(200);
     for (let look = 0; look < 10; look += 1) {
@@ -187,7 +212,8 @@ describe('the backup of a running service', () => {
       expect.arrayContaining([['tron', sent], ...evmSent]),
     );
     const said = { operator: 'olga', reason: 'restored' };
-    const takeOver = (tx: string, session: string) => demoApprove(dataDir, 'treasury.take-over', { tx, session, ...said });
+    const takeOver = (tx: string, session: string) =>
+      demoApprove(dataDir, 'treasury.take-over', { tx, session, ...said });
     // What the merchant asked for again would be a second payment of the same money.
     await expect(takeOver(sent, refunded.id)).rejects.toThrow(/treasury reject/);
     await callAdmin(dataDir, 'treasury.reject', { id: askedAgain, operator: 'olga' });
@@ -195,7 +221,11 @@ describe('the backup of a running service', () => {
     const [[, first], [, second]] = evmSent as [[string, string], [string, string]];
     await expect(takeOver(second, known[1]!.id)).rejects.toThrow(`${first} was signed before it on bsc`);
 
-    expect(await takeOver(sent, refunded.id)).toMatchObject({ status: 'taken_over', on_chain: 'landed', approved_by: ['demo-1', 'demo-2'] });
+    expect(await takeOver(sent, refunded.id)).toMatchObject({
+      status: 'taken_over',
+      on_chain: 'landed',
+      approved_by: ['demo-1', 'demo-2'],
+    });
     expect(await takeOver(first, known[1]!.id)).toMatchObject({ status: 'taken_over' });
     expect(await takeOver(second, known[1]!.id)).toMatchObject({ status: 'taken_over' });
     for (const [id, tx] of lostRefunds)
@@ -208,9 +238,16 @@ describe('the backup of a running service', () => {
     // The first one books what the sandbox made the treasury with.
     await quittance(dataDir, 'treasury', 'reconcile');
     const { treasuries } = await quittance(dataDir, 'treasury', 'reconcile');
-    for (const { unknown, accounts } of treasuries as { unknown: unknown[]; accounts: { account: string; coin: string; difference: string }[] }[]) {
+    for (const { unknown, accounts } of treasuries as {
+      unknown: unknown[];
+      accounts: { account: string; coin: string; difference: string }[];
+    }[]) {
       expect(unknown).toEqual([]);
-      expect(accounts.filter(({ account, coin, difference }) => account === 'treasury' && coin === 'USDT' && Number(difference) !== 0)).toEqual([]);
+      expect(
+        accounts.filter(
+          ({ account, coin, difference }) => account === 'treasury' && coin === 'USDT' && Number(difference) !== 0,
+        ),
+      ).toEqual([]);
     }
     // Nothing is left to give back, so it can never be paid a second time.
     expect((await call('POST', '/v1/refunds', { session_id: refunded.id })).status).toBe(400);
@@ -221,7 +258,16 @@ describe('the backup of a running service', () => {
     await eventually(
       'the money at lost addresses in the inbox',
       async () => {
-        const answer = await quittance(dataDir, 'inbox', 'search', '--record', '--actor', 'olga', '--reason', 'restored');
+        const answer = await quittance(
+          dataDir,
+          'inbox',
+          'search',
+          '--record',
+          '--actor',
+          'olga',
+          '--reason',
+          'restored',
+        );
         expect((answer.searched as { fault: string | null }[]).filter(({ fault }) => fault !== null)).toEqual([]);
         found = answer.transfers as typeof found;
         return found.length === lost.length && found.every(({ state }) => state === 'it is in the inbox already');
@@ -232,12 +278,18 @@ describe('the backup of a running service', () => {
     const again = await order('lost one');
     // By itself it leaves out what may have been given out since the copy was made.
     expect(indexesOf(again.id).every((index) => index >= 100_000)).toBe(true);
-    await callAdmin(dataDir, 'inbox.attach', { transfer: found[0]!.id, session: again.id, actor: 'olga', reason: 'restored' });
+    await callAdmin(dataDir, 'inbox.attach', {
+      transfer: found[0]!.id,
+      session: again.id,
+      actor: 'olga',
+      reason: 'restored',
+    });
     await paid(again.id);
     // What was paid before is still ours to give back: the keys follow from the seed, the debt from the ledger.
     const refund = await call('POST', '/v1/refunds', { session_id: known[0]!.id });
     expect(refund.status).toBe(200);
-    const completed = async (): Promise<boolean> => (await call('GET', `/v1/refunds/${String(refund.json.id)}`)).json.status === 'COMPLETED';
+    const completed = async (): Promise<boolean> =>
+      (await call('GET', `/v1/refunds/${String(refund.json.id)}`)).json.status === 'COMPLETED';
     await eventually('the refund of a restored payment', completed, 60_000);
   }, 120_000);
 });

@@ -24,14 +24,20 @@ let answer = 200;
 let orders = 0;
 const stopped = new Set<number>();
 
-const call = (method: string, path: string, body?: unknown) => signedCall(sandbox.facts.base_url, sandbox.facts.merchant, method, path, body);
+const call = (method: string, path: string, body?: unknown) =>
+  signedCall(sandbox.facts.base_url, sandbox.facts.merchant, method, path, body);
 
 async function notify(): Promise<void> {
-  const { json } = await call('POST', '/api/v1/checkout/sessions/create', { amount: '5.00', currency: 'USDT', order_id: `drill-${(orders += 1)}` });
+  const { json } = await call('POST', '/api/v1/checkout/sessions/create', {
+    amount: '5.00',
+    currency: 'USDT',
+    order_id: `drill-${(orders += 1)}`,
+  });
   await call('POST', `/api/v1/checkout/sessions/${String(json.id)}/cancel`);
 }
 
-const isFiring = async (name: string): Promise<boolean> => (await prometheus.rules()).some((rule) => rule.name === name && rule.state === 'firing');
+const isFiring = async (name: string): Promise<boolean> =>
+  (await prometheus.rules()).some((rule) => rule.name === name && rule.state === 'firing');
 const fires = (name: string, during: () => Promise<unknown> = async () => undefined) =>
   eventually(`${name} to fire`, async () => {
     await during();
@@ -56,7 +62,9 @@ function listenerOn(port: number): number {
   const inode = sockets.find(([, local, , state]) => local?.endsWith(wanted) && state === '0A')?.[9];
   const holds = (pid: string): boolean => {
     try {
-      return readdirSync(`/proc/${pid}/fd`).some((name) => readlinkSync(`/proc/${pid}/fd/${name}`) === `socket:[${inode}]`);
+      return readdirSync(`/proc/${pid}/fd`).some(
+        (name) => readlinkSync(`/proc/${pid}/fd/${name}`) === `socket:[${inode}]`,
+      );
     } catch {
       // It ended meanwhile, or belongs to somebody else.
       return false;
@@ -91,7 +99,10 @@ describe.skipIf(PROMETHEUS === undefined || process.platform !== 'linux')(
     });
 
     it('begins with nothing firing', async () => {
-      await eventually('a first evaluation', async () => (await prometheus.query('count(quittance_ready == 1)'))[0] === 1);
+      await eventually(
+        'a first evaluation',
+        async () => (await prometheus.query('count(quittance_ready == 1)'))[0] === 1,
+      );
       const firing = (await prometheus.rules()).filter(({ state, health }) => state === 'firing' || health === 'err');
       expect(firing.map(({ name }) => name)).toEqual(['Watchdog']);
     });

@@ -49,7 +49,10 @@ beforeAll(async () => {
     request.on('data', (part: Buffer) => parts.push(part));
     request.on('end', () => {
       const body = JSON.parse(Buffer.concat(parts).toString('utf8')) as {
-        resourceSpans: { resource: { attributes: { key: string; value: OtlpValue }[] }; scopeSpans: { spans: OtlpSpan[] }[] }[];
+        resourceSpans: {
+          resource: { attributes: { key: string; value: OtlpValue }[] };
+          scopeSpans: { spans: OtlpSpan[] }[];
+        }[];
       };
       for (const { resource, scopeSpans } of body.resourceSpans) {
         resources.push(resource.attributes.find(({ key }) => key === 'service.name')?.value.stringValue ?? '');
@@ -75,7 +78,9 @@ beforeAll(async () => {
   );
   sessionId = created.json.id as string;
   expect((await call('POST', `/v1/sandbox/sessions/${sessionId}/pay`, { network: 'ethereum' })).status).toBe(200);
-  const webhook = await eventually('the webhook', async () => receiver.received.find(({ body }) => body.type === 'payment.completed'));
+  const webhook = await eventually('the webhook', async () =>
+    receiver.received.find(({ body }) => body.type === 'payment.completed'),
+  );
   webhookTraceParent = webhook.headers.traceparent as string;
   await eventually(
     'the last span',
@@ -98,7 +103,10 @@ describe('the trace of one payment', () => {
   it('continues the trace of the merchant through request, command and append', () => {
     const [request] = named('POST createPaymentSession');
     expect(request).toMatchObject({ traceId: CLIENT_TRACE, parentSpanId: CLIENT_SPAN, kind: 2 });
-    expect([attribute(request!, 'http.request.method'), attribute(request!, 'http.response.status_code')]).toEqual(['POST', '200']);
+    expect([attribute(request!, 'http.request.method'), attribute(request!, 'http.response.status_code')]).toEqual([
+      'POST',
+      '200',
+    ]);
     const [command] = childrenOf(request!).filter(({ name }) => name === 'CreateSession');
     expect(attribute(command!, 'quittance.stream')).toBe(`session-${sessionId}`);
     const [append] = childrenOf(command!).filter(({ name }) => name === 'append');
@@ -116,7 +124,9 @@ describe('the trace of one payment', () => {
     const [final] = named('deposit final');
     const [confirm] = childrenOf(final!);
     expect(confirm!.name).toBe('ConfirmDeposit');
-    expect(childrenOf(confirm!).map((span) => attribute(span, 'quittance.events'))).toEqual(['DepositConfirmed SessionPaid']);
+    expect(childrenOf(confirm!).map((span) => attribute(span, 'quittance.events'))).toEqual([
+      'DepositConfirmed SessionPaid',
+    ]);
   });
 
   it('links the webhook to the payment and hands its context to the receiver', () => {
@@ -124,7 +134,10 @@ describe('the trace of one payment', () => {
     const [attempt] = attemptsOf(confirm!);
     expect(attempt!.parentSpanId ?? '').toBe('');
     expect(attempt).toMatchObject({ kind: 3 });
-    expect([attribute(attempt!, 'server.address'), attribute(attempt!, 'http.response.status_code')]).toEqual(['127.0.0.1', '200']);
+    expect([attribute(attempt!, 'server.address'), attribute(attempt!, 'http.response.status_code')]).toEqual([
+      '127.0.0.1',
+      '200',
+    ]);
     expect(webhookTraceParent).toBe(`00-${attempt!.traceId}-${attempt!.spanId}-01`);
     expect(childrenOf(attempt!).map(({ name }) => name)).toEqual(['RecordAttempt']);
   });
@@ -152,7 +165,11 @@ describe('the trace of one payment', () => {
     const figures = await metrics('application/openmetrics-text;version=1.0.0');
     const traces = new Set(spans.map(({ traceId }) => traceId));
     for (const name of ['http_request_duration', 'block_to_paid', 'event_to_webhook_delivered']) {
-      const named = [...figures.matchAll(new RegExp(`^quittance_${name}_seconds_bucket\\{.*# \\{trace_id="([0-9a-f]{32})"\\}`, 'gm'))];
+      const named = [
+        ...figures.matchAll(
+          new RegExp(`^quittance_${name}_seconds_bucket\\{.*# \\{trace_id="([0-9a-f]{32})"\\}`, 'gm'),
+        ),
+      ];
       expect(named.length, name).toBeGreaterThan(0);
       for (const [, traceId] of named) expect(traces).toContain(traceId);
     }

@@ -6,7 +6,9 @@ import { PROMETHEUS, startPrometheus, type RunningPrometheus } from '../support/
 import { eventually, signedCall, startRunningSandbox, type RunningSandbox } from '../support/running-sandbox.ts';
 
 const repository = resolve(import.meta.dirname, '../..');
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
+  existsSync(path),
+);
 const NETWORKS = ['ethereum', 'bsc', 'tron'] as const;
 /** Never to be printed: said by a merchant about a person. */
 const PERSONAL = ['Ada Lovelace', 'ada@example.org', 'a very private description'];
@@ -19,10 +21,12 @@ interface Panel {
 let sandbox: RunningSandbox;
 let prometheus: RunningPrometheus | null = null;
 const dashboards = readdirSync(join(repository, 'ops/grafana')).map(
-  (name) => JSON.parse(readFileSync(join(repository, 'ops/grafana', name), 'utf8')) as { title: string; panels: Panel[] },
+  (name) =>
+    JSON.parse(readFileSync(join(repository, 'ops/grafana', name), 'utf8')) as { title: string; panels: Panel[] },
 );
 
-const call = (method: string, path: string, body?: unknown) => signedCall(sandbox.facts.base_url, sandbox.facts.merchant, method, path, body);
+const call = (method: string, path: string, body?: unknown) =>
+  signedCall(sandbox.facts.base_url, sandbox.facts.merchant, method, path, body);
 const ops = (path: string): Promise<Response> => fetch(sandbox.facts.ops_url + path);
 
 async function pay(orderId: string, network: string): Promise<string> {
@@ -39,18 +43,27 @@ async function pay(orderId: string, network: string): Promise<string> {
   return id;
 }
 
-const isPaid = async (id: string): Promise<boolean> => (await call('GET', `/api/v1/checkout/sessions/${id}`)).json.payment_status === 'paid';
+const isPaid = async (id: string): Promise<boolean> =>
+  (await call('GET', `/api/v1/checkout/sessions/${id}`)).json.payment_status === 'paid';
 
 beforeAll(async () => {
   sandbox = await startRunningSandbox({ env: { LOG_LEVEL: 'debug', SANDBOX_NETWORKS: NETWORKS.join() } });
   if (PROMETHEUS !== undefined)
-    prometheus = await startPrometheus(sandbox.facts.ops_url, readFileSync(join(repository, 'ops/prometheus/alerts.yml'), 'utf8'));
+    prometheus = await startPrometheus(
+      sandbox.facts.ops_url,
+      readFileSync(join(repository, 'ops/prometheus/alerts.yml'), 'utf8'),
+    );
   // Two rounds with scrapes between them, so that rates have something to rise from.
   await pay('before', 'ethereum').then((id) => eventually('the first payment', () => isPaid(id)));
   await new Promise((wait) => setTimeout(wait, 2_000));
   const ids = await Promise.all(NETWORKS.map((network) => pay(`round-${network}`, network)));
   await fetch(`${sandbox.facts.base_url}/pay/${ids[0]}`);
-  await signedCall(sandbox.facts.base_url, { ...sandbox.facts.merchant, api_secret: 'wrong' }, 'GET', '/v1/payment/sessions');
+  await signedCall(
+    sandbox.facts.base_url,
+    { ...sandbox.facts.merchant, api_secret: 'wrong' },
+    'GET',
+    '/v1/payment/sessions',
+  );
   for (const id of ids) await eventually(`payment of ${id}`, () => isPaid(id));
   const refund = await call('POST', '/v1/refunds', { session_id: ids[0], reason: PERSONAL[2] });
   expect(refund.status).toBe(200);
@@ -76,10 +89,21 @@ describe('the ops port of a running sandbox', () => {
     expect((await ops('/startupz')).status).toBe(200);
     const ready = await ops('/readyz');
     expect(ready.status).toBe(200);
-    const body = (await ready.json()) as { status: string; degraded: string[]; checks: { name: string; state: string }[] };
+    const body = (await ready.json()) as {
+      status: string;
+      degraded: string[];
+      checks: { name: string; state: string }[];
+    };
     expect(body.status).toBe('ready');
     expect(body.checks.map(({ name }) => name)).toEqual(
-      expect.arrayContaining(['chain:test:ethereum', 'projection:session-view@5', 'rates', 'webhooks', 'webhook-endpoints', 'addresses:test:evm']),
+      expect.arrayContaining([
+        'chain:test:ethereum',
+        'projection:session-view@5',
+        'rates',
+        'webhooks',
+        'webhook-endpoints',
+        'addresses:test:evm',
+      ]),
     );
     expect((await fetch(`${sandbox.facts.ops_url}/readyz`, { method: 'POST' })).status).toBe(405);
     expect((await ops('/nothing')).status).toBe(404);
@@ -91,7 +115,8 @@ describe('the ops port of a running sandbox', () => {
       /^default-src 'none'; style-src 'sha256-[^']+'; script-src 'sha256-[^']+'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
     );
     const html = await page.text();
-    for (const fact of ['ethereum', 'bsc', 'tron', 'Last payment', '13.50 USDT', 'Needs attention']) expect(html).toContain(fact);
+    for (const fact of ['ethereum', 'bsc', 'tron', 'Last payment', '13.50 USDT', 'Needs attention'])
+      expect(html).toContain(fact);
     expect(html).not.toMatch(/<script |<img|<link|src=|href=|cs_[a-z2-7]{32}|mer_/);
   });
 
@@ -106,11 +131,14 @@ describe('the ops port of a running sandbox', () => {
         const faults: string[] = [];
         page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
         await page.goto(sandbox.facts.ops_url);
-        expect(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0);
+        expect(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(
+          0,
+        );
         expect(await page.evaluate("getComputedStyle(document.querySelector('section')).borderRadius")).toBe('8px');
         expect(faults.filter((text) => !text.includes('favicon'))).toEqual([]);
         const picture = process.env.OPS_SCREENSHOTS;
-        if (picture !== undefined) await page.screenshot({ path: join(picture, `status-${width}.png`), fullPage: true });
+        if (picture !== undefined)
+          await page.screenshot({ path: join(picture, `status-${width}.png`), fullPage: true });
         await page.close();
       }
     } finally {

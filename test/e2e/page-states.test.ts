@@ -12,7 +12,9 @@ import { eventually } from '../support/running-sandbox.ts';
 import { servePages, type ServedPages } from '../support/served-pages.ts';
 import { CHROMIUM, layoutShift, violations } from './checkout-world.ts';
 
-/* Every state in a real browser, as an open page is told of it and as a reload shows it, against what the API answers. */
+/*
+ * Every state in a real browser, as an open page is told of it and as a reload shows it, against what the API answers.
+ */
 
 const api = createSessionPresenter({ publicUrl: 'https://pay.example', networks: () => [], deepLinks: () => ({}) });
 
@@ -43,8 +45,13 @@ async function read(page: Page) {
     tone: await page.getAttribute('html', 'data-tone'),
     state: await page.getAttribute('html', 'data-state'),
     lines: texts.map(words),
-    due: (await page.locator('.panel dd .value:not(.address)').allTextContents()).filter((amount, at, all) => all.indexOf(amount) === at),
-    network: (await page.locator('input[name=network]:checked').count()) === 0 ? null : await page.inputValue('input[name=network]:checked'),
+    due: (await page.locator('.panel dd .value:not(.address)').allTextContents()).filter(
+      (amount, at, all) => all.indexOf(amount) === at,
+    ),
+    network:
+      (await page.locator('input[name=network]:checked').count()) === 0
+        ? null
+        : await page.inputValue('input[name=network]:checked'),
     next: (await page.locator('.next a').allTextContents()).map(words),
   };
 }
@@ -68,7 +75,8 @@ describe.skipIf(CHROMIUM === undefined)('an open page and a reloaded one', () =>
   });
 
   /** Asked from outside: the page's policy lets no script evaluate a text. */
-  const holds = (expression: string): Promise<unknown> => eventually(expression, () => page.evaluate<boolean>(expression), 10_000);
+  const holds = (expression: string): Promise<unknown> =>
+    eventually(expression, () => page.evaluate<boolean>(expression), 10_000);
 
   it.each(Object.keys(SESSIONS))('say the same and what the API says: %s', async (name) => {
     const session = SESSIONS[name]!;
@@ -89,13 +97,17 @@ describe.skipIf(CHROMIUM === undefined)('an open page and a reloaded one', () =>
 
     const answer = api.session(session);
     const left = Number(answer.payment_options[0]!.amount) - Number(answer.received) - Number(answer.pending);
-    const isOpen = (answer.status === 'open' || answer.status === 'processing') && NOW_SEC <= answer.expires_at && left > 0;
+    const isOpen =
+      (answer.status === 'open' || answer.status === 'processing') && NOW_SEC <= answer.expires_at && left > 0;
     expect(live.due.map(Number)).toEqual(isOpen ? [expect.closeTo(left, 9)] : []);
     if (isOpen) expect(live.headline).toContain(`${status.toSend} ${answer.settlement_currency}`);
     const there = answer.deposits.filter((deposit) => deposit.status !== 'reverted' && deposit.status !== 'failed');
-    const offered = there.findLast((deposit) => answer.payment_options.some(({ network }) => network === deposit.network));
+    const offered = there.findLast((deposit) =>
+      answer.payment_options.some(({ network }) => network === deposit.network),
+    );
     if (isOpen) expect(live.network).toBe(offered?.network ?? 'bsc');
-    if (name === 'expired' || session.status === 'paid') await receiptSays(answer.payment_status === 'paid', session.refunds.length);
+    if (name === 'expired' || session.status === 'paid')
+      await receiptSays(answer.payment_status === 'paid', session.refunds.length);
   });
 
   async function receiptSays(isPaid: boolean, refunds: number): Promise<void> {
@@ -131,7 +143,10 @@ describe.skipIf(CHROMIUM === undefined)('an open page and a reloaded one', () =>
         `(([time]) => ({ shown: time.textContent, browsers: new Date(time.dateTime).toLocaleTimeString('${locale}', { timeStyle: 'short' }) }))([document.querySelector('time')])`,
       );
       expect(words(shown), code).toBe(words(browsers));
-      expect([await page.getAttribute('html', 'lang'), await page.getAttribute('html', 'dir')]).toEqual([code, direction]);
+      expect([await page.getAttribute('html', 'lang'), await page.getAttribute('html', 'dir')]).toEqual([
+        code,
+        direction,
+      ]);
       expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), code).toBe(true);
       expect(await layoutShift(page), code).toBe(0);
       // The rules look at marks and colours, which follow the direction rather than the words.
@@ -159,7 +174,11 @@ describe.skipIf(CHROMIUM === undefined)('an open page and a reloaded one', () =>
   });
 
   it.each([
-    ['the payer declines', { eth_sendTransaction: { code: 4001, message: 'User rejected the request.' } }, 'You rejected the payment in the wallet.'],
+    [
+      'the payer declines',
+      { eth_sendTransaction: { code: 4001, message: 'User rejected the request.' } },
+      'You rejected the payment in the wallet.',
+    ],
     [
       'the account holds too little of the coin',
       { eth_sendTransaction: { code: 4001, message: 'User rejected' }, eth_call: '0x1' },
@@ -170,8 +189,16 @@ describe.skipIf(CHROMIUM === undefined)('an open page and a reloaded one', () =>
       { eth_sendTransaction: { code: 4001, message: 'User rejected' }, eth_getBalance: '0x1' },
       'too little BNB for the network fee',
     ],
-    ['the node says so', { eth_sendTransaction: { code: -32000, message: 'insufficient funds for gas * price + value' } }, 'too little BNB'],
-    ['nobody knows why', { eth_sendTransaction: { code: -32603, message: 'timeout' } }, 'The wallet did not send the payment.'],
+    [
+      'the node says so',
+      { eth_sendTransaction: { code: -32000, message: 'insufficient funds for gas * price + value' } },
+      'too little BNB',
+    ],
+    [
+      'nobody knows why',
+      { eth_sendTransaction: { code: -32603, message: 'timeout' } },
+      'The wallet did not send the payment.',
+    ],
     [
       'it stays on another network',
       { eth_chainId: '0x1', wallet_switchEthereumChain: { code: 4001, message: 'User rejected' } },
@@ -219,20 +246,31 @@ describe.skipIf(CHROMIUM === undefined)('an open page and a reloaded one', () =>
     await context.close();
   });
 
-  it.each(['awaiting', 'awaiting either coin', 'underpaid'])('keep amount, address and copying above the fold of a phone: %s', async (name) => {
-    const context = await browser.newContext({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true });
-    const phone = await context.newPage();
-    const session = SESSIONS[name]!;
-    served.show({ ...session, paymentOptions: NETWORKS.map((network) => ({ ...session.paymentOptions[0]!, network })) });
-    await phone.goto(served.url);
-    const bottom = "[...document.querySelectorAll('.address')].findLast((address) => address.offsetParent !== null).getBoundingClientRect().bottom";
-    expect(await phone.evaluate<number>(bottom)).toBeLessThan(844);
-    expect(await phone.evaluate(COVERED)).toEqual([]);
-    expect(await phone.locator('svg.code').locator('visible=true').count()).toBe(0);
-    await phone.getByText('Show the QR code').locator('visible=true').click();
-    expect(await phone.locator('svg.code').locator('visible=true').count()).toBe(1);
-    await context.close();
-  });
+  it.each(['awaiting', 'awaiting either coin', 'underpaid'])(
+    'keep amount, address and copying above the fold of a phone: %s',
+    async (name) => {
+      const context = await browser.newContext({
+        viewport: { width: 390, height: 844 },
+        isMobile: true,
+        hasTouch: true,
+      });
+      const phone = await context.newPage();
+      const session = SESSIONS[name]!;
+      served.show({
+        ...session,
+        paymentOptions: NETWORKS.map((network) => ({ ...session.paymentOptions[0]!, network })),
+      });
+      await phone.goto(served.url);
+      const bottom =
+        "[...document.querySelectorAll('.address')].findLast((address) => address.offsetParent !== null).getBoundingClientRect().bottom";
+      expect(await phone.evaluate<number>(bottom)).toBeLessThan(844);
+      expect(await phone.evaluate(COVERED)).toEqual([]);
+      expect(await phone.locator('svg.code').locator('visible=true').count()).toBe(0);
+      await phone.getByText('Show the QR code').locator('visible=true').click();
+      expect(await phone.locator('svg.code').locator('visible=true').count()).toBe(1);
+      await context.close();
+    },
+  );
 
   it('let the payer choose the coin without script, in the same look', async () => {
     const context = await browser.newContext({ javaScriptEnabled: false });
@@ -250,19 +288,28 @@ describe.skipIf(CHROMIUM === undefined)('an open page and a reloaded one', () =>
 
   it('follow the coin that money chose, whichever the payer looked at, and offer both again when it is gone', async () => {
     const usdc = inCoin(CHOICE, 'USDC');
-    const chosen = { ...usdc, alternative: null, received: '5.00', deposits: [{ ...DEPOSIT, coin: 'USDC' as const, amount: '5.00' }] };
+    const chosen = {
+      ...usdc,
+      alternative: null,
+      received: '5.00',
+      deposits: [{ ...DEPOSIT, coin: 'USDC' as const, amount: '5.00' }],
+    };
     for (const query of ['?coin=USDT', '?coin=USDC']) {
       served.show(CHOICE);
       await page.goto(served.url + query);
       expect(await page.locator('.coins').count()).toBe(1);
       served.show(chosen);
-      await holds("document.querySelector('h1').textContent === 'Partly paid: 5.79 USDC still due' && !document.querySelector('.coins')");
+      await holds(
+        "document.querySelector('h1').textContent === 'Partly paid: 5.79 USDC still due' && !document.querySelector('.coins')",
+      );
       const live = await read(page);
       await page.reload();
       expect(await read(page)).toEqual(live);
       served.show({ ...CHOICE, deposits: [{ ...DEPOSIT, coin: 'USDC', amount: '5.00', status: 'reverted' }] });
       await holds("!!document.querySelector('.coins')");
-      expect(words(await page.textContent('h1'))).toBe(`Transfer lost: ${query === '?coin=USDC' ? '10.79 USDC' : '10.80 USDT'} still due`);
+      expect(words(await page.textContent('h1'))).toBe(
+        `Transfer lost: ${query === '?coin=USDC' ? '10.79 USDC' : '10.80 USDT'} still due`,
+      );
     }
   });
 
@@ -271,12 +318,17 @@ describe.skipIf(CHROMIUM === undefined)('an open page and a reloaded one', () =>
     const since = Math.floor(Date.now() / 1000) - 9_000;
     const facts = {
       ...{ format: 1, generated: since + 9_000, interval: 30, state: 'degraded' },
-      components: ['API', 'Ethereum', 'TRON'].map((name) => ({ name, state: name === 'TRON' ? 'degraded' : 'operational', since })),
+      components: ['API', 'Ethereum', 'TRON'].map((name) => ({
+        name,
+        state: name === 'TRON' ? 'degraded' : 'operational',
+        since,
+      })),
       incidents: [{ name: 'TRON', state: 'degraded', from: since, to: null }],
     };
     await page.setViewportSize({ width: 412, height: 823 });
     await page.route(`${host}/**`, async (route) => {
-      if (!route.request().url().endsWith('/status.json')) return route.fulfill({ contentType: 'text/html', body: PUBLIC_STATUS_PAGE });
+      if (!route.request().url().endsWith('/status.json'))
+        return route.fulfill({ contentType: 'text/html', body: PUBLIC_STATUS_PAGE });
       await sleep(LATE_MS);
       return route.fulfill({ json: facts });
     });

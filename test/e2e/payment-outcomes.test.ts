@@ -5,7 +5,9 @@ import { eventually } from '../support/running-sandbox.ts';
 
 /* A slice of the matrix of `npm run test:outcomes`: every outcome once, on one network or another. */
 
-const NETWORKS = ['ethereum', 'bsc', 'tron', 'solana'].filter((network) => network !== 'solana' || findSurfpoolAddon() !== null);
+const NETWORKS = ['ethereum', 'bsc', 'tron', 'solana'].filter(
+  (network) => network !== 'solana' || findSurfpoolAddon() !== null,
+);
 
 const ENDINGS = {
   expired: { part: '4', title: 'Too little arrived in time', told: 'payment.expired' },
@@ -50,8 +52,13 @@ beforeAll(async () => {
 afterAll(async () => world?.stop());
 
 describe.concurrent('an outcome of a payment', () => {
-  /* The first session of an order ends with a part of its money or none; the order is paid in another one, and more money comes to the first. */
-  it.for(NETWORKS.flatMap((network) => (['expired', 'cancelled'] as const).map((ending) => [ending, network] as const)))(
+  /*
+   * The first session of an order ends with a part of its money or none; the order is paid in another one, and more
+   * money comes to the first.
+   */
+  it.for(
+    NETWORKS.flatMap((network) => (['expired', 'cancelled'] as const).map((ending) => [ending, network] as const)),
+  )(
     '%s on %s and paid again: what comes late stays in the first session, refundable, and pays nothing',
     async ([ending, network]) => {
       const { part, title, told } = ENDINGS[ending];
@@ -69,15 +76,27 @@ describe.concurrent('an outcome of a payment', () => {
       expect(ended).toMatchObject({ state: ending, headline: title, amount_due: null });
       expect(words(ended.html).includes(`${held} USDT arrived`)).toBe(part !== null);
       const lastPage = await pageOf(first);
-      expect([buttonsOf(lastPage), lastPage.includes('class="address')]).toEqual([[`Pay again at the shop: ${SHOP}`], false]);
+      expect([buttonsOf(lastPage), lastPage.includes('class="address')]).toEqual([
+        [`Pay again at the shop: ${SHOP}`],
+        false,
+      ]);
 
       const order = { amount: '10.00', currency: 'USDT', order_id: first.order_id, cancel_url: SHOP };
       const repeated = await world.call(curious, 'POST', '/api/v1/checkout/sessions/create', order);
-      expect([repeated.status, repeated.json.error]).toMatchObject([400, { code: 'session_expired', param: 'order_id' }]);
+      expect([repeated.status, repeated.json.error]).toMatchObject([
+        400,
+        { code: 'session_expired', param: 'order_id' },
+      ]);
       expect(repeated.json.error!.message).toContain(first.id);
       const again = { cancel_url: SHOP, order_id: first.order_id, supersedes: first.id };
       const second = await world.create(curious, 'USDT', again);
-      expect(second).toMatchObject({ supersedes: first.id, order_id: first.order_id, status: 'open', received: '0.00', deposits: [] });
+      expect(second).toMatchObject({
+        supersedes: first.id,
+        order_id: first.order_id,
+        status: 'open',
+        received: '0.00',
+        deposits: [],
+      });
       expect((await world.create(curious, 'USDT', again)).id).toBe(second.id);
       expect((await world.read(curious, first)).superseded_by).toBe(second.id);
       const addresses = [first, second].map(({ payment_options: options }) => options.map(({ address }) => address));
@@ -85,22 +104,55 @@ describe.concurrent('an outcome of a payment', () => {
       expect(buttonsOf(await pageOf(first))).toEqual([`Go to the new payment: /pay/${second.id}`]);
 
       await world.pay(curious, first, { network, amount: '10' });
-      const late = await world.settled(curious, first, (now) => now.deposits.length === (part === null ? 1 : 2) && allFinal(now));
+      const late = await world.settled(
+        curious,
+        first,
+        (now) => now.deposits.length === (part === null ? 1 : 2) && allFinal(now),
+      );
       const refundable = part === null ? '10.00' : '14.00';
-      expect([late.status, late.payment_status, late.received, late.refundable]).toEqual([ending, 'unpaid', held, refundable]);
+      expect([late.status, late.payment_status, late.received, late.refundable]).toEqual([
+        ending,
+        'unpaid',
+        held,
+        refundable,
+      ]);
       expect(late.deposits.find(({ amount }) => amount === '10.00')).toMatchObject({ kind: 'late', network });
-      expect((await world.told(first, 'payment.late'))[0]!.body.data.object).toMatchObject({ amount: held, transfer: { amount: '10.00', network } });
-      expect(await world.read(curious, second)).toMatchObject({ status: 'open', received: '0.00', pending: '0.00', deposits: [] });
+      expect((await world.told(first, 'payment.late'))[0]!.body.data.object).toMatchObject({
+        amount: held,
+        transfer: { amount: '10.00', network },
+      });
+      expect(await world.read(curious, second)).toMatchObject({
+        status: 'open',
+        received: '0.00',
+        pending: '0.00',
+        deposits: [],
+      });
       expect(await world.page(second)).toMatchObject({ state: 'awaiting', amount_due: '10.00' });
 
       await world.pay(curious, second, { network });
       expect((await world.settled(curious, second, isPaid)).received).toBe('10.00');
-      expect((await world.told(second, 'payment.completed'))[0]!.body.data.object).toMatchObject({ order_id: first.order_id, amount: '10.00' });
+      expect((await world.told(second, 'payment.completed'))[0]!.body.data.object).toMatchObject({
+        order_id: first.order_id,
+        amount: '10.00',
+      });
       expect((await world.call(curious, 'POST', '/v1/refunds', { session_id: first.id })).status).toBe(200);
       await world.told(first, 'refund.succeeded');
-      expect(await world.read(curious, first)).toMatchObject({ status: ending, payment_status: 'unpaid', refunded: refundable, refundable: '0.00' });
-      expect(await world.page(first)).toMatchObject({ state: 'refunded', tone: 'back', headline: `Refunded: ${refundable} USDT` });
-      expect(await world.read(curious, second)).toMatchObject({ payment_status: 'paid', received: '10.00', refunded: '0.00' });
+      expect(await world.read(curious, first)).toMatchObject({
+        status: ending,
+        payment_status: 'unpaid',
+        refunded: refundable,
+        refundable: '0.00',
+      });
+      expect(await world.page(first)).toMatchObject({
+        state: 'refunded',
+        tone: 'back',
+        headline: `Refunded: ${refundable} USDT`,
+      });
+      expect(await world.read(curious, second)).toMatchObject({
+        payment_status: 'paid',
+        received: '10.00',
+        refunded: '0.00',
+      });
       expect(world.toldSoFar(first, 'payment.completed')).toEqual([]);
     },
   );
@@ -109,7 +161,11 @@ describe.concurrent('an outcome of a payment', () => {
     const session = await world.create(patient);
     await world.pay(patient, session, { network });
     const paid = await world.settled(patient, session, isPaid);
-    expect([paid.received, paid.excess, paid.deposits.map(({ kind, status }) => [kind, status])]).toEqual(['10.00', '0.00', [['on_time', 'final']]]);
+    expect([paid.received, paid.excess, paid.deposits.map(({ kind, status }) => [kind, status])]).toEqual([
+      '10.00',
+      '0.00',
+      [['on_time', 'final']],
+    ]);
   });
 
   it('in several transfers on several networks: paid with the last one', async () => {
@@ -149,7 +205,12 @@ describe.concurrent('an outcome of a payment', () => {
     const session = await world.create(hasty);
     await world.pay(hasty, session, { network: 'bsc', case: 'late' });
     const late = await world.settled(hasty, session, allFinal);
-    expect([late.payment_status, late.received, late.refundable, late.deposits[0]!.kind]).toEqual(['unpaid', '0.00', '10.00', 'late']);
+    expect([late.payment_status, late.received, late.refundable, late.deposits[0]!.kind]).toEqual([
+      'unpaid',
+      '0.00',
+      '10.00',
+      'late',
+    ]);
   });
 
   it('nothing at the deadline: expired, and the timeline says what was read by whom', async () => {
@@ -183,12 +244,21 @@ describe.concurrent('an outcome of a payment', () => {
     const session = await world.create(patient);
     await world.pay(patient, session, { network: 'bsc', case: 'wrong_coin' });
     const wrong = await world.settled(patient, session, allFinal);
-    expect([wrong.status, wrong.received, wrong.deposits[0]!.kind, wrong.deposits[0]!.coin]).toEqual(['open', '0.00', 'wrong_coin', 'USDC']);
+    expect([wrong.status, wrong.received, wrong.deposits[0]!.kind, wrong.deposits[0]!.coin]).toEqual([
+      'open',
+      '0.00',
+      'wrong_coin',
+      'USDC',
+    ]);
   });
 
   it('in the other coin, where the payer may choose: paid, told and refunded in that coin, and the first one comes too late', async () => {
     const session = await world.create(open, 'EUR');
-    expect(session).toMatchObject({ target_currency: 'USDT', target_amount_total: '10.80', alternative: { target_currency: 'USDC' } });
+    expect(session).toMatchObject({
+      target_currency: 'USDT',
+      target_amount_total: '10.80',
+      alternative: { target_currency: 'USDC' },
+    });
     const due = session.alternative!.target_amount_total;
     expect(Number(due)).toBeCloseTo(10.8 / 0.996, 1);
     await world.pay(open, session, { network: 'bsc', coin: 'USDC' });
@@ -206,7 +276,10 @@ describe.concurrent('an outcome of a payment', () => {
       ['USDT', 'wrong_coin'],
     ]);
     // The order's total at the rate of the coin that paid it.
-    const { status, json } = await world.call(open, 'POST', '/v1/refunds', { session_id: session.id, amount: { value: '10.00', currency: 'EUR' } });
+    const { status, json } = await world.call(open, 'POST', '/v1/refunds', {
+      session_id: session.id,
+      amount: { value: '10.00', currency: 'EUR' },
+    });
     expect([status, json.amount]).toEqual([200, { value: due, currency: 'USDC' }]);
     const refunded = await world.settled(open, session, (now) => now.refunded === due);
     expect([refunded.received, refunded.refundable, refunded.payment_status]).toEqual(['0.00', '0.00', 'paid']);
@@ -233,14 +306,20 @@ describe.concurrent('an outcome of a payment', () => {
     const after = await world.settled(hasty, session, (now) => now.status === 'failed' || now.status === 'expired');
     // The block may be gone before the watcher saw it; then nothing was ever seen and the session simply expires.
     const seen = after.deposits.length > 0;
-    expect([after.payment_status, after.received, after.status]).toEqual(['unpaid', '0.00', seen ? 'failed' : 'expired']);
+    expect([after.payment_status, after.received, after.status]).toEqual([
+      'unpaid',
+      '0.00',
+      seen ? 'failed' : 'expired',
+    ]);
     expect(await world.told(session, seen ? 'payment.failed' : 'payment.expired')).toHaveLength(1);
   });
 
   it.for(NETWORKS)('short on %s: due to the last cent beyond what is tolerated, paid within it', async (network) => {
     const session = await world.create(forgiving);
     const pay = (amount: string) => world.pay(forgiving, session, { network, amount });
-    expect(panelOf(network, await pageOf(session))).toMatch(/Paying from an exchange\? .* withdraw enough that 10\.00 USDT arrives here\./);
+    expect(panelOf(network, await pageOf(session))).toMatch(
+      /Paying from an exchange\? .* withdraw enough that 10\.00 USDT arrives here\./,
+    );
     // Who withdrew 10.00 and was charged more than is tolerated.
     await pay('9.49');
     const short = await world.settled(forgiving, session, allFinal);

@@ -10,7 +10,10 @@ import { FaultProxy } from '../support/fault-proxy.ts';
 import { RunningProduction } from '../support/paying-production.ts';
 import { startTokenChain, type TokenChain } from '../support/tokens.ts';
 
-/* `quittance serve` over one chain that two providers serve, of which one takes the other's place while payments are on their way. */
+/*
+ * `quittance serve` over one chain that two providers serve, of which one takes the other's place while payments are on
+ * their way.
+ */
 
 const WAIT_MS = 90_000;
 const DEPTH = 12;
@@ -45,8 +48,13 @@ afterAll(async () => {
 const env = () => ({ ...process.env, DATA_DIR: service.dataDir });
 async function swapTo(url: string): Promise<string> {
   const file = join(directory, 'quittance.env');
-  writeFileSync(file, `# the whole environment of the service\nPUBLIC_URL="https://pay.example"\nTEST_ETHEREUM_RPC_URLS="${url}/?key=${SECRET}"\n`);
-  const done = await run(process.execPath, [ENTRY, 'settings', 'set', '--from', file, '--operator', 'Ann', '--json'], { env: env() });
+  writeFileSync(
+    file,
+    `# the whole environment of the service\nPUBLIC_URL="https://pay.example"\nTEST_ETHEREUM_RPC_URLS="${url}/?key=${SECRET}"\n`,
+  );
+  const done = await run(process.execPath, [ENTRY, 'settings', 'set', '--from', file, '--operator', 'Ann', '--json'], {
+    env: env(),
+  });
   return done.stdout;
 }
 
@@ -61,12 +69,18 @@ describe('a provider that takes the place of another while payments are pending'
     ];
     await pay(pending.payment_options[0]!.address);
     await chain.mine(DEPTH - 5);
-    await until('the payment is seen', WAIT_MS, async () => (await service.client.sessions.get(pending.id)).deposits.length === 1);
+    await until(
+      'the payment is seen',
+      WAIT_MS,
+      async () => (await service.client.sessions.get(pending.id)).deposits.length === 1,
+    );
 
     await expect(swapTo(foreign.url)).rejects.toMatchObject({
       stderr: expect.stringMatching(/TEST_ETHEREUM_RPC_URLS: .*serves chain 999 instead of \d+.*nothing was changed/),
     });
-    const answer = JSON.parse(await swapTo(second.url)) as { settings: { name: string; value: string; at_start: string }[] };
+    const answer = JSON.parse(await swapTo(second.url)) as {
+      settings: { name: string; value: string; at_start: string }[];
+    };
     const shown = answer.settings.find(({ name }) => name === 'TEST_ETHEREUM_RPC_URLS')!;
     expect(shown.value).toMatch(new RegExp(`^${new URL(second.url).host}#[0-9a-f]{8}$`));
     expect(shown.at_start).toMatch(new RegExp(`^${new URL(first.url).host}#[0-9a-f]{8}$`));
@@ -97,13 +111,20 @@ describe('a provider that takes the place of another while payments are pending'
         .filter(({ type }) => type === 'RangeScanned')
         .map(({ data }) => data as { fromBlock: number; toBlock: number; providers: string[] });
     const host = new URL(second.url).host;
-    const isEvident = async (): Promise<boolean> => (await chain.mine(1), (await ranges()).at(-1)?.providers.includes(host) === true);
+    const isEvident = async (): Promise<boolean> => (
+      await chain.mine(1),
+      (await ranges()).at(-1)?.providers.includes(host) === true
+    );
     await until('the second one is in the evidence', WAIT_MS, isEvident);
     const read = await ranges();
     for (const [index, range] of read.slice(1).entries()) expect(range.fromBlock).toBe(read[index]!.toBlock + 1);
     const acts = (await evidence()).filter(({ type }) => type === 'OperatorActed');
     expect(acts.map(({ data }) => data)).toMatchObject([
-      { act: 'settings.set', actor: 'Ann', subject: expect.stringMatching(new RegExp(`^TEST_ETHEREUM_RPC_URLS=${host}#[0-9a-f]{8}$`)) },
+      {
+        act: 'settings.set',
+        actor: 'Ann',
+        subject: expect.stringMatching(new RegExp(`^TEST_ETHEREUM_RPC_URLS=${host}#[0-9a-f]{8}$`)),
+      },
     ]);
     expect(service.log + readFileSync(file, 'utf8')).not.toContain(SECRET);
   });

@@ -28,7 +28,10 @@ describe('the crash tests', () => {
   it('find the planted bug record-after-send', async () => {
     const world = await CrashWorld.create('tron', planted('record-after-send'));
     try {
-      expect(await world.through('refund', ['after-broadcast'])).toMatchObject({ transfers: 2, violation: '2 transfers' });
+      expect(await world.through('refund', ['after-broadcast'])).toMatchObject({
+        transfers: 2,
+        violation: '2 transfers',
+      });
     } finally {
       await world.remove();
     }
@@ -39,7 +42,9 @@ describe('the crash tests', () => {
     ['no-journal', ['a signer that starts anew remembers what it signed']],
     ['', []],
   ])('find the planted bug %s in the signer', async (bug, broken) => {
-    const { stdout } = await promisify(execFile)(process.execPath, [SCENARIOS], { env: { ...process.env, ...(bug ? planted(bug) : {}) } });
+    const { stdout } = await promisify(execFile)(process.execPath, [SCENARIOS], {
+      env: { ...process.env, ...(bug ? planted(bug) : {}) },
+    });
     expect(JSON.parse(stdout)).toEqual(broken);
   });
 });

@@ -5,7 +5,13 @@ import { createRpcPool } from '../../src/adapters/rpc/pool.ts';
 import type { TransactionDraft } from '../../src/domain/events/transaction-draft.ts';
 import { nativeLimitsOf } from '../../src/domain/native-limits.ts';
 import { ChainUnavailable } from '../../src/ports/chain.ts';
-import { type Fate, type LandedTransaction, type OutgoingTransaction, type SentTransaction, validityOf } from '../../src/ports/outgoing.ts';
+import {
+  type Fate,
+  type LandedTransaction,
+  type OutgoingTransaction,
+  type SentTransaction,
+  validityOf,
+} from '../../src/ports/outgoing.ts';
 import { EvmView } from '../../src/signer/evm-view.ts';
 import type { SignedEntry } from '../../src/signer/journal.ts';
 import { signedBytesOf } from '../../src/signer/outgoing-bytes.ts';
@@ -66,7 +72,15 @@ async function proxy(): Promise<FaultProxy> {
 }
 
 const order = outgoing({
-  ...{ kind: 'refund', id: 're_a-1', network: 'ethereum', coin: 'USDT', amount: '5.00', fromAddress: treasury, toAddress: PAYEE },
+  ...{
+    kind: 'refund',
+    id: 're_a-1',
+    network: 'ethereum',
+    coin: 'USDT',
+    amount: '5.00',
+    fromAddress: treasury,
+    toAddress: PAYEE,
+  },
 });
 
 async function signed(draft: TransactionDraft, of: OutgoingTransaction = order): Promise<SentTransaction> {
@@ -126,14 +140,19 @@ describe('a payout on a misbehaving network', () => {
     const cancelled = await signed(cancel);
     await payouts.broadcast(cancelled);
     await chain.mine(DEPTH);
-    const entries = [draft, cancel].map((each, index) => ({ ...[payout, cancelled][index]!, draft: each }) as unknown as SignedEntry);
+    const entries = [draft, cancel].map(
+      (each, index) => ({ ...[payout, cancelled][index]!, draft: each }) as unknown as SignedEntry,
+    );
     expect(await fateOf(payout, cancelled)).toBe('pending');
     expect(await view.hadNoEffect(entries)).toBe(false);
     const next = { ...order, id: 're_b-1', amount: '2.00' };
     await payouts.broadcast(await signed(await payouts.draft(next, 1), next));
     await payouts.broadcast(payout);
     await chain.mine(70);
-    expect(await payouts.fate(order, [payout, cancelled])).toMatchObject({ kind: 'ineffective', txHash: cancelled.txHash });
+    expect(await payouts.fate(order, [payout, cancelled])).toMatchObject({
+      kind: 'ineffective',
+      txHash: cancelled.txHash,
+    });
     expect(await view.hadNoEffect(entries)).toBe(true);
     expect(await chain.balanceOf('USDT', PAYEE)).toBe(2_000_000n);
   });
@@ -141,7 +160,10 @@ describe('a payout on a misbehaving network', () => {
   it('waits while the network costs more than the limit', async () => {
     await chain.rpc('anvil_setNextBlockBaseFeePerGas', ['0x1d1a94a2000']);
     await chain.mine();
-    expect(await payouts.check(order, NOTHING_PROMISED)).toMatchObject({ kind: 'wait', reason: 'network_fee_too_high' });
+    expect(await payouts.check(order, NOTHING_PROMISED)).toMatchObject({
+      kind: 'wait',
+      reason: 'network_fee_too_high',
+    });
   });
 
   it('whose nonce somebody else used raises an alarm, and is never signed anew', async () => {
@@ -212,11 +234,17 @@ describe('a payout on a misbehaving network', () => {
     await expect(payouts.draft(tooMuch, 0)).rejects.toThrow(ChainUnavailable);
     await chain.send('USDT', 'addBlackList', [treasury]);
     await chain.mine();
-    await expect(payouts.draft(order, 0)).rejects.toMatchObject({ name: 'TransferImpossible', reason: 'transfer_rejected' });
+    await expect(payouts.draft(order, 0)).rejects.toMatchObject({
+      name: 'TransferImpossible',
+      reason: 'transfer_rejected',
+    });
   });
 
   it('knows a payer that is a contract from one whose key only lets code help', async () => {
-    const check = createEvmContractCheck({ settings: chain.settings, pool: createRpcPool({ network: 'ethereum', urls: [chain.url] }) });
+    const check = createEvmContractCheck({
+      settings: chain.settings,
+      pool: createRpcPool({ network: 'ethereum', urls: [chain.url] }),
+    });
     expect(await check.isContract(PAYEE)).toBe(false);
     await chain.rpc('anvil_setCode', [PAYEE, `0xef0100${'5f'.repeat(20)}`]);
     expect(await check.isContract(PAYEE)).toBe(false);
@@ -241,7 +269,8 @@ describe('a payout behind lying nodes', () => {
     await chain.mine(DEPTH);
     const landed = await landedOf(payout);
     for (const node of [first, second]) node.play(lying('eth_getTransactionReceipt', () => null));
-    for (const through of [alone, both]) expect(await through.hasVanished(landed)).toMatchObject({ vanished: false, withheld: true });
+    for (const through of [alone, both])
+      expect(await through.hasVanished(landed)).toMatchObject({ vanished: false, withheld: true });
     second.heal();
     expect(await both.hasVanished(landed)).toMatchObject({ vanished: false, withheld: true, final: false });
     await chain.rpc('anvil_reorg', [DEPTH, []]);

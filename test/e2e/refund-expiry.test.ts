@@ -17,15 +17,34 @@ import { Wallet } from '../../src/signer/wallet.ts';
 import { base58 } from '../../src/runtime/util/base58.ts';
 import { nonceAccountOf } from '../../src/runtime/util/solana-nonce.ts';
 import { outgoing } from '../support/outgoing.ts';
-import { MAINNET_GENESIS, mintAccount, nonceAccount, playSolanaNode, TOKEN_PROGRAM, type PlayedSolanaNode } from '../support/solana-node.ts';
+import {
+  MAINNET_GENESIS,
+  mintAccount,
+  nonceAccount,
+  playSolanaNode,
+  TOKEN_PROGRAM,
+  type PlayedSolanaNode,
+} from '../support/solana-node.ts';
 import { tronProxyBefore, withoutInfos } from '../support/tron-proxy.ts';
 
-/* The moment at which a payout can no longer land is the moment at which another may be signed: one block too early pays twice. */
+/*
+ * The moment at which a payout can no longer land is the moment at which another may be signed: one block too early
+ * pays twice.
+ */
 
 const wallet = new Wallet('test test test test test test test test test test test junk');
 const orderOn = (network: 'tron' | 'solana', toAddress: string): OutgoingTransaction =>
-  outgoing({ kind: 'refund', id: 're_a-1', network, coin: 'USDT', amount: '5.00', fromAddress: wallet.treasury[network], toAddress });
-const entryOf = (payout: SentTransaction, draft: TokenDraft): SignedEntry => ({ ...payout, draft }) as unknown as SignedEntry;
+  outgoing({
+    kind: 'refund',
+    id: 're_a-1',
+    network,
+    coin: 'USDT',
+    amount: '5.00',
+    fromAddress: wallet.treasury[network],
+    toAddress,
+  });
+const entryOf = (payout: SentTransaction, draft: TokenDraft): SignedEntry =>
+  ({ ...payout, draft }) as unknown as SignedEntry;
 
 describe('a payout on TRON whose expiration comes', () => {
   const BLOCK_MS = 3_000;
@@ -46,8 +65,18 @@ describe('a payout on TRON whose expiration comes', () => {
     sandbox = started;
     await sandbox.fundTreasury!(wallet.treasury.tron);
     const { settings, rpcUrl: url } = sandbox;
-    payouts = new TronOutgoing({ settings, pool: createRpcPool({ network: 'tron', urls: [url] }), lifetimeMs: LIFETIME_MS });
-    view = new TronView({ mode: 'test', network: 'tron', chainId: settings.chainId, tokens: settings.tokens, urls: [url] });
+    payouts = new TronOutgoing({
+      settings,
+      pool: createRpcPool({ network: 'tron', urls: [url] }),
+      lifetimeMs: LIFETIME_MS,
+    });
+    view = new TronView({
+      mode: 'test',
+      network: 'tron',
+      chainId: settings.chainId,
+      tokens: settings.tokens,
+      urls: [url],
+    });
     order = orderOn('tron', sandbox.addressOf('second'));
     mine(SOLID);
   });
@@ -94,7 +123,11 @@ describe('a payout on TRON whose expiration comes', () => {
     await payouts.broadcast(payout);
     const proxy = await tronProxyBefore(sandbox.rpcUrl);
     const { settings } = sandbox;
-    const through = new TronOutgoing({ settings, pool: createRpcPool({ network: 'tron', urls: [proxy.url] }), lifetimeMs: LIFETIME_MS });
+    const through = new TronOutgoing({
+      settings,
+      pool: createRpcPool({ network: 'tron', urls: [proxy.url] }),
+      lifetimeMs: LIFETIME_MS,
+    });
     try {
       mine(1);
       while (nowMs < draft.expirationMs) mine(1);
@@ -121,7 +154,13 @@ describe('a payout on TRON whose expiration comes', () => {
     expect([await fateOf(payout), await may()]).toEqual(['never', true]);
     // What one provider does not confirm is not proven, and what stands beside the bytes says nothing.
     const { mode, chainId, tokens } = sandbox.settings;
-    const ofTwo = new TronView({ mode, network: 'tron', chainId, tokens, urls: [sandbox.rpcUrl, 'http://127.0.0.1:1'] });
+    const ofTwo = new TronView({
+      mode,
+      network: 'tron',
+      chainId,
+      tokens,
+      urls: [sandbox.rpcUrl, 'http://127.0.0.1:1'],
+    });
     await expect(ofTwo.mayFollow([entryOf(payout, draft)], next)).rejects.toThrow(/not every provider/);
     const later = { ...draft, expirationMs: draft.expirationMs + 10 * LIFETIME_MS };
     const long = { ...(await signedBytesOf(later, order, wallet)), validity: validityOf(later) };
@@ -137,7 +176,15 @@ describe('a payout on Solana that names a nonce', () => {
   const MINT = 'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB';
   const [NONCE, NEXT_NONCE] = [1, 2].map((digit) => base58(Buffer.alloc(32, digit)));
   const draft = {
-    ...{ kind: 'solana', tokenAddress: MINT, tokenUnits: '5000000', decimals: 6, computeUnitPrice: '1000', nonceIndex: 3, nonce: NONCE! },
+    ...{
+      kind: 'solana',
+      tokenAddress: MINT,
+      tokenUnits: '5000000',
+      decimals: 6,
+      computeUnitPrice: '1000',
+      nonceIndex: 3,
+      nonce: NONCE!,
+    },
   } as const satisfies TokenDraft;
   const order = orderOn('solana', wallet.solanaPublicKeys(7, 1)[0]!);
   const treasury = wallet.treasury.solana;
@@ -156,15 +203,35 @@ describe('a payout on Solana that names a nonce', () => {
     node.override = ({ method, params }) => {
       if (method === 'getRecentPrioritizationFees') return { result: [] };
       if (method !== 'getSignatureStatuses') return undefined;
-      return { result: { context: { slot: answeredSlot }, value: (params[0] as string[]).map(() => (hasHistory(params) ? status : null)) } };
+      return {
+        result: {
+          context: { slot: answeredSlot },
+          value: (params[0] as string[]).map(() => (hasHistory(params) ? status : null)),
+        },
+      };
     };
     store(3, NONCE!);
     const settings: NetworkSettings = {
-      ...{ network: 'solana', mode: 'test', chainId: MAINNET_GENESIS, tokens: [{ coin: 'USDT', address: MINT, decimals: 6 }] },
+      ...{
+        network: 'solana',
+        mode: 'test',
+        chainId: MAINNET_GENESIS,
+        tokens: [{ coin: 'USDT', address: MINT, decimals: 6 }],
+      },
       ...{ simulated: false, mainNetwork: true, explorerTransactionUrl: null },
     };
-    payouts = new SolanaOutgoing({ settings, pool: createRpcPool({ network: 'solana', urls: [node.url] }), maxPrice: 25_000_000 });
-    view = new SolanaView({ mode: 'test', network: 'solana', chainId: MAINNET_GENESIS, tokens: settings.tokens, urls: [node.url] });
+    payouts = new SolanaOutgoing({
+      settings,
+      pool: createRpcPool({ network: 'solana', urls: [node.url] }),
+      maxPrice: 25_000_000,
+    });
+    view = new SolanaView({
+      mode: 'test',
+      network: 'solana',
+      chainId: MAINNET_GENESIS,
+      tokens: settings.tokens,
+      urls: [node.url],
+    });
     payout = { ...(await signedBytesOf(draft, order, wallet)), validity: validityOf(draft) };
   });
   afterEach(async () => {
@@ -200,11 +267,14 @@ describe('a payout on Solana that names a nonce', () => {
     expect(await may()).toBe(false);
   });
 
-  it.each(['processed', 'confirmed', 'finalized'])('is not given up while anybody shows it as %s', async (confirmationStatus) => {
-    store(3, NEXT_NONCE!);
-    status = { err: null, confirmationStatus, slot: 4_990 };
-    expect([await fateOf(), await may(), await hadNone()]).toEqual(['pending', false, false]);
-  });
+  it.each(['processed', 'confirmed', 'finalized'])(
+    'is not given up while anybody shows it as %s',
+    async (confirmationStatus) => {
+      store(3, NEXT_NONCE!);
+      status = { err: null, confirmationStatus, slot: 4_990 };
+      expect([await fateOf(), await may(), await hadNone()]).toEqual(['pending', false, false]);
+    },
+  );
 
   it('is not judged by a machine that lags behind its provider', async () => {
     answeredSlot = 4_000;
@@ -219,11 +289,18 @@ describe('a payout on Solana that names a nonce', () => {
   });
 
   it('is signed only with the value that the signer finds in an account of the treasury', async () => {
-    const fault = (change: Partial<typeof draft> = {}): Promise<string | null> => view.sequenceFault({ ...draft, ...change }, treasury);
+    const fault = (change: Partial<typeof draft> = {}): Promise<string | null> =>
+      view.sequenceFault({ ...draft, ...change }, treasury);
     expect(await fault()).toBeNull();
     expect(await fault({ nonce: base58(Buffer.alloc(32, 9)) })).not.toBeNull();
     expect(await fault({ nonceIndex: 4 })).not.toBeNull();
-    for (const change of [{ owner: TOKEN_PROGRAM }, { version: 0 }, { state: 0 }, { authority: order.toAddress }, { bytes: 79 }]) {
+    for (const change of [
+      { owner: TOKEN_PROGRAM },
+      { version: 0 },
+      { state: 0 },
+      { authority: order.toAddress },
+      { bytes: 79 },
+    ]) {
       store(3, NONCE!, change);
       expect(await fault(), JSON.stringify(change)).not.toBeNull();
     }

@@ -23,7 +23,8 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-const start = async (): Promise<void> => void (service = await RunningService.start(dataDir, { SANDBOX_NETWORKS: 'ethereum' }));
+const start = async (): Promise<void> =>
+  void (service = await RunningService.start(dataDir, { SANDBOX_NETWORKS: 'ethereum' }));
 const ethereum = () => service.facts.networks['ethereum']!;
 
 async function rpc<Result>(method: string, params: unknown[]): Promise<Result> {
@@ -39,25 +40,44 @@ async function rpc<Result>(method: string, params: unknown[]): Promise<Result> {
 
 async function paidSession(): Promise<string> {
   orders += 1;
-  const session = await service.client.sessions.create({ amount: '50.00', currency: 'USDT', order_id: `order-${orders}` });
+  const session = await service.client.sessions.create({
+    amount: '50.00',
+    currency: 'USDT',
+    order_id: `order-${orders}`,
+  });
   await service.client.sandbox.pay(session.id, { network: 'ethereum' });
-  await until('the session is paid', WAIT_MS, async () => (await service.client.sessions.get(session.id)).payment_status === 'paid');
+  await until(
+    'the session is paid',
+    WAIT_MS,
+    async () => (await service.client.sessions.get(session.id)).payment_status === 'paid',
+  );
   return session.id;
 }
 
-const refund = (sessionId: string, value: string) => service.client.refunds.create({ session_id: sessionId, amount: { value, currency: 'USDT' } });
-const sentByTreasury = async (): Promise<number> => Number(await rpc<string>('eth_getTransactionCount', [ethereum().treasury, 'latest']));
+const refund = (sessionId: string, value: string) =>
+  service.client.refunds.create({ session_id: sessionId, amount: { value, currency: 'USDT' } });
+const sentByTreasury = async (): Promise<number> =>
+  Number(await rpc<string>('eth_getTransactionCount', [ethereum().treasury, 'latest']));
 const status = async (id: string) => (await service.client.refunds.get(id)).status;
-const completed = (id: string) => until('the refund completes', WAIT_MS, async () => (await status(id)) === 'COMPLETED');
+const completed = (id: string) =>
+  until('the refund completes', WAIT_MS, async () => (await status(id)) === 'COMPLETED');
 const waitsFor = (id: string, reason: string) =>
-  until(`the refund waits for ${reason}`, WAIT_MS, async () => (await service.client.refunds.get(id)).waiting_reason === reason);
+  until(
+    `the refund waits for ${reason}`,
+    WAIT_MS,
+    async () => (await service.client.refunds.get(id)).waiting_reason === reason,
+  );
 
 describe('a refund', () => {
   it('waits while the treasury lacks gas money, says so, and goes on by itself', async () => {
     await start();
     const sessionId = await paidSession();
     expect((await service.client.sessions.get(sessionId)).deposits[0]!.sender).toEqual({ kind: 'wallet', name: null });
-    await until('the treasury is funded', WAIT_MS, async () => BigInt(await rpc<string>('eth_getBalance', [ethereum().treasury, 'latest'])) > 0n);
+    await until(
+      'the treasury is funded',
+      WAIT_MS,
+      async () => BigInt(await rpc<string>('eth_getBalance', [ethereum().treasury, 'latest'])) > 0n,
+    );
     await rpc('anvil_setBalance', [ethereum().treasury, '0x1']);
     const { id } = await refund(sessionId, '5.00');
     await waitsFor(id, 'insufficient_gas');
@@ -81,7 +101,10 @@ describe('a refund', () => {
       failure_reason: 'rejected_by_operator',
       amount_returned: '0.00',
     });
-    expect(await demoApprove(dataDir, 'treasury.resume', { mode: 'test' })).toMatchObject({ stopped: false, approved_by: ['demo-1', 'demo-2'] });
+    expect(await demoApprove(dataDir, 'treasury.resume', { mode: 'test' })).toMatchObject({
+      stopped: false,
+      approved_by: ['demo-1', 'demo-2'],
+    });
     await completed(id);
     await expect(callAdmin(dataDir, 'treasury.reject', { id })).rejects.toThrow(/signed already/);
   });
@@ -91,7 +114,10 @@ describe('a refund', () => {
     const before = await sentByTreasury();
     const answers = await Promise.all(
       Array.from({ length: 100 }, () =>
-        service.client.refunds.create({ session_id: sessionId, amount: { value: '7.00', currency: 'USDT' } }, { idempotencyKey: 'the-same' }),
+        service.client.refunds.create(
+          { session_id: sessionId, amount: { value: '7.00', currency: 'USDT' } },
+          { idempotencyKey: 'the-same' },
+        ),
       ),
     );
     expect(new Set(answers.map(({ id }) => id)).size).toBe(1);
@@ -104,7 +130,9 @@ describe('a refund', () => {
     await completed((await refund(sessionId, '1.00')).id);
     const before = await sentByTreasury();
     await rpc('anvil_impersonateAccount', [ethereum().treasury]);
-    await rpc('eth_sendTransaction', [{ from: ethereum().treasury, to: ethereum().treasury, value: '0x1', gas: '0x5208' }]);
+    await rpc('eth_sendTransaction', [
+      { from: ethereum().treasury, to: ethereum().treasury, value: '0x1', gas: '0x5208' },
+    ]);
     await until('the foreign transaction is in a block', WAIT_MS, async () => (await sentByTreasury()) === before + 1);
     const { id } = await refund(sessionId, '5.00');
     const alarm = await until('the alarm', WAIT_MS, async () => {

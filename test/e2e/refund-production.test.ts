@@ -31,7 +31,10 @@ beforeAll(async () => {
   await chain.mine(70);
   const list = join(directory, 'exchanges.json');
   writeFileSync(list, JSON.stringify({ ethereum: { [payer.address]: 'Example Exchange' } }));
-  service = await RunningProduction.start(directory, chain, { EXCHANGE_WALLETS_FILE: list, PAYOUT_BUMP_AFTER_SECONDS: '3600' });
+  service = await RunningProduction.start(directory, chain, {
+    EXCHANGE_WALLETS_FILE: list,
+    PAYOUT_BUMP_AFTER_SECONDS: '3600',
+  });
   if (PROMETHEUS !== undefined) prometheus = await startPrometheus(service.opsUrl, drillRules(0));
 });
 afterAll(async () => {
@@ -43,15 +46,21 @@ afterAll(async () => {
 
 const transfersToPayer = async (): Promise<string[]> => {
   const topic = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
-  const topics = ['0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef', topic(treasury), topic(payer.address)];
+  const topics = [
+    '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef',
+    topic(treasury),
+    topic(payer.address),
+  ];
   const filter = { address: chain.token('USDT').address, topics, fromBlock: '0x0', toBlock: 'latest' };
   const logs = await chain.rpc<{ transactionHash: string }[]>('eth_getLogs', [filter]);
   return logs.map(({ transactionHash }) => transactionHash);
 };
 const pooled = async (): Promise<number> => Number((await chain.rpc<{ pending: string }>('txpool_status', [])).pending);
-const receiptsRead = (): Promise<number> => service.metric(/^quittance_rpc_requests_total\{.*method="eth_getTransactionReceipt"/);
+const receiptsRead = (): Promise<number> =>
+  service.metric(/^quittance_rpc_requests_total\{.*method="eth_getTransactionReceipt"/);
 /** The alert as shipped, but that a minute lasts a second (see `drillRules`). */
-const isFiring = async (): Promise<boolean> => (await prometheus!.rules()).find(({ name }) => name === 'RefundReverted')?.state === 'firing';
+const isFiring = async (): Promise<boolean> =>
+  (await prometheus!.rules()).find(({ name }) => name === 'RefundReverted')?.state === 'firing';
 const refundOf = (id: string) => service.client.refunds.get(id);
 
 describe('a refund in production', () => {
@@ -65,16 +74,26 @@ describe('a refund in production', () => {
     sessionId = session.id;
     await chain.send('USDT', 'transfer', [session.payment_options[0]!.address, 50_000_000n], payer);
     await chain.mine(DEPTH);
-    await until('the session is paid', WAIT_MS, async () => (await service.client.sessions.get(sessionId)).payment_status === 'paid');
+    await until(
+      'the session is paid',
+      WAIT_MS,
+      async () => (await service.client.sessions.get(sessionId)).payment_status === 'paid',
+    );
     const paid = await service.client.sessions.get(sessionId);
-    expect(paid.deposits[0]).toMatchObject({ from_address: payer.address, sender: { kind: 'exchange', name: 'Example Exchange' } });
+    expect(paid.deposits[0]).toMatchObject({
+      from_address: payer.address,
+      sender: { kind: 'exchange', name: 'Example Exchange' },
+    });
     const explained = JSON.stringify(await callAdmin(service.dataDir, 'session.explain', { session_id: sessionId }));
     expect(explained).toContain('It came from a wallet of Example Exchange');
     // The signer pays back only what is final by the chain's own word.
     await chain.mine(70);
     const request = { session_id: sessionId, amount: { value: '5.00', currency: 'USDT' } };
     const options = { idempotencyKey: 'refund-of-order-1' };
-    await expect(service.client.refunds.create(request, options)).rejects.toMatchObject({ status: 400, code: 'sender_not_acknowledged' });
+    await expect(service.client.refunds.create(request, options)).rejects.toMatchObject({
+      status: 400,
+      code: 'sender_not_acknowledged',
+    });
     refundId = (await service.client.refunds.create({ ...request, acknowledge_sender: true }, options)).id;
     expect((await service.client.refunds.create(request, options)).id).toBe(refundId);
   });
@@ -97,18 +116,28 @@ describe('a refund in production', () => {
     await chain.rpc('anvil_dropAllTransactions', []);
     await chain.mine(2);
     expect(await transfersToPayer()).toEqual([]);
-    await until('the alarm', WAIT_MS, async () => (await service.metric(/^quittance_refunds_total\{.*mode="test".*outcome="reverted"/)) === 1);
+    await until(
+      'the alarm',
+      WAIT_MS,
+      async () => (await service.metric(/^quittance_refunds_total\{.*mode="test".*outcome="reverted"/)) === 1,
+    );
     if (prometheus) await until('the alert', WAIT_MS, isFiring);
     await until('the same bytes are out again', WAIT_MS, async () => (await pooled()) === 1);
     await chain.mine(DEPTH);
     const explained = () => callAdmin(service.dataDir, 'session.explain', { session_id: sessionId });
-    await until('it landed again', WAIT_MS, async () => JSON.stringify(await explained()).split('Refund payout is in block').length === 3);
+    await until(
+      'it landed again',
+      WAIT_MS,
+      async () => JSON.stringify(await explained()).split('Refund payout is in block').length === 3,
+    );
     await chain.mine(70);
     expect(await transfersToPayer()).toEqual([txHash]);
     expect(await refundOf(refundId)).toMatchObject({ status: 'COMPLETED', tx_hash: txHash, amount_returned: '5.00' });
     expect(await chain.rpc('eth_getTransactionCount', [treasury, 'latest'])).toBe('0x1');
     const { data } = await service.client.events.after(undefined, { page_size: 100 });
-    expect(data.filter((event) => JSON.stringify(event).includes(refundId)).map(({ type }) => type)).toEqual(['refund.succeeded']);
+    expect(data.filter((event) => JSON.stringify(event).includes(refundId)).map(({ type }) => type)).toEqual([
+      'refund.succeeded',
+    ]);
     expect(service.log).toContain('a completed refund payout left the chain');
   });
 
@@ -120,14 +149,20 @@ describe('a refund in production', () => {
     const waiting = async (): Promise<{ hash: string; nonce: string; maxFeePerGas: string }[]> => {
       type Pool = Record<string, Record<string, { hash: string; nonce: string; maxFeePerGas: string }>>;
       const { pending } = await chain.rpc<{ pending: Pool }>('txpool_content', []);
-      return Object.entries(pending).flatMap(([from, sent]) => (from.toLowerCase() === treasury.toLowerCase() ? Object.values(sent) : []));
+      return Object.entries(pending).flatMap(([from, sent]) =>
+        from.toLowerCase() === treasury.toLowerCase() ? Object.values(sent) : [],
+      );
     };
     await service.kill();
     service = await RunningProduction.start(directory, chain, { PAYOUT_BUMP_AFTER_SECONDS: '1' });
     const request = { session_id: sessionId, amount: { value: '6.00', currency: 'USDT' }, acknowledge_sender: true };
     const { id } = await service.client.refunds.create(request);
-    const [cheap] = await until('the payout is sent', WAIT_MS, async () => ((await waiting()).length === 1 ? waiting() : null));
-    const dear = await until('the fee is raised', WAIT_MS, async () => (await waiting()).find(({ hash }) => hash !== cheap!.hash));
+    const [cheap] = await until('the payout is sent', WAIT_MS, async () =>
+      (await waiting()).length === 1 ? waiting() : null,
+    );
+    const dear = await until('the fee is raised', WAIT_MS, async () =>
+      (await waiting()).find(({ hash }) => hash !== cheap!.hash),
+    );
     expect(dear.nonce).toBe(cheap!.nonce);
     expect(BigInt(dear.maxFeePerGas) * 4n).toBeGreaterThanOrEqual(BigInt(cheap!.maxFeePerGas) * 5n);
     expect(await waiting()).toHaveLength(1);

@@ -39,8 +39,17 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const starters: Readonly<Record<Network, () => Promise<SandboxChain | { reason: string }>>> = {
   ethereum: () =>
-    startEvmSandboxChain('ethereum', { directory: join(directory, 'ethereum'), payerKeys: loadPayerKeys(join(directory, 'payers')), log: silentLog }),
-  bsc: () => startEvmSandboxChain('bsc', { directory: join(directory, 'bsc'), payerKeys: loadPayerKeys(join(directory, 'payers')), log: silentLog }),
+    startEvmSandboxChain('ethereum', {
+      directory: join(directory, 'ethereum'),
+      payerKeys: loadPayerKeys(join(directory, 'payers')),
+      log: silentLog,
+    }),
+  bsc: () =>
+    startEvmSandboxChain('bsc', {
+      directory: join(directory, 'bsc'),
+      payerKeys: loadPayerKeys(join(directory, 'payers')),
+      log: silentLog,
+    }),
   tron: () => startTronFacade({ directory: join(directory, 'tron') }),
   solana: () => startSurfpool({ directory: join(directory, 'solana') }),
 };
@@ -53,7 +62,10 @@ class Desk {
 
   constructor(chain: SandboxChain) {
     this.chain = chain;
-    this.payouts = payoutChain({ settings: chain.settings, urls: [chain.rpcUrl] }, { sandbox: true, maxGasGwei: 2_000 });
+    this.payouts = payoutChain(
+      { settings: chain.settings, urls: [chain.rpcUrl] },
+      { sandbox: true, maxGasGwei: 2_000 },
+    );
   }
 
   get network(): Network {
@@ -71,19 +83,31 @@ class Desk {
     const toAddress = wallet.collectionAddress(addressFamilyOf(this.network), index);
     const { txHash, fromAddress } = await this.chain.pay({ coin: 'USDT', to: toAddress, amount: paid });
     const logIndex = this.network === 'solana' ? await this.#solanaPlace(txHash, toAddress) : 0;
-    const proof = { depositKey: `${this.network}:${txHash}:${logIndex}`, txHash, logIndex, toAddress, derivationIndex: index };
+    const proof = {
+      depositKey: `${this.network}:${txHash}:${logIndex}`,
+      txHash,
+      logIndex,
+      toAddress,
+      derivationIndex: index,
+    };
     return outgoing({
       ...{ kind: 'refund', id: `re_${index}-1`, network: this.network, coin: 'USDT', amount },
       ...{ fromAddress: this.treasury, toAddress: fromAddress, deposits: [{ ...proof, amount }] },
     });
   }
 
-  async request(order: OutgoingTransaction, ledger: SigningRequest['ledger'] = null, nonce = 0): Promise<SigningRequest> {
+  async request(
+    order: OutgoingTransaction,
+    ledger: SigningRequest['ledger'] = null,
+    nonce = 0,
+  ): Promise<SigningRequest> {
     const draft = await this.payouts.draft(order, nonce, {});
     return { order, attempt: 1, draft: draft!, ledger };
   }
 
-  /** The place in the journal after everything that payouts of the network need is made; null where they need nothing. */
+  /**
+   * The place in the journal after everything that payouts of the network need is made; null where they need nothing.
+   */
   async prepare(signer: SignerProcess): Promise<JournalPlace | null> {
     const { payouts } = this;
     if (!payouts.missingAccount) return null;
@@ -111,8 +135,14 @@ class Desk {
       method: 'getTransaction',
       params: [txHash, { encoding: 'json', maxSupportedTransactionVersion: 0, commitment: 'confirmed' }],
     };
-    const answer = await fetch(this.chain.rpcUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
-    const { result } = (await answer.json()) as { result: { meta: { postTokenBalances: { owner: string; accountIndex: number }[] } } };
+    const answer = await fetch(this.chain.rpcUrl, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    const { result } = (await answer.json()) as {
+      result: { meta: { postTokenBalances: { owner: string; accountIndex: number }[] } };
+    };
     return result.meta.postTokenBalances.find((balance) => balance.owner === owner)!.accountIndex;
   }
 }
@@ -123,9 +153,22 @@ afterEach(async () => {
 });
 
 async function startSigner(chains: readonly SandboxChain[], change: Partial<PayoutRules> = {}): Promise<SignerProcess> {
-  const networks = chains.map(({ settings: { mode, network, chainId, tokens }, rpcUrl }) => ({ mode, network, chainId, tokens, urls: [rpcUrl] }));
+  const networks = chains.map(({ settings: { mode, network, chainId, tokens }, rpcUrl }) => ({
+    mode,
+    network,
+    chainId,
+    tokens,
+    urls: [rpcUrl],
+  }));
   const journalDirectory = change.journalDirectory ?? mkdtempSync(join(directory, 'journal-'));
-  const payouts: PayoutRules = { networks, limits: { USDT: WIDE }, payoutsPerHour: 100, approvers: [], ...change, journalDirectory };
+  const payouts: PayoutRules = {
+    networks,
+    limits: { USDT: WIDE },
+    payoutsPerHour: 100,
+    approvers: [],
+    ...change,
+    journalDirectory,
+  };
   const signer = await startSignerProcess({
     directory: journalDirectory,
     wallets: { test: { kind: 'mnemonic', mnemonic: MNEMONIC } },
@@ -155,7 +198,9 @@ describe.each(['ethereum', 'bsc', 'tron', 'solana'] as const)('a payout on %s', 
       const signer = await startSigner([chain]);
       const order = await executor.deposit('10.00', '4.25');
       expect(await whenFinal(signer, order)).toEqual({ ok: true });
-      await expect.poll(() => executor.payouts.check(order, { coins: {}, payouts: 0 }), { timeout: 20_000 }).toEqual({ kind: 'ready' });
+      await expect
+        .poll(() => executor.payouts.check(order, { coins: {}, payouts: 0 }), { timeout: 20_000 })
+        .toEqual({ kind: 'ready' });
       const request = await executor.request(order, await executor.prepare(signer));
       const signed = await signer.sign(request);
       if (!signed.ok) throw new Error(signed.message);
@@ -164,19 +209,26 @@ describe.each(['ethereum', 'bsc', 'tron', 'solana'] as const)('a payout on %s', 
       expect((await executor.payouts.fate(order, [payout])).kind).toBe('absent');
       await executor.payouts.broadcast(payout);
       await executor.payouts.broadcast(payout);
-      await expect.poll(async () => (await executor.payouts.fate(order, [payout])).kind, { timeout: 60_000 }).toBe('landed');
+      await expect
+        .poll(async () => (await executor.payouts.fate(order, [payout])).kind, { timeout: 60_000 })
+        .toBe('landed');
       const fate = await executor.payouts.fate(order, [payout]);
       expect(fate).toMatchObject({ kind: 'landed', landed: { txHash: signed.txHash } });
       expect(fate.kind === 'landed' && Number(fate.landed.networkFee)).toBeGreaterThan(0);
       const stranger = await signer.check({
         ...order,
         id: 're_s-1',
-        toAddress: executor.treasury === order.toAddress ? order.toAddress : wallet.collectionAddress(addressFamilyOf(network), 77),
+        toAddress:
+          executor.treasury === order.toAddress
+            ? order.toAddress
+            : wallet.collectionAddress(addressFamilyOf(network), 77),
       });
       expect(stranger).toMatchObject({ ok: false, kind: 'denied', code: 'not_the_payer' });
       const check = contractCheck({ settings: chain.settings, urls: [chain.rpcUrl] });
       const code =
-        network === 'solana' ? associatedTokenAccount(executor.treasury, chain.settings.tokens[0]!.address) : chain.settings.tokens[0]!.address;
+        network === 'solana'
+          ? associatedTokenAccount(executor.treasury, chain.settings.tokens[0]!.address)
+          : chain.settings.tokens[0]!.address;
       expect([await check.isContract(code), await check.isContract(order.toAddress)]).toEqual([true, false]);
       await check.close();
       await executor.payouts.close();
@@ -224,15 +276,22 @@ describe('the signer, whatever it is told', () => {
       const matching =
         change.amount === undefined
           ? request
-          : { ...request, draft: { ...request.draft, tokenUnits: String(Number(change.amount) * 1e6) } as TransactionDraft };
+          : {
+              ...request,
+              draft: { ...request.draft, tokenUnits: String(Number(change.amount) * 1e6) } as TransactionDraft,
+            };
       expect(await signer.sign(matching), JSON.stringify(change)).toMatchObject({ ok: false, kind: 'denied', code });
     }
     const honest = await executor.request(order);
-    expect(await signer.sign({ ...honest, draft: { ...honest.draft, tokenUnits: '1' } as TransactionDraft })).toMatchObject({
+    expect(
+      await signer.sign({ ...honest, draft: { ...honest.draft, tokenUnits: '1' } as TransactionDraft }),
+    ).toMatchObject({
       ok: false,
       code: 'wrong_draft',
     });
-    expect(await signer.sign({ ...honest, draft: { ...honest.draft, tokenAddress: proof!.toAddress } as TransactionDraft })).toMatchObject({
+    expect(
+      await signer.sign({ ...honest, draft: { ...honest.draft, tokenAddress: proof!.toAddress } as TransactionDraft }),
+    ).toMatchObject({
       ok: false,
       code: 'wrong_draft',
     });
@@ -255,7 +314,11 @@ describe('the signer, whatever it is told', () => {
     if (!first.ok) throw new Error(first.message);
     const draft = { ...request.draft, maxFeePerGas: '99000000000' } as SigningRequest['draft'];
     const other = { ...draft, nonce: 6 } as SigningRequest['draft'];
-    expect(await signer.sign({ ...request, draft })).toMatchObject({ ok: false, kind: 'stopped', code: 'second_payload' });
+    expect(await signer.sign({ ...request, draft })).toMatchObject({
+      ok: false,
+      kind: 'stopped',
+      code: 'second_payload',
+    });
     expect(await signer.sign({ ...request, attempt: 2, draft: other, ledger: first.journal })).toMatchObject({
       ok: false,
       code: 'may_still_land',
@@ -271,9 +334,15 @@ describe('the signer, whatever it is told', () => {
     const order = await paidOrder(signer);
     const behind = await executor.request(order, null, 1);
     expect(await signer.sign(behind)).toMatchObject({ ok: false, kind: 'stopped', code: 'journal_disagrees' });
-    expect(await signer.sign({ ...behind, ledger: { seq: 1, hash: 'a'.repeat(64) } })).toMatchObject({ ok: false, code: 'journal_disagrees' });
+    expect(await signer.sign({ ...behind, ledger: { seq: 1, hash: 'a'.repeat(64) } })).toMatchObject({
+      ok: false,
+      code: 'journal_disagrees',
+    });
     const second = await startSigner([executor.chain]);
-    expect(await second.sign({ ...behind, ledger: first.journal }), 'a second signer with a journal of its own').toMatchObject({
+    expect(
+      await second.sign({ ...behind, ledger: first.journal }),
+      'a second signer with a journal of its own',
+    ).toMatchObject({
       ok: false,
       code: 'journal_disagrees',
     });
@@ -298,7 +367,10 @@ describe('the signer, whatever it is told', () => {
     await signer.stop('test', 'operator');
     await signer.close();
     const file = readdirSync(journalDirectory).find((name) => name.endsWith('.jsonl'))!;
-    appendFileSync(join(journalDirectory, file), `${JSON.stringify({ seq: 2, kind: 'resumed', by: 'thief', atMs: 0, prev: '', hash: '' })}\n`);
+    appendFileSync(
+      join(journalDirectory, file),
+      `${JSON.stringify({ seq: 2, kind: 'resumed', by: 'thief', atMs: 0, prev: '', hash: '' })}\n`,
+    );
     await expect(startSigner([executor.chain], { journalDirectory })).rejects.toThrow(/does not follow/);
   });
 
@@ -307,11 +379,17 @@ describe('the signer, whatever it is told', () => {
       limits: { USDT: { perTransaction: '5', perHour: '12', perDay: '20', approvalFrom: '100' } },
     });
     const order = await paidOrder(signer, '50.00', '5.00');
-    expect(await signer.check({ ...order, amount: '5.01' })).toMatchObject({ ok: false, kind: 'later', code: 'per_transaction_cap' });
+    expect(await signer.check({ ...order, amount: '5.01' })).toMatchObject({
+      ok: false,
+      kind: 'later',
+      code: 'per_transaction_cap',
+    });
     let ledger: SigningRequest['ledger'] = null;
     const results: string[] = [];
     for (let piece = 0; piece < 4; piece += 1) {
-      const answer = await signer.sign(await executor.request({ ...order, id: `piece-${piece}`, amount: '4.00' }, ledger, piece));
+      const answer = await signer.sign(
+        await executor.request({ ...order, id: `piece-${piece}`, amount: '4.00' }, ledger, piece),
+      );
       results.push(answer.ok ? 'signed' : answer.code);
       if (answer.ok) ledger = answer.journal;
     }
@@ -322,12 +400,20 @@ describe('the signer, whatever it is told', () => {
     const approvers = ['ann', 'ben'].map(approverKey);
     const signer = await startSigner([executor.chain], { approvers, limits: { USDT: { ...WIDE, approvalFrom: '8' } } });
     const paid = await paidOrder(signer, '20.00', '1.00');
-    const order = { ...paid, amount: '9.00', deposits: paid.deposits.map((deposit) => ({ ...deposit, amount: '9.00' })) };
+    const order = {
+      ...paid,
+      amount: '9.00',
+      deposits: paid.deposits.map((deposit) => ({ ...deposit, amount: '9.00' })),
+    };
     expect(await signer.check(order)).toMatchObject({ ok: false, kind: 'later', code: 'approval' });
     await approveAt(signer, { kind: 'transaction', order, proposedBy: 'merchant' }, 'ann');
     await approveAt(signer, { kind: 'transaction', order, proposedBy: 'merchant' }, 'ann');
     expect(await signer.check(order)).toMatchObject({ ok: false, code: 'approval' });
-    await approveAt(signer, { kind: 'transaction', order: { ...order, amount: '8.50' }, proposedBy: 'merchant' }, 'ben');
+    await approveAt(
+      signer,
+      { kind: 'transaction', order: { ...order, amount: '8.50' }, proposedBy: 'merchant' },
+      'ben',
+    );
     expect(await signer.check(order)).toMatchObject({ ok: false, code: 'approval' });
     await approveAt(signer, { kind: 'transaction', order, proposedBy: 'merchant' }, 'ben');
     expect(await signer.check(order)).toEqual({ ok: true });
@@ -335,13 +421,21 @@ describe('the signer, whatever it is told', () => {
 
   it('signs nothing while the kill switch is on, also after a restart', async () => {
     const journalDirectory = mkdtempSync(join(directory, 'journal-'));
-    const signer = await startSigner([executor.chain], { journalDirectory, approvers: ['ann', 'ben'].map(approverKey) });
+    const signer = await startSigner([executor.chain], {
+      journalDirectory,
+      approvers: ['ann', 'ben'].map(approverKey),
+    });
     const order = await paidOrder(signer);
     await signer.stop('test', 'operator');
     await signer.close();
     const again = await startSigner([executor.chain], { journalDirectory, approvers: ['ann', 'ben'].map(approverKey) });
-    expect(await again.sign(await executor.request(order))).toMatchObject({ ok: false, kind: 'later', code: 'kill_switch' });
-    for (const name of ['ann', 'ben']) await approveAt(again, { kind: 'resume', mode: 'test', proposedBy: 'operator' }, name);
+    expect(await again.sign(await executor.request(order))).toMatchObject({
+      ok: false,
+      kind: 'later',
+      code: 'kill_switch',
+    });
+    for (const name of ['ann', 'ben'])
+      await approveAt(again, { kind: 'resume', mode: 'test', proposedBy: 'operator' }, name);
     expect(await again.sign(await executor.request(order))).toMatchObject({ ok: true });
   });
 

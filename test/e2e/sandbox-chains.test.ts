@@ -48,7 +48,9 @@ async function view(
   args: unknown[] = [],
 ): Promise<bigint> {
   const data = ERC20.encodeFunctionData(name, args);
-  return BigInt(await rpcOf(chain)<string>('eth_call', [{ to: tokenOf(chain.settings, coin)!.address, data }, 'latest']));
+  return BigInt(
+    await rpcOf(chain)<string>('eth_call', [{ to: tokenOf(chain.settings, coin)!.address, data }, 'latest']),
+  );
 }
 
 async function until<Value>(probe: () => Promise<Value | null | false>): Promise<Value> {
@@ -80,7 +82,8 @@ function descendantsOf(root: number): number[] {
     }
   }
   const found = [root];
-  for (let i = 0; i < found.length; i += 1) found.push(...[...parents].filter(([, parent]) => parent === found[i]).map(([pid]) => pid));
+  for (let i = 0; i < found.length; i += 1)
+    found.push(...[...parents].filter(([, parent]) => parent === found[i]).map(([pid]) => pid));
   return found.slice(1);
 }
 const commandOf = (pid: number): string => readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
@@ -96,7 +99,8 @@ afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 describe('the sandbox chains', () => {
   let directory: string;
   let sandbox: SandboxChains;
-  const chainOf = (network: Network): SandboxChain => sandbox.chains.find(({ settings }) => settings.network === network)!;
+  const chainOf = (network: Network): SandboxChain =>
+    sandbox.chains.find(({ settings }) => settings.network === network)!;
   beforeAll(async () => {
     directory = mkdtempSync(join(tmpdir(), 'sandbox-'));
     sandbox = await startSandboxChains({ dataDir: directory, log: silentLog });
@@ -113,7 +117,13 @@ describe('the sandbox chains', () => {
       ['bsc', 31_338, 18],
     ] as const) {
       const chain = chainOf(network);
-      expect(chain.settings).toMatchObject({ network, mode: 'test', chainId: String(chainId), mainNetwork: false, simulated: true });
+      expect(chain.settings).toMatchObject({
+        network,
+        mode: 'test',
+        chainId: String(chainId),
+        mainNetwork: false,
+        simulated: true,
+      });
       expect(Number(await rpcOf(chain)<string>('eth_chainId'))).toBe(chainId);
       for (const coin of ['USDT', 'USDC'] as const) expect(Number(await view(chain, coin, 'decimals'))).toBe(decimals);
       expect(chain.settings.tokens.map((token) => token.decimals)).toEqual([decimals, decimals]);
@@ -151,7 +161,12 @@ describe('the sandbox chains', () => {
   it('pay many times at once, from two payers, without losing one', async () => {
     const to = freshAddress();
     const payments = Array.from({ length: 60 }, (_, i) =>
-      sandbox.pay(i % 2 ? 'ethereum' : 'bsc', { coin: 'USDT', to, amount: '1.000001', payer: i % 3 ? 'first' : 'second' }),
+      sandbox.pay(i % 2 ? 'ethereum' : 'bsc', {
+        coin: 'USDT',
+        to,
+        amount: '1.000001',
+        payer: i % 3 ? 'first' : 'second',
+      }),
     );
     const paid = await Promise.all(payments);
     expect(new Set(paid.map(({ txHash }) => txHash)).size).toBe(60);
@@ -168,7 +183,8 @@ describe('the sandbox chains', () => {
       { coin: 'USDT', to, amount: '0.0000001' },
       { coin: 'USDT', to: 'TWer2Ygk5TEheHp3TPuYeqxmB6SsGZmaL6', amount: '1' },
     ] as const;
-    for (const payment of bad) await expect(sandbox.pay('ethereum', payment)).rejects.toMatchObject({ name: 'SandboxPaymentFailed' });
+    for (const payment of bad)
+      await expect(sandbox.pay('ethereum', payment)).rejects.toMatchObject({ name: 'SandboxPaymentFailed' });
     await expect(sandbox.pay('solana', { coin: 'USDT', to, amount: '1' })).rejects.toThrow('does not run');
     expect((await sandbox.pay('ethereum', { coin: 'USDT', to, amount: '1' })).txHash).toMatch(/^0x/);
   });
@@ -208,18 +224,21 @@ describe('the sandbox chains', () => {
     expect((await until(() => receiptOf(rpc, hash))).status).toBe('0x1');
   });
 
-  it.each(['USDT', 'USDC'] as const)('pays from a contract, and from a payer who is frozen then, in %s', async (coin) => {
-    const chain = chainOf('bsc');
-    const to = freshAddress();
-    const { fromAddress } = await sandbox.pay('bsc', { coin, to, amount: '2', payer: 'contract' });
-    expect(await rpcOf(chain)('eth_getCode', [fromAddress, 'latest'])).not.toBe('0x');
-    const isFrozen = coin === 'USDT' ? 'isBlackListed' : 'isBlacklisted';
-    for (let time = 0; time < 2; time += 1) {
-      const frozen = await sandbox.pay('bsc', { coin, to, amount: '1', payer: 'frozen' });
-      expect(await view(chain, coin, isFrozen, [frozen.fromAddress])).toBe(1n);
-    }
-    expect(await view(chain, coin, 'balanceOf', [to])).toBe(4n * 10n ** 18n);
-  });
+  it.each(['USDT', 'USDC'] as const)(
+    'pays from a contract, and from a payer who is frozen then, in %s',
+    async (coin) => {
+      const chain = chainOf('bsc');
+      const to = freshAddress();
+      const { fromAddress } = await sandbox.pay('bsc', { coin, to, amount: '2', payer: 'contract' });
+      expect(await rpcOf(chain)('eth_getCode', [fromAddress, 'latest'])).not.toBe('0x');
+      const isFrozen = coin === 'USDT' ? 'isBlackListed' : 'isBlacklisted';
+      for (let time = 0; time < 2; time += 1) {
+        const frozen = await sandbox.pay('bsc', { coin, to, amount: '1', payer: 'frozen' });
+        expect(await view(chain, coin, isFrozen, [frozen.fromAddress])).toBe(1n);
+      }
+      expect(await view(chain, coin, 'balanceOf', [to])).toBe(4n * 10n ** 18n);
+    },
+  );
 
   it('can fail a payment on chain', async () => {
     const chain = chainOf('bsc');
@@ -279,7 +298,9 @@ describe('a reorganisation', () => {
   it('loses nothing of others who paid at the same time', async () => {
     const [to, other] = [freshAddress(), freshAddress()];
     const paying = chain.faults!.payThenLose({ coin: 'USDT', to, amount: '3' });
-    const others = Promise.all(Array.from({ length: 5 }, () => chain.pay({ coin: 'USDT', to: other, amount: '1', payer: 'second' })));
+    const others = Promise.all(
+      Array.from({ length: 5 }, () => chain.pay({ coin: 'USDT', to: other, amount: '1', payer: 'second' })),
+    );
     await paying;
     await others;
     expect(await view(chain, 'USDT', 'balanceOf', [other])).toBe(5_000_000n);
@@ -290,7 +311,11 @@ describe('a reorganisation', () => {
     const head = await blockAt(rpc, 'latest');
     await chain.close();
     const payerKeys = loadPayerKeys(join(dataDir, 'payers.key'));
-    chain = (await startEvmSandboxChain('ethereum', { directory: join(dataDir, 'ethereum'), payerKeys, log: silentLog })) as SandboxChain;
+    chain = (await startEvmSandboxChain('ethereum', {
+      directory: join(dataDir, 'ethereum'),
+      payerKeys,
+      log: silentLog,
+    })) as SandboxChain;
     rpc = rpcOf(chain);
     expect((await blockAt(rpc, head.number)).hash).toBe(head.hash);
     expect((await receiptOf(rpc, txHash))!.status).toBe('0x1');
@@ -422,7 +447,9 @@ describe('what cannot be had', () => {
         { network: 'tron', reason: 'not installed' },
         { network: 'solana', reason: 'exploded' },
       ]);
-      await expect(sandbox.pay('tron', { coin: 'USDT', to: freshAddress(), amount: '1' })).rejects.toThrow('does not run');
+      await expect(sandbox.pay('tron', { coin: 'USDT', to: freshAddress(), amount: '1' })).rejects.toThrow(
+        'does not run',
+      );
     } finally {
       await sandbox.close();
     }
@@ -432,7 +459,9 @@ describe('what cannot be had', () => {
     const folder = join(dataDir, 'bin');
     expect(findAnvil({ PATH: folder })).toMatch(/anvil-linux-amd64/);
     expect(findAnvil({ PATH: folder }, null)).toBeNull();
-    expect(findAnvil({ PATH: join(import.meta.dirname, '..', '..', 'node_modules', '.bin') }, null)).toMatch(/\.bin\/anvil$/);
+    expect(findAnvil({ PATH: join(import.meta.dirname, '..', '..', 'node_modules', '.bin') }, null)).toMatch(
+      /\.bin\/anvil$/,
+    );
   });
 });
 

@@ -20,8 +20,9 @@ import { startRunningProduction, TEST_WORDS, type RunningProduction } from '../s
 import { eventually, signedCall, type ApiAnswer } from '../support/running-sandbox.ts';
 
 /*
- * `quittance serve` as three processes, one role each, on every network: an address is watch-only, the keys are the signer's alone, and each holds
- * the sealing keys of its role and no other, and is the user of its role at an event store that lets it do no more.
+ * `quittance serve` as three processes, one role each, on every network: an address is watch-only, the keys are the
+ * signer's alone, and each holds the sealing keys of its role and no other, and is the user of its role at an event
+ * store that lets it do no more.
  */
 
 const WAIT_MS = 120_000;
@@ -43,13 +44,13 @@ beforeAll(async () => {
     startSecured(),
     RedisServer.start(),
   ]);
-  await Promise.all(chains.chains.map((chain) => chain.fundTreasury!(treasury[addressFamilyOf(chain.settings.network)])));
+  await Promise.all(
+    chains.chains.map((chain) => chain.fundTreasury!(treasury[addressFamilyOf(chain.settings.network)])),
+  );
   const shared = { ...networkSettings(), REDIS_URL: redis.url, MASTER_KEY: '' };
-  const [API_SECRETS_KEY, WEBHOOK_SECRETS_KEY, PERSONAL_DATA_KEY] = Array.from({ length: 3 }, () => randomBytes(32).toString('hex')) as [
-    string,
-    string,
-    string,
-  ];
+  const [API_SECRETS_KEY, WEBHOOK_SECRETS_KEY, PERSONAL_DATA_KEY] = Array.from({ length: 3 }, () =>
+    randomBytes(32).toString('hex'),
+  ) as [string, string, string];
   const exported = await runWalletTool(
     'wallet.export-watch-only',
     { mode: 'test', solanaPool: '50', solanaPoolFile: join(directory, 'pool.txt') },
@@ -59,7 +60,11 @@ beforeAll(async () => {
   const roles = {
     api: { ...(exported as Record<string, string>), API_SECRETS_KEY, WEBHOOK_SECRETS_KEY, PERSONAL_DATA_KEY },
     worker: { WEBHOOK_SECRETS_KEY },
-    signer: { TEST_WALLET_MNEMONIC: TEST_WORDS, SIGNER_JOURNAL_DIR: join(directory, 'journal'), PAYOUT_LIMITS: JSON.stringify({ USDT: LIMITS }) },
+    signer: {
+      TEST_WALLET_MNEMONIC: TEST_WORDS,
+      SIGNER_JOURNAL_DIR: join(directory, 'journal'),
+      PAYOUT_LIMITS: JSON.stringify({ USDT: LIMITS }),
+    },
   };
   const nodes = Object.entries(roles).map(([role, own], index) =>
     startRunningProduction({
@@ -81,30 +86,52 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-test.concurrent.each(NETWORKS)('a payment on %s is credited by the worker and refunded by the signer, once', async (network) => {
-  const created = await call('POST', '/api/v1/checkout/sessions/create', { amount: '7.00', currency: 'USDT', order_id: `on-${network}` });
-  const options = created.json['payment_options'] as readonly { readonly network: Network; readonly coin: string; readonly address: string }[];
-  const to = options.find((option) => option.network === network && option.coin === 'USDT')!.address;
-  const { fromAddress } = await chains.pay(network, { coin: 'USDT', to, amount: '7.00' });
-  const path = `/api/v1/checkout/sessions/${created.json['id'] as string}`;
-  await eventually('the session is paid', async () => (await call('GET', path)).json['payment_status'] === 'paid', WAIT_MS);
-  const asked = await call('POST', '/v1/refunds', { session_id: created.json['id'] });
-  expect((await call('GET', `/v1/refunds/${asked.json['id'] as string}`)).status, 'just asked for').toBe(200);
-  expect([asked.status, asked.json['to_address']]).toEqual([200, fromAddress]);
-  const refund = await eventually(
-    'the refund is complete',
-    async () => {
-      const { json } = await call('GET', `/v1/refunds/${asked.json['id'] as string}`);
-      return json['status'] === 'COMPLETED' && json;
-    },
-    WAIT_MS,
-  );
-  const { settings, rpcUrl } = chains.chains.find((chain) => chain.settings.network === network)!;
-  const { address: token, decimals } = settings.tokens.find(({ coin }) => coin === 'USDT')!;
-  const from = treasury[addressFamilyOf(network)];
-  const seen = await transfersSeen({ network, rpcUrl, token, from, to: fromAddress, tokenUnits: 7n * 10n ** BigInt(decimals) });
-  expect(seen).toEqual([refund['tx_hash']]);
-});
+test.concurrent.each(NETWORKS)(
+  'a payment on %s is credited by the worker and refunded by the signer, once',
+  async (network) => {
+    const created = await call('POST', '/api/v1/checkout/sessions/create', {
+      amount: '7.00',
+      currency: 'USDT',
+      order_id: `on-${network}`,
+    });
+    const options = created.json['payment_options'] as readonly {
+      readonly network: Network;
+      readonly coin: string;
+      readonly address: string;
+    }[];
+    const to = options.find((option) => option.network === network && option.coin === 'USDT')!.address;
+    const { fromAddress } = await chains.pay(network, { coin: 'USDT', to, amount: '7.00' });
+    const path = `/api/v1/checkout/sessions/${created.json['id'] as string}`;
+    await eventually(
+      'the session is paid',
+      async () => (await call('GET', path)).json['payment_status'] === 'paid',
+      WAIT_MS,
+    );
+    const asked = await call('POST', '/v1/refunds', { session_id: created.json['id'] });
+    expect((await call('GET', `/v1/refunds/${asked.json['id'] as string}`)).status, 'just asked for').toBe(200);
+    expect([asked.status, asked.json['to_address']]).toEqual([200, fromAddress]);
+    const refund = await eventually(
+      'the refund is complete',
+      async () => {
+        const { json } = await call('GET', `/v1/refunds/${asked.json['id'] as string}`);
+        return json['status'] === 'COMPLETED' && json;
+      },
+      WAIT_MS,
+    );
+    const { settings, rpcUrl } = chains.chains.find((chain) => chain.settings.network === network)!;
+    const { address: token, decimals } = settings.tokens.find(({ coin }) => coin === 'USDT')!;
+    const from = treasury[addressFamilyOf(network)];
+    const seen = await transfersSeen({
+      network,
+      rpcUrl,
+      token,
+      from,
+      to: fromAddress,
+      tokenUnits: 7n * 10n ** BigInt(decimals),
+    });
+    expect(seen).toEqual([refund['tx_hash']]);
+  },
+);
 
 test('no process asked the event store for what its role may not', () => {
   expect(running).toHaveLength(3);
@@ -112,7 +139,10 @@ test('no process asked the event store for what its role may not', () => {
 });
 
 const ADMIN = 'the-administrators-own';
-const PASSWORDS = Object.fromEntries(STORE_USERS.map((user) => [user, randomBytes(16).toString('hex')])) as Record<StoreUser, string>;
+const PASSWORDS = Object.fromEntries(STORE_USERS.map((user) => [user, randomBytes(16).toString('hex')])) as Record<
+  StoreUser,
+  string
+>;
 const urlOf = (user: string, password: string): string =>
   `esdb://${user}:${password}@localhost:${store.port}?tls=true&tlsCAFile=${join(directory, 'ca.crt')}`;
 
@@ -122,7 +152,10 @@ async function startSecured(): Promise<EsdbDouble> {
   writeFileSync(join(directory, 'ca.crt'), authority.cert);
   const certificate = authority.issue({ name: 'node', hosts: ['localhost', '127.0.0.1'] });
   store = await EsdbDouble.start({ secured: { adminPassword: ADMIN, certificate } });
-  const passwords = Object.entries(PASSWORDS).map(([user, password]) => [`EVENTSTORE_${user.toUpperCase()}_PASSWORD`, password]);
+  const passwords = Object.entries(PASSWORDS).map(([user, password]) => [
+    `EVENTSTORE_${user.toUpperCase()}_PASSWORD`,
+    password,
+  ]);
   await setStoreUsers({ EVENTSTORE_ADMIN_URL: urlOf('admin', ADMIN), ...Object.fromEntries(passwords) });
   return store;
 }
@@ -133,8 +166,15 @@ function networkSettings(): Record<string, string> {
     `TEST_${network.toUpperCase()}_${network === 'tron' ? 'API' : 'RPC'}_URLS`,
     rpcUrl,
   ]);
-  const networks = chains.chains.map(({ settings: { network, chainId, tokens } }) => [network, { chain_id: chainId, tokens }]);
-  return { ...(Object.fromEntries(urls) as Record<string, string>), TEST_NETWORKS: JSON.stringify(Object.fromEntries(networks)) };
+  const networks = chains.chains.map(({ settings: { network, chainId, tokens } }) => [
+    network,
+    { chain_id: chainId, tokens },
+  ]);
+  return {
+    ...(Object.fromEntries(urls) as Record<string, string>),
+    TEST_NETWORKS: JSON.stringify(Object.fromEntries(networks)),
+  };
 }
 
-const call = (method: string, path: string, body?: unknown): Promise<ApiAnswer> => signedCall(api.baseUrl, shop, method, path, body);
+const call = (method: string, path: string, body?: unknown): Promise<ApiAnswer> =>
+  signedCall(api.baseUrl, shop, method, path, body);

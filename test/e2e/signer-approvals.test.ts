@@ -13,7 +13,10 @@ import { Wallet } from '../../src/signer/wallet.ts';
 import { outgoing } from '../support/outgoing.ts';
 import { approveAt, approverKey, passkey, signedBy, termsFor } from '../support/approvers.ts';
 
-/* Whoever took over the worker has the signer's socket and may say anything on it. The signer is the real program; no chain is needed. */
+/*
+ * Whoever took over the worker has the signer's socket and may say anything on it. The signer is the real program; no
+ * chain is needed.
+ */
 
 const MNEMONIC = 'test test test test test test test test test test test junk';
 const wallet = new Wallet(MNEMONIC);
@@ -64,7 +67,15 @@ async function startSigner(change: Partial<PayoutRules> = {}, log = silentLog): 
 
 const withdrawal = (change: Partial<OutgoingTransaction> = {}): OutgoingTransaction =>
   outgoing({
-    ...{ kind: 'withdrawal', id: 'wdr_1', network: 'ethereum', coin: 'USDT', amount: '5.00', fromAddress: wallet.treasury.evm, toAddress: COLD },
+    ...{
+      kind: 'withdrawal',
+      id: 'wdr_1',
+      network: 'ethereum',
+      coin: 'USDT',
+      amount: '5.00',
+      fromAddress: wallet.treasury.evm,
+      toAddress: COLD,
+    },
     ...change,
   });
 const moving = (change: Partial<OutgoingTransaction> = {}, proposedBy = 'olga'): ApprovalAct => ({
@@ -83,7 +94,12 @@ describe('an approval of a withdrawal', () => {
     expect(await isAgreed(signer)).toBe(false);
     expect(await approveAt(signer, moving(), 'ben')).toEqual({ ok: true, approvers: ['ada', 'ben'], done: true });
     expect(await isAgreed(signer)).toBe(true);
-    const others: Partial<OutgoingTransaction>[] = [{ amount: '5.01' }, { toAddress: OTHER_COLD }, { network: 'bsc' }, { id: 'wdr_2' }];
+    const others: Partial<OutgoingTransaction>[] = [
+      { amount: '5.01' },
+      { toAddress: OTHER_COLD },
+      { network: 'bsc' },
+      { id: 'wdr_2' },
+    ];
     for (const change of others) expect(await isAgreed(signer, change)).toBe(false);
   });
 
@@ -122,7 +138,10 @@ describe('an approval of a withdrawal', () => {
     expect(await signer.approve(moving({}, 'zoe'), signed)).toMatchObject({ ok: false, code: 'wrong_number' });
     // Nor is what was signed good under a number that the signer gave for those terms.
     const own = await termsFor(signer, moving(change));
-    expect(await signer.approve(moving(change), { ...signed, number: own.number })).toMatchObject({ ok: false, code: 'wrong_signature' });
+    expect(await signer.approve(moving(change), { ...signed, number: own.number })).toMatchObject({
+      ok: false,
+      code: 'wrong_signature',
+    });
     expect(await signer.approve(moving(), signed)).toMatchObject({ ok: true });
   });
 
@@ -135,7 +154,8 @@ describe('an approval of a withdrawal', () => {
     expect(await signer.approve(moving(), used)).toMatchObject({ ok: false, code: 'used_number' });
     await signer.close();
     const again = await startSigner({ journalDirectory });
-    for (const old of [used, unused]) expect(await again.approve(moving(), old)).toMatchObject({ ok: false, code: 'wrong_number' });
+    for (const old of [used, unused])
+      expect(await again.approve(moving(), old)).toMatchObject({ ok: false, code: 'wrong_number' });
     expect(await approveAt(again, moving(), 'ben')).toMatchObject({ ok: true, approvers: ['ada', 'ben'] });
   });
 
@@ -144,7 +164,10 @@ describe('an approval of a withdrawal', () => {
     const signed = signedBy('ada', await termsFor(signer, moving()));
     const [until, ...rest] = signed.number.split('.');
     for (const other of [Number(until) - 3_600_000, Number(until) + 3_600_000])
-      expect(await signer.approve(moving(), { ...signed, number: [other, ...rest].join('.') })).toMatchObject({ ok: false, code: 'wrong_number' });
+      expect(await signer.approve(moving(), { ...signed, number: [other, ...rest].join('.') })).toMatchObject({
+        ok: false,
+        code: 'wrong_number',
+      });
   });
 
   it('is none of who proposed it, however the name is written, nor of somebody unknown, nor with the key of another', async () => {
@@ -176,7 +199,11 @@ describe('an approval of a withdrawal', () => {
   it('does not exist with fewer than two approvers beside who proposes, and the refusal says how to enrol', async () => {
     const signer = await startSigner({ approvers: ['ada', 'ben'].map(approverKey) });
     const refused = await signer.approvalTerms(moving({}, 'ada'));
-    expect(refused).toMatchObject({ ok: false, code: 'too_few_approvers', message: expect.stringContaining('quittance approver enroll') as string });
+    expect(refused).toMatchObject({
+      ok: false,
+      code: 'too_few_approvers',
+      message: expect.stringContaining('quittance approver enroll') as string,
+    });
   });
 
   it.each([
@@ -194,7 +221,9 @@ describe('an approval of a withdrawal', () => {
 describe('two approvers with one key', () => {
   it('are no two people: the signer does not start', async () => {
     const { publicKey } = approverKey('ada') as { publicKey: string };
-    await expect(startSigner({ approvers: [approverKey('ada'), { name: 'ben', kind: 'ed25519', publicKey }] })).rejects.toThrow(/same key/);
+    await expect(
+      startSigner({ approvers: [approverKey('ada'), { name: 'ben', kind: 'ed25519', publicKey }] }),
+    ).rejects.toThrow(/same key/);
     await expect(startSigner({ approvers: [approverKey('merchant')] })).rejects.toThrow(/must not be called/);
   });
 });
@@ -207,7 +236,12 @@ describe.each(['P-256', 'Ed25519'] as const)('a passkey on %s', (algorithm) => {
       const { text, number } = await termsFor(signer, moving());
       return signer.approve(moving(), { approver: 'ada', number, proof: assertion(from.text ?? text, change) });
     };
-    const wrong = [{ origin: 'https://pay.example.evil' }, { rpId: 'evil.example' }, { verified: false }, { type: 'webauthn.create' }];
+    const wrong = [
+      { origin: 'https://pay.example.evil' },
+      { rpId: 'evil.example' },
+      { verified: false },
+      { type: 'webauthn.create' },
+    ];
     for (const change of wrong) expect(await given(change)).toMatchObject({ ok: false, code: 'wrong_signature' });
     expect(await given({}, { text: (await termsFor(signer, moving({ amount: '6.00' }))).text })).toMatchObject({
       ok: false,
@@ -261,11 +295,25 @@ describe('going on after a stop', () => {
 
 describe('an outflow that nobody ordered', () => {
   const outflow: OutflowFacts = {
-    ...{ mode: 'test', network: 'ethereum', outflowKey: '0xabc:1', address: wallet.treasury.evm, coin: 'USDT', amount: '7.00' },
+    ...{
+      mode: 'test',
+      network: 'ethereum',
+      outflowKey: '0xabc:1',
+      address: wallet.treasury.evm,
+      coin: 'USDT',
+      amount: '7.00',
+    },
     ...{ toAddress: OTHER_COLD, txHash: `0x${'a'.repeat(64)}`, blockNumber: 9 },
   };
   const explain = (reason = 'a drill'): ApprovalAct => ({
-    ...{ kind: 'acknowledge', mode: 'test', network: 'ethereum', outflowKeys: [outflow.outflowKey], reason, proposedBy: 'olga' },
+    ...{
+      kind: 'acknowledge',
+      mode: 'test',
+      network: 'ethereum',
+      outflowKeys: [outflow.outflowKey],
+      reason,
+      proposedBy: 'olga',
+    },
   });
 
   it('stops its network at the signer until two explained it, also after a restart, and is not brought up again', async () => {
@@ -322,7 +370,9 @@ describe('a change of what may be paid', () => {
 
   it('that adds a cold address waits, too', async () => {
     const journalDirectory = mkdtempSync(join(directory, 'journal-'));
-    const [first] = [await startSigner({ journalDirectory, withdrawalAddresses: { test: { ethereum: [OTHER_COLD] } } })];
+    const [first] = [
+      await startSigner({ journalDirectory, withdrawalAddresses: { test: { ethereum: [OTHER_COLD] } } }),
+    ];
     await first.close();
     const signer = await startSigner({ journalDirectory });
     expect(await signer.check(withdrawal())).toMatchObject({ ok: false, code: 'not_on_allow_list' });
@@ -332,9 +382,14 @@ describe('a change of what may be paid', () => {
 describe('the address that a merchant is settled with', () => {
   const [merchantId] = ['mer_a'] as unknown as [MerchantId];
   const to = (address: string): ApprovalAct => ({
-    ...{ kind: 'settlement_address', destination: { mode: 'test', network: 'ethereum', merchantId, address }, proposedBy: 'olga' },
+    ...{
+      kind: 'settlement_address',
+      destination: { mode: 'test', network: 'ethereum', merchantId, address },
+      proposedBy: 'olga',
+    },
   });
-  const settle = (address: string) => withdrawal({ kind: 'settlement', id: `stl_${address.slice(2, 8)}`, merchantId, toAddress: address });
+  const settle = (address: string) =>
+    withdrawal({ kind: 'settlement', id: `stl_${address.slice(2, 8)}`, merchantId, toAddress: address });
 
   it('is the last one that two agreed to, and going back to an earlier one takes two again', async () => {
     const signer = await startSigner();

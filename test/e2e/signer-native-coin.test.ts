@@ -44,7 +44,13 @@ async function start(limits: Partial<NativeLimits> = {}): Promise<void> {
     payouts: {
       journalDirectory: join(directory, 'journal'),
       networks: [
-        { mode: 'test', network: 'ethereum', chainId: '31337', tokens: [{ coin: 'USDT', address: TOKEN, decimals: 6 }], urls: [node.url, node.url] },
+        {
+          mode: 'test',
+          network: 'ethereum',
+          chainId: '31337',
+          tokens: [{ coin: 'USDT', address: TOKEN, decimals: 6 }],
+          urls: [node.url, node.url],
+        },
       ],
       limits: {},
       payoutsPerHour: 100,
@@ -63,11 +69,25 @@ function topUp(index: number, amount: string): OutgoingTransaction {
   return outgoing({ ...shared, ...ends, kind: 'gas_top_up', id: `top_${nonce}`, coin: 'ETH', amount });
 }
 
-const fees = (gwei: bigint, tip = 1n) => ({ maxFeePerGas: (gwei * GWEI).toString(), maxPriorityFeePerGas: (tip * GWEI).toString() });
+const fees = (gwei: bigint, tip = 1n) => ({
+  maxFeePerGas: (gwei * GWEI).toString(),
+  maxPriorityFeePerGas: (tip * GWEI).toString(),
+});
 
-async function sign(order: OutgoingTransaction, change: Partial<Extract<TransactionDraft, { kind: 'evm-native' }>> = {}) {
+async function sign(
+  order: OutgoingTransaction,
+  change: Partial<Extract<TransactionDraft, { kind: 'evm-native' }>> = {},
+) {
   const value = amountOf(order.amount).toString();
-  const draft: TransactionDraft = { kind: 'evm-native', chainId: '31337', nonce, value, gasLimit: '21000', ...fees(20n), ...change };
+  const draft: TransactionDraft = {
+    kind: 'evm-native',
+    chainId: '31337',
+    nonce,
+    value,
+    gasLimit: '21000',
+    ...fees(20n),
+    ...change,
+  };
   return kept(await signer.sign({ order, attempt: 1, draft, ledger }));
 }
 
@@ -75,7 +95,14 @@ async function sweep(index: number) {
   const ends = { fromAddress: addressAt(index), toAddress: wallet.treasury.evm, derivationIndex: index };
   const order = outgoing({ ...shared, ...ends, kind: 'sweep', id: `swp_${nonce}`, coin: 'USDT', amount: '1' });
   const token = { tokenAddress: TOKEN, tokenUnits: '1000000', gasLimit: '60000' };
-  return kept(await signer.sign({ order, attempt: 1, draft: { kind: 'evm', chainId: '31337', nonce: 0, ...token, ...fees(20n) }, ledger }));
+  return kept(
+    await signer.sign({
+      order,
+      attempt: 1,
+      draft: { kind: 'evm', chainId: '31337', nonce: 0, ...token, ...fees(20n) },
+      ledger,
+    }),
+  );
 }
 
 function kept<Answer extends Awaited<ReturnType<SignerProcess['sign']>>>(answer: Answer): Answer {
@@ -91,7 +118,8 @@ const neededNow = (): bigint => SWEEP_GAS * (2n * node.baseFeeWei + TIP_WEI);
 describe('gas for sweeps', () => {
   it('is not strewn over addresses that nobody paid to', async () => {
     await start();
-    for (let index = 0; index < 60; index += 1) expect(await sign(topUp(index, '0.001'))).toMatchObject({ ok: false, code: 'nothing_to_sweep' });
+    for (let index = 0; index < 60; index += 1)
+      expect(await sign(topUp(index, '0.001'))).toMatchObject({ ok: false, code: 'nothing_to_sweep' });
     expect((await signer.status('test')).entries).toBe(0);
   });
 
@@ -109,10 +137,14 @@ describe('gas for sweeps', () => {
     await start();
     node.tokens.set(addressAt(3), 5_000_000n);
     expect(await sign(topUp(3, formatAmount(neededNow())))).toMatchObject({ ok: true });
-    for (let tries = 0; tries < 3; tries += 1) expect(await sign(topUp(3, '0.0001'))).toMatchObject({ ok: false, code: 'velocity' });
+    for (let tries = 0; tries < 3; tries += 1)
+      expect(await sign(topUp(3, '0.0001'))).toMatchObject({ ok: false, code: 'velocity' });
     const swept = await sweep(3);
     if (!swept.ok) throw new Error(swept.message);
-    expect(await sign(topUp(3, '0.0001')), 'the sweep is signed but nowhere').toMatchObject({ ok: false, code: 'velocity' });
+    expect(await sign(topUp(3, '0.0001')), 'the sweep is signed but nowhere').toMatchObject({
+      ok: false,
+      code: 'velocity',
+    });
     node.landed.add(swept.txHash);
     expect(await sign(topUp(3, formatAmount(neededNow())))).toMatchObject({ ok: true });
   });
@@ -143,7 +175,11 @@ describe('caps on the native coin', () => {
     const once = amountOf('0.001') + 21_000n * 20n * GWEI;
     await start({ perTransaction: formatAmount(once), perHour: formatAmount(2n * once), perDay: '1' });
     for (const index of [1, 2, 3]) node.tokens.set(addressAt(index), 5_000_000n);
-    expect(await sign(topUp(1, '0.001'), fees(21n))).toMatchObject({ ok: false, kind: 'later', code: 'native_per_transaction_cap' });
+    expect(await sign(topUp(1, '0.001'), fees(21n))).toMatchObject({
+      ok: false,
+      kind: 'later',
+      code: 'native_per_transaction_cap',
+    });
     expect(await sign(topUp(1, '0.001'))).toMatchObject({ ok: true });
     expect(await sign(topUp(2, '0.001'))).toMatchObject({ ok: true });
     expect(await sign(topUp(3, '0.0001'))).toMatchObject({ ok: false, kind: 'later', code: 'native_hourly_cap' });
@@ -155,11 +191,20 @@ describe('caps on the native coin', () => {
     await start({ perHour: formatAmount(at(40n)), perDay: formatAmount(at(40n)) });
     node.tokens.set(addressAt(1), 5_000_000n);
     const order = topUp(1, '0.001');
-    const draft = { kind: 'evm-native', chainId: '31337', nonce: 0, value: amountOf('0.001').toString(), gasLimit: '21000' } as const;
+    const draft = {
+      kind: 'evm-native',
+      chainId: '31337',
+      nonce: 0,
+      value: amountOf('0.001').toString(),
+      gasLimit: '21000',
+    } as const;
     const first = await signer.sign({ order, attempt: 1, draft: { ...draft, ...fees(20n) }, ledger });
     if (!first.ok) throw new Error(first.message);
     const dearer = { order, attempt: 2, ledger: first.journal };
-    expect(await signer.sign({ ...dearer, draft: { ...draft, ...fees(41n) } })).toMatchObject({ ok: false, code: 'native_hourly_cap' });
+    expect(await signer.sign({ ...dearer, draft: { ...draft, ...fees(41n) } })).toMatchObject({
+      ok: false,
+      code: 'native_hourly_cap',
+    });
     expect(await signer.sign({ ...dearer, draft: { ...draft, ...fees(40n) } })).toMatchObject({ ok: true });
   });
 });

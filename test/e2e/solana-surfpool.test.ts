@@ -2,7 +2,14 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Connection, Keypair, PublicKey, SystemProgram, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
+import {
+  Connection,
+  Keypair,
+  PublicKey,
+  SystemProgram,
+  TransactionMessage,
+  VersionedTransaction,
+} from '@solana/web3.js';
 import {
   createAssociatedTokenAccountIdempotentInstruction,
   createInitializeMint2Instruction,
@@ -45,7 +52,10 @@ async function start(directory: string): Promise<SolanaSandbox> {
 }
 
 const chainOf = (sandbox: SolanaSandbox): AccountChain & AddressHistory =>
-  createSolanaChain({ settings: sandbox.settings, pool: createRpcPool({ network: 'solana', urls: [sandbox.rpcUrl], maxLagBlocks: 50 }) });
+  createSolanaChain({
+    settings: sandbox.settings,
+    pool: createRpcPool({ network: 'solana', urls: [sandbox.rpcUrl], maxLagBlocks: 50 }),
+  });
 
 describe('without Surfpool for the platform', () => {
   it('Solana is reported unavailable and nothing stands in for it', async () => {
@@ -75,7 +85,13 @@ describe.skipIf(findSurfpoolAddon() === null)('the Solana sandbox', () => {
   });
 
   it('names a chain of its own with classic mints of six decimals', () => {
-    expect(sandbox.settings).toMatchObject({ network: 'solana', mode: 'test', simulated: true, mainNetwork: false, chainId: sandbox.genesis });
+    expect(sandbox.settings).toMatchObject({
+      network: 'solana',
+      mode: 'test',
+      simulated: true,
+      mainNetwork: false,
+      chainId: sandbox.genesis,
+    });
     expect(sandbox.settings.tokens.map(({ coin, decimals }) => [coin, decimals])).toEqual([
       ['USDT', 6],
       ['USDC', 6],
@@ -93,7 +109,10 @@ describe.skipIf(findSurfpoolAddon() === null)('the Solana sandbox', () => {
   });
 
   it('tells which owners were ever paid', async () => {
-    const [paid, unused] = [Keypair.generate(), Keypair.generate()].map(({ publicKey }) => publicKey.toBase58()) as [string, string];
+    const [paid, unused] = [Keypair.generate(), Keypair.generate()].map(({ publicKey }) => publicKey.toBase58()) as [
+      string,
+      string,
+    ];
     await sandbox.pay({ coin: 'USDC', amount: '0.5', to: paid });
     expect(await chain.usedAmong([unused, paid])).toEqual(new Set([paid]));
   });
@@ -164,7 +183,11 @@ describe.skipIf(findSurfpoolAddon() === null)('the Solana sandbox', () => {
         .filter(({ toAddress }) => toAddress === owner)
         .map(({ coin, amount, fromAddress }) => `${amount} ${coin} ${fromAddress}`);
       expect(seen.sort()).toEqual(
-        [`1.00 USDT ${sandbox.addressOf('first')}`, `1.00 USDT ${sandbox.addressOf('second')}`, `3.00 USDC ${sandbox.addressOf('first')}`].sort(),
+        [
+          `1.00 USDT ${sandbox.addressOf('first')}`,
+          `1.00 USDT ${sandbox.addressOf('second')}`,
+          `3.00 USDC ${sandbox.addressOf('first')}`,
+        ].sort(),
       );
       expect(told(sessionId)).toHaveLength(6);
     });
@@ -199,20 +222,23 @@ describe.skipIf(findSurfpoolAddon() === null)('the Solana sandbox', () => {
       await until('time moves', () => watcher.scannedToSec()! > before + 1);
       expect(Math.abs(watcher.scannedToSec()! - Date.now() / 1000)).toBeLessThan(60);
       await until('evidence', () => ranges.length >= 2);
-      for (const [index, range] of ranges.entries()) if (index > 0) expect(range.fromBlock).toBe(ranges[index - 1]!.toBlock + 1);
+      for (const [index, range] of ranges.entries())
+        if (index > 0) expect(range.fromBlock).toBe(ranges[index - 1]!.toBlock + 1);
       expect(watcher.status()).toMatchObject({ consecutiveFailures: 0, trackedDeposits: 0 });
     });
   });
 
   describe('answers as Agave does where Surfpool does not', () => {
-    const rpc = <Result>(method: string, params: readonly unknown[] = []): Promise<Result> => createRpc(sandbox.rpcUrl)<Result>(method, params);
+    const rpc = <Result>(method: string, params: readonly unknown[] = []): Promise<Result> =>
+      createRpc(sandbox.rpcUrl)<Result>(method, params);
 
     it('shows transactions and signatures only as far as the commitment asked for', async () => {
       const owner = Keypair.generate().publicKey.toBase58();
       const { txHash } = await sandbox.pay({ coin: 'USDT', to: owner, amount: '1' });
       const [account] = chain.tokenAccountsOf(owner);
       const show = async (commitment: string): Promise<[boolean, number]> => [
-        (await rpc('getTransaction', [txHash, { commitment, encoding: 'json', maxSupportedTransactionVersion: 1 }])) !== null,
+        (await rpc('getTransaction', [txHash, { commitment, encoding: 'json', maxSupportedTransactionVersion: 1 }])) !==
+          null,
         (await rpc<unknown[]>('getSignaturesForAddress', [account!.account, { commitment }])).length,
       ];
       expect(await show('confirmed')).toEqual([true, 1]);
@@ -230,7 +256,10 @@ describe.skipIf(findSurfpoolAddon() === null)('the Solana sandbox', () => {
       const { txHash } = await sandbox.pay({ coin: 'USDT', to: Keypair.generate().publicKey.toBase58(), amount: '1' });
       const options = { commitment: 'confirmed', encoding: 'json', maxSupportedTransactionVersion: 1 };
       const transaction = await rpc<{ slot: number; blockTime: number }>('getTransaction', [txHash, options]);
-      const block = await rpc<{ blockTime: number }>('getBlock', [transaction.slot, { ...options, transactionDetails: 'none', rewards: false }]);
+      const block = await rpc<{ blockTime: number }>('getBlock', [
+        transaction.slot,
+        { ...options, transactionDetails: 'none', rewards: false },
+      ]);
       expect(Math.abs(transaction.blockTime - Date.now() / 1000)).toBeLessThan(60);
       expect(block.blockTime).toBe(transaction.blockTime);
     });
@@ -239,19 +268,37 @@ describe.skipIf(findSurfpoolAddon() === null)('the Solana sandbox', () => {
       const connection = new Connection(sandbox.rpcUrl, 'confirmed');
       const payer = Keypair.fromSecretKey(sandbox.secretKeyOf('first'));
       const { blockhash } = await connection.getLatestBlockhash();
-      const instructions = [SystemProgram.transfer({ fromPubkey: payer.publicKey, toPubkey: Keypair.generate().publicKey, lamports: 1_000_000 })];
+      const instructions = [
+        SystemProgram.transfer({
+          fromPubkey: payer.publicKey,
+          toPubkey: Keypair.generate().publicKey,
+          lamports: 1_000_000,
+        }),
+      ];
       const transaction = new VersionedTransaction(
-        new TransactionMessage({ payerKey: payer.publicKey, recentBlockhash: blockhash, instructions }).compileToV0Message(),
+        new TransactionMessage({
+          payerKey: payer.publicKey,
+          recentBlockhash: blockhash,
+          instructions,
+        }).compileToV0Message(),
       );
       transaction.sign([payer]);
       const signature = await connection.sendTransaction(transaction);
       await until(
         'landed',
-        async () => (await connection.getTransaction(signature, { commitment: 'confirmed', maxSupportedTransactionVersion: 0 })) !== null,
+        async () =>
+          (await connection.getTransaction(signature, {
+            commitment: 'confirmed',
+            maxSupportedTransactionVersion: 0,
+          })) !== null,
       );
-      await expect(rpc('getTransaction', [signature, { commitment: 'confirmed' }])).rejects.toThrow(/version \(0\) is not supported/);
+      await expect(rpc('getTransaction', [signature, { commitment: 'confirmed' }])).rejects.toThrow(
+        /version \(0\) is not supported/,
+      );
       await expect(rpc('getBlock', [1_000_000_000])).rejects.toThrow(/not available/);
-      await expect(rpc('getMultipleAccounts', [[sandbox.addressOf('first')], { minContextSlot: 1_000_000_000 }])).rejects.toThrow(RpcRefused);
+      await expect(
+        rpc('getMultipleAccounts', [[sandbox.addressOf('first')], { minContextSlot: 1_000_000_000 }]),
+      ).rejects.toThrow(RpcRefused);
     });
 
     it('checks the slot asked for without leaving older transactions out', async () => {
@@ -259,8 +306,14 @@ describe.skipIf(findSurfpoolAddon() === null)('the Solana sandbox', () => {
       const { txHash } = await sandbox.pay({ coin: 'USDT', to: owner, amount: '1' });
       const minContextSlot = (await rpc<number>('getSlot', [{ commitment: 'confirmed' }])) + 2;
       const ask = (): Promise<{ signature: string }[]> =>
-        rpc('getSignaturesForAddress', [chain.tokenAccountsOf(owner)[0]!.account, { commitment: 'confirmed', minContextSlot }]);
-      await until('that slot', async () => (await rpc<number>('getSlot', [{ commitment: 'confirmed' }])) >= minContextSlot);
+        rpc('getSignaturesForAddress', [
+          chain.tokenAccountsOf(owner)[0]!.account,
+          { commitment: 'confirmed', minContextSlot },
+        ]);
+      await until(
+        'that slot',
+        async () => (await rpc<number>('getSlot', [{ commitment: 'confirmed' }])) >= minContextSlot,
+      );
       expect((await ask()).map(({ signature }) => signature)).toEqual([txHash]);
     });
 
@@ -282,7 +335,9 @@ describe.skipIf(findSurfpoolAddon() === null)('the Solana sandbox', () => {
       ]);
       const socket = new WebSocket(sandbox.rpcUrl.replace('http', 'ws'));
       const slots: number[] = [];
-      socket.addEventListener('open', () => socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'slotSubscribe' })));
+      socket.addEventListener('open', () =>
+        socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'slotSubscribe' })),
+      );
       socket.addEventListener('message', ({ data }) => {
         const message = JSON.parse(String(data)) as { method?: string; params?: { result: { slot: number } } };
         if (message.method === 'slotNotification') slots.push(message.params!.result.slot);
@@ -315,7 +370,10 @@ describe.skipIf(findSurfpoolAddon() === null)('the Solana sandbox over time', ()
     const chain = chainOf(second);
     running.push(chain);
     expect(await chain.transferAt(txHash, 1)).toBeNull();
-    const stale = createSolanaChain({ settings: first.settings, pool: createRpcPool({ network: 'solana', urls: [second.rpcUrl] }) });
+    const stale = createSolanaChain({
+      settings: first.settings,
+      pool: createRpcPool({ network: 'solana', urls: [second.rpcUrl] }),
+    });
     running.push(stale);
     await expect(stale.verify()).rejects.toThrow(/serves chain/);
   });
@@ -327,7 +385,9 @@ describe.skipIf(findSurfpoolAddon() === null)('the Solana sandbox over time', ()
       const sandbox = await startSurfpool({ directory: ${JSON.stringify(directory)} });
       console.log(sandbox.rpcUrl);
       setInterval(() => {}, 1000);`;
-    const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     running.push({ close: async () => void child.kill('SIGKILL') });
     await new Promise((resolve) => child.stdout.once('data', resolve));
     const started = descendantsOf(child.pid!);
@@ -346,19 +406,37 @@ async function mintStrange(sandbox: SolanaSandbox, owner: string, program: Publi
   const to = getAssociatedTokenAddressSync(mint.publicKey, new PublicKey(owner), true, program);
   const lamports = await connection.getMinimumBalanceForRentExemption(MINT_SIZE);
   const instructions = [
-    SystemProgram.createAccount({ fromPubkey: payer.publicKey, newAccountPubkey: mint.publicKey, lamports, space: MINT_SIZE, programId: program }),
+    SystemProgram.createAccount({
+      fromPubkey: payer.publicKey,
+      newAccountPubkey: mint.publicKey,
+      lamports,
+      space: MINT_SIZE,
+      programId: program,
+    }),
     createInitializeMint2Instruction(mint.publicKey, 6, payer.publicKey, null, program),
-    createAssociatedTokenAccountIdempotentInstruction(payer.publicKey, to, new PublicKey(owner), mint.publicKey, program),
+    createAssociatedTokenAccountIdempotentInstruction(
+      payer.publicKey,
+      to,
+      new PublicKey(owner),
+      mint.publicKey,
+      program,
+    ),
     createMintToInstruction(mint.publicKey, to, payer.publicKey, 1_000_000n, [], program),
   ];
   const { blockhash } = await connection.getLatestBlockhash();
   const transaction = new VersionedTransaction(
-    new TransactionMessage({ payerKey: payer.publicKey, recentBlockhash: blockhash, instructions }).compileToV0Message(),
+    new TransactionMessage({
+      payerKey: payer.publicKey,
+      recentBlockhash: blockhash,
+      instructions,
+    }).compileToV0Message(),
   );
   transaction.sign([payer, mint]);
   const signature = await connection.sendTransaction(transaction);
   await until(
     'minted',
-    async () => (await connection.getTransaction(signature, { commitment: 'confirmed', maxSupportedTransactionVersion: 0 }))?.meta?.err === null,
+    async () =>
+      (await connection.getTransaction(signature, { commitment: 'confirmed', maxSupportedTransactionVersion: 0 }))?.meta
+        ?.err === null,
   );
 }

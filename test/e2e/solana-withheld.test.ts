@@ -25,95 +25,105 @@ const knowingNothing: Fault = async (call, forward) => {
   return { result: { ...answer, value: (call.params[0] as unknown[]).map(() => null) } };
 };
 
-describe.skipIf(findSurfpoolAddon() === null)('a Solana provider that answers nothing about transactions', { timeout: 120_000 }, () => {
-  const directory = mkdtempSync(join(tmpdir(), 'quittance-withheld-'));
-  const deposits = new ToldDeposits();
-  const anomalies: string[] = [];
-  const owner = Keypair.generate().publicKey.toBase58();
-  const sessionId = 'cs_paid' as SessionId;
-  let sandbox: SolanaSandbox;
-  let proxy: FaultProxy;
-  let stop: () => Promise<void> = () => Promise.resolve();
+describe.skipIf(findSurfpoolAddon() === null)(
+  'a Solana provider that answers nothing about transactions',
+  { timeout: 120_000 },
+  () => {
+    const directory = mkdtempSync(join(tmpdir(), 'quittance-withheld-'));
+    const deposits = new ToldDeposits();
+    const anomalies: string[] = [];
+    const owner = Keypair.generate().publicKey.toBase58();
+    const sessionId = 'cs_paid' as SessionId;
+    let sandbox: SolanaSandbox;
+    let proxy: FaultProxy;
+    let stop: () => Promise<void> = () => Promise.resolve();
 
-  beforeAll(async () => {
-    const started = await startSurfpool({ directory });
-    if ('reason' in started) throw new Error(started.reason);
-    sandbox = started;
-    proxy = await FaultProxy.before(sandbox.rpcUrl);
-  });
-  afterAll(async () => {
-    await stop();
-    await proxy.close();
-    await sandbox.close();
-    rmSync(directory, { recursive: true, force: true });
-  });
-
-  /** A service that was killed knows what its ledger does. */
-  async function restart(pending: readonly PendingDeposit[] = []): Promise<void> {
-    await stop();
-    anomalies.length = 0;
-    const chain = createSolanaChain({ settings: sandbox.settings, pool: createRpcPool({ network: 'solana', urls: [proxy.url], maxLagBlocks: 50 }) });
-    const owners = new WatchedOwners('test');
-    const nowSec = Math.floor(Date.now() / 1000);
-    owners.add({ owner, sessionId, createdAtSec: nowSec, expiresAtSec: nowSec + 1_800, endedAtSec: null });
-    const watcher = new SolanaWatcher(
-      {
-        chain,
-        owners,
-        addresses: { sessionOf: (address) => owners.find(address)?.sessionId ?? null },
-        deposits,
-        coverage: { lastCovered: async () => null, record: async () => undefined },
-        clock: { nowMs: Date.now },
-        finalityRuleOf: () => ({ kind: 'finalized' }),
-        pendingDeposits: async () => pending,
-        observer: { onAnomaly: ({ kind }) => anomalies.push(kind) },
-      },
-      { pollIntervalMs: 100 },
-    );
-    await watcher.start();
-    stop = async () => {
-      await watcher.stop();
-      await chain.close();
-    };
-  }
-
-  const finalizedSlot = async (): Promise<number> => {
-    const answer = await fetch(sandbox.rpcUrl, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'getSlot', params: [{ commitment: 'finalized' }] }),
+    beforeAll(async () => {
+      const started = await startSurfpool({ directory });
+      if ('reason' in started) throw new Error(started.reason);
+      sandbox = started;
+      proxy = await FaultProxy.before(sandbox.rpcUrl);
     });
-    return ((await answer.json()) as { result: number }).result;
-  };
-  const reverted = (): string[] => deposits.lines.filter((line) => line.startsWith('revert'));
-  const pendingAs = (status: PendingDeposit['status']): PendingDeposit => ({
-    sessionId,
-    facts: deposits.facts[0]!,
-    rule: { kind: 'finalized' },
-    status,
-  });
+    afterAll(async () => {
+      await stop();
+      await proxy.close();
+      await sandbox.close();
+      rmSync(directory, { recursive: true, force: true });
+    });
 
-  it('takes no payment away before finality, around it, or across a restart, and the payment is final once it speaks again', async () => {
-    await restart();
-    await sandbox.pay({ coin: 'USDC', to: owner, amount: '7.5' });
-    await until('seen', () => deposits.facts.length === 1);
-    proxy.play(knowingNothing);
-    await until('finality is so far past it that a proof would count', async () => (await finalizedSlot()) > deposits.facts[0]!.blockNumber + 160);
-    await until('doubted', () => anomalies.includes('withheld'));
-    expect(reverted()).toEqual([]);
-    await restart([pendingAs('detected')]);
-    await until('doubted again', () => anomalies.includes('withheld'));
-    expect(reverted()).toEqual([]);
-    proxy.heal();
-    await until('final', () => deposits.lines.some((line) => line.startsWith('confirm')));
-    expect(reverted()).toEqual([]);
-  });
+    /** A service that was killed knows what its ledger does. */
+    async function restart(pending: readonly PendingDeposit[] = []): Promise<void> {
+      await stop();
+      anomalies.length = 0;
+      const chain = createSolanaChain({
+        settings: sandbox.settings,
+        pool: createRpcPool({ network: 'solana', urls: [proxy.url], maxLagBlocks: 50 }),
+      });
+      const owners = new WatchedOwners('test');
+      const nowSec = Math.floor(Date.now() / 1000);
+      owners.add({ owner, sessionId, createdAtSec: nowSec, expiresAtSec: nowSec + 1_800, endedAtSec: null });
+      const watcher = new SolanaWatcher(
+        {
+          chain,
+          owners,
+          addresses: { sessionOf: (address) => owners.find(address)?.sessionId ?? null },
+          deposits,
+          coverage: { lastCovered: async () => null, record: async () => undefined },
+          clock: { nowMs: Date.now },
+          finalityRuleOf: () => ({ kind: 'finalized' }),
+          pendingDeposits: async () => pending,
+          observer: { onAnomaly: ({ kind }) => anomalies.push(kind) },
+        },
+        { pollIntervalMs: 100 },
+      );
+      await watcher.start();
+      stop = async () => {
+        await watcher.stop();
+        await chain.close();
+      };
+    }
 
-  it('takes nothing away that was final, either', async () => {
-    proxy.play(knowingNothing);
-    await restart([pendingAs('final')]);
-    await until('doubted', () => anomalies.includes('withheld'));
-    expect(reverted()).toEqual([]);
-    proxy.heal();
-  });
-});
+    const finalizedSlot = async (): Promise<number> => {
+      const answer = await fetch(sandbox.rpcUrl, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'getSlot', params: [{ commitment: 'finalized' }] }),
+      });
+      return ((await answer.json()) as { result: number }).result;
+    };
+    const reverted = (): string[] => deposits.lines.filter((line) => line.startsWith('revert'));
+    const pendingAs = (status: PendingDeposit['status']): PendingDeposit => ({
+      sessionId,
+      facts: deposits.facts[0]!,
+      rule: { kind: 'finalized' },
+      status,
+    });
+
+    it('takes no payment away before finality, around it, or across a restart, and the payment is final once it speaks again', async () => {
+      await restart();
+      await sandbox.pay({ coin: 'USDC', to: owner, amount: '7.5' });
+      await until('seen', () => deposits.facts.length === 1);
+      proxy.play(knowingNothing);
+      await until(
+        'finality is so far past it that a proof would count',
+        async () => (await finalizedSlot()) > deposits.facts[0]!.blockNumber + 160,
+      );
+      await until('doubted', () => anomalies.includes('withheld'));
+      expect(reverted()).toEqual([]);
+      await restart([pendingAs('detected')]);
+      await until('doubted again', () => anomalies.includes('withheld'));
+      expect(reverted()).toEqual([]);
+      proxy.heal();
+      await until('final', () => deposits.lines.some((line) => line.startsWith('confirm')));
+      expect(reverted()).toEqual([]);
+    });
+
+    it('takes nothing away that was final, either', async () => {
+      proxy.play(knowingNothing);
+      await restart([pendingAs('final')]);
+      await until('doubted', () => anomalies.includes('withheld'));
+      expect(reverted()).toEqual([]);
+      proxy.heal();
+    });
+  },
+);

@@ -37,7 +37,9 @@ const admin = async <Answer>(command: string, args: Readonly<Record<string, Json
   (await callAdmin(join(directory, 'data'), command, args)) as unknown as Answer;
 const treasury = (network: string): string => service.facts.networks[network]!.treasury;
 const fundings = async (network: string): Promise<Funding[]> =>
-  (await admin<{ fundings: Funding[] }>('ledger.fundings', { limit: '500' })).fundings.filter((funding) => funding.network === network);
+  (await admin<{ fundings: Funding[] }>('ledger.fundings', { limit: '500' })).fundings.filter(
+    (funding) => funding.network === network,
+  );
 
 /** What looks find from now on. */
 async function broughtBy(network: string, bring: () => Promise<unknown>): Promise<Funding[]> {
@@ -52,7 +54,11 @@ async function broughtBy(network: string, bring: () => Promise<unknown>): Promis
 
 async function evm<Answer>(network: string, method: string, params: unknown[]): Promise<Answer> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
-  const answer = await fetch(service.facts.networks[network]!.rpc_url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+  const answer = await fetch(service.facts.networks[network]!.rpc_url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+  });
   const { result, error } = (await answer.json()) as { result: Answer; error?: object };
   if (error) throw new Error(JSON.stringify(error));
   return result;
@@ -66,19 +72,27 @@ async function evmOwner(network: string): Promise<string> {
 }
 
 describe('native coin that was brought to a treasury', () => {
-  it.each(['ethereum', 'bsc'])('is booked with its transaction on %s, each once, also while its block is not final', async (network) => {
-    await admin('treasury.reconcile', { network });
-    const from = await evmOwner(network);
-    for (const value of ['0x16345785d8a0000', '0x2c68af0bb140000']) {
-      let hash = '';
-      const found = await broughtBy(network, async () => {
-        hash = await evm(network, 'eth_sendTransaction', [{ from, to: treasury(network), value }]);
-      });
-      expect(found).toMatchObject([
-        { amount: value === '0x16345785d8a0000' ? '0.10' : '0.20', from_address: from, tx_hash: hash, came_in_blocks: null },
-      ]);
-    }
-  });
+  it.each(['ethereum', 'bsc'])(
+    'is booked with its transaction on %s, each once, also while its block is not final',
+    async (network) => {
+      await admin('treasury.reconcile', { network });
+      const from = await evmOwner(network);
+      for (const value of ['0x16345785d8a0000', '0x2c68af0bb140000']) {
+        let hash = '';
+        const found = await broughtBy(network, async () => {
+          hash = await evm(network, 'eth_sendTransaction', [{ from, to: treasury(network), value }]);
+        });
+        expect(found).toMatchObject([
+          {
+            amount: value === '0x16345785d8a0000' ? '0.10' : '0.20',
+            from_address: from,
+            tx_hash: hash,
+            came_in_blocks: null,
+          },
+        ]);
+      }
+    },
+  );
 
   it('is booked with the blocks in one of which it came where a contract handed it over', async () => {
     await admin('treasury.reconcile', { network: 'ethereum' });
@@ -86,7 +100,9 @@ describe('native coin that was brought to a treasury', () => {
     const before = Number(await evm('ethereum', 'eth_blockNumber', []));
     // CALL(gas, treasury, value, 0, 0, 0, 0) as the contract is made
     const data = `0x60006000600060003473${treasury('ethereum').slice(2)}5af100`;
-    const found = await broughtBy('ethereum', () => evm('ethereum', 'eth_sendTransaction', [{ from, data, value: '0x16345785d8a0000' }]));
+    const found = await broughtBy('ethereum', () =>
+      evm('ethereum', 'eth_sendTransaction', [{ from, data, value: '0x16345785d8a0000' }]),
+    );
     expect(found).toMatchObject([{ coin: 'ETH', amount: '0.10', from_address: null, tx_hash: null }]);
     const [first, last] = found[0]!.came_in_blocks!;
     expect(first).toBeLessThanOrEqual(before + 1);
@@ -99,8 +115,13 @@ describe('native coin that was brought to a treasury', () => {
     for (const network of ['tron', 'solana'] as const) {
       await admin('treasury.reconcile', { network });
       let hash = '';
-      const found = await broughtBy(network, async () => (hash = await payers[network].sendNative(treasury(network), 7_000_000n)));
-      expect(found).toMatchObject([{ amount: network === 'tron' ? '7.00' : '0.007', tx_hash: hash, came_in_blocks: null }]);
+      const found = await broughtBy(
+        network,
+        async () => (hash = await payers[network].sendNative(treasury(network), 7_000_000n)),
+      );
+      expect(found).toMatchObject([
+        { amount: network === 'tron' ? '7.00' : '0.007', tx_hash: hash, came_in_blocks: null },
+      ]);
     }
   });
 });
@@ -110,7 +131,9 @@ describe('coins that were brought to the treasury on TRON', () => {
     const payer = await tronPayer({ facts: service.facts, dataDir: join(directory, 'data') });
     await admin('treasury.reconcile', { network: 'tron' });
     const to = treasury('tron');
-    const found = await broughtBy('tron', () => payer.sendMany([3_000_000n, 4_000_000n].map((units) => ({ to, units }))));
+    const found = await broughtBy('tron', () =>
+      payer.sendMany([3_000_000n, 4_000_000n].map((units) => ({ to, units }))),
+    );
     expect(found).toMatchObject([
       { coin: 'USDT', amount: '3.00', came_in_blocks: null },
       { coin: 'USDT', amount: '4.00', came_in_blocks: null },

@@ -41,46 +41,72 @@ afterAll(async () => {
 
 const admin = async <Answer>(command: string, args: Readonly<Record<string, JsonValue>> = {}): Promise<Answer> =>
   (await callAdmin(dataDir, command, args)) as unknown as Answer;
-const as = <Answer>(name: string, command: string, args: Record<string, string>): Promise<Answer> => approveAs(admin, name, command, args);
+const as = <Answer>(name: string, command: string, args: Record<string, string>): Promise<Answer> =>
+  approveAs(admin, name, command, args);
 const openMoves = async () => (await admin<{ moves: { id: string; kind: string }[] }>('treasury.moves')).moves;
 const idle = () => until('all moves are done', WAIT_MS, async () => (await openMoves()).length === 0);
 const treasuryOf = async (network: string) =>
-  (await admin<{ treasuries: { coins: Record<string, string>; gas: string; address: string }[] }>('treasury.balances', { network })).treasuries[0]!;
+  (
+    await admin<{ treasuries: { coins: Record<string, string>; gas: string; address: string }[] }>(
+      'treasury.balances',
+      { network },
+    )
+  ).treasuries[0]!;
 
 async function paidSession(network: string, orderId: string, amount = '50.00'): Promise<void> {
   const session = await service.client.sessions.create({ amount, currency: 'USDT', order_id: orderId });
   await service.client.sandbox.pay(session.id, { network: network as 'ethereum' });
-  await until('the session is paid', WAIT_MS, async () => (await service.client.sessions.get(session.id)).payment_status === 'paid');
+  await until(
+    'the session is paid',
+    WAIT_MS,
+    async () => (await service.client.sessions.get(session.id)).payment_status === 'paid',
+  );
 }
 
 describe('a sweep', () => {
-  it.each(['ethereum', 'tron', 'solana'])('brings what was collected on %s to the treasury, with the gas it needs', async (network) => {
-    await paidSession(network, `sweep-${network}`);
-    const sweepable = async (dryRun: boolean) => (await admin<{ sweeps: Sweep[] }>('treasury.sweep', { network, dryRun })).sweeps;
-    const [planned] = await until('the ledger knows what was collected', WAIT_MS, async () => {
-      const sweeps = await sweepable(true);
-      return sweeps.length > 0 && sweeps;
-    });
-    expect(planned).toMatchObject({ id: null, network, amount: '50.00' });
-    expect(planned!.note).toMatch(network === 'solana' ? /ready/ : /native coin from the treasury first/);
-    expect(await openMoves()).toEqual([]);
-    const before = await treasuryOf(network);
-    const ordered = await sweepable(false);
-    expect(ordered).toMatchObject([{ note: 'ordered', from_address: planned!.from_address }]);
-    await idle();
-    const after = await treasuryOf(network);
-    expect(Number(after.coins['USDT']) - Number(before.coins['USDT'])).toBe(50);
-    expect(Number(after.gas)).toBeLessThan(Number(before.gas));
-    expect(await until('the ledger knows that it is gone', WAIT_MS, async () => (await sweepable(true)).length === 0)).toBe(true);
-  });
+  it.each(['ethereum', 'tron', 'solana'])(
+    'brings what was collected on %s to the treasury, with the gas it needs',
+    async (network) => {
+      await paidSession(network, `sweep-${network}`);
+      const sweepable = async (dryRun: boolean) =>
+        (await admin<{ sweeps: Sweep[] }>('treasury.sweep', { network, dryRun })).sweeps;
+      const [planned] = await until('the ledger knows what was collected', WAIT_MS, async () => {
+        const sweeps = await sweepable(true);
+        return sweeps.length > 0 && sweeps;
+      });
+      expect(planned).toMatchObject({ id: null, network, amount: '50.00' });
+      expect(planned!.note).toMatch(network === 'solana' ? /ready/ : /native coin from the treasury first/);
+      expect(await openMoves()).toEqual([]);
+      const before = await treasuryOf(network);
+      const ordered = await sweepable(false);
+      expect(ordered).toMatchObject([{ note: 'ordered', from_address: planned!.from_address }]);
+      await idle();
+      const after = await treasuryOf(network);
+      expect(Number(after.coins['USDT']) - Number(before.coins['USDT'])).toBe(50);
+      expect(Number(after.gas)).toBeLessThan(Number(before.gas));
+      expect(
+        await until('the ledger knows that it is gone', WAIT_MS, async () => (await sweepable(true)).length === 0),
+      ).toBe(true);
+    },
+  );
 });
 
 interface Reconciled {
   readonly accounts: readonly { account: string; coin: string; booked: string; onChain: string; difference: string }[];
-  readonly unknown: readonly { outflowKey: string; coin: string | null; amount: string | null; txHash: string | null }[];
-  readonly unbooked: { readonly addresses_read: number; readonly next: string | null; readonly found: readonly unknown[] };
+  readonly unknown: readonly {
+    outflowKey: string;
+    coin: string | null;
+    amount: string | null;
+    txHash: string | null;
+  }[];
+  readonly unbooked: {
+    readonly addresses_read: number;
+    readonly next: string | null;
+    readonly found: readonly unknown[];
+  };
 }
-const reconcile = async (network: string) => (await admin<{ treasuries: Reconciled[] }>('treasury.reconcile', { network })).treasuries[0]!;
+const reconcile = async (network: string) =>
+  (await admin<{ treasuries: Reconciled[] }>('treasury.reconcile', { network })).treasuries[0]!;
 
 describe('reconciling', () => {
   it.each(['ethereum', 'bsc', 'tron', 'solana'])(
@@ -96,7 +122,9 @@ describe('reconciling', () => {
       const { unbooked } = await reconcile(network);
       expect(unbooked).toMatchObject({ next: null, found: [] });
       expect(unbooked.addresses_read).toBeGreaterThan(0);
-      expect(Number(even.find(({ account, coin }) => account === 'treasury' && coin === 'USDT')!.booked)).toBeGreaterThan(0);
+      expect(
+        Number(even.find(({ account, coin }) => account === 'treasury' && coin === 'USDT')!.booked),
+      ).toBeGreaterThan(0);
     },
   );
 });
@@ -105,7 +133,11 @@ describe('native coin that somebody sent to a collection address', () => {
   const url = (network: string): string => service.facts.networks[network]!.rpc_url;
   const evm = async <Answer>(method: string, params: unknown[]): Promise<Answer> => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
-    const answer = await fetch(url('ethereum'), { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    const answer = await fetch(url('ethereum'), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    });
     return ((await answer.json()) as { result: Answer }).result;
   };
   const stray: Readonly<Record<string, (to: string) => Promise<string>>> = {
@@ -119,30 +151,52 @@ describe('native coin that somebody sent to a collection address', () => {
     solana: (to) => solanaPayer({ facts: service.facts, dataDir }).sendNative(to, 5_000_000n),
   };
 
-  it.each(['ethereum', 'tron', 'solana'])('goes back once on %s to who sent it, less the fee, when two approvers agreed', async (network) => {
-    const session = await service.client.sessions.create({ amount: '5.00', currency: 'USDT', order_id: `stray-${network}` });
-    const { address } = session.payment_options.find((option) => option.network === network)!;
-    const terms = { network, tx: await stray[network]!(address), address, operator: 'ada', reason: 'sent by mistake' };
-    const { id, amount, to_address } = await until('it is final and found', WAIT_MS, async () => {
-      await reconcile(network);
-      return admin<{ id: string; amount: string; to_address: string }>('treasury.return', terms);
-    });
-    expect(Number(amount)).toBeGreaterThan(0);
-    expect(Number(amount)).toBeLessThan(network === 'ethereum' ? 0.01 : network === 'tron' ? 5 : 0.005);
-    await expect(admin('treasury.return', terms)).rejects.toThrow(`the transfer is paid back by ${id}`);
-    for (const name of ['ben', 'cleo']) await as(name, 'treasury.approve', { id });
-    await idle();
-    const { lines } = await admin<{ lines: { kind: string }[] }>('ledger.account', { account: 'liabilities:suspense', limit: '500' });
-    expect(lines.at(-1)).toMatchObject({ kind: 'native_coin_returned' });
-    await expect(admin('treasury.return', terms)).rejects.toThrow('paid back');
-    if (network === 'ethereum')
-      expect(BigInt(await evm<string>('eth_getBalance', [to_address, 'latest']))).toBeGreaterThan(10n ** 18n - 2n * 10n ** 15n);
-  });
+  it.each(['ethereum', 'tron', 'solana'])(
+    'goes back once on %s to who sent it, less the fee, when two approvers agreed',
+    async (network) => {
+      const session = await service.client.sessions.create({
+        amount: '5.00',
+        currency: 'USDT',
+        order_id: `stray-${network}`,
+      });
+      const { address } = session.payment_options.find((option) => option.network === network)!;
+      const terms = {
+        network,
+        tx: await stray[network]!(address),
+        address,
+        operator: 'ada',
+        reason: 'sent by mistake',
+      };
+      const { id, amount, to_address } = await until('it is final and found', WAIT_MS, async () => {
+        await reconcile(network);
+        return admin<{ id: string; amount: string; to_address: string }>('treasury.return', terms);
+      });
+      expect(Number(amount)).toBeGreaterThan(0);
+      expect(Number(amount)).toBeLessThan(network === 'ethereum' ? 0.01 : network === 'tron' ? 5 : 0.005);
+      await expect(admin('treasury.return', terms)).rejects.toThrow(`the transfer is paid back by ${id}`);
+      for (const name of ['ben', 'cleo']) await as(name, 'treasury.approve', { id });
+      await idle();
+      const { lines } = await admin<{ lines: { kind: string }[] }>('ledger.account', {
+        account: 'liabilities:suspense',
+        limit: '500',
+      });
+      expect(lines.at(-1)).toMatchObject({ kind: 'native_coin_returned' });
+      await expect(admin('treasury.return', terms)).rejects.toThrow('paid back');
+      if (network === 'ethereum')
+        expect(BigInt(await evm<string>('eth_getBalance', [to_address, 'latest']))).toBeGreaterThan(
+          10n ** 18n - 2n * 10n ** 15n,
+        );
+    },
+  );
 
   it('is told field by field why it cannot go back', async () => {
     const terms = { network: 'ethereum', tx: `0x${'1'.repeat(64)}`, address: COLD, operator: 'ada', reason: 'a drill' };
-    await expect(admin('treasury.return', { ...terms, tx: 'what' })).rejects.toThrow('tx is not a transaction of ethereum');
-    await expect(admin('treasury.return', { ...terms, address: 'what' })).rejects.toThrow('address is no address on ethereum');
+    await expect(admin('treasury.return', { ...terms, tx: 'what' })).rejects.toThrow(
+      'tx is not a transaction of ethereum',
+    );
+    await expect(admin('treasury.return', { ...terms, address: 'what' })).rejects.toThrow(
+      'address is no address on ethereum',
+    );
     await expect(admin('treasury.return', terms)).rejects.toThrow('address: no session was given it');
   });
 });
@@ -153,10 +207,13 @@ describe('a withdrawal', () => {
 
   it('goes to an allow-listed address once two approvers agreed, and to nobody else', async () => {
     const stranger = Wallet.createRandom().address;
-    await expect(admin('treasury.withdraw', { ...terms, ...by('ada'), to: stranger })).rejects.toThrow('WITHDRAWAL_ADDRESSES');
+    await expect(admin('treasury.withdraw', { ...terms, ...by('ada'), to: stranger })).rejects.toThrow(
+      'WITHDRAWAL_ADDRESSES',
+    );
     const { id } = await admin<{ id: string }>('treasury.withdraw', { ...terms, ...by('ada') });
     await expect(as('ada', 'treasury.approve', { id })).rejects.toThrow('proposed');
-    for (const _ of ['once', 'twice']) expect(await as('ben', 'treasury.approve', { id })).toEqual({ id, approved_by: ['ben'] });
+    for (const _ of ['once', 'twice'])
+      expect(await as('ben', 'treasury.approve', { id })).toEqual({ id, approved_by: ['ben'] });
     expect(await openMoves()).toMatchObject([{ id, status: 'waiting_for_approval' }]);
     const before = await treasuryOf('ethereum');
     expect(await as('cleo', 'treasury.approve', { id })).toEqual({ id, approved_by: ['ben', 'cleo'] });
@@ -185,7 +242,9 @@ describe('a settlement', () => {
       status: 'waiting_for_approval',
     });
     expect(await as('cleo', 'merchant.settlement-address', address)).toMatchObject({ status: 'set' });
-    await expect(admin('treasury.settle', { ...order, amount: '53.01' })).rejects.toThrow('the books owe the merchant 53.00 USDT');
+    await expect(admin('treasury.settle', { ...order, amount: '53.01' })).rejects.toThrow(
+      'the books owe the merchant 53.00 USDT',
+    );
     const { id } = await admin<{ id: string }>('treasury.settle', order);
     for (const name of ['ben', 'cleo']) await as(name, 'treasury.approve', { id });
     await idle();
@@ -204,13 +263,20 @@ describe('an entry by hand', () => {
       credit: `${account}=7.00`,
       attachment: '5'.repeat(64),
     };
-    await expect(admin('ledger.adjust', { ...proposal, credit: `${account}=6.99` })).rejects.toThrow('they differ by 0.01 USDT');
-    await expect(admin('ledger.adjust', { ...proposal, credit: 'liabilities:merchants:mer_nobody:payable=7.00' })).rejects.toThrow(
-      'no such merchant',
+    await expect(admin('ledger.adjust', { ...proposal, credit: `${account}=6.99` })).rejects.toThrow(
+      'they differ by 0.01 USDT',
     );
-    await expect(admin('ledger.adjust', { ...proposal, debit: 'expenses:other' })).rejects.toThrow('debit must be account=amount');
+    await expect(
+      admin('ledger.adjust', { ...proposal, credit: 'liabilities:merchants:mer_nobody:payable=7.00' }),
+    ).rejects.toThrow('no such merchant');
+    await expect(admin('ledger.adjust', { ...proposal, debit: 'expenses:other' })).rejects.toThrow(
+      'debit must be account=amount',
+    );
     const balance = async (): Promise<number> => {
-      const { closing } = await admin<{ closing: { network: string; coin: string; balance: string }[] }>('ledger.account', { account });
+      const { closing } = await admin<{ closing: { network: string; coin: string; balance: string }[] }>(
+        'ledger.account',
+        { account },
+      );
       return Number(closing.find(({ network, coin }) => network === 'tron' && coin === 'USDT')?.balance ?? 0);
     };
     const before = await balance();
@@ -218,7 +284,10 @@ describe('an entry by hand', () => {
     await expect(as('ada', 'ledger.approve-adjustment', { id })).rejects.toThrow('proposed');
     expect(await as('ben', 'ledger.approve-adjustment', { id })).toMatchObject({ status: 'waiting_for_approval' });
     expect(await balance()).toBe(before);
-    expect(await as('cleo', 'ledger.approve-adjustment', { id })).toMatchObject({ status: 'posted', approved_by: ['ben', 'cleo'] });
+    expect(await as('cleo', 'ledger.approve-adjustment', { id })).toMatchObject({
+      status: 'posted',
+      approved_by: ['ben', 'cleo'],
+    });
     expect(await balance()).toBeCloseTo(before - 7, 6);
     await expect(admin('ledger.reject-adjustment', { id })).rejects.toThrow('propose one that reverses it');
     const back = await admin<{ id: string; lines: object[] }>('ledger.adjust', {
@@ -229,7 +298,9 @@ describe('an entry by hand', () => {
     expect(back.lines).toMatchObject([{ credit: '7.00' }, { debit: '7.00' }]);
     for (const name of ['ben', 'cleo']) await as(name, 'ledger.approve-adjustment', { id: back.id });
     expect(await balance()).toBeCloseTo(before, 6);
-    const { adjustments } = await admin<{ adjustments: { id: string; reversed_by: string | null }[] }>('ledger.adjustments');
+    const { adjustments } = await admin<{ adjustments: { id: string; reversed_by: string | null }[] }>(
+      'ledger.adjustments',
+    );
     expect(adjustments).toMatchObject([
       { id, reversed_by: back.id },
       { id: back.id, reversed_by: null },
@@ -260,14 +331,22 @@ describe('money that leaves without an order', () => {
       { coin: 'BNB', txHash },
     ]);
     type Status = { signers: object[]; treasuries: { network: string; alarm: string | null }[] };
-    const alarm = async () => (await admin<Status>('treasury.status')).treasuries.find(({ network }) => network === 'bsc')!.alarm;
+    const alarm = async () =>
+      (await admin<Status>('treasury.status')).treasuries.find(({ network }) => network === 'bsc')!.alarm;
     await until('payouts stand still', WAIT_MS, async () => (await alarm())?.includes('is not in the ledger'));
     expect((await reconcile('bsc')).unknown).toEqual([]);
     const outflow = unknown[0]!.txHash!;
     const explained = { outflow, operator: 'ada', reason: 'a drill' };
-    expect(await as('ben', 'treasury.acknowledge', explained)).toEqual({ outflow, approved_by: ['ben'], status: 'waiting_for_approval' });
+    expect(await as('ben', 'treasury.acknowledge', explained)).toEqual({
+      outflow,
+      approved_by: ['ben'],
+      status: 'waiting_for_approval',
+    });
     expect((await admin<Status>('treasury.status')).signers).toMatchObject([{ stopped: false, unknownOutflows: 2 }]);
-    expect(await as('cleo', 'treasury.acknowledge', explained)).toEqual({ acknowledged: outflow, approved_by: ['ben', 'cleo'] });
+    expect(await as('cleo', 'treasury.acknowledge', explained)).toEqual({
+      acknowledged: outflow,
+      approved_by: ['ben', 'cleo'],
+    });
     expect((await admin<Status>('treasury.status')).signers).toMatchObject([{ unknownOutflows: 0 }]);
     await until('the alarm ends', WAIT_MS, async () => !(await alarm())?.includes('is not in the ledger'));
   });

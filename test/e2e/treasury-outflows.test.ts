@@ -36,7 +36,9 @@ const THEFTS: Readonly<Record<'tron' | 'solana', (world: CrashWorld, wallet: Wal
     const web = new TronWeb({ fullHost: world.chain.rpcUrl });
     const owner = wallet.treasury.tron;
     const send = async (transaction: Types.Transaction): Promise<string> => {
-      const signature = Buffer.from(await wallet.signDigest('tron', 'treasury', Buffer.from(transaction.txID, 'hex'))).toString('hex');
+      const signature = Buffer.from(
+        await wallet.signDigest('tron', 'treasury', Buffer.from(transaction.txID, 'hex')),
+      ).toString('hex');
       return (await web.trx.sendRawTransaction({ ...transaction, signature: [signature] })).txid;
     };
     return {
@@ -46,7 +48,13 @@ const THEFTS: Readonly<Record<'tron' | 'solana', (world: CrashWorld, wallet: Wal
           { type: 'uint256', value: '7000000' },
         ];
         const call = 'transfer(address,uint256)';
-        const built = await web.transactionBuilder.triggerSmartContract(tokenOn(world), call, { feeLimit: 40e6 }, parameters, owner);
+        const built = await web.transactionBuilder.triggerSmartContract(
+          tokenOn(world),
+          call,
+          { feeLimit: 40e6 },
+          parameters,
+          owner,
+        );
         return send(built.transaction);
       },
       native: async (to) => send(await web.transactionBuilder.sendTrx(to, 3_000_000, owner)),
@@ -58,7 +66,10 @@ const THEFTS: Readonly<Record<'tron' | 'solana', (world: CrashWorld, wallet: Wal
     const send = async (transaction: Transaction): Promise<string> => {
       transaction.feePayer = treasury;
       transaction.recentBlockhash = (await connection.getLatestBlockhash()).blockhash;
-      transaction.addSignature(treasury, Buffer.from(await wallet.signSolanaMessage('treasury', transaction.serializeMessage())));
+      transaction.addSignature(
+        treasury,
+        Buffer.from(await wallet.signSolanaMessage('treasury', transaction.serializeMessage())),
+      );
       return connection.sendRawTransaction(transaction.serialize());
     };
     return {
@@ -70,7 +81,11 @@ const THEFTS: Readonly<Record<'tron' | 'solana', (world: CrashWorld, wallet: Wal
         return send(transaction.add(createTransferCheckedInstruction(from!, mint, into!, treasury, 7_000_000, 6)));
       },
       native: (to) =>
-        send(new Transaction().add(SystemProgram.transfer({ fromPubkey: treasury, toPubkey: new PublicKey(to), lamports: 3_000_000_000 }))),
+        send(
+          new Transaction().add(
+            SystemProgram.transfer({ fromPubkey: treasury, toPubkey: new PublicKey(to), lamports: 3_000_000_000 }),
+          ),
+        ),
     };
   },
 };
@@ -80,12 +95,16 @@ describe.each(['tron', 'solana'] as const)('a transaction of the treasury that n
   let theft: Theft;
   beforeAll(async () => {
     world = await CrashWorld.create(network);
-    theft = THEFTS[network](world, new Wallet(readMnemonic('test', { kind: 'sandbox', directory: join(world.dataDir, 'wallet') })));
+    theft = THEFTS[network](
+      world,
+      new Wallet(readMnemonic('test', { kind: 'sandbox', directory: join(world.dataDir, 'wallet') })),
+    );
   });
   afterAll(() => world.remove());
 
   const unknown = async (): Promise<readonly Found[]> =>
-    (await world.admin<{ treasuries: { unknown: readonly Found[] }[] }>('treasury.reconcile', { network })).treasuries[0]!.unknown;
+    (await world.admin<{ treasuries: { unknown: readonly Found[] }[] }>('treasury.reconcile', { network }))
+      .treasuries[0]!.unknown;
   const found = (txHash: string): Promise<readonly Found[]> =>
     until('it is found', WAIT_MS, async () => {
       const outflows = await unknown();
@@ -103,7 +122,10 @@ describe.each(['tron', 'solana'] as const)('a transaction of the treasury that n
     await until('payouts stand still', WAIT_MS, async () => (await alarm())?.includes(txHash));
     expect(await unknown()).toEqual([]);
     const explained = { outflow: txHash, operator: 'ada', reason: 'a drill' };
-    expect(await world.twoApprove('treasury.acknowledge', explained)).toEqual({ acknowledged: txHash, approved_by: ['ben', 'cleo'] });
+    expect(await world.twoApprove('treasury.acknowledge', explained)).toEqual({
+      acknowledged: txHash,
+      approved_by: ['ben', 'cleo'],
+    });
     await until('the alarm ends', WAIT_MS, async () => (await alarm()) === null);
     await until('the books have the loss', WAIT_MS, async () => (await world.disagreement()) === null);
   });

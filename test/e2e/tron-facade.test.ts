@@ -35,7 +35,8 @@ async function post(sandbox: TronSandbox, path: string, body: object): Promise<R
   return (await response.json()) as Record<string, unknown>;
 }
 
-const textOf = (answer: Record<string, unknown>): string => Buffer.from(String(answer['message']), 'hex').toString('utf8');
+const textOf = (answer: Record<string, unknown>): string =>
+  Buffer.from(String(answer['message']), 'hex').toString('utf8');
 
 afterAll(() => {
   for (const path of folders) rmSync(path, { recursive: true, force: true });
@@ -72,7 +73,13 @@ describe('the TRON sandbox, block by block', () => {
   };
 
   it('is labelled simulated and names a chain that exists nowhere else', () => {
-    expect(sandbox.settings).toMatchObject({ network: 'tron', mode: 'test', simulated: true, mainNetwork: false, chainId: '31339' });
+    expect(sandbox.settings).toMatchObject({
+      network: 'tron',
+      mode: 'test',
+      simulated: true,
+      mainNetwork: false,
+      chainId: '31339',
+    });
     expect(sandbox.settings.tokens.map(({ coin }) => coin)).toEqual(['USDT', 'USDC']);
   });
 
@@ -113,7 +120,10 @@ describe('the TRON sandbox, block by block', () => {
     expect(await post(sandbox, '/wallet/broadcasttransaction', signed)).toEqual({ result: true, txid: signed['txID'] });
     sandbox.mine(1);
     expect(await chain.transferAt(String(signed['txID']), 0)).toMatchObject({ tokenUnits: 1_000_000n });
-    expect(await web.trx.getTransaction(String(signed['txID']))).toMatchObject({ txID: signed['txID'], ret: [{ contractRet: 'SUCCESS' }] });
+    expect(await web.trx.getTransaction(String(signed['txID']))).toMatchObject({
+      txID: signed['txID'],
+      ret: [{ contractRet: 'SUCCESS' }],
+    });
   });
 
   it('answers false from USDT and still moves the money', async () => {
@@ -142,14 +152,26 @@ describe('the TRON sandbox, block by block', () => {
     expect(await post(sandbox, '/wallet/broadcasttransaction', signed)).toMatchObject({ result: true });
     sandbox.mine(1);
     const info = await post(sandbox, '/wallet/gettransactioninfobyid', { value: signed['txID'] });
-    expect(info).toMatchObject({ result: 'FAILED', receipt: { result: 'OUT_OF_ENERGY', energy_usage_total: 1_000, energy_fee: 100_000 } });
+    expect(info).toMatchObject({
+      result: 'FAILED',
+      receipt: { result: 'OUT_OF_ENERGY', energy_usage_total: 1_000, energy_fee: 100_000 },
+    });
     expect(await chain.transferAt(String(signed['txID']), 0)).toBeNull();
   });
 
   it('tells two transfers of one transaction apart', async () => {
     const usdt = sandbox.settings.tokens[0]!.address;
-    const call = async (contract: string, selector: string, parameters: { type: string; value: unknown }[]): Promise<string> => {
-      const built = await web.transactionBuilder.triggerSmartContract(contract, selector, { feeLimit: 100_000_000, txLocal: true }, parameters);
+    const call = async (
+      contract: string,
+      selector: string,
+      parameters: { type: string; value: unknown }[],
+    ): Promise<string> => {
+      const built = await web.transactionBuilder.triggerSmartContract(
+        contract,
+        selector,
+        { feeLimit: 100_000_000, txLocal: true },
+        parameters,
+      );
       const signed = await web.trx.sign(built.transaction);
       expect(await web.trx.sendRawTransaction(signed)).toMatchObject({ result: true });
       sandbox.mine(1);
@@ -195,16 +217,23 @@ describe('the TRON sandbox, block by block', () => {
     );
     const digest = `0x${foreign.transaction.txID}`;
     const signature = new SigningKey(`0x${sandbox.privateKeyOf('first')}`).sign(digest).serialized.slice(2);
-    expect(await post(sandbox, '/wallet/broadcasttransaction', { ...foreign.transaction, signature: [signature] })).toMatchObject({
+    expect(
+      await post(sandbox, '/wallet/broadcasttransaction', { ...foreign.transaction, signature: [signature] }),
+    ).toMatchObject({
       code: 'SIGERROR',
     });
     const tampered = await transfer('9', { txLocal: true });
     expect(
-      await post(sandbox, '/wallet/broadcasttransaction', { ...tampered, raw_data_hex: String(tampered['raw_data_hex']).replace(/.$/, '1') }),
+      await post(sandbox, '/wallet/broadcasttransaction', {
+        ...tampered,
+        raw_data_hex: String(tampered['raw_data_hex']).replace(/.$/, '1'),
+      }),
     ).toMatchObject({ code: 'SIGERROR' });
     const head = await web.trx.getCurrentRefBlockParams();
     const late = await transfer('9', { txLocal: true, blockHeader: { ...head, expiration: Date.now() - 1000 } });
-    expect(await post(sandbox, '/wallet/broadcasttransaction', late)).toMatchObject({ code: 'TRANSACTION_EXPIRATION_ERROR' });
+    expect(await post(sandbox, '/wallet/broadcasttransaction', late)).toMatchObject({
+      code: 'TRANSACTION_EXPIRATION_ERROR',
+    });
     const elsewhere = await transfer('9', { txLocal: true, blockHeader: { ...head, ref_block_hash: '00'.repeat(8) } });
     expect(await post(sandbox, '/wallet/broadcasttransaction', elsewhere)).toMatchObject({ code: 'TAPOS_ERROR' });
     const twice = await transfer('9', { txLocal: true });
@@ -266,7 +295,9 @@ describe('the TRON sandbox, block by block', () => {
   it('loses a payment in a reorganisation, together with its effect', async () => {
     const balance = (): Promise<bigint> =>
       web.transactionBuilder
-        .triggerConstantContract(sandbox.settings.tokens[0]!.address, 'balanceOf(address)', {}, [{ type: 'address', value: TO }])
+        .triggerConstantContract(sandbox.settings.tokens[0]!.address, 'balanceOf(address)', {}, [
+          { type: 'address', value: TO },
+        ])
         .then((answer) => BigInt(`0x${answer.constant_result![0]}`));
     const before = await balance();
     const lost = await sandbox.faults!.payThenLose({ coin: 'USDT', to: TO, amount: '3' });
@@ -316,8 +347,12 @@ describe('the TRON sandbox over time', () => {
       const sandbox = await startTronFacade({ directory: ${JSON.stringify(directory)}, pace: { busyMs: 50, idleMs: 50, busyBlocks: 1 } });
       const paid = await sandbox.pay({ coin: 'USDC', to: '${TO}', amount: '42' });
       console.log(JSON.stringify({ txHash: paid.txHash, genesis: sandbox.genesis }));`;
-    const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
-    const line = await new Promise<string>((resolve) => child.stdout.once('data', (chunk: Buffer) => resolve(chunk.toString('utf8'))));
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const line = await new Promise<string>((resolve) =>
+      child.stdout.once('data', (chunk: Buffer) => resolve(chunk.toString('utf8'))),
+    );
     const { txHash, genesis } = JSON.parse(line) as { txHash: string; genesis: string };
     const children = descendantsOf(child.pid!);
     expect(children.length).toBeGreaterThan(0);

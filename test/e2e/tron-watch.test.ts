@@ -65,7 +65,9 @@ async function watch(sandbox: TronSandbox, { book, ranges }: Ledger, url = sandb
       finalityRuleOf: () => ({ kind: 'finalized' }),
       pendingDeposits: async () =>
         [...book.deposits.values()].flatMap(({ status, facts, ...deposit }) =>
-          status === 'reverted' ? [] : [{ sessionId: deposit.sessionId, facts, status, rule: { kind: 'finalized' as const } }],
+          status === 'reverted'
+            ? []
+            : [{ sessionId: deposit.sessionId, facts, status, rule: { kind: 'finalized' as const } }],
         ),
       observer: { onReorg: (reorg) => reorgs.push(reorg), onAnomaly: (anomaly) => anomalies.push(anomaly) },
     },
@@ -80,7 +82,8 @@ async function watch(sandbox: TronSandbox, { book, ranges }: Ledger, url = sandb
   return { watcher, reorgs, anomalies, stop };
 }
 
-const isFinal = ({ book }: Ledger, count: number): boolean => [...book.deposits.values()].filter(({ status }) => status === 'final').length === count;
+const isFinal = ({ book }: Ledger, count: number): boolean =>
+  [...book.deposits.values()].filter(({ status }) => status === 'final').length === count;
 
 describe('TRON, watched', () => {
   it('a payment is seen in its block, its payer found, and it becomes final when the chain says so', async () => {
@@ -112,9 +115,9 @@ describe('TRON, watched', () => {
     await sandbox.faults!.payAndFail({ coin: 'USDT', to: OURS, amount: '5' });
     await sandbox.pay({ coin: 'USDC', to: OURS, amount: '7', payer: 'second' });
     await until('final', () => isFinal(ledger, 1));
-    expect([...ledger.book.deposits.values()].map(({ facts }) => [facts.coin, facts.amount, facts.fromAddress])).toEqual([
-      ['USDC', '7.00', sandbox.addressOf('second')],
-    ]);
+    expect(
+      [...ledger.book.deposits.values()].map(({ facts }) => [facts.coin, facts.amount, facts.fromAddress]),
+    ).toEqual([['USDC', '7.00', sandbox.addressOf('second')]]);
   });
 
   it('a payment moved by a reorganisation counts once, one that was lost is reverted', async () => {
@@ -158,7 +161,9 @@ describe('TRON, watched', () => {
     running.push(() => proxy.close());
     const { anomalies } = await watch(sandbox, ledger, proxy.url);
     proxy.change = (call, answer) =>
-      call.endsWith('/gettransactioninfobyblocknum') ? (answer as object[]).map((info) => ({ ...info, log: [] })) : undefined;
+      call.endsWith('/gettransactioninfobyblocknum')
+        ? (answer as object[]).map((info) => ({ ...info, log: [] }))
+        : undefined;
     await sandbox.pay({ coin: 'USDT', to: OURS, amount: '1' });
     await until('noticed', () => anomalies.some(({ kind }) => kind === 'unproven'));
     const coveredTo = ledger.ranges.at(-1)!.toBlock;
@@ -183,6 +188,7 @@ describe('TRON, watched', () => {
     await until('both final', () => isFinal(ledger, 2));
     expect(ledger.book.reverts).toEqual([]);
     expect(second.reorgs).toEqual([]);
-    for (const [index, range] of ledger.ranges.entries()) if (index > 0) expect(range.fromBlock).toBe(ledger.ranges[index - 1]!.toBlock + 1);
+    for (const [index, range] of ledger.ranges.entries())
+      if (index > 0) expect(range.fromBlock).toBe(ledger.ranges[index - 1]!.toBlock + 1);
   });
 });

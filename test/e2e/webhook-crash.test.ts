@@ -41,8 +41,16 @@ async function written(dataDir: string, from: number, count: number): Promise<No
 }
 
 /** `live`: sessions that the process writes itself while it delivers, the first and how many. */
-function run(dataDir: string, url: string, crash: CrashPoint, count = 1, live: readonly [number, number] = [0, 0]): ChildProcess {
-  const child = spawn(process.execPath, [CHILD, dataDir, url, crash, String(count), ...live.map(String)], { stdio: ['ignore', 'pipe', 'inherit'] });
+function run(
+  dataDir: string,
+  url: string,
+  crash: CrashPoint,
+  count = 1,
+  live: readonly [number, number] = [0, 0],
+): ChildProcess {
+  const child = spawn(process.execPath, [CHILD, dataDir, url, crash, String(count), ...live.map(String)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   cleanups.push(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     child.kill('SIGKILL');
@@ -65,7 +73,11 @@ async function ended(child: ChildProcess): Promise<void> {
 }
 
 /** Every event arrived, each with one id and one set of bytes, and the log knows it. */
-async function expectAllTold(dataDir: string, hook: HostileReceiver, ids: readonly NotificationId[]): Promise<Map<string, number>> {
+async function expectAllTold(
+  dataDir: string,
+  hook: HostileReceiver,
+  ids: readonly NotificationId[],
+): Promise<Map<string, number>> {
   const bytes = new Map<string, Set<string>>();
   const times = new Map<string, number>();
   for (const got of hook.received) {
@@ -87,14 +99,17 @@ async function expectAllTold(dataDir: string, hook: HostileReceiver, ids: readon
   return times;
 }
 
-const seen = (hook: HostileReceiver): number => new Set(hook.received.map((got) => got.headers['x-service-event-id'])).size;
+const seen = (hook: HostileReceiver): number =>
+  new Set(hook.received.map((got) => got.headers['x-service-event-id'])).size;
 
 /** The ids of all notifications in the log, whoever wrote them. */
 async function inTheLog(dataDir: string): Promise<NotificationId[]> {
   const world = await WebhookWorld.open({ dataDir });
   const events = await world.store.readAll({ after: null, limit: 10_000, streamPrefixes: ['session-'] });
   await world.close();
-  return events.flatMap((event) => (JSON.parse(event.metadata) as { notificationId?: NotificationId }).notificationId ?? []);
+  return events.flatMap(
+    (event) => (JSON.parse(event.metadata) as { notificationId?: NotificationId }).notificationId ?? [],
+  );
 }
 
 describe('after kill -9', () => {
@@ -123,7 +138,8 @@ describe('after kill -9', () => {
     });
     await ended(second);
     const times = await expectAllTold(dataDir, hook, ids);
-    // Only attempts that were under way or not yet recorded when it died may repeat: at most the ten that the child allows.
+    // Only attempts that were under way or not yet recorded when it died may repeat: at most the ten that the child
+    // allows.
     expect([...times.values()].filter((arrivals) => arrivals > 1).length).toBeLessThanOrEqual(10);
     expect(hook.received.length).toBeLessThanOrEqual(EVENTS + 10);
     expect(beforeRestart).toBeLessThanOrEqual(hook.received.length);

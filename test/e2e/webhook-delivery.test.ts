@@ -1,7 +1,17 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { NotificationId } from '../../src/domain/ids.ts';
 import type { WebhookAnswer } from '../../src/ports/webhook-sender.ts';
-import { answer, bodyOf, HostileReceiver, inTurn, isSigned, reset, silent, write, type Behaviour } from '../support/hostile-receiver.ts';
+import {
+  answer,
+  bodyOf,
+  HostileReceiver,
+  inTurn,
+  isSigned,
+  reset,
+  silent,
+  write,
+  type Behaviour,
+} from '../support/hostile-receiver.ts';
 import { startTestServer } from '../support/http-api.ts';
 import { ScriptedSender } from '../support/scripted-sender.ts';
 import { systemTimers } from '../../src/ports/timers.ts';
@@ -27,7 +37,10 @@ async function receiver(...args: Parameters<typeof HostileReceiver.start>): Prom
 }
 
 /** A running process, and the endpoint of merchant 1 behaving as told. */
-async function delivering(behave: Behaviour = answer(200), options: WorldOptions = {}): Promise<{ world: WebhookWorld; hook: HostileReceiver }> {
+async function delivering(
+  behave: Behaviour = answer(200),
+  options: WorldOptions = {},
+): Promise<{ world: WebhookWorld; hook: HostileReceiver }> {
   const hook = await receiver(behave);
   const world = await open(options);
   world.directory.set(merchantId(1), hook.url);
@@ -37,7 +50,11 @@ async function delivering(behave: Behaviour = answer(200), options: WorldOptions
 
 async function settled(world: WebhookWorld, id: NotificationId, timeoutMs = 60_000): Promise<string> {
   const ends = ['DeliverySucceeded', 'DeliveryExhausted', 'DeliveryRejected', 'DeliveryBlocked'];
-  return until('the outcome', async () => (await world.history(id)).map((event) => event.type).findLast((type) => ends.includes(type)), timeoutMs);
+  return until(
+    'the outcome',
+    async () => (await world.history(id)).map((event) => event.type).findLast((type) => ends.includes(type)),
+    timeoutMs,
+  );
 }
 
 describe('a delivery', () => {
@@ -53,7 +70,9 @@ describe('a delivery', () => {
       'x-service-event-type': 'payment.cancelled',
       'x-service-event-id': id,
     });
-    expect(got!.headers['x-service-nonce']).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(got!.headers['x-service-nonce']).toMatch(
+      /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+    );
     expect(Math.abs(Number(got!.headers['x-service-timestamp']) - got!.atMs / 1000)).toBeLessThan(5);
     expect(got!.headers['x-service-signature']).toMatch(/^[0-9a-f]{64}$/);
     expect(isSigned(got!, WEBHOOK_SECRET)).toBe(true);
@@ -84,7 +103,9 @@ describe('a delivery', () => {
     const { world } = await delivering(inTurn(answer(503, 'busy', { 'Retry-After': '0' }), answer(200)));
     const id = await world.cancelled(1);
     await settled(world, id);
-    const attempts = (await world.history(id)).filter((event) => event.type === 'DeliveryAttempted').map((event) => event.data);
+    const attempts = (await world.history(id))
+      .filter((event) => event.type === 'DeliveryAttempted')
+      .map((event) => event.data);
     expect(attempts).toEqual([
       expect.objectContaining({
         attempt: 1,
@@ -105,7 +126,9 @@ describe('a delivery', () => {
         answerIncomplete: false,
       }),
     ]);
-    expect(attempts[0]!.nextAttemptAtMs! - attempts[0]!.startedAtMs - attempts[0]!.durationMs).toBeGreaterThanOrEqual(1_000);
+    expect(attempts[0]!.nextAttemptAtMs! - attempts[0]!.startedAtMs - attempts[0]!.durationMs).toBeGreaterThanOrEqual(
+      1_000,
+    );
     const answers = await world.answers.of(id);
     expect([...answers].map(([attempt, body]) => [attempt, Buffer.from(body).toString()])).toEqual([
       [1, 'busy'],
@@ -146,7 +169,9 @@ describe('a delivery', () => {
   });
 
   it('W3: with a body that never ends is over, and says so', async () => {
-    const { world, hook } = await delivering(write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf'), { http: { timeoutMs: 500 } });
+    const { world, hook } = await delivering(write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf'), {
+      http: { timeoutMs: 500 },
+    });
     const id = await world.cancelled(1);
     expect(await settled(world, id)).toBe('DeliverySucceeded');
     expect((await world.history(id)).find((event) => event.type === 'DeliveryAttempted')?.data).toMatchObject({
@@ -158,7 +183,8 @@ describe('a delivery', () => {
   });
 
   it('W20: that took too long is repeated, and the receiver sees the same id twice', async () => {
-    const late: Behaviour = (request, socket) => setTimeout(() => socket.writable && answer(200)(request, socket, 1), 1_500);
+    const late: Behaviour = (request, socket) =>
+      setTimeout(() => socket.writable && answer(200)(request, socket, 1), 1_500);
     const { world, hook } = await delivering(inTurn(late, answer(200)), { http: { timeoutMs: 700 } });
     const id = await world.cancelled(1);
     expect(await settled(world, id)).toBe('DeliverySucceeded');
@@ -175,7 +201,9 @@ describe('a delivery', () => {
 
   it('W15: to a name that became private is blocked with an alarm, and nothing is retried', async () => {
     const hook = await receiver();
-    const world = await open({ http: { allowInsecure: false, ports: [hook.port], resolve: async () => ['127.0.0.1'] } });
+    const world = await open({
+      http: { allowInsecure: false, ports: [hook.port], resolve: async () => ['127.0.0.1'] },
+    });
     world.directory.set(merchantId(1), `https://rebind.attacker.net:${hook.port}/`);
     await world.process.start();
     const id = await world.cancelled(1);
@@ -192,8 +220,13 @@ describe('a delivery', () => {
     world.directory.set(merchantId(1), `https://127.0.0.1:${plain.port}/`);
     await world.process.start();
     const id = await world.cancelled(1);
-    await until('two attempts', async () => (await world.history(id)).filter((event) => event.type === 'DeliveryAttempted').length === 2);
-    expect((await world.history(id)).find((event) => event.type === 'DeliveryAttempted')?.data).toMatchObject({ failure: 'tls' });
+    await until(
+      'two attempts',
+      async () => (await world.history(id)).filter((event) => event.type === 'DeliveryAttempted').length === 2,
+    );
+    expect((await world.history(id)).find((event) => event.type === 'DeliveryAttempted')?.data).toMatchObject({
+      failure: 'tls',
+    });
     expect(plain.received).toHaveLength(0);
   });
 
@@ -203,7 +236,11 @@ describe('a delivery', () => {
     cleanups.push(() => api.close());
     await settled(world, await world.cancelled(1));
     const [got] = hook.received;
-    const { 'x-service-timestamp': timestamp, 'x-service-nonce': nonce, 'x-service-signature': signature } = got!.headers;
+    const {
+      'x-service-timestamp': timestamp,
+      'x-service-nonce': nonce,
+      'x-service-signature': signature,
+    } = got!.headers;
     const replayed = await api.call('POST', '/api/v1/checkout/sessions/create', got!.raw, {
       timestamp: timestamp!,
       nonce: nonce!,
@@ -233,12 +270,15 @@ describe('isolation', () => {
       return new Promise<Partial<WebhookAnswer>>(() => undefined);
     });
     const world = await open({ sender, process: { stopGraceMs: 100, limits: { inFlight: 64 } } });
-    for (let merchant = 0; merchant < 100; merchant++) world.directory.set(merchantId(merchant), `https://m${merchant}.example.org/`);
+    for (let merchant = 0; merchant < 100; merchant++)
+      world.directory.set(merchantId(merchant), `https://m${merchant}.example.org/`);
     await world.process.start();
     const write = async (from: number, count: number, merchantOf: (session: number) => number): Promise<void> => {
       for (let session = from; session < from + count; session += 200) {
         await Promise.all(
-          Array.from({ length: Math.min(200, from + count - session) }, (_, index) => world.cancelled(session + index, merchantOf(session + index))),
+          Array.from({ length: Math.min(200, from + count - session) }, (_, index) =>
+            world.cancelled(session + index, merchantOf(session + index)),
+          ),
         );
       }
     };
@@ -254,17 +294,22 @@ describe('isolation', () => {
   it('lets endpoints take turns: a long queue does not go before a short one', async () => {
     const sender = new ScriptedSender(systemTimers);
     const world = await open({ sender, process: { limits: { inFlight: 1, inFlightPerMerchant: 1 } } });
-    for (const merchant of [1, 2, 3]) world.directory.set(merchantId(merchant), `https://m${merchant}.example.org/`, { suspended: true });
+    for (const merchant of [1, 2, 3])
+      world.directory.set(merchantId(merchant), `https://m${merchant}.example.org/`, { suspended: true });
     await world.process.start();
     for (let session = 0; session < 30; session++) await world.cancelled(session, 1);
     for (let session = 30; session < 33; session++) await world.cancelled(session, 2);
     await world.cancelled(33, 3);
     await until('the queue', () => world.process.stats.inMemory === 34);
-    for (const merchant of [1, 2, 3]) world.directory.set(merchantId(merchant), `https://m${merchant}.example.org/`, { suspended: true });
+    for (const merchant of [1, 2, 3])
+      world.directory.set(merchantId(merchant), `https://m${merchant}.example.org/`, { suspended: true });
     expect(sender.sent).toHaveLength(0);
     // Resumed in one go: without turns merchant 3 would come last.
     for (const merchant of [1, 2, 3])
-      world.directory.endpoints.set(merchantId(merchant), { ...world.directory.endpointOf(merchantId(merchant))!, suspended: false });
+      world.directory.endpoints.set(merchantId(merchant), {
+        ...world.directory.endpointOf(merchantId(merchant))!,
+        suspended: false,
+      });
     for (const merchant of [1, 2, 3]) world.directory.change(merchantId(merchant), {});
     await until('all', () => sender.sent.length === 34, 60_000);
     const order = sender.sent.map((sent) => sent.merchantId);
@@ -275,7 +320,9 @@ describe('isolation', () => {
 
 describe('stopping', () => {
   it('waits for attempts under way, so that a deploy repeats nothing', async () => {
-    const { world, hook } = await delivering((request, socket) => setTimeout(() => answer(200)(request, socket, 1), 400));
+    const { world, hook } = await delivering((request, socket) =>
+      setTimeout(() => answer(200)(request, socket, 1), 400),
+    );
     const id = await world.cancelled(1);
     await until('the request', () => hook.received.length === 1);
     await world.reopen();

@@ -37,7 +37,13 @@ async function nameServer(zone: DnsZone): Promise<DnsServer> {
 }
 
 const post = (through: HttpWebhookSender, url: string, merchant = 1): Promise<WebhookAnswer> =>
-  through.send({ merchantId: merchantId(merchant), url, headers: ['Content-Type', 'application/json'], body: '{"a":1}', attempt: 1 });
+  through.send({
+    merchantId: merchantId(merchant),
+    url,
+    headers: ['Content-Type', 'application/json'],
+    body: '{"a":1}',
+    attempt: 1,
+  });
 
 const text = (got: WebhookAnswer): string => Buffer.from(got.body).toString('latin1');
 
@@ -121,14 +127,18 @@ describe('a receiver that says too much', () => {
   });
 
   it('W6: a Content-Length that is too short does not poison the next delivery', async () => {
-    const hook = await receiver(write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 500 Smuggled\r\nContent-Length: 0\r\n\r\n'));
+    const hook = await receiver(
+      write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 500 Smuggled\r\nContent-Length: 0\r\n\r\n'),
+    );
     const through = sender();
     expect((await post(through, hook.url)).status).toBe(200);
     expect((await post(through, hook.url)).status).toBe(200);
   });
 
   it('W7: a header of 1 MB is an invalid answer', async () => {
-    const hook = await receiver(write(`HTTP/1.1 200 OK\r\nX-Big: ${'a'.repeat(1024 * 1024)}\r\nContent-Length: 0\r\n\r\n`));
+    const hook = await receiver(
+      write(`HTTP/1.1 200 OK\r\nX-Big: ${'a'.repeat(1024 * 1024)}\r\nContent-Length: 0\r\n\r\n`),
+    );
     expect(await post(sender(), hook.url)).toMatchObject({ status: null, fault: 'invalid_response' });
   });
 
@@ -154,7 +164,11 @@ describe('a receiver that says too much', () => {
 describe('W8: a redirect', () => {
   it.each([301, 302, 303, 307, 308])('%i is not followed, wherever it leads', async (status) => {
     const hook = await receiver();
-    for (const location of [`${hook.url}/elsewhere`, 'http://169.254.169.254/latest/meta-data/', 'https://pay.example.com/']) {
+    for (const location of [
+      `${hook.url}/elsewhere`,
+      'http://169.254.169.254/latest/meta-data/',
+      'https://pay.example.com/',
+    ]) {
       hook.behave = answer(status, '', { Location: location });
       expect((await post(sender(), hook.url)).status).toBe(status);
     }
@@ -184,7 +198,9 @@ describe('W9: an unusual status', () => {
   });
 
   it('200 after a few informational answers is 200', async () => {
-    const hook = await receiver(write('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'));
+    const hook = await receiver(
+      write('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'),
+    );
     expect(await post(sender(), hook.url)).toMatchObject({ status: 200, fault: null, incomplete: false });
   });
 
@@ -209,7 +225,9 @@ describe('W10: a reset', () => {
 
   it('in the middle of the body leaves the status to decide, flagged as incomplete', async () => {
     const hook = await receiver((_, socket) => {
-      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf', () => hook.later(20, () => socket.resetAndDestroy()));
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf', () =>
+        hook.later(20, () => socket.resetAndDestroy()),
+      );
     });
     expect(await post(sender(), hook.url)).toMatchObject({ status: 200, fault: null, incomplete: true });
   });
@@ -218,7 +236,12 @@ describe('W10: a reset', () => {
     const hook = await receiver();
     const { url } = hook;
     await hook.close();
-    expect(await post(sender(), url)).toMatchObject({ status: null, fault: 'network', detail: 'ECONNREFUSED', address: '127.0.0.1' });
+    expect(await post(sender(), url)).toMatchObject({
+      status: null,
+      fault: 'network',
+      detail: 'ECONNREFUSED',
+      address: '127.0.0.1',
+    });
     cleanups.pop();
   });
 });
@@ -231,18 +254,29 @@ describe('W13: TLS', () => {
 
   it('is accepted with a certificate of a known authority for the host', async () => {
     const hook = await receiver(answer(200), { tls: good });
-    expect(await post(sender({ ca: authority.cert, timeoutMs: 5_000 }), secure(hook))).toMatchObject({ status: 200, fault: null });
+    expect(await post(sender({ ca: authority.cert, timeoutMs: 5_000 }), secure(hook))).toMatchObject({
+      status: 200,
+      fault: null,
+    });
   });
 
   it.each([
-    ['an expired certificate', authority.issue({ name: 'hook', hosts: ['127.0.0.1'], notAfter: past }), 'CERT_HAS_EXPIRED'],
+    [
+      'an expired certificate',
+      authority.issue({ name: 'hook', hosts: ['127.0.0.1'], notAfter: past }),
+      'CERT_HAS_EXPIRED',
+    ],
     [
       'a certificate that is not valid yet',
       authority.issue({ name: 'hook', hosts: ['127.0.0.1'], notBefore: new Date(Date.now() + 3_600_000) }),
       'CERT_NOT_YET_VALID',
     ],
     ['a self-signed certificate', selfSigned({ name: 'hook', hosts: ['127.0.0.1'] }), 'DEPTH_ZERO_SELF_SIGNED_CERT'],
-    ['a certificate for another host', authority.issue({ name: 'hook', hosts: ['other.example.com'] }), 'ERR_TLS_CERT_ALTNAME_INVALID'],
+    [
+      'a certificate for another host',
+      authority.issue({ name: 'hook', hosts: ['other.example.com'] }),
+      'ERR_TLS_CERT_ALTNAME_INVALID',
+    ],
     [
       'a certificate of an unknown authority',
       new CertificateAuthority('Stranger').issue({ name: 'hook', hosts: ['127.0.0.1'] }),
@@ -250,7 +284,11 @@ describe('W13: TLS', () => {
     ],
   ])('fails with %s, before a byte of the notification is sent', async (_, tls, detail) => {
     const hook = await receiver(answer(200), { tls });
-    expect(await post(sender({ ca: authority.cert, timeoutMs: 5_000 }), secure(hook))).toMatchObject({ status: null, fault: 'tls', detail });
+    expect(await post(sender({ ca: authority.cert, timeoutMs: 5_000 }), secure(hook))).toMatchObject({
+      status: null,
+      fault: 'tls',
+      detail,
+    });
     expect(hook.received).toHaveLength(0);
   });
 
@@ -264,8 +302,13 @@ describe('W13: TLS', () => {
   });
 
   it('fails below version 1.2', async () => {
-    const hook = await receiver(answer(200), { tls: { ...good, minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' } });
-    expect(await post(sender({ ca: authority.cert, timeoutMs: 5_000 }), secure(hook))).toMatchObject({ status: null, fault: 'tls' });
+    const hook = await receiver(answer(200), {
+      tls: { ...good, minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' },
+    });
+    expect(await post(sender({ ca: authority.cert, timeoutMs: 5_000 }), secure(hook))).toMatchObject({
+      status: null,
+      fault: 'tls',
+    });
     expect(hook.received).toHaveLength(0);
   });
 
@@ -277,7 +320,10 @@ describe('W13: TLS', () => {
   });
 
   it('is verified anew on every connection', async () => {
-    const hook = await receiver((_, socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n'), { tls: good });
+    const hook = await receiver(
+      (_, socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n'),
+      { tls: good },
+    );
     const through = sender({ ca: authority.cert, timeoutMs: 5_000 });
     for (let round = 0; round < 3; round++) expect((await post(through, secure(hook))).status).toBe(200);
     expect(hook.connections).toBe(3);
@@ -293,7 +339,10 @@ describe('W14: a name', () => {
     ['whose server is silent', () => null, 'ETIMEOUT'],
   ])('%s is a DNS fault within seconds', async (_, zone, code) => {
     const dns = await nameServer(zone);
-    const got = await post(sender({ timeoutMs: 30_000, resolve: dnsResolver({ servers: [dns.address] }) }), 'http://hook.attacker.net:4000/');
+    const got = await post(
+      sender({ timeoutMs: 30_000, resolve: dnsResolver({ servers: [dns.address] }) }),
+      'http://hook.attacker.net:4000/',
+    );
     expect(got.fault).toBe('dns');
     expect(got.detail).toBe(code);
     expect(got.durationMs).toBeLessThan(10_000);
@@ -305,15 +354,27 @@ describe('W14: a name', () => {
     const dns = await nameServer((_, type) => ({ addresses: type === 'A' ? addresses : [] }));
     const resolve = dnsResolver({ servers: [dns.address] });
     expect(await resolve('many.attacker.net')).toHaveLength(500);
-    const pinned = sender({ resolve: async (host) => (await resolve(host)).sort((one) => (one === '127.0.0.1' ? -1 : 1)), timeoutMs: 5_000 });
-    expect(await post(pinned, `http://many.attacker.net:${hook.port}/`)).toMatchObject({ status: 200, address: '127.0.0.1' });
+    const pinned = sender({
+      resolve: async (host) => (await resolve(host)).sort((one) => (one === '127.0.0.1' ? -1 : 1)),
+      timeoutMs: 5_000,
+    });
+    expect(await post(pinned, `http://many.attacker.net:${hook.port}/`)).toMatchObject({
+      status: 200,
+      address: '127.0.0.1',
+    });
   });
 
   it('is tried at another of its addresses on the next attempt', async () => {
     const hook = await receiver();
     const through = sender({ resolve: async () => ['127.0.0.2', '127.0.0.1'] });
     const attempts = [1, 2].map((attempt) =>
-      through.send({ merchantId: merchantId(attempt), url: `http://two.attacker.net:${hook.port}/`, headers: [], body: '{}', attempt }),
+      through.send({
+        merchantId: merchantId(attempt),
+        url: `http://two.attacker.net:${hook.port}/`,
+        headers: [],
+        body: '{}',
+        attempt,
+      }),
     );
     const [first, second] = await Promise.all(attempts);
     expect(first!.address).toBe('127.0.0.2');
@@ -335,7 +396,10 @@ describe('a forbidden address', () => {
   ])('W15: %s behind a harmless name is blocked without a packet', async (_, zone) => {
     const hook = await receiver(answer(200), { host: '127.0.0.1' });
     const dns = await nameServer(zone);
-    const got = await post(production(dnsResolver({ servers: [dns.address] }), hook.port), `https://rebind.attacker.net:${hook.port}/`);
+    const got = await post(
+      production(dnsResolver({ servers: [dns.address] }), hook.port),
+      `https://rebind.attacker.net:${hook.port}/`,
+    );
     expect(got).toMatchObject({ status: null, fault: 'blocked' });
     expect(hook.connections).toBe(0);
   });
@@ -356,9 +420,15 @@ describe('a forbidden address', () => {
 
   it('W16: one private address among public ones blocks the whole name', async () => {
     const hook = await receiver();
-    const addresses = [...Array.from({ length: 400 }, (_, index) => `93.184.${index >> 8}.${index & 255}`), '127.0.0.1'];
+    const addresses = [
+      ...Array.from({ length: 400 }, (_, index) => `93.184.${index >> 8}.${index & 255}`),
+      '127.0.0.1',
+    ];
     const dns = await nameServer((_, type) => ({ addresses: type === 'A' ? addresses : [] }));
-    const got = await post(production(dnsResolver({ servers: [dns.address] }), hook.port), `https://mixed.attacker.net:${hook.port}/`);
+    const got = await post(
+      production(dnsResolver({ servers: [dns.address] }), hook.port),
+      `https://mixed.attacker.net:${hook.port}/`,
+    );
     expect(got).toMatchObject({ status: null, fault: 'blocked' });
     expect(hook.connections).toBe(0);
   });
@@ -402,7 +472,9 @@ describe('a connection', () => {
   });
 
   it('that the receiver closed while idle costs no attempt', async () => {
-    const hook = await receiver((_, socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\nok'));
+    const hook = await receiver((_, socket) =>
+      socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\nok'),
+    );
     const through = sender();
     for (let round = 0; round < 5; round++) {
       expect((await post(through, hook.url)).status).toBe(200);
@@ -471,9 +543,11 @@ describe('a connection', () => {
     const hook = await receiver();
     const before = { ...process.env };
     cleanups.push(async () => void Object.assign(process.env, before));
-    for (const name of ['http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY']) process.env[name] = 'http://127.0.0.1:9/';
+    for (const name of ['http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'])
+      process.env[name] = 'http://127.0.0.1:9/';
     expect((await post(sender(), hook.url)).status).toBe(200);
-    for (const name of ['http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY']) delete process.env[name];
+    for (const name of ['http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'])
+      delete process.env[name];
   });
 
   it('carries exactly the headers that were given, and the length', async () => {
@@ -505,17 +579,25 @@ describe('the delivery timeout', () => {
   it('W1, W2, W3, W20: is 30 s for the whole exchange', async () => {
     const slow = (ms: number) =>
       receiver().then((hook) => {
-        hook.behave = (_, socket) => hook.later(ms, () => void (socket.writable && socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')));
+        hook.behave = (_, socket) =>
+          hook.later(ms, () => void (socket.writable && socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')));
         return hook;
       });
-    const [inTime, late, mute, dripping] = await Promise.all([slow(28_500), slow(31_500), receiver(silent), receiver()]);
+    const [inTime, late, mute, dripping] = await Promise.all([
+      slow(28_500),
+      slow(31_500),
+      receiver(silent),
+      receiver(),
+    ]);
     dripping.behave = (_, socket) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n');
       dripping.every(1_000, () => void (socket.writable && socket.write('z')));
     };
     const through = new HttpWebhookSender({ allowInsecure: true, ownHosts: [] });
     cleanups.push(() => through.close());
-    const [first, second, third, fourth] = await Promise.all([inTime, late, mute, dripping].map((hook) => post(through, hook.url)));
+    const [first, second, third, fourth] = await Promise.all(
+      [inTime, late, mute, dripping].map((hook) => post(through, hook.url)),
+    );
     expect(first).toMatchObject({ status: 200, fault: null });
     expect(second).toMatchObject({ status: null, fault: 'timeout' });
     expect(third).toMatchObject({ status: null, fault: 'timeout' });

@@ -26,7 +26,8 @@ function sender(): HttpWebhookSender {
 const post = (through: HttpWebhookSender, url: string, headers: readonly string[] = []): Promise<WebhookAnswer> =>
   through.send({ merchantId: merchantId(1), url, headers, body: '{}', attempt: 1 });
 
-const answerTo = async (bytes: string): Promise<WebhookAnswer> => post(sender(), (await receiver(write(Buffer.from(bytes, 'latin1')))).url);
+const answerTo = async (bytes: string): Promise<WebhookAnswer> =>
+  post(sender(), (await receiver(write(Buffer.from(bytes, 'latin1')))).url);
 
 const withFields = (fields: string, body = ''): string => `HTTP/1.1 200 OK\r\n${fields}\r\n${body}`;
 const chunked = (body: string): string => withFields('Transfer-Encoding: chunked\r\n', body);
@@ -72,8 +73,14 @@ describe('an answer', () => {
     ['a length with a sign', withFields('Content-Length: +2\r\n', 'ok')],
     ['an empty length', withFields('Content-Length:\r\n', 'ok')],
     ['a length beyond all numbers', withFields('Content-Length: 99999999999999999999\r\n', 'ok')],
-    ['a length beside chunks', withFields('Content-Length: 2\r\nTransfer-Encoding: chunked\r\n', '2\r\nok\r\n0\r\n\r\n')],
-    ['chunks beside a length', withFields('Transfer-Encoding: chunked\r\nContent-Length: 2\r\n', '2\r\nok\r\n0\r\n\r\n')],
+    [
+      'a length beside chunks',
+      withFields('Content-Length: 2\r\nTransfer-Encoding: chunked\r\n', '2\r\nok\r\n0\r\n\r\n'),
+    ],
+    [
+      'chunks beside a length',
+      withFields('Transfer-Encoding: chunked\r\nContent-Length: 2\r\n', '2\r\nok\r\n0\r\n\r\n'),
+    ],
     ['a header of 17 KB', withFields(`A: ${'a'.repeat(17 * 1024)}`)],
     ['headers of 17 KB', withFields('A: bcdefgh\r\n'.repeat(2_200))],
     ['a reason without end', `HTTP/1.1 200 ${'a'.repeat(1024 * 1024)}`],
@@ -115,7 +122,8 @@ describe('an answer', () => {
       hook.later(20, () => void (socket.writable && socket.write(half)));
     });
     const through = sender();
-    for (let round = 0; round < 5; round++) expect(await post(through, hook.url)).toMatchObject({ status: 200, incomplete: false });
+    for (let round = 0; round < 5; round++)
+      expect(await post(through, hook.url)).toMatchObject({ status: 200, incomplete: false });
     expect(hook.connections).toBe(1);
   });
 });
@@ -134,10 +142,13 @@ describe('the connection after an answer', () => {
 });
 
 describe('Retry-After', () => {
-  const later = (fields: string): Promise<WebhookAnswer> => answerTo(`HTTP/1.1 503 Later\r\n${fields}Content-Length: 0\r\n\r\n`);
+  const later = (fields: string): Promise<WebhookAnswer> =>
+    answerTo(`HTTP/1.1 503 Later\r\n${fields}Content-Length: 0\r\n\r\n`);
 
   it('is what the header says, in any spelling of its name', async () => {
-    expect((await later('retry-AFTER:  Wed, 21 Oct 2026 07:28:00 GMT \r\n')).retryAfter).toBe('Wed, 21 Oct 2026 07:28:00 GMT');
+    expect((await later('retry-AFTER:  Wed, 21 Oct 2026 07:28:00 GMT \r\n')).retryAfter).toBe(
+      'Wed, 21 Oct 2026 07:28:00 GMT',
+    );
   });
 
   it('is nothing when it is absent or said twice', async () => {

@@ -13,7 +13,9 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-async function world(optional: readonly OptionalType[]): Promise<{ world: WebhookWorld; hook: HostileReceiver; types: () => string[] }> {
+async function world(
+  optional: readonly OptionalType[],
+): Promise<{ world: WebhookWorld; hook: HostileReceiver; types: () => string[] }> {
   const hook = await HostileReceiver.start(answer(200));
   cleanups.push(() => hook.close());
   const opened = await WebhookWorld.open();
@@ -24,8 +26,14 @@ async function world(optional: readonly OptionalType[]): Promise<{ world: Webhoo
 }
 
 const id = sessionId(1);
-const created: SessionEvent = { type: 'SessionCreated', data: createdFacts({ sessionId: id, merchantId: merchantId(1) }) };
-const expired: SessionEvent = { type: 'SessionExpired', data: { expiredAtSec: EXPIRES_AT + 1, coin: 'USDT', received: '0.00', scannedToSec: {} } };
+const created: SessionEvent = {
+  type: 'SessionCreated',
+  data: createdFacts({ sessionId: id, merchantId: merchantId(1) }),
+};
+const expired: SessionEvent = {
+  type: 'SessionExpired',
+  data: { expiredAtSec: EXPIRES_AT + 1, coin: 'USDT', received: '0.00', scannedToSec: {} },
+};
 const facts = depositFacts({ blockTimeSec: EXPIRES_AT + 5 });
 const seen: SessionEvent = { type: 'DepositDetected', data: { ...facts, kind: 'late' } };
 const final: SessionEvent = {
@@ -92,7 +100,9 @@ describe('a further endpoint', () => {
   }
 
   it('is told what it asks for, under the same ids, each in a delivery of its own', async () => {
-    const { opened, hook, other, types, otherTypes } = await two({ types: new Set(['payment.expired', 'payment.late']) });
+    const { opened, hook, other, types, otherTypes } = await two({
+      types: new Set(['payment.expired', 'payment.late']),
+    });
     await opened.process.start();
     const [outcome, , notice] = await opened.tell(id, created, expired, seen, final);
     await opened.cancelled(2);
@@ -107,7 +117,9 @@ describe('a further endpoint', () => {
   });
 
   it('is told the details that it asks for, and the default one is told as ever', async () => {
-    const { opened, hook, other, otherTypes, types } = await two({ fields: ['received', 'due', 'excess', 'network', 'tx_hash', 'failure_reason'] });
+    const { opened, hook, other, otherTypes, types } = await two({
+      fields: ['received', 'due', 'excess', 'network', 'tx_hash', 'failure_reason'],
+    });
     await opened.process.start();
     await opened.tell(id, created, expired);
     await until('both', () => types().length === 1 && otherTypes().length === 1);
@@ -115,7 +127,9 @@ describe('a further endpoint', () => {
     expect(Object.keys(plain.data.object)).not.toContain('due');
     expect(detailed).toEqual({
       ...plain,
-      data: { object: { ...plain.data.object, received: '0.00', due: '10.00', excess: '0.00', network: null, tx_hash: null } },
+      data: {
+        object: { ...plain.data.object, received: '0.00', due: '10.00', excess: '0.00', network: null, tx_hash: null },
+      },
     });
   });
 

@@ -15,7 +15,9 @@ import { freePort } from '../support/free-port.ts';
 /* Every printed receiver, run as printed, against the requests that the service makes. */
 
 const has = (command: string, argument = '--version'): boolean => spawnSync(command, [argument]).status === 0;
-const PROGRAMS: Readonly<Record<string, { readonly file: string; readonly installed: boolean; start(file: string, port: number): string[] }>> = {
+const PROGRAMS: Readonly<
+  Record<string, { readonly file: string; readonly installed: boolean; start(file: string, port: number): string[] }>
+> = {
   JavaScript: { file: 'receiver.mjs', installed: true, start: (file) => [process.execPath, file] },
   Python: { file: 'receiver.py', installed: has('python3'), start: (file) => ['python3', file] },
   PHP: { file: 'webhook.php', installed: has('php'), start: (file, port) => ['php', '-S', `127.0.0.1:${port}`, file] },
@@ -25,7 +27,12 @@ const PROGRAMS: Readonly<Record<string, { readonly file: string; readonly instal
 
 const SECRET = randomBytes(24).toString('hex');
 const sample = (id: string) =>
-  sampleNotification('payment.completed', id as NotificationId, { merchantId: 'mer_1' as MerchantId, mode: 'test' }, Date.now());
+  sampleNotification(
+    'payment.completed',
+    id as NotificationId,
+    { merchantId: 'mer_1' as MerchantId, mode: 'test' },
+    Date.now(),
+  );
 const [first, second] = [sample('evt_1767225660123456789'), sample('evt_1767225660123456790')];
 
 interface Change {
@@ -48,7 +55,9 @@ async function deliver(port: number, event: Notification, change: Change = {}): 
     nowMs,
     nonce: randomUUID(),
   });
-  const headers = flat.flatMap((name, index): [string, string][] => (index % 2 === 0 ? [[name, flat[index + 1]!]] : []));
+  const headers = flat.flatMap((name, index): [string, string][] =>
+    index % 2 === 0 ? [[name, flat[index + 1]!]] : [],
+  );
   const response = await fetch(`http://127.0.0.1:${port}/webhooks`, { method: 'POST', headers, body: sentBody });
   await response.arrayBuffer();
   return response.status;
@@ -77,10 +86,17 @@ describe.each(receiverSamples('X-Service-'))('the printed receiver in $label', (
     const [port, own] = [await freePort(), mkdtempSync(join(folder, 'receiver-'))];
     writeFileSync(join(own, file), source);
     const [command, ...args] = start(join(own, file), port) as [string, ...string[]];
-    const env = { PATH: process.env.PATH, HOME: own, PORT: String(port), QUITTANCE_WEBHOOK_SECRET: SECRET, HANDLED_DIR: own };
+    const env = {
+      PATH: process.env.PATH,
+      HOME: own,
+      PORT: String(port),
+      QUITTANCE_WEBHOOK_SECRET: SECRET,
+      HANDLED_DIR: own,
+    };
     running = spawn(command, args, { cwd: own, env, detached: true });
     let said = '';
-    for (const stream of [running.stdout!, running.stderr!]) stream.on('data', (chunk: Buffer) => void (said += chunk.toString()));
+    for (const stream of [running.stdout!, running.stderr!])
+      stream.on('data', (chunk: Buffer) => void (said += chunk.toString()));
 
     expect(await eventually('an answer', () => deliver(port, first).catch(() => null), 60_000)).toBe(200);
     expect(await deliver(port, first)).toBe(200);

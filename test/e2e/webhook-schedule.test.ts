@@ -8,7 +8,14 @@ import { StoreUnavailable, type EventStore } from '../../src/ports/event-store.t
 import { RETRY_SCHEDULE } from '../../state-machines/webhook-delivery/delivery.decider.ts';
 import type { Timers } from '../../src/ports/timers.ts';
 import { VirtualTimers } from '../support/virtual-timers.ts';
-import { merchantId, sessionId, until, WEBHOOK_SECRET, WebhookWorld, type WorldOptions } from '../support/webhook-world.ts';
+import {
+  merchantId,
+  sessionId,
+  until,
+  WEBHOOK_SECRET,
+  WebhookWorld,
+  type WorldOptions,
+} from '../support/webhook-world.ts';
 
 /* The delivery process over the embedded store in virtual time: hours and days pass in moments. */
 
@@ -43,7 +50,8 @@ async function setting(options: WorldOptions = {}): Promise<Setting> {
 /** Attempts that the script never answers. */
 const stuck = (sender: ScriptedSender): number => sender.inFlight;
 
-const gapsSec = (times: readonly number[]): number[] => times.slice(1).map((time, index) => (time - times[index]!) / SECOND);
+const gapsSec = (times: readonly number[]): number[] =>
+  times.slice(1).map((time, index) => (time - times[index]!) / SECOND);
 
 describe('the quick retries', () => {
   it('W11: come 1, 2, 4, 8 and 16 s after each failure, five times and never again, with the same id and bytes', async () => {
@@ -119,11 +127,22 @@ describe('the quick retries', () => {
 
 describe('order', () => {
   const events = (id: number): SessionEvent[] => [
-    { type: 'SessionCreated', data: createdFacts({ sessionId: sessionId(id), merchantId: merchantId(1), orderId: `order-${id}` }) },
+    {
+      type: 'SessionCreated',
+      data: createdFacts({ sessionId: sessionId(id), merchantId: merchantId(1), orderId: `order-${id}` }),
+    },
     { type: 'SessionExpired', data: { expiredAtSec: 1, coin: 'USDT', received: '0.00', scannedToSec: {} } },
     {
       type: 'SessionPaid',
-      data: { coin: 'USDT', due: '10.00', received: '10.00', excess: '0.00', paidAtSec: 2, afterExpiry: true, valuation: null },
+      data: {
+        coin: 'USDT',
+        due: '10.00',
+        received: '10.00',
+        excess: '0.00',
+        paidAtSec: 2,
+        afterExpiry: true,
+        valuation: null,
+      },
     },
   ];
 
@@ -138,14 +157,18 @@ describe('order', () => {
     await pass(SECOND);
     expect(sender.sent.map((sent) => sent.id)).toEqual([expired, paid]);
     open[1]!();
-    expect(JSON.parse(sender.of(paid!)[0]!.body).data.object).toMatchObject({ status: 'completed', after_expiry: true });
+    expect(JSON.parse(sender.of(paid!)[0]!.body).data.object).toMatchObject({
+      status: 'completed',
+      after_expiry: true,
+    });
   });
 
   it('of first attempts is kept when the process ended between the schedules of one session', async () => {
     let schedules = 0;
     let isAway = true;
     const oneOnly = (types: string[]): void => {
-      if (types.includes('DeliveryScheduled') && isAway && ++schedules > 1) throw new StoreUnavailable('the test took it away');
+      if (types.includes('DeliveryScheduled') && isAway && ++schedules > 1)
+        throw new StoreUnavailable('the test took it away');
     };
     const { world, sender, timers, pass } = await setting({ store: watched({ before: oneOnly }) });
     await pass(0);
@@ -195,10 +218,14 @@ describe('order', () => {
   it('of first attempts does not depend on the clock, which may be set back before them', async () => {
     const virtual = new VirtualTimers();
     let setBackMs = 0;
-    const timers: Timers = { nowMs: () => virtual.nowMs() - setBackMs, at: (dueAtMs, run) => virtual.at(dueAtMs + setBackMs, run) };
+    const timers: Timers = {
+      nowMs: () => virtual.nowMs() - setBackMs,
+      at: (dueAtMs, run) => virtual.at(dueAtMs + setBackMs, run),
+    };
     const sender = new ScriptedSender(timers);
     const { world } = await setting({ timers, sender });
-    const pass = (ms: number): Promise<void> => virtual.pass(ms, () => world.process.stats.working === 0 && world.process.stats.lag === 0);
+    const pass = (ms: number): Promise<void> =>
+      virtual.pass(ms, () => world.process.stats.working === 0 && world.process.stats.lag === 0);
     await pass(SECOND);
     world.directory.change(merchantId(1), { suspended: true });
     const [created, expired, paid] = events(1);
@@ -223,10 +250,13 @@ describe('order', () => {
   });
 
   it('survives a backlog larger than memory holds', async () => {
-    const { world, sender, pass } = await setting({ process: { limits: { windowPerMerchant: 4, jobs: 8, crowdedWindow: 2 } } });
+    const { world, sender, pass } = await setting({
+      process: { limits: { windowPerMerchant: 4, jobs: 8, crowdedWindow: 2 } },
+    });
     world.directory.change(merchantId(1), { suspended: true });
     const order: NotificationId[] = [];
-    for (let session = 1; session <= 30; session++) order.push(...(await world.tell(sessionId(session), ...events(session))));
+    for (let session = 1; session <= 30; session++)
+      order.push(...(await world.tell(sessionId(session), ...events(session))));
     await pass(SECOND);
     expect(sender.sent).toHaveLength(0);
     expect(world.process.stats.inMemory).toBeLessThanOrEqual(8);
@@ -235,7 +265,9 @@ describe('order', () => {
     expect(new Set(sender.sent.map((sent) => sent.id))).toEqual(new Set(order));
     expect(sender.sent).toHaveLength(order.length);
     for (let index = 0; index < order.length; index += 2) {
-      const [first, second] = [order[index]!, order[index + 1]!].map((id) => sender.sent.findIndex((sent) => sent.id === id));
+      const [first, second] = [order[index]!, order[index + 1]!].map((id) =>
+        sender.sent.findIndex((sent) => sent.id === id),
+      );
       expect(first!).toBeLessThan(second!);
     }
   });
@@ -253,7 +285,10 @@ describe('an endpoint', () => {
     expect((await world.history(id)).map(({ type }) => type)).toEqual(['DeliveryScheduled', 'DeliveryAttempted']);
     await pass(7 * DAY);
     expect(sender.sent).toHaveLength(1);
-    expect((await world.history(id)).at(-1)).toMatchObject({ type: 'DeliveryRejected', data: { failure: 'no_endpoint' } });
+    expect((await world.history(id)).at(-1)).toMatchObject({
+      type: 'DeliveryRejected',
+      data: { failure: 'no_endpoint' },
+    });
   });
 
   it('W26: that moved gets the retries at its new URL, signed with its new secret', async () => {
@@ -276,15 +311,22 @@ describe('an endpoint', () => {
   it('whose new secret is issued but not active signs with both, until the new one takes over by itself', async () => {
     const { world, sender, timers, pass } = await setting();
     const activatesAtSec = Math.floor(timers.nowMs() / SECOND) + 24 * 3600;
-    world.directory.change(merchantId(1), { nextSecret: { key: createSecretKey(Buffer.from('next')), activatesAtSec } });
+    world.directory.change(merchantId(1), {
+      nextSecret: { key: createSecretKey(Buffer.from('next')), activatesAtSec },
+    });
     const signedWith = (index: number, header: string): string | undefined => {
       const sent = sender.sent[index]!;
       const text = `${headerOf(sent, 'X-Service-Timestamp')}.${headerOf(sent, 'X-Service-Nonce')}.${sent.body}`;
-      return [WEBHOOK_SECRET, 'next'].find((secret) => createHmac('sha256', secret).update(text).digest('hex') === headerOf(sent, header));
+      return [WEBHOOK_SECRET, 'next'].find(
+        (secret) => createHmac('sha256', secret).update(text).digest('hex') === headerOf(sent, header),
+      );
     };
     await world.cancelled(1);
     await pass(DAY - 10 * SECOND);
-    expect([signedWith(0, 'X-Service-Signature'), signedWith(0, 'X-Service-Signature-Next')]).toEqual([WEBHOOK_SECRET, 'next']);
+    expect([signedWith(0, 'X-Service-Signature'), signedWith(0, 'X-Service-Signature-Next')]).toEqual([
+      WEBHOOK_SECRET,
+      'next',
+    ]);
     await pass(10 * SECOND);
     await world.cancelled(2);
     await pass(SECOND);
@@ -324,7 +366,10 @@ describe('an endpoint', () => {
     await pass(6 * DAY);
     const young = await world.cancelled(2, 2);
     await pass(2 * DAY);
-    expect((await world.history(old)).at(-1)).toMatchObject({ type: 'DeliveryRejected', data: { failure: 'no_endpoint' } });
+    expect((await world.history(old)).at(-1)).toMatchObject({
+      type: 'DeliveryRejected',
+      data: { failure: 'no_endpoint' },
+    });
     expect((await world.history(young)).map(({ type }) => type)).toEqual(['DeliveryScheduled']);
     world.directory.set(merchantId(2), 'https://two.example.org/');
     await pass(MINUTE);
@@ -340,7 +385,13 @@ describe('an endpoint', () => {
     for (let session = 1; session <= 5; session += 1) ids.push(await world.cancelled(session, 2));
     await pass(2 * HOUR);
     const ends = await Promise.all(ids.map(async (id) => (await world.history(id)).at(-1)!.type));
-    expect(ends).toEqual(['DeliveryRejected', 'DeliveryRejected', 'DeliveryScheduled', 'DeliveryScheduled', 'DeliveryScheduled']);
+    expect(ends).toEqual([
+      'DeliveryRejected',
+      'DeliveryRejected',
+      'DeliveryScheduled',
+      'DeliveryScheduled',
+      'DeliveryScheduled',
+    ]);
   });
 
   it('that answers 410 three times in a row is suspended, and its events wait for it', async () => {
@@ -406,7 +457,8 @@ describe('an endpoint', () => {
     }
     await world.reopen();
     await world.process.start();
-    const go = (ms: number): Promise<void> => timers.pass(ms, () => world.process.stats.working === 0 && world.process.stats.lag === 0);
+    const go = (ms: number): Promise<void> =>
+      timers.pass(ms, () => world.process.stats.working === 0 && world.process.stats.lag === 0);
     await go(2 * DAY);
     await world.cancelled(4);
     await go(MINUTE);
@@ -436,7 +488,8 @@ describe('an endpoint', () => {
     await pass(MINUTE);
     expect(sender.sent.map((sent) => sent.id)).toEqual(ids);
     const perSecond = new Map<number, number>();
-    for (const sent of sender.sent) perSecond.set(Math.floor(sent.atMs / SECOND), (perSecond.get(Math.floor(sent.atMs / SECOND)) ?? 0) + 1);
+    for (const sent of sender.sent)
+      perSecond.set(Math.floor(sent.atMs / SECOND), (perSecond.get(Math.floor(sent.atMs / SECOND)) ?? 0) + 1);
     expect(Math.max(...perSecond.values())).toBeLessThanOrEqual(11);
   });
 });
@@ -456,7 +509,8 @@ describe('a drain', () => {
     await timers.pass(MINUTE, () => world.process.stats.working === 0 && world.process.stats.lag === 0);
     expect(sender.sent.map((sent) => sent.id)).toEqual(ids);
     const perSecond = new Map<number, number>();
-    for (const sent of sender.sent) perSecond.set(Math.floor(sent.atMs / SECOND), (perSecond.get(Math.floor(sent.atMs / SECOND)) ?? 0) + 1);
+    for (const sent of sender.sent)
+      perSecond.set(Math.floor(sent.atMs / SECOND), (perSecond.get(Math.floor(sent.atMs / SECOND)) ?? 0) + 1);
     expect(Math.max(...perSecond.values())).toBeLessThanOrEqual(12);
   });
 
@@ -467,7 +521,8 @@ describe('a drain', () => {
     await pass(2 * SECOND);
     await world.reopen();
     await world.process.start();
-    const go = (ms: number): Promise<void> => timers.pass(ms, () => world.process.stats.working === 0 && world.process.stats.lag === 0);
+    const go = (ms: number): Promise<void> =>
+      timers.pass(ms, () => world.process.stats.working === 0 && world.process.stats.lag === 0);
     await go(SECOND);
     world.directory.change(merchantId(1), { suspended: false });
     await go(SECOND);
@@ -479,7 +534,9 @@ describe('a drain', () => {
 
 describe('durable redelivery', () => {
   it('W24: brings every event of a day-long outage, at a limited pace', async () => {
-    const { world, sender, timers, pass } = await setting({ process: { schedule: { ...RETRY_SCHEDULE, jitterShare: 0 } } });
+    const { world, sender, timers, pass } = await setting({
+      process: { schedule: { ...RETRY_SCHEDULE, jitterShare: 0 } },
+    });
     world.directory.change(merchantId(1), { durableRedelivery: true });
     const backAtMs = timers.nowMs() + DAY;
     sender.answer = () => ({ status: timers.nowMs() < backAtMs ? 503 : 200 });
@@ -490,7 +547,8 @@ describe('durable redelivery', () => {
     const after = sender.sent.filter((sent) => sent.atMs >= backAtMs);
     expect(new Set(after.map((sent) => sent.id)).size).toBe(20);
     const perSecond = new Map<number, number>();
-    for (const sent of after) perSecond.set(Math.floor(sent.atMs / SECOND), (perSecond.get(Math.floor(sent.atMs / SECOND)) ?? 0) + 1);
+    for (const sent of after)
+      perSecond.set(Math.floor(sent.atMs / SECOND), (perSecond.get(Math.floor(sent.atMs / SECOND)) ?? 0) + 1);
     expect(Math.max(...perSecond.values())).toBeLessThanOrEqual(11);
   });
 
@@ -534,7 +592,8 @@ describe('W25: redeliveries', () => {
   it('asked for while an attempt is under way get an attempt of their own when that one fails', async () => {
     const { world, sender, pass } = await setting();
     const open: (() => void)[] = [];
-    sender.answer = (_, count) => (count === 1 ? new Promise((resolve) => open.push(() => resolve({ status: 404 }))) : { status: 200 });
+    sender.answer = (_, count) =>
+      count === 1 ? new Promise((resolve) => open.push(() => resolve({ status: 404 }))) : { status: 200 };
     const id = await world.cancelled(1);
     await pass(SECOND);
     await world.redeliver(id);
@@ -568,7 +627,9 @@ describe('W25: redeliveries', () => {
     await pass(HOUR);
     expect(overlapped).toBe(false);
     expect(new Set(sender.of(id).map((sent) => sent.body)).size).toBe(1);
-    const attempts = (await world.history(id)).flatMap((event) => (event.type === 'DeliveryAttempted' ? [event.data.attempt] : []));
+    const attempts = (await world.history(id)).flatMap((event) =>
+      event.type === 'DeliveryAttempted' ? [event.data.attempt] : [],
+    );
     expect(attempts).toEqual(attempts.map((_, index) => index + 1));
   });
 
@@ -641,7 +702,11 @@ describe('writing down', () => {
     expect(world.process.stats.unsettled).toBe(0);
     open[0]!();
     await pass(SECOND);
-    expect((await world.history(id)).map((event) => event.type)).toEqual(['DeliveryScheduled', 'DeliveryAttempted', 'DeliverySucceeded']);
+    expect((await world.history(id)).map((event) => event.type)).toEqual([
+      'DeliveryScheduled',
+      'DeliveryAttempted',
+      'DeliverySucceeded',
+    ]);
   });
 
   it('an outcome survives a store that is away, and one that forgets to answer, without another attempt', async () => {
@@ -651,7 +716,9 @@ describe('writing down', () => {
       faults.shift();
       throw new StoreUnavailable('the test took it away');
     };
-    const { world, sender, timers } = await setting({ store: watched({ before: strike('lost before'), after: strike('lost after') }) });
+    const { world, sender, timers } = await setting({
+      store: watched({ before: strike('lost before'), after: strike('lost after') }),
+    });
     sender.answer = (_, count) => ({ status: count === 1 ? 500 : 200 });
     const id = await world.cancelled(1);
     await until('the outcome', async () => {
@@ -671,13 +738,18 @@ describe('writing down', () => {
   it('takes up a backlog larger than memory that was there before the first start', async () => {
     const timers = new VirtualTimers();
     const sender = new ScriptedSender(timers);
-    const world = await WebhookWorld.open({ timers, sender, process: { limits: { windowPerMerchant: 4, jobs: 8, crowdedWindow: 2 } } });
+    const world = await WebhookWorld.open({
+      timers,
+      sender,
+      process: { limits: { windowPerMerchant: 4, jobs: 8, crowdedWindow: 2 } },
+    });
     cleanups.push(() => world.dispose());
     world.directory.set(merchantId(1), 'https://one.example.org/', { suspended: true });
     const ids: NotificationId[] = [];
     for (let session = 1; session <= 40; session++) ids.push(await world.cancelled(session));
     await world.process.start();
-    const pass = (ms: number): Promise<void> => timers.pass(ms, () => world.process.stats.working === 0 && world.process.stats.lag === 0);
+    const pass = (ms: number): Promise<void> =>
+      timers.pass(ms, () => world.process.stats.working === 0 && world.process.stats.lag === 0);
     await pass(10 * SECOND);
     await world.reopen();
     await world.process.start();
@@ -692,8 +764,14 @@ describe('an event that cannot be read', () => {
   it('is told when a later build can read it', async () => {
     const { world, sender, timers, pass } = await setting();
     const session = sessionId(1);
-    const created: SessionEvent = { type: 'SessionCreated', data: createdFacts({ sessionId: session, merchantId: merchantId(1) }) };
-    await world.tell(session, created, { type: 'SessionCancelled', data: { cancelledAtSec: 1, coin: 'USDT', received: '0.00', inFlight: false } });
+    const created: SessionEvent = {
+      type: 'SessionCreated',
+      data: createdFacts({ sessionId: session, merchantId: merchantId(1) }),
+    };
+    await world.tell(session, created, {
+      type: 'SessionCancelled',
+      data: { cancelledAtSec: 1, coin: 'USDT', received: '0.00', inFlight: false },
+    });
     await pass(SECOND);
     sender.sent.length = 0;
     // As an older build would have left it: set aside, the checkpoint beyond it, nothing scheduled.
@@ -715,7 +793,10 @@ describe('an event that cannot be read', () => {
 
   it('is set aside with an alarm, and others are told', async () => {
     const { world, sender, pass } = await setting();
-    const orphan: SessionEvent = { type: 'SessionCancelled', data: { cancelledAtSec: 1, coin: 'USDT', received: '0.00', inFlight: false } };
+    const orphan: SessionEvent = {
+      type: 'SessionCancelled',
+      data: { cancelledAtSec: 1, coin: 'USDT', received: '0.00', inFlight: false },
+    };
     await world.tell(sessionId(1), orphan);
     const id = await world.cancelled(2);
     await pass(SECOND);

@@ -41,7 +41,12 @@ async function setting() {
   const world = await WebhookWorld.open({ timers, sender });
   cleanups.push(() => world.dispose());
   for (const merchant of [1, 2]) world.directory.set(merchantId(merchant), `https://m${merchant}.example.org/`);
-  const runner = new ProjectionRunner({ store: world.store, readModel: world.readModel, projections: [webhookDeliveries], clock: timers });
+  const runner = new ProjectionRunner({
+    store: world.store,
+    readModel: world.readModel,
+    projections: [webhookDeliveries],
+    clock: timers,
+  });
   await runner.start();
   cleanups.push(() => runner.stop());
   await world.process.start();
@@ -63,7 +68,8 @@ async function setting() {
     cursorKey: createSecretKey(Buffer.from('key')),
     servedRows,
   });
-  const pass = (ms: number): Promise<void> => timers.pass(ms, () => world.process.stats.working === 0 && world.process.stats.lag === 0);
+  const pass = (ms: number): Promise<void> =>
+    timers.pass(ms, () => world.process.stats.working === 0 && world.process.stats.lag === 0);
   return { world, timers, sender, webhooks, pass };
 }
 
@@ -79,23 +85,33 @@ describe('a further endpoint', () => {
     const event = await world.cancelled(1);
     await pass(2_000);
     const { rows } = valueOf(await webhooks.list(mine, first));
-    expect(rows.map(({ notificationId, endpointId, status }) => [notificationId, endpointId, status]).toSorted()).toEqual([
+    expect(
+      rows.map(({ notificationId, endpointId, status }) => [notificationId, endpointId, status]).toSorted(),
+    ).toEqual([
       [event, `we_${merchantId(1)}`, 'delivered'],
       [deliveryIdOf(event, 'we_books'), 'we_books', 'delivered'],
     ]);
     expect(valueOf(await webhooks.events(mine, { pageSize: 20 })).bodies).toHaveLength(1);
     expect(valueOf(await webhooks.events(mine, { pageSize: 20, types: ['payment.cancelled'] })).bodies).toHaveLength(1);
 
-    expect(valueOf(await webhooks.redeliver(mine, deliveryIdOf(event, 'we_books')))).toMatchObject({ endpointId: 'we_books' });
+    expect(valueOf(await webhooks.redeliver(mine, deliveryIdOf(event, 'we_books')))).toMatchObject({
+      endpointId: 'we_books',
+    });
     await pass(2_000);
     const urls = (): string[] => sender.sent.map(({ url }) => new URL(url).host).toSorted();
     expect(urls()).toEqual(['books.example.org', 'books.example.org', 'm1.example.org']);
 
-    expect(valueOf(await webhooks.sendSample(mine, 'payment.late', 'we_books'))).toMatchObject({ sample: true, endpointId: 'we_books' });
+    expect(valueOf(await webhooks.sendSample(mine, 'payment.late', 'we_books'))).toMatchObject({
+      sample: true,
+      endpointId: 'we_books',
+    });
     await pass(2_000);
     expect(urls()).toHaveLength(4);
     expect(urls().filter((host) => host === 'books.example.org')).toHaveLength(3);
-    expect(await webhooks.sendSample(mine, 'payment.late', 'we_other')).toMatchObject({ ok: false, refusal: { param: 'endpoint_id' } });
+    expect(await webhooks.sendSample(mine, 'payment.late', 'we_other')).toMatchObject({
+      ok: false,
+      refusal: { param: 'endpoint_id' },
+    });
   });
 });
 
@@ -142,10 +158,18 @@ describe('the list of deliveries', () => {
     const rejected = valueOf(await webhooks.list(mine, { ...first, status: 'rejected' })).rows;
     expect(rejected).toHaveLength(5);
     expect(valueOf(await webhooks.list(mine, { ...first, eventType: 'payment.completed' })).rows).toHaveLength(0);
-    expect(valueOf(await webhooks.list(mine, { ...first, eventType: 'payment.cancelled', status: 'delivered' })).rows).toHaveLength(5);
-    expect(valueOf(await webhooks.list(mine, { ...first, sessionId: sessionId(4) })).rows.map((row) => row.sessionId)).toEqual([sessionId(4)]);
-    expect(valueOf(await webhooks.list(mine, { ...first, sessionId: sessionId(4), status: 'delivered' })).rows).toHaveLength(0);
-    expect(valueOf(await webhooks.list(mine, { ...first, createdFromSec: startSec + 15, createdToSec: startSec + 45 })).rows).toHaveLength(3);
+    expect(
+      valueOf(await webhooks.list(mine, { ...first, eventType: 'payment.cancelled', status: 'delivered' })).rows,
+    ).toHaveLength(5);
+    expect(
+      valueOf(await webhooks.list(mine, { ...first, sessionId: sessionId(4) })).rows.map((row) => row.sessionId),
+    ).toEqual([sessionId(4)]);
+    expect(
+      valueOf(await webhooks.list(mine, { ...first, sessionId: sessionId(4), status: 'delivered' })).rows,
+    ).toHaveLength(0);
+    expect(
+      valueOf(await webhooks.list(mine, { ...first, createdFromSec: startSec + 15, createdToSec: startSec + 45 })).rows,
+    ).toHaveLength(3);
     const walked: string[] = [];
     for (let cursor: string | null = ''; cursor !== null;) {
       const page: DeliveryListing = valueOf(await webhooks.list(mine, { page: 1, pageSize: 3, cursor }));
@@ -155,7 +179,10 @@ describe('the list of deliveries', () => {
     }
     expect(new Set(walked).size).toBe(10);
     const stolen = valueOf(await webhooks.list(mine, { page: 1, pageSize: 3, cursor: '' })).pagination.next_cursor!;
-    expect(await webhooks.list(other, { page: 1, pageSize: 3, cursor: stolen })).toMatchObject({ ok: false, refusal: { param: 'cursor' } });
+    expect(await webhooks.list(other, { page: 1, pageSize: 3, cursor: stolen })).toMatchObject({
+      ok: false,
+      refusal: { param: 'cursor' },
+    });
   });
 });
 
@@ -219,11 +246,15 @@ describe('sending again', () => {
     for (let turn = 1; turn <= 3; turn++) {
       expect(valueOf(await webhooks.redeliver(again, id))).toMatchObject({ status: 'pending', attempts: 1 });
       await pass(1_000);
-      expect(valueOf(await webhooks.replay(range, { fromSec: startSec, onlyUndelivered: false }))).toEqual({ requested: 1 });
+      expect(valueOf(await webhooks.replay(range, { fromSec: startSec, onlyUndelivered: false }))).toEqual({
+        requested: 1,
+      });
       await pass(1_000);
     }
     expect(sender.of(id)).toHaveLength(3);
-    expect(await webhooks.replay(again, { fromSec: startSec, onlyUndelivered: false })).toMatchObject({ refusal: { code: 'idempotency_conflict' } });
+    expect(await webhooks.replay(again, { fromSec: startSec, onlyUndelivered: false })).toMatchObject({
+      refusal: { code: 'idempotency_conflict' },
+    });
   });
 
   it('of a time range takes what was not delivered, in order, or everything when asked', async () => {
@@ -251,16 +282,19 @@ describe('sending again', () => {
 });
 
 describe('a sample', () => {
-  it.each(NOTIFICATION_TYPES)('of %s reaches the endpoint in the form of the real event, and stays out of the feed', async (type) => {
-    const { sender, webhooks, pass } = await setting();
-    const sent = valueOf(await webhooks.sendSample(mine, type));
-    expect(sent).toMatchObject({ sample: true, status: 'pending', eventType: type });
-    await pass(1_000);
-    const body: unknown = JSON.parse(sender.sent[0]!.body);
-    expect(webhookEvent.parse(body)).toMatchObject({ id: sent.notificationId, type });
-    expect(valueOf(await webhooks.list(mine, first)).rows[0]).toMatchObject({ sample: true, status: 'delivered' });
-    expect(valueOf(await webhooks.events(mine, { pageSize: 10 })).bodies).toEqual([]);
-  });
+  it.each(NOTIFICATION_TYPES)(
+    'of %s reaches the endpoint in the form of the real event, and stays out of the feed',
+    async (type) => {
+      const { sender, webhooks, pass } = await setting();
+      const sent = valueOf(await webhooks.sendSample(mine, type));
+      expect(sent).toMatchObject({ sample: true, status: 'pending', eventType: type });
+      await pass(1_000);
+      const body: unknown = JSON.parse(sender.sent[0]!.body);
+      expect(webhookEvent.parse(body)).toMatchObject({ id: sent.notificationId, type });
+      expect(valueOf(await webhooks.list(mine, first)).rows[0]).toMatchObject({ sample: true, status: 'delivered' });
+      expect(valueOf(await webhooks.events(mine, { pageSize: 10 })).bodies).toEqual([]);
+    },
+  );
 
   it('is one sample when the request is repeated with its Idempotency-Key', async () => {
     const { sender, webhooks, pass } = await setting();
@@ -268,14 +302,20 @@ describe('a sample', () => {
     const one = valueOf(await webhooks.sendSample(keyed, 'payment.completed'));
     const two = valueOf(await webhooks.sendSample(keyed, 'payment.completed'));
     expect(two.notificationId).toBe(one.notificationId);
-    expect(await webhooks.sendSample(keyed, 'refund.failed')).toMatchObject({ ok: false, refusal: { code: 'idempotency_conflict' } });
+    expect(await webhooks.sendSample(keyed, 'refund.failed')).toMatchObject({
+      ok: false,
+      refusal: { code: 'idempotency_conflict' },
+    });
     await pass(1_000);
     expect(sender.sent).toHaveLength(1);
   });
 
   it('needs an endpoint', async () => {
     const { webhooks } = await setting();
-    expect(await webhooks.sendSample(callerOf(3), 'payment.completed')).toMatchObject({ ok: false, refusal: { code: 'invalid_request' } });
+    expect(await webhooks.sendSample(callerOf(3), 'payment.completed')).toMatchObject({
+      ok: false,
+      refusal: { code: 'invalid_request' },
+    });
   });
 });
 
@@ -295,7 +335,8 @@ describe('the feed of events', () => {
       ({ nextCursor: cursor, hasMore: more } = page);
     }
     expect(bodies.map((body) => (JSON.parse(body) as { id: string }).id)).toEqual(ids);
-    for (const sent of sender.sent.filter((one) => one.merchantId === merchantId(1))) expect(bodies).toContain(sent.body);
+    for (const sent of sender.sent.filter((one) => one.merchantId === merchantId(1)))
+      expect(bodies).toContain(sent.body);
     // The cursor goes on where the feed ended.
     expect(valueOf(await webhooks.events(mine, { pageSize: 3, cursor: cursor! })).bodies).toEqual([]);
     const later = await world.cancelled(8);

@@ -10,8 +10,10 @@ import { freePort } from '../support/free-port.ts';
 import { REPOSITORY } from '../support/repository.ts';
 
 /*
- * `npm run test:image`, as root on Linux: what a container engine would do with the files, where there is none. The steps of the Dockerfile are replayed into a folder, which is started as the image's user on a
- * read-only root without a capability; and each service of docker-compose.yml whose program is installed here is given its arguments and its configuration.
+ * `npm run test:image`, as root on Linux: what a container engine would do with the files, where there is none. The
+ * steps of the Dockerfile are replayed into a folder, which is started as the image's user on a read-only root without
+ * a capability; and each service of docker-compose.yml whose program is installed here is given its arguments and its
+ * configuration.
  */
 
 interface Step {
@@ -45,8 +47,10 @@ const admitted = text('.dockerignore')
 
 function emptyRoot(name: string): string {
   const root = join(folder, name);
-  for (const path of ['usr', 'etc', 'proc', 'dev', 'tmp', 'opt', 'app', 'var/lib']) mkdirSync(join(root, path), { recursive: true });
-  for (const path of ['bin', 'lib', 'lib64', 'sbin']) if (existsSync(join('/usr', path))) symlinkSync(join('usr', path), join(root, path));
+  for (const path of ['usr', 'etc', 'proc', 'dev', 'tmp', 'opt', 'app', 'var/lib'])
+    mkdirSync(join(root, path), { recursive: true });
+  for (const path of ['bin', 'lib', 'lib64', 'sbin'])
+    if (existsSync(join('/usr', path))) symlinkSync(join('usr', path), join(root, path));
   writeFileSync(join(root, 'etc/passwd'), 'root:x:0:0::/root:/bin/sh\nnode:x:1000:1000::/home/node:/bin/sh\n');
   writeFileSync(join(root, 'etc/group'), 'root:x:0:\nnode:x:1000:\n');
   return root;
@@ -66,8 +70,13 @@ function copy(rest: string, root: string, workdir: string): void {
 function run(command: string, root: string, workdir: string): void {
   // The package manager is that of this machine; everything else happens inside.
   if (command.startsWith('npm '))
-    return void execFileSync('sh', ['-c', command], { cwd: join(root, workdir), stdio: ['ignore', 'ignore', 'inherit'] });
-  execFileSync('unshare', ['--mount', 'sh', ENTER, root, process.execPath, 'none', 'sh', '-c', command], { stdio: ['ignore', 'inherit', 'inherit'] });
+    return void execFileSync('sh', ['-c', command], {
+      cwd: join(root, workdir),
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+  execFileSync('unshare', ['--mount', 'sh', ENTER, root, process.execPath, 'none', 'sh', '-c', command], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
 }
 
 const wordsOf = (json: string): string[] => JSON.parse(json) as string[];
@@ -82,7 +91,8 @@ function replay(): Image {
     else if (name === 'WORKDIR') workdir = rest;
     else if (name === 'COPY') copy(rest, root, workdir);
     else if (name === 'RUN') run(rest, root, workdir);
-    else if (name === 'ENV') for (const pair of rest.split(' ')) env[pair.split('=')[0]!] = pair.slice(pair.indexOf('=') + 1);
+    else if (name === 'ENV')
+      for (const pair of rest.split(' ')) env[pair.split('=')[0]!] = pair.slice(pair.indexOf('=') + 1);
     else if (name === 'ENTRYPOINT') entry = wordsOf(rest);
     else if (name === 'CMD') command = wordsOf(rest);
     else if (name === 'HEALTHCHECK') healthcheck = wordsOf(rest.slice(rest.indexOf('[')));
@@ -96,7 +106,21 @@ function replay(): Image {
 function inside(image: Image, state: string, env: Record<string, string>, command: readonly string[]): string[] {
   const all = { PATH: '/usr/local/bin:/usr/bin:/bin', ...image.env, ...env };
   const given = Object.entries(all).map(([name, value]) => `${name}=${value}`);
-  return ['--mount', '--pid', '--fork', '--kill-child', 'sh', ENTER, image.root, process.execPath, state, 'env', '-i', ...given, ...command];
+  return [
+    '--mount',
+    '--pid',
+    '--fork',
+    '--kill-child',
+    'sh',
+    ENTER,
+    image.root,
+    process.execPath,
+    state,
+    'env',
+    '-i',
+    ...given,
+    ...command,
+  ];
 }
 
 async function healthy(url: string, child: ChildProcess, output: () => string): Promise<void> {
@@ -121,7 +145,11 @@ async function startImage(): Promise<void> {
   execFileSync('chown', ['-R', '1000:1000', state]);
   const [port, opsPort] = [await freePort(), await freePort()];
   const env = {
-    ...{ MASTER_KEY: randomBytes(32).toString('hex'), PUBLIC_URL: 'https://pay.shop.example', RATE_PROVIDERS: 'coinbase,kraken' },
+    ...{
+      MASTER_KEY: randomBytes(32).toString('hex'),
+      PUBLIC_URL: 'https://pay.shop.example',
+      RATE_PROVIDERS: 'coinbase,kraken',
+    },
     ...{ HOST: '127.0.0.1', PORT: String(port), OPS_PORT: String(opsPort) },
   };
   const child = spawn('unshare', inside(image, state, env, image.command), { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -132,7 +160,13 @@ async function startImage(): Promise<void> {
     done('it starts as its user on a read-only root');
     const pid = serviceIn(child.pid!);
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-    for (const line of [/^Uid:\t1000\t1000\t1000\t1000$/m, /^CapEff:\t0+$/m, /^CapBnd:\t0+$/m, /^NoNewPrivs:\t1$/m, /^Groups:\t\s*$/m])
+    for (const line of [
+      /^Uid:\t1000\t1000\t1000\t1000$/m,
+      /^CapEff:\t0+$/m,
+      /^CapBnd:\t0+$/m,
+      /^NoNewPrivs:\t1$/m,
+      /^Groups:\t\s*$/m,
+    ])
       assert.match(status, line);
     done('without a capability, a further group, or a way to new rights');
     const check = spawnSync('unshare', inside(image, state, env, image.healthcheck), { encoding: 'utf8' });
@@ -141,13 +175,18 @@ async function startImage(): Promise<void> {
     assert.equal(wrong.status, 1);
     done('its health check says yes, and no where nobody answers');
     for (const path of ['/app/src/main.ts', '/app/x', '/etc/x']) {
-      const write = spawnSync('unshare', inside(image, state, env, ['sh', '-c', `echo x >> ${path}`]), { encoding: 'utf8' });
+      const write = spawnSync('unshare', inside(image, state, env, ['sh', '-c', `echo x >> ${path}`]), {
+        encoding: 'utf8',
+      });
       assert.match(write.stderr, /Read-only file system|Permission denied/, path);
     }
     done('it can change nothing of what runs');
     const ended = new Promise<void>((gone) => child.once('exit', () => gone()));
     process.kill(pid, 'SIGTERM');
-    await Promise.race([ended, sleep(20_000).then(() => Promise.reject(new Error('it did not end within its grace period')))]);
+    await Promise.race([
+      ended,
+      sleep(20_000).then(() => Promise.reject(new Error('it did not end within its grace period'))),
+    ]);
     assert.match(output, /the service has ended/);
     assert.ok(existsSync(join(state, 'data/events.db')));
     done('SIGTERM ends it in order, with its data in the volume');
@@ -158,7 +197,11 @@ async function startImage(): Promise<void> {
 
 /** Of the processes below, the one that is Node's. */
 function serviceIn(parent: number): number {
-  const children = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
+  const children = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8')
+    .trim()
+    .split(' ')
+    .filter(Boolean)
+    .map(Number);
   for (const child of children) {
     if (basename(readFileSync(`/proc/${child}/cmdline`, 'utf8').split('\0')[0]!) === 'node') return child;
     const below = serviceIn(child);
@@ -173,7 +216,9 @@ interface Service {
   readonly volumes?: readonly string[];
 }
 
-const compose = parse(text('docker-compose.yml'), { merge: true }) as { readonly services: Readonly<Record<string, Service>> };
+const compose = parse(text('docker-compose.yml'), { merge: true }) as {
+  readonly services: Readonly<Record<string, Service>>;
+};
 const isThere = (program: string): boolean => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
 /** The file of ours that a service finds at the path. */
 const mounted = (service: string, path: string): string => {
@@ -187,9 +232,12 @@ async function redis(): Promise<void> {
   const [program, ...args] = compose.services['redis']!.command!;
   const port = await freePort();
   const data = mkdtempSync(join(folder, 'redis-'));
-  const child = spawn(program!, [...args, '--port', String(port), '--bind', '127.0.0.1', '--dir', data], { stdio: 'ignore' });
+  const child = spawn(program!, [...args, '--port', String(port), '--bind', '127.0.0.1', '--dir', data], {
+    stdio: 'ignore',
+  });
   try {
-    const ask = (...question: string[]): string => spawnSync('redis-cli', ['-p', String(port), ...question], { encoding: 'utf8' }).stdout.trim();
+    const ask = (...question: string[]): string =>
+      spawnSync('redis-cli', ['-p', String(port), ...question], { encoding: 'utf8' }).stdout.trim();
     for (let tries = 0; tries < 40 && ask('ping') !== 'PONG'; tries += 1) await sleep(250);
     assert.match(ask('config', 'get', 'maxmemory-policy'), /noeviction/);
     assert.match(ask('config', 'get', 'appendonly'), /yes/);
@@ -213,22 +261,36 @@ function prometheus(): void {
 function caddy(): void {
   if (!isThere('caddy')) return skipped('caddy is not installed');
   const args = ['validate', '--adapter', 'caddyfile', '--config', mounted('proxy', '/etc/caddy/Caddyfile')];
-  const { status, stderr } = spawnSync('caddy', args, { encoding: 'utf8', env: { ...process.env, HOME: folder, XDG_DATA_HOME: folder } });
+  const { status, stderr } = spawnSync('caddy', args, {
+    encoding: 'utf8',
+    env: { ...process.env, HOME: folder, XDG_DATA_HOME: folder },
+  });
   assert.equal(status, 0, stderr);
   done('Caddy takes its configuration');
 }
 
-/** Grafana publishes no schema of what it provisions: its documentation's fields, and that all that is named is there. */
+/**
+ * Grafana publishes no schema of what it provisions: its documentation's fields, and that all that is named is there.
+ */
 function grafana(): void {
-  const sources = parse(readFileSync(mounted('grafana', '/etc/grafana/provisioning/datasources/quittance.yml'), 'utf8')) as Provisioned;
-  const boards = parse(readFileSync(mounted('grafana', '/etc/grafana/provisioning/dashboards/quittance.yml'), 'utf8')) as Provisioned;
+  const sources = parse(
+    readFileSync(mounted('grafana', '/etc/grafana/provisioning/datasources/quittance.yml'), 'utf8'),
+  ) as Provisioned;
+  const boards = parse(
+    readFileSync(mounted('grafana', '/etc/grafana/provisioning/dashboards/quittance.yml'), 'utf8'),
+  ) as Provisioned;
   assert.deepEqual([sources.apiVersion, boards.apiVersion], [1, 1]);
   for (const source of sources.datasources!) {
     assert.deepEqual(
-      Object.keys(source).filter((key) => !['name', 'type', 'uid', 'url', 'isDefault', 'access', 'jsonData'].includes(key)),
+      Object.keys(source).filter(
+        (key) => !['name', 'type', 'uid', 'url', 'isDefault', 'access', 'jsonData'].includes(key),
+      ),
       [],
     );
-    assert.ok(compose.services[new URL(source['url'] as string).hostname], `there is no service for ${source['url'] as string}`);
+    assert.ok(
+      compose.services[new URL(source['url'] as string).hostname],
+      `there is no service for ${source['url'] as string}`,
+    );
   }
   for (const provider of boards.providers!) {
     assert.equal(provider['type'], 'file');
@@ -244,7 +306,8 @@ interface Provisioned {
 }
 
 try {
-  if (process.platform !== 'linux' || process.getuid?.() !== 0) throw new Error('the image is replayed as root on Linux');
+  if (process.platform !== 'linux' || process.getuid?.() !== 0)
+    throw new Error('the image is replayed as root on Linux');
   await redis();
   prometheus();
   caddy();

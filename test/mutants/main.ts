@@ -3,8 +3,8 @@ import { MUTANT_SETS } from './mutant-sets.ts';
 import { failedOf, runWithout } from './run-without.ts';
 
 /*
- * `npm run test:mutants [-- webhooks signer] [part of a name ...]`: takes one protection out at a time and shows that the tests that name it
- * fail. Ends with 1 when one is not noticed, or when these tests fail without any change.
+ * `npm run test:mutants [-- webhooks signer] [part of a name ...]`: takes one protection out at a time and shows that
+ * the tests that name it fail. Ends with 1 when one is not noticed, or when these tests fail without any change.
  */
 
 const words = process.argv.slice(2);

@@ -23,16 +23,27 @@ export const MUTANT_SETS: Readonly<Record<string, MutantSet>> = {
   },
   signer: {
     mutants: SIGNER_MUTANTS,
-    include: ['test/e2e/hostile-worker*.test.ts', 'test/e2e/signer-*.test.ts', 'test/property/signer-search.property.test.ts'],
+    include: [
+      'test/e2e/hostile-worker*.test.ts',
+      'test/e2e/signer-*.test.ts',
+      'test/property/signer-search.property.test.ts',
+    ],
     exclude: ['test/e2e/hostile-worker-planted.test.ts'],
     always: [
-      { file: SIGNER_PROCESS, from: 'const NODE_FLAGS = [', to: "const NODE_FLAGS = ['--import', process.env.PLANT_HOOK, " },
+      {
+        file: SIGNER_PROCESS,
+        from: 'const NODE_FLAGS = [',
+        to: "const NODE_FLAGS = ['--import', process.env.PLANT_HOOK, ",
+      },
       { file: SIGNER_PROCESS, from: "'TMPDIR'", to: "'TMPDIR', 'MUTANTS', 'WITHOUT'" },
     ],
   },
 };
 
-/** What is planted in this process: MUTANTS names the set, WITHOUT the protection that is taken out; none for the sources as they are. */
+/**
+ * What is planted in this process: MUTANTS names the set, WITHOUT the protection that is taken out; none for the
+ * sources as they are.
+ */
 export const chosenSet = (): MutantSet => MUTANT_SETS[process.env['MUTANTS'] ?? 'webhooks']!;
 export const chosenChanges = (): readonly PlantedChange[] =>
   chosenSet().mutants.find(({ without }) => without === process.env['WITHOUT'])?.changes ?? [];

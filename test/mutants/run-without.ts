@@ -12,7 +12,10 @@ export interface Seen {
   readonly status: string;
 }
 
-/** The tests of a set whose names match, run with the protection taken out; with none when `without` is null. `files` are parts of their names. */
+/**
+ * The tests of a set whose names match, run with the protection taken out; with none when `without` is null. `files`
+ * are parts of their names.
+ */
 export async function runWithout(
   set: string,
   without: string | null,
@@ -30,7 +33,9 @@ export async function runWithout(
     });
     await once(child, 'exit');
     const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as { testResults: { assertionResults: Seen[] }[] };
-    return testResults.flatMap(({ assertionResults }) => assertionResults).filter(({ status }) => status === 'passed' || status === 'failed');
+    return testResults
+      .flatMap(({ assertionResults }) => assertionResults)
+      .filter(({ status }) => status === 'passed' || status === 'failed');
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }

@@ -1,7 +1,10 @@
 import type { PlantedChange } from '../support/planted-change.ts';
 import type { Mutant } from './mutant.ts';
 
-/* Holes that the signer had, or could have, put back one at a time: whoever sits at its socket must be shown to find each. */
+/*
+ * Holes that the signer had, or could have, put back one at a time: whoever sits at its socket must be shown to find
+ * each.
+ */
 
 const change = (file: string, from: string, to: string): PlantedChange => ({ file: `src/signer/${file}`, from, to });
 
@@ -25,16 +28,24 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
       change('policies.ts', '(await topUpFault(order, others, wallet, view)) ??', 'null ??'),
       change('outgoing.ts', '?? this.#nativeRefusal(request, account)', ''),
     ],
-    foundBy: ['is not strewn over addresses', 'is given where the signer sees tokens', 'hold for one transaction, an hour and a day'],
+    foundBy: [
+      'is not strewn over addresses',
+      'is given where the signer sees tokens',
+      'hold for one transaction, an hour and a day',
+    ],
   },
   {
     without: 'the proof of an approval',
-    changes: [change('approvals.ts', "if (!proven.ok) return this.#wrongly(person, 'wrong_signature', proven.why);", '')],
+    changes: [
+      change('approvals.ts', "if (!proven.ok) return this.#wrongly(person, 'wrong_signature', proven.why);", ''),
+    ],
     foundBy: ['is none of who proposed it', 'a passkey on P-256 of another person', 'is not to be guessed'],
   },
   {
     without: 'the lock-out of who guesses approvals',
-    changes: [change('approvals.ts', 'return this.#recentlyWrong(person).length >= MAX_WRONG_IN_WINDOW;', 'return false;')],
+    changes: [
+      change('approvals.ts', 'return this.#recentlyWrong(person).length >= MAX_WRONG_IN_WINDOW;', 'return false;'),
+    ],
     foundBy: ['is not to be guessed'],
   },
   {
@@ -50,12 +61,16 @@ export const SIGNER_MUTANTS: readonly Mutant[] = [
   },
   {
     without: 'the chain id of a draft',
-    changes: [change('evm-view.ts', 'if (!isEvm(draft) || draft.chainId !== this.#network.chainId)', 'if (!isEvm(draft))')],
+    changes: [
+      change('evm-view.ts', 'if (!isEvm(draft) || draft.chainId !== this.#network.chainId)', 'if (!isEvm(draft))'),
+    ],
     foundBy: ['gets no signature for a top-up of another chain'],
   },
   {
     without: 'the expiration of what was signed before on TRON',
-    changes: [change('tron-view.ts', "return 'expirationMs' in next && this.#areDead(earlier, false);", 'return true;')],
+    changes: [
+      change('tron-view.ts', "return 'expirationMs' in next && this.#areDead(earlier, false);", 'return true;'),
+    ],
     foundBy: ['on tron no order of requests'],
   },
   {

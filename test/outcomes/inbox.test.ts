@@ -5,7 +5,9 @@ import { createInboxWorld, inboxCases } from '../support/inbox-cases.ts';
 
 /* The inbox on every network but Ethereum, which `npm test` tries. */
 
-const NETWORKS = (['bsc', 'tron', 'solana'] as const).filter((network) => network !== 'solana' || findSurfpoolAddon() !== null);
+const NETWORKS = (['bsc', 'tron', 'solana'] as const).filter(
+  (network) => network !== 'solana' || findSurfpoolAddon() !== null,
+);
 
 describe.each(NETWORKS)('the inbox on %s', (network) => {
   let world: CrashWorld;

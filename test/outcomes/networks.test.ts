@@ -5,7 +5,9 @@ import { evmPayer, solanaPayer, tronPayer, type RawPayer } from '../support/raw-
 
 /* Every outcome of a payment on every network, with real transactions on the local chains (docs/payments.md). */
 
-const NETWORKS = ['ethereum', 'bsc', 'tron', 'solana'].filter((network) => network !== 'solana' || findSurfpoolAddon() !== null);
+const NETWORKS = ['ethereum', 'bsc', 'tron', 'solana'].filter(
+  (network) => network !== 'solana' || findSurfpoolAddon() !== null,
+);
 
 let world: OutcomeWorld;
 let patient: Merchant;
@@ -42,10 +44,12 @@ afterAll(async () => {
 const addressOn = (network: string, { payment_options: options }: OutcomeSession): string =>
   options.find((option) => option.network === network)!.address;
 const unitsOn = (network: string, micros: bigint): bigint => (network === 'bsc' ? micros * 10n ** 12n : micros);
-const kinds = ({ deposits }: OutcomeSession): unknown[] => deposits.map(({ kind, status, amount }) => [kind, status, amount]);
+const kinds = ({ deposits }: OutcomeSession): unknown[] =>
+  deposits.map(({ kind, status, amount }) => [kind, status, amount]);
 
 describe.for(NETWORKS)('on %s', { concurrent: true }, (network) => {
-  const pay = (merchant: Merchant, session: OutcomeSession, more: Record<string, string> = {}) => world.pay(merchant, session, { network, ...more });
+  const pay = (merchant: Merchant, session: OutcomeSession, more: Record<string, string> = {}) =>
+    world.pay(merchant, session, { network, ...more });
 
   it('exact: paid, told once', async () => {
     const session = await world.create(patient);
@@ -122,7 +126,12 @@ describe.for(NETWORKS)('on %s', { concurrent: true }, (network) => {
     const session = await world.create(hasty);
     await pay(hasty, session, { case: 'late' });
     const late = await world.settled(hasty, session, allFinal);
-    expect([late.payment_status, late.received, late.refundable, kinds(late)]).toEqual(['unpaid', '0.00', '10.00', [['late', 'final', '10.00']]]);
+    expect([late.payment_status, late.received, late.refundable, kinds(late)]).toEqual([
+      'unpaid',
+      '0.00',
+      '10.00',
+      [['late', 'final', '10.00']],
+    ]);
   });
 
   it('after a cancel, or to the address of an old session: recorded there and refundable, never paid', async () => {
@@ -155,7 +164,12 @@ describe.for(NETWORKS)('on %s', { concurrent: true }, (network) => {
     const session = await world.create(patient);
     await pay(patient, session, { case: 'wrong_coin' });
     const wrong = await world.settled(patient, session, allFinal);
-    expect([wrong.status, wrong.received, wrong.deposits[0]!.kind, wrong.deposits[0]!.coin]).toEqual(['open', '0.00', 'wrong_coin', 'USDC']);
+    expect([wrong.status, wrong.received, wrong.deposits[0]!.kind, wrong.deposits[0]!.coin]).toEqual([
+      'open',
+      '0.00',
+      'wrong_coin',
+      'USDC',
+    ]);
     await pay(patient, session);
     expect((await world.settled(patient, session, isPaid)).received).toBe('10.00');
   });
@@ -194,29 +208,38 @@ describe.for(NETWORKS)('on %s', { concurrent: true }, (network) => {
   });
 });
 
-describe.for(NETWORKS.filter((network) => network !== 'solana'))('a reorganisation on %s', { concurrent: true }, (network) => {
-  it('that moves the transfer: paid once', async () => {
-    const session = await world.create(patient);
-    await world.pay(patient, session, { network, case: 'reorg' });
-    expect((await world.settled(patient, session, isPaid)).received).toBe('10.00');
-    expect(await world.told(session, 'payment.completed')).toHaveLength(1);
-  });
+describe.for(NETWORKS.filter((network) => network !== 'solana'))(
+  'a reorganisation on %s',
+  { concurrent: true },
+  (network) => {
+    it('that moves the transfer: paid once', async () => {
+      const session = await world.create(patient);
+      await world.pay(patient, session, { network, case: 'reorg' });
+      expect((await world.settled(patient, session, isPaid)).received).toBe('10.00');
+      expect(await world.told(session, 'payment.completed')).toHaveLength(1);
+    });
 
-  it('that loses it before it was final: failed at the deadline', async () => {
-    const session = await world.create(hasty);
-    await world.pay(hasty, session, { network, case: 'lost' });
-    const after = await world.settled(hasty, session, ({ status }) => status === 'failed' || status === 'expired');
-    // The block may be gone before the watcher saw it; then nothing was ever seen and the session simply expires.
-    const seen = after.deposits.length > 0;
-    expect([after.payment_status, after.received, after.status]).toEqual(['unpaid', '0.00', seen ? 'failed' : 'expired']);
-    await world.told(session, seen ? 'payment.failed' : 'payment.expired');
-  });
-});
+    it('that loses it before it was final: failed at the deadline', async () => {
+      const session = await world.create(hasty);
+      await world.pay(hasty, session, { network, case: 'lost' });
+      const after = await world.settled(hasty, session, ({ status }) => status === 'failed' || status === 'expired');
+      // The block may be gone before the watcher saw it; then nothing was ever seen and the session simply expires.
+      const seen = after.deposits.length > 0;
+      expect([after.payment_status, after.received, after.status]).toEqual([
+        'unpaid',
+        '0.00',
+        seen ? 'failed' : 'expired',
+      ]);
+      await world.told(session, seen ? 'payment.failed' : 'payment.expired');
+    });
+  },
+);
 
 it.sequential('nothing was ever paid twice, and no two sessions share an address', async () => {
   const { json } = await world.call(patient, 'GET', '/v1/payment/sessions?page_size=100');
   const sessions = json.data as OutcomeSession[];
-  for (const { id, received, excess } of sessions) expect([id, Number(received) <= 13, Number(excess) <= 3]).toEqual([id, true, true]);
+  for (const { id, received, excess } of sessions)
+    expect([id, Number(received) <= 13, Number(excess) <= 3]).toEqual([id, true, true]);
   const addresses = await Promise.all(
     sessions.map(async ({ id }) => (await world.read(patient, { id })).payment_options.map(({ address }) => address)),
   );

@@ -20,7 +20,9 @@ beforeAll(async () => {
   provider = await FaultProxy.before(anvil.url);
   service = await startRunningProduction({
     TEST_BSC_RPC_URLS: provider.url,
-    TEST_NETWORKS: JSON.stringify({ bsc: { chain_id: '31338', tokens: [{ coin: 'USDT', address: token, decimals: 18 }] } }),
+    TEST_NETWORKS: JSON.stringify({
+      bsc: { chain_id: '31338', tokens: [{ coin: 'USDT', address: token, decimals: 18 }] },
+    }),
     EXPIRY_MAX_WAIT_SECONDS: '3',
   });
   merchant = (await service.cli('merchant', 'create', '--name', 'Shop', '--mode', 'test')) as Merchant;
@@ -32,18 +34,27 @@ afterAll(async () => {
   await anvil?.stop();
 });
 
-const call = (method: string, path: string, body?: unknown) => signedCall(service.baseUrl, merchant, method, path, body);
+const call = (method: string, path: string, body?: unknown) =>
+  signedCall(service.baseUrl, merchant, method, path, body);
 async function create(ttlSec: number): Promise<OutcomeSession & { readonly address: string }> {
   await service.cli('merchant', 'set-policy', merchant.id, '--session-ttl', String(ttlSec));
   orders += 1;
-  const { json } = await call('POST', '/api/v1/checkout/sessions/create', { amount: '10.00', currency: 'USDT', order_id: `order-${orders}` });
+  const { json } = await call('POST', '/api/v1/checkout/sessions/create', {
+    amount: '10.00',
+    currency: 'USDT',
+    order_id: `order-${orders}`,
+  });
   const session = json as unknown as OutcomeSession;
   return { ...session, address: session.payment_options[0]!.address };
 }
 const UNITS = 10n * 10n ** 18n;
 
 /** Mines meanwhile, in step with the clock. */
-const settled = (what: string, { id }: OutcomeSession, test: (now: OutcomeSession & { after_expiry?: boolean }) => boolean) =>
+const settled = (
+  what: string,
+  { id }: OutcomeSession,
+  test: (now: OutcomeSession & { after_expiry?: boolean }) => boolean,
+) =>
   eventually(
     what,
     async () => {
@@ -54,7 +65,9 @@ const settled = (what: string, { id }: OutcomeSession, test: (now: OutcomeSessio
     },
     60_000,
   );
-const eventsOf = async ({ id }: OutcomeSession): Promise<{ type: string; data: { object: Record<string, unknown> } }[]> => {
+const eventsOf = async ({
+  id,
+}: OutcomeSession): Promise<{ type: string; data: { object: Record<string, unknown> } }[]> => {
   const { data } = (await call('GET', '/v1/events?page_size=100')).json as unknown as {
     data: { type: string; data: { object: Record<string, unknown> } }[];
   };
@@ -76,7 +89,10 @@ describe('a payment', () => {
       return found.length === 2 ? found : null;
     });
     expect(new Set(events.map(({ type }) => type))).toEqual(new Set(['payment.expired', 'payment.completed']));
-    expect(events.find(({ type }) => type === 'payment.completed')!.data.object).toMatchObject({ after_expiry: true, amount: '10.00' });
+    expect(events.find(({ type }) => type === 'payment.completed')!.data.object).toMatchObject({
+      after_expiry: true,
+      amount: '10.00',
+    });
   });
 
   it('final, then reorganised away: stays paid, is marked reversed, nothing is refundable, and the operator is told', async () => {
@@ -88,7 +104,12 @@ describe('a payment', () => {
     const [{ block_number: block }] = json.data as [{ block_number: number }];
     await anvil.reorg((await anvil.head()) - block + 1);
     const after = await settled('the reversal', session, ({ reversed }) => reversed);
-    expect([after.status, after.payment_status, after.refundable, after.deposits[0]!.status]).toEqual(['paid', 'paid', '0.00', 'reverted']);
+    expect([after.status, after.payment_status, after.refundable, after.deposits[0]!.status]).toEqual([
+      'paid',
+      'paid',
+      '0.00',
+      'reverted',
+    ]);
     expect(service.output()).toMatch(/"level":"error"[^\n]*"afterFinal":true[^\n]*a deposit was reverted/);
     expect((await eventsOf(session)).map(({ type }) => type)).toEqual(['payment.completed']);
     const refund = await call('POST', '/v1/refunds', { session_id: session.id });
@@ -101,7 +122,11 @@ describe('a payment', () => {
     await anvil.pay(token, payer, UNITS);
     const paid = await anvil.transfer(token, session.address, UNITS, payer);
     await anvil.mine();
-    await eventually('seen', async () => ((await call('GET', `/api/v1/checkout/sessions/${session.id}`)).json.status as string) === 'processing');
+    await eventually(
+      'seen',
+      async () =>
+        ((await call('GET', `/api/v1/checkout/sessions/${session.id}`)).json.status as string) === 'processing',
+    );
     const pause = await anvil.pause(token);
     await anvil.mine();
     await anvil.reorg(2, [

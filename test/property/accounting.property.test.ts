@@ -13,22 +13,47 @@ import { runsOf } from '../support/runs.ts';
 import { rowsOf, type Row } from '../support/exported-rows.ts';
 import { settlementEvent, settlementTerms } from '../support/settlement-log.ts';
 
-/* Files for other people's software say what the journal says, to the last digit, and keep to what their makers publish. */
+/*
+ * Files for other people's software say what the journal says, to the last digit, and keep to what their makers
+ * publish.
+ */
 
 const DAY_MS = 86_400_000;
 const CHART = {
   currency: 'EUR',
   accounts: {
-    ...{ 'assets:deposit-wallets': '1460', 'assets:treasury': '1461', 'assets:treasury/*/ETH': '1462', 'assets:cold-storage': '1463' },
-    ...{ 'liabilities:merchants:*:payable': '1700', 'liabilities:merchants:*:unapplied': '1701', 'liabilities:merchants:*:refunds-reserved': '1702' },
-    ...{ 'liabilities:unmatched': '1703', 'liabilities:suspense': '1704', 'equity:operator-funding': '1890', 'income:service-fees': '8400' },
-    ...{ 'expenses:network-fees': '4970', 'expenses:unknown-outflows': '4971', 'expenses:rounding': '4972', 'income:exchange-differences': '2660' },
+    ...{
+      'assets:deposit-wallets': '1460',
+      'assets:treasury': '1461',
+      'assets:treasury/*/ETH': '1462',
+      'assets:cold-storage': '1463',
+    },
+    ...{
+      'liabilities:merchants:*:payable': '1700',
+      'liabilities:merchants:*:unapplied': '1701',
+      'liabilities:merchants:*:refunds-reserved': '1702',
+    },
+    ...{
+      'liabilities:unmatched': '1703',
+      'liabilities:suspense': '1704',
+      'equity:operator-funding': '1890',
+      'income:service-fees': '8400',
+    },
+    ...{
+      'expenses:network-fees': '4970',
+      'expenses:unknown-outflows': '4971',
+      'expenses:rounding': '4972',
+      'income:exchange-differences': '2660',
+    },
   },
   clearing: '1590',
   datev: { consultant: 1001, client: 12, fiscal_year_start: '01-01', account_length: 4 },
 } as const;
 
-const rateTexts = fc.array(fc.constantFrom('0.913372', '0.87', '1.000001', '2345.678901', '0.00000012', '3'), { minLength: 12, maxLength: 12 });
+const rateTexts = fc.array(fc.constantFrom('0.913372', '0.87', '1.000001', '2345.678901', '0.00000012', '3'), {
+  minLength: 12,
+  maxLength: 12,
+});
 
 async function business(
   office: BooksOffice,
@@ -40,7 +65,10 @@ async function business(
   const startMs = Date.UTC(2027, 0, 20);
   const shift = startMs - (entries[0]?.atMs ?? startMs);
   let days = 0;
-  const recorded = entries.map((entry, index) => ({ ...entry, atMs: entry.atMs + shift + (days += gaps[index % gaps.length]!) * DAY_MS }));
+  const recorded = entries.map((entry, index) => ({
+    ...entry,
+    atMs: entry.atMs + shift + (days += gaps[index % gaps.length]!) * DAY_MS,
+  }));
   const endMs = (recorded.at(-1)?.atMs ?? startMs) + 40 * DAY_MS;
   const all: BookRate[] = [];
   // Block times of drawn histories are all of one moment; rates go back to it.
@@ -54,7 +82,11 @@ async function business(
     await office.take(sessionStream(sessionIdOf(session)), event, atMs);
     if (index % 9 !== 4) continue;
     const [stream, settled] = settlementEvent('SettlementCompleted', settlementTerms(`mov_${index}`, '1.234567'));
-    await office.take(stream, { ...settled, data: { ...settled.data, blockTimeSec: Math.floor(atMs / 1000) } } as typeof settled, atMs);
+    await office.take(
+      stream,
+      { ...settled, data: { ...settled.data, blockTimeSec: Math.floor(atMs / 1000) } } as typeof settled,
+      atMs,
+    );
   }
   await office.caughtUp();
   office.nowMs = endMs;
@@ -62,10 +94,16 @@ async function business(
 
 let [revaluations, roundings] = [0, 0];
 
-const sumBy = <Item>(items: readonly Item[], keyOf: (item: Item) => string, unitsOf: (item: Item) => bigint): Record<string, string> => {
+const sumBy = <Item>(
+  items: readonly Item[],
+  keyOf: (item: Item) => string,
+  unitsOf: (item: Item) => bigint,
+): Record<string, string> => {
   const sums = new Map<string, bigint>();
   for (const item of items) sums.set(keyOf(item), (sums.get(keyOf(item)) ?? 0n) + unitsOf(item));
-  return Object.fromEntries([...sums].filter(([, units]) => units !== 0n).map(([key, units]) => [key, formatAmount(units)]));
+  return Object.fromEntries(
+    [...sums].filter(([, units]) => units !== 0n).map(([key, units]) => [key, formatAmount(units)]),
+  );
 };
 const valueOf = (row: Row): bigint => signedAmountOf(String(row['value']));
 const placeOf = ({ account, network, coin }: Row): string => `${account}/${network}/${coin}`;
@@ -90,7 +128,8 @@ function checkValues(valued: readonly Row[], journal: readonly Row[]): void {
   ).toEqual(sumBy(lines, placeOf, ({ amount }) => signedAmountOf(String(amount))));
   expect(sumBy(valued, ({ entry, recorded_day: day }) => `${entry} ${entry === null ? day : ''}`, valueOf)).toEqual({});
   for (const { amount, rate, value, account, kind, rate_source: source } of valued) {
-    if (amount !== null) expect([account, signedAmountOf(String(value))]).toEqual([account, worth(String(amount), String(rate))]);
+    if (amount !== null)
+      expect([account, signedAmountOf(String(value))]).toEqual([account, worth(String(amount), String(rate))]);
     // Of an account that was emptied the rest of its value goes, at no rate.
     if (account !== 'expenses:rounding' && !(kind === 'revaluation' && rate === null)) expect(source).toBe('drawn');
   }
@@ -109,7 +148,8 @@ function checkRevaluation(valued: readonly Row[]): number {
       if (row['kind'] === 'revaluation' && row['recorded_day'] === end) at.rate = String(row['rate']);
       held.set(placeOf(row), at);
     }
-    for (const { amount, value, rate } of held.values()) if (rate !== null && amount !== 0n) expect(value).toBe(worth(formatAmount(amount), rate));
+    for (const { amount, value, rate } of held.values())
+      if (rate !== null && amount !== 0n) expect(value).toBe(worth(formatAmount(amount), rate));
   }
   return ends.size;
 }
@@ -154,14 +194,24 @@ async function checkFiles(office: BooksOffice, days: { from: string; to: string 
   }
 }
 
-async function checkWallets(office: BooksOffice, journal: readonly Row[], days: { from: string; to: string }): Promise<void> {
+async function checkWallets(
+  office: BooksOffice,
+  journal: readonly Row[],
+  days: { from: string; to: string },
+): Promise<void> {
   const wallets = new Map(
-    journal.filter(({ address }) => address !== null).map((row) => [`${row['network']}/${row['coin']}/${row['address']}`, row]),
+    journal
+      .filter(({ address }) => address !== null)
+      .map((row) => [`${row['network']}/${row['coin']}/${row['address']}`, row]),
   );
   for (const { network, coin, address } of [...wallets.values()].slice(0, 6)) {
-    const own = journal.filter((row) => row['network'] === network && row['coin'] === coin && row['address'] === address);
+    const own = journal.filter(
+      (row) => row['network'] === network && row['coin'] === coin && row['address'] === address,
+    );
     const until = (day: string) =>
-      own.filter(({ recorded_day: of }) => String(of) <= day).reduce((sum, row) => sum + signedAmountOf(String(row['amount'])), 0n);
+      own
+        .filter(({ recorded_day: of }) => String(of) <= day)
+        .reduce((sum, row) => sum + signedAmountOf(String(row['amount'])), 0n);
     const bytes = await office.exported({
       mode: 'test',
       document: 'camt053',
@@ -174,7 +224,9 @@ async function checkWallets(office: BooksOffice, journal: readonly Row[], days: 
     expect(faults).toEqual([]);
     roundings += exact.filter((units) => units === null).length;
     expect(entries.reduce((sum, units) => sum + units, opening)).toBe(closing);
-    const before = own.filter(({ recorded_day: of }) => String(of) < days.from).reduce((sum, row) => sum + signedAmountOf(String(row['amount'])), 0n);
+    const before = own
+      .filter(({ recorded_day: of }) => String(of) < days.from)
+      .reduce((sum, row) => sum + signedAmountOf(String(row['amount'])), 0n);
     expect(exact.reduce<bigint>((sum, units) => sum + (units ?? 0n), before)).toBe(until(days.to));
     const step = 10n ** 13n;
     expect([opening, closing]).toEqual([(before / step) * step, (until(days.to) / step) * step]);
@@ -211,25 +263,30 @@ async function checkCost(office: BooksOffice, journal: readonly Row[]): Promise<
       ),
     ).toEqual(cost);
     for (const { proceeds, gain, cost: basis } of rows)
-      if (proceeds !== null) expect(signedAmountOf(String(gain))).toBe(signedAmountOf(String(proceeds)) + signedAmountOf(String(basis)));
+      if (proceeds !== null)
+        expect(signedAmountOf(String(gain))).toBe(signedAmountOf(String(proceeds)) + signedAmountOf(String(basis)));
   }
 }
 
 describe('files for other software', () => {
   it('say what the journal says and keep to the rules of their makers, whatever happened', async () => {
     await fc.assert(
-      fc.asyncProperty(steps, fc.array(fc.nat({ max: 2 }), { minLength: 9, maxLength: 9 }), rateTexts, (drawn, gaps, rates) =>
-        inOffice(async (office) => {
-          await business(office, drawn, gaps, rates);
-          const journal = await rowsOf(office, { mode: 'test' });
-          const valued = await rowsOf(office, { mode: 'test', document: 'valued', currency: 'EUR' });
-          checkValues(valued, journal);
-          revaluations += checkRevaluation(valued);
-          const days = { from: '2027-02-01', to: lastDayOf('2027-02') };
-          await checkFiles(office, days);
-          await checkWallets(office, journal, days);
-          await checkCost(office, journal);
-        }),
+      fc.asyncProperty(
+        steps,
+        fc.array(fc.nat({ max: 2 }), { minLength: 9, maxLength: 9 }),
+        rateTexts,
+        (drawn, gaps, rates) =>
+          inOffice(async (office) => {
+            await business(office, drawn, gaps, rates);
+            const journal = await rowsOf(office, { mode: 'test' });
+            const valued = await rowsOf(office, { mode: 'test', document: 'valued', currency: 'EUR' });
+            checkValues(valued, journal);
+            revaluations += checkRevaluation(valued);
+            const days = { from: '2027-02-01', to: lastDayOf('2027-02') };
+            await checkFiles(office, days);
+            await checkWallets(office, journal, days);
+            await checkCost(office, journal);
+          }),
       ),
       { numRuns: runsOf(8) },
     );

@@ -6,7 +6,11 @@ import type { RefundId } from '../../src/domain/ids.ts';
 import { amountOf, formatAmount } from '../../src/domain/money.ts';
 import { sessionTable } from '../../src/features/shared/handlers/session-handler.ts';
 import { sessionView } from '../../src/features/sessions/view.ts';
-import { decideSession, type SessionCommand, type SessionState } from '../../state-machines/checkout-session/session.decider.ts';
+import {
+  decideSession,
+  type SessionCommand,
+  type SessionState,
+} from '../../state-machines/checkout-session/session.decider.ts';
 import { held, pending } from '../../state-machines/checkout-session/session.state.ts';
 import { createdFacts, depositFacts, EXPIRES_AT, refundCommand } from '../support/session-facts.ts';
 import { runsOf } from '../support/runs.ts';
@@ -30,7 +34,13 @@ const transfer = fc
     payer: fc.constantFrom('0xA', '0xB', '0xStranger'),
   })
   .map(({ tx, network, units: amount, payer }) =>
-    depositFacts({ txHash: `0x${tx}`, network, amount: formatAmount(amount), fromAddress: payer, blockTimeSec: EXPIRES_AT - 5 }),
+    depositFacts({
+      txHash: `0x${tx}`,
+      network,
+      amount: formatAmount(amount),
+      fromAddress: payer,
+      blockTimeSec: EXPIRES_AT - 5,
+    }),
   );
 
 const record = (facts: DepositFacts): SessionCommand => ({ type: 'RecordDeposit', facts });
@@ -54,7 +64,9 @@ const commands = fc.array(
       weight: 2,
       arbitrary: fc
         .tuple(fc.integer({ min: 1, max: 3 }), fc.option(units))
-        .map(([id, asked]): SessionCommand[] => [refundCommand({ refundId: `re_${id}` as RefundId, units: asked, nowSec: EXPIRES_AT - 1 })]),
+        .map(([id, asked]): SessionCommand[] => [
+          refundCommand({ refundId: `re_${id}` as RefundId, units: asked, nowSec: EXPIRES_AT - 1 }),
+        ]),
     },
     {
       weight: 1,
@@ -95,7 +107,10 @@ describe('what the page asks for', () => {
           const state = after(sessionTable.initial, [{ type: 'CreateSession', data: created }, ...given.flat()]);
           const asks = toSend(sessionView(state, null), EXPIRES_AT - 1);
           if (state.value === 'paid') return void expect(asks).toBeNull();
-          if (asks === null) return void expect(held(state.context) + pending(state.context)).toBeGreaterThanOrEqual(DUE - amountOf(tolerance));
+          if (asks === null)
+            return void expect(held(state.context) + pending(state.context)).toBeGreaterThanOrEqual(
+              DUE - amountOf(tolerance),
+            );
           asked += 1;
           if (amountOf(asks) < CENT) little += 1;
           expect(asks).toMatch(/^\d+\.\d{2,6}$/);
@@ -116,8 +131,14 @@ describe('what the page asks for', () => {
         const dust = spam.map((amount, index) =>
           depositFacts({ txHash: `0xspam${index}`, amount: formatAmount(amount), blockTimeSec: EXPIRES_AT - 5 }),
         );
-        const create: SessionCommand = { type: 'CreateSession', data: createdFacts({ policy: { tolerance: '0.00', dustLimit: '0.01' } }) };
-        const state = after(sessionTable.initial, [create, ...dust.flatMap((facts) => [record(facts), confirm(facts)])]);
+        const create: SessionCommand = {
+          type: 'CreateSession',
+          data: createdFacts({ policy: { tolerance: '0.00', dustLimit: '0.01' } }),
+        };
+        const state = after(sessionTable.initial, [
+          create,
+          ...dust.flatMap((facts) => [record(facts), confirm(facts)]),
+        ]);
         expect(state.value).toBe('open');
         expect(held(state.context)).toBe(0n);
       }),

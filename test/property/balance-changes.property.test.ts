@@ -9,7 +9,8 @@ function nodeWith(balances: readonly bigint[], oldest: number): { provider: RpcP
   const call = async (method: string, params: readonly unknown[]): Promise<string> => {
     const block = Number(params[1]);
     asked += 1;
-    if (method !== 'eth_getBalance' || balances[block] === undefined) throw new Error(`asked for ${method} of block ${block}`);
+    if (method !== 'eth_getBalance' || balances[block] === undefined)
+      throw new Error(`asked for ${method} of block ${block}`);
     if (block < oldest) throw new RpcError(-32_000, 'missing trie node');
     return `0x${balances[block].toString(16)}`;
   };
@@ -17,13 +18,18 @@ function nodeWith(balances: readonly bigint[], oldest: number): { provider: RpcP
 }
 
 const histories = fc
-  .array(fc.oneof({ weight: 8, arbitrary: fc.constant(0n) }, fc.bigInt({ min: 1n, max: 9n })), { minLength: 2, maxLength: 300 })
+  .array(fc.oneof({ weight: 8, arbitrary: fc.constant(0n) }, fc.bigInt({ min: 1n, max: 9n })), {
+    minLength: 2,
+    maxLength: 300,
+  })
   .map((steps) => steps.map((_, at) => steps.slice(0, at + 1).reduce((sum, step) => sum + step, 5n)));
 
 it('every block after which the balance is another is found while money only comes, and no more calls are made than there are blocks', () =>
   fc.assert(
     fc.asyncProperty(histories, fc.nat(), fc.nat(), async (balances, one, other) => {
-      const [first, last] = [1 + (one % (balances.length - 1)), 1 + (other % (balances.length - 1))].toSorted((a, b) => a - b) as [number, number];
+      const [first, last] = [1 + (one % (balances.length - 1)), 1 + (other % (balances.length - 1))].toSorted(
+        (a, b) => a - b,
+      ) as [number, number];
       const { provider, asked } = nodeWith(balances, 0);
       const found = await blocksOfChange(provider, '0xtreasury', { fromBlock: first, toBlock: last });
       const range = balances.flatMap((_, block) => (block >= first && block <= last ? [block] : []));

@@ -48,7 +48,9 @@ class Month {
   readonly #lines: string[] = [];
 
   take({ stream, id, atMs, event }: StoredEvent<DomainEvent>): void {
-    this.#lines.push(JSON.stringify({ stream, id, type: event.type, at_ms: atMs, data: JSON.stringify(event.data), metadata: '{}' }));
+    this.#lines.push(
+      JSON.stringify({ stream, id, type: event.type, at_ms: atMs, data: JSON.stringify(event.data), metadata: '{}' }),
+    );
   }
 
   /** Closes the month before, as an operator does on its first day. */
@@ -80,7 +82,11 @@ class Month {
   }
 }
 
-async function monthOfBusiness(drawn: Parameters<typeof ledgerOf>[0], gaps: readonly number[], closes: boolean): Promise<Month> {
+async function monthOfBusiness(
+  drawn: Parameters<typeof ledgerOf>[0],
+  gaps: readonly number[],
+  closes: boolean,
+): Promise<Month> {
   const month = new Month();
   const { entries } = ledgerOf(drawn);
   let [days, ofTreasury, last] = [0, 0, ''];
@@ -92,7 +98,8 @@ async function monthOfBusiness(drawn: Parameters<typeof ledgerOf>[0], gaps: read
     last = current > last ? current : last;
     month.take(month.books.takeEntry({ ...entry, atMs }));
     const event = index % 3 === 0 ? TREASURY_EVENTS[ofTreasury++ % TREASURY_EVENTS.length]! : null;
-    if (event && 'mode' in event.data && 'network' in event.data) month.take(month.books.take(streamOf(event.type, event.data), event, atMs));
+    if (event && 'mode' in event.data && 'network' in event.data)
+      month.take(month.books.take(streamOf(event.type, event.data), event, atMs));
   }
   return month;
 }
@@ -101,12 +108,17 @@ describe.skipIf(!hasPython)('books made anew from events alone', () => {
   it('are those of the service: every entry, line, day, balance and closed month', async () => {
     const printed: string[] = [];
     await fc.assert(
-      fc.asyncProperty(steps, fc.array(fc.nat({ max: 4 }), { minLength: 20, maxLength: 20 }), fc.boolean(), async (drawn, gaps, closes) => {
-        const month = await monthOfBusiness(drawn, gaps, closes);
-        const verdict = await month.verdict();
-        printed.push(verdict.printed);
-        expect(verdict).toMatchObject({ status: 0 });
-      }),
+      fc.asyncProperty(
+        steps,
+        fc.array(fc.nat({ max: 4 }), { minLength: 20, maxLength: 20 }),
+        fc.boolean(),
+        async (drawn, gaps, closes) => {
+          const month = await monthOfBusiness(drawn, gaps, closes);
+          const verdict = await month.verdict();
+          printed.push(verdict.printed);
+          expect(verdict).toMatchObject({ status: 0 });
+        },
+      ),
       { numRuns: runsOf(6) },
     );
     // The comparison compared something.
@@ -117,13 +129,22 @@ describe.skipIf(!hasPython)('books made anew from events alone', () => {
     const drawn = fc.sample(steps, { numRuns: 1, seed: 7 })[0]!;
     const month = await monthOfBusiness(drawn, [2], true);
     expect(await month.verdict()).toMatchObject({ status: 0 });
-    const args = ['--journal', join(month.folder, 'journal-test.jsonl'), '--trial-balance', join(month.folder, 'balance-test.json')];
+    const args = [
+      '--journal',
+      join(month.folder, 'journal-test.jsonl'),
+      '--trial-balance',
+      join(month.folder, 'balance-test.json'),
+    ];
     const after = (name: string, from: RegExp, to: string): string => {
       const path = join(month.folder, name);
       const before = readFileSync(path, 'utf8');
       expect(before).toMatch(from);
       writeFileSync(path, before.replace(from, to));
-      const { status, stdout } = spawnSync('python3', [PROGRAM, '--export', join(month.folder, 'ledger.jsonl'), ...args], { encoding: 'utf8' });
+      const { status, stdout } = spawnSync(
+        'python3',
+        [PROGRAM, '--export', join(month.folder, 'ledger.jsonl'), ...args],
+        { encoding: 'utf8' },
+      );
       writeFileSync(path, before);
       expect(status).toBe(1);
       return stdout;

@@ -12,7 +12,12 @@ function plainly(value: unknown): string {
 }
 
 /** Keys as merchants write them: also those that look like numbers, which engines list first, and many of them. */
-const key = fc.oneof(fc.string(), fc.string({ unit: 'grapheme' }), fc.nat({ max: 120 }).map(String), fc.constantFrom('a', 'B', 'é', '10', '9', ''));
+const key = fc.oneof(
+  fc.string(),
+  fc.string({ unit: 'grapheme' }),
+  fc.nat({ max: 120 }).map(String),
+  fc.constantFrom('a', 'B', 'é', '10', '9', ''),
+);
 const json = fc.letrec((tie) => ({
   value: fc.oneof(
     { maxDepth: 4 },
@@ -40,7 +45,12 @@ describe('canonical JSON', () => {
   });
 
   it('reads as the same value', () => {
-    fc.assert(fc.property(fc.jsonValue(), (value) => void expect(JSON.parse(canonicalJson(value))).toEqual(JSON.parse(JSON.stringify(value)))));
+    fc.assert(
+      fc.property(
+        fc.jsonValue(),
+        (value) => void expect(JSON.parse(canonicalJson(value))).toEqual(JSON.parse(JSON.stringify(value))),
+      ),
+    );
   });
 
   it('orders keys by code units, numbers too, at every depth', () => {

@@ -5,7 +5,11 @@ import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import type { RefundId } from '../../src/domain/ids.ts';
 import { amountOf, formatAmount } from '../../src/domain/money.ts';
 import { sessionTable } from '../../src/features/shared/handlers/session-handler.ts';
-import { decideSession, type SessionCommand, type SessionState } from '../../state-machines/checkout-session/session.decider.ts';
+import {
+  decideSession,
+  type SessionCommand,
+  type SessionState,
+} from '../../state-machines/checkout-session/session.decider.ts';
 import { checkoutSessionMachine } from '../../state-machines/checkout-session/session.machine.ts';
 import { arrived, refundable, takenByDeposit } from '../../state-machines/checkout-session/session.state.ts';
 import { choiceFacts, createdFacts, depositFacts, EXPIRES_AT, refundCommand } from '../support/session-facts.ts';
@@ -37,29 +41,59 @@ const factsOf = (drawn: {
   });
 
 const leg = fc.record({ refund: fc.integer({ min: 1, max: 2 }), leg: fc.integer({ min: 1, max: 2 }) });
-const place = (drawn: { refund: number; leg: number }) => ({ refundId: `re_${drawn.refund}` as RefundId, legId: `re_${drawn.refund}-${drawn.leg}` });
+const place = (drawn: { refund: number; leg: number }) => ({
+  refundId: `re_${drawn.refund}` as RefundId,
+  legId: `re_${drawn.refund}-${drawn.leg}`,
+});
 const txOf = (legId: string, attempt: number): string => `0x${legId}-${attempt}`;
 
 /** What the payout process may say about a leg, in any order, true or not. */
 const payoutCommand: fc.Arbitrary<SessionCommand> = fc.oneof(
   fc.tuple(leg, fc.integer({ min: 1, max: 2 })).map(([drawn, attempt]): SessionCommand => {
     const { refundId, legId } = place(drawn);
-    const bytes = { txHash: txOf(legId, attempt), signedBytes: '0x02', fromAddress: '0xTreasury', signedAtSec: EXPIRES_AT };
-    const data = { refundId, legId, attempt, ...bytes, validity: { kind: 'evm-nonce' as const, nonce: drawn.refund, maxFeePerGas: String(attempt) } };
-    return { type: 'RecordPayoutSigned', data, replaces: attempt === 1 ? null : { txHash: txOf(legId, attempt - 1), why: 'fee_bump' } };
+    const bytes = {
+      txHash: txOf(legId, attempt),
+      signedBytes: '0x02',
+      fromAddress: '0xTreasury',
+      signedAtSec: EXPIRES_AT,
+    };
+    const data = {
+      refundId,
+      legId,
+      attempt,
+      ...bytes,
+      validity: { kind: 'evm-nonce' as const, nonce: drawn.refund, maxFeePerGas: String(attempt) },
+    };
+    return {
+      type: 'RecordPayoutSigned',
+      data,
+      replaces: attempt === 1 ? null : { txHash: txOf(legId, attempt - 1), why: 'fee_bump' },
+    };
   }),
   fc.tuple(leg, fc.integer({ min: 1, max: 2 })).map(([drawn, attempt]): SessionCommand => {
     const { refundId, legId } = place(drawn);
-    const block = { blockNumber: 400, blockHash: '0xpaid', blockTimeSec: EXPIRES_AT, networkFee: '0.001', landedAtSec: EXPIRES_AT };
-    return { type: 'RecordPayoutLanded', data: { refundId, legId, txHash: txOf(legId, attempt), ...block }, valuation: null };
+    const block = {
+      blockNumber: 400,
+      blockHash: '0xpaid',
+      blockTimeSec: EXPIRES_AT,
+      networkFee: '0.001',
+      landedAtSec: EXPIRES_AT,
+    };
+    return {
+      type: 'RecordPayoutLanded',
+      data: { refundId, legId, txHash: txOf(legId, attempt), ...block },
+      valuation: null,
+    };
   }),
   fc.tuple(leg, fc.integer({ min: 1, max: 2 })).map(([drawn, attempt]): SessionCommand => {
     const { refundId, legId } = place(drawn);
     return { type: 'RecordPayoutReverted', data: { refundId, legId, txHash: txOf(legId, attempt), headNumber: 410 } };
   }),
-  fc.tuple(leg, fc.constantFrom('recipient_frozen' as const, 'execution_reverted' as const)).map(([drawn, reason]): SessionCommand => ({
-    ...{ type: 'FailPayout', ...place(drawn), reason, networkFee: null, nowSec: EXPIRES_AT, valuation: null },
-  })),
+  fc
+    .tuple(leg, fc.constantFrom('recipient_frozen' as const, 'execution_reverted' as const))
+    .map(([drawn, reason]): SessionCommand => ({
+      ...{ type: 'FailPayout', ...place(drawn), reason, networkFee: null, nowSec: EXPIRES_AT, valuation: null },
+    })),
 );
 
 const command: fc.Arbitrary<SessionCommand> = fc.oneof(
@@ -82,11 +116,17 @@ const command: fc.Arbitrary<SessionCommand> = fc.oneof(
     headNumber: 300,
     revertedAtSec: 1_800_000_500,
   })),
+  fc.tuple(fc.integer({ min: -10, max: 5 }), fc.integer({ min: -10, max: 5 })).map(([to, now]): SessionCommand => ({
+    type: 'MoveDeadline',
+    expiresAtSec: EXPIRES_AT + to,
+    nowSec: EXPIRES_AT + now,
+  })),
   fc
-    .tuple(fc.integer({ min: -10, max: 5 }), fc.integer({ min: -10, max: 5 }))
-    .map(([to, now]): SessionCommand => ({ type: 'MoveDeadline', expiresAtSec: EXPIRES_AT + to, nowSec: EXPIRES_AT + now })),
-  fc.integer({ min: -5, max: 5 }).map((offset): SessionCommand => ({ type: 'CancelSession', nowSec: EXPIRES_AT + offset })),
-  fc.integer({ min: -5, max: 5 }).map((offset): SessionCommand => ({ type: 'ExpireSession', nowSec: EXPIRES_AT + offset, scannedToSec: {} })),
+    .integer({ min: -5, max: 5 })
+    .map((offset): SessionCommand => ({ type: 'CancelSession', nowSec: EXPIRES_AT + offset })),
+  fc
+    .integer({ min: -5, max: 5 })
+    .map((offset): SessionCommand => ({ type: 'ExpireSession', nowSec: EXPIRES_AT + offset, scannedToSec: {} })),
   fc
     .record({
       id: fc.integer({ min: 1, max: 5 }),
@@ -94,7 +134,11 @@ const command: fc.Arbitrary<SessionCommand> = fc.oneof(
       coin: fc.constantFrom('USDT' as const, 'USDC' as const),
     })
     .map(({ id, cents, coin }) =>
-      refundCommand({ refundId: `re_${id}` as RefundId, coin, units: cents === null ? null : BigInt(cents) * 10n ** 16n }),
+      refundCommand({
+        refundId: `re_${id}` as RefundId,
+        coin,
+        units: cents === null ? null : BigInt(cents) * 10n ** 16n,
+      }),
     ),
 );
 
@@ -102,7 +146,10 @@ const history = fc
   .tuple(fc.constantFrom(createdFacts(), choiceFacts()), fc.array(command, { maxLength: 40 }))
   .map(([data, commands]): SessionCommand[] => [{ type: 'CreateSession', data }, ...commands]);
 
-/** Few transfers of either coin that come, become final and leave the chain, so that the coin is chosen, and chosen again. */
+/**
+ * Few transfers of either coin that come, become final and leave the chain, so that the coin is chosen, and chosen
+ * again.
+ */
 const choosing = fc
   .array(
     fc.oneof(
@@ -117,12 +164,25 @@ const choosing = fc
           .map(({ tx, coin, cents, then }): SessionCommand[] => {
             const facts = factsOf({ tx, coin, cents, network: 'ethereum', late: false, payer: '0xA' });
             const { depositKey, blockNumber, blockHash, blockTimeSec } = facts;
-            const data = { ...{ depositKey, blockNumber, blockHash, blockTimeSec, headNumber: 300 }, rule: { kind: 'finalized' as const } };
+            const data = {
+              ...{ depositKey, blockNumber, blockHash, blockTimeSec, headNumber: 300 },
+              rule: { kind: 'finalized' as const },
+            };
             return [
               { type: 'RecordDeposit', facts },
-              ...(then === 'confirm' ? [{ type: 'ConfirmDeposit' as const, data, nowSec: EXPIRES_AT - 1, valuation: null }] : []),
+              ...(then === 'confirm'
+                ? [{ type: 'ConfirmDeposit' as const, data, nowSec: EXPIRES_AT - 1, valuation: null }]
+                : []),
               ...(then === 'revert'
-                ? [{ type: 'RevertDeposit' as const, depositKey, reason: 'reorg' as const, headNumber: 300, revertedAtSec: EXPIRES_AT }]
+                ? [
+                    {
+                      type: 'RevertDeposit' as const,
+                      depositKey,
+                      reason: 'reorg' as const,
+                      headNumber: 300,
+                      revertedAtSec: EXPIRES_AT,
+                    },
+                  ]
                 : []),
             ];
           }),
@@ -134,16 +194,27 @@ const choosing = fc
   )
   .map((steps): SessionCommand[] => [{ type: 'CreateSession', data: choiceFacts() }, ...steps.flat()]);
 
-const asked = (id: number, units: bigint): SessionCommand => refundCommand({ refundId: `re_${id}` as RefundId, units: units * 10n ** 18n });
+const asked = (id: number, units: bigint): SessionCommand =>
+  refundCommand({ refundId: `re_${id}` as RefundId, units: units * 10n ** 18n });
 
 /** Two payers whose money is final, two refunds of it, and whatever may happen to their payouts. */
 const refunding = fc
-  .array(fc.oneof({ arbitrary: command, weight: 1 }, { arbitrary: payoutCommand, weight: 3 }), { minLength: 40, maxLength: 60 })
+  .array(fc.oneof({ arbitrary: command, weight: 1 }, { arbitrary: payoutCommand, weight: 3 }), {
+    minLength: 40,
+    maxLength: 60,
+  })
   .map((commands): SessionCommand[] => {
     const paid = (['0xA', '0xB'] as const).flatMap((payer, index): SessionCommand[] => {
       const facts = factsOf({ tx: 10 + index, network: 'ethereum', coin: 'USDT', cents: 600, late: false, payer });
       const { depositKey, blockNumber, blockHash, blockTimeSec } = facts;
-      const data = { depositKey, rule: { kind: 'finalized' as const }, blockNumber, blockHash, blockTimeSec, headNumber: 300 };
+      const data = {
+        depositKey,
+        rule: { kind: 'finalized' as const },
+        blockNumber,
+        blockHash,
+        blockTimeSec,
+        headNumber: 300,
+      };
       return [
         { type: 'RecordDeposit', facts },
         { type: 'ConfirmDeposit', data, nowSec: EXPIRES_AT - 1, valuation: null },
@@ -197,7 +268,10 @@ describe('the checkout session, over random histories', () => {
             if (event.type !== 'RefundRequested') continue;
             const taken = takenByDeposit(after.context);
             for (const { depositKey } of event.data.legs.flatMap((leg) => leg.takenFrom)) {
-              expect(before.context.deposits[depositKey]).toMatchObject({ status: 'final', facts: { coin: event.data.coin } });
+              expect(before.context.deposits[depositKey]).toMatchObject({
+                status: 'final',
+                facts: { coin: event.data.coin },
+              });
               expect(taken.get(depositKey)).toBeLessThanOrEqual(before.context.deposits[depositKey]!.units);
             }
             expect(refundable(after.context, event.data.coin)).toBeGreaterThanOrEqual(0n);
@@ -229,7 +303,9 @@ describe('the checkout session, over random histories', () => {
         run(commands, (before, after, events) => {
           if (before.value === 'absent') return;
           const { created, deposits, due } = after.context;
-          const there = Object.values(deposits).filter(({ kind, status }) => kind === 'on_time' && (status === 'detected' || status === 'final'));
+          const there = Object.values(deposits).filter(
+            ({ kind, status }) => kind === 'on_time' && (status === 'detected' || status === 'final'),
+          );
           expect(new Set(there.map(({ facts }) => facts.coin)).size).toBeLessThanOrEqual(1);
           for (const { facts } of there) expect(facts.coin).toBe(created!.dueCoin);
           expect(formatAmount(due)).toBe(created!.dueCoin === 'USDC' ? '10.02' : '10.00');
@@ -239,12 +315,18 @@ describe('the checkout session, over random histories', () => {
               if (event.data.coin === 'USDT') seen.changed += 1;
               // Only the money that chooses is there.
               expect(there.map(({ facts }) => facts.coin)).toEqual([event.data.coin]);
-              expect([before.context.paid, before.context.cancelled, Object.keys(before.context.refunds)]).toEqual([null, null, []]);
+              expect([before.context.paid, before.context.cancelled, Object.keys(before.context.refunds)]).toEqual([
+                null,
+                null,
+                [],
+              ]);
             }
             if (event.type === 'SessionPaid') {
               const final = there.filter(({ status, facts }) => status === 'final' && facts.coin === event.data.coin);
               expect(event.data.coin).toBe(created!.dueCoin);
-              expect(final.reduce((sum, { units }) => sum + units, 0n)).toBeGreaterThanOrEqual(amountOf(event.data.received));
+              expect(final.reduce((sum, { units }) => sum + units, 0n)).toBeGreaterThanOrEqual(
+                amountOf(event.data.received),
+              );
               expect(amountOf(event.data.received)).toBeGreaterThanOrEqual(due);
               if (event.data.coin === 'USDC') seen.paidInOther += 1;
             }
@@ -270,9 +352,11 @@ describe('the checkout session, over random histories', () => {
           for (const [id, refund] of Object.entries(before.context.refunds)) {
             const now = after.context.refunds[id]!;
             // What was complete has failed when its payout left the chain and can never be in it again.
-            const lostAgain = refund.status === 'COMPLETED' && Object.values(now.legs).some(({ status }) => status === 'FAILED');
+            const lostAgain =
+              refund.status === 'COMPLETED' && Object.values(now.legs).some(({ status }) => status === 'FAILED');
             if (lostAgain) expect(now.status).toBe('FAILED');
-            else if (refund.status === 'COMPLETED' || refund.status === 'FAILED') expect(now.status).toBe(refund.status);
+            else if (refund.status === 'COMPLETED' || refund.status === 'FAILED')
+              expect(now.status).toBe(refund.status);
             for (const { leg: of, status, txHashes } of Object.values(refund.legs)) {
               const leg = now.legs[of.legId]!;
               expect(leg.txHashes.slice(0, txHashes.length)).toEqual(txHashes);
@@ -286,7 +370,9 @@ describe('the checkout session, over random histories', () => {
             const { refundId } = event.data;
             ends.set(`${refundId} ${event.type}`, (ends.get(`${refundId} ${event.type}`) ?? 0) + 1);
             const legs = Object.values(after.context.refunds[refundId]!.legs);
-            const paidUnits = legs.filter(({ status }) => status === 'COMPLETED').reduce((sum, { units }) => sum + units, 0n);
+            const paidUnits = legs
+              .filter(({ status }) => status === 'COMPLETED')
+              .reduce((sum, { units }) => sum + units, 0n);
             if (event.type === 'RefundCompleted') expect(paidUnits).toBe(after.context.refunds[refundId]!.units);
             else expect(formatAmount(paidUnits)).toBe(event.data.amountReturned);
             if (event.type === 'RefundCompleted') completed += 1;
@@ -313,9 +399,14 @@ describe('the checkout session, over random histories', () => {
         }) as AnyMachineSnapshot;
         for (const event of events) {
           expect(snapshot.can(event)).toBe(sessionTable.can(table, event));
-          [snapshot] = transition(checkoutSessionMachine as never, snapshot as never, event as never) as unknown as [AnyMachineSnapshot];
+          [snapshot] = transition(checkoutSessionMachine as never, snapshot as never, event as never) as unknown as [
+            AnyMachineSnapshot,
+          ];
           table = sessionTable.next(table, event)!;
-          expect({ value: snapshot.value, context: snapshot.context }).toEqual({ value: table.value, context: table.context });
+          expect({ value: snapshot.value, context: snapshot.context }).toEqual({
+            value: table.value,
+            context: table.context,
+          });
         }
       }),
       { numRuns: runsOf(100) },

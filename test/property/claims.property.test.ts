@@ -5,7 +5,11 @@ import type { DepositFacts, RefundRequested } from '../../src/domain/events/sess
 import type { RefundId } from '../../src/domain/ids.ts';
 import { amountOf } from '../../src/domain/money.ts';
 import { sessionTable } from '../../src/features/shared/handlers/session-handler.ts';
-import { decideSession, type SessionCommand, type SessionState } from '../../state-machines/checkout-session/session.decider.ts';
+import {
+  decideSession,
+  type SessionCommand,
+  type SessionState,
+} from '../../state-machines/checkout-session/session.decider.ts';
 import type { SessionContext } from '../../state-machines/checkout-session/session.state.ts';
 import { CREATED_AT, createdFacts, depositFacts, EXPIRES_AT, refundCommand } from '../support/session-facts.ts';
 import { runsOf } from '../support/runs.ts';
@@ -24,27 +28,57 @@ interface Paid {
   readonly late: boolean;
 }
 function paying({ tx, from, amount, late }: Paid): SessionCommand[] {
-  const facts = depositFacts({ txHash: `0x${tx}`, amount, fromAddress: from, blockTimeSec: late ? LATER + HOUR : CREATED_AT + 60 });
+  const facts = depositFacts({
+    txHash: `0x${tx}`,
+    amount,
+    fromAddress: from,
+    blockTimeSec: late ? LATER + HOUR : CREATED_AT + 60,
+  });
   const { depositKey, blockNumber, blockHash, blockTimeSec } = facts;
-  const data = { depositKey, rule: { kind: 'finalized' as const }, blockNumber, blockHash, blockTimeSec, headNumber: 300 };
+  const data = {
+    depositKey,
+    rule: { kind: 'finalized' as const },
+    blockNumber,
+    blockHash,
+    blockTimeSec,
+    headNumber: 300,
+  };
   return [
     { type: 'RecordDeposit', facts },
     { type: 'ConfirmDeposit', data, nowSec: LATER, valuation: null },
   ];
 }
 const pay = fc
-  .record({ tx, from: fc.constantFrom('0xPayer', '0xOther', null), amount: fc.constantFrom('10.00', '4.00', ...TESTS), late: fc.boolean() })
+  .record({
+    tx,
+    from: fc.constantFrom('0xPayer', '0xOther', null),
+    amount: fc.constantFrom('10.00', '4.00', ...TESTS),
+    late: fc.boolean(),
+  })
   .map(paying);
 const evidence = fc.oneof(
   n.map((number): ClaimEvidence => ({ kind: 'signature', number: `n${number}`, signature: '0x' })),
   fc.constantFrom(...TESTS).map((amount): ClaimEvidence => ({ kind: 'test_payment', amount })),
   fc.constant<ClaimEvidence>({ kind: 'no_sender' }),
 );
-const accepted = fc.oneof({ arbitrary: fc.constant<readonly EvidenceKind[]>(EVIDENCE_KINDS), weight: 4 }, fc.subarray([...EVIDENCE_KINDS]));
+const accepted = fc.oneof(
+  { arbitrary: fc.constant<readonly EvidenceKind[]>(EVIDENCE_KINDS), weight: 4 },
+  fc.subarray([...EVIDENCE_KINDS]),
+);
 const file = fc
-  .record({ n, tx, evidence, accepted, payee: fc.constantFrom('0xPayee', '0xElse', '0xPayer', createdFacts().paymentOptions[0]!.address) })
+  .record({
+    n,
+    tx,
+    evidence,
+    accepted,
+    payee: fc.constantFrom('0xPayee', '0xElse', '0xPayer', createdFacts().paymentOptions[0]!.address),
+  })
   .map(({ n, tx, evidence, accepted, payee }): SessionCommand[] => [
-    { type: 'FileClaim', data: { claimId: `c${n}`, depositKey: keyOf(tx), payee, evidence, reason: null, filedAtSec: LATER }, accepted },
+    {
+      type: 'FileClaim',
+      data: { claimId: `c${n}`, depositKey: keyOf(tx), payee, evidence, reason: null, filedAtSec: LATER },
+      accepted,
+    },
   ]);
 interface Asked {
   readonly id: number;
@@ -59,11 +93,19 @@ const approving =
   (context) =>
     refundCommand({
       ...{ refundId: `re_${id}` as RefundId, units: cents && cents * 10n ** 16n, nowSec: LATER },
-      namedDeposit: (claim === null ? undefined : context.claims[`c${claim}`]?.filed.depositKey) ?? (tx === null ? null : keyOf(tx)),
+      namedDeposit:
+        (claim === null ? undefined : context.claims[`c${claim}`]?.filed.depositKey) ??
+        (tx === null ? null : keyOf(tx)),
       claim: claim === null ? null : { claimId: `c${claim}`, accepted, waitSec: 24 * HOUR },
     });
 const refund = fc
-  .record({ id: n, claim: fc.option(n), tx: fc.option(tx), accepted, cents: fc.option(fc.bigInt({ min: 1n, max: 1200n })) })
+  .record({
+    id: n,
+    claim: fc.option(n),
+    tx: fc.option(tx),
+    accepted,
+    cents: fc.option(fc.bigInt({ min: 1n, max: 1200n })),
+  })
   .map((asked) => [approving(asked)]);
 /** A claim with the test payment that it asks for and its approval, which random steps would seldom make. */
 const prove = fc
@@ -83,14 +125,21 @@ const prove = fc
       approving({ id: n, claim: n, tx: null, accepted: EVIDENCE_KINDS, cents: null }),
     ];
   });
-const reject = fc
-  .record({ n, late: fc.boolean() })
-  .map(({ n, late }): SessionCommand[] => [
-    { type: 'RejectClaim', claimId: `c${n}`, reason: null, nowSec: late ? LATER + 25 * HOUR : LATER + 1, valuation: null },
-  ]);
+const reject = fc.record({ n, late: fc.boolean() }).map(({ n, late }): SessionCommand[] => [
+  {
+    type: 'RejectClaim',
+    claimId: `c${n}`,
+    reason: null,
+    nowSec: late ? LATER + 25 * HOUR : LATER + 1,
+    valuation: null,
+  },
+]);
 const payout = fc.record({ id: n, fails: fc.boolean() }).map(({ id, fails }): SessionCommand[] => {
   const of = { refundId: `re_${id}` as RefundId, legId: `re_${id}-1` };
-  if (fails) return [{ type: 'FailPayout', ...of, reason: 'recipient_frozen', networkFee: null, nowSec: LATER, valuation: null }];
+  if (fails)
+    return [
+      { type: 'FailPayout', ...of, reason: 'recipient_frozen', networkFee: null, nowSec: LATER, valuation: null },
+    ];
   const bytes = { txHash: `0xp${id}`, signedBytes: '0x', fromAddress: '0xT', signedAtSec: LATER };
   const data = { ...of, attempt: 1, ...bytes, validity: { kind: 'evm-nonce' as const, nonce: id, maxFeePerGas: '1' } };
   return [{ type: 'RecordPayoutSigned', data, replaces: null }];
@@ -109,7 +158,11 @@ const history = fc
     ),
     { minLength: 5, maxLength: 50 },
   )
-  .map((steps): Step[] => [{ type: 'CreateSession', data: createdFacts() }, { type: 'CancelSession', nowSec: CREATED_AT + 100 }, ...steps.flat()]);
+  .map((steps): Step[] => [
+    { type: 'CreateSession', data: createdFacts() },
+    { type: 'CancelSession', nowSec: CREATED_AT + 100 },
+    ...steps.flat(),
+  ]);
 
 const isOther = ({ deposits }: SessionContext, { depositKey, amount, fromAddress }: DepositFacts): boolean => {
   const known = deposits[depositKey]?.facts;
@@ -125,7 +178,11 @@ function expectProven(before: SessionContext, { claim, legs }: RefundRequested['
   const [first, ...rest] = leg!.takenFrom.map(({ depositKey }) => before.deposits[depositKey]!);
   switch (filed.evidence.kind) {
     case 'signature':
-      expect([rest.length, first!.facts.depositKey, claimed.fromAddress === null]).toEqual([0, filed.depositKey, false]);
+      expect([rest.length, first!.facts.depositKey, claimed.fromAddress === null]).toEqual([
+        0,
+        filed.depositKey,
+        false,
+      ]);
       break;
     case 'no_sender':
       expect([rest.length, first!.facts.depositKey, claimed.fromAddress]).toEqual([0, filed.depositKey, null]);
@@ -133,7 +190,11 @@ function expectProven(before: SessionContext, { claim, legs }: RefundRequested['
     case 'test_payment':
       expect(rest.map(({ facts }) => facts.depositKey)).toEqual([filed.depositKey]);
       expect(first!.facts.depositKey).not.toBe(filed.depositKey);
-      expect([first!.status, first!.facts.amount, first!.facts.fromAddress]).toEqual(['final', filed.evidence.amount, claimed.fromAddress]);
+      expect([first!.status, first!.facts.amount, first!.facts.fromAddress]).toEqual([
+        'final',
+        filed.evidence.amount,
+        claimed.fromAddress,
+      ]);
       expect(first!.facts.blockTimeSec).toBeGreaterThan(LATER - 61);
   }
   return filed.evidence.kind;
@@ -156,14 +217,16 @@ describe('over random deposits, claims, test payments, approvals, refunds, rejec
             if (event.data.claim) proven.add(expectProven(state.context, event.data));
             else
               for (const { toAddress, takenFrom } of event.data.legs)
-                for (const { depositKey } of takenFrom) expect(state.context.deposits[depositKey]!.facts.fromAddress).toBe(toAddress);
+                for (const { depositKey } of takenFrom)
+                  expect(state.context.deposits[depositKey]!.facts.fromAddress).toBe(toAddress);
           }
           // The machine refuses, with an exception, what the decider must not propose.
           state = sessionTable.replay(decision.events, state);
           const taken = new Map<string, bigint>();
           for (const { leg, status } of Object.values(state.context.refunds).flatMap(({ legs }) => Object.values(legs)))
             if (status !== 'FAILED')
-              for (const { depositKey, amount } of leg.takenFrom) taken.set(depositKey, (taken.get(depositKey) ?? 0n) + amountOf(amount));
+              for (const { depositKey, amount } of leg.takenFrom)
+                taken.set(depositKey, (taken.get(depositKey) ?? 0n) + amountOf(amount));
           for (const [key, units] of taken) expect(units).toBeLessThanOrEqual(state.context.deposits[key]!.units);
         }
       }),

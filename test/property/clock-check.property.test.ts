@@ -20,7 +20,8 @@ function world() {
     off,
     pass: (ms: number) => void (trueMs += ms),
     /** As a header has it: whole seconds, half a round trip ago. */
-    hears: (source: string, wrongByMs = 0) => check.heard(source, Math.floor((trueMs + wrongByMs - ROUND_TRIP_MS / 2) / 1000) * 1000, ROUND_TRIP_MS),
+    hears: (source: string, wrongByMs = 0) =>
+      check.heard(source, Math.floor((trueMs + wrongByMs - ROUND_TRIP_MS / 2) / 1000) * 1000, ROUND_TRIP_MS),
     sees: (source: string, ageSec = 0) => {
       blocks.splice(blocks.findIndex((block) => block.source === source) >>> 0, 1);
       blocks.push({ source, timeSec: Math.floor(trueMs / 1000) - ageSec });
@@ -48,15 +49,21 @@ describe('the clock', () => {
 
   it('is trusted while it is right, whatever a minority says and however old the blocks are', () => {
     fc.assert(
-      fc.property(fc.integer({ min: -20_000, max: 20_000 }), honest, skew, fc.integer({ min: 0, max: 100_000 }), (ms, servers, lie, ageSec) => {
-        const { check, off, hears, sees, pass } = world();
-        off.ms = ms;
-        for (let i = 0; i < servers; i += 1) hears(`server-${i}`);
-        for (let i = 0; i < servers - 1; i += 1) hears(`liar-${i}`, lie);
-        sees('chain:live:bsc', ageSec);
-        pass(60_000);
-        expect(check.verdict().isInDoubt).toBe(false);
-      }),
+      fc.property(
+        fc.integer({ min: -20_000, max: 20_000 }),
+        honest,
+        skew,
+        fc.integer({ min: 0, max: 100_000 }),
+        (ms, servers, lie, ageSec) => {
+          const { check, off, hears, sees, pass } = world();
+          off.ms = ms;
+          for (let i = 0; i < servers; i += 1) hears(`server-${i}`);
+          for (let i = 0; i < servers - 1; i += 1) hears(`liar-${i}`, lie);
+          sees('chain:live:bsc', ageSec);
+          pass(60_000);
+          expect(check.verdict().isInDoubt).toBe(false);
+        },
+      ),
       { numRuns: runsOf(100) },
     );
   });

@@ -5,7 +5,10 @@ import type { PaymentOption } from '../../src/domain/events/session-events.ts';
 import { amountOf, formatAmount, fromTokenUnits } from '../../src/domain/money.ts';
 import { NETWORKS, type Network } from '../../src/domain/networks.ts';
 
-/* Every link that names an amount must lead back to exactly the units of the session, whichever notation the wallet reads. */
+/*
+ * Every link that names an amount must lead back to exactly the units of the session, whichever notation the wallet
+ * reads.
+ */
 
 const DECIMALS: Readonly<Record<Network, number>> = { ethereum: 6, bsc: 18, tron: 6, solana: 6 };
 const CHAIN: Readonly<Record<Network, string>> = {
@@ -41,9 +44,16 @@ const optionOn = (network: Network): PaymentOption => ({
 
 /** Amounts that the network's token can express, written with at least two decimals as sessions do. */
 const amounts = (network: Network): fc.Arbitrary<string> =>
-  fc.bigInt({ min: 1n, max: 10n ** BigInt(DECIMALS[network] + 11) }).map((units) => formatAmount(fromTokenUnits(units, DECIMALS[network])));
+  fc
+    .bigInt({ min: 1n, max: 10n ** BigInt(DECIMALS[network] + 11) })
+    .map((units) => formatAmount(fromTokenUnits(units, DECIMALS[network])));
 
-const settings: DeepLinkSettings = { pageUrl: 'https://pay.example/pay/cs_1', mainNetwork: true, label: 'Shop & more', message: 'Order 10/42' };
+const settings: DeepLinkSettings = {
+  pageUrl: 'https://pay.example/pay/cs_1',
+  mainNetwork: true,
+  label: 'Shop & more',
+  message: 'Order 10/42',
+};
 
 interface Named {
   readonly address: string;
@@ -58,13 +68,20 @@ function understood(wallet: string, link: string, network: Network): Named | nul
   switch (wallet) {
     case 'eip681':
     case 'metamask': {
-      const match = /^(?:ethereum:|https:\/\/link\.metamask\.io\/send\/)(0x\w+)@(\d+)\/transfer\?address=(0x\w+)&uint256=(\d+)$/.exec(link)!;
+      const match =
+        /^(?:ethereum:|https:\/\/link\.metamask\.io\/send\/)(0x\w+)@(\d+)\/transfer\?address=(0x\w+)&uint256=(\d+)$/.exec(
+          link,
+        )!;
       expect(match[2]).toBe(CHAIN[network]);
       return { token: match[1]!, address: match[3]!, units: ofBase(match[4]!) };
     }
     case 'trust': {
       const query = new URL(link).searchParams;
-      return { token: query.get('asset')!.split('_t')[1]!, address: query.get('address')!, units: amountOf(query.get('amount')!) };
+      return {
+        token: query.get('asset')!.split('_t')[1]!,
+        address: query.get('address')!,
+        units: amountOf(query.get('amount')!),
+      };
     }
     case 'tokenpocket': {
       const request = JSON.parse(new URL(link).searchParams.get('param')!) as {
@@ -80,7 +97,11 @@ function understood(wallet: string, link: string, network: Network): Named | nul
     case 'solana_pay': {
       const url = new URL(link);
       expect(link).not.toContain('+');
-      return { token: url.searchParams.get('spl-token')!, address: url.pathname, units: amountOf(url.searchParams.get('amount')!) };
+      return {
+        token: url.searchParams.get('spl-token')!,
+        address: url.pathname,
+        units: amountOf(url.searchParams.get('amount')!),
+      };
     }
     default:
       return null;
@@ -92,9 +113,12 @@ describe('wallet links', () => {
     fc.assert(
       fc.property(amounts(network), (amount) => {
         const links = Object.entries(deepLinks(optionOn(network), amount, settings));
-        const named = links.map(([wallet, link]) => understood(wallet, link, network)).filter((found) => found !== null);
+        const named = links
+          .map(([wallet, link]) => understood(wallet, link, network))
+          .filter((found) => found !== null);
         expect(named.length).toBeGreaterThan(0);
-        for (const found of named) expect(found).toEqual({ token: TOKEN[network], address: ADDRESS[network], units: amountOf(amount) });
+        for (const found of named)
+          expect(found).toEqual({ token: TOKEN[network], address: ADDRESS[network], units: amountOf(amount) });
       }),
     );
   });
@@ -112,7 +136,9 @@ describe('wallet links', () => {
   it('that name no chain are left out on test networks, so that none moves real money', () => {
     for (const network of NETWORKS) {
       const links = deepLinks(optionOn(network), '12.34', { ...settings, mainNetwork: false });
-      expect(Object.keys(links).filter((wallet) => ['trust', 'tokenpocket', 'solana_pay'].includes(wallet))).toEqual([]);
+      expect(Object.keys(links).filter((wallet) => ['trust', 'tokenpocket', 'solana_pay'].includes(wallet))).toEqual(
+        [],
+      );
     }
   });
 

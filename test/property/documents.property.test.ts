@@ -12,9 +12,12 @@ import { settlementEvent, settlementTerms } from '../support/settlement-log.ts';
 
 /* What the books give out says what the journal says, to the last unit. */
 
-const settlements = fc.array(fc.record({ after: fc.nat({ max: 60 }), cents: fc.integer({ min: 1, max: 2_000 }), owner: fc.nat({ max: 2 }) }), {
-  maxLength: 6,
-});
+const settlements = fc.array(
+  fc.record({ after: fc.nat({ max: 60 }), cents: fc.integer({ min: 1, max: 2_000 }), owner: fc.nat({ max: 2 }) }),
+  {
+    maxLength: 6,
+  },
+);
 
 async function business(
   office: BooksOffice,
@@ -43,7 +46,9 @@ function sumsOf(rows: readonly Row[], column: string, by: readonly string[]): Re
     const key = by.map((name) => row[name]).join(' ');
     sums.set(key, (sums.get(key) ?? 0n) + signedAmountOf(amount));
   }
-  return Object.fromEntries([...sums].filter(([, units]) => units !== 0n).map(([key, units]) => [key, formatAmount(units)]));
+  return Object.fromEntries(
+    [...sums].filter(([, units]) => units !== 0n).map(([key, units]) => [key, formatAmount(units)]),
+  );
 }
 
 const negated = (sums: Record<string, string>): Record<string, string> =>
@@ -52,7 +57,9 @@ const PLACE = ['account', 'network', 'coin'];
 
 async function checkMode(office: BooksOffice, mode: Mode): Promise<void> {
   const journal = await rowsOf(office, { mode });
-  expect(sumsOf(journal, 'amount', PLACE)).toEqual(sumsOf(await rowsOf(office, { mode, document: 'balances' }), 'amount', PLACE));
+  expect(sumsOf(journal, 'amount', PLACE)).toEqual(
+    sumsOf(await rowsOf(office, { mode, document: 'balances' }), 'amount', PLACE),
+  );
   expect(sumsOf(journal, 'amount', ['network', 'coin'])).toEqual({});
   const paid = journal.filter(({ kind, account }) => kind === 'payment' && String(account).endsWith(':payable'));
   const payments = await rowsOf(office, { mode, document: 'payments' });
@@ -75,11 +82,15 @@ async function checkMerchant(office: BooksOffice, mode: Mode, merchant: Merchant
   office.parts.modeOfMerchant = () => mode;
   const report = await rowsOf(office, { mode, document: 'settlement', merchant });
   const lines = await rowsOf(office, { mode, document: 'lines', merchant });
-  const balances = (await rowsOf(office, { mode, document: 'balances' })).filter(({ account }) => String(account).includes(merchant));
+  const balances = (await rowsOf(office, { mode, document: 'balances' })).filter(({ account }) =>
+    String(account).includes(merchant),
+  );
   expect(sumsOf(lines, 'amount', PLACE)).toEqual(sumsOf(balances, 'amount', PLACE));
   const own = balances.filter(({ account }) => account === payableTo(merchant));
   expect(sumsOf(report, 'payable', ['network', 'coin'])).toEqual(negated(sumsOf(own, 'amount', ['network', 'coin'])));
-  expect(sumsOf(report, 'total', ['network', 'coin'])).toEqual(negated(sumsOf(balances, 'amount', ['network', 'coin'])));
+  expect(sumsOf(report, 'total', ['network', 'coin'])).toEqual(
+    negated(sumsOf(balances, 'amount', ['network', 'coin'])),
+  );
 
   const settled = await rowsOf(office, { mode, document: 'settled-orders', merchant });
   settledRows += settled.length;
@@ -87,7 +98,8 @@ async function checkMerchant(office: BooksOffice, mode: Mode, merchant: Merchant
   expect(sumsOf(settled, 'amount', ['event_id'])).toEqual(sumsOf(moves, 'amount', ['event_id']));
   // No order is settled for more than was ever owed for it.
   const credited = lines.filter(
-    ({ account, kind, amount }) => account === payableTo(merchant) && kind !== 'settlement' && String(amount).startsWith('-'),
+    ({ account, kind, amount }) =>
+      account === payableTo(merchant) && kind !== 'settlement' && String(amount).startsWith('-'),
   );
   const owed = negated(sumsOf(credited, 'amount', ['session_id', 'network', 'coin']));
   for (const [order, amount] of Object.entries(

@@ -12,7 +12,10 @@ import { SOLANA_MODEL, SOLANA_OWNER, SolanaModelChain, SolanaModelProvider } fro
 import { runsOf } from '../support/runs.ts';
 import { hashOfSlot } from '../support/solana-node.ts';
 
-/* One provider of two, or of three, makes up whatever it likes about a Solana account; what the honest chain does not hold as final does not count. */
+/*
+ * One provider of two, or of three, makes up whatever it likes about a Solana account; what the honest chain does not
+ * hold as final does not count.
+ */
 
 const THRESHOLD = amountOf('100');
 const POLL_MS = 1_000;
@@ -24,8 +27,14 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('inflate' as const), amount: amounts }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('wait' as const), seconds: fc.constantFrom(2, 10, 40) }) },
   // The payer takes back what is not final, and the liar goes on showing it.
-  { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom('fork' as const, 'own-blocks' as const, 'restart' as const) }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('lie' as const), finalIsHead: fc.boolean(), withheld: fc.boolean() }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ kind: fc.constantFrom('fork' as const, 'own-blocks' as const, 'restart' as const) }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ kind: fc.constant('lie' as const), finalIsHead: fc.boolean(), withheld: fc.boolean() }),
+  },
 );
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
@@ -34,9 +43,13 @@ interface Setting {
   readonly hostile: number;
   readonly isSecondWanted: boolean;
 }
-const setting = fc
-  .integer({ min: 2, max: 3 })
-  .chain((providers) => fc.record({ providers: fc.constant(providers), hostile: fc.nat({ max: providers - 1 }), isSecondWanted: fc.constant(true) }));
+const setting = fc.integer({ min: 2, max: 3 }).chain((providers) =>
+  fc.record({
+    providers: fc.constant(providers),
+    hostile: fc.nat({ max: providers - 1 }),
+    isSecondWanted: fc.constant(true),
+  }),
+);
 
 class HostileSolana {
   readonly honest = new SolanaModelChain();
@@ -75,7 +88,8 @@ class HostileSolana {
     if (holds && state.finalizedSlot >= slot) return;
     this.#believed.add(txHash);
     this.#onOneWord += amountOf(amount);
-    if (this.#onOneWord >= THRESHOLD) this.wrong.push(`${amount} counted in ${slot}: ${holds ? 'not final yet' : 'never there'}`);
+    if (this.#onOneWord >= THRESHOLD)
+      this.wrong.push(`${amount} counted in ${slot}: ${holds ? 'not final yet' : 'never there'}`);
   }
 
   async start(): Promise<void> {
@@ -83,7 +97,16 @@ class HostileSolana {
     this.#onOneWord = 0n;
     const owners = new WatchedOwners('test');
     const createdAtSec = this.honest.nowSec;
-    owners.add({ owner: SOLANA_OWNER, sessionId: sessionId('a'), createdAtSec, expiresAtSec: createdAtSec + 1e6, endedAtSec: null }, 0);
+    owners.add(
+      {
+        owner: SOLANA_OWNER,
+        sessionId: sessionId('a'),
+        createdAtSec,
+        expiresAtSec: createdAtSec + 1e6,
+        endedAtSec: null,
+      },
+      0,
+    );
     const pool = new ModelPool(this.#providers);
     const confirmWithSecond = (units: bigint): boolean => this.#isSecondWanted && units >= THRESHOLD;
     this.#watcher = new SolanaWatcher(
@@ -95,7 +118,12 @@ class HostileSolana {
         coverage: {
           lastCovered: async () => this.#covered,
           record: async ({ toBlock, toBlockHash, toBlockTimeSec, sweeps }) =>
-            void (this.#covered = { block: toBlock, hash: toBlockHash, timeSec: toBlockTimeSec, ...(sweeps && { sweeps }) }),
+            void (this.#covered = {
+              block: toBlock,
+              hash: toBlockHash,
+              timeSec: toBlockTimeSec,
+              ...(sweeps && { sweeps }),
+            }),
         },
         clock: { nowMs: () => this.honest.nowSec * 1000 },
         finalityRuleOf: () => ({ kind: 'finalized' }),
@@ -157,11 +185,15 @@ class HostileSolana {
 
   /** The operator replaces the liar: everything that the honest chain holds counts in the end. */
   async conclude(): Promise<void> {
-    this.#providers = this.#providers.map((provider) => (provider === this.#liar ? new SolanaModelProvider('new', this.honest) : provider));
+    this.#providers = this.#providers.map((provider) =>
+      provider === this.#liar ? new SolanaModelProvider('new', this.honest) : provider,
+    );
     await this.start();
     await this.run(400);
     await this.#watcher!.stop();
-    const counted = [...this.book.deposits.values()].filter(({ status }) => status === 'final').map(({ facts }) => `${facts.txHash} ${facts.amount}`);
+    const counted = [...this.book.deposits.values()]
+      .filter(({ status }) => status === 'final')
+      .map(({ facts }) => `${facts.txHash} ${facts.amount}`);
     for (const txHash of this.honest.state.transactions.keys()) {
       const name = `${txHash} ${amountText(this.honest.unitsOf(txHash)!.units)}`;
       if (!this.#believed.has(txHash) && !counted.includes(name)) this.wrong.push(`${name} never counted`);
@@ -198,9 +230,12 @@ describe('a provider of solana that makes things up', () => {
       'finality of a payment that is taken back',
       [{ kind: 'lie', finalIsHead: true, withheld: false }, { kind: 'pay', amount: 5_000n }, { kind: 'fork' }, WAIT],
     ],
-  ] satisfies [string, Step[]][])('would have %s counted where it is believed alone, so the search can find it', async (_, steps) => {
-    const alone: Setting = { providers: 2, hostile: 0, isSecondWanted: false };
-    expect(await wrongsOf(steps, alone)).not.toEqual([]);
-    expect(await wrongsOf(steps, { ...alone, isSecondWanted: true })).toEqual([]);
-  });
+  ] satisfies [string, Step[]][])(
+    'would have %s counted where it is believed alone, so the search can find it',
+    async (_, steps) => {
+      const alone: Setting = { providers: 2, hostile: 0, isSecondWanted: false };
+      expect(await wrongsOf(steps, alone)).not.toEqual([]);
+      expect(await wrongsOf(steps, { ...alone, isSecondWanted: true })).toEqual([]);
+    },
+  );
 });

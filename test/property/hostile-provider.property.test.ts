@@ -18,8 +18,9 @@ import { modelWatcher } from '../support/model-watcher.ts';
 import { runsOf } from '../support/runs.ts';
 
 /*
- * One provider of two, or of three, makes up whatever it likes: transfers in blocks that the others have too, blocks of its own, finality.
- * The watcher reads both; what the honest chain does not hold as final never counts from the amount on that wants a second source.
+ * One provider of two, or of three, makes up whatever it likes: transfers in blocks that the others have too, blocks of
+ * its own, finality. The watcher reads both; what the honest chain does not hold as final never counts from the amount
+ * on that wants a second source.
  */
 
 const TOKEN = '0x5FbDB2315678afecb367f032d93F642f64180aa3';
@@ -48,11 +49,23 @@ const step = fc.oneof(
   // The honest chain holds less under the same hash and place, as one order paid with a cent.
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('inflate' as const), amount: amounts }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('empty' as const), blocks: fc.integer({ min: 1, max: 6 }) }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('own-blocks' as const), blocks: fc.integer({ min: 1, max: 8 }), amount: amounts }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('own-blocks' as const),
+      blocks: fc.integer({ min: 1, max: 8 }),
+      amount: amounts,
+    }),
+  },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('reorg' as const), depth: fc.integer({ min: 1, max: 3 }) }) },
   {
     weight: 3,
-    arbitrary: fc.record({ kind: fc.constant('lie' as const), finalIsHead: fc.boolean(), withoutOurs: fc.boolean(), nullReceipts: fc.boolean() }),
+    arbitrary: fc.record({
+      kind: fc.constant('lie' as const),
+      finalIsHead: fc.boolean(),
+      withoutOurs: fc.boolean(),
+      nullReceipts: fc.boolean(),
+    }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('restart' as const) }) },
 );
@@ -67,7 +80,10 @@ interface Setting {
 }
 const settingsOn = (network: keyof typeof FAMILIES) =>
   fc
-    .record({ providers: fc.integer({ min: 2, max: 3 }), rule: fc.constantFrom('finalized' as const, 'confirmations' as const) })
+    .record({
+      providers: fc.integer({ min: 2, max: 3 }),
+      rule: fc.constantFrom('finalized' as const, 'confirmations' as const),
+    })
     .chain(({ providers, rule }) =>
       fc.record({
         network: fc.constant(network),
@@ -103,7 +119,8 @@ class HostileWorld {
     this.#setting = chosen;
     this.#family = FAMILIES[chosen.network];
     const { Provider, ours, settings } = this.#family;
-    this.#rule = chosen.rule === 'finalized' ? { kind: 'finalized' } : { kind: 'confirmations', confirmations: CONFIRMATIONS };
+    this.#rule =
+      chosen.rule === 'finalized' ? { kind: 'finalized' } : { kind: 'confirmations', confirmations: CONFIRMATIONS };
     this.#liar = new Provider('liar', this.forged, OURS);
     this.#providers = Array.from({ length: chosen.providers }, (_, index) =>
       index === chosen.hostile ? this.#liar : new Provider(`honest-${index}`, this.honest, OURS),
@@ -126,7 +143,10 @@ class HostileWorld {
     const transfer = block?.transfers.find(({ txHash }) => nameOf(txHash) === facts.txHash);
     const units = parseAmount(facts.amount)! / 10n ** 12n;
     const holds = block && nameOf(block.hash) === blockHash && transfer?.units === units && transfer.to === OURS;
-    const deep = this.#rule.kind === 'finalized' ? this.honest.finalized >= blockNumber : this.honest.head - blockNumber + 1 >= CONFIRMATIONS;
+    const deep =
+      this.#rule.kind === 'finalized'
+        ? this.honest.finalized >= blockNumber
+        : this.honest.head - blockNumber + 1 >= CONFIRMATIONS;
     if (holds && deep) return;
     this.#onOneWord += amountOf(facts.amount);
     this.#believed.add(facts.txHash);
@@ -196,7 +216,12 @@ class HostileWorld {
         for (let block = 0; block <= next.depth; block += 1) this.honest.mine([]);
         break;
       case 'lie':
-        this.#liar.lies = { ...HONEST, finalIsHead: next.finalIsHead, withoutOurs: next.withoutOurs, nullReceipts: next.nullReceipts };
+        this.#liar.lies = {
+          ...HONEST,
+          finalIsHead: next.finalIsHead,
+          withoutOurs: next.withoutOurs,
+          nullReceipts: next.nullReceipts,
+        };
         break;
       case 'restart':
         await this.#watcher.stop();
@@ -219,7 +244,9 @@ class HostileWorld {
   /** The operator replaces the liar: everything that the honest chain holds counts in the end, nothing else does. */
   async conclude(): Promise<void> {
     await this.#watcher.stop();
-    this.#providers = this.#providers.map((provider) => (provider === this.#liar ? new this.#family.Provider('new', this.honest, OURS) : provider));
+    this.#providers = this.#providers.map((provider) =>
+      provider === this.#liar ? new this.#family.Provider('new', this.honest, OURS) : provider,
+    );
     this.#watcher = this.#newWatcher();
     await this.#watcher.start();
     // What was seen at a height of the liar's own is looked at again once that is final.
@@ -228,12 +255,16 @@ class HostileWorld {
     await this.#watcher.stop();
     for (let number = 0; number <= this.honest.finalized; number += 1)
       for (const { txHash, units } of this.honest.at(number)!.transfers)
-        if (!this.#believed.has(this.#family.nameOf(txHash)) && !this.#counts(txHash, units)) this.wrong.push(`${txHash} of ${units} never counted`);
+        if (!this.#believed.has(this.#family.nameOf(txHash)) && !this.#counts(txHash, units))
+          this.wrong.push(`${txHash} of ${units} never counted`);
   }
 
   #counts(txHash: string, units: bigint): boolean {
     return [...this.book.deposits.values()].some(
-      ({ status, facts }) => status === 'final' && facts.txHash === this.#family.nameOf(txHash) && parseAmount(facts.amount)! / 10n ** 12n === units,
+      ({ status, facts }) =>
+        status === 'final' &&
+        facts.txHash === this.#family.nameOf(txHash) &&
+        parseAmount(facts.amount)! / 10n ** 12n === units,
     );
   }
 }
@@ -273,9 +304,12 @@ describe.each(['ethereum', 'tron'] as const)('a provider of %s that makes things
         { kind: 'reorg', depth: 2 },
       ],
     ],
-  ] satisfies [string, Step[]][])('would have %s counted where it is believed alone, so the search can find it', async (_, steps) => {
-    const alone: Setting = { network, providers: 2, hostile: 0, rule: 'finalized', secondFrom: null };
-    expect(await wrongsOf(steps, alone)).not.toEqual([]);
-    expect(await wrongsOf(steps, { ...alone, secondFrom: THRESHOLD })).toEqual([]);
-  });
+  ] satisfies [string, Step[]][])(
+    'would have %s counted where it is believed alone, so the search can find it',
+    async (_, steps) => {
+      const alone: Setting = { network, providers: 2, hostile: 0, rule: 'finalized', secondFrom: null };
+      expect(await wrongsOf(steps, alone)).not.toEqual([]);
+      expect(await wrongsOf(steps, { ...alone, secondFrom: THRESHOLD })).toEqual([]);
+    },
+  );
 });

@@ -65,7 +65,10 @@ describe('return URLs', () => {
           if ('fault' in read) return;
           const url = new URL(text);
           expect(read.href).toBe(url.href);
-          expect(url.protocol === 'https:' || (url.protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname))).toBe(true);
+          expect(
+            url.protocol === 'https:' ||
+              (url.protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)),
+          ).toBe(true);
           expect([url.username, url.password]).toEqual(['', '']);
           expect(text.toLowerCase().startsWith(`${url.protocol}//`)).toBe(true);
         },

@@ -10,10 +10,22 @@ const OPTIONS: Readonly<Record<Network, PaymentOption>> = {
   ethereum: option('ethereum', '0xdAC17F958D2ee523a2206206994597C13D831ec7', EVM, 6, '1'),
   bsc: option('bsc', '0x55d398326f99059fF775485246999027B3197955', EVM, 18, '56'),
   tron: option('tron', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t', 'TWer2Ygk5TEheHp3TPuYeqxmB6SsGZmaL6', 6, '728126428'),
-  solana: option('solana', 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v', 'oeYf6KAJkLYhBuR8CiGc6L4D4Xtfepr85fuDgA9kq96', 6, 'genesis'),
+  solana: option(
+    'solana',
+    'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
+    'oeYf6KAJkLYhBuR8CiGc6L4D4Xtfepr85fuDgA9kq96',
+    6,
+    'genesis',
+  ),
 };
 
-function option(network: Network, tokenAddress: string, address: string, decimals: number, chainId: string): PaymentOption {
+function option(
+  network: Network,
+  tokenAddress: string,
+  address: string,
+  decimals: number,
+  chainId: string,
+): PaymentOption {
   return {
     network,
     coin: network === 'solana' ? 'USDC' : 'USDT',
@@ -30,7 +42,11 @@ const PAGE = 'https://pay.example/pay/sess_1';
 const MAIN = { pageUrl: PAGE, mainNetwork: true, label: 'Shop', message: 'Order 1042' };
 
 /** Amount and recipient that a wallet reads from the link, in 10^-18 units; null when the link only opens the page. */
-function readByWallet(name: string, link: string, network: Network): { units: bigint; to: string; token: string } | null {
+function readByWallet(
+  name: string,
+  link: string,
+  network: Network,
+): { units: bigint; to: string; token: string } | null {
   const { decimals } = OPTIONS[network];
   if (name === 'eip681' || name === 'metamask') {
     const match = /(0x\w+)@(\d+)\/transfer\?address=(0x\w+)&uint256=(\d+)$/.exec(link)!;
@@ -38,22 +54,40 @@ function readByWallet(name: string, link: string, network: Network): { units: bi
   }
   if (name === 'trust') {
     const query = new URL(link).searchParams;
-    return { token: query.get('asset')!.split('_t')[1]!, to: query.get('address')!, units: amountOf(query.get('amount')!) };
+    return {
+      token: query.get('asset')!.split('_t')[1]!,
+      to: query.get('address')!,
+      units: amountOf(query.get('amount')!),
+    };
   }
   if (name === 'tokenpocket') {
-    const request = JSON.parse(new URL(link).searchParams.get('param')!) as { to: string; amount: string; contract: string };
+    const request = JSON.parse(new URL(link).searchParams.get('param')!) as {
+      to: string;
+      amount: string;
+      contract: string;
+    };
     return { token: request.contract, to: request.to, units: amountOf(request.amount) };
   }
   if (name === 'solana_pay') {
     const url = new URL(link);
-    return { token: url.searchParams.get('spl-token')!, to: url.pathname, units: amountOf(url.searchParams.get('amount')!) };
+    return {
+      token: url.searchParams.get('spl-token')!,
+      to: url.pathname,
+      units: amountOf(url.searchParams.get('amount')!),
+    };
   }
   return null;
 }
 
 const amount = fc
-  .tuple(fc.bigInt({ min: 0n, max: 10n ** 12n - 1n }), fc.integer({ min: 0, max: 6 }), fc.bigInt({ min: 0n, max: 999_999n }))
-  .map(([whole, decimals, fraction]) => (decimals === 0 ? `${whole}` : `${whole}.${fraction.toString().padStart(6, '0').slice(0, decimals)}`));
+  .tuple(
+    fc.bigInt({ min: 0n, max: 10n ** 12n - 1n }),
+    fc.integer({ min: 0, max: 6 }),
+    fc.bigInt({ min: 0n, max: 999_999n }),
+  )
+  .map(([whole, decimals, fraction]) =>
+    decimals === 0 ? `${whole}` : `${whole}.${fraction.toString().padStart(6, '0').slice(0, decimals)}`,
+  );
 
 describe('deep links', () => {
   it.each(Object.keys(OPTIONS) as Network[])('on %s carry the exact amount, the address and the token', (network) => {
@@ -63,7 +97,12 @@ describe('deep links', () => {
         const read = Object.entries(links).map(([name, link]) => readByWallet(name, link, network));
         expect(read.filter((transfer) => transfer !== null).length).toBeGreaterThan(0);
         for (const transfer of read) {
-          if (transfer) expect(transfer).toEqual({ units: amountOf(given), to: OPTIONS[network].address, token: OPTIONS[network].tokenAddress });
+          if (transfer)
+            expect(transfer).toEqual({
+              units: amountOf(given),
+              to: OPTIONS[network].address,
+              token: OPTIONS[network].tokenAddress,
+            });
         }
       }),
     );
@@ -75,7 +114,9 @@ describe('deep links', () => {
         const units = (network: Network) => deepLinks(OPTIONS[network], given, MAIN).eip681!.split('uint256=')[1];
         expect(units('ethereum')).toBe(toTokenUnits(amountOf(given), 6).toString());
         expect(units('bsc')).toBe(toTokenUnits(amountOf(given), 18).toString());
-        expect(new URL(deepLinks(OPTIONS.solana, given, MAIN).solana_pay!).searchParams.get('amount')).toBe(formatAmount(amountOf(given), 0));
+        expect(new URL(deepLinks(OPTIONS.solana, given, MAIN).solana_pay!).searchParams.get('amount')).toBe(
+          formatAmount(amountOf(given), 0),
+        );
       }),
     );
   });
@@ -104,7 +145,10 @@ describe('deep links', () => {
 
   it('leave out, away from main networks, every link that names no chain and could move real money', () => {
     const local = { pageUrl: 'http://127.0.0.1:8080/pay/cs_1', mainNetwork: false };
-    expect(Object.keys(deepLinks({ ...OPTIONS.ethereum, chainId: '31337' }, '1.00', local))).toEqual(['eip681', 'metamask']);
+    expect(Object.keys(deepLinks({ ...OPTIONS.ethereum, chainId: '31337' }, '1.00', local))).toEqual([
+      'eip681',
+      'metamask',
+    ]);
     expect(deepLinks({ ...OPTIONS.ethereum, chainId: '31337' }, '1.00', local).eip681).toContain('@31337/');
     expect(deepLinks(OPTIONS.tron, '1.00', local)).toEqual({});
     expect(deepLinks(OPTIONS.solana, '1.00', local)).toEqual({});

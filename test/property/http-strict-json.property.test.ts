@@ -20,7 +20,8 @@ const value = fc.letrec<{ value: unknown }>((tie) => ({
   ),
 })).value;
 
-const depthOf = (node: unknown): number => (typeof node !== 'object' || node === null ? 0 : 1 + Math.max(0, ...Object.values(node).map(depthOf)));
+const depthOf = (node: unknown): number =>
+  typeof node !== 'object' || node === null ? 0 : 1 + Math.max(0, ...Object.values(node).map(depthOf));
 
 describe('strict JSON', () => {
   it('reads what JSON.parse reads, however it is indented', () => {
@@ -64,7 +65,9 @@ describe('strict JSON', () => {
         const written = escaped
           ? `"${[...repeated].flatMap((c) => Array.from({ length: c.length }, (_, i) => `\\u${c.charCodeAt(i).toString(16).padStart(4, '0')}`)).join('')}"`
           : JSON.stringify(repeated);
-        const members = [...new Set(others)].filter((other) => other !== repeated).map((other) => `${JSON.stringify(other)}:1`);
+        const members = [...new Set(others)]
+          .filter((other) => other !== repeated)
+          .map((other) => `${JSON.stringify(other)}:1`);
         const text = `{"outer":{${[`${JSON.stringify(repeated)}:${JSON.stringify(given)}`, ...members, `${written} : 2`].join(',')}}}`;
         const parsed = parseStrictJson(bytesOf(text));
         expect(parsed.ok).toBe(false);

@@ -26,9 +26,17 @@ const PROJECTIONS = [inboxProjection, sessionView];
 const MOVING: readonly string[] = ['attaching', 'detaching', 'returning', 'cancelling'] satisfies InboxState[];
 
 const runnerOver = (store: MemoryEventStore, readModel: MemoryReadModel, maxBatch: number): ProjectionRunner =>
-  new ProjectionRunner({ store, readModel, projections: PROJECTIONS, clock: { nowMs: () => 0 }, maxBatch, cacheRows: 3 });
+  new ProjectionRunner({
+    store,
+    readModel,
+    projections: PROJECTIONS,
+    clock: { nowMs: () => 0 },
+    maxBatch,
+    cacheRows: 3,
+  });
 
-const rowsOf = <Type>(model: MemoryReadModel, table: string): [string, Type][] => [...(model.tables.get(table) ?? [])] as unknown as [string, Type][];
+const rowsOf = <Type>(model: MemoryReadModel, table: string): [string, Type][] =>
+  [...(model.tables.get(table) ?? [])] as unknown as [string, Type][];
 const contents = (model: MemoryReadModel) =>
   Object.fromEntries(
     [...model.tables]
@@ -42,7 +50,11 @@ interface World {
   readonly runner: ProjectionRunner;
 }
 
-async function inHistory(steps: Parameters<RandomInbox['take']>[0][], maxBatch: number, look: (world: World) => Promise<void>): Promise<void> {
+async function inHistory(
+  steps: Parameters<RandomInbox['take']>[0][],
+  maxBatch: number,
+  look: (world: World) => Promise<void>,
+): Promise<void> {
   const model = new MemoryReadModel();
   let runner!: ProjectionRunner;
   const inbox = new RandomInbox((store) => {
@@ -62,10 +74,14 @@ async function inHistory(steps: Parameters<RandomInbox['take']>[0][], maxBatch: 
   }
 }
 
-/** A deposit of a session that pays no order and that nobody decided about or refunded, by what the session itself says. */
+/**
+ * A deposit of a session that pays no order and that nobody decided about or refunded, by what the session itself says.
+ */
 function isUnmatched({ context }: SessionState, { facts, kind, status }: DepositState): boolean {
   const legs = Object.values(context.refunds).flatMap((refund) => Object.values(refund.legs));
-  const isRefunded = legs.some((leg) => leg.status !== 'FAILED' && leg.leg.takenFrom.some(({ depositKey }) => depositKey === facts.depositKey));
+  const isRefunded = legs.some(
+    (leg) => leg.status !== 'FAILED' && leg.leg.takenFrom.some(({ depositKey }) => depositKey === facts.depositKey),
+  );
   const hasEnded = (context.expired ?? context.failed ?? context.cancelled) !== null && context.paid === null;
   return status === 'final' && kind !== 'dust' && !isRefunded && (kind !== 'on_time' || hasEnded);
 }
@@ -78,7 +94,9 @@ async function expectedStates(inbox: RandomInbox): Promise<Map<string, string>> 
     const key = keyOf(transfer);
     const state = await transferOf(transfer);
     const session = await sessionOf(SESSIONS[transfer % SESSIONS.length]!);
-    const deposit = Object.values(session.context.deposits).find(({ facts, credit }) => facts.depositKey === key && credit === undefined);
+    const deposit = Object.values(session.context.deposits).find(
+      ({ facts, credit }) => facts.depositKey === key && credit === undefined,
+    );
     const waits = state === 'open' || state === 'absent';
     if (waits && deposit && !isUnmatched(session, deposit)) continue;
     if (state === 'absent' && !deposit) continue;
@@ -97,16 +115,24 @@ function booksOf({ store }: RandomInbox): MemoryBooks {
   return books;
 }
 
-/** In how many places the money of a transfer is: a session it came to or is attached to, who paid it, or nobody's account. */
+/**
+ * In how many places the money of a transfer is: a session it came to or is attached to, who paid it, or nobody's
+ * account.
+ */
 async function placesOf(inbox: RandomInbox, transfer: number): Promise<number> {
   const { sessionOf, transferOf, treasury } = inbox.process();
   const key = keyOf(transfer);
   const sessions = await Promise.all(SESSIONS.map(sessionOf));
-  const held = sessions.map(({ context }) => context.deposits[key]).filter((deposit) => deposit?.status === 'final' && deposit.aside === undefined);
-  const paid = inbox.store.events.filter(({ type, data }) => type === 'ReturnCompleted' && data.includes(`"depositKey":"${key}"`));
+  const held = sessions
+    .map(({ context }) => context.deposits[key])
+    .filter((deposit) => deposit?.status === 'final' && deposit.aside === undefined);
+  const paid = inbox.store.events.filter(
+    ({ type, data }) => type === 'ReturnCompleted' && data.includes(`"depositKey":"${key}"`),
+  );
   expect(await treasury.context().then((context) => Object.keys(context?.moves ?? {}))).toEqual([]);
   const isNobodys =
-    (await transferOf(transfer)) === 'open' && sessions.every(({ context }) => !context.deposits[key] || context.deposits[key].credit);
+    (await transferOf(transfer)) === 'open' &&
+    sessions.every(({ context }) => !context.deposits[key] || context.deposits[key].credit);
   return held.length + paid.length + (isNobodys ? 1 : 0);
 }
 
@@ -118,8 +144,14 @@ describe('the inbox', () => {
           const rows = rowsOf<InboxRow>(model, INBOX_TABLE);
           const shown = rows.map(([, { depositKey, state }]) => [depositKey, state] as const);
           expect(shown.toSorted()).toEqual([...(await expectedStates(inbox))].toSorted());
-          const places = rowsOf<InboxPlaceRow>(model, INBOX_PLACES_TABLE).map(([depositKey, { key, state }]) => [key, depositKey, state]);
-          expect(places.toSorted()).toEqual(rows.map(([key, { depositKey, state }]) => [key, depositKey, state]).toSorted());
+          const places = rowsOf<InboxPlaceRow>(model, INBOX_PLACES_TABLE).map(([depositKey, { key, state }]) => [
+            key,
+            depositKey,
+            state,
+          ]);
+          expect(places.toSorted()).toEqual(
+            rows.map(([key, { depositKey, state }]) => [key, depositKey, state]).toSorted(),
+          );
           const moving = shown.flatMap(([key, state]) => (MOVING.includes(state) ? key : []));
           expect(
             rowsOf(model, INBOX_TRANSIT_TABLE)
@@ -170,7 +202,9 @@ describe('the inbox', () => {
               isThere ? 1 : 0,
             ]);
           }
-          const waiting = rowsOf<InboxRow>(model, INBOX_TABLE).filter(([, { state, sessionId }]) => state === 'open' && sessionId === null);
+          const waiting = rowsOf<InboxRow>(model, INBOX_TABLE).filter(
+            ([, { state, sessionId }]) => state === 'open' && sessionId === null,
+          );
           const units = waiting.reduce((sum, [, { amount }]) => sum + amountOf(amount), 0n);
           const unmatched = booksOf(inbox)
             .balances()

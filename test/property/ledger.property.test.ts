@@ -26,7 +26,15 @@ import { sessionTable } from '../../src/features/shared/handlers/session-handler
 import { arrived, held as heldBy } from '../../state-machines/checkout-session/session.state.ts';
 import type { EntryRow } from '../../projections/ledger/rows.ts';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
-import { appendLedger, ledgerOf, ownerOf, serviceFeeOf, sessionIdOf, steps, type LedgerEntry } from '../support/random-ledger.ts';
+import {
+  appendLedger,
+  ledgerOf,
+  ownerOf,
+  serviceFeeOf,
+  sessionIdOf,
+  steps,
+  type LedgerEntry,
+} from '../support/random-ledger.ts';
 import { createdFacts, depositFacts } from '../support/session-facts.ts';
 import { runsOf } from '../support/runs.ts';
 
@@ -51,8 +59,11 @@ function expectedBalances(states: ReadonlyMap<number, SessionState>): Map<string
       add(mode, credit ? UNMATCHED : DEPOSIT_WALLETS, network, coin, units);
       add(mode, owedTo(merchantId), network, coin, -units);
     }
-    for (const { leg, status, units, networkFee } of Object.values(context.refunds).flatMap((refund) => Object.values(refund.legs))) {
-      if (status === 'PENDING' || status === 'PROCESSING') add(mode, refundsReservedOf(merchantId), leg.network, leg.coin, -units);
+    for (const { leg, status, units, networkFee } of Object.values(context.refunds).flatMap((refund) =>
+      Object.values(refund.legs),
+    )) {
+      if (status === 'PENDING' || status === 'PROCESSING')
+        add(mode, refundsReservedOf(merchantId), leg.network, leg.coin, -units);
       if (status === 'COMPLETED') add(mode, TREASURY, leg.network, leg.coin, -units);
       if (status !== 'FAILED') add(mode, owedTo(merchantId), leg.network, leg.coin, units);
       if (networkFee === null || status === 'PROCESSING') continue;
@@ -75,12 +86,17 @@ const REVERSING: ReadonlySet<string> = new Set([
   'service_fee_reversed',
 ]);
 const FEE_KINDS: ReadonlySet<string> = new Set(['service_fee', 'service_fee_reversed']);
-const feesIn = (books: MemoryBooks): EntryRow[] => [...books.entries('test'), ...books.entries('live')].filter(({ kind }) => FEE_KINDS.has(kind));
+const feesIn = (books: MemoryBooks): EntryRow[] =>
+  [...books.entries('test'), ...books.entries('live')].filter(({ kind }) => FEE_KINDS.has(kind));
 
 /** `basisPoints` of an amount, rounded down to the six decimals that every token has. */
-const feeOn = (units: bigint, basisPoints: number): bigint => ((units * BigInt(basisPoints)) / 10_000n / 10n ** 12n) * 10n ** 12n;
+const feeOn = (units: bigint, basisPoints: number): bigint =>
+  ((units * BigInt(basisPoints)) / 10_000n / 10n ** 12n) * 10n ** 12n;
 
-/** The history, and then the chain takes every final transfer of it back and brings each of them again, as the sessions allow. */
+/**
+ * The history, and then the chain takes every final transfer of it back and brings each of them again, as the sessions
+ * allow.
+ */
 function withComeback({ entries, states }: ReturnType<typeof ledgerOf>): LedgerEntry[] {
   const after = [...entries];
   for (const [session, state] of states) {
@@ -95,18 +111,30 @@ function withComeback({ entries, states }: ReturnType<typeof ledgerOf>): LedgerE
     for (const { facts } of finals)
       add({
         type: 'DepositReverted',
-        data: { depositKey: facts.depositKey, reason: 'reorg', afterFinal: true, headNumber: 400, revertedAtSec: 1_800_000_500 },
+        data: {
+          depositKey: facts.depositKey,
+          reason: 'reorg',
+          afterFinal: true,
+          headNumber: 400,
+          revertedAtSec: 1_800_000_500,
+        },
       });
     for (const { facts, kind } of finals) {
       const { depositKey, blockNumber, blockHash, blockTimeSec } = facts;
       add({ type: 'DepositDetected', data: { ...facts, kind } });
-      add({ type: 'DepositConfirmed', data: { depositKey, rule: { kind: 'finalized' }, blockNumber, blockHash, blockTimeSec, headNumber: 500 } });
+      add({
+        type: 'DepositConfirmed',
+        data: { depositKey, rule: { kind: 'finalized' }, blockNumber, blockHash, blockTimeSec, headNumber: 500 },
+      });
     }
   }
   return after;
 }
 
-/** What the operator must have of each session, told by the session's own machine: a fee for as long as it is paid and not reversed. */
+/**
+ * What the operator must have of each session, told by the session's own machine: a fee for as long as it is paid and
+ * not reversed.
+ */
 function expectedFees(entries: readonly LedgerEntry[]): Map<number, bigint> {
   const states = new Map<number, SessionState>();
   const fees = new Map<number, bigint>();
@@ -122,7 +150,9 @@ function expectedFees(entries: readonly LedgerEntry[]): Map<number, bigint> {
 }
 
 const withoutZeros = (balances: ReadonlyMap<string, bigint>): Record<string, string> =>
-  Object.fromEntries([...balances].filter(([, units]) => units !== 0n).map(([key, units]) => [key, formatAmount(units)]));
+  Object.fromEntries(
+    [...balances].filter(([, units]) => units !== 0n).map(([key, units]) => [key, formatAmount(units)]),
+  );
 
 describe('the books', () => {
   it('add up to zero, by mode, network and coin, after every event', () => {
@@ -146,7 +176,9 @@ describe('the books', () => {
         const held = new Map<string, bigint>();
         // A service fee only moves money between these accounts; what it must be is told below.
         const expected = expectedBalances(states);
-        for (const { mode, account, network, coin, amount } of feesIn(books).flatMap(({ mode, lines }) => lines.map((line) => ({ mode, ...line })))) {
+        for (const { mode, account, network, coin, amount } of feesIn(books).flatMap(({ mode, lines }) =>
+          lines.map((line) => ({ mode, ...line })),
+        )) {
           const key = balanceKey(mode, joined(account), network, coin);
           expected.set(key, (expected.get(key) ?? 0n) + signedAmountOf(amount));
         }
@@ -178,7 +210,10 @@ describe('the books', () => {
           const lines = journal
             .filter(({ sessionId, kind }) => sessionId === sessionIdOf(index) && !FEE_KINDS.has(kind))
             .flatMap((entry) => entry.lines);
-          const owed = lines.reduce((sum, line) => (line.account === payableTo(merchantId) ? sum - signedAmountOf(line.amount) : sum), 0n);
+          const owed = lines.reduce(
+            (sum, line) => (line.account === payableTo(merchantId) ? sum - signedAmountOf(line.amount) : sum),
+            0n,
+          );
           const money = arrived(context);
           expect([index, owed]).toEqual([index, money < context.due ? money : context.due]);
         }
@@ -207,8 +242,13 @@ describe('the books', () => {
         if (comesBack) return;
         // What a merchant may be settled is never a stranger's money.
         for (const [index, { context }] of states) {
-          const row = books.rows<SessionBooks>(LEDGER_SESSIONS_TABLE).find(({ sessionId }) => sessionId === sessionIdOf(index));
-          const payable = Object.values(row?.pockets ?? {}).reduce((sum, pocket) => sum + signedAmountOf(pocket.payable), 0n);
+          const row = books
+            .rows<SessionBooks>(LEDGER_SESSIONS_TABLE)
+            .find(({ sessionId }) => sessionId === sessionIdOf(index));
+          const payable = Object.values(row?.pockets ?? {}).reduce(
+            (sum, pocket) => sum + signedAmountOf(pocket.payable),
+            0n,
+          );
           expect([index, payable <= heldBy(context)]).toEqual([index, true]);
         }
       }),
@@ -226,10 +266,14 @@ describe('the books', () => {
         for (const index of states.keys()) {
           const own = feesIn(books).filter(({ sessionId }) => sessionId === sessionIdOf(index));
           const sumOn = (account: string): bigint =>
-            own.flatMap(({ lines }) => lines).reduce((sum, line) => (line.account === account ? sum + signedAmountOf(line.amount) : sum), 0n);
+            own
+              .flatMap(({ lines }) => lines)
+              .reduce((sum, line) => (line.account === account ? sum + signedAmountOf(line.amount) : sum), 0n);
           expect([index, -sumOn(SERVICE_FEES)]).toEqual([index, fees.get(index) ?? 0n]);
           expect(sumOn(payableTo(ownerOf(index).merchantId))).toBe(-sumOn(SERVICE_FEES));
-          expect(own.map(({ kind }) => kind)).toEqual(own.map((_, at) => (at % 2 === 0 ? 'service_fee' : 'service_fee_reversed')));
+          expect(own.map(({ kind }) => kind)).toEqual(
+            own.map((_, at) => (at % 2 === 0 ? 'service_fee' : 'service_fee_reversed')),
+          );
           if (serviceFeeOf(index) === 0) expect(own).toEqual([]);
         }
       }),
@@ -247,41 +291,56 @@ describe('the books', () => {
       ),
     );
     fc.assert(
-      fc.property(parts, fc.integer({ min: 1, max: 1_000 }), fc.integer({ min: 0, max: 6 }), ([onEthereum, onBsc], basisPoints, decimals) => {
-        const brought = { ethereum: onEthereum, bsc: onBsc };
-        const total = onEthereum + onBsc;
-        if (total === 0n) return;
-        const policy = { tolerance: '0', dustLimit: '0', serviceFeeBasisPoints: basisPoints };
-        const paymentOptions = createdFacts().paymentOptions.map((option) => ({ ...option, decimals }));
-        const events: SessionEvent[] = [{ type: 'SessionCreated', data: createdFacts({ dueAmount: formatAmount(total), policy, paymentOptions }) }];
-        for (const network of ['ethereum', 'bsc'] as const) {
-          const facts = depositFacts({ network, amount: formatAmount(brought[network]) });
-          const { depositKey, blockNumber, blockHash, blockTimeSec } = facts;
-          events.push({ type: 'DepositDetected', data: { ...facts, kind: 'on_time' } });
+      fc.property(
+        parts,
+        fc.integer({ min: 1, max: 1_000 }),
+        fc.integer({ min: 0, max: 6 }),
+        ([onEthereum, onBsc], basisPoints, decimals) => {
+          const brought = { ethereum: onEthereum, bsc: onBsc };
+          const total = onEthereum + onBsc;
+          if (total === 0n) return;
+          const policy = { tolerance: '0', dustLimit: '0', serviceFeeBasisPoints: basisPoints };
+          const paymentOptions = createdFacts().paymentOptions.map((option) => ({ ...option, decimals }));
+          const events: SessionEvent[] = [
+            { type: 'SessionCreated', data: createdFacts({ dueAmount: formatAmount(total), policy, paymentOptions }) },
+          ];
+          for (const network of ['ethereum', 'bsc'] as const) {
+            const facts = depositFacts({ network, amount: formatAmount(brought[network]) });
+            const { depositKey, blockNumber, blockHash, blockTimeSec } = facts;
+            events.push({ type: 'DepositDetected', data: { ...facts, kind: 'on_time' } });
+            events.push({
+              type: 'DepositConfirmed',
+              data: { depositKey, rule: { kind: 'finalized' }, blockNumber, blockHash, blockTimeSec, headNumber: 200 },
+            });
+          }
+          const due = formatAmount(total);
           events.push({
-            type: 'DepositConfirmed',
-            data: { depositKey, rule: { kind: 'finalized' }, blockNumber, blockHash, blockTimeSec, headNumber: 200 },
+            type: 'SessionPaid',
+            data: {
+              coin: 'USDT',
+              due,
+              received: due,
+              excess: '0.00',
+              paidAtSec: 1,
+              afterExpiry: false,
+              valuation: null,
+            },
           });
-        }
-        const due = formatAmount(total);
-        events.push({
-          type: 'SessionPaid',
-          data: { coin: 'USDT', due, received: due, excess: '0.00', paidAtSec: 1, afterExpiry: false, valuation: null },
-        });
-        const books = new MemoryBooks();
-        for (const event of events) books.takeEntry({ session: 0, event, atMs: 1_800_000_000_000 });
-        const step = 10n ** BigInt(18 - decimals);
-        let charged = 0n;
-        for (const { account, network, amount: text } of feesIn(books).flatMap(({ lines }) => lines)) {
-          if (account !== SERVICE_FEES) continue;
-          const share = -signedAmountOf(text);
-          charged += share;
-          expect(share % step).toBe(0n);
-          expect(share).toBeGreaterThan(0n);
-          expect(share).toBeLessThanOrEqual(brought[network as 'ethereum' | 'bsc']);
-        }
-        expect(charged).toBe(((total * BigInt(basisPoints)) / 10_000n / step) * step);
-      }),
+          const books = new MemoryBooks();
+          for (const event of events) books.takeEntry({ session: 0, event, atMs: 1_800_000_000_000 });
+          const step = 10n ** BigInt(18 - decimals);
+          let charged = 0n;
+          for (const { account, network, amount: text } of feesIn(books).flatMap(({ lines }) => lines)) {
+            if (account !== SERVICE_FEES) continue;
+            const share = -signedAmountOf(text);
+            charged += share;
+            expect(share % step).toBe(0n);
+            expect(share).toBeGreaterThan(0n);
+            expect(share).toBeLessThanOrEqual(brought[network as 'ethereum' | 'bsc']);
+          }
+          expect(charged).toBe(((total * BigInt(basisPoints)) / 10_000n / step) * step);
+        },
+      ),
       { numRuns: runsOf(300) },
     );
   });
@@ -303,9 +362,16 @@ describe('the books', () => {
             }
             expect(reverses !== undefined).toBe(REVERSING.has(kind));
             // A payment and its service fee are of one event.
-            const original = journal.find((entry) => entry.id === reverses && FEE_KINDS.has(entry.kind) === FEE_KINDS.has(kind))?.lines ?? [];
-            const takenBack = original.map(({ balance: _, ...line }) => ({ ...line, amount: formatAmount(-signedAmountOf(line.amount), 0) }));
-            expect(lines).toEqual(expect.arrayContaining(takenBack.map((line) => expect.objectContaining(line) as unknown)));
+            const original =
+              journal.find((entry) => entry.id === reverses && FEE_KINDS.has(entry.kind) === FEE_KINDS.has(kind))
+                ?.lines ?? [];
+            const takenBack = original.map(({ balance: _, ...line }) => ({
+              ...line,
+              amount: formatAmount(-signedAmountOf(line.amount), 0),
+            }));
+            expect(lines).toEqual(
+              expect.arrayContaining(takenBack.map((line) => expect.objectContaining(line) as unknown)),
+            );
           }
         }
       }),
@@ -346,7 +412,9 @@ describe('the books', () => {
               ),
             ).toBe(balance);
             for (const [month, amounts] of Object.entries(months)) {
-              const inMonth = [...moved].filter(([day]) => day.startsWith(month)).reduce((sum, [, units]) => sum + units, 0n);
+              const inMonth = [...moved]
+                .filter(([day]) => day.startsWith(month))
+                .reduce((sum, [, units]) => sum + units, 0n);
               expect(formatAmount(inMonth, 0)).toBe(amounts[index]);
             }
           }
@@ -374,7 +442,8 @@ describe('the books', () => {
           await runner.start();
           await runner.ready();
           expect(await runner.parked()).toEqual([]);
-          const rows = (): unknown => Object.fromEntries([...model.tables].map(([name, table]) => [name, Object.fromEntries([...table].sort())]));
+          const rows = (): unknown =>
+            Object.fromEntries([...model.tables].map(([name, table]) => [name, Object.fromEntries([...table].sort())]));
           const before = rows();
           await runner.rebuild(['ledger']);
           await runner.ready();

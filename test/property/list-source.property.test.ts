@@ -6,12 +6,18 @@ import { runsOf } from '../support/runs.ts';
 it('an oldest entry beside a list is as if it were the last of the list, by any page and below any order', async () => {
   const small = fc.integer({ min: 0, max: 8 });
   await fc.assert(
-    fc.asyncProperty(small, small, fc.integer({ min: 1, max: 8 }), fc.option(small), async (others, offset, limit, before) => {
-      const entries = Array.from({ length: others + 1 }, (_, index) => ({ order: others - index, row: index }));
-      const [whole, parts] = [inMemory(entries), withOldest(inMemory(entries.slice(0, -1)), entries.at(-1)!)];
-      expect(await parts.page(offset, limit)).toEqual(await whole.page(offset, limit));
-      expect(await parts.before(before, limit)).toEqual(await whole.before(before, limit));
-    }),
+    fc.asyncProperty(
+      small,
+      small,
+      fc.integer({ min: 1, max: 8 }),
+      fc.option(small),
+      async (others, offset, limit, before) => {
+        const entries = Array.from({ length: others + 1 }, (_, index) => ({ order: others - index, row: index }));
+        const [whole, parts] = [inMemory(entries), withOldest(inMemory(entries.slice(0, -1)), entries.at(-1)!)];
+        expect(await parts.page(offset, limit)).toEqual(await whole.page(offset, limit));
+        expect(await parts.before(before, limit)).toEqual(await whole.before(before, limit));
+      },
+    ),
     { numRuns: runsOf(500) },
   );
 });

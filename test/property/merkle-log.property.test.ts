@@ -7,7 +7,9 @@ import { leafHash, rootOfLeaves, verifyConsistency, verifyInclusion } from '../.
 import { runsOf } from '../support/runs.ts';
 
 const LARGEST = 70_000;
-const all = Buffer.concat(Array.from({ length: LARGEST }, (_, index) => leafHash(hash('sha256', String(index), 'buffer'))));
+const all = Buffer.concat(
+  Array.from({ length: LARGEST }, (_, index) => leafHash(hash('sha256', String(index), 'buffer'))),
+);
 const leaves = (from: number, to: number): Buffer => all.subarray(from * 32, to * 32);
 
 function logOf(size: number): MerkleLog {
@@ -18,7 +20,10 @@ function logOf(size: number): MerkleLog {
 
 describe('the Merkle log', () => {
   const largest = logOf(LARGEST);
-  const sizes = fc.oneof(fc.integer({ min: 1, max: 1_200 }), fc.constantFrom(255, 256, 257, 511, 512, 513, 65_535, 65_536, 65_537, LARGEST));
+  const sizes = fc.oneof(
+    fc.integer({ min: 1, max: 1_200 }),
+    fc.constantFrom(255, 256, 257, 511, 512, 513, 65_535, 65_536, 65_537, LARGEST),
+  );
 
   it('has at every size the root that the leaves alone give', () => {
     fc.assert(

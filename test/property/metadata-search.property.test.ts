@@ -54,7 +54,9 @@ const asked = fc.record({
   pageSize: fc.integer({ min: 1, max: 4 }),
 });
 
-/** A ledger with its look-ups, followed by an index in parts: what it took in before a restart is not taken in again. */
+/**
+ * A ledger with its look-ups, followed by an index in parts: what it took in before a restart is not taken in again.
+ */
 class World {
   readonly store = new MemoryEventStore();
   readonly erased = new Set<SessionId>();
@@ -66,7 +68,11 @@ class World {
     this.model = model;
   }
 
-  async created(index: number, atSec: number, { metadata: given, ...change }: Omit<Drawn, 'secondsLater' | 'forgotten'>): Promise<void> {
+  async created(
+    index: number,
+    atSec: number,
+    { metadata: given, ...change }: Omit<Drawn, 'secondsLater' | 'forgotten'>,
+  ): Promise<void> {
     const data = createdFacts({
       ...change,
       sessionId: idOf(index),
@@ -74,11 +80,20 @@ class World {
       createdAtSec: atSec,
       personal: given && JSON.stringify({ metadata: given }),
     });
-    await appendLedger(this.store, [{ session: -1, event: { type: 'SessionCreated', data }, atMs: atSec * 1000 }], idOf(index));
+    await appendLedger(
+      this.store,
+      [{ session: -1, event: { type: 'SessionCreated', data }, atMs: atSec * 1000 }],
+      idOf(index),
+    );
   }
 
   async forget(id: SessionId): Promise<void> {
-    await recordAct({ store: this.store, clock: { nowMs: () => 1 }, random: { uuid: () => crypto.randomUUID() } as never }, SESSION_FORGET, id, {});
+    await recordAct(
+      { store: this.store, clock: { nowMs: () => 1 }, random: { uuid: () => crypto.randomUUID() } as never },
+      SESSION_FORGET,
+      id,
+      {},
+    );
     this.erased.add(id);
   }
 
@@ -96,7 +111,12 @@ class World {
     });
     await this.index.start();
     await this.index.caughtUp();
-    const runner = new ProjectionRunner({ store: this.store, readModel: this.model, projections: [sessionView], clock: { nowMs: () => 0 } });
+    const runner = new ProjectionRunner({
+      store: this.store,
+      readModel: this.model,
+      projections: [sessionView],
+      clock: { nowMs: () => 0 },
+    });
     await runner.start();
     await runner.ready();
     await runner.stop();
@@ -106,7 +126,11 @@ class World {
     return new Lists({ readModel: this.model, cursorKey: KEY, metadataIndex: this.index });
   }
 
-  async list(owner: { merchantId: MerchantId; mode: Mode }, filters: SessionFilters, paging: Paging): Promise<Listing<SessionRow>> {
+  async list(
+    owner: { merchantId: MerchantId; mode: Mode },
+    filters: SessionFilters,
+    paging: Paging,
+  ): Promise<Listing<SessionRow>> {
     const outcome = await this.lists().listSessions({ ...owner, filters, paging });
     if (!outcome.ok) throw new Error(outcome.refusal.message);
     return outcome.value;
@@ -172,7 +196,9 @@ describe('sessions searched for by their metadata', () => {
               const first = await one.list(asker, filters, { page: 1, pageSize });
               expect(first.pagination).toMatchObject({ total: expected.length });
               expect(numbers(first)).toEqual(expected.slice(0, pageSize));
-              expect(numbers(await one.list(asker, filters, { page: 2, pageSize }))).toEqual(expected.slice(pageSize, 2 * pageSize));
+              expect(numbers(await one.list(asker, filters, { page: 2, pageSize }))).toEqual(
+                expected.slice(pageSize, 2 * pageSize),
+              );
               const walked: number[] = [];
               for (let cursor: string | null = ''; cursor !== null;) {
                 const page: Listing<SessionRow> = await one.list(asker, filters, { cursor, pageSize });
@@ -196,7 +222,9 @@ describe('sessions searched for by their metadata', () => {
     await world.created(1, CREATED_AT, { ...plain, metadata: { customer: 'Ada Lovelace' } });
     await world.restart();
     expect(world.opened).toEqual([idOf(0), idOf(1)]);
-    expect(numbers(await world.list(owner, { metadata: { customer: 'Ada Lovelace' } }, { page: 1, pageSize: 10 }))).toEqual([1, 0]);
+    expect(
+      numbers(await world.list(owner, { metadata: { customer: 'Ada Lovelace' } }, { page: 1, pageSize: 10 })),
+    ).toEqual([1, 0]);
     const kept = [...(world.model as MemoryReadModel).tables].filter(([name]) => name.startsWith('session-metadata'));
     expect(kept).toHaveLength(3);
     expect(JSON.stringify(kept.map(([, rows]) => [...rows]))).not.toMatch(/Ada|customer/);
@@ -231,12 +259,24 @@ describe('sessions searched for by their metadata', () => {
 
   it('cost a bounded look, whatever matches: more is named and refused by page, and walked by cursor', async () => {
     const many = 10_050;
-    const matches = Array.from({ length: many }, (_, at) => ({ sessionId: idOf(many - at), order: many - at, atSec: CREATED_AT }));
-    const before = async (_: unknown, __: unknown, { before: below, limit }: { before: number | null; limit: number }) => {
+    const matches = Array.from({ length: many }, (_, at) => ({
+      sessionId: idOf(many - at),
+      order: many - at,
+      atSec: CREATED_AT,
+    }));
+    const before = async (
+      _: unknown,
+      __: unknown,
+      { before: below, limit }: { before: number | null; limit: number },
+    ) => {
       const found = matches.filter(({ order }) => below === null || order < below).slice(0, limit);
       return { matches: found, last: found.length === limit ? found.at(-1)! : null };
     };
-    const lists = new Lists({ readModel: world.model, cursorKey: KEY, metadataIndex: { before, caughtUp: async () => undefined } });
+    const lists = new Lists({
+      readModel: world.model,
+      cursorKey: KEY,
+      metadataIndex: { before, caughtUp: async () => undefined },
+    });
     const search = (paging: Paging, filters: SessionFilters = {}) =>
       lists.listSessions({ ...owner, filters: { metadata: { a: 'b' }, ...filters }, paging });
     expect(await search({ page: 1, pageSize: 10 })).toMatchObject({
@@ -244,12 +284,18 @@ describe('sessions searched for by their metadata', () => {
       refusal: { code: 'invalid_request', param: 'metadata', message: expect.stringContaining('by cursor') },
     });
     expect(await search({ cursor: '', pageSize: 10 })).toMatchObject({ ok: true });
-    expect(await search({ cursor: '', pageSize: 10 }, { status: 'paid' })).toMatchObject({ ok: false, refusal: { param: 'metadata' } });
+    expect(await search({ cursor: '', pageSize: 10 }, { status: 'paid' })).toMatchObject({
+      ok: false,
+      refusal: { param: 'metadata' },
+    });
   });
 
   /** Answers each look with its whole number of sessions, all of the same time and none with all of the metadata. */
   const rarely =
-    (atSec: (round: number) => number, onLook: (owner: MetadataOwner) => void = () => undefined): MetadataIndex['before'] =>
+    (
+      atSec: (round: number) => number,
+      onLook: (owner: MetadataOwner) => void = () => undefined,
+    ): MetadataIndex['before'] =>
     async (asker, _, { before: below, limit }) => {
       onLook(asker);
       const order = (below ?? 1_000_000) - limit;
@@ -268,12 +314,16 @@ describe('sessions searched for by their metadata', () => {
       ),
     );
     const filters = { metadata: { shop: 'common', customer: 'rare' }, createdFrom: CREATED_AT - 2 };
-    expect(await lists.listSessions({ ...owner, filters, paging: PAGE })).toMatchObject({ ok: true, value: { rows: [] } });
+    expect(await lists.listSessions({ ...owner, filters, paging: PAGE })).toMatchObject({
+      ok: true,
+      value: { rows: [] },
+    });
     expect(looks).toBe(3);
   });
 
   it('are told with the last one looked at, whether it has all of the metadata or not', async () => {
-    for (let index = 0; index < 3; index += 1) await world.created(index, CREATED_AT + index, { ...plain, metadata: { shop: 'common' } });
+    for (let index = 0; index < 3; index += 1)
+      await world.created(index, CREATED_AT + index, { ...plain, metadata: { shop: 'common' } });
     await world.restart();
     const wanted = { shop: 'common', customer: 'rare' };
     expect(await world.index.before(owner, wanted, { before: null, limit: 2 })).toEqual({
@@ -322,7 +372,11 @@ describe('sessions searched for by their metadata', () => {
       await one.index.caughtUp();
       const found = await one.list(owner, { metadata: { even: 'true' } }, { page: 1, pageSize: 4 });
       expect(numbers(found)).toEqual([10, 8, 6, 2]);
-      expect(numbers(await one.list(owner, { metadata: { even: 'true' } }, { cursor: found.pagination.next_cursor!, pageSize: 4 }))).toEqual([0]);
+      expect(
+        numbers(
+          await one.list(owner, { metadata: { even: 'true' } }, { cursor: found.pagination.next_cursor!, pageSize: 4 }),
+        ),
+      ).toEqual([0]);
       await one.close();
       await model.close();
       // Not even as what a removed row left behind.

@@ -17,20 +17,30 @@ const decimals = fc.constantFrom(6, 18);
 
 describe('amounts', () => {
   it('survive writing and reading to the last unit', () => {
-    fc.assert(fc.property(units, fc.integer({ min: 0, max: 6 }), (value, shown) => void expect(parseAmount(formatAmount(value, shown))).toBe(value)));
+    fc.assert(
+      fc.property(
+        units,
+        fc.integer({ min: 0, max: 6 }),
+        (value, shown) => void expect(parseAmount(formatAmount(value, shown))).toBe(value),
+      ),
+    );
   });
 
   it('are written as whole units, a point and the fraction without zeros that say nothing', () => {
     fc.assert(
-      fc.property(fc.bigInt({ min: -(10n ** 30n), max: 10n ** 30n }), fc.integer({ min: 0, max: 6 }), (value, shown) => {
-        const size = value < 0n ? -value : value;
-        const fraction = String(size % 10n ** 18n)
-          .padStart(18, '0')
-          .replace(/0+$/, '')
-          .padEnd(shown, '0');
-        const text = `${value < 0n ? '-' : ''}${size / 10n ** 18n}${fraction === '' ? '' : `.${fraction}`}`;
-        expect(formatAmount(value, shown)).toBe(text);
-      }),
+      fc.property(
+        fc.bigInt({ min: -(10n ** 30n), max: 10n ** 30n }),
+        fc.integer({ min: 0, max: 6 }),
+        (value, shown) => {
+          const size = value < 0n ? -value : value;
+          const fraction = String(size % 10n ** 18n)
+            .padStart(18, '0')
+            .replace(/0+$/, '')
+            .padEnd(shown, '0');
+          const text = `${value < 0n ? '-' : ''}${size / 10n ** 18n}${fraction === '' ? '' : `.${fraction}`}`;
+          expect(formatAmount(value, shown)).toBe(text);
+        },
+      ),
       {
         examples: [
           [0n, 0],
@@ -85,14 +95,18 @@ describe('amounts', () => {
     ]) {
       expect(parseAmount(bad), bad.slice(0, 20)).toBeNull();
     }
-    for (const good of ['0', '0.0', '10', '10.5', '999999999999.999999999999999999']) expect(parseAmount(good)).not.toBeNull();
+    for (const good of ['0', '0.0', '10', '10.5', '999999999999.999999999999999999'])
+      expect(parseAmount(good)).not.toBeNull();
   });
 
   it('read only strings whose value a strict grammar admits', () => {
     fc.assert(
       fc.property(
         fc.string(),
-        (text) => void expect(parseAmount(text) !== null).toBe(/^(0|[1-9]\d{0,11})(\.\d{1,18})?$/.test(text) && !text.includes('\n')),
+        (text) =>
+          void expect(parseAmount(text) !== null).toBe(
+            /^(0|[1-9]\d{0,11})(\.\d{1,18})?$/.test(text) && !text.includes('\n'),
+          ),
       ),
     );
   });
@@ -131,7 +145,8 @@ describe('conversion', () => {
         const isFair = (units: bigint): boolean => (units * 10n ** 18n - exact) * 1_000n <= exact;
         const used = Math.max(least, decimalsOf(formatAmount(due, 0)));
         expect(isFair(due) || due === convertForPayer(value, text, 6, 6)).toBe(true);
-        for (let fewer = least; fewer < used; fewer += 1) expect(isFair(convertForPayer(value, text, fewer, fewer))).toBe(false);
+        for (let fewer = least; fewer < used; fewer += 1)
+          expect(isFair(convertForPayer(value, text, fewer, fewer))).toBe(false);
       }),
     );
     expect(formatAmount(convertForPayer(amountOf('0.01'), '1.0001', 2, 6))).toBe('0.01001');

@@ -18,7 +18,16 @@ const TREASURY = '0xTreasury';
 const OWED = balanceKey('test', SUSPENSE, 'ethereum', 'ETH');
 const GIVEN = ADDRESSES.map((address) => ({ address, sessionId: `cs_${address}` }));
 const DRAFT: TransactionDraft = {
-  ...{ kind: 'evm', chainId: '1', nonce: 0, tokenAddress: '0xToken', tokenUnits: '1', gasLimit: '1', maxFeePerGas: '1', maxPriorityFeePerGas: '1' },
+  ...{
+    kind: 'evm',
+    chainId: '1',
+    nonce: 0,
+    tokenAddress: '0xToken',
+    tokenUnits: '1',
+    gasLimit: '1',
+    maxFeePerGas: '1',
+    maxPriorityFeePerGas: '1',
+  },
 };
 
 interface Landed {
@@ -90,7 +99,14 @@ class World {
         fromAddress,
         toAddress,
       },
-      ...{ derivationIndex: 1, merchantId: null, forMoveId: isSweep ? null : `for-${moveId}`, requestedBy: 'ada', reason: null, requestedAtSec: 1 },
+      ...{
+        derivationIndex: 1,
+        merchantId: null,
+        forMoveId: isSweep ? null : `for-${moveId}`,
+        requestedBy: 'ada',
+        reason: null,
+        requestedAtSec: 1,
+      },
     };
     if (this.tell({ type: 'RequestMove', kind, data }) !== null) return;
     this.#sign(moveId, fromAddress, isSweep);
@@ -101,25 +117,57 @@ class World {
   #sign(moveId: string, fromAddress: string, isSweep: boolean): void {
     const draft = { ...DRAFT, nonce: isSweep ? 0 : (this.state.context.nextNonce ?? 0) } as TransactionDraft;
     const seq = (this.state.context.journal?.seq ?? 0) + 1;
-    const signed = { moveId, attempt: 1, txHash: `0x${moveId}`, signedBytes: '0x', journal: { seq, hash: `h${seq}` }, signedAtSec: 1 };
+    const signed = {
+      moveId,
+      attempt: 1,
+      txHash: `0x${moveId}`,
+      signedBytes: '0x',
+      journal: { seq, hash: `h${seq}` },
+      signedAtSec: 1,
+    };
     const validity = { kind: 'evm-nonce', nonce: 0, maxFeePerGas: '1' } as const;
-    expect(this.tell({ type: 'ReserveMove', data: { moveId, attempt: 1, fromAddress, draft, replaces: null, reservedAtSec: 1 } })).toBeNull();
+    expect(
+      this.tell({
+        type: 'ReserveMove',
+        data: { moveId, attempt: 1, fromAddress, draft, replaces: null, reservedAtSec: 1 },
+      }),
+    ).toBeNull();
     expect(this.tell({ type: 'RecordMoveSigned', data: { ...signed, validity } })).toBeNull();
   }
 
   /** The treasury pays it, so no balance of an address changes. */
   giveBack(fee: bigint): void {
-    const owed = -signedAmountOf((this.books.tables.get(LEDGER_BALANCES_TABLE)?.get(OWED)?.balance as string | undefined) ?? '0');
-    const onItsWay = this.landed.reduce((sum, { moveId, fee: each }) => sum + (this.#returns.has(moveId) ? each + this.#amountOf(moveId) : 0n), 0n);
+    const owed = -signedAmountOf(
+      (this.books.tables.get(LEDGER_BALANCES_TABLE)?.get(OWED)?.balance as string | undefined) ?? '0',
+    );
+    const onItsWay = this.landed.reduce(
+      (sum, { moveId, fee: each }) => sum + (this.#returns.has(moveId) ? each + this.#amountOf(moveId) : 0n),
+      0n,
+    );
     const units = owed - onItsWay - fee;
     if (units <= 0n) return;
     const moveId = `return-${this.events.length}`;
-    const terms = { moveId, mode: 'test', network: 'ethereum', coin: 'ETH', amount: formatAmount(units), fromAddress: TREASURY } as const;
+    const terms = {
+      moveId,
+      mode: 'test',
+      network: 'ethereum',
+      coin: 'ETH',
+      amount: formatAmount(units),
+      fromAddress: TREASURY,
+    } as const;
     const transfer = { txHash: `0xcame-${moveId}`, toAddress: '0xA', derivationIndex: 1 };
-    const data = { ...terms, toAddress: '0xStranger', derivationIndex: null, merchantId: null, forMoveId: null, transfer };
+    const data = {
+      ...terms,
+      toAddress: '0xStranger',
+      derivationIndex: null,
+      merchantId: null,
+      forMoveId: null,
+      transfer,
+    };
     const told = { requestedBy: 'ada', reason: 'sent by mistake', requestedAtSec: 1 };
     expect(this.tell({ type: 'RequestMove', kind: 'native_return', data: { ...data, ...told } })).toBeNull();
-    for (const approver of ['ben', 'cleo']) expect(this.tell({ type: 'ApproveMove', moveId, approver, nowSec: 1 })).toBeNull();
+    for (const approver of ['ben', 'cleo'])
+      expect(this.tell({ type: 'ApproveMove', moveId, approver, nowSec: 1 })).toBeNull();
     this.#sign(moveId, TREASURY, false);
     this.#returns.add(moveId);
     this.landed.push({ moveId, fee });
@@ -136,7 +184,14 @@ class World {
     if (this.#returns.has(moveId)) this.returned += fee + amountOf(this.state.context.moves[moveId]!.terms.amount);
     const { kind, terms } = this.state.context.moves[moveId]!;
     const feeAddress = kind === 'sweep' ? terms.fromAddress : TREASURY;
-    const landed = { txHash: `0x${moveId}`, blockNumber: 1, blockHash: '0xb', blockTimeSec: 1, networkFee: formatAmount(fee), feeAddress };
+    const landed = {
+      txHash: `0x${moveId}`,
+      blockNumber: 1,
+      blockHash: '0xb',
+      blockTimeSec: 1,
+      networkFee: formatAmount(fee),
+      feeAddress,
+    };
     expect(this.tell({ type: 'CompleteMove', moveId, landed: { ...landed, completedAtSec: 1 } })).toBeNull();
   }
 

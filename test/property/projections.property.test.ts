@@ -32,7 +32,14 @@ async function project(
 ) {
   const store = new MemoryEventStore();
   const model = new MemoryReadModel();
-  const runner = new ProjectionRunner({ store, readModel: model, projections: PROJECTIONS, clock: { nowMs: () => 0 }, maxBatch, cacheRows: 3 });
+  const runner = new ProjectionRunner({
+    store,
+    readModel: model,
+    projections: PROJECTIONS,
+    clock: { nowMs: () => 0 },
+    maxBatch,
+    cacheRows: 3,
+  });
   await appendLedger(store, entries);
   try {
     await runner.start();
@@ -54,7 +61,8 @@ const contents = (model: MemoryReadModel) => ({
 });
 
 /** The fields of a row that a view has as well. */
-const common = (row: Row, view: object): Row => Object.fromEntries<JsonValue>(Object.entries(row).filter(([key]) => key in view));
+const common = (row: Row, view: object): Row =>
+  Object.fromEntries<JsonValue>(Object.entries(row).filter(([key]) => key in view));
 
 function expectSession(row: SessionRow, state: SessionState): void {
   const view = sessionView(state, null);
@@ -62,7 +70,9 @@ function expectSession(row: SessionRow, state: SessionState): void {
   expect(view).toMatchObject(shared);
   expect(refunds).toBe(view.refunds.length);
   expect(paymentOptionsOf(row)).toEqual(view.paymentOptions);
-  const arrived = view.deposits.filter((deposit) => deposit.status === 'detected' || deposit.status === 'final').map((deposit) => deposit.network);
+  const arrived = view.deposits
+    .filter((deposit) => deposit.status === 'detected' || deposit.status === 'final')
+    .map((deposit) => deposit.network);
   expect(Object.keys(row.arrivedOn).sort()).toEqual([...new Set(arrived)].sort());
 }
 
@@ -77,17 +87,24 @@ const STATUSES = [undefined, 'unpaid', 'paid', 'open', 'processing', 'expired', 
 const NETWORKS = [undefined, 'ethereum', 'bsc', 'tron', 'solana'] as const;
 const COINS = [undefined, 'USDT', 'USDC'] as const;
 /** What is wanted of it. */
-const given = <Filters extends object>(filters: Filters): { [Name in keyof Filters]?: Exclude<Filters[Name], undefined> } =>
-  Object.fromEntries(Object.entries(filters).filter(([, wanted]) => wanted !== undefined)) as ReturnType<typeof given<Filters>>;
+const given = <Filters extends object>(
+  filters: Filters,
+): { [Name in keyof Filters]?: Exclude<Filters[Name], undefined> } =>
+  Object.fromEntries(Object.entries(filters).filter(([, wanted]) => wanted !== undefined)) as ReturnType<
+    typeof given<Filters>
+  >;
 
-const meets = (wanted: string | undefined, values: readonly string[]): boolean => wanted === undefined || values.includes(wanted);
+const meets = (wanted: string | undefined, values: readonly string[]): boolean =>
+  wanted === undefined || values.includes(wanted);
 
 async function listed(model: MemoryReadModel, list: string): Promise<string[]> {
   return (await model.page(list, { offset: 0, limit: 1000 })).members.map((member) => member.member);
 }
 
 /** A list read page by page and by cursor, two records at a time: the same either way, and the totals are right. */
-async function everyWay<ListedRow>(list: (paging: Paging) => Promise<Outcome<Listing<ListedRow>>>): Promise<readonly ListedRow[]> {
+async function everyWay<ListedRow>(
+  list: (paging: Paging) => Promise<Outcome<Listing<ListedRow>>>,
+): Promise<readonly ListedRow[]> {
   const answer = async (paging: Paging): Promise<Listing<ListedRow>> => {
     const outcome = await list(paging);
     if (!outcome.ok) throw new Error(outcome.refusal.message);
@@ -112,7 +129,8 @@ async function everyWay<ListedRow>(list: (paging: Paging) => Promise<Outcome<Lis
   return byPage;
 }
 
-const newestFirst = <Type extends { order: number }>(rows: readonly Type[]): Type[] => [...rows].sort((one, other) => other.order - one.order);
+const newestFirst = <Type extends { order: number }>(rows: readonly Type[]): Type[] =>
+  [...rows].sort((one, other) => other.order - one.order);
 
 describe('the session projection', () => {
   it('says of every session and refund what the session itself says', async () => {
@@ -162,20 +180,27 @@ describe('the session projection', () => {
         await project(entries, 16, (model) => {
           const rows = rowsOf<TransactionRow>(model, TRANSACTIONS_TABLE);
           const expected = [...states.values()].flatMap((state) => [
-            ...sessionView(state, null).deposits.map(({ txHash, network, status, amount, coin, kind, blockNumber }) => ({
-              type: 'deposit',
-              txHash,
-              network,
-              status,
-              amount,
-              coin,
-              kind,
-              blockNumber,
-            })),
+            ...sessionView(state, null).deposits.map(
+              ({ txHash, network, status, amount, coin, kind, blockNumber }) => ({
+                type: 'deposit',
+                txHash,
+                network,
+                status,
+                amount,
+                coin,
+                kind,
+                blockNumber,
+              }),
+            ),
             ...Object.values(state.context.refunds)
               .flatMap((refund) => Object.values(refund.legs))
               .filter((leg) => leg.txHashes.length > 0)
-              .map((leg) => ({ type: 'refund', amount: leg.leg.amount, network: leg.leg.network, toAddress: leg.leg.toAddress })),
+              .map((leg) => ({
+                type: 'refund',
+                amount: leg.leg.amount,
+                network: leg.leg.network,
+                toAddress: leg.leg.toAddress,
+              })),
           ]);
           expect(rows.filter((row) => row.type !== 'fee').length).toBe(expected.length);
           for (const facts of expected) expect(rows).toContainEqual(expect.objectContaining(facts));
@@ -192,13 +217,21 @@ describe('the session projection', () => {
       fc.asyncProperty(ledger, async ({ entries }) => {
         await project(entries, 32, async (model) => {
           const sessions = newestFirst(rowsOf<SessionRow>(model, SESSIONS_TABLE));
-          const owners = [...new Map(sessions.map(({ mode, merchantId }) => [`${mode}${merchantId}`, { mode, merchantId }])).values()];
+          const owners = [
+            ...new Map(sessions.map(({ mode, merchantId }) => [`${mode}${merchantId}`, { mode, merchantId }])).values(),
+          ];
           for (const { mode, merchantId } of owners) {
             const own = sessions.filter((row) => row.mode === mode && row.merchantId === merchantId);
             expect(own.map((row) => row.order)).toEqual(own.map((_, index) => own.length - 1 - index));
-            const refunds = newestFirst(rowsOf<RefundRow>(model, REFUNDS_TABLE).filter((row) => row.mode === mode && row.merchantId === merchantId));
+            const refunds = newestFirst(
+              rowsOf<RefundRow>(model, REFUNDS_TABLE).filter(
+                (row) => row.mode === mode && row.merchantId === merchantId,
+              ),
+            );
             const transactions = newestFirst(
-              rowsOf<TransactionRow>(model, TRANSACTIONS_TABLE).filter((row) => row.mode === mode && row.merchantId === merchantId),
+              rowsOf<TransactionRow>(model, TRANSACTIONS_TABLE).filter(
+                (row) => row.mode === mode && row.merchantId === merchantId,
+              ),
             );
             for (const network of NETWORKS) {
               for (const coin of COINS) {
@@ -230,11 +263,15 @@ describe('the session projection', () => {
                 for (const type of [undefined, 'deposit', 'refund', 'fee'] as const) {
                   for (const status of [undefined, 'detected', 'final', 'reverted', 'failed'] as const) {
                     const wanted = transactions.filter(
-                      (row) => meets(status, [row.status]) && meets(type, [row.type]) && meets(network, [row.network]) && meets(coin, [row.coin]),
+                      (row) =>
+                        meets(status, [row.status]) &&
+                        meets(type, [row.type]) &&
+                        meets(network, [row.network]) &&
+                        meets(coin, [row.coin]),
                     );
-                    expect(await listed(model, transactionList(mode, merchantId, given({ status, type, network, coin })))).toEqual(
-                      wanted.map((row) => row.transactionId),
-                    );
+                    expect(
+                      await listed(model, transactionList(mode, merchantId, given({ status, type, network, coin }))),
+                    ).toEqual(wanted.map((row) => row.transactionId));
                   }
                 }
               }
@@ -251,16 +288,26 @@ describe('the session projection', () => {
       fc.asyncProperty(ledger, fc.nat(), fc.nat(), async ({ entries }, one, other) => {
         await project(entries, 16, async (model) => {
           const lists = new Lists({ readModel: model, cursorKey: new Uint8Array(32), metadataIndex: null });
-          const [transactions, refunds] = [rowsOf<TransactionRow>(model, TRANSACTIONS_TABLE), rowsOf<RefundRow>(model, REFUNDS_TABLE)];
+          const [transactions, refunds] = [
+            rowsOf<TransactionRow>(model, TRANSACTIONS_TABLE),
+            rowsOf<RefundRow>(model, REFUNDS_TABLE),
+          ];
           for (const { sessionId, merchantId, mode } of rowsOf<SessionRow>(model, SESSIONS_TABLE)) {
             const owner = { merchantId, mode };
             const ofSession = <Own extends { sessionId: string; sessionOrder: number }>(rows: readonly Own[]): Own[] =>
-              rows.filter((row) => row.sessionId === sessionId).sort((row, next) => next.sessionOrder - row.sessionOrder);
+              rows
+                .filter((row) => row.sessionId === sessionId)
+                .sort((row, next) => next.sessionOrder - row.sessionOrder);
             const own = { transactions: ofSession(transactions), refunds: ofSession(refunds) };
-            const times = [...own.transactions.map((row) => row.createdSec), ...own.refunds.map((row) => row.listedSec), 0];
+            const times = [
+              ...own.transactions.map((row) => row.createdSec),
+              ...own.refunds.map((row) => row.listedSec),
+              0,
+            ];
             const [createdFrom, createdTo] = [times[one % times.length]!, times[other % times.length]!];
             for (const range of [{}, { createdFrom }, { createdTo }] satisfies CreatedRange[]) {
-              const isMeant = (sec: number): boolean => (range.createdFrom ?? sec) <= sec && sec <= (range.createdTo ?? sec);
+              const isMeant = (sec: number): boolean =>
+                (range.createdFrom ?? sec) <= sec && sec <= (range.createdTo ?? sec);
               const filters = { sessionId, ...range };
               expect(await everyWay((paging) => lists.listTransactions({ ...owner, filters, paging }))).toEqual(
                 own.transactions.filter((row) => isMeant(row.createdSec)),
@@ -281,7 +328,9 @@ describe('the session projection', () => {
       fc.asyncProperty(ledger, async ({ entries, states }) => {
         await project(entries, 8, async (model) => {
           const open = [...states].filter(([, state]) => state.value === 'open' || state.value === 'processing');
-          const keys = open.map(([index, state]) => dueKey(state.context.created!.expiresAtSec, sessionIdOf(index))).sort();
+          const keys = open
+            .map(([index, state]) => dueKey(state.context.created!.expiresAtSec, sessionIdOf(index)))
+            .sort();
           expect((await model.scan(DUE_SESSIONS_TABLE, { limit: 100 })).map((entry) => entry.key)).toEqual(keys);
         });
       }),
@@ -307,15 +356,20 @@ describe('the session projection', () => {
 describe('a rebuild', () => {
   it('ends with the same rows, lists and checkpoints, however the events were cut into batches', async () => {
     await fc.assert(
-      fc.asyncProperty(ledger, fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 40 }), async ({ entries }, first, second) => {
-        await project(entries, first, async (model, runner) => {
-          const before = contents(model);
-          await runner.rebuild(['session-view']);
-          await runner.ready();
-          expect(contents(model)).toEqual(before);
-          await project(entries, second, (other) => expect(contents(other)).toEqual(before));
-        });
-      }),
+      fc.asyncProperty(
+        ledger,
+        fc.integer({ min: 1, max: 40 }),
+        fc.integer({ min: 1, max: 40 }),
+        async ({ entries }, first, second) => {
+          await project(entries, first, async (model, runner) => {
+            const before = contents(model);
+            await runner.rebuild(['session-view']);
+            await runner.ready();
+            expect(contents(model)).toEqual(before);
+            await project(entries, second, (other) => expect(contents(other)).toEqual(before));
+          });
+        },
+      ),
       { numRuns: runsOf(60) },
     );
   });
@@ -352,9 +406,12 @@ describe('a rebuild', () => {
           try {
             for (const step of turns) {
               if (step.kind === 'append') await appendLedger(store, entries.slice(appended, (appended += step.events)));
-              else if (step.kind === 'wait') for (let n = 0; n < step.turns; n += 1) await new Promise((resolve) => setImmediate(resolve));
+              else if (step.kind === 'wait')
+                for (let n = 0; n < step.turns; n += 1) await new Promise((resolve) => setImmediate(resolve));
               else if (step.kind === 'rebuild')
-                await runner.rebuild(['session-view']).catch((error: unknown) => expect(error).toBeInstanceOf(RebuildRunning));
+                await runner
+                  .rebuild(['session-view'])
+                  .catch((error: unknown) => expect(error).toBeInstanceOf(RebuildRunning));
               else {
                 await runner.stop();
                 runner = await started();

@@ -10,7 +10,10 @@ import type { OpenedReadModel } from '../contract/read-model.contract.ts';
 import { runsOf } from '../support/runs.ts';
 
 /** Orders that cross the leaves and chunks of the SQLite lists, and a dense stretch. */
-const order = fc.oneof(fc.integer({ min: 0, max: 200 }), fc.constantFrom(16_319, 16_320, 16_383, 16_384, 16_391, 16_392, 32_767, 32_768, 400_000));
+const order = fc.oneof(
+  fc.integer({ min: 0, max: 200 }),
+  fc.constantFrom(16_319, 16_320, 16_383, 16_384, 16_391, 16_392, 32_767, 32_768, 400_000),
+);
 /** Two lists, and three views of one ordinalList. */
 const LISTS = ['a', 'b', 'ordinalList?a', 'ordinalList?b', 'ordinalList'] as const;
 const atSec = (of: number): number => Math.floor(of / 7);
@@ -21,7 +24,10 @@ const change = fc.record({
   list: fc.constantFrom(...LISTS),
 });
 const batch = fc.array(change, { minLength: 1, maxLength: 120, size: 'max' });
-const range = fc.record({ fromSec: fc.option(order.map(atSec), { nil: undefined }), toSec: fc.option(order.map(atSec), { nil: undefined }) });
+const range = fc.record({
+  fromSec: fc.option(order.map(atSec), { nil: undefined }),
+  toSec: fc.option(order.map(atSec), { nil: undefined }),
+});
 const question = fc.record({
   list: fc.constantFrom(...LISTS, 'c', 'ordinalList?c'),
   offset: fc.nat({ max: 250 }),
@@ -66,7 +72,11 @@ describe('lists in SQLite', () => {
               const member = { lists: [prefix + list], member: `m${place}`, order: place };
               return isEnlist ? { op: 'enlist', ...member, atSec: atSec(place) } : { op: 'delist', ...member };
             });
-            await Promise.all([plain.apply('lists', applied, '1'), opened.model.apply('lists', applied, '1'), next.apply(applied, '1')]);
+            await Promise.all([
+              plain.apply('lists', applied, '1'),
+              opened.model.apply('lists', applied, '1'),
+              next.apply(applied, '1'),
+            ]);
             for (const asked of questions) await compare(asked);
           }
           // The same lists, built beside and written in the end.
@@ -79,7 +89,10 @@ describe('lists in SQLite', () => {
   });
 });
 
-/** Nearly nothing, so that lists, leaves and chunks come and go, and lists are found by what memory knows of them, and then no more. */
+/**
+ * Nearly nothing, so that lists, leaves and chunks come and go, and lists are found by what memory knows of them, and
+ * then no more.
+ */
 const SCARCE: ListLimits = { lists: 2, names: 1, leaves: 2, chunks: 1, known: 25 };
 
 describe('lists for which memory is short', () => {
@@ -94,7 +107,11 @@ describe('lists for which memory is short', () => {
           for (const { isEnlist, order: place, list } of changes) {
             const lists = isEnlist ? [`s/${list}`, 's/ordinalList?all'] : [`s/${list}`];
             const member = { lists, member: `m${place}`, order: place };
-            await plain.apply('lists', [isEnlist ? { op: 'enlist', ...member, atSec: atSec(place) } : { op: 'delist', ...member }], '1');
+            await plain.apply(
+              'lists',
+              [isEnlist ? { op: 'enlist', ...member, atSec: atSec(place) } : { op: 'delist', ...member }],
+              '1',
+            );
             if (isEnlist) writer.enlist(lists, member.member, place, atSec(place), 0);
             else writer.delist(lists[0]!, member.member, place);
           }
@@ -103,7 +120,9 @@ describe('lists for which memory is short', () => {
         writer.settle(['s/']);
         const reader = new ListReader(db);
         for (const list of [...LISTS, 'ordinalList?all', 'none'])
-          expect(reader.page(`s/${list}`, 0, 1_000, {})).toEqual(await plain.page(`s/${list}`, { offset: 0, limit: 1_000 }));
+          expect(reader.page(`s/${list}`, 0, 1_000, {})).toEqual(
+            await plain.page(`s/${list}`, { offset: 0, limit: 1_000 }),
+          );
         db.close();
       }),
       { numRuns: runsOf(40) },

@@ -20,14 +20,27 @@ const TIMEOUT_MS = 60_000;
 const cut = fc.integer({ min: 1, max: 60 });
 
 /** The embedded profile's rows in a directory of their own, as its thread keeps them. */
-async function withRows(work: (dataDir: string, startOver: (store: EventStore, maxBatch: number) => Promise<ProjectionRunner>) => Promise<void>) {
+async function withRows(
+  work: (
+    dataDir: string,
+    startOver: (store: EventStore, maxBatch: number) => Promise<ProjectionRunner>,
+  ) => Promise<void>,
+) {
   const dataDir = mkdtempSync(join(tmpdir(), 'quittance-rebuild-'));
   const { port1, port2 } = new MessageChannel();
   const readModel = serveSqliteReadModel({ dataDir, port: port1 });
   try {
     await work(dataDir, async (store, maxBatch) => {
       const clock = { nowMs: () => 0 };
-      const runner = new ProjectionRunner({ store, readModel, projections: PROJECTIONS, clock, maxBatch, cacheRows: 4, decode: decodeData });
+      const runner = new ProjectionRunner({
+        store,
+        readModel,
+        projections: PROJECTIONS,
+        clock,
+        maxBatch,
+        cacheRows: 4,
+        decode: decodeData,
+      });
       await runner.start();
       return runner;
     });
@@ -42,45 +55,56 @@ async function withRows(work: (dataDir: string, startOver: (store: EventStore, m
 function digestsOf(dataDir: string): Record<string, string> {
   const snapshot = new ReadModelSnapshot(dataDir);
   try {
-    return Object.fromEntries(PROJECTIONS.map((one) => [projectionId(one), compareProjection(ownedRows(one), snapshot, snapshot).digest]));
+    return Object.fromEntries(
+      PROJECTIONS.map((one) => [projectionId(one), compareProjection(ownedRows(one), snapshot, snapshot).digest]),
+    );
   } finally {
     snapshot.close();
   }
 }
 
 describe('rows that were rebuilt', () => {
-  it('are byte for byte those that were kept while the events came, with what comes afterwards', { timeout: TIMEOUT_MS }, async () => {
-    await fc.assert(
-      fc.asyncProperty(steps.map(ledgerOf), fc.array(cut, { minLength: 1, maxLength: 6 }), cut, async ({ entries }, cuts, maxBatch) => {
-        const [store, other] = [new MemoryEventStore(), new MemoryEventStore()];
-        const last = entries.slice(-3);
-        await withRows(async (live, startLive) => {
-          const running = await startLive(store, 16);
-          await running.ready();
-          for (let [from, turn] = [0, 0]; from < entries.length; turn += 1) {
-            const to = Math.min(entries.length, from + cuts[turn % cuts.length]!);
-            await appendLedger(store, entries.slice(from, to));
-            await running.caughtUpTo((await store.head())!);
-            from = to;
-          }
-          const kept = digestsOf(live);
-          await running.rebuild(PROJECTIONS.map(({ name }) => name));
-          await running.ready();
-          expect(digestsOf(live)).toEqual(kept);
-          await running.stop();
-          await withRows(async (built, startBuilt) => {
-            await appendLedger(other, entries.slice(0, -last.length));
-            const filled = await startBuilt(other, maxBatch);
-            await filled.ready();
-            await appendLedger(other, last);
-            if (entries.length > 0) await filled.caughtUpTo((await other.head())!);
-            expect(await filled.parked()).toEqual([]);
-            expect(digestsOf(built)).toEqual(kept);
-            await filled.stop();
-          });
-        });
-      }),
-      { numRuns: RUNS },
-    );
-  });
+  it(
+    'are byte for byte those that were kept while the events came, with what comes afterwards',
+    { timeout: TIMEOUT_MS },
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          steps.map(ledgerOf),
+          fc.array(cut, { minLength: 1, maxLength: 6 }),
+          cut,
+          async ({ entries }, cuts, maxBatch) => {
+            const [store, other] = [new MemoryEventStore(), new MemoryEventStore()];
+            const last = entries.slice(-3);
+            await withRows(async (live, startLive) => {
+              const running = await startLive(store, 16);
+              await running.ready();
+              for (let [from, turn] = [0, 0]; from < entries.length; turn += 1) {
+                const to = Math.min(entries.length, from + cuts[turn % cuts.length]!);
+                await appendLedger(store, entries.slice(from, to));
+                await running.caughtUpTo((await store.head())!);
+                from = to;
+              }
+              const kept = digestsOf(live);
+              await running.rebuild(PROJECTIONS.map(({ name }) => name));
+              await running.ready();
+              expect(digestsOf(live)).toEqual(kept);
+              await running.stop();
+              await withRows(async (built, startBuilt) => {
+                await appendLedger(other, entries.slice(0, -last.length));
+                const filled = await startBuilt(other, maxBatch);
+                await filled.ready();
+                await appendLedger(other, last);
+                if (entries.length > 0) await filled.caughtUpTo((await other.head())!);
+                expect(await filled.parked()).toEqual([]);
+                expect(digestsOf(built)).toEqual(kept);
+                await filled.stop();
+              });
+            });
+          },
+        ),
+        { numRuns: RUNS },
+      );
+    },
+  );
 });

@@ -4,7 +4,12 @@ import type { RefundLeg, SessionEvent } from '../../src/domain/events/session-ev
 import type { RefundId } from '../../src/domain/ids.ts';
 import { amountOf, formatAmount, fromTokenUnits, toTokenUnits } from '../../src/domain/money.ts';
 import { sessionTable } from '../../src/features/shared/handlers/session-handler.ts';
-import { decideSession, type RequestRefund, type SessionCommand, type SessionState } from '../../state-machines/checkout-session/session.decider.ts';
+import {
+  decideSession,
+  type RequestRefund,
+  type SessionCommand,
+  type SessionState,
+} from '../../state-machines/checkout-session/session.decider.ts';
 import {
   depositsOf,
   depositsOfOrder,
@@ -21,7 +26,11 @@ const network = fc.constantFrom('ethereum' as const, 'bsc' as const, 'tron' as c
 /** Of a token's own units: whole coins, some units, both, or dust. */
 const tokenUnits = (decimals: number): fc.Arbitrary<bigint> => {
   const coins = fc.integer({ min: 0, max: 12 }).map((whole) => BigInt(whole) * 10n ** BigInt(decimals));
-  const units = fc.oneof(fc.constant(0n), fc.bigInt({ min: 1n, max: 3n }), fc.bigInt({ min: 1n, max: 10n ** BigInt(decimals) }));
+  const units = fc.oneof(
+    fc.constant(0n),
+    fc.bigInt({ min: 1n, max: 3n }),
+    fc.bigInt({ min: 1n, max: 10n ** BigInt(decimals) }),
+  );
   return fc.tuple(coins, units).map(([whole, rest]) => (whole + rest === 0n ? 1n : whole + rest));
 };
 
@@ -36,21 +45,40 @@ const pay = network.chain((on) =>
     })
     .map(({ tx, units, payer, offset, coin }): SessionCommand[] => {
       const amount = formatAmount(fromTokenUnits(units, TOKEN_DECIMALS[on]));
-      const facts = depositFacts({ network: on, txHash: `0x${tx}`, coin, amount, fromAddress: payer, blockTimeSec: EXPIRES_AT + offset });
+      const facts = depositFacts({
+        network: on,
+        txHash: `0x${tx}`,
+        coin,
+        amount,
+        fromAddress: payer,
+        blockTimeSec: EXPIRES_AT + offset,
+      });
       const { depositKey, blockNumber, blockHash, blockTimeSec } = facts;
       const sender = { kind: payer === '0xContract' ? ('contract' as const) : ('wallet' as const), name: null };
-      const data = { depositKey, rule: { kind: 'finalized' as const }, blockNumber, blockHash, blockTimeSec, headNumber: 300, sender };
+      const data = {
+        depositKey,
+        rule: { kind: 'finalized' as const },
+        blockNumber,
+        blockHash,
+        blockTimeSec,
+        headNumber: 300,
+        sender,
+      };
       return [
         { type: 'RecordDeposit', facts },
         { type: 'ConfirmDeposit', data, nowSec: EXPIRES_AT - 1, valuation: null },
       ];
     }),
 );
-const reorganise = fc
-  .tuple(network, fc.integer({ min: 0, max: 9 }))
-  .map(([on, tx]): SessionCommand[] => [
-    { type: 'RevertDeposit', depositKey: `${on}:0x${tx}:0`, reason: 'reorg', headNumber: 300, revertedAtSec: 1_800_000_500 },
-  ]);
+const reorganise = fc.tuple(network, fc.integer({ min: 0, max: 9 })).map(([on, tx]): SessionCommand[] => [
+  {
+    type: 'RevertDeposit',
+    depositKey: `${on}:0x${tx}:0`,
+    reason: 'reorg',
+    headNumber: 300,
+    revertedAtSec: 1_800_000_500,
+  },
+]);
 const refund = fc
   .record({
     id: fc.integer({ min: 1, max: 6 }),
@@ -68,14 +96,25 @@ const refund = fc
       namedDeposit: named && `${named[0]}:0x${named[1]}:0`,
     }),
   ]);
-const end = fc.tuple(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 3 })).map(([id, leg]): SessionCommand[] => [
-  {
-    ...{ type: 'FailPayout', refundId: `re_${id}`, legId: `re_${id}-${leg}`, reason: 'recipient_frozen', networkFee: null },
-    ...{ nowSec: EXPIRES_AT, valuation: null },
-  },
-]);
+const end = fc
+  .tuple(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 3 }))
+  .map(([id, leg]): SessionCommand[] => [
+    {
+      ...{
+        type: 'FailPayout',
+        refundId: `re_${id}`,
+        legId: `re_${id}-${leg}`,
+        reason: 'recipient_frozen',
+        networkFee: null,
+      },
+      ...{ nowSec: EXPIRES_AT, valuation: null },
+    },
+  ]);
 const history = fc
-  .array(fc.oneof({ arbitrary: pay, weight: 5 }, { arbitrary: refund, weight: 4 }, reorganise, end), { minLength: 5, maxLength: 40 })
+  .array(fc.oneof({ arbitrary: pay, weight: 5 }, { arbitrary: refund, weight: 4 }, reorganise, end), {
+    minLength: 5,
+    maxLength: 40,
+  })
   .map((steps): SessionCommand[] => [{ type: 'CreateSession', data: createdFacts() }, ...steps.flat()]);
 
 type Asked = (command: RequestRefund, before: SessionContext, outcome: ReturnType<typeof decideSession>) => void;
@@ -84,18 +123,21 @@ function run(commands: readonly SessionCommand[], asked: Asked): void {
   let state: SessionState = sessionTable.initial;
   for (const command of commands) {
     const decision = decideSession(command, state);
-    if (command.type === 'RequestRefund' && !state.context.refunds[command.refundId]) asked(command, state.context, decision);
+    if (command.type === 'RequestRefund' && !state.context.refunds[command.refundId])
+      asked(command, state.context, decision);
     if (decision.ok) state = sessionTable.replay(decision.events, state);
   }
 }
 
 const legsOf = (events: readonly SessionEvent[]): readonly RefundLeg[] =>
   events.flatMap((event) => (event.type === 'RefundRequested' ? event.data.legs : []));
-const sumOf = (parts: readonly { readonly amount: string }[]): bigint => parts.reduce((sum, { amount }) => sum + amountOf(amount), 0n);
+const sumOf = (parts: readonly { readonly amount: string }[]): bigint =>
+  parts.reduce((sum, { amount }) => sum + amountOf(amount), 0n);
 /** One address on Ethereum and BSC is one payer. */
 const personOf = ({ network: on, address }: { readonly network: string; readonly address: string }): string =>
   `${on === 'bsc' ? 'ethereum' : on} ${address}`;
-const payerOf = ({ facts }: DepositState): string => personOf({ network: facts.network, address: String(facts.fromAddress) });
+const payerOf = ({ facts }: DepositState): string =>
+  personOf({ network: facts.network, address: String(facts.fromAddress) });
 
 describe('a refund that is accepted, over random deposits, strangers, dust, reorganisations and refunds', () => {
   it('can be drafted on every leg, from deposits that have the money, and is checked for those senders alone', () => {
@@ -112,7 +154,12 @@ describe('a refund that is accepted, over random deposits, strangers, dust, reor
             expect(sumOf(leg.takenFrom)).toBe(amountOf(leg.amount));
             for (const { depositKey, amount } of leg.takenFrom) {
               const { facts, kind, status, sender } = before.deposits[depositKey]!;
-              expect([facts.network, facts.coin, facts.fromAddress, status]).toEqual([leg.network, command.coin, leg.toAddress, 'final']);
+              expect([facts.network, facts.coin, facts.fromAddress, status]).toEqual([
+                leg.network,
+                command.coin,
+                leg.toAddress,
+                'final',
+              ]);
               expect(amountOf(amount)).toBeLessThanOrEqual(left(depositKey));
               if (command.namedDeposit === null) expect(kind).not.toBe('dust');
               else expect(depositKey).toBe(command.namedDeposit);
@@ -136,14 +183,18 @@ describe('a refund that is accepted, over random deposits, strangers, dust, reor
         run(commands, (command, before, outcome) => {
           if (!outcome.ok || command.namedDeposit !== null) return;
           const people = new Set(depositsOfOrder(before).map(payerOf));
-          const isTheirs = ({ network: on, toAddress }: RefundLeg): boolean => people.has(personOf({ network: on, address: toAddress }));
+          const isTheirs = ({ network: on, toAddress }: RefundLeg): boolean =>
+            people.has(personOf({ network: on, address: toAddress }));
           const legs = legsOf(outcome.events);
           if (legs.every(isTheirs)) return;
           strangers += 1;
           const taken = takenByDeposit(before);
           const theirs = depositsOf(before).filter(
             (deposit) =>
-              deposit.facts.coin === command.coin && deposit.kind !== 'dust' && deposit.facts.fromAddress !== null && people.has(payerOf(deposit)),
+              deposit.facts.coin === command.coin &&
+              deposit.kind !== 'dust' &&
+              deposit.facts.fromAddress !== null &&
+              people.has(payerOf(deposit)),
           );
           const left = theirs.reduce((sum, deposit) => sum + leftOf(deposit, taken), 0n);
           const given = sumOf(legs.filter(isTheirs));
@@ -166,10 +217,15 @@ describe('a refund that is accepted, over random deposits, strangers, dust, reor
           const whole = { ...command, units: null, namedDeposit: null, acknowledgedSender: true };
           const taking = decideSession(whole, { value: 'paid', context: before });
           expect(taking.ok ? sumOf(legsOf(taking.events)) : 0n).toBe(all);
-          const amount = outcome.ok ? undefined : / ([\d.]+) USD[TC] can be refunded$/.exec(outcome.refusal.message)?.[1];
+          const amount = outcome.ok
+            ? undefined
+            : / ([\d.]+) USD[TC] can be refunded$/.exec(outcome.refusal.message)?.[1];
           if (amount === undefined || amountOf(amount) === 0n || amount === '0.00') return;
           suggested += 1;
-          const again = decideSession({ ...command, units: amountOf(amount), acknowledgedSender: true }, { value: 'paid', context: before });
+          const again = decideSession(
+            { ...command, units: amountOf(amount), acknowledgedSender: true },
+            { value: 'paid', context: before },
+          );
           expect(again.ok).toBe(true);
         });
       }),

@@ -4,7 +4,12 @@ import type { TokenDraft } from '../../src/domain/events/transaction-draft.ts';
 import type { SessionId } from '../../src/domain/ids.ts';
 import { amountOf, fitsDecimals } from '../../src/domain/money.ts';
 import { ChainUnavailable } from '../../src/ports/chain.ts';
-import { type Fate, type OutgoingTransaction, type SentTransaction, TransferImpossible } from '../../src/ports/outgoing.ts';
+import {
+  type Fate,
+  type OutgoingTransaction,
+  type SentTransaction,
+  TransferImpossible,
+} from '../../src/ports/outgoing.ts';
 import type { SigningRequest } from '../../src/ports/outgoing-signer.ts';
 import { refunded, refundedOrReserved, type LegState } from '../../state-machines/checkout-session/session.state.ts';
 import { coverOf } from '../../state-machines/checkout-session/refund-cover.ts';
@@ -34,7 +39,10 @@ class World {
   readonly stage: PayoutStage;
   readonly network: 'ethereum' | 'tron';
   readonly signed = new Map<string, Signed>();
-  readonly deposits = new Map<string, { readonly sessionId: SessionId; readonly amount: string; readonly payer: string; gone: boolean }>();
+  readonly deposits = new Map<
+    string,
+    { readonly sessionId: SessionId; readonly amount: string; readonly payer: string; gone: boolean }
+  >();
   mempool = new Set<string>();
   blocks: string[] = [];
   isAway = false;
@@ -149,7 +157,12 @@ class World {
 
   async #comesBack(key: string): Promise<void> {
     const { sessionId, amount, payer } = this.deposits.get(key)!;
-    await this.stage.deposit(sessionId, { network: this.network, txHash: key.split(':')[1]!, amount, fromAddress: payer });
+    await this.stage.deposit(sessionId, {
+      network: this.network,
+      txHash: key.split(':')[1]!,
+      amount,
+      fromAddress: payer,
+    });
   }
 
   #fault({ amount, id }: OutgoingTransaction): Error | null {
@@ -159,21 +172,32 @@ class World {
   }
 
   #draft(nonce: number | null): TokenDraft {
-    return this.network === 'tron' ? ({ ...TRON_DRAFT, expirationMs: this.nowMs + LIFETIME_MS } as TokenDraft) : { ...EVM_DRAFT, nonce: nonce ?? 0 };
+    return this.network === 'tron'
+      ? ({ ...TRON_DRAFT, expirationMs: this.nowMs + LIFETIME_MS } as TokenDraft)
+      : { ...EVM_DRAFT, nonce: nonce ?? 0 };
   }
 
   #signedBy({ order, draft }: SigningRequest): Signed {
     const nonce = 'nonce' in draft && draft.kind !== 'solana' ? draft.nonce : null;
     const expiresAtMs = draft.kind === 'tron' ? draft.expirationMs : Infinity;
-    return { legId: order.id, sessionId: order.refund!.sessionId as SessionId, nonce, cancels: draft.kind === 'evm-cancel', expiresAtMs };
+    return {
+      legId: order.id,
+      sessionId: order.refund!.sessionId as SessionId,
+      nonce,
+      cancels: draft.kind === 'evm-cancel',
+      expiresAtMs,
+    };
   }
 
   #fate(sent: readonly SentTransaction[]): Fate {
     const landed = sent.find(({ txHash }) => this.blocks.includes(txHash));
-    if (landed && this.signed.get(landed.txHash)!.cancels) return { kind: 'ineffective', txHash: landed.txHash, networkFee: '0.001' };
+    if (landed && this.signed.get(landed.txHash)!.cancels)
+      return { kind: 'ineffective', txHash: landed.txHash, networkFee: '0.001' };
     if (landed) return landedAs(landed.txHash);
     if (sent.every(({ txHash }) => this.signed.get(txHash)!.expiresAtMs <= this.nowMs)) return { kind: 'never' };
-    return sent.some(({ txHash }) => this.mempool.has(txHash)) ? { kind: 'pending', inBlock: false } : { kind: 'absent' };
+    return sent.some(({ txHash }) => this.mempool.has(txHash))
+      ? { kind: 'pending', inBlock: false }
+      : { kind: 'absent' };
   }
 
   /** What the service's own subscription does: what landed is watched, and what was reverted is owed again. */
@@ -182,9 +206,15 @@ class World {
       const { refunds, created } = await this.stage.context(sessionId);
       for (const refund of Object.values(refunds))
         for (const { leg, status } of Object.values(refund.legs)) {
-          const place = { sessionId, merchantId: created!.merchantId, refundId: refund.requested.refundId, legId: leg.legId };
+          const place = {
+            sessionId,
+            merchantId: created!.merchantId,
+            refundId: refund.requested.refundId,
+            legId: leg.legId,
+          };
           const list = status === 'COMPLETED' ? this.stage.landed : status === 'PROCESSING' ? this.stage.legs : null;
-          if (list?.every(({ legId }) => legId !== leg.legId)) list.push({ ...place, mode: 'test', network: this.network });
+          if (list?.every(({ legId }) => legId !== leg.legId))
+            list.push({ ...place, mode: 'test', network: this.network });
         }
     }
   }
@@ -193,7 +223,8 @@ class World {
 const session = fc.constantFrom(...SESSIONS);
 /** A method of the world with what it is given, so that a counterexample can be read. */
 type Step = readonly [name: string, ...given: readonly unknown[]];
-const named = (name: string, ...given: fc.Arbitrary<unknown>[]): fc.Arbitrary<Step> => fc.tuple(...given).map((values): Step => [name, ...values]);
+const named = (name: string, ...given: fc.Arbitrary<unknown>[]): fc.Arbitrary<Step> =>
+  fc.tuple(...given).map((values): Step => [name, ...values]);
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 2,
@@ -219,50 +250,58 @@ beforeEach(() => vi.spyOn(performance, 'now'));
 afterEach(() => vi.restoreAllMocks());
 
 describe('refunds over deposits, strangers, reorganisations and outages', () => {
-  it.each(['ethereum', 'tron'] as const)('each end, reserve nothing after that, and never go out for money that is gone (%s)', async (network) => {
-    let cancelled = 0;
-    const ends = { COMPLETED: 0, FAILED: 0, PENDING: 0, PROCESSING: 0 };
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 50 }), async (steps) => {
-        const world = new World(network);
-        await world.begin();
-        for (const [name, ...given] of steps) await (world as unknown as Record<string, (...given: unknown[]) => unknown>)[name]!(...given);
-        world.mend();
-        for (let round = 0; round < BOUND; round += 1) {
-          world.nowMs += LONGEST_PAUSE_MS;
-          await world.round();
-          world.mine();
-        }
-        expect(world.wrong).toEqual([]);
-        const open = (await world.legs()).filter(({ status }) => status === 'PENDING' || status === 'PROCESSING');
-        expect(open).toEqual([]);
-        for (const { status, failureReason } of await world.legs()) {
-          ends[status] += 1;
-          // What was accepted can be drafted.
-          expect(failureReason).not.toBe('amount_not_payable');
-        }
-        for (const sessionId of SESSIONS) {
-          const context = await world.stage.context(sessionId);
-          expect(refundedOrReserved(context, 'USDT')).toBe(refunded(context, 'USDT'));
-          for (const { status, legs } of Object.values(context.refunds))
-            expect(status).toBe(Object.values(legs).every((leg) => leg.status === 'COMPLETED') ? 'COMPLETED' : 'FAILED');
-        }
-        cancelled += world.blocks.filter((txHash) => world.signed.get(txHash)!.cancels).length;
-        const paid = world.blocks.map((txHash) => world.signed.get(txHash)!).flatMap(({ cancels, legId }) => (cancels ? [] : [legId]));
-        expect(new Set(paid).size).toBe(paid.length);
-        expect(
-          (await world.legs())
-            .filter(({ status }) => status === 'COMPLETED')
-            .map(({ leg }) => leg.legId)
-            .sort(),
-        ).toEqual(paid.sort());
-        expect(world.stage.executor.waiting).toEqual([]);
-      }),
-      { numRuns: runsOf(150) },
-    );
-    // A property over refunds that all ended one way would say little.
-    expect(ends.COMPLETED).toBeGreaterThan(50);
-    expect(ends.FAILED).toBeGreaterThan(5);
-    expect(cancelled > 0).toBe(network === 'ethereum');
-  });
+  it.each(['ethereum', 'tron'] as const)(
+    'each end, reserve nothing after that, and never go out for money that is gone (%s)',
+    async (network) => {
+      let cancelled = 0;
+      const ends = { COMPLETED: 0, FAILED: 0, PENDING: 0, PROCESSING: 0 };
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 50 }), async (steps) => {
+          const world = new World(network);
+          await world.begin();
+          for (const [name, ...given] of steps)
+            await (world as unknown as Record<string, (...given: unknown[]) => unknown>)[name]!(...given);
+          world.mend();
+          for (let round = 0; round < BOUND; round += 1) {
+            world.nowMs += LONGEST_PAUSE_MS;
+            await world.round();
+            world.mine();
+          }
+          expect(world.wrong).toEqual([]);
+          const open = (await world.legs()).filter(({ status }) => status === 'PENDING' || status === 'PROCESSING');
+          expect(open).toEqual([]);
+          for (const { status, failureReason } of await world.legs()) {
+            ends[status] += 1;
+            // What was accepted can be drafted.
+            expect(failureReason).not.toBe('amount_not_payable');
+          }
+          for (const sessionId of SESSIONS) {
+            const context = await world.stage.context(sessionId);
+            expect(refundedOrReserved(context, 'USDT')).toBe(refunded(context, 'USDT'));
+            for (const { status, legs } of Object.values(context.refunds))
+              expect(status).toBe(
+                Object.values(legs).every((leg) => leg.status === 'COMPLETED') ? 'COMPLETED' : 'FAILED',
+              );
+          }
+          cancelled += world.blocks.filter((txHash) => world.signed.get(txHash)!.cancels).length;
+          const paid = world.blocks
+            .map((txHash) => world.signed.get(txHash)!)
+            .flatMap(({ cancels, legId }) => (cancels ? [] : [legId]));
+          expect(new Set(paid).size).toBe(paid.length);
+          expect(
+            (await world.legs())
+              .filter(({ status }) => status === 'COMPLETED')
+              .map(({ leg }) => leg.legId)
+              .sort(),
+          ).toEqual(paid.sort());
+          expect(world.stage.executor.waiting).toEqual([]);
+        }),
+        { numRuns: runsOf(150) },
+      );
+      // A property over refunds that all ended one way would say little.
+      expect(ends.COMPLETED).toBeGreaterThan(50);
+      expect(ends.FAILED).toBeGreaterThan(5);
+      expect(cancelled > 0).toBe(network === 'ethereum');
+    },
+  );
 });

@@ -31,7 +31,8 @@ describe('a table of rows that are not served yet', () => {
             expected.delete(name);
           } else table.index();
         });
-        for (let number = 0; number < KEYS; number += 1) expect(table.get(`key/${number}`)).toBe(expected.get(`key/${number}`) ?? null);
+        for (let number = 0; number < KEYS; number += 1)
+          expect(table.get(`key/${number}`)).toBe(expected.get(`key/${number}`) ?? null);
         table.index();
         expect(
           Object.fromEntries(
@@ -52,24 +53,29 @@ describe('a table of rows that are not served yet', () => {
 describe('a table of rows that are served', () => {
   it('holds what a map holds, and tells the id under which each row lies', () => {
     fc.assert(
-      fc.property(fc.array(fc.record({ kind: fc.constantFrom('put', 'put', 'remove'), key }), { maxLength: 80, size: 'max' }), (steps) => {
-        const db = new DatabaseSync(':memory:');
-        const table = new ServedTable(db, 'rows_1');
-        const expected = new Map<string, { id: number; row: string }>();
-        steps.forEach(({ kind, key: name }, index) => {
-          if (kind === 'put') {
-            const id = table.put(name, `${index}`);
-            expect(id).toBe(expected.get(name)?.id ?? id);
-            expected.set(name, { id, row: `${index}` });
-          } else {
-            table.remove(name);
-            expected.delete(name);
-          }
-        });
-        const stored = db.prepare('SELECT key, id, row FROM rows_1').all();
-        expect(Object.fromEntries(stored.map(({ key: name, id, row }) => [name, { id, row }]))).toEqual(Object.fromEntries(expected));
-        db.close();
-      }),
+      fc.property(
+        fc.array(fc.record({ kind: fc.constantFrom('put', 'put', 'remove'), key }), { maxLength: 80, size: 'max' }),
+        (steps) => {
+          const db = new DatabaseSync(':memory:');
+          const table = new ServedTable(db, 'rows_1');
+          const expected = new Map<string, { id: number; row: string }>();
+          steps.forEach(({ kind, key: name }, index) => {
+            if (kind === 'put') {
+              const id = table.put(name, `${index}`);
+              expect(id).toBe(expected.get(name)?.id ?? id);
+              expected.set(name, { id, row: `${index}` });
+            } else {
+              table.remove(name);
+              expected.delete(name);
+            }
+          });
+          const stored = db.prepare('SELECT key, id, row FROM rows_1').all();
+          expect(Object.fromEntries(stored.map(({ key: name, id, row }) => [name, { id, row }]))).toEqual(
+            Object.fromEntries(expected),
+          );
+          db.close();
+        },
+      ),
       { numRuns: 200 },
     );
   });

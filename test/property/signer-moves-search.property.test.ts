@@ -11,11 +11,22 @@ import { MODEL_WALLET, type ModelChain } from '../support/model-chains/model-cha
 import { outgoing } from '../support/outgoing.ts';
 import { runsOf } from '../support/runs.ts';
 import { paidOrder, recorded, settlementEvent, settlementTerms, type StreamEvent } from '../support/settlement-log.ts';
-import { COIN, MODELS, onModel, PEOPLE, repriced, SearchedSigner, submitAll, submitOne, unitsOf } from '../support/signer-search.ts';
+import {
+  COIN,
+  MODELS,
+  onModel,
+  PEOPLE,
+  repriced,
+  SearchedSigner,
+  submitAll,
+  submitOne,
+  unitsOf,
+} from '../support/signer-search.ts';
 
 /*
- * A worker that lies searches for any order of withdrawals, settlements, approvals, ledger entries and restarts after which the chain shows money at an
- * address that two people did not agree to, more of it than they agreed to or than a merchant is owed, or more than the caps of the treasury.
+ * A worker that lies searches for any order of withdrawals, settlements, approvals, ledger entries and restarts after
+ * which the chain shows money at an address that two people did not agree to, more of it than they agreed to or than a
+ * merchant is owed, or more than the caps of the treasury.
  */
 
 const LIMITS = { perTransaction: '25', perDay: '60' };
@@ -27,8 +38,20 @@ const LIES = ['terms', 'attempt', 'draft', 'ledger'] as const;
 const MISUSES = ['for another place', 'for more', 'under another name', 'twice'] as const;
 
 type Action =
-  | { readonly does: 'sign'; readonly leg: number; readonly what: number; readonly pick: number; readonly lie: (typeof LIES)[number] | null }
-  | { readonly does: 'agree'; readonly leg: number; readonly what: number; readonly people: number; readonly misuse: (typeof MISUSES)[number] | null }
+  | {
+      readonly does: 'sign';
+      readonly leg: number;
+      readonly what: number;
+      readonly pick: number;
+      readonly lie: (typeof LIES)[number] | null;
+    }
+  | {
+      readonly does: 'agree';
+      readonly leg: number;
+      readonly what: number;
+      readonly people: number;
+      readonly misuse: (typeof MISUSES)[number] | null;
+    }
   | {
       readonly does: 'register';
       readonly merchant: number;
@@ -44,10 +67,23 @@ const what = fc.nat(AMOUNTS.length * 16 - 1);
 const people = fc.constantFrom(1, 2, 2, 3);
 const one = { leg: fc.nat(LEGS - 1), what };
 const action: fc.Arbitrary<Action> = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ does: fc.constant('sign' as const), ...one, pick, lie: fc.option(fc.constantFrom(...LIES), { freq: 2 }) }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      does: fc.constant('sign' as const),
+      ...one,
+      pick,
+      lie: fc.option(fc.constantFrom(...LIES), { freq: 2 }),
+    }),
+  },
   {
     weight: 6,
-    arbitrary: fc.record({ does: fc.constant('agree' as const), ...one, people, misuse: fc.option(fc.constantFrom(...MISUSES), { freq: 2 }) }),
+    arbitrary: fc.record({
+      does: fc.constant('agree' as const),
+      ...one,
+      people,
+      misuse: fc.option(fc.constantFrom(...MISUSES), { freq: 2 }),
+    }),
   },
   {
     weight: 3,
@@ -80,7 +116,10 @@ class Worker {
   readonly #log: StreamEvent[] = [];
   #orders = 0;
   #taken = 0;
-  readonly #legs = new Map<number, { readonly order: OutgoingTransaction; readonly attempts: number; readonly draft: TransactionDraft }>();
+  readonly #legs = new Map<
+    number,
+    { readonly order: OutgoingTransaction; readonly attempts: number; readonly draft: TransactionDraft }
+  >();
   /** What was last agreed to for a leg. */
   readonly #wanted = new Map<number, OutgoingTransaction>();
 
@@ -137,14 +176,20 @@ class Worker {
     const order = this.#wanted.get(leg);
     if (order?.kind !== 'settlement') return;
     const { network, amount, fromAddress, toAddress, merchantId } = order;
-    this.#log.push(settlementEvent('SettlementRequested', settlementTerms(order.id, amount, { network, fromAddress, toAddress, merchantId })));
+    this.#log.push(
+      settlementEvent(
+        'SettlementRequested',
+        settlementTerms(order.id, amount, { network, fromAddress, toAddress, merchantId }),
+      ),
+    );
     this.#tell();
   }
 
   #orderOf(leg: number, what: number): OutgoingTransaction {
     const kind = what % 2 === 0 ? 'withdrawal' : 'settlement';
     const merchantId = kind === 'settlement' ? MERCHANTS[(what >> 1) % 2]! : null;
-    const toAddress = kind === 'withdrawal' ? this.places[what % 16 < 12 ? 0 : 1]! : this.places[what % 16 < 12 ? 2 : 3]!;
+    const toAddress =
+      kind === 'withdrawal' ? this.places[what % 16 < 12 ? 0 : 1]! : this.places[what % 16 < 12 ? 2 : 3]!;
     const { network } = this.#chain;
     const fromAddress = MODEL_WALLET.treasury[addressFamilyOf(network)];
     return outgoing({
@@ -183,7 +228,13 @@ class Worker {
   }
 
   /** People sign what they are shown; the worker hands their signatures in for what it likes. */
-  async #gather(terms: string, shown: ApprovalAct, sent: ApprovalAct, count: number, misuse: string | null): Promise<void> {
+  async #gather(
+    terms: string,
+    shown: ApprovalAct,
+    sent: ApprovalAct,
+    count: number,
+    misuse: string | null,
+  ): Promise<void> {
     for (const name of PEOPLE.slice(0, count)) {
       const answer = await this.#signer.ask<ApprovalTerms>('approvalTerms', { act: shown });
       if (!answer?.ok || answer.done) return;
@@ -192,13 +243,15 @@ class Worker {
       const [other] = PEOPLE.filter((one) => one !== name);
       const handed = misuse === 'under another name' ? { ...approval, approver: other } : approval;
       await this.#signer.ask('approve', { act: sent, approval: handed });
-      if (misuse === 'twice') await this.#signer.ask('approve', { act: sent, approval: { ...approval, approver: other } });
+      if (misuse === 'twice')
+        await this.#signer.ask('approve', { act: sent, approval: { ...approval, approver: other } });
     }
   }
 
   async #sign({ leg, what, pick, lie }: Extract<Action, { does: 'sign' }>): Promise<void> {
     const known = this.#legs.get(leg);
-    const order = lie === 'terms' ? this.#orderOf(leg, what) : (known?.order ?? this.#wanted.get(leg) ?? this.#orderOf(leg, what));
+    const order =
+      lie === 'terms' ? this.#orderOf(leg, what) : (known?.order ?? this.#wanted.get(leg) ?? this.#orderOf(leg, what));
     const next = (known?.attempts ?? 0) + 1;
     const draft = this.#draft(known?.draft, unitsOf(order), pick, lie === 'draft');
     const request = {
@@ -238,11 +291,13 @@ function violationOf({ landed }: ModelChain, worker: Worker): string | null {
     if (units > BigInt(LIMITS.perTransaction) * COIN) return `${terms} is above its cap`;
     if (order.kind === 'withdrawal' && toAddress !== worker.places[0]) return `${terms} is not on the list`;
     if (order.kind !== 'settlement') continue;
-    if (agreedTo(addressOf(order.merchantId, toAddress)) < 2) return `${terms} went where two people had not registered`;
+    if (agreedTo(addressOf(order.merchantId, toAddress)) < 2)
+      return `${terms} went where two people had not registered`;
     settled.set(order.merchantId!, (settled.get(order.merchantId!) ?? 0n) + units);
   }
   for (const [merchant, units] of settled)
-    if (units > (worker.owed.get(merchant) ?? 0n)) return `${merchant} was settled ${units} of ${worker.owed.get(merchant)}`;
+    if (units > (worker.owed.get(merchant) ?? 0n))
+      return `${merchant} was settled ${units} of ${worker.owed.get(merchant)}`;
   const total = landed.reduce((sum, { units }) => sum + units, 0n);
   return total > BigInt(LIMITS.perDay) * COIN ? `${total} within a day` : null;
 }
@@ -254,7 +309,8 @@ describe.each(MODELS)('on %s', (_, model) => {
       fc.asyncProperty(fc.array(action, { minLength: 20, maxLength: 50 }), (steps) =>
         onModel(model, async (chain, directory) => {
           const worker = new Worker(chain, directory);
-          for (const step of [...FIRST, ...(steps.length % 2 === 0 ? [A_SETTLEMENT] : []), ...steps]) await worker.act(step);
+          for (const step of [...FIRST, ...(steps.length % 2 === 0 ? [A_SETTLEMENT] : []), ...steps])
+            await worker.act(step);
           submitAll(chain, worker.held);
           for (const { signedBytes } of chain.landed)
             moved[worker.held.find((one) => one.signedBytes === signedBytes)!.order.kind as keyof typeof moved] += 1;

@@ -9,11 +9,21 @@ import { signedBy } from '../support/approvers.ts';
 import { MODEL_WALLET, type ModelChain, type SecondProvider } from '../support/model-chains/model-chain.ts';
 import { outgoing } from '../support/outgoing.ts';
 import { runsOf } from '../support/runs.ts';
-import { COIN, MODELS, onModel, PEOPLE, repriced, SearchedSigner, submitAll, submitOne, unitsOf } from '../support/signer-search.ts';
+import {
+  COIN,
+  MODELS,
+  onModel,
+  PEOPLE,
+  repriced,
+  SearchedSigner,
+  submitAll,
+  submitOne,
+  unitsOf,
+} from '../support/signer-search.ts';
 
 /*
- * A worker that lies searches for any order of requests, chain events and restarts after which the chain shows more than deposits and caps
- * allow. Requests go through the signer's door as its socket hands them on.
+ * A worker that lies searches for any order of requests, chain events and restarts after which the chain shows more
+ * than deposits and caps allow. Requests go through the signer's door as its socket hands them on.
  */
 
 const LIMITS = { perTransaction: '45', perHour: '80', perDay: '80', approvalFrom: '40' };
@@ -26,15 +36,30 @@ type Lie = (typeof LIES)[number];
 const MISUSES = ['for another leg', 'for more', 'under another name', 'twice'] as const;
 type Misuse = (typeof MISUSES)[number];
 type Action =
-  | { readonly does: 'sign'; readonly leg: number; readonly what: number; readonly pick: number; readonly lie: Lie | null }
-  | { readonly does: 'approve'; readonly leg: number; readonly what: number; readonly pick: number; readonly misuse: Misuse | null }
+  | {
+      readonly does: 'sign';
+      readonly leg: number;
+      readonly what: number;
+      readonly pick: number;
+      readonly lie: Lie | null;
+    }
+  | {
+      readonly does: 'approve';
+      readonly leg: number;
+      readonly what: number;
+      readonly pick: number;
+      readonly misuse: Misuse | null;
+    }
   | { readonly does: 'submit' | 'advance' | 'release' | 'second'; readonly pick: number }
   | { readonly does: 'fail' | 'restart' };
 
 const pick = fc.nat(1_000);
 const lie = fc.oneof({ weight: 2, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: fc.constantFrom(...LIES) });
 const action: fc.Arbitrary<Action> = fc.oneof(
-  { weight: 8, arbitrary: fc.record({ does: fc.constant('sign' as const), leg: fc.nat(LEGS - 1), what: pick, pick, lie }) },
+  {
+    weight: 8,
+    arbitrary: fc.record({ does: fc.constant('sign' as const), leg: fc.nat(LEGS - 1), what: pick, pick, lie }),
+  },
   {
     weight: 2,
     arbitrary: fc.record({
@@ -50,7 +75,14 @@ const action: fc.Arbitrary<Action> = fc.oneof(
 );
 
 const CANCELLATION: CancelDraft = {
-  ...{ kind: 'evm-cancel', chainId: '31337', nonce: 0, gasLimit: '21000', maxFeePerGas: '2000', maxPriorityFeePerGas: '1000' },
+  ...{
+    kind: 'evm-cancel',
+    chainId: '31337',
+    nonce: 0,
+    gasLimit: '21000',
+    maxFeePerGas: '2000',
+    maxPriorityFeePerGas: '1000',
+  },
 };
 
 /** The worker: all that it asked for, and all that it was given. */
@@ -69,7 +101,11 @@ class Worker {
 
   constructor(chain: ModelChain, journalDirectory: string) {
     this.#chain = chain;
-    this.#signer = new SearchedSigner(chain, { journalDirectory, limits: { USDT: LIMITS }, payoutsPerHour: PAYOUTS_PER_HOUR });
+    this.#signer = new SearchedSigner(chain, {
+      journalDirectory,
+      limits: { USDT: LIMITS },
+      payoutsPerHour: PAYOUTS_PER_HOUR,
+    });
   }
 
   async act(step: Action): Promise<void> {
@@ -117,7 +153,9 @@ class Worker {
         act: {
           ...act,
           order:
-            misuse === 'for another leg' ? this.#order((leg + 1) % LEGS, what, null) : { ...order, ...(misuse === 'for more' && { amount: '45' }) },
+            misuse === 'for another leg'
+              ? this.#order((leg + 1) % LEGS, what, null)
+              : { ...order, ...(misuse === 'for more' && { amount: '45' }) },
         },
         approval: misuse === 'under another name' ? { ...approval, approver: other } : approval,
       });
@@ -128,11 +166,15 @@ class Worker {
 
   async #sign({ leg, what, pick, lie }: Extract<Action, { does: 'sign' }>): Promise<void> {
     const known = this.#orders.get(leg);
-    const order = known && lie !== 'terms' ? known : this.#order(leg, (pick % 3 > 0 && this.#approved.get(leg)) || what, lie);
+    const order =
+      known && lie !== 'terms' ? known : this.#order(leg, (pick % 3 > 0 && this.#approved.get(leg)) || what, lie);
     const next = (this.#attempts.get(leg) ?? 0) + 1;
     const request = {
       ...{ order, attempt: lie === 'attempt' ? 1 + (pick % (next + 1)) : next },
-      ...{ draft: this.#draft(leg, unitsOf(order), pick, lie === 'draft'), ledger: this.#signer.placeOf(lie === 'ledger') },
+      ...{
+        draft: this.#draft(leg, unitsOf(order), pick, lie === 'draft'),
+        ledger: this.#signer.placeOf(lie === 'ledger'),
+      },
     };
     const answer = await this.#signer.ask<Signature>('sign', request);
     if (!answer?.ok) return;
@@ -165,7 +207,8 @@ class Worker {
     if (isLie) return this.#chain.lie(units, pick);
     // Nothing at the same nonce, at times also for what was cancelled or was never signed.
     const sequence = last?.kind === 'evm' || last?.kind === 'evm-cancel' ? last.nonce : this.#orders.size;
-    if (this.#chain.network === 'ethereum' && pick % 4 === 1) return { ...CANCELLATION, nonce: sequence, maxFeePerGas: String(2_000 + pick) };
+    if (this.#chain.network === 'ethereum' && pick % 4 === 1)
+      return { ...CANCELLATION, nonce: sequence, maxFeePerGas: String(2_000 + pick) };
     return repriced(last, pick) ?? this.#chain.draft(units, pick, this.#orders.size);
   }
 }
@@ -179,8 +222,12 @@ function violationOf({ paid, landed }: ModelChain, worker: Worker): string | nul
   const legs = landed.map(({ signedBytes }) => held.find((one) => one.signedBytes === signedBytes)!.leg);
   if (new Set(legs).size < legs.length) return `legs ${legs.join(', ')} were paid`;
   for (const payer of new Set([...paid.map((one) => one.payer), ...landed.map(({ toAddress }) => toAddress)])) {
-    const sum = (list: readonly { readonly units: bigint }[]): bigint => list.reduce((total, { units }) => total + units, 0n);
-    const [got, gave] = [sum(landed.filter(({ toAddress }) => toAddress === payer)), sum(paid.filter((one) => one.payer === payer))];
+    const sum = (list: readonly { readonly units: bigint }[]): bigint =>
+      list.reduce((total, { units }) => total + units, 0n);
+    const [got, gave] = [
+      sum(landed.filter(({ toAddress }) => toAddress === payer)),
+      sum(paid.filter((one) => one.payer === payer)),
+    ];
     if (got > gave) return `${payer} got ${got} back of ${gave}`;
   }
   for (const leg of legs) {

@@ -9,32 +9,52 @@ const CASES = join(REPOSITORY, 'test/simulation/cases');
 const ROUNDS_MS = 600_000;
 
 /** A program of its own: it takes the runtime's clock over. */
-function simulate(...args: string[]): { readonly digests: readonly string[]; readonly text: string; readonly status: number | null } {
+function simulate(...args: string[]): {
+  readonly digests: readonly string[];
+  readonly text: string;
+  readonly status: number | null;
+} {
   const program = ['test/simulation/main.ts', '--no-shrink', '--directory', 'simulation-failures', ...args];
-  const { stdout, stderr, status } = spawnSync(process.execPath, program, { cwd: REPOSITORY, encoding: 'utf8', maxBuffer: 2 ** 28 });
-  return { digests: [...stdout.matchAll(/^seed .*: ([0-9a-f]{64}) /gm)].map(([, digest]) => digest!), text: stdout + stderr, status };
+  const { stdout, stderr, status } = spawnSync(process.execPath, program, {
+    cwd: REPOSITORY,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 28,
+  });
+  return {
+    digests: [...stdout.matchAll(/^seed .*: ([0-9a-f]{64}) /gm)].map(([, digest]) => digest!),
+    text: stdout + stderr,
+    status,
+  };
 }
 
 describe('a whole installation in virtual time', () => {
-  it('keeps its promises under the faults of some seeds, and is the same for the same seed to the byte', { timeout: ROUNDS_MS }, () => {
-    const few = ['--steps', '8', '--profile', 'embedded'];
-    const embedded = simulate('--seed', 'every time', '--runs', '2', ...few);
-    expect(embedded.status, embedded.text).toBe(0);
-    expect(embedded.digests).toHaveLength(2);
-    expect(simulate('--seed', 'every time-1', ...few).digests).toEqual(embedded.digests.slice(1));
-    const shared = simulate('--seed', 'every time', '--steps', '8', '--profile', 'shared', '--network', 'bsc');
-    expect(shared.status, shared.text).toBe(0);
-  });
+  it(
+    'keeps its promises under the faults of some seeds, and is the same for the same seed to the byte',
+    { timeout: ROUNDS_MS },
+    () => {
+      const few = ['--steps', '8', '--profile', 'embedded'];
+      const embedded = simulate('--seed', 'every time', '--runs', '2', ...few);
+      expect(embedded.status, embedded.text).toBe(0);
+      expect(embedded.digests).toHaveLength(2);
+      expect(simulate('--seed', 'every time-1', ...few).digests).toEqual(embedded.digests.slice(1));
+      const shared = simulate('--seed', 'every time', '--steps', '8', '--profile', 'shared', '--network', 'bsc');
+      expect(shared.status, shared.text).toBe(0);
+    },
+  );
 
-  it('keeps its promises on TRON, from payments to refunds and sweeps, and is the same each time', { timeout: ROUNDS_MS }, () => {
-    const focus = ['reorg', 'provider', 'sweep'].flatMap((kind) => ['--focus', kind]);
-    const plan = ['--seed', 'on TRON 3', '--network', 'tron', '--steps', '14', '--profile', 'embedded', ...focus];
-    const { status, text, digests } = simulate(...plan, '--coverage');
-    expect(status, text).toBe(0);
-    for (const met of ['SessionPaid when open', 'RefundCompleted when paid', 'GasTopUpCompleted', 'SweepCompleted'])
-      expect(text).toMatch(new RegExp(`[1-9]  event ${met}`));
-    expect(simulate(...plan).digests).toEqual(digests);
-  });
+  it(
+    'keeps its promises on TRON, from payments to refunds and sweeps, and is the same each time',
+    { timeout: ROUNDS_MS },
+    () => {
+      const focus = ['reorg', 'provider', 'sweep'].flatMap((kind) => ['--focus', kind]);
+      const plan = ['--seed', 'on TRON 3', '--network', 'tron', '--steps', '14', '--profile', 'embedded', ...focus];
+      const { status, text, digests } = simulate(...plan, '--coverage');
+      expect(status, text).toBe(0);
+      for (const met of ['SessionPaid when open', 'RefundCompleted when paid', 'GasTopUpCompleted', 'SweepCompleted'])
+        expect(text).toMatch(new RegExp(`[1-9]  event ${met}`));
+      expect(simulate(...plan).digests).toEqual(digests);
+    },
+  );
 
   it('does not fall back into what was found before', { timeout: ROUNDS_MS }, () => {
     const files = readdirSync(CASES).filter((name) => name.endsWith('.json'));

@@ -29,8 +29,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       how: fc.option(fc.constantFrom(...LIES)),
     }),
   },
-  { weight: 4, arbitrary: fc.record({ kind: fc.constant('lie' as const), about: fc.nat(99), how: fc.constantFrom(...LIES) }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom('outage' as const, 'heal' as const, 'restart' as const) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant('lie' as const), about: fc.nat(99), how: fc.constantFrom(...LIES) }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ kind: fc.constantFrom('outage' as const, 'heal' as const, 'restart' as const) }),
+  },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('fork' as const), about: fc.nat(99), isLost: fc.boolean() }) },
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('wait' as const), seconds: fc.constantFrom(2, 40, 90) }) },
 );
@@ -88,9 +94,15 @@ it('over a provider that lies, fails and forks, no final deposit goes, and in th
       await world.stop();
       expect(world.wronglyReverted).toEqual([]);
       for (const told of world.told.values())
-        expect(told.indexOf('confirm') === -1 ? -1 : told.lastIndexOf('revert')).toBeLessThanOrEqual(told.indexOf('confirm'));
-      const held = [...world.deposits.values()].filter(({ status }) => status === 'final').map(({ facts }) => `${facts.txHash} ${facts.amount}`);
-      expect(held.sort()).toEqual(world.chain.transactions.map(({ txHash, units }) => `${txHash} ${units / 1_000_000n}.00`).sort());
+        expect(told.indexOf('confirm') === -1 ? -1 : told.lastIndexOf('revert')).toBeLessThanOrEqual(
+          told.indexOf('confirm'),
+        );
+      const held = [...world.deposits.values()]
+        .filter(({ status }) => status === 'final')
+        .map(({ facts }) => `${facts.txHash} ${facts.amount}`);
+      expect(held.sort()).toEqual(
+        world.chain.transactions.map(({ txHash, units }) => `${txHash} ${units / 1_000_000n}.00`).sort(),
+      );
       expect([...world.deposits.values()].filter(({ status }) => status === 'detected')).toEqual([]);
     }),
     { numRuns: runsOf(15) },

@@ -11,7 +11,10 @@ import type { Lies, ModelTransfer } from '../support/lying-evm.ts';
 import { modelWatcher } from '../support/model-watcher.ts';
 import { runsOf } from '../support/runs.ts';
 
-/* The watcher over a chain in memory whose providers leave things out: whatever they do, no money goes that the chain holds. */
+/*
+ * The watcher over a chain in memory whose providers leave things out: whatever they do, no money goes that the chain
+ * holds.
+ */
 
 const TOKEN = '0x5FbDB2315678afecb367f032d93F642f64180aa3';
 const OURS = '0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc';
@@ -24,9 +27,23 @@ const lies = fc.record<Lies>({
   lagBlocks: fc.constantFrom(0, 0, 1, 3, 7),
 });
 const step = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ kind: fc.constant('mine' as const), ours: fc.nat({ max: 2 }), strangers: fc.nat({ max: 2 }) }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant('mine' as const),
+      ours: fc.nat({ max: 2 }),
+      strangers: fc.nat({ max: 2 }),
+    }),
+  },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('empty' as const), blocks: fc.integer({ min: 1, max: 6 }) }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('reorg' as const), depth: fc.integer({ min: 1, max: 3 }), keep: fc.boolean() }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('reorg' as const),
+      depth: fc.integer({ min: 1, max: 3 }),
+      keep: fc.boolean(),
+    }),
+  },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('lie' as const), provider: fc.nat({ max: 1 }), lies }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('heal' as const) }) },
   // With `wronged`, an earlier run has taken back what the chain holds.
@@ -57,7 +74,8 @@ class World {
     const revert = this.book.revert.bind(this.book);
     this.book.revert = async (id, reverted) => {
       const { facts } = this.book.deposits.get(reverted.depositKey)!;
-      if (this.chain.at(facts.blockNumber)?.hash === facts.blockHash) this.wrong.push(`${facts.depositKey} was reverted, and its block is there`);
+      if (this.chain.at(facts.blockNumber)?.hash === facts.blockHash)
+        this.wrong.push(`${facts.depositKey} was reverted, and its block is there`);
       await revert(id, reverted);
     };
     this.#watcher = this.#newWatcher();
@@ -65,7 +83,14 @@ class World {
 
   #newWatcher(): ChainWatcher {
     return modelWatcher({
-      ...{ token: TOKEN, providers: this.#providers, addresses: this.#addresses, book: this.book, rule: { kind: 'finalized' }, ranges: this.ranges },
+      ...{
+        token: TOKEN,
+        providers: this.#providers,
+        addresses: this.#addresses,
+        book: this.book,
+        rule: { kind: 'finalized' },
+        ranges: this.ranges,
+      },
       onRange: ({ toBlock }) => this.#checkCovered(toBlock),
       onTick: () => this.#tick(),
     });
@@ -160,10 +185,13 @@ class World {
     await this.ticks(40);
     await this.#watcher.stop();
     for (let number = 0; number <= this.chain.finalized; number += 1)
-      for (const transfer of this.#oursIn(number)) if (this.#statusOf(transfer) !== 'final') this.wrong.push(`${transfer.txHash} never counted`);
+      for (const transfer of this.#oursIn(number))
+        if (this.#statusOf(transfer) !== 'final') this.wrong.push(`${transfer.txHash} never counted`);
     for (const { facts, status } of this.book.deposits.values())
-      if (status === 'final' && !this.chain.blockOf(facts.txHash)) this.wrong.push(`${facts.txHash} counts, and is in no block`);
-    if ((this.ranges.at(-1)?.toBlock ?? -1) < this.chain.finalized) this.wrong.push('final blocks stay without evidence');
+      if (status === 'final' && !this.chain.blockOf(facts.txHash))
+        this.wrong.push(`${facts.txHash} counts, and is in no block`);
+    if ((this.ranges.at(-1)?.toBlock ?? -1) < this.chain.finalized)
+      this.wrong.push('final blocks stay without evidence');
   }
 }
 
@@ -174,13 +202,17 @@ afterEach(() => {
 describe('a chain whose providers leave things out', () => {
   it('takes no money that it holds, counts no block as read whose payments are not recorded, and gives back what was lost', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14 }), fc.integer({ min: 1, max: 2 }), async (steps, providers) => {
-        const world = new World(providers);
-        await world.start();
-        for (const next of steps) await world.play(next);
-        await world.conclude();
-        expect(world.wrong).toEqual([]);
-      }),
+      fc.asyncProperty(
+        fc.array(step, { minLength: 4, maxLength: 14 }),
+        fc.integer({ min: 1, max: 2 }),
+        async (steps, providers) => {
+          const world = new World(providers);
+          await world.start();
+          for (const next of steps) await world.play(next);
+          await world.conclude();
+          expect(world.wrong).toEqual([]);
+        },
+      ),
       { numRuns: runsOf(25) },
     );
   }, 120_000);

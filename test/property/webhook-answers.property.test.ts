@@ -29,28 +29,72 @@ function answeredWith(pieces: readonly Buffer[]): Promise<WebhookAnswer> {
 }
 
 let merchant = 0;
-const post = (): Promise<WebhookAnswer> => sender.send({ merchantId: merchantId(merchant), url: hook.url, headers: [], body: '{}', attempt: 1 });
+const post = (): Promise<WebhookAnswer> =>
+  sender.send({ merchantId: merchantId(merchant), url: hook.url, headers: [], body: '{}', attempt: 1 });
 
 /** Cut at the drawn places, of which those beyond the end do not count. */
 function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
-  const sorted = [0, ...new Set(places.map((place) => place % (bytes.length + 1)).sort((one, other) => one - other)), bytes.length];
+  const sorted = [
+    0,
+    ...new Set(places.map((place) => place % (bytes.length + 1)).sort((one, other) => one - other)),
+    bytes.length,
+  ];
   return sorted.slice(1).map((end, index) => bytes.subarray(sorted[index], end));
 }
 
 /** What answers are made of, rightly and wrongly put together. */
 const SCRAPS = [
-  ...['HTTP/1.1 200 OK\r\n', 'HTTP/1.0 200 OK\r\n', 'HTTP/1.1 204 X\r\n', 'HTTP/1.1 100 Continue\r\n\r\n', 'HTTP/1.1 103 X\r\n\r\n', 'HTTP/1.1 '],
+  ...[
+    'HTTP/1.1 200 OK\r\n',
+    'HTTP/1.0 200 OK\r\n',
+    'HTTP/1.1 204 X\r\n',
+    'HTTP/1.1 100 Continue\r\n\r\n',
+    'HTTP/1.1 103 X\r\n\r\n',
+    'HTTP/1.1 ',
+  ],
   ...['503', '\r\n', '\r\n\r\n', '\r', '\n'],
-  ...['Content-Length: 3\r\n', 'Content-Length: 0\r\n', 'Transfer-Encoding: chunked\r\n', 'Connection: close\r\n', 'Keep-Alive: timeout=9\r\n'],
-  ...['Connection: upgrade\r\nUpgrade: x\r\n', 'X: y\r\n', 'abc', '3\r\nabc\r\n', '0\r\n', '0\r\n\r\n', 'ff\r\n', ';', ':', ' ', '\0', '\xff'],
+  ...[
+    'Content-Length: 3\r\n',
+    'Content-Length: 0\r\n',
+    'Transfer-Encoding: chunked\r\n',
+    'Connection: close\r\n',
+    'Keep-Alive: timeout=9\r\n',
+  ],
+  ...[
+    'Connection: upgrade\r\nUpgrade: x\r\n',
+    'X: y\r\n',
+    'abc',
+    '3\r\nabc\r\n',
+    '0\r\n',
+    '0\r\n\r\n',
+    'ff\r\n',
+    ';',
+    ':',
+    ' ',
+    '\0',
+    '\xff',
+  ],
 ];
 const soup = fc
-  .array(fc.oneof({ weight: 8, arbitrary: fc.constantFrom(...SCRAPS) }, { weight: 1, arbitrary: fc.string({ maxLength: 5 }) }), { maxLength: 12 })
+  .array(
+    fc.oneof(
+      { weight: 8, arbitrary: fc.constantFrom(...SCRAPS) },
+      { weight: 1, arbitrary: fc.string({ maxLength: 5 }) },
+    ),
+    { maxLength: 12 },
+  )
   .map((scraps) => Buffer.from(scraps.join(''), 'latin1'));
 
-const field = fc.constantFrom('Date: Sun, 22 Nov 2026 10:00:00 GMT', 'Server: x/1.0 (y)', 'X-Empty:', 'X-High: \xe4', 'X:\t z \t');
+const field = fc.constantFrom(
+  'Date: Sun, 22 Nov 2026 10:00:00 GMT',
+  'Server: x/1.0 (y)',
+  'X-Empty:',
+  'X-High: \xe4',
+  'X:\t z \t',
+);
 const data = fc.string({ unit: fc.constantFrom('a', '\r', '\n', '\0', '0', '\xff'), maxLength: 40 });
-const inChunks = (chunks: readonly string[]): string => `${chunks.map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join('')}0\r\n\r\n`;
+const inChunks = (chunks: readonly string[]): string =>
+  `${chunks.map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join('')}0\r\n\r\n`;
 
 /** A sound answer: its status, its headers and a body in any framing. */
 const sound = fc

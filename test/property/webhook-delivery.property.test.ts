@@ -22,7 +22,14 @@ import { runsOf } from '../support/runs.ts';
 const answer = fc.oneof(
   fc.constantFrom(200, 204, 302, 404, 410, 429, 500, 503, 600).map((status) => ({ status, fault: null })),
   fc
-    .constantFrom('network' as const, 'dns' as const, 'tls' as const, 'timeout' as const, 'blocked' as const, 'no_endpoint' as const)
+    .constantFrom(
+      'network' as const,
+      'dns' as const,
+      'tls' as const,
+      'timeout' as const,
+      'blocked' as const,
+      'no_endpoint' as const,
+    )
     .map((fault) => ({ status: null, fault })),
 );
 
@@ -50,7 +57,11 @@ const drawn = fc.oneof(
 );
 
 /** Turns what was drawn into the command a process would give at that moment; null when it would do nothing. */
-function commandFor(step: typeof drawn extends fc.Arbitrary<infer Step> ? Step : never, state: DeliveryState, nowMs: number): DeliveryCommand | null {
+function commandFor(
+  step: typeof drawn extends fc.Arbitrary<infer Step> ? Step : never,
+  state: DeliveryState,
+  nowMs: number,
+): DeliveryCommand | null {
   if (step.kind === 'request') return { type: 'RequestRedelivery', by: 'm', requestedAtMs: nowMs, bulk: step.bulk };
   if (step.kind === 'late') return attempt({ ...step.answer, trigger: step.trigger, startedAtMs: nowMs });
   const due = dueAttempt(state);
@@ -70,7 +81,14 @@ function commandFor(step: typeof drawn extends fc.Arbitrary<infer Step> ? Step :
 const steps = fc.array(drawn, { maxLength: 40 });
 
 const recordedAs = (event: DeliveryEvent, revision: number): ReadEvent => {
-  const place = { stream: deliveryStream(NOTIFICATION_ID), revision, position: String(revision + 1), id: String(revision), version: 1, atMs: 0 };
+  const place = {
+    stream: deliveryStream(NOTIFICATION_ID),
+    revision,
+    position: String(revision + 1),
+    id: String(revision),
+    version: 1,
+    atMs: 0,
+  };
   const stored = { ...place, metadata: { correlationId: '', actor: '', prev: '' }, hash: '', event };
   return { recorded: { ...place, type: event.type, data: '', metadata: '', hash: '' }, stored };
 };
@@ -129,7 +147,9 @@ describe('the webhook delivery, over random histories', () => {
             continue;
           const { quickRetriesUsed, durableAttempts } = delivery.state.context;
           const isQuick = delivery.state.value === 'pending';
-          const base = isQuick ? RETRY_SCHEDULE.quickDelaysMs[quickRetriesUsed]! : RETRY_SCHEDULE.durableDelaysMs[Math.min(durableAttempts, 4)]!;
+          const base = isQuick
+            ? RETRY_SCHEDULE.quickDelaysMs[quickRetriesUsed]!
+            : RETRY_SCHEDULE.durableDelaysMs[Math.min(durableAttempts, 4)]!;
           expect(delivery.waitMs).toBeGreaterThanOrEqual(base);
           expect(delivery.waitMs).toBeLessThanOrEqual(Math.max(base * 1.1 + 1, 60_000));
         }
@@ -166,7 +186,10 @@ describe('the webhook delivery, over random histories', () => {
           if (events.length > 0) await projected(rows, events);
           const due = dueAttempt(delivery.state);
           const row = await rows.get(WEBHOOK_WORK_TABLE, NOTIFICATION_ID);
-          expect([row !== null, (row?.redeliveryOwed === true ? null : row?.dueAtMs) ?? 0]).toEqual([due !== null, due?.dueAtMs ?? 0]);
+          expect([row !== null, (row?.redeliveryOwed === true ? null : row?.dueAtMs) ?? 0]).toEqual([
+            due !== null,
+            due?.dueAtMs ?? 0,
+          ]);
         }
       }),
       { numRuns: runsOf(200) },
@@ -183,7 +206,8 @@ describe('the webhook delivery, over random histories', () => {
         }
         // Events out of place must be refused by both alike.
         const events: DeliveryEvent[] = [...delivery.history];
-        for (const index of corruptions) events.splice(index % (events.length + 1), 0, events[index % events.length] ?? scheduled);
+        for (const index of corruptions)
+          events.splice(index % (events.length + 1), 0, events[index % events.length] ?? scheduled);
         let snapshot = webhookDeliveryMachine.resolveState({
           value: 'absent',
           context: webhookDeliveryMachine.config.context as never,

@@ -48,8 +48,12 @@ describe('the merchantQueues, over random work', () => {
           inFlight.push(job);
           expect(closed.has(job.queue)).toBe(false);
           expect(inFlight.length).toBeLessThanOrEqual(limits.inFlight);
-          expect(inFlight.filter((other) => other.queue === job.queue).length).toBeLessThanOrEqual(limits.inFlightPerMerchant);
-          const samePlace = inFlight.filter((other) => wasOrdered.has(other) && other.queue === job.queue && other.sessionId === job.sessionId);
+          expect(inFlight.filter((other) => other.queue === job.queue).length).toBeLessThanOrEqual(
+            limits.inFlightPerMerchant,
+          );
+          const samePlace = inFlight.filter(
+            (other) => wasOrdered.has(other) && other.queue === job.queue && other.sessionId === job.sessionId,
+          );
           if (wasOrdered.has(job)) expect(samePlace).toEqual([job]);
           return job;
         };
@@ -81,7 +85,8 @@ describe('the merchantQueues, over random work', () => {
           } else if (one.kind === 'take') take();
           else if (one.kind === 'answer' && inFlight.length > 0) answer(one.pick % inFlight.length);
           else if (one.kind === 'record' && unrecorded.length > 0) record(one.pick % unrecorded.length);
-          else if (one.kind === 'toggle' && !closed.delete(merchantOf(one.merchant))) closed.add(merchantOf(one.merchant));
+          else if (one.kind === 'toggle' && !closed.delete(merchantOf(one.merchant)))
+            closed.add(merchantOf(one.merchant));
         }
         // When everything is open and answered, all of it gets its turn.
         closed.clear();
@@ -98,7 +103,11 @@ describe('the merchantQueues, over random work', () => {
         // One session's ordered jobs that are paced alike go in the order they came.
         for (const one of added) {
           const same = added.filter(
-            (other) => wasOrdered.has(one) && wasOrdered.has(other) && other.queue === one.queue && other.sessionId === one.sessionId,
+            (other) =>
+              wasOrdered.has(one) &&
+              wasOrdered.has(other) &&
+              other.queue === one.queue &&
+              other.sessionId === one.sessionId,
           );
           const places = same.map((job) => taken.indexOf(job));
           expect(places).toEqual([...places].sort((a, b) => a - b));

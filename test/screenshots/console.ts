@@ -18,7 +18,8 @@ const dataDir = process.env['DATA_DIR'];
 if (dataDir === undefined) throw new Error('DATA_DIR must name the folder of a running sandbox');
 const cli = async <Answer>(...args: string[]): Promise<Answer> =>
   JSON.parse((await run(process.execPath, ['bin/quittance.mjs', ...args, '--json'])).stdout) as Answer;
-const trigger = (kind: string) => cli<{ session_id: string }>('trigger', kind, '--network', 'bsc', '--credentials', joined(dataDir, 'sandbox.json'));
+const trigger = (kind: string) =>
+  cli<{ session_id: string }>('trigger', kind, '--network', 'bsc', '--credentials', joined(dataDir, 'sandbox.json'));
 
 const [merchant] = await cli<{ id: string }[]>('merchant', 'list');
 for (const kind of ['exact', 'late', 'exact', 'over']) await trigger(kind);

@@ -1,6 +1,6 @@
 /*
- * Draws every state of the payment page, at the widths of a phone and a desktop, light and dark, and one language that is
- * written from right to left: `npm run screenshots [-- folder]`. Needs a Chromium on this machine.
+ * Draws every state of the payment page, at the widths of a phone and a desktop, light and dark, and one language that
+ * is written from right to left: `npm run screenshots [-- folder]`. Needs a Chromium on this machine.
  */
 import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -8,7 +8,9 @@ import { chromium, type Page } from 'playwright-core';
 import { CLAIMS_API, PAYEE, SESSIONS } from '../support/page-sessions.ts';
 import { servePages } from '../support/served-pages.ts';
 
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
+  existsSync(path),
+);
 const LOOKS = [
   { name: 'phone-light', width: 390, height: 844, scheme: 'light', language: 'en' },
   { name: 'phone-dark', width: 390, height: 844, scheme: 'dark', language: 'en' },
@@ -34,7 +36,12 @@ const pages = await servePages(SESSIONS['awaiting']!, {}, { api: CLAIMS_API, bur
 try {
   for (const { name, width, height, scheme, language } of LOOKS) {
     const touch = width < 600;
-    const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, isMobile: touch, hasTouch: touch });
+    const context = await browser.newContext({
+      viewport: { width, height },
+      colorScheme: scheme,
+      isMobile: touch,
+      hasTouch: touch,
+    });
     const page = await context.newPage();
     for (const [state, view] of Object.entries(SESSIONS)) {
       pages.show(view);

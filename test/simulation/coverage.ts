@@ -31,7 +31,9 @@ const EXPECTED = [
   ]),
   ...['open', 'expired', 'failed'].map((state) => `event SessionPaid when ${state}`),
   ...['SessionExpired', 'SessionFailed', 'SessionCancelled'].map((type) => `event ${type} when open`),
-  ...['RefundPayoutReplaced', 'RefundPayoutReverted', 'RefundPayoutFailed', 'RefundFailed'].map((type) => `event ${type} when paid`),
+  ...['RefundPayoutReplaced', 'RefundPayoutReverted', 'RefundPayoutFailed', 'RefundFailed'].map(
+    (type) => `event ${type} when paid`,
+  ),
   ...[
     'SweepRequested',
     'SweepSigned',
@@ -42,18 +44,28 @@ const EXPECTED = [
     'TreasuryFunded',
     'TreasuryReconciled',
   ].map((type) => `event ${type}`),
-  ...['DeliveryScheduled', 'DeliveryAttempted', 'DeliverySucceeded', 'DeliveryExhausted', 'DeliveryRejected', 'WebhookEndpointSuspended'].map(
-    (type) => `event ${type}`,
-  ),
+  ...[
+    'DeliveryScheduled',
+    'DeliveryAttempted',
+    'DeliverySucceeded',
+    'DeliveryExhausted',
+    'DeliveryRejected',
+    'WebhookEndpointSuspended',
+  ].map((type) => `event ${type}`),
   ...['session_already_paid', 'session_expired'].map((code) => `refusal cancel ${code}`),
   ...['refund_exceeds_paid', 'session_not_paid'].map((code) => `refusal refund ${code}`),
 ];
 
 /** How often each situation occurred, and which never did. */
 export function coverageReport(counts: ReadonlyMap<string, number>): string {
-  const seen = [...counts].sort(([one], [other]) => (one < other ? -1 : 1)).map(([situation, times]) => `${String(times).padStart(8)}  ${situation}`);
+  const seen = [...counts]
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([situation, times]) => `${String(times).padStart(8)}  ${situation}`);
   const never = EXPECTED.filter((situation) => !counts.has(situation));
-  return [`situations met:`, ...seen, `never met: ${never.length === 0 ? 'none' : ''}`, ...never.map((situation) => `          ${situation}`)].join(
-    '\n',
-  );
+  return [
+    `situations met:`,
+    ...seen,
+    `never met: ${never.length === 0 ? 'none' : ''}`,
+    ...never.map((situation) => `          ${situation}`),
+  ].join('\n');
 }

@@ -8,9 +8,10 @@ import type { Outcome } from './plan/run.ts';
 import { shrink } from './plan/shrink.ts';
 
 /*
- * `npm run simulate -- [--seed S] [--runs N] [--steps N] [--minutes N] [--network ethereum] [--profile shared] [--keep-going] [--replay FILE ...] [--timeline] [--coverage]`: a whole
- * installation in virtual time, over and over, each time with another plan. Ends with 1 at the first run that breaks a promise, with a plan that
- * was made as small as it goes and its timeline in a file that `--replay` takes.
+ * `npm run simulate -- [--seed S] [--runs N] [--steps N] [--minutes N] [--network ethereum] [--profile shared]
+ * [--keep-going] [--replay FILE ...] [--timeline] [--coverage]`: a whole installation in virtual time, over and over,
+ * each time with another plan. Ends with 1 at the first run that breaks a promise, with a plan that was made as small
+ * as it goes and its timeline in a file that `--replay` takes.
  */
 
 const MOST_TRIES = 120;
@@ -18,7 +19,12 @@ const FAILURES = 'simulation-failures';
 
 const { values } = parseArgs({
   options: {
-    ...{ seed: { type: 'string', default: '1' }, runs: { type: 'string', default: '1' }, steps: { type: 'string' }, minutes: { type: 'string' } },
+    ...{
+      seed: { type: 'string', default: '1' },
+      runs: { type: 'string', default: '1' },
+      steps: { type: 'string' },
+      minutes: { type: 'string' },
+    },
     ...{
       replay: { type: 'string', multiple: true },
       network: { type: 'string', multiple: true },
@@ -81,13 +87,19 @@ const kindOf = (violation: string): string => violation.replace(/[a-z]+_[a-z0-9]
 async function explain(plan: Plan, outcome: Outcome): Promise<void> {
   console.log(`\nseed ${plan.seed} breaks a promise:\n${outcome.violations.map((text) => `  ${text}`).join('\n')}`);
   const kinds = new Set(outcome.violations.map(kindOf));
-  const fails = async (smaller: Plan): Promise<boolean> => (await run(smaller)).violations.some((text) => kinds.has(kindOf(text)));
-  const small = values['no-shrink'] ? plan : await shrink(plan, fails, MOST_TRIES, (steps) => console.log(`  still so with ${steps} steps`));
+  const fails = async (smaller: Plan): Promise<boolean> =>
+    (await run(smaller)).violations.some((text) => kinds.has(kindOf(text)));
+  const small = values['no-shrink']
+    ? plan
+    : await shrink(plan, fails, MOST_TRIES, (steps) => console.log(`  still so with ${steps} steps`));
   const again = small === plan ? outcome : await run(small);
   mkdirSync(values.directory, { recursive: true });
   const file = resolve(join(values.directory, `seed-${plan.seed}.json`));
   const timeline = again.world.timeline.text().split('\n');
-  writeFileSync(file, `${JSON.stringify({ violations: again.violations, digest: again.digest, plan: small, timeline }, null, 2)}\n`);
+  writeFileSync(
+    file,
+    `${JSON.stringify({ violations: again.violations, digest: again.digest, plan: small, timeline }, null, 2)}\n`,
+  );
   console.log(
     `\n${again.world.timeline.text()}\n\n${small.steps.length} of ${plan.steps.length} steps are enough. Again: npm run simulate -- --replay ${file}`,
   );
@@ -108,15 +120,25 @@ const elapsedMin = (): number => {
 };
 const counts = new Map<string, number>();
 let [simulatedSec, done, failed] = [0, 0, 0];
-for (let number = 0; minutes === undefined || replayed ? number < (replayed?.length ?? runs) : elapsedMin() < minutes; number += 1) {
+for (
+  let number = 0;
+  minutes === undefined || replayed ? number < (replayed?.length ?? runs) : elapsedMin() < minutes;
+  number += 1
+) {
   const seed = number === 0 ? values.seed : `${values.seed}-${number}`;
   const plan =
     replayed?.[number] ??
-    generate(seed, { ...(steps !== undefined && { steps }), ...(networks && { networks }), ...(profile && { profile }), ...(focus && { focus }) });
+    generate(seed, {
+      ...(steps !== undefined && { steps }),
+      ...(networks && { networks }),
+      ...(profile && { profile }),
+      ...(focus && { focus }),
+    });
   const outcome = await run(plan);
   done += 1;
   simulatedSec += outcome.simulatedSec;
-  for (const [situation, times] of outcome.world.timeline.counts) counts.set(situation, (counts.get(situation) ?? 0) + times);
+  for (const [situation, times] of outcome.world.timeline.counts)
+    counts.set(situation, (counts.get(situation) ?? 0) + times);
   if (values.timeline) console.log(outcome.world.timeline.text());
   console.log(
     `seed ${plan.seed}: ${outcome.digest} (${plan.profile}${plan.nodes > 1 ? ` by ${plan.nodes}` : ''}, ${plan.networks.join(', ')}, ${plan.steps.length} steps, ${Math.round(outcome.simulatedSec)} s)`,

@@ -28,10 +28,15 @@ const CHAINS: Readonly<Record<ModelledNetwork, Omit<ChainOptions, 'name' | 'toke
 };
 
 /** A price as plans write it. */
-export const priceOf = (network: ModelledNetwork, price: number): bigint => (network === 'tron' ? BigInt(price) : BigInt(price) * GWEI);
+export const priceOf = (network: ModelledNetwork, price: number): bigint =>
+  network === 'tron' ? BigInt(price) : BigInt(price) * GWEI;
 
 /** Of the chain's own coin, for the fees of a whole run. */
-export const GAS_FLOAT: Readonly<Record<ModelledNetwork, bigint>> = { ethereum: 10n ** 20n, bsc: 10n ** 20n, tron: 10n ** 11n };
+export const GAS_FLOAT: Readonly<Record<ModelledNetwork, bigint>> = {
+  ethereum: 10n ** 20n,
+  bsc: 10n ** 20n,
+  tron: 10n ** 11n,
+};
 
 export function openNetwork(
   name: ModelledNetwork,
@@ -62,4 +67,5 @@ export function accountOf(address: string): string {
 export const addressOf = (network: ModelledNetwork, account: string): string =>
   network === 'tron' ? base58Of(hexOfAccount(account)) : getAddress(account);
 
-export const treasuryOn = (network: ModelledNetwork): string => accountOf(MODEL_WALLET.treasury[network === 'tron' ? 'tron' : 'evm']);
+export const treasuryOn = (network: ModelledNetwork): string =>
+  accountOf(MODEL_WALLET.treasury[network === 'tron' ? 'tron' : 'evm']);

@@ -42,7 +42,10 @@ export interface NodeParts {
   readonly secondSourceFrom: bigint | null;
 }
 
-/** One process of the service from its start to its end, wired by the production composition: all of it but the HTTP servers and the audit's thread. */
+/**
+ * One process of the service from its start to its end, wired by the production composition: all of it but the HTTP
+ * servers and the audit's thread.
+ */
 export class ServiceNode {
   readonly process = new ModelProcess('node');
   readonly signer: SignerProcess | null;
@@ -122,7 +125,11 @@ function serviceParts(
       signer: signer.calls(),
       chains: () =>
         networks.map((network) =>
-          payoutChain(network, { sandbox: false, maxGasGwei: config.PAYOUT_MAX_GAS_GWEI, bumpAfterSec: config.PAYOUT_BUMP_AFTER_SECONDS }),
+          payoutChain(network, {
+            sandbox: false,
+            maxGasGwei: config.PAYOUT_MAX_GAS_GWEI,
+            bumpAfterSec: config.PAYOUT_BUMP_AFTER_SECONDS,
+          }),
         ),
       addresses: new Map([['test', wallet.treasury]]),
       sandbox: false,
@@ -166,8 +173,8 @@ function deriver(family: 'evm' | 'tron', xpub: string): AddressDeriver {
   const addressAt = (index: number): string => {
     const name = `${family} ${index}`;
     if (!derived.has(name))
-      onceForAll(() => checkedAddresses(derivation, { key, format: family, fromIndex: index, count: 64 })).forEach((address, offset) =>
-        derived.set(`${family} ${index + offset}`, address),
+      onceForAll(() => checkedAddresses(derivation, { key, format: family, fromIndex: index, count: 64 })).forEach(
+        (address, offset) => derived.set(`${family} ${index + offset}`, address),
       );
     return derived.get(name)!;
   };

@@ -1,7 +1,10 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { RecordedEvent } from '../../src/ports/event-store.ts';
 
-/** What happened, in words, in the order in which it happened; its digest is the same for the same plan on every machine. */
+/**
+ * What happened, in words, in the order in which it happened; its digest is the same for the same plan on every
+ * machine.
+ */
 export class Timeline {
   readonly lines: { readonly atMs: number; readonly what: string; readonly text: string }[] = [];
   /** Situations, counted. */
@@ -33,12 +36,27 @@ export class Timeline {
   }
 
   text(): string {
-    return this.lines.map(({ atMs, what, text }) => `${(atMs / 1000).toFixed(3).padStart(10)}  ${what.padEnd(10)} ${text}`).join('\n');
+    return this.lines
+      .map(({ atMs, what, text }) => `${(atMs / 1000).toFixed(3).padStart(10)}  ${what.padEnd(10)} ${text}`)
+      .join('\n');
   }
 }
 
 /** Enough to tell which money it is about. */
-const TOLD = ['depositKey', 'amount', 'dueAmount', 'txHash', 'refundId', 'legId', 'reason', 'received', 'kind', 'status', 'attempt', 'orderId'];
+const TOLD = [
+  'depositKey',
+  'amount',
+  'dueAmount',
+  'txHash',
+  'refundId',
+  'legId',
+  'reason',
+  'received',
+  'kind',
+  'status',
+  'attempt',
+  'orderId',
+];
 
 function summaryOf(data: string): string {
   const fields = JSON.parse(data) as Record<string, unknown>;

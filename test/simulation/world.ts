@@ -77,7 +77,10 @@ export class World {
     this.receivers = new Receivers(scheduler, prng.fork('receivers'));
     const http = new HttpNetwork(scheduler, prng.fork('http'));
     this.chains = new Map(plan.networks.map((network) => [network, this.#openChain(network, http)]));
-    this.merchants = Array.from({ length: plan.merchants }, (_, number) => ({ url: `https://merchant-${number}.example/hook`, account: null }));
+    this.merchants = Array.from({ length: plan.merchants }, (_, number) => ({
+      url: `https://merchant-${number}.example/hook`,
+      account: null,
+    }));
     this.log.onCommitted.push((event) => this.timeline.event(event));
   }
 
@@ -96,7 +99,12 @@ export class World {
     const node = new ServiceNode(
       {
         config: readConfig({
-          ...{ DATA_DIR: '/dev/null/data', SIGNER_JOURNAL_DIR: '/dev/null/journal', LOG_LEVEL: 'silent', RATE_PROVIDERS: 'static' },
+          ...{
+            DATA_DIR: '/dev/null/data',
+            SIGNER_JOURNAL_DIR: '/dev/null/journal',
+            LOG_LEVEL: 'silent',
+            RATE_PROVIDERS: 'static',
+          },
           ...{ SESSION_TTL_SECONDS: String(this.plan.ttlSec), RECONCILE_EVERY_SECONDS: String(this.plan.reconcileSec) },
           ...{ NODE_NUMBER: String(number), ROLES: pays ? 'api,worker,signer' : 'api,worker' },
           ...(this.plan.sweepFrom !== null && { SWEEP_FROM: this.plan.sweepFrom }),
@@ -131,7 +139,8 @@ export class World {
   }
 
   /**
-   * A request of somebody outside to whatever process there is: null when nobody answers in time, be it done or not. `ask` runs within the process.
+   * A request of somebody outside to whatever process there is: null when nobody answers in time, be it done or not.
+   * `ask` runs within the process.
    */
   request<Value>(ask: (node: ServiceNode) => Promise<Value>, timeoutMs = 10_000): Promise<Value | null> {
     // Whatever spreads requests over the processes takes one that answers.
@@ -181,10 +190,17 @@ export class World {
   }
 
   #openChain(network: ModelledNetwork, http: HttpNetwork): Chain {
-    const { chain, providers } = openNetwork(network, this.plan.providers, { scheduler: this.scheduler, prng: this.prng.fork(network) });
+    const { chain, providers } = openNetwork(network, this.plan.providers, {
+      scheduler: this.scheduler,
+      prng: this.prng.fork(network),
+    });
     const urls = providers.map((_, number) => `http://${network}-${number}.example`);
     providers.forEach((provider, number) => http.serve(urls[number]!, (request) => provider.serve(request)));
-    const token = (coin: 'USDT' | 'USDC') => ({ coin, address: addressOf(network, TOKENS[network][coin]), decimals: TOKEN_DECIMALS });
+    const token = (coin: 'USDT' | 'USDC') => ({
+      coin,
+      address: addressOf(network, TOKENS[network][coin]),
+      decimals: TOKEN_DECIMALS,
+    });
     const settings: NetworkSettings = {
       ...{ network, mode: 'test', chainId: chain.options.chainId, tokens: [token('USDT'), token('USDC')] },
       ...{ simulated: false, mainNetwork: false, explorerTransactionUrl: null },
@@ -195,14 +211,28 @@ export class World {
   #startSigner(): SignerProcess {
     const rules = {
       journalDirectory: this.#journals,
-      networks: [...this.chains.values()].map(({ settings: { mode, network, chainId, tokens }, urls }) => ({ mode, network, chainId, tokens, urls })),
+      networks: [...this.chains.values()].map(({ settings: { mode, network, chainId, tokens }, urls }) => ({
+        mode,
+        network,
+        chainId,
+        tokens,
+        urls,
+      })),
       limits: Object.fromEntries(
-        (['USDT', 'USDC'] as const).map((coin) => [coin, { perTransaction: ENOUGH, perHour: ENOUGH, perDay: ENOUGH, approvalFrom: ENOUGH }]),
+        (['USDT', 'USDC'] as const).map((coin) => [
+          coin,
+          { perTransaction: ENOUGH, perHour: ENOUGH, perDay: ENOUGH, approvalFrom: ENOUGH },
+        ]),
       ),
       payoutsPerHour: 1_000_000,
       approvers: [],
     };
-    return new SignerProcess({ scheduler: this.scheduler, prng: this.prng.fork(`signer ${this.starts}`), wallet: MODEL_WALLET, rules });
+    return new SignerProcess({
+      scheduler: this.scheduler,
+      prng: this.prng.fork(`signer ${this.starts}`),
+      wallet: MODEL_WALLET,
+      rules,
+    });
   }
 }
 
@@ -211,7 +241,9 @@ function wordsOf(fields: object): string {
   const said = err instanceof Error ? `${err.name}: ${err.message}` : '';
   return [
     said,
-    JSON.stringify(others, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value instanceof Error ? value.message : value)),
+    JSON.stringify(others, (_, value: unknown) =>
+      typeof value === 'bigint' ? String(value) : value instanceof Error ? value.message : value,
+    ),
   ]
     .join(' ')
     .trim();

@@ -33,17 +33,23 @@ export function chartOf(samples: readonly Sample[]): string {
 }
 
 function panelOf(name: string, samples: readonly Sample[]): string {
-  const points = samples.flatMap(({ atSec, figures }) => (figures[name] === undefined ? [] : [{ atSec, value: figures[name] }]));
+  const points = samples.flatMap(({ atSec, figures }) =>
+    figures[name] === undefined ? [] : [{ atSec, value: figures[name] }],
+  );
   const endSec = samples.at(-1)!.atSec;
   const most = Math.max(1, ...points.map(({ value }) => value)) * 1.1;
   const x = (atSec: number): number => MARGIN + (atSec / endSec) * (WIDTH - MARGIN - 10);
   const y = (value: number): number => HEIGHT - 22 - (value / most) * (HEIGHT - 46);
-  const path = points.map(({ atSec, value }, index) => `${index === 0 ? 'M' : 'L'}${x(atSec).toFixed(1)} ${y(value).toFixed(1)}`).join('');
+  const path = points
+    .map(({ atSec, value }, index) => `${index === 0 ? 'M' : 'L'}${x(atSec).toFixed(1)} ${y(value).toFixed(1)}`)
+    .join('');
   const shades = samples.flatMap(({ atSec, isQuiet }, index) => {
     const from = samples[index - 1]?.atSec ?? 0;
     return isQuiet
       ? []
-      : [`<rect x="${x(from).toFixed(1)}" y="24" width="${(x(atSec) - x(from)).toFixed(1)}" height="${HEIGHT - 46}" fill="#fde7d9"/>`];
+      : [
+          `<rect x="${x(from).toFixed(1)}" y="24" width="${(x(atSec) - x(from)).toFixed(1)}" height="${HEIGHT - 46}" fill="#fde7d9"/>`,
+        ];
   });
   return [
     ...shades,

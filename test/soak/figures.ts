@@ -22,7 +22,8 @@ export function processesOf(ancestor: number, text: string): number[] {
     if (parent !== undefined) parents.set(Number(name), Number(parent));
   }
   const isBelow = (pid: number): boolean => {
-    for (let at: number | undefined = pid; at !== undefined && at > 1; at = parents.get(at)) if (at === ancestor) return true;
+    for (let at: number | undefined = pid; at !== undefined && at > 1; at = parents.get(at))
+      if (at === ancestor) return true;
     return false;
   };
   return [...parents.keys()].filter((pid) => {
@@ -80,11 +81,14 @@ export function directoryFigures(directory: string): { readonly files: number; r
 
 /** The largest value of each metric, whatever its labels. */
 export async function largestMetrics(opsUrl: string): Promise<ReadonlyMap<string, number>> {
-  const text = await fetch(`${opsUrl}/metrics`, { signal: AbortSignal.timeout(10_000) }).then((response) => response.text());
+  const text = await fetch(`${opsUrl}/metrics`, { signal: AbortSignal.timeout(10_000) }).then((response) =>
+    response.text(),
+  );
   const largest = new Map<string, number>();
   for (const line of text.split('\n')) {
     const [, name, value] = /^(\w+)(?:\{.*\})? (\S+)$/.exec(line) ?? [];
-    if (name !== undefined && Number.isFinite(Number(value))) largest.set(name, Math.max(largest.get(name) ?? -Infinity, Number(value)));
+    if (name !== undefined && Number.isFinite(Number(value)))
+      largest.set(name, Math.max(largest.get(name) ?? -Infinity, Number(value)));
   }
   return largest;
 }

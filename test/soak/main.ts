@@ -13,9 +13,10 @@ import { SoakShop, type SoakMerchant } from './shop.ts';
 import { judge } from './verdict.ts';
 
 /*
- * `npm run soak [-- --minutes 60 --rate 2 --fault-every 300 --directory soak-results]`: the real service with real stores and local chains under steady load
- * and faults. Memory, handles, threads, files, lag and latency must stay flat, and nothing may be lost. Writes the samples and their curves; ends with 1
- * when something grew, or was lost. Linux only.
+ * `npm run soak [-- --minutes 60 --rate 2 --fault-every 300 --directory soak-results]`: the real service with real
+ * stores and local chains under steady load and faults. Memory, handles, threads, files, lag and latency must stay
+ * flat, and nothing may be lost. Writes the samples and their curves; ends with 1 when something grew, or was lost.
+ * Linux only.
  */
 
 const { values } = parseArgs({
@@ -29,7 +30,8 @@ const { values } = parseArgs({
 
 function numberOf(name: 'minutes' | 'rate' | 'fault-every', atLeast: number): number {
   const value = Number(values[name]);
-  if (!Number.isFinite(value) || value < atLeast) throw new RangeError(`--${name} must be a number of at least ${atLeast}, not ${values[name]}`);
+  if (!Number.isFinite(value) || value < atLeast)
+    throw new RangeError(`--${name} must be a number of at least ${atLeast}, not ${values[name]}`);
   return value;
 }
 
@@ -49,10 +51,20 @@ function largest(pids: readonly number[], what: string): number {
 
 /** Offers `rate` orders a second until the time is over, with a fault now and then. */
 async function run(sampled: Sampled, faults: readonly Fault[], keep: (sample: Sample) => void): Promise<void> {
-  const [minutes, rate, faultEverySec] = [numberOf('minutes', MIN_MINUTES), numberOf('rate', 0.1), numberOf('fault-every', 120)];
+  const [minutes, rate, faultEverySec] = [
+    numberOf('minutes', MIN_MINUTES),
+    numberOf('rate', 0.1),
+    numberOf('fault-every', 120),
+  ];
   const startedAt = performance.now();
   const elapsedSec = (): number => (performance.now() - startedAt) / 1_000;
-  let [ordered, nextSampleSec, nextFaultSec, disturbedUntilSec, faultsBegun] = [0, SAMPLE_SEC, faultEverySec, AFTERMATH_SEC, 0];
+  let [ordered, nextSampleSec, nextFaultSec, disturbedUntilSec, faultsBegun] = [
+    0,
+    SAMPLE_SEC,
+    faultEverySec,
+    AFTERMATH_SEC,
+    0,
+  ];
   let ending: { readonly atSec: number; readonly end: () => void } | null = null;
   while (elapsedSec() < minutes * 60) {
     const nowSec = elapsedSec();
@@ -97,12 +109,18 @@ async function losses({ shop, dataDir }: Sampled, receiver: SoakReceiver): Promi
     ...shop.waiting.map((session) => `${session} was paid, and nobody was told`),
     ...receiver.toldTwice.map((session) => `${session} was told under two ids`),
     ...(open > 0 ? ['refunds are still open'] : []),
-    ...treasuries.flatMap(({ unknown }) => unknown.map((outflow) => `left without an order: ${JSON.stringify(outflow)}`)),
+    ...treasuries.flatMap(({ unknown }) =>
+      unknown.map((outflow) => `left without an order: ${JSON.stringify(outflow)}`),
+    ),
   ];
 }
 
 async function soak(sandbox: RunningSandbox, receiver: SoakReceiver): Promise<number> {
-  const merchant = await callAdmin(sandbox.dataDir, 'merchant.create', { name: 'Soak', mode: 'test', webhookUrl: receiver.url });
+  const merchant = await callAdmin(sandbox.dataDir, 'merchant.create', {
+    name: 'Soak',
+    mode: 'test',
+    webhookUrl: receiver.url,
+  });
   const shop = new SoakShop(sandbox.facts.base_url, merchant as unknown as SoakMerchant, receiver);
   const service = largest(processesOf(process.pid, 'sandbox start'), 'service');
   const signer = largest(processesOf(process.pid, 'signer/main'), 'signer');
@@ -121,7 +139,9 @@ async function soak(sandbox: RunningSandbox, receiver: SoakReceiver): Promise<nu
   console.log('\n| figure | second quarter | last quarter | |\n| --- | --- | --- | --- |');
   for (const { name, second, last, isFlat } of judged)
     console.log(`| ${name} | ${second.toFixed(1)} | ${last.toFixed(1)} | ${isFlat ? 'flat' : '**grew**'} |`);
-  console.log(`\n${shop.orders} orders, ${shop.completed} paid and told, ${shop.refunds} refunds; ${lost.length} lost. Curves: ${chart}`);
+  console.log(
+    `\n${shop.orders} orders, ${shop.completed} paid and told, ${shop.refunds} refunds; ${lost.length} lost. Curves: ${chart}`,
+  );
   for (const one of lost) console.log(`  ${one}`);
   return lost.length === 0 && judged.every(({ isFlat }) => isFlat) ? 0 : 1;
 }

@@ -35,7 +35,11 @@ export class SoakReceiver {
   }
 
   #take(text: string): void {
-    const { id, type, data } = JSON.parse(text) as { id: string; type: string; data: { object: { session_id: string } } };
+    const { id, type, data } = JSON.parse(text) as {
+      id: string;
+      type: string;
+      data: { object: { session_id: string } };
+    };
     if (type !== 'payment.completed') return;
     const { session_id: session } = data.object;
     if (!this.#completedAt.has(session)) this.#completedAt.set(session, performance.now());

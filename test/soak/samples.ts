@@ -26,7 +26,11 @@ const METRICS = {
   'error lines': { metric: 'quittance_log_lines_total', unit: 1 },
 } as const;
 
-export async function sampleOf({ service, signer, opsUrl, dataDir, shop }: Sampled, atSec: number, isQuiet: boolean): Promise<Sample> {
+export async function sampleOf(
+  { service, signer, opsUrl, dataDir, shop }: Sampled,
+  atSec: number,
+  isQuiet: boolean,
+): Promise<Sample> {
   const figures: Record<string, number> = {};
   for (const [name, pid] of [
     ['service', service],

@@ -71,13 +71,21 @@ export class SoakShop {
   async #order(): Promise<void> {
     const number = (this.#orders += 1);
     const startedAt = performance.now();
-    const { id } = await this.#call('POST', '/api/v1/checkout/sessions/create', { amount: '10.00', currency: 'USDT', order_id: `soak-${number}` });
+    const { id } = await this.#call('POST', '/api/v1/checkout/sessions/create', {
+      amount: '10.00',
+      currency: 'USDT',
+      order_id: `soak-${number}`,
+    });
     this.#createMs.push(performance.now() - startedAt);
     const isPart = number % PART_EVERY === 0;
     const network = NETWORKS[number % NETWORKS.length]!;
     await this.#call('POST', `/v1/sandbox/sessions/${String(id)}/pay`, { network, case: isPart ? 'partial' : 'exact' });
     if (isPart) return;
-    this.#waiting.set(String(id), { session: String(id), paidAt: performance.now(), isRefunded: number % REFUND_EVERY === 0 });
+    this.#waiting.set(String(id), {
+      session: String(id),
+      paidAt: performance.now(),
+      isRefunded: number % REFUND_EVERY === 0,
+    });
   }
 
   /** Looks which of the waiting payments were told of. */
@@ -114,7 +122,9 @@ export class SoakShop {
   async #call(method: string, path: string, body?: unknown): Promise<Record<string, unknown>> {
     const { status, json } = await signedCall(this.#baseUrl, this.#merchant, method, path, body);
     if (status !== 200)
-      throw new Error(`${method} ${path.split('?')[0]!.replace(/cs_\w+/, '{id}')} was answered ${status} ${json.error?.code ?? ''}`);
+      throw new Error(
+        `${method} ${path.split('?')[0]!.replace(/cs_\w+/, '{id}')} was answered ${status} ${json.error?.code ?? ''}`,
+      );
     return json;
   }
 }

@@ -34,7 +34,9 @@ export function judge(samples: readonly Sample[]): Judged[] {
   const quiet = samples.filter(({ isQuiet }) => isQuiet);
   return FLAT.flatMap(({ name, share, atLeast }) => {
     const between = (from: number, to: number): number[] =>
-      quiet.flatMap(({ atSec, figures }) => (atSec >= from && atSec < to && figures[name] !== undefined ? [figures[name]] : []));
+      quiet.flatMap(({ atSec, figures }) =>
+        atSec >= from && atSec < to && figures[name] !== undefined ? [figures[name]] : [],
+      );
     const [second, last] = [median(between(quarter, 2 * quarter)), median(between(3 * quarter, Infinity))];
     return [{ name, second, last, isFlat: last - second <= Math.max(second * share, atLeast) }];
   });

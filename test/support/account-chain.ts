@@ -47,7 +47,14 @@ export class ScriptedAccountChain implements AccountChain {
 
   pay(owner: string, units: bigint, changes: Partial<LedgerTransaction> = {}): LedgerTransaction {
     this.slot += 1;
-    const transaction = { txHash: `tx-${this.transactions.length + 1}`, slot: this.slot, owner, units, from: 'payer', ...changes };
+    const transaction = {
+      txHash: `tx-${this.transactions.length + 1}`,
+      slot: this.slot,
+      owner,
+      units,
+      from: 'payer',
+      ...changes,
+    };
     this.transactions.push(transaction);
     return transaction;
   }
@@ -85,7 +92,9 @@ export class ScriptedAccountChain implements AccountChain {
     this.#mustBeUp(`history ${account} ${options.commitment}`);
     const limit = options.commitment === 'finalized' ? this.finalizedSlot : this.slot;
     const all = this.transactions
-      .filter(({ owner, txHash, slot }) => `ata-${owner}` === account && slot <= limit && !this.hiddenFromHistory.has(txHash))
+      .filter(
+        ({ owner, txHash, slot }) => `ata-${owner}` === account && slot <= limit && !this.hiddenFromHistory.has(txHash),
+      )
       .map(({ txHash, slot, failed }) => ({ txHash, slot, failed: failed ?? false }))
       .reverse();
     const end = all.findIndex(({ txHash }) => txHash === options.until);
@@ -96,7 +105,10 @@ export class ScriptedAccountChain implements AccountChain {
     this.#mustBeUp(`effect ${txHash}`);
     const transaction = this.transactions.find((candidate) => candidate.txHash === txHash);
     if (transaction === undefined || this.notShownYet.has(txHash)) return null;
-    return { unitsDelta: transaction.units, transfer: transaction.units > 0n ? this.#transferOf(transaction, account) : null };
+    return {
+      unitsDelta: transaction.units,
+      transfer: transaction.units > 0n ? this.#transferOf(transaction, account) : null,
+    };
   }
 
   async finalized(): Promise<Block> {
@@ -121,15 +133,30 @@ export class ScriptedAccountChain implements AccountChain {
     this.#mustBeUp(`transferAt ${txHash}`);
     if (this.denied.has(txHash)) return null;
     const transaction = this.transactions.find((candidate) => candidate.txHash === txHash);
-    return transaction === undefined || transaction.failed ? null : this.#transferOf(transaction, this.tokenAccountsOf(transaction.owner)[0]!);
+    return transaction === undefined || transaction.failed
+      ? null
+      : this.#transferOf(transaction, this.tokenAccountsOf(transaction.owner)[0]!);
   }
 
   #transferOf(transaction: LedgerTransaction, { owner, token }: TokenAccount): Transfer {
     const { txHash, units, from, slot } = transaction;
-    return { tokenAddress: token.address, tokenUnits: units, fromAddress: from, toAddress: owner, txHash, logIndex: 1, block: this.#block(slot) };
+    return {
+      tokenAddress: token.address,
+      tokenUnits: units,
+      fromAddress: from,
+      toAddress: owner,
+      txHash,
+      logIndex: 1,
+      block: this.#block(slot),
+    };
   }
 
-  #block = (slot: number): Block => ({ number: slot, hash: `hash-${slot}`, parentHash: `hash-${slot - 1}`, timeSec: this.timeSec(slot) });
+  #block = (slot: number): Block => ({
+    number: slot,
+    hash: `hash-${slot}`,
+    parentHash: `hash-${slot - 1}`,
+    timeSec: this.timeSec(slot),
+  });
 
   #mustBeUp(call: string): void {
     this.calls.push(call);

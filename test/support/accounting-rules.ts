@@ -1,8 +1,9 @@
 import { parseAmount, signedAmountOf } from '../../src/domain/money.ts';
 
 /*
- * What the makers of the programs say of their files, as rules of its own: developer.datev.de (Buchungsstapel), Xero Central (import manual journals),
- * QuickBooks help (import journal entries), and the schema camt.053.001.08 of ISO 20022. Each answers what is wrong, and what it read.
+ * What the makers of the programs say of their files, as rules of its own: developer.datev.de (Buchungsstapel), Xero
+ * Central (import manual journals), QuickBooks help (import journal entries), and the schema camt.053.001.08 of ISO
+ * 20022. Each answers what is wrong, and what it read.
  */
 
 export interface ReadLine {
@@ -19,8 +20,27 @@ export interface ReadFile {
 }
 
 const DATEV_HEADER: readonly RegExp[] = [
-  ...[/^"EXTF"$/, /^700$/, /^21$/, /^"Buchungsstapel"$/, /^13$/, /^20\d{15}$/, /^$/, /^"\w{0,2}"$/, /^".{0,25}"$/, /^".{0,25}"$/],
-  ...[/^(100[1-9]|10[1-9]\d|1[1-9]\d\d|[2-9]\d{3}|\d{5,7})$/, /^[1-9]\d{0,4}$/, /^20\d{6}$/, /^[4-8]$/, /^20\d{6}$/, /^20\d{6}$/, /^".{0,30}"$/],
+  ...[
+    /^"EXTF"$/,
+    /^700$/,
+    /^21$/,
+    /^"Buchungsstapel"$/,
+    /^13$/,
+    /^20\d{15}$/,
+    /^$/,
+    /^"\w{0,2}"$/,
+    /^".{0,25}"$/,
+    /^".{0,25}"$/,
+  ],
+  ...[
+    /^(100[1-9]|10[1-9]\d|1[1-9]\d\d|[2-9]\d{3}|\d{5,7})$/,
+    /^[1-9]\d{0,4}$/,
+    /^20\d{6}$/,
+    /^[4-8]$/,
+    /^20\d{6}$/,
+    /^20\d{6}$/,
+    /^".{0,30}"$/,
+  ],
   ...[
     /^"[A-Z]{0,2}"$/,
     /^[12]$/,
@@ -48,7 +68,13 @@ const DATEV_FIELDS: Readonly<Record<number, RegExp>> = {
     8: /^\d{1,9}$/,
     10: /^(0[1-9]|[12]\d|3[01])(0[1-9]|1[0-2])$/,
   },
-  ...{ 11: /^"[a-zA-Z0-9$%&*+\-/]{0,36}"$/, 14: /^"[^"]{0,60}"$/, 21: /^"[^"]{0,20}"$/, 22: /^"[^"]{0,210}"$/, 23: /^"[^"]{0,20}"$/ },
+  ...{
+    11: /^"[a-zA-Z0-9$%&*+\-/]{0,36}"$/,
+    14: /^"[^"]{0,60}"$/,
+    21: /^"[^"]{0,20}"$/,
+    22: /^"[^"]{0,210}"$/,
+    23: /^"[^"]{0,20}"$/,
+  },
   ...{ 24: /^"[^"]{0,210}"$/, 114: /^[01]$/ },
 };
 const DATEV_WIDTH = 125;
@@ -67,7 +93,9 @@ export function readDatev(bytes: Buffer): ReadFile {
     const fields = record.split(';');
     if (fields.length !== DATEV_WIDTH) faults.push(`record ${number + 1} has ${fields.length} fields`);
     fields.forEach(
-      (field, index) => (DATEV_FIELDS[index + 1] ?? /^$/).test(field) || faults.push(`record ${number + 1}, field ${index + 1}: ${field}`),
+      (field, index) =>
+        (DATEV_FIELDS[index + 1] ?? /^$/).test(field) ||
+        faults.push(`record ${number + 1}, field ${index + 1}: ${field}`),
     );
     const units = parseAmount(fields[0]!.replace(',', '.')) ?? 0n;
     const value = fields[1] === '"S"' ? units : -units;
@@ -96,7 +124,9 @@ function readCsv(
   if (rows.length > most) faults.push(`${rows.length} lines`);
   const lines = rows.map((row, number) => {
     const cells = cellsOf(row);
-    cells.forEach((cell, index) => rules[index]!.test(cell) || faults.push(`line ${number + 1}, ${columns[index]}: ${cell}`));
+    cells.forEach(
+      (cell, index) => rules[index]!.test(cell) || faults.push(`line ${number + 1}, ${columns[index]}: ${cell}`),
+    );
     if (cells.length !== columns.length) faults.push(`line ${number + 1} has ${cells.length} cells`);
     return read(cells);
   });
@@ -111,8 +141,23 @@ export const readXero = (bytes: Buffer): ReadFile =>
     bytes,
     [...XERO, ...XERO_TRACKING],
     300,
-    [/^.+$/, /^(0[1-9]|[12]\d|3[01])\/(0[1-9]|1[0-2])\/20\d\d$/, /^.*$/, /^.{1,10}$/, /^.+$/, /^-?\d+\.\d{2}$/, /^$/, /^$/, /^$/, /^$/],
-    ([narration, date, , account, , amount]) => ({ account: account!, value: signedAmountOf(amount!), group: `${narration} ${date}` }),
+    [
+      /^.+$/,
+      /^(0[1-9]|[12]\d|3[01])\/(0[1-9]|1[0-2])\/20\d\d$/,
+      /^.*$/,
+      /^.{1,10}$/,
+      /^.+$/,
+      /^-?\d+\.\d{2}$/,
+      /^$/,
+      /^$/,
+      /^$/,
+      /^$/,
+    ],
+    ([narration, date, , account, , amount]) => ({
+      account: account!,
+      value: signedAmountOf(amount!),
+      group: `${narration} ${date}`,
+    }),
   );
 
 export const readQuickbooks = (bytes: Buffer): ReadFile =>
@@ -120,10 +165,21 @@ export const readQuickbooks = (bytes: Buffer): ReadFile =>
     bytes,
     ['*JournalNo', '*JournalDate', '*AccountName', '*Debits', '*Credits', 'Description'],
     1_000,
-    [/^.{1,21}$/, /^(0[1-9]|1[0-2])\/(0[1-9]|[12]\d|3[01])\/20\d\d$/, /^.+$/, /^(\d+\.\d{2})?$/, /^(\d+\.\d{2})?$/, /^.*$/],
+    [
+      /^.{1,21}$/,
+      /^(0[1-9]|1[0-2])\/(0[1-9]|[12]\d|3[01])\/20\d\d$/,
+      /^.+$/,
+      /^(\d+\.\d{2})?$/,
+      /^(\d+\.\d{2})?$/,
+      /^.*$/,
+    ],
     ([number, , account, debit, credit]) => {
       if ((debit === '') === (credit === '')) throw new Error('one of debit and credit is empty');
-      return { account: account!, value: debit === '' ? -signedAmountOf(credit!) : signedAmountOf(debit!), group: number! };
+      return {
+        account: account!,
+        value: debit === '' ? -signedAmountOf(credit!) : signedAmountOf(debit!),
+        group: number!,
+      };
     },
   );
 
@@ -244,7 +300,9 @@ interface Element {
 function parseXml(source: string): Element {
   const root: Element = { name: '', attributes: '', children: [], text: '' };
   const open = [root];
-  for (const [, closing, name = '', attributes = '', between = ''] of source.matchAll(/<(\/?)([A-Za-z]+)([^>]*)>([^<]*)/g)) {
+  for (const [, closing, name = '', attributes = '', between = ''] of source.matchAll(
+    /<(\/?)([A-Za-z]+)([^>]*)>([^<]*)/g,
+  )) {
     if (closing === '/') {
       if (open.pop()!.name !== name) throw new Error(`${name} closes nothing`);
       continue;
@@ -258,7 +316,8 @@ function parseXml(source: string): Element {
 }
 
 function faultsOf(element: Element, shape: Shape, path: string): string[] {
-  if (shape instanceof RegExp) return element.children.length === 0 && shape.test(element.text) ? [] : [`${path}: ${element.text}`];
+  if (shape instanceof RegExp)
+    return element.children.length === 0 && shape.test(element.text) ? [] : [`${path}: ${element.text}`];
   const faults: string[] = [];
   let at = 0;
   for (const [name, count, inner] of shape) {
@@ -287,7 +346,8 @@ export function readCamt053(bytes: Buffer): ReadStatement {
   const source = bytes.toString('utf8');
   const root = parseXml(source.replace(/^<\?xml version="1.0" encoding="UTF-8"\?>\n/, ''));
   const faults = faultsOf(root, CAMT, root.name);
-  if (root.attributes.trim() !== 'xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"') faults.push('the namespace is another');
+  if (root.attributes.trim() !== 'xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"')
+    faults.push('the namespace is another');
   const statement = root.children[0]!.children[1]!;
   const all = (name: string): Element[] => statement.children.filter((child) => child.name === name);
   const signed = ({ children }: Element): bigint => {

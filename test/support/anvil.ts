@@ -6,8 +6,16 @@ import { findAnvil } from '../../src/sandbox/anvil-binary.ts';
 import { readArtifact } from '../../src/sandbox/contract-artifact.ts';
 import { startGuarded } from '../../src/sandbox/guarded-process.ts';
 
-const TOKEN = new Interface(['constructor(uint256,uint8)', 'function transfer(address,uint256)', 'function pause()', 'function unpause()']);
-const TRICKS = new Interface(['function payMany(address,address[],uint256[])', 'function pretend(address,address,uint256)']);
+const TOKEN = new Interface([
+  'constructor(uint256,uint8)',
+  'function transfer(address,uint256)',
+  'function pause()',
+  'function unpause()',
+]);
+const TRICKS = new Interface([
+  'function payMany(address,address[],uint256[])',
+  'function pretend(address,address,uint256)',
+]);
 const TRICKS_SOURCE = `
 pragma solidity ^0.8.0;
 interface Token { function transfer(address to, uint256 value) external; }
@@ -32,7 +40,10 @@ export interface AnvilOptions {
   /** `finalized` is the head less twice this; default 1. */
   readonly slotsInAnEpoch?: number;
   readonly port?: number;
-  /** Keeps only the newest states, which makes thousands of blocks cheap and deep reorganisations impossible. Default false. */
+  /**
+   * Keeps only the newest states, which makes thousands of blocks cheap and deep reorganisations impossible. Default
+   * false.
+   */
   readonly pruned?: boolean;
   /** Hex block-by-block history of an earlier run (`anvil_dumpState`). */
   readonly state?: string;
@@ -99,7 +110,9 @@ export class Anvil {
 
   /** Into the pool, not into a block. */
   async send(to: string | null, data: string, from = this.account(0)): Promise<string> {
-    return (await this.rpc('eth_sendTransaction', [{ from, ...(to === null ? {} : { to }), data, gas: '0x400000' }])) as string;
+    return (await this.rpc('eth_sendTransaction', [
+      { from, ...(to === null ? {} : { to }), data, gas: '0x400000' },
+    ])) as string;
   }
 
   async receipt(txHash: string): Promise<RpcReceipt> {
@@ -129,8 +142,15 @@ export class Anvil {
     return this.send(token, TOKEN.encodeFunctionData('transfer', [to, units]), from);
   }
 
-  payMany(tricks: string, token: string, payments: readonly { readonly to: string; readonly units: bigint }[]): Promise<string> {
-    return this.send(tricks, TRICKS.encodeFunctionData('payMany', [token, payments.map(({ to }) => to), payments.map(({ units }) => units)]));
+  payMany(
+    tricks: string,
+    token: string,
+    payments: readonly { readonly to: string; readonly units: bigint }[],
+  ): Promise<string> {
+    return this.send(
+      tricks,
+      TRICKS.encodeFunctionData('payMany', [token, payments.map(({ to }) => to), payments.map(({ units }) => units)]),
+    );
   }
 
   /** A `Transfer` log of a contract that is no token. */
@@ -155,10 +175,13 @@ export class Anvil {
   }
 
   /**
-   * Replaces the newest blocks by as many others. `put` goes into the new blocks: raw signed transactions with the index of
-   * their block, oldest first from 0.
+   * Replaces the newest blocks by as many others. `put` goes into the new blocks: raw signed transactions with the
+   * index of their block, oldest first from 0.
    */
-  async reorg(depth: number, put: readonly (readonly [rawTransaction: string, blockIndex: number])[] = []): Promise<void> {
+  async reorg(
+    depth: number,
+    put: readonly (readonly [rawTransaction: string, blockIndex: number])[] = [],
+  ): Promise<void> {
     await this.rpc('anvil_reorg', [depth, put]);
   }
 
@@ -186,7 +209,11 @@ export function tricksBytecode(): string {
 }
 
 /** Settings of a network with this token as its USDT. */
-export function localSettings(tokenAddress: string, change: Partial<NetworkSettings> = {}, decimals = 6): NetworkSettings {
+export function localSettings(
+  tokenAddress: string,
+  change: Partial<NetworkSettings> = {},
+  decimals = 6,
+): NetworkSettings {
   return {
     network: 'ethereum',
     mode: 'test',

@@ -4,14 +4,26 @@ import { join } from 'node:path';
 import { isoCBOR } from '@simplewebauthn/server/helpers';
 import { callAdmin } from '../../src/cli/admin-client.ts';
 import { openApproverKey } from '../../src/composition/approver-key.ts';
-import type { Approval, ApprovalAct, ApprovalSigner, ApprovalProof, ApprovalText, ApprovalVerdict, ApproverKey } from '../../src/ports/approvals.ts';
+import type {
+  Approval,
+  ApprovalAct,
+  ApprovalSigner,
+  ApprovalProof,
+  ApprovalText,
+  ApprovalVerdict,
+  ApproverKey,
+} from '../../src/ports/approvals.ts';
 import type { JsonValue } from '../../src/ports/read-model.ts';
 
 /* People who agree to things in tests; the key of each follows from the name. */
 
 const PKCS8_OF_SEED = Buffer.from('302e020100300506032b657004220420', 'hex');
 const keyOf = (name: string): KeyObject =>
-  createPrivateKey({ key: Buffer.concat([PKCS8_OF_SEED, hash('sha256', name, 'buffer')]), format: 'der', type: 'pkcs8' });
+  createPrivateKey({
+    key: Buffer.concat([PKCS8_OF_SEED, hash('sha256', name, 'buffer')]),
+    format: 'der',
+    type: 'pkcs8',
+  });
 
 export const approverKey = (name: string): ApproverKey => ({
   name,
@@ -36,7 +48,11 @@ export const approveAt = async (executor: ApprovalSigner, act: ApprovalAct, name
   executor.approve(act, signedBy(name, await termsFor(executor, act)));
 
 /** The sandbox's own approvers, with the keys and the passphrase that it left beside its data. */
-export async function demoApprove(dataDir: string, command: string, args: Readonly<Record<string, JsonValue>>): Promise<unknown> {
+export async function demoApprove(
+  dataDir: string,
+  command: string,
+  args: Readonly<Record<string, JsonValue>>,
+): Promise<unknown> {
   const read = (file: string): string => readFileSync(join(dataDir, 'approvers', file), 'utf8');
   let answer: unknown;
   for (const name of ['demo-1', 'demo-2']) {
@@ -54,7 +70,12 @@ export async function demoApprove(dataDir: string, command: string, args: Readon
 type Admin = (command: string, args: Readonly<Record<string, JsonValue>>) => Promise<unknown>;
 
 /** The operator's command as an approver runs it: asked for the terms first, then signed. */
-export async function approveAs<Answer>(admin: Admin, name: string, command: string, args: Readonly<Record<string, JsonValue>>): Promise<Answer> {
+export async function approveAs<Answer>(
+  admin: Admin,
+  name: string,
+  command: string,
+  args: Readonly<Record<string, JsonValue>>,
+): Promise<Answer> {
   const asked = (await admin(command, args)) as { readonly to_sign?: readonly (ApprovalText | null)[] };
   if (!asked.to_sign) return asked as Answer;
   const approvals = asked.to_sign.map((terms) => terms && signedBy(name, terms));
@@ -65,7 +86,8 @@ const RP = { rpId: 'pay.example', origin: 'https://pay.example' } as const;
 
 /** A passkey as an authenticator holds it. */
 export function passkey(name: string, algorithm: 'P-256' | 'Ed25519') {
-  const { publicKey, privateKey } = algorithm === 'P-256' ? generateKeyPairSync('ec', { namedCurve: 'P-256' }) : generateKeyPairSync('ed25519');
+  const { publicKey, privateKey } =
+    algorithm === 'P-256' ? generateKeyPairSync('ec', { namedCurve: 'P-256' }) : generateKeyPairSync('ed25519');
   const { x, y } = publicKey.export({ format: 'jwk' }) as { x: string; y?: string };
   const bytes = (text: string): Uint8Array<ArrayBuffer> => new Uint8Array(Buffer.from(text, 'base64url'));
   const cose = new Map<number, number | Uint8Array<ArrayBuffer>>(
@@ -85,21 +107,44 @@ export function passkey(name: string, algorithm: 'P-256' | 'Ed25519') {
         ],
   );
   const credentialId = hash('sha256', `${name} ${x}`, 'base64url');
-  const key: ApproverKey = { name, kind: 'webauthn', credentialId, publicKey: Buffer.from(isoCBOR.encode(cose)).toString('base64url'), ...RP };
+  const key: ApproverKey = {
+    name,
+    kind: 'webauthn',
+    credentialId,
+    publicKey: Buffer.from(isoCBOR.encode(cose)).toString('base64url'),
+    ...RP,
+  };
   const assertion = (
     text: string,
     change: { rpId?: string; origin?: string; verified?: boolean; count?: number; type?: string } = {},
   ): ApprovalProof => {
-    const { rpId, origin, verified, count, type } = { ...RP, verified: true, count: 0, type: 'webauthn.get', ...change };
-    const clientDataJSON = Buffer.from(JSON.stringify({ type, challenge: hash('sha256', text, 'base64url'), origin, crossOrigin: false }));
+    const { rpId, origin, verified, count, type } = {
+      ...RP,
+      verified: true,
+      count: 0,
+      type: 'webauthn.get',
+      ...change,
+    };
+    const clientDataJSON = Buffer.from(
+      JSON.stringify({ type, challenge: hash('sha256', text, 'base64url'), origin, crossOrigin: false }),
+    );
     const counter = Buffer.alloc(4);
     counter.writeUInt32BE(count);
-    const authenticatorData = Buffer.concat([hash('sha256', rpId, 'buffer'), Buffer.from([verified ? 0x05 : 0x01]), counter]);
+    const authenticatorData = Buffer.concat([
+      hash('sha256', rpId, 'buffer'),
+      Buffer.from([verified ? 0x05 : 0x01]),
+      counter,
+    ]);
     const signed = Buffer.concat([authenticatorData, hash('sha256', clientDataJSON, 'buffer')]);
     const signature = sign(y === undefined ? null : 'sha256', signed, privateKey);
-    const [clientData, authenticator, proof] = [clientDataJSON, authenticatorData, signature].map((part) => part.toString('base64url'));
+    const [clientData, authenticator, proof] = [clientDataJSON, authenticatorData, signature].map((part) =>
+      part.toString('base64url'),
+    );
     const response = { clientDataJSON: clientData!, authenticatorData: authenticator!, signature: proof! };
-    return { kind: 'webauthn', response: { id: credentialId, rawId: credentialId, type: 'public-key', response, clientExtensionResults: {} } };
+    return {
+      kind: 'webauthn',
+      response: { id: credentialId, rawId: credentialId, type: 'public-key', response, clientExtensionResults: {} },
+    };
   };
   return { key, assertion };
 }

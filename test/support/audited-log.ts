@@ -19,8 +19,14 @@ export interface AuditedLog {
   readonly events: number;
 }
 
-/** Grows a log of legal histories and has it signed after each of `parts`; leaves it closed unless `whileOpen` wants it. */
-export async function growAuditedLog(dataDir: string, parts: number, whileOpen?: (store: SqliteEventStore) => Promise<void>): Promise<AuditedLog> {
+/**
+ * Grows a log of legal histories and has it signed after each of `parts`; leaves it closed unless `whileOpen` wants it.
+ */
+export async function growAuditedLog(
+  dataDir: string,
+  parts: number,
+  whileOpen?: (store: SqliteEventStore) => Promise<void>,
+): Promise<AuditedLog> {
   const entries = longHistory();
   const store = await openSqliteEventStore({ dataDir });
   const executor = AuditSigner.open(`${dataDir}-signer`, new AuditKey(Buffer.alloc(64, 7)));
@@ -50,7 +56,10 @@ export async function signNow(store: SqliteEventStore, dataDir: string, executor
   const sequencer = new SignAuditCheckpoints({
     store,
     tree: treeOf(audit),
-    signer: { auditIdentity: async () => executor.identity(), signCheckpoint: async (request) => executor.sign(request) },
+    signer: {
+      auditIdentity: async () => executor.identity(),
+      signCheckpoint: async (request) => executor.sign(request),
+    },
     last: null,
     isLeader: () => true,
     clock: systemClock,
@@ -85,7 +94,8 @@ const treeOf = (audit: LogAudit): AuditTree => ({
     return audit.head(since);
   },
   inclusionProof: async (leaf, size) => audit.tree.inclusionProof(leaf, size).map((node) => node.toString('base64')),
-  consistencyProof: async (first, second) => audit.tree.consistencyProof(first, second).map((node) => node.toString('base64')),
+  consistencyProof: async (first, second) =>
+    audit.tree.consistencyProof(first, second).map((node) => node.toString('base64')),
   leafOf: async (position) => Number(position) - 1,
 });
 

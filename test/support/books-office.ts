@@ -18,7 +18,12 @@ export class BooksOffice {
   readonly model = new MemoryReadModel();
   readonly balances = new LedgerBalances(this.model);
   readonly journal = new LedgerJournal(this.model);
-  readonly runner = new ProjectionRunner({ store: this.store, readModel: this.model, projections: [ledger], clock: { nowMs: () => 0 } });
+  readonly runner = new ProjectionRunner({
+    store: this.store,
+    readModel: this.model,
+    projections: [ledger],
+    clock: { nowMs: () => 0 },
+  });
   nowMs = 0;
   #uuids = 0;
   readonly #writes = {
@@ -37,8 +42,19 @@ export class BooksOffice {
     wholeBooks: createWholeRows({ store: this.store, readModel: this.model, projections: this.runner }, ledger),
   });
   readonly parts: { -readonly [Name in keyof DocumentParts]: DocumentParts[Name] } = {
-    ...{ balances: this.balances, journal: this.journal, periods: this.periods, statements: this.statements, store: this.store },
-    ...{ issue: this.#writes, notFinal: async () => [], modeOfMerchant: () => 'test', servedRows: async () => undefined },
+    ...{
+      balances: this.balances,
+      journal: this.journal,
+      periods: this.periods,
+      statements: this.statements,
+      store: this.store,
+    },
+    ...{
+      issue: this.#writes,
+      notFinal: async () => [],
+      modeOfMerchant: () => 'test',
+      servedRows: async () => undefined,
+    },
   };
 
   async take(stream: string, event: DomainEvent, atMs: number): Promise<void> {

@@ -30,7 +30,17 @@ export class MemoryBooks {
     this.#events += 1;
     const id = `event-${this.#events}`;
     const metadata = { correlationId: 'test', actor: 'test', prev: '' };
-    const stored = { stream, revision: this.#events, position: String(this.#events), id, version: 1, atMs, metadata, hash: '', event };
+    const stored = {
+      stream,
+      revision: this.#events,
+      position: String(this.#events),
+      id,
+      version: 1,
+      atMs,
+      metadata,
+      hash: '',
+      event,
+    };
     const named = new Set<string>();
     const read = ((table: string, key: string) => {
       if (!named.has(`${table}\0${key}`)) throw new Error(`${table} ${key} was read but not named`);

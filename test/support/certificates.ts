@@ -46,7 +46,12 @@ export function selfSigned(options: CertificateOptions): MadeCertificate {
 
 function der(tag: number, ...parts: Buffer[]): Buffer {
   const body = Buffer.concat(parts);
-  const length = body.length < 128 ? [body.length] : body.length < 256 ? [0x81, body.length] : [0x82, body.length >> 8, body.length & 255];
+  const length =
+    body.length < 128
+      ? [body.length]
+      : body.length < 256
+        ? [0x81, body.length]
+        : [0x82, body.length >> 8, body.length & 255];
   return Buffer.concat([Buffer.from([tag, ...length]), body]);
 }
 
@@ -60,13 +65,26 @@ const timeOf = (date: Date): Buffer => der(0x18, Buffer.from(date.toISOString().
 
 function extensions(hosts: readonly string[], isAuthority: boolean): Buffer {
   const constraints = sequence(oid('551d13'), TRUE, der(0x04, sequence(...(isAuthority ? [TRUE] : []))));
-  const names = hosts.map((host) => (/^[\d.]+$/.test(host) ? der(0x87, Buffer.from(host.split('.').map(Number))) : der(0x82, Buffer.from(host))));
+  const names = hosts.map((host) =>
+    /^[\d.]+$/.test(host) ? der(0x87, Buffer.from(host.split('.').map(Number))) : der(0x82, Buffer.from(host)),
+  );
   const alternative = sequence(oid('551d11'), der(0x04, sequence(...names)));
   return der(0xa3, sequence(constraints, ...(names.length > 0 ? [alternative] : [])));
 }
 
-function certificate(options: CertificateOptions, issuer: string, subjectKey: KeyObject, issuerKey: KeyObject, isAuthority: boolean): string {
-  const { name, hosts = [], notBefore = new Date(Date.now() - DAY_MS), notAfter = new Date(Date.now() + DAY_MS) } = options;
+function certificate(
+  options: CertificateOptions,
+  issuer: string,
+  subjectKey: KeyObject,
+  issuerKey: KeyObject,
+  isAuthority: boolean,
+): string {
+  const {
+    name,
+    hosts = [],
+    notBefore = new Date(Date.now() - DAY_MS),
+    notAfter = new Date(Date.now() + DAY_MS),
+  } = options;
   const serial = der(0x02, Buffer.concat([Buffer.from([0x01]), randomBytes(8)]));
   const publicKey = createPublicKey(subjectKey).export({ type: 'spki', format: 'der' });
   const body = sequence(

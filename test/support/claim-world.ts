@@ -26,22 +26,41 @@ export async function claimWorld(
   const { deps, store } = sessionWorld({ policy: { refundClaims } });
   const kinds = new Map<string, Sender | null>();
   const api = new Sessions({
-    ...{ ...deps, claims: { ...deps.claims, accepted }, random: nodeRandom, sessionOfRefund: async () => null, onAddressesGiven: () => undefined },
+    ...{
+      ...deps,
+      claims: { ...deps.claims, accepted },
+      random: nodeRandom,
+      sessionOfRefund: async () => null,
+      onAddressesGiven: () => undefined,
+    },
     isOurs: (_mode, _network, address) => address === ANOTHER_SESSIONS,
-    senders: { of: async (_mode, _network, address) => (kinds.has(address) ? kinds.get(address)! : { kind: 'wallet', name: null }) },
+    senders: {
+      of: async (_mode, _network, address) =>
+        kinds.has(address) ? kinds.get(address)! : { kind: 'wallet', name: null },
+    },
     changes: { on: () => () => undefined },
   });
   const made = await api.createSession(caller, order);
   if (!made.ok) throw new Error(made.refusal.message);
   const { sessionId, paymentOptions } = made.value;
   const tell = async (command: SessionCommand): Promise<void> => {
-    const result = await deps.sessions.execute(sessionStream(sessionId), command, { correlationId: 'test', actor: 'test', coCommits: [] });
+    const result = await deps.sessions.execute(sessionStream(sessionId), command, {
+      correlationId: 'test',
+      actor: 'test',
+      coCommits: [],
+    });
     if (!result.ok) throw new Error(result.refusal.message);
   };
   let paid = 0;
   const pay = async (amount: string, fromAddress: string | null = from, sender?: Sender): Promise<TransactionId> => {
     const blockTimeSec = toSec(deps.clock.nowMs()) + (paid += 1);
-    const facts = depositFacts({ fromAddress, toAddress: paymentOptions[0]!.address, amount, txHash: `0x${paid}`, blockTimeSec });
+    const facts = depositFacts({
+      fromAddress,
+      toAddress: paymentOptions[0]!.address,
+      amount,
+      txHash: `0x${paid}`,
+      blockTimeSec,
+    });
     const { depositKey, blockNumber, blockHash } = facts;
     await tell({ type: 'RecordDeposit', facts });
     const data = {
@@ -68,7 +87,10 @@ export async function claimWorld(
     return { transactionId, evidence: 'signature', number, signature: by.signMessageSync(text) } as const;
   };
   const refund = async (input: Partial<RefundInput>, key?: string) => {
-    const outcome = await api.requestRefund({ ...caller, ...(key && { idempotencyKey: key }) }, { sessionId, ...input });
+    const outcome = await api.requestRefund(
+      { ...caller, ...(key && { idempotencyKey: key }) },
+      { sessionId, ...input },
+    );
     return outcome.ok ? outcome.value : outcome.refusal;
   };
   const claims = async () => (await api.listClaims(caller, sessionId))!;

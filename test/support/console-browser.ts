@@ -2,10 +2,13 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core';
 
-export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
+export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
+  existsSync(path),
+);
 const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
-export const openBrowser = (): Promise<Browser> => chromium.launch({ executablePath: CHROMIUM!, args: ['--no-sandbox'] });
+export const openBrowser = (): Promise<Browser> =>
+  chromium.launch({ executablePath: CHROMIUM!, args: ['--no-sandbox'] });
 
 /** A person at a browser of their own, with a passkey that the browser holds and that says yes. */
 export interface AtConsole {
@@ -37,7 +40,13 @@ export async function join(browser: Browser, link: string, options: BrowserConte
 async function addAuthenticator(context: BrowserContext, page: Page): Promise<void> {
   const client = await context.newCDPSession(page);
   await client.send('WebAuthn.enable');
-  const options = { protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true, isUserVerified: true } as const;
+  const options = {
+    protocol: 'ctap2',
+    transport: 'internal',
+    hasResidentKey: true,
+    hasUserVerification: true,
+    isUserVerified: true,
+  } as const;
   await client.send('WebAuthn.addVirtualAuthenticator', { options: { ...options, automaticPresenceSimulation: true } });
 }
 
@@ -48,12 +57,16 @@ export async function signTerms(page: Page): Promise<string> {
   return terms;
 }
 
-/** What axe finds wrong with the page, by all rules unless some are named. The session stays: with its end the browser would forget the passkeys of the others. */
+/**
+ * What axe finds wrong with the page, by all rules unless some are named. The session stays: with its end the browser
+ * would forget the passkeys of the others.
+ */
 export async function axe(page: Page, rules: readonly string[] = []): Promise<string[]> {
   const client = await page.context().newCDPSession(page);
   const { readFileSync } = await import('node:fs');
   const { result: loaded } = await client.send('Runtime.evaluate', { expression: 'typeof axe' });
-  if (loaded.value === 'undefined') await client.send('Runtime.evaluate', { expression: readFileSync(axePath, 'utf8') });
+  if (loaded.value === 'undefined')
+    await client.send('Runtime.evaluate', { expression: readFileSync(axePath, 'utf8') });
   const { result } = await client.send('Runtime.evaluate', {
     expression: `axe.run(${rules.length > 0 ? JSON.stringify({ runOnly: rules }) : ''}).then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html).join(" | ").slice(0, 300)))`,
     awaitPromise: true,

@@ -50,7 +50,12 @@ export const POLICY = {
 
 /** A service that has nothing to show. */
 const EMPTY = {
-  records: { list: async () => NONE, sessionOfAddress: () => null, claims: async () => [], waitingClaims: async () => [] },
+  records: {
+    list: async () => NONE,
+    sessionOfAddress: () => null,
+    claims: async () => [],
+    waitingClaims: async () => [],
+  },
   webhooks: { list: async () => NONE },
   settings: { getMerchant: (id: string) => ({ id, name: id, keys: [], webhook: null, domains: [], policy: POLICY }) },
   streams: { 'ledger.export': async () => ({ chunks: [''] }) },
@@ -89,7 +94,11 @@ export class ConsoleWorld {
     const app = createConsoleApp({
       ...{ address: RP_OF_CONSOLE, sandbox: false, people, clock, random: nodeRandom, sso },
       numbers: new OnceNumbers({ clock, random: nodeRandom }),
-      log: { info: () => undefined, warn: (fields) => void this.warnings.push(fields), error: (fields) => void this.warnings.push(fields) },
+      log: {
+        info: () => undefined,
+        warn: (fields) => void this.warnings.push(fields),
+        error: (fields) => void this.warnings.push(fields),
+      },
       merchantOf: (id) => [SHOP, OTHER_SHOP].find((merchant) => merchant.id === id) ?? null,
       readOnly: () => null,
       routes: consoleRoutes(deps as unknown as ConsoleDeps),
@@ -102,7 +111,13 @@ export class ConsoleWorld {
     const store = new MemoryEventStore();
     const time: { world: ConsoleWorld | null } = { world: null };
     const clock = { nowMs: () => time.world?.nowMs ?? 1_800_000_000_000 };
-    const handlerDeps = { store, clock, random: nodeRandom, notificationIds: new NotificationIds(clock, 0), soleWriter: true };
+    const handlerDeps = {
+      store,
+      clock,
+      random: nodeRandom,
+      notificationIds: new NotificationIds(clock, 0),
+      soleWriter: true,
+    };
     const directory = new PeopleDirectory(store);
     await directory.start();
     const people = new People({ handler: createPersonHandler(handlerDeps), directory, clock, random: nodeRandom });
@@ -119,13 +134,20 @@ export class ConsoleWorld {
   }
 
   /** Somebody with these roles and a passkey, signed in. */
-  async person(name: string, ...grants: (Omit<Grant, 'merchantId' | 'untilSec'> & Partial<Grant>)[]): Promise<TestPerson> {
+  async person(
+    name: string,
+    ...grants: (Omit<Grant, 'merchantId' | 'untilSec'> & Partial<Grant>)[]
+  ): Promise<TestPerson> {
     const whole = grants.map(({ role, merchantId = null, untilSec = null }) => ({ role, merchantId, untilSec }));
     const made = await this.people.invite(name, whole, { by: 'command line', reason: 'test' });
     if (!made.ok) throw new Error(made.refusal.message);
     const key = passkey(name, 'P-256');
     const { credentialId, publicKey } = key.key as { credentialId: string; publicKey: string };
-    const added = await this.people.addPasskey(made.value.personId, made.value.token, { credentialId, publicKey, label: 'test' });
+    const added = await this.people.addPasskey(made.value.personId, made.value.token, {
+      credentialId,
+      publicKey,
+      label: 'test',
+    });
     if (!added.ok) throw new Error(added.refusal.message);
     const person = { name, personId: made.value.personId, key, token: '' };
     person.token = await this.signIn(person);
@@ -145,7 +167,12 @@ export class ConsoleWorld {
   }
 
   /** As the console's own form sends it; headers given replace its own. */
-  async post(path: string, person: TestPerson, form: Record<string, string>, headers: Record<string, string> = {}): Promise<Answer> {
+  async post(
+    path: string,
+    person: TestPerson,
+    form: Record<string, string>,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> {
     const csrf = form['csrf'] ?? (await this.csrfOf(person));
     return this.send('POST', path, person, headers, new URLSearchParams({ ...form, csrf }).toString());
   }
@@ -155,13 +182,24 @@ export class ConsoleWorld {
   }
 
   /** Sends the form, and then signs the terms that are shown, as the browser does. */
-  async postSigned(path: string, person: TestPerson, form: Record<string, string>, signer: TestPerson = person): Promise<Answer> {
+  async postSigned(
+    path: string,
+    person: TestPerson,
+    form: Record<string, string>,
+    signer: TestPerson = person,
+  ): Promise<Answer> {
     const asked = await this.post(path, person, form);
     const terms = termsIn(asked.body);
     return terms === null ? asked : this.post(path, person, { ...form, ...signedForm(terms, signer) });
   }
 
-  send(method: string, path: string, person: Pick<TestPerson, 'token'> | null, headers: Record<string, string>, body?: string): Promise<Answer> {
+  send(
+    method: string,
+    path: string,
+    person: Pick<TestPerson, 'token'> | null,
+    headers: Record<string, string>,
+    body?: string,
+  ): Promise<Answer> {
     const { port } = this.#server.address() as AddressInfo;
     const own = {
       host: 'console.example',
@@ -174,7 +212,13 @@ export class ConsoleWorld {
     };
     return new Promise((done, failed) => {
       const sent = request(
-        { port, host: '127.0.0.1', method, path, headers: Object.fromEntries(Object.entries(own).filter(([, value]) => value !== '')) },
+        {
+          port,
+          host: '127.0.0.1',
+          method,
+          path,
+          headers: Object.fromEntries(Object.entries(own).filter(([, value]) => value !== '')),
+        },
         (answer) => {
           let text = '';
           answer.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
@@ -186,14 +230,25 @@ export class ConsoleWorld {
   }
 
   /** What is recorded of what people did, oldest first. */
-  actions(): { readonly action: string; readonly outcome: string; readonly detail: string; readonly personId: string }[] {
+  actions(): {
+    readonly action: string;
+    readonly outcome: string;
+    readonly detail: string;
+    readonly personId: string;
+  }[] {
     return this.store.events
       .filter(({ type }) => type === 'ActionTaken')
       .map(({ data }) => JSON.parse(data) as ReturnType<ConsoleWorld['actions']>[number]);
   }
 }
 
-const UNESCAPED: Readonly<Record<string, string>> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'" };
+const UNESCAPED: Readonly<Record<string, string>> = {
+  '&amp;': '&',
+  '&lt;': '<',
+  '&gt;': '>',
+  '&quot;': '"',
+  '&#39;': "'",
+};
 
 /** The text that a page asks to be signed, with its number. */
 export function termsIn(body: string): { readonly text: string; readonly number: string } | null {

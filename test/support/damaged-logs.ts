@@ -29,32 +29,42 @@ export async function growLogs(folder: string): Promise<GrownLogs> {
   await store.close();
   const service = await startServiceInProcess(dataDir);
   const { merchants, people } = service.core;
-  const registered = await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'http://127.0.0.1:8799/hook' });
+  const registered = await merchants.registerMerchant({
+    name: 'Shop',
+    mode: 'test',
+    webhookUrl: 'http://127.0.0.1:8799/hook',
+  });
   if (!registered.ok) throw new Error(registered.refusal.message);
   const { id } = registered.value;
   const done = [
     await merchants.setPolicy(id, { tolerance: '0.5' }),
     await merchants.issueKey(id),
     await merchants.addDomain(id, { host: 'shop.example', name: 'Shop' }),
-    await people.invite('Owner', [{ role: 'operator', merchantId: null, untilSec: null }], { by: 'test', reason: 'test' }),
+    await people.invite('Owner', [{ role: 'operator', merchantId: null, untilSec: null }], {
+      by: 'test',
+      reason: 'test',
+    }),
   ];
   const refused = done.find(({ ok }) => !ok);
   if (refused && !refused.ok) throw new Error(refused.refusal.message);
   // The service goes on writing, and what is not noted yet could be torn off without a trace.
   const head = async (): Promise<number> => Number(await service.store.head());
-  const noted = (): { position: number } => JSON.parse(readFileSync(join(dataDir, 'events.anchor.json'), 'utf8')) as { position: number };
+  const noted = (): { position: number } =>
+    JSON.parse(readFileSync(join(dataDir, 'events.anchor.json'), 'utf8')) as { position: number };
   await eventually(
     'the note of where the log ended',
     async () => existsSync(join(dataDir, 'events.anchor.json')) && noted().position >= (await head()),
   );
   // As a power cut leaves it: the write-ahead file is there.
   cpSync(closed, running, { recursive: true });
-  for (const name of ['events.db-shm', 'read-model.db-shm', 'stream-names.db-shm']) rmSync(join(running, 'data', name), { force: true });
+  for (const name of ['events.db-shm', 'read-model.db-shm', 'stream-names.db-shm'])
+    rmSync(join(running, 'data', name), { force: true });
   await service.close();
   const signed = await openSqliteEventStore({ dataDir });
   await signNow(signed, dataDir, auditSignerOf(dataDir));
   await signed.close();
-  // Not under the checkpoint, as the newest events of every log, and the last of all: nobody is told of it, and nothing signs after it.
+  // Not under the checkpoint, as the newest events of every log, and the last of all: nobody is told of it, and nothing
+  // signs after it.
   const last = await startServiceInProcess(dataDir, { signs: false });
   await last.core.merchants.addDomain(id, { host: 'last.example', name: 'Shop' });
   await eventually('the look-ups of all events', () => followedAll(last));
@@ -64,7 +74,9 @@ export async function growLogs(folder: string): Promise<GrownLogs> {
 
 async function followedAll({ store, readModel }: ServiceInProcess): Promise<boolean> {
   const head = Number(await store.head());
-  const checkpoints = await Promise.all(PROJECTIONS.map((projection) => readModel.checkpoint(projectionId(projection))));
+  const checkpoints = await Promise.all(
+    PROJECTIONS.map((projection) => readModel.checkpoint(projectionId(projection))),
+  );
   return checkpoints.some((position) => Number(position) === head);
 }
 
@@ -162,7 +174,10 @@ const both =
     changes.forEach((change) => change(dataDir));
 
 export const MUTATIONS: readonly Mutation[] = [
-  ...BOOT_EVENTS.map((type): Mutation => [`one bit of ${type}`, rewriting(each(type, (row) => ({ ...row, data: flipped(row.data) })))]),
+  ...BOOT_EVENTS.map((type): Mutation => [
+    `one bit of ${type}`,
+    rewriting(each(type, (row) => ({ ...row, data: flipped(row.data) }))),
+  ]),
   ...BOOT_EVENTS.map((type): Mutation => [
     `one bit of ${type}, hashes made to fit`,
     refitted(each(type, (row) => ({ ...row, data: flipped(row.data) }))),
@@ -176,7 +191,10 @@ export const MUTATIONS: readonly Mutation[] = [
   ['an address of two sessions', refitted(appended('SessionCreated', ({ data }) => ofAnotherSession(data)))],
   ['a session created twice', refitted(appended('SessionCreated'))],
   ['a session paid twice', refitted(appended('SessionPaid'))],
-  ['a webhook endpoint of nobody', refitted(appended('WebhookEndpointSet', () => ({ stream: 'merchant-mer_zzzzzzzzzzzzzzzzzzzz' })))],
+  [
+    'a webhook endpoint of nobody',
+    refitted(appended('WebhookEndpointSet', () => ({ stream: 'merchant-mer_zzzzzzzzzzzzzzzzzzzz' }))),
+  ],
   ['the last event cut off', rewriting(cut(() => 1))],
   ['the last five events cut off', rewriting(cut(() => 5))],
   ['half of the log cut off', rewriting(cut(middle))],
@@ -184,24 +202,52 @@ export const MUTATIONS: readonly Mutation[] = [
   ['every event cut off', rewriting(() => [])],
   ['the last event cut off, unknown to the signer', both(rewriting(cut(() => 1)), forgetting('../signer'))],
   ['half of the log cut off, unknown to the signer', both(rewriting(cut(middle)), forgetting('../signer'))],
-  ['two swapped events', rewriting((rows) => exchanged(rows, 4, 9).map((row, index) => ({ ...row, position: index + 1 })))],
+  [
+    'two swapped events',
+    rewriting((rows) => exchanged(rows, 4, 9).map((row, index) => ({ ...row, position: index + 1 }))),
+  ],
   ['two swapped events, hashes made to fit', refitted((rows) => exchanged(rows, 4, 9))],
-  ['a doubled event', rewriting((rows) => [...rows, { ...rows.at(-1)!, position: rows.length + 1, revision: rows.at(-1)!.revision + 1 }])],
+  [
+    'a doubled event',
+    rewriting((rows) => [...rows, { ...rows.at(-1)!, position: rows.length + 1, revision: rows.at(-1)!.revision + 1 }]),
+  ],
   ['a doubled event, hashes made to fit', refitted((rows) => [...rows.slice(0, 10), rows[9]!, ...rows.slice(10)])],
-  ['a stream that begins twice', rewriting((rows) => [...rows, { ...rows[0]!, position: rows.length + 1, stream_number: rows.length + 1 }])],
+  [
+    'a stream that begins twice',
+    rewriting((rows) => [...rows, { ...rows[0]!, position: rows.length + 1, stream_number: rows.length + 1 }]),
+  ],
   ['a missing event', rewriting(without(middle))],
   ['a missing registration', rewriting(without(at('MerchantRegistered')))],
   ['a missing registration, hashes made to fit', refitted(without(at('MerchantRegistered')))],
   ['a missing secret', refitted((rows) => rows.filter(({ type }) => type !== 'SecretGenerated'))],
   [
     'a wrong stream revision',
-    rewriting((rows) => rows.map((row, index) => (index === rows.length - 1 ? { ...row, revision: row.revision + 7 } : row))),
+    rewriting((rows) =>
+      rows.map((row, index) => (index === rows.length - 1 ? { ...row, revision: row.revision + 7 } : row)),
+    ),
   ],
-  ['a wrong stream', rewriting((rows) => rows.map((row, index) => (index === middle(rows) ? { ...row, stream: 'session-elsewhere' } : row)))],
-  ['a wrong hash', rewriting((rows) => rows.map((row, index) => (index === 3 ? { ...row, hash: '00'.repeat(32) } : row)))],
-  ['a wrong chain', rewriting((rows) => rows.map((row, index) => (index === 3 ? { ...row, chain: '00'.repeat(32) } : row)))],
-  ['a note of another end', inFile('events.anchor.json', () => Buffer.from(`{"position":3,"chain":"${'0'.repeat(64)}"}\n`))],
-  ['a note of a later end', inFile('events.anchor.json', (bytes) => Buffer.from(bytes.toString().replace(/:(\d+)/, ':9$1')))],
+  [
+    'a wrong stream',
+    rewriting((rows) =>
+      rows.map((row, index) => (index === middle(rows) ? { ...row, stream: 'session-elsewhere' } : row)),
+    ),
+  ],
+  [
+    'a wrong hash',
+    rewriting((rows) => rows.map((row, index) => (index === 3 ? { ...row, hash: '00'.repeat(32) } : row))),
+  ],
+  [
+    'a wrong chain',
+    rewriting((rows) => rows.map((row, index) => (index === 3 ? { ...row, chain: '00'.repeat(32) } : row))),
+  ],
+  [
+    'a note of another end',
+    inFile('events.anchor.json', () => Buffer.from(`{"position":3,"chain":"${'0'.repeat(64)}"}\n`)),
+  ],
+  [
+    'a note of a later end',
+    inFile('events.anchor.json', (bytes) => Buffer.from(bytes.toString().replace(/:(\d+)/, ':9$1'))),
+  ],
   ['a page of zeros in the middle', inFile('events.db', (bytes) => zeroed(Math.floor(bytes.length / PAGE / 2))(bytes))],
   ['a page of zeros at the end', inFile('events.db', (bytes) => zeroed(bytes.length / PAGE - 1)(bytes))],
   [
@@ -228,7 +274,9 @@ export const countOf = (dataDir: string): number | string => {
   try {
     const db = new DatabaseSync(join(dataDir, 'events.db'), { readOnly: true });
     try {
-      return JSON.stringify(db.prepare('SELECT count(*) AS count, max(position) AS last, max(id) AS id FROM events').get());
+      return JSON.stringify(
+        db.prepare('SELECT count(*) AS count, max(position) AS last, max(id) AS id FROM events').get(),
+      );
     } finally {
       db.close();
     }

@@ -28,7 +28,9 @@ export class DnsServer {
     this.zone = zone;
     this.#udp = createSocket('udp4');
     this.#udp.on('message', (message, peer) => {
-      this.#answer(message, (reply) => this.#udp.send(reply.length > MAX_DATAGRAM ? truncated(message) : reply, peer.port, peer.address));
+      this.#answer(message, (reply) =>
+        this.#udp.send(reply.length > MAX_DATAGRAM ? truncated(message) : reply, peer.port, peer.address),
+      );
     });
     this.#tcp = createServer((socket) => this.#serve(socket));
   }
@@ -150,7 +152,8 @@ function nameBytes(name: string): Buffer {
 function bytesOf(address: string): Buffer {
   if (!isIPv6(address)) return Buffer.from(address.split('.').map(Number));
   const [left = '', right] = address.split('::');
-  const groups = (text: string): number[] => (text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16)));
+  const groups = (text: string): number[] =>
+    text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16));
   const before = groups(left);
   const after = right === undefined ? [] : groups(right);
   const all = [...before, ...Array<number>(8 - before.length - after.length).fill(0), ...after];

@@ -28,7 +28,11 @@ export async function startEvmBalancesNode(): Promise<EvmBalancesNode> {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString()) as { id: number; method: string; params: unknown[] };
+      const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString()) as {
+        id: number;
+        method: string;
+        params: unknown[];
+      };
       response.end(JSON.stringify({ jsonrpc: '2.0', id, result: answerOf(state, method, params) }));
     });
   });
@@ -43,7 +47,11 @@ export async function startEvmBalancesNode(): Promise<EvmBalancesNode> {
   });
 }
 
-function answerOf({ tokens, native, landed, baseFeeWei }: EvmBalances, method: string, params: readonly unknown[]): unknown {
+function answerOf(
+  { tokens, native, landed, baseFeeWei }: EvmBalances,
+  method: string,
+  params: readonly unknown[],
+): unknown {
   const ofAddress = (balances: ReadonlyMap<string, bigint>, suffix: string): bigint =>
     [...balances].find(([address]) => address.toLowerCase().endsWith(suffix.toLowerCase()))?.[1] ?? 0n;
   switch (method) {
@@ -60,7 +68,9 @@ function answerOf({ tokens, native, landed, baseFeeWei }: EvmBalances, method: s
     case 'eth_getBlockByNumber':
       return { number: '0x1', hash: BLOCK_HASH, baseFeePerGas: hex(baseFeeWei) };
     case 'eth_getTransactionReceipt':
-      return landed.has(params[0] as string) ? { status: '0x1', blockNumber: '0x1', blockHash: BLOCK_HASH, logs: [] } : null;
+      return landed.has(params[0] as string)
+        ? { status: '0x1', blockNumber: '0x1', blockHash: BLOCK_HASH, logs: [] }
+        : null;
     default:
       return null;
   }

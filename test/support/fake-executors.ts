@@ -49,7 +49,14 @@ const webhooks: NonNullable<HttpAppOptions['webhooks']> = {
     ok: true,
     value: {
       rows: [SUMMARY],
-      pagination: { page: request.page, page_size: request.pageSize, total: 1, total_pages: 1, has_more: false, next_cursor: null },
+      pagination: {
+        page: request.page,
+        page_size: request.pageSize,
+        total: 1,
+        total_pages: 1,
+        has_more: false,
+        next_cursor: null,
+      },
     },
   }),
   get: async (_reader, id) => (id === SUMMARY.notificationId ? VIEW : null),
@@ -58,7 +65,10 @@ const webhooks: NonNullable<HttpAppOptions['webhooks']> = {
       ? { ok: true, value: { ...SUMMARY, status: 'pending' } }
       : { ok: false, refusal: { code: 'not_found', message: 'no such delivery' } },
   replay: async () => ({ ok: true, value: { requested: 3 } }),
-  sendSample: async (_caller, eventType) => ({ ok: true, value: { ...SUMMARY, eventType, sample: true, status: 'pending' } }),
+  sendSample: async (_caller, eventType) => ({
+    ok: true,
+    value: { ...SUMMARY, eventType, sample: true, status: 'pending' },
+  }),
   event: async (_reader, id) => (id === SUMMARY.notificationId ? VIEW.body : null),
   eventsOf: async () => [VIEW.body],
   events: async () => ({ ok: true, value: { bodies: [VIEW.body], hasMore: false, nextCursor: 'next' } }),
@@ -100,7 +110,9 @@ const settings: NonNullable<HttpAppOptions['settings']> = {
   getMerchant: () => overview,
   setPolicy: async () => ({ ok: true, value: overview }),
   setLogo: async (_id, image) =>
-    image === null ? { ok: true, value: overview } : { ok: false, refusal: { code: 'invalid_request', message: 'logo must be', param: 'logo' } },
+    image === null
+      ? { ok: true, value: overview }
+      : { ok: false, refusal: { code: 'invalid_request', message: 'logo must be', param: 'logo' } },
   setWebhook: async (_id, { url }) =>
     url?.startsWith('https://')
       ? { ok: true, value: overview }
@@ -114,12 +126,17 @@ const endpoints: NonNullable<HttpAppOptions['endpoints']> = {
   get: (_reader, id) => (id === 'end_1' ? overview.webhook : null),
   add: async (_caller, { url, events }) => ({
     ok: true,
-    value: { endpoint: { ...overview.webhook!, endpoint_id: 'end_2', url, events: events as ['payment.late'] }, webhook_secret: 'whs_test_fake' },
+    value: {
+      endpoint: { ...overview.webhook!, endpoint_id: 'end_2', url, events: events as ['payment.late'] },
+      webhook_secret: 'whs_test_fake',
+    },
   }),
   change: async (_caller, _id, { disabled = false }) => ({ ok: true, value: { ...overview.webhook!, disabled } }),
   issueSecret: async () => ({ ok: true, value: { webhook_secret: 'whs_test_fake', activates_at: 1_767_312_000 } }),
   activateSecret: async (_caller, id) =>
-    id === 'end_1' ? { ok: true, value: overview.webhook! } : { ok: false, refusal: { code: 'not_found', message: 'no such endpoint' } },
+    id === 'end_1'
+      ? { ok: true, value: overview.webhook! }
+      : { ok: false, refusal: { code: 'not_found', message: 'no such endpoint' } },
   resume: async () => ({ ok: true, value: overview.webhook! }),
 };
 
@@ -134,9 +151,23 @@ const sandbox: NonNullable<HttpAppOptions['sandbox']> = {
 const timeline: NonNullable<HttpAppOptions['timeline']> = async (_reader, sessionId) => ({
   sessionId,
   mode: 'test',
-  entries: [{ atMs: 1_767_225_600_000, type: 'SessionCreated', message: 'Session created.', facts: { due: '10.01', rate: null } }],
+  entries: [
+    {
+      atMs: 1_767_225_600_000,
+      type: 'SessionCreated',
+      message: 'Session created.',
+      facts: { due: '10.01', rate: null },
+    },
+  ],
   coverage: [
-    { network: 'ethereum', fromBlock: 1, toBlock: 9, toTimeSec: 1_767_225_600, providers: ['rpc.example'], gaps: [{ fromBlock: 3, toBlock: 4 }] },
+    {
+      network: 'ethereum',
+      fromBlock: 1,
+      toBlock: 9,
+      toTimeSec: 1_767_225_600,
+      providers: ['rpc.example'],
+      gaps: [{ fromBlock: 3, toBlock: 4 }],
+    },
   ],
   conclusion: 'Not paid yet.',
   readTo: [{ network: 'ethereum' as const, timeSec: 1_790_001_812 }],
@@ -153,28 +184,56 @@ const CLAIM = {
     fromAddress: '0x1',
     payee: '0x2',
   },
-  ...{ evidence: 'test_payment', isProven: false, testPayment: '1.4821', status: 'open', reason: null, filedAtSec: 1_767_225_600, refundId: null },
+  ...{
+    evidence: 'test_payment',
+    isProven: false,
+    testPayment: '1.4821',
+    status: 'open',
+    reason: null,
+    filedAtSec: 1_767_225_600,
+    refundId: null,
+  },
   ...{ payableFromSec: null, rejectedAtSec: null, rejectionReason: null },
 } as unknown as ClaimView;
 const claims: NonNullable<HttpAppOptions['claims']> = {
   listClaims: async () => [CLAIM],
   rejectClaim: async (_caller, _id, claimId, reason) =>
     claimId === CLAIM.claimId
-      ? { ok: true, value: { ...CLAIM, status: 'rejected', rejectedAtSec: 1_767_225_700, rejectionReason: reason ?? null } }
+      ? {
+          ok: true,
+          value: { ...CLAIM, status: 'rejected', rejectedAtSec: 1_767_225_700, rejectionReason: reason ?? null },
+        }
       : { ok: false, refusal: { code: 'not_found', message: 'no such claim' } },
 };
 
 const ledger: NonNullable<HttpAppOptions['ledger']> = {
-  balances: async () => [{ network: 'ethereum', coin: 'USDT', owed: { payable: 5n * 10n ** 18n, unapplied: -(10n ** 16n), 'refunds-reserved': 0n } }],
+  balances: async () => [
+    {
+      network: 'ethereum',
+      coin: 'USDT',
+      owed: { payable: 5n * 10n ** 18n, unapplied: -(10n ** 16n), 'refunds-reserved': 0n },
+    },
+  ],
   entries: async (_owner, _range, { cursor, pageSize }) =>
-    cursor === 'foreign' ? FOREIGN_CURSOR : { ok: true, value: { entries: [{ place: 1, entry: BOOKED }], pagination: lastPage(pageSize) } },
+    cursor === 'foreign'
+      ? FOREIGN_CURSOR
+      : { ok: true, value: { entries: [{ place: 1, entry: BOOKED }], pagination: lastPage(pageSize) } },
   settlement: async (_owner, range, { pageSize }) => ({
     ok: true,
-    value: { range, opening: [], closing: [], lines: settlementLinesOf(BOOKED, BOOKED.merchantId!), pagination: lastPage(pageSize) },
+    value: {
+      range,
+      opening: [],
+      closing: [],
+      lines: settlementLinesOf(BOOKED, BOOKED.merchantId!),
+      pagination: lastPage(pageSize),
+    },
   }),
 };
 
-const FOREIGN_CURSOR = { ok: false, refusal: { code: 'invalid_request', message: 'not of this list', param: 'cursor' } } as const;
+const FOREIGN_CURSOR = {
+  ok: false,
+  refusal: { code: 'invalid_request', message: 'not of this list', param: 'cursor' },
+} as const;
 const lastPage = (pageSize: number) => ({ page_size: pageSize, has_more: false, next_cursor: null });
 
 const BOOKED: EntryRow = {
@@ -200,7 +259,9 @@ export const FAKE_DESKS = {
   changes: {
     list: () => [],
     withdraw: async (_caller, id) =>
-      id === 'chg_1' ? { ok: true, value: [] } : { ok: false, refusal: { code: 'not_found', message: 'no such change is waiting' } },
+      id === 'chg_1'
+        ? { ok: true, value: [] }
+        : { ok: false, refusal: { code: 'not_found', message: 'no such change is waiting' } },
   },
   settings,
   sandbox,

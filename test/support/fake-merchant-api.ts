@@ -4,7 +4,13 @@ import { base32, type RefundId, type SessionId } from '../../src/domain/ids.ts';
 import { amountOf, convertForPayer, formatAmount, isCoin } from '../../src/domain/money.ts';
 import type { PaymentOption } from '../../src/domain/events/session-events.ts';
 import type { Refusal } from '../../src/domain/result.ts';
-import type { Caller, CreateSessionInput, MerchantApi, Outcome, RefundInput } from '../../src/features/shared/merchant-api.ts';
+import type {
+  Caller,
+  CreateSessionInput,
+  MerchantApi,
+  Outcome,
+  RefundInput,
+} from '../../src/features/shared/merchant-api.ts';
 import type { RefundView, SessionView } from '../../src/features/shared/views.ts';
 
 export const KNOWN_DOMAIN = 'dom_known';
@@ -27,14 +33,23 @@ const ETHEREUM_OPTION: PaymentOption = {
   derivationIndex: 7,
   finality: { kind: 'confirmations', confirmations: 12 },
 };
-const BSC_OPTION: PaymentOption = { ...ETHEREUM_OPTION, network: 'bsc', decimals: 18, chainId: '31338', finality: { kind: 'finalized' } };
+const BSC_OPTION: PaymentOption = {
+  ...ETHEREUM_OPTION,
+  network: 'bsc',
+  decimals: 18,
+  chainId: '31338',
+  finality: { kind: 'finalized' },
+};
 
 interface Kept {
   view: SessionView;
   readonly request: string;
 }
 
-/** The command side in memory, with the design's rules for duplicates, cancels and refunds, for tests of what is in front of it. */
+/**
+ * The command side in memory, with the design's rules for duplicates, cancels and refunds, for tests of what is in
+ * front of it.
+ */
 export class FakeMerchantApi implements MerchantApi {
   readonly sessions = new Map<string, Kept>();
   readonly refunds = new Map<string, { readonly owner: string; readonly view: RefundView }>();
@@ -57,12 +72,20 @@ export class FakeMerchantApi implements MerchantApi {
         ? { ok: true, value: kept.view, repeated: true }
         : refusal('order_id_conflict', 'order_id is taken', 'order_id');
     if (input.merchantDomainId !== undefined && input.merchantDomainId !== KNOWN_DOMAIN) {
-      return refusal('invalid_request', 'merchant_domain_id is not a domain registered for this merchant', 'merchant_domain_id');
+      return refusal(
+        'invalid_request',
+        'merchant_domain_id is not a domain registered for this merchant',
+        'merchant_domain_id',
+      );
     }
     const coin = input.targetCurrency ?? (isCoin(input.currency) ? input.currency : 'USDT');
     const rate = coin === input.currency ? null : RATES[input.currency];
     if (rate === undefined)
-      return { ok: false, refusal: { code: 'rate_unavailable', message: `no usable rate for ${input.currency}` }, retryAfterSec: 7 };
+      return {
+        ok: false,
+        refusal: { code: 'rate_unavailable', message: `no usable rate for ${input.currency}` },
+        retryAfterSec: 7,
+      };
     const view = sessionView(caller, id, input, { coin, rate, nowSec: this.#nowSec() });
     this.sessions.set(id, { view, request });
     return { ok: true, value: view };
@@ -91,7 +114,11 @@ export class FakeMerchantApi implements MerchantApi {
     if (view.status !== 'paid') return refusal('session_not_paid', 'nothing was received');
     const asked = input.amount ? amountOf(input.amount.value) : amountOf(view.refundable);
     if (asked > amountOf(view.refundable)) return refusal('refund_exceeds_paid', 'more than is left', 'amount');
-    kept.view = { ...view, refundable: formatAmount(amountOf(view.refundable) - asked), refunded: formatAmount(amountOf(view.refunded) + asked) };
+    kept.view = {
+      ...view,
+      refundable: formatAmount(amountOf(view.refundable) - asked),
+      refunded: formatAmount(amountOf(view.refunded) + asked),
+    };
     const refund = refundView(view, formatAmount(asked), input.reason ?? null, this.#nowSec(), this.refunds.size);
     this.refunds.set(refund.refundId, { owner: ownerOf(caller), view: refund });
     return { ok: true, value: refund };
@@ -226,7 +253,13 @@ export function sessionView(
   };
 }
 
-function refundView(view: SessionView, amount: string, reason: string | null, nowSec: number, count: number): RefundView {
+function refundView(
+  view: SessionView,
+  amount: string,
+  reason: string | null,
+  nowSec: number,
+  count: number,
+): RefundView {
   const deposit = view.deposits[0]!;
   return {
     refundId: `re_${base32(Buffer.alloc(16, count + 1))}` as RefundId,

@@ -12,7 +12,10 @@ export interface RpcCall {
 /** What goes back instead of the node's answer. `hang`: nothing, ever. */
 export type Reply =
   | { readonly result: unknown }
-  | { readonly error: { readonly code: number; readonly message: string; readonly data?: unknown }; readonly status?: number }
+  | {
+      readonly error: { readonly code: number; readonly message: string; readonly data?: unknown };
+      readonly status?: number;
+    }
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly text?: string }
   | 'hang';
 
@@ -74,7 +77,11 @@ export class FaultProxy {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { id, method, params } = JSON.parse(await textOf(request)) as { id: number; method: string; params: unknown[] };
+    const { id, method, params } = JSON.parse(await textOf(request)) as {
+      id: number;
+      method: string;
+      params: unknown[];
+    };
     const call = { method, params };
     this.calls.push(call);
     try {
@@ -119,7 +126,9 @@ export function laggingBy(blocks: number): Fault {
 
 /** Sees its own headers, but its log index ends at a block: too few logs and no error. */
 export function logsIndexedUpTo(block: number): Fault {
-  return onLogs((logs) => logs.filter((log) => Number(log.blockNumber) <= block), { byHash: { code: -32000, message: 'unknown block' } });
+  return onLogs((logs) => logs.filter((log) => Number(log.blockNumber) <= block), {
+    byHash: { code: -32000, message: 'unknown block' },
+  });
 }
 
 /** Cuts answers for ranges to the first logs, silently. */
@@ -139,7 +148,10 @@ export const LIMIT_STYLES = {
     message: `query returned more than 10000 results. Try with this block range [${hex(from)}, ${hex(works)}].`,
     data: { from: hex(from), limit: 10_000, to: hex(works) },
   }),
-  infuraRange: (from: number, works: number) => ({ code: -32602, message: `range 1000000 exceeds limit of ${works - from + 1}` }),
+  infuraRange: (from: number, works: number) => ({
+    code: -32602,
+    message: `range 1000000 exceeds limit of ${works - from + 1}`,
+  }),
   alchemySize: (from: number, works: number) => ({
     code: -32602,
     message: `Log response size exceeded. You can make eth_getLogs requests with up to a 2K block range and no limit on the response size, or you can request any block range with a cap of 10K logs in the response. Based on your parameters and the response size limit, this block range should work: [${hex(from)}, ${hex(works)}]`,
@@ -164,13 +176,19 @@ export function limitedTo(blocks: number, style: keyof typeof LIMIT_STYLES): Fau
 }
 
 /** Refuses the first so many requests: by status 429, or inside a JSON-RPC error. */
-export function rateLimitedTimes(times: number, options: { readonly retryAfterSec?: number; readonly inBody?: boolean } = {}): Fault {
+export function rateLimitedTimes(
+  times: number,
+  options: { readonly retryAfterSec?: number; readonly inBody?: boolean } = {},
+): Fault {
   let left = times;
   return () => {
     left -= 1;
     if (left < 0) return undefined;
     if (options.inBody) return { error: { code: -32012, message: 'credits limited to 6000/sec' } };
-    return { status: 429, ...(options.retryAfterSec === undefined ? {} : { headers: { 'retry-after': String(options.retryAfterSec) } }) };
+    return {
+      status: 429,
+      ...(options.retryAfterSec === undefined ? {} : { headers: { 'retry-after': String(options.retryAfterSec) } }),
+    };
   };
 }
 
@@ -189,13 +207,18 @@ export function down(status = 503): Fault {
 
 /** Changes what the node says to one method. */
 export function lying(method: string, change: (result: never, call: RpcCall) => unknown): Fault {
-  return async (call, forward) => (call.method === method ? { result: change((await forward(call)) as never, call) } : undefined);
+  return async (call, forward) =>
+    call.method === method ? { result: change((await forward(call)) as never, call) } : undefined;
 }
 
-function onLogs(change: (logs: AnyLog[]) => AnyLog[], options: { readonly byHash?: { readonly code: number; readonly message: string } }): Fault {
+function onLogs(
+  change: (logs: AnyLog[]) => AnyLog[],
+  options: { readonly byHash?: { readonly code: number; readonly message: string } },
+): Fault {
   return async (call, forward) => {
     if (call.method !== 'eth_getLogs') return undefined;
-    if ((call.params[0] as LogFilter).blockHash !== undefined) return options.byHash ? { error: options.byHash } : undefined;
+    if ((call.params[0] as LogFilter).blockHash !== undefined)
+      return options.byHash ? { error: options.byHash } : undefined;
     return { result: change((await forward(call)) as AnyLog[]) };
   };
 }
@@ -208,10 +231,12 @@ function upTo(last: (forward: Forward) => Promise<number>): Fault {
     if (method === 'eth_blockNumber') return { result: hex(limit) };
     if (method === 'eth_getBlockByNumber') {
       if (params[0] === 'latest') return { result: await forward({ method, params: [hex(limit), params[1]] }) };
-      if (params[0] === 'finalized') return { result: await forward({ method, params: [hex(Math.max(0, limit - 2)), params[1]] }) };
+      if (params[0] === 'finalized')
+        return { result: await forward({ method, params: [hex(Math.max(0, limit - 2)), params[1]] }) };
       return Number(params[0]) > limit ? { result: null } : undefined;
     }
-    if (method === 'eth_getLogs') return { result: ((await forward(call)) as AnyLog[]).filter((log) => Number(log.blockNumber) <= limit) };
+    if (method === 'eth_getLogs')
+      return { result: ((await forward(call)) as AnyLog[]).filter((log) => Number(log.blockNumber) <= limit) };
     if (method !== 'eth_getTransactionReceipt') return undefined;
     const receipt = (await forward(call)) as AnyLog | null;
     return receipt && Number(receipt.blockNumber) > limit ? { result: null } : { result: receipt };
@@ -230,7 +255,13 @@ function send(response: ServerResponse, id: number, reply: Reply): void {
   if (reply === 'hang') return;
   if ('result' in reply || 'error' in reply) {
     response.writeHead('error' in reply ? (reply.status ?? 200) : 200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify({ jsonrpc: '2.0', id, ...('result' in reply ? { result: reply.result } : { error: reply.error }) }));
+    response.end(
+      JSON.stringify({
+        jsonrpc: '2.0',
+        id,
+        ...('result' in reply ? { result: reply.result } : { error: reply.error }),
+      }),
+    );
     return;
   }
   response.writeHead(reply.status, reply.headers ?? {});

@@ -1,7 +1,10 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Below the range from which systems take the ports of outgoing connections, which would take a free one before its server does. */
+/**
+ * Below the range from which systems take the ports of outgoing connections, which would take a free one before its
+ * server does.
+ */
 const RANGE = { first: 12_000, count: 20_000 };
 
 /** A port of this machine that nobody listens on. */

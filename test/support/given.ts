@@ -2,7 +2,11 @@ import { expect } from 'vitest';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import type { ErrorCode } from '../../src/domain/errors.ts';
 import { sessionTable } from '../../src/features/shared/handlers/session-handler.ts';
-import { decideSession, type SessionCommand, type SessionState } from '../../state-machines/checkout-session/session.decider.ts';
+import {
+  decideSession,
+  type SessionCommand,
+  type SessionState,
+} from '../../state-machines/checkout-session/session.decider.ts';
 
 /** given/when/then for the session: history, command, and the events or the refusal it must give. */
 export function given(...history: SessionEvent[]) {
@@ -16,7 +20,8 @@ export function given(...history: SessionEvent[]) {
           expect(decision).toMatchObject({ ok: true });
           const events = decision.ok ? decision.events : [];
           expect(events.map((event) => event.type)).toEqual(types);
-          // The machine is the second assertion: what the decider proposes must be legal, and repeating must add nothing.
+          // The machine is the second assertion: what the decider proposes must be legal, and repeating must add
+          // nothing.
           const after = sessionTable.replay(events, state);
           const again = decideSession(command, after);
           if (command.type !== 'CancelSession') expect(again.ok && again.events).toEqual([]);

@@ -42,7 +42,10 @@ export class HostileReceiver {
     this.#server.on('tlsClientError', () => undefined);
   }
 
-  static async start(behave: Behaviour = answer(200), options: { tls?: TlsOptions; host?: string } = {}): Promise<HostileReceiver> {
+  static async start(
+    behave: Behaviour = answer(200),
+    options: { tls?: TlsOptions; host?: string } = {},
+  ): Promise<HostileReceiver> {
     const receiver = new HostileReceiver(behave, options.tls ?? null);
     await new Promise<void>((resolve) => receiver.#server.listen(0, options.host ?? '127.0.0.1', resolve));
     return receiver;
@@ -94,17 +97,33 @@ function parse(buffered: Buffer): { request: Received; length: number } | null {
   const end = buffered.indexOf('\r\n\r\n');
   if (end < 0) return null;
   const [start = '', ...lines] = buffered.subarray(0, end).toString('latin1').split('\r\n');
-  const rawHeaders = lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()] as const);
+  const rawHeaders = lines.map(
+    (line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()] as const,
+  );
   const headers = Object.fromEntries(rawHeaders.map(([name, value]) => [name.toLowerCase(), value]));
   const length = end + 4 + Number(headers['content-length'] ?? 0);
   if (buffered.length < length) return null;
   const [method = '', path = ''] = start.split(' ');
-  return { request: { atMs: Date.now(), method, path, headers, rawHeaders, raw: Buffer.from(buffered.subarray(end + 4, length)) }, length };
+  return {
+    request: {
+      atMs: Date.now(),
+      method,
+      path,
+      headers,
+      rawHeaders,
+      raw: Buffer.from(buffered.subarray(end + 4, length)),
+    },
+    length,
+  };
 }
 
 /** An ordinary answer. */
 export function answer(status: number, body = '{"received":true}', headers: Record<string, string> = {}): Behaviour {
-  const lines = Object.entries({ 'Content-Type': 'application/json', 'Content-Length': String(Buffer.byteLength(body)), ...headers });
+  const lines = Object.entries({
+    'Content-Type': 'application/json',
+    'Content-Length': String(Buffer.byteLength(body)),
+    ...headers,
+  });
   const text = `HTTP/1.1 ${status} Whatever\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`;
   return (_, socket) => void socket.write(text);
 }
@@ -128,9 +147,14 @@ export const silent: Behaviour = () => undefined;
 
 /** The receiver's own check of a signature, written from the specification alone. */
 export function isSigned(request: Received, secret: string, header = 'x-service-signature'): boolean {
-  const text = Buffer.concat([Buffer.from(`${request.headers['x-service-timestamp']}.${request.headers['x-service-nonce']}.`), request.raw]);
+  const text = Buffer.concat([
+    Buffer.from(`${request.headers['x-service-timestamp']}.${request.headers['x-service-nonce']}.`),
+    request.raw,
+  ]);
   return createHmac('sha256', secret).update(text).digest('hex') === request.headers[header];
 }
 
-export const bodyOf = (request: Received): { id: string; type: string; created_at: number; data: { object: Record<string, unknown> } } =>
+export const bodyOf = (
+  request: Received,
+): { id: string; type: string; created_at: number; data: { object: Record<string, unknown> } } =>
   JSON.parse(request.raw.toString('utf8'));

@@ -36,7 +36,13 @@ export class FakeKeys implements KeyDirectory {
 
   add(key: TestKey, restrictions?: AuthenticatedKey['restrictions']): TestKey {
     const { keyId, merchantId, mode } = key;
-    this.#keys.set(hashOf(key), { keyId, merchantId, mode, secret: createSecretKey(Buffer.from(key.secret)), ...(restrictions && { restrictions }) });
+    this.#keys.set(hashOf(key), {
+      keyId,
+      merchantId,
+      mode,
+      secret: createSecretKey(Buffer.from(key.secret)),
+      ...(restrictions && { restrictions }),
+    });
     return key;
   }
 
@@ -60,7 +66,9 @@ export class FakeNonces implements Nonces {
     const name = `${keyId}/${nonce}`;
     if (this.burnt.has(name)) return { accepted: false };
     this.burnt.set(name, durable);
-    return durable === 'now' ? { accepted: true } : { accepted: true, coCommit: { kind: 'nonce' as const, values: [keyId, nonce] } };
+    return durable === 'now'
+      ? { accepted: true }
+      : { accepted: true, coCommit: { kind: 'nonce' as const, values: [keyId, nonce] } };
   }
 
   async settle(keyId: string, nonce: string): Promise<void> {
@@ -125,7 +133,12 @@ export interface TestServer {
   readonly server: Server;
   readonly logged: { readonly level: string; readonly fields: object; readonly message: string }[];
   readonly observed: { readonly operation: string; readonly method: string; readonly status: number }[];
-  call(method: string, path: string, body?: string | Buffer | object, options?: CallOptions & { readonly key?: TestKey }): Promise<TestAnswer>;
+  call(
+    method: string,
+    path: string,
+    body?: string | Buffer | object,
+    options?: CallOptions & { readonly key?: TestKey },
+  ): Promise<TestAnswer>;
   close(): Promise<void>;
 }
 
@@ -147,17 +160,26 @@ export async function startTestServer(
     lists: {
       list: async () => ({
         ok: true,
-        value: { rows: [], pagination: { page: 1, page_size: 20, total: 0, total_pages: 0, has_more: false, next_cursor: null } },
+        value: {
+          rows: [],
+          pagination: { page: 1, page_size: 20, total: 0, total_pages: 0, has_more: false, next_cursor: null },
+        },
       }),
     },
     rateLimiter: createTokenBucketLimiter({ ratePerSec: 1e6, burst: 1e6 }),
-    addresses: { limiter: createTokenBucketLimiter({ ratePerSec: 1e6, burst: 1e6 }), clientAddress: createClientAddress(0) },
+    addresses: {
+      limiter: createTokenBucketLimiter({ ratePerSec: 1e6, burst: 1e6 }),
+      clientAddress: createClientAddress(0),
+    },
     clock: { nowMs: () => Date.now() },
     headerPrefix: 'X-Service-',
     publicUrl: 'http://127.0.0.1:8080',
     networks: () => TEST_NETWORKS,
     deepLinks,
-    observer: { requestEnded: (operation, method, status) => void observed.push({ operation, method, status }), authenticationFailed: () => {} },
+    observer: {
+      requestEnded: (operation, method, status) => void observed.push({ operation, method, status }),
+      authenticationFailed: () => {},
+    },
     logger: {
       error: (fields, message) => void logged.push({ level: 'error', fields, message }),
       debug: (fields, message) => void logged.push({ level: 'debug', fields, message }),
@@ -174,14 +196,19 @@ export async function startTestServer(
     body?: string | Buffer | object,
     options: CallOptions & { readonly key?: TestKey } = {},
   ): Promise<TestAnswer> {
-    const raw = body === undefined ? '' : typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+    const raw =
+      body === undefined ? '' : typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
     const headers: Record<string, string> = {
       ...(method === 'GET' ? {} : { 'Content-Type': 'application/json' }),
       ...signedHeaders(options.key ?? key, raw, options),
       ...options.headers,
     };
     for (const name of options.drop ?? []) delete headers[name];
-    const response = await fetch(base + path, { method, headers, ...(raw.length === 0 ? {} : { body: raw as string }) });
+    const response = await fetch(base + path, {
+      method,
+      headers,
+      ...(raw.length === 0 ? {} : { body: raw as string }),
+    });
     const text = await response.text();
     let json: unknown = null;
     try {

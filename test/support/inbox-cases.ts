@@ -25,12 +25,16 @@ export function amountNear(units: number): string {
   return `${units}.${String(pieces).padStart(2, '0')}`;
 }
 
-export function createInboxWorld(network: KilledNetwork, env: Readonly<Record<string, string>> = {}): Promise<CrashWorld> {
+export function createInboxWorld(
+  network: KilledNetwork,
+  env: Readonly<Record<string, string>> = {},
+): Promise<CrashWorld> {
   const limits = { perTransaction: '5000', perHour: '50000', perDay: '50000', approvalFrom: APPROVAL_FROM };
   return CrashWorld.create(network, { PAYOUT_LIMITS: JSON.stringify({ USDT: limits }), ...env });
 }
 
-export const isBalanced = async (world: CrashWorld): Promise<boolean> => (await world.admin<{ balanced: boolean }>('ledger.trial-balance')).balanced;
+export const isBalanced = async (world: CrashWorld): Promise<boolean> =>
+  (await world.admin<{ balanced: boolean }>('ledger.trial-balance')).balanced;
 
 interface Move {
   readonly id: string;
@@ -39,12 +43,14 @@ interface Move {
 
 /** Declares the tests for the world that is there when they run. */
 export function inboxCases(current: () => CrashWorld): void {
-  const admin = <Answer>(command: string, args: Readonly<Record<string, string | boolean>>): Promise<Answer> => current().admin(command, args);
+  const admin = <Answer>(command: string, args: Readonly<Record<string, string | boolean>>): Promise<Answer> =>
+    current().admin(command, args);
   const show = (transfer: string) => admin<StrayItem>('inbox.show', { transfer });
   const treasury = async (): Promise<string> => (await current().service()).facts.networks[current().network]!.treasury;
   const paidTo = async (to: string, amount: string): Promise<number> =>
     (await current().transfersOf({ coin: 'USDT', amount, from: await treasury(), to })).length;
-  const returned = (transfer: string) => until('it is returned', WAIT_MS, async () => (await show(transfer)).state === 'returned');
+  const returned = (transfer: string) =>
+    until('it is returned', WAIT_MS, async () => (await show(transfer)).state === 'returned');
   const approve = (id: string, approver: string) => current().approveAs(approver, 'treasury.approve', { id });
 
   /** Which transfer of the transaction it is differs by network. Rejects with why it is not taken up. */
@@ -78,7 +84,9 @@ export function inboxCases(current: () => CrashWorld): void {
     await expect(approve(first, 'ada')).rejects.toThrow('proposed it');
     for (const _ of ['once', 'twice']) expect(await approve(first, 'ben')).toEqual({ id: first, approved_by: ['ben'] });
     await until('the signer was asked again', WAIT_MS, async () =>
-      (await admin<{ moves: Move[] }>('treasury.moves', {})).moves.some(({ id, waiting }) => id === first && waiting?.startsWith('1 of 2')),
+      (await admin<{ moves: Move[] }>('treasury.moves', {})).moves.some(
+        ({ id, waiting }) => id === first && waiting?.startsWith('1 of 2'),
+      ),
     );
     expect(await paidTo(payer, amount)).toBe(0);
 
@@ -116,8 +124,15 @@ export function inboxCases(current: () => CrashWorld): void {
     expect(kind).toBe('no_session');
     const { client } = await current().service();
     const session = await client.sessions.create({ amount, currency: 'USDT', order_id: `ordered-for-${amount}` });
-    expect(await admin('inbox.attach', { transfer, session: session.id, ...BY })).toMatchObject({ state: 'attached', target: session.id });
-    expect(await client.sessions.get(session.id)).toMatchObject({ payment_status: 'paid', received: amount, refundable: amount });
+    expect(await admin('inbox.attach', { transfer, session: session.id, ...BY })).toMatchObject({
+      state: 'attached',
+      target: session.id,
+    });
+    expect(await client.sessions.get(session.id)).toMatchObject({
+      payment_status: 'paid',
+      received: amount,
+      refundable: amount,
+    });
     const { id } = await client.refunds.create({ session_id: session.id });
     await until('it is refunded', WAIT_MS, async () => (await client.refunds.get(id)).status === 'COMPLETED');
     expect(await paidTo(fromAddress, amount)).toBe(1);

@@ -1,22 +1,38 @@
 type Schema = Readonly<Record<string, unknown>>;
 
-/** Where a value breaks a JSON Schema of OpenAPI 3.1, as `path: rule`; empty when it does not. Covers the keywords that our document uses, and throws on any other. */
+/**
+ * Where a value breaks a JSON Schema of OpenAPI 3.1, as `path: rule`; empty when it does not. Covers the keywords that
+ * our document uses, and throws on any other.
+ */
 export function schemaFaults(
   document: { readonly components: { readonly schemas: Readonly<Record<string, Schema>> } },
   schema: Schema,
   value: unknown,
   path = '$',
 ): string[] {
-  const { $ref, anyOf, oneOf, allOf } = schema as { $ref?: string; anyOf?: Schema[]; oneOf?: Schema[]; allOf?: Schema[] };
-  if ($ref !== undefined) return schemaFaults(document, document.components.schemas[$ref.split('/').at(-1)!]!, value, path);
+  const { $ref, anyOf, oneOf, allOf } = schema as {
+    $ref?: string;
+    anyOf?: Schema[];
+    oneOf?: Schema[];
+    allOf?: Schema[];
+  };
+  if ($ref !== undefined)
+    return schemaFaults(document, document.components.schemas[$ref.split('/').at(-1)!]!, value, path);
   const choices = anyOf ?? oneOf;
   if (choices)
-    return choices.some((choice) => schemaFaults(document, choice, value, path).length === 0) ? [] : [`${path}: fits none of the alternatives`];
+    return choices.some((choice) => schemaFaults(document, choice, value, path).length === 0)
+      ? []
+      : [`${path}: fits none of the alternatives`];
   if (allOf) return allOf.flatMap((part) => schemaFaults(document, part, value, path));
   const unknown = Object.keys(schema).filter((keyword) => !KNOWN.has(keyword));
   if (unknown.length > 0) throw new Error(`${path}: keywords that this checker does not know: ${unknown.join(', ')}`);
-  const wrong = (rule: string, isWrong: boolean): string[] => (isWrong ? [`${path}: ${rule}, not ${JSON.stringify(value)?.slice(0, 80)}`] : []);
-  const { type, enum: values, const: constant } = schema as { type?: string | string[]; enum?: unknown[]; const?: unknown };
+  const wrong = (rule: string, isWrong: boolean): string[] =>
+    isWrong ? [`${path}: ${rule}, not ${JSON.stringify(value)?.slice(0, 80)}`] : [];
+  const {
+    type,
+    enum: values,
+    const: constant,
+  } = schema as { type?: string | string[]; enum?: unknown[]; const?: unknown };
   const types = type === undefined ? [] : [type].flat();
   if (types.length > 0 && !types.some((name) => isOf(name, value))) return wrong(`must be ${types.join(' or ')}`, true);
   return [
@@ -47,7 +63,10 @@ function isOf(type: string, value: unknown): boolean {
 
 function stringFaults(schema: Schema, value: string, wrong: Wrong): string[] {
   return [
-    ...wrong('matches the pattern', schema.pattern !== undefined && !new RegExp(schema.pattern as string, 'u').test(value)),
+    ...wrong(
+      'matches the pattern',
+      schema.pattern !== undefined && !new RegExp(schema.pattern as string, 'u').test(value),
+    ),
     ...wrong('is too short', value.length < (limit(schema, 'minLength') ?? 0)),
     ...wrong('is too long', value.length > (limit(schema, 'maxLength') ?? Infinity)),
     ...wrong('must be a URI', schema.format === 'uri' && !URL.canParse(value)),
@@ -55,11 +74,18 @@ function stringFaults(schema: Schema, value: string, wrong: Wrong): string[] {
 }
 
 function numberFaults(schema: Schema, value: number, wrong: Wrong): string[] {
-  const tooSmall = value < (limit(schema, 'minimum') ?? -Infinity) || value <= (limit(schema, 'exclusiveMinimum') ?? -Infinity);
+  const tooSmall =
+    value < (limit(schema, 'minimum') ?? -Infinity) || value <= (limit(schema, 'exclusiveMinimum') ?? -Infinity);
   return [...wrong('is too small', tooSmall), ...wrong('is too large', value > (limit(schema, 'maximum') ?? Infinity))];
 }
 
-function arrayFaults(document: Parameters<typeof schemaFaults>[0], schema: Schema, value: readonly unknown[], path: string, wrong: Wrong): string[] {
+function arrayFaults(
+  document: Parameters<typeof schemaFaults>[0],
+  schema: Schema,
+  value: readonly unknown[],
+  path: string,
+  wrong: Wrong,
+): string[] {
   const items = schema.items as Schema | undefined;
   return [
     ...wrong('has too many items', value.length > (limit(schema, 'maxItems') ?? Infinity)),

@@ -83,16 +83,32 @@ export class ModelChain {
   headerOf({ number, hash, parentHash, receipts }: ModelBlock): object {
     return {
       ...{ number: hex(number), hash, parentHash, timestamp: hex(START_SEC + number * 12) },
-      ...{ logsBloom: union(receipts.map(({ logsBloom }) => logsBloom)), receiptsRoot: receiptsRootOf(receipts as never) },
+      ...{
+        logsBloom: union(receipts.map(({ logsBloom }) => logsBloom)),
+        receiptsRoot: receiptsRootOf(receipts as never),
+      },
     };
   }
 
   #receiptOf({ txHash, to, units }: ModelTransfer, index: number, number: number, hash: string): ModelReceipt {
     const topics = [TRANSFER_TOPIC, word(PAYER), word(to)];
     const place = { blockNumber: hex(number), blockHash: hash, transactionHash: txHash };
-    const log = { ...place, address: this.token, topics, data: `0x${units.toString(16).padStart(64, '0')}`, logIndex: hex(index) };
+    const log = {
+      ...place,
+      address: this.token,
+      topics,
+      data: `0x${units.toString(16).padStart(64, '0')}`,
+      logIndex: hex(index),
+    };
     const gas = hex(50_000 * (index + 1));
-    return { ...place, status: '0x1', type: '0x2', cumulativeGasUsed: gas, logsBloom: bloomOf([this.token, ...topics]), logs: [log] };
+    return {
+      ...place,
+      status: '0x1',
+      type: '0x2',
+      cumulativeGasUsed: gas,
+      logsBloom: bloomOf([this.token, ...topics]),
+      logs: [log],
+    };
   }
 }
 
@@ -136,7 +152,13 @@ export class ModelProvider implements RpcProvider {
     const chain = this.#chain;
     const head = Math.max(0, chain.head - this.lies.lagBlocks);
     const at = (tag: unknown): number =>
-      tag === 'latest' ? head : tag === 'finalized' ? (this.lies.finalIsHead ? head : Math.min(head, chain.finalized)) : Number(tag);
+      tag === 'latest'
+        ? head
+        : tag === 'finalized'
+          ? this.lies.finalIsHead
+            ? head
+            : Math.min(head, chain.finalized)
+          : Number(tag);
     const shown = (number: number) => (number <= head ? chain.at(number) : undefined);
     switch (method) {
       case 'eth_chainId':
@@ -149,7 +171,9 @@ export class ModelProvider implements RpcProvider {
       }
       case 'eth_getTransactionReceipt': {
         const block = this.lies.nullReceipts ? undefined : chain.blockOf(params[0] as string);
-        return (block && shown(block.number)?.receipts.find(({ transactionHash }) => transactionHash === params[0])) ?? null;
+        return (
+          (block && shown(block.number)?.receipts.find(({ transactionHash }) => transactionHash === params[0])) ?? null
+        );
       }
       case 'eth_getBlockReceipts':
         return this.lies.nullBlockReceipts ? null : (shown(at(params[0]))?.receipts ?? null);
@@ -160,10 +184,17 @@ export class ModelProvider implements RpcProvider {
     }
   }
 
-  #logs({ fromBlock, toBlock, blockHash }: { fromBlock?: string; toBlock?: string; blockHash?: string }, head: number): unknown {
+  #logs(
+    { fromBlock, toBlock, blockHash }: { fromBlock?: string; toBlock?: string; blockHash?: string },
+    head: number,
+  ): unknown {
     const all = Array.from({ length: head + 1 }, (_, number) => this.#chain.at(number)!);
-    const wanted = all.filter(({ number, hash }) => (blockHash ? hash === blockHash : number >= Number(fromBlock) && number <= Number(toBlock)));
-    const logs = wanted.flatMap(({ receipts }) => receipts.flatMap((receipt) => receipt.logs as { topics: string[] }[]));
+    const wanted = all.filter(({ number, hash }) =>
+      blockHash ? hash === blockHash : number >= Number(fromBlock) && number <= Number(toBlock),
+    );
+    const logs = wanted.flatMap(({ receipts }) =>
+      receipts.flatMap((receipt) => receipt.logs as { topics: string[] }[]),
+    );
     return this.lies.withoutOurs ? logs.filter(({ topics }) => topics[2] !== this.#ours) : logs;
   }
 }
@@ -215,7 +246,10 @@ export class ModelPool implements RpcPool {
   async close(): Promise<void> {}
 }
 
-async function ask<Value>(provider: RpcProvider, task: (provider: RpcProvider) => Promise<Value>): Promise<Opinion<Value>> {
+async function ask<Value>(
+  provider: RpcProvider,
+  task: (provider: RpcProvider) => Promise<Value>,
+): Promise<Opinion<Value>> {
   try {
     return { provider: provider.name, value: await task(provider) };
   } catch (error) {

@@ -3,7 +3,15 @@ import type { NetworkSettings } from '../../src/domain/networks.ts';
 import { ProviderFault, RpcError } from '../../src/ports/rpc-pool.ts';
 import type { RpcProvider } from '../../src/ports/rpc-pool.ts';
 import { associatedTokenAccount } from '../../src/runtime/util/spl-token.ts';
-import { MAINNET_GENESIS, mintAccount, replyOf, solanaNodeState, TOKEN_PROGRAM, tokenAccountData, type SolanaNodeState } from './solana-node.ts';
+import {
+  MAINNET_GENESIS,
+  mintAccount,
+  replyOf,
+  solanaNodeState,
+  TOKEN_PROGRAM,
+  tokenAccountData,
+  type SolanaNodeState,
+} from './solana-node.ts';
 
 const MINT = 'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB';
 export const SOLANA_OWNER = 'oeYf6KAJkLYhBuR8CiGc6L4D4Xtfepr85fuDgA9kq96';
@@ -15,7 +23,12 @@ const FINALITY = 8;
 const START_SLOT = 1_000;
 
 export const SOLANA_MODEL: NetworkSettings = {
-  ...{ network: 'solana', mode: 'test', chainId: MAINNET_GENESIS, tokens: [{ coin: 'USDT', address: MINT, decimals: 6 }] },
+  ...{
+    network: 'solana',
+    mode: 'test',
+    chainId: MAINNET_GENESIS,
+    tokens: [{ coin: 'USDT', address: MINT, decimals: 6 }],
+  },
   ...{ simulated: false, mainNetwork: false, explorerTransactionUrl: null },
 };
 
@@ -59,7 +72,8 @@ export class SolanaModelChain {
 
   /** What is not final yet leaves the chain. */
   fork(): void {
-    for (const [signature, { slot }] of this.state.transactions) if (slot > this.state.finalizedSlot) this.state.transactions.delete(signature);
+    for (const [signature, { slot }] of this.state.transactions)
+      if (slot > this.state.finalizedSlot) this.state.transactions.delete(signature);
     this.#settle();
   }
 
@@ -67,12 +81,17 @@ export class SolanaModelChain {
     const { transactions, histories, accounts } = this.state;
     histories.set(ACCOUNT, [...transactions.keys()].toReversed());
     const units = [...transactions.values()].reduce((sum, transaction) => sum + unitsIn(transaction), 0n);
-    accounts.set(ACCOUNT, tokenAccountData(new PublicKey(MINT).toBytes(), new PublicKey(SOLANA_OWNER).toBytes(), units));
+    accounts.set(
+      ACCOUNT,
+      tokenAccountData(new PublicKey(MINT).toBytes(), new PublicKey(SOLANA_OWNER).toBytes(), units),
+    );
   }
 }
 
 const unitsIn = ({ meta }: { readonly meta: unknown }): bigint =>
-  BigInt((meta as { postTokenBalances: { uiTokenAmount: { amount: string } }[] }).postTokenBalances[0]!.uiTokenAmount.amount);
+  BigInt(
+    (meta as { postTokenBalances: { uiTokenAmount: { amount: string } }[] }).postTokenBalances[0]!.uiTokenAmount.amount,
+  );
 
 export interface SolanaLies {
   readonly finalIsHead: boolean;
@@ -104,7 +123,10 @@ export class SolanaModelProvider implements RpcProvider {
   async call(method: string, params: readonly unknown[]): Promise<unknown> {
     if (this.lies.withheld && method === 'getTransaction') return null;
     const { state } = this.#chain;
-    const reply = replyOf({ ...state, ...(this.lies.finalIsHead && { finalizedSlot: state.slot }) }, { method, params });
+    const reply = replyOf(
+      { ...state, ...(this.lies.finalIsHead && { finalizedSlot: state.slot }) },
+      { method, params },
+    );
     if ('error' in reply) throw new RpcError(reply.error.code, reply.error.message);
     return 'result' in reply ? reply.result : null;
   }

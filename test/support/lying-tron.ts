@@ -15,7 +15,11 @@ const word = (account: string): string => bare(account).toLowerCase().padStart(6
 /** The first block is the same for everybody, and names the chain. */
 export function tronSettings(token: string): NetworkSettings {
   return {
-    ...{ network: 'tron', mode: 'test', chainId: BigInt(`0x${new ModelChain(token).at(0)!.hash.slice(-8)}`).toString() },
+    ...{
+      network: 'tron',
+      mode: 'test',
+      chainId: BigInt(`0x${new ModelChain(token).at(0)!.hash.slice(-8)}`).toString(),
+    },
     tokens: [{ coin: 'USDT', address: tronAddress(token), decimals: 6 }],
     ...{ simulated: false, mainNetwork: false, explorerTransactionUrl: null },
   };
@@ -44,7 +48,10 @@ export class TronModelProvider implements RpcProvider {
     return this.call();
   }
 
-  async post(path: string, body: { readonly id_or_num?: string; readonly num?: number; readonly value?: string }): Promise<unknown> {
+  async post(
+    path: string,
+    body: { readonly id_or_num?: string; readonly num?: number; readonly value?: string },
+  ): Promise<unknown> {
     const [, view, call] = path.split('/');
     const { head } = this.#chain;
     const limit = view === 'wallet' || this.lies.finalIsHead ? head : this.#chain.finalized;
@@ -70,11 +77,22 @@ export class TronModelProvider implements RpcProvider {
   /** One that leaves our transfers out keeps their receipts, without what they moved. */
   #receiptsOf(block: ModelBlock | undefined): TronTransactionInfo[] {
     return (block?.transfers ?? []).map(({ txHash, to, units }) => ({
-      ...{ id: bare(txHash), blockNumber: block!.number, blockTimeStamp: timeMsOf(block!), receipt: { result: 'SUCCESS' } },
+      ...{
+        id: bare(txHash),
+        blockNumber: block!.number,
+        blockTimeStamp: timeMsOf(block!),
+        receipt: { result: 'SUCCESS' },
+      },
       log:
         this.lies.withoutOurs && to === this.#ours
           ? []
-          : [{ address: bare(this.#chain.token), topics: [bare(TRANSFER_TOPIC), word(PAYER), word(to)], data: units.toString(16).padStart(64, '0') }],
+          : [
+              {
+                address: bare(this.#chain.token),
+                topics: [bare(TRANSFER_TOPIC), word(PAYER), word(to)],
+                data: units.toString(16).padStart(64, '0'),
+              },
+            ],
     }));
   }
 }

@@ -37,7 +37,10 @@ export class MemoryEventStore implements EventStore {
     return { ok: true, revision: recorded.length - 1, position: String(this.events.length) };
   }
 
-  async readStream(stream: string, { from = 0, limit = Infinity }: { from?: number; limit?: number } = {}): Promise<RecordedEvent[]> {
+  async readStream(
+    stream: string,
+    { from = 0, limit = Infinity }: { from?: number; limit?: number } = {},
+  ): Promise<RecordedEvent[]> {
     return (this.#streams.get(stream) ?? []).slice(from, from + limit);
   }
 
@@ -53,7 +56,8 @@ export class MemoryEventStore implements EventStore {
   }
 
   subscribe(options: SubscribeOptions): Subscription {
-    if (Number(options.after ?? 0) > this.events.length) throw new RangeError(`position ${options.after} is beyond the log`);
+    if (Number(options.after ?? 0) > this.events.length)
+      throw new RangeError(`position ${options.after} is beyond the log`);
     const subscription = new MemorySubscription(this, options, () => this.#subscriptions.delete(subscription));
     this.#subscriptions.add(subscription);
     return subscription;

@@ -1,4 +1,13 @@
-import type { Change, ListMember, ListRange, NextRows, OwnedRows, ReadModel, Row, Table } from '../../src/ports/read-model.ts';
+import type {
+  Change,
+  ListMember,
+  ListRange,
+  NextRows,
+  OwnedRows,
+  ReadModel,
+  Row,
+  Table,
+} from '../../src/ports/read-model.ts';
 
 interface Entry extends ListMember {
   readonly atSec: number;
@@ -28,7 +37,8 @@ export class MemoryReadModel implements ReadModel {
   }
 
   async apply(projection: string, changes: readonly Change[], checkpoint: string): Promise<void> {
-    if (changes.some((change) => 'order' in change && (!Number.isInteger(change.order) || change.order < 0))) throw new RangeError('not an order');
+    if (changes.some((change) => 'order' in change && (!Number.isInteger(change.order) || change.order < 0)))
+      throw new RangeError('not an order');
     for (const change of changes) this.#apply(change);
     this.checkpoints.set(projection, checkpoint);
   }
@@ -58,7 +68,10 @@ export class MemoryReadModel implements ReadModel {
     return { members: found.slice(offset, offset + limit).map(plain), total: found.length };
   }
 
-  async before(list: string, { before, limit, ...range }: ListRange & { before: number | null; limit: number }): Promise<ListMember[]> {
+  async before(
+    list: string,
+    { before, limit, ...range }: ListRange & { before: number | null; limit: number },
+  ): Promise<ListMember[]> {
     return this.#within(list, range)
       .filter((entry) => before === null || entry.order < before)
       .slice(0, limit)
@@ -103,7 +116,8 @@ export class MemoryReadModel implements ReadModel {
   #forget({ projection, tables, lists }: OwnedRows): void {
     this.checkpoints.delete(projection);
     for (const table of tables) this.tables.delete(table);
-    for (const name of [...this.lists.keys()]) if (lists.some((prefix) => name.startsWith(prefix))) this.lists.delete(name);
+    for (const name of [...this.lists.keys()])
+      if (lists.some((prefix) => name.startsWith(prefix))) this.lists.delete(name);
   }
 
   #within(list: string, { fromSec = -Infinity, toSec = Infinity }: ListRange): Entry[] {
@@ -115,7 +129,9 @@ export class MemoryReadModel implements ReadModel {
     else if (change.op === 'delete') this.#table(change.table).delete(change.key);
     else {
       for (const list of change.lists) {
-        const others = (this.lists.get(list) ?? []).filter((entry) => entry.order !== change.order || entry.member !== change.member);
+        const others = (this.lists.get(list) ?? []).filter(
+          (entry) => entry.order !== change.order || entry.member !== change.member,
+        );
         if (change.op === 'enlist') others.push({ member: change.member, order: change.order, atSec: change.atSec });
         this.lists.set(
           list,

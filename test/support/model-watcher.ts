@@ -31,13 +31,29 @@ export interface ModelWatcherParts {
 
 /** The real watcher and adapter over providers in memory, without a pause between its rounds. */
 export function modelWatcher(parts: ModelWatcherParts): ChainWatcher {
-  const { token, providers, settings = localSettings(token), addresses, book, rule, ranges, onRange, onTick, confirmWithSecond } = parts;
+  const {
+    token,
+    providers,
+    settings = localSettings(token),
+    addresses,
+    book,
+    rule,
+    ranges,
+    onRange,
+    onTick,
+    confirmWithSecond,
+  } = parts;
   const create: (options: ChainOptions) => Chain = settings.network === 'tron' ? createTronChain : createEvmChain;
   const covered = (range: RangeScanned['data'] | undefined) =>
     range ? { block: range.toBlock, hash: range.toBlockHash, timeSec: range.toBlockTimeSec } : null;
   return new ChainWatcher(
     {
-      chain: create({ settings, pool: new ModelPool(providers), lagProbeMs: Infinity, ...(confirmWithSecond && { confirmWithSecond }) }),
+      chain: create({
+        settings,
+        pool: new ModelPool(providers),
+        lagProbeMs: Infinity,
+        ...(confirmWithSecond && { confirmWithSecond }),
+      }),
       addresses,
       deposits: book,
       clock: systemClock,

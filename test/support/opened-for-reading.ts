@@ -26,7 +26,10 @@ export interface OpenedForReading {
   close(): Promise<void>;
 }
 
-/** A data directory opened as a start does, in this thread and without what listens: the check, and then all that follows the log in memory. */
+/**
+ * A data directory opened as a start does, in this thread and without what listens: the check, and then all that
+ * follows the log in memory.
+ */
 export async function openForReading(dataDir: string): Promise<OpenedForReading> {
   const log = createLogger('silent');
   const own = await openSqliteEventStore({ dataDir, readDamaged: true });

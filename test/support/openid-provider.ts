@@ -6,7 +6,10 @@ type Pair = { readonly publicKey: KeyObject; readonly privateKey: KeyObject };
 const newPair = (): Pair => generateKeyPairSync('rsa', { modulusLength: 2048 });
 const encoded = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** An OpenID provider at the wire that lets everybody in as whom it is told; it judges client, redirect address, secret and PKCE itself. */
+/**
+ * An OpenID provider at the wire that lets everybody in as whom it is told; it judges client, redirect address, secret
+ * and PKCE itself.
+ */
 export class OpenIdProvider {
   readonly clientId = 'quittance console';
   readonly clientSecret = 'a secret: of the client';
@@ -47,12 +50,22 @@ export class OpenIdProvider {
     if (this.isDown) return json(500, {});
     if (url.pathname === '/.well-known/openid-configuration') {
       const { issuer } = this;
-      const endpoints = { authorization_endpoint: `${issuer}/authorize`, token_endpoint: `${issuer}/token`, jwks_uri: `${issuer}/keys` };
-      const supported = { response_types_supported: ['code'], subject_types_supported: ['public'], id_token_signing_alg_values_supported: ['RS256'] };
+      const endpoints = {
+        authorization_endpoint: `${issuer}/authorize`,
+        token_endpoint: `${issuer}/token`,
+        jwks_uri: `${issuer}/keys`,
+      };
+      const supported = {
+        response_types_supported: ['code'],
+        subject_types_supported: ['public'],
+        id_token_signing_alg_values_supported: ['RS256'],
+      };
       return json(200, { issuer, ...endpoints, ...supported });
     }
     if (url.pathname === '/keys')
-      return json(200, { keys: [{ ...this.#key.publicKey.export({ format: 'jwk' }), kid: 'one', alg: 'RS256', use: 'sig' }] });
+      return json(200, {
+        keys: [{ ...this.#key.publicKey.export({ format: 'jwk' }), kid: 'one', alg: 'RS256', use: 'sig' }],
+      });
     if (url.pathname === '/authorize') return this.#authorize(url.searchParams, response);
     let body = '';
     for await (const chunk of request) body += String(chunk);
@@ -77,7 +90,8 @@ export class OpenIdProvider {
     const isClient = form.get('client_id') === this.clientId && form.get('client_secret') === this.clientSecret;
     const isSame = asked?.get('redirect_uri') === form.get('redirect_uri') && asked?.get('client_id') === this.clientId;
     const isProven = asked?.get('code_challenge_method') === 'S256' && asked.get('code_challenge') === challenge;
-    if (!asked || !isClient || !isSame || !isProven || !asked.get('scope')?.includes('openid')) return json(400, { error: 'invalid_grant' });
+    if (!asked || !isClient || !isSame || !isProven || !asked.get('scope')?.includes('openid'))
+      return json(400, { error: 'invalid_grant' });
     const nowSec = Math.floor(Date.now() / 1000);
     const told = {
       iss: this.issuer,
@@ -89,7 +103,11 @@ export class OpenIdProvider {
       ...this.wrong.token,
     };
     const head = `${encoded({ alg: 'RS256', kid: 'one' })}.${encoded(told)}`;
-    const signature = sign('sha256', Buffer.from(head), (this.wrong.key === true ? this.#stranger : this.#key).privateKey).toString('base64url');
+    const signature = sign(
+      'sha256',
+      Buffer.from(head),
+      (this.wrong.key === true ? this.#stranger : this.#key).privateKey,
+    ).toString('base64url');
     json(200, { access_token: randomUUID(), token_type: 'Bearer', expires_in: 60, id_token: `${head}.${signature}` });
   }
 }

@@ -76,13 +76,19 @@ export class OutcomeWorld {
   async stop(): Promise<void> {
     await this.sandbox.stop();
     await this.#receiver.close();
-    for (const path of [this.sandbox.dataDir, `${this.sandbox.dataDir}-signer`]) rmSync(path, { recursive: true, force: true });
+    for (const path of [this.sandbox.dataDir, `${this.sandbox.dataDir}-signer`])
+      rmSync(path, { recursive: true, force: true });
   }
 
   /** `policy` as `merchant.set-policy` takes it; `events` beside those that everybody is told. */
   async merchant(name: string, policy?: AdminArguments, events?: string): Promise<Merchant> {
-    const admin = (command: string, args: AdminArguments): Promise<unknown> => callAdmin(this.sandbox.dataDir, command, args);
-    const merchant = (await admin('merchant.create', { name, mode: 'test', webhookUrl: this.#receiver.url })) as Merchant;
+    const admin = (command: string, args: AdminArguments): Promise<unknown> =>
+      callAdmin(this.sandbox.dataDir, command, args);
+    const merchant = (await admin('merchant.create', {
+      name,
+      mode: 'test',
+      webhookUrl: this.#receiver.url,
+    })) as Merchant;
     if (policy) await admin('merchant.set-policy', { merchant_id: merchant.id, ...policy });
     if (events !== undefined) await admin('webhook.set', { merchant_id: merchant.id, events });
     return merchant;
@@ -93,7 +99,11 @@ export class OutcomeWorld {
   }
 
   /** A session over 10.00, USDT unless another currency is named. */
-  async create(merchant: Merchant, currency = 'USDT', more: Readonly<Record<string, string>> = {}): Promise<OutcomeSession> {
+  async create(
+    merchant: Merchant,
+    currency = 'USDT',
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<OutcomeSession> {
     this.#orders += 1;
     const order = { amount: '10.00', currency, order_id: `outcome-${this.#orders}`, ...more };
     const { status, json } = await this.call(merchant, 'POST', '/api/v1/checkout/sessions/create', order);
@@ -122,13 +132,21 @@ export class OutcomeWorld {
   }
 
   /** Lets the sandbox's test wallet pay. */
-  async pay(merchant: Merchant, { id }: Pick<OutcomeSession, 'id'>, body: Readonly<Record<string, string>>): Promise<void> {
+  async pay(
+    merchant: Merchant,
+    { id }: Pick<OutcomeSession, 'id'>,
+    body: Readonly<Record<string, string>>,
+  ): Promise<void> {
     const { status, json } = await this.call(merchant, 'POST', `/v1/sandbox/sessions/${id}/pay`, body);
     if (status !== 200) throw new Error(JSON.stringify(json));
   }
 
   /** The session once the test holds. */
-  settled(merchant: Merchant, session: OutcomeSession, test: (now: OutcomeSession) => boolean): Promise<OutcomeSession> {
+  settled(
+    merchant: Merchant,
+    session: OutcomeSession,
+    test: (now: OutcomeSession) => boolean,
+  ): Promise<OutcomeSession> {
     return eventually(
       `outcome of ${session.id}`,
       async () => {
@@ -152,9 +170,12 @@ export class OutcomeWorld {
   }
 
   toldSoFar(session: OutcomeSession, type: string): readonly ReceivedWebhook[] {
-    return this.#receiver.received.filter(({ body }) => body.type === type && body.data.object.session_id === session.id);
+    return this.#receiver.received.filter(
+      ({ body }) => body.type === type && body.data.object.session_id === session.id,
+    );
   }
 }
 
 export const isPaid = (session: OutcomeSession): boolean => session.payment_status === 'paid';
-export const allFinal = ({ deposits }: OutcomeSession): boolean => deposits.length > 0 && deposits.every(({ status }) => status === 'final');
+export const allFinal = ({ deposits }: OutcomeSession): boolean =>
+  deposits.length > 0 && deposits.every(({ status }) => status === 'final');

@@ -1,6 +1,7 @@
 import type { OutgoingTransaction } from '../../src/ports/outgoing.ts';
 
-type Given = Pick<OutgoingTransaction, 'kind' | 'id' | 'network' | 'coin' | 'amount' | 'fromAddress' | 'toAddress'> & Partial<OutgoingTransaction>;
+type Given = Pick<OutgoingTransaction, 'kind' | 'id' | 'network' | 'coin' | 'amount' | 'fromAddress' | 'toAddress'> &
+  Partial<OutgoingTransaction>;
 
 /** A transaction of the test mode; what is not given takes no part in it. */
 export const outgoing = (given: Given): OutgoingTransaction => ({

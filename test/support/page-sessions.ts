@@ -87,7 +87,16 @@ export const refund = (status: 'PENDING' | 'COMPLETED' | 'FAILED', amount = '1.0
     amount,
     status,
     amountReturned: status === 'COMPLETED' ? amount : '0.00',
-    payouts: [{ network: 'ethereum', coin: 'USDT', amount, toAddress: PAYEE, status, txHash: status === 'PENDING' ? null : `0x${'ab'.repeat(32)}` }],
+    payouts: [
+      {
+        network: 'ethereum',
+        coin: 'USDT',
+        amount,
+        toAddress: PAYEE,
+        status,
+        txHash: status === 'PENDING' ? null : `0x${'ab'.repeat(32)}`,
+      },
+    ],
   }) as unknown as SessionView['refunds'][number];
 
 /** A session of every state and note that the page knows. */
@@ -96,7 +105,12 @@ export const SESSIONS: Readonly<Record<string, SessionView>> = {
   'awaiting either coin': CHOICE,
   underpaid: { ...OPEN, received: '5.00', deposits: [{ ...DEPOSIT, amount: '5.00' }] },
   seen: { ...OPEN, status: 'processing', pending: '10.80', deposits: [{ ...DEPOSIT, status: 'detected' }] },
-  'seen in part': { ...OPEN, status: 'processing', pending: '5.00', deposits: [{ ...DEPOSIT, amount: '5.00', network: 'bsc', status: 'detected' }] },
+  'seen in part': {
+    ...OPEN,
+    status: 'processing',
+    pending: '5.00',
+    deposits: [{ ...DEPOSIT, amount: '5.00', network: 'bsc', status: 'detected' }],
+  },
   closing: { ...OPEN, expiresAtSec: NOW_SEC - 1 },
   paid: {
     ...OPEN,
@@ -126,7 +140,13 @@ export const SESSIONS: Readonly<Record<string, SessionView>> = {
     deposits: [{ ...DEPOSIT, amount: '12.00' }],
   },
   expired: { ...OPEN, status: 'expired', expiresAtSec: NOW_SEC - 1 },
-  'expired in part': { ...OPEN, status: 'expired', expiresAtSec: NOW_SEC - 1, received: '5.00', deposits: [{ ...DEPOSIT, amount: '5.00' }] },
+  'expired in part': {
+    ...OPEN,
+    status: 'expired',
+    expiresAtSec: NOW_SEC - 1,
+    received: '5.00',
+    deposits: [{ ...DEPOSIT, amount: '5.00' }],
+  },
   late: { ...OPEN, status: 'expired', expiresAtSec: NOW_SEC - 1, deposits: [{ ...DEPOSIT, kind: 'late' }] },
   failed: { ...OPEN, status: 'failed', expiresAtSec: NOW_SEC - 1, deposits: [{ ...DEPOSIT, status: 'failed' }] },
   'failed in part': {
@@ -140,8 +160,20 @@ export const SESSIONS: Readonly<Record<string, SessionView>> = {
     ],
   },
   cancelled: { ...OPEN, status: 'cancelled', expiresAtSec: NOW_SEC - 1 },
-  'cancelled on its way': { ...OPEN, status: 'cancelled', expiresAtSec: NOW_SEC - 1, deposits: [{ ...DEPOSIT, kind: 'late', status: 'detected' }] },
-  'cancelled after it came': { ...OPEN, status: 'cancelled', expiresAtSec: NOW_SEC - 1, received: '10.80', refundable: '10.80', deposits: [DEPOSIT] },
+  'cancelled on its way': {
+    ...OPEN,
+    status: 'cancelled',
+    expiresAtSec: NOW_SEC - 1,
+    deposits: [{ ...DEPOSIT, kind: 'late', status: 'detected' }],
+  },
+  'cancelled after it came': {
+    ...OPEN,
+    status: 'cancelled',
+    expiresAtSec: NOW_SEC - 1,
+    received: '10.80',
+    refundable: '10.80',
+    deposits: [DEPOSIT],
+  },
   'wrong coin': { ...OPEN, deposits: [{ ...DEPOSIT, coin: 'USDC', kind: 'wrong_coin' }] },
   'wrong network': { ...OPEN, deposits: [{ ...DEPOSIT, network: 'tron', kind: 'wrong_network' }] },
   lost: { ...OPEN, deposits: [{ ...DEPOSIT, status: 'reverted' }] },
@@ -199,7 +231,12 @@ export const SESSIONS: Readonly<Record<string, SessionView>> = {
     deposits: [DEPOSIT],
     refunds: [refund('COMPLETED', '4.00')],
   },
-  'wrong coin until the end': { ...OPEN, status: 'expired', expiresAtSec: NOW_SEC - 1, deposits: [{ ...DEPOSIT, coin: 'USDC', kind: 'wrong_coin' }] },
+  'wrong coin until the end': {
+    ...OPEN,
+    status: 'expired',
+    expiresAtSec: NOW_SEC - 1,
+    deposits: [{ ...DEPOSIT, coin: 'USDC', kind: 'wrong_coin' }],
+  },
   'wrong network until the end': {
     ...OPEN,
     status: 'expired',
@@ -210,9 +247,30 @@ export const SESSIONS: Readonly<Record<string, SessionView>> = {
 
 export const CLAIMABLE: Claimable = { ...DEPOSIT, evidence: EVIDENCE_KINDS };
 const CLAIM: ClaimView = {
-  ...{ claimId: 'clm_1', sessionId: OPEN.sessionId, transactionId: DEPOSIT.transactionId, network: 'ethereum', coin: 'USDT', amount: '10.80' },
-  ...{ fromAddress: DEPOSIT.fromAddress, toAddress: OPTION.address, payee: PAYEE, evidence: 'test_payment', isProven: false, testPayment: '1.23' },
-  ...{ status: 'open', reason: 'nobody reads this', filedAtSec: NOW_SEC, refundId: null, payableFromSec: null, rejectedAtSec: null },
+  ...{
+    claimId: 'clm_1',
+    sessionId: OPEN.sessionId,
+    transactionId: DEPOSIT.transactionId,
+    network: 'ethereum',
+    coin: 'USDT',
+    amount: '10.80',
+  },
+  ...{
+    fromAddress: DEPOSIT.fromAddress,
+    toAddress: OPTION.address,
+    payee: PAYEE,
+    evidence: 'test_payment',
+    isProven: false,
+    testPayment: '1.23',
+  },
+  ...{
+    status: 'open',
+    reason: 'nobody reads this',
+    filedAtSec: NOW_SEC,
+    refundId: null,
+    payableFromSec: null,
+    rejectedAtSec: null,
+  },
   rejectionReason: 'nor this',
 };
 export const CLAIMS: ClaimView[] = [
@@ -230,7 +288,11 @@ export const CLAIMS_API: PayerClaims = {
     const text = claimText({ sessionId, mode: 'test', network, depositKey, coin, amount, payee, number });
     return Promise.resolve({ ok: true, value: { claimable: CLAIMABLE, payee, number, text } });
   },
-  fileClaim: () => Promise.resolve({ ok: false, refusal: { code: 'invalid_request', message: 'not by this key', param: 'signature' } }),
+  fileClaim: () =>
+    Promise.resolve({
+      ok: false,
+      refusal: { code: 'invalid_request', message: 'not by this key', param: 'signature' },
+    }),
 };
 
 export const FACTS: PageFacts = {

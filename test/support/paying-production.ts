@@ -13,7 +13,10 @@ const START_MS = 60_000;
 const MASTER_KEY = randomBytes(32).toString('hex');
 export const MNEMONIC = 'test test test test test test test test test test test junk';
 
-/** `quittance serve` as an operator runs it, test mode on one Ethereum chain of the test's own, in a process that may be killed. */
+/**
+ * `quittance serve` as an operator runs it, test mode on one Ethereum chain of the test's own, in a process that may be
+ * killed.
+ */
 export class RunningProduction {
   readonly client: Quittance;
   readonly dataDir: string;
@@ -21,7 +24,13 @@ export class RunningProduction {
   readonly #child: ChildProcess;
   readonly #logFile: string;
 
-  private constructor(child: ChildProcess, directory: string, port: number, opsPort: number, merchant: { apiKey: string; apiSecret: string }) {
+  private constructor(
+    child: ChildProcess,
+    directory: string,
+    port: number,
+    opsPort: number,
+    merchant: { apiKey: string; apiSecret: string },
+  ) {
     this.#child = child;
     this.dataDir = join(directory, 'data');
     this.#logFile = join(directory, 'service.log');
@@ -29,7 +38,11 @@ export class RunningProduction {
     this.client = createClient({ baseUrl: `http://127.0.0.1:${port}`, ...merchant });
   }
 
-  static async start(directory: string, chain: TokenChain, env: Readonly<Record<string, string>> = {}): Promise<RunningProduction> {
+  static async start(
+    directory: string,
+    chain: TokenChain,
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<RunningProduction> {
     const [port, opsPort] = [await freePort(), await freePort()];
     const dataDir = join(directory, 'data');
     mkdirSync(dataDir, { recursive: true });
@@ -41,8 +54,15 @@ export class RunningProduction {
       ...{ HOST: '127.0.0.1', PORT: String(port), OPS_PORT: String(opsPort), DATA_DIR: dataDir },
       ...{ PUBLIC_URL: 'https://pay.example', MASTER_KEY },
       ...{ RATE_PROVIDERS: 'coinbase', RATE_COINBASE_URL: 'http://127.0.0.1:9' },
-      ...{ TEST_ETHEREUM_RPC_URLS: chain.url, TEST_NETWORKS: JSON.stringify({ ethereum: { chain_id: chainId, tokens } }) },
-      ...{ TEST_WALLET_MNEMONIC: MNEMONIC, SIGNER_JOURNAL_DIR: join(directory, 'journal'), PAYOUT_LIMITS: JSON.stringify({ USDT: limits }) },
+      ...{
+        TEST_ETHEREUM_RPC_URLS: chain.url,
+        TEST_NETWORKS: JSON.stringify({ ethereum: { chain_id: chainId, tokens } }),
+      },
+      ...{
+        TEST_WALLET_MNEMONIC: MNEMONIC,
+        SIGNER_JOURNAL_DIR: join(directory, 'journal'),
+        PAYOUT_LIMITS: JSON.stringify({ USDT: limits }),
+      },
     };
     const given = { PATH: process.env['PATH'], HOME: process.env['HOME'], ...settings, ...env };
     const child = spawn(process.execPath, [ENTRY, 'serve'], { env: given, stdio: ['ignore', out, out] });

@@ -20,7 +20,15 @@ import type { SessionCommand } from '../../state-machines/checkout-session/sessi
 import type { LegState, SessionContext } from '../../state-machines/checkout-session/session.state.ts';
 import type { TreasuryContext } from '../../state-machines/treasury/treasury.state.ts';
 import { MemoryEventStore } from './memory-event-store.ts';
-import { addressOfSession, createdFacts, CREATED_AT, depositFacts, MERCHANT_ID, refundCommand, SESSION_ID } from './session-facts.ts';
+import {
+  addressOfSession,
+  createdFacts,
+  CREATED_AT,
+  depositFacts,
+  MERCHANT_ID,
+  refundCommand,
+  SESSION_ID,
+} from './session-facts.ts';
 
 const TREASURY = '0xTreasury';
 const CONTEXT = { correlationId: 'test', actor: 'test' };
@@ -61,13 +69,18 @@ export class PayoutStage {
   landed: LegRef[] = [];
   check: (order: OutgoingTransaction) => PreCheck | Error = () => ({ kind: 'ready' });
   checkBySigner: (order: OutgoingTransaction) => SignerVerdict | Error = () => ({ ok: true });
-  drawUp: (order: OutgoingTransaction, nonce: number | null) => TransactionDraft | Error = (_order, nonce) => ({ ...EVM_DRAFT, nonce: nonce ?? 0 });
+  drawUp: (order: OutgoingTransaction, nonce: number | null) => TransactionDraft | Error = (_order, nonce) => ({
+    ...EVM_DRAFT,
+    nonce: nonce ?? 0,
+  });
   fateOf: (order: OutgoingTransaction, sent: readonly SentTransaction[]) => Fate | Error = () => ({ kind: 'absent' });
   bumped: (draft: TransactionDraft) => TransactionDraft | null = (draft) =>
     'maxFeePerGas' in draft ? { ...draft, maxFeePerGas: `${BigInt(draft.maxFeePerGas) * 2n}` } : null;
   cancelled: (draft: TransactionDraft) => TransactionDraft | null = (draft) => cancellationOf(draft);
   vanished: (txHash: string) => boolean = () => false;
-  sign: (request: SigningRequest) => Signature | Error = signedAs((request) => `0x${request.order.id}-${request.attempt}`);
+  sign: (request: SigningRequest) => Signature | Error = signedAs(
+    (request) => `0x${request.order.id}-${request.attempt}`,
+  );
   onBroadcast: (sent: SentTransaction) => void | Promise<void> = () => undefined;
   /** What the account has sent. */
   nonce = 0;
@@ -77,7 +90,13 @@ export class PayoutStage {
   constructor({ network = 'ethereum', pollMs = 0, depositGraceMs = 60_000 }: StageOptions = {}) {
     this.network = network;
     const store = new MemoryEventStore();
-    const deps = { store, clock: systemClock, random: nodeRandom, notificationIds: new NotificationIds(systemClock, 1), soleWriter: true };
+    const deps = {
+      store,
+      clock: systemClock,
+      random: nodeRandom,
+      notificationIds: new NotificationIds(systemClock, 1),
+      soleWriter: true,
+    };
     this.sessions = createSessionHandler(deps);
     this.treasuries = createTreasuryHandler(deps);
     const silent = { info: () => undefined, warn: () => undefined, error: () => undefined } as never;
@@ -89,22 +108,48 @@ export class PayoutStage {
       markFinal: ({ legId }: LegRef) => void (this.landed = this.landed.filter((leg) => leg.legId !== legId)),
     } as unknown as PayoutWork;
     const executor = () => {
-      const account = new TreasuryAccount({ chain: this.#chain(), treasury: TREASURY, treasuries: this.treasuries, random: nodeRandom });
-      const parts = { sessions: this.sessions, work, clock, random: nodeRandom, log: silent, isOurs: () => false, valuation: () => null };
+      const account = new TreasuryAccount({
+        chain: this.#chain(),
+        treasury: TREASURY,
+        treasuries: this.treasuries,
+        random: nodeRandom,
+      });
+      const parts = {
+        sessions: this.sessions,
+        work,
+        clock,
+        random: nodeRandom,
+        log: silent,
+        isOurs: () => false,
+        valuation: () => null,
+      };
       const signer: ConstructorParameters<typeof OutgoingExecutor>[2]['signer'] = {
         check: async (order) => orThrow(this.checkBySigner(order)),
         sign: async (request) => orThrow(this.sign(request)),
         release: () => Promise.resolve({ ok: true }),
       };
-      return new OutgoingExecutor(account, new RefundRecords(account, parts), { signer, clock, log: silent, pollMs, depositGraceMs });
+      return new OutgoingExecutor(account, new RefundRecords(account, parts), {
+        signer,
+        clock,
+        log: silent,
+        pollMs,
+        depositGraceMs,
+      });
     };
     this.executor = executor();
     this.restart = () => (this.executor = executor());
   }
 
   /** A session that was paid 10 USDT by one final deposit, unless told otherwise. */
-  async paidSession(sessionId: SessionId = SESSION_ID, change: { readonly merchantId?: MerchantId; readonly deposit?: Partial<DepositFacts> } = {}) {
-    const created = createdFacts({ sessionId, orderId: sessionId, ...(change.merchantId && { merchantId: change.merchantId }) });
+  async paidSession(
+    sessionId: SessionId = SESSION_ID,
+    change: { readonly merchantId?: MerchantId; readonly deposit?: Partial<DepositFacts> } = {},
+  ) {
+    const created = createdFacts({
+      sessionId,
+      orderId: sessionId,
+      ...(change.merchantId && { merchantId: change.merchantId }),
+    });
     await this.tell(sessionId, { type: 'CreateSession', data: created });
     return this.deposit(sessionId, { network: this.network, txHash: `0x${sessionId}`, ...change.deposit });
   }
@@ -113,8 +158,19 @@ export class PayoutStage {
   async deposit(sessionId: SessionId, change: Partial<DepositFacts>): Promise<string> {
     const facts = depositFacts({ toAddress: addressOfSession(sessionId), ...change });
     const { depositKey, blockNumber, blockHash, blockTimeSec } = facts;
-    const data = { depositKey, rule: { kind: 'finalized' as const }, blockNumber, blockHash, blockTimeSec, headNumber: blockNumber + 20 };
-    await this.tell(sessionId, { type: 'RecordDeposit', facts }, { type: 'ConfirmDeposit', data, nowSec: CREATED_AT + 90, valuation: null });
+    const data = {
+      depositKey,
+      rule: { kind: 'finalized' as const },
+      blockNumber,
+      blockHash,
+      blockTimeSec,
+      headNumber: blockNumber + 20,
+    };
+    await this.tell(
+      sessionId,
+      { type: 'RecordDeposit', facts },
+      { type: 'ConfirmDeposit', data, nowSec: CREATED_AT + 90, valuation: null },
+    );
     return depositKey;
   }
 
@@ -136,17 +192,29 @@ export class PayoutStage {
   async requestRefund(refundId: string, coins: number | null, sessionId: SessionId = SESSION_ID): Promise<boolean> {
     const answer = await this.sessions.execute(
       sessionStream(sessionId),
-      refundCommand({ refundId: refundId as RefundId, units: coins === null ? null : BigInt(coins) * 10n ** 18n, nowSec: CREATED_AT + 100 }),
+      refundCommand({
+        refundId: refundId as RefundId,
+        units: coins === null ? null : BigInt(coins) * 10n ** 18n,
+        nowSec: CREATED_AT + 100,
+      }),
       CONTEXT,
     );
     const context = await this.context(sessionId);
     for (const legId of Object.keys(answer.ok ? (context.refunds[refundId]?.legs ?? {}) : {}))
-      this.legs.push({ sessionId, merchantId: context.created!.merchantId ?? MERCHANT_ID, refundId, legId, mode: 'test', network: this.network });
+      this.legs.push({
+        sessionId,
+        merchantId: context.created!.merchantId ?? MERCHANT_ID,
+        refundId,
+        legId,
+        mode: 'test',
+        network: this.network,
+      });
     return answer.ok;
   }
 
   async tell(sessionId: SessionId, ...commands: SessionCommand[]): Promise<void> {
-    for (const command of commands) expect(await this.sessions.execute(sessionStream(sessionId), command, CONTEXT)).toMatchObject({ ok: true });
+    for (const command of commands)
+      expect(await this.sessions.execute(sessionStream(sessionId), command, CONTEXT)).toMatchObject({ ok: true });
   }
 
   async context(sessionId: SessionId = SESSION_ID): Promise<SessionContext> {
@@ -178,7 +246,12 @@ export class PayoutStage {
         await this.onBroadcast(sent);
       },
       fate: async (order: OutgoingTransaction, sent: readonly SentTransaction[]) => orThrow(this.fateOf(order, sent)),
-      hasVanished: async ({ txHash }: { txHash: string }) => ({ vanished: this.vanished(txHash), withheld: false, final: false, headNumber: 400 }),
+      hasVanished: async ({ txHash }: { txHash: string }) => ({
+        vanished: this.vanished(txHash),
+        withheld: false,
+        final: false,
+        headNumber: 400,
+      }),
     } as unknown as OutgoingChain;
     Object.defineProperty(chain, 'bumpAfterMs', { get: () => this.bumpAfterMs });
     return chain;
@@ -189,7 +262,14 @@ export class PayoutStage {
 function cancellationOf(draft: TransactionDraft): TransactionDraft {
   if (draft.kind !== 'evm' && draft.kind !== 'evm-cancel') throw new Error('not a draft with a nonce');
   const { chainId, nonce, maxFeePerGas } = draft;
-  return { kind: 'evm-cancel', chainId, nonce, gasLimit: '21000', maxFeePerGas: `${BigInt(maxFeePerGas) * 2n}`, maxPriorityFeePerGas: '2' };
+  return {
+    kind: 'evm-cancel',
+    chainId,
+    nonce,
+    gasLimit: '21000',
+    maxFeePerGas: `${BigInt(maxFeePerGas) * 2n}`,
+    maxPriorityFeePerGas: '2',
+  };
 }
 
 /** A signer that signs everything, under the names given. */

@@ -60,7 +60,10 @@ export const coinbaseJson =
 export const krakenJson = (pairs: Prices) => (): unknown => ({
   error: [],
   result: Object.fromEntries(
-    Object.entries(pairs).map(([pair, price]) => [pair, { a: [price, '1', '1.000'], b: [price, '1', '1.000'], c: [price, '1'] }]),
+    Object.entries(pairs).map(([pair, price]) => [
+      pair,
+      { a: [price, '1', '1.000'], b: [price, '1', '1.000'], c: [price, '1'] },
+    ]),
   ),
 });
 
@@ -74,8 +77,12 @@ export const krakenCandlesJson = (close: string, path: string, nowMs = Date.now(
 };
 
 export const coingeckoJson = (usdt: Prices, usdc: Prices, updatedAtSec: number) => (): unknown => {
-  const lower = (prices: Prices) => Object.fromEntries(Object.entries(prices).map(([code, price]) => [code.toLowerCase(), Number(price)]));
-  return { tether: { ...lower(usdt), last_updated_at: updatedAtSec }, 'usd-coin': { ...lower(usdc), last_updated_at: updatedAtSec } };
+  const lower = (prices: Prices) =>
+    Object.fromEntries(Object.entries(prices).map(([code, price]) => [code.toLowerCase(), Number(price)]));
+  return {
+    tether: { ...lower(usdt), last_updated_at: updatedAtSec },
+    'usd-coin': { ...lower(usdc), last_updated_at: updatedAtSec },
+  };
 };
 
 /** A clock that moves only when a test moves it. */

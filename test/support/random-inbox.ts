@@ -20,8 +20,8 @@ import type { MemoryReadModel } from './memory-read-model.ts';
 import { createdFacts, depositFacts, EXPIRES_AT, refundCommand } from './session-facts.ts';
 
 /*
- * Histories of unmatched transfers as chains, payers and operators make them, through the real use cases: every step is a process of its
- * own, some are killed at one of their appends.
+ * Histories of unmatched transfers as chains, payers and operators make them, through the real use cases: every step is
+ * a process of its own, some are killed at one of their appends.
  */
 
 export const SESSIONS = ['a', 'b', 'c'].map((letter) => `cs_${letter.repeat(32)}` as SessionId);
@@ -50,7 +50,12 @@ interface Step {
 }
 
 const step: fc.Arbitrary<Step> = fc.record({
-  kind: fc.oneof(...(Object.entries(WEIGHTS) as [Kind, number][]).map(([kind, weight]) => ({ arbitrary: fc.constant(kind), weight }))),
+  kind: fc.oneof(
+    ...(Object.entries(WEIGHTS) as [Kind, number][]).map(([kind, weight]) => ({
+      arbitrary: fc.constant(kind),
+      weight,
+    })),
+  ),
   session: fc.nat({ max: SESSIONS.length - 1 }),
   transfer: fc.nat({ max: TRANSFERS - 1 }),
   late: fc.boolean(),
@@ -66,7 +71,8 @@ export const keyOf = (transfer: number): string => factsOf(transfer, false).depo
 /** The same chain facts whoever asks; a transfer belongs to one address for ever. */
 function factsOf(transfer: number, late: boolean, coin: 'USDT' | 'USDC' = 'USDT', cents = 1000): DepositFacts {
   const amount = `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`;
-  const toAddress = transfer === SPARE + 1 ? TREASURY : transfer === SPARE ? '0xSpare' : addressOf(transfer % SESSIONS.length);
+  const toAddress =
+    transfer === SPARE + 1 ? TREASURY : transfer === SPARE ? '0xSpare' : addressOf(transfer % SESSIONS.length);
   const blockTimeSec = EXPIRES_AT + (late ? 60 : -60);
   return depositFacts({ txHash: `0x${transfer}`, toAddress, coin, amount, blockTimeSec, blockNumber: 100 + transfer });
 }
@@ -84,7 +90,8 @@ class TreasuryReturns implements Returns {
   treasuryOf = (): string => TREASURY;
   forecast = async (): Promise<string> => 'ready to be paid';
   request = (data: ReturnRequest): Promise<string | null> => this.tell({ type: 'RequestMove', kind: 'return', data });
-  cancel = (data: ReturnRequest): Promise<string | null> => this.tell({ type: 'GiveUpReturn', data, nowSec: EXPIRES_AT });
+  cancel = (data: ReturnRequest): Promise<string | null> =>
+    this.tell({ type: 'GiveUpReturn', data, nowSec: EXPIRES_AT });
 
   async status(_mode: Mode, _network: Network, moveId: string): Promise<ReturnStatus> {
     const { returns = {} } = (await this.context()) ?? {};
@@ -99,7 +106,10 @@ class TreasuryReturns implements Returns {
   }
 
   async tell(command: TreasuryCommand): Promise<string | null> {
-    const result = await this.#treasury.execute(treasuryStream(MODE, NETWORK), command, { correlationId: 'test', actor: 'test' });
+    const result = await this.#treasury.execute(treasuryStream(MODE, NETWORK), command, {
+      correlationId: 'test',
+      actor: 'test',
+    });
     return result.ok ? null : result.refusal.message;
   }
 
@@ -119,9 +129,21 @@ class TreasuryReturns implements Returns {
   async sign(moveId: string): Promise<void> {
     const nonce = (await this.context())?.nextNonce ?? 0;
     const draft: TransactionDraft = {
-      ...{ kind: 'evm', chainId: '1', nonce, tokenAddress: '0xToken', tokenUnits: '5', gasLimit: '1', maxFeePerGas: '1', maxPriorityFeePerGas: '1' },
+      ...{
+        kind: 'evm',
+        chainId: '1',
+        nonce,
+        tokenAddress: '0xToken',
+        tokenUnits: '5',
+        gasLimit: '1',
+        maxFeePerGas: '1',
+        maxPriorityFeePerGas: '1',
+      },
     };
-    await this.tell({ type: 'ReserveMove', data: { moveId, attempt: 1, fromAddress: TREASURY, draft, replaces: null, reservedAtSec: EXPIRES_AT } });
+    await this.tell({
+      type: 'ReserveMove',
+      data: { moveId, attempt: 1, fromAddress: TREASURY, draft, replaces: null, reservedAtSec: EXPIRES_AT },
+    });
     const validity = { kind: 'evm-nonce', nonce, maxFeePerGas: '1' } as const;
     const journal = { seq: nonce + 1, hash: `h${nonce}` };
     const txHash = `0xout${moveId}`;
@@ -133,7 +155,13 @@ class TreasuryReturns implements Returns {
 
   async land(moveId: string): Promise<void> {
     const block = { blockNumber: 900, blockHash: '0xb', blockTimeSec: EXPIRES_AT + 900 };
-    const landed = { txHash: `0xout${moveId}`, ...block, networkFee: '0.001', feeAddress: TREASURY, completedAtSec: EXPIRES_AT + 900 };
+    const landed = {
+      txHash: `0xout${moveId}`,
+      ...block,
+      networkFee: '0.001',
+      feeAddress: TREASURY,
+      completedAtSec: EXPIRES_AT + 900,
+    };
     await this.tell({ type: 'CompleteMove', moveId, landed });
   }
 }
@@ -157,7 +185,12 @@ export class RandomInbox {
     for (const [index, sessionId] of SESSIONS.entries()) {
       const option = createdFacts().paymentOptions[0]!;
       const paymentOptions = [{ ...option, address: addressOf(index), derivationIndex: index }];
-      const terms = { sessionId, orderId: `order-${index}`, paymentOptions, policy: { tolerance: '0', dustLimit: '0.02' } };
+      const terms = {
+        sessionId,
+        orderId: `order-${index}`,
+        paymentOptions,
+        policy: { tolerance: '0', dustLimit: '0.02' },
+      };
       await send(sessionId, { type: 'CreateSession', data: createdFacts(terms) });
     }
   }
@@ -169,18 +202,28 @@ export class RandomInbox {
     const clock = { nowMs: () => (this.#nowSec += 1) * 1000 };
     const random = {
       uuid: () => `id-${store.events.length}-${(uuid += 1)}`,
-      bytes: (count: number) => Uint8Array.from({ length: count }, (_, index) => store.events.length >> (8 * (index % 2))),
+      bytes: (count: number) =>
+        Uint8Array.from({ length: count }, (_, index) => store.events.length >> (8 * (index % 2))),
     };
     const deps = { store, clock, random, notificationIds: new NotificationIds(clock), soleWriter: false };
     const [sessions, transfers] = [createSessionHandler(deps), createTransferHandler(deps)];
     const treasury = new TreasuryReturns(createTreasuryHandler(deps));
     const returns = () => treasury;
-    const settlement = new InboxSettlement({ transfers, sessions, rates: { valuation: () => null }, returns, clock, random });
+    const settlement = new InboxSettlement({
+      transfers,
+      sessions,
+      rates: { valuation: () => null },
+      returns,
+      clock,
+      random,
+    });
     const senders = { of: async () => ({ kind: 'wallet', name: null }) as const };
     const inbox = new Inbox({ transfers, sessions, senders, settlement, returns, clock, random });
-    const send = (id: SessionId, command: SessionCommand) => sessions.execute(sessionStream(id), command, { correlationId: 'test', actor: 'test' });
+    const send = (id: SessionId, command: SessionCommand) =>
+      sessions.execute(sessionStream(id), command, { correlationId: 'test', actor: 'test' });
     const sessionOf = async (id: SessionId) => (await sessions.read(sessionStream(id)))!;
-    const transferOf = async (transfer: number) => (await transfers.read(transferStream(MODE, keyOf(transfer))))?.value ?? 'absent';
+    const transferOf = async (transfer: number) =>
+      (await transfers.read(transferStream(MODE, keyOf(transfer))))?.value ?? 'absent';
     return { inbox, settlement, treasury, send, sessionOf, transferOf };
   }
 
@@ -251,8 +294,20 @@ export class RandomInbox {
     const refund = Object.values((await sessionOf(id)).context.refunds).at(-1);
     const commands: Partial<Record<Kind, () => [SessionId, SessionCommand]>> = {
       pay: () => [own, { type: 'RecordDeposit', facts: factsOf(transfer, late, coin, cents) }],
-      confirm: () => [own, { type: 'ConfirmDeposit', data: { ...final, depositKey: keyOf(transfer) }, nowSec, valuation: null }],
-      revert: () => [own, { type: 'RevertDeposit', depositKey: keyOf(transfer), reason: 'reorg', headNumber: 300, revertedAtSec: 1_800_000_500 }],
+      confirm: () => [
+        own,
+        { type: 'ConfirmDeposit', data: { ...final, depositKey: keyOf(transfer) }, nowSec, valuation: null },
+      ],
+      revert: () => [
+        own,
+        {
+          type: 'RevertDeposit',
+          depositKey: keyOf(transfer),
+          reason: 'reorg',
+          headNumber: 300,
+          revertedAtSec: 1_800_000_500,
+        },
+      ],
       cancel: () => [id, { type: 'CancelSession', nowSec: EXPIRES_AT - 10 }],
       expire: () => [id, { type: 'ExpireSession', nowSec: EXPIRES_AT + 1, scannedToSec: {} }],
       refund: () => [id, refundCommand({ refundId: `re_${this.store.events.length}` as RefundId, coin, nowSec })],
@@ -260,7 +315,18 @@ export class RandomInbox {
         'fail-refund': () => {
           const { legId } = Object.values(refund.legs)[0]!.leg;
           const { refundId } = refund.requested;
-          return [id, { type: 'FailPayout', refundId, legId, reason: 'recipient_frozen', networkFee: null, nowSec, valuation: null }];
+          return [
+            id,
+            {
+              type: 'FailPayout',
+              refundId,
+              legId,
+              reason: 'recipient_frozen',
+              networkFee: null,
+              nowSec,
+              valuation: null,
+            },
+          ];
         },
       }),
     };
@@ -269,7 +335,13 @@ export class RandomInbox {
   }
 }
 
-const final = { rule: { kind: 'finalized' }, blockNumber: 200, blockHash: '0xfinal', blockTimeSec: EXPIRES_AT + 60, headNumber: 300 } as const;
+const final = {
+  rule: { kind: 'finalized' },
+  blockNumber: 200,
+  blockHash: '0xfinal',
+  blockTimeSec: EXPIRES_AT + 60,
+  headNumber: 300,
+} as const;
 
 /** What no session recorded, as the chain has it. */
 function strayOf(transfer: number): UnmatchedTransfer {

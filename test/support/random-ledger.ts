@@ -5,9 +5,20 @@ import type { MerchantId, Mode, RefundId, SessionId } from '../../src/domain/ids
 import { sessionStream } from '../../src/domain/streams.ts';
 import { encodeEvent } from '../../src/runtime/commands/codec.ts';
 import { sessionTable } from '../../src/features/shared/handlers/session-handler.ts';
-import { decideSession, type SessionCommand, type SessionState } from '../../state-machines/checkout-session/session.decider.ts';
+import {
+  decideSession,
+  type SessionCommand,
+  type SessionState,
+} from '../../state-machines/checkout-session/session.decider.ts';
 import type { EventStore } from '../../src/ports/event-store.ts';
-import { addressOfSession, choiceFacts, createdFacts, depositFacts, EXPIRES_AT, refundCommand } from './session-facts.ts';
+import {
+  addressOfSession,
+  choiceFacts,
+  createdFacts,
+  depositFacts,
+  EXPIRES_AT,
+  refundCommand,
+} from './session-facts.ts';
 
 /** Sessions of three owners; the first two are one merchant in two modes. The last two are charged a service fee. */
 const OWNERS: readonly { merchantId: MerchantId; mode: Mode }[] = [
@@ -18,7 +29,8 @@ const OWNERS: readonly { merchantId: MerchantId; mode: Mode }[] = [
 /** By owner. */
 const SERVICE_FEES = [0, 33, 250] as const;
 const SESSIONS = 4;
-export const sessionIdOf = (index: number): SessionId => `cs_${String.fromCharCode(97 + index).repeat(32)}` as SessionId;
+export const sessionIdOf = (index: number): SessionId =>
+  `cs_${String.fromCharCode(97 + index).repeat(32)}` as SessionId;
 export const ownerOf = (index: number) => OWNERS[index % OWNERS.length]!;
 export const serviceFeeOf = (index: number) => SERVICE_FEES[index % SERVICE_FEES.length]!;
 
@@ -121,7 +133,14 @@ export async function appendLedger(
     const last = await store.lastOfStream(stream);
     const revision = last?.revision ?? -1;
     const metadata = { correlationId: 'test', actor: 'test', prev: last?.hash ?? '' };
-    const encoded = encodeEvent({ id: uuidOf(`${stream}:${revision + 1}`), stream, revision: revision + 1, atMs, event, metadata });
+    const encoded = encodeEvent({
+      id: uuidOf(`${stream}:${revision + 1}`),
+      stream,
+      revision: revision + 1,
+      atMs,
+      event,
+      metadata,
+    });
     await store.append({ stream, expected: revision < 0 ? 'no-stream' : revision, events: [encoded] });
   }
 }
@@ -168,7 +187,11 @@ function commandOf(drawn: Step, state: SessionState, nowSec: number): SessionCom
           sessionId: sessionIdOf(session),
           orderId: `order-${session}`,
           createdAtSec: nowSec,
-          policy: { tolerance: '0.01', dustLimit: '0.02', ...(serviceFee > 0 && { serviceFeeBasisPoints: serviceFee }) },
+          policy: {
+            tolerance: '0.01',
+            dustLimit: '0.02',
+            ...(serviceFee > 0 && { serviceFeeBasisPoints: serviceFee }),
+          },
           personal: 'sealed',
         }),
       };
@@ -177,12 +200,25 @@ function commandOf(drawn: Step, state: SessionState, nowSec: number): SessionCom
     case 'confirm':
       return {
         type: 'ConfirmDeposit',
-        data: { depositKey, rule: { kind: 'finalized' }, blockNumber: 200 + tx, blockHash: '0xfinal', blockTimeSec, headNumber: 300 },
+        data: {
+          depositKey,
+          rule: { kind: 'finalized' },
+          blockNumber: 200 + tx,
+          blockHash: '0xfinal',
+          blockTimeSec,
+          headNumber: 300,
+        },
         nowSec,
         valuation: null,
       };
     case 'revert':
-      return { type: 'RevertDeposit', depositKey, reason: late ? 'failed' : 'reorg', headNumber: 300, revertedAtSec: 1_800_000_500 };
+      return {
+        type: 'RevertDeposit',
+        depositKey,
+        reason: late ? 'failed' : 'reorg',
+        headNumber: 300,
+        revertedAtSec: 1_800_000_500,
+      };
     case 'cancel':
       return { type: 'CancelSession', nowSec };
     case 'expire':
@@ -211,12 +247,30 @@ function transferCommandOf(
     case 'set-aside':
       return { type: 'SetDepositAside', depositKey, operation: next, nowSec };
     case 'put-back':
-      return { type: 'GiveUpTransfer', depositKey, operation: deposit?.aside?.operation ?? next, nowSec, valuation: null };
+      return {
+        type: 'GiveUpTransfer',
+        depositKey,
+        operation: deposit?.aside?.operation ?? next,
+        nowSec,
+        valuation: null,
+      };
     case 'credit': {
-      const unmatched = { ...facts, depositKey: `${facts.network}:0xstray${tx}:0`, txHash: `0xstray${tx}`, toAddress: '0xElsewhere' };
+      const unmatched = {
+        ...facts,
+        depositKey: `${facts.network}:0xstray${tx}:0`,
+        txHash: `0xstray${tx}`,
+        toAddress: '0xElsewhere',
+      };
       const operation = (context.operations[unmatched.depositKey] ?? 0) + 1;
       const transfer = { ...unmatched, operation, derivationIndex: 7, sender: null };
-      return { type: 'CreditTransfer', transfer, mode: ownerOf(session).mode, merchantId: null, nowSec, valuation: null };
+      return {
+        type: 'CreditTransfer',
+        transfer,
+        mode: ownerOf(session).mode,
+        merchantId: null,
+        nowSec,
+        valuation: null,
+      };
     }
     case 'uncredit':
       return { type: 'ReverseTransferCredit', depositKey, operation: deposit?.credit?.operation ?? 0, nowSec };
@@ -249,7 +303,12 @@ function payoutEventOf({ kind, tx, cents }: Step, state: SessionState, nowSec: n
     case 'sign':
       return [{ type: 'RefundPayoutSigned', data: { ...signed, validity } }];
     case 'replace':
-      return [{ type: 'RefundPayoutReplaced', data: { ...signed, validity, replaces: leg.txHashes.at(-1) ?? '', why: 'fee_bump' } }];
+      return [
+        {
+          type: 'RefundPayoutReplaced',
+          data: { ...signed, validity, replaces: leg.txHashes.at(-1) ?? '', why: 'fee_bump' },
+        },
+      ];
     case 'land':
       return [
         {
@@ -267,12 +326,20 @@ function payoutEventOf({ kind, tx, cents }: Step, state: SessionState, nowSec: n
         },
       ];
     case 'unland':
-      return [{ type: 'RefundPayoutReverted', data: { refundId, legId, txHash: leg.landedTxHash ?? '', headNumber: 501 } }];
+      return [
+        { type: 'RefundPayoutReverted', data: { refundId, legId, txHash: leg.landedTxHash ?? '', headNumber: 501 } },
+      ];
     case 'fail':
       return [
         {
           type: 'RefundPayoutFailed',
-          data: { refundId, legId, reason: 'execution_reverted', networkFee: cents === 1 ? null : '0.001', failedAtSec: nowSec },
+          data: {
+            refundId,
+            legId,
+            reason: 'execution_reverted',
+            networkFee: cents === 1 ? null : '0.001',
+            failedAtSec: nowSec,
+          },
         },
       ];
     case 'finish':
@@ -280,7 +347,13 @@ function payoutEventOf({ kind, tx, cents }: Step, state: SessionState, nowSec: n
         ? [
             {
               type: 'RefundCompleted',
-              data: { refundId, coin: refund.requested.coin, amount: refund.requested.amount, completedAtSec: nowSec, valuation: null },
+              data: {
+                refundId,
+                coin: refund.requested.coin,
+                amount: refund.requested.amount,
+                completedAtSec: nowSec,
+                valuation: null,
+              },
             },
           ]
         : [

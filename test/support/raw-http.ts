@@ -11,7 +11,8 @@ export interface RawAnswer {
 
 /**
  * Sends bytes as they are and collects the first answer: for requests that no well-behaved client would make. Each part
- * is written `pauseMs` after the one before. Resolves when an answer is whole, the server closed, or `timeoutMs` passed.
+ * is written `pauseMs` after the one before. Resolves when an answer is whole, the server closed, or `timeoutMs`
+ * passed.
  */
 export function rawRequest(
   base: string,
@@ -28,7 +29,13 @@ export function rawRequest(
       clearTimeout(timer);
       socket.destroy();
       const [head = '', ...rest] = received.split('\r\n\r\n');
-      resolve({ status: Number(head.slice(9, 12)), head, body: rest.join('\r\n\r\n'), closed, tookMs: performance.now() - startedMs });
+      resolve({
+        status: Number(head.slice(9, 12)),
+        head,
+        body: rest.join('\r\n\r\n'),
+        closed,
+        tookMs: performance.now() - startedMs,
+      });
     };
     const timer = setTimeout(finish, options.timeoutMs ?? 5_000);
     socket.on('data', (chunk: Buffer) => {

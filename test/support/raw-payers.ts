@@ -10,7 +10,10 @@ import { loadSolanaGenesis, secretKeyOfSeed } from '../../src/sandbox/surfpool/g
 import { tricksBytecode } from './anvil.ts';
 import { eventually, type RunningSandbox } from './running-sandbox.ts';
 
-/** What the test wallet of the sandbox cannot do: odd transactions of a stranger on a local chain. Each resolves once it is in a block. */
+/**
+ * What the test wallet of the sandbox cannot do: odd transactions of a stranger on a local chain. Each resolves once it
+ * is in a block.
+ */
 export interface RawPayer {
   /** A transfer of nothing, as address poisoners send it. */
   sendZero(to: string): Promise<void>;
@@ -26,7 +29,11 @@ export interface RawPayer {
 
 /** Of a sandbox that runs: where its nodes are, and where the keys of its payers lie. */
 interface LocalChains {
-  readonly facts: { readonly networks: Readonly<Record<string, { readonly rpc_url: string; readonly tokens: Readonly<Record<string, string>> }>> };
+  readonly facts: {
+    readonly networks: Readonly<
+      Record<string, { readonly rpc_url: string; readonly tokens: Readonly<Record<string, string>> }>
+    >;
+  };
   readonly dataDir: string;
 }
 
@@ -36,7 +43,11 @@ const BATCH_ABI = ['function payMany(address,address[],uint256[])'];
 const STARVED_GAS = 25_000;
 
 /** A stranger on Ethereum or BSC; `rich` holds the sandbox's coins and lends its name once. */
-export async function evmPayer(sandbox: RunningSandbox, network: 'ethereum' | 'bsc', rich: string): Promise<RawPayer & { close(): void }> {
+export async function evmPayer(
+  sandbox: RunningSandbox,
+  network: 'ethereum' | 'bsc',
+  rich: string,
+): Promise<RawPayer & { close(): void }> {
   const { rpc_url: url, tokens } = sandbox.facts.networks[network]!;
   const rpc = new JsonRpcProvider(url, undefined, { staticNetwork: true, pollingInterval: 200 });
   const wallet = new Wallet(Wallet.createRandom().privateKey, rpc);
@@ -50,7 +61,8 @@ export async function evmPayer(sandbox: RunningSandbox, network: 'ethereum' | 'b
   const fake = await new ContractFactory(TOKEN_ABI, readArtifact('sandbox-usdt').bytecode, signer).deploy(funds, 6);
   const batch = await new ContractFactory(BATCH_ABI, tricksBytecode(), signer).deploy();
   const landed = async (sent: Promise<{ wait(): Promise<unknown> }>): Promise<void> => void (await (await sent).wait());
-  const call = (contract: Contract | typeof fake, name: string, ...args: unknown[]) => landed(contract.getFunction(name)(...args));
+  const call = (contract: Contract | typeof fake, name: string, ...args: unknown[]) =>
+    landed(contract.getFunction(name)(...args));
   await fake.waitForDeployment();
   await batch.waitForDeployment();
   await call(usdt, 'transfer', await batch.getAddress(), funds / 2n);
@@ -85,14 +97,29 @@ const FEE_LIMIT = 40_000_000;
 /** A stranger on TRON, with the key of the sandbox's second payer. */
 export async function tronPayer(sandbox: LocalChains): Promise<RawPayer> {
   const { rpc_url: url, tokens } = sandbox.facts.networks.tron!;
-  const { payerKeys } = JSON.parse(readFileSync(join(sandbox.dataDir, 'chains/tron/genesis.json'), 'utf8')) as { payerKeys: [string, string] };
+  const { payerKeys } = JSON.parse(readFileSync(join(sandbox.dataDir, 'chains/tron/genesis.json'), 'utf8')) as {
+    payerKeys: [string, string];
+  };
   const web = new TronWeb({ fullHost: url, privateKey: payerKeys[1] });
   const batch = TronWeb.address.fromHex(getCreateAddress({ from: TRON_ISSUER, nonce: 2 }).replace(/^0x/, '41'));
   const landed = async (txID: string): Promise<void> => {
-    await eventually(`transaction ${txID}`, async () => (await web.trx.getUnconfirmedTransactionInfo(txID)).id === txID);
+    await eventually(
+      `transaction ${txID}`,
+      async () => (await web.trx.getUnconfirmedTransactionInfo(txID)).id === txID,
+    );
   };
-  const call = async (contract: string, selector: string, parameters: { type: string; value: unknown }[], feeLimit = FEE_LIMIT): Promise<void> => {
-    const built = await web.transactionBuilder.triggerSmartContract(contract, selector, { feeLimit, txLocal: true }, parameters);
+  const call = async (
+    contract: string,
+    selector: string,
+    parameters: { type: string; value: unknown }[],
+    feeLimit = FEE_LIMIT,
+  ): Promise<void> => {
+    const built = await web.transactionBuilder.triggerSmartContract(
+      contract,
+      selector,
+      { feeLimit, txLocal: true },
+      parameters,
+    );
     const signed = await web.trx.sign(built.transaction);
     const { result } = await web.trx.sendRawTransaction(signed);
     if (!result) throw new Error(`${selector} was refused`);
@@ -138,15 +165,23 @@ export function solanaPayer(sandbox: LocalChains): RawPayer {
   const payer = Keypair.fromSecretKey(secretKeyOfSeed(payerSeeds[1]));
   const connection = new Connection(url, 'confirmed');
   const mint = new PublicKey(tokens.USDT!);
-  const send = async (instructions: readonly TransactionInstruction[], options: { signers?: Keypair[]; fails?: boolean } = {}): Promise<string> => {
+  const send = async (
+    instructions: readonly TransactionInstruction[],
+    options: { signers?: Keypair[]; fails?: boolean } = {},
+  ): Promise<string> => {
     const { blockhash } = await connection.getLatestBlockhash();
     const transaction = new Transaction().add(...instructions);
     transaction.feePayer = payer.publicKey;
     transaction.recentBlockhash = blockhash;
     transaction.sign(payer, ...(options.signers ?? []));
-    const signature = await connection.sendRawTransaction(transaction.serialize(), { skipPreflight: options.fails ?? false });
+    const signature = await connection.sendRawTransaction(transaction.serialize(), {
+      skipPreflight: options.fails ?? false,
+    });
     await eventually(`transaction ${signature}`, async () => {
-      const found = await connection.getTransaction(signature, { commitment: 'confirmed', maxSupportedTransactionVersion: 0 });
+      const found = await connection.getTransaction(signature, {
+        commitment: 'confirmed',
+        maxSupportedTransactionVersion: 0,
+      });
       return found !== null && (found.meta?.err === null) !== (options.fails ?? false);
     });
     return signature;
@@ -156,7 +191,14 @@ export function solanaPayer(sandbox: LocalChains): RawPayer {
     const account = spl.getAssociatedTokenAddressSync(token, owner, true);
     return [
       spl.createAssociatedTokenAccountIdempotentInstruction(payer.publicKey, account, owner, token),
-      spl.createTransferCheckedInstruction(spl.getAssociatedTokenAddressSync(token, payer.publicKey), token, account, payer.publicKey, units, 6),
+      spl.createTransferCheckedInstruction(
+        spl.getAssociatedTokenAddressSync(token, payer.publicKey),
+        token,
+        account,
+        payer.publicKey,
+        units,
+        6,
+      ),
     ];
   };
   return {
@@ -166,7 +208,13 @@ export function solanaPayer(sandbox: LocalChains): RawPayer {
       const lamports = await connection.getMinimumBalanceForRentExemption(spl.MINT_SIZE);
       const owner = new PublicKey(to);
       const account = spl.getAssociatedTokenAddressSync(fake.publicKey, owner, true);
-      const made = { fromPubkey: payer.publicKey, newAccountPubkey: fake.publicKey, lamports, space: spl.MINT_SIZE, programId: spl.TOKEN_PROGRAM_ID };
+      const made = {
+        fromPubkey: payer.publicKey,
+        newAccountPubkey: fake.publicKey,
+        lamports,
+        space: spl.MINT_SIZE,
+        programId: spl.TOKEN_PROGRAM_ID,
+      };
       const instructions = [
         SystemProgram.createAccount(made),
         spl.createInitializeMint2Instruction(fake.publicKey, 6, payer.publicKey, null),
@@ -176,7 +224,8 @@ export function solanaPayer(sandbox: LocalChains): RawPayer {
       await send(instructions, { signers: [fake] });
     },
     sendFailing: async (to) => void (await send(pay(to, 10n ** 18n), { fails: true })),
-    sendNative: (to, lamports = 1_000_000n) => send([SystemProgram.transfer({ fromPubkey: payer.publicKey, toPubkey: new PublicKey(to), lamports })]),
+    sendNative: (to, lamports = 1_000_000n) =>
+      send([SystemProgram.transfer({ fromPubkey: payer.publicKey, toPubkey: new PublicKey(to), lamports })]),
     sendMany: async (payments) => void (await send(payments.flatMap(({ to, units }) => pay(to, units)))),
   };
 }

@@ -36,7 +36,8 @@ export class RedisCluster {
   static async start({ masters = 3, replicas = 0 } = {}): Promise<RedisCluster> {
     const directory = mkdtempSync(join(tmpdir(), 'quittance-redis-cluster-'));
     const nodes: Node[] = [];
-    for (let index = 0; index < masters + replicas; index += 1) nodes.push(await startNode(join(directory, String(index))));
+    for (let index = 0; index < masters + replicas; index += 1)
+      nodes.push(await startNode(join(directory, String(index))));
     const cluster = new RedisCluster(directory, nodes.slice(0, masters), nodes.slice(masters));
     try {
       await cluster.#form();
@@ -69,7 +70,9 @@ export class RedisCluster {
   /** The replica of each master that has one takes its place, as after the master's death. */
   async failOver(): Promise<void> {
     for (const [index, { control }] of this.#replicas.entries()) {
-      await until('the replica follows', async () => (await control.info('replication')).includes('master_link_status:up'));
+      await until('the replica follows', async () =>
+        (await control.info('replication')).includes('master_link_status:up'),
+      );
       this.#masters[index]!.child.kill('SIGKILL');
       await control.cluster('FAILOVER', 'TAKEOVER');
     }
@@ -92,14 +95,16 @@ export class RedisCluster {
     for (const [index, { control }] of this.#masters.entries())
       await control.call('CLUSTER', 'ADDSLOTSRANGE', index * share, Math.min(SLOTS, (index + 1) * share) - 1);
     for (const { port, busPort } of others) await first!.control.call('CLUSTER', 'MEET', '127.0.0.1', port, busPort);
-    for (const { control } of [first!, ...others]) await until('the nodes know each other', () => knows(control, others.length + 1));
+    for (const { control } of [first!, ...others])
+      await until('the nodes know each other', () => knows(control, others.length + 1));
     for (const [index, { control }] of this.#replicas.entries())
       await control.cluster('REPLICATE', await this.#masters[index]!.control.cluster('MYID'));
     for (const { control } of [first!, ...others]) {
       await until('the cluster is formed', async () => (await control.cluster('INFO')).includes('cluster_state:ok'));
       await until(
         'the roles are known',
-        async () => (await members(control)).filter((member) => /\bslave\b/.test(member)).length === this.#replicas.length,
+        async () =>
+          (await members(control)).filter((member) => /\bslave\b/.test(member)).length === this.#replicas.length,
       );
     }
   }
@@ -116,7 +121,10 @@ const members = async (control: Redis): Promise<string[]> =>
 /** A node in handshake counts as known, but hears nothing for up to the node timeout when its handshake was lost. */
 const knows = async (control: Redis, nodes: number): Promise<boolean> => {
   const found = await members(control);
-  return found.length === nodes && found.every((member) => / connected\b/.test(member) && !/\bhandshake\b|\bnoaddr\b/.test(member));
+  return (
+    found.length === nodes &&
+    found.every((member) => / connected\b/.test(member) && !/\bhandshake\b|\bnoaddr\b/.test(member))
+  );
 };
 
 async function startNode(directory: string): Promise<Node> {

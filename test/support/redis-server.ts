@@ -72,7 +72,8 @@ export class RedisServer {
     const words = [...command, 'redis-server', ...port, ...where, '--dir', this.#dir, '--save', '', ...persistence];
     const child = spawn(words[0]!, words.slice(1), { stdio: ['ignore', 'pipe', 'ignore'] });
     this.#child = child;
-    for await (const line of createInterface({ input: child.stdout })) if (line.includes('Ready to accept connections')) break;
+    for await (const line of createInterface({ input: child.stdout }))
+      if (line.includes('Ready to accept connections')) break;
     child.stdout.resume();
   }
 

@@ -19,17 +19,36 @@ export interface Row {
   chain: string;
 }
 
-/** Rewrites the log as somebody would who has the file, the sources and time: triggers put back, what was derived removed. */
+/**
+ * Rewrites the log as somebody would who has the file, the sources and time: triggers put back, what was derived
+ * removed.
+ */
 export function rewrite(directory: string, change: (rows: Row[]) => Row[]): void {
   const db = new DatabaseSync(join(directory, 'events.db'));
   db.exec('BEGIN');
-  const triggers = db.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all() as { name: string; sql: string }[];
+  const triggers = db.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all() as {
+    name: string;
+    sql: string;
+  }[];
   for (const { name } of triggers) db.exec(`DROP TRIGGER ${name}`);
   const rows = change(db.prepare('SELECT * FROM events ORDER BY position').all() as unknown as Row[]);
   db.exec('DELETE FROM events');
   const insert = db.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
   for (const row of rows) {
-    const { position, stream_number: number, revision, stream, id, type, version, at_ms: atMs, data, metadata, hash: own, chain } = row;
+    const {
+      position,
+      stream_number: number,
+      revision,
+      stream,
+      id,
+      type,
+      version,
+      at_ms: atMs,
+      data,
+      metadata,
+      hash: own,
+      chain,
+    } = row;
     insert.run(position, number, revision, stream, id, type, version, atMs, data, metadata, own, chain);
   }
   for (const { sql } of triggers) db.exec(sql);

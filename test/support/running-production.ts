@@ -70,7 +70,10 @@ export async function startRunningProduction(env: Readonly<Record<string, string
     baseUrl: `http://127.0.0.1:${port}`,
     output,
     cli: async (...args) =>
-      JSON.parse((await run(process.execPath, [entry, ...args, '--json'], { env: { ...process.env, DATA_DIR: dataDir } })).stdout),
+      JSON.parse(
+        (await run(process.execPath, [entry, ...args, '--json'], { env: { ...process.env, DATA_DIR: dataDir } }))
+          .stdout,
+      ),
     stop,
   };
 }

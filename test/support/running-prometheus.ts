@@ -28,7 +28,11 @@ export async function startPrometheus(opsUrl: string, rules: string): Promise<Ru
   writeFileSync(join(folder, 'prometheus.yml'), JSON.stringify(config));
   const child = spawn(
     PROMETHEUS!,
-    [`--config.file=${join(folder, 'prometheus.yml')}`, `--storage.tsdb.path=${join(folder, 'data')}`, `--web.listen-address=127.0.0.1:${port}`],
+    [
+      `--config.file=${join(folder, 'prometheus.yml')}`,
+      `--storage.tsdb.path=${join(folder, 'data')}`,
+      `--web.listen-address=127.0.0.1:${port}`,
+    ],
     { stdio: 'ignore' },
   );
   const ended = new Promise((done) => child.once('exit', done));
@@ -46,8 +50,15 @@ export async function startPrometheus(opsUrl: string, rules: string): Promise<Ru
   }
   return {
     query: async (expression) => {
-      const response = await fetch(`${url}/api/v1/query`, { method: 'POST', body: new URLSearchParams({ query: expression }) });
-      const answer = (await response.json()) as { status: string; error?: string; data: { result: { value: [number, string] }[] } };
+      const response = await fetch(`${url}/api/v1/query`, {
+        method: 'POST',
+        body: new URLSearchParams({ query: expression }),
+      });
+      const answer = (await response.json()) as {
+        status: string;
+        error?: string;
+        data: { result: { value: [number, string] }[] };
+      };
       if (answer.status !== 'success') throw new Error(`${expression}: ${answer.error}`);
       return answer.data.result.map(({ value }) => Number(value[1]));
     },

@@ -9,8 +9,16 @@ export interface SandboxFacts {
   readonly base_url: string;
   readonly ops_url: string;
   readonly webhook_inbox: string;
-  readonly merchant: { readonly id: string; readonly api_key: string; readonly api_secret: string; readonly webhook_secret: string };
-  readonly networks: Record<string, { readonly rpc_url: string; readonly chain_id: number | string; readonly tokens: Record<string, string> }>;
+  readonly merchant: {
+    readonly id: string;
+    readonly api_key: string;
+    readonly api_secret: string;
+    readonly webhook_secret: string;
+  };
+  readonly networks: Record<
+    string,
+    { readonly rpc_url: string; readonly chain_id: number | string; readonly tokens: Record<string, string> }
+  >;
 }
 
 export interface RunningSandbox {
@@ -28,7 +36,8 @@ const repository = resolve(import.meta.dirname, '../..');
 /** Shorter ones are a test's own words, such as a wrong secret. */
 const SHORTEST_SECRET = 16;
 const SECRET_FILES = ['master.key', 'wallet/test.key', 'chains/payers.key'];
-const SECRET_FORMS = /\bsks?_(?:test|live)_[A-Za-z0-9]{10}|\bwhs_(?:test|live)_[A-Za-z0-9]{10}|\b[xt]prv[1-9A-HJ-NP-Za-km-z]{20}/;
+const SECRET_FORMS =
+  /\bsks?_(?:test|live)_[A-Za-z0-9]{10}|\bwhs_(?:test|live)_[A-Za-z0-9]{10}|\b[xt]prv[1-9A-HJ-NP-Za-km-z]{20}/;
 /** Every key and secret that requests were signed with, in this file of tests. */
 const secretsUsed = new Set<string>();
 
@@ -77,9 +86,14 @@ export async function startRunningSandbox(
 /** What it printed holds no secret that it made, was given or could have read. Throws without repeating the secret. */
 function expectNothingSecret(printed: string, dataDir: string): void {
   const files = SECRET_FILES.map((name) => join(dataDir, name)).filter((path) => existsSync(path));
-  const secrets = [...secretsUsed, ...files.map((path) => readFileSync(path, 'utf8').trim())].filter((secret) => secret.length >= SHORTEST_SECRET);
-  const line = printed.split('\n').find((text) => SECRET_FORMS.test(text) || secrets.some((secret) => text.includes(secret)));
-  if (line !== undefined) throw new Error(`the sandbox printed a secret, in a line that begins with ${line.slice(0, 60)}`);
+  const secrets = [...secretsUsed, ...files.map((path) => readFileSync(path, 'utf8').trim())].filter(
+    (secret) => secret.length >= SHORTEST_SECRET,
+  );
+  const line = printed
+    .split('\n')
+    .find((text) => SECRET_FORMS.test(text) || secrets.some((secret) => text.includes(secret)));
+  if (line !== undefined)
+    throw new Error(`the sandbox printed a secret, in a line that begins with ${line.slice(0, 60)}`);
 }
 
 function signalGroup(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
@@ -101,7 +115,12 @@ function groupLives(pid: number): boolean {
 export interface ApiAnswer {
   readonly status: number;
   readonly json: Record<string, unknown> & {
-    readonly error?: { readonly code: string; readonly message: string; readonly param?: string; readonly request_id: string };
+    readonly error?: {
+      readonly code: string;
+      readonly message: string;
+      readonly param?: string;
+      readonly request_id: string;
+    };
   };
   /** How far in the event log it is; null where one process answers. */
   readonly position: string | null;
@@ -136,11 +155,19 @@ export async function signedCall(
     ...(raw !== '' && { body: raw }),
     signal: AbortSignal.timeout(15_000),
   });
-  return { status: response.status, json: (await response.json()) as ApiAnswer['json'], position: response.headers.get('quittance-position') };
+  return {
+    status: response.status,
+    json: (await response.json()) as ApiAnswer['json'],
+    position: response.headers.get('quittance-position'),
+  };
 }
 
 /** Asks again until the answer is there. */
-export async function eventually<Value>(what: string, ask: () => Promise<Value | null | undefined | false>, timeoutMs = 30_000): Promise<Value> {
+export async function eventually<Value>(
+  what: string,
+  ask: () => Promise<Value | null | undefined | false>,
+  timeoutMs = 30_000,
+): Promise<Value> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
     const value = await ask();

@@ -21,8 +21,10 @@ const SKEW_MS = 900_000;
 
 export async function startS3Server(bucket: string): Promise<S3Server> {
   const objects = new Map<string, Buffer>();
-  const answer = (response: ServerResponse, status: number, body: string | Buffer = ''): void => void response.writeHead(status).end(body);
-  const fault = (response: ServerResponse, status: number, code: string): void => answer(response, status, `<Error><Code>${code}</Code></Error>`);
+  const answer = (response: ServerResponse, status: number, body: string | Buffer = ''): void =>
+    void response.writeHead(status).end(body);
+  const fault = (response: ServerResponse, status: number, code: string): void =>
+    answer(response, status, `<Error><Code>${code}</Code></Error>`);
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -36,7 +38,8 @@ export async function startS3Server(bucket: string): Promise<S3Server> {
       if (named !== bucket) return fault(response, 404, 'NoSuchBucket');
       const key = decodeURIComponent(rest.join('/'));
       if (request.method === 'PUT') {
-        if (!running.ignoresConditions && !isMet(request, objects.get(key))) return fault(response, 412, 'PreconditionFailed');
+        if (!running.ignoresConditions && !isMet(request, objects.get(key)))
+          return fault(response, 412, 'PreconditionFailed');
         objects.set(key, body);
         if (running.losesAnswers) return void response.destroy();
         return answer(response.setHeader('etag', tagOf(body)), 200);
@@ -74,9 +77,10 @@ function listed(objects: Map<string, Buffer>, query: URLSearchParams): string {
 
 /** Written from the specification, apart from what signs: null when the request is what its signature says. */
 function refusalOf({ method, url, headers, rawHeaders }: IncomingMessage, body: Buffer): string | null {
-  const stated = /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/.exec(
-    headers.authorization ?? '',
-  );
+  const stated =
+    /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/.exec(
+      headers.authorization ?? '',
+    );
   if (!stated) return 'AccessDenied';
   const [, keyId, day, region, names, signature] = stated as unknown as string[];
   if (keyId !== S3_KEYS.accessKeyId) return 'InvalidAccessKeyId';
@@ -87,7 +91,9 @@ function refusalOf({ method, url, headers, rawHeaders }: IncomingMessage, body: 
   const bodyHash = createHash('sha256').update(body).digest('hex');
   if (headers['x-amz-content-sha256'] !== bodyHash) return 'XAmzContentSHA256Mismatch';
   // Whatever could change what the request means must be signed.
-  const amazon = rawHeaders.filter((name, index) => index % 2 === 0 && /^x-amz-/i.test(name)).map((name) => name.toLowerCase());
+  const amazon = rawHeaders
+    .filter((name, index) => index % 2 === 0 && /^x-amz-/i.test(name))
+    .map((name) => name.toLowerCase());
   if (!['host', ...amazon].every((name) => names!.split(';').includes(name))) return 'AccessDenied';
   const [path, query = ''] = url!.split('?');
   const sortedQuery = query.split('&').filter(Boolean).toSorted().join('&');

@@ -23,7 +23,11 @@ export class ScriptedSender implements WebhookSender {
   }
 
   async send(request: WebhookRequest): Promise<WebhookAnswer> {
-    const sent = { ...request, atMs: this.#clock.nowMs(), id: headerOf(request, 'X-Service-Event-ID') as NotificationId };
+    const sent = {
+      ...request,
+      atMs: this.#clock.nowMs(),
+      id: headerOf(request, 'X-Service-Event-ID') as NotificationId,
+    };
     this.sent.push(sent);
     this.inFlight += 1;
     this.mostInFlight = Math.max(this.mostInFlight, this.inFlight);
@@ -53,6 +57,8 @@ export class ScriptedSender implements WebhookSender {
 }
 
 export function headerOf(request: WebhookRequest, name: string): string | undefined {
-  const at = request.headers.findIndex((header, index) => index % 2 === 0 && header.toLowerCase() === name.toLowerCase());
+  const at = request.headers.findIndex(
+    (header, index) => index % 2 === 0 && header.toLowerCase() === name.toLowerCase(),
+  );
   return at < 0 ? undefined : request.headers[at + 1];
 }

@@ -17,7 +17,9 @@ export interface ServedPages {
   /** Shows another view, and tells open pages. */
   show(view: SessionView, facts?: Partial<PageFacts>): void;
   /** The same, and what the page's own JSON says then. */
-  update(view: SessionView): Promise<{ readonly headline: string; readonly amount_due: string | null; readonly network: string | null }>;
+  update(
+    view: SessionView,
+  ): Promise<{ readonly headline: string; readonly amount_due: string | null; readonly network: string | null }>;
   close(): Promise<void>;
 }
 
@@ -53,7 +55,10 @@ export async function servePages(
       proofOf: () => Promise.resolve(null),
       sandboxPay: null,
       links: null,
-      claims: claims && { api: claims.api, limiter: createTokenBucketLimiter({ ratePerSec: 1 / 60, burst: claims.burst }) },
+      claims: claims && {
+        api: claims.api,
+        limiter: createTokenBucketLimiter({ ratePerSec: 1 / 60, burst: claims.burst }),
+      },
     }),
   );
   const page = `${url}/pay/${first.sessionId}`;
@@ -68,7 +73,9 @@ export async function servePages(
     update: async (next) => {
       show(next);
       const answer = await fetch(`${page}/status`);
-      return ((await answer.json()) as { page: { headline: string; amount_due: string | null; network: string | null } }).page;
+      return (
+        (await answer.json()) as { page: { headline: string; amount_due: string | null; network: string | null } }
+      ).page;
     },
     close: async () => {
       server.closeAllConnections();

@@ -29,8 +29,14 @@ export const MASTER_KEY_TEXT = '0123456789abcdef'.repeat(4);
 const ROLES = { api: true, worker: true, signer: true };
 const BASE_36 = 36;
 
-/** The service as the embedded profile composes it, in this process: no chain, no payout, one family of addresses, a signer of checkpoints unless told otherwise. */
-export async function startServiceInProcess(dataDir: string, { signs = true }: { readonly signs?: boolean } = {}): Promise<ServiceInProcess> {
+/**
+ * The service as the embedded profile composes it, in this process: no chain, no payout, one family of addresses, a
+ * signer of checkpoints unless told otherwise.
+ */
+export async function startServiceInProcess(
+  dataDir: string,
+  { signs = true }: { readonly signs?: boolean } = {},
+): Promise<ServiceInProcess> {
   const config = readConfig({
     DATA_DIR: dataDir,
     HOST: '127.0.0.1',
@@ -42,7 +48,13 @@ export async function startServiceInProcess(dataDir: string, { signs = true }: {
   const logged: string[] = [];
   const log = createLogger('info', { write: (line) => void logged.push(line) });
   const onFatal = (error: Error): void => void logged.push(`fatal: ${error.message}`);
-  const storage = await openEmbedded(dataDir, { clock: systemClock, random: nodeRandom, log, onFatal, readDamaged: true });
+  const storage = await openEmbedded(dataDir, {
+    clock: systemClock,
+    random: nodeRandom,
+    log,
+    onFatal,
+    readDamaged: true,
+  });
   const service = await startService({
     config,
     roles: ROLES,
@@ -56,7 +68,8 @@ export async function startServiceInProcess(dataDir: string, { signs = true }: {
         family: 'evm',
         mode: 'test',
         capacity: 10_000,
-        derive: async (from, count) => Array.from({ length: count }, (_, index) => `0x${(from + index).toString(BASE_36).padStart(40, '0')}`),
+        derive: async (from, count) =>
+          Array.from({ length: count }, (_, index) => `0x${(from + index).toString(BASE_36).padStart(40, '0')}`),
       },
     ],
     chains: [],
@@ -73,7 +86,8 @@ export async function startServiceInProcess(dataDir: string, { signs = true }: {
 }
 
 /** The memory of a signer, in a folder beside the data. */
-export const auditSignerOf = (dataDir: string): AuditSigner => AuditSigner.open(join(dataDir, '..', 'signer'), new AuditKey(Buffer.alloc(64, 7)));
+export const auditSignerOf = (dataDir: string): AuditSigner =>
+  AuditSigner.open(join(dataDir, '..', 'signer'), new AuditKey(Buffer.alloc(64, 7)));
 
 function signerOf(dataDir: string): CheckpointSigner {
   const signer = auditSignerOf(dataDir);

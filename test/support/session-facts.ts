@@ -14,7 +14,13 @@ export const addressOfSession = (sessionId: SessionId): string => `0x${hash('sha
 /** Facts of a session of 10 USDT on Ethereum and BSC; any of them can be replaced. */
 export function createdFacts(change: Partial<SessionCreated['data']> = {}): SessionCreated['data'] {
   const address = addressOfSession(change.sessionId ?? SESSION_ID);
-  const option = { coin: 'USDT' as const, tokenAddress: '0xToken', address, derivationIndex: 1, finality: { kind: 'finalized' as const } };
+  const option = {
+    coin: 'USDT' as const,
+    tokenAddress: '0xToken',
+    address,
+    derivationIndex: 1,
+    finality: { kind: 'finalized' as const },
+  };
   return {
     sessionId: SESSION_ID,
     mode: 'test',
@@ -41,9 +47,15 @@ export function createdFacts(change: Partial<SessionCreated['data']> = {}): Sess
   };
 }
 
-/** The same of an order of 10 EUR for which the payer may choose between 10 USDT and 10.02 USDC; USDC on Ethereum alone. */
+/**
+ * The same of an order of 10 EUR for which the payer may choose between 10 USDT and 10.02 USDC; USDC on Ethereum alone.
+ */
 export function choiceFacts(change: Partial<SessionCreated['data']> = {}): SessionCreated['data'] {
-  const facts = createdFacts({ currency: 'EUR', rateLock: { rate: '1', lockedAtSec: CREATED_AT, rule: 'median-1', quotes: [] }, ...change });
+  const facts = createdFacts({
+    currency: 'EUR',
+    rateLock: { rate: '1', lockedAtSec: CREATED_AT, rule: 'median-1', quotes: [] },
+    ...change,
+  });
   const rateLock = { rate: '1.002', lockedAtSec: CREATED_AT, rule: 'median-1', quotes: [] };
   return {
     ...facts,

@@ -20,7 +20,12 @@ import { ManualClock } from './price-feed.ts';
 import type { MadeSalt } from '../../src/ports/personal-keys.ts';
 
 export const caller = { merchantId: 'mer_shop', mode: 'test', keyId: 'key_1', requestId: 'req_1' } as Caller;
-export const order: CreateSessionInput = { amount: '10.00', currency: 'USDT', orderId: 'order-1', description: 'Two mugs' };
+export const order: CreateSessionInput = {
+  amount: '10.00',
+  currency: 'USDT',
+  orderId: 'order-1',
+  description: 'Two mugs',
+};
 const ethereum: NetworkSettings = {
   network: 'ethereum',
   mode: 'test',
@@ -43,15 +48,29 @@ interface Change {
 }
 
 /** One merchant with one network; `free` are the indexes of the addresses that wait to be given out. */
-export function sessionWorld({ create = async () => ({ salt: new Uint8Array(32) }), rate = null, policy = {} }: Change = {}) {
+export function sessionWorld({
+  create = async () => ({ salt: new Uint8Array(32) }),
+  rate = null,
+  policy = {},
+}: Change = {}) {
   const store = new MemoryEventStore();
   const clock = new ManualClock();
   const domains: MerchantDomain[] = [];
   const free = [1, 2];
   const erased: string[] = [];
-  const keys = { create, get: async () => new Uint8Array(32), erase: async (subject: string) => void erased.push(subject) };
+  const keys = {
+    create,
+    get: async () => new Uint8Array(32),
+    erase: async (subject: string) => void erased.push(subject),
+  };
   const deps: CreateSessionDeps & { readonly claims: ClaimSettings } = {
-    sessions: createSessionHandler({ store, clock, random: nodeRandom, notificationIds: new NotificationIds(clock), soleWriter: true }),
+    sessions: createSessionHandler({
+      store,
+      clock,
+      random: nodeRandom,
+      notificationIds: new NotificationIds(clock),
+      soleWriter: true,
+    }),
     ids: new SessionIds([{ version: 1, bytes: new Uint8Array(32) }]),
     merchants: {
       settings: () => ({
@@ -75,7 +94,9 @@ export function sessionWorld({ create = async () => ({ salt: new Uint8Array(32) 
     addresses: {
       take: (_mode, family) => {
         const index = free.shift();
-        return index === undefined ? null : { family, address: `0x${String(index).padStart(40, '0')}`, derivationIndex: index };
+        return index === undefined
+          ? null
+          : { family, address: `0x${String(index).padStart(40, '0')}`, derivationIndex: index };
       },
       giveBack: (_mode, { derivationIndex }) => void free.push(derivationIndex),
     },
@@ -83,7 +104,11 @@ export function sessionWorld({ create = async () => ({ salt: new Uint8Array(32) 
     idempotency: new Idempotency({ store, clock, random: nodeRandom }),
     clock,
     isClockInDoubt: () => false,
-    claims: { accepted: EVIDENCE_KINDS, waitSec: 86_400, givenAddress: (_network: Network, text: string) => (text === 'nonsense' ? null : text) },
+    claims: {
+      accepted: EVIDENCE_KINDS,
+      waitSec: 86_400,
+      givenAddress: (_network: Network, text: string) => (text === 'nonsense' ? null : text),
+    },
     random: nodeRandom,
     networks: () => [ethereum],
     sessionTtlSec: 1800,

@@ -27,7 +27,10 @@ export function paidOrder(index: number, merchantId = MERCHANT_ID, network: Netw
   const events: DomainEvent[] = [
     { type: 'SessionCreated', data: createdFacts({ sessionId, merchantId, orderId: `order-${index}` }) },
     { type: 'DepositDetected', data: { ...facts, kind: 'on_time' } },
-    { type: 'DepositConfirmed', data: { depositKey, rule: { kind: 'finalized' }, blockNumber, blockHash, blockTimeSec, headNumber: 200 } },
+    {
+      type: 'DepositConfirmed',
+      data: { depositKey, rule: { kind: 'finalized' }, blockNumber, blockHash, blockTimeSec, headNumber: 200 },
+    },
     { type: 'SessionPaid', data: paid },
   ];
   return events.map((event) => [sessionStream(sessionId), event]);
@@ -35,12 +38,31 @@ export function paidOrder(index: number, merchantId = MERCHANT_ID, network: Netw
 
 export function settlementTerms(moveId: string, amount: string, change: Partial<MoveRequested> = {}): MoveRequested {
   return {
-    ...{ moveId, mode: 'test', network: 'ethereum', coin: 'USDT', amount, fromAddress: '0xTreasury', toAddress: '0xMerchant' },
-    ...{ derivationIndex: null, merchantId: MERCHANT_ID, forMoveId: null, requestedBy: 'ana', reason: null, requestedAtSec: CREATED_AT, ...change },
+    ...{
+      moveId,
+      mode: 'test',
+      network: 'ethereum',
+      coin: 'USDT',
+      amount,
+      fromAddress: '0xTreasury',
+      toAddress: '0xMerchant',
+    },
+    ...{
+      derivationIndex: null,
+      merchantId: MERCHANT_ID,
+      forMoveId: null,
+      requestedBy: 'ana',
+      reason: null,
+      requestedAtSec: CREATED_AT,
+      ...change,
+    },
   };
 }
 
-export const settlementEvent = (type: 'SettlementRequested' | 'SettlementFailed' | 'SettlementCompleted', terms: MoveRequested): StreamEvent => {
+export const settlementEvent = (
+  type: 'SettlementRequested' | 'SettlementFailed' | 'SettlementCompleted',
+  terms: MoveRequested,
+): StreamEvent => {
   const { requestedBy: _by, reason: _why, requestedAtSec: _at, ...shared } = terms;
   const fee = { networkFee: '0.001', feeCoin: 'ETH', feeAddress: terms.fromAddress };
   const block = { txHash: '0xs', blockNumber: 120, blockHash: '0xb', blockTimeSec: CREATED_AT + 100 };

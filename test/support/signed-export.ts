@@ -11,8 +11,8 @@ import { SpilledMap } from '../../src/adapters/sqlite/read-model/spilled-map.ts'
 import { verifyExport, type VerifyReport } from '../../src/features/audit/verify.ts';
 
 /*
- * An export as somebody makes it who has the log, the sources and the signer's key: every hash, the tree and the signature fit whatever
- * events there are.
+ * An export as somebody makes it who has the log, the sources and the signer's key: every hash, the tree and the
+ * signature fit whatever events there are.
  */
 
 const key = new AuditKey(Buffer.alloc(64, 7));
@@ -24,7 +24,10 @@ export interface SignedExport {
 }
 
 /** The events in their order, each the next one of its stream. */
-export function recordedEvents(events: readonly (readonly [stream: string, event: DomainEvent])[], atMs: number): RecordedEvent[] {
+export function recordedEvents(
+  events: readonly (readonly [stream: string, event: DomainEvent])[],
+  atMs: number,
+): RecordedEvent[] {
   const recorded = events.map(([stream, event], index) => {
     const metadata = { correlationId: 'test', actor: 'test', prev: '' };
     const id = `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
@@ -63,7 +66,10 @@ export function signedExport(events: readonly RecordedEvent[]): SignedExport {
   };
 }
 
-export function verifiedAsSigned(events: readonly RecordedEvent[], memory: MakeKeyedMemory = () => new SpilledMap()): Promise<VerifyReport> {
+export function verifiedAsSigned(
+  events: readonly RecordedEvent[],
+  memory: MakeKeyedMemory = () => new SpilledMap(),
+): Promise<VerifyReport> {
   const { lines, checkpoint } = signedExport(events);
   return verifyExport({
     lines: async function* () {

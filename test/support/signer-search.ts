@@ -98,13 +98,19 @@ export function submitOne(chain: ModelChain, held: readonly Held[], pick: number
   if (one) chain.submit(one.signedBytes);
 }
 
-/** Whatever it still holds, in both orders: a nonce that is missing may come, and the newest need not be the one that lands. */
+/**
+ * Whatever it still holds, in both orders: a nonce that is missing may come, and the newest need not be the one that
+ * lands.
+ */
 export function submitAll(chain: ModelChain, held: readonly Held[]): void {
   for (const { signedBytes } of [...held, ...held.toReversed()]) chain.submit(signedBytes);
 }
 
 /** A chain and a folder for the journal, for one run. */
-export async function onModel(model: () => Promise<ModelChain>, run: (chain: ModelChain, journalDirectory: string) => Promise<void>): Promise<void> {
+export async function onModel(
+  model: () => Promise<ModelChain>,
+  run: (chain: ModelChain, journalDirectory: string) => Promise<void>,
+): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'signer-search-'));
   const chain = await model();
   try {

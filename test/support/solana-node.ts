@@ -14,7 +14,10 @@ interface Request {
   readonly params: readonly unknown[];
 }
 
-type Reply = { readonly result: unknown } | { readonly error: { readonly code: number; readonly message: string } } | { readonly status: number };
+type Reply =
+  | { readonly result: unknown }
+  | { readonly error: { readonly code: number; readonly message: string } }
+  | { readonly status: number };
 
 /** What a node knows of its chain. */
 export interface SolanaNodeState {
@@ -56,7 +59,9 @@ export async function playSolanaNode(slot: number, finalizedSlot = slot): Promis
       node.requests.push(request);
       const reply = node.override(request) ?? replyOf(node, request);
       const status = 'status' in reply ? reply.status : 200;
-      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id: request.id, ...reply }));
+      response
+        .writeHead(status, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ jsonrpc: '2.0', id: request.id, ...reply }));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -75,7 +80,15 @@ export async function playSolanaNode(slot: number, finalizedSlot = slot): Promis
 }
 
 export const solanaNodeState = (slot: number, finalizedSlot: number): SolanaNodeState => ({
-  ...{ slot, finalizedSlot, genesis: MAINNET_GENESIS, fork: '0', skipped: new Set(), transactions: new Map(), histories: new Map() },
+  ...{
+    slot,
+    finalizedSlot,
+    genesis: MAINNET_GENESIS,
+    fork: '0',
+    skipped: new Set(),
+    transactions: new Map(),
+    histories: new Map(),
+  },
   ...{ accounts: new Map(), timeOf: (at) => 1_700_000_000 + Math.floor(at * 0.4) },
 });
 
@@ -90,14 +103,23 @@ export function mintAccount(decimals = 6): { data: string } {
 export function nonceAccount(
   authority: string,
   nonce: string,
-  change: { readonly owner?: string; readonly version?: number; readonly state?: number; readonly authority?: string; readonly bytes?: number } = {},
+  change: {
+    readonly owner?: string;
+    readonly version?: number;
+    readonly state?: number;
+    readonly authority?: string;
+    readonly bytes?: number;
+  } = {},
 ): { data: string; owner: string } {
   const data = Buffer.alloc(80);
   data.writeUInt32LE(change.version ?? 1, 0);
   data.writeUInt32LE(change.state ?? 1, 4);
   data.set(fromBase58(change.authority ?? authority)!, 8);
   data.set(fromBase58(nonce)!, 40);
-  return { data: data.subarray(0, change.bytes ?? 80).toString('base64'), owner: change.owner ?? '11111111111111111111111111111111' };
+  return {
+    data: data.subarray(0, change.bytes ?? 80).toString('base64'),
+    owner: change.owner ?? '11111111111111111111111111111111',
+  };
 }
 
 export function tokenAccountData(mint: Uint8Array, owner: Uint8Array, units: bigint): { data: string } {
@@ -108,7 +130,8 @@ export function tokenAccountData(mint: Uint8Array, owner: Uint8Array, units: big
   return { data: data.toString('base64') };
 }
 
-const slotBefore = (node: SolanaNodeState, slot: number): number => (node.skipped.has(slot - 1) ? slotBefore(node, slot - 1) : slot - 1);
+const slotBefore = (node: SolanaNodeState, slot: number): number =>
+  node.skipped.has(slot - 1) ? slotBefore(node, slot - 1) : slot - 1;
 
 const error = (code: number, message: string): Reply => ({ error: { code, message } });
 
@@ -122,7 +145,8 @@ export function replyOf(node: SolanaNodeState, { method, params }: Pick<Request,
     maxSupportedTransactionVersion?: number;
   };
   const limit = config.commitment === 'finalized' || config.commitment === undefined ? node.finalizedSlot : node.slot;
-  if (config.minContextSlot !== undefined && limit < config.minContextSlot) return error(-32016, 'Minimum context slot has not been reached');
+  if (config.minContextSlot !== undefined && limit < config.minContextSlot)
+    return error(-32016, 'Minimum context slot has not been reached');
   switch (method) {
     case 'getGenesisHash':
       return { result: node.genesis };
@@ -137,7 +161,9 @@ export function replyOf(node: SolanaNodeState, { method, params }: Pick<Request,
           previousBlockhash: hashOfSlot(slot - 1, node.fork),
           blockTime: node.timeOf(slot),
           parentSlot: slotBefore(node, slot),
-          signatures: [...node.transactions].filter(([, transaction]) => transaction.slot === slot).map(([signature]) => signature),
+          signatures: [...node.transactions]
+            .filter(([, transaction]) => transaction.slot === slot)
+            .map(([signature]) => signature),
         },
       };
     }
@@ -149,9 +175,16 @@ export function replyOf(node: SolanaNodeState, { method, params }: Pick<Request,
     case 'getAccountInfo':
       return { result: { context: { slot: limit }, value: accountOf(node, params[0] as string, limit) } };
     case 'getMultipleAccounts':
-      return { result: { context: { slot: limit }, value: (params[0] as string[]).map((address) => accountOf(node, address, limit)) } };
+      return {
+        result: {
+          context: { slot: limit },
+          value: (params[0] as string[]).map((address) => accountOf(node, address, limit)),
+        },
+      };
     case 'getSignaturesForAddress': {
-      const all = (node.histories.get(params[0] as string) ?? []).filter((signature) => node.transactions.get(signature)!.slot <= limit);
+      const all = (node.histories.get(params[0] as string) ?? []).filter(
+        (signature) => node.transactions.get(signature)!.slot <= limit,
+      );
       const from = config.before === undefined ? 0 : all.indexOf(config.before) + 1;
       const to = config.until === undefined ? all.length : all.indexOf(config.until);
       const page = all.slice(from, to < 0 ? all.length : to).slice(0, config.limit ?? 1000);
@@ -166,7 +199,10 @@ export function replyOf(node: SolanaNodeState, { method, params }: Pick<Request,
     case 'getTransaction': {
       const transaction = node.transactions.get(params[0] as string);
       if (transaction === undefined || transaction.slot > limit) return { result: null };
-      if (typeof transaction.version === 'number' && (config.maxSupportedTransactionVersion ?? -1) < transaction.version)
+      if (
+        typeof transaction.version === 'number' &&
+        (config.maxSupportedTransactionVersion ?? -1) < transaction.version
+      )
         return error(-32015, 'Transaction version is not supported');
       return { result: transaction };
     }

@@ -53,13 +53,25 @@ export class SolanaWorld {
 
   open(name: string): string {
     const createdAtSec = SolanaWorld.START_SEC;
-    this.given.push({ owner: name, sessionId: `cs_${name}` as SessionId, createdAtSec, expiresAtSec: createdAtSec + 1_800, endedAtSec: null });
+    this.given.push({
+      owner: name,
+      sessionId: `cs_${name}` as SessionId,
+      createdAtSec,
+      expiresAtSec: createdAtSec + 1_800,
+      endedAtSec: null,
+    });
     return name;
   }
 
   ended(name: string, agoSec: number): string {
     const endedAtSec = SolanaWorld.START_SEC - agoSec;
-    this.given.push({ owner: name, sessionId: `cs_${name}` as SessionId, createdAtSec: endedAtSec - 60, expiresAtSec: endedAtSec, endedAtSec });
+    this.given.push({
+      owner: name,
+      sessionId: `cs_${name}` as SessionId,
+      createdAtSec: endedAtSec - 60,
+      expiresAtSec: endedAtSec,
+      endedAtSec,
+    });
     return name;
   }
 
@@ -76,20 +88,37 @@ export class SolanaWorld {
         deposits: {
           record: async (sessionId, facts: DepositFacts) => {
             if (!this.shownAtSec.has(facts.txHash)) this.shownAtSec.set(facts.txHash, this.nowSec);
-            this.#tell(facts.depositKey, 'record', { sessionId, facts, rule: { kind: 'finalized' }, status: 'detected' });
+            this.#tell(facts.depositKey, 'record', {
+              sessionId,
+              facts,
+              rule: { kind: 'finalized' },
+              status: 'detected',
+            });
           },
-          confirm: async (_, { depositKey }) => this.#tell(depositKey, 'confirm', { ...this.deposits.get(depositKey)!, status: 'final' }),
+          confirm: async (_, { depositKey }) =>
+            this.#tell(depositKey, 'confirm', { ...this.deposits.get(depositKey)!, status: 'final' }),
           revert: async (_, { depositKey }) => {
             const { facts } = this.deposits.get(depositKey)!;
-            if (this.chain.transactions.some(({ txHash, slot }) => txHash === facts.txHash && slot === facts.blockNumber))
+            if (
+              this.chain.transactions.some(({ txHash, slot }) => txHash === facts.txHash && slot === facts.blockNumber)
+            )
               this.wronglyReverted.push(depositKey);
-            this.#tell(depositKey, 'revert', { ...this.deposits.get(depositKey)!, status: 'reverted', revertedForSec: 0 });
+            this.#tell(depositKey, 'revert', {
+              ...this.deposits.get(depositKey)!,
+              status: 'reverted',
+              revertedForSec: 0,
+            });
           },
         },
         coverage: {
           lastCovered: async () => this.covered,
           record: async ({ toBlock, toBlockHash, toBlockTimeSec, sweeps }) =>
-            void (this.covered = { block: toBlock, hash: toBlockHash, timeSec: toBlockTimeSec, ...(sweeps && { sweeps }) }),
+            void (this.covered = {
+              block: toBlock,
+              hash: toBlockHash,
+              timeSec: toBlockTimeSec,
+              ...(sweeps && { sweeps }),
+            }),
         },
         clock: { nowMs: () => SolanaWorld.START_SEC * 1000 + this.#nowMs },
         finalityRuleOf: () => ({ kind: 'finalized' }),

@@ -13,7 +13,9 @@ const ABI = {
   USDC: new Interface(JSON.stringify(readArtifact('sandbox-usdc').abi)),
 };
 
-/** A chain under the test's own hand: blocks only when asked for, both tokens deployed, the owner holding the supply. */
+/**
+ * A chain under the test's own hand: blocks only when asked for, both tokens deployed, the owner holding the supply.
+ */
 export interface TokenChain {
   readonly url: string;
   readonly rpc: Rpc;
@@ -36,7 +38,11 @@ export async function startTokenChain(
   const { network = 'ethereum', chainId = 31_337, decimals = 6, slotsInAnEpoch = 2 } = options;
   const binary = findAnvil();
   if (binary === null) throw new Error('anvil is not installed');
-  const node = await AnvilNode.start({ binary, chainId, slotsInAnEpoch, genesisTimeSec: Math.floor(Date.now() / 1000) - 3600 }, 0, null);
+  const node = await AnvilNode.start(
+    { binary, chainId, slotsInAnEpoch, genesisTimeSec: Math.floor(Date.now() / 1000) - 3600 },
+    0,
+    null,
+  );
   const { rpc } = node;
   const owner = Wallet.createRandom() as unknown as Wallet;
   const tokens = sandboxTokens(owner.address, decimals);
@@ -73,7 +79,12 @@ export async function startTokenChain(
       return account;
     },
     balanceOf: async (coin, address) =>
-      BigInt(await rpc<string>('eth_call', [{ to: token(coin).address, data: ABI[coin].encodeFunctionData('balanceOf', [address]) }, 'latest'])),
+      BigInt(
+        await rpc<string>('eth_call', [
+          { to: token(coin).address, data: ABI[coin].encodeFunctionData('balanceOf', [address]) },
+          'latest',
+        ]),
+      ),
     close: () => node.end(),
   };
   await fund(owner.address);

@@ -3,7 +3,10 @@ import type { AddressInfo } from 'node:net';
 import type { TronTransactionInfo } from '../../src/adapters/tron/receipt.ts';
 
 type Body = Record<string, unknown>;
-type Override = (path: string, body: Body) => { status?: number; headers?: Record<string, string>; body: unknown } | undefined;
+type Override = (
+  path: string,
+  body: Body,
+) => { status?: number; headers?: Record<string, string>; body: unknown } | undefined;
 
 /** A TRON HTTP API that plays recorded receipts back, block by block. */
 export interface PlayedTronNode {
@@ -23,7 +26,11 @@ const GENESIS_TAIL = '2b6653dc';
 export const MAINNET_CHAIN_ID = String(0x2b6653dc);
 const EPOCH_MS = 1_530_000_000_000;
 
-export async function playTronNode(options: { receipts: TronTransactionInfo[]; headNumber: number; solidNumber?: number }): Promise<PlayedTronNode> {
+export async function playTronNode(options: {
+  receipts: TronTransactionInfo[];
+  headNumber: number;
+  solidNumber?: number;
+}): Promise<PlayedTronNode> {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -33,7 +40,9 @@ export async function playTronNode(options: { receipts: TronTransactionInfo[]; h
       const path = request.url!;
       node.requests.push({ path, body, apiKey: request.headers['tron-pro-api-key'] as string | undefined });
       const answer = node.override(path, body) ?? { body: answerOf(node, path, body) };
-      response.writeHead(answer.status ?? 200, { 'content-type': 'application/json', ...answer.headers }).end(JSON.stringify(answer.body));
+      response
+        .writeHead(answer.status ?? 200, { 'content-type': 'application/json', ...answer.headers })
+        .end(JSON.stringify(answer.body));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -86,7 +95,9 @@ function blockOf(node: PlayedTronNode, number: number, limit: number, full: bool
   const timestamp = inBlock[0]?.blockTimeStamp ?? EPOCH_MS + number * 3000;
   return {
     blockID: blockIdOf(number, node.fork),
-    block_header: { raw_data: { ...(number === 0 ? {} : { number, parentHash: blockIdOf(number - 1, node.fork) }), timestamp } },
+    block_header: {
+      raw_data: { ...(number === 0 ? {} : { number, parentHash: blockIdOf(number - 1, node.fork) }), timestamp },
+    },
     ...(full && inBlock.length > 0 ? { transactions: inBlock.map((receipt) => ({ txID: receipt.id })) } : {}),
   };
 }

@@ -42,7 +42,9 @@ export class VirtualTimers implements Timers {
   }
 
   #next(endMs: number): Alarm | undefined {
-    return this.#alarms.filter((alarm) => alarm.dueAtMs <= endMs).sort((one, other) => one.dueAtMs - other.dueAtMs || one.order - other.order)[0];
+    return this.#alarms
+      .filter((alarm) => alarm.dueAtMs <= endMs)
+      .sort((one, other) => one.dueAtMs - other.dueAtMs || one.order - other.order)[0];
   }
 }
 

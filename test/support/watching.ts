@@ -24,7 +24,11 @@ export class ToldDeposits implements DepositCommands {
 
 const GIVE_UP_MS = 30_000;
 
-export async function until(what: string, holds: () => boolean | Promise<boolean>, told: () => unknown = () => ''): Promise<void> {
+export async function until(
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  told: () => unknown = () => '',
+): Promise<void> {
   const startedMs = performance.now();
   while (!(await holds())) {
     if (performance.now() - startedMs > GIVE_UP_MS) throw new Error(`never: ${what} ${JSON.stringify(told())}`);

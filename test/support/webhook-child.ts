@@ -4,13 +4,26 @@ import type { WebhookSender } from '../../src/ports/webhook-sender.ts';
 import { merchantId, TestDirectory, WebhookWorld } from './webhook-world.ts';
 
 /*
- * The delivery process in a process of its own, for tests that kill it. Arguments: data directory, endpoint URL, where to
- * die (the name of a crash point and how often it is passed before), and sessions to write while it runs (first and count).
+ * The delivery process in a process of its own, for tests that kill it. Arguments: data directory, endpoint URL, where
+ * to die (the name of a crash point and how often it is passed before), and sessions to write while it runs (first and
+ * count).
  */
 
-export type CrashPoint = 'before-schedule' | 'after-schedule' | 'before-send' | 'before-record' | 'after-record' | 'during-drain' | 'never';
+export type CrashPoint =
+  | 'before-schedule'
+  | 'after-schedule'
+  | 'before-send'
+  | 'before-record'
+  | 'after-record'
+  | 'during-drain'
+  | 'never';
 
-const [dataDir, url, crash = 'never', count = '1', first = '0', sessions = '0'] = process.argv.slice(2) as [string, string, CrashPoint?, ...string[]];
+const [dataDir, url, crash = 'never', count = '1', first = '0', sessions = '0'] = process.argv.slice(2) as [
+  string,
+  string,
+  CrashPoint?,
+  ...string[],
+];
 let left = Number(count);
 
 function pass(point: CrashPoint): void {

@@ -27,7 +27,11 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       const raw = Buffer.concat(chunks);
-      received.push({ headers: request.headers, raw, body: JSON.parse(raw.toString('utf8')) as ReceivedWebhook['body'] });
+      received.push({
+        headers: request.headers,
+        raw,
+        body: JSON.parse(raw.toString('utf8')) as ReceivedWebhook['body'],
+      });
       response.writeHead(200, { 'content-type': 'application/json' }).end('{"received":true}');
     });
   });
@@ -45,7 +49,9 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
 
 /** The specification's signature over the raw bytes, computed here from scratch. */
 export function signatureOf(webhook: ReceivedWebhook, secret: string): string {
-  const prefix = Buffer.from(`${webhook.headers['x-service-timestamp'] as string}.${webhook.headers['x-service-nonce'] as string}.`);
+  const prefix = Buffer.from(
+    `${webhook.headers['x-service-timestamp'] as string}.${webhook.headers['x-service-nonce'] as string}.`,
+  );
   return createHmac('sha256', secret)
     .update(Buffer.concat([prefix, webhook.raw]))
     .digest('hex');

@@ -20,7 +20,11 @@ import { silentLog } from '../../src/ports/log.ts';
 import type { ReadModel } from '../../src/ports/read-model.ts';
 import { systemTimers, type Timers } from '../../src/ports/timers.ts';
 import type { WebhookSender } from '../../src/ports/webhook-sender.ts';
-import { DeliverWebhooks, type DeliveryAlarm, type DeliverWebhooksOptions } from '../../src/features/webhooks/deliver.process.ts';
+import {
+  DeliverWebhooks,
+  type DeliveryAlarm,
+  type DeliverWebhooksOptions,
+} from '../../src/features/webhooks/deliver.process.ts';
 import { decodeEvent, encodeEvent } from '../../src/runtime/commands/codec.ts';
 import { NotificationIds } from '../../src/runtime/commands/notification-ids.ts';
 import { createDeliveryHandler, type DeliveryHandler } from '../../src/features/shared/handlers/delivery-handler.ts';
@@ -91,8 +95,10 @@ export class TestDirectory implements EndpointDirectory {
   }
 }
 
-export const merchantId = (number: number): MerchantId => `mer_${base32(Buffer.from(String(number).padStart(12, '0'))).slice(0, 20)}` as MerchantId;
-export const sessionId = (number: number): SessionId => `cs_${base32(Buffer.from(String(number).padStart(20, '0'))).slice(0, 32)}` as SessionId;
+export const merchantId = (number: number): MerchantId =>
+  `mer_${base32(Buffer.from(String(number).padStart(12, '0'))).slice(0, 20)}` as MerchantId;
+export const sessionId = (number: number): SessionId =>
+  `cs_${base32(Buffer.from(String(number).padStart(20, '0'))).slice(0, 32)}` as SessionId;
 
 export interface WorldOptions {
   readonly dataDir?: string;
@@ -140,8 +146,14 @@ export class WebhookWorld {
     this.readModel = await openSqliteReadModel({ dataDir });
     this.answers = new SqliteDeliveryAnswers({ dataDir, nowMs: () => this.#timers.nowMs() });
     this.ids = new NotificationIds(this.#timers);
-    this.handler = createDeliveryHandler({ store: this.store, clock: this.#timers, random: nodeRandom, notificationIds: this.ids });
-    this.#sender = this.#options.sender ?? new HttpWebhookSender({ allowInsecure: true, ownHosts: [], ...this.#options.http });
+    this.handler = createDeliveryHandler({
+      store: this.store,
+      clock: this.#timers,
+      random: nodeRandom,
+      notificationIds: this.ids,
+    });
+    this.#sender =
+      this.#options.sender ?? new HttpWebhookSender({ allowInsecure: true, ownHosts: [], ...this.#options.http });
     this.process = new DeliverWebhooks({
       store: this.store,
       readModel: this.readModel,
@@ -168,7 +180,14 @@ export class WebhookWorld {
       const notificationId = isNotifyingType(event.type) || isNoticedType(event.type) ? this.ids.next() : undefined;
       if (notificationId) given.push(notificationId);
       const metadata = { correlationId: 'test', actor: 'test', prev, ...(notificationId && { notificationId }) };
-      const one = encodeEvent({ id: nodeRandom.uuid(), stream, revision: head.revision + 1 + index, atMs: this.#timers.nowMs(), event, metadata });
+      const one = encodeEvent({
+        id: nodeRandom.uuid(),
+        stream,
+        revision: head.revision + 1 + index,
+        atMs: this.#timers.nowMs(),
+        event,
+        metadata,
+      });
       prev = one.hash;
       return one;
     });
@@ -195,7 +214,9 @@ export class WebhookWorld {
 
   /** What the log says of a delivery, oldest first. */
   async history(id: NotificationId): Promise<DeliveryEvent[]> {
-    return (await this.store.readStream(deliveryStream(id))).map((recorded) => decodeEvent(recorded).event as DeliveryEvent);
+    return (await this.store.readStream(deliveryStream(id))).map(
+      (recorded) => decodeEvent(recorded).event as DeliveryEvent,
+    );
   }
 
   async redeliver(id: NotificationId, bulk = false): Promise<void> {
@@ -224,7 +245,11 @@ export class WebhookWorld {
 }
 
 /** Waits until the probe gives something else than null, undefined or false. */
-export async function until<Value>(what: string, probe: () => Value | Promise<Value>, timeoutMs = 15_000): Promise<NonNullable<Value>> {
+export async function until<Value>(
+  what: string,
+  probe: () => Value | Promise<Value>,
+  timeoutMs = 15_000,
+): Promise<NonNullable<Value>> {
   const endAt = Date.now() + timeoutMs;
   for (;;) {
     const value = await probe();

@@ -123,7 +123,10 @@ export interface Quittance {
     /** Safe to repeat: the same `order_id` and body answer the same session. */
     create(session: CreateSession, options?: CallOptions): Promise<PaymentSession>;
     /** `expand`: what the answer brings along. */
-    get(id: string, options?: CallOptions & { readonly expand?: readonly ('refunds' | 'events' | 'timeline')[] }): Promise<ExpandedPaymentSession>;
+    get(
+      id: string,
+      options?: CallOptions & { readonly expand?: readonly ('refunds' | 'events' | 'timeline')[] },
+    ): Promise<ExpandedPaymentSession>;
     cancel(id: string, options?: CallOptions): Promise<CancelledPaymentSession>;
     /** Everything that was observed and decided about the session, in order, and why it is or is not paid. */
     timeline(id: string, options?: CallOptions): Promise<Timeline>;
@@ -133,10 +136,18 @@ export interface Quittance {
     /** `expand`: what the answer brings along. */
     get(id: string, options?: CallOptions & { readonly expand?: readonly 'session'[] }): Promise<ExpandedRefund>;
   };
-  /** Of payers who want a refund to another address than the one that paid. A refund that names one (`claim_id`) approves it. */
+  /**
+   * Of payers who want a refund to another address than the one that paid. A refund that names one (`claim_id`)
+   * approves it.
+   */
   readonly claims: {
     list(sessionId: string, options?: CallOptions): Promise<{ readonly data: readonly Claim[] }>;
-    reject(sessionId: string, claimId: string, reason?: wire.RejectClaim['reason'], options?: CallOptions): Promise<Claim>;
+    reject(
+      sessionId: string,
+      claimId: string,
+      reason?: wire.RejectClaim['reason'],
+      options?: CallOptions,
+    ): Promise<Claim>;
   };
   readonly transactions: List<Transaction, TransactionFilters>;
   readonly merchant: {
@@ -152,7 +163,10 @@ export interface Quittance {
     redeliver(eventId: string, options?: CallOptions): Promise<WebhookDelivery>;
     replay(range: wire.ReplayDeliveries, options?: CallOptions): Promise<wire.ReplayedDeliveries>;
     /** Sends a sample of an event type to your default endpoint, or to the one that is named. */
-    test(eventType: wire.TestWebhook['event_type'], options?: CallOptions & { readonly endpointId?: string }): Promise<WebhookDelivery>;
+    test(
+      eventType: wire.TestWebhook['event_type'],
+      options?: CallOptions & { readonly endpointId?: string },
+    ): Promise<WebhookDelivery>;
   };
   /** Where you are told, the default endpoint first. */
   readonly endpoints: {
@@ -179,11 +193,17 @@ export interface Quittance {
   };
   readonly ledger: {
     /** What you are owed now, or at the end of a day (`as_of`). */
-    balances(at?: { readonly as_of?: string; readonly clock?: 'recorded' | 'chain' }, options?: CallOptions): Promise<LedgerBalances>;
+    balances(
+      at?: { readonly as_of?: string; readonly clock?: 'recorded' | 'chain' },
+      options?: CallOptions,
+    ): Promise<LedgerBalances>;
     /** Every entry of your accounts, in the order of recording, fetched as the loop goes. */
     entries(range?: LedgerRange, options?: CallOptions): AsyncIterable<LedgerEntry>;
     /** One page of the settlement report, with the balances before and after its days. */
-    settlement(range?: LedgerRange & { readonly cursor?: string; readonly page_size?: number }, options?: CallOptions): Promise<SettlementReport>;
+    settlement(
+      range?: LedgerRange & { readonly cursor?: string; readonly page_size?: number },
+      options?: CallOptions,
+    ): Promise<SettlementReport>;
     /** The statement of a closed month such as `2026-10`, as evidence to keep. */
     statement(month: string, options?: CallOptions): Promise<MonthStatement>;
     /** The lines that it is made of (`csv`), or a page to be printed (`html`). */
@@ -228,11 +248,13 @@ export function createClient(options: ClientOptions): Quittance {
     refunds: {
       ...listOf<ExpandedRefund, RefundFilters>(send, '/v1/refunds'),
       create: (refund, call) => post('/v1/refunds', refund, call),
-      get: (id, call) => send({ method: 'GET', path: `/v1/refunds/${encodeURIComponent(id)}`, query: expansion(call) }, call),
+      get: (id, call) =>
+        send({ method: 'GET', path: `/v1/refunds/${encodeURIComponent(id)}`, query: expansion(call) }, call),
     },
     claims: {
       list: (sessionId, call) => get(claimsPath(sessionId), call),
-      reject: (sessionId, claimId, reason, call) => post(`${claimsPath(sessionId)}/${encodeURIComponent(claimId)}/reject`, { reason }, call),
+      reject: (sessionId, claimId, reason, call) =>
+        post(`${claimsPath(sessionId)}/${encodeURIComponent(claimId)}/reject`, { reason }, call),
     },
     transactions: listOf<Transaction, TransactionFilters>(send, '/v1/transactions'),
     merchant: {
@@ -247,7 +269,11 @@ export function createClient(options: ClientOptions): Quittance {
       redeliver: (id, call) => post(`${deliveryPath(id)}/redeliver`, undefined, call),
       replay: (range, call) => post('/v1/webhooks/replay', range, call),
       test: (eventType, { endpointId, ...call } = {}) =>
-        post('/v1/webhooks/test', { event_type: eventType, ...(endpointId !== undefined && { endpoint_id: endpointId }) }, call),
+        post(
+          '/v1/webhooks/test',
+          { event_type: eventType, ...(endpointId !== undefined && { endpoint_id: endpointId }) },
+          call,
+        ),
     },
     endpoints: {
       list: (call) => get('/v1/webhooks/endpoints', call),
@@ -259,7 +285,8 @@ export function createClient(options: ClientOptions): Quittance {
       resume: (id, call) => post(`${endpointPath(id)}/resume`, undefined, call),
     },
     events: {
-      after: (cursor, request, call) => send({ method: 'GET', path: '/v1/events', query: { cursor, ...request } }, call),
+      after: (cursor, request, call) =>
+        send({ method: 'GET', path: '/v1/events', query: { cursor, ...request } }, call),
       get: (id, call) => get(`/v1/events/${encodeURIComponent(id)}`, call),
     },
     requests: {
@@ -268,8 +295,10 @@ export function createClient(options: ClientOptions): Quittance {
     },
     ledger: ledgerOf(send),
     sandbox: {
-      pay: (sessionId, payment, call) => post(`/v1/sandbox/sessions/${encodeURIComponent(sessionId)}/pay`, payment, call),
-      advance: (sessionId, time, call) => post(`/v1/sandbox/sessions/${encodeURIComponent(sessionId)}/advance`, time, call),
+      pay: (sessionId, payment, call) =>
+        post(`/v1/sandbox/sessions/${encodeURIComponent(sessionId)}/pay`, payment, call),
+      advance: (sessionId, time, call) =>
+        post(`/v1/sandbox/sessions/${encodeURIComponent(sessionId)}/advance`, time, call),
     },
   };
 }

@@ -20,7 +20,8 @@ function keyOf(secret: string): Promise<SigningKey> {
 }
 
 /** `timestamp + "." + nonce + "." + body` as bytes. */
-const signedBytes = (timestamp: string, nonce: string, body: string | Uint8Array): Uint8Array<ArrayBuffer> => joined(`${timestamp}.${nonce}.`, body);
+const signedBytes = (timestamp: string, nonce: string, body: string | Uint8Array): Uint8Array<ArrayBuffer> =>
+  joined(`${timestamp}.${nonce}.`, body);
 
 function joined(text: string, body: string | Uint8Array): Uint8Array<ArrayBuffer> {
   const prefix = encoder.encode(text);
@@ -47,7 +48,9 @@ export interface RequestParts {
   readonly body: string | Uint8Array;
 }
 
-/** HMAC-SHA256 of `v2`, timestamp, nonce, method, target and body, with line feeds between them, as 64 hex characters. */
+/**
+ * HMAC-SHA256 of `v2`, timestamp, nonce, method, target and body, with line feeds between them, as 64 hex characters.
+ */
 export function signRequest(secret: string, { timestamp, nonce, method, target, body }: RequestParts): Promise<string> {
   return hexMac(secret, joined(`v2\n${timestamp}\n${nonce}\n${method}\n${target}\n`, body));
 }

@@ -9,7 +9,10 @@ export interface TransportOptions {
   readonly apiSecret: string;
   /** Of the signature headers; must be the service's own (default `X-Service-`). */
   readonly headerPrefix?: string;
-  /** 2 (default) signs method, path and query as well; 1 is for services that know no other, and for proxies that change the path. */
+  /**
+   * 2 (default) signs method, path and query as well; 1 is for services that know no other, and for proxies that change
+   * the path.
+   */
   readonly signatureVersion?: 1 | 2;
   /** For each attempt, its answer included (default 30 s). */
   readonly timeoutMs?: number;
@@ -44,7 +47,10 @@ const LONGEST_WAIT_SEC = 60;
 const POSITION = 'Quittance-Position';
 const RETRYABLE: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
 
-/** Signs, sends and retries. Each attempt has its own timestamp and nonce; all attempts of a POST have one idempotency key. */
+/**
+ * Signs, sends and retries. Each attempt has its own timestamp and nonce; all attempts of a POST have one idempotency
+ * key.
+ */
 export function createTransport(options: TransportOptions): Send {
   const {
     apiKey,
@@ -59,7 +65,12 @@ export function createTransport(options: TransportOptions): Send {
   /** The furthest that any answer came from; undefined where one node answers all. */
   let position: string | undefined;
 
-  async function attempt(request: ApiRequest, body: string, idempotencyKey: string | undefined, signal: AbortSignal | undefined): Promise<Response> {
+  async function attempt(
+    request: ApiRequest,
+    body: string,
+    idempotencyKey: string | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<Response> {
     const timestamp = String(Math.floor(Date.now() / 1000));
     const nonce = crypto.randomUUID();
     const url = new URL(baseUrl + request.path + queryText(request.query));
@@ -69,14 +80,21 @@ export function createTransport(options: TransportOptions): Send {
       Authorization: `Bearer ${apiKey}`,
       [`${headerPrefix}Timestamp`]: timestamp,
       [`${headerPrefix}Nonce`]: nonce,
-      [`${headerPrefix}Signature`]: await (signatureVersion === 2 ? signRequest(apiSecret, parts) : sign(apiSecret, timestamp, nonce, body)),
+      [`${headerPrefix}Signature`]: await (signatureVersion === 2
+        ? signRequest(apiSecret, parts)
+        : sign(apiSecret, timestamp, nonce, body)),
       ...(signatureVersion === 2 ? { [`${headerPrefix}Signature-Version`]: '2' } : undefined),
       ...(request.method === 'GET' ? undefined : { 'Content-Type': 'application/json' }),
       ...(idempotencyKey === undefined ? undefined : { 'Idempotency-Key': idempotencyKey }),
       ...(request.method === 'GET' && position !== undefined ? { [POSITION]: position } : undefined),
     };
     const timeout = AbortSignal.timeout(timeoutMs);
-    const init: RequestInit = { method: request.method, headers, redirect: 'manual', signal: signal ? AbortSignal.any([signal, timeout]) : timeout };
+    const init: RequestInit = {
+      method: request.method,
+      headers,
+      redirect: 'manual',
+      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+    };
     const response = await fetchUrl(url.href, body === '' ? init : { ...init, body });
     const reached = response.headers.get(POSITION);
     if (reached !== null && isAfter(reached, position)) position = reached;
@@ -109,7 +127,9 @@ function isAfter(one: string, other: string | undefined): boolean {
   return false;
 }
 
-type OutcomeOf<Answer> = { readonly ok: true; readonly answer: Answer } | { readonly ok: false; readonly error: ApiError | ConnectionError };
+type OutcomeOf<Answer> =
+  | { readonly ok: true; readonly answer: Answer }
+  | { readonly ok: false; readonly error: ApiError | ConnectionError };
 
 async function outcomeOf<Answer>(sent: Promise<Response>): Promise<OutcomeOf<Answer>> {
   try {
@@ -126,7 +146,10 @@ function isWorthRetrying(error: ApiError | ConnectionError): boolean {
   return !(error instanceof ApiError) || RETRYABLE.has(error.status) || error.code === 'conflict';
 }
 
-/** Doubles from a quarter of a second, spread so that many clients do not come back at once; never before the service said. */
+/**
+ * Doubles from a quarter of a second, spread so that many clients do not come back at once; never before the service
+ * said.
+ */
 function waitMs(tries: number, error: ApiError | ConnectionError): number {
   const own = FIRST_WAIT_MS * 2 ** tries * (0.75 + Math.random() / 2);
   const told = error instanceof ApiError ? Math.min(error.retryAfterSec ?? 0, LONGEST_WAIT_SEC) * 1000 : 0;

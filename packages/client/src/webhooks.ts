@@ -21,7 +21,9 @@ export interface WebhookOptions {
 }
 
 /** `Headers`, Node's `request.headers`, or any record of header names in any case. */
-export type WebhookHeaders = { get(name: string): string | null } | Readonly<Record<string, string | readonly string[] | undefined>>;
+export type WebhookHeaders =
+  | { get(name: string): string | null }
+  | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export class WebhookVerificationError extends Error {
   override readonly name = 'WebhookVerificationError';
@@ -33,14 +35,23 @@ export class WebhookVerificationError extends Error {
  *
  * Deduplicate by `event.id` for 7 to 30 days: the same event can arrive more than once.
  */
-export async function verifyWebhook(body: string | Uint8Array, headers: WebhookHeaders, options: WebhookOptions): Promise<WebhookEvent> {
+export async function verifyWebhook(
+  body: string | Uint8Array,
+  headers: WebhookHeaders,
+  options: WebhookOptions,
+): Promise<WebhookEvent> {
   if (typeof body !== 'string' && !((body as unknown) instanceof Uint8Array))
-    throw new TypeError('verifyWebhook needs the raw body, as text or bytes: this one was parsed, and written again it has another signature');
+    throw new TypeError(
+      'verifyWebhook needs the raw body, as text or bytes: this one was parsed, and written again it has another signature',
+    );
   const prefix = options.headerPrefix ?? 'X-Service-';
   const timestamp = headerOf(headers, `${prefix}Timestamp`);
   const nonce = headerOf(headers, `${prefix}Nonce`);
-  const signatures = ['Signature', 'Signature-Next'].map((name) => headerOf(headers, prefix + name)).filter((value) => value !== null);
-  if (timestamp === null || nonce === null || signatures.length === 0) throw new WebhookVerificationError('a signature header is missing');
+  const signatures = ['Signature', 'Signature-Next']
+    .map((name) => headerOf(headers, prefix + name))
+    .filter((value) => value !== null);
+  if (timestamp === null || nonce === null || signatures.length === 0)
+    throw new WebhookVerificationError('a signature header is missing');
   const nowSec = options.nowSec?.() ?? Math.floor(Date.now() / 1000);
   if (!/^\d{1,12}$/.test(timestamp) || Math.abs(nowSec - Number(timestamp)) > TOLERANCE_SEC)
     throw new WebhookVerificationError('the timestamp is too far from now');
@@ -48,7 +59,8 @@ export async function verifyWebhook(body: string | Uint8Array, headers: WebhookH
   let verified = false;
   for (const secret of typeof options.secret === 'string' ? [options.secret] : options.secret) {
     if (secret === '') throw new TypeError('the webhook secret is empty');
-    for (const signature of signatures) if (await verifySignature(secret, signature, timestamp, nonce, body)) verified = true;
+    for (const signature of signatures)
+      if (await verifySignature(secret, signature, timestamp, nonce, body)) verified = true;
   }
   if (!verified) throw new WebhookVerificationError('the signature is wrong');
   return JSON.parse(typeof body === 'string' ? body : new TextDecoder().decode(body)) as WebhookEvent;
@@ -106,7 +118,10 @@ export function webhookHandler(
     } catch (error) {
       tell(options.onError, error, request);
       if (error instanceof WebhookVerificationError) answer(response, 401, { error: error.message });
-      else answer(response, 500, { error: error instanceof RawBodyMissing ? error.message : 'the event could not be handled' });
+      else
+        answer(response, 500, {
+          error: error instanceof RawBodyMissing ? error.message : 'the event could not be handled',
+        });
     }
   };
 }
@@ -127,7 +142,9 @@ async function rawBodyOf(request: NodeRequest): Promise<string | Uint8Array> {
   const { body } = request;
   if (typeof body === 'string' || body instanceof Uint8Array) return body;
   if (body !== undefined && body !== null)
-    throw new RawBodyMissing('the body was parsed before it was verified: mount the webhook handler before express.json()');
+    throw new RawBodyMissing(
+      'the body was parsed before it was verified: mount the webhook handler before express.json()',
+    );
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of request) {

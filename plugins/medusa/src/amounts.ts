@@ -9,7 +9,9 @@ export function amountOf(amount: Amount, currency: string): string {
   if (parts === null) throw new TypeError(`amount must be a decimal number of at least zero, not ${text}`);
   const decimals = decimalsOf(currency);
   const [, whole = '', fraction = ''] = parts;
-  const scaled = BigInt(whole + fraction.slice(0, decimals).padEnd(decimals, '0')) + (Number(fraction[decimals] ?? '0') >= 5 ? 1n : 0n);
+  const scaled =
+    BigInt(whole + fraction.slice(0, decimals).padEnd(decimals, '0')) +
+    (Number(fraction[decimals] ?? '0') >= 5 ? 1n : 0n);
   const digits = scaled.toString().padStart(decimals + 1, '0');
   return decimals === 0 ? digits : `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
 }

@@ -1,7 +1,12 @@
 /* As much of Medusa's documented payment provider interface (2.x, from 2.3) as this provider uses. */
 
 /** Amounts come in units of the currency, as any of Medusa's forms of a number. */
-export type Amount = number | string | { readonly value: string | number } | { readonly numeric: number } | { toFixed(): string };
+export type Amount =
+  | number
+  | string
+  | { readonly value: string | number }
+  | { readonly numeric: number }
+  | { toFixed(): string };
 
 export type ProviderData = Readonly<Record<string, unknown>>;
 

@@ -20,9 +20,14 @@ export interface QuittanceOptions {
 /** Throws with the name of the option at fault, when Medusa starts. */
 export function checkOptions(options: Partial<Record<keyof QuittanceOptions, unknown>>): void {
   for (const name of ['baseUrl', 'apiKey', 'apiSecret'] as const)
-    if (typeof options[name] !== 'string' || options[name] === '') throw new TypeError(`quittance: ${name} is required`);
+    if (typeof options[name] !== 'string' || options[name] === '')
+      throw new TypeError(`quittance: ${name} is required`);
   const secrets: unknown = typeof options.webhookSecret === 'string' ? [options.webhookSecret] : options.webhookSecret;
-  if (!Array.isArray(secrets) || secrets.length === 0 || secrets.some((secret) => typeof secret !== 'string' || secret === ''))
+  if (
+    !Array.isArray(secrets) ||
+    secrets.length === 0 ||
+    secrets.some((secret) => typeof secret !== 'string' || secret === '')
+  )
     throw new TypeError('quittance: webhookSecret is required');
   const key = options.apiKey as string;
   if (!/^sk_(test|live)_./.test(key)) throw new TypeError('quittance: apiKey must begin with sk_test_ or sk_live_');
@@ -31,6 +36,9 @@ export function checkOptions(options: Partial<Record<keyof QuittanceOptions, unk
   if (url === null || !(url.protocol === 'https:' || (url.protocol === 'http:' && local && key.startsWith('sk_test_'))))
     throw new TypeError('quittance: baseUrl must be an https address; with a test key also http to this machine');
   const { expiresIn } = options;
-  if (expiresIn !== undefined && !(typeof expiresIn === 'number' && Number.isInteger(expiresIn) && expiresIn >= 60 && expiresIn <= 2_592_000))
+  if (
+    expiresIn !== undefined &&
+    !(typeof expiresIn === 'number' && Number.isInteger(expiresIn) && expiresIn >= 60 && expiresIn <= 2_592_000)
+  )
     throw new TypeError('quittance: expiresIn must be a whole number of seconds from 60 to 2592000');
 }

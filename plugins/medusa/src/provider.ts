@@ -2,7 +2,16 @@ import { createClient, type CreateSession, type PaymentSession, type Quittance }
 import { ApiError } from '@quittance/client/errors';
 import { verifyWebhook } from '@quittance/client/webhooks';
 import { amountOf } from './amounts.ts';
-import type { Logger, PaymentStatus, PricedInput, ProviderData, ProviderInput, RefundInput, WebhookAction, WebhookPayload } from './medusa.ts';
+import type {
+  Logger,
+  PaymentStatus,
+  PricedInput,
+  ProviderData,
+  ProviderInput,
+  RefundInput,
+  WebhookAction,
+  WebhookPayload,
+} from './medusa.ts';
 import { checkOptions, type QuittanceOptions } from './options.ts';
 
 /** What is kept with a payment in Medusa; `url` is for the storefront. */
@@ -33,22 +42,38 @@ export class QuittancePaymentProvider {
     this.options = options;
     this.logger = container.logger;
     const { baseUrl, apiKey, apiSecret, headerPrefix } = options;
-    this.quittance = createClient({ baseUrl, apiKey, apiSecret, ...(headerPrefix === undefined ? undefined : { headerPrefix }) });
+    this.quittance = createClient({
+      baseUrl,
+      apiKey,
+      apiSecret,
+      ...(headerPrefix === undefined ? undefined : { headerPrefix }),
+    });
   }
 
   getIdentifier(): string {
     return QuittancePaymentProvider.identifier;
   }
 
-  async initiatePayment({ amount, currency_code, data }: PricedInput): Promise<{ id: string; data: ProviderData; status: PaymentStatus }> {
+  async initiatePayment({
+    amount,
+    currency_code,
+    data,
+  }: PricedInput): Promise<{ id: string; data: ProviderData; status: PaymentStatus }> {
     const paymentSessionId = data?.session_id;
-    if (typeof paymentSessionId !== 'string' || paymentSessionId === '') throw new TypeError('quittance: data.session_id is missing');
-    const session = await this.create(this.sessionFor(paymentSessionId, amountOf(amount, currency_code), currency_code));
+    if (typeof paymentSessionId !== 'string' || paymentSessionId === '')
+      throw new TypeError('quittance: data.session_id is missing');
+    const session = await this.create(
+      this.sessionFor(paymentSessionId, amountOf(amount, currency_code), currency_code),
+    );
     return { id: session.id, data: { ...keptOf(session, []) }, status: 'pending' };
   }
 
   /** A session asks for one amount for good: another amount is another session, and the old one is closed first. */
-  async updatePayment({ amount, currency_code, data }: PricedInput): Promise<{ data: ProviderData; status: PaymentStatus }> {
+  async updatePayment({
+    amount,
+    currency_code,
+    data,
+  }: PricedInput): Promise<{ data: ProviderData; status: PaymentStatus }> {
     const kept = keptIn(data);
     const session = await this.quittance.sessions.get(kept.id);
     const asked = amountOf(amount, currency_code);
@@ -116,9 +141,14 @@ export class QuittancePaymentProvider {
   async getWebhookActionAndData({ rawData, headers }: WebhookPayload): Promise<WebhookAction> {
     const { webhookSecret: secret, headerPrefix } = this.options;
     const given = headers as Readonly<Record<string, string | readonly string[] | undefined>>;
-    const event = await verifyWebhook(rawData, given, { secret, ...(headerPrefix === undefined ? undefined : { headerPrefix }) });
-    if (event.type === 'refund.failed') this.logger?.warn(`quittance: refund ${event.data.object.refund_id} failed; Medusa shows it as made`);
-    if (event.type === 'payment.reversed') this.logger?.warn(`quittance: the payment of ${event.data.object.order_id} left the blockchain again`);
+    const event = await verifyWebhook(rawData, given, {
+      secret,
+      ...(headerPrefix === undefined ? undefined : { headerPrefix }),
+    });
+    if (event.type === 'refund.failed')
+      this.logger?.warn(`quittance: refund ${event.data.object.refund_id} failed; Medusa shows it as made`);
+    if (event.type === 'payment.reversed')
+      this.logger?.warn(`quittance: the payment of ${event.data.object.order_id} left the blockchain again`);
     const action = ACTIONS[event.type];
     const { session_id: told } = event.data.object as { readonly session_id?: unknown };
     if (action === undefined || typeof told !== 'string') return { action: 'not_supported' };
@@ -163,7 +193,8 @@ export class QuittancePaymentProvider {
 
   private sessionFor(paymentSessionId: string, amount: string, currency: string): CreateSession {
     const { successUrl, cancelUrl, expiresIn, merchantDomainId } = this.options;
-    const filled = (url: string): string => url.replaceAll('{payment_session_id}', encodeURIComponent(paymentSessionId));
+    const filled = (url: string): string =>
+      url.replaceAll('{payment_session_id}', encodeURIComponent(paymentSessionId));
     return {
       amount,
       currency: currency.toUpperCase(),
@@ -178,7 +209,8 @@ export class QuittancePaymentProvider {
 
   private async ownSession(kept: Kept): Promise<PaymentSession> {
     const session = await this.quittance.sessions.get(kept.id);
-    if (session.order_id !== kept.session_id) throw new Error(`quittance: payment session ${kept.id} was not made for ${kept.session_id}`);
+    if (session.order_id !== kept.session_id)
+      throw new Error(`quittance: payment session ${kept.id} was not made for ${kept.session_id}`);
     return session;
   }
 
@@ -208,7 +240,8 @@ function statusOf(session: PaymentSession): PaymentStatus {
   return OVER.has(session.status) ? 'error' : 'pending';
 }
 
-const isError = (error: unknown, ...codes: readonly string[]): boolean => error instanceof ApiError && codes.includes(error.code);
+const isError = (error: unknown, ...codes: readonly string[]): boolean =>
+  error instanceof ApiError && codes.includes(error.code);
 
 const fixedAmount = ({ id }: PaymentSession): Error =>
   new Error(`quittance: payment session ${id} has money already, so its amount cannot change any more`);
@@ -228,7 +261,9 @@ function keptOf(session: PaymentSession, refunds: readonly string[]): Kept {
 function keptIn(data: ProviderData | undefined): Kept {
   const { session_id, id, url, currency, refunds } = data ?? {};
   if (typeof session_id !== 'string' || typeof id !== 'string' || typeof currency !== 'string')
-    throw new TypeError('quittance: the payment has no session at the service (data.id, data.session_id, data.currency)');
+    throw new TypeError(
+      'quittance: the payment has no session at the service (data.id, data.session_id, data.currency)',
+    );
   const known = Array.isArray(refunds) ? refunds.filter((one): one is string => typeof one === 'string') : [];
   return { session_id, id, url: typeof url === 'string' ? url : '', currency, refunds: known };
 }

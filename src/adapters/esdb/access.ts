@@ -33,7 +33,10 @@ export interface StoreAccess {
 }
 
 export interface AccessReport {
-  readonly users: readonly { readonly name: string; readonly state: 'made' | 'was there: password and groups set anew' }[];
+  readonly users: readonly {
+    readonly name: string;
+    readonly state: 'made' | 'was there: password and groups set anew';
+  }[];
   readonly streams: number;
   readonly changed: readonly string[];
 }
@@ -45,8 +48,9 @@ const ALL = '$all';
 const ADMINISTRATORS = ['$admins'];
 
 /**
- * Sets users and rights on an EventStoreDB or KurrentDB server with its own access control lists. Rights come first, so that no user is there for a
- * moment with more; nobody but an administrator may write metadata, since that would give oneself rights, and truncate. May be repeated.
+ * Sets users and rights on an EventStoreDB or KurrentDB server with its own access control lists. Rights come first, so
+ * that no user is there for a moment with more; nobody but an administrator may write metadata, since that would give
+ * oneself rights, and truncate. May be repeated.
  */
 export async function setStoreAccess(connectionString: string, access: StoreAccess): Promise<AccessReport> {
   const connection = new EsdbConnection(connectionString, { attemptMs: ATTEMPT_MS, totalMs: TOTAL_MS });
@@ -79,7 +83,13 @@ const aclOf = ({ read, append, delete: remove }: StreamAccess): Acl => ({
   metaWriteRoles: ADMINISTRATORS,
 });
 
-const onServer = ({ readRoles, writeRoles, deleteRoles, metaReadRoles, metaWriteRoles }: Acl): Record<string, unknown> => ({
+const onServer = ({
+  readRoles,
+  writeRoles,
+  deleteRoles,
+  metaReadRoles,
+  metaWriteRoles,
+}: Acl): Record<string, unknown> => ({
   ...{ $r: readRoles, $w: writeRoles, $d: deleteRoles, $mr: metaReadRoles, $mw: metaWriteRoles },
 });
 
@@ -88,13 +98,21 @@ async function setUsual(client: EventStoreDBClient, usual: StreamAccess): Promis
   const nobody = aclOf({ read: [], append: [], delete: [] });
   const data = { $userStreamAcl: onServer(aclOf(usual)), $systemStreamAcl: onServer(nobody) };
   if (isSame(await lastOf(client, SETTINGS), data)) return false;
-  await client.appendToStream(SETTINGS, jsonEvent({ type: 'update-default-acl', data }), { expectedRevision: ANY, requiresLeader: true });
+  await client.appendToStream(SETTINGS, jsonEvent({ type: 'update-default-acl', data }), {
+    expectedRevision: ANY,
+    requiresLeader: true,
+  });
   return true;
 }
 
 async function lastOf(client: EventStoreDBClient, stream: string): Promise<unknown> {
   try {
-    const read = client.readStream(stream, { direction: BACKWARDS, fromRevision: END, maxCount: 1, requiresLeader: true });
+    const read = client.readStream(stream, {
+      direction: BACKWARDS,
+      fromRevision: END,
+      maxCount: 1,
+      requiresLeader: true,
+    });
     for await (const { event } of read) return event?.data;
     return null;
   } catch (error) {
@@ -114,14 +132,30 @@ const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) ==
 
 /** The driver keeps what it calls with to itself, and has no word for users. */
 interface Calls {
-  execute<Value>(client: typeof usersGrpc.UsersClient, name: string, action: (client: UsersClient) => Promise<Value>): Promise<Value>;
+  execute<Value>(
+    client: typeof usersGrpc.UsersClient,
+    name: string,
+    action: (client: UsersClient) => Promise<Value>,
+  ): Promise<Value>;
   callArguments(options: { readonly deadline: number }): [Metadata, Partial<CallOptions>];
 }
 
-/** Whether it is new; of one that was there password, groups and state are set, so that nobody has more than this gives. */
-async function makeUser(client: EventStoreDBClient, { name, password }: { readonly name: string; readonly password: string }): Promise<boolean> {
+/**
+ * Whether it is new; of one that was there password, groups and state are set, so that nobody has more than this gives.
+ */
+async function makeUser(
+  client: EventStoreDBClient,
+  { name, password }: { readonly name: string; readonly password: string },
+): Promise<boolean> {
   const calls = client as unknown as Calls;
-  const call = (send: (users: UsersClient, metadata: Metadata, options: Partial<CallOptions>, done: (error: ServiceError | null) => void) => void) =>
+  const call = (
+    send: (
+      users: UsersClient,
+      metadata: Metadata,
+      options: Partial<CallOptions>,
+      done: (error: ServiceError | null) => void,
+    ) => void,
+  ) =>
     calls.execute(usersGrpc.UsersClient, 'users', (service) => {
       const [metadata, options] = calls.callArguments({ deadline: ATTEMPT_MS });
       return new Promise<void>((resolve, reject) =>

@@ -7,11 +7,12 @@ import { isDenied, mayRetry, pauseMs, type RetryTimes, sleep, StoreDenies, wasSi
 const CLOSED_AFTER_MS = 1_000;
 /** Room for the gRPC deadline to fire first, so that the call itself ends too. */
 const OWN_TIMER_MARGIN_MS = 250;
-const DENIED = 'the event store denies it to the user of its connection string (docs/operations.md, "Users of the event store")';
+const DENIED =
+  'the event store denies it to the user of its connection string (docs/operations.md, "Users of the event store")';
 
 /**
- * The connection that appends and reads share. It takes another client when a node stays silent: the driver only drops its channel when
- * a call breaks.
+ * The connection that appends and reads share. It takes another client when a node stays silent: the driver only drops
+ * its channel when a call breaks.
  */
 export class EsdbConnection {
   readonly #connectionString: string;
@@ -43,10 +44,15 @@ export class EsdbConnection {
   }
 
   /**
-   * Runs the task until it succeeds, fails for good, or time is up. Every attempt must be safe to repeat and ends after `attemptMs`.
-   * Rejects with `StoreUnavailable` when nothing is known, and with the driver's error when the store said no for good.
+   * Runs the task until it succeeds, fails for good, or time is up. Every attempt must be safe to repeat and ends after
+   * `attemptMs`. Rejects with `StoreUnavailable` when nothing is known, and with the driver's error when the store said
+   * no for good.
    */
-  async run<Value>(what: string, task: (client: EventStoreDBClient) => Promise<Value>, attemptMs = this.#times.attemptMs): Promise<Value> {
+  async run<Value>(
+    what: string,
+    task: (client: EventStoreDBClient) => Promise<Value>,
+    attemptMs = this.#times.attemptMs,
+  ): Promise<Value> {
     const deadlineMs = performance.now() + this.#times.totalMs;
     for (let attempt = 0; ; attempt += 1) {
       if (this.#closed) throw new StoreUnavailable('the event store is closed');
@@ -58,7 +64,8 @@ export class EsdbConnection {
         if (!mayRetry(error)) throw error;
         if (wasSilent(error)) this.#replace(client);
         const pause = pauseMs(attempt);
-        if (performance.now() + pause >= deadlineMs) throw new StoreUnavailable(`${what}: ${reasonOf(error)}`, { cause: error });
+        if (performance.now() + pause >= deadlineMs)
+          throw new StoreUnavailable(`${what}: ${reasonOf(error)}`, { cause: error });
         await sleep(pause);
       }
     }
@@ -84,8 +91,9 @@ export async function closeClient(client: EventStoreDBClient): Promise<void> {
 }
 
 /**
- * Appends go one call each. The driver's batch append keeps the pending calls of all clients in one module-wide map: an error on one
- * stream forgets them all, and an answer that still arrives then throws inside an event handler, which ends the process.
+ * Appends go one call each. The driver's batch append keeps the pending calls of all clients in one module-wide map: an
+ * error on one stream forgets them all, and an answer that still arrives then throws inside an event handler, which
+ * ends the process.
  */
 function openClient(connectionString: string): EventStoreDBClient {
   const client = parsedClient(connectionString);
@@ -96,8 +104,9 @@ function openClient(connectionString: string): EventStoreDBClient {
 }
 
 /**
- * The driver closes its channel as soon as one call loses it. Another call that has chosen the channel and not begun yet would then throw
- * where nobody can catch it, which ends the process; a moment later it has begun, and fails or succeeds like any other.
+ * The driver closes its channel as soon as one call loses it. Another call that has chosen the channel and not begun
+ * yet would then throw where nobody can catch it, which ends the process; a moment later it has begun, and fails or
+ * succeeds like any other.
  */
 function closedLate(channel: Channel): Channel {
   const close = channel.close.bind(channel);
@@ -105,7 +114,10 @@ function closedLate(channel: Channel): Channel {
   return channel;
 }
 
-/** The driver's own errors and warnings would show the whole connection string, the password with it: of a warning only what it is about goes on. */
+/**
+ * The driver's own errors and warnings would show the whole connection string, the password with it: of a warning only
+ * what it is about goes on.
+ */
 function parsedClient(connectionString: string): EventStoreDBClient {
   const { warn } = console;
   // oxlint-disable-next-line no-console -- the driver has no other place for its warnings
@@ -113,7 +125,9 @@ function parsedClient(connectionString: string): EventStoreDBClient {
   try {
     return EventStoreDBClient.connectionString(connectionString);
   } catch {
-    throw new TypeError('the connection string of the event store cannot be used: see its format, and that its certificate files exist');
+    throw new TypeError(
+      'the connection string of the event store cannot be used: see its format, and that its certificate files exist',
+    );
   } finally {
     // oxlint-disable-next-line no-console -- as it was
     console.warn = warn;

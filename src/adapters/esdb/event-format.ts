@@ -1,17 +1,28 @@
-import { binaryEvent, type AllStreamRecordedEvent, type BinaryEventData, type RecordedEvent as ClientEvent } from '@eventstore/db-client';
+import {
+  binaryEvent,
+  type AllStreamRecordedEvent,
+  type BinaryEventData,
+  type RecordedEvent as ClientEvent,
+} from '@eventstore/db-client';
 import { DamagedEvent, type EncodedEvent, type RecordedEvent } from '../../ports/event-store.ts';
 import { hashRecorded } from '../../runtime/commands/codec.ts';
 import { isSet, positionText } from './position.ts';
 import type { StreamNames } from './stream-names.ts';
 
 /*
- * Texts are stored as octets: the client parses and prints everything that looks like JSON, and a hash needs every byte. The custom
- * metadata therefore begin with a line that is no JSON: format, version, time, hash; the event's metadata text follows.
+ * Texts are stored as octets: the client parses and prints everything that looks like JSON, and a hash needs every
+ * byte. The custom metadata therefore begin with a line that is no JSON: format, version, time, hash; the event's
+ * metadata text follows.
  */
 const FORMAT = 'quittance-1';
 
 export function toClientEvent({ id, type, version, atMs, data, metadata, hash }: EncodedEvent): BinaryEventData {
-  return binaryEvent({ id, type, data: octets(data), metadata: octets(`${FORMAT} ${version} ${atMs} ${hash}\n${metadata}`) });
+  return binaryEvent({
+    id,
+    type,
+    data: octets(data),
+    metadata: octets(`${FORMAT} ${version} ${atMs} ${hash}\n${metadata}`),
+  });
 }
 
 /** Reads an event back and recomputes its hash. Throws `DamagedEvent`. */
@@ -35,7 +46,8 @@ export function fromClientEvent(event: ClientEvent | AllStreamRecordedEvent, nam
     metadata: framed.slice(header[0].length),
     hash: header[3]!,
   };
-  if (hashRecorded(recorded) !== recorded.hash) throw new DamagedEvent(`${place} does not have the hash it was written with`);
+  if (hashRecorded(recorded) !== recorded.hash)
+    throw new DamagedEvent(`${place} does not have the hash it was written with`);
   return recorded;
 }
 

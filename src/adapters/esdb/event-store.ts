@@ -39,7 +39,10 @@ export interface EsdbEventStoreOptions {
 const MAX_APPEND_BYTES = 1024 * 1024;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,511}$/;
 
-/** Opens the ledger on an EventStoreDB or KurrentDB server, 23.10 or newer. Rejects with `StoreUnavailable` when nobody answers. */
+/**
+ * Opens the ledger on an EventStoreDB or KurrentDB server, 23.10 or newer. Rejects with `StoreUnavailable` when nobody
+ * answers.
+ */
 export async function openEsdbEventStore(options: EsdbEventStoreOptions): Promise<EventStore> {
   const store = new EsdbEventStore(options);
   try {
@@ -62,13 +65,17 @@ class EsdbEventStore implements EventStore {
   constructor(options: EsdbEventStoreOptions) {
     this.#options = options;
     this.#names = new StreamNames(options.namespace);
-    this.#connection = new EsdbConnection(options.connectionString, { attemptMs: options.attemptMs ?? 3_000, totalMs: options.totalMs ?? 12_000 });
+    this.#connection = new EsdbConnection(options.connectionString, {
+      attemptMs: options.attemptMs ?? 3_000,
+      totalMs: options.totalMs ?? 12_000,
+    });
     this.#reader = new EsdbReader(this.#connection, this.#names);
   }
 
   async append(request: AppendRequest): Promise<AppendResult> {
     checkAppend(request);
-    if (this.#appends >= (this.#options.maxAppends ?? 2_048)) throw new StoreUnavailable('too many appends are under way');
+    if (this.#appends >= (this.#options.maxAppends ?? 2_048))
+      throw new StoreUnavailable('too many appends are under way');
     this.#appends += 1;
     try {
       return await this.#append(request);
@@ -77,7 +84,10 @@ class EsdbEventStore implements EventStore {
     }
   }
 
-  readStream(stream: string, { from = 0, limit = Infinity }: { readonly from?: number; readonly limit?: number } = {}): Promise<RecordedEvent[]> {
+  readStream(
+    stream: string,
+    { from = 0, limit = Infinity }: { readonly from?: number; readonly limit?: number } = {},
+  ): Promise<RecordedEvent[]> {
     return this.#reader.stream(stream, from, limit);
   }
 
@@ -112,10 +122,14 @@ class EsdbEventStore implements EventStore {
     await this.#connection.close();
   }
 
-  /** An unknown outcome is asked again with the same ids at the same revision: the server answers a replay as the first time. */
+  /**
+   * An unknown outcome is asked again with the same ids at the same revision: the server answers a replay as the first
+   * time.
+   */
   async #append({ stream, expected, events }: AppendRequest): Promise<AppendResult> {
     const clientEvents = events.map(toClientEvent);
-    if (bytesOf(clientEvents) > MAX_APPEND_BYTES) throw new TypeError(`the append to stream ${stream} has more than ${MAX_APPEND_BYTES} bytes`);
+    if (bytesOf(clientEvents) > MAX_APPEND_BYTES)
+      throw new TypeError(`the append to stream ${stream} has more than ${MAX_APPEND_BYTES} bytes`);
     const expectedRevision = expected === 'no-stream' ? NO_STREAM : BigInt(expected);
     try {
       const result = await this.#connection.run(`appending to stream ${stream}`, (client) =>
@@ -128,9 +142,12 @@ class EsdbEventStore implements EventStore {
       const revision = firstRevision(expected) + events.length - 1;
       // A stream that somebody deleted takes "no stream", and goes on behind its old revisions.
       if (result.nextExpectedRevision !== BigInt(revision))
-        throw new DamagedEvent(`stream ${stream} was deleted: an append at its beginning became revision ${result.nextExpectedRevision}`);
+        throw new DamagedEvent(
+          `stream ${stream} was deleted: an append at its beginning became revision ${result.nextExpectedRevision}`,
+        );
       // With several events, and for replays on older servers, the answer names another position than the last event's.
-      if (events.length === 1 && isSet(result.position)) return { ok: true, revision, position: positionText(result.position) };
+      if (events.length === 1 && isSet(result.position))
+        return { ok: true, revision, position: positionText(result.position) };
       return { ok: true, revision, position: await this.#positionAt(stream, revision) };
     } catch (error) {
       if (!(error instanceof WrongExpectedVersionError)) throw error;
@@ -150,16 +167,19 @@ function checkAppend({ stream, expected, events, coCommits }: AppendRequest): vo
   if (expected !== 'no-stream' && !(Number.isSafeInteger(expected) && expected >= 0))
     throw new TypeError('an append expects no stream or a revision');
   if (events.length === 0) throw new TypeError('an append has events');
-  if (coCommits && coCommits.length > 0) throw new TypeError('this store takes no coCommits: write them before the append');
+  if (coCommits && coCommits.length > 0)
+    throw new TypeError('this store takes no coCommits: write them before the append');
   for (const [index, event] of events.entries()) {
     const hash = hashRecorded({ ...event, stream, revision: firstRevision(expected) + index });
-    if (hash !== event.hash) throw new TypeError(`event ${index} of the append does not have the hash of its content and place`);
+    if (hash !== event.hash)
+      throw new TypeError(`event ${index} of the append does not have the hash of its content and place`);
   }
 }
 
 const bytesOf = (events: readonly BinaryEventData[]): number =>
   events.reduce(
-    (sum, { type, data, metadata }) => sum + data.byteLength + ((metadata as Uint8Array | undefined)?.byteLength ?? 0) + 2 * type.length,
+    (sum, { type, data, metadata }) =>
+      sum + data.byteLength + ((metadata as Uint8Array | undefined)?.byteLength ?? 0) + 2 * type.length,
     0,
   );
 

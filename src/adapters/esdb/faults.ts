@@ -43,7 +43,8 @@ export const isFault = (error: unknown, ...types: readonly ErrorType[]): boolean
 export const isDenied = (error: unknown): boolean => isFault(error, ErrorType.ACCESS_DENIED);
 
 /** Node did not answer in time: worth another connection, since the channel itself looks healthy. */
-export const wasSilent = (error: unknown): boolean => error instanceof NoAnswer || isFault(error, ErrorType.DEADLINE_EXCEEDED, ErrorType.TIMEOUT);
+export const wasSilent = (error: unknown): boolean =>
+  error instanceof NoAnswer || isFault(error, ErrorType.DEADLINE_EXCEEDED, ErrorType.TIMEOUT);
 
 export interface RetryTimes {
   /** Bound of one attempt. */

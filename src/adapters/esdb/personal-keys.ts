@@ -1,5 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { BACKWARDS, binaryEvent, END, ErrorType, NO_STREAM, StreamDeletedError, WrongExpectedVersionError } from '@eventstore/db-client';
+import {
+  BACKWARDS,
+  binaryEvent,
+  END,
+  ErrorType,
+  NO_STREAM,
+  StreamDeletedError,
+  WrongExpectedVersionError,
+} from '@eventstore/db-client';
 import { StoreUnavailable } from '../../ports/event-store.ts';
 import { MayNotErase, type MadeSalt, type PersonalKeys } from '../../ports/personal-keys.ts';
 import type { Random } from '../../ports/random.ts';
@@ -31,9 +39,10 @@ export interface SharedPersonalKeys extends PersonalKeys {
 const SALT_BYTES = 32;
 
 /**
- * Salts beside the ledger on the same servers: one stream a subject, outside of everything that readers of the ledger are shown, and
- * closed for ever to erase, so that the retry of a forgotten session makes it no other. They must survive what Redis may lose, and no event of the
- * ledger may ever be deleted. The bytes leave the disks with the server's next scavenge.
+ * Salts beside the ledger on the same servers: one stream a subject, outside of everything that readers of the ledger
+ * are shown, and closed for ever to erase, so that the retry of a forgotten session makes it no other. They must
+ * survive what Redis may lose, and no event of the ledger may ever be deleted. The bytes leave the disks with the
+ * server's next scavenge.
  */
 export function openEsdbPersonalKeys(options: EsdbPersonalKeysOptions): SharedPersonalKeys {
   return new EsdbPersonalKeys(options);
@@ -45,9 +54,19 @@ class EsdbPersonalKeys implements SharedPersonalKeys {
   readonly #names: StreamNames;
   readonly #random: Pick<Random, 'bytes'>;
 
-  constructor({ connectionString, eraserConnectionString, namespace, random, attemptMs = 3_000, totalMs = 12_000 }: EsdbPersonalKeysOptions) {
+  constructor({
+    connectionString,
+    eraserConnectionString,
+    namespace,
+    random,
+    attemptMs = 3_000,
+    totalMs = 12_000,
+  }: EsdbPersonalKeysOptions) {
     this.#connection = new EsdbConnection(connectionString, { attemptMs, totalMs });
-    this.#eraser = eraserConnectionString === undefined ? this.#connection : new EsdbConnection(eraserConnectionString, { attemptMs, totalMs });
+    this.#eraser =
+      eraserConnectionString === undefined
+        ? this.#connection
+        : new EsdbConnection(eraserConnectionString, { attemptMs, totalMs });
     this.#names = new StreamNames(namespace);
     this.#random = random;
   }
@@ -70,9 +89,16 @@ class EsdbPersonalKeys implements SharedPersonalKeys {
   async get(subject: string): Promise<Uint8Array | null> {
     return this.#connection.run('reading a personal key', async (client) => {
       try {
-        const read = client.readStream(this.#stream(subject), { direction: BACKWARDS, fromRevision: END, maxCount: 1, requiresLeader: true });
-        for await (const { event } of read) return event?.data instanceof Uint8Array ? new Uint8Array(event.data) : null;
-        // The driver hides cancelled calls: an end while closing may be a cut, and must not pass for a key that was erased.
+        const read = client.readStream(this.#stream(subject), {
+          direction: BACKWARDS,
+          fromRevision: END,
+          maxCount: 1,
+          requiresLeader: true,
+        });
+        for await (const { event } of read)
+          return event?.data instanceof Uint8Array ? new Uint8Array(event.data) : null;
+        // The driver hides cancelled calls: an end while closing may be a cut, and must not pass for a key that was
+        // erased.
         if (this.#connection.closed) throw new StoreUnavailable('the event store is closed');
         return null;
       } catch (error) {
@@ -85,7 +111,9 @@ class EsdbPersonalKeys implements SharedPersonalKeys {
   async erase(subject: string): Promise<void> {
     if ((await this.get(subject)) === null) return;
     try {
-      await this.#eraser.run('erasing a personal key', (client) => client.tombstoneStream(this.#stream(subject), { requiresLeader: true }));
+      await this.#eraser.run('erasing a personal key', (client) =>
+        client.tombstoneStream(this.#stream(subject), { requiresLeader: true }),
+      );
     } catch (error) {
       if (error instanceof StoreDenies) throw new MayNotErase(NO_RIGHT);
       // Another who erased it was first.

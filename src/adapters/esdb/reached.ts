@@ -14,8 +14,8 @@ interface Waiter {
 }
 
 /**
- * Who waits until a subscription has come past a position. A filtered subscription is never told about events of other streams, so while
- * somebody waits, the log between is read: when none of it is wanted, the position is reached.
+ * Who waits until a subscription has come past a position. A filtered subscription is never told about events of other
+ * streams, so while somebody waits, the log between is read: when none of it is wanted, the position is reached.
  */
 export class ReachedWaiters {
   readonly #reader: EsdbReader;
@@ -54,7 +54,11 @@ export class ReachedWaiters {
   async #look(): Promise<void> {
     if (this.#looking) return;
     this.#looking = true;
-    for (let pauseMs = FIRST_LOOK_MS; this.#waiters.size > 0 && !this.#closed; pauseMs = Math.min(LONGEST_LOOK_MS, pauseMs * 2)) {
+    for (
+      let pauseMs = FIRST_LOOK_MS;
+      this.#waiters.size > 0 && !this.#closed;
+      pauseMs = Math.min(LONGEST_LOOK_MS, pauseMs * 2)
+    ) {
       await sleep(pauseMs);
       // A store that does not answer now is asked again.
       await this.#readAhead().catch(() => {});

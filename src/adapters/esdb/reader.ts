@@ -30,8 +30,8 @@ interface Page {
 }
 
 /**
- * Reads by pages; always from the leader, so that everyone reads what anyone was told. A page that comes slowly is waited for as long as it
- * comes: begun anew on a server under load it would come no sooner.
+ * Reads by pages; always from the leader, so that everyone reads what anyone was told. A page that comes slowly is
+ * waited for as long as it comes: begun anew on a server under load it would come no sooner.
  */
 export class EsdbReader {
   readonly #connection: EsdbConnection;
@@ -48,7 +48,14 @@ export class EsdbReader {
       const maxCount = Math.min(PAGE, limit - events.length);
       const fromRevision = BigInt(from + events.length);
       const page = await this.#run(`reading stream ${stream}`, async (client) =>
-        this.#ofStream(client.readStream(this.#names.onServer(stream), { direction: FORWARDS, fromRevision, maxCount, requiresLeader: true })),
+        this.#ofStream(
+          client.readStream(this.#names.onServer(stream), {
+            direction: FORWARDS,
+            fromRevision,
+            maxCount,
+            requiresLeader: true,
+          }),
+        ),
       );
       events.push(...page.map(({ event }) => fromClientEvent(event!, this.#names)));
       if (page.length < maxCount) break;
@@ -58,7 +65,14 @@ export class EsdbReader {
 
   async last(stream: string): Promise<RecordedEvent | null> {
     const [last] = await this.#run(`reading the end of stream ${stream}`, async (client) =>
-      this.#ofStream(client.readStream(this.#names.onServer(stream), { direction: BACKWARDS, fromRevision: END, maxCount: 1, requiresLeader: true })),
+      this.#ofStream(
+        client.readStream(this.#names.onServer(stream), {
+          direction: BACKWARDS,
+          fromRevision: END,
+          maxCount: 1,
+          requiresLeader: true,
+        }),
+      ),
     );
     return last?.event ? fromClientEvent(last.event, this.#names) : null;
   }
@@ -78,17 +92,26 @@ export class EsdbReader {
     return found;
   }
 
-  /** The next events after a position, at most `count` of the whole log, those of the prefixes kept (this driver's reads have no filter). */
+  /**
+   * The next events after a position, at most `count` of the whole log, those of the prefixes kept (this driver's reads
+   * have no filter).
+   */
   async page(after: LogPosition | null, count: number, streamPrefixes?: readonly string[]): Promise<Page> {
     // Reads from a position begin with the event at it.
     const maxCount = after ? count + 1 : count;
     const read = await this.#run('reading the log', async (client) =>
-      this.#collect(client.readAll({ direction: FORWARDS, fromPosition: after ?? START, maxCount, requiresLeader: true })),
+      this.#collect(
+        client.readAll({ direction: FORWARDS, fromPosition: after ?? START, maxCount, requiresLeader: true }),
+      ),
     );
     const events = read.flatMap(({ event }) => (event && !(after && isAt(event, after)) ? [event] : []));
     const isWanted = this.#names.matcher(streamPrefixes);
     const last = events.at(-1)?.position;
-    return { events: events.filter(({ streamId }) => isWanted(streamId)), last: isSet(last) ? last : after, complete: read.length < maxCount };
+    return {
+      events: events.filter(({ streamId }) => isWanted(streamId)),
+      last: isSet(last) ? last : after,
+      complete: read.length < maxCount,
+    };
   }
 
   async head(): Promise<Position | null> {
@@ -99,7 +122,9 @@ export class EsdbReader {
       const at: LogPosition | typeof END = fromPosition;
       const count = maxCount;
       const read: Resolved[] = await this.#run('reading the head of the log', async (client: EventStoreDBClient) =>
-        this.#collect(client.readAll({ direction: BACKWARDS, fromPosition: at, maxCount: count, requiresLeader: true })),
+        this.#collect(
+          client.readAll({ direction: BACKWARDS, fromPosition: at, maxCount: count, requiresLeader: true }),
+        ),
       );
       const newest = read.find(({ event }) => event && isOurs(event.streamId))?.event?.position;
       if (isSet(newest)) return positionText(newest);

@@ -1,7 +1,10 @@
 /** Streams that may be deleted stand outside of the ledger: no reader of it is shown them. */
 const ERASABLE = 'erasable-';
 
-/** Which streams of a server are ours, and what they are called there: a namespace lets several installations share one server. */
+/**
+ * Which streams of a server are ours, and what they are called there: a namespace lets several installations share one
+ * server.
+ */
 export class StreamNames {
   readonly #namespace: string;
 

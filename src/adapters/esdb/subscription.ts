@@ -1,5 +1,17 @@
-import { START, streamNameFilter, type AllStreamSubscription, type AllStreamResolvedEvent, type EventStoreDBClient } from '@eventstore/db-client';
-import { type Position, type RecordedEvent, StoreUnavailable, type SubscribeOptions, type Subscription } from '../../ports/event-store.ts';
+import {
+  START,
+  streamNameFilter,
+  type AllStreamSubscription,
+  type AllStreamResolvedEvent,
+  type EventStoreDBClient,
+} from '@eventstore/db-client';
+import {
+  type Position,
+  type RecordedEvent,
+  StoreUnavailable,
+  type SubscribeOptions,
+  type Subscription,
+} from '../../ports/event-store.ts';
 import { closeClient, type EsdbConnection } from './connection.ts';
 import { fromClientEvent } from './event-format.ts';
 import { NoAnswer, pauseMs, rest } from './faults.ts';
@@ -32,8 +44,9 @@ const DEFAULT_BATCH = 500;
 const MOST_QUEUED = 2_000;
 
 /**
- * A catch-up subscription that outlives its connections. It always resumes after the last event whose handler succeeded, drops what it
- * has been given already, and never trusts a server's filter checkpoints: only handled events move it.
+ * A catch-up subscription that outlives its connections. It always resumes after the last event whose handler
+ * succeeded, drops what it has been given already, and never trusts a server's filter checkpoints: only handled events
+ * move it.
  */
 export class EsdbSubscription implements Subscription {
   readonly #options: SubscribeOptions;
@@ -61,7 +74,9 @@ export class EsdbSubscription implements Subscription {
     this.#times = { ...DEFAULT_TIMES, ...parts.times };
     this.#handled = options.after;
     this.#taken = options.after === null ? null : parsePosition(options.after);
-    this.#waiters = new ReachedWaiters(parts.reader, options.streamPrefixes, () => (this.#handled === null ? null : parsePosition(this.#handled)));
+    this.#waiters = new ReachedWaiters(parts.reader, options.streamPrefixes, () =>
+      this.#handled === null ? null : parsePosition(this.#handled),
+    );
     this.#running = this.#run();
   }
 
@@ -175,8 +190,8 @@ export class EsdbSubscription implements Subscription {
   }
 
   /**
-   * Reads the log to its end, since any number of events of others may lie before one that is missed; what was found empty is not read again.
-   * Answers up to where there is nothing.
+   * Reads the log to its end, since any number of events of others may lie before one that is missed; what was found
+   * empty is not read again. Answers up to where there is nothing.
    */
   async #readForMissed(stream: AllStreamSubscription, nothingTo: LogPosition | null): Promise<LogPosition | null> {
     const taken = this.#taken;
@@ -207,7 +222,9 @@ export class EsdbSubscription implements Subscription {
   }
 
   get #isDrained(): boolean {
-    return this.#live && this.#queue.length === 0 && this.#inFlight.length === 0 && (this.#stream?.readableLength ?? 0) === 0;
+    return (
+      this.#live && this.#queue.length === 0 && this.#inFlight.length === 0 && (this.#stream?.readableLength ?? 0) === 0
+    );
   }
 
   get #batchSize(): number {

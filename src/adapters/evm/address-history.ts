@@ -6,7 +6,11 @@ import type { RpcProvider } from '../../ports/rpc-pool.ts';
 const BALANCE_CALL = '0x70a08231';
 
 /** Those that hold one of the tokens or have sent a transaction (a spent address has a nonce). */
-export async function usedEvmAddresses(provider: RpcProvider, settings: NetworkSettings, addresses: readonly string[]): Promise<Set<string>> {
+export async function usedEvmAddresses(
+  provider: RpcProvider,
+  settings: NetworkSettings,
+  addresses: readonly string[],
+): Promise<Set<string>> {
   const used = await Promise.all(
     addresses.map(async (address) => {
       const data = `${BALANCE_CALL}${address.slice(2).toLowerCase().padStart(64, '0')}`;
@@ -21,6 +25,7 @@ export async function usedEvmAddresses(provider: RpcProvider, settings: NetworkS
 }
 
 function numberOf(answer: unknown): bigint {
-  if (typeof answer !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(answer)) throw new ProviderFault('inconsistent', 'answered no number');
+  if (typeof answer !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(answer))
+    throw new ProviderFault('inconsistent', 'answered no number');
   return BigInt(answer);
 }

@@ -6,10 +6,15 @@ import { toQuantity } from './rpc.ts';
 const MOST_BALANCES = 2_000;
 
 /**
- * The blocks after which an address holds other native coin than before, found by halving the range where it differs. All blocks of the range from a provider
- * that has forgotten old states, and where halving would take more calls than there are blocks. What came and went within one part of equal balances is not found.
+ * The blocks after which an address holds other native coin than before, found by halving the range where it differs.
+ * All blocks of the range from a provider that has forgotten old states, and where halving would take more calls than
+ * there are blocks. What came and went within one part of equal balances is not found.
  */
-export async function blocksOfChange(provider: RpcProvider, address: string, { fromBlock, toBlock }: BlockRange): Promise<number[]> {
+export async function blocksOfChange(
+  provider: RpcProvider,
+  address: string,
+  { fromBlock, toBlock }: BlockRange,
+): Promise<number[]> {
   let left = Math.min(MOST_BALANCES, toBlock - fromBlock + 1);
   const balanceAfter = async (block: number): Promise<bigint | null> => {
     if (left === 0) return null;

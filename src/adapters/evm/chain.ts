@@ -3,7 +3,16 @@ import { isFinalEnough } from '../../domain/finality.ts';
 import { fromTokenUnits } from '../../domain/money.ts';
 import type { NetworkSettings } from '../../domain/networks.ts';
 import type { AddressHistory } from '../../ports/address-safety.ts';
-import type { Block, BlockLook, Chain, Disproof, IsOurs, ScanOptions, ScanResult, Transfer } from '../../ports/chain.ts';
+import type {
+  Block,
+  BlockLook,
+  Chain,
+  Disproof,
+  IsOurs,
+  ScanOptions,
+  ScanResult,
+  Transfer,
+} from '../../ports/chain.ts';
 import { agreedDisproof } from '../../runtime/util/agreed-disproof.ts';
 import { HeadComparison } from '../rpc/head-comparison.ts';
 import { AdmittedProviders } from '../rpc/admitted-providers.ts';
@@ -61,9 +70,15 @@ class EvmChain implements Chain, AddressHistory {
   constructor(options: EvmChainOptions) {
     this.settings = options.settings;
     this.#pool = options.pool;
-    this.#providers = new AdmittedProviders(options.settings.network, options.pool, (provider) => verifyProvider(provider, options.settings));
+    this.#providers = new AdmittedProviders(options.settings.network, options.pool, (provider) =>
+      verifyProvider(provider, options.settings),
+    );
     this.#tokens = tokensByAddress(options.settings.tokens);
-    this.#scanner = new LogScanner({ tokens: this.#tokens, initialBlocks: options.initialBlocks ?? 128, maxBlocks: options.maxBlocks ?? 4_096 });
+    this.#scanner = new LogScanner({
+      tokens: this.#tokens,
+      initialBlocks: options.initialBlocks ?? 128,
+      maxBlocks: options.maxBlocks ?? 4_096,
+    });
     this.#heads = new HeadComparison(options.pool, (provider) => this.#reportHead(provider), options.lagProbeMs);
     const unitsOf = ({ tokenAddress, tokenUnits }: Transfer): bigint =>
       fromTokenUnits(tokenUnits, this.#tokens.get(tokenAddress.toLowerCase())!.decimals);
@@ -112,7 +127,10 @@ class EvmChain implements Chain, AddressHistory {
   }
 
   async transferAt(txHash: string, logIndex: number, look?: BlockLook): Promise<Transfer | null> {
-    return this.#voices.transfer((provider) => this.#readTransfer(provider, txHash, logIndex, look), `${txHash}:${logIndex}`);
+    return this.#voices.transfer(
+      (provider) => this.#readTransfer(provider, txHash, logIndex, look),
+      `${txHash}:${logIndex}`,
+    );
   }
 
   agreeOnFinality(transfer: Transfer, rule: FinalityRule): Promise<boolean> {
@@ -141,7 +159,12 @@ class EvmChain implements Chain, AddressHistory {
   }
 
   /** Null: the transaction is not in this provider's chain, failed there, or has no such transfer. */
-  async #readTransfer(provider: RpcProvider, txHash: string, logIndex: number, look?: BlockLook): Promise<Transfer | null> {
+  async #readTransfer(
+    provider: RpcProvider,
+    txHash: string,
+    logIndex: number,
+    look?: BlockLook,
+  ): Promise<Transfer | null> {
     await this.#providers.admit(provider);
     const whole = look === undefined ? null : await this.#readWhole(provider, look);
     const shown = whole?.receipts.get(txHash.toLowerCase());
@@ -153,10 +176,20 @@ class EvmChain implements Chain, AddressHistory {
       return null;
     }
     const log = this.#logIn(receipt, logIndex);
-    return log && this.#transferIn(receipt, log, (await mustReadHeader(provider, fromQuantity(receipt.blockNumber, 'block number'))).block);
+    return (
+      log &&
+      this.#transferIn(
+        receipt,
+        log,
+        (await mustReadHeader(provider, fromQuantity(receipt.blockNumber, 'block number'))).block,
+      )
+    );
   }
 
-  /** Null also where what a whole block shows contradicts itself: the receipt by itself is asked for before anything is disputed. */
+  /**
+   * Null also where what a whole block shows contradicts itself: the receipt by itself is asked for before anything is
+   * disputed.
+   */
   #transferShown(receipt: RawReceipt, block: Block, logIndex: number): Transfer | null {
     try {
       const log = this.#logIn(receipt, logIndex);
@@ -175,7 +208,11 @@ class EvmChain implements Chain, AddressHistory {
   }
 
   #transferIn(receipt: RawReceipt, log: RawLog, block: Block): Transfer {
-    if (block.hash !== receipt.blockHash || log.blockHash !== receipt.blockHash || log.transactionHash !== receipt.transactionHash) {
+    if (
+      block.hash !== receipt.blockHash ||
+      log.blockHash !== receipt.blockHash ||
+      log.transactionHash !== receipt.transactionHash
+    ) {
       throw new ProviderFault('inconsistent', 'the receipt is of a block that left the chain');
     }
     return toTransfer(log, this.#tokens, block);
@@ -198,7 +235,8 @@ class EvmChain implements Chain, AddressHistory {
 
   async #callsItFinal(provider: RpcProvider, { number, hash }: Block, rule: FinalityRule): Promise<boolean> {
     await this.#providers.admit(provider);
-    const reached = rule.kind === 'finalized' ? (await mustReadHeader(provider, 'finalized')).block : await readHead(provider);
+    const reached =
+      rule.kind === 'finalized' ? (await mustReadHeader(provider, 'finalized')).block : await readHead(provider);
     if (!isFinalEnough(rule, number, { headNumber: reached.number, finalizedNumber: reached.number })) return false;
     return (await mustReadHeader(provider, number)).block.hash === hash;
   }
@@ -212,7 +250,10 @@ class EvmChain implements Chain, AddressHistory {
 }
 
 async function readWithReceipts(provider: RpcProvider, number: number): Promise<BlockWithReceipts> {
-  const [receipts, { block }] = await Promise.all([readBlockReceipts(provider, number), mustReadHeader(provider, number)]);
+  const [receipts, { block }] = await Promise.all([
+    readBlockReceipts(provider, number),
+    mustReadHeader(provider, number),
+  ]);
   return { block, receipts: new Map(receipts.map((receipt) => [receipt.transactionHash.toLowerCase(), receipt])) };
 }
 

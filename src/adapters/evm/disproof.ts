@@ -11,19 +11,29 @@ import { isOurTransfer, toTransfer } from './transfer-log.ts';
 import type { TokensByAddress } from './transfer-log.ts';
 
 /** Why one provider's chain cannot hold the transfer; null when it shows it, or does not show that it is gone. */
-export async function disproofAt(provider: RpcProvider, tokens: TokensByAddress, deposit: DepositFacts): Promise<Disproof | null> {
+export async function disproofAt(
+  provider: RpcProvider,
+  tokens: TokensByAddress,
+  deposit: DepositFacts,
+): Promise<Disproof | null> {
   const header = await mustReadHeader(provider, deposit.blockNumber);
   if (header.block.hash === deposit.blockHash) return disproofInBlock(provider, header, tokens, deposit);
   const receipt = await readReceipt(provider, deposit.txHash);
   if (receipt === null) return 'reorg';
   const { block } = await mustReadHeader(provider, fromQuantity(receipt.blockNumber, 'block number'));
-  if (block.hash !== receipt.blockHash.toLowerCase()) throw new ProviderFault('inconsistent', 'the receipt is of a block that left the chain');
+  if (block.hash !== receipt.blockHash.toLowerCase())
+    throw new ProviderFault('inconsistent', 'the receipt is of a block that left the chain');
   if (receipt.status !== '0x1') return 'failed';
   return holds(receipt, tokens, deposit) ? null : 'reorg';
 }
 
 /** Its very block is in the chain, so only what that block commits to counts. */
-async function disproofInBlock(provider: RpcProvider, header: Header, tokens: TokensByAddress, deposit: DepositFacts): Promise<Disproof | null> {
+async function disproofInBlock(
+  provider: RpcProvider,
+  header: Header,
+  tokens: TokensByAddress,
+  deposit: DepositFacts,
+): Promise<Disproof | null> {
   const mayHold = createTransferBloom(deposit.tokenAddress, deposit.fromAddress, deposit.toAddress);
   if (header.logsBloom !== null && !mayHold(header.logsBloom)) return 'not_in_block';
   const receipts = await provenReceipts(provider, header);
@@ -35,10 +45,14 @@ async function disproofInBlock(provider: RpcProvider, header: Header, tokens: To
 }
 
 /**
- * All receipts of a block, proven complete and unchanged by the root in its header; null where the provider does not serve them, or
- * not with all that the root is made of. Throws `ProviderFault` when they are others than the header says.
+ * All receipts of a block, proven complete and unchanged by the root in its header; null where the provider does not
+ * serve them, or not with all that the root is made of. Throws `ProviderFault` when they are others than the header
+ * says.
  */
-export async function provenReceipts(provider: RpcProvider, { block, receiptsRoot }: Header): Promise<readonly RawReceipt[] | null> {
+export async function provenReceipts(
+  provider: RpcProvider,
+  { block, receiptsRoot }: Header,
+): Promise<readonly RawReceipt[] | null> {
   let receipts: readonly RawReceipt[];
   try {
     receipts = await readBlockReceipts(provider, block.number);
@@ -50,7 +64,10 @@ export async function provenReceipts(provider: RpcProvider, { block, receiptsRoo
   if (root === null || receiptsRoot === null) return null;
   const foreign = receipts.some(({ blockHash }) => blockHash.toLowerCase() !== block.hash);
   if (foreign || root !== receiptsRoot)
-    throw new ProviderFault('inconsistent', `answered other receipts of block ${block.number} than its header commits to`);
+    throw new ProviderFault(
+      'inconsistent',
+      `answered other receipts of block ${block.number} than its header commits to`,
+    );
   return receipts;
 }
 

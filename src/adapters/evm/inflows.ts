@@ -18,8 +18,8 @@ interface ListedTransaction {
 }
 
 /**
- * What others brought to an address: transfers of our tokens by their logs, and of native coin those that are transactions of their own. What a contract
- * hands over leaves no trace but the balance.
+ * What others brought to an address: transfers of our tokens by their logs, and of native coin those that are
+ * transactions of their own. What a contract hands over leaves no trace but the balance.
  */
 export async function evmInflows(
   provider: RpcProvider,
@@ -31,7 +31,9 @@ export async function evmInflows(
   if (Number(await provider.call('eth_blockNumber', [])) < sought.toBlock)
     throw new ProviderFault('behind', `does not have block ${sought.toBlock} yet`);
   const native = NATIVE_COIN[settings.network];
-  const tokens = sought.coins.some((coin) => coin !== native) ? await tokenInflows(provider, settings, address, sought, strangersAmong) : [];
+  const tokens = sought.coins.some((coin) => coin !== native)
+    ? await tokenInflows(provider, settings, address, sought, strangersAmong)
+    : [];
   if (!sought.coins.includes(native)) return tokens;
   const paid = await nativeInflows(provider, address, sought, strangersAmong);
   return [...tokens, ...paid.map((inflow) => ({ ...inflow, coin: native }))];
@@ -64,7 +66,9 @@ async function nativeInflows(
   if (numbers.length > MOST_BLOCKS) return [];
   const found: Omit<SeenInflow, 'coin'>[] = [];
   for (let at = 0; at < numbers.length; at += AT_A_TIME) {
-    const part = await Promise.all(numbers.slice(at, at + AT_A_TIME).map((number) => paidIn(provider, address, number)));
+    const part = await Promise.all(
+      numbers.slice(at, at + AT_A_TIME).map((number) => paidIn(provider, address, number)),
+    );
     found.push(...part.flat());
   }
   if (found.length === 0) return [];
@@ -73,19 +77,26 @@ async function nativeInflows(
 }
 
 /** The transactions of one block that gave value to the address itself and took effect. */
-async function paidIn(provider: RpcProvider, address: string, blockNumber: number): Promise<Omit<SeenInflow, 'coin'>[]> {
+async function paidIn(
+  provider: RpcProvider,
+  address: string,
+  blockNumber: number,
+): Promise<Omit<SeenInflow, 'coin'>[]> {
   const block = (await provider.call('eth_getBlockByNumber', [toQuantity(blockNumber), true])) as {
     transactions?: readonly ListedTransaction[];
   } | null;
   if (!Array.isArray(block?.transactions)) throw new ProviderFault('behind', `does not have block ${blockNumber}`);
   const meant = (block.transactions as readonly ListedTransaction[]).filter(
-    ({ from, to, value }) => to?.toLowerCase() === address.toLowerCase() && from.toLowerCase() !== address.toLowerCase() && BigInt(value) > 0n,
+    ({ from, to, value }) =>
+      to?.toLowerCase() === address.toLowerCase() && from.toLowerCase() !== address.toLowerCase() && BigInt(value) > 0n,
   );
   const receipts = await Promise.all(meant.map(({ hash }) => readReceipt(provider, hash)));
   return meant.flatMap(({ hash, from, value }, index) => {
     const receipt = receipts[index];
     if (!receipt) throw new ProviderFault('behind', `does not show ${hash}, which is in its block ${blockNumber}`);
     if (receipt.status !== '0x1') return [];
-    return [{ units: BigInt(value), fromAddress: getAddress(from), txHash: hash.toLowerCase(), logIndex: null, blockNumber }];
+    return [
+      { units: BigInt(value), fromAddress: getAddress(from), txHash: hash.toLowerCase(), logIndex: null, blockNumber },
+    ];
   });
 }

@@ -16,15 +16,18 @@ const NOT_SERVED =
   /not (supported|available|allowed|enabled|found)|does not exist|unsupported|disabled|forbidden|unauthori[sz]ed|upgrade your plan to (use|access)/i;
 /** "Try with this block range [0xBDE5F8, 0x102DBCC]", "this block range should work: [0x1, 0xa]". */
 const HEX_RANGE = /\[\s*0x[0-9a-f]+\s*,\s*(0x[0-9a-f]+)\s*\]/i;
-/** "range 1000000 exceeds limit of 10000", "up to a 10 block range", "limited to a 10,000 range", "max block range 5000", "up to a 2K block range". */
+/**
+ * "range 1000000 exceeds limit of 10000", "up to a 10 block range", "limited to a 10,000 range", "max block range
+ * 5000", "up to a 2K block range".
+ */
 const RANGE_CAP =
   /(?:exceeds? (?:the )?limit of|up to an?|limited to (?:an?|\d+ -)|max(?:imum)?(?: allowed)?(?: is set to)?(?: block)?(?: range)?(?: is set to|:| of| is| =)?)\s*([\d,]+)(k?)\b/i;
 const BEHIND =
   /header not found|unknown block|block not found|requested data not available|after last accepted block|beyond (the )?(current )?head|invalid block range params|block range extends beyond/i;
 
 /**
- * Reads the limit errors of Infura (-32005 with `data.to`, -32602), Alchemy (-32602, -32600, both with a working range),
- * QuickNode (-32012) and their kin. Words count more than codes, since providers reuse the codes.
+ * Reads the limit errors of Infura (-32005 with `data.to`, -32602), Alchemy (-32602, -32600, both with a working
+ * range), QuickNode (-32012) and their kin. Words count more than codes, since providers reuse the codes.
  */
 export function adviceOf(error: RpcError | ProviderFault, fromBlock: number, toBlock: number): RangeAdvice {
   if (error instanceof ProviderFault) return error.kind === 'too-large' ? { kind: 'halve' } : { kind: 'give-up' };

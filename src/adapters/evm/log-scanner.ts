@@ -37,7 +37,10 @@ const MAX_SEEN_HEADERS = 1_024;
 /** From any window to a single block by halving, with room to spare. */
 const MAX_REFUSALS = 40;
 
-/** Reads token transfers by `eth_getLogs` from one provider at a time and refuses answers that do not fit its own headers. */
+/**
+ * Reads token transfers by `eth_getLogs` from one provider at a time and refuses answers that do not fit its own
+ * headers.
+ */
 export class LogScanner {
   readonly #options: LogScannerOptions;
   readonly #tokenAddresses: readonly string[];
@@ -58,7 +61,9 @@ export class LogScanner {
     const before = await mustReadHeader(provider, plannedEnd);
     const { logs, endBlock } = await this.#readLogs(provider, fromBlock, plannedEnd);
     const ours = matchLogs(logs, this.#options.tokens, isOurs);
-    const headers = await Promise.all(headerNumbers(fromBlock, endBlock, ours).map((number) => mustReadHeader(provider, number)));
+    const headers = await Promise.all(
+      headerNumbers(fromBlock, endBlock, ours).map((number) => mustReadHeader(provider, number)),
+    );
     const last = headers.at(-1)!.block;
     if (endBlock === plannedEnd && last.hash !== before.block.hash)
       throw new ProviderFault('inconsistent', `block ${endBlock} was replaced while its range was read`);
@@ -66,15 +71,17 @@ export class LogScanner {
     await this.#refuseIncomplete(provider, logs, headers, endBlock - fromBlock + 1);
     this.#remember(provider, headers);
     const blocks = new Map(headers.map(({ block }) => [block.number, block]));
-    const transfers = ours.map((log) => toTransfer(log, this.#options.tokens, blocks.get(fromQuantity(log.blockNumber, 'block number'))!));
+    const transfers = ours.map((log) =>
+      toTransfer(log, this.#options.tokens, blocks.get(fromQuantity(log.blockNumber, 'block number'))!),
+    );
     transfers.sort((a, b) => a.block.number - b.block.number || a.logIndex - b.logIndex);
     return { transfers, lastBlock: last, headers: headers.map(({ block }) => block) };
   }
 
   /**
-   * Reads the same from the blocks themselves, a bounded number: the receipts of every block whose header does not exclude a transfer,
-   * proven against that header; from a provider that does not serve them, the logs by block hash, which do not come from its index
-   * of ranges.
+   * Reads the same from the blocks themselves, a bounded number: the receipts of every block whose header does not
+   * exclude a transfer, proven against that header; from a provider that does not serve them, the logs by block hash,
+   * which do not come from its index of ranges.
    */
   async scanBlocks(provider: RpcProvider, fromBlock: number, toBlock: number, isOurs: IsOurs): Promise<ScannedRange> {
     const last = await mustReadHeader(provider, Math.min(toBlock, fromBlock + MAX_BLOCKS_BY_RECEIPTS - 1));
@@ -82,7 +89,9 @@ export class LogScanner {
     refuseBrokenLinks(headers);
     const transfers: Transfer[] = [];
     for (let at = 0; at < headers.length; at += BLOCKS_AT_A_TIME) {
-      const found = await Promise.all(headers.slice(at, at + BLOCKS_AT_A_TIME).map((header) => this.#transfersIn(provider, header, isOurs)));
+      const found = await Promise.all(
+        headers.slice(at, at + BLOCKS_AT_A_TIME).map((header) => this.#transfersIn(provider, header, isOurs)),
+      );
       transfers.push(...found.flat());
     }
     return { transfers, lastBlock: last.block, headers: headers.map(({ block }) => block) };
@@ -92,14 +101,19 @@ export class LogScanner {
     const { block, logsBloom } = header;
     if (logsBloom !== null && !this.#blooms.some(({ mayHold }) => mayHold(logsBloom))) return [];
     const receipts = await provenReceipts(provider, header);
-    const logs = receipts ? this.#transferLogsOf(receipts) : await getLogs(provider, { address: this.#tokenAddresses, blockHash: block.hash });
+    const logs = receipts
+      ? this.#transferLogsOf(receipts)
+      : await getLogs(provider, { address: this.#tokenAddresses, blockHash: block.hash });
     refuseForeignBlocks(logs, [header]);
     return matchLogs(logs, this.#options.tokens, isOurs)
       .map((log) => toTransfer(log, this.#options.tokens, block))
       .sort((a, b) => a.logIndex - b.logIndex);
   }
 
-  /** From the first block to the last: those that the first reading saw, as far as they lead up to the last one, and the others read now. */
+  /**
+   * From the first block to the last: those that the first reading saw, as far as they lead up to the last one, and the
+   * others read now.
+   */
   async #headersUpTo(provider: RpcProvider, last: Header, fromBlock: number): Promise<Header[]> {
     const headers = [last];
     for (let next = last; next.block.number > fromBlock;) {
@@ -134,13 +148,21 @@ export class LogScanner {
   }
 
   /** The logs from `fromBlock` to the largest end that the provider serves. */
-  async #readLogs(provider: RpcProvider, fromBlock: number, toBlock: number): Promise<{ logs: readonly RawLog[]; endBlock: number }> {
+  async #readLogs(
+    provider: RpcProvider,
+    fromBlock: number,
+    toBlock: number,
+  ): Promise<{ logs: readonly RawLog[]; endBlock: number }> {
     const window = this.#windowOf(provider);
     let endBlock = toBlock;
     for (let refusals = 0; refusals < MAX_REFUSALS; refusals += 1) {
       const asked = endBlock - fromBlock + 1;
       try {
-        const logs = await getLogs(provider, { address: this.#tokenAddresses, fromBlock: toQuantity(fromBlock), toBlock: toQuantity(endBlock) });
+        const logs = await getLogs(provider, {
+          address: this.#tokenAddresses,
+          fromBlock: toQuantity(fromBlock),
+          toBlock: toQuantity(endBlock),
+        });
         if (logs.length === 0 || logs.length % ROUND_CUT !== 0) {
           window.succeeded(asked);
           return { logs, endBlock };
@@ -152,7 +174,12 @@ export class LogScanner {
         const advice = adviceOf(error, fromBlock, endBlock);
         if (advice.kind === 'give-up') throw error;
         if (asked === 1) return { logs: await this.#logsFromReceipts(provider, fromBlock), endBlock };
-        const next = advice.kind === 'up-to' ? advice.toBlock - fromBlock + 1 : advice.kind === 'at-most' ? advice.blocks : asked / 2;
+        const next =
+          advice.kind === 'up-to'
+            ? advice.toBlock - fromBlock + 1
+            : advice.kind === 'at-most'
+              ? advice.blocks
+              : asked / 2;
         window.refused(next, advice.kind === 'at-most');
       }
       endBlock = Math.min(endBlock, fromBlock + window.blocks - 1);
@@ -165,15 +192,23 @@ export class LogScanner {
   }
 
   #transferLogsOf(receipts: readonly RawReceipt[]): RawLog[] {
-    const isTokenTransfer = (log: RawLog): boolean => log.topics[0] === TRANSFER_TOPIC && this.#options.tokens.has(log.address.toLowerCase());
-    return receipts.filter((receipt) => receipt.status === '0x1').flatMap((receipt) => receipt.logs.filter(isTokenTransfer));
+    const isTokenTransfer = (log: RawLog): boolean =>
+      log.topics[0] === TRANSFER_TOPIC && this.#options.tokens.has(log.address.toLowerCase());
+    return receipts
+      .filter((receipt) => receipt.status === '0x1')
+      .flatMap((receipt) => receipt.logs.filter(isTokenTransfer));
   }
 
   /**
-   * Throws when the logs are not all those of the chain that the headers show. A node that lags behind its own headers, or
-   * cuts its answers, gives too few logs without any error; the bloom filter in the header says where some are due.
+   * Throws when the logs are not all those of the chain that the headers show. A node that lags behind its own headers,
+   * or cuts its answers, gives too few logs without any error; the bloom filter in the header says where some are due.
    */
-  async #refuseIncomplete(provider: RpcProvider, logs: readonly RawLog[], headers: readonly Header[], rangeBlocks: number): Promise<void> {
+  async #refuseIncomplete(
+    provider: RpcProvider,
+    logs: readonly RawLog[],
+    headers: readonly Header[],
+    rangeBlocks: number,
+  ): Promise<void> {
     const seen = refuseForeignBlocks(logs, headers);
     for (const { block, logsBloom } of headers) {
       for (const { address, mayHold } of this.#blooms) {
@@ -185,7 +220,9 @@ export class LogScanner {
     }
   }
 
-  /** Asks by block hash, which a node that lacks the block must refuse (EIP-234); by receipts where that is not served. */
+  /**
+   * Asks by block hash, which a node that lacks the block must refuse (EIP-234); by receipts where that is not served.
+   */
   async #hasTransfers(provider: RpcProvider, block: Block, tokenAddress: string): Promise<boolean> {
     try {
       return (await getLogs(provider, { address: tokenAddress, blockHash: block.hash })).length > 0;
@@ -199,14 +236,17 @@ export class LogScanner {
 
 /** The logs that are transfers of allow-listed tokens to us: the one loop that sees every transfer of the network. */
 export function matchLogs(logs: readonly RawLog[], tokens: TokensByAddress, isOurs: IsOurs): RawLog[] {
-  const candidates = isOurs.sift ? isOurs.sift(logs.map((log) => log.topics[2] ?? '')).map((position) => logs[position]!) : logs;
+  const candidates = isOurs.sift
+    ? isOurs.sift(logs.map((log) => log.topics[2] ?? '')).map((position) => logs[position]!)
+    : logs;
   return candidates.filter((log) => isOurTransfer(log, tokens, isOurs));
 }
 
 async function getLogs(provider: RpcProvider, filter: Record<string, unknown>): Promise<RawLog[]> {
   const logs = await provider.call('eth_getLogs', [{ ...filter, topics: [TRANSFER_TOPIC] }]);
   if (!Array.isArray(logs)) throw new ProviderFault('inconsistent', 'eth_getLogs did not answer a list');
-  if (!logs.every(isLog)) throw new ProviderFault('inconsistent', 'the answer of eth_getLogs holds something that is no log');
+  if (!logs.every(isLog))
+    throw new ProviderFault('inconsistent', 'the answer of eth_getLogs holds something that is no log');
   return logs;
 }
 
@@ -231,14 +271,18 @@ function refuseBrokenLinks(headers: readonly Header[]): void {
   });
 }
 
-/** Which token was seen in which of the blocks (address and block quantity joined); throws when a log's block is another. */
+/**
+ * Which token was seen in which of the blocks (address and block quantity joined); throws when a log's block is
+ * another.
+ */
 function refuseForeignBlocks(logs: readonly RawLog[], headers: readonly Header[]): Set<string> {
   const hashes = new Map(headers.map(({ block }) => [toQuantity(block.number), block.hash]));
   const seen = new Set<string>();
   for (const log of logs) {
     const hash = hashes.get(log.blockNumber);
     if (hash === undefined) continue;
-    if (hash !== log.blockHash) throw new ProviderFault('inconsistent', `a log of block ${log.blockNumber} that is not in the chain`);
+    if (hash !== log.blockHash)
+      throw new ProviderFault('inconsistent', `a log of block ${log.blockNumber} that is not in the chain`);
     seen.add(log.address.toLowerCase() + log.blockNumber);
   }
   return seen;

@@ -7,7 +7,9 @@ interface BloomBit {
   readonly mask: number;
 }
 
-/** Yellow paper, M3:2048: the low 11 bits of the first three 16-bit words of the Keccak-256 hash, counted from the end. */
+/**
+ * Yellow paper, M3:2048: the low 11 bits of the first three 16-bit words of the Keccak-256 hash, counted from the end.
+ */
 function bitsOf(value: string): BloomBit[] {
   const hash = getBytes(keccak256(value));
   return [0, 2, 4].map((at) => {
@@ -19,8 +21,14 @@ function bitsOf(value: string): BloomBit[] {
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 const topicOf = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
 
-/** Tells from a block's header alone whether it may hold a transfer of the token, between the two where they are named. Never says no when there is one. */
-export function createTransferBloom(tokenAddress: string, ...fromAndTo: (string | null)[]): (logsBloom: string) => boolean {
+/**
+ * Tells from a block's header alone whether it may hold a transfer of the token, between the two where they are named.
+ * Never says no when there is one.
+ */
+export function createTransferBloom(
+  tokenAddress: string,
+  ...fromAndTo: (string | null)[]
+): (logsBloom: string) => boolean {
   const parties = fromAndTo.map((address) => topicOf(address ?? ZERO_ADDRESS));
   const bits = [tokenAddress, TRANSFER_TOPIC, ...parties].flatMap(bitsOf);
   return (logsBloom) => bits.every(({ digit, mask }) => (Number.parseInt(logsBloom[digit]!, 16) & mask) !== 0);

@@ -39,7 +39,9 @@ export async function evmOutflows(
 
 export const topicOf = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
 
-const hashesOf = (logs: readonly FoundLog[]): string[] => [...new Set(logs.map(({ transactionHash }) => transactionHash.toLowerCase()))];
+const hashesOf = (logs: readonly FoundLog[]): string[] => [
+  ...new Set(logs.map(({ transactionHash }) => transactionHash.toLowerCase())),
+];
 
 /** Of the transfers between these parties those that others made. */
 export async function strangeLogs(
@@ -64,7 +66,11 @@ async function transferLogs(
   const found: FoundLog[] = [];
   for (let first = fromBlock; first <= toBlock; first += RANGE) {
     const range = { fromBlock: toQuantity(first), toBlock: toQuantity(Math.min(toBlock, first + RANGE - 1)) };
-    const filter = { ...range, address: settings.tokens.map((token) => token.address), topics: [TRANSFER_TOPIC, ...parties] };
+    const filter = {
+      ...range,
+      address: settings.tokens.map((token) => token.address),
+      topics: [TRANSFER_TOPIC, ...parties],
+    };
     found.push(...((await provider.call('eth_getLogs', [filter])) as readonly FoundLog[]));
   }
   return found;
@@ -84,7 +90,12 @@ export function transferOf({ tokens }: NetworkSettings, log: FoundLog) {
 }
 
 /** What its sender paid beside the tokens: value and fee. Nothing when somebody else sent it. */
-async function nativeOutflow(provider: RpcProvider, { network }: NetworkSettings, address: string, txHash: string): Promise<SeenOutflow[]> {
+async function nativeOutflow(
+  provider: RpcProvider,
+  { network }: NetworkSettings,
+  address: string,
+  txHash: string,
+): Promise<SeenOutflow[]> {
   const transaction = (await provider.call('eth_getTransactionByHash', [txHash])) as { readonly value: string } | null;
   const receipt = (await provider.call('eth_getTransactionReceipt', [txHash])) as {
     readonly from: string;
@@ -92,9 +103,19 @@ async function nativeOutflow(provider: RpcProvider, { network }: NetworkSettings
     readonly gasUsed: string;
     readonly effectiveGasPrice: string;
   } | null;
-  if (transaction === null || receipt === null) throw new ProviderFault('behind', `does not show ${txHash}, whose log it gave`);
+  if (transaction === null || receipt === null)
+    throw new ProviderFault('behind', `does not show ${txHash}, whose log it gave`);
   if (receipt.from.toLowerCase() !== address.toLowerCase()) return [];
   const units = BigInt(transaction.value) + BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice);
   if (units === 0n) return [];
-  return [{ coin: NATIVE_COIN[network], units, toAddress: null, txHash, part: 'native', blockNumber: Number(receipt.blockNumber) }];
+  return [
+    {
+      coin: NATIVE_COIN[network],
+      units,
+      toAddress: null,
+      txHash,
+      part: 'native',
+      blockNumber: Number(receipt.blockNumber),
+    },
+  ];
 }

@@ -20,7 +20,10 @@ interface Expected {
 interface Asked {
   readonly sent: readonly SentTransaction[];
   readonly from: string;
-  /** The token transfer that must be in the receipt; null for the native coin, where a receipt of success is the transfer. */
+  /**
+   * The token transfer that must be in the receipt; null for the native coin, where a receipt of success is the
+   * transfer.
+   */
   readonly expected: Expected | null;
   /** Null: the chain's own finality. */
   readonly depth: number | null;
@@ -37,19 +40,28 @@ export async function fateAt(provider: RpcProvider, asked: Asked): Promise<Fate>
   if (!receipt) return outsideBlocks(provider, asked);
   const number = fromQuantity(receipt.blockNumber, 'block number');
   const { block } = await mustReadHeader(provider, number);
-  if (block.hash !== receipt.blockHash.toLowerCase()) throw new ProviderFault('inconsistent', 'the receipt is of a block that left the chain');
-  const [head, finalized] = await Promise.all([mustReadHeader(provider, 'latest'), mustReadHeader(provider, 'finalized')]);
+  if (block.hash !== receipt.blockHash.toLowerCase())
+    throw new ProviderFault('inconsistent', 'the receipt is of a block that left the chain');
+  const [head, finalized] = await Promise.all([
+    mustReadHeader(provider, 'latest'),
+    mustReadHeader(provider, 'finalized'),
+  ]);
   const final = number <= finalized.block.number;
   const txHash = receipt.transactionHash.toLowerCase();
   const networkFee = formatAmount(BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice ?? '0x0'));
-  const isWithoutEffect = receipt.status !== '0x1' || asked.sent.some((sent) => sent.txHash === txHash && isCancelling(sent));
+  const isWithoutEffect =
+    receipt.status !== '0x1' || asked.sent.some((sent) => sent.txHash === txHash && isCancelling(sent));
   // What frees the money again must be as final as the chain can be.
   if (isWithoutEffect) return final ? { kind: 'ineffective', txHash, networkFee } : { kind: 'pending', inBlock: true };
   if (asked.expected !== null && !receipt.logs.some((log) => isExpected(log, asked.expected!)))
     return { kind: 'alarm', detail: `${txHash} succeeded without the transfer it was signed for` };
   const deep = final || (asked.depth !== null && head.block.number - number + 1 >= asked.depth);
   if (!deep) return { kind: 'pending', inBlock: true };
-  return { kind: 'landed', landed: { txHash, blockNumber: number, blockHash: block.hash, blockTimeSec: block.timeSec, networkFee }, final };
+  return {
+    kind: 'landed',
+    landed: { txHash, blockNumber: number, blockHash: block.hash, blockTimeSec: block.timeSec, networkFee },
+    final,
+  };
 }
 
 /** No receipt: it waits in a mempool, was forgotten, or somebody else used the nonce. */
@@ -61,7 +73,10 @@ async function outsideBlocks(provider: RpcProvider, { sent, from }: Asked): Prom
   if (final > nonce) {
     // Asked again after the count: the receipt may have come between the two answers.
     if ((await receiptsOf(provider, sent)).length > 0) return { kind: 'pending', inBlock: true };
-    return { kind: 'alarm', detail: `nonce ${nonce} of ${from} was used by a transaction that is not ours, or a provider lost ${last.txHash}` };
+    return {
+      kind: 'alarm',
+      detail: `nonce ${nonce} of ${from} was used by a transaction that is not ours, or a provider lost ${last.txHash}`,
+    };
   }
   const known = await Promise.all(sent.map(({ txHash }) => provider.call('eth_getTransactionByHash', [txHash])));
   return known.some((transaction) => transaction !== null) ? { kind: 'pending', inBlock: false } : { kind: 'absent' };
@@ -78,7 +93,8 @@ export async function vanishedAt(
     const number = fromQuantity(receipt.blockNumber, 'block number');
     const header = await readHeader(provider, number);
     const finalized = await mustReadHeader(provider, 'finalized');
-    if (header?.block.hash === receipt.blockHash.toLowerCase()) return { ...seen, final: number <= finalized.block.number };
+    if (header?.block.hash === receipt.blockHash.toLowerCase())
+      return { ...seen, final: number <= finalized.block.number };
   }
   // Not shown where it says it is: only another block at its height shows that it is gone.
   const there = await mustReadHeader(provider, blockNumber);

@@ -15,7 +15,14 @@ import {
   type Reserved,
   type SentTransaction,
 } from '../../ports/outgoing.ts';
-import type { AccountBalances, OutgoingChain, SeenInflow, SeenOutflow, SoughtInflows, StrangersAmong } from '../../ports/outgoing-chain.ts';
+import type {
+  AccountBalances,
+  OutgoingChain,
+  SeenInflow,
+  SeenOutflow,
+  SoughtInflows,
+  StrangersAmong,
+} from '../../ports/outgoing-chain.ts';
 import { ProviderFault, RpcError, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { crashPoint } from '../../runtime/util/crash-point.ts';
 import { AdmittedProviders } from '../rpc/admitted-providers.ts';
@@ -106,7 +113,10 @@ export class EvmOutgoing implements OutgoingChain {
   finalBalances(addresses: readonly string[]): Promise<AccountBalances[]> {
     return this.#providers.on(async (provider) => {
       const native = await evmNativeUnits(provider, addresses);
-      const held = native.map((wei): { coins: Partial<Record<Coin, bigint>>; native: bigint } => ({ coins: {}, native: wei }));
+      const held = native.map((wei): { coins: Partial<Record<Coin, bigint>>; native: bigint } => ({
+        coins: {},
+        native: wei,
+      }));
       for (const token of this.settings.tokens) {
         const units = await evmTokenUnits(provider, token, addresses);
         held.forEach(({ coins }, index) => (coins[token.coin] = fromTokenUnits(units[index]!, token.decimals)));
@@ -123,9 +133,14 @@ export class EvmOutgoing implements OutgoingChain {
       const fees = await this.#fees(provider);
       const limit = this.#options.maxFeePerGas;
       if (fees.maxFeePerGas > limit)
-        return { kind: 'wait', reason: 'network_fee_too_high', detail: `gas costs ${fees.maxFeePerGas} wei, above the limit of ${limit}` };
+        return {
+          kind: 'wait',
+          reason: 'network_fee_too_high',
+          detail: `gas costs ${fees.maxFeePerGas} wei, above the limit of ${limit}`,
+        };
       const held = await nativeOf(provider, order.fromAddress);
-      const gas = (token ? GAS_FLOOR : await nativeGasOf(provider, order)) * fees.maxFeePerGas * BigInt(reserved.payouts + 1);
+      const gas =
+        (token ? GAS_FLOOR : await nativeGasOf(provider, order)) * fees.maxFeePerGas * BigInt(reserved.payouts + 1);
       const need = token ? gas : gas + amountOf(order.amount);
       if (held >= need) return { kind: 'ready' };
       if (order.kind === 'sweep') return this.#sweepGas(provider, token!, order, { fees, held });
@@ -155,10 +170,18 @@ export class EvmOutgoing implements OutgoingChain {
       const gasLimit = await gasLimitOf(provider, token, order);
       const tokenUnits = toTokenUnits(amountOf(order.amount), token.decimals).toString();
       // A sweep has no more gas than it was given, so its fee may rise only as far as that goes.
-      const affordable = order.kind === 'sweep' ? (await nativeOf(provider, order.fromAddress)) / gasLimit : fees.maxFeePerGas;
+      const affordable =
+        order.kind === 'sweep' ? (await nativeOf(provider, order.fromAddress)) / gasLimit : fees.maxFeePerGas;
       const maxFeePerGas = least(affordable, fees.maxFeePerGas);
       const capped = textOf({ maxFeePerGas, tip: least(fees.tip, maxFeePerGas) });
-      return { kind: 'evm', ...shared, tokenAddress: getAddress(token.address), tokenUnits, gasLimit: String(gasLimit), ...capped };
+      return {
+        kind: 'evm',
+        ...shared,
+        tokenAddress: getAddress(token.address),
+        tokenUnits,
+        gasLimit: String(gasLimit),
+        ...capped,
+      };
     });
   }
 
@@ -233,17 +256,30 @@ export class EvmOutgoing implements OutgoingChain {
     return this.#providers.close();
   }
 
-  async #tokenFault(provider: RpcProvider, token: Token, order: OutgoingTransaction, reserved: Reserved): Promise<PreCheck | null> {
+  async #tokenFault(
+    provider: RpcProvider,
+    token: Token,
+    order: OutgoingTransaction,
+    reserved: Reserved,
+  ): Promise<PreCheck | null> {
     const { fromAddress, toAddress } = order;
     if (await isPaused(provider, token)) return { kind: 'fail', reason: 'token_paused' };
     if (await isFrozen(provider, token, toAddress)) return { kind: 'fail', reason: 'recipient_frozen' };
     if (await isFrozen(provider, token, fromAddress)) return { kind: 'fail', reason: 'sender_frozen' };
-    const balance = fromTokenUnits(BigInt((await view(provider, token, 'balanceOf', [fromAddress])) ?? '0x0'), token.decimals);
+    const balance = fromTokenUnits(
+      BigInt((await view(provider, token, 'balanceOf', [fromAddress])) ?? '0x0'),
+      token.decimals,
+    );
     return lackOfFunds(order, balance, reserved);
   }
 
   /** The general rule keeps more in reserve than one transfer takes; a sweep is given what it needs. */
-  async #sweepGas(provider: RpcProvider, token: Token, order: OutgoingTransaction, { fees, held }: { fees: Fees; held: bigint }): Promise<PreCheck> {
+  async #sweepGas(
+    provider: RpcProvider,
+    token: Token,
+    order: OutgoingTransaction,
+    { fees, held }: { fees: Fees; held: bigint },
+  ): Promise<PreCheck> {
     const gasLimit = await gasLimitOf(provider, token, order);
     // The signer gives no more before what it gave was spent, so a fee that rose since is paid as far as the gas goes.
     if (held >= gasLimit * fees.least) return { kind: 'ready' };
@@ -258,7 +294,10 @@ export class EvmOutgoing implements OutgoingChain {
   }
 }
 
-const textOf = ({ maxFeePerGas, tip }: Omit<Fees, 'least'>) => ({ maxFeePerGas: maxFeePerGas.toString(), maxPriorityFeePerGas: tip.toString() });
+const textOf = ({ maxFeePerGas, tip }: Omit<Fees, 'least'>) => ({
+  maxFeePerGas: maxFeePerGas.toString(),
+  maxPriorityFeePerGas: tip.toString(),
+});
 
 async function gasLimitOf(
   provider: RpcProvider,
@@ -270,10 +309,15 @@ async function gasLimitOf(
 }
 
 /** Our own addresses have no code; an account that is paid back may have some, which runs then. */
-async function nativeGasOf(provider: RpcProvider, { kind, amount, fromAddress: from, toAddress: to }: OutgoingTransaction): Promise<bigint> {
+async function nativeGasOf(
+  provider: RpcProvider,
+  { kind, amount, fromAddress: from, toAddress: to }: OutgoingTransaction,
+): Promise<bigint> {
   if (kind !== 'native_return') return NATIVE_GAS;
   try {
-    const gas = BigInt(String(await provider.call('eth_estimateGas', [{ from, to, value: `0x${amountOf(amount).toString(16)}` }])));
+    const gas = BigInt(
+      String(await provider.call('eth_estimateGas', [{ from, to, value: `0x${amountOf(amount).toString(16)}` }])),
+    );
     return gas <= NATIVE_GAS ? NATIVE_GAS : (gas * GAS_MARGIN) / HUNDRED;
   } catch (error) {
     // It lacks the money, which is said in the right words by whoever asked.

@@ -10,8 +10,8 @@ const DECIMALS_CALL = '0x313ce567';
 const NO_TRANSACTION = `0x${'00'.repeat(32)}`;
 
 /**
- * Proves that a provider serves this chain with these tokens and really answers every method the adapter lives on; public
- * endpoints are known to answer `eth_blockNumber` while they refuse logs or receipts. Throws `ProviderFault`.
+ * Proves that a provider serves this chain with these tokens and really answers every method the adapter lives on;
+ * public endpoints are known to answer `eth_blockNumber` while they refuse logs or receipts. Throws `ProviderFault`.
  */
 export async function verifyProvider(provider: RpcProvider, settings: NetworkSettings): Promise<void> {
   const chainId = await able(() => provider.call('eth_chainId', []));
@@ -28,9 +28,13 @@ export async function verifyProvider(provider: RpcProvider, settings: NetworkSet
 
 async function verifyToken(provider: RpcProvider, coin: string, address: string, decimals: number): Promise<void> {
   const answer = await able(() => provider.call('eth_call', [{ to: address, data: DECIMALS_CALL }, 'latest']));
-  if (typeof answer !== 'string' || !/^0x[0-9a-f]{64}$/i.test(answer)) throw new ProviderFault('wrong-chain', `has no ${coin} at ${address}`);
+  if (typeof answer !== 'string' || !/^0x[0-9a-f]{64}$/i.test(answer))
+    throw new ProviderFault('wrong-chain', `has no ${coin} at ${address}`);
   if (BigInt(answer) !== BigInt(decimals))
-    throw new ProviderFault('wrong-chain', `${coin} at ${address} has ${BigInt(answer)} decimals instead of ${decimals}`);
+    throw new ProviderFault(
+      'wrong-chain',
+      `${coin} at ${address} has ${BigInt(answer)} decimals instead of ${decimals}`,
+    );
 }
 
 async function verifyLogs(provider: RpcProvider, settings: NetworkSettings, number: number): Promise<void> {
@@ -54,7 +58,8 @@ async function able<Value>(task: () => Promise<Value>): Promise<Value> {
   try {
     return await task();
   } catch (error) {
-    if (error instanceof RpcError) throw new ProviderFault('incapable', `refused a method it must serve (${error.code}: ${error.message})`);
+    if (error instanceof RpcError)
+      throw new ProviderFault('incapable', `refused a method it must serve (${error.code}: ${error.message})`);
     throw error;
   }
 }

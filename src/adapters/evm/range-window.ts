@@ -1,4 +1,6 @@
-/** How many blocks to ask one provider's `eth_getLogs` for: grows on success, shrinks on refusal, remembers the refusal. */
+/**
+ * How many blocks to ask one provider's `eth_getLogs` for: grows on success, shrinks on refusal, remembers the refusal.
+ */
 export interface RangeWindow {
   readonly blocks: number;
   succeeded(askedBlocks: number): void;
@@ -9,7 +11,10 @@ export interface RangeWindow {
 /** After so many good answers in a row at the ceiling, it is tried whether more works by now. */
 const TRIAL_AFTER = { fixed: 256, found: 8 } as const;
 
-export function createRangeWindow(options: { readonly initialBlocks: number; readonly maxBlocks: number }): RangeWindow {
+export function createRangeWindow(options: {
+  readonly initialBlocks: number;
+  readonly maxBlocks: number;
+}): RangeWindow {
   let blocks = options.initialBlocks;
   let ceiling = options.maxBlocks;
   let successesAtCeiling = 0;

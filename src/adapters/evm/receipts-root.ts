@@ -15,7 +15,8 @@ const TRUE = Uint8Array.of(1);
 
 /**
  * The root that a block's header must have when these are all its receipts, in order: a Merkle Patricia trie over their
- * encodings by index (yellow paper, 4.3.2 and appendix D; EIP-2718 for the types). Null when a receipt lacks a field it needs; throws
+ * encodings by index (yellow paper, 4.3.2 and appendix D; EIP-2718 for the types). Null when a receipt lacks a field it
+ * needs; throws
  * `ProviderFault` for one with a field that is no hex.
  */
 export function receiptsRootOf(receipts: readonly RawReceipt[]): string | null {
@@ -42,7 +43,8 @@ function nodeOf(entries: readonly Entry[], depth: number): readonly Rlp[] {
   if (entries.length === 1) return [packed(first!.nibbles.slice(depth), true), first!.value];
   let shared = 0;
   while (entries.every(({ nibbles }) => nibbles[depth + shared] === first!.nibbles[depth + shared])) shared += 1;
-  if (shared > 0) return [packed(first!.nibbles.slice(depth, depth + shared), false), referenceTo(nodeOf(entries, depth + shared))];
+  if (shared > 0)
+    return [packed(first!.nibbles.slice(depth, depth + shared), false), referenceTo(nodeOf(entries, depth + shared))];
   const below = Array.from({ length: 16 }, (): Entry[] => []);
   for (const entry of entries) below[entry.nibbles[depth]!]!.push(entry);
   return [...below.map((some) => (some.length === 0 ? NONE : referenceTo(nodeOf(some, depth + 1)))), NONE];
@@ -78,7 +80,8 @@ const nibblesOf = (bytes: Uint8Array): number[] => [...bytes].flatMap((byte) => 
 /** Never fewer bytes than the text tells: what would not be hashed could say anything. */
 function bytesOf(hex: string): Uint8Array {
   const bytes = Buffer.from(hex.slice(2), 'hex');
-  if (!hex.startsWith('0x') || bytes.length * 2 !== hex.length - 2) throw new ProviderFault('inconsistent', 'a receipt holds what is no hex');
+  if (!hex.startsWith('0x') || bytes.length * 2 !== hex.length - 2)
+    throw new ProviderFault('inconsistent', 'a receipt holds what is no hex');
   return bytes;
 }
 

@@ -41,7 +41,8 @@ export const toQuantity = (number: number): string => `0x${number.toString(16)}`
 
 /** Block numbers, times and indexes: at most 52 bits. */
 export function fromQuantity(value: unknown, what: string): number {
-  if (typeof value !== 'string' || !QUANTITY.test(value)) throw new ProviderFault('inconsistent', `${what} is not a quantity`);
+  if (typeof value !== 'string' || !QUANTITY.test(value))
+    throw new ProviderFault('inconsistent', `${what} is not a quantity`);
   return Number.parseInt(value, 16);
 }
 
@@ -61,7 +62,8 @@ export async function readHeader(provider: RpcProvider, at: number | 'latest' | 
     parentHash: readHash(raw['parentHash'], 'parent hash'),
     timeSec: fromQuantity(raw['timestamp'], 'block time'),
   };
-  if (typeof at === 'number' && block.number !== at) throw new ProviderFault('inconsistent', `asked for block ${at}, got ${block.number}`);
+  if (typeof at === 'number' && block.number !== at)
+    throw new ProviderFault('inconsistent', `asked for block ${at}, got ${block.number}`);
   const bloom = raw['logsBloom'];
   const root = raw['receiptsRoot'];
   return {
@@ -87,19 +89,25 @@ export async function readReceipt(provider: RpcProvider, txHash: string): Promis
   return raw;
 }
 
-/** Every entry is what is read of it here, or the answer counts for nothing: what one of them lacks would be missed in the middle of a look at many. */
+/**
+ * Every entry is what is read of it here, or the answer counts for nothing: what one of them lacks would be missed in
+ * the middle of a look at many.
+ */
 export async function readBlockReceipts(provider: RpcProvider, number: number): Promise<readonly RawReceipt[]> {
   const raw = await provider.call('eth_getBlockReceipts', [toQuantity(number)]);
   if (!Array.isArray(raw)) throw new ProviderFault('behind', `no receipts of block ${number}`);
   for (const receipt of raw as unknown[])
-    if (!isReceipt(receipt)) throw new ProviderFault('inconsistent', `an entry of the receipts of block ${number} is not a receipt`);
+    if (!isReceipt(receipt))
+      throw new ProviderFault('inconsistent', `an entry of the receipts of block ${number} is not a receipt`);
   return raw as RawReceipt[];
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null;
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null;
 
 function isReceipt(value: unknown): value is RawReceipt {
-  if (!isObject(value) || typeof value['transactionHash'] !== 'string' || !HASH.test(value['transactionHash'])) return false;
+  if (!isObject(value) || typeof value['transactionHash'] !== 'string' || !HASH.test(value['transactionHash']))
+    return false;
   return Array.isArray(value['logs']) && value['logs'].every(isLog);
 }
 

@@ -11,12 +11,21 @@ const TOKEN = new Interface([
   'function paused() view returns (bool)',
 ]);
 
-const isRevert = (error: unknown): boolean => error instanceof RpcError && /revert|invalid opcode|execution/i.test(error.message);
+const isRevert = (error: unknown): boolean =>
+  error instanceof RpcError && /revert|invalid opcode|execution/i.test(error.message);
 
 /** Null when the contract has no such function or refuses to answer. */
-export async function view(provider: RpcProvider, token: Token, name: string, args: readonly unknown[]): Promise<string | null> {
+export async function view(
+  provider: RpcProvider,
+  token: Token,
+  name: string,
+  args: readonly unknown[],
+): Promise<string | null> {
   try {
-    const answer = await provider.call('eth_call', [{ to: token.address, data: TOKEN.encodeFunctionData(name, args) }, 'latest']);
+    const answer = await provider.call('eth_call', [
+      { to: token.address, data: TOKEN.encodeFunctionData(name, args) },
+      'latest',
+    ]);
     return typeof answer === 'string' && /^0x[0-9a-f]{64}$/i.test(answer) ? answer : null;
   } catch (error) {
     if (isRevert(error)) return null;

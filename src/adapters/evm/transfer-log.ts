@@ -18,8 +18,8 @@ const ADDRESS_TOPIC = /^0x0{24}[0-9a-f]{40}$/i;
 const WORD = /^0x[0-9a-f]{64}$/i;
 
 /**
- * Whether the log is a transfer of money to us. Three topics and one word of data are what the real tokens emit; anything
- * else that carries the same topic is another event. A value of zero moves nothing ("address poisoning").
+ * Whether the log is a transfer of money to us. Three topics and one word of data are what the real tokens emit;
+ * anything else that carries the same topic is another event. A value of zero moves nothing ("address poisoning").
  */
 export function isOurTransfer(log: RawLog, tokens: TokensByAddress, isOurs: (address: string) => boolean): boolean {
   const { topics } = log;

@@ -6,13 +6,16 @@ interface Grant {
   expiresAtMs: number;
 }
 
-/** Leases of the embedded profile: one process holds the data directory, so its memory is all there is to agree with. */
+/**
+ * Leases of the embedded profile: one process holds the data directory, so its memory is all there is to agree with.
+ */
 export function createSingleProcessLeases(clock: Clock = systemClock): Leases {
   const grants = new Map<string, Grant>();
   // A later process must not grant lower numbers than this one did.
   let lastToken = clock.nowMs();
 
-  const isHeld = (name: string, grant: Grant): boolean => grants.get(name) === grant && grant.expiresAtMs > clock.nowMs();
+  const isHeld = (name: string, grant: Grant): boolean =>
+    grants.get(name) === grant && grant.expiresAtMs > clock.nowMs();
 
   async function acquire(name: string, ttlMs: number): Promise<Lease | null> {
     const current = grants.get(name);

@@ -8,8 +8,8 @@ export interface TokenBucketSettings {
 const SWEEP_EVERY_TAKES = 10_000;
 
 /**
- * A token bucket per key in this process. One number a key says when its bucket will be full again (the GCRA form of the
- * bucket), so taking is one look-up and one addition, without timers or promises.
+ * A token bucket per key in this process. One number a key says when its bucket will be full again (the GCRA form of
+ * the bucket), so taking is one look-up and one addition, without timers or promises.
  */
 export function createTokenBucketLimiter({ ratePerSec, burst }: TokenBucketSettings): LocalRateLimiter {
   if (!(ratePerSec > 0) || !(burst >= 1)) throw new RangeError('a rate above 0 and a burst of at least 1 are needed');

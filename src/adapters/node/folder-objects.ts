@@ -6,7 +6,9 @@ import { syncPath } from '../../runtime/util/sync-path.ts';
 
 const DRAFT = '.draft';
 
-/** Objects as files below a folder that exists, which its owner alone may read: best one that lies on another machine. */
+/**
+ * Objects as files below a folder that exists, which its owner alone may read: best one that lies on another machine.
+ */
 export function folderObjects(folder: string): ObjectStore {
   /** SHA-256 of what was read or written last. */
   const seen = new Map<string, string>();
@@ -21,7 +23,8 @@ export function folderObjects(folder: string): ObjectStore {
   async function demandUnchanged(name: string): Promise<void> {
     const before = seen.get(name);
     await read(name);
-    if (seen.get(name) !== before) throw new Error(`${join(folder, name)} is not what this service left there: something else writes there as well`);
+    if (seen.get(name) !== before)
+      throw new Error(`${join(folder, name)} is not what this service left there: something else writes there as well`);
   }
 
   return {
@@ -46,7 +49,9 @@ export function folderObjects(folder: string): ObjectStore {
     get: read,
     list: async (prefix) => {
       const entries = (await orNull(readdir(folder, { recursive: true, withFileTypes: true }))) ?? [];
-      const names = entries.flatMap((entry) => (entry.isFile() ? [relative(folder, join(entry.parentPath, entry.name))] : []));
+      const names = entries.flatMap((entry) =>
+        entry.isFile() ? [relative(folder, join(entry.parentPath, entry.name))] : [],
+      );
       return names.filter((name) => name.startsWith(prefix) && !name.endsWith(DRAFT)).toSorted();
     },
   };

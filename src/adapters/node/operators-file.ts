@@ -47,7 +47,10 @@ export function fileOperators(dataDir: string): Operators {
 
 const withoutHash = ({ id, name, role, createdAtSec }: Entry): Operator => ({ id, name, role, createdAtSec });
 
-/** Whole or not at all; two commands at the same moment do not lose one another's entry, since the second one is refused. */
+/**
+ * Whole or not at all; two commands at the same moment do not lose one another's entry, since the second one is
+ * refused.
+ */
 function replace(path: string, entries: readonly Entry[]): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   writePrivateFile(path, `${JSON.stringify(entries, null, 2)}\n`, `${path}.new`);
@@ -56,7 +59,8 @@ function replace(path: string, entries: readonly Entry[]): void {
 function parse(text: string, path: string): Entry[] {
   const entries = JSON.parse(text) as Entry[];
   const isEntry = ({ id, name, role, hash: kept }: Entry): boolean =>
-    [id, name, kept].every((field) => typeof field === 'string') && (OPERATOR_ROLES as readonly string[]).includes(role);
+    [id, name, kept].every((field) => typeof field === 'string') &&
+    (OPERATOR_ROLES as readonly string[]).includes(role);
   if (!Array.isArray(entries) || !entries.every(isEntry)) throw new Error(`${path} is not a list of operators`);
   return entries;
 }

@@ -20,7 +20,10 @@ interface OidcOptions {
   readonly redirectUri: string;
 }
 
-/** OpenID Connect, authorization code flow with PKCE. The ID token's signature is checked although it comes over TLS from the provider itself. */
+/**
+ * OpenID Connect, authorization code flow with PKCE. The ID token's signature is checked although it comes over TLS
+ * from the provider itself.
+ */
 export function oidcSingleSignOn({ issuer, clientId, clientSecret, scope, redirectUri }: OidcOptions): SingleSignOn {
   const server = new URL(issuer);
   let known: Promise<Configuration> | null = null;
@@ -35,13 +38,27 @@ export function oidcSingleSignOn({ issuer, clientId, clientSecret, scope, redire
   };
   return {
     async authorizationUrl({ state, nonce, codeVerifier }: SignInRequest) {
-      const challenge = { code_challenge: await calculatePKCECodeChallenge(codeVerifier), code_challenge_method: 'S256' };
-      return buildAuthorizationUrl(await configuration(), { redirect_uri: redirectUri, scope, state, nonce, ...challenge });
+      const challenge = {
+        code_challenge: await calculatePKCECodeChallenge(codeVerifier),
+        code_challenge_method: 'S256',
+      };
+      return buildAuthorizationUrl(await configuration(), {
+        redirect_uri: redirectUri,
+        scope,
+        state,
+        nonce,
+        ...challenge,
+      });
     },
     async redeem(callbackQuery, { state, nonce, codeVerifier }) {
       const current = new URL(redirectUri);
       current.search = callbackQuery.toString();
-      const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: codeVerifier, idTokenExpected: true };
+      const checks = {
+        expectedState: state,
+        expectedNonce: nonce,
+        pkceCodeVerifier: codeVerifier,
+        idTokenExpected: true,
+      };
       const found = await configuration();
       const claims = (await authorizationCodeGrant(found, current, checks)).claims()!;
       checkIssuer(claims.iss, found.serverMetadata().issuer);
@@ -50,9 +67,13 @@ export function oidcSingleSignOn({ issuer, clientId, clientSecret, scope, redire
   };
 }
 
-/** Throws for a token of another issuer than the one that the provider says it is: where one address serves many tenants, libraries take the token of each of them. */
+/**
+ * Throws for a token of another issuer than the one that the provider says it is: where one address serves many
+ * tenants, libraries take the token of each of them.
+ */
 function checkIssuer(given: string, own: string): void {
-  if (withoutSlash(given) !== withoutSlash(own)) throw new Error(`the ID token is of the issuer ${given}, not of ${own}`);
+  if (withoutSlash(given) !== withoutSlash(own))
+    throw new Error(`the ID token is of the issuer ${given}, not of ${own}`);
 }
 
 const withoutSlash = (url: string): string => url.replace(/\/$/, '');

@@ -1,4 +1,13 @@
-import { ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, trace, type Context, type Link, type SpanContext } from '@opentelemetry/api';
+import {
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  trace,
+  type Context,
+  type Link,
+  type SpanContext,
+} from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
@@ -28,8 +37,14 @@ const CLOSE_MS = 2_000;
 export function createOtelTracer(options: OtelTracerOptions): Tracer {
   const exporter = new OTLPTraceExporter({ url: `${options.endpoint.replace(/\/$/, '')}/v1/traces` });
   const provider = new NodeTracerProvider({
-    resource: resourceFromAttributes({ 'service.name': 'quittance', 'service.version': options.version, 'service.instance.id': options.instance }),
-    spanProcessors: [new BatchSpanProcessor(exporter, { scheduledDelayMillis: SEND_EVERY_MS, maxQueueSize: MAX_QUEUE })],
+    resource: resourceFromAttributes({
+      'service.name': 'quittance',
+      'service.version': options.version,
+      'service.instance.id': options.instance,
+    }),
+    spanProcessors: [
+      new BatchSpanProcessor(exporter, { scheduledDelayMillis: SEND_EVERY_MS, maxQueueSize: MAX_QUEUE }),
+    ],
   });
   const tracer = provider.getTracer('quittance', options.version);
   return {
@@ -64,7 +79,12 @@ function wrapped(span: ReturnType<ReturnType<NodeTracerProvider['getTracer']>['s
 function contextOf(traceParent: TraceParent | undefined): SpanContext | null {
   const match = traceParent === undefined ? null : TRACE_PARENT.exec(traceParent);
   if (!match) return null;
-  return { traceId: match[1]!, spanId: match[2]!, traceFlags: Number.parseInt(match[3]!, 16) & TraceFlags.SAMPLED, isRemote: true };
+  return {
+    traceId: match[1]!,
+    spanId: match[2]!,
+    traceFlags: Number.parseInt(match[3]!, 16) & TraceFlags.SAMPLED,
+    isRemote: true,
+  };
 }
 
 function parentOf({ parent }: SpanOptions): Context {

@@ -13,10 +13,18 @@ export function endpoint(baseUrl: string, path: string): string {
  * GETs a JSON document from a price feed that is not trusted: no redirects, a size limit on the decoded body, and the
  * caller's signal ends it at any point. Throws `ProviderFailed` for every failure.
  */
-export async function getJson(url: string, signal: AbortSignal, heard?: HeardTime): Promise<{ json: unknown; cachedForMs: number }> {
+export async function getJson(
+  url: string,
+  signal: AbortSignal,
+  heard?: HeardTime,
+): Promise<{ json: unknown; cachedForMs: number }> {
   try {
     const startedMs = performance.now();
-    const response = await fetch(url, { signal, redirect: 'error', headers: { accept: 'application/json', 'user-agent': 'quittance' } });
+    const response = await fetch(url, {
+      signal,
+      redirect: 'error',
+      headers: { accept: 'application/json', 'user-agent': 'quittance' },
+    });
     const ageMs = seconds(response.headers.get('age'));
     heard?.(Date.parse(response.headers.get('date') ?? '') + ageMs, performance.now() - startedMs);
     if (response.status !== 200) {
@@ -49,7 +57,8 @@ function parse(text: string): unknown {
   }
 }
 
-const seconds = (header: string | null): number => (header !== null && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : 0);
+const seconds = (header: string | null): number =>
+  header !== null && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : 0;
 const retryAfterMs = (header: string | null): number => Math.min(seconds(header), MAX_RETRY_AFTER_MS);
 
 /** The transport's reason without the address: a URL may carry a key. */

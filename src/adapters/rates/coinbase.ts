@@ -18,7 +18,11 @@ export function coinbaseProvider(baseUrl: string = COINBASE_URL): RateProvider {
     minIntervalMs: 5_000,
     async fetchQuotes(nowMs, signal, heard) {
       const ask = async (coin: Coin): Promise<Quote[]> => {
-        const { json, cachedForMs } = await getJson(endpoint(baseUrl, `v2/exchange-rates?currency=${coin}`), signal, heard);
+        const { json, cachedForMs } = await getJson(
+          endpoint(baseUrl, `v2/exchange-rates?currency=${coin}`),
+          signal,
+          heard,
+        );
         return parseCoinbase(json, coin, nowMs() - cachedForMs);
       };
       // Both are waited for even when one fails, so that a refresh that ended has no request under way.
@@ -39,7 +43,10 @@ export function parseCoinbase(json: unknown, coin: Coin, quotedAtMs: number): Qu
   return Object.entries(rates).flatMap(([currency, value]): Quote[] => {
     const price = currency !== coin && isCurrency(currency) ? readPrice(value) : null;
     if (price === null) return [];
-    const assumesPar = coin === 'USDC' ? dollars?.equals(1) === true : currency === 'USDC' && dollars?.equals(price) === true;
-    return [{ currency, coin, rate: ONE.dividedBy(price), quotedAtMs, ...(assumesPar ? { unusable: 'assumes_par' } : {}) }];
+    const assumesPar =
+      coin === 'USDC' ? dollars?.equals(1) === true : currency === 'USDC' && dollars?.equals(price) === true;
+    return [
+      { currency, coin, rate: ONE.dividedBy(price), quotedAtMs, ...(assumesPar ? { unusable: 'assumes_par' } : {}) },
+    ];
   });
 }

@@ -7,10 +7,18 @@ import { isRecord, priceText } from './provider.ts';
 
 const IDS: Readonly<Record<string, string>> = {
   ...COINGECKO_IDS,
-  ...{ [NATIVE_COIN.ethereum]: 'ethereum', [NATIVE_COIN.bsc]: 'binancecoin', [NATIVE_COIN.tron]: 'tron', [NATIVE_COIN.solana]: 'solana' },
+  ...{
+    [NATIVE_COIN.ethereum]: 'ethereum',
+    [NATIVE_COIN.bsc]: 'binancecoin',
+    [NATIVE_COIN.tron]: 'tron',
+    [NATIVE_COIN.solana]: 'solana',
+  },
 };
 const TIMEOUT_MS = 10_000;
-/** Each day is a request of its own, and some five a minute are allowed without a key: the rest is asked for the next time. */
+/**
+ * Each day is a request of its own, and some five a minute are allowed without a key: the rest is asked for the next
+ * time.
+ */
 const MOST_DAYS = 3;
 const PAUSE_MS = 13_000;
 
@@ -28,7 +36,10 @@ export function coingeckoDays(baseUrl: string = COINGECKO_URL, pauseMs: number =
       for (const day of days.slice(-MOST_DAYS)) {
         await sleep(pauseMs, undefined, { signal });
         const path = `api/v3/coins/${id}/history?date=${day.split('-').toReversed().join('-')}&localization=false`;
-        const { json } = await getJson(endpoint(baseUrl, path), AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]));
+        const { json } = await getJson(
+          endpoint(baseUrl, path),
+          AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+        );
         const rate = parseCoingeckoDay(json, id, currency);
         if (rate !== null) found.set(day, rate);
       }

@@ -8,7 +8,10 @@ export const COINGECKO_URL = 'https://api.coingecko.com';
 
 export const COINGECKO_IDS: Readonly<Record<Coin, string>> = { USDT: 'tether', USDC: 'usd-coin' };
 
-/** ISO codes of https://docs.coingecko.com/docs/fiat-currencies-support; the old Venezuelan code it also lists is no longer ISO. */
+/**
+ * ISO codes of https://docs.coingecko.com/docs/fiat-currencies-support; the old Venezuelan code it also lists is no
+ * longer ISO.
+ */
 const FIAT =
   'usd,aed,ars,aud,bdt,bhd,bmd,brl,cad,chf,clp,cny,czk,dkk,eur,gbp,gel,hkd,huf,idr,ils,inr,jpy,krw,kwd,lkr,mmk,mxn,myr,ngn,nok,nzd,php,pkr,pln,rub,sar,sek,sgd,thb,try,twd,uah,vnd,zar';
 
@@ -33,7 +36,9 @@ export function coingeckoProvider(baseUrl: string = COINGECKO_URL): RateProvider
 
 export function parseCoingecko(json: unknown): Quote[] {
   if (!isRecord(json)) throw new ProviderFailed('answered no prices');
-  const quotes = (Object.entries(COINGECKO_IDS) as [Coin, string][]).flatMap(([coin, id]) => quotesOfCoin(coin, json[id]));
+  const quotes = (Object.entries(COINGECKO_IDS) as [Coin, string][]).flatMap(([coin, id]) =>
+    quotesOfCoin(coin, json[id]),
+  );
   if (quotes.length === 0) throw new ProviderFailed('answered no prices');
   return withCoinCrosses(quotes);
 }

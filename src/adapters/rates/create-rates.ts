@@ -13,7 +13,11 @@ export interface RatesSettings {
   /** `RATE_STATIC`; read only when `static` is among the providers. */
   readonly staticText: string;
   /** `RATE_<PROVIDER>_URL`: base addresses, the provider's own where absent. */
-  readonly urls: { readonly coinbase?: string | undefined; readonly kraken?: string | undefined; readonly coingecko?: string | undefined };
+  readonly urls: {
+    readonly coinbase?: string | undefined;
+    readonly kraken?: string | undefined;
+    readonly coingecko?: string | undefined;
+  };
   /** `RATE_MAX_AGE_SECONDS`. */
   readonly maxAgeSec: number;
 }

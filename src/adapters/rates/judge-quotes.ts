@@ -26,17 +26,22 @@ export interface Judgement {
 }
 
 /** Names the rule in the evidence: a change of the rule is a new version. */
-const ruleName = (maxAgeMs: number): string => `median.v1 max_age=${maxAgeMs / 1000}s max_deviation=${MAX_DEVIATION * 100}%`;
+const ruleName = (maxAgeMs: number): string =>
+  `median.v1 max_age=${maxAgeMs / 1000}s max_deviation=${MAX_DEVIATION * 100}%`;
 
 /**
  * The median of the fresh quotes that are sane, without outliers. More than half of them must agree, so that two that
  * contradict each other give no rate rather than a coin toss.
  */
 export function judge(currency: string, testimonies: readonly Testimony[], nowMs: number, maxAgeMs: number): Judgement {
-  const examined = testimonies.map((testimony) => ({ testimony, fault: faultOf(currency, testimony, nowMs, maxAgeMs) }));
+  const examined = testimonies.map((testimony) => ({
+    testimony,
+    fault: faultOf(currency, testimony, nowMs, maxAgeMs),
+  }));
   const usable = examined.filter(({ fault }) => fault === null).map(({ testimony }) => testimony.quote!.rate);
   const middle = median(usable);
-  const agrees = (rate: Decimal): boolean => middle !== null && rate.minus(middle).abs().dividedBy(middle).lessThanOrEqualTo(MAX_DEVIATION);
+  const agrees = (rate: Decimal): boolean =>
+    middle !== null && rate.minus(middle).abs().dividedBy(middle).lessThanOrEqualTo(MAX_DEVIATION);
   const agreeing = usable.filter(agrees);
   const decided = agreeing.length * 2 > usable.length ? median(agreeing) : null;
   const quotes = examined.map(({ testimony, fault }) => {
@@ -74,5 +79,8 @@ function median(rates: readonly Decimal[]): Decimal | null {
 
 /** Plain decimal text in normal form, at most 18 decimals. */
 export function rateText(rate: Decimal): string {
-  return rate.toSignificantDigits(Math.max(SIGNIFICANT_DIGITS, rate.trunc().toFixed().length)).toDecimalPlaces(MAX_DECIMALS).toFixed();
+  return rate
+    .toSignificantDigits(Math.max(SIGNIFICANT_DIGITS, rate.trunc().toFixed().length))
+    .toDecimalPlaces(MAX_DECIMALS)
+    .toFixed();
 }

@@ -11,8 +11,8 @@ const TIMEOUT_MS = 10_000;
 const PAUSE_MS = 1_100;
 
 /**
- * Closing prices of Kraken's daily candles, at most the 720 newest: the close of a day is what the coin was worth as the next one began.
- * Shape: https://docs.kraken.com/api-reference/market-data/get-ohlc-data
+ * Closing prices of Kraken's daily candles, at most the 720 newest: the close of a day is what the coin was worth as
+ * the next one began. Shape: https://docs.kraken.com/api-reference/market-data/get-ohlc-data
  */
 export function krakenDays(baseUrl: string = KRAKEN_URL, pauseMs: number = PAUSE_MS): DailyRates {
   return {
@@ -21,7 +21,10 @@ export function krakenDays(baseUrl: string = KRAKEN_URL, pauseMs: number = PAUSE
       await sleep(pauseMs, undefined, { signal });
       const since = startOfDaySec(days[0]!) - DAY_SEC - 1;
       const path = `0/public/OHLC?pair=${coin}${currency}&interval=1440&since=${since}`;
-      const { json } = await getJson(endpoint(baseUrl, path), AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]));
+      const { json } = await getJson(
+        endpoint(baseUrl, path),
+        AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+      );
       if (refusesPair(json)) return new Map();
       const closes = parseKrakenDays(json);
       return new Map([...closes].filter(([day]) => days.includes(day)));
@@ -34,7 +37,9 @@ function parseKrakenDays(json: unknown): Map<string, string> {
   const [error] = errorsOf(json);
   if (error !== undefined) throw new ProviderFailed(`answered an error: ${JSON.stringify(error).slice(0, 80)}`);
   const result = isRecord(json) && isRecord(json['result']) ? json['result'] : {};
-  const candles = Object.entries(result).flatMap(([name, value]) => (name !== 'last' && Array.isArray(value) ? [value as unknown[]] : []));
+  const candles = Object.entries(result).flatMap(([name, value]) =>
+    name !== 'last' && Array.isArray(value) ? [value as unknown[]] : [],
+  );
   if (candles.length !== 1) throw new ProviderFailed('answered no candles of one pair');
   return new Map(candles[0]!.slice(0, -1).flatMap((candle) => closeOf(candle)));
 }
@@ -43,6 +48,7 @@ function closeOf(candle: unknown): (readonly [day: string, rate: string])[] {
   if (!Array.isArray(candle)) return [];
   const startSec: unknown = candle[0];
   const close = priceText(candle[4]);
-  if (typeof startSec !== 'number' || !Number.isSafeInteger(startSec) || startSec % DAY_SEC !== 0 || close === null) return [];
+  if (typeof startSec !== 'number' || !Number.isSafeInteger(startSec) || startSec % DAY_SEC !== 0 || close === null)
+    return [];
   return [[dayOf(startSec + DAY_SEC), close]];
 }

@@ -23,7 +23,8 @@ const MAX_SPREAD = 0.02;
  */
 export function krakenProvider(baseUrl: string = KRAKEN_URL): RateProvider {
   let pairs = ALL_PAIRS;
-  const ask = async (signal: AbortSignal, heard?: HeardTime) => getJson(endpoint(baseUrl, `0/public/Ticker?pair=${pairs.join(',')}`), signal, heard);
+  const ask = async (signal: AbortSignal, heard?: HeardTime) =>
+    getJson(endpoint(baseUrl, `0/public/Ticker?pair=${pairs.join(',')}`), signal, heard);
   return {
     name: 'kraken',
     minIntervalMs: 5_000,
@@ -38,7 +39,8 @@ export function krakenProvider(baseUrl: string = KRAKEN_URL): RateProvider {
   };
 }
 
-export const errorsOf = (json: unknown): unknown[] => (isRecord(json) && Array.isArray(json['error']) ? json['error'] : ['no error list']);
+export const errorsOf = (json: unknown): unknown[] =>
+  isRecord(json) && Array.isArray(json['error']) ? json['error'] : ['no error list'];
 export const refusesPair = (json: unknown): boolean =>
   errorsOf(json).some((error) => typeof error === 'string' && error.includes('Unknown asset pair'));
 

@@ -57,15 +57,22 @@ export class MarketRates implements Rates {
     this.#maxAgeMs = options.maxAgeMs;
     this.#firstWaitMs = options.firstWaitMs ?? DEFAULT_FIRST_WAIT_MS;
     this.#sources = options.providers.map(
-      (provider) => new QuoteSource(provider, options.clock, options.onProviderFailure ?? (() => undefined), options.onServerTime),
+      (provider) =>
+        new QuoteSource(provider, options.clock, options.onProviderFailure ?? (() => undefined), options.onServerTime),
     );
     this.#refreshAll();
-    this.#timer = setInterval(() => this.#refreshAll(), options.refreshEveryMs ?? Math.min(DEFAULT_REFRESH_MS, options.maxAgeMs / 10));
+    this.#timer = setInterval(
+      () => this.#refreshAll(),
+      options.refreshEveryMs ?? Math.min(DEFAULT_REFRESH_MS, options.maxAgeMs / 10),
+    );
     this.#timer.unref();
   }
 
   async lock(currency: string, coin: Coin, nowMs: number): Promise<RateLock | null> {
-    if (!this.#hasFreshQuote(currency, coin, nowMs) && this.#sources.some((source) => !source.isFresh(nowMs, this.#maxAgeMs)))
+    if (
+      !this.#hasFreshQuote(currency, coin, nowMs) &&
+      this.#sources.some((source) => !source.isFresh(nowMs, this.#maxAgeMs))
+    )
       await this.#refreshWithin();
     // The wait took time: the quotes are judged by the clock as it is now.
     const judgedAtMs = Math.max(nowMs, this.#clock.nowMs());
@@ -120,12 +127,24 @@ export class MarketRates implements Rates {
     const generation = this.#sources.reduce((sum, source) => sum + source.generation, 0);
     const known = this.#conclusions.get(key);
     const sinceMs = known === undefined ? Infinity : nowMs - known.concludedAtMs;
-    if (known?.generation === generation && sinceMs >= 0 && sinceMs < CONCLUSION_LIFETIME_MS && nowMs <= known.validUntilMs)
+    if (
+      known?.generation === generation &&
+      sinceMs >= 0 &&
+      sinceMs < CONCLUSION_LIFETIME_MS &&
+      nowMs <= known.validUntilMs
+    )
       return aged(known.judgement, nowMs);
     const judgement = this.#judgeAnew(currency, coin, nowMs);
     if (this.#conclusions.size >= MAX_CONCLUSIONS) this.#conclusions.clear();
-    const quotedAtMs = judgement.quotes.flatMap((quote) => (quote.used && quote.quotedAtMs !== null ? [quote.quotedAtMs] : []));
-    this.#conclusions.set(key, { judgement, generation, concludedAtMs: nowMs, validUntilMs: Math.min(...quotedAtMs) + this.#maxAgeMs });
+    const quotedAtMs = judgement.quotes.flatMap((quote) =>
+      quote.used && quote.quotedAtMs !== null ? [quote.quotedAtMs] : [],
+    );
+    this.#conclusions.set(key, {
+      judgement,
+      generation,
+      concludedAtMs: nowMs,
+      validUntilMs: Math.min(...quotedAtMs) + this.#maxAgeMs,
+    });
     return judgement;
   }
 
@@ -137,7 +156,8 @@ export class MarketRates implements Rates {
     const first = this.#judgePair(currency, bridge, nowMs);
     const second = this.#judgePair(bridge, coin, nowMs);
     if (first.rate === null || second.rate === null) return direct;
-    const label = (judgement: Judgement, pair: string) => judgement.quotes.map((quote) => ({ ...quote, provider: `${quote.provider} ${pair}` }));
+    const label = (judgement: Judgement, pair: string) =>
+      judgement.quotes.map((quote) => ({ ...quote, provider: `${quote.provider} ${pair}` }));
     return {
       rate: rateText(ONE.times(first.rate).times(second.rate)),
       rule: `${direct.rule} via=${bridge}`,
@@ -158,10 +178,16 @@ export class MarketRates implements Rates {
 /** Nobody contradicted anybody: the pair is just not quoted by a market, or only at an assumed par. */
 const onlyAssumed = (judgement: Judgement): boolean =>
   judgement.quotes.every(
-    (quote) => quote.reason === 'assumes_par' || quote.reason === 'not_quoted' || quote.reason === 'no_answer' || quote.reason === 'stale',
+    (quote) =>
+      quote.reason === 'assumes_par' ||
+      quote.reason === 'not_quoted' ||
+      quote.reason === 'no_answer' ||
+      quote.reason === 'stale',
   );
 
 function aged(judgement: Judgement, nowMs: number): Judgement {
-  const quotes = judgement.quotes.map((quote) => (quote.quotedAtMs === null ? quote : { ...quote, ageMs: Math.max(0, nowMs - quote.quotedAtMs) }));
+  const quotes = judgement.quotes.map((quote) =>
+    quote.quotedAtMs === null ? quote : { ...quote, ageMs: Math.max(0, nowMs - quote.quotedAtMs) },
+  );
   return { ...judgement, quotes };
 }

@@ -46,7 +46,10 @@ const PLAIN_DECIMAL = /^\d{1,20}(\.\d{1,50})?$/;
 
 /** A positive price from a feed: a plain decimal string or a finite JSON number; null for anything else. */
 export function readPrice(value: unknown): Decimal | null {
-  const readable = typeof value === 'string' ? value.length <= 60 && PLAIN_DECIMAL.test(value) : typeof value === 'number' && Number.isFinite(value);
+  const readable =
+    typeof value === 'string'
+      ? value.length <= 60 && PLAIN_DECIMAL.test(value)
+      : typeof value === 'number' && Number.isFinite(value);
   if (!readable) return null;
   const price = new Precise(value as string | number);
   return price.greaterThan(0) ? price : null;
@@ -58,7 +61,8 @@ export function priceText(value: unknown): string | null {
   return price?.greaterThan(0) ? price.toFixed() : null;
 }
 
-export const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export const otherCoin = (coin: Coin): Coin => COINS.find((it) => it !== coin)!;
 

@@ -1,7 +1,10 @@
 import { Decimal } from 'decimal.js';
 import { isCoin } from '../../domain/money.ts';
 
-/** How far from the order of magnitude below a quote may be. Wide enough for a crash, too narrow for a slipped digit pair. */
+/**
+ * How far from the order of magnitude below a quote may be. Wide enough for a crash, too narrow for a slipped digit
+ * pair.
+ */
 const FIAT_FACTOR = 8;
 /** Dollars and coins: a coin that lost half its value is still quoted as it stands, so that a depeg shows. */
 const DOLLAR_FACTOR = 2;
@@ -9,8 +12,8 @@ const DOLLAR_FACTOR = 2;
 const ANY_BAND = { low: new Decimal('1e-8'), high: new Decimal(10) };
 
 /**
- * Units of each currency for one US dollar as an order of magnitude, written in 2026. Not a rate and never shown: it only
- * tells a price from nonsense. Currencies that lose magnitudes within years are left out on purpose.
+ * Units of each currency for one US dollar as an order of magnitude, written in 2026. Not a rate and never shown: it
+ * only tells a price from nonsense. Currencies that lose magnitudes within years are left out on purpose.
  */
 const UNITS_PER_DOLLAR: Readonly<Record<string, number>> = {
   AED: 3.7,

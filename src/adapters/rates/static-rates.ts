@@ -7,9 +7,10 @@ import type { Quote, RateProvider } from './provider.ts';
 const MAX_DECIMALS = 18;
 
 /**
- * Fixed rates, for the sandbox and for tests: `USD=1.0002,EUR=1.08` gives the units of the settlement coin, USDT and USDC
- * alike, for one unit of the currency. A coin may be named too (`USDC=0.9995`: USDT for one USDC), and other currencies then cost more or less of it; otherwise the two coins
- * are worth the same, as the shared rates say. Throws when the text cannot be read, so that a typing error stops the start.
+ * Fixed rates, for the sandbox and for tests: `USD=1.0002,EUR=1.08` gives the units of the settlement coin, USDT and
+ * USDC alike, for one unit of the currency. A coin may be named too (`USDC=0.9995`: USDT for one USDC), and other
+ * currencies then cost more or less of it; otherwise the two coins are worth the same, as the shared rates say. Throws
+ * when the text cannot be read, so that a typing error stops the start.
  */
 export function staticProvider(text: string): RateProvider {
   const quotes = withCoinCrosses(parseStatic(text));
@@ -22,7 +23,13 @@ export function parseStatic(text: string): Quote[] {
   for (const entry of text.split(',')) {
     const [currency = '', value = '', ...rest] = entry.trim().split('=');
     const rate = readPrice(value);
-    if (rest.length > 0 || rate === null || rate.decimalPlaces() > MAX_DECIMALS || !isCurrency(currency) || written.has(currency)) {
+    if (
+      rest.length > 0 ||
+      rate === null ||
+      rate.decimalPlaces() > MAX_DECIMALS ||
+      !isCurrency(currency) ||
+      written.has(currency)
+    ) {
       throw new Error(
         `RATE_STATIC: cannot read "${entry.trim().slice(0, 40)}"; write CURRENCY=rate pairs such as USD=1.0002,EUR=1.08, each currency once`,
       );
@@ -32,7 +39,12 @@ export function parseStatic(text: string): Quote[] {
   return [...written].flatMap(([currency, rate]): Quote[] => {
     // A coin that is written is worth so much of the other one, which then is what the other rates are in.
     const unitsOf = (coin: Coin): Quote['rate'] => (isCoin(currency) ? rate : rate.dividedBy(written.get(coin) ?? ONE));
-    const direct = COINS.filter((coin) => coin !== currency).map((coin): Quote => ({ currency, coin, rate: unitsOf(coin), quotedAtMs: null }));
+    const direct = COINS.filter((coin) => coin !== currency).map((coin): Quote => ({
+      currency,
+      coin,
+      rate: unitsOf(coin),
+      quotedAtMs: null,
+    }));
     const inverse = COINS.filter((coin) => coin === currency).flatMap((coin) =>
       direct.map((quote): Quote => ({ currency: quote.coin, coin, rate: ONE.dividedBy(rate), quotedAtMs: null })),
     );

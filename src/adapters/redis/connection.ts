@@ -17,13 +17,18 @@ export interface RedisConnectionOptions {
 export type RedisClient = Redis | Cluster;
 
 /**
- * Connects, or rejects with `StoreUnavailable`; throws `InvalidRedisUrl`. Commands that get no answer in time reject: nothing waits for ever
- * on a stalled server.
+ * Connects, or rejects with `StoreUnavailable`; throws `InvalidRedisUrl`. Commands that get no answer in time reject:
+ * nothing waits for ever on a stalled server.
  */
-export async function connectRedis({ url, commandMs = 2_000, onError = () => {} }: RedisConnectionOptions): Promise<RedisClient> {
+export async function connectRedis({
+  url,
+  commandMs = 2_000,
+  onError = () => {},
+}: RedisConnectionOptions): Promise<RedisClient> {
   const target = parseRedisUrl(url);
   const redis = target.kind === 'cluster' ? clusterClient(target, commandMs) : serverClient(target, commandMs);
-  // The driver's errors carry the failed command with its words, the password of AUTH among them: only their text goes on.
+  // The driver's errors carry the failed command with its words, the password of AUTH among them: only their text goes
+  // on.
   redis.on('error', (error: unknown) => onError(new Error(messageOf(error))));
   try {
     await bounded(redis.connect(), 2 * commandMs);
@@ -44,7 +49,8 @@ function commonOptions(target: RedisTarget, commandMs: number) {
     lazyConnect: true,
     commandTimeout: commandMs,
     connectTimeout: commandMs,
-    // A command whose connection broke has an unknown outcome; repeating it is for the caller, who knows whether that is safe.
+    // A command whose connection broke has an unknown outcome; repeating it is for the caller, who knows whether that
+    // is safe.
     autoResendUnfulfilledCommands: false,
   };
 }
@@ -60,7 +66,8 @@ function serverClient(target: Exclude<RedisTarget, { kind: 'cluster' }>, command
     db: target.db,
     maxRetriesPerRequest: 2,
     retryStrategy: retryPause,
-    // A master that became a replica: the next connection is to the new one, also where a name or an address was moved to it.
+    // A master that became a replica: the next connection is to the new one, also where a name or an address was moved
+    // to it.
     reconnectOnError: ({ message }: Error) => message.includes('READONLY'),
     // One whose machine is gone closes nothing: the system would keep the connection for a quarter of an hour.
     socketTimeout: SILENT_COMMANDS * commandMs,
@@ -85,10 +92,13 @@ function clusterClient(target: Extract<RedisTarget, { kind: 'cluster' }>, comman
     clusterRetryStrategy: retryPause,
     slotsRefreshTimeout: commandMs,
     slotsRefreshInterval: 5_000,
-    // As with one server: a broken connection leaves an unknown outcome. Redirections were not carried out and are followed.
+    // As with one server: a broken connection leaves an unknown outcome. Redirections were not carried out and are
+    // followed.
     retryDelayOnFailover: 0,
     // Certificates name hosts: these are not to be turned into addresses first.
-    ...(target.tls && { dnsLookup: (host: string, callback: (error: null, address: string) => void) => callback(null, host) }),
+    ...(target.tls && {
+      dnsLookup: (host: string, callback: (error: null, address: string) => void) => callback(null, host),
+    }),
   });
   // The driver bounds commands that it has sent; those that wait for a node are bounded here.
   const send = cluster.sendCommand.bind(cluster);
@@ -120,7 +130,9 @@ export async function answered<Value>(command: Promise<Value>): Promise<Value> {
 
 async function bounded<Value>(work: Promise<Value>, ms: number): Promise<Value> {
   let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_, reject) => (timer = setTimeout(() => reject(new Error(`no connection within ${ms} ms`)), ms)));
+  const timeout = new Promise<never>(
+    (_, reject) => (timer = setTimeout(() => reject(new Error(`no connection within ${ms} ms`)), ms)),
+  );
   try {
     return await Promise.race([work, timeout]);
   } finally {

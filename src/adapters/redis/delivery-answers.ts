@@ -1,6 +1,12 @@
 import type { NotificationId } from '../../domain/ids.ts';
 import type { DeliveryAnswer, DeliveryAnswers } from '../../ports/delivery-answers.ts';
-import { answered, connectRedis, disconnectRedis, type RedisClient, type RedisConnectionOptions } from './connection.ts';
+import {
+  answered,
+  connectRedis,
+  disconnectRedis,
+  type RedisClient,
+  type RedisConnectionOptions,
+} from './connection.ts';
 
 export interface RedisDeliveryAnswersOptions extends RedisConnectionOptions {
   /** How long answers are kept (default an hour: what is kept in memory must not grow with history). */
@@ -17,7 +23,11 @@ const DEFAULT_LIFETIME_SEC = 3_600;
 
 /** Receivers' answers for all nodes. A convenience with a lifetime: a flush loses them and nothing else. */
 export async function openRedisDeliveryAnswers(options: RedisDeliveryAnswersOptions): Promise<DeliveryAnswers> {
-  return new RedisDeliveryAnswers(await connectRedis(options), options.prefix ?? 'quittance', options.lifetimeSec ?? DEFAULT_LIFETIME_SEC);
+  return new RedisDeliveryAnswers(
+    await connectRedis(options),
+    options.prefix ?? 'quittance',
+    options.lifetimeSec ?? DEFAULT_LIFETIME_SEC,
+  );
 }
 
 class RedisDeliveryAnswers implements DeliveryAnswers {
@@ -34,7 +44,9 @@ class RedisDeliveryAnswers implements DeliveryAnswers {
 
   keep({ notificationId, attempt, body }: DeliveryAnswer): void {
     const key = this.#key(notificationId);
-    const keeping = this.#redis.eval(KEEP, 1, key, String(attempt), Buffer.from(body), String(this.#lifetimeSec)).catch(() => {});
+    const keeping = this.#redis
+      .eval(KEEP, 1, key, String(attempt), Buffer.from(body), String(this.#lifetimeSec))
+      .catch(() => {});
     this.#keeping.add(keeping);
     void keeping.then(() => this.#keeping.delete(keeping));
   }

@@ -1,13 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { StoreUnavailable } from '../../ports/event-store.ts';
 import type { Lease, Leases } from '../../ports/leases.ts';
-import { answered, connectRedis, disconnectRedis, type RedisClient, type RedisConnectionOptions } from './connection.ts';
+import {
+  answered,
+  connectRedis,
+  disconnectRedis,
+  type RedisClient,
+  type RedisConnectionOptions,
+} from './connection.ts';
 
 /**
  * KEYS: holder, last token. ARGV: grant id, milliseconds. Answers the token, or 0 while it is held.
  * The token is at least the server's time in milliseconds, so that it grows even when the last one was lost.
- * A lease that has longer to live than one that was just granted is of a server whose clock was set back: nobody waits for it any longer than for
- * that one, and a holder that is alive renews it.
+ * A lease that has longer to live than one that was just granted is of a server whose clock was set back: nobody waits
+ * for it any longer than for that one, and a holder that is alive renews it.
  */
 const ACQUIRE = `
 if redis.call('EXISTS', KEYS[1]) == 1 then
@@ -34,8 +40,8 @@ return redis.call('DEL', KEYS[1])
 `;
 
 /**
- * Leases in Redis. They divide work and nothing more: a flush or a fail-over can grant one twice, which is why every grant has a higher
- * token and every write of a holder is guarded by the ledger's expected revision.
+ * Leases in Redis. They divide work and nothing more: a flush or a fail-over can grant one twice, which is why every
+ * grant has a higher token and every write of a holder is guarded by the ledger's expected revision.
  */
 export async function openRedisLeases(options: RedisConnectionOptions): Promise<Leases> {
   return new RedisLeases(await connectRedis(options), options.prefix ?? 'quittance');

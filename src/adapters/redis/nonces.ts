@@ -1,15 +1,24 @@
 import { hash } from 'node:crypto';
 import { StoreUnavailable } from '../../ports/event-store.ts';
 import type { Burnt, Nonces } from '../../ports/nonces.ts';
-import { answered, connectRedis, disconnectRedis, type RedisClient, type RedisConnectionOptions } from './connection.ts';
+import {
+  answered,
+  connectRedis,
+  disconnectRedis,
+  type RedisClient,
+  type RedisConnectionOptions,
+} from './connection.ts';
 
 export interface RedisNoncesOptions extends RedisConnectionOptions {
   /**
-   * What a Redis without our marker means. `lost` (the default): nonces may have been forgotten, so requests that change something are
-   * refused for 600 s. `new`: nothing was ever accepted here, as in a first installation.
+   * What a Redis without our marker means. `lost` (the default): nonces may have been forgotten, so requests that
+   * change something are refused for 600 s. `new`: nothing was ever accepted here, as in a first installation.
    */
   readonly emptyMeans?: 'lost' | 'new';
-  /** True when Redis writes every command to disk before it answers (`appendfsync always`): then a restart loses nothing. */
+  /**
+   * True when Redis writes every command to disk before it answers (`appendfsync always`): then a restart loses
+   * nothing.
+   */
   readonly survivesRestarts?: boolean;
 }
 
@@ -19,8 +28,8 @@ const LIFETIME_SEC = 600;
 const KEPT_SEC = LIFETIME_SEC + 60;
 
 /**
- * Names the run of the server that carries out the script, which is the one that keeps the nonces: of a cluster, or after a fail-over, nobody
- * else could tell. Empty where restarts lose nothing.
+ * Names the run of the server that carries out the script, which is the one that keeps the nonces: of a cluster, or
+ * after a fail-over, nobody else could tell. Empty where restarts lose nothing.
  */
 const RUN = `
 local function run(isAsked)
@@ -30,10 +39,11 @@ end
 `;
 
 /**
- * KEYS: the marker, the nonce. ARGV: now, lifetime, seconds to keep, 1 when a restart loses nonces, 1 when only a complete memory may accept.
- * The marker says until when the memory is incomplete, and which run of the server it was made for. Its absence, or another run, means
- * that nonces may be gone: then the memory is incomplete from now on for one lifetime.
- * Answers 1 accepted, 2 accepted although the memory is incomplete, 0 used before, -1 refused because the memory is incomplete.
+ * KEYS: the marker, the nonce. ARGV: now, lifetime, seconds to keep, 1 when a restart loses nonces, 1 when only a
+ * complete memory may accept. The marker says until when the memory is incomplete, and which run of the server it was
+ * made for. Its absence, or another run, means that nonces may be gone: then the memory is incomplete from now on for
+ * one lifetime. Answers 1 accepted, 2 accepted although the memory is incomplete, 0 used before, -1 refused because the
+ * memory is incomplete.
  */
 const BURN = `${RUN}
 local now = tonumber(ARGV[1])
@@ -59,8 +69,9 @@ return 1
 `;
 
 /**
- * Opens the used nonces that all nodes share. Redis may lose them (flush, restart, fail-over): from then on, burns of requests that
- * change something reject with `StoreUnavailable` for 600 s, the longest that a forgotten nonce could still be replayed; reads go on.
+ * Opens the used nonces that all nodes share. Redis may lose them (flush, restart, fail-over): from then on, burns of
+ * requests that change something reject with `StoreUnavailable` for 600 s, the longest that a forgotten nonce could
+ * still be replayed; reads go on.
  */
 export async function openRedisNonces(options: RedisNoncesOptions): Promise<Nonces> {
   const nonces = new RedisNonces(await connectRedis(options), options);
@@ -88,9 +99,18 @@ class RedisNonces implements Nonces {
     await answered(this.#redis.eval(CLAIM_NEW, 1, this.#marker, this.#asksRun));
   }
 
-  async burn(keyId: string, nonce: string, nowSec: number, durable: 'now' | 'with-command', mayRepeat = durable === 'now'): Promise<Burnt> {
+  async burn(
+    keyId: string,
+    nonce: string,
+    nowSec: number,
+    durable: 'now' | 'with-command',
+    mayRepeat = durable === 'now',
+  ): Promise<Burnt> {
     const answer = await this.#burn(keyId, nonce, nowSec, !mayRepeat);
-    if (answer === -1) throw new StoreUnavailable('used nonces were lost; requests that change something wait until none can be replayed');
+    if (answer === -1)
+      throw new StoreUnavailable(
+        'used nonces were lost; requests that change something wait until none can be replayed',
+      );
     return { accepted: answer > 0, ...(answer === 2 && { mayBeReplay: true }) };
   }
 
@@ -106,7 +126,9 @@ class RedisNonces implements Nonces {
   async #burn(keyId: string, nonce: string, nowSec: number, needsAll: boolean): Promise<number> {
     const digest = hash('sha256', `${keyId}\0${nonce}`, 'hex').slice(0, 32);
     const keys = [this.#marker, `${this.#tag}:${digest}`];
-    const answer = await answered(this.#redis.eval(BURN, 2, ...keys, nowSec, LIFETIME_SEC, KEPT_SEC, this.#asksRun, needsAll ? '1' : '0'));
+    const answer = await answered(
+      this.#redis.eval(BURN, 2, ...keys, nowSec, LIFETIME_SEC, KEPT_SEC, this.#asksRun, needsAll ? '1' : '0'),
+    );
     return answer as number;
   }
 

@@ -1,5 +1,11 @@
 import type { RateDecision, RateLimiter } from '../../ports/rate-limiter.ts';
-import { answered, connectRedis, disconnectRedis, type RedisClient, type RedisConnectionOptions } from './connection.ts';
+import {
+  answered,
+  connectRedis,
+  disconnectRedis,
+  type RedisClient,
+  type RedisConnectionOptions,
+} from './connection.ts';
 
 export interface RedisRateLimiterOptions extends RedisConnectionOptions {
   readonly ratePerSec: number;
@@ -8,8 +14,8 @@ export interface RedisRateLimiterOptions extends RedisConnectionOptions {
 
 /**
  * KEYS[1] the bucket. ARGV: now, milliseconds a token takes to flow in, milliseconds a whole bucket takes.
- * One number says when the bucket will be full again (the GCRA form); a node whose clock is ahead empties a bucket for no longer than it
- * takes to fill. Answers 1 or 0, and when the bucket will be full, counted from now, in microseconds.
+ * One number says when the bucket will be full again (the GCRA form); a node whose clock is ahead empties a bucket for
+ * no longer than it takes to fill. Answers 1 or 0, and when the bucket will be full, counted from now, in microseconds.
  */
 const TAKE = `
 local now, token, capacity = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])

@@ -1,10 +1,17 @@
 import type { JsonValue } from '../../ports/read-model.ts';
 import type { StatusBoard } from '../../ports/status-board.ts';
-import { answered, connectRedis, disconnectRedis, type RedisClient, type RedisConnectionOptions } from './connection.ts';
+import {
+  answered,
+  connectRedis,
+  disconnectRedis,
+  type RedisClient,
+  type RedisConnectionOptions,
+} from './connection.ts';
 
 /**
- * KEYS: notices, tokens, when notices go. ARGV: what about, token, notice, lifetime in ms or 0. A holder that lost its lease without noticing must not speak
- * over the next one. What nobody tells any more is removed by whoever tells something of that kind.
+ * KEYS: notices, tokens, when notices go. ARGV: what about, token, notice, lifetime in ms or 0. A holder that lost its
+ * lease without noticing must not speak over the next one. What nobody tells any more is removed by whoever tells
+ * something of that kind.
  */
 const PUBLISH = `
 if tonumber(ARGV[4]) > 0 then
@@ -51,7 +58,9 @@ class RedisStatusBoard implements StatusBoard {
   publish(about: string, token: number, notice: JsonValue, lifetimeMs = 0): void {
     const keys = [`${this.#tag}:notices`, `${this.#tag}:tokens`, `${this.#tag}:lifetimes`];
     // The next notice says all that a lost one did.
-    this.#redis.eval(PUBLISH, 3, ...keys, about, String(token), JSON.stringify(notice), String(lifetimeMs)).catch(() => {});
+    this.#redis
+      .eval(PUBLISH, 3, ...keys, about, String(token), JSON.stringify(notice), String(lifetimeMs))
+      .catch(() => {});
   }
 
   read(about: string): JsonValue | null {

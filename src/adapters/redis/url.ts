@@ -58,12 +58,15 @@ export function parseRedisUrl(url: string): RedisTarget {
     return { kind, hosts: [hosts[0]!], db: databaseOf(path), ...access };
   }
   if (kind === 'cluster') {
-    if (path !== '' && path !== '0') throw new InvalidRedisUrl('names a database, but a Redis Cluster has only database 0');
+    if (path !== '' && path !== '0')
+      throw new InvalidRedisUrl('names a database, but a Redis Cluster has only database 0');
     return { kind, hosts, ...access };
   }
   const [name, db = '', ...more] = path.split('/');
   if (!name || more.length > 0)
-    throw new InvalidRedisUrl('must name the master after the sentinels: redis+sentinel://host:port,host:port/master-name');
+    throw new InvalidRedisUrl(
+      'must name the master after the sentinels: redis+sentinel://host:port,host:port/master-name',
+    );
   return {
     kind,
     hosts,
@@ -74,7 +77,10 @@ export function parseRedisUrl(url: string): RedisTarget {
   };
 }
 
-/** What is trusted, for the driver; null without TLS. Throws `InvalidRedisUrl` for a file that cannot be read or holds no certificate. */
+/**
+ * What is trusted, for the driver; null without TLS. Throws `InvalidRedisUrl` for a file that cannot be read or holds
+ * no certificate.
+ */
 export function trustOf({ tls, caFile }: RedisTarget): { readonly ca?: string } | null {
   if (!tls) return null;
   if (caFile === undefined) return {};
@@ -90,7 +96,8 @@ export function trustOf({ tls, caFile }: RedisTarget): { readonly ca?: string } 
 function hostOf(text: string, defaultPort: number): RedisHost {
   const found = HOST.exec(text.trim());
   const port = Number(found?.[3] ?? defaultPort);
-  if (!found || port < 1 || port > 65_535) throw new InvalidRedisUrl('names a host that is not host, host:port or [IPv6 address]:port');
+  if (!found || port < 1 || port > 65_535)
+    throw new InvalidRedisUrl('names a host that is not host, host:port or [IPv6 address]:port');
   return { host: (found[1] ?? found[2])!, port };
 }
 

@@ -1,11 +1,21 @@
 /** What is shorter is a word of the address, such as `v2`, and would be cut out of every text. */
 const SHORTEST_SECRET = 6;
 
-/** Replaces what may be a key of this address or of the headers sent to it: some providers repeat the request in what they say of it, often without the rest of the address. */
+/**
+ * Replaces what may be a key of this address or of the headers sent to it: some providers repeat the request in what
+ * they say of it, often without the rest of the address.
+ */
 export function withoutSecretsOf(url: string, headers: Readonly<Record<string, string>>): (text: string) => string {
   const { username, password, pathname, search } = new URL(url);
   const values = search.split('&').map((pair) => pair.slice(pair.indexOf('=') + 1));
-  const parts = [`${pathname}${search}`, username, password, ...pathname.split('/'), ...values, ...Object.values(headers)];
+  const parts = [
+    `${pathname}${search}`,
+    username,
+    password,
+    ...pathname.split('/'),
+    ...values,
+    ...Object.values(headers),
+  ];
   const secrets = [...new Set(parts.flatMap((part) => [part, decoded(part)]))]
     .filter(({ length }) => length >= SHORTEST_SECRET)
     .toSorted((a, b) => b.length - a.length);

@@ -29,7 +29,10 @@ export class AdmittedProviders {
     return this.#pool.run(async (provider) => (await this.admit(provider), task(provider)), { preferOtherThan });
   }
 
-  /** As many answers as a conclusion needs: two where two are configured. Throws `ChainUnavailable` when there are fewer. */
+  /**
+   * As many answers as a conclusion needs: two where two are configured. Throws `ChainUnavailable` when there are
+   * fewer.
+   */
   async ask<Value>(task: (provider: RpcProvider) => Promise<Value>): Promise<readonly Value[]> {
     const needed = Math.min(2, this.#pool.size);
     const opinions = await this.#pool.survey(
@@ -38,11 +41,18 @@ export class AdmittedProviders {
     );
     const answers = opinions.flatMap((opinion) => ('value' in opinion ? [opinion.value] : []));
     if (answers.length >= needed) return answers;
-    const faults = opinions.flatMap((opinion) => ('fault' in opinion ? [`${opinion.provider}: ${opinion.fault.message}`] : []));
-    throw new ChainUnavailable(`${this.#network}: ${answers.length} of ${needed} providers answered (${faults.join('; ')})`);
+    const faults = opinions.flatMap((opinion) =>
+      'fault' in opinion ? [`${opinion.provider}: ${opinion.fault.message}`] : [],
+    );
+    throw new ChainUnavailable(
+      `${this.#network}: ${answers.length} of ${needed} providers answered (${faults.join('; ')})`,
+    );
   }
 
-  /** Hands something to all of them, also to those that could not be verified. What they answer proves nothing, so there is no answer. */
+  /**
+   * Hands something to all of them, also to those that could not be verified. What they answer proves nothing, so there
+   * is no answer.
+   */
   async tellAll(task: (provider: RpcProvider) => Promise<unknown>): Promise<void> {
     await this.#pool.survey(task);
   }

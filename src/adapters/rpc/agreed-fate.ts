@@ -1,6 +1,9 @@
 import type { Fate } from '../../ports/outgoing.ts';
 
-const RANK = { landed: 0, ineffective: 0, never: 0, alarm: 0, pending: 1, absent: 2 } as const satisfies Record<Fate['kind'], number>;
+const RANK = { landed: 0, ineffective: 0, never: 0, alarm: 0, pending: 1, absent: 2 } as const satisfies Record<
+  Fate['kind'],
+  number
+>;
 
 /** A conclusion that ends something takes equal voices; anything less lets the transaction go on. */
 export function agreedFate(opinions: readonly Fate[]): Fate {

@@ -4,8 +4,8 @@ import type { Transfer } from '../../ports/chain.ts';
 const MAX_ADDRESSES = 50_000;
 
 /**
- * What came to each address on the word of one provider. Many small transfers must not pay together what a large one would have needed a second
- * source for. Gone with the process.
+ * What came to each address on the word of one provider. Many small transfers must not pay together what a large one
+ * would have needed a second source for. Gone with the process.
  */
 export class BelievedAlone {
   readonly #byAddress = new Map<string, Map<string, bigint>>();
@@ -18,7 +18,8 @@ export class BelievedAlone {
   /** What other transfers brought to the same address, in 10^-18 units. */
   besides(transfer: Transfer): bigint {
     let units = 0n;
-    for (const [name, own] of this.#byAddress.get(transfer.toAddress) ?? []) if (name !== nameOf(transfer)) units += own;
+    for (const [name, own] of this.#byAddress.get(transfer.toAddress) ?? [])
+      if (name !== nameOf(transfer)) units += own;
     return units;
   }
 

@@ -3,8 +3,8 @@ import type { RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
 const EVERY_MS = 10_000;
 
 /**
- * Asks all providers for their heads now and then. One that stands still answers everything, so only the others' heads show it; the pool then prefers
- * those.
+ * Asks all providers for their heads now and then. One that stands still answers everything, so only the others' heads
+ * show it; the pool then prefers those.
  */
 export class HeadComparison {
   readonly #pool: RpcPool;

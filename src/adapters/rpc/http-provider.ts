@@ -33,10 +33,17 @@ const RATE_LIMIT_WORDS =
 
 const isRateLimit = (error: RpcError): boolean => error.code === 429 || RATE_LIMIT_WORDS.test(error.message);
 
-/** JSON-RPC and plain JSON over HTTP with a deadline for the whole exchange, so that a silent socket costs one timeout. */
+/**
+ * JSON-RPC and plain JSON over HTTP with a deadline for the whole exchange, so that a silent socket costs one timeout.
+ */
 export function createHttpProvider(options: HttpProviderOptions): HttpProvider {
   const base = options.url.replace(/\/$/, '');
-  const agent = new Agent({ connections: options.maxConcurrency, pipelining: 1, connectTimeout: options.timeoutMs, keepAliveTimeout: 30_000 });
+  const agent = new Agent({
+    connections: options.maxConcurrency,
+    pipelining: 1,
+    connectTimeout: options.timeoutMs,
+    keepAliveTimeout: 30_000,
+  });
   const limit = createConcurrencyLimit({ initial: Math.min(8, options.maxConcurrency), max: options.maxConcurrency });
   const withoutSecrets = withoutSecretsOf(options.url, options.headers);
   let nextId = 0;
@@ -46,7 +53,13 @@ export function createHttpProvider(options: HttpProviderOptions): HttpProvider {
     const startedMs = performance.now();
     try {
       const headers = body === undefined ? options.headers : { ...options.headers, 'content-type': 'application/json' };
-      const answer = await request(url, { method: body === undefined ? 'GET' : 'POST', headers, body: body ?? null, dispatcher: agent, signal });
+      const answer = await request(url, {
+        method: body === undefined ? 'GET' : 'POST',
+        headers,
+        body: body ?? null,
+        dispatcher: agent,
+        signal,
+      });
       options.onServerTime?.(Date.parse(String(answer.headers['date'])), performance.now() - startedMs);
       return {
         status: answer.statusCode,
@@ -55,7 +68,10 @@ export function createHttpProvider(options: HttpProviderOptions): HttpProvider {
       };
     } catch (error) {
       if (error instanceof ProviderFault) throw error;
-      throw new ProviderFault('unreachable', signal.aborted ? `no answer within ${options.timeoutMs} ms` : `no answer: ${errorCode(error)}`);
+      throw new ProviderFault(
+        'unreachable',
+        signal.aborted ? `no answer within ${options.timeoutMs} ms` : `no answer: ${errorCode(error)}`,
+      );
     }
   }
 
@@ -103,12 +119,14 @@ export function createHttpProvider(options: HttpProviderOptions): HttpProvider {
 function readRpcAnswer(answer: Answer, withoutSecrets: (text: string) => string): unknown {
   if (answer.status >= 400 && !answer.text.includes('"error"')) refuseBadStatus(answer);
   const body = parse(answer.text, answer.status);
-  if (typeof body !== 'object' || body === null) throw new ProviderFault('unreachable', 'the answer is not a JSON-RPC object');
+  if (typeof body !== 'object' || body === null)
+    throw new ProviderFault('unreachable', 'the answer is not a JSON-RPC object');
   if ('error' in body && body.error) {
     const { code, message, data } = body.error as { code?: unknown; message?: unknown; data?: unknown };
     const said = typeof message === 'string' ? withoutSecrets(message).slice(0, 500) : 'error without a message';
     const error = new RpcError(Number(code ?? 0), said, data);
-    if (isRateLimit(error)) throw new ProviderFault('rate-limited', `rate limited (code ${error.code})`, answer.retryAfterMs);
+    if (isRateLimit(error))
+      throw new ProviderFault('rate-limited', `rate limited (code ${error.code})`, answer.retryAfterMs);
     throw error;
   }
   refuseBadStatus(answer);

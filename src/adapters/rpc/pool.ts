@@ -10,7 +10,10 @@ import type { ProviderHealth } from './provider-health.ts';
 export interface RpcPoolOptions {
   /** For metrics and messages. */
   readonly network: string;
-  /** In order of preference; the first healthy one is used. A function is asked again at every call: another array is another list. */
+  /**
+   * In order of preference; the first healthy one is used. A function is asked again at every call: another array is
+   * another list.
+   */
   readonly urls: readonly string[] | (() => readonly string[]);
   /** Sent with every request, such as an API key; never logged. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -66,7 +69,9 @@ class HttpRpcPool implements RpcPool {
     this.#listed = urls;
     this.#current = namesOf(urls).map((name, index) => {
       const url = urls[index]!;
-      return before.find((member) => member.url === url && member.provider.name === name) ?? this.#createMember(name, url);
+      return (
+        before.find((member) => member.url === url && member.provider.name === name) ?? this.#createMember(name, url)
+      );
     });
     for (const member of before) if (!this.#current.includes(member)) this.#letGo(member);
     return this.#current;
@@ -80,7 +85,10 @@ class HttpRpcPool implements RpcPool {
     return new Set(this.#members.map(({ provider }) => sourceOf(provider.name))).size;
   }
 
-  async run<Value>(task: (provider: RpcProvider) => Promise<Value>, runOptions: RunOptions = {}): Promise<{ value: Value; provider: string }> {
+  async run<Value>(
+    task: (provider: RpcProvider) => Promise<Value>,
+    runOptions: RunOptions = {},
+  ): Promise<{ value: Value; provider: string }> {
     const untilMs = performance.now() + (this.#options.maxWaitMs ?? 3_000);
     const faults = new Map<string, string>();
     do {
@@ -92,11 +100,13 @@ class HttpRpcPool implements RpcPool {
         if ('value' in opinion) return opinion;
         faults.set(opinion.provider, opinion.fault.message);
       }
-      // Once everyone was asked and failed, only pauses are worth waiting for: the same question would get the same answer.
+      // Once everyone was asked and failed, only pauses are worth waiting for: the same question would get the same
+      // answer.
       if (asked && this.#members.every((member) => member.health.waitMs(performance.now()) === 0)) break;
     } while (await this.#waitForAny(untilMs));
     const reasons = this.#members.map(
-      ({ provider, health }) => `${provider.name}: ${faults.get(provider.name) ?? `paused for ${Math.ceil(health.waitMs(performance.now()))} ms`}`,
+      ({ provider, health }) =>
+        `${provider.name}: ${faults.get(provider.name) ?? `paused for ${Math.ceil(health.waitMs(performance.now()))} ms`}`,
     );
     throw new ChainUnavailable(`${this.#options.network}: no provider could answer (${reasons.join('; ')})`);
   }
@@ -201,7 +211,9 @@ class HttpRpcPool implements RpcPool {
     return own === null || best === null ? null : Math.max(0, best - own);
   }
 
-  /** Each once, best first, of the list as it is at each step: one that left it is not asked any more, one that came is. */
+  /**
+   * Each once, best first, of the list as it is at each step: one that left it is not asked any more, one that came is.
+   */
   *#bestFirst(unwanted: readonly string[]): Generator<Member> {
     const given = new Set<Member>();
     const next = (): Member | undefined => this.#ranked(unwanted).find((member) => !given.has(member));
@@ -214,7 +226,8 @@ class HttpRpcPool implements RpcPool {
   /** The configured order, but those that lag after those that keep up, and unwanted ones at the very end. */
   #ranked(unwanted: readonly string[]): Member[] {
     const rank = (member: Member): number =>
-      (unwanted.includes(member.provider.name) ? 2 : 0) + ((this.#lagOf(member.health) ?? 0) > this.#maxLagBlocks ? 1 : 0);
+      (unwanted.includes(member.provider.name) ? 2 : 0) +
+      ((this.#lagOf(member.health) ?? 0) > this.#maxLagBlocks ? 1 : 0);
     return [...this.#members].sort((a, b) => rank(a) - rank(b));
   }
 
@@ -232,6 +245,8 @@ class HttpRpcPool implements RpcPool {
 function namesOf(urls: readonly string[]): string[] {
   const hosts = urls.map((url) => new URL(url).host);
   return hosts.map((host, index) =>
-    hosts.indexOf(host) === index ? host : `${host}#${hosts.slice(0, index + 1).filter((other) => other === host).length}`,
+    hosts.indexOf(host) === index
+      ? host
+      : `${host}#${hosts.slice(0, index + 1).filter((other) => other === host).length}`,
   );
 }

@@ -29,7 +29,8 @@ export function createProviderHealth(): ProviderHealth {
   function pauseMs(kind: FaultKind, retryAfterMs: number | undefined): number {
     const growing = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(consecutiveFaults - 1, 10));
     if (kind === 'wrong-chain') return WRONG_CHAIN_PAUSE_MS;
-    if (kind === 'rate-limited') return Math.min(LONGEST_WISH_MS, retryAfterMs ?? Math.max(RATE_LIMIT_PAUSE_MS, growing));
+    if (kind === 'rate-limited')
+      return Math.min(LONGEST_WISH_MS, retryAfterMs ?? Math.max(RATE_LIMIT_PAUSE_MS, growing));
     return kind === 'unreachable' ? growing : 0;
   }
 
@@ -53,8 +54,8 @@ export function createProviderHealth(): ProviderHealth {
 }
 
 /**
- * The head that lag is measured against: the highest, or with three or more reports the second highest, so that a single
- * provider that invents blocks cannot make all others look behind.
+ * The head that lag is measured against: the highest, or with three or more reports the second highest, so that a
+ * single provider that invents blocks cannot make all others look behind.
  */
 export function referenceHead(heads: readonly (number | null)[]): number | null {
   const known = heads.filter((head): head is number => head !== null).sort((a, b) => b - a);

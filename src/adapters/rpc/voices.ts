@@ -12,8 +12,16 @@ export class Voices {
   readonly #confirmWithSecond: (units: bigint) => boolean;
   readonly #believedAlone = new BelievedAlone();
 
-  /** `confirmWithSecond`: whether so much, in 10^-18 units as `unitsOf` tells them, counts only if a second, independent provider reports the very same. */
-  constructor(network: string, pool: RpcPool, unitsOf: (transfer: Transfer) => bigint, confirmWithSecond: (units: bigint) => boolean = () => false) {
+  /**
+   * `confirmWithSecond`: whether so much, in 10^-18 units as `unitsOf` tells them, counts only if a second, independent
+   * provider reports the very same.
+   */
+  constructor(
+    network: string,
+    pool: RpcPool,
+    unitsOf: (transfer: Transfer) => bigint,
+    confirmWithSecond: (units: bigint) => boolean = () => false,
+  ) {
     this.#network = network;
     this.#pool = pool;
     this.#unitsOf = unitsOf;
@@ -21,8 +29,8 @@ export class Voices {
   }
 
   /**
-   * Lets every provider prove that it serves this chain. One of another chain is left out, as the pool's status tells; throws `WrongChain`
-   * when no other is left, `ChainUnavailable` when none can be used.
+   * Lets every provider prove that it serves this chain. One of another chain is left out, as the pool's status tells;
+   * throws `WrongChain` when no other is left, `ChainUnavailable` when none can be used.
    */
   async verify(admit: (provider: RpcProvider) => Promise<void>): Promise<void> {
     const opinions = await this.#pool.survey(admit);
@@ -33,19 +41,27 @@ export class Voices {
     throw new ChainUnavailable(`${this.#network}: no provider can be used (${text})`);
   }
 
-  /** The transfer as enough providers tell it; null when enough do not know it. Throws `ChainUnavailable` while they disagree. */
+  /**
+   * The transfer as enough providers tell it; null when enough do not know it. Throws `ChainUnavailable` while they
+   * disagree.
+   */
   async transfer(read: (provider: RpcProvider) => Promise<Transfer | null>, name: string): Promise<Transfer | null> {
     const opinions = await this.#pool.survey(read, (soFar) => this.#verdictOf(soFar) !== undefined);
     const verdict = this.#verdictOf(opinions);
     if (verdict !== undefined) return verdict;
-    throw new ChainUnavailable(`${this.#network}: the providers do not agree on ${name} (${opinions.map(inWords).join('; ')})`);
+    throw new ChainUnavailable(
+      `${this.#network}: the providers do not agree on ${name} (${opinions.map(inWords).join('; ')})`,
+    );
   }
 
   /**
-   * Whether a second provider, too, calls the block of a transfer final, where the transfer needs a second source: one that has moved its
-   * finality forward must not be believed alone.
+   * Whether a second provider, too, calls the block of a transfer final, where the transfer needs a second source: one
+   * that has moved its finality forward must not be believed alone.
    */
-  async agreeOnFinality(transfer: Transfer, callsItFinal: (provider: RpcProvider) => Promise<boolean>): Promise<boolean> {
+  async agreeOnFinality(
+    transfer: Transfer,
+    callsItFinal: (provider: RpcProvider) => Promise<boolean>,
+  ): Promise<boolean> {
     if (!this.#needsSecond(transfer)) {
       if (this.#pool.sources > 1) this.#believedAlone.add(transfer, this.#unitsOf(transfer));
       return true;
@@ -54,10 +70,15 @@ export class Voices {
     return enough(await this.#pool.survey(callsItFinal, enough));
   }
 
-  /** A small transfer needs one voice; a large one, and the claim that it is gone, two equal ones where there are two sources. */
+  /**
+   * A small transfer needs one voice; a large one, and the claim that it is gone, two equal ones where there are two
+   * sources.
+   */
   #verdictOf(opinions: readonly Opinion<Transfer | null>[]): Transfer | null | undefined {
     const answers = opinions.flatMap((opinion) => ('value' in opinion ? [opinion.value] : []));
-    return answers.find((answer) => sourcesOf(opinions, (other) => isSame(other, answer)) >= this.#voicesNeeded(answer));
+    return answers.find(
+      (answer) => sourcesOf(opinions, (other) => isSame(other, answer)) >= this.#voicesNeeded(answer),
+    );
   }
 
   /** With what its address was given on one word before. */
@@ -75,7 +96,9 @@ const isOfAnotherChain = (fault: Error): boolean => fault instanceof ProviderFau
 
 /** How many independent sources gave such an answer. */
 function sourcesOf<Value>(opinions: readonly Opinion<Value>[], isSuch: (value: Value) => boolean): number {
-  return new Set(opinions.flatMap((opinion) => ('value' in opinion && isSuch(opinion.value) ? [sourceOf(opinion.provider)] : []))).size;
+  return new Set(
+    opinions.flatMap((opinion) => ('value' in opinion && isSuch(opinion.value) ? [sourceOf(opinion.provider)] : [])),
+  ).size;
 }
 
 function isSame(a: Transfer | null, b: Transfer | null): boolean {

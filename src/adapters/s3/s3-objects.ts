@@ -32,14 +32,18 @@ export function s3Objects(at: S3Place): ObjectStore {
     tags.set(name, tag);
   }
 
-  /** Asked once, with bytes that are there already: a server that ignores the condition would let two services write over each other. */
+  /**
+   * Asked once, with bytes that are there already: a server that ignores the condition would let two services write
+   * over each other.
+   */
   async function demandConditions(name: string, bytes: Uint8Array): Promise<void> {
     if (isConditional) return;
     const answer = await send('PUT', `/${prefix}${name}`, bytes, ABSENT);
     isConditional = answer.status === CHANGED;
     if (!isConditional) await demandOk(answer, `PUT ${name} with If-None-Match`);
     await answer.body?.cancel();
-    if (!isConditional) throw new Error(`${host} ignores If-None-Match: two services could replace each other's events there`);
+    if (!isConditional)
+      throw new Error(`${host} ignores If-None-Match: two services could replace each other's events there`);
   }
 
   return {
@@ -49,7 +53,8 @@ export function s3Objects(at: S3Place): ObjectStore {
       const answer = await send('PUT', `/${prefix}${name}`, bytes, tag === undefined ? ABSENT : { 'if-match': tag });
       if (answer.status !== CHANGED) keepTag(name, await demandOk(answer, `PUT ${name}`));
       await answer.body?.cancel();
-      if (answer.status === CHANGED) throw new Error(`${name} in ${place} is not what this service left there: something else writes there as well`);
+      if (answer.status === CHANGED)
+        throw new Error(`${name} in ${place} is not what this service left there: something else writes there as well`);
       await demandConditions(name, bytes);
     },
     get: async (name) => {
@@ -66,7 +71,11 @@ export function s3Objects(at: S3Place): ObjectStore {
       const names: string[] = [];
       let token: string | undefined;
       do {
-        const query = new URLSearchParams({ 'list-type': '2', prefix: `${prefix}${wanted}`, ...(token && { 'continuation-token': token }) });
+        const query = new URLSearchParams({
+          'list-type': '2',
+          prefix: `${prefix}${wanted}`,
+          ...(token && { 'continuation-token': token }),
+        });
         // A plus would be read as a plus by some servers and as a blank by others.
         const answer = await send('GET', `?${query.toString().replaceAll('+', '%20')}`);
         const page = await (await demandOk(answer, 'a list of objects')).text();
@@ -82,7 +91,12 @@ export function s3Objects(at: S3Place): ObjectStore {
 interface S3Requests {
   readonly host: string;
   /** What follows the bucket in the address. */
-  readonly send: (method: string, rest: string, body?: Uint8Array, condition?: Readonly<Record<string, string>>) => Promise<Response>;
+  readonly send: (
+    method: string,
+    rest: string,
+    body?: Uint8Array,
+    condition?: Readonly<Record<string, string>>,
+  ) => Promise<Response>;
   readonly demandOk: (response: Response, what: string) => Promise<Response>;
 }
 
@@ -95,18 +109,29 @@ function requestsTo({ endpoint, bucket, credentials }: S3Place): S3Requests {
       const headers = signedHeaders({ method, url, body, headers: condition }, credentials, Date.now());
       const sent = method === 'PUT' ? { body: new Uint8Array(body) } : {};
       try {
-        return await fetch(url, { method, headers, ...sent, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) });
+        return await fetch(url, {
+          method,
+          headers,
+          ...sent,
+          redirect: 'error',
+          signal: AbortSignal.timeout(TIMEOUT_MS),
+        });
       } catch (error) {
         const { cause, message } = error as Error;
-        throw new Error(`${url.host} did not answer ${method} of ${url.pathname}: ${cause instanceof Error ? cause.message : message}`, {
-          cause: error,
-        });
+        throw new Error(
+          `${url.host} did not answer ${method} of ${url.pathname}: ${cause instanceof Error ? cause.message : message}`,
+          {
+            cause: error,
+          },
+        );
       }
     },
     demandOk: async (response, what) => {
       if (response.ok) return response;
       const [code] = textsOf(await response.text(), 'Code');
-      throw new Error(`${new URL(base).host} answered ${response.status}${code === undefined ? '' : ` ${code}`} to ${what} in the bucket ${bucket}`);
+      throw new Error(
+        `${new URL(base).host} answered ${response.status}${code === undefined ? '' : ` ${code}`} to ${what} in the bucket ${bucket}`,
+      );
     },
   };
 }
@@ -114,6 +139,11 @@ function requestsTo({ endpoint, bucket, credentials }: S3Place): S3Requests {
 /** What the elements of one name hold, in a document whose names are ours and so need no parser. */
 function textsOf(xml: string, element: string): string[] {
   return [...xml.matchAll(new RegExp(`<${element}>([^<]*)</${element}>`, 'g'))].map(([, text]) =>
-    text!.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&apos;', "'").replaceAll('&amp;', '&'),
+    text!
+      .replaceAll('&lt;', '<')
+      .replaceAll('&gt;', '>')
+      .replaceAll('&quot;', '"')
+      .replaceAll('&apos;', "'")
+      .replaceAll('&amp;', '&'),
   );
 }

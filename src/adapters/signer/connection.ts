@@ -68,7 +68,8 @@ export class SignerConnection implements SignerCaller {
 
   call(method: string, params: unknown): Promise<unknown> {
     if (this.#lost) return Promise.reject(this.#lost);
-    if (this.#waiting.size >= MAX_WAITING) return Promise.reject(new SignerUnavailable('too many requests are waiting for the signer'));
+    if (this.#waiting.size >= MAX_WAITING)
+      return Promise.reject(new SignerUnavailable('too many requests are waiting for the signer'));
     const id = this.#nextId++;
     const line = jsonLine({ id, method, params } satisfies SignerRequest);
     // The signer hangs up on a longer line, and nobody could ask it anything any more.

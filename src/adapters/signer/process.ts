@@ -8,17 +8,28 @@ import { fileURLToPath } from 'node:url';
 import type { Mode } from '../../domain/ids.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Signer } from '../../ports/signer.ts';
-import type { PayoutRules, SignerBootstrap, SignerGreeting, SignerStarted, WalletSource } from '../../ports/signer-protocol.ts';
+import type {
+  PayoutRules,
+  SignerBootstrap,
+  SignerGreeting,
+  SignerStarted,
+  WalletSource,
+} from '../../ports/signer-protocol.ts';
 import { jsonLine, readJsonLines } from '../../runtime/util/json-lines.ts';
 import { signerCalls } from './signer-calls.ts';
 import { connectTo, SignerConnection, SignerUnavailable, type SignerCaller } from './connection.ts';
 
 const ENTRY = fileURLToPath(new URL('../../signer/main.ts', import.meta.url));
-/** A debugger attached by a signal could read the keys; warnings would only repeat what the main process already says. */
+/**
+ * A debugger attached by a signal could read the keys; warnings would only repeat what the main process already says.
+ */
 const NODE_FLAGS = ['--disable-sigusr1', '--disable-warning=ExperimentalWarning'];
 /** What the signer may know of our environment: enough to run, nothing that could change what it runs. */
 const PASSED_VARIABLES = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR'];
-/** Modules that are kept compiled start it in half the time, but they are code that somebody else may have written: live keys are opened from the sources alone. */
+/**
+ * Modules that are kept compiled start it in half the time, but they are code that somebody else may have written: live
+ * keys are opened from the sources alone.
+ */
 const PASSED_WITHOUT_LIVE_KEYS = ['NODE_COMPILE_CACHE'];
 /** Longest path of a Unix socket on every system we run on (macOS: 104 bytes with the final zero). */
 const MAX_SOCKET_PATH_BYTES = 100;
@@ -36,7 +47,10 @@ export interface SignerProcessOptions {
   /** Where tests want it to end; taken by a signer of sandbox wallets alone. */
   readonly crashAt?: string;
   readonly log: Log;
-  /** Called once when the signer ends although nobody closed it. Its keys are gone with it; only a restart brings them back. */
+  /**
+   * Called once when the signer ends although nobody closed it. Its keys are gone with it; only a restart brings them
+   * back.
+   */
   readonly onLost?: (reason: string) => void;
 }
 
@@ -52,8 +66,8 @@ export interface ServingSigner {
 }
 
 /**
- * Starts the signer as a child process and connects to it. Keys and token go through the inherited pipe, so neither argv
- * nor the child's environment holds them. Rejects with `SignerUnavailable` and the signer's own reason.
+ * Starts the signer as a child process and connects to it. Keys and token go through the inherited pipe, so neither
+ * argv nor the child's environment holds them. Rejects with `SignerUnavailable` and the signer's own reason.
  */
 export async function startSignerProcess(options: SignerProcessOptions): Promise<SignerProcess> {
   // Nothing below may hold on to `options`: the secrets in it are not to live as long as the signer does.
@@ -71,7 +85,10 @@ export async function startSignerProcess(options: SignerProcessOptions): Promise
   }
 }
 
-/** Starts the signer for a service that another user runs and that knows the secret. Rejects as `startSignerProcess` does. */
+/**
+ * Starts the signer for a service that another user runs and that knows the secret. Rejects as `startSignerProcess`
+ * does.
+ */
 export async function serveSigner(
   options: Omit<SignerProcessOptions, 'directory' | 'onLost' | 'crashAt'>,
   { socketPath, secret }: { readonly socketPath: string; readonly secret: string },
@@ -96,13 +113,26 @@ async function launch(
   place: Pick<SignerBootstrap, 'socketPath' | 'door'>,
   removeSocket: () => void,
 ): Promise<{ child: ChildProcess; end: () => Promise<void> }> {
-  const child = spawn(process.execPath, [...NODE_FLAGS, ENTRY], { stdio: ['pipe', 'pipe', 'pipe'], env: passedEnvironment(wallets) });
+  const child = spawn(process.execPath, [...NODE_FLAGS, ENTRY], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: passedEnvironment(wallets),
+  });
   const end = (): Promise<void> => endChild(child).finally(removeSocket);
   try {
     child.stdin.on('error', () => {});
-    child.stderr.setEncoding('utf8').on('data', (text: string) => log.warn({ text: text.trimEnd() }, 'the signer wrote to its error output'));
+    child.stderr
+      .setEncoding('utf8')
+      .on('data', (text: string) => log.warn({ text: text.trimEnd() }, 'the signer wrote to its error output'));
     const audit = auditDirectory === undefined ? {} : { audit: { directory: auditDirectory } };
-    child.stdin.write(jsonLine({ ...place, wallets, ...(payouts && { payouts }), ...audit, ...(crashAt && { crashAt }) } satisfies SignerBootstrap));
+    child.stdin.write(
+      jsonLine({
+        ...place,
+        wallets,
+        ...(payouts && { payouts }),
+        ...audit,
+        ...(crashAt && { crashAt }),
+      } satisfies SignerBootstrap),
+    );
     await started(child);
     return { child, end };
   } catch (error) {
@@ -140,14 +170,17 @@ function handle(
 function socketPlace(directory: string): { socketPath: string; removeSocket: () => void } {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const near = join(directory, 'signer.sock');
-  if (Buffer.byteLength(near) <= MAX_SOCKET_PATH_BYTES) return { socketPath: near, removeSocket: () => rmSync(near, { force: true }) };
+  if (Buffer.byteLength(near) <= MAX_SOCKET_PATH_BYTES)
+    return { socketPath: near, removeSocket: () => rmSync(near, { force: true }) };
   const far = mkdtempSync(join(tmpdir(), 'quittance-'));
   return { socketPath: join(far, 'signer.sock'), removeSocket: () => rmSync(far, { recursive: true, force: true }) };
 }
 
 function passedEnvironment(wallets: SignerProcessOptions['wallets']): Record<string, string> {
   const names = wallets.live === undefined ? [...PASSED_VARIABLES, ...PASSED_WITHOUT_LIVE_KEYS] : PASSED_VARIABLES;
-  return Object.fromEntries(names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
+  return Object.fromEntries(
+    names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
+  );
 }
 
 /** Waits for the signer's one line on standard output. */

@@ -18,10 +18,18 @@ export interface RemoteSigner extends Signer {
 const PROOF_TIMEOUT_MS = 5_000;
 
 /**
- * Connects to a signer that another user runs, after both have proved that they know the secret; nothing is asked of a program that has not.
- * A connection that is lost is made again by the next call. Rejects with `SignerUnavailable`.
+ * Connects to a signer that another user runs, after both have proved that they know the secret; nothing is asked of a
+ * program that has not. A connection that is lost is made again by the next call. Rejects with `SignerUnavailable`.
  */
-export async function connectSigner({ socketPath, secret, log }: { socketPath: string; secret: string; log: Log }): Promise<RemoteSigner> {
+export async function connectSigner({
+  socketPath,
+  secret,
+  log,
+}: {
+  socketPath: string;
+  secret: string;
+  log: Log;
+}): Promise<RemoteSigner> {
   const first = await enter(socketPath, secret);
   const { modes, pays } = first.admission;
   let connection = first.connection;
@@ -82,7 +90,12 @@ function prove(socket: Socket, secret: string): Promise<SignerAdmission> {
       onValue: (value) => {
         if (signers === null) {
           signers = String((value as Partial<SignerChallenge> | null)?.challenge ?? '');
-          socket.write(jsonLine({ challenge, proof: proofOf(secret, 'service', { signer: signers, service: challenge }) } satisfies ServiceProof));
+          socket.write(
+            jsonLine({
+              challenge,
+              proof: proofOf(secret, 'service', { signer: signers, service: challenge }),
+            } satisfies ServiceProof),
+          );
           return;
         }
         const admission = value as Partial<SignerAdmission> | null;

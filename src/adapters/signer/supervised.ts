@@ -14,7 +14,10 @@ export interface Supervision {
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 
-/** A signer process that is started again when it ends, where its keys are in files. Rejects as `startSignerProcess` does when the first start fails. */
+/**
+ * A signer process that is started again when it ends, where its keys are in files. Rejects as `startSignerProcess`
+ * does when the first start fails.
+ */
 export async function superviseSigner(
   given: Omit<SignerProcessOptions, 'onLost'>,
   { walletsAgain, onGone }: Supervision,
@@ -26,7 +29,8 @@ export async function superviseSigner(
   const { signal } = closing;
   let restarting: Promise<void> = Promise.resolve();
   let current: SignerProcess;
-  const start = (from: SignerBootstrap['wallets']): Promise<SignerProcess> => startSignerProcess({ ...options, wallets: from, onLost: lost });
+  const start = (from: SignerBootstrap['wallets']): Promise<SignerProcess> =>
+    startSignerProcess({ ...options, wallets: from, onLost: lost });
   const restart = async (read: NonNullable<Supervision['walletsAgain']>): Promise<void> => {
     for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
       await sleep(pauseMs, undefined, { ref: false, signal }).catch(() => undefined);

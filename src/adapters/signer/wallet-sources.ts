@@ -3,7 +3,12 @@ import type { WalletSource } from '../../ports/signer-protocol.ts';
 import type { Mode } from '../../domain/ids.ts';
 
 /** Environment variables that hold secrets; after `takeWalletSources` they are gone from the environment given. */
-const SECRET_VARIABLES = ['WALLET_MNEMONIC', 'TEST_WALLET_MNEMONIC', 'WALLET_KEYSTORE_PASSPHRASE', 'TEST_WALLET_KEYSTORE_PASSPHRASE'] as const;
+const SECRET_VARIABLES = [
+  'WALLET_MNEMONIC',
+  'TEST_WALLET_MNEMONIC',
+  'WALLET_KEYSTORE_PASSPHRASE',
+  'TEST_WALLET_KEYSTORE_PASSPHRASE',
+] as const;
 
 const FILE_VARIABLES = [
   'WALLET_KEYSTORE',
@@ -36,7 +41,10 @@ export function takeWalletSources(env: Record<string, string | undefined>): { re
   }
 }
 
-/** The part of an environment that wallets can be read from again and again: files, and no secret. Null where a secret is needed, which is gone after the first time. */
+/**
+ * The part of an environment that wallets can be read from again and again: files, and no secret. Null where a secret
+ * is needed, which is gone after the first time.
+ */
 export function rereadableWallets(env: Readonly<Record<string, string | undefined>>): Record<string, string> | null {
   if (SECRET_VARIABLES.some((name) => env[name])) return null;
   return Object.fromEntries(FILE_VARIABLES.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
@@ -45,11 +53,14 @@ export function rereadableWallets(env: Readonly<Record<string, string | undefine
 function sourceOf(env: Readonly<Record<string, string | undefined>>, prefix: '' | 'TEST_'): WalletSource | null {
   const mnemonic = env[`${prefix}WALLET_MNEMONIC`];
   const file = env[`${prefix}WALLET_KEYSTORE`];
-  if (mnemonic && file) throw new InvalidWalletSettings(`set ${prefix}WALLET_MNEMONIC or ${prefix}WALLET_KEYSTORE, not both`);
+  if (mnemonic && file)
+    throw new InvalidWalletSettings(`set ${prefix}WALLET_MNEMONIC or ${prefix}WALLET_KEYSTORE, not both`);
   if (mnemonic) return { kind: 'mnemonic', mnemonic };
   if (!file) return null;
-  const passphrase = env[`${prefix}WALLET_KEYSTORE_PASSPHRASE`] ?? passphraseFrom(env[`${prefix}WALLET_KEYSTORE_PASSPHRASE_FILE`]);
-  if (!passphrase) throw new InvalidWalletSettings(`${prefix}WALLET_KEYSTORE needs ${prefix}WALLET_KEYSTORE_PASSPHRASE or ..._FILE`);
+  const passphrase =
+    env[`${prefix}WALLET_KEYSTORE_PASSPHRASE`] ?? passphraseFrom(env[`${prefix}WALLET_KEYSTORE_PASSPHRASE_FILE`]);
+  if (!passphrase)
+    throw new InvalidWalletSettings(`${prefix}WALLET_KEYSTORE needs ${prefix}WALLET_KEYSTORE_PASSPHRASE or ..._FILE`);
   return { kind: 'keystore', file, passphrase };
 }
 

@@ -5,7 +5,10 @@ import { ACCOUNTS_A_CALL, ask, readBalances } from './rpc.ts';
 /** Public nodes answer 40 calls of one method in ten seconds. */
 const AT_A_TIME = 2;
 
-/** Owners one of whose token accounts holds a coin or was ever part of a transaction, also where it is empty or closed by now. */
+/**
+ * Owners one of whose token accounts holds a coin or was ever part of a transaction, also where it is empty or closed
+ * by now.
+ */
 export async function usedSolanaOwners(
   provider: RpcProvider,
   owners: readonly string[],
@@ -21,7 +24,9 @@ export async function usedSolanaOwners(
   for (let from = 0; from < accounts.length; from += AT_A_TIME) {
     const part = accounts.slice(from, from + AT_A_TIME);
     const pages = await Promise.all(
-      part.map(({ account }) => ask<readonly unknown[]>(provider, 'getSignaturesForAddress', [account, { commitment: 'confirmed', limit: 1 }])),
+      part.map(({ account }) =>
+        ask<readonly unknown[]>(provider, 'getSignaturesForAddress', [account, { commitment: 'confirmed', limit: 1 }]),
+      ),
     );
     part.filter((_, index) => pages[index]!.length > 0).forEach(({ owner }) => used.add(owner));
   }

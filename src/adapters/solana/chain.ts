@@ -2,7 +2,14 @@ import type { DepositFacts, FinalityRule } from '../../domain/events/session-eve
 import { isFinalEnough } from '../../domain/finality.ts';
 import { fromTokenUnits } from '../../domain/money.ts';
 import type { NetworkSettings } from '../../domain/networks.ts';
-import type { AccountChain, AccountEffect, BalanceLook, HistoryEntry, HistoryOptions, TokenAccount } from '../../ports/account-chain.ts';
+import type {
+  AccountChain,
+  AccountEffect,
+  BalanceLook,
+  HistoryEntry,
+  HistoryOptions,
+  TokenAccount,
+} from '../../ports/account-chain.ts';
 import type { AddressHistory } from '../../ports/address-safety.ts';
 import type { Block, Disproof, Transfer } from '../../ports/chain.ts';
 import type { PayerTransactions, WantedTransfer } from '../../ports/payer-transactions.ts';
@@ -24,7 +31,9 @@ import type { SolanaTransaction, TokenDelta } from './token-balances.ts';
 export interface SolanaChainOptions {
   readonly settings: NetworkSettings;
   readonly pool: RpcPool;
-  /** True when a transfer of so many 10^-18 units counts only if a second provider reports the very same; default never. */
+  /**
+   * True when a transfer of so many 10^-18 units counts only if a second provider reports the very same; default never.
+   */
   readonly confirmWithSecond?: (units: bigint) => boolean;
   /** How often the slots of all providers are compared, to know which of them stands still; default 10,000. */
   readonly lagProbeMs?: number;
@@ -48,7 +57,9 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
   constructor(options: SolanaChainOptions) {
     this.settings = options.settings;
     this.#pool = options.pool;
-    this.#providers = new AdmittedProviders(options.settings.network, options.pool, (provider) => verifySolanaProvider(provider, options.settings));
+    this.#providers = new AdmittedProviders(options.settings.network, options.pool, (provider) =>
+      verifySolanaProvider(provider, options.settings),
+    );
     this.#payerTransactions = new SolanaPayerTransactions(options.pool);
     this.#heads = new HeadComparison(options.pool, (provider) => this.#reportHead(provider), options.lagProbeMs);
     const unitsOf = ({ tokenAddress, tokenUnits }: Transfer): bigint =>
@@ -69,14 +80,22 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
   }
 
   tokenAccountsOf(owner: string): readonly TokenAccount[] {
-    return this.settings.tokens.map((token) => ({ account: associatedTokenAccount(owner, token.address), owner, token }));
+    return this.settings.tokens.map((token) => ({
+      account: associatedTokenAccount(owner, token.address),
+      owner,
+      token,
+    }));
   }
 
   async balances(accounts: readonly TokenAccount[]): Promise<BalanceLook> {
     this.#heads.nowAndThen();
     const calls = Math.max(1, Math.ceil(accounts.length / ACCOUNTS_A_CALL));
-    const parts = Array.from({ length: calls }, (_, index) => accounts.slice(index * ACCOUNTS_A_CALL, (index + 1) * ACCOUNTS_A_CALL));
-    const looks = await Promise.all(parts.map((part) => this.#providers.run((provider) => readBalances(provider, part))));
+    const parts = Array.from({ length: calls }, (_, index) =>
+      accounts.slice(index * ACCOUNTS_A_CALL, (index + 1) * ACCOUNTS_A_CALL),
+    );
+    const looks = await Promise.all(
+      parts.map((part) => this.#providers.run((provider) => readBalances(provider, part))),
+    );
     const oldest = looks.map(({ value }) => value).reduce((one, other) => (one.slot <= other.slot ? one : other));
     this.#headSeen = Math.max(this.#headSeen, ...looks.map(({ value }) => value.slot));
     return {
@@ -96,10 +115,15 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
       const transaction = await readTransaction(provider, txHash, 'confirmed');
       if (transaction === null) return null;
       const deltas = tokenDeltas(transaction, this.settings.tokens);
-      const own = deltas.find((delta) => delta.account === account.account && delta.token.address === account.token.address);
+      const own = deltas.find(
+        (delta) => delta.account === account.account && delta.token.address === account.token.address,
+      );
       if (own === undefined) return { unitsDelta: 0n, transfer: null };
       const arrived = own.units > 0n && own.owner === account.owner;
-      return { unitsDelta: own.units, transfer: arrived ? await this.#toTransfer(provider, txHash, transaction, deltas, own) : null };
+      return {
+        unitsDelta: own.units,
+        transfer: arrived ? await this.#toTransfer(provider, txHash, transaction, deltas, own) : null,
+      };
     };
     return this.#providers.on(task);
   }
@@ -167,7 +191,9 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
     }
     const deltas = tokenDeltas(transaction, this.settings.tokens);
     const own = deltas.find((delta) => delta.accountIndex === logIndex);
-    return own === undefined || own.units <= 0n || own.owner === null ? null : this.#toTransfer(provider, txHash, transaction, deltas, own);
+    return own === undefined || own.units <= 0n || own.owner === null
+      ? null
+      : this.#toTransfer(provider, txHash, transaction, deltas, own);
   }
 
   async #callsItFinal(provider: RpcProvider, { number, hash }: Block, rule: FinalityRule): Promise<boolean> {
@@ -184,7 +210,8 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
     provider.reportHead(slot);
     if (slot < Math.max(this.#finalizedSeen, this.#headSeen - MAX_LAG_SLOTS))
       throw new ProviderFault('behind', `is ${this.#headSeen - slot} slots behind`);
-    if (await hasStatus(provider, txHash)) throw new ProviderFault('behind', `knows ${txHash} but does not show it yet`);
+    if (await hasStatus(provider, txHash))
+      throw new ProviderFault('behind', `knows ${txHash} but does not show it yet`);
   }
 
   async #toTransfer(

@@ -13,9 +13,10 @@ const BLOCKHASH_SLOTS = 150;
 const MAX_HISTORY = 200;
 
 /**
- * Why one provider's own finalized state cannot hold a recorded transfer: the finalized block of its slot does not list the
- * transaction, or the next one tells that the slot has no block; and the account's finalized history explains its finalized
- * balance without it. An answer of `null` is never enough. Null while that is not shown. Throws `ProviderFault` for a provider that lags.
+ * Why one provider's own finalized state cannot hold a recorded transfer: the finalized block of its slot does not list
+ * the transaction, or the next one tells that the slot has no block; and the account's finalized history explains its
+ * finalized balance without it. An answer of `null` is never enough. Null while that is not shown. Throws
+ * `ProviderFault` for a provider that lags.
  */
 export async function solanaDisproof(
   provider: RpcProvider,
@@ -25,7 +26,8 @@ export async function solanaDisproof(
 ): Promise<Disproof | null> {
   const { txHash, blockNumber: slot, blockHash } = deposit;
   const finalized = await slotOf(provider, 'finalized');
-  if (finalized < finalizedSeen) throw new ProviderFault('behind', `is ${finalizedSeen - finalized} finalized slots behind`);
+  if (finalized < finalizedSeen)
+    throw new ProviderFault('behind', `is ${finalizedSeen - finalized} finalized slots behind`);
   if (finalized < slot + BLOCKHASH_SLOTS) return null;
   const block = await firstFinalizedFrom(provider, slot);
   const shown = await readTransaction(provider, txHash, 'finalized');
@@ -34,11 +36,16 @@ export async function solanaDisproof(
     return shown.meta?.err === null && !movesTheSame(shown, settings, deposit) ? 'not_in_block' : null;
   if (shown !== null) return shown.meta?.err === null ? 'reorg' : 'failed';
   if (block.slot === slot ? block.signatures.has(txHash) : block.parentSlot >= slot) return null;
-  if (await hasStatus(provider, txHash, finalized)) throw new ProviderFault('behind', `knows ${txHash} but does not show it yet`);
+  if (await hasStatus(provider, txHash, finalized))
+    throw new ProviderFault('behind', `knows ${txHash} but does not show it yet`);
   return (await isExplainedWithout(provider, settings, deposit, finalized)) ? 'reorg' : null;
 }
 
-function movesTheSame(shown: SolanaTransaction, { tokens }: NetworkSettings, { logIndex, tokenAddress, toAddress, amount }: DepositFacts): boolean {
+function movesTheSame(
+  shown: SolanaTransaction,
+  { tokens }: NetworkSettings,
+  { logIndex, tokenAddress, toAddress, amount }: DepositFacts,
+): boolean {
   const own = tokenDeltas(shown, tokens).find((delta) => delta.accountIndex === logIndex);
   return (
     own !== undefined &&

@@ -13,13 +13,21 @@ interface RawAccounts {
 const LAMPORT = 10n ** 9n;
 const ACCOUNTS = Array.from({ length: NONCE_ACCOUNTS }, (_, index) => index);
 
-async function readNonces(provider: RpcProvider, treasury: string, indexes: readonly number[]): Promise<{ slot: number; nonces: (string | null)[] }> {
+async function readNonces(
+  provider: RpcProvider,
+  treasury: string,
+  indexes: readonly number[],
+): Promise<{ slot: number; nonces: (string | null)[] }> {
   // A value of a block that is not final may be gone again, and with it everything that names it.
   const options = { encoding: 'base64', commitment: 'finalized' };
   const addresses = indexes.map((index) => nonceAccountOf(treasury, index));
   const { context, value } = await ask<RawAccounts>(provider, 'getMultipleAccounts', [addresses, options]);
-  if (value.length !== indexes.length) throw new ProviderFault('inconsistent', 'answered other accounts than were asked for');
-  const nonces = value.map((account) => account && storedNonce({ owner: account.owner, data: Buffer.from(account.data[0], 'base64') }, treasury));
+  if (value.length !== indexes.length)
+    throw new ProviderFault('inconsistent', 'answered other accounts than were asked for');
+  const nonces = value.map(
+    (account) =>
+      account && storedNonce({ owner: account.owner, data: Buffer.from(account.data[0], 'base64') }, treasury),
+  );
   return { slot: context.slot, nonces };
 }
 
@@ -35,7 +43,11 @@ export async function freeNonce(
 }
 
 /** The account to be made next; null while one is free, or all are made. */
-export async function missingNonceAccount(provider: RpcProvider, treasury: string, used: UsedNonces): Promise<MissingAccount | null> {
+export async function missingNonceAccount(
+  provider: RpcProvider,
+  treasury: string,
+  used: UsedNonces,
+): Promise<MissingAccount | null> {
   const { nonces } = await readNonces(provider, treasury, ACCOUNTS);
   const index = nonces.indexOf(null);
   if (index < 0 || nonces.some((nonce, at) => nonce !== null && nonce !== used[at])) return null;
@@ -44,7 +56,12 @@ export async function missingNonceAccount(provider: RpcProvider, treasury: strin
 }
 
 /** Whether the nonce that a payout names was not used yet, as of a slot or later. */
-export async function nonceAt(provider: RpcProvider, treasury: string, validity: TransactionValidity, slot: number): Promise<boolean> {
+export async function nonceAt(
+  provider: RpcProvider,
+  treasury: string,
+  validity: TransactionValidity,
+  slot: number,
+): Promise<boolean> {
   if (validity.kind !== 'solana-nonce') throw new Error('not a payout of this chain');
   const read = await readNonces(provider, treasury, [validity.nonceIndex]);
   if (read.slot < slot) throw new ProviderFault('behind', 'knows fewer slots than it said before');

@@ -12,13 +12,18 @@ const MAX_PAGES = 200;
 
 /** What is read beside what every transaction has. */
 interface WithBalances extends SolanaTransaction {
-  readonly meta: SolanaTransaction['meta'] & { readonly preBalances: readonly number[]; readonly postBalances: readonly number[] };
-  readonly transaction: SolanaTransaction['transaction'] & { readonly message: { readonly header: { readonly numRequiredSignatures: number } } };
+  readonly meta: SolanaTransaction['meta'] & {
+    readonly preBalances: readonly number[];
+    readonly postBalances: readonly number[];
+  };
+  readonly transaction: SolanaTransaction['transaction'] & {
+    readonly message: { readonly header: { readonly numRequiredSignatures: number } };
+  };
 }
 
 /**
- * What transactions took from an owner that we did not sign: those that name the owner, and those that name only its token
- * accounts, as a delegate's do. Failed ones cost their fee.
+ * What transactions took from an owner that we did not sign: those that name the owner, and those that name only its
+ * token accounts, as a delegate's do. Failed ones cost their fee.
  */
 export async function solanaOutflows(
   provider: RpcProvider,
@@ -40,7 +45,9 @@ export async function solanaInflows(
   strangersAmong: StrangersAmong,
 ): Promise<SeenInflow[]> {
   const found = await strangeTransactions(provider, settings, owner, fromBlock, strangersAmong);
-  return found.filter(([, { slot }]) => slot <= toBlock).flatMap(([txHash, transaction]) => broughtBy(transaction, settings, owner, txHash));
+  return found
+    .filter(([, { slot }]) => slot <= toBlock)
+    .flatMap(([txHash, transaction]) => broughtBy(transaction, settings, owner, txHash));
 }
 
 async function strangeTransactions(
@@ -52,7 +59,8 @@ async function strangeTransactions(
 ): Promise<(readonly [txHash: string, WithBalances])[]> {
   const accounts = [owner, ...settings.tokens.map(({ address }) => associatedTokenAccount(owner, address))];
   const named = new Set<string>();
-  for (const account of accounts) for (const signature of await signaturesSince(provider, account, fromSlot)) named.add(signature);
+  for (const account of accounts)
+    for (const signature of await signaturesSince(provider, account, fromSlot)) named.add(signature);
   if (named.size === 0) return [];
   const transactions: (readonly [string, WithBalances])[] = [];
   for (const txHash of await strangersAmong([...named])) {
@@ -68,7 +76,10 @@ async function signaturesSince(provider: RpcProvider, account: string, fromSlot:
   let before: string | undefined;
   for (let pages = 0; pages < MAX_PAGES; pages += 1) {
     const options = { commitment: 'confirmed', limit: SIGNATURES_A_PAGE, ...(before && { before }) };
-    const page = await ask<readonly { signature: string; slot: number }[]>(provider, 'getSignaturesForAddress', [account, options]);
+    const page = await ask<readonly { signature: string; slot: number }[]>(provider, 'getSignaturesForAddress', [
+      account,
+      options,
+    ]);
     found.push(...page.flatMap(({ signature, slot }) => (slot >= fromSlot ? [signature] : [])));
     const last = page.at(-1);
     if (page.length < SIGNATURES_A_PAGE || last === undefined || last.slot < fromSlot) return found;
@@ -94,7 +105,16 @@ function broughtBy(transaction: WithBalances, settings: NetworkSettings, owner: 
   });
   const gained = gainOf(transaction, owner);
   if (gained <= 0) return tokens;
-  return [...tokens, { ...shared, coin: NATIVE_COIN[settings.network], units: BigInt(gained) * LAMPORT, fromAddress: null, logIndex: null }];
+  return [
+    ...tokens,
+    {
+      ...shared,
+      coin: NATIVE_COIN[settings.network],
+      units: BigInt(gained) * LAMPORT,
+      fromAddress: null,
+      logIndex: null,
+    },
+  ];
 }
 
 /** In lamports; below zero for what it lost. */
@@ -111,12 +131,28 @@ function takenBy(transaction: WithBalances, settings: NetworkSettings, owner: st
     if (of !== owner || units >= 0n) return [];
     const winners = deltas.filter((other) => other.token === token && other.units > 0n);
     const toAddress = winners.length === 1 ? winners[0]!.owner : null;
-    return [{ ...shared, coin: token.coin, units: fromTokenUnits(-units, token.decimals), toAddress, part: String(accountIndex) }];
+    return [
+      {
+        ...shared,
+        coin: token.coin,
+        units: fromTokenUnits(-units, token.decimals),
+        toAddress,
+        part: String(accountIndex),
+      },
+    ];
   });
   const index = accountKeysOf(transaction).indexOf(owner);
   const lost = -gainOf(transaction, owner);
-  const native: SeenOutflow = { ...shared, coin: NATIVE_COIN[settings.network], units: BigInt(lost) * LAMPORT, toAddress: null, part: 'native' };
+  const native: SeenOutflow = {
+    ...shared,
+    coin: NATIVE_COIN[settings.network],
+    units: BigInt(lost) * LAMPORT,
+    toAddress: null,
+    part: 'native',
+  };
   if (lost > 0) return [...tokens, native];
   const signed = index >= 0 && index < transaction.transaction.message.header.numRequiredSignatures;
-  return tokens.length > 0 || !signed ? tokens : [{ ...shared, coin: null, units: null, toAddress: null, part: 'nothing' }];
+  return tokens.length > 0 || !signed
+    ? tokens
+    : [{ ...shared, coin: null, units: null, toAddress: null, part: 'nothing' }];
 }

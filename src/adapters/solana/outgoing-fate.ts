@@ -19,31 +19,43 @@ interface Asked {
   /** Keeps the nonce accounts. */
   readonly treasury: string;
   /** The token transfer that must have been made; or what it takes of SOL itself beside the fee, in 10^-18 units. */
-  readonly expected: { readonly token: Token; readonly from: string; readonly to: string; readonly units: bigint } | { readonly native: bigint };
+  readonly expected:
+    | { readonly token: Token; readonly from: string; readonly to: string; readonly units: bigint }
+    | { readonly native: bigint };
 }
 
 /** What one provider shows about everything signed for one thing. */
 export async function fateAt(provider: RpcProvider, asked: Asked): Promise<Fate> {
   // Slot first: what has no status in an answer at or past it was in no block up to there.
   const slot = await slotOf(provider, 'finalized');
-  const answer = await ask<{ context: { slot: number }; value: readonly (Status | null)[] }>(provider, 'getSignatureStatuses', [
-    asked.sent.map(({ txHash }) => txHash),
-    { searchTransactionHistory: true },
-  ]);
+  const answer = await ask<{ context: { slot: number }; value: readonly (Status | null)[] }>(
+    provider,
+    'getSignatureStatuses',
+    [asked.sent.map(({ txHash }) => txHash), { searchTransactionHistory: true }],
+  );
   if (answer.context.slot < slot) throw new ProviderFault('behind', 'knows fewer slots than it said before');
-  const seen = asked.sent.flatMap(({ txHash }, index) => (answer.value[index] ? [{ txHash, status: answer.value[index] }] : []));
+  const seen = asked.sent.flatMap(({ txHash }, index) =>
+    answer.value[index] ? [{ txHash, status: answer.value[index] }] : [],
+  );
   const included = seen.find(({ status }) => status.err === null) ?? seen.at(-1);
   if (!included) return unseenAt(provider, asked, slot);
   if (included.status.confirmationStatus !== 'finalized') return { kind: 'pending', inBlock: true };
   const { txHash } = included;
   const transaction = await readTransaction(provider, txHash, 'finalized');
   if (!transaction) return { kind: 'pending', inBlock: true };
-  if (included.status.err !== null) return { kind: 'ineffective', txHash, networkFee: formatAmount(lamportsOf(transaction) * LAMPORT) };
+  if (included.status.err !== null)
+    return { kind: 'ineffective', txHash, networkFee: formatAmount(lamportsOf(transaction) * LAMPORT) };
   const fee = feeOf(transaction, asked.expected);
   if (fee === null) return { kind: 'alarm', detail: `${txHash} succeeded without the transfer it was signed for` };
   const block = await blockAtSlot(provider, transaction.slot, 'finalized');
   if (!block) throw new ProviderFault('behind', `has no block at slot ${transaction.slot}`);
-  const landed = { txHash, blockNumber: block.number, blockHash: block.hash, blockTimeSec: block.timeSec, networkFee: formatAmount(fee) };
+  const landed = {
+    txHash,
+    blockNumber: block.number,
+    blockHash: block.hash,
+    blockTimeSec: block.timeSec,
+    networkFee: formatAmount(fee),
+  };
   return { kind: 'landed', landed, final: true };
 }
 
@@ -51,7 +63,10 @@ export async function fateAt(provider: RpcProvider, asked: Asked): Promise<Fate>
 async function unseenAt(provider: RpcProvider, { sent, treasury }: Asked, slot: number): Promise<Fate> {
   const { validity } = sent.at(-1)!;
   if (validity.kind === 'solana-blockhash') {
-    const { value } = await ask<{ value: boolean }>(provider, 'isBlockhashValid', [validity.blockhash, { commitment: 'confirmed' }]);
+    const { value } = await ask<{ value: boolean }>(provider, 'isBlockhashValid', [
+      validity.blockhash,
+      { commitment: 'confirmed' },
+    ]);
     return value ? { kind: 'absent' } : { kind: 'never' };
   }
   // Once its nonce was used something landed that is not shown yet; what, is not to be guessed.
@@ -65,7 +80,8 @@ function feeOf(transaction: SolanaTransaction, expected: Asked['expected']): big
   const { token, from, to, units } = expected;
   const deltas = tokenDeltas(transaction, [token]);
   const moved =
-    deltas.some((delta) => delta.owner === to && delta.units === units) && deltas.some((delta) => delta.owner === from && delta.units === -units);
+    deltas.some((delta) => delta.owner === to && delta.units === units) &&
+    deltas.some((delta) => delta.owner === from && delta.units === -units);
   return moved ? taken : null;
 }
 

@@ -56,13 +56,18 @@ const TOKEN_ACCOUNT_BYTES = 165;
 const MIN_PRICE = 1_000;
 
 interface ParsedTokenAccount {
-  readonly data: { readonly parsed?: { readonly info?: { readonly state?: string; readonly tokenAmount?: { readonly amount: string } } } };
+  readonly data: {
+    readonly parsed?: {
+      readonly info?: { readonly state?: string; readonly tokenAmount?: { readonly amount: string } };
+    };
+  };
 }
 
 /**
- * Money out on Solana over JSON-RPC. Each transfer names the value of a nonce account of the treasury, so it lives until that value is used, and of
- * all that name one value one lands at most. The treasury pays every fee, so a collection address needs none of its own; its token account stays
- * open, since a late payer may still use it. Only what is finalized counts.
+ * Money out on Solana over JSON-RPC. Each transfer names the value of a nonce account of the treasury, so it lives
+ * until that value is used, and of all that name one value one lands at most. The treasury pays every fee, so a
+ * collection address needs none of its own; its token account stays open, since a late payer may still use it. Only
+ * what is finalized counts.
  */
 export class SolanaOutgoing implements OutgoingChain {
   readonly settings: NetworkSettings;
@@ -74,7 +79,9 @@ export class SolanaOutgoing implements OutgoingChain {
     this.bumpAfterMs = bumpAfterMs;
     this.settings = settings;
     this.#maxPrice = maxPrice;
-    this.#providers = new AdmittedProviders(settings.network, pool, (provider) => verifySolanaProvider(provider, settings));
+    this.#providers = new AdmittedProviders(settings.network, pool, (provider) =>
+      verifySolanaProvider(provider, settings),
+    );
   }
 
   get network(): OutgoingChain['network'] {
@@ -106,7 +113,9 @@ export class SolanaOutgoing implements OutgoingChain {
         units.push(...(await readBalances(provider, accounts.slice(from, from + ACCOUNTS_A_CALL), 'finalized')).units);
       const lamports = await finalLamports(provider, addresses);
       const held = new Map(addresses.map((owner): [string, Partial<Record<Coin, bigint>>] => [owner, {}]));
-      accounts.forEach(({ owner, token }, index) => (held.get(owner)![token.coin] = fromTokenUnits(units[index]!, token.decimals)));
+      accounts.forEach(
+        ({ owner, token }, index) => (held.get(owner)![token.coin] = fromTokenUnits(units[index]!, token.decimals)),
+      );
       return addresses.map((owner, index) => ({ coins: held.get(owner)!, native: lamports[index]! * LAMPORT }));
     });
   }
@@ -142,9 +151,16 @@ export class SolanaOutgoing implements OutgoingChain {
     const token = isNative(order) ? null : tokenToMove(this.settings, order);
     return this.#providers.on(async (provider): Promise<TransactionDraft | null> => {
       if (order.kind === 'nonce_account') {
-        const { value } = await ask<{ value: { blockhash: string } }>(provider, 'getLatestBlockhash', [{ commitment: 'confirmed' }]);
+        const { value } = await ask<{ value: { blockhash: string } }>(provider, 'getLatestBlockhash', [
+          { commitment: 'confirmed' },
+        ]);
         const lamports = String(amountOf(order.amount) / LAMPORT);
-        return { kind: 'solana-nonce-account', nonceIndex: order.derivationIndex!, lamports, blockhash: value.blockhash };
+        return {
+          kind: 'solana-nonce-account',
+          nonceIndex: order.derivationIndex!,
+          lamports,
+          blockhash: value.blockhash,
+        };
       }
       const free = await freeNonce(provider, treasuryOf(order), used);
       if (free === null) return null;
@@ -157,7 +173,13 @@ export class SolanaOutgoing implements OutgoingChain {
 
   async returnFee(): Promise<bigint> {
     const computeUnitPrice = String(await this.#providers.on((provider) => this.#price(provider, null)));
-    const transfer = { kind: 'solana', tokenAddress: null, tokenUnits: '0', decimals: NATIVE_DECIMALS.solana, computeUnitPrice } as const;
+    const transfer = {
+      kind: 'solana',
+      tokenAddress: null,
+      tokenUnits: '0',
+      decimals: NATIVE_DECIMALS.solana,
+      computeUnitPrice,
+    } as const;
     return mostNative({ ...transfer, nonceIndex: 0, nonce: '' }) * RETURN_FEE_MARGIN;
   }
 
@@ -169,7 +191,10 @@ export class SolanaOutgoing implements OutgoingChain {
   async bump(draft: TransactionDraft): Promise<TransactionDraft | null> {
     if (draft.kind !== 'solana' || Number(draft.computeUnitPrice) >= this.#maxPrice) return null;
     const price = await this.#providers.on((provider) => this.#price(provider, draft.tokenAddress));
-    return { ...draft, computeUnitPrice: String(Math.min(this.#maxPrice, Math.max(2 * Number(draft.computeUnitPrice), price))) };
+    return {
+      ...draft,
+      computeUnitPrice: String(Math.min(this.#maxPrice, Math.max(2 * Number(draft.computeUnitPrice), price))),
+    };
   }
 
   async broadcast({ signedBytes }: SentTransaction): Promise<void> {
@@ -186,10 +211,14 @@ export class SolanaOutgoing implements OutgoingChain {
     const token = isNative(order) ? null : tokenToMove(this.settings, order);
     const { fromAddress: from, toAddress: to } = order;
     const expected = token ? { token, from, to, units: toTokenUnits(units, token.decimals) } : { native: units };
-    return agreedFate(await this.#providers.ask((provider) => fateAt(provider, { sent, treasury: treasuryOf(order), expected })));
+    return agreedFate(
+      await this.#providers.ask((provider) => fateAt(provider, { sent, treasury: treasuryOf(order), expected })),
+    );
   }
 
-  /** Only what is finalized counts as landed, and the chain never takes that back; a node that forgot it proves nothing. */
+  /**
+   * Only what is finalized counts as landed, and the chain never takes that back; a node that forgot it proves nothing.
+   */
   async hasVanished(): Promise<LandedCheck> {
     const [headNumber] = await this.#providers.ask((provider) => slotOf(provider, 'finalized'));
     return { vanished: false, withheld: false, final: true, headNumber: headNumber! };
@@ -200,7 +229,9 @@ export class SolanaOutgoing implements OutgoingChain {
   }
 
   outflows(address: string, fromBlock: number, strangersAmong: StrangersAmong): Promise<readonly SeenOutflow[]> {
-    return this.#providers.on((provider) => solanaOutflows(provider, this.settings, address, fromBlock, strangersAmong));
+    return this.#providers.on((provider) =>
+      solanaOutflows(provider, this.settings, address, fromBlock, strangersAmong),
+    );
   }
 
   newestBlock(): Promise<number> {
@@ -219,7 +250,8 @@ export class SolanaOutgoing implements OutgoingChain {
     return this.#providers.on(async (provider): Promise<PreCheck> => {
       const held = (await lamportsAt(provider, fromAddress)) * LAMPORT;
       const need = amountOf(amount) + (kind === 'native_return' ? FEE_LAMPORTS : MAKING_FEE_LAMPORTS) * LAMPORT;
-      const least = kind === 'native_return' ? BigInt(await ask<number>(provider, 'getMinimumBalanceForRentExemption', [0])) : 0n;
+      const least =
+        kind === 'native_return' ? BigInt(await ask<number>(provider, 'getMinimumBalanceForRentExemption', [0])) : 0n;
       if ((await lamportsAt(provider, toAddress)) + amountOf(amount) / LAMPORT < least)
         throw new TransferImpossible(
           'amount_not_payable',

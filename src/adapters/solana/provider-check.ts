@@ -17,7 +17,8 @@ const MINT_DECIMALS_OFFSET = 44;
  */
 export async function verifySolanaProvider(provider: RpcProvider, settings: NetworkSettings): Promise<void> {
   const genesis = await able(() => ask<string>(provider, 'getGenesisHash', []));
-  if (genesis !== settings.chainId) throw new ProviderFault('wrong-chain', `serves chain ${genesis} instead of ${settings.chainId}`);
+  if (genesis !== settings.chainId)
+    throw new ProviderFault('wrong-chain', `serves chain ${genesis} instead of ${settings.chainId}`);
   const slot = await able(() => slotOf(provider, 'finalized'));
   await Promise.all([
     able(() => verifyMints(provider, settings)),
@@ -31,16 +32,21 @@ export async function verifySolanaProvider(provider: RpcProvider, settings: Netw
 
 async function verifyMints(provider: RpcProvider, { tokens }: NetworkSettings): Promise<void> {
   const options = { encoding: 'base64', commitment: 'confirmed' };
-  const answer = await ask<{ value: readonly ({ owner: string; data: readonly [string, string] } | null)[] }>(provider, 'getMultipleAccounts', [
-    tokens.map(({ address }) => address),
-    options,
-  ]);
+  const answer = await ask<{ value: readonly ({ owner: string; data: readonly [string, string] } | null)[] }>(
+    provider,
+    'getMultipleAccounts',
+    [tokens.map(({ address }) => address), options],
+  );
   for (const [index, token] of tokens.entries()) {
     const mint = answer.value[index];
-    if (!mint || mint.owner !== TOKEN_PROGRAM) throw new ProviderFault('wrong-chain', `has no classic ${token.coin} mint at ${token.address}`);
+    if (!mint || mint.owner !== TOKEN_PROGRAM)
+      throw new ProviderFault('wrong-chain', `has no classic ${token.coin} mint at ${token.address}`);
     const decimals = Buffer.from(mint.data[0], 'base64')[MINT_DECIMALS_OFFSET];
     if (decimals !== token.decimals)
-      throw new ProviderFault('wrong-chain', `${token.coin} at ${token.address} has ${decimals} decimals instead of ${token.decimals}`);
+      throw new ProviderFault(
+        'wrong-chain',
+        `${token.coin} at ${token.address} has ${decimals} decimals instead of ${token.decimals}`,
+      );
   }
 }
 
@@ -48,7 +54,8 @@ async function able<Value>(task: () => Promise<Value>): Promise<Value> {
   try {
     return await task();
   } catch (error) {
-    if (error instanceof RpcError) throw new ProviderFault('incapable', `refused a method it must serve (${error.code}: ${error.message})`);
+    if (error instanceof RpcError)
+      throw new ProviderFault('incapable', `refused a method it must serve (${error.code}: ${error.message})`);
     throw error;
   }
 }

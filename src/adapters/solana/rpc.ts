@@ -26,13 +26,16 @@ export async function ask<Answer>(provider: RpcProvider, method: string, params:
   try {
     return (await provider.call(method, params)) as Answer;
   } catch (error) {
-    if (error instanceof RpcError && BEHIND.has(error.code)) throw new ProviderFault('behind', `${method}: ${error.message}`);
-    if (error instanceof RpcError && INCAPABLE.has(error.code)) throw new ProviderFault('incapable', `${method}: ${error.message}`);
+    if (error instanceof RpcError && BEHIND.has(error.code))
+      throw new ProviderFault('behind', `${method}: ${error.message}`);
+    if (error instanceof RpcError && INCAPABLE.has(error.code))
+      throw new ProviderFault('incapable', `${method}: ${error.message}`);
     throw error;
   }
 }
 
-export const slotOf = (provider: RpcProvider, commitment: Commitment): Promise<number> => ask<number>(provider, 'getSlot', [{ commitment }]);
+export const slotOf = (provider: RpcProvider, commitment: Commitment): Promise<number> =>
+  ask<number>(provider, 'getSlot', [{ commitment }]);
 
 interface RawBlock {
   readonly blockhash: string;
@@ -78,7 +81,11 @@ export async function firstFinalizedFrom(provider: RpcProvider, slot: number): P
     rewards: false,
     maxSupportedTransactionVersion: MAX_TRANSACTION_VERSION,
   };
-  const block = await ask<{ blockhash: string; parentSlot: number; signatures?: readonly string[] } | null>(provider, 'getBlock', [first, options]);
+  const block = await ask<{ blockhash: string; parentSlot: number; signatures?: readonly string[] } | null>(
+    provider,
+    'getBlock',
+    [first, options],
+  );
   if (!block?.signatures) throw new ProviderFault('incapable', `does not list what is in the block of slot ${first}`);
   return { slot: first, parentSlot: block.parentSlot, hash: block.blockhash, signatures: new Set(block.signatures) };
 }
@@ -102,9 +109,14 @@ export async function readBalances(
 ): Promise<Balances> {
   const names = [...accounts.map(({ account }) => account), CLOCK_SYSVAR];
   const options = { encoding: 'base64', commitment, dataSlice: { offset: 0, length: 72 } };
-  const answer = await ask<{ context: { slot: number }; value: readonly (RawAccount | null)[] }>(provider, 'getMultipleAccounts', [names, options]);
+  const answer = await ask<{ context: { slot: number }; value: readonly (RawAccount | null)[] }>(
+    provider,
+    'getMultipleAccounts',
+    [names, options],
+  );
   const clock = answer.value[accounts.length];
-  if (answer.value.length !== names.length || !clock) throw new ProviderFault('inconsistent', 'answered other accounts than were asked for');
+  if (answer.value.length !== names.length || !clock)
+    throw new ProviderFault('inconsistent', 'answered other accounts than were asked for');
   if (commitment === 'confirmed') provider.reportHead(answer.context.slot);
   const units = accounts.map((account, index) => unitsIn(answer.value[index]!, account));
   return { units, slot: answer.context.slot, timeSec: Number(Buffer.from(clock.data[0], 'base64').readBigInt64LE(32)) };
@@ -116,8 +128,13 @@ export async function finalLamports(provider: RpcProvider, addresses: readonly s
   const options = { encoding: 'base64', commitment: 'finalized', dataSlice: { offset: 0, length: 0 } };
   for (let from = 0; from < addresses.length; from += ACCOUNTS_A_CALL) {
     const part = addresses.slice(from, from + ACCOUNTS_A_CALL);
-    const { value } = await ask<{ value: readonly ({ readonly lamports: number } | null)[] }>(provider, 'getMultipleAccounts', [part, options]);
-    if (value.length !== part.length) throw new ProviderFault('inconsistent', 'answered other accounts than were asked for');
+    const { value } = await ask<{ value: readonly ({ readonly lamports: number } | null)[] }>(
+      provider,
+      'getMultipleAccounts',
+      [part, options],
+    );
+    if (value.length !== part.length)
+      throw new ProviderFault('inconsistent', 'answered other accounts than were asked for');
     lamports.push(...value.map((account) => BigInt(account?.lamports ?? 0)));
   }
   return lamports;
@@ -127,26 +144,35 @@ export async function finalLamports(provider: RpcProvider, addresses: readonly s
 function unitsIn(raw: RawAccount | null, { owner, token }: TokenAccount): bigint {
   if (raw === null || raw.owner !== TOKEN_PROGRAM) return 0n;
   const data = Buffer.from(raw.data[0], 'base64');
-  if (data.length < 72 || base58(data.subarray(0, 32)) !== token.address || base58(data.subarray(32, 64)) !== owner) return 0n;
+  if (data.length < 72 || base58(data.subarray(0, 32)) !== token.address || base58(data.subarray(32, 64)) !== owner)
+    return 0n;
   return data.readBigUInt64LE(64);
 }
 
 /** The whole history down to `until`, newest first. */
-export async function readHistory(provider: RpcProvider, account: string, options: HistoryOptions): Promise<HistoryEntry[]> {
+export async function readHistory(
+  provider: RpcProvider,
+  account: string,
+  options: HistoryOptions,
+): Promise<HistoryEntry[]> {
   const { commitment, until, minSlot } = options;
   const entries: HistoryEntry[] = [];
   for (let pages = 0; pages < MAX_PAGES; pages += 1) {
     const before = entries.at(-1)?.txHash;
-    const page = await ask<readonly { signature: string; slot: number; err: unknown }[]>(provider, 'getSignaturesForAddress', [
-      account,
-      {
-        commitment,
-        limit: SIGNATURES_A_PAGE,
-        ...(until && { until }),
-        ...(before && { before }),
-        ...(minSlot !== undefined && { minContextSlot: minSlot }),
-      },
-    ]);
+    const page = await ask<readonly { signature: string; slot: number; err: unknown }[]>(
+      provider,
+      'getSignaturesForAddress',
+      [
+        account,
+        {
+          commitment,
+          limit: SIGNATURES_A_PAGE,
+          ...(until && { until }),
+          ...(before && { before }),
+          ...(minSlot !== undefined && { minContextSlot: minSlot }),
+        },
+      ],
+    );
     entries.push(...page.map(({ signature, slot, err }) => ({ txHash: signature, slot, failed: err !== null })));
     if (page.length < SIGNATURES_A_PAGE) return entries;
   }
@@ -154,10 +180,15 @@ export async function readHistory(provider: RpcProvider, account: string, option
 }
 
 /** Null when the provider does not show it (yet). */
-export async function readTransaction(provider: RpcProvider, txHash: string, commitment: Commitment): Promise<SolanaTransaction | null> {
+export async function readTransaction(
+  provider: RpcProvider,
+  txHash: string,
+  commitment: Commitment,
+): Promise<SolanaTransaction | null> {
   const options = { commitment, encoding: 'json', maxSupportedTransactionVersion: MAX_TRANSACTION_VERSION };
   const transaction = await ask<SolanaTransaction | null>(provider, 'getTransaction', [txHash, options]);
-  if (transaction !== null && transaction.meta === null) throw new ProviderFault('incapable', `keeps no balances of ${txHash}`);
+  if (transaction !== null && transaction.meta === null)
+    throw new ProviderFault('incapable', `keeps no balances of ${txHash}`);
   return transaction;
 }
 

@@ -11,7 +11,8 @@ export function withTokenAccounts(pool: AddressPool, tokensOf: (mode: Mode) => r
       const given = pool.take(mode, family);
       if (given === null || family !== 'solana') return given;
       const tokenAccounts: Partial<Record<Coin, string>> = {};
-      for (const { coin, address } of tokensOf(mode)) tokenAccounts[coin] = associatedTokenAccount(given.address, address);
+      for (const { coin, address } of tokensOf(mode))
+        tokenAccounts[coin] = associatedTokenAccount(given.address, address);
       return { ...given, tokenAccounts };
     },
     giveBack: (mode, address) => pool.giveBack(mode, address),

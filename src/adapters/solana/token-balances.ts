@@ -19,7 +19,9 @@ export interface SolanaTransaction {
     readonly postTokenBalances?: readonly TokenBalance[] | null;
     readonly loadedAddresses?: { readonly writable: readonly string[]; readonly readonly: readonly string[] } | null;
   } | null;
-  readonly transaction: { readonly message: { readonly accountKeys: readonly (string | { readonly pubkey: string })[] } };
+  readonly transaction: {
+    readonly message: { readonly accountKeys: readonly (string | { readonly pubkey: string })[] };
+  };
 }
 
 /** How much of an allow-listed token an account won or lost in a transaction. */
@@ -33,9 +35,9 @@ export interface TokenDelta {
 }
 
 /**
- * The balance changes of allow-listed tokens, from the balances alone: neither logs nor instructions tell them all (batches
- * and inner instructions can be missing). Only mints under the classic token program count; a missing entry is a balance of
- * nothing. Empty for a transaction that failed.
+ * The balance changes of allow-listed tokens, from the balances alone: neither logs nor instructions tell them all
+ * (batches and inner instructions can be missing). Only mints under the classic token program count; a missing entry is
+ * a balance of nothing. Empty for a transaction that failed.
  */
 export function tokenDeltas(transaction: SolanaTransaction, tokens: readonly Token[]): TokenDelta[] {
   const { meta } = transaction;
@@ -48,8 +50,15 @@ export function tokenDeltas(transaction: SolanaTransaction, tokens: readonly Tok
     const known = deltas.get(balance.accountIndex);
     const units = (known?.units ?? 0n) + sign * BigInt(balance.uiTokenAmount.amount);
     const account = keys[balance.accountIndex];
-    if (account === undefined) throw new RangeError(`a token balance of account ${balance.accountIndex}, of which there are ${keys.length}`);
-    deltas.set(balance.accountIndex, { accountIndex: balance.accountIndex, account, owner: balance.owner ?? known?.owner ?? null, token, units });
+    if (account === undefined)
+      throw new RangeError(`a token balance of account ${balance.accountIndex}, of which there are ${keys.length}`);
+    deltas.set(balance.accountIndex, {
+      accountIndex: balance.accountIndex,
+      account,
+      owner: balance.owner ?? known?.owner ?? null,
+      token,
+      units,
+    });
   };
   for (const balance of meta.preTokenBalances ?? []) add(balance, -1n);
   for (const balance of meta.postTokenBalances ?? []) add(balance, 1n);
@@ -57,8 +66,8 @@ export function tokenDeltas(transaction: SolanaTransaction, tokens: readonly Tok
 }
 
 /**
- * The owner whose balance of the mint fell; null when that is not exactly one, or when the node does not name an owner. Who
- * signed or paid the fee says nothing.
+ * The owner whose balance of the mint fell; null when that is not exactly one, or when the node does not name an owner.
+ * Who signed or paid the fee says nothing.
  */
 export function payerOf(deltas: readonly TokenDelta[], mint: string): string | null {
   const byOwner = new Map<string | null, bigint>();
@@ -69,10 +78,15 @@ export function payerOf(deltas: readonly TokenDelta[], mint: string): string | n
   return fallen.length === 1 ? fallen[0]! : null;
 }
 
-/** Keys of the message, then those of look-up tables: the order in which balances count accounts. `jsonParsed` lists all of them itself. */
+/**
+ * Keys of the message, then those of look-up tables: the order in which balances count accounts. `jsonParsed` lists all
+ * of them itself.
+ */
 export function accountKeysOf({ transaction, meta }: SolanaTransaction): string[] {
   const keys = transaction.message.accountKeys;
   const own = keys.map((key) => (typeof key === 'string' ? key : key.pubkey));
   const parsed = keys.some((key) => typeof key !== 'string');
-  return parsed ? own : [...own, ...(meta?.loadedAddresses?.writable ?? []), ...(meta?.loadedAddresses?.readonly ?? [])];
+  return parsed
+    ? own
+    : [...own, ...(meta?.loadedAddresses?.writable ?? []), ...(meta?.loadedAddresses?.readonly ?? [])];
 }

@@ -34,16 +34,33 @@ export class SolanaPayerTransactions implements PayerTransactions {
 }
 
 async function latestBlockhash(provider: RpcProvider): Promise<string> {
-  const { value } = await ask<{ value: { blockhash: string } }>(provider, 'getLatestBlockhash', [{ commitment: 'confirmed' }]);
-  if (fromBase58(value.blockhash)?.length !== KEY_BYTES) throw new ProviderFault('inconsistent', 'answered no blockhash');
+  const { value } = await ask<{ value: { blockhash: string } }>(provider, 'getLatestBlockhash', [
+    { commitment: 'confirmed' },
+  ]);
+  if (fromBase58(value.blockhash)?.length !== KEY_BYTES)
+    throw new ProviderFault('inconsistent', 'answered no blockhash');
   return value.blockhash;
 }
 
-/** The owner's account is made when it is missing; the reference rides along as a key that nobody signs for (Solana Pay). */
-async function compose({ payer, owner, tokenAddress, tokenUnits, decimals, reference }: WantedTransfer, blockhash: string): Promise<Uint8Array> {
+/**
+ * The owner's account is made when it is missing; the reference rides along as a key that nobody signs for (Solana
+ * Pay).
+ */
+async function compose(
+  { payer, owner, tokenAddress, tokenUnits, decimals, reference }: WantedTransfer,
+  blockhash: string,
+): Promise<Uint8Array> {
   const web3 = await import('@solana/web3.js');
-  const [make, move] = tokenTransfer({ mint: tokenAddress, fromOwner: payer, toOwner: owner, units: tokenUnits, decimals, rentPayer: payer });
-  if (reference !== undefined) move!.keys.push({ pubkey: new web3.PublicKey(reference), isSigner: false, isWritable: false });
+  const [make, move] = tokenTransfer({
+    mint: tokenAddress,
+    fromOwner: payer,
+    toOwner: owner,
+    units: tokenUnits,
+    decimals,
+    rentPayer: payer,
+  });
+  if (reference !== undefined)
+    move!.keys.push({ pubkey: new web3.PublicKey(reference), isSigner: false, isWritable: false });
   const transaction = new web3.Transaction();
   transaction.feePayer = new web3.PublicKey(payer);
   transaction.recentBlockhash = blockhash;

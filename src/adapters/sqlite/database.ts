@@ -44,7 +44,8 @@ export function openDatabase(path: string, options: DatabaseOptions): DatabaseSy
 
 export function assertSynchronous(database: DatabaseSync, expected: keyof typeof SYNCHRONOUS): void {
   const actual = pragma(database, 'synchronous');
-  if (actual !== SYNCHRONOUS[expected]) throw new Error(`SQLite runs with synchronous=${String(actual)} instead of ${expected}`);
+  if (actual !== SYNCHRONOUS[expected])
+    throw new Error(`SQLite runs with synchronous=${String(actual)} instead of ${expected}`);
 }
 
 export function pragma(database: DatabaseSync, name: string): unknown {

@@ -30,7 +30,9 @@ export interface DeliveryAnswersOptions {
   readonly lifetimeMs?: number;
 }
 
-/** Answers in `delivery-answers.db`. Not part of the ledger: a lost file costs merchants a convenience, nothing else. */
+/**
+ * Answers in `delivery-answers.db`. Not part of the ledger: a lost file costs merchants a convenience, nothing else.
+ */
 export class SqliteDeliveryAnswers implements DeliveryAnswers {
   readonly #database: DatabaseSync;
   readonly #insert: StatementSync;
@@ -47,8 +49,12 @@ export class SqliteDeliveryAnswers implements DeliveryAnswers {
     this.#database = openDatabase(join(options.dataDir, 'delivery-answers.db'), { synchronous: 'NORMAL' });
     this.#database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
     this.#database.exec(SCHEMA);
-    this.#insert = this.#database.prepare('INSERT OR REPLACE INTO answers (notification_id, attempt, at_ms, body) VALUES (?, ?, ?, ?)');
-    this.#select = this.#database.prepare('SELECT attempt, body FROM answers WHERE notification_id = ? AND at_ms >= ? ORDER BY attempt');
+    this.#insert = this.#database.prepare(
+      'INSERT OR REPLACE INTO answers (notification_id, attempt, at_ms, body) VALUES (?, ?, ?, ?)',
+    );
+    this.#select = this.#database.prepare(
+      'SELECT attempt, body FROM answers WHERE notification_id = ? AND at_ms >= ? ORDER BY attempt',
+    );
     this.#expire = this.#database.prepare(
       'DELETE FROM answers WHERE (notification_id, attempt) IN (SELECT notification_id, attempt FROM answers WHERE at_ms < ? ORDER BY at_ms LIMIT ?)',
     );
@@ -62,7 +68,10 @@ export class SqliteDeliveryAnswers implements DeliveryAnswers {
 
   async of(notificationId: NotificationId): Promise<ReadonlyMap<number, Uint8Array>> {
     this.#flush();
-    const rows = this.#select.all(notificationId, this.#horizonMs()) as unknown as { attempt: number; body: Uint8Array }[];
+    const rows = this.#select.all(notificationId, this.#horizonMs()) as unknown as {
+      attempt: number;
+      body: Uint8Array;
+    }[];
     return new Map(rows.map(({ attempt, body }) => [attempt, body]));
   }
 
@@ -91,7 +100,8 @@ export class SqliteDeliveryAnswers implements DeliveryAnswers {
   #write(answers: readonly DeliveryAnswer[]): void {
     if (answers.length > 0) {
       this.#database.exec('BEGIN IMMEDIATE');
-      for (const { notificationId, attempt, atMs, body } of answers) this.#insert.run(notificationId, attempt, atMs, body);
+      for (const { notificationId, attempt, atMs, body } of answers)
+        this.#insert.run(notificationId, attempt, atMs, body);
       this.#database.exec('COMMIT');
     }
     const nowMs = this.#options.nowMs();

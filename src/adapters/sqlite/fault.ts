@@ -1,6 +1,7 @@
 import { messageOf } from '../../runtime/util/message-of.ts';
 /*
- * Result codes of sqlite.org/rescode.html. The primary code is the low byte of the extended one that node:sqlite reports.
+ * Result codes of sqlite.org/rescode.html. The primary code is the low byte of the extended one that node:sqlite
+ * reports.
  */
 const SQLITE_ERROR = 1;
 const SQLITE_BUSY = 5;
@@ -29,7 +30,8 @@ export function faultOf(error: unknown): SqliteFault {
 }
 
 /** The file is unreadable, or has not the tables that it was made with. */
-export const isDamaged = (error: unknown): boolean => isUnreadable(error) || Number((error as { errcode?: number }).errcode) === SQLITE_ERROR;
+export const isDamaged = (error: unknown): boolean =>
+  isUnreadable(error) || Number((error as { errcode?: number }).errcode) === SQLITE_ERROR;
 
 /** The file is damaged, or no database at all. */
 export function isUnreadable(error: unknown): boolean {

@@ -5,7 +5,10 @@ import type { TableFile, TableSchema } from '../../ports/table-file.ts';
 /** Rows of one transaction. */
 const ROWS = 50_000;
 
-/** Written under another name first: whoever opens the file finds it complete. Without a write-ahead log, so that one file is all there is. */
+/**
+ * Written under another name first: whoever opens the file finds it complete. Without a write-ahead log, so that one
+ * file is all there is.
+ */
 export function createTableFile(path: string, schemas: readonly TableSchema[]): TableFile {
   const partial = `${path}.partial`;
   rmSync(partial, { force: true });
@@ -39,7 +42,9 @@ export function createTableFile(path: string, schemas: readonly TableSchema[]): 
     finish: () => {
       for (const { name, indexes = [] } of schemas)
         for (const columns of indexes)
-          database.exec(`CREATE INDEX "${name}_by_${columns.join('_')}" ON "${name}" (${columns.map(quoted).join(', ')})`);
+          database.exec(
+            `CREATE INDEX "${name}_by_${columns.join('_')}" ON "${name}" (${columns.map(quoted).join(', ')})`,
+          );
       database.exec('COMMIT');
       database.close();
       chmodSync(partial, 0o400);
@@ -57,7 +62,9 @@ const quoted = (name: string): string => `"${name}"`;
 function putInto(database: DatabaseSync, { name, columns, key }: TableSchema): StatementSync {
   const names = Object.keys(columns).map(quoted);
   const typed = Object.entries(columns).map(([column, type]) => `${quoted(column)} ${type}`);
-  database.exec(`CREATE TABLE "${name}" (${typed.join(', ')}, PRIMARY KEY (${names.slice(0, key).join(', ')})) WITHOUT ROWID`);
+  database.exec(
+    `CREATE TABLE "${name}" (${typed.join(', ')}, PRIMARY KEY (${names.slice(0, key).join(', ')})) WITHOUT ROWID`,
+  );
   return database.prepare(`INSERT OR REPLACE INTO "${name}" VALUES (${names.map(() => '?').join(', ')})`);
 }
 

@@ -13,8 +13,8 @@ export interface WriterLock {
 }
 
 /**
- * Makes this process the single writer of the data directory: an exclusive lock on `lock.db`, held until `release` or the
- * end of the process, however it ends (the system frees it). Throws `DataDirInUse`.
+ * Makes this process the single writer of the data directory: an exclusive lock on `lock.db`, held until `release` or
+ * the end of the process, however it ends (the system frees it). Throws `DataDirInUse`.
  */
 export function acquireWriterLock(dataDir: string): WriterLock {
   const pidFile = join(dataDir, 'lock.pid');
@@ -24,7 +24,9 @@ export function acquireWriterLock(dataDir: string): WriterLock {
   } catch (error) {
     database.close();
     if (faultOf(error).kind !== 'busy') throw error;
-    throw new DataDirInUse(`the data directory ${dataDir} is in use by ${holder(pidFile)}; only one process may write to it`);
+    throw new DataDirInUse(
+      `the data directory ${dataDir} is in use by ${holder(pidFile)}; only one process may write to it`,
+    );
   }
   writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
   return { release: () => database.close() };

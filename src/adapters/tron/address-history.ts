@@ -8,7 +8,11 @@ import { ask } from './rpc.ts';
 const AT_A_TIME = 2;
 
 /** Those that hold one of the tokens or were activated, which a token transfer to them alone does not do. */
-export async function usedTronAddresses(provider: RpcProvider, settings: NetworkSettings, addresses: readonly string[]): Promise<Set<string>> {
+export async function usedTronAddresses(
+  provider: RpcProvider,
+  settings: NetworkSettings,
+  addresses: readonly string[],
+): Promise<Set<string>> {
   const used = new Set<string>();
   for (let from = 0; from < addresses.length; from += AT_A_TIME) {
     const part = addresses.slice(from, from + AT_A_TIME);
@@ -20,7 +24,9 @@ export async function usedTronAddresses(provider: RpcProvider, settings: Network
 
 async function isUsed(provider: RpcProvider, settings: NetworkSettings, address: string): Promise<boolean> {
   const account = `41${accountOf(address)}`;
-  const { address: known } = await ask<{ readonly address?: string }>(provider, 'wallet', 'getaccount', { address: account });
+  const { address: known } = await ask<{ readonly address?: string }>(provider, 'wallet', 'getaccount', {
+    address: account,
+  });
   if (known !== undefined) return true;
   for (const token of settings.tokens) {
     const call = {
@@ -29,7 +35,12 @@ async function isUsed(provider: RpcProvider, settings: NetworkSettings, address:
       function_selector: 'balanceOf(address)',
       parameter: account.slice(2).padStart(64, '0'),
     };
-    const answer = await ask<{ readonly constant_result?: readonly string[] }>(provider, 'wallet', 'triggerconstantcontract', call);
+    const answer = await ask<{ readonly constant_result?: readonly string[] }>(
+      provider,
+      'wallet',
+      'triggerconstantcontract',
+      call,
+    );
     const word = answer.constant_result?.[0] ?? '';
     if (!/^[0-9a-f]{64}$/i.test(word)) throw new ProviderFault('inconsistent', `answered no ${token.coin} balance`);
     if (BigInt(`0x${word}`) > 0n) return true;

@@ -22,7 +22,9 @@ export interface TronChainOptions {
   readonly settings: NetworkSettings;
   /** Over the API's base URLs, without `/wallet`; TronGrid takes its key in the header `TRON-PRO-API-KEY`. */
   readonly pool: RpcPool;
-  /** True when a transfer of so many 10^-18 units counts only if a second provider reports the very same; default never. */
+  /**
+   * True when a transfer of so many 10^-18 units counts only if a second provider reports the very same; default never.
+   */
   readonly confirmWithSecond?: (units: bigint) => boolean;
   /** Blocks read at the same time within one scan; default 4, below TronGrid's 15 requests a second. */
   readonly concurrency?: number;
@@ -53,11 +55,14 @@ class TronChain implements Chain, AddressHistory {
   constructor(options: TronChainOptions) {
     this.settings = options.settings;
     this.#pool = options.pool;
-    this.#providers = new AdmittedProviders(options.settings.network, options.pool, (provider) => verifyTronProvider(provider, options.settings));
+    this.#providers = new AdmittedProviders(options.settings.network, options.pool, (provider) =>
+      verifyTronProvider(provider, options.settings),
+    );
     this.#tokens = tokenAccounts(options.settings.tokens);
     this.#concurrency = options.concurrency ?? DEFAULT_CONCURRENCY;
     this.#heads = new HeadComparison(options.pool, (provider) => this.#reportHead(provider), options.lagProbeMs);
-    const unitsOf = ({ tokenAddress, tokenUnits }: Transfer): bigint => fromTokenUnits(tokenUnits, this.#tokens.tokenOf(tokenAddress)!.decimals);
+    const unitsOf = ({ tokenAddress, tokenUnits }: Transfer): bigint =>
+      fromTokenUnits(tokenUnits, this.#tokens.tokenOf(tokenAddress)!.decimals);
     this.#voices = new Voices(options.settings.network, options.pool, unitsOf, options.confirmWithSecond);
   }
 
@@ -89,16 +94,28 @@ class TronChain implements Chain, AddressHistory {
   async blockAt(number: number): Promise<Block | null> {
     const task = async (provider: RpcProvider): Promise<Block | null> => {
       const block = await blockAt(provider, number);
-      if (block === null && number <= this.#headSeen) throw new ProviderFault('behind', `does not have block ${number} yet`);
+      if (block === null && number <= this.#headSeen)
+        throw new ProviderFault('behind', `does not have block ${number} yet`);
       return block;
     };
     return this.#providers.on(task);
   }
 
-  async scan(fromBlock: number, toBlock: number, isOurs: (address: string) => boolean, options: ScanOptions = {}): Promise<ScanResult> {
-    const range = { fromBlock, toBlock: Math.min(toBlock, fromBlock + MAX_BLOCKS_A_SCAN - 1), isOurs, concurrency: this.#concurrency };
+  async scan(
+    fromBlock: number,
+    toBlock: number,
+    isOurs: (address: string) => boolean,
+    options: ScanOptions = {},
+  ): Promise<ScanResult> {
+    const range = {
+      fromBlock,
+      toBlock: Math.min(toBlock, fromBlock + MAX_BLOCKS_A_SCAN - 1),
+      isOurs,
+      concurrency: this.#concurrency,
+    };
     const { readBefore = [] } = options;
-    const task = (source: RpcProvider) => scanBlocks(source, this.#tokens, { ...range, compareWithBlocks: readBefore.includes(source.name) });
+    const task = (source: RpcProvider) =>
+      scanBlocks(source, this.#tokens, { ...range, compareWithBlocks: readBefore.includes(source.name) });
     const { value, provider } = await this.#providers.run(task, readBefore);
     return { ...value, providers: [provider] };
   }
@@ -161,6 +178,7 @@ class TronChain implements Chain, AddressHistory {
   /** "No such transaction" counts only from a provider that has come as far as any other. */
   async #assertKeepsUp(provider: RpcProvider): Promise<void> {
     const head = await newestBlock(provider, 'wallet');
-    if (head.number < this.#headSeen) throw new ProviderFault('behind', `is ${this.#headSeen - head.number} blocks behind`);
+    if (head.number < this.#headSeen)
+      throw new ProviderFault('behind', `is ${this.#headSeen - head.number} blocks behind`);
   }
 }

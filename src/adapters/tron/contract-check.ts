@@ -4,14 +4,22 @@ import type { ContractCheck } from '../../ports/senders.ts';
 import { accountOf } from './address.ts';
 import { ask } from './rpc.ts';
 
-export function createTronContractCheck({ settings, pool }: { settings: NetworkSettings; pool: RpcPool }): ContractCheck {
+export function createTronContractCheck({
+  settings,
+  pool,
+}: {
+  settings: NetworkSettings;
+  pool: RpcPool;
+}): ContractCheck {
   return {
     network: settings.network,
     mode: settings.mode,
     isContract: async (address) => {
       // `{}` for an address without code.
       const value = `41${accountOf(address)}`;
-      const found = await pool.run((provider) => ask<{ readonly contract_address?: string }>(provider, 'wallet', 'getcontract', { value }));
+      const found = await pool.run((provider) =>
+        ask<{ readonly contract_address?: string }>(provider, 'wallet', 'getcontract', { value }),
+      );
       return found.value.contract_address !== undefined;
     },
     close: () => pool.close(),

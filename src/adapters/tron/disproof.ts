@@ -7,7 +7,11 @@ import type { TokenAccounts, TronTransactionInfo } from './receipt.ts';
 import { assertSameBlock, completeReceiptsOf, mustHaveBlock, transactionInfo } from './rpc.ts';
 
 /** Why one provider's chain cannot hold the transfer; null when it shows it, or does not show that it is gone. */
-export async function tronDisproofAt(provider: RpcProvider, tokens: TokenAccounts, deposit: DepositFacts): Promise<Disproof | null> {
+export async function tronDisproofAt(
+  provider: RpcProvider,
+  tokens: TokenAccounts,
+  deposit: DepositFacts,
+): Promise<Disproof | null> {
   const block = await mustHaveBlock(provider, deposit.blockNumber);
   if (block.hash !== deposit.blockHash) {
     const info = await transactionInfo(provider, 'wallet', deposit.txHash);

@@ -12,8 +12,9 @@ const MOST_BLOCKS = 2_400;
 const AT_A_TIME = 4;
 
 /**
- * What others brought to an address: transfers of our tokens by the receipts of every block, as deposits are found, and TRX that is a transaction of its own by
- * what the blocks list. TRX that a contract hands over leaves no trace but the balance.
+ * What others brought to an address: transfers of our tokens by the receipts of every block, as deposits are found, and
+ * TRX that is a transaction of its own by what the blocks list. TRX that a contract hands over leaves no trace but the
+ * balance.
  */
 export async function tronInflows(
   on: On,
@@ -27,20 +28,28 @@ export async function tronInflows(
   const found: SeenInflow[] = [];
   if (sought.coins.some((coin) => coin !== native)) found.push(...(await tokenInflows(on, settings, address, sought)));
   if (sought.coins.includes(native))
-    for await (const blocks of listedBlocks(on, sought)) found.push(...paidTo(address, blocks).map((inflow) => ({ ...inflow, coin: native })));
+    for await (const blocks of listedBlocks(on, sought))
+      found.push(...paidTo(address, blocks).map((inflow) => ({ ...inflow, coin: native })));
   if (found.length === 0) return [];
   const strangers = await strangersAmong(found.map(({ txHash }) => txHash));
   return found.filter(({ txHash }) => strangers.has(txHash));
 }
 
-async function tokenInflows(on: On, settings: NetworkSettings, address: string, { fromBlock, toBlock }: SoughtInflows): Promise<SeenInflow[]> {
+async function tokenInflows(
+  on: On,
+  settings: NetworkSettings,
+  address: string,
+  { fromBlock, toBlock }: SoughtInflows,
+): Promise<SeenInflow[]> {
   const isOurs = (to: string): boolean => to === address;
   const range = { fromBlock, toBlock, isOurs, concurrency: AT_A_TIME, compareWithBlocks: false };
   const { transfers } = await on((provider) => scanBlocks(provider, tokenAccounts(settings.tokens), range));
   return transfers.flatMap(({ tokenAddress, fromAddress, tokenUnits, txHash, logIndex, block }): SeenInflow[] => {
     if (fromAddress === address) return [];
     const { coin, decimals } = settings.tokens.find((token) => token.address === tokenAddress)!;
-    return [{ coin, units: fromTokenUnits(tokenUnits, decimals), fromAddress, txHash, logIndex, blockNumber: block.number }];
+    return [
+      { coin, units: fromTokenUnits(tokenUnits, decimals), fromAddress, txHash, logIndex, blockNumber: block.number },
+    ];
   });
 }
 
@@ -51,9 +60,24 @@ function paidTo(address: string, blocks: readonly ListedBlock[]): Omit<SeenInflo
       const contract = raw?.contract?.[0];
       const { to_address: to = '', owner_address: from = '', amount = 0 } = contract?.parameter?.value ?? {};
       const sender = accountOf(from);
-      if (txID === undefined || contract?.type !== 'TransferContract' || accountOf(to) !== accountOf(address)) return [];
-      if (sender === null || sender === accountOf(address) || amount <= 0 || (ret?.[0]?.contractRet ?? 'SUCCESS') !== 'SUCCESS') return [];
-      return [{ units: BigInt(amount) * SUN, fromAddress: toBase58Address(sender), txHash: txID, logIndex: null, blockNumber: number }];
+      if (txID === undefined || contract?.type !== 'TransferContract' || accountOf(to) !== accountOf(address))
+        return [];
+      if (
+        sender === null ||
+        sender === accountOf(address) ||
+        amount <= 0 ||
+        (ret?.[0]?.contractRet ?? 'SUCCESS') !== 'SUCCESS'
+      )
+        return [];
+      return [
+        {
+          units: BigInt(amount) * SUN,
+          fromAddress: toBase58Address(sender),
+          txHash: txID,
+          logIndex: null,
+          blockNumber: number,
+        },
+      ];
     }),
   );
 }

@@ -15,7 +15,12 @@ export interface ListedTransaction {
 interface ListedContract {
   readonly type?: string;
   readonly parameter?: {
-    readonly value?: { readonly owner_address?: string; readonly to_address?: string; readonly amount?: number; readonly call_value?: number };
+    readonly value?: {
+      readonly owner_address?: string;
+      readonly to_address?: string;
+      readonly amount?: number;
+      readonly call_value?: number;
+    };
   };
 }
 export interface ListedBlock {
@@ -24,18 +29,29 @@ export interface ListedBlock {
 }
 
 /** Blocks with what they list, some at a time: a node has no transactions by address. */
-export async function* listedBlocks(on: On, { fromBlock, toBlock }: BlockRange): AsyncGenerator<readonly ListedBlock[]> {
+export async function* listedBlocks(
+  on: On,
+  { fromBlock, toBlock }: BlockRange,
+): AsyncGenerator<readonly ListedBlock[]> {
   for (let first = fromBlock; first <= toBlock; first += BLOCKS_A_CALL)
     yield await on((provider) => readBlocks(provider, first, Math.min(toBlock, first + BLOCKS_A_CALL - 1)));
 }
 
 /** Both blocks included. */
 async function readBlocks(provider: RpcProvider, first: number, last: number): Promise<ListedBlock[]> {
-  type Block = { readonly block_header?: { readonly raw_data?: { readonly number?: number } }; readonly transactions?: readonly ListedTransaction[] };
-  const { block: blocks = [] } = await ask<{ readonly block?: readonly Block[] }>(provider, 'wallet', 'getblockbylimitnext', {
-    startNum: first,
-    endNum: last + 1,
-  });
+  type Block = {
+    readonly block_header?: { readonly raw_data?: { readonly number?: number } };
+    readonly transactions?: readonly ListedTransaction[];
+  };
+  const { block: blocks = [] } = await ask<{ readonly block?: readonly Block[] }>(
+    provider,
+    'wallet',
+    'getblockbylimitnext',
+    {
+      startNum: first,
+      endNum: last + 1,
+    },
+  );
   const numbers = blocks.map((block) => block.block_header?.raw_data?.number ?? 0);
   if (numbers.length !== last - first + 1 || numbers.some((number, index) => number !== first + index))
     throw new ProviderFault('behind', `does not have the blocks ${first} to ${last}`);

@@ -17,8 +17,8 @@ interface Found {
 
 /**
  * Every transaction that an address sent and we did not sign, whatever it does, with what it took. A node lists no
- * transactions by address, so the blocks themselves are read; who else moves the address's tokens needs an allowance, and
- * granting one is a transaction of the address.
+ * transactions by address, so the blocks themselves are read; who else moves the address's tokens needs an allowance,
+ * and granting one is a transaction of the address.
  */
 export async function tronOutflows(
   on: On,
@@ -42,7 +42,9 @@ export async function tronOutflows(
 const sentBy = (address: string, blocks: readonly ListedBlock[]): Found[] =>
   blocks.flatMap(({ number, transactions }) =>
     transactions.flatMap(({ txID, raw_data: raw }) => {
-      const own = (raw?.contract ?? []).find(({ parameter }) => accountOf(parameter?.value?.owner_address ?? '') === accountOf(address));
+      const own = (raw?.contract ?? []).find(
+        ({ parameter }) => accountOf(parameter?.value?.owner_address ?? '') === accountOf(address),
+      );
       if (own === undefined || txID === undefined) return [];
       const value = own.parameter?.value;
       const sun = (own.type === 'TransferContract' ? (value?.amount ?? 0) : 0) + (value?.call_value ?? 0);
@@ -57,8 +59,11 @@ async function takenBy(
   { txHash, blockNumber, sun }: Found,
 ): Promise<SeenOutflow[]> {
   const info = await transactionInfo(provider, 'wallet', txHash);
-  if (info === null) throw new ProviderFault('behind', `has no receipt of ${txHash}, which is in its block ${blockNumber}`);
-  const transfers = readTransfers(info, tokenAccounts(settings.tokens), () => true).filter(({ fromAddress }) => fromAddress === address);
+  if (info === null)
+    throw new ProviderFault('behind', `has no receipt of ${txHash}, which is in its block ${blockNumber}`);
+  const transfers = readTransfers(info, tokenAccounts(settings.tokens), () => true).filter(
+    ({ fromAddress }) => fromAddress === address,
+  );
   const tokens = transfers.map(({ tokenAddress, toAddress, tokenUnits, logIndex }): SeenOutflow => {
     const token = settings.tokens.find((candidate) => candidate.address === tokenAddress)!;
     const units = fromTokenUnits(tokenUnits, token.decimals);
@@ -67,6 +72,7 @@ async function takenBy(
   const handedOver = info.result === 'FAILED' || (info.receipt?.result !== undefined && !succeeded(info)) ? 0 : sun;
   const native = BigInt(handedOver + (info.fee ?? 0)) * SUN;
   const shared = { toAddress: null, txHash, blockNumber };
-  if (native > 0n) return [...tokens, { ...shared, coin: NATIVE_COIN[settings.network], units: native, part: 'native' }];
+  if (native > 0n)
+    return [...tokens, { ...shared, coin: NATIVE_COIN[settings.network], units: native, part: 'native' }];
   return tokens.length > 0 ? tokens : [{ ...shared, coin: null, units: null, part: 'nothing' }];
 }

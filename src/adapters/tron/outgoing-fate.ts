@@ -7,13 +7,22 @@ import type { Token } from '../../domain/networks.ts';
 import { isListedBetween } from './window.ts';
 
 export const SUN = 10n ** 12n;
-/** A provider may ask another machine for the receipt than for the block; that one is believed to lag less than this. */
+/**
+ * A provider may ask another machine for the receipt than for the block; that one is believed to lag less than this.
+ */
 const BALANCER_LAG_MS = 60_000;
 
 interface Asked {
   readonly sent: readonly SentTransaction[];
-  /** The token transfer that must be in the receipt; null for TRX, where a receipt without a failure is the transfer. */
-  readonly expected: { readonly token: Token; readonly from: string; readonly to: string; readonly units: bigint } | null;
+  /**
+   * The token transfer that must be in the receipt; null for TRX, where a receipt without a failure is the transfer.
+   */
+  readonly expected: {
+    readonly token: Token;
+    readonly from: string;
+    readonly to: string;
+    readonly units: bigint;
+  } | null;
   readonly lifetimeMs: number;
 }
 
@@ -31,10 +40,17 @@ export async function fateAt(provider: RpcProvider, { sent, expected, lifetimeMs
       failed = { kind: 'ineffective', txHash, networkFee };
       continue;
     }
-    if (expected && !hasMoved(info, expected)) return { kind: 'alarm', detail: `${txHash} succeeded without the transfer it was signed for` };
+    if (expected && !hasMoved(info, expected))
+      return { kind: 'alarm', detail: `${txHash} succeeded without the transfer it was signed for` };
     const block = await blockAt(provider, info.blockNumber ?? 0);
     if (!block) throw new ProviderFault('behind', 'does not have the block of its own receipt');
-    const landed = { txHash, blockNumber: block.number, blockHash: block.hash, blockTimeSec: block.timeSec, networkFee };
+    const landed = {
+      txHash,
+      blockNumber: block.number,
+      blockHash: block.hash,
+      blockTimeSec: block.timeSec,
+      networkFee,
+    };
     return { kind: 'landed', landed, final: true };
   }
   const last = sent.at(-1)!;
@@ -43,8 +59,14 @@ export async function fateAt(provider: RpcProvider, { sent, expected, lifetimeMs
   const { expirationMs } = last.validity;
   if ((await transactionInfo(provider, 'wallet', last.txHash)) !== null) return { kind: 'pending', inBlock: true };
   if (solid.timeSec * 1000 >= expirationMs + BALANCER_LAG_MS) {
-    // A receipt that is missing proves nothing, so the blocks that might hold an expired transaction must list no such one.
-    const isListed = await isListedBetween(provider, last.txHash, expirationMs - lifetimeMs, expirationMs + BALANCER_LAG_MS);
+    // A receipt that is missing proves nothing, so the blocks that might hold an expired transaction must list no such
+    // one.
+    const isListed = await isListedBetween(
+      provider,
+      last.txHash,
+      expirationMs - lifetimeMs,
+      expirationMs + BALANCER_LAG_MS,
+    );
     return isListed ? { kind: 'pending', inBlock: true } : { kind: 'never' };
   }
   const head = await newestBlock(provider, 'wallet');
@@ -53,5 +75,6 @@ export async function fateAt(provider: RpcProvider, { sent, expected, lifetimeMs
 
 const hasMoved = (info: TronTransactionInfo, { token, from, to, units }: NonNullable<Asked['expected']>): boolean =>
   readTransfers(info, tokenAccounts([token]), (address) => address === to).some(
-    (transfer) => transfer.fromAddress === from && transfer.tokenUnits === units && transfer.tokenAddress === token.address,
+    (transfer) =>
+      transfer.fromAddress === from && transfer.tokenUnits === units && transfer.tokenAddress === token.address,
   );

@@ -13,7 +13,14 @@ import {
   type Reserved,
   type SentTransaction,
 } from '../../ports/outgoing.ts';
-import type { AccountBalances, OutgoingChain, SeenInflow, SeenOutflow, SoughtInflows, StrangersAmong } from '../../ports/outgoing-chain.ts';
+import type {
+  AccountBalances,
+  OutgoingChain,
+  SeenInflow,
+  SeenOutflow,
+  SoughtInflows,
+  StrangersAmong,
+} from '../../ports/outgoing-chain.ts';
 import { ProviderFault, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { crashPoint } from '../../runtime/util/crash-point.ts';
 import { AdmittedProviders } from '../rpc/admitted-providers.ts';
@@ -28,7 +35,9 @@ import { costOfTransfer, isFrozen, isPaused, sunOf, unitsOf } from './token-call
 export interface TronOutgoingOptions {
   readonly settings: NetworkSettings;
   readonly pool: RpcPool;
-  /** How long a transaction may land. Longer than a slow network needs, short enough that a lost one is soon replaced. */
+  /**
+   * How long a transaction may land. Longer than a slow network needs, short enough that a lost one is soon replaced.
+   */
   readonly lifetimeMs: number;
 }
 
@@ -43,7 +52,10 @@ const ACTIVATION_SUN = 1_100_000;
 /** Nothing of it is burnt before the transfer itself is: bandwidth only. */
 const TRANSFER_SUN = 300_000;
 
-/** Money out on TRON over the `/wallet` API. A transaction has no nonce; its expiration is what ends it, and only what is solidified counts. */
+/**
+ * Money out on TRON over the `/wallet` API. A transaction has no nonce; its expiration is what ends it, and only what
+ * is solidified counts.
+ */
 export class TronOutgoing implements OutgoingChain {
   readonly settings: NetworkSettings;
   readonly bumpAfterMs = Number.POSITIVE_INFINITY;
@@ -53,7 +65,9 @@ export class TronOutgoing implements OutgoingChain {
   constructor({ settings, pool, lifetimeMs }: TronOutgoingOptions) {
     this.settings = settings;
     this.#lifetimeMs = lifetimeMs;
-    this.#providers = new AdmittedProviders(settings.network, pool, (provider) => verifyTronProvider(provider, settings));
+    this.#providers = new AdmittedProviders(settings.network, pool, (provider) =>
+      verifyTronProvider(provider, settings),
+    );
   }
 
   get network(): OutgoingChain['network'] {
@@ -73,7 +87,11 @@ export class TronOutgoing implements OutgoingChain {
     const held: AccountBalances[] = [];
     for (let from = 0; from < addresses.length; from += AT_A_TIME) {
       const part = addresses.slice(from, from + AT_A_TIME);
-      held.push(...(await Promise.all(part.map((address) => this.#providers.on((provider) => this.#held(provider, address, 'walletsolidity'))))));
+      held.push(
+        ...(await Promise.all(
+          part.map((address) => this.#providers.on((provider) => this.#held(provider, address, 'walletsolidity'))),
+        )),
+      );
     }
     return held;
   }
@@ -140,11 +158,21 @@ export class TronOutgoing implements OutgoingChain {
 
   async fate(order: OutgoingTransaction, sent: readonly SentTransaction[]): Promise<Fate> {
     const token = isNative(order) ? null : tokenToMove(this.settings, order);
-    const expected = token && { token, from: order.fromAddress, to: order.toAddress, units: toTokenUnits(amountOf(order.amount), token.decimals) };
-    return agreedFate(await this.#providers.ask((provider) => fateAt(provider, { sent, expected, lifetimeMs: this.#lifetimeMs })));
+    const expected = token && {
+      token,
+      from: order.fromAddress,
+      to: order.toAddress,
+      units: toTokenUnits(amountOf(order.amount), token.decimals),
+    };
+    return agreedFate(
+      await this.#providers.ask((provider) => fateAt(provider, { sent, expected, lifetimeMs: this.#lifetimeMs })),
+    );
   }
 
-  /** Only what is solidified counts as landed, and the chain never takes that back; a node that forgot it proves nothing. */
+  /**
+   * Only what is solidified counts as landed, and the chain never takes that back; a node that forgot it proves
+   * nothing.
+   */
   async hasVanished(): Promise<LandedCheck> {
     const [head] = await this.#providers.ask((provider) => newestBlock(provider, 'walletsolidity'));
     return { vanished: false, withheld: false, final: true, headNumber: head!.number };
@@ -205,5 +233,8 @@ export class TronOutgoing implements OutgoingChain {
   }
 }
 
-const costOf = (provider: RpcProvider, token: Token, { amount, fromAddress: from, toAddress: to }: OutgoingTransaction) =>
-  costOfTransfer(provider, token, { from, to, units: toTokenUnits(amountOf(amount), token.decimals) });
+const costOf = (
+  provider: RpcProvider,
+  token: Token,
+  { amount, fromAddress: from, toAddress: to }: OutgoingTransaction,
+) => costOfTransfer(provider, token, { from, to, units: toTokenUnits(amountOf(amount), token.decimals) });

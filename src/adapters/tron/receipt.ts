@@ -48,16 +48,21 @@ export interface TransferLog {
 }
 
 /**
- * True when the contract ran to its end. The top-level `result` is absent on success and `FAILED` otherwise; calldata and
- * the contract's return value say nothing (USDT answers false on success).
+ * True when the contract ran to its end. The top-level `result` is absent on success and `FAILED` otherwise; calldata
+ * and the contract's return value say nothing (USDT answers false on success).
  */
-export const succeeded = (info: TronTransactionInfo): boolean => info.receipt?.result === 'SUCCESS' && info.result !== 'FAILED';
+export const succeeded = (info: TronTransactionInfo): boolean =>
+  info.receipt?.result === 'SUCCESS' && info.result !== 'FAILED';
 
 /**
  * The transfers that took effect, in log order: logs of `tokens` only, with the three topics of a real Transfer.
  * `isWanted` sees the receiver before any address is encoded for the result.
  */
-export function readTransfers(info: TronTransactionInfo, tokens: TokenAccounts, isWanted: (toAddress: string) => boolean): TransferLog[] {
+export function readTransfers(
+  info: TronTransactionInfo,
+  tokens: TokenAccounts,
+  isWanted: (toAddress: string) => boolean,
+): TransferLog[] {
   if (!succeeded(info)) return [];
   const found: TransferLog[] = [];
   for (const [logIndex, log] of (info.log ?? []).entries()) {
@@ -67,7 +72,13 @@ export function readTransfers(info: TronTransactionInfo, tokens: TokenAccounts, 
     if (transfer === null) continue;
     const toAddress = toBase58Address(transfer.toAccount);
     if (!isWanted(toAddress)) continue;
-    found.push({ tokenAddress, fromAddress: toBase58Address(transfer.fromAccount), toAddress, tokenUnits: transfer.units, logIndex });
+    found.push({
+      tokenAddress,
+      fromAddress: toBase58Address(transfer.fromAccount),
+      toAddress,
+      tokenUnits: transfer.units,
+      logIndex,
+    });
   }
   return found;
 }
@@ -75,11 +86,21 @@ export function readTransfers(info: TronTransactionInfo, tokens: TokenAccounts, 
 /** `transfer(address,uint256)` */
 const TRANSFER_CALL = /^(?:0x)?a9059cbb0{24}([0-9a-f]{40})([0-9a-f]{64})/i;
 
-/** The transfer that a transaction asked of a token itself, when it ran to its end; null for any other, such as one through another contract. */
-export function askedTransfer(transaction: TronListedTransaction, tokens: TokenAccounts): { readonly toAddress: string } | null {
+/**
+ * The transfer that a transaction asked of a token itself, when it ran to its end; null for any other, such as one
+ * through another contract.
+ */
+export function askedTransfer(
+  transaction: TronListedTransaction,
+  tokens: TokenAccounts,
+): { readonly toAddress: string } | null {
   const call = transaction.raw_data?.contract?.[0];
   const value = call?.parameter?.value;
-  if (call?.type !== 'TriggerSmartContract' || transaction.ret?.[0]?.contractRet !== 'SUCCESS' || !tokens.tokenOf(value?.contract_address))
+  if (
+    call?.type !== 'TriggerSmartContract' ||
+    transaction.ret?.[0]?.contractRet !== 'SUCCESS' ||
+    !tokens.tokenOf(value?.contract_address)
+  )
     return null;
   const asked = TRANSFER_CALL.exec(value?.data ?? '');
   return asked && !/^0+$/.test(asked[2]!) ? { toAddress: toBase58Address(asked[1]!.toLowerCase()) } : null;

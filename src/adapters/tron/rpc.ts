@@ -9,7 +9,9 @@ export type TronView = 'wallet' | 'walletsolidity';
 /** Absent fields are the defaults of protocol buffers: the first block has no number. */
 interface TronBlock {
   readonly blockID?: string;
-  readonly block_header?: { readonly raw_data?: { readonly number?: number; readonly parentHash?: string; readonly timestamp?: number } };
+  readonly block_header?: {
+    readonly raw_data?: { readonly number?: number; readonly parentHash?: string; readonly timestamp?: number };
+  };
   readonly transactions?: readonly TronListedTransaction[];
 }
 
@@ -18,12 +20,19 @@ const LIMITED_PAUSE_MS = 30_000;
 const BLOCK_ID = /^[0-9a-f]{64}$/i;
 
 /** One POST; refusals that come as an `Error` field with status 200 are faults like any other. */
-export async function ask<Answer>(provider: RpcProvider, view: TronView, call: string, body: Readonly<Record<string, unknown>>): Promise<Answer> {
+export async function ask<Answer>(
+  provider: RpcProvider,
+  view: TronView,
+  call: string,
+  body: Readonly<Record<string, unknown>>,
+): Promise<Answer> {
   const answer = await provider.post(`/${view}/${call}`, body, `${view}/${call}`).catch((error: unknown) => {
-    if (error instanceof ProviderFault && error.kind === 'rate-limited') throw limited(error.message, error.retryAfterMs ?? 0);
+    if (error instanceof ProviderFault && error.kind === 'rate-limited')
+      throw limited(error.message, error.retryAfterMs ?? 0);
     throw error;
   });
-  if (typeof answer !== 'object' || answer === null) throw new ProviderFault('unreachable', `${call} answered no object`);
+  if (typeof answer !== 'object' || answer === null)
+    throw new ProviderFault('unreachable', `${call} answered no object`);
   if (!('Error' in answer)) return answer as Answer;
   const text = String(answer.Error).slice(0, 200);
   if (/frequency limit|suspended/i.test(text)) throw limited(text, suspendedMs(text));
@@ -50,7 +59,8 @@ export async function newestBlock(provider: RpcProvider, view: TronView): Promis
 /** Null when the provider has no block of that number. */
 export async function blockAt(provider: RpcProvider, number: number): Promise<Block | null> {
   const block = await headerOf(provider, 'wallet', number);
-  if (block !== null && block.number !== number) throw new ProviderFault('inconsistent', `answered block ${block.number} for ${number}`);
+  if (block !== null && block.number !== number)
+    throw new ProviderFault('inconsistent', `answered block ${block.number} for ${number}`);
   return block;
 }
 
@@ -69,7 +79,9 @@ async function headerOf(provider: RpcProvider, view: TronView, number: number | 
     }
   }
   const block =
-    number === null ? ask<TronBlock>(provider, view, 'getnowblock', {}) : ask<TronBlock>(provider, view, 'getblockbynum', { num: number });
+    number === null
+      ? ask<TronBlock>(provider, view, 'getnowblock', {})
+      : ask<TronBlock>(provider, view, 'getblockbynum', { num: number });
   return readHeader(await block);
 }
 
@@ -87,7 +99,12 @@ function readHeader(block: TronBlock): Block | null {
   if (block.blockID === undefined) return null;
   const raw = block.block_header?.raw_data ?? {};
   if (!BLOCK_ID.test(block.blockID)) throw new ProviderFault('inconsistent', 'answered a block without an id');
-  return { number: raw.number ?? 0, hash: block.blockID, parentHash: raw.parentHash ?? '', timeSec: Math.floor((raw.timestamp ?? 0) / 1000) };
+  return {
+    number: raw.number ?? 0,
+    hash: block.blockID,
+    parentHash: raw.parentHash ?? '',
+    timeSec: Math.floor((raw.timestamp ?? 0) / 1000),
+  };
 }
 
 /** Null when the view has no such transaction. */
@@ -103,16 +120,20 @@ export async function transactionInfo(
 }
 
 /**
- * All receipts of a block. `[]` means an empty block, but also a machine behind the provider's balancer that has not seen
- * the block yet; so it is believed only when the block itself holds no transactions.
+ * All receipts of a block. `[]` means an empty block, but also a machine behind the provider's balancer that has not
+ * seen the block yet; so it is believed only when the block itself holds no transactions.
  */
 export async function receiptsOfBlock(provider: RpcProvider, number: number): Promise<readonly TronTransactionInfo[]> {
-  const receipts = await ask<readonly TronTransactionInfo[]>(provider, 'wallet', 'gettransactioninfobyblocknum', { num: number });
-  if (!Array.isArray(receipts)) throw new ProviderFault('inconsistent', `answered no list of receipts for block ${number}`);
+  const receipts = await ask<readonly TronTransactionInfo[]>(provider, 'wallet', 'gettransactioninfobyblocknum', {
+    num: number,
+  });
+  if (!Array.isArray(receipts))
+    throw new ProviderFault('inconsistent', `answered no list of receipts for block ${number}`);
   if (receipts.length === 0) {
     const block = await ask<TronBlock>(provider, 'wallet', 'getblockbynum', { num: number });
     if (block.blockID === undefined) throw new ProviderFault('behind', `does not have block ${number} yet`);
-    if ((block.transactions?.length ?? 0) > 0) throw new ProviderFault('behind', `has no receipts yet for block ${number}`);
+    if ((block.transactions?.length ?? 0) > 0)
+      throw new ProviderFault('behind', `has no receipts yet for block ${number}`);
   }
   for (const receipt of receipts as readonly TronTransactionInfo[]) {
     if ((receipt.blockNumber ?? 0) !== number || receipt.id === undefined)
@@ -122,7 +143,10 @@ export async function receiptsOfBlock(provider: RpcProvider, number: number): Pr
 }
 
 /** The transactions of a block as it lists them itself. Throws when the provider has another block there by now. */
-export async function transactionsOf(provider: RpcProvider, { number, hash }: Block): Promise<readonly TronListedTransaction[]> {
+export async function transactionsOf(
+  provider: RpcProvider,
+  { number, hash }: Block,
+): Promise<readonly TronListedTransaction[]> {
   const block = await ask<TronBlock>(provider, 'wallet', 'getblockbynum', { num: number });
   if (block.blockID === undefined) throw new ProviderFault('behind', `does not have block ${number} yet`);
   if (block.blockID !== hash) throw new ProviderFault('inconsistent', `answered two blocks for ${number}`);
@@ -131,12 +155,19 @@ export async function transactionsOf(provider: RpcProvider, { number, hash }: Bl
 
 /** The receipts of a block, of exactly the transactions that the block itself lists. */
 export async function completeReceiptsOf(provider: RpcProvider, block: Block): Promise<readonly TronTransactionInfo[]> {
-  const [receipts, listed] = await Promise.all([receiptsOfBlock(provider, block.number), transactionsOf(provider, block)]);
+  const [receipts, listed] = await Promise.all([
+    receiptsOfBlock(provider, block.number),
+    transactionsOf(provider, block),
+  ]);
   assertComplete(block, receipts, listed);
   return receipts;
 }
 
-export function assertComplete({ number }: Block, receipts: readonly TronTransactionInfo[], listed: readonly TronListedTransaction[]): void {
+export function assertComplete(
+  { number }: Block,
+  receipts: readonly TronTransactionInfo[],
+  listed: readonly TronListedTransaction[],
+): void {
   const ids = new Set(receipts.map(({ id }) => id));
   if (ids.size !== listed.length || !listed.every(({ txID }) => ids.has(txID)))
     throw new ProviderFault('inconsistent', `answered other receipts of block ${number} than it lists transactions`);

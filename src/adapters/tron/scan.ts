@@ -11,14 +11,17 @@ export interface TronScanRange {
   readonly isOurs: (address: string) => boolean;
   /** Blocks read at the same time. */
   readonly concurrency: number;
-  /** Whether the receipts must be those of exactly the transactions that each block lists, and hold what those say they moved. */
+  /**
+   * Whether the receipts must be those of exactly the transactions that each block lists, and hold what those say they
+   * moved.
+   */
   readonly compareWithBlocks: boolean;
 }
 
 /**
  * Reads the receipts of every block of the range, in any order, and hands the transfers back in chain order. The end's
- * header is read before any receipt: should the chain switch meanwhile, the hash handed back is the old one and the next
- * block's parent will not fit it, so the range is read again.
+ * header is read before any receipt: should the chain switch meanwhile, the hash handed back is the old one and the
+ * next block's parent will not fit it, so the range is read again.
  */
 export async function scanBlocks(
   provider: RpcProvider,
@@ -65,7 +68,10 @@ async function scanBlock(
   return { block, transfers: logs.map(({ receipt, log }) => toTransfer(receipt, log, block)) };
 }
 
-/** A transfer that a transaction of the block asks of a token itself, and that took effect, must be among the logs of its receipt. */
+/**
+ * A transfer that a transaction of the block asks of a token itself, and that took effect, must be among the logs of
+ * its receipt.
+ */
 function refuseLeftOut(
   block: Block,
   receipts: readonly TronTransactionInfo[],
@@ -86,4 +92,8 @@ function refuseLeftOut(
 /** Anyone may log a transfer of nothing in anyone's name (address poisoning). */
 export const movesMoney = ({ tokenUnits }: TransferLog): boolean => tokenUnits > 0n;
 
-export const toTransfer = (receipt: TronTransactionInfo, log: TransferLog, block: Block): Transfer => ({ ...log, txHash: receipt.id!, block });
+export const toTransfer = (receipt: TronTransactionInfo, log: TransferLog, block: Block): Transfer => ({
+  ...log,
+  txHash: receipt.id!,
+  block,
+});

@@ -18,8 +18,18 @@ const word = (address: string): string => accountOf(address)!.padStart(64, '0');
 
 /** Null when the contract has no such function. */
 async function view(provider: RpcProvider, token: Token, selector: string, parameter: string): Promise<bigint | null> {
-  const call = { owner_address: hexOf(token.address), contract_address: hexOf(token.address), function_selector: selector, parameter };
-  const answer = await ask<{ readonly constant_result?: readonly string[] }>(provider, 'wallet', 'triggerconstantcontract', call);
+  const call = {
+    owner_address: hexOf(token.address),
+    contract_address: hexOf(token.address),
+    function_selector: selector,
+    parameter,
+  };
+  const answer = await ask<{ readonly constant_result?: readonly string[] }>(
+    provider,
+    'wallet',
+    'triggerconstantcontract',
+    call,
+  );
   const result = answer.constant_result?.[0] ?? '';
   return /^[0-9a-f]{64}$/i.test(result) ? BigInt(`0x${result}`) : null;
 }
@@ -27,11 +37,13 @@ async function view(provider: RpcProvider, token: Token, selector: string, param
 const flag = async (provider: RpcProvider, token: Token, selector: string, parameter: string): Promise<boolean> =>
   ((await view(provider, token, selector, parameter)) ?? 0n) !== 0n;
 
-export const isPaused = (provider: RpcProvider, token: Token): Promise<boolean> => flag(provider, token, 'paused()', '');
+export const isPaused = (provider: RpcProvider, token: Token): Promise<boolean> =>
+  flag(provider, token, 'paused()', '');
 
 /** Tether and Circle spell it differently. */
 export const isFrozen = async (provider: RpcProvider, token: Token, address: string): Promise<boolean> =>
-  (await flag(provider, token, 'isBlackListed(address)', word(address))) || flag(provider, token, 'isBlacklisted(address)', word(address));
+  (await flag(provider, token, 'isBlackListed(address)', word(address))) ||
+  flag(provider, token, 'isBlacklisted(address)', word(address));
 
 /** Token base units; null when the contract does not say. */
 export const unitsOf = (provider: RpcProvider, token: Token, address: string): Promise<bigint | null> =>

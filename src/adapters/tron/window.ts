@@ -6,12 +6,19 @@ import { mustHaveBlock, newestBlock, transactionsOf } from './rpc.ts';
 const AT_A_TIME = 4;
 
 /**
- * Whether a solidified block of the time in which the transaction might land lists it: the lists of the blocks tell, where a missing
- * receipt tells nothing. Throws `ProviderFault` when the provider's solidified blocks have not passed that time.
+ * Whether a solidified block of the time in which the transaction might land lists it: the lists of the blocks tell,
+ * where a missing receipt tells nothing. Throws `ProviderFault` when the provider's solidified blocks have not passed
+ * that time.
  */
-export async function isListedBetween(provider: RpcProvider, txHash: string, fromMs: number, toMs: number): Promise<boolean> {
+export async function isListedBetween(
+  provider: RpcProvider,
+  txHash: string,
+  fromMs: number,
+  toMs: number,
+): Promise<boolean> {
   const solid = await newestBlock(provider, 'walletsolidity');
-  if (solid.timeSec * 1000 < toMs) throw new ProviderFault('behind', 'has not solidified the time in which a transaction might land');
+  if (solid.timeSec * 1000 < toMs)
+    throw new ProviderFault('behind', 'has not solidified the time in which a transaction might land');
   let next = await firstAtOrAfter(provider, Math.floor(fromMs / 1000), solid.number);
   for (let isOver = false; !isOver && next <= solid.number; next += AT_A_TIME) {
     const numbers = Array.from({ length: Math.min(AT_A_TIME, solid.number - next + 1) }, (_, offset) => next + offset);

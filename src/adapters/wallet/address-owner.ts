@@ -9,13 +9,19 @@ type Exporter = Pick<Signer, 'exportWatchOnly' | 'exportSolanaKeys'>;
 
 /** The signer as the owner of addresses: what it would export now is compared with what they are derived from. */
 export function signerOwner(signer: Exporter): AddressOwner {
-  /** Of exported pools, since ten thousand keys take the signer seconds: by wallet, which its extended public key names, and size. */
+  /**
+   * Of exported pools, since ten thousand keys take the signer seconds: by wallet, which its extended public key names,
+   * and size.
+   */
   const pools = new Map<string, string>();
   return {
     owns: async ({ mode, family, fingerprint, keys }: AddressSource) => {
       const exported = await signer.exportWatchOnly(mode, 0).catch(nullWithoutWallet);
       if (exported === null) return false;
-      if (keys === null) return fingerprint === fingerprintOf(readExtendedPublicKey(family === 'tron' ? exported.tronXpub : exported.evmXpub));
+      if (keys === null)
+        return (
+          fingerprint === fingerprintOf(readExtendedPublicKey(family === 'tron' ? exported.tronXpub : exported.evmXpub))
+        );
       const name = `${exported.evmXpub}/${keys}`;
       const pool = pools.get(name) ?? fingerprintOfPool(await allKeys(signer, mode, keys));
       pools.set(name, pool);

@@ -10,16 +10,22 @@ export class AddressesDisagree extends Error {
 
 /**
  * The addresses of a job. One of them, chosen at random, is derived a second time by a library that shares no code with
- * `derivation`: a broken build or a faulty processor must not show payers addresses that nobody holds the key of. Throws
+ * `derivation`: a broken build or a faulty processor must not show payers addresses that nobody holds the key of.
+ * Throws
  * `AddressesDisagree`.
  */
-export function checkedAddresses(derivation: ChildDerivation, { key, format, fromIndex, count }: Omit<DerivationJob, 'id'>): string[] {
+export function checkedAddresses(
+  derivation: ChildDerivation,
+  { key, format, fromIndex, count }: Omit<DerivationJob, 'id'>,
+): string[] {
   const address = format === 'evm' ? evmAddress : tronAddress;
   const childOf = derivation(key);
   const addresses = Array.from({ length: count }, (_, i) => address(childOf(fromIndex + i)));
   if (count === 0 || derivation === portableChildDerivation) return addresses;
   const place = randomInt(count);
   if (address(portableChildDerivation(key)(fromIndex + place)) !== addresses[place])
-    throw new AddressesDisagree(`two derivations of child ${fromIndex + place} disagree: the secp256k1 addon of this machine cannot be trusted`);
+    throw new AddressesDisagree(
+      `two derivations of child ${fromIndex + place} disagree: the secp256k1 addon of this machine cannot be trusted`,
+    );
   return addresses;
 }

@@ -52,5 +52,6 @@ export function nativeChildDerivation(): ChildDerivation | null {
 /** CKDpub in plain JavaScript: for machines without the addon, and to check what the addon says. */
 export const portableChildDerivation: ChildDerivation = (parent) => {
   const node = new HDKey(parent);
-  return (index) => ECDH.convertKey(node.deriveChild(index).publicKey!, 'secp256k1', undefined, undefined, 'uncompressed') as Buffer;
+  return (index) =>
+    ECDH.convertKey(node.deriveChild(index).publicKey!, 'secp256k1', undefined, undefined, 'uncompressed') as Buffer;
 };

@@ -25,10 +25,13 @@ const EXTERNAL_BRANCH_DEPTH = 4;
  */
 export function readExtendedPublicKey(xpub: string): ExtendedPublicKey {
   const node = parse(xpub.trim());
-  if (node.privateKey !== null) throw new InvalidExtendedPublicKey('this is a private key: the watch-only side must hold public keys only');
+  if (node.privateKey !== null)
+    throw new InvalidExtendedPublicKey('this is a private key: the watch-only side must hold public keys only');
   const branch = node.depth === ACCOUNT_DEPTH ? node.deriveChild(0) : node;
   if (branch.depth !== EXTERNAL_BRANCH_DEPTH || !branch.publicKey || !branch.chainCode) {
-    throw new InvalidExtendedPublicKey(`an extended public key of m/44'/coin'/0'/0 is needed (depth 4), this one has depth ${node.depth}`);
+    throw new InvalidExtendedPublicKey(
+      `an extended public key of m/44'/coin'/0'/0 is needed (depth 4), this one has depth ${node.depth}`,
+    );
   }
   return { publicKey: branch.publicKey, chainCode: branch.chainCode };
 }

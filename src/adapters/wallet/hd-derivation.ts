@@ -64,7 +64,14 @@ export function startHdDerivation(): HdDerivation {
           assertRange(fromIndex, count);
           const addresses: string[] = [];
           for (let done = 0; done < count; done += MAX_JOB) {
-            addresses.push(...(await run({ key, format: family, fromIndex: fromIndex + done, count: Math.min(MAX_JOB, count - done) })));
+            addresses.push(
+              ...(await run({
+                key,
+                format: family,
+                fromIndex: fromIndex + done,
+                count: Math.min(MAX_JOB, count - done),
+              })),
+            );
           }
           return addresses;
         },
@@ -78,7 +85,13 @@ export function startHdDerivation(): HdDerivation {
 }
 
 function assertRange(fromIndex: number, count: number): void {
-  if (!Number.isSafeInteger(fromIndex) || fromIndex < 0 || !Number.isSafeInteger(count) || count < 0 || fromIndex + count > HARDENED_OFFSET) {
+  if (
+    !Number.isSafeInteger(fromIndex) ||
+    fromIndex < 0 ||
+    !Number.isSafeInteger(count) ||
+    count < 0 ||
+    fromIndex + count > HARDENED_OFFSET
+  ) {
     throw new RangeError(`no such derivation indexes: ${count} from ${fromIndex}`);
   }
 }

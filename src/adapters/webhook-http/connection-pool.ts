@@ -51,7 +51,10 @@ export class ConnectionPool {
     return this.#openNew(merchantId, origin);
   }
 
-  /** Takes a connection back. `isSound`: the answer was complete. `isLost`: the connection ended before there was an answer. */
+  /**
+   * Takes a connection back. `isSound`: the answer was complete. `isLost`: the connection ended before there was an
+   * answer.
+   */
   release(lease: Lease, isSound: boolean, isLost: boolean): void {
     const nowMs = performance.now();
     lease.connection.release();

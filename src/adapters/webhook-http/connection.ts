@@ -129,7 +129,8 @@ export class Connection {
 
   #connect(address: string, isAddress: boolean): Promise<Socket> {
     const { secure, host, port } = this.#origin;
-    // Connecting to the address itself leaves nothing to be looked up a second time; the name is still what TLS verifies.
+    // Connecting to the address itself leaves nothing to be looked up a second time; the name is still what TLS
+    // verifies.
     const options = { host: address, port, noDelay: true, autoSelectFamily: false };
     // No TLS session outlives its connection: each one verifies the certificate again.
     const socket = secure

@@ -76,7 +76,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** A complete head decides on its own, whatever becomes of the body. */
   #settle(fault: NonNullable<WebhookAnswer['fault']>, detail: string): void {
     const status = this.#status;
-    this.#finish({ status, fault: status === null ? fault : null, detail: printable(detail), incomplete: status !== null });
+    this.#finish({
+      status,
+      fault: status === null ? fault : null,
+      detail: printable(detail),
+      incomplete: status !== null,
+    });
   }
 
   #finish(ending: Omit<Ending, 'body' | 'retryAfter'>): void {

@@ -23,12 +23,17 @@ const OVERALL_TIMEOUT_MS = 4_000;
  * Asks DNS itself rather than the operating system's look-up, whose few threads one silent name server could hold for
  * all merchants. `servers` (`ip:port`) default to those of the machine.
  */
-export function dnsResolver(options: { readonly servers?: readonly string[]; readonly overallTimeoutMs?: number } = {}): HostResolver {
+export function dnsResolver(
+  options: { readonly servers?: readonly string[]; readonly overallTimeoutMs?: number } = {},
+): HostResolver {
   const resolver = new Resolver({ timeout: QUERY_TIMEOUT_MS, tries: TRIES });
   if (options.servers) resolver.setServers([...options.servers]);
   const overallMs = options.overallTimeoutMs ?? OVERALL_TIMEOUT_MS;
   return async (host) => {
-    const [four, six] = await Promise.all([settled(resolver.resolve4(host), overallMs), settled(resolver.resolve6(host), overallMs)]);
+    const [four, six] = await Promise.all([
+      settled(resolver.resolve4(host), overallMs),
+      settled(resolver.resolve6(host), overallMs),
+    ]);
     const addresses = [...four.addresses, ...six.addresses];
     if (addresses.length === 0) throw new DnsFailure(four.code ?? six.code ?? 'ENODATA');
     return addresses;
@@ -47,7 +52,10 @@ export function systemResolver(): HostResolver {
   };
 }
 
-async function settled(query: Promise<string[]>, timeoutMs: number): Promise<{ addresses: string[]; code: string | null }> {
+async function settled(
+  query: Promise<string[]>,
+  timeoutMs: number,
+): Promise<{ addresses: string[]; code: string | null }> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new DnsFailure('ETIMEOUT')), timeoutMs);

@@ -18,7 +18,9 @@ const DELIVERY_TIMEOUT_MS = 30_000;
 const MAX_KNOWN_URLS = 10_000;
 const NOTHING = new Uint8Array(0);
 
-type Target = { readonly ok: true; readonly origin: Origin; readonly path: string } | { readonly ok: false; readonly reason: string };
+type Target =
+  | { readonly ok: true; readonly origin: Origin; readonly path: string }
+  | { readonly ok: false; readonly reason: string };
 
 /** Sends notifications over HTTP/1.1 with keep-alive connections that belong to one merchant and one origin. */
 export class HttpWebhookSender implements WebhookSender {
@@ -31,7 +33,11 @@ export class HttpWebhookSender implements WebhookSender {
     this.#options = options;
     this.#timeoutMs = options.timeoutMs ?? DELIVERY_TIMEOUT_MS;
     const resolve = options.resolve ?? (options.allowInsecure ? systemResolver() : dnsResolver());
-    this.#pool = new ConnectionPool({ resolve, allowPrivate: options.allowInsecure, ...(options.ca !== undefined && { ca: options.ca }) });
+    this.#pool = new ConnectionPool({
+      resolve,
+      allowPrivate: options.allowInsecure,
+      ...(options.ca !== undefined && { ca: options.ca }),
+    });
   }
 
   send({ merchantId, url, headers, body, attempt }: WebhookRequest): Promise<WebhookAnswer> {

@@ -18,10 +18,11 @@ const DEFAULT_PORTS: readonly number[] = [443, 8443];
 
 /** Ports where an HTTP request may be read as something else (Fetch standard, "bad port", and common data stores). */
 const SERVICE_PORTS: ReadonlySet<number> = new Set([
-  1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110, 111, 113, 115, 117, 119, 123,
-  135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995,
-  1113, 1433, 1521, 1719, 1720, 1723, 2049, 2113, 2375, 2376, 2379, 3306, 3659, 4045, 4190, 5060, 5061, 5432, 5672, 6000, 6379, 6443, 6566, 6665,
-  6666, 6667, 6668, 6669, 6679, 6697, 9042, 9092, 9200, 10080, 11211, 27017,
+  1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
+  111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
+  540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1113, 1433, 1521, 1719, 1720, 1723, 2049, 2113, 2375,
+  2376, 2379, 3306, 3659, 4045, 4190, 5060, 5061, 5432, 5672, 6000, 6379, 6443, 6566, 6665, 6666, 6667, 6668, 6669,
+  6679, 6697, 9042, 9092, 9200, 10080, 11211, 27017,
 ]);
 
 /** Names that never leave the operator's network (RFC 6761, RFC 6762, RFC 8375 and common usage). */
@@ -41,7 +42,9 @@ const PRIVATE_SUFFIXES = [
   'example',
 ];
 
-/** Vets a URL as it is registered, and again before every attempt. The address behind a name is vetted when connecting. */
+/**
+ * Vets a URL as it is registered, and again before every attempt. The address behind a name is vetted when connecting.
+ */
 export function vetWebhookUrl(text: string, rules: UrlRules): ReturnType<WebhookUrlVetting> {
   const written = shapeOf(text, rules.allowInsecure);
   if (typeof written === 'string') return refuse(written);
@@ -69,7 +72,8 @@ function shapeOf(text: string, allowInsecure: boolean): { host: string } | strin
 }
 
 /** IPv6 without its brackets, names without the dot of the root. */
-const bareHost = (hostname: string): string => (hostname.startsWith('[') ? hostname.slice(1, -1) : hostname.replace(/\.$/, ''));
+const bareHost = (hostname: string): string =>
+  hostname.startsWith('[') ? hostname.slice(1, -1) : hostname.replace(/\.$/, '');
 
 function hostReason(host: string, written: string, { allowInsecure }: UrlRules): string | null {
   const family = isIP(host);
@@ -78,10 +82,13 @@ function hostReason(host: string, written: string, { allowInsecure }: UrlRules):
     const reason = forbiddenReason(host, allowInsecure);
     return reason === null ? null : `points to a forbidden address (${reason})`;
   }
-  if (host.length > 253 || host.split('.').some((label) => label === '' || label.length > 63)) return 'has no usable host';
+  if (host.length > 253 || host.split('.').some((label) => label === '' || label.length > 63))
+    return 'has no usable host';
   if (allowInsecure) return null;
   if (!host.includes('.')) return 'must name a public host';
-  return PRIVATE_SUFFIXES.some((suffix) => host === suffix || host.endsWith(`.${suffix}`)) ? 'must name a public host' : null;
+  return PRIVATE_SUFFIXES.some((suffix) => host === suffix || host.endsWith(`.${suffix}`))
+    ? 'must name a public host'
+    : null;
 }
 
 function portReason(url: URL, { allowInsecure, ports = DEFAULT_PORTS }: UrlRules): string | null {

@@ -12,7 +12,12 @@ export function createHttpWitness(url: string): CheckpointWitness {
 
   async function post(checkpoint: string, proof: readonly string[]): Promise<{ status: number; text: string }> {
     const body = `old ${known}\n${proof.map((node) => `${node}\n`).join('')}\n${checkpoint}`;
-    const response = await fetch(endpoint, { method: 'POST', body, signal: AbortSignal.timeout(TIMEOUT_MS), redirect: 'error' });
+    const response = await fetch(endpoint, {
+      method: 'POST',
+      body,
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+      redirect: 'error',
+    });
     return { status: response.status, text: (await response.text()).slice(0, MAX_ANSWER_CHARACTERS) };
   }
 

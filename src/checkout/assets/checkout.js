@@ -21,7 +21,10 @@
     const timer = document.getElementById('timer');
     if (!timer) return;
     const left = Math.max(0, Math.ceil(expiresSec - nowMs() / 1000));
-    const parts = left >= 3600 ? [Math.floor(left / 3600), Math.floor(left / 60) % 60, left % 60] : [Math.floor(left / 60), left % 60];
+    const parts =
+      left >= 3600
+        ? [Math.floor(left / 3600), Math.floor(left / 60) % 60, left % 60]
+        : [Math.floor(left / 60), left % 60];
     timer.textContent = parts.map((part, index) => (index === 0 ? String(part) : padded(part))).join(':');
     timer.parentElement.classList.add('counts');
     timer.parentElement.classList.toggle('soon', left < SOON_SEC);
@@ -68,14 +71,17 @@
   // Inside a shop's own page: only the origin that the merchant registered hears anything.
   const { embeddedBy, session } = document.body.dataset;
   const host = embeddedBy && (parent !== window ? parent : opener);
-  const tell = (type, facts) => host?.postMessage({ type: `quittance.${type}`, version: 1, session_id: session, ...facts }, embeddedBy);
+  const tell = (type, facts) =>
+    host?.postMessage({ type: `quittance.${type}`, version: 1, session_id: session, ...facts }, embeddedBy);
   let told = '';
   const tellStatus = () => {
     if (told !== root.dataset.state) tell('status', { status: (told = root.dataset.state) });
   };
   if (host) {
     tellStatus();
-    new ResizeObserver(() => tell('size', { height: Math.ceil(document.body.getBoundingClientRect().height) })).observe(document.body);
+    new ResizeObserver(() => tell('size', { height: Math.ceil(document.body.getBoundingClientRect().height) })).observe(
+      document.body,
+    );
   }
 
   const apply = async ({ now, page: shown }) => {
@@ -138,7 +144,8 @@
   const copy = async (button) => {
     const wanted = button.dataset.copy;
     try {
-      if (button.parentElement.querySelector('.value').textContent !== wanted) throw new Error('something changed the page');
+      if (button.parentElement.querySelector('.value').textContent !== wanted)
+        throw new Error('something changed the page');
       await navigator.clipboard.writeText(wanted);
     } catch {
       return say(button, texts.copy_by_hand, true);
@@ -170,7 +177,9 @@
     button.disabled = true;
     say(button, texts.test_paying);
     const body = new URLSearchParams(new FormData(form));
-    const answer = await fetch(form.action, { method: 'POST', body, headers: { accept: 'application/json' } }).catch(() => null);
+    const answer = await fetch(form.action, { method: 'POST', body, headers: { accept: 'application/json' } }).catch(
+      () => null,
+    );
     button.disabled = false;
     if (!answer?.ok) say(button, texts.test_failed, true);
   });

@@ -30,7 +30,8 @@
     isWhole = true;
     const last = remembered();
     const pay = document.querySelector('.pay');
-    if (!last || !pay || pay.dataset.network || document.querySelector(`label[for="network-${CSS.escape(last)}"] .out`)) return;
+    if (!last || !pay || pay.dataset.network || document.querySelector(`label[for="network-${CSS.escape(last)}"] .out`))
+      return;
     const input = document.getElementById(`network-${last}`);
     if (input) input.checked = true;
   };

@@ -15,7 +15,8 @@
   }
   /** What wallets say when the payer declined, and when there is too little; they agree on codes only in part. */
   const REJECTED = /user (?:rejected|denied|declined|cancel)|(?:rejected|declined|cancell?ed) by (?:the )?user/i;
-  const NO_GAS = /insufficient funds|insufficient lamports|bandwidth|out of energy|balance is not sufficient|no record of a prior credit/i;
+  const NO_GAS =
+    /insufficient funds|insufficient lamports|bandwidth|out of energy|balance is not sufficient|no record of a prior credit/i;
   const TOO_LITTLE = /exceeds balance|custom program error: 0x1\b/i;
   const reasonOf = (error) => {
     if (error instanceof Refused) return error.text;
@@ -34,7 +35,8 @@
 
   // ERC-20 `transfer(address,uint256)`: four bytes of selector, then both arguments as 32 bytes.
   const word = (hex) => hex.padStart(64, '0');
-  const transferCall = ({ to, units }) => `0xa9059cbb${word(to.slice(2).toLowerCase())}${word(BigInt(units).toString(16))}`;
+  const transferCall = ({ to, units }) =>
+    `0xa9059cbb${word(to.slice(2).toLowerCase())}${word(BigInt(units).toString(16))}`;
 
   /** Chains that a wallet may lack, with public facts; nothing of a session or of this service's own providers goes into them. */
   const ADDABLE = {
@@ -49,10 +51,14 @@
     const chainId = `0x${BigInt(chain).toString(16)}`;
     const onChain = async () => BigInt(await provider.request({ method: 'eth_chainId' })) === BigInt(chain);
     if (await onChain()) return;
-    const error = await provider.request({ method: 'wallet_switchEthereumChain', params: [{ chainId }] }).catch((reason) => reason ?? null);
+    const error = await provider
+      .request({ method: 'wallet_switchEthereumChain', params: [{ chainId }] })
+      .catch((reason) => reason ?? null);
     const unknown = error?.code === 4902 || error?.data?.originalError?.code === 4902;
     if (unknown && ADDABLE[chain])
-      await provider.request({ method: 'wallet_addEthereumChain', params: [{ chainId, ...ADDABLE[chain] }] }).catch(() => null);
+      await provider
+        .request({ method: 'wallet_addEthereumChain', params: [{ chainId, ...ADDABLE[chain] }] })
+        .catch(() => null);
     if (!(await onChain())) throw new Refused(unknown ? 'wallet_unknown_chain' : 'wallet_chain');
   };
   /** Why a payer may have declined: wallets show too little money as a payment that cannot be confirmed. */
@@ -62,9 +68,17 @@
         .request({ method, params })
         .then(BigInt)
         .catch(() => null);
-    const held = await ask('eth_call', { to: call.to, data: `0x70a08231${word(call.from.slice(2).toLowerCase())}` }, 'latest');
+    const held = await ask(
+      'eth_call',
+      { to: call.to, data: `0x70a08231${word(call.from.slice(2).toLowerCase())}` },
+      'latest',
+    );
     if (held !== null && held < BigInt(units)) return 'wallet_poor';
-    const [gas, price, coins] = await Promise.all([ask('eth_estimateGas', call), ask('eth_gasPrice'), ask('eth_getBalance', call.from, 'latest')]);
+    const [gas, price, coins] = await Promise.all([
+      ask('eth_estimateGas', call),
+      ask('eth_gasPrice'),
+      ask('eth_getBalance', call.from, 'latest'),
+    ]);
     return gas !== null && price !== null && coins !== null && coins < gas * price ? 'wallet_gas' : null;
   };
 
@@ -72,7 +86,10 @@
     const [from] = await provider.request({ method: 'eth_requestAccounts' });
     await switchChain(provider, facts.chain);
     const call = { from, to: facts.token, value: '0x0', data: transferCall(facts) };
-    const sending = provider.request({ method: 'eth_sendTransaction', params: [{ ...call, chainId: `0x${BigInt(facts.chain).toString(16)}` }] });
+    const sending = provider.request({
+      method: 'eth_sendTransaction',
+      params: [{ ...call, chainId: `0x${BigInt(facts.chain).toString(16)}` }],
+    });
     await sending.catch(async (error) => {
       // Only what was surely not sent may be explained further.
       const why = reasonOf(error) === 'wallet_rejected' ? await lack(provider, call, facts.units) : null;
@@ -95,10 +112,19 @@
       { type: 'uint256', value: facts.units },
     ];
     const account = [{ type: 'address', value: from }];
-    const held = await tronWeb.transactionBuilder.triggerConstantContract?.(facts.token, 'balanceOf(address)', {}, account, from).catch(() => null);
-    if (held?.constant_result?.[0] && BigInt(`0x${held.constant_result[0]}`) < BigInt(facts.units)) throw new Refused('wallet_poor');
+    const held = await tronWeb.transactionBuilder
+      .triggerConstantContract?.(facts.token, 'balanceOf(address)', {}, account, from)
+      .catch(() => null);
+    if (held?.constant_result?.[0] && BigInt(`0x${held.constant_result[0]}`) < BigInt(facts.units))
+      throw new Refused('wallet_poor');
     const options = { feeLimit: TRON_FEE_LIMIT, callValue: 0 };
-    const built = await tronWeb.transactionBuilder.triggerSmartContract(facts.token, 'transfer(address,uint256)', options, parameters, from);
+    const built = await tronWeb.transactionBuilder.triggerSmartContract(
+      facts.token,
+      'transfer(address,uint256)',
+      options,
+      parameters,
+      from,
+    );
     if (!built?.result?.result) throw new Error(built?.result?.message ?? 'refused');
     const sent = await tronWeb.trx.sendRawTransaction(await tronWeb.trx.sign(built.transaction));
     if (!sent?.result) throw new Error(sent?.code ?? 'refused');
@@ -114,13 +140,16 @@
     const query = new URLSearchParams({ payer: account.address, units: facts.units });
     const answer = await fetch(`${facts.transfer}&${query}`, { cache: 'no-store' });
     if (!answer.ok) throw new Error('refused');
-    const transaction = Uint8Array.from(atob((await answer.json()).transaction), (character) => character.charCodeAt(0));
+    const transaction = Uint8Array.from(atob((await answer.json()).transaction), (character) =>
+      character.charCodeAt(0),
+    );
     await wallet.features[SEND].signAndSendTransaction({ account, chain: facts.chain, transaction });
   };
 
   /* A claim: the paying account signs the text on the page. */
 
-  const sameAccount = (one, other) => (one.startsWith('0x') ? one.toLowerCase() === other?.toLowerCase() : one === other);
+  const sameAccount = (one, other) =>
+    one.startsWith('0x') ? one.toLowerCase() === other?.toLowerCase() : one === other;
   const hexOf = (bytes) => `0x${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
   const signEvm = (provider) => async (text, from) => {
     const accounts = await provider.request({ method: 'eth_requestAccounts' });
@@ -138,7 +167,10 @@
     const { accounts } = await wallet.features[CONNECT].connect();
     const account = accounts.find(({ address }) => sameAccount(from, address));
     if (!account) throw new Refused('claim_account');
-    const [{ signature }] = await wallet.features[SIGN].signMessage({ account, message: new TextEncoder().encode(text) });
+    const [{ signature }] = await wallet.features[SIGN].signMessage({
+      account,
+      message: new TextEncoder().encode(text),
+    });
     return hexOf(signature);
   };
   const sign = async (box, button, wallet) => {
@@ -180,7 +212,9 @@
       const network = networkOf(box);
       const isToSign = box.dataset.sign !== undefined;
       for (const [key, wallet] of wallets) {
-        const can = isToSign ? wallet.sign : wallet.pay && (!wallet.chains || wallet.chains.includes(box.dataset.chain));
+        const can = isToSign
+          ? wallet.sign
+          : wallet.pay && (!wallet.chains || wallet.chains.includes(box.dataset.chain));
         const fits = can && wallet.networks.includes(network);
         if (!fits || box.querySelector(`[data-wallet="${CSS.escape(key)}"]`)) continue;
         const button = document.createElement('button');
@@ -202,7 +236,8 @@
   const evm = (provider) => ({ pay: payEvm(provider), sign: signEvm(provider) });
   // EIP-6963: every injected wallet announces itself, so that several live side by side.
   addEventListener('eip6963:announceProvider', ({ detail }) => {
-    if (detail?.info?.uuid && detail.provider?.request) add(detail.info.uuid, detail.info.name, ['ethereum', 'bsc'], evm(detail.provider));
+    if (detail?.info?.uuid && detail.provider?.request)
+      add(detail.info.uuid, detail.info.name, ['ethereum', 'bsc'], evm(detail.provider));
   });
   dispatchEvent(new Event('eip6963:requestProvider'));
 
@@ -212,7 +247,8 @@
       if (!wallet?.features?.[CONNECT]) continue;
       const payWith = wallet.features[SEND] && paySolana(wallet);
       const signWith = wallet.features[SIGN] && signSolana(wallet);
-      if (payWith || signWith) add(`solana ${wallet.name}`, wallet.name, ['solana'], { pay: payWith, sign: signWith, chains: wallet.chains });
+      if (payWith || signWith)
+        add(`solana ${wallet.name}`, wallet.name, ['solana'], { pay: payWith, sign: signWith, chains: wallet.chains });
     }
     return () => {};
   };
@@ -223,7 +259,8 @@
   // Wallets that announce nothing; some are injected late, so they are looked for a few times.
   const look = () => {
     const announced = [...wallets.values()].some(({ networks }) => networks.includes('ethereum'));
-    if (globalThis.ethereum?.request && !announced) add('injected', 'Ethereum', ['ethereum', 'bsc'], evm(globalThis.ethereum));
+    if (globalThis.ethereum?.request && !announced)
+      add('injected', 'Ethereum', ['ethereum', 'bsc'], evm(globalThis.ethereum));
     if (globalThis.tronLink?.request)
       add('tronlink', 'TronLink', ['tron'], { pay: payTron(globalThis.tronLink), sign: signTron(globalThis.tronLink) });
   };

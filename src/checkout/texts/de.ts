@@ -30,13 +30,19 @@ export const german: Texts = {
     'Wir sehen Ihre Überweisung und warten, bis das Netzwerk sie endgültig bestätigt. Sie müssen nichts weiter tun und können diese Seite schließen.',
   seen_part: '{pending} sind unterwegs. Senden Sie bis {deadline} die restlichen {missing}.',
   paid: '{received} erhalten. Vielen Dank.',
-  overpaid: '{received} erhalten, {excess} mehr als gefordert. Der Shop kann den Überschuss an die Adresse zurückzahlen, die gezahlt hat.',
+  overpaid:
+    '{received} erhalten, {excess} mehr als gefordert. Der Shop kann den Überschuss an die Adresse zurückzahlen, die gezahlt hat.',
   do_not_send: 'Senden Sie kein Geld mehr an diese Adresse.',
-  closing: 'Wir suchen noch nach einer Überweisung, die Sie rechtzeitig gemacht haben. Diese Seite zeigt an, wenn wir fertig sind.',
-  expired_empty: 'Gehen Sie zum Shop zurück, um eine neue Zahlung zu beginnen. Eine rechtzeitige Überweisung wird noch erkannt.',
-  expired_part: '{received} sind eingegangen, weniger als gefordert. Der Shop kann sie an die Adresse zurückzahlen, die gezahlt hat.',
-  failed: 'Das Netzwerk hat Ihre Überweisung endgültig verworfen, es ist also kein Geld eingegangen. Gehen Sie zum Shop zurück, um erneut zu zahlen.',
-  cancelled_coming: '{pending} sind unterwegs. Sobald sie endgültig sind, kann der Shop sie an die Adresse zurückzahlen, die gezahlt hat.',
+  closing:
+    'Wir suchen noch nach einer Überweisung, die Sie rechtzeitig gemacht haben. Diese Seite zeigt an, wenn wir fertig sind.',
+  expired_empty:
+    'Gehen Sie zum Shop zurück, um eine neue Zahlung zu beginnen. Eine rechtzeitige Überweisung wird noch erkannt.',
+  expired_part:
+    '{received} sind eingegangen, weniger als gefordert. Der Shop kann sie an die Adresse zurückzahlen, die gezahlt hat.',
+  failed:
+    'Das Netzwerk hat Ihre Überweisung endgültig verworfen, es ist also kein Geld eingegangen. Gehen Sie zum Shop zurück, um erneut zu zahlen.',
+  cancelled_coming:
+    '{pending} sind unterwegs. Sobald sie endgültig sind, kann der Shop sie an die Adresse zurückzahlen, die gezahlt hat.',
   cancelled_arrived: '{received} sind eingegangen. Der Shop kann sie an die Adresse zurückzahlen, die gezahlt hat.',
   late_note:
     '{amount} kamen zu spät und zählen nicht für diese Bestellung. Der Shop sieht sie und kann sie an die Adresse zurückzahlen, die gezahlt hat.',
@@ -46,7 +52,8 @@ export const german: Texts = {
     '{amount} sind über {network} eingegangen, das für diese Bestellung nicht gilt. Sie zählen deshalb nicht. Der Shop sieht sie und kann sie an die Adresse zurückzahlen, die gezahlt hat.',
   lost_note:
     'Das Netzwerk hat eine Überweisung von {amount} verworfen, sie zählt also nicht. Sehen Sie in Ihrer Wallet nach, bevor Sie erneut zahlen.',
-  reversed_note: 'Das Netzwerk hat eine Überweisung zurückgenommen, nachdem sie angenommen war. Bitte wenden Sie sich an den Shop.',
+  reversed_note:
+    'Das Netzwerk hat eine Überweisung zurückgenommen, nachdem sie angenommen war. Bitte wenden Sie sich an den Shop.',
   still_held: '{received} liegen noch beim Shop. Er kann sie an die Adresse zurückzahlen, die gezahlt hat.',
   refund_pending: 'Der Shop zahlt {amount} an die Adresse zurück, die gezahlt hat.',
   refund_done: 'Der Shop hat {amount} an die Adresse zurückgezahlt, die gezahlt hat.',
@@ -94,7 +101,8 @@ export const german: Texts = {
   check_copied: 'Zwischenablage prüfen',
   copied_right: 'Die Zwischenablage enthält genau das, was diese Seite zeigt.',
   copy_by_hand: 'Kopieren ist hier gesperrt. Markieren Sie den Text und kopieren Sie ihn von Hand.',
-  copy_differs: 'Ihre Zwischenablage enthält etwas anderes. Fügen Sie es nicht ein: Ein anderes Programm vertauscht vielleicht Adressen.',
+  copy_differs:
+    'Ihre Zwischenablage enthält etwas anderes. Fügen Sie es nicht ein: Ein anderes Programm vertauscht vielleicht Adressen.',
   payment_code: 'Code mit dem Betrag, für Wallets, die Zahlungslinks lesen',
   payment_code_label: 'QR-Code des Zahlungslinks auf {network}',
   payment_code_warning:
@@ -110,7 +118,8 @@ export const german: Texts = {
   wallet_rejected: 'Sie haben die Zahlung in der Wallet abgelehnt. Es wurde nichts gesendet.',
   wallet_poor: 'Auf diesem Konto liegen weniger als {amount} auf {network}. Es wurde nichts gesendet.',
   wallet_gas: 'Auf diesem Konto liegt zu wenig {coin} für die Netzwerkgebühr. Es wurde nichts gesendet.',
-  wallet_unknown_chain: 'Die Wallet kennt {network} nicht. Fügen Sie das Netzwerk in der Wallet hinzu und versuchen Sie es erneut.',
+  wallet_unknown_chain:
+    'Die Wallet kennt {network} nicht. Fügen Sie das Netzwerk in der Wallet hinzu und versuchen Sie es erneut.',
   test_pay: 'Mit der Test-Wallet zahlen',
   test_paying: 'Die Test-Wallet zahlt.',
   test_failed: 'Die Test-Wallet konnte nicht zahlen.',
@@ -139,7 +148,8 @@ export const german: Texts = {
   receipt_to: 'An',
   receipt_block: 'Block',
   receipt_proof: 'Nachweis herunterladen, dass diese Zahlung im Hauptbuch steht',
-  receipt_proof_later: 'Der Nachweis, dass diese Zahlung im Hauptbuch steht, kann hier wenige Minuten nach der Zahlung heruntergeladen werden.',
+  receipt_proof_later:
+    'Der Nachweis, dass diese Zahlung im Hauptbuch steht, kann hier wenige Minuten nach der Zahlung heruntergeladen werden.',
   receipt_none: 'Einen Beleg gibt es erst, wenn die Zahlung vollständig ist.',
   help: 'Stimmt etwas nicht?',
   help_title: 'Was von dieser Zahlung zu sehen war',
@@ -158,12 +168,14 @@ export const german: Texts = {
   claim: 'Rückzahlung an eine andere Adresse',
   claim_intro:
     'Eine Rückzahlung geht an die Adresse, die gezahlt hat. Wenn Ihnen das nicht hilft, zum Beispiel weil Sie von einer Börse gezahlt haben, nennen Sie hier eine andere Adresse und weisen Sie nach, dass die Zahlung von Ihnen ist. Über jeden Antrag entscheidet der Shop.',
-  claim_none: 'Zurzeit kann nichts beantragt werden. Ein Antrag gilt Geld einer beendeten Zahlung, das nicht zurückgezahlt wurde.',
+  claim_none:
+    'Zurzeit kann nichts beantragt werden. Ein Antrag gilt Geld einer beendeten Zahlung, das nicht zurückgezahlt wurde.',
   claim_payee: 'Rückzahlung an',
   claim_payee_hint: 'Eine eigene Wallet-Adresse auf {network}: nicht die, die gezahlt hat, und keine bei einer Börse.',
   claim_proof: 'Wie Sie die Zahlung nachweisen',
   claim_by_signature: 'Ich habe aus meiner eigenen Wallet gezahlt und signiere damit einen Text.',
-  claim_by_test_payment: 'Ich habe von einer Börse oder einem Vertrag gezahlt und sende von dort eine kleine zweite Zahlung.',
+  claim_by_test_payment:
+    'Ich habe von einer Börse oder einem Vertrag gezahlt und sende von dort eine kleine zweite Zahlung.',
   claim_by_nobody: 'Das Netzwerk nennt keinen Absender; der Shop prüft es.',
   claim_reason: 'Was geschehen ist (freiwillig, für den Shop)',
   claim_continue: 'Weiter',
@@ -203,10 +215,12 @@ export const german: Texts = {
   link_hint: 'Das öffnet eine eigene Zahlung für Sie. Die nächste Seite zeigt, wohin das Geld zu senden ist.',
   link_ended_title: 'Dieser Zahlungslink ist beendet',
   link_off: 'Der Shop hat diesen Link abgeschaltet. Bitten Sie den Shop um einen neuen.',
-  link_over: 'Dieser Link konnte bis zu seinem Enddatum bezahlt werden, das vorbei ist. Bitten Sie den Shop um einen neuen.',
+  link_over:
+    'Dieser Link konnte bis zu seinem Enddatum bezahlt werden, das vorbei ist. Bitten Sie den Shop um einen neuen.',
   link_used_up: 'Dieser Link wurde so oft bezahlt, wie es möglich war. Bitten Sie den Shop um einen neuen.',
   link_busy: 'Gerade zahlen andere über diesen Link. Versuchen Sie es in ein paar Minuten noch einmal.',
-  link_paused: 'Über diesen Link wurden zu viele Zahlungen begonnen und nicht bezahlt. Versuchen Sie es später noch einmal.',
+  link_paused:
+    'Über diesen Link wurden zu viele Zahlungen begonnen und nicht bezahlt. Versuchen Sie es später noch einmal.',
   link_unavailable: 'Die Zahlung kann gerade nicht angelegt werden. Versuchen Sie es in einer Minute noch einmal.',
   not_found_title: 'Diese Zahlung gibt es nicht',
   not_found: 'Prüfen Sie den Link oder gehen Sie zum Shop zurück.',

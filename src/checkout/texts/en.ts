@@ -29,7 +29,8 @@ export const english = {
 
   awaiting: 'Send exactly {amount} before {deadline}.',
   underpaid: '{received} arrived. Send the remaining {missing} before {deadline}.',
-  seen_all: 'We see your transfer and wait until the network makes it final. You need to do nothing more and can close this page.',
+  seen_all:
+    'We see your transfer and wait until the network makes it final. You need to do nothing more and can close this page.',
   seen_part: '{pending} is on its way. Send the remaining {missing} before {deadline}.',
   paid: '{received} received. Thank you.',
   overpaid: '{received} received, {excess} more than due. The shop can return the excess to the address that paid.',
@@ -40,12 +41,14 @@ export const english = {
   failed: 'The network dropped your transfer for good, so no money arrived. Go back to the shop to pay again.',
   cancelled_coming: '{pending} is on its way. Once it is final, the shop can return it to the address that paid.',
   cancelled_arrived: '{received} arrived. The shop can return it to the address that paid.',
-  late_note: '{amount} arrived too late to count for this order. The shop sees it and can return it to the address that paid.',
+  late_note:
+    '{amount} arrived too late to count for this order. The shop sees it and can return it to the address that paid.',
   wrong_coin_note:
     '{amount} arrived, but this order is paid in {coin}, so it does not count. The shop sees it and can return it to the address that paid.',
   wrong_network_note:
     '{amount} arrived on {network}, which this order does not accept, so it does not count. The shop sees it and can return it to the address that paid.',
-  lost_note: 'The network dropped a transfer of {amount}, so it does not count. Check your wallet before you pay again.',
+  lost_note:
+    'The network dropped a transfer of {amount}, so it does not count. Check your wallet before you pay again.',
   reversed_note: 'The network took a transfer back after it was accepted. Please contact the shop.',
   still_held: 'The shop still holds {received} and can return it to the address that paid.',
   refund_pending: 'The shop is returning {amount} to the address that paid.',
@@ -75,7 +78,8 @@ export const english = {
   hint_bsc: 'Very low fee',
   hint_tron: 'Medium fee',
   hint_ethereum: 'Fee varies',
-  outage: '{network} cannot be reached since {since}. Money that you sent there is safe and will be found when it answers again.',
+  outage:
+    '{network} cannot be reached since {since}. Money that you sent there is safe and will be found when it answers again.',
   outage_others: 'Please pay on another network.',
   outage_hint: 'Not reachable now',
   exchange:
@@ -96,7 +100,8 @@ export const english = {
   copy_differs: 'Your clipboard holds something else. Do not paste it: another program may be changing addresses.',
   payment_code: 'Code with the amount, for wallets that read payment links',
   payment_code_label: 'QR code of the payment link on {network}',
-  payment_code_warning: 'Some wallets misread this code. Before you confirm, check that your wallet shows this address and this amount.',
+  payment_code_warning:
+    'Some wallets misread this code. Before you confirm, check that your wallet shows this address and this amount.',
   wallet_apps: 'Open in a wallet app',
   open_wallet: 'Default wallet app',
   browser_wallet: 'Pay with the wallet in this browser',
@@ -137,7 +142,8 @@ export const english = {
   receipt_to: 'To',
   receipt_block: 'Block',
   receipt_proof: 'Download the proof that this payment is in the ledger',
-  receipt_proof_later: 'The proof that this payment is in the ledger can be downloaded here a few minutes after the payment.',
+  receipt_proof_later:
+    'The proof that this payment is in the ledger can be downloaded here a few minutes after the payment.',
   receipt_none: 'There is no receipt before the payment is complete.',
   help: 'Something wrong?',
   help_title: 'What was seen of this payment',
@@ -185,7 +191,8 @@ export const english = {
   claim_rejected: 'The shop turned it down. Please contact the shop.',
   claim_bad_payee:
     'The refund cannot go to this address. Check it for typing errors, and name a wallet of your own: not the one that paid, no contract, and none that others share.',
-  claim_bad_signature: 'This signature does not fit this text and the address that paid. Sign exactly this text with that address.',
+  claim_bad_signature:
+    'This signature does not fit this text and the address that paid. Sign exactly this text with that address.',
   claim_gone: 'This cannot be claimed, or too many claims wait already. Look at this page again, or contact the shop.',
   claim_limited: 'Too many attempts. Wait a minute and try again.',
   claim_busy: 'The network does not answer now. Try again in a minute.',

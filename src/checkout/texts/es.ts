@@ -26,23 +26,29 @@ export const spanish: Texts = {
 
   awaiting: 'Envíe exactamente {amount} antes de las {deadline}.',
   underpaid: 'Llegaron {received}. Envíe los {missing} restantes antes de las {deadline}.',
-  seen_all: 'Vemos su transferencia y esperamos a que la red la haga definitiva. No tiene que hacer nada más y puede cerrar esta página.',
+  seen_all:
+    'Vemos su transferencia y esperamos a que la red la haga definitiva. No tiene que hacer nada más y puede cerrar esta página.',
   seen_part: '{pending} están en camino. Envíe los {missing} restantes antes de las {deadline}.',
   paid: 'Recibimos {received}. Gracias.',
-  overpaid: 'Recibimos {received}, {excess} más de lo debido. La tienda puede devolver el exceso a la dirección que pagó.',
+  overpaid:
+    'Recibimos {received}, {excess} más de lo debido. La tienda puede devolver el exceso a la dirección que pagó.',
   do_not_send: 'No envíe más dinero a esta dirección.',
   closing: 'Todavía buscamos una transferencia que haya hecho a tiempo. Esta página le avisará cuando terminemos.',
   expired_empty: 'Vuelva a la tienda para iniciar un pago nuevo. Una transferencia hecha a tiempo todavía se reconoce.',
   expired_part: 'Llegaron {received}, menos de lo debido. La tienda puede devolverlos a la dirección que pagó.',
-  failed: 'La red descartó su transferencia definitivamente, así que no llegó dinero. Vuelva a la tienda para pagar de nuevo.',
-  cancelled_coming: '{pending} están en camino. Cuando sean definitivos, la tienda puede devolverlos a la dirección que pagó.',
+  failed:
+    'La red descartó su transferencia definitivamente, así que no llegó dinero. Vuelva a la tienda para pagar de nuevo.',
+  cancelled_coming:
+    '{pending} están en camino. Cuando sean definitivos, la tienda puede devolverlos a la dirección que pagó.',
   cancelled_arrived: 'Llegaron {received}. La tienda puede devolverlos a la dirección que pagó.',
-  late_note: '{amount} llegaron demasiado tarde para este pedido. La tienda lo ve y puede devolverlos a la dirección que pagó.',
+  late_note:
+    '{amount} llegaron demasiado tarde para este pedido. La tienda lo ve y puede devolverlos a la dirección que pagó.',
   wrong_coin_note:
     'Llegaron {amount}, pero este pedido se paga en {coin}, así que no cuentan. La tienda lo ve y puede devolverlos a la dirección que pagó.',
   wrong_network_note:
     'Llegaron {amount} por {network}, que este pedido no acepta, así que no cuentan. La tienda lo ve y puede devolverlos a la dirección que pagó.',
-  lost_note: 'La red descartó una transferencia de {amount}, así que no cuenta. Revise su monedero antes de pagar de nuevo.',
+  lost_note:
+    'La red descartó una transferencia de {amount}, así que no cuenta. Revise su monedero antes de pagar de nuevo.',
   reversed_note: 'La red retiró una transferencia después de aceptarla. Póngase en contacto con la tienda.',
   still_held: 'La tienda aún tiene {received} y puede devolverlos a la dirección que pagó.',
   refund_pending: 'La tienda está devolviendo {amount} a la dirección que pagó.',
@@ -72,7 +78,8 @@ export const spanish: Texts = {
   hint_bsc: 'Comisión muy baja',
   hint_tron: 'Comisión media',
   hint_ethereum: 'Comisión variable',
-  outage: 'No se puede acceder a {network} desde las {since}. El dinero que envió por esa red está seguro y se reconocerá cuando vuelva a responder.',
+  outage:
+    'No se puede acceder a {network} desde las {since}. El dinero que envió por esa red está seguro y se reconocerá cuando vuelva a responder.',
   outage_others: 'Pague por otra red.',
   outage_hint: 'Ahora no disponible',
   exchange:
@@ -135,11 +142,13 @@ export const spanish: Texts = {
   receipt_to: 'A',
   receipt_block: 'Bloque',
   receipt_proof: 'Descargar la prueba de que este pago está en el libro mayor',
-  receipt_proof_later: 'La prueba de que este pago está en el libro mayor se puede descargar aquí unos minutos después del pago.',
+  receipt_proof_later:
+    'La prueba de que este pago está en el libro mayor se puede descargar aquí unos minutos después del pago.',
   receipt_none: 'No hay recibo antes de que el pago esté completo.',
   help: '¿Algo va mal?',
   help_title: 'Lo que se vio de este pago',
-  help_intro: 'Si algo va mal, envíe esto a la tienda. Contiene el pago, cada transferencia y cada devolución vistas, y ningún secreto.',
+  help_intro:
+    'Si algo va mal, envíe esto a la tienda. Contiene el pago, cada transferencia y cada devolución vistas, y ningún secreto.',
   help_copy: 'Copiar todo',
   help_copied: 'Copiado.',
   help_due: 'Importe debido',
@@ -153,12 +162,15 @@ export const spanish: Texts = {
   claim: 'Devolución a otra dirección',
   claim_intro:
     'Una devolución va a la dirección que pagó. Si eso no le sirve, por ejemplo porque pagó desde una plataforma de intercambio, indique aquí otra dirección y demuestre que el pago es suyo. La tienda decide sobre cada solicitud.',
-  claim_none: 'Ahora no se puede solicitar nada. Una solicitud es para dinero de un pago terminado que no se ha devuelto.',
+  claim_none:
+    'Ahora no se puede solicitar nada. Una solicitud es para dinero de un pago terminado que no se ha devuelto.',
   claim_payee: 'Pagar la devolución a',
-  claim_payee_hint: 'Una dirección de su propio monedero en {network}: ni la que pagó ni una de una plataforma de intercambio.',
+  claim_payee_hint:
+    'Una dirección de su propio monedero en {network}: ni la que pagó ni una de una plataforma de intercambio.',
   claim_proof: 'Cómo demuestra el pago',
   claim_by_signature: 'Pagué desde mi propio monedero y firmo un texto con él.',
-  claim_by_test_payment: 'Pagué desde una plataforma de intercambio o un contrato y envío desde allí un segundo pago pequeño.',
+  claim_by_test_payment:
+    'Pagué desde una plataforma de intercambio o un contrato y envío desde allí un segundo pago pequeño.',
   claim_by_nobody: 'La red no indica el remitente; la tienda lo comprueba.',
   claim_reason: 'Qué ocurrió (opcional, para la tienda)',
   claim_continue: 'Continuar',
@@ -182,7 +194,8 @@ export const spanish: Texts = {
   claim_rejected: 'La tienda la rechazó. Póngase en contacto con la tienda.',
   claim_bad_payee:
     'La devolución no puede ir a esta dirección. Compruebe que esté bien escrita e indique un monedero propio: ni el que pagó, ni un contrato, ni uno que otros compartan.',
-  claim_bad_signature: 'Esta firma no corresponde a este texto y a la dirección que pagó. Firme exactamente este texto con esa dirección.',
+  claim_bad_signature:
+    'Esta firma no corresponde a este texto y a la dirección que pagó. Firme exactamente este texto con esa dirección.',
   claim_gone:
     'Esto no se puede solicitar, o ya hay demasiadas solicitudes en espera. Vuelva a mirar esta página o póngase en contacto con la tienda.',
   claim_limited: 'Demasiados intentos. Espere un minuto e inténtelo de nuevo.',

@@ -26,23 +26,29 @@ export const french: Texts = {
 
   awaiting: 'Envoyez exactement {amount} avant {deadline}.',
   underpaid: '{received} sont arrivés. Envoyez les {missing} restants avant {deadline}.',
-  seen_all: 'Nous voyons votre transfert et attendons que le réseau le rende définitif. Vous n’avez plus rien à faire et pouvez fermer cette page.',
+  seen_all:
+    'Nous voyons votre transfert et attendons que le réseau le rende définitif. Vous n’avez plus rien à faire et pouvez fermer cette page.',
   seen_part: '{pending} sont en route. Envoyez les {missing} restants avant {deadline}.',
   paid: '{received} reçus. Merci.',
   overpaid: '{received} reçus, soit {excess} de trop. La boutique peut rendre l’excédent à l’adresse qui a payé.',
   do_not_send: 'N’envoyez plus d’argent à cette adresse.',
-  closing: 'Nous cherchons encore un transfert que vous auriez fait à temps. Cette page vous dira quand ce sera terminé.',
-  expired_empty: 'Retournez à la boutique pour commencer un nouveau paiement. Un transfert fait à temps est encore reconnu.',
+  closing:
+    'Nous cherchons encore un transfert que vous auriez fait à temps. Cette page vous dira quand ce sera terminé.',
+  expired_empty:
+    'Retournez à la boutique pour commencer un nouveau paiement. Un transfert fait à temps est encore reconnu.',
   expired_part: '{received} sont arrivés, moins que le montant dû. La boutique peut les rendre à l’adresse qui a payé.',
-  failed: 'Le réseau a abandonné votre transfert pour de bon, aucun argent n’est donc arrivé. Retournez à la boutique pour payer de nouveau.',
+  failed:
+    'Le réseau a abandonné votre transfert pour de bon, aucun argent n’est donc arrivé. Retournez à la boutique pour payer de nouveau.',
   cancelled_coming: '{pending} sont en route. Une fois définitifs, la boutique peut les rendre à l’adresse qui a payé.',
   cancelled_arrived: '{received} sont arrivés. La boutique peut les rendre à l’adresse qui a payé.',
-  late_note: '{amount} sont arrivés trop tard pour cette commande. La boutique le voit et peut les rendre à l’adresse qui a payé.',
+  late_note:
+    '{amount} sont arrivés trop tard pour cette commande. La boutique le voit et peut les rendre à l’adresse qui a payé.',
   wrong_coin_note:
     '{amount} sont arrivés, mais cette commande se paie en {coin} : ils ne comptent pas. La boutique le voit et peut les rendre à l’adresse qui a payé.',
   wrong_network_note:
     '{amount} sont arrivés sur {network}, que cette commande n’accepte pas : ils ne comptent pas. La boutique le voit et peut les rendre à l’adresse qui a payé.',
-  lost_note: 'Le réseau a abandonné un transfert de {amount} : il ne compte pas. Vérifiez votre portefeuille avant de payer de nouveau.',
+  lost_note:
+    'Le réseau a abandonné un transfert de {amount} : il ne compte pas. Vérifiez votre portefeuille avant de payer de nouveau.',
   reversed_note: 'Le réseau a repris un transfert après son acceptation. Veuillez contacter la boutique.',
   still_held: 'La boutique détient encore {received} et peut les rendre à l’adresse qui a payé.',
   refund_pending: 'La boutique rend {amount} à l’adresse qui a payé.',
@@ -72,7 +78,8 @@ export const french: Texts = {
   hint_bsc: 'Frais très bas',
   hint_tron: 'Frais moyens',
   hint_ethereum: 'Frais variables',
-  outage: '{network} est injoignable depuis {since}. L’argent envoyé sur ce réseau est en sécurité et sera reconnu dès qu’il répondra.',
+  outage:
+    '{network} est injoignable depuis {since}. L’argent envoyé sur ce réseau est en sécurité et sera reconnu dès qu’il répondra.',
   outage_others: 'Payez sur un autre réseau.',
   outage_hint: 'Injoignable pour l’instant',
   exchange:
@@ -90,7 +97,8 @@ export const french: Texts = {
   check_copied: 'Vérifier le presse-papiers',
   copied_right: 'Le presse-papiers contient exactement ce que montre cette page.',
   copy_by_hand: 'La copie est bloquée ici. Sélectionnez le texte et copiez-le à la main.',
-  copy_differs: 'Votre presse-papiers contient autre chose. Ne le collez pas : un autre programme change peut-être les adresses.',
+  copy_differs:
+    'Votre presse-papiers contient autre chose. Ne le collez pas : un autre programme change peut-être les adresses.',
   payment_code: 'Code avec le montant, pour les portefeuilles qui lisent les liens de paiement',
   payment_code_label: 'Code QR du lien de paiement sur {network}',
   payment_code_warning:
@@ -106,7 +114,8 @@ export const french: Texts = {
   wallet_rejected: 'Vous avez refusé le paiement dans le portefeuille. Rien n’a été envoyé.',
   wallet_poor: 'Ce compte contient moins de {amount} sur {network}. Rien n’a été envoyé.',
   wallet_gas: 'Ce compte n’a pas assez de {coin} pour les frais du réseau. Rien n’a été envoyé.',
-  wallet_unknown_chain: 'Le portefeuille ne connaît pas {network}. Ajoutez le réseau dans le portefeuille et réessayez.',
+  wallet_unknown_chain:
+    'Le portefeuille ne connaît pas {network}. Ajoutez le réseau dans le portefeuille et réessayez.',
   test_pay: 'Payer avec le portefeuille de test',
   test_paying: 'Le portefeuille de test paie.',
   test_failed: 'Le portefeuille de test n’a pas pu payer.',
@@ -135,7 +144,8 @@ export const french: Texts = {
   receipt_to: 'À',
   receipt_block: 'Bloc',
   receipt_proof: 'Télécharger la preuve que ce paiement figure dans le registre',
-  receipt_proof_later: 'La preuve que ce paiement figure dans le registre peut être téléchargée ici quelques minutes après le paiement.',
+  receipt_proof_later:
+    'La preuve que ce paiement figure dans le registre peut être téléchargée ici quelques minutes après le paiement.',
   receipt_none: 'Il n’y a pas de reçu avant que le paiement soit complet.',
   help: 'Un problème ?',
   help_title: 'Ce qui a été vu de ce paiement',
@@ -154,12 +164,15 @@ export const french: Texts = {
   claim: 'Remboursement à une autre adresse',
   claim_intro:
     'Un remboursement va à l’adresse qui a payé. Si cela ne vous aide pas, par exemple parce que vous avez payé depuis une plateforme d’échange, indiquez ici une autre adresse et prouvez que le paiement est le vôtre. La boutique décide de chaque demande.',
-  claim_none: 'Rien ne peut être demandé maintenant. Une demande porte sur l’argent d’un paiement terminé qui n’a pas été remboursé.',
+  claim_none:
+    'Rien ne peut être demandé maintenant. Une demande porte sur l’argent d’un paiement terminé qui n’a pas été remboursé.',
   claim_payee: 'Payer le remboursement à',
-  claim_payee_hint: 'Une adresse de votre propre portefeuille sur {network} : ni celle qui a payé, ni celle d’une plateforme d’échange.',
+  claim_payee_hint:
+    'Une adresse de votre propre portefeuille sur {network} : ni celle qui a payé, ni celle d’une plateforme d’échange.',
   claim_proof: 'Comment vous prouvez le paiement',
   claim_by_signature: 'J’ai payé depuis mon propre portefeuille et je signe un texte avec lui.',
-  claim_by_test_payment: 'J’ai payé depuis une plateforme d’échange ou un contrat et j’envoie de là un petit second paiement.',
+  claim_by_test_payment:
+    'J’ai payé depuis une plateforme d’échange ou un contrat et j’envoie de là un petit second paiement.',
   claim_by_nobody: 'Le réseau n’indique aucun expéditeur ; la boutique vérifie.',
   claim_reason: 'Ce qui s’est passé (facultatif, pour la boutique)',
   claim_continue: 'Continuer',
@@ -171,7 +184,8 @@ export const french: Texts = {
   claim_sign_with: 'Signer avec {wallet}',
   claim_account: 'Choisissez le compte {address} dans le portefeuille, puis réessayez.',
   claim_at_least: 'Plus petit montant que votre plateforme envoie, en {coin} (s’il dépasse 1)',
-  claim_test_later: 'Une fois la demande envoyée, cette page indique un montant entre {from} et {to} {coin} à envoyer. Il est rendu avec le reste.',
+  claim_test_later:
+    'Une fois la demande envoyée, cette page indique un montant entre {from} et {to} {coin} à envoyer. Il est rendu avec le reste.',
   claim_test_now:
     'Envoyez maintenant exactement {amount} sur {network} depuis {address} à l’adresse ci-dessous. Exactement ce montant doit arriver, frais déduits. Il est rendu avec le reste.',
   claim_send: 'Envoyer la demande',
@@ -182,8 +196,10 @@ export const french: Texts = {
   claim_rejected: 'La boutique l’a refusée. Veuillez contacter la boutique.',
   claim_bad_payee:
     'Le remboursement ne peut pas aller à cette adresse. Vérifiez la saisie et indiquez un portefeuille à vous : ni celui qui a payé, ni un contrat, ni un portefeuille partagé.',
-  claim_bad_signature: 'Cette signature ne correspond pas à ce texte et à l’adresse qui a payé. Signez exactement ce texte avec cette adresse.',
-  claim_gone: 'Cela ne peut pas être demandé, ou trop de demandes attendent déjà. Consultez à nouveau cette page ou contactez la boutique.',
+  claim_bad_signature:
+    'Cette signature ne correspond pas à ce texte et à l’adresse qui a payé. Signez exactement ce texte avec cette adresse.',
+  claim_gone:
+    'Cela ne peut pas être demandé, ou trop de demandes attendent déjà. Consultez à nouveau cette page ou contactez la boutique.',
   claim_limited: 'Trop de tentatives. Attendez une minute et réessayez.',
   claim_busy: 'Le réseau ne répond pas en ce moment. Réessayez dans une minute.',
   back_to_payment: 'Retour au paiement',

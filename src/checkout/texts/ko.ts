@@ -37,8 +37,10 @@ export const korean: Texts = {
   failed: '네트워크에서 송금이 완전히 무효화되어 도착한 금액이 없습니다. 상점으로 돌아가 다시 결제하세요.',
   cancelled_coming: '{pending} 송금이 처리 중입니다. 확정되면 상점이 보낸 주소로 환불할 수 있습니다.',
   cancelled_arrived: '{received} 도착했습니다. 상점이 보낸 주소로 환불할 수 있습니다.',
-  late_note: '{amount} 송금이 너무 늦게 도착하여 이 주문에 반영되지 않습니다. 상점에서 확인할 수 있으며 보낸 주소로 환불할 수 있습니다.',
-  wrong_coin_note: '{amount} 도착했지만 이 주문은 {coin} 결제이므로 반영되지 않습니다. 상점에서 확인할 수 있으며 보낸 주소로 환불할 수 있습니다.',
+  late_note:
+    '{amount} 송금이 너무 늦게 도착하여 이 주문에 반영되지 않습니다. 상점에서 확인할 수 있으며 보낸 주소로 환불할 수 있습니다.',
+  wrong_coin_note:
+    '{amount} 도착했지만 이 주문은 {coin} 결제이므로 반영되지 않습니다. 상점에서 확인할 수 있으며 보낸 주소로 환불할 수 있습니다.',
   wrong_network_note:
     '이 주문에서 지원하지 않는 {network} 네트워크로 {amount} 도착하여 반영되지 않습니다. 상점에서 확인할 수 있으며 보낸 주소로 환불할 수 있습니다.',
   lost_note: '{amount} 송금이 네트워크에서 무효화되어 반영되지 않습니다. 다시 결제하기 전에 지갑을 확인하세요.',
@@ -92,7 +94,8 @@ export const korean: Texts = {
   copy_differs: '클립보드의 내용이 다릅니다. 붙여 넣지 마세요. 다른 프로그램이 주소를 바꾸고 있을 수 있습니다.',
   payment_code: '금액이 포함된 코드(결제 링크를 읽는 지갑용)',
   payment_code_label: '{network} 결제 링크 QR 코드',
-  payment_code_warning: '일부 지갑은 이 코드를 잘못 읽습니다. 확인하기 전에 지갑에 이 주소와 이 금액이 표시되는지 확인하세요.',
+  payment_code_warning:
+    '일부 지갑은 이 코드를 잘못 읽습니다. 확인하기 전에 지갑에 이 주소와 이 금액이 표시되는지 확인하세요.',
   wallet_apps: '지갑 앱에서 열기',
   open_wallet: '기본 지갑 앱',
   browser_wallet: '이 브라우저의 지갑으로 결제',
@@ -137,7 +140,8 @@ export const korean: Texts = {
   receipt_none: '결제가 완료되기 전에는 영수증이 없습니다.',
   help: '문제가 있나요?',
   help_title: '이 결제에 대해 확인된 내용',
-  help_intro: '문제가 있으면 이 내용을 상점에 보내세요. 결제와 확인된 모든 송금 및 환불이 적혀 있으며 비밀 정보는 없습니다.',
+  help_intro:
+    '문제가 있으면 이 내용을 상점에 보내세요. 결제와 확인된 모든 송금 및 환불이 적혀 있으며 비밀 정보는 없습니다.',
   help_copy: '모두 복사',
   help_copied: '복사했습니다.',
   help_due: '결제할 금액',
@@ -168,7 +172,8 @@ export const korean: Texts = {
   claim_sign_with: '{wallet} 지갑으로 서명',
   claim_account: '지갑에서 {address} 계정을 선택한 뒤 다시 시도하세요.',
   claim_at_least: '거래소의 최소 출금액, {coin} 단위 (1보다 큰 경우)',
-  claim_test_later: '신청을 보내면 이 페이지에 보낼 금액({from}~{to} {coin})이 나타납니다. 그 금액은 나머지와 함께 환불됩니다.',
+  claim_test_later:
+    '신청을 보내면 이 페이지에 보낼 금액({from}~{to} {coin})이 나타납니다. 그 금액은 나머지와 함께 환불됩니다.',
   claim_test_now:
     '이제 {address} 주소에서 아래 주소로 {network} 네트워크에서 정확히 {amount} 금액을 보내세요. 수수료를 뺀 뒤 정확히 이 금액이 도착해야 합니다. 그 금액은 나머지와 함께 환불됩니다.',
   claim_send: '신청 보내기',

@@ -26,7 +26,8 @@ export const portuguese: Texts = {
 
   awaiting: 'Envie exatamente {amount} antes das {deadline}.',
   underpaid: 'Chegaram {received}. Envie os {missing} restantes antes das {deadline}.',
-  seen_all: 'Vemos a sua transferência e esperamos que a rede a torne definitiva. Não precisa fazer mais nada e pode fechar esta página.',
+  seen_all:
+    'Vemos a sua transferência e esperamos que a rede a torne definitiva. Não precisa fazer mais nada e pode fechar esta página.',
   seen_part: '{pending} estão a caminho. Envie os {missing} restantes antes das {deadline}.',
   paid: 'Recebemos {received}. Obrigado.',
   overpaid: 'Recebemos {received}, {excess} acima do devido. A loja pode devolver o excesso ao endereço que pagou.',
@@ -34,15 +35,19 @@ export const portuguese: Texts = {
   closing: 'Ainda procuramos uma transferência feita a tempo. Esta página avisa quando terminarmos.',
   expired_empty: 'Volte à loja para iniciar um novo pagamento. Uma transferência feita a tempo ainda é reconhecida.',
   expired_part: 'Chegaram {received}, menos que o devido. A loja pode devolvê-los ao endereço que pagou.',
-  failed: 'A rede descartou a sua transferência de vez, portanto nenhum dinheiro chegou. Volte à loja para pagar de novo.',
-  cancelled_coming: '{pending} estão a caminho. Quando forem definitivos, a loja pode devolvê-los ao endereço que pagou.',
+  failed:
+    'A rede descartou a sua transferência de vez, portanto nenhum dinheiro chegou. Volte à loja para pagar de novo.',
+  cancelled_coming:
+    '{pending} estão a caminho. Quando forem definitivos, a loja pode devolvê-los ao endereço que pagou.',
   cancelled_arrived: 'Chegaram {received}. A loja pode devolvê-los ao endereço que pagou.',
-  late_note: '{amount} chegaram tarde demais para este pedido. A loja vê isso e pode devolvê-los ao endereço que pagou.',
+  late_note:
+    '{amount} chegaram tarde demais para este pedido. A loja vê isso e pode devolvê-los ao endereço que pagou.',
   wrong_coin_note:
     'Chegaram {amount}, mas este pedido é pago em {coin}, portanto não contam. A loja vê isso e pode devolvê-los ao endereço que pagou.',
   wrong_network_note:
     'Chegaram {amount} por {network}, que este pedido não aceita, portanto não contam. A loja vê isso e pode devolvê-los ao endereço que pagou.',
-  lost_note: 'A rede descartou uma transferência de {amount}, portanto ela não conta. Verifique a sua carteira antes de pagar de novo.',
+  lost_note:
+    'A rede descartou uma transferência de {amount}, portanto ela não conta. Verifique a sua carteira antes de pagar de novo.',
   reversed_note: 'A rede retirou uma transferência depois de aceita. Entre em contato com a loja.',
   still_held: 'A loja ainda tem {received} e pode devolvê-los ao endereço que pagou.',
   refund_pending: 'A loja está devolvendo {amount} ao endereço que pagou.',
@@ -72,7 +77,8 @@ export const portuguese: Texts = {
   hint_bsc: 'Taxa muito baixa',
   hint_tron: 'Taxa média',
   hint_ethereum: 'Taxa variável',
-  outage: '{network} não responde desde as {since}. O dinheiro que enviou por essa rede está seguro e será reconhecido quando ela voltar.',
+  outage:
+    '{network} não responde desde as {since}. O dinheiro que enviou por essa rede está seguro e será reconhecido quando ela voltar.',
   outage_others: 'Pague por outra rede.',
   outage_hint: 'Indisponível agora',
   exchange:
@@ -90,10 +96,12 @@ export const portuguese: Texts = {
   check_copied: 'Verificar a área de transferência',
   copied_right: 'A área de transferência contém exatamente o que esta página mostra.',
   copy_by_hand: 'Não é possível copiar aqui. Selecione o texto e copie à mão.',
-  copy_differs: 'A sua área de transferência contém outra coisa. Não cole: outro programa pode estar trocando endereços.',
+  copy_differs:
+    'A sua área de transferência contém outra coisa. Não cole: outro programa pode estar trocando endereços.',
   payment_code: 'Código com o valor, para carteiras que leem links de pagamento',
   payment_code_label: 'Código QR do link de pagamento em {network}',
-  payment_code_warning: 'Algumas carteiras leem mal este código. Antes de confirmar, verifique se a sua carteira mostra este endereço e este valor.',
+  payment_code_warning:
+    'Algumas carteiras leem mal este código. Antes de confirmar, verifique se a sua carteira mostra este endereço e este valor.',
   wallet_apps: 'Abrir em um aplicativo de carteira',
   open_wallet: 'Carteira padrão',
   browser_wallet: 'Pagar com a carteira deste navegador',
@@ -134,11 +142,13 @@ export const portuguese: Texts = {
   receipt_to: 'Para',
   receipt_block: 'Bloco',
   receipt_proof: 'Baixar a prova de que este pagamento está no livro-razão',
-  receipt_proof_later: 'A prova de que este pagamento está no livro-razão pode ser baixada aqui alguns minutos após o pagamento.',
+  receipt_proof_later:
+    'A prova de que este pagamento está no livro-razão pode ser baixada aqui alguns minutos após o pagamento.',
   receipt_none: 'Não há recibo antes que o pagamento esteja completo.',
   help: 'Algo errado?',
   help_title: 'O que se viu deste pagamento',
-  help_intro: 'Se algo estiver errado, envie isto à loja. Contém o pagamento, cada transferência e cada devolução vistas, e nenhum segredo.',
+  help_intro:
+    'Se algo estiver errado, envie isto à loja. Contém o pagamento, cada transferência e cada devolução vistas, e nenhum segredo.',
   help_copy: 'Copiar tudo',
   help_copied: 'Copiado.',
   help_due: 'Valor devido',
@@ -152,12 +162,14 @@ export const portuguese: Texts = {
   claim: 'Devolução a outro endereço',
   claim_intro:
     'Uma devolução vai para o endereço que pagou. Se isso não ajuda, por exemplo porque você pagou a partir de uma corretora, indique aqui outro endereço e prove que o pagamento é seu. A loja decide sobre cada pedido.',
-  claim_none: 'Nada pode ser pedido agora. Um pedido vale para dinheiro de um pagamento encerrado que não foi devolvido.',
+  claim_none:
+    'Nada pode ser pedido agora. Um pedido vale para dinheiro de um pagamento encerrado que não foi devolvido.',
   claim_payee: 'Pagar a devolução a',
   claim_payee_hint: 'Um endereço da sua própria carteira em {network}: nem o que pagou, nem um de corretora.',
   claim_proof: 'Como você prova o pagamento',
   claim_by_signature: 'Paguei com a minha própria carteira e assino um texto com ela.',
-  claim_by_test_payment: 'Paguei a partir de uma corretora ou de um contrato e envio de lá um segundo pagamento pequeno.',
+  claim_by_test_payment:
+    'Paguei a partir de uma corretora ou de um contrato e envio de lá um segundo pagamento pequeno.',
   claim_by_nobody: 'A rede não indica o remetente; a loja verifica.',
   claim_reason: 'O que aconteceu (opcional, para a loja)',
   claim_continue: 'Continuar',
@@ -181,8 +193,10 @@ export const portuguese: Texts = {
   claim_rejected: 'A loja recusou. Entre em contato com a loja.',
   claim_bad_payee:
     'A devolução não pode ir para este endereço. Verifique se há erros de digitação e indique uma carteira sua: nem a que pagou, nem um contrato, nem uma que outros compartilham.',
-  claim_bad_signature: 'Esta assinatura não corresponde a este texto e ao endereço que pagou. Assine exatamente este texto com aquele endereço.',
-  claim_gone: 'Isto não pode ser pedido, ou já há pedidos demais à espera. Veja esta página de novo ou entre em contato com a loja.',
+  claim_bad_signature:
+    'Esta assinatura não corresponde a este texto e ao endereço que pagou. Assine exatamente este texto com aquele endereço.',
+  claim_gone:
+    'Isto não pode ser pedido, ou já há pedidos demais à espera. Veja esta página de novo ou entre em contato com a loja.',
   claim_limited: 'Tentativas demais. Espere um minuto e tente de novo.',
   claim_busy: 'A rede não responde agora. Tente de novo em um minuto.',
   back_to_payment: 'Voltar ao pagamento',

@@ -26,7 +26,8 @@ export const turkish: Texts = {
 
   awaiting: 'Tam olarak {amount} gönderin. Son saat: {deadline}.',
   underpaid: '{received} geldi. Kalan {missing} tutarını gönderin. Son saat: {deadline}.',
-  seen_all: 'Transferinizi görüyoruz ve ağın onu kesinleştirmesini bekliyoruz. Başka bir şey yapmanız gerekmez, bu sayfayı kapatabilirsiniz.',
+  seen_all:
+    'Transferinizi görüyoruz ve ağın onu kesinleştirmesini bekliyoruz. Başka bir şey yapmanız gerekmez, bu sayfayı kapatabilirsiniz.',
   seen_part: '{pending} yolda. Kalan {missing} tutarını gönderin. Son saat: {deadline}.',
   paid: '{received} alındı. Teşekkürler.',
   overpaid: '{received} alındı, gerekenden {excess} fazla. Mağaza fazlasını ödemeyi yapan adrese iade edebilir.',
@@ -38,10 +39,12 @@ export const turkish: Texts = {
   cancelled_coming: '{pending} yolda. Kesinleşince mağaza bunu ödemeyi yapan adrese iade edebilir.',
   cancelled_arrived: '{received} geldi. Mağaza bunu ödemeyi yapan adrese iade edebilir.',
   late_note: '{amount} bu sipariş için çok geç geldi. Mağaza bunu görür ve ödemeyi yapan adrese iade edebilir.',
-  wrong_coin_note: '{amount} geldi, ancak bu sipariş {coin} ile ödenir, bu yüzden sayılmaz. Mağaza bunu görür ve ödemeyi yapan adrese iade edebilir.',
+  wrong_coin_note:
+    '{amount} geldi, ancak bu sipariş {coin} ile ödenir, bu yüzden sayılmaz. Mağaza bunu görür ve ödemeyi yapan adrese iade edebilir.',
   wrong_network_note:
     '{network} üzerinden {amount} geldi, ancak bu sipariş o ağı kabul etmez, bu yüzden sayılmaz. Mağaza bunu görür ve ödemeyi yapan adrese iade edebilir.',
-  lost_note: 'Ağ {amount} tutarındaki bir transferi düşürdü, bu yüzden sayılmaz. Yeniden ödemeden önce cüzdanınızı kontrol edin.',
+  lost_note:
+    'Ağ {amount} tutarındaki bir transferi düşürdü, bu yüzden sayılmaz. Yeniden ödemeden önce cüzdanınızı kontrol edin.',
   reversed_note: 'Ağ bir transferi kabul edildikten sonra geri aldı. Lütfen mağazayla iletişime geçin.',
   still_held: '{received} hâlâ mağazada ve ödemeyi yapan adrese iade edilebilir.',
   refund_pending: 'Mağaza {amount} tutarını ödemeyi yapan adrese iade ediyor.',
@@ -65,13 +68,15 @@ export const turkish: Texts = {
   time_left: 'Kalan süre',
   how_to_pay: 'Nasıl ödenir',
   coin: 'Para birimi',
-  coin_decides: 'Bir para birimi seçin ve tutarın tamamını onunla gönderin: hangisinin geçerli olduğunu ilk transfer belirler.',
+  coin_decides:
+    'Bir para birimi seçin ve tutarın tamamını onunla gönderin: hangisinin geçerli olduğunu ilk transfer belirler.',
   network: 'Ağ',
   hint_solana: 'En düşük ücret',
   hint_bsc: 'Çok düşük ücret',
   hint_tron: 'Orta ücret',
   hint_ethereum: 'Değişken ücret',
-  outage: '{network} ağına {since} saatinden beri ulaşılamıyor. Orada gönderdiğiniz para güvende; ağ yanıt verince tanınacak.',
+  outage:
+    '{network} ağına {since} saatinden beri ulaşılamıyor. Orada gönderdiğiniz para güvende; ağ yanıt verince tanınacak.',
   outage_others: 'Lütfen başka bir ağda ödeyin.',
   outage_hint: 'Şu an ulaşılamıyor',
   exchange:
@@ -92,7 +97,8 @@ export const turkish: Texts = {
   copy_differs: 'Panonuzda başka bir şey var. Yapıştırmayın: başka bir program adresleri değiştiriyor olabilir.',
   payment_code: 'Tutarı içeren kod, ödeme bağlantılarını okuyan cüzdanlar için',
   payment_code_label: '{network} üzerindeki ödeme bağlantısının QR kodu',
-  payment_code_warning: 'Bazı cüzdanlar bu kodu yanlış okur. Onaylamadan önce cüzdanınızın bu adresi ve bu tutarı gösterdiğini kontrol edin.',
+  payment_code_warning:
+    'Bazı cüzdanlar bu kodu yanlış okur. Onaylamadan önce cüzdanınızın bu adresi ve bu tutarı gösterdiğini kontrol edin.',
   wallet_apps: 'Cüzdan uygulamasında aç',
   open_wallet: 'Varsayılan cüzdan uygulaması',
   browser_wallet: 'Bu tarayıcıdaki cüzdanla öde',
@@ -133,11 +139,13 @@ export const turkish: Texts = {
   receipt_to: 'Alıcı',
   receipt_block: 'Blok',
   receipt_proof: 'Bu ödemenin kayıt defterinde olduğunun kanıtını indir',
-  receipt_proof_later: 'Bu ödemenin kayıt defterinde olduğunun kanıtı, ödemeden birkaç dakika sonra buradan indirilebilir.',
+  receipt_proof_later:
+    'Bu ödemenin kayıt defterinde olduğunun kanıtı, ödemeden birkaç dakika sonra buradan indirilebilir.',
   receipt_none: 'Ödeme tamamlanmadan makbuz olmaz.',
   help: 'Bir sorun mu var?',
   help_title: 'Bu ödemede görülenler',
-  help_intro: 'Bir sorun varsa bunu mağazaya gönderin. Ödemeyi, görülen her transferi ve her iadeyi içerir; gizli bir şey içermez.',
+  help_intro:
+    'Bir sorun varsa bunu mağazaya gönderin. Ödemeyi, görülen her transferi ve her iadeyi içerir; gizli bir şey içermez.',
   help_copy: 'Tümünü kopyala',
   help_copied: 'Kopyalandı.',
   help_due: 'Gereken tutar',
@@ -181,7 +189,8 @@ export const turkish: Texts = {
   claim_bad_payee:
     'İade bu adrese gidemez. Yazım hatası olmadığını kontrol edin ve kendi cüzdanınızı belirtin: ödemeyi yapan adres, bir sözleşme ya da başkalarıyla paylaşılan bir cüzdan olamaz.',
   claim_bad_signature: 'Bu imza bu metne ve ödemeyi yapan adrese uymuyor. Tam olarak bu metni o adresle imzalayın.',
-  claim_gone: 'Bu talep edilemez ya da çok sayıda talep zaten bekliyor. Bu sayfaya yeniden bakın veya mağazayla iletişime geçin.',
+  claim_gone:
+    'Bu talep edilemez ya da çok sayıda talep zaten bekliyor. Bu sayfaya yeniden bakın veya mağazayla iletişime geçin.',
   claim_limited: 'Çok fazla deneme. Bir dakika bekleyip yeniden deneyin.',
   claim_busy: 'Ağ şu anda yanıt vermiyor. Bir dakika sonra yeniden deneyin.',
   back_to_payment: 'Ödemeye dön',

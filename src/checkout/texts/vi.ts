@@ -26,18 +26,22 @@ export const vietnamese: Texts = {
 
   awaiting: 'Gửi đúng {amount} trước {deadline}.',
   underpaid: 'Đã nhận {received}. Hãy gửi {missing} còn lại trước {deadline}.',
-  seen_all: 'Chúng tôi đã thấy giao dịch của bạn và đang chờ mạng xác nhận cuối cùng. Bạn không cần làm gì thêm và có thể đóng trang này.',
+  seen_all:
+    'Chúng tôi đã thấy giao dịch của bạn và đang chờ mạng xác nhận cuối cùng. Bạn không cần làm gì thêm và có thể đóng trang này.',
   seen_part: '{pending} đang trên đường. Hãy gửi {missing} còn lại trước {deadline}.',
   paid: 'Đã nhận {received}. Cảm ơn bạn.',
-  overpaid: 'Đã nhận {received}, nhiều hơn số phải trả {excess}. Cửa hàng có thể trả lại phần thừa cho địa chỉ đã thanh toán.',
+  overpaid:
+    'Đã nhận {received}, nhiều hơn số phải trả {excess}. Cửa hàng có thể trả lại phần thừa cho địa chỉ đã thanh toán.',
   do_not_send: 'Đừng gửi thêm tiền đến địa chỉ này.',
   closing: 'Chúng tôi vẫn đang tìm giao dịch mà bạn đã gửi đúng hạn. Trang này sẽ báo khi hoàn tất.',
   expired_empty: 'Hãy quay lại cửa hàng để bắt đầu thanh toán mới. Giao dịch bạn đã gửi đúng hạn vẫn được ghi nhận.',
   expired_part: 'Đã nhận {received}, ít hơn số phải trả. Cửa hàng có thể trả lại cho địa chỉ đã thanh toán.',
   failed: 'Mạng đã loại bỏ hẳn giao dịch của bạn nên không có tiền đến. Hãy quay lại cửa hàng để thanh toán lại.',
-  cancelled_coming: '{pending} đang trên đường. Khi được xác nhận cuối cùng, cửa hàng có thể trả lại cho địa chỉ đã thanh toán.',
+  cancelled_coming:
+    '{pending} đang trên đường. Khi được xác nhận cuối cùng, cửa hàng có thể trả lại cho địa chỉ đã thanh toán.',
   cancelled_arrived: 'Đã nhận {received}. Cửa hàng có thể trả lại cho địa chỉ đã thanh toán.',
-  late_note: '{amount} đến quá muộn nên không được tính cho đơn hàng này. Cửa hàng thấy khoản này và có thể trả lại cho địa chỉ đã thanh toán.',
+  late_note:
+    '{amount} đến quá muộn nên không được tính cho đơn hàng này. Cửa hàng thấy khoản này và có thể trả lại cho địa chỉ đã thanh toán.',
   wrong_coin_note:
     'Đã nhận {amount}, nhưng đơn hàng này thanh toán bằng {coin} nên không được tính. Cửa hàng thấy khoản này và có thể trả lại cho địa chỉ đã thanh toán.',
   wrong_network_note:
@@ -72,7 +76,8 @@ export const vietnamese: Texts = {
   hint_bsc: 'Phí rất thấp',
   hint_tron: 'Phí trung bình',
   hint_ethereum: 'Phí thay đổi',
-  outage: 'Không kết nối được {network} từ {since}. Tiền bạn đã gửi trên mạng đó vẫn an toàn và sẽ được ghi nhận khi mạng trở lại.',
+  outage:
+    'Không kết nối được {network} từ {since}. Tiền bạn đã gửi trên mạng đó vẫn an toàn và sẽ được ghi nhận khi mạng trở lại.',
   outage_others: 'Vui lòng thanh toán trên mạng khác.',
   outage_hint: 'Hiện không kết nối được',
   exchange:
@@ -93,7 +98,8 @@ export const vietnamese: Texts = {
   copy_differs: 'Bộ nhớ tạm của bạn chứa nội dung khác. Đừng dán: có thể một chương trình khác đang thay đổi địa chỉ.',
   payment_code: 'Mã kèm số tiền, cho các ví đọc được liên kết thanh toán',
   payment_code_label: 'Mã QR của liên kết thanh toán trên {network}',
-  payment_code_warning: 'Một số ví đọc sai mã này. Trước khi xác nhận, hãy kiểm tra ví hiển thị đúng địa chỉ này và số tiền này.',
+  payment_code_warning:
+    'Một số ví đọc sai mã này. Trước khi xác nhận, hãy kiểm tra ví hiển thị đúng địa chỉ này và số tiền này.',
   wallet_apps: 'Mở trong ứng dụng ví',
   open_wallet: 'Ứng dụng ví mặc định',
   browser_wallet: 'Thanh toán bằng ví trong trình duyệt này',
@@ -134,7 +140,8 @@ export const vietnamese: Texts = {
   receipt_to: 'Đến',
   receipt_block: 'Khối',
   receipt_proof: 'Tải bằng chứng khoản thanh toán này đã được ghi vào sổ cái',
-  receipt_proof_later: 'Bằng chứng khoản thanh toán này đã được ghi vào sổ cái có thể tải tại đây vài phút sau khi thanh toán.',
+  receipt_proof_later:
+    'Bằng chứng khoản thanh toán này đã được ghi vào sổ cái có thể tải tại đây vài phút sau khi thanh toán.',
   receipt_none: 'Chưa có biên nhận trước khi thanh toán hoàn tất.',
   help: 'Có vấn đề gì?',
   help_title: 'Những gì đã thấy về khoản thanh toán này',
@@ -153,9 +160,11 @@ export const vietnamese: Texts = {
   claim: 'Hoàn tiền đến địa chỉ khác',
   claim_intro:
     'Tiền hoàn về địa chỉ đã thanh toán. Nếu điều đó không giúp được bạn, ví dụ vì bạn đã trả từ sàn giao dịch, hãy nêu một địa chỉ khác ở đây và chứng minh khoản thanh toán là của bạn. Cửa hàng quyết định từng yêu cầu.',
-  claim_none: 'Hiện không có gì để yêu cầu. Yêu cầu dành cho tiền của khoản thanh toán đã kết thúc mà chưa được trả lại.',
+  claim_none:
+    'Hiện không có gì để yêu cầu. Yêu cầu dành cho tiền của khoản thanh toán đã kết thúc mà chưa được trả lại.',
   claim_payee: 'Hoàn tiền đến',
-  claim_payee_hint: 'Địa chỉ ví của riêng bạn trên {network}: không phải địa chỉ đã thanh toán và không phải địa chỉ tại sàn giao dịch.',
+  claim_payee_hint:
+    'Địa chỉ ví của riêng bạn trên {network}: không phải địa chỉ đã thanh toán và không phải địa chỉ tại sàn giao dịch.',
   claim_proof: 'Cách bạn chứng minh khoản thanh toán',
   claim_by_signature: 'Tôi đã trả từ ví của mình và ký một văn bản bằng ví đó.',
   claim_by_test_payment: 'Tôi đã trả từ sàn giao dịch hoặc hợp đồng và gửi thêm một khoản nhỏ từ đó.',
@@ -170,7 +179,8 @@ export const vietnamese: Texts = {
   claim_sign_with: 'Ký bằng {wallet}',
   claim_account: 'Hãy chọn tài khoản {address} trong ví rồi thử lại.',
   claim_at_least: 'Số tiền nhỏ nhất mà sàn của bạn gửi, tính bằng {coin} (nếu lớn hơn 1)',
-  claim_test_later: 'Sau khi bạn gửi yêu cầu, trang này nêu một số tiền từ {from} đến {to} {coin} cần gửi. Khoản đó được trả lại cùng phần còn lại.',
+  claim_test_later:
+    'Sau khi bạn gửi yêu cầu, trang này nêu một số tiền từ {from} đến {to} {coin} cần gửi. Khoản đó được trả lại cùng phần còn lại.',
   claim_test_now:
     'Bây giờ hãy gửi đúng {amount} trên {network} từ {address} đến địa chỉ bên dưới. Đúng số này phải đến nơi, sau mọi khoản phí. Khoản đó được trả lại cùng phần còn lại.',
   claim_send: 'Gửi yêu cầu',
@@ -181,8 +191,10 @@ export const vietnamese: Texts = {
   claim_rejected: 'Cửa hàng đã từ chối. Vui lòng liên hệ cửa hàng.',
   claim_bad_payee:
     'Tiền hoàn không thể đến địa chỉ này. Hãy kiểm tra lỗi gõ và nêu ví của riêng bạn: không phải ví đã thanh toán, không phải hợp đồng và không phải ví dùng chung.',
-  claim_bad_signature: 'Chữ ký này không khớp với văn bản này và địa chỉ đã thanh toán. Hãy ký đúng văn bản này bằng địa chỉ đó.',
-  claim_gone: 'Không thể yêu cầu khoản này, hoặc đã có quá nhiều yêu cầu đang chờ. Hãy xem lại trang này hoặc liên hệ cửa hàng.',
+  claim_bad_signature:
+    'Chữ ký này không khớp với văn bản này và địa chỉ đã thanh toán. Hãy ký đúng văn bản này bằng địa chỉ đó.',
+  claim_gone:
+    'Không thể yêu cầu khoản này, hoặc đã có quá nhiều yêu cầu đang chờ. Hãy xem lại trang này hoặc liên hệ cửa hàng.',
   claim_limited: 'Quá nhiều lần thử. Hãy đợi một phút rồi thử lại.',
   claim_busy: 'Mạng hiện không trả lời. Hãy thử lại sau một phút.',
   back_to_payment: 'Quay lại khoản thanh toán',

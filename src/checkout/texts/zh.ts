@@ -39,7 +39,8 @@ export const chinese: Texts = {
   cancelled_arrived: '已收到 {received}。商家可以将其退回付款地址。',
   late_note: '{amount} 到账太晚，不计入此订单。商家能看到它，并可以将其退回付款地址。',
   wrong_coin_note: '收到 {amount}，但此订单应以 {coin} 支付，因此不计入。商家能看到它，并可以将其退回付款地址。',
-  wrong_network_note: '在 {network} 上收到 {amount}，此订单不接受该网络，因此不计入。商家能看到它，并可以将其退回付款地址。',
+  wrong_network_note:
+    '在 {network} 上收到 {amount}，此订单不接受该网络，因此不计入。商家能看到它，并可以将其退回付款地址。',
   lost_note: '网络丢弃了一笔 {amount} 的转账，因此不计入。再次付款前请检查您的钱包。',
   reversed_note: '一笔转账在被接受后又被网络撤回。请联系商家。',
   still_held: '商家仍持有 {received}，并可以将其退回付款地址。',
@@ -148,7 +149,8 @@ export const chinese: Texts = {
   help_record: '记录（英文）',
   refunds: '退款',
   claim: '退款到其他地址',
-  claim_intro: '退款会退回付款地址。如果这对您没有帮助，例如您是从交易所付款的，请在此填写另一个地址，并证明这笔付款属于您。每个申请都由商家决定。',
+  claim_intro:
+    '退款会退回付款地址。如果这对您没有帮助，例如您是从交易所付款的，请在此填写另一个地址，并证明这笔付款属于您。每个申请都由商家决定。',
   claim_none: '现在没有可以申请的款项。只能申请已结束且尚未退回的付款。',
   claim_payee: '退款收款地址',
   claim_payee_hint: '您自己在 {network} 上的钱包地址：不能是付款地址，也不能是交易所的地址。',
@@ -167,14 +169,16 @@ export const chinese: Texts = {
   claim_account: '请在钱包中选择账户 {address}，然后重试。',
   claim_at_least: '您的交易所的最低提币额，以 {coin} 计（若大于 1）',
   claim_test_later: '发送申请后，本页会显示一个 {from} 到 {to} {coin} 之间的金额供您发送。该金额会与其余款项一起退回。',
-  claim_test_now: '现在请从 {address} 在 {network} 上向下面的地址发送正好 {amount}。扣除手续费后必须正好到账这个金额。它会与其余款项一起退回。',
+  claim_test_now:
+    '现在请从 {address} 在 {network} 上向下面的地址发送正好 {amount}。扣除手续费后必须正好到账这个金额。它会与其余款项一起退回。',
   claim_send: '发送申请',
   claim_change: '修改',
   claims: '您的申请',
   claim_open: '等待商家决定。',
   claim_approved: '商家已批准。退款不会早于 {time} 发出。',
   claim_rejected: '商家已拒绝。请联系商家。',
-  claim_bad_payee: '退款不能发送到此地址。请检查是否有输入错误，并填写您自己的钱包：不能是付款的钱包、合约或与他人共用的钱包。',
+  claim_bad_payee:
+    '退款不能发送到此地址。请检查是否有输入错误，并填写您自己的钱包：不能是付款的钱包、合约或与他人共用的钱包。',
   claim_bad_signature: '此签名与这段文字和付款地址不符。请用该地址签署这段文字，一字不差。',
   claim_gone: '无法申请，或等待处理的申请过多。请重新查看本页或联系商家。',
   claim_limited: '尝试次数过多。请等一分钟后重试。',

@@ -14,7 +14,9 @@ import { restoreBackup } from './restore.ts';
 import { shippedPlace } from './shipping-place.ts';
 import { verifyBackup } from './verify.ts';
 
-/** `quittance backup`, `backup verify` and `restore`: on files, whether a service runs or not. Throws `CommandRefused`. */
+/**
+ * `quittance backup`, `backup verify` and `restore`: on files, whether a service runs or not. Throws `CommandRefused`.
+ */
 export async function runBackupCommand(config: Config, command: string, args: AdminArguments): Promise<JsonValue> {
   const places = { dataDir: config.DATA_DIR, signerDirectory: journalDirectory(config) };
   const sealingKeys = namesKeys(config) ? sealingKeysOrFault(config) : null;
@@ -24,7 +26,9 @@ export async function runBackupCommand(config: Config, command: string, args: Ad
       return json(await makeBackup(places, requiredText(args, 'to'), only, systemClock.nowMs()));
     }
     case 'backup.verify':
-      return withFolder(requiredText(args, 'folder'), config, async (folder) => json((await verifyBackup(folder, sealingKeys)).report));
+      return withFolder(requiredText(args, 'folder'), config, async (folder) =>
+        json((await verifyBackup(folder, sealingKeys)).report),
+      );
     case 'backup.restore': {
       const [only, actor] = [partOf(args, config), actorOf(args)];
       return withFolder(requiredText(args, 'from'), config, async (from) =>
@@ -37,7 +41,11 @@ export async function runBackupCommand(config: Config, command: string, args: Ad
 }
 
 /** A backup as it lies there, or one that is made of a shipped log for the time of the command. */
-async function withFolder(named: string, config: Config, work: (folder: string) => Promise<JsonValue>): Promise<JsonValue> {
+async function withFolder(
+  named: string,
+  config: Config,
+  work: (folder: string) => Promise<JsonValue>,
+): Promise<JsonValue> {
   const shipped = shippedPlace(named, config);
   if (!shipped) return work(named);
   const scratch = mkdtempSync(join(tmpdir(), 'quittance-shipped-'));
@@ -51,8 +59,11 @@ async function withFolder(named: string, config: Config, work: (folder: string) 
 
 function partOf(args: AdminArguments, config: Config): BackupPart | undefined {
   const only = optionalText(args, 'only');
-  if (only !== undefined && only !== 'data' && only !== 'signer') throw new CommandRefused('only must be data or signer');
+  if (only !== undefined && only !== 'data' && only !== 'signer')
+    throw new CommandRefused('only must be data or signer');
   if (config.EVENTSTORE_URL !== undefined && only !== 'signer')
-    throw new InvalidConfig('EVENTSTORE_URL: the ledger is on servers, which have backups of their own (docs/runbook.md); name --only signer here');
+    throw new InvalidConfig(
+      'EVENTSTORE_URL: the ledger is on servers, which have backups of their own (docs/runbook.md); name --only signer here',
+    );
   return only;
 }

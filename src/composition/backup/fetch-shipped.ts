@@ -14,7 +14,10 @@ import { shippedLines, type NumberedLine } from './shipped-lines.ts';
 
 type ShippedEvent = EncodedEvent & { readonly stream: string; readonly revision: number };
 
-/** Makes a backup of what was shipped, in an empty folder: the same files that `quittance backup` would have made then. Throws `CommandRefused`. */
+/**
+ * Makes a backup of what was shipped, in an empty folder: the same files that `quittance backup` would have made then.
+ * Throws `CommandRefused`.
+ */
 export async function fetchShipped(objects: ObjectStore, folder: string): Promise<void> {
   const end = (await objects.get(SHIPPED_MARK)) && (await readEnd(objects));
   if (!end) throw new CommandRefused(`${objects.place} holds no shipped log (${SHIPPED_MARK} and ${SHIPPED_END})`);
@@ -37,11 +40,15 @@ async function writeLog(objects: ObjectStore, folder: string, expected: number):
     let end = 0;
     for await (const lines of readable(objects, SHIPPED_LOG)) {
       const gap = lines.find(({ number }, index) => number !== end + index + 1);
-      if (gap) throw new CommandRefused(`${objects.place}/${SHIPPED_LOG} lacks the events from ${end + 1} to ${gap.number - 1}`);
+      if (gap)
+        throw new CommandRefused(
+          `${objects.place}/${SHIPPED_LOG} lacks the events from ${end + 1} to ${gap.number - 1}`,
+        );
       await appendAll(store, lines);
       end += lines.length;
     }
-    if (end < expected) throw new CommandRefused(`${objects.place} holds ${end} events and had ${expected} once: objects are missing`);
+    if (end < expected)
+      throw new CommandRefused(`${objects.place} holds ${end} events and had ${expected} once: objects are missing`);
   } finally {
     await store.close();
   }
@@ -56,7 +63,10 @@ async function appendAll(store: SqliteEventStore, lines: readonly NumberedLine[]
     }),
   );
   const wrong = results.findIndex((result, index) => !result.ok || result.position !== String(lines[index]!.number));
-  if (wrong >= 0) throw new CommandRefused(`event ${lines[wrong]!.number} does not follow from the ones before it: the shipped log is damaged`);
+  if (wrong >= 0)
+    throw new CommandRefused(
+      `event ${lines[wrong]!.number} does not follow from the ones before it: the shipped log is damaged`,
+    );
 }
 
 async function writeSalts(objects: ObjectStore, folder: string): Promise<void> {
@@ -79,15 +89,19 @@ async function writeSalts(objects: ObjectStore, folder: string): Promise<void> {
 async function writeFiles(objects: ObjectStore, folder: string, signer: string): Promise<void> {
   mkdirSync(signer, { recursive: true, mode: 0o700 });
   const named = (name: string): string => {
-    if (!OF_SIGNER.test(name)) throw new CommandRefused(`${objects.place} holds a file called ${JSON.stringify(name)}, which no signer writes`);
+    if (!OF_SIGNER.test(name))
+      throw new CommandRefused(`${objects.place} holds a file called ${JSON.stringify(name)}, which no signer writes`);
     return name;
   };
   for (const object of await objects.list(SHIPPED_FILES)) {
     const name = object.slice(SHIPPED_FILES.length);
-    const path = name === `data/${OF_DATA}` ? join(folder, OF_DATA) : join(signer, named(name.replace(/^signer\//, '')));
+    const path =
+      name === `data/${OF_DATA}` ? join(folder, OF_DATA) : join(signer, named(name.replace(/^signer\//, '')));
     writeFileSync(path, (await objects.get(object))!, { mode: 0o600 });
   }
-  const journals = new Set((await objects.list(SHIPPED_JOURNALS)).map((object) => dirname(object).slice(SHIPPED_JOURNALS.length)));
+  const journals = new Set(
+    (await objects.list(SHIPPED_JOURNALS)).map((object) => dirname(object).slice(SHIPPED_JOURNALS.length)),
+  );
   for (const name of journals) {
     const path = join(signer, named(name));
     let end = 0;
@@ -95,7 +109,9 @@ async function writeFiles(objects: ObjectStore, folder: string, signer: string):
       for (const { number, text } of lines) {
         const next = end + Buffer.byteLength(text) + 1;
         if (number !== next)
-          throw new CommandRefused(`${objects.place}/${SHIPPED_JOURNALS}${name} lacks what follows byte ${end}: objects are missing`);
+          throw new CommandRefused(
+            `${objects.place}/${SHIPPED_JOURNALS}${name} lacks what follows byte ${end}: objects are missing`,
+          );
         end = next;
       }
       writeFileSync(path, lines.map(({ text }) => `${text}\n`).join(''), { mode: 0o600, flag: 'a' });

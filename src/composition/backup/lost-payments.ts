@@ -24,7 +24,11 @@ export interface LostPayment {
 export const PAYOUT_JOURNAL = /^payouts-(live|test)-[0-9a-f]+\.jsonl$/;
 
 /** Of journals in a folder; all of them by default. Throws `JournalBroken`. */
-export function lostPayments(folder: string, known: ReadonlySet<string>, journals: readonly string[] = readdirSync(folder)): LostPayment[] {
+export function lostPayments(
+  folder: string,
+  known: ReadonlySet<string>,
+  journals: readonly string[] = readdirSync(folder),
+): LostPayment[] {
   return journals.flatMap((name) => {
     const mode = PAYOUT_JOURNAL.exec(name)?.[1] as Mode | undefined;
     if (mode === undefined) return [];
@@ -32,7 +36,16 @@ export function lostPayments(folder: string, known: ReadonlySet<string>, journal
     return entries
       .filter((entry): entry is SignedEntry => entry.kind === 'signed' && !known.has(entry.hash))
       .map(({ network, purpose, id, attempt, coin, units, toAddress, txHash, atMs }) => ({
-        ...{ mode, network, kind: purpose, id, attempt, coin, amount: formatAmount(BigInt(units)), to_address: toAddress },
+        ...{
+          mode,
+          network,
+          kind: purpose,
+          id,
+          attempt,
+          coin,
+          amount: formatAmount(BigInt(units)),
+          to_address: toAddress,
+        },
         ...{ tx_hash: txHash, signed_at: new Date(atMs).toISOString() },
       }));
   });

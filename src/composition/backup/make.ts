@@ -31,20 +31,33 @@ export interface BackupMade extends Pick<Manifest, 'made_at'> {
 }
 
 /** Copies what cannot be made again, while the service runs or not. Throws `CommandRefused`. */
-export async function makeBackup(places: BackupPlaces, to: string, only: BackupPart | undefined, nowMs: number): Promise<BackupMade> {
+export async function makeBackup(
+  places: BackupPlaces,
+  to: string,
+  only: BackupPart | undefined,
+  nowMs: number,
+): Promise<BackupMade> {
   const folder = resolve(to);
-  if (only !== 'signer' && !existsSync(join(places.dataDir, FIRST))) throw new CommandRefused(`${places.dataDir} holds no ledger (${FIRST})`);
+  if (only !== 'signer' && !existsSync(join(places.dataDir, FIRST)))
+    throw new CommandRefused(`${places.dataDir} holds no ledger (${FIRST})`);
   if (existsSync(folder) && readdirSync(folder).length > 0) throw new CommandRefused(`--to: ${folder} is not empty`);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const madeAt = new Date(nowMs).toISOString();
   const data = only === 'signer' ? null : await copyData(places.dataDir, folder);
   // The ledger first: a signer signs nothing on a journal that lacks what the ledger knows to be signed.
-  const signer = only === 'data' ? 'it was not asked for' : copySigner(places.signerDirectory, join(folder, SIGNER_FOLDER));
+  const signer =
+    only === 'data' ? 'it was not asked for' : copySigner(places.signerDirectory, join(folder, SIGNER_FOLDER));
   if (typeof signer === 'string' && only === 'signer') throw new CommandRefused(signer);
-  const manifest: Manifest = { format: 1, made_at: madeAt, data, signer: typeof signer === 'string' ? null : { files: signer } };
+  const manifest: Manifest = {
+    format: 1,
+    made_at: madeAt,
+    data,
+    signer: typeof signer === 'string' ? null : { files: signer },
+  };
   writePrivate(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
   syncPath(folder);
-  if (data) writePrivate(join(places.dataDir, LAST_BACKUP), `${JSON.stringify({ made_at: madeAt, events: data.events })}\n`);
+  if (data)
+    writePrivate(join(places.dataDir, LAST_BACKUP), `${JSON.stringify({ made_at: madeAt, events: data.events })}\n`);
   return {
     ...{ folder, made_at: madeAt, events: data?.events ?? null, last_event_at: data?.last_event_at ?? null },
     files: Object.keys(data?.files ?? {}).length + Object.keys(manifest.signer?.files ?? {}).length,
@@ -59,7 +72,8 @@ async function copyData(dataDir: string, folder: string): Promise<NonNullable<Ma
     await copyDatabase(join(dataDir, name), join(folder, name));
     chmodSync(join(folder, name), 0o600);
   }
-  for (const name of FILES.filter((file) => existsSync(join(dataDir, file)))) copyPrivately(join(dataDir, name), join(folder, name));
+  for (const name of FILES.filter((file) => existsSync(join(dataDir, file))))
+    copyPrivately(join(dataDir, name), join(folder, name));
   return describeData(folder);
 }
 
@@ -80,7 +94,8 @@ export function digestsIn(folder: string): FileDigests {
 
 /** The digests of what was copied, or why nothing could be. */
 function copySigner(directory: string, folder: string): FileDigests | string {
-  if (!existsSync(directory)) return `there is no ${directory} (SIGNER_JOURNAL_DIR): the signer has remembered nothing there`;
+  if (!existsSync(directory))
+    return `there is no ${directory} (SIGNER_JOURNAL_DIR): the signer has remembered nothing there`;
   try {
     const names = readdirSync(directory).filter((name) => OF_SIGNER.test(name));
     mkdirSync(folder, { recursive: true, mode: 0o700 });

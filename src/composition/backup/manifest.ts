@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { CommandRefused } from '../../operator/commands.ts';
 
-/** Says what a backup holds; written last, so a folder without it is none. In a data directory it says that the ledger was restored. */
+/**
+ * Says what a backup holds; written last, so a folder without it is none. In a data directory it says that the ledger
+ * was restored.
+ */
 export const MANIFEST = 'backup.json';
 /** The files of the signer's directory lie apart from those of the data directory. */
 export const SIGNER_FOLDER = 'signer';
@@ -20,7 +23,9 @@ const files = z.record(name, digest);
 const schema = z.strictObject({
   format: z.literal(1),
   made_at: z.iso.datetime(),
-  data: z.strictObject({ events: z.int().min(0), chain: z.string(), last_event_at: z.iso.datetime().nullable(), files }).nullable(),
+  data: z
+    .strictObject({ events: z.int().min(0), chain: z.string(), last_event_at: z.iso.datetime().nullable(), files })
+    .nullable(),
   signer: z.strictObject({ files: z.record(z.string().regex(OF_SIGNER), digest) }).nullable(),
 });
 
@@ -30,7 +35,10 @@ export type FileDigests = z.infer<typeof files>;
 /** Throws `CommandRefused` for a folder that is no backup. */
 export function readManifest(folder: string): Manifest {
   const file = join(folder, MANIFEST);
-  if (!existsSync(file)) throw new CommandRefused(`${folder} is not a backup: it holds no ${MANIFEST}, which a backup gets when it is whole`);
+  if (!existsSync(file))
+    throw new CommandRefused(
+      `${folder} is not a backup: it holds no ${MANIFEST}, which a backup gets when it is whole`,
+    );
   const parsed = schema.safeParse(jsonIn(file));
   if (!parsed.success) throw new CommandRefused(`${file} is not what a backup holds: ${z.prettifyError(parsed.error)}`);
   return parsed.data;

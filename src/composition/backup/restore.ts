@@ -35,12 +35,17 @@ export interface Restored {
   readonly data_dir: string | null;
   /** Where the files of the ledger that was there are now. */
   readonly moved_aside: string | null;
-  /** Events that were signed and are not in the backup: so many at least are lost. Null when no more was signed than there is. */
+  /**
+   * Events that were signed and are not in the backup: so many at least are lost. Null when no more was signed than
+   * there is.
+   */
   readonly lost_events: number | null;
   /** Where what the signer remembered of them is kept, as evidence. */
   readonly kept_checkpoints: readonly string[];
   readonly addresses: Addresses;
-  /** Null where nothing can tell: the signer's journal could not be read, or was lost and is no newer than the backup. */
+  /**
+   * Null where nothing can tell: the signer's journal could not be read, or was lost and is no newer than the backup.
+   */
   readonly unknown_payments: readonly LostPayment[] | null;
   /** What the signer's side could not be given, and how to. */
   readonly signer: string;
@@ -52,17 +57,24 @@ const OF_LEDGER = /\.db(-wal|-shm)?$|^(events\.anchor|operators|demo-merchant|la
 const LEDGER = 'events.db';
 const LOCK = /^lock\./;
 
-/** Puts a backup back: verified first, then all of it or nothing, and never over a ledger that is there. Throws `CommandRefused`. */
+/**
+ * Puts a backup back: verified first, then all of it or nothing, and never over a ledger that is there. Throws
+ * `CommandRefused`.
+ */
 export async function restoreBackup(places: BackupPlaces, request: RestoreRequest): Promise<Restored> {
   const backup = await verifyBackup(request.from, request.sealingKeys);
   if (!backup.report.ok) throw new CommandRefused(`nothing was restored: ${backup.report.faults.join('; ')}`);
   const { data } = backup.manifest;
-  if (request.only !== 'signer' && !data) throw new CommandRefused(`${backup.folder} holds the signer's files alone: name --only signer`);
+  if (request.only !== 'signer' && !data)
+    throw new CommandRefused(`${backup.folder} holds the signer's files alone: name --only signer`);
   // Nothing is touched on either side while one of the two is in use.
   const target = request.only === 'signer' ? null : openTarget(places.dataDir, request.moveAside);
   let signer: SignerSide;
   try {
-    signer = request.only === 'data' ? skipped('it was not asked for') : restoreSigner(places.signerDirectory, backup, request.actor);
+    signer =
+      request.only === 'data'
+        ? skipped('it was not asked for')
+        : restoreSigner(places.signerDirectory, backup, request.actor);
     if (target) placeLedger(target, backup);
   } finally {
     target?.lock.release();
@@ -73,13 +85,25 @@ export async function restoreBackup(places: BackupPlaces, request: RestoreReques
       backupMadeAtSec: secOf(backup.manifest.made_at),
       events: data.events,
       lastEventAtSec: data.last_event_at === null ? null : secOf(data.last_event_at),
-      unknownPayments: signer.lost?.map(({ mode, network, id, tx_hash: txHash }) => ({ mode, network, id, txHash })) ?? null,
-      ...{ signedEvents: signer.signedEvents, addresses, actor: request.actor, restoredAtSec: toSec(systemClock.nowMs()) },
+      unknownPayments:
+        signer.lost?.map(({ mode, network, id, tx_hash: txHash }) => ({ mode, network, id, txHash })) ?? null,
+      ...{
+        signedEvents: signer.signedEvents,
+        addresses,
+        actor: request.actor,
+        restoredAtSec: toSec(systemClock.nowMs()),
+      },
     });
   return {
     ...{ backup: backup.report, data_dir: target && places.dataDir, moved_aside: target?.movedAside ?? null },
     lost_events: signer.signedEvents === null || !data ? null : signer.signedEvents - data.events,
-    ...{ kept_checkpoints: signer.kept, addresses, unknown_payments: signer.lost, signer: signer.say, next: nextSteps(signer) },
+    ...{
+      kept_checkpoints: signer.kept,
+      addresses,
+      unknown_payments: signer.lost,
+      signer: signer.say,
+      next: nextSteps(signer),
+    },
   };
 }
 
@@ -116,10 +140,24 @@ interface SignerSide {
   readonly stopped: readonly string[];
 }
 
-const skipped = (say: string): SignerSide => ({ lost: null, signedEvents: null, marks: [], kept: [], say, stopped: [] });
+const skipped = (say: string): SignerSide => ({
+  lost: null,
+  signedEvents: null,
+  marks: [],
+  kept: [],
+  say,
+  stopped: [],
+});
 
-/** What the signer has itself is newer than any copy, and stays; only that it signed more than there is now is put aside. */
-function restoreSigner(directory: string, { folder, manifest, signed: known }: VerifiedBackup, actor: string): SignerSide {
+/**
+ * What the signer has itself is newer than any copy, and stays; only that it signed more than there is now is put
+ * aside.
+ */
+function restoreSigner(
+  directory: string,
+  { folder, manifest, signed: known }: VerifiedBackup,
+  actor: string,
+): SignerSide {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     const lock = lockJournals(directory);
@@ -129,10 +167,15 @@ function restoreSigner(directory: string, { folder, manifest, signed: known }: V
       const copied = manifest.signer?.files ?? {};
       const missing = Object.fromEntries(Object.entries(copied).filter(([name]) => !existsSync(join(directory, name))));
       const stopped = Object.keys(missing).filter((name) => name.endsWith('.jsonl'));
-      // The signer's own files alone say nothing of a ledger. Read before anything is placed, since one that is broken ends the restore.
+      // The signer's own files alone say nothing of a ledger. Read before anything is placed, since one that is broken
+      // ends the restore.
       const lost = manifest.data ? lostOf(directory, join(folder, SIGNER_FOLDER), stopped, known) : null;
       for (const name of stopped) placeStopped(join(folder, SIGNER_FOLDER, name), join(directory, name), actor);
-      placeFiles(join(folder, SIGNER_FOLDER), directory, Object.fromEntries(Object.entries(missing).filter(([name]) => !stopped.includes(name))));
+      placeFiles(
+        join(folder, SIGNER_FOLDER),
+        directory,
+        Object.fromEntries(Object.entries(missing).filter(([name]) => !stopped.includes(name))),
+      );
       const events = manifest.data?.events ?? Infinity;
       const signed = keptAnchors(directory).at(-1)?.size ?? 0;
       const kept = signed > events ? leaveOutAnchorsAbove(directory, events, stampNow()) : [];
@@ -144,22 +187,35 @@ function restoreSigner(directory: string, { folder, manifest, signed: known }: V
     }
   } catch (error) {
     if (error instanceof JournalBroken)
-      throw new CommandRefused(`nothing of the signer was restored: ${error.message} (${directory}; stop a signer that uses it first)`);
+      throw new CommandRefused(
+        `nothing of the signer was restored: ${error.message} (${directory}; stop a signer that uses it first)`,
+      );
     if (!['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
-    return skipped(`${directory} belongs to another user: run "quittance restore --only signer" with the same backup as that user, before the start`);
+    return skipped(
+      `${directory} belongs to another user: run "quittance restore --only signer" with the same backup as that user, before the start`,
+    );
   }
 }
 
-/** Null where the list would be empty and proves nothing: what is no newer than the backup knows nothing of the time after it. */
-function lostOf(directory: string, backup: string, copied: readonly string[], known: ReadonlySet<string>): readonly LostPayment[] | null {
+/**
+ * Null where the list would be empty and proves nothing: what is no newer than the backup knows nothing of the time
+ * after it.
+ */
+function lostOf(
+  directory: string,
+  backup: string,
+  copied: readonly string[],
+  known: ReadonlySet<string>,
+): readonly LostPayment[] | null {
   const lost = [...lostPayments(directory, known), ...lostPayments(backup, known, copied)];
   const isTold = copied.length === 0 && readdirSync(directory).some((name) => PAYOUT_JOURNAL.test(name));
   return isTold || lost.length > 0 ? lost : null;
 }
 
 /**
- * A journal of the backup lacks what was signed after it, as the ledger does, so neither would notice that a payment is made a second time. It is
- * stopped before a signer can see it, until people have compared the chains with the ledger and resume it.
+ * A journal of the backup lacks what was signed after it, as the ledger does, so neither would notice that a payment is
+ * made a second time. It is stopped before a signer can see it, until people have compared the chains with the ledger
+ * and resume it.
  */
 function placeStopped(from: string, to: string, actor: string): void {
   const draft = `${to}.restoring`;
@@ -173,7 +229,10 @@ function placeStopped(from: string, to: string, actor: string): void {
   syncPath(dirname(to));
 }
 
-function reachWith({ mode, family, unusedFrom, leasedBelow }: AddressReach, marks: readonly KeptMark[]): Addresses[number] {
+function reachWith(
+  { mode, family, unusedFrom, leasedBelow }: AddressReach,
+  marks: readonly KeptMark[],
+): Addresses[number] {
   const marked = marks.filter((mark) => mark.mode === mode && mark.family === family).map(({ next }) => next);
   return { mode, family, unusedFrom, leasedBelow: Math.max(leasedBelow, ...marked), isKnown: marked.length > 0 };
 }
@@ -193,7 +252,12 @@ function openTarget(dataDir: string, moveAside: boolean): Target {
   const lock = acquireWriterLock(dataDir);
   const there = readdirSync(dataDir).filter((name) => OF_LEDGER.test(name) && !LOCK.test(name));
   if (!there.includes(LEDGER) || moveAside)
-    return { dataDir, lock, there, movedAside: there.length === 0 ? null : join(dataDir, `before-restore-${stampNow()}`) };
+    return {
+      dataDir,
+      lock,
+      there,
+      movedAside: there.length === 0 ? null : join(dataDir, `before-restore-${stampNow()}`),
+    };
   lock.release();
   throw new CommandRefused(
     `${dataDir} holds a ledger: name --move-aside to keep its files beside the restored ones, or set DATA_DIR to another folder`,
@@ -216,7 +280,10 @@ async function recordRestore(dataDir: string, data: LedgerRestored['data']): Pro
   try {
     const last = await store.lastOfStream(OPERATOR_ACTS_STREAM);
     const event: LedgerRestored = { type: 'LedgerRestored', data };
-    await appendNext({ store, clock: systemClock, random: nodeRandom }, { stream: OPERATOR_ACTS_STREAM, last, event, actor: data.actor });
+    await appendNext(
+      { store, clock: systemClock, random: nodeRandom },
+      { stream: OPERATOR_ACTS_STREAM, last, event, actor: data.actor },
+    );
   } finally {
     await store.close();
   }

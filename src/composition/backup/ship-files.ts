@@ -77,7 +77,9 @@ function demandSame(path: string, { last, end }: ShippedLines, place: string): v
   if (last === null) return;
   const from = end - Buffer.byteLength(last.text) - 1;
   if (linesAfter(path, from)[0]?.text !== last.text)
-    throw new Error(`${place} holds another journal than ${path}, or a newer one: name another place in LOG_SHIPPING_TO`);
+    throw new Error(
+      `${place} holds another journal than ${path}, or a newer one: name another place in LOG_SHIPPING_TO`,
+    );
 }
 
 /** The whole lines behind a place of the file, each numbered by where it ends. */

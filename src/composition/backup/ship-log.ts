@@ -12,7 +12,15 @@ import { messageOf } from '../../runtime/util/message-of.ts';
 import { Recurring } from '../../runtime/util/recurring.ts';
 import { writePrivate } from '../secrets-files.ts';
 import { OF_DATA, SignerFiles, WholeFiles } from './ship-files.ts';
-import { demandAllObjects, endIn, SHIPPED_END, SHIPPED_LOG, SHIPPED_MARK, SHIPPED_SALTS, type ShippedEnd } from './shipped-end.ts';
+import {
+  demandAllObjects,
+  endIn,
+  SHIPPED_END,
+  SHIPPED_LOG,
+  SHIPPED_MARK,
+  SHIPPED_SALTS,
+  type ShippedEnd,
+} from './shipped-end.ts';
 import { ShippedLines, type NumberedLine } from './shipped-lines.ts';
 
 export interface LogShippingParts {
@@ -42,7 +50,9 @@ const LOST_MARK = `it holds no ${SHIPPED_MARK} any more: it was emptied, or is n
 /** After a failure the place is left alone for so many rounds: a fault that lasts is not asked for again and again. */
 const ROUNDS_AFTER_FAILURE = 5;
 
-/** Sends what a backup holds to a place outside of this machine as it comes about, so that a lost disk loses seconds. */
+/**
+ * Sends what a backup holds to a place outside of this machine as it comes about, so that a lost disk loses seconds.
+ */
 export class LogShipping {
   readonly #parts: LogShippingParts;
   readonly #keys: PersonalKeysFile;
@@ -105,7 +115,8 @@ export class LogShipping {
 
   health(): readonly HealthFact[] {
     const { place } = this.#parts.objects;
-    if (this.#fault !== null) return [{ name: 'log-shipping', state: 'degraded', detail: `nothing is shipped to ${place}: ${this.#fault}` }];
+    if (this.#fault !== null)
+      return [{ name: 'log-shipping', state: 'degraded', detail: `nothing is shipped to ${place}: ${this.#fault}` }];
     return [{ name: 'log-shipping', state: 'ok', detail: `${this.#shippedEvents ?? 0} events are in ${place}` }];
   }
 
@@ -126,7 +137,9 @@ export class LogShipping {
     }
   }
 
-  /** After a failure nobody knows what lies there: a request without an answer may have been carried out, or still be. */
+  /**
+   * After a failure nobody knows what lies there: a request without an answer may have been carried out, or still be.
+   */
   #forget(): void {
     this.#opened = null;
     this.#signer = new SignerFiles(this.#objects, this.#parts.signerDirectory);
@@ -138,13 +151,14 @@ export class LogShipping {
     const { objects } = this.#parts;
     if ((await objects.get(SHIPPED_MARK)) === null) throw new Error(LOST_MARK);
     const [noted, known] = [(await objects.get(SHIPPED_END))?.toString() ?? null, this.#opened.noted];
-    if (noted !== known) throw new Error(`${SHIPPED_END} is not what this service left there: another service ships to the same place`);
+    if (noted !== known)
+      throw new Error(`${SHIPPED_END} is not what this service left there: another service ships to the same place`);
     this.#isOwn = true;
   }
 
   /**
-   * What events need comes before them, and the journal, too: a signer refuses a journal that is older than the ledger, so wherever this is cut
-   * short, what lies there can be restored.
+   * What events need comes before them, and the journal, too: a signer refuses a journal that is older than the ledger,
+   * so wherever this is cut short, what lies there can be restored.
    */
   async #ship(): Promise<void> {
     const { store, dataDir } = this.#parts;
@@ -159,11 +173,15 @@ export class LogShipping {
     if (head <= log.end) return;
     await this.#sendSalts(salts);
     while (log.end < head) {
-      const page = await store.readAll({ after: log.end === 0 ? null : String(log.end), limit: Math.min(PAGE, head - log.end) });
+      const page = await store.readAll({
+        after: log.end === 0 ? null : String(log.end),
+        limit: Math.min(PAGE, head - log.end),
+      });
       if (page.length === 0) break;
       const forgotten = page.flatMap(forgottenIn);
       // Before the event is there that says so: otherwise a restart would not do it again.
-      if (forgotten.length > 0) await salts.remove((text) => forgotten.includes((JSON.parse(text) as { subject: string }).subject));
+      if (forgotten.length > 0)
+        await salts.remove((text) => forgotten.includes((JSON.parse(text) as { subject: string }).subject));
       await log.add(page.map(lineOf));
       await this.#noteEnd(page.at(-1)!, this.#opened);
       this.#shippedEvents = log.end;
@@ -184,8 +202,12 @@ export class LogShipping {
     const noted = (await objects.get(SHIPPED_END))?.toString() ?? null;
     const end = noted === null ? null : endIn(noted, objects.place);
     if (end) await demandAllObjects(objects, end);
-    const [log, salts] = [await ShippedLines.open(this.#objects, SHIPPED_LOG), await ShippedLines.open(this.#objects, SHIPPED_SALTS)];
-    if (end && end.events > log.end) throw new Error(`it lacks events from ${log.end + 1} to ${end.events}, which were shipped: objects are missing`);
+    const [log, salts] = [
+      await ShippedLines.open(this.#objects, SHIPPED_LOG),
+      await ShippedLines.open(this.#objects, SHIPPED_SALTS),
+    ];
+    if (end && end.events > log.end)
+      throw new Error(`it lacks events from ${log.end + 1} to ${end.events}, which were shipped: objects are missing`);
     if (log.last) {
       const [own] = await store.readAll({ after: log.end === 1 ? null : String(log.end - 1), limit: 1 });
       if (!own || lineOf(own).text !== log.last.text)
@@ -200,22 +222,33 @@ export class LogShipping {
   }
 
   async #sendSalts(salts: ShippedLines): Promise<void> {
-    for (let found = this.#keys.after(this.#saltsEnd, SALTS); found.length > 0; found = this.#keys.after(this.#saltsEnd, SALTS)) {
+    for (
+      let found = this.#keys.after(this.#saltsEnd, SALTS);
+      found.length > 0;
+      found = this.#keys.after(this.#saltsEnd, SALTS)
+    ) {
       await salts.add(
-        found.map(({ number, subject, salt }) => ({ number, text: JSON.stringify({ subject, salt: Buffer.from(salt).toString('base64') }) })),
+        found.map(({ number, subject, salt }) => ({
+          number,
+          text: JSON.stringify({ subject, salt: Buffer.from(salt).toString('base64') }),
+        })),
       );
       this.#saltsEnd = found.at(-1)!.number;
     }
   }
 
-  /** Of a place that this ledger was shipped to and that is empty now, nobody knows whether it is the same one: a mount may be gone. */
+  /**
+   * Of a place that this ledger was shipped to and that is empty now, nobody knows whether it is the same one: a mount
+   * may be gone.
+   */
   async #demandMark(): Promise<void> {
     const { objects, dataDir, clock } = this.#parts;
     const began = join(dataDir, BEGAN);
     if ((await objects.get(SHIPPED_MARK)) === null) {
       if (existsSync(began) && readFileSync(began, 'utf8') === objects.place)
         throw new Error(`${LOST_MARK}. Only where it shall begin anew, remove ${began}`);
-      if ((await objects.list('')).length > 0) throw new Error('other things lie there: name an empty place in LOG_SHIPPING_TO');
+      if ((await objects.list('')).length > 0)
+        throw new Error('other things lie there: name an empty place in LOG_SHIPPING_TO');
       await objects.put(SHIPPED_MARK, jsonBytes({ format: 1, began_at: new Date(clock.nowMs()).toISOString() }));
     }
     if (!existsSync(began) || readFileSync(began, 'utf8') !== objects.place) writePrivate(began, objects.place);
@@ -225,7 +258,9 @@ export class LogShipping {
     const end: ShippedEnd = {
       ...{ format: 1, events: Number(position), last_event_at: new Date(atMs).toISOString() },
       shipped_at: new Date(this.#parts.clock.nowMs()).toISOString(),
-      without_signer: this.#signer.isReadable() ? null : `${this.#parts.signerDirectory} (SIGNER_JOURNAL_DIR) belongs to another user`,
+      without_signer: this.#signer.isReadable()
+        ? null
+        : `${this.#parts.signerDirectory} (SIGNER_JOURNAL_DIR) belongs to another user`,
       ...{ log: opened.log.inventory(), salts: opened.salts.inventory() },
     };
     const bytes = jsonBytes(end);
@@ -234,7 +269,18 @@ export class LogShipping {
   }
 }
 
-const lineOf = ({ position, stream, revision, id, type, version, atMs, data, metadata, hash }: RecordedEvent): NumberedLine => ({
+const lineOf = ({
+  position,
+  stream,
+  revision,
+  id,
+  type,
+  version,
+  atMs,
+  data,
+  metadata,
+  hash,
+}: RecordedEvent): NumberedLine => ({
   number: Number(position),
   text: JSON.stringify({ stream, revision, id, type, version, atMs, data, metadata, hash }),
 });

@@ -34,7 +34,8 @@ export async function readEnd(objects: ObjectStore): Promise<ShippedEnd | null> 
 
 export function endIn(text: string, place: string): ShippedEnd {
   const parsed = schema.safeParse(jsonOf(text));
-  if (!parsed.success) throw new CommandRefused(`${SHIPPED_END} in ${place} is damaged: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success)
+    throw new CommandRefused(`${SHIPPED_END} in ${place} is damaged: ${z.prettifyError(parsed.error)}`);
   return parsed.data;
 }
 
@@ -46,7 +47,10 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** What is only missed when it is needed, such as the salts of personal data, must be missed at once. Throws `CommandRefused`. */
+/**
+ * What is only missed when it is needed, such as the salts of personal data, must be missed at once. Throws
+ * `CommandRefused`.
+ */
 export async function demandAllObjects(objects: ObjectStore, { log, salts }: ShippedEnd): Promise<void> {
   for (const [prefix, noted] of [[SHIPPED_LOG, log] as const, [SHIPPED_SALTS, salts] as const]) {
     const names = await objects.list(prefix);

@@ -121,7 +121,8 @@ export async function* shippedLines(objects: ObjectStore, prefix: string): Async
 
 const nameOf = (prefix: string, first: number): string => `${prefix}${String(first).padStart(DIGITS, '0')}.gz`;
 
-const packed = (lines: readonly NumberedLine[]): Promise<Buffer> => promisify(gzip)(lines.map(({ number, text }) => `${number} ${text}\n`).join(''));
+const packed = (lines: readonly NumberedLine[]): Promise<Buffer> =>
+  promisify(gzip)(lines.map(({ number, text }) => `${number} ${text}\n`).join(''));
 
 async function linesIn(objects: ObjectStore, name: string): Promise<NumberedLine[]> {
   const bytes = await objects.get(name);

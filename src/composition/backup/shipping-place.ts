@@ -14,7 +14,9 @@ export function shippingFaults(config: Config): string[] {
   const { LOG_SHIPPING_TO: to, DATA_DIR: dataDir } = config;
   if (to === undefined) return [];
   if (config.EVENTSTORE_URL !== undefined)
-    return ['LOG_SHIPPING_TO is for the embedded store: the ledger is on servers here, which replicate it and have backups of their own'];
+    return [
+      'LOG_SHIPPING_TO is for the embedded store: the ledger is on servers here, which replicate it and have backups of their own',
+    ];
   if (to.startsWith('s3:')) return s3Faults(config, to);
   if (!isAbsolute(to)) return ['LOG_SHIPPING_TO must be an absolute path or s3://bucket/prefix'];
   const isInside = (directory: string): boolean => !relative(directory, to).startsWith('..');
@@ -22,11 +24,16 @@ export function shippingFaults(config: Config): string[] {
 }
 
 function s3Faults(config: Config, to: string): string[] {
-  if (!BUCKET.test(to)) return ['LOG_SHIPPING_TO must be s3://bucket/prefix, with letters, digits, dots, hyphens, underscores and slashes'];
+  if (!BUCKET.test(to))
+    return ['LOG_SHIPPING_TO must be s3://bucket/prefix, with letters, digits, dots, hyphens, underscores and slashes'];
   const { protocol, hostname } = new URL(config.LOG_SHIPPING_S3_ENDPOINT ?? 'https://localhost');
   if (protocol !== 'https:' && !isLoopbackHost(hostname))
-    return ['LOG_SHIPPING_S3_ENDPOINT must be https: salts of personal data go there, and whoever is between could replace what is restored'];
-  const missing = (['LOG_SHIPPING_S3_ACCESS_KEY_ID', 'LOG_SHIPPING_S3_SECRET_ACCESS_KEY'] as const).filter((name) => config[name] === undefined);
+    return [
+      'LOG_SHIPPING_S3_ENDPOINT must be https: salts of personal data go there, and whoever is between could replace what is restored',
+    ];
+  const missing = (['LOG_SHIPPING_S3_ACCESS_KEY_ID', 'LOG_SHIPPING_S3_SECRET_ACCESS_KEY'] as const).filter(
+    (name) => config[name] === undefined,
+  );
   return missing.map((name) => `${name} is missing: LOG_SHIPPING_TO names a bucket`);
 }
 
@@ -35,7 +42,10 @@ export function shippingPlace(config: Config): ObjectStore | null {
   return config.LOG_SHIPPING_TO === undefined ? null : placeAt(config.LOG_SHIPPING_TO, config);
 }
 
-/** The place of a shipped log that a person names; null when it is a folder of another kind, such as a backup. Throws `InvalidConfig`. */
+/**
+ * The place of a shipped log that a person names; null when it is a folder of another kind, such as a backup. Throws
+ * `InvalidConfig`.
+ */
 export function shippedPlace(from: string, config: Config): ObjectStore | null {
   if (from.startsWith('s3:')) return placeAt(from, config);
   return existsSync(join(from, SHIPPED_MARK)) ? folderObjects(from) : null;
@@ -51,6 +61,10 @@ function placeAt(to: string, config: Config): ObjectStore {
     endpoint: endpoint ?? `https://s3.${region}.amazonaws.com`,
     bucket,
     prefix: prefix === '' || prefix.endsWith('/') ? prefix : `${prefix}/`,
-    credentials: { region, accessKeyId: config.LOG_SHIPPING_S3_ACCESS_KEY_ID!, secretAccessKey: config.LOG_SHIPPING_S3_SECRET_ACCESS_KEY! },
+    credentials: {
+      region,
+      accessKeyId: config.LOG_SHIPPING_S3_ACCESS_KEY_ID!,
+      secretAccessKey: config.LOG_SHIPPING_S3_SECRET_ACCESS_KEY!,
+    },
   });
 }

@@ -6,12 +6,19 @@ import { LogShipping } from './ship-log.ts';
 import { shippingPlace } from './shipping-place.ts';
 
 /** Null where nothing is to be shipped. A damaged log is not: what lies there may be what it is restored from. */
-export function startLogShipping({ config, storage, clock, log, readOnly }: ServiceParts, { registry }: Metrics): LogShipping | null {
+export function startLogShipping(
+  { config, storage, clock, log, readOnly }: ServiceParts,
+  { registry }: Metrics,
+): LogShipping | null {
   const objects = shippingPlace(config);
   if (!objects || !storage.ownLog || readOnly) return null;
   const shipping = new LogShipping({
     ...{ objects, store: storage.store, clock, log },
-    ...{ dataDir: config.DATA_DIR, signerDirectory: journalDirectory(config), everyMs: config.LOG_SHIPPING_EVERY_SECONDS * 1000 },
+    ...{
+      dataDir: config.DATA_DIR,
+      signerDirectory: journalDirectory(config),
+      everyMs: config.LOG_SHIPPING_EVERY_SECONDS * 1000,
+    },
   });
   reportShipping(registry, () => shipping.ageSec());
   shipping.start();

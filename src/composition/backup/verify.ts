@@ -21,7 +21,10 @@ import { JournalBroken, readJournal } from '../../signer/journal.ts';
 import { faultsOfFiles, readManifest, SIGNER_FOLDER, type FileDigests, type Manifest } from './manifest.ts';
 import { syncPath } from '../../runtime/util/sync-path.ts';
 
-/** How far the addresses of one wallet had come: those below were leased, those from `unusedFrom` on belong to no session of the ledger. */
+/**
+ * How far the addresses of one wallet had come: those below were leased, those from `unusedFrom` on belong to no
+ * session of the ledger.
+ */
 export interface AddressReach {
   readonly mode: Mode;
   readonly family: AddressFamily;
@@ -53,18 +56,32 @@ export interface VerifiedBackup {
   readonly signed: ReadonlySet<string>;
 }
 
-/** Puts a copy of the backup into a scratch folder and reads all of it there, as a start would. The backup itself is not touched. */
+/**
+ * Puts a copy of the backup into a scratch folder and reads all of it there, as a start would. The backup itself is not
+ * touched.
+ */
 export async function verifyBackup(given: string, sealingKeys: SealingKeys | null): Promise<VerifiedBackup> {
   const folder = resolve(given);
   const manifest = readManifest(folder);
-  const faults = [...faultsOfFiles(folder, manifest.data?.files ?? {}), ...faultsOfFiles(join(folder, SIGNER_FOLDER), manifest.signer?.files ?? {})];
+  const faults = [
+    ...faultsOfFiles(folder, manifest.data?.files ?? {}),
+    ...faultsOfFiles(join(folder, SIGNER_FOLDER), manifest.signer?.files ?? {}),
+  ];
   if (faults.length === 0) faults.push(...faultsOfJournals(join(folder, SIGNER_FOLDER), manifest.signer?.files ?? {}));
   const scratch = mkdtempSync(join(tmpdir(), 'quittance-restore-'));
   try {
-    const read = manifest.data && faults.length === 0 ? await readThrough(folder, scratch, manifest.data, manifest.signer, sealingKeys) : null;
+    const read =
+      manifest.data && faults.length === 0
+        ? await readThrough(folder, scratch, manifest.data, manifest.signer, sealingKeys)
+        : null;
     const all = [...faults, ...(read?.faults ?? [])];
     const report: BackupReport = {
-      ...{ ok: all.length === 0, made_at: manifest.made_at, events: manifest.data?.events ?? null, root_hash: read?.rootHash ?? null },
+      ...{
+        ok: all.length === 0,
+        made_at: manifest.made_at,
+        events: manifest.data?.events ?? null,
+        root_hash: read?.rootHash ?? null,
+      },
       last_event_at: manifest.data?.last_event_at ?? null,
       files: Object.keys(manifest.data?.files ?? {}).length + Object.keys(manifest.signer?.files ?? {}).length,
       ...{ secrets: read?.secrets ?? 'not tried: no key is set', faults: all },
@@ -167,12 +184,14 @@ async function openedSecrets(
   const store = await openSqliteEventStore({ dataDir });
   try {
     const end = Number((await store.head()) ?? 0);
-    const faults = end === events ? [] : [`the log holds ${end} events, not the ${events} of the manifest (chain ${chain})`];
+    const faults =
+      end === events ? [] : [`the log holds ${end} events, not the ${events} of the manifest (chain ${chain})`];
     if (!sealingKeys) return { faults, secrets: 'not tried: no key is set' };
     const directory = new MerchantDirectory({ store, sealer: createSealer(await withKeptKeys(store, sealingKeys)) });
     const fault = await directory.start().then(
       () => null,
-      (error: unknown) => `the keys of the settings do not open what is sealed in the backup: ${(error as Error).message}`,
+      (error: unknown) =>
+        `the keys of the settings do not open what is sealed in the backup: ${(error as Error).message}`,
     );
     await directory.close();
     return fault === null ? { faults, secrets: 'open' } : { faults: [...faults, fault], secrets: 'do not open' };
@@ -189,7 +208,8 @@ class Reach {
   take(recorded: RecordedEvent): null {
     if (recorded.type === 'SessionCreated') {
       const { mode, paymentOptions } = (decodeEvent(recorded).event as SessionCreated).data;
-      for (const { network, derivationIndex } of paymentOptions) raise(this.#unusedFrom, `${mode}/${addressFamilyOf(network)}`, derivationIndex + 1);
+      for (const { network, derivationIndex } of paymentOptions)
+        raise(this.#unusedFrom, `${mode}/${addressFamilyOf(network)}`, derivationIndex + 1);
     }
     if (recorded.type === 'AddressRangeLeased') {
       const { mode, family, to } = (decodeEvent(recorded).event as AddressRangeLeased).data;
@@ -206,4 +226,5 @@ class Reach {
   }
 }
 
-const raise = (of: Map<string, number>, key: string, value: number): unknown => of.set(key, Math.max(of.get(key) ?? 0, value));
+const raise = (of: Map<string, number>, key: string, value: number): unknown =>
+  of.set(key, Math.max(of.get(key) ?? 0, value));

@@ -8,7 +8,10 @@ import { settingsFindings } from './settings-checks.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 const RUNNING_MS = 2_000;
 
-/** Looks at everything the service of this environment relies on, and changes nothing. Never rejects: what cannot be looked at is a finding. */
+/**
+ * Looks at everything the service of this environment relies on, and changes nothing. Never rejects: what cannot be
+ * looked at is a finding.
+ */
 export async function diagnose(env: Environment): Promise<Finding[]> {
   let config: Config;
   try {
@@ -58,13 +61,19 @@ async function part(check: string, look: () => Promise<Finding[]>): Promise<Find
 async function runningFindings({ HOST: host, OPS_PORT: port }: Config): Promise<Finding[]> {
   try {
     const answer = await fetch(`http://${host}:${port}/readyz`, { signal: AbortSignal.timeout(RUNNING_MS) });
-    const { checks } = (await answer.json()) as { checks?: readonly { name: string; state: string; detail?: string }[] };
+    const { checks } = (await answer.json()) as {
+      checks?: readonly { name: string; state: string; detail?: string }[];
+    };
     if (checks === undefined) return [];
     const worse = checks.filter(({ state }) => state !== 'ok');
     return [
       ok('service', `runs, ${checks.length - worse.length} of ${checks.length} of its own checks are in order`),
       ...worse.map(({ name, state, detail = state }) =>
-        (state === 'down' ? fault : warning)(`service:${name}`, detail, `see the status page at http://${host}:${port}/ and the runbook`),
+        (state === 'down' ? fault : warning)(
+          `service:${name}`,
+          detail,
+          `see the status page at http://${host}:${port}/ and the runbook`,
+        ),
       ),
     ];
   } catch {

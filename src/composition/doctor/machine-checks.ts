@@ -1,4 +1,16 @@
-import { accessSync, closeSync, constants, existsSync, fsyncSync, openSync, readFileSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { totalmem } from 'node:os';
 import { dirname, join, relative } from 'node:path';
@@ -24,14 +36,24 @@ function directoryFindings({ DATA_DIR: directory }: Config): Finding[] {
   try {
     accessSync(existing(directory), constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    return [fault('data-dir', `DATA_DIR cannot be used: ${messageOf(error)}`, 'give it to the user of the service (chown), or name another one')];
+    return [
+      fault(
+        'data-dir',
+        `DATA_DIR cannot be used: ${messageOf(error)}`,
+        'give it to the user of the service (chown), or name another one',
+      ),
+    ];
   }
   if (!existsSync(directory)) return [ok('data-dir', `${directory} will be made`), spaceFinding(existing(directory))];
   const open = statSync(directory).mode & 0o077;
   return [
     open === 0
       ? ok('data-dir', directory)
-      : warning('data-dir', `others than its user may enter ${directory}, where personal data lies`, `chmod 700 ${directory}`),
+      : warning(
+          'data-dir',
+          `others than its user may enter ${directory}, where personal data lies`,
+          `chmod 700 ${directory}`,
+        ),
     ...copyFindings(directory),
     spaceFinding(directory),
     syncFinding(directory),
@@ -44,11 +66,19 @@ const existing = (directory: string): string => (existsSync(directory) ? directo
 function copyFindings(directory: string): Finding[] {
   if (existsSync(join(directory, 'moved.json')))
     return [
-      fault('data-dir', 'its ledger was moved to a cluster (moved.json): the service does not start on it', 'set EVENTSTORE_URL and REDIS_URL'),
+      fault(
+        'data-dir',
+        'its ledger was moved to a cluster (moved.json): the service does not start on it',
+        'set EVENTSTORE_URL and REDIS_URL',
+      ),
     ];
   if (existsSync(join(directory, 'backup.json')))
     return [
-      warning('data-dir', 'it is a restored copy (backup.json): addresses given out since are left out', 'go on as the runbook says under Restore'),
+      warning(
+        'data-dir',
+        'it is a restored copy (backup.json): addresses given out since are left out',
+        'go on as the runbook says under Restore',
+      ),
     ];
   return [];
 }
@@ -58,7 +88,9 @@ function spaceFinding(directory: string): Finding {
   const free = bavail * bsize;
   const text = `${(free / 1e9).toFixed(1)} GB free`;
   if (free < NO_SPACE_BYTES) return fault('disk-space', text, 'make room: at zero nothing is accepted any more');
-  return free < LOW_BYTES ? warning('disk-space', text, 'enlarge the file system before payments fill it') : ok('disk-space', text);
+  return free < LOW_BYTES
+    ? warning('disk-space', text, 'enlarge the file system before payments fill it')
+    : ok('disk-space', text);
 }
 
 /** Every answer waits for a sync of the ledger. */
@@ -76,7 +108,9 @@ function syncFinding(directory: string): Finding {
     closeSync(descriptor);
     const middle = times[Math.floor(SYNCS / 2)]!;
     const text = `a sync takes ${middle.toFixed(1)} ms`;
-    return middle > SLOW_SYNC_MS ? warning('disk-sync', text, 'put DATA_DIR on a disk of the machine, not on a network') : ok('disk-sync', text);
+    return middle > SLOW_SYNC_MS
+      ? warning('disk-sync', text, 'put DATA_DIR on a disk of the machine, not on a network')
+      : ok('disk-sync', text);
   } catch (error) {
     return fault('disk-sync', `DATA_DIR cannot be written: ${messageOf(error)}`, 'mend the disk, or make room on it');
   } finally {
@@ -99,7 +133,11 @@ function journalFindings(config: Config): Finding[] {
     return [ok('journal', directory)];
   } catch (error) {
     return [
-      fault('journal', `the journal's directory cannot be used: ${messageOf(error)}`, 'set SIGNER_JOURNAL_DIR to one that this user may write'),
+      fault(
+        'journal',
+        `the journal's directory cannot be used: ${messageOf(error)}`,
+        'set SIGNER_JOURNAL_DIR to one that this user may write',
+      ),
     ];
   }
 }
@@ -108,7 +146,9 @@ function memoryFinding(): Finding {
   const constrained = process.constrainedMemory();
   const bytes = Math.min(totalmem(), constrained > 0 ? constrained : Infinity);
   const text = `${(bytes / 1e9).toFixed(1)} GB of memory`;
-  return bytes < LEAST_MEMORY_BYTES ? warning('memory', text, 'give the service 1 GB or more: the kernel ends it otherwise') : ok('memory', text);
+  return bytes < LEAST_MEMORY_BYTES
+    ? warning('memory', text, 'give the service 1 GB or more: the kernel ends it otherwise')
+    : ok('memory', text);
 }
 
 function descriptorFindings({ MAX_CONNECTIONS: connections }: Config): Finding[] {
@@ -116,7 +156,13 @@ function descriptorFindings({ MAX_CONNECTIONS: connections }: Config): Finding[]
   if (limit === null) return [];
   const text = `${limit} file descriptors for up to ${connections} connections`;
   return limit < connections + OTHER_DESCRIPTORS
-    ? [warning('descriptors', text, `raise LimitNOFILE to ${connections + OTHER_DESCRIPTORS} or more, or lower MAX_CONNECTIONS`)]
+    ? [
+        warning(
+          'descriptors',
+          text,
+          `raise LimitNOFILE to ${connections + OTHER_DESCRIPTORS} or more, or lower MAX_CONNECTIONS`,
+        ),
+      ]
     : [ok('descriptors', text)];
 }
 
@@ -131,7 +177,9 @@ function descriptorLimit(): number | null {
 
 /** Whether the ports can be listened on; asked only while no service of these settings runs. */
 export async function portFindings(config: Config): Promise<Finding[]> {
-  const ports = [config.PORT, config.OPS_PORT, config.ADMIN_PORT, config.CONSOLE_PORT].filter((port) => port !== undefined && port !== 0);
+  const ports = [config.PORT, config.OPS_PORT, config.ADMIN_PORT, config.CONSOLE_PORT].filter(
+    (port) => port !== undefined && port !== 0,
+  );
   const findings = await Promise.all([...new Set(ports)].map((port) => portFinding(config.HOST, port!)));
   return findings.flatMap((finding) => finding ?? []);
 }

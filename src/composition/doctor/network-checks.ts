@@ -39,26 +39,37 @@ async function providerFindings(
       historyFault === null
         ? ok(name, `serves chain ${chainId} and its tokens with finality, head ${head}, ${Math.round(latencyMs)} ms`)
         : warning(name, historyFault, 'name one that has: after an outage they are read again'),
-      ...(latencyMs > SLOW_MS ? [warning(name, `answers after ${Math.round(latencyMs)} ms`, 'choose one that is nearer, or a larger plan')] : []),
+      ...(latencyMs > SLOW_MS
+        ? [warning(name, `answers after ${Math.round(latencyMs)} ms`, 'choose one that is nearer, or a larger plan')]
+        : []),
     ];
   } catch (error) {
     return [fault(name, messageOf(error), 'correct its address or key, or name another provider')];
   }
 }
 
-function agreement({ mode, network }: NetworkSettings, heads: readonly { readonly name: string; readonly head: number }[]): Finding[] {
+function agreement(
+  { mode, network }: NetworkSettings,
+  heads: readonly { readonly name: string; readonly head: number }[],
+): Finding[] {
   if (heads.length < 2) return [];
   const best = Math.max(...heads.map(({ head }) => head));
   const behind = heads.filter(({ head }) => best - head > MOST_APART[network]);
   return behind.length === 0
     ? [ok(`agreement:${mode}:${network}`, `${heads.length} providers are at the same block`)]
-    : behind.map(({ name, head }) => warning(name, `is ${best - head} blocks behind the others`, 'replace it, if it stays behind'));
+    : behind.map(({ name, head }) =>
+        warning(name, `is ${best - head} blocks behind the others`, 'replace it, if it stays behind'),
+      );
 }
 
 async function rateFindings(config: Config, check: ClockCheck): Promise<Finding[]> {
   const { RATE_PROVIDERS: providers = [], RATE_STATIC: staticText, RATE_MAX_AGE_SECONDS: maxAgeSec } = config;
   if (providers.length === 0) return [];
-  const urls = { coinbase: config.RATE_COINBASE_URL, kraken: config.RATE_KRAKEN_URL, coingecko: config.RATE_COINGECKO_URL };
+  const urls = {
+    coinbase: config.RATE_COINBASE_URL,
+    kraken: config.RATE_KRAKEN_URL,
+    coingecko: config.RATE_COINGECKO_URL,
+  };
   const rates = createRates({ providers, staticText, urls, maxAgeSec }, systemClock, undefined, check.heard);
   try {
     // Waits for the first answers, within bounds.
@@ -67,10 +78,18 @@ async function rateFindings(config: Config, check: ClockCheck): Promise<Finding[
     const down = status.filter(({ ageMs }) => ageMs === null);
     const action = 'check that the host may reach it over https; orders in coins work without';
     if (down.length === status.length)
-      return [fault('rates', `no market answers: ${down.map(({ provider, lastError }) => `${provider} ${lastError}`).join('; ')}`, action)];
+      return [
+        fault(
+          'rates',
+          `no market answers: ${down.map(({ provider, lastError }) => `${provider} ${lastError}`).join('; ')}`,
+          action,
+        ),
+      ];
     return [
       ok('rates', `${status.length - down.length} of ${status.length} markets answer`),
-      ...down.map(({ provider, lastError }) => warning('rates', `${provider} ${lastError ?? 'did not answer'}`, action)),
+      ...down.map(({ provider, lastError }) =>
+        warning('rates', `${provider} ${lastError ?? 'did not answer'}`, action),
+      ),
     ];
   } finally {
     await rates.close();
@@ -82,5 +101,7 @@ function clockFinding(check: ClockCheck): Finding {
   if (witnesses.length === 0) return skipped('clock', 'nobody answered whose clock could be compared');
   const seconds = (offsetMs ?? 0) / 1000;
   const apart = `${Math.abs(seconds).toFixed(1)} s ${seconds < 0 ? 'behind' : 'ahead of'} ${witnesses.length} of the servers asked`;
-  return isInDoubt ? fault('clock', apart, 'let a time service set it (chrony, systemd-timesyncd)') : ok('clock', apart);
+  return isInDoubt
+    ? fault('clock', apart, 'let a time service set it (chrony, systemd-timesyncd)')
+    : ok('clock', apart);
 }

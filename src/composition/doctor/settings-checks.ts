@@ -22,8 +22,11 @@ export function settingsFindings(config: Config, env: Environment): Finding[] {
       ? [ok('settings', 'quittance serve accepts them')]
       : faults.map((why) => fault('settings', why, 'change the setting named'))),
     ...unknownFindings(env),
-    ...attempt('sealing-keys', 'open and seal', 'set the setting named to 32 random bytes (openssl rand -hex 32), the newest first', () =>
-      namesKeys(config) ? sealingKeysOf(config) : undefined,
+    ...attempt(
+      'sealing-keys',
+      'open and seal',
+      'set the setting named to 32 random bytes (openssl rand -hex 32), the newest first',
+      () => (namesKeys(config) ? sealingKeysOf(config) : undefined),
     ),
     ...needlessKeys(config).map((why) => warning('sealing-keys', why, 'give each process the keys of its role alone')),
     ...attempt('exchange-wallets', 'can be read', 'correct the file', () => exchangeWallets(config)),
@@ -44,7 +47,9 @@ export function settingsFindings(config: Config, env: Environment): Finding[] {
 function unknownFindings(env: Environment): Finding[] {
   const resembling = unknownSettings(env).filter(({ meant }) => meant !== null);
   if (resembling.length === 0) return [ok('unknown-settings', 'no variable resembles a setting without being one')];
-  return resembling.map(({ name, meant }) => warning('unknown-settings', `${name} is no setting and has no effect`, `did you mean ${meant}?`));
+  return resembling.map(({ name, meant }) =>
+    warning('unknown-settings', `${name} is no setting and has no effect`, `did you mean ${meant}?`),
+  );
 }
 
 function attempt(check: string, fine: string, action: string, task: () => unknown): Finding[] {
@@ -91,16 +96,34 @@ function providerSettings(config: Config): Finding[] {
       ];
     }),
   );
-  const none = NETWORKS.every((network) => providerUrls(config, 'live', network).length + providerUrls(config, 'test', network).length === 0);
+  const none = NETWORKS.every(
+    (network) => providerUrls(config, 'live', network).length + providerUrls(config, 'test', network).length === 0,
+  );
   const names = 'ETHEREUM_RPC_URLS, BSC_RPC_URLS, TRON_API_URLS or SOLANA_RPC_URLS';
-  return none ? [fault('providers', 'no network has a provider: nothing can be sold', `set ${names} (TEST_ in front for test mode)`)] : all;
+  return none
+    ? [
+        fault(
+          'providers',
+          'no network has a provider: nothing can be sold',
+          `set ${names} (TEST_ in front for test mode)`,
+        ),
+      ]
+    : all;
 }
 
 function payoutFindings(config: Config, env: Environment): Finding[] {
-  const holdsKeys = ['WALLET_KEYSTORE', 'TEST_WALLET_KEYSTORE', 'WALLET_MNEMONIC', 'TEST_WALLET_MNEMONIC'].some((name) => env[name]);
+  const holdsKeys = ['WALLET_KEYSTORE', 'TEST_WALLET_KEYSTORE', 'WALLET_MNEMONIC', 'TEST_WALLET_MNEMONIC'].some(
+    (name) => env[name],
+  );
   if (!rolesOf(config).signer || !holdsKeys) return [];
   if (config.PAYOUT_LIMITS === undefined)
-    return [warning('payouts', 'PAYOUT_LIMITS is not set: refunds are accepted and never paid', 'set limits for each coin (docs/refunds.md)')];
+    return [
+      warning(
+        'payouts',
+        'PAYOUT_LIMITS is not set: refunds are accepted and never paid',
+        'set limits for each coin (docs/refunds.md)',
+      ),
+    ];
   const approvers = config.PAYOUT_APPROVERS?.length ?? 0;
   return approvers < 2
     ? [
@@ -116,7 +139,15 @@ function payoutFindings(config: Config, env: Environment): Finding[] {
 /** Providers, markets and webhooks are reached directly: a proxy of the environment is for other programs. */
 const egressFindings = (env: Environment): Finding[] =>
   ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy'].flatMap((name) =>
-    env[name] ? [warning('egress', `${name} is set and not used: webhooks and providers are reached directly`, 'let the host out to port 443')] : [],
+    env[name]
+      ? [
+          warning(
+            'egress',
+            `${name} is set and not used: webhooks and providers are reached directly`,
+            'let the host out to port 443',
+          ),
+        ]
+      : [],
   );
 
 function proxyFindings(config: Config): Finding[] {
@@ -133,7 +164,13 @@ function proxyFindings(config: Config): Finding[] {
         ]
       : []),
     ...(shared && config.NODE_NUMBER === 0
-      ? [warning('node-number', 'NODE_NUMBER is 0, which every node has that was not given one', 'give every node a number of its own')]
+      ? [
+          warning(
+            'node-number',
+            'NODE_NUMBER is 0, which every node has that was not given one',
+            'give every node a number of its own',
+          ),
+        ]
       : []),
   ];
 }

@@ -12,13 +12,22 @@ const ANSWER_MS = 2_000;
 /** The servers of the distributed profile, and the place that the log of the other one is shipped to. */
 export async function storeFindings(config: Config): Promise<Finding[]> {
   const { EVENTSTORE_URL: eventStoreUrl, REDIS_URL: redisUrl } = config;
-  const found = await Promise.all([eventStoreUrl ? eventStore(eventStoreUrl) : null, redisUrl ? redis(redisUrl) : null, shipping(config)]);
+  const found = await Promise.all([
+    eventStoreUrl ? eventStore(eventStoreUrl) : null,
+    redisUrl ? redis(redisUrl) : null,
+    shipping(config),
+  ]);
   return found.flatMap((finding) => finding ?? []);
 }
 
 async function eventStore(connectionString: string): Promise<Finding> {
   try {
-    const store = await openEsdbEventStore({ connectionString, namespace: '', attemptMs: ANSWER_MS, totalMs: ANSWER_MS });
+    const store = await openEsdbEventStore({
+      connectionString,
+      namespace: '',
+      attemptMs: ANSWER_MS,
+      totalMs: ANSWER_MS,
+    });
     try {
       const head = await store.head();
       return ok('event-store', head === null ? 'answers and is empty' : 'answers');
@@ -39,10 +48,16 @@ async function shipping(config: Config): Promise<Finding | null> {
     const end = await readEnd(shippingPlace(config)!);
     return ok(
       'log-shipping',
-      end === null ? 'the place answers and holds nothing' : `${end.events} events are there, the last sent ${end.shipped_at}`,
+      end === null
+        ? 'the place answers and holds nothing'
+        : `${end.events} events are there, the last sent ${end.shipped_at}`,
     );
   } catch (error) {
-    return fault('log-shipping', messageOf(error), 'check LOG_SHIPPING_TO, the credentials, and whether the place can be reached');
+    return fault(
+      'log-shipping',
+      messageOf(error),
+      'check LOG_SHIPPING_TO, the credentials, and whether the place can be reached',
+    );
   }
 }
 
@@ -67,7 +82,11 @@ async function redis(address: string): Promise<Finding> {
       const policy = Array.isArray(answer) && typeof answer[1] === 'string' ? answer[1] : undefined;
       return policy === undefined || policy === 'noeviction'
         ? ok('redis', 'answers')
-        : warning('redis', `maxmemory-policy is ${policy}: an evicted nonce could be used again`, 'set maxmemory-policy noeviction');
+        : warning(
+            'redis',
+            `maxmemory-policy is ${policy}: an evicted nonce could be used again`,
+            'set maxmemory-policy noeviction',
+          );
     } finally {
       client.disconnect();
     }

@@ -17,7 +17,10 @@ import { messageOf } from '../../runtime/util/message-of.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 const EXPORT = 'export again where the keys are (quittance wallet export-watch-only) and set what it prints';
 
-/** Whether addresses can be derived, and whether the keys to them are the signer's. A running service is asked by its own checks instead. */
+/**
+ * Whether addresses can be derived, and whether the keys to them are the signer's. A running service is asked by its
+ * own checks instead.
+ */
 export async function walletFindings(config: Config, env: Environment, isRunning: boolean): Promise<Finding[]> {
   const findings: Finding[] = [];
   const sources: AddressSource[] = [];
@@ -29,7 +32,13 @@ export async function walletFindings(config: Config, env: Environment, isRunning
       if (source) sources.push(source);
       if (finding) findings.push(finding);
       if (!source && !finding && !holdsKeys(config, env, prefix))
-        findings.push(fault(`wallet:${mode}:${family}`, 'there is neither an export nor a wallet: the network is not offered', EXPORT));
+        findings.push(
+          fault(
+            `wallet:${mode}:${family}`,
+            'there is neither an export nor a wallet: the network is not offered',
+            EXPORT,
+          ),
+        );
     }
   }
   return [...findings, ...(await signerFindings(config, sources, isRunning))];
@@ -49,7 +58,8 @@ function readSource(config: Config, mode: Mode, family: AddressFamily): { source
   if (value === undefined) return {};
   const check = `wallet:${mode}:${family}`;
   try {
-    if (family !== 'solana') return { source: { mode, family, fingerprint: fingerprintOf(readExtendedPublicKey(value)), keys: null } };
+    if (family !== 'solana')
+      return { source: { mode, family, fingerprint: fingerprintOf(readExtendedPublicKey(value)), keys: null } };
     const keys = readFileSync(value, 'utf8').split(/\s+/).filter(Boolean);
     if (keys.length === 0) return { finding: fault(check, `${name}: the file holds no key`, EXPORT) };
     return { source: solanaPoolDeriver(mode, keys).source! };
@@ -64,11 +74,19 @@ async function ownWallet(mode: Mode, env: Environment): Promise<Finding> {
     await runWalletTool('wallet.verify', { mode }, { ...env }, silentLog);
     return ok(`keys:${mode}`, 'the wallet opens, and the exports beside it are its own');
   } catch (error) {
-    return fault(`keys:${mode}`, messageOf(error), 'give the signer the right keystore and passphrase, or export again from it');
+    return fault(
+      `keys:${mode}`,
+      messageOf(error),
+      'give the signer the right keystore and passphrase, or export again from it',
+    );
   }
 }
 
-async function signerFindings(config: Config, sources: readonly AddressSource[], isRunning: boolean): Promise<Finding[]> {
+async function signerFindings(
+  config: Config,
+  sources: readonly AddressSource[],
+  isRunning: boolean,
+): Promise<Finding[]> {
   const { SIGNER_SOCKET: socketPath, SIGNER_SECRET_FILE: secretFile } = config;
   if (socketPath === undefined || secretFile === undefined) return [];
   // It admits one service at a time, and the running one is to keep it.
@@ -79,20 +97,33 @@ async function signerFindings(config: Config, sources: readonly AddressSource[],
       const owner = signerOwner(signer);
       const foreign: string[] = [];
       for (const source of sources)
-        if (!config.WATCH_ONLY.includes(source.mode) && !(await owner.owns(source))) foreign.push(`${source.mode} ${source.family}`);
+        if (!config.WATCH_ONLY.includes(source.mode) && !(await owner.owns(source)))
+          foreign.push(`${source.mode} ${source.family}`);
       return [
         ok('signer', `answers, with keys of ${signer.modes.join(' and ')} mode`),
-        ...foreign.map((which) => fault('signer', `the ${which} addresses are not the signer's: money sent there could not be moved`, EXPORT)),
+        ...foreign.map((which) =>
+          fault('signer', `the ${which} addresses are not the signer's: money sent there could not be moved`, EXPORT),
+        ),
         ...(signer.pays
           ? []
-          : [warning('signer', 'it has no PAYOUT_LIMITS: refunds are accepted and never paid', "set them in the signer's settings")]),
+          : [
+              warning(
+                'signer',
+                'it has no PAYOUT_LIMITS: refunds are accepted and never paid',
+                "set them in the signer's settings",
+              ),
+            ]),
       ];
     } finally {
       await signer.close();
     }
   } catch (error) {
     return [
-      fault('signer', messageOf(error), 'start quittance signer, and let both users read SIGNER_SECRET_FILE and pass the directory of the socket'),
+      fault(
+        'signer',
+        messageOf(error),
+        'start quittance signer, and let both users read SIGNER_SECRET_FILE and pass the directory of the socket',
+      ),
     ];
   }
 }

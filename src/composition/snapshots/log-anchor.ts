@@ -7,8 +7,8 @@ import { isLater, type LogSource } from '../workers/followed-log.ts';
 import { SnapshotRefused, type LogAnchor } from './manifest.ts';
 
 /*
- * What ties look-ups to the one history that they were made of: a signed checkpoint, whose root speaks for every event before it, and a digest of
- * the events behind it.
+ * What ties look-ups to the one history that they were made of: a signed checkpoint, whose root speaks for every event
+ * before it, and a digest of the events behind it.
  */
 
 export interface AnchorDeps {
@@ -19,11 +19,15 @@ export interface AnchorDeps {
 const PAGE = 1_000;
 
 /** The newest checkpoint in the log; null while none was signed. */
-export const newestCheckpoint = ({ store }: AnchorDeps): Promise<RecordedEvent | null> => store.lastOfStream(AUDIT_STREAM);
+export const newestCheckpoint = ({ store }: AnchorDeps): Promise<RecordedEvent | null> =>
+  store.lastOfStream(AUDIT_STREAM);
 
 export async function anchorOf(deps: AnchorDeps, checkpoint: RecordedEvent, through: Position): Promise<LogAnchor> {
   const { revision, id, hash, position } = checkpoint;
-  return { checkpoint: { revision, id, hash, position }, since: { through, ...(await digestBetween(deps, signedIn(checkpoint), through)) } };
+  return {
+    checkpoint: { revision, id, hash, position },
+    since: { through, ...(await digestBetween(deps, signedIn(checkpoint), through)) },
+  };
 }
 
 const signedIn = ({ data }: RecordedEvent): CheckpointSigned['data'] => JSON.parse(data) as CheckpointSigned['data'];
@@ -34,18 +38,28 @@ export async function checkAnchor(deps: AnchorDeps, { checkpoint, since }: LogAn
   const head = await store.head();
   const end = isLater(log, checkpoint.position, since.through) ? checkpoint.position : since.through;
   if (head === null || isLater(log, end, head))
-    throw new SnapshotRefused(`it holds more of the event log than there is: up to ${end}, and the log ends at ${head ?? 'its beginning'}`);
+    throw new SnapshotRefused(
+      `it holds more of the event log than there is: up to ${end}, and the log ends at ${head ?? 'its beginning'}`,
+    );
   const [event] = await store.readStream(AUDIT_STREAM, { from: checkpoint.revision, limit: 1 });
   if (!event || event.id !== checkpoint.id || event.hash !== checkpoint.hash || event.position !== checkpoint.position)
-    throw new SnapshotRefused(`it was made of another event log: the signed checkpoint ${checkpoint.revision} is not the one that it names`);
+    throw new SnapshotRefused(
+      `it was made of another event log: the signed checkpoint ${checkpoint.revision} is not the one that it names`,
+    );
   const promised = headOfEvent(signedIn(event), null);
-  if ('fault' in promised) throw new SnapshotRefused(`the signed checkpoint ${checkpoint.revision} says nothing: ${promised.fault}`);
+  if ('fault' in promised)
+    throw new SnapshotRefused(`the signed checkpoint ${checkpoint.revision} says nothing: ${promised.fault}`);
   const found = await digestBetween(deps, signedIn(event), since.through);
   if (found.events !== since.events || found.digest !== since.digest)
-    throw new SnapshotRefused(`it was made of another event log: what follows the signed checkpoint ${checkpoint.revision} differs`);
+    throw new SnapshotRefused(
+      `it was made of another event log: what follows the signed checkpoint ${checkpoint.revision} differs`,
+    );
 }
 
-/** Over the events behind those that a checkpoint speaks for, up to a position, that included; of none where that is not later. */
+/**
+ * Over the events behind those that a checkpoint speaks for, up to a position, that included; of none where that is not
+ * later.
+ */
 async function digestBetween(
   { store, log }: AnchorDeps,
   { throughPosition }: CheckpointSigned['data'],
@@ -54,7 +68,9 @@ async function digestBetween(
   const digest = createHash('sha256');
   let events = 0;
   for (let after = throughPosition; isLater(log, through, after);) {
-    const page = (await store.readAll({ after, limit: PAGE })).filter(({ position }) => !isLater(log, position, through));
+    const page = (await store.readAll({ after, limit: PAGE })).filter(
+      ({ position }) => !isLater(log, position, through),
+    );
     for (const { id, hash, position } of page) digest.update(`${id} ${hash} ${position}\n`);
     events += page.length;
     if (page.length === 0) break;

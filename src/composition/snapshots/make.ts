@@ -39,16 +39,25 @@ const OTHERS_KEPT_MS = 7 * 86_400_000;
 const UNFINISHED_KEPT_MS = 86_400_000;
 const UNFINISHED = /^(.*look-ups-[^/]*?)[.]db([.]part)?$/;
 
-/** Writes a snapshot of the look-ups, as they are now, into the folder. Throws `CommandRefused` where there is nothing to be vouched for. */
+/**
+ * Writes a snapshot of the look-ups, as they are now, into the folder. Throws `CommandRefused` where there is nothing
+ * to be vouched for.
+ */
 export async function makeSnapshot(deps: MakeDeps): Promise<MadeSnapshot> {
   const { folder, keys, follows, clock, node } = deps;
   if (!existsSync(folder)) throw new CommandRefused(`LOOK_UP_SNAPSHOT_DIR: there is no folder ${folder}`);
   const checkpoint = await newestCheckpoint({ store: deps.store, log: follows.log });
   if (!checkpoint)
-    throw new CommandRefused('no checkpoint of the event log was signed yet, so nothing would tie a snapshot to this log: run a signer');
+    throw new CommandRefused(
+      'no checkpoint of the event log was signed yet, so nothing would tie a snapshot to this log: run a signer',
+    );
   const copy = join(follows.dataDir, DEPARTING);
   try {
-    const { schema, checkpoints, file } = await copyBy({ dataDir: follows.dataDir, projections: follows.projections, to: copy });
+    const { schema, checkpoints, file } = await copyBy({
+      dataDir: follows.dataDir,
+      projections: follows.projections,
+      to: copy,
+    });
     const lacking = follows.projections.filter((id) => checkpoints[id] === undefined);
     if (lacking.length > 0) throw new CommandRefused(`look-ups are not whole yet: ${lacking.join(', ')}`);
     const through = Object.values(checkpoints).reduce((one, other) => (isLater(follows.log, one, other) ? one : other));
@@ -71,9 +80,16 @@ export async function makeSnapshot(deps: MakeDeps): Promise<MadeSnapshot> {
 }
 
 function copyBy(order: SnapshotOrder): Promise<SnapshotCopy> {
-  const worker = new Worker(new URL('./snapshot-worker.ts', import.meta.url), { name: 'snapshot', workerData: order, execArgv: [], env: {} });
+  const worker = new Worker(new URL('./snapshot-worker.ts', import.meta.url), {
+    name: 'snapshot',
+    workerData: order,
+    execArgv: [],
+    env: {},
+  });
   return new Promise((resolve, reject) => {
-    worker.once('message', (copy: SnapshotCopy) => (isOfThisSchema(copy) ? resolve(copy) : reject(new Error('the copy is of another schema'))));
+    worker.once('message', (copy: SnapshotCopy) =>
+      isOfThisSchema(copy) ? resolve(copy) : reject(new Error('the copy is of another schema')),
+    );
     worker.once('error', reject);
     worker.once('exit', () => reject(new Error('the copying of look-ups was ended')));
   });
@@ -83,7 +99,9 @@ function removeOld(folder: string, set: string, nowMs: number): void {
   const found = snapshotsIn(folder);
   const own = found.filter((one) => one.set === set);
   // Those of a clock that is ahead go first: they would push out each one that is made after them.
-  const ofSet = [...own.filter((one) => !isOfFuture(one, nowMs)), ...own.filter((one) => isOfFuture(one, nowMs))].slice(KEPT);
+  const ofSet = [...own.filter((one) => !isOfFuture(one, nowMs)), ...own.filter((one) => isOfFuture(one, nowMs))].slice(
+    KEPT,
+  );
   const ofOthers = found.filter((one) => one.set !== set && nowMs - one.madeAtMs > OTHERS_KEPT_MS);
   for (const { name } of [...ofSet, ...ofOthers]) {
     rmSync(manifestFile(folder, name), { force: true });
@@ -93,6 +111,7 @@ function removeOld(folder: string, set: string, nowMs: number): void {
   for (const file of readdirSync(folder).filter((name) => UNFINISHED.test(name))) {
     const path = join(folder, file);
     if (existsSync(path.replace(UNFINISHED, '$1.manifest'))) continue;
-    if (Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()) > UNFINISHED_KEPT_MS) rmSync(path, { force: true });
+    if (Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()) > UNFINISHED_KEPT_MS)
+      rmSync(path, { force: true });
   }
 }

@@ -72,7 +72,8 @@ const CLOCKS_APART_MS = 300_000;
 /** Stamped by a clock that is ahead: its time says nothing. */
 export const isOfFuture = ({ madeAtMs }: SnapshotName, nowMs: number): boolean => madeAtMs - nowMs > CLOCKS_APART_MS;
 
-const timeIn = (at: string): number => Date.parse(at.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'));
+const timeIn = (at: string): number =>
+  Date.parse(at.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'));
 
 /** Sealed for its name, so that an older one is not taken for a newer one. */
 export const sealManifest = (manifest: SnapshotManifest, name: string, keys: KeyList): string =>
@@ -86,12 +87,16 @@ export function openManifest(folder: string, name: string, keys: KeyList): Snaps
     text = Buffer.from(openWith(keys, sealed, `${PURPOSE}|${name}`)).toString('utf8');
   } catch (error) {
     if (!(error instanceof CannotOpen)) throw error;
-    throw new SnapshotRefused(`its manifest was not made by a node of this installation under this name, or was altered since: ${error.message}`);
+    throw new SnapshotRefused(
+      `its manifest was not made by a node of this installation under this name, or was altered since: ${error.message}`,
+    );
   }
   const given = JSON.parse(text) as { readonly format?: unknown };
-  if (given.format !== FORMAT) throw new SnapshotRefused(`it is of format ${String(given.format)}, and this build reads format ${FORMAT}`);
+  if (given.format !== FORMAT)
+    throw new SnapshotRefused(`it is of format ${String(given.format)}, and this build reads format ${FORMAT}`);
   const parsed = schema.safeParse(given);
-  if (!parsed.success) throw new SnapshotRefused(`its manifest is not what this build makes: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success)
+    throw new SnapshotRefused(`its manifest is not what this build makes: ${z.prettifyError(parsed.error)}`);
   return parsed.data;
 }
 

@@ -17,14 +17,21 @@ import { takeSnapshot } from './take.ts';
 const FOLDER = 'prepare-';
 
 /**
- * Makes the look-ups of this build beside the running nodes, which may be of another one, and puts a snapshot of them into the folder: nodes that are
- * then started with this build begin with it. `onProgress`: how many events were taken, of those that are known to be there.
+ * Makes the look-ups of this build beside the running nodes, which may be of another one, and puts a snapshot of them
+ * into the folder: nodes that are then started with this build begin with it. `onProgress`: how many events were taken,
+ * of those that are known to be there.
  */
-export async function prepareSnapshot(config: Config, namespace: string, onProgress: (done: number, total: number) => void): Promise<MadeSnapshot> {
+export async function prepareSnapshot(
+  config: Config,
+  namespace: string,
+  onProgress: (done: number, total: number) => void,
+): Promise<MadeSnapshot> {
   const settings = snapshotSettings(config);
   const connectionString = config.EVENTSTORE_URL;
   if (!settings || connectionString === undefined)
-    throw new InvalidConfig('preparing look-ups needs EVENTSTORE_URL, LOOK_UP_SNAPSHOT_DIR, and WEBHOOK_SECRETS_KEY or MASTER_KEY');
+    throw new InvalidConfig(
+      'preparing look-ups needs EVENTSTORE_URL, LOOK_UP_SNAPSHOT_DIR, and WEBHOOK_SECRETS_KEY or MASTER_KEY',
+    );
   const log: LogSource = { kind: 'servers', connectionString, namespace };
   createDataDir(config.DATA_DIR);
   const dataDir = mkdtempSync(join(config.DATA_DIR, FOLDER));
@@ -37,9 +44,17 @@ export async function prepareSnapshot(config: Config, namespace: string, onProgr
     const thread = await openProjectionThread(dataDir, follows);
     try {
       let taken = 0;
-      await thread.start(store, { onBatch: ({ events, lagEvents }) => onProgress((taken += events), taken + lagEvents) });
+      await thread.start(store, {
+        onBatch: ({ events, lagEvents }) => onProgress((taken += events), taken + lagEvents),
+      });
       await thread.ready();
-      return await makeSnapshot({ ...settings, follows, store, node: `${nodeName(config.DATA_DIR)}-prepared`, clock: systemClock });
+      return await makeSnapshot({
+        ...settings,
+        follows,
+        store,
+        node: `${nodeName(config.DATA_DIR)}-prepared`,
+        clock: systemClock,
+      });
     } finally {
       await thread.stop();
       await thread.readModel.close();

@@ -18,8 +18,8 @@ export interface SnapshotSettings {
 }
 
 /**
- * Null without a folder, and for a process without the key that every node holds which answers or delivers: a signer compares its look-ups with the whole
- * event log anyway. Throws `InvalidConfig`.
+ * Null without a folder, and for a process without the key that every node holds which answers or delivers: a signer
+ * compares its look-ups with the whole event log anyway. Throws `InvalidConfig`.
  */
 export function snapshotSettings(config: Config): SnapshotSettings | null {
   const { LOOK_UP_SNAPSHOT_DIR: folder, LOOK_UP_SNAPSHOT_EVERY_SECONDS: everySec, ROLES: roles } = config;
@@ -27,7 +27,9 @@ export function snapshotSettings(config: Config): SnapshotSettings | null {
   const keys = sealingKeysOrFault(config)['webhook-secrets'];
   if (keys) return { folder, keys, everyMs: everySec * 1_000 };
   if (roles.every((role) => role === 'signer')) return null;
-  throw new InvalidConfig('LOOK_UP_SNAPSHOT_DIR: snapshots are sealed with WEBHOOK_SECRETS_KEY or MASTER_KEY, and neither is set');
+  throw new InvalidConfig(
+    'LOOK_UP_SNAPSHOT_DIR: snapshots are sealed with WEBHOOK_SECRETS_KEY or MASTER_KEY, and neither is set',
+  );
 }
 
 export interface LookUpSnapshotsDeps extends MakeDeps {
@@ -40,7 +42,10 @@ export interface LookUpSnapshotsDeps extends MakeDeps {
 
 const LOOK_MS = 60_000;
 
-/** Puts a snapshot of the look-ups of this process into the folder, wherever the newest one of its kind is too old: one of several processes does. */
+/**
+ * Puts a snapshot of the look-ups of this process into the folder, wherever the newest one of its kind is too old: one
+ * of several processes does.
+ */
 export class LookUpSnapshots {
   readonly #deps: LookUpSnapshotsDeps;
   readonly #rounds: Recurring;
@@ -73,7 +78,10 @@ export class LookUpSnapshots {
     return this.#making.run(async () => {
       const startedMs = performance.now();
       const made = await makeSnapshot(this.#deps);
-      this.#deps.log.info({ ...made, ms: Math.round(performance.now() - startedMs) }, 'a snapshot of the look-ups was made');
+      this.#deps.log.info(
+        { ...made, ms: Math.round(performance.now() - startedMs) },
+        'a snapshot of the look-ups was made',
+      );
       return made;
     });
   }
@@ -92,7 +100,10 @@ export class LookUpSnapshots {
 export function snapshotCommands(snapshots: LookUpSnapshots | null): AdminCommands {
   return {
     'projection.snapshot': async () => {
-      if (!snapshots) throw new CommandRefused('this process makes no snapshots: LOOK_UP_SNAPSHOT_DIR is not set, or it is the signer');
+      if (!snapshots)
+        throw new CommandRefused(
+          'this process makes no snapshots: LOOK_UP_SNAPSHOT_DIR is not set, or it is the signer',
+        );
       return json(await snapshots.make());
     },
   };

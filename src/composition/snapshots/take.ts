@@ -13,7 +13,15 @@ import { projectionsNamed } from '../projections.ts';
 import { forgetOtherLog } from '../workers/other-log.ts';
 import type { Follows } from '../workers/projection-messages.ts';
 import { checkAnchor, type AnchorDeps } from './log-anchor.ts';
-import { dataFile, fileDigest, openManifest, setOf, snapshotsIn, SnapshotRefused, type SnapshotManifest } from './manifest.ts';
+import {
+  dataFile,
+  fileDigest,
+  openManifest,
+  setOf,
+  snapshotsIn,
+  SnapshotRefused,
+  type SnapshotManifest,
+} from './manifest.ts';
 
 export interface TakeDeps {
   readonly folder: string;
@@ -27,8 +35,9 @@ export interface TakeDeps {
 const ARRIVING = 'read-model.arriving';
 
 /**
- * Begins with the newest snapshot in the folder that this process may use, unless its own look-ups are there already. Answers the snapshot's name; null
- * where none is used, and then look-ups are made of the event log. Nobody has the look-ups open.
+ * Begins with the newest snapshot in the folder that this process may use, unless its own look-ups are there already.
+ * Answers the snapshot's name; null where none is used, and then look-ups are made of the event log. Nobody has the
+ * look-ups open.
  */
 export async function takeSnapshot(deps: TakeDeps): Promise<string | null> {
   const { folder, keys, follows, log } = deps;
@@ -43,13 +52,19 @@ export async function takeSnapshot(deps: TakeDeps): Promise<string | null> {
     try {
       const manifest = openManifest(folder, name, keys);
       await install(deps, name, manifest);
-      log.info({ snapshot: name, madeBy: manifest.node, through: manifest.log.since.through }, 'look-ups begin with a snapshot');
+      log.info(
+        { snapshot: name, madeBy: manifest.node, through: manifest.log.since.through },
+        'look-ups begin with a snapshot',
+      );
       return name;
     } catch (error) {
       log.warn({ snapshot: name, reason: messageOf(error) }, 'a snapshot of look-ups is not used');
     }
   }
-  log.info({ folder, snapshots: found.length }, 'there is no snapshot to begin with: look-ups are made of the event log');
+  log.info(
+    { folder, snapshots: found.length },
+    'there is no snapshot to begin with: look-ups are made of the event log',
+  );
   return null;
 }
 
@@ -57,13 +72,17 @@ export async function takeSnapshot(deps: TakeDeps): Promise<string | null> {
 function isWhole({ dataDir, projections }: Follows): boolean {
   const file = readModelFile(dataDir);
   const contents = existsSync(file) ? contentsOf(file) : null;
-  return contents !== null && isOfThisSchema(contents) && projections.every((id) => contents.checkpoints[id] !== undefined);
+  return (
+    contents !== null && isOfThisSchema(contents) && projections.every((id) => contents.checkpoints[id] !== undefined)
+  );
 }
 
 async function install({ folder, follows, store }: TakeDeps, name: string, manifest: SnapshotManifest): Promise<void> {
   const { dataDir, projections } = follows;
   if (manifest.schema !== SCHEMA_VERSION)
-    throw new SnapshotRefused(`its tables are of version ${manifest.schema}, and this build reads version ${SCHEMA_VERSION}`);
+    throw new SnapshotRefused(
+      `its tables are of version ${manifest.schema}, and this build reads version ${SCHEMA_VERSION}`,
+    );
   const lacking = projections.filter((id) => manifest.projections[id] === undefined);
   if (lacking.length > 0) throw new SnapshotRefused(`it lacks look-ups that this process keeps: ${lacking.join(', ')}`);
   const { size: bytes } = statSync(dataFile(folder, name));
@@ -73,11 +92,13 @@ async function install({ folder, follows, store }: TakeDeps, name: string, manif
   const arriving = join(dataDir, ARRIVING);
   try {
     await copyFile(dataFile(folder, name), arriving);
-    if ((await fileDigest(arriving)).sha256 !== manifest.file.sha256) throw new SnapshotRefused('its content is not what was sealed with it');
+    if ((await fileDigest(arriving)).sha256 !== manifest.file.sha256)
+      throw new SnapshotRefused('its content is not what was sealed with it');
     keepOnly(arriving, projectionsNamed(projections).map(ownedRows));
     const contents = contentsOf(arriving);
     const differing = projections.filter((id) => contents?.checkpoints[id] !== manifest.projections[id]);
-    if (differing.length > 0) throw new SnapshotRefused(`in its file ${differing.join(', ')} stands elsewhere than its manifest says`);
+    if (differing.length > 0)
+      throw new SnapshotRefused(`in its file ${differing.join(', ')} stands elsewhere than its manifest says`);
     syncPath(arriving);
     removeDatabase(readModelFile(dataDir));
     renameSync(arriving, readModelFile(dataDir));

@@ -18,9 +18,17 @@ export class AuditThread implements AuditTree {
   readonly #checked = Promise.withResolvers<AuditState>();
 
   /** `onState` is told of every change; a thread that dies says nothing more, and `onError` why. */
-  constructor(data: AuditWorkerData, on: { readonly state: (state: AuditState) => void; readonly error: (error: Error) => void }) {
+  constructor(
+    data: AuditWorkerData,
+    on: { readonly state: (state: AuditState) => void; readonly error: (error: Error) => void },
+  ) {
     this.#onState = on.state;
-    this.#worker = new Worker(new URL('./audit-worker.ts', import.meta.url), { name: 'audit', workerData: data, execArgv: [], env: {} });
+    this.#worker = new Worker(new URL('./audit-worker.ts', import.meta.url), {
+      name: 'audit',
+      workerData: data,
+      execArgv: [],
+      env: {},
+    });
     this.#worker.on('message', (message: FromAudit) => this.#take(message));
     this.#worker.on('error', (error: Error) => {
       on.error(error);
@@ -35,7 +43,10 @@ export class AuditThread implements AuditTree {
     return this.#state;
   }
 
-  /** Resolves once everything that there was at the start has been read, or a fault was found before; also when the thread has ended. */
+  /**
+   * Resolves once everything that there was at the start has been read, or a fault was found before; also when the
+   * thread has ended.
+   */
   get checked(): Promise<AuditState> {
     return this.#checked.promise;
   }

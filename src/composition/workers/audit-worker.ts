@@ -9,7 +9,8 @@ import type { AuditQuestion, AuditWorkerData, FromAudit, ToAudit } from './audit
 import { messageOf } from '../../runtime/util/message-of.ts';
 
 /*
- * The thread of the audit: it reads the log on a connection of its own, never writes, and takes no time from the requests.
+ * The thread of the audit: it reads the log on a connection of its own, never writes, and takes no time from the
+ * requests.
  */
 
 const FOLLOW_EVERY_MS = 1_000;

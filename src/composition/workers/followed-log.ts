@@ -4,7 +4,9 @@ import { openSqliteEventStoreReader } from '../../adapters/sqlite/event-log/even
 import type { EventStore, Position } from '../../ports/event-store.ts';
 
 /** Where the event log is that look-ups are made of: in the files beside them, or on servers. */
-export type LogSource = { readonly kind: 'files' } | { readonly kind: 'servers'; readonly connectionString: string; readonly namespace: string };
+export type LogSource =
+  | { readonly kind: 'files' }
+  | { readonly kind: 'servers'; readonly connectionString: string; readonly namespace: string };
 
 /** The event log as the thread of the projections follows it. */
 export interface FollowedLog extends Pick<EventStore, 'subscribe' | 'close'> {
@@ -20,7 +22,11 @@ const BATCH_OF_FILES = 16_384;
 /** As many as a subscription holds, and a little less. */
 const BATCH_OF_SERVERS = 1_500;
 
-export async function followLog(source: LogSource, dataDir: string, onError: (error: unknown) => void): Promise<FollowedLog> {
+export async function followLog(
+  source: LogSource,
+  dataDir: string,
+  onError: (error: unknown) => void,
+): Promise<FollowedLog> {
   const onSubscriptionError = (_name: string, error: unknown): void => onError(error);
   if (source.kind === 'servers') {
     const { openEsdbEventStore } = await onServers();

@@ -25,8 +25,9 @@ const MADE_OF = 'read-model.log';
 export const HEARD = 'deliver-webhooks-heard';
 
 /**
- * Removes look-ups that were made of another event log than the one on the servers, or of more of it than there is now, and says so. `taken` is to be
- * called whenever events were taken: the log that they are of is noted when it has its first one, and `noted` resolves once that has happened.
+ * Removes look-ups that were made of another event log than the one on the servers, or of more of it than there is now,
+ * and says so. `taken` is to be called whenever events were taken: the log that they are of is noted when it has its
+ * first one, and `noted` resolves once that has happened.
  */
 export async function forgetOtherLog({ dataDir, log, store }: OtherLogDeps): Promise<NotedLog> {
   createDataDir(dataDir);
@@ -65,6 +66,8 @@ export async function forgetOtherLog({ dataDir, log, store }: OtherLogDeps): Pro
     const head = await store.head();
     const stands = Object.entries(contentsOf(rowsFile)?.checkpoints ?? {});
     // What is only begun, to be served later, stands nowhere yet.
-    return stands.some(([name, position]) => name !== HEARD && position !== '' && (head === null || isLater(log, position, head)));
+    return stands.some(
+      ([name, position]) => name !== HEARD && position !== '' && (head === null || isLater(log, position, head)),
+    );
   }
 }

@@ -15,8 +15,8 @@ import type { ComparedProjection } from './projection-compare.ts';
 import type { Follows } from './projection-messages.ts';
 
 /*
- * Replays the ledger into a read model of its own, up to where the running one stands at one moment, and compares the two.
- * Nothing of the running one is touched.
+ * Replays the ledger into a read model of its own, up to where the running one stands at one moment, and compares the
+ * two. Nothing of the running one is touched.
  */
 
 const { dataDir, log, projections } = workerData as Follows;
@@ -37,7 +37,8 @@ interface Replay {
 
 async function compare(): Promise<ComparedProjection[]> {
   // What a comparison left behind that was killed.
-  for (const name of readdirSync(dataDir)) if (name.startsWith(SHADOW)) rmSync(join(dataDir, name), { recursive: true, force: true });
+  for (const name of readdirSync(dataDir))
+    if (name.startsWith(SHADOW)) rmSync(join(dataDir, name), { recursive: true, force: true });
   const shadowDir = mkdtempSync(join(dataDir, SHADOW));
   const live = new ReadModelSnapshot(dataDir);
   try {
@@ -58,7 +59,15 @@ async function compare(): Promise<ComparedProjection[]> {
           live,
           again,
         );
-        return { projection: projectionId(projection), through, rows, differing, digest, replayed: otherDigest, examples };
+        return {
+          projection: projectionId(projection),
+          through,
+          rows,
+          differing,
+          digest,
+          replayed: otherDigest,
+          examples,
+        };
       });
     } finally {
       again.close();
@@ -71,7 +80,8 @@ async function compare(): Promise<ComparedProjection[]> {
 
 async function replayInto(shadow: ReadModel, replays: readonly Replay[]): Promise<void> {
   const store = await readLog(log, dataDir);
-  const isOpen = ({ through }: Replay, after: Position | null): boolean => through !== null && (after === null || isLater(log, through, after));
+  const isOpen = ({ through }: Replay, after: Position | null): boolean =>
+    through !== null && (after === null || isLater(log, through, after));
   for (let after: Position | null = null; replays.some((replay) => isOpen(replay, after));) {
     const events: RecordedEvent[] = await store.readAll({ after, limit: PAGE });
     if (events.length === 0) break;

@@ -49,7 +49,9 @@ export class ProjectionComparison {
   /** `name`: absent for all. Rejects while another comparison runs, and for a name that is none. */
   async compare(name?: string): Promise<readonly ComparedProjection[]> {
     const kept = projectionsNamed(this.#follows.projections);
-    const wanted = kept.filter((projection) => name === undefined || name === projection.name || name === projectionId(projection));
+    const wanted = kept.filter(
+      (projection) => name === undefined || name === projection.name || name === projectionId(projection),
+    );
     if (wanted.length === 0) throw new CommandRefused(`name must be one of ${kept.map((one) => one.name).join(', ')}`);
     await this.#first?.catch(() => undefined);
     if (this.#running) throw new CommandRefused('a comparison is running already');

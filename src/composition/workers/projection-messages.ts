@@ -30,6 +30,10 @@ export type FromProjections =
   | { readonly kind: 'refusal'; readonly id: number; readonly name: string; readonly message: string }
   | { readonly kind: 'status'; readonly status: readonly ProjectionStatus[]; readonly report: BatchReport | null }
   | { readonly kind: 'parked'; readonly event: ParkedEvent }
-  | { readonly kind: 'rebuilding'; readonly projection: string; readonly reason: 'asked' | 'resumed' | 'checkpoint_beyond_log' }
+  | {
+      readonly kind: 'rebuilding';
+      readonly projection: string;
+      readonly reason: 'asked' | 'resumed' | 'checkpoint_beyond_log';
+    }
   | { readonly kind: 'switched'; readonly projection: string }
   | { readonly kind: 'error'; readonly message: string };

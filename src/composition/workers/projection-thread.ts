@@ -4,17 +4,26 @@ import { type EventStore, type Position, type Subscription, StoreUnavailable } f
 import type { ReadModel } from '../../ports/read-model.ts';
 import type { ParkedEvent } from '../../runtime/projections/batch.ts';
 import type { ProjectionHooks } from '../../runtime/projections/hooks.ts';
-import { CATCH_UP_TIMEOUT_MS, RebuildRunning, type ProjectionStatus, type RunningProjections } from '../../runtime/projections/runner.ts';
+import {
+  CATCH_UP_TIMEOUT_MS,
+  RebuildRunning,
+  type ProjectionStatus,
+  type RunningProjections,
+} from '../../runtime/projections/runner.ts';
 import { projectionId } from '../../runtime/projections/batch.ts';
 import { PROJECTIONS, projectionsNamed } from '../projections.ts';
 import { isLater } from './followed-log.ts';
 import type { Follows, FromProjections, Question, ToProjections } from './projection-messages.ts';
 
 /**
- * The read model of this process with its projections in one thread. Queries run here; everything else there. An event log of files must exist.
+ * The read model of this process with its projections in one thread. Queries run here; everything else there. An event
+ * log of files must exist.
  * `readModel.close()` ends the thread; `stop()` comes before it.
  */
-export async function openProjectionThread(dataDir: string, follows = followsFiles(dataDir)): Promise<ProjectionThread> {
+export async function openProjectionThread(
+  dataDir: string,
+  follows = followsFiles(dataDir),
+): Promise<ProjectionThread> {
   const { port1: control, port2 } = new MessageChannel();
   const worker = new Worker(new URL('./projection-worker.ts', import.meta.url), {
     name: 'projections',
@@ -30,9 +39,16 @@ export async function openProjectionThread(dataDir: string, follows = followsFil
 }
 
 /** All look-ups of the log in the files beside them. */
-export const followsFiles = (dataDir: string): Follows => ({ dataDir, log: { kind: 'files' }, projections: PROJECTIONS.map(projectionId) });
+export const followsFiles = (dataDir: string): Follows => ({
+  dataDir,
+  log: { kind: 'files' },
+  projections: PROJECTIONS.map(projectionId),
+});
 
-/** New events under load are told together, so that many of them share the cost of a commit; who waits for one is not kept waiting. */
+/**
+ * New events under load are told together, so that many of them share the cost of a commit; who waits for one is not
+ * kept waiting.
+ */
 const ADVANCE_EVERY_MS = 100;
 const YOUNG_MB = 96;
 /** The thread reports every second while all is well. */
@@ -80,8 +96,15 @@ export class ProjectionThread implements RunningProjections {
   }
 
   async #watch(store: Pick<EventStore, 'subscribe' | 'head'>): Promise<Subscription> {
-    const streamPrefixes = [...new Set(projectionsNamed(this.follows.projections).flatMap((projection) => projection.streamPrefixes))];
-    return store.subscribe({ name: 'projection-thread', after: await store.head(), streamPrefixes, onEvents: () => this.#advance() });
+    const streamPrefixes = [
+      ...new Set(projectionsNamed(this.follows.projections).flatMap((projection) => projection.streamPrefixes)),
+    ];
+    return store.subscribe({
+      name: 'projection-thread',
+      after: await store.head(),
+      streamPrefixes,
+      onEvents: () => this.#advance(),
+    });
   }
 
   async ready(): Promise<void> {
@@ -117,7 +140,9 @@ export class ProjectionThread implements RunningProjections {
     await this.#ask({ kind: 'rebuild', names });
   }
 
-  /** A thread that hangs or has ended says nothing about lags: then the time of its silence is the least that they are. */
+  /**
+   * A thread that hangs or has ended says nothing about lags: then the time of its silence is the least that they are.
+   */
   status(): ProjectionStatus[] {
     const silentMs = performance.now() - this.#heardAtMs;
     if (silentMs < SILENCE_MS) return [...this.#status];
@@ -152,7 +177,9 @@ export class ProjectionThread implements RunningProjections {
       case 'answer':
         return this.#settle(message.id)?.resolve(message.value);
       case 'refusal':
-        return this.#settle(message.id)?.reject(message.name === 'RebuildRunning' ? new RebuildRunning(message.message) : new Error(message.message));
+        return this.#settle(message.id)?.reject(
+          message.name === 'RebuildRunning' ? new RebuildRunning(message.message) : new Error(message.message),
+        );
       case 'status':
         this.#heardAtMs = performance.now();
         this.#status = message.status;

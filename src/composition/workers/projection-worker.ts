@@ -11,8 +11,8 @@ import { forgetOtherLog } from './other-log.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 
 /*
- * The thread of the projections: it follows the log on a connection of its own and owns the read model's writer, so that
- * neither decoding nor projecting nor committing takes time from the requests.
+ * The thread of the projections: it follows the log on a connection of its own and owns the read model's writer, so
+ * that neither decoding nor projecting nor committing takes time from the requests.
  */
 
 const { dataDir, log, projections, control } = workerData as Follows & { readonly control: MessagePort };
@@ -49,7 +49,10 @@ const runner = new ProjectionRunner({
   },
 });
 
-const reporting = setInterval(() => tell({ kind: 'status', status: runner.status(), report: null }), STATUS_EVERY_MS).unref();
+const reporting = setInterval(
+  () => tell({ kind: 'status', status: runner.status(), report: null }),
+  STATUS_EVERY_MS,
+).unref();
 
 control.on('message', (message: ToProjections) => {
   if (message.kind === 'advance') return follower.advance();
@@ -59,7 +62,13 @@ control.on('message', (message: ToProjections) => {
       tell({ kind: 'answer', id: message.id, value });
       if (message.kind === 'stop') control.close();
     },
-    (error: unknown) => tell({ kind: 'refusal', id: message.id, name: error instanceof Error ? error.name : '', message: messageOf(error) }),
+    (error: unknown) =>
+      tell({
+        kind: 'refusal',
+        id: message.id,
+        name: error instanceof Error ? error.name : '',
+        message: messageOf(error),
+      }),
   );
 });
 

@@ -26,15 +26,23 @@
     if (!(node instanceof Element)) return '#text';
     const { localName: name } = node;
     const head = HEADS[name] === undefined ? null : node.querySelector(HEADS[name]);
-    const own = node.id || node.getAttribute('aria-label') || node.getAttribute('action') || head?.getAttribute('href') || head?.textContent;
+    const own =
+      node.id ||
+      node.getAttribute('aria-label') ||
+      node.getAttribute('action') ||
+      head?.getAttribute('href') ||
+      head?.textContent;
     return `${name} ${own || (name === 'tr' ? (node.querySelector(ROW_IDS)?.value ?? node.cells[0]?.textContent) : '')}`;
   };
   const isWrittenIn = (node) =>
-    node instanceof Element && [node, ...node.querySelectorAll('form')].some((form) => form.matches('form') && isInUse(form));
+    node instanceof Element &&
+    [node, ...node.querySelectorAll('form')].some((form) => form.matches('form') && isInUse(form));
 
   const renewAttributes = (old, fresh) => {
-    for (const { name } of [...old.attributes]) if (name !== 'open' && !fresh.hasAttribute(name)) old.removeAttribute(name);
-    for (const { name, value } of fresh.attributes) if (name !== 'open' && old.getAttribute(name) !== value) old.setAttribute(name, value);
+    for (const { name } of [...old.attributes])
+      if (name !== 'open' && !fresh.hasAttribute(name)) old.removeAttribute(name);
+    for (const { name, value } of fresh.attributes)
+      if (name !== 'open' && old.getAttribute(name) !== value) old.setAttribute(name, value);
   };
 
   const renew = (old, fresh) => {

@@ -1,14 +1,16 @@
 'use strict';
 /* The ceremony of the passkey: the one thing that a form alone cannot do. What is signed is read from the page, as it is shown. */
 
-const bytesOf = (text) => Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (character) => character.charCodeAt(0));
+const bytesOf = (text) =>
+  Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (character) => character.charCodeAt(0));
 const textOf = (bytes) =>
   btoa(String.fromCharCode(...new Uint8Array(bytes)))
     .replaceAll('+', '-')
     .replaceAll('/', '_')
     .replaceAll('=', '');
 
-const challengeOf = async (text) => new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
+const challengeOf = async (text) =>
+  new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
 
 /** What is shown, and nothing that could differ from it. */
 const texts = (form) => [...form.querySelectorAll('[data-text]')].map((element) => element.textContent);
@@ -84,7 +86,8 @@ for (const form of document.querySelectorAll('form[data-sign], form[data-registe
     try {
       const responses = fields(form, 'response-');
       for (const [index, text] of texts(form).entries()) responses[index].value = await ceremony(form, text);
-      for (const zone of form.querySelectorAll('input[name=zone]')) zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
+      for (const zone of form.querySelectorAll('input[name=zone]'))
+        zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
       form.submit();
     } catch (error) {
       problem.textContent =

@@ -64,11 +64,13 @@ async function checkpointOf(note, keyText) {
   if (!name) throw new Error('the public key is none: it looks like name+12345678+base64');
   const keyBytes = fromBase64(encoded);
   const expectedId = hex(await sha256(joined(utf8(`${name}\n`), keyBytes))).slice(0, 8);
-  if (keyBytes[0] !== 1 || keyBytes.length !== 33 || expectedId !== id) throw new Error('the public key does not hold together');
+  if (keyBytes[0] !== 1 || keyBytes.length !== 33 || expectedId !== id)
+    throw new Error('the public key does not hold together');
   const end = note.indexOf('\n\n');
   const text = note.slice(0, end + 1);
   const [origin, size, root] = text.split('\n');
-  if (end < 0 || origin !== name || !/^(0|[1-9]\d{0,15})$/.test(size ?? '')) throw new Error('the checkpoint is not one of this key');
+  if (end < 0 || origin !== name || !/^(0|[1-9]\d{0,15})$/.test(size ?? ''))
+    throw new Error('the checkpoint is not one of this key');
   const key = await crypto.subtle.importKey('raw', keyBytes.slice(1), 'Ed25519', false, ['verify']);
   for (const line of note.slice(end + 2).split('\n')) {
     const [, signer, signature] = /^\u2014 (\S+) ([A-Za-z0-9+/=]+)$/.exec(line) ?? [];
@@ -89,16 +91,25 @@ async function verifyProof(proof, key) {
     const entry = await sha256(utf8(event.text));
     const name = `event ${event.leaf_index + 1} of the ledger`;
     if (stream !== `session-${proof.session_id}`) throw new Error(`${name} is of another payment`);
-    if (type !== event.type || revision !== event.revision || hex(entry) !== event.hash) throw new Error(`${name} is not what is said of it`);
-    if (before && (revision <= before.revision || event.leaf_index <= before.leaf_index)) throw new Error(`${name} is out of its order`);
+    if (type !== event.type || revision !== event.revision || hex(entry) !== event.hash)
+      throw new Error(`${name} is not what is said of it`);
+    if (before && (revision <= before.revision || event.leaf_index <= before.leaf_index))
+      throw new Error(`${name} is out of its order`);
     const whole = proof.proves?.kind === 'stream';
     if (whole && (revision !== (before?.revision ?? -1) + 1 || metadata.prev !== (before?.hash ?? '')))
       throw new Error(`events before ${name} are missing`);
-    const root = await rootFrom(await leafOf(entry), event.leaf_index, checkpoint.size, event.inclusion_proof.map(fromBase64));
-    if (!root || !same(root, checkpoint.root)) throw new Error(`${name} is not in the ledger that the checkpoint signs`);
+    const root = await rootFrom(
+      await leafOf(entry),
+      event.leaf_index,
+      checkpoint.size,
+      event.inclusion_proof.map(fromBase64),
+    );
+    if (!root || !same(root, checkpoint.root))
+      throw new Error(`${name} is not in the ledger that the checkpoint signs`);
     before = event;
   }
-  if (!before || proof.proves?.events !== proof.events.length) throw new Error('it does not hold the events that it says it proves');
+  if (!before || proof.proves?.events !== proof.events.length)
+    throw new Error('it does not hold the events that it says it proves');
   return `The proof holds: ${proof.events.length} events of ${proof.session_id} are in the ledger of ${checkpoint.size} events that the key signed${
     proof.proves.kind === 'stream' ? ', and none of them is left out' : ''
   }.`;
@@ -118,7 +129,10 @@ async function verifyExport(lines, key, kept, progress) {
   let compared = 0;
   for (const event of events) {
     const name = `event ${tree.size + 1}`;
-    const head = JSON.stringify([event.stream, event.revision, event.id, event.type, event.version, event.at_ms]).slice(0, -1);
+    const head = JSON.stringify([event.stream, event.revision, event.id, event.type, event.version, event.at_ms]).slice(
+      0,
+      -1,
+    );
     const entry = await sha256(utf8(`${head},${event.data},${event.metadata}]`));
     if (event.position !== tree.size + 1) throw new Error(`${name} is missing`);
     if (hex(entry) !== event.hash) throw new Error(`${name} was changed: its hash is another`);
@@ -133,7 +147,8 @@ async function verifyExport(lines, key, kept, progress) {
     if (tree.size % 5000 === 0) progress(`${tree.size} of ${events.length} events …`);
   }
   const missing = [...expected.keys()].filter((size) => size > tree.size);
-  if (missing.length > 0) throw new Error(`a checkpoint signs ${Math.max(...missing)} events, and only ${tree.size} are here`);
+  if (missing.length > 0)
+    throw new Error(`a checkpoint signs ${Math.max(...missing)} events, and only ${tree.size} are here`);
   if (compared === 0) throw new Error('no checkpoint signs any of it: paste the one that you keep');
   return `The export holds: ${tree.size} events, each unchanged and in its place, as ${compared} signed checkpoints say.`;
 }

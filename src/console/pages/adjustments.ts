@@ -15,7 +15,11 @@ interface Adjustment {
   readonly mode: string;
   readonly network: string;
   readonly coin: string;
-  readonly lines: readonly { readonly account: string; readonly debit: string | null; readonly credit: string | null }[];
+  readonly lines: readonly {
+    readonly account: string;
+    readonly debit: string | null;
+    readonly credit: string | null;
+  }[];
   readonly reason: string;
   readonly attachment_sha256: string | null;
   readonly reverses: string | null;
@@ -32,12 +36,21 @@ export function adjustmentRoutes(deps: ConsoleDeps): ConsoleRoutes {
         action: 'treasury.read',
         show: async (visit) => ({ page: { title: 'Entries by hand', body: await page(deps, visit) } }),
       },
-      csvRoute('/adjustments', 'treasury.read', async (visit) => ({ columns: columns(visit), pages: [await listed(deps)] })),
+      csvRoute('/adjustments', 'treasury.read', async (visit) => ({
+        columns: columns(visit),
+        pages: [await listed(deps)],
+      })),
     ],
     change: [
       proposal(deps, '/adjustments/propose', ['mode', 'network', 'coin', 'debit', 'credit', 'attachment']),
       proposal(deps, '/adjustments/reverse', ['reverses']),
-      approval(deps, '/adjustments/approve', 'ledger.approve-adjustment', ({ form }) => ({ id: form['id'] ?? '' }), '/adjustments'),
+      approval(
+        deps,
+        '/adjustments/approve',
+        'ledger.approve-adjustment',
+        ({ form }) => ({ id: form['id'] ?? '' }),
+        '/adjustments',
+      ),
       rejection(deps, '/adjustments', {
         action: 'books.adjust',
         command: 'ledger.reject-adjustment',
@@ -54,12 +67,17 @@ const listed = async (deps: ConsoleDeps): Promise<readonly Adjustment[]> =>
 
 async function page(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   return html`<p>${csvLink(visit)}</p>
-    ${table('Entries by hand', columns(visit), await listed(deps), 'Nothing was posted by hand.')} ${visit.can('books.adjust') && proposalForm(visit)}`;
+    ${table('Entries by hand', columns(visit), await listed(deps), 'Nothing was posted by hand.')}
+    ${visit.can('books.adjust') && proposalForm(visit)}`;
 }
 
 const columns = (visit: Visit): Column<Adjustment>[] => [
   { name: 'Entry', cell: ({ id, mode }) => html`${code(id)}<small>${mode}</small>` },
-  { name: 'Status', cell: ({ status, reversed_by: by }) => html`${badge(status)}${by !== null && html`<small>taken back by ${by}</small>`}` },
+  {
+    name: 'Status',
+    cell: ({ status, reversed_by: by }) =>
+      html`${badge(status)}${by !== null && html`<small>taken back by ${by}</small>`}`,
+  },
   {
     name: 'Lines',
     cell: ({ lines, coin, network }) =>
@@ -68,7 +86,8 @@ const columns = (visit: Visit): Column<Adjustment>[] => [
   },
   {
     name: 'Why',
-    cell: ({ reason, attachment_sha256: digest }) => html`${reason}${digest !== null && html`<small>document ${code(digest)}</small>`}`,
+    cell: ({ reason, attachment_sha256: digest }) =>
+      html`${reason}${digest !== null && html`<small>document ${code(digest)}</small>`}`,
   },
   { name: 'Proposed by', cell: (adjustment) => adjustment.proposed_by },
   { name: 'Act', isForm: true, cell: (adjustment) => acts(visit, adjustment) },
@@ -78,7 +97,12 @@ function acts(visit: Visit, { id, status, reversed_by: reversedBy }: Adjustment)
   const hidden = (name: string): Html => html`<input type="hidden" name="${name}" value="${id}" />`;
   if (status === 'posted')
     return reversedBy === null && visit.can('books.adjust')
-      ? changeForm(visit, '/adjustments/reverse', [hidden('reverses'), field({ ...REASON, hint: 'Why it is taken back.' })], 'Take back')
+      ? changeForm(
+          visit,
+          '/adjustments/reverse',
+          [hidden('reverses'), field({ ...REASON, hint: 'Why it is taken back.' })],
+          'Take back',
+        )
       : null;
   return html`${visit.can('treasury.approve') && changeForm(visit, '/adjustments/approve', hidden('id'), 'Show the terms')}
   ${visit.can('books.adjust') && changeForm(visit, '/adjustments/reject', [hidden('id'), field({ ...REASON, hint: 'Why it is given up.' })], 'Give up', 'danger')}`;
@@ -88,7 +112,10 @@ function proposalForm(visit: Visit): Html {
   const coins = [...COINS, ...Object.values(NATIVE_COIN)];
   const lines = 'account=amount, several with commas, such as expenses:other=12.50';
   return html`<h2>Propose an entry</h2>
-    <p>In one coin on one network, debits as much as credits. Two approvers agree, neither of them you. What is posted never changes.</p>
+    <p>
+      In one coin on one network, debits as much as credits. Two approvers agree, neither of them you. What is posted
+      never changes.
+    </p>
     ${changeForm(
       visit,
       '/adjustments/propose',
@@ -104,7 +131,12 @@ function proposalForm(visit: Visit): Html {
         field({ name: 'network', label: 'Network', options: NETWORKS.map((network) => [network, network] as const) }),
         field({ name: 'coin', label: 'Coin', options: coins.map((coin) => [coin, coin] as const) }),
         field({ name: 'debit', label: 'Debits', required: true, hint: lines }),
-        field({ name: 'credit', label: 'Credits', required: true, hint: 'The same form; together as much as the debits.' }),
+        field({
+          name: 'credit',
+          label: 'Credits',
+          required: true,
+          hint: 'The same form; together as much as the debits.',
+        }),
         field({
           name: 'attachment',
           label: 'SHA-256 of the document that it rests on',
@@ -119,7 +151,9 @@ function proposalForm(visit: Visit): Html {
 
 function proposal(deps: ConsoleDeps, path: string, names: readonly string[]): ChangeRoute {
   const given = ({ form }: Visit): Record<string, string> =>
-    Object.fromEntries(names.flatMap((name) => (form[name] === undefined || form[name] === '' ? [] : [[name, form[name]]])));
+    Object.fromEntries(
+      names.flatMap((name) => (form[name] === undefined || form[name] === '' ? [] : [[name, form[name]]])),
+    );
   return {
     path,
     action: 'books.adjust',

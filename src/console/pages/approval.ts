@@ -6,7 +6,13 @@ import { reasonIn, Refused, type ChangeRoute, type Signature, type ToSign, type 
 type Asked = { readonly to_sign?: readonly (null | { readonly text: string; readonly number: string })[] };
 
 /** The terms are the signer's, and so is the judgement: the console passes the signature on as it came. */
-export function approval(deps: ConsoleDeps, path: string, command: string, argsOf: (visit: Visit) => AdminArguments, to = '/treasury'): ChangeRoute {
+export function approval(
+  deps: ConsoleDeps,
+  path: string,
+  command: string,
+  argsOf: (visit: Visit) => AdminArguments,
+  to = '/treasury',
+): ChangeRoute {
   return {
     path,
     action: 'treasury.approve',
@@ -41,7 +47,11 @@ interface Rejected extends Pick<ChangeRoute, 'action'> {
 }
 
 /** Gives up what waits for approval on a page. */
-export const rejection = (deps: ConsoleDeps, page: string, { action, command, title, what, told }: Rejected): ChangeRoute => ({
+export const rejection = (
+  deps: ConsoleDeps,
+  page: string,
+  { action, command, title, what, told }: Rejected,
+): ChangeRoute => ({
   path: `${page}/reject`,
   action,
   target: ({ form }) => form['id'] ?? '',

@@ -32,9 +32,17 @@ export function attentionRoutes(deps: ConsoleDeps): ConsoleRoutes {
         path: '/attention',
         action: 'attention.read',
         show: async (visit) => {
-          const looks = [treasuryMatters, moveMatters, unmatchedMatters, chainMatters, deliveryMatters].map((look) => lookedAt(look, deps, visit));
+          const looks = [treasuryMatters, moveMatters, unmatchedMatters, chainMatters, deliveryMatters].map((look) =>
+            lookedAt(look, deps, visit),
+          );
           const matters = (await Promise.all(looks)).flat();
-          return { page: { title: 'Needs attention', isLive: true, body: matters.length === 0 ? ALL_WELL : html`${matters.map(matterPart)}` } };
+          return {
+            page: {
+              title: 'Needs attention',
+              isLive: true,
+              body: matters.length === 0 ? ALL_WELL : html`${matters.map(matterPart)}`,
+            },
+          };
         },
       },
     ],
@@ -51,7 +59,16 @@ async function lookedAt(look: Look, deps: ConsoleDeps, visit: Visit): Promise<Ma
     return await look(deps, visit);
   } catch (error) {
     const why = messageOf(error);
-    return [{ what: 'Something could not be looked at', isGrave: true, facts: [['Why', why]], to: '/', act: 'Look again', runbook: 'runbook.md' }];
+    return [
+      {
+        what: 'Something could not be looked at',
+        isGrave: true,
+        facts: [['Why', why]],
+        to: '/',
+        act: 'Look again',
+        runbook: 'runbook.md',
+      },
+    ];
   }
 }
 
@@ -90,10 +107,9 @@ const treasuryMatters: Look = async (deps) => {
 };
 
 const moveMatters: Look = async (deps) => {
-  const { moves } = await run<{ moves: { status: string; kind: string; amount: string; coin: string; mode: string; requested_by: string }[] }>(
-    deps,
-    'treasury.moves',
-  );
+  const { moves } = await run<{
+    moves: { status: string; kind: string; amount: string; coin: string; mode: string; requested_by: string }[];
+  }>(deps, 'treasury.moves');
   return moves
     .filter(({ status }) => status === 'waiting_for_approval')
     .map(({ kind, amount, coin, mode, requested_by: by }) => ({

@@ -23,7 +23,13 @@ export function auditRoutes(deps: ConsoleDeps): ConsoleRoutes {
             run<{ verifier_key: string }>(deps, 'audit.key').catch(() => null),
             run<{ checkpoint: string }>(deps, 'audit.checkpoint').catch(() => null),
           ]);
-          return { page: { title: 'Audit', scripts: ['verify.js'], body: body(status, key?.verifier_key ?? null, checkpoint?.checkpoint ?? null) } };
+          return {
+            page: {
+              title: 'Audit',
+              scripts: ['verify.js'],
+              body: body(status, key?.verifier_key ?? null, checkpoint?.checkpoint ?? null),
+            },
+          };
         },
       },
       {
@@ -32,13 +38,21 @@ export function auditRoutes(deps: ConsoleDeps): ConsoleRoutes {
         show: async ({ query }) => {
           const session = query.get('session') ?? '';
           const proof = await run(deps, 'audit.prove', { session });
-          return { file: { name: `proof-${session}.json`, contentType: 'application/json', chunks: [`${JSON.stringify(proof, null, 2)}\n`] } };
+          return {
+            file: {
+              name: `proof-${session}.json`,
+              contentType: 'application/json',
+              chunks: [`${JSON.stringify(proof, null, 2)}\n`],
+            },
+          };
         },
       },
       {
         path: '/audit/export.jsonl',
         action: 'audit.read',
-        show: async () => ({ file: { name: 'ledger.jsonl', contentType: 'application/jsonl; charset=utf-8', chunks: deps.exportEvents() } }),
+        show: async () => ({
+          file: { name: 'ledger.jsonl', contentType: 'application/jsonl; charset=utf-8', chunks: deps.exportEvents() },
+        }),
       },
     ],
   };
@@ -52,11 +66,13 @@ const body = (status: AuditStatus, key: string | null, checkpoint: string | null
     ])}
     <h2>Verify here</h2>
     <p>
-      Choose a proof or an export. It is checked in this browser, by a script that shares no code with the service; the file goes nowhere. The key
-      must be the one that you keep, not the one that this page shows.
+      Choose a proof or an export. It is checked in this browser, by a script that shares no code with the service; the
+      file goes nowhere. The key must be the one that you keep, not the one that this page shows.
     </p>
     <form class="form" data-verify>
-      <p class="field"><label for="file">Proof (.json) or export (.jsonl)</label><input type="file" id="file" name="file" /></p>
+      <p class="field">
+        <label for="file">Proof (.json) or export (.jsonl)</label><input type="file" id="file" name="file" />
+      </p>
       ${field({ name: 'key', label: 'Public key', value: key ?? '', max: 300 })}
       <p class="field">
         <label for="checkpoint">Checkpoint that you keep, for an export (may be empty)</label>
@@ -65,7 +81,9 @@ const body = (status: AuditStatus, key: string | null, checkpoint: string | null
       <p><button class="button">Verify</button></p>
       <p class="notice" role="status" hidden></p>
       <p class="problem" role="alert" hidden></p>
-      <noscript><p class="problem">This check is done by JavaScript; without it use “quittance audit verify”.</p></noscript>
+      <noscript
+        ><p class="problem">This check is done by JavaScript; without it use “quittance audit verify”.</p></noscript
+      >
     </form>
     <h2>Take away</h2>
     <form method="get" action="/audit/proof" class="form">

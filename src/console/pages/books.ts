@@ -3,7 +3,21 @@ import { isDay } from '../../domain/calendar.ts';
 import { merchantAccountOf } from '../../domain/ledger.ts';
 import { csvLink, csvRoute, everyPage } from '../csv.ts';
 import { modeOf, run, type ConsoleDeps } from '../deps.ts';
-import { badge, code, facts, field, filterForm, link, more, table, tabs, time, withQuery, type Column, type Field } from '../parts.ts';
+import {
+  badge,
+  code,
+  facts,
+  field,
+  filterForm,
+  link,
+  more,
+  table,
+  tabs,
+  time,
+  withQuery,
+  type Column,
+  type Field,
+} from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { Refused, type Shown, type Visit } from '../visit.ts';
 
@@ -51,7 +65,11 @@ export interface Entry {
   readonly session_id: string | null;
   readonly tx_hash: string | null;
   readonly block_number: number | null;
-  readonly value: { readonly currency: string; readonly atLockedRate: string; readonly atSettlementQuote: string | null } | null;
+  readonly value: {
+    readonly currency: string;
+    readonly atLockedRate: string;
+    readonly atSettlementQuote: string | null;
+  } | null;
   readonly lines: readonly Line[];
 }
 
@@ -77,7 +95,9 @@ const CLOCK: Field = {
   ],
 };
 
-/** From a balance to its lines, from a line to its entry, from the entry to the payment, its transaction and its proof. */
+/**
+ * From a balance to its lines, from a line to its entry, from the entry to the payment, its transaction and its proof.
+ */
 export function bookRoutes(deps: ConsoleDeps): ConsoleRoutes {
   const page =
     (title: string, render: (visit: Visit) => Promise<Html>) =>
@@ -137,7 +157,8 @@ export function booksTabs({ params, path }: Visit): Html {
 export function given(query: URLSearchParams, names: readonly string[]): Record<string, string> {
   const found = names.flatMap((name) => {
     const value = query.get(name) ?? '';
-    if (value !== '' && ['from', 'to', 'asOf'].includes(name) && !isDay(value)) throw new Refused(`${name} must be a day such as 2026-10-31`);
+    if (value !== '' && ['from', 'to', 'asOf'].includes(name) && !isDay(value))
+      throw new Refused(`${name} must be a day such as 2026-10-31`);
     return value === '' ? [] : [[name, value] as const];
   });
   return Object.fromEntries(found);
@@ -152,22 +173,33 @@ const currencyField = (query: URLSearchParams): Field => ({
 });
 
 export const clockField = (query: URLSearchParams): Field => ({ ...CLOCK, value: query.get('clock') ?? 'recorded' });
-export const dayField = (query: URLSearchParams, name: string, label: string): Field => ({ name, label, type: 'date', value: query.get(name) ?? '' });
+export const dayField = (query: URLSearchParams, name: string, label: string): Field => ({
+  name,
+  label,
+  type: 'date',
+  value: query.get(name) ?? '',
+});
 
 const balancesOf = (deps: ConsoleDeps, { params, query }: Visit): Promise<TrialBalance> =>
-  run<TrialBalance>(deps, 'ledger.trial-balance', { mode: modeOf(params['mode']), ...given(query, ['asOf', 'clock', 'currency']) });
+  run<TrialBalance>(deps, 'ledger.trial-balance', {
+    mode: modeOf(params['mode']),
+    ...given(query, ['asOf', 'clock', 'currency']),
+  });
 
 function balanceColumns({ params, query }: Visit): Column<Balance>[] {
   const place = { clock: query.get('clock') ?? 'recorded', to: query.get('asOf') ?? '' };
   const currency = (query.get('currency') ?? '').toUpperCase();
-  const to = (account: string): string => withQuery(`/books/${params['mode']}/account`, new URLSearchParams(), { account, ...place });
+  const to = (account: string): string =>
+    withQuery(`/books/${params['mode']}/account`, new URLSearchParams(), { account, ...place });
   return [
     { name: 'Account', cell: ({ account: name }) => link(to(name), name) },
     { name: 'Network', cell: ({ network }) => network },
     { name: 'Coin', cell: ({ coin }) => coin },
     { name: 'Debit', isNumber: true, cell: ({ debit }) => debit },
     { name: 'Credit', isNumber: true, cell: ({ credit }) => credit },
-    ...(currency === '' ? [] : [{ name: `Worth in ${currency}`, isNumber: true, cell: ({ worth }: Balance) => worth ?? null }]),
+    ...(currency === ''
+      ? []
+      : [{ name: `Worth in ${currency}`, isNumber: true, cell: ({ worth }: Balance) => worth ?? null }]),
   ];
 }
 
@@ -205,7 +237,11 @@ const linesOf = (deps: ConsoleDeps, { params, query }: Visit, cursor: string | n
 const lineColumns = ({ params }: Visit): Column<Statement['lines'][number]>[] => [
   {
     name: 'Entry',
-    cell: (line) => link(withQuery(`/books/${params['mode']}/journal`, new URLSearchParams(), { entry: String(line.entry) }), `#${line.entry}`),
+    cell: (line) =>
+      link(
+        withQuery(`/books/${params['mode']}/journal`, new URLSearchParams(), { entry: String(line.entry) }),
+        `#${line.entry}`,
+      ),
   },
   { name: 'Day', cell: (line) => line.recorded_day },
   { name: 'Kind', cell: ({ kind }) => kind },
@@ -220,7 +256,8 @@ async function account(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const { query, path } = visit;
   const name = query.get('account') ?? '';
   const found = await linesOf(deps, visit, query.get('cursor'));
-  const sums = (of: Statement['opening']): string => of.map(({ balance, coin, network }) => `${balance} ${coin} on ${network}`).join(', ') || '0';
+  const sums = (of: Statement['opening']): string =>
+    of.map(({ balance, coin, network }) => `${balance} ${coin} on ${network}`).join(', ') || '0';
   const merchantId = merchantAccountOf(name)?.merchantId ?? null;
   return html`${facts([
       ['Account', code(name)],
@@ -249,10 +286,15 @@ async function journal(deps: ConsoleDeps, visit: Visit): Promise<Html> {
     ...(cursor !== null && cursor !== '' && { cursor }),
     ...(wanted !== null && { limit: '1' }),
   };
-  const { entries, next_cursor: next } = await run<{ entries: Entry[]; next_cursor: string | null }>(deps, 'ledger.journal', args);
+  const { entries, next_cursor: next } = await run<{ entries: Entry[]; next_cursor: string | null }>(
+    deps,
+    'ledger.journal',
+    args,
+  );
   return html`${filterForm(path, [dayField(query, 'from', 'From'), dayField(query, 'to', 'to'), clockField(query)])}
     <p>${link(withQuery(`${path}.csv`, query, { cursor: null, entry: null }), 'CSV')}</p>
-    ${entries.length === 0 && html`<p class="empty">No entry in this range.</p>`} ${entries.map((entry) => entryPart(visit, entry))}
+    ${entries.length === 0 && html`<p class="empty">No entry in this range.</p>`}
+    ${entries.map((entry) => entryPart(visit, entry))}
     ${wanted === null && more(next === null ? null : withQuery(path, query, { cursor: next }), query.get('cursor') === null ? null : withQuery(path, query, { cursor: null }))}`;
 }
 
@@ -285,13 +327,19 @@ function entryPart(visit: Visit, entry: Entry): Html {
         'Worth',
         entry.value &&
           html`${entry.value.atLockedRate} ${entry.value.currency}<small
-              >at the rate of the order${entry.value.atSettlementQuote !== null && `; ${entry.value.atSettlementQuote} when it was recorded`}</small
+              >at the rate of the
+              order${entry.value.atSettlementQuote !== null && `; ${entry.value.atSettlementQuote} when it was recorded`}</small
             >`,
       ],
       ['Event', code(entry.id)],
       ['Payment', payment],
       ['Transaction', code(entry.tx_hash)],
-      ['Proof', entry.session_id === null ? '–' : link(`/audit/proof?session=${entry.session_id}`, 'Proof of the payment’s events')],
+      [
+        'Proof',
+        entry.session_id === null
+          ? '–'
+          : link(`/audit/proof?session=${entry.session_id}`, 'Proof of the payment’s events'),
+      ],
     ])}
   </section>`;
 }

@@ -32,14 +32,17 @@ export function canaryRoutes(deps: ConsoleDeps): ConsoleRoutes {
             title: 'Canary payments',
             isLive: true,
             body: html`<p>
-                The service pays itself on each network, from a wallet of its own, and gives the money back. A step that took longer than promised is
-                marked. ${csvLink(visit)}
+                The service pays itself on each network, from a wallet of its own, and gives the money back. A step that
+                took longer than promised is marked. ${csvLink(visit)}
               </p>
               ${table('Canary payments', columns(visit), await run<ShownRun[]>(deps, 'canary.history'), 'None was made: CANARY_MERCHANT_FILE and CANARY_KEYSTORE switch them on.')}`,
           },
         }),
       },
-      csvRoute('/canaries', 'chains.read', async (visit) => ({ columns: columns(visit), pages: [await run<ShownRun[]>(deps, 'canary.history')] })),
+      csvRoute('/canaries', 'chains.read', async (visit) => ({
+        columns: columns(visit),
+        pages: [await run<ShownRun[]>(deps, 'canary.history')],
+      })),
     ],
   };
 }

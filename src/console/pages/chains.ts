@@ -40,7 +40,10 @@ export function chainRoutes(deps: ConsoleDeps): ConsoleRoutes {
         path: '/chains',
         action: 'chains.read',
         show: async (visit) => {
-          const [chains, coverage] = await Promise.all([run<ChainStatus[]>(deps, 'chain.status'), run<Coverage[]>(deps, 'chain.coverage')]);
+          const [chains, coverage] = await Promise.all([
+            run<ChainStatus[]>(deps, 'chain.status'),
+            run<Coverage[]>(deps, 'chain.coverage'),
+          ]);
           return {
             page: {
               title: 'Chains',
@@ -64,7 +67,10 @@ export function chainRoutes(deps: ConsoleDeps): ConsoleRoutes {
         columns: coverageColumns(visit),
         pages: [await run<Coverage[]>(deps, 'chain.coverage')],
       })),
-      csvRoute('/deliveries', 'deliveries.read', async (visit) => ({ columns: deliveryColumns(visit), pages: [await failedDeliveries(deps)] })),
+      csvRoute('/deliveries', 'deliveries.read', async (visit) => ({
+        columns: deliveryColumns(visit),
+        pages: [await failedDeliveries(deps)],
+      })),
       {
         path: '/deliveries',
         action: 'deliveries.read',
@@ -87,7 +93,9 @@ export function chainRoutes(deps: ConsoleDeps): ConsoleRoutes {
           reasonIn(visit);
           const { form } = visit;
           const [mode = '', network = ''] = (form['chain'] ?? '').split('/');
-          const given = Object.fromEntries(['from', 'to', 'address'].flatMap((name) => (form[name] ? [[name, form[name]]] : [])));
+          const given = Object.fromEntries(
+            ['from', 'to', 'address'].flatMap((name) => (form[name] ? [[name, form[name]]] : [])),
+          );
           const answer = await run(deps, 'chain.rescan', { mode, network, ...given, operator: visit.person.name });
           return { detail: JSON.stringify(answer), shown: { to: '/chains?done=rescanned' } };
         },
@@ -114,15 +122,24 @@ const coverageColumns = (visit: Visit): Column<Coverage>[] => [
   {
     name: 'Blocks',
     cell: ({ from_block: from, to_block: to, since_the_beginning: isWhole }) =>
-      from === null ? 'none yet' : html`${from} to ${to}${!isWhole && html`<small>the newest ranges; older ones are in the ledger</small>`}`,
+      from === null
+        ? 'none yet'
+        : html`${from} to ${to}${!isWhole && html`<small>the newest ranges; older ones are in the ledger</small>`}`,
   },
   timeColumn('Up to', ({ to_time: sec }) => sec, visit),
   { name: 'Providers', cell: ({ providers }) => providers.join(', ') },
-  { name: 'Gaps', cell: ({ gaps }) => gaps.map(({ from_block: from, to_block: to }) => `${from} to ${to}`).join(', ') || 'none' },
+  {
+    name: 'Gaps',
+    cell: ({ gaps }) => gaps.map(({ from_block: from, to_block: to }) => `${from} to ${to}`).join(', ') || 'none',
+  },
 ];
 
 /** Money in the gap is found by reading it again; that it was not read when the others were stays on record. */
-function gapPart(visit: Visit, { mode, network }: Coverage, { from_block: from, to_block: to }: Coverage['gaps'][number]): Html {
+function gapPart(
+  visit: Visit,
+  { mode, network }: Coverage,
+  { from_block: from, to_block: to }: Coverage['gaps'][number],
+): Html {
   return html`<section class="card warn">
     <h3>${network} (${mode}): blocks ${from} to ${to} are not recorded as read</h3>
     ${
@@ -145,7 +162,11 @@ function gapPart(visit: Visit, { mode, network }: Coverage, { from_block: from, 
 const deliveryColumns = (visit: Visit): Column<FailedDelivery>[] => [
   timeColumn('Created', ({ createdSec }) => createdSec, visit),
   { name: 'Merchant', cell: ({ merchant }) => merchant.name },
-  { name: 'Event', cell: ({ merchant, notificationId, eventType }) => link(`${merchantPath(merchant)}/webhooks/${notificationId}`, eventType) },
+  {
+    name: 'Event',
+    cell: ({ merchant, notificationId, eventType }) =>
+      link(`${merchantPath(merchant)}/webhooks/${notificationId}`, eventType),
+  },
   { name: 'Status', cell: ({ status }) => badge(status) },
   { name: 'Attempts', isNumber: true, cell: ({ attempts }) => attempts },
   { name: 'Last answer', cell: ({ lastStatus, lastFailure }) => lastStatus ?? lastFailure },

@@ -17,7 +17,11 @@ export function claimRoutes(deps: ConsoleDeps): ConsoleRoutes {
         path: '/m/:merchant/claims',
         action: 'payments.read',
         show: async (visit) => ({
-          page: { title: 'Claims', isLive: true, body: waitingPage(visit, await deps.records.waitingClaims(readerOf(visit), MAX_LISTED)) },
+          page: {
+            title: 'Claims',
+            isLive: true,
+            body: waitingPage(visit, await deps.records.waitingClaims(readerOf(visit), MAX_LISTED)),
+          },
         }),
       },
       csvRoute('/m/:merchant/claims', 'payments.read', async (visit) => ({
@@ -41,7 +45,10 @@ const rejectChange = ({ api }: ConsoleDeps): ChangeRoute => ({
 });
 
 function waitingPage(visit: Visit, claims: readonly ClaimView[]): Html {
-  return html`<p>Payers who want a refund to another address than the one that paid. Open the payment to approve or reject. ${csvLink(visit)}</p>
+  return html`<p>
+      Payers who want a refund to another address than the one that paid. Open the payment to approve or reject.
+      ${csvLink(visit)}
+    </p>
     ${table('Claims that wait', waitingColumns(visit), claims, 'None waits.')}`;
 }
 
@@ -78,7 +85,11 @@ const EVIDENCE: Readonly<Record<ClaimView['evidence'], string>> = {
 
 const COLUMNS: readonly Column<ClaimView>[] = [
   { name: 'Status', cell: ({ status }) => badge(status) },
-  { name: 'Amount', isNumber: true, cell: ({ amount, coin, network }) => html`<span>${amount} ${coin}<small>on ${network}</small></span>` },
+  {
+    name: 'Amount',
+    isNumber: true,
+    cell: ({ amount, coin, network }) => html`<span>${amount} ${coin}<small>on ${network}</small></span>`,
+  },
   { name: 'From', cell: ({ fromAddress }) => code(fromAddress) },
   { name: 'To', cell: ({ payee }) => code(payee) },
   {
@@ -95,7 +106,9 @@ const COLUMNS: readonly Column<ClaimView>[] = [
 
 function decided(visit: Visit, { refundId, payableFromSec, rejectedAtSec, rejectionReason }: ClaimView): Html | null {
   if (rejectedAtSec !== null) return html`${time(rejectedAtSec, visit)}<small>${rejectionReason}</small>`;
-  return refundId === null ? null : html`${code(refundId)}<small>not paid before ${time(payableFromSec, visit)}</small>`;
+  return refundId === null
+    ? null
+    : html`${code(refundId)}<small>not paid before ${time(payableFromSec, visit)}</small>`;
 }
 
 /** An approved one can be withdrawn until shortly before it is paid. */
@@ -104,6 +117,8 @@ function decideForms(visit: Visit, { claimId, status, isProven, payableFromSec }
   const canReject = status === 'open' || (status === 'approved' && payableFromSec! > visit.nowSec);
   const hidden = html`<input type="hidden" name="claim" value="${claimId}" />`;
   return html`${
-    status === 'open' && isProven && changeForm(visit, `${here}/refund`, [hidden, field(REASON)], 'Preview the refund to this address')
+    status === 'open' &&
+    isProven &&
+    changeForm(visit, `${here}/refund`, [hidden, field(REASON)], 'Preview the refund to this address')
   }${canReject && changeForm(visit, `${here}/claims/${claimId}/reject`, field(REASON), 'Reject', 'danger')}`;
 }

@@ -9,11 +9,17 @@ const OF_EACH = 20;
 const SHOWN = 100;
 
 /** The newest of every merchant; the merchant's own page has them all. */
-export async function failedDeliveries({ webhooks, merchants }: Pick<ConsoleDeps, 'webhooks' | 'merchants'>): Promise<FailedDelivery[]> {
+export async function failedDeliveries({
+  webhooks,
+  merchants,
+}: Pick<ConsoleDeps, 'webhooks' | 'merchants'>): Promise<FailedDelivery[]> {
   const lists = await Promise.all(
     merchants().flatMap((merchant) =>
       FAILED.map(async (status) => {
-        const listed = await webhooks.list({ merchantId: merchant.id, mode: merchant.mode }, { page: 1, pageSize: OF_EACH, status, cursor: '' });
+        const listed = await webhooks.list(
+          { merchantId: merchant.id, mode: merchant.mode },
+          { page: 1, pageSize: OF_EACH, status, cursor: '' },
+        );
         return listed.ok ? listed.value.rows.map((row) => ({ ...row, merchant })) : [];
       }),
     ),

@@ -26,7 +26,9 @@ export function homeRoutes(deps: ConsoleDeps): ConsoleRoutes {
         show: async (visit) => {
           const found = own(visit);
           if (found.length === 0) throw NO_SUCH();
-          return { page: { title: 'Merchants', body: html`${table('Merchants', COLUMNS, found, 'No merchant yet.')}` } };
+          return {
+            page: { title: 'Merchants', body: html`${table('Merchants', COLUMNS, found, 'No merchant yet.')}` },
+          };
         },
       },
     ],

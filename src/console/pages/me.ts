@@ -16,17 +16,30 @@ export function meRoutes({ people, address }: ConsoleDeps): ConsoleRoutes {
       {
         path: '/me',
         action: null,
-        show: async (visit) => ({ page: { title: visit.person.name, body: mePage(visit, own(visit), (signIn) => people.isOpen(signIn), address) } }),
+        show: async (visit) => ({
+          page: {
+            title: visit.person.name,
+            body: mePage(visit, own(visit), (signIn) => people.isOpen(signIn), address),
+          },
+        }),
       },
       // A preference of the browser, not a fact about the person: no event tells of it.
-      { path: '/me/zone', action: null, show: async ({ query }) => ({ to: '/me?done=zone', cookie: zoneCookie(zoneIn(query)) }) },
+      {
+        path: '/me/zone',
+        action: null,
+        show: async ({ query }) => ({ to: '/me?done=zone', cookie: zoneCookie(zoneIn(query)) }),
+      },
     ],
     change: [
       {
         path: '/me/passkeys',
         action: null,
         target: ({ person }) => person.name,
-        toSign: async ({ person }) => ({ kind: 'terms', title: 'make a link for another passkey', lines: [['person', person.name]] }),
+        toSign: async ({ person }) => ({
+          kind: 'terms',
+          title: 'make a link for another passkey',
+          lines: [['person', person.name]],
+        }),
         run: async ({ person }) => {
           const made = await people.issueLink(person.personId, { by: person.name, reason: 'another passkey' }, false);
           if (!made.ok) throw new Refused(made.refusal.message);
@@ -44,7 +57,10 @@ export function meRoutes({ people, address }: ConsoleDeps): ConsoleRoutes {
           lines: [['passkey', own(visit).passkeys[visit.form['credential'] ?? '']?.added.label ?? 'unknown']],
         }),
         run: async ({ person, form }) => {
-          const removed = await people.removePasskey(person.personId, form['credential'] ?? '', { by: person.name, reason: 'removed by its person' });
+          const removed = await people.removePasskey(person.personId, form['credential'] ?? '', {
+            by: person.name,
+            reason: 'removed by its person',
+          });
           if (!removed.ok) throw new Refused(removed.refusal.message);
           return done('removed', 'passkey');
         },
@@ -56,7 +72,9 @@ export function meRoutes({ people, address }: ConsoleDeps): ConsoleRoutes {
         run: async ({ person, form }) => {
           const signInId = form['sign_in'] || person.signInId;
           await people.signOut(person.personId, signInId, { by: person.name, reason: 'signed out' });
-          return signInId === person.signInId ? { detail: 'signed out', shown: { to: '/sign-in' } } : done('signed out', 'signed-out');
+          return signInId === person.signInId
+            ? { detail: 'signed out', shown: { to: '/sign-in' } }
+            : done('signed out', 'signed-out');
         },
       },
     ],
@@ -65,10 +83,22 @@ export function meRoutes({ people, address }: ConsoleDeps): ConsoleRoutes {
 
 type SignIn = PersonContext['signIns'][string];
 
-function mePage(visit: Visit, me: PersonContext, isOpen: (signIn: SignIn) => boolean, address: ConsoleDeps['address']): Html {
+function mePage(
+  visit: Visit,
+  me: PersonContext,
+  isOpen: (signIn: SignIn) => boolean,
+  address: ConsoleDeps['address'],
+): Html {
   const passkeys = Object.values(me.passkeys);
   const entries = passkeys.map(({ added: { credentialId, publicKey } }) => ({
-    ...{ name: visit.person.name, kind: 'webauthn', credentialId, publicKey, rpId: address.rpId, origin: address.origin },
+    ...{
+      name: visit.person.name,
+      kind: 'webauthn',
+      credentialId,
+      publicKey,
+      rpId: address.rpId,
+      origin: address.origin,
+    },
   }));
   return html`${facts([
       ['Roles', me.grants.map(grantText).join(', ')],
@@ -84,8 +114,8 @@ function mePage(visit: Visit, me: PersonContext, isOpen: (signIn: SignIn) => boo
     ${signInsPart(visit, Object.values(me.signIns).filter(isOpen))}
     <h2>As an approver</h2>
     <p>
-      The signer counts your passkey when its own settings name it: whoever runs the signer adds this entry to <code>PAYOUT_APPROVERS</code>. The
-      console cannot.
+      The signer counts your passkey when its own settings name it: whoever runs the signer adds this entry to
+      <code>PAYOUT_APPROVERS</code>. The console cannot.
     </p>
     <pre class="terms" tabindex="0">${JSON.stringify(entries, null, 2)}</pre>
     <h2>Time zone</h2>
@@ -96,13 +126,19 @@ function mePage(visit: Visit, me: PersonContext, isOpen: (signIn: SignIn) => boo
 }
 
 const NO_PASSKEYS = html`<p>
-  None: you sign in with single sign-on. What moves money or changes keys, settings or people takes a passkey's signature. Ask an operator for a link
-  to register one, and open it in this browser.
+  None: you sign in with single sign-on. What moves money or changes keys, settings or people takes a passkey's
+  signature. Ask an operator for a link to register one, and open it in this browser.
 </p>`;
 
 function passkeysPart(visit: Visit, passkeys: readonly PasskeyState[]): Html {
   const remove = ({ added }: PasskeyState): Html =>
-    changeForm(visit, '/me/passkeys/remove', html`<input type="hidden" name="credential" value="${added.credentialId}" />`, 'Remove', 'danger');
+    changeForm(
+      visit,
+      '/me/passkeys/remove',
+      html`<input type="hidden" name="credential" value="${added.credentialId}" />`,
+      'Remove',
+      'danger',
+    );
   const columns: Column<PasskeyState>[] = [
     { name: 'Name', cell: ({ added }) => added.label },
     { name: 'Added', cell: ({ added }) => time(added.addedAtSec, visit) },
@@ -112,15 +148,25 @@ function passkeysPart(visit: Visit, passkeys: readonly PasskeyState[]): Html {
   return html`${
     passkeys.length < 2 &&
     html`<div class="card warn">
-      <p>You have one passkey. Register a second on another device or key: with one alone, losing it takes two operators to let you in again.</p>
+      <p>
+        You have one passkey. Register a second on another device or key: with one alone, losing it takes two operators
+        to let you in again.
+      </p>
     </div>`
   }
-  ${table('Passkeys', columns, passkeys, 'None')} ${changeForm(visit, '/me/passkeys', html``, 'Add a passkey on this device')}`;
+  ${table('Passkeys', columns, passkeys, 'None')}
+  ${changeForm(visit, '/me/passkeys', html``, 'Add a passkey on this device')}`;
 }
 
 function signInsPart(visit: Visit, signIns: readonly SignIn[]): Html {
   const end = (signInId: string): Html =>
-    changeForm(visit, '/me/sign-out', html`<input type="hidden" name="sign_in" value="${signInId}" />`, 'End', 'danger');
+    changeForm(
+      visit,
+      '/me/sign-out',
+      html`<input type="hidden" name="sign_in" value="${signInId}" />`,
+      'End',
+      'danger',
+    );
   const columns: Column<SignIn>[] = [
     { name: 'Since', cell: ({ signedInAtSec }) => time(signedInAtSec, visit) },
     { name: 'Browser', cell: ({ browser }) => browser },

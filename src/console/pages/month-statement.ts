@@ -36,7 +36,8 @@ interface Statement {
 /** Statements of closed months: to be printed, as lines, and as evidence that is verified by itself. */
 export function monthStatementRoutes(deps: ConsoleDeps): ConsoleRoutes {
   const routesOf = (base: string, action: 'books.read' | 'statements.read', ownerOf: (visit: Visit) => Owner) => {
-    const read = (visit: Visit): Promise<Statement> => run<Statement>(deps, 'ledger.month-statement', { ...ownerOf(visit), month: monthOf(visit) });
+    const read = (visit: Visit): Promise<Statement> =>
+      run<Statement>(deps, 'ledger.month-statement', { ...ownerOf(visit), month: monthOf(visit) });
     return [
       {
         path: `${base}/:month`,
@@ -62,7 +63,12 @@ export function monthStatementRoutes(deps: ConsoleDeps): ConsoleRoutes {
           const { mode, merchant } = ownerOf(visit);
           const month = monthOf(visit);
           const document = merchant === undefined ? { document: 'journal' } : { document: 'lines', merchant };
-          const { chunks } = await deps.streams['ledger.export']!({ mode, ...document, from: firstDayOf(month), to: lastDayOf(month) });
+          const { chunks } = await deps.streams['ledger.export']!({
+            mode,
+            ...document,
+            from: firstDayOf(month),
+            to: lastDayOf(month),
+          });
           return { file: { name: `lines-${month}.csv`, contentType: 'text/csv; charset=utf-8', chunks } };
         },
       },
@@ -72,7 +78,10 @@ export function monthStatementRoutes(deps: ConsoleDeps): ConsoleRoutes {
     change: [],
     read: [
       ...routesOf('/books/:mode/months', 'books.read', ({ params }) => ({ mode: modeOf(params['mode']) })),
-      ...routesOf('/m/:merchant/statement', 'statements.read', (visit) => ({ mode: readerOf(visit).mode, merchant: readerOf(visit).merchantId })),
+      ...routesOf('/m/:merchant/statement', 'statements.read', (visit) => ({
+        mode: readerOf(visit).mode,
+        merchant: readerOf(visit).merchantId,
+      })),
     ],
   };
 }
@@ -92,7 +101,8 @@ function monthOf({ params }: Visit): string {
 function page(visit: Visit, statement: Statement): Html {
   const isOperators = statement.merchant_id === null;
   const owed = (amount: string): string => (isOperators ? amount : owedToMerchant(amount));
-  const name = ({ account }: { account: string }): string => (isOperators ? account : (merchantAccountOf(account)?.part ?? account));
+  const name = ({ account }: { account: string }): string =>
+    isOperators ? account : (merchantAccountOf(account)?.part ?? account);
   const place = { name: 'Coin', cell: ({ coin, network }: Moved) => `${coin} on ${network}` };
   const turnover: Column<Moved>[] = [
     { name: isOperators ? 'Debits' : 'Less', isNumber: true, cell: ({ debits }) => debits },
@@ -104,7 +114,9 @@ function page(visit: Visit, statement: Statement): Html {
       ['Mode', statement.mode],
       ['Made', time(statement.issued_at_sec, visit)],
     ])}
-    <p class="filters">${link(`${visit.path}/evidence.json`, 'Evidence (JSON)')} ${link(`${visit.path}/lines.csv`, 'Lines (CSV)')}</p>
+    <p class="filters">
+      ${link(`${visit.path}/evidence.json`, 'Evidence (JSON)')} ${link(`${visit.path}/lines.csv`, 'Lines (CSV)')}
+    </p>
     <h2>${isOperators ? 'Accounts' : 'What you are owed'}</h2>
     ${table(
       'Accounts',

@@ -18,7 +18,12 @@ interface Check {
 }
 
 interface Periods {
-  readonly periods: readonly { readonly period: string; readonly closed_at: number; readonly actor: string; readonly entry: string }[];
+  readonly periods: readonly {
+    readonly period: string;
+    readonly closed_at: number;
+    readonly actor: string;
+    readonly entry: string;
+  }[];
 }
 
 /** Closing a month, with what should be looked at before: the list advises, the close decides. */
@@ -33,7 +38,11 @@ export function monthRoutes(deps: ConsoleDeps): ConsoleRoutes {
         path: '/books/:mode/months',
         action: 'books.read',
         show: async (visit) => ({
-          page: { title: 'Months', mode: modeOf(visit.params['mode']), body: html`${booksTabs(visit)} ${await monthsPage(deps, visit)}` },
+          page: {
+            title: 'Months',
+            mode: modeOf(visit.params['mode']),
+            body: html`${booksTabs(visit)} ${await monthsPage(deps, visit)}`,
+          },
         }),
       },
     ],
@@ -59,7 +68,11 @@ export function monthRoutes(deps: ConsoleDeps): ConsoleRoutes {
         },
         run: async (visit) => {
           const mode = modeOf(visit.params['mode']);
-          const closed = await run<{ period: string }>(deps, 'ledger.close', { month: visit.form['month'] ?? '', mode, actor: visit.person.name });
+          const closed = await run<{ period: string }>(deps, 'ledger.close', {
+            month: visit.form['month'] ?? '',
+            mode,
+            actor: visit.person.name,
+          });
           return { detail: closed.period, shown: { to: `/books/${mode}/months?done=closed` } };
         },
       },
@@ -119,7 +132,11 @@ function monthBefore({ nowSec }: Visit): string {
 
 async function checks(deps: ConsoleDeps, visit: Visit): Promise<Check[]> {
   const mode = modeOf(visit.params['mode']);
-  const looked = async (what: string, to: string, look: () => Promise<{ isDone: boolean; detail: string }>): Promise<Check> => {
+  const looked = async (
+    what: string,
+    to: string,
+    look: () => Promise<{ isDone: boolean; detail: string }>,
+  ): Promise<Check> => {
     try {
       return { what, to, ...(await look()) };
     } catch (error) {
@@ -128,13 +145,18 @@ async function checks(deps: ConsoleDeps, visit: Visit): Promise<Check[]> {
   };
   return Promise.all([
     looked('Debits equal credits', `/books/${mode}`, async () => {
-      const { balanced, entries } = await run<{ balanced: boolean; entries: number }>(deps, 'ledger.trial-balance', { mode });
+      const { balanced, entries } = await run<{ balanced: boolean; entries: number }>(deps, 'ledger.trial-balance', {
+        mode,
+      });
       return { isDone: balanced, detail: `${entries} entries` };
     }),
     looked('Every deposit is final', `/books/${mode}/months`, async () => {
       const month = visit.form['month'] ?? monthBefore(visit);
       const { not_final } = await run<{ not_final: unknown[] }>(deps, 'ledger.close', { month, mode, dryRun: true });
-      return { isDone: not_final.length === 0, detail: `${not_final.length} of ${month} are not final: closed now, it never gets them` };
+      return {
+        isDone: not_final.length === 0,
+        detail: `${not_final.length} of ${month} are not final: closed now, it never gets them`,
+      };
     }),
     looked('No transfer waits for a decision', '/unmatched', async () => {
       const { transfers } = await run<{ transfers: Unmatched[] }>(deps, 'inbox.list', { mode, limit: 500 });
@@ -143,10 +165,15 @@ async function checks(deps: ConsoleDeps, visit: Visit): Promise<Check[]> {
     looked('Every network was read', '/chains', async () => {
       const chains = (await run<ChainStatus[]>(deps, 'chain.status')).filter((chain) => chain.mode === mode);
       const failing = chains.filter((chain) => chain.failed_reads_in_a_row > 0 || chain.read_to === null);
-      return { isDone: failing.length === 0, detail: failing.map(({ network }) => network).join(', ') || `${chains.length} networks` };
+      return {
+        isDone: failing.length === 0,
+        detail: failing.map(({ network }) => network).join(', ') || `${chains.length} networks`,
+      };
     }),
     looked('Nothing is proposed or on its way', '/treasury', async () => {
-      const moves = (await run<{ moves: { mode: string }[] }>(deps, 'treasury.moves')).moves.filter((move) => move.mode === mode);
+      const moves = (await run<{ moves: { mode: string }[] }>(deps, 'treasury.moves')).moves.filter(
+        (move) => move.mode === mode,
+      );
       return { isDone: moves.length === 0, detail: `${moves.length} under way` };
     }),
   ]);

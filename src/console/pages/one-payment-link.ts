@@ -40,11 +40,21 @@ function inputOf({ form }: Visit) {
   const { amount = '', currency: code = '', order = '', description = '', supersedes = '' } = form;
   const before = parseSessionId(supersedes);
   if (supersedes !== '' && before === null) throw new Refused('in place of: name a payment by its id, such as cs_...');
-  const parsed = createSessionBody.safeParse({ amount, currency: code, order_id: order, ...(description !== '' && { description }) });
+  const parsed = createSessionBody.safeParse({
+    amount,
+    currency: code,
+    order_id: order,
+    ...(description !== '' && { description }),
+  });
   if (!parsed.success)
-    throw new Refused(parsed.error.issues.map((issue) => `${String(issue.path[0]).replace('order_id', 'order')} ${issue.message}`).join('; '));
+    throw new Refused(
+      parsed.error.issues
+        .map((issue) => `${String(issue.path[0]).replace('order_id', 'order')} ${issue.message}`)
+        .join('; '),
+    );
   const currency = parsed.data.currency.toUpperCase();
-  if (decimalsOf(amount) > maxDecimals(currency)) throw new Refused(`amount must have at most ${maxDecimals(currency)} decimals in ${currency}`);
+  if (decimalsOf(amount) > maxDecimals(currency))
+    throw new Refused(`amount must have at most ${maxDecimals(currency)} decimals in ${currency}`);
   return {
     ...{ amount: paddedAmount(amount, shownDecimals(currency)), currency, orderId: order },
     ...(description !== '' && { description }),

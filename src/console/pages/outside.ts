@@ -1,7 +1,12 @@
 import type { Express, Request, Response } from 'express';
 import { sendCompressed } from '../../checkout/assets.ts';
 import { html } from '../../runtime/util/html.ts';
-import { credentialIdIn, provenRegistration, provenSignature, type OnceNumbers } from '../../features/people/passkeys.ts';
+import {
+  credentialIdIn,
+  provenRegistration,
+  provenSignature,
+  type OnceNumbers,
+} from '../../features/people/passkeys.ts';
 import { ABSOLUTE_SEC } from '../../features/people/people.ts';
 import type { PersonContext } from '../../../state-machines/person/person.state.ts';
 import { cookieFor, pathOf, tokenIn } from '../guard.ts';
@@ -41,10 +46,18 @@ const fieldOf = (request: Request, name: string): string => {
   return typeof value === 'string' ? value : '';
 };
 const NO_SCRIPT = html`<noscript
-  ><p class="problem">A passkey is used by JavaScript, the one thing here that needs it: allow it for this page.</p></noscript
+  ><p class="problem">
+    A passkey is used by JavaScript, the one thing here that needs it: allow it for this page.
+  </p></noscript
 >`;
 
-function showSignIn({ address, numbers, sso }: OutsideDeps, frame: Frame, request: Request, response: Response, problem: string | null): void {
+function showSignIn(
+  { address, numbers, sso }: OutsideDeps,
+  frame: Frame,
+  request: Request,
+  response: Response,
+  problem: string | null,
+): void {
   const number = numbers.give(SIGN_IN);
   const to = pathOf(fieldOf(request, 'to') || new URL(request.originalUrl, address.origin).searchParams.get('to'));
   const body = html`<p>With your passkey: there are no passwords here.</p>
@@ -59,7 +72,12 @@ function showSignIn({ address, numbers, sso }: OutsideDeps, frame: Frame, reques
     </form>
     ${NO_SCRIPT}
     ${sso && html`<p>Or <a href="/sign-in/sso?to=${encodeURIComponent(to)}">sign in with single sign-on</a>; what is to be signed still takes a passkey.</p>`}
-    <p><small>You need an invitation first: an operator makes one, or “quittance people invite” on the machine of the service.</small></p>`;
+    <p>
+      <small
+        >You need an invitation first: an operator makes one, or “quittance people invite” on the machine of the
+        service.</small
+      >
+    </p>`;
   answer(request, response, frame, 'Sign in', body, problem === null ? 200 : 403);
 }
 
@@ -77,7 +95,11 @@ async function signIn(deps: OutsideDeps, frame: Frame, request: Request, respons
   const personId = credentialId === null ? null : people.directory.byCredential(credentialId);
   const passkey = personId === null ? undefined : people.directory.find(personId)?.passkeys[credentialId!];
   if (personId === null || !passkey) return refuse('unknown passkey');
-  const known = { credentialId: passkey.added.credentialId, publicKey: passkey.added.publicKey, signCount: passkey.signCount };
+  const known = {
+    credentialId: passkey.added.credentialId,
+    publicKey: passkey.added.publicKey,
+    signCount: passkey.signCount,
+  };
   const proven = await provenSignature(address, known, textOf(SIGN_IN, number), json);
   if (!proven.ok) return refuse(proven.why);
   if (!numbers.use(number)) return refuse('used number');
@@ -102,9 +124,16 @@ async function enter(
   response.redirect(303, to);
 }
 
-export const zoneCookie = (zone: string): string => `${ZONE_COOKIE}=${encodeURIComponent(zone)}; Path=/; HttpOnly; SameSite=Strict; Max-Age=31536000`;
+export const zoneCookie = (zone: string): string =>
+  `${ZONE_COOKIE}=${encodeURIComponent(zone)}; Path=/; HttpOnly; SameSite=Strict; Max-Age=31536000`;
 
-async function showJoin(deps: OutsideDeps, frame: Frame, request: Request, response: Response, problem: string | null): Promise<void> {
+async function showJoin(
+  deps: OutsideDeps,
+  frame: Frame,
+  request: Request,
+  response: Response,
+  problem: string | null,
+): Promise<void> {
   const { people, numbers, address } = deps;
   const token = String(request.params.token);
   const person = await people.personOfLink(token);
@@ -121,8 +150,8 @@ async function showJoin(deps: OutsideDeps, frame: Frame, request: Request, respo
       ${person.grants.map((grant) => html`<li>${grantText(grant)}</li>`)}
     </ul>
     <p>
-      A passkey stays on your device or key and asks for your fingerprint, face or PIN. Register a second one later, so that losing one does not lock
-      you out.
+      A passkey stays on your device or key and asks for your fingerprint, face or PIN. Register a second one later, so
+      that losing one does not lock you out.
     </p>
     <form
       method="post"
@@ -136,7 +165,14 @@ async function showJoin(deps: OutsideDeps, frame: Frame, request: Request, respo
     >
       <p class="field">
         <label for="label">Name of this passkey</label
-        ><input id="label" name="label" value="Passkey ${Object.keys(person.passkeys).length + 1}" maxlength="60" autocomplete="off" required />
+        ><input
+          id="label"
+          name="label"
+          value="Passkey ${Object.keys(person.passkeys).length + 1}"
+          maxlength="60"
+          autocomplete="off"
+          required
+        />
       </p>
       <input type="hidden" name="zone" value="" />
       <pre class="unseen" data-text aria-hidden="true">${textOf(REGISTER, number)}</pre>
@@ -150,12 +186,15 @@ async function showJoin(deps: OutsideDeps, frame: Frame, request: Request, respo
 }
 
 const SSO_FIRST = html`<p>
-    This link is for somebody who signs in with single sign-on. <a href="/sign-in/sso">Sign in there</a>, then paste the link into the address bar of
-    the same browser.
+    This link is for somebody who signs in with single sign-on. <a href="/sign-in/sso">Sign in there</a>, then paste the
+    link into the address bar of the same browser.
   </p>
   <p>So that nobody registers a passkey for you, and nobody who can sign in as you there does so alone.</p>`;
 
-/** Whom single sign-on vouches for needs both for a passkey, its word and the link: neither a lone operator nor a lone provider makes an approver. */
+/**
+ * Whom single sign-on vouches for needs both for a passkey, its word and the link: neither a lone operator nor a lone
+ * provider makes an approver.
+ */
 function mayUseLink({ people, address }: OutsideDeps, request: Request, { identity, invited }: PersonContext): boolean {
   const token = identity === null ? null : tokenIn(request.headers, address.origin);
   return identity === null || (token !== null && people.personOf(token)?.personId === invited?.personId);
@@ -172,10 +211,12 @@ async function join(deps: OutsideDeps, frame: Frame, request: Request, response:
   const { personId } = person.invited;
   if (!mayUseLink(deps, request, person)) return answer(request, response, frame, 'Sign in first', SSO_FIRST, 403);
   const number = fieldOf(request, 'number');
-  if (!numbers.isGood(purposeOf(personId), number) || !numbers.use(number)) return again('That took too long. Try again.');
+  if (!numbers.isGood(purposeOf(personId), number) || !numbers.use(number))
+    return again('That took too long. Try again.');
   const proven = await provenRegistration(address, textOf(REGISTER, number), fieldOf(request, 'response-0'));
   if (!proven.ok) return again(`The passkey cannot be taken: ${proven.why}.`);
-  if (people.directory.byCredential(proven.value.credentialId) !== null) return again('The passkey is registered already.');
+  if (people.directory.byCredential(proven.value.credentialId) !== null)
+    return again('The passkey is registered already.');
   const label = fieldOf(request, 'label').trim() || 'Passkey';
   const added = await people.addPasskey(personId, token, { ...proven.value, label });
   if (!added.ok) return again(added.refusal.message);
@@ -184,7 +225,14 @@ async function join(deps: OutsideDeps, frame: Frame, request: Request, response:
   await enter(deps, request, response, personId, proof, '/', () => response.redirect(303, '/sign-in'));
 }
 
-function answer(request: Request, response: Response, frame: Frame, title: string, body: ReturnType<typeof html>, status: number): void {
+function answer(
+  request: Request,
+  response: Response,
+  frame: Frame,
+  title: string,
+  body: ReturnType<typeof html>,
+  status: number,
+): void {
   response.status(status).type('html');
   sendCompressed(request, response, renderOutside(frame, { title, body }));
 }

@@ -2,7 +2,21 @@ import { html, type Html } from '../../runtime/util/html.ts';
 import { byPerson, run, type ConsoleDeps } from '../deps.ts';
 import { csvLink, csvRoute, everyPage } from '../csv.ts';
 import { merchantPath } from '../layout.ts';
-import { badge, changeForm, code, facts, field, link, more, REASON, table, time, timeColumn, withQuery, type Column } from '../parts.ts';
+import {
+  badge,
+  changeForm,
+  code,
+  facts,
+  field,
+  link,
+  more,
+  REASON,
+  table,
+  time,
+  timeColumn,
+  withQuery,
+  type Column,
+} from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import type { Visit } from '../visit.ts';
 import { linkAndCode, onePaymentLink } from './one-payment-link.ts';
@@ -62,7 +76,10 @@ export function paymentLinkRoutes(deps: ConsoleDeps): ConsoleRoutes {
         action: 'payments.read',
         show: async (visit) => ({ page: { title: 'Payment links', isLive: true, body: await listPage(deps, visit) } }),
       },
-      csvRoute('/m/:merchant/links', 'payments.read', (visit) => ({ columns: columnsOf(visit), pages: everyLink(deps, visit) })),
+      csvRoute('/m/:merchant/links', 'payments.read', (visit) => ({
+        columns: columnsOf(visit),
+        pages: everyLink(deps, visit),
+      })),
       {
         path: '/m/:merchant/links/:link',
         action: 'payments.read',
@@ -77,9 +94,16 @@ export function paymentLinkRoutes(deps: ConsoleDeps): ConsoleRoutes {
         target: ({ form }) => `${form['amount']} ${form['currency']}`,
         run: async (visit) => {
           const given = Object.fromEntries(
-            ['amount', 'currency', 'description', 'uses', 'open', 'unpaid', 'ends'].map((name) => [name, visit.form[name] ?? '']),
+            ['amount', 'currency', 'description', 'uses', 'open', 'unpaid', 'ends'].map((name) => [
+              name,
+              visit.form[name] ?? '',
+            ]),
           );
-          const made = await run<PaymentLink>(deps, 'payment-link.create', { ...ofMerchant(visit), ...given, actor: byPerson(visit).by });
+          const made = await run<PaymentLink>(deps, 'payment-link.create', {
+            ...ofMerchant(visit),
+            ...given,
+            actor: byPerson(visit).by,
+          });
           return { detail: made.id, shown: { to: `${linksPath(visit)}/${made.id}?done=link` } };
         },
       },
@@ -108,7 +132,14 @@ const linksPath = (visit: Visit): string => `${merchantPath(visit.merchant!)}/li
 function newPage(visit: Visit): Html {
   const asked = [
     field({ name: 'amount', label: 'Amount', required: true, max: 40 }),
-    field({ name: 'currency', label: 'Currency', required: true, value: 'USD', max: 5, hint: 'Such as USD, EUR, USDT' }),
+    field({
+      name: 'currency',
+      label: 'Currency',
+      required: true,
+      value: 'USD',
+      max: 5,
+      hint: 'Such as USD, EUR, USDT',
+    }),
     field({ name: 'description', label: 'Description', max: 1000, hint: 'Whoever has the link reads it.' }),
   ];
   return html`<h2>For one payment</h2>
@@ -119,18 +150,33 @@ function newPage(visit: Visit): Html {
       [
         ...asked,
         field({ name: 'order', label: 'Order', required: true, max: 128, hint: 'Your number; once for each payment.' }),
-        field({ name: 'supersedes', label: 'In place of', max: 60, hint: 'The payment of this order that is over, if there is one: cs_...' }),
+        field({
+          name: 'supersedes',
+          label: 'In place of',
+          max: 60,
+          hint: 'The payment of this order that is over, if there is one: cs_...',
+        }),
       ],
       'Make the link',
     )}
     <h2>For many payments</h2>
-    <p>Whoever opens the link and presses its button gets a payment of their own. Each has the number of the link and one of its own as its order.</p>
+    <p>
+      Whoever opens the link and presses its button gets a payment of their own. Each has the number of the link and one
+      of its own as its order.
+    </p>
     ${changeForm(
       visit,
       linksPath(visit),
       [
         ...asked,
-        field({ name: 'uses', label: 'Payments at most', type: 'number', value: '100', required: true, hint: 'Paid or under way, up to 10000.' }),
+        field({
+          name: 'uses',
+          label: 'Payments at most',
+          type: 'number',
+          value: '100',
+          required: true,
+          hint: 'Paid or under way, up to 10000.',
+        }),
         field({
           name: 'open',
           label: 'Waiting at once',
@@ -187,7 +233,11 @@ const columnsOf = (visit: Visit): Column<PaymentLink>[] => [
 async function linkPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const { query, params } = visit;
   const before = query.get('before');
-  const shown = await run<Shown>(deps, 'payment-link.show', { ...ofMerchant(visit), link_id: params['link']!, ...(before !== null && { before }) });
+  const shown = await run<Shown>(deps, 'payment-link.show', {
+    ...ofMerchant(visit),
+    link_id: params['link']!,
+    ...(before !== null && { before }),
+  });
   const mayChange = visit.can('payments.create', visit.merchant!.id) && shown.switched_off === null;
   return html`${linkAndCode(shown.url)}
     ${facts([
@@ -202,7 +252,9 @@ async function linkPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
       ['Created', time(shown.created_at, visit)],
       ['Link', code(shown.id)],
       ...(shown.switched_off
-        ? ([['Switched off', html`${time(shown.switched_off.at, visit)}<small>${shown.switched_off.reason}</small>`]] as const)
+        ? ([
+            ['Switched off', html`${time(shown.switched_off.at, visit)}<small>${shown.switched_off.reason}</small>`],
+          ] as const)
         : []),
     ])}
     <h2>Payments</h2>
@@ -221,6 +273,9 @@ async function linkPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
 
 const paymentColumns = (visit: Visit): Column<LinkPayment>[] => [
   { name: 'Number', isNumber: true, cell: ({ number }) => number },
-  { name: 'Order', cell: ({ order_id: order, session_id: id }) => (id === null ? order : link(paymentPath(visit, id), order)) },
+  {
+    name: 'Order',
+    cell: ({ order_id: order, session_id: id }) => (id === null ? order : link(paymentPath(visit, id), order)),
+  },
   { name: 'Payment', cell: ({ session_id: id }) => (id === null ? 'was never made' : code(id)) },
 ];

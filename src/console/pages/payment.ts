@@ -6,7 +6,20 @@ import type { DeliverySummary } from '../../features/webhooks/views.ts';
 import { accepted, callerOf, readerOf, type ConsoleDeps } from '../deps.ts';
 import { linkOfOrder } from '../../features/payment-links/payment-links.ts';
 import { merchantPath } from '../layout.ts';
-import { badge, changeForm, checkbox, code, facts, field, link, REASON, table, time, timeColumn, type Column } from '../parts.ts';
+import {
+  badge,
+  changeForm,
+  checkbox,
+  code,
+  facts,
+  field,
+  link,
+  REASON,
+  table,
+  time,
+  timeColumn,
+  type Column,
+} from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { NO_SUCH, type ChangeRoute, type Visit } from '../visit.ts';
 import type { ClaimView } from '../../features/shared/claim-views.ts';
@@ -32,10 +45,18 @@ export function paymentRoutes(deps: ConsoleDeps): ConsoleRoutes {
             deps.records.refunds(reader, id),
             deps.records.claims(reader, id),
             deps.records.timeline(id),
-            visit.can('webhooks.read', visit.merchant!.id) ? deps.webhooks.list(reader, { page: 1, pageSize: DELIVERIES, sessionId: id }) : null,
+            visit.can('webhooks.read', visit.merchant!.id)
+              ? deps.webhooks.list(reader, { page: 1, pageSize: DELIVERIES, sessionId: id })
+              : null,
           ]);
           const rows = deliveries?.ok ? deliveries.value.rows : [];
-          return { page: { title: `Order ${payment.order_id}`, isLive: true, body: page(visit, payment, { refunds, claims }, timeline, rows) } };
+          return {
+            page: {
+              title: `Order ${payment.order_id}`,
+              isLive: true,
+              body: page(visit, payment, { refunds, claims }, timeline, rows),
+            },
+          };
         },
       },
     ],
@@ -79,12 +100,15 @@ function page(
       ['Payment', code(payment.id)],
       ['Page of the payer', html`<a href="${payment.url}" rel="noreferrer">${payment.url}</a>`],
       ['Description', payment.description ?? '–'],
-      ...(linkId === null ? [] : [['Payment link', link(`${merchantPath(visit.merchant!)}/links/${linkId}`, linkId)] as const]),
+      ...(linkId === null
+        ? []
+        : [['Payment link', link(`${merchantPath(visit.merchant!)}/links/${linkId}`, linkId)] as const]),
     ])}
     <h2>Deposits</h2>
     ${table('Deposits', depositColumns(visit), payment.deposits, 'No money came.')} ${claimsPart(visit, claims)}
     <h2>Refunds</h2>
-    ${table('Refunds', refundColumns(visit), refunds, 'None.')} ${visit.can('payments.refund', id) && refundForm(visit, payment)}
+    ${table('Refunds', refundColumns(visit), refunds, 'None.')}
+    ${visit.can('payments.refund', id) && refundForm(visit, payment)}
     ${
       visit.can('webhooks.read', id) &&
       html`<h2>Webhooks</h2>
@@ -101,7 +125,8 @@ function page(
 }
 
 function refundForm(visit: Visit, payment: PaymentSessionBody): Html {
-  if (payment.refundable_amounts.every(({ value }) => Number(value) === 0)) return html`<p class="empty">Nothing can be refunded now.</p>`;
+  if (payment.refundable_amounts.every(({ value }) => Number(value) === 0))
+    return html`<p class="empty">Nothing can be refunded now.</p>`;
   const coins = payment.refundable_amounts.map(({ currency }) => currency as string);
   const currencies = [...new Set([...coins, payment.currency.toUpperCase()])];
   return html`<h3>Refund</h3>
@@ -115,7 +140,12 @@ function refundForm(visit: Visit, payment: PaymentSessionBody): Html {
           hint: `Empty: everything that is left, ${payment.refundable} ${payment.settlement_currency}.`,
           max: 40,
         }),
-        field({ name: 'currency', label: 'In', options: currencies.map((one) => [one, one]), value: payment.settlement_currency }),
+        field({
+          name: 'currency',
+          label: 'In',
+          options: currencies.map((one) => [one, one]),
+          value: payment.settlement_currency,
+        }),
         checkbox('acknowledge', 'The payer says they can receive there, though it is a contract or an exchange'),
         field({ ...REASON, hint: 'Told to the merchant; stands in the record of actions.' }),
       ],
@@ -126,14 +156,22 @@ function refundForm(visit: Visit, payment: PaymentSessionBody): Html {
 type DepositBody = PaymentSessionBody['deposits'][number];
 
 const evidence = (txHash: string | null, url: string | null): Html | string =>
-  txHash === null ? '–' : url === null ? code(txHash) : html`<a href="${url}" rel="noreferrer noopener"><code>${txHash}</code></a>`;
+  txHash === null
+    ? '–'
+    : url === null
+      ? code(txHash)
+      : html`<a href="${url}" rel="noreferrer noopener"><code>${txHash}</code></a>`;
 
 const depositColumns = (visit: Visit): Column<DepositBody>[] => [
   { name: 'When', cell: ({ block_time: sec }) => time(sec, visit) },
   { name: 'Status', cell: ({ status }) => badge(status) },
   { name: 'Amount', isNumber: true, cell: ({ amount, coin }) => `${amount} ${coin}` },
   { name: 'Kind', cell: ({ kind }) => kind.replaceAll('_', ' ') },
-  { name: 'From', cell: ({ from_address: from, sender }) => html`${code(from)}${sender && html`<small>${sender.kind} ${sender.name}</small>`}` },
+  {
+    name: 'From',
+    cell: ({ from_address: from, sender }) =>
+      html`${code(from)}${sender && html`<small>${sender.kind} ${sender.name}</small>`}`,
+  },
   {
     name: 'Evidence',
     cell: (deposit) =>
@@ -158,14 +196,20 @@ const refundColumns = (visit: Visit): Column<RefundBody>[] => [
     cell: ({ payouts }) =>
       html`${payouts.map((payout) => html`${code(payout.to_address)}<small>${payout.amount} ${payout.coin} on ${payout.network}</small>`)}`,
   },
-  { name: 'Evidence', cell: ({ payouts }) => html`${payouts.map((payout) => evidence(payout.tx_hash, payout.explorer_url))}` },
+  {
+    name: 'Evidence',
+    cell: ({ payouts }) => html`${payouts.map((payout) => evidence(payout.tx_hash, payout.explorer_url))}`,
+  },
   { name: 'Reason', cell: ({ reason }) => reason },
   { name: 'Refund', cell: ({ id }) => code(id) },
 ];
 
 export const deliveryColumns = (visit: Visit): Column<DeliverySummary>[] => [
   timeColumn('Created', ({ createdSec }) => createdSec, visit),
-  { name: 'Event', cell: (row) => link(`${merchantPath(visit.merchant!)}/webhooks/${row.notificationId}`, row.eventType) },
+  {
+    name: 'Event',
+    cell: (row) => link(`${merchantPath(visit.merchant!)}/webhooks/${row.notificationId}`, row.eventType),
+  },
   { name: 'Status', cell: ({ status }) => badge(status) },
   { name: 'Attempts', isNumber: true, cell: ({ attempts }) => attempts },
   { name: 'Last answer', cell: ({ lastStatus, lastFailure }) => lastStatus ?? lastFailure ?? null },
@@ -193,7 +237,10 @@ function timelinePart(visit: Visit, { entries, coverage }: Timeline): Html {
         { name: 'Blocks', cell: ({ fromBlock, toBlock }) => `${fromBlock} to ${toBlock}` },
         { name: 'Up to', cell: ({ toTimeSec }) => time(toTimeSec, visit) },
         { name: 'Providers', cell: ({ providers }) => providers.join(', ') },
-        { name: 'Gaps', cell: ({ gaps }) => gaps.map(({ fromBlock, toBlock }) => `${fromBlock} to ${toBlock}`).join(', ') || 'none' },
+        {
+          name: 'Gaps',
+          cell: ({ gaps }) => gaps.map(({ fromBlock, toBlock }) => `${fromBlock} to ${toBlock}`).join(', ') || 'none',
+        },
       ],
       coverage,
       'Nothing is recorded yet.',

@@ -25,14 +25,19 @@ export function paymentsRoutes(deps: ConsoleDeps): ConsoleRoutes {
       {
         path: '/m/:merchant',
         action: 'payments.read',
-        show: async (visit) => ({ page: { title: visit.merchant!.name, isLive: true, body: await homePage(deps, visit) } }),
+        show: async (visit) => ({
+          page: { title: visit.merchant!.name, isLive: true, body: await homePage(deps, visit) },
+        }),
       },
       {
         path: '/m/:merchant/payments',
         action: 'payments.read',
         show: async (visit) => ({ page: { title: 'Payments', isLive: true, body: await listPage(deps, visit) } }),
       },
-      csvRoute('/m/:merchant/payments', 'payments.read', (visit) => ({ columns: columnsOf(visit), pages: everyPayment(deps, visit) })),
+      csvRoute('/m/:merchant/payments', 'payments.read', (visit) => ({
+        columns: columnsOf(visit),
+        pages: everyPayment(deps, visit),
+      })),
     ],
   };
 }
@@ -74,8 +79,11 @@ async function listPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const cursor = query.get('cursor');
   const asked = { ...filtersOf(query), page: 1, pageSize: PAGE };
   // Only a page of numbers has the total.
-  const first = accepted(await deps.records.list('sessions', readerOf(visit), cursor === null ? asked : { ...asked, pageSize: 1 }));
-  const page = cursor === null ? first : accepted(await deps.records.list('sessions', readerOf(visit), { ...asked, cursor }));
+  const first = accepted(
+    await deps.records.list('sessions', readerOf(visit), cursor === null ? asked : { ...asked, pageSize: 1 }),
+  );
+  const page =
+    cursor === null ? first : accepted(await deps.records.list('sessions', readerOf(visit), { ...asked, cursor }));
   const next = page.pagination.next_cursor;
   return html`${filterForm(here, [
       { name: 'order', label: 'Order', type: 'search', value: query.get('order') ?? '' },
@@ -83,7 +91,10 @@ async function listPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
         name: 'status',
         label: 'Status',
         value: query.get('status') ?? '',
-        options: [['', 'Any'], ...STATUSES.map((status) => [status, status[0]!.toUpperCase() + status.slice(1)] as const)],
+        options: [
+          ['', 'Any'],
+          ...STATUSES.map((status) => [status, status[0]!.toUpperCase() + status.slice(1)] as const),
+        ],
       },
       { name: 'from', label: 'Created from (UTC)', type: 'date', value: query.get('from') ?? '' },
       { name: 'to', label: 'to', type: 'date', value: query.get('to') ?? '' },
@@ -104,7 +115,8 @@ const everyPayment = (deps: ConsoleDeps, visit: Visit): AsyncGenerator<readonly 
 function filtersOf(query: URLSearchParams): Partial<ListAsked> {
   const status = query.get('status') ?? '';
   const order = query.get('order')?.trim() ?? '';
-  if (status !== '' && !STATUSES.some((one) => one === status)) throw new Refused(`status must be one of ${STATUSES.join(', ')}`);
+  if (status !== '' && !STATUSES.some((one) => one === status))
+    throw new Refused(`status must be one of ${STATUSES.join(', ')}`);
   const from = dayOf(query, 'from');
   const to = dayOf(query, 'to');
   return {
@@ -124,7 +136,11 @@ function dayOf(query: URLSearchParams, name: string): number | null {
 
 const columnsOf = (visit: Visit): Column<Row>[] => [
   timeColumn('Created', ({ created }) => created, visit),
-  { name: 'Order', cell: (row) => link(`${merchantPath(visit.merchant!)}/payments/${row.id}`, row.order_id), text: (row) => row.order_id },
+  {
+    name: 'Order',
+    cell: (row) => link(`${merchantPath(visit.merchant!)}/payments/${row.id}`, row.order_id),
+    text: (row) => row.order_id,
+  },
   { name: 'Status', cell: ({ status }) => badge(status), text: ({ status }) => status },
   { name: 'Amount', isNumber: true, cell: (row) => `${row.amount_total} ${row.currency.toUpperCase()}` },
   { name: 'Received', isNumber: true, cell: (row) => `${row.received} ${row.settlement_currency}` },

@@ -18,17 +18,25 @@ export function personOf({ people }: ConsoleDeps, { params }: Visit): PersonCont
 /** Each is signed by a passkey: who decides about people decides about money. */
 export function peopleChanges(deps: ConsoleDeps): ChangeRoute[] {
   const { people } = deps;
-  const rolesIn = ({ form }: Visit): Grant[] => grantsOf(form['roles'] ?? '', (id) => deps.merchants().some((merchant) => merchant.id === id));
+  const rolesIn = ({ form }: Visit): Grant[] =>
+    grantsOf(form['roles'] ?? '', (id) => deps.merchants().some((merchant) => merchant.id === id));
   const rolesText = (visit: Visit): string => rolesIn(visit).map(grantText).join(', ');
   const id = ({ params }: Visit): string => params['person']!;
-  const change = (path: string, what: string, notice: string, run: (visit: Visit) => Promise<Outcome<unknown>>): ChangeRoute => ({
+  const change = (
+    path: string,
+    what: string,
+    notice: string,
+    run: (visit: Visit) => Promise<Outcome<unknown>>,
+  ): ChangeRoute => ({
     ...ofPerson(deps, path, what),
     run: async (visit) => {
       accepted(await run(visit));
       return { detail: what, shown: { to: `/people/${id(visit)}?done=${notice}` } };
     },
   });
-  const roles = change('roles', 'change the roles of a person', 'roles', (visit) => people.changeRoles(id(visit), rolesIn(visit), byPerson(visit)));
+  const roles = change('roles', 'change the roles of a person', 'roles', (visit) =>
+    people.changeRoles(id(visit), rolesIn(visit), byPerson(visit)),
+  );
   return [
     {
       path: '/people',
@@ -41,7 +49,10 @@ export function peopleChanges(deps: ConsoleDeps): ChangeRoute[] {
       }),
       run: async (visit) => {
         const name = visit.form['name'] ?? '';
-        return { detail: rolesText(visit), shown: shownOnce(deps, name, accepted(await people.invite(name, rolesIn(visit), byPerson(visit)))) };
+        return {
+          detail: rolesText(visit),
+          shown: shownOnce(deps, name, accepted(await people.invite(name, rolesIn(visit), byPerson(visit)))),
+        };
       },
     },
     {
@@ -49,7 +60,11 @@ export function peopleChanges(deps: ConsoleDeps): ChangeRoute[] {
       toSign: async (visit) => ({
         kind: 'terms',
         title: 'change the roles of a person',
-        lines: Object.entries({ person: personOf(deps, visit).invited!.name, roles: rolesText(visit), reason: reasonIn(visit) }),
+        lines: Object.entries({
+          person: personOf(deps, visit).invited!.name,
+          roles: rolesText(visit),
+          reason: reasonIn(visit),
+        }),
       }),
     },
     change('suspend', 'suspend a person', 'suspended', (visit) => people.suspend(id(visit), byPerson(visit))),

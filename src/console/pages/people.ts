@@ -6,7 +6,20 @@ import { personIdOf } from '../../features/people/people.ts';
 import type { PersonEntry } from '../../features/people/directory.ts';
 import type { ConsoleDeps } from '../deps.ts';
 import { csvLink, csvRoute } from '../csv.ts';
-import { badge, changeForm, code, facts, field, filterForm, link, REASON, table, time, withQuery, type Column } from '../parts.ts';
+import {
+  badge,
+  changeForm,
+  code,
+  facts,
+  field,
+  filterForm,
+  link,
+  REASON,
+  table,
+  time,
+  withQuery,
+  type Column,
+} from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import type { Visit } from '../visit.ts';
 import { peopleChanges, personOf } from './people-changes.ts';
@@ -38,7 +51,10 @@ export function peopleRoutes(deps: ConsoleDeps): ConsoleRoutes {
         show: async (visit) => ({ page: { title: 'Actions', isLive: true, body: actionsPage(deps, visit) } }),
       },
       csvRoute('/people', 'people.read', () => ({ columns: PEOPLE_COLUMNS, pages: [people.directory.all()] })),
-      csvRoute('/actions', 'actions.read', (visit) => ({ columns: columnsOf(deps, visit), pages: [entriesFor(deps, visit)] })),
+      csvRoute('/actions', 'actions.read', (visit) => ({
+        columns: columnsOf(deps, visit),
+        pages: [entriesFor(deps, visit)],
+      })),
     ],
     change: peopleChanges(deps),
   };
@@ -87,7 +103,9 @@ function personPage(deps: ConsoleDeps, visit: Visit, person: PersonContext): Htm
   return html`${facts([
       ['State', badge(stateOf(person))],
       ['Roles', grants.map(grantText).join(', ')],
-      person.identity === null ? ['Invited by', invited!.by] : ['Single sign-on', `${person.identity.subject} at ${person.identity.issuer}`],
+      person.identity === null
+        ? ['Invited by', invited!.by]
+        : ['Single sign-on', `${person.identity.subject} at ${person.identity.issuer}`],
       [
         'Passkeys',
         Object.values(passkeys)
@@ -116,7 +134,9 @@ function personPage(deps: ConsoleDeps, visit: Visit, person: PersonContext): Htm
                       visit,
                       `${here}/link`,
                       field(REASON),
-                      person.identity === null ? 'Make the link of the invitation again' : 'Make a link for their first passkey',
+                      person.identity === null
+                        ? 'Make the link of the invitation again'
+                        : 'Make a link for their first passkey',
                     )
             }`
         }`
@@ -132,9 +152,16 @@ function columnsOf(deps: ConsoleDeps, visit: Visit): Column<PersonEntry>[] {
     return typeof value === 'string' ? value : '';
   };
   return [
-    { name: 'When', cell: ({ atMs }) => time(Math.floor(atMs / 1000), visit), text: ({ atMs }) => new Date(atMs).toISOString() },
+    {
+      name: 'When',
+      cell: ({ atMs }) => time(Math.floor(atMs / 1000), visit),
+      text: ({ atMs }) => new Date(atMs).toISOString(),
+    },
     { name: 'Who', cell: (entry) => whoOf(deps, entry) },
-    { name: 'What', cell: (entry) => (entry.event.type === 'ActionTaken' ? entry.event.data.action : wordsOf(entry.event.type)) },
+    {
+      name: 'What',
+      cell: (entry) => (entry.event.type === 'ActionTaken' ? entry.event.data.action : wordsOf(entry.event.type)),
+    },
     { name: 'To', cell: (entry) => of(entry, 'target') || of(entry, 'name') || of(entry, 'browser') || null },
     {
       name: 'Outcome',
@@ -149,7 +176,9 @@ function columnsOf(deps: ConsoleDeps, visit: Visit): Column<PersonEntry>[] {
 
 /** Whoever did it: who is named for what was done to somebody, the person themselves for the rest. */
 function whoOf({ people }: ConsoleDeps, { event }: PersonEntry): string {
-  return 'by' in event.data ? event.data.by : (people.directory.find(event.data.personId)?.invited?.name ?? event.data.personId);
+  return 'by' in event.data
+    ? event.data.by
+    : (people.directory.find(event.data.personId)?.invited?.name ?? event.data.personId);
 }
 
 const wordsOf = (type: string): string => type.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
@@ -161,7 +190,10 @@ function entriesFor(deps: ConsoleDeps, { query }: Visit): PersonEntry[] {
   const whoId = who === '' ? null : personIdOf(who);
   return deps.people.directory
     .entries()
-    .filter((entry) => whoId === null || entry.event.data.personId === whoId || whoOf(deps, entry).toLowerCase() === who.toLowerCase())
+    .filter(
+      (entry) =>
+        whoId === null || entry.event.data.personId === whoId || whoOf(deps, entry).toLowerCase() === who.toLowerCase(),
+    )
     .filter(({ event }) => outcome === '' || (event.type === 'ActionTaken' && event.data.outcome === outcome))
     .filter((entry) => text === '' || JSON.stringify(presentEntry(entry)).toLowerCase().includes(text));
 }

@@ -38,8 +38,8 @@ export const refundChange = ({ api }: ConsoleDeps): ChangeRoute => ({
       ],
       note: html`<p>
         <small
-          >${claim === '' ? 'Money goes back to whoever paid.' : 'Money goes to the address that the payer named.'} The signer's limits hold; above
-          its threshold two approvers must agree as well.</small
+          >${claim === '' ? 'Money goes back to whoever paid.' : 'Money goes to the address that the payer named.'} The
+          signer's limits hold; above its threshold two approvers must agree as well.</small
         >
       </p>`,
     };
@@ -60,7 +60,9 @@ function inputOf(visit: Visit): RefundInput {
   if (value !== '') {
     if (!/^[A-Z]{3,5}$/.test(currency)) throw new Refused('currency must be a coin or the currency of the order');
     if (parseAmount(value) === null || decimalsOf(value) > maxDecimals(currency))
-      throw new Refused(`amount must be a decimal amount such as 10.00, with at most ${maxDecimals(currency)} decimals`);
+      throw new Refused(
+        `amount must be a decimal amount such as 10.00, with at most ${maxDecimals(currency)} decimals`,
+      );
   }
   return {
     sessionId: paymentOf(visit),

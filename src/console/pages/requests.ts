@@ -10,7 +10,10 @@ import { NO_SUCH, Refused, type Visit } from '../visit.ts';
 
 const PAGE = 50;
 
-/** What a merchant's programs asked and how it was answered, without bodies: what `GET /v1/requests` and `quittance requests` tell. */
+/**
+ * What a merchant's programs asked and how it was answered, without bodies: what `GET /v1/requests` and `quittance
+ * requests` tell.
+ */
 export function requestPages({ requestLog }: ConsoleDeps): ConsoleRoutes {
   return {
     change: [],
@@ -18,7 +21,8 @@ export function requestPages({ requestLog }: ConsoleDeps): ConsoleRoutes {
       {
         path: '/m/:merchant/requests',
         action: 'requests.read',
-        show: (visit) => Promise.resolve({ page: { title: 'Requests', isLive: true, body: listPage(requestLog, visit) } }),
+        show: (visit) =>
+          Promise.resolve({ page: { title: 'Requests', isLive: true, body: listPage(requestLog, visit) } }),
       },
       csvRoute('/m/:merchant/requests', 'requests.read', (visit) => ({
         columns: columnsOf(visit),
@@ -45,9 +49,16 @@ function listPage(log: ConsoleDeps['requestLog'], visit: Visit): Html {
   if (found === null) throw new Refused('cursor names a request that is not kept any more: begin with the newest');
   const rows = found.slice(0, PAGE);
   const next = found.length > PAGE ? rows.at(-1)!.requestId : null;
-  return html`<p>The newest thousand that this process answered, until it ends. Bodies and secrets are not kept. ${csvLink(visit)}</p>
+  return html`<p>
+      The newest thousand that this process answered, until it ends. Bodies and secrets are not kept. ${csvLink(visit)}
+    </p>
     ${filterForm(here, [
-      { name: 'status', label: 'Status', value: query.get('status') ?? '', hint: 'Such as 400, or 4 for all from 400 to 499.' },
+      {
+        name: 'status',
+        label: 'Status',
+        value: query.get('status') ?? '',
+        hint: 'Such as 400, or 4 for all from 400 to 499.',
+      },
       { name: 'find', label: 'Request, path or operation', type: 'search', value: query.get('find') ?? '' },
     ])}
     ${table('Requests', columnsOf(visit), rows, 'No request yet, or none that meets the filters.')}
@@ -58,21 +69,27 @@ function listPage(log: ConsoleDeps['requestLog'], visit: Visit): Html {
 function isWanted(query: URLSearchParams): (request: LoggedRequest) => boolean {
   const status = query.get('status')?.trim() ?? '';
   const text = query.get('find')?.trim() ?? '';
-  if (!/^(?:[1-5](?:\d\d)?)?$/.test(status)) throw new Refused('status must be an HTTP status such as 400, or its first digit');
+  if (!/^(?:[1-5](?:\d\d)?)?$/.test(status))
+    throw new Refused('status must be an HTTP status such as 400, or its first digit');
   return (request) =>
-    String(request.status).startsWith(status) && [request.requestId, request.target, request.operation].some((part) => part.includes(text));
+    String(request.status).startsWith(status) &&
+    [request.requestId, request.target, request.operation].some((part) => part.includes(text));
 }
 
 const columnsOf = (visit: Visit): Column<LoggedRequest>[] => [
   timeColumn('When', ({ atMs }) => toSec(atMs), visit),
-  { name: 'Request', cell: ({ requestId }) => link(`${merchantPath(visit.merchant!)}/requests/${requestId}`, code(requestId)) },
+  {
+    name: 'Request',
+    cell: ({ requestId }) => link(`${merchantPath(visit.merchant!)}/requests/${requestId}`, code(requestId)),
+  },
   { name: 'Asked', cell: ({ method, target }) => html`${method} ${code(target)}` },
   { name: 'Status', cell: ({ status }) => statusBadge(status) },
   { name: 'Error', cell: ({ errorCode, param }) => errorCode && `${errorCode}${param === null ? '' : `: ${param}`}` },
   { name: 'Took', isNumber: true, cell: ({ durationMs }) => `${durationMs} ms` },
 ];
 
-const statusBadge = (status: number): Html => html`<span class="badge ${status < 400 ? 'good' : status < 500 ? 'warn' : 'bad'}">${status}</span>`;
+const statusBadge = (status: number): Html =>
+  html`<span class="badge ${status < 400 ? 'good' : status < 500 ? 'warn' : 'bad'}">${status}</span>`;
 
 const requestPage = (visit: Visit, request: LoggedRequest): Html => {
   const key = `${merchantPath(visit.merchant!)}/keys`;

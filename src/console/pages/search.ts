@@ -1,5 +1,11 @@
 import { html } from '../../runtime/util/html.ts';
-import { parseRefundId, parseSessionId, parseTransactionId, type MerchantId, type SessionId } from '../../domain/ids.ts';
+import {
+  parseRefundId,
+  parseSessionId,
+  parseTransactionId,
+  type MerchantId,
+  type SessionId,
+} from '../../domain/ids.ts';
 import type { ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';
 import { link, table } from '../parts.ts';
@@ -53,12 +59,15 @@ async function search(deps: ConsoleDeps, visit: Visit, text: string): Promise<Fo
   const payment = async (id: SessionId | null, what = 'Payment'): Promise<Found[]> => {
     const merchantId = id === null ? null : await records.merchantOfSession(id);
     const merchant = merchantId === null ? undefined : byId.get(merchantId);
-    return merchant ? [{ what, to: `${merchantPath(merchant)}/payments/${id}`, text: id!, merchant: merchant.name }] : [];
+    return merchant
+      ? [{ what, to: `${merchantPath(merchant)}/payments/${id}`, text: id!, merchant: merchant.name }]
+      : [];
   };
   const sessionId = parseSessionId(text);
   if (sessionId !== null) return payment(sessionId);
   if (parseRefundId(text) !== null) return payment(await records.sessionOfRefund(text), 'Payment of the refund');
-  if (parseTransactionId(text) !== null) return payment(await records.sessionOfTransaction(text), 'Payment of the transaction');
+  if (parseTransactionId(text) !== null)
+    return payment(await records.sessionOfTransaction(text), 'Payment of the transaction');
   if (/^evt_\d{19}$/.test(text)) return eventOf(deps, visit, text);
   if (text.startsWith('req_')) return requestOf(deps, visit, text);
   const merchant = byId.get(text as MerchantId);
@@ -67,26 +76,55 @@ async function search(deps: ConsoleDeps, visit: Visit, text: string): Promise<Fo
   return ofAddress.length > 0 ? ofAddress : ordersOf(deps, own, text);
 }
 
-async function ordersOf({ records }: ConsoleDeps, own: ReturnType<ConsoleDeps['merchants']>, orderId: string): Promise<Found[]> {
+async function ordersOf(
+  { records }: ConsoleDeps,
+  own: ReturnType<ConsoleDeps['merchants']>,
+  orderId: string,
+): Promise<Found[]> {
   const found: Found[] = [];
   for (const merchant of own) {
-    const listed = await records.list('sessions', { merchantId: merchant.id, mode: merchant.mode }, { page: 1, pageSize: 1, orderId });
+    const listed = await records.list(
+      'sessions',
+      { merchantId: merchant.id, mode: merchant.mode },
+      { page: 1, pageSize: 1, orderId },
+    );
     for (const row of listed.ok ? (listed.value.rows as { id: string }[]) : [])
-      found.push({ what: 'Order', to: `${merchantPath(merchant)}/payments/${row.id}`, text: orderId, merchant: merchant.name });
+      found.push({
+        what: 'Order',
+        to: `${merchantPath(merchant)}/payments/${row.id}`,
+        text: orderId,
+        merchant: merchant.name,
+      });
   }
   return found;
 }
 
 function requestOf({ requestLog, merchants }: ConsoleDeps, visit: Visit, id: string): Found[] {
   return merchants()
-    .filter((one) => visit.can('requests.read', one.id) && requestLog.find({ merchantId: one.id, mode: one.mode }, id) !== null)
-    .map((merchant) => ({ what: 'Request', to: `${merchantPath(merchant)}/requests/${id}`, text: id, merchant: merchant.name }));
+    .filter(
+      (one) =>
+        visit.can('requests.read', one.id) && requestLog.find({ merchantId: one.id, mode: one.mode }, id) !== null,
+    )
+    .map((merchant) => ({
+      what: 'Request',
+      to: `${merchantPath(merchant)}/requests/${id}`,
+      text: id,
+      merchant: merchant.name,
+    }));
 }
 
 async function eventOf({ webhooks, merchants }: ConsoleDeps, visit: Visit, id: string): Promise<Found[]> {
   for (const merchant of merchants().filter((one) => visit.can('webhooks.read', one.id))) {
     const view = await webhooks.get({ merchantId: merchant.id, mode: merchant.mode }, id as never).catch(() => null);
-    if (view) return [{ what: 'Webhook', to: `${merchantPath(merchant)}/webhooks/${id}`, text: view.eventType, merchant: merchant.name }];
+    if (view)
+      return [
+        {
+          what: 'Webhook',
+          to: `${merchantPath(merchant)}/webhooks/${id}`,
+          text: view.eventType,
+          merchant: merchant.name,
+        },
+      ];
   }
   return [];
 }

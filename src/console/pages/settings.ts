@@ -27,7 +27,9 @@ export function settingsRoutes(deps: ConsoleDeps): ConsoleRoutes {
       {
         path: '/m/:merchant/settings',
         action: 'settings.read',
-        show: async (visit) => ({ page: { title: 'Settings', scripts: ['picture.js'], body: settingsPage(visit, overview(deps, visit)) } }),
+        show: async (visit) => ({
+          page: { title: 'Settings', scripts: ['picture.js'], body: settingsPage(visit, overview(deps, visit)) },
+        }),
       },
     ],
     change: [...keyChanges(deps), policyChange(deps), logoChange(deps), ...domainChanges(deps), withdrawal(deps)],
@@ -56,7 +58,13 @@ function keysPage(visit: Visit, { keys }: MerchantOverview): Html {
         name: 'Revoke',
         cell: ({ key_id: id, revoked }) =>
           may && !revoked
-            ? changeForm(visit, `${here}/revoke`, [html`<input type="hidden" name="key" value="${id}" />`, field(REASON)], 'Revoke', 'danger')
+            ? changeForm(
+                visit,
+                `${here}/revoke`,
+                [html`<input type="hidden" name="key" value="${id}" />`, field(REASON)],
+                'Revoke',
+                'danger',
+              )
             : null,
       },
     ],
@@ -72,7 +80,11 @@ function keysPage(visit: Visit, { keys }: MerchantOverview): Html {
         here,
         [
           field({ name: 'scopes', label: 'Scopes', hint: `Empty: all. Else some of ${SCOPES.join(', ')}` }),
-          field({ name: 'addresses', label: 'From addresses', hint: 'Empty: from anywhere. Else addresses and ranges, separated by commas.' }),
+          field({
+            name: 'addresses',
+            label: 'From addresses',
+            hint: 'Empty: from anywhere. Else addresses and ranges, separated by commas.',
+          }),
           field(REASON),
         ],
         'Issue a key',
@@ -82,14 +94,22 @@ function keysPage(visit: Visit, { keys }: MerchantOverview): Html {
 
 /** As the command line takes them. Throws `CommandRefused`. */
 const restrictionsIn = ({ form }: Visit) =>
-  restrictionsOf({ ...(form['scopes'] && { scopes: form['scopes'] }), ...(form['addresses'] && { addresses: form['addresses'] }) });
+  restrictionsOf({
+    ...(form['scopes'] && { scopes: form['scopes'] }),
+    ...(form['addresses'] && { addresses: form['addresses'] }),
+  });
 
 function keyChanges(deps: ConsoleDeps): ChangeRoute[] {
   const { settings } = deps;
   const terms = (visit: Visit, title: string, more: Record<string, string> = {}) => ({
     kind: 'terms' as const,
     title,
-    lines: Object.entries({ merchant: visit.merchant!.name, mode: visit.merchant!.mode, ...more, reason: reasonIn(visit) }),
+    lines: Object.entries({
+      merchant: visit.merchant!.name,
+      mode: visit.merchant!.mode,
+      ...more,
+      reason: reasonIn(visit),
+    }),
   });
   return [
     {
@@ -97,7 +117,10 @@ function keyChanges(deps: ConsoleDeps): ChangeRoute[] {
       action: 'keys.change',
       target: ({ merchant }) => merchant!.name,
       toSign: async (visit) =>
-        terms(visit, 'issue an API key', { scopes: visit.form['scopes'] || 'all', addresses: visit.form['addresses'] || 'any' }),
+        terms(visit, 'issue an API key', {
+          scopes: visit.form['scopes'] || 'all',
+          addresses: visit.form['addresses'] || 'any',
+        }),
       run: async (visit) => {
         const made = accepted(await settings.issueKey(visit.merchant!.id, restrictionsIn(visit), changedBy(visit)));
         const body = html`<p>Put both into the shop now: they are not shown again.</p>
@@ -220,7 +243,10 @@ const logoForm = (visit: Visit, here: string): Html =>
         html`<p class="field">
           <label
             >Picture <input type="file" accept="image/png" data-into="image" />
-            <small>A PNG file of at most 128 KiB, shown to payers at 40 pixels of height. No file: the logo is taken away.</small></label
+            <small
+              >A PNG file of at most 128 KiB, shown to payers at 40 pixels of height. No file: the logo is taken
+              away.</small
+            ></label
           >
         </p>`,
         html`<input type="hidden" name="image" />`,
@@ -258,7 +284,9 @@ const policyChange = (deps: ConsoleDeps): ChangeRoute => ({
     };
     const changes = POLICY_FIELDS.flatMap((name) => {
       const after = visit.form[name] ?? '';
-      return after === '' || after === String(before[name]) ? [] : [[name, `${before[name]} becomes ${after}`] as const];
+      return after === '' || after === String(before[name])
+        ? []
+        : [[name, `${before[name]} becomes ${after}`] as const];
     });
     if (changes.length === 0) throw new Refused('nothing would change');
     return {
@@ -268,7 +296,9 @@ const policyChange = (deps: ConsoleDeps): ChangeRoute => ({
     };
   },
   run: async (visit) => {
-    const given = Object.fromEntries(POLICY_FIELDS.flatMap((name) => (visit.form[name] ? [[name, visit.form[name]]] : [])));
+    const given = Object.fromEntries(
+      POLICY_FIELDS.flatMap((name) => (visit.form[name] ? [[name, visit.form[name]]] : [])),
+    );
     const before = overview(deps, visit);
     const after = accepted(await deps.settings.setPolicy(visit.merchant!.id, policyOf(given), changedBy(visit)));
     const done = doneOrWaits(before, after, 'policy');

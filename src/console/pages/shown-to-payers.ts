@@ -4,7 +4,10 @@ import { accepted, changedBy, readerOf, type ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';
 import { NO_SUCH, reasonIn, Refused, type ChangeRoute, type ToSign, type Visit } from '../visit.ts';
 
-/* By what payers know whose page they are on: a logo and the hosts of shops. Whoever changes them signs what they become. */
+/*
+ * By what payers know whose page they are on: a logo and the hosts of shops. Whoever changes them signs what they
+ * become.
+ */
 
 const terms = (visit: Visit, title: string, ...lines: (readonly [string, string])[]): ToSign => ({
   ...{ kind: 'terms', title },
@@ -17,7 +20,9 @@ export const logoChange = ({ settings }: ConsoleDeps): ChangeRoute => ({
   target: ({ merchant }) => merchant!.name,
   toSign: async (visit) => terms(visit, 'set the logo of a merchant', ['logo', pictureIn(visit)]),
   run: async (visit) => {
-    const { logo } = accepted(await settings.setLogo(visit.merchant!.id, visit.form['image'] || null, changedBy(visit)));
+    const { logo } = accepted(
+      await settings.setLogo(visit.merchant!.id, visit.form['image'] || null, changedBy(visit)),
+    );
     const detail = logo === null ? 'no logo' : `logo of ${logo.width} by ${logo.height} pixels`;
     return { detail, shown: { to: `${merchantPath(visit.merchant!)}/settings?done=logo` } };
   },
@@ -34,7 +39,10 @@ function pictureIn({ form }: Visit): string {
 }
 
 export function domainChanges({ settings }: ConsoleDeps): ChangeRoute[] {
-  const done = (visit: Visit, detail: string) => ({ detail, shown: { to: `${merchantPath(visit.merchant!)}/settings?done=domain` } });
+  const done = (visit: Visit, detail: string) => ({
+    detail,
+    shown: { to: `${merchantPath(visit.merchant!)}/settings?done=domain` },
+  });
   const domainsOf = (visit: Visit) => settings.getMerchant(readerOf(visit).merchantId)?.domains ?? [];
   const named = (list: readonly { readonly host: string; readonly name: string }[]): string =>
     list.map(({ host, name }) => `${host} (${name})`).join(', ') || 'none';
@@ -45,9 +53,16 @@ export function domainChanges({ settings }: ConsoleDeps): ChangeRoute[] {
       action: 'settings.change',
       target: ({ form }) => form['host'] ?? '',
       toSign: async (visit) =>
-        terms(visit, 'add a domain to a merchant', ['added', named([added(visit)])], ['domains until now', named(domainsOf(visit))]),
+        terms(
+          visit,
+          'add a domain to a merchant',
+          ['added', named([added(visit)])],
+          ['domains until now', named(domainsOf(visit))],
+        ),
       run: async (visit) => {
-        const { host, domain_id: id } = accepted(await settings.addDomain(visit.merchant!.id, added(visit), changedBy(visit)));
+        const { host, domain_id: id } = accepted(
+          await settings.addDomain(visit.merchant!.id, added(visit), changedBy(visit)),
+        );
         return done(visit, `${host} ${id}`);
       },
     },
@@ -58,7 +73,12 @@ export function domainChanges({ settings }: ConsoleDeps): ChangeRoute[] {
       toSign: async (visit) => {
         const removed = domainsOf(visit).filter(({ domain_id: id }) => id === visit.form['domain']);
         if (removed.length === 0) throw NO_SUCH();
-        return terms(visit, 'remove a domain of a merchant', ['removed', named(removed)], ['domains until now', named(domainsOf(visit))]);
+        return terms(
+          visit,
+          'remove a domain of a merchant',
+          ['removed', named(removed)],
+          ['domains until now', named(domainsOf(visit))],
+        );
       },
       run: async (visit) => {
         accepted(await settings.removeDomain(visit.merchant!.id, visit.form['domain'] ?? '', changedBy(visit)));

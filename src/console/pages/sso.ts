@@ -38,11 +38,15 @@ type Answer = (
 /** Characters of the page to go on to afterwards: the cookie that keeps it may have 4,096 bytes. */
 const LONGEST_PATH = 1_500;
 
-/** There and back. Nothing is kept here meanwhile: what belongs together follows from what the browser's own cookie holds and a key of this process. */
+/**
+ * There and back. Nothing is kept here meanwhile: what belongs together follows from what the browser's own cookie
+ * holds and a key of this process.
+ */
 export function ssoRoutes(app: Express, deps: SsoDeps, { provider, rules }: ConsoleSso, answer: Answer): void {
   const { address, people, log, clock, random } = deps;
   const key = random.bytes(32);
-  const derived = (seed: string, what: string): string => createHmac('sha256', key).update(`${what}:${seed}`).digest('base64url');
+  const derived = (seed: string, what: string): string =>
+    createHmac('sha256', key).update(`${what}:${seed}`).digest('base64url');
   const requestOf = (seed: string): SignInRequest => ({
     state: derived(seed, 'state'),
     nonce: derived(seed, 'nonce'),
@@ -69,27 +73,47 @@ export function ssoRoutes(app: Express, deps: SsoDeps, { provider, rules }: Cons
       const url = await provider.authorizationUrl(requestOf(seed));
       response.append(
         'Set-Cookie',
-        ssoCookie(address, `${seed}.${Buffer.from(to.length > LONGEST_PATH ? '/' : to).toString('base64url')}`, VALID_SEC),
+        ssoCookie(
+          address,
+          `${seed}.${Buffer.from(to.length > LONGEST_PATH ? '/' : to).toString('base64url')}`,
+          VALID_SEC,
+        ),
       );
       response.redirect(303, url.href);
     } catch (error) {
-      refuse(request, response, error, 'Single sign-on does not answer just now. Try again in a moment, or sign in with a passkey.', 503);
+      refuse(
+        request,
+        response,
+        error,
+        'Single sign-on does not answer just now. Try again in a moment, or sign in with a passkey.',
+        503,
+      );
     }
   });
 
   app.get(SSO_CALLBACK, async (request, response) => {
     response.append('Set-Cookie', ssoCookie(address, '', 0));
-    const [seed = '', to = ''] = cookieIn(request.headers, ssoCookieName(address), /^\d+-[\w-]{22}\.[\w-]{0,2000}$/)?.split('.') ?? [];
-    if (Number(seed.split('-')[0]) <= clock.nowMs()) return refuse(request, response, 'no request of this browser', 'That took too long. Try again.');
+    const [seed = '', to = ''] =
+      cookieIn(request.headers, ssoCookieName(address), /^\d+-[\w-]{22}\.[\w-]{0,2000}$/)?.split('.') ?? [];
+    if (Number(seed.split('-')[0]) <= clock.nowMs())
+      return refuse(request, response, 'no request of this browser', 'That took too long. Try again.');
     try {
       const query = new URL(request.originalUrl, address.origin).searchParams;
       const named = namedBy(await provider.redeem(query, requestOf(seed)), rules);
-      if (!named.ok) return refuse(request, response, named.why, `Single sign-on let you in, but not here: ${named.why}.`);
+      if (!named.ok)
+        return refuse(request, response, named.why, `Single sign-on let you in, but not here: ${named.why}.`);
       const done = await people.signInBySso(named.value, request.headers['user-agent'] ?? '');
-      if (!done.ok) return refuse(request, response, done.refusal.message, `Single sign-on let you in, but not here: ${done.refusal.message}.`);
+      if (!done.ok)
+        return refuse(
+          request,
+          response,
+          done.refusal.message,
+          `Single sign-on let you in, but not here: ${done.refusal.message}.`,
+        );
       response.append('Set-Cookie', cookieFor(address.origin, done.value.token, ABSOLUTE_SEC));
       const path = pathOf(Buffer.from(to, 'base64url').toString());
-      // Not a redirect: browsers keep the cookie, which is for requests of our own pages alone, from one that another site began.
+      // Not a redirect: browsers keep the cookie, which is for requests of our own pages alone, from one that another
+      // site began.
       answer(request, response, { title: 'Signed in', body: backTo(path, 'Go on'), to: path }, 200);
     } catch (error) {
       refuse(request, response, error, 'What single sign-on answered cannot be taken. Try again.');

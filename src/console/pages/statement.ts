@@ -63,7 +63,9 @@ const reported = (deps: ConsoleDeps, visit: Visit, cursor: string | null): Promi
 async function page(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const { query } = visit;
   const report = await reported(deps, visit, query.get('cursor'));
-  const closed = await run<{ periods: readonly { period: string }[] }>(deps, 'ledger.periods', { mode: readerOf(visit).mode });
+  const closed = await run<{ periods: readonly { period: string }[] }>(deps, 'ledger.periods', {
+    mode: readerOf(visit).mode,
+  });
   const here = `${merchantPath(visit.merchant!)}/statement`;
   const next = report.pagination.next_cursor;
   return html`${filterForm(here, [dayField(query, 'from', 'From (UTC)'), dayField(query, 'to', 'to the end of'), clockField(query)])}
@@ -95,7 +97,8 @@ const changeColumns = (visit: Visit): Column<StatementLine>[] => [
   { name: 'What', cell: ({ kind }) => badge(kind) },
   {
     name: 'Order',
-    cell: ({ session_id: id, order_id: order }) => (id === null ? order : link(`${merchantPath(visit.merchant!)}/payments/${id}`, order ?? id)),
+    cell: ({ session_id: id, order_id: order }) =>
+      id === null ? order : link(`${merchantPath(visit.merchant!)}/payments/${id}`, order ?? id),
   },
   { name: 'Coin', cell: ({ coin, network }) => `${coin} on ${network}` },
   ...AMOUNTS,

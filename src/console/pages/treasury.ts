@@ -56,8 +56,14 @@ export function treasuryRoutes(deps: ConsoleDeps): ConsoleRoutes {
       proposal(deps, 'settle', ['network', 'coin', 'amount', 'merchant_id']),
       nativeReturn(deps),
       approval(deps, '/treasury/approve', 'treasury.approve', ({ form }) => ({ id: form['id'] ?? '' })),
-      approval(deps, '/treasury/resume', 'treasury.resume', ({ form }) => ({ mode: form['mode'] ?? '', operator: form['proposer'] ?? '' })),
-      approval(deps, '/treasury/limits', 'treasury.limits', ({ form }) => ({ mode: form['mode'] ?? '', operator: form['proposer'] ?? '' })),
+      approval(deps, '/treasury/resume', 'treasury.resume', ({ form }) => ({
+        mode: form['mode'] ?? '',
+        operator: form['proposer'] ?? '',
+      })),
+      approval(deps, '/treasury/limits', 'treasury.limits', ({ form }) => ({
+        mode: form['mode'] ?? '',
+        operator: form['proposer'] ?? '',
+      })),
       rejection(deps, '/treasury', {
         action: 'treasury.propose',
         command: 'treasury.reject',
@@ -71,7 +77,10 @@ export function treasuryRoutes(deps: ConsoleDeps): ConsoleRoutes {
 }
 
 async function treasuryPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
-  const [status, { moves }] = await Promise.all([run<TreasuryStatus>(deps, 'treasury.status'), run<{ moves: Move[] }>(deps, 'treasury.moves')]);
+  const [status, { moves }] = await Promise.all([
+    run<TreasuryStatus>(deps, 'treasury.status'),
+    run<{ moves: Move[] }>(deps, 'treasury.moves'),
+  ]);
   return html`${status.signers.map((signer) => signerPart(visit, signer))}
     <p>${link('/adjustments', 'Entries by hand')}</p>
     <h2>Under way</h2>
@@ -105,7 +114,10 @@ function signerPart(visit: Visit, { mode, stopped, limitsToApprove = [] }: Signe
 
 const moveColumns = (visit: Visit): Column<Move>[] => [
   { name: 'What', cell: ({ kind, id }) => html`${kind}<small>${id}</small>` },
-  { name: 'Status', cell: ({ status, waiting }) => html`${badge(status)}${waiting !== null && html`<small>${waiting}</small>`}` },
+  {
+    name: 'Status',
+    cell: ({ status, waiting }) => html`${badge(status)}${waiting !== null && html`<small>${waiting}</small>`}`,
+  },
   { name: 'Amount', isNumber: true, cell: ({ amount, coin }) => `${amount} ${coin}` },
   { name: 'Network', cell: ({ network, mode }) => `${network} (${mode})` },
   { name: 'To', cell: (move) => code(move.to_address) },
@@ -146,8 +158,8 @@ function proposalForms(visit: Visit, deps: ConsoleDeps): Html {
     ${changeForm(visit, '/treasury/settle', [field({ name: 'merchant_id', label: 'Merchant', options: merchants }), ...money, field(REASON)], 'Preview')}
     <h2>Propose a return of native coin</h2>
     <p>
-      What came to a collection address goes back from the treasury to who sent it, less the fee. The signer reads the transfer itself and pays nobody
-      else. Two approvers agree, neither of them you.
+      What came to a collection address goes back from the treasury to who sent it, less the fee. The signer reads the
+      transfer itself and pays nobody else. Two approvers agree, neither of them you.
     </p>
     ${changeForm(
       visit,
@@ -155,7 +167,12 @@ function proposalForms(visit: Visit, deps: ConsoleDeps): Html {
       [
         ...[mode, money[0]!, field({ name: 'tx', label: 'Transaction that brought it', required: true, max: 128 })],
         field({ name: 'address', label: 'Collection address that it came to', required: true, max: 128 }),
-        field({ name: 'amount', label: 'Amount', max: 40, hint: 'Empty: all that came, less the fee of the way back.' }),
+        field({
+          name: 'amount',
+          label: 'Amount',
+          max: 40,
+          hint: 'Empty: all that came, less the fee of the way back.',
+        }),
         field({ name: 'sender', label: 'Sender', options: SENDERS }),
         field(REASON),
       ],
@@ -169,7 +186,8 @@ const SENDERS = [
 ] as const;
 
 function proposal(deps: ConsoleDeps, verb: 'withdraw' | 'settle', names: readonly string[]): ChangeRoute {
-  const given = ({ form }: Visit): Record<string, string> => Object.fromEntries(names.map((name) => [name, form[name] ?? '']));
+  const given = ({ form }: Visit): Record<string, string> =>
+    Object.fromEntries(names.map((name) => [name, form[name] ?? '']));
   return {
     path: `/treasury/${verb}`,
     action: 'treasury.propose',
@@ -180,7 +198,11 @@ function proposal(deps: ConsoleDeps, verb: 'withdraw' | 'settle', names: readonl
       lines: [...Object.entries(given(visit)), ['reason', reasonIn(visit)]],
     }),
     run: async (visit) => {
-      const made = await run<{ id: string }>(deps, `treasury.${verb}`, { ...given(visit), operator: visit.person.name, reason: reasonIn(visit) });
+      const made = await run<{ id: string }>(deps, `treasury.${verb}`, {
+        ...given(visit),
+        operator: visit.person.name,
+        reason: reasonIn(visit),
+      });
       return { detail: made.id, shown: { to: '/treasury?done=proposed' } };
     },
   };
@@ -188,7 +210,9 @@ function proposal(deps: ConsoleDeps, verb: 'withdraw' | 'settle', names: readonl
 
 function nativeReturn(deps: ConsoleDeps): ChangeRoute {
   const given = ({ form }: Visit): [string, string][] =>
-    ['mode', 'network', 'tx', 'address', 'amount'].flatMap((name) => (form[name] === undefined || form[name] === '' ? [] : [[name, form[name]]]));
+    ['mode', 'network', 'tx', 'address', 'amount'].flatMap((name) =>
+      form[name] === undefined || form[name] === '' ? [] : [[name, form[name]]],
+    );
   const isAcknowledged = ({ form }: Visit): boolean => form['sender'] === 'acknowledged';
   return {
     path: '/treasury/return',
@@ -204,8 +228,15 @@ function nativeReturn(deps: ConsoleDeps): ChangeRoute {
       ],
     }),
     run: async (visit) => {
-      const shared = { operator: visit.person.name, reason: reasonIn(visit), ...(isAcknowledged(visit) && { acknowledgeSender: true }) };
-      const made = await run<{ id: string }>(deps, 'treasury.return', { ...Object.fromEntries(given(visit)), ...shared });
+      const shared = {
+        operator: visit.person.name,
+        reason: reasonIn(visit),
+        ...(isAcknowledged(visit) && { acknowledgeSender: true }),
+      };
+      const made = await run<{ id: string }>(deps, 'treasury.return', {
+        ...Object.fromEntries(given(visit)),
+        ...shared,
+      });
       return { detail: made.id, shown: { to: '/treasury?done=proposed' } };
     },
   };
@@ -217,7 +248,11 @@ const stop = (deps: ConsoleDeps): ChangeRoute => ({
   action: 'treasury.stop',
   target: ({ form }) => form['mode'] ?? '',
   run: async (visit) => {
-    await run(deps, 'treasury.stop', { mode: visit.form['mode'] ?? '', operator: visit.person.name, reason: reasonIn(visit) });
+    await run(deps, 'treasury.stop', {
+      mode: visit.form['mode'] ?? '',
+      operator: visit.person.name,
+      reason: reasonIn(visit),
+    });
     return { detail: 'stopped', shown: { to: '/treasury?done=stopped' } };
   },
 });

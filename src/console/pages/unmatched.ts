@@ -52,12 +52,17 @@ export function unmatchedRoutes(deps: ConsoleDeps): ConsoleRoutes {
       {
         path: '/unmatched',
         action: 'unmatched.read',
-        show: async (visit) => ({ page: { title: 'Unmatched transfers', isLive: true, body: await listPage(deps, visit) } }),
+        show: async (visit) => ({
+          page: { title: 'Unmatched transfers', isLive: true, body: await listPage(deps, visit) },
+        }),
       },
       csvRoute('/unmatched', 'unmatched.read', (visit) => ({
         columns: columns(visit),
         pages: everyPage(async (cursor) => {
-          const { transfers: rows, next_cursor: next } = await listed(deps, visit, { limit: CSV_PAGE, ...(cursor !== null && { cursor }) });
+          const { transfers: rows, next_cursor: next } = await listed(deps, visit, {
+            limit: CSV_PAGE,
+            ...(cursor !== null && { cursor }),
+          });
           return { rows, next };
         }),
       })),
@@ -66,7 +71,13 @@ export function unmatchedRoutes(deps: ConsoleDeps): ConsoleRoutes {
         action: 'unmatched.read',
         show: async (visit) => {
           const transfer = await run<Unmatched>(deps, 'inbox.show', { transfer: visit.params['transfer']! });
-          return { page: { title: `${transfer.amount} ${transfer.coin}`, mode: transfer.mode, body: transferPage(visit, transfer) } };
+          return {
+            page: {
+              title: `${transfer.amount} ${transfer.coin}`,
+              mode: transfer.mode,
+              body: transferPage(visit, transfer),
+            },
+          };
         },
       },
     ],
@@ -83,7 +94,9 @@ interface Listed {
 const CSV_PAGE = 500;
 
 function listed(deps: ConsoleDeps, { query }: Visit, place: AdminArguments): Promise<Listed> {
-  const filters = Object.fromEntries(['state', 'mode'].flatMap((name) => (query.get(name) ? [[name, query.get(name)!]] : [])));
+  const filters = Object.fromEntries(
+    ['state', 'mode'].flatMap((name) => (query.get(name) ? [[name, query.get(name)!]] : [])),
+  );
   return run<Listed>(deps, 'inbox.list', { ...filters, ...place });
 }
 
@@ -119,7 +132,11 @@ async function listPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
 
 const columns = (visit: Visit): Column<Unmatched>[] => [
   timeColumn('Came', ({ block_time: sec }) => sec, visit),
-  { name: 'Amount', isNumber: true, cell: ({ id, amount, coin }) => link(`/unmatched/${encodeURIComponent(id)}`, `${amount} ${coin}`) },
+  {
+    name: 'Amount',
+    isNumber: true,
+    cell: ({ id, amount, coin }) => link(`/unmatched/${encodeURIComponent(id)}`, `${amount} ${coin}`),
+  },
   { name: 'Network', cell: ({ network, mode }) => `${network} (${mode})` },
   { name: 'Why it waits', cell: ({ kind }) => kind.replaceAll('_', ' ') },
   { name: 'State', cell: ({ state }) => badge(state) },
@@ -134,7 +151,10 @@ function transferPage(visit: Visit, transfer: Unmatched): Html {
     ['Network', `${transfer.network} (${transfer.mode})`],
     ['Amount', `${transfer.amount} ${transfer.coin}`],
     ['From', code(transfer.from_address)],
-    ['Kind of sender', transfer.sender ? [transfer.sender.kind, transfer.sender.name].filter(Boolean).join(' ') : 'not known yet'],
+    [
+      'Kind of sender',
+      transfer.sender ? [transfer.sender.kind, transfer.sender.name].filter(Boolean).join(' ') : 'not known yet',
+    ],
     ['To', code(transfer.to_address)],
     ['Transaction', code(transfer.tx_hash)],
     ['Order of the address', transfer.order_id],
@@ -189,7 +209,10 @@ function decision(deps: ConsoleDeps, verb: 'attach' | 'return' | 'undo'): Change
     },
     run: async (visit) => {
       const { state, target } = await run<Decided>(deps, `inbox.${verb}`, argsOf(visit, false));
-      return { detail: `${state} ${target ?? ''}`, shown: { to: `/unmatched/${encodeURIComponent(visit.params['transfer']!)}?done=decided` } };
+      return {
+        detail: `${state} ${target ?? ''}`,
+        shown: { to: `/unmatched/${encodeURIComponent(visit.params['transfer']!)}?done=decided` },
+      };
     },
   };
 }

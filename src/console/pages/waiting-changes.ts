@@ -6,11 +6,17 @@ import { changeForm, field, REASON, table, time } from '../parts.ts';
 import { reasonIn, type ChangeRoute, type Visit } from '../visit.ts';
 
 /** What of a merchant waits, since when and until when; nothing where nothing waits. */
-export function waitingChanges(visit: Visit, { pending_changes: waiting = [] }: Partial<MerchantOverview>): Html | null {
+export function waitingChanges(
+  visit: Visit,
+  { pending_changes: waiting = [] }: Partial<MerchantOverview>,
+): Html | null {
   if (waiting.length === 0) return null;
   const may = visit.can('settings.change', visit.merchant!.id);
   return html`<h2>Changes that wait</h2>
-    <p>Each was told at the old URL and takes effect by itself. Withdraw what you did not ask for, and revoke the key that asked for it.</p>
+    <p>
+      Each was told at the old URL and takes effect by itself. Withdraw what you did not ask for, and revoke the key
+      that asked for it.
+    </p>
     ${table(
       'Changes that wait',
       [
@@ -28,7 +34,10 @@ export function waitingChanges(visit: Visit, { pending_changes: waiting = [] }: 
 
 const inWords = (change: PendingChangeOverview['change']): string =>
   Object.entries(change)
-    .map(([name, value]) => `${name.replaceAll('_', ' ')}: ${Array.isArray(value) ? value.join(', ') || 'none' : wordOf(value)}`)
+    .map(
+      ([name, value]) =>
+        `${name.replaceAll('_', ' ')}: ${Array.isArray(value) ? value.join(', ') || 'none' : wordOf(value)}`,
+    )
     .join('; ');
 
 const wordOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
@@ -54,7 +63,10 @@ export const withdrawal = ({ settings }: ConsoleDeps): ChangeRoute => ({
 });
 
 /** Which notice is true of a change: that it was made, or that it waits. */
-export const doneOrWaits = (before: Partial<MerchantOverview> | null, after: Partial<MerchantOverview>, done: string): string =>
-  countOf(after) > countOf(before) ? 'waits' : done;
+export const doneOrWaits = (
+  before: Partial<MerchantOverview> | null,
+  after: Partial<MerchantOverview>,
+  done: string,
+): string => (countOf(after) > countOf(before) ? 'waits' : done);
 
 const countOf = (overview: Partial<MerchantOverview> | null): number => overview?.pending_changes?.length ?? 0;

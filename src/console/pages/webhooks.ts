@@ -7,7 +7,21 @@ import type { DeliveryAttemptView } from '../../features/webhooks/views.ts';
 import { csvLink, csvRoute, everyPage } from '../csv.ts';
 import { accepted, callerOf, changedBy, readerOf, type ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';
-import { badge, changeForm, code, facts, field, filterForm, link, more, REASON, table, time, withQuery, type Column } from '../parts.ts';
+import {
+  badge,
+  changeForm,
+  code,
+  facts,
+  field,
+  filterForm,
+  link,
+  more,
+  REASON,
+  table,
+  time,
+  withQuery,
+  type Column,
+} from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { NO_SUCH, reasonIn, Refused, type ChangeRoute, type Visit } from '../visit.ts';
 import { deliveryColumns } from './payment.ts';
@@ -53,8 +67,14 @@ function eventOf({ params }: Visit): NotificationId {
 /** Throws `Refused` with the name of the filter. */
 async function listed({ webhooks }: Pick<ConsoleDeps, 'webhooks'>, visit: Visit, cursor: string) {
   const status = visit.query.get('status') ?? '';
-  if (status !== '' && !STATUSES.some((one) => one === status)) throw new Refused(`status must be one of ${STATUSES.join(', ')}`);
-  const asked = { page: 1, pageSize: PAGE, cursor, ...(status !== '' && { status: status as (typeof STATUSES)[number] }) };
+  if (status !== '' && !STATUSES.some((one) => one === status))
+    throw new Refused(`status must be one of ${STATUSES.join(', ')}`);
+  const asked = {
+    page: 1,
+    pageSize: PAGE,
+    cursor,
+    ...(status !== '' && { status: status as (typeof STATUSES)[number] }),
+  };
   return accepted(await webhooks.list(readerOf(visit), asked));
 }
 
@@ -167,11 +187,16 @@ async function deliveryPage({ webhooks }: ConsoleDeps, visit: Visit): Promise<Ht
 const attemptColumns = (visit: Visit): Column<DeliveryAttemptView>[] => [
   { name: 'When', cell: ({ startedAtMs }) => time(Math.floor(startedAtMs / 1000), visit) },
   { name: 'Why', cell: ({ trigger }) => trigger },
-  { name: 'Answer', cell: ({ status, failure, detail }) => html`${status ?? failure}${detail !== null && html`<small>${detail}</small>`}` },
+  {
+    name: 'Answer',
+    cell: ({ status, failure, detail }) =>
+      html`${status ?? failure}${detail !== null && html`<small>${detail}</small>`}`,
+  },
   { name: 'Took', isNumber: true, cell: ({ durationMs }) => `${durationMs} ms` },
   {
     name: 'Body of the answer',
-    cell: ({ answer }) => (answer === null ? null : html`<code>${new TextDecoder().decode(answer).slice(0, 2_000)}</code>`),
+    cell: ({ answer }) =>
+      answer === null ? null : html`<code>${new TextDecoder().decode(answer).slice(0, 2_000)}</code>`,
   },
 ];
 
@@ -196,7 +221,9 @@ function telling({ webhooks }: ConsoleDeps): ChangeRoute[] {
         reasonIn(visit);
         const [fromSec, toSec] = [dayIn(visit, 'from'), dayIn(visit, 'to') + DAY_SEC - 1];
         if (toSec < fromSec) throw new Refused('to must not be before from');
-        const { requested } = accepted(await webhooks.replay(callerOf(visit), { fromSec, toSec, onlyUndelivered: visit.form['which'] !== 'all' }));
+        const { requested } = accepted(
+          await webhooks.replay(callerOf(visit), { fromSec, toSec, onlyUndelivered: visit.form['which'] !== 'all' }),
+        );
         return { detail: `${requested} webhooks`, shown: { to: `${pathOf(visit)}?done=replayed` } };
       },
     },
@@ -233,7 +260,9 @@ function endpointChanges({ settings }: ConsoleDeps): ChangeRoute[] {
       }),
       run: async (visit) => {
         const before = settings.getMerchant(visit.merchant!.id);
-        const after = accepted(await settings.setWebhook(visit.merchant!.id, { url: visit.form['url'] ?? '' }, changedBy(visit)));
+        const after = accepted(
+          await settings.setWebhook(visit.merchant!.id, { url: visit.form['url'] ?? '' }, changedBy(visit)),
+        );
         return { detail: 'set', shown: { to: `${pathOf(visit)}?done=${doneOrWaits(before, after, 'endpoint')}` } };
       },
     },
@@ -244,10 +273,16 @@ function endpointChanges({ settings }: ConsoleDeps): ChangeRoute[] {
       toSign: async (visit) => ({
         kind: 'terms',
         title: 'issue a new signing secret',
-        lines: Object.entries({ merchant: visit.merchant!.name, 'takes over': 'in 24 hours, or when it is activated', reason: reasonIn(visit) }),
+        lines: Object.entries({
+          merchant: visit.merchant!.name,
+          'takes over': 'in 24 hours, or when it is activated',
+          reason: reasonIn(visit),
+        }),
       }),
       run: async (visit) => {
-        const { webhook_secret: secret } = accepted(await settings.issueWebhookSecret(visit.merchant!.id, changedBy(visit)));
+        const { webhook_secret: secret } = accepted(
+          await settings.issueWebhookSecret(visit.merchant!.id, changedBy(visit)),
+        );
         const body = html`<p>Put it beside the old one in the shop. It takes over in 24 hours.</p>
           <p class="secret"><code>${secret}</code></p>
           <p>${link(pathOf(visit), 'Back')}</p>`;

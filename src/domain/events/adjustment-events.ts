@@ -3,8 +3,8 @@ import type { Mode } from '../ids.ts';
 import type { Network } from '../networks.ts';
 
 /*
- * The storage format of the streams `ledger-adjustments-<mode>`: entries that people post by hand. What was posted is never changed; another entry takes
- * it back.
+ * The storage format of the streams `ledger-adjustments-<mode>`: entries that people post by hand. What was posted is
+ * never changed; another entry takes it back.
  */
 
 /** What is posted; amounts are decimal strings, above zero a debit, below zero a credit, and add up to zero. */
@@ -27,7 +27,10 @@ export interface AdjustmentProposed {
   readonly data: AdjustmentTerms & { readonly proposedAtSec: number };
 }
 
-/** Two people other than who proposed it agreed, with keys that the signer checks; it repeats the terms, so that books can be kept from it alone. */
+/**
+ * Two people other than who proposed it agreed, with keys that the signer checks; it repeats the terms, so that books
+ * can be kept from it alone.
+ */
 export interface AdjustmentPosted {
   readonly type: 'AdjustmentPosted';
   readonly data: AdjustmentTerms & {

@@ -1,4 +1,7 @@
-/** `ledger-rates`: what coins were worth, as somebody outside said. A rate is never changed: another moment has another one. */
+/**
+ * `ledger-rates`: what coins were worth, as somebody outside said. A rate is never changed: another moment has another
+ * one.
+ */
 export interface BookRatesRecorded {
   readonly type: 'BookRatesRecorded';
   readonly data: {

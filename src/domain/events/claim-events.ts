@@ -2,7 +2,10 @@ import type { ClaimEvidence } from '../claims.ts';
 
 /* A payer's claims, in the `session-<id>` stream. Approving one is a refund: `RefundRequested` names it. */
 
-/** The payer says that a deposit is theirs and who is to have its refund. A signature was verified before this was written. */
+/**
+ * The payer says that a deposit is theirs and who is to have its refund. A signature was verified before this was
+ * written.
+ */
 export interface ClaimFiled {
   readonly type: 'ClaimFiled';
   readonly data: {

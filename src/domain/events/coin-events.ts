@@ -27,7 +27,10 @@ export interface CoinTerms {
   readonly dustLimit: string;
 }
 
-/** The first money that counts came in the other coin: from now on that one is due, by the terms of the session's creation. */
+/**
+ * The first money that counts came in the other coin: from now on that one is due, by the terms of the session's
+ * creation.
+ */
 export interface CoinChosen {
   readonly type: 'CoinChosen';
   readonly data: {

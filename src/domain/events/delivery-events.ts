@@ -77,7 +77,11 @@ export interface DeliveryExhausted {
 /** An answer that is not worth a quick retry. */
 export interface DeliveryRejected {
   readonly type: 'DeliveryRejected';
-  readonly data: { readonly notificationId: NotificationId; readonly attempt: number; readonly failure: AttemptFailure };
+  readonly data: {
+    readonly notificationId: NotificationId;
+    readonly attempt: number;
+    readonly failure: AttemptFailure;
+  };
 }
 
 /** The endpoint's address is forbidden (SSRF). */

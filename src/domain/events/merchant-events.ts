@@ -82,7 +82,11 @@ export interface WebhookSecretRotated {
 
 export interface WebhookEndpointSuspended {
   readonly type: 'WebhookEndpointSuspended';
-  readonly data: { readonly merchantId: MerchantId; readonly endpointId: string; readonly reason: 'only_failures' | 'gone' };
+  readonly data: {
+    readonly merchantId: MerchantId;
+    readonly endpointId: string;
+    readonly reason: 'only_failures' | 'gone';
+  };
 }
 
 export interface WebhookEndpointResumed {
@@ -92,7 +96,12 @@ export interface WebhookEndpointResumed {
 
 export interface DomainAdded {
   readonly type: 'DomainAdded';
-  readonly data: { readonly merchantId: MerchantId; readonly domainId: string; readonly host: string; readonly shopName: string };
+  readonly data: {
+    readonly merchantId: MerchantId;
+    readonly domainId: string;
+    readonly host: string;
+    readonly shopName: string;
+  };
 }
 
 export interface DomainRemoved {
@@ -140,7 +149,12 @@ export type GuardedChange =
       readonly set: Partial<Omit<WebhookEndpointSet['data'], 'merchantId' | 'endpointId' | 'sealedSecret'>>;
     }
   | { readonly kind: 'policy'; readonly policy: Partial<MerchantPolicy> }
-  | { readonly kind: 'settlement_address'; readonly network: Network; readonly address: string; readonly approvers: readonly string[] }
+  | {
+      readonly kind: 'settlement_address';
+      readonly network: Network;
+      readonly address: string;
+      readonly approvers: readonly string[];
+    }
   | { readonly kind: 'change_delay'; readonly minutes: number | null };
 
 /** Nothing changed yet: it takes effect at its time unless it is withdrawn. */
@@ -184,7 +198,10 @@ export interface MerchantPolicy {
   readonly offerTronUsdc: boolean;
   /** Units of the coin a payment may be short. */
   readonly tolerance: string;
-  /** Percent of what is due that a payment may be short, with `tolerance` as its cap where that is above zero; absent or null: no share. */
+  /**
+   * Percent of what is due that a payment may be short, with `tolerance` as its cap where that is above zero; absent or
+   * null: no share.
+   */
   readonly tolerancePercent?: string | null;
   readonly sessionTtlSec: number | null;
   /** Ethereum: below this many units `ethereumConfirmations` suffice, from it on `finalized` is needed. */

@@ -5,13 +5,25 @@ import type { AddressFamily, Network } from '../networks.ts';
 
 /* The storage format of the smaller streams that keep the service honest. */
 
-/** `addresses-<mode>-<family>`: a node's own range of derivation indexes, both ends included, taken before any of it is used. */
+/**
+ * `addresses-<mode>-<family>`: a node's own range of derivation indexes, both ends included, taken before any of it is
+ * used.
+ */
 export interface AddressRangeLeased {
   readonly type: 'AddressRangeLeased';
-  readonly data: { readonly mode: Mode; readonly family: AddressFamily; readonly from: number; readonly to: number; readonly node: string };
+  readonly data: {
+    readonly mode: Mode;
+    readonly family: AddressFamily;
+    readonly from: number;
+    readonly to: number;
+    readonly node: string;
+  };
 }
 
-/** `address-source-<mode>-<family>`: a node without the signer says what it derives addresses from, and asks whose they are. */
+/**
+ * `address-source-<mode>-<family>`: a node without the signer says what it derives addresses from, and asks whose they
+ * are.
+ */
 export interface AddressSourceDeclared {
   readonly type: 'AddressSourceDeclared';
   readonly data: {
@@ -27,7 +39,12 @@ export interface AddressSourceDeclared {
 /** In the same stream: the signer's answer. The last one about a source counts. */
 export interface AddressSourceJudged {
   readonly type: 'AddressSourceJudged';
-  readonly data: { readonly mode: Mode; readonly family: AddressFamily; readonly fingerprint: string; readonly isOwn: boolean };
+  readonly data: {
+    readonly mode: Mode;
+    readonly family: AddressFamily;
+    readonly fingerprint: string;
+    readonly isOwn: boolean;
+  };
 }
 
 /** `coverage-<mode>-<network>`: the evidence that blocks were read, by which provider; both ends included. */
@@ -47,7 +64,10 @@ export interface RangeScanned {
   };
 }
 
-/** A round over the addresses of ended sessions: those whose turn (`turnOf`) is over were read at its start or later, the others at the start of the one before. */
+/**
+ * A round over the addresses of ended sessions: those whose turn (`turnOf`) is over were read at its start or later,
+ * the others at the start of the one before.
+ */
 export interface SweepMark {
   readonly startedSec: number;
   /** Null before the second round. */
@@ -65,16 +85,29 @@ export interface SweepMarks {
 /** A local chain was started anew: facts of the old one are marked "previous chain", never read as a reorg. */
 export interface ChainReplaced {
   readonly type: 'ChainReplaced';
-  readonly data: { readonly mode: Mode; readonly network: Network; readonly oldGenesis: string; readonly newGenesis: string };
+  readonly data: {
+    readonly mode: Mode;
+    readonly network: Network;
+    readonly oldGenesis: string;
+    readonly newGenesis: string;
+  };
 }
 
 /** `idempotency-<mode>-<merchant>-<hash of key>`: appended with `NoStream` before the command it protects. */
 export interface RequestAccepted {
   readonly type: 'RequestAccepted';
-  readonly data: { readonly requestHash: string; readonly operation: string; readonly givenId: string; readonly acceptedAtSec: number };
+  readonly data: {
+    readonly requestHash: string;
+    readonly operation: string;
+    readonly givenId: string;
+    readonly acceptedAtSec: number;
+  };
 }
 
-/** In the same stream, for commands that keep no trace of their own. Null: refused, nothing was done. The last one counts. */
+/**
+ * In the same stream, for commands that keep no trace of their own. Null: refused, nothing was done. The last one
+ * counts.
+ */
 export interface RequestAnswered {
   readonly type: 'RequestAnswered';
   readonly data: { readonly answer: string | null; readonly answeredAtSec: number };
@@ -106,7 +139,9 @@ export interface PeriodClosed {
   };
 }
 
-/** `secrets-<purpose>`: a secret all nodes share, generated once, sealed under the master key; old versions are kept. */
+/**
+ * `secrets-<purpose>`: a secret all nodes share, generated once, sealed under the master key; old versions are kept.
+ */
 export interface SecretGenerated {
   readonly type: 'SecretGenerated';
   readonly data: { readonly purpose: string; readonly secretVersion: number; readonly sealedSecret: string };
@@ -115,7 +150,9 @@ export interface SecretGenerated {
 /** The act of an operator by which what was said about people in a session becomes unreadable for ever. */
 export const SESSION_FORGET = 'session.forget';
 
-/** `operator-acts`: what an operator did that leaves no other event; who, to what and when, never what was there before. */
+/**
+ * `operator-acts`: what an operator did that leaves no other event; who, to what and when, never what was there before.
+ */
 export interface OperatorActed {
   readonly type: 'OperatorActed';
   readonly data: {
@@ -139,8 +176,13 @@ export interface LedgerRestored {
     readonly lastEventAtSec: number | null;
     /** How many were signed, where the signer remembers more than there are: the difference at least is lost. */
     readonly signedEvents: number | null;
-    /** What the signer signed and this ledger does not know; null where nothing can tell, as when its journal comes from the same backup. */
-    readonly unknownPayments: readonly { readonly mode: Mode; readonly network: Network; readonly id: string; readonly txHash: string }[] | null;
+    /**
+     * What the signer signed and this ledger does not know; null where nothing can tell, as when its journal comes from
+     * the same backup.
+     */
+    readonly unknownPayments:
+      | readonly { readonly mode: Mode; readonly network: Network; readonly id: string; readonly txHash: string }[]
+      | null;
     readonly addresses: readonly {
       readonly mode: Mode;
       readonly family: AddressFamily;
@@ -156,7 +198,10 @@ export interface LedgerRestored {
   };
 }
 
-/** `canary-<mode>-<network>`: a payment of our own to ourselves, written down before its money leaves the canary's wallet. */
+/**
+ * `canary-<mode>-<network>`: a payment of our own to ourselves, written down before its money leaves the canary's
+ * wallet.
+ */
 export interface CanaryPaymentStarted {
   readonly type: 'CanaryPaymentStarted';
   readonly data: {

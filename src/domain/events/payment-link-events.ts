@@ -37,10 +37,17 @@ export interface PaymentLinkUsed {
   };
 }
 
-/** The payment of that number takes no money any more, or never came to be. A second one, `paid`: it was paid after all. */
+/**
+ * The payment of that number takes no money any more, or never came to be. A second one, `paid`: it was paid after all.
+ */
 export interface PaymentLinkUseEnded {
   readonly type: 'PaymentLinkUseEnded';
-  readonly data: { readonly linkId: PaymentLinkId; readonly number: number; readonly outcome: UseOutcome; readonly notedAtSec: number };
+  readonly data: {
+    readonly linkId: PaymentLinkId;
+    readonly number: number;
+    readonly outcome: UseOutcome;
+    readonly notedAtSec: number;
+  };
 }
 
 /** `not_made`: it never came to be, so it took no address. */

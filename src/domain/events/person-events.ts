@@ -1,8 +1,19 @@
 import type { MerchantId } from '../ids.ts';
 
-/* The storage format of the `person-<id>` streams: the people who use the console, and everything that each of them did there. */
+/*
+ * The storage format of the `person-<id>` streams: the people who use the console, and everything that each of them did
+ * there.
+ */
 
-export const PERSON_ROLES = ['viewer', 'support', 'merchant_admin', 'finance', 'operator', 'approver', 'auditor'] as const;
+export const PERSON_ROLES = [
+  'viewer',
+  'support',
+  'merchant_admin',
+  'finance',
+  'operator',
+  'approver',
+  'auditor',
+] as const;
 export type PersonRole = (typeof PERSON_ROLES)[number];
 
 /** What a person may do, and for whom. */
@@ -32,7 +43,10 @@ export interface PersonInvited {
   readonly data: Reasoned & JoinLink & { readonly name: string; readonly grants: readonly Grant[] };
 }
 
-/** Who somebody is at the identity provider of single sign-on: the issuer's address, and its own name for them, which never changes. */
+/**
+ * Who somebody is at the identity provider of single sign-on: the issuer's address, and its own name for them, which
+ * never changes.
+ */
 export interface Identity {
   readonly issuer: string;
   readonly subject: string;

@@ -31,7 +31,9 @@ export interface PaymentOption {
 }
 
 /** `finalized`: the chain's own finality. `confirmations`: that many blocks deep, the block itself included. */
-export type FinalityRule = { readonly kind: 'finalized' } | { readonly kind: 'confirmations'; readonly confirmations: number };
+export type FinalityRule =
+  | { readonly kind: 'finalized' }
+  | { readonly kind: 'confirmations'; readonly confirmations: number };
 
 /** The quote of the moment, for the books; null when none was to be had. */
 export interface Valuation {
@@ -74,7 +76,9 @@ export interface SessionCreated {
     readonly expiresAtSec: number;
     /** Of the due coin, and where there is an alternative of its coin, too. */
     readonly paymentOptions: readonly PaymentOption[];
-    /** The other coin that pays the order just as well, as long as no money has come; absent where one coin alone does. */
+    /**
+     * The other coin that pays the order just as well, as long as no money has come; absent where one coin alone does.
+     */
     readonly alternative?: CoinTerms;
     readonly policy: SessionPolicy;
     readonly domainId: string | null;
@@ -131,7 +135,10 @@ export interface DepositConfirmed {
     readonly headNumber: number;
     /** Who paid; absent when that could not be told at the moment. */
     readonly sender?: Sender;
-    /** How it counts now, where a reorganisation moved it past the deadline or before it; follows from the block, for readers that know no deadline. */
+    /**
+     * How it counts now, where a reorganisation moved it past the deadline or before it; follows from the block, for
+     * readers that know no deadline.
+     */
     readonly kind?: DepositKind;
   };
 }
@@ -140,7 +147,10 @@ export interface DepositReverted {
   readonly type: 'DepositReverted';
   readonly data: {
     readonly depositKey: string;
-    /** `reorg`: its block left the chain. `failed`: it is there without effect. `not_in_block`: its block is there and never held it. */
+    /**
+     * `reorg`: its block left the chain. `failed`: it is there without effect. `not_in_block`: its block is there and
+     * never held it.
+     */
     readonly reason: 'reorg' | 'failed' | 'not_in_block';
     /** True when the deposit had been final: an alarm, a reversing entry, and `reversed: true`. */
     readonly afterFinal: boolean;
@@ -224,7 +234,12 @@ export interface SessionExpired {
 /** A payment that would have sufficed was seen and is lost for good. */
 export interface SessionFailed {
   readonly type: 'SessionFailed';
-  readonly data: { readonly failedAtSec: number; readonly coin: Coin; readonly received: string; readonly reason: 'payment_lost' };
+  readonly data: {
+    readonly failedAtSec: number;
+    readonly coin: Coin;
+    readonly received: string;
+    readonly reason: 'payment_lost';
+  };
 }
 
 export interface SessionCancelled {
@@ -277,7 +292,9 @@ export interface RefundRequested {
   };
 }
 
-/** Written before the bytes are broadcast (EIP-155 raw transaction, TRON `raw_data` and signature, Solana wire format). */
+/**
+ * Written before the bytes are broadcast (EIP-155 raw transaction, TRON `raw_data` and signature, Solana wire format).
+ */
 export interface RefundPayoutSigned {
   readonly type: 'RefundPayoutSigned';
   readonly data: {
@@ -317,7 +334,12 @@ export interface RefundPayoutLanded {
 /** A landed payout left the chain: the same bytes go out again while the deposits that they pay back are final. */
 export interface RefundPayoutReverted {
   readonly type: 'RefundPayoutReverted';
-  readonly data: { readonly refundId: RefundId; readonly legId: string; readonly txHash: string; readonly headNumber: number };
+  readonly data: {
+    readonly refundId: RefundId;
+    readonly legId: string;
+    readonly txHash: string;
+    readonly headNumber: number;
+  };
 }
 
 export interface RefundPayoutFailed {

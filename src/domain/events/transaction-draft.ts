@@ -9,7 +9,10 @@ export interface CancelDraft {
   readonly maxPriorityFeePerGas: string;
 }
 
-/** A token transfer, on Solana one of SOL as well, before it is signed, complete: the signer builds exactly this transaction and no other. */
+/**
+ * A token transfer, on Solana one of SOL as well, before it is signed, complete: the signer builds exactly this
+ * transaction and no other.
+ */
 export type TokenDraft =
   | {
       readonly kind: 'evm';
@@ -41,7 +44,9 @@ export type TokenDraft =
       readonly tokenAddress: string | null;
       readonly tokenUnits: string;
       readonly decimals: number;
-      /** Which nonce account of the treasury, and the value stored there: whatever names the same excludes each other. */
+      /**
+       * Which nonce account of the treasury, and the value stored there: whatever names the same excludes each other.
+       */
       readonly nonceIndex: number;
       readonly nonce: string;
       /** Micro-lamports for a unit of computation. */
@@ -105,5 +110,8 @@ export interface JournalPlace {
 export const isCancelling = ({ validity }: { readonly validity: TransactionValidity }): boolean =>
   validity.kind === 'evm-nonce' && validity.cancels === true;
 
-/** Why another transaction is signed in the place of one. `cancel`: the deposit is gone, and nothing is moved in the place of the payout. */
+/**
+ * Why another transaction is signed in the place of one. `cancel`: the deposit is gone, and nothing is moved in the
+ * place of the payout.
+ */
 export type ReplacementReason = 'fee_bump' | 'can_never_land' | 'cancel';

@@ -3,8 +3,9 @@ import type { Sender } from '../senders.ts';
 import type { DepositFacts } from './session-events.ts';
 
 /*
- * The storage format of the streams `transfer-<mode>-<deposit key>`: what operators decided about one transfer that pays no
- * order. Whoever's decision is in the stream first holds; everything else is carried out after it. Times are Unix seconds.
+ * The storage format of the streams `transfer-<mode>-<deposit key>`: what operators decided about one transfer that
+ * pays no order. Whoever's decision is in the stream first holds; everything else is carried out after it. Times are
+ * Unix seconds.
  */
 
 /** Whose money it is as long as nobody decided. */
@@ -52,7 +53,12 @@ export interface TransferAttachRequested {
 /** The session has the money. */
 export interface TransferAttached {
   readonly type: 'TransferAttached';
-  readonly data: { readonly depositKey: string; readonly operation: number; readonly sessionId: SessionId; readonly attachedAtSec: number };
+  readonly data: {
+    readonly depositKey: string;
+    readonly operation: number;
+    readonly sessionId: SessionId;
+    readonly attachedAtSec: number;
+  };
 }
 
 export interface TransferReturnRequested {
@@ -89,7 +95,12 @@ export interface TransferUndoRequested {
 /** Something depends on the decision by now: it stays. */
 export interface TransferUndoRefused {
   readonly type: 'TransferUndoRefused';
-  readonly data: { readonly depositKey: string; readonly operation: number; readonly because: string; readonly refusedAtSec: number };
+  readonly data: {
+    readonly depositKey: string;
+    readonly operation: number;
+    readonly because: string;
+    readonly refusedAtSec: number;
+  };
 }
 
 /** The money is where it was before the decision, and waits for another one. */

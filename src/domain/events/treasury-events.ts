@@ -4,11 +4,14 @@ import type { TreasuryMoveEvent } from './treasury-move-events.ts';
 import type { JournalPlace, TransactionDraft, ReplacementReason } from './transaction-draft.ts';
 
 /*
- * The storage format of the streams `treasury-<mode>-<network>`: which sequence of the chain belongs to which payout, and
- * what the signer's journal said when it signed. Amounts are decimal strings in units of the coin.
+ * The storage format of the streams `treasury-<mode>-<network>`: which sequence of the chain belongs to which payout,
+ * and what the signer's journal said when it signed. Amounts are decimal strings in units of the coin.
  */
 
-/** The value that each nonce account of a treasury on Solana had when something was signed with it last, by the account's number. */
+/**
+ * The value that each nonce account of a treasury on Solana had when something was signed with it last, by the
+ * account's number.
+ */
 export type UsedNonces = Readonly<Record<number, string>>;
 
 /** Written before anything is signed; the stream's expected revision makes a sequence belong to one payout. */
@@ -33,13 +36,23 @@ export interface PayoutSequenceReserved {
 /** The signer refused, and so never signed: the sequence is free for the next payout. */
 export interface PayoutSequenceReleased {
   readonly type: 'PayoutSequenceReleased';
-  readonly data: { readonly legId: string; readonly attempt: number; readonly reason: string; readonly releasedAtSec: number };
+  readonly data: {
+    readonly legId: string;
+    readonly attempt: number;
+    readonly reason: string;
+    readonly releasedAtSec: number;
+  };
 }
 
 /** Written after the signed bytes are in the session's stream and before they are broadcast. */
 export interface PayoutSequenceSigned {
   readonly type: 'PayoutSequenceSigned';
-  readonly data: { readonly legId: string; readonly attempt: number; readonly txHash: string; readonly journal: JournalPlace };
+  readonly data: {
+    readonly legId: string;
+    readonly attempt: number;
+    readonly txHash: string;
+    readonly journal: JournalPlace;
+  };
 }
 
 export type TreasuryEvent = PayoutSequenceReserved | PayoutSequenceReleased | PayoutSequenceSigned | TreasuryMoveEvent;

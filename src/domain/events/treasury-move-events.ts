@@ -6,16 +6,26 @@ import type { JournalPlace, ReplacementReason, TransactionDraft, TransactionVali
 import type { ImpossibleReason } from './refund-failures.ts';
 
 /*
- * The storage format of money that moves between our own accounts, or leaves them for somebody other than a payer, in the
- * streams `treasury-<mode>-<network>`. Amounts and fees are decimal strings in units of their coin; times are Unix seconds.
+ * The storage format of money that moves between our own accounts, or leaves them for somebody other than a payer, in
+ * the streams `treasury-<mode>-<network>`. Amounts and fees are decimal strings in units of their coin; times are Unix
+ * seconds.
  * `...Completed` and `...Failed` repeat the terms, so that books can be kept from them alone.
  */
 
 /**
- * Collection address to treasury; native coin for the fees of a sweep; to a cold address; to a merchant; an unmatched transfer to who paid it; native
- * coin that a collection address received to who sent it; the rent of an account by which Solana tells transactions of the treasury apart.
+ * Collection address to treasury; native coin for the fees of a sweep; to a cold address; to a merchant; an unmatched
+ * transfer to who paid it; native coin that a collection address received to who sent it; the rent of an account by
+ * which Solana tells transactions of the treasury apart.
  */
-export const MOVE_KINDS = ['sweep', 'gas_top_up', 'withdrawal', 'settlement', 'return', 'native_return', 'nonce_account'] as const;
+export const MOVE_KINDS = [
+  'sweep',
+  'gas_top_up',
+  'withdrawal',
+  'settlement',
+  'return',
+  'native_return',
+  'nonce_account',
+] as const;
 export type MoveKind = (typeof MOVE_KINDS)[number];
 
 /** Paid out of an account of the books that somebody else owns: a merchant's, or that of unknown senders. */
@@ -43,7 +53,10 @@ export interface MoveTerms {
   readonly amount: string;
   readonly fromAddress: string;
   readonly toAddress: string;
-  /** Place in the wallet of the collection address that a sweep empties or a top-up feeds, or number of the nonce account; null when none takes part. */
+  /**
+   * Place in the wallet of the collection address that a sweep empties or a top-up feeds, or number of the nonce
+   * account; null when none takes part.
+   */
   readonly derivationIndex: number | null;
   /** Whose money a settlement pays out. */
   readonly merchantId: MerchantId | null;
@@ -134,7 +147,12 @@ export interface MoveSequenceReserved {
 /** The signer refused, and so never signed. */
 export interface MoveSequenceReleased {
   readonly type: 'MoveSequenceReleased';
-  readonly data: { readonly moveId: string; readonly attempt: number; readonly reason: string; readonly releasedAtSec: number };
+  readonly data: {
+    readonly moveId: string;
+    readonly attempt: number;
+    readonly reason: string;
+    readonly releasedAtSec: number;
+  };
 }
 
 /** Money that came to the treasury from outside: an operator filled it. */
@@ -146,12 +164,18 @@ export interface TreasuryFunded {
     readonly coin: Coin | NativeCoin;
     readonly amount: string;
     readonly address: string;
-    /** Sender and transaction are null where the balance alone tells: what a contract handed over within a call, and what could not be read. */
+    /**
+     * Sender and transaction are null where the balance alone tells: what a contract handed over within a call, and
+     * what could not be read.
+     */
     readonly fromAddress: string | null;
     readonly txHash: string | null;
     readonly logIndex: number | null;
     readonly blockNumber: number;
-    /** Where no transaction is known: the blocks, both included, in one of which the money came. Absent in older events and where one is known. */
+    /**
+     * Where no transaction is known: the blocks, both included, in one of which the money came. Absent in older events
+     * and where one is known.
+     */
     readonly window?: BlockRange;
     readonly recordedAtSec: number;
   };
@@ -164,8 +188,8 @@ export interface BlockRange {
 }
 
 /**
- * Native coin at a collection address that the books did not have: no chain lists what came there, so only the balance tells. What the fee
- * of a sweep took of such coin before it was found is booked with the sweep.
+ * Native coin at a collection address that the books did not have: no chain lists what came there, so only the balance
+ * tells. What the fee of a sweep took of such coin before it was found is booked with the sweep.
  */
 export interface NativeCoinFound {
   readonly type: 'NativeCoinFound';

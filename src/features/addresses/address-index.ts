@@ -9,9 +9,9 @@ import { hexWord, writeAddressKey } from './key.ts';
 export const indexKey = (mode: Mode, family: AddressFamily): string => `${mode}/${family}`;
 
 /**
- * Every address ever given out in one mode and family, and the session it was given to. Transfers to strangers, nearly all
- * there are, end at one bit. Two dense arrays hold the facts, a table of 32-bit entry numbers finds them (open addressing,
- * linear probing), so an address takes some 50 to 60 bytes and no object.
+ * Every address ever given out in one mode and family, and the session it was given to. Transfers to strangers, nearly
+ * all there are, end at one bit. Two dense arrays hold the facts, a table of 32-bit entry numbers finds them (open
+ * addressing, linear probing), so an address takes some 50 to 60 bytes and no object.
  */
 export class AddressIndex {
   readonly family: AddressFamily;
@@ -31,7 +31,8 @@ export class AddressIndex {
     this.#keyWords = family === 'solana' ? 8 : 5;
     this.#wanted = new Uint32Array(this.#keyWords);
     const has = (address: string): boolean => this.has(address);
-    this.isOurs = family === 'solana' ? has : Object.assign(has, { sift: (hexTexts: readonly string[]) => this.#sift(hexTexts) });
+    this.isOurs =
+      family === 'solana' ? has : Object.assign(has, { sift: (hexTexts: readonly string[]) => this.#sift(hexTexts) });
   }
 
   get size(): number {
@@ -48,11 +49,12 @@ export class AddressIndex {
   }
 
   /**
-   * Accepts every form of the family (EVM: hex in any case; TRON: base58 or hex; Solana: base58, owner or token account).
-   * Repeating is harmless; an address of another session is a bug and throws.
+   * Accepts every form of the family (EVM: hex in any case; TRON: base58 or hex; Solana: base58, owner or token
+   * account). Repeating is harmless; an address of another session is a bug and throws.
    */
   add(address: string, sessionId: SessionId): void {
-    if (!writeAddressKey(this.family, address, this.#wanted)) throw new Error(`not a ${this.family} address: ${address.slice(0, 80)}`);
+    if (!writeAddressKey(this.family, address, this.#wanted))
+      throw new Error(`not a ${this.family} address: ${address.slice(0, 80)}`);
     packSessionId(sessionId, this.#session);
     const slot = this.#findSlot();
     const entry = this.#slots[slot]!;
@@ -168,7 +170,9 @@ const createChunk = (keyWords: number): Chunk => ({
 
 const hashOf = (key: Uint32Array): number => mix(key[3]!, key[4]!);
 
-/** Addresses are hashes or curve points already; two words mixed spread vanity addresses too (MurmurHash3 finaliser). */
+/**
+ * Addresses are hashes or curve points already; two words mixed spread vanity addresses too (MurmurHash3 finaliser).
+ */
 function mix(first: number, second: number): number {
   let hash = first ^ Math.imul(second, 0x9e3779b1);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
@@ -176,7 +180,9 @@ function mix(first: number, second: number): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** The slot comes from the hash's low bits, the bitmap's bit from its high ones. The bitmap has a power of two of words. */
+/**
+ * The slot comes from the hash's low bits, the bitmap's bit from its high ones. The bitmap has a power of two of words.
+ */
 function bitOf(hash: number, bitmap: Uint32Array): number {
   return hash >>> (Math.clz32(bitmap.length) - 4);
 }

@@ -16,7 +16,9 @@ export interface SourceOwnership {
 
 export interface ConfirmAddressesDeps {
   readonly sources: readonly AddressSource[];
-  /** Whether the holder of the keys calls it its own; null while it has not answered. Rejects while it cannot be asked. */
+  /**
+   * Whether the holder of the keys calls it its own; null while it has not answered. Rejects while it cannot be asked.
+   */
   readonly ask: (source: AddressSource) => Promise<boolean | null>;
   readonly everyMs: number;
   /** How long the start waits for answers that are missing. */
@@ -27,8 +29,9 @@ export interface ConfirmAddressesDeps {
 const FIRST_LOOK_MS = 250;
 
 /**
- * Asks the holder of the keys, at the start and ever again, whether the addresses that are given out are its own. Money at any other address
- * could not be moved by anybody here. An answer holds until the next one: a holder that is away has not changed its keys.
+ * Asks the holder of the keys, at the start and ever again, whether the addresses that are given out are its own. Money
+ * at any other address could not be moved by anybody here. An answer holds until the next one: a holder that is away
+ * has not changed its keys.
  */
 export class ConfirmAddresses {
   readonly #deps: ConfirmAddressesDeps;
@@ -65,7 +68,11 @@ export class ConfirmAddresses {
   }
 
   status(): SourceOwnership[] {
-    return this.#deps.sources.map(({ mode, family }) => ({ mode, family, ownership: this.#ownership.get(keyOf({ mode, family }))! }));
+    return this.#deps.sources.map(({ mode, family }) => ({
+      mode,
+      family,
+      ownership: this.#ownership.get(keyOf({ mode, family }))!,
+    }));
   }
 
   close(): Promise<void> {
@@ -83,7 +90,11 @@ export class ConfirmAddresses {
       this.#ownership.set(keyOf(source), now);
       if (now === before) return;
       if (isOwn) log.info({ mode, family }, 'the signer confirmed the collection addresses as its own');
-      else log.error({ mode, family }, "the collection addresses are not the signer's: money sent to them could not be moved, so none is given out");
+      else
+        log.error(
+          { mode, family },
+          "the collection addresses are not the signer's: money sent to them could not be moved, so none is given out",
+        );
     } catch (error) {
       log.warn({ mode, family, err: error }, 'the signer could not be asked whose the collection addresses are');
     }

@@ -21,9 +21,9 @@ const CHECKED_IN_A_ROW = 256;
 const GAP_DIVISOR = 4;
 
 /**
- * Sees to it that no address is given out twice although the ledger forgot the lease: what was leased is also remembered
- * apart from the ledger, a ledger that lags behind it skips far ahead, and the addresses after the gap are given out only
- * after their chains were asked about them.
+ * Sees to it that no address is given out twice although the ledger forgot the lease: what was leased is also
+ * remembered apart from the ledger, a ledger that lags behind it skips far ahead, and the addresses after the gap are
+ * given out only after their chains were asked about them.
  */
 export class AddressGuard {
   readonly #deriver: AddressDeriver;
@@ -67,7 +67,10 @@ export class AddressGuard {
   /** Gives out nothing below `index` any more, and doubts what follows. */
   async skipTo(index: number): Promise<void> {
     await this.#leases.skipTo(index);
-    await this.#remember({ next: Math.max(this.#mark.next, index), checkBelow: Math.max(this.#mark.checkBelow, index + CHECKED_IN_A_ROW) });
+    await this.#remember({
+      next: Math.max(this.#mark.next, index),
+      checkBelow: Math.max(this.#mark.checkBelow, index + CHECKED_IN_A_ROW),
+    });
   }
 
   /** To be awaited before an index of the range is used. */

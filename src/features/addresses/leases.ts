@@ -25,8 +25,8 @@ export interface AddressLeasesOptions {
 const MAX_ATTEMPTS = 20;
 
 /**
- * Index ranges by the ledger's own expected revision: whoever appends the next `AddressRangeLeased` owns its range, so no
- * index is used twice over restarts, crashes and nodes. A crash between lease and use only leaves a gap.
+ * Index ranges by the ledger's own expected revision: whoever appends the next `AddressRangeLeased` owns its range, so
+ * no index is used twice over restarts, crashes and nodes. A crash between lease and use only leaves a gap.
  */
 export class AddressLeases {
   readonly #options: AddressLeasesOptions;
@@ -65,8 +65,16 @@ export class AddressLeases {
       const last = await this.#options.store.lastOfStream(this.#stream);
       const range = choose(last ? endOf(last) + 1 : 0);
       if (range === null) return null;
-      const event: AddressRangeLeased = { type: 'AddressRangeLeased', data: { mode: this.#mode, family: this.#family, ...range, node } };
-      const { result } = await appendNext(this.#options, { stream: this.#stream, last, event, actor: `node:${this.#options.node}` });
+      const event: AddressRangeLeased = {
+        type: 'AddressRangeLeased',
+        data: { mode: this.#mode, family: this.#family, ...range, node },
+      };
+      const { result } = await appendNext(this.#options, {
+        stream: this.#stream,
+        last,
+        event,
+        actor: `node:${this.#options.node}`,
+      });
       if (result.ok) return range;
     }
     throw new Error(`${this.#stream}: other nodes were faster ${MAX_ATTEMPTS} times in a row`);

@@ -20,7 +20,10 @@ export interface AddressPoolOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Addresses kept ready per mode and family while demand is low; grows up to `maxStock` when demand outruns derivation. */
+  /**
+   * Addresses kept ready per mode and family while demand is low; grows up to `maxStock` when demand outruns
+   * derivation.
+   */
   readonly stock?: number;
   readonly maxStock?: number;
   /** Absent: the ledger alone says what was given out. */
@@ -39,7 +42,10 @@ export interface AddressStock {
 
 /** The pool as the composition root holds it. */
 export interface RunningAddressPool extends AddressPool {
-  /** Settles once every familyPool was filled for the first time or failed to be; failures are retried in the background. */
+  /**
+   * Settles once every familyPool was filled for the first time or failed to be; failures are retried in the
+   * background.
+   */
   ready(): Promise<void>;
   /**
    * For a ledger restored from a backup: no index below `index` will be given out from now on, whatever the ledger says
@@ -54,14 +60,20 @@ export interface RunningAddressPool extends AddressPool {
 
 const DEFAULT_STOCK = 1024;
 const DEFAULT_MAX_STOCK = 16_384;
-/** Addresses of one derivation: few at first, so that some are there at once; more where many are wanted, since each derivation costs a check. */
+/**
+ * Addresses of one derivation: few at first, so that some are there at once; more where many are wanted, since each
+ * derivation costs a check.
+ */
 const FEWEST_DERIVED = 256;
 const MOST_DERIVED = 1_024;
 /** The part of the stock that is derived at once: the rest is given out meanwhile. */
 const DERIVED_DIVISOR = 4;
 /** Addresses that chains are asked about one by one are kept few. */
 const DOUBTFUL_STOCK = 32;
-/** At most this part of what is left is kept ready at first, since what was ready is lost at a restart and an exported pool has an end ... */
+/**
+ * At most this part of what is left is kept ready at first, since what was ready is lost at a restart and an exported
+ * pool has an end ...
+ */
 const FIRST_STOCK_DIVISOR = 200;
 /** ... and at most this part once demand outruns it. */
 const STOCK_DIVISOR = 20;
@@ -98,7 +110,10 @@ export function startAddressPool(options: AddressPoolOptions): RunningAddressPoo
 
 const familyKey = (mode: Mode, family: AddressFamily): string => addressesStream(mode, family);
 
-/** The addresses of one mode and family: leased, then derived, then given out, each step strictly in the order of the indexes. */
+/**
+ * The addresses of one mode and family: leased, then derived, then given out, each step strictly in the order of the
+ * indexes.
+ */
 class FamilyPool {
   readonly #deriver: AddressDeriver;
   readonly #leases: AddressLeases;
@@ -137,7 +152,8 @@ class FamilyPool {
   take(): CollectionAddress | null {
     const address = this.#returned.pop() ?? this.#ready[this.#next++] ?? null;
     if (address === null) this.#next = this.#ready.length;
-    if (this.#available() * 4 < this.#kept * 3 && !this.#filling && !this.#exhausted && !this.#closed) this.refill().catch(() => {});
+    if (this.#available() * 4 < this.#kept * 3 && !this.#filling && !this.#exhausted && !this.#closed)
+      this.refill().catch(() => {});
     return address;
   }
 

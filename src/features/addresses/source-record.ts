@@ -21,8 +21,8 @@ interface Declared {
 }
 
 /**
- * Whose the addresses are, over the ledger: nobody connects to the signer (ADR 0008), so a node that gives out addresses declares what it
- * derives them from, and the process with the signer answers there. See ADR 0039.
+ * Whose the addresses are, over the ledger: nobody connects to the signer (ADR 0008), so a node that gives out
+ * addresses declares what it derives them from, and the process with the signer answers there. See ADR 0039.
  */
 export class SourceRecord {
   readonly #deps: SourceRecordDeps;
@@ -31,20 +31,27 @@ export class SourceRecord {
     this.#deps = deps;
   }
 
-  /** The signer's last answer; null before the first. Declares the source when nobody has. Rejects when the store does. */
+  /**
+   * The signer's last answer; null before the first. Declares the source when nobody has. Rejects when the store does.
+   */
   async ask(source: AddressSource): Promise<boolean | null> {
     const { mode, family, fingerprint, keys } = source;
     const { last, sources } = await this.#read(mode, family);
     const known = sources.get(fingerprint);
     if (!known) {
-      const event: AddressSourceDeclared = { type: 'AddressSourceDeclared', data: { mode, family, fingerprint, keys, node: this.#deps.node } };
+      const event: AddressSourceDeclared = {
+        type: 'AddressSourceDeclared',
+        data: { mode, family, fingerprint, keys, node: this.#deps.node },
+      };
       // Another node that was first may have declared another source: the next look tells.
       await this.#append(mode, family, last, event);
     }
     return known?.isOwn ?? null;
   }
 
-  /** Answers for every declared source whose answer is missing or has changed. Rejects when the owner or the store does. */
+  /**
+   * Answers for every declared source whose answer is missing or has changed. Rejects when the owner or the store does.
+   */
   async answer(owner: AddressOwner): Promise<void> {
     for (const mode of MODES) for (const family of ADDRESS_FAMILIES) await this.#answer(owner, mode, family);
   }
@@ -55,25 +62,45 @@ export class SourceRecord {
       const isOwn = await owner.owns(source);
       if (isOwn === before) continue;
       const { last } = await this.#read(mode, family);
-      const event: AddressSourceJudged = { type: 'AddressSourceJudged', data: { mode, family, fingerprint: source.fingerprint, isOwn } };
+      const event: AddressSourceJudged = {
+        type: 'AddressSourceJudged',
+        data: { mode, family, fingerprint: source.fingerprint, isOwn },
+      };
       await this.#append(mode, family, last, event);
     }
   }
 
-  async #append(mode: Mode, family: AddressFamily, last: RecordedEvent | null, event: AddressSourceDeclared | AddressSourceJudged): Promise<void> {
-    await appendNext(this.#deps, { stream: addressSourceStream(mode, family), last, event, actor: `node:${this.#deps.node}` });
+  async #append(
+    mode: Mode,
+    family: AddressFamily,
+    last: RecordedEvent | null,
+    event: AddressSourceDeclared | AddressSourceJudged,
+  ): Promise<void> {
+    await appendNext(this.#deps, {
+      stream: addressSourceStream(mode, family),
+      last,
+      event,
+      actor: `node:${this.#deps.node}`,
+    });
   }
 
-  async #read(mode: Mode, family: AddressFamily): Promise<{ last: RecordedEvent | null; sources: Map<string, Declared> }> {
+  async #read(
+    mode: Mode,
+    family: AddressFamily,
+  ): Promise<{ last: RecordedEvent | null; sources: Map<string, Declared> }> {
     const recorded = await this.#deps.store.readStream(addressSourceStream(mode, family));
     const sources = new Map<string, Declared>();
     for (const { event } of recorded.map(decodeEvent)) {
       if (event.type === 'AddressSourceDeclared') {
         const { fingerprint, keys } = event.data;
-        sources.set(fingerprint, { source: { mode, family, fingerprint, keys }, isOwn: sources.get(fingerprint)?.isOwn ?? null });
+        sources.set(fingerprint, {
+          source: { mode, family, fingerprint, keys },
+          isOwn: sources.get(fingerprint)?.isOwn ?? null,
+        });
       }
       const judged = event.type === 'AddressSourceJudged' ? sources.get(event.data.fingerprint) : undefined;
-      if (event.type === 'AddressSourceJudged' && judged) sources.set(event.data.fingerprint, { ...judged, isOwn: event.data.isOwn });
+      if (event.type === 'AddressSourceJudged' && judged)
+        sources.set(event.data.fingerprint, { ...judged, isOwn: event.data.isOwn });
     }
     return { last: recorded.at(-1) ?? null, sources };
   }

@@ -25,8 +25,17 @@ class BooksRefused extends Error {
   override readonly name = 'BooksRefused';
 }
 
-/** Writes journal, balances and payments as tables, made from the event log alone. Throws `BooksRefused`. Answers how many events it took. */
-export async function writeBooksFile({ path, pages, createTableFile, memory, onProgress }: BooksFileParts): Promise<number> {
+/**
+ * Writes journal, balances and payments as tables, made from the event log alone. Throws `BooksRefused`. Answers how
+ * many events it took.
+ */
+export async function writeBooksFile({
+  path,
+  pages,
+  createTableFile,
+  memory,
+  onProgress,
+}: BooksFileParts): Promise<number> {
   const file = createTableFile(path, BOOKS_SCHEMAS);
   const writer = new BooksWriter(file);
   const books = new LedgerAgain(memory, (entry) => writer.entry(entry));
@@ -73,21 +82,53 @@ class BooksWriter {
     for (const [name, value] of Object.entries(facts)) this.#put('about', { name, value });
     for (const [key, { debits, credits, lines }] of this.#totals) {
       const [mode, network, coin] = key.split('/');
-      this.#put('totals', { mode: mode!, network: network!, coin: coin!, debits: formatAmount(debits), credits: formatAmount(credits), lines });
+      this.#put('totals', {
+        mode: mode!,
+        network: network!,
+        coin: coin!,
+        debits: formatAmount(debits),
+        credits: formatAmount(credits),
+        lines,
+      });
     }
   }
 
   entry({ number: entry, mode, kind, id, days, lines, value, ...row }: EntryRow): void {
     this.#put('entries', {
       ...{ mode, entry, kind, event_id: id, stream: row.stream, revision: row.revision },
-      ...{ recorded_at: Math.floor(row.recordedAtMs / 1000), recorded_day: days.recorded, chain_time: row.chainTimeSec, chain_day: days.chain },
-      ...{ merchant_id: row.merchantId, order_id: row.orderId, session_id: row.sessionId, refund_id: row.refundId, move_id: row.moveId },
+      ...{
+        recorded_at: Math.floor(row.recordedAtMs / 1000),
+        recorded_day: days.recorded,
+        chain_time: row.chainTimeSec,
+        chain_day: days.chain,
+      },
+      ...{
+        merchant_id: row.merchantId,
+        order_id: row.orderId,
+        session_id: row.sessionId,
+        refund_id: row.refundId,
+        move_id: row.moveId,
+      },
       ...{ reverses: row.reverses, network: row.network, tx_hash: row.txHash, log_index: row.logIndex },
       ...{ block_number: row.blockNumber, block_hash: row.blockHash, fiat_currency: value?.currency },
-      ...{ fiat_at_locked_rate: value?.atLockedRate, fiat_at_settlement_quote: value?.atSettlementQuote, fiat_difference: value?.difference },
+      ...{
+        fiat_at_locked_rate: value?.atLockedRate,
+        fiat_at_settlement_quote: value?.atSettlementQuote,
+        fiat_difference: value?.difference,
+      },
     });
     for (const [index, { account, network, coin, amount, balance, address }] of lines.entries()) {
-      this.#put('lines', { mode, entry, line: index + 1, account, network, coin, ...money('amount', amount), ...money('balance', balance), address });
+      this.#put('lines', {
+        mode,
+        entry,
+        line: index + 1,
+        account,
+        network,
+        coin,
+        ...money('amount', amount),
+        ...money('balance', balance),
+        address,
+      });
       const key = `${mode}/${network}/${coin}`;
       const total = this.#totals.get(key) ?? { debits: 0n, credits: 0n, lines: 0 };
       const units = signedAmountOf(amount);
@@ -99,19 +140,41 @@ class BooksWriter {
     }
   }
 
-  balance(mode: string, { account, network, coin, units }: { account: string; network: string; coin: string; units: bigint }): void {
+  balance(
+    mode: string,
+    { account, network, coin, units }: { account: string; network: string; coin: string; units: bigint },
+  ): void {
     this.#put('balances', { mode, account, network, coin, ...money('balance', formatAmount(units)) });
   }
 
-  /** What an event changes of a payment, its transfers and its refunds; every other event of a session changes none of them. */
+  /**
+   * What an event changes of a payment, its transfers and its refunds; every other event of a session changes none of
+   * them.
+   */
   session(sessionId: string, { type, data }: SessionEvent): void {
     const ofSession = (columns: Record<string, Cell>): void => this.#file.change('payments', [sessionId], columns);
     switch (type) {
       case 'SessionCreated':
         return this.#put('payments', {
-          ...{ session_id: sessionId, mode: data.mode, merchant_id: data.merchantId, order_id: data.orderId, status: 'open' },
-          ...{ currency: data.currency, amount: data.amount, tax_amount: data.taxAmount, shipping_amount: data.shippingAmount },
-          ...{ rate: data.rateLock?.rate, coin: data.dueCoin, ...money('due', data.dueAmount), created_at: data.createdAtSec },
+          ...{
+            session_id: sessionId,
+            mode: data.mode,
+            merchant_id: data.merchantId,
+            order_id: data.orderId,
+            status: 'open',
+          },
+          ...{
+            currency: data.currency,
+            amount: data.amount,
+            tax_amount: data.taxAmount,
+            shipping_amount: data.shippingAmount,
+          },
+          ...{
+            rate: data.rateLock?.rate,
+            coin: data.dueCoin,
+            ...money('due', data.dueAmount),
+            created_at: data.createdAtSec,
+          },
           ...{ expires_at: data.expiresAtSec, supersedes: data.supersedes },
         });
       case 'SessionPaid': {
@@ -136,13 +199,29 @@ class BooksWriter {
     switch (type) {
       case 'DepositDetected':
         return this.#put('deposits', {
-          ...{ session_id: sessionId, deposit: data.depositKey, status: 'seen', kind: data.kind, network: data.network, coin: data.coin },
-          ...{ ...money('amount', data.amount), from_address: data.fromAddress, to_address: data.toAddress, tx_hash: data.txHash },
+          ...{
+            session_id: sessionId,
+            deposit: data.depositKey,
+            status: 'seen',
+            kind: data.kind,
+            network: data.network,
+            coin: data.coin,
+          },
+          ...{
+            ...money('amount', data.amount),
+            from_address: data.fromAddress,
+            to_address: data.toAddress,
+            tx_hash: data.txHash,
+          },
           ...{ log_index: data.logIndex, block_number: data.blockNumber, block_time: data.blockTimeSec },
         });
       case 'DepositConfirmed': {
         const block = { block_number: data.blockNumber, block_time: data.blockTimeSec };
-        return this.#file.change('deposits', [sessionId, data.depositKey], { status: 'final', ...block, ...(data.kind && { kind: data.kind }) });
+        return this.#file.change('deposits', [sessionId, data.depositKey], {
+          status: 'final',
+          ...block,
+          ...(data.kind && { kind: data.kind }),
+        });
       }
       case 'DepositReverted':
         return this.#file.change('deposits', [sessionId, data.depositKey], { status: 'reverted' });
@@ -159,9 +238,18 @@ class BooksWriter {
         return this.#file.change('refunds', [refundId, legId], landed);
       }
       case 'RefundPayoutReverted':
-        return this.#file.change('refunds', [data.refundId, data.legId], { status: 'requested', tx_hash: null, block_time: null, network_fee: null });
+        return this.#file.change('refunds', [data.refundId, data.legId], {
+          status: 'requested',
+          tx_hash: null,
+          block_time: null,
+          network_fee: null,
+        });
       case 'RefundPayoutFailed':
-        return this.#file.change('refunds', [data.refundId, data.legId], { status: 'failed', network_fee: data.networkFee, failure: data.reason });
+        return this.#file.change('refunds', [data.refundId, data.legId], {
+          status: 'failed',
+          network_fee: data.networkFee,
+          failure: data.reason,
+        });
       default:
     }
   }

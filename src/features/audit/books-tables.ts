@@ -1,6 +1,9 @@
 import type { TableSchema } from '../../ports/table-file.ts';
 
-/* The tables of the books for analysts. Names and meanings never change; new columns come last. `docs/ledger.md` describes them. */
+/*
+ * The tables of the books for analysts. Names and meanings never change; new columns come last. `docs/ledger.md`
+ * describes them.
+ */
 
 /** Amounts are exact text; the column of the same name with `_real` is the nearest number, for sums and charts. */
 const money = <Name extends string>(name: Name) =>
@@ -12,9 +15,21 @@ export const BOOKS_TABLES = {
     columns: {
       ...{ mode: 'TEXT', entry: 'INTEGER', kind: 'TEXT', event_id: 'TEXT', stream: 'TEXT', revision: 'INTEGER' },
       ...{ recorded_at: 'INTEGER', recorded_day: 'TEXT', chain_time: 'INTEGER', chain_day: 'TEXT' },
-      ...{ merchant_id: 'TEXT', order_id: 'TEXT', session_id: 'TEXT', refund_id: 'TEXT', move_id: 'TEXT', reverses: 'TEXT' },
+      ...{
+        merchant_id: 'TEXT',
+        order_id: 'TEXT',
+        session_id: 'TEXT',
+        refund_id: 'TEXT',
+        move_id: 'TEXT',
+        reverses: 'TEXT',
+      },
       ...{ network: 'TEXT', tx_hash: 'TEXT', log_index: 'INTEGER', block_number: 'INTEGER', block_hash: 'TEXT' },
-      ...{ fiat_currency: 'TEXT', fiat_at_locked_rate: 'TEXT', fiat_at_settlement_quote: 'TEXT', fiat_difference: 'TEXT' },
+      ...{
+        fiat_currency: 'TEXT',
+        fiat_at_locked_rate: 'TEXT',
+        fiat_at_settlement_quote: 'TEXT',
+        fiat_difference: 'TEXT',
+      },
     },
     key: 2,
     indexes: [['session_id'], ['recorded_day'], ['chain_day']],
@@ -30,14 +45,32 @@ export const BOOKS_TABLES = {
     indexes: [['account', 'network', 'coin']],
   },
   balances: { columns: { mode: 'TEXT', account: 'TEXT', network: 'TEXT', coin: 'TEXT', ...money('balance') }, key: 4 },
-  totals: { columns: { mode: 'TEXT', network: 'TEXT', coin: 'TEXT', debits: 'TEXT', credits: 'TEXT', lines: 'INTEGER' }, key: 3 },
+  totals: {
+    columns: { mode: 'TEXT', network: 'TEXT', coin: 'TEXT', debits: 'TEXT', credits: 'TEXT', lines: 'INTEGER' },
+    key: 3,
+  },
   payments: {
     columns: {
-      ...{ session_id: 'TEXT', mode: 'TEXT', merchant_id: 'TEXT', order_id: 'TEXT', status: 'TEXT', currency: 'TEXT', amount: 'TEXT' },
+      ...{
+        session_id: 'TEXT',
+        mode: 'TEXT',
+        merchant_id: 'TEXT',
+        order_id: 'TEXT',
+        status: 'TEXT',
+        currency: 'TEXT',
+        amount: 'TEXT',
+      },
       ...{ tax_amount: 'TEXT', shipping_amount: 'TEXT', rate: 'TEXT', coin: 'TEXT' },
       ...money('due'),
       ...money('received'),
-      ...{ excess: 'TEXT', created_at: 'INTEGER', expires_at: 'INTEGER', paid_at: 'INTEGER', after_expiry: 'INTEGER', supersedes: 'TEXT' },
+      ...{
+        excess: 'TEXT',
+        created_at: 'INTEGER',
+        expires_at: 'INTEGER',
+        paid_at: 'INTEGER',
+        after_expiry: 'INTEGER',
+        supersedes: 'TEXT',
+      },
     },
     key: 1,
     indexes: [['merchant_id', 'order_id'], ['paid_at']],
@@ -46,7 +79,14 @@ export const BOOKS_TABLES = {
     columns: {
       ...{ session_id: 'TEXT', deposit: 'TEXT', status: 'TEXT', kind: 'TEXT', network: 'TEXT', coin: 'TEXT' },
       ...money('amount'),
-      ...{ from_address: 'TEXT', to_address: 'TEXT', tx_hash: 'TEXT', log_index: 'INTEGER', block_number: 'INTEGER', block_time: 'INTEGER' },
+      ...{
+        from_address: 'TEXT',
+        to_address: 'TEXT',
+        tx_hash: 'TEXT',
+        log_index: 'INTEGER',
+        block_number: 'INTEGER',
+        block_time: 'INTEGER',
+      },
     },
     key: 2,
     indexes: [['tx_hash']],
@@ -55,7 +95,14 @@ export const BOOKS_TABLES = {
     columns: {
       ...{ refund_id: 'TEXT', leg: 'TEXT', session_id: 'TEXT', status: 'TEXT', network: 'TEXT', coin: 'TEXT' },
       ...money('amount'),
-      ...{ to_address: 'TEXT', requested_at: 'INTEGER', tx_hash: 'TEXT', block_time: 'INTEGER', network_fee: 'TEXT', failure: 'TEXT' },
+      ...{
+        to_address: 'TEXT',
+        requested_at: 'INTEGER',
+        tx_hash: 'TEXT',
+        block_time: 'INTEGER',
+        network_fee: 'TEXT',
+        failure: 'TEXT',
+      },
     },
     key: 2,
     indexes: [['session_id']],
@@ -64,4 +111,7 @@ export const BOOKS_TABLES = {
 
 export type BooksTable = keyof typeof BOOKS_TABLES;
 
-export const BOOKS_SCHEMAS: readonly TableSchema[] = Object.entries(BOOKS_TABLES).map(([name, schema]) => ({ name, ...schema }));
+export const BOOKS_SCHEMAS: readonly TableSchema[] = Object.entries(BOOKS_TABLES).map(([name, schema]) => ({
+  name,
+  ...schema,
+}));

@@ -31,8 +31,8 @@ const PLACES: ReadonlySet<string> = new Set(['order', 'listedSec', 'createdSec']
 const MAX_LOOKS = 3;
 
 /**
- * Goes round the ledger for ever, slowly: replays the stream of each session through the projection and compares the rows with
- * those that merchants read. What differs is looked at again in every round until it does not.
+ * Goes round the ledger for ever, slowly: replays the stream of each session through the projection and compares the
+ * rows with those that merchants read. What differs is looked at again in every round until it does not.
  */
 export class CheckProjections {
   readonly #deps: CheckProjectionsDeps;
@@ -55,7 +55,12 @@ export class CheckProjections {
 
   /** Rows known to differ, zero included. */
   drift(): readonly { readonly projection: string; readonly rows: number }[] {
-    return [{ projection: projectionId(sessionView), rows: [...this.#drifting.values()].reduce((sum, rows) => sum + rows, 0) }];
+    return [
+      {
+        projection: projectionId(sessionView),
+        rows: [...this.#drifting.values()].reduce((sum, rows) => sum + rows, 0),
+      },
+    ];
   }
 
   /** One stretch of the ledger, and everything that differed before. */
@@ -98,13 +103,22 @@ export class CheckProjections {
   }
 }
 
-const NO_ROWS = { getMany: async (_table: string, keys: readonly string[]) => keys.map(() => null) } as unknown as ReadModel;
+const NO_ROWS = {
+  getMany: async (_table: string, keys: readonly string[]) => keys.map(() => null),
+} as unknown as ReadModel;
 
-/** The rows a stream gives by itself, by table and key; null where it holds events that cannot be taken, which are an alarm of their own. */
+/**
+ * The rows a stream gives by itself, by table and key; null where it holds events that cannot be taken, which are an
+ * alarm of their own.
+ */
 async function replay(events: readonly RecordedEvent[]): Promise<Map<string, Map<string, Row>> | null> {
   const read = events.map(readEvent);
   if (read.some(({ stored }) => stored === null)) return null;
-  const { changes, parked } = await projectBatch(sessionView, read, { readModel: NO_ROWS, cache: new RowCache(1), nowMs: 0 });
+  const { changes, parked } = await projectBatch(sessionView, read, {
+    readModel: NO_ROWS,
+    cache: new RowCache(1),
+    nowMs: 0,
+  });
   return parked.length > 0 ? null : rowsOf(changes);
 }
 

@@ -22,13 +22,19 @@ import { messageOf } from '../../runtime/util/message-of.ts';
 /** Written by the books but never read by them: an audit need not hold them. */
 const WRITE_ONLY: ReadonlySet<string> = new Set([LEDGER_ENTRIES_TABLE, LEDGER_PLACES_TABLE]);
 
-/** Adds the books up again from the events alone: every entry must balance, and every closed period say what the books say. */
+/**
+ * Adds the books up again from the events alone: every entry must balance, and every closed period say what the books
+ * say.
+ */
 export class LedgerAgain {
   readonly #rows = new Map<string, Map<string, Row>>();
   /** Tables with a row for each session or address. */
   readonly #large: ReadonlyMap<string, KeyedMemory<Row>>;
   readonly #balances: LedgerBalances;
-  /** Events of entries with lines: a closing names the last one of its month, however many of later months came before the closing. */
+  /**
+   * Events of entries with lines: a closing names the last one of its month, however many of later months came before
+   * the closing.
+   */
   readonly #entries: KeyedMemory<true>;
   readonly #onEntry: (entry: EntryRow) => void;
   #closedMonths = 0;
@@ -59,15 +65,21 @@ export class LedgerAgain {
   /** Why the event does not fit the books; null when it does. */
   async take(stored: StoredEvent<DomainEvent>): Promise<string | null> {
     if (!ledger.streamPrefixes.some((prefix) => stored.stream.startsWith(prefix))) return null;
-    const read = ((table: string, key: string) => (this.#large.get(table) ?? this.#rows.get(table))?.get(key) ?? null) as RowReader;
+    const read = ((table: string, key: string) =>
+      (this.#large.get(table) ?? this.#rows.get(table))?.get(key) ?? null) as RowReader;
     // A closing seals what was booked before it.
-    const figures = stored.event.type === 'PeriodClosed' ? await this.#balances.figures(stored.event.data.mode, stored.event.data.period) : null;
+    const figures =
+      stored.event.type === 'PeriodClosed'
+        ? await this.#balances.figures(stored.event.data.mode, stored.event.data.period)
+        : null;
     try {
       let isSealed = false;
       for (const change of ledger.apply(stored, read)) {
         if (change.op !== 'put') continue;
         isSealed ||= change.table === LEDGER_PERIODS_TABLE;
-        const fault = this.#put(change, change.row) ?? (change.table === LEDGER_PERIODS_TABLE ? this.#periodFault(stored.event, figures) : null);
+        const fault =
+          this.#put(change, change.row) ??
+          (change.table === LEDGER_PERIODS_TABLE ? this.#periodFault(stored.event, figures) : null);
         if (fault !== null) return fault;
       }
       return isSealed ? null : this.#overtakenFault(stored.event);
@@ -109,7 +121,9 @@ export class LedgerAgain {
     if (event.type !== 'PeriodClosed' || figures === null) return null;
     const { period, balances } = event.data;
     this.#closedMonths += 1;
-    const wrong = [...new Set([...Object.keys(figures), ...Object.keys(balances)])].find((key) => figures[key] !== balances[key]);
+    const wrong = [...new Set([...Object.keys(figures), ...Object.keys(balances)])].find(
+      (key) => figures[key] !== balances[key],
+    );
     return wrong === undefined
       ? null
       : `the closed period ${period} says ${balances[wrong] ?? 'nothing'} for ${wrong}, the events add up to ${figures[wrong] ?? 'nothing'}`;

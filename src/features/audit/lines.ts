@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { RecordedEvent } from '../../ports/event-store.ts';
 
 /*
- * The audit export: the ledger as JSON Lines, one event a line in the ledger's order. `data` and `metadata` are strings that
- * hold JSON, byte for byte as stored, because the hashes are over these bytes.
+ * The audit export: the ledger as JSON Lines, one event a line in the ledger's order. `data` and `metadata` are strings
+ * that hold JSON, byte for byte as stored, because the hashes are over these bytes.
  */
 
 const line = z.strictObject({
@@ -22,14 +22,26 @@ const line = z.strictObject({
 /** `number`: place in the ledger, from 1. */
 export function auditLine(event: RecordedEvent, number: number): string {
   const { stream, revision, id, type, version, atMs, data, metadata, hash } = event;
-  return JSON.stringify({ position: number, stream, revision, id, type, version, at_ms: atMs, data, metadata, hash } satisfies z.output<typeof line>);
+  return JSON.stringify({
+    position: number,
+    stream,
+    revision,
+    id,
+    type,
+    version,
+    at_ms: atMs,
+    data,
+    metadata,
+    hash,
+  } satisfies z.output<typeof line>);
 }
 
 /** The event of a line, or what is wrong with the line. */
 export function parseAuditLine(text: string): RecordedEvent | string {
   try {
     const parsed = line.safeParse(JSON.parse(text));
-    if (!parsed.success) return `it is not an event: ${parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')}`;
+    if (!parsed.success)
+      return `it is not an event: ${parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')}`;
     const { position, at_ms: atMs, ...event } = parsed.data;
     return { ...event, atMs, position: String(position) };
   } catch {

@@ -59,7 +59,11 @@ export class AuditRecords {
   readonly #store: Pick<EventStore, 'readStream' | 'lastOfStream'>;
   readonly #tree: AuditTree;
 
-  constructor(deps: { store: Pick<EventStore, 'readStream' | 'lastOfStream'>; tree: AuditTree; verifierKey: () => string | null }) {
+  constructor(deps: {
+    store: Pick<EventStore, 'readStream' | 'lastOfStream'>;
+    tree: AuditTree;
+    verifierKey: () => string | null;
+  }) {
     this.verifierKey = deps.verifierKey;
     this.#store = deps.store;
     this.#tree = deps.tree;
@@ -95,7 +99,12 @@ export class AuditRecords {
       const leaf = leaves[index]!;
       return checkpoint && leaf < checkpoint.size ? [this.#proof(event, leaf, checkpoint.size)] : [];
     });
-    return { isWhole: types === undefined, checkpoint, events: await Promise.all(proofs), pendingEvents: events.length - proofs.length };
+    return {
+      isWhole: types === undefined,
+      checkpoint,
+      events: await Promise.all(proofs),
+      pendingEvents: events.length - proofs.length,
+    };
   }
 
   /** The event of a stream by its id, as it was recorded; null when there is none. */
@@ -103,17 +112,29 @@ export class AuditRecords {
     return (await this.#store.readStream(stream)).find((event) => event.id === id) ?? null;
   }
 
-  /** Under the newest checkpoint; null while none covers the event. Rejects with `AuditTreeBehind` while history is still being read. */
+  /**
+   * Under the newest checkpoint; null while none covers the event. Rejects with `AuditTreeBehind` while history is
+   * still being read.
+   */
   async proofOfEvent(event: RecordedEvent): Promise<EventEvidence | null> {
     const last = await this.#store.lastOfStream(AUDIT_STREAM);
     const checkpoint = last && recordOf(last);
     const leaf = await this.#tree.leafOf(event.position);
-    return checkpoint && leaf < checkpoint.size ? { checkpoint, proof: await this.#proof(event, leaf, checkpoint.size) } : null;
+    return checkpoint && leaf < checkpoint.size
+      ? { checkpoint, proof: await this.#proof(event, leaf, checkpoint.size) }
+      : null;
   }
 
   async #proof(event: RecordedEvent, leafIndex: number, size: number): Promise<EventProof> {
     const inclusionProof = await this.#tree.inclusionProof(leafIndex, size);
-    return { type: event.type, revision: event.revision, leafIndex, text: canonicalText(event), hash: event.hash, inclusionProof };
+    return {
+      type: event.type,
+      revision: event.revision,
+      leafIndex,
+      text: canonicalText(event),
+      hash: event.hash,
+      inclusionProof,
+    };
   }
 }
 

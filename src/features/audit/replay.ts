@@ -33,7 +33,10 @@ const TABLES: readonly (readonly [prefix: string, table: AnyTable])[] = [
   [PAYMENT_LINK_PREFIX, paymentLinkTable as unknown as AnyTable],
 ];
 
-/** Replays every stream through its machine, which accepts legal histories only; of all streams together, no two sessions share an address. */
+/**
+ * Replays every stream through its machine, which accepts legal histories only; of all streams together, no two
+ * sessions share an address.
+ */
 export class StreamHistories {
   readonly #states: KeyedMemory<AnyState>;
   readonly #sessionOfAddress: KeyedMemory<string>;
@@ -64,12 +67,16 @@ export class StreamHistories {
     }
   }
 
-  /** Whose the money at an address of two sessions is, nobody could say: what follows the log refuses such an event for ever. */
+  /**
+   * Whose the money at an address of two sessions is, nobody could say: what follows the log refuses such an event for
+   * ever.
+   */
   #givenOutTwice({ mode, sessionId, paymentOptions }: SessionCreated['data']): string | null {
     for (const { network, address } of paymentOptions) {
       const key = addressKey(mode, addressFamilyOf(network), address);
       const holder = this.#sessionOfAddress.get(key);
-      if (holder !== undefined && holder !== sessionId) return `history is not legal: the address ${address} was given to session ${holder} before`;
+      if (holder !== undefined && holder !== sessionId)
+        return `history is not legal: the address ${address} was given to session ${holder} before`;
       if (holder === undefined) this.#sessionOfAddress.set(key, sessionId);
     }
     return null;

@@ -14,12 +14,17 @@ export interface SignCheckpointsDeps {
   readonly signer: CheckpointSigner;
   /** The newest event of the stream `audit`; null before the first. */
   readonly last: RecordedEvent | null;
-  /** Whether this process has the lease. Two that believe so do no harm: the expected revision of the stream decides. */
+  /**
+   * Whether this process has the lease. Two that believe so do no harm: the expected revision of the stream decides.
+   */
   readonly isLeader: () => boolean;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** A checkpoint is due after this many new events, or when anything new is this old. Checkpoints themselves are not new. */
+  /**
+   * A checkpoint is due after this many new events, or when anything new is this old. Checkpoints themselves are not
+   * new.
+   */
   readonly everyEvents: number;
   readonly everyMs: number;
   /** Null: nobody outside is asked. */
@@ -43,9 +48,9 @@ export interface KeptCheckpoint {
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * The sequencer of the audit log: under a lease, so that one process asks for signatures. Signing is off the write path; what it
- * writes is one event on the stream `audit`. Leaves are numbered by the order of the log, the same in every process: whoever signs a size
- * signs the same tree.
+ * The sequencer of the audit log: under a lease, so that one process asks for signatures. Signing is off the write
+ * path; what it writes is one event on the stream `audit`. Leaves are numbered by the order of the log, the same in
+ * every process: whoever signs a size signs the same tree.
  */
 export class SignAuditCheckpoints {
   readonly #deps: SignCheckpointsDeps;
@@ -89,7 +94,10 @@ export class SignAuditCheckpoints {
       .catch((error: unknown) => this.#deps.log.warn({ err: error }, 'no checkpoint could be signed now'));
   }
 
-  /** Signs at once, whatever is new. Rejects when the log is not sound, the signer refuses, or another process has the lease. */
+  /**
+   * Signs at once, whatever is new. Rejects when the log is not sound, the signer refuses, or another process has the
+   * lease.
+   */
   signNow(): Promise<KeptCheckpoint> {
     return this.#turns.run(async () => {
       const { integrity, fault } = this.#deps.tree.state;
@@ -106,7 +114,8 @@ export class SignAuditCheckpoints {
   async #isDue(): Promise<boolean> {
     const { tree, clock, everyEvents, everyMs } = this.#deps;
     const { othersSince } = await tree.head(this.last?.size ?? 0);
-    // One that is as far ahead is of a clock that was wrong: waiting until this one catches up would leave everything since unsigned.
+    // One that is as far ahead is of a clock that was wrong: waiting until this one catches up would leave everything
+    // since unsigned.
     const isOld = Math.abs(clock.nowMs() - (this.#last?.atMs ?? 0)) >= everyMs;
     return othersSince >= everyEvents || (othersSince > 0 && isOld);
   }
@@ -121,7 +130,11 @@ export class SignAuditCheckpoints {
     const identity = await signer.auditIdentity();
     if (size === 0 || position === null || !identity) return;
     const signed = identity.anchors.at(-1);
-    const verdict = await signer.signCheckpoint({ size, rootHash, consistency: signed ? await this.#continuing(signed, size) : [] });
+    const verdict = await signer.signCheckpoint({
+      size,
+      rootHash,
+      consistency: signed ? await this.#continuing(signed, size) : [],
+    });
     if (!verdict.ok) {
       this.#refused = true;
       onRefused(verdict.message);
@@ -140,7 +153,10 @@ export class SignAuditCheckpoints {
     const { witness, tree, log } = this.#deps;
     if (!witness) return checkpoint;
     try {
-      return checkpoint + (await witness.cosign(checkpoint, size, async (from) => (from === 0 ? [] : tree.consistencyProof(from, size))));
+      return (
+        checkpoint +
+        (await witness.cosign(checkpoint, size, async (from) => (from === 0 ? [] : tree.consistencyProof(from, size))))
+      );
     } catch (error) {
       log.warn({ err: error, size }, 'the witness did not cosign a checkpoint');
       return checkpoint;
@@ -150,7 +166,12 @@ export class SignAuditCheckpoints {
   /** Behind the checkpoint that was the newest before signing: whoever was overtaken writes nothing. */
   async #append(data: CheckpointSigned['data']): Promise<void> {
     const event: CheckpointSigned = { type: 'CheckpointSigned', data };
-    const { result, encoded } = await appendNext(this.#deps, { stream: AUDIT_STREAM, last: this.#last, event, actor: 'clock' });
+    const { result, encoded } = await appendNext(this.#deps, {
+      stream: AUDIT_STREAM,
+      last: this.#last,
+      event,
+      actor: 'clock',
+    });
     if (!result.ok) throw new Error('another process signed a checkpoint at the same moment');
     this.#last = { ...encoded, stream: AUDIT_STREAM, revision: result.revision, position: result.position };
   }

@@ -22,7 +22,10 @@ export interface StatementTotal {
 }
 
 /** Figures and control totals of a month, from nothing but the event that closed it. */
-export function figuresOf({ balances }: PeriodClosed['data']): { readonly figures: StatementFigure[]; readonly totals: StatementTotal[] } {
+export function figuresOf({ balances }: PeriodClosed['data']): {
+  readonly figures: StatementFigure[];
+  readonly totals: StatementTotal[];
+} {
   const totals = new Map<string, { figures: number; debits: bigint; credits: bigint }>();
   const figures = Object.entries(balances)
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
@@ -33,13 +36,27 @@ export function figuresOf({ balances }: PeriodClosed['data']): { readonly figure
       const total = totals.get(place) ?? { figures: 0, debits: 0n, credits: 0n };
       const [debit, credit] = units > 0n ? [units, 0n] : [0n, -units];
       totals.set(place, { figures: total.figures + 1, debits: total.debits + debit, credits: total.credits + credit });
-      return { clock, account, network, coin, debit: units > 0n ? formatAmount(units) : null, credit: units < 0n ? formatAmount(-units) : null };
+      return {
+        clock,
+        account,
+        network,
+        coin,
+        debit: units > 0n ? formatAmount(units) : null,
+        credit: units < 0n ? formatAmount(-units) : null,
+      };
     });
   const summed = [...totals]
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .map(([place, total]): StatementTotal => {
       const [clock = '', network = '', coin = ''] = place.split('/');
-      return { clock, network, coin, figures: total.figures, debits: formatAmount(total.debits), credits: formatAmount(total.credits) };
+      return {
+        clock,
+        network,
+        coin,
+        figures: total.figures,
+        debits: formatAmount(total.debits),
+        credits: formatAmount(total.credits),
+      };
     });
   return { figures, totals: summed };
 }

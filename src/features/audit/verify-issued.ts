@@ -31,8 +31,15 @@ interface Proven {
   readonly signedEvents: number;
 }
 
-/** The event of the evidence, once its signature, its place in the tree and every field that is said of it hold; else what does not. */
-function provenEvent(json: unknown, key: VerifierKey, streamOf: (type: string, data: never) => string | null): Proven | string {
+/**
+ * The event of the evidence, once its signature, its place in the tree and every field that is said of it hold; else
+ * what does not.
+ */
+function provenEvent(
+  json: unknown,
+  key: VerifierKey,
+  streamOf: (type: string, data: never) => string | null,
+): Proven | string {
   const parsed = evidenceSchema.safeParse(json);
   if (!parsed.success) return 'it is no evidence of something that was given out';
   const { checkpoint: note, proof, ...said } = parsed.data;
@@ -47,14 +54,17 @@ function provenEvent(json: unknown, key: VerifierKey, streamOf: (type: string, d
   const shown: Record<string, unknown> = shownEvent({ ...event, data: JSON.stringify(event.data) });
   for (const name of new Set([...Object.keys(shown), ...Object.keys(said)])) {
     if (ENVELOPE.has(name)) continue;
-    if (canonicalJson(shown[name] ?? null) !== canonicalJson(said[name] ?? null)) return `${name} is not what its event says`;
+    if (canonicalJson(shown[name] ?? null) !== canonicalJson(said[name] ?? null))
+      return `${name} is not what its event says`;
   }
   return { type: event.type, data: event.data, signedEvents: checkpoint.size };
 }
 
 /** Verifies a file that the books gave out, from the file, its evidence and the public key alone. */
 export function verifyDocument(bytes: Buffer, evidence: unknown, key: VerifierKey): IssuedReport {
-  const proven = provenEvent(evidence, key, (type, { mode }: DocumentIssued['data']) => (type === 'DocumentIssued' ? documentsStream(mode) : null));
+  const proven = provenEvent(evidence, key, (type, { mode }: DocumentIssued['data']) =>
+    type === 'DocumentIssued' ? documentsStream(mode) : null,
+  );
   if (typeof proven === 'string') return failed(proven);
   const data = proven.data as DocumentIssued['data'];
   if (bytes.length !== data.bytes || hash('sha256', bytes, 'hex') !== data.sha256)
@@ -67,12 +77,16 @@ export function verifyDocument(bytes: Buffer, evidence: unknown, key: VerifierKe
 /** Counted anew from the rows of the file. */
 function totalsFault(text: string, { format, rows, totals }: DocumentIssued['data']): string | null {
   if (format !== 'csv' && format !== 'jsonl') return null;
-  const found = format === 'csv' ? csvRows(text) : text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Row]));
+  const found =
+    format === 'csv'
+      ? csvRows(text)
+      : text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Row]));
   if (found.length !== rows) return `it has ${found.length} rows, its event says ${rows}`;
   for (const { column, network, coin, sum } of totals) {
     const own = found.filter((row) => (row['network'] || null) === network && (row['coin'] || null) === coin);
     const units = own.reduce((total, row) => (row[column] ? total + signedAmountOf(row[column]) : total), 0n);
-    if (units !== signedAmountOf(sum)) return `${column} of ${[coin, network].join(' on ')} adds up to ${formatAmount(units)}, its event says ${sum}`;
+    if (units !== signedAmountOf(sum))
+      return `${column} of ${[coin, network].join(' on ')} adds up to ${formatAmount(units)}, its event says ${sum}`;
   }
   return null;
 }
@@ -94,7 +108,10 @@ function csvRows(text: string): Row[] {
   return rows.map((row) => Object.fromEntries(names.map((name, index) => [name, row[index] ?? ''])));
 }
 
-/** Verifies the statement of a closed month from nothing but its evidence and the public key; `lines`: the CSV of the lines that it sums up. */
+/**
+ * Verifies the statement of a closed month from nothing but its evidence and the public key; `lines`: the CSV of the
+ * lines that it sums up.
+ */
 export function verifyMonthStatement(evidence: unknown, key: VerifierKey, lines: string | null = null): IssuedReport {
   const proven = provenEvent(evidence, key, (type, { mode, period }: StatementIssued['data']) =>
     type === 'StatementIssued' ? statementsStream(mode, period) : null,
@@ -102,7 +119,9 @@ export function verifyMonthStatement(evidence: unknown, key: VerifierKey, lines:
   if (typeof proven === 'string') return failed(proven);
   const data = proven.data as StatementIssued['data'];
   const fault = figuresFault(data) ?? (lines === null ? null : linesFault(lines, data));
-  return fault === null ? { ok: true, fault, document: data.period, rows: data.lines, signed_events: proven.signedEvents } : failed(fault);
+  return fault === null
+    ? { ok: true, fault, document: data.period, rows: data.lines, signed_events: proven.signedEvents }
+    : failed(fault);
 }
 
 /** Any CSV with these columns will do; rows without an account are memos. */
@@ -110,7 +129,11 @@ function linesFault(text: string, { lines, linesSha256 }: StatementIssued['data'
   const own = csvRows(text).filter((row) => row['account'] !== '');
   if (own.length !== lines) return `the file has ${own.length} lines, the statement ${lines}`;
   const columns = ['event_id', 'account', 'network', 'coin', 'amount'];
-  const digest = hash('sha256', own.map((row) => `${columns.map((name) => row[name] ?? '').join(',')}\n`).join(''), 'hex');
+  const digest = hash(
+    'sha256',
+    own.map((row) => `${columns.map((name) => row[name] ?? '').join(',')}\n`).join(''),
+    'hex',
+  );
   return digest === linesSha256 ? null : 'the lines are not those of the statement: their SHA-256 differs';
 }
 
@@ -120,7 +143,8 @@ function figuresFault({ accounts, kinds, lines, merchantId }: StatementIssued['d
   const add = (key: string, units: bigint): unknown => sums.set(key, (sums.get(key) ?? 0n) + units);
   for (const { account, network, coin, opening, debits, credits, closing } of accounts) {
     const place = `${account} of ${coin} on ${network}`;
-    if (signedAmountOf(opening) + signedAmountOf(debits) - signedAmountOf(credits) !== signedAmountOf(closing)) return `${place} does not add up`;
+    if (signedAmountOf(opening) + signedAmountOf(debits) - signedAmountOf(credits) !== signedAmountOf(closing))
+      return `${place} does not add up`;
     add(`the debits of ${place} and those of its kinds differ`, signedAmountOf(debits));
     add(`the credits of ${place} and those of its kinds differ`, signedAmountOf(credits));
     if (merchantId === null) add(`the accounts of ${coin} on ${network} do not balance`, signedAmountOf(closing));

@@ -1,6 +1,11 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { parseCheckpoint, verifySignature, type SignedCheckpoint, type VerifierKey } from '../../runtime/merkle/checkpoint-note.ts';
+import {
+  parseCheckpoint,
+  verifySignature,
+  type SignedCheckpoint,
+  type VerifierKey,
+} from '../../runtime/merkle/checkpoint-note.ts';
 import { leafHash, verifyInclusion } from '../../runtime/merkle/tree.ts';
 
 /** What the service gives to merchants and payers, as far as a proof needs it. */
@@ -33,7 +38,10 @@ export interface ProofReport {
   readonly fault: string | null;
   readonly session: string | null;
   readonly events: number;
-  /** Every event of the session up to this revision is there; null when the proof claims nothing about others than its own. */
+  /**
+   * Every event of the session up to this revision is there; null when the proof claims nothing about others than its
+   * own.
+   */
   readonly complete_through_revision: number | null;
 }
 
@@ -56,7 +64,13 @@ export function verifyProof(json: unknown, key: VerifierKey): ProofReport {
   const last = events.at(-1)!.revision;
   if (proves.events !== events.length || (proves.kind === 'stream' && proves.through_revision !== last))
     return failed(`it holds ${events.length} events and says that it proves ${proves.events}`, session);
-  return { ok: true, fault: null, session, events: events.length, complete_through_revision: proves.kind === 'stream' ? last : null };
+  return {
+    ok: true,
+    fault: null,
+    session,
+    events: events.length,
+    complete_through_revision: proves.kind === 'stream' ? last : null,
+  };
 }
 
 /** The checkpoint of a note, or why it proves nothing. */
@@ -69,11 +83,20 @@ export function signedCheckpoint(note: string, key: VerifierKey): SignedCheckpoi
 /** What proves one event under a checkpoint, in a file. */
 export const provenFields = {
   checkpoint: z.object({ checkpoint: z.string() }),
-  proof: z.object({ leaf_index: z.int().min(0), text: z.string(), hash: z.string(), inclusion_proof: z.array(z.string()) }),
+  proof: z.object({
+    leaf_index: z.int().min(0),
+    text: z.string(),
+    hash: z.string(),
+    inclusion_proof: z.array(z.string()),
+  }),
 };
 
 /** What its text and its place among the others say against the event; null when nothing does. */
-function faultOf({ text, type, revision, hash: digest, leaf_index: leaf }: ProvenEvent, before: ProvenEvent | null, proof: Proof): string | null {
+function faultOf(
+  { text, type, revision, hash: digest, leaf_index: leaf }: ProvenEvent,
+  before: ProvenEvent | null,
+  proof: Proof,
+): string | null {
   const parsed = textSchema.safeParse(jsonOf(text));
   if (!parsed.success) return 'is no event';
   const [stream, ofStream, , kind, , , , { prev }] = parsed.data;
@@ -88,7 +111,9 @@ function faultOf({ text, type, revision, hash: digest, leaf_index: leaf }: Prove
 }
 
 /** The event of a canonical text; null when it is none. */
-export function eventTextOf(text: string): { stream: string; id: string; type: string; atMs: number; data: unknown } | null {
+export function eventTextOf(
+  text: string,
+): { stream: string; id: string; type: string; atMs: number; data: unknown } | null {
   const parsed = textSchema.safeParse(jsonOf(text));
   if (!parsed.success) return null;
   const [stream, , id, type, , atMs, data] = parsed.data;

@@ -11,8 +11,17 @@ import { eventTextOf, notIncluded, provenFields, signedCheckpoint } from './veri
 
 const cells = { clock: z.string(), network: z.string(), coin: z.string() };
 const schema = z.object({
-  ...{ mode: z.string(), period: z.string(), closed_at: z.int(), actor: z.string(), event: z.string(), through_event: z.string() },
-  figures: z.array(z.strictObject({ ...cells, account: z.string(), debit: z.string().nullable(), credit: z.string().nullable() })),
+  ...{
+    mode: z.string(),
+    period: z.string(),
+    closed_at: z.int(),
+    actor: z.string(),
+    event: z.string(),
+    through_event: z.string(),
+  },
+  figures: z.array(
+    z.strictObject({ ...cells, account: z.string(), debit: z.string().nullable(), credit: z.string().nullable() }),
+  ),
   totals: z.array(z.strictObject({ ...cells, figures: z.int(), debits: z.string(), credits: z.string() })),
   ...provenFields,
 });
@@ -61,4 +70,5 @@ export function verifyStatement(json: unknown, key: VerifierKey): StatementRepor
   return { ok: true, fault: null, period, figures: figures.length, signed_events: checkpoint.size };
 }
 
-const isSame = (one: object, other: object | undefined): boolean => other !== undefined && canonicalJson(one) === canonicalJson(other);
+const isSame = (one: object, other: object | undefined): boolean =>
+  other !== undefined && canonicalJson(one) === canonicalJson(other);

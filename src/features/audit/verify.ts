@@ -43,8 +43,8 @@ const PROGRESS_EVERY = 50_000;
 class Found extends Error {}
 
 /**
- * Verifies an export against checkpoints with nothing but the public key: signatures, every event's hash and place in its
- * stream, the tree, every stream's life cycle, and the books.
+ * Verifies an export against checkpoints with nothing but the public key: signatures, every event's hash and place in
+ * its stream, the tree, every stream's life cycle, and the books.
  */
 export async function verifyExport(input: VerifyInput): Promise<VerifyReport> {
   const counts: Counts = { events: 0, streams: 0, checkpoints: 0, uncovered: 0, closedMonths: 0 };
@@ -69,7 +69,10 @@ export async function verifyExport(input: VerifyInput): Promise<VerifyReport> {
 function assertSigned(checkpoint: SignedCheckpoint, key: VerifierKey): void {
   const verdict = verifySignature(checkpoint, key);
   if (verdict === 'valid') return;
-  const what = verdict === 'invalid' ? 'carries a signature of the key that does not verify' : `is not signed by the key ${key.name}+${key.id}`;
+  const what =
+    verdict === 'invalid'
+      ? 'carries a signature of the key that does not verify'
+      : `is not signed by the key ${key.name}+${key.id}`;
   throw new Found(`the checkpoint of ${checkpoint.size} events ${what}`);
 }
 
@@ -81,7 +84,8 @@ async function expectedHeads({ lines, checkpoints, key }: VerifyInput): Promise<
     const event = parseAuditLine(text);
     if (typeof event === 'string' || event.type !== 'CheckpointSigned' || event.hash !== hashRecorded(event)) continue;
     const head = headOfEvent(JSON.parse(event.data) as CheckpointSigned['data'], key);
-    if ('fault' in head) throw new Found(`event ${event.position} (${event.stream} ${event.revision}) is a checkpoint, but ${head.fault}`);
+    if ('fault' in head)
+      throw new Found(`event ${event.position} (${event.stream} ${event.revision}) is a checkpoint, but ${head.fault}`);
     heads.push({ ...head, source: `event ${event.position} of the export` });
   }
   return heads.sort((one, other) => one.size - other.size);
@@ -101,8 +105,13 @@ async function readThrough(
     const event = parseAuditLine(text);
     if (typeof event === 'string') throw new Found(`line ${number} of the export: ${event}`);
     const fault =
-      event.position === String(number) ? streams.take(event) : `it says that it is event ${event.position}: events are missing or in another order`;
-    if (fault !== null) throw new Found(`event ${number} (revision ${event.revision} of stream ${event.stream}, ${event.type}): ${fault}`);
+      event.position === String(number)
+        ? streams.take(event)
+        : `it says that it is event ${event.position}: events are missing or in another order`;
+    if (fault !== null)
+      throw new Found(
+        `event ${number} (revision ${event.revision} of stream ${event.stream}, ${event.type}): ${fault}`,
+      );
     tree.append(leafHash(Buffer.from(event.hash, 'hex')));
     await replay.take(event);
     counts.events = tree.size;
@@ -150,7 +159,8 @@ class StreamHashes {
     if (hashRecorded(event) !== event.hash) return 'its text does not have its hash';
     if (event.revision !== (before?.revision ?? -1) + 1)
       return `its stream goes on at revision ${(before?.revision ?? -1) + 1}: events are missing or in another order`;
-    if (prevOf(event.metadata) !== (before?.hash ?? '')) return 'it does not name the hash of the event before it in its stream';
+    if (prevOf(event.metadata) !== (before?.hash ?? ''))
+      return 'it does not name the hash of the event before it in its stream';
     this.#heads.set(event.stream, { revision: event.revision, hash: event.hash });
     return null;
   }
@@ -180,7 +190,8 @@ class Replay {
   async take(event: RecordedEvent): Promise<void> {
     if (this.#fault !== null) return;
     const fault = await this.#history.take(event);
-    if (fault !== null) this.#fault = `event ${event.position} (revision ${event.revision} of stream ${event.stream}): ${fault}`;
+    if (fault !== null)
+      this.#fault = `event ${event.position} (revision ${event.revision} of stream ${event.stream}): ${fault}`;
   }
 
   assertLegal(): void {

@@ -54,7 +54,9 @@ export class Canaries {
 
   constructor(deps: CanariesDeps) {
     this.#deps = deps;
-    this.#networks = [...deps.payers].map(([network, payer]) => new CanaryNetwork(network, payer, deps, this.#ending.signal));
+    this.#networks = [...deps.payers].map(
+      ([network, payer]) => new CanaryNetwork(network, payer, deps, this.#ending.signal),
+    );
   }
 
   start(): void {
@@ -118,7 +120,8 @@ class CanaryNetwork {
         else log.warn({ network: this.#network, reason: this.#heldUp }, 'a canary payment is held up');
       } catch (error) {
         // The ledger or the chain did not answer; a step that fails is no error here.
-        if (!this.#ending.aborted) log.warn({ err: error, network: this.#network }, 'a canary payment could not be made');
+        if (!this.#ending.aborted)
+          log.warn({ err: error, network: this.#network }, 'a canary payment could not be made');
         this.#heldUp = 'unavailable';
       }
       this.#current = null;
@@ -168,13 +171,15 @@ class CanaryNetwork {
       ending: this.#ending,
       onStep: (step) => (this.#current = { step, sinceMs: clock.nowMs() }),
       onStepDone: ({ step, ms }) => this.#lastMs.set(step, ms),
-      onPaying: (sessionId) => this.#write({ type: 'CanaryPaymentStarted', data: { mode, network, coin, amount, sessionId, startedAtSec } }),
+      onPaying: (sessionId) =>
+        this.#write({ type: 'CanaryPaymentStarted', data: { mode, network, coin, amount, sessionId, startedAtSec } }),
     });
     // Not a failure of the service: it ends.
     if (this.#ending.aborted) return;
     const ended = { mode, network, ...outcome, startedAtSec, endedAtSec: toSec(clock.nowMs()) };
     this.#take(ended);
-    if (outcome.failure) this.#deps.log.error({ network, session: outcome.sessionId, ...outcome.failure }, 'a canary payment failed');
+    if (outcome.failure)
+      this.#deps.log.error({ network, session: outcome.sessionId, ...outcome.failure }, 'a canary payment failed');
     await this.#write({ type: 'CanaryPaymentEnded', data: ended });
   }
 
@@ -199,6 +204,8 @@ class CanaryNetwork {
   }
 
   #pause(ms: number): Promise<unknown> {
-    return this.#ending.aborted ? Promise.resolve() : this.#deps.pause(Math.max(0, ms), this.#ending).catch(() => undefined);
+    return this.#ending.aborted
+      ? Promise.resolve()
+      : this.#deps.pause(Math.max(0, ms), this.#ending).catch(() => undefined);
   }
 }

@@ -24,7 +24,12 @@ export interface CanaryRun {
 export type CanaryReader = Pick<EventStore, 'readStream' | 'lastOfStream'>;
 
 /** The newest first. */
-export async function canaryHistory(store: CanaryReader, mode: Mode, network: Network, limit: number): Promise<CanaryRun[]> {
+export async function canaryHistory(
+  store: CanaryReader,
+  mode: Mode,
+  network: Network,
+  limit: number,
+): Promise<CanaryRun[]> {
   const stream = canaryStream(mode, network);
   const last = await store.lastOfStream(stream);
   if (last === null) return [];

@@ -80,7 +80,8 @@ export async function canaryRound(order: CanaryOrder, deps: CanaryRoundDeps): Pr
     deps.onStepDone(time);
     return value;
   };
-  const until = (name: CanaryStep, isDone: () => Promise<boolean>): Promise<void> => step(name, (signal) => watched(deps, isDone, signal));
+  const until = (name: CanaryStep, isDone: () => Promise<boolean>): Promise<void> =>
+    step(name, (signal) => watched(deps, isDone, signal));
   try {
     const session = await step('create', () => shop.create(order));
     const id = session.sessionId;
@@ -102,9 +103,14 @@ export async function canaryRound(order: CanaryOrder, deps: CanaryRoundDeps): Pr
   }
 }
 
-export const isBack = ({ amount }: Pick<CanaryOrder, 'amount'>, { refunded }: CanarySession): boolean => amountOf(refunded) >= amountOf(amount);
+export const isBack = ({ amount }: Pick<CanaryOrder, 'amount'>, { refunded }: CanarySession): boolean =>
+  amountOf(refunded) >= amountOf(amount);
 
-async function withinTime<Value>(seconds: number, task: (signal: AbortSignal) => Promise<Value>, ending: AbortSignal): Promise<Value> {
+async function withinTime<Value>(
+  seconds: number,
+  task: (signal: AbortSignal) => Promise<Value>,
+  ending: AbortSignal,
+): Promise<Value> {
   const late = new AbortController();
   const over = AbortSignal.any([late.signal, ending]);
   const given = Promise.withResolvers<never>();
@@ -127,7 +133,11 @@ const MOST_PAUSE_MS = 30_000;
 const PAUSE_SHARE = 20;
 
 /** A look that fails is tried again: what fails for longer than the step has time is its failure. */
-async function watched({ pause, clock }: CanaryRoundDeps, isDone: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
+async function watched(
+  { pause, clock }: CanaryRoundDeps,
+  isDone: () => Promise<boolean>,
+  signal: AbortSignal,
+): Promise<void> {
   const startedMs = clock.nowMs();
   while (!signal.aborted) {
     if (await isDone().catch(() => false)) return;

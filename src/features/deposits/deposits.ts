@@ -16,7 +16,9 @@ interface DepositDeps {
   readonly random: Random;
 }
 
-/** What the chain watchers tell sessions. Each call resolves when the fact is durable; repeating one changes nothing. */
+/**
+ * What the chain watchers tell sessions. Each call resolves when the fact is durable; repeating one changes nothing.
+ */
 export class Deposits {
   readonly #deps: DepositDeps;
 
@@ -32,10 +34,18 @@ export class Deposits {
     const nowMs = this.#deps.clock.nowMs();
     const state = await this.#deps.sessions.read(sessionStream(id));
     const created = state?.context.created;
-    const valuation = created && created.rateLock ? this.#deps.rates.valuation(created.currency, created.dueCoin, nowMs) : null;
+    const valuation =
+      created && created.rateLock ? this.#deps.rates.valuation(created.currency, created.dueCoin, nowMs) : null;
     const payer = state?.context.deposits[data.depositKey]?.facts;
-    const sender = created && payer?.fromAddress ? await this.#deps.senders.of(created.mode, payer.network, payer.fromAddress) : null;
-    await this.#send(id, { type: 'ConfirmDeposit', data: { ...data, ...(sender && { sender }) }, nowSec: toSec(nowMs), valuation }, network);
+    const sender =
+      created && payer?.fromAddress
+        ? await this.#deps.senders.of(created.mode, payer.network, payer.fromAddress)
+        : null;
+    await this.#send(
+      id,
+      { type: 'ConfirmDeposit', data: { ...data, ...(sender && { sender }) }, nowSec: toSec(nowMs), valuation },
+      network,
+    );
   }
 
   async revert(

@@ -12,8 +12,8 @@ const ON_EVM = {
 } as const;
 
 /**
- * A beginning, from public labels of block explorers: exchanges use new wallets all the time, so operators add what they
- * meet (`EXCHANGE_WALLETS`). An entry that is wrong costs a question to the payer, never money.
+ * A beginning, from public labels of block explorers: exchanges use new wallets all the time, so operators add what
+ * they meet (`EXCHANGE_WALLETS`). An entry that is wrong costs a question to the payer, never money.
  */
 const KNOWN_EXCHANGE_WALLETS: ExchangeWallets = {
   ethereum: ON_EVM,
@@ -23,7 +23,12 @@ const KNOWN_EXCHANGE_WALLETS: ExchangeWallets = {
 
 /** The operator's own list beside ours; theirs wins. */
 export function withExchangeWallets(own: ExchangeWallets): ExchangeWallets {
-  return Object.fromEntries(NETWORKS.map((network) => [network, { ...KNOWN_EXCHANGE_WALLETS[network], ...normal(network, own[network] ?? {}) }]));
+  return Object.fromEntries(
+    NETWORKS.map((network) => [
+      network,
+      { ...KNOWN_EXCHANGE_WALLETS[network], ...normal(network, own[network] ?? {}) },
+    ]),
+  );
 }
 
 /** The exchange's name, or null. */

@@ -20,13 +20,18 @@ export interface WatchedNetwork {
   readonly watcher: NetworkWatcher;
 }
 
-/** Chain time that is not read for so long while reading fails: whoever pays there waits for an answer that does not come. */
+/**
+ * Chain time that is not read for so long while reading fails: whoever pays there waits for an answer that does not
+ * come.
+ */
 const FAILING_LAG_SEC = 30;
 /** The same where reading succeeds and the chain stands still; no chain that is offered makes blocks less often. */
 const STANDING_LAG_SEC = 120;
 const FAILURES = 2;
 
-/** Since when a network could not be read, or stands still (Unix seconds); null in health, and before anything was read. */
+/**
+ * Since when a network could not be read, or stands still (Unix seconds); null in health, and before anything was read.
+ */
 export function outageSince(status: WatchStatus | undefined, nowSec: number): number | null {
   if (!status || status.scannedToSec === null) return null;
   const lagSec = nowSec - status.scannedToSec;

@@ -18,9 +18,12 @@ const LONGEST_PAUSE_MS = 15_000;
 const STOP_GRACE_MS = 5_000;
 const MAX_DOUBLINGS = 12;
 
-export const systemSleep = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal }).catch(() => undefined);
+export const systemSleep = (ms: number, signal: AbortSignal): Promise<void> =>
+  sleep(ms, undefined, { signal }).catch(() => undefined);
 
-/** The loop of every watcher: it looks at its chain again and again until it is stopped, less often while that fails. */
+/**
+ * The loop of every watcher: it looks at its chain again and again until it is stopped, less often while that fails.
+ */
 export class Polling {
   readonly #deps: PollingDeps;
   readonly #stopping = new AbortController();

@@ -12,7 +12,11 @@ const WALLET: Sender = { kind: 'wallet', name: null };
 const CONTRACT: Sender = { kind: 'contract', name: null };
 
 /** Who paid, by the list of exchanges first and then by the chain itself. */
-export function createSenders(checks: readonly ContractCheck[], exchanges: ExchangeWallets, answerMs = ANSWER_MS): Senders {
+export function createSenders(
+  checks: readonly ContractCheck[],
+  exchanges: ExchangeWallets,
+  answerMs = ANSWER_MS,
+): Senders {
   const known = new Map<string, Sender>();
   const byNetwork = new Map(checks.map((check) => [`${check.mode}/${check.network}`, check]));
 

@@ -111,7 +111,10 @@ export class LedgerBalances {
       const partial = await this.#withinMonth(rows, day, clock);
       rows.forEach((row, index) => {
         const key = balanceKey(mode, row.account, row.network, row.coin);
-        const units = day === null ? signedAmountOf(row.balance) : wholeMonths(row, day, clock) + partial[index]! + (moved.get(key) ?? 0n);
+        const units =
+          day === null
+            ? signedAmountOf(row.balance)
+            : wholeMonths(row, day, clock) + partial[index]! + (moved.get(key) ?? 0n);
         if (units !== 0n) found.push({ account: row.account, network: row.network, coin: row.coin, units });
       });
     }
@@ -127,7 +130,14 @@ export class LedgerBalances {
       const key = `${network}/${coin}`;
       sums.set(key, { network, coin, units: (sums.get(key)?.units ?? 0n) + units });
     }
-    return { mode, asOf, entries, balances, sums: [...sums.values()], sealed: await this.#sealed(mode, asOf, balances) };
+    return {
+      mode,
+      asOf,
+      entries,
+      balances,
+      sums: [...sums.values()],
+      sealed: await this.#sealed(mode, asOf, balances),
+    };
   }
 
   /** The figures that a closing of `month` writes down: every balance at its end, by both clocks. */
@@ -142,12 +152,21 @@ export class LedgerBalances {
     return figures;
   }
 
-  async #sealed(mode: Mode, { day, clock, throughMs }: AsOf, balances: readonly AccountBalance[]): Promise<TrialBalance['sealed']> {
+  async #sealed(
+    mode: Mode,
+    { day, clock, throughMs }: AsOf,
+    balances: readonly AccountBalance[],
+  ): Promise<TrialBalance['sealed']> {
     if (day === null || throughMs !== undefined || day !== lastDayOf(monthOf(day))) return null;
     const period = await this.period(mode, monthOf(day));
     if (!period) return null;
     const sealed = Object.entries(period.balances).filter(([key]) => key.startsWith(`${clock}/`));
-    const now = new Map(balances.map(({ account, network, coin, units }) => [figureKey(clock, account, network, coin), formatAmount(units, 0)]));
+    const now = new Map(
+      balances.map(({ account, network, coin, units }) => [
+        figureKey(clock, account, network, coin),
+        formatAmount(units, 0),
+      ]),
+    );
     const agrees = sealed.length === now.size && sealed.every(([key, figure]) => now.get(key) === figure);
     return { period: period.period, entry: period.entry, agrees };
   }
@@ -158,11 +177,15 @@ export class LedgerBalances {
     let { entries } = since;
     for await (const page of rowPages(this.#readModel, LEDGER_COUNTS_TABLE, { prefix: `${mode}/`, limit: SCAN_PAGE }))
       for (const { key, row } of page)
-        for (const [date, counts] of Object.entries(row.days)) if (`${key.slice(mode.length + 1)}-${date}` <= day) entries += counts[place];
+        for (const [date, counts] of Object.entries(row.days))
+          if (`${key.slice(mode.length + 1)}-${date}` <= day) entries += counts[place];
     return entries;
   }
 
-  /** What entries moved after the day until the moment. A fact of a closed month counts from the start of the day that it was put into. */
+  /**
+   * What entries moved after the day until the moment. A fact of a closed month counts from the start of the day that
+   * it was put into.
+   */
   async #sinceDay(mode: Mode, { day, clock, throughMs }: AsOf): Promise<SinceDay> {
     const moved = new Map<string, bigint>();
     let entries = 0;
@@ -185,7 +208,9 @@ export class LedgerBalances {
     if (day === null || day === lastDayOf(monthOf(day))) return rows.map(() => 0n);
     const month = monthOf(day);
     const date = day.slice(month.length + 1);
-    const keys = rows.map(({ mode, account, network, coin }) => daysKey(balanceKey(mode, account, network, coin), month));
+    const keys = rows.map(({ mode, account, network, coin }) =>
+      daysKey(balanceKey(mode, account, network, coin), month),
+    );
     const found = await this.#readModel.getMany(LEDGER_DAYS_TABLE, keys);
     return found.map((row) =>
       sumOf(
@@ -196,7 +221,8 @@ export class LedgerBalances {
   }
 
   async *#pages<Kept extends object>(table: Table<Kept>, prefix: string): AsyncGenerator<Kept[]> {
-    for await (const page of rowPages(this.#readModel, table, { prefix, limit: SCAN_PAGE })) yield page.map(({ row }) => row);
+    for await (const page of rowPages(this.#readModel, table, { prefix, limit: SCAN_PAGE }))
+      yield page.map(({ row }) => row);
   }
 }
 

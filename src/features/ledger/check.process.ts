@@ -9,7 +9,12 @@ import { LEDGER_BALANCES_TABLE, LEDGER_BOOKS_TABLE, LEDGER_SUMS_TABLE } from '..
 export interface LedgerCheckDeps {
   readonly readModel: ReadModel;
   /** Debits and credits of a coin on a network do not add up; `units` is debits less credits. */
-  readonly onImbalance: (imbalance: { readonly mode: Mode; readonly network: string; readonly coin: string; readonly difference: string }) => void;
+  readonly onImbalance: (imbalance: {
+    readonly mode: Mode;
+    readonly network: string;
+    readonly coin: string;
+    readonly difference: string;
+  }) => void;
   readonly onError: (error: unknown) => void;
   readonly everyMs?: number;
 }
@@ -25,8 +30,8 @@ const EVERY_MS = 15_000;
 const PAGE = 500;
 
 /**
- * Adds up the books while they run: the sums that every entry was added to, and, whenever no entry comes in between, all
- * balances anew. Neither trusts the rule that made the entries.
+ * Adds up the books while they run: the sums that every entry was added to, and, whenever no entry comes in between,
+ * all balances anew. Neither trusts the rule that made the entries.
  */
 export class CheckLedger {
   readonly #deps: LedgerCheckDeps;

@@ -36,7 +36,9 @@ export interface JournalPage {
 }
 
 const CHUNK = 200;
-/** Entries looked at for one page, so that a narrow filter answers in bounded time with fewer entries and a next place. */
+/**
+ * Entries looked at for one page, so that a narrow filter answers in bounded time with fewer entries and a next place.
+ */
 const MAX_LOOKED_AT = 5_000;
 
 /** Entries in the order of recording, from any place, at the cost of what is read. */
@@ -54,7 +56,12 @@ export class LedgerJournal {
   }
 
   /** The entries after a place that `keep` keeps, at most `limit`. */
-  async page(scope: JournalScope, after: number | null, limit: number, keep: (entry: EntryRow) => boolean = () => true): Promise<JournalPage> {
+  async page(
+    scope: JournalScope,
+    after: number | null,
+    limit: number,
+    keep: (entry: EntryRow) => boolean = () => true,
+  ): Promise<JournalPage> {
     const entries: PlacedEntry[] = [];
     let place = after ?? (await this.#start(scope)) - 1;
     const lookAtMost = place + MAX_LOOKED_AT;
@@ -101,7 +108,10 @@ export class LedgerJournal {
     return rows.map((row, index) => present(row, `entry ${keys[index]}`));
   }
 
-  /** The first place that can be in the scope: nothing before it was recorded by then. Clocks of nodes may differ by less than a day. */
+  /**
+   * The first place that can be in the scope: nothing before it was recorded by then. Clocks of nodes may differ by
+   * less than a day.
+   */
   async #start({ mode, book, from }: JournalScope): Promise<number> {
     if (from === null) return 1;
     const earliest = dayBefore(from);
@@ -125,5 +135,9 @@ function present<Row>(row: Row | null, what: string): Row {
 const isWithin = ({ clock, from, to }: JournalScope, { days }: EntryRow): boolean =>
   (from === null || days[clock] >= from) && (to === null || days[clock] <= to);
 
-/** Facts of the chain may be recorded at any later time, so only the clock of recording tells that nothing more can follow. */
-const isPast = ({ clock, to }: JournalScope, { days }: EntryRow): boolean => clock === 'recorded' && to !== null && dayBefore(days.recorded) > to;
+/**
+ * Facts of the chain may be recorded at any later time, so only the clock of recording tells that nothing more can
+ * follow.
+ */
+const isPast = ({ clock, to }: JournalScope, { days }: EntryRow): boolean =>
+  clock === 'recorded' && to !== null && dayBefore(days.recorded) > to;

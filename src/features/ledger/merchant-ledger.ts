@@ -73,7 +73,11 @@ export class MerchantLedger {
     const scope = cursorScope('ledger-entries', owner, range);
     const after = this.#place(scope, paging);
     if (!after.ok) return after;
-    const { entries, next } = await this.#deps.journal.page({ mode: owner.mode, book: owner.merchantId, ...range }, after.value, paging.pageSize);
+    const { entries, next } = await this.#deps.journal.page(
+      { mode: owner.mode, book: owner.merchantId, ...range },
+      after.value,
+      paging.pageSize,
+    );
     return { ok: true, value: { entries, pagination: this.#pagination(scope, paging.pageSize, next) } };
   }
 
@@ -90,11 +94,22 @@ export class MerchantLedger {
   #place(scope: CursorScope, { cursor }: CursorPaging): Outcome<number | null> {
     const place = cursor === '' ? null : decodeCursor(this.#cursorKey, scope, cursor);
     if (cursor === '' || place !== null) return { ok: true, value: place };
-    return { ok: false, refusal: { code: 'invalid_request', message: 'The cursor does not belong to this list and its filters.', param: 'cursor' } };
+    return {
+      ok: false,
+      refusal: {
+        code: 'invalid_request',
+        message: 'The cursor does not belong to this list and its filters.',
+        param: 'cursor',
+      },
+    };
   }
 
   #pagination(scope: CursorScope, pageSize: number, next: number | null): CursorPagination {
-    return { page_size: pageSize, has_more: next !== null, next_cursor: next === null ? null : encodeCursor(this.#cursorKey, scope, next) };
+    return {
+      page_size: pageSize,
+      has_more: next !== null,
+      next_cursor: next === null ? null : encodeCursor(this.#cursorKey, scope, next),
+    };
   }
 }
 
@@ -110,12 +125,24 @@ export async function settlementOf(
   const owed = async (day: string | null): Promise<OwedBalance[]> =>
     owedOf(await balances.balances(mode, { clock, day }, merchantAccounts(merchantId)), merchantId);
   const linesOf = (entry: EntryRow): SettlementLine[] => settlementLinesOf(entry, merchantId);
-  const { entries, next } = await journal.page({ mode, book: merchantId, ...range }, after, limit, (entry) => linesOf(entry).length > 0);
+  const { entries, next } = await journal.page(
+    { mode, book: merchantId, ...range },
+    after,
+    limit,
+    (entry) => linesOf(entry).length > 0,
+  );
   const opening = from === null ? [] : await owed(dayBefore(from));
-  return { page: { range, opening, closing: await owed(to), lines: entries.flatMap(({ entry }) => linesOf(entry)) }, next };
+  return {
+    page: { range, opening, closing: await owed(to), lines: entries.flatMap(({ entry }) => linesOf(entry)) },
+    next,
+  };
 }
 
-const cursorScope = (list: CursorScope['list'], { merchantId, mode }: LedgerOwner, { clock, from, to }: LedgerRange): CursorScope => ({
+const cursorScope = (
+  list: CursorScope['list'],
+  { merchantId, mode }: LedgerOwner,
+  { clock, from, to }: LedgerRange,
+): CursorScope => ({
   list,
   merchantId,
   mode,

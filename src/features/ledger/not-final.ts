@@ -16,8 +16,15 @@ export interface NotFinalDeposit {
   readonly blockTimeSec: number;
 }
 
-/** Deposits of the month, or of one before it, that no entry has yet: closed now, the month never gets them, and they fall into the open one. */
-export async function notFinalIn(readModel: Pick<ReadModel, 'scan' | 'getMany'>, mode: Mode, month: string): Promise<NotFinalDeposit[]> {
+/**
+ * Deposits of the month, or of one before it, that no entry has yet: closed now, the month never gets them, and they
+ * fall into the open one.
+ */
+export async function notFinalIn(
+  readModel: Pick<ReadModel, 'scan' | 'getMany'>,
+  mode: Mode,
+  month: string,
+): Promise<NotFinalDeposit[]> {
   const found: NotFinalDeposit[] = [];
   for await (const page of rowPages(readModel, OPEN_DEPOSITS_TABLE)) {
     const rows = page.map(({ row }) => row);

@@ -70,10 +70,16 @@ export class LedgerPeriods {
   }
 }
 
-const refused = (message: string): Outcome<never> => ({ ok: false, refusal: { code: 'invalid_request', message, param: 'period' } });
+const refused = (message: string): Outcome<never> => ({
+  ok: false,
+  refusal: { code: 'invalid_request', message, param: 'period' },
+});
 function behindOnly(error: unknown): null {
   if (error instanceof StoreUnavailable) return null;
   throw error;
 }
 
-const behind = (): Outcome<never> => ({ ok: false, refusal: { code: 'service_unavailable', message: 'the books are behind the ledger; try again' } });
+const behind = (): Outcome<never> => ({
+  ok: false,
+  refusal: { code: 'service_unavailable', message: 'the books are behind the ledger; try again' },
+});

@@ -9,9 +9,9 @@ import type { AccountBalance } from './balances.ts';
 export type Owed = Readonly<Record<MerchantAccount, bigint>>;
 
 /**
- * A line of the settlement report: what one entry changed for the merchant, in one coin on one network. Every amount may be
- * summed with those of any other lines of that coin and network; what is only moved between the merchant's accounts adds
- * nothing to `total`.
+ * A line of the settlement report: what one entry changed for the merchant, in one coin on one network. Every amount
+ * may be summed with those of any other lines of that coin and network; what is only moved between the merchant's
+ * accounts adds nothing to `total`.
  */
 export interface SettlementLine {
   readonly entry: EntryRow;

@@ -15,8 +15,8 @@ export interface ApplyChangesDeps {
 const EVERY_MS = 1_000;
 
 /**
- * Puts changes of merchants' settings into force when they have waited long enough. What waits is in the ledger, so any process may do it after
- * any restart, and two that do it at once do it once.
+ * Puts changes of merchants' settings into force when they have waited long enough. What waits is in the ledger, so any
+ * process may do it after any restart, and two that do it at once do it once.
  */
 export class ApplyChanges {
   readonly #deps: ApplyChangesDeps;

@@ -44,6 +44,7 @@ export const hintOfKey = (mode: Mode, apiKey: string): string => `sk_${mode}_...
 
 /* What a sealed text was sealed for: tenant, id, version, purpose. */
 
-export const apiSecretContext = (merchantId: MerchantId, keyId: ApiKeyId): string => `${merchantId}|${keyId}|1|api_secret`;
+export const apiSecretContext = (merchantId: MerchantId, keyId: ApiKeyId): string =>
+  `${merchantId}|${keyId}|1|api_secret`;
 export const webhookSecretContext = (merchantId: MerchantId, endpointId: string, version: number): string =>
   `${merchantId}|${endpointId}|${version}|webhook_secret`;

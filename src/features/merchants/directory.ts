@@ -27,7 +27,8 @@ const ENDPOINT_EVENTS: ReadonlySet<string> = new Set([
 ]);
 
 /** What takes something from a key. Of a type that is not known it may be that. */
-const mayNarrow = (type: string): boolean => type === 'ApiKeyRevoked' || type === 'ApiKeyRestricted' || !isEventType(type);
+const mayNarrow = (type: string): boolean =>
+  type === 'ApiKeyRevoked' || type === 'ApiKeyRestricted' || !isEventType(type);
 
 /** Of a merchant of whom nothing is known yet. */
 const OUTCOMES_ONLY: readonly Told[] = [{ furtherEndpointId: null, types: new Set(OUTCOME_TYPES), fields: [] }];
@@ -80,8 +81,9 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
   }
 
   /**
-   * Reads all merchants and then follows the log. Rejects when a secret does not open: most likely a wrong key of the settings. Kinds of secrets of
-   * which this process holds no key stay closed: it checks no requests then, or signs no webhooks.
+   * Reads all merchants and then follows the log. Rejects when a secret does not open: most likely a wrong key of the
+   * settings. Kinds of secrets of which this process holds no key stay closed: it checks no requests then, or signs no
+   * webhooks.
    */
   async start(): Promise<void> {
     await new Promise<void>((resolve) => {
@@ -141,12 +143,16 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
   /** Changes that wait and whose time has come. */
   dueChanges(nowSec: number): readonly MerchantChangeScheduled['data'][] {
     return [...this.#waiting].flatMap((id) =>
-      Object.values(this.#entries.get(id)?.state.context.pendingChanges ?? {}).filter(({ takesEffectAtSec }) => takesEffectAtSec <= nowSec),
+      Object.values(this.#entries.get(id)?.state.context.pendingChanges ?? {}).filter(
+        ({ takesEffectAtSec }) => takesEffectAtSec <= nowSec,
+      ),
     );
   }
 
   merchantIds(): MerchantId[] {
-    return [...this.#entries.values()].flatMap(({ state }) => (state.context.registered ? [state.context.registered.merchantId] : []));
+    return [...this.#entries.values()].flatMap(({ state }) =>
+      state.context.registered ? [state.context.registered.merchantId] : [],
+    );
   }
 
   /** Called when an endpoint changed, until the returned function is called. */
@@ -166,7 +172,8 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
     try {
       this.#fold(events);
     } finally {
-      // A batch that fails comes again without what was folded of it: a key revoked in its good part must not stay in use.
+      // A batch that fails comes again without what was folded of it: a key revoked in its good part must not stay in
+      // use.
       for (const [merchantId, facts] of this.#folded) {
         this.#refresh(merchantId, facts);
         this.#folded.delete(merchantId);
@@ -187,7 +194,10 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
     }
   }
 
-  /** What the event makes of the merchant. While it is not known what was taken from a key, none of the merchant's is in use. */
+  /**
+   * What the event makes of the merchant. While it is not known what was taken from a key, none of the merchant's is in
+   * use.
+   */
   #next(recorded: RecordedEvent, merchantId: string, known: MerchantState | undefined): [MerchantEvent, MerchantState] {
     try {
       const { event: decoded, metadata } = decodeEvent(recorded);
@@ -207,7 +217,9 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
     if (!entry?.state.context.registered) return;
     const { context } = entry.state;
     const owner = context.registered!.merchantId;
-    const changed = new Set(events.flatMap(({ type, data }) => (ENDPOINT_EVENTS.has(type) && 'endpointId' in data ? [data.endpointId] : [])));
+    const changed = new Set(
+      events.flatMap(({ type, data }) => (ENDPOINT_EVENTS.has(type) && 'endpointId' in data ? [data.endpointId] : [])),
+    );
     for (const key of Object.values(context.keys)) this.#refreshKey(key);
     if (Object.keys(context.pendingChanges).length > 0) this.#waiting.add(merchantId);
     else this.#waiting.delete(merchantId);
@@ -228,13 +240,19 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
     const known = this.#keys.get(issued.keyHash);
     if (revoked || (known && this.#restrictions.get(issued.keyId) === restrictions)) return;
     const { keyId, merchantId, mode } = issued;
-    const secret = known?.secret ?? this.#open('api-secrets', merchantId, issued.sealedSecret, apiSecretContext(merchantId, keyId));
+    const secret =
+      known?.secret ?? this.#open('api-secrets', merchantId, issued.sealedSecret, apiSecretContext(merchantId, keyId));
     if (!secret) return;
     this.#restrictions.set(keyId, restrictions);
     this.#keys.set(issued.keyHash, { keyId, merchantId, mode, secret, ...activeRestrictions(restrictions) });
   }
 
-  #openEndpoints({ endpoint, furtherEndpoints, formerEndpoints, registered }: MerchantContext): ReadonlyMap<QueueId, WebhookEndpoint> {
+  #openEndpoints({
+    endpoint,
+    furtherEndpoints,
+    formerEndpoints,
+    registered,
+  }: MerchantContext): ReadonlyMap<QueueId, WebhookEndpoint> {
     const { merchantId } = registered!;
     const former = Object.entries(formerEndpoints).map(([id, state]) => [id, { ...FORMER, ...state }] as const);
     const all = [[null, endpoint], ...Object.entries(furtherEndpoints), ...former] as const;
@@ -249,13 +267,27 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
   #openEndpoint(merchantId: MerchantId, endpoint: EndpointState): WebhookEndpoint | null {
     if (endpoint.url === null || endpoint.disabled) return null;
     const keyOf = (secret: { sealed: string; version: number }) =>
-      this.#open('webhook-secrets', merchantId, secret.sealed, webhookSecretContext(merchantId, endpoint.endpointId, secret.version));
+      this.#open(
+        'webhook-secrets',
+        merchantId,
+        secret.sealed,
+        webhookSecretContext(merchantId, endpoint.endpointId, secret.version),
+      );
     const secret = keyOf(endpoint.current);
     const next = endpoint.next === null ? null : keyOf(endpoint.next);
     if (!secret) return null;
     const { endpointId, url, durableRedelivery, standardWebhooks } = endpoint;
-    const nextSecret = endpoint.next !== null && next ? { key: next, activatesAtSec: endpoint.next.activatesAtSec } : null;
-    return { endpointId, url, secret, nextSecret, durableRedelivery, standardWebhooks, suspended: endpoint.suspended !== null };
+    const nextSecret =
+      endpoint.next !== null && next ? { key: next, activatesAtSec: endpoint.next.activatesAtSec } : null;
+    return {
+      endpointId,
+      url,
+      secret,
+      nextSecret,
+      durableRedelivery,
+      standardWebhooks,
+      suspended: endpoint.suspended !== null,
+    };
   }
 
   #open(kind: SecretKind, merchantId: MerchantId, sealed: string, context: string): KeyObject | null {
@@ -274,10 +306,24 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
 }
 
 /** What is told where an endpoint was before goes the plain way. */
-const FORMER = { durableRedelivery: false, events: [], fields: [], disabled: false, suspended: null, moves: 0 } as const;
+const FORMER = {
+  durableRedelivery: false,
+  events: [],
+  fields: [],
+  disabled: false,
+  suspended: null,
+  moves: 0,
+} as const;
 
-/** Nothing for a key that nothing holds back. A list that does not parse allows nobody: it was written by another version. */
-function activeRestrictions({ scopes, addresses, signatureVersion }: KeyRestrictions): Pick<AuthenticatedKey, 'restrictions'> {
+/**
+ * Nothing for a key that nothing holds back. A list that does not parse allows nobody: it was written by another
+ * version.
+ */
+function activeRestrictions({
+  scopes,
+  addresses,
+  signatureVersion,
+}: KeyRestrictions): Pick<AuthenticatedKey, 'restrictions'> {
   if (scopes === null && addresses.length === 0 && signatureVersion === 1) return {};
   const list = parseAddressList(addresses);
   const allowsAddress = addresses.length === 0 ? () => true : 'allows' in list ? list.allows : () => false;
@@ -288,7 +334,11 @@ function subscriptionsIn({ endpoint, furtherEndpoints }: MerchantContext): reado
   const further = Object.values(furtherEndpoints).filter(({ disabled }) => !disabled);
   return [
     { furtherEndpointId: null, types: new Set(endpoint?.events ?? OUTCOME_TYPES), fields: endpoint?.fields ?? [] },
-    ...further.map(({ endpointId, events, fields }) => ({ furtherEndpointId: endpointId, types: new Set(events), fields })),
+    ...further.map(({ endpointId, events, fields }) => ({
+      furtherEndpointId: endpointId,
+      types: new Set(events),
+      fields,
+    })),
   ];
 }
 

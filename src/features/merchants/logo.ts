@@ -12,7 +12,9 @@ const MAX_HEIGHT = 80;
 /** The first view of a payment page stays small with it. */
 const MAX_ENCODED_BYTES = 32 * 1024;
 
-/** Signature and the head of the first chunk, up to the byte that says whether it is interlaced (PNG, 5.2 and 11.2.1). */
+/**
+ * Signature and the head of the first chunk, up to the byte that says whether it is interlaced (PNG, 5.2 and 11.2.1).
+ */
 const HEAD = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 const HEAD_BYTES = HEAD.length + 13;
 
@@ -25,12 +27,14 @@ const refused = (why: string): LogoReading => ({ ok: false, why });
  * inflated, so that a small file cannot become a large picture.
  */
 export function readLogo(base64: string): LogoReading {
-  if (base64.length > Math.ceil(MAX_UPLOAD_BYTES / 3) * 4) return refused(`must have at most ${MAX_UPLOAD_BYTES / 1024} KiB`);
+  if (base64.length > Math.ceil(MAX_UPLOAD_BYTES / 3) * 4)
+    return refused(`must have at most ${MAX_UPLOAD_BYTES / 1024} KiB`);
   const file = Buffer.from(base64, 'base64');
   if (file.toString('base64') !== base64 || file.length < HEAD_BYTES || !file.subarray(0, HEAD.length).equals(HEAD))
     return refused('must be a PNG image in base64');
   const [width, height] = [file.readUInt32BE(HEAD.length), file.readUInt32BE(HEAD.length + 4)];
-  if (width > MAX_UPLOAD_SIDE || height > MAX_UPLOAD_SIDE) return refused(`must be at most ${MAX_UPLOAD_SIDE} pixels wide and high`);
+  if (width > MAX_UPLOAD_SIDE || height > MAX_UPLOAD_SIDE)
+    return refused(`must be at most ${MAX_UPLOAD_SIDE} pixels wide and high`);
   // Of an interlaced image the library would inflate whatever the file holds.
   if (file[HEAD_BYTES - 1] !== 0) return refused('must be saved without interlacing');
   const pixels = width === 0 || height === 0 ? null : decoded(file, width, height);

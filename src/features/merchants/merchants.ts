@@ -102,20 +102,35 @@ export class Merchants {
     const { issued, shown } = this.#newKey(merchantId, mode);
     const endpointId = newEndpointId(random);
     const webhookSecret = newWebhookSecret(mode, random);
-    const sealedSecret = sealer.seal('webhook-secrets', Buffer.from(webhookSecret), webhookSecretContext(merchantId, endpointId, 1));
+    const sealedSecret = sealer.seal(
+      'webhook-secrets',
+      Buffer.from(webhookSecret),
+      webhookSecretContext(merchantId, endpointId, 1),
+    );
     const endpoint = { endpointId, url: url.value, sealedSecret };
-    const done = await this.#execute(merchantId, { type: 'RegisterMerchant', merchant: { merchantId, name, mode }, key: issued, endpoint }, by);
+    const done = await this.#execute(
+      merchantId,
+      { type: 'RegisterMerchant', merchant: { merchantId, name, mode }, key: issued, endpoint },
+      by,
+    );
     return done.ok ? { ok: true, value: { id: merchantId, mode, ...shown, webhook_secret: webhookSecret } } : done;
   }
 
   /** A further key, for rotation: the old ones work until they are revoked. */
-  async issueKey(merchantId: MerchantId, restrictions: Partial<KeyRestrictions> = {}, by?: ChangedBy): Promise<Outcome<NewKey>> {
+  async issueKey(
+    merchantId: MerchantId,
+    restrictions: Partial<KeyRestrictions> = {},
+    by?: ChangedBy,
+  ): Promise<Outcome<NewKey>> {
     const mode = await this.#modeOf(merchantId);
     if (mode === null) return noSuchMerchant;
     const fault = addressFault(restrictions);
     if (fault) return fault;
     const { issued, shown } = this.#newKey(merchantId, mode);
-    const key = Object.keys(restrictions).length === 0 ? issued : { ...issued, restrictions: { ...UNRESTRICTED, ...restrictions } };
+    const key =
+      Object.keys(restrictions).length === 0
+        ? issued
+        : { ...issued, restrictions: { ...UNRESTRICTED, ...restrictions } };
     const done = await this.#execute(merchantId, { type: 'IssueKey', key }, by);
     return done.ok ? { ok: true, value: shown } : done;
   }
@@ -134,7 +149,10 @@ export class Merchants {
     return this.#change(merchantId, { type: 'RevokeKey', keyId }, by);
   }
 
-  /** A null URL stops deliveries; the endpoint keeps its secret for the next one. What is absent stays. A suspended endpoint is resumed. */
+  /**
+   * A null URL stops deliveries; the endpoint keeps its secret for the next one. What is absent stays. A suspended
+   * endpoint is resumed.
+   */
   async setWebhook(
     merchantId: MerchantId,
     input: Omit<Extract<MerchantCommand, { type: 'SetWebhook' }>, 'type'>,
@@ -147,10 +165,15 @@ export class Merchants {
   }
 
   /**
-   * Shows a new secret that takes over after 24 h, or when it is activated. `keep` stores the sealed secret of the first request with a key, and gives
-   * it back to those that repeat it.
+   * Shows a new secret that takes over after 24 h, or when it is activated. `keep` stores the sealed secret of the
+   * first request with a key, and gives it back to those that repeat it.
    */
-  async issueWebhookSecret(merchantId: MerchantId, by?: ChangedBy, keep: Keep = keepNothing, named?: string): Promise<Outcome<NewWebhookSecret>> {
+  async issueWebhookSecret(
+    merchantId: MerchantId,
+    by?: ChangedBy,
+    keep: Keep = keepNothing,
+    named?: string,
+  ): Promise<Outcome<NewWebhookSecret>> {
     const { handler, random, sealer, clock } = this.#deps;
     const state = await handler.read(merchantStream(merchantId));
     const endpoint = state && endpointIn(state.context, named);
@@ -158,7 +181,11 @@ export class Merchants {
     if (!endpoint || !mode) return noSuchMerchant;
     const { endpointId } = endpoint;
     const newest = nextSecretVersion(endpoint);
-    const fresh = sealer.seal('webhook-secrets', Buffer.from(newWebhookSecret(mode, random)), webhookSecretContext(merchantId, endpointId, newest));
+    const fresh = sealer.seal(
+      'webhook-secrets',
+      Buffer.from(newWebhookSecret(mode, random)),
+      webhookSecretContext(merchantId, endpointId, newest),
+    );
     const kept = await keep(`${newest}:${fresh}`);
     if (!kept.ok) return kept;
     const [, digits, sealedSecret] = /^(\d+):(.*)$/s.exec(kept.value)!;
@@ -169,20 +196,36 @@ export class Merchants {
     const done = await this.#execute(merchantId, command, by);
     if (!done.ok) return done;
     const { next } = endpointIn(done.value.context, endpointId)!;
-    const secret = sealer.open('webhook-secrets', sealedSecret!, webhookSecretContext(merchantId, endpointId, version)).toString();
-    return { ok: true, value: { webhook_secret: secret, activates_at: next?.version === version ? next.activatesAtSec : nowSec } };
+    const secret = sealer
+      .open('webhook-secrets', sealedSecret!, webhookSecretContext(merchantId, endpointId, version))
+      .toString();
+    return {
+      ok: true,
+      value: { webhook_secret: secret, activates_at: next?.version === version ? next.activatesAtSec : nowSec },
+    };
   }
 
   /** Lets an issued secret take over at once. */
-  activateWebhookSecret(merchantId: MerchantId, by?: ChangedBy, endpointId?: string): Promise<Outcome<MerchantOverview>> {
-    return this.#change(merchantId, { type: 'ActivateWebhookSecret', ...(endpointId !== undefined && { endpointId }) }, by);
+  activateWebhookSecret(
+    merchantId: MerchantId,
+    by?: ChangedBy,
+    endpointId?: string,
+  ): Promise<Outcome<MerchantOverview>> {
+    return this.#change(
+      merchantId,
+      { type: 'ActivateWebhookSecret', ...(endpointId !== undefined && { endpointId }) },
+      by,
+    );
   }
 
   resumeWebhook(merchantId: MerchantId, by?: ChangedBy, endpointId?: string): Promise<Outcome<MerchantOverview>> {
     return this.#change(merchantId, { type: 'ResumeEndpoint', ...(endpointId !== undefined && { endpointId }) }, by);
   }
 
-  /** A further endpoint with a secret of its own. `keep` stores what makes it the same endpoint when the request is repeated. */
+  /**
+   * A further endpoint with a secret of its own. `keep` stores what makes it the same endpoint when the request is
+   * repeated.
+   */
   async addWebhook(
     merchantId: MerchantId,
     input: Omit<Extract<MerchantCommand, { type: 'AddEndpoint' }>, 'type' | 'endpointId' | 'sealedSecret'>,
@@ -196,15 +239,26 @@ export class Merchants {
     if (!url.ok) return url;
     const fresh = newEndpointId(random);
     const secret = Buffer.from(newWebhookSecret(mode, random));
-    const kept = await keep(`${fresh}:${sealer.seal('webhook-secrets', secret, webhookSecretContext(merchantId, fresh, 1))}`);
+    const kept = await keep(
+      `${fresh}:${sealer.seal('webhook-secrets', secret, webhookSecretContext(merchantId, fresh, 1))}`,
+    );
     if (!kept.ok) return kept;
     const [, endpointId, sealedSecret] = /^(\w+):(.*)$/s.exec(kept.value) as unknown as [string, string, string];
-    const done = await this.#change(merchantId, { type: 'AddEndpoint', ...input, url: url.value!, endpointId, sealedSecret }, by);
+    const done = await this.#change(
+      merchantId,
+      { type: 'AddEndpoint', ...input, url: url.value!, endpointId, sealedSecret },
+      by,
+    );
     if (!done.ok) return done;
     const endpoint = done.value.further_webhooks.find(({ endpoint_id: id }) => id === endpointId)!;
     return {
       ok: true,
-      value: { endpoint, webhook_secret: sealer.open('webhook-secrets', sealedSecret, webhookSecretContext(merchantId, endpointId, 1)).toString() },
+      value: {
+        endpoint,
+        webhook_secret: sealer
+          .open('webhook-secrets', sealedSecret, webhookSecretContext(merchantId, endpointId, 1))
+          .toString(),
+      },
     };
   }
 
@@ -215,7 +269,11 @@ export class Merchants {
   ): Promise<Outcome<{ readonly domain_id: string; readonly host: string }>> {
     const host = normalHost(input.host);
     if (host === null) return invalidHost;
-    const done = await this.#execute(merchantId, { type: 'AddDomain', domainId: newDomainId(this.#deps.random), host, shopName: input.name }, by);
+    const done = await this.#execute(
+      merchantId,
+      { type: 'AddDomain', domainId: newDomainId(this.#deps.random), host, shopName: input.name },
+      by,
+    );
     if (!done.ok) return done;
     const added = Object.values(done.value.context.domains).find((domain) => domain.host === host);
     return { ok: true, value: { domain_id: added!.domainId, host } };
@@ -226,7 +284,11 @@ export class Merchants {
   }
 
   /** Only the settings given are changed; none beyond the operator's bounds. */
-  setPolicy(merchantId: MerchantId, policy: Partial<MerchantPolicy>, by?: ChangedBy): Promise<Outcome<MerchantOverview>> {
+  setPolicy(
+    merchantId: MerchantId,
+    policy: Partial<MerchantPolicy>,
+    by?: ChangedBy,
+  ): Promise<Outcome<MerchantOverview>> {
     return this.#change(merchantId, { type: 'SetPolicy', policy, ...this.#policyBounds() }, by);
   }
 
@@ -234,7 +296,8 @@ export class Merchants {
   async setLogo(merchantId: MerchantId, image: string | null, by?: ChangedBy): Promise<Outcome<MerchantOverview>> {
     if (image === null) return this.#change(merchantId, { type: 'SetLogo', logo: null }, by);
     const read = readLogo(image);
-    if (!read.ok) return { ok: false, refusal: { code: 'invalid_request', message: `logo ${read.why}`, param: 'logo' } };
+    if (!read.ok)
+      return { ok: false, refusal: { code: 'invalid_request', message: `logo ${read.why}`, param: 'logo' } };
     return this.#change(merchantId, { type: 'SetLogo', logo: read.logo }, by);
   }
 
@@ -265,10 +328,18 @@ export class Merchants {
     return this.#change(merchantId, { type: 'WithdrawChange', changeId }, by);
   }
 
-  /** Puts a change into force whose time has come. What was withdrawn meanwhile, or is in force already, changes nothing. */
+  /**
+   * Puts a change into force whose time has come. What was withdrawn meanwhile, or is in force already, changes
+   * nothing.
+   */
   applyChange(pending: MerchantChangeScheduled['data']): Promise<Outcome<MerchantOverview>> {
     const { merchantId, changeId, requestedBy } = pending;
-    const command = { type: 'ApplyChange', changeId, nowSec: toSec(this.#deps.clock.nowMs()), ...this.#policyBounds() } as const;
+    const command = {
+      type: 'ApplyChange',
+      changeId,
+      nowSec: toSec(this.#deps.clock.nowMs()),
+      ...this.#policyBounds(),
+    } as const;
     return this.#change(merchantId, command, { actor: requestedBy, correlationId: changeId });
   }
 
@@ -277,7 +348,11 @@ export class Merchants {
     return { floor, toleranceMaxPercent };
   }
 
-  async #change(merchantId: MerchantId, command: MerchantCommand, by: ChangedBy | undefined): Promise<Outcome<MerchantOverview>> {
+  async #change(
+    merchantId: MerchantId,
+    command: MerchantCommand,
+    by: ChangedBy | undefined,
+  ): Promise<Outcome<MerchantOverview>> {
     const done = await this.#execute(merchantId, command, by);
     return done.ok ? { ok: true, value: this.#overviewOf(done.value) } : done;
   }
@@ -285,10 +360,19 @@ export class Merchants {
   #overviewOf(state: MerchantState): MerchantOverview {
     const { clock, directory, finalityFloor: floor, changeDelayMinutes } = this.#deps;
     const lastUseOf = (key: KeyState): number | null => directory.lastUseOf(key);
-    return overviewOf(state, { nowSec: toSec(clock.nowMs()), lastUseOf, floor, installationDelayMin: changeDelayMinutes });
+    return overviewOf(state, {
+      nowSec: toSec(clock.nowMs()),
+      lastUseOf,
+      floor,
+      installationDelayMin: changeDelayMinutes,
+    });
   }
 
-  async #execute(merchantId: MerchantId, command: MerchantCommand, by: ChangedBy | undefined): Promise<Outcome<MerchantState>> {
+  async #execute(
+    merchantId: MerchantId,
+    command: MerchantCommand,
+    by: ChangedBy | undefined,
+  ): Promise<Outcome<MerchantState>> {
     const { handler, directory, random } = this.#deps;
     const context = by ?? { actor: 'operator', correlationId: random.uuid() };
     const guarded = GUARDED.has(command.type) ? { ...command, wait: this.#waiting(context) } : command;
@@ -302,7 +386,12 @@ export class Merchants {
 
   #waiting({ actor }: ChangedBy): Waiting {
     const { clock, random, changeDelayMinutes } = this.#deps;
-    return { changeId: newChangeId(random), nowSec: toSec(clock.nowMs()), requestedBy: actor, installationMinutes: changeDelayMinutes };
+    return {
+      changeId: newChangeId(random),
+      nowSec: toSec(clock.nowMs()),
+      requestedBy: actor,
+      installationMinutes: changeDelayMinutes,
+    };
   }
 
   #newKey(merchantId: MerchantId, mode: Mode): { issued: ApiKeyIssued['data']; shown: NewKey } {
@@ -340,11 +429,18 @@ const GUARDED: ReadonlySet<MerchantCommand['type']> = new Set<MerchantCommand['t
 type Keep = (made: string) => Promise<Outcome<string>>;
 const keepNothing: Keep = async (made) => ({ ok: true, value: made });
 
-const noSuchMerchant: Outcome<never> & { ok: false } = { ok: false, refusal: { code: 'not_found', message: 'no such merchant' } };
+const noSuchMerchant: Outcome<never> & { ok: false } = {
+  ok: false,
+  refusal: { code: 'not_found', message: 'no such merchant' },
+};
 
 const invalidHost: Outcome<never> & { ok: false } = {
   ok: false,
-  refusal: { code: 'invalid_request', message: 'host must be a host name such as shop.example, without scheme, port or path', param: 'host' },
+  refusal: {
+    code: 'invalid_request',
+    message: 'host must be a host name such as shop.example, without scheme, port or path',
+    param: 'host',
+  },
 };
 
 /** The host as URLs give it back (lower case, punycode); null when it is anything more than a host. */

@@ -6,7 +6,10 @@ import { InTurn } from '../../runtime/util/in-turn.ts';
 const DAY_SEC = 86_400;
 const EVERY_MS = 60_000;
 
-/** Writes the day of each key's last use into the ledger, away from the requests: what is lost with a process is that day at most. */
+/**
+ * Writes the day of each key's last use into the ledger, away from the requests: what is lost with a process is that
+ * day at most.
+ */
 export class NoteKeyUse {
   readonly #directory: Pick<MerchantDirectory, 'usesHere'>;
   readonly #merchants: Pick<MerchantHandler, 'execute'>;
@@ -36,7 +39,11 @@ export class NoteKeyUse {
       const day = Math.floor(atSec / DAY_SEC);
       if (this.#noted.get(key.keyId) === day) continue;
       const context = { correlationId: key.keyId, actor: 'key-use' };
-      await this.#merchants.execute(merchantStream(key.merchantId), { type: 'NoteKeyUse', keyId: key.keyId, atSec }, context);
+      await this.#merchants.execute(
+        merchantStream(key.merchantId),
+        { type: 'NoteKeyUse', keyId: key.keyId, atSec },
+        context,
+      );
       this.#noted.set(key.keyId, day);
     }
   }

@@ -74,7 +74,10 @@ export interface OverviewParts {
   readonly installationDelayMin: number;
 }
 
-export function overviewOf({ context }: MerchantState, { nowSec, lastUseOf, floor, installationDelayMin }: OverviewParts): MerchantOverview {
+export function overviewOf(
+  { context }: MerchantState,
+  { nowSec, lastUseOf, floor, installationDelayMin }: OverviewParts,
+): MerchantOverview {
   const { merchantId, name, mode } = context.registered!;
   return {
     id: merchantId,
@@ -83,7 +86,11 @@ export function overviewOf({ context }: MerchantState, { nowSec, lastUseOf, floo
     keys: Object.values(context.keys).map((key) => keyOverview(key, lastUseOf(key))),
     webhook: context.endpoint && webhookOverview(context.endpoint, nowSec),
     further_webhooks: Object.values(context.furtherEndpoints).map((endpoint) => webhookOverview(endpoint, nowSec)),
-    domains: Object.values(context.domains).map(({ domainId, host, shopName }) => ({ domain_id: domainId, host, name: shopName })),
+    domains: Object.values(context.domains).map(({ domainId, host, shopName }) => ({
+      domain_id: domainId,
+      host,
+      name: shopName,
+    })),
     policy: withFloor(context.policy, floor),
     logo: context.logo && logoOverview(context.logo),
     change_delay_minutes: changeDelayMin(context, installationDelayMin),
@@ -93,7 +100,15 @@ export function overviewOf({ context }: MerchantState, { nowSec, lastUseOf, floo
 
 function keyOverview({ issued, revoked, restrictions }: KeyState, lastUsedAt: number | null): KeyOverview {
   const { scopes, addresses, signatureVersion } = restrictions;
-  return { key_id: issued.keyId, hint: issued.hint, revoked, scopes, addresses, signature_version: signatureVersion, last_used_at: lastUsedAt };
+  return {
+    key_id: issued.keyId,
+    hint: issued.hint,
+    revoked,
+    scopes,
+    addresses,
+    signature_version: signatureVersion,
+    last_used_at: lastUsedAt,
+  };
 }
 
 function webhookOverview(endpoint: EndpointState, nowSec: number): WebhookOverview {

@@ -9,7 +9,10 @@ export class OwnChanges {
   readonly #merchants: Pick<Merchants, 'getMerchant' | 'withdrawChange'>;
   readonly #idempotency: Idempotency;
 
-  constructor(deps: { readonly merchants: Pick<Merchants, 'getMerchant' | 'withdrawChange'>; readonly idempotency: Idempotency }) {
+  constructor(deps: {
+    readonly merchants: Pick<Merchants, 'getMerchant' | 'withdrawChange'>;
+    readonly idempotency: Idempotency;
+  }) {
     this.#merchants = deps.merchants;
     this.#idempotency = deps.idempotency;
   }
@@ -26,6 +29,11 @@ export class OwnChanges {
       const done = await this.#merchants.withdrawChange(caller.merchantId, changeId, by);
       return done.ok ? { ok: true, value: done.value.pending_changes } : done;
     };
-    return this.#idempotency.once(caller, { operation: 'merchant.change.withdraw', requestHash: changeId, mayRunTwice: true, run });
+    return this.#idempotency.once(caller, {
+      operation: 'merchant.change.withdraw',
+      requestHash: changeId,
+      mayRunTwice: true,
+      run,
+    });
   }
 }

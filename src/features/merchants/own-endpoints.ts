@@ -4,7 +4,10 @@ import type { Caller, Outcome } from '../shared/merchant-api.ts';
 import type { ChangedBy, Merchants, NewWebhookSecret } from './merchants.ts';
 import type { MerchantOverview, WebhookOverview } from './overview.ts';
 
-type Settings = Pick<Merchants, 'getMerchant' | 'addWebhook' | 'setWebhook' | 'issueWebhookSecret' | 'activateWebhookSecret' | 'resumeWebhook'>;
+type Settings = Pick<
+  Merchants,
+  'getMerchant' | 'addWebhook' | 'setWebhook' | 'issueWebhookSecret' | 'activateWebhookSecret' | 'resumeWebhook'
+>;
 type NewEndpoint = Parameters<Merchants['addWebhook']>[1];
 type EndpointChange = Parameters<Merchants['setWebhook']>[1];
 
@@ -28,7 +31,9 @@ export class OwnEndpoints {
     return this.list(reader).find(({ endpoint_id: id }) => id === endpointId) ?? null;
   }
 
-  /** The ledger keeps the secret sealed only, so what a repetition is answered is what was sealed for the first request. */
+  /**
+   * The ledger keeps the secret sealed only, so what a repetition is answered is what was sealed for the first request.
+   */
   add(caller: Caller, endpoint: NewEndpoint): ReturnType<Merchants['addWebhook']> {
     return this.#merchants.addWebhook(caller.merchantId, endpoint, byOf(caller), (made) =>
       this.#kept(caller, 'webhook.endpoint.create', JSON.stringify(endpoint), made),
@@ -36,7 +41,9 @@ export class OwnEndpoints {
   }
 
   change(caller: Caller, endpointId: string, change: EndpointChange): Promise<Outcome<WebhookOverview>> {
-    return this.#changed(caller, endpointId, (by) => this.#merchants.setWebhook(caller.merchantId, { ...change, endpointId }, by));
+    return this.#changed(caller, endpointId, (by) =>
+      this.#merchants.setWebhook(caller.merchantId, { ...change, endpointId }, by),
+    );
   }
 
   async issueSecret(caller: Caller, endpointId: string): Promise<Outcome<NewWebhookSecret>> {
@@ -53,7 +60,9 @@ export class OwnEndpoints {
 
   /** Sends to it again, what has queued in order. */
   resume(caller: Caller, endpointId: string): Promise<Outcome<WebhookOverview>> {
-    return this.#once(caller, endpointId, 'webhook.resume', (by) => this.#merchants.resumeWebhook(caller.merchantId, by, endpointId));
+    return this.#once(caller, endpointId, 'webhook.resume', (by) =>
+      this.#merchants.resumeWebhook(caller.merchantId, by, endpointId),
+    );
   }
 
   async #kept(caller: Caller, operation: string, requestHash: string, made: string): Promise<Outcome<string>> {
@@ -81,4 +90,7 @@ type Change = (by: ChangedBy) => Promise<Outcome<MerchantOverview>>;
 const endpointsOf = ({ webhook, further_webhooks: further }: MerchantOverview): readonly WebhookOverview[] =>
   webhook ? [webhook, ...further] : further;
 const noSuchEndpoint: Outcome<never> = { ok: false, refusal: { code: 'not_found', message: 'no such endpoint' } };
-const byOf = (caller: Caller): ChangedBy => ({ actor: `merchant:${caller.merchantId}`, correlationId: caller.requestId });
+const byOf = (caller: Caller): ChangedBy => ({
+  actor: `merchant:${caller.merchantId}`,
+  correlationId: caller.requestId,
+});

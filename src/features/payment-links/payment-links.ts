@@ -2,7 +2,12 @@ import { base32, parsePaymentLinkId, type ApiKeyId, type PaymentLinkId, type Ses
 import type { PaymentLinkTerms, UseOutcome } from '../../domain/events/payment-link-events.ts';
 import { paymentLinkStream } from '../../domain/streams.ts';
 import { linksOfMerchant, PAYMENT_LINKS_TABLE } from '../../../projections/payment-links/payment-links.projection.ts';
-import { isWaiting, linkStatus, numberOf, type LinkStatus } from '../../../state-machines/payment-link/payment-link.decider.ts';
+import {
+  isWaiting,
+  linkStatus,
+  numberOf,
+  type LinkStatus,
+} from '../../../state-machines/payment-link/payment-link.decider.ts';
 import {
   afterUse,
   DAY_SEC,
@@ -99,10 +104,18 @@ export class PaymentLinks implements PayerLinks {
     if (!isCoin(currency) && !rates.mayQuote(currency))
       return {
         ok: false,
-        refusal: { code: 'invalid_request', message: `this installation has no exchange rate from ${currency}`, param: 'currency' },
+        refusal: {
+          code: 'invalid_request',
+          message: `this installation has no exchange rate from ${currency}`,
+          param: 'currency',
+        },
       };
     const linkId = `pl_${base32(random.bytes(ID_BYTES)).slice(0, ID_LENGTH)}` as PaymentLinkId;
-    return this.#tell(linkId, { type: 'CreatePaymentLink', terms: { ...input, linkId, merchantId, mode }, nowSec: this.#nowSec() }, by);
+    return this.#tell(
+      linkId,
+      { type: 'CreatePaymentLink', terms: { ...input, linkId, merchantId, mode }, nowSec: this.#nowSec() },
+      by,
+    );
   }
 
   async switchOff(reader: Reader, id: PaymentLinkId, reason: string, by: Acting): Promise<Outcome<PaymentLinkView>> {
@@ -116,7 +129,10 @@ export class PaymentLinks implements PayerLinks {
   }
 
   /** The newest first. `after`: the cursor of the page before. */
-  async list({ merchantId, mode }: Reader, { after, limit }: { readonly after?: string | undefined; readonly limit: number }) {
+  async list(
+    { merchantId, mode }: Reader,
+    { after, limit }: { readonly after?: string | undefined; readonly limit: number },
+  ) {
     const { readModel, servedRows } = this.#deps;
     await servedRows();
     const prefix = linksOfMerchant(mode, merchantId);
@@ -162,22 +178,32 @@ export class PaymentLinks implements PayerLinks {
     const context = await this.#context(id);
     if (!context?.created) return null;
     const sessions = await Promise.all(numbersOf(context, press).map((number) => this.#session(context, number)));
-    const found = (outcome: UseOutcome | null) => sessions.find((session) => session && outcomeOf(session.status) === outcome);
+    const found = (outcome: UseOutcome | null) =>
+      sessions.find((session) => session && outcomeOf(session.status) === outcome);
     return { sessionId: (found('paid') ?? found(null))?.sessionId ?? null };
   }
 
-  /** The number is written down before the payment is made: whoever presses the same page again is led to the same payment, after a crash, too. */
+  /**
+   * The number is written down before the payment is made: whoever presses the same page again is led to the same
+   * payment, after a crash, too.
+   */
   async pay(id: PaymentLinkId, press: string, requestId: string): Promise<Outcome<SessionId>> {
     const [known, before] = [await this.paymentOf(id, press), await this.#context(id)];
     if (!known || !before?.created) return NOT_FOUND;
     if (known.sessionId !== null) return { ok: true, value: known.sessionId };
     const nowSec = this.#nowSec();
-    const command = { type: 'UsePaymentLink', press, ended: await this.#endedOf(before, toLookAt(before, press, nowSec)), nowSec } as const;
+    const command = {
+      type: 'UsePaymentLink',
+      press,
+      ended: await this.#endedOf(before, toLookAt(before, press, nowSec)),
+      nowSec,
+    } as const;
     const actor = `payment-link:${id}`;
     const used = await this.#deps.handler.execute(paymentLinkStream(id), command, { correlationId: requestId, actor });
     if (!used.ok) return used;
     const number = numberOf(used.state.context, press)!;
-    // Whoever was held up for long finds the place given to somebody else, and must not make a payment that is not counted.
+    // Whoever was held up for long finds the place given to somebody else, and must not make a payment that is not
+    // counted.
     if (!Object.hasOwn((await this.#context(id))?.open ?? {}, String(number))) return PLACE_LOST;
     const { merchantId, mode, amount, currency, description } = before.created;
     const caller: Caller = { merchantId, mode, keyId: 'payment-link' as ApiKeyId, requestId, operator: actor };
@@ -192,7 +218,11 @@ export class PaymentLinks implements PayerLinks {
     return toSec(this.#deps.clock.nowMs());
   }
 
-  async #tell(id: PaymentLinkId, command: Parameters<PaymentLinkHandler['execute']>[1], by: Acting): Promise<Outcome<PaymentLinkView>> {
+  async #tell(
+    id: PaymentLinkId,
+    command: Parameters<PaymentLinkHandler['execute']>[1],
+    by: Acting,
+  ): Promise<Outcome<PaymentLinkView>> {
     const result = await this.#deps.handler.execute(paymentLinkStream(id), command, by);
     return result.ok ? { ok: true, value: await this.#view(result.state.context) } : result;
   }
@@ -261,8 +291,8 @@ const numbersOf = ({ paid, open, unpaid }: PaymentLinkContext, press: string): n
     .map(({ number }) => number);
 
 /**
- * Whose end matters to a press: the page's own; all that are open, where they take half of the room; and those that ended unpaid and may have been
- * paid since, where they could fill the link or are about to be forgotten.
+ * Whose end matters to a press: the page's own; all that are open, where they take half of the room; and those that
+ * ended unpaid and may have been paid since, where they could fill the link or are about to be forgotten.
  */
 function toLookAt(context: PaymentLinkContext, press: string, nowSec: number): number[] {
   const { created, open, paid, unpaid } = context;
@@ -271,7 +301,9 @@ function toLookAt(context: PaymentLinkContext, press: string, nowSec: number): n
   const numbers = Object.keys(open).map(Number);
   const isCrowded = numbers.length * 2 >= created!.maxOpen || isWaiting(status);
   const couldFill = paid.length + numbers.length + unpaid.length >= created!.maxUses;
-  const ended = unpaid.filter(({ notedAtSec }) => couldFill || notedAtSec <= nowSec - DAY_SEC).map(({ number }) => number);
+  const ended = unpaid
+    .filter(({ notedAtSec }) => couldFill || notedAtSec <= nowSec - DAY_SEC)
+    .map(({ number }) => number);
   return [...(isCrowded ? numbers : numbers.filter((number) => open[number]!.press === press)), ...ended];
 }
 
@@ -281,5 +313,8 @@ interface Acting {
   readonly correlationId: string;
 }
 
-const PLACE_LOST = { ok: false, refusal: { code: 'conflict', message: 'the place of the payment was given back meanwhile' } } as const;
+const PLACE_LOST = {
+  ok: false,
+  refusal: { code: 'conflict', message: 'the place of the payment was given back meanwhile' },
+} as const;
 const NOT_FOUND = { ok: false, refusal: { code: 'not_found', message: 'no such payment link' } } as const;

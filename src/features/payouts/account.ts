@@ -33,7 +33,10 @@ export class TreasuryAccount {
 
   /** Null when it is written; the treasury's own words otherwise. */
   async tell(command: TreasuryCommand, actor: string): Promise<string | null> {
-    const result = await this.#deps.treasuries.execute(this.stream, command, { correlationId: this.#deps.random.uuid(), actor });
+    const result = await this.#deps.treasuries.execute(this.stream, command, {
+      correlationId: this.#deps.random.uuid(),
+      actor,
+    });
     return result.ok ? null : result.refusal.message;
   }
 }

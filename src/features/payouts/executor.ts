@@ -34,8 +34,9 @@ export interface ExecutorDeps {
 }
 
 /**
- * Takes what one treasury has to pay through the one protocol that money leaves by: reserve, sign, write down, send, watch, replace or give up.
- * Of the account's sequence at most one place is between reservation and signature at any time.
+ * Takes what one treasury has to pay through the one protocol that money leaves by: reserve, sign, write down, send,
+ * watch, replace or give up. Of the account's sequence at most one place is between reservation and signature at any
+ * time.
  */
 export class OutgoingExecutor<Item extends Outgoing> {
   readonly #account: TreasuryAccount;
@@ -116,13 +117,17 @@ export class OutgoingExecutor<Item extends Outgoing> {
   /** Gives one up between two rounds, so that it cannot be signed at the same moment. */
   async reject(ref: Item['ref']): Promise<void> {
     await this.#turns.run(async () => {
-      if (this.#records.reservation(await this.context())?.ref.id === ref.id) throw new Error(`${ref.id} is being signed`);
+      if (this.#records.reservation(await this.context())?.ref.id === ref.id)
+        throw new Error(`${ref.id} is being signed`);
       const item = await this.#records.find(ref);
       if (item) await this.#fail(item, failure('rejected_by_operator'));
     });
   }
 
-  /** Writes down what the signer's journal says was signed for one of them and this ledger lost, between two rounds. Throws when it does not fit. */
+  /**
+   * Writes down what the signer's journal says was signed for one of them and this ledger lost, between two rounds.
+   * Throws when it does not fit.
+   */
   async takeOver(ref: Item['ref'], payment: SignedPayment): Promise<void> {
     await this.#turns.run(async () => {
       await takeOver({ ref, payment, records: this.#records, account: this.#account, nowSec: this.#nowSec() });
@@ -137,9 +142,16 @@ export class OutgoingExecutor<Item extends Outgoing> {
     const context = await this.context();
     const unknown = Object.values(context.unknownOutflows)[0];
     const { mode, network } = this.chain;
-    this.#retries.setAlarm('journal', (await this.#deps.journalCheck?.look(mode, network, () => this.context())) ?? null);
-    this.#retries.setAlarm('outflow', unknown ? `${unknown.txHash ?? unknown.outflowKey} moved money of ours and is not in the ledger` : null);
-    // What has ended could not take the replacement that is reserved for it, and the reservation would hold up everything.
+    this.#retries.setAlarm(
+      'journal',
+      (await this.#deps.journalCheck?.look(mode, network, () => this.context())) ?? null,
+    );
+    this.#retries.setAlarm(
+      'outflow',
+      unknown ? `${unknown.txHash ?? unknown.outflowKey} moved money of ours and is not in the ledger` : null,
+    );
+    // What has ended could not take the replacement that is reserved for it, and the reservation would hold up
+    // everything.
     const beingSigned = this.#records.reservation(context)?.ref.id;
     const sent = items.filter((item) => isSigned(item) && item.ref.id !== beingSigned);
     await this.#sent.follow(sent, faults);
@@ -183,12 +195,16 @@ export class OutgoingExecutor<Item extends Outgoing> {
 
   async #startDue(known: readonly Item[], faults: RoundFaults): Promise<void> {
     const { turns } = this.#retries;
-    if (!known.some((item) => !isSigned(item) && turns.isDue(item.ref.id)) || !(await this.#sequenceAgrees(faults))) return;
+    if (!known.some((item) => !isSigned(item) && turns.isDue(item.ref.id)) || !(await this.#sequenceAgrees(faults)))
+      return;
     const items = await this.#read();
     const context = await this.context();
     const inFlight = items.filter(isSigned);
     const fresh = items.filter((item) => !isSigned(item) && this.#records.mayStart(item, inFlight, context));
-    for (const item of turns.take(fresh, ROUND, { id: ({ ref }) => ref.id, owner: (one) => this.#records.ownerOf(one) })) {
+    for (const item of turns.take(fresh, ROUND, {
+      id: ({ ref }) => ref.id,
+      owner: (one) => this.#records.ownerOf(one),
+    })) {
       try {
         await this.#start(item, inFlight, faults).catch((error: unknown) => this.#endIfImpossible(item, error));
       } catch (error) {
@@ -225,7 +241,12 @@ export class OutgoingExecutor<Item extends Outgoing> {
     // Anew: another transaction may have taken a place meanwhile.
     const { nextNonce, usedNonces } = await this.context();
     const known = order.fromAddress === treasuryOf(order) ? nextNonce : null;
-    await this.#reserve(item, await this.chain.draft(order, known ?? (await this.chain.nextNonce(order.fromAddress)), usedNonces), 1, null);
+    await this.#reserve(
+      item,
+      await this.chain.draft(order, known ?? (await this.chain.nextNonce(order.fromAddress)), usedNonces),
+      1,
+      null,
+    );
   }
 
   async #endIfImpossible(item: Item, error: unknown): Promise<void> {
@@ -247,7 +268,12 @@ export class OutgoingExecutor<Item extends Outgoing> {
     return this.#reserve(item, draft, last.attempt + 1, { txHash: last.txHash, why });
   }
 
-  async #reserve(item: Item, draft: TransactionDraft | null, attempt: number, replaces: Sequence['replaces']): Promise<void> {
+  async #reserve(
+    item: Item,
+    draft: TransactionDraft | null,
+    attempt: number,
+    replaces: Sequence['replaces'],
+  ): Promise<void> {
     if (draft === null) return this.#retries.wait(item.ref, 'sequence_busy', SEQUENCE_BUSY);
     const sequence = { attempt, fromAddress: item.order.fromAddress, draft, replaces, reservedAtSec: this.#nowSec() };
     // Another may have taken the sequence in between; the next round draws it up anew.
@@ -262,7 +288,8 @@ export class OutgoingExecutor<Item extends Outgoing> {
     const { journal } = await this.context();
     const signature = await this.#deps.signer.sign({ order: item.order, attempt, draft, ledger: journal });
     if (!signature.ok) {
-      if (signature.kind !== 'stopped') await this.#records.release(ref, { attempt, reason: signature.code, releasedAtSec: this.#nowSec() });
+      if (signature.kind !== 'stopped')
+        await this.#records.release(ref, { attempt, reason: signature.code, releasedAtSec: this.#nowSec() });
       return this.#refused(item, signature);
     }
     const { txHash, signedBytes } = signature;
@@ -321,7 +348,10 @@ export class OutgoingExecutor<Item extends Outgoing> {
     if (this.#records.endsLater?.(item, await this.context())) return;
     await this.#records.complete(item, landed);
     this.#retries.forget(ref);
-    this.#deps.log.info({ ...ref.logged, kind: order.kind, tx: landed.txHash, network: order.network }, `${this.#records.words.one} is complete`);
+    this.#deps.log.info(
+      { ...ref.logged, kind: order.kind, tx: landed.txHash, network: order.network },
+      `${this.#records.words.one} is complete`,
+    );
   }
 
   async #fail(item: Item, why: Failure): Promise<void> {

@@ -14,14 +14,17 @@ export function helperGone(error: unknown): Helper | null {
 /** Ends by itself: a chain or a signer that is away comes back. */
 export const isTransient = (error: unknown): boolean => helperGone(error) !== null;
 
-export const OUTAGE_REASON = { chain: 'chain_unavailable', signer: 'signer_unavailable' } as const satisfies Record<Helper, WaitReason>;
+export const OUTAGE_REASON = { chain: 'chain_unavailable', signer: 'signer_unavailable' } as const satisfies Record<
+  Helper,
+  WaitReason
+>;
 
 /** Without an answer to anybody, this many are asked for before a chain or the signer counts as away. */
 const ASKED_IN_VAIN = 3;
 
 /**
- * One round's faults. Whether the chain is away or only one payout's question cannot be answered, the others tell: while nobody gets an
- * answer, it is away; as soon as one did, whoever got none is at fault itself.
+ * One round's faults. Whether the chain is away or only one payout's question cannot be answered, the others tell:
+ * while nobody gets an answer, it is away; as soon as one did, whoever got none is at fault itself.
  */
 export class RoundFaults {
   readonly #answered = new Set<Helper>();
@@ -32,8 +35,8 @@ export class RoundFaults {
   }
 
   /**
-   * Rethrows what concerns everybody. `blame` is called with what is one's own fault: at once, or at the end of the round where only the others
-   * can tell.
+   * Rethrows what concerns everybody. `blame` is called with what is one's own fault: at once, or at the end of the
+   * round where only the others can tell.
    */
   judge(error: unknown, blame: () => void): void {
     if (error instanceof StoreUnavailable) throw error;

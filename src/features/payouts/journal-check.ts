@@ -16,8 +16,8 @@ const faultOf = (network: Network, signedTo: number, knownTo: number): string =>
     : 'it is not the journal of this ledger, or an older copy');
 
 /**
- * Looks whether the signer signed what this ledger does not know, as after the restore of a backup: the signer would refuse the next payout, and
- * that may be asked for days later.
+ * Looks whether the signer signed what this ledger does not know, as after the restore of a backup: the signer would
+ * refuse the next payout, and that may be asked for days later.
  */
 export class JournalCheck {
   readonly #signer: Pick<OutgoingSigner, 'status' | 'stop'>;
@@ -30,19 +30,32 @@ export class JournalCheck {
     this.#everyMs = everyMs;
   }
 
-  /** What is wrong, for people; as last seen while there is nothing to compare. Never rejects for a signer that is away. */
+  /**
+   * What is wrong, for people; as last seen while there is nothing to compare. Never rejects for a signer that is away.
+   */
   async look(mode: Mode, network: Network, context: () => Promise<TreasuryContext>): Promise<string | null> {
     if (performance.now() - this.#lookedMs < this.#everyMs) return this.#fault;
     const before = await context();
     const status = await this.#signer.status(mode).catch(() => null);
     const after = await context();
     // What is being signed is in the one before it is in the other.
-    if (!status?.lastSigned || before.open !== null || after.open !== null || before.journal?.hash !== after.journal?.hash) return this.#fault;
+    if (
+      !status?.lastSigned ||
+      before.open !== null ||
+      after.open !== null ||
+      before.journal?.hash !== after.journal?.hash
+    )
+      return this.#fault;
     this.#lookedMs = performance.now();
     const [journal, ledger] = [status.lastSigned[network] ?? null, after.journal];
     // It remembers no cap and no nonce, and would begin anew on networks that this ledger has nothing of.
     if (status.isNew && ledger !== null) await this.#signer.stop(mode, NO_JOURNAL).catch(() => undefined);
-    this.#fault = journal?.hash === ledger?.hash ? null : status.entries === 0 ? LOST : faultOf(network, journal?.seq ?? 0, ledger?.seq ?? 0);
+    this.#fault =
+      journal?.hash === ledger?.hash
+        ? null
+        : status.entries === 0
+          ? LOST
+          : faultOf(network, journal?.seq ?? 0, ledger?.seq ?? 0);
     return this.#fault;
   }
 }

@@ -49,7 +49,10 @@ export class TreasuryLoops<Executor extends { readonly chain: OutgoingChain }> {
       try {
         if (mayPay()) await look(executor);
       } catch (error) {
-        log[isTransient(error) ? 'warn' : 'error']({ err: error, mode, network }, `${what} of a treasury cannot go on now`);
+        log[isTransient(error) ? 'warn' : 'error'](
+          { err: error, mode, network },
+          `${what} of a treasury cannot go on now`,
+        );
       }
       if (!this.#stopped) await this.#pause(mode, network);
     }

@@ -1,6 +1,12 @@
 import type { JournalPlace, TransactionDraft } from '../../domain/events/transaction-draft.ts';
 import type { MoveFailureReason } from '../../domain/events/treasury-move-events.ts';
-import type { LandedTransaction, OutgoingTransaction, Reserved, SentTransaction, WaitReason } from '../../ports/outgoing.ts';
+import type {
+  LandedTransaction,
+  OutgoingTransaction,
+  Reserved,
+  SentTransaction,
+  WaitReason,
+} from '../../ports/outgoing.ts';
 import type { MoveReservation } from '../../../state-machines/treasury/moves.state.ts';
 import type { TreasuryContext } from '../../../state-machines/treasury/treasury.state.ts';
 import type { RoundFaults } from './faults.ts';
@@ -65,14 +71,18 @@ export interface OpenListener<Ref> {
 }
 
 /**
- * Where outgoing transactions of some kinds are written down, and the rules that they alone have. All methods that write are safe to repeat; they
- * throw when what was signed or has landed is refused, since the records and the chain would disagree.
+ * Where outgoing transactions of some kinds are written down, and the rules that they alone have. All methods that
+ * write are safe to repeat; they throw when what was signed or has landed is refused, since the records and the chain
+ * would disagree.
  */
 export interface OutgoingRecords<Item extends Outgoing> {
   readonly words: { readonly one: string; readonly all: string };
   /** Whether it is done as soon as the chain calls it landed, or not before that is final. */
   readonly doneOnce: 'landed' | 'final';
-  /** The share of the time that a deposit has for coming back which a process that has just started waits for its watchers to see it again. */
+  /**
+   * The share of the time that a deposit has for coming back which a process that has just started waits for its
+   * watchers to see it again.
+   */
   readonly graceAfterStart: number;
 
   /** What is not done, oldest first. */
@@ -99,7 +109,10 @@ export interface OutgoingRecords<Item extends Outgoing> {
 
   /** False when another has the sequence. */
   reserve(item: Item, sequence: Sequence): Promise<boolean>;
-  release(ref: Item['ref'], released: { readonly attempt: number; readonly reason: string; readonly releasedAtSec: number }): Promise<void>;
+  release(
+    ref: Item['ref'],
+    released: { readonly attempt: number; readonly reason: string; readonly releasedAtSec: number },
+  ): Promise<void>;
   /** False when it is paid already, so that these bytes are never sent. */
   recordSigned(item: Item, signed: NewlySigned, sequence: Sequence): Promise<boolean>;
   /** Whether another of them has to be written down before it may end by what the chain did with it. */

@@ -3,7 +3,10 @@ import type { OutgoingTransaction, Reserved } from '../../ports/outgoing.ts';
 import type { Move } from '../../../state-machines/treasury/moves.state.ts';
 
 /** What refunds and other moves may still take from one treasury. */
-export function reservedOf(refunds: readonly { readonly order: OutgoingTransaction }[], moves: readonly Move[] = []): Reserved {
+export function reservedOf(
+  refunds: readonly { readonly order: OutgoingTransaction }[],
+  moves: readonly Move[] = [],
+): Reserved {
   const coins: Partial<Record<Coin, bigint>> = {};
   for (const { coin, amount } of [...refunds.map(({ order }) => order), ...moves.map(({ terms }) => terms)])
     if (isCoin(coin)) coins[coin] = (coins[coin] ?? 0n) + amountOf(amount);

@@ -32,7 +32,10 @@ interface RetryStateParts {
   readonly words: { readonly one: string; readonly all: string };
   readonly nowMs: () => number;
   readonly pollMs: number;
-  /** How long a deposit that left the chain may take to come back, and the share of it that a process waits after its start. */
+  /**
+   * How long a deposit that left the chain may take to come back, and the share of it that a process waits after its
+   * start.
+   */
   readonly depositGraceMs: number;
   readonly graceAfterStart: number;
 }
@@ -89,7 +92,8 @@ export class RetryState<Ref extends OutgoingRef> {
   wait({ id, names, logged }: Ref, reason: WaitReason, detail: string): void {
     const { log, words, nowMs } = this.#parts;
     const before = this.#waiting.get(id);
-    if (before?.reason !== reason) log[needsLook(reason) ? 'error' : 'warn']({ ...logged, reason, detail }, `${words.one} waits`);
+    if (before?.reason !== reason)
+      log[needsLook(reason) ? 'error' : 'warn']({ ...logged, reason, detail }, `${words.one} waits`);
     this.#waiting.set(id, { ...names, reason, detail, sinceMs: before?.sinceMs ?? nowMs() });
   }
 
@@ -130,7 +134,10 @@ export class RetryState<Ref extends OutgoingRef> {
     if (this.#withheld.delete(id)) this.#alarms.delete(id);
   }
 
-  /** Whether what it pays back is gone for good. Restarts of the process do not prolong the time that it has for coming back. */
+  /**
+   * Whether what it pays back is gone for good. Restarts of the process do not prolong the time that it has for coming
+   * back.
+   */
   isGone(ref: Ref, { isAwaited, goneSinceSec }: Missing): boolean {
     if (isAwaited) {
       this.found(ref);
@@ -139,7 +146,10 @@ export class RetryState<Ref extends OutgoingRef> {
     const { nowMs, depositGraceMs, graceAfterStart } = this.#parts;
     const sinceMs = this.#missedAtMs.get(ref.id) ?? performance.now();
     this.#missedAtMs.set(ref.id, sinceMs);
-    return nowMs() - (goneSinceSec ?? 0) * 1000 >= depositGraceMs && performance.now() - sinceMs >= depositGraceMs * graceAfterStart;
+    return (
+      nowMs() - (goneSinceSec ?? 0) * 1000 >= depositGraceMs &&
+      performance.now() - sinceMs >= depositGraceMs * graceAfterStart
+    );
   }
 
   found({ id }: Ref): void {

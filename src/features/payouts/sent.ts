@@ -67,7 +67,9 @@ export class SentTransactions<Item extends Outgoing> {
     }
   }
 
-  /** Lets bytes out, unless the money that they pay back is gone: then nobody hears of them before it is there again. */
+  /**
+   * Lets bytes out, unless the money that they pay back is gone: then nobody hears of them before it is there again.
+   */
   async send(item: Item, sent: readonly SentTransaction[]): Promise<boolean> {
     const missing = await this.#missing(item);
     if (missing) this.#withhold(item, missing, true);
@@ -89,7 +91,10 @@ export class SentTransactions<Item extends Outgoing> {
         return records.doneOnce === 'landed' || fate.final ? this.#parts.complete(item, fate.landed) : undefined;
       case 'ineffective': {
         const isCancelled = item.signed.some((sent) => sent.txHash === fate.txHash && isCancelling(sent));
-        return this.#giveUp(item, { reason: isCancelled ? 'deposit_reverted' : 'execution_reverted', ineffective: fate });
+        return this.#giveUp(item, {
+          reason: isCancelled ? 'deposit_reverted' : 'execution_reverted',
+          ineffective: fate,
+        });
       }
       default:
         return this.#goOn(item, fate);
@@ -140,12 +145,16 @@ export class SentTransactions<Item extends Outgoing> {
   /** `isUnseen`: no node has it, so its place in the account's sequence is empty. */
   #withhold(item: Item, { detail }: Missing, isUnseen: boolean): void {
     const { txHash, validity } = newest(item);
-    this.#parts.retries.withhold(item.ref, `${txHash} of ${item.ref.id} waits: ${detail}`, isUnseen && validity.kind === 'evm-nonce');
+    this.#parts.retries.withhold(
+      item.ref,
+      `${txHash} of ${item.ref.id} waits: ${detail}`,
+      isUnseen && validity.kind === 'evm-nonce',
+    );
   }
 
   /**
-   * Once the money is gone for good, what can never land ends, and a transaction that moves nothing takes the place of what would keep every
-   * later one from landing: one of the two lands, and it ends by that.
+   * Once the money is gone for good, what can never land ends, and a transaction that moves nothing takes the place of
+   * what would keep every later one from landing: one of the two lands, and it ends by that.
    */
   async #endWhenDue(item: Item, missing: Missing, fate: 'never' | 'absent' | 'pending'): Promise<void> {
     const { chain, retries, records, replace } = this.#parts;
@@ -162,7 +171,8 @@ export class SentTransactions<Item extends Outgoing> {
   async #giveUp(item: Item, failure: Failure): Promise<void> {
     const { signer, retries, fail } = this.#parts;
     const released = paysBack(item.order.kind) ? await signer.release(item.order) : ({ ok: true } as const);
-    if (!released.ok) return retries.wait(item.ref, WAIT_REASONS[released.code] ?? 'chain_unavailable', released.message);
+    if (!released.ok)
+      return retries.wait(item.ref, WAIT_REASONS[released.code] ?? 'chain_unavailable', released.message);
     crashPoint('after-release');
     return fail(item, failure);
   }

@@ -16,10 +16,16 @@ export interface TakeOver<Item extends Outgoing> {
 }
 
 /**
- * Writes down what was signed for a payment that a restored ledger lost, as though it had been signed now: what became of it is asked of the chain, as of any
- * other. Safe to repeat. Throws when it does not fit what the ledger has.
+ * Writes down what was signed for a payment that a restored ledger lost, as though it had been signed now: what became
+ * of it is asked of the chain, as of any other. Safe to repeat. Throws when it does not fit what the ledger has.
  */
-export async function takeOver<Item extends Outgoing>({ ref, payment, records, account, nowSec }: TakeOver<Item>): Promise<void> {
+export async function takeOver<Item extends Outgoing>({
+  ref,
+  payment,
+  records,
+  account,
+  nowSec,
+}: TakeOver<Item>): Promise<void> {
   const { attempt, draft, txHash, signedBytes, signedAtSec, journal } = payment;
   const item = await records.find(ref);
   if (!item) throw new Error(`${ref.id} is not known, or it is done`);
@@ -32,12 +38,24 @@ export async function takeOver<Item extends Outgoing>({ ref, payment, records, a
   const before = isWritten ? item.signed.at(-2) : last;
   const replaces = before ? { txHash: before.txHash, why: whyReplaced(draft) } : null;
   const sequence = { attempt, fromAddress: payment.fromAddress, draft, replaces, reservedAtSec: signedAtSec };
-  if (!(await records.reserve(item, sequence))) throw new Error(`the sequence of ${txHash} does not follow from what the ledger has`);
-  await records.recordSigned(item, { attempt, txHash, signedBytes, validity: validityOf(draft), signedAtSec, journal }, sequence);
+  if (!(await records.reserve(item, sequence)))
+    throw new Error(`the sequence of ${txHash} does not follow from what the ledger has`);
+  await records.recordSigned(
+    item,
+    { attempt, txHash, signedBytes, validity: validityOf(draft), signedAtSec, journal },
+    sequence,
+  );
 }
 
-/** What is reserved beside the oldest payment that the ledger lost was never signed: the signer's journal was ahead, and it refused. */
-async function releaseUnsigned({ id, attempt, draft }: SignedPayment, account: TakeOver<Outgoing>['account'], nowSec: number): Promise<void> {
+/**
+ * What is reserved beside the oldest payment that the ledger lost was never signed: the signer's journal was ahead, and
+ * it refused.
+ */
+async function releaseUnsigned(
+  { id, attempt, draft }: SignedPayment,
+  account: TakeOver<Outgoing>['account'],
+  nowSec: number,
+): Promise<void> {
   const { open } = await account.context();
   if (open === null) return;
   const openId = 'legId' in open ? open.legId : open.moveId;
@@ -52,8 +70,12 @@ const ACTOR = 'take-over';
 
 const isOfOrder = (payment: SignedPayment, order: OutgoingTransaction): boolean =>
   amountOf(payment.amount) === amountOf(order.amount) &&
-  (['kind', 'network', 'id', 'coin', 'fromAddress', 'toAddress'] as const).every((field) => payment[field] === order[field]);
+  (['kind', 'network', 'id', 'coin', 'fromAddress', 'toAddress'] as const).every(
+    (field) => payment[field] === order[field],
+  );
 
-/** The journal does not say it: on EVM chains a replacement takes the nonce, elsewhere what was before it must be dead. */
+/**
+ * The journal does not say it: on EVM chains a replacement takes the nonce, elsewhere what was before it must be dead.
+ */
 const whyReplaced = ({ kind }: TransactionDraft): ReplacementReason =>
   kind === 'evm-cancel' ? 'cancel' : kind === 'evm' || kind === 'evm-native' ? 'fee_bump' : 'can_never_land';

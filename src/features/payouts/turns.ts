@@ -16,9 +16,10 @@ export interface TurnsOf<Item> {
 }
 
 /**
- * Who is tried next, so that what cannot go on costs the others nothing. Owners take turns, whoever was served longest ago first. Of one
- * owner's items those never tried and those tried in vain take turns, too, so that neither can keep the other waiting. With M owners that have
- * something to do, the k-th untried item of an owner is among the first `most` within 2k * ceil(M / most) rounds.
+ * Who is tried next, so that what cannot go on costs the others nothing. Owners take turns, whoever was served longest
+ * ago first. Of one owner's items those never tried and those tried in vain take turns, too, so that neither can keep
+ * the other waiting. With M owners that have something to do, the k-th untried item of an owner is among the first
+ * `most` within 2k * ceil(M / most) rounds.
  */
 export class Turns {
   readonly #lookMs: number;
@@ -38,7 +39,10 @@ export class Turns {
   }
 
   postpone(id: string, looks: number): void {
-    this.#paces.set(id, { notBeforeMs: performance.now() + this.#lookMs * looks, inVain: this.#paces.get(id)?.inVain ?? 0 });
+    this.#paces.set(id, {
+      notBeforeMs: performance.now() + this.#lookMs * looks,
+      inVain: this.#paces.get(id)?.inVain ?? 0,
+    });
   }
 
   /** It cannot go on for a reason of its own: each time in a row it waits twice as long, up to a limit. */
@@ -64,7 +68,10 @@ export class Turns {
     return items.filter((item) => this.isDue(id(item))).sort((one, other) => dueMs(one) - dueMs(other));
   }
 
-  /** At most so many of what is due, in the order in which to try it; an item counts as tried once it is taken. `items` oldest first. */
+  /**
+   * At most so many of what is due, in the order in which to try it; an item counts as tried once it is taken. `items`
+   * oldest first.
+   */
   *take<Item>(items: readonly Item[], most: number, { id, owner }: TurnsOf<Item>): Generator<Item, void> {
     const queues = new Map<string, { readonly untried: Item[]; readonly again: Item[] }>();
     for (const item of this.due(items, id)) {

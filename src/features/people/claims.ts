@@ -11,13 +11,19 @@ export interface ClaimRules {
   readonly grantsOf: (text: string) => readonly Grant[];
 }
 
-export type Named = { readonly ok: true; readonly value: NamedByProvider } | { readonly ok: false; readonly why: string };
+export type Named =
+  | { readonly ok: true; readonly value: NamedByProvider }
+  | { readonly ok: false; readonly why: string };
 
-/** Who the claims say it is, and what they may do here. Values that stand for nothing here, such as the other groups of an organisation, are passed over. */
+/**
+ * Who the claims say it is, and what they may do here. Values that stand for nothing here, such as the other groups of
+ * an organisation, are passed over.
+ */
 export function namedBy({ issuer, subject, claims }: IdentityClaims, rules: ClaimRules): Named {
   const { nameClaim, rolesClaim, roles } = rules;
   const given = claims[nameClaim];
-  if (typeof given !== 'string' || given.trim() === '') return { ok: false, why: `the claim ${nameClaim} names nobody` };
+  if (typeof given !== 'string' || given.trim() === '')
+    return { ok: false, why: `the claim ${nameClaim} names nobody` };
   // Names here are also those of approvers, which know no other signs.
   const name = given.trim().replaceAll(/[^A-Za-z0-9 ._-]+/g, '-');
   const values = valuesOf(claims[rolesClaim]);
@@ -32,7 +38,11 @@ export function namedBy({ issuer, subject, claims }: IdentityClaims, rules: Clai
 
 /** A list, or one text with commas or blanks between. */
 const valuesOf = (claim: unknown): string[] =>
-  typeof claim === 'string' ? claim.split(/[\s,]+/) : Array.isArray(claim) ? claim.filter((value): value is string => typeof value === 'string') : [];
+  typeof claim === 'string'
+    ? claim.split(/[\s,]+/)
+    : Array.isArray(claim)
+      ? claim.filter((value): value is string => typeof value === 'string')
+      : [];
 
 function grantsIn(text: string, { grantsOf }: ClaimRules): readonly Grant[] {
   try {

@@ -33,7 +33,10 @@ export class PeopleDirectory {
   readonly #links = new Map<string, string>();
   /** Who came in first as somebody of an identity provider, by issuer and subject. */
   readonly #identities = new Map<string, string>();
-  /** Whose newest event that cannot be read may have taken something from them, by its revision: nobody signs in as one of these. */
+  /**
+   * Whose newest event that cannot be read may have taken something from them, by its revision: nobody signs in as one
+   * of these.
+   */
   readonly #doubtful = new Map<string, number>();
   #log: PersonEntry[] = [];
   #subscription: Subscription | null = null;
@@ -106,7 +109,12 @@ export class PeopleDirectory {
       const { stored, event, state } = this.#next(recorded, personId, known?.state);
       this.#entries.set(personId, { state, revision: recorded.revision });
       this.#index(personId, known?.state.context ?? null, state.context);
-      this.#log.push({ atMs: stored.atMs, position: stored.position, correlationId: stored.metadata.correlationId, event });
+      this.#log.push({
+        atMs: stored.atMs,
+        position: stored.position,
+        correlationId: stored.metadata.correlationId,
+        event,
+      });
       if (this.#log.length > MAX_ENTRIES + MAX_ENTRIES / 10) this.#log = this.#log.slice(-MAX_ENTRIES);
     }
   }
@@ -138,7 +146,8 @@ export class PeopleDirectory {
       for (const credentialId of Object.keys(after.passkeys)) this.#credentials.set(credentialId, personId);
     }
     // Everybody reads one order of events, so that all know the same one of two who came in at once.
-    if (after.identity !== null && !this.#identities.has(keyOf(after.identity))) this.#identities.set(keyOf(after.identity), personId);
+    if (after.identity !== null && !this.#identities.has(keyOf(after.identity)))
+      this.#identities.set(keyOf(after.identity), personId);
     if (before?.link !== after.link) {
       if (before?.link) this.#links.delete(before.link.linkHash);
       if (after.link) this.#links.set(after.link.linkHash, personId);

@@ -34,8 +34,9 @@ const MAX_JSON = 16_384;
 const ALGORITHMS = [-7, -8];
 
 /**
- * Numbers that are signed once: time of expiry, 128 random bits, and an HMAC that binds both to what they are for. Nothing is kept of those that were
- * only given out, so nobody can fill a list; those that were used are kept until they would have expired.
+ * Numbers that are signed once: time of expiry, 128 random bits, and an HMAC that binds both to what they are for.
+ * Nothing is kept of those that were only given out, so nobody can fill a list; those that were used are kept until
+ * they would have expired.
  */
 export class OnceNumbers {
   readonly #key: Uint8Array;
@@ -82,7 +83,11 @@ export class OnceNumbers {
 }
 
 /** What a browser answered to `navigator.credentials.create` for the text. */
-export async function provenRegistration({ rpId, origin }: RelyingParty, text: string, json: string): Promise<Proven<NewPasskey>> {
+export async function provenRegistration(
+  { rpId, origin }: RelyingParty,
+  text: string,
+  json: string,
+): Promise<Proven<NewPasskey>> {
   try {
     const { verifyRegistrationResponse } = await import('@simplewebauthn/server');
     const { verified, registrationInfo } = await verifyRegistrationResponse({
@@ -112,7 +117,12 @@ export function credentialIdIn(json: string): string | null {
 }
 
 /** Whether the passkey signed the text, with its person verified. */
-export async function provenSignature(party: RelyingParty, passkey: KnownPasskey, text: string, json: string): Promise<Proven<PasskeyProof>> {
+export async function provenSignature(
+  party: RelyingParty,
+  passkey: KnownPasskey,
+  text: string,
+  json: string,
+): Promise<Proven<PasskeyProof>> {
   try {
     const counted = await signCountOf({ ...party, ...passkey }, text, parsed(json));
     return counted === null

@@ -53,7 +53,10 @@ export interface PeopleDeps {
 export class People {
   readonly directory: PeopleDirectory;
   readonly #deps: PeopleDeps;
-  /** When a sign-in was last used. It is not kept: after a restart its last event counts, which ends it earlier, never later. */
+  /**
+   * When a sign-in was last used. It is not kept: after a restart its last event counts, which ends it earlier, never
+   * later.
+   */
   readonly #lastUsedSec = new Map<string, number>();
 
   constructor(deps: PeopleDeps) {
@@ -63,12 +66,20 @@ export class People {
 
   async invite(name: string, grants: readonly Grant[], wanted: Wanted): Promise<Outcome<NewLink>> {
     const personId = personIdOf(name);
-    return this.#withLink(personId, (link, nowSec) => ({ type: 'Invite', personId, name, grants, ...link, ...wanted, nowSec }), wanted.by);
+    return this.#withLink(
+      personId,
+      (link, nowSec) => ({ type: 'Invite', personId, name, grants, ...link, ...wanted, nowSec }),
+      wanted.by,
+    );
   }
 
   /** `byHost`: somebody at the machine's own command line asks. */
   async issueLink(personId: string, wanted: Wanted, byHost: boolean): Promise<Outcome<NewLink>> {
-    return this.#withLink(personId, (link, nowSec) => ({ type: 'IssueLink', ...link, ...wanted, byHost, nowSec }), wanted.by);
+    return this.#withLink(
+      personId,
+      (link, nowSec) => ({ type: 'IssueLink', ...link, ...wanted, byHost, nowSec }),
+      wanted.by,
+    );
   }
 
   requestRecovery(personId: string, wanted: Wanted): Promise<Outcome<PersonContext>> {
@@ -103,26 +114,53 @@ export class People {
     return person?.link && person.link.expiresAtSec > this.#nowSec() && !person.suspended ? person : null;
   }
 
-  addPasskey(personId: string, token: string, passkey: Pick<PasskeyAdded['data'], 'credentialId' | 'publicKey' | 'label'>) {
-    const added = { ...passkey, label: shortened(passkey.label, 60), linkHash: hashOf(token), addedAtSec: this.#nowSec() };
-    return this.#execute(personId, { type: 'AddPasskey', passkey: added }, this.directory.find(personId)?.invited?.name ?? personId);
+  addPasskey(
+    personId: string,
+    token: string,
+    passkey: Pick<PasskeyAdded['data'], 'credentialId' | 'publicKey' | 'label'>,
+  ) {
+    const added = {
+      ...passkey,
+      label: shortened(passkey.label, 60),
+      linkHash: hashOf(token),
+      addedAtSec: this.#nowSec(),
+    };
+    return this.#execute(
+      personId,
+      { type: 'AddPasskey', passkey: added },
+      this.directory.find(personId)?.invited?.name ?? personId,
+    );
   }
 
   /** What the cookie is to hold. The caller has verified the passkey. */
-  async signIn(personId: string, proof: { credentialId: string; signCount: number }, browser: string): Promise<Outcome<{ token: string }>> {
+  async signIn(
+    personId: string,
+    proof: { credentialId: string; signCount: number },
+    browser: string,
+  ): Promise<Outcome<{ token: string }>> {
     const { token, signIn } = this.#newSignIn(browser);
     const command = { type: 'SignIn', signIn: { ...signIn, ...proof } } as const;
     const done = await this.#execute(personId, command, this.directory.find(personId)?.invited?.name ?? personId);
     return done.ok ? { ok: true, value: { token } } : done;
   }
 
-  /** The same for whom the identity provider named, who is known from then on, by the first name alone: people choose what they are called there. */
-  async signInBySso({ name, grants, ...identity }: NamedByProvider, browser: string): Promise<Outcome<{ token: string }>> {
+  /**
+   * The same for whom the identity provider named, who is known from then on, by the first name alone: people choose
+   * what they are called there.
+   */
+  async signInBySso(
+    { name, grants, ...identity }: NamedByProvider,
+    browser: string,
+  ): Promise<Outcome<{ token: string }>> {
     await this.directory.catchUp();
     const personId = this.directory.byIdentity(identity) ?? personIdOf(name);
     const { token, signIn } = this.#newSignIn(browser);
     const by = this.directory.find(personId)?.invited?.name ?? name;
-    const done = await this.#execute(personId, { type: 'SignInBySso', personId, name, signIn: { ...signIn, ...identity, grants } }, by);
+    const done = await this.#execute(
+      personId,
+      { type: 'SignInBySso', personId, name, signIn: { ...signIn, ...identity, grants } },
+      by,
+    );
     if (!done.ok) return done;
     if (this.directory.byIdentity(identity) !== personId) {
       const message = 'the same somebody came in under another name at this very moment: sign in again';
@@ -137,10 +175,16 @@ export class People {
     const nowSec = this.#nowSec();
     const signInId = `sin_${base32(random.bytes(15))}`;
     const lasts = { signedInAtSec: nowSec, endsAtSec: nowSec + ABSOLUTE_SEC };
-    return { token, signIn: { signInId, tokenHash: hashOf(token), ...lasts, browser: shortened(browser, MAX_BROWSER) } };
+    return {
+      token,
+      signIn: { signInId, tokenHash: hashOf(token), ...lasts, browser: shortened(browser, MAX_BROWSER) },
+    };
   }
 
-  /** Whose cookie it is; null when it is nobody's any more. Counts as use of it, but for what a page asks by itself: nobody may be there. */
+  /**
+   * Whose cookie it is; null when it is nobody's any more. Counts as use of it, but for what a page asks by itself:
+   * nobody may be there.
+   */
   personOf(token: string, by: 'person' | 'page' = 'person'): SignedInPerson | null {
     const found = this.directory.bySignIn(hashOf(token));
     const person = found && this.directory.find(found.personId);
@@ -154,13 +198,22 @@ export class People {
     }
     if (by === 'person') this.#lastUsedSec.set(signInId, nowSec);
     const { name } = person.invited;
-    return { personId: found.personId, name, signInId, signedInAtSec, endsAtSec, grants: grantsNow(person.grants, nowSec) };
+    return {
+      personId: found.personId,
+      name,
+      signInId,
+      signedInAtSec,
+      endsAtSec,
+      grants: grantsNow(person.grants, nowSec),
+    };
   }
 
   /** Whether the sign-in would still be accepted, for the list of them. */
   isOpen(signIn: { readonly signInId: string; readonly signedInAtSec: number; readonly endsAtSec: number }): boolean {
     const nowSec = this.#nowSec();
-    return signIn.endsAtSec > nowSec && (this.#lastUsedSec.get(signIn.signInId) ?? signIn.signedInAtSec) + IDLE_SEC > nowSec;
+    return (
+      signIn.endsAtSec > nowSec && (this.#lastUsedSec.get(signIn.signInId) ?? signIn.signedInAtSec) + IDLE_SEC > nowSec
+    );
   }
 
   /** Stays in the record whatever came of it. */
@@ -169,9 +222,20 @@ export class People {
     taken: Omit<ActionTaken['data'], 'personId' | 'signInId' | 'takenAtSec'>,
     correlationId: string,
   ): Promise<void> {
-    const bounded = { ...taken, target: shortened(taken.target, 200), reason: shortened(taken.reason, 500), detail: shortened(taken.detail, 500) };
-    const command = { type: 'RecordAction', taken: { ...bounded, signInId: person.signInId, takenAtSec: this.#nowSec() } } as const;
-    await this.#deps.handler.execute(personStream(person.personId), command, { correlationId, actor: `person:${person.name}` });
+    const bounded = {
+      ...taken,
+      target: shortened(taken.target, 200),
+      reason: shortened(taken.reason, 500),
+      detail: shortened(taken.detail, 500),
+    };
+    const command = {
+      type: 'RecordAction',
+      taken: { ...bounded, signInId: person.signInId, takenAtSec: this.#nowSec() },
+    } as const;
+    await this.#deps.handler.execute(personStream(person.personId), command, {
+      correlationId,
+      actor: `person:${person.name}`,
+    });
   }
 
   async #withLink(
@@ -201,11 +265,13 @@ export class People {
 }
 
 /** Given by the name, so that two people cannot have one name. */
-export const personIdOf = (name: string): string => `psn_${base32(Buffer.from(hash('sha256', name.toLowerCase(), 'hex'), 'hex')).slice(0, 20)}`;
+export const personIdOf = (name: string): string =>
+  `psn_${base32(Buffer.from(hash('sha256', name.toLowerCase(), 'hex'), 'hex')).slice(0, 20)}`;
 
 const hashOf = (token: string): string => hash('sha256', token, 'hex');
 
 const grantsNow = (grants: readonly Grant[], nowSec: number): readonly Grant[] =>
   grants.filter(({ untilSec }) => untilSec === null || untilSec > nowSec);
 
-const shortened = (text: string, length: number): string => [...text.replaceAll(/\p{C}+/gu, ' ').trim()].slice(0, length).join('');
+const shortened = (text: string, length: number): string =>
+  [...text.replaceAll(/\p{C}+/gu, ' ').trim()].slice(0, length).join('');

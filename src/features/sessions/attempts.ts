@@ -29,23 +29,37 @@ export async function successorOf(deps: AttemptDeps, { value, context }: Session
 }
 
 /** Ended, and nothing more is asked for it. */
-const isOver = (value: SessionState['value']): boolean => value === 'expired' || value === 'cancelled' || value === 'failed';
+const isOver = (value: SessionState['value']): boolean =>
+  value === 'expired' || value === 'cancelled' || value === 'failed';
 
 /** Why no other attempt may follow the session; null when one may. */
-export async function supersedingFault(deps: AttemptDeps, caller: Caller, orderId: string, id: SessionId): Promise<Refusal | null> {
+export async function supersedingFault(
+  deps: AttemptDeps,
+  caller: Caller,
+  orderId: string,
+  id: SessionId,
+): Promise<Refusal | null> {
   const state = await deps.sessions.read(sessionStream(id));
   const created = state?.context.created;
-  const refused = (code: 'invalid_request' | 'conflict', message: string): Refusal => ({ code, message, param: 'supersedes' });
+  const refused = (code: 'invalid_request' | 'conflict', message: string): Refusal => ({
+    code,
+    message,
+    param: 'supersedes',
+  });
   if (!state || created?.merchantId !== caller.merchantId || created.mode !== caller.mode)
     return refused('invalid_request', 'supersedes is not a session of yours');
   if (created.orderId !== orderId) return refused('invalid_request', 'supersedes is a session of another order');
   if (state.value === 'paid') return refused('conflict', 'the session is paid: the order needs no other');
-  return isOver(state.value) ? null : refused('conflict', 'the session can still be paid: cancel it first, or wait until it has expired');
+  return isOver(state.value)
+    ? null
+    : refused('conflict', 'the session can still be paid: cancel it first, or wait until it has expired');
 }
 
 /** A safe retry answers the session; one that is over would be a dead link for the payer. */
 export const repeatOf = (id: SessionId, state: SessionState): Outcome<SessionState> =>
-  isOver(state.value) ? { ok: false, refusal: overRefusal(id, state.value) } : { ok: true, value: state, repeated: true };
+  isOver(state.value)
+    ? { ok: false, refusal: overRefusal(id, state.value) }
+    : { ok: true, value: state, repeated: true };
 
 const overRefusal = (id: SessionId, value: SessionState['value']): Refusal => ({
   code: 'session_expired',

@@ -1,5 +1,12 @@
 import { hash } from 'node:crypto';
-import { CLAIM_NUMBER, claimText, evidenceFor, MAX_TEST_COINS, type ClaimEvidence, type EvidenceKind } from '../../domain/claims.ts';
+import {
+  CLAIM_NUMBER,
+  claimText,
+  evidenceFor,
+  MAX_TEST_COINS,
+  type ClaimEvidence,
+  type EvidenceKind,
+} from '../../domain/claims.ts';
 import { base32, type MerchantId, type Mode, type SessionId } from '../../domain/ids.ts';
 import type { Coin } from '../../domain/money.ts';
 import { formatAmount } from '../../domain/money.ts';
@@ -16,7 +23,13 @@ import { isSignedByWallet } from '../../runtime/util/wallet-signature.ts';
 import { depositTransactionId } from '../../../projections/sessions/transaction-id.ts';
 import { depositsOfClaim, person } from '../../../state-machines/checkout-session/claims.ts';
 import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
-import { depositsOf, leftOf, takenByDeposit, type ClaimState, type DepositState } from '../../../state-machines/checkout-session/session.state.ts';
+import {
+  depositsOf,
+  leftOf,
+  takenByDeposit,
+  type ClaimState,
+  type DepositState,
+} from '../../../state-machines/checkout-session/session.state.ts';
 import type { MerchantLookup } from '../merchants/lookup.ts';
 import type { ClaimBeginning, ClaimInput, ClaimView, Claimable, PreparedClaim } from '../shared/claim-views.ts';
 import type { Idempotency } from '../shared/idempotency.ts';
@@ -58,14 +71,21 @@ const COIN_UNITS = 10n ** 18n;
 const TEST_PAYMENT_STEPS = 9_999;
 
 /** What merchant and installation both take as evidence. */
-export function acceptedFor({ claims, merchants }: Pick<ClaimDeps, 'claims' | 'merchants'>, merchantId: MerchantId): readonly EvidenceKind[] {
+export function acceptedFor(
+  { claims, merchants }: Pick<ClaimDeps, 'claims' | 'merchants'>,
+  merchantId: MerchantId,
+): readonly EvidenceKind[] {
   const wanted = merchants.settings(merchantId)?.policy.refundClaims ?? [];
   return wanted.filter((kind) => claims.accepted.includes(kind));
 }
 
-export const waitSecOf = ({ claims }: Pick<ClaimDeps, 'claims'>, mode: Mode): number => (mode === 'live' ? claims.waitSec : 0);
+export const waitSecOf = ({ claims }: Pick<ClaimDeps, 'claims'>, mode: Mode): number =>
+  mode === 'live' ? claims.waitSec : 0;
 
-/** The deposits that a payer can claim now, with the evidence that each can have. Nobody misses dust, which strangers send. */
+/**
+ * The deposits that a payer can claim now, with the evidence that each can have. Nobody misses dust, which strangers
+ * send.
+ */
 export function claimableOf(deps: Pick<ClaimDeps, 'claims' | 'merchants'>, state: SessionState): Claimable[] {
   if (state.value === 'open' || state.value === 'processing') return [];
   const accepted = acceptedFor(deps, state.context.created!.merchantId);
@@ -74,16 +94,34 @@ export function claimableOf(deps: Pick<ClaimDeps, 'claims' | 'merchants'>, state
     const { network, coin, txHash, fromAddress } = deposit.facts;
     const evidence = evidenceFor(fromAddress, deposit.sender).filter((kind) => accepted.includes(kind));
     if (leftOf(deposit, taken) === 0n || deposit.kind === 'dust' || evidence.length === 0) return [];
-    return [{ ...{ transactionId: idOf(state, deposit), network, coin, amount: formatAmount(deposit.units), txHash, fromAddress }, evidence }];
+    return [
+      {
+        ...{
+          transactionId: idOf(state, deposit),
+          network,
+          coin,
+          amount: formatAmount(deposit.units),
+          txHash,
+          fromAddress,
+        },
+        evidence,
+      },
+    ];
   });
 }
 
 /** What the paying wallet would sign for this payee, with a number that no claim has yet. */
-export async function prepareClaim(deps: ClaimDeps, state: SessionState, input: ClaimBeginning): Promise<Outcome<PreparedClaim>> {
+export async function prepareClaim(
+  deps: ClaimDeps,
+  state: SessionState,
+  input: ClaimBeginning,
+): Promise<Outcome<PreparedClaim>> {
   const claimable = claimableOf(deps, state).find(({ transactionId }) => transactionId === input.transactionId);
   const deposit = claimable && depositNamed(state, input.transactionId);
-  if (!claimable || !deposit) return invalid('transaction_id', 'transaction_id is not a deposit of this payment that can be claimed');
-  if (!claimable.evidence.includes(input.evidence)) return invalid('evidence', `the deposit cannot be claimed with ${input.evidence} as evidence`);
+  if (!claimable || !deposit)
+    return invalid('transaction_id', 'transaction_id is not a deposit of this payment that can be claimed');
+  if (!claimable.evidence.includes(input.evidence))
+    return invalid('evidence', `the deposit cannot be claimed with ${input.evidence} as evidence`);
   const payee = deps.claims.givenAddress(deposit.facts.network, input.payee.trim());
   if (payee === null) return invalid('payee', `payee is no address on ${deposit.facts.network}`);
   const doubt = await payeeDoubt(deps, state, deposit.facts, payee);
@@ -94,7 +132,12 @@ export async function prepareClaim(deps: ClaimDeps, state: SessionState, input: 
 }
 
 /** Files a payer's claim. What a signature proves is verified here first, so that the merchant sees no other. */
-export async function fileClaim(deps: ClaimDeps, state: SessionState, input: ClaimInput, correlationId: string): Promise<Outcome<ClaimView>> {
+export async function fileClaim(
+  deps: ClaimDeps,
+  state: SessionState,
+  input: ClaimInput,
+  correlationId: string,
+): Promise<Outcome<ClaimView>> {
   const prepared = await prepareClaim(deps, state, input.evidence === 'signature' ? { number: '', ...input } : input);
   if (!prepared.ok) return prepared;
   const { payee } = prepared.value;
@@ -102,14 +145,24 @@ export async function fileClaim(deps: ClaimDeps, state: SessionState, input: Cla
   const evidence = await evidenceOf(deps, deposit, prepared.value, input);
   if (!evidence.ok) return evidence;
   const { sessionId, merchantId } = state.context.created!;
-  const reason = input.reason === undefined ? null : await deps.personal.sealText(sessionId, input.reason, sealedTexts(state));
+  const reason =
+    input.reason === undefined ? null : await deps.personal.sealText(sessionId, input.reason, sealedTexts(state));
   const claimId = claimIdOf(sessionId, prepared.value.number);
   const { depositKey } = deposit.facts;
-  const data = { claimId, depositKey, payee, evidence: evidence.value, reason: reason?.sealed ?? null, filedAtSec: toSec(deps.clock.nowMs()) };
+  const data = {
+    claimId,
+    depositKey,
+    payee,
+    evidence: evidence.value,
+    reason: reason?.sealed ?? null,
+    filedAtSec: toSec(deps.clock.nowMs()),
+  };
   const context = { correlationId, actor: 'payer', coCommits: reason?.coCommit ? [reason.coCommit] : [] };
   const command = { type: 'FileClaim', data, accepted: acceptedFor(deps, merchantId) } as const;
   const result = await deps.sessions.execute(sessionStream(sessionId), command, context);
-  return result.ok ? { ok: true, value: await claimView(deps, result.state, result.state.context.claims[claimId]!) } : result;
+  return result.ok
+    ? { ok: true, value: await claimView(deps, result.state, result.state.context.claims[claimId]!) }
+    : result;
 }
 
 /** The merchant or an operator turns a claim down, or withdraws its approval in time. */
@@ -124,15 +177,27 @@ export async function rejectClaim(
   const reason = why === undefined ? null : await deps.personal.sealText(sessionId, why, sealedTexts(state));
   const nowMs = deps.clock.nowMs();
   const valuation = rateLock ? deps.rates.valuation(currency, dueCoin, nowMs) : null;
-  const command = { type: 'RejectClaim', claimId, reason: reason?.sealed ?? null, nowSec: toSec(nowMs), valuation } as const;
-  const coCommits = [caller.nonceCoCommit, reason?.coCommit].filter((coCommit): coCommit is CoCommit => coCommit !== undefined);
+  const command = {
+    type: 'RejectClaim',
+    claimId,
+    reason: reason?.sealed ?? null,
+    nowSec: toSec(nowMs),
+    valuation,
+  } as const;
+  const coCommits = [caller.nonceCoCommit, reason?.coCommit].filter(
+    (coCommit): coCommit is CoCommit => coCommit !== undefined,
+  );
   const context = {
     ...{ correlationId: caller.requestId, actor: caller.actor, coCommits },
     ...(caller.traceParent !== undefined && { traceParent: caller.traceParent }),
   };
   const result = await deps.sessions.execute(sessionStream(sessionId), command, context);
   if (!result.ok) return result;
-  return { ok: true, value: await claimView(deps, result.state, result.state.context.claims[claimId]!), repeated: result.events.length === 0 };
+  return {
+    ok: true,
+    value: await claimView(deps, result.state, result.state.context.claims[claimId]!),
+    repeated: result.events.length === 0,
+  };
 }
 
 /** The same with the merchant's `Idempotency-Key`. */
@@ -143,7 +208,12 @@ export async function rejectAsMerchant(
   claimId: string,
   why?: string,
 ): Promise<Outcome<ClaimView>> {
-  const admission = await deps.idempotency.admit(caller, 'reject_claim', deps.ids.requestHash(JSON.stringify([claimId, why ?? null])), () => '');
+  const admission = await deps.idempotency.admit(
+    caller,
+    'reject_claim',
+    deps.ids.requestHash(JSON.stringify([claimId, why ?? null])),
+    () => '',
+  );
   return admission.ok ? rejectClaim(deps, { ...caller, actor: actorOf(caller) }, state, claimId, why) : admission;
 }
 
@@ -165,7 +235,11 @@ export function sealedTexts({ context: { created, refunds, claims } }: SessionSt
 const claimIdOf = (sessionId: SessionId, number: string): string =>
   `clm_${base32(hash('sha256', `claim ${sessionId} ${number}`, 'buffer').subarray(0, NUMBER_BYTES))}`;
 
-async function claimView({ personal }: Pick<ClaimDeps, 'personal'>, state: SessionState, claim: ClaimState): Promise<ClaimView> {
+async function claimView(
+  { personal }: Pick<ClaimDeps, 'personal'>,
+  state: SessionState,
+  claim: ClaimState,
+): Promise<ClaimView> {
   const { context } = state;
   const { filed, rejected, refundId, status } = claim;
   const deposit = context.deposits[filed.depositKey]!;
@@ -173,8 +247,20 @@ async function claimView({ personal }: Pick<ClaimDeps, 'personal'>, state: Sessi
   const refund = refundId === null ? undefined : context.refunds[refundId];
   const { evidence } = filed;
   return {
-    ...{ claimId: filed.claimId, sessionId, transactionId: idOf(state, deposit), status, payee: filed.payee, evidence: evidence.kind },
-    ...{ network: deposit.facts.network, coin: deposit.facts.coin, amount: formatAmount(deposit.units), fromAddress: deposit.facts.fromAddress },
+    ...{
+      claimId: filed.claimId,
+      sessionId,
+      transactionId: idOf(state, deposit),
+      status,
+      payee: filed.payee,
+      evidence: evidence.kind,
+    },
+    ...{
+      network: deposit.facts.network,
+      coin: deposit.facts.coin,
+      amount: formatAmount(deposit.units),
+      fromAddress: deposit.facts.fromAddress,
+    },
     toAddress: deposit.facts.toAddress,
     isProven: status === 'approved' || depositsOfClaim(context, claim) !== null,
     testPayment: evidence.kind === 'test_payment' ? evidence.amount : null,
@@ -205,7 +291,8 @@ async function evidenceOf(
     }
     case 'signature': {
       const normal = signatureIn(network, signature.replaceAll(/\s/g, ''));
-      const isSigned = normal !== null && fromAddress !== null && (await isSignedByWallet(network, fromAddress, text, normal));
+      const isSigned =
+        normal !== null && fromAddress !== null && (await isSignedByWallet(network, fromAddress, text, normal));
       if (!isSigned) return invalid('signature', `signature is not one of ${fromAddress} for this text`);
       return { ok: true, value: { kind, number, signature: normal } };
     }
@@ -230,16 +317,21 @@ async function payeeDoubt(
   if (fromAddress !== null && person(network, payee) === person(network, fromAddress))
     return invalid('payee', 'payee is who paid, where a refund goes without any claim');
   if (isNobodys(network, payee)) return invalid('payee', 'payee is an address that nobody has the key of');
-  if (isOurs(mode, network, payee)) return invalid('payee', 'payee is an address of this service: name a wallet of your own');
+  if (isOurs(mode, network, payee))
+    return invalid('payee', 'payee is an address of this service: name a wallet of your own');
   const looked = await senders.of(mode, network, payee);
   if (looked === null)
     return {
       ok: false,
-      refusal: { code: 'service_unavailable', message: 'the network does not tell now whether the payee is a contract' },
+      refusal: {
+        code: 'service_unavailable',
+        message: 'the network does not tell now whether the payee is a contract',
+      },
       retryAfterSec: RETRY_AFTER_SEC,
     };
   if (looked.kind === 'wallet') return null;
-  const what = looked.kind === 'contract' ? 'a contract' : `a wallet of ${looked.name ?? 'an exchange'} that many customers share`;
+  const what =
+    looked.kind === 'contract' ? 'a contract' : `a wallet of ${looked.name ?? 'an exchange'} that many customers share`;
   return invalid('payee', `payee is ${what}: name a wallet of your own`);
 }
 

@@ -39,19 +39,29 @@ export interface CreateSessionDeps extends PriceDeps, PaymentOptionDeps {
 }
 
 /** Creates the session of an order, or answers the one it already has (design, "used `order_id`"). */
-export async function createSession(deps: CreateSessionDeps, caller: Caller, input: CreateSessionInput): Promise<Outcome<SessionState>> {
+export async function createSession(
+  deps: CreateSessionDeps,
+  caller: Caller,
+  input: CreateSessionInput,
+): Promise<Outcome<SessionState>> {
   const merchant = deps.merchants.settings(caller.merchantId);
   if (!merchant) return { ok: false, refusal: { code: 'authentication_failed', message: 'unknown merchant' } };
   const requestHash = deps.ids.requestHash(canonicalJson(normalCreate(input)));
   const admission = await deps.idempotency.admit(caller, 'create', requestHash, () => '');
   if (!admission.ok) return admission;
   const id = await currentOrOlderId(deps, { ...caller, orderId: input.orderId, supersedes: input.supersedes ?? null });
-  const fault = input.supersedes === undefined ? null : await supersedingFault(deps, caller, input.orderId, input.supersedes);
+  const fault =
+    input.supersedes === undefined ? null : await supersedingFault(deps, caller, input.orderId, input.supersedes);
   if (fault) return existingOr(deps, id, requestHash, { ok: false, refusal: fault });
   const domain = domainOf(merchant, input);
   if (!domain.ok) return existingOr(deps, id, requestHash, domain);
   if (deps.isClockInDoubt())
-    return existingOr(deps, id, requestHash, unavailable('clock_in_doubt', 'the clock of the service contradicts others, so no deadline can be set'));
+    return existingOr(
+      deps,
+      id,
+      requestHash,
+      unavailable('clock_in_doubt', 'the clock of the service contradicts others, so no deadline can be set'),
+    );
   const coin = input.targetCurrency ?? (isCoin(input.currency) ? input.currency : merchant.policy.settlementCoin);
   const nowMs = deps.clock.nowMs();
   const priced = await priceIn(deps, input, coin, nowMs);
@@ -59,9 +69,14 @@ export async function createSession(deps: CreateSessionDeps, caller: Caller, inp
   const price = priced.value;
   const other = await otherPrice(deps, merchant, input, price, nowMs);
   const offers = offered(deps, merchant, coin);
-  const taken = takeAddresses(deps, merchant.mode, other ? [...offers, ...offered(deps, merchant, other.coin)] : offers);
+  const taken = takeAddresses(
+    deps,
+    merchant.mode,
+    other ? [...offers, ...offered(deps, merchant, other.coin)] : offers,
+  );
   const options = optionsOf(deps, merchant, [price, ...(other ? [other] : [])], taken);
-  if (!options.some((option) => option.coin === coin)) return existingOr(deps, id, requestHash, noNetwork(deps, merchant.mode, coin, offers));
+  if (!options.some((option) => option.coin === coin))
+    return existingOr(deps, id, requestHash, noNetwork(deps, merchant.mode, coin, offers));
   const giveBack = (): void => taken.forEach((address) => deps.addresses.giveBack(caller.mode, address));
   // Nobody was shown them yet; once the session is being stored, a failure no longer tells whether it has them.
   const sealed = await deps.personal.sealNew(id, personalOf(input)).catch((error: unknown) => {
@@ -81,29 +96,43 @@ export async function createSession(deps: CreateSessionDeps, caller: Caller, inp
     domain: domain.value,
     personal: sealed?.sealed ?? null,
   });
-  const coCommits = [caller.nonceCoCommit, sealed?.coCommit].filter((coCommit): coCommit is CoCommit => coCommit !== undefined);
+  const coCommits = [caller.nonceCoCommit, sealed?.coCommit].filter(
+    (coCommit): coCommit is CoCommit => coCommit !== undefined,
+  );
   const context = {
     correlationId: caller.requestId,
     actor: actorOf(caller),
     coCommits,
     ...(caller.traceParent !== undefined && { traceParent: caller.traceParent }),
   };
-  const result = await deps.sessions.execute(sessionStream(id), { type: 'CreateSession', data }, context, { expectNew: true });
+  const result = await deps.sessions.execute(sessionStream(id), { type: 'CreateSession', data }, context, {
+    expectNew: true,
+  });
   if (!result.ok || result.events.length === 0) giveBack();
   if (!result.ok) return result;
   return result.events.length === 0 ? repeatOf(id, result.state) : { ok: true, value: result.state };
 }
 
 /** A safe retry needs no rate, no address and no domain that is still registered: the session is there already. */
-async function existingOr(deps: CreateSessionDeps, id: SessionId, requestHash: string, refusal: Outcome<never>): Promise<Outcome<SessionState>> {
+async function existingOr(
+  deps: CreateSessionDeps,
+  id: SessionId,
+  requestHash: string,
+  refusal: Outcome<never>,
+): Promise<Outcome<SessionState>> {
   const state = await deps.sessions.read(sessionStream(id));
   return state?.context.created?.requestHash === requestHash ? repeatOf(id, state) : refusal;
 }
 
 function noNetwork(deps: CreateSessionDeps, mode: Mode, coin: Coin, offers: readonly Offer[]): Outcome<never> {
-  const isWithheld = offers.some(({ settings }) => deps.addresses.isWithheld?.(mode, addressFamilyOf(settings.network)));
+  const isWithheld = offers.some(({ settings }) =>
+    deps.addresses.isWithheld?.(mode, addressFamilyOf(settings.network)),
+  );
   return isWithheld
-    ? unavailable('addresses_unconfirmed', 'the holder of the keys has not confirmed the collection addresses, so none is shown')
+    ? unavailable(
+        'addresses_unconfirmed',
+        'the holder of the keys has not confirmed the collection addresses, so none is shown',
+      )
     : unavailable('service_unavailable', `no network can take ${coin} now`);
 }
 
@@ -113,7 +142,10 @@ function domainOf(
 ): { ok: true; value: MerchantDomain | null } | (Outcome<never> & { ok: false }) {
   if (input.merchantDomainId === undefined) return { ok: true, value: null };
   const domain = merchant.domains.find((candidate) => candidate.domainId === input.merchantDomainId);
-  const fault = (param: string, message: string) => ({ ok: false as const, refusal: { code: 'invalid_request' as const, message, param } });
+  const fault = (param: string, message: string) => ({
+    ok: false as const,
+    refusal: { code: 'invalid_request' as const, message, param },
+  });
   if (!domain) return fault('merchant_domain_id', 'merchant_domain_id is not a domain registered for this merchant');
   for (const [param, url] of [
     ['success_url', input.successUrl],
@@ -170,7 +202,12 @@ function sessionData(deps: CreateSessionDeps, facts: SessionFacts): SessionCreat
     expiresAtSec: createdAtSec + (input.lifetimeSec ?? merchant.policy.sessionTtlSec ?? deps.sessionTtlSec),
     paymentOptions: facts.paymentOptions,
     ...(other && {
-      alternative: { coin: other.coin, dueAmount: formatAmount(other.due), rateLock: other.rateLock, ...limitsOf(deps, merchant, other.due) },
+      alternative: {
+        coin: other.coin,
+        dueAmount: formatAmount(other.due),
+        rateLock: other.rateLock,
+        ...limitsOf(deps, merchant, other.due),
+      },
     }),
     policy: {
       ...limitsOf(deps, merchant, price.due),
@@ -182,7 +219,11 @@ function sessionData(deps: CreateSessionDeps, facts: SessionFacts): SessionCreat
 }
 
 /** An order smaller than the dust limit must still be payable in one transfer. */
-const limitsOf = ({ toleranceMaxPercent, dustLimit }: CreateSessionDeps, { policy }: MerchantSettings, due: bigint) => ({
+const limitsOf = (
+  { toleranceMaxPercent, dustLimit }: CreateSessionDeps,
+  { policy }: MerchantSettings,
+  due: bigint,
+) => ({
   tolerance: formatAmount(toleranceOf(policy, due, toleranceMaxPercent)),
   dustLimit: formatAmount(least(due, amountOf(dustLimit))),
 });

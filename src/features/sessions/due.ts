@@ -56,7 +56,10 @@ export class DueSessions {
     entry.notBeforeMs = untilMs;
   }
 
-  /** At most `limit` sessions whose deadline is before `nowSec`, oldest first. They stay until their own event ends them. */
+  /**
+   * At most `limit` sessions whose deadline is before `nowSec`, oldest first. They stay until their own event ends
+   * them.
+   */
   takeDue(nowSec: number, nowMs: number, limit: number): DueSession[] {
     this.#tidy(nowSec);
     const due: DueSession[] = [];
@@ -77,21 +80,35 @@ export class DueSessions {
     if (id === null) return;
     if (event.type === 'SessionCreated') {
       const { mode, paymentOptions, expiresAtSec } = event.data;
-      this.add({ sessionId: id, mode, networks: [...new Set(paymentOptions.map((option) => option.network))], expiresAtSec });
+      this.add({
+        sessionId: id,
+        mode,
+        networks: [...new Set(paymentOptions.map((option) => option.network))],
+        expiresAtSec,
+      });
     }
     if (event.type === 'SessionDeadlineMoved') {
       const known = this.#entries.get(id);
       this.remove(id);
       if (known) this.add({ ...known, expiresAtSec: event.data.expiresAtSec });
     }
-    if (event.type === 'SessionPaid' || event.type === 'SessionExpired' || event.type === 'SessionFailed' || event.type === 'SessionCancelled')
+    if (
+      event.type === 'SessionPaid' ||
+      event.type === 'SessionExpired' ||
+      event.type === 'SessionFailed' ||
+      event.type === 'SessionCancelled'
+    )
       this.remove(id);
   }
 
   #tidy(nowSec: number): void {
     if (!this.#sorted) this.#seconds.sort((one, other) => one - other);
     this.#sorted = true;
-    while (this.#seconds.length > 0 && this.#seconds[0]! < nowSec && this.#bySecond.get(this.#seconds[0]!)?.size === 0) {
+    while (
+      this.#seconds.length > 0 &&
+      this.#seconds[0]! < nowSec &&
+      this.#bySecond.get(this.#seconds[0]!)?.size === 0
+    ) {
       this.#bySecond.delete(this.#seconds.shift()!);
     }
   }

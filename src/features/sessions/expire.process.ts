@@ -15,7 +15,11 @@ export interface ExpireSessionsDeps {
   /** Milliseconds that no clock change touches; default `performance.now`. */
   readonly monotonicMs?: () => number;
   /** Resolves when the decision is durable. A session with money on its way stays as it is. */
-  readonly expire: (id: SessionId, nowSec: number, scannedToSec: Partial<Record<Network, number | null>>) => Promise<void>;
+  readonly expire: (
+    id: SessionId,
+    nowSec: number,
+    scannedToSec: Partial<Record<Network, number | null>>,
+  ) => Promise<void>;
   readonly onError: (error: unknown, id: SessionId) => void;
 }
 
@@ -27,8 +31,8 @@ const TICK_MS = 250;
 
 /**
  * Ends sessions whose deadline passed *in chain time*: only once every offered network was read past it, so a transfer
- * made in the last second is seen first, or after the longest wait when a network cannot be read. One that is being caught up
- * with can be read, so the downtime of this service, or a clock that was set forward, ends no session.
+ * made in the last second is seen first, or after the longest wait when a network cannot be read. One that is being
+ * caught up with can be read, so the downtime of this service, or a clock that was set forward, ends no session.
  */
 export class ExpireSessions {
   readonly #deps: ExpireSessionsDeps;
@@ -71,9 +75,9 @@ export class ExpireSessions {
 
   async #consider(session: DueSession, nowMs: number): Promise<void> {
     const nowSec = toSec(nowMs);
-    const scanned = Object.fromEntries(session.networks.map((network) => [network, this.#deps.scannedToSec(session.mode, network)])) as Partial<
-      Record<Network, number | null>
-    >;
+    const scanned = Object.fromEntries(
+      session.networks.map((network) => [network, this.#deps.scannedToSec(session.mode, network)]),
+    ) as Partial<Record<Network, number | null>>;
     const waitedEnough = nowSec > session.expiresAtSec + this.#deps.maxWaitSec;
     const mayEnd = session.networks.every((network) => {
       const isStuck = this.#isStuck(session.mode, network, scanned[network] ?? null);

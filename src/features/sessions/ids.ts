@@ -13,14 +13,19 @@ export interface Attempt {
 }
 
 /**
- * Session ids are an HMAC of (mode, merchant, order_id) and of the session that is superseded, if one is: a used `order_id` then is the
- * `NoStream` conflict of one append, each session has one successor at most, and the id in the payment page's URL cannot be guessed.
+ * Session ids are an HMAC of (mode, merchant, order_id) and of the session that is superseded, if one is: a used
+ * `order_id` then is the
+ * `NoStream` conflict of one append, each session has one successor at most, and the id in the payment page's URL
+ * cannot be guessed.
  */
 export class SessionIds {
   /** Newest first. */
   readonly #keys: readonly KeyObject[];
 
-  /** `secrets`: newest first; old versions are kept so that a used `order_id` is still found. Without any, ids are neither made nor found. */
+  /**
+   * `secrets`: newest first; old versions are kept so that a used `order_id` is still found. Without any, ids are
+   * neither made nor found.
+   */
   constructor(secrets: readonly SharedSecret[]) {
     this.#keys = secrets.map(({ bytes }) => createSecretKey(bytes));
   }
@@ -41,7 +46,8 @@ export class SessionIds {
 
   #key(place: 0 | -1): KeyObject {
     const key = this.#keys.at(place);
-    if (!key) throw new KeyNotHeld('API_SECRETS_KEY is not set: this process makes no session ids; ask one with the role api');
+    if (!key)
+      throw new KeyNotHeld('API_SECRETS_KEY is not set: this process makes no session ids; ask one with the role api');
     return key;
   }
 }
@@ -50,7 +56,9 @@ const ID_BYTES = 20;
 
 function idUnder(key: KeyObject, { mode, merchantId, orderId, supersedes }: Attempt): SessionId {
   const mac = createHmac('sha256', key)
-    .update(`${withLength(mode)}${withLength(merchantId)}${withLength(orderId)}${supersedes === null ? '' : withLength(supersedes)}`)
+    .update(
+      `${withLength(mode)}${withLength(merchantId)}${withLength(orderId)}${supersedes === null ? '' : withLength(supersedes)}`,
+    )
     .digest();
   return `cs_${base32(mac.subarray(0, ID_BYTES))}` as SessionId;
 }

@@ -10,17 +10,37 @@ import type { DepositView, RefundView, SessionView } from '../shared/views.ts';
 /** What a list knows of a deposit; the rest is told by the session itself. */
 export type ListedDeposit = Pick<
   DepositView,
-  'network' | 'coin' | 'amount' | 'kind' | 'status' | 'fromAddress' | 'toAddress' | 'txHash' | 'logIndex' | 'blockNumber' | 'blockTimeSec'
+  | 'network'
+  | 'coin'
+  | 'amount'
+  | 'kind'
+  | 'status'
+  | 'fromAddress'
+  | 'toAddress'
+  | 'txHash'
+  | 'logIndex'
+  | 'blockNumber'
+  | 'blockTimeSec'
 >;
 
-/** A session as lists show it, made from rows alone. The other coin, the evidence of the rate and the refunds are told by the session itself. */
-export type ListedSession = Omit<SessionView, 'alternative' | 'rateLock' | 'supersededBy' | 'tolerance' | 'paidWith' | 'deposits' | 'refunds'> & {
+/**
+ * A session as lists show it, made from rows alone. The other coin, the evidence of the rate and the refunds are told
+ * by the session itself.
+ */
+export type ListedSession = Omit<
+  SessionView,
+  'alternative' | 'rateLock' | 'supersededBy' | 'tolerance' | 'paidWith' | 'deposits' | 'refunds'
+> & {
   readonly rateLock: Pick<RateLock, 'rate' | 'lockedAtSec'> | null;
   readonly deposits: readonly ListedDeposit[];
 };
 
 /** `personal`: what the row holds sealed, opened. `transactions`: the session's, oldest first. */
-export function listedSession(row: SessionRow, personal: SessionPersonalData | null, transactions: readonly TransactionRow[]): ListedSession {
+export function listedSession(
+  row: SessionRow,
+  personal: SessionPersonalData | null,
+  transactions: readonly TransactionRow[],
+): ListedSession {
   return {
     sessionId: row.sessionId,
     mode: row.mode,
@@ -55,7 +75,12 @@ export function listedSession(row: SessionRow, personal: SessionPersonalData | n
 
 function listedDeposit(row: TransactionRow): ListedDeposit {
   const { network, amount, status, fromAddress, txHash } = row;
-  const place = { toAddress: row.toAddress!, logIndex: row.logIndex!, blockNumber: row.blockNumber!, blockTimeSec: row.blockTimeSec! };
+  const place = {
+    toAddress: row.toAddress!,
+    logIndex: row.logIndex!,
+    blockNumber: row.blockNumber!,
+    blockTimeSec: row.blockTimeSec!,
+  };
   return { network, coin: row.coin as Coin, amount, kind: row.kind!, status, fromAddress, txHash, ...place };
 }
 

@@ -1,9 +1,18 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { refundList, refundsOfSession, type RefundListFilters } from '../../../projections/sessions/refund-list.ts';
 import { REFUNDS_TABLE, type RefundRow } from '../../../projections/sessions/refund-row.ts';
-import { orderKey, ORDERS_TABLE, sessionList, type SessionListFilters } from '../../../projections/sessions/session-list.ts';
+import {
+  orderKey,
+  ORDERS_TABLE,
+  sessionList,
+  type SessionListFilters,
+} from '../../../projections/sessions/session-list.ts';
 import { SESSIONS_TABLE, type SessionRow } from '../../../projections/sessions/session-row.ts';
-import { transactionList, transactionsOfSession, type TransactionListFilters } from '../../../projections/sessions/transaction-list.ts';
+import {
+  transactionList,
+  transactionsOfSession,
+  type TransactionListFilters,
+} from '../../../projections/sessions/transaction-list.ts';
 import { TRANSACTIONS_TABLE, type TransactionRow } from '../../../projections/sessions/transaction-row.ts';
 import type { MerchantId, Mode, SessionId } from '../../domain/ids.ts';
 import { StoreUnavailable } from '../../ports/event-store.ts';
@@ -23,12 +32,17 @@ export interface CreatedRange {
   readonly createdTo?: number;
 }
 
-export type SessionFilters = SessionListFilters & CreatedRange & { readonly orderId?: string; readonly metadata?: Readonly<Record<string, string>> };
-export type TransactionFilters = TransactionListFilters & CreatedRange & { readonly orderId?: string; readonly sessionId?: SessionId };
-export type RefundFilters = RefundListFilters & CreatedRange & { readonly orderId?: string; readonly sessionId?: SessionId };
+export type SessionFilters = SessionListFilters &
+  CreatedRange & { readonly orderId?: string; readonly metadata?: Readonly<Record<string, string>> };
+export type TransactionFilters = TransactionListFilters &
+  CreatedRange & { readonly orderId?: string; readonly sessionId?: SessionId };
+export type RefundFilters = RefundListFilters &
+  CreatedRange & { readonly orderId?: string; readonly sessionId?: SessionId };
 
 /** Page mode, or cursor mode with an empty cursor for the first page. */
-export type Paging = { readonly page: number; readonly pageSize: number } | { readonly cursor: string; readonly pageSize: number };
+export type Paging =
+  | { readonly page: number; readonly pageSize: number }
+  | { readonly cursor: string; readonly pageSize: number };
 
 export interface ListQuery<Filters> {
   readonly merchantId: MerchantId;
@@ -115,25 +129,40 @@ export class Lists {
     const { orderId, metadata } = filters;
     if (metadata !== undefined) return this.#withMetadata(query, metadata);
     if (orderId === undefined)
-      return this.#answer('sessions', query, this.#list<SessionRow>(sessionList(mode, merchantId, filters), SESSIONS_TABLE, filters));
-    const rows = (await this.#attemptsOf(query, orderId)).filter((row) => meetsFilters(row, filters) && isWithin(row.listedSec, filters));
+      return this.#answer(
+        'sessions',
+        query,
+        this.#list<SessionRow>(sessionList(mode, merchantId, filters), SESSIONS_TABLE, filters),
+      );
+    const rows = (await this.#attemptsOf(query, orderId)).filter(
+      (row) => meetsFilters(row, filters) && isWithin(row.listedSec, filters),
+    );
     return this.#answer('sessions', query, inMemory(rows.map((row) => ({ order: row.order, row }))));
   }
 
-  async #withMetadata(query: ListQuery<SessionFilters>, metadata: Readonly<Record<string, string>>): Promise<Outcome<Listing<SessionRow>>> {
+  async #withMetadata(
+    query: ListQuery<SessionFilters>,
+    metadata: Readonly<Record<string, string>>,
+  ): Promise<Outcome<Listing<SessionRow>>> {
     const { filters } = query;
     const index = this.#metadataIndex;
     if (!index) throw new StoreUnavailable('this process has no index of metadata');
     await index.caughtUp();
-    const isMore = [filters.status, filters.network, filters.coin, filters.orderId].some((filter) => filter !== undefined);
+    const isMore = [filters.status, filters.network, filters.coin, filters.orderId].some(
+      (filter) => filter !== undefined,
+    );
     const meets = isMore ? (row: SessionRow): boolean => meetsFilters(row, filters) : null;
     const { createdFrom, createdTo } = filters;
-    const source = metadataSource({ readModel: this.#readModel, index }, { owner: query, metadata, createdFrom, createdTo, meets });
+    const source = metadataSource(
+      { readModel: this.#readModel, index },
+      { owner: query, metadata, createdFrom, createdTo, meets },
+    );
     return this.#searches
       .run(query.merchantId, () => this.#answer('sessions', query, source))
       .catch((error: unknown) => {
         if (!(error instanceof TooManyMatches)) throw error;
-        const advice = 'cursor' in query.paging ? 'narrow the range of time' : 'narrow the range of time, or go by cursor';
+        const advice =
+          'cursor' in query.paging ? 'narrow the range of time' : 'narrow the range of time, or go by cursor';
         return refused('metadata', `more than ${MAX_EXAMINED} sessions have the metadata: ${advice}`);
       });
   }
@@ -143,7 +172,11 @@ export class Lists {
     const { status, type, network, coin } = filters;
     const session = await this.#sessionNamed(query);
     if (session === undefined) {
-      return this.#answer('transactions', query, this.#list<TransactionRow>(transactionList(mode, merchantId, filters), TRANSACTIONS_TABLE, filters));
+      return this.#answer(
+        'transactions',
+        query,
+        this.#list<TransactionRow>(transactionList(mode, merchantId, filters), TRANSACTIONS_TABLE, filters),
+      );
     }
     const ofSession = session && (await this.#ofSession(transactionsIn(session), (row) => row.createdSec, filters));
     const isMore = (status ?? type ?? network ?? coin) !== undefined;
@@ -161,11 +194,22 @@ export class Lists {
     const { status, network, coin } = filters;
     const session = await this.#sessionNamed(query);
     if (session === undefined)
-      return this.#answer('refunds', query, this.#list<RefundRow>(refundList(mode, merchantId, filters), REFUNDS_TABLE, filters));
+      return this.#answer(
+        'refunds',
+        query,
+        this.#list<RefundRow>(refundList(mode, merchantId, filters), REFUNDS_TABLE, filters),
+      );
     const ofSession = session && (await this.#ofSession(refundsIn(session), (row) => row.listedSec, filters));
     const isMore = (status ?? network ?? coin) !== undefined;
-    const isOn = (row: RefundRow): boolean => network === undefined || row.payouts.some((payout) => payout.network === network);
-    return this.#answerOfSession('refunds', query, ofSession, isMore, (row) => meet(row.status, status) && meet(row.coin, coin) && isOn(row));
+    const isOn = (row: RefundRow): boolean =>
+      network === undefined || row.payouts.some((payout) => payout.network === network);
+    return this.#answerOfSession(
+      'refunds',
+      query,
+      ofSession,
+      isMore,
+      (row) => meet(row.status, status) && meet(row.coin, coin) && isOn(row),
+    );
   }
 
   /** The newest transactions of each session, oldest first; at most 100 a session. */
@@ -197,10 +241,13 @@ export class Lists {
   }
 
   /** The session that the filters name; null when it is not the caller's, undefined when they name none. */
-  async #sessionNamed(query: ListQuery<{ readonly orderId?: string; readonly sessionId?: SessionId }>): Promise<SessionRow | null | undefined> {
+  async #sessionNamed(
+    query: ListQuery<{ readonly orderId?: string; readonly sessionId?: SessionId }>,
+  ): Promise<SessionRow | null | undefined> {
     const { orderId, sessionId } = query.filters;
     if (orderId === undefined && sessionId === undefined) return undefined;
-    const row = orderId === undefined ? await this.#ownSession(query, sessionId!) : await this.#sessionOfOrder(query, orderId);
+    const row =
+      orderId === undefined ? await this.#ownSession(query, sessionId!) : await this.#sessionOfOrder(query, orderId);
     return row && (sessionId === undefined || row.sessionId === sessionId) ? row : null;
   }
 
@@ -210,7 +257,10 @@ export class Lists {
     let row = await this.#sessionOfOrder(owner, orderId);
     while (row !== null) {
       rows.push(row);
-      row = row.supersedes === null || rows.length === MAX_ATTEMPTS_LISTED ? null : await this.#ownSession(owner, row.supersedes);
+      row =
+        row.supersedes === null || rows.length === MAX_ATTEMPTS_LISTED
+          ? null
+          : await this.#ownSession(owner, row.supersedes);
     }
     return rows;
   }
@@ -226,9 +276,17 @@ export class Lists {
     return row && row.merchantId === owner.merchantId && row.mode === owner.mode ? row : null;
   }
 
-  #list<ListedRow extends Row>(list: string, table: Table<ListedRow>, { createdFrom, createdTo }: CreatedRange): Source<ListedRow> {
-    const range: ListRange = { ...(createdFrom !== undefined && { fromSec: createdFrom }), ...(createdTo !== undefined && { toSec: createdTo }) };
-    const withRows = (members: readonly ListMember[]): Promise<Entry<ListedRow>[]> => entriesOf(this.#readModel, table, members);
+  #list<ListedRow extends Row>(
+    list: string,
+    table: Table<ListedRow>,
+    { createdFrom, createdTo }: CreatedRange,
+  ): Source<ListedRow> {
+    const range: ListRange = {
+      ...(createdFrom !== undefined && { fromSec: createdFrom }),
+      ...(createdTo !== undefined && { toSec: createdTo }),
+    };
+    const withRows = (members: readonly ListMember[]): Promise<Entry<ListedRow>[]> =>
+      entriesOf(this.#readModel, table, members);
     return {
       page: async (offset, limit) => {
         const { members, total } = await this.#readModel.page(list, { offset, limit, ...range });
@@ -264,7 +322,11 @@ export class Lists {
     return this.#answer(list, query, inMemory(entries.filter((entry) => meets(entry.row))));
   }
 
-  async #answer<ListedRow>(list: CursorScope['list'], query: ListQuery<object>, source: Source<ListedRow>): Promise<Outcome<Listing<ListedRow>>> {
+  async #answer<ListedRow>(
+    list: CursorScope['list'],
+    query: ListQuery<object>,
+    source: Source<ListedRow>,
+  ): Promise<Outcome<Listing<ListedRow>>> {
     const { merchantId, mode, paging } = query;
     const { pageSize } = paging;
     const scope: CursorScope = { list, merchantId, mode, filters: plainFilters(query.filters) };
@@ -273,7 +335,8 @@ export class Lists {
     if ('cursor' in paging) return this.#walk(scope, paging.cursor, pageSize, source);
     const { page } = paging;
     const offset = (page - 1) * pageSize;
-    if (!Number.isInteger(page) || page < 1 || !Number.isSafeInteger(offset)) return refused('page', 'page must be a whole number from 1');
+    if (!Number.isInteger(page) || page < 1 || !Number.isSafeInteger(offset))
+      return refused('page', 'page must be a whole number from 1');
     const { entries, total } = await source.page(offset, pageSize);
     const hasMore = offset + pageSize < total;
     const pagination: PagePagination = {
@@ -287,13 +350,23 @@ export class Lists {
     return { ok: true, value: { rows: entries.map((entry) => entry.row), pagination } };
   }
 
-  async #walk<ListedRow>(scope: CursorScope, cursor: string, pageSize: number, source: Source<ListedRow>): Promise<Outcome<Listing<ListedRow>>> {
+  async #walk<ListedRow>(
+    scope: CursorScope,
+    cursor: string,
+    pageSize: number,
+    source: Source<ListedRow>,
+  ): Promise<Outcome<Listing<ListedRow>>> {
     const before = cursor === '' ? null : decodeCursor(this.#cursorKey, scope, cursor);
-    if (before === null && cursor !== '') return refused('cursor', 'the cursor is not one of this list under these filters');
+    if (before === null && cursor !== '')
+      return refused('cursor', 'the cursor is not one of this list under these filters');
     const found = await source.before(before, pageSize + 1);
     const entries = found.slice(0, pageSize);
     const hasMore = found.length > pageSize;
-    const pagination: CursorPagination = { page_size: pageSize, has_more: hasMore, next_cursor: this.#cursorAfter(scope, entries, hasMore) };
+    const pagination: CursorPagination = {
+      page_size: pageSize,
+      has_more: hasMore,
+      next_cursor: this.#cursorAfter(scope, entries, hasMore),
+    };
     return { ok: true, value: { rows: entries.map((entry) => entry.row), pagination } };
   }
 
@@ -304,9 +377,16 @@ export class Lists {
 }
 
 /** As a cursor names them: the same ones in the same words. */
-const plainFilters = ({ metadata, ...filters }: { readonly metadata?: Readonly<Record<string, string>> }): CursorScope['filters'] => ({
+const plainFilters = ({
+  metadata,
+  ...filters
+}: {
+  readonly metadata?: Readonly<Record<string, string>>;
+}): CursorScope['filters'] => ({
   ...filters,
-  ...(metadata && { metadata: JSON.stringify(Object.entries(metadata).sort(([one], [other]) => (one < other ? -1 : 1))) }),
+  ...(metadata && {
+    metadata: JSON.stringify(Object.entries(metadata).sort(([one], [other]) => (one < other ? -1 : 1))),
+  }),
 });
 
 type Owner = { readonly merchantId: MerchantId; readonly mode: Mode };
@@ -319,6 +399,10 @@ const meetsFilters = (row: SessionRow, { status, network, coin, orderId }: Sessi
 
 const meet = (value: string, wanted: string | undefined): boolean => wanted === undefined || wanted === value;
 
-const isWithin = (sec: number, { createdFrom = -Infinity, createdTo = Infinity }: CreatedRange): boolean => sec >= createdFrom && sec <= createdTo;
+const isWithin = (sec: number, { createdFrom = -Infinity, createdTo = Infinity }: CreatedRange): boolean =>
+  sec >= createdFrom && sec <= createdTo;
 
-const refused = (param: string, message: string): Outcome<never> => ({ ok: false, refusal: { code: 'invalid_request', message, param } });
+const refused = (param: string, message: string): Outcome<never> => ({
+  ok: false,
+  refusal: { code: 'invalid_request', message, param },
+});

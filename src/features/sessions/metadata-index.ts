@@ -49,8 +49,9 @@ const OPENED_AT_ONCE = 32;
 const TOP = 10 ** 15 - 1;
 
 /**
- * Which sessions have which metadata. Metadata is personal data, sealed in the events, so no projection can see it: each process that answers merchants
- * opens it and keeps keyed hashes of it with its look-ups, which say nothing without the key and go when the session is forgotten.
+ * Which sessions have which metadata. Metadata is personal data, sealed in the events, so no projection can see it:
+ * each process that answers merchants opens it and keeps keyed hashes of it with its look-ups, which say nothing
+ * without the key and go when the session is forgotten.
  */
 export class MetadataIndex {
   readonly #deps: MetadataIndexDeps;
@@ -76,13 +77,19 @@ export class MetadataIndex {
     await this.#subscription?.close();
   }
 
-  /** Rejects with `StoreUnavailable` while what is in the ledger now is not in the index: an answer without it would be a wrong one. */
+  /**
+   * Rejects with `StoreUnavailable` while what is in the ledger now is not in the index: an answer without it would be
+   * a wrong one.
+   */
   async caughtUp(): Promise<void> {
     const head = await this.#deps.store.head();
     if (head === null) return;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new StoreUnavailable('the index of metadata is being made')), this.#deps.timeoutMs ?? TIMEOUT_MS);
+      timer = setTimeout(
+        () => reject(new StoreUnavailable('the index of metadata is being made')),
+        this.#deps.timeoutMs ?? TIMEOUT_MS,
+      );
     });
     try {
       await Promise.race([this.#subscription?.reached(head) ?? late, late]);
@@ -92,8 +99,8 @@ export class MetadataIndex {
   }
 
   /**
-   * Sessions below an order that have all of the metadata, newest first, among the `limit` next ones that have the first of it. `last`: the last of
-   * those, whether it has the others or not; null when there are no more.
+   * Sessions below an order that have all of the metadata, newest first, among the `limit` next ones that have the
+   * first of it. `last`: the last of those, whether it has the others or not; null when there are no more.
    */
   async before(
     owner: MetadataOwner,
@@ -101,7 +108,10 @@ export class MetadataIndex {
     { before, limit }: { readonly before: number | null; readonly limit: number },
   ): Promise<{ readonly matches: readonly MetadataMatch[]; readonly last: MetadataMatch | null }> {
     const [first, ...others] = Object.entries(metadata).map(([key, value]) => this.#prefix(owner, key, value));
-    const rows = await this.#deps.readModel.scan(MATCHES_TABLE, { afterKey: before === null ? first! : first! + placeOf(before), limit });
+    const rows = await this.#deps.readModel.scan(MATCHES_TABLE, {
+      afterKey: before === null ? first! : first! + placeOf(before),
+      limit,
+    });
     const found = rows.filter(({ key }) => key.startsWith(first!)).map(({ row }) => row);
     const last = found.length === limit ? found.at(-1)! : null;
     return { matches: await this.#withAll(found, others), last };
@@ -121,18 +131,28 @@ export class MetadataIndex {
 
   #prefix({ mode, merchantId }: MetadataOwner, key: string, value: string): string {
     const text = JSON.stringify(['session-metadata', mode, merchantId, key, value]);
-    const token = createHmac('sha256', this.#deps.key).update(text).digest().subarray(0, TOKEN_BYTES).toString('base64url');
+    const token = createHmac('sha256', this.#deps.key)
+      .update(text)
+      .digest()
+      .subarray(0, TOKEN_BYTES)
+      .toString('base64url');
     return `${mode}/${merchantId}/${token}/`;
   }
 
   async #take(events: readonly RecordedEvent[]): Promise<void> {
-    const relevant = events.filter(({ type }) => type === 'SessionCreated' || type === 'OperatorActed').map((event) => decodeEvent(event).event);
+    const relevant = events
+      .filter(({ type }) => type === 'SessionCreated' || type === 'OperatorActed')
+      .map((event) => decodeEvent(event).event);
     const changes: Change[] = [];
-    const counters = await this.#countersOf(relevant.flatMap((event) => (event.type === 'SessionCreated' ? scopeOf(event.data) : [])));
+    const counters = await this.#countersOf(
+      relevant.flatMap((event) => (event.type === 'SessionCreated' ? scopeOf(event.data) : [])),
+    );
     const kept = new Map<string, readonly string[]>();
     for (let from = 0; from < relevant.length; from += OPENED_AT_ONCE) {
       const some = relevant.slice(from, from + OPENED_AT_ONCE);
-      const opened = await Promise.all(some.map((event) => (event.type === 'SessionCreated' ? this.#metadataOf(event.data) : Promise.resolve({}))));
+      const opened = await Promise.all(
+        some.map((event) => (event.type === 'SessionCreated' ? this.#metadataOf(event.data) : Promise.resolve({}))),
+      );
       for (const [index, event] of some.entries()) {
         if (event.type === 'SessionCreated') changes.push(...this.#added(event.data, opened[index]!, counters, kept));
         else if (event.type === 'OperatorActed' && event.data.act === SESSION_FORGET)
@@ -185,7 +205,10 @@ export class MetadataIndex {
     const [row] = await this.#deps.readModel.getMany(OF_SESSION_TABLE, [sessionId]);
     const keys = kept.get(sessionId) ?? row?.keys ?? [];
     kept.delete(sessionId);
-    return [...keys.map((key) => ({ op: 'delete', table: MATCHES_TABLE, key }) as const), { op: 'delete', table: OF_SESSION_TABLE, key: sessionId }];
+    return [
+      ...keys.map((key) => ({ op: 'delete', table: MATCHES_TABLE, key }) as const),
+      { op: 'delete', table: OF_SESSION_TABLE, key: sessionId },
+    ];
   }
 }
 

@@ -66,7 +66,8 @@ export function metadataSource({ readModel, index }: SearchDeps, search: Metadat
       const { matches, last } = await index.before(owner, metadata, { before: next, limit: AT_ONCE });
       const within = matches.filter(({ atSec }) => atSec >= createdFrom);
       collected.push(...(await thatMeet(within)));
-      // The time of what was looked at counts, not of what has all of the metadata: that may be rare, or nothing at all.
+      // The time of what was looked at counts, not of what has all of the metadata: that may be rare, or nothing at
+      // all.
       next = last === null || last.atSec < createdFrom ? undefined : last.order;
     }
     return collected.slice(0, wanted);

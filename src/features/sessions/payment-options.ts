@@ -3,7 +3,13 @@ import type { FinalityRule, PaymentOption } from '../../domain/events/session-ev
 import { withFloor, type FinalityFloor } from '../../domain/finality-floor.ts';
 import type { Mode } from '../../domain/ids.ts';
 import { amountOf, most, type Coin } from '../../domain/money.ts';
-import { addressFamilyOf, tokenOf, type AddressFamily, type NetworkSettings, type Token } from '../../domain/networks.ts';
+import {
+  addressFamilyOf,
+  tokenOf,
+  type AddressFamily,
+  type NetworkSettings,
+  type Token,
+} from '../../domain/networks.ts';
 import type { AddressPool, CollectionAddress } from '../../ports/addresses.ts';
 import type { Random } from '../../ports/random.ts';
 import { base58 } from '../../runtime/util/base58.ts';
@@ -28,7 +34,11 @@ export interface Offer {
 }
 
 /** In the order of the merchant's policy. */
-export function offered(deps: Pick<PaymentOptionDeps, 'networks'>, { policy, mode }: MerchantSettings, coin: Coin): Offer[] {
+export function offered(
+  deps: Pick<PaymentOptionDeps, 'networks'>,
+  { policy, mode }: MerchantSettings,
+  coin: Coin,
+): Offer[] {
   const running = deps.networks(mode);
   const offers: Offer[] = [];
   for (const network of policy.networks) {
@@ -84,7 +94,9 @@ export function optionsOf(
   });
 }
 
-/** Confirmations alone only on Ethereum and only below the merchant's amount; everywhere else the chain's own finality. */
+/**
+ * Confirmations alone only on Ethereum and only below the merchant's amount; everywhere else the chain's own finality.
+ */
 function finalityOf(settings: NetworkSettings, policy: MerchantPolicy, due: bigint): FinalityRule {
   const quick = settings.network === 'ethereum' && due < amountOf(policy.ethereumFinalizedFrom);
   return quick ? { kind: 'confirmations', confirmations: policy.ethereumConfirmations } : { kind: 'finalized' };

@@ -37,14 +37,25 @@ export function previewRefund(deps: PreviewDeps, input: RefundInput, state: Sess
   const { context } = state;
   const { coin } = money.value;
   const accepted = acceptedFor(deps, context.created!.merchantId);
-  const approved = input.claimId === undefined ? null : claimToPay(context, { claimId: input.claimId, accepted, waitSec: 0 }, 0);
+  const approved =
+    input.claimId === undefined ? null : claimToPay(context, { claimId: input.claimId, accepted, waitSec: 0 }, 0);
   if (approved?.ok === false) return approved;
   const decimals = tokenDecimals(deps.networks(context.created!.mode), coin);
-  const plan = planRefund(context, { refundId: 're_preview', ...money.value, decimals, ...(approved && { claim: approved.pay }) });
+  const plan = planRefund(context, {
+    refundId: 're_preview',
+    ...money.value,
+    decimals,
+    ...(approved && { claim: approved.pay }),
+  });
   if (!plan.ok) return plan;
   const payouts = plan.legs.map(({ network, toAddress, amount, takenFrom }) => {
     const senders = takenFrom.map(({ depositKey }) => context.deposits[depositKey]?.sender ?? null);
-    return { network, toAddress, amount, sender: senders.find((sender) => sender && sender.kind !== 'wallet') ?? senders[0] ?? null };
+    return {
+      network,
+      toAddress,
+      amount,
+      sender: senders.find((sender) => sender && sender.kind !== 'wallet') ?? senders[0] ?? null,
+    };
   });
   return { ok: true, value: { coin, amount: formatAmount(plan.units), type: plan.refundType, payouts } };
 }

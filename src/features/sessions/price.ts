@@ -42,17 +42,31 @@ export async function otherPrice(
   { coin, rateLock }: Price,
   nowMs: number,
 ): Promise<(Price & { readonly rateLock: RateLock }) | null> {
-  if (policy.offerBothCoins !== true || input.targetCurrency !== undefined || rateLock === null || isCoin(input.currency)) return null;
+  if (
+    policy.offerBothCoins !== true ||
+    input.targetCurrency !== undefined ||
+    rateLock === null ||
+    isCoin(input.currency)
+  )
+    return null;
   const other = await priceIn(deps, input, coin === 'USDT' ? 'USDC' : 'USDT', nowMs);
   return other.ok && other.value.rateLock ? { ...other.value, rateLock: other.value.rateLock } : null;
 }
 
 const tooLarge = ({ amount, currency }: CreateSessionInput, coin: Coin): Refused => ({
   ok: false,
-  refusal: { code: 'invalid_request', message: `amount must be less: ${amount} ${currency} is 10^12 ${coin} or more`, param: 'amount' },
+  refusal: {
+    code: 'invalid_request',
+    message: `amount must be less: ${amount} ${currency} is 10^12 ${coin} or more`,
+    param: 'amount',
+  },
 });
 
 const noRateEver = ({ currency }: CreateSessionInput, coin: Coin): Refused => ({
   ok: false,
-  refusal: { code: 'invalid_request', message: `currency: this installation has no exchange rate from ${currency} to ${coin}`, param: 'currency' },
+  refusal: {
+    code: 'invalid_request',
+    message: `currency: this installation has no exchange rate from ${currency} to ${coin}`,
+    param: 'currency',
+  },
 });

@@ -2,7 +2,11 @@ import { COIN_MAX_DECIMALS } from '../../domain/currencies.ts';
 import { amountOf, convertRoundingDown, formatAmount, isCoin, least, type Coin } from '../../domain/money.ts';
 import { depositTransactionId } from '../../../projections/sessions/transaction-id.ts';
 import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
-import { depositsOfOrder, finalOf, type SessionContext } from '../../../state-machines/checkout-session/session.state.ts';
+import {
+  depositsOfOrder,
+  finalOf,
+  type SessionContext,
+} from '../../../state-machines/checkout-session/session.state.ts';
 import type { Outcome, RefundInput } from '../shared/merchant-api.ts';
 
 interface RefundedMoney {
@@ -14,8 +18,8 @@ interface RefundedMoney {
 }
 
 /**
- * What the request means in units of a coin. The order's currency is converted at the session's locked rate, also when it is a coin itself:
- * of that coin only strangers' money can be here, which is refunded by naming its deposit.
+ * What the request means in units of a coin. The order's currency is converted at the session's locked rate, also when
+ * it is a coin itself: of that coin only strangers' money can be here, which is refunded by naming its deposit.
  */
 export function refundedMoney(input: RefundInput, { context }: SessionState): Outcome<RefundedMoney> {
   const { amount, transactionId } = input;
@@ -37,20 +41,25 @@ export function refundedMoney(input: RefundInput, { context }: SessionState): Ou
   return invalid('amount.currency', `amount.currency must be the coin paid (${coin})${orders}`);
 }
 
-const invalid = (param: string, message: string): Outcome<never> => ({ ok: false, refusal: { code: 'invalid_request', message, param } });
+const invalid = (param: string, message: string): Outcome<never> => ({
+  ok: false,
+  refusal: { code: 'invalid_request', message, param },
+});
 
 /** Undefined when the session has none. */
 const depositNamed = ({ created, deposits }: SessionContext, transactionId: string): string | undefined =>
   Object.keys(deposits).find((key) => depositTransactionId(created!.sessionId, key) === transactionId);
 
 /**
- * At the locked rate, rounded down. With the refund that reaches the order's total, alone or with those before it, nothing is left over by
- * rounding: it takes the rest of what was due, or of what paid the order if a tolerance made that less.
+ * At the locked rate, rounded down. With the refund that reaches the order's total, alone or with those before it,
+ * nothing is left over by rounding: it takes the rest of what was due, or of what paid the order if a tolerance made
+ * that less.
  */
 function converted(context: SessionContext, value: bigint): bigint {
   const { amount, currency, dueCoin, rateLock } = context.created!;
   const before = Object.values(context.refunds).filter(
-    ({ requested, status }) => requested.asked?.currency === currency && requested.coin === dueCoin && status !== 'FAILED',
+    ({ requested, status }) =>
+      requested.asked?.currency === currency && requested.coin === dueCoin && status !== 'FAILED',
   );
   const asked = before.reduce((total, { requested }) => total + amountOf(requested.asked!.value), 0n);
   if (context.paid !== null && asked + value === amountOf(amount)) {

@@ -25,5 +25,8 @@ interface LineItem {
 function normalLineItem(item: unknown): object {
   const { price_data, ...others } = item as LineItem;
   const { currency, unit_amount } = price_data;
-  return { ...others, price_data: { ...price_data, currency: currency.toUpperCase(), unit_amount: normalAmount(unit_amount) } };
+  return {
+    ...others,
+    price_data: { ...price_data, currency: currency.toUpperCase(), unit_amount: normalAmount(unit_amount) },
+  };
 }

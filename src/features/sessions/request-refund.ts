@@ -31,7 +31,10 @@ interface RefundDeps extends Pick<ClaimDeps, 'claims' | 'merchants'> {
   readonly newRefundId: () => RefundId;
 }
 
-/** Reserves a refund. The session's own stream decides what fits, so parallel requests can never exceed what was received. */
+/**
+ * Reserves a refund. The session's own stream decides what fits, so parallel requests can never exceed what was
+ * received.
+ */
 export async function requestRefund(
   deps: RefundDeps,
   caller: Caller,
@@ -42,7 +45,12 @@ export async function requestRefund(
   if (claimed?.ok === false) return claimed;
   const money = refundedMoney(claimed ? { ...input, transactionId: claimed.value } : input, state);
   if (!money.ok) return money;
-  const admission = await deps.idempotency.admit(caller, 'refund', deps.ids.requestHash(sameRequest(input)), deps.newRefundId);
+  const admission = await deps.idempotency.admit(
+    caller,
+    'refund',
+    deps.ids.requestHash(sameRequest(input)),
+    deps.newRefundId,
+  );
   if (!admission.ok) return admission;
   const refundId = admission.givenId as RefundId;
   const nowSec = toSec(deps.clock.nowMs());
@@ -52,8 +60,14 @@ export async function requestRefund(
   if (caller.mayBeReplay === true && repeatsAnother(input, terms, state, nowSec)) return MAY_BE_REPLAY;
   const judged = acknowledgeSender || input.claimId !== undefined || state.context.refunds[refundId] !== undefined;
   const senders = judged ? {} : await unknownSenders(deps.senders, state, terms);
-  if (senders === null) return { ok: false, refusal: { code: 'service_unavailable', message: UNKNOWN_SENDER }, retryAfterSec: RETRY_AFTER_SEC };
-  const reason = input.reason === undefined ? null : await deps.personal.sealText(input.sessionId, input.reason, sealedTexts(state));
+  if (senders === null)
+    return {
+      ok: false,
+      refusal: { code: 'service_unavailable', message: UNKNOWN_SENDER },
+      retryAfterSec: RETRY_AFTER_SEC,
+    };
+  const reason =
+    input.reason === undefined ? null : await deps.personal.sealText(input.sessionId, input.reason, sealedTexts(state));
   const command = {
     type: 'RequestRefund' as const,
     ...{ ...terms, refundId },
@@ -65,10 +79,16 @@ export async function requestRefund(
     claim:
       input.claimId === undefined
         ? null
-        : { claimId: input.claimId, accepted: acceptedFor(deps, state.context.created!.merchantId), waitSec: waitSecOf(deps, caller.mode) },
+        : {
+            claimId: input.claimId,
+            accepted: acceptedFor(deps, state.context.created!.merchantId),
+            waitSec: waitSecOf(deps, caller.mode),
+          },
     nowSec,
   };
-  const coCommits = [caller.nonceCoCommit, reason?.coCommit].filter((coCommit): coCommit is CoCommit => coCommit !== undefined);
+  const coCommits = [caller.nonceCoCommit, reason?.coCommit].filter(
+    (coCommit): coCommit is CoCommit => coCommit !== undefined,
+  );
   const context = {
     correlationId: caller.requestId,
     actor: actorOf(caller),
@@ -76,27 +96,45 @@ export async function requestRefund(
     ...(caller.traceParent !== undefined && { traceParent: caller.traceParent }),
   };
   const result = await deps.sessions.execute(sessionStream(input.sessionId satisfies SessionId), command, context);
-  return result.ok ? { ok: true, value: { state: result.state, refundId }, repeated: result.events.length === 0 } : result;
+  return result.ok
+    ? { ok: true, value: { state: result.state, refundId }, repeated: result.events.length === 0 }
+    : result;
 }
 
 /** The deposit of the claim that the refund names; null when it names none. */
-export function claimIn({ claimId, transactionId }: RefundInput, { context }: SessionState): Outcome<TransactionId> | null {
+export function claimIn(
+  { claimId, transactionId }: RefundInput,
+  { context }: SessionState,
+): Outcome<TransactionId> | null {
   if (claimId === undefined) return null;
   if (transactionId !== undefined)
     return {
       ok: false,
-      refusal: { code: 'invalid_request', message: 'transaction_id is not for a claim, which names its deposit', param: 'transaction_id' },
+      refusal: {
+        code: 'invalid_request',
+        message: 'transaction_id is not for a claim, which names its deposit',
+        param: 'transaction_id',
+      },
     };
   const claim = Object.hasOwn(context.claims, claimId) ? context.claims[claimId] : undefined;
-  if (!claim) return { ok: false, refusal: { code: 'invalid_request', message: 'claim_id is not a claim of this session', param: 'claim_id' } };
+  if (!claim)
+    return {
+      ok: false,
+      refusal: { code: 'invalid_request', message: 'claim_id is not a claim of this session', param: 'claim_id' },
+    };
   return { ok: true, value: depositTransactionId(context.created!.sessionId, claim.filed.depositKey) };
 }
 
 const RETRY_AFTER_SEC = 10;
-const UNKNOWN_SENDER = 'the network does not tell now whether the payer is a contract; try again, or send acknowledge_sender: true';
+const UNKNOWN_SENDER =
+  'the network does not tell now whether the payer is a contract; try again, or send acknowledge_sender: true';
 
 /** Who paid what the refund takes, where the session does not know yet. Null when the network does not answer. */
-async function unknownSenders(senders: Senders, { context }: SessionState, terms: RefundTerms): Promise<Record<string, Sender> | null> {
+async function unknownSenders(
+  senders: Senders,
+  { context }: SessionState,
+  terms: RefundTerms,
+): Promise<Record<string, Sender> | null> {
   const found: Record<string, Sender> = {};
   const plan = planRefund(context, terms);
   for (const { network, toAddress, takenFrom } of plan.ok ? plan.legs : []) {
@@ -120,8 +158,8 @@ export function tokenDecimals(networks: readonly NetworkSettings[], coin: Coin):
 }
 
 /**
- * Equal for requests that ask for the same, however the amount is written. The merchant's word about the payer changes nothing about what is
- * refunded: with it the same request goes on under its own key.
+ * Equal for requests that ask for the same, however the amount is written. The merchant's word about the payer changes
+ * nothing about what is refunded: with it the same request goes on under its own key.
  */
 function sameRequest({ acknowledgeSender: _, amount, ...asked }: RefundInput): string {
   return canonicalJson({ ...asked, amount: amount && { ...amount, value: normalAmount(amount.value) } });
@@ -131,11 +169,17 @@ function sameRequest({ acknowledgeSender: _, amount, ...asked }: RefundInput): s
 const REPLAY_SEC = 600;
 
 /**
- * The idempotency key is a header that the signature does not cover: who replays a request can give it another key. The ledger remembers
- * what the nonces may have forgotten.
+ * The idempotency key is a header that the signature does not cover: who replays a request can give it another key. The
+ * ledger remembers what the nonces may have forgotten.
  */
-function repeatsAnother({ amount }: RefundInput, { refundId, namedDeposit }: RefundTerms, { context }: SessionState, nowSec: number): boolean {
-  const unitsOf = (asked: RefundInput['amount'] | null): bigint | undefined => (asked ? amountOf(asked.value) : undefined);
+function repeatsAnother(
+  { amount }: RefundInput,
+  { refundId, namedDeposit }: RefundTerms,
+  { context }: SessionState,
+  nowSec: number,
+): boolean {
+  const unitsOf = (asked: RefundInput['amount'] | null): bigint | undefined =>
+    asked ? amountOf(asked.value) : undefined;
   return Object.values(context.refunds).some(({ requested }) => {
     const isSameAmount = unitsOf(requested.asked) === unitsOf(amount) && requested.asked?.currency === amount?.currency;
     const isSame = isSameAmount && requested.namedDeposit === namedDeposit;
@@ -147,6 +191,7 @@ const MAY_BE_REPLAY = {
   ok: false,
   refusal: {
     code: 'service_unavailable',
-    message: 'The same refund was asked for within the last ten minutes, and used nonces were lost since: ask again later with the same key.',
+    message:
+      'The same refund was asked for within the last ten minutes, and used nonces were lost since: ask again later with the same key.',
   },
 } as const;

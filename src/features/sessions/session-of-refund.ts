@@ -13,11 +13,17 @@ export interface SessionOfRefundDeps extends FollowingOf {
 const ID = projectionId(sessionView);
 
 /**
- * Finds the session a refund belongs to; null when there is no such refund. Look-ups follow the ledger, and may be built anew: that a row is
- * missing says something only when they show all that is in the ledger. Rejects with `StoreUnavailable` while they do not.
+ * Finds the session a refund belongs to; null when there is no such refund. Look-ups follow the ledger, and may be
+ * built anew: that a row is missing says something only when they show all that is in the ledger. Rejects with
+ * `StoreUnavailable` while they do not.
  */
-export function createSessionOfRefund({ store, projections, readModel }: SessionOfRefundDeps): (id: RefundId) => Promise<SessionId | null> {
-  const shown = async (id: RefundId): Promise<SessionId | null> => (await readModel.get(REFUNDS_TABLE, id))?.['sessionId'] ?? null;
+export function createSessionOfRefund({
+  store,
+  projections,
+  readModel,
+}: SessionOfRefundDeps): (id: RefundId) => Promise<SessionId | null> {
+  const shown = async (id: RefundId): Promise<SessionId | null> =>
+    (await readModel.get(REFUNDS_TABLE, id))?.['sessionId'] ?? null;
   return async (id) => {
     const known = await shown(id);
     if (known !== null) return known;

@@ -32,7 +32,15 @@ import {
 import { previewRefund, type RefundPreview } from './preview-refund.ts';
 import { requestRefund } from './request-refund.ts';
 import { refundView, sessionView } from './view.ts';
-import type { ClaimBeginning, ClaimInput, ClaimView, MerchantClaims, PayerClaims, PayersClaims, PreparedClaim } from '../shared/claim-views.ts';
+import type {
+  ClaimBeginning,
+  ClaimInput,
+  ClaimView,
+  MerchantClaims,
+  PayerClaims,
+  PayersClaims,
+  PreparedClaim,
+} from '../shared/claim-views.ts';
 import type { RefundView, SessionView } from '../shared/views.ts';
 
 export interface SessionsDeps extends CreateSessionDeps {
@@ -67,10 +75,15 @@ export class Sessions implements MerchantApi, PayerApi, MerchantClaims, PayerCla
     if (!created.ok) return created;
     const facts = created.value.context.created!;
     const addresses = new Map(
-      facts.paymentOptions.map((option) => [option.address, { family: addressFamilyOf(option.network), address: option.address }]),
+      facts.paymentOptions.map((option) => [
+        option.address,
+        { family: addressFamilyOf(option.network), address: option.address },
+      ]),
     );
     this.#deps.onAddressesGiven(facts.mode, facts.sessionId, [...addresses.values()]);
-    const view = created.repeated ? await this.#view(created.value) : sessionView(created.value, facts.personal === null ? null : personalOf(input));
+    const view = created.repeated
+      ? await this.#view(created.value)
+      : sessionView(created.value, facts.personal === null ? null : personalOf(input));
     return { ok: true, value: view, repeated: created.repeated ?? false };
   }
 
@@ -80,7 +93,10 @@ export class Sessions implements MerchantApi, PayerApi, MerchantClaims, PayerCla
   }
 
   /** The first attempt of an order; null where there is none. */
-  async sessionOfOrder(reader: Reader, orderId: string): Promise<{ readonly sessionId: SessionId; readonly status: SessionState['value'] } | null> {
+  async sessionOfOrder(
+    reader: Reader,
+    orderId: string,
+  ): Promise<{ readonly sessionId: SessionId; readonly status: SessionState['value'] } | null> {
     const { merchantId, mode } = reader;
     const id = await currentOrOlderId(this.#deps, { mode, merchantId, orderId, supersedes: null });
     const state = await this.#own(reader, id);
@@ -95,12 +111,17 @@ export class Sessions implements MerchantApi, PayerApi, MerchantClaims, PayerCla
     const result = await this.#deps.sessions.execute(sessionStream(id), command, commandContext(caller));
     if (result.ok) return { ok: true, value: await this.#view(result.state) };
     // The key was admitted before: the first request may have cancelled and never heard the answer.
-    if (admission.repeated && result.state.value === 'cancelled') return { ok: true, value: await this.#view(result.state), repeated: true };
+    if (admission.repeated && result.state.value === 'cancelled')
+      return { ok: true, value: await this.#view(result.state), repeated: true };
     return result;
   }
 
   /** Time travel of the sandbox. The deadline then; the same as before when it would be no sooner. */
-  async moveDeadline(id: SessionId, expiresAtSec: number, by: { readonly correlationId: string; readonly actor: string }): Promise<Outcome<number>> {
+  async moveDeadline(
+    id: SessionId,
+    expiresAtSec: number,
+    by: { readonly correlationId: string; readonly actor: string },
+  ): Promise<Outcome<number>> {
     const command = { type: 'MoveDeadline', expiresAtSec, nowSec: toSec(this.#deps.clock.nowMs()) } as const;
     const result = await this.#deps.sessions.execute(sessionStream(id), command, by);
     return result.ok ? { ok: true, value: result.state.context.expiresAtSec } : result;
@@ -142,7 +163,12 @@ export class Sessions implements MerchantApi, PayerApi, MerchantClaims, PayerCla
     const state = await this.#deps.sessions.read(sessionStream(id));
     const claims = state && (await claimViews(this.#deps, state));
     return (
-      state && claims && { accepted: acceptedFor(this.#deps, state.context.created!.merchantId), claimable: claimableOf(this.#deps, state), claims }
+      state &&
+      claims && {
+        accepted: acceptedFor(this.#deps, state.context.created!.merchantId),
+        claimable: claimableOf(this.#deps, state),
+        claims,
+      }
     );
   }
 
@@ -159,7 +185,9 @@ export class Sessions implements MerchantApi, PayerApi, MerchantClaims, PayerCla
   /** An operator objects to a claim of whatever merchant. */
   async rejectClaimAs(actor: string, id: SessionId, claimId: string, reason: string): Promise<Outcome<ClaimView>> {
     const state = await this.#deps.sessions.read(sessionStream(id));
-    return state ? rejectClaim(this.#deps, { actor, requestId: this.#deps.random.uuid() }, state, claimId, reason) : notFound;
+    return state
+      ? rejectClaim(this.#deps, { actor, requestId: this.#deps.random.uuid() }, state, claimId, reason)
+      : notFound;
   }
 
   async viewSession(id: SessionId): Promise<SessionView | null> {
@@ -176,7 +204,13 @@ export class Sessions implements MerchantApi, PayerApi, MerchantClaims, PayerCla
     const domain = merchant?.domains.find((candidate) => candidate.domainId === domainId);
     const contact = contactLink(merchant?.policy.contact ?? '');
     const claims = acceptedFor(this.#deps, merchantId);
-    return { name: domain?.shopName ?? merchant?.name ?? '', host: domain?.host ?? null, contact, logo: merchant?.logo ?? null, claims };
+    return {
+      name: domain?.shopName ?? merchant?.name ?? '',
+      host: domain?.host ?? null,
+      contact,
+      logo: merchant?.logo ?? null,
+      claims,
+    };
   }
 
   async #own(reader: Reader, id: SessionId): Promise<SessionState | null> {

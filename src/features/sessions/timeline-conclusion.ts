@@ -1,12 +1,22 @@
 import type { DomainEvent } from '../../domain/events/domain-event.ts';
 import type { SessionEvent } from '../../domain/events/session-events.ts';
 import { formatAmount } from '../../domain/money.ts';
-import { arrived, held, isReversed, pending, type SessionContext } from '../../../state-machines/checkout-session/session.state.ts';
+import {
+  arrived,
+  held,
+  isReversed,
+  pending,
+  type SessionContext,
+} from '../../../state-machines/checkout-session/session.state.ts';
 import { sessionTable } from '../shared/handlers/session-handler.ts';
 import type { CoveredRange } from './timeline-types.ts';
 
 /** Why the session is where it is, in one paragraph, from its events and the evidence of what was read. */
-export function conclusionOf(events: readonly DomainEvent[], coverage: readonly CoveredRange[], nowSec: number): string {
+export function conclusionOf(
+  events: readonly DomainEvent[],
+  coverage: readonly CoveredRange[],
+  nowSec: number,
+): string {
   const { value, context } = sessionTable.replay(events as SessionEvent[]);
   const created = context.created!;
   const coin = created.dueCoin;
@@ -45,7 +55,9 @@ function wentBack(context: SessionContext, coin: string): string {
 }
 
 function nothing(coverage: readonly CoveredRange[]): string {
-  return coverage.length === 0 ? 'Nothing arrived so far; no range of blocks is recorded as read for this time yet.' : evidence(coverage);
+  return coverage.length === 0
+    ? 'Nothing arrived so far; no range of blocks is recorded as read for this time yet.'
+    : evidence(coverage);
 }
 
 function evidence(coverage: readonly CoveredRange[]): string {

@@ -15,7 +15,10 @@ export interface CoveredRange extends CoveredBlocks {
   readonly network: Network;
 }
 
-/** Chain time up to which every transfer to the session's address is known to the ledger; null before anything was recorded as read. */
+/**
+ * Chain time up to which every transfer to the session's address is known to the ledger; null before anything was
+ * recorded as read.
+ */
 export interface ReadTo {
   readonly network: Network;
   readonly timeSec: number | null;

@@ -49,7 +49,10 @@ function describeSession(event: DomainEvent): Description | null {
     }
     case 'CoinChosen': {
       const { coin, dueAmount, rate } = event.data;
-      return { message: `The first money came in ${coin}: ${dueAmount} ${coin} is due.`, facts: { due: dueAmount, coin, rate } };
+      return {
+        message: `The first money came in ${coin}: ${dueAmount} ${coin} is due.`,
+        facts: { due: dueAmount, coin, rate },
+      };
     }
     case 'SessionPaid':
       return {
@@ -62,7 +65,10 @@ function describeSession(event: DomainEvent): Description | null {
         facts: { received: event.data.received, ...scanned(event.data.scannedToSec) },
       };
     case 'SessionFailed':
-      return { message: 'Failed: a payment that would have sufficed was seen and lost for good.', facts: { received: event.data.received } };
+      return {
+        message: 'Failed: a payment that would have sufficed was seen and lost for good.',
+        facts: { received: event.data.received },
+      };
     case 'SessionCancelled':
       return {
         message: `Cancelled by the merchant${event.data.inFlight ? ' while money was on its way' : ''}.`,
@@ -82,7 +88,8 @@ function describeSession(event: DomainEvent): Description | null {
 function describeDeposit(event: DomainEvent): Description | null {
   switch (event.type) {
     case 'DepositDetected': {
-      const { amount, coin, network, txHash, logIndex, blockNumber, blockTimeSec, fromAddress, toAddress, kind } = event.data;
+      const { amount, coin, network, txHash, logIndex, blockNumber, blockTimeSec, fromAddress, toAddress, kind } =
+        event.data;
       const facts = {
         network,
         tx_hash: txHash,
@@ -95,14 +102,23 @@ function describeDeposit(event: DomainEvent): Description | null {
         coin,
         judged: kind,
       };
-      return { message: `Transfer of ${amount} ${coin} seen on ${network} in block ${blockNumber}: ${KIND_WORDS[kind]}.`, facts };
+      return {
+        message: `Transfer of ${amount} ${coin} seen on ${network} in block ${blockNumber}: ${KIND_WORDS[kind]}.`,
+        facts,
+      };
     }
     case 'DepositConfirmed': {
       const { depositKey, rule, blockNumber, headNumber, sender, kind } = event.data;
       const how = rule.kind === 'finalized' ? 'the chain calls its block final' : `${rule.confirmations} confirmations`;
       return {
         message: `Transfer is final: ${how} (block ${blockNumber}, head ${headNumber}).${kind ? ` A reorganisation moved it: ${KIND_WORDS[kind]}.` : ''}${senderWords(sender)}`,
-        facts: { deposit: depositKey, rule: rule.kind, block: blockNumber, head: headNumber, ...(sender && { sender: sender.kind }) },
+        facts: {
+          deposit: depositKey,
+          rule: rule.kind,
+          block: blockNumber,
+          head: headNumber,
+          ...(sender && { sender: sender.kind }),
+        },
       };
     }
     case 'DepositReverted': {
@@ -121,11 +137,17 @@ function describeDeposit(event: DomainEvent): Description | null {
 function describeTransfer(event: DomainEvent): Description | null {
   switch (event.type) {
     case 'DepositSetAside':
-      return { message: 'An operator set the transfer aside: it is no money of this session now.', facts: { deposit: event.data.depositKey } };
+      return {
+        message: 'An operator set the transfer aside: it is no money of this session now.',
+        facts: { deposit: event.data.depositKey },
+      };
     case 'DepositPutBack':
       return { message: 'The transfer is money of this session again.', facts: { deposit: event.data.depositKey } };
     case 'TransferGivenUp':
-      return { message: 'An operator’s decision about the transfer was given up.', facts: { deposit: event.data.depositKey } };
+      return {
+        message: 'An operator’s decision about the transfer was given up.',
+        facts: { deposit: event.data.depositKey },
+      };
     case 'TransferCredited': {
       const { depositKey, amount, coin, network, kind } = event.data;
       return {
@@ -134,7 +156,10 @@ function describeTransfer(event: DomainEvent): Description | null {
       };
     }
     case 'TransferCreditReversed':
-      return { message: 'The attached transfer was detached.', facts: { deposit: event.data.depositKey, amount: event.data.amount } };
+      return {
+        message: 'The attached transfer was detached.',
+        facts: { deposit: event.data.depositKey, amount: event.data.amount },
+      };
     default:
       return null;
   }
@@ -182,7 +207,12 @@ function describeRefund(event: DomainEvent): Description | null {
     case 'RefundPayoutLanded':
       return {
         message: `Refund payout is in block ${event.data.blockNumber}.`,
-        facts: { refund: event.data.refundId, payout: event.data.legId, tx_hash: event.data.txHash, network_fee: event.data.networkFee },
+        facts: {
+          refund: event.data.refundId,
+          payout: event.data.legId,
+          tx_hash: event.data.txHash,
+          network_fee: event.data.networkFee,
+        },
       };
     case 'RefundPayoutReverted':
       return {
@@ -195,7 +225,10 @@ function describeRefund(event: DomainEvent): Description | null {
         facts: { refund: event.data.refundId, payout: event.data.legId, reason: event.data.reason },
       };
     case 'RefundCompleted':
-      return { message: `Refund of ${event.data.amount} ${event.data.coin} completed.`, facts: { refund: event.data.refundId } };
+      return {
+        message: `Refund of ${event.data.amount} ${event.data.coin} completed.`,
+        facts: { refund: event.data.refundId },
+      };
     case 'RefundFailed':
       return {
         message: `Refund failed: ${event.data.reason}; ${event.data.amountReturned} ${event.data.coin} reached the payer.`,
@@ -220,9 +253,15 @@ function describeDelivery(event: DomainEvent): Description | null {
     case 'DeliverySucceeded':
       return { message: 'Webhook delivered.', facts: { event: event.data.notificationId } };
     case 'DeliveryExhausted':
-      return { message: 'Webhook undelivered: all quick retries are used up.', facts: { event: event.data.notificationId } };
+      return {
+        message: 'Webhook undelivered: all quick retries are used up.',
+        facts: { event: event.data.notificationId },
+      };
     case 'DeliveryRejected':
-      return { message: `Webhook rejected by the receiver (${event.data.failure}).`, facts: { event: event.data.notificationId } };
+      return {
+        message: `Webhook rejected by the receiver (${event.data.failure}).`,
+        facts: { event: event.data.notificationId },
+      };
     default:
       return null;
   }

@@ -17,12 +17,16 @@ import type { CoveredRange, ReadTo, Timeline } from './timeline-types.ts';
 const MAX_RANGES = 2_000;
 const PAGE = 500;
 
-/** Every observation and decision about a session in order, from the ledger alone; null when there is no such session. */
+/**
+ * Every observation and decision about a session in order, from the ledger alone; null when there is no such session.
+ */
 export async function sessionTimeline(store: EventStore, id: SessionId, nowSec: number): Promise<Timeline | null> {
   const session = (await store.readStream(sessionStream(id))).map(decodeEvent);
   const created = session[0]?.event;
   if (created?.type !== 'SessionCreated') return null;
-  const notifications = session.flatMap(({ metadata }) => (metadata.notificationId === undefined ? [] : [metadata.notificationId as NotificationId]));
+  const notifications = session.flatMap(({ metadata }) =>
+    metadata.notificationId === undefined ? [] : [metadata.notificationId as NotificationId],
+  );
   const deliveries = await Promise.all(
     notifications.map(async (notification) => (await store.readStream(deliveryStream(notification))).map(decodeEvent)),
   );
@@ -85,7 +89,9 @@ async function coverageOf(store: EventStore, created: SessionCreated['data'], no
   const networks = [...new Set(created.paymentOptions.map((option) => option.network))];
   const untilSec = Math.min(nowSec, created.expiresAtSec);
   const ranges = await Promise.all(
-    networks.map((network) => rangesBetween(store, coverageStream(created.mode, network), created.createdAtSec, untilSec)),
+    networks.map((network) =>
+      rangesBetween(store, coverageStream(created.mode, network), created.createdAtSec, untilSec),
+    ),
   );
   return networks.flatMap((network, index) => {
     const covered = coveredBlocks(ranges[index]!);
@@ -94,7 +100,12 @@ async function coverageOf(store: EventStore, created: SessionCreated['data'], no
 }
 
 /** The ranges that reach into the time, found by halving: ranges of a network follow each other in chain time. */
-async function rangesBetween(store: EventStore, stream: string, fromSec: number, toSec: number): Promise<RangeScanned['data'][]> {
+async function rangesBetween(
+  store: EventStore,
+  stream: string,
+  fromSec: number,
+  toSec: number,
+): Promise<RangeScanned['data'][]> {
   const last = await store.lastOfStream(stream);
   if (!last) return [];
   let low = 0;

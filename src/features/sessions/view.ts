@@ -16,7 +16,14 @@ import {
 } from '../../../state-machines/checkout-session/session.state.ts';
 import { depositTransactionId } from '../../../projections/sessions/transaction-id.ts';
 import { openAlternative } from '../../../state-machines/checkout-session/coin.ts';
-import type { AlternativeView, DepositView, PayoutView, RefundView, SessionStatus, SessionView } from '../shared/views.ts';
+import type {
+  AlternativeView,
+  DepositView,
+  PayoutView,
+  RefundView,
+  SessionStatus,
+  SessionView,
+} from '../shared/views.ts';
 
 /** The session as readers see it. `personal` is what `SessionCreated` holds sealed, opened; null when there is none. */
 export function sessionView(
@@ -61,7 +68,9 @@ export function sessionView(
     paidAtSec: context.paid?.paidAtSec ?? null,
     paidWith: context.paid?.received ?? null,
     deposits: depositViews(context),
-    refunds: Object.values(context.refunds).map((refund) => refundView(context, refund, reasons.get(refund.requested.refundId) ?? null)),
+    refunds: Object.values(context.refunds).map((refund) =>
+      refundView(context, refund, reasons.get(refund.requested.refundId) ?? null),
+    ),
   };
 }
 
@@ -70,7 +79,13 @@ function alternativeOf({ value, context }: SessionState): AlternativeView | null
   const terms = value === 'open' ? openAlternative(context) : null;
   if (terms === null) return null;
   const { coin: dueCoin, dueAmount, tolerance, rateLock } = terms;
-  return { dueCoin, dueAmount, tolerance, rateLock, paymentOptions: context.created!.paymentOptions.filter(({ coin }) => coin === dueCoin) };
+  return {
+    dueCoin,
+    dueAmount,
+    tolerance,
+    rateLock,
+    paymentOptions: context.created!.paymentOptions.filter(({ coin }) => coin === dueCoin),
+  };
 }
 
 const NO_REASONS: ReadonlyMap<string, string> = new Map();

@@ -1,4 +1,7 @@
-/** JSON text with object keys in order at every depth, so that equal requests give equal text. Undefined fields are left out. */
+/**
+ * JSON text with object keys in order at every depth, so that equal requests give equal text. Undefined fields are left
+ * out.
+ */
 export function canonicalJson(value: unknown): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;
@@ -13,7 +16,10 @@ export function canonicalJson(value: unknown): string {
 
 const FEW = 16;
 
-/** By UTF-16 code units, in place. Few keys, as nearly all objects have, are in order sooner than a general sort is set up. */
+/**
+ * By UTF-16 code units, in place. Few keys, as nearly all objects have, are in order sooner than a general sort is set
+ * up.
+ */
 function inOrder(keys: string[]): string[] {
   if (keys.length > FEW) return keys.sort();
   for (let end = 1; end < keys.length; end += 1) {

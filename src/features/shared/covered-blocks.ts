@@ -22,5 +22,11 @@ export function coveredBlocks(recorded: readonly RangeScanned['data'][]): Covere
     toBlock = Math.max(toBlock, range.toBlock);
     toTimeSec = Math.max(toTimeSec, range.toBlockTimeSec);
   }
-  return { fromBlock: first.fromBlock, toBlock, toTimeSec, providers: [...new Set(ranges.flatMap(({ providers }) => providers))], gaps };
+  return {
+    fromBlock: first.fromBlock,
+    toBlock,
+    toTimeSec,
+    providers: [...new Set(ranges.flatMap(({ providers }) => providers))],
+    gaps,
+  };
 }

@@ -53,7 +53,10 @@ export class Idempotency {
     return this.#compare(winner, operation, requestHash, stream);
   }
 
-  /** Runs the command for the first request of its key; every later one gets the answer of that one, also while it is under way. */
+  /**
+   * Runs the command for the first request of its key; every later one gets the answer of that one, also while it is
+   * under way.
+   */
   async once<Value>(caller: Caller, command: OnceCommand<Value>): Promise<Outcome<Value>> {
     const admission = await this.admit(caller, command.operation, command.requestHash, () => '');
     if (!admission.ok) return admission;
@@ -66,10 +69,16 @@ export class Idempotency {
     return run.finally(() => this.#running.delete(stream));
   }
 
-  async #runKept<Value>(caller: Caller, command: OnceCommand<Value>, stream: string, repeated: boolean): Promise<Outcome<Value>> {
+  async #runKept<Value>(
+    caller: Caller,
+    command: OnceCommand<Value>,
+    stream: string,
+    repeated: boolean,
+  ): Promise<Outcome<Value>> {
     if (repeated) {
       const answered = await this.#answerOf(stream);
-      if (answered && answered.answer !== null) return { ok: true, value: JSON.parse(answered.answer) as Value, repeated: true };
+      if (answered && answered.answer !== null)
+        return { ok: true, value: JSON.parse(answered.answer) as Value, repeated: true };
       if (!answered && !command.mayRunTwice) return UNFINISHED;
     }
     const outcome = await command.run();
@@ -86,12 +95,22 @@ export class Idempotency {
   /** Another process that ran the same command may have kept its answer first, which is as good. */
   async #keep(caller: Caller, stream: string, answer: string | null): Promise<void> {
     const last = (await this.#deps.store.readStream(stream)).at(-1)!;
-    const event: RequestAnswered = { type: 'RequestAnswered', data: { answer, answeredAtSec: toSec(this.#deps.clock.nowMs()) } };
+    const event: RequestAnswered = {
+      type: 'RequestAnswered',
+      data: { answer, answeredAtSec: toSec(this.#deps.clock.nowMs()) },
+    };
     await this.#append(caller, stream, event, last);
   }
 
-  async #append(caller: Caller, stream: string, event: RequestAccepted | RequestAnswered, last: RecordedEvent | null): Promise<AppendResult> {
-    return (await appendNext(this.#deps, { stream, last, event, actor: actorOf(caller), correlationId: caller.requestId })).result;
+  async #append(
+    caller: Caller,
+    stream: string,
+    event: RequestAccepted | RequestAnswered,
+    last: RecordedEvent | null,
+  ): Promise<AppendResult> {
+    return (
+      await appendNext(this.#deps, { stream, last, event, actor: actorOf(caller), correlationId: caller.requestId })
+    ).result;
   }
 
   async #known(stream: string): Promise<RequestAccepted['data'] | null> {
@@ -100,10 +119,15 @@ export class Idempotency {
   }
 
   #compare(known: RequestAccepted['data'], operation: string, requestHash: string, stream: string): Admission {
-    if (known.operation === operation && known.requestHash === requestHash) return { ok: true, givenId: known.givenId, stream, repeated: true };
+    if (known.operation === operation && known.requestHash === requestHash)
+      return { ok: true, givenId: known.givenId, stream, repeated: true };
     return {
       ok: false,
-      refusal: { code: 'idempotency_conflict', message: 'Idempotency-Key was used with another request', param: 'Idempotency-Key' },
+      refusal: {
+        code: 'idempotency_conflict',
+        message: 'Idempotency-Key was used with another request',
+        param: 'Idempotency-Key',
+      },
     };
   }
 }
@@ -112,9 +136,11 @@ const UNFINISHED: Outcome<never> = {
   ok: false,
   refusal: {
     code: 'idempotency_conflict',
-    message: 'the first request with this Idempotency-Key ended halfway; look at what it did, then go on under a new key',
+    message:
+      'the first request with this Idempotency-Key ended halfway; look at what it did, then go on under a new key',
     param: 'Idempotency-Key',
   },
 };
 
-const asRepeated = <Value>(outcome: Outcome<Value>): Outcome<Value> => (outcome.ok ? { ...outcome, repeated: true } : outcome);
+const asRepeated = <Value>(outcome: Outcome<Value>): Outcome<Value> =>
+  outcome.ok ? { ...outcome, repeated: true } : outcome;

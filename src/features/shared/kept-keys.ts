@@ -23,17 +23,26 @@ const context = (kind: SealedKind, version: number): string => `shared|${purpose
 const ATTEMPTS = 20;
 
 /**
- * The keys of the settings, and behind them those that were retired: the ledger keeps each of them sealed under one of its kind that followed it.
- * What was sealed under a retired key stays as it is in a log that nobody rewrites, and opens all the same.
+ * The keys of the settings, and behind them those that were retired: the ledger keeps each of them sealed under one of
+ * its kind that followed it. What was sealed under a retired key stays as it is in a log that nobody rewrites, and
+ * opens all the same.
  */
 export async function withKeptKeys(store: Pick<EventStore, 'readStream'>, given: SealingKeys): Promise<SealingKeys> {
-  const lists = await Promise.all(SEALED_KINDS.map(async (kind) => [kind, given[kind] && (await withKept(store, kind, given[kind]))] as const));
+  const lists = await Promise.all(
+    SEALED_KINDS.map(async (kind) => [kind, given[kind] && (await withKept(store, kind, given[kind]))] as const),
+  );
   return Object.fromEntries(lists) as SealingKeys;
 }
 
-async function withKept(store: Pick<EventStore, 'readStream'>, kind: SealedKind, { setting, keys: given }: KeyList): Promise<KeyList> {
+async function withKept(
+  store: Pick<EventStore, 'readStream'>,
+  kind: SealedKind,
+  { setting, keys: given }: KeyList,
+): Promise<KeyList> {
   const keys: [SealingKey, ...SealingKey[]] = [...given];
-  let waiting = (await store.readStream(secretsStream(purposeOf(kind)))).map((recorded) => (decodeEvent(recorded).event as SecretGenerated).data);
+  let waiting = (await store.readStream(secretsStream(purposeOf(kind)))).map(
+    (recorded) => (decodeEvent(recorded).event as SecretGenerated).data,
+  );
   // One that was retired later opens one that was retired before, in whatever order they come.
   for (let before = Infinity; waiting.length < before;) {
     before = waiting.length;
@@ -48,10 +57,16 @@ async function withKept(store: Pick<EventStore, 'readStream'>, kind: SealedKind,
 }
 
 /** What the first key of a list opens by itself: with it alone in the settings. */
-export const openedByFirst = (store: Pick<EventStore, 'readStream'>, kind: SealedKind, { setting, keys }: KeyList): Promise<KeyList> =>
-  withKept(store, kind, { setting, keys: [keys[0]] });
+export const openedByFirst = (
+  store: Pick<EventStore, 'readStream'>,
+  kind: SealedKind,
+  { setting, keys }: KeyList,
+): Promise<KeyList> => withKept(store, kind, { setting, keys: [keys[0]] });
 
-/** Keeps every key but the first in the ledger, sealed under the first, unless the first opens it already. Answers the ids of those it kept now. */
+/**
+ * Keeps every key but the first in the ledger, sealed under the first, unless the first opens it already. Answers the
+ * ids of those it kept now.
+ */
 export async function keepOlderKeys(
   deps: AppendNextDeps & { readonly store: Pick<EventStore, 'append' | 'lastOfStream' | 'readStream'> },
   kind: SealedKind,
@@ -61,12 +76,19 @@ export async function keepOlderKeys(
   const kept: string[] = [];
   const stream = secretsStream(purposeOf(kind));
   for (const key of list.keys.slice(1)) {
-    for (let attempt = 1; !(await openedByFirst(deps.store, kind, list)).keys.some(({ id }) => id === key.id); attempt += 1) {
+    for (
+      let attempt = 1;
+      !(await openedByFirst(deps.store, kind, list)).keys.some(({ id }) => id === key.id);
+      attempt += 1
+    ) {
       if (attempt > ATTEMPTS) throw new Error('others write at the same moment: try again');
       const last = await deps.store.lastOfStream(stream);
       const secretVersion = (last?.revision ?? -1) + 2;
       const sealedSecret = sealWith(list, key.material.export(), context(kind, secretVersion));
-      const event: SecretGenerated = { type: 'SecretGenerated', data: { purpose: purposeOf(kind), secretVersion, sealedSecret } };
+      const event: SecretGenerated = {
+        type: 'SecretGenerated',
+        data: { purpose: purposeOf(kind), secretVersion, sealedSecret },
+      };
       const { result } = await appendNext(deps, { stream, last, event, actor });
       if (result.ok) kept.push(key.id);
     }

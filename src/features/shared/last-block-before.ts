@@ -1,7 +1,10 @@
 import { ChainUnavailable, type Block, type Chain } from '../../ports/chain.ts';
 
 /** The newest final block at or before the time, or the chain's first one. */
-export async function lastBlockBefore(chain: Pick<Chain, 'network' | 'finalized' | 'blockAt'>, timeSec: number): Promise<Block> {
+export async function lastBlockBefore(
+  chain: Pick<Chain, 'network' | 'finalized' | 'blockAt'>,
+  timeSec: number,
+): Promise<Block> {
   const newest = await chain.finalized();
   if (newest.timeSec <= timeSec || newest.number === 0) return newest;
   let low = 0;

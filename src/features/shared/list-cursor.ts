@@ -3,7 +3,14 @@ import type { MerchantId, Mode } from '../../domain/ids.ts';
 
 /** What a cursor belongs to: it is refused everywhere else. */
 export interface CursorScope {
-  readonly list: 'sessions' | 'transactions' | 'refunds' | 'deliveries' | 'events' | 'ledger-entries' | 'ledger-settlement';
+  readonly list:
+    | 'sessions'
+    | 'transactions'
+    | 'refunds'
+    | 'deliveries'
+    | 'events'
+    | 'ledger-entries'
+    | 'ledger-settlement';
   readonly merchantId: MerchantId;
   readonly mode: Mode;
   readonly filters: Readonly<Record<string, string | number | undefined>>;
@@ -13,7 +20,10 @@ const FORM = /^[A-Za-z0-9_-]{30,31}$/;
 const ORDER_BYTES = 6;
 const MAC_BYTES = 16;
 
-/** Where a walk through a list stands, as text that only this service can make. The record at `order` was the last one shown. */
+/**
+ * Where a walk through a list stands, as text that only this service can make. The record at `order` was the last one
+ * shown.
+ */
 export function encodeCursor(key: KeyObject, scope: CursorScope, order: number): string {
   const bytes = Buffer.alloc(ORDER_BYTES);
   bytes.writeUIntBE(order, 0, ORDER_BYTES);
@@ -31,6 +41,13 @@ export function decodeCursor(key: KeyObject, scope: CursorScope, cursor: string)
 
 function macOf(key: KeyObject, { list, merchantId, mode, filters }: CursorScope, order: number): Buffer {
   const set = Object.entries(filters).filter(([, value]) => value !== undefined);
-  const text = JSON.stringify(['list-cursor', list, mode, merchantId, set.sort(([one], [other]) => (one < other ? -1 : 1)), order]);
+  const text = JSON.stringify([
+    'list-cursor',
+    list,
+    mode,
+    merchantId,
+    set.sort(([one], [other]) => (one < other ? -1 : 1)),
+    order,
+  ]);
   return createHmac('sha256', key).update(text).digest().subarray(0, MAC_BYTES);
 }

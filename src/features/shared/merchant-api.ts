@@ -19,7 +19,10 @@ export interface Caller {
   readonly traceParent?: string;
   /** To be committed with the first event of the command (see `Nonces`). */
   readonly nonceCoCommit?: CoCommit;
-  /** Nobody can tell whether this request was done before: what it repeats must not be done again under another idempotency key. */
+  /**
+   * Nobody can tell whether this request was done before: what it repeats must not be done again under another
+   * idempotency key.
+   */
   readonly mayBeReplay?: boolean;
   /** Key of the `Idempotency-Key` header, when it was sent. */
   readonly idempotencyKey?: string;
@@ -65,7 +68,10 @@ export interface RefundInput {
   readonly acknowledgeSender?: boolean;
 }
 
-/** The command side as the HTTP routes, the CLI and the tests use it. A session of another merchant or mode is null or `not_found`. */
+/**
+ * The command side as the HTTP routes, the CLI and the tests use it. A session of another merchant or mode is null or
+ * `not_found`.
+ */
 export interface MerchantApi {
   createSession(caller: Caller, input: CreateSessionInput): Promise<Outcome<SessionView>>;
   getSession(caller: Pick<Caller, 'merchantId' | 'mode'>, id: SessionId): Promise<SessionView | null>;

@@ -22,8 +22,8 @@ export class PersonalData {
   }
 
   /**
-   * Seals what the merchant said; null when it said nothing, and for the retry of a session that was forgotten. The coCommit goes with the event that
-   * holds the text.
+   * Seals what the merchant said; null when it said nothing, and for the retry of a session that was forgotten. The
+   * coCommit goes with the event that holds the text.
    */
   async sealNew(id: SessionId, data: SessionPersonalData): Promise<{ sealed: string; coCommit?: CoCommit } | null> {
     if (Object.values(data).every((value) => value === undefined)) return null;
@@ -38,10 +38,15 @@ export class PersonalData {
   }
 
   /**
-   * Seals a later text of the same session, such as a refund's reason. `earlier`: what was sealed for the session before. Null when that
-   * can no longer be opened because its salt was erased: the session was forgotten, and another salt would pass for the one it had.
+   * Seals a later text of the same session, such as a refund's reason. `earlier`: what was sealed for the session
+   * before. Null when that can no longer be opened because its salt was erased: the session was forgotten, and another
+   * salt would pass for the one it had.
    */
-  async sealText(id: SessionId, plain: string, earlier: readonly (string | null)[]): Promise<{ sealed: string; coCommit?: CoCommit } | null> {
+  async sealText(
+    id: SessionId,
+    plain: string,
+    earlier: readonly (string | null)[],
+  ): Promise<{ sealed: string; coCommit?: CoCommit } | null> {
     const known = await this.#keys.get(id);
     if (known) return { sealed: this.#seal.seal(known, id, plain) };
     if (earlier.some((sealed) => sealed !== null)) return null;
@@ -65,7 +70,10 @@ export class PersonalData {
     return { sealed: this.#seal.seal(salt, id, plain), ...(coCommit !== undefined && { coCommit }) };
   }
 
-  /** Texts that are sealed at the same time share one salt: of two, the later one stored would take the place of the other. */
+  /**
+   * Texts that are sealed at the same time share one salt: of two, the later one stored would take the place of the
+   * other.
+   */
   #made(id: SessionId): MadeSalt | Promise<MadeSalt | null> {
     const fresh = this.#fresh.get(id);
     if (fresh) return fresh;

@@ -27,7 +27,10 @@ const OWNERS = 200;
 
 const keyOf = ({ merchantId, mode }: Owner): string => `${mode}/${merchantId}`;
 
-/** The newest requests of each merchant that this process answered, in memory: a help for whoever builds a shop, and no record. */
+/**
+ * The newest requests of each merchant that this process answered, in memory: a help for whoever builds a shop, and no
+ * record.
+ */
 export class RequestLog {
   readonly #byOwner = new Map<string, LoggedRequest[]>();
 
@@ -43,7 +46,11 @@ export class RequestLog {
   }
 
   /** Newest first: those before a request, or the newest; null when that request is not there. */
-  before(owner: Owner, requestId: string | undefined, isWanted: (request: LoggedRequest) => boolean = () => true): readonly LoggedRequest[] | null {
+  before(
+    owner: Owner,
+    requestId: string | undefined,
+    isWanted: (request: LoggedRequest) => boolean = () => true,
+  ): readonly LoggedRequest[] | null {
     const kept = (this.#byOwner.get(keyOf(owner)) ?? []).slice(-KEPT_EACH);
     const end = requestId === undefined ? kept.length : kept.findIndex((request) => request.requestId === requestId);
     return end < 0 ? null : kept.slice(0, end).reverse().filter(isWanted);

@@ -31,7 +31,12 @@ export async function sharedSecrets(
   const recorded = await deps.store.readStream(stream);
   if (recorded.length > 0) {
     const facts = recorded.map((event) => (decodeEvent(event).event as SecretGenerated).data);
-    return facts.map((fact) => ({ version: fact.secretVersion, bytes: deps.seal.open(fact.sealedSecret, context(fact.secretVersion)) })).reverse();
+    return facts
+      .map((fact) => ({
+        version: fact.secretVersion,
+        bytes: deps.seal.open(fact.sealedSecret, context(fact.secretVersion)),
+      }))
+      .reverse();
   }
   const event: SecretGenerated = {
     type: 'SecretGenerated',

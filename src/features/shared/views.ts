@@ -52,7 +52,9 @@ export interface RefundView {
 }
 
 /** The same fields as the session's own. */
-export type AlternativeView = Pick<SessionView, 'dueCoin' | 'dueAmount' | 'tolerance' | 'paymentOptions'> & { readonly rateLock: RateLock };
+export type AlternativeView = Pick<SessionView, 'dueCoin' | 'dueAmount' | 'tolerance' | 'paymentOptions'> & {
+  readonly rateLock: RateLock;
+};
 
 /** Everything a reader of a session may see; presenters choose the wire form. Amounts are decimal strings. */
 export interface SessionView {

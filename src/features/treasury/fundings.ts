@@ -5,23 +5,50 @@ import type { SeenInflow } from '../../ports/outgoing-chain.ts';
 type Facts = Omit<TreasuryFunded['data'], 'amount' | 'fromAddress' | 'txHash' | 'logIndex' | 'window'>;
 
 /**
- * Money that the treasury has beyond the books, as what was brought: each transfer that the chain shows by itself, and what they leave of it as one sum
- * that came in one of these blocks. What is booked is the difference of the balance either way.
+ * Money that the treasury has beyond the books, as what was brought: each transfer that the chain shows by itself, and
+ * what they leave of it as one sum that came in one of these blocks. What is booked is the difference of the balance
+ * either way.
  */
-export function fundingsOf(facts: Facts, units: bigint, inflows: readonly SeenInflow[], window: BlockRange): TreasuryFunded['data'][] {
+export function fundingsOf(
+  facts: Facts,
+  units: bigint,
+  inflows: readonly SeenInflow[],
+  window: BlockRange,
+): TreasuryFunded['data'][] {
   const explaining = explainedBy(facts, units, inflows);
   const told = explaining.flatMap(({ fromAddress, txHash, logIndex, blockNumber, units: brought }) =>
-    partsOf(brought).map((part) => ({ ...facts, amount: formatAmount(part), fromAddress, txHash, logIndex, blockNumber })),
+    partsOf(brought).map((part) => ({
+      ...facts,
+      amount: formatAmount(part),
+      fromAddress,
+      txHash,
+      logIndex,
+      blockNumber,
+    })),
   );
   const rest = partsOf(units - sumOf(explaining));
-  return [...told, ...rest.map((part) => ({ ...facts, amount: formatAmount(part), fromAddress: null, txHash: null, logIndex: null, window }))];
+  return [
+    ...told,
+    ...rest.map((part) => ({
+      ...facts,
+      amount: formatAmount(part),
+      fromAddress: null,
+      txHash: null,
+      logIndex: null,
+      window,
+    })),
+  ];
 }
 
 /**
- * Those that are certain to be in the balance, or all where they come to exactly as much. More than the balance shows explains nothing: something else left
- * meanwhile, and which of them is in the books already cannot be told.
+ * Those that are certain to be in the balance, or all where they come to exactly as much. More than the balance shows
+ * explains nothing: something else left meanwhile, and which of them is in the books already cannot be told.
  */
-function explainedBy({ coin, blockNumber }: Facts, units: bigint, inflows: readonly SeenInflow[]): readonly SeenInflow[] {
+function explainedBy(
+  { coin, blockNumber }: Facts,
+  units: bigint,
+  inflows: readonly SeenInflow[],
+): readonly SeenInflow[] {
   const ofCoin = inflows.filter((inflow) => inflow.coin === coin);
   if (sumOf(ofCoin) === units) return ofCoin;
   const settled = ofCoin.filter((inflow) => inflow.blockNumber <= blockNumber);

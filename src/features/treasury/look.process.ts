@@ -7,7 +7,9 @@ import type { UnbookedLook, UnbookedMoney } from './reconcile-unbooked.ts';
 
 interface LookDeps {
   readonly moves: MoveMoney;
-  readonly reconcile: (executor: MoveExecutor) => Promise<{ readonly unknown: readonly { readonly outflowKey: string }[] }>;
+  readonly reconcile: (
+    executor: MoveExecutor,
+  ) => Promise<{ readonly unknown: readonly { readonly outflowKey: string }[] }>;
   /** One part of the addresses ever given out; `after`: where an earlier part ended. */
   readonly unbooked: (executor: MoveExecutor, after: string | null) => Promise<UnbookedLook>;
   readonly onUnbooked: (mode: Mode, network: Network, money: UnbookedMoney) => void;
@@ -45,7 +47,9 @@ export class TreasuryLook {
     for (const executor of this.#deps.moves.executors) {
       if (this.#stopped) return;
       const { mode, network } = executor.chain;
-      await this.#one(executor).catch((error: unknown) => this.#deps.log.warn({ err: error, mode, network }, 'a treasury cannot be reconciled now'));
+      await this.#one(executor).catch((error: unknown) =>
+        this.#deps.log.warn({ err: error, mode, network }, 'a treasury cannot be reconciled now'),
+      );
       if (this.#stopped) return;
       await this.#nextPart(executor).catch((error: unknown) =>
         this.#deps.log.warn({ err: error, mode, network }, 'addresses cannot be compared with the books now'),
@@ -68,7 +72,8 @@ export class TreasuryLook {
     const { found, native, next } = await this.#deps.unbooked(executor, this.#lookedTo.get(treasury) ?? null);
     this.#lookedTo.set(treasury, next);
     for (const { kind, ...facts } of native) {
-      if (kind === 'missing') this.#deps.log.error({ mode, ...facts }, 'native coin left an address of ours that nobody ordered');
+      if (kind === 'missing')
+        this.#deps.log.error({ mode, ...facts }, 'native coin left an address of ours that nobody ordered');
       else this.#deps.log.info({ mode, ...facts }, 'native coin that nobody here sent is at an address of ours');
     }
     for (const money of found) {

@@ -29,11 +29,14 @@ export interface Look {
   readonly short: readonly OutflowFacts[];
 }
 
-/** More than the network fee of any transaction of ours, in units of the native coin: what one in flight may have taken. */
+/**
+ * More than the network fee of any transaction of ours, in units of the native coin: what one in flight may have taken.
+ */
 const DEAREST_FEE: Readonly<Record<Network, string>> = { ethereum: '0.05', bsc: '0.01', tron: '100', solana: '0.01' };
 
 export const hasDifference = ({ accounts, short }: Look): boolean =>
-  short.length > 0 || accounts.some(({ account, difference }) => account === 'treasury' && signedAmountOf(difference) !== 0n);
+  short.length > 0 ||
+  accounts.some(({ account, difference }) => account === 'treasury' && signedAmountOf(difference) !== 0n);
 
 /** Reads the chain, then the books. */
 export async function lookAt(executor: MoveExecutor, deps: LookDeps): Promise<Look> {
@@ -50,28 +53,45 @@ export async function lookAt(executor: MoveExecutor, deps: LookDeps): Promise<Lo
   for (const { coin } of chain.settings.tokens) {
     const booked = await bookedOf(executor, deps, coin);
     accounts.push(
-      accountOf('treasury', coin, booked, withinFlight(booked, held.coins[coin] ?? 0n, inFlight.coins[coin] ?? 0n, arriving[coin] ?? 0n)),
+      accountOf(
+        'treasury',
+        coin,
+        booked,
+        withinFlight(booked, held.coins[coin] ?? 0n, inFlight.coins[coin] ?? 0n, arriving[coin] ?? 0n),
+      ),
     );
   }
   const gas = moving.flatMap((move) => (isNative(move) ? [amountOf(move.terms.amount)] : []));
-  const mayBeSpent = gas.reduce((total, units) => total + units, BigInt(inFlight.payouts) * amountOf(DEAREST_FEE[chain.network]));
+  const mayBeSpent = gas.reduce(
+    (total, units) => total + units,
+    BigInt(inFlight.payouts) * amountOf(DEAREST_FEE[chain.network]),
+  );
   const booked = await bookedOf(executor, deps, native);
   accounts.push(accountOf('treasury', native, booked, withinFlight(booked, held.native, mayBeSpent)));
   const collection = await lookAtCollection(executor, deps, throughBlock);
   return { throughBlock, newestBlock, accounts: [...accounts, ...collection.accounts], short: collection.short };
 }
 
-/** What is out or on its way in may have landed or not: anything between is as it should be, and what is beyond is beyond it at the least. */
+/**
+ * What is out or on its way in may have landed or not: anything between is as it should be, and what is beyond is
+ * beyond it at the least.
+ */
 function withinFlight(booked: bigint, onChain: bigint, inFlight: bigint, arriving = 0n): bigint {
   if (onChain > booked) return most(booked, onChain - arriving);
   return onChain >= booked - inFlight ? booked : onChain;
 }
 
 /** Every collection address that the books say holds a stablecoin, against the chain. */
-async function lookAtCollection(executor: MoveExecutor, deps: LookDeps, throughBlock: number): Promise<Pick<Look, 'accounts' | 'short'>> {
+async function lookAtCollection(
+  executor: MoveExecutor,
+  deps: LookDeps,
+  throughBlock: number,
+): Promise<Pick<Look, 'accounts' | 'short'>> {
   const { chain } = executor;
   const { unknownOutflows, moves } = await executor.context();
-  const sweeping = new Set(Object.values(moves).flatMap(({ kind, terms }) => (kind === 'sweep' ? [terms.fromAddress] : [])));
+  const sweeping = new Set(
+    Object.values(moves).flatMap(({ kind, terms }) => (kind === 'sweep' ? [terms.fromAddress] : [])),
+  );
   const short: OutflowFacts[] = [];
   const accounts: Account[] = [];
   for (const { coin } of chain.settings.tokens) {
@@ -125,9 +145,25 @@ export function shortfall(
   blockNumber: number,
 ): OutflowFacts {
   const outflowKey = `${address}:${coin}:${blockNumber}`;
-  return { mode, network, outflowKey, address, coin, amount: formatAmount(units), toAddress: null, txHash: null, blockNumber };
+  return {
+    mode,
+    network,
+    outflowKey,
+    address,
+    coin,
+    amount: formatAmount(units),
+    toAddress: null,
+    txHash: null,
+    blockNumber,
+  };
 }
 
 const accountOf = (account: Account['account'], coin: Coin | NativeCoin, booked: bigint, onChain: bigint): Account => ({
-  ...{ account, coin, booked: formatAmount(booked), onChain: formatAmount(onChain), difference: formatAmount(onChain - booked) },
+  ...{
+    account,
+    coin,
+    booked: formatAmount(booked),
+    onChain: formatAmount(onChain),
+    difference: formatAmount(onChain - booked),
+  },
 });

@@ -31,7 +31,10 @@ export interface GivenAddress {
   readonly sessionId: string;
 }
 
-/** Native coin at a collection address that differed from the books and was written down. Decimal strings in units of the coin. */
+/**
+ * Native coin at a collection address that differed from the books and was written down. Decimal strings in units of
+ * the coin.
+ */
 export interface NativeDifference {
   /** `found`: it is in the books now. `missing`: nobody here sent it away, and payouts stop. */
   readonly kind: 'found' | 'missing';
@@ -44,17 +47,26 @@ export interface NativeDifference {
 }
 
 /** Whether any address seems to hold other native coin than the books say: what is just moving included. */
-export async function differsInNative(deps: NativeDeps, given: readonly GivenAddress[], native: readonly bigint[]): Promise<boolean[]> {
+export async function differsInNative(
+  deps: NativeDeps,
+  given: readonly GivenAddress[],
+  native: readonly bigint[],
+): Promise<boolean[]> {
   const booked = await bookedAt(deps, given);
   return given.map((_, index) => booked[index] !== native[index]);
 }
 
 /**
- * Writes down what the addresses hold beyond the books as coin of unknown origin, and what they lack as an outflow that nobody ordered. The
- * chain is read before the moves and those before the books, so that a move which the chain shows is open still, or booked; and of its final
- * and its newest state the one counts that finds less, since a move is booked by a depth which may lie between them.
+ * Writes down what the addresses hold beyond the books as coin of unknown origin, and what they lack as an outflow that
+ * nobody ordered. The chain is read before the moves and those before the books, so that a move which the chain shows
+ * is open still, or booked; and of its final and its newest state the one counts that finds less, since a move is
+ * booked by a depth which may lie between them.
  */
-export async function settleNative(deps: NativeDeps, given: readonly GivenAddress[], isProven = false): Promise<NativeDifference[]> {
+export async function settleNative(
+  deps: NativeDeps,
+  given: readonly GivenAddress[],
+  isProven = false,
+): Promise<NativeDifference[]> {
   const { chain } = deps.executor;
   const { mode, network } = chain;
   const coin = NATIVE_COIN[network];
@@ -75,11 +87,30 @@ export async function settleNative(deps: NativeDeps, given: readonly GivenAddres
     const reported = amountsAt(address, Object.values(unknownOutflows))[coin] ?? 0n;
     const expected = booked[index]! - reported;
     const [lower, upper] = [least(final[index]!, newest[index]!), most(final[index]!, newest[index]!)];
-    if (lower > expected) found.push({ mode, network, coin, amount: formatAmount(lower - expected), address, sessionId, blockNumber, foundAtSec });
-    else if (upper < expected) missing.push({ ...shortfall({ chain }, address, coin, expected - upper, blockNumber), foundAtSec });
+    if (lower > expected)
+      found.push({
+        mode,
+        network,
+        coin,
+        amount: formatAmount(lower - expected),
+        address,
+        sessionId,
+        blockNumber,
+        foundAtSec,
+      });
+    else if (upper < expected)
+      missing.push({ ...shortfall({ chain }, address, coin, expected - upper, blockNumber), foundAtSec });
     else continue;
     const [kind, onChain] = lower > expected ? (['found', lower] as const) : (['missing', upper] as const);
-    differences.push({ kind, sessionId, network, address, coin, booked: formatAmount(booked[index]!), onChain: formatAmount(onChain) });
+    differences.push({
+      kind,
+      sessionId,
+      network,
+      address,
+      coin,
+      booked: formatAmount(booked[index]!),
+      onChain: formatAmount(onChain),
+    });
   }
   if (differences.length === 0) return [];
   // A proof takes long, and what it proves must be read after it: a sweep in between burns of what was seen.
@@ -87,7 +118,10 @@ export async function settleNative(deps: NativeDeps, given: readonly GivenAddres
     await deps.proveBooks();
     return settleNative(deps, given, true);
   }
-  const refused = await deps.executor.tell({ type: 'RecordCollectionLook', finds: nativeCoinFinds, found, missing }, 'reconcile');
+  const refused = await deps.executor.tell(
+    { type: 'RecordCollectionLook', finds: nativeCoinFinds, found, missing },
+    'reconcile',
+  );
   // Something moved since it was read: the next look finds what is left.
   if (refused !== null) return [];
   if (missing.length > 0) await deps.reportOutflows();
@@ -95,11 +129,16 @@ export async function settleNative(deps: NativeDeps, given: readonly GivenAddres
 }
 
 /** 10^-18 units by address, in the order given. */
-function bookedAt({ executor, readModel, wholeBooks, derivedForm }: NativeDeps, given: readonly GivenAddress[]): Promise<bigint[]> {
+function bookedAt(
+  { executor, readModel, wholeBooks, derivedForm }: NativeDeps,
+  given: readonly GivenAddress[],
+): Promise<bigint[]> {
   const { mode, network } = executor.chain;
   const balance = balanceKey(mode, DEPOSIT_WALLETS, network, NATIVE_COIN[network]);
   const keys = given.map(({ address }) => addressKey(balance, derivedForm(address)));
   return wholeBooks(async () =>
-    (await readModel.getMany(LEDGER_ADDRESSES_TABLE, keys)).map((row) => (row === null ? 0n : signedAmountOf(row.balance))),
+    (await readModel.getMany(LEDGER_ADDRESSES_TABLE, keys)).map((row) =>
+      row === null ? 0n : signedAmountOf(row.balance),
+    ),
   );
 }

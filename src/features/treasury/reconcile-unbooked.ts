@@ -8,7 +8,13 @@ import type { WholeRows } from '../../runtime/projections/whole-rows.ts';
 import { ADDRESSES_TABLE, addressKey } from '../../../projections/addresses/address-index.projection.ts';
 import { OPEN_DEPOSITS_TABLE, openKey } from '../../../projections/deposits/deposits-by-block.projection.ts';
 import { bookedAddresses } from './reconcile-look.ts';
-import { differsInNative, settleNative, type GivenAddress, type NativeDeps, type NativeDifference } from './reconcile-native.ts';
+import {
+  differsInNative,
+  settleNative,
+  type GivenAddress,
+  type NativeDeps,
+  type NativeDifference,
+} from './reconcile-native.ts';
 
 export interface UnbookedDeps {
   readonly chain: Pick<OutgoingChain, 'network' | 'mode' | 'settings' | 'finalBalances'>;
@@ -47,8 +53,8 @@ const MOST = 10_000;
 const BREATH_MS = 50;
 
 /**
- * Looks at every address that was ever given out in the mode, whatever became of its session: what it holds and the books lack was
- * never recorded. `after`: where an earlier look ended.
+ * Looks at every address that was ever given out in the mode, whatever became of its session: what it holds and the
+ * books lack was never recorded. `after`: where an earlier look ended.
  */
 export async function lookForUnbooked(deps: UnbookedDeps, after: string | null, most = MOST): Promise<UnbookedLook> {
   const { mode, network } = deps.chain;
@@ -74,7 +80,10 @@ export async function lookForUnbooked(deps: UnbookedDeps, after: string | null, 
 }
 
 /** What is in the books after the pause was just on its way there. */
-async function sureAmong(deps: UnbookedDeps, given: readonly GivenAddress[]): Promise<Pick<UnbookedLook, 'found' | 'native'>> {
+async function sureAmong(
+  deps: UnbookedDeps,
+  given: readonly GivenAddress[],
+): Promise<Pick<UnbookedLook, 'found' | 'native'>> {
   if (given.length === 0) return { found: [], native: [] };
   const held = await deps.chain.finalBalances(given.map(({ address }) => address));
   const unbooked = new Set((await unbookedAt(deps, given, held)).map(({ address }) => address));
@@ -88,10 +97,17 @@ async function sureAmong(deps: UnbookedDeps, given: readonly GivenAddress[]): Pr
   const suspects = given.filter(({ address }) => unbooked.has(address));
   const heldNow = suspects.length === 0 ? [] : await deps.chain.finalBalances(suspects.map(({ address }) => address));
   const inDoubt = given.filter((_, index) => differs[index]);
-  return { found: await unbookedAt(deps, suspects, heldNow), native: inDoubt.length === 0 ? [] : await settleNative(deps.native, inDoubt) };
+  return {
+    found: await unbookedAt(deps, suspects, heldNow),
+    native: inDoubt.length === 0 ? [] : await settleNative(deps.native, inDoubt),
+  };
 }
 
-async function unbookedAt(deps: UnbookedDeps, given: readonly GivenAddress[], held: readonly AccountBalances[]): Promise<UnbookedMoney[]> {
+async function unbookedAt(
+  deps: UnbookedDeps,
+  given: readonly GivenAddress[],
+  held: readonly AccountBalances[],
+): Promise<UnbookedMoney[]> {
   if (held.every(({ coins }) => Object.values(coins).every((units) => units === 0n))) return [];
   const { network, settings } = deps.chain;
   const known = await deps.wholeBooks(() => knownMoney(deps));
@@ -100,13 +116,26 @@ async function unbookedAt(deps: UnbookedDeps, given: readonly GivenAddress[], he
       const onChain = held[index]!.coins[coin] ?? 0n;
       const booked = known.get(`${comparable(network, address)}/${coin}`) ?? 0n;
       if (onChain <= booked) return [];
-      return [{ sessionId, network, address, coin, booked: formatAmount(booked), onChain: formatAmount(onChain), todo: todoFor(network, address) }];
+      return [
+        {
+          sessionId,
+          network,
+          address,
+          coin,
+          booked: formatAmount(booked),
+          onChain: formatAmount(onChain),
+          todo: todoFor(network, address),
+        },
+      ];
     }),
   );
 }
 
 /** By address and coin: the books, and deposits that wait for their finality. */
-async function knownMoney({ chain, readModel }: Pick<UnbookedDeps, 'chain' | 'readModel'>): Promise<Map<string, bigint>> {
+async function knownMoney({
+  chain,
+  readModel,
+}: Pick<UnbookedDeps, 'chain' | 'readModel'>): Promise<Map<string, bigint>> {
   const { network, settings } = chain;
   const known = new Map<string, bigint>();
   const add = (address: string, coin: Coin, units: bigint): void => {

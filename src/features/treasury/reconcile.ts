@@ -11,10 +11,21 @@ import { InTurnByKey } from '../../runtime/util/in-turn.ts';
 import { inflowKey } from '../../../state-machines/treasury/moves.ts';
 import type { MoveExecutor } from '../payouts/moves/records.ts';
 import { fundingsOf } from './fundings.ts';
-import { amountsAt, hasDifference, lookAt, shortfall, type Account, type Look, type LookDeps } from './reconcile-look.ts';
+import {
+  amountsAt,
+  hasDifference,
+  lookAt,
+  shortfall,
+  type Account,
+  type Look,
+  type LookDeps,
+} from './reconcile-look.ts';
 
 export interface ReconcileDeps extends LookDeps {
-  /** The books must be whole while they are read: what they lack would be taken for money that was brought, or that left. */
+  /**
+   * The books must be whole while they are read: what they lack would be taken for money that was brought, or that
+   * left.
+   */
   readonly wholeBooks: WholeRows;
   /** Rejects where the books that were read are not what the event log says. */
   readonly proveBooks: () => Promise<void>;
@@ -30,15 +41,22 @@ const LOOKS = 3;
 /** Money that goes on leaving is reported as far as it is seen by then. */
 const ROUNDS = 3;
 
-/** Looks at one treasury one after the other: each would find the same money otherwise, and only one of them could be written down. */
-export function inTurnReconciler(deps: ReconcileDeps): (executor: MoveExecutor) => ReturnType<typeof reconcileTreasury> {
+/**
+ * Looks at one treasury one after the other: each would find the same money otherwise, and only one of them could be
+ * written down.
+ */
+export function inTurnReconciler(
+  deps: ReconcileDeps,
+): (executor: MoveExecutor) => ReturnType<typeof reconcileTreasury> {
   const turns = new InTurnByKey();
-  return (executor) => turns.run(`${executor.chain.mode}/${executor.chain.network}`, () => reconcileTreasury(executor, deps));
+  return (executor) =>
+    turns.run(`${executor.chain.mode}/${executor.chain.network}`, () => reconcileTreasury(executor, deps));
 }
 
 /**
  * Compares one treasury and its collection addresses with the books. Money that is missing, or a transaction that the
- * signer's journal does not know, is an outflow nobody ordered, and stops payouts; money that is too much was brought by the operator.
+ * signer's journal does not know, is an outflow nobody ordered, and stops payouts; money that is too much was brought
+ * by the operator.
  */
 export async function reconcileTreasury(
   executor: MoveExecutor,
@@ -49,8 +67,13 @@ export async function reconcileTreasury(
   const { mode, network } = executor.chain;
   const foundAtSec = toSec(deps.clock.nowMs());
   // The same money is not reported twice: by its transaction where that is known, by the balance otherwise.
-  const seen = amountsAt(executor.treasury, [...strangers, ...Object.values((await executor.context()).unknownOutflows)]);
-  const ofTreasury = look.accounts.filter(({ account }) => account === 'treasury').map((account) => [account, unexplained(account, seen)] as const);
+  const seen = amountsAt(executor.treasury, [
+    ...strangers,
+    ...Object.values((await executor.context()).unknownOutflows),
+  ]);
+  const ofTreasury = look.accounts
+    .filter(({ account }) => account === 'treasury')
+    .map((account) => [account, unexplained(account, seen)] as const);
   const missing = ofTreasury.flatMap(([{ coin }, units]) =>
     units < 0n ? [shortfall(executor, executor.treasury, coin, -units, look.throughBlock)] : [],
   );
@@ -63,13 +86,29 @@ export async function reconcileTreasury(
     window,
     brought.map(([{ coin }]) => coin),
   );
-  const place = { mode, network, address: executor.treasury, blockNumber: look.throughBlock, recordedAtSec: foundAtSec };
+  const place = {
+    mode,
+    network,
+    address: executor.treasury,
+    blockNumber: look.throughBlock,
+    recordedAtSec: foundAtSec,
+  };
   const fundings = brought.flatMap(([{ coin }, units]) => fundingsOf({ ...place, coin }, units, inflows, window));
-  // What would be booked as brought must not come from an edited row. Where money is missing as well, the next look that is proven books what was brought.
+  // What would be booked as brought must not come from an edited row. Where money is missing as well, the next look
+  // that is proven books what was brought.
   const isProven = fundings.length === 0 || (await isProvenBy(deps, unknown));
   const outflows = unknown.map((facts) => ({ ...facts, foundAtSec }));
-  const result = { mode, network, throughBlock: look.throughBlock, accounts: look.accounts, reconciledAtSec: foundAtSec };
-  const refused = await executor.tell({ type: 'RecordReconciliation', settled, fundings: isProven ? fundings : [], outflows, result }, 'reconcile');
+  const result = {
+    mode,
+    network,
+    throughBlock: look.throughBlock,
+    accounts: look.accounts,
+    reconciledAtSec: foundAtSec,
+  };
+  const refused = await executor.tell(
+    { type: 'RecordReconciliation', settled, fundings: isProven ? fundings : [], outflows, result },
+    'reconcile',
+  );
   if (refused !== null) {
     // What was written down meanwhile may be what this look found; what else it found, another one finds.
     if ((await executor.context()).differencesSettled !== settled) return reconcileTreasury(executor, deps);
@@ -79,7 +118,10 @@ export async function reconcileTreasury(
   return { ...result, unknown };
 }
 
-/** An outflow stops payments, which is never wrong: it is written down whatever the books are. Rejects where there is none to write down. */
+/**
+ * An outflow stops payments, which is never wrong: it is written down whatever the books are. Rejects where there is
+ * none to write down.
+ */
 async function isProvenBy({ proveBooks, log }: ReconcileDeps, unknown: readonly OutflowFacts[]): Promise<boolean> {
   try {
     await proveBooks();
@@ -91,10 +133,17 @@ async function isProvenBy({ proveBooks, log }: ReconcileDeps, unknown: readonly 
   }
 }
 
-const unexplained = ({ coin, difference }: Account, seen: Partial<Record<string, bigint>>): bigint => signedAmountOf(difference) + (seen[coin] ?? 0n);
+const unexplained = ({ coin, difference }: Account, seen: Partial<Record<string, bigint>>): bigint =>
+  signedAmountOf(difference) + (seen[coin] ?? 0n);
 
-/** The signer stands still as well, whatever becomes of this process: all that is not explained yet, since it knows what it was told before. */
-export async function reportOutflows(executor: MoveExecutor, signer: Pick<ApprovalSigner, 'reportOutflows'>): Promise<void> {
+/**
+ * The signer stands still as well, whatever becomes of this process: all that is not explained yet, since it knows what
+ * it was told before.
+ */
+export async function reportOutflows(
+  executor: MoveExecutor,
+  signer: Pick<ApprovalSigner, 'reportOutflows'>,
+): Promise<void> {
   const open = Object.values((await executor.context()).unknownOutflows).map(
     ({ mode, network, outflowKey, address, coin, amount, toAddress, txHash, blockNumber }): OutflowFacts => {
       return { mode, network, outflowKey, address, coin, amount, toAddress, txHash, blockNumber };
@@ -105,8 +154,13 @@ export async function reportOutflows(executor: MoveExecutor, signer: Pick<Approv
   if (told && !told.ok) throw new Error(`the signer was not told of outflows of ${mode} ${network}: ${told.message}`);
 }
 
-/** Balances, and the strange transactions that they show the effect of: what leaves between the two reads is read again. */
-async function steadyLook(executor: MoveExecutor, deps: ReconcileDeps): Promise<{ look: Look; strangers: readonly OutflowFacts[] }> {
+/**
+ * Balances, and the strange transactions that they show the effect of: what leaves between the two reads is read again.
+ */
+async function steadyLook(
+  executor: MoveExecutor,
+  deps: ReconcileDeps,
+): Promise<{ look: Look; strangers: readonly OutflowFacts[] }> {
   const lookNow = (): Promise<Look> => deps.wholeBooks(() => lookAt(executor, deps));
   let strangers = await unknownTransactions(executor, deps);
   for (let round = 1; ; round++) {
@@ -128,7 +182,10 @@ const strangersTo =
   async (txHashes) =>
     new Set(await signer.unknownTransactions(mode, network, txHashes));
 
-/** Transactions of the treasury that the signer never signed and nobody reported yet. What was before the first look is a part of its balance. */
+/**
+ * Transactions of the treasury that the signer never signed and nobody reported yet. What was before the first look is
+ * a part of its balance.
+ */
 async function unknownTransactions(executor: MoveExecutor, { signer }: ReconcileDeps): Promise<OutflowFacts[]> {
   const { chain, treasury } = executor;
   const { reconciledThrough, unknownOutflows, knownOutflows } = await executor.context();
@@ -144,12 +201,23 @@ function factsOf(
   { coin, units, toAddress, txHash, part, blockNumber }: SeenOutflow,
 ): OutflowFacts {
   const amount = units === null ? null : formatAmount(units);
-  return { mode, network, outflowKey: `${txHash}:${part}`, address: treasury, coin, amount, toAddress, txHash, blockNumber };
+  return {
+    mode,
+    network,
+    outflowKey: `${txHash}:${part}`,
+    address: treasury,
+    coin,
+    amount,
+    toAddress,
+    txHash,
+    blockNumber,
+  };
 }
 
 /**
- * Transfers to the treasury that are none of our own and were not booked before. They only say which transaction brought what the balance shows: where they
- * cannot be read, the money is booked without. What was there before the first look is a part of its balance.
+ * Transfers to the treasury that are none of our own and were not booked before. They only say which transaction
+ * brought what the balance shows: where they cannot be read, the money is booked without. What was there before the
+ * first look is a part of its balance.
  */
 async function inflowsTo(
   executor: MoveExecutor,
@@ -163,7 +231,10 @@ async function inflowsTo(
   if (reconciledThrough === null || coins.length === 0 || sought.fromBlock > sought.toBlock) return [];
   const seen = await chain.inflows(treasury, sought, strangersTo(signer, chain)).catch((error: unknown) => {
     const { mode, network } = chain;
-    log.warn({ mode, network, message: messageOf(error) }, 'what was brought to a treasury is booked without its transactions: they cannot be read');
+    log.warn(
+      { mode, network, message: messageOf(error) },
+      'what was brought to a treasury is booked without its transactions: they cannot be read',
+    );
     return [];
   });
   return seen.filter((inflow) => !Object.hasOwn(bookedInflows, inflowKey(inflow)));

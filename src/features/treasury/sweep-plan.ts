@@ -4,7 +4,12 @@ import type { Network } from '../../domain/networks.ts';
 import { sessionStream } from '../../domain/streams.ts';
 import { rowPages } from '../../ports/row-pages.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
-import { COLLECTED_TABLE, collectedKey, signedAmount, type CollectedRow } from '../../../projections/treasury/collected.projection.ts';
+import {
+  COLLECTED_TABLE,
+  collectedKey,
+  signedAmount,
+  type CollectedRow,
+} from '../../../projections/treasury/collected.projection.ts';
 import { optionAt } from '../../../state-machines/checkout-session/session.state.ts';
 import type { SessionHandler } from '../shared/handlers/session-handler.ts';
 
@@ -33,10 +38,15 @@ export async function* sweepCandidates(
   filter: SweepFilter,
 ): AsyncGenerator<SweepCandidate> {
   const prefix = filter.network === undefined ? '' : collectedKey(filter.network, '');
-  for await (const page of rowPages(readModel, COLLECTED_TABLE, { prefix })) for (const { row } of page) yield* candidatesAt(row, sessions, filter);
+  for await (const page of rowPages(readModel, COLLECTED_TABLE, { prefix }))
+    for (const { row } of page) yield* candidatesAt(row, sessions, filter);
 }
 
-async function* candidatesAt(row: CollectedRow, sessions: SessionHandler, filter: SweepFilter): AsyncGenerator<SweepCandidate> {
+async function* candidatesAt(
+  row: CollectedRow,
+  sessions: SessionHandler,
+  filter: SweepFilter,
+): AsyncGenerator<SweepCandidate> {
   const wanted = Object.entries(row.coins).filter(([coin, amount]) => {
     const units = signedAmount(amount);
     return (filter.coin === undefined || coin === filter.coin) && units > 0n && units >= filter.minUnits;

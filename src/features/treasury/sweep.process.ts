@@ -52,7 +52,8 @@ export class SweepCollected {
     const { fromUnits, everyMs, log } = this.#deps;
     if (fromUnits === null) return;
     this.#timer = setInterval(() => {
-      // A chain may take longer than the time between two looks: a second one would find the same, and `stop` would not wait for both.
+      // A chain may take longer than the time between two looks: a second one would find the same, and `stop` would not
+      // wait for both.
       this.#look ??= this.sweep({ minUnits: fromUnits }, { requestedBy: 'threshold', dryRun: false })
         .catch((error: unknown) => log.error({ err: error }, 'collection addresses could not be looked through'))
         .finally(() => (this.#look = null));
@@ -67,7 +68,10 @@ export class SweepCollected {
   }
 
   /** Orders a sweep for everything the filter names; in a dry run it only says what it would do. */
-  async sweep(filter: SweepFilter, { requestedBy, dryRun }: { readonly requestedBy: string; readonly dryRun: boolean }): Promise<PlannedSweep[]> {
+  async sweep(
+    filter: SweepFilter,
+    { requestedBy, dryRun }: { readonly requestedBy: string; readonly dryRun: boolean },
+  ): Promise<PlannedSweep[]> {
     const planned: PlannedSweep[] = [];
     const looks = new Map<MoveExecutor, ShareOfTreasury>();
     for await (const candidate of sweepCandidates(this.#deps, filter)) {
@@ -90,7 +94,10 @@ export class SweepCollected {
       } catch (error) {
         if (!isTransient(error)) throw error;
         const { mode, network } = candidate;
-        this.#deps.log.warn({ err: error, mode, network }, 'collection addresses of a network cannot be looked through now');
+        this.#deps.log.warn(
+          { err: error, mode, network },
+          'collection addresses of a network cannot be looked through now',
+        );
         planned.push({ ...candidate, toAddress: executor.treasury, moveId: null, note: (error as Error).message });
         look.left = 0;
       }
@@ -105,12 +112,17 @@ export class SweepCollected {
     const data = requestOf(candidate, executor.treasury, moveId, requestedBy, toSec(this.#deps.clock.nowMs()));
     const refused = await executor.tell({ type: 'RequestMove', kind: 'sweep', data }, requestedBy);
     if (refused === null) this.#deps.moves.wake(executor);
-    return { ...candidate, toAddress: executor.treasury, moveId: refused === null ? moveId : null, note: refused ?? 'ordered' };
+    return {
+      ...candidate,
+      toAddress: executor.treasury,
+      moveId: refused === null ? moveId : null,
+      note: refused ?? 'ordered',
+    };
   }
 
   /**
-   * What the look-ups say may be older than a sweep that is just done. Ordered again, it would wait for ever for money that
-   * is gone and hold up every later sweep of the address, so the chain is asked.
+   * What the look-ups say may be older than a sweep that is just done. Ordered again, it would wait for ever for money
+   * that is gone and hold up every later sweep of the address, so the chain is asked.
    */
   async #isEmptied(candidate: SweepCandidate, executor: MoveExecutor): Promise<string | null> {
     const held = (await executor.chain.balances(candidate.address)).coins[candidate.coin] ?? 0n;
@@ -150,10 +162,25 @@ const underWay = (candidate: SweepCandidate, executor: MoveExecutor): PlannedSwe
   note: `${candidate.address} has a move of this kind under way`,
 });
 
-function requestOf(candidate: SweepCandidate, treasury: string, moveId: string, requestedBy: string, requestedAtSec: number): MoveRequested {
+function requestOf(
+  candidate: SweepCandidate,
+  treasury: string,
+  moveId: string,
+  requestedBy: string,
+  requestedAtSec: number,
+): MoveRequested {
   const { mode, network, coin, units, address, derivationIndex } = candidate;
   return {
-    ...{ moveId, mode, network, coin, amount: formatAmount(units), fromAddress: address, toAddress: treasury, derivationIndex },
+    ...{
+      moveId,
+      mode,
+      network,
+      coin,
+      amount: formatAmount(units),
+      fromAddress: address,
+      toAddress: treasury,
+      derivationIndex,
+    },
     ...{ merchantId: null, forMoveId: null, requestedBy, reason: null, requestedAtSec },
   };
 }

@@ -11,7 +11,10 @@ export interface Treasury {
   readonly sweeper: SweepCollected;
   /** Compares books and chain now. */
   reconcile(executor: MoveExecutor): ReturnType<typeof reconcileTreasury>;
-  /** Looks for money at addresses of ours that the books do not have; `after`: where an earlier look ended; `most`: addresses of this one. */
+  /**
+   * Looks for money at addresses of ours that the books do not have; `after`: where an earlier look ended; `most`:
+   * addresses of this one.
+   */
   unbooked(executor: MoveExecutor, after: string | null, most?: number): ReturnType<typeof lookForUnbooked>;
   /** What the accounts hold that refunds and fees are paid from, as last read. */
   balances(): readonly KnownBalance[];

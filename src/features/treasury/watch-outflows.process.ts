@@ -71,6 +71,12 @@ export class WatchTreasuries {
 async function read(treasury: WatchedTreasury): Promise<KnownBalance[]> {
   const { mode, network } = treasury;
   const { coins, native } = await treasury.balances();
-  const held = Object.entries(coins).map(([coin, units]) => ({ mode, network, kind: 'coin' as const, coin, amount: Number(formatAmount(units)) }));
+  const held = Object.entries(coins).map(([coin, units]) => ({
+    mode,
+    network,
+    kind: 'coin' as const,
+    coin,
+    amount: Number(formatAmount(units)),
+  }));
   return [...held, { mode, network, kind: 'gas', coin: NATIVE_COIN[network], amount: Number(formatAmount(native)) }];
 }

@@ -43,7 +43,12 @@ export class SettleInbox {
       const { mode, depositKey } = row;
       await this.#deps
         .settle(mode, depositKey)
-        .catch((error: unknown) => this.#deps.log.warn({ err: error, transfer: depositKey }, 'a decision about a transfer waits to be carried out'));
+        .catch((error: unknown) =>
+          this.#deps.log.warn(
+            { err: error, transfer: depositKey },
+            'a decision about a transfer waits to be carried out',
+          ),
+        );
     }
   }
 }

@@ -2,7 +2,13 @@ import type { Mode, SessionId } from '../../domain/ids.ts';
 import type { Coin } from '../../domain/money.ts';
 import type { Network } from '../../domain/networks.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
-import { INBOX_PLACES_TABLE, INBOX_TABLE, RESOLVED, UNRESOLVED, type InboxRow } from '../../../projections/unmatched/row.ts';
+import {
+  INBOX_PLACES_TABLE,
+  INBOX_TABLE,
+  RESOLVED,
+  UNRESOLVED,
+  type InboxRow,
+} from '../../../projections/unmatched/row.ts';
 import { SESSIONS_TABLE } from '../../../projections/sessions/session-row.ts';
 
 /** A transfer as the inbox lists it, with what its session says. */
@@ -57,7 +63,12 @@ export class InboxList {
       const listed = await this.#withSessions(own.map(({ row }) => row));
       for (const [index, { key }] of own.entries()) {
         const transfer = listed[index];
-        if (transfer && filter.state === 'unresolved' && filter.untilSec !== undefined && transfer.blockTimeSec > filter.untilSec)
+        if (
+          transfer &&
+          filter.state === 'unresolved' &&
+          filter.untilSec !== undefined &&
+          transfer.blockTimeSec > filter.untilSec
+        )
           return { transfers: found, next: null };
         afterKey = key;
         if (transfer && meets(transfer, filter)) found.push(transfer);
@@ -72,7 +83,9 @@ export class InboxList {
   /** One answer for each row; null for one whose session is not in the look-ups yet. */
   async #withSessions(rows: readonly InboxRow[]): Promise<(ListedTransfer | null)[]> {
     const ids = [...new Set(rows.flatMap(({ sessionId }) => sessionId ?? []))];
-    const sessions = new Map((await this.#readModel.getMany(SESSIONS_TABLE, ids)).map((row, index) => [ids[index]!, row]));
+    const sessions = new Map(
+      (await this.#readModel.getMany(SESSIONS_TABLE, ids)).map((row, index) => [ids[index]!, row]),
+    );
     return rows.map((row) => {
       const session = row.sessionId === null ? null : sessions.get(row.sessionId);
       const mode = row.mode ?? session?.mode;
@@ -91,4 +104,5 @@ function meets(transfer: ListedTransfer, { mode, network, coin, untilSec }: Inbo
 }
 
 /** The session whose address it came to, where the inbox knows of one. */
-export const sessionOf = ({ sessionId }: Pick<ListedTransfer, 'sessionId'>): SessionId | null => sessionId as SessionId | null;
+export const sessionOf = ({ sessionId }: Pick<ListedTransfer, 'sessionId'>): SessionId | null =>
+  sessionId as SessionId | null;

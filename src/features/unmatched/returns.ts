@@ -21,7 +21,10 @@ export function returnsOf(moves: MoveMoney, signer: Pick<OutgoingSigner, 'check'
     treasuryOf: (mode, network) => executorOf(mode, network)?.treasury ?? null,
     request: async (data) => {
       const executor = needed(data.mode, data.network);
-      const refused = await executor.tell({ type: 'RequestMove', kind: 'return', data: data satisfies MoveRequested }, data.requestedBy);
+      const refused = await executor.tell(
+        { type: 'RequestMove', kind: 'return', data: data satisfies MoveRequested },
+        data.requestedBy,
+      );
       if (refused === null) moves.wake(executor);
       return refused;
     },
@@ -42,11 +45,17 @@ function statusOf({ returns }: Awaited<ReturnType<MoveExecutor['context']>>, mov
   return outcome.paid ? { kind: 'paid', txHash: outcome.txHash } : { kind: 'failed', reason: outcome.reason };
 }
 
-async function forecast({ chain }: MoveExecutor, signer: Pick<OutgoingSigner, 'check'>, request: ReturnRequest): Promise<string> {
+async function forecast(
+  { chain }: MoveExecutor,
+  signer: Pick<OutgoingSigner, 'check'>,
+  request: ReturnRequest,
+): Promise<string> {
   const order = orderOf({ kind: 'return', terms: request });
   const check = await chain.check(order, NOTHING_RESERVED);
   if (check.kind === 'fail') return `would fail: ${check.reason}`;
   if (check.kind === 'wait') return `would wait: ${check.detail}`;
   const verdict = await signer.check(order);
-  return verdict.ok ? 'ready to be paid' : `the signer would ${verdict.kind === 'denied' ? 'refuse' : 'wait'}: ${verdict.message}`;
+  return verdict.ok
+    ? 'ready to be paid'
+    : `the signer would ${verdict.kind === 'denied' ? 'refuse' : 'wait'}: ${verdict.message}`;
 }

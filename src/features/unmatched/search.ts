@@ -22,7 +22,12 @@ const DERIVED_AT_ONCE = 1_024;
 const BLOCKS_AT_A_TIME = 2_000;
 
 /** Every transfer since the time to one of the addresses, on one chain. Throws `ChainUnavailable`. */
-export async function searchLost(lost: LostAddresses, deriver: AddressDeriver, chain: SearchedChain, sinceSec: number): Promise<FoundMoney> {
+export async function searchLost(
+  lost: LostAddresses,
+  deriver: AddressDeriver,
+  chain: SearchedChain,
+  sinceSec: number,
+): Promise<FoundMoney> {
   const family = addressFamilyOf(chain.network);
   const end = Math.min(deriver.capacity, lost.leasedBelow + (lost.isKnown ? 0 : BEYOND_KNOWN));
   const indexes = new Map<string, number>();
@@ -36,7 +41,10 @@ export async function searchLost(lost: LostAddresses, deriver: AddressDeriver, c
       : await ofAccounts(chain, [...indexes.keys()]);
   return {
     searched: indexes.size,
-    transfers: transfers.map((transfer) => ({ transfer, derivationIndex: indexes.get(comparableAddress(family, transfer.toAddress))! })),
+    transfers: transfers.map((transfer) => ({
+      transfer,
+      derivationIndex: indexes.get(comparableAddress(family, transfer.toAddress))!,
+    })),
   };
 }
 

@@ -8,7 +8,11 @@ import type { ReturnRequest, Returns } from '../../ports/returns.ts';
 import { crashPoint } from '../../runtime/util/crash-point.ts';
 import type { SessionCommand } from '../../../state-machines/checkout-session/session.decider.ts';
 import type { TransferCommandOfSession } from '../../../state-machines/checkout-session/transfers.decider.ts';
-import type { By, TransferCommand, TransferState } from '../../../state-machines/unmatched-transfer/transfer.decider.ts';
+import type {
+  By,
+  TransferCommand,
+  TransferState,
+} from '../../../state-machines/unmatched-transfer/transfer.decider.ts';
 import type { TransferDecision } from '../../../state-machines/unmatched-transfer/transfer.machine.ts';
 import type { SessionHandler } from '../shared/handlers/session-handler.ts';
 import { transferTable, type TransferHandler } from '../shared/handlers/transfer-handler.ts';
@@ -23,7 +27,10 @@ export interface InboxSettlementDeps {
   readonly random: Random;
 }
 
-/** Where the transfer stands, and why the decision could not be carried out, in words; null when it was or still goes on. */
+/**
+ * Where the transfer stands, and why the decision could not be carried out, in words; null when it was or still goes
+ * on.
+ */
 export interface Settled {
   readonly state: TransferState;
   readonly refused: string | null;
@@ -40,8 +47,9 @@ interface Work {
 const MAX_STEPS = 4;
 
 /**
- * Carries out what is decided in a transfer's own stream: the money leaves the session it came to, and is then in the session
- * it is attached to or on its way to who paid. Every step may be repeated after a crash, by any process, at the same time.
+ * Carries out what is decided in a transfer's own stream: the money leaves the session it came to, and is then in the
+ * session it is attached to or on its way to who paid. Every step may be repeated after a crash, by any process, at the
+ * same time.
  */
 export class InboxSettlement {
   readonly #deps: InboxSettlementDeps;
@@ -50,7 +58,10 @@ export class InboxSettlement {
     this.#deps = deps;
   }
 
-  /** Goes on until nothing can be done now. Throws when the store or the signer's process is gone; the next look goes on. */
+  /**
+   * Goes on until nothing can be done now. Throws when the store or the signer's process is gone; the next look goes
+   * on.
+   */
   async settle(mode: Mode, depositKey: string): Promise<Settled> {
     const stream = transferStream(mode, depositKey);
     let refused: string | null = null;
@@ -90,7 +101,12 @@ export class InboxSettlement {
     const nowMs = this.#deps.clock.nowMs();
     const refused = await this.#tellSession(work, sessionId, {
       type: 'CreditTransfer',
-      transfer: { ...factsOf(facts), operation: decision.operation, derivationIndex: transfer.derivationIndex, sender: transfer.sender },
+      transfer: {
+        ...factsOf(facts),
+        operation: decision.operation,
+        derivationIndex: transfer.derivationIndex,
+        sender: transfer.sender,
+      },
       mode,
       merchantId: origin.kind === 'session' ? origin.merchantId : null,
       nowSec: toSec(nowMs),
@@ -107,8 +123,8 @@ export class InboxSettlement {
   }
 
   /**
-   * What was refused here may be accepted a moment later, where another process carries out the same decision: the session that was to get
-   * the money is told first, so that it either has it already or never takes it.
+   * What was refused here may be accepted a moment later, where another process carries out the same decision: the
+   * session that was to get the money is told first, so that it either has it already or never takes it.
    */
   async #refuse(work: Work, sessionId: SessionId, why: string) {
     const has = await this.#giveUp(work, sessionId);
@@ -118,7 +134,12 @@ export class InboxSettlement {
   async #detach(work: Work, sessionId: SessionId) {
     const { operation } = work.decision;
     const { depositKey } = work.transfer;
-    const refused = await this.#tellSession(work, sessionId, { type: 'ReverseTransferCredit', depositKey, operation, nowSec: this.#nowSec() });
+    const refused = await this.#tellSession(work, sessionId, {
+      type: 'ReverseTransferCredit',
+      depositKey,
+      operation,
+      nowSec: this.#nowSec(),
+    });
     if (refused !== null) return this.#undoRefused(work, refused);
     crashPoint('inbox-after-reversal');
     return this.#reopen(work, 'undone', work.decision.reason, null);
@@ -131,7 +152,8 @@ export class InboxSettlement {
     const { mode, network } = work.transfer;
     const kept = await this.#setAside(work);
     if (kept !== null) {
-      // As with sessions: another process may have the money set aside a moment later, and must not find a return to begin.
+      // As with sessions: another process may have the money set aside a moment later, and must not find a return to
+      // begin.
       await returns.cancel(request);
       const status = await returns.status(mode, network, moveId);
       return status.kind === 'failed' ? this.#reopen(work, 'refused', kept) : this.#ended(work, status);
@@ -157,7 +179,8 @@ export class InboxSettlement {
 
   async #ended(work: Work, status: Awaited<ReturnType<Returns['status']>>) {
     const { operation } = work.decision;
-    if (status.kind === 'failed') return this.#reopen(work, status.reason === 'rejected_by_operator' ? 'undone' : 'failed', status.reason, null);
+    if (status.kind === 'failed')
+      return this.#reopen(work, status.reason === 'rejected_by_operator' ? 'undone' : 'failed', status.reason, null);
     if (status.kind !== 'paid') return null;
     await this.#tell(work, { type: 'SettleReturned', operation, txHash: status.txHash, nowSec: this.#nowSec() });
     return { refused: null };
@@ -166,7 +189,10 @@ export class InboxSettlement {
   /* Small parts */
 
   /** The return that carries the decision out, and who pays it; null where this process does not pay on the network. */
-  #returnOf({ transfer, decision }: Work, moveId: string): { readonly returns: Returns; readonly request: ReturnRequest } | null {
+  #returnOf(
+    { transfer, decision }: Work,
+    moveId: string,
+  ): { readonly returns: Returns; readonly request: ReturnRequest } | null {
     const returns = this.#deps.returns();
     const treasury = returns?.treasuryOf(transfer.mode, transfer.network);
     if (!returns || !treasury) return null;
@@ -179,7 +205,12 @@ export class InboxSettlement {
     const { origin, depositKey } = work.transfer;
     if (origin.kind !== 'session') return null;
     const { operation } = work.decision;
-    return this.#tellSession(work, origin.sessionId, { type: 'SetDepositAside', depositKey, operation, nowSec: this.#nowSec() });
+    return this.#tellSession(work, origin.sessionId, {
+      type: 'SetDepositAside',
+      depositKey,
+      operation,
+      nowSec: this.#nowSec(),
+    });
   }
 
   async #putBack(work: Work): Promise<void> {
@@ -207,12 +238,23 @@ export class InboxSettlement {
   async #reopen(work: Work, why: 'undone' | 'refused' | 'failed', because: string, refused: string | null = because) {
     await this.#putBack(work);
     crashPoint('inbox-before-reopened');
-    await this.#tell(work, { type: 'SettleReopened', operation: work.decision.operation, why, because, nowSec: this.#nowSec() });
+    await this.#tell(work, {
+      type: 'SettleReopened',
+      operation: work.decision.operation,
+      why,
+      because,
+      nowSec: this.#nowSec(),
+    });
     return { refused };
   }
 
   async #undoRefused(work: Work, because: string) {
-    await this.#tell(work, { type: 'SettleUndoRefused', operation: work.decision.operation, because, nowSec: this.#nowSec() });
+    await this.#tell(work, {
+      type: 'SettleUndoRefused',
+      operation: work.decision.operation,
+      because,
+      nowSec: this.#nowSec(),
+    });
     return { refused: because };
   }
 
@@ -230,7 +272,11 @@ export class InboxSettlement {
 
   /** In words why not; null when it is done, now or before. */
   async #tellSession(work: Work, id: SessionId, command: TransferCommandOfSession): Promise<string | null> {
-    const result = await this.#deps.sessions.execute(sessionStream(id), command satisfies SessionCommand, this.#why(work));
+    const result = await this.#deps.sessions.execute(
+      sessionStream(id),
+      command satisfies SessionCommand,
+      this.#why(work),
+    );
     return result.ok ? null : result.refusal.message;
   }
 
@@ -261,7 +307,8 @@ export function returnRequestOf(
   { moveId, treasury }: { readonly moveId: string; readonly treasury: string },
   { actor, reason, nowSec }: By,
 ): ReturnRequest {
-  const { mode, network, coin, amount, fromAddress, toAddress, depositKey, txHash, logIndex, derivationIndex } = transfer;
+  const { mode, network, coin, amount, fromAddress, toAddress, depositKey, txHash, logIndex, derivationIndex } =
+    transfer;
   return {
     ...{ moveId, mode, network, coin, amount, fromAddress: treasury, toAddress: fromAddress! },
     ...{ derivationIndex: null, merchantId: null, forMoveId: null },

@@ -51,7 +51,10 @@ interface Order {
   readonly dryRun: boolean;
 }
 
-const conflict = (message: string): InboxOutcome => ({ ok: false, refusal: (refuse('conflict', message) as { refusal: Refusal }).refusal });
+const conflict = (message: string): InboxOutcome => ({
+  ok: false,
+  refusal: (refuse('conflict', message) as { refusal: Refusal }).refusal,
+});
 
 /** What operators decide about unmatched transfers: first written into the transfer's own stream, then carried out. */
 export class Inbox {
@@ -70,7 +73,8 @@ export class Inbox {
   }
 
   async record(transfer: UnmatchedTransfer, { by, dryRun }: Order): Promise<InboxOutcome> {
-    const state = (await this.#deps.transfers.read(transferStream(transfer.mode, transfer.depositKey))) ?? transferTable.initial;
+    const state =
+      (await this.#deps.transfers.read(transferStream(transfer.mode, transfer.depositKey))) ?? transferTable.initial;
     if (state.value !== 'absent') return conflict('it is in the inbox already');
     return this.#decide({ transfer, state }, { type: 'RecordTransfer', transfer, by: this.#now(by) }, dryRun, []);
   }
@@ -80,8 +84,13 @@ export class Inbox {
     const target = await this.#deps.sessions.read(sessionStream(sessionId));
     if (!target?.context.created) return conflict(`there is no session ${sessionId}`);
     const { origin, mode, depositKey } = transfer;
-    const credit = { transfer: { ...transfer, operation: 0 }, mode, merchantId: origin.kind === 'session' ? origin.merchantId : null };
-    const why = whyNotOpen(found.state) ?? (await this.#whyNotFree(transfer)) ?? whyNotCreditable(credit, target.context);
+    const credit = {
+      transfer: { ...transfer, operation: 0 },
+      mode,
+      merchantId: origin.kind === 'session' ? origin.merchantId : null,
+    };
+    const why =
+      whyNotOpen(found.state) ?? (await this.#whyNotFree(transfer)) ?? whyNotCreditable(credit, target.context);
     if (why !== null) return conflict(why);
     const { created } = target.context;
     const total = held(target.context) + amountOf(transfer.amount);
@@ -95,13 +104,21 @@ export class Inbox {
   async giveBack(found: FoundTransfer, order: Order & { readonly acknowledgedSender: boolean }): Promise<InboxOutcome> {
     const { transfer, state } = found;
     const returns = this.#deps.returns();
-    if (!returns?.treasuryOf(transfer.mode, transfer.network)) return conflict(`nothing is paid out on ${transfer.network} by this process`);
+    if (!returns?.treasuryOf(transfer.mode, transfer.network))
+      return conflict(`nothing is paid out on ${transfer.network} by this process`);
     const why = whyNotOpen(state) ?? (await this.#whyNotFree(transfer));
     if (why !== null) return conflict(why);
     const moveId = newMoveId('return', this.#deps.random);
     const by = this.#now(order.by);
-    const command = { type: 'ReturnTransfer', transfer, moveId, acknowledgedSender: order.acknowledgedSender, by } as const;
-    const notes = order.dryRun && transfer.fromAddress !== null ? [await this.#forecast(transfer, moveId, by, returns)] : [];
+    const command = {
+      type: 'ReturnTransfer',
+      transfer,
+      moveId,
+      acknowledgedSender: order.acknowledgedSender,
+      by,
+    } as const;
+    const notes =
+      order.dryRun && transfer.fromAddress !== null ? [await this.#forecast(transfer, moveId, by, returns)] : [];
     return this.#decide(found, command, order.dryRun, notes, transfer.depositKey);
   }
 
@@ -130,7 +147,10 @@ export class Inbox {
     }
     const stream = transferStream(transfer.mode, transfer.depositKey);
     const actor = 'by' in command ? command.by.actor : 'inbox';
-    const result = await this.#deps.transfers.execute(stream, command, { correlationId: this.#deps.random.uuid(), actor });
+    const result = await this.#deps.transfers.execute(stream, command, {
+      correlationId: this.#deps.random.uuid(),
+      actor,
+    });
     if (!result.ok) return { ok: false, refusal: result.refusal };
     if (settles === undefined) return { ok: true, state: result.state, notes };
     const settled = await this.#deps.settlement.settle(transfer.mode, settles);
@@ -138,7 +158,11 @@ export class Inbox {
   }
 
   async #forecast(transfer: UnmatchedTransfer, moveId: string, by: By, returns: Returns): Promise<string> {
-    const request = returnRequestOf(transfer, { moveId, treasury: returns.treasuryOf(transfer.mode, transfer.network)! }, by);
+    const request = returnRequestOf(
+      transfer,
+      { moveId, treasury: returns.treasuryOf(transfer.mode, transfer.network)! },
+      by,
+    );
     return returns.forecast(request);
   }
 
@@ -156,7 +180,9 @@ export class Inbox {
     const { mode, merchantId } = context.created;
     const option = optionAt(context.created, facts.toAddress);
     if (!option) return null;
-    const sender = deposit.sender ?? (facts.fromAddress === null ? null : await this.#deps.senders.of(mode, facts.network, facts.fromAddress));
+    const sender =
+      deposit.sender ??
+      (facts.fromAddress === null ? null : await this.#deps.senders.of(mode, facts.network, facts.fromAddress));
     const origin = { kind: 'session', sessionId, merchantId } as const;
     return { ...facts, toAddress: option.address, mode, origin, derivationIndex: option.derivationIndex, sender };
   }

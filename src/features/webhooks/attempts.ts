@@ -54,7 +54,12 @@ export async function attemptDelivery(
   const nonce = deps.random.uuid();
   const answer = endpoint ? await post(deps, state, endpoint, startedAtMs, nonce) : NO_ENDPOINT;
   if (answer.body.length > 0)
-    deps.answers.keep({ notificationId: scheduled.notificationId, attempt: attempts + 1, atMs: startedAtMs, body: answer.body });
+    deps.answers.keep({
+      notificationId: scheduled.notificationId,
+      attempt: attempts + 1,
+      atMs: startedAtMs,
+      body: answer.body,
+    });
   return {
     type: 'RecordAttempt',
     delivery: attempts === 0 ? scheduled : null,
@@ -76,14 +81,31 @@ export async function attemptDelivery(
   };
 }
 
-function post(deps: AttemptDeps, state: DeliveryState, endpoint: WebhookEndpoint, nowMs: number, nonce: string): Promise<WebhookAnswer> {
+function post(
+  deps: AttemptDeps,
+  state: DeliveryState,
+  endpoint: WebhookEndpoint,
+  nowMs: number,
+  nonce: string,
+): Promise<WebhookAnswer> {
   const { notificationId, eventType, body, merchantId } = state.context.scheduled!;
-  const headers = signedHeaders({ prefix: deps.headerPrefix, endpoint, eventType, eventId: eventIdOf(notificationId), body, nowMs, nonce });
+  const headers = signedHeaders({
+    prefix: deps.headerPrefix,
+    endpoint,
+    eventType,
+    eventId: eventIdOf(notificationId),
+    body,
+    nowMs,
+    nonce,
+  });
   return deps.sender.send({ merchantId, url: endpoint.url, headers, body, attempt: state.context.attempts + 1 });
 }
 
 /** Repeats what the store's absence or another writer prevented, until it succeeds or the process is to end. */
-export async function insistently<Result>(deps: Pick<AttemptDeps, 'timers' | 'isStopping'>, action: () => Promise<Result>): Promise<Result> {
+export async function insistently<Result>(
+  deps: Pick<AttemptDeps, 'timers' | 'isStopping'>,
+  action: () => Promise<Result>,
+): Promise<Result> {
   for (;;) {
     try {
       return await action();

@@ -76,7 +76,11 @@ export class Backlog {
 
   /** Forgets what was written down, and where the log was left. */
   async clear(): Promise<void> {
-    await this.#readModel.clear({ projection: DELIVERIES_CHECKPOINT, tables: [STATE, QUEUE, LATER, HEALTH, PACE, PARKED], lists: [] });
+    await this.#readModel.clear({
+      projection: DELIVERIES_CHECKPOINT,
+      tables: [STATE, QUEUE, LATER, HEALTH, PACE, PARKED],
+      lists: [],
+    });
     this.#seq = 0;
     this.#flushed = null;
   }
@@ -151,7 +155,11 @@ export class Backlog {
   }
 
   async parked(): Promise<{ position: Position; stream: string; revision: number }[]> {
-    return (await this.#all(PARKED)).map(({ key, row }) => ({ position: key, stream: row.stream, revision: row.revision }));
+    return (await this.#all(PARKED)).map(({ key, row }) => ({
+      position: key,
+      stream: row.stream,
+      revision: row.revision,
+    }));
   }
 
   /** The event was notifications after all. */
@@ -169,8 +177,8 @@ export class Backlog {
   }
 
   /**
-   * Writes what changed, together with the position up to which the log was handled. False when there is no such position
-   * yet, so that nothing could be written.
+   * Writes what changed, together with the position up to which the log was handled. False when there is no such
+   * position yet, so that nothing could be written.
    */
   async flush(position: Position | null): Promise<boolean> {
     const write = (): Promise<void> => this.#write(position);

@@ -31,8 +31,17 @@ import { WAITING_LIMITS, WaitingForEndpoint, type WaitingLimits } from './waitin
 
 /** What operators should hear of. */
 export type DeliveryAlarm =
-  | { readonly kind: 'exhausted' | 'rejected' | 'blocked'; readonly notificationId: NotificationId; readonly merchantId: MerchantId }
-  | { readonly kind: 'suspended'; readonly merchantId: MerchantId; readonly endpointId: string; readonly reason: 'only_failures' | 'gone' }
+  | {
+      readonly kind: 'exhausted' | 'rejected' | 'blocked';
+      readonly notificationId: NotificationId;
+      readonly merchantId: MerchantId;
+    }
+  | {
+      readonly kind: 'suspended';
+      readonly merchantId: MerchantId;
+      readonly endpointId: string;
+      readonly reason: 'only_failures' | 'gone';
+    }
   | { readonly kind: 'parked'; readonly stream: string; readonly revision: number };
 
 export interface DeliveryObserver {
@@ -67,11 +76,16 @@ const STOP_GRACE_MS = 5_000;
 /** Small, so that what is in memory at a time lives no longer than a moment. */
 const MAX_BATCH = 64;
 /** They say nothing that the attempt before them did not. */
-const SETTLING: ReadonlySet<string> = new Set(['DeliverySucceeded', 'DeliveryExhausted', 'DeliveryRejected', 'DeliveryBlocked']);
+const SETTLING: ReadonlySet<string> = new Set([
+  'DeliverySucceeded',
+  'DeliveryExhausted',
+  'DeliveryRejected',
+  'DeliveryBlocked',
+]);
 
 /**
- * Tells merchants what happened: one ordered subscription turns notifying events into deliveries and takes in what becomes
- * of them. The log is the truth; the checkpoint and the backlog only say where to look after a restart.
+ * Tells merchants what happened: one ordered subscription turns notifying events into deliveries and takes in what
+ * becomes of them. The log is the truth; the checkpoint and the backlog only say where to look after a restart.
  */
 export class DeliverWebhooks {
   readonly #options: DeliverWebhooksOptions;
@@ -94,11 +108,16 @@ export class DeliverWebhooks {
     this.#backlog = new Backlog(options.readModel, () => this.#armFlush());
     this.#reader = new NotificationReader(options);
     this.#scheduling = this.#schedulingFrom(null);
-    const attemptDeps: AttemptDeps = { ...options, schedule: options.schedule ?? RETRY_SCHEDULE, isStopping: () => this.#stopping };
+    const attemptDeps: AttemptDeps = {
+      ...options,
+      schedule: options.schedule ?? RETRY_SCHEDULE,
+      isStopping: () => this.#stopping,
+    };
     const work = {
       ...options,
       backlog: this.#backlog,
-      attempt: (state: DeliveryState, trigger: RecordAttempt['trigger']) => attemptDelivery(attemptDeps, state, trigger),
+      attempt: (state: DeliveryState, trigger: RecordAttempt['trigger']) =>
+        attemptDelivery(attemptDeps, state, trigger),
       record: (before: DeliveryState, attempt: RecordAttempt) => this.#record(before, attempt),
       handled: () => this.#scheduling.handled,
     };
@@ -121,12 +140,19 @@ export class DeliverWebhooks {
 
   get stats(): DispatchStats & { readonly lag: number; readonly unsettled: number } {
     const stats = this.#dispatcher.stats;
-    return { ...stats, working: stats.working + this.#waiting.working, lag: this.#subscription?.lag ?? 0, unsettled: this.#scheduling.unsettled };
+    return {
+      ...stats,
+      working: stats.working + this.#waiting.working,
+      lag: this.#subscription?.lag ?? 0,
+      unsettled: this.#scheduling.unsettled,
+    };
   }
 
   async start(): Promise<void> {
     const { takeOver: from, readModel, timers } = this.#options;
-    const handled = from ? await takeOver(this.#backlog, { from, readModel, nowMs: timers.nowMs() }) : await this.#backlog.open();
+    const handled = from
+      ? await takeOver(this.#backlog, { from, readModel, nowMs: timers.nowMs() })
+      : await this.#backlog.open();
     this.#scheduling = this.#schedulingFrom(handled);
     const queues = await this.#backlog.queues();
     await this.#endpoints.open(queues);
@@ -169,7 +195,10 @@ export class DeliverWebhooks {
       this.#admit(delivery.notificationId, delivery, state, false);
     };
     const isPrompt = ({ delivery }: PendingNotification): boolean => this.#dispatcher.isPrompt(queueOf(delivery));
-    return new Scheduling({ handler, timers, log, isPrompt, admit, isStopping: () => this.#stopping, onMoved: () => this.#armFlush() }, handled);
+    return new Scheduling(
+      { handler, timers, log, isPrompt, admit, isStopping: () => this.#stopping, onMoved: () => this.#armFlush() },
+      handled,
+    );
   }
 
   #admit(
@@ -227,7 +256,11 @@ export class DeliverWebhooks {
     const id = recorded.stream.slice('delivery-'.length) as NotificationId;
     if (recorded.type === 'DeliveryScheduled' && this.#admitted.delete(id)) return;
     if (recorded.type !== 'DeliveryScheduled' && recorded.type !== 'RedeliveryRequested') this.#dispatcher.touch(id);
-    if (SETTLING.has(recorded.type) || (recorded.type === 'DeliveryAttempted' && this.#endpoints.saysNothingNew(recorded.data))) return;
+    if (
+      SETTLING.has(recorded.type) ||
+      (recorded.type === 'DeliveryAttempted' && this.#endpoints.saysNothingNew(recorded.data))
+    )
+      return;
     const event = decodeOrNull(recorded)?.event;
     switch (event?.type) {
       case undefined:
@@ -251,7 +284,10 @@ export class DeliverWebhooks {
     const { stream, revision, type, position } = recorded;
     this.#hasParked = true;
     this.#backlog.park(position, { stream, revision, type });
-    this.#options.log.error({ stream, revision, type }, 'an event that should notify a merchant could not be read and was set aside');
+    this.#options.log.error(
+      { stream, revision, type },
+      'an event that should notify a merchant could not be read and was set aside',
+    );
     this.#options.observer?.onAlarm?.({ kind: 'parked', stream, revision });
   }
 

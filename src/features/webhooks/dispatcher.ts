@@ -5,7 +5,11 @@ import type { EndpointDirectory } from '../../ports/endpoint-directory.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Timers } from '../../ports/timers.ts';
 import type { DeliveryHandler } from '../shared/handlers/delivery-handler.ts';
-import { dueAttempt, type DeliveryState, type RecordAttempt } from '../../../state-machines/webhook-delivery/delivery.decider.ts';
+import {
+  dueAttempt,
+  type DeliveryState,
+  type RecordAttempt,
+} from '../../../state-machines/webhook-delivery/delivery.decider.ts';
 import { insistently } from './attempts.ts';
 import type { Backlog, BacklogEntry } from './backlog.ts';
 import { isReachable } from './endpoints.ts';
@@ -156,7 +160,11 @@ export class Dispatcher {
 
   pump(): void {
     if (!this.#started || this.#stopped) return;
-    for (let job = this.#merchantQueues.take(this.#deps.timers.nowMs()); job; job = this.#merchantQueues.take(this.#deps.timers.nowMs())) {
+    for (
+      let job = this.#merchantQueues.take(this.#deps.timers.nowMs());
+      job;
+      job = this.#merchantQueues.take(this.#deps.timers.nowMs())
+    ) {
       this.#running += 1;
       void this.#run(job);
     }
@@ -205,7 +213,9 @@ export class Dispatcher {
 
   /** Insists, since a job that stood back for a store that is away would let the next of its session pass. */
   #read(id: NotificationId): Promise<DeliveryState | null> {
-    return insistently({ ...this.#deps, isStopping: () => this.#stopped }, () => this.#deps.handler.read(deliveryStream(id)));
+    return insistently({ ...this.#deps, isStopping: () => this.#stopped }, () =>
+      this.#deps.handler.read(deliveryStream(id)),
+    );
   }
 
   #plan(job: Job, dueAtMs: number | null): void {
@@ -239,7 +249,10 @@ export class Dispatcher {
     this.pump();
   }
 
-  /** A redelivery was asked for: a waiting retry need not wait any longer, and what runs or queues is looked at again afterwards. */
+  /**
+   * A redelivery was asked for: a waiting retry need not wait any longer, and what runs or queues is looked at again
+   * afterwards.
+   */
   #hasten(job: Job, paced: boolean): void {
     if (job.running) job.recheck = true;
     else job.state = null;
@@ -283,7 +296,8 @@ export class Dispatcher {
 
   #refillIfLow(queue: QueueId): void {
     const overflow = this.#overflow.get(queue);
-    if (!overflow || overflow.loading || this.#stopped || this.#merchantQueues.waiting(queue) > this.#window() / 2) return;
+    if (!overflow || overflow.loading || this.#stopped || this.#merchantQueues.waiting(queue) > this.#window() / 2)
+      return;
     this.#load(queue).catch((error: unknown) => {
       this.#deps.log.error({ err: error, queue }, 'the webhook backlog could not be read');
       this.#loadAgain(queue);

@@ -20,7 +20,8 @@ export interface EndpointWatchDeps {
 }
 
 /** What is to be notifications goes out now. Without an endpoint, or while it is suspended, it waits. */
-export const isReachable = (directory: EndpointDirectory, queue: QueueId): boolean => directory.endpointOf(queue)?.suspended === false;
+export const isReachable = (directory: EndpointDirectory, queue: QueueId): boolean =>
+  directory.endpointOf(queue)?.suspended === false;
 
 /** Keeps count of how endpoints fare, suspends those that are gone, and notices when they are back. */
 export class EndpointWatch {
@@ -62,7 +63,10 @@ export class EndpointWatch {
     }
   }
 
-  /** A success of an endpoint that fares well, notifications without reading the whole event: inside a JSON text this pattern is a field. */
+  /**
+   * A success of an endpoint that fares well, notifications without reading the whole event: inside a JSON text this
+   * pattern is a field.
+   */
   saysNothingNew(attemptJson: string): boolean {
     return this.#health.size === 0 && attemptJson.includes('"failure":null,');
   }

@@ -55,7 +55,9 @@ export class WebhookLists {
 
   async list(reader: Reader, request: DeliveryListRequest): Promise<Outcome<DeliveryListing>> {
     const source = await this.#source(reader, request);
-    return request.cursor === undefined ? this.#page(reader, request, source) : this.#walk(reader, request, request.cursor, source);
+    return request.cursor === undefined
+      ? this.#page(reader, request, source)
+      : this.#walk(reader, request, request.cursor, source);
   }
 
   async #page(reader: Reader, request: DeliveryListRequest, source: Source): Promise<Outcome<DeliveryListing>> {
@@ -73,10 +75,22 @@ export class WebhookLists {
     return { ok: true, value: { rows: await this.#rows(members), pagination } };
   }
 
-  async #walk(reader: Reader, request: DeliveryListRequest, cursor: string, source: Source): Promise<Outcome<DeliveryListing>> {
+  async #walk(
+    reader: Reader,
+    request: DeliveryListRequest,
+    cursor: string,
+    source: Source,
+  ): Promise<Outcome<DeliveryListing>> {
     const before = cursor === '' ? null : decodeCursor(this.#cursorKey, scopeOf(reader, request), cursor);
     if (before === null && cursor !== '') {
-      return { ok: false, refusal: { code: 'invalid_request', message: 'the cursor is not one of this list under these filters', param: 'cursor' } };
+      return {
+        ok: false,
+        refusal: {
+          code: 'invalid_request',
+          message: 'the cursor is not one of this list under these filters',
+          param: 'cursor',
+        },
+      };
     }
     const found = await source.before(before, request.pageSize + 1);
     const members = found.slice(0, request.pageSize);
@@ -89,21 +103,34 @@ export class WebhookLists {
     return { ok: true, value: { rows: await this.#rows(members), pagination } };
   }
 
-  async #source(reader: Reader, { status, eventType, sessionId, createdFromSec, createdToSec }: DeliveryListRequest): Promise<Source> {
+  async #source(
+    reader: Reader,
+    { status, eventType, sessionId, createdFromSec, createdToSec }: DeliveryListRequest,
+  ): Promise<Source> {
     const range: ListRange = {
       ...(createdFromSec !== undefined && { fromSec: createdFromSec }),
       ...(createdToSec !== undefined && { toSec: createdToSec }),
     };
     if (sessionId === undefined) {
-      const list = deliveryList(reader, { ...(status !== undefined && { status }), ...(eventType !== undefined && { eventType }) });
+      const list = deliveryList(reader, {
+        ...(status !== undefined && { status }),
+        ...(eventType !== undefined && { eventType }),
+      });
       return {
         page: (offset, limit) => this.#readModel.page(list, { offset, limit, ...range }),
         before: (before, limit) => this.#readModel.before(list, { before, limit, ...range }),
       };
     }
-    const members = await this.#readModel.before(deliveriesOfSession(reader, sessionId), { before: null, limit: MAX_OF_SESSION, ...range });
+    const members = await this.#readModel.before(deliveriesOfSession(reader, sessionId), {
+      before: null,
+      limit: MAX_OF_SESSION,
+      ...range,
+    });
     const rows = await this.#read(members);
-    const met = rows.filter((row) => (status === undefined || row.status === status) && (eventType === undefined || row.eventType === eventType));
+    const met = rows.filter(
+      (row) =>
+        (status === undefined || row.status === status) && (eventType === undefined || row.eventType === eventType),
+    );
     const all = met.map(({ notificationId, order }) => ({ member: notificationId, order }));
     return {
       page: async (offset, limit) => ({ members: all.slice(offset, offset + limit), total: all.length }),
@@ -113,7 +140,19 @@ export class WebhookLists {
 
   async #rows(members: readonly ListMember[]): Promise<DeliverySummary[]> {
     return (await this.#read(members)).map(
-      ({ notificationId, eventType, sessionId, endpointId, status, sample, attempts, lastStatus, lastFailure, nextAttemptAtMs, createdSec }) => ({
+      ({
+        notificationId,
+        eventType,
+        sessionId,
+        endpointId,
+        status,
+        sample,
+        attempts,
+        lastStatus,
+        lastFailure,
+        nextAttemptAtMs,
+        createdSec,
+      }) => ({
         notificationId,
         eventType,
         sessionId,
@@ -135,12 +174,25 @@ export class WebhookLists {
     return rows.filter((row) => row !== null);
   }
 
-  #cursorAfter(reader: Reader, request: DeliveryListRequest, members: readonly ListMember[], hasMore: boolean): string | null {
+  #cursorAfter(
+    reader: Reader,
+    request: DeliveryListRequest,
+    members: readonly ListMember[],
+    hasMore: boolean,
+  ): string | null {
     const last = members.at(-1);
     return hasMore && last ? encodeCursor(this.#cursorKey, scopeOf(reader, request), last.order) : null;
   }
 }
 
-function scopeOf({ merchantId, mode }: Reader, { status, eventType, sessionId, createdFromSec, createdToSec }: DeliveryListRequest): CursorScope {
-  return { list: 'deliveries', merchantId, mode, filters: { status, eventType, sessionId, createdFromSec, createdToSec } };
+function scopeOf(
+  { merchantId, mode }: Reader,
+  { status, eventType, sessionId, createdFromSec, createdToSec }: DeliveryListRequest,
+): CursorScope {
+  return {
+    list: 'deliveries',
+    merchantId,
+    mode,
+    filters: { status, eventType, sessionId, createdFromSec, createdToSec },
+  };
 }

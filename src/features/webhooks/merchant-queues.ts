@@ -74,8 +74,8 @@ interface MerchantQueue {
 }
 
 /**
- * Who may go next: merchantQueues take turns, each bounded, so that no endpoint holds up another; within a merchantQueue, ordered jobs of
- * one session follow each other.
+ * Who may go next: merchantQueues take turns, each bounded, so that no endpoint holds up another; within a
+ * merchantQueue, ordered jobs of one session follow each other.
  */
 export class MerchantQueues {
   readonly #limits: QueueLimits;
@@ -86,7 +86,11 @@ export class MerchantQueues {
   #inFlight = 0;
 
   /** `isOpen` is false while an endpoint is suspended; `wakeAt` asks for `wake` at a time. */
-  constructor(limits: QueueLimits, isOpen: (queue: QueueId) => boolean, wakeAt: (queue: QueueId, atMs: number) => void) {
+  constructor(
+    limits: QueueLimits,
+    isOpen: (queue: QueueId) => boolean,
+    wakeAt: (queue: QueueId, atMs: number) => void,
+  ) {
     this.#limits = limits;
     this.#isOpen = isOpen;
     this.#wakeAt = wakeAt;
@@ -155,7 +159,10 @@ export class MerchantQueues {
     job.running = false;
     this.#enter(merchantQueue);
     // A merchantQueue that was paced is kept, so that its pace outlasts a moment without work.
-    if (merchantQueue.waiting + merchantQueue.inFlight + merchantQueue.unrecorded === 0 && merchantQueue.nextPacedAtMs === 0)
+    if (
+      merchantQueue.waiting + merchantQueue.inFlight + merchantQueue.unrecorded === 0 &&
+      merchantQueue.nextPacedAtMs === 0
+    )
       this.#merchantQueues.delete(merchantQueue.queue);
   }
 
@@ -205,7 +212,9 @@ export class MerchantQueues {
 
   #enter(merchantQueue: MerchantQueue): void {
     const hasWork = merchantQueue.fresh.length + merchantQueue.retries.length + merchantQueue.paced.length > 0;
-    const isFull = merchantQueue.inFlight >= this.#limits.inFlightPerMerchant || merchantQueue.unrecorded >= this.#limits.unrecordedPerMerchant;
+    const isFull =
+      merchantQueue.inFlight >= this.#limits.inFlightPerMerchant ||
+      merchantQueue.unrecorded >= this.#limits.unrecordedPerMerchant;
     if (merchantQueue.inRing || !hasWork || isFull || !this.#isOpen(merchantQueue.queue)) return;
     merchantQueue.inRing = true;
     this.#ring.push(merchantQueue);
@@ -217,7 +226,12 @@ export class MerchantQueues {
     merchantQueue.turn = (merchantQueue.turn + 1) % 3;
     for (let offset = 0; offset < 3; offset++) {
       const kind = (merchantQueue.turn + offset) % 3;
-      const job = kind === 0 ? merchantQueue.fresh.shift() : kind === 1 ? merchantQueue.retries.shift() : this.#pickPaced(merchantQueue, nowMs);
+      const job =
+        kind === 0
+          ? merchantQueue.fresh.shift()
+          : kind === 1
+            ? merchantQueue.retries.shift()
+            : this.#pickPaced(merchantQueue, nowMs);
       if (job) return job;
     }
     return null;

@@ -27,11 +27,15 @@ import { isOfSettings, SettingsNotifications } from './settings-notifications.ts
 import { RecentMap } from '../../runtime/util/recent-map.ts';
 
 const ACTOR = 'process:deliver-webhooks';
-/** At least so many sessions' facts are kept, at most twice as many: those of half an hour at a busy shop. Every session is notifications of at least once. */
+/**
+ * At least so many sessions' facts are kept, at most twice as many: those of half an hour at a busy shop. Every session
+ * is notifications of at least once.
+ */
 const KEPT_FACTS = 25_000;
 
 export const isNotifying = (recorded: RecordedEvent): boolean =>
-  isOfSettings(recorded) || (recorded.stream.startsWith('session-') && (isNotifyingType(recorded.type) || isNoticedType(recorded.type)));
+  isOfSettings(recorded) ||
+  (recorded.stream.startsWith('session-') && (isNotifyingType(recorded.type) || isNoticedType(recorded.type)));
 
 /** The session as it stood when an event was committed, and what that means beside outcomes. */
 interface Moment {
@@ -65,16 +69,24 @@ export class NotificationReader {
     this.#facts.set(beginning.stream, facts);
   }
 
-  /** Reads what `read` needs: the beginnings of sessions that are not remembered any more, and the sessions of events that were asked for. */
+  /**
+   * Reads what `read` needs: the beginnings of sessions that are not remembered any more, and the sessions of events
+   * that were asked for.
+   */
   async recall(events: readonly RecordedEvent[]): Promise<void> {
-    const ofSettings = events.filter(isOfSettings).map(async (recorded) => [recorded.id, await this.#settings.read(recorded)] as const);
+    const ofSettings = events
+      .filter(isOfSettings)
+      .map(async (recorded) => [recorded.id, await this.#settings.read(recorded)] as const);
     this.#ofSettings = new Map(await Promise.all(ofSettings));
     const notifying = events.filter((recorded) => !isOfSettings(recorded));
     const unknown = notifying.filter(({ stream }) => this.#facts.get(stream) === undefined);
-    if (unknown.length > 0) await Promise.all([...new Set(unknown.map(({ stream }) => stream))].map((stream) => this.#recall(stream)));
+    if (unknown.length > 0)
+      await Promise.all([...new Set(unknown.map(({ stream }) => stream))].map((stream) => this.#recall(stream)));
     const wanted = notifying.filter((recorded) => this.#needsSession(recorded));
     const moments = wanted.map(async (recorded) => [recorded.id, await this.#momentOf(recorded)] as const);
-    this.#moments = new Map((await Promise.all(moments)).filter((found): found is readonly [string, Moment] => found[1] !== null));
+    this.#moments = new Map(
+      (await Promise.all(moments)).filter((found): found is readonly [string, Moment] => found[1] !== null),
+    );
   }
 
   /** What the event tells, once `recall` has seen it: the same event to each endpoint that is told it. */
@@ -112,7 +124,10 @@ export class NotificationReader {
       body: withDetails(body, details, fields),
       scheduledAtMs: this.#clock.nowMs(),
     };
-    return { delivery, context: { correlationId: stored.metadata.correlationId, causationId: stored.id, actor: ACTOR } };
+    return {
+      delivery,
+      context: { correlationId: stored.metadata.correlationId, causationId: stored.id, actor: ACTOR },
+    };
   }
 
   /** Whether the session's merchant asked for something that the event alone does not say. */
@@ -125,7 +140,10 @@ export class NotificationReader {
       .some(({ types, fields }) => (isNotice ? [...types].some(isOptionalType) : fields.length > 0));
   }
 
-  /** From the session as it stood when the event was committed, so that it says the same however often it is read. Null when it is unreadable. */
+  /**
+   * From the session as it stood when the event was committed, so that it says the same however often it is read. Null
+   * when it is unreadable.
+   */
   async #momentOf({ stream, revision }: RecordedEvent): Promise<Moment | null> {
     const history = (await this.#store.readStream(stream, { from: 0, limit: revision + 1 })).map(decodeOrNull);
     const events = history.filter((stored) => stored !== null).map(({ event }) => event as SessionEvent);
@@ -133,7 +151,10 @@ export class NotificationReader {
     const before = sessionTable.replay(events.slice(0, -1));
     const event = events.at(-1)!;
     const after = sessionTable.replay([event], before);
-    return { notice: isNoticedType(event.type) ? noticeOf(event, before, after) : null, details: detailsOf(event, after.context) };
+    return {
+      notice: isNoticedType(event.type) ? noticeOf(event, before, after) : null,
+      details: detailsOf(event, after.context),
+    };
   }
 
   async #recall(stream: string): Promise<void> {
@@ -146,6 +167,9 @@ function factsOf(beginning: RecordedEvent): SessionFacts | null {
   const event = decodeOrNull(beginning)?.event;
   if (event?.type !== 'SessionCreated') return null;
   const { sessionId, merchantId, mode, orderId, dueCoin, rateLock, alternative } = event.data;
-  const rates = { ...(rateLock && { [dueCoin]: rateLock.rate }), ...(alternative && { [alternative.coin]: alternative.rateLock.rate }) };
+  const rates = {
+    ...(rateLock && { [dueCoin]: rateLock.rate }),
+    ...(alternative && { [alternative.coin]: alternative.rateLock.rate }),
+  };
   return { sessionId, merchantId, mode, orderId, rates };
 }

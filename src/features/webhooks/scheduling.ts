@@ -4,7 +4,11 @@ import type { Position } from '../../ports/event-store.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Timers } from '../../ports/timers.ts';
 import { deliveryTable, type DeliveryHandler } from '../shared/handlers/delivery-handler.ts';
-import type { DeliveryState, RecordAttempt, ScheduleDelivery } from '../../../state-machines/webhook-delivery/delivery.decider.ts';
+import type {
+  DeliveryState,
+  RecordAttempt,
+  ScheduleDelivery,
+} from '../../../state-machines/webhook-delivery/delivery.decider.ts';
 import { insistently } from './attempts.ts';
 import type { PendingNotification } from './pending-notification.ts';
 import { Settlements, type Batch } from './settlements.ts';
@@ -36,19 +40,27 @@ export interface SchedulingDeps {
 
 /** A first attempt that is answered within this time is written down together with its schedule, in one append. */
 const WRITE_DOWN_AFTER_MS = 300;
-/** First attempts that wait for their schedule and outcome to be written together; few, since all of it is held in memory. */
+/**
+ * First attempts that wait for their schedule and outcome to be written together; few, since all of it is held in
+ * memory.
+ */
 const MAX_PROMPT = 128;
 /** How long new events wait for a place among those, before it is asked whether endpoints are what they wait for. */
 const PATIENCE_MS = 100;
-/** So many of them without an answer hold up the others. Where it is the store that is behind, writing more would not help. */
+/**
+ * So many of them without an answer hold up the others. Where it is the store that is behind, writing more would not
+ * help.
+ */
 const MANY_UNANSWERED = MAX_PROMPT / 2;
 /** The store is behind: no new events until it has caught up. */
 const MAX_UNSETTLED = 2_000;
 
 /**
- * Brings notifications into the log. An event that was in the log before this process may have been notifications already, so its
- * `DeliveryScheduled` (expecting no stream) goes first. A new one is attempted at once: when the answer comes soon, schedule
- * and outcome are one append; else the schedule is written alone. Until then the checkpoint stays before the event.
+ * Brings notifications into the log. An event that was in the log before this process may have been notifications
+ * already, so its
+ * `DeliveryScheduled` (expecting no stream) goes first. A new one is attempted at once: when the answer comes soon,
+ * schedule and outcome are one append; else the schedule is written alone. Until then the checkpoint stays before the
+ * event.
  */
 export class Scheduling {
   readonly #deps: SchedulingDeps;
@@ -58,7 +70,10 @@ export class Scheduling {
   #isWatching = false;
   /** Of those that are not in the log, how many were answered. */
   #answered = 0;
-  /** Endpoints answer slowly: waiting for them would hold up new events, so these are written down ahead of their attempts. */
+  /**
+   * Endpoints answer slowly: waiting for them would hold up new events, so these are written down ahead of their
+   * attempts.
+   */
   #isSlow = false;
 
   constructor(deps: SchedulingDeps, handled: Position | null) {
@@ -86,12 +101,13 @@ export class Scheduling {
   }
 
   /**
-   * Schedules what may have been scheduled before. What was, but was never attempted, is handed over too: its schedule comes
-   * later in the log, by when later events of its session may have been attempted.
+   * Schedules what may have been scheduled before. What was, but was never attempted, is handed over too: its schedule
+   * comes later in the log, by when later events of its session may have been attempted.
    */
   async retell(notifications: PendingNotification): Promise<void> {
     const result = await this.#schedule(notifications);
-    if (result.ok && (result.events.length > 0 || isUnattempted(result.state))) this.#deps.admit(notifications, result.state);
+    if (result.ok && (result.events.length > 0 || isUnattempted(result.state)))
+      this.#deps.admit(notifications, result.state);
   }
 
   /** New events. Resolves when there is room for more. */
@@ -113,7 +129,10 @@ export class Scheduling {
     await this.#room();
   }
 
-  /** One timer that holds no notification: most are settled long before it, and what is held for longer than a moment is dear to collect. */
+  /**
+   * One timer that holds no notification: most are settled long before it, and what is held for longer than a moment is
+   * dear to collect.
+   */
   #watch(untilMs: number): void {
     if (this.#isWatching) return;
     this.#isWatching = true;
@@ -150,7 +169,8 @@ export class Scheduling {
     }
     if (this.#settlements.unsettled < MAX_UNSETTLED) return;
     const hasCaughtUp = this.#settlements.below(MAX_UNSETTLED).then(() => true as const);
-    // What the store does not take is left to the next start: nobody may wait for it any more when the process is to end.
+    // What the store does not take is left to the next start: nobody may wait for it any more when the process is to
+    // end.
     while (!this.#deps.isStopping() && !(await this.#soon(hasCaughtUp)));
   }
 
@@ -158,7 +178,9 @@ export class Scheduling {
   async #soon(isRoomAgain: Promise<true>): Promise<boolean> {
     const { timers } = this.#deps;
     let cancel = (): void => {};
-    const patience = new Promise<false>((resolve) => (cancel = timers.at(timers.nowMs() + PATIENCE_MS, () => resolve(false))));
+    const patience = new Promise<false>(
+      (resolve) => (cancel = timers.at(timers.nowMs() + PATIENCE_MS, () => resolve(false))),
+    );
     const isSoon = await Promise.race([isRoomAgain, patience]);
     cancel();
     return isSoon;
@@ -181,7 +203,9 @@ export class Scheduling {
     const context = entry?.context ?? { correlationId: id, actor: 'process:deliver-webhooks' };
     const stream = deliveryStream(id);
     const expectNew = entry !== undefined;
-    const { state } = await insistently(this.#deps, () => this.#deps.handler.execute(stream, command, context, { expectNew }));
+    const { state } = await insistently(this.#deps, () =>
+      this.#deps.handler.execute(stream, command, context, { expectNew }),
+    );
     if (entry) this.#settle(entry);
     return state;
   }

@@ -18,7 +18,15 @@ export interface SignedHeadersInput {
  * The headers of one attempt (specification, "Delivery request"), names and values by turns. While a new secret is
  * issued but not active, `<prefix>Signature-Next` carries its signature beside the main one.
  */
-export function signedHeaders({ prefix, endpoint, eventType, eventId, body, nowMs, nonce }: SignedHeadersInput): string[] {
+export function signedHeaders({
+  prefix,
+  endpoint,
+  eventType,
+  eventId,
+  body,
+  nowMs,
+  nonce,
+}: SignedHeadersInput): string[] {
   const nowSec = toSec(nowMs);
   const { main, next } = secretsAt(endpoint, nowSec);
   const timestamp = String(nowSec);
@@ -40,7 +48,9 @@ export function signedHeaders({ prefix, endpoint, eventType, eventId, body, nowM
   ];
   if (next) headers.push(`${prefix}Signature-Next`, sign(next, timestamp, nonce, body));
   if (endpoint.standardWebhooks) {
-    const signatures = [main, ...(next ? [next] : [])].map((secret) => `v1,${signStandard(secret, eventId, timestamp, body)}`);
+    const signatures = [main, ...(next ? [next] : [])].map(
+      (secret) => `v1,${signStandard(secret, eventId, timestamp, body)}`,
+    );
     headers.push('webhook-id', eventId, 'webhook-timestamp', timestamp, 'webhook-signature', signatures.join(' '));
   }
   return headers;
@@ -52,7 +62,9 @@ function secretsAt(
   nowSec: number,
 ): { main: KeyObject; next: KeyObject | null } {
   if (nextSecret === null) return { main: secret, next: null };
-  return nowSec >= nextSecret.activatesAtSec ? { main: nextSecret.key, next: null } : { main: secret, next: nextSecret.key };
+  return nowSec >= nextSecret.activatesAtSec
+    ? { main: nextSecret.key, next: null }
+    : { main: secret, next: nextSecret.key };
 }
 
 /** HMAC-SHA256 of `timestamp.nonce.body`, hex (specification, "Delivery request"). */

@@ -16,15 +16,20 @@ export interface TakeOver {
 }
 
 /**
- * Makes the backlog of what this process' own look-ups say has still to be done, so that the log need not be read again from where this process
- * held the deliveries last. Answers from where it is read on.
+ * Makes the backlog of what this process' own look-ups say has still to be done, so that the log need not be read again
+ * from where this process held the deliveries last. Answers from where it is read on.
  */
 export async function takeOver(
   backlog: Backlog,
-  { from, readModel, nowMs }: { readonly from: TakeOver; readonly readModel: Pick<ReadModel, 'scan'>; readonly nowMs: number },
+  {
+    from,
+    readModel,
+    nowMs,
+  }: { readonly from: TakeOver; readonly readModel: Pick<ReadModel, 'scan'>; readonly nowMs: number },
 ): Promise<Position | null> {
   const handled = await from.handled();
-  if (handled !== null && !(await from.caughtUpTo(handled))) throw new StoreUnavailable('the look-ups are behind the deliveries that are taken over');
+  if (handled !== null && !(await from.caughtUpTo(handled)))
+    throw new StoreUnavailable('the look-ups are behind the deliveries that are taken over');
   await backlog.clear();
   if (handled === null) return null;
   for await (const page of rowPages(readModel, WEBHOOK_WORK_TABLE))
@@ -35,7 +40,8 @@ export async function takeOver(
       else backlog.postpone({ id, queue, sessionId, seq: backlog.lastSeq }, null, dueAtMs);
       if (backlog.isCrowded) await backlog.flush(handled);
     }
-  for await (const page of rowPages(readModel, ENDPOINT_FAILURES_TABLE)) for (const { row } of page) backlog.putHealth(row.queue, row);
+  for await (const page of rowPages(readModel, ENDPOINT_FAILURES_TABLE))
+    for (const { row } of page) backlog.putHealth(row.queue, row);
   await backlog.flush(handled);
   return handled;
 }

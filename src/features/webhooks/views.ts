@@ -40,12 +40,19 @@ export interface DeliveryView extends DeliverySummary {
   readonly log: readonly DeliveryAttemptView[];
 }
 
-/** Control characters but tab and line feed, and the marks that turn text around: harmless in JSON, not on a terminal. */
+/**
+ * Control characters but tab and line feed, and the marks that turn text around: harmless in JSON, not on a terminal.
+ */
 // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
 const ACTIVE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
-/** A receiver's answer as UTF-8 text that acts on nothing that shows it: what is not text becomes a visible escape or U+FFFD. */
+/**
+ * A receiver's answer as UTF-8 text that acts on nothing that shows it: what is not text becomes a visible escape or
+ * U+FFFD.
+ */
 export function inertText(answer: Uint8Array): Uint8Array {
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(answer);
-  return new TextEncoder().encode(text.replace(ACTIVE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`));
+  return new TextEncoder().encode(
+    text.replace(ACTIVE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  );
 }

@@ -5,7 +5,11 @@ import type { EndpointDirectory } from '../../ports/endpoint-directory.ts';
 import type { Position } from '../../ports/event-store.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Timers } from '../../ports/timers.ts';
-import { dueAttempt, type DeliveryState, type RecordAttempt } from '../../../state-machines/webhook-delivery/delivery.decider.ts';
+import {
+  dueAttempt,
+  type DeliveryState,
+  type RecordAttempt,
+} from '../../../state-machines/webhook-delivery/delivery.decider.ts';
 import type { Backlog, BacklogEntry } from './backlog.ts';
 
 /** How long, and how many, deliveries of one merchant wait for an endpoint to be set. */
@@ -61,7 +65,9 @@ export class WaitingForEndpoint {
     this.#cancel = timers.at(timers.nowMs() + inMs, () => {
       this.working += 1;
       this.#looking = this.#look()
-        .catch((error: unknown) => log.error({ err: error }, 'deliveries that wait for an endpoint could not be looked at'))
+        .catch((error: unknown) =>
+          log.error({ err: error }, 'deliveries that wait for an endpoint could not be looked at'),
+        )
         .then(() => {
           this.working -= 1;
           if (!this.#stopped) this.#arm(LOOK_EVERY_MS);
@@ -73,7 +79,8 @@ export class WaitingForEndpoint {
     const { backlog, handled } = this.#deps;
     if (!(await backlog.flush(handled()))) return;
     for (const queue of await backlog.queues()) if (this.#hasNone(queue)) await this.#lookAt(queue);
-    for (const entry of await backlog.later(MAX_LATER)) if (this.#hasNone(entry.queue) && this.#isOld(entry)) await this.#giveUp(entry);
+    for (const entry of await backlog.later(MAX_LATER))
+      if (this.#hasNone(entry.queue) && this.#isOld(entry)) await this.#giveUp(entry);
   }
 
   async #lookAt(queue: QueueId): Promise<void> {

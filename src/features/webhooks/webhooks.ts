@@ -90,7 +90,9 @@ export class MerchantWebhooks {
   async list(
     reader: Reader,
     request: DeliveryListRequest,
-  ): Promise<Outcome<{ readonly rows: readonly DeliverySummary[]; readonly pagination: PagePagination | CursorPagination }>> {
+  ): Promise<
+    Outcome<{ readonly rows: readonly DeliverySummary[]; readonly pagination: PagePagination | CursorPagination }>
+  > {
     await this.#deps.servedRows();
     return this.#lists.list(reader, request);
   }
@@ -105,7 +107,20 @@ export class MerchantWebhooks {
       if (event.type !== 'DeliveryAttempted') return [];
       const { attempt, startedAtMs, durationMs, status, failure, detail, address, nonce, trigger } = event.data;
       const answer = answers.get(attempt);
-      return [{ attempt, startedAtMs, durationMs, status, failure, detail, address, nonce, trigger, answer: answer ? inertText(answer) : null }];
+      return [
+        {
+          attempt,
+          startedAtMs,
+          durationMs,
+          status,
+          failure,
+          detail,
+          address,
+          nonce,
+          trigger,
+          answer: answer ? inertText(answer) : null,
+        },
+      ];
     });
     return { ...summaryOf(state), body: state.context.scheduled!.body, log };
   }
@@ -130,7 +145,11 @@ export class MerchantWebhooks {
   async replay(caller: Caller, range: ReplayRange): Promise<Outcome<{ readonly requested: number }>> {
     // Before the key of the request is taken: whoever is turned away here asks again with it.
     const isServed = await this.#deps.servedRows().then(() => true, isUnavailable);
-    if (!isServed) return { ok: false, refusal: { code: 'service_unavailable', message: 'the deliveries are being listed anew; try again' } };
+    if (!isServed)
+      return {
+        ok: false,
+        refusal: { code: 'service_unavailable', message: 'the deliveries are being listed anew; try again' },
+      };
     return this.#deps.idempotency.once(caller, {
       operation: 'webhook.replay',
       requestHash: JSON.stringify([range.fromSec, range.toSec ?? null, range.onlyUndelivered]),
@@ -153,11 +172,20 @@ export class MerchantWebhooks {
   /** Sends a sample of an event type to an endpoint of the caller's: the default one when none is named. */
   async sendSample(caller: Caller, type: WebhookType, endpointId?: string): Promise<Outcome<DeliverySummary>> {
     const { directory, notificationIds, clock, handler } = this.#deps;
-    const further = endpointId === undefined || directory.endpointOf(caller.merchantId)?.endpointId === endpointId ? null : endpointId;
+    const further =
+      endpointId === undefined || directory.endpointOf(caller.merchantId)?.endpointId === endpointId
+        ? null
+        : endpointId;
     const endpoint = directory.endpointOf(queueOfEndpoint(caller.merchantId, further));
     if (!endpoint) {
-      const message = further === null ? 'set a webhook endpoint first' : 'endpoint_id must name an endpoint of yours that is not disabled';
-      return { ok: false, refusal: { code: 'invalid_request', message, ...(further !== null && { param: 'endpoint_id' }) } };
+      const message =
+        further === null
+          ? 'set a webhook endpoint first'
+          : 'endpoint_id must name an endpoint of yours that is not disabled';
+      return {
+        ok: false,
+        refusal: { code: 'invalid_request', message, ...(further !== null && { param: 'endpoint_id' }) },
+      };
     }
     const named = further === null ? type : `${type} ${further}`;
     const admission = await this.#deps.idempotency.admit(caller, 'webhook.test', named, () => notificationIds.next());
@@ -177,7 +205,12 @@ export class MerchantWebhooks {
       scheduledAtMs: nowMs,
       sample: true,
     } as const;
-    const result = await handler.execute(deliveryStream(id), { type: 'ScheduleDelivery', delivery }, contextOf(caller), { expectNew: true });
+    const result = await handler.execute(
+      deliveryStream(id),
+      { type: 'ScheduleDelivery', delivery },
+      contextOf(caller),
+      { expectNew: true },
+    );
     return result.ok ? { ok: true, value: summaryOf(result.state) } : result;
   }
 
@@ -189,13 +222,23 @@ export class MerchantWebhooks {
     const { cursorKey, readModel, servedRows } = this.#deps;
     const scope: CursorScope = { list: 'events', merchantId: reader.merchantId, mode: reader.mode, filters: {} };
     const from = request.cursor ? decodeCursor(cursorKey, scope, request.cursor) : 0;
-    if (from === null) return { ok: false, refusal: { code: 'invalid_request', message: 'the cursor is not one of this feed', param: 'cursor' } };
+    if (from === null)
+      return {
+        ok: false,
+        refusal: { code: 'invalid_request', message: 'the cursor is not one of this feed', param: 'cursor' },
+      };
     await servedRows();
     const prefix = feedPrefix(reader);
-    const isFiltered = request.types !== undefined || request.createdFromSec !== undefined || request.createdToSec !== undefined;
+    const isFiltered =
+      request.types !== undefined || request.createdFromSec !== undefined || request.createdToSec !== undefined;
     const looked = isFiltered ? MAX_LOOKED_AT : request.pageSize;
-    const scanned = await readModel.scan(EVENT_FEED_TABLE, { afterKey: from === 0 ? prefix : feedKey(reader, from - 1), limit: looked + 1 });
-    const own = scanned.filter(({ key }) => key.startsWith(prefix)).map(({ key, row }) => ({ key, id: row.notificationId }));
+    const scanned = await readModel.scan(EVENT_FEED_TABLE, {
+      afterKey: from === 0 ? prefix : feedKey(reader, from - 1),
+      limit: looked + 1,
+    });
+    const own = scanned
+      .filter(({ key }) => key.startsWith(prefix))
+      .map(({ key, row }) => ({ key, id: row.notificationId }));
     const isWanted = isFiltered ? await this.#wantedOf(own, request) : () => true;
     const page: NotificationId[] = [];
     let next = from;
@@ -207,15 +250,22 @@ export class MerchantWebhooks {
       seen += 1;
     }
     const bodies = await Promise.all(page.map((id) => this.#bodyOf(id)));
-    return { ok: true, value: { bodies, hasMore: own.length > seen, nextCursor: encodeCursor(cursorKey, scope, next) } };
+    return {
+      ok: true,
+      value: { bodies, hasMore: own.length > seen, nextCursor: encodeCursor(cursorKey, scope, next) },
+    };
   }
 
   /** Judged by the rows of the deliveries, so that bodies are read of what is shown alone. */
-  async #wantedOf(listed: readonly { readonly id: NotificationId }[], request: FeedRequest): Promise<(id: NotificationId) => boolean> {
+  async #wantedOf(
+    listed: readonly { readonly id: NotificationId }[],
+    request: FeedRequest,
+  ): Promise<(id: NotificationId) => boolean> {
     const { types, createdFromSec = -Infinity, createdToSec = Infinity } = request;
     const ids = listed.map(({ id }) => id);
     const rows = await this.#deps.readModel.getMany(DELIVERIES_TABLE, ids);
-    const isOfType = ({ eventType }: DeliveryRow): boolean => types === undefined || types.includes(eventType as WebhookType);
+    const isOfType = ({ eventType }: DeliveryRow): boolean =>
+      types === undefined || types.includes(eventType as WebhookType);
     const isInTime = (id: NotificationId): boolean => {
       const createdSec = toSec(decidedAtMs(id));
       return createdSec >= createdFromSec && createdSec <= createdToSec;
@@ -228,14 +278,19 @@ export class MerchantWebhooks {
   async event(reader: Reader, id: NotificationId): Promise<string | null> {
     const [first] = await this.#deps.store.readStream(deliveryStream(id), { from: 0, limit: 1 });
     const event = first && decodeEvent(first).event;
-    const isTheirs = event?.type === 'DeliveryScheduled' && event.data.merchantId === reader.merchantId && event.data.mode === reader.mode;
+    const isTheirs =
+      event?.type === 'DeliveryScheduled' &&
+      event.data.merchantId === reader.merchantId &&
+      event.data.mode === reader.mode;
     return isTheirs ? event.data.body : null;
   }
 
   /** What a session's events told, or would have told, oldest first: the newest of them. */
   async eventsOf(reader: Reader, id: SessionId, limit: number): Promise<string[]> {
     const recorded = await this.#deps.store.readStream(sessionStream(id));
-    const ids = recorded.flatMap((event) => (decodeEvent(event).metadata.notificationId as NotificationId | undefined) ?? []);
+    const ids = recorded.flatMap(
+      (event) => (decodeEvent(event).metadata.notificationId as NotificationId | undefined) ?? [],
+    );
     const bodies = await Promise.all(ids.slice(-limit).map((notification) => this.event(reader, notification)));
     return bodies.filter((body) => body !== null);
   }
@@ -248,13 +303,21 @@ export class MerchantWebhooks {
   }
 
   async #request(caller: Caller, id: NotificationId, bulk: boolean): Promise<Outcome<DeliveryState>> {
-    const command = { type: 'RequestRedelivery', by: actorOf(caller), requestedAtMs: this.#deps.clock.nowMs(), bulk } as const;
+    const command = {
+      type: 'RequestRedelivery',
+      by: actorOf(caller),
+      requestedAtMs: this.#deps.clock.nowMs(),
+      bulk,
+    } as const;
     try {
       const result = await this.#deps.handler.execute(deliveryStream(id), command, contextOf(caller));
       return result.ok ? { ok: true, value: result.state } : result;
     } catch (error) {
       if (error instanceof ConcurrencyExhausted)
-        return { ok: false, refusal: { code: 'conflict', message: 'the delivery is being attempted right now; try again' } };
+        return {
+          ok: false,
+          refusal: { code: 'conflict', message: 'the delivery is being attempted right now; try again' },
+        };
       throw error;
     }
   }
@@ -266,7 +329,12 @@ export class MerchantWebhooks {
     for (const status of statuses) {
       const list = deliveryList(reader, status === undefined ? {} : { status });
       for (let before: number | null = null; ;) {
-        const options = { before, limit: PAGE, fromSec: range.fromSec, ...(range.toSec !== undefined && { toSec: range.toSec }) };
+        const options = {
+          before,
+          limit: PAGE,
+          fromSec: range.fromSec,
+          ...(range.toSec !== undefined && { toSec: range.toSec }),
+        };
         const members = await this.#deps.readModel.before(list, options);
         const found = await this.#deps.readModel.getMany(
           DELIVERIES_TABLE,

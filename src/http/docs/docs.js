@@ -5,12 +5,17 @@ import { codeTabs } from './samples.js';
 import { describe, fieldTable } from './schema.js';
 
 const pretty = (value) => JSON.stringify(value, null, 2);
-const credentials = () => ({ key: document.getElementById('api-key').value.trim(), secret: document.getElementById('api-secret').value.trim() });
+const credentials = () => ({
+  key: document.getElementById('api-key').value.trim(),
+  secret: document.getElementById('api-secret').value.trim(),
+});
 
 /** HMAC-SHA256 of `timestamp.nonce.body` in hex, as the server checks it. */
 async function signature(secret, timestamp, nonce, body) {
   const encoder = new TextEncoder();
-  const key = await crypto.subtle.importKey('raw', encoder.encode(secret), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
+  const key = await crypto.subtle.importKey('raw', encoder.encode(secret), { name: 'HMAC', hash: 'SHA-256' }, false, [
+    'sign',
+  ]);
   const mac = new Uint8Array(await crypto.subtle.sign('HMAC', key, encoder.encode(`${timestamp}.${nonce}.${body}`)));
   return Array.from(mac, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
@@ -51,7 +56,11 @@ function parameterTable(api, parameters) {
       element('td', { textContent: (description ?? describe(api, schema)).replaceAll('`', '') }),
     ),
   );
-  const head = element('tr', {}, ...['Parameter', 'In', 'Meaning'].map((textContent) => element('th', { textContent, scope: 'col' })));
+  const head = element(
+    'tr',
+    {},
+    ...['Parameter', 'In', 'Meaning'].map((textContent) => element('th', { textContent, scope: 'col' })),
+  );
   return element('table', {}, element('thead', {}, head), element('tbody', {}, ...rows));
 }
 
@@ -69,7 +78,11 @@ function errorTable(responses) {
         ),
       ),
     );
-  const head = element('tr', {}, ...['Status', 'Code', 'Meaning'].map((textContent) => element('th', { textContent, scope: 'col' })));
+  const head = element(
+    'tr',
+    {},
+    ...['Status', 'Code', 'Meaning'].map((textContent) => element('th', { textContent, scope: 'col' })),
+  );
   return element(
     'details',
     {},
@@ -89,7 +102,9 @@ function tryForm(names, method, path, operation) {
     form.append(...field(`${operation.operationId}-${name}`, name, input));
   }
   const example = operation.requestBody?.content['application/json'].example;
-  const body = operation.requestBody && element('textarea', { rows: 8, spellcheck: false, value: example ? pretty(freshOrder(example)) : '' });
+  const body =
+    operation.requestBody &&
+    element('textarea', { rows: 8, spellcheck: false, value: example ? pretty(freshOrder(example)) : '' });
   if (body) form.append(...field(`${operation.operationId}-body`, 'Body', body));
   const output = element('pre', { hidden: true, tabIndex: 0 });
   output.setAttribute('aria-live', 'polite');
@@ -102,9 +117,16 @@ function tryForm(names, method, path, operation) {
     const value = (place, name) => inputs.get(`${place}:${name}`)?.value ?? '';
     const target = path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(value('path', name)));
     const query = new URLSearchParams(
-      parameters.filter((one) => one.in === 'query' && value('query', one.name) !== '').map((one) => [one.name, value('query', one.name)]),
+      parameters
+        .filter((one) => one.in === 'query' && value('query', one.name) !== '')
+        .map((one) => [one.name, value('query', one.name)]),
     );
-    output.textContent = await send(names, method, query.size > 0 ? `${target}?${query}` : target, body?.value ?? '').catch((error) => String(error));
+    output.textContent = await send(
+      names,
+      method,
+      query.size > 0 ? `${target}?${query}` : target,
+      body?.value ?? '',
+    ).catch((error) => String(error));
   });
   return form;
 }
@@ -141,7 +163,12 @@ function showOperation(api, names, path, method, operation) {
     const { example, schema } = operation.responses['200'].content['application/json'];
     details.append(fieldTable(api, schema, 'Fields of the answer'));
     details.append(
-      element('details', {}, element('summary', { textContent: 'Example answer' }), element('pre', { textContent: pretty(example), tabIndex: 0 })),
+      element(
+        'details',
+        {},
+        element('summary', { textContent: 'Example answer' }),
+        element('pre', { textContent: pretty(example), tabIndex: 0 }),
+      ),
     );
     details.append(errorTable(operation.responses), tryForm(names, method.toUpperCase(), path, operation));
   });
@@ -151,7 +178,11 @@ function showOperation(api, names, path, method, operation) {
 /** What the merchant's endpoint receives. */
 function showEvent(api, type, { summary, description, requestBody }) {
   const { schema, example } = requestBody.content['application/json'];
-  const details = element('details', { id: `event-${type}` }, element('summary', {}, element('code', { textContent: type }), ` ${summary}`));
+  const details = element(
+    'details',
+    { id: `event-${type}` },
+    element('summary', {}, element('code', { textContent: type }), ` ${summary}`),
+  );
   details.addEventListener('toggle', () => {
     if (details.childElementCount > 1) return;
     details.append(element('p', { textContent: description }), fieldTable(api, schema, 'Fields of the event'));
@@ -166,14 +197,23 @@ async function show() {
   const names = { timestamp: schemes.timestamp.name, nonce: schemes.nonce.name, signature: schemes.signature.name };
   document
     .getElementById('about')
-    .append(...api.info.description.split('\n').map((textContent) => element('p', { textContent: textContent.replaceAll('`', '') })));
+    .append(
+      ...api.info.description
+        .split('\n')
+        .map((textContent) => element('p', { textContent: textContent.replaceAll('`', '') })),
+    );
   const byTag = new Map(api.tags.map(({ name }) => [name, []]));
   for (const [path, methods] of Object.entries(api.paths)) {
-    for (const [method, operation] of Object.entries(methods)) byTag.get(operation.tags[0]).push(showOperation(api, names, path, method, operation));
+    for (const [method, operation] of Object.entries(methods))
+      byTag.get(operation.tags[0]).push(showOperation(api, names, path, method, operation));
   }
-  document.getElementById('operations').replaceChildren(...[...byTag].flatMap(([name, shown]) => [element('h3', { textContent: name }), ...shown]));
+  document
+    .getElementById('operations')
+    .replaceChildren(...[...byTag].flatMap(([name, shown]) => [element('h3', { textContent: name }), ...shown]));
   document.getElementById('receiver').replaceChildren(codeTabs('receiver', api['x-webhookReceivers'], 'Receiver'));
-  document.getElementById('events').replaceChildren(...Object.entries(api.webhooks).map(([type, { post }]) => showEvent(api, type, post)));
+  document
+    .getElementById('events')
+    .replaceChildren(...Object.entries(api.webhooks).map(([type, { post }]) => showEvent(api, type, post)));
   document.getElementById('credentials').addEventListener('input', testKeyGiven);
 }
 

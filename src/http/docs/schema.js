@@ -14,11 +14,18 @@ function typeOf(schema) {
 /** Follows names into the components, each once on a path, since objects can hold themselves. */
 function fieldsOf(api, schema, prefix = '', seen = []) {
   if (schema.$ref)
-    return seen.includes(schema.$ref) ? [] : fieldsOf(api, api.components.schemas[nameOf(schema.$ref)], prefix, [...seen, schema.$ref]);
+    return seen.includes(schema.$ref)
+      ? []
+      : fieldsOf(api, api.components.schemas[nameOf(schema.$ref)], prefix, [...seen, schema.$ref]);
   const parts = [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])].flatMap((part) => fieldsOf(api, part, prefix, seen));
   const items = schema.items ? fieldsOf(api, schema.items, `${prefix.replace(/\.$/, '')}[].`, seen) : [];
   const own = Object.entries(schema.properties ?? {}).flatMap(([name, property]) => [
-    { name: prefix + name, type: typeOf(property), required: schema.required?.includes(name), description: describe(api, property) },
+    {
+      name: prefix + name,
+      type: typeOf(property),
+      required: schema.required?.includes(name),
+      description: describe(api, property),
+    },
     ...fieldsOf(api, property, `${prefix}${name}.`, seen),
   ]);
   return [...own, ...parts, ...items];
@@ -40,8 +47,16 @@ export function fieldTable(api, schema, title) {
     ),
   );
   if (rows.length === 0) return '';
-  const head = element('tr', {}, ...['Field', 'Type', 'Meaning'].map((textContent) => element('th', { textContent, scope: 'col' })));
-  const table = element('div', { className: 'scroll', tabIndex: 0 }, element('table', {}, element('thead', {}, head), element('tbody', {}, ...rows)));
+  const head = element(
+    'tr',
+    {},
+    ...['Field', 'Type', 'Meaning'].map((textContent) => element('th', { textContent, scope: 'col' })),
+  );
+  const table = element(
+    'div',
+    { className: 'scroll', tabIndex: 0 },
+    element('table', {}, element('thead', {}, head), element('tbody', {}, ...rows)),
+  );
   table.setAttribute('role', 'region');
   table.setAttribute('aria-label', title);
   return element('details', {}, element('summary', { textContent: title }), table);

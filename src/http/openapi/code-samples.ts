@@ -24,10 +24,16 @@ const EXAMPLE_IDS: readonly (readonly [part: string, id: string])[] = [
   ['/requests/', 'req_k7w2q5m4n6p3r000001'],
 ];
 /** What makes a list's sample short, or a required parameter complete. */
-const EXAMPLE_QUERIES: Readonly<Record<string, string>> = { listPaymentSessions: '?page_size=5', getConsistencyProof: '?from=1&to=2' };
+const EXAMPLE_QUERIES: Readonly<Record<string, string>> = {
+  listPaymentSessions: '?page_size=5',
+  getConsistencyProof: '?from=1&to=2',
+};
 
 /** The operation's example in the languages that merchants write shops in. Key and secret come from the environment. */
-export function codeSamples(operation: Operation, options: { readonly serverUrl: string; readonly headerPrefix: string }): CodeSample[] {
+export function codeSamples(
+  operation: Operation,
+  options: { readonly serverUrl: string; readonly headerPrefix: string },
+): CodeSample[] {
   const id = EXAMPLE_IDS.find(([part]) => operation.path.includes(part))?.[1] ?? 'ID';
   const path = operation.path.replaceAll(/\{\w+\}/g, id) + (EXAMPLE_QUERIES[operation.id] ?? '');
   const { body } = operation.example;

@@ -42,7 +42,13 @@ const ALWAYS: readonly ErrorCode[] = [
   'service_unavailable',
 ];
 /** What every request with a body can be answered. */
-const WITH_BODY: readonly ErrorCode[] = ['invalid_request', 'body_too_large', 'unsupported_media_type', 'request_timeout', 'read_only'];
+const WITH_BODY: readonly ErrorCode[] = [
+  'invalid_request',
+  'body_too_large',
+  'unsupported_media_type',
+  'request_timeout',
+  'read_only',
+];
 const REQUEST_ID = 'req_k7w2q5m4n6p3r000001';
 
 const DESCRIPTION = `Payment sessions, refunds and webhooks in USDT and USDC.
@@ -56,9 +62,11 @@ Responses may gain fields; a field named here never changes its meaning.`;
 /** The OpenAPI 3.1 document of the operations this server really has. */
 export function openApiDocument(options: DocumentOptions): object {
   const { headerPrefix, operations } = options;
-  const header = (name: string, description: string) => ({ type: 'apiKey', in: 'header', name: headerPrefix + name, description }) as const;
+  const header = (name: string, description: string) =>
+    ({ type: 'apiKey', in: 'header', name: headerPrefix + name, description }) as const;
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
-  for (const operation of operations) (paths[operation.path] ??= {})[operation.method] = operationObject(operation, options);
+  for (const operation of operations)
+    (paths[operation.path] ??= {})[operation.method] = operationObject(operation, options);
   return createDocument(
     {
       openapi: '3.1.0',
@@ -94,10 +102,13 @@ export function openApiDocument(options: DocumentOptions): object {
   );
 }
 
-/** Answers may gain fields, so only what zod holds strict stays closed; bounds of the number type itself say nothing. */
+/**
+ * Answers may gain fields, so only what zod holds strict stays closed; bounds of the number type itself say nothing.
+ */
 function plainer({ zodSchema, jsonSchema, io }: Parameters<NonNullable<CreateDocumentOptions['override']>>[0]): void {
   const { def } = zodSchema._zod;
-  if (io === 'output' && def.type === 'object' && !('catchall' in def && def.catchall)) delete jsonSchema.additionalProperties;
+  if (io === 'output' && def.type === 'object' && !('catchall' in def && def.catchall))
+    delete jsonSchema.additionalProperties;
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
 }
@@ -121,7 +132,12 @@ function operationObject(operation: Operation, options: DocumentOptions): ZodOpe
       : {
           requestBody: {
             required: operation.bodyRequired === true,
-            content: { 'application/json': { schema: body, ...(example.body === undefined ? undefined : { example: example.body }) } },
+            content: {
+              'application/json': {
+                schema: body,
+                ...(example.body === undefined ? undefined : { example: example.body }),
+              },
+            },
           },
         }),
     responses: responsesOf(operation, options.serverUrl),
@@ -150,14 +166,19 @@ const IDEMPOTENCY_KEY = z
   .max(255)
   .optional()
   .meta({
-    description: 'Printable ASCII. The same key with the same request is carried out once; with another request it is a 409.',
+    description:
+      'Printable ASCII. The same key with the same request is carried out once; with another request it is a 409.',
     examples: ['2f1c9c1e-6a1d-4a8e-9d5f-0f8b8f0c7b11'],
   });
 
 function pathParameters(path: string): Pick<ZodOpenApiParameters, 'path'> {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
   if (names.length === 0) return {};
-  return { path: z.object(Object.fromEntries(names.map((name) => [name, z.string().meta({ description: 'Id of the resource.' })]))) };
+  return {
+    path: z.object(
+      Object.fromEntries(names.map((name) => [name, z.string().meta({ description: 'Id of the resource.' })])),
+    ),
+  };
 }
 
 const POSITION_SENT =
@@ -216,8 +237,12 @@ function errorExample(code: ErrorCode, serverUrl: string): z.output<typeof error
 
 function webhookObjects(headerPrefix: string): Record<string, { post: ZodOpenApiOperationObject }> {
   const headers = z.object({
-    [`${headerPrefix}Signature`]: z.string().meta({ description: 'HMAC-SHA256 of `timestamp.nonce.body` keyed with the webhook secret, hex.' }),
-    [`${headerPrefix}Timestamp`]: z.string().meta({ description: 'Unix seconds at signing time; reject more than 300 s of difference.' }),
+    [`${headerPrefix}Signature`]: z
+      .string()
+      .meta({ description: 'HMAC-SHA256 of `timestamp.nonce.body` keyed with the webhook secret, hex.' }),
+    [`${headerPrefix}Timestamp`]: z
+      .string()
+      .meta({ description: 'Unix seconds at signing time; reject more than 300 s of difference.' }),
     [`${headerPrefix}Nonce`]: z.string().meta({ description: 'UUID v4.' }),
     [`${headerPrefix}Event-Type`]: z.string().meta({ description: 'Type of the event, as in the body.' }),
     [`${headerPrefix}Event-ID`]: z.string().meta({ description: 'Deduplicate by it.' }),
@@ -234,11 +259,17 @@ function webhookObjects(headerPrefix: string): Record<string, { post: ZodOpenApi
       description: `Sent to ${receiversOf(type)}; verify the signature over the raw body and deduplicate by event id.`,
       security: [],
       requestParams: { header: headers },
-      requestBody: { required: true, content: { 'application/json': { schema: bodyOf(type), example: sampleOf(type) } } },
+      requestBody: {
+        required: true,
+        content: { 'application/json': { schema: bodyOf(type), example: sampleOf(type) } },
+      },
       responses: {
         200: { description: 'Any 2xx means received.' },
         401: { description: 'The signature is wrong.' },
-        500: { description: 'Sent again after 1, 2, 4, 8 and 16 s, as after 429, any other 5xx, a timeout of 30 s or a network error.' },
+        500: {
+          description:
+            'Sent again after 1, 2, 4, 8 and 16 s, as after 429, any other 5xx, a timeout of 30 s or a network error.',
+        },
       },
     },
   });
@@ -260,5 +291,7 @@ function bodyOf(type: WebhookType): z.ZodType {
 /** The very body that a test of the endpoint sends. */
 function sampleOf(type: WebhookType): unknown {
   const owner = { merchantId: 'mer_sample' as MerchantId, mode: 'test' } as const;
-  return JSON.parse(sampleNotification(type, 'evt_1767225660123456789' as NotificationId, owner, 1_767_225_660_123).body);
+  return JSON.parse(
+    sampleNotification(type, 'evt_1767225660123456789' as NotificationId, owner, 1_767_225_660_123).body,
+  );
 }

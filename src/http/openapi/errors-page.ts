@@ -3,7 +3,10 @@ import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
 /** The error catalogue as Markdown: `node src/http/openapi/errors-page.ts > docs/errors.md`. */
 export function errorsPage(): string {
   const codes = Object.keys(ERRORS) as ErrorCode[];
-  const rows = codes.map((code) => `| <a id="${code}"></a>\`${code}\` | ${ERRORS[code].status} | ${ERRORS[code].meaning} | ${ERRORS[code].action} |`);
+  const rows = codes.map(
+    (code) =>
+      `| <a id="${code}"></a>\`${code}\` | ${ERRORS[code].status} | ${ERRORS[code].meaning} | ${ERRORS[code].action} |`,
+  );
   return `# Errors
 
 Made from \`src/domain/errors.ts\`; a test keeps this page current.

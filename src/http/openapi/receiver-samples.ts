@@ -5,9 +5,17 @@ import type { CodeSample } from './code-samples.ts';
 /** A whole webhook receiver with the standard library alone, in the languages that merchants write shops in. */
 export function receiverSamples(headerPrefix: string): CodeSample[] {
   return [
-    { lang: 'JavaScript', label: 'JavaScript', source: JAVASCRIPT.replaceAll('x-service-', headerPrefix.toLowerCase()) },
+    {
+      lang: 'JavaScript',
+      label: 'JavaScript',
+      source: JAVASCRIPT.replaceAll('x-service-', headerPrefix.toLowerCase()),
+    },
     { lang: 'Python', label: 'Python', source: PYTHON.replaceAll('X-Service-', headerPrefix) },
-    { lang: 'PHP', label: 'PHP', source: PHP.replaceAll('HTTP_X_SERVICE_', `HTTP_${headerPrefix.toUpperCase().replaceAll('-', '_')}`) },
+    {
+      lang: 'PHP',
+      label: 'PHP',
+      source: PHP.replaceAll('HTTP_X_SERVICE_', `HTTP_${headerPrefix.toUpperCase().replaceAll('-', '_')}`),
+    },
     { lang: 'Go', label: 'Go', source: GO.replaceAll('X-Service-', headerPrefix) },
   ];
 }

@@ -33,7 +33,9 @@ interface OperationObject {
     readonly schema: Schema;
   }[];
   readonly requestBody?: { readonly content: Content };
-  readonly responses: Readonly<Record<string, { readonly content?: Content & { 'application/json': { examples?: Record<string, unknown> } } }>>;
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Content & { 'application/json': { examples?: Record<string, unknown> } } }>
+  >;
   readonly 'x-codeSamples'?: readonly CodeSample[];
 }
 export interface ReferenceDocument {
@@ -70,7 +72,12 @@ function fieldsOf(schema: Schema, prefix = ''): Field[] {
   const inner = [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])].flatMap((one) => fieldsOf(one, prefix));
   const items = schema.items ? fieldsOf(schema.items, `${prefix.replace(/\.$/, '')}[].`) : [];
   const own = Object.entries(schema.properties ?? {}).flatMap(([name, property]): Field[] => [
-    { name: prefix + name, type: typeOf(property), required: schema.required?.includes(name) === true, description: saidOf(property) },
+    {
+      name: prefix + name,
+      type: typeOf(property),
+      required: schema.required?.includes(name) === true,
+      description: saidOf(property),
+    },
     ...fieldsOf(property, `${prefix}${name}.`),
   ]);
   return [...own, ...inner, ...items];
@@ -85,9 +92,12 @@ const saidOf = (schema: Schema): string =>
 
 function fieldTable(schema: Schema): string {
   const rows = fieldsOf(schema).map(
-    ({ name, type, required, description }) => `| \`${name}\` | ${cell(type)} | ${required ? 'yes' : 'no'} | ${cell(description)} |`,
+    ({ name, type, required, description }) =>
+      `| \`${name}\` | ${cell(type)} | ${required ? 'yes' : 'no'} | ${cell(description)} |`,
   );
-  return rows.length === 0 ? '' : ['| Field | Type | Always there | Meaning |', '|---|---|---|---|', ...rows].join('\n');
+  return rows.length === 0
+    ? ''
+    : ['| Field | Type | Always there | Meaning |', '|---|---|---|---|', ...rows].join('\n');
 }
 
 const schemaText = (schema: Schema): string =>
@@ -95,12 +105,15 @@ const schemaText = (schema: Schema): string =>
 
 function operationText(method: string, path: string, operation: OperationObject): string {
   const parameters = (operation.parameters ?? []).map(
-    (one) => `| \`${one.name}\` | ${one.in}${one.required ? ', required' : ''} | ${cell(one.description ?? saidOf(one.schema))} |`,
+    (one) =>
+      `| \`${one.name}\` | ${one.in}${one.required ? ', required' : ''} | ${cell(one.description ?? saidOf(one.schema))} |`,
   );
   const body = operation.requestBody?.content['application/json'];
   const answer = operation.responses['200']?.content?.['application/json'];
   const codes = Object.entries(operation.responses).flatMap(([status, { content }]) =>
-    status === '200' ? [] : Object.keys(content?.['application/json'].examples ?? {}).map((code) => `[\`${code}\`](/docs/errors#${code})`),
+    status === '200'
+      ? []
+      : Object.keys(content?.['application/json'].examples ?? {}).map((code) => `[\`${code}\`](/docs/errors#${code})`),
   );
   const [sample] = operation['x-codeSamples'] ?? [];
   return [
@@ -123,7 +136,8 @@ function webhookText(type: string, operation: OperationObject): string {
 
 function errorsText(): string {
   const rows = (Object.keys(ERRORS) as ErrorCode[]).map(
-    (code) => `| [\`${code}\`](/docs/errors#${code}) | ${ERRORS[code].status} | ${ERRORS[code].meaning} | ${ERRORS[code].action} |`,
+    (code) =>
+      `| [\`${code}\`](/docs/errors#${code}) | ${ERRORS[code].status} | ${ERRORS[code].meaning} | ${ERRORS[code].action} |`,
   );
   return ['| Code | Status | Meaning | What to do |', '|---|---|---|---|', ...rows].join('\n');
 }
@@ -131,14 +145,19 @@ function errorsText(): string {
 /** The whole reference as one Markdown page. */
 export function referencePage(document: ReferenceDocument): string {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ tag: operation.tags[0], text: operationText(method, path, operation) })),
+    Object.entries(methods).map(([method, operation]) => ({
+      tag: operation.tags[0],
+      text: operationText(method, path, operation),
+    })),
   );
   const groups = document.tags.map(({ name, description }) =>
     [`## ${name}`, description, ...operations.filter(({ tag }) => tag === name).map(({ text }) => text)].join('\n\n'),
   );
   const webhooks = Object.entries(document.webhooks).map(([type, { post }]) => webhookText(type, post));
   const schemas = Object.entries(document.components.schemas).map(([name, schema]) =>
-    [`### ${name}`, schema.description ?? '', fieldTable(schema) || typeOf(schema)].filter((part) => part !== '').join('\n\n'),
+    [`### ${name}`, schema.description ?? '', fieldTable(schema) || typeOf(schema)]
+      .filter((part) => part !== '')
+      .join('\n\n'),
   );
   return `${[
     `# ${document.info.title} ${document.info.version}`,

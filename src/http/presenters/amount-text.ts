@@ -1,4 +1,6 @@
-/** Writes a decimal string with at least `minDecimals` decimals and no trailing zeros beyond them: `10.5` -> `10.50`. */
+/**
+ * Writes a decimal string with at least `minDecimals` decimals and no trailing zeros beyond them: `10.5` -> `10.50`.
+ */
 export function paddedAmount(text: string, minDecimals: number): string {
   const point = text.indexOf('.');
   const whole = point < 0 ? text : text.slice(0, point);

@@ -1,7 +1,13 @@
 import type { SessionProof, SignedCheckpointRecord } from '../../features/audit/records.ts';
 import type { AuditCheckpointBody, SessionProofBody } from '../schemas/audit.schema.ts';
 
-export const presentCheckpoint = ({ origin, size, rootHash, checkpoint, createdSec }: SignedCheckpointRecord): AuditCheckpointBody => ({
+export const presentCheckpoint = ({
+  origin,
+  size,
+  rootHash,
+  checkpoint,
+  createdSec,
+}: SignedCheckpointRecord): AuditCheckpointBody => ({
   origin,
   size,
   root_hash: rootHash,

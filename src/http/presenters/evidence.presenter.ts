@@ -5,7 +5,11 @@ import type { JsonValue } from '../../ports/read-model.ts';
 import { presentCheckpoint } from './audit.presenter.ts';
 
 /** What was given out, in the words of its event, with what proves the event under a signed checkpoint. */
-export function presentEvidence(event: RecordedEvent, proven: EventEvidence, verifierKey: string | null): { readonly [name: string]: JsonValue } {
+export function presentEvidence(
+  event: RecordedEvent,
+  proven: EventEvidence,
+  verifierKey: string | null,
+): { readonly [name: string]: JsonValue } {
   return { ...shownEvent(event), ...presentProven(proven, verifierKey) };
 }
 

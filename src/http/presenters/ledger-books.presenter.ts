@@ -7,7 +7,10 @@ import type { Worth } from '../../features/ledger/valuation/worth.ts';
 
 /* The books as the operator sees them: all accounts, debits and credits in columns of their own. */
 
-export function presentTrialBalance({ mode, asOf, entries, balances, sums, sealed }: TrialBalance, worth: Worth | null = null) {
+export function presentTrialBalance(
+  { mode, asOf, entries, balances, sums, sealed }: TrialBalance,
+  worth: Worth | null = null,
+) {
   return {
     mode,
     as_of: asOf.throughMs === undefined ? asOf.day : new Date(asOf.throughMs).toISOString(),
@@ -23,7 +26,13 @@ export function presentTrialBalance({ mode, asOf, entries, balances, sums, seale
     totals: sums.toSorted(byPlace).map(({ network, coin, units }) => {
       const own = balances.filter((balance) => balance.network === network && balance.coin === coin);
       const debits = own.reduce((sum, balance) => (balance.units > 0n ? sum + balance.units : sum), 0n);
-      return { network, coin, debit: formatAmount(debits), credit: formatAmount(debits - units), difference: formatAmount(units) };
+      return {
+        network,
+        coin,
+        debit: formatAmount(debits),
+        credit: formatAmount(debits - units),
+        difference: formatAmount(units),
+      };
     }),
   };
 }
@@ -60,7 +69,10 @@ export function presentEntryOfBooks(entry: EntryRow) {
   };
 }
 
-const columnsOf = (units: bigint) => ({ debit: units > 0n ? formatAmount(units) : null, credit: units < 0n ? formatAmount(-units) : null });
+const columnsOf = (units: bigint) => ({
+  debit: units > 0n ? formatAmount(units) : null,
+  credit: units < 0n ? formatAmount(-units) : null,
+});
 
 /** The order of networks everywhere, then that of the coins' names: the same at every look. */
 const byPlace = (one: TrialBalance['sums'][number], other: TrialBalance['sums'][number]): number =>

@@ -24,9 +24,23 @@ export const presentBalances = ({ day, clock }: AsOf, balances: readonly OwedBal
   data: balances.map(presentOwed),
 });
 
-export function presentSettlement({ range, opening, closing, lines, pagination }: SettlementPage): SettlementReportBody {
+export function presentSettlement({
+  range,
+  opening,
+  closing,
+  lines,
+  pagination,
+}: SettlementPage): SettlementReportBody {
   const { from, to, clock } = range;
-  return { from, to, clock, opening: opening.map(presentOwed), closing: closing.map(presentOwed), data: lines.map(presentLine), pagination };
+  return {
+    from,
+    to,
+    clock,
+    opening: opening.map(presentOwed),
+    closing: closing.map(presentOwed),
+    data: lines.map(presentLine),
+    pagination,
+  };
 }
 
 export function presentEntry({ place, entry }: PlacedEntry, merchantId: MerchantId): LedgerEntryBody {
@@ -36,10 +50,19 @@ export function presentEntry({ place, entry }: PlacedEntry, merchantId: Merchant
     return [{ account: wireName(own.part), network, coin, amount: negated(amount), balance: negated(balance) }];
   });
   const { memo } = entry;
-  return { number: place, ...entryFields(entry), memo: memo ? { ...memo, amount: formatAmount(signedAmountOf(memo.amount)) } : null, lines };
+  return {
+    number: place,
+    ...entryFields(entry),
+    memo: memo ? { ...memo, amount: formatAmount(signedAmountOf(memo.amount)) } : null,
+    lines,
+  };
 }
 
-const presentOwed = ({ network, coin, owed }: OwedBalance): OwedBalanceBody => ({ network, coin, ...presentAmounts(owed) });
+const presentOwed = ({ network, coin, owed }: OwedBalance): OwedBalanceBody => ({
+  network,
+  coin,
+  ...presentAmounts(owed),
+});
 
 const presentLine = ({ entry, network, coin, changed, value }: SettlementLine): SettlementLineBody => ({
   ...entryFields(entry),

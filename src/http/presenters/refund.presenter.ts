@@ -40,7 +40,9 @@ export function createRefundPresenter(settings: PresenterSettings): RefundPresen
       created: view.createdSec,
       updated: view.updatedSec,
       failure_reason: view.failureReason,
-      ...(view.status === 'PENDING' || view.status === 'PROCESSING' ? { waiting_reason: settings.waitingFor?.(view.refundId) ?? null } : {}),
+      ...(view.status === 'PENDING' || view.status === 'PROCESSING'
+        ? { waiting_reason: settings.waitingFor?.(view.refundId) ?? null }
+        : {}),
     };
   };
 }

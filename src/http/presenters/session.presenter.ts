@@ -4,7 +4,13 @@ import type { Mode } from '../../domain/ids.ts';
 import type { Network, NetworkSettings } from '../../domain/networks.ts';
 import { inCoin } from '../../features/shared/coin-choice.ts';
 import type { DepositView, SessionView } from '../../features/shared/views.ts';
-import type { CancelledSessionBody, DepositBody, LineItem, PaymentOptionBody, PaymentSessionBody } from '../schemas/session.schema.ts';
+import type {
+  CancelledSessionBody,
+  DepositBody,
+  LineItem,
+  PaymentOptionBody,
+  PaymentSessionBody,
+} from '../schemas/session.schema.ts';
 import { paddedAmount } from './amount-text.ts';
 
 export interface PresenterSettings {
@@ -36,7 +42,9 @@ export function createSessionPresenter(settings: PresenterSettings): SessionPres
     const url = `${settings.publicUrl}/pay/${view.sessionId}`;
     const { rateLock, alternative } = view;
     const optionsOf = (shown: SessionView, pageUrl: string): PaymentOptionBody[] =>
-      shown.paymentOptions.map((option) => presentOption(option, shown, pageUrl, networks(view.mode, option.network), settings.deepLinks));
+      shown.paymentOptions.map((option) =>
+        presentOption(option, shown, pageUrl, networks(view.mode, option.network), settings.deepLinks),
+      );
     return {
       id: view.sessionId,
       amount_total: paddedAmount(view.amount, decimals),
@@ -144,7 +152,9 @@ function presentDeposit(deposit: DepositView, network: NetworkSettings | undefin
 }
 
 export function explorerUrl(network: NetworkSettings | undefined, txHash: string | null): string | null {
-  return txHash === null || !network?.explorerTransactionUrl ? null : network.explorerTransactionUrl.replace('{hash}', encodeURIComponent(txHash));
+  return txHash === null || !network?.explorerTransactionUrl
+    ? null
+    : network.explorerTransactionUrl.replace('{hash}', encodeURIComponent(txHash));
 }
 
 export type NetworkFinder = (mode: Mode, network: Network) => NetworkSettings | undefined;

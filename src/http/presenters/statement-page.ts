@@ -33,15 +33,34 @@ export function statementPage(statement: MonthStatementBody): string {
       </head>
       <body>
         <h1>Statement of ${statement.period}</h1>
-        <p>${statement.merchant_id}, ${statement.mode} mode. Days in UTC, by the time of recording. Made ${timeOf(statement.issued_at_sec)}.</p>
+        <p>
+          ${statement.merchant_id}, ${statement.mode} mode. Days in UTC, by the time of recording. Made
+          ${timeOf(statement.issued_at_sec)}.
+        </p>
         <h2>What you are owed</h2>
         ${table(
-          [{ name: 'Account' }, { name: 'Coin' }, ...['Before', 'Less', 'More', 'After'].map((name) => ({ name, ...NUMBER }))],
-          accounts.map((row) => [partOf(row), coinOf(row), owedToMerchant(row.opening), row.debits, row.credits, owedToMerchant(row.closing)]),
+          [
+            { name: 'Account' },
+            { name: 'Coin' },
+            ...['Before', 'Less', 'More', 'After'].map((name) => ({ name, ...NUMBER })),
+          ],
+          accounts.map((row) => [
+            partOf(row),
+            coinOf(row),
+            owedToMerchant(row.opening),
+            row.debits,
+            row.credits,
+            owedToMerchant(row.closing),
+          ]),
         )}
         <h2>What happened</h2>
         ${table(
-          [{ name: 'What' }, { name: 'Account' }, { name: 'Coin' }, ...['Lines', 'Less', 'More'].map((name) => ({ name, ...NUMBER }))],
+          [
+            { name: 'What' },
+            { name: 'Account' },
+            { name: 'Coin' },
+            ...['Lines', 'Less', 'More'].map((name) => ({ name, ...NUMBER })),
+          ],
           kinds.map((row) => [row.kind, partOf(row), coinOf(row), row.lines, row.debits, row.credits]),
         )}
         <h2>Evidence</h2>
@@ -64,7 +83,8 @@ export function statementPage(statement: MonthStatementBody): string {
 }
 
 const partOf = ({ account }: { readonly account: string }): string => merchantAccountOf(account)?.part ?? account;
-const coinOf = ({ coin, network }: { readonly coin: string; readonly network: string }): string => `${coin} on ${network}`;
+const coinOf = ({ coin, network }: { readonly coin: string; readonly network: string }): string =>
+  `${coin} on ${network}`;
 const code = (text: string): Html => html`<code>${text}</code>`;
 const timeOf = (sec: number): string => `${new Date(sec * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 

@@ -7,7 +7,12 @@ export function presentTimeline(timeline: Timeline): TimelineBody {
   return {
     session_id: timeline.sessionId,
     conclusion: timeline.conclusion,
-    entries: timeline.entries.map(({ atMs, type, message, facts }) => ({ at: toSec(atMs), type, message, facts: { ...facts } })),
+    entries: timeline.entries.map(({ atMs, type, message, facts }) => ({
+      at: toSec(atMs),
+      type,
+      message,
+      facts: { ...facts },
+    })),
     read_to: timeline.readTo.map(({ network, timeSec }) => ({ network, time: timeSec })),
     coverage: timeline.coverage.map((range) => ({
       network: range.network,

@@ -5,7 +5,14 @@ import type { Caller } from '../../features/shared/merchant-api.ts';
 import { NOT_FOUND, answer, type Answer } from '../answer.ts';
 import { route, type Operation, type Route } from '../operation.ts';
 import { presentCheckpoint, presentProof } from '../presenters/audit.presenter.ts';
-import { checkpointList, consistency, consistencyQuery, listCheckpointsQuery, sessionProof, type SessionProofBody } from '../schemas/audit.schema.ts';
+import {
+  checkpointList,
+  consistency,
+  consistencyQuery,
+  listCheckpointsQuery,
+  sessionProof,
+  type SessionProofBody,
+} from '../schemas/audit.schema.ts';
 import { DEFAULT_PAGE_SIZE } from '../schemas/list.schema.ts';
 import { refusedField } from '../validation.ts';
 
@@ -97,7 +104,8 @@ export function auditRoutes(api: AuditApi): Route[] {
   return [
     route(listCheckpointsOperation, async ({ query }) => {
       const before = query.cursor === undefined || query.cursor === '' ? undefined : Number(query.cursor);
-      if (before !== undefined && !/^\d{1,15}$/.test(query.cursor!)) return refusedField('cursor', 'must be a cursor of this list');
+      if (before !== undefined && !/^\d{1,15}$/.test(query.cursor!))
+        return refusedField('cursor', 'must be a cursor of this list');
       const limit = Number(query.page_size ?? DEFAULT_PAGE_SIZE);
       const page = await api.checkpoints({ limit, ...(before !== undefined && { before }) });
       const next = page.before === null ? null : String(page.before);
@@ -112,7 +120,8 @@ export function auditRoutes(api: AuditApi): Route[] {
       if (from > to) return refusedField('from', 'must be at most to');
       return unlessBehind(async () => {
         const reached = await api.reached();
-        if (reached !== null && to > reached) return refusedField('to', `must be at most ${reached}, the number of events`);
+        if (reached !== null && to > reached)
+          return refusedField('to', `must be at most ${reached}, the number of events`);
         return answer({ from, to, proof: await api.consistency(from, to) });
       });
     }),

@@ -50,12 +50,16 @@ const rejectOperation = {
   tag: 'Refunds',
   scope: 'refunds:create',
   summary: 'Reject a claim',
-  description: 'Also one that was approved, until a minute before `payable_from`: then its refund fails with `claim_rejected`.',
+  description:
+    'Also one that was approved, until a minute before `payable_from`: then its refund fails with `claim_rejected`.',
   body: rejectClaimBody,
   response: claim,
   errors: ['invalid_request', 'unknown_field', 'not_found', 'conflict', 'idempotency_conflict'],
   nonceRidesWithCommand: true,
-  example: { body: { reason: 'The customer withdrew it.' }, response: { ...EXAMPLE, status: 'rejected', rejected_at: 1767227000 } },
+  example: {
+    body: { reason: 'The customer withdrew it.' },
+    response: { ...EXAMPLE, status: 'rejected', rejected_at: 1767227000 },
+  },
 } as const satisfies Operation;
 
 export function claimRoutes(api: MerchantClaims): Route[] {
@@ -67,7 +71,9 @@ export function claimRoutes(api: MerchantClaims): Route[] {
     }),
     route(rejectOperation, async ({ caller, params, body }) => {
       const id = parseSessionId(params.id!);
-      return id === null ? NOT_FOUND : answerOf(await api.rejectClaim(caller, id, params.claim_id!, body?.reason), presentClaim);
+      return id === null
+        ? NOT_FOUND
+        : answerOf(await api.rejectClaim(caller, id, params.claim_id!, body?.reason), presentClaim);
     }),
   ];
 }

@@ -10,8 +10,8 @@ const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /**
- * The OpenAPI document, the page that shows it and the same as text. Each is made by its first request and served from memory from then on:
- * making the document takes a tenth of a start.
+ * The OpenAPI document, the page that shows it and the same as text. Each is made by its first request and served from
+ * memory from then on: making the document takes a tenth of a start.
  */
 export function mountDocs(app: Express, makeDocument: () => object): void {
   const asset = (name: string) => (): string => readFileSync(new URL(`../docs/${name}`, import.meta.url), 'utf8');
@@ -42,7 +42,10 @@ const QUALITY = 5;
 function served(type: string, makeText: () => string): RequestHandler {
   const file = once(() => {
     const bytes = Buffer.from(makeText());
-    return { forms: encoded(bytes, QUALITY), digest: createHash('sha256').update(bytes).digest('base64url').slice(0, 22) };
+    return {
+      forms: encoded(bytes, QUALITY),
+      digest: createHash('sha256').update(bytes).digest('base64url').slice(0, 22),
+    };
   });
   const headers = {
     'Content-Type': type,
@@ -56,7 +59,8 @@ function served(type: string, makeText: () => string): RequestHandler {
     const { forms, digest } = file();
     const encoding = encodingFor(request);
     const etag = `"${digest}-${encoding}"`;
-    if (request.headers['if-none-match'] === etag) return void response.writeHead(304, { ...headers, ETag: etag }).end();
+    if (request.headers['if-none-match'] === etag)
+      return void response.writeHead(304, { ...headers, ETag: etag }).end();
     const bytes = forms[encoding];
     const named = encoding !== 'identity' && { 'Content-Encoding': encoding };
     response.writeHead(200, { ...headers, ...named, ETag: etag, 'Content-Length': bytes.length }).end(bytes);

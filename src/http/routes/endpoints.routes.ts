@@ -3,8 +3,19 @@ import type { OwnEndpoints } from '../../features/merchants/own-endpoints.ts';
 import { NOT_FOUND, answer } from '../answer.ts';
 import { answerOf } from '../answer-of.ts';
 import { route, type Operation, type Route } from '../operation.ts';
-import { CREATE_ENDPOINT_EXAMPLE, NEW_ENDPOINT_EXAMPLE, WEBHOOK_ENDPOINT_EXAMPLE, WEBHOOK_SECRET_EXAMPLE } from '../schemas/merchant.example.ts';
-import { changeEndpointBody, createEndpointBody, newWebhookEndpoint, webhookEndpoint, webhookSecret } from '../schemas/merchant.schema.ts';
+import {
+  CREATE_ENDPOINT_EXAMPLE,
+  NEW_ENDPOINT_EXAMPLE,
+  WEBHOOK_ENDPOINT_EXAMPLE,
+  WEBHOOK_SECRET_EXAMPLE,
+} from '../schemas/merchant.example.ts';
+import {
+  changeEndpointBody,
+  createEndpointBody,
+  newWebhookEndpoint,
+  webhookEndpoint,
+  webhookSecret,
+} from '../schemas/merchant.schema.ts';
 import { choiceOf, presentEndpoint } from './merchant.routes.ts';
 
 const TAG = 'Webhooks';
@@ -43,7 +54,8 @@ const addEndpointOperation = {
   tag: TAG,
   scope: 'webhooks:manage',
   summary: 'Add a webhook endpoint',
-  description: 'Told what it asks for from now on, with the same event ids as your other endpoints, signed with a secret of its own.',
+  description:
+    'Told what it asks for from now on, with the same event ids as your other endpoints, signed with a secret of its own.',
   body: createEndpointBody,
   bodyRequired: true,
   response: newWebhookEndpoint,
@@ -63,7 +75,10 @@ const changeEndpointOperation = {
   bodyRequired: true,
   response: webhookEndpoint,
   errors: ['invalid_request', 'unknown_field', 'not_found', 'conflict'],
-  example: { body: { disabled: true }, response: { ...WEBHOOK_ENDPOINT_EXAMPLE, id: NEW_ENDPOINT_EXAMPLE.id, disabled: true } },
+  example: {
+    body: { disabled: true },
+    response: { ...WEBHOOK_ENDPOINT_EXAMPLE, id: NEW_ENDPOINT_EXAMPLE.id, disabled: true },
+  },
 } as const satisfies Operation;
 
 const issueSecretOperation = {
@@ -100,23 +115,30 @@ const resumeOperation = {
   tag: TAG,
   scope: 'webhooks:manage',
   summary: 'Send to a suspended endpoint again',
-  description: 'What has queued goes out in order, at most ten a second. Of an endpoint that is not suspended nothing changes.',
+  description:
+    'What has queued goes out in order, at most ten a second. Of an endpoint that is not suspended nothing changes.',
   response: webhookEndpoint,
   errors: ['invalid_request', 'not_found', 'conflict', 'idempotency_conflict'],
   example: { response: WEBHOOK_ENDPOINT_EXAMPLE },
 } as const satisfies Operation;
 
-export type EndpointApi = Pick<OwnEndpoints, 'list' | 'get' | 'add' | 'change' | 'issueSecret' | 'activateSecret' | 'resume'>;
+export type EndpointApi = Pick<
+  OwnEndpoints,
+  'list' | 'get' | 'add' | 'change' | 'issueSecret' | 'activateSecret' | 'resume'
+>;
 
 export function endpointRoutes(api: EndpointApi): Route[] {
   return [
     route(listEndpointsOperation, async ({ caller }) => answer({ data: api.list(caller).map(presentEndpoint) })),
     route(addEndpointOperation, async ({ caller, body }) => {
       const { url, events } = body;
-      return answerOf(await api.add(caller, { url, events, ...choiceOf(body) }), ({ endpoint, webhook_secret: secret }) => ({
-        ...presentEndpoint(endpoint),
-        ...secretBody(secret),
-      }));
+      return answerOf(
+        await api.add(caller, { url, events, ...choiceOf(body) }),
+        ({ endpoint, webhook_secret: secret }) => ({
+          ...presentEndpoint(endpoint),
+          ...secretBody(secret),
+        }),
+      );
     }),
     route(getEndpointOperation, async ({ caller, params }) => {
       const endpoint = api.get(caller, params.id!);
@@ -124,7 +146,11 @@ export function endpointRoutes(api: EndpointApi): Route[] {
     }),
     route(changeEndpointOperation, async ({ caller, params, body }) => {
       const { url, disabled } = body;
-      const change = { ...choiceOf(body), ...(url !== undefined && { url }), ...(disabled !== undefined && { disabled }) };
+      const change = {
+        ...choiceOf(body),
+        ...(url !== undefined && { url }),
+        ...(disabled !== undefined && { disabled }),
+      };
       return answerOf(await api.change(caller, params.id!, change), presentEndpoint);
     }),
     route(issueSecretOperation, async ({ caller, params }) =>
@@ -134,8 +160,12 @@ export function endpointRoutes(api: EndpointApi): Route[] {
         activates_at: activatesAt,
       })),
     ),
-    route(activateSecretOperation, async ({ caller, params }) => answerOf(await api.activateSecret(caller, params.id!), presentEndpoint)),
-    route(resumeOperation, async ({ caller, params }) => answerOf(await api.resume(caller, params.id!), presentEndpoint)),
+    route(activateSecretOperation, async ({ caller, params }) =>
+      answerOf(await api.activateSecret(caller, params.id!), presentEndpoint),
+    ),
+    route(resumeOperation, async ({ caller, params }) =>
+      answerOf(await api.resume(caller, params.id!), presentEndpoint),
+    ),
   ];
 }
 

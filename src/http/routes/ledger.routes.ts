@@ -3,7 +3,11 @@ import { answer } from '../answer.ts';
 import { answerOf } from '../answer-of.ts';
 import { route, type Operation, type Route } from '../operation.ts';
 import { presentBalances, presentEntry, presentSettlement } from '../presenters/ledger.presenter.ts';
-import { LEDGER_BALANCES_EXAMPLE, LEDGER_ENTRIES_EXAMPLE, SETTLEMENT_REPORT_EXAMPLE } from '../schemas/ledger.example.ts';
+import {
+  LEDGER_BALANCES_EXAMPLE,
+  LEDGER_ENTRIES_EXAMPLE,
+  SETTLEMENT_REPORT_EXAMPLE,
+} from '../schemas/ledger.example.ts';
 import {
   ledgerBalances,
   ledgerBalancesQuery,
@@ -67,8 +71,12 @@ const getSettlementReportOperation = {
   example: { response: SETTLEMENT_REPORT_EXAMPLE },
 } as const satisfies Operation;
 
-const rangeOf = ({ clock, from, to }: LedgerRangeQuery) => ({ clock: clock ?? 'recorded', from: from ?? null, to: to ?? null }) as const;
-const pagingOf = (query: LedgerRangeQuery) => ({ cursor: query.cursor ?? '', pageSize: Number(query.page_size ?? DEFAULT_PAGE_SIZE) });
+const rangeOf = ({ clock, from, to }: LedgerRangeQuery) =>
+  ({ clock: clock ?? 'recorded', from: from ?? null, to: to ?? null }) as const;
+const pagingOf = (query: LedgerRangeQuery) => ({
+  cursor: query.cursor ?? '',
+  pageSize: Number(query.page_size ?? DEFAULT_PAGE_SIZE),
+});
 
 export function ledgerRoutes(ledger: LedgerApi): Route[] {
   return [

@@ -139,8 +139,12 @@ const presentPage = (page: ListPage): object => ({ data: page.rows, pagination: 
 
 export function listRoutes(lists: Lists): Route[] {
   return [
-    route(listSessionsOperation, async ({ caller, query }) => answerOf(await lists.list('sessions', caller, listRequestOf(query)), presentPage)),
-    route(listRefundsOperation, async ({ caller, query }) => answerOf(await lists.list('refunds', caller, listRequestOf(query)), presentPage)),
+    route(listSessionsOperation, async ({ caller, query }) =>
+      answerOf(await lists.list('sessions', caller, listRequestOf(query)), presentPage),
+    ),
+    route(listRefundsOperation, async ({ caller, query }) =>
+      answerOf(await lists.list('refunds', caller, listRequestOf(query)), presentPage),
+    ),
     route(listTransactionsOperation, async ({ caller, query }) =>
       answerOf(await lists.list('transactions', caller, listRequestOf(query)), presentPage),
     ),

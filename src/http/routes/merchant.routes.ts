@@ -8,10 +8,19 @@ import type { MerchantOverview, PendingChangeOverview, WebhookOverview } from '.
 import { NOT_FOUND, answer, type Answer } from '../answer.ts';
 import { route, type Operation, type Route } from '../operation.ts';
 import { CHANGE_MERCHANT_EXAMPLE, MERCHANT_EXAMPLE } from '../schemas/merchant.example.ts';
-import { changeMerchantBody, merchant, type ChangeMerchantBody, type MerchantBody, type WebhookEndpointBody } from '../schemas/merchant.schema.ts';
+import {
+  changeMerchantBody,
+  merchant,
+  type ChangeMerchantBody,
+  type MerchantBody,
+  type WebhookEndpointBody,
+} from '../schemas/merchant.schema.ts';
 
 /** A merchant's own settings, as far as its API key may read and change them. */
-export type OwnSettings = Pick<Merchants, 'getMerchant' | 'setPolicy' | 'setLogo' | 'setWebhook' | 'addDomain' | 'removeDomain'>;
+export type OwnSettings = Pick<
+  Merchants,
+  'getMerchant' | 'setPolicy' | 'setLogo' | 'setWebhook' | 'addDomain' | 'removeDomain'
+>;
 
 const getMerchantOperation = {
   id: 'getMerchant',
@@ -50,17 +59,28 @@ export function merchantRoutes(settings: OwnSettings): Route[] {
   };
   return [
     route(getMerchantOperation, async ({ caller }) => current(caller)),
-    route(changeMerchantOperation, async ({ caller, body }) => (await firstRefusal(settings, caller, body)) ?? current(caller)),
+    route(
+      changeMerchantOperation,
+      async ({ caller, body }) => (await firstRefusal(settings, caller, body)) ?? current(caller),
+    ),
   ];
 }
 
 /** Carries the changes out until one is refused; null when none was. */
-async function firstRefusal(settings: OwnSettings, caller: Caller, body: ChangeMerchantBody): Promise<(Answer & { ok: false }) | null> {
+async function firstRefusal(
+  settings: OwnSettings,
+  caller: Caller,
+  body: ChangeMerchantBody,
+): Promise<(Answer & { ok: false }) | null> {
   const by = { actor: `merchant:${caller.merchantId}`, correlationId: caller.requestId };
   const policy = policyOf(body);
   if (Object.keys(policy).length > 0) {
     const done = await settings.setPolicy(caller.merchantId, policy, by);
-    if (!done.ok) return { ...done, refusal: { ...done.refusal, ...(done.refusal.param && { param: wireName(done.refusal.param) }) } };
+    if (!done.ok)
+      return {
+        ...done,
+        refusal: { ...done.refusal, ...(done.refusal.param && { param: wireName(done.refusal.param) }) },
+      };
   }
   if (body.logo !== undefined) {
     const done = await settings.setLogo(caller.merchantId, body.logo, by);
@@ -71,7 +91,14 @@ async function firstRefusal(settings: OwnSettings, caller: Caller, body: ChangeM
     const change = { ...choiceOf(body.webhook), ...(url !== undefined && { url }) };
     const done = await settings.setWebhook(caller.merchantId, change, by);
     if (!done.ok)
-      return { ...done, refusal: { ...done.refusal, param: `webhook.${done.refusal.param ?? 'url'}`, message: `webhook.${done.refusal.message}` } };
+      return {
+        ...done,
+        refusal: {
+          ...done.refusal,
+          param: `webhook.${done.refusal.param ?? 'url'}`,
+          message: `webhook.${done.refusal.message}`,
+        },
+      };
   }
   return body.domains ? replaceDomains(settings, caller, body.domains, by) : null;
 }
@@ -85,7 +112,8 @@ async function replaceDomains(
   const kept = new Set<string>();
   for (const [index, domain] of wanted.entries()) {
     const done = await settings.addDomain(caller.merchantId, domain, by);
-    if (!done.ok) return { ...done, refusal: { ...done.refusal, param: `domains[${index}].${done.refusal.param ?? 'host'}` } };
+    if (!done.ok)
+      return { ...done, refusal: { ...done.refusal, param: `domains[${index}].${done.refusal.param ?? 'host'}` } };
     kept.add(done.value.domain_id);
   }
   for (const { domain_id: domainId } of settings.getMerchant(caller.merchantId)?.domains ?? []) {
@@ -132,7 +160,12 @@ export function presentEndpoint({ endpoint_id: id, events, fields, ...rest }: We
 }
 
 /** Who of the operator's people asked for it stays with the operator. */
-export const presentChange = ({ change_id: id, requested_by: _by, change, ...rest }: PendingChangeOverview): PendingChangeBody => ({
+export const presentChange = ({
+  change_id: id,
+  requested_by: _by,
+  change,
+  ...rest
+}: PendingChangeOverview): PendingChangeBody => ({
   id,
   ...rest,
   change: change as PendingChangeBody['change'],

@@ -55,12 +55,19 @@ const getRefundOperation = {
   example: { response: REFUND_EXAMPLE },
 } as const satisfies Operation;
 
-export function refundRoutes(api: MerchantApi, present: RefundPresenter, { session }: Pick<SessionPresenter, 'session'>): Route[] {
+export function refundRoutes(
+  api: MerchantApi,
+  present: RefundPresenter,
+  { session }: Pick<SessionPresenter, 'session'>,
+): Route[] {
   return [
     route(createRefundOperation, async ({ caller, body }) => {
       const amount = body.amount && { value: body.amount.value, currency: body.amount.currency.toUpperCase() };
       if (amount && decimalsOf(amount.value) > maxDecimals(amount.currency)) {
-        return refusedField('amount.value', `must have at most ${maxDecimals(amount.currency)} decimals in ${amount.currency}`);
+        return refusedField(
+          'amount.value',
+          `must have at most ${maxDecimals(amount.currency)} decimals in ${amount.currency}`,
+        );
       }
       const sessionId = parseSessionId(body.session_id);
       if (sessionId === null) return NOT_FOUND;

@@ -3,7 +3,13 @@ import { NOT_FOUND, answer } from '../answer.ts';
 import { route, type Operation, type Route } from '../operation.ts';
 import type { LoggedRequest, RequestLog } from '../../features/shared/request-log.ts';
 import { DEFAULT_PAGE_SIZE } from '../schemas/list.schema.ts';
-import { listRequestsQuery, LOGGED_REQUEST_EXAMPLE, loggedRequest, requestList, type LoggedRequestBody } from '../schemas/request.schema.ts';
+import {
+  listRequestsQuery,
+  LOGGED_REQUEST_EXAMPLE,
+  loggedRequest,
+  requestList,
+  type LoggedRequestBody,
+} from '../schemas/request.schema.ts';
 import { refusedField } from '../validation.ts';
 
 const TAG = 'Merchant';
@@ -20,7 +26,9 @@ const listRequestsOperation = {
   query: listRequestsQuery,
   response: requestList,
   errors: ['invalid_request', 'unknown_field'],
-  example: { response: { data: [LOGGED_REQUEST_EXAMPLE], pagination: { page_size: 20, has_more: false, next_cursor: null } } },
+  example: {
+    response: { data: [LOGGED_REQUEST_EXAMPLE], pagination: { page_size: 20, has_more: false, next_cursor: null } },
+  },
 } as const satisfies Operation;
 
 const getRequestOperation = {
@@ -40,12 +48,18 @@ export function requestRoutes(log: RequestLog): Route[] {
   return [
     route(listRequestsOperation, async ({ caller, query }) => {
       const pageSize = Number(query.page_size ?? DEFAULT_PAGE_SIZE);
-      const isWanted = ({ status }: LoggedRequest): boolean => query.status === undefined || status === Number(query.status);
+      const isWanted = ({ status }: LoggedRequest): boolean =>
+        query.status === undefined || status === Number(query.status);
       const found = log.before(caller, query.cursor || undefined, isWanted);
-      if (found === null) return refusedField('cursor', 'must be a cursor of this list; what it named may not be kept any more');
+      if (found === null)
+        return refusedField('cursor', 'must be a cursor of this list; what it named may not be kept any more');
       const page = found.slice(0, pageSize);
       const hasMore = found.length > page.length;
-      const pagination = { page_size: pageSize, has_more: hasMore, next_cursor: hasMore ? page.at(-1)!.requestId : null };
+      const pagination = {
+        page_size: pageSize,
+        has_more: hasMore,
+        next_cursor: hasMore ? page.at(-1)!.requestId : null,
+      };
       return answer({ data: page.map(presentRequest), pagination });
     }),
     route(getRequestOperation, async ({ caller, params }) => {

@@ -65,7 +65,8 @@ const sandboxPayOperation = {
   tag: 'Sandbox',
   scope: 'payments:create',
   summary: 'Pay a session with the test wallet',
-  description: 'Only in a sandbox, with `sk_test_` keys. Each case sends real transactions on the local chain, so that every outcome can be tested.',
+  description:
+    'Only in a sandbox, with `sk_test_` keys. Each case sends real transactions on the local chain, so that every outcome can be tested.',
   body: sandboxPayBody,
   bodyRequired: true,
   response: sandboxPayment,
@@ -84,7 +85,14 @@ const advanceOperation = {
     'Brings `expires_at` nearer by `seconds`, at most to now; without a body the session expires now. Chains keep their own time: what is sent afterwards is judged by it.',
   body: sandboxAdvanceBody,
   response: sandboxDeadline,
-  errors: ['invalid_request', 'unknown_field', 'session_expired', 'session_already_paid', 'not_found', 'idempotency_conflict'],
+  errors: [
+    'invalid_request',
+    'unknown_field',
+    'session_expired',
+    'session_already_paid',
+    'not_found',
+    'idempotency_conflict',
+  ],
   example: { body: { seconds: 600 }, response: { session_id: EXAMPLE_RESPONSE.session_id, expires_at: 1767226800 } },
 } as const satisfies Operation;
 
@@ -104,7 +112,11 @@ export function sandboxRoutes(api: SandboxApi): Route[] {
         ...(coin !== undefined && isCoin(coin) && { coin }),
         ...(body.amount !== undefined && { amount: body.amount }),
       });
-      return answerOf(outcome, (transfers) => ({ session_id: sessionId, case: kind, transfers: transfers.map(presentTransfer) }));
+      return answerOf(outcome, (transfers) => ({
+        session_id: sessionId,
+        case: kind,
+        transfers: transfers.map(presentTransfer),
+      }));
     }),
     route(advanceOperation, async ({ caller, params, body }) => {
       const sessionId = parseSessionId(params.id!);

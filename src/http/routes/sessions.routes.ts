@@ -14,7 +14,13 @@ import { answerOf } from '../answer-of.ts';
 import { route, type Operation, type Route } from '../operation.ts';
 import { paddedAmount } from '../presenters/amount-text.ts';
 import type { SessionPresenter } from '../presenters/session.presenter.ts';
-import { cancelSessionBody, cancelledSession, createSessionBody, paymentSession, type CreateSessionBody } from '../schemas/session.schema.ts';
+import {
+  cancelSessionBody,
+  cancelledSession,
+  createSessionBody,
+  paymentSession,
+  type CreateSessionBody,
+} from '../schemas/session.schema.ts';
 import { CANCELLED_SESSION_EXAMPLE, CREATE_SESSION_EXAMPLE, SESSION_EXAMPLE } from '../schemas/session.example.ts';
 import { refusedField, type Validated } from '../validation.ts';
 
@@ -31,7 +37,14 @@ const createSessionOperation = {
   bodyRequired: true,
   response: paymentSession,
   errors: [
-    ...(['invalid_request', 'unknown_field', 'session_expired', 'order_id_conflict', 'conflict', 'idempotency_conflict'] as const),
+    ...([
+      'invalid_request',
+      'unknown_field',
+      'session_expired',
+      'order_id_conflict',
+      'conflict',
+      'idempotency_conflict',
+    ] as const),
     ...(['rate_unavailable', 'clock_in_doubt', 'addresses_unconfirmed', 'service_unavailable'] as const),
   ],
   nonceRidesWithCommand: true,
@@ -45,7 +58,8 @@ const getSessionOperation = {
   tag: 'Payment sessions',
   scope: 'payments:read',
   summary: 'Get a payment session',
-  description: 'Accepts ids with the prefix `cs_` or `sess_`. With `expand` the answer brings along what else takes a request of its own.',
+  description:
+    'Accepts ids with the prefix `cs_` or `sess_`. With `expand` the answer brings along what else takes a request of its own.',
   query: getSessionQuery,
   response: expandedSession,
   errors: ['invalid_request', 'unknown_field', 'not_found'],
@@ -59,10 +73,19 @@ const cancelSessionOperation = {
   tag: 'Payment sessions',
   scope: 'payments:create',
   summary: 'Cancel (expire) a payment session',
-  description: 'Only before it is paid or expired. Money that arrives afterwards is refundable and never makes the session paid.',
+  description:
+    'Only before it is paid or expired. Money that arrives afterwards is refundable and never makes the session paid.',
   body: cancelSessionBody,
   response: cancelledSession,
-  errors: ['invalid_request', 'unknown_field', 'session_expired', 'session_already_paid', 'not_found', 'conflict', 'idempotency_conflict'],
+  errors: [
+    'invalid_request',
+    'unknown_field',
+    'session_expired',
+    'session_already_paid',
+    'not_found',
+    'conflict',
+    'idempotency_conflict',
+  ],
   nonceRidesWithCommand: true,
   example: { response: CANCELLED_SESSION_EXAMPLE },
 } as const satisfies Operation;
@@ -86,7 +109,9 @@ export function sessionRoutes(api: MerchantApi, presenter: SessionPresenter, par
       const view = id === null ? null : await api.getSession(caller, id);
       if (view === null) return NOT_FOUND;
       return answer(
-        expand === undefined ? presenter.session(view) : { ...presenter.session(view), ...(await expansionOf(view, caller, expand, parts)) },
+        expand === undefined
+          ? presenter.session(view)
+          : { ...presenter.session(view), ...(await expansionOf(view, caller, expand, parts)) },
       );
     }),
     route(cancelSessionOperation, async ({ caller, params }) => {
@@ -96,7 +121,12 @@ export function sessionRoutes(api: MerchantApi, presenter: SessionPresenter, par
   ];
 }
 
-async function expansionOf(view: SessionView, caller: Caller, expand: string, { refund, timeline, webhooks }: SessionParts): Promise<object> {
+async function expansionOf(
+  view: SessionView,
+  caller: Caller,
+  expand: string,
+  { refund, timeline, webhooks }: SessionParts,
+): Promise<object> {
   const [told, events] = await Promise.all([
     asked(expand, 'timeline') ? timeline?.(caller, view.sessionId) : null,
     asked(expand, 'events') ? (webhooks?.eventsOf(caller, view.sessionId, MAX_EXPANDED_EVENTS) ?? []) : null,
@@ -108,7 +138,10 @@ async function expansionOf(view: SessionView, caller: Caller, expand: string, { 
   };
 }
 
-/** The rules that span fields: decimals by currency, return URLs by mode. Amounts become their padded form, so `10.5` and `10.50` are one request. */
+/**
+ * The rules that span fields: decimals by currency, return URLs by mode. Amounts become their padded form, so `10.5`
+ * and `10.50` are one request.
+ */
 function createInput(body: CreateSessionBody, mode: Mode): Validated<CreateSessionInput> {
   const currency = body.currency.toUpperCase();
   for (const name of ['amount', 'tax_amount', 'shipping_amount'] as const) {
@@ -132,12 +165,16 @@ function createInput(body: CreateSessionBody, mode: Mode): Validated<CreateSessi
       ...(body.description === undefined ? undefined : { description: body.description }),
       ...(body.line_items === undefined ? undefined : { lineItems: body.line_items }),
       ...(body.tax_amount === undefined ? undefined : { taxAmount: paddedAmount(body.tax_amount, decimals) }),
-      ...(body.shipping_amount === undefined ? undefined : { shippingAmount: paddedAmount(body.shipping_amount, decimals) }),
+      ...(body.shipping_amount === undefined
+        ? undefined
+        : { shippingAmount: paddedAmount(body.shipping_amount, decimals) }),
       ...(body.success_url === undefined ? undefined : { successUrl: body.success_url }),
       ...(body.cancel_url === undefined ? undefined : { cancelUrl: body.cancel_url }),
       ...(body.metadata === undefined ? undefined : { metadata: body.metadata }),
       ...(body.expires_in === undefined ? undefined : { lifetimeSec: body.expires_in }),
-      ...(body.supersedes === undefined ? undefined : { supersedes: parseSessionId(body.supersedes) ?? (body.supersedes as SessionId) }),
+      ...(body.supersedes === undefined
+        ? undefined
+        : { supersedes: parseSessionId(body.supersedes) ?? (body.supersedes as SessionId) }),
       ...(target !== undefined && isCoin(target) ? { targetCurrency: target satisfies Coin } : undefined),
     },
   };

@@ -21,7 +21,16 @@ const EXAMPLE = {
     },
   ],
   read_to: [{ network: 'ethereum', time: 1790086412 }],
-  coverage: [{ network: 'ethereum', from_block: 21000010, to_block: 21000160, to_time: 1790001812, providers: ['rpc.example'], gaps: [] }],
+  coverage: [
+    {
+      network: 'ethereum',
+      from_block: 21000010,
+      to_block: 21000160,
+      to_time: 1790001812,
+      providers: ['rpc.example'],
+      gaps: [],
+    },
+  ],
 } satisfies TimelineBody;
 
 const getTimelineOperation = {

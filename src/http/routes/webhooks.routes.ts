@@ -7,7 +7,12 @@ import { route, type Operation, type Route } from '../operation.ts';
 import { presentDelivery, presentDeliveryDetail, presentEvent } from '../presenters/delivery.presenter.ts';
 import { PAGINATION_EXAMPLE } from '../schemas/list.example.ts';
 import { DEFAULT_PAGE_SIZE } from '../schemas/list.schema.ts';
-import { DELIVERY_DETAIL_EXAMPLE, DELIVERY_EXAMPLE, EVENT_FEED_EXAMPLE, REPLAY_EXAMPLE } from '../schemas/webhook.example.ts';
+import {
+  DELIVERY_DETAIL_EXAMPLE,
+  DELIVERY_EXAMPLE,
+  EVENT_FEED_EXAMPLE,
+  REPLAY_EXAMPLE,
+} from '../schemas/webhook.example.ts';
 import {
   delivery,
   deliveryDetail,
@@ -23,7 +28,10 @@ import {
 import { refusedField } from '../validation.ts';
 
 /** A merchant's view of its webhooks. What is not the caller's is `not_found` or null. */
-export type WebhookApi = Pick<MerchantWebhooks, 'list' | 'get' | 'redeliver' | 'replay' | 'sendSample' | 'events' | 'event' | 'eventsOf'>;
+export type WebhookApi = Pick<
+  MerchantWebhooks,
+  'list' | 'get' | 'redeliver' | 'replay' | 'sendSample' | 'events' | 'event' | 'eventsOf'
+>;
 
 const TAG = 'Webhooks';
 
@@ -77,7 +85,8 @@ const replayOperation = {
   scope: 'webhooks:manage',
   readsLookUps: true,
   summary: 'Send the webhooks of a time range again, in order',
-  description: 'For an integration that was down: what was not delivered, or everything, at the pace of a recovering endpoint.',
+  description:
+    'For an integration that was down: what was not delivered, or everything, at the pace of a recovering endpoint.',
   body: replayBody,
   bodyRequired: true,
   response: replayed,
@@ -135,7 +144,8 @@ const getEventOperation = {
 
 const EVENT_ID = /^evt_\d{19}$/;
 const DELIVERY_ID = /^evt_\d{19}(\.we_[a-z2-7]{1,40})?$/;
-const parseId = (text: string, form: RegExp): NotificationId | null => (form.test(text) ? (text as NotificationId) : null);
+const parseId = (text: string, form: RegExp): NotificationId | null =>
+  form.test(text) ? (text as NotificationId) : null;
 
 export function webhookRoutes(api: WebhookApi): Route[] {
   return [...deliveryRoutes(api), ...replayRoutes(api)];
@@ -183,9 +193,12 @@ function replayRoutes(api: WebhookApi): Route[] {
     ),
     route(listEventsOperation, async ({ caller, query }) => {
       const pageSize = Number(query.page_size ?? DEFAULT_PAGE_SIZE);
-      const [fromSec, toSec] = [query.created_from, query.created_to].map((text) => (text === undefined ? undefined : Number(text)));
+      const [fromSec, toSec] = [query.created_from, query.created_to].map((text) =>
+        text === undefined ? undefined : Number(text),
+      );
       const types = query.type?.split(',') as WebhookType[] | undefined;
-      if (fromSec !== undefined && toSec !== undefined && toSec < fromSec) return refusedField('created_to', 'must not be before created_from');
+      if (fromSec !== undefined && toSec !== undefined && toSec < fromSec)
+        return refusedField('created_to', 'must not be before created_from');
       const outcome = await api.events(caller, {
         pageSize,
         ...(query.cursor !== undefined && { cursor: query.cursor }),

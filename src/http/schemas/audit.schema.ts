@@ -10,7 +10,9 @@ const wholeNumber = z
 export const listCheckpointsQuery = z.strictObject({ page_size: pagingFields.page_size, cursor: pagingFields.cursor });
 export const consistencyQuery = z.strictObject({ from: wholeNumber, to: wholeNumber });
 
-export const hashes = z.array(z.string()).meta({ description: 'Hashes in base64, from the bottom of the tree up (RFC 9162).' });
+export const hashes = z
+  .array(z.string())
+  .meta({ description: 'Hashes in base64, from the bottom of the tree up (RFC 9162).' });
 
 export const auditCheckpoint = z
   .object({
@@ -22,7 +24,10 @@ export const auditCheckpoint = z
   })
   .meta({ id: 'AuditCheckpoint' });
 
-const verifierKey = z.string().nullable().meta({ description: 'Public key of the signer (C2SP signed note); null where nobody signs.' });
+const verifierKey = z
+  .string()
+  .nullable()
+  .meta({ description: 'Public key of the signer (C2SP signed note); null where nobody signs.' });
 
 export const checkpointList = z.object({
   verifier_key: verifierKey,
@@ -61,7 +66,9 @@ export const sessionProof = z
           type: text('Name of the event in the ledger.'),
           revision: integer('Its place in the session, from 0.'),
           leaf_index: integer('Its place in the log, from 0.'),
-          text: z.string().meta({ description: "The event's canonical text. Its SHA-256 is `hash`, whose bytes are the leaf's entry." }),
+          text: z.string().meta({
+            description: "The event's canonical text. Its SHA-256 is `hash`, whose bytes are the leaf's entry.",
+          }),
           hash: z.string().meta({ description: 'Hex.' }),
           inclusion_proof: hashes,
         }),

@@ -9,7 +9,9 @@ export const evidenceKind = enumeration('How the payer proves that the payment i
 
 const WHEN = 'Unix seconds; null before.';
 
-export const claimId = z.string().meta({ description: 'Id of the claim.', examples: ['clm_k7w2q5m4n6p3r7s2t5v4x6y3z7'] });
+export const claimId = z
+  .string()
+  .meta({ description: 'Id of the claim.', examples: ['clm_k7w2q5m4n6p3r7s2t5v4x6y3z7'] });
 
 export const claim = z
   .object({
@@ -23,7 +25,9 @@ export const claim = z
     payee: text('Who is to be paid instead.'),
     evidence: evidenceKind,
     proven: z.boolean().meta({ description: 'Whether the evidence is there; a test payment may still be on its way.' }),
-    test_payment: text('Units of the coin that must arrive from the sender of the deposit, exactly; null for other evidence.').nullable(),
+    test_payment: text(
+      'Units of the coin that must arrive from the sender of the deposit, exactly; null for other evidence.',
+    ).nullable(),
     status: enumeration('Where it stands.', {
       open: 'you have not decided',
       approved: 'a refund names it; `refund_id` says how that stands',
@@ -32,7 +36,9 @@ export const claim = z
     reason: text("The payer's own words; null without.").nullable(),
     created: unixSeconds.meta({ description: 'When it was filed, Unix seconds.' }),
     refund_id: refundId.nullable().meta({ description: 'The refund that approved it; null before.' }),
-    payable_from: unixSeconds.nullable().meta({ description: `When its refund may be paid, and until a minute before it can be rejected. ${WHEN}` }),
+    payable_from: unixSeconds
+      .nullable()
+      .meta({ description: `When its refund may be paid, and until a minute before it can be rejected. ${WHEN}` }),
     rejected_at: unixSeconds.nullable().meta({ description: `When it was rejected. ${WHEN}` }),
     rejection_reason: text('Why it was rejected, as given; null without.').nullable(),
   })
@@ -41,7 +47,9 @@ export const claim = z
 export const claimList = z.object({ data: z.array(claim).meta({ description: 'The claims, newest first.' }) });
 
 export const rejectClaimBody = z
-  .strictObject({ reason: plainText(500, { lines: true }).optional().meta({ description: 'Why, for your own records.' }) })
+  .strictObject({
+    reason: plainText(500, { lines: true }).optional().meta({ description: 'Why, for your own records.' }),
+  })
   .meta({ id: 'RejectClaim' });
 
 export type ClaimBody = z.output<typeof claim>;

@@ -2,10 +2,9 @@ import { z } from 'zod';
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
 import { explanation } from './words.schema.ts';
 
-const MEANINGS = Object.fromEntries(Object.entries(ERRORS).map(([code, { meaning }]) => [code, meaning.replace(/\.$/, '')])) as Record<
-  ErrorCode,
-  string
->;
+const MEANINGS = Object.fromEntries(
+  Object.entries(ERRORS).map(([code, { meaning }]) => [code, meaning.replace(/\.$/, '')]),
+) as Record<ErrorCode, string>;
 const CODES = Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]];
 
 export const errorBody = z
@@ -17,7 +16,8 @@ export const errorBody = z
         param: z.string().optional().meta({ description: 'The field, header or query parameter at fault.' }),
         request_id: z.string().meta({ description: 'Quote it when you ask for help.' }),
         doc_url: z.string().optional().meta({
-          description: 'Where the code is explained, with what to do about it. Absent only where the request was not readable as HTTP.',
+          description:
+            'Where the code is explained, with what to do about it. Absent only where the request was not readable as HTTP.',
           format: 'uri',
         }),
       })

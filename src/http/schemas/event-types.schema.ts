@@ -37,5 +37,7 @@ export const eventType = typesOf(NOTIFICATION_TYPES);
 /** What is sent. */
 export const webhookType = typesOf(WEBHOOK_TYPES);
 
-export const eventId = z.string().meta({ description: 'Event id; deduplicate by it.', examples: ['evt_1767225660123456789'] });
+export const eventId = z
+  .string()
+  .meta({ description: 'Event id; deduplicate by it.', examples: ['evt_1767225660123456789'] });
 export const createdAt = unixSeconds.meta({ description: 'When it was decided, Unix seconds.' });

@@ -41,10 +41,16 @@ export const expandedSession = paymentSession
       .meta({
         description: `With \`expand=events\`: what your default endpoint was, or would have been, sent, oldest first; the newest ${MAX_EXPANDED_EVENTS}.`,
       }),
-    timeline: timelineOf.optional().meta({ description: 'With `expand=timeline`: everything that was observed and decided.' }),
+    timeline: timelineOf
+      .optional()
+      .meta({ description: 'With `expand=timeline`: everything that was observed and decided.' }),
   })
   .meta({ id: 'ExpandedPaymentSession', description: 'A payment session with what `expand` asked for.' });
 
 export const expandedRefund = refund
-  .extend({ session: paymentSession.optional().meta({ description: 'With `expand=session`: the session whose money goes back.' }) })
+  .extend({
+    session: paymentSession
+      .optional()
+      .meta({ description: 'With `expand=session`: the session whose money goes back.' }),
+  })
   .meta({ id: 'ExpandedRefund', description: 'A refund with what `expand` asked for.' });

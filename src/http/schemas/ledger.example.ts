@@ -1,6 +1,13 @@
 import type { LedgerBalancesBody, LedgerEntryBody, SettlementReportBody } from './ledger.schema.ts';
 
-const OWED = { network: 'ethereum', coin: 'USDT', payable: '13.50', unapplied: '0.00', refunds_reserved: '0.00', total: '13.50' } as const;
+const OWED = {
+  network: 'ethereum',
+  coin: 'USDT',
+  payable: '13.50',
+  unapplied: '0.00',
+  refunds_reserved: '0.00',
+  total: '13.50',
+} as const;
 const PAGINATION = { page_size: 20, has_more: false, next_cursor: null };
 
 const ENTRY = {
@@ -21,7 +28,11 @@ const ENTRY = {
   value: { currency: 'EUR', at_locked_rate: '12.50', at_settlement_quote: '12.48', difference: '-0.02' },
 };
 
-export const LEDGER_BALANCES_EXAMPLE = { as_of: '2026-01-31', clock: 'recorded', data: [OWED] } satisfies LedgerBalancesBody;
+export const LEDGER_BALANCES_EXAMPLE = {
+  as_of: '2026-01-31',
+  clock: 'recorded',
+  data: [OWED],
+} satisfies LedgerBalancesBody;
 
 const LEDGER_ENTRY_EXAMPLE = {
   ...ENTRY,
@@ -41,6 +52,16 @@ export const SETTLEMENT_REPORT_EXAMPLE = {
   clock: 'recorded',
   opening: [{ ...OWED, payable: '0.00', unapplied: '13.50' }],
   closing: [OWED],
-  data: [{ ...ENTRY, network: 'ethereum', coin: 'USDT', payable: '13.50', unapplied: '-13.50', refunds_reserved: '0.00', total: '0.00' }],
+  data: [
+    {
+      ...ENTRY,
+      network: 'ethereum',
+      coin: 'USDT',
+      payable: '13.50',
+      unapplied: '-13.50',
+      refunds_reserved: '0.00',
+      total: '0.00',
+    },
+  ],
   pagination: PAGINATION,
 } satisfies SettlementReportBody;

@@ -2,7 +2,18 @@ import { z } from 'zod';
 import { isDay } from '../../domain/calendar.ts';
 import { MERCHANT_ACCOUNTS, type LedgerClock } from '../../domain/ledger.ts';
 import { pagingFields, pagination } from './list.schema.ts';
-import { blockNumber, enumeration, logIndex, network, orderId, refundId, sessionId, text, transactionHash, unixSeconds } from './words.schema.ts';
+import {
+  blockNumber,
+  enumeration,
+  logIndex,
+  network,
+  orderId,
+  refundId,
+  sessionId,
+  text,
+  transactionHash,
+  unixSeconds,
+} from './words.schema.ts';
 
 const DAY_RULE = 'must be a day such as 2026-10-31';
 const day = (description: string) =>
@@ -23,7 +34,9 @@ const rangeFields = {
   from: day('First day (UTC), inclusive.'),
   to: day('Last day (UTC), inclusive.'),
   clock,
-  cursor: pagingFields.cursor.meta({ description: 'Empty or absent for the first page, then `next_cursor` of the page before.' }),
+  cursor: pagingFields.cursor.meta({
+    description: 'Empty or absent for the first page, then `next_cursor` of the page before.',
+  }),
   page_size: pagingFields.page_size,
 };
 
@@ -83,14 +96,17 @@ const KINDS = [
 ] as const;
 
 const entryFields = {
-  id: z
-    .string()
-    .meta({ description: 'Id of the event that the entry is made of; several entries may share it, such as a payment and its service fee.' }),
+  id: z.string().meta({
+    description:
+      'Id of the event that the entry is made of; several entries may share it, such as a payment and its service fee.',
+  }),
   kind: z.string().meta({ description: `What happened: ${KINDS.join(', ')}; more may follow.`, examples: ['deposit'] }),
   recorded_at: unixSeconds,
   recorded_day: z.string().meta({ description: 'Day of the books by the time of recording.' }),
   chain_time: unixSeconds.nullable().meta({ description: 'Block time; null when the fact is not one of a chain.' }),
-  chain_day: z.string().meta({ description: 'Day of the books by block time; that of a later period when its own was closed.' }),
+  chain_day: z
+    .string()
+    .meta({ description: 'Day of the books by block time; that of a later period when its own was closed.' }),
   order_id: orderId.nullable(),
   session_id: sessionId.nullable(),
   refund_id: refundId.nullable(),
@@ -98,8 +114,13 @@ const entryFields = {
   log_index: logIndex.nullable(),
   block_number: blockNumber.nullable(),
   block_hash: text('Hash of that block.').nullable(),
-  reverses: z.string().nullable().meta({ description: 'Id of the entry that this one takes back; of `service_fee_reversed`: its `service_fee`.' }),
-  value: fiatValue.nullable().meta({ description: 'What it is worth in the currency of the order; null without conversion.' }),
+  reverses: z
+    .string()
+    .nullable()
+    .meta({ description: 'Id of the entry that this one takes back; of `service_fee_reversed`: its `service_fee`.' }),
+  value: fiatValue
+    .nullable()
+    .meta({ description: 'What it is worth in the currency of the order; null without conversion.' }),
 };
 
 export const ledgerEntry = z
@@ -120,14 +141,18 @@ export const ledgerEntry = z
           network,
           coin: coinName,
           amount: signedAmount('Above zero: you are owed more.'),
-          balance: signedAmount('Of the account in this coin on this network after the line, in the order of recording.'),
+          balance: signedAmount(
+            'Of the account in this coin on this network after the line, in the order of recording.',
+          ),
         }),
       )
       .meta({ description: 'What it changes; the sum is zero unless money came or went.' }),
   })
   .meta({ id: 'LedgerEntry' });
 
-export const settlementLine = z.object({ ...entryFields, network: network.nullable(), coin: coinName, ...owed }).meta({ id: 'LedgerSettlementLine' });
+export const settlementLine = z
+  .object({ ...entryFields, network: network.nullable(), coin: coinName, ...owed })
+  .meta({ id: 'LedgerSettlementLine' });
 
 export const ledgerEntries = z
   .object({ data: z.array(ledgerEntry).meta({ description: 'Entries in the order of recording.' }), pagination })

@@ -1,6 +1,13 @@
 import type { Pagination, TransactionBody } from './list.schema.ts';
 
-export const PAGINATION_EXAMPLE = { page: 1, page_size: 20, total: 1, total_pages: 1, has_more: false, next_cursor: null } satisfies Pagination;
+export const PAGINATION_EXAMPLE = {
+  page: 1,
+  page_size: 20,
+  total: 1,
+  total_pages: 1,
+  has_more: false,
+  next_cursor: null,
+} satisfies Pagination;
 
 export const TRANSACTION_EXAMPLE = {
   id: 'txn_k7w2q5m4n6p3r7s2t5v4x6y3z7',

@@ -34,7 +34,10 @@ const page = wholeNumber('must be a whole number from 1', 1, 1e9)
   .meta({ override: { type: 'integer', minimum: 1, default: 1 }, description: 'Page number, from 1.' });
 const pageSize = wholeNumber(`must be a whole number from 1 to ${MAX_PAGE_SIZE}`, 1, MAX_PAGE_SIZE)
   .optional()
-  .meta({ override: { type: 'integer', minimum: 1, maximum: MAX_PAGE_SIZE, default: DEFAULT_PAGE_SIZE }, description: 'Records per page.' });
+  .meta({
+    override: { type: 'integer', minimum: 1, maximum: MAX_PAGE_SIZE, default: DEFAULT_PAGE_SIZE },
+    description: 'Records per page.',
+  });
 export const secondsParameter = wholeNumber('must be Unix seconds', 0, 1e11)
   .optional()
   .meta({ override: { type: 'integer', minimum: 0 }, description: 'Unix seconds, inclusive.' });
@@ -102,7 +105,8 @@ const metadataFilter = z
   .record(z.string(), z.string(), METADATA_FILTER_RULE)
   .superRefine((value, context) => {
     const keys = Object.keys(value);
-    if (keys.length > MAX_METADATA_FILTERS) context.addIssue({ code: 'custom', message: `must name at most ${MAX_METADATA_FILTERS} keys` });
+    if (keys.length > MAX_METADATA_FILTERS)
+      context.addIssue({ code: 'custom', message: `must name at most ${MAX_METADATA_FILTERS} keys` });
     for (const key of keys) {
       const rule = metadataFilterRule(key, value[key]!);
       if (rule !== null) context.addIssue({ code: 'custom', path: [key], message: rule });
@@ -111,13 +115,15 @@ const metadataFilter = z
   .optional()
   .meta({
     param: { style: 'deepObject', explode: true },
-    description: 'Only sessions with exactly this metadata: `metadata[customer]=c-1042`, at most 10 keys, all of which must agree.',
+    description:
+      'Only sessions with exactly this metadata: `metadata[customer]=c-1042`, at most 10 keys, all of which must agree.',
     examples: [{ customer: 'c-1042' }],
   });
 
 function metadataFilterRule(key: string, value: string): string | null {
   if (key === 'order_id') return 'is searched for with `order_id`';
-  if (key.length === 0 || key.length > MAX_METADATA_KEY_LENGTH) return `must name a key of 1 to ${MAX_METADATA_KEY_LENGTH} characters`;
+  if (key.length === 0 || key.length > MAX_METADATA_KEY_LENGTH)
+    return `must name a key of 1 to ${MAX_METADATA_KEY_LENGTH} characters`;
   return value.length > MAX_METADATA_VALUE_LENGTH ? `must be at most ${MAX_METADATA_VALUE_LENGTH} characters` : null;
 }
 
@@ -126,7 +132,10 @@ export const listSessionsQuery = z.strictObject({
   ...filterFields,
   coin: coinFilter,
   metadata: metadataFilter,
-  status: enumeration('Only sessions that stand so.', { ...SESSION_STATUS, unpaid: 'all but the paid ones' }).optional(),
+  status: enumeration('Only sessions that stand so.', {
+    ...SESSION_STATUS,
+    unpaid: 'all but the paid ones',
+  }).optional(),
 });
 
 export const listRefundsQuery = z.strictObject({
@@ -144,7 +153,10 @@ export const listTransactionsQuery = z.strictObject({
     .string()
     .refine((code) => TRANSACTION_COINS.includes(code.toUpperCase()), TRANSACTION_COIN_RULE)
     .optional()
-    .meta({ override: { enum: [...TRANSACTION_COINS] }, description: "A coin, or a network's native coin for fees; in any case." }),
+    .meta({
+      override: { enum: [...TRANSACTION_COINS] },
+      description: "A coin, or a network's native coin for fees; in any case.",
+    }),
   status: transferStatus.optional(),
   type: transactionType.optional(),
   session_id: sessionOf,
@@ -157,7 +169,10 @@ export const pagination = z
     total: z.int().optional().meta({ description: 'Page mode only.' }),
     total_pages: z.int().optional().meta({ description: 'Page mode only.' }),
     has_more: flag('Whether another page follows.'),
-    next_cursor: z.string().nullable().meta({ description: 'Goes on after this page in cursor mode; null at the end.' }),
+    next_cursor: z
+      .string()
+      .nullable()
+      .meta({ description: 'Goes on after this page in cursor mode; null at the end.' }),
   })
   .meta({ id: 'Pagination', description: 'Where this page stands in the list.' });
 
@@ -180,7 +195,9 @@ export const transaction = z
     tx_hash: transactionHash,
     log_index: logIndex.nullable(),
     block_number: blockNumber.nullable(),
-    block_time: unixSeconds.nullable().meta({ description: 'Time of the block, Unix seconds; null before it is in one.' }),
+    block_time: unixSeconds
+      .nullable()
+      .meta({ description: 'Time of the block, Unix seconds; null before it is in one.' }),
     confirmations: integer('Blocks from its own to the newest one seen; null where they are not counted.').nullable(),
     explorer_url: explorerUrl,
     created: unixSeconds.meta({ description: 'When it was first seen or sent, Unix seconds.' }),

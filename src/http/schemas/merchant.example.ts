@@ -1,4 +1,10 @@
-import type { ChangeMerchantBody, MerchantBody, NewWebhookEndpointBody, WebhookEndpointBody, WebhookSecretBody } from './merchant.schema.ts';
+import type {
+  ChangeMerchantBody,
+  MerchantBody,
+  NewWebhookEndpointBody,
+  WebhookEndpointBody,
+  WebhookSecretBody,
+} from './merchant.schema.ts';
 import type { PendingChangeBody } from './settings.schema.ts';
 
 export const CHANGE_MERCHANT_EXAMPLE = {

@@ -4,7 +4,19 @@ import { NOTIFICATION_FIELDS, NOTIFICATION_TYPES, type NotificationField } from 
 import { evidenceKind } from './claim.schema.ts';
 import { eventType } from './event-types.schema.ts';
 import { pendingChange } from './settings.schema.ts';
-import { amountText, coin, coinCode, enumeration, flag, integer, network, plainText, sessionLifetime, text, unixSeconds } from './words.schema.ts';
+import {
+  amountText,
+  coin,
+  coinCode,
+  enumeration,
+  flag,
+  integer,
+  network,
+  plainText,
+  sessionLifetime,
+  text,
+  unixSeconds,
+} from './words.schema.ts';
 
 const BOTH_COINS =
   'Whether payers choose the coin of orders in other currencies, unless `target_currency` names it: the first money that counts decides.';
@@ -17,8 +29,10 @@ const LOGO =
   'Picture of the shop for payment pages: a PNG file in base64, at most 128 KiB and 1024 pixels a side, not interlaced. It is made anew from its pixels, at most 320 by 80. Null: none.';
 
 const URL_RULE = 'https URL, on port 443 or 8443.';
-const STANDARD = 'Whether each request is signed after Standard Webhooks, too (`webhook-id`, `webhook-timestamp`, `webhook-signature`).';
-const DISABLED = 'Whether it is switched off: nothing is sent. The default endpoint is told later what happened meanwhile, a further one is not.';
+const STANDARD =
+  'Whether each request is signed after Standard Webhooks, too (`webhook-id`, `webhook-timestamp`, `webhook-signature`).';
+const DISABLED =
+  'Whether it is switched off: nothing is sent. The default endpoint is told later what happened meanwhile, a further one is not.';
 
 const DETAILS = {
   received: 'final on-time money that you hold, in units of the coin',
@@ -44,7 +58,9 @@ const evidenceList = listed(evidenceKind, 'kind of evidence', EVIDENCE_KINDS.len
 
 const endpointChoice = {
   durable_redelivery: flag(DURABLE).optional(),
-  fields: detailList.optional().meta({ description: 'What each event says of its object beside what is always there.' }),
+  fields: detailList
+    .optional()
+    .meta({ description: 'What each event says of its object beside what is always there.' }),
   standard_webhooks: flag(STANDARD).optional(),
 };
 
@@ -76,16 +92,18 @@ const policyFields = {
     .nullable()
     .optional()
     .meta({
-      description: 'Where payers reach the shop, an e-mail address or an https URL; the payment page links to it. Null: nowhere.',
+      description:
+        'Where payers reach the shop, an e-mail address or an https URL; the payment page links to it. Null: nowhere.',
       examples: ['help@shop.example'],
     }),
-  refund_claims: evidenceList
-    .optional()
-    .meta({ description: 'Evidence that you take for a refund to another than who paid; empty: none. The installation may take less.' }),
+  refund_claims: evidenceList.optional().meta({
+    description:
+      'Evidence that you take for a refund to another than who paid; empty: none. The installation may take less.',
+  }),
   session_ttl_seconds: sessionLifetime.nullable().optional().meta({ description: 'Null: the installation default.' }),
-  ethereum_finalized_from: amountText
-    .optional()
-    .meta({ description: 'From this many units on, payments on Ethereum wait for finality; at most what the operator allows.' }),
+  ethereum_finalized_from: amountText.optional().meta({
+    description: 'From this many units on, payments on Ethereum wait for finality; at most what the operator allows.',
+  }),
   ethereum_confirmations: z
     .int('must be a whole number')
     .min(1, 'must be at least 1')
@@ -107,11 +125,18 @@ export const changeMerchantBody = z
       .strictObject({
         url: plainText(2048).nullable().optional().meta({ description: 'https URL; null stops deliveries.' }),
         ...endpointChoice,
-        events: eventList.optional().meta({ description: 'What you are told at your default endpoint; the six outcomes are, named or not.' }),
+        events: eventList
+          .optional()
+          .meta({ description: 'What you are told at your default endpoint; the six outcomes are, named or not.' }),
       })
       .optional()
       .meta({ description: 'Where you are told what happened; only what is given is changed.' }),
-    logo: z.string('must be a PNG image in base64').max(175_000, 'must have at most 128 KiB').nullable().optional().meta({ description: LOGO }),
+    logo: z
+      .string('must be a PNG image in base64')
+      .max(175_000, 'must have at most 128 KiB')
+      .nullable()
+      .optional()
+      .meta({ description: LOGO }),
     domains: z
       .array(z.strictObject(domainFields), 'must be an array of domains')
       .max(100, 'must hold at most 100 domains')
@@ -153,7 +178,9 @@ export const createEndpointBody = z
 export const changeEndpointBody = z
   .strictObject({
     url: plainText(2048, { min: 1 }).optional().meta({ description: URL_RULE }),
-    events: eventList.optional().meta({ description: 'What it is told; the default endpoint is told the six outcomes, named or not.' }),
+    events: eventList
+      .optional()
+      .meta({ description: 'What it is told; the default endpoint is told the six outcomes, named or not.' }),
     ...endpointChoice,
     disabled: flag(DISABLED).optional(),
   })
@@ -161,7 +188,9 @@ export const changeEndpointBody = z
 
 const SECRET = {
   webhook_secret: z.string().meta({ description: 'Shown here and never again.' }),
-  standard_webhooks_secret: z.string().meta({ description: 'The same secret in the form that libraries for Standard Webhooks take.' }),
+  standard_webhooks_secret: z
+    .string()
+    .meta({ description: 'The same secret in the form that libraries for Standard Webhooks take.' }),
 };
 
 export const newWebhookEndpoint = webhookEndpoint.extend(SECRET).meta({ id: 'NewWebhookEndpoint' });
@@ -170,7 +199,9 @@ export const webhookSecret = z
   .object({
     endpoint_id: z.string().meta({ description: 'The endpoint.' }),
     ...SECRET,
-    activates_at: unixSeconds.meta({ description: 'When it takes over unless it is activated before, in Unix seconds.' }),
+    activates_at: unixSeconds.meta({
+      description: 'When it takes over unless it is activated before, in Unix seconds.',
+    }),
   })
   .meta({ id: 'WebhookSecret' });
 
@@ -179,15 +210,23 @@ export const merchant = z
     id: text('Id of the merchant.'),
     name: text('Name of the merchant.'),
     mode: enumeration('Which money it is about.', { live: 'real money', test: 'the sandbox' }),
-    settlement_currency: coin.meta({ description: 'Coin that orders in other currencies are paid in: `USDT` or `USDC`.' }),
+    settlement_currency: coin.meta({
+      description: 'Coin that orders in other currencies are paid in: `USDT` or `USDC`.',
+    }),
     networks: z.array(network).meta({ description: 'Networks offered to payers, in the order shown.' }),
     offer_both_coins: flag(BOTH_COINS),
     offer_tron_usdc: flag(TRON_USDC),
-    tolerance: text('Units of the coin that a payment may be short; the cap of `tolerance_percent` where there is one and this is above zero.'),
+    tolerance: text(
+      'Units of the coin that a payment may be short; the cap of `tolerance_percent` where there is one and this is above zero.',
+    ),
     tolerance_percent: text('Percent of what is due that a payment may be short; null without a share.').nullable(),
     contact: text('Where payers reach the shop; null for nowhere.').nullable(),
-    refund_claims: z.array(evidenceKind).meta({ description: 'Evidence that you take for a refund to another than who paid.' }),
-    session_ttl_seconds: integer('Seconds that a session may be paid; null for the default of the installation.').nullable(),
+    refund_claims: z
+      .array(evidenceKind)
+      .meta({ description: 'Evidence that you take for a refund to another than who paid.' }),
+    session_ttl_seconds: integer(
+      'Seconds that a session may be paid; null for the default of the installation.',
+    ).nullable(),
     ethereum_finalized_from: text('From this many units on, payments on Ethereum wait for finality.'),
     ethereum_confirmations: integer('Blocks that payments on Ethereum wait for below that amount.'),
     logo: z
@@ -202,8 +241,12 @@ export const merchant = z
     domains: z
       .array(z.object({ id: text('The `merchant_domain_id` of a create.'), host: text(HOST), name: text(NAME) }))
       .meta({ description: 'Your registered domains.' }),
-    change_delay_minutes: integer('How many minutes a change of webhook URLs, policy or settlement addresses waits before it takes effect.'),
-    pending_changes: z.array(pendingChange).meta({ description: 'Such changes that wait; what is above is still in force.' }),
+    change_delay_minutes: integer(
+      'How many minutes a change of webhook URLs, policy or settlement addresses waits before it takes effect.',
+    ),
+    pending_changes: z
+      .array(pendingChange)
+      .meta({ description: 'Such changes that wait; what is above is still in force.' }),
   })
   .meta({ id: 'Merchant' });
 

@@ -36,21 +36,22 @@ export const createRefundBody = z
       .string('must be the id of a transaction')
       .optional()
       .meta({
-        description: 'The deposit to refund, as the session and `/v1/transactions` show it. Absent: first whoever paid the order, never dust.',
+        description:
+          'The deposit to refund, as the session and `/v1/transactions` show it. Absent: first whoever paid the order, never dust.',
         examples: ['txn_k7w2q5m4n6p3r7s2t5v4x6y3z7'],
       }),
     claim_id: z
       .string('must be the id of a claim')
       .optional()
       .meta({
-        description: 'The claim of a payer that this approves: then the refund of its deposit goes to the payee whom it names.',
+        description:
+          'The claim of a payer that this approves: then the refund of its deposit goes to the payee whom it names.',
         examples: ['clm_k7w2q5m4n6p3r7s2t5v4x6y3z7'],
       }),
     reason: plainText(500, { lines: true }).optional().meta({ description: 'Why, for your own records.' }),
-    acknowledge_sender: z
-      .boolean('must be true or false')
-      .optional()
-      .meta({ description: 'Set after `sender_not_acknowledged`: the payer was asked and can receive at the paying address.' }),
+    acknowledge_sender: z.boolean('must be true or false').optional().meta({
+      description: 'Set after `sender_not_acknowledged`: the payer was asked and can receive at the paying address.',
+    }),
   })
   .meta({ id: 'CreateRefund' });
 
@@ -76,15 +77,26 @@ export const refund = z
     id: refundId,
     session_id: sessionId,
     order_id: orderId,
-    amount: z.object({ value: text('Decimal string in units of the coin.'), currency: coin }).meta({ description: 'What goes back.' }),
+    amount: z
+      .object({ value: text('Decimal string in units of the coin.'), currency: coin })
+      .meta({ description: 'What goes back.' }),
     amount_returned: z.string().meta({ description: 'What has reached the payers.' }),
-    type: enumeration('How much it takes.', { full: 'it is the first and took all that paid the order, or all there was', partial: 'any other' }),
+    type: enumeration('How much it takes.', {
+      full: 'it is the first and took all that paid the order, or all there was',
+      partial: 'any other',
+    }),
     status: refundStatus,
     reason: text('Why, as given; null without.').nullable(),
     network: network.nullable().meta({ description: 'Of the only payout; null with several.' }),
     to_address: z.string().nullable().meta({ description: 'Of the only payout; null with several.' }),
-    tx_hash: z.string().nullable().meta({ description: 'Of the only payout; null with several or before it is signed.' }),
-    network_fee: z.string().nullable().meta({ description: 'Of the only payout; null with several or before it has landed.' }),
+    tx_hash: z
+      .string()
+      .nullable()
+      .meta({ description: 'Of the only payout; null with several or before it is signed.' }),
+    network_fee: z
+      .string()
+      .nullable()
+      .meta({ description: 'Of the only payout; null with several or before it has landed.' }),
     payouts: z.array(payout).meta({ description: 'The payments that it is made of, one per payer and network.' }),
     created: unixSeconds.meta({ description: 'When it was asked for, Unix seconds.' }),
     updated: unixSeconds.meta({ description: 'When it last changed, Unix seconds.' }),

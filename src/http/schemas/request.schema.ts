@@ -6,12 +6,17 @@ const STATUS_RULE = 'must be an HTTP status such as 400';
 
 export const listRequestsQuery = z.strictObject({
   page_size: pagingFields.page_size,
-  cursor: plainText(64).optional().meta({ description: 'Empty or absent for the newest, then `next_cursor` of the page before.' }),
+  cursor: plainText(64)
+    .optional()
+    .meta({ description: 'Empty or absent for the newest, then `next_cursor` of the page before.' }),
   status: z
     .string()
     .refine((given) => /^[1-5]\d\d$/.test(given), STATUS_RULE)
     .optional()
-    .meta({ override: { type: 'integer', minimum: 100, maximum: 599 }, description: 'Only requests that were answered so.' }),
+    .meta({
+      override: { type: 'integer', minimum: 100, maximum: 599 },
+      description: 'Only requests that were answered so.',
+    }),
 });
 
 export const loggedRequest = z

@@ -1,5 +1,15 @@
 import { z } from 'zod';
-import { coin, coinCode, enumeration, network, positiveAmountText, sessionId, text, transactionHash, unixSeconds } from './words.schema.ts';
+import {
+  coin,
+  coinCode,
+  enumeration,
+  network,
+  positiveAmountText,
+  sessionId,
+  text,
+  transactionHash,
+  unixSeconds,
+} from './words.schema.ts';
 
 /** What the sandbox's test wallet can do to a session. */
 const CASES = {
@@ -12,8 +22,10 @@ const CASES = {
   reorg: 'the transfer is mined, thrown out and mined again',
   lost: 'the transfer is mined and thrown out for good',
   contract_payer: 'what is due, from a contract: a refund asks for `acknowledge_sender`',
-  exchange_payer: 'what is due, from an address that is listed as one of an exchange: a refund asks for `acknowledge_sender`',
-  frozen_payer: "what is due, from a payer whom the coin's issuer freezes then: every refund to it fails with `recipient_frozen`",
+  exchange_payer:
+    'what is due, from an address that is listed as one of an exchange: a refund asks for `acknowledge_sender`',
+  frozen_payer:
+    "what is due, from a payer whom the coin's issuer freezes then: every refund to it fails with `recipient_frozen`",
 } as const;
 export type SandboxCase = keyof typeof CASES;
 export const SANDBOX_CASES = Object.keys(CASES) as SandboxCase[];
@@ -21,8 +33,12 @@ const sandboxCase = enumeration('What happens.', CASES);
 
 export const sandboxPayBody = z
   .strictObject({
-    network: network.meta({ description: 'Network to pay on, one of those that the session offers: `ethereum`, `bsc`, `tron` or `solana`.' }),
-    coin: coinCode.optional().meta({ description: 'By default the coin of the session; the other one for `wrong_coin`.' }),
+    network: network.meta({
+      description: 'Network to pay on, one of those that the session offers: `ethereum`, `bsc`, `tron` or `solana`.',
+    }),
+    coin: coinCode
+      .optional()
+      .meta({ description: 'By default the coin of the session; the other one for `wrong_coin`.' }),
     amount: positiveAmountText.optional().meta({ description: 'Units of the coin; by default what the case needs.' }),
     case: sandboxCase.optional().meta({ default: 'exact' }),
   })

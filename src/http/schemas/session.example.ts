@@ -7,7 +7,12 @@ export const CREATE_SESSION_EXAMPLE = {
   currency: 'USD',
   order_id: 'order-1042',
   description: 'Two mugs',
-  line_items: [{ price_data: { currency: 'USD', unit_amount: '3.50', product_data: { name: 'Mug', description: 'Blue' } }, quantity: 2 }],
+  line_items: [
+    {
+      price_data: { currency: 'USD', unit_amount: '3.50', product_data: { name: 'Mug', description: 'Blue' } },
+      quantity: 2,
+    },
+  ],
   tax_amount: '1.00',
   shipping_amount: '2.00',
   success_url: 'https://shop.example/thanks',

@@ -29,7 +29,10 @@ const MAX_METADATA_KEYS = 50;
 const MAX_QUANTITY = 1e9;
 
 const productData = z.strictObject({
-  name: plainText(250, { min: 1 }).meta({ description: 'Name of the product, as the payer reads it.', examples: ['Mug'] }),
+  name: plainText(250, { min: 1 }).meta({
+    description: 'Name of the product, as the payer reads it.',
+    examples: ['Mug'],
+  }),
   description: plainText(1000, { lines: true }).optional().meta({ description: 'What the product is, in a sentence.' }),
 });
 
@@ -55,36 +58,59 @@ export const lineItem = z
 
 const METADATA_RULE = 'must be an object with string values';
 
-/** What the merchant keeps with the session: at most 50 keys of 40 characters, values of 500. `order_id` is added by the service. */
+/**
+ * What the merchant keeps with the session: at most 50 keys of 40 characters, values of 500. `order_id` is added by the
+ * service.
+ */
 const metadata = z
   .record(
     z.string(),
-    z.string('must be a string').max(MAX_METADATA_VALUE_LENGTH, `must be at most ${MAX_METADATA_VALUE_LENGTH} characters`),
+    z
+      .string('must be a string')
+      .max(MAX_METADATA_VALUE_LENGTH, `must be at most ${MAX_METADATA_VALUE_LENGTH} characters`),
     METADATA_RULE,
   )
   .superRefine((value, context) => {
     const keys = Object.keys(value);
-    if (keys.length > MAX_METADATA_KEYS) context.addIssue({ code: 'custom', message: `must have at most ${MAX_METADATA_KEYS} keys` });
+    if (keys.length > MAX_METADATA_KEYS)
+      context.addIssue({ code: 'custom', message: `must have at most ${MAX_METADATA_KEYS} keys` });
     for (const key of keys) {
       if (key.length === 0 || key.length > MAX_METADATA_KEY_LENGTH) {
-        context.addIssue({ code: 'custom', path: [key], message: `must be a key of 1 to ${MAX_METADATA_KEY_LENGTH} characters` });
+        context.addIssue({
+          code: 'custom',
+          path: [key],
+          message: `must be a key of 1 to ${MAX_METADATA_KEY_LENGTH} characters`,
+        });
         return;
       }
     }
-    if (Object.hasOwn(value, 'order_id')) context.addIssue({ code: 'custom', path: ['order_id'], message: 'is set by the service from `order_id`' });
+    if (Object.hasOwn(value, 'order_id'))
+      context.addIssue({ code: 'custom', path: ['order_id'], message: 'is set by the service from `order_id`' });
   })
-  .meta({ description: 'Key-value pairs that come back with the session.', maxProperties: MAX_METADATA_KEYS, examples: [{ customer: 'c-1042' }] });
+  .meta({
+    description: 'Key-value pairs that come back with the session.',
+    maxProperties: MAX_METADATA_KEYS,
+    examples: [{ customer: 'c-1042' }],
+  });
 
 /** Body of "create payment session". */
 export const createSessionBody = z
   .strictObject({
     amount: positiveAmountText.meta({
-      description: "The order's total, tax and shipping included; at most the currency's ISO 4217 decimals (6 for coins).",
+      description:
+        "The order's total, tax and shipping included; at most the currency's ISO 4217 decimals (6 for coins).",
     }),
     currency: currencyCode.meta({ description: 'Currency of the order: an ISO 4217 code or a coin, in any case.' }),
-    order_id: plainText(128, { min: 1 }).meta({ description: 'Your order id, unique per merchant and mode.', examples: ['order-1042'] }),
-    merchant_domain_id: plainText(64, { min: 1 }).optional().meta({ description: 'A domain registered for the merchant.' }),
-    description: plainText(1000, { lines: true }).optional().meta({ description: 'What the order is; the payer reads it.' }),
+    order_id: plainText(128, { min: 1 }).meta({
+      description: 'Your order id, unique per merchant and mode.',
+      examples: ['order-1042'],
+    }),
+    merchant_domain_id: plainText(64, { min: 1 })
+      .optional()
+      .meta({ description: 'A domain registered for the merchant.' }),
+    description: plainText(1000, { lines: true })
+      .optional()
+      .meta({ description: 'What the order is; the payer reads it.' }),
     line_items: z
       .array(lineItem, 'must be an array of line items')
       .max(MAX_LINE_ITEMS, `must hold at most ${MAX_LINE_ITEMS} items`)
@@ -92,20 +118,29 @@ export const createSessionBody = z
       .meta({ description: 'What is sold, as the payer is shown it.' }),
     tax_amount: amountText.optional().meta({ description: 'Tax within `amount`, decimal string.' }),
     shipping_amount: amountText.optional().meta({ description: 'Shipping within `amount`, decimal string.' }),
-    success_url: httpsUrl.optional().meta({ description: 'Where the payment page sends the payer after the payment: an https URL.' }),
-    cancel_url: httpsUrl.optional().meta({ description: 'Where the payment page sends a payer who gives up: an https URL.' }),
+    success_url: httpsUrl
+      .optional()
+      .meta({ description: 'Where the payment page sends the payer after the payment: an https URL.' }),
+    cancel_url: httpsUrl
+      .optional()
+      .meta({ description: 'Where the payment page sends a payer who gives up: an https URL.' }),
     metadata: metadata.optional(),
     expires_in: sessionLifetime
       .optional()
       .meta({ description: "Seconds that this session may be paid; by default the merchant's `session_ttl_seconds`." }),
     supersedes: sessionId.optional().meta({
-      description: 'A session of the same order that expired, failed or was cancelled: this one is another attempt to have the order paid.',
+      description:
+        'A session of the same order that expired, failed or was cancelled: this one is another attempt to have the order paid.',
     }),
-    target_currency: coinCode.optional().meta({ description: "Settlement coin; by default the order's own coin, else the merchant's policy." }),
+    target_currency: coinCode
+      .optional()
+      .meta({ description: "Settlement coin; by default the order's own coin, else the merchant's policy." }),
   })
   .meta({ id: 'CreatePaymentSession' });
 
-export const cancelSessionBody = z.strictObject({}).meta({ id: 'CancelPaymentSession', description: 'No fields; the body may be empty.' });
+export const cancelSessionBody = z
+  .strictObject({})
+  .meta({ id: 'CancelPaymentSession', description: 'No fields; the body may be empty.' });
 
 export const paymentOption = z
   .object({
@@ -116,7 +151,9 @@ export const paymentOption = z
     decimals: integer('Decimals of the token on this network.'),
     address: z.string().meta({ description: 'Collection address of this session.' }),
     amount: z.string().meta({ description: 'Units of the coin to pay.' }),
-    qr_payload: z.string().meta({ description: 'Text of the QR code: the plain address, the one form every wallet reads.' }),
+    qr_payload: z
+      .string()
+      .meta({ description: 'Text of the QR code: the plain address, the one form every wallet reads.' }),
     deep_links: z.record(z.string(), z.string()).meta({ description: 'Link by wallet name.' }),
     token_account: z.string().optional().meta({ description: "Solana: the address's token account of the coin." }),
     finality: enumeration('When the payment counts.', {
@@ -124,7 +161,9 @@ export const paymentOption = z
       finalized: "when the chain's own finality covers it",
     }),
     confirmations: z.int().optional().meta({ description: 'Blocks needed, when finality goes by confirmations.' }),
-    simulated: z.boolean().meta({ description: 'True on a stand-in chain of the sandbox that is not the real node software.' }),
+    simulated: z
+      .boolean()
+      .meta({ description: 'True on a stand-in chain of the sandbox that is not the real node software.' }),
   })
   .meta({ id: 'PaymentOption' });
 
@@ -164,14 +203,18 @@ export const deposit = z
       dust: 'it is too little to change anything',
     }),
     from_address: text('Address that paid; null where the chain names no single one.').nullable(),
-    sender: sender.nullable().meta({ description: 'Who paid, once that could be told: a refund to a contract or an exchange may be lost.' }),
+    sender: sender
+      .nullable()
+      .meta({ description: 'Who paid, once that could be told: a refund to a contract or an exchange may be lost.' }),
     to_address: text('Collection address that received.'),
     tx_hash: transactionHash,
     log_index: logIndex,
     block_number: blockNumber,
     block_time: unixSeconds.meta({ description: 'Time of the block, Unix seconds.' }),
     explorer_url: explorerUrl,
-    refundable: z.string().meta({ description: 'What a refund that names it may take; "0.00" without a single payer.' }),
+    refundable: z
+      .string()
+      .meta({ description: 'What a refund that names it may take; "0.00" without a single payer.' }),
   })
   .meta({ id: 'Deposit' });
 
@@ -184,9 +227,14 @@ const sessionCore = {
   id: sessionId,
   amount_total: text('Total of the order, decimal string in its currency.'),
   currency: z.string().meta({ description: 'Merchant currency, lower case.' }),
-  payment_status: enumeration('Whether to fulfil the order.', { unpaid: 'not enough is final on chain', paid: 'enough is final on chain' }),
+  payment_status: enumeration('Whether to fulfil the order.', {
+    unpaid: 'not enough is final on chain',
+    paid: 'enough is final on chain',
+  }),
   created: unixSeconds.meta({ description: 'When it was created, Unix seconds.' }),
-  expires_at: unixSeconds.meta({ description: 'Until when it may be paid, Unix seconds; the time of the cancellation once it is cancelled.' }),
+  expires_at: unixSeconds.meta({
+    description: 'Until when it may be paid, Unix seconds; the time of the cancellation once it is cancelled.',
+  }),
   url: z.string().meta({ description: 'Payment page.' }),
   tax_amount: text('Tax within `amount_total`, as given at the create.').optional(),
   shipping_amount: text('Shipping within `amount_total`, as given at the create.').optional(),
@@ -194,8 +242,13 @@ const sessionCore = {
     .string()
     .optional()
     .meta({ description: 'With conversion only: one unit of the merchant currency is this many units of the coin.' }),
-  target_currency: coin.optional().meta({ description: 'With conversion only: the coin the payer pays, `USDT` or `USDC`.' }),
-  target_amount_total: z.string().optional().meta({ description: 'With conversion only: units of the coin the payer pays.' }),
+  target_currency: coin
+    .optional()
+    .meta({ description: 'With conversion only: the coin the payer pays, `USDT` or `USDC`.' }),
+  target_amount_total: z
+    .string()
+    .optional()
+    .meta({ description: 'With conversion only: units of the coin the payer pays.' }),
   rate_locked_at: unixSeconds.optional().meta({ description: 'With conversion only: when the rate was locked.' }),
   alternative: alternative.optional().meta({
     description:
@@ -204,22 +257,35 @@ const sessionCore = {
   order_id: orderId,
   status: enumeration('Where the session stands.', SESSION_STATUS),
   settlement_currency: coin.meta({ description: 'The coin that the session is paid in: `USDT` or `USDC`.' }),
-  received: z.string().meta({ description: 'Final on-time money of the settlement coin that you hold: neither refunded nor reserved for a refund.' }),
+  received: z.string().meta({
+    description:
+      'Final on-time money of the settlement coin that you hold: neither refunded nor reserved for a refund.',
+  }),
   pending: z.string().meta({ description: 'Seen on time but not final yet.' }),
-  excess: z.string().meta({ description: 'Of `received`, what is beyond what was due; zero until the session is paid.' }),
+  excess: z
+    .string()
+    .meta({ description: 'Of `received`, what is beyond what was due; zero until the session is paid.' }),
   refunded: z.string().meta({ description: 'Units of the settlement coin that refunds have paid out.' }),
   refundable: z.string().meta({
     description:
       'Of the settlement coin: what a refund that names no deposit may take, late and surplus money included. Neither dust nor money without a single payer.',
   }),
-  refundable_amounts: z.array(refundableAmount).meta({ description: 'The same of each coin; money in another coin is refunded by naming it.' }),
+  refundable_amounts: z
+    .array(refundableAmount)
+    .meta({ description: 'The same of each coin; money in another coin is refunded by naming it.' }),
   reversed: z.boolean().meta({ description: 'True when final money left the chain again.' }),
-  after_expiry: z.boolean().meta({ description: 'True when an on-time payment was found after the session had expired.' }),
+  after_expiry: z
+    .boolean()
+    .meta({ description: 'True when an on-time payment was found after the session had expired.' }),
   paid_at: unixSeconds.optional().meta({ description: 'When enough was final, Unix seconds.' }),
   supersedes: sessionId.optional().meta({ description: 'The attempt before this one to have the order paid.' }),
-  superseded_by: sessionId.optional().meta({ description: 'The attempt after this one, which the payment page leads to.' }),
+  superseded_by: sessionId
+    .optional()
+    .meta({ description: 'The attempt after this one, which the payment page leads to.' }),
   merchant_domain_id: text('The registered domain given at the create.').optional(),
-  payment_options: z.array(paymentOption).meta({ description: 'How it can be paid, one entry per network, in the order shown to the payer.' }),
+  payment_options: z
+    .array(paymentOption)
+    .meta({ description: 'How it can be paid, one entry per network, in the order shown to the payer.' }),
   deposits: z.array(deposit).meta({ description: 'Every transfer to the session.' }),
 };
 

@@ -24,7 +24,10 @@ const ABOUT = 'What the event is about.';
 const setting = enumeration('What is changed.', SETTINGS);
 const change = z
   .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.string())]))
-  .meta({ description: 'The values that are set, by the names that the API has for them.', examples: [{ url: 'https://new.example/webhooks' }] });
+  .meta({
+    description: 'The values that are set, by the names that the API has for them.',
+    examples: [{ url: 'https://new.example/webhooks' }],
+  });
 const changeId = text('Id of the change, with which it is withdrawn.');
 const takesEffectAt = unixSeconds.meta({ description: 'When it takes effect, or did, Unix seconds.' });
 
@@ -42,7 +45,10 @@ export const settingsEvent = z
             status: enumeration('What became of it.', STATUSES),
             change_id: changeId.nullable(),
             takes_effect_at: takesEffectAt,
-            changed_by: enumeration('Who asked for it.', { merchant: 'a key of yours', operator: 'who runs this service' }),
+            changed_by: enumeration('Who asked for it.', {
+              merchant: 'a key of yours',
+              operator: 'who runs this service',
+            }),
             change,
             refusal: text('Why it was not possible any more.').optional(),
           })
@@ -62,6 +68,8 @@ export const pendingChange = z
   })
   .meta({ id: 'PendingChange' });
 
-export const pendingChanges = z.object({ data: z.array(pendingChange).meta({ description: 'What waits, in the order in which it was asked for.' }) });
+export const pendingChanges = z.object({
+  data: z.array(pendingChange).meta({ description: 'What waits, in the order in which it was asked for.' }),
+});
 
 export type PendingChangeBody = z.output<typeof pendingChange>;

@@ -38,7 +38,14 @@ export const monthStatement = z
       )
       .meta({ description: 'Your accounts, by network and coin.' }),
     kinds: z
-      .array(z.object({ kind: text('What happened, as in the entries.'), ...place, lines: integer('How many lines of it.'), ...moved }))
+      .array(
+        z.object({
+          kind: text('What happened, as in the entries.'),
+          ...place,
+          lines: integer('How many lines of it.'),
+          ...moved,
+        }),
+      )
       .meta({ description: 'The same by what happened: adds up to the debits and credits of `accounts`.' }),
     lines: integer('Lines of the month, all together.'),
     lines_sha256: text('SHA-256 of all lines, in hex: see the documentation of the books.'),
@@ -46,7 +53,10 @@ export const monthStatement = z
     issued_at_sec: unixSeconds,
     event: text('Id of the event by which the statement is kept.'),
     recorded_at: unixSeconds,
-    verifier_key: z.string().nullable().meta({ description: 'Public key of the signer. Verify with the one that you keep.' }),
+    verifier_key: z
+      .string()
+      .nullable()
+      .meta({ description: 'Public key of the signer. Verify with the one that you keep.' }),
     checkpoint: auditCheckpoint,
     proof: z
       .object({

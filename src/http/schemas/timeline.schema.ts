@@ -20,7 +20,12 @@ const coveredRange = z
     to_time: unixSeconds.meta({ description: 'Time of the last block, Unix seconds.' }),
     providers: z.array(z.string()).meta({ description: 'Who answered: names of the providers that were asked.' }),
     gaps: z
-      .array(z.object({ from_block: integer('First block that is missing.'), to_block: integer('Last block that is missing.') }))
+      .array(
+        z.object({
+          from_block: integer('First block that is missing.'),
+          to_block: integer('Last block that is missing.'),
+        }),
+      )
       .meta({ description: 'Blocks in between that no recorded reading covers.' }),
   })
   .meta({ id: 'CoveredRange' });
@@ -31,12 +36,21 @@ export const timelineOf = z
     conclusion: z.string().meta({ description: 'Why the session is, or is not, paid.' }),
     entries: z.array(timelineEntry).meta({ description: 'Every observation and decision, oldest first.' }),
     read_to: z
-      .array(z.object({ network, time: unixSeconds.nullable().meta({ description: 'Chain time, Unix seconds; null before anything was read.' }) }))
+      .array(
+        z.object({
+          network,
+          time: unixSeconds
+            .nullable()
+            .meta({ description: 'Chain time, Unix seconds; null before anything was read.' }),
+        }),
+      )
       .meta({
         description:
           'Chain time up to which every transfer to the session is known, by network; null before anything was read. Old sessions are read ever less often.',
       }),
-    coverage: z.array(coveredRange).meta({ description: 'What was read of each network while the session could be paid, and by which provider.' }),
+    coverage: z
+      .array(coveredRange)
+      .meta({ description: 'What was read of each network while the session could be paid, and by which provider.' }),
   })
   .meta({ id: 'Timeline' });
 

@@ -1,4 +1,10 @@
-import type { DeliveryBody, DeliveryDetailBody, EventFeedBody, PaymentEventBody, ReplayBody } from './webhook.schema.ts';
+import type {
+  DeliveryBody,
+  DeliveryDetailBody,
+  EventFeedBody,
+  PaymentEventBody,
+  ReplayBody,
+} from './webhook.schema.ts';
 
 export const PAYMENT_EVENT_EXAMPLE = {
   id: 'evt_1767225660123456789',

@@ -24,16 +24,35 @@ const source = z.literal('api').meta({ description: 'Always `api`.' });
 const ABOUT = 'What the event is about.';
 
 const details = {
-  received: z.string().optional().meta({ description: 'Where the endpoint asked for it: final on-time money that you hold, in units of the coin.' }),
+  received: z
+    .string()
+    .optional()
+    .meta({ description: 'Where the endpoint asked for it: final on-time money that you hold, in units of the coin.' }),
   due: z.string().optional().meta({ description: 'Where the endpoint asked for it: what the session asks for.' }),
-  excess: z.string().optional().meta({ description: 'Where the endpoint asked for it: what is beyond what was due, once it is paid.' }),
-  network: network.nullable().optional().meta({ description: 'Where the endpoint asked for it: the network of the transfer; null without one.' }),
-  tx_hash: z.string().nullable().optional().meta({ description: 'Where the endpoint asked for it: the transaction; null without one.' }),
-  failure_reason: z.string().nullable().optional().meta({ description: 'Where the endpoint asked for it: why it failed.' }),
+  excess: z
+    .string()
+    .optional()
+    .meta({ description: 'Where the endpoint asked for it: what is beyond what was due, once it is paid.' }),
+  network: network
+    .nullable()
+    .optional()
+    .meta({ description: 'Where the endpoint asked for it: the network of the transfer; null without one.' }),
+  tx_hash: z
+    .string()
+    .nullable()
+    .optional()
+    .meta({ description: 'Where the endpoint asked for it: the transaction; null without one.' }),
+  failure_reason: z
+    .string()
+    .nullable()
+    .optional()
+    .meta({ description: 'Where the endpoint asked for it: why it failed.' }),
 };
 
 const paymentObject = {
-  amount: z.string().meta({ description: 'Units of the coin that you hold of the on-time money, without what was refunded.' }),
+  amount: z
+    .string()
+    .meta({ description: 'Units of the coin that you hold of the on-time money, without what was refunded.' }),
   currency: z.string().meta({ description: 'USDT or USDC.' }),
   exchange_rate: z.string().meta({ description: '`1` without conversion.' }),
   order_id: orderId,
@@ -60,7 +79,8 @@ export const paymentEvent = z
               canceled: 'you cancelled it',
             }),
             after_expiry: z.literal(true).optional().meta({
-              description: 'Only on a `payment.completed` that follows a `payment.expired` or `payment.failed`: this event is authoritative.',
+              description:
+                'Only on a `payment.completed` that follows a `payment.expired` or `payment.failed`: this event is authoritative.',
             }),
           })
           .meta({ description: ABOUT }),
@@ -69,7 +89,12 @@ export const paymentEvent = z
   })
   .meta({ id: 'PaymentEvent' });
 
-const noticedTransfer = z.object({ amount: text('Units of the coin.'), currency: coin, network, tx_hash: transactionHash });
+const noticedTransfer = z.object({
+  amount: text('Units of the coin.'),
+  currency: coin,
+  network,
+  tx_hash: transactionHash,
+});
 const PAYMENT_NOTICE_TYPES = OPTIONAL_TYPES.filter((type) => type.startsWith('payment.')) as PaymentNoticeType[];
 
 /** Body of a webhook about what happens to a payment beside its outcome, for endpoints that ask for it. */
@@ -98,7 +123,9 @@ export const paymentNoticeEvent = z
               wrong_coin: 'it is of another coin',
               wrong_network: 'it came on a network that the session does not offer',
             }).optional(),
-            transfer: noticedTransfer.meta({ description: 'The transfer that it is about, in the coin that it brought.' }),
+            transfer: noticedTransfer.meta({
+              description: 'The transfer that it is about, in the coin that it brought.',
+            }),
           })
           .meta({ description: ABOUT }),
       })
@@ -138,7 +165,10 @@ export const refundEvent = z
   })
   .meta({ id: 'RefundEvent' });
 
-/** Body of a webhook about a payer's claim, for endpoints that ask for it. Approving one is a refund: `refund.created` names it. */
+/**
+ * Body of a webhook about a payer's claim, for endpoints that ask for it. Approving one is a refund: `refund.created`
+ * names it.
+ */
 export const claimEvent = z
   .object({
     id: eventId,
@@ -151,7 +181,10 @@ export const claimEvent = z
             session_id: sessionId,
             order_id: orderId,
             claim_id: claimId,
-            status: enumeration('Where the claim stands.', { open: EVENT_MEANINGS['claim.created'], rejected: EVENT_MEANINGS['claim.rejected'] }),
+            status: enumeration('Where the claim stands.', {
+              open: EVENT_MEANINGS['claim.created'],
+              rejected: EVENT_MEANINGS['claim.rejected'],
+            }),
             payee: text('The address that the payer named.'),
             evidence: evidenceKind,
             transfer: noticedTransfer.meta({ description: 'The deposit that is claimed.' }),
@@ -165,7 +198,9 @@ export const claimEvent = z
   })
   .meta({ id: 'ClaimEvent' });
 
-export const webhookEvent = z.union([paymentEvent, paymentNoticeEvent, refundEvent, claimEvent, settingsEvent]).meta({ id: 'WebhookEvent' });
+export const webhookEvent = z
+  .union([paymentEvent, paymentNoticeEvent, refundEvent, claimEvent, settingsEvent])
+  .meta({ id: 'WebhookEvent' });
 
 const deliveryStatus = enumeration('Where the delivery stands.', {
   pending: 'an attempt is due or under way',
@@ -191,26 +226,34 @@ const attempt = z
       durable: 'one of the later retries of durable redelivery',
       manual: 'somebody asked for it',
     }),
-    answer: z.string().nullable().meta({ description: "The first 4 KB of the receiver's answer as text, while it is kept." }),
+    answer: z
+      .string()
+      .nullable()
+      .meta({ description: "The first 4 KB of the receiver's answer as text, while it is kept." }),
   })
   .meta({ id: 'DeliveryAttempt' });
 
 export const delivery = z
   .object({
     id: z.string().meta({
-      description: 'Id of the delivery. At your default endpoint it is the id of the event; at a further one that of the endpoint follows it.',
+      description:
+        'Id of the delivery. At your default endpoint it is the id of the event; at a further one that of the endpoint follows it.',
       examples: ['evt_1767225660123456789'],
     }),
     event_id: eventId,
     endpoint_id: text('The endpoint that it was decided for; null when you had none.').nullable(),
     event_type: webhookType,
-    session_id: sessionId.nullable().meta({ description: 'The session that it is about; null for an event about your settings.' }),
+    session_id: sessionId
+      .nullable()
+      .meta({ description: 'The session that it is about; null for an event about your settings.' }),
     status: deliveryStatus,
     sample: z.boolean().meta({ description: 'True when the merchant asked for a sample.' }),
     attempts: integer('How many attempts were made.'),
     last_status: lastStatus,
     last_failure: text('Why the last attempt failed; null when it did not.').nullable(),
-    next_attempt_at: unixSeconds.nullable().meta({ description: 'When the next attempt is due, Unix seconds; null when none is.' }),
+    next_attempt_at: unixSeconds
+      .nullable()
+      .meta({ description: 'When the next attempt is due, Unix seconds; null when none is.' }),
     created: unixSeconds.meta({ description: 'When the event was decided, Unix seconds.' }),
   })
   .meta({ id: 'WebhookDelivery' });
@@ -232,7 +275,11 @@ export const listDeliveriesQuery = z.strictObject({
 });
 
 export const listEventsQuery = z.strictObject({
-  cursor: z.string().max(512, 'must be a cursor of this list').optional().meta({ description: 'Absent or empty: from the oldest event kept.' }),
+  cursor: z
+    .string()
+    .max(512, 'must be a cursor of this list')
+    .optional()
+    .meta({ description: 'Absent or empty: from the oldest event kept.' }),
   page_size: pagingFields.page_size,
   type: z
     .string()
@@ -241,7 +288,10 @@ export const listEventsQuery = z.strictObject({
       `must name event types, separated by commas: ${WEBHOOK_TYPES.join(', ')}`,
     )
     .optional()
-    .meta({ description: 'Only events of these types, separated by commas.', examples: ['payment.completed,refund.succeeded'] }),
+    .meta({
+      description: 'Only events of these types, separated by commas.',
+      examples: ['payment.completed,refund.succeeded'],
+    }),
   created_from: secondsParameter,
   created_to: secondsParameter,
 });
@@ -253,7 +303,9 @@ export const eventFeed = z
       .object({
         page_size: z.int().max(MAX_PAGE_SIZE).meta({ description: 'Events per page at most.' }),
         has_more: flag('Whether more events wait behind this page.'),
-        next_cursor: z.string().meta({ description: 'Keep it: it goes on after the last event read, also when there are no more yet.' }),
+        next_cursor: z
+          .string()
+          .meta({ description: 'Keep it: it goes on after the last event read, also when there are no more yet.' }),
       })
       .meta({ description: 'Where this page stands in the feed.' }),
   })
@@ -277,11 +329,16 @@ export const replayed = z
 export const testWebhookBody = z
   .strictObject({
     event_type: webhookType,
-    endpoint_id: plainText(64, { min: 1 }).optional().meta({ description: 'The endpoint to send it to; your default one when absent.' }),
+    endpoint_id: plainText(64, { min: 1 })
+      .optional()
+      .meta({ description: 'The endpoint to send it to; your default one when absent.' }),
   })
   .meta({ id: 'TestWebhook' });
 
-export const deliveryList = z.object({ data: z.array(delivery).meta({ description: 'Deliveries, newest first.' }), pagination });
+export const deliveryList = z.object({
+  data: z.array(delivery).meta({ description: 'Deliveries, newest first.' }),
+  pagination,
+});
 
 export type DeliveryBody = z.output<typeof delivery>;
 export type DeliveryDetailBody = z.output<typeof deliveryDetail>;

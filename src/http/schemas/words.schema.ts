@@ -11,19 +11,30 @@ export const integer = (description: string) => z.int().meta({ description });
 export const flag = (description: string) => z.boolean('must be true or false').meta({ description });
 
 /** An enumeration that says what each of its values means. */
-export function enumeration<const Meanings extends Readonly<Record<string, string>>>(lead: string, meanings: Meanings, rule?: string) {
+export function enumeration<const Meanings extends Readonly<Record<string, string>>>(
+  lead: string,
+  meanings: Meanings,
+  rule?: string,
+) {
   const values = Object.keys(meanings) as (keyof Meanings & string)[];
-  return z.enum(values, rule ?? `must be one of ${values.join(', ')}`).meta({ description: explanation(lead, meanings, values) });
+  return z
+    .enum(values, rule ?? `must be one of ${values.join(', ')}`)
+    .meta({ description: explanation(lead, meanings, values) });
 }
 
-export function explanation<Value extends string>(lead: string, meanings: Readonly<Record<Value, string>>, values: readonly Value[]): string {
+export function explanation<Value extends string>(
+  lead: string,
+  meanings: Readonly<Record<Value, string>>,
+  values: readonly Value[],
+): string {
   return `${lead} ${values.map((value) => `\`${value}\`: ${meanings[value]}`).join('; ')}.`;
 }
 
 /** Normal form of amounts, as `parseAmount` reads it; a pattern alone decides it without building a number. */
 const NORMAL_FORM = /^(?:0|[1-9]\d{0,11})(?:\.\d{1,18})?$/;
 const MAX_AMOUNT_LENGTH = 40;
-const AMOUNT_RULE = 'must be a decimal string such as "10.50": digits and at most one point, no sign, exponent or leading zeros, under 10^12';
+const AMOUNT_RULE =
+  'must be a decimal string such as "10.50": digits and at most one point, no sign, exponent or leading zeros, under 10^12';
 
 const isAmount = (text: string): boolean => text.length <= MAX_AMOUNT_LENGTH && NORMAL_FORM.test(text);
 
@@ -31,7 +42,12 @@ const isAmount = (text: string): boolean => text.length <= MAX_AMOUNT_LENGTH && 
 export const amountText = z
   .string(AMOUNT_RULE)
   .refine(isAmount, AMOUNT_RULE)
-  .meta({ description: 'Decimal string in normal form.', pattern: NORMAL_FORM.source, maxLength: MAX_AMOUNT_LENGTH, examples: ['10.50'] });
+  .meta({
+    description: 'Decimal string in normal form.',
+    pattern: NORMAL_FORM.source,
+    maxLength: MAX_AMOUNT_LENGTH,
+    examples: ['10.50'],
+  });
 
 /** A decimal string in normal form above zero. */
 export const positiveAmountText = z
@@ -78,11 +94,19 @@ export const network = enumeration('The network.', NETWORK_NAMES, `must be one o
 export const MAX_METADATA_KEY_LENGTH = 40;
 export const MAX_METADATA_VALUE_LENGTH = 500;
 
-export const sessionId = z.string().meta({ description: 'Id of the payment session.', examples: ['cs_k7w2q5m4n6p3r7s2t5v4x6y3z7a2b5c4'] });
-export const orderId = z.string().meta({ description: 'Your order id, as you gave it at the create.', examples: ['order-1042'] });
-export const refundId = z.string().meta({ description: 'Id of the refund.', examples: ['re_k7w2q5m4n6p3r7s2t5v4x6y3z7'] });
+export const sessionId = z
+  .string()
+  .meta({ description: 'Id of the payment session.', examples: ['cs_k7w2q5m4n6p3r7s2t5v4x6y3z7a2b5c4'] });
+export const orderId = z
+  .string()
+  .meta({ description: 'Your order id, as you gave it at the create.', examples: ['order-1042'] });
+export const refundId = z
+  .string()
+  .meta({ description: 'Id of the refund.', examples: ['re_k7w2q5m4n6p3r7s2t5v4x6y3z7'] });
 export const transactionHash = text("Hash of the transaction in the network's own form.");
-export const explorerUrl = text('The transaction at a block explorer; null where the network has none, as in the sandbox.').nullable();
+export const explorerUrl = text(
+  'The transaction at a block explorer; null where the network has none, as in the sandbox.',
+).nullable();
 export const blockNumber = integer('Block (on Solana: slot) that holds the transaction.');
 export const logIndex = integer('Which of the transfers of the transaction it is.');
 
@@ -100,7 +124,8 @@ export const unixSeconds = z.int().meta({ description: 'Unix time in seconds.', 
 /** Text of `min` to `max` UTF-16 units without control characters; `lines` allows tabs and line breaks. */
 export function plainText(max: number, options: { readonly min?: number; readonly lines?: boolean } = {}) {
   const min = options.min ?? 0;
-  const rule = min > 0 ? `must be a string of ${min} to ${max} characters` : `must be a string of at most ${max} characters`;
+  const rule =
+    min > 0 ? `must be a string of ${min} to ${max} characters` : `must be a string of at most ${max} characters`;
   // oxlint-disable-next-line no-control-regex
   const forbidden = options.lines ? /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/ : /[\u0000-\u001f\u007f]/;
   return z
@@ -137,7 +162,8 @@ export type ReturnUrl = { readonly href: string } | { readonly fault: string };
  */
 export function readReturnUrl(text: string): ReturnUrl {
   if (text.length > MAX_URL_LENGTH) return { fault: `must be at most ${MAX_URL_LENGTH} characters` };
-  if (/[^\u0021-\u007e\u00a1-\uffff]/.test(text) || text.includes('\\')) return { fault: 'must not hold blanks, control characters or backslashes' };
+  if (/[^\u0021-\u007e\u00a1-\uffff]/.test(text) || text.includes('\\'))
+    return { fault: 'must not hold blanks, control characters or backslashes' };
   const authority = /^https?:\/\/([^/?#]+)/i.exec(text)?.[1];
   if (authority === undefined) return { fault: 'must start with https://' };
   if (authority.includes('@')) return { fault: 'must not hold a user name or password' };
@@ -146,5 +172,7 @@ export function readReturnUrl(text: string): ReturnUrl {
   if (url === null || href === undefined || href.length > MAX_URL_LENGTH)
     return { fault: `must be a valid URL of at most ${MAX_URL_LENGTH} characters` };
   if (url.protocol === 'http:' && !LOCAL_HOSTS.has(url.hostname)) return { fault: 'must start with https://' };
-  return url.hostname === '' || url.username !== '' || url.password !== '' ? { fault: 'must name a host and no user' } : { href };
+  return url.hostname === '' || url.username !== '' || url.password !== ''
+    ? { fault: 'must name a host and no user' }
+    : { href };
 }

@@ -21,7 +21,8 @@ export interface NextEvent {
 }
 
 /**
- * Appends one event of a stream that has no life cycle. Nothing is written when another writer was first, which the result says. Throws
+ * Appends one event of a stream that has no life cycle. Nothing is written when another writer was first, which the
+ * result says. Throws
  * `StoreUnavailable`.
  */
 export async function appendNext(
@@ -29,6 +30,16 @@ export async function appendNext(
   { stream, last, event, actor, correlationId = random.uuid() }: NextEvent,
 ): Promise<{ readonly result: AppendResult; readonly encoded: EncodedEvent }> {
   const metadata = { correlationId, actor, prev: last?.hash ?? '' };
-  const encoded = encodeEvent({ id: random.uuid(), stream, revision: (last?.revision ?? -1) + 1, atMs: clock.nowMs(), event, metadata });
-  return { result: await store.append({ stream, expected: last?.revision ?? 'no-stream', events: [encoded] }), encoded };
+  const encoded = encodeEvent({
+    id: random.uuid(),
+    stream,
+    revision: (last?.revision ?? -1) + 1,
+    atMs: clock.nowMs(),
+    event,
+    metadata,
+  });
+  return {
+    result: await store.append({ stream, expected: last?.revision ?? 'no-stream', events: [encoded] }),
+    encoded,
+  };
 }

@@ -164,13 +164,23 @@ export interface EventToEncode {
   readonly metadata: EventMetadata;
 }
 
-/** Writes an event as the text that is stored for ever, with the hash that its stream's next event will name as `prev`. */
+/**
+ * Writes an event as the text that is stored for ever, with the hash that its stream's next event will name as `prev`.
+ */
 export function encodeEvent({ id, stream, revision, atMs, event, metadata }: EventToEncode): EncodedEvent {
   const version = CURRENT_VERSION[event.type];
   const data = JSON.stringify(event.data);
   const metadataText = JSON.stringify(metadata);
   const text = canonicalText({ stream, revision, id, type: event.type, version, atMs, data, metadata: metadataText });
-  const encoded = { id, type: event.type, version, atMs, data, metadata: metadataText, hash: hash('sha256', text, 'hex') };
+  const encoded = {
+    id,
+    type: event.type,
+    version,
+    atMs,
+    data,
+    metadata: metadataText,
+    hash: hash('sha256', text, 'hex'),
+  };
   if (!isOfDelivery(event)) remember(encoded, event, metadata);
   return encoded;
 }
@@ -182,9 +192,9 @@ interface Written {
 }
 
 /**
- * What this process wrote last, each in the place that its hash names, until it is taken or another one gets the place: its
- * own followers meet it within moments and need not read the text again. Kept in a `Map`, what was removed would outlive many
- * collections, held by tables that the map has outgrown.
+ * What this process wrote last, each in the place that its hash names, until it is taken or another one gets the place:
+ * its own followers meet it within moments and need not read the text again. Kept in a `Map`, what was removed would
+ * outlive many collections, held by tables that the map has outgrown.
  */
 const written: (Written | null)[] = Array.from({ length: 256 }, () => null);
 
@@ -204,7 +214,8 @@ function takeWritten({ hash: key, type, version, data, metadata }: RecordedEvent
   const known = written[place];
   if (!known || known.encoded.hash !== key) return null;
   const { encoded } = known;
-  if (encoded.type !== type || encoded.version !== version || encoded.data !== data || encoded.metadata !== metadata) return null;
+  if (encoded.type !== type || encoded.version !== version || encoded.data !== data || encoded.metadata !== metadata)
+    return null;
   written[place] = null;
   return known;
 }
@@ -224,13 +235,37 @@ export function decodeEvent(recorded: RecordedEvent): StoredEvent<DomainEvent> {
 function decode(recorded: RecordedEvent): StoredEvent<DomainEvent> {
   const { stream, revision, position, id, type, version, atMs } = recorded;
   const own = takeWritten(recorded);
-  if (own !== null) return { stream, revision, position, id, version, atMs, metadata: own.metadata, hash: recorded.hash, event: own.event };
+  if (own !== null)
+    return {
+      stream,
+      revision,
+      position,
+      id,
+      version,
+      atMs,
+      metadata: own.metadata,
+      hash: recorded.hash,
+      event: own.event,
+    };
   const data = upcast(recorded, JSON.parse(recorded.data));
   const metadata = JSON.parse(recorded.metadata) as EventMetadata;
-  return { stream, revision, position, id, version, atMs, metadata, hash: recorded.hash, event: { type, data } as DomainEvent };
+  return {
+    stream,
+    revision,
+    position,
+    id,
+    version,
+    atMs,
+    metadata,
+    hash: recorded.hash,
+    event: { type, data } as DomainEvent,
+  };
 }
 
-/** As `decodeEvent` for one who alone reads the record and mostly needs no metadata: those are read when they are looked at. */
+/**
+ * As `decodeEvent` for one who alone reads the record and mostly needs no metadata: those are read when they are looked
+ * at.
+ */
 export const decodeData = (recorded: RecordedEvent): StoredEvent<DomainEvent> => new DecodedData(recorded);
 
 class DecodedData implements StoredEvent<DomainEvent> {
@@ -292,7 +327,10 @@ function upcast(recorded: RecordedEvent, data: unknown): unknown {
     if (!step) break;
     upcasted = step(upcasted);
   }
-  if (reached !== current) throw new UnknownEvent(`${place(recorded)} is ${type} in version ${version}; this build knows versions up to ${current}`);
+  if (reached !== current)
+    throw new UnknownEvent(
+      `${place(recorded)} is ${type} in version ${version}; this build knows versions up to ${current}`,
+    );
   return upcasted;
 }
 

@@ -81,7 +81,8 @@ export class CommandHandler<Value extends string, Context, Event extends DomainE
 
   /**
    * Executes the command. `expectNew` skips the read of a stream that most likely does not exist: the append itself
-   * finds out. Rejects with `StoreUnavailable` when the outcome is unknown, `ConcurrencyExhausted` when other writers won.
+   * finds out. Rejects with `StoreUnavailable` when the outcome is unknown, `ConcurrencyExhausted` when other writers
+   * won.
    */
   execute(
     stream: string,
@@ -89,7 +90,9 @@ export class CommandHandler<Value extends string, Context, Event extends DomainE
     context: CommandContext,
     options: { expectNew?: boolean } = {},
   ): Promise<Executed<Value, Context, Event>> {
-    return this.#mailboxes.run(stream, (box) => this.#execute(box, stream, command, context, options.expectNew === true));
+    return this.#mailboxes.run(stream, (box) =>
+      this.#execute(box, stream, command, context, options.expectNew === true),
+    );
   }
 
   async #execute(
@@ -101,7 +104,9 @@ export class CommandHandler<Value extends string, Context, Event extends DomainE
   ): Promise<Executed<Value, Context, Event>> {
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const assumedNew = attempt === 1 && expectNew && box.value === null;
-      const { loaded, decision } = assumedNew ? this.#decide(this.#absent(), command) : await this.#decideOnCurrent(stream, box, command);
+      const { loaded, decision } = assumedNew
+        ? this.#decide(this.#absent(), command)
+        : await this.#decideOnCurrent(stream, box, command);
       if (!decision.ok) return { ok: false, refusal: decision.refusal, state: loaded.state };
       if (decision.events.length === 0) return { ok: true, state: loaded.state, events: [] };
       const next = this.#fold(loaded.state, decision.events);
@@ -111,7 +116,8 @@ export class CommandHandler<Value extends string, Context, Event extends DomainE
       box.value = null;
       const result = await this.#store.append({ stream, expected, events: encoded, coCommits: context.coCommits });
       if (!result.ok) continue;
-      if (this.#aggregate.isAtRest?.(next.value) !== true) box.value = { state: next, revision: result.revision, lastHash: encoded.at(-1)!.hash };
+      if (this.#aggregate.isAtRest?.(next.value) !== true)
+        box.value = { state: next, revision: result.revision, lastHash: encoded.at(-1)!.hash };
       return { ok: true, state: next, events: decision.events };
     }
     throw new ConcurrencyExhausted(`${stream} changed ${MAX_ATTEMPTS} times while one command was decided`);
@@ -128,10 +134,14 @@ export class CommandHandler<Value extends string, Context, Event extends DomainE
   }
 
   /**
-   * Where others append, too, a state from memory may be behind. That events follow from it is settled by the append; that none do must
-   * not be said of an old state.
+   * Where others append, too, a state from memory may be behind. That events follow from it is settled by the append;
+   * that none do must not be said of an old state.
    */
-  async #decideOnCurrent(stream: string, box: Box<Loaded<Value, Context>>, command: Command): Promise<Decided<Value, Context, Event>> {
+  async #decideOnCurrent(
+    stream: string,
+    box: Box<Loaded<Value, Context>>,
+    command: Command,
+  ): Promise<Decided<Value, Context, Event>> {
     const cached = box.value;
     const first = this.#decide((box.value ??= await this.#load(stream)), command);
     if (this.#soleWriter || cached === null || (first.decision.ok && first.decision.events.length > 0)) return first;
@@ -152,7 +162,9 @@ export class CommandHandler<Value extends string, Context, Event extends DomainE
   }
 
   async #refresh(stream: string, loaded: Loaded<Value, Context>): Promise<Loaded<Value, Context>> {
-    return this.#soleWriter ? loaded : this.#replay(loaded, await this.#store.readStream(stream, { from: loaded.revision + 1 }));
+    return this.#soleWriter
+      ? loaded
+      : this.#replay(loaded, await this.#store.readStream(stream, { from: loaded.revision + 1 }));
   }
 
   #replay(from: Loaded<Value, Context>, recorded: readonly RecordedEvent[]): Loaded<Value, Context> {
@@ -167,7 +179,12 @@ export class CommandHandler<Value extends string, Context, Event extends DomainE
     return this.#aggregate.table.replay(events, state);
   }
 
-  #encode(stream: string, loaded: Loaded<Value, Context>, events: readonly Event[], context: CommandContext): EncodedEvent[] {
+  #encode(
+    stream: string,
+    loaded: Loaded<Value, Context>,
+    events: readonly Event[],
+    context: CommandContext,
+  ): EncodedEvent[] {
     const atMs = this.#clock.nowMs();
     let prev = loaded.lastHash;
     return events.map((event, index) => {
@@ -185,14 +202,20 @@ export class CommandHandler<Value extends string, Context, Event extends DomainE
   }
 
   /** Fields without a value are not stored; the order of the others is that of the stored text. */
-  #metadata({ type }: Event, prev: string, { correlationId, causationId, traceParent, actor }: CommandContext): EventMetadata {
+  #metadata(
+    { type }: Event,
+    prev: string,
+    { correlationId, causationId, traceParent, actor }: CommandContext,
+  ): EventMetadata {
     const notificationId = this.#aggregate.notifies.has(type) ? this.#notificationIds.next() : undefined;
     return { correlationId, causationId, traceParent, actor, prev, notificationId };
   }
 }
 
-const stateOf = <Value extends string, Context>({ revision, state }: Loaded<Value, Context>): MachineState<Value, Context> | null =>
-  revision < 0 ? null : state;
+const stateOf = <Value extends string, Context>({
+  revision,
+  state,
+}: Loaded<Value, Context>): MachineState<Value, Context> | null => (revision < 0 ? null : state);
 
 /** Other writers changed the stream each time a command was decided anew. */
 export class ConcurrencyExhausted extends Error {

@@ -83,11 +83,15 @@ function rowOf<Context, Event>(machine: AnyStateMachine, value: string): Map<str
 function guardOf<Context, Event>(machine: AnyStateMachine, name: unknown): Transition<Context, Event>['guard'] {
   if (name === undefined) return null;
   const guard = machine.implementations.guards[name as string] as GuardFunction | undefined;
-  if (typeof name !== 'string' || !guard) throw new TypeError(`guards must be named functions: ${typeof name === 'string' ? name : typeof name}`);
+  if (typeof name !== 'string' || !guard)
+    throw new TypeError(`guards must be named functions: ${typeof name === 'string' ? name : typeof name}`);
   return (context, event) => guard({ context, event }, undefined);
 }
 
-function foldOf<Context, Event>(machine: AnyStateMachine, names: readonly unknown[]): Transition<Context, Event>['fold'] {
+function foldOf<Context, Event>(
+  machine: AnyStateMachine,
+  names: readonly unknown[],
+): Transition<Context, Event>['fold'] {
   const assignments = names.map((name) => {
     const action = machine.implementations.actions[name as string] as { assignment?: Assignment } | undefined;
     if (typeof name !== 'string' || typeof action?.assignment !== 'function')
@@ -95,5 +99,8 @@ function foldOf<Context, Event>(machine: AnyStateMachine, names: readonly unknow
     return action.assignment;
   });
   return (context, event) =>
-    assignments.reduce<Context>((folded, assignment) => ({ ...folded, ...assignment({ context: folded, event }, undefined) }), context);
+    assignments.reduce<Context>(
+      (folded, assignment) => ({ ...folded, ...assignment({ context: folded, event }, undefined) }),
+      context,
+    );
 }

@@ -10,8 +10,8 @@ interface Entry<Value> extends Box<Value> {
 }
 
 /**
- * Runs tasks of one key one after another, and keeps the values of the keys used last: two generations, of which the older
- * is dropped whole.
+ * Runs tasks of one key one after another, and keeps the values of the keys used last: two generations, of which the
+ * older is dropped whole.
  */
 export class Mailboxes<Value> {
   readonly #generation: number;
@@ -26,7 +26,10 @@ export class Mailboxes<Value> {
     this.#full = this.#generation;
   }
 
-  /** Runs the task when all earlier ones of the key have settled. A value that a task leaves is kept; null is forgotten at once. */
+  /**
+   * Runs the task when all earlier ones of the key have settled. A value that a task leaves is kept; null is forgotten
+   * at once.
+   */
   run<Result>(key: string, task: (box: Box<Value>) => Promise<Result>): Promise<Result> {
     const entry = this.#touch(key);
     const previous = entry.tail;

@@ -16,7 +16,8 @@ export class NotificationIds {
 
   /** `node` is 0 to 999. */
   constructor(clock: Clock, node = 0) {
-    if (!Number.isInteger(node) || node < 0 || node >= Number(NODES)) throw new RangeError(`node number out of range: ${node}`);
+    if (!Number.isInteger(node) || node < 0 || node >= Number(NODES))
+      throw new RangeError(`node number out of range: ${node}`);
     this.#clock = clock;
     this.#node = BigInt(node);
   }

@@ -20,7 +20,10 @@ export interface Standing {
 }
 
 /** The whole log, oldest first, a page at a time. */
-export async function* pagesOf(store: LogReader, after: Position | null = null): AsyncGenerator<readonly RecordedEvent[]> {
+export async function* pagesOf(
+  store: LogReader,
+  after: Position | null = null,
+): AsyncGenerator<readonly RecordedEvent[]> {
   for (let from = after; ;) {
     const page = await store.readAll({ after: from, limit: PAGE });
     if (page.length === 0) return;
@@ -30,10 +33,14 @@ export async function* pagesOf(store: LogReader, after: Position | null = null):
 }
 
 /**
- * How far an earlier copy came: the target must be the source's beginning, event for event. Rejects with `CopyRefused` when it
- * holds anything else, before anything is written to it.
+ * How far an earlier copy came: the target must be the source's beginning, event for event. Rejects with `CopyRefused`
+ * when it holds anything else, before anything is written to it.
  */
-export async function standingOf(source: LogReader, target: LogReader, onProgress: (done: number) => void = () => undefined): Promise<Standing> {
+export async function standingOf(
+  source: LogReader,
+  target: LogReader,
+  onProgress: (done: number) => void = () => undefined,
+): Promise<Standing> {
   let copied = 0;
   let after: Position | null = null;
   for await (const page of pagesOf(target)) {
@@ -41,7 +48,9 @@ export async function standingOf(source: LogReader, target: LogReader, onProgres
     for (const [index, event] of page.entries()) {
       const original = originals[index];
       if (!original)
-        throw new CopyRefused(`the target holds more than the source: ${placeOf(event)} is event ${copied + index + 1}, the source ends before it`);
+        throw new CopyRefused(
+          `the target holds more than the source: ${placeOf(event)} is event ${copied + index + 1}, the source ends before it`,
+        );
       if (!isSame(original, event))
         throw new CopyRefused(
           `the target is not a copy of the source: its event ${copied + index + 1} is ${placeOf(event)}, the source has ${placeOf(original)} there`,
@@ -55,8 +64,9 @@ export async function standingOf(source: LogReader, target: LogReader, onProgres
 }
 
 /**
- * Appends what the target lacks, in the order of the source, one append after the other. What one commit wrote to one stream goes as one
- * append. Safe to break off at any moment: the next run finds where it stood. Rejects with `CopyRefused` when another writer is there.
+ * Appends what the target lacks, in the order of the source, one append after the other. What one commit wrote to one
+ * stream goes as one append. Safe to break off at any moment: the next run finds where it stood. Rejects with
+ * `CopyRefused` when another writer is there.
  */
 export async function copyRest(
   source: LogReader,
@@ -87,7 +97,8 @@ function appendsOf(page: readonly RecordedEvent[]): RecordedEvent[][] {
   for (const event of page) {
     const current = appends.at(-1);
     const size = event.data.length + event.metadata.length;
-    const fits = current?.[0]!.stream === event.stream && current.length < APPEND_EVENTS && bytes + size <= APPEND_BYTES;
+    const fits =
+      current?.[0]!.stream === event.stream && current.length < APPEND_EVENTS && bytes + size <= APPEND_BYTES;
     bytes = fits ? bytes + size : size;
     if (fits) current.push(event);
     else appends.push([event]);
@@ -95,7 +106,10 @@ function appendsOf(page: readonly RecordedEvent[]): RecordedEvent[][] {
   return appends;
 }
 
-/** The hash covers stream, revision, id, type, version, time, data and metadata; both stores recompute it from what they hold. */
+/**
+ * The hash covers stream, revision, id, type, version, time, data and metadata; both stores recompute it from what they
+ * hold.
+ */
 const isSame = (one: RecordedEvent, other: RecordedEvent): boolean =>
   one.hash === other.hash && one.stream === other.stream && one.revision === other.revision;
 

@@ -3,20 +3,32 @@ import type { RecordedEvent } from '../../ports/event-store.ts';
 import { hashRecorded } from '../commands/codec.ts';
 import { type LogReader, pagesOf } from './log-copy.ts';
 
-/** What a log says, without where its store put it: equal for two stores exactly when they hold the same events in the same order. */
+/**
+ * What a log says, without where its store put it: equal for two stores exactly when they hold the same events in the
+ * same order.
+ */
 export interface LogDigest {
   readonly events: number;
   readonly streams: number;
   /** SHA-256 (hex) over the hashes of all events in the order of the log. */
   readonly log: string;
-  /** SHA-256 (hex) over every stream's name, length and last hash, by name; an event names its predecessor's hash, so the last one stands for its stream. */
+  /**
+   * SHA-256 (hex) over every stream's name, length and last hash, by name; an event names its predecessor's hash, so
+   * the last one stands for its stream.
+   */
   readonly heads: string;
   /** Of every stream: its length and the hash of its last event. */
   readonly byStream: ReadonlyMap<string, string>;
 }
 
-/** Reads a whole log and recomputes every hash from the stored text. Throws for an event that does not have its hash or is out of place. */
-export async function digestOf(store: LogReader, onProgress: (done: number) => void = () => undefined): Promise<LogDigest> {
+/**
+ * Reads a whole log and recomputes every hash from the stored text. Throws for an event that does not have its hash or
+ * is out of place.
+ */
+export async function digestOf(
+  store: LogReader,
+  onProgress: (done: number) => void = () => undefined,
+): Promise<LogDigest> {
   const log = createHash('sha256');
   const byStream = new Map<string, string>();
   let events = 0;
@@ -26,7 +38,8 @@ export async function digestOf(store: LogReader, onProgress: (done: number) => v
     onProgress(events);
   }
   const heads = createHash('sha256');
-  for (const stream of [...byStream.keys()].sort()) heads.update(`${JSON.stringify(stream)} ${byStream.get(stream)!}\n`);
+  for (const stream of [...byStream.keys()].sort())
+    heads.update(`${JSON.stringify(stream)} ${byStream.get(stream)!}\n`);
   return { events, streams: byStream.size, log: log.digest('hex'), heads: heads.digest('hex'), byStream };
 }
 
@@ -41,7 +54,8 @@ export function differingStreams(one: LogDigest, other: LogDigest, limit: number
 
 function take(event: RecordedEvent, log: Hash, byStream: Map<string, string>): void {
   const { stream, revision, hash } = event;
-  if (hashRecorded(event) !== hash) throw new Error(`event ${revision} of stream ${stream} does not have the hash it was written with`);
+  if (hashRecorded(event) !== hash)
+    throw new Error(`event ${revision} of stream ${stream} does not have the hash it was written with`);
   const before = byStream.get(stream);
   const length = before === undefined ? 0 : Number(before.slice(0, before.indexOf(' ')));
   if (revision !== length) throw new Error(`event ${revision} of stream ${stream} comes where event ${length} belongs`);

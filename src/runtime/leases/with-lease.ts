@@ -31,7 +31,10 @@ export interface WithLeaseOptions {
 export interface RunningLease {
   readonly name: string;
   readonly isHeld: boolean;
-  /** Settles after the first try: the work has begun, or somebody else has it. Rejects when the work could not begin at all. */
+  /**
+   * Settles after the first try: the work has begun, or somebody else has it. Rejects when the work could not begin at
+   * all.
+   */
   readonly first: Promise<void>;
   /** Stops the work and lets the next process in. */
   close(): Promise<void>;
@@ -43,10 +46,15 @@ const RETRY_MS = 1_000;
 const RENEWALS = 3;
 
 /**
- * Keeps one piece of work running in exactly one of several processes, as far as that can be had: a process that stalls loses its lease
- * without noticing. What the work writes must therefore be guarded by the expected revision, or by the grant's token.
+ * Keeps one piece of work running in exactly one of several processes, as far as that can be had: a process that stalls
+ * loses its lease without noticing. What the work writes must therefore be guarded by the expected revision, or by the
+ * grant's token.
  */
-export function withLease(name: string, start: (grant: LeaseGrant) => Promise<LeasedWork>, options: WithLeaseOptions): RunningLease {
+export function withLease(
+  name: string,
+  start: (grant: LeaseGrant) => Promise<LeasedWork>,
+  options: WithLeaseOptions,
+): RunningLease {
   return new LeaseHolder(name, start, options);
 }
 
@@ -88,7 +96,9 @@ class LeaseHolder implements RunningLease {
       else if (term) await this.#serve(term, first);
       first.resolve();
       // Not in step with the others, so that the same process does not always win.
-      await sleep(retryMs * (0.5 + Math.random()), undefined, { signal: this.#closing.signal, ref: false }).catch(() => undefined);
+      await sleep(retryMs * (0.5 + Math.random()), undefined, { signal: this.#closing.signal, ref: false }).catch(
+        () => undefined,
+      );
     }
   }
 
@@ -109,13 +119,19 @@ class LeaseHolder implements RunningLease {
     const { log } = this.#options;
     this.#term = term;
     const over = term.run();
-    const grant = { name: this.name, token: term.token, isHeld: () => term.isHeld(), restart: (reason: unknown) => term.end(reason) };
+    const grant = {
+      name: this.name,
+      token: term.token,
+      isHeld: () => term.isHeld(),
+      restart: (reason: unknown) => term.end(reason),
+    };
     try {
       const work = await this.#start(grant);
       first.resolve();
       if (this.#closing.signal.aborted) term.end();
       const reason = await over;
-      if (!this.#closing.signal.aborted) log.warn({ lease: this.name, ...(reason !== undefined && { err: reason }) }, 'work is given up here');
+      if (!this.#closing.signal.aborted)
+        log.warn({ lease: this.name, ...(reason !== undefined && { err: reason }) }, 'work is given up here');
       await work.stop();
     } catch (error) {
       first.reject(error);

@@ -17,13 +17,20 @@ export const headOfAnchor = ({ size, rootHash }: AuditAnchor): ExpectedHead => (
   source: "the signer's own record",
 });
 
-/** What a `CheckpointSigned` event promises, or why it is no checkpoint of this log. `key`: null leaves signatures unchecked. */
-export function headOfEvent(data: CheckpointSigned['data'], key: VerifierKey | null): ExpectedHead | { readonly fault: string } {
+/**
+ * What a `CheckpointSigned` event promises, or why it is no checkpoint of this log. `key`: null leaves signatures
+ * unchecked.
+ */
+export function headOfEvent(
+  data: CheckpointSigned['data'],
+  key: VerifierKey | null,
+): ExpectedHead | { readonly fault: string } {
   const parsed = parseCheckpoint(data.checkpoint);
   if (!parsed) return { fault: 'it holds no checkpoint' };
   if (parsed.size !== data.size || parsed.root.toString('base64') !== data.rootHash || parsed.origin !== data.origin)
     return { fault: 'its fields are not those of the checkpoint in it' };
-  if (key && verifySignature(parsed, key) === 'invalid') return { fault: 'the signature of its checkpoint does not verify' };
+  if (key && verifySignature(parsed, key) === 'invalid')
+    return { fault: 'the signature of its checkpoint does not verify' };
   return { size: parsed.size, root: parsed.root, source: 'the ledger' };
 }
 

@@ -1,8 +1,8 @@
 import { createPublicKey, hash, verify } from 'node:crypto';
 
 /*
- * Checkpoints as C2SP defines them (c2sp.org/tlog-checkpoint in a c2sp.org/signed-note): three lines, an empty line, and a
- * line for each signature. A key's name is the log's origin.
+ * Checkpoints as C2SP defines them (c2sp.org/tlog-checkpoint in a c2sp.org/signed-note): three lines, an empty line,
+ * and a line for each signature. A key's name is the log's origin.
  */
 
 export interface Checkpoint {
@@ -41,10 +41,15 @@ const HASH_TEXT = /^[A-Za-z0-9+/]{43}=$/;
 const SIZE_TEXT = /^(0|[1-9]\d{0,15})$/;
 const SIGNATURE_LINE = /^\u2014 (\S+) ([A-Za-z0-9+/]+={0,2})$/;
 
-export const checkpointText = ({ origin, size, root }: Checkpoint): string => `${origin}\n${size}\n${root.toString('base64')}\n`;
+export const checkpointText = ({ origin, size, root }: Checkpoint): string =>
+  `${origin}\n${size}\n${root.toString('base64')}\n`;
 
 export function verifierKeyOf(name: string, publicKey: Uint8Array): VerifierKey {
-  const id = hash('sha256', Buffer.concat([Buffer.from(`${name}\n`), Buffer.from([ED25519]), publicKey]), 'buffer').subarray(0, KEY_ID_BYTES);
+  const id = hash(
+    'sha256',
+    Buffer.concat([Buffer.from(`${name}\n`), Buffer.from([ED25519]), publicKey]),
+    'buffer',
+  ).subarray(0, KEY_ID_BYTES);
   return { name, id: id.toString('hex'), publicKey: Buffer.from(publicKey) };
 }
 
@@ -78,7 +83,9 @@ export function parseCheckpoint(note: string): SignedCheckpoint | null {
 
 /** Several checkpoints of one file, in its order; null when anything in it is not one. */
 export function parseCheckpoints(file: string): SignedCheckpoint[] | null {
-  const notes = `${file.replaceAll('\r\n', '\n').trim()}\n`.split(/(?<=\n\u2014 [^\n]*\n)\n*(?!\u2014 )/u).filter((note) => note.trim() !== '');
+  const notes = `${file.replaceAll('\r\n', '\n').trim()}\n`
+    .split(/(?<=\n\u2014 [^\n]*\n)\n*(?!\u2014 )/u)
+    .filter((note) => note.trim() !== '');
   const parsed = notes.map(parseCheckpoint);
   return parsed.length > 0 && parsed.every((one) => one !== null) ? parsed : null;
 }
@@ -91,7 +98,11 @@ export function signaturesIn(lines: string): NoteSignature[] | null {
     const [, name, encoded] = SIGNATURE_LINE.exec(line) ?? [];
     const bytes = Buffer.from(encoded ?? '', 'base64');
     if (name === undefined || bytes.length <= KEY_ID_BYTES) return null;
-    found.push({ name, keyId: bytes.subarray(0, KEY_ID_BYTES).toString('hex'), signature: bytes.subarray(KEY_ID_BYTES) });
+    found.push({
+      name,
+      keyId: bytes.subarray(0, KEY_ID_BYTES).toString('hex'),
+      signature: bytes.subarray(KEY_ID_BYTES),
+    });
   }
   return found;
 }
@@ -103,6 +114,10 @@ export type SignatureVerdict = 'valid' | 'invalid' | 'unsigned';
 export function verifySignature({ text, origin, signatures }: SignedCheckpoint, key: VerifierKey): SignatureVerdict {
   const ours = signatures.filter(({ name, keyId }) => name === key.name && keyId === key.id);
   if (ours.length === 0 || origin !== key.name) return 'unsigned';
-  const publicKey = createPublicKey({ key: Buffer.concat([SPKI_OF_ED25519, key.publicKey]), format: 'der', type: 'spki' });
+  const publicKey = createPublicKey({
+    key: Buffer.concat([SPKI_OF_ED25519, key.publicKey]),
+    format: 'der',
+    type: 'spki',
+  });
   return ours.some(({ signature }) => verify(null, Buffer.from(text), publicKey, signature)) ? 'valid' : 'invalid';
 }

@@ -21,7 +21,9 @@ export class MerkleFrontier {
 
   root(): Buffer {
     return (
-      this.#peaks.map(({ hash }) => hash).reduceRight<Buffer | null>((right, left) => (right ? nodeHash(left, right) : left), null) ?? EMPTY_ROOT
+      this.#peaks
+        .map(({ hash }) => hash)
+        .reduceRight<Buffer | null>((right, left) => (right ? nodeHash(left, right) : left), null) ?? EMPTY_ROOT
     );
   }
 }

@@ -33,7 +33,10 @@ export class MerkleLog {
     if (this.#size % TILE === 0) this.#keep(rootOfLeaves(this.#open));
   }
 
-  /** Appends `TILE_LEAVES` leaves of which only the node above them is known. Throws `RangeError` in the middle of a tile. */
+  /**
+   * Appends `TILE_LEAVES` leaves of which only the node above them is known. Throws `RangeError` in the middle of a
+   * tile.
+   */
   appendTile(node: Buffer): void {
     if (this.#size % TILE !== 0) throw new RangeError(`a tree of ${this.#size} leaves is in the middle of a tile`);
     this.#size += TILE;
@@ -69,14 +72,16 @@ export class MerkleLog {
   /** Throws `RangeError` unless `leaf < size` and the tree has reached `size`. */
   inclusionProof(leaf: number, size: number): Buffer[] {
     this.#assertReached(size);
-    if (!Number.isSafeInteger(leaf) || leaf < 0 || leaf >= size) throw new RangeError(`leaf ${leaf} is not below ${size}`);
+    if (!Number.isSafeInteger(leaf) || leaf < 0 || leaf >= size)
+      throw new RangeError(`leaf ${leaf} is not below ${size}`);
     return inclusionProof(leaf, size, (from, to) => this.#hashOf(from, to)).map((node) => Buffer.from(node));
   }
 
   /** Throws `RangeError` unless `0 < first <= second` and the tree has reached `second`. */
   consistencyProof(first: number, second: number): Buffer[] {
     this.#assertReached(second);
-    if (!Number.isSafeInteger(first) || first < 1 || first > second) throw new RangeError(`${first} is not between 1 and ${second}`);
+    if (!Number.isSafeInteger(first) || first < 1 || first > second)
+      throw new RangeError(`${first} is not between 1 and ${second}`);
     return consistencyProof(first, second, (from, to) => this.#hashOf(from, to)).map((node) => Buffer.from(node));
   }
 
@@ -98,7 +103,8 @@ export class MerkleLog {
   }
 
   #assertReached(size: number): void {
-    if (!Number.isSafeInteger(size) || size < 0 || size > this.#size) throw new RangeError(`the tree has ${this.#size} leaves, not ${size}`);
+    if (!Number.isSafeInteger(size) || size < 0 || size > this.#size)
+      throw new RangeError(`the tree has ${this.#size} leaves, not ${size}`);
   }
 }
 

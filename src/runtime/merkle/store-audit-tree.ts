@@ -95,9 +95,12 @@ export class StoreAuditTree implements AuditTree {
         if (this.#integrity === 'checking') await this.#readHistory();
         else await this.#look();
       } catch (error) {
-        if (!(error instanceof HistoryDiffers)) this.#options.log.warn({ err: error }, 'the ledger cannot be read for the audit now');
+        if (!(error instanceof HistoryDiffers))
+          this.#options.log.warn({ err: error }, 'the ledger cannot be read for the audit now');
       }
-      await sleep(this.#options.everyMs ?? EVERY_MS, undefined, { signal: this.#closing.signal, ref: false }).catch(() => undefined);
+      await sleep(this.#options.everyMs ?? EVERY_MS, undefined, { signal: this.#closing.signal, ref: false }).catch(
+        () => undefined,
+      );
     }
   }
 

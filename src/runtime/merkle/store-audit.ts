@@ -40,8 +40,9 @@ const PAGE = 512;
 const LOADED_TILES = 64;
 
 /**
- * The Merkle tree over a log whose positions are not dense: events are numbered in the order in which the log is read. In memory are 32
- * bytes and one position for every 256 events; leaves are read back from the log when a proof needs them.
+ * The Merkle tree over a log whose positions are not dense: events are numbered in the order in which the log is read.
+ * In memory are 32 bytes and one position for every 256 events; leaves are read back from the log when a proof needs
+ * them.
  */
 export class StoreAudit {
   readonly #store: StoreAuditOptions['store'];
@@ -81,10 +82,15 @@ export class StoreAudit {
 
   /** Complete tiles from the given one on. */
   tilesFrom(index: number): KeptTile[] {
-    return this.#tileEnds.slice(index).map((through, offset) => ({ node: this.#tree.tile(index + offset).toString('base64'), through }));
+    return this.#tileEnds
+      .slice(index)
+      .map((through, offset) => ({ node: this.#tree.tile(index + offset).toString('base64'), through }));
   }
 
-  /** Begins behind tiles that were kept elsewhere; what they promise must be proved by an anchor that lies at or behind their end. */
+  /**
+   * Begins behind tiles that were kept elsewhere; what they promise must be proved by an anchor that lies at or behind
+   * their end.
+   */
   adopt(tiles: readonly KeptTile[]): void {
     for (const { node, through } of tiles) {
       this.#tree.appendTile(Buffer.from(node, 'base64'));
@@ -94,15 +100,18 @@ export class StoreAudit {
   }
 
   /**
-   * Takes in the next page of the log; how many events that were, 0 at its end. Rejects with `HistoryDiffers`, and with what the store
-   * rejects with. Calls must follow each other.
+   * Takes in the next page of the log; how many events that were, 0 at its end. Rejects with `HistoryDiffers`, and with
+   * what the store rejects with. Calls must follow each other.
    */
   async take(): Promise<number> {
     const events = await this.#read(this.#position, PAGE);
     for (const event of events) {
       const place = this.#tree.size + 1;
       const fault = await this.#streams.fault(event, place > this.#signed);
-      if (fault !== null) throw new HistoryDiffers(`event ${place} of the ledger (event ${event.revision} of stream ${event.stream}): ${fault}`);
+      if (fault !== null)
+        throw new HistoryDiffers(
+          `event ${place} of the ledger (event ${event.revision} of stream ${event.stream}): ${fault}`,
+        );
       if (event.type === 'CheckpointSigned') await this.#checkCheckpoint(event, place);
       // From here on nothing waits: a page that broke off goes on behind its last whole event.
       this.#append(event);
@@ -115,13 +124,20 @@ export class StoreAudit {
   assertReachesSigned(): void {
     const ahead = this.#expected.at(-1);
     if (ahead)
-      throw new HistoryDiffers(`the ledger ends after ${this.size} events, but ${ahead.size} were signed (${ahead.source}): events were lost`);
+      throw new HistoryDiffers(
+        `the ledger ends after ${this.size} events, but ${ahead.size} were signed (${ahead.source}): events were lost`,
+      );
   }
 
   head(since: number): AuditHead {
     const checkpoints = this.#checkpointLeaves.length - lowerBound(this.#checkpointLeaves, (leaf) => leaf < since);
     const rootHash = this.#tree.rootAt(this.size).toString('base64');
-    return { size: this.size, rootHash, position: this.#position, othersSince: Math.max(0, this.size - since) - checkpoints };
+    return {
+      size: this.size,
+      rootHash,
+      position: this.#position,
+      othersSince: Math.max(0, this.size - since) - checkpoints,
+    };
   }
 
   /** Throws `RangeError` when the tree never had that size. */
@@ -142,13 +158,20 @@ export class StoreAudit {
   /** The place of an event in the order of the log, from 0; the tree's size or more for one that it has not reached. */
   async leafOf(position: Position): Promise<number> {
     const tile = lowerBound(this.#tileEnds, (end) => this.#isAfter(position, end));
-    const index = tile < this.#tileEnds.length ? (await this.#tile(tile)).positions.indexOf(position) : this.#openPositions.indexOf(position);
+    const index =
+      tile < this.#tileEnds.length
+        ? (await this.#tile(tile)).positions.indexOf(position)
+        : this.#openPositions.indexOf(position);
     if (index >= 0) return tile * TILE_LEAVES + index;
-    if (this.#position !== null && !this.#isAfter(position, this.#position)) throw new HistoryDiffers(`the event at ${position} is not in the log`);
+    if (this.#position !== null && !this.#isAfter(position, this.#position))
+      throw new HistoryDiffers(`the event at ${position} is not in the log`);
     return Number.MAX_SAFE_INTEGER;
   }
 
-  /** Reads a complete tile anew, past everything that is remembered of it. Rejects with `HistoryDiffers` when it is not what it was. */
+  /**
+   * Reads a complete tile anew, past everything that is remembered of it. Rejects with `HistoryDiffers` when it is not
+   * what it was.
+   */
   async recheck(tile: number): Promise<void> {
     this.#loaded.delete(tile);
     await this.#tile(tile);
@@ -168,7 +191,10 @@ export class StoreAudit {
   async #checkCheckpoint(event: RecordedEvent, place: number): Promise<void> {
     const head = headOfEvent(JSON.parse(event.data) as CheckpointSigned['data'], this.#key);
     if ('fault' in head) throw new HistoryDiffers(`event ${place} of the ledger is a checkpoint, but ${head.fault}`);
-    if (head.size >= place) throw new HistoryDiffers(`event ${place} of the ledger is a checkpoint of ${head.size} events: more than there were`);
+    if (head.size >= place)
+      throw new HistoryDiffers(
+        `event ${place} of the ledger is a checkpoint of ${head.size} events: more than there were`,
+      );
     this.#check(head, await this.rootAt(head.size));
   }
 
@@ -183,9 +209,11 @@ export class StoreAudit {
 
   /** Runs a task of the tree once the complete tiles around these leaves are at hand. */
   async #withTiles<Value>(leaves: readonly number[], task: () => Value): Promise<Value> {
-    const isMissing = (leaf: number): boolean => leaf >= 0 && tileOf(leaf) < this.#tileEnds.length && !this.#loaded.has(tileOf(leaf));
+    const isMissing = (leaf: number): boolean =>
+      leaf >= 0 && tileOf(leaf) < this.#tileEnds.length && !this.#loaded.has(tileOf(leaf));
     // The newest tile may become complete while another one is read.
-    for (let leaf = leaves.find(isMissing); leaf !== undefined; leaf = leaves.find(isMissing)) await this.#tile(tileOf(leaf));
+    for (let leaf = leaves.find(isMissing); leaf !== undefined; leaf = leaves.find(isMissing))
+      await this.#tile(tileOf(leaf));
     return task();
   }
 
@@ -196,7 +224,9 @@ export class StoreAudit {
     const leaves = Buffer.concat(events.map(({ hash }) => leafHash(Buffer.from(hash, 'hex'))));
     const [first, last] = [index * TILE_LEAVES + 1, (index + 1) * TILE_LEAVES];
     if (events.length < TILE_LEAVES || !rootOfLeaves(leaves).equals(this.#tree.tile(index)))
-      throw new HistoryDiffers(`one of the events ${first} to ${last} of the ledger is not what it was when this process read it before`);
+      throw new HistoryDiffers(
+        `one of the events ${first} to ${last} of the ledger is not what it was when this process read it before`,
+      );
     const tile = { positions: events.map(({ position }) => position), leaves };
     if (this.#loaded.size >= LOADED_TILES) this.#loaded.delete(this.#loaded.keys().next().value!);
     this.#loaded.set(index, tile);
@@ -207,7 +237,8 @@ export class StoreAudit {
     try {
       return await this.#store.readAll({ after, limit });
     } catch (error) {
-      if (error instanceof DamagedEvent) throw new HistoryDiffers(`after event ${this.size} of the ledger: ${error.message}`);
+      if (error instanceof DamagedEvent)
+        throw new HistoryDiffers(`after event ${this.size} of the ledger: ${error.message}`);
       throw error;
     }
   }

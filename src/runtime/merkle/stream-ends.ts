@@ -14,17 +14,22 @@ export class StreamEnds {
   }
 
   /**
-   * What is wrong with the event's place, or null. `mustKnow`: read the event before it where it is not remembered; without that, a stream
-   * that was silent for long goes unchecked, as where a signed root says the same.
+   * What is wrong with the event's place, or null. `mustKnow`: read the event before it where it is not remembered;
+   * without that, a stream that was silent for long goes unchecked, as where a signed root says the same.
    */
   async fault(event: RecordedEvent, mustKnow: boolean): Promise<string | null> {
     const { stream, revision } = event;
     const before =
-      this.#ends.get(stream) ?? (mustKnow && revision > 0 ? (await this.#store.readStream(stream, { from: revision - 1, limit: 1 }))[0] : undefined);
+      this.#ends.get(stream) ??
+      (mustKnow && revision > 0
+        ? (await this.#store.readStream(stream, { from: revision - 1, limit: 1 }))[0]
+        : undefined);
     if (before && before.revision !== revision - 1)
       return `its stream goes on at revision ${before.revision + 1}: events are missing or in another order`;
     if (!before && revision > 0) return mustKnow ? 'the event before it in its stream is missing' : null;
-    return prevOf(event.metadata) === (before?.hash ?? '') ? null : 'it does not name the hash of the event before it in its stream';
+    return prevOf(event.metadata) === (before?.hash ?? '')
+      ? null
+      : 'it does not name the hash of the event before it in its stream';
   }
 
   /** Remembers the event as the newest of its stream. */

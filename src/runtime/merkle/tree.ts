@@ -1,11 +1,13 @@
 import { hash } from 'node:crypto';
 
 /*
- * The Merkle tree of RFC 9162 (section 2.1; the same tree as RFC 6962): SHA-256, leaves hashed behind a zero byte, nodes
- * behind a one. Sizes and indexes are counted in leaves and may pass 2^32, so no bit operators are used on them.
+ * The Merkle tree of RFC 9162 (section 2.1; the same tree as RFC 6962): SHA-256, leaves hashed behind a zero byte,
+ * nodes behind a one. Sizes and indexes are counted in leaves and may pass 2^32, so no bit operators are used on them.
  */
 
-/** The hash of the leaves from `from` up to, not including, `to`; called for ranges that are subtrees of a tree only. */
+/**
+ * The hash of the leaves from `from` up to, not including, `to`; called for ranges that are subtrees of a tree only.
+ */
 export type RangeHash = (from: number, to: number) => Buffer;
 
 export const HASH_BYTES = 32;
@@ -17,7 +19,8 @@ export const EMPTY_ROOT: Buffer = hash('sha256', '', 'buffer');
 
 export const leafHash = (entry: Uint8Array): Buffer => hash('sha256', Buffer.concat([LEAF, entry]), 'buffer');
 
-export const nodeHash = (left: Uint8Array, right: Uint8Array): Buffer => hash('sha256', Buffer.concat([NODE, left, right]), 'buffer');
+export const nodeHash = (left: Uint8Array, right: Uint8Array): Buffer =>
+  hash('sha256', Buffer.concat([NODE, left, right]), 'buffer');
 
 /** The largest power of two below `size`, which is at least 2. */
 export function splitOf(size: number): number {
@@ -73,7 +76,13 @@ export function consistencyProof(first: number, second: number, hashOf: RangeHas
 }
 
 /** Whether the leaf hash is at its place in the tree with this root (RFC 9162, 2.1.3.2). */
-export function verifyInclusion(leaf: number, size: number, entryHash: Uint8Array, proof: readonly Uint8Array[], root: Uint8Array): boolean {
+export function verifyInclusion(
+  leaf: number,
+  size: number,
+  entryHash: Uint8Array,
+  proof: readonly Uint8Array[],
+  root: Uint8Array,
+): boolean {
   if (leaf < 0 || leaf >= size) return false;
   let [fn, sn] = [leaf, size - 1];
   let found: Uint8Array = entryHash;

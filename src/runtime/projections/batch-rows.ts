@@ -11,7 +11,10 @@ interface Held {
   isChanged: boolean;
 }
 
-/** Rows of one table. What is asked for last is mostly asked for again, and a look-up among thousands of random keys costs as much as what is done with the row. */
+/**
+ * Rows of one table. What is asked for last is mostly asked for again, and a look-up among thousands of random keys
+ * costs as much as what is done with the row.
+ */
 class HeldRows {
   readonly byKey = new Map<string, Held>();
   #lastKey = '';
@@ -30,7 +33,10 @@ class HeldRows {
   }
 }
 
-/** The rows that one batch of one projection reads and writes. What came of a row is known at the end only, so each is written once. */
+/**
+ * The rows that one batch of one projection reads and writes. What came of a row is known at the end only, so each is
+ * written once.
+ */
 export class BatchRows {
   readonly #readModel: Pick<ReadModel, 'getMany'>;
   readonly #cache: RowCache;
@@ -110,7 +116,8 @@ export class BatchRows {
       held.isChanged = true;
       return;
     }
-    if (this.#listed[change.table]) throw new Error(`row of ${change.table} is listed, so it must be named before it is written`);
+    if (this.#listed[change.table])
+      throw new Error(`row of ${change.table} is listed, so it must be named before it is written`);
     rows.add(change.key, { row, before: undefined, isChanged: true });
   }
 

@@ -8,7 +8,10 @@ import { decodeEvent } from '../commands/codec.ts';
 import { CHAIN_KEY, DigestChain } from './digest-chain.ts';
 import type { RowCache } from './row-cache.ts';
 
-/** An event that a projection could not take; its changes are missing until the projection is rebuilt with a build that can. */
+/**
+ * An event that a projection could not take; its changes are missing until the projection is rebuilt with a build that
+ * can.
+ */
 export type ParkedEvent = {
   readonly projection: string;
   readonly stream: string;
@@ -63,12 +66,21 @@ interface BatchContext {
   readonly readModel: Pick<ReadModel, 'getMany'>;
   readonly cache: RowCache;
   readonly nowMs: number;
-  /** Carries the digest of what the projection makes of the log along; absent: none is kept. `isFirst`: nothing was projected before. */
+  /**
+   * Carries the digest of what the projection makes of the log along; absent: none is kept. `isFirst`: nothing was
+   * projected before.
+   */
   readonly chain?: { readonly isFirst: boolean };
 }
 
-/** What a batch of events changes for one projection. Infrastructure errors reject; an event it cannot take is parked. */
-export async function projectBatch(projection: Projection, events: readonly ReadEvent[], context: BatchContext): Promise<BatchResult> {
+/**
+ * What a batch of events changes for one projection. Infrastructure errors reject; an event it cannot take is parked.
+ */
+export async function projectBatch(
+  projection: Projection,
+  events: readonly ReadEvent[],
+  context: BatchContext,
+): Promise<BatchResult> {
   const batch = new ProjectionBatch(projection, context);
   await batch.take(events);
   return batch.result();
@@ -174,7 +186,20 @@ export class ProjectionBatch {
   }
 }
 
-function parkedEvent(projection: Projection, { stream, revision, position, type }: RecordedEvent, error: unknown, nowMs: number): ParkedEvent {
+function parkedEvent(
+  projection: Projection,
+  { stream, revision, position, type }: RecordedEvent,
+  error: unknown,
+  nowMs: number,
+): ParkedEvent {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return { projection: projectionId(projection), stream, revision, position, type, error: text.slice(0, MAX_ERROR_TEXT), parkedAtMs: nowMs };
+  return {
+    projection: projectionId(projection),
+    stream,
+    revision,
+    position,
+    type,
+    error: text.slice(0, MAX_ERROR_TEXT),
+    parkedAtMs: nowMs,
+  };
 }

@@ -12,14 +12,17 @@ export interface FollowingOf extends Following {
 }
 
 /**
- * Waits until the look-ups show all that is in the ledger now; false when they do not within a bounded time. Those that are being filled while
- * others are served are not waited for: `isBeingFilled` tells of them.
+ * Waits until the look-ups show all that is in the ledger now; false when they do not within a bounded time. Those that
+ * are being filled while others are served are not waited for: `isBeingFilled` tells of them.
  */
 export async function caughtUpWithLedger({ store, projections }: Following, timeoutMs?: number): Promise<boolean> {
   const head = await store.head();
   return head === null || projections.caughtUpTo(head, timeoutMs);
 }
 
-/** Whether this process has not yet brought what is served of the projection to where the ledger was at any moment: its rows are only a beginning. */
+/**
+ * Whether this process has not yet brought what is served of the projection to where the ledger was at any moment: its
+ * rows are only a beginning.
+ */
 export const isBeingFilled = (projections: Pick<RunningProjections, 'status'>, id: string): boolean =>
   projections.status().some(({ projection, hasCaughtUp }) => projection === id && !hasCaughtUp);

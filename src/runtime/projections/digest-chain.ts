@@ -2,7 +2,10 @@ import { hash } from 'node:crypto';
 import type { Position, RecordedEvent } from '../../ports/event-store.ts';
 import type { Row } from '../../ports/read-model.ts';
 
-/** What a projection made of the log up to an event: equal wherever the same was made of it, whatever batches it came in. */
+/**
+ * What a projection made of the log up to an event: equal wherever the same was made of it, whatever batches it came
+ * in.
+ */
 export type DigestMark = {
   readonly position: Position;
   /** SHA-256 (hex) over what each event so far changed. */
@@ -16,7 +19,8 @@ export const CHAIN_KEY = 'chain';
 
 /** One event in so many is marked, by its hash: everybody marks the same. */
 const MARKED_IN = 64;
-export const isMarked = ({ hash: ofEvent }: Pick<RecordedEvent, 'hash'>): boolean => parseInt(ofEvent.slice(-2), 16) % MARKED_IN === 0;
+export const isMarked = ({ hash: ofEvent }: Pick<RecordedEvent, 'hash'>): boolean =>
+  parseInt(ofEvent.slice(-2), 16) % MARKED_IN === 0;
 
 /** As far as one may be behind another and still be compared with it. */
 const MARKS = 16;

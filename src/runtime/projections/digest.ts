@@ -19,19 +19,30 @@ export interface ProjectionDigest {
   readonly parked: number;
 }
 
-/** Replays a log into an empty read model and says what came of it. Positions are left out: another store gives others. */
+/**
+ * Replays a log into an empty read model and says what came of it. Positions are left out: another store gives others.
+ */
 export async function projectionDigests(
   store: LogReader,
   readModel: ReadModel,
   projections: readonly Projection[],
   onProgress: (done: number) => void = () => undefined,
 ): Promise<ProjectionDigest[]> {
-  const replays = projections.map((projection) => ({ projection, cache: new RowCache(CACHE_ROWS), lists: new Set<string>(), parked: 0 }));
+  const replays = projections.map((projection) => ({
+    projection,
+    cache: new RowCache(CACHE_ROWS),
+    lists: new Set<string>(),
+    parked: 0,
+  }));
   let done = 0;
   for await (const page of pagesOf(store)) {
     const events = page.map(readEvent);
     for (const replay of replays) {
-      const { changes, parked, rows } = await projectBatch(replay.projection, events, { readModel, cache: replay.cache, nowMs: 0 });
+      const { changes, parked, rows } = await projectBatch(replay.projection, events, {
+        readModel,
+        cache: replay.cache,
+        nowMs: 0,
+      });
       await readModel.apply(projectionId(replay.projection), changes, page.at(-1)!.position);
       rows.commit();
       replay.parked += parked.length;
@@ -49,7 +60,11 @@ export async function projectionDigests(
   );
 }
 
-async function digestOf(readModel: ReadModel, projection: Projection, lists: ReadonlySet<string>): Promise<{ digest: string; rows: number }> {
+async function digestOf(
+  readModel: ReadModel,
+  projection: Projection,
+  lists: ReadonlySet<string>,
+): Promise<{ digest: string; rows: number }> {
   const digest = createHash('sha256');
   let rows = 0;
   for (const table of projection.tables) rows += await addTable(digest, readModel, table);
@@ -78,4 +93,5 @@ async function addList(digest: Hash, readModel: ReadModel, list: string): Promis
 }
 
 /** Every list that the changes put something into or take something out of. */
-const listsIn = (changes: readonly Change[]): string[] => changes.flatMap((change) => ('lists' in change ? change.lists : []));
+const listsIn = (changes: readonly Change[]): string[] =>
+  changes.flatMap((change) => ('lists' in change ? change.lists : []));

@@ -100,7 +100,9 @@ export class ProjectionGroup {
 
   /** Age of the last event handled while others wait; 0 when none do. */
   get lagSec(): number {
-    return this.lagEvents === 0 || this.#lastAtMs === 0 ? 0 : Math.max(0, this.#context.nowMs() - this.#lastAtMs) / 1000;
+    return this.lagEvents === 0 || this.#lastAtMs === 0
+      ? 0
+      : Math.max(0, this.#context.nowMs() - this.#lastAtMs) / 1000;
   }
 
   reached(position: Position): Promise<void> {
@@ -176,7 +178,12 @@ export class ProjectionGroup {
       const { projection, rows, cache } = work;
       return {
         work,
-        batch: new ProjectionBatch(projection, { readModel: rows, cache, nowMs, ...(isChained && { chain: { isFirst: this.#position === null } }) }),
+        batch: new ProjectionBatch(projection, {
+          readModel: rows,
+          cache,
+          nowMs,
+          ...(isChained && { chain: { isFirst: this.#position === null } }),
+        }),
       };
     });
     let [events, last]: [number, RecordedEvent | null] = [0, null];
@@ -211,7 +218,10 @@ export class ProjectionGroup {
     failed.forEach((work) => this.#leave(work));
   }
 
-  /** A projection that is not where the group is must not see the batch: its last apply was committed after all, or its rows were lost. */
+  /**
+   * A projection that is not where the group is must not see the batch: its last apply was committed after all, or its
+   * rows were lost.
+   */
   async #resolveDoubt(): Promise<void> {
     for (const work of this.works) if ((await work.rows.begin()) !== this.#position) this.#leave(work);
     this.#isDoubtful = false;

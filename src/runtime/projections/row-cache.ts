@@ -3,8 +3,8 @@ import type { Row } from '../../ports/read-model.ts';
 type Rows = Map<string, Row | null>;
 
 /**
- * The rows used last, as committed. Bounded; the rows of one batch live in `BatchRows` until they are committed. Rows not used while half of the
- * bound was filled with others go together, which is cheaper than keeping an order of use.
+ * The rows used last, as committed. Bounded; the rows of one batch live in `BatchRows` until they are committed. Rows
+ * not used while half of the bound was filled with others go together, which is cheaper than keeping an order of use.
  */
 export class RowCache {
   readonly #maxYoung: number;

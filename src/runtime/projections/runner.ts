@@ -40,7 +40,10 @@ export class RebuildRunning extends Error {
 }
 
 /** Projections at work, in this thread or another. */
-export type RunningProjections = Pick<ProjectionRunner, 'ready' | 'caughtUpTo' | 'rebuild' | 'status' | 'parked' | 'stop'>;
+export type RunningProjections = Pick<
+  ProjectionRunner,
+  'ready' | 'caughtUpTo' | 'rebuild' | 'status' | 'parked' | 'stop'
+>;
 
 const MAX_BATCH = 128;
 const CACHE_ROWS = 20_000;
@@ -49,8 +52,9 @@ export const CATCH_UP_TIMEOUT_MS = 2_000;
 const RESTART_PAUSE_MS = 1_000;
 
 /**
- * Feeds projections from the ledger in order. Those that stand at the same position share one subscription (a group); one that is new or behind has
- * its own until it meets the others. A rebuild fills rows of its own beside those that are served, and takes their place once it has caught up.
+ * Feeds projections from the ledger in order. Those that stand at the same position share one subscription (a group);
+ * one that is new or behind has its own until it meets the others. A rebuild fills rows of its own beside those that
+ * are served, and takes their place once it has caught up.
  */
 export class ProjectionRunner {
   readonly #options: ProjectionRunnerOptions;
@@ -83,8 +87,8 @@ export class ProjectionRunner {
   }
 
   /**
-   * Each projection goes on from its checkpoint, and each rebuild that was under way. What nobody has begun is built as in a rebuild: its rows are
-   * served when they are whole. Resolves when all are under way.
+   * Each projection goes on from its checkpoint, and each rebuild that was under way. What nobody has begun is built as
+   * in a rebuild: its rows are served when they are whole. Resolves when all are under way.
    */
   async start(): Promise<void> {
     const served = new Groups();
@@ -113,13 +117,14 @@ export class ProjectionRunner {
 
   /** Resolves once every projection has seen everything there was at some moment, and what was rebuilt is served. */
   async ready(): Promise<void> {
-    const isWaiting = (): boolean => this.#groups.size === 0 || this.#rebuilding.size > 0 || [...this.#groups].some((group) => !group.hasCaughtUp);
+    const isWaiting = (): boolean =>
+      this.#groups.size === 0 || this.#rebuilding.size > 0 || [...this.#groups].some((group) => !group.hasCaughtUp);
     while (!this.#isStopped && isWaiting()) await this.#change();
   }
 
   /**
-   * Waits until the read model holds everything up to `position`, so that callers find what they wrote. True when it does,
-   * false when the time was up. What is being built is not waited for.
+   * Waits until the read model holds everything up to `position`, so that callers find what they wrote. True when it
+   * does, false when the time was up. What is being built is not waited for.
    */
   async caughtUpTo(position: Position, timeoutMs = CATCH_UP_TIMEOUT_MS): Promise<boolean> {
     let timer: NodeJS.Timeout | undefined;
@@ -148,12 +153,15 @@ export class ProjectionRunner {
   }
 
   /**
-   * Builds the rows of projections (`name` or `name@version`) anew beside those that are served, which are read until the new ones have caught up
-   * and take their place in one step. Resolves when the replay has begun. Throws `RebuildRunning` while one of them is being rebuilt.
+   * Builds the rows of projections (`name` or `name@version`) anew beside those that are served, which are read until
+   * the new ones have caught up and take their place in one step. Resolves when the replay has begun. Throws
+   * `RebuildRunning` while one of them is being rebuilt.
    */
   async rebuild(names: readonly string[]): Promise<void> {
     const wanted = names.map((name) => {
-      const found = this.#options.projections.find((candidate) => candidate.name === name || projectionId(candidate) === name);
+      const found = this.#options.projections.find(
+        (candidate) => candidate.name === name || projectionId(candidate) === name,
+      );
       if (!found) throw new RangeError(`there is no projection ${name}`);
       return found;
     });
@@ -174,12 +182,17 @@ export class ProjectionRunner {
     }
   }
 
-  /** Of the rows that are served; of a projection without any, of those that will be. One that is on no group has caught up with nothing. */
+  /**
+   * Of the rows that are served; of a projection without any, of those that will be. One that is on no group has caught
+   * up with nothing.
+   */
   status(): ProjectionStatus[] {
     const onGroups = [...this.#groups].flatMap((group) =>
       [...group.works].map((work): { group: ProjectionGroup | null; work: ProjectionWork } => ({ group, work })),
     );
-    const between = [...this.#restarting].filter((work) => !onGroups.some((other) => other.work === work)).map((work) => ({ group: null, work }));
+    const between = [...this.#restarting]
+      .filter((work) => !onGroups.some((other) => other.work === work))
+      .map((work) => ({ group: null, work }));
     const works = [...onGroups, ...between];
     const served = new Set(works.filter(({ work }) => work.next === null).map(({ work }) => work.projection));
     return works
@@ -195,7 +208,9 @@ export class ProjectionRunner {
 
   /** Events that a projection could not take, oldest first as far as positions sort. */
   async parked(limit = 100): Promise<ParkedEvent[]> {
-    const found = await Promise.all(this.#options.projections.map((projection) => this.#options.readModel.scan(parkedTable(projection), { limit })));
+    const found = await Promise.all(
+      this.#options.projections.map((projection) => this.#options.readModel.scan(parkedTable(projection), { limit })),
+    );
     return found.flat().map((entry) => entry.row as ParkedEvent);
   }
 
@@ -213,7 +228,8 @@ export class ProjectionRunner {
     try {
       this.#groups.add(new ProjectionGroup(`projections-${this.#groupsMade}`, works, after, this.#context));
     } catch (error) {
-      // The store refuses a position that it never gave: the log was restored from an older copy, and what was derived from it is wrong.
+      // The store refuses a position that it never gave: the log was restored from an older copy, and what was derived
+      // from it is wrong.
       if (after === null || !(error instanceof RangeError)) throw error;
       for (const work of works) await this.#replay(work);
     }
@@ -266,7 +282,14 @@ export class ProjectionRunner {
   /** Groups that stand at the same position become one; what was built and has caught up takes its place. */
   #settled(group: ProjectionGroup): void {
     for (const other of this.#groups) {
-      if (other === group || !other.isIdle || !group.isIdle || other.position !== group.position || other.hasCaughtUp !== group.hasCaughtUp) continue;
+      if (
+        other === group ||
+        !other.isIdle ||
+        !group.isIdle ||
+        other.position !== group.position ||
+        other.hasCaughtUp !== group.hasCaughtUp
+      )
+        continue;
       if (other.isNext !== group.isNext || this.#switching) continue;
       for (const work of other.works) group.works.add(work);
       this.#close(other);
@@ -288,20 +311,23 @@ export class ProjectionRunner {
   }
 
   #settleAll(): void {
-    if (!this.#isStopped) for (const group of [...this.#groups]) if (this.#groups.has(group) && group.hasCaughtUp) this.#settled(group);
+    if (!this.#isStopped)
+      for (const group of [...this.#groups]) if (this.#groups.has(group) && group.hasCaughtUp) this.#settled(group);
   }
 
   async #switch(built: ProjectionGroup): Promise<boolean> {
     try {
       const works = (): ProjectionWork[] => [...built.works].filter(({ next }) => next !== null);
       const projections = new Set(works().map(({ projection }) => projection));
-      const isReplaced = ({ projection, next }: ProjectionWork): boolean => next === null && projections.has(projection);
+      const isReplaced = ({ projection, next }: ProjectionWork): boolean =>
+        next === null && projections.has(projection);
       const isRestarting = (): boolean => [...this.#restarting].some(isReplaced);
       const serving = (): ProjectionGroup[] => [...this.#groups].filter((group) => [...group.works].some(isReplaced));
       if (isRestarting()) return false;
       const held = serving();
       return await whileTheyStand(built, held, async () => {
-        // What left its group meanwhile does not stand still: it would go on in the new rows from where it was in the old ones.
+        // What left its group meanwhile does not stand still: it would go on in the new rows from where it was in the
+        // old ones.
         if (isRestarting() || serving().some((group) => !held.includes(group))) return false;
         // What was built may have been lost meanwhile: it is on another group then, at its beginning.
         for (const work of works()) await this.#switchOne(work, built, held);
@@ -320,7 +346,8 @@ export class ProjectionRunner {
       if (built.position === null) await work.next!.drop();
       else await work.next!.promote();
     } catch (error) {
-      // Nobody knows whether it happened. What is served finds out when it writes; what was built begins where its rows are.
+      // Nobody knows whether it happened. What is served finds out when it writes; what was built begins where its rows
+      // are.
       built.works.delete(work);
       void this.#restart(work);
       throw error;

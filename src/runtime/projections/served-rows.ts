@@ -20,17 +20,22 @@ const TIMEOUT_MS = 2_000;
 const LOOK_MS = 20;
 
 /**
- * Waits for a bounded time until the rows of all of the projections show what was written before. Rejects with `StoreUnavailable` while those of
- * one are not whole: they are built for the first time, or again after they were lost, and an empty answer, or one in part, would be wrong.
+ * Waits for a bounded time until the rows of all of the projections show what was written before. Rejects with
+ * `StoreUnavailable` while those of one are not whole: they are built for the first time, or again after they were
+ * lost, and an empty answer, or one in part, would be wrong.
  */
 export function createServedRows(deps: ServedRowsDeps, ...shown: readonly Projection[]): ServedRows {
   const ids = shown.map(projectionId);
   return async () => {
-    for (const id of ids) if (!(await isWhole(deps, id))) throw new StoreUnavailable(`the rows of ${id} are being built`);
+    for (const id of ids)
+      if (!(await isWhole(deps, id))) throw new StoreUnavailable(`the rows of ${id} are being built`);
   };
 }
 
-async function isWhole({ store, projections, readModel, caughtUp, timeoutMs = TIMEOUT_MS }: ServedRowsDeps, id: string): Promise<boolean> {
+async function isWhole(
+  { store, projections, readModel, caughtUp, timeoutMs = TIMEOUT_MS }: ServedRowsDeps,
+  id: string,
+): Promise<boolean> {
   if ((await readModel.checkpoint(id)) !== null) await caughtUp();
   else if (!(await caughtUpWithLedger({ store, projections }))) return false;
   // Whoever catches up does not wait for what is filled beside, or behind, all others.

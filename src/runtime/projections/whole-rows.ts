@@ -18,10 +18,14 @@ export interface WholeRowsDeps {
 const ATTEMPTS = 3;
 
 /**
- * For what writes into the ledger by what rows say: the reading begins when they hold everything that the ledger held, and counts when they
- * were not lost before it ended. Rejects with `StoreUnavailable` otherwise: rows that are being filled again are no facts.
+ * For what writes into the ledger by what rows say: the reading begins when they hold everything that the ledger held,
+ * and counts when they were not lost before it ended. Rejects with `StoreUnavailable` otherwise: rows that are being
+ * filled again are no facts.
  */
-export function createWholeRows({ store, readModel, projections, timeoutMs }: WholeRowsDeps, projection: Projection): WholeRows {
+export function createWholeRows(
+  { store, readModel, projections, timeoutMs }: WholeRowsDeps,
+  projection: Projection,
+): WholeRows {
   const id = projectionId(projection);
   const isReplayed = (): boolean => isBeingFilled(projections, id);
   return async (read) => {
@@ -36,9 +40,9 @@ export function createWholeRows({ store, readModel, projections, timeoutMs }: Wh
 }
 
 /**
- * Reads rows into memory and answers the position from which the ledger is to be followed so that nothing is missed: null when there were
- * none, or when they were lost. Reads again when they were lost meanwhile, so meeting a row twice must do no harm; neither must rows that are
- * newer than the position.
+ * Reads rows into memory and answers the position from which the ledger is to be followed so that nothing is missed:
+ * null when there were none, or when they were lost. Reads again when they were lost meanwhile, so meeting a row twice
+ * must do no harm; neither must rows that are newer than the position.
  */
 export async function seedFrom(
   readModel: Pick<ReadModel, 'checkpoint' | 'generation'>,

@@ -26,7 +26,11 @@ export function servedWork(readModel: ReadModel, projection: Projection, cacheRo
   };
 }
 
-export function nextWork(readModel: ReadModel, projection: Projection, cacheRows: number): ProjectionWork & { readonly next: NextRows } {
+export function nextWork(
+  readModel: ReadModel,
+  projection: Projection,
+  cacheRows: number,
+): ProjectionWork & { readonly next: NextRows } {
   const next = readModel.next(ownedRows(projection));
   return { projection, rows: next, cache: new RowCache(cacheRows), next };
 }

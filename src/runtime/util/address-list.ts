@@ -6,7 +6,9 @@ export type AddressList = (address: string) => boolean;
 type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
 /** Reads IPv4 and IPv6 addresses and CIDR ranges; answers the first entry that is neither. */
-export function parseAddressList(entries: readonly string[]): { readonly allows: AddressList } | { readonly invalid: string } {
+export function parseAddressList(
+  entries: readonly string[],
+): { readonly allows: AddressList } | { readonly invalid: string } {
   const ranges: Range[] = [];
   for (const entry of entries) {
     const range = rangeOf(entry);

@@ -1,13 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
 
-/** Whose address a request has: of the client as far as the trusted proxies tell, never what the client itself claims. */
+/**
+ * Whose address a request has: of the client as far as the trusted proxies tell, never what the client itself claims.
+ */
 export type ClientAddress = (request: Pick<IncomingMessage, 'headers' | 'socket'>) => string;
 
 /**
- * Each reverse proxy appends to `X-Forwarded-For` whom it was called by, so only the last `trustedProxies` entries were written by proxies of
- * ours; whatever stands before them came from the client. Without trusted proxies the header is not read. An entry that is no address counts
- * as the proxy's own. IPv4 addresses in IPv6 form become IPv4.
+ * Each reverse proxy appends to `X-Forwarded-For` whom it was called by, so only the last `trustedProxies` entries were
+ * written by proxies of ours; whatever stands before them came from the client. Without trusted proxies the header is
+ * not read. An entry that is no address counts as the proxy's own. IPv4 addresses in IPv6 form become IPv4.
  */
 export function createClientAddress(trustedProxies: number): ClientAddress {
   return ({ headers, socket }) => {

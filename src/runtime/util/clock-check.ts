@@ -39,8 +39,8 @@ const MAX_ROUND_TRIP_MS = 5_000;
 const FORGOTTEN_AFTER_MS = 600_000;
 
 /**
- * Whether our clock can be believed: the clocks of the servers that we ask anyway, and the blocks that we read, are remembered against a clock that
- * never steps, so that a step of ours is seen at once, before anything new was heard.
+ * Whether our clock can be believed: the clocks of the servers that we ask anyway, and the blocks that we read, are
+ * remembered against a clock that never steps, so that a step of ours is seen at once, before anything new was heard.
  */
 export class ClockCheck {
   readonly #clock: Clock;
@@ -72,7 +72,10 @@ export class ClockCheck {
 
   verdict(): ClockVerdict {
     this.#look();
-    const servers = this.#witnesses(this.#servers, ({ offsetMs, uncertaintyMs }) => Math.abs(offsetMs) <= CLOCK_TOLERANCE_MS + uncertaintyMs);
+    const servers = this.#witnesses(
+      this.#servers,
+      ({ offsetMs, uncertaintyMs }) => Math.abs(offsetMs) <= CLOCK_TOLERANCE_MS + uncertaintyMs,
+    );
     // An old block tells nothing of a clock that is fast: the chain may stand still.
     const blocks = this.#witnesses(this.#blocks, ({ offsetMs }) => offsetMs >= -CLOCK_TOLERANCE_MS).filter(
       ({ offsetMs }) => offsetMs <= CLOCK_TOLERANCE_MS,
@@ -80,7 +83,11 @@ export class ClockCheck {
     const counted = servers.filter(({ source, agrees }) => !agrees || !isOnThisMachine(source));
     const witnesses = [...counted, ...blocks];
     const contradicting = witnesses.filter(({ agrees }) => !agrees).length;
-    return { isInDoubt: contradicting * 2 > witnesses.length, offsetMs: middleOf(counted.map(({ offsetMs }) => offsetMs)), witnesses };
+    return {
+      isInDoubt: contradicting * 2 > witnesses.length,
+      offsetMs: middleOf(counted.map(({ offsetMs }) => offsetMs)),
+      witnesses,
+    };
   }
 
   #look(): void {
@@ -90,7 +97,10 @@ export class ClockCheck {
     }
   }
 
-  #witnesses(heard: ReadonlyMap<string, Heard>, agrees: (said: { readonly offsetMs: number; readonly uncertaintyMs: number }) => boolean): Witness[] {
+  #witnesses(
+    heard: ReadonlyMap<string, Heard>,
+    agrees: (said: { readonly offsetMs: number; readonly uncertaintyMs: number }) => boolean,
+  ): Witness[] {
     const [nowMs, monotonicMs] = [this.#clock.nowMs(), this.#monotonicMs()];
     return [...heard].flatMap(([source, { remoteMs, atMs, uncertaintyMs }]) => {
       const elapsedMs = monotonicMs - atMs;

@@ -6,9 +6,10 @@ let armed = '';
 let left = 0;
 
 /**
- * Named places around the effects of money out where the crash tests kill the process: `name@n` ends it, as SIGKILL does, at
- * the n-th time it comes by; `file:<path>` reads the name from a file each time, so that a process that already runs can be
- * told where to end. The sandbox alone arms them, from `CRASH_AT`; production refuses to start with it.
+ * Named places around the effects of money out where the crash tests kill the process: `name@n` ends it, as SIGKILL
+ * does, at the n-th time it comes by; `file:<path>` reads the name from a file each time, so that a process that
+ * already runs can be told where to end. The sandbox alone arms them, from `CRASH_AT`; production refuses to start with
+ * it.
  */
 export function armCrashPoints(plan: string): void {
   setting = plan;

@@ -13,14 +13,21 @@ export class Html {
 
 type Part = string | number | Html | null | undefined | false | readonly Part[];
 
-const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
 
 /**
  * Characters that reorder or hide text (bidirectional overrides and marks, zero-width, controls) never reach a payer.
  * Joiners stay: scripts and emoji need them.
  */
-// oxlint-disable-next-line no-control-regex
-const DECEPTIVE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu;
+const DECEPTIVE =
+  // oxlint-disable-next-line no-control-regex
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu;
 
 /** Without the characters that could make a text look like another one. */
 const plain = (text: string): string => text.replace(DECEPTIVE, '');
@@ -40,11 +47,14 @@ function render(part: Part): string {
 
 /** Template tag: everything that is not already `Html` is escaped. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
-  return new Html(strings.reduce((text, string, index) => text + string + (index < parts.length ? render(parts[index]) : ''), ''));
+  return new Html(
+    strings.reduce((text, string, index) => text + string + (index < parts.length ? render(parts[index]) : ''), ''),
+  );
 }
 
 /** A boolean attribute. */
-export const when = (condition: boolean, attribute: 'checked' | 'open'): Html => new Html(condition ? ` ${attribute}` : '');
+export const when = (condition: boolean, attribute: 'checked' | 'open'): Html =>
+  new Html(condition ? ` ${attribute}` : '');
 
 /** An address or a hash: no words, and written from left to right in every language. */
 export const code = (text: string): Html => html`<code dir="ltr" translate="no">${text}</code>`;

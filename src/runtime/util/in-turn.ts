@@ -1,4 +1,7 @@
-/** Runs tasks one after the other, in the order in which they came. One that fails does not keep the next one from its turn. */
+/**
+ * Runs tasks one after the other, in the order in which they came. One that fails does not keep the next one from its
+ * turn.
+ */
 export class InTurn {
   #last: Promise<unknown> = Promise.resolve();
 

@@ -1,6 +1,9 @@
 import { hash } from 'node:crypto';
 
-/** What keeps a page up to date; `policy` goes into its content security policy, `head` into its head, `notice` into its body. */
+/**
+ * What keeps a page up to date; `policy` goes into its content security policy, `head` into its head, `notice` into its
+ * body.
+ */
 export interface LivePage {
   readonly policy: string;
   readonly head: string;
@@ -8,8 +11,8 @@ export interface LivePage {
 }
 
 /**
- * The page asks for itself every few seconds and changes in place, which leaves reading, focus and scrolling alone, and says when no answer
- * comes. Without script the browser loads it anew.
+ * The page asks for itself every few seconds and changes in place, which leaves reading, focus and scrolling alone, and
+ * says when no answer comes. Without script the browser loads it anew.
  */
 export function livePage(seconds: number): LivePage {
   const script = `setInterval(async () => {

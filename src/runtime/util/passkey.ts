@@ -16,10 +16,14 @@ export interface Passkey {
 export const challengeOf = (text: string): string => hash('sha256', text, 'base64url');
 
 /**
- * How often the passkey was used, when its authenticator signed the text with its person verified; else null (Web Authentication Level 3,
- * section 7.2). Throws for an answer that is none.
+ * How often the passkey was used, when its authenticator signed the text with its person verified; else null (Web
+ * Authentication Level 3, section 7.2). Throws for an answer that is none.
  */
-export async function signCountOf(passkey: Passkey, text: string, response: AuthenticationResponseJSON): Promise<number | null> {
+export async function signCountOf(
+  passkey: Passkey,
+  text: string,
+  response: AuthenticationResponseJSON,
+): Promise<number | null> {
   // Megabytes that only approvals and sign-ins need.
   const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');
   const { verified, authenticationInfo } = await verifyAuthenticationResponse({
@@ -27,7 +31,11 @@ export async function signCountOf(passkey: Passkey, text: string, response: Auth
     expectedChallenge: challengeOf(text),
     expectedOrigin: passkey.origin,
     expectedRPID: passkey.rpId,
-    credential: { id: passkey.credentialId, publicKey: new Uint8Array(Buffer.from(passkey.publicKey, 'base64url')), counter: passkey.signCount },
+    credential: {
+      id: passkey.credentialId,
+      publicKey: new Uint8Array(Buffer.from(passkey.publicKey, 'base64url')),
+      counter: passkey.signCount,
+    },
     requireUserVerification: true,
   });
   return verified ? authenticationInfo.newCounter : null;

@@ -1,8 +1,8 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 
 /**
- * Writes a file that only its owner may read, whole or not at all, also over a crash. `draft` is what is renamed at the end; one that exists is
- * not touched (EEXIST), so that a name which all writers share lets in one at a time.
+ * Writes a file that only its owner may read, whole or not at all, also over a crash. `draft` is what is renamed at the
+ * end; one that exists is not touched (EEXIST), so that a name which all writers share lets in one at a time.
  */
 export function writePrivateFile(path: string, text: string, draft = `${path}.${process.pid}.new`): void {
   const file = openSync(draft, 'wx', 0o600);

@@ -3,9 +3,9 @@ import type { KeyObject } from 'node:crypto';
 import { randomBytesPooled } from './pooled-random.ts';
 
 /*
- * Sealed text is `v1.<key id>.<nonce>.<ciphertext and tag>`, the last two in base64url: AES-256-GCM with a random 96-bit
- * nonce. The key id names the key, so that keys can be rotated while old texts stay readable. The additional data
- * are the version, the key id and what the text was sealed for, so that a text moved elsewhere does not open.
+ * Sealed text is `v1.<key id>.<nonce>.<ciphertext and tag>`, the last two in base64url: AES-256-GCM with a random
+ * 96-bit nonce. The key id names the key, so that keys can be rotated while old texts stay readable. The additional
+ * data are the version, the key id and what the text was sealed for, so that a text moved elsewhere does not open.
  */
 
 const VERSION = 'v1';
@@ -34,7 +34,9 @@ const WORDS: Readonly<Record<SealedKind, string>> = {
   'personal-data': 'personal data',
 };
 
-/** A key of one kind. It is derived from a key of the settings and says nothing of it, nor of the keys of other kinds. */
+/**
+ * A key of one kind. It is derived from a key of the settings and says nothing of it, nor of the keys of other kinds.
+ */
 export interface SealingKey {
   /** Eight hex digits, derived from the key, public. */
   readonly id: string;
@@ -84,13 +86,16 @@ export class InvalidMasterKey extends Error {
 }
 
 /**
- * Reads the keys of a kind: one or more of 32 bytes, in hex or base64, separated by commas. The first one seals, so a new
- * key goes to the front and the old one stays behind it. Throws `InvalidMasterKey`.
+ * Reads the keys of a kind: one or more of 32 bytes, in hex or base64, separated by commas. The first one seals, so a
+ * new key goes to the front and the old one stays behind it. Throws `InvalidMasterKey`.
  */
 export function parseKeys(kind: SealedKind, setting: string, text: string): KeyList {
-  const [first, ...rest] = text.split(',').map((part) => derivedKey(kind, createSecretKey(decodeKey(setting, part.trim()))));
+  const [first, ...rest] = text
+    .split(',')
+    .map((part) => derivedKey(kind, createSecretKey(decodeKey(setting, part.trim()))));
   if (first === undefined) throw new InvalidMasterKey(`${setting} is empty`);
-  if (new Set([first, ...rest].map((key) => key.id)).size !== rest.length + 1) throw new InvalidMasterKey(`${setting} names one key twice`);
+  if (new Set([first, ...rest].map((key) => key.id)).size !== rest.length + 1)
+    throw new InvalidMasterKey(`${setting} names one key twice`);
   return { setting, keys: [first, ...rest] };
 }
 
@@ -104,18 +109,28 @@ export const keysByKind = (listOf: (kind: SealedKind) => KeyList | null): Sealin
 export const parseMasterKeys = (text: string): SealingKeys => keysByKind((kind) => parseKeys(kind, 'MASTER_KEY', text));
 
 function decodeKey(setting: string, text: string): Buffer {
-  const bytes = /^[0-9a-fA-F]{64}$/.test(text) ? Buffer.from(text, 'hex') : /^[\w+/-]{43}=?$/.test(text) ? Buffer.from(text, 'base64') : null;
-  if (bytes?.length !== KEY_BYTES) throw new InvalidMasterKey(`each key of ${setting} must be 32 bytes, written as 64 hex digits or in base64`);
-  if (bytes.every((byte) => byte === bytes[0])) throw new InvalidMasterKey(`${setting} must be random: try \`openssl rand -hex 32\``);
+  const bytes = /^[0-9a-fA-F]{64}$/.test(text)
+    ? Buffer.from(text, 'hex')
+    : /^[\w+/-]{43}=?$/.test(text)
+      ? Buffer.from(text, 'base64')
+      : null;
+  if (bytes?.length !== KEY_BYTES)
+    throw new InvalidMasterKey(`each key of ${setting} must be 32 bytes, written as 64 hex digits or in base64`);
+  if (bytes.every((byte) => byte === bytes[0]))
+    throw new InvalidMasterKey(`${setting} must be random: try \`openssl rand -hex 32\``);
   return bytes;
 }
 
-const derivedKey = (kind: SealedKind, given: KeyObject): SealingKey => sealingKeyOf(derive(given, `quittance/${kind}/v1`).export());
+const derivedKey = (kind: SealedKind, given: KeyObject): SealingKey =>
+  sealingKeyOf(derive(given, `quittance/${kind}/v1`).export());
 
 /** A key of a kind from its own bytes, as the ledger keeps those that were retired. */
 export function sealingKeyOf(bytes: Uint8Array): SealingKey {
   const material = createSecretKey(bytes);
-  return { id: Buffer.from(hkdfSync('sha256', material, '', 'quittance/key-id/v1', KEY_ID_BYTES)).toString('hex'), material };
+  return {
+    id: Buffer.from(hkdfSync('sha256', material, '', 'quittance/key-id/v1', KEY_ID_BYTES)).toString('hex'),
+    material,
+  };
 }
 
 /** The keys of a kind. Throws `KeyNotHeld`. */
@@ -157,11 +172,16 @@ export function createPersonalSealer(sealingKeys: SealingKeys): PersonalSealer {
       return encrypt(first.id, personalDataKey(first, salt, subject), plain, `personal|${subject}`);
     },
     open: (salt, subject, sealed) =>
-      decrypt(sealed, (id) => personalDataKey(keyOf(list(), id), salt, subject), `personal|${subject}`).toString('utf8'),
+      decrypt(sealed, (id) => personalDataKey(keyOf(list(), id), salt, subject), `personal|${subject}`).toString(
+        'utf8',
+      ),
   };
 }
 
-/** The data key of one subject: useless without the key of personal data, gone with the salt. One HMAC, since every session needs one. */
+/**
+ * The data key of one subject: useless without the key of personal data, gone with the salt. One HMAC, since every
+ * session needs one.
+ */
 export function personalDataKey({ material }: SealingKey, salt: Uint8Array, subject: string): KeyObject {
   if (salt.length !== KEY_BYTES) throw new RangeError(`a salt has ${KEY_BYTES} bytes`);
   // Ciphers take a key object in half the time they take bytes.
@@ -178,9 +198,11 @@ function keyOf({ setting, keys }: KeyList, id: string): SealingKey {
   return key;
 }
 
-const base64url = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64url');
+const base64url = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64url');
 
-const additionalData = (keyId: string, context: string): Buffer => Buffer.from(`${VERSION}|${keyId}|${context}`, 'utf8');
+const additionalData = (keyId: string, context: string): Buffer =>
+  Buffer.from(`${VERSION}|${keyId}|${context}`, 'utf8');
 
 /** Text is sealed as its UTF-8. */
 function encrypt(keyId: string, key: KeyObject, plain: Uint8Array | string, context: string): string {
@@ -194,9 +216,12 @@ function encrypt(keyId: string, key: KeyObject, plain: Uint8Array | string, cont
 
 function decrypt(sealed: string, keyFor: (keyId: string) => KeyObject, context: string): Buffer {
   const [, keyId, nonce, body] = SEALED.exec(sealed) ?? [];
-  if (keyId === undefined || nonce === undefined || body === undefined) throw new CannotOpen('not a sealed text of a known version');
+  if (keyId === undefined || nonce === undefined || body === undefined)
+    throw new CannotOpen('not a sealed text of a known version');
   const bytes = Buffer.from(body, 'base64url');
-  const decipher = createDecipheriv('aes-256-gcm', keyFor(keyId), Buffer.from(nonce, 'base64url'), { authTagLength: TAG_BYTES });
+  const decipher = createDecipheriv('aes-256-gcm', keyFor(keyId), Buffer.from(nonce, 'base64url'), {
+    authTagLength: TAG_BYTES,
+  });
   decipher.setAAD(additionalData(keyId, context));
   decipher.setAuthTag(bytes.subarray(bytes.length - TAG_BYTES));
   try {

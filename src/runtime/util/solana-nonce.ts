@@ -4,8 +4,9 @@ import type * as Web3 from '@solana/web3.js';
 import { base58, fromBase58 } from './base58.ts';
 
 /*
- * Durable nonces: a transaction that names the value stored in a nonce account instead of a recent blockhash, and advances the
- * account with its first instruction, lives until that value is used, and of all that name one value one lands at most.
+ * Durable nonces: a transaction that names the value stored in a nonce account instead of a recent blockhash, and
+ * advances the account with its first instruction, lives until that value is used, and of all that name one value one
+ * lands at most.
  */
 
 const SYSTEM_PROGRAM = '11111111111111111111111111111111';
@@ -25,11 +26,20 @@ const seedOf = (index: number): string => `quittance nonce ${index}`;
 
 /** Where a treasury keeps its nonce account of this number; derived, so that nobody needs to be told. */
 export function nonceAccountOf(treasury: string, index: number): string {
-  return base58(hash('sha256', Buffer.concat([fromBase58(treasury)!, Buffer.from(seedOf(index)), fromBase58(SYSTEM_PROGRAM)!]), 'buffer'));
+  return base58(
+    hash(
+      'sha256',
+      Buffer.concat([fromBase58(treasury)!, Buffer.from(seedOf(index)), fromBase58(SYSTEM_PROGRAM)!]),
+      'buffer',
+    ),
+  );
 }
 
 /** The value (base58) of a nonce account of this treasury; null for any other account. */
-export function storedNonce(account: { readonly owner: string; readonly data: Uint8Array }, treasury: string): string | null {
+export function storedNonce(
+  account: { readonly owner: string; readonly data: Uint8Array },
+  treasury: string,
+): string | null {
   const data = Buffer.from(account.data);
   if (account.owner !== SYSTEM_PROGRAM || data.length !== NONCE_ACCOUNT_BYTES) return null;
   if (data.readUInt32LE(0) !== CURRENT_VERSION || data.readUInt32LE(4) !== INITIALISED) return null;
@@ -45,8 +55,8 @@ export function advanceNonce(treasury: string, index: number): Web3.TransactionI
 }
 
 /**
- * Makes the account: its space can be taken once only, so of all transactions that do so one lands at most. `createAccount` in
- * one step would fail for ever once a stranger sent the address a coin.
+ * Makes the account: its space can be taken once only, so of all transactions that do so one lands at most.
+ * `createAccount` in one step would fail for ever once a stranger sent the address a coin.
  */
 export function makeNonceAccount(treasury: string, index: number, lamports: bigint): Web3.TransactionInstruction[] {
   const { PublicKey, SystemProgram } = web3();
@@ -66,7 +76,11 @@ export function advancedBy(transaction: Uint8Array): string | null {
   const { PublicKey, SystemInstruction, SystemProgram, Transaction } = web3();
   try {
     const [first] = Transaction.from(transaction).instructions;
-    if (!first?.programId.equals(SystemProgram.programId) || SystemInstruction.decodeInstructionType(first) !== 'AdvanceNonceAccount') return null;
+    if (
+      !first?.programId.equals(SystemProgram.programId) ||
+      SystemInstruction.decodeInstructionType(first) !== 'AdvanceNonceAccount'
+    )
+      return null;
     return new PublicKey(first.keys[0]!.pubkey).toBase58();
   } catch {
     return null;

@@ -5,7 +5,10 @@ import type * as Web3 from '@solana/web3.js';
 export const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 const ASSOCIATED_TOKEN_PROGRAM = 'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL';
 
-/** Places of the instructions in their programs (SPL Token `TokenInstruction`, SPL Associated Token Account `AssociatedTokenAccountInstruction`). */
+/**
+ * Places of the instructions in their programs (SPL Token `TokenInstruction`, SPL Associated Token Account
+ * `AssociatedTokenAccountInstruction`).
+ */
 const TRANSFER_CHECKED = 12;
 const CREATE_IDEMPOTENT = 1;
 
@@ -34,15 +37,29 @@ export interface TokenTransfer {
 }
 
 /**
- * Makes the receiver's associated token account when it is missing, then moves tokens from the sender's to it. The sender's owner signs the
- * transfer, the rent payer the making.
+ * Makes the receiver's associated token account when it is missing, then moves tokens from the sender's to it. The
+ * sender's owner signs the transfer, the rent payer the making.
  */
-export function tokenTransfer({ mint, fromOwner, toOwner, units, decimals, rentPayer }: TokenTransfer): Web3.TransactionInstruction[] {
+export function tokenTransfer({
+  mint,
+  fromOwner,
+  toOwner,
+  units,
+  decimals,
+  rentPayer,
+}: TokenTransfer): Web3.TransactionInstruction[] {
   const { PublicKey, SystemProgram, TransactionInstruction } = web3();
   const [from, to] = [fromOwner, toOwner].map((owner) => associatedTokenAccount(owner, mint));
   const make = new TransactionInstruction({
     programId: new PublicKey(ASSOCIATED_TOKEN_PROGRAM),
-    keys: [signs(rentPayer, true), changes(to!), reads(toOwner), reads(mint), reads(SystemProgram.programId.toBase58()), reads(TOKEN_PROGRAM)],
+    keys: [
+      signs(rentPayer, true),
+      changes(to!),
+      reads(toOwner),
+      reads(mint),
+      reads(SystemProgram.programId.toBase58()),
+      reads(TOKEN_PROGRAM),
+    ],
     data: Buffer.from([CREATE_IDEMPOTENT]),
   });
   const data = Buffer.alloc(10);

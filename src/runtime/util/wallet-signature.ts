@@ -3,8 +3,8 @@ import { addressFamilyOf, type Network } from '../../domain/networks.ts';
 import { fromBase58 } from './base58.ts';
 
 /*
- * Whether the key behind an address signed a text as its wallets do: EIP-191 `personal_sign` on the EVM, TIP-191 (`signMessageV2`) on TRON, and on
- * Solana the bytes themselves or the envelope of off-chain messages.
+ * Whether the key behind an address signed a text as its wallets do: EIP-191 `personal_sign` on the EVM, TIP-191
+ * (`signMessageV2`) on TRON, and on Solana the bytes themselves or the envelope of off-chain messages.
  */
 
 const SECP256K1 = /^0x[0-9a-f]{130}$/;
@@ -14,7 +14,12 @@ const TRON_PREFIX = '\x19TRON Signed Message:\n';
 const OFF_CHAIN_HEADER = Buffer.concat([Buffer.of(0xff), Buffer.from('solana offchain'), Buffer.of(0, 1)]);
 
 /** `signature` in hex with `0x`, `address` in the network's own form. False for whatever is no signature. */
-export async function isSignedByWallet(network: Network, address: string, text: string, signature: string): Promise<boolean> {
+export async function isSignedByWallet(
+  network: Network,
+  address: string,
+  text: string,
+  signature: string,
+): Promise<boolean> {
   switch (addressFamilyOf(network)) {
     case 'evm':
       return SECP256K1.test(signature) && (await recovered(text, signature, 'evm')) === address.toLowerCase();
@@ -27,7 +32,9 @@ export async function isSignedByWallet(network: Network, address: string, text: 
       );
     }
     case 'solana':
-      return ED25519.test(signature) && isSignedBySolana(address, Buffer.from(text), Buffer.from(signature.slice(2), 'hex'));
+      return (
+        ED25519.test(signature) && isSignedBySolana(address, Buffer.from(text), Buffer.from(signature.slice(2), 'hex'))
+      );
   }
 }
 
@@ -35,7 +42,10 @@ export async function isSignedByWallet(network: Network, address: string, text: 
 async function recovered(text: string, signature: string, family: 'evm' | 'tron'): Promise<string | null> {
   const { concat, hashMessage, keccak256, recoverAddress, toUtf8Bytes } = await import('ethers');
   const message = toUtf8Bytes(text);
-  const digest = family === 'evm' ? hashMessage(message) : keccak256(concat([toUtf8Bytes(`${TRON_PREFIX}${message.length}`), message]));
+  const digest =
+    family === 'evm'
+      ? hashMessage(message)
+      : keccak256(concat([toUtf8Bytes(`${TRON_PREFIX}${message.length}`), message]));
   try {
     return recoverAddress(digest, signature).toLowerCase();
   } catch {
@@ -49,8 +59,13 @@ function isSignedBySolana(address: string, message: Buffer, signature: Buffer): 
   const length = Buffer.alloc(2);
   length.writeUInt16LE(message.length);
   try {
-    const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: Buffer.from(bytes).toString('base64url') }, format: 'jwk' });
-    return [message, Buffer.concat([OFF_CHAIN_HEADER, length, message])].some((signed) => verify(null, signed, key, signature));
+    const key = createPublicKey({
+      key: { kty: 'OKP', crv: 'Ed25519', x: Buffer.from(bytes).toString('base64url') },
+      format: 'jwk',
+    });
+    return [message, Buffer.concat([OFF_CHAIN_HEADER, length, message])].some((signed) =>
+      verify(null, signed, key, signature),
+    );
   } catch {
     return false;
   }

@@ -7,11 +7,19 @@ import { artifactPath, CONTRACT_SOURCES, type ContractArtifact, type ContractSou
 interface CompilerOutput {
   readonly errors?: readonly { readonly severity: string; readonly formattedMessage: string }[];
   readonly contracts: Readonly<
-    Record<string, Readonly<Record<string, { readonly abi: unknown[]; readonly evm: { readonly bytecode: { readonly object: string } } }>>>
+    Record<
+      string,
+      Readonly<
+        Record<string, { readonly abi: unknown[]; readonly evm: { readonly bytecode: { readonly object: string } } }>
+      >
+    >
   >;
 }
 
-/** Compiles one source. No metadata is appended, so that the same source always gives the same bytes. Throws on any warning. */
+/**
+ * Compiles one source. No metadata is appended, so that the same source always gives the same bytes. Throws on any
+ * warning.
+ */
 export function compileContract(source: ContractSource): ContractArtifact {
   const solc = createRequire(import.meta.url)('solc') as { compile(input: string): string; version(): string };
   const file = `${source}.sol`;
@@ -37,5 +45,6 @@ export function compileContract(source: ContractSource): ContractArtifact {
 export const artifactText = (artifact: ContractArtifact): string => `${JSON.stringify(artifact, null, 2)}\n`;
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  for (const source of Object.keys(CONTRACT_SOURCES) as ContractSource[]) writeFileSync(artifactPath(source), artifactText(compileContract(source)));
+  for (const source of Object.keys(CONTRACT_SOURCES) as ContractSource[])
+    writeFileSync(artifactPath(source), artifactText(compileContract(source)));
 }

@@ -32,6 +32,8 @@ process.on('SIGTERM', () => process.exit(0));
 main(JSON.parse(process.argv[2]!) as SurfpoolChildConfig).then(
   (report) => process.stdout.write(`${JSON.stringify(report)}\n`),
   (error: unknown) => {
-    process.stdout.write(`${JSON.stringify({ failure: messageOf(error) } satisfies SurfpoolChildReport)}\n`, () => process.exit(1));
+    process.stdout.write(`${JSON.stringify({ failure: messageOf(error) } satisfies SurfpoolChildReport)}\n`, () =>
+      process.exit(1),
+    );
   },
 );

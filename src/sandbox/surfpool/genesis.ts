@@ -15,7 +15,10 @@ export interface SolanaGenesis {
 }
 
 export const TOKEN_DECIMALS = 6;
-/** Off the curve, as all addresses that a program signs for: nobody has its key (a program address of the Token program, from `sandbox-contract-payer`). */
+/**
+ * Off the curve, as all addresses that a program signs for: nobody has its key (a program address of the Token program,
+ * from `sandbox-contract-payer`).
+ */
 export const CONTRACT_PAYER = 'EoZg6NbrFtdMNNuSNEdrCr7PYbTk3oQeArixQDqaW7vK';
 const MINT_LAMPORTS = 1_461_600;
 const TOKEN_ACCOUNT_LAMPORTS = 2_039_280;
@@ -44,7 +47,12 @@ export function foundSolanaChain(net: Surfnet, genesis: SolanaGenesis): void {
   const holders = BigInt(genesis.payerSeeds.length + 1);
   for (const mint of Object.values(genesis.mints)) {
     net.setAccount(mint, MINT_LAMPORTS, [...mintData(authority, BigInt(PAYER_TOKEN_UNITS) * holders)], TOKEN_PROGRAM);
-    net.setAccount(contractTokenAccount(mint), TOKEN_ACCOUNT_LAMPORTS, [...contractAccountData(mint, authority)], TOKEN_PROGRAM);
+    net.setAccount(
+      contractTokenAccount(mint),
+      TOKEN_ACCOUNT_LAMPORTS,
+      [...contractAccountData(mint, authority)],
+      TOKEN_PROGRAM,
+    );
   }
   for (const seed of genesis.payerSeeds) {
     const payer = base58(publicKeyOfSeed(seed));
@@ -54,11 +62,18 @@ export function foundSolanaChain(net: Surfnet, genesis: SolanaGenesis): void {
 }
 
 export function publicKeyOfSeed(seedHex: string): Uint8Array {
-  const key = createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, Buffer.from(seedHex, 'hex')]), format: 'der', type: 'pkcs8' });
+  const key = createPrivateKey({
+    key: Buffer.concat([PKCS8_PREFIX, Buffer.from(seedHex, 'hex')]),
+    format: 'der',
+    type: 'pkcs8',
+  });
   return createPublicKey(key).export({ format: 'der', type: 'spki' }).subarray(-32);
 }
 
-/** A mint account of the SPL Token program, 82 bytes; the authority may mint and freeze, as the issuers of the real coins can. */
+/**
+ * A mint account of the SPL Token program, 82 bytes; the authority may mint and freeze, as the issuers of the real
+ * coins can.
+ */
 function mintData(authority: Uint8Array, supply: bigint): Uint8Array {
   const data = Buffer.alloc(82);
   data.writeUInt32LE(1, 0);
@@ -72,9 +87,13 @@ function mintData(authority: Uint8Array, supply: bigint): Uint8Array {
 }
 
 /** Where the contract holds a mint. */
-export const contractTokenAccount = (mint: string): string => base58(createHash('sha256').update(`${CONTRACT_PAYER}/${mint}`).digest());
+export const contractTokenAccount = (mint: string): string =>
+  base58(createHash('sha256').update(`${CONTRACT_PAYER}/${mint}`).digest());
 
-/** A token account of the SPL Token program, 165 bytes: the contract owns it, and the delegate may spend from it as the program would. */
+/**
+ * A token account of the SPL Token program, 165 bytes: the contract owns it, and the delegate may spend from it as the
+ * program would.
+ */
 function contractAccountData(mint: string, delegate: Uint8Array): Uint8Array {
   const data = Buffer.alloc(165);
   data.set(fromBase58(mint)!, 0);
@@ -88,7 +107,8 @@ function contractAccountData(mint: string, delegate: Uint8Array): Uint8Array {
 }
 
 /** 64 bytes: the seed and its public key, as Solana libraries take a secret key. */
-export const secretKeyOfSeed = (seedHex: string): Uint8Array => Buffer.concat([Buffer.from(seedHex, 'hex'), publicKeyOfSeed(seedHex)]);
+export const secretKeyOfSeed = (seedHex: string): Uint8Array =>
+  Buffer.concat([Buffer.from(seedHex, 'hex'), publicKeyOfSeed(seedHex)]);
 
 /** True for the base58 form of 32 bytes. */
 export const isPublicKey = (text: string): boolean => text.length <= 44 && fromBase58(text)?.length === 32;

@@ -17,11 +17,16 @@ export async function serveSurfpool(rpcUrl: string, wsUrl: string, port: number)
   const upstream = upstreamOf(rpcUrl);
   const server = createServer((request, response) => {
     const fault = foreignRequest(request.headers, request.method);
-    if (fault !== null) return send(response, 400, { jsonrpc: '2.0', id: null, error: { code: -32600, message: fault } });
+    if (fault !== null)
+      return send(response, 400, { jsonrpc: '2.0', id: null, error: { code: -32600, message: fault } });
     answer(request, upstream).then(
       (body) => send(response, 200, body),
       (error: unknown) =>
-        send(response, 500, { jsonrpc: '2.0', id: null, error: { code: -32603, message: error instanceof Error ? error.message : 'failed' } }),
+        send(response, 500, {
+          jsonrpc: '2.0',
+          id: null,
+          error: { code: -32603, message: error instanceof Error ? error.message : 'failed' },
+        }),
     );
   });
   server.on('upgrade', (request, socket, head) => {
@@ -69,13 +74,18 @@ async function readBody(request: IncomingMessage): Promise<string> {
 
 function send(response: ServerResponse, status: number, body: unknown): void {
   const text = JSON.stringify(body);
-  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }).end(text);
+  response
+    .writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) })
+    .end(text);
 }
 
 /** Hands a WebSocket through byte by byte, its handshake included. */
 function forward(request: IncomingMessage, socket: Duplex, head: Buffer, target: URL): void {
   const through = connect(Number(target.port), target.hostname, () => {
-    const headers = request.rawHeaders.reduce((text, part, index) => text + part + (index % 2 === 0 ? ': ' : '\r\n'), '');
+    const headers = request.rawHeaders.reduce(
+      (text, part, index) => text + part + (index % 2 === 0 ? ': ' : '\r\n'),
+      '',
+    );
     through.write(`GET ${request.url ?? '/'} HTTP/1.1\r\n${headers}\r\n`);
     through.write(head);
     through.pipe(socket).pipe(through);

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { advancedBy, withNonce } from '../../runtime/util/solana-nonce.ts';
 
 /**
- * Surfpool answers some calls otherwise than Agave, the validator of the real network. These corrections stand between it
- * and everyone else, so that code that works here works there.
+ * Surfpool answers some calls otherwise than Agave, the validator of the real network. These corrections stand between
+ * it and everyone else, so that code that works here works there.
  */
 
 export interface JsonRpcRequest {
@@ -14,7 +14,10 @@ export interface JsonRpcRequest {
   readonly params?: readonly unknown[];
 }
 
-export type JsonRpcAnswer = { readonly jsonrpc: '2.0'; readonly id: unknown } & ({ readonly result: unknown } | { readonly error: RpcFault });
+export type JsonRpcAnswer = { readonly jsonrpc: '2.0'; readonly id: unknown } & (
+  | { readonly result: unknown }
+  | { readonly error: RpcFault }
+);
 
 interface RpcFault {
   readonly code: number;
@@ -22,7 +25,10 @@ interface RpcFault {
   readonly data?: unknown;
 }
 
-/** Sends one request to Surfpool itself. `genesis` names the chain: Surfpool's own hash repeats when it starts twice in a second. */
+/**
+ * Sends one request to Surfpool itself. `genesis` names the chain: Surfpool's own hash repeats when it starts twice in
+ * a second.
+ */
 export interface Upstream {
   (request: JsonRpcRequest): Promise<JsonRpcAnswer>;
   readonly genesis: string;
@@ -55,12 +61,14 @@ export async function answerCorrected(request: JsonRpcRequest, upstream: Upstrea
 }
 
 /**
- * Surfpool begins at slot 31 but calls slots 0 and on finalized, of which it has no blocks; nothing can have happened in the
- * first slot, so it counts as finalized from the start.
+ * Surfpool begins at slot 31 but calls slots 0 and on finalized, of which it has no blocks; nothing can have happened
+ * in the first slot, so it counts as finalized from the start.
  */
 const FIRST_SLOT = 31;
 
-/** Surfpool leaves the nonce of a transaction that failed as it was; Agave advances it, so that nothing else can use it. */
+/**
+ * Surfpool leaves the nonce of a transaction that failed as it was; Agave advances it, so that nothing else can use it.
+ */
 const NONCE_LOOKS = 40;
 const NONCE_LOOK_MS = 25;
 
@@ -69,7 +77,10 @@ async function correctSending(request: JsonRpcRequest, upstream: Upstream): Prom
   const [wire] = request.params ?? [];
   const account = configOf(request)['encoding'] === 'base64' ? advancedBy(Buffer.from(String(wire), 'base64')) : null;
   if (account !== null && (await hasFailed(upstream, signature))) {
-    const { value } = (await ask(upstream, { method: 'getAccountInfo', params: [account, { encoding: 'base64' }] })) as {
+    const { value } = (await ask(upstream, {
+      method: 'getAccountInfo',
+      params: [account, { encoding: 'base64' }],
+    })) as {
       value: { readonly data: readonly [string, string] } | null;
     };
     const data = value && withNonce(Buffer.from(value.data[0], 'base64'), randomBytes(32)).toString('hex');
@@ -128,18 +139,26 @@ async function correctBlock(request: JsonRpcRequest, upstream: Upstream): Promis
   const config = configOf(request);
   if (typeof slot === 'number' && slot > (await slotOf(upstream, committed(config))))
     throw new Refusal(-32004, `Block not available for slot ${slot}`);
-  const block = (await ask(upstream, { ...request, params: [slot, { encoding: 'json', ...config, commitment: 'processed' }] })) as Readonly<
-    Record<string, unknown>
-  > | null;
+  const block = (await ask(upstream, {
+    ...request,
+    params: [slot, { encoding: 'json', ...config, commitment: 'processed' }],
+  })) as Readonly<Record<string, unknown>> | null;
   if (block === null || typeof slot !== 'number') return block;
   const transactions = (block['transactions'] ?? []) as readonly { readonly version?: unknown }[];
   for (const { version } of transactions) refuseVersion(version, config);
   return { ...block, blockTime: await blockTimeOf(upstream, slot) };
 }
 
-/** State is always the newest, and says so in its context; nobody may see a slot there that `getSlot` does not show yet. */
-async function correctContext(request: JsonRpcRequest, answer: JsonRpcAnswer, upstream: Upstream): Promise<JsonRpcAnswer> {
-  const result = 'result' in answer ? (answer.result as { readonly context?: { readonly slot?: unknown } } | null) : null;
+/**
+ * State is always the newest, and says so in its context; nobody may see a slot there that `getSlot` does not show yet.
+ */
+async function correctContext(
+  request: JsonRpcRequest,
+  answer: JsonRpcAnswer,
+  upstream: Upstream,
+): Promise<JsonRpcAnswer> {
+  const result =
+    'result' in answer ? (answer.result as { readonly context?: { readonly slot?: unknown } } | null) : null;
   const context = typeof result === 'object' ? result?.context : undefined;
   if (typeof context?.slot !== 'number') return answer;
   const slot = Math.min(context.slot, await slotOf(upstream, commitmentOf(configOf(request))));

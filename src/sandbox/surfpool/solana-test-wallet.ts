@@ -11,7 +11,9 @@ import { KEY_PAYERS, SandboxPaymentFailed, type KeyPayer, type SandboxPaid, type
 import { CONTRACT_PAYER, contractTokenAccount, isPublicKey, publicKeyOfSeed, secretKeyOfSeed } from './genesis.ts';
 import { InTurn } from '../../runtime/util/in-turn.ts';
 
-/** A transfer as wallets make it: the receiver's token account is created in the same transaction when it is missing. */
+/**
+ * A transfer as wallets make it: the receiver's token account is created in the same transaction when it is missing.
+ */
 export interface SolanaTransfer {
   readonly to: string;
   readonly coin: SandboxPayment['coin'];
@@ -73,14 +75,17 @@ export class SolanaTestWallet {
   ): Promise<SandboxPaid> {
     return this.#carryOut(
       payer,
-      (web3, from) => transfers.flatMap((transfer) => this.#instructionsOf(web3, from.toBase58(), transfer, byContract)),
+      (web3, from) =>
+        transfers.flatMap((transfer) => this.#instructionsOf(web3, from.toBase58(), transfer, byContract)),
       mayFail,
     );
   }
 
   /** Plain SOL from the first payer, for accounts that must pay fees. */
   async sendNative(to: string, lamports: number): Promise<SandboxPaid> {
-    return this.#carryOut('first', (web3, fromPubkey) => [web3.SystemProgram.transfer({ fromPubkey, toPubkey: new web3.PublicKey(to), lamports })]);
+    return this.#carryOut('first', (web3, fromPubkey) => [
+      web3.SystemProgram.transfer({ fromPubkey, toPubkey: new web3.PublicKey(to), lamports }),
+    ]);
   }
 
   /** The issuer, which is the first payer here, freezes the payer's account of a coin or frees it. */
@@ -121,20 +126,46 @@ export class SolanaTestWallet {
     });
   }
 
-  #instructionsOf(web3: typeof Web3, payer: string, transfer: SolanaTransfer, byContract: boolean): Web3.TransactionInstruction[] {
+  #instructionsOf(
+    web3: typeof Web3,
+    payer: string,
+    transfer: SolanaTransfer,
+    byContract: boolean,
+  ): Web3.TransactionInstruction[] {
     const { address, decimals } = this.#tokenOf(transfer.coin);
     if (!isPublicKey(transfer.to)) throw new SandboxPaymentFailed(`${transfer.to} is no Solana address`);
-    const instructions = tokenTransfer({ mint: address, fromOwner: payer, toOwner: transfer.to, units: transfer.units, decimals, rentPayer: payer });
+    const instructions = tokenTransfer({
+      mint: address,
+      fromOwner: payer,
+      toOwner: transfer.to,
+      units: transfer.units,
+      decimals,
+      rentPayer: payer,
+    });
     // The payer spends as the delegate of the contract, whose account the money comes from.
     if (byContract) instructions[1]!.keys[0]!.pubkey = new web3.PublicKey(contractTokenAccount(address));
     return instructions;
   }
 
-  /** A random memo keeps equal payments apart: Surfpool's block hashes repeat over restarts, and with them signatures would. */
-  async #send(web3: typeof Web3, transaction: Web3.Transaction, signer: Web3.Signer, mayFail: boolean): Promise<string> {
-    const memo = { programId: new web3.PublicKey(MEMO_PROGRAM), keys: [], data: Buffer.from(randomBytes(8).toString('hex')) };
+  /**
+   * A random memo keeps equal payments apart: Surfpool's block hashes repeat over restarts, and with them signatures
+   * would.
+   */
+  async #send(
+    web3: typeof Web3,
+    transaction: Web3.Transaction,
+    signer: Web3.Signer,
+    mayFail: boolean,
+  ): Promise<string> {
+    const memo = {
+      programId: new web3.PublicKey(MEMO_PROGRAM),
+      keys: [],
+      data: Buffer.from(randomBytes(8).toString('hex')),
+    };
     transaction.add(new web3.TransactionInstruction(memo));
-    const { value } = await this.#rpc<{ value: { blockhash: string } }>('getLatestBlockhash', [{ commitment: 'confirmed' }]);
+    const { value } = await this.#rpc<{ value: { blockhash: string } }>('getLatestBlockhash', [
+      { commitment: 'confirmed' },
+    ]);
     transaction.recentBlockhash = value.blockhash;
     transaction.feePayer = signer.publicKey;
     transaction.sign(signer);

@@ -147,7 +147,9 @@ async function reportOf(child: GuardedProcess): Promise<SurfpoolChildReport> {
   const lines = createInterface({ input: child.stdout });
   let timer: NodeJS.Timeout | undefined;
   const report = await Promise.race([
-    new Promise<SurfpoolChildReport>((resolve) => lines.once('line', (line) => resolve(JSON.parse(line) as SurfpoolChildReport))),
+    new Promise<SurfpoolChildReport>((resolve) =>
+      lines.once('line', (line) => resolve(JSON.parse(line) as SurfpoolChildReport)),
+    ),
     child.ended.then((): SurfpoolChildReport => ({ failure: 'its process ended at once' })),
     new Promise<SurfpoolChildReport>((resolve) => {
       timer = setTimeout(() => resolve({ failure: `no answer in ${START_TIMEOUT_MS} ms` }), START_TIMEOUT_MS);

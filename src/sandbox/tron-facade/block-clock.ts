@@ -34,10 +34,14 @@ interface Run {
 const RESERVE_MS = 2_000;
 
 /**
- * Blocks at the given pace while the process runs. Runs are written to `directory`, and numbers reserved there, before anyone sees them; after
- * a restart counting goes on behind the reservation.
+ * Blocks at the given pace while the process runs. Runs are written to `directory`, and numbers reserved there, before
+ * anyone sees them; after a restart counting goes on behind the reservation.
  */
-export function createIntervalClock(directory: string, { busyMs, idleMs, busyBlocks }: BlockPace, nowMs: () => number): BlockClock {
+export function createIntervalClock(
+  directory: string,
+  { busyMs, idleMs, busyBlocks }: BlockPace,
+  nowMs: () => number,
+): BlockClock {
   const runsFile = join(directory, 'block-runs.jsonl');
   const reservedFile = join(directory, 'blocks-reserved');
   const runs: Run[] = [];
@@ -49,7 +53,11 @@ export function createIntervalClock(directory: string, { busyMs, idleMs, busyBlo
   };
   /** Busy from this block on, then idle. Replaces what was to come. */
   const begin = (fromNumber: number, startMs: number): void => {
-    const idleFrom = { fromNumber: fromNumber + busyBlocks, startMs: startMs + (busyBlocks - 1) * busyMs + idleMs, stepMs: idleMs };
+    const idleFrom = {
+      fromNumber: fromNumber + busyBlocks,
+      startMs: startMs + (busyBlocks - 1) * busyMs + idleMs,
+      stepMs: idleMs,
+    };
     const added: Run[] = [{ fromNumber, startMs, stepMs: busyMs }, idleFrom];
     appendFileSync(runsFile, added.map((run) => `${JSON.stringify(run)}\n`).join(''));
     added.forEach(put);
@@ -89,7 +97,10 @@ export function createIntervalClock(directory: string, { busyMs, idleMs, busyBlo
   };
 }
 
-/** Blocks only when asked for: for tests. As with the other clock, block 1 is there from the start: tronweb cannot refer to block 0. */
+/**
+ * Blocks only when asked for: for tests. As with the other clock, block 1 is there from the start: tronweb cannot refer
+ * to block 0.
+ */
 export function createManualClock(nowMs: () => number): BlockClock {
   const times = [nowMs(), nowMs()];
   return {

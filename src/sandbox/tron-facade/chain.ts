@@ -23,7 +23,10 @@ export interface Broadcast {
 /** Blocks until a transaction is solid: two thirds of the 27 producers must have built on it. */
 const SOLIDIFIED_LAG = 19;
 const SNAPSHOT_EVERY = 100;
-/** So many blocks are built on a transaction before a fork replaces them, enough for any watcher to see it; so much later the fork includes it. */
+/**
+ * So many blocks are built on a transaction before a fork replaces them, enough for any watcher to see it; so much
+ * later the fork includes it.
+ */
 const FORK_SHOWN_BLOCKS = 12;
 const FORK_MOVED_BLOCKS = 2;
 const POLL_MS = 20;
@@ -139,7 +142,8 @@ export class FacadeChain {
       await this.evm.rpc('evm_revert', before);
       const info = again ? await this.#run(rawHex, signatures) : null;
       this.#record({ kind: 'fork', fromNumber, salt: hexOf(randomBytes(8)) });
-      if (info !== null) this.#record({ kind: 'transaction', ...sealed, info, blockNumber: fromNumber + FORK_MOVED_BLOCKS });
+      if (info !== null)
+        this.#record({ kind: 'transaction', ...sealed, info, blockNumber: fromNumber + FORK_MOVED_BLOCKS });
       return answer;
     });
   }
@@ -154,7 +158,12 @@ export class FacadeChain {
   /** The bytes of the block's number, then a digest of what is in it; the first block ends with the chain id. */
   #idOf(number: number): string {
     const salts = this.#forks.filter((fork) => fork.fromNumber <= number).map((fork) => fork.salt);
-    const content = [this.#genesis.seed, String(number), ...salts, ...(this.#byBlock.get(number) ?? []).map((sealed) => sealed.txId)];
+    const content = [
+      this.#genesis.seed,
+      String(number),
+      ...salts,
+      ...(this.#byBlock.get(number) ?? []).map((sealed) => sealed.txId),
+    ];
     const id = number.toString(16).padStart(16, '0') + hexOf(sha256(Buffer.from(content.join('|')))).slice(16);
     return number === 0 ? id.slice(0, 56) + this.#chainId.toString(16).padStart(8, '0') : id;
   }
@@ -224,4 +233,5 @@ export class FacadeChain {
 }
 
 /** Bytes of the serialised transaction: `raw_data` and signatures with their tags. */
-const sizeOf = (rawHex: string, signatures: readonly string[]): number => bytesOfHex(rawHex).length + signatures.length * 67;
+const sizeOf = (rawHex: string, signatures: readonly string[]): number =>
+  bytesOfHex(rawHex).length + signatures.length * 67;

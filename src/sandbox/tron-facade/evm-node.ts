@@ -27,8 +27,30 @@ const START_TIMEOUT_MS = 10_000;
 const RPC_TIMEOUT_MS = 20_000;
 /** Free gas and no mining by itself, so that the facade alone decides what is in which block. */
 const NODE_ARGUMENTS = [
-  ...['--host', '127.0.0.1', '--port', '0', '--accounts', '0', '--hardfork', 'cancun', '--order', 'fifo', '--no-mining', '--auto-impersonate'],
-  ...['--gas-price', '0', '--base-fee', '0', '--disable-min-priority-fee', '--gas-limit', '1000000000', '--disable-default-create2-deployer'],
+  ...[
+    '--host',
+    '127.0.0.1',
+    '--port',
+    '0',
+    '--accounts',
+    '0',
+    '--hardfork',
+    'cancun',
+    '--order',
+    'fifo',
+    '--no-mining',
+    '--auto-impersonate',
+  ],
+  ...[
+    '--gas-price',
+    '0',
+    '--base-fee',
+    '0',
+    '--disable-min-priority-fee',
+    '--gas-limit',
+    '1000000000',
+    '--disable-default-create2-deployer',
+  ],
   ...['--transaction-block-keeper', '64', '--prune-history', '64'],
 ];
 
@@ -72,7 +94,14 @@ export class EvmNode {
   async execute(call: EvmCall): Promise<EvmOutcome> {
     const intrinsic = intrinsicGas(call);
     const gas = intrinsic + call.executionGas;
-    const request = { from: call.from, to: call.to, data: call.data, value: quantity(call.value), gas: quantity(gas), gasPrice: '0x0' };
+    const request = {
+      from: call.from,
+      to: call.to,
+      data: call.data,
+      value: quantity(call.value),
+      gas: quantity(gas),
+      gasPrice: '0x0',
+    };
     const output = call.to === null ? '' : await this.outputOf(request);
     const hash = await this.rpc<string>('eth_sendTransaction', request);
     await this.rpc('evm_mine');
@@ -148,7 +177,10 @@ async function listeningAddress(node: GuardedProcess): Promise<string> {
       }),
       node.ended.then(() => Promise.reject(new Error('anvil ended before it listened'))),
       new Promise<never>((_, reject) => {
-        timer = setTimeout(() => reject(new Error(`anvil did not listen within ${START_TIMEOUT_MS} ms`)), START_TIMEOUT_MS);
+        timer = setTimeout(
+          () => reject(new Error(`anvil did not listen within ${START_TIMEOUT_MS} ms`)),
+          START_TIMEOUT_MS,
+        );
       }),
     ]);
   } finally {

@@ -48,7 +48,8 @@ export async function foundChain(evm: EvmNode, genesis: FacadeGenesis): Promise<
   const wallet = await create(evm, readArtifact('sandbox-contract-wallet').bytecode.slice(2));
   const payers = genesis.payerKeys.map(payerAddress);
   for (const payer of payers) await evm.setBalance(payer, PAYER_SUN);
-  for (const payer of [...payers, wallet]) for (const token of [tether, circle]) await mint(evm, token, payer, PAYER_TOKEN_UNITS);
+  for (const payer of [...payers, wallet])
+    for (const token of [tether, circle]) await mint(evm, token, payer, PAYER_TOKEN_UNITS);
   return {
     tokens: { USDT: tronAddressOf(tether), USDC: tronAddressOf(circle) },
     batchSender: tronAddressOf(batchSender),
@@ -80,7 +81,13 @@ export async function asIssuer(evm: EvmNode, token: string, data: string): Promi
 }
 
 async function create(evm: EvmNode, bytecode: string): Promise<string> {
-  const outcome = await evm.execute({ from: ISSUER, to: null, data: `0x${bytecode}`, value: 0n, executionGas: CREATION_GAS });
+  const outcome = await evm.execute({
+    from: ISSUER,
+    to: null,
+    data: `0x${bytecode}`,
+    value: 0n,
+    executionGas: CREATION_GAS,
+  });
   if (!outcome.ok || outcome.contractAddress === null) throw new Error('a sandbox contract was not created');
   return outcome.contractAddress;
 }

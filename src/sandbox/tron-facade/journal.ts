@@ -66,7 +66,10 @@ export class FacadeJournal {
   }
 
   writeSnapshot(state: string): void {
-    writeFileSync(`${this.#snapshotFile}.new`, JSON.stringify({ entries: this.entries.length, state } satisfies EvmSnapshot));
+    writeFileSync(
+      `${this.#snapshotFile}.new`,
+      JSON.stringify({ entries: this.entries.length, state } satisfies EvmSnapshot),
+    );
     renameSync(`${this.#snapshotFile}.new`, this.#snapshotFile);
     this.#snapshotEntries = this.entries.length;
   }

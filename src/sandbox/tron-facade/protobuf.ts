@@ -54,7 +54,9 @@ export function bytesOf(fields: readonly ProtoField[], number: number): Uint8Arr
 /** Writes a field unless it holds the default value, as proto3 does. */
 export function varintField(number: number, value: bigint | number): Uint8Array {
   const wanted = BigInt(value);
-  return wanted === 0n ? new Uint8Array() : Uint8Array.from([...varint(BigInt(number << 3)), ...varint(BigInt.asUintN(64, wanted))]);
+  return wanted === 0n
+    ? new Uint8Array()
+    : Uint8Array.from([...varint(BigInt(number << 3)), ...varint(BigInt.asUintN(64, wanted))]);
 }
 
 export function bytesField(number: number, value: Uint8Array): Uint8Array {

@@ -10,7 +10,10 @@ const MAX_BODY_BYTES = 1024 * 1024;
 const PATH = /^\/(wallet|walletsolidity)\/([a-z]+)$/;
 
 /** Serves the facade on 127.0.0.1; port 0 takes a free one. */
-export async function serveFacade(chain: FacadeChain, port: number): Promise<{ readonly url: string; close(): Promise<void> }> {
+export async function serveFacade(
+  chain: FacadeChain,
+  port: number,
+): Promise<{ readonly url: string; close(): Promise<void> }> {
   const server: Server = createServer((request, response) => {
     respond(chain, request, response).catch((error: unknown) => {
       if (!response.headersSent) send(response, 500, { Error: error instanceof Error ? error.message : 'failed' });
@@ -64,5 +67,7 @@ async function readJson(request: IncomingMessage): Promise<Record<string, unknow
 
 function send(response: ServerResponse, status: number, answer: unknown): void {
   const text = JSON.stringify(answer);
-  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(text) }).end(text);
+  response
+    .writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(text) })
+    .end(text);
 }

@@ -49,11 +49,18 @@ const PACE: BlockPace = { busyMs: 150, idleMs: 1_000, busyBlocks: 40 };
  */
 export async function startTronFacade(options: TronFacadeOptions): Promise<TronSandbox | SandboxChainUnavailable> {
   const binary = findAnvil();
-  if (binary === null) return { network: 'tron', reason: 'anvil is not installed: neither the package for this platform nor an `anvil` on the PATH' };
+  if (binary === null)
+    return {
+      network: 'tron',
+      reason: 'anvil is not installed: neither the package for this platform nor an `anvil` on the PATH',
+    };
   const nowMs = options.nowMs ?? Date.now;
   const genesis = loadGenesis(options.directory);
   const journal = new FacadeJournal(options.directory);
-  const clock = options.manual === true ? createManualClock(nowMs) : createIntervalClock(options.directory, options.pace ?? PACE, nowMs);
+  const clock =
+    options.manual === true
+      ? createManualClock(nowMs)
+      : createIntervalClock(options.directory, options.pace ?? PACE, nowMs);
   const evm = await EvmNode.start(binary, CHAIN_ID);
   try {
     const chain = await FacadeChain.open({ evm, clock, genesis, chainId: CHAIN_ID, journal });
@@ -65,7 +72,11 @@ export async function startTronFacade(options: TronFacadeOptions): Promise<TronS
   }
 }
 
-function sandboxOf(chain: FacadeChain, server: { url: string; close(): Promise<void> }, keys: FacadeGenesis['payerKeys']): TronSandbox {
+function sandboxOf(
+  chain: FacadeChain,
+  server: { url: string; close(): Promise<void> },
+  keys: FacadeGenesis['payerKeys'],
+): TronSandbox {
   const settings: NetworkSettings = {
     network: 'tron',
     mode: 'test',
@@ -81,7 +92,10 @@ function sandboxOf(chain: FacadeChain, server: { url: string; close(): Promise<v
   };
   const wallet = new TronTestWallet({ chain, settings, url: server.url, keys });
   const freeze = (coin: Coin, account: string, frozen: boolean): Promise<void> =>
-    chain.issue(evmAddressOf(chain.contracts.tokens[coin]), freezeCall(evmAddressOf(addressHexOf(account) ?? ''), frozen));
+    chain.issue(
+      evmAddressOf(chain.contracts.tokens[coin]),
+      freezeCall(evmAddressOf(addressHexOf(account) ?? ''), frozen),
+    );
   let closing: Promise<void> | null = null;
   return {
     settings,

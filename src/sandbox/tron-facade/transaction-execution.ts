@@ -7,13 +7,26 @@ import type { RawTransaction, TronContract } from './tron-transaction.ts';
 /** Plenty for any sandbox contract, and below the block's gas. */
 const MAX_ENERGY = 100_000_000n;
 
-/** Runs an accepted transaction on the EVM and charges its owner; energy is the EVM's gas without the intrinsic cost. */
-export async function runTransaction(evm: EvmNode, raw: RawTransaction, txId: string, sizeBytes: number): Promise<FacadeReceipt> {
+/**
+ * Runs an accepted transaction on the EVM and charges its owner; energy is the EVM's gas without the intrinsic cost.
+ */
+export async function runTransaction(
+  evm: EvmNode,
+  raw: RawTransaction,
+  txId: string,
+  sizeBytes: number,
+): Promise<FacadeReceipt> {
   const owner = evmAddressOf(raw.contract.owner);
   const netFee = bandwidthFee(sizeBytes);
   const spendable = (await evm.balanceOf(owner)) - netFee;
   if (raw.contract.type === 'TransferContract') {
-    await evm.execute({ from: owner, to: evmAddressOf(raw.contract.to), data: '0x', value: raw.contract.amountSun, executionGas: 0n });
+    await evm.execute({
+      from: owner,
+      to: evmAddressOf(raw.contract.to),
+      data: '0x',
+      value: raw.contract.amountSun,
+      executionGas: 0n,
+    });
     await charge(evm, owner, netFee);
     return { id: txId, fee: Number(netFee), contractResult: [''], receipt: { net_fee: Number(netFee) } };
   }
@@ -52,7 +65,12 @@ function contractReceipt(
   const common = { id: txId, fee: Number(fees.netFee + fees.energyFee), contract_address: contract.contract, receipt };
   if (!outcome.ok) {
     const message = result === 'REVERT' ? 'REVERT opcode executed' : 'Not enough energy for the operation executing';
-    return { ...common, contractResult: [result === 'REVERT' ? outcome.output : ''], result: 'FAILED', resMessage: hexText(message) };
+    return {
+      ...common,
+      contractResult: [result === 'REVERT' ? outcome.output : ''],
+      result: 'FAILED',
+      resMessage: hexText(message),
+    };
   }
   const log = outcome.logs.map(({ address, topics, data }) => ({
     address: address.slice(2).toLowerCase(),

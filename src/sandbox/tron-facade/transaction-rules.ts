@@ -51,7 +51,10 @@ export async function refusalOf(candidate: Candidate): Promise<Refusal | null> {
   if (candidate.known) return { code: 'DUP_TRANSACTION_ERROR', message: 'Dup transaction.' };
   const headTimeMs = candidate.block(candidate.headNumber)!.timeMs;
   if (raw.expirationMs <= headTimeMs || raw.expirationMs > headTimeMs + MAX_LIFETIME_MS) {
-    return { code: 'TRANSACTION_EXPIRATION_ERROR', message: `Transaction expired: expiration ${raw.expirationMs}, head block time ${headTimeMs}` };
+    return {
+      code: 'TRANSACTION_EXPIRATION_ERROR',
+      message: `Transaction expired: expiration ${raw.expirationMs}, head block time ${headTimeMs}`,
+    };
   }
   if (!knowsReference(candidate)) return { code: 'TAPOS_ERROR', message: 'Tapos check error.' };
   return contractRefusal(candidate);
@@ -68,20 +71,25 @@ function knowsReference({ raw, headNumber, block }: Candidate): boolean {
 
 async function contractRefusal({ raw, sizeBytes, evm }: Candidate): Promise<Refusal | null> {
   const { contract } = raw;
-  const invalid = (reason: string): Refusal => ({ code: 'CONTRACT_VALIDATE_ERROR', message: `Contract validate error : ${reason}` });
+  const invalid = (reason: string): Refusal => ({
+    code: 'CONTRACT_VALIDATE_ERROR',
+    message: `Contract validate error : ${reason}`,
+  });
   const balance = await evm.balanceOf(evmAddressOf(contract.owner));
   const target = contract.type === 'TransferContract' ? contract.to : contract.contract;
   const isContract = await evm.hasCode(evmAddressOf(target));
   if (balance === 0n) return invalid(`account [${contract.owner}] does not exist`);
   if (contract.type === 'TransferContract') {
     if (isContract) return invalid('Cannot transfer TRX to a smartContract.');
-    if (contract.amountSun <= 0n || contract.owner === contract.to) return invalid('Amount must be greater than 0 and go to another account.');
+    if (contract.amountSun <= 0n || contract.owner === contract.to)
+      return invalid('Amount must be greater than 0 and go to another account.');
     if (balance < contract.amountSun) return invalid('Validate TransferContract error, balance is not sufficient.');
   } else {
     if (!isContract) return invalid('No contract or not a valid smart contract');
     if (balance < contract.callValueSun) return invalid('Validate InternalTransfer error, balance is not sufficient.');
   }
   const spent = contract.type === 'TransferContract' ? contract.amountSun : contract.callValueSun;
-  if (balance - spent < bandwidthFee(sizeBytes)) return { code: 'BANDWITH_ERROR', message: 'Account resource insufficient error.' };
+  if (balance - spent < bandwidthFee(sizeBytes))
+    return { code: 'BANDWITH_ERROR', message: 'Account resource insufficient error.' };
   return null;
 }

@@ -18,7 +18,9 @@ export function addressHexOf(text: unknown): string | null {
   if (!/^T[1-9A-HJ-NP-Za-km-z]{33}$/.test(text)) return null;
   const bytes = bytesOfHex(decodeBase58(text).toString(16).padStart(50, '0'));
   const payload = bytes.subarray(0, 21);
-  return bytes.length === 25 && payload[0] === 0x41 && sha256(sha256(payload)).subarray(0, 4).equals(bytes.subarray(21)) ? hexOf(payload) : null;
+  return bytes.length === 25 && payload[0] === 0x41 && sha256(sha256(payload)).subarray(0, 4).equals(bytes.subarray(21))
+    ? hexOf(payload)
+    : null;
 }
 
 /** Account `41‖X` of TRON is account `0xX` of the EVM beneath. */

@@ -45,16 +45,25 @@ export class TronTestWallet {
   }
 
   async pay(payment: SandboxPayment): Promise<SandboxPaid> {
-    return this.#send(payment, this.#unitsOf(payment), (signed) => this.#chain.broadcast(signed.raw_data_hex, signed.signature));
+    return this.#send(payment, this.#unitsOf(payment), (signed) =>
+      this.#chain.broadcast(signed.raw_data_hex, signed.signature),
+    );
   }
 
   async payThenFork(payment: SandboxPayment, again: boolean): Promise<SandboxPaid> {
-    return this.#send(payment, this.#unitsOf(payment), (signed) => this.#chain.broadcastAndFork(signed.raw_data_hex, signed.signature, again), again);
+    return this.#send(
+      payment,
+      this.#unitsOf(payment),
+      (signed) => this.#chain.broadcastAndFork(signed.raw_data_hex, signed.signature, again),
+      again,
+    );
   }
 
   /** Asks for more than the payer has: the contract reverts, the transaction stays in its block as failed. */
   async payAndFail(payment: SandboxPayment): Promise<SandboxPaid> {
-    return this.#send(payment, OVERDRAFT_UNITS, (signed) => this.#chain.broadcast(signed.raw_data_hex, signed.signature));
+    return this.#send(payment, OVERDRAFT_UNITS, (signed) =>
+      this.#chain.broadcast(signed.raw_data_hex, signed.signature),
+    );
   }
 
   /** Plain TRX from the first payer, for accounts that must pay fees. */
@@ -97,7 +106,13 @@ export class TronTestWallet {
     const answer = await this.#turns.run(async () => {
       const web = await this.#load();
       const options = { feeLimit: FEE_LIMIT_SUN, txLocal: true };
-      const built = await web.transactionBuilder.triggerSmartContract(to, method, options, parameters, payerBase58(key));
+      const built = await web.transactionBuilder.triggerSmartContract(
+        to,
+        method,
+        options,
+        parameters,
+        payerBase58(key),
+      );
       const signed = (await web.trx.sign(built.transaction, key)) as unknown as SignedTransaction;
       return broadcast(signed);
     });
@@ -113,7 +128,8 @@ export class TronTestWallet {
   #unitsOf(payment: SandboxPayment): bigint {
     const amount = parseAmount(payment.amount);
     const token = tokenOf(this.#settings, payment.coin);
-    if (amount === null || token === undefined) throw new SandboxPaymentFailed(`cannot pay ${payment.amount} ${payment.coin}`);
+    if (amount === null || token === undefined)
+      throw new SandboxPaymentFailed(`cannot pay ${payment.amount} ${payment.coin}`);
     try {
       return toTokenUnits(amount, token.decimals);
     } catch (error) {

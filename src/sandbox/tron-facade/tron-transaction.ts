@@ -73,15 +73,25 @@ export function encodeRaw(raw: RawTransaction): string {
   const { contract } = raw;
   const value =
     contract.type === 'TransferContract'
-      ? [bytesField(1, bytesOfHex(contract.owner)), bytesField(2, bytesOfHex(contract.to)), varintField(3, contract.amountSun)]
+      ? [
+          bytesField(1, bytesOfHex(contract.owner)),
+          bytesField(2, bytesOfHex(contract.to)),
+          varintField(3, contract.amountSun),
+        ]
       : [
           bytesField(1, bytesOfHex(contract.owner)),
           bytesField(2, bytesOfHex(contract.contract)),
           varintField(3, contract.callValueSun),
           bytesField(4, bytesOfHex(contract.data)),
         ];
-  const parameter = [bytesField(1, Buffer.from(`type.googleapis.com/protocol.${contract.type}`)), bytesField(2, Buffer.concat(value))];
-  const wrapped = Buffer.concat([varintField(1, CONTRACT_NUMBER[contract.type]), bytesField(2, Buffer.concat(parameter))]);
+  const parameter = [
+    bytesField(1, Buffer.from(`type.googleapis.com/protocol.${contract.type}`)),
+    bytesField(2, Buffer.concat(value)),
+  ];
+  const wrapped = Buffer.concat([
+    varintField(1, CONTRACT_NUMBER[contract.type]),
+    bytesField(2, Buffer.concat(parameter)),
+  ]);
   return hexOf(
     Buffer.concat([
       bytesField(1, bytesOfHex(raw.refBlockBytes)),
@@ -124,7 +134,9 @@ export function rawToJson(raw: RawTransaction, visible: boolean): Record<string,
         };
   return {
     ...(raw.note === '' ? {} : { data: raw.note }),
-    contract: [{ parameter: { value, type_url: `type.googleapis.com/protocol.${contract.type}` }, type: contract.type }],
+    contract: [
+      { parameter: { value, type_url: `type.googleapis.com/protocol.${contract.type}` }, type: contract.type },
+    ],
     ref_block_bytes: raw.refBlockBytes,
     ref_block_hash: raw.refBlockHash,
     expiration: raw.expirationMs,
@@ -140,12 +152,15 @@ interface RawJson {
   readonly timestamp?: number;
   readonly fee_limit?: number;
   readonly data?: string;
-  readonly contract?: readonly { readonly type?: string; readonly parameter?: { readonly value?: Readonly<Record<string, unknown>> } }[];
+  readonly contract?: readonly {
+    readonly type?: string;
+    readonly parameter?: { readonly value?: Readonly<Record<string, unknown>> };
+  }[];
 }
 
 /**
- * The transaction that `raw_data` describes. Java-tron signs and stores what `raw_data` says and ignores `raw_data_hex`, so
- * a client whose two fields disagree must fail here too.
+ * The transaction that `raw_data` describes. Java-tron signs and stores what `raw_data` says and ignores
+ * `raw_data_hex`, so a client whose two fields disagree must fail here too.
  */
 export function rawFromJson(json: RawJson): RawTransaction {
   const contract = json.contract?.[0];

@@ -23,8 +23,8 @@ const MAX_RANGE_BLOCKS = 100;
 const CALL_GAS = 30_000_000n;
 
 /**
- * The calls of `/wallet` and `/walletsolidity` that wallets and services make (developers.tron.network), answered from the
- * facade's chain. `limit` is the newest block the caller may see.
+ * The calls of `/wallet` and `/walletsolidity` that wallets and services make (developers.tron.network), answered from
+ * the facade's chain. `limit` is the newest block the caller may see.
  */
 export async function answerCall(chain: FacadeChain, solid: boolean, call: string, body: Body): Promise<Answer | null> {
   const limit = solid ? chain.solidified : chain.clock.head();
@@ -39,8 +39,11 @@ export async function answerCall(chain: FacadeChain, solid: boolean, call: strin
 const readCalls: Readonly<Record<string, (chain: FacadeChain, body: Body, limit: number) => Answer>> = {
   getnowblock: (chain, body, limit) => blockJson(chain.block(limit)!, true, isVisible(body)),
   getblock: (chain, body, limit) => {
-    const block = body['id_or_num'] === undefined ? chain.block(limit) : findBlock(chain, stringIn(body['id_or_num']), limit);
-    return block === null ? {} : blockJson(block, body['detail'] === true || body['detail'] === 'true', isVisible(body));
+    const block =
+      body['id_or_num'] === undefined ? chain.block(limit) : findBlock(chain, stringIn(body['id_or_num']), limit);
+    return block === null
+      ? {}
+      : blockJson(block, body['detail'] === true || body['detail'] === 'true', isVisible(body));
   },
   getblockbynum: (chain, body, limit) => {
     const number = numberIn(body, 'num');
@@ -54,7 +57,11 @@ const readCalls: Readonly<Record<string, (chain: FacadeChain, body: Body, limit:
   getblockbylimitnext: (chain, body, limit) => {
     const start = numberIn(body, 'startNum');
     const end = Math.min(numberIn(body, 'endNum'), limit + 1, start + MAX_RANGE_BLOCKS);
-    return { block: Array.from({ length: Math.max(0, end - start) }, (_, offset) => blockJson(chain.block(start + offset)!, true, isVisible(body))) };
+    return {
+      block: Array.from({ length: Math.max(0, end - start) }, (_, offset) =>
+        blockJson(chain.block(start + offset)!, true, isVisible(body)),
+      ),
+    };
   },
   gettransactioninfobyblocknum: (chain, body, limit) => {
     const block = numberIn(body, 'num') > limit ? null : chain.block(numberIn(body, 'num'));
@@ -62,7 +69,9 @@ const readCalls: Readonly<Record<string, (chain: FacadeChain, body: Body, limit:
   },
   gettransactioninfobyid: (chain, body, limit) => {
     const sealed = chain.transaction(textIn(body, 'value'));
-    return sealed === null || sealed.blockNumber > limit ? {} : infoJson(sealed, chain.clock.timeMsOf(sealed.blockNumber), isVisible(body));
+    return sealed === null || sealed.blockNumber > limit
+      ? {}
+      : infoJson(sealed, chain.clock.timeMsOf(sealed.blockNumber), isVisible(body));
   },
   gettransactionbyid: (chain, body, limit) => {
     const sealed = chain.transaction(textIn(body, 'value'));
@@ -92,8 +101,14 @@ const computeCalls: Readonly<Record<string, (chain: FacadeChain, body: Body) => 
   getcontract: async (chain, body) => {
     const address = addressIn(body, 'value');
     if (!(await chain.evm.hasCode(evmAddressOf(address)))) return {};
-    const { abi } = address === chain.contracts.batchSender ? artefacts.contracts.SandboxBatchSender : artefacts.contracts.SandboxTrc20;
-    return { contract_address: shown(address, isVisible(body)), abi: { entrys: abi.map((entry) => tronAbiEntry(entry)) } };
+    const { abi } =
+      address === chain.contracts.batchSender
+        ? artefacts.contracts.SandboxBatchSender
+        : artefacts.contracts.SandboxTrc20;
+    return {
+      contract_address: shown(address, isVisible(body)),
+      abi: { entrys: abi.map((entry) => tronAbiEntry(entry)) },
+    };
   },
   triggerconstantcontract: async (chain, body) => {
     const request = callRequest(body);
@@ -117,7 +132,12 @@ const computeCalls: Readonly<Record<string, (chain: FacadeChain, body: Body) => 
 
 const writeCalls: Readonly<Record<string, (chain: FacadeChain, body: Body) => Promise<Answer>>> = {
   triggersmartcontract: async (chain, body) => {
-    const transaction = unsigned(chain, body, triggerIn(body), BigInt(Number(body['fee_limit'] ?? DEFAULT_FEE_LIMIT_SUN)));
+    const transaction = unsigned(
+      chain,
+      body,
+      triggerIn(body),
+      BigInt(Number(body['fee_limit'] ?? DEFAULT_FEE_LIMIT_SUN)),
+    );
     return { result: { result: true }, transaction };
   },
   createtransaction: async (chain, body) =>
@@ -168,7 +188,9 @@ function blockJson(block: FacadeBlock, withTransactions: boolean, visible: boole
     timestamp: block.timeMs,
   };
   const transactions =
-    withTransactions && block.transactions.length > 0 ? { transactions: block.transactions.map((sealed) => transactionJson(sealed, visible)) } : {};
+    withTransactions && block.transactions.length > 0
+      ? { transactions: block.transactions.map((sealed) => transactionJson(sealed, visible)) }
+      : {};
   return { blockID: block.id, block_header: { raw_data: raw, witness_signature: '' }, ...transactions };
 }
 
@@ -179,7 +201,9 @@ function infoJson(sealed: SealedTransaction, timeMs: number, visible: boolean): 
     blockNumber: sealed.blockNumber,
     blockTimeStamp: timeMs,
     ...(contract === undefined ? {} : { contract_address: shown(contract, visible) }),
-    ...(log === undefined ? {} : { log: visible ? log.map((entry) => ({ ...entry, address: base58Of(`41${entry.address}`) })) : log }),
+    ...(log === undefined
+      ? {}
+      : { log: visible ? log.map((entry) => ({ ...entry, address: base58Of(`41${entry.address}`) })) : log }),
   };
 }
 
@@ -195,7 +219,12 @@ function transactionJson(sealed: SealedTransaction, visible: boolean): Record<st
 }
 
 /** A transaction for the caller to sign, valid for a minute as java-tron builds it. */
-function unsigned(chain: FacadeChain, body: Body, contract: TronContract, feeLimitSun: bigint): Record<string, unknown> {
+function unsigned(
+  chain: FacadeChain,
+  body: Body,
+  contract: TronContract,
+  feeLimitSun: bigint,
+): Record<string, unknown> {
   const head = chain.block(chain.clock.head())!;
   const raw: RawTransaction = {
     refBlockBytes: head.id.slice(12, 16),
@@ -207,7 +236,12 @@ function unsigned(chain: FacadeChain, body: Body, contract: TronContract, feeLim
     contract,
   };
   const rawHex = encodeRaw(raw);
-  return { visible: isVisible(body), txID: transactionId(rawHex), raw_data: rawToJson(raw, isVisible(body)), raw_data_hex: rawHex };
+  return {
+    visible: isVisible(body),
+    txID: transactionId(rawHex),
+    raw_data: rawToJson(raw, isVisible(body)),
+    raw_data_hex: rawHex,
+  };
 }
 
 function triggerIn(body: Body): Extract<TronContract, { type: 'TriggerSmartContract' }> {
@@ -285,7 +319,8 @@ function tronAbiEntry({ type, name, stateMutability, inputs, outputs }: AbiEntry
 const isVisible = (body: Body): boolean => body['visible'] === true || body['visible'] === 'true';
 const shown = (address: string, visible: boolean): string => (visible ? base58Of(address) : address);
 
-const stringIn = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' ? String(value) : '');
+const stringIn = (value: unknown): string =>
+  typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 
 function textIn(body: Body, name: string): string {
   const value = body[name];

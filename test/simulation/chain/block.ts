@@ -1,4 +1,7 @@
-/** Accounts and tokens are 20 bytes in lower-case hex behind `0x` on every chain; the asset of the chain's own coin is `native`. */
+/**
+ * Accounts and tokens are 20 bytes in lower-case hex behind `0x` on every chain; the asset of the chain's own coin is
+ * `native`.
+ */
 export interface Movement {
   readonly kind: 'transfer' | 'mint';
   readonly asset: string;
@@ -56,5 +59,7 @@ const TRANSFER_CALL = /^(?:0x)?a9059cbb0{24}([0-9a-f]{40})([0-9a-f]{64})$/i;
 /** What a call of a token moves; null when it is no transfer. */
 export function transferIn(asset: string, from: string, data: string): Movement | null {
   const [, to, units] = TRANSFER_CALL.exec(data) ?? [];
-  return to === undefined ? null : { kind: 'transfer', asset, from, to: `0x${to.toLowerCase()}`, units: BigInt(`0x${units}`) };
+  return to === undefined
+    ? null
+    : { kind: 'transfer', asset, from, to: `0x${to.toLowerCase()}`, units: BigInt(`0x${units}`) };
 }

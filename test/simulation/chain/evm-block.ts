@@ -38,23 +38,31 @@ export function render(block: EvmBlock): Rendered {
   if (known) return known;
   const place = { blockNumber: quantity(block.number), blockHash: block.hash };
   let gas = 0n;
-  const receipts = block.included.map(({ transaction, succeeded, movements, firstLog, receipt: { gasUsed, gasPrice, from } }) => {
-    gas += gasUsed + 21_000n;
-    const logs = movements.map(({ asset, from: payer, to, units }, index) => ({
-      ...{ address: asset, topics: [TRANSFER_TOPIC, word(payer), word(to)], data: word(units.toString(16)) },
-      ...{ ...place, transactionHash: transaction.txHash, logIndex: quantity(firstLog + index) },
-    }));
-    return {
-      ...{ ...place, transactionHash: transaction.txHash, status: succeeded ? '0x1' : '0x0', type: '0x2', cumulativeGasUsed: quantity(gas) },
-      ...{
-        gasUsed: quantity(gasUsed),
-        effectiveGasPrice: quantity(gasPrice),
-        from,
-        logsBloom: bloomOf(logs.flatMap(({ address, topics }) => [address, ...topics])),
-        logs,
-      },
-    };
-  });
+  const receipts = block.included.map(
+    ({ transaction, succeeded, movements, firstLog, receipt: { gasUsed, gasPrice, from } }) => {
+      gas += gasUsed + 21_000n;
+      const logs = movements.map(({ asset, from: payer, to, units }, index) => ({
+        ...{ address: asset, topics: [TRANSFER_TOPIC, word(payer), word(to)], data: word(units.toString(16)) },
+        ...{ ...place, transactionHash: transaction.txHash, logIndex: quantity(firstLog + index) },
+      }));
+      return {
+        ...{
+          ...place,
+          transactionHash: transaction.txHash,
+          status: succeeded ? '0x1' : '0x0',
+          type: '0x2',
+          cumulativeGasUsed: quantity(gas),
+        },
+        ...{
+          gasUsed: quantity(gasUsed),
+          effectiveGasPrice: quantity(gasPrice),
+          from,
+          logsBloom: bloomOf(logs.flatMap(({ address, topics }) => [address, ...topics])),
+          logs,
+        },
+      };
+    },
+  );
   const header = {
     ...{
       number: quantity(block.number),

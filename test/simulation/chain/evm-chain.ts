@@ -18,25 +18,41 @@ export class EvmChain extends SimulatedChain<Transaction, EvmReceipt> {
     if (this.isKnown(txHash)) throw new Error('already known');
     const account = signed.from.toLowerCase();
     if (BigInt(signed.nonce) < this.valueAt(`nonce/${account}`, this.view)) throw new Error('nonce too low');
-    const rival = [...this.pool.values()].find((other) => other.signed?.from === signed.from && other.signed.nonce === signed.nonce);
+    const rival = [...this.pool.values()].find(
+      (other) => other.signed?.from === signed.from && other.signed.nonce === signed.nonce,
+    );
     if (rival) {
       const dear = (fee: bigint): bigint => (fee * 110n) / 100n;
-      if (signed.maxFeePerGas! < dear(rival.signed!.maxFeePerGas!) || signed.maxPriorityFeePerGas! < dear(rival.signed!.maxPriorityFeePerGas!))
+      if (
+        signed.maxFeePerGas! < dear(rival.signed!.maxFeePerGas!) ||
+        signed.maxPriorityFeePerGas! < dear(rival.signed!.maxPriorityFeePerGas!)
+      )
         throw new Error('replacement transaction underpriced');
       this.pool.delete(rival.txHash);
     }
     const to = signed.to!.toLowerCase();
-    const movement = transferIn(to, account, signed.data) ?? { kind: 'transfer' as const, asset: 'native', from: account, to, units: signed.value };
+    const movement = transferIn(to, account, signed.data) ?? {
+      kind: 'transfer' as const,
+      asset: 'native',
+      from: account,
+      to,
+      units: signed.value,
+    };
     return this.take({ txHash, signed, movements: [movement] });
   }
 
-  protected override execute({ movements }: EvmTransaction, signed: Transaction, block: EvmBlock): Executed<EvmReceipt> | null {
+  protected override execute(
+    { movements }: EvmTransaction,
+    signed: Transaction,
+    block: EvmBlock,
+  ): Executed<EvmReceipt> | null {
     const [movement] = movements;
     const from = movement!.from;
     const isCall = movement!.asset !== 'native';
     const gasUsed = isCall ? TRANSFER_GAS : NATIVE_GAS;
     const held = this.valueAt(`native/${from}`, this.view);
-    if (BigInt(signed.nonce) !== this.valueAt(`nonce/${from}`, this.view) || signed.maxFeePerGas! < block.price) return null;
+    if (BigInt(signed.nonce) !== this.valueAt(`nonce/${from}`, this.view) || signed.maxFeePerGas! < block.price)
+      return null;
     if (held < signed.gasLimit * signed.maxFeePerGas! + signed.value) return null;
     const gasPrice = block.price + least(signed.maxPriorityFeePerGas!, signed.maxFeePerGas! - block.price);
     this.set(`nonce/${from}`, BigInt(signed.nonce) + 1n, block);

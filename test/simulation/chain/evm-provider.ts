@@ -45,14 +45,22 @@ export class EvmProvider extends SimulatedProvider<EvmChain> {
       }
       case 'eth_getTransactionByHash': {
         const block = chain.blockOf(String(first).toLowerCase(), view);
-        return block && { hash: first, value: quantity(chain.submitted.get(String(first).toLowerCase())?.signed?.value ?? 0n) };
+        return (
+          block && {
+            hash: first,
+            value: quantity(chain.submitted.get(String(first).toLowerCase())?.signed?.value ?? 0n),
+          }
+        );
       }
       case 'eth_getBalance':
         return quantity(chain.valueAt(`native/${String(first).toLowerCase()}`, this.#viewAt(second, view)));
       case 'eth_getTransactionCount':
         return quantity(chain.valueAt(`nonce/${String(first).toLowerCase()}`, this.#viewAt(second, view)));
       case 'eth_getCode':
-        return chain.contracts.has(String(first).toLowerCase()) || chain.options.tokens.includes(String(first).toLowerCase()) ? '0x60' : '0x';
+        return chain.contracts.has(String(first).toLowerCase()) ||
+          chain.options.tokens.includes(String(first).toLowerCase())
+          ? '0x60'
+          : '0x';
       case 'eth_maxPriorityFeePerGas':
         return quantity(10n ** 9n);
       case 'eth_estimateGas':
@@ -90,7 +98,9 @@ export class EvmProvider extends SimulatedProvider<EvmChain> {
     const isWanted = ({ address, topics }: JsonLog): boolean =>
       addresses.includes(address) && (filter.topics ?? []).every((topic, at) => topic === null || topic === topics[at]);
     const logs = blocks.flatMap((block) => render(block).receipts.flatMap((receipt) => receipt.logs)).filter(isWanted);
-    return filter.blockHash === undefined && this.faults.omits > 0 ? logs.filter(() => !this.prng.chance(this.faults.omits)) : logs;
+    return filter.blockHash === undefined && this.faults.omits > 0
+      ? logs.filter(() => !this.prng.chance(this.faults.omits))
+      : logs;
   }
 
   #estimate({ from, to, data }: { from: string; to: string; data: string }): string {
@@ -136,7 +146,8 @@ interface Filter {
   readonly topics?: readonly (string | null)[];
 }
 
-const headerOf = ({ branch, height }: ChainView, at: number): unknown => (at <= height && branch[at] ? render(branch[at]).header : null);
+const headerOf = ({ branch, height }: ChainView, at: number): unknown =>
+  at <= height && branch[at] ? render(branch[at]).header : null;
 
 function receiptOf(chain: EvmChain, txHash: string, view: ChainView): unknown {
   const block = chain.blockOf(txHash, view);

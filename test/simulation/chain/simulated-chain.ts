@@ -1,7 +1,15 @@
 import { hash } from 'node:crypto';
 import type { Prng } from '../time/prng.ts';
 import type { Scheduler } from '../time/scheduler.ts';
-import { ZERO_ACCOUNT, type ChainBlock, type ChainView, type Executed, type Included, type Movement, type PoolTransaction } from './block.ts';
+import {
+  ZERO_ACCOUNT,
+  type ChainBlock,
+  type ChainView,
+  type Executed,
+  type Included,
+  type Movement,
+  type PoolTransaction,
+} from './block.ts';
 
 export interface ChainOptions {
   readonly name: string;
@@ -58,8 +66,15 @@ export abstract class SimulatedChain<Signed = unknown, Receipt = unknown> {
   protected abstract blockHashOf(digits: string, number: number): string;
   /** The order in which a producer takes what accounts of ours handed in. */
   protected abstract inOrder(own: readonly PoolTransaction<Signed>[]): readonly PoolTransaction<Signed>[];
-  /** What it does and costs; null when the block cannot hold it (yet). Sets what its account holds then; its movements are not its business. */
-  protected abstract execute(transaction: PoolTransaction<Signed>, signed: Signed, block: ChainBlock<Signed, Receipt>): Executed<Receipt> | null;
+  /**
+   * What it does and costs; null when the block cannot hold it (yet). Sets what its account holds then; its movements
+   * are not its business.
+   */
+  protected abstract execute(
+    transaction: PoolTransaction<Signed>,
+    signed: Signed,
+    block: ChainBlock<Signed, Receipt>,
+  ): Executed<Receipt> | null;
   /** For whom the model keeps no account of fees. */
   protected abstract receiptOfPayment(transaction: PoolTransaction<Signed>): Receipt;
   /** The index of a transaction's first log behind so many in its block. */
@@ -76,7 +91,10 @@ export abstract class SimulatedChain<Signed = unknown, Receipt = unknown> {
   /** What somebody saw who is so far behind. */
   viewBefore(lagMs: number): ChainView<ChainBlock<Signed, Receipt>> {
     const atMs = this.#scheduler.nowMs - lagMs;
-    return (lagMs > 0 && this.#history.findLast((entry) => entry.atMs <= atMs)?.view) || (lagMs > 0 ? this.#history[0]!.view : this.view);
+    return (
+      (lagMs > 0 && this.#history.findLast((entry) => entry.atMs <= atMs)?.view) ||
+      (lagMs > 0 ? this.#history[0]!.view : this.view)
+    );
   }
 
   finalizedIn({ height }: { readonly height: number }): number {
@@ -93,8 +111,13 @@ export abstract class SimulatedChain<Signed = unknown, Receipt = unknown> {
     return 0n;
   }
 
-  blockOf(txHash: string, { branch, height }: ChainView<ChainBlock<Signed, Receipt>>): ChainBlock<Signed, Receipt> | null {
-    return this.#blocksOf.get(txHash)?.find((block) => block.number <= height && branch[block.number] === block) ?? null;
+  blockOf(
+    txHash: string,
+    { branch, height }: ChainView<ChainBlock<Signed, Receipt>>,
+  ): ChainBlock<Signed, Receipt> | null {
+    return (
+      this.#blocksOf.get(txHash)?.find((block) => block.number <= height && branch[block.number] === block) ?? null
+    );
   }
 
   /** A transfer of somebody whose account is no concern of this model. Answers its hash. */
@@ -128,7 +151,8 @@ export abstract class SimulatedChain<Signed = unknown, Receipt = unknown> {
 
   /** Nodes forget what waits; what was handed in again comes back. */
   forgetPool(isForgotten: (transaction: PoolTransaction<Signed>) => boolean): void {
-    for (const transaction of [...this.pool.values()]) if (isForgotten(transaction)) this.pool.delete(transaction.txHash);
+    for (const transaction of [...this.pool.values()])
+      if (isForgotten(transaction)) this.pool.delete(transaction.txHash);
   }
 
   /** The newest blocks are replaced by one more than there were. `isLost`: a payment that does not come again. */
@@ -138,14 +162,16 @@ export abstract class SimulatedChain<Signed = unknown, Receipt = unknown> {
     if (dropped.length === 0) return;
     this.#branch = this.#branch.slice(0, kept);
     for (const { transaction } of dropped.flatMap(({ included }) => included))
-      if (transaction.signed !== null || isFunding(transaction) || !isLost(transaction)) this.pool.set(transaction.txHash, transaction);
+      if (transaction.signed !== null || isFunding(transaction) || !isLost(transaction))
+        this.pool.set(transaction.txHash, transaction);
     for (const block of dropped) this.#mine(this.remadeSec(block.timeSec));
     this.#mine(Math.floor(this.#scheduler.nowMs / 1000));
   }
 
   /** Whether a transfer would succeed now, for whoever estimates and for whoever executes. */
   wouldSucceed({ asset, from, to, units }: Movement): boolean {
-    if (this.isPaused || this.frozen.has(from) || this.frozen.has(to) || !this.options.tokens.includes(asset)) return false;
+    if (this.isPaused || this.frozen.has(from) || this.frozen.has(to) || !this.options.tokens.includes(asset))
+      return false;
     return this.valueAt(`${asset}/${from}`, this.view) >= units;
   }
 
@@ -170,7 +196,11 @@ export abstract class SimulatedChain<Signed = unknown, Receipt = unknown> {
     const parent = this.#branch.at(-1);
     const included: Included<Signed, Receipt>[] = [];
     const block: ChainBlock<Signed, Receipt> = {
-      ...{ number, hash: this.blockHashOf(this.#newDigits('block'), number), parentHash: parent?.hash ?? this.hashOf('0'.repeat(64)) },
+      ...{
+        number,
+        hash: this.blockHashOf(this.#newDigits('block'), number),
+        parentHash: parent?.hash ?? this.hashOf('0'.repeat(64)),
+      },
       timeSec: Math.max(timeSec, (parent?.timeSec ?? -Infinity) + 1),
       minedMs: this.#scheduler.nowMs,
       price: this.price,
@@ -202,13 +232,25 @@ export abstract class SimulatedChain<Signed = unknown, Receipt = unknown> {
   }
 
   /** Null when the block cannot hold it (yet). */
-  #include(transaction: PoolTransaction<Signed>, block: ChainBlock<Signed, Receipt>, logs: number): Included<Signed, Receipt> | null {
+  #include(
+    transaction: PoolTransaction<Signed>,
+    block: ChainBlock<Signed, Receipt>,
+    logs: number,
+  ): Included<Signed, Receipt> | null {
     const { signed, movements } = transaction;
-    const done = signed === null ? { succeeded: true, receipt: this.receiptOfPayment(transaction) } : this.execute(transaction, signed, block);
+    const done =
+      signed === null
+        ? { succeeded: true, receipt: this.receiptOfPayment(transaction) }
+        : this.execute(transaction, signed, block);
     if (!done) return null;
     const took = done.succeeded ? movements : [];
     for (const movement of took) if (movement.units > 0n) this.#move(movement, block);
-    return { transaction, ...done, movements: took.filter(({ asset }) => asset !== 'native'), firstLog: this.firstLogAfter(logs) };
+    return {
+      transaction,
+      ...done,
+      movements: took.filter(({ asset }) => asset !== 'native'),
+      firstLog: this.firstLogAfter(logs),
+    };
   }
 
   #move({ kind, asset, from, to, units }: Movement, block: ChainBlock<Signed, Receipt>): void {

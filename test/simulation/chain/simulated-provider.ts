@@ -25,7 +25,18 @@ export interface ProviderFaults {
 }
 
 export const SOUND: Readonly<ProviderFaults> = {
-  ...{ lagMs: 0, otherMachine: 0, isSilent: false, isDown: false, rateLimited: 0, resets: 0, nulls: 0, omits: 0, broadcastLies: 0, garbage: 0 },
+  ...{
+    lagMs: 0,
+    otherMachine: 0,
+    isSilent: false,
+    isDown: false,
+    rateLimited: 0,
+    resets: 0,
+    nulls: 0,
+    omits: 0,
+    broadcastLies: 0,
+    garbage: 0,
+  },
 };
 
 /** How far machines behind one name are apart at most; what decides by an absence allows for a minute. */
@@ -59,7 +70,9 @@ export abstract class SimulatedProvider<Chain extends SimulatedChain = Simulated
   protected view(): ReturnType<Chain['viewBefore']> {
     const { lagMs, otherMachine } = this.faults;
     const isOther = otherMachine > 0 && this.prng.chance(otherMachine);
-    return this.chain.viewBefore(isOther ? lagMs + this.prng.between(1, OTHER_MACHINE_MS) : lagMs) as ReturnType<Chain['viewBefore']>;
+    return this.chain.viewBefore(isOther ? lagMs + this.prng.between(1, OTHER_MACHINE_MS) : lagMs) as ReturnType<
+      Chain['viewBefore']
+    >;
   }
 
   /** Whether it answers null this time. */

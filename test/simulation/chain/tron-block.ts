@@ -55,7 +55,12 @@ export function render(block: TronBlock): Rendered {
   if (known) return known;
   const raw = {
     ...(block.number > 0 && { number: block.number }),
-    ...{ txTrieRoot: '0'.repeat(64), witness_address: `41${'0'.repeat(40)}`, parentHash: block.parentHash, timestamp: block.timeSec * 1000 },
+    ...{
+      txTrieRoot: '0'.repeat(64),
+      witness_address: `41${'0'.repeat(40)}`,
+      parentHash: block.parentHash,
+      timestamp: block.timeSec * 1000,
+    },
   };
   const header = { blockID: block.hash, block_header: { raw_data: raw, witness_signature: '' } };
   const transactions = block.included.map(transactionOf);
@@ -87,7 +92,10 @@ function contractOf({ movements }: PoolTransaction<TronSigned>): object {
   const value = isNative
     ? { amount: Number(units), to_address: hexOfAccount(to) }
     : { contract_address: hexOfAccount(asset), data: `a9059cbb${wordOf(to)}${word(units)}` };
-  return { type: isNative ? 'TransferContract' : 'TriggerSmartContract', parameter: { value: { owner_address: hexOfAccount(from), ...value } } };
+  return {
+    type: isNative ? 'TransferContract' : 'TriggerSmartContract',
+    parameter: { value: { owner_address: hexOfAccount(from), ...value } },
+  };
 }
 
 function infoOf({ transaction, movements, receipt }: TronIncluded, { number, timeSec }: TronBlock) {

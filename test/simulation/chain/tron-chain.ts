@@ -1,6 +1,11 @@
 import { bandwidthFee } from '../../../src/sandbox/tron-facade/transaction-rules.ts';
 import { bytesOfHex } from '../../../src/sandbox/tron-facade/tron-codec.ts';
-import { decodeRaw, signerOf, transactionId, type RawTransaction } from '../../../src/sandbox/tron-facade/tron-transaction.ts';
+import {
+  decodeRaw,
+  signerOf,
+  transactionId,
+  type RawTransaction,
+} from '../../../src/sandbox/tron-facade/tron-transaction.ts';
 import { transferIn, type ChainView, type Executed, type Movement, type PoolTransaction } from './block.ts';
 import { least, SimulatedChain } from './simulated-chain.ts';
 import { accountOfHex, SIGNATURE_BYTES, type TronBlock, type TronReceipt, type TronSigned } from './tron-block.ts';
@@ -25,7 +30,10 @@ export class TronRefusal extends Error {
   }
 }
 
-/** TRON: transactions end at their expiration, refer to a block of their branch, and burn TRX for energy and bandwidth up to their fee limit. */
+/**
+ * TRON: transactions end at their expiration, refer to a block of their branch, and burn TRX for energy and bandwidth
+ * up to their fee limit.
+ */
 export class TronChain extends SimulatedChain<TronSigned, TronReceipt> {
   /** What somebody hands in, with an id of its own bytes. */
   submit(rawHex: string, signatures: readonly string[]): string {
@@ -41,8 +49,13 @@ export class TronChain extends SimulatedChain<TronSigned, TronReceipt> {
     if (!this.#refersToBranch(raw)) throw new TronRefusal('TAPOS_ERROR', 'Tapos check error.');
     const signed = { raw, rawHex, signature, sizeBytes: bytesOfHex(rawHex).length + SIGNATURE_BYTES };
     const movement = this.#movementOf(raw);
-    if (movement === null) throw new TronRefusal('CONTRACT_VALIDATE_ERROR', 'Contract validate error : No contract or not a valid smart contract');
-    if (this.#spendable(movement, signed) < 0n) throw new TronRefusal('BANDWITH_ERROR', 'Account resource insufficient error.');
+    if (movement === null)
+      throw new TronRefusal(
+        'CONTRACT_VALIDATE_ERROR',
+        'Contract validate error : No contract or not a valid smart contract',
+      );
+    if (this.#spendable(movement, signed) < 0n)
+      throw new TronRefusal('BANDWITH_ERROR', 'Account resource insufficient error.');
     return this.take({ txHash, signed, movements: [movement] });
   }
 
@@ -52,12 +65,17 @@ export class TronChain extends SimulatedChain<TronSigned, TronReceipt> {
     return this.valueAt(`${movement.asset}/${movement.to}`, view) > 0n ? ENERGY : ENERGY_OF_A_FIRST;
   }
 
-  protected override execute({ movements }: TronTransaction, signed: TronSigned, block: TronBlock): Executed<TronReceipt> | null {
+  protected override execute(
+    { movements }: TronTransaction,
+    signed: TronSigned,
+    block: TronBlock,
+  ): Executed<TronReceipt> | null {
     const movement = movements[0]!;
     const spendable = this.#spendable(movement, signed);
     if (!this.#refersToBranch(signed.raw) || spendable < 0n) return null;
     const netFee = this.#netFee(movement, signed);
-    const { energyFee, ...done } = movement.asset === 'native' ? PLAIN : this.#call(movement, least(signed.raw.feeLimitSun, spendable), block);
+    const { energyFee, ...done } =
+      movement.asset === 'native' ? PLAIN : this.#call(movement, least(signed.raw.feeLimitSun, spendable), block);
     const account = `native/${movement.from}`;
     this.set(account, this.valueAt(account, this.view) - netFee - energyFee, block);
     return { succeeded: done.result === null || done.result === 'SUCCESS', receipt: { ...done, energyFee, netFee } };
@@ -77,7 +95,9 @@ export class TronChain extends SimulatedChain<TronSigned, TronReceipt> {
   }
 
   #netFee({ asset, to }: Movement, { sizeBytes }: TronSigned): bigint {
-    return asset === 'native' && this.valueAt(`native/${to}`, this.view) === 0n ? ACTIVATION_SUN : bandwidthFee(sizeBytes);
+    return asset === 'native' && this.valueAt(`native/${to}`, this.view) === 0n
+      ? ACTIVATION_SUN
+      : bandwidthFee(sizeBytes);
   }
 
   #movementOf({ contract }: RawTransaction): Movement | null {

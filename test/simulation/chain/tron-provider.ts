@@ -59,11 +59,15 @@ export class TronProvider extends SimulatedProvider<TronChain> {
         return this.#receipts(blockAt(view, Number(body['num'] ?? 0))?.infos ?? []);
       case 'getblockbylimitnext':
         return {
-          block: view.branch.slice(Number(body['startNum']), Math.min(Number(body['endNum']), view.height + 1)).map((block) => render(block).whole),
+          block: view.branch
+            .slice(Number(body['startNum']), Math.min(Number(body['endNum']), view.height + 1))
+            .map((block) => render(block).whole),
         };
       case 'getcontract': {
         const account = accountIn(body, 'value');
-        return this.chain.contracts.has(account) || this.chain.options.tokens.includes(account) ? { contract_address: body['value'], abi: {} } : {};
+        return this.chain.contracts.has(account) || this.chain.options.tokens.includes(account)
+          ? { contract_address: body['value'], abi: {} }
+          : {};
       }
       case 'getchainparameters':
         return {
@@ -83,7 +87,11 @@ export class TronProvider extends SimulatedProvider<TronChain> {
     }
   }
 
-  #in<Found extends object>(view: View, body: Body, find: (block: ReturnType<typeof render>, txHash: string) => Found | undefined): Found | object {
+  #in<Found extends object>(
+    view: View,
+    body: Body,
+    find: (block: ReturnType<typeof render>, txHash: string) => Found | undefined,
+  ): Found | object {
     const txHash = String(body['value']).toLowerCase();
     const block = this.chain.blockOf(txHash, view);
     return (this.isNull() || !block ? undefined : find(render(block), txHash)) ?? {};
@@ -100,11 +108,13 @@ export class TronProvider extends SimulatedProvider<TronChain> {
   /** Contracts answer by the newest block. */
   #constant(body: Body, view: View): object {
     const [token, owner] = [accountIn(body, 'contract_address'), accountIn(body, 'owner_address')];
-    if (!this.chain.options.tokens.includes(token)) return refusedCall('CONTRACT_VALIDATE_ERROR', 'Smart contract is not exist.');
+    if (!this.chain.options.tokens.includes(token))
+      return refusedCall('CONTRACT_VALIDATE_ERROR', 'Smart contract is not exist.');
     const { parameter = '' } = body as { readonly parameter?: string };
     if (body['function_selector'] === 'transfer(address,uint256)') return this.#estimate(token, owner, parameter, view);
     const value = this.#valueOf(String(body['function_selector']), token, `0x${parameter.slice(24)}`, view);
-    if (value === null) return { result: { result: true, message: hexText('REVERT opcode executed') }, constant_result: [''] };
+    if (value === null)
+      return { result: { result: true, message: hexText('REVERT opcode executed') }, constant_result: [''] };
     return { result: { result: true }, energy_used: 935, constant_result: [word(value)] };
   }
 
@@ -146,7 +156,9 @@ export class TronProvider extends SimulatedProvider<TronChain> {
     const lie = this.broadcastLie();
     try {
       if (lie !== 'hides') this.chain.submit(rawHex, body['signature'] as readonly string[]);
-      return lie === 'denies' ? { code: 'SERVER_BUSY', txid, message: hexText('Server busy.') } : { result: true, txid };
+      return lie === 'denies'
+        ? { code: 'SERVER_BUSY', txid, message: hexText('Server busy.') }
+        : { result: true, txid };
     } catch (error) {
       if (!(error instanceof TronRefusal)) throw error;
       return { code: error.code, txid, message: hexText(error.message) };

@@ -10,8 +10,9 @@ export interface Latency {
 const latencyOf = (prng: Prng, { leastMs, mostMs }: Latency): number => leastMs + prng.fraction() * (mostMs - leastMs);
 
 /**
- * A call out of a process. The work is done between two moments at which the process can end: before the first one it is not done, and
- * between them it is done and the caller never hears of it. `loses` says whether what a process had sent is lost with it.
+ * A call out of a process. The work is done between two moments at which the process can end: before the first one it
+ * is not done, and between them it is done and the caller never hears of it. `loses` says whether what a process had
+ * sent is lost with it.
  */
 export function callOut<Value>(
   { scheduler, prng, loses }: { readonly scheduler: Scheduler; readonly prng: Prng; readonly loses?: () => boolean },

@@ -29,7 +29,8 @@ const NOTICE_MS = 1;
 
 /** In the form of the shared store, which the other one never looks into. */
 const positionOf = (place: number): Position => `C:${place}/P:${place}`;
-const placeOf = (position: Position | null): number => (position === null ? 0 : Number(position.slice(2, position.indexOf('/'))));
+const placeOf = (position: Position | null): number =>
+  position === null ? 0 : Number(position.slice(2, position.indexOf('/')));
 
 /** The event log as its disk has it: what was committed stays, whatever ends. */
 export class EventLog {
@@ -97,7 +98,10 @@ class Connection implements EventStore {
     });
   }
 
-  readStream(stream: string, { from = 0, limit = Infinity }: { readonly from?: number; readonly limit?: number } = {}): Promise<RecordedEvent[]> {
+  readStream(
+    stream: string,
+    { from = 0, limit = Infinity }: { readonly from?: number; readonly limit?: number } = {},
+  ): Promise<RecordedEvent[]> {
     return this.#call(() => this.#log.streamOf(stream).slice(from, from + limit));
   }
 

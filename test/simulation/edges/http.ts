@@ -3,10 +3,17 @@ import type { Prng } from '../time/prng.ts';
 import { currentProcess, type ModelProcess, type Scheduler } from '../time/scheduler.ts';
 
 /** What a server says to one request; `silent` says nothing, `reset` closes the connection. */
-export type HttpAnswer = { readonly status: number; readonly body: string; readonly headers?: Readonly<Record<string, string>> } | 'silent' | 'reset';
+export type HttpAnswer =
+  | { readonly status: number; readonly body: string; readonly headers?: Readonly<Record<string, string>> }
+  | 'silent'
+  | 'reset';
 
 /** Answers a request at the moment at which it arrives. */
-export type HttpServer = (request: { readonly path: string; readonly method: string; readonly body: string }) => HttpAnswer;
+export type HttpServer = (request: {
+  readonly path: string;
+  readonly method: string;
+  readonly body: string;
+}) => HttpAnswer;
 
 interface Handler {
   onRequestStart(controller: object, context: object): void;
@@ -17,8 +24,8 @@ interface Handler {
 }
 
 /**
- * The network between the processes and the servers that they ask, at the HTTP client's own seam: everything above it, from the body of a
- * request to what its answer is taken for, is the production code.
+ * The network between the processes and the servers that they ask, at the HTTP client's own seam: everything above it,
+ * from the body of a request to what its answer is taken for, is the production code.
  */
 export class HttpNetwork {
   readonly #servers = new Map<string, HttpServer>();
@@ -28,7 +35,10 @@ export class HttpNetwork {
   constructor(scheduler: Scheduler, prng: Prng) {
     this.#scheduler = scheduler;
     this.#prng = prng;
-    Agent.prototype.dispatch = (options: { origin: string; path: string; method: string; body?: string | null }, handler: Handler): boolean => {
+    Agent.prototype.dispatch = (
+      options: { origin: string; path: string; method: string; body?: string | null },
+      handler: Handler,
+    ): boolean => {
       this.#send(options, handler);
       return true;
     };
@@ -39,7 +49,10 @@ export class HttpNetwork {
     this.#servers.set(origin, server);
   }
 
-  #send({ origin, path, method, body }: { origin: string; path: string; method: string; body?: string | null }, handler: Handler): void {
+  #send(
+    { origin, path, method, body }: { origin: string; path: string; method: string; body?: string | null },
+    handler: Handler,
+  ): void {
     const caller = currentProcess();
     let isOver = false;
     const fail = (error: Error): void => {
@@ -57,7 +70,8 @@ export class HttpNetwork {
     this.#scheduler.after(this.#delayMs(), null, () => {
       if (isOver) return;
       const answer = this.#servers.get(String(origin))?.({ path, method, body: body ?? '' }) ?? 'reset';
-      if (answer !== 'silent') this.#deliver(caller, () => (isOver ? undefined : answer === 'reset' ? fail(refused()) : respond(answer)));
+      if (answer !== 'silent')
+        this.#deliver(caller, () => (isOver ? undefined : answer === 'reset' ? fail(refused()) : respond(answer)));
     });
     const respond = (answer: Exclude<HttpAnswer, string>): void => {
       isOver = true;

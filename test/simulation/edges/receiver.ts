@@ -2,7 +2,16 @@ import type { WebhookAnswer, WebhookRequest, WebhookSender } from '../../../src/
 import type { Prng } from '../time/prng.ts';
 import { currentProcess, type Scheduler } from '../time/scheduler.ts';
 
-export type ReceiverBehaviour = 'well' | 'slow' | 'silent' | 'closing' | 'errors' | 'flapping' | 'refusing' | 'rate-limited' | 'takes-and-fails';
+export type ReceiverBehaviour =
+  | 'well'
+  | 'slow'
+  | 'silent'
+  | 'closing'
+  | 'errors'
+  | 'flapping'
+  | 'refusing'
+  | 'rate-limited'
+  | 'takes-and-fails';
 
 /** One request as it arrived at a merchant's endpoint. */
 export interface Received {
@@ -18,7 +27,15 @@ export interface Received {
 
 const TIMEOUT_MS = 30_000;
 const ANSWER: WebhookAnswer = {
-  ...{ status: 200, fault: null, detail: null, address: '203.0.113.1', durationMs: 20, retryAfter: null, incomplete: false },
+  ...{
+    status: 200,
+    fault: null,
+    detail: null,
+    address: '203.0.113.1',
+    durationMs: 20,
+    retryAfter: null,
+    incomplete: false,
+  },
   body: Buffer.from('{"received":true}'),
 };
 

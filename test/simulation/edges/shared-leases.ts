@@ -8,7 +8,10 @@ import { callOut, type Latency } from './edge.ts';
 
 const LATENCY: Latency = { leastMs: 0.2, mostMs: 2 };
 
-/** The server of leases, by its own clock; and the board on which processes tell each other how far they are. It may be away, and it may forget. */
+/**
+ * The server of leases, by its own clock; and the board on which processes tell each other how far they are. It may be
+ * away, and it may forget.
+ */
 export class LeaseServer {
   isAway = false;
   readonly #scheduler: Scheduler;
@@ -46,7 +49,10 @@ export class LeaseServer {
                 grant.expiresAtMs = this.#scheduler.nowMs + ttlMs;
                 return true;
               }).catch(() => false),
-            release: () => this.#call(() => void (this.#grants.get(name) === grant && this.#grants.delete(name))).catch(() => undefined),
+            release: () =>
+              this.#call(() => void (this.#grants.get(name) === grant && this.#grants.delete(name))).catch(
+                () => undefined,
+              ),
           };
         }),
       close: async () => undefined,
@@ -57,13 +63,17 @@ export class LeaseServer {
     return {
       publish: (about, token, notice) => {
         const text = JSON.stringify(notice);
-        void this.#call(() => void (token >= (this.#notices.get(about)?.token ?? 0) && this.#notices.set(about, { token, text }))).catch(
-          () => undefined,
-        );
+        void this.#call(
+          () => void (token >= (this.#notices.get(about)?.token ?? 0) && this.#notices.set(about, { token, text })),
+        ).catch(() => undefined);
       },
       read: (about) => JSON.parse(this.#notices.get(about)?.text ?? 'null') as JsonValue,
       readAll: (prefix) =>
-        new Map([...this.#notices].filter(([about]) => about.startsWith(prefix)).map(([about, { text }]) => [about, JSON.parse(text) as JsonValue])),
+        new Map(
+          [...this.#notices]
+            .filter(([about]) => about.startsWith(prefix))
+            .map(([about, { text }]) => [about, JSON.parse(text) as JsonValue]),
+        ),
       refresh: () => this.#call(() => undefined),
       close: async () => undefined,
     };

@@ -17,7 +17,17 @@ export class SignerProcess {
   readonly #wallets: ReadonlyMap<'test', Wallet>;
   readonly #outgoing: Outgoing;
 
-  constructor({ scheduler, prng, wallet, rules }: { scheduler: Scheduler; prng: Prng; wallet: Wallet; rules: PayoutRules }) {
+  constructor({
+    scheduler,
+    prng,
+    wallet,
+    rules,
+  }: {
+    scheduler: Scheduler;
+    prng: Prng;
+    wallet: Wallet;
+    rules: PayoutRules;
+  }) {
     this.#scheduler = scheduler;
     this.#prng = prng;
     this.#wallets = new Map([['test', wallet]]);
@@ -36,7 +46,9 @@ export class SignerProcess {
       const answer = (tell: () => void): void => void this.#scheduler.after(this.#delayMs(), caller, tell);
       this.#scheduler.after(this.#delayMs(), null, () => {
         if (this.process.isDead) return answer(() => reject(new SignerUnavailable('the signer is gone')));
-        void within(this.process, () => callMethod(method, JSON.parse(sent), { wallets: this.#wallets, outgoing: this.#outgoing, audit: null })).then(
+        void within(this.process, () =>
+          callMethod(method, JSON.parse(sent), { wallets: this.#wallets, outgoing: this.#outgoing, audit: null }),
+        ).then(
           (result) => {
             const text = JSON.stringify(result);
             answer(() => resolve(JSON.parse(text)));

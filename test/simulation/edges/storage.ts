@@ -76,7 +76,10 @@ export class Disk {
       board: mortal(this.leaseServer.board()),
       soleWriter: false,
       ownLog: null,
-      sharedLog: { guard: { refusal: null, refuse: () => undefined }, isAfter: (one, other) => isLater(SERVERS, one, other) },
+      sharedLog: {
+        guard: { refusal: null, refuse: () => undefined },
+        isAfter: (one, other) => isLater(SERVERS, one, other),
+      },
       comparison: NEVER_DIFFERS,
       caughtUp: async () => {
         if (positions.written !== null) await projections.caughtUpTo(positions.written);
@@ -90,7 +93,11 @@ export class Disk {
   #openFiles(): Storage {
     const store = mortal(this.log.connect());
     const readModel = mortal<ReadModel>(this.rowsOf(0));
-    const projections = projectionsOver(readModel, PROJECTIONS, { dataDir: '', log: { kind: 'files' }, projections: PROJECTIONS.map(projectionId) });
+    const projections = projectionsOver(readModel, PROJECTIONS, {
+      dataDir: '',
+      log: { kind: 'files' },
+      projections: PROJECTIONS.map(projectionId),
+    });
     const storage: Partial<Storage> = {
       ...{ store, readModel, projections, positions: null },
       personalKeys: mortal(this.#personalKeys()),
@@ -131,7 +138,11 @@ const NEVER_DIFFERS = {
 const NO_ANSWERS: DeliveryAnswers = { keep: () => undefined, of: async () => new Map(), close: async () => undefined };
 
 /** The projections as their thread runs them, in this one. */
-function projectionsOver(readModel: ReadModel, projections: readonly Projection[], follows: Follows): ServiceProjections {
+function projectionsOver(
+  readModel: ReadModel,
+  projections: readonly Projection[],
+  follows: Follows,
+): ServiceProjections {
   let runner: ProjectionRunner | null = null;
   const running = (): ProjectionRunner => {
     if (!runner) throw new Error('the projections were not started');

@@ -28,9 +28,17 @@ export function judgeBooks(world: World, sessions: readonly SeenSession[], facts
   const isReconciled = facts.some(({ type }) => type === 'TreasuryReconciled');
   for (const [network, { chain, treasury: account }] of world.chains)
     for (const coin of ['USDT', 'USDC'] as const) {
-      const onChain = [...addresses].reduce((sum, address) => sum + chain.valueAt(`${TOKENS[network][coin]}/${address}`, chain.view), 0n);
-      const booked = unitsOf(tables.get(BALANCES)?.get(`test/assets:deposit-wallets/${network}/${coin}`)?.['balance'] ?? '0');
-      if (onChain !== booked) faults.push(`the addresses given out hold ${onChain} units of ${coin} on ${network}, and the books say ${booked}`);
+      const onChain = [...addresses].reduce(
+        (sum, address) => sum + chain.valueAt(`${TOKENS[network][coin]}/${address}`, chain.view),
+        0n,
+      );
+      const booked = unitsOf(
+        tables.get(BALANCES)?.get(`test/assets:deposit-wallets/${network}/${coin}`)?.['balance'] ?? '0',
+      );
+      if (onChain !== booked)
+        faults.push(
+          `the addresses given out hold ${onChain} units of ${coin} on ${network}, and the books say ${booked}`,
+        );
       const treasury = tables.get(BALANCES)?.get(`test/assets:treasury/${network}/${coin}`)?.['balance'];
       const held = chain.valueAt(`${TOKENS[network][coin]}/${account}`, chain.view);
       if (isReconciled && treasury !== undefined && unitsOf(treasury) > held)

@@ -14,8 +14,14 @@ export class Replay {
 
   constructor(world: World) {
     this.#world = world;
-    this.#projections = world.plan.profile === 'shared' ? projectionsOf({ api: true, worker: true, signer: true }) : PROJECTIONS;
-    this.#runner = new ProjectionRunner({ store: world.log.connect(), readModel: this.#model, projections: this.#projections, clock: systemClock });
+    this.#projections =
+      world.plan.profile === 'shared' ? projectionsOf({ api: true, worker: true, signer: true }) : PROJECTIONS;
+    this.#runner = new ProjectionRunner({
+      store: world.log.connect(),
+      readModel: this.#model,
+      projections: this.#projections,
+      clock: systemClock,
+    });
   }
 
   /** Begins it; time must pass before the two are compared. */
@@ -29,9 +35,14 @@ export class Replay {
     const isBehind = ids.filter((id) => served.checkpoints.get(id) !== this.#model.checkpoints.get(id));
     const names = this.#projections.flatMap(({ tables }) => tables);
     const tables = names.filter((name) => textOf(served.tables.get(name)) !== textOf(this.#model.tables.get(name)));
-    const lists = [...this.#model.lists].filter(([name, members]) => JSON.stringify(members) !== JSON.stringify(served.lists.get(name) ?? []));
+    const lists = [...this.#model.lists].filter(
+      ([name, members]) => JSON.stringify(members) !== JSON.stringify(served.lists.get(name) ?? []),
+    );
     return [
-      ...isBehind.map((id) => `the look-ups of ${id} stand at ${served.checkpoints.get(id)}, a replay at ${this.#model.checkpoints.get(id)}`),
+      ...isBehind.map(
+        (id) =>
+          `the look-ups of ${id} stand at ${served.checkpoints.get(id)}, a replay at ${this.#model.checkpoints.get(id)}`,
+      ),
       ...tables.map((name) => `table ${name} is not what a replay makes of it`),
       ...lists.map(([name]) => `list ${name} is not what a replay makes of it`),
     ];

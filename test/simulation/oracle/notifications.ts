@@ -14,21 +14,36 @@ const TOLD: Readonly<Record<string, string>> = {
   RefundFailed: 'refund.failed',
 };
 
-/** Each event is told under one id, with the same words each time, signed, in the order of its session, until it is taken or given up visibly. */
-export function judgeNotifications(world: World, facts: readonly Fact[], sessions: ReadonlyMap<string, SeenSession>): string[] {
+/**
+ * Each event is told under one id, with the same words each time, signed, in the order of its session, until it is
+ * taken or given up visibly.
+ */
+export function judgeNotifications(
+  world: World,
+  facts: readonly Fact[],
+  sessions: ReadonlyMap<string, SeenSession>,
+): string[] {
   const faults: string[] = [];
   const told = facts.filter(({ type, stream }) => stream.startsWith('session-') && TOLD[type] !== undefined);
   const idOf = (fact: Fact): string => String(fact.metadata['notificationId']);
   const ids = told.map(idOf);
-  for (const id of new Set(ids.filter((one, at) => ids.indexOf(one) !== at))) faults.push(`two events have the id ${id}`);
+  for (const id of new Set(ids.filter((one, at) => ids.indexOf(one) !== at)))
+    faults.push(`two events have the id ${id}`);
   const sent = Map.groupBy(world.receivers.received, (one) => one.headers.get('x-service-event-id') ?? '');
-  for (const id of sent.keys()) if (!ids.includes(id)) faults.push(`something was sent under ${id}, which no event has`);
-  const suspended = new Set(facts.filter(({ type }) => type === 'WebhookEndpointSuspended').map(({ stream }) => stream.slice('merchant-'.length)));
+  for (const id of sent.keys())
+    if (!ids.includes(id)) faults.push(`something was sent under ${id}, which no event has`);
+  const suspended = new Set(
+    facts
+      .filter(({ type }) => type === 'WebhookEndpointSuspended')
+      .map(({ stream }) => stream.slice('merchant-'.length)),
+  );
   for (const fact of told) {
     const merchantId = String(sessions.get(fact.stream)!.created['merchantId']);
     const merchant = world.merchants.find(({ account }) => account?.id === merchantId)!;
     const attempts = sent.get(idOf(fact)) ?? [];
-    faults.push(...judgeOne(fact, idOf(fact), attempts, { url: merchant.url, secret: merchant.account!.webhookSecret }));
+    faults.push(
+      ...judgeOne(fact, idOf(fact), attempts, { url: merchant.url, secret: merchant.account!.webhookSecret }),
+    );
     const delivery = facts.filter(({ stream }) => stream === `delivery-${idOf(fact)}`);
     const end = delivery.findLast(({ type }) =>
       ['DeliverySucceeded', 'DeliveryExhausted', 'DeliveryRejected', 'DeliveryBlocked'].includes(type),
@@ -75,6 +90,8 @@ function judgeOrder(
   return [...Map.groupBy(told, ({ stream }) => stream)].flatMap(([stream, events]) => {
     if (suspended.has(String(sessions.get(stream)!.created['merchantId']))) return [];
     const moments = events.flatMap((fact) => sent.get(idOf(fact))?.[0]?.atMs ?? []);
-    return moments.some((moment, at) => at > 0 && moment < moments[at - 1]!) ? [`${stream}: its events were told out of order`] : [];
+    return moments.some((moment, at) => at > 0 && moment < moments[at - 1]!)
+      ? [`${stream}: its events were told out of order`]
+      : [];
   });
 }

@@ -22,7 +22,9 @@ const FORBIDDEN_LINES = [
   'look-ups are not what the ledger says',
 ];
 
-/** Judges the installation by what is outside of it: each event when it is written, and everything once all is quiet. */
+/**
+ * Judges the installation by what is outside of it: each event when it is written, and everything once all is quiet.
+ */
 export class Oracle {
   readonly violations: string[] = [];
   readonly sessions = new Map<string, SeenSession>();
@@ -34,13 +36,20 @@ export class Oracle {
     this.#world = world;
     world.log.onCommitted.push((event) => this.#judge(event));
     for (const { chain } of world.chains.values())
-      chain.onSubmitted.push(({ txHash, movements }) => movements.some(({ asset }) => asset !== 'native') && this.#judgeBroadcast(txHash));
+      chain.onSubmitted.push(
+        ({ txHash, movements }) => movements.some(({ asset }) => asset !== 'native') && this.#judgeBroadcast(txHash),
+      );
   }
 
   /** Whether nothing is left to do but to wait for people. */
   isSettled(): boolean {
     const sessions = [...this.sessions.values()];
-    if (sessions.some(({ status, refunds }) => status === 'open' || [...refunds.values()].some(({ ended }) => ended === null))) return false;
+    if (
+      sessions.some(
+        ({ status, refunds }) => status === 'open' || [...refunds.values()].some(({ ended }) => ended === null),
+      )
+    )
+      return false;
     if ([...this.#world.chains.values()].some(({ chain }) => chain.pool.size > 0)) return false;
     if (allMovements(this.#world).some(({ isFinal }) => !isFinal)) return false;
     if (unfinishedMoves(this.facts).length > 0) return false;
@@ -54,12 +63,14 @@ export class Oracle {
       this.#judgeDeposits(session, movements);
       this.#judgeStatus(session, movements);
     }
-    for (const fault of judgeOutgoing(this.#world, [...this.sessions.values()], this.facts, movements)) this.found(fault);
+    for (const fault of judgeOutgoing(this.#world, [...this.sessions.values()], this.facts, movements))
+      this.found(fault);
     for (const fault of judgeNotifications(this.#world, this.facts, this.sessions)) this.found(fault);
     this.#judgePromises(told);
     for (const fault of judgeBooks(this.#world, [...this.sessions.values()], this.facts)) this.found(fault);
     for (const { what, text } of this.#world.timeline.lines) {
-      if (what === 'log error' && FORBIDDEN_LINES.some((line) => text.startsWith(line))) this.found(`the service says: ${text}`);
+      if (what === 'log error' && FORBIDDEN_LINES.some((line) => text.startsWith(line)))
+        this.found(`the service says: ${text}`);
       // What a decider proposes and its machine refuses is stored nowhere, and a bug.
       if (text.includes('IllegalHistory')) this.found(`a decision was not legal: ${text}`);
     }
@@ -74,14 +85,17 @@ export class Oracle {
     const fact = factOf(event, this.#world.scheduler.nowMs);
     this.facts.push(fact);
     const { stream, revision, type } = fact;
-    this.#world.timeline.count(`event ${type}${stream.startsWith('session-') ? ` when ${this.sessions.get(stream)?.status ?? 'absent'}` : ''}`);
+    this.#world.timeline.count(
+      `event ${type}${stream.startsWith('session-') ? ` when ${this.sessions.get(stream)?.status ?? 'absent'}` : ''}`,
+    );
     if (revision !== (this.#lengths.get(stream) ?? 0)) this.found(`${stream} has a gap before ${revision}`);
     this.#lengths.set(stream, revision + 1);
     if (!stream.startsWith('session-')) return;
     const before = this.sessions.get(stream);
     if (!before) {
       if (type !== 'SessionCreated') return this.found(`${stream} begins with ${type}`);
-      if (Number(fact.data['expiresAtSec']) <= Number(fact.data['createdAtSec'])) this.found(`${stream} ends before it begins`);
+      if (Number(fact.data['expiresAtSec']) <= Number(fact.data['createdAtSec']))
+        this.found(`${stream} ends before it begins`);
       return void this.sessions.set(stream, sessionOf(fact));
     }
     this.#judgeMoment(before, fact);
@@ -93,7 +107,10 @@ export class Oracle {
   #judgeMoment(session: SeenSession, { stream, revision, type, data, committedMs }: Fact): void {
     const where = `${stream}/${revision} ${type}`;
     if (type === 'DepositConfirmed') {
-      const fault = this.#whyNotFinal(String(data['depositKey']), data['rule'] as { kind: string; confirmations?: number });
+      const fault = this.#whyNotFinal(
+        String(data['depositKey']),
+        data['rule'] as { kind: string; confirmations?: number },
+      );
       if (fault !== null) this.found(`${where}: ${fault}`);
     }
     if (type === 'DepositReverted') {
@@ -105,7 +122,8 @@ export class Oracle {
       this.found(`${where}: paid with ${heldOf(session)} of ${session.due} units`);
     if (type === 'SessionExpired' && committedMs - this.#world.troubledMs > EXPIRY_WAIT_MS) {
       const paid = session.refunds.size === 0 ? this.#arrivedOnTime(session, allMovements(this.#world)) : 0n;
-      if (paid > 0n && paid >= session.due - session.tolerance) this.found(`${where}: it was paid in time, by ${paid} units`);
+      if (paid > 0n && paid >= session.due - session.tolerance)
+        this.found(`${where}: it was paid in time, by ${paid} units`);
       for (const [network, { chain }] of this.#world.chains)
         if (session.networks.has(network) && chain.view.branch.at(-1)!.timeSec <= session.expiresAtSec)
           this.found(`${where}: the time of ${network} has not come to its deadline`);
@@ -115,7 +133,13 @@ export class Oracle {
   #landedAs(depositKey: string): Landed | null {
     const [network, txHash, logIndex] = depositKey.split(':') as [ModelledNetwork, string, string];
     const chain = this.#world.chains.get(network)?.chain;
-    return (chain && movementsOn(network, chain).find((movement) => movement.txHash === txHash && movement.logIndex === Number(logIndex))) ?? null;
+    return (
+      (chain &&
+        movementsOn(network, chain).find(
+          (movement) => movement.txHash === txHash && movement.logIndex === Number(logIndex),
+        )) ??
+      null
+    );
   }
 
   /** Money for a deposit that is gone must not even be handed to a node. */
@@ -156,9 +180,18 @@ export class Oracle {
     for (const landed of arrived) {
       const key = `${landed.network}:${landed.txHash}:${landed.logIndex}`;
       const deposit = session.deposits.get(key);
-      if (!deposit) this.found(`${session.sessionId}: ${landed.units} units of ${landed.coin} arrived (${key}) and nobody knows of them`);
-      else if (deposit.status !== 'confirmed') this.found(`${session.sessionId}: ${key} is final and stays ${deposit.status}`);
-      else if (deposit.units !== landed.units || deposit.coin !== landed.coin || deposit.from !== landed.from || deposit.to !== landed.to)
+      if (!deposit)
+        this.found(
+          `${session.sessionId}: ${landed.units} units of ${landed.coin} arrived (${key}) and nobody knows of them`,
+        );
+      else if (deposit.status !== 'confirmed')
+        this.found(`${session.sessionId}: ${key} is final and stays ${deposit.status}`);
+      else if (
+        deposit.units !== landed.units ||
+        deposit.coin !== landed.coin ||
+        deposit.from !== landed.from ||
+        deposit.to !== landed.to
+      )
         this.found(`${session.sessionId}: ${key} is not recorded as the chain has it`);
     }
     for (const { depositKey, status } of session.deposits.values())
@@ -169,15 +202,19 @@ export class Oracle {
   #judgeStatus(session: SeenSession, movements: readonly Landed[]): void {
     const { status, sessionId, due, tolerance, refunds, history } = session;
     if (status === 'open') return this.found(`${sessionId} is still open`);
-    for (const { refundId, ended } of refunds.values()) if (ended === null) this.found(`${sessionId}: refund ${refundId} never ended`);
+    for (const { refundId, ended } of refunds.values())
+      if (ended === null) this.found(`${sessionId}: refund ${refundId} never ended`);
     // Money that a merchant gave back before does not pay.
-    const gaveBackFirst = refunds.size > 0 && (status !== 'paid' || history.indexOf('RefundRequested') < history.indexOf('SessionPaid'));
+    const gaveBackFirst =
+      refunds.size > 0 && (status !== 'paid' || history.indexOf('RefundRequested') < history.indexOf('SessionPaid'));
     if (status === 'cancelled' || gaveBackFirst) return;
     const arrived = this.#arrivedOnTime(session, movements);
-    if (status !== 'paid' && arrived >= due - tolerance) this.found(`${sessionId} got ${arrived} of ${due} units in time and is ${status}`);
+    if (status !== 'paid' && arrived >= due - tolerance)
+      this.found(`${sessionId} got ${arrived} of ${due} units in time and is ${status}`);
     if (status === 'paid' && arrived < due - tolerance && !session.wasReversed)
       this.found(`${sessionId} is paid and got ${arrived} of ${due} units in time`);
-    if (status === 'failed' && !history.includes('DepositReverted')) this.found(`${sessionId} has failed although no payment was lost`);
+    if (status === 'failed' && !history.includes('DepositReverted'))
+      this.found(`${sessionId} has failed although no payment was lost`);
   }
 
   /** What people were told is so. */
@@ -190,9 +227,11 @@ export class Oracle {
     const orders = this.facts
       .filter(({ type }) => type === 'SessionCreated')
       .map(({ data }) => `${String(data['merchantId'])} ${String(data['orderId'])}`);
-    for (const order of new Set(orders.filter((name, at) => orders.indexOf(name) !== at))) this.found(`two sessions for order ${order}`);
+    for (const order of new Set(orders.filter((name, at) => orders.indexOf(name) !== at)))
+      this.found(`two sessions for order ${order}`);
     for (const [key, answers] of Map.groupBy(refunds, (one) => one.key))
-      if (new Set(answers.map(({ view }) => view.refundId)).size > 1) this.found(`one request (${key}) made several refunds`);
+      if (new Set(answers.map(({ view }) => view.refundId)).size > 1)
+        this.found(`one request (${key}) made several refunds`);
     for (const { order, view } of refunds) {
       const known = [...this.sessions.values()].some((session) => session.refunds.has(view.refundId));
       if (!known) this.found(`the refund of ${order} was answered with ${view.refundId}, which does not exist`);
@@ -207,9 +246,13 @@ export class Oracle {
 
 /** Final on-time money of the session's coin that is neither given back nor promised back. */
 function heldOf({ deposits, refunds, coin }: SeenSession): bigint {
-  const got = [...deposits.values()].filter((deposit) => deposit.status === 'confirmed' && deposit.kind === 'on_time' && deposit.coin === coin);
+  const got = [...deposits.values()].filter(
+    (deposit) => deposit.status === 'confirmed' && deposit.kind === 'on_time' && deposit.coin === coin,
+  );
   const onTime = new Set(got.map(({ depositKey }) => depositKey));
-  const back = [...refunds.values()].flatMap(({ legs }) => [...legs.values()]).filter(({ status }) => status !== 'failed');
+  const back = [...refunds.values()]
+    .flatMap(({ legs }) => [...legs.values()])
+    .filter(({ status }) => status !== 'failed');
   const given = back.flatMap(({ takenFrom }) => takenFrom).filter(({ depositKey }) => onTime.has(depositKey));
   return got.reduce((sum, { units }) => sum + units, 0n) - given.reduce((sum, { amount }) => sum + unitsOf(amount), 0n);
 }

@@ -3,14 +3,21 @@ import type { SeenLeg, SeenSession } from './sessions.ts';
 import { unitsOf, type Fact, type Landed } from './truth.ts';
 
 /** Every transfer out of an address of ours is one that was ordered, goes where the money came from, and goes once. */
-export function judgeOutgoing(world: World, sessions: readonly SeenSession[], facts: readonly Fact[], movements: readonly Landed[]): string[] {
+export function judgeOutgoing(
+  world: World,
+  sessions: readonly SeenSession[],
+  facts: readonly Fact[],
+  movements: readonly Landed[],
+): string[] {
   const treasuries = [...world.chains.values()].map(({ treasury }) => treasury);
   const ours = new Set([...treasuries, ...sessions.flatMap(({ addresses }) => [...addresses])]);
   const outgoing = movements.filter(({ from }) => ours.has(from));
   const legs = sessions.flatMap((session) =>
     [...session.refunds.values()].flatMap((refund) => [...refund.legs.values()].map((leg) => ({ session, leg }))),
   );
-  const legOfTransaction = new Map(legs.flatMap(({ leg }) => [...leg.txHashes].map((txHash) => [txHash, leg] as const)));
+  const legOfTransaction = new Map(
+    legs.flatMap(({ leg }) => [...leg.txHashes].map((txHash) => [txHash, leg] as const)),
+  );
   const moves = new Map(
     facts
       .filter(({ stream, data }) => stream.startsWith('treasury-') && typeof data['txHash'] === 'string')
@@ -21,8 +28,10 @@ export function judgeOutgoing(world: World, sessions: readonly SeenSession[], fa
   for (const movement of outgoing) {
     const leg = legOfTransaction.get(movement.txHash);
     if (leg) landedOf.set(leg.legId, [...(landedOf.get(leg.legId) ?? []), movement]);
-    else if (!moves.has(movement.txHash)) faults.push(`${movement.units} units left ${movement.from} by ${movement.txHash}, which nobody ordered`);
-    else if (movement.to !== world.chainOf(movement.network).treasury) faults.push(`a move of the treasury went to ${movement.to}`);
+    else if (!moves.has(movement.txHash))
+      faults.push(`${movement.units} units left ${movement.from} by ${movement.txHash}, which nobody ordered`);
+    else if (movement.to !== world.chainOf(movement.network).treasury)
+      faults.push(`a move of the treasury went to ${movement.to}`);
   }
   for (const { session, leg } of legs) faults.push(...judgeLeg(session, leg, landedOf.get(leg.legId) ?? []));
   for (const session of sessions) faults.push(...judgeSums(session));
@@ -54,15 +63,24 @@ function judgeSums({ sessionId, deposits, refunds }: SeenSession): string[] {
   const back = new Map<string, bigint>();
   for (const { legs } of refunds.values())
     for (const { status, takenFrom } of legs.values())
-      for (const { depositKey, amount } of status === 'failed' ? [] : takenFrom) back.set(depositKey, (back.get(depositKey) ?? 0n) + unitsOf(amount));
+      for (const { depositKey, amount } of status === 'failed' ? [] : takenFrom)
+        back.set(depositKey, (back.get(depositKey) ?? 0n) + unitsOf(amount));
   return [...back].flatMap(([key, units]) =>
-    units > (deposits.get(key)?.units ?? 0n) ? [`${sessionId}: ${units} units of ${key} go back, more than had come`] : [],
+    units > (deposits.get(key)?.units ?? 0n)
+      ? [`${sessionId}: ${units} units of ${key} go back, more than had come`]
+      : [],
   );
 }
 
 /** Whatever the treasury began has come to an end. */
 export function unfinishedMoves(facts: readonly Fact[]): string[] {
-  const ended = new Set(facts.filter(({ type }) => /^(Sweep|GasTopUp|Return)(Completed|Failed)$/.test(type)).map(({ data }) => data['moveId']));
+  const ended = new Set(
+    facts
+      .filter(({ type }) => /^(Sweep|GasTopUp|Return)(Completed|Failed)$/.test(type))
+      .map(({ data }) => data['moveId']),
+  );
   const begun = facts.filter(({ type }) => /^(Sweep|GasTopUp|Return)Requested$/.test(type));
-  return begun.filter(({ data }) => !ended.has(data['moveId'])).map(({ type, data }) => `${String(data['moveId'])} (${type}) never ended`);
+  return begun
+    .filter(({ data }) => !ended.has(data['moveId']))
+    .map(({ type, data }) => `${String(data['moveId'])} (${type}) never ended`);
 }

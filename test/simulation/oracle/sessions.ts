@@ -84,8 +84,17 @@ export function take(session: SeenSession, { type, data, committedMs }: Fact): s
     case 'DepositDetected':
       if (deposit && deposit.status !== 'reverted') return 'a transfer was detected that is known already';
       session.deposits.set(String(data['depositKey']), {
-        ...{ depositKey: String(data['depositKey']), network: String(data['network']), coin: String(data['coin']), units: unitsOf(data['amount']) },
-        ...{ from: accountOf(String(data['fromAddress'])), to: accountOf(String(data['toAddress'])), txHash: String(data['txHash']) },
+        ...{
+          depositKey: String(data['depositKey']),
+          network: String(data['network']),
+          coin: String(data['coin']),
+          units: unitsOf(data['amount']),
+        },
+        ...{
+          from: accountOf(String(data['fromAddress'])),
+          to: accountOf(String(data['toAddress'])),
+          txHash: String(data['txHash']),
+        },
         ...{ kind: String(data['kind']), status: 'detected', confirmations: deposit?.confirmations ?? 0 },
       });
       return null;
@@ -120,7 +129,9 @@ export function take(session: SeenSession, { type, data, committedMs }: Fact): s
       if (refund) return 'one refund was requested twice';
       session.refunds.set(String(data['refundId']), {
         ...{ refundId: String(data['refundId']), requestedMs: committedMs, ended: null },
-        legs: new Map((data['legs'] as readonly Data[]).map((requested) => [String(requested['legId']), legOf(requested)])),
+        legs: new Map(
+          (data['legs'] as readonly Data[]).map((requested) => [String(requested['legId']), legOf(requested)]),
+        ),
       });
       return null;
     case 'RefundPayoutSigned':
@@ -154,6 +165,16 @@ export function take(session: SeenSession, { type, data, committedMs }: Fact): s
 }
 
 const legOf = (data: Data): SeenLeg => ({
-  ...{ legId: String(data['legId']), network: String(data['network']), coin: String(data['coin']), to: accountOf(String(data['toAddress'])) },
-  ...{ units: unitsOf(data['amount']), takenFrom: data['takenFrom'] as SeenLeg['takenFrom'], status: 'open', txHashes: new Set() },
+  ...{
+    legId: String(data['legId']),
+    network: String(data['network']),
+    coin: String(data['coin']),
+    to: accountOf(String(data['toAddress'])),
+  },
+  ...{
+    units: unitsOf(data['amount']),
+    takenFrom: data['takenFrom'] as SeenLeg['takenFrom'],
+    status: 'open',
+    txHashes: new Set(),
+  },
 });

@@ -6,8 +6,8 @@ import type { ModelledNetwork } from '../plan/plan.ts';
 import type { World } from '../world.ts';
 
 /*
- * What the oracle goes by: the chains as they are, and the event log as text. It shares nothing with the deciders, machines and projections that
- * it judges, neither code nor types.
+ * What the oracle goes by: the chains as they are, and the event log as text. It shares nothing with the deciders,
+ * machines and projections that it judges, neither code nor types.
  */
 
 export type Data = Readonly<Record<string, unknown>>;
@@ -49,12 +49,21 @@ export function movementsOn(network: ModelledNetwork, chain: SimulatedChain): La
       movements.forEach((movement, index) => {
         const coin = coins.get(movement.asset);
         if (coin === undefined || coin === 'spam' || movement.kind !== 'transfer') return;
-        found.push({ ...movement, network, coin, txHash: transaction.txHash, logIndex: firstLog + index, block, isFinal: block.number <= final });
+        found.push({
+          ...movement,
+          network,
+          coin,
+          txHash: transaction.txHash,
+          logIndex: firstLog + index,
+          block,
+          isFinal: block.number <= final,
+        });
       });
   return found;
 }
 
-export const allMovements = (world: World): Landed[] => [...world.chains].flatMap(([network, { chain }]) => movementsOn(network, chain));
+export const allMovements = (world: World): Landed[] =>
+  [...world.chains].flatMap(([network, { chain }]) => movementsOn(network, chain));
 
 /** Decimal text in units of 10^-6, without any code of the service. */
 export function unitsOf(amount: unknown): bigint {

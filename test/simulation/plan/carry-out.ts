@@ -10,7 +10,13 @@ type RefundView = Extract<Awaited<ReturnType<MerchantApi['requestRefund']>>, { o
 /** What people outside know: what they were promised, and what they did. */
 export interface Facts {
   readonly sessions: Map<string, { readonly merchant: number; readonly view: SessionView }>;
-  readonly payments: { readonly order: string; readonly pay: Pay; readonly txHash: string; readonly to: string; readonly units: bigint }[];
+  readonly payments: {
+    readonly order: string;
+    readonly pay: Pay;
+    readonly txHash: string;
+    readonly to: string;
+    readonly units: bigint;
+  }[];
   readonly refunds: { readonly order: string; readonly key: string; readonly view: RefundView }[];
   readonly cancelled: Set<string>;
   readonly refusals: { readonly what: string; readonly code: string }[];
@@ -37,7 +43,8 @@ export class CarriedOut {
   }
 
   schedule(): void {
-    for (const step of this.#plan.steps) this.#world.scheduler.at(START_MS + step.atSec * 1000, null, () => this.#begin(step));
+    for (const step of this.#plan.steps)
+      this.#world.scheduler.at(START_MS + step.atSec * 1000, null, () => this.#begin(step));
   }
 
   get isIdle(): boolean {
@@ -52,7 +59,11 @@ export class CarriedOut {
     const world = this.#world;
     world.timeline.add('plan', JSON.stringify(step));
     world.timeline.count(`plan ${step.kind}`);
-    if (TROUBLES.has(step.kind)) world.troubledMs = Math.max(world.troubledMs, world.scheduler.nowMs + ('forSec' in step ? step.forSec * 1000 : 0));
+    if (TROUBLES.has(step.kind))
+      world.troubledMs = Math.max(
+        world.troubledMs,
+        world.scheduler.nowMs + ('forSec' in step ? step.forSec * 1000 : 0),
+      );
     if ('forSec' in step) world.scheduler.after(step.forSec * 1000, null, () => this.#end(step));
     switch (step.kind) {
       case 'order':
@@ -66,7 +77,9 @@ export class CarriedOut {
         for (let copy = 0; copy < step.copies; copy += 1) void this.#refund(step);
         return;
       case 'reorg':
-        return world.chainOf(step.network).chain.reorganise(step.depth, () => world.prng.chance(step.losesPercent / 100));
+        return world
+          .chainOf(step.network)
+          .chain.reorganise(step.depth, () => world.prng.chance(step.losesPercent / 100));
       case 'pool':
         return world.chainOf(step.network).chain.forgetPool(({ signed }) => signed !== null);
       case 'provider':
@@ -127,7 +140,9 @@ export class CarriedOut {
     const merchant = world.merchants[step.merchant]!;
     const { amount, currency, order } = step;
     const answer = await this.#insist(`order ${order}`, (requestId) =>
-      world.request(({ core }) => core!.sessions.createSession(world.callerOf(merchant, requestId), { amount, currency, orderId: order })),
+      world.request(({ core }) =>
+        core!.sessions.createSession(world.callerOf(merchant, requestId), { amount, currency, orderId: order }),
+      ),
     );
     if (answer?.ok) this.facts.sessions.set(order, { merchant: step.merchant, view: answer.value });
     else if (answer) this.#refused('order', answer.refusal.code);
@@ -153,7 +168,9 @@ export class CarriedOut {
     if (!session) return;
     const merchant = world.merchants[session.merchant]!;
     const answer = await this.#insist(`cancel ${order}`, (requestId) =>
-      world.request(({ core }) => core!.sessions.cancelSession(world.callerOf(merchant, requestId, `cancel-${order}`), session.view.sessionId)),
+      world.request(({ core }) =>
+        core!.sessions.cancelSession(world.callerOf(merchant, requestId, `cancel-${order}`), session.view.sessionId),
+      ),
     );
     if (answer?.ok) this.facts.cancelled.add(order);
     else if (answer) this.#refused('cancel', answer.refusal.code);
@@ -187,7 +204,10 @@ export class CarriedOut {
     this.#world.timeline.count(`refusal ${what} ${code}`);
   }
 
-  async #insist<Value extends { readonly ok: boolean }>(what: string, ask: (requestId: string) => Promise<Value | null>): Promise<Value | null> {
+  async #insist<Value extends { readonly ok: boolean }>(
+    what: string,
+    ask: (requestId: string) => Promise<Value | null>,
+  ): Promise<Value | null> {
     this.#asking += 1;
     try {
       return await this.#ask(what, ask);
@@ -196,11 +216,17 @@ export class CarriedOut {
     }
   }
 
-  async #ask<Value extends { readonly ok: boolean }>(what: string, ask: (requestId: string) => Promise<Value | null>): Promise<Value | null> {
+  async #ask<Value extends { readonly ok: boolean }>(
+    what: string,
+    ask: (requestId: string) => Promise<Value | null>,
+  ): Promise<Value | null> {
     const world = this.#world;
     for (let attempt = 1; world.scheduler.nowMs - START_MS < LATEST_MS; attempt += 1) {
       const answer = await ask(`${what} ${attempt}`);
-      const isTemporary = answer !== null && !answer.ok && (answer as unknown as { refusal: { code: string } }).refusal.code.endsWith('unavailable');
+      const isTemporary =
+        answer !== null &&
+        !answer.ok &&
+        (answer as unknown as { refusal: { code: string } }).refusal.code.endsWith('unavailable');
       if (answer !== null && !isTemporary) return answer;
       await new Promise<void>((resolve) => void world.scheduler.after(RETRY_MS, null, resolve));
     }

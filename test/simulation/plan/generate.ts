@@ -5,16 +5,46 @@ import type { Cancel, ModelledNetwork, Order, Pay, Plan, Profile, Refund, Step }
 
 const PAYERS = ['alice', 'bob', 'carol', 'dave'] as const;
 const ORDERS_SEC = 1_800;
-const RECEIVERS: readonly ReceiverBehaviour[] = ['slow', 'silent', 'closing', 'errors', 'flapping', 'refusing', 'rate-limited', 'takes-and-fails'];
+const RECEIVERS: readonly ReceiverBehaviour[] = [
+  'slow',
+  'silent',
+  'closing',
+  'errors',
+  'flapping',
+  'refusing',
+  'rate-limited',
+  'takes-and-fails',
+];
 /** Networks that a seed may take. */
-const WORLDS: readonly (readonly ModelledNetwork[])[] = [['ethereum'], ['bsc'], ['tron'], ['tron'], ['ethereum', 'bsc'], ['bsc', 'tron']];
+const WORLDS: readonly (readonly ModelledNetwork[])[] = [
+  ['ethereum'],
+  ['bsc'],
+  ['tron'],
+  ['tron'],
+  ['ethereum', 'bsc'],
+  ['bsc', 'tron'],
+];
 /** Ethereum's everyday rule wants twelve blocks: what is deeper than that is another kind of world. */
 const ORDINARY_DEPTH = { ethereum: 11, bsc: 2, tron: 4 } as const;
 
 const DEEPEST = { ethereum: 40, bsc: 2, tron: 18 } as const;
 
 /** Kinds of what may go wrong; each seed takes some of them. */
-const KINDS = ['kill', 'reorg', 'deep', 'pool', 'provider', 'receiver', 'halt', 'fees', 'frozen', 'paused', 'clock', 'store', 'leases'] as const;
+const KINDS = [
+  'kill',
+  'reorg',
+  'deep',
+  'pool',
+  'provider',
+  'receiver',
+  'halt',
+  'fees',
+  'frozen',
+  'paused',
+  'clock',
+  'store',
+  'leases',
+] as const;
 /** Of servers that processes share. */
 const SHARED_ONLY: readonly string[] = ['store', 'leases'];
 type Kind = (typeof KINDS)[number];
@@ -40,7 +70,10 @@ export function generate(seed: string, options: GenerateOptions = {}): Plan {
   const profile = options.profile ?? prng.pick(['embedded', 'embedded', 'shared'] as const);
   const nodes = profile === 'shared' ? prng.between(1, 2) : 1;
   const { focus } = options;
-  const kinds = KINDS.filter((kind) => (focus ? focus.includes(kind) : prng.chance(0.45)) && (profile === 'shared' || !SHARED_ONLY.includes(kind)));
+  const kinds = KINDS.filter(
+    (kind) =>
+      (focus ? focus.includes(kind) : prng.chance(0.45)) && (profile === 'shared' || !SHARED_ONLY.includes(kind)),
+  );
   const faultShare = kinds.length === 0 ? 0 : prng.pick(focus ? [0.5] : [0, 0.2, 0.4, 0.6]);
   const ttlSec = prng.pick([300, 600, 1_800]);
   const steps: Step[] = [];
@@ -51,7 +84,9 @@ export function generate(seed: string, options: GenerateOptions = {}): Plan {
       // Most faults do their harm while something is under way.
       const nearSec = faults.pick(steps).atSec + faults.between(0, 240);
       const atSec = faults.chance(0.7) ? nearSec : faults.between(1, ORDERS_SEC + 1_800);
-      steps.push(faultOf(faults, faults.pick(kinds), atSec + faults.fraction(), { nodes, networks, providers, merchants }));
+      steps.push(
+        faultOf(faults, faults.pick(kinds), atSec + faults.fraction(), { nodes, networks, providers, merchants }),
+      );
     }
   }
   return {
@@ -70,7 +105,13 @@ function orderOf(
 ): Step[] {
   const atSec = prng.between(1, ORDERS_SEC) + prng.fraction();
   const created: Order = {
-    ...{ kind: 'order', atSec, order, merchant: prng.between(0, merchants - 1), amount: prng.pick(['10.00', '0.50', '99.99', '1200.00', '3.33']) },
+    ...{
+      kind: 'order',
+      atSec,
+      order,
+      merchant: prng.between(0, merchants - 1),
+      amount: prng.pick(['10.00', '0.50', '99.99', '1200.00', '3.33']),
+    },
     ...{ currency: prng.pick(['USDT', 'USD', 'EUR'] as const), copies: prng.chance(0.15) ? 2 : 1 },
   };
   const later = (least: number, most: number): number => atSec + prng.between(least, most) + prng.fraction();
@@ -132,10 +173,22 @@ function faultOf(prng: Prng, kind: Kind, atSec: number, { nodes, networks, provi
     case 'kill':
       return { kind, atSec, forSec: prng.pick([1, 5, 60, 900]), node: prng.between(0, nodes - 1) };
     case 'reorg':
-      return { kind, atSec, network, depth: prng.between(1, ORDINARY_DEPTH[network]), losesPercent: prng.pick([0, 0, 50, 100]) };
+      return {
+        kind,
+        atSec,
+        network,
+        depth: prng.between(1, ORDINARY_DEPTH[network]),
+        losesPercent: prng.pick([0, 0, 50, 100]),
+      };
     case 'deep':
       // Beyond the everyday rule, not beyond the chain's own finality.
-      return { kind: 'reorg', atSec, network, depth: prng.between(1, DEEPEST[network]), losesPercent: prng.pick([0, 50, 100]) };
+      return {
+        kind: 'reorg',
+        atSec,
+        network,
+        depth: prng.between(1, DEEPEST[network]),
+        losesPercent: prng.pick([0, 50, 100]),
+      };
     case 'pool':
       return { kind, atSec, network };
     case 'provider':
@@ -151,9 +204,21 @@ function faultOf(prng: Prng, kind: Kind, atSec: number, { nodes, networks, provi
     case 'paused':
       return { kind, atSec, forSec, network };
     case 'clock':
-      return { kind, atSec, forSec, node: prng.between(0, nodes - 1), skewSec: prng.pick([-3_600, -60, -2, 2, 60, 3_600]) };
+      return {
+        kind,
+        atSec,
+        forSec,
+        node: prng.between(0, nodes - 1),
+        skewSec: prng.pick([-3_600, -60, -2, 2, 60, 3_600]),
+      };
     case 'store':
-      return { kind, atSec, forSec: prng.pick([1, 20, 120]), unknownOutcomes: prng.pick([0.05, 0.3]), isAway: prng.chance(0.4) };
+      return {
+        kind,
+        atSec,
+        forSec: prng.pick([1, 20, 120]),
+        unknownOutcomes: prng.pick([0.05, 0.3]),
+        isAway: prng.chance(0.4),
+      };
     case 'leases':
       return { kind, atSec, forSec: prng.pick([5, 30]), forgets: prng.chance(0.5) };
   }

@@ -2,8 +2,9 @@ import type { ReceiverBehaviour } from '../edges/receiver.ts';
 import type { ProviderFaults } from '../chain/simulated-provider.ts';
 
 /*
- * A plan is everything that happens from outside: people, faults and their moments, written out one by one, so that a failure can be made smaller
- * by leaving some of it out. What is left to chance in between (latencies, blocks, which answer of many is wrong) follows from the seed.
+ * A plan is everything that happens from outside: people, faults and their moments, written out one by one, so that a
+ * failure can be made smaller by leaving some of it out. What is left to chance in between (latencies, blocks, which
+ * answer of many is wrong) follows from the seed.
  */
 
 export const MODELLED_NETWORKS = ['ethereum', 'bsc', 'tron'] as const;
@@ -61,7 +62,11 @@ export type ProviderFault = Lasting & {
   readonly provider: number;
   readonly faults: Partial<ProviderFaults>;
 };
-export type ReceiverFault = Lasting & { readonly kind: 'receiver'; readonly merchant: number; readonly behaviour: ReceiverBehaviour };
+export type ReceiverFault = Lasting & {
+  readonly kind: 'receiver';
+  readonly merchant: number;
+  readonly behaviour: ReceiverBehaviour;
+};
 export type Halt = Lasting & { readonly kind: 'halt'; readonly network: ModelledNetwork };
 export type Fees = Lasting & { readonly kind: 'fees'; readonly network: ModelledNetwork; readonly price: number };
 export type Frozen = Lasting & { readonly kind: 'frozen'; readonly network: ModelledNetwork; readonly payer: string };

@@ -25,7 +25,12 @@ export async function run(plan: Plan): Promise<Outcome> {
   const { scheduler } = world;
   const oracle = new Oracle(world);
   const { violations } = oracle;
-  const outcome = (): Outcome => ({ digest: world.timeline.digest, world, violations, simulatedSec: (scheduler.nowMs - START_MS) / 1000 });
+  const outcome = (): Outcome => ({
+    digest: world.timeline.digest,
+    world,
+    violations,
+    simulatedSec: (scheduler.nowMs - START_MS) / 1000,
+  });
   const onRejection = (error: unknown): void => {
     world.timeline.add('bug', `nobody took care of: ${(error as Error).stack ?? String(error)}`);
     violations.push(`a rejection that nobody took care of: ${String(error)}`);

@@ -1,8 +1,8 @@
 import type { Plan, Step } from './plan.ts';
 
 /**
- * A smaller plan that still fails: ever smaller parts of its steps are left out, then single faults are shortened. `fails` is asked at most `most`
- * times.
+ * A smaller plan that still fails: ever smaller parts of its steps are left out, then single faults are shortened.
+ * `fails` is asked at most `most` times.
  */
 export async function shrink(
   plan: Plan,
@@ -21,10 +21,13 @@ export async function shrink(
     return true;
   };
   for (let size = Math.ceil(best.steps.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2))
-    for (let from = 0; from < best.steps.length;) if (!(await tries({ ...best, steps: without(best.steps, from, size) }))) from += size;
-  for (const name of ['sweepFrom', 'secondSourceFrom'] as const) if (best[name] !== null) await tries({ ...best, [name]: null });
+    for (let from = 0; from < best.steps.length;)
+      if (!(await tries({ ...best, steps: without(best.steps, from, size) }))) from += size;
+  for (const name of ['sweepFrom', 'secondSourceFrom'] as const)
+    if (best[name] !== null) await tries({ ...best, [name]: null });
   for (const [at, step] of best.steps.entries()) {
-    if ('copies' in step && step.copies > 1) await tries({ ...best, steps: best.steps.with(at, { ...step, copies: 1 }) });
+    if ('copies' in step && step.copies > 1)
+      await tries({ ...best, steps: best.steps.with(at, { ...step, copies: 1 }) });
     if (!('forSec' in step)) continue;
     for (let forSec = step.forSec / 4; forSec >= 1; forSec /= 4)
       if (!(await tries({ ...best, steps: best.steps.with(at, { ...step, forSec }) }))) break;

@@ -1,6 +1,9 @@
 import { hash } from 'node:crypto';
 
-/** A reproducible stream of numbers (xoshiro128**). `fork` gives each part of the simulation a stream of its own, so that leaving one part out of a plan leaves the others' alone. */
+/**
+ * A reproducible stream of numbers (xoshiro128**). `fork` gives each part of the simulation a stream of its own, so
+ * that leaving one part out of a plan leaves the others' alone.
+ */
 export class Prng {
   readonly #name: string;
   readonly #state: Uint32Array;
@@ -8,7 +11,12 @@ export class Prng {
   constructor(name: string) {
     this.#name = name;
     const seed = hash('sha256', name, 'buffer');
-    this.#state = new Uint32Array([seed.readUInt32LE(0), seed.readUInt32LE(4), seed.readUInt32LE(8), seed.readUInt32LE(12) | 1]);
+    this.#state = new Uint32Array([
+      seed.readUInt32LE(0),
+      seed.readUInt32LE(4),
+      seed.readUInt32LE(8),
+      seed.readUInt32LE(12) | 1,
+    ]);
   }
 
   fork(name: string): Prng {

@@ -27,7 +27,10 @@ interface Task {
   run: (() => void) | null;
 }
 
-/** The only clock there is: nothing happens but by a task of this queue, one after the other, in the order of their times. */
+/**
+ * The only clock there is: nothing happens but by a task of this queue, one after the other, in the order of their
+ * times.
+ */
 export class Scheduler {
   #nowMs: number;
   #order = 0;
@@ -108,4 +111,5 @@ export class Scheduler {
   }
 }
 
-const isBefore = (one: Task, other: Task): boolean => one.dueMs < other.dueMs || (one.dueMs === other.dueMs && one.order < other.order);
+const isBefore = (one: Task, other: Task): boolean =>
+  one.dueMs < other.dueMs || (one.dueMs === other.dueMs && one.order < other.order);

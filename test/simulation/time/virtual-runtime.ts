@@ -6,9 +6,9 @@ import { Prng } from './prng.ts';
 import { currentProcess, type Scheduler } from './scheduler.ts';
 
 /*
- * The runtime's own clock, timers and randomness, taken over for the whole of this program. Production code has a port for what tests vary one
- * by one; pauses between rounds, deadlines of requests and ids inside libraries go straight to the runtime in some hundred places, and a port
- * for each would be a parameter that nothing but this program ever sets.
+ * The runtime's own clock, timers and randomness, taken over for the whole of this program. Production code has a port
+ * for what tests vary one by one; pauses between rounds, deadlines of requests and ids inside libraries go straight to
+ * the runtime in some hundred places, and a port for each would be a parameter that nothing but this program ever sets.
  */
 
 let scheduler!: Scheduler;
@@ -118,7 +118,10 @@ function sleep<Value>(ms = 0, value?: Value, { signal }: { signal?: AbortSignal 
 }
 
 const aborted = (signal: AbortSignal): Error =>
-  Object.assign(new Error('The operation was aborted', { cause: signal.reason }), { name: 'AbortError', code: 'ABORT_ERR' });
+  Object.assign(new Error('The operation was aborted', { cause: signal.reason }), {
+    name: 'AbortError',
+    code: 'ABORT_ERR',
+  });
 
 /** One for all: most of these come when their request is long over. */
 const TIMED_OUT = new DOMException('The operation was aborted due to timeout', 'TimeoutError');
@@ -140,16 +143,23 @@ function install(): void {
   AbortSignal.timeout = timeoutSignal;
   Object.assign(timersPromises, {
     setTimeout: sleep,
-    setImmediate: <Value>(value?: Value) => new Promise<Value>((resolve) => setImmediateVirtual(() => resolve(value as Value))),
+    setImmediate: <Value>(value?: Value) =>
+      new Promise<Value>((resolve) => setImmediateVirtual(() => resolve(value as Value))),
   });
-  const randomInt = (low: number, high?: number): number => (high === undefined ? random.between(0, low - 1) : random.between(low, high - 1));
+  const randomInt = (low: number, high?: number): number =>
+    high === undefined ? random.between(0, low - 1) : random.between(low, high - 1);
   const fill = <Bytes extends ArrayBufferView>(view: Bytes): Bytes => {
     fills += 1;
     random.fill(new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
     return view;
   };
   Object.assign(crypto, {
-    ...{ randomBytes: (length: number) => Buffer.from(random.bytes(length)), randomUUID: () => random.uuid(), randomInt, randomFillSync: fill },
+    ...{
+      randomBytes: (length: number) => Buffer.from(random.bytes(length)),
+      randomUUID: () => random.uuid(),
+      randomInt,
+      randomFillSync: fill,
+    },
   });
   Object.defineProperty(crypto.webcrypto, 'getRandomValues', { value: fill });
   Object.defineProperty(crypto.webcrypto, 'randomUUID', { value: () => random.uuid() });

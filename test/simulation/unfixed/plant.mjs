@@ -2,7 +2,10 @@ import { registerHooks } from 'node:module';
 import { planted } from '../../support/planted-change.ts';
 import { UNFIXED } from './unfixed.ts';
 
-/* Puts one fault back into the sources as they are loaded. Loaded with `--import` by `main.ts` beside this file only; `UNFIX` names the fault. */
+/*
+ * Puts one fault back into the sources as they are loaded. Loaded with `--import` by `main.ts` beside this file only;
+ * `UNFIX` names the fault.
+ */
 
 const changes = UNFIXED.find(({ name }) => name === process.env.UNFIX)?.changes ?? [];
 

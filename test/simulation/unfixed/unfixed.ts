@@ -374,5 +374,9 @@ export const UNFIXED: readonly Unfixed[] = [
     where: ['--focus', 'kill', '--network', 'bsc', '--profile', 'embedded'],
     changes: PLANTS['record-after-send']!,
   },
-  { name: 'the signer keeps no journal', where: ['--focus', 'kill', '--network', 'bsc', '--profile', 'embedded'], changes: PLANTS['no-journal']! },
+  {
+    name: 'the signer keeps no journal',
+    where: ['--focus', 'kill', '--network', 'bsc', '--profile', 'embedded'],
+    changes: PLANTS['no-journal']!,
+  },
 ];

@@ -21,9 +21,10 @@ const FIELDS = { read: '$r', write: '$w', delete: '$d' } as const;
 const OF_METADATA = { read: '$mr', write: '$mw', delete: null } as const;
 
 /**
- * Users and access control lists of a server, from its documentation ("Access control lists": stream, default and built-in lists, field by field) and
- * its sources (`LegacyStreamPermissionAssertion`): who is in `$admins` may do everything; nobody writes to or deletes `$all`, or deletes a metadata stream; a
- * metadata stream is judged by the stream that it is of.
+ * Users and access control lists of a server, from its documentation ("Access control lists": stream, default and
+ * built-in lists, field by field) and its sources (`LegacyStreamPermissionAssertion`): who is in `$admins` may do
+ * everything; nobody writes to or deletes `$all`, or deletes a metadata stream; a metadata stream is judged by the
+ * stream that it is of.
  */
 export class DoubleAccess {
   readonly #log: DoubleLog;
@@ -44,7 +45,9 @@ export class DoubleAccess {
     if (field === null || (stream === '$all' && operation !== 'read')) return accessDenied();
     if (caller.groups.includes(ADMINS)) return null;
     const roles = [this.#roles(original, field)].flat();
-    return roles.some((role) => role === EVERYBODY || role === caller.name || caller.groups.includes(role)) ? null : accessDenied();
+    return roles.some((role) => role === EVERYBODY || role === caller.name || caller.groups.includes(role))
+      ? null
+      : accessDenied();
   }
 
   users() {
@@ -74,13 +77,23 @@ export class DoubleAccess {
       }),
       update: answering((request: UpdateReq) => {
         const options = request.getOptions()!;
-        return changing(options.getLoginName(), new users.UpdateResp(), (user) => (user.groups = options.getGroupsList()));
+        return changing(
+          options.getLoginName(),
+          new users.UpdateResp(),
+          (user) => (user.groups = options.getGroupsList()),
+        );
       }),
       resetPassword: answering((request: ResetPasswordReq) => {
         const options = request.getOptions()!;
-        return changing(options.getLoginName(), new users.ResetPasswordResp(), (user) => (user.password = options.getNewPassword()));
+        return changing(
+          options.getLoginName(),
+          new users.ResetPasswordResp(),
+          (user) => (user.password = options.getNewPassword()),
+        );
       }),
-      enable: answering((request: EnableReq) => changing(request.getOptions()!.getLoginName(), new users.EnableResp(), () => undefined)),
+      enable: answering((request: EnableReq) =>
+        changing(request.getOptions()!.getLoginName(), new users.EnableResp(), () => undefined),
+      ),
     };
   }
 
@@ -95,7 +108,10 @@ export class DoubleAccess {
 
   #roles(stream: string, field: Field): string | readonly string[] {
     const isSystem = stream.startsWith('$');
-    const settings = this.#last('$settings') as { readonly $systemStreamAcl?: Acl; readonly $userStreamAcl?: Acl } | null;
+    const settings = this.#last('$settings') as {
+      readonly $systemStreamAcl?: Acl;
+      readonly $userStreamAcl?: Acl;
+    } | null;
     const usual = isSystem ? settings?.$systemStreamAcl : settings?.$userStreamAcl;
     const own = (this.#last(`$$${stream}`) as { readonly $acl?: Acl } | null)?.$acl;
     return own?.[field] ?? usual?.[field] ?? (isSystem ? administrators : everybody)[field]!;

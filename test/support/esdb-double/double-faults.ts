@@ -52,12 +52,16 @@ function notLeader(host: string, port: number): ServiceError {
 
 /** The trailers are those of `RpcExceptions.StreamDeleted`. */
 export function streamDeleted(stream: string): ServiceError {
-  return withException(status.FAILED_PRECONDITION, `Event stream '${stream}' is deleted.`, 'stream-deleted', { 'stream-name': stream });
+  return withException(status.FAILED_PRECONDITION, `Event stream '${stream}' is deleted.`, 'stream-deleted', {
+    'stream-name': stream,
+  });
 }
 
 export function appendTooLarge(mostBytes: number): ServiceError {
   const details = `Maximum Append Size of ${mostBytes} Exceeded.`;
-  return withException(status.INVALID_ARGUMENT, details, 'maximum-append-size-exceeded', { 'maximum-append-size': String(mostBytes) });
+  return withException(status.INVALID_ARGUMENT, details, 'maximum-append-size-exceeded', {
+    'maximum-append-size': String(mostBytes),
+  });
 }
 
 export function wrongVersionForDelete(stream: string, expected: number, current: number): ServiceError {
@@ -67,10 +71,12 @@ export function wrongVersionForDelete(stream: string, expected: number, current:
 }
 
 /** `RpcExceptions.AccessDenied` of the server. */
-export const accessDenied = (): ServiceError => withException(status.PERMISSION_DENIED, 'Access Denied', 'access-denied', {});
+export const accessDenied = (): ServiceError =>
+  withException(status.PERMISSION_DENIED, 'Access Denied', 'access-denied', {});
 
 /** What its authentication answers to a password that is wrong. */
-export const unauthenticated = (): ServiceError => serviceError(status.UNAUTHENTICATED, 'Unauthenticated', new Metadata());
+export const unauthenticated = (): ServiceError =>
+  serviceError(status.UNAUTHENTICATED, 'Unauthenticated', new Metadata());
 
 /** `RpcExceptions.LoginNotFound` and `LoginConflict`. */
 export const noSuchUser = (name: string): ServiceError =>
@@ -80,20 +86,30 @@ export const userExists = (name: string): ServiceError =>
 
 /** What the server says where no record begins at the position of a read. */
 export const betweenRecords = (rules: ServerRules): ServiceError =>
-  rules !== '23.10' ? invalidPosition() : serviceError(status.UNKNOWN, 'Unexpected ReadAllResult: Error', new Metadata());
+  rules !== '23.10'
+    ? invalidPosition()
+    : serviceError(status.UNKNOWN, 'Unexpected ReadAllResult: Error', new Metadata());
 
 /** The same for a subscription. */
 export const thrownByHandler = (rules: ServerRules): ServiceError =>
-  rules !== '23.10' ? invalidPosition() : serviceError(status.UNKNOWN, 'Exception was thrown by handler.', new Metadata());
+  rules !== '23.10'
+    ? invalidPosition()
+    : serviceError(status.UNKNOWN, 'Exception was thrown by handler.', new Metadata());
 
 /** `RpcExceptions.InvalidPositionException` of the server, for both. */
-const invalidPosition = (): ServiceError => serviceError(status.INVALID_ARGUMENT, 'Trying to read from an invalid position.', new Metadata());
+const invalidPosition = (): ServiceError =>
+  serviceError(status.INVALID_ARGUMENT, 'Trying to read from an invalid position.', new Metadata());
 
 export function errorOf(fault: CallFault): ServiceError {
   return fault.kind === 'not-leader' ? notLeader(fault.host, fault.port) : unavailable();
 }
 
-function withException(code: status, details: string, exception: string, trailers: Readonly<Record<string, string>>): ServiceError {
+function withException(
+  code: status,
+  details: string,
+  exception: string,
+  trailers: Readonly<Record<string, string>>,
+): ServiceError {
   const metadata = new Metadata();
   metadata.set('exception', exception);
   for (const [name, value] of Object.entries(trailers)) metadata.set(name, value);

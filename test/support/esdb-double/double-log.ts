@@ -1,12 +1,17 @@
 /*
- * The log behind the double. Rules and where they come from; those with a test in `test/contract/esdb-server-rules.test.ts` were seen on a
- * server, too:
- * - expected revision and `NoStream`: developers.eventstore.com, gRPC clients, "Appending events", "Handling concurrency";
- * - idempotent replays: same page, "Idempotent writes"; the decision follows `IndexWriter.CheckCommit` of the server (every event id must
+ * The log behind the double. Rules and where they come from; those with a test in
+ * `test/contract/esdb-server-rules.test.ts` were seen on a server, too:
+ * - expected revision and `NoStream`: developers.eventstore.com, gRPC clients, "Appending events", "Handling
+ *   concurrency";
+ * - idempotent replays: same page, "Idempotent writes"; the decision follows `IndexWriter.CheckCommit` of the server
+ *   (every event id must
  *   be found at its revision, otherwise the answer is a wrong expected version);
- * - a deleted stream is as if it were not there, and a later append to it goes on with the next revision: same page, "Deleting streams";
- *   the mark is an event of the stream's metadata stream, `$$` and its name. A tombstone is an event of the stream itself;
- * - positions grow with the bytes of the log and are no counter; `ClientMessage.WriteEventsCompleted` names one position for all events.
+ * - a deleted stream is as if it were not there, and a later append to it goes on with the next revision: same page,
+ *   "Deleting streams";
+ *   the mark is an event of the stream's metadata stream, `$$` and its name. A tombstone is an event of the stream
+ * itself;
+ * - positions grow with the bytes of the log and are no counter; `ClientMessage.WriteEventsCompleted` names one
+ *   position for all events.
  */
 export interface LoggedEvent {
   readonly id: string;
@@ -38,7 +43,10 @@ export type AppendVerdict =
   | { readonly ok: false; readonly why: 'tombstone' }
   | { readonly ok: false; readonly why: 'size'; readonly mostBytes: number };
 
-/** The generation of servers whose rules are kept; they differ in `MaxAppendSize` and in what a place between two records is. */
+/**
+ * The generation of servers whose rules are kept; they differ in `MaxAppendSize` and in what a place between two
+ * records is.
+ */
 export type ServerRules = '23.10' | '24.10' | '25.1';
 
 /** The server's default of `MaxAppendSize`, in bytes: of its own, and of a whole chunk since 25.1. */
@@ -81,7 +89,12 @@ export class DoubleLog {
     const refused = this.#refuseToDelete(name, expected);
     if (refused) return refused;
     this.#deletedBelow.set(name, this.#stored(name).length);
-    return this.#mark(`$$${name}`, BigInt(this.#stored(`$$${name}`).length), '$metadata', '{"$tb":9223372036854775807}');
+    return this.#mark(
+      `$$${name}`,
+      BigInt(this.#stored(`$$${name}`).length),
+      '$metadata',
+      '{"$tb":9223372036854775807}',
+    );
   }
 
   tombstone(name: string, expected: Expected): AppendVerdict {
@@ -106,7 +119,11 @@ export class DoubleLog {
   /** Whether a position lies inside of the log and no record begins there. */
   isBetweenRecords(position: bigint): boolean {
     const last = this.events.at(-1);
-    return last !== undefined && position < last.position && this.events[this.indexAfter(position) - 1]?.position !== position;
+    return (
+      last !== undefined &&
+      position < last.position &&
+      this.events[this.indexAfter(position) - 1]?.position !== position
+    );
   }
 
   onAppend(listener: () => void): () => void {
@@ -120,7 +137,8 @@ export class DoubleLog {
     const current = stored.length - 1;
     const isDeleted = current >= 0 && this.stream(stream).length === 0;
     const refusal = { ok: false, why: 'revision', current, expected } as const;
-    if (this.isTombstoned(stream) || (expected === 'stream-exists' && isDeleted)) return { ok: false, why: 'tombstone' };
+    if (this.isTombstoned(stream) || (expected === 'stream-exists' && isDeleted))
+      return { ok: false, why: 'tombstone' };
     if (expected === 'stream-exists' && current < 0) return refusal;
     if (typeof expected !== 'number') {
       const places = proposed.map(({ id }) => stored.findLastIndex((event) => event.id === id));
@@ -164,7 +182,13 @@ export class DoubleLog {
 
   #store(stream: string, revision: bigint, event: ProposedEvent): void {
     const stored = this.#streams.get(stream) ?? [];
-    const logged = { ...event, stream, revision, position: this.#nextPosition, createdTicks: String(BigInt(Date.now()) * 10_000n) };
+    const logged = {
+      ...event,
+      stream,
+      revision,
+      position: this.#nextPosition,
+      createdTicks: String(BigInt(Date.now()) * 10_000n),
+    };
     this.#nextPosition += BigInt(stream.length + event.data.length + event.customMetadata.length + 100);
     stored.push(logged);
     this.#streams.set(stream, stored);
@@ -177,4 +201,5 @@ export class DoubleLog {
 }
 
 /** `Event.SizeOnDisk` of the server. */
-const sizeOf = ({ type, data, customMetadata }: ProposedEvent): number => data.length + customMetadata.length + 2 * type.length;
+const sizeOf = ({ type, data, customMetadata }: ProposedEvent): number =>
+  data.length + customMetadata.length + 2 * type.length;

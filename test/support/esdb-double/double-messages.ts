@@ -7,7 +7,10 @@ import type { BatchAppendResp, ReadResp } from '@eventstore/db-client/generated/
 import type { UUID } from '@eventstore/db-client/generated/shared_pb.js';
 import { type AppendVerdict, type Expected, type LoggedEvent, type ProposedEvent } from './double-log.ts';
 
-/* Conversions between the log and the messages of streams.proto and shared.proto (kurrent-io/KurrentDB, src/Protos/Grpc). */
+/*
+ * Conversions between the log and the messages of streams.proto and shared.proto (kurrent-io/KurrentDB,
+ * src/Protos/Grpc).
+ */
 
 export interface ProposedMessage {
   getId(): UUID | undefined;
@@ -55,7 +58,11 @@ export function eventMessage(event: LoggedEvent): ReadResp {
   record.setStreamRevision(String(event.revision));
   record.setCommitPosition(String(event.position));
   record.setPreparePosition(String(event.position));
-  record.getMetadataMap().set('type', event.type).set('content-type', event.contentType).set('created', event.createdTicks);
+  record
+    .getMetadataMap()
+    .set('type', event.type)
+    .set('content-type', event.contentType)
+    .set('created', event.createdTicks);
   record.setData(event.data);
   record.setCustomMetadata(event.customMetadata);
   const read = new streams.ReadResp.ReadEvent();
@@ -180,7 +187,10 @@ export function unaryAnswer(verdict: Answered): InstanceType<typeof streams.Appe
 /** What an answer of its own stands for; other refusals are errors of the call. */
 export type Answered = Extract<AppendVerdict, { readonly ok: true } | { readonly why: 'revision' }>;
 
-function batchError(verdict: Extract<AppendVerdict, { readonly ok: false }>, stream: string): InstanceType<typeof status.Status> {
+function batchError(
+  verdict: Extract<AppendVerdict, { readonly ok: false }>,
+  stream: string,
+): InstanceType<typeof status.Status> {
   if (verdict.why === 'revision') return wrongExpectedVersion(verdict.current, verdict.expected);
   if (verdict.why === 'size') {
     const size = new shared.MaximumAppendSizeExceeded();

@@ -4,12 +4,14 @@ import type { ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_
 import type { DoubleLog, LoggedEvent } from './double-log.ts';
 import { caughtUp, checkpoint, confirmation, eventMessage, fellBehind } from './double-messages.ts';
 
-/** 32 events of search window times the multiplier (developers.eventstore.com, "Server-side filtering", checkpoints). */
+/**
+ * 32 events of search window times the multiplier (developers.eventstore.com, "Server-side filtering", checkpoints).
+ */
 const SEARCH_WINDOW = 32;
 
 /**
- * One `$all` subscription. Confirmation first, then the past after the given position (exclusive: "Catch-up subscriptions" of the
- * client documentation), then `CaughtUp` once (server 23.10), then live events.
+ * One `$all` subscription. Confirmation first, then the past after the given position (exclusive: "Catch-up
+ * subscriptions" of the client documentation), then `CaughtUp` once (server 23.10), then live events.
  */
 export class DoubleSubscription {
   readonly #call: ServerWritableStream<ReadReq, ReadResp>;
@@ -36,7 +38,10 @@ export class DoubleSubscription {
     const expression = filter?.getStreamIdentifier();
     const prefixes = expression?.getPrefixList() ?? [];
     const pattern = new RegExp(expression?.getRegex() ?? '');
-    this.#matches = prefixes.length > 0 ? (stream) => prefixes.some((prefix) => stream.startsWith(prefix)) : (stream) => pattern.test(stream);
+    this.#matches =
+      prefixes.length > 0
+        ? (stream) => prefixes.some((prefix) => stream.startsWith(prefix))
+        : (stream) => pattern.test(stream);
     this.#checkpointEvery = SEARCH_WINDOW * Math.max(1, filter?.getCheckpointintervalmultiplier() ?? 1);
     this.#stopListening = log.onAppend(() => this.#pump());
     call.write(confirmation(randomUUID()));
@@ -48,7 +53,10 @@ export class DoubleSubscription {
     this.#repeats = times;
   }
 
-  /** Hands over nothing until `resume`. The protocol has a word for falling behind, which no server up to 25.1 sends (`Streams.Read`). */
+  /**
+   * Hands over nothing until `resume`. The protocol has a word for falling behind, which no server up to 25.1 sends
+   * (`Streams.Read`).
+   */
   stall({ isTold = true } = {}): void {
     this.#stalled = true;
     this.#live = false;

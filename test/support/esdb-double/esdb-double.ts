@@ -40,7 +40,14 @@ import {
   unavailable,
   wrongVersionForDelete,
 } from './double-faults.ts';
-import { type AppendVerdict, DoubleLog, type Expected, type LoggedEvent, type ServerRules, type ProposedEvent } from './double-log.ts';
+import {
+  type AppendVerdict,
+  DoubleLog,
+  type Expected,
+  type LoggedEvent,
+  type ServerRules,
+  type ProposedEvent,
+} from './double-log.ts';
 import {
   batchAnswer,
   batchTimeout,
@@ -81,8 +88,9 @@ interface OpenBatch {
 }
 
 /**
- * An EventStoreDB node in this process, as far as the wire shows it: the client's own generated messages over real gRPC. Written from
- * the protocol definitions, the documented behaviour of the server and its published sources, and compared with a running EventStoreDB
+ * An EventStoreDB node in this process, as far as the wire shows it: the client's own generated messages over real
+ * gRPC. Written from the protocol definitions, the documented behaviour of the server and its published sources, and
+ * compared with a running EventStoreDB
  * 23.10.6 by `test/contract/esdb-server-rules.test.ts`, which both pass.
  */
 export class EsdbDouble {
@@ -107,7 +115,8 @@ export class EsdbDouble {
     this.#batchAppend = batchAppend;
     this.#server.addService(streamsGrpc.StreamsService, {
       read: (call: ServerWritableStream<ReadReq, ReadResp>) => this.#read(call),
-      append: (call: ServerReadableStream<AppendReq, AppendResp>, answer: sendUnaryData<AppendResp>) => this.#append(call, answer),
+      append: (call: ServerReadableStream<AppendReq, AppendResp>, answer: sendUnaryData<AppendResp>) =>
+        this.#append(call, answer),
       batchAppend: (call: ServerDuplexStream<BatchAppendReq, BatchAppendResp>) => this.#batch(call),
       delete: (call: ServerUnaryCall<DeleteReq, DeleteResp>, answer: sendUnaryData<DeleteResp>) =>
         this.#delete(call, (name, expected) => this.log.delete(name, expected), answer, deleted),
@@ -116,16 +125,23 @@ export class EsdbDouble {
     });
     if (this.#access) this.#server.addService(usersGrpc.UsersService, this.#access.users());
     this.#server.addService(featuresGrpc.ServerFeaturesService, {
-      getSupportedMethods: (_: ServerUnaryCall<unknown, unknown>, answer: sendUnaryData<unknown>) => answer(null, this.#supported()),
+      getSupportedMethods: (_: ServerUnaryCall<unknown, unknown>, answer: sendUnaryData<unknown>) =>
+        answer(null, this.#supported()),
     });
     this.#server.addService(gossipGrpc.GossipService, {
       read: (_: ServerUnaryCall<unknown, unknown>, answer: sendUnaryData<unknown>) => answer(null, this.#clusterInfo()),
     });
   }
 
-  static async start({ port = 0, ...options }: EsdbDoubleOptions & { readonly port?: number } = {}): Promise<EsdbDouble> {
+  static async start({
+    port = 0,
+    ...options
+  }: EsdbDoubleOptions & { readonly port?: number } = {}): Promise<EsdbDouble> {
     const double = new EsdbDouble(options);
-    double.#port = await promisify(double.#server.bindAsync.bind(double.#server))(`127.0.0.1:${port}`, credentialsOf(options.secured));
+    double.#port = await promisify(double.#server.bindAsync.bind(double.#server))(
+      `127.0.0.1:${port}`,
+      credentialsOf(options.secured),
+    );
     return double;
   }
 
@@ -236,7 +252,11 @@ export class EsdbDouble {
   #read(call: ServerWritableStream<ReadReq, ReadResp>): void {
     const options = call.request.getOptions()!;
     const asked = options.getStream();
-    const refusal = this.#access?.refusal(call.metadata, 'read', asked ? nameFrom(asked.getStreamIdentifier()) : '$all');
+    const refusal = this.#access?.refusal(
+      call.metadata,
+      'read',
+      asked ? nameFrom(asked.getStreamIdentifier()) : '$all',
+    );
     if (refusal) return void call.emit('error', refusal);
     if (options.hasSubscription()) return this.#subscribe(call);
     const fault = this.#faultOf('read', call.metadata.get('requires-leader').length > 0);
@@ -245,7 +265,8 @@ export class EsdbDouble {
     const limit = Number(options.getCount());
     if (!stream) {
       const position = options.getAll()!.getPosition()?.getCommitPosition();
-      if (position !== undefined && this.log.isBetweenRecords(BigInt(position))) return void call.emit('error', betweenRecords(this.#rules));
+      if (position !== undefined && this.log.isBetweenRecords(BigInt(position)))
+        return void call.emit('error', betweenRecords(this.#rules));
       return void writeEvents(call, this.#ofAll(options, limit), fault?.everyMs);
     }
     const name = nameFrom(stream.getStreamIdentifier());
@@ -254,12 +275,19 @@ export class EsdbDouble {
     if (events.length === 0) call.write(streamNotFound(name));
     const backwards = Number(options.getReadDirection()) === BACKWARDS;
     const first = Number(events[0]?.revision ?? 0);
-    const from = stream.hasEnd() ? events.length - 1 : stream.hasStart() ? 0 : Math.max(0, Number(stream.getRevision()) - first);
+    const from = stream.hasEnd()
+      ? events.length - 1
+      : stream.hasStart()
+        ? 0
+        : Math.max(0, Number(stream.getRevision()) - first);
     const found = backwards ? events.slice(0, from + 1).reverse() : events.slice(from);
     void writeEvents(call, found.slice(0, limit), fault?.everyMs);
   }
 
-  /** Forward reads begin at the position itself, backward reads before it (developers.eventstore.com, "Reading from $all"). */
+  /**
+   * Forward reads begin at the position itself, backward reads before it (developers.eventstore.com, "Reading from
+   * $all").
+   */
   #ofAll(options: NonNullable<ReturnType<ReadReq['getOptions']>>, limit: number): readonly LoggedEvent[] {
     const all = options.getAll()!;
     const backwards = Number(options.getReadDirection()) === BACKWARDS;
@@ -275,7 +303,8 @@ export class EsdbDouble {
     const fault = this.#faultOf('subscribe', false);
     if (fault) return void (fault.kind === 'silent' || call.emit('error', errorOf(fault)));
     const position = call.request.getOptions()!.getAll()!.getPosition()?.getCommitPosition();
-    if (position !== undefined && this.log.isBetweenRecords(BigInt(position))) return void call.emit('error', thrownByHandler(this.#rules));
+    if (position !== undefined && this.log.isBetweenRecords(BigInt(position)))
+      return void call.emit('error', thrownByHandler(this.#rules));
     const subscription = new DoubleSubscription(call, this.log);
     this.#subscriptions.set(subscription, call);
     const forget = (): void => {
@@ -290,7 +319,9 @@ export class EsdbDouble {
   #faultOf(kind: 'append' | 'read' | 'subscribe', requiresLeader: boolean): CallFault | undefined {
     const planned = this.faults.take(kind);
     if (planned) return planned;
-    return requiresLeader && this.#leader ? { kind: 'not-leader', host: '127.0.0.1', port: this.#leader.port } : undefined;
+    return requiresLeader && this.#leader
+      ? { kind: 'not-leader', host: '127.0.0.1', port: this.#leader.port }
+      : undefined;
   }
 
   #supported(): InstanceType<typeof features.SupportedMethods> {
@@ -327,10 +358,16 @@ export class EsdbDouble {
 
 const credentialsOf = (secured: EsdbDoubleOptions['secured']): ServerCredentials =>
   secured
-    ? ServerCredentials.createSsl(null, [{ cert_chain: Buffer.from(secured.certificate.cert), private_key: Buffer.from(secured.certificate.key) }])
+    ? ServerCredentials.createSsl(null, [
+        { cert_chain: Buffer.from(secured.certificate.cert), private_key: Buffer.from(secured.certificate.key) },
+      ])
     : ServerCredentials.createInsecure();
 
-async function writeEvents(call: ServerWritableStream<ReadReq, ReadResp>, events: readonly LoggedEvent[], everyMs?: number): Promise<void> {
+async function writeEvents(
+  call: ServerWritableStream<ReadReq, ReadResp>,
+  events: readonly LoggedEvent[],
+  everyMs?: number,
+): Promise<void> {
   for (const event of events) {
     if (everyMs !== undefined) await new Promise((wait) => setTimeout(wait, everyMs));
     call.write(eventMessage(event));

@@ -27,24 +27,42 @@ export async function modelEvm(): Promise<ModelChain> {
     nonce += 1;
     const status = chain.failsNext ? '0x0' : '0x1';
     chain.failsNext = false;
-    receipts.set(transaction.hash!, { transactionHash: transaction.hash, status, blockNumber: BLOCK.number, blockHash: BLOCK.hash, logs: [] });
+    receipts.set(transaction.hash!, {
+      transactionHash: transaction.hash,
+      status,
+      blockNumber: BLOCK.number,
+      blockHash: BLOCK.hash,
+      logs: [],
+    });
     if (status === '0x0' || transaction.to !== TOKEN) return;
     const toAddress = receiverIn(chain, (address) => topicOf(address).slice(2) === transaction.data.slice(10, 74));
     landed.push({ toAddress, units: BigInt(`0x${transaction.data.slice(74)}`), signedBytes });
   };
-  const server = await serveTwo((_, { id: call, method, params }: { id: number; method: string; params: string[] }, provider) => {
-    if (provider === 1 && chain.second === 'silent') return null;
-    const result = method === 'eth_getTransactionReceipt' ? (receipts.get(params[0]!.toLowerCase()) ?? null) : BLOCK;
-    return { jsonrpc: '2.0', id: call, result };
-  });
+  const server = await serveTwo(
+    (_, { id: call, method, params }: { id: number; method: string; params: string[] }, provider) => {
+      if (provider === 1 && chain.second === 'silent') return null;
+      const result = method === 'eth_getTransactionReceipt' ? (receipts.get(params[0]!.toLowerCase()) ?? null) : BLOCK;
+      return { jsonrpc: '2.0', id: call, result };
+    },
+  );
   const chain: ModelChain = {
-    ...{ network: 'ethereum', chainId: '31337', token: TOKEN, paid, others: [], landed, failsNext: false, second: 'sound' },
+    ...{
+      network: 'ethereum',
+      chainId: '31337',
+      token: TOKEN,
+      paid,
+      others: [],
+      landed,
+      failsNext: false,
+      second: 'sound',
+    },
     urls: server.urls,
     draft: (tokenUnits, pick, sequence) => ({
       ...{ kind: 'evm', chainId: '31337', nonce: sequence, tokenAddress: TOKEN, tokenUnits: String(tokenUnits) },
       ...{ gasLimit: '90000', maxFeePerGas: String(1_000 + pick), maxPriorityFeePerGas: '1000' },
     }),
-    lie: (tokenUnits, pick) => ({ ...chain.draft(tokenUnits, pick, pick % 5), chainId: pick % 3 === 0 ? '1' : '31337' }) as TokenDraft,
+    lie: (tokenUnits, pick) =>
+      ({ ...chain.draft(tokenUnits, pick, pick % 5), chainId: pick % 3 === 0 ? '1' : '31337' }) as TokenDraft,
     submit: (signedBytes) => {
       const transaction = Transaction.from(signedBytes);
       if (transaction.chainId !== 31337n || transaction.from !== MODEL_WALLET.treasury.evm) return;

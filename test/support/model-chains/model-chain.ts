@@ -5,7 +5,10 @@ import type { TokenDraft } from '../../../src/domain/events/transaction-draft.ts
 import type { AddressFamily, Network } from '../../../src/domain/networks.ts';
 import { Wallet } from '../../../src/signer/wallet.ts';
 
-/* Chains that keep the few rules on which it depends what can land beside what. Bytes are judged by these rules and not by ours. */
+/*
+ * Chains that keep the few rules on which it depends what can land beside what. Bytes are judged by these rules and not
+ * by ours.
+ */
 
 export interface Landed {
   readonly toAddress: string;
@@ -63,8 +66,10 @@ export function deposits(network: Network, family: AddressFamily, nameOf: (index
 }
 
 /** To whom the chain moved it, of those that are known to it. */
-export const receiverIn = ({ paid, others }: Pick<ModelChain, 'paid' | 'others'>, isReceiver: (address: string) => boolean): string =>
-  [...paid.map(({ payer }) => payer), ...others].find(isReceiver) ?? 'a stranger';
+export const receiverIn = (
+  { paid, others }: Pick<ModelChain, 'paid' | 'others'>,
+  isReceiver: (address: string) => boolean,
+): string => [...paid.map(({ payer }) => payer), ...others].find(isReceiver) ?? 'a stranger';
 
 /** Two providers. `answer` tells what the one of this number says; null to say nothing. */
 export async function serveTwo(

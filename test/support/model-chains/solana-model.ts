@@ -15,7 +15,10 @@ const ACCOUNTS = 4;
 /** Blockhashes that a transaction may name. */
 const RECENT = 3;
 
-/** Solana: a transaction lands by a recent blockhash or by the value of the nonce account that it advances first, which it uses up even when it fails. */
+/**
+ * Solana: a transaction lands by a recent blockhash or by the value of the nonce account that it advances first, which
+ * it uses up even when it fails.
+ */
 export async function modelSolana(): Promise<ModelChain> {
   const paid = deposits('solana', 'solana', (index) => base58(Buffer.alloc(64, index + 1)));
   const landed: Landed[] = [];
@@ -41,7 +44,11 @@ export async function modelSolana(): Promise<ModelChain> {
     };
     return {
       transaction: { signatures: [proof.txHash] },
-      meta: { err: null, preTokenBalances: [of(payer, 1, units)], postTokenBalances: [of(payer, 1, 0n), of(proof.toAddress, 0, units)] },
+      meta: {
+        err: null,
+        preTokenBalances: [of(payer, 1, units)],
+        postTokenBalances: [of(payer, 1, 0n), of(proof.toAddress, 0, units)],
+      },
     };
   };
   const resultOf = (method: string, [asked]: [string | string[]]): unknown => {
@@ -50,13 +57,18 @@ export async function modelSolana(): Promise<ModelChain> {
       return deposit ? transactionOf(deposit) : null;
     }
     if (method === 'getSignatureStatuses')
-      return { value: (asked as string[]).map((name) => (statuses.has(name) ? { ...statuses.get(name), confirmationStatus: 'finalized' } : null)) };
+      return {
+        value: (asked as string[]).map((name) =>
+          statuses.has(name) ? { ...statuses.get(name), confirmationStatus: 'finalized' } : null,
+        ),
+      };
     const nonce = values.get(asked as string);
     const account = nonce === undefined ? null : nonceAccount(TREASURY, nonce);
     return { value: account && { owner: account.owner, data: [account.data, 'base64'] } };
   };
-  const server = await serveTwo((_, { id, method, params }: { id: number; method: string; params: [string] }, provider) =>
-    provider === 1 && chain.second === 'silent' ? null : { jsonrpc: '2.0', id, result: resultOf(method, params) },
+  const server = await serveTwo(
+    (_, { id, method, params }: { id: number; method: string; params: [string] }, provider) =>
+      provider === 1 && chain.second === 'silent' ? null : { jsonrpc: '2.0', id, result: resultOf(method, params) },
   );
   /** True when the transaction may be included; its nonce is used then, whatever comes of it. */
   const takes = (transaction: Transaction): boolean => {
@@ -72,7 +84,16 @@ export async function modelSolana(): Promise<ModelChain> {
     return true;
   };
   const chain: ModelChain = {
-    ...{ network: 'solana', chainId: 'model', token: TOKEN, paid, others: [], landed, failsNext: false, second: 'sound' },
+    ...{
+      network: 'solana',
+      chainId: 'model',
+      token: TOKEN,
+      paid,
+      others: [],
+      landed,
+      failsNext: false,
+      second: 'sound',
+    },
     urls: server.urls,
     draft: (tokenUnits, pick, sequence) => {
       const nonceIndex = sequence % ACCOUNTS;
@@ -100,7 +121,10 @@ export async function modelSolana(): Promise<ModelChain> {
       statuses.set(name, { err });
       for (const { programId, data, keys } of err === null ? transaction.instructions : []) {
         if (programId.toBase58() !== TOKEN_PROGRAM || data[0] !== TRANSFER_CHECKED) continue;
-        const toAddress = receiverIn(chain, (address) => associatedTokenAccount(address, TOKEN) === keys[2]!.pubkey.toBase58());
+        const toAddress = receiverIn(
+          chain,
+          (address) => associatedTokenAccount(address, TOKEN) === keys[2]!.pubkey.toBase58(),
+        );
         landed.push({ toAddress, units: data.readBigUInt64LE(1), signedBytes });
       }
     },

@@ -18,7 +18,10 @@ export async function modelTron(): Promise<ModelChain> {
   for (const { proof, payer, units } of paid) {
     const log = {
       ...{ address: accountOf(TOKEN), data: units.toString(16).padStart(64, '0') },
-      topics: [id('Transfer(address,address,uint256)').slice(2), ...[payer, proof.toAddress].map((address) => accountOf(address).padStart(64, '0'))],
+      topics: [
+        id('Transfer(address,address,uint256)').slice(2),
+        ...[payer, proof.toAddress].map((address) => accountOf(address).padStart(64, '0')),
+      ],
     };
     infos.set(proof.txHash, { atMs: 0, info: { id: proof.txHash, receipt: { result: 'SUCCESS' }, log: [log] } });
   }
@@ -33,13 +36,23 @@ export async function modelTron(): Promise<ModelChain> {
     ...{ network: 'tron', chainId: '1', token: TOKEN, paid, others: [], landed, failsNext: false, second: 'sound' },
     urls: server.urls,
     draft: (tokenUnits, pick) => ({
-      ...{ kind: 'tron', tokenAddress: TOKEN, tokenUnits: String(tokenUnits), refBlockBytes: '0001', refBlockHash: '0011223344556677' },
+      ...{
+        kind: 'tron',
+        tokenAddress: TOKEN,
+        tokenUnits: String(tokenUnits),
+        refBlockBytes: '0001',
+        refBlockHash: '0011223344556677',
+      },
       ...{ timestampMs: headMs, expirationMs: headMs + 600_000, feeLimit: 30_000_000 + pick },
     }),
     // Long ago, over before it begins, or late.
     lie: (tokenUnits, pick) => {
       const expirationMs = [1, headMs + 30_000, headMs + DAY_MS][pick % 3]!;
-      return { ...chain.draft(tokenUnits, pick, 0), timestampMs: expirationMs === 1 ? 1 : headMs, expirationMs } as TokenDraft;
+      return {
+        ...chain.draft(tokenUnits, pick, 0),
+        timestampMs: expirationMs === 1 ? 1 : headMs,
+        expirationMs,
+      } as TokenDraft;
     },
     submit: (signedBytes) => {
       const raw = Buffer.from((JSON.parse(signedBytes) as { raw_data_hex: string }).raw_data_hex, 'hex');

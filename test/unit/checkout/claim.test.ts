@@ -14,7 +14,11 @@ afterEach(async () => {
   pages = undefined;
 });
 
-async function served(refundClaims: readonly EvidenceKind[] = EVIDENCE_KINDS, from: string | null = wallet.address, burst = 100) {
+async function served(
+  refundClaims: readonly EvidenceKind[] = EVIDENCE_KINDS,
+  from: string | null = wallet.address,
+  burst = 100,
+) {
   const world = await claimWorld(from, refundClaims);
   const transactionId = await world.pay('10.00', from, from === wallet.address ? undefined : EXCHANGE);
   const view = async () => (await world.api.viewSession(world.sessionId))!;
@@ -26,7 +30,11 @@ async function served(refundClaims: readonly EvidenceKind[] = EVIDENCE_KINDS, fr
     return { status: answer.status, headers: answer.headers, text: await answer.text() };
   };
   const post = async (fields: Readonly<Record<string, string>>) => {
-    const answer = await fetch(`${at}/claim?lang=en`, { method: 'POST', body: new URLSearchParams(fields), redirect: 'manual' });
+    const answer = await fetch(`${at}/claim?lang=en`, {
+      method: 'POST',
+      body: new URLSearchParams(fields),
+      redirect: 'manual',
+    });
     return { status: answer.status, headers: answer.headers, text: await answer.text() };
   };
   const begin = { transaction_id: transactionId, payee: PAYEE, evidence: 'signature', reason: 'my exchange closed' };
@@ -35,7 +43,9 @@ async function served(refundClaims: readonly EvidenceKind[] = EVIDENCE_KINDS, fr
 
 /** The fields that the page would send back, and the text that it shows. */
 const fieldsOf = (page: string) =>
-  Object.fromEntries([...page.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)].map(([, name, value]) => [name!, value!]));
+  Object.fromEntries(
+    [...page.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)].map(([, name, value]) => [name!, value!]),
+  );
 const shownText = (page: string): string => /<pre[^>]*>([^<]*)<\/pre>/.exec(page)![1]!;
 
 describe('the page of a claim', () => {
@@ -59,7 +69,9 @@ describe('the page of a claim', () => {
     const signature = `  ${wallet.signMessageSync(text).replace(/(.{50})/, '$1\r\n')} `;
     const filed = await post({ ...fieldsOf(second.text), signature });
     expect([filed.status, filed.headers.get('location')]).toEqual([303, expect.stringMatching(/\/claim\?lang=en$/)]);
-    expect(await claims()).toMatchObject([{ payee: PAYEE, evidence: 'signature', status: 'open', reason: expect.any(String) }]);
+    expect(await claims()).toMatchObject([
+      { payee: PAYEE, evidence: 'signature', status: 'open', reason: expect.any(String) },
+    ]);
     const after = (await get()).text;
     expect(after).toContain('The shop decides on it.');
   });
@@ -87,7 +99,9 @@ describe('the page of a claim', () => {
       ['many', 1],
       ['100000', 100],
     ] as const)
-      expect((await post({ ...begin, evidence: 'test_payment', at_least: typed })).text).toContain(`between ${from} and ${from + 1} USDT`);
+      expect((await post({ ...begin, evidence: 'test_payment', at_least: typed })).text).toContain(
+        `between ${from} and ${from + 1} USDT`,
+      );
     const { text } = await post({ ...begin, evidence: 'test_payment', at_least: '10' });
     expect((await post(fieldsOf(text))).status).toBe(303);
     expect(await claims()).toMatchObject([{ testPayment: expect.stringMatching(/^10\.\d+$/) }]);
@@ -106,7 +120,9 @@ describe('the page of a claim', () => {
       expect(shownText(refused.text)).toBe(text);
     }
     const signature = wallet.signMessageSync(text);
-    expect((await post({ ...fields, payee: '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65', signature })).status).toBe(400);
+    expect((await post({ ...fields, payee: '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65', signature })).status).toBe(
+      400,
+    );
     expect((await post({ ...fields, number: 'A'.repeat(22), signature })).status).toBe(400);
     expect((await post({ ...fields, number: 'short', signature })).status).toBe(409);
     expect(await claims()).toEqual([]);

@@ -36,7 +36,12 @@ describe('a session whose payer chooses the coin', () => {
     });
     const [option] = alternative!.payment_options;
     const page = `https://pay.example/pay/${OPEN.sessionId}?coin=USDC`;
-    expect(option).toMatchObject({ network: 'ethereum', coin: 'USDC', amount: '10.79', deep_links: { link: `USDC 10.79 ${page}` } });
+    expect(option).toMatchObject({
+      network: 'ethereum',
+      coin: 'USDC',
+      amount: '10.79',
+      deep_links: { link: `USDC 10.79 ${page}` },
+    });
     expect(option!.address).toBe(answer.payment_options[0]!.address);
     expect(presented(OPEN)).not.toHaveProperty('alternative');
   });
@@ -50,7 +55,9 @@ describe('a session whose payer chooses the coin', () => {
       expect(usdc).toContain('data-units="10790000"');
       expect(usdc).toContain(CHOICE.alternative!.paymentOptions[0]!.tokenAddress);
       expect(usdc).not.toContain(OPEN.paymentOptions[0]!.tokenAddress);
-      for (const address of usdc.matchAll(new RegExp(`(data-events|data-status|data-page|href)="(/pay/${OPEN.sessionId}[^"]*)"`, 'g')))
+      for (const address of usdc.matchAll(
+        new RegExp(`(data-events|data-status|data-page|href)="(/pay/${OPEN.sessionId}[^"]*)"`, 'g'),
+      ))
         expect(address[2], address[1]).toMatch(/[?&;]coin=USD[CT]/);
       expect(usdc).toContain(`href="/pay/${OPEN.sessionId}?coin=USDT&amp;lang=en"`);
       // A page without a coin in its address follows the session, live as after a reload.
@@ -60,7 +67,13 @@ describe('a session whose payer chooses the coin', () => {
       expect(await read('/help?lang=en')).toContain('10.80 USDT / 10.79 USDC');
 
       // Once the choice is made, every address shows the coin that came.
-      served.show({ ...OPEN, dueCoin: 'USDC', dueAmount: '10.79', received: '5.00', paymentOptions: CHOICE.alternative!.paymentOptions });
+      served.show({
+        ...OPEN,
+        dueCoin: 'USDC',
+        dueAmount: '10.79',
+        received: '5.00',
+        paymentOptions: CHOICE.alternative!.paymentOptions,
+      });
       for (const query of ['?lang=en', '?coin=USDT&lang=en', '?coin=USDC&lang=en', '?coin=nonsense&lang=en']) {
         const page = await read(query);
         expect(page, query).toContain('5.79 USDC');

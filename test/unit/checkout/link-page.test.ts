@@ -15,14 +15,25 @@ import { MERCHANT_ID } from '../../support/session-facts.ts';
 const linkId = `pl_${'a'.repeat(20)}` as PaymentLinkId;
 const SESSION = `cs_${'b'.repeat(32)}` as SessionId;
 const link: PaymentLinkView = {
-  ...{ linkId, merchantId: MERCHANT_ID, mode: 'test', amount: '1234.50', currency: 'EUR', description: '<b>Concert</b>', maxUses: 3 },
+  ...{
+    linkId,
+    merchantId: MERCHANT_ID,
+    mode: 'test',
+    amount: '1234.50',
+    currency: 'EUR',
+    description: '<b>Concert</b>',
+    maxUses: 3,
+  },
   ...{ maxOpen: 2, maxUnpaidPerDay: 10 },
   ...{ endsAtSec: null, createdAtSec: 1, status: 'on', switchedOff: null, made: 0, paid: 0, open: 0 },
 };
 const shop = { name: 'Mug shop', host: null, contact: 'mailto:a@mugs.example', logo: null, claims: [] };
 let server: Server | null = null;
 
-async function served(view: Partial<PaymentLinkView> = {}, pay: (press: string) => Promise<unknown> = async () => ({ ok: true, value: SESSION })) {
+async function served(
+  view: Partial<PaymentLinkView> = {},
+  pay: (press: string) => Promise<unknown> = async () => ({ ok: true, value: SESSION }),
+) {
   const presses: string[] = [];
   const made = new Map<string, SessionId>();
   const app = express();
@@ -43,7 +54,10 @@ async function served(view: Partial<PaymentLinkView> = {}, pay: (press: string) 
         },
       },
       ...{ clock: { nowMs: () => 0 }, random: nodeRandom, clientAddress: () => '203.0.113.9', sandbox: false },
-      limiter: { visitors: createTokenBucketLimiter({ ratePerSec: 0.01, burst: 2 }), links: createTokenBucketLimiter({ ratePerSec: 1, burst: 60 }) },
+      limiter: {
+        visitors: createTokenBucketLimiter({ ratePerSec: 0.01, burst: 2 }),
+        links: createTokenBucketLimiter({ ratePerSec: 1, burst: 60 }),
+      },
     },
     {
       languageOf: (request) => (request.query['lang'] === 'de' ? german : LANGUAGES[0]!),
@@ -56,7 +70,12 @@ async function served(view: Partial<PaymentLinkView> = {}, pay: (press: string) 
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const get = (path = `/l/${linkId}`) => fetch(`${base}${path}`);
   const post = (press: string, headers: Record<string, string> = {}) =>
-    fetch(`${base}/l/${linkId}?lang=de`, { method: 'POST', redirect: 'manual', headers, body: new URLSearchParams({ press }) });
+    fetch(`${base}/l/${linkId}?lang=de`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers,
+      body: new URLSearchParams({ press }),
+    });
   return { get, post, presses };
 }
 const pressOn = (page: string): string => /name="press" value="([^"]+)"/.exec(page)![1]!;
@@ -124,7 +143,10 @@ describe('the page of a link for many', () => {
   });
 
   it('says so when no payment can be made just now', async () => {
-    const refused = await served({}, async () => ({ ok: false, refusal: { code: 'service_unavailable', message: 'no network' } }));
+    const refused = await served({}, async () => ({
+      ok: false,
+      refusal: { code: 'service_unavailable', message: 'no network' },
+    }));
     const answer = await refused.post('x');
     expect(answer.status).toBe(503);
     expect(await answer.text()).not.toContain('no network');

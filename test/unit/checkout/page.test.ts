@@ -16,7 +16,18 @@ import { english, type TextKey, type Texts } from '../../../src/checkout/texts/e
 import type { SessionId } from '../../../src/domain/ids.ts';
 import { EVIDENCE_KINDS } from '../../../src/domain/claims.ts';
 import type { SessionView } from '../../../src/features/shared/views.ts';
-import { CLAIMABLE, CLAIMS, DEPOSIT, FACTS, NOW_SEC, OPEN, OPTION, PAYEE, refund, SESSIONS } from '../../support/page-sessions.ts';
+import {
+  CLAIMABLE,
+  CLAIMS,
+  DEPOSIT,
+  FACTS,
+  NOW_SEC,
+  OPEN,
+  OPTION,
+  PAYEE,
+  refund,
+  SESSIONS,
+} from '../../support/page-sessions.ts';
 import { REPOSITORY } from '../../support/repository.ts';
 
 function inputOf(session: SessionView, language: Language = LANGUAGES[0]!, more: Partial<PageInput> = {}): PageInput {
@@ -28,7 +39,8 @@ function inputOf(session: SessionView, language: Language = LANGUAGES[0]!, more:
     shop: { name: '1042', host: null, logo: null, contact: null, claims: [] },
     finalityOf: FACTS.finalityOf,
     newAttempt: null,
-    linksOf: (option, amount) => deepLinks(option, amount, { pageUrl: 'https://pay.example/pay/cs_1', mainNetwork: true }),
+    linksOf: (option, amount) =>
+      deepLinks(option, amount, { pageUrl: 'https://pay.example/pay/cs_1', mainNetwork: true }),
     simulated: new Set(['bsc']),
     sandbox: true,
     testMode: true,
@@ -39,13 +51,39 @@ function inputOf(session: SessionView, language: Language = LANGUAGES[0]!, more:
     ...more,
   };
 }
-const FORM: ClaimForm = { step: '', transactionId: '', evidence: '', payee: '', reason: '', number: '', signature: '', atLeast: '5' };
-const PROBLEMS: ClaimProblem[] = ['claim_bad_payee', 'claim_bad_signature', 'claim_gone', 'claim_limited', 'claim_busy'];
+const FORM: ClaimForm = {
+  step: '',
+  transactionId: '',
+  evidence: '',
+  payee: '',
+  reason: '',
+  number: '',
+  signature: '',
+  atLeast: '5',
+};
+const PROBLEMS: ClaimProblem[] = [
+  'claim_bad_payee',
+  'claim_bad_signature',
+  'claim_gone',
+  'claim_limited',
+  'claim_busy',
+];
 const claimPages = (input: PageInput): string[] => [
   renderClaimPage(input, { accepted: EVIDENCE_KINDS, claimable: [], claims: [] }),
-  ...PROBLEMS.map((problem) => renderClaimPage(input, { accepted: EVIDENCE_KINDS, claimable: [CLAIMABLE], claims: CLAIMS }, { form: FORM, problem })),
+  ...PROBLEMS.map((problem) =>
+    renderClaimPage(
+      input,
+      { accepted: EVIDENCE_KINDS, claimable: [CLAIMABLE], claims: CLAIMS },
+      { form: FORM, problem },
+    ),
+  ),
   ...EVIDENCE_KINDS.map((evidence) =>
-    renderClaimToSend(input, { claimable: CLAIMABLE, payee: PAYEE, number: '12', text: '34' }, { ...FORM, evidence }, null),
+    renderClaimToSend(
+      input,
+      { claimable: CLAIMABLE, payee: PAYEE, number: '12', text: '34' },
+      { ...FORM, evidence },
+      null,
+    ),
   ),
 ];
 const everyPage = (language: Language): string[] => [
@@ -58,7 +96,8 @@ const everyPage = (language: Language): string[] => [
   ...[SESSIONS.paid!, OPEN].map((session) => renderHelp(inputOf(session, language), null)),
   ...claimPages(inputOf(SESSIONS.late!, language)),
 ];
-const pageOf = (name: string, more: Partial<PageInput> = {}): string => renderPage(inputOf(SESSIONS[name]!, undefined, more));
+const pageOf = (name: string, more: Partial<PageInput> = {}): string =>
+  renderPage(inputOf(SESSIONS[name]!, undefined, more));
 const textOf = (page: string): string =>
   page
     .replaceAll(/<(style|script)>.*?<\/\1>/gs, '')
@@ -88,9 +127,13 @@ describe('the languages of the page', () => {
   ];
 
   it('show no text that is not in the catalogue', () => {
-    // Every text of this language is made of signs without letters, so any letter left over is a string that no translator has seen.
+    // Every text of this language is made of signs without letters, so any letter left over is a string that no
+    // translator has seen.
     const silent = Object.fromEntries(
-      Object.entries(english).map(([key, text]) => [key, `⟦${text.replaceAll(/\p{L}/gu, '·')}⟧`.replaceAll(/\{·+\}/g, '')]),
+      Object.entries(english).map(([key, text]) => [
+        key,
+        `⟦${text.replaceAll(/\p{L}/gu, '·')}⟧`.replaceAll(/\{·+\}/g, ''),
+      ]),
     ) as Texts;
     const language: Language = { code: 'en', name: '-', locale: 'en', direction: 'ltr', texts: silent };
     for (const page of everyPage(language)) {
@@ -107,7 +150,9 @@ describe('the languages of the page', () => {
         `${DEPOSIT.txHash.slice(0, 10)}…${DEPOSIT.txHash.slice(-6)}`,
       ];
       for (const code of codes) left = left.replaceAll(code, '').replaceAll(code.match(/.{1,4}/g)!.join(' '), '');
-      left = left.replaceAll(/[\d:]+\s[AP]M|(?:December|January) \d+, \d{4} at|€/g, '').replaceAll(/\b(?:0x)?[\da-fA-F]{2,4}\b/g, '');
+      left = left
+        .replaceAll(/[\d:]+\s[AP]M|(?:December|January) \d+, \d{4} at|€/g, '')
+        .replaceAll(/\b(?:0x)?[\da-fA-F]{2,4}\b/g, '');
       expect(left.match(/[\p{L}]+/gu) ?? []).toEqual([]);
     }
   });
@@ -139,7 +184,9 @@ describe('the languages of the page', () => {
 
   it('use every text of the catalogue somewhere', () => {
     const folder = join(REPOSITORY, 'src/checkout');
-    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => /\.(?:ts|js)$/.test(name) && !name.startsWith('texts'));
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+      (name) => /\.(?:ts|js)$/.test(name) && !name.startsWith('texts'),
+    );
     const source = files.map((name) => readFileSync(join(folder, name), 'utf8')).join('\n');
     const built = /^(?:\w+_title|hint_\w+|progress_\w+|refund_\w+|\w+_note)$/;
     const unused = Object.keys(english).filter((key) => !built.test(key) && !new RegExp(`['.]${key}\\b`).test(source));
@@ -152,7 +199,8 @@ describe('the languages of the page', () => {
     expect(chooseLanguage(undefined, 'zh-Hant-TW').code).toBe('zh');
     expect(chooseLanguage('xx', 'pt-BR;q=1').code).toBe('pt');
     expect(chooseLanguage(undefined, 'ar;q=0, vi').code).toBe('vi');
-    for (const nonsense of [undefined, '', ';;;,,,', 'q=1', `${'a'.repeat(100_000)},fr`]) expect(chooseLanguage(['fr'], nonsense).code).toBe('en');
+    for (const nonsense of [undefined, '', ';;;,,,', 'q=1', `${'a'.repeat(100_000)},fr`])
+      expect(chooseLanguage(['fr'], nonsense).code).toBe('en');
   });
 
   it('tell the script how they write the time of day', () => {
@@ -161,7 +209,8 @@ describe('the languages of the page', () => {
     expect(clockOf('ko')).toBe('오전 {h}:{mm}|오후 {h}:{mm}');
     expect(clockOf('fr')).toBe('{hh}:{mm}');
     expect(clockOf('ja')).toBe('{h}:{mm}');
-    for (const language of LANGUAGES) expect(new Speech(language).clock()).toMatch(/^[^{}|]*{hh?}:{mm}[^{}|]*(?:\|[^{}|]*{hh?}:{mm}[^{}|]*)?$/);
+    for (const language of LANGUAGES)
+      expect(new Speech(language).clock()).toMatch(/^[^{}|]*{hh?}:{mm}[^{}|]*(?:\|[^{}|]*{hh?}:{mm}[^{}|]*)?$/);
   });
 
   it('write shop money and rates by their own customs, and coins as wallets write them', () => {
@@ -180,7 +229,15 @@ describe('the state of the page', () => {
 
   it('offers an address only while money may still be sent', () => {
     for (const [name, session] of Object.entries(SESSIONS)) {
-      const payable = ['awaiting', 'awaiting either coin', 'underpaid', 'seen in part', 'wrong coin', 'wrong network', 'lost'].includes(name);
+      const payable = [
+        'awaiting',
+        'awaiting either coin',
+        'underpaid',
+        'seen in part',
+        'wrong coin',
+        'wrong network',
+        'lost',
+      ].includes(name);
       expect(renderPage(inputOf(session)).includes('class="address'), name).toBe(payable);
       expect(stateOf(session).toSend !== null, name).toBe(payable);
     }
@@ -208,7 +265,11 @@ describe('the state of the page', () => {
 
   it('does not ask for a rest that the merchant forgives, but names the whole amount before anything came', () => {
     const forgiving = { ...OPEN, tolerance: '0.50' };
-    const coming = { ...forgiving, status: 'processing' as const, deposits: [{ ...DEPOSIT, status: 'detected' as const }] };
+    const coming = {
+      ...forgiving,
+      status: 'processing' as const,
+      deposits: [{ ...DEPOSIT, status: 'detected' as const }],
+    };
     const toSend = (session: SessionView): string | null => pageStatus(session, FACTS).toSend;
     expect(toSend(forgiving)).toBe('10.80');
     expect(toSend({ ...coming, pending: '10.30' })).toBeNull();
@@ -234,7 +295,13 @@ describe('the state of the page', () => {
     // Somebody paid 6.00, got it back, and another paid what was due.
     const before = { ...SESSIONS.paid!, received: '10.80', paidWith: '10.80', excess: '0.00', refunds: [back('6.00')] };
     expect(textOf(renderPage(inputOf(before)))).toContain('10.80 USDT received. Thank you.');
-    const over = { ...SESSIONS.overpaid!, received: '11.30', paidWith: '12.00', excess: '0.50', refunds: [back('0.70')] };
+    const over = {
+      ...SESSIONS.overpaid!,
+      received: '11.30',
+      paidWith: '12.00',
+      excess: '0.50',
+      refunds: [back('0.70')],
+    };
     expect(textOf(renderPage(inputOf(over)))).toContain('11.30 USDT received, 0.50 USDT more than due');
     expect(textOf(renderReceipt(inputOf(returned), true))).toContain('The shop returned 10.80 USDT');
   });
@@ -251,7 +318,8 @@ describe('the state of the page', () => {
   });
 
   it('says that money can be returned only while it can, and after a part went back how much is left', () => {
-    for (const name of ['late and refunded', 'late and on its way back']) expect(textOf(pageOf(name)), name).not.toContain('can return');
+    for (const name of ['late and refunded', 'late and on its way back'])
+      expect(textOf(pageOf(name)), name).not.toContain('can return');
     const left = 'The shop still holds 6.80 USDT and can return it';
     expect(textOf(pageOf('cancelled and refunded in part'))).toContain(left);
     expect(textOf(pageOf('cancelled and refunded in part'))).not.toContain('6.80 USDT arrived');
@@ -285,7 +353,13 @@ describe('the first line', () => {
   const said = (session: SessionView, facts = FACTS) => {
     const status = pageStatus(session, facts);
     const input = inputOf(session, undefined, { status });
-    return { says: statusWords(input).title, tone: status.headline.tone, state: status.state, due: status.toSend, actions: status.actions.join(' ') };
+    return {
+      says: statusWords(input).title,
+      tone: status.headline.tone,
+      state: status.state,
+      due: status.toSend,
+      actions: status.actions.join(' '),
+    };
   };
 
   it.each([
@@ -346,7 +420,10 @@ describe('the first line', () => {
     expect(inPart).toContain('5.00 USDT arrived. The shop can return it');
     expect(inPart).toContain('The network dropped a transfer of 5.80 USDT');
     expect(inPart).not.toContain('no money arrived');
-    const late = { ...SESSIONS['failed']!, deposits: [...SESSIONS['failed']!.deposits, { ...DEPOSIT, kind: 'late' as const }] };
+    const late = {
+      ...SESSIONS['failed']!,
+      deposits: [...SESSIONS['failed']!.deposits, { ...DEPOSIT, kind: 'late' as const }],
+    };
     expect(textOf(renderPage(inputOf(late)))).toContain('10.80 USDT arrived too late');
     expect(textOf(renderPage(inputOf(late)))).not.toContain('no money arrived');
   });
@@ -362,7 +439,9 @@ describe('the first line', () => {
   it('leads to the new payment of the order rather than out to the shop', () => {
     const newAttempt = 'cs_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' as SessionId;
     const session = SESSIONS.expired!;
-    const page = renderPage(inputOf(session, undefined, { newAttempt, status: pageStatus(session, { ...FACTS, newAttempt }) }));
+    const page = renderPage(
+      inputOf(session, undefined, { newAttempt, status: pageStatus(session, { ...FACTS, newAttempt }) }),
+    );
     expect(page).toContain(`href="/pay/${newAttempt}?lang=en"`);
     expect(textOf(page)).toContain('The shop opened a new payment for this order.');
     expect(textOf(page)).not.toContain('Pay again at the shop');
@@ -379,7 +458,9 @@ describe('the network', () => {
     expect(chosen(OPEN)).toBe('bsc');
     expect(chosen(SESSIONS.underpaid!)).toBe('ethereum');
     expect(chosen(SESSIONS['seen in part']!)).toBe('bsc');
-    expect(chosen(OPEN, { ...FACTS, outageSince: (network) => (network === 'bsc' ? NOW_SEC - 300 : null) })).toBe('ethereum');
+    expect(chosen(OPEN, { ...FACTS, outageSince: (network) => (network === 'bsc' ? NOW_SEC - 300 : null) })).toBe(
+      'ethereum',
+    );
     expect(pageStatus(SESSIONS['wrong network']!, FACTS).network).toBeNull();
     expect(pageStatus(SESSIONS.lost!, FACTS).network).toBeNull();
   });
@@ -395,9 +476,16 @@ describe('the network', () => {
   });
 
   it('says how far it is and how long it takes', () => {
-    const finalized = { ...SESSIONS.seen!, deposits: [{ ...DEPOSIT, network: 'bsc' as const, status: 'detected' as const }] };
+    const finalized = {
+      ...SESSIONS.seen!,
+      deposits: [{ ...DEPOSIT, network: 'bsc' as const, status: 'detected' as const }],
+    };
     const text = (have: number, session: SessionView): string =>
-      textOf(renderPage(inputOf(session, undefined, { status: pageStatus(session, { ...FACTS, confirmationsOf: () => have }) })));
+      textOf(
+        renderPage(
+          inputOf(session, undefined, { status: pageStatus(session, { ...FACTS, confirmationsOf: () => have }) }),
+        ),
+      );
     expect(text(3, SESSIONS.seen!)).toContain('Confirmations: 3 of 12. Takes about 2 min.');
     expect(text(2, finalized)).toContain('Block 2 of about 3. Takes about 2 sec.');
     expect(text(9, finalized)).toContain('Block 9. This takes longer than usual');
@@ -408,7 +496,8 @@ describe('the network', () => {
 describe('amounts', () => {
   it('stand in groups for the eye, and are one number to whatever reads them', () => {
     const plain = (text: string): string => amountHtml(text).text.replaceAll(/<[^>]*>/g, '');
-    for (const text of ['1234.56', '12345.67 USDT', '0.123456', '1000000', '10.80 USDT + 5.00 USDC', '12', 'none']) expect(plain(text)).toBe(text);
+    for (const text of ['1234.56', '12345.67 USDT', '0.123456', '1000000', '10.80 USDT + 5.00 USDC', '12', 'none'])
+      expect(plain(text)).toBe(text);
     expect(amountHtml('1234567.891234 USDT').text).toBe(
       '1<span class="group">234</span><span class="group">567</span>.891<span class="group">234</span> USDT',
     );
@@ -416,7 +505,11 @@ describe('amounts', () => {
   });
 
   it('and the printed rate agree to the last digit', () => {
-    const page = textOf(renderPage(inputOf({ ...OPEN, amount: '12.50', dueAmount: '13.51', rateLock: { ...OPEN.rateLock!, rate: '1.08012' } })));
+    const page = textOf(
+      renderPage(
+        inputOf({ ...OPEN, amount: '12.50', dueAmount: '13.51', rateLock: { ...OPEN.rateLock!, rate: '1.08012' } }),
+      ),
+    );
     expect(page).toContain('1.0808 USDT');
   });
 });
@@ -424,7 +517,15 @@ describe('amounts', () => {
 describe('what a payer can send to the shop', () => {
   it('names the payment, transfers, refunds and addresses', () => {
     const text = textOf(renderHelp(inputOf(SESSIONS.paid!), null));
-    for (const fact of [OPEN.sessionId, OPEN.orderId, DEPOSIT.txHash, DEPOSIT.fromAddress!, PAYEE, OPTION.address, '10.80 USDT'])
+    for (const fact of [
+      OPEN.sessionId,
+      OPEN.orderId,
+      DEPOSIT.txHash,
+      DEPOSIT.fromAddress!,
+      PAYEE,
+      OPTION.address,
+      '10.80 USDT',
+    ])
       expect(text).toContain(fact);
   });
 
@@ -451,7 +552,13 @@ describe('what a payer can send to the shop', () => {
 });
 
 describe('texts of merchants and payers', () => {
-  const hostile = ['"><img src=x onerror=alert(1)>', '</script><script>alert(1)</script>', "' onfocus='alert(1)", '\u202etxet', 'a\u0000b\u200bc'];
+  const hostile = [
+    '"><img src=x onerror=alert(1)>',
+    '</script><script>alert(1)</script>',
+    "' onfocus='alert(1)",
+    '\u202etxet',
+    'a\u0000b\u200bc',
+  ];
 
   it('are inert in text and attributes', () => {
     for (const text of hostile) {
@@ -459,20 +566,28 @@ describe('texts of merchants and payers', () => {
         inputOf(
           {
             ...OPEN,
-            personal: { description: text, lineItems: [{ price_data: { currency: 'EUR', unit_amount: '1.00', product_data: { name: text } } }] },
+            personal: {
+              description: text,
+              lineItems: [{ price_data: { currency: 'EUR', unit_amount: '1.00', product_data: { name: text } } }],
+            },
           },
           undefined,
           { shop: { name: text, host: text, logo: null, contact: null, claims: [] } },
         ),
       );
-      for (const trick of ['<img src=x', '<script>alert', '\u0000', '\u202e', '\u200b']) expect(page).not.toContain(trick);
+      for (const trick of ['<img src=x', '<script>alert', '\u0000', '\u202e', '\u200b'])
+        expect(page).not.toContain(trick);
       expect(page.match(/<script/g)).toHaveLength(3);
       expect(html`<p title="${text}"></p>`.text.split('"')).toHaveLength(3);
     }
   });
 
   it('cannot fill the page: names are cut', () => {
-    const page = renderPage(inputOf(OPEN, undefined, { shop: { name: 'x'.repeat(10_000), host: null, logo: null, contact: null, claims: [] } }));
+    const page = renderPage(
+      inputOf(OPEN, undefined, {
+        shop: { name: 'x'.repeat(10_000), host: null, logo: null, contact: null, claims: [] },
+      }),
+    );
     expect(page).not.toContain('x'.repeat(81));
     expect(clip('👨‍👩‍👧'.repeat(3), 80)).toBe('👨‍👩‍👧'.repeat(3));
     expect([...clip('漢'.repeat(200), 80)]).toHaveLength(80);
@@ -490,9 +605,15 @@ describe('the receipt', () => {
 
   it('says that test money is test money, on paper too', () => {
     const paid = SESSIONS.paid!;
-    expect(renderReceipt(inputOf(paid, undefined, { sandbox: true, testMode: true }), true)).toContain(english.sandbox_band);
-    expect(renderReceipt(inputOf(paid, undefined, { sandbox: false, testMode: true }), true)).toContain(english.test_band);
-    expect(renderReceipt(inputOf(paid, undefined, { sandbox: false, testMode: false }), true)).not.toContain('class="band"');
+    expect(renderReceipt(inputOf(paid, undefined, { sandbox: true, testMode: true }), true)).toContain(
+      english.sandbox_band,
+    );
+    expect(renderReceipt(inputOf(paid, undefined, { sandbox: false, testMode: true }), true)).toContain(
+      english.test_band,
+    );
+    expect(renderReceipt(inputOf(paid, undefined, { sandbox: false, testMode: false }), true)).not.toContain(
+      'class="band"',
+    );
   });
 });
 
@@ -501,7 +622,9 @@ describe('the order', () => {
     const item = { price_data: { currency: 'EUR', unit_amount: '1.00', product_data: { name: 'Mug' } } };
     const withItems = (count: number): string => {
       const paid = SESSIONS.paid!;
-      return renderPage(inputOf({ ...paid, personal: { ...paid.personal, lineItems: Array.from({ length: count }, () => item) } }));
+      return renderPage(
+        inputOf({ ...paid, personal: { ...paid.personal, lineItems: Array.from({ length: count }, () => item) } }),
+      );
     };
     expect(withItems(5)).toMatch(/<details class="items"\s+open>/);
     expect(withItems(6)).toMatch(/<details class="items"\s*>/);
@@ -509,8 +632,15 @@ describe('the order', () => {
   });
 
   it('shows what several of an item cost together, exactly', () => {
-    const item = (unit: string, quantity: number) => ({ price_data: { currency: 'EUR', unit_amount: unit, product_data: { name: '1' } }, quantity });
-    const page = textOf(renderPage(inputOf({ ...OPEN, personal: { lineItems: [item('4.75', 2), item('0.1', 3), item('999999999999.99', 1e9)] } })));
+    const item = (unit: string, quantity: number) => ({
+      price_data: { currency: 'EUR', unit_amount: unit, product_data: { name: '1' } },
+      quantity,
+    });
+    const page = textOf(
+      renderPage(
+        inputOf({ ...OPEN, personal: { lineItems: [item('4.75', 2), item('0.1', 3), item('999999999999.99', 1e9)] } }),
+      ),
+    );
     expect(page).toContain('€9.50');
     expect(page).toContain('€0.3');
     expect(page).toContain('€999,999,999,999,990,000,000.00');

@@ -15,14 +15,17 @@ function family(env: Readonly<Record<string, string | undefined>>) {
   return { parents, end };
 }
 
-it.each([{ npm_lifecycle_event: 'start' }, { npm_lifecycle_event: 'serve' }, { npm_command: 'exec' }])('the service of %o ends once', (env) => {
-  const { parents, end } = family(env);
-  vi.advanceTimersByTime(5_000);
-  expect(end).not.toHaveBeenCalled();
-  parents.set('self', 1);
-  vi.advanceTimersByTime(5_000);
-  expect(end).toHaveBeenCalledOnce();
-});
+it.each([{ npm_lifecycle_event: 'start' }, { npm_lifecycle_event: 'serve' }, { npm_command: 'exec' }])(
+  'the service of %o ends once',
+  (env) => {
+    const { parents, end } = family(env);
+    vi.advanceTimersByTime(5_000);
+    expect(end).not.toHaveBeenCalled();
+    parents.set('self', 1);
+    vi.advanceTimersByTime(5_000);
+    expect(end).toHaveBeenCalledOnce();
+  },
+);
 
 it('it ends when npm is gone and its shell is not', () => {
   const { parents, end } = family({ npm_lifecycle_event: 'start' });

@@ -9,7 +9,10 @@ const entry = resolve(import.meta.dirname, '../../../bin/quittance.mjs');
 /** What Node tells about modules that are kept compiled. */
 async function told(command: string): Promise<string> {
   const env = { PATH: process.env['PATH'], NODE_DEBUG_NATIVE: 'COMPILE_CACHE' };
-  const { stdout, stderr } = await run(process.execPath, [entry, command, '--help'], { env, maxBuffer: 64 * 1024 * 1024 });
+  const { stdout, stderr } = await run(process.execPath, [entry, command, '--help'], {
+    env,
+    maxBuffer: 64 * 1024 * 1024,
+  });
   return stdout + stderr;
 }
 

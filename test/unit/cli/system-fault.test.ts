@@ -28,8 +28,14 @@ it('a directory that cannot be made is named, with what to check', async () => {
 it.each([
   [{ code: 'EROFS', syscall: 'mkdir', path: '/data' }, '/data is on a read-only file system'],
   [{ code: 'EACCES', syscall: 'open', path: '/data/lock.db' }, '/data/lock.db cannot be written by this user'],
-  [{ code: 'ERR_SQLITE_ERROR', message: 'attempt to write a readonly database' }, 'a file of DATA_DIR cannot be written'],
-  [{ code: 'EADDRNOTAVAIL', syscall: 'listen', address: '10.9.9.9', port: 80 }, '10.9.9.9:80 is no address of this machine: check HOST'],
+  [
+    { code: 'ERR_SQLITE_ERROR', message: 'attempt to write a readonly database' },
+    'a file of DATA_DIR cannot be written',
+  ],
+  [
+    { code: 'EADDRNOTAVAIL', syscall: 'listen', address: '10.9.9.9', port: 80 },
+    '10.9.9.9:80 is no address of this machine: check HOST',
+  ],
 ])('%o is a sentence', (fields, sentence) => {
   expect(systemFault(Object.assign(new Error('x'), fields))).toContain(sentence);
 });

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { createClient, type ClientOptions } from '../../../packages/client/src/client.ts';
-import { ApiError, ConnectionError, InvalidRequestError, RateLimitedError, ServiceError } from '../../../packages/client/src/errors.ts';
+import {
+  ApiError,
+  ConnectionError,
+  InvalidRequestError,
+  RateLimitedError,
+  ServiceError,
+} from '../../../packages/client/src/errors.ts';
 
 interface Sent {
   readonly method: string;
@@ -9,7 +15,10 @@ interface Sent {
   readonly body: string | undefined;
   readonly atMs: number;
 }
-type Step = { readonly status: number; readonly body?: unknown; readonly headers?: Record<string, string> } | 'network' | 'not-json';
+type Step =
+  | { readonly status: number; readonly body?: unknown; readonly headers?: Record<string, string> }
+  | 'network'
+  | 'not-json';
 
 /** A service that answers as told, one step a request; the last step repeats. */
 function scripted(steps: readonly Step[], options: Partial<ClientOptions> = {}) {
@@ -27,7 +36,13 @@ function scripted(steps: readonly Step[], options: Partial<ClientOptions> = {}) 
     if (step === 'not-json') return new Response('<html>bad gateway</html>', { status: 502 });
     return Response.json(step.body ?? {}, { status: step.status, headers: step.headers ?? {} });
   };
-  const client = createClient({ baseUrl: 'https://pay.example/', apiKey: 'sk_test_x', apiSecret: 's', fetch, ...options });
+  const client = createClient({
+    baseUrl: 'https://pay.example/',
+    apiKey: 'sk_test_x',
+    apiSecret: 's',
+    fetch,
+    ...options,
+  });
   return { client, sent };
 }
 const failure = (status: number, code: string, headers: Record<string, string> = {}): Step => ({
@@ -75,14 +90,23 @@ describe('the client', () => {
 
   it('sends the furthest position that it was given with what it reads, and none with what it writes', async () => {
     const positions = ['C:900/P:900', 'C:1000/P:1000', 'C:950/P:950', null];
-    const answers = positions.map((position): Step => ({ status: 200, headers: position === null ? {} : { 'Quittance-Position': position } }));
+    const answers = positions.map((position): Step => ({
+      status: 200,
+      headers: position === null ? {} : { 'Quittance-Position': position },
+    }));
     const { client, sent } = scripted(answers);
     await client.sessions.create(ORDER);
     await client.sessions.get('cs_1');
     await client.refunds.create({ session_id: 'cs_1' });
     await client.sessions.get('cs_1');
     await client.sessions.get('cs_1');
-    expect(sent.map(({ headers }) => headers['Quittance-Position'])).toEqual([undefined, 'C:900/P:900', undefined, 'C:1000/P:1000', 'C:1000/P:1000']);
+    expect(sent.map(({ headers }) => headers['Quittance-Position'])).toEqual([
+      undefined,
+      'C:900/P:900',
+      undefined,
+      'C:1000/P:1000',
+      'C:1000/P:1000',
+    ]);
   });
 
   it('gives up after the retries it was told, with a typed error', async () => {
@@ -90,9 +114,15 @@ describe('the client', () => {
     await expect(limited.client.sessions.get('cs_1')).rejects.toBeInstanceOf(RateLimitedError);
     expect(limited.sent).toHaveLength(2);
     const failing = scripted(['not-json'], { maxRetries: 0 });
-    await expect(failing.client.sessions.get('cs_1')).rejects.toMatchObject({ name: 'ServiceError', status: 502, code: 'unknown' });
+    await expect(failing.client.sessions.get('cs_1')).rejects.toMatchObject({
+      name: 'ServiceError',
+      status: 502,
+      code: 'unknown',
+    });
     await expect(failing.client.sessions.get('cs_1')).rejects.toBeInstanceOf(ServiceError);
-    await expect(scripted(['network'], { maxRetries: 0 }).client.merchant.get()).rejects.toBeInstanceOf(ConnectionError);
+    await expect(scripted(['network'], { maxRetries: 0 }).client.merchant.get()).rejects.toBeInstanceOf(
+      ConnectionError,
+    );
   });
 
   it('keeps a key that it was given, and sends none where nothing is posted', async () => {
@@ -101,7 +131,11 @@ describe('the client', () => {
     await client.refunds.get('re_1');
     await client.merchant.change({ tolerance: '0.10' });
     expect(sent.map(({ headers }) => headers['Idempotency-Key'])).toEqual(['mine', undefined, undefined]);
-    expect(sent.map(({ headers }) => headers['Content-Type'])).toEqual(['application/json', undefined, 'application/json']);
+    expect(sent.map(({ headers }) => headers['Content-Type'])).toEqual([
+      'application/json',
+      undefined,
+      'application/json',
+    ]);
   });
 
   it('stops at once when it is aborted, also while it waits', async () => {
@@ -122,18 +156,26 @@ describe('the client', () => {
   it('walks a list by cursor to its end, one request a page', async () => {
     const page = (ids: string[], next: string | null): Step => ({
       status: 200,
-      body: { data: ids.map((id) => ({ id })), pagination: { page_size: 100, has_more: next !== null, next_cursor: next } },
+      body: {
+        data: ids.map((id) => ({ id })),
+        pagination: { page_size: 100, has_more: next !== null, next_cursor: next },
+      },
     });
     const { client, sent } = scripted([page(['a', 'b'], 'c1'), page(['c'], 'c2'), page(['d'], null)]);
     const ids: string[] = [];
     for await (const session of client.sessions.all({ status: 'paid', order_id: undefined! })) ids.push(session.id);
     expect(ids).toEqual(['a', 'b', 'c', 'd']);
-    expect(sent.map(({ url }) => new URL(url).search)).toEqual(['', 'c1', 'c2'].map((cursor) => `?status=paid&page_size=100&cursor=${cursor}`));
+    expect(sent.map(({ url }) => new URL(url).search)).toEqual(
+      ['', 'c1', 'c2'].map((cursor) => `?status=paid&page_size=100&cursor=${cursor}`),
+    );
   });
 
   it('fetches no further page than the loop asks for', async () => {
     const { client, sent } = scripted([
-      { status: 200, body: { data: [{ id: 'a' }], pagination: { page_size: 100, has_more: true, next_cursor: 'more' } } },
+      {
+        status: 200,
+        body: { data: [{ id: 'a' }], pagination: { page_size: 100, has_more: true, next_cursor: 'more' } },
+      },
     ]);
     for await (const _ of client.refunds.all()) break;
     expect(sent).toHaveLength(1);

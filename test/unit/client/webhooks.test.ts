@@ -23,7 +23,8 @@ function headersFor(
   timestamp: number | string = NOW_SEC,
 ): Record<string, string> {
   const nonce = '6f3b8a0e-5f0c-4b1e-9a53-0d2f1c7a9e44';
-  const mac = (secret: string): string => createHmac('sha256', secret).update(`${timestamp}.${nonce}.${body}`).digest('hex');
+  const mac = (secret: string): string =>
+    createHmac('sha256', secret).update(`${timestamp}.${nonce}.${body}`).digest('hex');
   return {
     'x-service-timestamp': String(timestamp),
     'x-service-nonce': nonce,
@@ -37,12 +38,15 @@ describe('a webhook', () => {
     const headers = headersFor(BODY);
     const mixed = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]));
     for (const body of [BODY, new TextEncoder().encode(BODY), Buffer.from(BODY)]) {
-      for (const form of [headers, mixed, new Headers(headers)]) expect(await verifyWebhook(body, form, options)).toEqual(PAYMENT_EVENT_EXAMPLE);
+      for (const form of [headers, mixed, new Headers(headers)])
+        expect(await verifyWebhook(body, form, options)).toEqual(PAYMENT_EVENT_EXAMPLE);
     }
   });
 
   it.each([-300, 300])('is accepted %i s away from now', async (offset) => {
-    await expect(verifyWebhook(BODY, headersFor(BODY, { main: SECRET }, NOW_SEC + offset), options)).resolves.toBeDefined();
+    await expect(
+      verifyWebhook(BODY, headersFor(BODY, { main: SECRET }, NOW_SEC + offset), options),
+    ).resolves.toBeDefined();
   });
 
   const changed = (patch: Record<string, string | undefined>) => ({ ...headersFor(BODY), ...patch });
@@ -52,7 +56,10 @@ describe('a webhook', () => {
     ['dated in words', () => verifyWebhook(BODY, headersFor(BODY, { main: SECRET }, 'now'), options)],
     ['signed with another secret', () => verifyWebhook(BODY, headersFor(BODY, { main: 'other' }), options)],
     ['signed with the API secret', () => verifyWebhook(BODY, headersFor(BODY, { main: 'api-secret' }), options)],
-    ['parsed and written again', () => verifyWebhook(JSON.stringify(JSON.parse(BODY), null, 1), headersFor(BODY), options)],
+    [
+      'parsed and written again',
+      () => verifyWebhook(JSON.stringify(JSON.parse(BODY), null, 1), headersFor(BODY), options),
+    ],
     ['without a signature', () => verifyWebhook(BODY, changed({ 'x-service-signature': undefined }), options)],
     ['without a timestamp', () => verifyWebhook(BODY, changed({ 'x-service-timestamp': undefined }), options)],
     ['without a nonce', () => verifyWebhook(BODY, changed({ 'x-service-nonce': undefined }), options)],
@@ -60,9 +67,17 @@ describe('a webhook', () => {
     ['with another nonce', () => verifyWebhook(BODY, changed({ 'x-service-nonce': 'other' }), options)],
     [
       'with a repeated signature header',
-      () => verifyWebhook(BODY, { ...headersFor(BODY), 'X-Service-Signature': headersFor(BODY)['x-service-signature'] }, options),
+      () =>
+        verifyWebhook(
+          BODY,
+          { ...headersFor(BODY), 'X-Service-Signature': headersFor(BODY)['x-service-signature'] },
+          options,
+        ),
     ],
-    ['under another header prefix', () => verifyWebhook(BODY, headersFor(BODY), { ...options, headerPrefix: 'X-Shop-' })],
+    [
+      'under another header prefix',
+      () => verifyWebhook(BODY, headersFor(BODY), { ...options, headerPrefix: 'X-Shop-' }),
+    ],
   ])('is refused when it is %s', async (_, verify) => {
     await expect(verify()).rejects.toBeInstanceOf(WebhookVerificationError);
   });
@@ -75,7 +90,9 @@ describe('a webhook', () => {
     await expect(
       verifyWebhook(BODY, headersFor(BODY, { main: 'whsec_new' }), { ...options, secret: ['whsec_old', 'whsec_new'] }),
     ).resolves.toBeDefined();
-    await expect(verifyWebhook(BODY, rotating, { ...options, secret: [] })).rejects.toBeInstanceOf(WebhookVerificationError);
+    await expect(verifyWebhook(BODY, rotating, { ...options, secret: [] })).rejects.toBeInstanceOf(
+      WebhookVerificationError,
+    );
   });
 
   it('is not verified with an empty secret, which would be a mistake in the settings', async () => {
@@ -96,7 +113,11 @@ describe('the webhook handler', () => {
     await new Promise((resolve) => server!.once('listening', resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
     return async (body, headers) => {
-      const response = await fetch(url, { method: 'POST', body, headers: { 'Content-Type': 'application/json', ...headers } });
+      const response = await fetch(url, {
+        method: 'POST',
+        body,
+        headers: { 'Content-Type': 'application/json', ...headers },
+      });
       return { status: response.status, body: await response.json() };
     };
   }
@@ -144,7 +165,10 @@ describe('the webhook handler', () => {
         webhookHandler(options, () => Promise.reject(new Error('database'))),
       ),
     );
-    expect(await send(BODY, headersFor(BODY))).toEqual({ status: 500, body: { error: 'the event could not be handled' } });
+    expect(await send(BODY, headersFor(BODY))).toEqual({
+      status: 500,
+      body: { error: 'the event could not be handled' },
+    });
   });
 
   it('tells `onError` why, and answers whatever that does', async () => {
@@ -166,7 +190,9 @@ describe('the webhook handler', () => {
   });
 
   it('says in so many words that a parsed body cannot be verified', async () => {
-    await expect(verifyWebhook(JSON.parse(BODY) as string, headersFor(BODY), options)).rejects.toThrow('needs the raw body');
+    await expect(verifyWebhook(JSON.parse(BODY) as string, headersFor(BODY), options)).rejects.toThrow(
+      'needs the raw body',
+    );
     await expect(verifyWebhook(undefined as unknown as string, headersFor(BODY), options)).rejects.toThrow(TypeError);
   });
 
@@ -178,6 +204,9 @@ describe('the webhook handler', () => {
       ),
     );
     const answer = await send(BODY, headersFor(BODY));
-    expect([answer.status, JSON.stringify(answer.body)]).toEqual([500, expect.stringContaining('before express.json()')]);
+    expect([answer.status, JSON.stringify(answer.body)]).toEqual([
+      500,
+      expect.stringContaining('before express.json()'),
+    ]);
   });
 });

@@ -1,4 +1,14 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -44,7 +54,18 @@ function changed(file: string, change: (bytes: Buffer) => Buffer): string {
 function signedBy(journal: Journal, id: string, txHash: string, atMs: number): JournalEntry {
   const money = { coin: 'USDT', units: `25${'0'.repeat(17)}`, fromAddress: 'T1', toAddress: 'T2' } as const;
   const draft = { kind: 'tron-native', sun: '1' } as never;
-  const fact = { kind: 'signed', purpose: 'refund', network: 'tron', id, attempt: 1, ...money, draft, takenFrom: [], txHash, signedBytes: '0x' };
+  const fact = {
+    kind: 'signed',
+    purpose: 'refund',
+    network: 'tron',
+    id,
+    attempt: 1,
+    ...money,
+    draft,
+    takenFrom: [],
+    txHash,
+    signedBytes: '0x',
+  };
   return journal.append(fact as never, atMs);
 }
 
@@ -66,7 +87,9 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('a backup', () => {
   it('holds the ledger, the note of its end and what the signer remembers, for its owner alone, and says when it was made', () => {
-    expect(filesIn(backup)).toEqual(expect.arrayContaining(['backup.json', 'events.anchor.json', 'events.db', 'signer']));
+    expect(filesIn(backup)).toEqual(
+      expect.arrayContaining(['backup.json', 'events.anchor.json', 'events.db', 'signer']),
+    );
     expect(filesIn(join(backup, 'signer'))).toEqual([expect.stringMatching(/^audit-[0-9a-f]+\.json$/)]);
     for (const name of filesIn(backup)) expect(statSync(join(backup, name)).mode & 0o077).toBe(0);
     expect(JSON.parse(readFileSync(join(dataDir, 'last-backup.json'), 'utf8'))).toMatchObject({ events: log.events });
@@ -94,7 +117,9 @@ describe('a backup', () => {
   });
 
   it('names no file outside its folder', async () => {
-    const crafted = changed('backup.json', (bytes) => Buffer.from(bytes.toString().replace('"events.db"', '"../../events.db"')));
+    const crafted = changed('backup.json', (bytes) =>
+      Buffer.from(bytes.toString().replace('"events.db"', '"../../events.db"')),
+    );
     await expect(run('backup.restore', { from: crafted }, elsewhere())).rejects.toThrow('is not what a backup holds');
   });
 
@@ -121,7 +146,11 @@ describe('a restored ledger', () => {
   it('goes on where the backup ended: what was signed since is kept as evidence, and an event says what is lost', async () => {
     const place = elsewhere();
     const restored = await run('backup.restore', { from: backup, operator: 'olga' }, place);
-    expect(restored).toMatchObject({ data_dir: place, moved_aside: null, kept_checkpoints: [expect.stringContaining('.before-restore-')] });
+    expect(restored).toMatchObject({
+      data_dir: place,
+      moved_aside: null,
+      kept_checkpoints: [expect.stringContaining('.before-restore-')],
+    });
     expect(Number(restored.lost_events)).toBeGreaterThan(0);
     expect(keptAnchors(`${place}-signer`).every(({ size }) => size <= log.events)).toBe(true);
     expect(keptAnchors(`${dataDir}-signer`).some(({ size }) => size > log.events)).toBe(true);
@@ -129,7 +158,11 @@ describe('a restored ledger', () => {
     const [event] = await store.readStream('operator-acts');
     await store.close();
     expect(event).toMatchObject({ type: 'LedgerRestored', position: String(log.events + 1) });
-    expect(JSON.parse(event!.data)).toMatchObject({ events: log.events, signedEvents: log.events + Number(restored.lost_events), actor: 'olga' });
+    expect(JSON.parse(event!.data)).toMatchObject({
+      events: log.events,
+      signedEvents: log.events + Number(restored.lost_events),
+      actor: 'olga',
+    });
   });
 
   it('is told which payments the signer signed that it does not know, so that nobody pays them again', async () => {
@@ -140,7 +173,15 @@ describe('a restored ledger', () => {
     signedBy(journal, 're_lost-1', '0x02', 3);
     journal.close();
     const restored = await run('backup.restore', { from: backup, operator: 'olga' }, place);
-    const payment = { mode: 'live', network: 'tron', kind: 'refund', attempt: 1, coin: 'USDT', amount: '2.50', to_address: 'T2' };
+    const payment = {
+      mode: 'live',
+      network: 'tron',
+      kind: 'refund',
+      attempt: 1,
+      coin: 'USDT',
+      amount: '2.50',
+      to_address: 'T2',
+    };
     const lost = { ...payment, id: 're_lost-1', tx_hash: '0x02', signed_at: expect.any(String) as string };
     expect(restored.unknown_payments).toEqual([expect.objectContaining({ id: 're_known-1' }), lost]);
     expect((restored.next as string[])[0]).toContain('signed 2 payments that this ledger does not know');
@@ -175,7 +216,9 @@ describe('a restored ledger', () => {
 
   it('says null, not an empty list, of what was paid since where no journal is left that could tell', async () => {
     const place = elsewhere();
-    expect(await run('backup.restore', { from: backup, operator: 'olga' }, place)).toMatchObject({ unknown_payments: null });
+    expect(await run('backup.restore', { from: backup, operator: 'olga' }, place)).toMatchObject({
+      unknown_payments: null,
+    });
     const [other, made] = [elsewhere(), join(folder, `stopped-${copies}`)];
     const journal = Journal.open(join(`${other}-signer`, 'payouts-live-0a.jsonl'));
     journal.append({ kind: 'stopped', by: 'ada' }, 1);
@@ -187,7 +230,9 @@ describe('a restored ledger', () => {
     expect(restored).toMatchObject({ unknown_payments: null });
     rmSync(other, { recursive: true });
     // A journal that outlived the ledger is newer than any copy, and can tell.
-    expect(await run('backup.restore', { from: made, operator: 'olga' }, other)).toMatchObject({ unknown_payments: [] });
+    expect(await run('backup.restore', { from: made, operator: 'olga' }, other)).toMatchObject({
+      unknown_payments: [],
+    });
   });
 
   it('is not made where a journal of the backup is broken, and nothing is changed', async () => {
@@ -206,13 +251,17 @@ describe('a restored ledger', () => {
     });
     const empty = elsewhere();
     rmSync(`${empty}-signer`, { recursive: true });
-    await expect(run('backup.restore', { from: made, operator: 'olga' }, empty)).rejects.toThrow('nothing was restored');
+    await expect(run('backup.restore', { from: made, operator: 'olga' }, empty)).rejects.toThrow(
+      'nothing was restored',
+    );
     expect([existsSync(`${empty}-signer`), filesIn(empty)]).toEqual([false, []]);
     // A broken one of the signer's own ends it before anything of the backup is placed.
     rmSync(place, { recursive: true });
     const unlocked = (directory: string): string[] => filesIn(directory).filter((file) => !file.startsWith('lock.'));
     const before = filesIn(`${place}-signer`);
-    await expect(run('backup.restore', { from: backup, operator: 'olga' }, place)).rejects.toThrow(/entry 2 of the journal does not follow/);
+    await expect(run('backup.restore', { from: backup, operator: 'olga' }, place)).rejects.toThrow(
+      /entry 2 of the journal does not follow/,
+    );
     expect([unlocked(`${place}-signer`), unlocked(place)]).toEqual([before, []]);
   });
 

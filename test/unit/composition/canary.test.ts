@@ -20,14 +20,21 @@ const put = (name: string, text: string): string => {
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'canary-'));
   settings = {
-    CANARY_MERCHANT_FILE: put('merchant.json', JSON.stringify({ id: 'mer_1', api_key: 'sk_live_1', api_secret: 'a', webhook_secret: 'b' })),
-    CANARY_KEYSTORE: put('keystore', JSON.stringify(sealKeystore('live', WORDS, 'a good passphrase', SCRYPT_COST.randomKey))),
+    CANARY_MERCHANT_FILE: put(
+      'merchant.json',
+      JSON.stringify({ id: 'mer_1', api_key: 'sk_live_1', api_secret: 'a', webhook_secret: 'b' }),
+    ),
+    CANARY_KEYSTORE: put(
+      'keystore',
+      JSON.stringify(sealKeystore('live', WORDS, 'a good passphrase', SCRYPT_COST.randomKey)),
+    ),
     CANARY_KEYSTORE_PASSPHRASE_FILE: put('passphrase', 'a good passphrase\n'),
   };
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
-const open = async (changes: Record<string, string | undefined> = {}) => openCanary(readConfig({ ...settings, ...changes }));
+const open = async (changes: Record<string, string | undefined> = {}) =>
+  openCanary(readConfig({ ...settings, ...changes }));
 
 describe('the settings of canary payments', () => {
   it('are off without any of them', async () => expect(await openCanary(readConfig({}))).toBeNull());
@@ -39,7 +46,11 @@ describe('the settings of canary payments', () => {
   });
 
   it('need no wallet where only webhooks are taken', async () => {
-    const account = await open({ ROLES: 'api', CANARY_KEYSTORE: undefined, CANARY_KEYSTORE_PASSPHRASE_FILE: undefined });
+    const account = await open({
+      ROLES: 'api',
+      CANARY_KEYSTORE: undefined,
+      CANARY_KEYSTORE_PASSPHRASE_FILE: undefined,
+    });
     expect(account).toMatchObject({ webhookSecret: 'b', wallet: null });
   });
 
@@ -58,11 +69,15 @@ describe('the settings of canary payments', () => {
     await expect(open({ CANARY_MERCHANT_FILE: put('other.json', '{"api_key":"sk_live_secret"}') })).rejects.toThrow(
       /^CANARY_MERCHANT_FILE: (?!.*secret1).*must hold api_key/,
     );
-    await expect(open({ CANARY_KEYSTORE_PASSPHRASE_FILE: put('wrong', 'another passphrase') })).rejects.toThrow(/^CANARY_KEYSTORE: (?!.*another)/);
+    await expect(open({ CANARY_KEYSTORE_PASSPHRASE_FILE: put('wrong', 'another passphrase') })).rejects.toThrow(
+      /^CANARY_KEYSTORE: (?!.*another)/,
+    );
   });
 
   it("refuse the service's own keys, whose account others pay from", async () => {
-    await expect(open({ WALLET_XPUB_EVM: new Wallet(WORDS).evmXpub })).rejects.toThrow('CANARY_KEYSTORE holds the keys of the service itself');
+    await expect(open({ WALLET_XPUB_EVM: new Wallet(WORDS).evmXpub })).rejects.toThrow(
+      'CANARY_KEYSTORE holds the keys of the service itself',
+    );
     await expect(openCanary(readConfig(settings), [new Wallet(WORDS).treasury])).rejects.toThrow(
       'CANARY_KEYSTORE holds the keys of the service itself',
     );
@@ -70,8 +85,16 @@ describe('the settings of canary payments', () => {
 });
 
 it("takes webhooks at one path of the service's own address", () => {
-  const rules = { allowInsecure: false, ownHosts: ['pay.shop.com'], ownReceiver: 'https://pay.shop.com/canary/webhook' };
+  const rules = {
+    allowInsecure: false,
+    ownHosts: ['pay.shop.com'],
+    ownReceiver: 'https://pay.shop.com/canary/webhook',
+  };
   expect(vetWebhookUrl('https://pay.shop.com/canary/webhook', rules).ok).toBe(true);
-  for (const other of ['https://pay.shop.com/', 'https://pay.shop.com/canary/webhook?x=1', 'https://pay.shop.com:8443/canary/webhook/..'])
+  for (const other of [
+    'https://pay.shop.com/',
+    'https://pay.shop.com/canary/webhook?x=1',
+    'https://pay.shop.com:8443/canary/webhook/..',
+  ])
     expect(vetWebhookUrl(other, rules).ok, other).toBe(vetWebhookUrl(other, { ...rules, ownReceiver: 'none' }).ok);
 });

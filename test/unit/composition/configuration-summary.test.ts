@@ -13,9 +13,12 @@ it('the summary of the configuration names hosts, roles and limits, and no secre
     WALLET_XPUB_EVM: 'xpub-of-ours',
     OTEL_EXPORTER_OTLP_ENDPOINT: 'https://user:hunter2@collector.example',
   };
-  const summary = configurationSummary(readConfig({ ...secrets, ROLES: 'api,worker', PUBLIC_URL: 'https://pay.example', SECOND_SOURCE_FROM: '50' }));
+  const summary = configurationSummary(
+    readConfig({ ...secrets, ROLES: 'api,worker', PUBLIC_URL: 'https://pay.example', SECOND_SOURCE_FROM: '50' }),
+  );
   const text = JSON.stringify(summary);
-  for (const secret of ['abab', 'hunter2', 'apikey123', 'xpub-of-ours', 'store:2113']) expect(text).not.toContain(secret);
+  for (const secret of ['abab', 'hunter2', 'apikey123', 'xpub-of-ours', 'store:2113'])
+    expect(text).not.toContain(secret);
   expect(summary).toMatchObject({
     version: expect.stringMatching(/^\d+\.\d+/),
     roles: ['api', 'worker'],

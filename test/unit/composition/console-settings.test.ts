@@ -4,7 +4,8 @@ import { readConfig } from '../../../src/config.ts';
 
 const CONSOLE = { CONSOLE_PORT: '8082', CONSOLE_URL: 'https://console.shop.example' };
 const SSO = { CONSOLE_SSO_ISSUER: 'https://login.shop.example', CONSOLE_SSO_CLIENT_ID: 'quittance' };
-const faultsOf = (env: Record<string, string>): unknown[] => consoleFaults(readConfig({ ...CONSOLE, ...env })).filter((fault) => fault !== false);
+const faultsOf = (env: Record<string, string>): unknown[] =>
+  consoleFaults(readConfig({ ...CONSOLE, ...env })).filter((fault) => fault !== false);
 
 describe('the settings of the console', () => {
   it('are fine with and without single sign-on', () => {
@@ -12,13 +13,19 @@ describe('the settings of the console', () => {
     expect(faultsOf(SSO)).toEqual([]);
     for (const path of ['6f1ad1e2-0f0c-4c5b-9a53-2d0b0a6d8f11/v2.0', 'realms/common', 'common-people'])
       expect(faultsOf({ ...SSO, CONSOLE_SSO_ISSUER: `https://login.shop.example/${path}` })).toEqual([]);
-    expect(faultsOf({ ...SSO, CONSOLE_SSO_ROLES: '{"payments":"support:mer_1, viewer","audit":"auditor@2027-03-31"}' })).toEqual([]);
+    expect(
+      faultsOf({ ...SSO, CONSOLE_SSO_ROLES: '{"payments":"support:mer_1, viewer","audit":"auditor@2027-03-31"}' }),
+    ).toEqual([]);
   });
 
   it.each([
     ['no client', { CONSOLE_SSO_ISSUER: SSO.CONSOLE_SSO_ISSUER }, 'CONSOLE_SSO_CLIENT_ID is missing'],
     ['no provider', { CONSOLE_SSO_CLIENT_ID: 'quittance' }, 'CONSOLE_SSO_ISSUER is missing'],
-    ['a provider in clear', { ...SSO, CONSOLE_SSO_ISSUER: 'http://login.shop.example' }, 'CONSOLE_SSO_ISSUER must start with https'],
+    [
+      'a provider in clear',
+      { ...SSO, CONSOLE_SSO_ISSUER: 'http://login.shop.example' },
+      'CONSOLE_SSO_ISSUER must start with https',
+    ],
     ...['common/v2.0', 'organizations/v2.0/', 'Consumers', 'common/v2.0/.well-known/openid-configuration'].map(
       (path): [string, Record<string, string>, string] => [
         `a provider of everybody’s, ${path}`,
@@ -26,7 +33,11 @@ describe('the settings of the console', () => {
         'CONSOLE_SSO_ISSUER must name your own tenant',
       ],
     ),
-    ['a role that there is not', { ...SSO, CONSOLE_SSO_ROLES: '{"payments":"boss"}' }, 'CONSOLE_SSO_ROLES: roles: boss is none of'],
+    [
+      'a role that there is not',
+      { ...SSO, CONSOLE_SSO_ROLES: '{"payments":"boss"}' },
+      'CONSOLE_SSO_ROLES: roles: boss is none of',
+    ],
   ])('name what is wrong: %s', (_, env, fault) => {
     expect(faultsOf(env)).toEqual([expect.stringContaining(fault)]);
   });

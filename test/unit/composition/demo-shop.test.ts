@@ -31,7 +31,13 @@ async function sandbox() {
   const directory = new MerchantDirectory({ store, sealer });
   await directory.start();
   cleanups.push(() => directory.close());
-  const handler = createMerchantHandler({ store, clock, random: nodeRandom, notificationIds: new NotificationIds(clock), soleWriter: true });
+  const handler = createMerchantHandler({
+    store,
+    clock,
+    random: nodeRandom,
+    notificationIds: new NotificationIds(clock),
+    soleWriter: true,
+  });
   const vet = (url: string) => vetWebhookUrl(url, { allowInsecure: true, ownHosts: [] });
   const merchants = new Merchants({
     handler,
@@ -45,7 +51,12 @@ async function sandbox() {
     changeDelayMinutes: 0,
   });
   const start = async () => {
-    const shop = await startDemoShop({ merchants, directory }, { DATA_DIR: dataDir, HEADER_PREFIX: 'X-Service-' }, clock, silentLog);
+    const shop = await startDemoShop(
+      { merchants, directory },
+      { DATA_DIR: dataDir, HEADER_PREFIX: 'X-Service-' },
+      clock,
+      silentLog,
+    );
     const seen: DemoMerchant[] = [];
     shop.onMerchant((merchant) => seen.push(merchant));
     const { id } = seen[0]!;
@@ -54,7 +65,12 @@ async function sandbox() {
       await shop.inbox.close();
     };
     cleanups.push(stop);
-    return { inbox: shop.inbox, merchant: () => seen.at(-1)!, url: () => merchants.getMerchant(id)?.webhook?.url, stop };
+    return {
+      inbox: shop.inbox,
+      merchant: () => seen.at(-1)!,
+      url: () => merchants.getMerchant(id)?.webhook?.url,
+      stop,
+    };
   };
   return { merchants, clock, start };
 }
@@ -70,13 +86,16 @@ describe('the demo shop of a sandbox', () => {
     expect(second.merchant()).toEqual(first.merchant());
   });
 
-  it.each(['http://127.0.0.1:9444/own', null])('keeps the webhook URL %s that its user set over a restart', async (url) => {
-    const { merchants, start } = await sandbox();
-    const first = await start();
-    await merchants.setWebhook(first.merchant().id, { url });
-    await first.stop();
-    expect((await start()).url()).toBe(url);
-  });
+  it.each(['http://127.0.0.1:9444/own', null])(
+    'keeps the webhook URL %s that its user set over a restart',
+    async (url) => {
+      const { merchants, start } = await sandbox();
+      const first = await start();
+      await merchants.setWebhook(first.merchant().id, { url });
+      await first.stop();
+      expect((await start()).url()).toBe(url);
+    },
+  );
 
   it('shows the webhook secret that signs now, at once and after a restart', async () => {
     const { merchants, clock, start } = await sandbox();

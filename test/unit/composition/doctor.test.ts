@@ -41,7 +41,8 @@ const evmProvider = async (chainId: number, head: number, hasHistory = true): Pr
       timestamp: `0x${Math.floor(Date.now() / 1000).toString(16)}`,
     };
     const from = (params[0] as { fromBlock?: string } | undefined)?.fromBlock;
-    if (method === 'eth_getLogs' && !hasHistory && Number(from) < head - 100) return { error: { code: -32000, message: 'missing trie node' } };
+    if (method === 'eth_getLogs' && !hasHistory && Number(from) < head - 100)
+      return { error: { code: -32000, message: 'missing trie node' } };
     const answers: Record<string, unknown> = {
       ...{ eth_chainId: `0x${chainId.toString(16)}`, eth_blockNumber: block.number, eth_getBlockByNumber: block },
       ...{ eth_call: word(18), eth_getTransactionReceipt: null, eth_getLogs: [] },
@@ -90,7 +91,10 @@ beforeAll(async () => {
     RATE_KRAKEN_URL: market.url,
     TEST_BSC_RPC_URLS: provider.url,
     TEST_NETWORKS: JSON.stringify({ bsc: { chain_id: '97', tokens: [{ coin: 'USDT', address: USDT, decimals: 18 }] } }),
-    TEST_WALLET_KEYSTORE: file('wallet.json', JSON.stringify(sealKeystore('test', WORDS, 'a passphrase', SCRYPT_COST.randomKey))),
+    TEST_WALLET_KEYSTORE: file(
+      'wallet.json',
+      JSON.stringify(sealKeystore('test', WORDS, 'a passphrase', SCRYPT_COST.randomKey)),
+    ),
     TEST_WALLET_KEYSTORE_PASSPHRASE_FILE: file('passphrase', 'a passphrase\n'),
     TEST_WALLET_XPUB_EVM: new Wallet(WORDS).evmXpub,
     PAYOUT_LIMITS: JSON.stringify({ USDT: { perTransaction: '10', perHour: '20', perDay: '30', approvalFrom: '5' } }),
@@ -98,13 +102,17 @@ beforeAll(async () => {
   };
 });
 afterAll(async () => {
-  await Promise.all([provider, behind, forgetful, otherChain, market, deadMarket, wrongMarket].map((each) => each?.close()));
+  await Promise.all(
+    [provider, behind, forgetful, otherChain, market, deadMarket, wrongMarket].map((each) => each?.close()),
+  );
   rmSync(directory, { recursive: true, force: true });
 });
 
 const KEYS = ['TEST_WALLET_KEYSTORE', 'TEST_WALLET_KEYSTORE_PASSPHRASE_FILE'];
-const worse = (findings: readonly Finding[]): Finding[] => findings.filter(({ state }) => state === 'fault' || state === 'warning');
-const found = (findings: readonly Finding[]): string[] => worse(findings).map(({ state, check, why }) => `${state} ${check}: ${why}`);
+const worse = (findings: readonly Finding[]): Finding[] =>
+  findings.filter(({ state }) => state === 'fault' || state === 'warning');
+const found = (findings: readonly Finding[]): string[] =>
+  worse(findings).map(({ state, check, why }) => `${state} ${check}: ${why}`);
 
 const isReadable = (env: Readonly<Record<string, string | undefined>>): boolean => {
   try {
@@ -119,7 +127,17 @@ describe('the doctor', () => {
     const findings = await diagnose(base);
     // A disk of the machine that runs this may be slow or full.
     expect(found(findings).filter((line) => !/ disk-|memory/.test(line))).toEqual([]);
-    const checked = ['settings', 'unknown-settings', 'sealing-keys', 'data-dir', 'journal', 'descriptors', 'keys:test', 'rates', 'payouts'];
+    const checked = [
+      'settings',
+      'unknown-settings',
+      'sealing-keys',
+      'data-dir',
+      'journal',
+      'descriptors',
+      'keys:test',
+      'rates',
+      'payouts',
+    ];
     expect(findings.map(({ check }) => check)).toEqual(expect.arrayContaining(checked));
     expect(findings.find(({ check }) => check.startsWith('provider:'))?.why).toMatch(/serves chain 97 .* head 200000/);
   });
@@ -129,23 +147,59 @@ describe('the doctor', () => {
     ['a port that is no number', () => ({ PORT: 'eighty' }), /^fault settings: PORT/],
     ['no master key', () => ({ MASTER_KEY: null }), /^fault settings: MASTER_KEY is missing/],
     ['a master key that is too short', () => ({ MASTER_KEY: 'abcd' }), /^fault sealing-keys/],
-    ['a public address without TLS', () => ({ PUBLIC_URL: 'http://pay.example' }), /^fault settings: PUBLIC_URL must be https/],
+    [
+      'a public address without TLS',
+      () => ({ PUBLIC_URL: 'http://pay.example' }),
+      /^fault settings: PUBLIC_URL must be https/,
+    ],
     ['rates of the sandbox', () => ({ RATE_PROVIDERS: 'static' }), /^fault settings: RATE_PROVIDERS/],
     ['insecure webhooks', () => ({ WEBHOOK_ALLOW_INSECURE: 'true' }), /^fault settings: WEBHOOK_ALLOW_INSECURE/],
-    ['a setting with a slip', () => ({ ETHERUM_RPC_URLS: 'https://eth.example' }), /^warning unknown-settings: ETHERUM_RPC_URLS/],
-    ['a second source that nobody gives', () => ({ SECOND_SOURCE_FROM: '5', BSC_RPC_URLS: otherChain.url }), /^fault settings: SECOND_SOURCE_FROM/],
-    ['live money believed from one provider', () => ({ BSC_RPC_URLS: otherChain.url }), /^warning providers:live:bsc: .*one provider/],
-    ['a provider without encryption', () => ({ TEST_BSC_RPC_URLS: 'http://192.0.2.1:1' }), /^warning providers:test:bsc: .*without encryption/],
+    [
+      'a setting with a slip',
+      () => ({ ETHERUM_RPC_URLS: 'https://eth.example' }),
+      /^warning unknown-settings: ETHERUM_RPC_URLS/,
+    ],
+    [
+      'a second source that nobody gives',
+      () => ({ SECOND_SOURCE_FROM: '5', BSC_RPC_URLS: otherChain.url }),
+      /^fault settings: SECOND_SOURCE_FROM/,
+    ],
+    [
+      'live money believed from one provider',
+      () => ({ BSC_RPC_URLS: otherChain.url }),
+      /^warning providers:live:bsc: .*one provider/,
+    ],
+    [
+      'a provider without encryption',
+      () => ({ TEST_BSC_RPC_URLS: 'http://192.0.2.1:1' }),
+      /^warning providers:test:bsc: .*without encryption/,
+    ],
     ['no provider at all', () => ({ TEST_BSC_RPC_URLS: null }), /^fault providers: no network/],
-    ['a provider that is down', () => ({ TEST_BSC_RPC_URLS: 'http://127.0.0.1:9' }), /^fault provider:test:bsc:127\.0\.0\.1:9/],
-    ['a provider of another chain', () => ({ TEST_BSC_RPC_URLS: otherChain.url }), /^fault provider:.*serves chain 56 instead of 97/],
+    [
+      'a provider that is down',
+      () => ({ TEST_BSC_RPC_URLS: 'http://127.0.0.1:9' }),
+      /^fault provider:test:bsc:127\.0\.0\.1:9/,
+    ],
+    [
+      'a provider of another chain',
+      () => ({ TEST_BSC_RPC_URLS: otherChain.url }),
+      /^fault provider:.*serves chain 56 instead of 97/,
+    ],
     [
       'a token with other decimals',
       () => ({ TEST_NETWORKS: base['TEST_NETWORKS']!.replace('"decimals":18', '"decimals":6') }),
       /^fault provider:.*has 18 decimals instead of 6/,
     ],
-    ['a provider that lags', () => ({ TEST_BSC_RPC_URLS: `${provider.url},${behind.url}` }), /^warning provider:.*5000 blocks behind/],
-    ['a provider without history', () => ({ TEST_BSC_RPC_URLS: forgetful.url }), /^warning provider:test:bsc:\S+: has no logs/],
+    [
+      'a provider that lags',
+      () => ({ TEST_BSC_RPC_URLS: `${provider.url},${behind.url}` }),
+      /^warning provider:.*5000 blocks behind/,
+    ],
+    [
+      'a provider without history',
+      () => ({ TEST_BSC_RPC_URLS: forgetful.url }),
+      /^warning provider:test:bsc:\S+: has no logs/,
+    ],
     ['markets that do not answer', () => ({ RATE_KRAKEN_URL: deadMarket.url }), /^fault rates: no market answers/],
     ['a clock that is wrong', () => ({ RATE_KRAKEN_URL: wrongMarket.url }), /^fault clock: 7(?:19|20)\d\.\d s behind/],
     [
@@ -158,14 +212,26 @@ describe('the doctor', () => {
       () => ({ TEST_WALLET_SOLANA_POOL: join(directory, 'pool-of-another') }),
       /^fault keys:test: .*SOLANA_POOL/,
     ],
-    ['an export that is no key', () => ({ TEST_WALLET_XPUB_EVM: 'xpub-nonsense' }), /^fault wallet:test:evm: TEST_WALLET_XPUB_EVM/],
+    [
+      'an export that is no key',
+      () => ({ TEST_WALLET_XPUB_EVM: 'xpub-nonsense' }),
+      /^fault wallet:test:evm: TEST_WALLET_XPUB_EVM/,
+    ],
     [
       'a passphrase that does not open the keystore',
       () => ({ TEST_WALLET_KEYSTORE_PASSPHRASE_FILE: join(directory, 'wrong-passphrase') }),
       /^fault keys:test/,
     ],
-    ['live keys beside the network', () => ({ WALLET_MNEMONIC: WORDS }), /^fault settings: WALLET_MNEMONIC must not be set/],
-    ['one wallet for both modes', () => ({ WALLET_XPUB_EVM: base['TEST_WALLET_XPUB_EVM']! }), /^fault settings: live and test mode/],
+    [
+      'live keys beside the network',
+      () => ({ WALLET_MNEMONIC: WORDS }),
+      /^fault settings: WALLET_MNEMONIC must not be set/,
+    ],
+    [
+      'one wallet for both modes',
+      () => ({ WALLET_XPUB_EVM: base['TEST_WALLET_XPUB_EVM']! }),
+      /^fault settings: live and test mode/,
+    ],
     ['no wallet for a network', () => ({ BSC_RPC_URLS: otherChain.url }), /^fault wallet:live:evm/],
     [
       'a signer that does not run',
@@ -184,12 +250,28 @@ describe('the doctor', () => {
     ['two ports that are one', () => ({ PORT: '18080', ADMIN_PORT: '18080' }), /^fault ports: PORT and ADMIN_PORT/],
     ['a data directory that cannot be', () => ({ DATA_DIR: join(directory, 'not-json') }), /^fault data-dir/],
     ['a data directory open to others', () => ({ DATA_DIR: join(directory, 'open') }), /^warning data-dir: others/],
-    ['a ledger that was moved', () => ({ DATA_DIR: join(directory, 'moved') }), /^fault data-dir: its ledger was moved/],
+    [
+      'a ledger that was moved',
+      () => ({ DATA_DIR: join(directory, 'moved') }),
+      /^fault data-dir: its ledger was moved/,
+    ],
     ['a restored copy', () => ({ DATA_DIR: join(directory, 'restored') }), /^warning data-dir: it is a restored copy/],
-    ['a journal inside of the data', () => ({ SIGNER_JOURNAL_DIR: join(directory, 'data', 'journal') }), /^fault journal/],
+    [
+      'a journal inside of the data',
+      () => ({ SIGNER_JOURNAL_DIR: join(directory, 'data', 'journal') }),
+      /^fault journal/,
+    ],
     ['more connections than descriptors', () => ({ MAX_CONNECTIONS: '99999999' }), /^warning descriptors/],
-    ['a list of exchanges that is none', () => ({ EXCHANGE_WALLETS_FILE: join(directory, 'not-json') }), /^fault exchange-wallets/],
-    ['a log that is shipped into its own folder', () => ({ LOG_SHIPPING_TO: join(directory, 'data', 'copy') }), /^fault settings: LOG_SHIPPING_TO/],
+    [
+      'a list of exchanges that is none',
+      () => ({ EXCHANGE_WALLETS_FILE: join(directory, 'not-json') }),
+      /^fault exchange-wallets/,
+    ],
+    [
+      'a log that is shipped into its own folder',
+      () => ({ LOG_SHIPPING_TO: join(directory, 'data', 'copy') }),
+      /^fault settings: LOG_SHIPPING_TO/,
+    ],
     [
       'a folder for the log that is not there',
       () => ({ LOG_SHIPPING_TO: join(directory, 'unmounted') }),

@@ -17,7 +17,13 @@ test('payouts that could not start let their connections go before others are tr
     terms += 1;
     const name = `term ${terms}`;
     done.push(`${name} opens`);
-    return [{ network: 'ethereum', mode: 'test', close: async () => void done.push(`${name} closes`) } as Partial<OutgoingChain> as OutgoingChain];
+    return [
+      {
+        network: 'ethereum',
+        mode: 'test',
+        close: async () => void done.push(`${name} closes`),
+      } as Partial<OutgoingChain> as OutgoingChain,
+    ];
   };
   const store = new MemoryEventStore();
   const readModel = { generation: () => Promise.reject(new StoreUnavailable('the test took it away')) };

@@ -8,7 +8,11 @@ const PER_RANGE = 10;
 
 async function coverageOf(ranges: number): Promise<LedgerCoverage> {
   const random = { bytes: () => new Uint8Array(0), uuid: randomUUID };
-  const coverage = new LedgerCoverage({ store: new MemoryEventStore(), clock: { nowMs: () => 1_000 }, random }, 'test', 'bsc');
+  const coverage = new LedgerCoverage(
+    { store: new MemoryEventStore(), clock: { nowMs: () => 1_000 }, random },
+    'test',
+    'bsc',
+  );
   for (let range = 1; range <= ranges; range += 1) {
     const toBlock = range * PER_RANGE;
     await coverage.record({
@@ -29,7 +33,11 @@ describe('the evidence of what was read', () => {
   it('is walked back to any block, however long it is', async () => {
     const coverage = await coverageOf(RANGES);
     expect((await coverage.lastCovered())?.block).toBe(RANGES * PER_RANGE);
-    expect(await coverage.coveredBelow(RANGES * PER_RANGE)).toEqual({ block: 12_020, hash: '0x12020', timeSec: 12_020 });
+    expect(await coverage.coveredBelow(RANGES * PER_RANGE)).toEqual({
+      block: 12_020,
+      hash: '0x12020',
+      timeSec: 12_020,
+    });
     expect((await coverage.coveredBelow(12_005))?.block).toBe(12_000);
     expect((await coverage.coveredBelow(7_000))?.block).toBe(6_990);
     expect((await coverage.coveredBelow(11))?.block).toBe(10);

@@ -37,7 +37,12 @@ async function running(
   const access: RunningAccess = { settings: knownNetwork(mode, 'ethereum'), urls: [ONE, TWO] };
   const log = { level: 'info' };
   const store = new MemoryEventStore();
-  const others = liveProviders({ access: [access], config: secondSource, sealingKeys: parseMasterKeys('ab'.repeat(31) + 'cd'), look });
+  const others = liveProviders({
+    access: [access],
+    config: secondSource,
+    sealingKeys: parseMasterKeys('ab'.repeat(31) + 'cd'),
+    look,
+  });
   const config = { LOG_LEVEL: 'info', RATE_LIMIT_PER_KEY: 0, RATE_LIMIT_PER_ADDRESS: 0 } as const;
   const storage = { rateLimiter: () => Promise.reject(new Error('no limits here')) };
   const settings = await startLiveSettings({ config, log, storage, isApi: false, others });
@@ -45,7 +50,8 @@ async function running(
   const parts = { store, clock: { nowMs: () => 1_800_000_000_000 }, random: nodeRandom };
   const commands = settingsCommands(settings, parts, (facts) => void lines.push(facts));
   const set = (...changes: string[]): Promise<JsonValue> => commands['settings.set']!({ changes, operator: 'Ann' });
-  const acts = async () => (await store.readStream(OPERATOR_ACTS_STREAM)).map(({ data }) => JSON.parse(data) as { subject: string });
+  const acts = async () =>
+    (await store.readStream(OPERATOR_ACTS_STREAM)).map(({ data }) => JSON.parse(data) as { subject: string });
   return { access, log, set, acts, lines };
 }
 
@@ -96,31 +102,42 @@ describe('the providers of a running service', () => {
     ['is no address', looks({}), `ETHEREUM_RPC_URLS=${ONE},ftp://${SECRET}`, /ETHEREUM_RPC_URLS: entry 2 is no http/],
     ['is named twice', looks({}), `ETHEREUM_RPC_URLS=${ONE},${ONE}`, /ETHEREUM_RPC_URLS names one address twice/],
     ['is missing', looks({}), 'ETHEREUM_RPC_URLS= , ', /ETHEREUM_RPC_URLS is empty/],
-    ['is of a network that is not read here', looks({}), `BSC_RPC_URLS=${ONE}`, /BSC_RPC_URLS cannot change while the service runs/],
-  ] as const)('stay as they are when one of the new ones %s, together with all else that was to change', async (_, found, change, words) => {
-    const { access, log, set, acts } = await running(found);
-    const error = await set('LOG_LEVEL=debug', change).then(
-      () => new Error('taken'),
-      (reason: Error) => reason,
-    );
-    expect(error.message).toMatch(words);
-    expect(error.message).toMatch(/nothing was changed$/);
-    expect(error.message).not.toContain(SECRET);
-    expect([access.urls, log.level, await acts()]).toEqual([[ONE, TWO], 'info', []]);
-  });
+    [
+      'is of a network that is not read here',
+      looks({}),
+      `BSC_RPC_URLS=${ONE}`,
+      /BSC_RPC_URLS cannot change while the service runs/,
+    ],
+  ] as const)(
+    'stay as they are when one of the new ones %s, together with all else that was to change',
+    async (_, found, change, words) => {
+      const { access, log, set, acts } = await running(found);
+      const error = await set('LOG_LEVEL=debug', change).then(
+        () => new Error('taken'),
+        (reason: Error) => reason,
+      );
+      expect(error.message).toMatch(words);
+      expect(error.message).toMatch(/nothing was changed$/);
+      expect(error.message).not.toContain(SECRET);
+      expect([access.urls, log.level, await acts()]).toEqual([[ONE, TWO], 'info', []]);
+    },
+  );
 
   it.each([
     ['where the operator set the amount', { SECOND_SOURCE_FROM: '50' }],
     ['where the default is in force', {}],
-  ])('do not become those of one host, which would let large payments count on its word alone, %s', async (_, secondSource) => {
-    const found = looks({});
-    const { access, set } = await running(found, { secondSource });
-    for (const one of [ONE, `${ONE},${ONE}2`])
-      await expect(set(`ETHEREUM_RPC_URLS=${one}`)).rejects.toThrow(
-        /ETHEREUM_RPC_URLS names one provider.*add one of another host.*nothing was changed$/,
-      );
-    expect([access.urls, found.asked]).toEqual([[ONE, TWO], []]);
-  });
+  ])(
+    'do not become those of one host, which would let large payments count on its word alone, %s',
+    async (_, secondSource) => {
+      const found = looks({});
+      const { access, set } = await running(found, { secondSource });
+      for (const one of [ONE, `${ONE},${ONE}2`])
+        await expect(set(`ETHEREUM_RPC_URLS=${one}`)).rejects.toThrow(
+          /ETHEREUM_RPC_URLS names one provider.*add one of another host.*nothing was changed$/,
+        );
+      expect([access.urls, found.asked]).toEqual([[ONE, TWO], []]);
+    },
+  );
 
   it('may be those of one host where no payment waits for a second source', async () => {
     const { access, set } = await running(looks({}), { mode: 'test' });

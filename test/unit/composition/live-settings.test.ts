@@ -12,11 +12,17 @@ const NOW_MS = 1_800_000_000_000;
 async function running() {
   const log = { level: 'info' };
   const store = new MemoryEventStore();
-  const storage = { rateLimiter: async (settings: { ratePerSec: number; burst: number }) => createTokenBucketLimiter(settings) };
+  const storage = {
+    rateLimiter: async (settings: { ratePerSec: number; burst: number }) => createTokenBucketLimiter(settings),
+  };
   const config = { LOG_LEVEL: 'info', RATE_LIMIT_PER_KEY: 2, RATE_LIMIT_PER_ADDRESS: 1 } as const;
   const settings = await startLiveSettings({ config, log, storage, isApi: true });
   const warned: object[] = [];
-  const commands = settingsCommands(settings, { store, clock: { nowMs: () => NOW_MS }, random: nodeRandom }, (facts) => void warned.push(facts));
+  const commands = settingsCommands(
+    settings,
+    { store, clock: { nowMs: () => NOW_MS }, random: nodeRandom },
+    (facts) => void warned.push(facts),
+  );
   const set = (...changes: string[]): Promise<JsonValue> => commands['settings.set']!({ changes, operator: 'Ann' });
   const acts = async () => (await store.readStream(OPERATOR_ACTS_STREAM)).map(({ data }) => JSON.parse(data) as object);
   return { log, settings, commands, set, acts, warned };

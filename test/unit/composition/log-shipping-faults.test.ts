@@ -27,7 +27,11 @@ const told: string[] = [];
 function startShipping(objects: ObjectStore, of = store, dir = dataDir): LogShipping {
   const parts = { objects, store: of, dataDir: dir, signerDirectory: `${dir}-signer`, everyMs: 5 };
   const clock = { ...systemClock, nowMs: () => nowMs };
-  const shipping = new LogShipping({ ...parts, clock, log: { info: () => undefined, error: (facts) => void told.push(JSON.stringify(facts)) } });
+  const shipping = new LogShipping({
+    ...parts,
+    clock,
+    log: { info: () => undefined, error: (facts) => void told.push(JSON.stringify(facts)) },
+  });
   shipping.start();
   started.add(shipping);
   return shipping;
@@ -38,13 +42,19 @@ async function stop(shipping: LogShipping): Promise<void> {
   await shipping.close();
 }
 
-const run = async (command: string, args: object, env: object = {}, dir = join(folder, 'restored')): Promise<Record<string, unknown>> =>
+const run = async (
+  command: string,
+  args: object,
+  env: object = {},
+  dir = join(folder, 'restored'),
+): Promise<Record<string, unknown>> =>
   (await runBackupCommand(readConfig({ DATA_DIR: dir, ...env }), command, { ...args })) as Record<string, unknown>;
 
 const settled = async (shipping: LogShipping, detail: string | RegExp): Promise<void> =>
   expect.poll(() => shipping.health()[0]!.detail, { timeout: 5_000 }).toMatch(detail);
 
-const bucket = (): ObjectStore => s3Objects({ endpoint: server.url, bucket: 'payments', prefix: 'shop/', credentials: S3_KEYS });
+const bucket = (): ObjectStore =>
+  s3Objects({ endpoint: server.url, bucket: 'payments', prefix: 'shop/', credentials: S3_KEYS });
 const bucketEnv = (): object => ({
   ...{ LOG_SHIPPING_S3_ENDPOINT: server.url, LOG_SHIPPING_S3_REGION: S3_KEYS.region },
   ...{ LOG_SHIPPING_S3_ACCESS_KEY_ID: S3_KEYS.accessKeyId, LOG_SHIPPING_S3_SECRET_ACCESS_KEY: S3_KEYS.secretAccessKey },
@@ -71,25 +81,28 @@ describe('a place of a shipped log', () => {
   it.each([
     ['folder', () => folderObjects(place), () => place],
     ['bucket', bucket, () => 's3://payments/shop'],
-  ])('in a %s is written by one service alone: one that was thought dead replaces nothing of the one that was restored', async (_, objects, from) => {
-    await store.append(appendOf('some-1', FIRST, 3));
-    const first = startShipping(objects());
-    await settled(first, /^3 events/);
-    await run('backup.restore', { from: from(), actor: 'olga' }, bucketEnv());
-    const restored = await openSqliteEventStore({ dataDir: join(folder, 'restored') });
-    await restored.append(appendOf('paid-1', FIRST, 1));
-    const second = startShipping(objects(), restored, join(folder, 'restored'));
-    await settled(second, /^5 events/);
+  ])(
+    'in a %s is written by one service alone: one that was thought dead replaces nothing of the one that was restored',
+    async (_, objects, from) => {
+      await store.append(appendOf('some-1', FIRST, 3));
+      const first = startShipping(objects());
+      await settled(first, /^3 events/);
+      await run('backup.restore', { from: from(), actor: 'olga' }, bucketEnv());
+      const restored = await openSqliteEventStore({ dataDir: join(folder, 'restored') });
+      await restored.append(appendOf('paid-1', FIRST, 1));
+      const second = startShipping(objects(), restored, join(folder, 'restored'));
+      await settled(second, /^5 events/);
 
-    await store.append(appendOf('late-1', FIRST, 1));
-    await settled(first, /newer, or of another installation/);
-    expect(told.join()).toMatch(/another service ships to the same place/);
-    await restored.append(appendOf('paid-2', FIRST, 1));
-    await settled(second, /^6 events/);
-    expect(await run('backup.verify', { folder: from() }, bucketEnv())).toMatchObject({ ok: true, events: 6 });
-    await stop(second);
-    await restored.close();
-  });
+      await store.append(appendOf('late-1', FIRST, 1));
+      await settled(first, /newer, or of another installation/);
+      expect(told.join()).toMatch(/another service ships to the same place/);
+      await restored.append(appendOf('paid-2', FIRST, 1));
+      await settled(second, /^6 events/);
+      expect(await run('backup.verify', { folder: from() }, bucketEnv())).toMatchObject({ ok: true, events: 6 });
+      await stop(second);
+      await restored.close();
+    },
+  );
 
   it('is gone on with after requests that were carried out and not answered', async () => {
     await store.append(appendOf('some-1', FIRST, 3));
@@ -101,7 +114,10 @@ describe('a place of a shipped log', () => {
     await expect.poll(() => told.join()).toMatch(/did not answer PUT/);
     server.losesAnswers = false;
     await settled(shipping, /^5 events/);
-    expect(await run('backup.verify', { folder: 's3://payments/shop' }, bucketEnv())).toMatchObject({ ok: true, events: 5 });
+    expect(await run('backup.verify', { folder: 's3://payments/shop' }, bucketEnv())).toMatchObject({
+      ok: true,
+      events: 5,
+    });
   });
 
   it('whose mount is gone takes nothing, nor after a restart, until it is back', async () => {
@@ -121,24 +137,27 @@ describe('a place of a shipped log', () => {
     await settled(again, /^4 events/);
   });
 
-  it.each(['salts/', 'log/'])('that lost an object below %s is no place to restore from, and says so within the hour', async (prefix) => {
-    const keys = openSqlitePersonalKeys({ dataDir, random: nodeRandom });
-    const { coCommit } = await keys.create('cs_one');
-    await store.append(appendOf('some-1', FIRST, 3, [coCommit!]));
-    const shipping = startShipping(folderObjects(place));
-    await settled(shipping, /^4 events|^3 events/);
-    const [name] = await folderObjects(place).list(prefix);
-    const lost = readFileSync(join(place, name!));
-    rmSync(join(place, name!));
-    await expect(run('backup.verify', { folder: place })).rejects.toThrow(/objects are missing/);
-    await expect(run('backup.restore', { from: place, actor: 'olga' })).rejects.toThrow(/objects are missing/);
-    nowMs += 3_600_001;
-    await settled(shipping, /objects are missing/);
-    writeFileSync(join(place, name!), lost);
-    await settled(shipping, / events are in /);
-    expect(await run('backup.verify', { folder: place })).toMatchObject({ ok: true });
-    await keys.close();
-  });
+  it.each(['salts/', 'log/'])(
+    'that lost an object below %s is no place to restore from, and says so within the hour',
+    async (prefix) => {
+      const keys = openSqlitePersonalKeys({ dataDir, random: nodeRandom });
+      const { coCommit } = await keys.create('cs_one');
+      await store.append(appendOf('some-1', FIRST, 3, [coCommit!]));
+      const shipping = startShipping(folderObjects(place));
+      await settled(shipping, /^4 events|^3 events/);
+      const [name] = await folderObjects(place).list(prefix);
+      const lost = readFileSync(join(place, name!));
+      rmSync(join(place, name!));
+      await expect(run('backup.verify', { folder: place })).rejects.toThrow(/objects are missing/);
+      await expect(run('backup.restore', { from: place, actor: 'olga' })).rejects.toThrow(/objects are missing/);
+      nowMs += 3_600_001;
+      await settled(shipping, /objects are missing/);
+      writeFileSync(join(place, name!), lost);
+      await settled(shipping, / events are in /);
+      expect(await run('backup.verify', { folder: place })).toMatchObject({ ok: true });
+      await keys.close();
+    },
+  );
 
   it('takes the salts that are made after a restore, also where earlier ones were forgotten', async () => {
     const keys = openSqlitePersonalKeys({ dataDir, random: nodeRandom });
@@ -167,7 +186,10 @@ describe('a place of a shipped log', () => {
     let pages = 0;
     const objects = folderObjects(place);
     const cut = (name: string): boolean => name.startsWith('log/') && (pages += 1) > 1;
-    startShipping({ ...objects, put: (name, bytes) => (cut(name) ? Promise.reject(new Error('cut')) : objects.put(name, bytes)) });
+    startShipping({
+      ...objects,
+      put: (name, bytes) => (cut(name) ? Promise.reject(new Error('cut')) : objects.put(name, bytes)),
+    });
     await expect.poll(() => pages).toBeGreaterThan(1);
     expect(await run('backup.verify', { folder: place })).toMatchObject({ ok: true, events: 1_000 });
   });

@@ -26,10 +26,21 @@ let dataDir: string;
 let place: string;
 let store: SqliteEventStore;
 const told: string[] = [];
-const log = { info: (_: object, line: string) => void told.push(line), error: (facts: object) => void told.push(JSON.stringify(facts)) };
+const log = {
+  info: (_: object, line: string) => void told.push(line),
+  error: (facts: object) => void told.push(JSON.stringify(facts)),
+};
 
 const shippingTo = (objects: ObjectStore, of = store, dir = dataDir): LogShipping =>
-  new LogShipping({ objects, store: of, dataDir: dir, signerDirectory: `${dir}-signer`, everyMs: 5, clock: systemClock, log });
+  new LogShipping({
+    objects,
+    store: of,
+    dataDir: dir,
+    signerDirectory: `${dir}-signer`,
+    everyMs: 5,
+    clock: systemClock,
+    log,
+  });
 
 /** Everything there is, once. */
 async function shipAll(objects: ObjectStore = folderObjects(place)): Promise<LogShipping> {
@@ -38,7 +49,12 @@ async function shipAll(objects: ObjectStore = folderObjects(place)): Promise<Log
   return shipping;
 }
 
-const run = async (command: string, args: object, env: object = {}, dir = join(folder, 'restored')): Promise<Record<string, unknown>> =>
+const run = async (
+  command: string,
+  args: object,
+  env: object = {},
+  dir = join(folder, 'restored'),
+): Promise<Record<string, unknown>> =>
   (await runBackupCommand(readConfig({ DATA_DIR: dir, ...env }), command, { ...args })) as Record<string, unknown>;
 
 const eventsOf = async (of: SqliteEventStore): Promise<unknown[]> => of.readAll({ after: null, limit: 100_000 });
@@ -89,7 +105,9 @@ describe('a shipped log', () => {
     const file = (dir: string): string => readFileSync(join(`${dir}-signer`, 'payouts-live-1.jsonl'), 'utf8');
     // It is stopped, since it may lack what was signed in the last seconds.
     expect(file(join(folder, 'restored')).startsWith(file(dataDir))).toBe(true);
-    expect(file(join(folder, 'restored')).slice(file(dataDir).length)).toMatch(/^\{"seq":3,.*"kind":"stopped","by":"olga".*\}\n$/);
+    expect(file(join(folder, 'restored')).slice(file(dataDir).length)).toMatch(
+      /^\{"seq":3,.*"kind":"stopped","by":"olga".*\}\n$/,
+    );
     // What was restored goes on being shipped to the same place.
     await shippingTo(folderObjects(place), copy, join(folder, 'restored')).close();
     expect(await run('backup.verify', { folder: place })).toMatchObject({ ok: true, events: copied.length });
@@ -134,7 +152,8 @@ describe('a shipped log', () => {
     await shipAll();
     const saltsIn = async (): Promise<string> => {
       let text = '';
-      for await (const lines of shippedLines(folderObjects(place), 'salts/')) text += lines.map((line) => line.text).join('\n');
+      for await (const lines of shippedLines(folderObjects(place), 'salts/'))
+        text += lines.map((line) => line.text).join('\n');
       return text;
     };
     expect(await saltsIn()).toContain(salts.get('cs_three'));
@@ -157,14 +176,21 @@ describe('a shipped log', () => {
     const shipping = shippingTo(folderObjects(place), other, join(folder, 'other'));
     await shipping.close();
     await other.close();
-    expect(shipping.health()).toMatchObject([{ state: 'degraded', detail: expect.stringContaining('newer, or of another installation') }]);
+    expect(shipping.health()).toMatchObject([
+      { state: 'degraded', detail: expect.stringContaining('newer, or of another installation') },
+    ]);
     expect(told.join()).toContain('Restore from there, or name another place in LOG_SHIPPING_TO');
-    expect(await run('backup.verify', { folder: place })).toMatchObject({ ok: true, events: (await eventsOf(store)).length });
+    expect(await run('backup.verify', { folder: place })).toMatchObject({
+      ok: true,
+      events: (await eventsOf(store)).length,
+    });
   });
 
   it('is not begun among other things', async () => {
     writeFileSync(join(place, 'holiday.jpg'), 'x');
-    expect((await shipAll()).health()).toMatchObject([{ state: 'degraded', detail: expect.stringContaining('other things lie there') }]);
+    expect((await shipAll()).health()).toMatchObject([
+      { state: 'degraded', detail: expect.stringContaining('other things lie there') },
+    ]);
   });
 
   it.each([
@@ -180,7 +206,11 @@ describe('a shipped log', () => {
   });
 
   it.each([
-    ['lacks the beginning of a journal', (file: string) => rmSync(file), /lacks what follows byte 0: objects are missing/],
+    [
+      'lacks the beginning of a journal',
+      (file: string) => rmSync(file),
+      /lacks what follows byte 0: objects are missing/,
+    ],
     [
       'holds a journal of another name',
       (file: string) => cpSync(file, join(place, 'journals', 'authorized_keys', '0000000000000001.gz')),
@@ -216,7 +246,10 @@ describe('a shipped log', () => {
       cpSync(place, copy, { recursive: true });
       let left = allowed;
       const objects = folderObjects(copy);
-      const cut: ObjectStore = { ...objects, put: (name, bytes) => ((left -= 1) < 0 ? Promise.reject(new Error('cut')) : objects.put(name, bytes)) };
+      const cut: ObjectStore = {
+        ...objects,
+        put: (name, bytes) => ((left -= 1) < 0 ? Promise.reject(new Error('cut')) : objects.put(name, bytes)),
+      };
       await shipAll(cut);
       const dir = join(folder, `restored-${allowed}`);
       await run('backup.restore', { from: copy, actor: 'olga' }, {}, dir);
@@ -240,9 +273,18 @@ describe('LOG_SHIPPING_TO', () => {
     [{ LOG_SHIPPING_TO: 'somewhere' }, 'LOG_SHIPPING_TO must be an absolute path or s3://bucket/prefix'],
     [{ LOG_SHIPPING_TO: '/srv/data/copy' }, 'LOG_SHIPPING_TO must be outside DATA_DIR, best on another machine'],
     [{ LOG_SHIPPING_TO: 's3://Bad_Bucket' }, expect.stringContaining('LOG_SHIPPING_TO must be s3://bucket/prefix')],
-    [{ LOG_SHIPPING_TO: 's3://good/x', LOG_SHIPPING_S3_ACCESS_KEY_ID: 'A' }, expect.stringContaining('LOG_SHIPPING_S3_SECRET_ACCESS_KEY is missing')],
-    [{ LOG_SHIPPING_TO: 's3://good/x', LOG_SHIPPING_S3_ENDPOINT: 'http://127.evil.example' }, expect.stringContaining('ENDPOINT must be https')],
-    [{ LOG_SHIPPING_TO: '/srv/copy', EVENTSTORE_URL: 'esdb://x' }, expect.stringContaining('LOG_SHIPPING_TO is for the embedded store')],
+    [
+      { LOG_SHIPPING_TO: 's3://good/x', LOG_SHIPPING_S3_ACCESS_KEY_ID: 'A' },
+      expect.stringContaining('LOG_SHIPPING_S3_SECRET_ACCESS_KEY is missing'),
+    ],
+    [
+      { LOG_SHIPPING_TO: 's3://good/x', LOG_SHIPPING_S3_ENDPOINT: 'http://127.evil.example' },
+      expect.stringContaining('ENDPOINT must be https'),
+    ],
+    [
+      { LOG_SHIPPING_TO: '/srv/copy', EVENTSTORE_URL: 'esdb://x' },
+      expect.stringContaining('LOG_SHIPPING_TO is for the embedded store'),
+    ],
   ])('%j is refused with a sentence', async (env, sentence) => {
     expect(shippingFaults(readConfig({ DATA_DIR: '/srv/data', ...env }))).toEqual([sentence]);
   });

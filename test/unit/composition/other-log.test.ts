@@ -16,8 +16,15 @@ beforeEach(() => {
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
 const opened = (): Promise<NotedLog> => {
-  const store = { readAll: async () => (first === null ? [] : [{ id: first }]), head: async () => null } as unknown as OtherLogDeps['store'];
-  return forgetOtherLog({ dataDir, store, log: { kind: 'servers', connectionString: 'esdb://127.0.0.1', namespace: '' } });
+  const store = {
+    readAll: async () => (first === null ? [] : [{ id: first }]),
+    head: async () => null,
+  } as unknown as OtherLogDeps['store'];
+  return forgetOtherLog({
+    dataDir,
+    store,
+    log: { kind: 'servers', connectionString: 'esdb://127.0.0.1', namespace: '' },
+  });
 };
 const noteOf = async (log: NotedLog): Promise<string | null> => {
   log.taken();

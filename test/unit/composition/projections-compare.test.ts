@@ -50,20 +50,26 @@ describe('comparing projections with a replay of the ledger', () => {
 
   it('names rows that changed, are missing, or were never in the ledger, and a list that lost a member', async () => {
     const db = new DatabaseSync(join(dataDir, 'read-model.db'));
-    const table = (name: string): string => `rows_${(db.prepare('SELECT id FROM row_tables WHERE name = ?').get(name) as { id: number }).id}`;
+    const table = (name: string): string =>
+      `rows_${(db.prepare('SELECT id FROM row_tables WHERE name = ?').get(name) as { id: number }).id}`;
     const rows = table(SESSIONS_TABLE);
     const [first, second] = db.prepare(`SELECT key FROM ${rows} ORDER BY key`).all() as { key: string }[];
     db.prepare(`UPDATE ${rows} SET row = json_set(row, '$.orderId', 'another') WHERE key = ?`).run(first!.key);
     db.prepare(`DELETE FROM ${rows} WHERE key = ?`).run(second!.key);
     db.prepare(`INSERT INTO ${rows} (key, row) VALUES ('zzz', '{}')`).run();
     // Of the first list of sessions with members, the one that came first.
-    const { id: set } = db.prepare('SELECT id FROM list_sets WHERE prefix = ?').get(sessionView.lists[0]!) as { id: number };
+    const { id: set } = db.prepare('SELECT id FROM list_sets WHERE prefix = ?').get(sessionView.lists[0]!) as {
+      id: number;
+    };
     const list = db.prepare(`SELECT id, bits FROM lists_${set} WHERE length(bits) > 0 ORDER BY name LIMIT 1`).get() as {
       id: number;
       bits: Uint8Array;
     };
     const first8 = list.bits[0]!;
-    db.prepare(`UPDATE lists_${set} SET bits = ? WHERE id = ?`).run(Uint8Array.of(first8 & (first8 - 1), ...list.bits.slice(1)), list.id);
+    db.prepare(`UPDATE lists_${set} SET bits = ? WHERE id = ?`).run(
+      Uint8Array.of(first8 & (first8 - 1), ...list.bits.slice(1)),
+      list.id,
+    );
     db.close();
     const comparison = new ProjectionComparison(projections.follows);
     const [compared] = await comparison.compare('session-view');
@@ -83,19 +89,23 @@ describe('comparing projections with a replay of the ledger', () => {
     const db = new DatabaseSync(join(dataDir, 'read-model.db'));
     const tables = db.prepare('SELECT id, name FROM row_tables ORDER BY name').all() as { id: number; name: string }[];
     const sampled = tables.flatMap(({ id, name }) => {
-      const row = db.prepare(`SELECT key, row FROM rows_${id} ORDER BY length(row) DESC LIMIT 1`).get() as { key: string; row: string } | undefined;
+      const row = db.prepare(`SELECT key, row FROM rows_${id} ORDER BY length(row) DESC LIMIT 1`).get() as
+        | { key: string; row: string }
+        | undefined;
       return row ? [{ table: `rows_${id}`, name, ...row }] : [];
     });
     expect(sampled.length).toBeGreaterThan(15);
     const { length } = sampled;
-    const owned = (projection: { tables: readonly string[] }) => sampled.filter(({ name }) => projection.tables.includes(name)).length;
+    const owned = (projection: { tables: readonly string[] }) =>
+      sampled.filter(({ name }) => projection.tables.includes(name)).length;
     expect(PROJECTIONS.reduce((sum, projection) => sum + owned(projection), 0)).toBe(length);
     const comparison = new ProjectionComparison(projections.follows);
     const check = startLookUpCheck(comparison, true, silentLog as never);
     expect(check.mayPay()).toBe(false);
     await comparison.compare();
     expect(check.mayPay()).toBe(true);
-    for (const { table, key, row } of sampled) db.prepare(`UPDATE ${table} SET row = ? WHERE key = ?`).run(edited(row), key);
+    for (const { table, key, row } of sampled)
+      db.prepare(`UPDATE ${table} SET row = ? WHERE key = ?`).run(edited(row), key);
     const compared = await comparison.compare();
     for (const projection of PROJECTIONS) {
       const differing = compared.find((one) => one.projection.startsWith(`${projection.name}@`))!.differing;
@@ -104,7 +114,8 @@ describe('comparing projections with a replay of the ledger', () => {
     expect(check.mayPay()).toBe(false);
     expect(check.health()).toMatchObject({ state: 'degraded' });
     // One table at a time stops payments as well as all of them.
-    for (const { table, key, row } of sampled.slice(1)) db.prepare(`UPDATE ${table} SET row = ? WHERE key = ?`).run(row, key);
+    for (const { table, key, row } of sampled.slice(1))
+      db.prepare(`UPDATE ${table} SET row = ? WHERE key = ?`).run(row, key);
     await comparison.compare();
     expect(check.mayPay()).toBe(false);
     db.prepare(`UPDATE ${sampled[0]!.table} SET row = ? WHERE key = ?`).run(sampled[0]!.row, sampled[0]!.key);
@@ -126,7 +137,9 @@ const rowsOf = (compared: readonly ComparedProjection[], name: string): number =
 describe('the cache of rows', () => {
   it('does not keep an old reading of a row that a later batch wrote without reading it', async () => {
     const stored = new Map<string, { n: number } | null>([['a', { n: 1 }]]);
-    const readModel = { getMany: async (_: string, keys: readonly string[]) => keys.map((key) => stored.get(key) ?? null) } as unknown as ReadModel;
+    const readModel = {
+      getMany: async (_: string, keys: readonly string[]) => keys.map((key) => stored.get(key) ?? null),
+    } as unknown as ReadModel;
     const cache = new RowCache(10);
     const first = new BatchRows(readModel, cache);
     first.want([{ table: 't', key: 'a' }]);

@@ -47,14 +47,23 @@ const merchantId = MERCHANT_ID;
 const registered: MerchantEvent = { type: 'MerchantRegistered', data: { merchantId, name: 'Mugs', mode: 'test' } };
 const key = (id: string): MerchantEvent => ({
   type: 'ApiKeyIssued',
-  data: { merchantId, keyId: id as ApiKeyId, mode: 'test', keyHash: `hash of ${id}`, hint: 'sk_test_…1234', sealedSecret: `sealed ${id}` },
+  data: {
+    merchantId,
+    keyId: id as ApiKeyId,
+    mode: 'test',
+    keyHash: `hash of ${id}`,
+    hint: 'sk_test_…1234',
+    sealedSecret: `sealed ${id}`,
+  },
 });
 const endpoint = (url: string | null, sealedSecret: string | null): MerchantEvent => ({
   type: 'WebhookEndpointSet',
   data: { merchantId, endpointId: 'we_1', url, sealedSecret, ...NEW_ENDPOINT, events: OUTCOME_TYPES },
 });
 const merchantAfter = (...events: MerchantEvent[]): MerchantRow =>
-  tablesAfter(merchantDirectory, `merchant-${merchantId}`, [registered, ...events]).get(`${MERCHANTS_TABLE}|${merchantId}`) as MerchantRow;
+  tablesAfter(merchantDirectory, `merchant-${merchantId}`, [registered, ...events]).get(
+    `${MERCHANTS_TABLE}|${merchantId}`,
+  ) as MerchantRow;
 
 describe('the merchant directory', () => {
   it('finds a usable key by its hash, with its secret still sealed, and not after it was revoked', () => {
@@ -74,7 +83,9 @@ describe('the merchant directory', () => {
     ]);
     expect(revoked.has(`${API_KEYS_TABLE}|hash of key_1`)).toBe(false);
     expect(revoked.has(`${API_KEYS_TABLE}|hash of key_2`)).toBe(true);
-    expect((revoked.get(`${MERCHANTS_TABLE}|${merchantId}`) as MerchantRow).keys.map((row) => [row.keyId, row.revoked])).toEqual([
+    expect(
+      (revoked.get(`${MERCHANTS_TABLE}|${merchantId}`) as MerchantRow).keys.map((row) => [row.keyId, row.revoked]),
+    ).toEqual([
       ['key_1', true],
       ['key_2', false],
     ]);
@@ -106,13 +117,24 @@ describe('the merchant directory', () => {
       data: { merchantId, endpointId: 'we_1', step: 'activated', sealedSecret: null, activatesAtSec: null },
     };
     const during = merchantAfter(endpoint('https://a.example', 'sealed A'), issued);
-    expect(during.endpoints[0]).toMatchObject({ sealedSecret: 'sealed A', nextSealedSecret: 'sealed B', activatesAtSec: 99 });
+    expect(during.endpoints[0]).toMatchObject({
+      sealedSecret: 'sealed A',
+      nextSealedSecret: 'sealed B',
+      activatesAtSec: 99,
+    });
     const after = merchantAfter(endpoint('https://a.example', 'sealed A'), issued, activated);
-    expect(after.endpoints[0]).toMatchObject({ sealedSecret: 'sealed B', nextSealedSecret: null, activatesAtSec: null });
+    expect(after.endpoints[0]).toMatchObject({
+      sealedSecret: 'sealed B',
+      nextSealedSecret: null,
+      activatesAtSec: null,
+    });
   });
 
   it('knows a suspended endpoint until it is resumed', () => {
-    const suspended: MerchantEvent = { type: 'WebhookEndpointSuspended', data: { merchantId, endpointId: 'we_1', reason: 'gone' } };
+    const suspended: MerchantEvent = {
+      type: 'WebhookEndpointSuspended',
+      data: { merchantId, endpointId: 'we_1', reason: 'gone' },
+    };
     const resumed: MerchantEvent = { type: 'WebhookEndpointResumed', data: { merchantId, endpointId: 'we_1' } };
     expect(merchantAfter(endpoint('https://a.example', 's'), suspended).endpoints[0]?.suspended).toBe('gone');
     expect(merchantAfter(endpoint('https://a.example', 's'), suspended, resumed).endpoints[0]?.suspended).toBeNull();
@@ -137,7 +159,13 @@ describe('the merchant directory', () => {
 
 describe('the address index', () => {
   it('names the session of every address given, in each family once, EVM addresses in any letter case', () => {
-    const option = { coin: 'USDT' as const, tokenAddress: 't', decimals: 6, chainId: '1', finality: { kind: 'finalized' as const } };
+    const option = {
+      coin: 'USDT' as const,
+      tokenAddress: 't',
+      decimals: 6,
+      chainId: '1',
+      finality: { kind: 'finalized' as const },
+    };
     const rows = tablesAfter(addressIndex, `session-${SESSION_ID}`, [
       {
         type: 'SessionCreated',

@@ -14,7 +14,10 @@ import { createdFacts, CREATED_AT } from '../../support/session-facts.ts';
 
 const created = (session: number): LedgerEntry => ({
   session,
-  event: { type: 'SessionCreated', data: createdFacts({ sessionId: sessionIdOf(session), orderId: `order-${session}` }) },
+  event: {
+    type: 'SessionCreated',
+    data: createdFacts({ sessionId: sessionIdOf(session), orderId: `order-${session}` }),
+  },
   atMs: CREATED_AT * 1000,
 });
 
@@ -70,7 +73,10 @@ describe("the projections' thread", () => {
     await store.close();
     await open();
     await thread.ready();
-    expect(await thread.readModel.getMany(SESSIONS_TABLE, [0, 1].map(sessionIdOf))).toMatchObject([{ order: 0 }, { order: 1 }]);
+    expect(await thread.readModel.getMany(SESSIONS_TABLE, [0, 1].map(sessionIdOf))).toMatchObject([
+      { order: 0 },
+      { order: 1 },
+    ]);
   });
 
   it('rebuilds a projection and tells of events it parks', async () => {
@@ -83,7 +89,9 @@ describe("the projections' thread", () => {
       blockTimeSec: 1,
       headNumber: 1,
     } as const;
-    await appendLedger(store, [{ session: 0, event: { type: 'DepositConfirmed', data: confirmed }, atMs: CREATED_AT * 1000 }]);
+    await appendLedger(store, [
+      { session: 0, event: { type: 'DepositConfirmed', data: confirmed }, atMs: CREATED_AT * 1000 },
+    ]);
     await caughtUp();
     await expect.poll(() => parked.length).toBeGreaterThan(0);
     expect((await thread.parked())[0]).toMatchObject({ type: 'DepositConfirmed', projection: 'session-view@5' });
@@ -97,7 +105,10 @@ describe("the projections' thread", () => {
     await appendLedger(store, [created(0)]);
     const position = (await store.head())!;
     const tell = MessagePort.prototype.postMessage;
-    const told = vi.spyOn(MessagePort.prototype, 'postMessage').mockImplementation(function (this: MessagePort, ...message) {
+    const told = vi.spyOn(MessagePort.prototype, 'postMessage').mockImplementation(function (
+      this: MessagePort,
+      ...message
+    ) {
       if ((message[0] as { kind?: string } | null)?.kind !== 'reach') tell.apply(this, message);
     });
     try {

@@ -20,7 +20,9 @@ describe('the amount from which a second source is asked', () => {
     ['none in test mode with one provider', { TEST_BSC_RPC_URLS: ONE, SECOND_SOURCE_FROM: '5' }, 'test', null],
   ] as const)('is %s', (_, env, mode, expected) => {
     const urls = providerUrls(readConfig(env), mode, 'bsc');
-    expect(secondSourceFrom(readConfig(env), { settings: knownNetwork(mode, 'bsc'), urls })).toBe(expected === null ? null : amountOf(expected));
+    expect(secondSourceFrom(readConfig(env), { settings: knownNetwork(mode, 'bsc'), urls })).toBe(
+      expected === null ? null : amountOf(expected),
+    );
   });
 
   it('is not taken where payments would wait for ever for a provider that nobody named', () => {
@@ -33,7 +35,10 @@ describe('the amount from which a second source is asked', () => {
 
   it('has the start say what it means to believe one provider, of live networks only', () => {
     const lines: string[] = [];
-    const access = (mode: 'live' | 'test', urls: string) => ({ settings: knownNetwork(mode, 'bsc'), urls: urls.split(',') });
+    const access = (mode: 'live' | 'test', urls: string) => ({
+      settings: knownNetwork(mode, 'bsc'),
+      urls: urls.split(','),
+    });
     warnOfSingleSources([access('live', ONE), access('live', TWO), access('test', ONE)], {
       warn: (_: unknown, message?: string) => void lines.push(message ?? ''),
     } as Parameters<typeof warnOfSingleSources>[1]);

@@ -26,7 +26,13 @@ function damaged(store: EventStore, type: string, change: Partial<RecordedEvent>
   return readingStore(storeWith(store, { readAll }), 'event 5 does not have its hash', silentLog);
 }
 
-const depsOf = (store: EventStore) => ({ store, clock, random: nodeRandom, notificationIds: new NotificationIds(clock, 0), soleWriter: true });
+const depsOf = (store: EventStore) => ({
+  store,
+  clock,
+  random: nodeRandom,
+  notificationIds: new NotificationIds(clock, 0),
+  soleWriter: true,
+});
 
 async function aMerchant() {
   const store = new MemoryEventStore();
@@ -69,7 +75,11 @@ describe('a damaged log that is only read', () => {
       ['Ada', 'Bob'].map(async (name) => {
         const made = await people.invite(name, [{ role: 'operator', merchantId: null, untilSec: null }], wanted);
         if (!made.ok) throw new Error(made.refusal.message);
-        await people.addPasskey(made.value.personId, made.value.token, { credentialId: `key of ${name}`, publicKey: 'AAAA', label: 'test' });
+        await people.addPasskey(made.value.personId, made.value.token, {
+          credentialId: `key of ${name}`,
+          publicKey: 'AAAA',
+          label: 'test',
+        });
         return { personId: made.value.personId, credentialId: `key of ${name}` };
       }),
     );

@@ -13,7 +13,9 @@ test('the servers of the distributed profile are named together or not at all', 
   expect(profileFaults(readConfig({}))).toEqual([]);
   expect(profileFaults(readConfig(SHARED))).toEqual([]);
   for (const name of ['EVENTSTORE_URL', 'REDIS_URL'] as const)
-    expect(profileFaults(readConfig({ [name]: SHARED[name] })).join()).toContain('EVENTSTORE_URL and REDIS_URL belong together');
+    expect(profileFaults(readConfig({ [name]: SHARED[name] })).join()).toContain(
+      'EVENTSTORE_URL and REDIS_URL belong together',
+    );
 });
 
 test('roles can be spread over processes only where the stores are shared', () => {
@@ -26,19 +28,31 @@ test('roles can be spread over processes only where the stores are shared', () =
 
 test('snapshots of look-ups are for processes that share an event log, and are sealed with a key that they all hold', () => {
   const LOOK_UP_SNAPSHOT_DIR = '/snapshots';
-  expect(profileFaults(readConfig({ LOOK_UP_SNAPSHOT_DIR })).join()).toContain('LOOK_UP_SNAPSHOT_DIR is for processes that share an event log');
+  expect(profileFaults(readConfig({ LOOK_UP_SNAPSHOT_DIR })).join()).toContain(
+    'LOOK_UP_SNAPSHOT_DIR is for processes that share an event log',
+  );
   expect(profileFaults(readConfig({ ...SHARED, LOOK_UP_SNAPSHOT_DIR }))).toEqual([]);
-  const settings = (env: Record<string, string>) => snapshotSettings(readConfig({ ...SHARED, LOOK_UP_SNAPSHOT_DIR, ...env }));
-  expect(settings({ WEBHOOK_SECRETS_KEY: KEY, ROLES: 'worker' })).toMatchObject({ folder: LOOK_UP_SNAPSHOT_DIR, everyMs: 21_600_000 });
+  const settings = (env: Record<string, string>) =>
+    snapshotSettings(readConfig({ ...SHARED, LOOK_UP_SNAPSHOT_DIR, ...env }));
+  expect(settings({ WEBHOOK_SECRETS_KEY: KEY, ROLES: 'worker' })).toMatchObject({
+    folder: LOOK_UP_SNAPSHOT_DIR,
+    everyMs: 21_600_000,
+  });
   expect(settings({ ROLES: 'signer' })).toBeNull();
   expect(snapshotSettings(readConfig({ MASTER_KEY: KEY }))).toBeNull();
-  expect(() => settings({ ROLES: 'api' })).toThrow('LOOK_UP_SNAPSHOT_DIR: snapshots are sealed with WEBHOOK_SECRETS_KEY or MASTER_KEY');
+  expect(() => settings({ ROLES: 'api' })).toThrow(
+    'LOOK_UP_SNAPSHOT_DIR: snapshots are sealed with WEBHOOK_SECRETS_KEY or MASTER_KEY',
+  );
 });
 
 test('production takes the servers of the distributed profile', () => {
   expect(() => checkProductionConfig(readConfig({ ...PRODUCTION, ...SHARED, ROLES: 'api' }), {})).not.toThrow();
-  expect(() => checkProductionConfig(readConfig({ ...PRODUCTION, EVENTSTORE_URL: SHARED.EVENTSTORE_URL }), {})).toThrow('belong together');
-  expect(() => checkProductionConfig(readConfig(PRODUCTION), { CRASH_AT: 'after-sign' })).toThrow('CRASH_AT must not be set');
+  expect(() => checkProductionConfig(readConfig({ ...PRODUCTION, EVENTSTORE_URL: SHARED.EVENTSTORE_URL }), {})).toThrow(
+    'belong together',
+  );
+  expect(() => checkProductionConfig(readConfig(PRODUCTION), { CRASH_AT: 'after-sign' })).toThrow(
+    'CRASH_AT must not be set',
+  );
 });
 
 test('a process without the role of the signer refuses keys, and takes them out of its environment', async () => {

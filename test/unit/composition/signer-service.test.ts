@@ -34,7 +34,11 @@ beforeEach(() => {
     SIGNER_SOCKET: join(directory, 'run', 'signer.sock'),
     SIGNER_SECRET_FILE: file('secret', `${secret}\n`, 0o640),
     SIGNER_JOURNAL_DIR: join(directory, 'journal'),
-    TEST_WALLET_KEYSTORE: file('wallet.json', JSON.stringify(sealKeystore('test', WORDS, 'a passphrase', SCRYPT_COST.randomKey)), 0o600),
+    TEST_WALLET_KEYSTORE: file(
+      'wallet.json',
+      JSON.stringify(sealKeystore('test', WORDS, 'a passphrase', SCRYPT_COST.randomKey)),
+      0o600,
+    ),
     TEST_WALLET_KEYSTORE_PASSPHRASE_FILE: file('passphrase', 'a passphrase\n', 0o400),
   };
 });
@@ -138,7 +142,9 @@ describe('a signer of its own', () => {
       socket.on('data', (chunk: Buffer) => {
         asked.push(chunk.toString());
         // What it was sent is the only proof it ever saw.
-        socket.write(jsonLine({ modes: ['live'], pays: true, proof: (JSON.parse(chunk.toString()) as { proof: string }).proof }));
+        socket.write(
+          jsonLine({ modes: ['live'], pays: true, proof: (JSON.parse(chunk.toString()) as { proof: string }).proof }),
+        );
       });
     });
     await new Promise<void>((done) => impostor.listen(settings.SIGNER_SOCKET, done));
@@ -152,18 +158,46 @@ describe('a signer of its own', () => {
 describe('a signer of its own refuses to start', () => {
   it.each([
     ['settings that others may read', () => chmodSync(write(), 0o640), /^the settings: .*mode 0640.*chmod 600/],
-    ['a wallet that others may read', () => chmodSync(settings.TEST_WALLET_KEYSTORE!, 0o640), /^TEST_WALLET_KEYSTORE: .*chmod 600/],
+    [
+      'a wallet that others may read',
+      () => chmodSync(settings.TEST_WALLET_KEYSTORE!, 0o640),
+      /^TEST_WALLET_KEYSTORE: .*chmod 600/,
+    ],
     [
       'a passphrase that others may read',
       () => chmodSync(settings.TEST_WALLET_KEYSTORE_PASSPHRASE_FILE!, 0o444),
       /^TEST_WALLET_KEYSTORE_PASSPHRASE_FILE: /,
     ],
-    ['a secret that anybody may read', () => chmodSync(settings.SIGNER_SECRET_FILE!, 0o644), /^SIGNER_SECRET_FILE: .*chmod 640/],
-    ['a secret that its group may change', () => chmodSync(settings.SIGNER_SECRET_FILE!, 0o660), /^SIGNER_SECRET_FILE: /],
-    ['a secret that could be guessed', () => writeFileSync(settings.SIGNER_SECRET_FILE!, 'password'), /^SIGNER_SECRET_FILE must hold/],
-    ['a directory in which others may put a socket', () => chmodSync(join(directory, 'run'), 0o770), /^SIGNER_SOCKET: .*mode 0770/],
-    ['a journal that others may enter', () => mkdirSync(settings.SIGNER_JOURNAL_DIR!, { mode: 0o755 }), /^SIGNER_JOURNAL_DIR: .*chmod 700/],
-    ['a setting with a slip in its name', () => void (settings.PAYOUT_LIMIT = '{}'), /PAYOUT_LIMIT is no setting; did you mean PAYOUT_LIMITS\?/],
+    [
+      'a secret that anybody may read',
+      () => chmodSync(settings.SIGNER_SECRET_FILE!, 0o644),
+      /^SIGNER_SECRET_FILE: .*chmod 640/,
+    ],
+    [
+      'a secret that its group may change',
+      () => chmodSync(settings.SIGNER_SECRET_FILE!, 0o660),
+      /^SIGNER_SECRET_FILE: /,
+    ],
+    [
+      'a secret that could be guessed',
+      () => writeFileSync(settings.SIGNER_SECRET_FILE!, 'password'),
+      /^SIGNER_SECRET_FILE must hold/,
+    ],
+    [
+      'a directory in which others may put a socket',
+      () => chmodSync(join(directory, 'run'), 0o770),
+      /^SIGNER_SOCKET: .*mode 0770/,
+    ],
+    [
+      'a journal that others may enter',
+      () => mkdirSync(settings.SIGNER_JOURNAL_DIR!, { mode: 0o755 }),
+      /^SIGNER_JOURNAL_DIR: .*chmod 700/,
+    ],
+    [
+      'a setting with a slip in its name',
+      () => void (settings.PAYOUT_LIMIT = '{}'),
+      /PAYOUT_LIMIT is no setting; did you mean PAYOUT_LIMITS\?/,
+    ],
     ['the crash points of tests', () => void (settings.CRASH_AT = 'signer-after-journal'), /CRASH_AT is for tests/],
     ['no wallet', () => void delete settings.TEST_WALLET_KEYSTORE, /^no wallet/],
     ['no socket', () => void delete settings.SIGNER_SOCKET, /^SIGNER_SOCKET is missing/],
@@ -178,14 +212,21 @@ describe('a signer of its own refuses to start', () => {
 
 describe('production', () => {
   const env = { MASTER_KEY: 'k', PUBLIC_URL: 'https://pay.example', RATE_PROVIDERS: 'kraken' };
-  const check = (more: Record<string, string>) => () => checkProductionConfig(readConfig({ ...env, ...more }), { ...env, ...more });
+  const check = (more: Record<string, string>) => () =>
+    checkProductionConfig(readConfig({ ...env, ...more }), { ...env, ...more });
 
   it.each([
     [{ WALLET_MNEMONIC: WORDS }, /WALLET_MNEMONIC must not be set: .*quittance signer/],
     [{ WALLET_KEYSTORE: 'f', WALLET_KEYSTORE_PASSPHRASE: 'p' }, /WALLET_KEYSTORE_PASSPHRASE must not be set/],
-    [{ WALLET_KEYSTORE: 'f', WALLET_KEYSTORE_PASSPHRASE_FILE: 'p' }, /WALLET_KEYSTORE must not be set beside the roles api and worker/],
+    [
+      { WALLET_KEYSTORE: 'f', WALLET_KEYSTORE_PASSPHRASE_FILE: 'p' },
+      /WALLET_KEYSTORE must not be set beside the roles api and worker/,
+    ],
     [{ SIGNER_SOCKET: '/run/s' }, /SIGNER_SOCKET and SIGNER_SECRET_FILE belong together/],
-    [{ SIGNER_SOCKET: '/run/s', SIGNER_SECRET_FILE: '/f', PAYOUTS_PER_HOUR: '1' }, /PAYOUTS_PER_HOUR: with SIGNER_SOCKET/],
+    [
+      { SIGNER_SOCKET: '/run/s', SIGNER_SECRET_FILE: '/f', PAYOUTS_PER_HOUR: '1' },
+      /PAYOUTS_PER_HOUR: with SIGNER_SOCKET/,
+    ],
   ])('refuses live keys and misplaced settings of the signer: %o', (more, message) => {
     expect(check(more)).toThrow(message);
   });

@@ -16,7 +16,15 @@ function wallet(change: Partial<SessionView> = {}) {
   const nowSec = NOW_MS / 1000;
   const options = ['ethereum', 'solana'].map((network) => ({ network, address: `address on ${network}` }));
   let session = {
-    ...{ sessionId: SESSION_ID, mode: 'test', status: 'open', dueCoin: 'USDT', dueAmount: '10.00', received: '0.00', pending: '0.00' },
+    ...{
+      sessionId: SESSION_ID,
+      mode: 'test',
+      status: 'open',
+      dueCoin: 'USDT',
+      dueAmount: '10.00',
+      received: '0.00',
+      pending: '0.00',
+    },
     ...{ expiresAtSec: nowSec + 60, paymentOptions: options, alternative: null, ...change },
   } as unknown as SessionView;
   let nowMs = NOW_MS;
@@ -62,14 +70,25 @@ describe('the test wallet', () => {
     expect(paid).toHaveLength(2);
   });
 
-  it.each(['exact', 'two_payers', 'reorg', 'lost', 'late'] as const)('says that nothing is missing for %s', async (kind) => {
-    for (const paidFor of [{ received: '10.00' }, { received: '12.00' }, { pending: '10.00' }, { status: 'paid', received: '0.00' } as const]) {
-      const { pay, paid } = wallet(paidFor);
-      expect(await pay({ case: kind })).toMatchObject({ ok: false, refusal: { code: 'invalid_request', param: 'amount' } });
-      expect(paid).toEqual([]);
-      if (kind !== 'late') expect((await pay({ case: kind, amount: '1.00' })).ok).toBe(true);
-    }
-  });
+  it.each(['exact', 'two_payers', 'reorg', 'lost', 'late'] as const)(
+    'says that nothing is missing for %s',
+    async (kind) => {
+      for (const paidFor of [
+        { received: '10.00' },
+        { received: '12.00' },
+        { pending: '10.00' },
+        { status: 'paid', received: '0.00' } as const,
+      ]) {
+        const { pay, paid } = wallet(paidFor);
+        expect(await pay({ case: kind })).toMatchObject({
+          ok: false,
+          refusal: { code: 'invalid_request', param: 'amount' },
+        });
+        expect(paid).toEqual([]);
+        if (kind !== 'late') expect((await pay({ case: kind, amount: '1.00' })).ok).toBe(true);
+      }
+    },
+  );
 
   it.each([
     ['contract_payer', 'contract'],
@@ -85,7 +104,10 @@ describe('the test wallet', () => {
 
   it.each(['reorg', 'lost'] as const)('refuses %s where the chain cannot do it, naming the case', async (kind) => {
     const { pay, paid } = wallet();
-    expect(await pay({ case: kind, network: 'solana' })).toMatchObject({ ok: false, refusal: { code: 'invalid_request', param: 'case' } });
+    expect(await pay({ case: kind, network: 'solana' })).toMatchObject({
+      ok: false,
+      refusal: { code: 'invalid_request', param: 'case' },
+    });
     expect(paid).toEqual([]);
     expect((await pay({ case: kind })).ok).toBe(true);
   });
@@ -99,8 +121,14 @@ describe('the test wallet', () => {
     };
     const choice = { alternative, rateLock: {} } as unknown as Partial<SessionView>;
     const { pay, paid } = wallet(choice);
-    expect(await pay({ case: 'wrong_coin' })).toMatchObject({ ok: false, refusal: { code: 'invalid_request', param: 'case' } });
-    expect(await pay({ coin: 'USDC', network: 'solana' })).toMatchObject({ ok: false, refusal: { code: 'invalid_request', param: 'network' } });
+    expect(await pay({ case: 'wrong_coin' })).toMatchObject({
+      ok: false,
+      refusal: { code: 'invalid_request', param: 'case' },
+    });
+    expect(await pay({ coin: 'USDC', network: 'solana' })).toMatchObject({
+      ok: false,
+      refusal: { code: 'invalid_request', param: 'network' },
+    });
     await pay({ coin: 'USDC' });
     await pay({});
     expect(paid.map(({ coin, amount }) => [coin, amount])).toEqual([
@@ -118,7 +146,10 @@ describe('the test wallet', () => {
 
   it('refuses what can be late for no deadline', async () => {
     const { pay } = wallet({ status: 'paid' });
-    expect(await pay({ case: 'late', amount: '1.00' })).toMatchObject({ ok: false, refusal: { code: 'invalid_request', param: 'case' } });
+    expect(await pay({ case: 'late', amount: '1.00' })).toMatchObject({
+      ok: false,
+      refusal: { code: 'invalid_request', param: 'case' },
+    });
   });
 
   it('brings the deadline nearer by seconds, or to now', async () => {

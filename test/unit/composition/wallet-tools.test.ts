@@ -20,11 +20,19 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const at = (name: string): string => join(directory, name);
 const run = (command: string, args: Record<string, string | boolean>, env: Record<string, string> = {}) =>
-  runWalletTool(`wallet.${command}`, { mode: 'test', passphraseFile: at('passphrase'), ...args }, { ...env }, silentLog);
+  runWalletTool(
+    `wallet.${command}`,
+    { mode: 'test', passphraseFile: at('passphrase'), ...args },
+    { ...env },
+    silentLog,
+  );
 
 describe('the wallet tools', () => {
   it('make a keystore that only its owner may read and only the passphrase opens, and never replace one', async () => {
-    const made = (await run('init', { keystore: at('new.json'), showWords: true })) as { words: string; treasury: { evm: string } };
+    const made = (await run('init', { keystore: at('new.json'), showWords: true })) as {
+      words: string;
+      treasury: { evm: string };
+    };
     expect(made.words.split(' ')).toHaveLength(24);
     const text = readFileSync(at('new.json'), 'utf8');
     expect(text).not.toContain(made.words.slice(0, 20));
@@ -44,11 +52,24 @@ describe('the wallet tools', () => {
   it('export public keys that verify with their own wallet and with no other', async () => {
     const wallet = new Wallet(MNEMONIC);
     const brought = { TEST_WALLET_MNEMONIC: MNEMONIC };
-    const exported = (await run('export-watch-only', { solanaPool: '40', solanaPoolFile: at('pool') }, brought)) as Record<string, string>;
-    expect(exported).toEqual({ TEST_WALLET_XPUB_EVM: wallet.evmXpub, TEST_WALLET_XPUB_TRON: wallet.tronXpub, TEST_WALLET_SOLANA_POOL: at('pool') });
+    const exported = (await run(
+      'export-watch-only',
+      { solanaPool: '40', solanaPoolFile: at('pool') },
+      brought,
+    )) as Record<string, string>;
+    expect(exported).toEqual({
+      TEST_WALLET_XPUB_EVM: wallet.evmXpub,
+      TEST_WALLET_XPUB_TRON: wallet.tronXpub,
+      TEST_WALLET_SOLANA_POOL: at('pool'),
+    });
     expect(readFileSync(at('pool'), 'utf8').trim().split('\n')).toEqual(wallet.solanaPublicKeys(0, 40));
-    expect(await run('verify', {}, { ...brought, ...exported })).toMatchObject({ wallet: 'opens', TEST_WALLET_SOLANA_POOL: 'of this wallet' });
-    await expect(run('verify', { keystore: at('new.json') }, exported)).rejects.toThrow(/WALLET_XPUB_EVM.*WALLET_SOLANA_POOL: of another wallet/);
+    expect(await run('verify', {}, { ...brought, ...exported })).toMatchObject({
+      wallet: 'opens',
+      TEST_WALLET_SOLANA_POOL: 'of this wallet',
+    });
+    await expect(run('verify', { keystore: at('new.json') }, exported)).rejects.toThrow(
+      /WALLET_XPUB_EVM.*WALLET_SOLANA_POOL: of another wallet/,
+    );
   });
 
   it.each([

@@ -50,7 +50,9 @@ const pathOf = (path: string, merchant: string): string => path.replace(':mercha
 
 describe('the table of roles', () => {
   it('is the one written here', () => {
-    const given = Object.fromEntries(ACTIONS.map((action) => [action, PERSON_ROLES.filter((role) => ROLE_ACTIONS[role].includes(action))]));
+    const given = Object.fromEntries(
+      ACTIONS.map((action) => [action, PERSON_ROLES.filter((role) => ROLE_ACTIONS[role].includes(action))]),
+    );
     expect(given).toEqual(MAY);
   });
 
@@ -76,7 +78,10 @@ describe('every page and every change', () => {
     world = await ConsoleWorld.start();
     for (const role of PERSON_ROLES) {
       const merchantId = role === 'merchant_admin' || role === 'viewer' || role === 'support' ? SHOP.id : null;
-      people.set(role, await world.person(`${role} of the shop`, { role, merchantId, ...(role === 'auditor' && { untilSec }) }));
+      people.set(
+        role,
+        await world.person(`${role} of the shop`, { role, merchantId, ...(role === 'auditor' && { untilSec }) }),
+      );
     }
   });
   afterAll(() => world.close());
@@ -102,21 +107,24 @@ describe('every page and every change', () => {
     }
   });
 
-  it.each(['viewer', 'support', 'merchant_admin'] as const)('of another merchant are not there for %s, and the attempt is kept', async (role) => {
-    const person = people.get(role)!;
-    for (const merchant of [OTHER_SHOP.id, 'mer_nobody', '__proto__', 'constructor']) {
-      for (const { path, action } of routes.read.filter(({ path: one }) => one.startsWith('/m/'))) {
-        const before = world.warnings.length;
-        expect((await world.get(pathOf(path, merchant), person)).status, `${path} ${action}`).toBe(404);
-        expect(world.warnings.slice(before)).toMatchObject([{ person: person.personId, action }]);
+  it.each(['viewer', 'support', 'merchant_admin'] as const)(
+    'of another merchant are not there for %s, and the attempt is kept',
+    async (role) => {
+      const person = people.get(role)!;
+      for (const merchant of [OTHER_SHOP.id, 'mer_nobody', '__proto__', 'constructor']) {
+        for (const { path, action } of routes.read.filter(({ path: one }) => one.startsWith('/m/'))) {
+          const before = world.warnings.length;
+          expect((await world.get(pathOf(path, merchant), person)).status, `${path} ${action}`).toBe(404);
+          expect(world.warnings.slice(before)).toMatchObject([{ person: person.personId, action }]);
+        }
+        for (const { path } of routes.change.filter(({ path: one }) => one.startsWith('/m/'))) {
+          const before = world.actions().length;
+          expect((await world.post(pathOf(path, merchant), person, { reason: 'test' })).status, path).toBe(404);
+          expect(world.actions().slice(before)).toMatchObject([{ outcome: 'refused', personId: person.personId }]);
+        }
       }
-      for (const { path } of routes.change.filter(({ path: one }) => one.startsWith('/m/'))) {
-        const before = world.actions().length;
-        expect((await world.post(pathOf(path, merchant), person, { reason: 'test' })).status, path).toBe(404);
-        expect(world.actions().slice(before)).toMatchObject([{ outcome: 'refused', personId: person.personId }]);
-      }
-    }
-  });
+    },
+  );
 
   it('end for an auditor with their time', async () => {
     const auditor = people.get('auditor')!;

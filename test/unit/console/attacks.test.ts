@@ -114,7 +114,10 @@ describe('a sign-in', () => {
   ])('is refused for a signature %s', async (_, change) => {
     const number = /name="number" value="([^"]+)"/.exec((await world.get('/sign-in', null)).body)![1]!;
     const text = `Sign in to the Quittance console\nnumber: ${number}`;
-    const form = new URLSearchParams({ number, 'response-0': signedForm({ text, number }, ada, change)['response-0']! });
+    const form = new URLSearchParams({
+      number,
+      'response-0': signedForm({ text, number }, ada, change)['response-0']!,
+    });
     expect((await world.send('POST', '/sign-in', null, {}, form.toString())).status).toBe(403);
   });
 
@@ -191,9 +194,17 @@ describe('terms that a passkey signs', () => {
     const form = { ...invite, name: unused() };
     const terms = termsIn((await world.post('/people', ada, form)).body)!;
     expect((await world.post('/people', ada, { ...form, ...signedForm(terms, ben) })).status).toBe(403);
-    expect((await world.post('/people', ada, { ...form, ...signedForm(terms, ada, { verified: false }) })).status).toBe(403);
-    expect((await world.post('/people', ada, { ...form, ...signedForm(terms, ada, { origin: 'https://evil.example' }) })).status).toBe(403);
-    expect((await world.post('/people', ben, { ...form, ...signedForm(terms, ben) })).status, 'terms of another person').toBe(409);
+    expect((await world.post('/people', ada, { ...form, ...signedForm(terms, ada, { verified: false }) })).status).toBe(
+      403,
+    );
+    expect(
+      (await world.post('/people', ada, { ...form, ...signedForm(terms, ada, { origin: 'https://evil.example' }) }))
+        .status,
+    ).toBe(403);
+    expect(
+      (await world.post('/people', ben, { ...form, ...signedForm(terms, ben) })).status,
+      'terms of another person',
+    ).toBe(409);
     world.nowMs += 6 * 60_000;
     expect((await world.post('/people', ada, { ...form, ...signedForm(terms, ada) })).status).toBe(409);
   });
@@ -213,7 +224,10 @@ describe('people among themselves', () => {
   });
 
   it('cannot give themselves roles', async () => {
-    const answer = await world.postSigned(`/people/${ada.personId}/roles`, ada, { roles: 'operator,finance,approver', reason: 'more' });
+    const answer = await world.postSigned(`/people/${ada.personId}/roles`, ada, {
+      roles: 'operator,finance,approver',
+      reason: 'more',
+    });
     expect(answer.status).toBe(400);
     expect(answer.body).toContain('nobody changes their own roles');
   });
@@ -233,7 +247,11 @@ describe('people among themselves', () => {
   });
 
   it('are shown no markup of each other', async () => {
-    await world.postSigned('/people', ada, { name: unusedName(), roles: 'viewer', reason: '<script>alert(1)</script>' });
+    await world.postSigned('/people', ada, {
+      name: unusedName(),
+      roles: 'viewer',
+      reason: '<script>alert(1)</script>',
+    });
     const page = await world.get('/actions?search=%3Cscript', ada);
     expect(page.body).not.toContain('<script>alert');
     expect(page.body).toContain('&lt;script&gt;');

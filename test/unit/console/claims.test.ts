@@ -22,9 +22,20 @@ let projections: ProjectionRunner;
 beforeAll(async () => {
   shop = await claimWorld();
   const { api, store, sessionId } = shop;
-  projections = new ProjectionRunner({ store, readModel, projections: [sessionView], clock: { nowMs: () => 0 }, maxBatch: 10, cacheRows: 100 });
+  projections = new ProjectionRunner({
+    store,
+    readModel,
+    projections: [sessionView],
+    clock: { nowMs: () => 0 },
+    maxBatch: 10,
+    cacheRows: 100,
+  });
   await projections.start();
-  const presenter = createSessionPresenter({ publicUrl: 'https://pay.example', networks: () => [], deepLinks: () => ({}) });
+  const presenter = createSessionPresenter({
+    publicUrl: 'https://pay.example',
+    networks: () => [],
+    deepLinks: () => ({}),
+  });
   const inTestMode = { ...caller, person: 'Sue' };
   const records = {
     session: async () => presenter.session((await api.getSession(caller, sessionId))!),
@@ -63,8 +74,13 @@ it('a claim waits on the page of claims, is approved by signed terms that name t
   const form = { claim: claimId, reason: 'their exchange closed' };
   expect((await world.post(`${payment}/refund`, viewer, form)).status).toBe(404);
   const terms = termsIn((await world.post(`${payment}/refund`, support, form)).body)!;
-  expect(terms.text).toContain(`approves the claim: ${claimId}\npays: 10.00 USDT on ethereum to ${PAYEE} (the address that the payer named)`);
-  expect((await world.post(`${payment}/refund`, support, { ...form, claim: 'clm_other', ...signedForm(terms, support) })).status).not.toBe(303);
+  expect(terms.text).toContain(
+    `approves the claim: ${claimId}\npays: 10.00 USDT on ethereum to ${PAYEE} (the address that the payer named)`,
+  );
+  expect(
+    (await world.post(`${payment}/refund`, support, { ...form, claim: 'clm_other', ...signedForm(terms, support) }))
+      .status,
+  ).not.toBe(303);
   expect(await claims()).toMatchObject([{ status: 'open' }]);
   expect((await world.post(`${payment}/refund`, support, { ...form, ...signedForm(terms, support) })).status).toBe(303);
   expect(await claims()).toMatchObject([{ status: 'approved' }]);

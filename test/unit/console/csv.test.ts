@@ -12,7 +12,16 @@ const PAGE_OF: Readonly<Record<string, string>> = {
 };
 
 const transfer = (id: number) => ({
-  ...{ id: `t${id}`, state: 'open', kind: 'late', mode: 'live', network: 'bsc', coin: 'USDT', amount: `${id}.00`, age_days: 1 },
+  ...{
+    id: `t${id}`,
+    state: 'open',
+    kind: 'late',
+    mode: 'live',
+    network: 'bsc',
+    coin: 'USDT',
+    amount: `${id}.00`,
+    age_days: 1,
+  },
   ...{
     from_address: '=HYPERLINK("http://evil.example")',
     to_address: '0x2',
@@ -23,7 +32,15 @@ const transfer = (id: number) => ({
   },
 });
 const move = {
-  ...{ id: 'mv_1', kind: 'withdrawal', status: 'waiting_for_approval', mode: 'live', network: 'bsc', coin: 'USDT', amount: '5.00' },
+  ...{
+    id: 'mv_1',
+    kind: 'withdrawal',
+    status: 'waiting_for_approval',
+    mode: 'live',
+    network: 'bsc',
+    coin: 'USDT',
+    amount: '5.00',
+  },
   ...{ to_address: '0x5', requested_by: '<Ada & "Co">', approved_by: [], waiting: null },
 };
 
@@ -93,6 +110,8 @@ describe('a table as a file', () => {
 
   it('without rows has the names of its columns', async () => {
     const admin = await world.person('Mia', { role: 'merchant_admin', merchantId: SHOP.id });
-    expect((await world.get(`/m/${SHOP.id}/webhooks.csv`, admin)).body).toBe('Created,Event,Status,Attempts,Last answer\r\n');
+    expect((await world.get(`/m/${SHOP.id}/webhooks.csv`, admin)).body).toBe(
+      'Created,Event,Status,Attempts,Last answer\r\n',
+    );
   });
 });

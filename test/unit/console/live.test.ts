@@ -42,7 +42,9 @@ describe('open pages', () => {
   beforeEach(() => {
     vi.useFakeTimers();
     head = '1';
-    readers = new LiveReaders({ head: () => (head === null ? Promise.reject(new Error('gone')) : Promise.resolve(head)) });
+    readers = new LiveReaders({
+      head: () => (head === null ? Promise.reject(new Error('gone')) : Promise.resolve(head)),
+    });
   });
   afterEach(() => {
     vi.useRealTimers();
@@ -107,7 +109,9 @@ describe('a page that asks by itself', () => {
     pass(IDLE_SEC - 10);
     expect((await world.get('/merchants', ada, byPage)).status).toBe(200);
     pass(15);
-    expect([(await world.get('/merchants', ada, byPage)).status, (await world.get('/live', ada)).status]).toEqual([401, 401]);
+    expect([(await world.get('/merchants', ada, byPage)).status, (await world.get('/live', ada)).status]).toEqual([
+      401, 401,
+    ]);
     expect((await world.get('/merchants', ada)).status).toBe(303);
   });
 

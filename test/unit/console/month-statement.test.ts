@@ -7,8 +7,13 @@ let world: ConsoleWorld;
 let admin: TestPerson;
 beforeAll(async () => {
   const data = { ...SAMPLES.StatementIssued, merchantId: SHOP.id };
-  const evidence = { ...shownEvent({ id: 'e-1', type: 'StatementIssued', atMs: 1, data: JSON.stringify(data) }), verifier_key: 'key' };
-  const commands = { 'ledger.month-statement': async () => ({ ...evidence, checkpoint: { size: 7, root_hash: 'root' } }) };
+  const evidence = {
+    ...shownEvent({ id: 'e-1', type: 'StatementIssued', atMs: 1, data: JSON.stringify(data) }),
+    verifier_key: 'key',
+  };
+  const commands = {
+    'ledger.month-statement': async () => ({ ...evidence, checkpoint: { size: 7, root_hash: 'root' } }),
+  };
   world = await ConsoleWorld.start({ commands });
   admin = await world.person('Mia', { role: 'merchant_admin', merchantId: SHOP.id });
 });
@@ -26,6 +31,10 @@ it('a merchant reads the statement of a closed month: what it is owed above zero
 });
 
 it('nobody reads that of another merchant, of the operator, or of no month', async () => {
-  for (const path of [`/m/${OTHER_SHOP.id}/statement/2027-01`, '/books/live/months/2027-01', `/m/${SHOP.id}/statement/may`])
+  for (const path of [
+    `/m/${OTHER_SHOP.id}/statement/2027-01`,
+    '/books/live/months/2027-01',
+    `/m/${SHOP.id}/statement/may`,
+  ])
     expect((await world.get(path, admin)).status, path).toBe(404);
 });

@@ -19,9 +19,15 @@ let support: TestPerson;
 beforeAll(async () => {
   shop = await claimWorld();
   const { api } = shop;
-  const presenter = createSessionPresenter({ publicUrl: 'https://pay.example', networks: () => [], deepLinks: () => ({}) });
+  const presenter = createSessionPresenter({
+    publicUrl: 'https://pay.example',
+    networks: () => [],
+    deepLinks: () => ({}),
+  });
   const use = { createSession: (_: unknown, input: CreateSessionInput) => api.createSession(caller, input) };
-  const records = { session: async (_: unknown, id: SessionId) => presenter.session((await api.getSession(caller, id))!) };
+  const records = {
+    session: async (_: unknown, id: SessionId) => presenter.session((await api.getSession(caller, id))!),
+  };
   world = await ConsoleWorld.start({ records, api: use } as unknown as Partial<ConsoleDeps>);
   support = await world.person('Sue', { role: 'support', merchantId: SHOP.id });
 });

@@ -3,10 +3,20 @@ import type { AdminArguments } from '../../../src/operator/commands.ts';
 import type { JsonValue } from '../../../src/ports/read-model.ts';
 import { ConsoleWorld, signedForm, termsIn, type TestPerson } from '../../support/console-world.ts';
 
-/* What needs two others is proposed by those whose role has it, under the terms that they sign, and in their own name. */
+/*
+ * What needs two others is proposed by those whose role has it, under the terms that they sign, and in their own name.
+ */
 
 const POSTED = {
-  ...{ id: 'adj_posted', status: 'posted', mode: 'live', network: 'bsc', coin: 'USDT', reason: 'goodwill', attachment_sha256: null },
+  ...{
+    id: 'adj_posted',
+    status: 'posted',
+    mode: 'live',
+    network: 'bsc',
+    coin: 'USDT',
+    reason: 'goodwill',
+    attachment_sha256: null,
+  },
   lines: [
     { account: 'expenses:other', debit: '12.50', credit: null },
     { account: 'liabilities:merchants:mer_shop:payable', debit: null, credit: '12.50' },
@@ -29,7 +39,9 @@ const commands = Object.fromEntries(
     async (args: AdminArguments) => {
       asked.push([name, args]);
       if (name !== 'ledger.approve-adjustment') return answers[name]!;
-      return args['approvals'] === undefined ? { to_sign: [{ text: 'the terms of the signer', number: 'n-1' }] } : { status: 'waiting_for_approval' };
+      return args['approvals'] === undefined
+        ? { to_sign: [{ text: 'the terms of the signer', number: 'n-1' }] }
+        : { status: 'waiting_for_approval' };
     },
   ]),
 );
@@ -69,9 +81,14 @@ it('an entry by hand is proposed by finance, in their name, under terms that sho
 });
 
 it('what is posted is taken back by another proposal, and what waits is given up', async () => {
-  expect((await world.postSigned('/adjustments/reverse', finance!, { reverses: 'adj_posted', reason: 'agreed otherwise' })).status).toBe(303);
+  expect(
+    (await world.postSigned('/adjustments/reverse', finance!, { reverses: 'adj_posted', reason: 'agreed otherwise' }))
+      .status,
+  ).toBe(303);
   expect(told('ledger.adjust')).toEqual([{ reverses: 'adj_posted', operator: 'Fin', reason: 'agreed otherwise' }]);
-  expect((await world.postSigned('/adjustments/reject', finance!, { id: 'adj_waiting', reason: 'a slip' })).status).toBe(303);
+  expect(
+    (await world.postSigned('/adjustments/reject', finance!, { id: 'adj_waiting', reason: 'a slip' })).status,
+  ).toBe(303);
   expect(told('ledger.reject-adjustment')).toEqual([{ id: 'adj_waiting', operator: 'Fin' }]);
 });
 
@@ -83,16 +100,26 @@ it('approvers sign the terms of the signer, whose judgement it is; they propose 
   const shown = await world.post('/adjustments/approve', approver!, { id: 'adj_waiting' });
   const terms = termsIn(shown.body)!;
   expect(terms).toEqual({ text: 'the terms of the signer', number: 'n-1' });
-  const signed = await world.post('/adjustments/approve', approver!, { id: 'adj_waiting', ...signedForm(terms, approver!) });
+  const signed = await world.post('/adjustments/approve', approver!, {
+    id: 'adj_waiting',
+    ...signedForm(terms, approver!),
+  });
   expect(signed.headers['location']).toBe('/adjustments?done=approved');
-  expect(told('ledger.approve-adjustment').at(-1)).toMatchObject({ id: 'adj_waiting', approvals: [{ approver: 'Ada', number: 'n-1' }] });
+  expect(told('ledger.approve-adjustment').at(-1)).toMatchObject({
+    id: 'adj_waiting',
+    approvals: [{ approver: 'Ada', number: 'n-1' }],
+  });
   expect((await world.post('/adjustments/approve', finance!, { id: 'adj_waiting' })).status).toBe(404);
 });
 
 it.each(['number-20', 'number-4000000000', 'number-99999999999999999999999'])(
   'a form that speaks of more than is ever signed at once is refused: %s',
   async (name) => {
-    const answer = await world.post('/adjustments/approve', approver!, { id: 'adj_waiting', [name]: 'n-1', 'response-0': '{}' });
+    const answer = await world.post('/adjustments/approve', approver!, {
+      id: 'adj_waiting',
+      [name]: 'n-1',
+      'response-0': '{}',
+    });
     expect([answer.status, answer.body]).toEqual([400, expect.stringContaining('oo much to be signed at once')]);
     expect(asked).toEqual([]);
   },
@@ -101,7 +128,12 @@ it.each(['number-20', 'number-4000000000', 'number-99999999999999999999999'])(
 it('the signer is told nothing that no passkey of the person answered', async () => {
   const terms = { text: 'the terms of the signer', number: 'n-1' };
   const none = await world.people.signInBySso(
-    { issuer: 'https://sso', subject: '1', name: 'Nobody', grants: [{ role: 'approver', merchantId: null, untilSec: null }] },
+    {
+      issuer: 'https://sso',
+      subject: '1',
+      name: 'Nobody',
+      grants: [{ role: 'approver', merchantId: null, untilSec: null }],
+    },
     'test',
   );
   const without: TestPerson = { ...approver!, name: 'Nobody', token: none.ok ? none.value.token : '' };
@@ -110,7 +142,11 @@ it('the signer is told nothing that no passkey of the person answered', async ()
     [approver!, signedForm(terms, finance!), 'The passkey is none of yours'],
     [approver!, { 'number-0': 'n-1', 'response-0': 'junk' }, 'The passkey is none of yours'],
     [approver!, { 'number-0': 'n-1', 'response-0': '{"id":"__proto__"}' }, 'The passkey is none of yours'],
-    [approver!, { ...signedForm(terms, approver!), 'number-1': 'n-2', 'response-1': '{"id":"x"}' }, 'The passkey is none of yours'],
+    [
+      approver!,
+      { ...signedForm(terms, approver!), 'number-1': 'n-2', 'response-1': '{"id":"x"}' },
+      'The passkey is none of yours',
+    ],
   ];
   for (const [person, form, why] of cases) {
     const answer = await world.post('/adjustments/approve', person, { id: 'adj_waiting', ...form });
@@ -126,7 +162,15 @@ it('auditors read the entries and can do nothing with them', async () => {
 });
 
 it('a return of native coin is proposed in the name of who asks, and says so when its sender is an exchange', async () => {
-  const form = { mode: 'live', network: 'bsc', tx: '0x1', address: '0x2', amount: '', sender: 'known', reason: 'sent BNB by mistake' };
+  const form = {
+    mode: 'live',
+    network: 'bsc',
+    tx: '0x1',
+    address: '0x2',
+    amount: '',
+    sender: 'known',
+    reason: 'sent BNB by mistake',
+  };
   expect((await world.postSigned('/treasury/return', finance!, form)).status).toBe(303);
   expect(told('treasury.return')).toEqual([
     { mode: 'live', network: 'bsc', tx: '0x1', address: '0x2', operator: 'Fin', reason: 'sent BNB by mistake' },

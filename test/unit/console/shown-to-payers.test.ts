@@ -7,7 +7,9 @@ import { ConsoleWorld, POLICY, SHOP, signedForm, termsIn, type TestPerson } from
 /* The logo and the domains are what payers trust: each change takes a passkey that signed what they become. */
 
 const pictureOf = (shade: number): string =>
-  PNG.sync.write(Object.assign(new PNG({ width: 8, height: 4 }), { data: Buffer.alloc(128, shade) })).toString('base64');
+  PNG.sync
+    .write(Object.assign(new PNG({ width: 8, height: 4 }), { data: Buffer.alloc(128, shade) }))
+    .toString('base64');
 const IMAGE = pictureOf(200);
 const SETTINGS = `/m/${SHOP.id}/settings`;
 const made: unknown[] = [];
@@ -37,7 +39,12 @@ beforeEach(() => void made.splice(0));
 afterAll(() => world.close());
 
 it.each([
-  ['logo', { image: IMAGE }, `SHA-256 ${hash('sha256', Buffer.from(IMAGE, 'base64'), 'hex')}, shown as 8 by 4 pixels`, ['logo', IMAGE]],
+  [
+    'logo',
+    { image: IMAGE },
+    `SHA-256 ${hash('sha256', Buffer.from(IMAGE, 'base64'), 'hex')}, shown as 8 by 4 pixels`,
+    ['logo', IMAGE],
+  ],
   ['logo', { image: '' }, 'logo: none: it is taken away', ['logo', null]],
   [
     'domains',
@@ -61,12 +68,16 @@ it.each([
 ])('a signature for one %s sets no other', async (path, form, other) => {
   const signed = { ...form, reason: 'test' };
   const terms = termsIn((await world.post(`${SETTINGS}/${path}`, admin, signed)).body)!;
-  expect((await world.post(`${SETTINGS}/${path}`, admin, { ...signed, ...other, ...signedForm(terms, admin) })).status).toBe(409);
+  expect(
+    (await world.post(`${SETTINGS}/${path}`, admin, { ...signed, ...other, ...signedForm(terms, admin) })).status,
+  ).toBe(409);
   expect(made).toEqual([]);
 });
 
 it('what cannot be set is not asked to be signed', async () => {
-  expect((await world.post(`${SETTINGS}/logo`, admin, { image: 'junk', reason: 'test' })).body).toContain('logo must be a PNG image in base64');
+  expect((await world.post(`${SETTINGS}/logo`, admin, { image: 'junk', reason: 'test' })).body).toContain(
+    'logo must be a PNG image in base64',
+  );
   expect((await world.post(`${SETTINGS}/domains/remove`, admin, { domain: 'dom_9', reason: 'test' })).status).toBe(404);
   expect((await world.post(`${SETTINGS}/logo`, admin, { image: IMAGE })).body).toContain('reason must be');
 });

@@ -15,7 +15,12 @@ describe('single sign-on', () => {
     const { issuer, clientId, clientSecret } = provider;
     const rules = {
       ...{ nameClaim: 'preferred_username', rolesClaim: 'groups' },
-      roles: { 'Payments Team': `support:${SHOP.id}`, Treasury: 'finance,approver', Gone: 'support:mer_gone', Ops: 'operator' },
+      roles: {
+        'Payments Team': `support:${SHOP.id}`,
+        Treasury: 'finance,approver',
+        Gone: 'support:mer_gone',
+        Ops: 'operator',
+      },
       grantsOf: (text: string) => grantsOf(text, (id) => id === SHOP.id),
     };
     const redirectUri = `${RP_OF_CONSOLE.origin}${SSO_CALLBACK}`;
@@ -36,22 +41,33 @@ describe('single sign-on', () => {
 
   const cookiesOf = ({ headers }: Answer): string[] => [headers['set-cookie'] ?? []].flat();
   /** As a browser goes there and back; `between` sees the address that the provider sends it to. */
-  async function signIn(to = '/', between: (back: URL, cookie: string) => string = (_back, cookie) => cookie): Promise<Answer> {
+  async function signIn(
+    to = '/',
+    between: (back: URL, cookie: string) => string = (_back, cookie) => cookie,
+  ): Promise<Answer> {
     const there = await world.get(`/sign-in/sso?to=${encodeURIComponent(to)}`, null);
     expect(there.status).toBe(303);
     const cookie = cookiesOf(there)[0]!.split(';')[0]!;
     const answer = await fetch(there.headers['location'] as string, { redirect: 'manual' });
     const back = new URL(answer.headers.get('location')!);
     const sent = between(back, cookie);
-    return world.get(back.pathname + back.search, null, { cookie: sent, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' });
+    return world.get(back.pathname + back.search, null, {
+      cookie: sent,
+      'sec-fetch-site': 'cross-site',
+      'sec-fetch-mode': 'navigate',
+    });
   }
   const tokenOf = (answer: Answer): string => /^__Host-quittance=([\w-]+);/.exec(cookiesOf(answer).at(-1)!)![1]!;
   const events = (type: string): Record<string, unknown>[] =>
-    world.store.events.filter((event) => event.type === type).map(({ data }) => JSON.parse(data) as Record<string, unknown>);
+    world.store.events
+      .filter((event) => event.type === type)
+      .map(({ data }) => JSON.parse(data) as Record<string, unknown>);
   const refusal = (): string => (world.warnings.at(-1) as { why: string }).why;
 
   it('is offered on the page for signing in, and leads back to the page that was asked for', async () => {
-    expect((await world.get('/sign-in?to=%2Fm%2Fmer_shop', null)).body).toContain('href="/sign-in/sso?to=%2Fm%2Fmer_shop"');
+    expect((await world.get('/sign-in?to=%2Fm%2Fmer_shop', null)).body).toContain(
+      'href="/sign-in/sso?to=%2Fm%2Fmer_shop"',
+    );
     const answer = await signIn('/m/mer_shop');
     expect(answer.status).toBe(200);
     expect(answer.body).toContain('<meta http-equiv="refresh" content="0;url=/m/mer_shop" />');
@@ -72,7 +88,8 @@ describe('single sign-on', () => {
     const before = events('SignedInBySso').length;
     const token = tokenOf(await signIn());
     const me = await world.get('/me', { token });
-    for (const text of ['bo-shop.example', `support:${SHOP.id}`, `00u-bo at ${provider.issuer}`]) expect(me.body).toContain(text);
+    for (const text of ['bo-shop.example', `support:${SHOP.id}`, `00u-bo at ${provider.issuer}`])
+      expect(me.body).toContain(text);
     expect((await world.get(`/m/${SHOP.id}/payments`, { token })).status).toBe(200);
     expect((await world.get('/books', { token })).status).toBe(404);
     provider.claims['groups'] = 'Everybody,Treasury';
@@ -89,7 +106,11 @@ describe('single sign-on', () => {
   it.each([
     ['no group that stands for a role', { groups: ['Everybody'] }, 'gives bo-shop.example no role'],
     ['groups of a merchant that is not there', { groups: ['Gone'] }, 'gives bo-shop.example no role'],
-    ['groups named like what every object has', { groups: ['constructor', '__proto__'] }, 'gives bo-shop.example no role'],
+    [
+      'groups named like what every object has',
+      { groups: ['constructor', '__proto__'] },
+      'gives bo-shop.example no role',
+    ],
     ['no groups', { groups: 7 }, 'the claim groups gives'],
     ['no name', { preferred_username: ' ' }, 'the claim preferred_username names nobody'],
     ['the name of somebody else of the provider', { sub: '00u-other' }, 'is somebody else here'],
@@ -111,7 +132,9 @@ describe('single sign-on', () => {
     const token = tokenOf(await signIn());
     expect((await world.get('/me', { token })).body).toContain('Dee');
     expect(events('PersonProvisioned').filter(({ subject }) => subject === '00u-dee')).toMatchObject([{ name: 'Dee' }]);
-    const { personId } = events('PersonProvisioned').find(({ subject }) => subject === '00u-dee') as { personId: string };
+    const { personId } = events('PersonProvisioned').find(({ subject }) => subject === '00u-dee') as {
+      personId: string;
+    };
     await world.people.suspend(personId, { by: 'Grace', reason: 'left' });
     for (const name of ['Deirdre', 'Somebody new']) {
       provider.claims['preferred_username'] = name;
@@ -128,7 +151,10 @@ describe('single sign-on', () => {
       name,
       grants: [{ role: 'viewer', merchantId: null, untilSec: null }] as const,
     });
-    const both = await Promise.all([world.people.signInBySso(twin('One'), 'test'), world.people.signInBySso(twin('Two'), 'test')]);
+    const both = await Promise.all([
+      world.people.signInBySso(twin('One'), 'test'),
+      world.people.signInBySso(twin('Two'), 'test'),
+    ]);
     expect(events('PersonProvisioned').filter(({ subject }) => subject === 'twin')).toHaveLength(2);
     expect(both.map(({ ok }) => ok).toSorted()).toEqual([false, true]);
     const first = both.findIndex(({ ok }) => ok);
@@ -162,7 +188,9 @@ describe('single sign-on', () => {
     expect((await signIn('/', () => '')).status).toBe(403);
     expect((await signIn('/', (_back, cookie) => cookie.replace(/-\w{5}/, '-AAAAA'))).status).toBe(403);
     const sent: [string, string][] = [];
-    expect((await signIn('/', (back, cookie) => (sent.push([back.pathname + back.search, cookie]), cookie))).status).toBe(200);
+    expect(
+      (await signIn('/', (back, cookie) => (sent.push([back.pathname + back.search, cookie]), cookie))).status,
+    ).toBe(200);
     const [path, cookie] = sent[0]!;
     expect((await world.get(path, null, { cookie })).status).toBe(403);
     const late = await signIn('/', (_back, own) => ((world.nowMs += 601_000), own));
@@ -174,12 +202,23 @@ describe('single sign-on', () => {
     const other = await OpenIdProvider.start();
     const { issuer, clientId, clientSecret } = other;
     other.isDown = true;
-    const single = oidcSingleSignOn({ issuer, clientId, clientSecret, scope: 'openid', redirectUri: 'https://console.example/back' });
+    const single = oidcSingleSignOn({
+      issuer,
+      clientId,
+      clientSecret,
+      scope: 'openid',
+      redirectUri: 'https://console.example/back',
+    });
     const request = { state: 's', nonce: 'n', codeVerifier: 'v'.repeat(43) };
     await expect(single.authorizationUrl(request)).rejects.toThrow();
     other.isDown = false;
     const url = await single.authorizationUrl(request);
-    expect(Object.fromEntries(url.searchParams)).toMatchObject({ response_type: 'code', code_challenge_method: 'S256', state: 's', nonce: 'n' });
+    expect(Object.fromEntries(url.searchParams)).toMatchObject({
+      response_type: 'code',
+      code_challenge_method: 'S256',
+      state: 's',
+      nonce: 'n',
+    });
     await other.close();
   });
 
@@ -190,7 +229,9 @@ describe('single sign-on', () => {
     // As Entra ID answers at an address of many tenants: the issuer is a pattern, and each tenant's tokens fill it.
     vi.stubGlobal('fetch', async (url: string, init: RequestInit) => {
       const answer = await real(`${issuer}${new URL(url).pathname}`, init);
-      const text = (await answer.text()).replace(`"issuer":"${issuer}"`, `"issuer":"${host}/{tenantid}/v2.0"`).replaceAll(issuer, host);
+      const text = (await answer.text())
+        .replace(`"issuer":"${issuer}"`, `"issuer":"${host}/{tenantid}/v2.0"`)
+        .replaceAll(issuer, host);
       return new Response(text, answer);
     });
     const redirectUri = 'https://console.example/back';
@@ -198,11 +239,15 @@ describe('single sign-on', () => {
     const redeemed = async (): Promise<unknown> => {
       const single = oidcSingleSignOn({ issuer: host, clientId, clientSecret, scope: 'openid', redirectUri });
       const { search } = await single.authorizationUrl(request);
-      const back = new URL((await real(`${issuer}/authorize${search}`, { redirect: 'manual' })).headers.get('location')!);
+      const back = new URL(
+        (await real(`${issuer}/authorize${search}`, { redirect: 'manual' })).headers.get('location')!,
+      );
       return single.redeem(back.searchParams, request);
     };
     provider.wrong = { token: { iss: `${host}/evil/v2.0`, tid: 'evil' } };
-    await expect(redeemed()).rejects.toThrow('the ID token is of the issuer https://login.microsoftonline.com/evil/v2.0, not of');
+    await expect(redeemed()).rejects.toThrow(
+      'the ID token is of the issuer https://login.microsoftonline.com/evil/v2.0, not of',
+    );
     vi.unstubAllGlobals();
   });
 
@@ -222,12 +267,21 @@ describe('single sign-on', () => {
     expect((await world.get(link, grace)).body).toContain('for somebody who signs in with single sign-on');
     expect((await world.post(link, grace, {})).status).toBe(403);
     expect((await world.get(link, cy)).body).toContain('data-register');
-    const added = await world.people.addPasskey(personId, link.slice('/join/'.length), { credentialId, publicKey, label: 'key' });
+    const added = await world.people.addPasskey(personId, link.slice('/join/'.length), {
+      credentialId,
+      publicKey,
+      label: 'key',
+    });
     expect(added.ok).toBe(true);
-    expect((await world.postSigned('/people', cy, { name: 'Ben', roles: 'viewer', reason: 'test' })).body).toContain('/join/');
+    expect((await world.postSigned('/people', cy, { name: 'Ben', roles: 'viewer', reason: 'test' })).body).toContain(
+      '/join/',
+    );
     // Whoever leaves the organisation must not come in by the passkey alone.
     expect(await world.people.signIn(personId, { credentialId, signCount: 9 }, 'test')).toMatchObject({ ok: false });
-    const roles = await world.postSigned(`/people/${personId}/roles`, grace, { roles: 'auditor@2027-01-31', reason: 'test' });
+    const roles = await world.postSigned(`/people/${personId}/roles`, grace, {
+      roles: 'auditor@2027-01-31',
+      reason: 'test',
+    });
     expect(roles.body).toContain('heir roles come from single sign-on');
   });
 });

@@ -4,7 +4,11 @@ import type { PendingChangeOverview } from '../../../src/features/merchants/over
 import { ConsoleWorld, POLICY, SHOP, termsIn, type TestPerson } from '../../support/console-world.ts';
 
 const URL_CHANGE: PendingChangeOverview = {
-  ...{ change_id: 'chg_1', setting: 'webhook_endpoint', change: { endpoint_id: 'we_1', url: 'https://evil.example/<b>' } },
+  ...{
+    change_id: 'chg_1',
+    setting: 'webhook_endpoint',
+    change: { endpoint_id: 'we_1', url: 'https://evil.example/<b>' },
+  },
   ...{ requested_by: 'merchant:mer_shop', requested_at: 1_800_000_000, takes_effect_at: 1_800_086_400 },
 };
 
@@ -12,10 +16,22 @@ let world: ConsoleWorld;
 afterEach(() => world.close());
 
 /** A shop that holds what waits, as the directory of merchants does. */
-async function shopWith(waiting: PendingChangeOverview[], waits = false): Promise<{ readonly admin: TestPerson; readonly withdrawn: string[] }> {
+async function shopWith(
+  waiting: PendingChangeOverview[],
+  waits = false,
+): Promise<{ readonly admin: TestPerson; readonly withdrawn: string[] }> {
   const withdrawn: string[] = [];
   const overview = () => ({
-    ...{ id: SHOP.id, name: SHOP.name, keys: [], webhook: null, further_webhooks: [], domains: [], policy: POLICY, logo: null },
+    ...{
+      id: SHOP.id,
+      name: SHOP.name,
+      keys: [],
+      webhook: null,
+      further_webhooks: [],
+      domains: [],
+      policy: POLICY,
+      logo: null,
+    },
     ...{ change_delay_minutes: waits ? 1_440 : 0, pending_changes: [...waiting] },
   });
   const settings = {
@@ -39,10 +55,19 @@ const SETTINGS = `/m/${SHOP.id}/settings`;
 
 describe('changes of a merchant that wait', () => {
   it('are shown with what, by whom, since when and until when, also where the endpoint is', async () => {
-    const { admin } = await shopWith([URL_CHANGE, { ...URL_CHANGE, setting: 'policy', change: { networks: ['bsc', 'tron'], tolerance: '3' } }]);
+    const { admin } = await shopWith([
+      URL_CHANGE,
+      { ...URL_CHANGE, setting: 'policy', change: { networks: ['bsc', 'tron'], tolerance: '3' } },
+    ]);
     for (const path of [SETTINGS, `/m/${SHOP.id}/webhooks`]) {
       const { body } = await world.get(path, admin);
-      for (const text of ['Changes that wait', 'webhook endpoint', 'merchant:mer_shop', '2027-01-15 08:00:00', '2027-01-16 08:00:00'])
+      for (const text of [
+        'Changes that wait',
+        'webhook endpoint',
+        'merchant:mer_shop',
+        '2027-01-15 08:00:00',
+        '2027-01-16 08:00:00',
+      ])
         expect(body).toContain(text);
       expect(body).toContain('https://evil.example/&lt;b&gt;');
       expect(body).toContain('networks: bsc, tron; tolerance: 3');
@@ -78,7 +103,9 @@ describe('changes of a merchant that wait', () => {
     const asked = await world.post(SETTINGS, admin, { tolerance: '3', tolerancePercent: '2.5', reason: 'exchanges' });
     expect(termsIn(asked.body)!.text).toContain('tolerance: 0 becomes 3');
     expect(termsIn(asked.body)!.text).toContain('tolerancePercent: none becomes 2.5');
-    expect((await world.post(SETTINGS, admin, { tolerancePercent: 'none', reason: 'exchanges' })).body).toContain('nothing would change');
+    expect((await world.post(SETTINGS, admin, { tolerancePercent: 'none', reason: 'exchanges' })).body).toContain(
+      'nothing would change',
+    );
   });
 
   it('are not spoken of where none waits and none would', async () => {

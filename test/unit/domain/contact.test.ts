@@ -21,7 +21,12 @@ it.each([
     'help@shop.example?bcc=thief@evil.example',
     'help@shop.example,other@shop.example',
   ],
-  ...['help@shop.example%0abcc:thief@evil.example', 'Shop <help@shop.example>', 'help@-shop.example', `${'a'.repeat(65)}@shop.example`],
+  ...[
+    'help@shop.example%0abcc:thief@evil.example',
+    'Shop <help@shop.example>',
+    'help@-shop.example',
+    `${'a'.repeat(65)}@shop.example`,
+  ],
   ...[
     'http://shop.example',
     'javascript:alert(1)',

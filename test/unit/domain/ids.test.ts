@@ -1,18 +1,31 @@
 import { describe, expect, it } from 'vitest';
-import { base32, parseRefundId, parseSessionId, type MerchantId, type Mode, type SessionId } from '../../../src/domain/ids.ts';
+import {
+  base32,
+  parseRefundId,
+  parseSessionId,
+  type MerchantId,
+  type Mode,
+  type SessionId,
+} from '../../../src/domain/ids.ts';
 import { NotificationIds } from '../../../src/runtime/commands/notification-ids.ts';
 import { SessionIds } from '../../../src/features/sessions/ids.ts';
 
 const secret = (fill: number, version = 1) => ({ version, bytes: new Uint8Array(32).fill(fill) });
 const merchant = 'mer_a' as MerchantId;
-const of = (mode: Mode, merchantId: MerchantId, orderId: string, supersedes: SessionId | null = null) => ({ mode, merchantId, orderId, supersedes });
+const of = (mode: Mode, merchantId: MerchantId, orderId: string, supersedes: SessionId | null = null) => ({
+  mode,
+  merchantId,
+  orderId,
+  supersedes,
+});
 
 describe('session ids', () => {
   it('are read with either prefix and written with one', () => {
     const id = new SessionIds([secret(1)]).current(of('test', merchant, 'order'));
     expect(id).toMatch(/^cs_[a-z2-7]{32}$/);
     expect(parseSessionId(id.replace('cs_', 'sess_'))).toBe(id);
-    for (const bad of ['', 'cs_', `cs_${'A'.repeat(32)}`, `${id}a`, ` ${id}`, `${id}\n`, `xx_${id.slice(3)}`]) expect(parseSessionId(bad)).toBeNull();
+    for (const bad of ['', 'cs_', `cs_${'A'.repeat(32)}`, `${id}a`, ` ${id}`, `${id}\n`, `xx_${id.slice(3)}`])
+      expect(parseSessionId(bad)).toBeNull();
   });
 
   it('are the same for one order and different for every other mode, merchant, order or secret', () => {
@@ -34,7 +47,9 @@ describe('session ids', () => {
     const second = ids.current(of('test', merchant, 'order', first));
     const third = ids.current(of('test', merchant, 'order', second));
     expect(ids.current(of('test', merchant, 'order', first))).toBe(second);
-    expect(new Set([first, second, third, ids.current(of('test', merchant, `order${first.length}:${first}`))]).size).toBe(4);
+    expect(
+      new Set([first, second, third, ids.current(of('test', merchant, `order${first.length}:${first}`))]).size,
+    ).toBe(4);
   });
 
   it('under older secrets are still found, and the request hash does not move with the secret', () => {
@@ -47,7 +62,15 @@ describe('session ids', () => {
 
 describe('other ids', () => {
   it('base32 agrees with RFC 4648 section 10', () => {
-    const vectors = { '': '', f: 'my', fo: 'mzxq', foo: 'mzxw6', foob: 'mzxw6yq', fooba: 'mzxw6ytb', foobar: 'mzxw6ytboi' };
+    const vectors = {
+      '': '',
+      f: 'my',
+      fo: 'mzxq',
+      foo: 'mzxw6',
+      foob: 'mzxw6yq',
+      fooba: 'mzxw6ytb',
+      foobar: 'mzxw6ytboi',
+    };
     for (const [plain, coded] of Object.entries(vectors)) expect(base32(Buffer.from(plain))).toBe(coded);
   });
 
@@ -66,7 +89,12 @@ describe('event ids', () => {
     given.push(ids.next());
     nowMs += 6000;
     given.push(ids.next());
-    expect(given).toEqual(['evt_1800000000000000007', 'evt_1800000000000001007', 'evt_1800000000000002007', 'evt_1800000001000000007']);
+    expect(given).toEqual([
+      'evt_1800000000000000007',
+      'evt_1800000000000001007',
+      'evt_1800000000000002007',
+      'evt_1800000001000000007',
+    ]);
   });
 
   it('never meet those of another node, nor those seen before a restart', () => {

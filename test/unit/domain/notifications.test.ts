@@ -24,7 +24,15 @@ describe('the body of a notification', () => {
   it('of a payment has the fields of the specification, in its order', () => {
     const paid: NotifyingEvent = {
       type: 'SessionPaid',
-      data: { coin: 'USDT', due: '10.00', received: '10.00', excess: '0.00', paidAtSec: 1, afterExpiry: false, valuation: null },
+      data: {
+        coin: 'USDT',
+        due: '10.00',
+        received: '10.00',
+        excess: '0.00',
+        paidAtSec: 1,
+        afterExpiry: false,
+        valuation: null,
+      },
     };
     expect(bodyOf(paid)).toBe(
       `{"id":"${ID}","type":"payment.completed","created_at":1800000060,"data":{"object":{"amount":"10.00","status":"completed","currency":"USDT",` +
@@ -33,7 +41,10 @@ describe('the body of a notification', () => {
   });
 
   it('of a cancelled session carries what did arrive, and the locked rate where it was converted', () => {
-    const cancelled: NotifyingEvent = { type: 'SessionCancelled', data: { cancelledAtSec: 1, coin: 'USDT', received: '4', inFlight: true } };
+    const cancelled: NotifyingEvent = {
+      type: 'SessionCancelled',
+      data: { cancelledAtSec: 1, coin: 'USDT', received: '4', inFlight: true },
+    };
     expect(JSON.parse(bodyOf(cancelled, converted))).toMatchObject({
       data: { object: { amount: '4.00', exchange_rate: '1.0002', status: 'canceled', currency: 'USDT' } },
     });
@@ -42,17 +53,39 @@ describe('the body of a notification', () => {
   it('of a payment after expiry says so, and of no other', () => {
     const paid = (afterExpiry: boolean): NotifyingEvent => ({
       type: 'SessionPaid',
-      data: { coin: 'USDC', due: '10.00', received: '12.5', excess: '2.50', paidAtSec: 1, afterExpiry, valuation: null },
+      data: {
+        coin: 'USDC',
+        due: '10.00',
+        received: '12.5',
+        excess: '2.50',
+        paidAtSec: 1,
+        afterExpiry,
+        valuation: null,
+      },
     });
-    expect(JSON.parse(bodyOf(paid(true)))).toMatchObject({ data: { object: { amount: '12.50', currency: 'USDC', after_expiry: true } } });
+    expect(JSON.parse(bodyOf(paid(true)))).toMatchObject({
+      data: { object: { amount: '12.50', currency: 'USDC', after_expiry: true } },
+    });
     expect(bodyOf(paid(false))).not.toContain('after_expiry');
   });
 
   it('of an expired or failed session carries what did arrive', () => {
-    const expired: NotifyingEvent = { type: 'SessionExpired', data: { expiredAtSec: 1, coin: 'USDT', received: '4', scannedToSec: {} } };
-    const failed: NotifyingEvent = { type: 'SessionFailed', data: { failedAtSec: 1, coin: 'USDT', received: '0.00', reason: 'payment_lost' } };
-    expect(JSON.parse(bodyOf(expired))).toMatchObject({ type: 'payment.expired', data: { object: { amount: '4.00', status: 'expired' } } });
-    expect(JSON.parse(bodyOf(failed))).toMatchObject({ type: 'payment.failed', data: { object: { amount: '0.00', status: 'failed' } } });
+    const expired: NotifyingEvent = {
+      type: 'SessionExpired',
+      data: { expiredAtSec: 1, coin: 'USDT', received: '4', scannedToSec: {} },
+    };
+    const failed: NotifyingEvent = {
+      type: 'SessionFailed',
+      data: { failedAtSec: 1, coin: 'USDT', received: '0.00', reason: 'payment_lost' },
+    };
+    expect(JSON.parse(bodyOf(expired))).toMatchObject({
+      type: 'payment.expired',
+      data: { object: { amount: '4.00', status: 'expired' } },
+    });
+    expect(JSON.parse(bodyOf(failed))).toMatchObject({
+      type: 'payment.failed',
+      data: { object: { amount: '0.00', status: 'failed' } },
+    });
   });
 
   it('of a refund has the fields of the specification, in its order', () => {
@@ -69,7 +102,10 @@ describe('the body of a notification', () => {
       type: 'RefundFailed',
       data: { refundId, coin: 'USDT', amount: '5.00', amountReturned: '0.00', reason: 'token_paused', failedAtSec: 1 },
     };
-    expect(JSON.parse(bodyOf(failed))).toMatchObject({ type: 'refund.failed', data: { object: { refund_amount: '5.00', status: 'failed' } } });
+    expect(JSON.parse(bodyOf(failed))).toMatchObject({
+      type: 'refund.failed',
+      data: { object: { refund_amount: '5.00', status: 'failed' } },
+    });
   });
 });
 
@@ -88,7 +124,12 @@ describe('the body of an optional notification', () => {
   });
 
   it('of a refund is that of a refund', () => {
-    const { body } = noticeNotification(ID, AT_MS, { type: 'refund.created', refundId: 're_1', amount: '5', coin: 'USDC' }, facts);
+    const { body } = noticeNotification(
+      ID,
+      AT_MS,
+      { type: 'refund.created', refundId: 're_1', amount: '5', coin: 'USDC' },
+      facts,
+    );
     expect(JSON.parse(body)).toMatchObject({
       type: 'refund.created',
       data: { object: { refund_id: 're_1', refund_amount: '5.00', refund_currency: 'USDC', status: 'pending' } },
@@ -102,16 +143,27 @@ describe('the body of a claim', () => {
     const notice = { type: 'claim.rejected', claimId: 'clm_1', payee: 'T1', evidence: 'signature', transfer } as const;
     expect(JSON.parse(noticeNotification(ID, AT_MS, notice, facts).body)).toMatchObject({
       type: 'claim.rejected',
-      data: { object: { claim_id: 'clm_1', status: 'rejected', payee: 'T1', transfer: { amount: '5.00', currency: 'USDT', tx_hash: 'ab' } } },
+      data: {
+        object: {
+          claim_id: 'clm_1',
+          status: 'rejected',
+          payee: 'T1',
+          transfer: { amount: '5.00', currency: 'USDT', tx_hash: 'ab' },
+        },
+      },
     });
     const approval = { type: 'refund.created', refundId: 're_1', amount: '5', coin: 'USDT', claimId: 'clm_1' } as const;
-    expect(JSON.parse(noticeNotification(ID, AT_MS, approval, facts).body)).toMatchObject({ data: { object: { claim_id: 'clm_1' } } });
+    expect(JSON.parse(noticeNotification(ID, AT_MS, approval, facts).body)).toMatchObject({
+      data: { object: { claim_id: 'clm_1' } },
+    });
   });
 });
 
 describe('what is told', () => {
   it('is exactly what the command side gives an event id to', () => {
-    expect(new Set(EVENT_TYPES.filter((type) => isNotifyingType(type) || isNoticedType(type)))).toEqual(NOTIFYING_EVENTS);
+    expect(new Set(EVENT_TYPES.filter((type) => isNotifyingType(type) || isNoticedType(type)))).toEqual(
+      NOTIFYING_EVENTS,
+    );
     expect(OUTCOME_TYPES).toEqual([
       ...['payment.completed', 'payment.failed', 'payment.expired', 'payment.cancelled'],
       ...['refund.succeeded', 'refund.failed'],

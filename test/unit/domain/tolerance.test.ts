@@ -4,7 +4,9 @@ import { amountOf, formatAmount, least } from '../../../src/domain/money.ts';
 import { toleranceOf } from '../../../src/domain/tolerance.ts';
 
 const tolerated = (due: string, tolerance: string, tolerancePercent?: string | null, maxPercent = 5): string =>
-  formatAmount(toleranceOf({ tolerance, ...(tolerancePercent !== undefined && { tolerancePercent }) }, amountOf(due), maxPercent));
+  formatAmount(
+    toleranceOf({ tolerance, ...(tolerancePercent !== undefined && { tolerancePercent }) }, amountOf(due), maxPercent),
+  );
 
 const MICRO = 10n ** 12n;
 const units = fc.bigInt({ min: 0n, max: 10n ** 30n - 1n });

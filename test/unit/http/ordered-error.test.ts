@@ -5,7 +5,10 @@ import { newKey, startTestServer, type TestKey, type TestServer } from '../../su
 
 /* Every error code on demand, so that a shop can test what it does about each. */
 
-const sandbox: SandboxApi = { pay: () => Promise.reject(new Error('not asked')), advance: () => Promise.reject(new Error('not asked')) };
+const sandbox: SandboxApi = {
+  pay: () => Promise.reject(new Error('not asked')),
+  advance: () => Promise.reject(new Error('not asked')),
+};
 const ORDER = { amount: '10.00', currency: 'USD', order_id: 'ordered' };
 
 let service: TestServer;
@@ -19,16 +22,26 @@ const ordered = (code: string, at = service, key: TestKey = at.key) =>
   at.call('POST', '/api/v1/checkout/sessions/create', ORDER, { key, headers: { 'Quittance-Sandbox-Error': code } });
 
 describe('an ordered error', () => {
-  it.each(Object.keys(ERRORS) as ErrorCode[])('%s comes as it would come by itself, and nothing is done', async (code) => {
-    const { status, json, headers } = await ordered(code);
-    expect(status).toBe(ERRORS[code].status);
-    expect(json.error).toMatchObject({ code, request_id: headers.get('X-Request-Id'), doc_url: expect.stringContaining(`#${code}`) as string });
-    expect(headers.get('Retry-After')).toBe(status === 429 || status === 503 ? '1' : null);
-    expect(service.api.sessions.size).toBe(0);
-  });
+  it.each(Object.keys(ERRORS) as ErrorCode[])(
+    '%s comes as it would come by itself, and nothing is done',
+    async (code) => {
+      const { status, json, headers } = await ordered(code);
+      expect(status).toBe(ERRORS[code].status);
+      expect(json.error).toMatchObject({
+        code,
+        request_id: headers.get('X-Request-Id'),
+        doc_url: expect.stringContaining(`#${code}`) as string,
+      });
+      expect(headers.get('Retry-After')).toBe(status === 429 || status === 503 ? '1' : null);
+      expect(service.api.sessions.size).toBe(0);
+    },
+  );
 
   it('has to be a code, and opens nothing to whoever has no key', async () => {
-    expect((await ordered('teapot')).json.error).toMatchObject({ code: 'invalid_request', param: 'Quittance-Sandbox-Error' });
+    expect((await ordered('teapot')).json.error).toMatchObject({
+      code: 'invalid_request',
+      param: 'Quittance-Sandbox-Error',
+    });
     const { status } = await ordered('rate_limited', service, { ...service.key, secret: 'wrong' });
     expect(status).toBe(401);
   });

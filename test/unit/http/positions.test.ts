@@ -18,15 +18,27 @@ const given = { headers: { 'Quittance-Position': 'C:9/P:9' } };
 test('every answer to a key says how far it is, and a list waits for what the caller was told', async () => {
   const asked: string[] = [];
   const { call } = await start('shown', asked);
-  const answers = [await call('GET', LIST), await call('GET', LIST, undefined, given), await call('GET', '/v1/refunds/no')];
-  expect(answers.map(({ headers }) => headers.get('quittance-position'))).toEqual(['C:12/P:12', 'C:12/P:12', 'C:12/P:12']);
+  const answers = [
+    await call('GET', LIST),
+    await call('GET', LIST, undefined, given),
+    await call('GET', '/v1/refunds/no'),
+  ];
+  expect(answers.map(({ headers }) => headers.get('quittance-position'))).toEqual([
+    'C:12/P:12',
+    'C:12/P:12',
+    'C:12/P:12',
+  ]);
   expect([answers.map(({ status }) => status), asked]).toEqual([[200, 200, 404], ['C:9/P:9']]);
 });
 
 test('a node that is behind says when to ask again instead of giving an old list', async () => {
   const { call } = await start('behind');
   const answer = await call('GET', LIST, undefined, given);
-  expect([answer.status, answer.headers.get('retry-after'), answer.json]).toMatchObject([503, '1', { error: { code: 'service_unavailable' } }]);
+  expect([answer.status, answer.headers.get('retry-after'), answer.json]).toMatchObject([
+    503,
+    '1',
+    { error: { code: 'service_unavailable' } },
+  ]);
 });
 
 test('what is read from its stream does not wait', async () => {
@@ -37,7 +49,10 @@ test('what is read from its stream does not wait', async () => {
 test('a position that no answer carried is refused by its name', async () => {
   const { call } = await start('malformed');
   const answer = await call('GET', LIST, undefined, given);
-  expect([answer.status, answer.json]).toMatchObject([400, { error: { code: 'invalid_request', param: 'Quittance-Position' } }]);
+  expect([answer.status, answer.json]).toMatchObject([
+    400,
+    { error: { code: 'invalid_request', param: 'Quittance-Position' } },
+  ]);
 });
 
 test('where one node answers, no position is given, and one that is sent asks for nothing', async () => {

@@ -27,7 +27,10 @@ interface Schema extends Json {
 }
 interface Document {
   readonly paths: Record<string, Record<string, Json & { readonly parameters?: readonly Schema[] }>>;
-  readonly webhooks: Record<string, { readonly post: Json & { readonly parameters?: readonly (Schema & { readonly name: string })[] } }>;
+  readonly webhooks: Record<
+    string,
+    { readonly post: Json & { readonly parameters?: readonly (Schema & { readonly name: string })[] } }
+  >;
   readonly components: { readonly schemas: Record<string, Schema> };
 }
 
@@ -44,7 +47,8 @@ function walk(value: unknown, path: string, visit: (node: Schema, path: string) 
   if (Array.isArray(value)) return value.forEach((one, index) => walk(one, `${path}/${index}`, visit));
   if (typeof value !== 'object' || value === null) return;
   visit(value as Schema, path);
-  for (const [key, child] of Object.entries(value)) if (!['example', 'examples', 'default'].includes(key)) walk(child, `${path}/${key}`, visit);
+  for (const [key, child] of Object.entries(value))
+    if (!['example', 'examples', 'default'].includes(key)) walk(child, `${path}/${key}`, visit);
 }
 
 const isSentence = (text: unknown): boolean => typeof text === 'string' && /\S{2}.*[.!?]$/s.test(text.trim());
@@ -57,9 +61,14 @@ function saidOf(schema: Schema): string[] {
   return [...(schema.description === undefined ? [] : [schema.description]), ...parts.flatMap(saidOf)];
 }
 
-/** Everything said about the values that a property can take, and the values: behind null and in the items of an array, too. */
+/**
+ * Everything said about the values that a property can take, and the values: behind null and in the items of an array,
+ * too.
+ */
 function valuesOf(schema: Schema): { readonly said: string; readonly values: readonly string[] } {
-  const inner = [...((schema.anyOf ?? []) as Schema[]), ...(schema.items ? [schema.items as Schema] : [])].map(valuesOf);
+  const inner = [...((schema.anyOf ?? []) as Schema[]), ...(schema.items ? [schema.items as Schema] : [])].map(
+    valuesOf,
+  );
   return {
     said: [schema.description ?? '', ...inner.map(({ said }) => said)].join(' '),
     values: [...(schema.enum ?? []), ...inner.flatMap(({ values }) => values)],
@@ -75,7 +84,10 @@ describe('the reference', () => {
         if (
           'in' in node &&
           'schema' in node &&
-          !saidOf({ ...(node.schema as Schema), description: node.description ?? (node.schema as Schema).description! }).some(isSentence)
+          !saidOf({
+            ...(node.schema as Schema),
+            description: node.description ?? (node.schema as Schema).description!,
+          }).some(isSentence)
         )
           missing.push(`${path} ${String(node.name)}`);
         return;

@@ -13,16 +13,30 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-const listed = async (query = '', key = service.key): Promise<{ data: Record<string, unknown>[]; pagination: Record<string, unknown> }> =>
+const listed = async (
+  query = '',
+  key = service.key,
+): Promise<{ data: Record<string, unknown>[]; pagination: Record<string, unknown> }> =>
   (await service.call('GET', `/v1/requests${query}`, undefined, { key })).json;
 
 describe('the log of requests', () => {
   it('has each by the id of its answer, with what was refused and why', async () => {
-    const refused = await service.call('POST', '/api/v1/checkout/sessions/create', '{"amount":"1.00","currency":"USD","order_id":""}', {});
+    const refused = await service.call(
+      'POST',
+      '/api/v1/checkout/sessions/create',
+      '{"amount":"1.00","currency":"USD","order_id":""}',
+      {},
+    );
     const id = refused.json.error.request_id;
     const found = (await service.call('GET', `/v1/requests/${id}`, undefined, {})).json;
     expect(found).toEqual({
-      ...{ id, method: 'POST', target: '/api/v1/checkout/sessions/create', operation: 'createPaymentSession', key_id: service.key.keyId },
+      ...{
+        id,
+        method: 'POST',
+        target: '/api/v1/checkout/sessions/create',
+        operation: 'createPaymentSession',
+        key_id: service.key.keyId,
+      },
       ...{ status: 400, error_code: 'invalid_request', param: 'order_id', authentication_fault: null },
       ...{ at: expect.any(Number), duration_ms: expect.any(Number) },
     });
@@ -31,7 +45,9 @@ describe('the log of requests', () => {
   });
 
   it('has what was not let in for a key of the test mode, with the check that failed', async () => {
-    const nope = await service.call('GET', '/v1/refunds?page=1', undefined, { key: { ...service.key, secret: 'nope' } });
+    const nope = await service.call('GET', '/v1/refunds?page=1', undefined, {
+      key: { ...service.key, secret: 'nope' },
+    });
     const { data } = await listed('?status=401');
     expect(data).toHaveLength(1);
     expect(data[0]).toMatchObject({
@@ -45,7 +61,8 @@ describe('the log of requests', () => {
 
   it('has the keys of the metadata that was searched for, and none of the values', async () => {
     const asked = {
-      'metadata[customer]=ada%40example.com&page=1&metadata[plan]=': 'metadata[customer]=[redacted]&page=1&metadata[plan]=[redacted]',
+      'metadata[customer]=ada%40example.com&page=1&metadata[plan]=':
+        'metadata[customer]=[redacted]&page=1&metadata[plan]=[redacted]',
       'page=1&metadata%5Bcustomer%5D=ada@example.com': 'page=1&metadata[customer]=[redacted]',
       'metadata[customer]%3Dada@example.com': 'metadata=[redacted]',
       'Metadata=ada@example.com&page=1': 'metadata=[redacted]&page=1',
@@ -53,7 +70,10 @@ describe('the log of requests', () => {
     };
     for (const [query, kept] of Object.entries(asked)) {
       await service.call('GET', `/v1/payment/sessions?${query}`, undefined, {});
-      expect((await listed('?page_size=1')).data[0]).toMatchObject({ operation: 'listPaymentSessions', target: `/v1/payment/sessions?${kept}` });
+      expect((await listed('?page_size=1')).data[0]).toMatchObject({
+        operation: 'listPaymentSessions',
+        target: `/v1/payment/sessions?${kept}`,
+      });
     }
   });
 
@@ -72,7 +92,12 @@ describe('the log of requests', () => {
   it('keeps the newest thousand of a merchant and forgets whoever asked longest ago', () => {
     const log = new RequestLog();
     const entry = (merchant: number, number: number): LoggedRequest => ({
-      ...{ requestId: `req_${merchant}_${number}`, merchantId: `mer_${merchant}` as MerchantId, mode: 'test', keyId: 'key_1' as ApiKeyId },
+      ...{
+        requestId: `req_${merchant}_${number}`,
+        merchantId: `mer_${merchant}` as MerchantId,
+        mode: 'test',
+        keyId: 'key_1' as ApiKeyId,
+      },
       ...{ atMs: number, durationMs: 1, method: 'GET', target: '/', operation: 'x', status: 200 },
       ...{ errorCode: null, param: null, authenticationFault: null },
     });

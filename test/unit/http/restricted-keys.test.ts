@@ -14,7 +14,14 @@ const reached = (): never => {
   throw new Error('reached');
 };
 const anything: unknown = new Proxy(reached, { get: () => reached });
-const ALL_PARTS = { settings: anything, timeline: anything, audit: anything, ledger: anything, webhooks: anything, sandbox: anything };
+const ALL_PARTS = {
+  settings: anything,
+  timeline: anything,
+  audit: anything,
+  ledger: anything,
+  webhooks: anything,
+  sandbox: anything,
+};
 
 interface Route {
   readonly method: string;
@@ -34,7 +41,9 @@ beforeAll(async () => {
       clientAddress: createClientAddress(1),
     },
   });
-  const document = (await (await fetch(`${server.base}/openapi.json`)).json()) as { paths: Record<string, Record<string, Record<string, unknown>>> };
+  const document = (await (await fetch(`${server.base}/openapi.json`)).json()) as {
+    paths: Record<string, Record<string, Record<string, unknown>>>;
+  };
   routes = Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, operation]) => ({
       method: method.toUpperCase(),
@@ -47,14 +56,25 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 function keyWith(restrictions: Partial<ActiveRestrictions>): TestKey {
-  return server.keys.add(newKey('alpha'), { scopes: null, allowsAddress: () => true, signatureVersion: 1, ...restrictions });
+  return server.keys.add(newKey('alpha'), {
+    scopes: null,
+    allowsAddress: () => true,
+    signatureVersion: 1,
+    ...restrictions,
+  });
 }
 
 const only = (...scopes: Scope[]): TestKey => keyWith({ scopes: new Set(scopes) });
 const bodyOf = ({ method }: Route): object | undefined => (method === 'GET' ? undefined : {});
 
 /** As a client of version 2 signs; `signed` is what the signature covers instead. */
-function headersV2(key: TestKey, method: string, target: string, body: string, signed: { method?: string; target?: string; nonce?: string } = {}) {
+function headersV2(
+  key: TestKey,
+  method: string,
+  target: string,
+  body: string,
+  signed: { method?: string; target?: string; nonce?: string } = {},
+) {
   const timestamp = String(Math.floor(Date.now() / 1000));
   const nonce = signed.nonce ?? randomUUID();
   const text = `v2\n${timestamp}\n${nonce}\n${signed.method ?? method}\n${signed.target ?? target}\n${body}`;
@@ -84,21 +104,26 @@ describe('every route', () => {
     expect(routes.length).toBeGreaterThan(22);
     for (const { method, path, scope, fieldScopes } of routes)
       for (const named of [scope, ...Object.values(fieldScopes)]) expect(SCOPES, `${method} ${path}`).toContain(named);
-    expect(new Set(routes.flatMap(({ scope, fieldScopes }) => [scope, ...Object.values(fieldScopes)]))).toEqual(new Set(SCOPES));
+    expect(new Set(routes.flatMap(({ scope, fieldScopes }) => [scope, ...Object.values(fieldScopes)]))).toEqual(
+      new Set(SCOPES),
+    );
   });
 
-  it.each(SCOPES)('lets a key with %s alone through where that is its scope, and refuses it by name everywhere else', async (scope) => {
-    const key = only(scope);
-    for (const route of routes) {
-      const { status, json } = await server.call(route.method, route.path, bodyOf(route), { key });
-      const where = `${route.method} ${route.path}`;
-      if (route.scope === scope) expect(status, where).not.toBe(403);
-      else {
-        expect([status, json.error.code], where).toEqual([403, 'insufficient_scope']);
-        expect(json.error.message).toBe(`This key lacks the scope ${String(route.scope)}.`);
+  it.each(SCOPES)(
+    'lets a key with %s alone through where that is its scope, and refuses it by name everywhere else',
+    async (scope) => {
+      const key = only(scope);
+      for (const route of routes) {
+        const { status, json } = await server.call(route.method, route.path, bodyOf(route), { key });
+        const where = `${route.method} ${route.path}`;
+        if (route.scope === scope) expect(status, where).not.toBe(403);
+        else {
+          expect([status, json.error.code], where).toEqual([403, 'insufficient_scope']);
+          expect(json.error.message).toBe(`This key lacks the scope ${String(route.scope)}.`);
+        }
       }
-    }
-  });
+    },
+  );
 
   it('refuses a key without any scope, whatever comes with the request', async () => {
     const key = only();
@@ -111,32 +136,51 @@ describe('every route', () => {
         expect([status, json.error.code], `${route.method} ${path}`).toEqual([403, 'insufficient_scope']);
       }
     }
-    const head = await server.call('HEAD', '/api/v1/checkout/sessions/cs_k7w2q5m4n6p3r7s2t5v4x6y3z7a2b5c4', undefined, { key });
+    const head = await server.call('HEAD', '/api/v1/checkout/sessions/cs_k7w2q5m4n6p3r7s2t5v4x6y3z7a2b5c4', undefined, {
+      key,
+    });
     expect(head.status).toBe(403);
   });
 
   it('is open to a key that nothing holds back', async () => {
-    for (const route of routes) expect((await server.call(route.method, route.path, bodyOf(route))).status).not.toBe(403);
+    for (const route of routes)
+      expect((await server.call(route.method, route.path, bodyOf(route))).status).not.toBe(403);
   });
 
   it('is not reached under another spelling of its path', async () => {
     const key = only('payments:read');
-    for (const path of ['/v1/refunds/', '/V1/refunds', '/v1//refunds', '/v1/./refunds', '/v1/refunds%2f', '/v1/%72efunds']) {
+    for (const path of [
+      '/v1/refunds/',
+      '/V1/refunds',
+      '/v1//refunds',
+      '/v1/./refunds',
+      '/v1/refunds%2f',
+      '/v1/%72efunds',
+    ]) {
       const { status } = await server.call('POST', path, {}, { key });
       expect([403, 404, 405], path).toContain(status);
     }
   });
 
   it('asks for the scope of each field that is changed', async () => {
-    const change = async (key: TestKey, body: object) => (await server.call('PATCH', '/v1/merchant', body, { key })).json.error;
+    const change = async (key: TestKey, body: object) =>
+      (await server.call('PATCH', '/v1/merchant', body, { key })).json.error;
     const webhooks = only('webhooks:manage');
     const settings = only('settings:manage');
     expect(await change(webhooks, { webhook: { url: null } })).not.toMatchObject({ code: 'insufficient_scope' });
     expect(await change(settings, { tolerance: '1' })).not.toMatchObject({ code: 'insufficient_scope' });
-    expect(await change(settings, { webhook: { url: null } })).toMatchObject({ message: 'This key lacks the scope webhooks:manage.' });
-    expect(await change(webhooks, { tolerance: '1' })).toMatchObject({ message: 'This key lacks the scope settings:manage.' });
-    expect(await change(webhooks, { webhook: { url: null }, domains: [] })).toMatchObject({ message: 'This key lacks the scope settings:manage.' });
-    expect(await change(settings, { tolerance: '1', webhook: {} })).toMatchObject({ message: 'This key lacks the scope webhooks:manage.' });
+    expect(await change(settings, { webhook: { url: null } })).toMatchObject({
+      message: 'This key lacks the scope webhooks:manage.',
+    });
+    expect(await change(webhooks, { tolerance: '1' })).toMatchObject({
+      message: 'This key lacks the scope settings:manage.',
+    });
+    expect(await change(webhooks, { webhook: { url: null }, domains: [] })).toMatchObject({
+      message: 'This key lacks the scope settings:manage.',
+    });
+    expect(await change(settings, { tolerance: '1', webhook: {} })).toMatchObject({
+      message: 'This key lacks the scope webhooks:manage.',
+    });
   });
 });
 
@@ -161,10 +205,18 @@ describe('a key with a list of addresses', () => {
 
   it('does not believe what the client itself says of where it is', async () => {
     const key = from('203.0.113.7');
-    for (const forged of ['203.0.113.7, 198.51.100.1', '203.0.113.7,198.51.100.1', '203.0.113.7, not an address', ' 203.0.113.7 ,::1'])
+    for (const forged of [
+      '203.0.113.7, 198.51.100.1',
+      '203.0.113.7,198.51.100.1',
+      '203.0.113.7, not an address',
+      ' 203.0.113.7 ,::1',
+    ])
       expect(await called(key, forged), forged).toBe('address_not_allowed');
     for (const name of ['Forwarded', 'X-Real-IP', 'True-Client-IP', 'CF-Connecting-IP', 'X-Client-IP'])
-      expect((await server.call('GET', '/v1/refunds', undefined, { key, headers: { [name]: 'for=203.0.113.7' } })).status, name).toBe(403);
+      expect(
+        (await server.call('GET', '/v1/refunds', undefined, { key, headers: { [name]: 'for=203.0.113.7' } })).status,
+        name,
+      ).toBe(403);
   });
 
   it('spends nothing of its owner elsewhere: neither a nonce nor the rate', async () => {
@@ -175,7 +227,10 @@ describe('a key with a list of addresses', () => {
   });
 
   it('tells whoever has no right signature nothing of the list', async () => {
-    const { status, json } = await server.call('GET', '/v1/refunds', undefined, { key: from('203.0.113.7'), signature: '0'.repeat(64) });
+    const { status, json } = await server.call('GET', '/v1/refunds', undefined, {
+      key: from('203.0.113.7'),
+      signature: '0'.repeat(64),
+    });
     expect([status, json.error.code]).toEqual([401, 'authentication_failed']);
   });
 });
@@ -256,10 +311,12 @@ describe('a signature of version 2', () => {
       if (version) headers['X-Service-Signature-Version'] = version;
       expect(await send('GET', '/v1/refunds', headers)).toEqual({ status: 401, code: 'authentication_failed' });
     }
-    expect(await send('GET', '/v1/refunds', { ...signedHeaders(key, ''), 'X-Service-Signature-Version': '2' })).toEqual({
-      status: 401,
-      code: 'authentication_failed',
-    });
+    expect(await send('GET', '/v1/refunds', { ...signedHeaders(key, ''), 'X-Service-Signature-Version': '2' })).toEqual(
+      {
+        status: 401,
+        code: 'authentication_failed',
+      },
+    );
   });
 
   it('and one of version 1 share their nonces: none is taken again under the other', async () => {
@@ -279,7 +336,10 @@ describe('a signature of version 2', () => {
 
   it('is all that a key takes that requires it: version 1 is refused by name, to its owner only', async () => {
     const key = keyWith({ signatureVersion: 2 });
-    expect(await send('GET', '/v1/refunds', headersV2(key, 'GET', '/v1/refunds', ''))).toEqual({ status: 200, code: undefined });
+    expect(await send('GET', '/v1/refunds', headersV2(key, 'GET', '/v1/refunds', ''))).toEqual({
+      status: 200,
+      code: undefined,
+    });
     for (const version of [{}, { 'X-Service-Signature-Version': '1' }] as Record<string, string>[])
       expect(await send('GET', '/v1/refunds', { ...signedHeaders(key, ''), ...version })).toEqual({
         status: 401,
@@ -291,10 +351,13 @@ describe('a signature of version 2', () => {
     });
   });
 
-  it.each(['', '0', '3', '02', '2 ', 'v2', '1, 2'])('of a version that does not exist is named: %j', async (version) => {
-    const headers = { ...headersV2(server.key, 'GET', '/v1/refunds', ''), 'X-Service-Signature-Version': version };
-    const { status, code } = await send('GET', '/v1/refunds', headers);
-    // Clients trim the ends of a header.
-    expect([status, code]).toEqual(version === '2 ' ? [200, undefined] : [400, 'invalid_request']);
-  });
+  it.each(['', '0', '3', '02', '2 ', 'v2', '1, 2'])(
+    'of a version that does not exist is named: %j',
+    async (version) => {
+      const headers = { ...headersV2(server.key, 'GET', '/v1/refunds', ''), 'X-Service-Signature-Version': version };
+      const { status, code } = await send('GET', '/v1/refunds', headers);
+      // Clients trim the ends of a header.
+      expect([status, code]).toEqual(version === '2 ' ? [200, undefined] : [400, 'invalid_request']);
+    },
+  );
 });

@@ -22,18 +22,21 @@ describe('alert rules', () => {
     for (const alert of alerts) {
       expect(rules).toContain(`runbook_url: '{{ $externalLabels.runbook }}#${alert.toLowerCase()}'\n`);
       const section = sections.split(`### ${alert}\n`)[1]!.split('\n##')[0]!;
-      for (const part of ['**Meaning.**', '**Confirm.**', '**Do.**', '**Never.**']) expect(section, alert).toContain(part);
+      for (const part of ['**Meaning.**', '**Confirm.**', '**Do.**', '**Never.**'])
+        expect(section, alert).toContain(part);
     }
   });
 
   it('have a case each that shows them firing and clearing', () => {
     const cases = shippedCases.split('\n  - name: ').slice(1);
     expect(cases.map((text) => text.split('\n')[0]).toSorted()).toEqual(alerts.toSorted());
-    for (const text of cases) expect(text).toMatch(text.startsWith('Watchdog\n') ? /exp_labels/ : /exp_labels[\s\S]*exp_alerts: \[\]/);
+    for (const text of cases)
+      expect(text).toMatch(text.startsWith('Watchdog\n') ? /exp_labels/ : /exp_labels[\s\S]*exp_alerts: \[\]/);
   });
 
   it('have a drill each, and a row of what it measured', () => {
-    // The watchdog never stops, and a reverted refund needs a chain whose finality lags further behind than a payout's completion: `test/e2e/refund-production.test.ts` has one.
+    // The watchdog never stops, and a reverted refund needs a chain whose finality lags further behind than a payout's
+    // completion: `test/e2e/refund-production.test.ts` has one.
     const drilled = new Set(['RefundReverted', 'Watchdog', ...PLAN.flat(2).flatMap((drill) => drill.alerts)]);
     expect([...drilled].toSorted()).toEqual(alerts.toSorted());
     const table = readFileSync(join(REPOSITORY, 'docs/observability.md'), 'utf8').split('<!-- drills -->')[1]!;
@@ -42,7 +45,8 @@ describe('alert rules', () => {
   });
 
   it('are drilled as they are shipped, with other times and another mode only', () => {
-    const shape = (text: string): string => text.replaceAll(/\b\d+(?:\.\d+)?(?:e9|[smh])?/g, '#').replaceAll(/mode="(?:live|test)"/g, 'mode');
+    const shape = (text: string): string =>
+      text.replaceAll(/\b\d+(?:\.\d+)?(?:e9|[smh])?/g, '#').replaceAll(/mode="(?:live|test)"/g, 'mode');
     expect(shape(drillRules(1))).toBe(shape(rules));
     expect(drillRules(1)).not.toBe(rules);
   });
@@ -68,11 +72,17 @@ const partOf = (text: string, from: string, end: RegExp): string => {
   return part.slice(0, from.length + part.slice(from.length).search(end));
 };
 
-/** Each case with its own rule alone: with all of them in one file every case evaluates every rule, which takes half a minute. */
+/**
+ * Each case with its own rule alone: with all of them in one file every case evaluates every rule, which takes half a
+ * minute.
+ */
 function writeCase(directory: string, alert: string): string {
   const rule = partOf(`${rules}\n  - `, `      - alert: ${alert}\n`, /^ {6}- alert: |^ {2}- /m);
   writeFileSync(join(directory, `${alert}.yml`), `groups:\n  - name: ${alert}\n    rules:\n${rule}`);
   const one = partOf(`${shippedCases}\n  - name: `, `  - name: ${alert}\n`, /^ {2}- name: /m);
-  writeFileSync(join(directory, `${alert}.test.yml`), `rule_files: [${alert}.yml]\nevaluation_interval: 1m\ntests:\n${one}`);
+  writeFileSync(
+    join(directory, `${alert}.test.yml`),
+    `rule_files: [${alert}.yml]\nevaluation_interval: 1m\ntests:\n${one}`,
+  );
   return `${alert}.test.yml`;
 }

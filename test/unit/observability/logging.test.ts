@@ -5,7 +5,10 @@ const KEY = `sk_test_${'a'.repeat(40)}`;
 const SECRET = `sks_live_${'b'.repeat(40)}`;
 const WEBHOOK_SECRET = `whs_test_${'c'.repeat(40)}`;
 
-function logged(write: (log: ReturnType<typeof createLogger>) => void, level = 'debug'): { text: string; lines: Record<string, unknown>[] } {
+function logged(
+  write: (log: ReturnType<typeof createLogger>) => void,
+  level = 'debug',
+): { text: string; lines: Record<string, unknown>[] } {
   const printed: string[] = [];
   const log = createLogger(level, { write: (line) => void printed.push(line) });
   write(log);
@@ -15,26 +18,47 @@ function logged(write: (log: ReturnType<typeof createLogger>) => void, level = '
 describe('log lines', () => {
   it('are JSON with level as a word, time and message', () => {
     const { lines } = logged((log) => log.info({ requestId: 'req_1', session: 'cs_1', merchant: 'mer_1' }, 'hello'));
-    expect(lines).toMatchObject([{ level: 'info', msg: 'hello', requestId: 'req_1', session: 'cs_1', merchant: 'mer_1' }]);
+    expect(lines).toMatchObject([
+      { level: 'info', msg: 'hello', requestId: 'req_1', session: 'cs_1', merchant: 'mer_1' },
+    ]);
     expect(Number.isNaN(Date.parse(lines[0]!.time as string))).toBe(false);
   });
 
   it('censor fields whose names say that they hold a secret or something of a person', () => {
-    const names = ['authorization', 'apiSecret', 'api_key', 'mnemonic', 'token', 'headers', 'body', 'metadata', 'description', 'email'];
+    const names = [
+      'authorization',
+      'apiSecret',
+      'api_key',
+      'mnemonic',
+      'token',
+      'headers',
+      'body',
+      'metadata',
+      'description',
+      'email',
+    ];
     for (const name of names) {
-      const { text } = logged((log) => log.info({ [name]: 'hidden-1', inner: { [name]: 'hidden-2', deeper: { [name]: 'hidden-3' } } }, 'x'));
+      const { text } = logged((log) =>
+        log.info({ [name]: 'hidden-1', inner: { [name]: 'hidden-2', deeper: { [name]: 'hidden-3' } } }, 'x'),
+      );
       expect(text, name).not.toContain('hidden');
     }
   });
 
   it('free errors of secrets in their message, stack, causes and whatever a library hung on them', () => {
     const cause = Object.assign(new Error(`Bearer ${KEY} refused`), { request: { headers: { authorization: KEY } } });
-    const error = Object.assign(new Error(`failed with ${SECRET} at https://user:pass@rpc.example/v3/provider-key?k=${WEBHOOK_SECRET}`, { cause }), {
-      code: 'ECONNRESET',
-      config: { secret: SECRET },
-    });
+    const error = Object.assign(
+      new Error(`failed with ${SECRET} at https://user:pass@rpc.example/v3/provider-key?k=${WEBHOOK_SECRET}`, {
+        cause,
+      }),
+      {
+        code: 'ECONNRESET',
+        config: { secret: SECRET },
+      },
+    );
     const { text, lines } = logged((log) => log.error({ err: error }, 'it failed'));
-    for (const hidden of [KEY, SECRET, WEBHOOK_SECRET, 'provider-key', 'user:pass', 'config', 'request']) expect(text).not.toContain(hidden);
+    for (const hidden of [KEY, SECRET, WEBHOOK_SECRET, 'provider-key', 'user:pass', 'config', 'request'])
+      expect(text).not.toContain(hidden);
     expect(lines[0]!.err).toMatchObject({ type: 'Error', code: 'ECONNRESET', cause: { type: 'Error' } });
     expect(text).toContain('https://');
     expect(text).toContain('rpc.example');

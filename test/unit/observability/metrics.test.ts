@@ -20,7 +20,13 @@ import {
   reportSigner,
   reportTreasury,
 } from '../../../src/observability/metrics-parts.ts';
-import { chainFacts, clockFacts, providerFacts, rateFacts, webhookFacts } from '../../../src/observability/service-health.ts';
+import {
+  chainFacts,
+  clockFacts,
+  providerFacts,
+  rateFacts,
+  webhookFacts,
+} from '../../../src/observability/service-health.ts';
 import { StoreUnavailable, type EventStore } from '../../../src/ports/event-store.ts';
 import { REPOSITORY } from '../../support/repository.ts';
 
@@ -55,7 +61,9 @@ function allMetrics(): Metrics {
     },
     clock,
   );
-  metrics.projections.add(registry, { status: () => [{ projection: 'session-view@1', position: null, hasCaughtUp: true, lagEvents: 3, lagSec: 4 }] });
+  metrics.projections.add(registry, {
+    status: () => [{ projection: 'session-view@1', position: null, hasCaughtUp: true, lagEvents: 3, lagSec: 4 }],
+  });
   metrics.webhooks.add(
     registry,
     () => ({ inFlight: 1, inMemory: 2, retrying: 1, lag: 0 }),
@@ -96,7 +104,9 @@ describe('metrics', () => {
   });
 
   it('are all known to somebody: each is on a dashboard, in an alert or in the table of docs/observability.md', async () => {
-    const names = (await allMetrics().registry.getMetricsAsJSON()).map(({ name }) => name).filter((name) => name.startsWith('quittance_'));
+    const names = (await allMetrics().registry.getMetricsAsJSON())
+      .map(({ name }) => name)
+      .filter((name) => name.startsWith('quittance_'));
     const files = [
       'docs/observability.md',
       'ops/prometheus/alerts.yml',
@@ -108,9 +118,16 @@ describe('metrics', () => {
 
   it('name nothing in dashboards and alerts that the service does not have', async () => {
     const names = new Set((await allMetrics().registry.getMetricsAsJSON()).map(({ name }) => name));
-    const files = ['ops/prometheus/alerts.yml', ...readdirSync(join(REPOSITORY, 'ops/grafana')).map((name) => `ops/grafana/${name}`)];
-    const used = files.flatMap((file) => readFileSync(join(REPOSITORY, file), 'utf8').match(/\b(quittance|nodejs|process)_[a-z0-9_]+\b/g) ?? []);
-    expect([...new Set(used)].filter((name) => !names.has(name.replace(/_(bucket|sum|count)$/, '')) && !names.has(name))).toEqual([]);
+    const files = [
+      'ops/prometheus/alerts.yml',
+      ...readdirSync(join(REPOSITORY, 'ops/grafana')).map((name) => `ops/grafana/${name}`),
+    ];
+    const used = files.flatMap(
+      (file) => readFileSync(join(REPOSITORY, file), 'utf8').match(/\b(quittance|nodejs|process)_[a-z0-9_]+\b/g) ?? [],
+    );
+    expect(
+      [...new Set(used)].filter((name) => !names.has(name.replace(/_(bucket|sum|count)$/, '')) && !names.has(name)),
+    ).toEqual([]);
   });
 
   it('show heads, gaps and ages of a chain', async () => {
@@ -138,7 +155,8 @@ describe('metrics', () => {
     const metrics = new Metrics({ clock, version: '1.2.3', dataDir: tmpdir() });
     let status = [{ projection: 'session-view@1', position: null, hasCaughtUp: false, lagEvents: 300, lagSec: 40 }];
     metrics.projections.add(metrics.registry, { status: () => status });
-    const lag = async () => value(await metrics.registry.metrics(), 'quittance_projection_lag_seconds{projection="session-view@1"}');
+    const lag = async () =>
+      value(await metrics.registry.metrics(), 'quittance_projection_lag_seconds{projection="session-view@1"}');
     expect(await lag()).toBe(40);
     status = [];
     expect(await lag()).toBeNull();
@@ -146,7 +164,13 @@ describe('metrics', () => {
 
   it('say nothing of payouts any more once another process pays', async () => {
     const { registry } = new Metrics({ clock, version: '1.2.3', dataDir: tmpdir() });
-    let status = [{ ...ethereum, alarm: 'an outflow nobody ordered' as string | null, waiting: [{ reason: 'payouts_stopped' as const }] }];
+    let status = [
+      {
+        ...ethereum,
+        alarm: 'an outflow nobody ordered' as string | null,
+        waiting: [{ reason: 'payouts_stopped' as const }],
+      },
+    ];
     reportPayouts(registry, () => status);
     const series = [
       'quittance_treasury_alarm{mode="live",network="ethereum"}',
@@ -204,7 +228,8 @@ describe('metrics', () => {
     } as unknown as EventStore);
     store.subscribe({ name: 'pay-refunds', after: null, onEvents: () => undefined });
     nowMs += 40_000;
-    const age = async () => value(await metrics.registry.metrics(), 'quittance_subscription_lag_seconds{subscription="pay-refunds"}');
+    const age = async () =>
+      value(await metrics.registry.metrics(), 'quittance_subscription_lag_seconds{subscription="pay-refunds"}');
     expect(await age()).toBe(0);
     lag = 3;
     expect(await age()).toBe(40);
@@ -225,7 +250,9 @@ describe('metrics', () => {
     expect((await store.append(request)).ok).toBe(false);
     await expect(store.append(request)).rejects.toThrow(StoreUnavailable);
     const text = await metrics.registry.metrics();
-    expect(['ok', 'conflict', 'error'].map((result) => value(text, `quittance_store_appends_total{result="${result}"}`))).toEqual([1, 1, 1]);
+    expect(
+      ['ok', 'conflict', 'error'].map((result) => value(text, `quittance_store_appends_total{result="${result}"}`)),
+    ).toEqual([1, 1, 1]);
   });
 
   it('have no label that could hold a merchant, a session or a person', async () => {
@@ -245,8 +272,13 @@ describe('health', () => {
     const failing = chainFacts([{ settings: ethereum, watcher: watcher({ consecutiveFailures: 5 }) }], NOW_MS);
     expect(failing).toEqual([{ name: 'chain:live:ethereum', state: 'degraded', detail: '5 failed reads in a row' }]);
     // A chain that stands still while every read succeeds is noticed within a minute.
-    expect(chainFacts([{ settings: ethereum, watcher: watcher({ scannedToSec: NOW_MS / 1000 - 55 }) }], NOW_MS)[0]?.state).toBe('degraded');
-    const lagging = chainFacts([{ settings: ethereum, watcher: watcher({ scannedToSec: NOW_MS / 1000 - 600 }) }], NOW_MS);
+    expect(
+      chainFacts([{ settings: ethereum, watcher: watcher({ scannedToSec: NOW_MS / 1000 - 55 }) }], NOW_MS)[0]?.state,
+    ).toBe('degraded');
+    const lagging = chainFacts(
+      [{ settings: ethereum, watcher: watcher({ scannedToSec: NOW_MS / 1000 - 600 }) }],
+      NOW_MS,
+    );
     expect(lagging).toMatchObject([{ state: 'degraded', detail: 'payments of the last 600 s are not known' }]);
     expect(chainFacts([{ settings: ethereum, watcher: watcher() }], NOW_MS)[0]?.state).toBe('ok');
   });
@@ -261,14 +293,24 @@ describe('health', () => {
       ...change,
     });
     const facts = (mode: 'live' | 'test', sources: number, ...status: ReturnType<typeof provider>[]) =>
-      providerFacts([{ mode, network: 'bsc', pool: { sources, status: () => status }, needsSecond: () => sources > 1 }])[0];
-    expect(facts('live', 2, provider('a'), provider('b'))).toEqual({ name: 'providers:live:bsc', state: 'ok', detail: '2 of 2 usable' });
+      providerFacts([
+        { mode, network: 'bsc', pool: { sources, status: () => status }, needsSecond: () => sources > 1 },
+      ])[0];
+    expect(facts('live', 2, provider('a'), provider('b'))).toEqual({
+      name: 'providers:live:bsc',
+      state: 'ok',
+      detail: '2 of 2 usable',
+    });
     expect(facts('test', 1, provider('a'))?.state).toBe('ok');
-    expect(facts('live', 1, provider('a'))).toMatchObject({ state: 'degraded', detail: expect.stringMatching(/^one provider/) as string });
+    expect(facts('live', 1, provider('a'))).toMatchObject({
+      state: 'degraded',
+      detail: expect.stringMatching(/^one provider/) as string,
+    });
     expect(facts('live', 1, provider('a'), provider('a#2'))?.state).toBe('degraded');
     expect(facts('live', 2, provider('a'), provider('b', { excluded: 'serves chain 1 instead of 56' }))).toMatchObject({
       state: 'degraded',
-      detail: 'b is left out: it serves chain 1 instead of 56; 1 of 2 providers can be used: large payments wait for a second one',
+      detail:
+        'b is left out: it serves chain 1 instead of 56; 1 of 2 providers can be used: large payments wait for a second one',
     });
     expect(facts('live', 2, provider('a'), provider('b', { healthy: false }))?.state).toBe('degraded');
   });
@@ -310,6 +352,9 @@ describe('health', () => {
     expect(health.report().ready).toBe(false);
     state = 'ok';
     health.stopping();
-    expect(health.report()).toMatchObject({ ready: false, facts: [{ name: 'shutdown', state: 'down' }, { name: 'part' }] });
+    expect(health.report()).toMatchObject({
+      ready: false,
+      facts: [{ name: 'shutdown', state: 'down' }, { name: 'part' }],
+    });
   });
 });

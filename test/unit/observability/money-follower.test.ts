@@ -36,11 +36,23 @@ function follower(
     },
   } as unknown as EventStore;
   const metrics = more as Pick<MoneyFollowerDeps, 'money' | 'webhooks'>;
-  const noted = { onError: (error: unknown) => void errors.push(error), onStartError: (error: unknown) => void errors.push(error) };
+  const noted = {
+    onError: (error: unknown) => void errors.push(error),
+    onStartError: (error: unknown) => void errors.push(error),
+  };
   return {
     subscribed,
     tell: (events: readonly object[]) => tell(events),
-    follower: new MoneyFollower({ ...metrics, ...noted, store, readModel, merchants, hasEndpoint: (id) => id === 'mer_told', sinceMs: 0, retryMs }),
+    follower: new MoneyFollower({
+      ...metrics,
+      ...noted,
+      store,
+      readModel,
+      merchants,
+      hasEndpoint: (id) => id === 'mer_told',
+      sinceMs: 0,
+      retryMs,
+    }),
   };
 }
 
@@ -93,7 +105,11 @@ it('what waits for an endpoint to be set is under way, and not late', async () =
     ...{ stream: `delivery-${id}`, type: 'DeliveryScheduled', atMs },
     data: JSON.stringify({ notificationId: id, merchantId, body: JSON.stringify({ merchantId: 'mer_told' }) }),
   });
-  await tell([scheduled('evt_1', 'mer_silent', 1), scheduled('evt_2', 'mer_told', 7), scheduled('evt_3', 'mer_told', 9)]);
+  await tell([
+    scheduled('evt_1', 'mer_silent', 1),
+    scheduled('evt_2', 'mer_told', 7),
+    scheduled('evt_3', 'mer_told', 9),
+  ]);
   expect([figures.pendingDeliveries(), figures.oldestPendingAtMs()]).toEqual([3, 7]);
   await figures.close();
 });

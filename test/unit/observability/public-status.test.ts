@@ -16,8 +16,13 @@ const well: Status = {
   webhooks: { waiting: 0, oldestAgeSec: 0, inFlight: 0, retrying: 0, suspended: 1 },
   ...{ projections: { lagEvents: 0, lagSec: 0 }, lastError: { level: 'error', message: 'an inner matter', atMs: 1 } },
 };
-const later = (sec: number, change: Partial<Status> = {}): Status => ({ ...well, atMs: well.atMs + sec * 1000, ...change });
-const stateOf = ({ components }: PublicStatus, id: string) => components.find((component) => component.id === id)?.state;
+const later = (sec: number, change: Partial<Status> = {}): Status => ({
+  ...well,
+  atMs: well.atMs + sec * 1000,
+  ...change,
+});
+const stateOf = ({ components }: PublicStatus, id: string) =>
+  components.find((component) => component.id === id)?.state;
 
 describe('the public status', () => {
   it('tells of what people meet, of live networks, and nothing that is inside', () => {
@@ -43,7 +48,9 @@ describe('the public status', () => {
     const first = publicStatus(well, null, 30);
     const second = publicStatus(later(60, bad), first, 30);
     const third = publicStatus(later(90, bad), second, 30);
-    expect(third.incidents).toEqual([{ id: 'refunds', name: 'Refunds', state: 'degraded', from: 1_800_000_060, to: null }]);
+    expect(third.incidents).toEqual([
+      { id: 'refunds', name: 'Refunds', state: 'degraded', from: 1_800_000_060, to: null },
+    ]);
     const over = publicStatus(later(120), third, 30);
     expect(over.incidents[0]!.to).toBe(1_800_000_120);
     expect(over.components.find(({ id }) => id === 'refunds')!.since).toBe(1_800_000_120);
@@ -57,7 +64,9 @@ describe('the public status', () => {
     startPublicStatus(folder, { status: () => later(300, { ready: false }) }, silentLog).close();
     expect(read().components[0]).toMatchObject({ state: 'down', since: 1_800_000_000 });
     expect(readdirSync(folder).toSorted()).toEqual(['index.html', 'status.json']);
-    expect(() => startPublicStatus(join(folder, 'index.html', 'x'), { status: () => well }, silentLog)).toThrow(/^PUBLIC_STATUS_DIR: /);
+    expect(() => startPublicStatus(join(folder, 'index.html', 'x'), { status: () => well }, silentLog)).toThrow(
+      /^PUBLIC_STATUS_DIR: /,
+    );
     rmSync(folder, { recursive: true });
   });
 });

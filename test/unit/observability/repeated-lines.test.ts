@@ -7,10 +7,13 @@ describe('the lines of an outage', () => {
     let nowMs = 0;
     const lines = new RepeatedLines(() => nowMs);
     const told: (number | null)[] = [];
-    // Ten minutes without Redis: a try to get each of twelve leases every second, and a connection that comes and goes every two.
+    // Ten minutes without Redis: a try to get each of twelve leases every second, and a connection that comes and goes
+    // every two.
     for (; nowMs < 600_000; nowMs += 1_000) {
-      for (let lease = 0; lease < 12; lease += 1) told.push(lines.take('a lease cannot be asked for', { lease, err: new Error(String(nowMs)) }));
-      if (nowMs % 2_000 === 0) told.push(lines.take('the connection to Redis has a fault', { err: new Error('ECONNREFUSED') }));
+      for (let lease = 0; lease < 12; lease += 1)
+        told.push(lines.take('a lease cannot be asked for', { lease, err: new Error(String(nowMs)) }));
+      if (nowMs % 2_000 === 0)
+        told.push(lines.take('the connection to Redis has a fault', { err: new Error('ECONNREFUSED') }));
     }
     const written = told.filter((withheld) => withheld !== null);
     expect(told.length).toBe(7_500);

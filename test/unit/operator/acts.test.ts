@@ -16,7 +16,9 @@ async function world(more: AdminCommands = {}) {
   const erased: string[] = [];
   const done: string[] = [];
   const id = sessionIdOf(0);
-  await appendLedger(store, [{ session: 0, event: { type: 'SessionCreated', data: createdFacts({ sessionId: id }) }, atMs: NOW_MS }]);
+  await appendLedger(store, [
+    { session: 0, event: { type: 'SessionCreated', data: createdFacts({ sessionId: id }) }, atMs: NOW_MS },
+  ]);
   let uuids = 0;
   const commands = adminCommands({
     core: { merchants: {}, personal: { erase: async (of: string) => void erased.push(of) } },
@@ -24,7 +26,11 @@ async function world(more: AdminCommands = {}) {
     clock: { nowMs: () => NOW_MS },
     random: { uuid: () => `00000000-0000-4000-8000-${String((uuids += 1)).padStart(12, '0')}` },
     testWallet: null,
-    projections: { status: () => [{ projection: 'ledger@4' }], rebuild: async () => void done.push('rebuild'), ready: async () => undefined },
+    projections: {
+      status: () => [{ projection: 'ledger@4' }],
+      rebuild: async () => void done.push('rebuild'),
+      ready: async () => undefined,
+    },
     more,
   } as unknown as AdminParts);
   const acts = async () => (await store.readStream('operator-acts')).map(({ data }) => JSON.parse(data) as object);
@@ -34,7 +40,9 @@ async function world(more: AdminCommands = {}) {
 describe('an erasure', () => {
   it('of a session that never was is refused, and leaves nothing', async () => {
     const { commands, erased, acts } = await world();
-    await expect(commands['session.forget']!({ session_id: sessionIdOf(9), operator: 'olga' })).rejects.toThrow('no such session');
+    await expect(commands['session.forget']!({ session_id: sessionIdOf(9), operator: 'olga' })).rejects.toThrow(
+      'no such session',
+    );
     expect([erased, await acts()]).toEqual([[], []]);
   });
 
@@ -56,9 +64,21 @@ describe('an erasure', () => {
 
 it('a change of a merchant carries the name of who made it', async () => {
   const told: unknown[] = [];
-  const change = async (...args: readonly unknown[]) => ({ ok: true, value: { told: told.push(args.at(-1)), keys: [] } });
+  const change = async (...args: readonly unknown[]) => ({
+    ok: true,
+    value: { told: told.push(args.at(-1)), keys: [] },
+  });
   const merchants = Object.fromEntries(
-    ['registerMerchant', 'setPolicy', 'setLogo', 'addDomain', 'removeDomain', 'issueKey', 'restrictKey', 'revokeKey'].map((name) => [name, change]),
+    [
+      'registerMerchant',
+      'setPolicy',
+      'setLogo',
+      'addDomain',
+      'removeDomain',
+      'issueKey',
+      'restrictKey',
+      'revokeKey',
+    ].map((name) => [name, change]),
   );
   const commands = adminCommands({
     ...{ core: { merchants, personal: {} }, store: new MemoryEventStore(), clock: { nowMs: () => NOW_MS } },
@@ -122,7 +142,9 @@ describe('an act without an event of its own', () => {
 
   it('names the field when the name of the operator is none', async () => {
     const { commands, done } = await world();
-    await expect(commands['projection.rebuild']!({ operator: 'x'.repeat(101) })).rejects.toThrow('operator must have at most 100 characters');
+    await expect(commands['projection.rebuild']!({ operator: 'x'.repeat(101) })).rejects.toThrow(
+      'operator must have at most 100 characters',
+    );
     expect(done).toEqual([]);
   });
 });

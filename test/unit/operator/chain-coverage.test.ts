@@ -9,7 +9,16 @@ import { MemoryEventStore } from '../../support/memory-event-store.ts';
 const range = (fromBlock: number, toBlock: number, providers = ['one']): RangeScanned => ({
   type: 'RangeScanned',
   data: {
-    ...{ mode: 'test', network: 'bsc', fromBlock, toBlock, toBlockHash: `0x${toBlock}`, toBlockTimeSec: toBlock * 10, providers, transfersSeen: 0 },
+    ...{
+      mode: 'test',
+      network: 'bsc',
+      fromBlock,
+      toBlock,
+      toBlockHash: `0x${toBlock}`,
+      toBlockTimeSec: toBlock * 10,
+      providers,
+      transfersSeen: 0,
+    },
   },
 });
 
@@ -50,8 +59,15 @@ describe('what is recorded as read of a chain', () => {
   });
 
   it('is nothing before the first range, and nothing of a chain that was replaced', async () => {
-    expect(await chainCoverage(await recorded(), 'test', 'bsc')).toMatchObject({ from_block: null, to_block: null, gaps: [] });
-    const replaced: ChainReplaced = { type: 'ChainReplaced', data: { mode: 'test', network: 'bsc', oldGenesis: '0x1', newGenesis: '0x2' } };
+    expect(await chainCoverage(await recorded(), 'test', 'bsc')).toMatchObject({
+      from_block: null,
+      to_block: null,
+      gaps: [],
+    });
+    const replaced: ChainReplaced = {
+      type: 'ChainReplaced',
+      data: { mode: 'test', network: 'bsc', oldGenesis: '0x1', newGenesis: '0x2' },
+    };
     expect(await chainCoverage(await recorded(range(100, 200), replaced, range(1, 5)), 'test', 'bsc')).toMatchObject({
       from_block: 1,
       to_block: 5,
@@ -61,6 +77,11 @@ describe('what is recorded as read of a chain', () => {
 
   it('is looked at from its end, however long it is', async () => {
     const many = Array.from({ length: 1_200 }, (_, index) => range(index * 10, index * 10 + 9));
-    expect(await chainCoverage(await recorded(...many), 'test', 'bsc')).toMatchObject({ ranges: 1_200, from_block: 0, to_block: 11_999, gaps: [] });
+    expect(await chainCoverage(await recorded(...many), 'test', 'bsc')).toMatchObject({
+      ranges: 1_200,
+      from_block: 0,
+      to_block: 11_999,
+      gaps: [],
+    });
   });
 });

@@ -20,13 +20,26 @@ afterEach(() => {
 });
 
 const create = (name: string, role: string, more: Record<string, string> = {}) =>
-  runOperatorCommand(fileOperators(directory), 'operator.create', { name, role, ...more }, 1_800_000_000) as { id: string; token: string };
+  runOperatorCommand(fileOperators(directory), 'operator.create', { name, role, ...more }, 1_800_000_000) as {
+    id: string;
+    token: string;
+  };
 const refused = vi.fn();
 
 async function start(commands: AdminCommands, burst = 100) {
   const server = await startAdminHttpServer({
-    ...{ host: '127.0.0.1', port: 0, operators: fileOperators(directory), streams: {}, onError: () => expect.unreachable() },
-    ...{ limiter: createTokenBucketLimiter({ ratePerSec: 0.01, burst }), clientAddress: createClientAddress(0), onRefused: refused },
+    ...{
+      host: '127.0.0.1',
+      port: 0,
+      operators: fileOperators(directory),
+      streams: {},
+      onError: () => expect.unreachable(),
+    },
+    ...{
+      limiter: createTokenBucketLimiter({ ratePerSec: 0.01, burst }),
+      clientAddress: createClientAddress(0),
+      onRefused: refused,
+    },
     routes: [
       { method: 'GET', path: '/admin/inbox', command: 'inbox.list', query: [] },
       { method: 'POST', path: '/admin/inbox', command: 'inbox.record', query: [] },
@@ -38,15 +51,23 @@ async function start(commands: AdminCommands, burst = 100) {
   return async (token: string, body?: object) => {
     const post = body && { method: 'POST', body: JSON.stringify(body) };
     const answer = await fetch(url, { headers: { authorization: `Bearer ${token}`, connection: 'close' }, ...post });
-    return { status: answer.status, headers: answer.headers, json: (await answer.json()) as { error: { code: string; message: string } } };
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      json: (await answer.json()) as { error: { code: string; message: string } },
+    };
   };
 }
 
 it('says when to ask again for what is made anew', async () => {
-  const call = await start({ 'inbox.list': () => Promise.reject(new StoreUnavailable('the rows of inbox@2 are being built')) });
+  const call = await start({
+    'inbox.list': () => Promise.reject(new StoreUnavailable('the rows of inbox@2 are being built')),
+  });
   const answer = await call(create('ada', 'viewer').token);
   expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
-  expect(answer.json).toEqual({ error: { code: 'service_unavailable', message: 'the rows of inbox@2 are being built' } });
+  expect(answer.json).toEqual({
+    error: { code: 'service_unavailable', message: 'the rows of inbox@2 are being built' },
+  });
 });
 
 describe('an operator', () => {
@@ -57,7 +78,10 @@ describe('an operator', () => {
     expect((await call(token, { reason: 'x' })).status).toBe(200);
     expect(record).toHaveBeenCalledExactlyOnceWith({ reason: 'x', actor: 'ada' });
     const forged = await call(token, { reason: 'x', actor: 'ben' });
-    expect([forged.status, forged.json.error.message]).toEqual([400, expect.stringMatching(/^actor must not be given/)]);
+    expect([forged.status, forged.json.error.message]).toEqual([
+      400,
+      expect.stringMatching(/^actor must not be given/),
+    ]);
     expect(record).toHaveBeenCalledOnce();
   });
 
@@ -100,7 +124,9 @@ describe('tokens of operators', () => {
     expect(readFileSync(file, 'utf8')).not.toContain(token);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const listed = runOperatorCommand(fileOperators(directory), 'operator.list', {}, 0);
-    expect(listed).toEqual([{ id: expect.stringMatching(/^op_/) as string, name: 'ada', role: 'operator', created_at: 1_800_000_000 }]);
+    expect(listed).toEqual([
+      { id: expect.stringMatching(/^op_/) as string, name: 'ada', role: 'operator', created_at: 1_800_000_000 },
+    ]);
   });
 
   it('are written to a file on request, and printed then no more', () => {
@@ -123,6 +149,8 @@ describe('tokens of operators', () => {
   it('are one for each name, and an unknown one is not revoked', () => {
     create('ada', 'viewer');
     expect(() => create('ada', 'operator')).toThrow(/^name: ada has a token/);
-    expect(() => runOperatorCommand(fileOperators(directory), 'operator.revoke', { operator_id: 'op_x' }, 0)).toThrow(/^operator_id: there is no/);
+    expect(() => runOperatorCommand(fileOperators(directory), 'operator.revoke', { operator_id: 'op_x' }, 0)).toThrow(
+      /^operator_id: there is no/,
+    );
   });
 });

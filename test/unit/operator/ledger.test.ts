@@ -27,9 +27,12 @@ const ARGUMENTS = { mode: 'test', account: 'assets:treasury', merchant_id: MERCH
 describe('what an operator reads of the books', () => {
   const { 'ledger.close': _, ...commands } = ledgerCommands(parts);
 
-  it.each(Object.entries({ ...commands, ...documentStreams(parts) }))('is refused while they are built anew: %s', async (_name, read) => {
-    await expect(read(ARGUMENTS)).rejects.toThrow(StoreUnavailable);
-  });
+  it.each(Object.entries({ ...commands, ...documentStreams(parts) }))(
+    'is refused while they are built anew: %s',
+    async (_name, read) => {
+      await expect(read(ARGUMENTS)).rejects.toThrow(StoreUnavailable);
+    },
+  );
 });
 
 describe('a month that an operator closes', () => {
@@ -39,18 +42,33 @@ describe('a month that an operator closes', () => {
       value: { period, actor, closedAtSec: 1, entry: 'e', balances: {} },
     });
     const { 'ledger.close': run } = ledgerCommands({ ...parts, periods: { close } as never });
-    expect(await run!({ mode: 'test', month: '2026-09', operator: 'olga' })).toMatchObject({ period: '2026-09', actor: 'olga', statements: 1 });
-    await expect(run!({ mode: 'test', month: '2026-09', operator: 'x'.repeat(101) })).rejects.toThrow('operator must have');
+    expect(await run!({ mode: 'test', month: '2026-09', operator: 'olga' })).toMatchObject({
+      period: '2026-09',
+      actor: 'olga',
+      statements: 1,
+    });
+    await expect(run!({ mode: 'test', month: '2026-09', operator: 'x'.repeat(101) })).rejects.toThrow(
+      'operator must have',
+    );
   });
 });
 
 describe('a closing', () => {
-  const deposit = { sessionId: 'cs_1', network: 'ethereum', coin: 'USDT', amount: '10.00', txHash: '0x1', blockTimeSec: 1 } as const;
+  const deposit = {
+    sessionId: 'cs_1',
+    network: 'ethereum',
+    coin: 'USDT',
+    amount: '10.00',
+    txHash: '0x1',
+    blockTimeSec: 1,
+  } as const;
   it('names the deposits of the month that are not final, and closes nothing when it is only tried', async () => {
     const { 'ledger.close': run } = ledgerCommands({ ...parts, notFinal: async () => [deposit] });
     expect(await run!({ mode: 'test', month: '2026-09', dryRun: true })).toEqual({
       ...{ mode: 'test', period: '2026-09' },
-      not_final: [{ session_id: 'cs_1', network: 'ethereum', coin: 'USDT', amount: '10.00', tx_hash: '0x1', chain_time: 1 }],
+      not_final: [
+        { session_id: 'cs_1', network: 'ethereum', coin: 'USDT', amount: '10.00', tx_hash: '0x1', chain_time: 1 },
+      ],
     });
   });
 });
@@ -59,9 +77,16 @@ describe('the moment of a trial balance', () => {
   const asked: unknown[] = [];
   const balances = {
     modeRow: async () => ({ entries: 1 }),
-    trialBalance: async (mode: string, asOf: object) => (asked.push(asOf), { mode, asOf, entries: 0, balances: [], sums: [], sealed: null }),
+    trialBalance: async (mode: string, asOf: object) => (
+      asked.push(asOf),
+      { mode, asOf, entries: 0, balances: [], sums: [], sealed: null }
+    ),
   };
-  const { 'ledger.trial-balance': run } = ledgerCommands({ ...parts, servedRows: async () => undefined, balances: balances as never });
+  const { 'ledger.trial-balance': run } = ledgerCommands({
+    ...parts,
+    servedRows: async () => undefined,
+    balances: balances as never,
+  });
   const asOf = async (args: Record<string, string>) => {
     await run!({ mode: 'test', ...args });
     return asked.at(-1);
@@ -96,7 +121,14 @@ describe('the totals of a trial balance', () => {
       { network: 'ethereum', coin: 'USDT', units: 0n },
       { network: 'ethereum', coin: 'ETH', units: 0n },
     ] as const;
-    const trial = { mode: 'test', asOf: { day: null, clock: 'recorded' }, entries: 0, balances: [], sums, sealed: null } as const;
+    const trial = {
+      mode: 'test',
+      asOf: { day: null, clock: 'recorded' },
+      entries: 0,
+      balances: [],
+      sums,
+      sealed: null,
+    } as const;
     expect(presentTrialBalance(trial).totals.map(({ network, coin }) => `${network}/${coin}`)).toEqual([
       'ethereum/ETH',
       'ethereum/USDT',
@@ -108,7 +140,12 @@ describe('the totals of a trial balance', () => {
 describe('what balances are worth', () => {
   const nowSec = Date.parse('2026-11-05T12:00:00Z') / 1000;
   const clock = { nowMs: () => nowSec * 1000 };
-  const balance = (account: string, coin: string, units: bigint) => ({ account, network: 'ethereum', coin, units: units * 10n ** 18n });
+  const balance = (account: string, coin: string, units: bigint) => ({
+    account,
+    network: 'ethereum',
+    coin,
+    units: units * 10n ** 18n,
+  });
   const balances = {
     trialBalance: async (mode: string, asOf: object) => ({
       ...{ mode, asOf, entries: 1, sums: [], sealed: null },
@@ -134,7 +171,11 @@ describe('what balances are worth', () => {
       issue,
     });
     const worth = async (asOf?: string) => {
-      const { accounts, ...rest } = (await run!({ mode: 'test', currency: 'eur', ...(asOf && { asOf }) })) as unknown as {
+      const { accounts, ...rest } = (await run!({
+        mode: 'test',
+        currency: 'eur',
+        ...(asOf && { asOf }),
+      })) as unknown as {
         accounts: { worth: string | null }[];
         worth_at: number;
       };

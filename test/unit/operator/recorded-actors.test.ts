@@ -22,10 +22,27 @@ async function operatorSide() {
   const sealer = createSealer(parseMasterKeys('0123456789abcdef'.repeat(4)));
   const directory = new MerchantDirectory({ store, sealer });
   await directory.start();
-  const handler = createMerchantHandler({ store, clock, random: nodeRandom, notificationIds: new NotificationIds(clock), soleWriter: true });
+  const handler = createMerchantHandler({
+    store,
+    clock,
+    random: nodeRandom,
+    notificationIds: new NotificationIds(clock),
+    soleWriter: true,
+  });
   const merchants = new Merchants({
-    ...{ handler, directory, sealer, clock, random: nodeRandom, vetWebhookUrl: (url: string) => ({ ok: true, url }) as const },
-    ...{ finalityFloor: { ethereumConfirmations: 12, ethereumFinalizedFrom: '10000' }, toleranceMaxPercent: 5, changeDelayMinutes: 0 },
+    ...{
+      handler,
+      directory,
+      sealer,
+      clock,
+      random: nodeRandom,
+      vetWebhookUrl: (url: string) => ({ ok: true, url }) as const,
+    },
+    ...{
+      finalityFloor: { ethereumConfirmations: 12, ethereumFinalizedFrom: '10000' },
+      toleranceMaxPercent: 5,
+      changeDelayMinutes: 0,
+    },
   });
   const callers: Caller[] = [];
   const api = {
@@ -33,10 +50,23 @@ async function operatorSide() {
   } as unknown as MerchantWebhooks;
   const core = { merchants, directory } as unknown as Core;
   const more = webhookCommands(core, api, nodeRandom);
-  const commands = adminCommands({ core, store, clock, random: nodeRandom, testWallet: null, projections: {}, more } as unknown as AdminParts);
-  const made = await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://shop.example/hook' });
+  const commands = adminCommands({
+    core,
+    store,
+    clock,
+    random: nodeRandom,
+    testWallet: null,
+    projections: {},
+    more,
+  } as unknown as AdminParts);
+  const made = await merchants.registerMerchant({
+    name: 'Shop',
+    mode: 'test',
+    webhookUrl: 'https://shop.example/hook',
+  });
   if (!made.ok) throw new Error(made.refusal.message);
-  const run = (name: string, args: AdminArguments) => commands[name]!({ merchant_id: made.value.id, operator: 'ada', ...args });
+  const run = (name: string, args: AdminArguments) =>
+    commands[name]!({ merchant_id: made.value.id, operator: 'ada', ...args });
   const lastOf = async () => {
     const { event, metadata } = decodeEvent((await store.readStream(`merchant-${made.value.id}`)).at(-1)!);
     return [event.type, metadata.actor];

@@ -30,7 +30,8 @@ const hashOf = (text: string): string => createHash('sha256').update(text).diges
 const keysOf = (given: string | Parameters<typeof sealingKeysOf>[0]): SealingKeys =>
   sealingKeysOf(typeof given === 'string' ? { MASTER_KEY: given } : given);
 const idOf = (text: string, kind: SealedKind): string => keysOf(text)[kind]!.keys[0].id;
-const idsOf = (keys: SealingKeys): string[] => SEALED_KINDS.flatMap((kind) => keys[kind]!.keys.map(({ id }) => id)).toSorted();
+const idsOf = (keys: SealingKeys): string[] =>
+  SEALED_KINDS.flatMap((kind) => keys[kind]!.keys.map(({ id }) => id)).toSorted();
 const idsOfTexts = (...texts: string[]): string[] => texts.flatMap((text) => idsOf(keysOf(text))).toSorted();
 
 /** A process with these keys, as it starts. */
@@ -39,7 +40,13 @@ async function started(store: EventStore, given: Parameters<typeof keysOf>[0]) {
   const sealer = createSealer(sealingKeys);
   const directory = new MerchantDirectory({ store, sealer });
   await directory.start();
-  const handler = createMerchantHandler({ store, clock, random: nodeRandom, notificationIds: new NotificationIds(clock, 0), soleWriter: true });
+  const handler = createMerchantHandler({
+    store,
+    clock,
+    random: nodeRandom,
+    notificationIds: new NotificationIds(clock, 0),
+    soleWriter: true,
+  });
   const merchants = new Merchants({
     ...{ handler, directory, sealer, clock, random: nodeRandom },
     vetWebhookUrl: (url) => ({ ok: true, url }),
@@ -47,13 +54,21 @@ async function started(store: EventStore, given: Parameters<typeof keysOf>[0]) {
     toleranceMaxPercent: 5,
     changeDelayMinutes: 0,
   });
-  const rewrap = () => sealingKeyCommands({ store, sealingKeys, clock, random: nodeRandom })['key.rewrap']!({ operator: 'olga' });
+  const rewrap = () =>
+    sealingKeyCommands({ store, sealingKeys, clock, random: nodeRandom })['key.rewrap']!({ operator: 'olga' });
   return { directory, merchants, sealingKeys, rewrap };
 }
 
-async function withMerchant(store: EventStore, text: string): Promise<{ readonly id: string; readonly api_key: string }> {
+async function withMerchant(
+  store: EventStore,
+  text: string,
+): Promise<{ readonly id: string; readonly api_key: string }> {
   const { merchants } = await started(store, text);
-  const made = await merchants.registerMerchant({ name: 'Shop', mode: 'test', webhookUrl: 'https://shop.example/hooks' });
+  const made = await merchants.registerMerchant({
+    name: 'Shop',
+    mode: 'test',
+    webhookUrl: 'https://shop.example/hooks',
+  });
   if (!made.ok) throw new Error(made.refusal.message);
   return made.value;
 }
@@ -112,7 +127,8 @@ describe('key rewrap', () => {
       append: (request) => (left-- > 0 ? store.append(request) : Promise.reject(new Error('the process ended'))),
     });
     const sealingKeys = keysOf(`${NEWEST},${NEWER},${OLD}`);
-    const run = (on: EventStore) => sealingKeyCommands({ store: on, sealingKeys, clock, random: nodeRandom })['key.rewrap']!({});
+    const run = (on: EventStore) =>
+      sealingKeyCommands({ store: on, sealingKeys, clock, random: nodeRandom })['key.rewrap']!({});
     await expect(run(ending)).rejects.toThrow('the process ended');
     await run(store);
     expect(idsOf(await withKeptKeys(store, keysOf(NEWEST)))).toEqual(idsOfTexts(NEWEST, NEWER, OLD));
@@ -144,7 +160,10 @@ describe('key rewrap', () => {
       /v1\.[\w.-]+/.exec(store.events.find((event) => event.type === type && event.data.includes('v1.'))!.data)![0];
     const asWebhook = createSealer(worker.sealingKeys);
     expect(() => asWebhook.open('webhook-secrets', sealedFor('ApiKeyIssued'), 'any')).toThrow(CannotOpen);
-    expect(worker.sealingKeys['webhook-secrets']!.keys.map(({ id }) => id)).toEqual([idOf(NEWEST, 'webhook-secrets'), idOf(OLD, 'webhook-secrets')]);
+    expect(worker.sealingKeys['webhook-secrets']!.keys.map(({ id }) => id)).toEqual([
+      idOf(NEWEST, 'webhook-secrets'),
+      idOf(OLD, 'webhook-secrets'),
+    ]);
   });
 
   it('is refused where a kind of key is not held: one that is lost could not be told from one of another kind', async () => {

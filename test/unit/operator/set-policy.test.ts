@@ -29,18 +29,37 @@ it.each([
   expect(await askedFor({ serviceFee: percent })).toEqual({ serviceFeeBasisPoints });
 });
 
-it.each(['', ' ', '-1', '+1', '10.01', '11', '0.005', '0.500', '1e0', '1,5', '.5', '1.', '1%', 'half', 'NaN', '99999999999999999999'])(
-  'refuses a service fee of "%s" percent and names the option',
-  async (percent) => {
-    const refused = await askedFor({ serviceFee: percent }).catch((error: unknown) => error);
-    expect(refused).toBeInstanceOf(CommandRefused);
-    expect((refused as Error).message).toBe('service-fee must be a percentage from 0 to 10 with at most 2 decimals, such as 0.5');
-  },
-);
+it.each([
+  '',
+  ' ',
+  '-1',
+  '+1',
+  '10.01',
+  '11',
+  '0.005',
+  '0.500',
+  '1e0',
+  '1,5',
+  '.5',
+  '1.',
+  '1%',
+  'half',
+  'NaN',
+  '99999999999999999999',
+])('refuses a service fee of "%s" percent and names the option', async (percent) => {
+  const refused = await askedFor({ serviceFee: percent }).catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(CommandRefused);
+  expect((refused as Error).message).toBe(
+    'service-fee must be a percentage from 0 to 10 with at most 2 decimals, such as 0.5',
+  );
+});
 
 it('takes a share of what is due that may be missing as it is written, and `none` takes it away', async () => {
   expect(await askedFor({ tolerancePercent: '0.5' })).toEqual({ tolerancePercent: '0.5' });
-  expect(await askedFor({ tolerancePercent: 'none', tolerance: '1' })).toEqual({ tolerancePercent: null, tolerance: '1' });
+  expect(await askedFor({ tolerancePercent: 'none', tolerance: '1' })).toEqual({
+    tolerancePercent: null,
+    tolerance: '1',
+  });
 });
 
 it('is for operators: a merchant cannot set its own service fee', () => {

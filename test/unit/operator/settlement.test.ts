@@ -8,7 +8,10 @@ import { LedgerAccounts } from '../../../src/signer/ledger-accounts.ts';
 import { MERCHANT_ID } from '../../support/session-facts.ts';
 import { paidOrder, recorded, settlementEvent, type StreamEvent } from '../../support/settlement-log.ts';
 
-/* Of the treasury, what proposals and approvals of settlements ask for: the accounts are those of the signer, made of a log that grows. */
+/*
+ * Of the treasury, what proposals and approvals of settlements ask for: the accounts are those of the signer, made of a
+ * log that grows.
+ */
 
 type Parts = Parameters<typeof treasuryCommands>[0];
 
@@ -23,7 +26,13 @@ function commandsOf(log: StreamEvent[]) {
     treasury: '0xTreasury',
     waiting: [],
     context: async () => ({ moves: { ...moves } }),
-    tell: async (command: { type: string; kind?: string; data?: MoveRequested; moveId?: string; approver?: string }) => {
+    tell: async (command: {
+      type: string;
+      kind?: string;
+      data?: MoveRequested;
+      moveId?: string;
+      approver?: string;
+    }) => {
       if (command.type !== 'RequestMove') return null;
       moves[command.data!.moveId] = { kind: command.kind, terms: command.data, signed: [], approvers: [] };
       log.push(settlementEvent('SettlementRequested', command.data!));
@@ -45,7 +54,9 @@ function commandsOf(log: StreamEvent[]) {
     payouts: { signer: withLedger(signer, store) },
     core: {
       merchantHandler: {
-        read: async () => ({ context: { registered: { mode: 'test' }, settlementAddresses: { ethereum: '0xMerchant' } } }),
+        read: async () => ({
+          context: { registered: { mode: 'test' }, settlementAddresses: { ethereum: '0xMerchant' } },
+        }),
       },
     },
     clock: { nowMs: () => 0 },
@@ -55,12 +66,20 @@ function commandsOf(log: StreamEvent[]) {
   return treasuryCommands(parts);
 }
 
-const args = (amount: string) => ({ merchant_id: MERCHANT_ID, network: 'ethereum', coin: 'USDT', amount, operator: 'ana' });
+const args = (amount: string) => ({
+  merchant_id: MERCHANT_ID,
+  network: 'ethereum',
+  coin: 'USDT',
+  amount,
+  operator: 'ana',
+});
 
 describe('settlements', () => {
   it('proposed at the same moment do not take the same money', async () => {
     const commands = commandsOf(paidOrder(0));
-    const asked = await Promise.allSettled(['6.00', '6.00', '4.00'].map((amount) => commands['treasury.settle']!(args(amount))));
+    const asked = await Promise.allSettled(
+      ['6.00', '6.00', '4.00'].map((amount) => commands['treasury.settle']!(args(amount))),
+    );
     expect(asked.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect(String((asked[1] as PromiseRejectedResult).reason)).toMatch(/owe the merchant 4\.00 USDT on ethereum/);
   });
@@ -73,11 +92,22 @@ describe('settlements', () => {
     const depositKey = 'ethereum:0x0:0';
     log.push([
       log[0]![0],
-      { type: 'DepositReverted', data: { depositKey, reason: 'vanished', afterFinal: true, headNumber: 210, revertedAtSec: 1_800_000_500 } as never },
+      {
+        type: 'DepositReverted',
+        data: {
+          depositKey,
+          reason: 'vanished',
+          afterFinal: true,
+          headNumber: 210,
+          revertedAtSec: 1_800_000_500,
+        } as never,
+      },
     ]);
     await expect(commands['treasury.approve']!(approve)).rejects.toThrow(/owe the merchant 0\.00 USDT on ethereum/);
     log.push(...paidOrder(1));
     expect(await commands['treasury.approve']!(approve)).toMatchObject({ id, approved_by: ['ben', 'cleo'] });
-    expect(await commands['treasury.approve']!({ id })).toEqual({ to_sign: [{ text: 'the terms', number: 'the number' }] });
+    expect(await commands['treasury.approve']!({ id })).toEqual({
+      to_sign: [{ text: 'the terms', number: 'the number' }],
+    });
   });
 });

@@ -25,9 +25,11 @@ it("the operator's socket makes its directory for its owner alone, where no stor
     expect(await callAdmin(dataDir, 'say.hello', {})).toBe('hello');
   }));
 
-it.each(['constructor', 'toString', 'hasOwnProperty', '__proto__'])('a name that every object has is no command: %s', (name) =>
-  served(async (dataDir) => {
-    await expect(callAdmin(dataDir, name, {})).rejects.toThrow('unknown command');
-    expect(await callAdmin(dataDir, 'say.hello', {})).toBe('hello');
-  }),
+it.each(['constructor', 'toString', 'hasOwnProperty', '__proto__'])(
+  'a name that every object has is no command: %s',
+  (name) =>
+    served(async (dataDir) => {
+      await expect(callAdmin(dataDir, name, {})).rejects.toThrow('unknown command');
+      expect(await callAdmin(dataDir, 'say.hello', {})).toBe('hello');
+    }),
 );

@@ -19,7 +19,10 @@ function answerTo(method: string, path: string, body: Json, key: string): [numbe
     sessions.has(id) ? [200, sessions.get(id)] : [404, { error: { code: 'not_found', message: id } }];
   if (path.startsWith('/v1/payment/sessions?')) {
     const of = new URLSearchParams(path.split('?')[1]).get('order_id');
-    return [200, { data: [...sessions.values()].filter((session) => session.order_id === of).toReversed(), pagination: {} }];
+    return [
+      200,
+      { data: [...sessions.values()].filter((session) => session.order_id === of).toReversed(), pagination: {} },
+    ];
   }
   if (path === '/api/v1/checkout/sessions/create') {
     const same = [...sessions.values()].find(({ asked }) => {
@@ -29,7 +32,10 @@ function answerTo(method: string, path: string, body: Json, key: string): [numbe
     if (same && JSON.stringify(same.asked) !== JSON.stringify(body))
       return [409, { error: { code: 'order_id_conflict', message: 'another body', param: 'order_id' } }];
     const isOver = ({ status }: Json): boolean => status === 'expired' || status === 'cancelled' || status === 'failed';
-    if (same) return isOver(same) ? [400, { error: { code: 'session_expired', message: 'over', param: 'order_id' } }] : [200, same];
+    if (same)
+      return isOver(same)
+        ? [400, { error: { code: 'session_expired', message: 'over', param: 'order_id' } }]
+        : [200, same];
     if (typeof body.supersedes === 'string' && !isOver(sessions.get(body.supersedes)!))
       return [409, { error: { code: 'conflict', message: 'can still be paid', param: 'supersedes' } }];
     const id = `cs_${sessions.size + 1}`;
@@ -53,7 +59,8 @@ function answerTo(method: string, path: string, body: Json, key: string): [numbe
     if (typeof body.supersedes === 'string') sessions.get(body.supersedes)!.superseded_by = id;
     return found(id);
   }
-  if (path.endsWith('/cancel')) return ((sessions.get(path.split('/').at(-2)!)!.status = 'cancelled'), found(path.split('/').at(-2)!));
+  if (path.endsWith('/cancel'))
+    return ((sessions.get(path.split('/').at(-2)!)!.status = 'cancelled'), found(path.split('/').at(-2)!));
   if (path.startsWith('/v1/refunds') && method === 'GET') return [200, { data: refunds, pagination: {} }];
   if (path === '/v1/refunds') {
     if (!refundKeys.has(key)) {
@@ -70,7 +77,12 @@ beforeEach(() => {
   vi.stubGlobal('fetch', async (url: string, init: RequestInit) => {
     const { pathname, search } = new URL(url);
     const body = typeof init.body === 'string' ? (JSON.parse(init.body) as Json) : {};
-    const [status, answer] = answerTo(init.method!, pathname + search, body, new Headers(init.headers).get('Idempotency-Key') ?? '');
+    const [status, answer] = answerTo(
+      init.method!,
+      pathname + search,
+      body,
+      new Headers(init.headers).get('Idempotency-Key') ?? '',
+    );
     return new Response(JSON.stringify(answer), { status, headers: { 'Content-Type': 'application/json' } });
   });
 });
@@ -83,7 +95,11 @@ const becomes = (id: string, change: Json) => void Object.assign(sessions.get(id
 const paid = (id: string) => becomes(id, { status: 'paid', payment_status: 'paid', received: '10.01' });
 
 function told(type: string, session: string, secret = 'whs') {
-  const body = JSON.stringify({ id: 'evt_1', type, data: { object: { session_id: session, order_id: 'payses_1', refund_id: 're_1' } } });
+  const body = JSON.stringify({
+    id: 'evt_1',
+    type,
+    data: { object: { session_id: session, order_id: 'payses_1', refund_id: 're_1' } },
+  });
   const timestamp = String(Math.floor(Date.now() / 1000));
   const signature = createHmac('sha256', secret).update(`${timestamp}.n.${body}`).digest('hex');
   const headers = { 'x-service-timestamp': timestamp, 'x-service-nonce': 'n', 'x-service-signature': signature };
@@ -92,7 +108,11 @@ function told(type: string, session: string, secret = 'whs') {
 
 describe('the Medusa payment provider', () => {
   it('makes a session for the payment session of Medusa, and shows the storefront where to pay', async () => {
-    const options = { successUrl: 'https://shop.example/thanks/{payment_session_id}', expiresIn: 900, merchantDomainId: 'dom_1' };
+    const options = {
+      successUrl: 'https://shop.example/thanks/{payment_session_id}',
+      expiresIn: 900,
+      merchantDomainId: 'dom_1',
+    };
     const { id, data, status } = await provider(options).initiatePayment({
       amount: { value: '10.005' },
       currency_code: 'usd',
@@ -109,7 +129,9 @@ describe('the Medusa payment provider', () => {
       merchant_domain_id: 'dom_1',
       metadata: { source: 'medusa' },
     });
-    await expect(provider().initiatePayment({ amount: 10, currency_code: 'usd', data: {} })).rejects.toThrow('data.session_id');
+    await expect(provider().initiatePayment({ amount: 10, currency_code: 'usd', data: {} })).rejects.toThrow(
+      'data.session_id',
+    );
   });
 
   it('authorises and captures only what the service shows as paid', async () => {
@@ -121,7 +143,9 @@ describe('the Medusa payment provider', () => {
     expect((await provider().capturePayment({ data })).data).toEqual(data);
     becomes('cs_1', { reversed: true });
     expect((await provider().getPaymentStatus({ data })).status).toBe('pending');
-    await expect(provider().authorizePayment({ data: { ...data, session_id: 'payses_2' } })).rejects.toThrow('was not made for payses_2');
+    await expect(provider().authorizePayment({ data: { ...data, session_id: 'payses_2' } })).rejects.toThrow(
+      'was not made for payses_2',
+    );
   });
 
   it.each([
@@ -144,7 +168,9 @@ describe('the Medusa payment provider', () => {
       { amount: '12.50', supersedes: 'cs_1', order_id: 'payses_1' },
     ]);
     becomes('cs_2', { status: 'processing', pending: '12.50' });
-    await expect(provider().updatePayment({ amount: 13, currency_code: 'usd', data: next.data })).rejects.toThrow('has money already');
+    await expect(provider().updatePayment({ amount: 13, currency_code: 'usd', data: next.data })).rejects.toThrow(
+      'has money already',
+    );
     expect(sessions.size).toBe(2);
   });
 
@@ -153,9 +179,14 @@ describe('the Medusa payment provider', () => {
     expect((await begun()).id).toBe('cs_1');
     becomes('cs_1', { status: 'expired' });
     const [second] = [await begun()];
-    expect([second.id, sessions.get('cs_2')!.asked]).toMatchObject(['cs_2', { supersedes: 'cs_1', order_id: 'payses_1' }]);
+    expect([second.id, sessions.get('cs_2')!.asked]).toMatchObject([
+      'cs_2',
+      { supersedes: 'cs_1', order_id: 'payses_1' },
+    ]);
     becomes('cs_2', { status: 'cancelled' });
-    expect((await provider().updatePayment({ amount: 10, currency_code: 'usd', data })).data).toMatchObject({ id: 'cs_3' });
+    expect((await provider().updatePayment({ amount: 10, currency_code: 'usd', data })).data).toMatchObject({
+      id: 'cs_3',
+    });
     expect(sessions.get('cs_3')!.asked).toMatchObject({ supersedes: 'cs_2' });
   });
 
@@ -194,7 +225,9 @@ describe('the Medusa payment provider', () => {
   it('makes another session when the first one expired', async () => {
     const data = await begun();
     becomes('cs_1', { status: 'expired' });
-    expect((await provider().updatePayment({ amount: 10, currency_code: 'usd', data })).data).toMatchObject({ id: 'cs_2' });
+    expect((await provider().updatePayment({ amount: 10, currency_code: 'usd', data })).data).toMatchObject({
+      id: 'cs_2',
+    });
   });
 
   it('cancels what nobody paid, and refuses where there is money', async () => {
@@ -228,8 +261,12 @@ describe('the Medusa payment provider', () => {
 
   it('tells Medusa of a payment only when the event is genuine and the service shows it', async () => {
     await begun();
-    await expect(provider().getWebhookActionAndData(told('payment.completed', 'cs_1', 'another'))).rejects.toThrow('signature');
-    await expect(provider().getWebhookActionAndData(told('payment.completed', 'cs_1'))).rejects.toThrow('does not show as paid yet');
+    await expect(provider().getWebhookActionAndData(told('payment.completed', 'cs_1', 'another'))).rejects.toThrow(
+      'signature',
+    );
+    await expect(provider().getWebhookActionAndData(told('payment.completed', 'cs_1'))).rejects.toThrow(
+      'does not show as paid yet',
+    );
     paid('cs_1');
     const captured = { action: 'captured', data: { session_id: 'payses_1', amount: '10.00' } };
     expect(await provider().getWebhookActionAndData(told('payment.completed', 'cs_1'))).toEqual(captured);
@@ -243,22 +280,31 @@ describe('the Medusa payment provider', () => {
     ['payment.cancelled', 'canceled'],
   ])('turns %s into %s', async (type, action) => {
     await begun();
-    expect(await provider().getWebhookActionAndData(told(type, 'cs_1'))).toMatchObject({ action, data: { session_id: 'payses_1' } });
+    expect(await provider().getWebhookActionAndData(told(type, 'cs_1'))).toMatchObject({
+      action,
+      data: { session_id: 'payses_1' },
+    });
   });
 
   it('leaves out sessions that are not of Medusa, and those with a successor', async () => {
     const data = await begun();
     await provider().updatePayment({ amount: 12, currency_code: 'usd', data });
     paid('cs_1');
-    expect(await provider().getWebhookActionAndData(told('payment.completed', 'cs_1'))).toEqual({ action: 'not_supported' });
+    expect(await provider().getWebhookActionAndData(told('payment.completed', 'cs_1'))).toEqual({
+      action: 'not_supported',
+    });
     paid('cs_2');
     becomes('cs_2', { metadata: {} });
-    expect(await provider().getWebhookActionAndData(told('payment.completed', 'cs_2'))).toEqual({ action: 'not_supported' });
+    expect(await provider().getWebhookActionAndData(told('payment.completed', 'cs_2'))).toEqual({
+      action: 'not_supported',
+    });
   });
 
   it('warns of what Medusa has no state for', async () => {
     const warn = vi.fn();
-    await new QuittancePaymentProvider({ logger: { warn } }, OPTIONS).getWebhookActionAndData(told('refund.failed', 'cs_1'));
+    await new QuittancePaymentProvider({ logger: { warn } }, OPTIONS).getWebhookActionAndData(
+      told('refund.failed', 'cs_1'),
+    );
     expect(warn).toHaveBeenCalledWith(expect.stringContaining('re_1 failed'));
   });
 });
@@ -275,7 +321,9 @@ describe('amounts', () => {
     [{ toFixed: () => '3.1' }, 'usd', '3.10'],
   ])('%j %s is %s', (amount, currency, text) => expect(amountOf(amount, currency)).toBe(text));
 
-  it.each([-1, 'ten', NaN, 1e30])('refuses %s', (amount) => expect(() => amountOf(amount, 'usd')).toThrow('amount must be'));
+  it.each([-1, 'ten', NaN, 1e30])('refuses %s', (amount) =>
+    expect(() => amountOf(amount, 'usd')).toThrow('amount must be'),
+  );
 });
 
 describe('options', () => {
@@ -287,9 +335,13 @@ describe('options', () => {
     ['apiSecret', { apiSecret: undefined }],
     ['webhookSecret', { webhookSecret: [] }],
     ['expiresIn', { expiresIn: 59 }],
-  ])('names %s where it is wrong: %j', (name, change) => expect(() => checkOptions({ ...OPTIONS, ...change })).toThrow(name));
+  ])('names %s where it is wrong: %j', (name, change) =>
+    expect(() => checkOptions({ ...OPTIONS, ...change })).toThrow(name),
+  );
 
   it('takes what works', () => {
-    expect(() => checkOptions({ ...OPTIONS, baseUrl: 'http://127.0.0.1:8080', webhookSecret: ['old', 'new'], expiresIn: 60 })).not.toThrow();
+    expect(() =>
+      checkOptions({ ...OPTIONS, baseUrl: 'http://127.0.0.1:8080', webhookSecret: ['old', 'new'], expiresIn: 60 }),
+    ).not.toThrow();
   });
 });

@@ -18,7 +18,10 @@ describe.skipIf(!installed)('the WooCommerce plugin', () => {
   beforeAll(() => {
     const vectors = join(REPOSITORY, 'docs/signature-vectors.json');
     const options = { encoding: 'utf8', env: { ...process.env, SIGNATURE_VECTORS: vectors } } as const;
-    const { stdout, stderr, status } = spawnSync('php', ['-d', 'zend.assertions=1', 'tests/run.php'], { ...options, cwd: PLUGIN });
+    const { stdout, stderr, status } = spawnSync('php', ['-d', 'zend.assertions=1', 'tests/run.php'], {
+      ...options,
+      cwd: PLUGIN,
+    });
     expect([status, stderr]).toEqual([0, '']);
     cases = stdout
       .trim()

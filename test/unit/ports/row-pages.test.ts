@@ -23,8 +23,18 @@ it.each<[string, string[], NonNullable<Parameters<typeof rowPages>[2]>, string[]
   ['pages that are not full', ['a', 'b', 'c'], { limit: 2 }, ['a', 'b', 'c']],
   ['pages that are all full', ['a', 'b', 'c', 'd'], { limit: 2 }, ['a', 'b', 'c', 'd']],
   ['those after a key', ['a', 'b', 'c', 'd'], { limit: 2, after: 'b' }, ['c', 'd']],
-  ['those of a prefix, which end within a page', ['a/1', 'b/1', 'b/2', 'b/3', 'c/1'], { limit: 2, prefix: 'b/' }, ['b/1', 'b/2', 'b/3']],
-  ['those of a prefix after a key', ['b/1', 'b/2', 'b/3', 'c/1'], { limit: 2, prefix: 'b/', after: 'b/1' }, ['b/2', 'b/3']],
+  [
+    'those of a prefix, which end within a page',
+    ['a/1', 'b/1', 'b/2', 'b/3', 'c/1'],
+    { limit: 2, prefix: 'b/' },
+    ['b/1', 'b/2', 'b/3'],
+  ],
+  [
+    'those of a prefix after a key',
+    ['b/1', 'b/2', 'b/3', 'c/1'],
+    { limit: 2, prefix: 'b/', after: 'b/1' },
+    ['b/2', 'b/3'],
+  ],
   ['none of a prefix that is behind the last key', ['a/1'], { limit: 2, prefix: 'b/' }, []],
 ])('gives %s, each row once and in order', async (_, keys, options, expected) => {
   const pages = await keysOf(await filled(keys), 't', options);

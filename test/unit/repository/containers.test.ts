@@ -57,7 +57,9 @@ describe('docker-compose.yml', () => {
   });
 
   it('names every foreign image by its exact version', () => {
-    const foreign = everyService.flatMap(([, { image }]) => (image === undefined || image === 'quittance:local' ? [] : [image]));
+    const foreign = everyService.flatMap(([, { image }]) =>
+      image === undefined || image === 'quittance:local' ? [] : [image],
+    );
     expect(foreign.filter((image) => !PINNED.test(image))).toEqual([]);
     expect(foreign.length).toBeGreaterThan(8);
   });
@@ -68,7 +70,8 @@ describe('docker-compose.yml', () => {
     expect(published.map(({ name }) => name).sort()).toEqual(['grafana', 'jaeger', 'prometheus', 'proxy']);
     const internal = Object.keys(compose.networks).filter((name) => compose.networks[name]?.internal);
     expect(internal).toContain('stores');
-    for (const { name } of published) expect(compose.services[name]!.networks!.some((network) => !internal.includes(network))).toBe(true);
+    for (const { name } of published)
+      expect(compose.services[name]!.networks!.some((network) => !internal.includes(network))).toBe(true);
   });
 
   it.each(services)('%s runs without REPOSITORY, without capabilities and on a read-only root', (name, service) => {
@@ -82,26 +85,32 @@ describe('docker-compose.yml', () => {
 
   it('watches the health of every container that can be asked', () => {
     const imageHasOne = (name: string): boolean => ours.some(([own]) => own === name);
-    expect(services.filter(([name, { healthcheck }]) => !healthcheck && !imageHasOne(name)).map(([name]) => name)).toEqual(WITHOUT_SHELL);
+    expect(
+      services.filter(([name, { healthcheck }]) => !healthcheck && !imageHasOne(name)).map(([name]) => name),
+    ).toEqual(WITHOUT_SHELL);
     expect(text('Dockerfile')).toContain('HEALTHCHECK');
   });
 
-  it.each(['docker-compose.yml', 'ops/docker/secure.yml'])('%s mounts files that exist and volumes that are declared', (path) => {
-    const { services: mounting, volumes } = path === 'docker-compose.yml' ? compose : secure;
-    const used = Object.values(mounting).flatMap((service) => service.volumes ?? []);
-    const files = used.filter((mount) => mount.startsWith('.'));
-    for (const mount of files) {
-      expect(existsSync(join(REPOSITORY, mount.split(':')[0]!)), mount).toBe(true);
-      expect(mount).toMatch(/:ro$/);
-    }
-    const named = [...new Set(used.filter((mount) => !mount.startsWith('.')).map((mount) => mount.split(':')[0]!))];
-    expect(named.sort()).toEqual(Object.keys(volumes).sort());
-  });
+  it.each(['docker-compose.yml', 'ops/docker/secure.yml'])(
+    '%s mounts files that exist and volumes that are declared',
+    (path) => {
+      const { services: mounting, volumes } = path === 'docker-compose.yml' ? compose : secure;
+      const used = Object.values(mounting).flatMap((service) => service.volumes ?? []);
+      const files = used.filter((mount) => mount.startsWith('.'));
+      for (const mount of files) {
+        expect(existsSync(join(REPOSITORY, mount.split(':')[0]!)), mount).toBe(true);
+        expect(mount).toMatch(/:ro$/);
+      }
+      const named = [...new Set(used.filter((mount) => !mount.startsWith('.')).map((mount) => mount.split(':')[0]!))];
+      expect(named.sort()).toEqual(Object.keys(volumes).sort());
+    },
+  );
 
   it('depends on, scrapes and proxies only services that it has', () => {
     const known = new Set(services.map(([name]) => name));
     for (const [, { depends_on: dependencies = [] }] of services)
-      for (const name of Array.isArray(dependencies) ? (dependencies as string[]) : Object.keys(dependencies)) expect(known).toContain(name);
+      for (const name of Array.isArray(dependencies) ? (dependencies as string[]) : Object.keys(dependencies))
+        expect(known).toContain(name);
     const scraped = [...text('ops/docker/prometheus.yml').matchAll(/'([a-z0-9-]+):\d+'/g)].map((match) => match[1]!);
     expect(ours.every(([name]) => scraped.includes(name))).toBe(true);
     const proxied = [...text('ops/docker/Caddyfile').matchAll(/([a-z]+-\d):8080/g)].map((match) => match[1]!);
@@ -119,7 +128,9 @@ describe("the service's containers", () => {
       Object.keys(environment).flatMap((key) => (isUnknown(key) ? [`${name}: ${key}`] : [])),
     );
     expect(unknown).toEqual([]);
-    const inDockerfile = [...text('Dockerfile').matchAll(/ ([A-Z][A-Z0-9_]+)=/g)].map((match) => match[1]!).filter((key) => key !== 'NODE_ENV');
+    const inDockerfile = [...text('Dockerfile').matchAll(/ ([A-Z][A-Z0-9_]+)=/g)]
+      .map((match) => match[1]!)
+      .filter((key) => key !== 'NODE_ENV');
     expect(inDockerfile.length).toBeGreaterThan(2);
     expect(inDockerfile.filter(isUnknown)).toEqual([]);
   });
@@ -143,7 +154,9 @@ describe("the service's containers", () => {
       ['signer', 'signer'],
     ]);
     expect(new Set(ours.map(([, { environment }]) => environment!['NODE_NUMBER'])).size).toBe(ours.length);
-    const holders = services.filter(([, { environment = {} }]) => Object.keys(environment).some((key) => /WALLET_(MNEMONIC|KEYSTORE)/.test(key)));
+    const holders = services.filter(([, { environment = {} }]) =>
+      Object.keys(environment).some((key) => /WALLET_(MNEMONIC|KEYSTORE)/.test(key)),
+    );
     expect(holders.map(([name]) => name)).toEqual(['signer']);
   });
 
@@ -152,7 +165,9 @@ describe("the service's containers", () => {
       const secured = { ...environment, ...secure.services[name]!.environment };
       const role = environment!['ROLES']!;
       expect(secured['EVENTSTORE_URL']).toMatch(
-        new RegExp(`^esdb://quittance-${role}:\\$\\{EVENTSTORE_${role.toUpperCase()}_PASSWORD\\}@.*[?]tls=true&tlsCAFile=`),
+        new RegExp(
+          `^esdb://quittance-${role}:\\$\\{EVENTSTORE_${role.toUpperCase()}_PASSWORD\\}@.*[?]tls=true&tlsCAFile=`,
+        ),
       );
       expect(secured['REDIS_URL']).toMatch(/^rediss:/);
       const others = Object.values(secured).filter(
@@ -166,17 +181,32 @@ describe("the service's containers", () => {
   });
 
   it('have each variable that the operator sets in the example file', () => {
-    const asked = new Set([...`${text('docker-compose.yml')}${text('ops/docker/secure.yml')}`.matchAll(/\$\{([A-Z_]+)/g)].map((match) => match[1]!));
+    const asked = new Set(
+      [...`${text('docker-compose.yml')}${text('ops/docker/secure.yml')}`.matchAll(/\$\{([A-Z_]+)/g)].map(
+        (match) => match[1]!,
+      ),
+    );
     const example = text('ops/docker/env.example');
     const required = [...asked].filter((name) =>
       new RegExp(`\\$\\{${name}:\\?`).test(`${text('docker-compose.yml')}${text('ops/docker/secure.yml')}`),
     );
     expect(required.sort()).toEqual([
-      ...['API_SECRETS_KEY', ...['API', 'AUDITOR', 'ERASER', 'SIGNER', 'WORKER'].map((user) => `EVENTSTORE_${user}_PASSWORD`)],
-      ...['GRAFANA_ADMIN_PASSWORD', 'KURRENTDB_ADMIN_PASSWORD', 'PERSONAL_DATA_KEY', 'REDIS_PASSWORD', 'WEBHOOK_SECRETS_KEY'],
+      ...[
+        'API_SECRETS_KEY',
+        ...['API', 'AUDITOR', 'ERASER', 'SIGNER', 'WORKER'].map((user) => `EVENTSTORE_${user}_PASSWORD`),
+      ],
+      ...[
+        'GRAFANA_ADMIN_PASSWORD',
+        'KURRENTDB_ADMIN_PASSWORD',
+        'PERSONAL_DATA_KEY',
+        'REDIS_PASSWORD',
+        'WEBHOOK_SECRETS_KEY',
+      ],
     ]);
     expect(required.filter((name) => !new RegExp(`^${name}=$`, 'm').test(example))).toEqual([]);
-    expect([...example.matchAll(/^([A-Z_]+)=/gm)].map((match) => match[1]!).filter((name) => !asked.has(name))).toEqual([]);
+    expect([...example.matchAll(/^([A-Z_]+)=/gm)].map((match) => match[1]!).filter((name) => !asked.has(name))).toEqual(
+      [],
+    );
   });
 });
 
@@ -191,11 +221,14 @@ describe('the Dockerfile', () => {
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'))
     .map((line) => ({ name: line.split(' ', 1)[0]!, rest: line.slice(line.indexOf(' ') + 1) }));
-  const of = (name: string): string[] => instructions.filter((instruction) => instruction.name === name).map(({ rest }) => rest);
+  const of = (name: string): string[] =>
+    instructions.filter((instruction) => instruction.name === name).map(({ rest }) => rest);
 
   it('is built in stages on the exact Node that the tests run on', () => {
     const { devDependencies } = JSON.parse(text('package.json')) as { devDependencies: Record<string, string> };
-    expect(of('FROM').map((from) => from.split(' ')[0])).toEqual(Array(2).fill(`node:${devDependencies['node']!}-bookworm-slim`));
+    expect(of('FROM').map((from) => from.split(' ')[0])).toEqual(
+      Array(2).fill(`node:${devDependencies['node']!}-bookworm-slim`),
+    );
     expect(of('FROM').every((from) => / AS [a-z]+$/.test(from))).toBe(true);
   });
 
@@ -203,7 +236,8 @@ describe('the Dockerfile', () => {
     const last = instructions.findLastIndex(({ name }) => name === 'USER');
     expect(instructions[last]!.rest).toBe('node');
     expect(instructions.slice(last).some(({ name }) => name === 'RUN' || name === 'COPY')).toBe(false);
-    for (const started of [...of('ENTRYPOINT'), ...of('CMD')]) expect(() => JSON.parse(started) as unknown).not.toThrow();
+    for (const started of [...of('ENTRYPOINT'), ...of('CMD')])
+      expect(() => JSON.parse(started) as unknown).not.toThrow();
     expect(of('HEALTHCHECK')[0]).toContain('CMD ["node"');
   });
 
@@ -212,7 +246,9 @@ describe('the Dockerfile', () => {
       .filter((rest) => !rest.startsWith('--from'))
       .flatMap((rest) => rest.split(' ').slice(0, -1));
     expect(copied.filter((path) => !existsSync(join(REPOSITORY, path)))).toEqual([]);
-    expect(of('RUN').filter((rest) => /\b(npm|npx|curl|wget|apt-get)\b (?!ci )/.test(rest.replace(/rm -rf [^&]*/, '')))).toEqual([]);
+    expect(
+      of('RUN').filter((rest) => /\b(npm|npx|curl|wget|apt-get)\b (?!ci )/.test(rest.replace(/rm -rf [^&]*/, ''))),
+    ).toEqual([]);
     expect(of('RUN').join()).toContain('npm ci --omit=dev --omit=optional --ignore-scripts');
     expect(of('ADD')).toEqual([]);
     expect(of('ARG')).toEqual([]);

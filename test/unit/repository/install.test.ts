@@ -1,5 +1,16 @@
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
@@ -9,10 +20,14 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readConfig, unknownSettings } from '../../../src/config.ts';
 import { REPOSITORY } from '../../support/repository.ts';
 
-/* What an operator copies onto a host: units, proxies and scripts, judged by the programs that read them where this machine has them. */
+/*
+ * What an operator copies onto a host: units, proxies and scripts, judged by the programs that read them where this
+ * machine has them.
+ */
 
 const text = (path: string): string => readFileSync(join(REPOSITORY, path), 'utf8');
-const isThere = (program: string): boolean => spawnSync('sh', ['-c', `command -v ${program}`], { env: { PATH: SBIN_PATH } }).status === 0;
+const isThere = (program: string): boolean =>
+  spawnSync('sh', ['-c', `command -v ${program}`], { env: { PATH: SBIN_PATH } }).status === 0;
 const SBIN_PATH = `${process.env['PATH']}:/usr/sbin:/sbin`;
 
 let folder: string;
@@ -24,10 +39,14 @@ describe('the units', () => {
 
   it.skipIf(!isThere('systemd-analyze'))('are what systemd takes, without a word to say', () => {
     for (const name of names) {
-      const here = text(`ops/systemd/${name}`).replaceAll('/opt/quittance/current', REPOSITORY).replaceAll('/usr/bin/node', process.execPath);
+      const here = text(`ops/systemd/${name}`)
+        .replaceAll('/opt/quittance/current', REPOSITORY)
+        .replaceAll('/usr/bin/node', process.execPath);
       writeFileSync(join(folder, name), here);
     }
-    const { stderr, status } = spawnSync('systemd-analyze', ['verify', ...names.map((name) => join(folder, name))], { encoding: 'utf8' });
+    const { stderr, status } = spawnSync('systemd-analyze', ['verify', ...names.map((name) => join(folder, name))], {
+      encoding: 'utf8',
+    });
     expect([stderr, status]).toEqual(['', 0]);
   });
 
@@ -35,16 +54,27 @@ describe('the units', () => {
     '%s gives its program nothing that it does not need',
     (name) => {
       const lines = text(`ops/systemd/${name}`).split('\n');
-      const kept = ['NoNewPrivileges=yes', 'ProtectSystem=strict', 'ProtectHome=yes', 'PrivateTmp=yes', 'CapabilityBoundingSet=', 'UMask=0077'];
+      const kept = [
+        'NoNewPrivileges=yes',
+        'ProtectSystem=strict',
+        'ProtectHome=yes',
+        'PrivateTmp=yes',
+        'CapabilityBoundingSet=',
+        'UMask=0077',
+      ];
       expect(kept.filter((line) => !lines.includes(line))).toEqual([]);
       // The compiler of Node needs such memory, and the audit lowers the priority of its thread.
-      expect(lines.filter((line) => /^MemoryDenyWriteExecute=yes|^SystemCallFilter=~.*@resources/.test(line))).toEqual([]);
+      expect(lines.filter((line) => /^MemoryDenyWriteExecute=yes|^SystemCallFilter=~.*@resources/.test(line))).toEqual(
+        [],
+      );
     },
   );
 
   it('are documented with settings that exist', () => {
     const [, sample] = /`\/etc\/quittance\/environment` holds[^]*?```sh\n([^]*?)```/.exec(text('docs/install.md'))!;
-    const settings = Object.fromEntries([...sample!.matchAll(/^(\w+)=(\S+)/gm)].map(([, name, value]) => [name, value]));
+    const settings = Object.fromEntries(
+      [...sample!.matchAll(/^(\w+)=(\S+)/gm)].map(([, name, value]) => [name, value]),
+    );
     expect(Object.keys(settings).length).toBeGreaterThan(5);
     expect(unknownSettings(settings)).toEqual([]);
     expect(() => readConfig({ ...settings, MASTER_KEY: 'ab'.repeat(32) })).not.toThrow();
@@ -59,21 +89,46 @@ describe('the proxies', () => {
       .replace(/(ssl_certificate_key) .*;/, `$1 ${key};`);
     const main = join(folder, 'main.conf');
     writeFileSync(join(folder, 'site.conf'), site);
-    writeFileSync(main, `pid ${folder}/pid; error_log ${folder}/log; events {} http { access_log off; include ${folder}/site.conf; }`);
-    const { stderr, status } = spawnSync('nginx', ['-t', '-q', '-c', main], { encoding: 'utf8', env: { PATH: SBIN_PATH } });
+    writeFileSync(
+      main,
+      `pid ${folder}/pid; error_log ${folder}/log; events {} http { access_log off; include ${folder}/site.conf; }`,
+    );
+    const { stderr, status } = spawnSync('nginx', ['-t', '-q', '-c', main], {
+      encoding: 'utf8',
+      env: { PATH: SBIN_PATH },
+    });
     expect([stderr, status]).toEqual(['', 0]);
   });
 
   it.skipIf(!isThere('caddy'))('Caddy takes its configuration', () => {
     const args = ['validate', '--adapter', 'caddyfile', '--config', join(REPOSITORY, 'ops/proxy/Caddyfile')];
-    expect(spawnSync('caddy', args, { encoding: 'utf8', env: { ...process.env, HOME: folder, XDG_DATA_HOME: folder } }).status).toBe(0);
+    expect(
+      spawnSync('caddy', args, { encoding: 'utf8', env: { ...process.env, HOME: folder, XDG_DATA_HOME: folder } })
+        .status,
+    ).toBe(0);
   });
 
   function selfSigned(): { certificate: string; key: string } {
     const [certificate, key] = [join(folder, 'certificate.pem'), join(folder, 'key.pem')];
-    execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=pay.shop.example', '-out', certificate, '-keyout', key], {
-      stdio: 'ignore',
-    });
+    execFileSync(
+      'openssl',
+      [
+        'req',
+        '-x509',
+        '-newkey',
+        'rsa:2048',
+        '-nodes',
+        '-subj',
+        '/CN=pay.shop.example',
+        '-out',
+        certificate,
+        '-keyout',
+        key,
+      ],
+      {
+        stdio: 'ignore',
+      },
+    );
     return { certificate, key };
   }
 });
@@ -82,7 +137,8 @@ describe('update.sh', () => {
   let service: Server;
   let root: string;
   /** What systemd was told, in order, and which release was current then. */
-  const told = (): string[] => (existsSync(join(folder, 'told')) ? readFileSync(join(folder, 'told'), 'utf8').trim().split('\n') : []);
+  const told = (): string[] =>
+    existsSync(join(folder, 'told')) ? readFileSync(join(folder, 'told'), 'utf8').trim().split('\n') : [];
   const current = (): string => basename(readlinkSync(join(root, 'current')));
 
   beforeEach(async () => {
@@ -93,7 +149,9 @@ describe('update.sh', () => {
     executable('npm', `[ ! -e ${folder}/npm-fails ]`);
     writeFileSync(join(folder, 'environment'), 'NAME=value\n');
     // Ready while the release that is current is a good one.
-    service = createServer((_, response) => response.writeHead(existsSync(join(root, 'current/is-bad')) ? 503 : 200).end());
+    service = createServer((_, response) =>
+      response.writeHead(existsSync(join(root, 'current/is-bad')) ? 503 : 200).end(),
+    );
     await new Promise<void>((done) => service.listen(0, '127.0.0.1', done));
   });
   afterEach(() => void service.close());
@@ -109,7 +167,10 @@ describe('update.sh', () => {
     writeFileSync(join(source, 'node_modules/of-the-developer'), '');
     writeFileSync(join(source, 'package.json'), JSON.stringify({ version }));
     writeFileSync(join(source, 'package-lock.json'), '{}');
-    writeFileSync(join(source, 'bin/quittance.mjs'), `process.exit(process.env.NAME === 'value' && process.argv[2] === 'doctor' ? ${doctor} : 9);`);
+    writeFileSync(
+      join(source, 'bin/quittance.mjs'),
+      `process.exit(process.env.NAME === 'value' && process.argv[2] === 'doctor' ? ${doctor} : 9);`,
+    );
     if (isBad) writeFileSync(join(source, 'is-bad'), '');
     return source;
   }
@@ -117,7 +178,12 @@ describe('update.sh', () => {
   async function update(...args: string[]): Promise<string> {
     const env = {
       QUITTANCE_DESPITE_FAULTS: isDespiteFaults,
-      ...{ PATH: `${folder}/bin:${SBIN_PATH}`, NODE: process.execPath, QUITTANCE_ROOT: root, QUITTANCE_SETTINGS: join(folder, 'environment') },
+      ...{
+        PATH: `${folder}/bin:${SBIN_PATH}`,
+        NODE: process.execPath,
+        QUITTANCE_ROOT: root,
+        QUITTANCE_SETTINGS: join(folder, 'environment'),
+      },
       ...{ QUITTANCE_USER: userInfo().username, QUITTANCE_WAIT_SECONDS: '1' },
       QUITTANCE_READY_URL: `http://127.0.0.1:${(service.address() as AddressInfo).port}/readyz`,
     };
@@ -134,7 +200,12 @@ describe('update.sh', () => {
     expect(await update('--back')).toBe('1 update: no release ran before this one\n');
     expect(await update(release('2.0.0'))).toMatch(/2\.0\.0-\w+ runs/);
     expect(await update('--back')).toMatch(/1\.0\.0-\w+ runs/);
-    expect(told()).toEqual(['1.0.0', '2.0.0', '1.0.0'].flatMap((version) => [`restart quittance-signer ${version}`, `restart quittance ${version}`]));
+    expect(told()).toEqual(
+      ['1.0.0', '2.0.0', '1.0.0'].flatMap((version) => [
+        `restart quittance-signer ${version}`,
+        `restart quittance ${version}`,
+      ]),
+    );
     expect(await update('--back')).toMatch(/2\.0\.0-\w+ runs/);
   });
 
@@ -146,7 +217,9 @@ describe('update.sh', () => {
 
   it('takes a release back that does not become ready', async () => {
     await update(release('1.0.0'));
-    expect(await update(release('2.0.0', { isBad: true }))).toMatch(/^1 update: 2\.0\.0-\w+ was not ready after 1 s; 1\.0\.0-\w+ runs again\n$/);
+    expect(await update(release('2.0.0', { isBad: true }))).toMatch(
+      /^1 update: 2\.0\.0-\w+ was not ready after 1 s; 1\.0\.0-\w+ runs again\n$/,
+    );
     expect(current()).toMatch(/^1\.0\.0-/);
     expect(existsSync(join(root, 'previous'))).toBe(false);
   });
@@ -173,7 +246,10 @@ describe('backup.sh', () => {
   it('makes a backup, reads it back, and removes old ones that are whole', async () => {
     const under = join(folder, 'backups');
     const program = join(folder, 'node');
-    writeFileSync(program, `#!/bin/sh\necho "$2 $3" >> ${folder}/told\n[ "$3" = --to ] && mkdir -p "$4" && touch "$4/backup.json"\nexit 0\n`);
+    writeFileSync(
+      program,
+      `#!/bin/sh\necho "$2 $3" >> ${folder}/told\n[ "$3" = --to ] && mkdir -p "$4" && touch "$4/backup.json"\nexit 0\n`,
+    );
     chmodSync(program, 0o755);
     for (const [name, file, daysAgo] of [
       ['old', 'backup.json', 20],
@@ -185,7 +261,9 @@ describe('backup.sh', () => {
       const at = Date.now() / 1000 - daysAgo * 86_400;
       utimesSync(join(under, name, file), at, at);
     }
-    await promisify(execFile)(join(REPOSITORY, 'ops/install/backup.sh'), [under], { env: { PATH: SBIN_PATH, NODE: program } });
+    await promisify(execFile)(join(REPOSITORY, 'ops/install/backup.sh'), [under], {
+      env: { PATH: SBIN_PATH, NODE: program },
+    });
     expect(readFileSync(join(folder, 'told'), 'utf8')).toBe('backup --to\nbackup verify\n');
     expect(readdirSync(under).filter((name) => !/^\d{4}-/.test(name))).toEqual(['new', 'of-somebody']);
     expect(readdirSync(under)).toHaveLength(3);

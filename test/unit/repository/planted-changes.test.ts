@@ -37,11 +37,17 @@ describe('each planted bug', () => {
   });
 });
 
-describe.each(Object.entries(MUTANT_SETS))('each protection of %s that tests are shown to need', (_, { mutants, always }) => {
-  it.each(mutants.map((mutant) => [mutant.without, mutant] as const))('%s can still be taken out', (_name, { changes }) => {
-    for (const source of changed([...always, ...changes])) expect(() => stripTypeScriptTypes(source)).not.toThrow();
-  });
-});
+describe.each(Object.entries(MUTANT_SETS))(
+  'each protection of %s that tests are shown to need',
+  (_, { mutants, always }) => {
+    it.each(mutants.map((mutant) => [mutant.without, mutant] as const))(
+      '%s can still be taken out',
+      (_name, { changes }) => {
+        for (const source of changed([...always, ...changes])) expect(() => stripTypeScriptTypes(source)).not.toThrow();
+      },
+    );
+  },
+);
 
 describe('each fault that the simulation is shown to find', () => {
   it.each(UNFIXED.map((fault) => [fault.name, fault] as const))('%s can still be put back', (_, { changes }) => {

@@ -31,7 +31,9 @@ beforeEach(async () => {
   registry = createServer((request, response) => {
     if (request.url!.startsWith('/token')) return response.end(JSON.stringify({ token: 'for-anyone' }));
     if (request.headers.authorization !== 'Bearer for-anyone') {
-      response.writeHead(401, { 'www-authenticate': `Bearer realm="http://${host}/token",service="here",scope="repository:team/app:pull"` });
+      response.writeHead(401, {
+        'www-authenticate': `Bearer realm="http://${host}/token",service="here",scope="repository:team/app:pull"`,
+      });
       return response.end();
     }
     if (digest === null || request.url !== '/v2/team/app/manifests/1.2.3') return response.writeHead(404).end();
@@ -48,8 +50,14 @@ afterEach(async () => {
 
 const file = (name: string): string => join(directory, name);
 function write(pinned = ''): void {
-  writeFileSync(file('Dockerfile'), `FROM ${host}/team/app:1.2.3${pinned} AS packages\nFROM ${host}/team/app:1.2.3${pinned} AS service\n`);
-  writeFileSync(file('docker-compose.yml'), `services:\n  own:\n    image: quittance:local\n  other:\n    image: ${host}/team/app:1.2.3${pinned}\n`);
+  writeFileSync(
+    file('Dockerfile'),
+    `FROM ${host}/team/app:1.2.3${pinned} AS packages\nFROM ${host}/team/app:1.2.3${pinned} AS service\n`,
+  );
+  writeFileSync(
+    file('docker-compose.yml'),
+    `services:\n  own:\n    image: quittance:local\n  other:\n    image: ${host}/team/app:1.2.3${pinned}\n`,
+  );
   writeFileSync(file('ops/docker/secure.yml'), 'services: {}\n');
 }
 
@@ -61,7 +69,9 @@ describe('pinning images', () => {
       expect(readFileSync(file('Dockerfile'), 'utf8')).not.toContain(NEW);
       expect(await pin(directory, false)).toMatchObject({ faults: 0 });
       for (const name of ['Dockerfile', 'docker-compose.yml']) {
-        expect(imagesIn(readFileSync(file(name), 'utf8'))).toMatchObject([{ name: `${host}/team/app`, version: '1.2.3', digest: NEW }]);
+        expect(imagesIn(readFileSync(file(name), 'utf8'))).toMatchObject([
+          { name: `${host}/team/app`, version: '1.2.3', digest: NEW },
+        ]);
         expect(readFileSync(file(name), 'utf8')).not.toContain(OLD);
       }
       expect(readFileSync(file('Dockerfile'), 'utf8').match(/ AS /g)).toHaveLength(2);
@@ -89,7 +99,9 @@ describe('pinning images', () => {
     const found = ['Dockerfile', 'docker-compose.yml', 'ops/docker/secure.yml'].flatMap((name) =>
       imagesIn(readFileSync(join(REPOSITORY, name), 'utf8')),
     );
-    expect(found.map(({ name }) => name)).toEqual(expect.arrayContaining(['node', 'redis', 'docker.kurrent.io/kurrent-latest/kurrentdb']));
+    expect(found.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['node', 'redis', 'docker.kurrent.io/kurrent-latest/kurrentdb']),
+    );
     expect(found.filter(({ version }) => !/^v?\d+\.\d+\.\d+/.test(version))).toEqual([]);
   });
 });
@@ -97,11 +109,14 @@ describe('pinning images', () => {
 describe('what is known of the packages', () => {
   /** The script beside an npm that answers so. */
   function run(args: readonly string[], answer: string): Promise<{ status: number | null; output: string }> {
-    writeFileSync(file('npm'), `#!${process.execPath}\nprocess.stdout.write(${JSON.stringify(answer)})\n`, { mode: 0o755 });
+    writeFileSync(file('npm'), `#!${process.execPath}\nprocess.stdout.write(${JSON.stringify(answer)})\n`, {
+      mode: 0o755,
+    });
     const env = { ...process.env, PATH: `${directory}${delimiter}${process.env['PATH']}` };
     const child = spawn(process.execPath, [join(REPOSITORY, 'scripts', 'supply-chain.mjs'), ...args], { env });
     let output = '';
-    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
     return new Promise((done) => child.on('close', (status) => done({ status, output })));
   }
 
@@ -115,9 +130,15 @@ describe('what is known of the packages', () => {
   it('names each vulnerability, or that there is none', async () => {
     const of = (total: number, vulnerabilities: object) =>
       JSON.stringify({ vulnerabilities, metadata: { vulnerabilities: { total }, dependencies: { prod: 9 } } });
-    expect(await run(['audit'], of(0, {}))).toMatchObject({ status: 0, output: '0 known vulnerabilities in 9 packages\n' });
+    expect(await run(['audit'], of(0, {}))).toMatchObject({
+      status: 0,
+      output: '0 known vulnerabilities in 9 packages\n',
+    });
     const bad = { express: { name: 'express', severity: 'high', range: '<5', fixAvailable: true } };
-    expect(await run(['audit'], of(1, bad))).toMatchObject({ status: 1, output: expect.stringMatching(/^high: express <5/) as string });
+    expect(await run(['audit'], of(1, bad))).toMatchObject({
+      status: 1,
+      output: expect.stringMatching(/^high: express <5/) as string,
+    });
   });
 
   it('is a bill of materials in a file, or a fault', async () => {

@@ -10,7 +10,8 @@ const sources = ['src', 'state-machines', 'projections'].flatMap((folder) =>
 );
 
 /** Private words that the glossary replaces, as whole identifiers or their parts. */
-const REPLACED = /(?<![a-z])(?:[dD]esks?|[lL]anes?|[sS]hel(?:f|ves)|[rR]iders?|[sS]trays?)(?![a-z])|\b\w*(?:Desk|Lane|Shelf|Rider|Stray)s?(?![a-z])/;
+const REPLACED =
+  /(?<![a-z])(?:[dD]esks?|[lL]anes?|[sS]hel(?:f|ves)|[rR]iders?|[sS]trays?)(?![a-z])|\b\w*(?:Desk|Lane|Shelf|Rider|Stray)s?(?![a-z])/;
 
 describe('the words of the glossary', () => {
   it('are the only ones in the sources', () => {
@@ -22,7 +23,9 @@ describe('the words of the glossary', () => {
   });
 
   it('are defined once each', () => {
-    const words = [...readFileSync(join(REPOSITORY, 'docs/glossary.md'), 'utf8').matchAll(/^\| ([^|]+?) \|/gm)].map(([, word]) => word);
+    const words = [...readFileSync(join(REPOSITORY, 'docs/glossary.md'), 'utf8').matchAll(/^\| ([^|]+?) \|/gm)].map(
+      ([, word]) => word,
+    );
     const twice = words.filter((word, index) => word !== 'word' && words.indexOf(word) !== index);
     expect(words.length).toBeGreaterThan(50);
     expect(twice).toEqual([]);

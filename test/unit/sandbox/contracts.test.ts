@@ -1,6 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { artifactPath, CONTRACT_SOURCES, readArtifact, type ContractSource } from '../../../src/sandbox/contract-artifact.ts';
+import {
+  artifactPath,
+  CONTRACT_SOURCES,
+  readArtifact,
+  type ContractSource,
+} from '../../../src/sandbox/contract-artifact.ts';
 import { artifactText, compileContract } from '../../../src/sandbox/contracts/compile.ts';
 
 interface AbiFunction {
@@ -9,7 +14,9 @@ interface AbiFunction {
   readonly outputs: readonly { readonly type: string }[];
 }
 const returnsOf = (source: ContractSource, name: string): string[] =>
-  (readArtifact(source).abi as AbiFunction[]).find((item) => item.type === 'function' && item.name === name)!.outputs.map(({ type }) => type);
+  (readArtifact(source).abi as AbiFunction[])
+    .find((item) => item.type === 'function' && item.name === name)!
+    .outputs.map(({ type }) => type);
 
 describe('the committed contract artefacts', () => {
   it.each(Object.keys(CONTRACT_SOURCES) as ContractSource[])('%s equals a fresh compile of its source', (source) => {

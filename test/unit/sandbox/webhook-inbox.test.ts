@@ -43,7 +43,13 @@ describe('the webhook inbox', () => {
   it('accepts what is signed over the exact bytes', async () => {
     const body = '{ "text": "ünï\\u0000" }\n';
     expect(await send({ body })).toEqual({ status: 200, json: { received: true } });
-    expect(inbox.deliveries()[0]).toMatchObject({ verdict: 'valid', body, eventId: 'evt_1', eventType: 'payment.completed', repeated: false });
+    expect(inbox.deliveries()[0]).toMatchObject({
+      verdict: 'valid',
+      body,
+      eventId: 'evt_1',
+      eventType: 'payment.completed',
+      repeated: false,
+    });
   });
 
   it('refuses with 401 what is not', async () => {
@@ -82,7 +88,9 @@ describe('the webhook inbox', () => {
   });
 
   it('takes no body without end', async () => {
-    const response = await request(inbox.webhookUrl, { method: 'POST', body: 'x'.repeat(2 * 1024 * 1024) }).catch(() => null);
+    const response = await request(inbox.webhookUrl, { method: 'POST', body: 'x'.repeat(2 * 1024 * 1024) }).catch(
+      () => null,
+    );
     if (response) {
       expect(response.statusCode).toBe(413);
       await response.body.dump();
@@ -107,7 +115,11 @@ describe('the webhook inbox', () => {
 
 describe('the page of the inbox', () => {
   it('shows what arrived without letting it speak', async () => {
-    await send({ body: '{"a":"<script>alert(1)</script>"}', id: '"><img src=x>', headers: { 'X-Service-Event-Type': '<b>&' } });
+    await send({
+      body: '{"a":"<script>alert(1)</script>"}',
+      id: '"><img src=x>',
+      headers: { 'X-Service-Event-Type': '<b>&' },
+    });
     const page = await request(inbox.pageUrl);
     const policy = String(page.headers['content-security-policy']);
     // Its own script, which the policy names by its hash, and no other.

@@ -25,17 +25,23 @@ describe('one key is one person', () => {
   it('under two names of credentials', () => {
     for (const algorithm of ['P-256', 'Ed25519'] as const) {
       const { key } = passkey('ada', algorithm);
-      expect(() => check(key, { ...key, name: 'ben', credentialId: 'another-credential-id' })).toThrow(/ada and ben have the same key/);
+      expect(() => check(key, { ...key, name: 'ben', credentialId: 'another-credential-id' })).toThrow(
+        /ada and ben have the same key/,
+      );
     }
   });
 
   it('who may hold several', () => {
-    expect(() => check(ada, passkey('Ada', 'P-256').key, passkey('ada', 'Ed25519').key, approverKey('ben'))).not.toThrow();
+    expect(() =>
+      check(ada, passkey('Ada', 'P-256').key, passkey('ada', 'Ed25519').key, approverKey('ben')),
+    ).not.toThrow();
     expect(() => check(ada, { ...ada, name: 'ADA' })).not.toThrow();
   });
 
   it('which must be one of its kind', () => {
     expect(() => check(ben(ada.publicKey.slice(2)))).toThrow(/no Ed25519 public key/);
-    expect(() => check({ ...passkey('ada', 'P-256').key, publicKey: ada.publicKey })).toThrow(/no public key of a passkey/);
+    expect(() => check({ ...passkey('ada', 'P-256').key, publicKey: ada.publicKey })).toThrow(
+      /no public key of a passkey/,
+    );
   });
 });

@@ -38,7 +38,9 @@ afterEach(() => {
 const key = (): string => join(directory, 'ada.json');
 const passphraseFile = (): string => join(directory, 'passphrase');
 const enrol = async (): Promise<ApproverKey> => {
-  const entry = (await enrolApprover({ name: 'ada', key: key(), passphraseFile: passphraseFile() }, {})) as { PAYOUT_APPROVERS: string };
+  const entry = (await enrolApprover({ name: 'ada', key: key(), passphraseFile: passphraseFile() }, {})) as {
+    PAYOUT_APPROVERS: string;
+  };
   return (JSON.parse(entry.PAYOUT_APPROVERS) as [ApproverKey])[0];
 };
 const proves = async (entry: ApproverKey, text: string, signature: string): Promise<boolean> =>
@@ -55,13 +57,17 @@ describe('a key of an approver', () => {
     expect(await proves(entry, `${TEXT} `, opened.sign(TEXT))).toBe(false);
     expect((await openKeyFile({ key: key() }, { APPROVER_PASSPHRASE_FILE: passphraseFile() })).name).toBe('ada');
     writeFileSync(passphraseFile(), 'another passphrase');
-    await expect(openKeyFile({ key: key(), passphraseFile: passphraseFile() }, {})).rejects.toThrow('does not open the key');
+    await expect(openKeyFile({ key: key(), passphraseFile: passphraseFile() }, {})).rejects.toThrow(
+      'does not open the key',
+    );
   });
 
   it('cannot be given to somebody else by changing its file', async () => {
     await enrol();
     writeFileSync(key(), readFileSync(key(), 'utf8').replace('"ada"', '"ben"'));
-    await expect(openKeyFile({ key: key(), passphraseFile: passphraseFile() }, {})).rejects.toThrow('does not open the key');
+    await expect(openKeyFile({ key: key(), passphraseFile: passphraseFile() }, {})).rejects.toThrow(
+      'does not open the key',
+    );
   });
 
   it('is never replaced, has a name that everybody can read, and no short passphrase', async () => {
@@ -77,7 +83,8 @@ describe('a key of an approver', () => {
     const made = demoApprovers(directory);
     expect(demoApprovers(directory)).toEqual(made);
     expect(new Set(made.map(({ publicKey }) => publicKey)).size).toBe(2);
-    for (const file of ['passphrase', 'demo-1.json', 'demo-2.json']) expect(statSync(join(directory, 'approvers', file)).mode & 0o777).toBe(0o600);
+    for (const file of ['passphrase', 'demo-1.json', 'demo-2.json'])
+      expect(statSync(join(directory, 'approvers', file)).mode & 0o777).toBe(0o600);
   });
 });
 
@@ -99,11 +106,22 @@ describe('quittance treasury approve', () => {
 
   it('shows the terms and signs them here; the key and the passphrase go nowhere', async () => {
     const entry = await enrol();
-    await run([terms, { approved_by: ['ada'] }], 'treasury', 'approve', 'wdr_1', '--key', key(), '--passphrase-file', passphraseFile());
+    await run(
+      [terms, { approved_by: ['ada'] }],
+      'treasury',
+      'approve',
+      'wdr_1',
+      '--key',
+      key(),
+      '--passphrase-file',
+      passphraseFile(),
+    );
     expect(written).toContain(TEXT);
     const [first, second] = asked;
     expect(first).toEqual({ id: 'wdr_1' });
-    const [approval] = second!['approvals'] as unknown as [{ approver: string; number: string; proof: { signature: string } }];
+    const [approval] = second!['approvals'] as unknown as [
+      { approver: string; number: string; proof: { signature: string } },
+    ];
     expect(approval).toMatchObject({ approver: 'ada', number: NUMBER });
     expect(await proves(entry, TEXT, approval.proof.signature)).toBe(true);
     expect(Object.keys(second!)).toEqual(['id', 'approvals']);
@@ -132,7 +150,9 @@ describe('quittance treasury approve', () => {
   ])('signs nothing that %s', async (_, text) => {
     await enrol();
     const args = ['treasury', 'approve', 'wdr_1', '--key', key(), '--passphrase-file', passphraseFile()];
-    await expect(run([{ to_sign: [{ text, number: NUMBER }] }], ...args)).rejects.toThrow('what the service wants to be signed');
+    await expect(run([{ to_sign: [{ text, number: NUMBER }] }], ...args)).rejects.toThrow(
+      'what the service wants to be signed',
+    );
     expect(asked).toHaveLength(1);
   });
 

@@ -15,7 +15,10 @@ import { evmNodeWithDeposit, PAYER_KEY, type StubNode } from '../../crash/stub-e
 import { approverKey, signedBy } from '../../support/approvers.ts';
 import { outgoing } from '../../support/outgoing.ts';
 
-/* A deposit of 100 at place 0, a test payment of 1.2345 from the same sender at 1, one of a stranger at 2, and minted money at 3. */
+/*
+ * A deposit of 100 at place 0, a test payment of 1.2345 from the same sender at 1, one of a stranger at 2, and minted
+ * money at 3.
+ */
 
 const MNEMONIC = 'test test test test test test test test test test test junk';
 const wallet = new Wallet(MNEMONIC);
@@ -45,7 +48,13 @@ afterAll(async () => {
 
 function signerTaking(claims: readonly EvidenceKind[], change: Partial<PayoutRules> = {}): Outgoing {
   const tokens = [{ coin: 'USDT', address: node.token, decimals: 6 }] as const;
-  const networks = (['ethereum', 'bsc'] as const).map((network) => ({ mode: 'test' as const, network, chainId: '31337', tokens, urls: [node.url] }));
+  const networks = (['ethereum', 'bsc'] as const).map((network) => ({
+    mode: 'test' as const,
+    network,
+    chainId: '31337',
+    tokens,
+    urls: [node.url],
+  }));
   const journalDirectory = mkdtempSync(join(directory, 'journal-'));
   const approvers = ['ada', 'ben', 'cleo'].map(approverKey);
   return new Outgoing(
@@ -60,12 +69,25 @@ const deposit = (place: number, amount: string) => ({
 });
 
 /** 100 of the first deposit for the payee. */
-function claiming(evidence: ClaimEvidence, change: Partial<OutgoingTransaction> = {}, sessionId = 'cs_x'): OutgoingTransaction {
+function claiming(
+  evidence: ClaimEvidence,
+  change: Partial<OutgoingTransaction> = {},
+  sessionId = 'cs_x',
+): OutgoingTransaction {
   const refund = { sessionId, refundId: 're_1', claim: { claimId: 'clm_1', evidence } };
-  const money = { network: 'ethereum', coin: 'USDT', amount: '100', fromAddress: wallet.treasury.evm, toAddress: PAYEE } as const;
+  const money = {
+    network: 'ethereum',
+    coin: 'USDT',
+    amount: '100',
+    fromAddress: wallet.treasury.evm,
+    toAddress: PAYEE,
+  } as const;
   return outgoing({ kind: 'refund', id: 're_1-1', ...money, refund, deposits: [deposit(0, '100')], ...change });
 }
-const tested = (evidence: ClaimEvidence = { kind: 'test_payment', amount: TEST }, change: Partial<OutgoingTransaction> = {}): OutgoingTransaction =>
+const tested = (
+  evidence: ClaimEvidence = { kind: 'test_payment', amount: TEST },
+  change: Partial<OutgoingTransaction> = {},
+): OutgoingTransaction =>
   claiming(evidence, { amount: '101.2345', deposits: [deposit(1, TEST), deposit(0, '100')], ...change });
 const minted = (change: Partial<OutgoingTransaction> = {}): OutgoingTransaction =>
   claiming({ kind: 'no_sender' }, { deposits: [deposit(3, '100')], ...change });
@@ -82,7 +104,12 @@ const signature = (by: PayingWallet = payer, change: Partial<ClaimTerms> = {}): 
 function request(order: OutgoingTransaction, ledger: JournalPlace | null = null, nonce = 0): SigningRequest {
   const fees = { gasLimit: '90000', maxFeePerGas: '1000', maxPriorityFeePerGas: '1000' };
   const tokenUnits = String(Math.round(Number(order.amount) * 1e6));
-  return { order, attempt: 1, ledger, draft: { kind: 'evm', chainId: '31337', nonce, tokenAddress: node.token, tokenUnits, ...fees } };
+  return {
+    order,
+    attempt: 1,
+    ledger,
+    draft: { kind: 'evm', chainId: '31337', nonce, tokenAddress: node.token, tokenUnits, ...fees },
+  };
 }
 async function approve(signer: Outgoing, order: OutgoingTransaction, ...people: string[]): Promise<void> {
   const act: ApprovalAct = { kind: 'transaction', order, proposedBy: 'merchant' };
@@ -98,7 +125,11 @@ describe('a claim with a signature of the key that paid', () => {
     const signer = signerTaking(['signature']);
     const first = await signer.sign(request(claiming(signature(), { amount: '60', deposits: [deposit(0, '60')] })));
     if (!first.ok) throw new Error(first.message);
-    const home = claiming(signature(), { id: 're_2-1', toAddress: payer.address, refund: { sessionId: 'cs_x', refundId: 're_2' } });
+    const home = claiming(signature(), {
+      id: 're_2-1',
+      toAddress: payer.address,
+      refund: { sessionId: 'cs_x', refundId: 're_2' },
+    });
     expect(await signer.sign(request(home, first.journal, 1))).toMatchObject({ ok: false, code: 'exceeds_deposit' });
     const rest = { ...home, amount: '40' };
     expect(await signer.sign(request(rest, first.journal, 1))).toMatchObject({ ok: true });
@@ -106,7 +137,11 @@ describe('a claim with a signature of the key that paid', () => {
 
   it('is refused while the signer is not told to take signatures', async () => {
     for (const kinds of [[], ['test_payment', 'no_sender']] as const)
-      expect(await signerTaking(kinds).check(claiming(signature()))).toMatchObject({ ok: false, kind: 'later', code: 'claims_off' });
+      expect(await signerTaking(kinds).check(claiming(signature()))).toMatchObject({
+        ok: false,
+        kind: 'later',
+        code: 'claims_off',
+      });
   });
 
   it.each([
@@ -116,20 +151,33 @@ describe('a claim with a signature of the key that paid', () => {
     ['another deposit of the same sender', () => claiming(signature(), { amount: TEST, deposits: [deposit(1, TEST)] })],
     [
       'the deposit of another sender',
-      () => claiming(signature(payer, { depositKey: `ethereum:${node.txHash}:2` }), { amount: '1', deposits: [deposit(2, '1')] }),
+      () =>
+        claiming(signature(payer, { depositKey: `ethereum:${node.txHash}:2` }), {
+          amount: '1',
+          deposits: [deposit(2, '1')],
+        }),
     ],
-    ['minted money', () => claiming(signature(payer, { depositKey: `ethereum:${node.txHash}:3` }), { deposits: [deposit(3, '100')] })],
+    [
+      'minted money',
+      () => claiming(signature(payer, { depositKey: `ethereum:${node.txHash}:3` }), { deposits: [deposit(3, '100')] }),
+    ],
     ['another amount than was paid', () => claiming(signature(payer, { amount: '99.00' }))],
     ['another mode', () => claiming(signature(payer, { mode: 'live' }))],
     ['another network', () => claiming(signature(payer, { network: 'bsc' }))],
     ['another number', () => claiming({ ...signature(), number: 'B'.repeat(22) } as ClaimEvidence)],
   ])('proves nothing when it is of %s', async (_, order) => {
-    expect(await signerTaking(['signature']).check(order())).toMatchObject({ ok: false, kind: 'denied', code: 'not_the_payer' });
+    expect(await signerTaking(['signature']).check(order())).toMatchObject({
+      ok: false,
+      kind: 'denied',
+      code: 'not_the_payer',
+    });
   });
 
   it('proves nothing on another network where the same transaction is shown', async () => {
     const onBsc = { ...deposit(0, '100'), depositKey: `bsc:${node.txHash}:0` };
-    expect(await signerTaking(['signature']).check(claiming(signature(), { network: 'bsc', deposits: [onBsc] }))).toMatchObject({
+    expect(
+      await signerTaking(['signature']).check(claiming(signature(), { network: 'bsc', deposits: [onBsc] })),
+    ).toMatchObject({
       code: 'not_the_payer',
     });
   });
@@ -140,7 +188,9 @@ describe('a claim with a signature of the key that paid', () => {
     const first = await signer.sign(request(claiming(signature(), half)));
     if (!first.ok) throw new Error(first.message);
     expect(await signer.sign(request(claiming(signature(), half)))).toEqual(first);
-    expect(await signer.sign(request(claiming(signature(), { ...half, id: 're_2-1' }), first.journal, 1))).toMatchObject({ code: 'evidence_used' });
+    expect(
+      await signer.sign(request(claiming(signature(), { ...half, id: 're_2-1' }), first.journal, 1)),
+    ).toMatchObject({ code: 'evidence_used' });
   });
 
   it('takes one deposit, which the signature is for', async () => {
@@ -199,21 +249,36 @@ describe('what two approvers agreed to', () => {
   });
 
   it('is not paid when the test payment has another amount', async () => {
-    expect(await approved(tested({ kind: 'test_payment', amount: '1.5' }))).toMatchObject({ kind: 'denied', code: 'other_amount' });
+    expect(await approved(tested({ kind: 'test_payment', amount: '1.5' }))).toMatchObject({
+      kind: 'denied',
+      code: 'other_amount',
+    });
   });
 
   it('is not paid without a test payment, or with the deposit as its own', async () => {
-    expect(await approved(tested(undefined, { amount: '100', deposits: [deposit(0, '100')] }))).toMatchObject({ code: 'other_deposits' });
-    const twice = tested({ kind: 'test_payment', amount: '100' }, { amount: '100', deposits: [deposit(0, '50'), deposit(0, '50')] });
+    expect(await approved(tested(undefined, { amount: '100', deposits: [deposit(0, '100')] }))).toMatchObject({
+      code: 'other_deposits',
+    });
+    const twice = tested(
+      { kind: 'test_payment', amount: '100' },
+      { amount: '100', deposits: [deposit(0, '50'), deposit(0, '50')] },
+    );
     expect(await approved(twice)).toMatchObject({ ok: false, code: 'not_the_payer' });
   });
 
   it('is not paid as minted money when the chain names a sender', async () => {
-    expect(await approved(minted({ deposits: [deposit(0, '100')] }))).toMatchObject({ kind: 'denied', code: 'has_sender' });
+    expect(await approved(minted({ deposits: [deposit(0, '100')] }))).toMatchObject({
+      kind: 'denied',
+      code: 'has_sender',
+    });
   });
 
   it('says in its text whom it pays, from which deposits, and what speaks for it', async () => {
-    const asked = await signerTaking(['test_payment']).approvals.terms({ kind: 'transaction', order: tested(), proposedBy: 'merchant' });
+    const asked = await signerTaking(['test_payment']).approvals.terms({
+      kind: 'transaction',
+      order: tested(),
+      proposedBy: 'merchant',
+    });
     const text = asked.ok && !asked.done ? asked.text : '';
     expect(text).toContain('action: pay a refund to another than who paid');
     expect(text).toContain(`to: ${PAYEE}`);

@@ -13,7 +13,8 @@ import { lockJournals, Journal } from '../../../src/signer/journal.ts';
 const disk = vi.hoisted(() => ({ bytesLeft: Infinity, bytesAtOnce: Infinity, syncsLeft: Infinity }));
 vi.mock('node:fs', async (importOriginal) => {
   const fs = await importOriginal<typeof FileSystem>();
-  const full = (call: string): Error => Object.assign(new Error(`ENOSPC: no space left on device, ${call}`), { code: 'ENOSPC' });
+  const full = (call: string): Error =>
+    Object.assign(new Error(`ENOSPC: no space left on device, ${call}`), { code: 'ENOSPC' });
   return {
     ...fs,
     writeSync: (file: number, bytes: Buffer, offset = 0): number => {
@@ -40,7 +41,8 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 const stopped = (by: string) => ({ kind: 'stopped', by }) as const;
-const writersIn = (journal: Journal): string[] => journal.entries.flatMap((entry) => (entry.kind === 'stopped' ? [entry.by] : []));
+const writersIn = (journal: Journal): string[] =>
+  journal.entries.flatMap((entry) => (entry.kind === 'stopped' ? [entry.by] : []));
 
 describe('the journal of the signer', () => {
   it('never answers for an entry of which the disk took a part only', () => {

@@ -17,7 +17,13 @@ import { MemoryBooks } from '../../support/books.ts';
 import { ledgerOf, ownerOf, sessionIdOf, steps } from '../../support/random-ledger.ts';
 import { MERCHANT_ID } from '../../support/session-facts.ts';
 import { rootOf } from '../../support/signed-export.ts';
-import { paidOrder, recorded, settlementEvent, settlementTerms, type StreamEvent } from '../../support/settlement-log.ts';
+import {
+  paidOrder,
+  recorded,
+  settlementEvent,
+  settlementTerms,
+  type StreamEvent,
+} from '../../support/settlement-log.ts';
 
 /* What the signer lets merchants have, from events alone. */
 
@@ -37,7 +43,14 @@ const order = (amount: string, change: Partial<OutgoingTransaction> = {}): Outgo
   return { ...orderOf({ kind: 'settlement', terms: settlementTerms('stl_1', amount) }), ...change };
 };
 const signed = (moveId: string): JournalEntry =>
-  ({ kind: 'signed', purpose: 'settlement', network: 'ethereum', id: moveId, coin: 'USDT', units: '1' }) as unknown as JournalEntry;
+  ({
+    kind: 'signed',
+    purpose: 'settlement',
+    network: 'ethereum',
+    id: moveId,
+    coin: 'USDT',
+    units: '1',
+  }) as unknown as JournalEntry;
 
 describe('what unknown senders of native coin are owed', () => {
   const treasury = treasuryStream('test', 'ethereum');
@@ -56,7 +69,8 @@ describe('what unknown senders of native coin are owed', () => {
   const moveTerms = (moveId: string, change: Partial<MoveRequested>): MoveRequested =>
     settlementTerms(moveId, '0.5', { coin: 'ETH', merchantId: null, ...change });
   const transfer = { txHash: '0xcame', toAddress: '0xA', derivationIndex: 1 };
-  const back = (amount: string, id = 'nrt_1'): OutgoingTransaction => orderOf({ kind: 'native_return', terms: moveTerms(id, { amount, transfer }) });
+  const back = (amount: string, id = 'nrt_1'): OutgoingTransaction =>
+    orderOf({ kind: 'native_return', terms: moveTerms(id, { amount, transfer }) });
   const block = { txHash: '0xs', blockNumber: 2, blockHash: '0xb', blockTimeSec: 2, completedAtSec: 2, feeCoin: 'ETH' };
 
   it('is what was found, less what is on its way back or went back with its fee', () => {
@@ -88,7 +102,9 @@ describe('what unknown senders of native coin are owed', () => {
   });
 
   it('stands still when the log lacks a return that was signed', () => {
-    expect(accountsOf([found('1')]).refusal(back('0.1'), [{ ...signed('nrt_0'), purpose: 'native_return' } as JournalEntry])).toMatchObject({
+    expect(
+      accountsOf([found('1')]).refusal(back('0.1'), [{ ...signed('nrt_0'), purpose: 'native_return' } as JournalEntry]),
+    ).toMatchObject({
       ...{ kind: 'stopped', code: 'ledger_disagrees' },
     });
   });
@@ -96,7 +112,15 @@ describe('what unknown senders of native coin are owed', () => {
 
 describe('an entry by hand', () => {
   const terms = (amount: string, account = payableTo(MERCHANT_ID)) => ({
-    ...({ adjustmentId: 'adj_1', mode: 'test', network: 'ethereum', coin: 'USDT', reason: 'goodwill', attachment: null, reverses: null } as const),
+    ...({
+      adjustmentId: 'adj_1',
+      mode: 'test',
+      network: 'ethereum',
+      coin: 'USDT',
+      reason: 'goodwill',
+      attachment: null,
+      reverses: null,
+    } as const),
     lines: [
       { account: 'expenses:other', amount },
       { account, amount: amount.startsWith('-') ? amount.slice(1) : `-${amount}` },
@@ -108,7 +132,13 @@ describe('an entry by hand', () => {
   };
   const agreed = (adjustment: ReturnType<typeof terms>, ...names: string[]): JournalEntry[] =>
     names.map(
-      (approver) => ({ kind: 'approved', terms: hashOf(adjustmentTerms(adjustment)), proposedBy: 'ada', approver }) as unknown as JournalEntry,
+      (approver) =>
+        ({
+          kind: 'approved',
+          terms: hashOf(adjustmentTerms(adjustment)),
+          proposedBy: 'ada',
+          approver,
+        }) as unknown as JournalEntry,
     );
 
   it('gives to a merchant only what two people agreed to before this signer, whatever the log says', () => {
@@ -118,7 +148,9 @@ describe('an entry by hand', () => {
     expect(accounts.refusal(order('15'), agreed(terms('5'), 'ben'))).toMatchObject({ code: 'exceeds_account' });
     expect(accounts.refusal(order('15'), agreed(terms('6'), 'ben', 'cleo'))).toMatchObject({ code: 'exceeds_account' });
     expect(accounts.refusal(order('15'), agreed(terms('5'), 'ben', 'cleo'))).toBeNull();
-    expect(accounts.refusal(order('15.01'), agreed(terms('5'), 'ben', 'cleo'))).toMatchObject({ code: 'exceeds_account' });
+    expect(accounts.refusal(order('15.01'), agreed(terms('5'), 'ben', 'cleo'))).toMatchObject({
+      code: 'exceeds_account',
+    });
   });
 
   it('takes from a merchant at once, and touches no other account', () => {
@@ -158,12 +190,20 @@ describe("a merchant's account", () => {
     const terms = settlementTerms('stl_0', '7');
     const asked = settlementEvent('SettlementRequested', terms);
     const settled = accountsOf([...paidOrder(0), asked, settlementEvent('SettlementCompleted', terms)]);
-    expect([settled.refusal(order('3'), []), settled.refusal(order('3.01'), [])?.code]).toEqual([null, 'exceeds_account']);
-    expect(accountsOf([...paidOrder(0), asked, settlementEvent('SettlementFailed', terms)]).refusal(order('10'), [])).toBeNull();
+    expect([settled.refusal(order('3'), []), settled.refusal(order('3.01'), [])?.code]).toEqual([
+      null,
+      'exceeds_account',
+    ]);
+    expect(
+      accountsOf([...paidOrder(0), asked, settlementEvent('SettlementFailed', terms)]).refusal(order('10'), []),
+    ).toBeNull();
   });
 
   it('stands still when the log lacks a settlement that was signed', () => {
-    expect(accountsOf(paidOrder(0)).refusal(order('1'), [signed('stl_0')])).toMatchObject({ kind: 'stopped', code: 'ledger_disagrees' });
+    expect(accountsOf(paidOrder(0)).refusal(order('1'), [signed('stl_0')])).toMatchObject({
+      kind: 'stopped',
+      code: 'ledger_disagrees',
+    });
     const known = accountsOf([...paidOrder(0), settlementEvent('SettlementRequested', settlementTerms('stl_0', '7'))]);
     expect(known.refusal(order('3'), [signed('stl_0')])).toBeNull();
   });
@@ -210,7 +250,10 @@ describe("a merchant's account", () => {
         const books = new MemoryBooks();
         for (const entry of entries) books.takeEntry(entry);
         const accounts = new LedgerAccounts();
-        accounts.take(0, recorded(entries.map(({ session, event }): StreamEvent => [sessionStream(sessionIdOf(session)), event])));
+        accounts.take(
+          0,
+          recorded(entries.map(({ session, event }): StreamEvent => [sessionStream(sessionIdOf(session)), event])),
+        );
         for (const index of [0, 1, 2]) {
           const { merchantId, mode } = ownerOf(index);
           for (const [key, row] of books.tables.get(LEDGER_BALANCES_TABLE) ?? []) {
@@ -218,7 +261,10 @@ describe("a merchant's account", () => {
             if (of !== mode || account !== payableTo(merchantId)) continue;
             const owed = -signedAmountOf(row['balance'] as string);
             const ask = (units: bigint) =>
-              accounts.refusal(order(formatAmount(units), { mode, merchantId, network: network as never, coin: coin as never }), []);
+              accounts.refusal(
+                order(formatAmount(units), { mode, merchantId, network: network as never, coin: coin as never }),
+                [],
+              );
             if (owed > 0n) expect(ask(owed), key).toBeNull();
             expect(ask((owed > 0n ? owed : 0n) + 1n), key).toMatchObject({ code: 'exceeds_account' });
           }
@@ -229,6 +275,8 @@ describe("a merchant's account", () => {
   });
 
   it('is that of the merchant who is named', () => {
-    expect(accountsOf(paidOrder(0, MERCHANT_ID)).refusal(order('1', { merchantId: null }), [])).toMatchObject({ code: 'no_merchant' });
+    expect(accountsOf(paidOrder(0, MERCHANT_ID)).refusal(order('1', { merchantId: null }), [])).toMatchObject({
+      code: 'no_merchant',
+    });
   });
 });

@@ -19,7 +19,10 @@ import { outgoing } from '../../support/outgoing.ts';
 import { approverKey, signedBy } from '../../support/approvers.ts';
 import { paidOrder, recorded } from '../../support/settlement-log.ts';
 
-/* Whoever took over the API process can ask the signer for anything; these are the answers. Of the chain they need a nonce account at most. */
+/*
+ * Whoever took over the API process can ask the signer for anything; these are the answers. Of the chain they need a
+ * nonce account at most.
+ */
 
 const wallet = new Wallet('test test test test test test test test test test test junk');
 const strangers = new Wallet('legal winner thank year wave sausage worth useful legal winner thank yellow').treasury;
@@ -66,7 +69,11 @@ function signer(keys: SigningWallet = wallet, nowMs = () => 1_800_000_000_000): 
   return new Outgoing(rules, new Map([['test', keys]]), nowMs);
 }
 
-function orderOf(kind: OutgoingTransaction['kind'], network: Network, change: Partial<OutgoingTransaction> = {}): OutgoingTransaction {
+function orderOf(
+  kind: OutgoingTransaction['kind'],
+  network: Network,
+  change: Partial<OutgoingTransaction> = {},
+): OutgoingTransaction {
   const family = addressFamilyOf(network);
   const ofSweep = kind === 'sweep' || kind === 'gas_top_up';
   const [treasury, collected] = [wallet.treasury[family], wallet.collectionAddress(family, INDEX)];
@@ -92,19 +99,27 @@ function draftOf({ network, kind }: OutgoingTransaction): TransactionDraft {
   return { kind: 'solana', ...token, decimals: 6, nonceIndex: 0, nonce: NONCE, computeUnitPrice: '1000' };
 }
 
-const sign = (payouts: Outgoing, order: OutgoingTransaction) => payouts.sign({ order, attempt: 1, draft: draftOf(order), ledger: null });
-async function approve({ approvals }: Outgoing, act: ApprovalAct, name: string, holder = name): Promise<ApprovalVerdict> {
+const sign = (payouts: Outgoing, order: OutgoingTransaction) =>
+  payouts.sign({ order, attempt: 1, draft: draftOf(order), ledger: null });
+async function approve(
+  { approvals }: Outgoing,
+  act: ApprovalAct,
+  name: string,
+  holder = name,
+): Promise<ApprovalVerdict> {
   const terms = await approvals.terms(act);
   if (!terms.ok || terms.done) throw new Error('nothing is left to approve');
   return approvals.approve(act, { ...signedBy(holder, terms), approver: name });
 }
 const move = (order: OutgoingTransaction): ApprovalAct => ({ kind: 'transaction', order, proposedBy: 'operator' });
 const agree = async (payouts: Outgoing, order: OutgoingTransaction): Promise<void> => {
-  for (const name of ['ada', 'ben']) expect(await approve(payouts, move(order), name)).toMatchObject({ ok: true, done: name === 'ben' });
+  for (const name of ['ada', 'ben'])
+    expect(await approve(payouts, move(order), name)).toMatchObject({ ok: true, done: name === 'ben' });
 };
 const register = async (payouts: Outgoing, network: Network, address: string): Promise<void> => {
   const destination = { mode: 'test', network, merchantId: MERCHANT, address } as const;
-  for (const name of ['ada', 'ben']) await approve(payouts, { kind: 'settlement_address', destination, proposedBy: 'operator' }, name);
+  for (const name of ['ada', 'ben'])
+    await approve(payouts, { kind: 'settlement_address', destination, proposedBy: 'operator' }, name);
 };
 
 describe.each(NETWORKS)('the signer on %s', (network) => {
@@ -158,7 +173,9 @@ describe.each(NETWORKS)('the signer on %s', (network) => {
       await agree(payouts, other);
       expect(await sign(payouts, other)).toMatchObject({ ok: false, kind: 'denied' });
     }
-    expect(await payouts.check(orderOf('settlement', network, { id: 'unapproved' }))).toMatchObject({ code: 'exceeds_account' });
+    expect(await payouts.check(orderOf('settlement', network, { id: 'unapproved' }))).toMatchObject({
+      code: 'exceeds_account',
+    });
     expect(await sign(payouts, order)).toMatchObject({ ok: false, code: 'exceeds_account' });
     payouts.ledger.take(0, recorded(paidOrder(0, MERCHANT, network)));
     expect(await sign(payouts, order)).toMatchObject({ ok: true });
@@ -175,7 +192,8 @@ describe.each(NETWORKS)('the signer on %s', (network) => {
   it('lets nobody who guesses keep the others from approving', async () => {
     const payouts = signer();
     const act = move(orderOf('withdrawal', network));
-    for (const name of ['ada', 'eve', 'mallory']) for (let guess = 0; guess < 12; guess += 1) await approve(payouts, act, name, 'eve');
+    for (const name of ['ada', 'eve', 'mallory'])
+      for (let guess = 0; guess < 12; guess += 1) await approve(payouts, act, name, 'eve');
     expect(await approve(payouts, act, 'ada')).toMatchObject({ ok: false, code: 'too_many_attempts' });
     expect(await approve(payouts, act, 'ADA')).toMatchObject({ ok: false, code: 'too_many_attempts' });
     expect(await approve(payouts, act, 'oscar')).toMatchObject({ ok: false, code: 'too_many_attempts' });
@@ -200,7 +218,8 @@ describe.each(NETWORKS)('the signer on %s', (network) => {
       treasury: wallet.treasury,
       collectionAddress: (family, index) => wallet.collectionAddress(family, index),
       signDigest: (...asked) => new Promise((resolve) => setImmediate(() => resolve(wallet.signDigest(...asked)))),
-      signSolanaMessage: (...asked) => new Promise((resolve) => setImmediate(() => resolve(wallet.signSolanaMessage(...asked)))),
+      signSolanaMessage: (...asked) =>
+        new Promise((resolve) => setImmediate(() => resolve(wallet.signSolanaMessage(...asked)))),
     };
     const order = orderOf('sweep', network);
     const { txHash, signedBytes } = (await sign(signer(), order)) as Extract<Signature, { ok: true }>;
@@ -213,7 +232,11 @@ describe.each(['ethereum', 'tron'] as const)('gas on %s', (network) => {
     const payouts = signer();
     const toStranger = orderOf('gas_top_up', network, { toAddress: strangers[addressFamilyOf(network)] });
     expect(await sign(payouts, toStranger)).toMatchObject({ ok: false, kind: 'denied', code: 'not_our_address' });
-    expect(await sign(payouts, orderOf('gas_top_up', network))).toMatchObject({ ok: false, kind: 'later', code: 'chain_unavailable' });
+    expect(await sign(payouts, orderOf('gas_top_up', network))).toMatchObject({
+      ok: false,
+      kind: 'later',
+      code: 'chain_unavailable',
+    });
   });
 });
 
@@ -225,7 +248,12 @@ describe('a nonce account of the treasury on Solana', () => {
       ...{ fromAddress: treasury, toAddress: nonceAccountOf(treasury, index), derivationIndex: index, ...change },
     });
   const draft = (index: number, blockhash = 1, lamports = '1447680'): TransactionDraft => {
-    return { kind: 'solana-nonce-account', nonceIndex: index, lamports, blockhash: base58(Buffer.alloc(32, blockhash)) };
+    return {
+      kind: 'solana-nonce-account',
+      nonceIndex: index,
+      lamports,
+      blockhash: base58(Buffer.alloc(32, blockhash)),
+    };
   };
 
   it('is paid its rent at an address that the signer derives, and nothing else is', async () => {
@@ -241,10 +269,15 @@ describe('a nonce account of the treasury on Solana', () => {
       [{}, draft(0, 1, '1447681')],
     ];
     for (const [change, of] of cases)
-      expect(await payouts.sign({ order: order(0, change), attempt: 1, draft: of, ledger: null }), JSON.stringify(change)).toMatchObject({
+      expect(
+        await payouts.sign({ order: order(0, change), attempt: 1, draft: of, ledger: null }),
+        JSON.stringify(change),
+      ).toMatchObject({
         ok: false,
       });
-    expect(await payouts.sign({ order: order(0), attempt: 1, draft: draft(0), ledger: null })).toMatchObject({ ok: true });
+    expect(await payouts.sign({ order: order(0), attempt: 1, draft: draft(0), ledger: null })).toMatchObject({
+      ok: true,
+    });
   });
 
   it('is signed for as often as a day of bad luck needs, not as often as somebody asks', async () => {

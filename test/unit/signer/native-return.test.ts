@@ -19,7 +19,9 @@ import { outgoing } from '../../support/outgoing.ts';
 import { recorded, type StreamEvent } from '../../support/settlement-log.ts';
 import { nonceAccount } from '../../support/solana-node.ts';
 
-/* What the signer gives back of native coin, on nodes that show one transfer of a whole coin to a collection address. */
+/*
+ * What the signer gives back of native coin, on nodes that show one transfer of a whole coin to a collection address.
+ */
 
 const NETWORKS = ['ethereum', 'tron', 'solana'] as const satisfies readonly Network[];
 type Family = (typeof NETWORKS)[number];
@@ -28,7 +30,11 @@ const strangers = new Wallet('legal winner thank year wave sausage worth useful 
 const INDEX = 3;
 const ours = (network: Network, index = INDEX): string => wallet.collectionAddress(addressFamilyOf(network), index);
 const stranger = (network: Network): string => strangers[addressFamilyOf(network)];
-const TX: Readonly<Record<Family, string>> = { ethereum: `0x${'9'.repeat(64)}`, tron: '9'.repeat(64), solana: base58(Buffer.alloc(64, 9)) };
+const TX: Readonly<Record<Family, string>> = {
+  ethereum: `0x${'9'.repeat(64)}`,
+  tron: '9'.repeat(64),
+  solana: base58(Buffer.alloc(64, 9)),
+};
 const NONCE = base58(Buffer.alloc(32, 5));
 
 /** What the chain shows; each test changes what it is about. */
@@ -51,8 +57,15 @@ beforeAll(async () => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      const body = JSON.parse(Buffer.concat(chunks).toString('utf8')) as { id: number; method?: string; params?: unknown[] };
-      const answer = body.method === undefined ? tron(request.url!) : { jsonrpc: '2.0', id: body.id, result: jsonRpc(body.method, body.params!) };
+      const body = JSON.parse(Buffer.concat(chunks).toString('utf8')) as {
+        id: number;
+        method?: string;
+        params?: unknown[];
+      };
+      const answer =
+        body.method === undefined
+          ? tron(request.url!)
+          : { jsonrpc: '2.0', id: body.id, result: jsonRpc(body.method, body.params!) };
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
     });
   });
@@ -68,22 +81,50 @@ function jsonRpc(method: string, params: unknown[]): unknown {
   const units = shown.whole ? 10n ** 18n : 0n;
   switch (method) {
     case 'eth_getTransactionReceipt':
-      return { transactionHash: params[0], status: shown.failed ? '0x0' : '0x1', blockNumber: '0x64', blockHash: '0xblock100', logs: [] };
+      return {
+        transactionHash: params[0],
+        status: shown.failed ? '0x0' : '0x1',
+        blockNumber: '0x64',
+        blockHash: '0xblock100',
+        logs: [],
+      };
     case 'eth_getTransactionByHash':
-      return { hash: params[0], blockHash: '0xblock100', from: shown.from.toLowerCase(), to: shown.to.toLowerCase(), value: hex(units) };
+      return {
+        hash: params[0],
+        blockHash: '0xblock100',
+        from: shown.from.toLowerCase(),
+        to: shown.to.toLowerCase(),
+        value: hex(units),
+      };
     case 'eth_getBlockByNumber':
-      return params[0] === 'finalized' ? block(shown.final ? 100 : 99) : params[0] === 'latest' ? block(101) : block(Number(params[0]));
+      return params[0] === 'finalized'
+        ? block(shown.final ? 100 : 99)
+        : params[0] === 'latest'
+          ? block(101)
+          : block(Number(params[0]));
     case 'getTransaction': {
       const isFinal = (params[1] as { commitment: string }).commitment === 'finalized';
       if (isFinal && !shown.final) return null;
       const lamports = shown.whole ? 1_000_000_000 : 0;
-      const message = { accountKeys: [shown.from, shown.to, ours('solana', 7)], header: { numRequiredSignatures: signers } };
-      const balances = { fee: 5_000, preBalances: [9_000_000_000, 0, 1], postBalances: [9_000_000_000 - lamports - 5_000, lamports, 1] };
-      return { transaction: { signatures: [params[0]], message }, meta: { err: shown.failed ? 'InstructionError' : null, ...balances } };
+      const message = {
+        accountKeys: [shown.from, shown.to, ours('solana', 7)],
+        header: { numRequiredSignatures: signers },
+      };
+      const balances = {
+        fee: 5_000,
+        preBalances: [9_000_000_000, 0, 1],
+        postBalances: [9_000_000_000 - lamports - 5_000, lamports, 1],
+      };
+      return {
+        transaction: { signatures: [params[0]], message },
+        meta: { err: shown.failed ? 'InstructionError' : null, ...balances },
+      };
     }
     case 'getAccountInfo': {
       const { data, owner } = nonceAccount(wallet.treasury.solana, NONCE);
-      return { value: params[0] === nonceAccountOf(wallet.treasury.solana, 0) ? { owner, data: [data, 'base64'] } : null };
+      return {
+        value: params[0] === nonceAccountOf(wallet.treasury.solana, 0) ? { owner, data: [data, 'base64'] } : null,
+      };
     }
     default:
       throw new Error(`nobody asks a node for ${method}`);
@@ -158,11 +199,17 @@ async function agree(payouts: Outgoing, to: OutgoingTransaction): Promise<void> 
     const act = { kind: 'transaction', order: to, proposedBy: 'olga' } as const;
     const terms = await payouts.approvals.terms(act);
     if (!terms.ok || terms.done) throw new Error('nothing is left to approve');
-    expect(await payouts.approvals.approve(act, { ...signedBy(name, terms), approver: name })).toMatchObject({ ok: true });
+    expect(await payouts.approvals.approve(act, { ...signedBy(name, terms), approver: name })).toMatchObject({
+      ok: true,
+    });
   }
 }
-const sign = (payouts: Outgoing, to: OutgoingTransaction, draft: TransactionDraft, ledger: JournalPlace | null = null) =>
-  payouts.sign({ order: to, attempt: 1, draft, ledger });
+const sign = (
+  payouts: Outgoing,
+  to: OutgoingTransaction,
+  draft: TransactionDraft,
+  ledger: JournalPlace | null = null,
+) => payouts.sign({ order: to, attempt: 1, draft, ledger });
 
 describe.each(NETWORKS)('the signer on %s', (network) => {
   beforeEach(() => {
@@ -173,7 +220,9 @@ describe.each(NETWORKS)('the signer on %s', (network) => {
 
   it('sees who sent native coin, and how much', async () => {
     const asked = { mode: 'test', network, txHash: TX[network], toAddress: ours(network) } as const;
-    expect(await signer().nativeTransfer(asked)).toEqual({ transfer: { fromAddress: stranger(network), amount: '1.00', final: true } });
+    expect(await signer().nativeTransfer(asked)).toEqual({
+      transfer: { fromAddress: stranger(network), amount: '1.00', final: true },
+    });
     shown.final = false;
     expect(await signer().nativeTransfer(asked)).toMatchObject({ transfer: { final: false } });
     for (const change of [{ failed: true }, { whole: false }, { to: ours(network, 8) }]) {
@@ -188,7 +237,11 @@ describe.each(NETWORKS)('the signer on %s', (network) => {
     ['all that came, and the fee on top', { amount: '1' }, 'exceeds_deposit'],
     ['more than came', { amount: '1.1' }, 'exceeds_account'],
     ['a stablecoin', { coin: 'USDT' as const }, 'other_coin'],
-    ['what came to somebody else', { transfer: { txHash: TX[network], toAddress: ours(network), derivationIndex: INDEX + 1 } }, 'not_our_address'],
+    [
+      'what came to somebody else',
+      { transfer: { txHash: TX[network], toAddress: ours(network), derivationIndex: INDEX + 1 } },
+      'not_our_address',
+    ],
   ])('does not pay %s', async (_, change, code) => {
     const payouts = signer();
     const wrong = order(network, change);
@@ -211,34 +264,49 @@ describe.each(NETWORKS)('the signer on %s', (network) => {
     expect(await signer('0.5').check(order(network))).toMatchObject({ ok: false, code: 'exceeds_account' });
   });
 
-  it.runIf(tenths > 0n)('signs it once, within the caps of native coin, and not when the fee takes more than is kept', async () => {
-    const payouts = signer();
-    await agree(payouts, order(network));
-    const dear = network === 'solana' ? { computeUnitPrice: '1250000000000' } : { maxFeePerGas: '5000000000000' };
-    expect(await sign(payouts, order(network), draftOf(network, tenths, dear))).toMatchObject({ ok: false, code: 'network_fee_too_high' });
-    expect(await sign(payouts, order(network), draftOf(network, 8n))).toMatchObject({ ok: false, code: 'wrong_draft' });
-    const capped = signer('1', '0.5');
-    await agree(capped, order(network));
-    expect(await sign(capped, order(network), draftOf(network, tenths))).toMatchObject({ ok: false, code: 'native_per_transaction_cap' });
-    const signed = await sign(payouts, order(network), draftOf(network, tenths));
-    if (!signed.ok) throw new Error(signed.message);
-    const again = order(network, { id: 'nrt_2' });
-    const asked: StreamEvent[] = ['nrt_1', 'nrt_2'].map((moveId) => {
-      const { kind: _k, id: _i, refund: _r, deposits: _d, ...terms } = { ...again, amount: '0.01' };
-      const data = { ...terms, moveId, forMoveId: null, requestedBy: 'olga', reason: null, requestedAtSec: 1 };
-      return [treasuryStream('test', network), { type: 'NativeReturnRequested', data }];
-    });
-    payouts.ledger.take(NETWORKS.length, recorded(asked));
-    await agree(payouts, again);
-    expect(await payouts.check(again)).toMatchObject({ ok: false, code: 'already_returned' });
-  });
+  it.runIf(tenths > 0n)(
+    'signs it once, within the caps of native coin, and not when the fee takes more than is kept',
+    async () => {
+      const payouts = signer();
+      await agree(payouts, order(network));
+      const dear = network === 'solana' ? { computeUnitPrice: '1250000000000' } : { maxFeePerGas: '5000000000000' };
+      expect(await sign(payouts, order(network), draftOf(network, tenths, dear))).toMatchObject({
+        ok: false,
+        code: 'network_fee_too_high',
+      });
+      expect(await sign(payouts, order(network), draftOf(network, 8n))).toMatchObject({
+        ok: false,
+        code: 'wrong_draft',
+      });
+      const capped = signer('1', '0.5');
+      await agree(capped, order(network));
+      expect(await sign(capped, order(network), draftOf(network, tenths))).toMatchObject({
+        ok: false,
+        code: 'native_per_transaction_cap',
+      });
+      const signed = await sign(payouts, order(network), draftOf(network, tenths));
+      if (!signed.ok) throw new Error(signed.message);
+      const again = order(network, { id: 'nrt_2' });
+      const asked: StreamEvent[] = ['nrt_1', 'nrt_2'].map((moveId) => {
+        const { kind: _k, id: _i, refund: _r, deposits: _d, ...terms } = { ...again, amount: '0.01' };
+        const data = { ...terms, moveId, forMoveId: null, requestedBy: 'olga', reason: null, requestedAtSec: 1 };
+        return [treasuryStream('test', network), { type: 'NativeReturnRequested', data }];
+      });
+      payouts.ledger.take(NETWORKS.length, recorded(asked));
+      await agree(payouts, again);
+      expect(await payouts.check(again)).toMatchObject({ ok: false, code: 'already_returned' });
+    },
+  );
 });
 
 it('the signer on tron keeps the dearest fee of the way back', async () => {
   shown = { from: stranger('tron'), to: ours('tron'), whole: true, final: true, failed: false };
   const payouts = signer();
   await agree(payouts, order('tron'));
-  expect(await sign(payouts, order('tron'), draftOf('tron', 9n))).toMatchObject({ ok: false, code: 'network_fee_too_high' });
+  expect(await sign(payouts, order('tron'), draftOf('tron', 9n))).toMatchObject({
+    ok: false,
+    code: 'network_fee_too_high',
+  });
 });
 
 it('the signer on solana believes no sender who did not sign, and takes no draft that names another receiver', async () => {
@@ -249,6 +317,11 @@ it('the signer on solana believes no sender who did not sign, and takes no draft
   expect(await payouts.nativeTransfer(asked)).toMatchObject({ transfer: { fromAddress: null } });
   signers = 1;
   await agree(payouts, order('solana'));
-  const draft: TransactionDraft = { kind: 'solana-nonce-account', nonceIndex: 0, lamports: '900000000', blockhash: NONCE };
+  const draft: TransactionDraft = {
+    kind: 'solana-nonce-account',
+    nonceIndex: 0,
+    lamports: '900000000',
+    blockhash: NONCE,
+  };
   expect(await sign(payouts, order('solana'), draft)).toMatchObject({ ok: false, code: 'wrong_draft' });
 });

@@ -15,7 +15,9 @@ import { modelEvm } from '../../support/model-chains/evm-model.ts';
 import { MODEL_WALLET, type ModelChain } from '../../support/model-chains/model-chain.ts';
 import { outgoing } from '../../support/outgoing.ts';
 
-/* Whatever can be written as JSON, at the socket of the signer: it answers in words, goes on, and signs nothing for it. */
+/*
+ * Whatever can be written as JSON, at the socket of the signer: it answers in words, goes on, and signs nothing for it.
+ */
 
 const SECRET = 'a secret that both sides know, long enough';
 const LIMITS = { perTransaction: '45', perHour: '45', perDay: '45', approvalFrom: '1000' };
@@ -29,10 +31,16 @@ beforeAll(async () => {
   chain = await modelEvm();
   const { network, chainId, token, urls, paid } = chain;
   const wallets = new Map([['test' as const, MODEL_WALLET]]);
-  const networks = [{ mode: 'test', network, chainId, tokens: [{ coin: 'USDT', address: token, decimals: 6 }], urls }] as const;
+  const networks = [
+    { mode: 'test', network, chainId, tokens: [{ coin: 'USDT', address: token, decimals: 6 }], urls },
+  ] as const;
   const rules = { networks, journalDirectory: directory, limits: { USDT: LIMITS }, payoutsPerHour: 9, approvers: [] };
   const context: SignerContext = { wallets, outgoing: new Outgoing(rules, wallets), audit: null };
-  server = await startSignerServer(join(directory, 's'), openDoor({ kind: 'user', secret: SECRET }, { modes: ['test'], pays: true }), context);
+  server = await startSignerServer(
+    join(directory, 's'),
+    openDoor({ kind: 'user', secret: SECRET }, { modes: ['test'], pays: true }),
+    context,
+  );
   const [of] = paid;
   const order = outgoing({
     ...{ kind: 'refund', id: 're_1-1', network, coin: 'USDT', amount: '30', fromAddress: MODEL_WALLET.treasury.evm },

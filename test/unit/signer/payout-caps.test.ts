@@ -25,7 +25,11 @@ describe('a signer without a journal', () => {
   it('stops itself for the whole mode beside a ledger that has paid, and stays stopped', async () => {
     await withSigner(async (open, order, request) => {
       const signer = open(() => START_MS);
-      expect(await signer.sign(request({}, { ledger: PLACE }))).toMatchObject({ ok: false, kind: 'stopped', code: 'journal_disagrees' });
+      expect(await signer.sign(request({}, { ledger: PLACE }))).toMatchObject({
+        ok: false,
+        kind: 'stopped',
+        code: 'journal_disagrees',
+      });
       expect(await signer.check(order)).toMatchObject({ ok: false, code: 'kill_switch' });
       expect(await signer.sign(request())).toMatchObject({ ok: false, code: 'kill_switch' });
       expect(await open(() => START_MS).status('test')).toMatchObject({ stopped: true, entries: 0 });
@@ -80,7 +84,9 @@ describe('the caps of the signer', () => {
           trueMs += 5 * MINUTE_MS;
           // Each tenth time the clock is wrong by some hours, into the past.
           nowMs = piece % 10 === 9 ? trueMs - (piece % 7) * HOUR_MS : trueMs;
-          const answer = await signer.sign(request({ id: `re_${piece}-1`, amount: '0.10' }, { ledger }, signedAtMs.length));
+          const answer = await signer.sign(
+            request({ id: `re_${piece}-1`, amount: '0.10' }, { ledger }, signedAtMs.length),
+          );
           if (answer.ok) {
             ledger = answer.journal;
             signedAtMs.push(trueMs);

@@ -12,8 +12,23 @@ const draft: TransactionDraft = {
 };
 const signed = (id: string, network: 'ethereum' | 'bsc', change = {}) =>
   ({
-    ...{ kind: 'signed', purpose: 'refund', network, id, attempt: 1, coin: 'USDT', units: '7250000000000000000', fromAddress: '0xTreasury' },
-    ...{ toAddress: '0xPayer', draft, takenFrom: [{ depositKey: 'bsc:0x1:0', units: '7250000000000000000' }], txHash: `0x${id}`, signedBytes: '0xb' },
+    ...{
+      kind: 'signed',
+      purpose: 'refund',
+      network,
+      id,
+      attempt: 1,
+      coin: 'USDT',
+      units: '7250000000000000000',
+      fromAddress: '0xTreasury',
+    },
+    ...{
+      toAddress: '0xPayer',
+      draft,
+      takenFrom: [{ depositKey: 'bsc:0x1:0', units: '7250000000000000000' }],
+      txHash: `0x${id}`,
+      signedBytes: '0xb',
+    },
     ...change,
   }) as Parameters<Journal['append']>[0];
 
@@ -42,7 +57,17 @@ describe('what was signed after the place that a ledger has', () => {
     expect(idsAfter(placeOf(known))).toEqual(['c', 'd']);
     expect(idsAfter(null)).toEqual(['a', 'c', 'd']);
     expect(signedAfter(journal.entries, 'bsc', placeOf(known))).toMatchObject({
-      payments: [{ kind: 'refund', amount: '7.25', depositKeys: ['bsc:0x1:0'], txHash: '0xc', signedAtSec: 3, journal: { seq: 3 } }, {}],
+      payments: [
+        {
+          kind: 'refund',
+          amount: '7.25',
+          depositKeys: ['bsc:0x1:0'],
+          txHash: '0xc',
+          signedAtSec: 3,
+          journal: { seq: 3 },
+        },
+        {},
+      ],
     });
   });
 
@@ -52,10 +77,13 @@ describe('what was signed after the place that a ledger has', () => {
   });
 
   it('names the merchant of a settlement by the address that two people had agreed to before', () => {
-    const destination = (merchantId: string) => ({ kind: 'destination', network: 'bsc', merchantId, address: '0xPayer', approvers: [] }) as const;
+    const destination = (merchantId: string) =>
+      ({ kind: 'destination', network: 'bsc', merchantId, address: '0xPayer', approvers: [] }) as const;
     journal.append(destination('mer_one'), 1_000);
     journal.append(signed('stl', 'bsc', { purpose: 'settlement', takenFrom: [] }), 2_000);
     journal.append(destination('mer_two'), 3_000);
-    expect(signedAfter(journal.entries, 'bsc', null)).toMatchObject({ payments: [{ kind: 'settlement', merchantId: 'mer_one' }] });
+    expect(signedAfter(journal.entries, 'bsc', null)).toMatchObject({
+      payments: [{ kind: 'settlement', merchantId: 'mer_one' }],
+    });
   });
 });

@@ -57,8 +57,12 @@ describe('a wallet', () => {
   it('derives the published addresses of all families', async () => {
     const wallet = new Wallet(MNEMONIC);
     const hd = startHdDerivation();
-    expect(await hd.deriver('test', 'evm', wallet.evmXpub).derive(0, 1)).toEqual(['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266']);
-    expect(await hd.deriver('test', 'tron', wallet.tronXpub).derive(0, 1)).toEqual(['TWer2Ygk5TEheHp3TPuYeqxmB6SsGZmaL6']);
+    expect(await hd.deriver('test', 'evm', wallet.evmXpub).derive(0, 1)).toEqual([
+      '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
+    ]);
+    expect(await hd.deriver('test', 'tron', wallet.tronXpub).derive(0, 1)).toEqual([
+      'TWer2Ygk5TEheHp3TPuYeqxmB6SsGZmaL6',
+    ]);
     expect(wallet.solanaPublicKeys(0, 1)).toEqual(['oeYf6KAJkLYhBuR8CiGc6L4D4Xtfepr85fuDgA9kq96']);
     await hd.close();
   });
@@ -66,7 +70,10 @@ describe('a wallet', () => {
   it('derives Solana keys as an independent SLIP-10 library does', () => {
     const seed = mnemonicToSeedSync(MNEMONIC);
     const ours = new SolanaKeys(seed).publicKeys(0, 12);
-    const theirs = Array.from({ length: 12 }, (_, i) => Slip10.fromMasterSeed(seed).derive(`m/44'/501'/${i}'/0'`).publicKeyRaw);
+    const theirs = Array.from(
+      { length: 12 },
+      (_, i) => Slip10.fromMasterSeed(seed).derive(`m/44'/501'/${i}'/0'`).publicKeyRaw,
+    );
     expect(ours.map(base58)).toEqual(theirs.map(base58));
   });
 
@@ -111,7 +118,8 @@ describe('a keystore', () => {
       { ...sealed, cipher: { ...sealed.cipher, text: flip(sealed.cipher.text) } },
       { ...sealed, cipher: { ...sealed.cipher, tag: sealed.cipher.tag.slice(0, 8) } },
     ];
-    for (const keystore of changed) expect(() => openKeystore(JSON.stringify(keystore), 'live', 'p')).toThrow(KeystoreRefused);
+    for (const keystore of changed)
+      expect(() => openKeystore(JSON.stringify(keystore), 'live', 'p')).toThrow(KeystoreRefused);
     expect(() => openKeystore('not json', 'live', 'p')).toThrow(KeystoreRefused);
   });
 });
@@ -165,7 +173,9 @@ describe('the signer process', () => {
   });
 
   it('refuses to start with the same keys for live and test', async () => {
-    await expect(start({ kind: 'mnemonic', mnemonic: MNEMONIC }, { live: { kind: 'mnemonic', mnemonic: MNEMONIC } })).rejects.toThrow('same');
+    await expect(
+      start({ kind: 'mnemonic', mnemonic: MNEMONIC }, { live: { kind: 'mnemonic', mnemonic: MNEMONIC } }),
+    ).rejects.toThrow('same');
   });
 
   it('says why it cannot start, without the secret', async () => {
@@ -198,7 +208,10 @@ describe('the signer process', () => {
   });
 
   it('finds a place for its socket where the directory has a very long name', async () => {
-    const signer = await start({ kind: 'mnemonic', mnemonic: MNEMONIC }, { directory: join(directory, 'x'.repeat(120)) });
+    const signer = await start(
+      { kind: 'mnemonic', mnemonic: MNEMONIC },
+      { directory: join(directory, 'x'.repeat(120)) },
+    );
     expect((await signer.exportWatchOnly('test', 0)).mode).toBe('test');
   });
 });
@@ -212,7 +225,9 @@ describe('a sandbox wallet', () => {
     const exported = await first.exportWatchOnly('test', 1);
     expect((await other.exportWatchOnly('test', 1)).evmXpub).not.toBe(exported.evmXpub);
     await first.close();
-    expect(await (await start(sandbox('a'), { directory: join(directory, 'sa') })).exportWatchOnly('test', 1)).toEqual(exported);
+    expect(await (await start(sandbox('a'), { directory: join(directory, 'sa') })).exportWatchOnly('test', 1)).toEqual(
+      exported,
+    );
   });
 
   it('lies encrypted beside its key file, both private', async () => {
@@ -222,7 +237,9 @@ describe('a sandbox wallet', () => {
     for (const file of files) expect(statSync(join(directory, 'a', file)).mode & 0o777).toBe(0o600);
     expect(statSync(join(directory, 'a')).mode & 0o777).toBe(0o700);
     const key = readFileSync(join(directory, 'a', 'test.key'), 'utf8');
-    expect(openKeystore(readFileSync(join(directory, 'a', 'test.keystore.json'), 'utf8'), 'test', key).split(' ')).toHaveLength(24);
+    expect(
+      openKeystore(readFileSync(join(directory, 'a', 'test.keystore.json'), 'utf8'), 'test', key).split(' '),
+    ).toHaveLength(24);
   });
 
   it('is refused, not replaced, when its key file is lost', async () => {
@@ -254,7 +271,15 @@ describe('the door of the signer', () => {
 
   it('shuts out whoever has no token, a wrong one, or talks before showing it', async () => {
     const signer = await start({ kind: 'mnemonic', mnemonic: MNEMONIC });
-    for (const line of [request, '{"token":""}', `{"token":"${'0'.repeat(64)}"}`, 'not json', '{"token":"x","more":1}', '[]', 'null']) {
+    for (const line of [
+      request,
+      '{"token":""}',
+      `{"token":"${'0'.repeat(64)}"}`,
+      'not json',
+      '{"token":"x","more":1}',
+      '[]',
+      'null',
+    ]) {
       expect(await answerTo(`${line}\n${request}\n`)).toBe('');
     }
     expect(await answerTo('x'.repeat(2 * 1024 * 1024))).toBe('');
@@ -266,7 +291,9 @@ describe('the door of the signer', () => {
     const child = spawn(process.execPath, [entry], { stdio: ['pipe', 'pipe', 'inherit'], env: {} });
     const token = 'ab'.repeat(32);
     const wallets = { test: { kind: 'mnemonic', mnemonic: MNEMONIC } };
-    child.stdin.write(`${JSON.stringify({ socketPath: join(directory, 'signer.sock'), door: { kind: 'parent', token }, wallets })}\n`);
+    child.stdin.write(
+      `${JSON.stringify({ socketPath: join(directory, 'signer.sock'), door: { kind: 'parent', token }, wallets })}\n`,
+    );
     await once(child.stdout, 'data');
     const first = socket();
     first.write(`${JSON.stringify({ token })}\n`);
@@ -302,8 +329,12 @@ describe('the secrets of the environment', () => {
   it('may come from a passphrase file', () => {
     const file = join(directory, 'passphrase');
     writeFileSync(file, 'from a file\n');
-    expect(takeWalletSources({ WALLET_KEYSTORE: 'f', WALLET_KEYSTORE_PASSPHRASE_FILE: file }).live).toMatchObject({ passphrase: 'from a file' });
-    expect(() => takeWalletSources({ WALLET_KEYSTORE: 'f', WALLET_KEYSTORE_PASSPHRASE_FILE: `${file}.none` })).toThrow(InvalidWalletSettings);
+    expect(takeWalletSources({ WALLET_KEYSTORE: 'f', WALLET_KEYSTORE_PASSPHRASE_FILE: file }).live).toMatchObject({
+      passphrase: 'from a file',
+    });
+    expect(() => takeWalletSources({ WALLET_KEYSTORE: 'f', WALLET_KEYSTORE_PASSPHRASE_FILE: `${file}.none` })).toThrow(
+      InvalidWalletSettings,
+    );
     expect(() => takeWalletSources({ WALLET_KEYSTORE: 'f' })).toThrow(InvalidWalletSettings);
     expect(takeWalletSources({})).toEqual({});
   });

@@ -23,7 +23,9 @@ beforeEach(async () => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () =>
-      response.end(JSON.stringify(answerOf(request.url!, JSON.parse(Buffer.concat(chunks).toString()) as Record<string, string>))),
+      response.end(
+        JSON.stringify(answerOf(request.url!, JSON.parse(Buffer.concat(chunks).toString()) as Record<string, string>)),
+      ),
     );
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
@@ -34,7 +36,8 @@ function answerOf(path: string, body: Readonly<Record<string, string>>): object 
   if (path.endsWith('/getchainparameters')) return { chainParameter: [{ key: 'getEnergyFee', value: PRICE_SUN }] };
   if (path.endsWith('/getaccount')) return held.sun === 0 ? {} : { balance: held.sun };
   if (path.endsWith('/gettransactioninfobyid')) return landed.has(body['value']!) ? { id: body['value'] } : {};
-  if (body['function_selector'] === 'balanceOf(address)') return { constant_result: [held.tokenUnits.toString(16).padStart(64, '0')] };
+  if (body['function_selector'] === 'balanceOf(address)')
+    return { constant_result: [held.tokenUnits.toString(16).padStart(64, '0')] };
   return { energy_used: ENERGY };
 }
 

@@ -7,8 +7,8 @@ const WRITE_INTERVAL_MS = 1_000;
 const ANCHOR = /^\{"position":(\d{1,16}),"chain":"([0-9a-f]{64})"\}\n$/;
 
 /**
- * A note outside the log of where the log ended a moment ago. SQLite takes a damaged or lost WAL for its end without a word,
- * and an old copy of the file looks as good as the last: the note tells. It never runs ahead of what is durable.
+ * A note outside the log of where the log ended a moment ago. SQLite takes a damaged or lost WAL for its end without a
+ * word, and an old copy of the file looks as good as the last: the note tells. It never runs ahead of what is durable.
  */
 export class Anchor {
   readonly #path: string;

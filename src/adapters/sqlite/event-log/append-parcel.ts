@@ -22,8 +22,17 @@ export interface AppendOrder {
 export function packOrder({ jobs, tail }: AppendOrder): string {
   const fields: (string | number)[] = [tail?.position ?? '', tail?.chain ?? ''];
   for (const { stream, expected, number, head, events, coCommits } of jobs) {
-    fields.push(stream, expected, number ?? '', head?.revision ?? '', head?.hash ?? '', events.length, coCommits?.length ?? '');
-    for (const { id, type, version, atMs, data, metadata, hash } of events) fields.push(id, type, version, atMs, data, metadata, hash);
+    fields.push(
+      stream,
+      expected,
+      number ?? '',
+      head?.revision ?? '',
+      head?.hash ?? '',
+      events.length,
+      coCommits?.length ?? '',
+    );
+    for (const { id, type, version, atMs, data, metadata, hash } of events)
+      fields.push(id, type, version, atMs, data, metadata, hash);
     for (const { kind, values } of coCommits ?? []) {
       fields.push(kind, values.length);
       for (const value of values) fields.push(textOfValue(value));
@@ -42,7 +51,8 @@ export function unpackOrder(text: string): AppendOrder {
     const expected = Number(fields[at + 1]);
     const number = numberOf(fields[at + 2]!);
     const revision = numberOf(fields[at + 3]!);
-    const head: StreamHead | undefined = revision === undefined ? undefined : { number: number!, revision, hash: fields[at + 4]! };
+    const head: StreamHead | undefined =
+      revision === undefined ? undefined : { number: number!, revision, hash: fields[at + 4]! };
     const eventCount = Number(fields[at + 5]);
     const coCommitCount = numberOf(fields[at + 6]!);
     at += FIELDS_OF_JOB;
@@ -83,14 +93,16 @@ function unpackCoCommit(fields: readonly string[], at: number): CoCommit {
 
 /** Bytes as hex after a letter with which no JSON text begins. */
 const textOfValue = (value: string | number | Uint8Array): string =>
-  value instanceof Uint8Array ? `x${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex')}` : JSON.stringify(value);
+  value instanceof Uint8Array
+    ? `x${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex')}`
+    : JSON.stringify(value);
 
 const valueOfText = (text: string): string | number | Uint8Array =>
   text.startsWith('x') ? new Uint8Array(Buffer.from(text.slice(1), 'hex')) : (JSON.parse(text) as string | number);
 
 /**
- * What came of a batch: the new end of the chain, and the outcomes that its sender can not tell by itself. Of an append that
- * went well it mostly knows everything, and then the chain is all.
+ * What came of a batch: the new end of the chain, and the outcomes that its sender can not tell by itself. Of an append
+ * that went well it mostly knows everything, and then the chain is all.
  */
 export type CommitParcel = string | { readonly chain: string; readonly others: ReadonlyMap<number, JobOutcome> };
 
@@ -112,12 +124,18 @@ export function unpackCommit(parcel: CommitParcel, jobs: readonly AppendJob[], a
     const other = others?.get(index);
     if (other === undefined || other.kind === 'appended') position += events.length;
     if (other) return other;
-    const head = { number: numberOfAppended(job, position)!, revision: expected + events.length, hash: events.at(-1)!.hash };
+    const head = {
+      number: numberOfAppended(job, position)!,
+      revision: expected + events.length,
+      hash: events.at(-1)!.hash,
+    };
     return { kind: 'appended', head, position };
   });
   return { outcomes, tail: { position, chain } };
 }
 
-/** A stream's number is the position of its first event, which a new stream has just got. `position`: of the last event. */
+/**
+ * A stream's number is the position of its first event, which a new stream has just got. `position`: of the last event.
+ */
 const numberOfAppended = ({ expected, events, number }: AppendJob, position: number): number | undefined =>
   expected < 0 ? position - events.length + 1 : number;

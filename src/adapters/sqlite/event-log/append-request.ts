@@ -6,13 +6,18 @@ const HASH = /^[0-9a-f]{64}$/;
 const MAX_EVENTS = 256;
 const MAX_EVENT_CHARACTERS = 2 * 1024 * 1024;
 
-/** What is wrong with a request that no caller may make: a bug, found before it can spoil the batch of others. Null when nothing is. */
+/**
+ * What is wrong with a request that no caller may make: a bug, found before it can spoil the batch of others. Null when
+ * nothing is.
+ */
 export function mistakeIn({ stream, expected, events }: AppendRequest): TypeError | null {
-  if (typeof stream !== 'string' || !PRINTABLE.test(stream)) return new TypeError(`not a stream name: ${String(stream).slice(0, 80)}`);
+  if (typeof stream !== 'string' || !PRINTABLE.test(stream))
+    return new TypeError(`not a stream name: ${String(stream).slice(0, 80)}`);
   if (expected !== 'no-stream' && !(Number.isSafeInteger(expected) && expected >= 0)) {
     return new TypeError(`not an expected revision of ${stream}: ${String(expected)}`);
   }
-  if (events.length === 0 || events.length > MAX_EVENTS) return new TypeError(`an append takes 1 to ${MAX_EVENTS} events, not ${events.length}`);
+  if (events.length === 0 || events.length > MAX_EVENTS)
+    return new TypeError(`an append takes 1 to ${MAX_EVENTS} events, not ${events.length}`);
   const odd = events.find((event) => !isStorable(event));
   return odd ? new TypeError(`not an encoded event of ${stream}: ${String(odd.type)}`) : null;
 }

@@ -1,5 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Position, type RecordedEvent, StoreUnavailable, type SubscribeOptions, type Subscription } from '../../../ports/event-store.ts';
+import {
+  type Position,
+  type RecordedEvent,
+  StoreUnavailable,
+  type SubscribeOptions,
+  type Subscription,
+} from '../../../ports/event-store.ts';
 import { parsePosition } from './position.ts';
 
 const DEFAULT_BATCH = 256;
@@ -43,7 +49,11 @@ function* partsOf(
   { end, size, streamPrefixes }: { end: number; size: number; streamPrefixes: readonly string[] | undefined },
 ): Generator<readonly RecordedEvent[], void> {
   while (batch.through < end) {
-    const { events, through, fromFile } = source.pageAfter(batch.through, Math.min(size, end - batch.through), streamPrefixes);
+    const { events, through, fromFile } = source.pageAfter(
+      batch.through,
+      Math.min(size, end - batch.through),
+      streamPrefixes,
+    );
     batch.through = through;
     batch.fromFile ||= fromFile;
     if (events.length === 0) continue;
@@ -77,7 +87,9 @@ export class CatchUpSubscription implements Subscription {
     this.#position = options.after;
     this.#through = parsePosition(options.after);
     if (this.#through > source.end) {
-      throw new RangeError(`subscription ${options.name} begins at ${options.after}, beyond the log's end at ${source.end}: rebuild what it feeds`);
+      throw new RangeError(
+        `subscription ${options.name} begins at ${options.after}, beyond the log's end at ${source.end}: rebuild what it feeds`,
+      );
     }
     this.#finished = this.#run();
   }
@@ -162,7 +174,13 @@ export class CatchUpSubscription implements Subscription {
     const { maxBatch = DEFAULT_BATCH, streamPrefixes } = this.#options;
     return this.#insist(async () => {
       const batch: HandledBatch = { last: null, through: this.#through, fromFile: false };
-      await onParts(partsOf(batch, this.#source, { end: Math.min(this.#through + maxBatch, this.#source.end), size, streamPrefixes }));
+      await onParts(
+        partsOf(batch, this.#source, {
+          end: Math.min(this.#through + maxBatch, this.#source.end),
+          size,
+          streamPrefixes,
+        }),
+      );
       return batch;
     });
   }

@@ -17,8 +17,8 @@ const NEVER_WOKEN = new Int32Array(new SharedArrayBuffer(4));
 const NONCE_SWEEP_INTERVAL = 512;
 
 /**
- * Writes batches of appends, one transaction each. Two of them exist, one per thread, and whoever commits next is handed
- * the tail, so never both write. A failed transaction leaves nothing behind and throws.
+ * Writes batches of appends, one transaction each. Two of them exist, one per thread, and whoever commits next is
+ * handed the tail, so never both write. A failed transaction leaves nothing behind and throws.
  */
 export class Committer {
   readonly database: DatabaseSync;
@@ -41,8 +41,8 @@ export class Committer {
   }
 
   /**
-   * `tail`: the end of the log when it is handed over, null when this committer wrote the last batch itself. Only then may
-   * jobs have been prepared while that batch was under way, and know the streams as they were before it.
+   * `tail`: the end of the log when it is handed over, null when this committer wrote the last batch itself. Only then
+   * may jobs have been prepared while that batch was under way, and know the streams as they were before it.
    */
   commit(jobs: readonly AppendJob[], tail: Tail | null): Commit {
     const before = tail ?? this.#tail;
@@ -91,7 +91,8 @@ export class Committer {
     const head = this.#headsOfBatch.get(job.stream) ?? this.#headsBefore.get(job.stream) ?? job.head ?? this.#find(job);
     const actual = head?.revision ?? -1;
     if (job.expected !== actual) return this.#repeated(job, head) ?? { kind: 'refused', head };
-    if (head && !names(job.events[0]!, head.hash)) return { kind: 'faulty', message: wrongPrev(job.events[0]!, job.stream) };
+    if (head && !names(job.events[0]!, head.hash))
+      return { kind: 'faulty', message: wrongPrev(job.events[0]!, job.stream) };
 
     const number = head?.number ?? this.#tail.position + 1;
     let revision = job.expected;
@@ -140,7 +141,10 @@ export class Committer {
     if (!head || head.revision < last) return null;
     let position = 0;
     for (const [index, event] of job.events.entries()) {
-      const stored = this.#statements.findEvent.get(head.number, job.expected + 1 + index) as { id: string; position: number };
+      const stored = this.#statements.findEvent.get(head.number, job.expected + 1 + index) as {
+        id: string;
+        position: number;
+      };
       if (stored.id !== event.id) return null;
       position = stored.position;
     }
@@ -182,7 +186,8 @@ function faultOfJob({ stream, expected, events }: AppendJob): string | null {
     revision += 1;
     const { id, type, version, atMs, data, metadata } = event;
     const actual = hash('sha256', canonicalText({ stream, revision, id, type, version, atMs, data, metadata }), 'hex');
-    if (actual !== event.hash) return `${type} was not encoded for revision ${revision} of ${stream}: its hash is not that of its text`;
+    if (actual !== event.hash)
+      return `${type} was not encoded for revision ${revision} of ${stream}: its hash is not that of its text`;
     if (prev !== null && !names(event, prev)) return wrongPrev(event, stream);
     prev = event.hash;
   }
@@ -192,7 +197,8 @@ function faultOfJob({ stream, expected, events }: AppendJob): string | null {
 /** An unescaped quote never occurs inside a JSON string, so the key is found without parsing. */
 const names = ({ metadata }: EncodedEvent, prev: string): boolean => metadata.includes(`"prev":"${prev}"`);
 
-const wrongPrev = ({ type }: EncodedEvent, stream: string): string => `metadata.prev of ${type} is not the hash of the event before it in ${stream}`;
+const wrongPrev = ({ type }: EncodedEvent, stream: string): string =>
+  `metadata.prev of ${type} is not the hash of the event before it in ${stream}`;
 
 type Statements = ReturnType<typeof prepareStatements>;
 
@@ -201,7 +207,9 @@ function prepareStatements(database: DatabaseSync) {
     begin: database.prepare('BEGIN IMMEDIATE'),
     commit: database.prepare('COMMIT'),
     rollback: database.prepare('ROLLBACK'),
-    lastOfStream: database.prepare('SELECT revision, hash FROM events WHERE stream_number = ? ORDER BY revision DESC LIMIT 1'),
+    lastOfStream: database.prepare(
+      'SELECT revision, hash FROM events WHERE stream_number = ? ORDER BY revision DESC LIMIT 1',
+    ),
     findEvent: database.prepare('SELECT id, position FROM events WHERE stream_number = ? AND revision = ?'),
     streamAt: database.prepare('SELECT stream FROM events WHERE position = ?'),
     insertEvent: database.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),

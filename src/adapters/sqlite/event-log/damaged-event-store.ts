@@ -6,12 +6,15 @@ import type { WriterLock } from '../writer-lock.ts';
 import { messageOf } from '../../../runtime/util/message-of.ts';
 
 /**
- * A log that cannot be opened for writing, as far as it can be read: every append is refused, and nothing can be subscribed to. Throws
+ * A log that cannot be opened for writing, as far as it can be read: every append is refused, and nothing can be
+ * subscribed to. Throws
  * `LogDamaged` when the file holds nothing that can be read.
  */
 export async function openDamagedEventStore(dataDir: string, cause: unknown, lock: WriterLock) {
   const reason =
-    cause instanceof LogDamaged ? cause.message : `the log in ${dataDir} is damaged: the file events.db cannot be used: ${messageOf(cause)}`;
+    cause instanceof LogDamaged
+      ? cause.message
+      : `the log in ${dataDir} is damaged: the file events.db cannot be used: ${messageOf(cause)}`;
   const refused = (): StoreUnavailable => new StoreUnavailable(`nothing is written: ${reason}`);
   const reader = await openSqliteEventStoreReader({ dataDir }).catch(() => {
     throw new LogDamaged(`${reason}. Nothing of it can be read: restore the newest backup.`);

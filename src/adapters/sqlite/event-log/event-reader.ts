@@ -40,12 +40,21 @@ export type TailCheck =
   | { readonly ok: false; readonly position: number; readonly reason: string };
 
 /** Port `EventStore.readAll`, up to the position `end`. */
-export async function readAll(reader: EventReader, { after, limit, streamPrefixes }: ReadAllOptions, end: number): Promise<RecordedEvent[]> {
+export async function readAll(
+  reader: EventReader,
+  { after, limit, streamPrefixes }: ReadAllOptions,
+  end: number,
+): Promise<RecordedEvent[]> {
   const found: RecordedEvent[] = [];
   let through = parsePosition(after);
   while (found.length < limit && through < end) {
     if (through > parsePosition(after)) await nextTurn();
-    const page = reader.page(through, streamPrefixes ? READ_WINDOW : Math.min(READ_WINDOW, limit - found.length), streamPrefixes, end);
+    const page = reader.page(
+      through,
+      streamPrefixes ? READ_WINDOW : Math.min(READ_WINDOW, limit - found.length),
+      streamPrefixes,
+      end,
+    );
     found.push(...page.events.slice(0, limit - found.length));
     through = page.through;
   }
@@ -112,7 +121,8 @@ export class EventReader {
 
   /** The streams that begin after the position. */
   streamsAfter(position: number): Iterable<StreamName> {
-    const sql = 'SELECT stream AS name, position AS number FROM events WHERE position > ? AND revision = 0 ORDER BY position';
+    const sql =
+      'SELECT stream AS name, position AS number FROM events WHERE position > ? AND revision = 0 ORDER BY position';
     return this.#database.prepare(sql).iterate(position) as Iterable<unknown> as Iterable<StreamName>;
   }
 
@@ -138,7 +148,9 @@ export class EventReader {
   /** Null when there is no event at the position. */
   chainAt(position: number): string | null {
     if (position === 0) return CHAIN_GENESIS;
-    const row = this.#database.prepare('SELECT chain FROM events WHERE position = ?').get(position) as { chain: string } | undefined;
+    const row = this.#database.prepare('SELECT chain FROM events WHERE position = ?').get(position) as
+      | { chain: string }
+      | undefined;
     return row?.chain ?? null;
   }
 
@@ -173,8 +185,15 @@ export class EventReader {
     let statement = this.#pages.get(prefixes);
     if (!statement) {
       const columns = this.#isLazy ? DATA_COLUMNS : COLUMNS;
-      const filter = prefixes === 0 ? '' : `AND (${Array.from({ length: prefixes }, () => '(stream >= ? AND stream < ?)').join(' OR ')})`;
-      statement = arrays(this.#database.prepare(`SELECT ${columns} FROM events WHERE position > ? AND position <= ? ${filter} ORDER BY position`));
+      const filter =
+        prefixes === 0
+          ? ''
+          : `AND (${Array.from({ length: prefixes }, () => '(stream >= ? AND stream < ?)').join(' OR ')})`;
+      statement = arrays(
+        this.#database.prepare(
+          `SELECT ${columns} FROM events WHERE position > ? AND position <= ? ${filter} ORDER BY position`,
+        ),
+      );
       this.#pages.set(prefixes, statement);
     }
     return statement;
@@ -200,11 +219,14 @@ export interface FullRow {
 /** Why the row is not what was once stored after the one with the chain `chainBefore`; null when it is. */
 export function faultOfRow(row: FullRow, chainBefore: string, predecessor: StatementSync): string | null {
   if (row.revision === 0 && row.stream_number !== row.position) return 'its stream has another number';
-  if (hash('sha256', canonicalText({ ...row, atMs: row.at_ms }), 'hex') !== row.hash) return 'its text does not have its hash';
+  if (hash('sha256', canonicalText({ ...row, atMs: row.at_ms }), 'hex') !== row.hash)
+    return 'its text does not have its hash';
   if (hash('sha256', chainBefore + row.hash, 'hex') !== row.chain) return 'the chain is broken before it';
   const before = predecessor.get(row.stream_number, row.revision - 1) as { hash: string } | undefined;
   if (row.revision > 0 && !before) return 'its stream lacks the event before it';
-  return prevOf(row.metadata) === (before?.hash ?? '') ? null : 'it does not name the hash of the event before it in its stream';
+  return prevOf(row.metadata) === (before?.hash ?? '')
+    ? null
+    : 'it does not name the hash of the event before it in its stream';
 }
 
 function prevOf(metadata: string): unknown {

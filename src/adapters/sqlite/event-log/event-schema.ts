@@ -8,10 +8,11 @@ const SCHEMA_VERSION = 1;
 export const CHAIN_GENESIS = '0'.repeat(64);
 
 /*
- * `events` is keyed by position and indexed by stream number, so appends touch the end of both; the random stream names are
- * sorted elsewhere (`stream-names-file.ts`). A stream's number is the position of its first event. `chain` is the SHA-256
- * (hex) of the previous event's chain text followed by this event's hash text. `command_nonces` has the only rows here that
- * are ever removed: it is the replay window of signed requests, committed with the events of their commands.
+ * `events` is keyed by position and indexed by stream number, so appends touch the end of both; the random stream names
+ * are sorted elsewhere (`stream-names-file.ts`). A stream's number is the position of its first event. `chain` is the
+ * SHA-256 (hex) of the previous event's chain text followed by this event's hash text. `command_nonces` has the only
+ * rows here that are ever removed: it is the replay window of signed requests, committed with the events of their
+ * commands.
  */
 const SCHEMA = `
   CREATE TABLE events (
@@ -45,7 +46,10 @@ export const EVENTS_FILE = 'events.db';
 
 export const eventsFile = (dataDir: string): string => join(dataDir, EVENTS_FILE);
 
-/** Opens the log for writing, a new one with its tables; the caller holds the writer lock. Throws when a newer build wrote it. */
+/**
+ * Opens the log for writing, a new one with its tables; the caller holds the writer lock. Throws when a newer build
+ * wrote it.
+ */
 export function openEventsDatabase(dataDir: string): DatabaseSync {
   const database = openDatabase(eventsFile(dataDir), { synchronous: 'FULL', pageSize: 8192, cacheSize: 32_768 });
   // INSERT OR REPLACE fires delete triggers only with this switch on.
@@ -57,7 +61,8 @@ export function openEventsDatabase(dataDir: string): DatabaseSync {
 function prepareSchema(database: DatabaseSync): void {
   const version = pragma(database, 'user_version');
   if (version === SCHEMA_VERSION) return;
-  if (version !== 0) throw new Error(`events.db has schema version ${String(version)}; this build knows ${SCHEMA_VERSION}`);
+  if (version !== 0)
+    throw new Error(`events.db has schema version ${String(version)}; this build knows ${SCHEMA_VERSION}`);
   database.exec(`BEGIN IMMEDIATE; ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`);
 }
 
@@ -67,8 +72,14 @@ export function faultOfSchema(database: DatabaseSync): string | null {
   try {
     fresh.exec(SCHEMA);
     const definitions = (of: DatabaseSync): string =>
-      JSON.stringify(of.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name").all());
-    return definitions(database) === definitions(fresh) ? null : 'the definitions of its tables are not those of this build';
+      JSON.stringify(
+        of
+          .prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name")
+          .all(),
+      );
+    return definitions(database) === definitions(fresh)
+      ? null
+      : 'the definitions of its tables are not those of this build';
   } finally {
     fresh.close();
   }

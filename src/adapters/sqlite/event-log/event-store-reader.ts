@@ -7,12 +7,18 @@ import { parsePosition, toPosition } from './position.ts';
 import { StreamNamesFile } from './stream-names-file.ts';
 
 /** What can be read beside a running writer, or when there is none. */
-export interface SqliteEventStoreReader extends Pick<EventStore, 'readStream' | 'lastOfStream' | 'readAll' | 'head' | 'close'> {
+export interface SqliteEventStoreReader extends Pick<
+  EventStore,
+  'readStream' | 'lastOfStream' | 'readAll' | 'head' | 'close'
+> {
   /** Recomputes hashes and chain of the last `count` events. */
   verifyTail(count: number): TailCheck;
 }
 
-/** The end of the log; where its last page cannot be read, as far as so many events would lie, since positions are dense. */
+/**
+ * The end of the log; where its last page cannot be read, as far as so many events would lie, since positions are
+ * dense.
+ */
 function endFor(reader: EventReader, { after, limit }: ReadAllOptions): number {
   try {
     return reader.tail().position;
@@ -22,7 +28,11 @@ function endFor(reader: EventReader, { after, limit }: ReadAllOptions): number {
 }
 
 /** Opens the log read-only, without the writer lock and whatever its state. Throws when there is none. */
-export async function openSqliteEventStoreReader({ dataDir }: { readonly dataDir: string }): Promise<SqliteEventStoreReader> {
+export async function openSqliteEventStoreReader({
+  dataDir,
+}: {
+  readonly dataDir: string;
+}): Promise<SqliteEventStoreReader> {
   const path = eventsFile(dataDir);
   if (!existsSync(path)) throw new Error(`there is no event log in ${dataDir}`);
   const database = openDatabase(path, { synchronous: 'FULL', readOnly: true });

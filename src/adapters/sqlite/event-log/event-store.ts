@@ -38,8 +38,9 @@ export interface SqliteEventStoreOptions {
   /** Told of each failed attempt of a subscription's handler; it is repeated with back-off. */
   readonly onSubscriptionError?: (name: string, error: unknown, attempt: number) => void;
   /**
-   * Told once that the store has failed for good (a failed sync, an I/O error). The process should then end by `process.exit`,
-   * which closes no connection: closing the last one would checkpoint, and so sync again what a sync has failed for.
+   * Told once that the store has failed for good (a failed sync, an I/O error). The process should then end by
+   * `process.exit`, which closes no connection: closing the last one would checkpoint, and so sync again what a sync
+   * has failed for.
    */
   readonly onFatal?: (error: StoreUnavailable) => void;
   /** Open a damaged log all the same, for reading: appends are refused, and `refusal` says why. */
@@ -60,8 +61,9 @@ export interface SqliteEventStore extends EventStore {
 }
 
 /**
- * Opens the log for writing and takes the data directory's writer lock until `close`. Throws `DataDirInUse` when another
- * process holds it, `LogDamaged` when the end of the log does not verify or the log is shorter than its anchor says.
+ * Opens the log for writing and takes the data directory's writer lock until `close`. Throws `DataDirInUse` when
+ * another process holds it, `LogDamaged` when the end of the log does not verify or the log is shorter than its anchor
+ * says.
  */
 export async function openSqliteEventStore(options: SqliteEventStoreOptions): Promise<SqliteEventStore> {
   createDataDir(options.dataDir);
@@ -80,7 +82,8 @@ export async function openSqliteEventStore(options: SqliteEventStoreOptions): Pr
   }
 }
 
-const isDamage = (error: unknown): boolean => error instanceof LogDamaged || error instanceof StreamBeginsTwice || isDamaged(error);
+const isDamage = (error: unknown): boolean =>
+  error instanceof LogDamaged || error instanceof StreamBeginsTwice || isDamaged(error);
 
 class WritableEventStore implements SqliteEventStore, LogSource {
   readonly #options: SqliteEventStoreOptions;
@@ -154,12 +157,17 @@ class WritableEventStore implements SqliteEventStore, LogSource {
   }
 
   append(request: AppendRequest): Promise<AppendResult> {
-    const mistake = mistakeIn(request) ?? (this.#refusal === null ? null : new StoreUnavailable(`nothing is written: ${this.#refusal}`));
+    const mistake =
+      mistakeIn(request) ??
+      (this.#refusal === null ? null : new StoreUnavailable(`nothing is written: ${this.#refusal}`));
     if (mistake) return Promise.reject(mistake);
     return this.#writer.append(request);
   }
 
-  async readStream(stream: string, range: { readonly from?: number; readonly limit?: number } = {}): Promise<RecordedEvent[]> {
+  async readStream(
+    stream: string,
+    range: { readonly from?: number; readonly limit?: number } = {},
+  ): Promise<RecordedEvent[]> {
     return this.#reading(() => {
       const number = this.#names.numberOf(stream);
       return number === null ? [] : this.#reader.stream(number, range.from ?? 0, range.limit ?? -1);
@@ -233,8 +241,11 @@ class WritableEventStore implements SqliteEventStore, LogSource {
   /** For subscriptions: from memory while the position is recent. */
   pageAfter(after: number, window: number, prefixes: readonly string[] | undefined): SourcePage {
     const recent = this.#recent.after(after, window);
-    if (recent === null) return { ...this.#reading(() => this.#reader.page(after, window, prefixes, this.#head)), fromFile: true };
-    const events = prefixes ? recent.filter(({ stream }) => prefixes.some((prefix) => stream.startsWith(prefix))) : recent;
+    if (recent === null)
+      return { ...this.#reading(() => this.#reader.page(after, window, prefixes, this.#head)), fromFile: true };
+    const events = prefixes
+      ? recent.filter(({ stream }) => prefixes.some((prefix) => stream.startsWith(prefix)))
+      : recent;
     return { events, through: after + recent.length, fromFile: false };
   }
 
@@ -258,7 +269,10 @@ class WritableEventStore implements SqliteEventStore, LogSource {
     return false;
   }
 
-  /** Drops the recent events that every subscriber has seen, but for those who read the file: they come back when they reach its end. */
+  /**
+   * Drops the recent events that every subscriber has seen, but for those who read the file: they come back when they
+   * reach its end.
+   */
   #forget(): void {
     let through = this.#head;
     for (const subscription of this.#subscriptions)
@@ -291,7 +305,8 @@ class WritableEventStore implements SqliteEventStore, LogSource {
   }
 }
 
-const hasSalts = ({ jobs }: Committed): boolean => jobs.some(({ coCommits }) => coCommits?.some(({ kind }) => kind === 'personal-key'));
+const hasSalts = ({ jobs }: Committed): boolean =>
+  jobs.some(({ coCommits }) => coCommits?.some(({ kind }) => kind === 'personal-key'));
 
 /** Connections of failed stores, which must not be closed. */
 const ABANDONED: Committer[] = [];
@@ -304,7 +319,18 @@ function recordedEvents({ jobs, outcomes }: Committed): RecordedEvent[] {
     const revision = outcome.head.revision - events.length + 1;
     const position = outcome.position - events.length + 1;
     events.forEach(({ id, type, version, atMs, data, metadata, hash }, offset) => {
-      recorded.push({ stream, revision: revision + offset, position: String(position + offset), id, type, version, atMs, data, metadata, hash });
+      recorded.push({
+        stream,
+        revision: revision + offset,
+        position: String(position + offset),
+        id,
+        type,
+        version,
+        atMs,
+        data,
+        metadata,
+        hash,
+      });
     });
   });
   return recorded;

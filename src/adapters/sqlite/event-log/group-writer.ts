@@ -104,7 +104,8 @@ export class GroupWriter {
   /** Waits for everything that was accepted, then ends the worker. */
   async close(): Promise<void> {
     this.#closing = true;
-    if (this.#inFlight.length > 0 || this.#queue.length > 0) await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
+    if (this.#inFlight.length > 0 || this.#queue.length > 0)
+      await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
     const worker = this.#worker;
     if (worker === null) return;
     this.#worker = null;
@@ -135,9 +136,9 @@ export class GroupWriter {
   }
 
   /**
-   * In a crowd the worker need not wait for all of it: half a crowd is sent at once, so that this thread prepares the other
-   * half while the worker commits the first, and finds the second at its door. Less than half is left to grow: a commit costs
-   * more by itself than its first ten events.
+   * In a crowd the worker need not wait for all of it: half a crowd is sent at once, so that this thread prepares the
+   * other half while the worker commits the first, and finds the second at its door. Less than half is left to grow: a
+   * commit costs more by itself than its first ten events.
    */
   #isWorthwhile(): boolean {
     const [one, other] = this.#lastLengths;
@@ -145,10 +146,15 @@ export class GroupWriter {
   }
 
   #isAlone(): boolean {
-    return this.#loneBatches >= BATCHES_UNTIL_ALONE && this.#commitMs < LONGEST_WAIT_HERE_MS && this.#inFlight.length === 0;
+    return (
+      this.#loneBatches >= BATCHES_UNTIL_ALONE && this.#commitMs < LONGEST_WAIT_HERE_MS && this.#inFlight.length === 0
+    );
   }
 
-  /** `mayBeHere`: false while what was committed before is not published, since a commit in this thread is published at once. */
+  /**
+   * `mayBeHere`: false while what was committed before is not published, since a commit in this thread is published at
+   * once.
+   */
   #flush(mayBeHere = true): void {
     if (this.#inFlight.length === MAX_IN_FLIGHT || this.#queue.length === 0) return;
     const batch = this.#takeBatch();
@@ -186,7 +192,12 @@ export class GroupWriter {
     const waiting = length === this.#queue.length ? this.#queue : this.#queue.slice(0, length);
     this.#queue = length === this.#queue.length ? [] : this.#queue.slice(length);
     this.#queuedCharacters -= characters;
-    return { waiting, characters, jobs: waiting.map(({ request }) => this.#jobOf(request)), startedMs: performance.now() };
+    return {
+      waiting,
+      characters,
+      jobs: waiting.map(({ request }) => this.#jobOf(request)),
+      startedMs: performance.now(),
+    };
   }
 
   #jobOf({ stream, expected, events, coCommits }: AppendRequest): AppendJob {
@@ -238,7 +249,8 @@ export class GroupWriter {
     this.#commitMs += (performance.now() - batch.startedMs - this.#commitMs) / 8;
     if ('fault' in result) this.#fail(batch, result.fault);
     else this.#complete(batch, result.commit);
-    if (this.#inFlight.length === 0 && this.#queue.length === 0) for (const resolve of this.#whenIdle.splice(0)) resolve();
+    if (this.#inFlight.length === 0 && this.#queue.length === 0)
+      for (const resolve of this.#whenIdle.splice(0)) resolve();
   }
 
   #complete(batch: Batch, { outcomes, tail }: Commit): void {

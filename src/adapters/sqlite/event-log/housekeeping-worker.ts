@@ -19,8 +19,8 @@ export interface HousekeepingReply {
 }
 
 /**
- * From so many pages the WAL is made to start over, for which appends wait a moment; it starts over by itself in quiet times.
- * A short WAL is overwritten all the time, which a disk syncs faster than a file that grows.
+ * From so many pages the WAL is made to start over, for which appends wait a moment; it starts over by itself in quiet
+ * times. A short WAL is overwritten all the time, which a disk syncs faster than a file that grows.
  */
 const RESTART_FROM_PAGES = 4_096;
 /** How long the restart may wait for a writer to pause; it is tried again next time. */
@@ -36,7 +36,9 @@ port.on('message', (order: HousekeepingOrder) => {
     case 'checkpoint':
       return checkpoint(order.path);
     case 'index':
-      return port.postMessage({ fault: index(namesOf(order.names, order.numbers), order.through) } satisfies HousekeepingReply);
+      return port.postMessage({
+        fault: index(namesOf(order.names, order.numbers), order.through),
+      } satisfies HousekeepingReply);
     case 'close':
       for (const database of databases.values()) database.close();
       streamNames?.close();
@@ -44,7 +46,8 @@ port.on('message', (order: HousekeepingOrder) => {
   }
 });
 
-const namesOf = (names: string, numbers: Float64Array): StreamName[] => names.split('\n').map((name, at) => ({ name, number: numbers[at]! }));
+const namesOf = (names: string, numbers: Float64Array): StreamName[] =>
+  names.split('\n').map((name, at) => ({ name, number: numbers[at]! }));
 
 function index(names: readonly StreamName[], through: Tail): SqliteFault | null {
   try {
@@ -72,7 +75,8 @@ function streamAt(position: number): string | null {
 /** A checkpoint that fails costs nothing but a longer WAL; the writer meets the cause itself. */
 function checkpoint(path: string): void {
   try {
-    const database = databases.get(path) ?? openDatabase(path, { synchronous: 'FULL', busyTimeoutMs: RESTART_TIMEOUT_MS });
+    const database =
+      databases.get(path) ?? openDatabase(path, { synchronous: 'FULL', busyTimeoutMs: RESTART_TIMEOUT_MS });
     databases.set(path, database);
     if (checkpointPassively(database) < RESTART_FROM_PAGES) return;
     // A second pass leaves the restart, which holds up the writer, next to nothing to carry.

@@ -8,7 +8,10 @@ import { faultOf, type SqliteFault } from '../fault.ts';
 /** Bytes written to a WAL before its pages are carried over into the database file. */
 const CHECKPOINT_AFTER_BYTES = 4 * 1024 * 1024;
 
-/** Carries WAL pages over into their database files. Writers report what they wrote; their own connections never checkpoint. */
+/**
+ * Carries WAL pages over into their database files. Writers report what they wrote; their own connections never
+ * checkpoint.
+ */
 export interface Checkpoints {
   /** `file` is a name inside the data directory; `bytes` may be an estimate. */
   note(file: string, bytes: number): void;
@@ -29,14 +32,20 @@ export class Housekeeping implements Checkpoints {
   note(file: string, bytes: number): void {
     const written = (this.#written.get(file) ?? 0) + bytes;
     this.#written.set(file, written < CHECKPOINT_AFTER_BYTES ? written : 0);
-    if (written >= CHECKPOINT_AFTER_BYTES && !this.#closed) this.#order({ kind: 'checkpoint', path: join(this.#dataDir, file) });
+    if (written >= CHECKPOINT_AFTER_BYTES && !this.#closed)
+      this.#order({ kind: 'checkpoint', path: join(this.#dataDir, file) });
   }
 
   /** Puts names into `stream-names.db`, one batch at a time; answers what went wrong, or null. */
   indexNames(numbers: ReadonlyMap<string, number>, through: Tail): Promise<SqliteFault | null> {
     return new Promise((resolve) => {
       this.#indexed = resolve;
-      this.#order({ kind: 'index', names: [...numbers.keys()].join('\n'), numbers: Float64Array.from(numbers.values()), through });
+      this.#order({
+        kind: 'index',
+        names: [...numbers.keys()].join('\n'),
+        numbers: Float64Array.from(numbers.values()),
+        through,
+      });
     });
   }
 

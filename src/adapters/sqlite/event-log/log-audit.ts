@@ -21,8 +21,8 @@ export interface LogAuditOptions {
 export type AuditStep = 'more' | 'sound' | { readonly fault: string };
 
 /**
- * Reads the log as an auditor would: first all of it, against every hash and every checkpoint, then what is appended. Keeps
- * the Merkle tree over it. Synchronous, a slice at a time, so it lives in a thread of its own.
+ * Reads the log as an auditor would: first all of it, against every hash and every checkpoint, then what is appended.
+ * Keeps the Merkle tree over it. Synchronous, a slice at a time, so it lives in a thread of its own.
  */
 export class LogAudit {
   readonly #dataDir: string;
@@ -70,7 +70,8 @@ export class LogAudit {
 
   /** Takes in what was appended since, once the history is known to be sound. */
   follow(): void {
-    for (let events = this.#walker.follow(SLICE); events.length > 0; events = this.#walker.follow(SLICE)) this.#take(events, false);
+    for (let events = this.#walker.follow(SLICE); events.length > 0; events = this.#walker.follow(SLICE))
+      this.#take(events, false);
   }
 
   /** Reads some events again that were sound before; what is wrong with them, or null. */
@@ -116,7 +117,8 @@ export class LogAudit {
   #faultOfCheckpoint(event: WalkedEvent): string | null {
     const head = headOfEvent(JSON.parse(event.data) as CheckpointSigned['data'], this.#key);
     if ('fault' in head) return `event ${event.position} of the log is a checkpoint, but ${head.fault}`;
-    if (head.size > this.#tree.size) return `event ${event.position} of the log is a checkpoint of ${head.size} events: more than there were`;
+    if (head.size > this.#tree.size)
+      return `event ${event.position} of the log is a checkpoint of ${head.size} events: more than there were`;
     return this.#heads.check(head, this.#tree.rootAt(head.size));
   }
 

@@ -17,7 +17,8 @@ export class LogDamaged extends Error {
 export function assertUndamaged(reader: EventReader, anchor: Anchor, dataDir: string): void {
   const sinceCheckpoint = reader.sinceLast('CheckpointSigned', MOST_AT_START);
   const check = reader.verifyTail(Math.max(FEWEST_AT_START, sinceCheckpoint));
-  if (!check.ok) throw new LogDamaged(`the log in ${dataDir} is damaged at position ${check.position}: ${check.reason}`);
+  if (!check.ok)
+    throw new LogDamaged(`the log in ${dataDir} is damaged at position ${check.position}: ${check.reason}`);
   const anchored = anchor.read();
   if (anchored === null || reader.chainAt(anchored.position) === anchored.chain) return;
   const { position } = reader.tail();

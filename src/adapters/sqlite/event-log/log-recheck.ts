@@ -3,8 +3,8 @@ import { HASH_BYTES, rootOfLeaves } from '../../../runtime/merkle/tree.ts';
 import { leafOf, LogWalker, type LogFault } from './log-walker.ts';
 
 /**
- * Reads the log again and again while the service runs, a tile at a time: every text against its hash, every hash against the tree that is
- * remembered. A connection of its own, so that it sees what is in the file.
+ * Reads the log again and again while the service runs, a tile at a time: every text against its hash, every hash
+ * against the tree that is remembered. A connection of its own, so that it sees what is in the file.
  */
 export class LogRecheck {
   readonly #walker: LogWalker;
@@ -26,12 +26,16 @@ export class LogRecheck {
     const { events, fault } = this.#walker.check(expected);
     if (fault) return fault;
     const [first, last] = [this.#size + 1, this.#size + expected];
-    if (events.length < expected) return { position: first + events.length, reason: `the log ends before it; it had ${this.#tree.size} events` };
+    if (events.length < expected)
+      return { position: first + events.length, reason: `the log ends before it; it had ${this.#tree.size} events` };
     const leaves = Buffer.concat(events.map(({ hash }) => leafOf(hash)));
     // The newest tile grows: it is read from its beginning the next time.
     this.#size = expected < TILE_LEAVES ? Infinity : last;
     if (this.#isRemembered(leaves, first)) return null;
-    return { position: null, reason: `one of the events ${first} to ${last} is not what it was when this process read it before` };
+    return {
+      position: null,
+      reason: `one of the events ${first} to ${last} is not what it was when this process read it before`,
+    };
   }
 
   close(): void {
@@ -39,7 +43,8 @@ export class LogRecheck {
   }
 
   #isRemembered(leaves: Buffer, first: number): boolean {
-    if (leaves.length === TILE_LEAVES * HASH_BYTES) return rootOfLeaves(leaves).equals(this.#tree.tile((first - 1) / TILE_LEAVES));
+    if (leaves.length === TILE_LEAVES * HASH_BYTES)
+      return rootOfLeaves(leaves).equals(this.#tree.tile((first - 1) / TILE_LEAVES));
     return this.#tree.openLeaves().subarray(0, leaves.length).equals(leaves);
   }
 }

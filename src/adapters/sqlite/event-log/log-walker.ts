@@ -79,7 +79,8 @@ export class LogWalker {
         this.#position = expected;
         events.push({ position: expected, type: row.type, hash: row.hash, data: row.data });
       }
-      if (this.#position < through) return { events, fault: { position: this.#position + 1, reason: 'the event is missing' } };
+      if (this.#position < through)
+        return { events, fault: { position: this.#position + 1, reason: 'the event is missing' } };
       return { events, fault: null };
     } catch (error) {
       return { events, fault: { position: this.#position + 1, reason: unreadable(error) } };
@@ -94,7 +95,10 @@ export class LogWalker {
 
   /** The next events as this process has just written them. `data` is empty. */
   follow(limit: number): WalkedEvent[] {
-    const events = this.#short.all(this.#position, Math.min(this.#position + limit, this.end)) as unknown as WalkedEvent[];
+    const events = this.#short.all(
+      this.#position,
+      Math.min(this.#position + limit, this.end),
+    ) as unknown as WalkedEvent[];
     this.#position = events.at(-1)?.position ?? this.#position;
     return events;
   }
@@ -112,9 +116,13 @@ export class LogWalker {
     try {
       const definitions = faultOfSchema(this.#database);
       if (definitions !== null) return { position: null, reason: definitions };
-      const found = this.#database.prepare(`PRAGMA integrity_check(${FILE_FAULTS_NAMED})`).all() as { integrity_check: string }[];
+      const found = this.#database.prepare(`PRAGMA integrity_check(${FILE_FAULTS_NAMED})`).all() as {
+        integrity_check: string;
+      }[];
       const faults = found.map((row) => row.integrity_check).filter((text) => text !== 'ok');
-      return faults.length === 0 ? null : { position: null, reason: `the file events.db is damaged: ${faults.join('; ').replaceAll(/\s+/g, ' ')}` };
+      return faults.length === 0
+        ? null
+        : { position: null, reason: `the file events.db is damaged: ${faults.join('; ').replaceAll(/\s+/g, ' ')}` };
     } catch (error) {
       return { position: null, reason: unreadable(error) };
     }
@@ -125,7 +133,18 @@ export class LogWalker {
   }
 }
 
-const recordedOf = ({ stream, revision, position, id, type, version, at_ms: atMs, data, metadata, hash }: FullRow): RecordedEvent => ({
+const recordedOf = ({
+  stream,
+  revision,
+  position,
+  id,
+  type,
+  version,
+  at_ms: atMs,
+  data,
+  metadata,
+  hash,
+}: FullRow): RecordedEvent => ({
   ...{ stream, revision, position: String(position), id, type, version, atMs },
   ...{ data, metadata, hash },
 });

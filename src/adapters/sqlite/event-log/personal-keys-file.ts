@@ -3,8 +3,8 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { openDatabase, pragma } from '../database.ts';
 
 /*
- * Salts are only ever appended to the end of their table and never move between pages, so overwriting the one cell leaves
- * no copy behind; the random subjects, which do move, are in a table without secrets.
+ * Salts are only ever appended to the end of their table and never move between pages, so overwriting the one cell
+ * leaves no copy behind; the random subjects, which do move, are in a table without secrets.
  */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS salts (number INTEGER PRIMARY KEY AUTOINCREMENT, salt BLOB NOT NULL) STRICT;
@@ -36,12 +36,19 @@ export class PersonalKeysFile {
     this.#database.exec('PRAGMA secure_delete = ON');
     this.#database.exec(SCHEMA);
     this.#insertSalt = this.#database.prepare('INSERT INTO salts (number, salt) VALUES (?, ?)');
-    this.#insertSubject = this.#database.prepare('INSERT INTO subjects (subject, number) VALUES (?, ?) ON CONFLICT (subject) DO NOTHING');
+    this.#insertSubject = this.#database.prepare(
+      'INSERT INTO subjects (subject, number) VALUES (?, ?) ON CONFLICT (subject) DO NOTHING',
+    );
     this.#moveSubject = this.#database.prepare('UPDATE subjects SET number = ? WHERE subject = ?');
-    this.#select = this.#database.prepare('SELECT number, salt FROM subjects JOIN salts USING (number) WHERE subject = ?');
+    this.#select = this.#database.prepare(
+      'SELECT number, salt FROM subjects JOIN salts USING (number) WHERE subject = ?',
+    );
   }
 
-  /** Durable when it returns. A subject's newer salt wins: an older one belongs to an append that was never committed. Copies keep their numbers. */
+  /**
+   * Durable when it returns. A subject's newer salt wins: an older one belongs to an append that was never committed.
+   * Copies keep their numbers.
+   */
   put(salts: readonly (SubjectSalt & Partial<NumberedSalt>)[]): void {
     this.#database.exec('BEGIN IMMEDIATE');
     try {
@@ -71,7 +78,8 @@ export class PersonalKeysFile {
 
   /** Those made after that number, oldest first. */
   after(number: number, limit: number): readonly NumberedSalt[] {
-    const sql = 'SELECT number, subject, salt FROM salts JOIN subjects USING (number) WHERE number > ? ORDER BY number LIMIT ?';
+    const sql =
+      'SELECT number, subject, salt FROM salts JOIN subjects USING (number) WHERE number > ? ORDER BY number LIMIT ?';
     return this.#database.prepare(sql).all(number, limit) as unknown as NumberedSalt[];
   }
 
@@ -79,7 +87,9 @@ export class PersonalKeysFile {
     return (this.#database.prepare('SELECT count(*) AS salts FROM subjects').get() as { salts: number }).salts;
   }
 
-  /** Overwrites the salt in place and removes it. Its old pages may still be in the WAL until `truncateWal` succeeds. */
+  /**
+   * Overwrites the salt in place and removes it. Its old pages may still be in the WAL until `truncateWal` succeeds.
+   */
   remove(subject: string): void {
     this.#database.exec('BEGIN IMMEDIATE');
     try {

@@ -17,8 +17,16 @@ export interface SqlitePersonalKeys extends PersonalKeys {
   close(): Promise<void>;
 }
 
-/** Opens the salts of a data directory whose log is open: new ones are committed by the log, just before their event. */
-export function openSqlitePersonalKeys({ dataDir, random }: { readonly dataDir: string; readonly random: Random }): SqlitePersonalKeys {
+/**
+ * Opens the salts of a data directory whose log is open: new ones are committed by the log, just before their event.
+ */
+export function openSqlitePersonalKeys({
+  dataDir,
+  random,
+}: {
+  readonly dataDir: string;
+  readonly random: Random;
+}): SqlitePersonalKeys {
   const file = new PersonalKeysFile(dataDir);
   return {
     create: async (subject) => {
@@ -42,5 +50,7 @@ async function truncateWal(file: PersonalKeysFile): Promise<void> {
     if (file.truncateWal()) return;
     await pause(TRUNCATE_PAUSE_MS);
   }
-  throw new StoreUnavailable('the salt is removed, but the write-ahead log that still holds it could not be cut; erase it again');
+  throw new StoreUnavailable(
+    'the salt is removed, but the write-ahead log that still holds it could not be cut; erase it again',
+  );
 }

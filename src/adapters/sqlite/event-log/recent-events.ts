@@ -4,8 +4,8 @@ const MAX_EVENTS = 8_192;
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 
 /**
- * The end of the log in memory, as far as subscribers still need it, so that live ones need no database. Bounded by count and
- * by size of the texts: who falls behind that far reads on from the file.
+ * The end of the log in memory, as far as subscribers still need it, so that live ones need no database. Bounded by
+ * count and by size of the texts: who falls behind that far reads on from the file.
  */
 export class RecentEvents {
   /** Position of the last event that was dropped, or that was there before the store opened. */
@@ -43,7 +43,9 @@ export class RecentEvents {
     return position >= this.#before;
   }
 
-  /** Nobody needs the events up to here any more. Objects that live no longer than a moment cost the collector nothing. */
+  /**
+   * Nobody needs the events up to here any more. Objects that live no longer than a moment cost the collector nothing.
+   */
   forget(through: number): void {
     const count = Math.min(through - this.#before, this.#events.length);
     // Moving a long rest for a few would cost more than it frees.
@@ -54,7 +56,10 @@ export class RecentEvents {
   #halve(): void {
     let count = 0;
     let characters = this.#characters;
-    while (this.#events.length - count > MAX_EVENTS / 2 || (characters > MAX_CHARACTERS / 2 && count < this.#events.length)) {
+    while (
+      this.#events.length - count > MAX_EVENTS / 2 ||
+      (characters > MAX_CHARACTERS / 2 && count < this.#events.length)
+    ) {
       characters -= sizeOf(this.#events[count]!);
       count += 1;
     }

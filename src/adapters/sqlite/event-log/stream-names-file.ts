@@ -36,13 +36,15 @@ export class StreamBeginsTwice extends Error {
 }
 
 /** Where a name is kept: the beginning of its hash, a sixth of its length. */
-export const keyOfName = (name: string): number => Number.parseInt(hash('sha256', name, 'hex').slice(0, KEY_DIGITS), 16);
+export const keyOfName = (name: string): number =>
+  Number.parseInt(hash('sha256', name, 'hex').slice(0, KEY_DIGITS), 16);
 
 /**
- * `stream-names.db`: finds the number of a stream by its name. Names are random, so keeping them sorted touches a page each;
- * that is why they are not in the log's file, where every such page would have to be synced before an append is answered. The
- * names themselves are in the log: here are short keys, and by their whole names only those whose key another one has taken.
- * The file is derived from the log up to `progress`, at most a moment behind, and is made again when it does not fit the log.
+ * `stream-names.db`: finds the number of a stream by its name. Names are random, so keeping them sorted touches a page
+ * each; that is why they are not in the log's file, where every such page would have to be synced before an append is
+ * answered. The names themselves are in the log: here are short keys, and by their whole names only those whose key
+ * another one has taken. The file is derived from the log up to `progress`, at most a moment behind, and is made again
+ * when it does not fit the log.
  */
 export class StreamNamesFile {
   readonly #database: DatabaseSync;
@@ -82,7 +84,8 @@ export class StreamNamesFile {
   static openToRead(dataDir: string, nameOf: NameOf): StreamNamesFile | null {
     if (!existsSync(streamNamesFile(dataDir))) return null;
     const database = openStreamNames(dataDir, true);
-    if (database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'reached'").get()) return new StreamNamesFile(database, nameOf);
+    if (database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'reached'").get())
+      return new StreamNamesFile(database, nameOf);
     database.close();
     return null;
   }
@@ -113,11 +116,16 @@ export class StreamNamesFile {
   /** Throws when a name is there already: no two streams of a log have one name. */
   add(names: readonly StreamName[], through: Tail): void {
     const insert = this.#database.prepare('INSERT INTO numbers (key, number) VALUES (?, ?) ON CONFLICT DO NOTHING');
-    const keyed = names.map(({ name, number }) => ({ key: keyOfName(name), name, number })).sort((one, other) => one.key - other.key);
+    const keyed = names
+      .map(({ name, number }) => ({ key: keyOfName(name), name, number }))
+      .sort((one, other) => one.key - other.key);
     this.#transact(() => {
-      for (const { key, name, number } of keyed) if (insert.run(key, number).changes === 0) this.#addClash(key, name, number);
+      for (const { key, name, number } of keyed)
+        if (insert.run(key, number).changes === 0) this.#addClash(key, name, number);
       this.#database
-        .prepare('INSERT INTO reached VALUES (1, ?, ?) ON CONFLICT DO UPDATE SET position = excluded.position, chain = excluded.chain')
+        .prepare(
+          'INSERT INTO reached VALUES (1, ?, ?) ON CONFLICT DO UPDATE SET position = excluded.position, chain = excluded.chain',
+        )
         .run(through.position, through.chain);
     });
   }
@@ -137,7 +145,8 @@ export class StreamNamesFile {
 
   #addClash(key: number, name: string, number: number): void {
     const first = numberIn(this.#find.get(key))!;
-    if (this.#nameOf(first) === name) throw new StreamBeginsTwice(`stream ${name} begins twice: at position ${first} and at position ${number}`);
+    if (this.#nameOf(first) === name)
+      throw new StreamBeginsTwice(`stream ${name} begins twice: at position ${first} and at position ${number}`);
     this.#database.prepare('INSERT INTO clashes (name, number) VALUES (?, ?)').run(name, number);
   }
 

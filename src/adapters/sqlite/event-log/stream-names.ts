@@ -4,7 +4,10 @@ import type { Housekeeping } from './housekeeping.ts';
 import type { SqliteFault } from '../fault.ts';
 import type { StreamName, StreamNamesFile } from './stream-names-file.ts';
 
-/** Each batch makes the other connections read the pages of the file anew, and touches most of them: fewer batches cost less. */
+/**
+ * Each batch makes the other connections read the pages of the file anew, and touches most of them: fewer batches cost
+ * less.
+ */
 const SEND_FROM_NAMES = 8_192;
 const SEND_AFTER_MS = 1_000;
 /** Appends are refused while so many names wait for the file. */
@@ -92,7 +95,8 @@ export class StreamNames {
   }
 }
 
-const namesIn = (numbers: ReadonlyMap<string, number>): StreamName[] => Array.from(numbers, ([name, number]) => ({ name, number }));
+const namesIn = (numbers: ReadonlyMap<string, number>): StreamName[] =>
+  Array.from(numbers, ([name, number]) => ({ name, number }));
 
 /** Brings the file up to the end of the log; one that belongs to another log is made again. */
 export function catchUpStreamNames(file: StreamNamesFile, reader: EventReader): void {

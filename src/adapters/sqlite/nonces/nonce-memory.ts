@@ -44,7 +44,9 @@ function wordsOf(digest: Uint8Array): Uint32Array {
   return words;
 }
 
-/** Open addressing with linear probing; digests are uniform, so their first word is the hash. Nothing is ever removed. */
+/**
+ * Open addressing with linear probing; digests are uniform, so their first word is the hash. Nothing is ever removed.
+ */
 class DigestTable {
   #capacity = FIRST_CAPACITY;
   #slots = new Uint32Array(FIRST_CAPACITY * WORDS);
@@ -78,7 +80,8 @@ class DigestTable {
     for (let slot = key[0]! & mask; ; slot = (slot + 1) & mask) {
       const at = slot * WORDS;
       if (slots[at + 4] === 0) return at;
-      if (slots[at] === key[0] && slots[at + 1] === key[1] && slots[at + 2] === key[2] && slots[at + 3] === key[3]) return at;
+      if (slots[at] === key[0] && slots[at + 1] === key[1] && slots[at + 2] === key[2] && slots[at + 3] === key[3])
+        return at;
     }
   }
 
@@ -87,6 +90,7 @@ class DigestTable {
     this.#capacity *= 2;
     this.#slots = new Uint32Array(this.#capacity * WORDS);
     this.#size = 0;
-    for (let at = 0; at < old.length; at += WORDS) if (old[at + 4] !== 0) this.#put(old.subarray(at, at + 4), old[at + 4]!);
+    for (let at = 0; at < old.length; at += WORDS)
+      if (old[at + 4] !== 0) this.#put(old.subarray(at, at + 4), old[at + 4]!);
   }
 }

@@ -2,7 +2,9 @@ import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { openDatabase } from '../database.ts';
 
-/** Numbered, so that every insert goes to the end: the digests themselves are random and need no index, memory has one. */
+/**
+ * Numbered, so that every insert goes to the end: the digests themselves are random and need no index, memory has one.
+ */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS nonces (number INTEGER PRIMARY KEY, digest BLOB NOT NULL, expires_at_sec INTEGER NOT NULL) STRICT;
 `;
@@ -19,7 +21,9 @@ export interface UsedNonce {
 
 export const NONCES_FILE = 'nonces.db';
 
-/** `nonces.db`: survives the process, not a power cut (by then their timestamps have expired but for a moment's worth). */
+/**
+ * `nonces.db`: survives the process, not a power cut (by then their timestamps have expired but for a moment's worth).
+ */
 export class NoncesFile {
   readonly #database: DatabaseSync;
   readonly #insert: StatementSync;

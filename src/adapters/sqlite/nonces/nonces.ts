@@ -48,10 +48,16 @@ class SqliteNonces implements Nonces {
     this.#store = store;
   }
 
-  async burn(keyId: string, nonce: string, nowSec: number, durable: 'now' | 'with-command'): Promise<{ accepted: boolean; coCommit?: CoCommit }> {
+  async burn(
+    keyId: string,
+    nonce: string,
+    nowSec: number,
+    durable: 'now' | 'with-command',
+  ): Promise<{ accepted: boolean; coCommit?: CoCommit }> {
     const used = usedNonce(keyId, nonce, nowSec);
     if (!this.#memory.add(used.digest, used.expiresAtSec, nowSec)) return { accepted: false };
-    if (durable === 'with-command') return { accepted: true, coCommit: { kind: 'nonce', values: [used.digest, used.expiresAtSec] } };
+    if (durable === 'with-command')
+      return { accepted: true, coCommit: { kind: 'nonce', values: [used.digest, used.expiresAtSec] } };
     await this.#write(used, nowSec);
     return { accepted: true };
   }
@@ -70,7 +76,9 @@ class SqliteNonces implements Nonces {
   /** All nonces of one turn of the event loop share a transaction. */
   #write(used: UsedNonce, nowSec: number): Promise<void> {
     if (this.#closed || this.#queue.length >= MAX_QUEUED) {
-      return Promise.reject(new StoreUnavailable(this.#closed ? 'the nonces are closed' : 'too many nonces are waiting'));
+      return Promise.reject(
+        new StoreUnavailable(this.#closed ? 'the nonces are closed' : 'too many nonces are waiting'),
+      );
     }
     return new Promise((resolve, reject) => {
       this.#queue.push({ ...used, nowSec, resolve, reject });

@@ -1,6 +1,9 @@
 import { CHUNK_ORDERS } from './ranks.ts';
 
-/* A chunk of a list as bytes: the bit of a place (0 up to `CHUNK_ORDERS`) is set while its member is listed. What follows the last one is left out. */
+/*
+ * A chunk of a list as bytes: the bit of a place (0 up to `CHUNK_ORDERS`) is set while its member is listed. What
+ * follows the last one is left out.
+ */
 
 const MAX_BYTES = CHUNK_ORDERS / 8;
 const FIRST_BYTES = 8;
@@ -14,10 +17,16 @@ export function hasBit(bits: Uint8Array, place: number): boolean {
   return (((bits[place >>> 3] ?? 0) >>> (place & 7)) & 1) === 1;
 }
 
-/** Every value of a single byte. Most lists have few members, and an array of its own would cost many times what it holds. */
+/**
+ * Every value of a single byte. Most lists have few members, and an array of its own would cost many times what it
+ * holds.
+ */
 const SINGLE = Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte));
 
-/** The bytes with the bit of the place turned: they themselves, or others where they have no room. Single bytes are shared, so never changed. */
+/**
+ * The bytes with the bit of the place turned: they themselves, or others where they have no room. Single bytes are
+ * shared, so never changed.
+ */
 export function flipped(bits: Uint8Array, place: number): Uint8Array {
   const [index, bit] = [place >>> 3, 1 << (place & 7)];
   if (index === 0 && bits.length <= 1) return SINGLE[(bits[0] ?? 0) ^ bit]!;
@@ -62,7 +71,11 @@ export function placeOfRank(bits: Uint8Array, rank: number): number {
 /** Places of set bits below `to` and not below `from`, highest first, at most `limit` of them. */
 export function placesDown(bits: Uint8Array, to: number, from: number, limit: number): number[] {
   const places: number[] = [];
-  for (let index = Math.min((to - 1) >>> 3, bits.length - 1); index >= from >>> 3 && places.length < limit; index -= 1) {
+  for (
+    let index = Math.min((to - 1) >>> 3, bits.length - 1);
+    index >= from >>> 3 && places.length < limit;
+    index -= 1
+  ) {
     for (let bit = 7, byte = bits[index]!; byte !== 0 && bit >= 0 && places.length < limit; bit -= 1) {
       if (((byte >>> bit) & 1) === 0) continue;
       byte ^= 1 << bit;

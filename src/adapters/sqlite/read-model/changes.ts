@@ -1,6 +1,9 @@
 import type { Change } from '../../../ports/read-model.ts';
 
-/** Changes as one flat array: it crosses to the writer's thread several times faster than objects, and rows only as text. */
+/**
+ * Changes as one flat array: it crosses to the writer's thread several times faster than objects, and rows only as
+ * text.
+ */
 export type FlatChanges = readonly (string | number)[];
 
 /** Changes of one projection, on their way to the writer. */

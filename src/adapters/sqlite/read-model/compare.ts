@@ -38,16 +38,22 @@ export class ReadModelSnapshot {
   }
 
   checkpoint(projection: string): Position | null {
-    const row = this.#db.prepare('SELECT position FROM checkpoints WHERE projection = ?').get(projection) as { position: string } | undefined;
+    const row = this.#db.prepare('SELECT position FROM checkpoints WHERE projection = ?').get(projection) as
+      | { position: string }
+      | undefined;
     return row?.position ?? null;
   }
 
   /** Everything of a projection, in the order of its keys. */
   *entries({ tables, lists }: OwnedRows): Generator<Entry, void> {
     for (const table of [...tables].sort()) {
-      const known = this.#db.prepare('SELECT id FROM row_tables WHERE name = ?').get(table) as { id: number } | undefined;
+      const known = this.#db.prepare('SELECT id FROM row_tables WHERE name = ?').get(table) as
+        | { id: number }
+        | undefined;
       if (!known || !this.#has(rowTable(known.id))) continue;
-      const rows = this.#db.prepare(`SELECT key, row FROM ${rowTable(known.id)} ORDER BY key`).iterate() as Iterable<unknown> as Iterable<{
+      const rows = this.#db
+        .prepare(`SELECT key, row FROM ${rowTable(known.id)} ORDER BY key`)
+        .iterate() as Iterable<unknown> as Iterable<{
         key: string;
         row: string;
       }>;

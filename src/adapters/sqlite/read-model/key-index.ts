@@ -5,8 +5,8 @@ const FIRST_SLOTS = 1_024;
 const MAX_FILL = 0.5;
 
 /**
- * Where rows were put, by key: eight bytes a slot instead of the key. An answer is a candidate: whoever asks compares the key of the row. Deleted
- * rows are not forgotten.
+ * Where rows were put, by key: eight bytes a slot instead of the key. An answer is a candidate: whoever asks compares
+ * the key of the row. Deleted rows are not forgotten.
  */
 export class KeyIndex {
   readonly #seed = randomInt(2 ** 32);
@@ -63,7 +63,10 @@ export class KeyIndex {
     return this.#lastHash;
   }
 
-  /** FNV-1a over the characters, mixed as in MurmurHash3. The seed keeps callers from choosing keys that meet in one slot. */
+  /**
+   * FNV-1a over the characters, mixed as in MurmurHash3. The seed keeps callers from choosing keys that meet in one
+   * slot.
+   */
   #mixed(key: string): number {
     let hash = this.#seed;
     for (let index = 0; index < key.length; index += 1) hash = Math.imul(hash ^ key.charCodeAt(index), 0x01000193);

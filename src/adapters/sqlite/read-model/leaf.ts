@@ -9,8 +9,9 @@ export interface LeafMember {
 }
 
 /*
- * A leaf of a ordinalList is one text: a line for each order from the leaf's first one, empty where there is no member: "second row member". One row a leaf
- * instead of one a member is what makes lists cheap to keep: most changes to them fall into their newest leaf.
+ * A leaf of a ordinalList is one text: a line for each order from the leaf's first one, empty where there is no member:
+ * "second row member". One row a leaf instead of one a member is what makes lists cheap to keep: most changes to them
+ * fall into their newest leaf.
  */
 
 export type Lines = readonly (string | undefined)[];
@@ -60,5 +61,9 @@ export const textOf = (lines: Lines): string => lines.join('\n');
 export function readLine(line: string): LeafMember {
   const first = line.indexOf(' ');
   const second = line.indexOf(' ', first + 1);
-  return { atSec: Number(line.slice(0, first)), rowId: Number(line.slice(first + 1, second)), member: line.slice(second + 1) };
+  return {
+    atSec: Number(line.slice(0, first)),
+    rowId: Number(line.slice(first + 1, second)),
+    member: line.slice(second + 1),
+  };
 }

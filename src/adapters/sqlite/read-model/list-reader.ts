@@ -84,7 +84,10 @@ export class ListReader {
     const total = Math.max(0, below - rank(bits, from));
     const count = Math.min(limit, total - offset);
     if (count <= 0) return { members: [], total };
-    return { members: this.#members(ordinalList, down(bits, orderOfRank(bits, below - 1 - offset) + 1, from, count)), total };
+    return {
+      members: this.#members(ordinalList, down(bits, orderOfRank(bits, below - 1 - offset) + 1, from, count)),
+      total,
+    };
   }
 
   before(name: string, before: number | null, limit: number, range: ListRange): ListMember[] {
@@ -125,7 +128,8 @@ export class ListReader {
     if (!row) return null;
     const [id, , , number, counted, counts, last] = row;
     const ordinalListName = ordinalListOf(rest);
-    const [ordinalListId, tail, members] = ordinalListName === rest ? row : (queries.ordinalList.get(ordinalListName) as unknown as StoredOrdinals);
+    const [ordinalListId, tail, members] =
+      ordinalListName === rest ? row : (queries.ordinalList.get(ordinalListName) as unknown as StoredOrdinals);
     return {
       bits: { id, queries, number, last, counts: countsFromBytes(counts), counted },
       ordinalList: { id: ordinalListId, queries, tail, last: members },
@@ -192,17 +196,23 @@ function arrays(db: DatabaseSync, sql: string): StatementSync {
 
 /** Time never falls within a ordinalList, so a range of time is a range of orders. */
 function ordersIn(ordinalList: OrdinalList, { fromSec, toSec }: ListRange): Orders {
-  return { from: fromSec === undefined ? 0 : firstAt(ordinalList, fromSec), to: toSec === undefined ? NO_ORDER : firstAt(ordinalList, toSec + 1) };
+  return {
+    from: fromSec === undefined ? 0 : firstAt(ordinalList, fromSec),
+    to: toSec === undefined ? NO_ORDER : firstAt(ordinalList, toSec + 1),
+  };
 }
 
-/** The lowest order of the ordinalList at the second or later. Looks into one leaf for each halving of the ordinalList. */
+/**
+ * The lowest order of the ordinalList at the second or later. Looks into one leaf for each halving of the ordinalList.
+ */
 function firstAt(ordinalList: OrdinalList, sec: number): number {
   let [number, text] = [ordinalList.tail, ordinalList.last];
   for (let [low, high] = [0, ordinalList.tail]; low < high;) {
     const middle = Math.floor((low + high) / 2);
-    const row = ordinalList.queries.upwards.get(leafKey(ordinalList.id, middle), leafKey(ordinalList.id, high - 1)) as unknown as
-      | [number, string]
-      | undefined;
+    const row = ordinalList.queries.upwards.get(
+      leafKey(ordinalList.id, middle),
+      leafKey(ordinalList.id, high - 1),
+    ) as unknown as [number, string] | undefined;
     if (row && secondOfLine(lastLineOf(row[1])) < sec) low = leafOfKey(row[0]) + 1;
     else {
       if (row) [number, text] = [leafOfKey(row[0]), row[1]];
@@ -232,9 +242,18 @@ function orderOfRank(bits: Bits, wanted: number): number {
 function down(bits: Bits, to: number, from: number, limit: number): number[] {
   const orders: number[] = [];
   const lowest = chunkNumber(from);
-  for (let number = Math.min(bits.number, chunkNumber(to - 1)); number >= lowest && orders.length < limit; number -= 1) {
+  for (
+    let number = Math.min(bits.number, chunkNumber(to - 1));
+    number >= lowest && orders.length < limit;
+    number -= 1
+  ) {
     const start = number * CHUNK_ORDERS;
-    const places = placesDown(chunk(bits, number), Math.min(to - start, CHUNK_ORDERS), Math.max(from - start, 0), limit - orders.length);
+    const places = placesDown(
+      chunk(bits, number),
+      Math.min(to - start, CHUNK_ORDERS),
+      Math.max(from - start, 0),
+      limit - orders.length,
+    );
     for (const place of places) orders.push(start + place);
   }
   return orders;

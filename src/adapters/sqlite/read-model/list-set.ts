@@ -1,7 +1,15 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
 /** The row of a list as `find` answers it. `tail` and `last` are of its leaves, the rest of its bits. */
-export type StoredList = [id: number, tail: number, last: string, chunk: number, counted: number, counts: Uint8Array, bits: Uint8Array];
+export type StoredList = [
+  id: number,
+  tail: number,
+  last: string,
+  chunk: number,
+  counted: number,
+  counts: Uint8Array,
+  bits: Uint8Array,
+];
 
 export const LIST_COLUMNS = 'id, tail, last, chunk, counted, counts, bits';
 
@@ -16,7 +24,10 @@ export const listTables = (set: number): { lists: string; leaves: string; chunks
 export class ListSet {
   readonly #db: DatabaseSync;
   readonly #id: number;
-  readonly sql: Record<'findById' | 'make' | 'save' | 'findLeaf' | 'saveLeaf' | 'findChunk' | 'saveChunk' | 'dropChunk', StatementSync>;
+  readonly sql: Record<
+    'findById' | 'make' | 'save' | 'findLeaf' | 'saveLeaf' | 'findChunk' | 'saveChunk' | 'dropChunk',
+    StatementSync
+  >;
   #find: StatementSync | null = null;
 
   constructor(db: DatabaseSync, id: number) {
@@ -37,17 +48,28 @@ export class ListSet {
     };
     this.sql = {
       findById: arrays(`SELECT ${LIST_COLUMNS} FROM ${lists} WHERE id = ? AND name = ?`),
-      make: db.prepare(`INSERT INTO ${lists} (name, tail, last, chunk, counted, counts, bits) VALUES (?, ?, ?, ?, ?, ?, ?)`),
-      save: db.prepare(`UPDATE ${lists} SET tail = ?, last = ?, chunk = ?, counted = ?, counts = ?, bits = ? WHERE id = ?`),
+      make: db.prepare(
+        `INSERT INTO ${lists} (name, tail, last, chunk, counted, counts, bits) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      ),
+      save: db.prepare(
+        `UPDATE ${lists} SET tail = ?, last = ?, chunk = ?, counted = ?, counts = ?, bits = ? WHERE id = ?`,
+      ),
       findLeaf: arrays(`SELECT members FROM ${leaves} WHERE id = ?`),
-      saveLeaf: db.prepare(`INSERT INTO ${leaves} (id, members) VALUES (?, ?) ON CONFLICT DO UPDATE SET members = excluded.members`),
+      saveLeaf: db.prepare(
+        `INSERT INTO ${leaves} (id, members) VALUES (?, ?) ON CONFLICT DO UPDATE SET members = excluded.members`,
+      ),
       findChunk: arrays(`SELECT bits FROM ${chunks} WHERE id = ?`),
-      saveChunk: db.prepare(`INSERT INTO ${chunks} (id, bits) VALUES (?, ?) ON CONFLICT DO UPDATE SET bits = excluded.bits`),
+      saveChunk: db.prepare(
+        `INSERT INTO ${chunks} (id, bits) VALUES (?, ?) ON CONFLICT DO UPDATE SET bits = excluded.bits`,
+      ),
       dropChunk: db.prepare(`DELETE FROM ${chunks} WHERE id = ?`),
     };
   }
 
-  /** Lists are found by their names on disk from now on. Made in one go after many lists, the index costs a fraction of what it does list by list. */
+  /**
+   * Lists are found by their names on disk from now on. Made in one go after many lists, the index costs a fraction of
+   * what it does list by list.
+   */
   index(): void {
     if (this.#find) return;
     const { lists } = listTables(this.#id);

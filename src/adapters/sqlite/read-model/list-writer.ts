@@ -4,7 +4,17 @@ import { countOnes, flipped, hasBit, NO_BITS, withoutZeros } from './bits.ts';
 import { lineAt, lineOf, linesOf, memberOfLine, textOf } from './leaf.ts';
 import { List, type Chunk, type Leaf, type OpenSet } from './list.ts';
 import { ListSet, type StoredList } from './list-set.ts';
-import { CHUNK_ORDERS, chunkKey, chunkNumber, countsFromBytes, countsToBytes, LEAF_ORDERS, leafKey, leafNumber, MAX_ORDER } from './ranks.ts';
+import {
+  CHUNK_ORDERS,
+  chunkKey,
+  chunkNumber,
+  countsFromBytes,
+  countsToBytes,
+  LEAF_ORDERS,
+  leafKey,
+  leafNumber,
+  MAX_ORDER,
+} from './ranks.ts';
 import { ordinalListOf, splitList } from './schema.ts';
 
 /** What memory keeps at most. */
@@ -26,14 +36,17 @@ export interface ListWriterOptions {
   /** Before the names of the sets. */
   readonly mark: string;
   /**
-   * For lists that are built from none and worth nothing before they are whole: they are written when memory is short or by `settle`, not with every
-   * transaction.
+   * For lists that are built from none and worth nothing before they are whole: they are written when memory is short
+   * or by `settle`, not with every transaction.
    */
   readonly areHeld: boolean;
   readonly limits?: ListLimits;
 }
 
-/** Keeps members, and the bits and counts of the lists that show them. All of it is changed in memory and written by `flush`, once a transaction. */
+/**
+ * Keeps members, and the bits and counts of the lists that show them. All of it is changed in memory and written by
+ * `flush`, once a transaction.
+ */
 export class ListWriter {
   readonly #db: DatabaseSync;
   readonly #mark: string;
@@ -86,7 +99,10 @@ export class ListWriter {
   delist(name: string, member: string, order: number): void {
     const list = this.#list(name);
     if (!list || !Number.isInteger(order) || order < 0 || chunkNumber(order) > list.chunk.number) return;
-    const line = leafNumber(order) > list.ordinalList.leaf.number ? undefined : lineAt(this.#leaf(list.ordinalList, leafNumber(order)).lines, order);
+    const line =
+      leafNumber(order) > list.ordinalList.leaf.number
+        ? undefined
+        : lineAt(this.#leaf(list.ordinalList, leafNumber(order)).lines, order);
     if (line === undefined || memberOfLine(line) !== member) return;
     const chunk = this.#chunk(list, chunkNumber(order));
     if (hasBit(chunk.bits, order % CHUNK_ORDERS)) this.#flip(list, chunk, order % CHUNK_ORDERS, -1);
@@ -166,7 +182,14 @@ export class ListWriter {
 
   #save(list: List): void {
     const { id, set, name, leaf, chunk, counted, counts } = list;
-    const values = [leaf.number, textOf(leaf.lines), chunk.number, counted, countsToBytes(counts), withoutZeros(chunk.bits)] as const;
+    const values = [
+      leaf.number,
+      textOf(leaf.lines),
+      chunk.number,
+      counted,
+      countsToBytes(counts),
+      withoutZeros(chunk.bits),
+    ] as const;
     if (id === null) list.id = Number(set.tables.sql.make.run(name, ...values).lastInsertRowid);
     else set.tables.sql.save.run(...values, id);
     list.isDirty = false;
@@ -282,7 +305,10 @@ export class ListWriter {
 
   #keep(name: string, set: OpenSet, rest: string, leaf: number, chunk: number): List {
     const ordinalListName = ordinalListOf(name);
-    const ordinalList = ordinalListName === name ? null : (this.#list(ordinalListName) ?? this.#make(ordinalListName, leaf * LEAF_ORDERS));
+    const ordinalList =
+      ordinalListName === name
+        ? null
+        : (this.#list(ordinalListName) ?? this.#make(ordinalListName, leaf * LEAF_ORDERS));
     const list = new List(set, rest, ordinalList, leaf, chunk);
     list.turn = this.#turn;
     this.#lists.set(name, list);
@@ -292,12 +318,17 @@ export class ListWriter {
   #set(prefix: string): OpenSet | null {
     const known = this.#sets.get(prefix);
     if (known) return known;
-    const row = this.#db.prepare('SELECT id FROM list_sets WHERE prefix = ?').get(this.#mark + prefix) as { id: number } | undefined;
+    const row = this.#db.prepare('SELECT id FROM list_sets WHERE prefix = ?').get(this.#mark + prefix) as
+      | { id: number }
+      | undefined;
     return row ? this.#open(prefix, row.id) : null;
   }
 
   #makeSet(prefix: string): OpenSet {
-    return this.#open(prefix, Number(this.#db.prepare('INSERT INTO list_sets (prefix) VALUES (?)').run(this.#mark + prefix).lastInsertRowid));
+    return this.#open(
+      prefix,
+      Number(this.#db.prepare('INSERT INTO list_sets (prefix) VALUES (?)').run(this.#mark + prefix).lastInsertRowid),
+    );
   }
 
   #open(prefix: string, id: number): OpenSet {
@@ -324,14 +355,18 @@ export class ListWriter {
     const key = chunkKey(this.#idOf(list), number);
     const cached = list.set.chunks.get(key);
     if (cached) return cached;
-    const row = list.counts[number]! > 0 ? (list.set.tables.sql.findChunk.get(key) as unknown as [Uint8Array] | undefined) : undefined;
+    const row =
+      list.counts[number]! > 0
+        ? (list.set.tables.sql.findChunk.get(key) as unknown as [Uint8Array] | undefined)
+        : undefined;
     const chunk: Chunk = { number, bits: row?.[0] ?? NO_BITS, count: list.counts[number]! };
     list.set.chunks.set(key, chunk);
     return chunk;
   }
 }
 
-const sorted = <Value>(byKey: ReadonlyMap<number, Value>): [number, Value][] => [...byKey].sort(([one], [other]) => one - other);
+const sorted = <Value>(byKey: ReadonlyMap<number, Value>): [number, Value][] =>
+  [...byKey].sort(([one], [other]) => one - other);
 
 function keepOnly<Value>(cache: Map<number, Value>, kept: ReadonlyMap<number, Value>): void {
   for (const key of cache.keys()) if (!kept.has(key)) cache.delete(key);

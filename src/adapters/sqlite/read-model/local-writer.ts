@@ -46,7 +46,9 @@ export class LocalWriter implements AsyncWriter {
     const queued = this.#queue;
     this.#queue = [];
     if (queued.length === 0) return;
-    const errors = this.#writer.apply(queued.map(({ apply }) => ({ ...apply, changes: (target) => give(apply.changes, target) })));
+    const errors = this.#writer.apply(
+      queued.map(({ apply }) => ({ ...apply, changes: (target) => give(apply.changes, target) })),
+    );
     queued.forEach(({ settle }, index) => settle(errors[index] ?? null));
   }
 }

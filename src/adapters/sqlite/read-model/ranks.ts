@@ -1,8 +1,10 @@
 /*
- * How a list finds its n-th member without counting: a list is a bit for each order of its ordinalList, cut into chunks of 16,384 orders. The list's row
- * holds the number of members of each chunk, so a rank is a walk over a few dozen numbers and one chunk of at most two KiB, at any depth and however
- * many members came and went. The members themselves lie in leaves of 64 orders, once for all lists of the ordinalList. The last chunk of a list and the
- * last leaf of a ordinalList, where nearly everything happens, are in the list's row itself: adding a member to it writes nothing else.
+ * How a list finds its n-th member without counting: a list is a bit for each order of its ordinalList, cut into chunks
+ * of 16,384 orders. The list's row holds the number of members of each chunk, so a rank is a walk over a few dozen
+ * numbers and one chunk of at most two KiB, at any depth and however many members came and went. The members themselves
+ * lie in leaves of 64 orders, once for all lists of the ordinalList. The last chunk of a list and the last leaf of a
+ * ordinalList, where nearly everything happens, are in the list's row itself: adding a member to it writes nothing
+ * else.
  */
 
 export const LEAF_ORDERS = 64;

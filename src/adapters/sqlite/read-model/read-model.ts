@@ -1,7 +1,16 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { MessagePort, Worker } from 'node:worker_threads';
 import type { Position } from '../../../ports/event-store.ts';
-import type { Change, ListMember, ListRange, NextRows, OwnedRows, ReadModel, Row, Table } from '../../../ports/read-model.ts';
+import type {
+  Change,
+  ListMember,
+  ListRange,
+  NextRows,
+  OwnedRows,
+  ReadModel,
+  Row,
+  Table,
+} from '../../../ports/read-model.ts';
 import { createDataDir } from '../database.ts';
 import { ListReader } from './list-reader.ts';
 import { NEXT, openForReading, readModelFile, rowTable } from './schema.ts';
@@ -11,11 +20,15 @@ import { LocalWriter } from './local-writer.ts';
 import { ReadModelWriter } from './writer.ts';
 
 /**
- * The read model in `DATA_DIR/read-model.db`. Queries run on the caller's thread (tens of microseconds each), applies in a
- * thread of their own; what is queued while one commit is in flight becomes the next commit. `worker`: a thread that runs
+ * The read model in `DATA_DIR/read-model.db`. Queries run on the caller's thread (tens of microseconds each), applies
+ * in a thread of their own; what is queued while one commit is in flight becomes the next commit. `worker`: a thread
+ * that runs
  * `serveSqliteReadModel` on its parent port, instead of one that does nothing else.
  */
-export async function openSqliteReadModel(options: { readonly dataDir: string; readonly worker?: Worker }): Promise<ReadModel> {
+export async function openSqliteReadModel(options: {
+  readonly dataDir: string;
+  readonly worker?: Worker;
+}): Promise<ReadModel> {
   createDataDir(options.dataDir);
   const file = readModelFile(options.dataDir);
   const writer = await (options.worker ? WriterThread.over(options.worker) : WriterThread.start(file));
@@ -103,7 +116,10 @@ class SqliteReadModel implements ReadModel {
     return this.#read(() => this.#lists.page(list, offset, limit, range));
   }
 
-  async before(list: string, { before, limit, ...range }: ListRange & { before: number | null; limit: number }): Promise<ListMember[]> {
+  async before(
+    list: string,
+    { before, limit, ...range }: ListRange & { before: number | null; limit: number },
+  ): Promise<ListMember[]> {
     return this.#read(() => this.#lists.before(list, before, limit, range));
   }
 
@@ -114,14 +130,16 @@ class SqliteReadModel implements ReadModel {
 
   next(owned: OwnedRows): NextRows {
     const name = NEXT + owned.projection;
-    const checkpoint = (): string | undefined => (this.#checkpoint.get(name) as { position: string } | undefined)?.position;
+    const checkpoint = (): string | undefined =>
+      (this.#checkpoint.get(name) as { position: string } | undefined)?.position;
     return {
       isBegun: async () => checkpoint() !== undefined,
       begin: async () => {
         await this.#writer.turn('beginNext', owned);
         return checkpoint() || null;
       },
-      apply: (changes, checkpointAfter) => this.#writer.apply({ projection: owned.projection, checkpoint: checkpointAfter, changes, isNext: true }),
+      apply: (changes, checkpointAfter) =>
+        this.#writer.apply({ projection: owned.projection, checkpoint: checkpointAfter, changes, isNext: true }),
       getMany: async <Kept extends object = Row>(table: Table<Kept>, keys: readonly string[]) =>
         (await this.#writer.nextRows(table, keys)).map((json) => (json === null ? null : (JSON.parse(json) as Kept))),
       promote: () => this.#writer.turn('promote', owned),

@@ -38,8 +38,8 @@ export class ServedTable implements RowTable {
 const MAX_KEYS = 1_000_000;
 
 /**
- * Rows that are built beside the served ones, from none. Random keys are what makes an index dear to keep, so there is none while memory can tell
- * where the rows are: it is made in one go at the end, or when there are too many.
+ * Rows that are built beside the served ones, from none. Random keys are what makes an index dear to keep, so there is
+ * none while memory can tell where the rows are: it is made in one go at the end, or when there are too many.
  */
 export class NextTable implements RowTable {
   readonly #db: DatabaseSync;

@@ -9,13 +9,14 @@ import { isUnreadable } from '../fault.ts';
 export const SCHEMA_VERSION = 4;
 
 /*
- * Row tables are made when they are first written: `rows_<id>` for the name in `row_tables`. Rows lie in the order in which
- * they were first written, so that neighbours in a list are neighbours on disk; only the index sees the random keys. A list
- * member remembers the id of the row that was put under its name just before it: a page then reads its rows without the
- * index. The id is a hint; readers check the key.
+ * Row tables are made when they are first written: `rows_<id>` for the name in `row_tables`. Rows lie in the order in
+ * which they were first written, so that neighbours in a list are neighbours on disk; only the index sees the random
+ * keys. A list member remembers the id of the row that was put under its name just before it: a page then reads its
+ * rows without the index. The id is a hint; readers check the key.
  *
- * The first part of a list's name, up to its slash, is its set, which has tables of its own (see `ListSet`). The rows that take a projection's place
- * once they are built lie beside those that are served, in tables `next_<id>` and sets with `NEXT` in front.
+ * The first part of a list's name, up to its slash, is its set, which has tables of its own (see `ListSet`). The rows
+ * that take a projection's place once they are built lie beside those that are served, in tables `next_<id>` and sets
+ * with `NEXT` in front.
  */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS checkpoints (
@@ -72,7 +73,9 @@ function prepareFile(file: string): DatabaseSync {
   if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
   const db = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
   try {
-    db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${WAL_PAGES}; PRAGMA cache_size = -65536;`);
+    db.exec(
+      `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${WAL_PAGES}; PRAGMA cache_size = -65536;`,
+    );
     // What is removed of forgotten sessions is overwritten with zeros; measured, it costs applies nothing that shows.
     db.exec('PRAGMA secure_delete = ON');
     const { user_version: version } = db.prepare('PRAGMA user_version').get() as { user_version: number };

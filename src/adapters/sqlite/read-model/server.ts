@@ -36,7 +36,9 @@ function answer(writer: ReadModelWriter, message: ToWriter): FromWriter {
   const { kind, id } = message;
   const done = (...errors: (string | null)[]): FromWriter => ({ kind: 'done', id, errors });
   if (kind === 'apply')
-    return done(...writer.apply(message.batch.map((apply) => ({ ...apply, changes: (target) => replay(apply.changes, target) }))));
+    return done(
+      ...writer.apply(message.batch.map((apply) => ({ ...apply, changes: (target) => replay(apply.changes, target) }))),
+    );
   try {
     if (kind === 'next-rows') return { kind: 'rows', id, rows: writer.nextRows(message.table, message.keys) };
     if (kind === 'turn') writer[message.turn](message.owned);

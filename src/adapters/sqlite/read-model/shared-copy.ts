@@ -16,7 +16,10 @@ export function contentsOf(file: string): CopyContents | null {
   const db = new DatabaseSync(file, { readOnly: true });
   try {
     const { user_version: schema } = db.prepare('PRAGMA user_version').get() as { user_version: number };
-    const rows = db.prepare('SELECT projection, position FROM checkpoints').all() as { projection: string; position: string }[];
+    const rows = db.prepare('SELECT projection, position FROM checkpoints').all() as {
+      projection: string;
+      position: string;
+    }[];
     return { schema, checkpoints: Object.fromEntries(rows.map(({ projection, position }) => [projection, position])) };
   } catch {
     return null;
@@ -27,7 +30,10 @@ export function contentsOf(file: string): CopyContents | null {
 
 export const isOfThisSchema = ({ schema }: CopyContents): boolean => schema === SCHEMA_VERSION;
 
-/** Writes a copy without its free pages, which hold what was dropped of it, as another file. Beside it, since a temporary folder may have no room. */
+/**
+ * Writes a copy without its free pages, which hold what was dropped of it, as another file. Beside it, since a
+ * temporary folder may have no room.
+ */
 export function compact(file: string, to: string): void {
   // Made here, so that nobody else may read it.
   writeFileSync(to, '', { mode: 0o600 });
@@ -39,7 +45,10 @@ export function compact(file: string, to: string): void {
   }
 }
 
-/** Leaves in a copy that nobody has open what belongs to these projections and is served; the rest is of one process alone, or not whole. */
+/**
+ * Leaves in a copy that nobody has open what belongs to these projections and is served; the rest is of one process
+ * alone, or not whole.
+ */
 export function keepOnly(file: string, kept: readonly OwnedRows[]): void {
   const ids = new Set(kept.map(({ projection }) => projection));
   const tables = new Set(kept.flatMap((owned) => owned.tables));
@@ -54,12 +63,17 @@ export function keepOnly(file: string, kept: readonly OwnedRows[]): void {
       drop(rowTable(id));
       db.prepare('DELETE FROM row_tables WHERE id = ?').run(id);
     }
-    for (const { id, prefix } of db.prepare('SELECT id, prefix FROM list_sets').all() as { id: number; prefix: string }[]) {
+    for (const { id, prefix } of db.prepare('SELECT id, prefix FROM list_sets').all() as {
+      id: number;
+      prefix: string;
+    }[]) {
       if (lists.has(prefix)) continue;
       Object.values(listTables(id)).forEach(drop);
       db.prepare('DELETE FROM list_sets WHERE id = ?').run(id);
     }
-    const dropped = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB ?").all(`${DROPPED_TABLES}[0-9]*`);
+    const dropped = db
+      .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB ?")
+      .all(`${DROPPED_TABLES}[0-9]*`);
     for (const { name } of dropped as { name: string }[]) drop(name);
     for (const { projection } of db.prepare('SELECT projection FROM checkpoints').all() as { projection: string }[])
       if (!ids.has(projection)) db.prepare('DELETE FROM checkpoints WHERE projection = ?').run(projection);

@@ -7,8 +7,8 @@ const LIVE = 10_000;
 const CACHE_KIB = 16_384;
 
 /**
- * Values by key, of which only those used last are in memory. The others lie in a database without a name, which SQLite keeps in a temporary file and
- * removes itself; per key, memory holds 8 to 16 bytes.
+ * Values by key, of which only those used last are in memory. The others lie in a database without a name, which SQLite
+ * keeps in a temporary file and removes itself; per key, memory holds 8 to 16 bytes.
  */
 export class SpilledMap<Value> implements KeyedMemory<Value> {
   readonly #database = new DatabaseSync('');
@@ -97,11 +97,16 @@ function orFailed<Result>(use: () => Result): Result {
   try {
     return use();
   } catch (error) {
-    throw error instanceof KeyedMemoryFailed ? error : new KeyedMemoryFailed(`temporary files failed: ${String(error)}`, { cause: error });
+    throw error instanceof KeyedMemoryFailed
+      ? error
+      : new KeyedMemoryFailed(`temporary files failed: ${String(error)}`, { cause: error });
   }
 }
 
-/** Before what JSON lacks, the digits of a bigint, and before every text that begins with the first of these characters itself. */
+/**
+ * Before what JSON lacks, the digits of a bigint, and before every text that begins with the first of these characters
+ * itself.
+ */
 const MARK = '\u0000';
 const BIGINT = `${MARK}n`;
 const TEXT = `${MARK}s`;

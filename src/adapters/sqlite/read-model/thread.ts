@@ -43,13 +43,20 @@ export class WriterThread implements AsyncWriter {
       this.#pending.delete(message.id);
       waiting?.settle(message);
     });
-    worker.on('error', (error: Error) => this.#fail(new StoreUnavailable(`the read model's writer failed: ${error.message}`)));
+    worker.on('error', (error: Error) =>
+      this.#fail(new StoreUnavailable(`the read model's writer failed: ${error.message}`)),
+    );
     worker.on('exit', () => this.#fail(new StoreUnavailable("the read model's writer has ended")));
   }
 
   static start(file: string): Promise<WriterThread> {
     return WriterThread.over(
-      new Worker(new URL('./worker.ts', import.meta.url), { name: 'read-model', workerData: { file }, execArgv: [], env: {} }),
+      new Worker(new URL('./worker.ts', import.meta.url), {
+        name: 'read-model',
+        workerData: { file },
+        execArgv: [],
+        env: {},
+      }),
     );
   }
 
@@ -135,4 +142,5 @@ export class WriterThread implements AsyncWriter {
   }
 }
 
-const errorOf = (answer: Answer, index: number): string | null => (answer.kind === 'done' ? (answer.errors[index] ?? null) : null);
+const errorOf = (answer: Answer, index: number): string | null =>
+  answer.kind === 'done' ? (answer.errors[index] ?? null) : null;

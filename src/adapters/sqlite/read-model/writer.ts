@@ -56,7 +56,10 @@ export class ReadModelWriter {
     });
   }
 
-  /** Notes that the projection's rows are built anew, so that it is known after a restart. What an earlier process built of them is of no use. */
+  /**
+   * Notes that the projection's rows are built anew, so that it is known after a restart. What an earlier process built
+   * of them is of no use.
+   */
   beginNext(owned: OwnedRows): void {
     if (this.#building.has(owned.projection)) return;
     this.#transact(() => {
@@ -80,7 +83,9 @@ export class ReadModelWriter {
   promote(owned: OwnedRows): void {
     const { projection, tables, lists } = owned;
     this.#transact(() => {
-      const built = this.#db.prepare("SELECT position FROM checkpoints WHERE projection = ? AND position <> ''").get(NEXT + projection);
+      const built = this.#db
+        .prepare("SELECT position FROM checkpoints WHERE projection = ? AND position <> ''")
+        .get(NEXT + projection);
       if (!built) throw new Error(`nothing was built of ${projection}`);
       if (!this.#building.has(projection)) throw new Error(LOST);
       this.#next.lists.settle(lists);
@@ -95,7 +100,8 @@ export class ReadModelWriter {
         const id = this.#tableId(name);
         if (this.#next.opened(name)) this.#db.exec(`ALTER TABLE ${nextRowTable(id!)} RENAME TO ${rowTable(id!)}`);
       }
-      for (const prefix of lists) this.#db.prepare('UPDATE list_sets SET prefix = ? WHERE prefix = ?').run(prefix, NEXT + prefix);
+      for (const prefix of lists)
+        this.#db.prepare('UPDATE list_sets SET prefix = ? WHERE prefix = ?').run(prefix, NEXT + prefix);
       this.#next.forgetOwned(owned);
     });
     this.#building.delete(projection);
@@ -184,7 +190,9 @@ export class ReadModelWriter {
       if (id !== null) this.#dropTable(tableOf(id));
     }
     for (const prefix of lists) {
-      const set = this.#db.prepare('DELETE FROM list_sets WHERE prefix = ? RETURNING id').get(mark + prefix) as { id: number } | undefined;
+      const set = this.#db.prepare('DELETE FROM list_sets WHERE prefix = ? RETURNING id').get(mark + prefix) as
+        | { id: number }
+        | undefined;
       if (set) Object.values(listTables(set.id)).forEach((table) => this.#dropTable(table));
     }
     this.#served.forget();
@@ -197,7 +205,9 @@ export class ReadModelWriter {
   #sweepTable(): boolean {
     const table = this.#droppedTables()[0];
     if (table === undefined) return false;
-    const { changes } = this.#db.prepare(`DELETE FROM ${table} WHERE id IN (SELECT id FROM ${table} LIMIT ${SWEEP_ROWS})`).run();
+    const { changes } = this.#db
+      .prepare(`DELETE FROM ${table} WHERE id IN (SELECT id FROM ${table} LIMIT ${SWEEP_ROWS})`)
+      .run();
     if (changes === 0) this.#db.exec(`DROP TABLE ${table}`);
     return true;
   }
@@ -207,7 +217,9 @@ export class ReadModelWriter {
   }
 
   #droppedTables(): string[] {
-    const found = this.#db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB ?").all(`${DROPPED_TABLES}[0-9]*`);
+    const found = this.#db
+      .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB ?")
+      .all(`${DROPPED_TABLES}[0-9]*`);
     return (found as { name: string }[]).map(({ name }) => name);
   }
 
@@ -216,7 +228,9 @@ export class ReadModelWriter {
   }
 
   #tableId(name: string): number | null {
-    return (this.#db.prepare('SELECT id FROM row_tables WHERE name = ?').get(name) as { id: number } | undefined)?.id ?? null;
+    return (
+      (this.#db.prepare('SELECT id FROM row_tables WHERE name = ?').get(name) as { id: number } | undefined)?.id ?? null
+    );
   }
 }
 

@@ -15,7 +15,10 @@ interface Tracked {
   facts: DepositFacts;
   readonly rule: FinalityRule;
   status: 'detected' | 'final';
-  /** The chain itself called its block final after it was confirmed: only a reorganisation beyond finality brings it back. */
+  /**
+   * The chain itself called its block final after it was confirmed: only a reorganisation beyond finality brings it
+   * back.
+   */
   settled: boolean;
   /** Its block left the chain: look at once. */
   suspect: boolean;
@@ -31,9 +34,20 @@ interface Tracked {
   notBeforeMs: number;
 }
 
-const NEW = { settled: false, suspect: false, rewound: false, disproofs: 0, disprovedIn: null, doubts: 0, notBeforeMs: 0 } as const;
+const NEW = {
+  settled: false,
+  suspect: false,
+  rewound: false,
+  disproofs: 0,
+  disprovedIn: null,
+  doubts: 0,
+  notBeforeMs: 0,
+} as const;
 
-/** Looks in a row that must show a transfer gone before it is reverted: a provider on a short-lived fork must not undo a payment. */
+/**
+ * Looks in a row that must show a transfer gone before it is reverted: a provider on a short-lived fork must not undo a
+ * payment.
+ */
 const DISPROOFS_NEEDED = 2;
 const DISPUTE_PAUSE_MS = 5_000;
 const LONGEST_DOUBT_PAUSE_MS = 60_000;
@@ -70,12 +84,14 @@ export class TrackedDeposits {
   }
 
   /**
-   * The oldest block with a transfer that the ledger does not hold as final yet; infinity when there is none. The durable cursor stays below
-   * it: what was read is read again after a restart, until nothing needs to be remembered of it.
+   * The oldest block with a transfer that the ledger does not hold as final yet; infinity when there is none. The
+   * durable cursor stays below it: what was read is read again after a restart, until nothing needs to be remembered of
+   * it.
    */
   get oldestUndecided(): number {
     let oldest = this.oldestParked?.number ?? Infinity;
-    for (const { status, facts } of this.#tracked.values()) if (status === 'detected') oldest = Math.min(oldest, facts.blockNumber);
+    for (const { status, facts } of this.#tracked.values())
+      if (status === 'detected') oldest = Math.min(oldest, facts.blockNumber);
     return oldest;
   }
 
@@ -104,7 +120,8 @@ export class TrackedDeposits {
         this.#parked.delete(facts.depositKey);
       } catch (error) {
         if (error instanceof StoreUnavailable) throw error;
-        if (!this.#parked.has(facts.depositKey)) this.#deps.observer?.onAnomaly?.({ kind: 'parked', depositKey: facts.depositKey, error });
+        if (!this.#parked.has(facts.depositKey))
+          this.#deps.observer?.onAnomaly?.({ kind: 'parked', depositKey: facts.depositKey, error });
         this.#parked.set(facts.depositKey, transfer);
       }
     });
@@ -122,7 +139,10 @@ export class TrackedDeposits {
     if (sessionId === null) return false;
     if (known) {
       const reason = await this.#disproofOf(known);
-      if (reason === null) throw new Error(`${facts.depositKey} is said to be other money than what is recorded, which nothing shows to be gone`);
+      if (reason === null)
+        throw new Error(
+          `${facts.depositKey} is said to be other money than what is recorded, which nothing shows to be gone`,
+        );
       await this.#revert(known, reason, facts.blockNumber);
     }
     await this.#deps.deposits.record(sessionId, facts);
@@ -146,7 +166,8 @@ export class TrackedDeposits {
   missingIn(fromBlock: number, toBlock: number, keys: ReadonlySet<string>): DepositFacts[] {
     const missing: DepositFacts[] = [];
     for (const { facts, suspect } of this.#tracked.values()) {
-      if (!suspect && facts.blockNumber >= fromBlock && facts.blockNumber <= toBlock && !keys.has(facts.depositKey)) missing.push(facts);
+      if (!suspect && facts.blockNumber >= fromBlock && facts.blockNumber <= toBlock && !keys.has(facts.depositKey))
+        missing.push(facts);
     }
     return missing;
   }
@@ -163,8 +184,8 @@ export class TrackedDeposits {
   }
 
   /**
-   * Confirms what became final enough, reverts what the chain shows to be gone and takes back what it holds after all. Confirmed
-   * deposits are looked at again at the chain's own finality.
+   * Confirms what became final enough, reverts what the chain shows to be gone and takes back what it holds after all.
+   * Confirmed deposits are looked at again at the chain's own finality.
    */
   async settle(view: ChainView): Promise<void> {
     await inParallel(await this.#reverted.foundAgain(), (transfer) => this.#takeBack(transfer));
@@ -206,7 +227,8 @@ export class TrackedDeposits {
     // Two providers on two forks: nothing is known until they agree.
     if (canonical?.hash !== facts.blockHash) return;
     Object.assign(deposit, { facts, suspect: false, rewound: false, disproofs: 0, doubts: 0 });
-    if (deposit.status === 'detected' && (await this.#isFinal(transfer, deposit.rule, view))) await this.#confirm(deposit, view);
+    if (deposit.status === 'detected' && (await this.#isFinal(transfer, deposit.rule, view)))
+      await this.#confirm(deposit, view);
     deposit.settled = deposit.status === 'final' && (await this.#isFinal(transfer, { kind: 'finalized' }, view));
   }
 
@@ -224,15 +246,21 @@ export class TrackedDeposits {
 
   async #examineAbsent(deposit: Tracked, view: ChainView): Promise<void> {
     const { depositKey, blockNumber } = deposit.facts;
-    // Blocks that are not there or not read may hold it, and so may those of a chain not deep enough to have judged it before.
-    if (view.headNumber < blockNumber || !view.isReadToHead || (deposit.status === 'final' && !isFinalEnough(deposit.rule, blockNumber, view)))
+    // Blocks that are not there or not read may hold it, and so may those of a chain not deep enough to have judged it
+    // before.
+    if (
+      view.headNumber < blockNumber ||
+      !view.isReadToHead ||
+      (deposit.status === 'final' && !isFinalEnough(deposit.rule, blockNumber, view))
+    )
       return;
     deposit.suspect = true;
     if (deposit.disprovedIn === view.look) return;
     const reason = await this.#disproofOf(deposit);
     if (reason === null) {
       deposit.disproofs = 0;
-      deposit.notBeforeMs = performance.now() + Math.min(LONGEST_DOUBT_PAUSE_MS, DISPUTE_PAUSE_MS * 2 ** Math.min(deposit.doubts, 8));
+      deposit.notBeforeMs =
+        performance.now() + Math.min(LONGEST_DOUBT_PAUSE_MS, DISPUTE_PAUSE_MS * 2 ** Math.min(deposit.doubts, 8));
       deposit.doubts += 1;
       this.#deps.observer?.onAnomaly?.({ kind: 'withheld', depositKey });
       return;
@@ -277,14 +305,19 @@ function isDue({ suspect, settled, status, rule, facts, notBeforeMs }: Tracked, 
   if (performance.now() < notBeforeMs) return false;
   if (suspect) return true;
   if (settled) return false;
-  return status === 'detected' ? isFinalEnough(rule, facts.blockNumber, view) : facts.blockNumber <= view.finalizedNumber;
+  return status === 'detected'
+    ? isFinalEnough(rule, facts.blockNumber, view)
+    : facts.blockNumber <= view.finalizedNumber;
 }
 
 function seenBlocks(due: readonly Tracked[]): Map<number, SeenBlock> {
   const counts = new Map<number, number>();
   for (const { facts } of due) counts.set(facts.blockNumber, (counts.get(facts.blockNumber) ?? 0) + 1);
   return new Map(
-    [...counts].map(([blockNumber, count]) => [blockNumber, { look: count < WHOLE_BLOCK_FROM ? undefined : { blockNumber }, canonical: null }]),
+    [...counts].map(([blockNumber, count]) => [
+      blockNumber,
+      { look: count < WHOLE_BLOCK_FROM ? undefined : { blockNumber }, canonical: null },
+    ]),
   );
 }
 

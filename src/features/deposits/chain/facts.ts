@@ -5,7 +5,8 @@ import type { Network, NetworkSettings } from '../../../domain/networks.ts';
 import type { Transfer } from '../../../ports/chain.ts';
 
 /** One transfer, once: rescans, overlaps and reorganisations meet under this name. */
-export const depositKeyOf = (network: Network, txHash: string, logIndex: number): string => `${network}:${txHash}:${logIndex}`;
+export const depositKeyOf = (network: Network, txHash: string, logIndex: number): string =>
+  `${network}:${txHash}:${logIndex}`;
 
 /** A transfer in the words of the ledger. The adapter reports tokens of the settings only, so another one is a bug. */
 export function depositFactsOf(transfer: Transfer, settings: NetworkSettings): DepositFacts {
@@ -27,7 +28,10 @@ export function depositFactsOf(transfer: Transfer, settings: NetworkSettings): D
   };
 }
 
-/** Whether it is the same money, wherever in the chain it is now. Log indexes are counted per block and may name another transfer after a move. */
+/**
+ * Whether it is the same money, wherever in the chain it is now. Log indexes are counted per block and may name another
+ * transfer after a move.
+ */
 export function isSameMoney(a: DepositFacts, b: DepositFacts): boolean {
   return (
     a.depositKey === b.depositKey &&

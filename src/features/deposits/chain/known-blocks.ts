@@ -44,6 +44,7 @@ export class KnownBlocks {
 
   /** At or below the height, newest first. */
   *downFrom(number: number): Generator<Block> {
-    for (let at = this.#blocks.length - 1; at >= 0; at -= 1) if (this.#blocks[at]!.number <= number) yield this.#blocks[at]!;
+    for (let at = this.#blocks.length - 1; at >= 0; at -= 1)
+      if (this.#blocks[at]!.number <= number) yield this.#blocks[at]!;
   }
 }

@@ -19,8 +19,8 @@ interface Reverted {
 }
 
 /**
- * Deposits that were reverted, and may be in the chain after all: a transaction that was mined again in a block read before, or a
- * revert that was wrong. Each is looked at when it is taken up, and then ever less often.
+ * Deposits that were reverted, and may be in the chain after all: a transaction that was mined again in a block read
+ * before, or a revert that was wrong. Each is looked at when it is taken up, and then ever less often.
  */
 export class RevertedDeposits {
   readonly #chain: DepositTrackingDeps['chain'];
@@ -35,7 +35,11 @@ export class RevertedDeposits {
     const nowMs = performance.now();
     if (agoSec !== undefined && this.#reverted.has(facts.depositKey)) return;
     const sinceMs = nowMs - (agoSec ?? 0) * 1000;
-    this.#reverted.set(facts.depositKey, { facts, sinceMs, nextMs: agoSec === undefined ? nowMs + SHORTEST_PAUSE_MS : nowMs });
+    this.#reverted.set(facts.depositKey, {
+      facts,
+      sinceMs,
+      nextMs: agoSec === undefined ? nowMs + SHORTEST_PAUSE_MS : nowMs,
+    });
   }
 
   delete(depositKey: string): void {
@@ -45,11 +49,15 @@ export class RevertedDeposits {
   /** Those of the due ones that the current chain holds. One that could not be read comes up again like the others. */
   async foundAgain(): Promise<Transfer[]> {
     const nowMs = performance.now();
-    for (const [key, { sinceMs }] of this.#reverted) if (nowMs - sinceMs > REVISITED_SEC * 1000) this.#reverted.delete(key);
-    const due = [...this.#reverted.values()].filter(({ nextMs }) => nextMs <= nowMs).sort((a, b) => a.nextMs - b.nextMs);
+    for (const [key, { sinceMs }] of this.#reverted)
+      if (nowMs - sinceMs > REVISITED_SEC * 1000) this.#reverted.delete(key);
+    const due = [...this.#reverted.values()]
+      .filter(({ nextMs }) => nextMs <= nowMs)
+      .sort((a, b) => a.nextMs - b.nextMs);
     const found = await Promise.all(
       due.slice(0, LOOKS).map((reverted) => {
-        reverted.nextMs = nowMs + Math.min(LONGEST_PAUSE_MS, Math.max(SHORTEST_PAUSE_MS, (nowMs - reverted.sinceMs) / 4));
+        reverted.nextMs =
+          nowMs + Math.min(LONGEST_PAUSE_MS, Math.max(SHORTEST_PAUSE_MS, (nowMs - reverted.sinceMs) / 4));
         return this.#look(reverted.facts);
       }),
     );

@@ -17,10 +17,10 @@ export interface StartPoint {
 const CLOCK_MARGIN_SEC = 60;
 
 /**
- * Where reading begins: at the durable cursor, or on a first start before the oldest session and the start of this process
- * (`nowSec`), whichever is earlier, so that no session exists whose time was not read. A durable cursor that this chain does not know
- * means a reorganisation beyond finality: reading then begins where the ledger's evidence and the chain agree. In the
- * sandbox it is a node that came back a little behind: reading begins `deepBlocks` below.
+ * Where reading begins: at the durable cursor, or on a first start before the oldest session and the start of this
+ * process (`nowSec`), whichever is earlier, so that no session exists whose time was not read. A durable cursor that
+ * this chain does not know means a reorganisation beyond finality: reading then begins where the ledger's evidence and
+ * the chain agree. In the sandbox it is a node that came back a little behind: reading begins `deepBlocks` below.
  */
 export async function findStart(
   deps: WatchChainDeps,
@@ -40,7 +40,9 @@ export async function findStart(
   if (block?.hash === covered.hash) return { kind: 'continued', depthBlocks: 0, block };
   // A node that still synchronises is no proof of anything; only the sandbox rewinds its chains.
   if (block === null && !options.sandbox)
-    throw new ChainUnavailable(`${chain.network}: the node does not have block ${covered.block} yet, which was read before`);
+    throw new ChainUnavailable(
+      `${chain.network}: the node does not have block ${covered.block} yet, which was read before`,
+    );
   const head = await chain.head();
   const below = Math.min(covered.block, head.number);
   const common = options.sandbox

@@ -1,5 +1,10 @@
 import type { RangeScanned } from '../../../domain/events/operations-events.ts';
-import type { DepositConfirmed, DepositFacts, DepositReverted, FinalityRule } from '../../../domain/events/session-events.ts';
+import type {
+  DepositConfirmed,
+  DepositFacts,
+  DepositReverted,
+  FinalityRule,
+} from '../../../domain/events/session-events.ts';
 import type { SessionId } from '../../../domain/ids.ts';
 import type { Network } from '../../../domain/networks.ts';
 import type { Chain, IsOurs } from '../../../ports/chain.ts';
@@ -56,7 +61,10 @@ export interface CoverageTrail extends Coverage {
 export interface DepositTrackingDeps extends Pick<WatchChainDeps, 'deposits' | 'finalityRuleOf' | 'observer'> {
   readonly chain: Pick<Chain, 'network' | 'settings' | 'blockAt' | 'transferAt' | 'agreeOnFinality' | 'disprove'>;
   readonly addresses: Pick<KnownAddresses, 'sessionOf'>;
-  /** The chain never takes back what it called final: whatever it answers then, the deposit stays and the operator is told. */
+  /**
+   * The chain never takes back what it called final: whatever it answers then, the deposit stays and the operator is
+   * told.
+   */
   readonly finalIsForever?: boolean;
 }
 
@@ -66,16 +74,18 @@ export interface WatchChainDeps {
   readonly deposits: DepositCommands;
   readonly coverage: CoverageTrail;
   readonly clock: Clock;
-  /** The rule of the session's payment option on this network; `finalized` where the session did not offer the network. */
+  /**
+   * The rule of the session's payment option on this network; `finalized` where the session did not offer the network.
+   */
   readonly finalityRuleOf: (sessionId: SessionId, network: Network) => Promise<FinalityRule> | FinalityRule;
   /**
-   * The deposits in status `detected`, those reverted within `REVISITED_SEC`, and the `final` ones in blocks from `finalFrom` on;
-   * absent: in blocks above (or not far below) `Coverage.lastCovered`.
+   * The deposits in status `detected`, those reverted within `REVISITED_SEC`, and the `final` ones in blocks from
+   * `finalFrom` on; absent: in blocks above (or not far below) `Coverage.lastCovered`.
    */
   readonly pendingDeposits: (finalFrom?: number) => Promise<readonly PendingDeposit[]>;
   /**
-   * Resolves once every address given out before the call is in `addresses`. It is awaited after the head was read, so that
-   * no block is matched against an index that lags behind the sessions other nodes create.
+   * Resolves once every address given out before the call is in `addresses`. It is awaited after the head was read, so
+   * that no block is matched against an index that lags behind the sessions other nodes create.
    */
   readonly addressesComplete?: () => Promise<void>;
   /** Creation time of the oldest session, for a start without coverage; null when there is none yet. */
@@ -89,10 +99,10 @@ export interface WatchChainOptions {
   /** The same while a payment waits for its block to become final; default `pollIntervalMs`. */
   readonly pollWhileWaitingMs?: number;
   /**
-   * A local chain, whose node may come back a little behind the ledger after a kill. That is mended without an alarm: reading
-   * begins again below, deposits that were only seen and are gone are reverted as in any reorganisation, and those that were
-   * final stay final, since their webhooks are out and nobody can be blamed for a test chain. A reorganisation of a node
-   * that did not get shorter is still one. Default false.
+   * A local chain, whose node may come back a little behind the ledger after a kill. That is mended without an alarm:
+   * reading begins again below, deposits that were only seen and are gone are reverted as in any reorganisation, and
+   * those that were final stay final, since their webhooks are out and nobody can be blamed for a test chain. A
+   * reorganisation of a node that did not get shorter is still one. Default false.
    */
   readonly sandbox?: boolean;
   /** Blocks asked for in one scan; the adapter may read fewer. Default 2,000. */
@@ -101,8 +111,10 @@ export interface WatchChainOptions {
   readonly secondReadingMs?: number;
   /** `RangeScanned` is written at most once in this time. Default 60,000. */
   readonly coverageIntervalMs?: number;
-  /** How far below the durable cursor hashes and final deposits are remembered, and scanning resumes where the ledger's evidence does not tell where a deeper
-   * reorganisation began. Default 256. */
+  /**
+   * How far below the durable cursor hashes and final deposits are remembered, and scanning resumes where the ledger's
+   * evidence does not tell where a deeper reorganisation began. Default 256.
+   */
   readonly deepBlocks?: number;
 }
 
@@ -124,7 +136,10 @@ export type Anomaly =
   | { readonly kind: 'parked'; readonly depositKey: string; readonly error: unknown }
   /** The providers do not agree on the transfer, or a needed second one is not to be had: it stays as it is. */
   | { readonly kind: 'disputed'; readonly depositKey: string; readonly error: unknown }
-  /** Final blocks could not be read a second time, or what they hold contradicts what was answered: they stay without evidence. */
+  /**
+   * Final blocks could not be read a second time, or what they hold contradicts what was answered: they stay without
+   * evidence.
+   */
   | { readonly kind: 'unproven'; readonly fromBlock: number; readonly error: unknown }
   /** No provider shows a transfer that is recorded, and nothing shows that the chain lost it: it stays as it is. */
   | { readonly kind: 'withheld'; readonly depositKey: string }
@@ -132,7 +147,10 @@ export type Anomaly =
   | { readonly kind: 'returned'; readonly depositKey: string }
   /** An address of ours holds final money that was never recorded. */
   | { readonly kind: 'unbooked'; readonly sessionId: string; readonly address: string }
-  /** An account's history does not add up to its balance, however often it is read: the balance is taken as it is for now. Token base units. */
+  /**
+   * An account's history does not add up to its balance, however often it is read: the balance is taken as it is for
+   * now. Token base units.
+   */
   | {
       readonly kind: 'unexplained';
       readonly sessionId: SessionId;
@@ -158,7 +176,11 @@ export interface WatchStatus {
 export interface WatchObserver {
   onReorg?(reorg: Reorg): void;
   /** `afterFinal` is an alarm. */
-  onReverted?(reverted: { readonly sessionId: SessionId; readonly depositKey: string; readonly afterFinal: boolean }): void;
+  onReverted?(reverted: {
+    readonly sessionId: SessionId;
+    readonly depositKey: string;
+    readonly afterFinal: boolean;
+  }): void;
   onAnomaly?(anomaly: Anomaly): void;
   onTrouble?(trouble: { readonly error: unknown; readonly consecutiveFailures: number }): void;
   onTick?(status: WatchStatus): void;

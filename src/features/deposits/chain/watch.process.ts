@@ -13,14 +13,18 @@ import type { RescanResult, WatchChainDeps, WatchChainOptions, WatchStatus } fro
 
 /** Where this many final blocks are unread, their payments are confirmed and their evidence written on the way. */
 const GAP_BLOCKS = 64;
-/** A second reading of final blocks goes on with the next tick after this time, so that new blocks are never kept waiting. */
+/**
+ * A second reading of final blocks goes on with the next tick after this time, so that new blocks are never kept
+ * waiting.
+ */
 const SECOND_READING_MS = 2_000;
 
 /**
- * Watches one block-based chain for one mode. Two cursors move over it: `scanned` follows the head, so that payments show
- * at once; `covered` follows the chain's own finality and reads those blocks a second time, from another provider where
- * there is one, otherwise by another method. Only `covered` is durable (`RangeScanned`), so a restart reads again whatever may still change and leaves
- * no gap. Both move only after every transfer they passed was accepted by its session, and `covered` only after it was confirmed.
+ * Watches one block-based chain for one mode. Two cursors move over it: `scanned` follows the head, so that payments
+ * show at once; `covered` follows the chain's own finality and reads those blocks a second time, from another provider
+ * where there is one, otherwise by another method. Only `covered` is durable (`RangeScanned`), so a restart reads again
+ * whatever may still change and leaves no gap. Both move only after every transfer they passed was accepted by its
+ * session, and `covered` only after it was confirmed.
  */
 export class ChainWatcher {
   readonly #deps: WatchChainDeps;
@@ -73,8 +77,8 @@ export class ChainWatcher {
   }
 
   /**
-   * Chain time up to which everything was read and accepted: every transfer in a block with an earlier time is known. Blocks
-   * of that very second may still come. Null before anything was read.
+   * Chain time up to which everything was read and accepted: every transfer in a block with an earlier time is known.
+   * Blocks of that very second may still come. Null before anything was read.
    */
   scannedToSec(): number | null {
     if (!this.#scanned) return null;
@@ -101,8 +105,8 @@ export class ChainWatcher {
   }
 
   /**
-   * Reads any range again, both ends included, and sends what is there; known transfers change nothing. Leaves the cursors and
-   * the coverage stream alone. Rejects with `ChainUnavailable` when the range cannot be read.
+   * Reads any range again, both ends included, and sends what is there; known transfers change nothing. Leaves the
+   * cursors and the coverage stream alone. Rejects with `ChainUnavailable` when the range cannot be read.
    */
   async rescan(fromBlock: number, toBlock: number): Promise<RescanResult> {
     const providers = new Set<string>();
@@ -127,7 +131,8 @@ export class ChainWatcher {
     if (!this.#covered || !this.#scanned) await this.#begin();
     else await this.#mendFork(head);
     const secondReadingDue = performance.now() - this.#coveredAtMs >= this.#options.secondReadingMs;
-    if (secondReadingDue || (headMoved && this.#deposits.unsettled > 0) || this.#isFarBehind(head)) await this.#readFinalized();
+    if (secondReadingDue || (headMoved && this.#deposits.unsettled > 0) || this.#isFarBehind(head))
+      await this.#readFinalized();
     // What became final is not kept waiting for what is new.
     await this.#settle();
     if (this.#scanned!.number < head.number) {
@@ -140,7 +145,12 @@ export class ChainWatcher {
   #settle(): Promise<void> {
     const { number: headNumber } = this.#head!;
     const isReadToHead = this.#scanned!.number >= headNumber;
-    return this.#deposits.settle({ look: this.#look, headNumber, finalizedNumber: this.#finalized?.number ?? -1, isReadToHead });
+    return this.#deposits.settle({
+      look: this.#look,
+      headNumber,
+      finalizedNumber: this.#finalized?.number ?? -1,
+      isReadToHead,
+    });
   }
 
   #isFarBehind(head: Block): boolean {
@@ -155,7 +165,12 @@ export class ChainWatcher {
     this.#deposits.restore(pending, sandbox);
     if (start.kind === 'replaced') {
       this.#deposits.suspectAbove(start.block.number, sandbox);
-      if (!sandbox) this.#deps.observer?.onReorg?.({ commonBlock: start.block.number, depthBlocks: start.depthBlocks, beyondFinality: true });
+      if (!sandbox)
+        this.#deps.observer?.onReorg?.({
+          commonBlock: start.block.number,
+          depthBlocks: start.depthBlocks,
+          beyondFinality: true,
+        });
     }
     this.#finalized = await this.#deps.chain.finalized();
     if (start.kind === 'fresh') await this.#readFirst(start.block);
@@ -181,7 +196,12 @@ export class ChainWatcher {
   /** Compares the hashes seen with the chain's, newest first, and goes back to the last block both have. */
   async #mendFork(head: Block): Promise<void> {
     const scanned = this.#scanned!;
-    if (head.number === scanned.number + 1 ? head.parentHash === scanned.hash : head.number === scanned.number && head.hash === scanned.hash) return;
+    if (
+      head.number === scanned.number + 1
+        ? head.parentHash === scanned.hash
+        : head.number === scanned.number && head.hash === scanned.hash
+    )
+      return;
     let isNewest = true;
     for (const known of this.#known.downFrom(Math.min(scanned.number, head.number))) {
       const block = known.number === head.number ? head : await this.#deps.chain.blockAt(known.number);
@@ -199,7 +219,11 @@ export class ChainWatcher {
 
   /** None of the hashes in memory is left: deposits that were settled long ago must prove themselves again, too. */
   async #mendDeepFork(head: Block): Promise<void> {
-    const common = await commonBlockBelow(this.#deps, Math.min(this.#covered!.number, head.number), this.#options.deepBlocks);
+    const common = await commonBlockBelow(
+      this.#deps,
+      Math.min(this.#covered!.number, head.number),
+      this.#options.deepBlocks,
+    );
     if (!common) return;
     this.#deposits.restore(await this.#deps.pendingDeposits(common.number + 1), false);
     this.#rewindTo(common, head);
@@ -220,7 +244,12 @@ export class ChainWatcher {
       this.#finalized = null;
       this.#coverage.truncate(common);
     }
-    if (!rewound) this.#deps.observer?.onReorg?.({ commonBlock: common.number, depthBlocks: scanned.number - common.number, beyondFinality });
+    if (!rewound)
+      this.#deps.observer?.onReorg?.({
+        commonBlock: common.number,
+        depthBlocks: scanned.number - common.number,
+        beyondFinality,
+      });
   }
 
   /** Follows the head. Ends early when the chain changes under it: the next tick mends that. */
@@ -248,8 +277,9 @@ export class ChainWatcher {
   }
 
   /**
-   * Reads the blocks that became final since a second time, oldest first, and moves the durable cursor over them. Never above what was
-   * read the first time: what was mined since may pay an address that is not known here yet. Trouble with it holds up nothing else.
+   * Reads the blocks that became final since a second time, oldest first, and moves the durable cursor over them. Never
+   * above what was read the first time: what was mined since may pay an address that is not known here yet. Trouble
+   * with it holds up nothing else.
    */
   async #readFinal(): Promise<void> {
     const end = Math.min(this.#finalized?.number ?? -1, this.#head!.number, this.#scanned!.number);
@@ -272,7 +302,8 @@ export class ChainWatcher {
   async #coverSome(from: number, limit: number, readBefore: readonly string[]): Promise<boolean> {
     const result = await this.#scan(from, limit, readBefore);
     if (!this.#isSameChain(result) || !(await this.#isComplete(from, result))) return false;
-    for (const depositKey of await this.#deposits.observe(result.transfers)) this.#deps.observer?.onAnomaly?.({ kind: 'found-late', depositKey });
+    for (const depositKey of await this.#deposits.observe(result.transfers))
+      this.#deps.observer?.onAnomaly?.({ kind: 'found-late', depositKey });
     await this.#settle();
     if (this.#deposits.oldestUndecided <= result.lastBlock.number) return false;
     await this.#cover(from, result);
@@ -289,7 +320,10 @@ export class ChainWatcher {
     await this.#coverage.add(from, result, result.transfers.length);
   }
 
-  /** Final blocks cannot differ from those seen before: one of two providers is on another chain, and time or the fork check tells. */
+  /**
+   * Final blocks cannot differ from those seen before: one of two providers is on another chain, and time or the fork
+   * check tells.
+   */
   #isSameChain({ lastBlock, providers }: ScanResult): boolean {
     const seen = this.#known.hashAt(lastBlock.number);
     if (seen === null || seen === lastBlock.hash) return true;
@@ -297,12 +331,19 @@ export class ChainWatcher {
     return false;
   }
 
-  /** A transfer known to be in the range must be in the answer. Where it is not, the chain is asked which of the two is wrong. */
+  /**
+   * A transfer known to be in the range must be in the answer. Where it is not, the chain is asked which of the two is
+   * wrong.
+   */
   async #isComplete(from: number, result: ScanResult): Promise<boolean> {
     const { network } = this.#deps.chain;
     const keys = new Set(result.transfers.map((transfer) => depositKeyOf(network, transfer.txHash, transfer.logIndex)));
     let complete = true;
-    for (const { depositKey, txHash, logIndex, blockHash } of this.#deposits.missingIn(from, result.lastBlock.number, keys)) {
+    for (const { depositKey, txHash, logIndex, blockHash } of this.#deposits.missingIn(
+      from,
+      result.lastBlock.number,
+      keys,
+    )) {
       if ((await this.#deps.chain.transferAt(txHash, logIndex))?.block.hash !== blockHash) {
         this.#deposits.suspect(depositKey);
         continue;

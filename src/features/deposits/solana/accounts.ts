@@ -1,4 +1,10 @@
-import type { AccountChain, AccountEffect, HistoryEntry, HistoryOptions, TokenAccount } from '../../../ports/account-chain.ts';
+import type {
+  AccountChain,
+  AccountEffect,
+  HistoryEntry,
+  HistoryOptions,
+  TokenAccount,
+} from '../../../ports/account-chain.ts';
 import type { Transfer } from '../../../ports/chain.ts';
 
 /** What is known of one account's history. */
@@ -59,7 +65,11 @@ export class AccountHistories {
   }
 
   /** Reads what is above the cursor. `finalizedSlot`: up to here the cursor may move. */
-  read(account: TokenAccount, options: Pick<HistoryOptions, 'commitment' | 'minSlot'>, finalizedSlot: number): Promise<AccountReading> {
+  read(
+    account: TokenAccount,
+    options: Pick<HistoryOptions, 'commitment' | 'minSlot'>,
+    finalizedSlot: number,
+  ): Promise<AccountReading> {
     return this.#readFrom(this.#stateOf(account.account), account, options, finalizedSlot);
   }
 
@@ -78,7 +88,8 @@ export class AccountHistories {
     const unread = entries.filter((entry) => !entry.failed && state.recent.get(entry.txHash)?.slot !== entry.slot);
     const effects = new Map<string, AccountEffect | null>();
     for (let at = 0; at < unread.length; at += CONCURRENCY) {
-      const read = async ({ txHash }: HistoryEntry): Promise<unknown> => effects.set(txHash, await this.#chain.effectOf(txHash, account));
+      const read = async ({ txHash }: HistoryEntry): Promise<unknown> =>
+        effects.set(txHash, await this.#chain.effectOf(txHash, account));
       await Promise.all(unread.slice(at, at + CONCURRENCY).map(read));
     }
     const next = advance(state, entries, effects, options.commitment, finalizedSlot);
@@ -98,8 +109,13 @@ export class AccountHistories {
 }
 
 /** A provider that has not come to the cursor does not know it, and would list again what lies below. */
-function aboveCursor({ cursor }: AccountState, options: Pick<HistoryOptions, 'commitment' | 'minSlot'>): HistoryOptions {
-  return cursor === null ? options : { ...options, until: cursor.txHash, minSlot: Math.max(options.minSlot ?? 0, cursor.slot) };
+function aboveCursor(
+  { cursor }: AccountState,
+  options: Pick<HistoryOptions, 'commitment' | 'minSlot'>,
+): HistoryOptions {
+  return cursor === null
+    ? options
+    : { ...options, until: cursor.txHash, minSlot: Math.max(options.minSlot ?? 0, cursor.slot) };
 }
 
 /** The state after a reading. A transaction that is no longer listed has left the chain and counts no more. */

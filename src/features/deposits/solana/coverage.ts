@@ -2,7 +2,10 @@ import type { SweepMarks } from '../../../domain/events/operations-events.ts';
 import type { Block } from '../../../ports/chain.ts';
 import type { WatchSolanaDeps } from './types.ts';
 
-/** The evidence that every watched account of an open session was read, up to a finalized block, in few `RangeScanned` events. */
+/**
+ * The evidence that every watched account of an open session was read, up to a finalized block, in few `RangeScanned`
+ * events.
+ */
 export class SolanaCoverage {
   readonly #deps: Pick<WatchSolanaDeps, 'chain' | 'coverage'>;
   readonly #intervalMs: number;

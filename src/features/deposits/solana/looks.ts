@@ -83,18 +83,25 @@ export class WatchedAccounts {
     const follow = async ({ account, units }: (typeof changed)[number]): Promise<void> => {
       if (!(await this.#follow(account, units, look))) unexplained.add(account.owner);
     };
-    for (let at = 0; at < changed.length; at += CONCURRENCY) await Promise.all(changed.slice(at, at + CONCURRENCY).map(follow));
+    for (let at = 0; at < changed.length; at += CONCURRENCY)
+      await Promise.all(changed.slice(at, at + CONCURRENCY).map(follow));
     return { slot: look.slot, timeSec: look.timeSec, unexplained };
   }
 
-  /** Reads the finalized histories of an owner's accounts, whatever the balances say. Answers how many transfers were new. */
+  /**
+   * Reads the finalized histories of an owner's accounts, whatever the balances say. Answers how many transfers were
+   * new.
+   */
   async readFinal(owner: string): Promise<number> {
     let transfers = 0;
     for (const account of this.#accountsOf(owner)) transfers += await this.#readFinal(account);
     return transfers;
   }
 
-  /** Reads some histories that no look asks for: of balances that were believed, and of those that could not be explained. */
+  /**
+   * Reads some histories that no look asks for: of balances that were believed, and of those that could not be
+   * explained.
+   */
   async readOverdue(): Promise<void> {
     const nowMs = this.#deps.pace.nowMs();
     const believed = [...this.#believed.values()].slice(0, MAX_OVERDUE);
@@ -137,7 +144,11 @@ export class WatchedAccounts {
     this.#changed.set(account.account, changed);
     let reading: AccountReading;
     try {
-      reading = await this.#histories.read(account, { commitment: 'confirmed', minSlot: changed.slot }, this.finalizedSlot);
+      reading = await this.#histories.read(
+        account,
+        { commitment: 'confirmed', minSlot: changed.slot },
+        this.finalizedSlot,
+      );
     } catch (error) {
       // The balance is newer than any history that can be had right now.
       onlyUnavailable(error);
@@ -168,7 +179,8 @@ export class WatchedAccounts {
 
   async #readFinal(account: TokenAccount): Promise<number> {
     const reading = await this.#histories.read(account, { commitment: 'finalized' }, this.finalizedSlot);
-    if (!reading.isComplete) throw new ChainUnavailable(`${account.account} lists a transaction that cannot be read yet`);
+    if (!reading.isComplete)
+      throw new ChainUnavailable(`${account.account} lists a transaction that cannot be read yet`);
     await this.#take(reading);
     return reading.transfers.length;
   }
@@ -179,7 +191,11 @@ export class WatchedAccounts {
 
   /** The whole history once more, which by now may list what it had left out. */
   async #readDoubted({ account, pauseMs }: Doubt, nowMs: number): Promise<void> {
-    this.#doubted.set(account.account, { account, pauseMs: Math.min(LONGEST_DOUBT_MS, 2 * pauseMs), dueMs: nowMs + pauseMs });
+    this.#doubted.set(account.account, {
+      account,
+      pauseMs: Math.min(LONGEST_DOUBT_MS, 2 * pauseMs),
+      dueMs: nowMs + pauseMs,
+    });
     const { units } = await this.#deps.chain.balances([account]);
     const reading = await this.#histories.readWhole(account, this.finalizedSlot);
     await this.#observe(reading);

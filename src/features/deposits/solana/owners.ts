@@ -22,7 +22,10 @@ const DEADLINE_MARGIN_SEC = 30;
 /** A session that nobody ended this long after its deadline is not waited for any more. */
 const FORGOTTEN_SEC = 3600;
 
-/** All owners ever given out in one mode, by what can still be expected of them. Closed sessions stay: money may come late. */
+/**
+ * All owners ever given out in one mode, by what can still be expected of them. Closed sessions stay: money may come
+ * late.
+ */
 export class WatchedOwners {
   readonly #mode: Mode;
   readonly #ownerOf = new Map<SessionId, string>();
@@ -62,10 +65,12 @@ export class WatchedOwners {
     if (event.type === 'SessionCreated') {
       const { mode, sessionId, paymentOptions, createdAtSec, expiresAtSec } = event.data;
       const option = paymentOptions.find(({ network }) => network === 'solana');
-      if (option && mode === this.#mode) this.add({ owner: option.address, sessionId, createdAtSec, expiresAtSec, endedAtSec: null });
+      if (option && mode === this.#mode)
+        this.add({ owner: option.address, sessionId, createdAtSec, expiresAtSec, endedAtSec: null });
     } else if (event.type === 'SessionDeadlineMoved') {
       const watched = this.ofSession(sessionOfStream(stream)!);
-      if (watched && this.#open.has(watched.owner)) this.#open.set(watched.owner, { ...watched, expiresAtSec: event.data.expiresAtSec });
+      if (watched && this.#open.has(watched.owner))
+        this.#open.set(watched.owner, { ...watched, expiresAtSec: event.data.expiresAtSec });
     } else if (
       event.type === 'SessionPaid' ||
       event.type === 'SessionExpired' ||
@@ -85,8 +90,9 @@ export class WatchedOwners {
   }
 
   /**
-   * All owners of the open sessions, by urgency. `readToSec`: chain time up to which they were read, null before the first look. One that was
-   * not read past its deadline is waited for however long ago that was: after an outage nobody has looked yet.
+   * All owners of the open sessions, by urgency. `readToSec`: chain time up to which they were read, null before the
+   * first look. One that was not read past its deadline is waited for however long ago that was: after an outage nobody
+   * has looked yet.
    */
   open(nowSec: number, readToSec: number | null): { fresh: WatchedOwner[]; waiting: WatchedOwner[] } {
     const tiers = { fresh: [] as WatchedOwner[], waiting: [] as WatchedOwner[] };
@@ -105,7 +111,8 @@ export class WatchedOwners {
   /** The owners of a closed tier whose turn it is. Those that ended long ago leave the tier with it. */
   atTurn(tier: 'recent' | 'old', turn: number, nowSec: number): WatchedOwner[] {
     const watched = this.#ended[tier].at(turn);
-    if (tier === 'recent') for (const owner of watched) if (nowSec - owner.endedAtSec! > RECENT_SEC) this.#retire(owner);
+    if (tier === 'recent')
+      for (const owner of watched) if (nowSec - owner.endedAtSec! > RECENT_SEC) this.#retire(owner);
     return watched;
   }
 

@@ -7,11 +7,18 @@ import type { SessionRow } from '../../../../projections/sessions/session-row.ts
 import type { WatchedOwners } from './owners.ts';
 
 /**
- * Fills the list from the read side. Follow the ledger with `owners.apply` from the session projection's checkpoint (`seedFrom`), so that
- * nothing is missed in between; meeting a session twice is harmless. `readToSec`: chain time to which an earlier run had read.
+ * Fills the list from the read side. Follow the ledger with `owners.apply` from the session projection's checkpoint
+ * (`seedFrom`), so that nothing is missed in between; meeting a session twice is harmless. `readToSec`: chain time to
+ * which an earlier run had read.
  */
-export async function seedWatchedOwners(owners: WatchedOwners, mode: Mode, readModel: Pick<ReadModel, 'scan'>, readToSec: number): Promise<void> {
-  for await (const page of rowPages(readModel, SESSIONS_TABLE)) for (const { row } of page) addSession(owners, mode, row, readToSec);
+export async function seedWatchedOwners(
+  owners: WatchedOwners,
+  mode: Mode,
+  readModel: Pick<ReadModel, 'scan'>,
+  readToSec: number,
+): Promise<void> {
+  for await (const page of rowPages(readModel, SESSIONS_TABLE))
+    for (const { row } of page) addSession(owners, mode, row, readToSec);
 }
 
 function addSession(owners: WatchedOwners, mode: Mode, row: SessionRow, readToSec: number): void {

@@ -2,8 +2,8 @@ import type { SweepMark } from '../../../domain/events/operations-events.ts';
 import { TURNS } from '../../../domain/sweep-turns.ts';
 
 /**
- * One round after the other over the ended sessions of a tier, each in its interval. How far a round has come is durable, so a
- * restart neither begins it anew nor makes anybody wait for longer than one interval of running.
+ * One round after the other over the ended sessions of a tier, each in its interval. How far a round has come is
+ * durable, so a restart neither begins it anew nor makes anybody wait for longer than one interval of running.
  */
 export class SolanaSweep {
   readonly #intervalMs: number;
@@ -27,7 +27,10 @@ export class SolanaSweep {
     return this.#mark === null || this.#isOver ? 0 : this.#mark.turns;
   }
 
-  /** Takes up what an earlier run left. `timeSec`: chain time from which on balances will be read; `ageMs`: how long ago the round left began. */
+  /**
+   * Takes up what an earlier run left. `timeSec`: chain time from which on balances will be read; `ageMs`: how long ago
+   * the round left began.
+   */
   begin(left: SweepMark | null, timeSec: number, ageMs: number, nowMs: number): void {
     this.#mark = left ?? { startedSec: timeSec, previousSec: null, turns: 0 };
     this.#startedAtMs = left === null ? nowMs : nowMs - Math.max(0, ageMs);

@@ -30,10 +30,10 @@ const REMEMBERED_SLOTS = 256;
 const OLD_INTERVAL_MS = 6 * 3600 * 1000;
 
 /**
- * Watches the token accounts of deposit owners, a hundred a call: those of open sessions often, of ended ones ever less.
- * A balance that its known history does not explain is followed through the account's transactions, so nothing depends on
- * having been there at the right moment. Deposits are recorded when confirmed, confirmed when finalized, and reverted when
- * they vanish, by the same rules as on block-based chains.
+ * Watches the token accounts of deposit owners, a hundred a call: those of open sessions often, of ended ones ever
+ * less. A balance that its known history does not explain is followed through the account's transactions, so nothing
+ * depends on having been there at the right moment. Deposits are recorded when confirmed, confirmed when finalized, and
+ * reverted when they vanish, by the same rules as on block-based chains.
  */
 export class SolanaWatcher implements NetworkWatcher {
   readonly #deps: WatchSolanaDeps;
@@ -53,7 +53,10 @@ export class SolanaWatcher implements NetworkWatcher {
   readonly #sweeps: { readonly recent: SolanaSweep; readonly old: SolanaSweep };
   /** How far the rounds were when nothing they had passed was left unexplained. */
   #sweptTo: SweepMarks = { recent: null, old: null };
-  /** Owners of ended sessions that could not be read, or whose balance no history explained yet: looked at with every poll. */
+  /**
+   * Owners of ended sessions that could not be read, or whose balance no history explained yet: looked at with every
+   * poll.
+   */
   readonly #unexplained = new Map<string, WatchedOwner>();
   #begun = false;
   #look = 0;
@@ -70,7 +73,10 @@ export class SolanaWatcher implements NetworkWatcher {
       ...options,
     };
     this.#pace = deps.pace ?? SYSTEM_PACE;
-    this.#sweeps = { recent: new SolanaSweep(this.#options.recentIntervalMs, true), old: new SolanaSweep(this.#options.oldIntervalMs, false) };
+    this.#sweeps = {
+      recent: new SolanaSweep(this.#options.recentIntervalMs, true),
+      old: new SolanaSweep(this.#options.oldIntervalMs, false),
+    };
     this.#coverage = new SolanaCoverage(deps, this.#options.coverageIntervalMs, () => this.#pace.nowMs());
     const observer = deps.observer ?? {};
     this.#deposits = new TrackedDeposits({
@@ -85,7 +91,13 @@ export class SolanaWatcher implements NetworkWatcher {
       },
     });
     const { unexplainedAfterMs } = this.#options;
-    this.#accounts = new WatchedAccounts({ ...deps, deposits: this.#deposits, found: this.#coverage, pace: this.#pace, unexplainedAfterMs });
+    this.#accounts = new WatchedAccounts({
+      ...deps,
+      deposits: this.#deposits,
+      found: this.#coverage,
+      pace: this.#pace,
+      unexplainedAfterMs,
+    });
     this.#polling = new Polling({
       verify: () => deps.chain.verify(),
       poll: () => this.#poll(),
@@ -108,7 +120,9 @@ export class SolanaWatcher implements NetworkWatcher {
   /** Chain time up to which every transfer to an open session is known. Null before anything was read. */
   scannedToSec(): number | null {
     const parked = this.#deposits.oldestParked;
-    return parked && this.#scannedToSec !== null ? Math.min(this.#scannedToSec, parked.timeSec - 1) : this.#scannedToSec;
+    return parked && this.#scannedToSec !== null
+      ? Math.min(this.#scannedToSec, parked.timeSec - 1)
+      : this.#scannedToSec;
   }
 
   /** Called whenever `scannedToSec` moved, until the returned function is called. */
@@ -130,8 +144,8 @@ export class SolanaWatcher implements NetworkWatcher {
   }
 
   /**
-   * Reads the whole finalized history of an owner's accounts again and sends what is there; known transfers change nothing.
-   * Rejects with `ChainUnavailable` when it cannot be read.
+   * Reads the whole finalized history of an owner's accounts again and sends what is there; known transfers change
+   * nothing. Rejects with `ChainUnavailable` when it cannot be read.
    */
   async recheck(owner: string): Promise<{ readonly transfers: number }> {
     this.#accounts.forget(owner);
@@ -143,7 +157,8 @@ export class SolanaWatcher implements NetworkWatcher {
     if (!this.#begun) await this.#begin();
     const coverageDue = this.#coverage.isDue;
     if (coverageDue || this.#deposits.unsettled > 0) await this.#readFinalized();
-    // What no session took is offered again with every poll: its history is explained, so no later look comes back to it.
+    // What no session took is offered again with every poll: its history is explained, so no later look comes back to
+    // it.
     await this.#deposits.observe([]);
     await this.#lookAtOpen();
     await this.#sweep();
@@ -160,7 +175,11 @@ export class SolanaWatcher implements NetworkWatcher {
     if (this.#options.isNewChain) {
       for (const { sessionId, facts, status } of pending) {
         if (status !== 'detected') continue;
-        await this.#deps.deposits.revert(sessionId, { depositKey: facts.depositKey, reason: 'reorg', headNumber: 0 }, facts.network);
+        await this.#deps.deposits.revert(
+          sessionId,
+          { depositKey: facts.depositKey, reason: 'reorg', headNumber: 0 },
+          facts.network,
+        );
       }
     } else {
       this.#deposits.restore(pending, false);
@@ -171,7 +190,12 @@ export class SolanaWatcher implements NetworkWatcher {
     const nowMs = this.#deps.clock.nowMs();
     for (const tier of TIERS) {
       const left = this.#sweptTo[tier];
-      this.#sweeps[tier].begin(left, this.#finalized!.timeSec, nowMs - (left?.startedSec ?? 0) * 1000, this.#pace.nowMs());
+      this.#sweeps[tier].begin(
+        left,
+        this.#finalized!.timeSec,
+        nowMs - (left?.startedSec ?? 0) * 1000,
+        this.#pace.nowMs(),
+      );
     }
     this.#begun = true;
   }
@@ -277,4 +301,5 @@ export class SolanaWatcher implements NetworkWatcher {
   }
 }
 
-const reachedBy = ({ slot, timeSec, unexplained }: Looked): Reached | null => (unexplained.size === 0 ? { slot, timeSec } : null);
+const reachedBy = ({ slot, timeSec, unexplained }: Looked): Reached | null =>
+  unexplained.size === 0 ? { slot, timeSec } : null;

@@ -4,8 +4,9 @@ import type { EntryRow } from '../../../../projections/ledger/rows.ts';
 import type { JournalScope, LedgerJournal } from '../journal.ts';
 
 /*
- * ISO 20022 camt.053.001.08 (BankToCustomerStatementV08) of one coin at one address. Its amounts have five decimals at most and its currencies three
- * letters: what is beyond is cut off from each entry, shown whole beside it, and made up for by one entry of its own.
+ * ISO 20022 camt.053.001.08 (BankToCustomerStatementV08) of one coin at one address. Its amounts have five decimals at
+ * most and its currencies three letters: what is beyond is cut off from each entry, shown whole beside it, and made up
+ * for by one entry of its own.
  */
 
 export interface Wallet {
@@ -49,7 +50,10 @@ export async function camt053(
   const closing = moves.reduce((sum, { units }) => sum + units, opening);
   const shown = moves.map(({ units }) => cut(units));
   const rest = cut(closing) - shown.reduce((sum, units) => sum + units, cut(opening));
-  const entries = [...moves.map((move) => entryOf(move, scope, wallet)), ...(rest === 0n ? [] : [roundingOf(rest, scope, wallet)])];
+  const entries = [
+    ...moves.map((move) => entryOf(move, scope, wallet)),
+    ...(rest === 0n ? [] : [roundingOf(rest, scope, wallet)]),
+  ];
   return { text: document({ scope, wallet, createdAtMs, opening, closing, entries }), entries: entries.length };
 }
 
@@ -96,10 +100,18 @@ const amount = (units: bigint, { currency }: Wallet): string =>
 
 function entryOf({ entry, line, units }: Move, { clock }: JournalScope, wallet: Wallet): string {
   const day = entry.days[clock];
-  const said = [`${formatAmount(units)} ${wallet.coin}`, entry.txHash && `transaction ${entry.txHash}`, entry.orderId && `order ${entry.orderId}`];
+  const said = [
+    `${formatAmount(units)} ${wallet.coin}`,
+    entry.txHash && `transaction ${entry.txHash}`,
+    entry.orderId && `order ${entry.orderId}`,
+  ];
   return bankEntry(`${entry.mode}-${entry.number}-${line}`, amount(cut(units), wallet), {
     ...{ day, valueDay: entry.chainTimeSec === undefined ? day : dayOf(entry.chainTimeSec) },
-    ...{ reference: entry.id.replaceAll('-', '').slice(0, 35), code: entry.kind, said: said.filter(Boolean).join('; ') },
+    ...{
+      reference: entry.id.replaceAll('-', '').slice(0, 35),
+      code: entry.kind,
+      said: said.filter(Boolean).join('; '),
+    },
   });
 }
 
@@ -125,7 +137,8 @@ const bankEntry = (id: string, money: string, { day, valueDay, reference, code, 
   ].join('');
 
 /** An account's id has 34 characters at most; the whole address is its name. */
-const shortened = (address: string): string => (address.length <= MAX_ID ? address : `${address.slice(0, 16)}..${address.slice(-16)}`);
+const shortened = (address: string): string =>
+  address.length <= MAX_ID ? address : `${address.slice(0, 16)}..${address.slice(-16)}`;
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 const escaped = (text: string): string => text.replaceAll(/[&<>]/g, (character) => ENTITIES[character]!);

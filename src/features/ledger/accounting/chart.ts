@@ -19,7 +19,9 @@ const schema = z.strictObject({
       consultant: z.int().min(1001).max(9_999_999),
       client: z.int().min(1).max(99_999),
       /** Day and month, such as `01-01`. */
-      fiscal_year_start: z.string().regex(/^(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/, 'must be a month and a day such as 01-01'),
+      fiscal_year_start: z
+        .string()
+        .regex(/^(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/, 'must be a month and a day such as 01-01'),
       account_length: z.int().min(4).max(8),
     })
     .optional(),
@@ -51,7 +53,11 @@ export class Chart {
   accountOf(account: string, network: string | null, coin: string | null): string {
     const part = merchantAccountOf(account)?.part;
     const names = part === undefined ? [account] : [account, `liabilities:merchants:*:${part}`];
-    const wanted = [...names.map((name) => `${name}/${network}/${coin}`), ...names.map((name) => `${name}/*/${coin}`), ...names];
+    const wanted = [
+      ...names.map((name) => `${name}/${network}/${coin}`),
+      ...names.map((name) => `${name}/*/${coin}`),
+      ...names,
+    ];
     const found = wanted.find((name) => Object.hasOwn(this.file.accounts, name));
     if (found === undefined) throw new ChartRefused(`chart.accounts: ${names.at(-1)} is missing`);
     return this.file.accounts[found]!;

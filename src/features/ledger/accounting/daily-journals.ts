@@ -29,7 +29,8 @@ async function* dailyJournals(entries: AsyncIterable<ValuedEntry>, chart: Chart)
   if (sums.size > 0) yield { day, sums };
 }
 
-const turned = (day: string, order: readonly [number, number, number]): string => order.map((part) => day.split('-')[part]).join('/');
+const turned = (day: string, order: readonly [number, number, number]): string =>
+  order.map((part) => day.split('-')[part]).join('/');
 const DAY_MONTH_YEAR = [2, 1, 0] as const;
 const MONTH_DAY_YEAR = [1, 2, 0] as const;
 
@@ -39,7 +40,11 @@ interface Form {
   readonly row: (day: string, account: string, value: bigint) => readonly string[];
 }
 
-async function* fileOf(entries: AsyncIterable<ValuedEntry>, chart: Chart, { columns, mostRows, row }: Form): AsyncGenerator<string> {
+async function* fileOf(
+  entries: AsyncIterable<ValuedEntry>,
+  chart: Chart,
+  { columns, mostRows, row }: Form,
+): AsyncGenerator<string> {
   yield csvRow(columns);
   let rows = 0;
   for await (const { day, sums } of dailyJournals(entries, chart)) {
@@ -67,11 +72,25 @@ export function xeroFile(entries: AsyncIterable<ValuedEntry>, chart: Chart): Asy
       'TrackingOption2',
     ],
     mostRows: 300,
-    row: (day, account, value) => [`Quittance ${day}`, turned(day, DAY_MONTH_YEAR), '', account, taxRate, formatAmount(value), '', '', '', ''],
+    row: (day, account, value) => [
+      `Quittance ${day}`,
+      turned(day, DAY_MONTH_YEAR),
+      '',
+      account,
+      taxRate,
+      formatAmount(value),
+      '',
+      '',
+      '',
+      '',
+    ],
   });
 }
 
-/** QuickBooks Online, "Import journal entries": debits and credits in columns of their own, days written mm/dd/yyyy, 1,000 lines a file. */
+/**
+ * QuickBooks Online, "Import journal entries": debits and credits in columns of their own, days written mm/dd/yyyy,
+ * 1,000 lines a file.
+ */
 export function quickbooksFile(entries: AsyncIterable<ValuedEntry>, chart: Chart): AsyncGenerator<string> {
   return fileOf(entries, chart, {
     columns: ['*JournalNo', '*JournalDate', '*AccountName', '*Debits', '*Credits', 'Description'],

@@ -5,8 +5,9 @@ import { ChartRefused, type Chart } from './chart.ts';
 import { windows1252 } from './windows-1252.ts';
 
 /*
- * DATEV format "Buchungsstapel" (EXTF, category 21, version 13), as developer.datev.de describes it: Windows-1252, CRLF, semicolons, texts in
- * quotation marks, decimal commas; amounts above zero with two decimals, whose side "S" or "H" is that of the first account.
+ * DATEV format "Buchungsstapel" (EXTF, category 21, version 13), as developer.datev.de describes it: Windows-1252,
+ * CRLF, semicolons, texts in quotation marks, decimal commas; amounts above zero with two decimals, whose side "S" or
+ * "H" is that of the first account.
  */
 
 /** DATEV takes no more postings in one file. */
@@ -16,20 +17,97 @@ const ADDITIONAL = Array.from({ length: 20 }, (_, index) => [
   `Zusatzinformation - Art ${index + 1}`,
   `Zusatzinformation- Inhalt ${index + 1}`,
 ]).flat();
-const DOCUMENT_INFO = Array.from({ length: 8 }, (_, index) => [`Beleginfo - Art ${index + 1}`, `Beleginfo - Inhalt ${index + 1}`]).flat();
+const DOCUMENT_INFO = Array.from({ length: 8 }, (_, index) => [
+  `Beleginfo - Art ${index + 1}`,
+  `Beleginfo - Inhalt ${index + 1}`,
+]).flat();
 
 export const DATEV_COLUMNS: readonly string[] = [
-  ...['Umsatz (ohne Soll/Haben-Kz)', 'Soll/Haben-Kennzeichen', 'WKZ Umsatz', 'Kurs', 'Basis-Umsatz', 'WKZ Basis-Umsatz', 'Konto'],
-  ...['Gegenkonto (ohne BU-Schlüssel)', 'BU-Schlüssel', 'Belegdatum', 'Belegfeld 1', 'Belegfeld 2', 'Skonto', 'Buchungstext', 'Postensperre'],
+  ...[
+    'Umsatz (ohne Soll/Haben-Kz)',
+    'Soll/Haben-Kennzeichen',
+    'WKZ Umsatz',
+    'Kurs',
+    'Basis-Umsatz',
+    'WKZ Basis-Umsatz',
+    'Konto',
+  ],
+  ...[
+    'Gegenkonto (ohne BU-Schlüssel)',
+    'BU-Schlüssel',
+    'Belegdatum',
+    'Belegfeld 1',
+    'Belegfeld 2',
+    'Skonto',
+    'Buchungstext',
+    'Postensperre',
+  ],
   ...['Diverse Adressnummer', 'Geschäftspartnerbank', 'Sachverhalt', 'Zinssperre', 'Beleglink', ...DOCUMENT_INFO],
-  ...['KOST1 - Kostenstelle', 'KOST2 - Kostenstelle', 'Kost-Menge', 'EU-Land u. UStID (Bestimmung)', 'EU-Steuersatz (Bestimmung)'],
-  ...['Abw. Versteuerungsart', 'Sachverhalt L+L', 'Funktionsergänzung L+L', 'BU 49 Hauptfunktionstyp', 'BU 49 Hauptfunktionsnummer'],
-  ...['BU 49 Funktionsergänzung', ...ADDITIONAL, 'Stück', 'Gewicht', 'Zahlweise', 'Forderungsart', 'Veranlagungsjahr', 'Zugeordnete Fälligkeit'],
-  ...['Skontotyp', 'Auftragsnummer', 'Buchungstyp', 'USt-Schlüssel (Anzahlungen)', 'EU-Land (Anzahlungen)', 'Sachverhalt L+L (Anzahlungen)'],
-  ...['EU-Steuersatz (Anzahlungen)', 'Erlöskonto (Anzahlungen)', 'Herkunft-Kz', 'Buchungs GUID', 'KOST-Datum', 'SEPA-Mandatsreferenz'],
-  ...['Skontosperre', 'Gesellschaftername', 'Beteiligtennummer', 'Identifikationsnummer', 'Zeichnernummer', 'Postensperre bis'],
-  ...['Bezeichnung SoBil-Sachverhalt', 'Kennzeichen SoBil-Buchung', 'Festschreibung', 'Leistungsdatum', 'Datum Zuord. Steuerperiode', 'Fälligkeit'],
-  ...['Generalumkehr (GU)', 'Steuersatz', 'Land', 'Abrechnungsreferenz', 'BVV-Position', 'EU-Land u. UStID (Ursprung)', 'EU-Steuersatz (Ursprung)'],
+  ...[
+    'KOST1 - Kostenstelle',
+    'KOST2 - Kostenstelle',
+    'Kost-Menge',
+    'EU-Land u. UStID (Bestimmung)',
+    'EU-Steuersatz (Bestimmung)',
+  ],
+  ...[
+    'Abw. Versteuerungsart',
+    'Sachverhalt L+L',
+    'Funktionsergänzung L+L',
+    'BU 49 Hauptfunktionstyp',
+    'BU 49 Hauptfunktionsnummer',
+  ],
+  ...[
+    'BU 49 Funktionsergänzung',
+    ...ADDITIONAL,
+    'Stück',
+    'Gewicht',
+    'Zahlweise',
+    'Forderungsart',
+    'Veranlagungsjahr',
+    'Zugeordnete Fälligkeit',
+  ],
+  ...[
+    'Skontotyp',
+    'Auftragsnummer',
+    'Buchungstyp',
+    'USt-Schlüssel (Anzahlungen)',
+    'EU-Land (Anzahlungen)',
+    'Sachverhalt L+L (Anzahlungen)',
+  ],
+  ...[
+    'EU-Steuersatz (Anzahlungen)',
+    'Erlöskonto (Anzahlungen)',
+    'Herkunft-Kz',
+    'Buchungs GUID',
+    'KOST-Datum',
+    'SEPA-Mandatsreferenz',
+  ],
+  ...[
+    'Skontosperre',
+    'Gesellschaftername',
+    'Beteiligtennummer',
+    'Identifikationsnummer',
+    'Zeichnernummer',
+    'Postensperre bis',
+  ],
+  ...[
+    'Bezeichnung SoBil-Sachverhalt',
+    'Kennzeichen SoBil-Buchung',
+    'Festschreibung',
+    'Leistungsdatum',
+    'Datum Zuord. Steuerperiode',
+    'Fälligkeit',
+  ],
+  ...[
+    'Generalumkehr (GU)',
+    'Steuersatz',
+    'Land',
+    'Abrechnungsreferenz',
+    'BVV-Position',
+    'EU-Land u. UStID (Ursprung)',
+    'EU-Steuersatz (Ursprung)',
+  ],
   'Abw. Skontokonto',
 ];
 
@@ -53,25 +131,36 @@ export function datevFault({ file }: Chart, { from, to }: Pick<DatevScope, 'from
   if (file.clearing === undefined) return 'chart.clearing is missing: entries of more than two lines meet there';
   if (shownDecimals(file.currency) > 2) return `chart.currency: DATEV has two decimals, ${file.currency} has more`;
   const start = fiscalYearOf(from, file.datev.fiscal_year_start);
-  if (fiscalYearOf(to, file.datev.fiscal_year_start) !== start) return 'to must be in the fiscal year of from: a posting names day and month alone';
+  if (fiscalYearOf(to, file.datev.fiscal_year_start) !== start)
+    return 'to must be in the fiscal year of from: a posting names day and month alone';
   const longest = file.datev.account_length + 1;
-  const wrong = [file.clearing, ...Object.values(file.accounts)].find((number) => !/^\d{1,9}$/.test(number) || number.length > longest);
+  const wrong = [file.clearing, ...Object.values(file.accounts)].find(
+    (number) => !/^\d{1,9}$/.test(number) || number.length > longest,
+  );
   return wrong === undefined ? null : `chart.accounts: ${wrong} is no account number of at most ${longest} digits`;
 }
 
 /** Bytes of the file. */
-export async function* datevFile(entries: AsyncIterable<ValuedEntry>, chart: Chart, scope: DatevScope): AsyncGenerator<Uint8Array> {
+export async function* datevFile(
+  entries: AsyncIterable<ValuedEntry>,
+  chart: Chart,
+  scope: DatevScope,
+): AsyncGenerator<Uint8Array> {
   yield windows1252(`${header(chart, scope)}\r\n${DATEV_COLUMNS.join(';')}\r\n`);
   let rows = 0;
   for await (const entry of entries) {
     const text = postingsOf(entry, chart).map((posting) => `${record(entry, posting, chart)}\r\n`);
     rows += text.length;
-    if (rows > DATEV_MOST_ROWS) throw new ChartRefused(`to: a file holds ${DATEV_MOST_ROWS} postings at most; name fewer days`);
+    if (rows > DATEV_MOST_ROWS)
+      throw new ChartRefused(`to: a file holds ${DATEV_MOST_ROWS} postings at most; name fewer days`);
     if (text.length > 0) yield windows1252(text.join(''));
   }
 }
 
-/** Two lines are one posting; more of them, or two of one account, meet in the clearing account. What rounds to nothing is no posting. */
+/**
+ * Two lines are one posting; more of them, or two of one account, meet in the clearing account. What rounds to nothing
+ * is no posting.
+ */
 function postingsOf({ lines }: ValuedEntry, chart: Chart): Posting[] {
   const worth = lines.filter(({ value }) => value !== 0n);
   const numberOf = ({ account, network, coin }: ValuedLine): string => chart.accountOf(account, network, coin);
@@ -87,7 +176,23 @@ function header({ file }: Chart, { from, to, createdAtMs }: DatevScope): string 
   return [
     ...['"EXTF"', '700', '21', '"Buchungsstapel"', '13', created, '', '"RE"', '""', '""'],
     ...[consultant, client, digits(fiscalYearOf(from, start)), length, digits(from), digits(to)],
-    ...[quoted(`Quittance ${from.slice(0, 7)}`), '""', '1', '0', '0', quoted(file.currency), '', '""', '', '', '""', '', '', '""', '""'],
+    ...[
+      quoted(`Quittance ${from.slice(0, 7)}`),
+      '""',
+      '1',
+      '0',
+      '0',
+      quoted(file.currency),
+      '',
+      '""',
+      '',
+      '',
+      '""',
+      '',
+      '',
+      '""',
+      '""',
+    ],
   ].join(';');
 }
 
@@ -100,7 +205,10 @@ function record({ kind, day, entry }: ValuedEntry, { value, account, contra, lin
   set('Konto', account);
   set('Gegenkonto (ohne BU-Schlüssel)', contra);
   set('Belegdatum', `${day.slice(8)}${day.slice(5, 7)}`);
-  set('Belegfeld 1', quoted(receiptNumber(entry?.orderId ?? entry?.moveId ?? (entry === null ? '' : `E${entry.number}`))));
+  set(
+    'Belegfeld 1',
+    quoted(receiptNumber(entry?.orderId ?? entry?.moveId ?? (entry === null ? '' : `E${entry.number}`))),
+  );
   set(
     'Buchungstext',
     quoted(

@@ -4,8 +4,15 @@ import { amountCell, type Table } from './table.ts';
 
 const ATTEMPTS = 5;
 
-/** The trial balance, one row for each balance, and the number of the last entry that it can hold. Null while entries keep coming in. */
-export async function balancesTable(balances: LedgerBalances, mode: Mode, asOf: AsOf): Promise<{ table: Table; through: number } | null> {
+/**
+ * The trial balance, one row for each balance, and the number of the last entry that it can hold. Null while entries
+ * keep coming in.
+ */
+export async function balancesTable(
+  balances: LedgerBalances,
+  mode: Mode,
+  asOf: AsOf,
+): Promise<{ table: Table; through: number } | null> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const through = (await balances.modeRow(mode)).entries;
     const found = await balances.balances(mode, asOf);

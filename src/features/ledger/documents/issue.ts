@@ -18,7 +18,10 @@ export type DocumentFacts = Omit<DocumentIssued['data'], 'sha256' | 'bytes' | 'r
 const ATTEMPTS = 20;
 const PAGE = 200;
 
-/** The same text; once its last byte is taken, the log says that it was given out. Whoever reads less has nothing that the log knows of. */
+/**
+ * The same text; once its last byte is taken, the log says that it was given out. Whoever reads less has nothing that
+ * the log knows of.
+ */
 export async function* issued(
   deps: IssueDeps,
   facts: DocumentFacts,
@@ -32,7 +35,14 @@ export async function* issued(
     bytes += Buffer.byteLength(chunk);
     yield chunk;
   }
-  const data = { ...facts, sha256: sha256.digest('hex'), bytes, rows: tally.rows, totals: tally.totals(), issuedAtSec: toSec(deps.clock.nowMs()) };
+  const data = {
+    ...facts,
+    sha256: sha256.digest('hex'),
+    bytes,
+    rows: tally.rows,
+    totals: tally.totals(),
+    issuedAtSec: toSec(deps.clock.nowMs()),
+  };
   await append(deps, documentsStream(facts.mode), { type: 'DocumentIssued', data });
 }
 
@@ -46,7 +56,11 @@ async function append(deps: IssueDeps, stream: string, event: DocumentIssued): P
 }
 
 /** The newest event that a file with these bytes was given out by; null when there is none. */
-export async function issueOf(store: Pick<EventStore, 'lastOfStream' | 'readStream'>, mode: Mode, sha256: string): Promise<RecordedEvent | null> {
+export async function issueOf(
+  store: Pick<EventStore, 'lastOfStream' | 'readStream'>,
+  mode: Mode,
+  sha256: string,
+): Promise<RecordedEvent | null> {
   const stream = documentsStream(mode);
   let end = ((await store.lastOfStream(stream))?.revision ?? -1) + 1;
   while (end > 0) {

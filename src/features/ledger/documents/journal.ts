@@ -7,10 +7,13 @@ import { ownLines } from './month-statement.ts';
 import { amountCell as amount, chainTimeCell, timeCell as time, type Table } from './table.ts';
 
 /**
- * The columns of the export, one row a line of an entry, a memo one row with line 0. Names and meanings never change; new
- * columns come last. `docs/ledger.md` describes each of them.
+ * The columns of the export, one row a line of an entry, a memo one row with line 0. Names and meanings never change;
+ * new columns come last. `docs/ledger.md` describes each of them.
  */
-const COLUMNS: readonly (readonly [name: string, of: (entry: EntryRow, line: EntryLine | null, index: number) => CsvCell])[] = [
+const COLUMNS: readonly (readonly [
+  name: string,
+  of: (entry: EntryRow, line: EntryLine | null, index: number) => CsvCell,
+])[] = [
   ['entry', ({ number }) => number],
   ['line', (_, line, index) => (line ? index + 1 : 0)],
   ['kind', ({ kind }) => kind],
@@ -57,13 +60,23 @@ export const journalTable = (journal: LedgerJournal, scope: JournalScope, throug
   tableOf(journal, scope, through, ({ entry }) => entry);
 
 /** The same of a merchant's accounts alone, numbered by its own book. */
-export const linesTable = (journal: LedgerJournal, scope: JournalScope, through: number, merchantId: MerchantId): Table =>
+export const linesTable = (
+  journal: LedgerJournal,
+  scope: JournalScope,
+  through: number,
+  merchantId: MerchantId,
+): Table =>
   tableOf(journal, scope, through, ({ place, entry }) => {
     const lines = ownLines(entry, merchantId);
     return lines.length === 0 && entry.lines.length > 0 ? null : { ...entry, number: place, lines };
   });
 
-function tableOf(journal: LedgerJournal, scope: JournalScope, through: number, shown: (placed: PlacedEntry) => EntryRow | null): Table {
+function tableOf(
+  journal: LedgerJournal,
+  scope: JournalScope,
+  through: number,
+  shown: (placed: PlacedEntry) => EntryRow | null,
+): Table {
   return {
     columns: JOURNAL_COLUMNS,
     amounts: ['amount', 'debit', 'credit'],

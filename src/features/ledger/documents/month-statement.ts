@@ -24,11 +24,16 @@ export const scopeOfMonth = ({ mode, period, merchantId }: StatementOf): Journal
 
 /** Lines that are of the statement: a merchant's are those of its accounts. */
 export const ownLines = (entry: EntryRow, merchantId: MerchantId | null): readonly EntryLine[] =>
-  merchantId === null ? entry.lines : entry.lines.filter(({ account }) => merchantAccountOf(account)?.merchantId === merchantId);
+  merchantId === null
+    ? entry.lines
+    : entry.lines.filter(({ account }) => merchantAccountOf(account)?.merchantId === merchantId);
 
 /** What stands in the digest of the lines for one of them. */
-const lineText = (eventId: string, { account, network, coin }: Pick<EntryLine, 'account' | 'network' | 'coin'>, amount: string): string =>
-  `${eventId},${account},${network},${coin},${amount}\n`;
+const lineText = (
+  eventId: string,
+  { account, network, coin }: Pick<EntryLine, 'account' | 'network' | 'coin'>,
+  amount: string,
+): string => `${eventId},${account},${network},${coin},${amount}\n`;
 
 /** Counts every line of a closed month: it is the same whenever it is counted. */
 export async function statementContent(
@@ -38,7 +43,8 @@ export async function statementContent(
   const sums = new Sums(of.merchantId);
   const before = { day: dayBefore(firstDayOf(of.period)), clock: 'recorded' } as const;
   const accounts = of.merchantId === null ? '' : merchantAccounts(of.merchantId);
-  for (const { account, network, coin, units } of await balances.balances(of.mode, before, accounts)) sums.open(account, network, coin, units);
+  for (const { account, network, coin, units } of await balances.balances(of.mode, before, accounts))
+    sums.open(account, network, coin, units);
   const digest = createHash('sha256');
   let lines = 0;
   for await (const chunk of journal.walk(scopeOfMonth(of)))
@@ -91,9 +97,19 @@ class Sums {
       [...rows].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row);
     const text = formatAmount;
     const accounts = sorted(this.#accounts).map(({ opening, debits, credits, ...place }): StatementAccount => ({
-      ...{ ...place, opening: text(opening), debits: text(debits), credits: text(credits), closing: text(opening + debits - credits) },
+      ...{
+        ...place,
+        opening: text(opening),
+        debits: text(debits),
+        credits: text(credits),
+        closing: text(opening + debits - credits),
+      },
     }));
-    const kinds = sorted(this.#kinds).map(({ debits, credits, ...row }): StatementKind => ({ ...row, debits: text(debits), credits: text(credits) }));
+    const kinds = sorted(this.#kinds).map(({ debits, credits, ...row }): StatementKind => ({
+      ...row,
+      debits: text(debits),
+      credits: text(credits),
+    }));
     return { accounts, kinds };
   }
 
@@ -111,7 +127,10 @@ class Sums {
   }
 }
 
-/** Merchants of whom there is something to state: who were owed something before the month, or in whose accounts something moved. */
+/**
+ * Merchants of whom there is something to state: who were owed something before the month, or in whose accounts
+ * something moved.
+ */
 export async function merchantsIn(
   { balances, journal }: { readonly balances: LedgerBalances; readonly journal: LedgerJournal },
   of: Omit<StatementOf, 'merchantId'>,

@@ -33,7 +33,10 @@ export class MonthStatements {
   /** Those of the month that there are, the operator's first. */
   async list(mode: Mode, period: string): Promise<IssuedStatement[]> {
     const events = await this.#deps.store.readStream(statementsStream(mode, period));
-    const all = events.map((event): IssuedStatement => ({ event, data: JSON.parse(event.data) as StatementIssued['data'] }));
+    const all = events.map((event): IssuedStatement => ({
+      event,
+      data: JSON.parse(event.data) as StatementIssued['data'],
+    }));
     return all.toSorted((one, other) => ((one.data.merchantId ?? '') < (other.data.merchantId ?? '') ? -1 : 1));
   }
 
@@ -51,7 +54,9 @@ export class MonthStatements {
   async issue(mode: Mode, period: string, actor: string): Promise<IssuedStatement[] | null> {
     const closed = await this.#deps.balances.period(mode, period);
     if (!closed) return null;
-    const closing = (await this.#deps.store.readStream(ledgerPeriodsStream(mode))).find(({ id }) => id === closed.entry);
+    const closing = (await this.#deps.store.readStream(ledgerPeriodsStream(mode))).find(
+      ({ id }) => id === closed.entry,
+    );
     if (!closing) throw new Error(`the log has no event ${closed.entry}`);
     const throughEvent = (JSON.parse(closing.data) as PeriodClosed['data']).throughPosition;
     const wanted: (MerchantId | null)[] = [null, ...(await merchantsIn(this.#deps, { mode, period }))];
@@ -60,7 +65,16 @@ export class MonthStatements {
       if (made.has(merchantId)) continue;
       const content = await statementContent(this.#deps, { mode, period, merchantId });
       const issuedAtSec = toSec(this.#deps.clock.nowMs());
-      await this.#append({ mode, period, merchantId, closing: closing.id, throughEvent, ...content, actor, issuedAtSec });
+      await this.#append({
+        mode,
+        period,
+        merchantId,
+        closing: closing.id,
+        throughEvent,
+        ...content,
+        actor,
+        issuedAtSec,
+      });
     }
     return this.list(mode, period);
   }
@@ -71,7 +85,12 @@ export class MonthStatements {
     for (;;) {
       const last = await this.#deps.store.lastOfStream(stream);
       if (await this.find(data)) return;
-      const { result } = await appendNext(this.#deps, { stream, last, event: { type: 'StatementIssued', data }, actor: data.actor });
+      const { result } = await appendNext(this.#deps, {
+        stream,
+        last,
+        event: { type: 'StatementIssued', data },
+        actor: data.actor,
+      });
       if (result.ok) return;
     }
   }

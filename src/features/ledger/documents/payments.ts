@@ -12,16 +12,44 @@ import type { JournalScope, LedgerJournal } from '../journal.ts';
 import { amountCell, chainTimeCell, rowOf, timeCell, type Table } from './table.ts';
 
 const COLUMNS = [
-  ...['event_id', 'recorded_day', 'chain_time', 'chain_day', 'merchant_id', 'order_id', 'session_id', 'currency', 'order_amount'],
-  ...['tax_amount', 'shipping_amount', 'rate', 'rate_locked_at', 'rate_rule', 'coin', 'converted', 'rounding', 'due', 'received', 'excess'],
+  ...[
+    'event_id',
+    'recorded_day',
+    'chain_time',
+    'chain_day',
+    'merchant_id',
+    'order_id',
+    'session_id',
+    'currency',
+    'order_amount',
+  ],
+  ...[
+    'tax_amount',
+    'shipping_amount',
+    'rate',
+    'rate_locked_at',
+    'rate_rule',
+    'coin',
+    'converted',
+    'rounding',
+    'due',
+    'received',
+    'excess',
+  ],
   ...['network', 'applied', 'fiat_at_locked_rate', 'fiat_at_settlement_quote', 'fiat_difference'],
 ];
 
 /**
- * Orders as they were paid, so that the books tie to invoices: a row for each network whose money paid the order. What is of the whole order
- * stands on its first row: `converted` is the order amount at the rate, exactly, and `rounding` what made `due` of it.
+ * Orders as they were paid, so that the books tie to invoices: a row for each network whose money paid the order. What
+ * is of the whole order stands on its first row: `converted` is the order amount at the rate, exactly, and `rounding`
+ * what made `due` of it.
  */
-export function paymentsTable(journal: LedgerJournal, store: Pick<EventStore, 'readStream'>, scope: JournalScope, through: number): Table {
+export function paymentsTable(
+  journal: LedgerJournal,
+  store: Pick<EventStore, 'readStream'>,
+  scope: JournalScope,
+  through: number,
+): Table {
   return {
     columns: COLUMNS,
     amounts: ['applied', 'due', 'received', 'excess'],
@@ -57,14 +85,22 @@ function rowsOf(entry: EntryRow, { created, chosen, paid }: Order): CsvCell[][] 
     ...{ rate_locked_at: lock ? timeCell(lock.lockedAtSec * 1000) : null, rate_rule: lock?.rule ?? null },
     ...conversion(created.amount, rate, paid.due),
     ...{ received: amountCell(amountOf(paid.received)), excess: amountCell(amountOf(paid.excess)) },
-    ...{ fiat_at_locked_rate: entry.value?.atLockedRate ?? null, fiat_at_settlement_quote: entry.value?.atSettlementQuote ?? null },
+    ...{
+      fiat_at_locked_rate: entry.value?.atLockedRate ?? null,
+      fiat_at_settlement_quote: entry.value?.atSettlementQuote ?? null,
+    },
     fiat_difference: entry.value?.difference ?? null,
   };
   const account = payableTo(entry.merchantId!);
   const parts = entry.lines.filter((line) => line.account === account);
   return parts.map(({ network, amount }, index) => {
     const cells: Record<string, CsvCell> = {
-      ...{ event_id: entry.id, recorded_day: entry.days.recorded, chain_day: entry.days.chain, currency: created.currency },
+      ...{
+        event_id: entry.id,
+        recorded_day: entry.days.recorded,
+        chain_day: entry.days.chain,
+        currency: created.currency,
+      },
       ...{ chain_time: chainTimeCell(entry), merchant_id: entry.merchantId ?? null },
       ...{ order_id: entry.orderId ?? null, session_id: entry.sessionId ?? null, coin: paid.coin },
       ...(index === 0 && ofOrder),

@@ -11,7 +11,10 @@ const COLUMNS = [
   ...['order_id', 'session_id', 'paid_day', 'amount'],
 ];
 
-/** What of an order, or of an entry that is of none, is not settled yet; below zero what was settled before it was taken away. */
+/**
+ * What of an order, or of an entry that is of none, is not settled yet; below zero what was settled before it was taken
+ * away.
+ */
 interface Owing {
   readonly orderId: string | null;
   readonly sessionId: string | null;
@@ -20,10 +23,16 @@ interface Owing {
 }
 
 /**
- * Which orders each settlement of a merchant paid: the oldest first, after what was taken away from orders that had been settled before. The
- * rows of a settlement add up to it, to the last unit; what it paid beyond every order is a row without one.
+ * Which orders each settlement of a merchant paid: the oldest first, after what was taken away from orders that had
+ * been settled before. The rows of a settlement add up to it, to the last unit; what it paid beyond every order is a
+ * row without one.
  */
-export function settledOrdersTable(journal: LedgerJournal, merchantId: MerchantId, scope: JournalScope, through: number): Table {
+export function settledOrdersTable(
+  journal: LedgerJournal,
+  merchantId: MerchantId,
+  scope: JournalScope,
+  through: number,
+): Table {
   return {
     columns: COLUMNS,
     amounts: ['amount'],
@@ -58,7 +67,12 @@ class OwedOrders {
       if (entry.kind === 'settlement') return settled(orders, -units).map((part) => rowOf(entry, network, coin, part));
       const id = entry.sessionId ?? entry.id;
       const order = orders.get(id) ?? {
-        ...{ orderId: entry.orderId ?? null, sessionId: entry.sessionId ?? null, paidDay: entry.days.recorded, units: 0n },
+        ...{
+          orderId: entry.orderId ?? null,
+          sessionId: entry.sessionId ?? null,
+          paidDay: entry.days.recorded,
+          units: 0n,
+        },
       };
       order.units += units;
       if (order.units === 0n) orders.delete(id);
@@ -91,7 +105,12 @@ function settled(orders: Map<string, Owing>, amount: bigint): Part[] {
   return left === 0n ? parts : [...parts, { orderId: null, sessionId: null, paidDay: null, units: left }];
 }
 
-const rowOf = (entry: EntryRow, network: string, coin: string, { orderId, sessionId, paidDay, units }: Part): CsvCell[] => [
+const rowOf = (
+  entry: EntryRow,
+  network: string,
+  coin: string,
+  { orderId, sessionId, paidDay, units }: Part,
+): CsvCell[] => [
   ...[entry.moveId ?? null, entry.days.recorded, chainTimeCell(entry)],
   ...[entry.days.chain, entry.txHash ?? null, entry.id, network, coin, orderId, sessionId, paidDay, amountCell(units)],
 ];

@@ -8,13 +8,26 @@ import { owedOf, settlementLinesOf, totalOf, type Owed, type SettlementLine } fr
 import { amountCell, chainTimeCell, rowOf, timeCell, type Table } from './table.ts';
 
 const COLUMNS = [
-  ...['kind', 'recorded_at', 'recorded_day', 'chain_time', 'chain_day', 'order_id', 'session_id', 'refund_id', 'move_id'],
+  ...[
+    'kind',
+    'recorded_at',
+    'recorded_day',
+    'chain_time',
+    'chain_day',
+    'order_id',
+    'session_id',
+    'refund_id',
+    'move_id',
+  ],
   ...['network', 'coin', 'payable', 'unapplied', 'refunds_reserved', 'total'],
   ...['tx_hash', 'log_index', 'block_number', 'block_hash', 'event_id', 'reverses'],
   ...['fiat_currency', 'fiat_at_locked_rate', 'fiat_at_settlement_quote', 'fiat_difference'],
 ];
 
-/** The settlement report as one table. What was owed before its first day are rows of their own, so that each column adds up to what is owed at the end. */
+/**
+ * The settlement report as one table. What was owed before its first day are rows of their own, so that each column
+ * adds up to what is owed at the end.
+ */
 export function settlementTable(
   { balances, journal }: { readonly balances: LedgerBalances; readonly journal: LedgerJournal },
   merchantId: MerchantId,
@@ -33,7 +46,9 @@ export function settlementTable(
         );
       }
       for await (const chunk of journal.walk(scope))
-        yield chunk.flatMap(({ entry }) => (entry.number > through ? [] : settlementLinesOf(entry, merchantId).map(cellsOf)));
+        yield chunk.flatMap(({ entry }) =>
+          entry.number > through ? [] : settlementLinesOf(entry, merchantId).map(cellsOf),
+        );
     },
   };
 }
@@ -47,9 +62,20 @@ const amounts = (owed: Owed) => ({
 
 const cellsOf = ({ entry, network, coin, changed, value }: SettlementLine): CsvCell[] =>
   rowOf(COLUMNS, {
-    ...{ kind: entry.kind, recorded_at: timeCell(entry.recordedAtMs), recorded_day: entry.days.recorded, chain_day: entry.days.chain },
+    ...{
+      kind: entry.kind,
+      recorded_at: timeCell(entry.recordedAtMs),
+      recorded_day: entry.days.recorded,
+      chain_day: entry.days.chain,
+    },
     ...{ chain_time: chainTimeCell(entry), order_id: entry.orderId ?? null },
-    ...{ session_id: entry.sessionId ?? null, refund_id: entry.refundId ?? null, move_id: entry.moveId ?? null, network, coin },
+    ...{
+      session_id: entry.sessionId ?? null,
+      refund_id: entry.refundId ?? null,
+      move_id: entry.moveId ?? null,
+      network,
+      coin,
+    },
     ...amounts(changed),
     ...{ tx_hash: entry.txHash ?? null, log_index: entry.logIndex ?? null, block_number: entry.blockNumber ?? null },
     ...{ block_hash: entry.blockHash ?? null, event_id: entry.id, reverses: entry.reverses ?? null },

@@ -9,13 +9,15 @@ export type TableFormat = (typeof TABLE_FORMATS)[number];
 /** Amounts show at least the decimals of a stablecoin, and every decimal they have. */
 const DECIMALS = 6;
 export const amountCell = (units: bigint): string => formatAmount(units, DECIMALS);
-export const timeCell = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString());
+export const timeCell = (ms: number | undefined): string | null =>
+  ms === undefined ? null : new Date(ms).toISOString();
 /** When the chain had it; null for what no chain has. */
 export const chainTimeCell = (entry: Pick<EntryRow, 'chainTimeSec'> | null): string | null =>
   timeCell(entry?.chainTimeSec === undefined ? undefined : entry.chainTimeSec * 1000);
 
 /** Cells by the names of their columns, in the order of the columns; what is not there is empty. */
-export const rowOf = (columns: readonly string[], cells: Readonly<Record<string, CsvCell>>): CsvCell[] => columns.map((name) => cells[name] ?? null);
+export const rowOf = (columns: readonly string[], cells: Readonly<Record<string, CsvCell>>): CsvCell[] =>
+  columns.map((name) => cells[name] ?? null);
 
 /** Rows with columns, some at a time. */
 export interface Table {
@@ -28,14 +30,16 @@ export interface Table {
 /** Counts the rows of a table and adds its amounts up. */
 export class Tally {
   rows = 0;
-  readonly #sums = new Map<string, { readonly column: string; readonly network: string | null; readonly coin: string | null; sum: bigint }>();
+  readonly #sums = new Map<
+    string,
+    { readonly column: string; readonly network: string | null; readonly coin: string | null; sum: bigint }
+  >();
 
   take({ columns, amounts }: Pick<Table, 'columns' | 'amounts'>, cells: readonly CsvCell[]): void {
     this.rows += 1;
-    const [network, coin] = ['network', 'coin'].map((name) => (cells[columns.indexOf(name)] as string | null | undefined) ?? null) as [
-      string | null,
-      string | null,
-    ];
+    const [network, coin] = ['network', 'coin'].map(
+      (name) => (cells[columns.indexOf(name)] as string | null | undefined) ?? null,
+    ) as [string | null, string | null];
     for (const column of amounts) {
       const cell = cells[columns.indexOf(column)];
       if (typeof cell === 'string') this.add(column, network, coin, signedAmountOf(cell));

@@ -9,13 +9,21 @@ const COLUMNS = [
   ...['merchant_id', 'order_id', 'session_id', 'refund_id', 'move_id', 'event_id', 'tx_hash'],
 ];
 
-/** The journal in the functional currency, with roundings and revaluations as lines of their own: the values of an entry add up to zero. */
-export const valuedTable = (entries: () => AsyncIterable<ValuedEntry>, rates: BookRates, from: string | null): Table => ({
+/**
+ * The journal in the functional currency, with roundings and revaluations as lines of their own: the values of an entry
+ * add up to zero.
+ */
+export const valuedTable = (
+  entries: () => AsyncIterable<ValuedEntry>,
+  rates: BookRates,
+  from: string | null,
+): Table => ({
   columns: COLUMNS,
   amounts: ['amount', 'value', 'debit_value', 'credit_value'],
   rows: async function* () {
     for await (const entry of entries())
-      if (from === null || entry.day >= from) yield entry.lines.map((line, index) => cellsOf(entry, line, index, rates));
+      if (from === null || entry.day >= from)
+        yield entry.lines.map((line, index) => cellsOf(entry, line, index, rates));
   },
 });
 
@@ -28,8 +36,17 @@ function cellsOf({ kind, day, entry }: ValuedEntry, line: ValuedLine, index: num
     ...{ currency: rates.currency, rate: rate?.rate ?? null, rate_at: rate ? timeCell(rate.atSec * 1000) : null },
     ...{ rate_source: rate?.source ?? null, rate_event: rate?.event ?? null, value: rates.text(value) },
     ...{ debit_value: value > 0n ? rates.text(value) : null, credit_value: value < 0n ? rates.text(-value) : null },
-    ...{ merchant_id: entry?.merchantId ?? null, order_id: entry?.orderId ?? null, session_id: entry?.sessionId ?? null },
-    ...{ refund_id: entry?.refundId ?? null, move_id: entry?.moveId ?? null, event_id: entry?.id ?? null, tx_hash: entry?.txHash ?? null },
+    ...{
+      merchant_id: entry?.merchantId ?? null,
+      order_id: entry?.orderId ?? null,
+      session_id: entry?.sessionId ?? null,
+    },
+    ...{
+      refund_id: entry?.refundId ?? null,
+      move_id: entry?.moveId ?? null,
+      event_id: entry?.id ?? null,
+      tx_hash: entry?.txHash ?? null,
+    },
   };
   return rowOf(COLUMNS, cells);
 }

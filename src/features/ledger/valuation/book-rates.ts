@@ -68,7 +68,9 @@ export class BookRates {
   summary(coin: string): { coin: string; rates: number; first_at: number; last_at: number; last_rate: string } | null {
     const rates = this.#rates.get(coin) ?? [];
     const [first, last] = [rates[0], rates.at(-1)];
-    return first && last ? { coin, rates: rates.length, first_at: first.atSec, last_at: last.atSec, last_rate: last.rate } : null;
+    return first && last
+      ? { coin, rates: rates.length, first_at: first.atSec, last_at: last.atSec, last_rate: last.rate }
+      : null;
   }
 
   /** The newest rate by then, however old; null without any. */
@@ -87,7 +89,10 @@ export class BookRates {
   at(coin: string, atSec: number): UsedRate {
     const rate = this.newest(coin, atSec);
     const when = new Date(atSec * 1000).toISOString();
-    if (!rate) throw new RateMissing(`there is no rate of ${coin} in ${this.currency} at or before ${when}: \`quittance ledger record-rates\``);
+    if (!rate)
+      throw new RateMissing(
+        `there is no rate of ${coin} in ${this.currency} at or before ${when}: \`quittance ledger record-rates\``,
+      );
     if (atSec - rate.atSec > MAX_RATE_AGE_SEC)
       throw new RateMissing(
         `the newest rate of ${coin} in ${this.currency} before ${when} is of ${new Date(rate.atSec * 1000).toISOString()}, which is too old`,
@@ -95,7 +100,9 @@ export class BookRates {
     return rate;
   }
 
-  /** 10^-18 units of the currency that the coin's are worth, rounded half away from zero to the currency's minor unit. */
+  /**
+   * 10^-18 units of the currency that the coin's are worth, rounded half away from zero to the currency's minor unit.
+   */
   value(units: bigint, { units: rate }: Pick<UsedRate, 'units'>): bigint {
     const step = 10n ** BigInt(2 * SCALE - shownDecimals(this.currency));
     const size = absolute(units) * rate;
@@ -111,7 +118,10 @@ export class BookRates {
 
 const MOMENT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?Z)?$/;
 
-/** `when,coin,rate` a line, with a first line of names or without: a day is its start in UTC. What is wrong is said with its line. */
+/**
+ * `when,coin,rate` a line, with a first line of names or without: a day is its start in UTC. What is wrong is said with
+ * its line.
+ */
 export function parseRates(text: string): readonly BookRate[] | string {
   const lines = text.split(/\r?\n/).flatMap((line, index) => (line.trim() === '' ? [] : [{ line, number: index + 1 }]));
   const rates: BookRate[] = [];
@@ -123,10 +133,13 @@ export function parseRates(text: string): readonly BookRate[] | string {
     if (more.length > 0 || Number.isNaN(atMs))
       return `line ${number} must be when,coin,rate, with a day such as 2026-10-31 or a moment such as 2026-10-31T16:00:00Z`;
     if (!BOOKED_COINS.includes(coin)) return `line ${number}: coin must be one of ${BOOKED_COINS.join(', ')}`;
-    if (units === null || units === 0n) return `line ${number}: rate must be a decimal number above zero, what one ${coin} is worth`;
+    if (units === null || units === 0n)
+      return `line ${number}: rate must be a decimal number above zero, what one ${coin} is worth`;
     rates.push({ coin, atSec: atMs / 1000, rate });
   }
-  const twice = rates.find(({ coin, atSec }, index) => rates.findIndex((other) => other.coin === coin && other.atSec === atSec) !== index);
+  const twice = rates.find(
+    ({ coin, atSec }, index) => rates.findIndex((other) => other.coin === coin && other.atSec === atSec) !== index,
+  );
   if (twice) return `${twice.coin} has two rates of ${new Date(twice.atSec * 1000).toISOString()}`;
   return rates.length > 0 ? rates : 'the file holds no rates';
 }

@@ -9,10 +9,25 @@ export type CostMethod = (typeof COST_METHODS)[number];
 
 const COLUMNS = [
   ...['entry', 'recorded_day', 'chain_time', 'kind', 'account', 'network', 'coin', 'acquired', 'disposed', 'uncovered'],
-  ...['currency', 'rate', 'rate_at', 'rate_source', 'cost', 'proceeds', 'gain', 'held', 'held_cost', 'event_id', 'tx_hash'],
+  ...[
+    'currency',
+    'rate',
+    'rate_at',
+    'rate_source',
+    'cost',
+    'proceeds',
+    'gain',
+    'held',
+    'held_cost',
+    'event_id',
+    'tx_hash',
+  ],
 ];
 
-/** What is the operator's own is what no liability stands against: each line of these is coin that came to it or left it. */
+/**
+ * What is the operator's own is what no liability stands against: each line of these is coin that came to it or left
+ * it.
+ */
 const isOwn = (account: string): boolean => /^(equity|income|expenses):/.test(account);
 
 interface Lot {
@@ -21,10 +36,16 @@ interface Lot {
 }
 
 /**
- * What the operator's own coin cost and what leaving it brought, by network and coin. `cost` is of what came (at its value then) or of what left
- * (by the method); all that was ever acquired equals what left and `held_cost`, to the last digit.
+ * What the operator's own coin cost and what leaving it brought, by network and coin. `cost` is of what came (at its
+ * value then) or of what left (by the method); all that was ever acquired equals what left and `held_cost`, to the last
+ * digit.
  */
-export const costBasisTable = (entries: () => AsyncIterable<ValuedEntry>, rates: BookRates, method: CostMethod, from: string | null): Table => ({
+export const costBasisTable = (
+  entries: () => AsyncIterable<ValuedEntry>,
+  rates: BookRates,
+  method: CostMethod,
+  from: string | null,
+): Table => ({
   columns: COLUMNS,
   amounts: ['acquired', 'disposed', 'uncovered', 'cost', 'proceeds', 'gain'],
   rows: async function* () {
@@ -49,15 +70,32 @@ function cellsOf({ entry, kind, day }: ValuedEntry, line: ValuedLine, pool: Pool
   const left = isAcquired ? null : pool.dispose(-units, -value);
   if (isAcquired) pool.acquire(units, value);
   const cells: Record<string, CsvCell> = {
-    ...{ entry: entry?.number ?? null, recorded_day: day, kind, account: line.account, network: line.network, coin: line.coin },
+    ...{
+      entry: entry?.number ?? null,
+      recorded_day: day,
+      kind,
+      account: line.account,
+      network: line.network,
+      coin: line.coin,
+    },
     chain_time: chainTimeCell(entry),
     ...(isAcquired ? { acquired: amountCell(units), cost: rates.text(value) } : {}),
     ...(left && {
       ...{ disposed: amountCell(-units), uncovered: amountCell(left.uncovered), cost: rates.text(-left.cost) },
       ...{ proceeds: rates.text(-value), gain: rates.text(-value - left.cost) },
     }),
-    ...{ currency: rates.currency, rate: line.rate!.rate, rate_at: timeCell(line.rate!.atSec * 1000), rate_source: line.rate!.source },
-    ...{ held: amountCell(pool.held), held_cost: rates.text(pool.cost), event_id: entry?.id ?? null, tx_hash: entry?.txHash ?? null },
+    ...{
+      currency: rates.currency,
+      rate: line.rate!.rate,
+      rate_at: timeCell(line.rate!.atSec * 1000),
+      rate_source: line.rate!.source,
+    },
+    ...{
+      held: amountCell(pool.held),
+      held_cost: rates.text(pool.cost),
+      event_id: entry?.id ?? null,
+      tx_hash: entry?.txHash ?? null,
+    },
   };
   return rowOf(COLUMNS, cells);
 }
@@ -65,7 +103,10 @@ function cellsOf({ entry, kind, day }: ValuedEntry, line: ValuedLine, pool: Pool
 class Pool {
   readonly #method: CostMethod;
   #lots: Lot[] = [];
-  /** What left before it was known to have come: it left at its value, without a gain, and what comes next makes up for it. */
+  /**
+   * What left before it was known to have come: it left at its value, without a gain, and what comes next makes up for
+   * it.
+   */
   #short: Lot = { units: 0n, cost: 0n };
 
   constructor(method: CostMethod) {

@@ -34,8 +34,9 @@ const MOST_CHANGE = 4n;
 const WEEK_SEC = 7 * 86_400;
 
 /**
- * Writes down what each coin in the books was worth at the start of every day (UTC), from the day before the first entry on, also of days that were missed. What no source
- * says stays missing until somebody records it: no rate is made of others.
+ * Writes down what each coin in the books was worth at the start of every day (UTC), from the day before the first
+ * entry on, also of days that were missed. What no source says stays missing until somebody records it: no rate is made
+ * of others.
  */
 export class RecordDailyRates {
   readonly #deps: RecordDailyDeps;
@@ -86,12 +87,22 @@ export class RecordDailyRates {
       if (open.length === 0 || this.#closing.signal.aborted) break;
       try {
         const said = await provider.rates(coin, currency, open, this.#closing.signal);
-        const rates = open.flatMap((day) => (said.has(day) ? [{ coin, atSec: startOfDaySec(day), rate: said.get(day)! }] : []));
+        const rates = open.flatMap((day) =>
+          said.has(day) ? [{ coin, atSec: startOfDaySec(day), rate: said.get(day)! }] : [],
+        );
         const likely = likelyOf(known, rates);
         if (likely.length < rates.length)
-          log.error({ coin, source: provider.source, refused: rates.length - likely.length }, 'daily rates are not likely');
+          log.error(
+            { coin, source: provider.source, refused: rates.length - likely.length },
+            'daily rates are not likely',
+          );
         if (likely.length === 0) continue;
-        const done = await recordRates(this.#deps, { currency, source: provider.source, rates: likely, actor: 'daily-rates' });
+        const done = await recordRates(this.#deps, {
+          currency,
+          source: provider.source,
+          rates: likely,
+          actor: 'daily-rates',
+        });
         if ('refused' in done) log.info({ coin, reason: done.refused }, 'daily rates were not recorded');
       } catch (error) {
         if (this.#closing.signal.aborted) break;
@@ -104,7 +115,10 @@ export class RecordDailyRates {
   }
 }
 
-/** The day before the first entry, since blocks are older than what is recorded of them, up to today; the newest of them where they are too many. */
+/**
+ * The day before the first entry, since blocks are older than what is recorded of them, up to today; the newest of them
+ * where they are too many.
+ */
 function daysFrom(firstDay: string, nowSec: number): string[] {
   const days: string[] = [];
   for (let day = dayBefore(firstDay); startOfDaySec(day) + SETTLE_SEC <= nowSec; day = dayAfter(day)) days.push(day);

@@ -33,12 +33,17 @@ export interface ValuedEntry {
   readonly lines: readonly ValuedLine[];
 }
 
-/** Balances that are worth what they are worth today; income, expenses and equity stay at what they were worth when they came to be. */
-export const isRevalued = (account: string): boolean => account.startsWith('assets:') || account.startsWith('liabilities:');
+/**
+ * Balances that are worth what they are worth today; income, expenses and equity stay at what they were worth when they
+ * came to be.
+ */
+export const isRevalued = (account: string): boolean =>
+  account.startsWith('assets:') || account.startsWith('liabilities:');
 
 /**
- * The journal from its first entry on, every line valued at the newest rate by its own time (that of its block, else of its recording), and at the
- * end of each month every balance at the rate of its last moment. `through`: the last day of the books to be valued.
+ * The journal from its first entry on, every line valued at the newest rate by its own time (that of its block, else of
+ * its recording), and at the end of each month every balance at the rate of its last moment. `through`: the last day of
+ * the books to be valued.
  */
 export async function* valuedJournal(
   journal: LedgerJournal,
@@ -59,7 +64,11 @@ export async function* valuedJournal(
     }
   }
   // A month is revalued once it is over.
-  for (const end = to ?? today; month !== null && lastDayOf(month) <= end && lastDayOf(month) < today; month = nextMonth(month))
+  for (
+    const end = to ?? today;
+    month !== null && lastDayOf(month) <= end && lastDayOf(month) < today;
+    month = nextMonth(month)
+  )
     yield* given(held.revalued(month));
 }
 
@@ -115,7 +124,10 @@ class Held {
       if (difference === 0n) continue;
       balance.value += difference;
       const shared = { network: balance.network, coin: balance.coin, units: null, rate };
-      lines.push({ ...shared, account: balance.account, value: difference }, { ...shared, account: EXCHANGE_DIFFERENCES, value: -difference });
+      lines.push(
+        { ...shared, account: balance.account, value: difference },
+        { ...shared, account: EXCHANGE_DIFFERENCES, value: -difference },
+      );
     }
     return lines.length === 0 ? null : { kind: 'revaluation', day, entry: null, lines };
   }

@@ -10,13 +10,22 @@ import { isRevalued } from './valued-journal.ts';
 export interface Worth {
   readonly currency: string;
   readonly atSec: number;
-  /** Without a sign; null for income, expenses and equity, which keep the value of when they came to be, and where no rate says it. */
+  /**
+   * Without a sign; null for income, expenses and equity, which keep the value of when they came to be, and where no
+   * rate says it.
+   */
   of(balance: { readonly account: string; readonly coin: string; readonly units: bigint }): string | null;
 }
 
-export async function worthAt(store: Pick<EventStore, 'readStream'>, currency: string, { day, throughMs }: AsOf, nowMs: number): Promise<Worth> {
+export async function worthAt(
+  store: Pick<EventStore, 'readStream'>,
+  currency: string,
+  { day, throughMs }: AsOf,
+  nowMs: number,
+): Promise<Worth> {
   const rates = await BookRates.read(store, currency);
-  const endSec = throughMs === undefined ? (day === null ? Infinity : startOfDaySec(dayAfter(day)) - 1) : toSec(throughMs);
+  const endSec =
+    throughMs === undefined ? (day === null ? Infinity : startOfDaySec(dayAfter(day)) - 1) : toSec(throughMs);
   const atSec = Math.min(endSec, toSec(nowMs));
   return {
     currency,

@@ -3,15 +3,25 @@ import { base32 } from '../../../domain/ids.ts';
 import type { Random } from '../../../ports/random.ts';
 
 const PREFIX = {
-  ...{ sweep: 'swp', gas_top_up: 'top', withdrawal: 'wdr', settlement: 'stl', return: 'rtn', native_return: 'nrt', nonce_account: 'nac' },
+  ...{
+    sweep: 'swp',
+    gas_top_up: 'top',
+    withdrawal: 'wdr',
+    settlement: 'stl',
+    return: 'rtn',
+    native_return: 'nrt',
+    nonce_account: 'nac',
+  },
 } as const satisfies Record<MoveKind, string>;
 const OUTWARD = ['withdrawal', 'settlement', 'return', 'native_return'] as const satisfies readonly MoveKind[];
 const ID_BYTES = 13;
 
 /** A prefix that names the kind, and 104 random bits in base32. */
-export const newMoveId = (kind: MoveKind, random: Random): string => `${PREFIX[kind]}_${base32(random.bytes(ID_BYTES)).slice(0, 20)}`;
+export const newMoveId = (kind: MoveKind, random: Random): string =>
+  `${PREFIX[kind]}_${base32(random.bytes(ID_BYTES)).slice(0, 20)}`;
 
-const isIdOf = (kinds: readonly MoveKind[], text: string): boolean => kinds.some((kind) => text.startsWith(`${PREFIX[kind]}_`));
+const isIdOf = (kinds: readonly MoveKind[], text: string): boolean =>
+  kinds.some((kind) => text.startsWith(`${PREFIX[kind]}_`));
 
 /** Whether the text begins as the id of a move that operators may give up does, and not as that of a refund. */
 export const isMoveId = (text: string): boolean => isIdOf(['sweep', 'gas_top_up', ...OUTWARD], text);

@@ -14,10 +14,13 @@ export interface NonceAccountDeps {
 }
 
 /**
- * Orders the next nonce account of a treasury on Solana when something waits to be sent and no account is free, so a treasury has as many as
- * it ever needed at once. One at a time; the move is made as every other.
+ * Orders the next nonce account of a treasury on Solana when something waits to be sent and no account is free, so a
+ * treasury has as many as it ever needed at once. One at a time; the move is made as every other.
  */
-export async function keepNonceAccounts(executor: MoveExecutor, { clock, random, owed }: NonceAccountDeps): Promise<void> {
+export async function keepNonceAccounts(
+  executor: MoveExecutor,
+  { clock, random, owed }: NonceAccountDeps,
+): Promise<void> {
   const { chain, treasury } = executor;
   if (!chain.missingAccount) return;
   const { moves, usedNonces } = await executor.context();
@@ -28,8 +31,20 @@ export async function keepNonceAccounts(executor: MoveExecutor, { clock, random,
   if (missing === null) return;
   const { mode, network } = chain;
   const data: MoveRequested = {
-    ...{ moveId: newMoveId('nonce_account', random), mode, network, coin: NATIVE_COIN[network], amount: formatAmount(missing.rent) },
-    ...{ fromAddress: treasury, toAddress: missing.address, derivationIndex: missing.index, merchantId: null, forMoveId: null },
+    ...{
+      moveId: newMoveId('nonce_account', random),
+      mode,
+      network,
+      coin: NATIVE_COIN[network],
+      amount: formatAmount(missing.rent),
+    },
+    ...{
+      fromAddress: treasury,
+      toAddress: missing.address,
+      derivationIndex: missing.index,
+      merchantId: null,
+      forMoveId: null,
+    },
     ...{ requestedBy: 'nonce-accounts', reason: null, requestedAtSec: toSec(clock.nowMs()) },
   };
   await executor.tell({ type: 'RequestMove', kind: 'nonce_account', data }, 'move-money');

@@ -9,7 +9,8 @@ import { TreasuryLoops } from '../loops.ts';
 import { keepNonceAccounts } from './keep-nonce-accounts.ts';
 import { moveExecutor, type MoveExecutor, type MoveRecordsDeps } from './records.ts';
 
-export interface MoveMoneyDeps extends Omit<ExecutorDeps, 'pollMs'>, Omit<MoveRecordsDeps, 'owed'>, Omit<AccountDeps, 'chain' | 'treasury'> {
+export interface MoveMoneyDeps
+  extends Omit<ExecutorDeps, 'pollMs'>, Omit<MoveRecordsDeps, 'owed'>, Omit<AccountDeps, 'chain' | 'treasury'> {
   readonly chains: readonly OutgoingChain[];
   readonly addresses: ReadonlyMap<Mode, TreasuryAddresses>;
   readonly owed: (mode: Mode, network: Network) => Promise<Reserved>;
@@ -29,7 +30,15 @@ export class MoveMoney {
       const addresses = deps.addresses.get(chain.mode);
       if (!addresses) return [];
       const treasury = addresses[addressFamilyOf(chain.network)];
-      return [moveExecutor({ ...deps, chain, treasury, owed: () => owed(chain.mode, chain.network), pollMs: deps.pollMs(chain.network) })];
+      return [
+        moveExecutor({
+          ...deps,
+          chain,
+          treasury,
+          owed: () => owed(chain.mode, chain.network),
+          pollMs: deps.pollMs(chain.network),
+        }),
+      ];
     });
     this.#loops = new TreasuryLoops({
       ...deps,

@@ -7,7 +7,12 @@ import { NOTHING_RESERVED, type LandedTransaction, type Reserved } from '../../.
 import type { Random } from '../../../ports/random.ts';
 import { crashPoint } from '../../../runtime/util/crash-point.ts';
 import type { DepositState } from '../../../../state-machines/checkout-session/session.state.ts';
-import { hasGasUnderWay, isApproved, isFromTreasury, movesInFlight } from '../../../../state-machines/treasury/moves.ts';
+import {
+  hasGasUnderWay,
+  isApproved,
+  isFromTreasury,
+  movesInFlight,
+} from '../../../../state-machines/treasury/moves.ts';
 import type { Move, SignedMove } from '../../../../state-machines/treasury/moves.state.ts';
 import type { TreasuryContext } from '../../../../state-machines/treasury/treasury.state.ts';
 import { OutgoingExecutor, type ExecutorDeps } from '../executor.ts';
@@ -31,7 +36,10 @@ interface OrderedMove extends Move, Outgoing {
 export interface MoveRecordsDeps {
   /** What refunds of this treasury still take, signed or not: they come first. */
   readonly owed: () => Promise<Reserved>;
-  /** The transfer that a return pays back, as the session that it came to knows it; null where it is in no session's books. */
+  /**
+   * The transfer that a return pays back, as the session that it came to knows it; null where it is in no session's
+   * books.
+   */
   readonly depositOf: (terms: MoveTerms) => Promise<DepositState | null>;
   readonly clock: Clock;
   readonly random: Random;
@@ -42,7 +50,10 @@ const MAX_IN_FLIGHT = 8;
 /** Gas that takes longer never arrived, or was not what the move burnt. */
 const GAS_WAIT_MS = 1_800_000;
 
-/** Sweeps, top-ups, withdrawals, settlements, returns and nonce accounts. They live in the treasury's stream, and are done once final. */
+/**
+ * Sweeps, top-ups, withdrawals, settlements, returns and nonce accounts. They live in the treasury's stream, and are
+ * done once final.
+ */
 class MoveRecords implements OutgoingRecords<OrderedMove> {
   readonly words = { one: 'a move of the treasury', all: 'moves' };
   readonly doneOnce = 'final';
@@ -76,15 +87,24 @@ class MoveRecords implements OutgoingRecords<OrderedMove> {
   }
 
   mayStart(move: OrderedMove, inFlight: readonly OrderedMove[]): boolean {
-    return isApproved(move) && (!isFromTreasury(move.kind) || inFlight.filter(({ kind }) => isFromTreasury(kind)).length < MAX_IN_FLIGHT);
+    return (
+      isApproved(move) &&
+      (!isFromTreasury(move.kind) || inFlight.filter(({ kind }) => isFromTreasury(kind)).length < MAX_IN_FLIGHT)
+    );
   }
 
   precondition(): Precondition {
     return { kind: 'ready' };
   }
 
-  async reserved({ kind }: OrderedMove, _inFlight: readonly OrderedMove[], context: TreasuryContext): Promise<Reserved> {
-    return isFromTreasury(kind) ? addedTo(await this.#deps.owed(), reservedOf([], movesInFlight(context))) : NOTHING_RESERVED;
+  async reserved(
+    { kind }: OrderedMove,
+    _inFlight: readonly OrderedMove[],
+    context: TreasuryContext,
+  ): Promise<Reserved> {
+    return isFromTreasury(kind)
+      ? addedTo(await this.#deps.owed(), reservedOf([], movesInFlight(context)))
+      : NOTHING_RESERVED;
   }
 
   /** Gas for a sweep, from the treasury. */
@@ -93,7 +113,13 @@ class MoveRecords implements OutgoingRecords<OrderedMove> {
     const { moves } = await this.#account.context();
     if (Object.values(moves).some((move) => move.terms.forMoveId === forMoveId)) return;
     const data: MoveRequested = {
-      ...{ moveId: newMoveId('gas_top_up', this.#deps.random), mode, network, coin: NATIVE_COIN[network], amount: formatAmount(units) },
+      ...{
+        moveId: newMoveId('gas_top_up', this.#deps.random),
+        mode,
+        network,
+        coin: NATIVE_COIN[network],
+        amount: formatAmount(units),
+      },
       ...{ fromAddress: this.#account.address, toAddress: fromAddress, derivationIndex, merchantId: null, forMoveId },
       ...{ requestedBy, reason: null, requestedAtSec: this.#nowSec() },
     };
@@ -119,7 +145,10 @@ class MoveRecords implements OutgoingRecords<OrderedMove> {
     return refused === null;
   }
 
-  async release({ id: moveId }: MoveRef, released: { attempt: number; reason: string; releasedAtSec: number }): Promise<void> {
+  async release(
+    { id: moveId }: MoveRef,
+    released: { attempt: number; reason: string; releasedAtSec: number },
+  ): Promise<void> {
     await this.#account.tell({ type: 'ReleaseMove', data: { moveId, ...released } }, ACTOR);
   }
 

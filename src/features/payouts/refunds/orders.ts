@@ -1,7 +1,12 @@
 import type { OrderedClaim } from '../../../domain/claims.ts';
 import type { DepositProof } from '../../../domain/deposit-proof.ts';
 import type { OutgoingTransaction } from '../../../ports/outgoing.ts';
-import { optionAt, type LegState, type RefundState, type SessionContext } from '../../../../state-machines/checkout-session/session.state.ts';
+import {
+  optionAt,
+  type LegState,
+  type RefundState,
+  type SessionContext,
+} from '../../../../state-machines/checkout-session/session.state.ts';
 
 /** A leg as the session's own stream has it, with the order that chain and signer understand. */
 export interface OrderedLeg {
@@ -11,7 +16,12 @@ export interface OrderedLeg {
 }
 
 /** Null when the session knows no such leg. */
-export function orderedLeg(context: SessionContext, refundId: string, legId: string, treasury: string): OrderedLeg | null {
+export function orderedLeg(
+  context: SessionContext,
+  refundId: string,
+  legId: string,
+  treasury: string,
+): OrderedLeg | null {
   const refund = context.refunds[refundId];
   const leg = refund?.legs[legId];
   const created = context.created;
@@ -24,7 +34,15 @@ export function orderedLeg(context: SessionContext, refundId: string, legId: str
   const { mode, sessionId } = created;
   const money = { mode, network, coin, amount, fromAddress: treasury, toAddress };
   const of = { sessionId, refundId, ...claimOf(context, refund) };
-  const order = { kind: 'refund', id: legId, ...money, derivationIndex: null, merchantId: null, refund: of, deposits } as const;
+  const order = {
+    kind: 'refund',
+    id: legId,
+    ...money,
+    derivationIndex: null,
+    merchantId: null,
+    refund: of,
+    deposits,
+  } as const;
   return { refund, leg, order };
 }
 
@@ -42,5 +60,11 @@ function proofOf({ created, deposits }: SessionContext, depositKey: string): Dep
   }
   const option = facts && created && optionAt(created, facts.toAddress);
   if (!option) return null;
-  return { depositKey, txHash: facts.txHash, logIndex: facts.logIndex, toAddress: option.address, derivationIndex: option.derivationIndex };
+  return {
+    depositKey,
+    txHash: facts.txHash,
+    logIndex: facts.logIndex,
+    toAddress: option.address,
+    derivationIndex: option.derivationIndex,
+  };
 }

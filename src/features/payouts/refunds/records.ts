@@ -71,7 +71,10 @@ export interface RefundRecordsDeps {
 /** Nodes keep only so many transactions of one sender that are not in a block (geth: 16 guaranteed). */
 const MAX_IN_FLIGHT = 16;
 
-/** Legs of refunds. They live in the streams of their sessions, which hold the money and tell the merchant; the sequence is the treasury's. */
+/**
+ * Legs of refunds. They live in the streams of their sessions, which hold the money and tell the merchant; the sequence
+ * is the treasury's.
+ */
 export class RefundRecords implements OutgoingRecords<Leg> {
   readonly words = { one: 'a refund payout', all: 'payouts' };
   readonly doneOnce = 'landed';
@@ -140,7 +143,11 @@ export class RefundRecords implements OutgoingRecords<Leg> {
     const { claim } = refund.requested;
     if (claim && this.#nowSec() < claim.payableFromSec) {
       const until = new Date(claim.payableFromSec * 1000).toISOString();
-      return { kind: 'wait', reason: 'waiting_period', detail: `the claim can be withdrawn until shortly before ${until}` };
+      return {
+        kind: 'wait',
+        reason: 'waiting_period',
+        detail: `the claim can be withdrawn until shortly before ${until}`,
+      };
     }
     const isOwn = this.#deps.isOurs(order.toAddress) || order.toAddress === this.#account.address;
     return isOwn ? { kind: 'fail', reason: 'rejected_by_policy' } : { kind: 'ready' };
@@ -188,16 +195,24 @@ export class RefundRecords implements OutgoingRecords<Leg> {
     return isReserved;
   }
 
-  async release({ legId }: RefundRef, released: { attempt: number; reason: string; releasedAtSec: number }): Promise<void> {
+  async release(
+    { legId }: RefundRef,
+    released: { attempt: number; reason: string; releasedAtSec: number },
+  ): Promise<void> {
     await this.#tellTreasury({ type: 'ReleasePayoutSequence', data: { legId, ...released } });
   }
 
-  async recordSigned({ ref, order, leg }: Leg, { journal, ...signed }: NewlySigned, { replaces }: Sequence): Promise<boolean> {
+  async recordSigned(
+    { ref, order, leg }: Leg,
+    { journal, ...signed }: NewlySigned,
+    { replaces }: Sequence,
+  ): Promise<boolean> {
     const { legId } = ref;
     const { attempt, txHash } = signed;
     const data = { refundId: ref.refundId as RefundId, legId, fromAddress: order.fromAddress, ...signed };
     crashPoint('after-sign');
-    // Another process may have seen an earlier transaction of the leg land: then this one, of the same nonce, is never sent.
+    // Another process may have seen an earlier transaction of the leg land: then this one, of the same nonce, is never
+    // sent.
     const isPaid = leg.status === 'COMPLETED';
     if (!isPaid) await this.#tellSession(ref, { type: 'RecordPayoutSigned', data, replaces });
     crashPoint('after-signed-event');
@@ -238,7 +253,10 @@ export class RefundRecords implements OutgoingRecords<Leg> {
     return this.#deps.work.landed(mode, network).map(refOf);
   }
 
-  async watch(ref: RefundRef, faults: RoundFaults): Promise<{ readonly item: Leg; readonly sent: SentTransaction } | null> {
+  async watch(
+    ref: RefundRef,
+    faults: RoundFaults,
+  ): Promise<{ readonly item: Leg; readonly sent: SentTransaction } | null> {
     const { log, work } = this.#deps;
     const { mode, network } = this.#account.chain;
     const { legId } = ref;
@@ -254,7 +272,10 @@ export class RefundRecords implements OutgoingRecords<Leg> {
     if (withheld) log.warn(place, 'a provider does not show a completed refund payout whose block is in the chain');
     if (!vanished) return null;
     log.error(place, 'a completed refund payout left the chain');
-    await this.#tellSession(ref, { type: 'RecordPayoutReverted', data: { refundId: ref.refundId as RefundId, legId, txHash, headNumber } });
+    await this.#tellSession(ref, {
+      type: 'RecordPayoutReverted',
+      data: { refundId: ref.refundId as RefundId, legId, txHash, headNumber },
+    });
     crashPoint('after-reverted-event');
     work.markFinal({ mode, network, legId });
     const item = await this.find(ref);
@@ -286,7 +307,8 @@ export class RefundRecords implements OutgoingRecords<Leg> {
   /** False when the treasury refuses. */
   async #tellTreasury(command: Parameters<TreasuryAccount['tell']>[0]): Promise<boolean> {
     const reason = await this.#account.tell(command, ACTOR);
-    if (reason !== null) this.#deps.log.warn({ treasury: this.#account.stream, command: command.type, reason }, 'the treasury refused');
+    if (reason !== null)
+      this.#deps.log.warn({ treasury: this.#account.stream, command: command.type, reason }, 'the treasury refused');
     return reason === null;
   }
 
@@ -304,4 +326,5 @@ export const refOf = ({ sessionId, refundId, legId }: LegIds): RefundRef => ({
 });
 
 /** As merchants are told: whose account it is, they need not know. */
-const failureOf = (reason: MoveFailureReason): RefundFailureReason => (reason === 'sender_frozen' ? 'treasury_frozen' : reason);
+const failureOf = (reason: MoveFailureReason): RefundFailureReason =>
+  reason === 'sender_frozen' ? 'treasury_frozen' : reason;

@@ -14,7 +14,10 @@ import { RefundRecords, refOf, type Leg, type RefundRecordsDeps, type WaitingRef
 import { PayoutWork } from './work.ts';
 
 export interface PayRefundsDeps
-  extends Omit<ExecutorDeps, 'pollMs'>, Omit<RefundRecordsDeps, 'work' | 'isOurs'>, Omit<AccountDeps, 'chain' | 'treasury'> {
+  extends
+    Omit<ExecutorDeps, 'pollMs'>,
+    Omit<RefundRecordsDeps, 'work' | 'isOurs'>,
+    Omit<AccountDeps, 'chain' | 'treasury'> {
   readonly store: EventStore;
   readonly readModel: ReadModel;
   readonly chains: readonly OutgoingChain[];
@@ -66,7 +69,12 @@ export class PayRefunds {
       });
       return [{ chain, records, executor }];
     });
-    this.#loops = new TreasuryLoops({ ...deps, executors: this.#treasuries, what: 'payouts', look: ({ executor }) => executor.round() });
+    this.#loops = new TreasuryLoops({
+      ...deps,
+      executors: this.#treasuries,
+      what: 'payouts',
+      look: ({ executor }) => executor.round(),
+    });
   }
 
   /** Resolves once what was open before is known; payouts follow on their own. */
@@ -105,7 +113,10 @@ export class PayRefunds {
 
   /** Why a refund is not paid yet; null when nothing is known to hold it up. */
   waitingFor(refundId: string): WaitingRefund | null {
-    return this.#treasuries.flatMap(({ executor }) => executor.waiting).find((waiting) => waiting.refundId === refundId) ?? null;
+    return (
+      this.#treasuries.flatMap(({ executor }) => executor.waiting).find((waiting) => waiting.refundId === refundId) ??
+      null
+    );
   }
 
   /** The operator gives up a leg that nothing was signed for. Rejects when something was. */
@@ -116,8 +127,15 @@ export class PayRefunds {
     }
   }
 
-  /** Writes down what the signer's journal says was signed for a leg, known to the ledger, and this ledger lost. Rejects when it does not fit. */
-  async takeOver(mode: Mode, leg: { readonly sessionId: SessionId; readonly refundId: string }, payment: SignedPayment): Promise<void> {
+  /**
+   * Writes down what the signer's journal says was signed for a leg, known to the ledger, and this ledger lost. Rejects
+   * when it does not fit.
+   */
+  async takeOver(
+    mode: Mode,
+    leg: { readonly sessionId: SessionId; readonly refundId: string },
+    payment: SignedPayment,
+  ): Promise<void> {
     const treasury = this.#treasuries.find(({ chain }) => chain.mode === mode && chain.network === payment.network);
     if (!treasury) throw new Error(`there is no treasury on ${payment.network}`);
     await treasury.executor.takeOver(refOf({ ...leg, legId: payment.id }), payment);

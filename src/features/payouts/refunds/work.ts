@@ -7,7 +7,12 @@ import type { ReadModel, Table } from '../../../ports/read-model.ts';
 import { decodeEvent } from '../../../runtime/commands/codec.ts';
 import { seedFrom } from '../../../runtime/projections/whole-rows.ts';
 import type { SessionHandler } from '../../shared/handlers/session-handler.ts';
-import { LANDED_PAYOUTS_TABLE, landedKey, OPEN_REFUNDS_TABLE, openPayouts } from '../../../../projections/payouts/open-payouts.projection.ts';
+import {
+  LANDED_PAYOUTS_TABLE,
+  landedKey,
+  OPEN_REFUNDS_TABLE,
+  openPayouts,
+} from '../../../../projections/payouts/open-payouts.projection.ts';
 
 export interface LegRef {
   readonly sessionId: SessionId;
@@ -61,8 +66,10 @@ export class PayoutWork {
           const { stream, event } = decodeEvent(recorded);
           const sessionId = sessionOfStream(stream);
           if (sessionId === null) continue;
-          if (event.type === 'RefundRequested' || event.type === 'RefundPayoutReverted') await this.#addRefund(sessionId, event.data.refundId);
-          if (event.type === 'RefundPayoutLanded') await this.#addLanded(sessionId, event.data.refundId, event.data.legId);
+          if (event.type === 'RefundRequested' || event.type === 'RefundPayoutReverted')
+            await this.#addRefund(sessionId, event.data.refundId);
+          if (event.type === 'RefundPayoutLanded')
+            await this.#addLanded(sessionId, event.data.refundId, event.data.legId);
         }
       },
     });
@@ -108,8 +115,13 @@ export class PayoutWork {
     put(this.#landed, { sessionId, merchantId, refundId, legId, mode, network: leg.leg.network });
   }
 
-  async #scan<Kept extends object>(table: Table<Kept>, after: string, take: (row: Kept) => Promise<void>): Promise<void> {
-    for await (const page of rowPages(this.#deps.readModel, table, { after })) for (const { row } of page) await take(row);
+  async #scan<Kept extends object>(
+    table: Table<Kept>,
+    after: string,
+    take: (row: Kept) => Promise<void>,
+  ): Promise<void> {
+    for await (const page of rowPages(this.#deps.readModel, table, { after }))
+      for (const { row } of page) await take(row);
   }
 }
 

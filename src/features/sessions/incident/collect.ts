@@ -6,7 +6,13 @@ import { decodeEvent } from '../../../runtime/commands/codec.ts';
 import { pagesOf } from '../../../runtime/event-log/log-copy.ts';
 import { describeEvent } from '../timeline-words.ts';
 import type { TimelineEntry } from '../timeline-types.ts';
-import { INCIDENT_FORMAT, NoIncident, type Incident, type IncidentCoverage, type IncidentSubject } from './incident-file.ts';
+import {
+  INCIDENT_FORMAT,
+  NoIncident,
+  type Incident,
+  type IncidentCoverage,
+  type IncidentSubject,
+} from './incident-file.ts';
 
 export interface CollectOptions {
   readonly subject: IncidentSubject;
@@ -28,17 +34,27 @@ export async function collectIncident(store: Pick<EventStore, 'readAll'>, option
   const ids = 'sessionId' in subject ? new Set([subject.sessionId]) : await sessionsWithin(store, subject);
   const events = await eventsOf(store, ids);
   if (events.size === 0)
-    throw new NoIncident('sessionId' in subject ? 'subject: there is no such session' : 'subject: nothing happened to any session in that time');
+    throw new NoIncident(
+      'sessionId' in subject
+        ? 'subject: there is no such session'
+        : 'subject: nothing happened to any session in that time',
+    );
   const all = [...events.values()].flat();
   const notified = new Map(all.flatMap(notificationOf).map((id) => [id, [] as TimelineEntry[]]));
   const coverage: IncidentCoverage[] = [];
   const times = all.map(({ atMs }) => atMs);
-  const [from, to] = [times.reduce((a, b) => Math.min(a, b)) - AROUND_MS, times.reduce((a, b) => Math.max(a, b)) + AROUND_MS];
+  const [from, to] = [
+    times.reduce((a, b) => Math.min(a, b)) - AROUND_MS,
+    times.reduce((a, b) => Math.max(a, b)) + AROUND_MS,
+  ];
   for await (const page of pagesOf(store)) {
     for (const recorded of page) {
-      const delivery = recorded.stream.startsWith(DELIVERY_PREFIX) ? (recorded.stream.slice(DELIVERY_PREFIX.length) as NotificationId) : null;
+      const delivery = recorded.stream.startsWith(DELIVERY_PREFIX)
+        ? (recorded.stream.slice(DELIVERY_PREFIX.length) as NotificationId)
+        : null;
       if (delivery !== null) notified.get(eventIdOf(delivery))?.push(entryOf(recorded));
-      else if (recorded.type === 'RangeScanned' && recorded.atMs >= from && recorded.atMs <= to) coverage.push(coverageOf(recorded));
+      else if (recorded.type === 'RangeScanned' && recorded.atMs >= from && recorded.atMs <= to)
+        coverage.push(coverageOf(recorded));
     }
   }
   const sessions = [...events].map(([sessionId, own]) => ({
@@ -46,7 +62,15 @@ export async function collectIncident(store: Pick<EventStore, 'readAll'>, option
     events: own,
     deliveries: own.flatMap(notificationOf).flatMap((id) => notified.get(id)!),
   }));
-  return { format: INCIDENT_FORMAT, madeAtSec, subject, configuration, sessions, coverage, logs: logsAbout(all, options.logLines ?? []) };
+  return {
+    format: INCIDENT_FORMAT,
+    madeAtSec,
+    subject,
+    configuration,
+    sessions,
+    coverage,
+    logs: logsAbout(all, options.logLines ?? []),
+  };
 }
 
 const DELIVERY_PREFIX = 'delivery-';
@@ -56,7 +80,10 @@ const notificationOf = (recorded: RecordedEvent): NotificationId[] => {
   return notificationId === undefined ? [] : [notificationId as NotificationId];
 };
 
-async function eventsOf(store: Pick<EventStore, 'readAll'>, ids: ReadonlySet<SessionId>): Promise<Map<SessionId, RecordedEvent[]>> {
+async function eventsOf(
+  store: Pick<EventStore, 'readAll'>,
+  ids: ReadonlySet<SessionId>,
+): Promise<Map<SessionId, RecordedEvent[]>> {
   const events = new Map<SessionId, RecordedEvent[]>();
   for await (const page of pagesOf(store)) {
     for (const recorded of page) {
@@ -80,7 +107,8 @@ async function sessionsWithin(
       const id = sessionOfStream(stream);
       if (id === null || atMs < fromSec * 1000 || atMs >= (toSec + 1) * 1000) continue;
       ids.add(id);
-      if (ids.size > MAX_SESSIONS) throw new NoIncident(`subject: more than ${MAX_SESSIONS} sessions in that time: narrow it`);
+      if (ids.size > MAX_SESSIONS)
+        throw new NoIncident(`subject: more than ${MAX_SESSIONS} sessions in that time: narrow it`);
     }
   }
   return ids;
@@ -103,7 +131,11 @@ function logsAbout(events: readonly RecordedEvent[], lines: Iterable<string>): o
   for (const recorded of events) {
     const { metadata, event } = decodeEvent(recorded);
     names.add(sessionOfStream(recorded.stream)!);
-    for (const name of [metadata.correlationId, metadata.notificationId, 'txHash' in event.data ? event.data.txHash : undefined])
+    for (const name of [
+      metadata.correlationId,
+      metadata.notificationId,
+      'txHash' in event.data ? event.data.txHash : undefined,
+    ])
       if (typeof name === 'string' && name.length >= SHORTEST_NAME) names.add(name);
   }
   const found: object[] = [];

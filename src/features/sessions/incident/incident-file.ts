@@ -38,7 +38,15 @@ export interface Incident {
 }
 
 const event = z.object({
-  ...{ id: z.string(), type: z.string(), version: z.int(), atMs: z.number(), data: z.string(), metadata: z.string(), hash: z.string() },
+  ...{
+    id: z.string(),
+    type: z.string(),
+    version: z.int(),
+    atMs: z.number(),
+    data: z.string(),
+    metadata: z.string(),
+    hash: z.string(),
+  },
   ...{ stream: z.string(), revision: z.int(), position: z.string() },
 });
 const incident = z.object({
@@ -56,7 +64,12 @@ const incident = z.object({
   coverage: z.array(
     z.object({
       atMs: z.number(),
-      range: z.looseObject({ network: z.string(), fromBlock: z.number(), toBlock: z.number(), providers: z.array(z.string()) }),
+      range: z.looseObject({
+        network: z.string(),
+        fromBlock: z.number(),
+        toBlock: z.number(),
+        providers: z.array(z.string()),
+      }),
     }),
   ),
   logs: z.array(z.looseObject({})),
@@ -72,7 +85,9 @@ export function parseIncident(text: string): Incident {
   const parsed = incident.safeParse(jsonOf(text));
   if (!parsed.success) {
     const [first] = parsed.error.issues;
-    throw new NoIncident(`file: ${first!.path.join('.') || 'it'} is not what "quittance incident export" writes (${first!.message})`);
+    throw new NoIncident(
+      `file: ${first!.path.join('.') || 'it'} is not what "quittance incident export" writes (${first!.message})`,
+    );
   }
   const found = parsed.data as unknown as Incident;
   for (const { sessionId, events } of found.sessions) checkStream(sessionId, events);

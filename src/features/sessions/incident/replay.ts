@@ -4,7 +4,11 @@ import type { SessionEvent } from '../../../domain/events/session-events.ts';
 import { formatAmount } from '../../../domain/money.ts';
 import { toSec } from '../../../ports/clock.ts';
 import { decodeEvent } from '../../../runtime/commands/codec.ts';
-import { decideSession, type SessionCommand, type SessionState } from '../../../../state-machines/checkout-session/session.decider.ts';
+import {
+  decideSession,
+  type SessionCommand,
+  type SessionState,
+} from '../../../../state-machines/checkout-session/session.decider.ts';
 import { excess, held, pending, refundable } from '../../../../state-machines/checkout-session/session.state.ts';
 import { sessionTable } from '../../shared/handlers/session-handler.ts';
 import { describeEvent } from '../timeline-words.ts';
@@ -59,7 +63,9 @@ export function turnsOf({ events }: IncidentSession): Turn[] {
     // What one command decided was committed together.
     const together = stored
       .slice(at)
-      .findIndex(({ atMs, metadata }) => atMs !== first.atMs || metadata.correlationId !== first.metadata.correlationId);
+      .findIndex(
+        ({ atMs, metadata }) => atMs !== first.atMs || metadata.correlationId !== first.metadata.correlationId,
+      );
     const group = stored.slice(at, together < 0 ? stored.length : at + together);
     const taken = group.slice(0, lengthOf(group.map(({ event }) => event)));
     const recorded = taken.map(({ event }) => event);
@@ -91,7 +97,12 @@ function commandOf(recorded: readonly SessionEvent[], atMs: number): SessionComm
     case 'DepositConfirmed': {
       const { kind: _, ...data } = event.data;
       const paid = recorded[1]?.type === 'SessionPaid' ? recorded[1].data : null;
-      return { type: 'ConfirmDeposit', data, nowSec: paid?.paidAtSec ?? toSec(atMs), valuation: paid?.valuation ?? null };
+      return {
+        type: 'ConfirmDeposit',
+        data,
+        nowSec: paid?.paidAtSec ?? toSec(atMs),
+        valuation: paid?.valuation ?? null,
+      };
     }
     case 'DepositReverted': {
       const { afterFinal: _, ...data } = event.data;
@@ -110,7 +121,10 @@ function commandOf(recorded: readonly SessionEvent[], atMs: number): SessionComm
   }
 }
 
-/** Asks the deciders again, turn by turn. `isOther`: under another policy, where what was recorded is no measure. Throws `NoIncident`. */
+/**
+ * Asks the deciders again, turn by turn. `isOther`: under another policy, where what was recorded is no measure. Throws
+ * `NoIncident`.
+ */
 export function replay(turns: readonly Turn[], isOther = false): Replay {
   let state = sessionTable.initial as SessionState;
   let paidAtSec: number | null = null;
@@ -124,7 +138,9 @@ export function replay(turns: readonly Turn[], isOther = false): Replay {
     for (const event of isOther ? decided : turn.recorded) {
       const next = sessionTable.next(state, event);
       if (!next && !isOther) throw new NoIncident(`file: ${event.type} is not legal in ${state.value}`);
-      outcome.push(next ? describeEvent(event).message : `${event.type} was recorded, and could not have happened here.`);
+      outcome.push(
+        next ? describeEvent(event).message : `${event.type} was recorded, and could not have happened here.`,
+      );
       if (next && event.type === 'SessionPaid') paidAtSec = event.data.paidAtSec;
       state = next ?? state;
     }

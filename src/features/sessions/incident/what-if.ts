@@ -47,9 +47,12 @@ function splitOnce(text: string): [string, string] {
 export function replayUnder(policy: WhatIf, session: IncidentSession, coverage: Incident['coverage']): Replay {
   let turns = turnsOf(session);
   const created = turns[0]?.recorded[0];
-  if (created?.type !== 'SessionCreated') throw new NoIncident(`file: session ${session.sessionId} does not begin with its creation`);
+  if (created?.type !== 'SessionCreated')
+    throw new NoIncident(`file: session ${session.sessionId} does not begin with its creation`);
   const changed = changedTerms(created.data, policy);
-  turns = turns.map((turn) => (turn.command?.type === 'CreateSession' ? { ...turn, command: { ...turn.command, data: changed } } : turn));
+  turns = turns.map((turn) =>
+    turn.command?.type === 'CreateSession' ? { ...turn, command: { ...turn.command, data: changed } } : turn,
+  );
   if (policy.confirmations !== undefined) turns = confirmedAfter(policy.confirmations, turns, created.data, coverage);
   if (policy.secondSource !== undefined) turns = readTwice(amountOf(policy.secondSource), turns, coverage);
   return replay(turns, true);
@@ -77,7 +80,12 @@ interface HeadSeen {
 }
 
 /** Each transfer on Ethereum counts as soon as the chain is known to have been that far, if it was still there then. */
-function confirmedAfter(confirmations: number, turns: readonly Turn[], { mode }: SessionCreated['data'], coverage: Incident['coverage']): Turn[] {
+function confirmedAfter(
+  confirmations: number,
+  turns: readonly Turn[],
+  { mode }: SessionCreated['data'],
+  coverage: Incident['coverage'],
+): Turn[] {
   const detected = deposits(turns).filter(({ facts }) => facts.network === 'ethereum');
   const heads = headsOf(
     'ethereum',
@@ -86,7 +94,9 @@ function confirmedAfter(confirmations: number, turns: readonly Turn[], { mode }:
   );
   const isConfirming = ({ command }: Turn, key?: string): boolean =>
     command?.type === 'ConfirmDeposit' &&
-    (key === undefined ? detected.some(({ facts }) => facts.depositKey === command.data.depositKey) : command.data.depositKey === key);
+    (key === undefined
+      ? detected.some(({ facts }) => facts.depositKey === command.data.depositKey)
+      : command.data.depositKey === key);
   const kept = turns.filter((turn) => !isConfirming(turn));
   const added = detected.map(({ facts, atMs }): Turn => {
     const own = turns.find((turn) => isConfirming(turn, facts.depositKey));
@@ -106,7 +116,14 @@ function confirmedAfter(confirmations: number, turns: readonly Turn[], { mode }:
       };
     }
     const { depositKey, blockNumber, blockHash, blockTimeSec } = block;
-    const data = { depositKey, rule: { kind: 'confirmations' as const, confirmations }, blockNumber, blockHash, blockTimeSec, headNumber: seen.head };
+    const data = {
+      depositKey,
+      rule: { kind: 'confirmations' as const, confirmations },
+      blockNumber,
+      blockHash,
+      blockTimeSec,
+      headNumber: seen.head,
+    };
     return {
       atMs: seen.atMs,
       actor: 'what-if',
@@ -119,7 +136,9 @@ function confirmedAfter(confirmations: number, turns: readonly Turn[], { mode }:
 }
 
 function headsOf(network: Network, turns: readonly Turn[], coverage: readonly IncidentCoverage[]): HeadSeen[] {
-  const read = coverage.filter(({ range }) => range.network === network).map(({ atMs, range }) => ({ atMs, head: range.toBlock }));
+  const read = coverage
+    .filter(({ range }) => range.network === network)
+    .map(({ atMs, range }) => ({ atMs, head: range.toBlock }));
   const told = turns.flatMap(({ atMs, recorded }) =>
     recorded.flatMap((event): HeadSeen[] => {
       if (event.type !== 'DepositConfirmed' && event.type !== 'DepositReverted') return [];

@@ -1,15 +1,31 @@
 import type { AdjustmentEvent } from '../../../domain/events/adjustment-events.ts';
 import { CommandHandler } from '../../../runtime/commands/handler.ts';
 import { MachineTable } from '../../../runtime/commands/machine-table.ts';
-import { decideAdjustments, type AdjustmentsCommand } from '../../../../state-machines/adjustments/adjustments.decider.ts';
-import { adjustmentsMachine, type AdjustmentsContext, type AdjustmentsValue } from '../../../../state-machines/adjustments/adjustments.machine.ts';
+import {
+  decideAdjustments,
+  type AdjustmentsCommand,
+} from '../../../../state-machines/adjustments/adjustments.decider.ts';
+import {
+  adjustmentsMachine,
+  type AdjustmentsContext,
+  type AdjustmentsValue,
+} from '../../../../state-machines/adjustments/adjustments.machine.ts';
 
-export const adjustmentsTable = new MachineTable<AdjustmentsValue, AdjustmentsContext, AdjustmentEvent>(adjustmentsMachine);
+export const adjustmentsTable = new MachineTable<AdjustmentsValue, AdjustmentsContext, AdjustmentEvent>(
+  adjustmentsMachine,
+);
 
-export type AdjustmentsHandler = CommandHandler<AdjustmentsValue, AdjustmentsContext, AdjustmentEvent, AdjustmentsCommand>;
+export type AdjustmentsHandler = CommandHandler<
+  AdjustmentsValue,
+  AdjustmentsContext,
+  AdjustmentEvent,
+  AdjustmentsCommand
+>;
 
 type HandlerDeps = Omit<
-  ConstructorParameters<typeof CommandHandler<AdjustmentsValue, AdjustmentsContext, AdjustmentEvent, AdjustmentsCommand>>[0],
+  ConstructorParameters<
+    typeof CommandHandler<AdjustmentsValue, AdjustmentsContext, AdjustmentEvent, AdjustmentsCommand>
+  >[0],
   'aggregate'
 >;
 

@@ -12,7 +12,9 @@ export const merchantTable = new MachineTable<MerchantValue, MerchantContext, Me
 
 export type MerchantHandler = CommandHandler<MerchantValue, MerchantContext, MerchantEvent, MerchantCommand>;
 
-type HandlerOptions = ConstructorParameters<typeof CommandHandler<MerchantValue, MerchantContext, MerchantEvent, MerchantCommand>>[0];
+type HandlerOptions = ConstructorParameters<
+  typeof CommandHandler<MerchantValue, MerchantContext, MerchantEvent, MerchantCommand>
+>[0];
 
 /** The one place where merchants are changed. */
 export function createMerchantHandler(deps: Omit<HandlerOptions, 'aggregate'>): MerchantHandler {

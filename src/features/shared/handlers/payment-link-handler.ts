@@ -1,10 +1,19 @@
 import type { PaymentLinkEvent } from '../../../domain/events/payment-link-events.ts';
 import { CommandHandler } from '../../../runtime/commands/handler.ts';
 import { MachineTable } from '../../../runtime/commands/machine-table.ts';
-import { decidePaymentLink, type PaymentLinkCommand } from '../../../../state-machines/payment-link/payment-link.decider.ts';
-import { paymentLinkMachine, type PaymentLinkContext, type PaymentLinkValue } from '../../../../state-machines/payment-link/payment-link.machine.ts';
+import {
+  decidePaymentLink,
+  type PaymentLinkCommand,
+} from '../../../../state-machines/payment-link/payment-link.decider.ts';
+import {
+  paymentLinkMachine,
+  type PaymentLinkContext,
+  type PaymentLinkValue,
+} from '../../../../state-machines/payment-link/payment-link.machine.ts';
 
-export const paymentLinkTable = new MachineTable<PaymentLinkValue, PaymentLinkContext, PaymentLinkEvent>(paymentLinkMachine);
+export const paymentLinkTable = new MachineTable<PaymentLinkValue, PaymentLinkContext, PaymentLinkEvent>(
+  paymentLinkMachine,
+);
 
 type Handler = CommandHandler<PaymentLinkValue, PaymentLinkContext, PaymentLinkEvent, PaymentLinkCommand>;
 export type PaymentLinkHandler = Pick<Handler, 'execute' | 'read'>;
@@ -12,7 +21,9 @@ export type PaymentLinkHandler = Pick<Handler, 'execute' | 'read'>;
 /** The one place where it is decided what a payment link may do. */
 export function createPaymentLinkHandler(
   deps: Omit<
-    ConstructorParameters<typeof CommandHandler<PaymentLinkValue, PaymentLinkContext, PaymentLinkEvent, PaymentLinkCommand>>[0],
+    ConstructorParameters<
+      typeof CommandHandler<PaymentLinkValue, PaymentLinkContext, PaymentLinkEvent, PaymentLinkCommand>
+    >[0],
     'aggregate'
   >,
 ): PaymentLinkHandler {

@@ -9,7 +9,9 @@ export const personTable = new MachineTable<PersonValue, PersonContext, PersonEv
 
 export type PersonHandler = CommandHandler<PersonValue, PersonContext, PersonEvent, PersonCommand>;
 
-type HandlerOptions = ConstructorParameters<typeof CommandHandler<PersonValue, PersonContext, PersonEvent, PersonCommand>>[0];
+type HandlerOptions = ConstructorParameters<
+  typeof CommandHandler<PersonValue, PersonContext, PersonEvent, PersonCommand>
+>[0];
 
 /** The one place where people of the console are changed, and where what they did is recorded. */
 export function createPersonHandler(deps: Omit<HandlerOptions, 'aggregate'>): PersonHandler {

@@ -2,7 +2,10 @@ import type { SessionEvent } from '../../../domain/events/session-events.ts';
 import { CommandHandler } from '../../../runtime/commands/handler.ts';
 import { MachineTable } from '../../../runtime/commands/machine-table.ts';
 import { decideSession, type SessionCommand } from '../../../../state-machines/checkout-session/session.decider.ts';
-import { checkoutSessionMachine, type SessionValue } from '../../../../state-machines/checkout-session/session.machine.ts';
+import {
+  checkoutSessionMachine,
+  type SessionValue,
+} from '../../../../state-machines/checkout-session/session.machine.ts';
 import type { SessionContext } from '../../../../state-machines/checkout-session/session.state.ts';
 
 export const sessionTable = new MachineTable<SessionValue, SessionContext, SessionEvent>(checkoutSessionMachine);
@@ -28,7 +31,10 @@ export type SessionHandler = CommandHandler<SessionValue, SessionContext, Sessio
 
 /** The one place where sessions are changed. */
 export function createSessionHandler(
-  deps: Omit<ConstructorParameters<typeof CommandHandler<SessionValue, SessionContext, SessionEvent, SessionCommand>>[0], 'aggregate'>,
+  deps: Omit<
+    ConstructorParameters<typeof CommandHandler<SessionValue, SessionContext, SessionEvent, SessionCommand>>[0],
+    'aggregate'
+  >,
 ): SessionHandler {
   return new CommandHandler<SessionValue, SessionContext, SessionEvent, SessionCommand>({
     ...deps,

@@ -9,7 +9,10 @@ export const treasuryTable = new MachineTable<TreasuryValue, TreasuryContext, Tr
 
 export type TreasuryHandler = CommandHandler<TreasuryValue, TreasuryContext, TreasuryEvent, TreasuryCommand>;
 
-type HandlerDeps = Omit<ConstructorParameters<typeof CommandHandler<TreasuryValue, TreasuryContext, TreasuryEvent, TreasuryCommand>>[0], 'aggregate'>;
+type HandlerDeps = Omit<
+  ConstructorParameters<typeof CommandHandler<TreasuryValue, TreasuryContext, TreasuryEvent, TreasuryCommand>>[0],
+  'aggregate'
+>;
 
 /** The one place where treasuries are changed. */
 export function createTreasuryHandler(deps: HandlerDeps): TreasuryHandler {

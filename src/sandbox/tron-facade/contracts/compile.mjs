@@ -24,4 +24,5 @@ export function compile() {
   return `${JSON.stringify({ compiler: solc.version(), contracts: artefacts })}\n`;
 }
 
-if (process.argv[1] === new URL(import.meta.url).pathname) writeFileSync(new URL('sandbox-trc20.json', import.meta.url), compile());
+if (process.argv[1] === new URL(import.meta.url).pathname)
+  writeFileSync(new URL('sandbox-trc20.json', import.meta.url), compile());

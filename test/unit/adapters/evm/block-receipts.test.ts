@@ -66,7 +66,9 @@ describe('a transfer that is read with its whole block', () => {
     'makes a list of logs with %j a fault of the provider, after which others are asked',
     async (log) => {
       provider.ofLogs = (logs) => [log, ...logs];
-      await expect(chain.scan(0, 2, (address) => address.toLowerCase() === OURS.toLowerCase())).rejects.toThrow(/holds something that is no log/);
+      await expect(chain.scan(0, 2, (address) => address.toLowerCase() === OURS.toLowerCase())).rejects.toThrow(
+        /holds something that is no log/,
+      );
     },
   );
 });

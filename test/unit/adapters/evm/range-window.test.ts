@@ -31,7 +31,10 @@ describe('the range window', () => {
   });
 
   test('is at least one block and at most its maximum, whatever happens', () => {
-    const step = fc.oneof(fc.constant('ok'), fc.record({ next: fc.double({ min: 0, max: 10_000, noNaN: true }), fixed: fc.boolean() }));
+    const step = fc.oneof(
+      fc.constant('ok'),
+      fc.record({ next: fc.double({ min: 0, max: 10_000, noNaN: true }), fixed: fc.boolean() }),
+    );
     fc.assert(
       fc.property(fc.array(step, { maxLength: 400 }), (steps) => {
         const window = createRangeWindow({ initialBlocks: 100, maxBlocks: 5_000 });

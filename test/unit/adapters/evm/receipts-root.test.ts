@@ -13,7 +13,12 @@ const place = { blockNumber: '0x1', blockHash: some('b', 32) };
 function receiptOf(index: number): RawReceipt {
   const transactionHash = some(`${index}`, 32);
   return {
-    ...{ ...place, transactionHash, status: index % 7 === 0 ? '0x0' : '0x1', ...(index % 3 > 0 && { type: `0x${(index % 3).toString(16)}` }) },
+    ...{
+      ...place,
+      transactionHash,
+      status: index % 7 === 0 ? '0x0' : '0x1',
+      ...(index % 3 > 0 && { type: `0x${(index % 3).toString(16)}` }),
+    },
     ...{ cumulativeGasUsed: `0x${(index * 52_000).toString(16)}`, logsBloom: some(`bloom ${index}`, 256) },
     logs: Array.from({ length: index % 4 }, (_, at) => ({
       ...{

@@ -3,7 +3,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RawLog } from '../../../../src/adapters/evm/rpc.ts';
 import { createTransferBloom } from '../../../../src/adapters/evm/logs-bloom.ts';
-import { isOurTransfer, tokensByAddress, toTransfer, TRANSFER_TOPIC } from '../../../../src/adapters/evm/transfer-log.ts';
+import {
+  isOurTransfer,
+  tokensByAddress,
+  toTransfer,
+  TRANSFER_TOPIC,
+} from '../../../../src/adapters/evm/transfer-log.ts';
 
 const USDT = '0xdAC17F958D2ee523a2206206994597C13D831ec7';
 const PAYER = getAddress('0x28c6c06298d514db089934071355e5743bf21d60');

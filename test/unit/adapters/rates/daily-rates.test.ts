@@ -33,7 +33,13 @@ describe('what sources say of past days', () => {
   it('is nothing at Kraken for a pair it does not have, and no day for what cannot be read', async () => {
     feed.answerJson(() => ({ error: ['EQuery:Unknown asset pair'] }));
     expect(await krakenDays(feed.url, 0).rates('TRX', 'JPY', DAYS, signal)).toEqual(new Map());
-    const odd = [[secOf('2026-11-19') + 60, '1', '1', '1', '2.5'], [secOf('2026-11-19'), '1', '1', '1', '-2.5'], 'x', [secOf('2026-11-20')], []];
+    const odd = [
+      [secOf('2026-11-19') + 60, '1', '1', '1', '2.5'],
+      [secOf('2026-11-19'), '1', '1', '1', '-2.5'],
+      'x',
+      [secOf('2026-11-20')],
+      [],
+    ];
     feed.answerJson(() => ({ error: [], result: { TRXEUR: odd } }));
     expect(await krakenDays(feed.url, 0).rates('TRX', 'EUR', DAYS, signal)).toEqual(new Map());
     for (const answer of [{ error: ['EService:Busy'] }, { error: [], result: {} }, []]) {
@@ -45,9 +51,14 @@ describe('what sources say of past days', () => {
   it('is the snapshot of midnight at CoinGecko, of the coin that was asked for', async () => {
     feed.answerJson((path) => {
       if (path.includes('22-11-2026')) return { id: 'binancecoin', symbol: 'bnb' };
-      return { id: path.includes('21-11-2026') ? 'bitcoin' : 'binancecoin', market_data: { current_price: { eur: 812.345, usd: 900 } } };
+      return {
+        id: path.includes('21-11-2026') ? 'bitcoin' : 'binancecoin',
+        market_data: { current_price: { eur: 812.345, usd: 900 } },
+      };
     });
-    expect(await coingeckoDays(feed.url, 0).rates('BNB', 'EUR', DAYS, signal)).toEqual(new Map([['2026-11-20', '812.345']]));
+    expect(await coingeckoDays(feed.url, 0).rates('BNB', 'EUR', DAYS, signal)).toEqual(
+      new Map([['2026-11-20', '812.345']]),
+    );
     expect(feed.requests[0]).toBe('/api/v3/coins/binancecoin/history?date=20-11-2026&localization=false');
     expect(await coingeckoDays(feed.url, 0).rates('DOGE', 'EUR', DAYS, signal)).toEqual(new Map());
   });

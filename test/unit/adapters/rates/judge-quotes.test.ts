@@ -15,7 +15,8 @@ const says = (rate: string | number, ageMs = 1000, provider = `p${rate}`): Testi
   quote: { currency: 'EUR', coin: 'USDT', rate: new Decimal(rate), quotedAtMs: NOW_MS - ageMs },
 });
 const about = (currency: string, ...testimonies: Testimony[]) => judge(currency, testimonies, NOW_MS, MAX_AGE_MS);
-const reasons = (...testimonies: Testimony[]) => about('EUR', ...testimonies).quotes.map((quote) => (quote.used ? 'used' : quote.reason));
+const reasons = (...testimonies: Testimony[]) =>
+  about('EUR', ...testimonies).quotes.map((quote) => (quote.used ? 'used' : quote.reason));
 
 describe('judging quotes', () => {
   it('takes the median of those that agree', () => {
@@ -27,7 +28,11 @@ describe('judging quotes', () => {
   it('drops an outlier and says so', () => {
     const judgement = about('EUR', says('1.16'), says('1.45'), says('1.17'));
     expect(judgement.rate).toBe('1.165');
-    expect(judgement.quotes).toMatchObject([{ used: true }, { used: false, reason: 'outlier', rate: '1.45' }, { used: true }]);
+    expect(judgement.quotes).toMatchObject([
+      { used: true },
+      { used: false, reason: 'outlier', rate: '1.45' },
+      { used: true },
+    ]);
   });
 
   it('gives no rate when two contradict each other or all are apart', () => {
@@ -37,7 +42,11 @@ describe('judging quotes', () => {
   });
 
   it('never uses a stale quote, nor one from the future', () => {
-    expect(reasons(says('1.16', MAX_AGE_MS), says('1.17', MAX_AGE_MS + 1), says('1.165', -60_001))).toEqual(['used', 'stale', 'from_the_future']);
+    expect(reasons(says('1.16', MAX_AGE_MS), says('1.17', MAX_AGE_MS + 1), says('1.165', -60_001))).toEqual([
+      'used',
+      'stale',
+      'from_the_future',
+    ]);
     expect(about('EUR', says('1.17', MAX_AGE_MS + 1)).rate).toBeNull();
   });
 
@@ -60,7 +69,11 @@ describe('judging quotes', () => {
   });
 
   it('keeps as evidence what every provider said and how old it was', () => {
-    const judgement = about('EUR', says('1.16', 5_000, 'kraken'), { provider: 'coinbase', quote: null, reason: 'no_answer' });
+    const judgement = about('EUR', says('1.16', 5_000, 'kraken'), {
+      provider: 'coinbase',
+      quote: null,
+      reason: 'no_answer',
+    });
     expect(judgement.quotes).toEqual([
       { provider: 'kraken', rate: '1.16', quotedAtMs: NOW_MS - 5_000, ageMs: 5_000, used: true },
       { provider: 'coinbase', rate: null, quotedAtMs: null, ageMs: null, used: false, reason: 'no_answer' },

@@ -48,7 +48,11 @@ const coinbase = (coin: string, rates: unknown) => ({ data: { currency: coin, ra
 
 describe("Coinbase's answer", () => {
   it('gives the coin units of one unit of each currency', () => {
-    const quotes = parseCoinbase(coinbase('USDT', { AED: '3.6725', EUR: '0.8', USD: '0.99985', BTC: '0.0000105' }), 'USDT', AT_MS);
+    const quotes = parseCoinbase(
+      coinbase('USDT', { AED: '3.6725', EUR: '0.8', USD: '0.99985', BTC: '0.0000105' }),
+      'USDT',
+      AT_MS,
+    );
     expect(rateOf(quotes, 'EUR', 'USDT')).toBe('1.25');
     expect(rateOf(quotes, 'USD', 'USDT')).toBe('1.000150023');
     expect(quotes.map((quote) => quote.currency)).toEqual(['AED', 'EUR', 'USD']);
@@ -72,11 +76,22 @@ describe("Coinbase's answer", () => {
   });
 
   it('leaves out every price that is not a positive plain decimal', () => {
-    for (const value of NOT_PRICES) expect(parseCoinbase(coinbase('USDT', { EUR: value, USD: '1' }), 'USDT', AT_MS), String(value)).toHaveLength(1);
+    for (const value of NOT_PRICES)
+      expect(parseCoinbase(coinbase('USDT', { EUR: value, USD: '1' }), 'USDT', AT_MS), String(value)).toHaveLength(1);
   });
 
   it('refuses answers about another coin or of another form', () => {
-    for (const json of [null, [], 'x', 1, {}, { data: null }, coinbase('USDC', { USD: '1' }), coinbase('USDT', []), coinbase('USDT', null)]) {
+    for (const json of [
+      null,
+      [],
+      'x',
+      1,
+      {},
+      { data: null },
+      coinbase('USDC', { USD: '1' }),
+      coinbase('USDT', []),
+      coinbase('USDT', null),
+    ]) {
       expect(() => parseCoinbase(json, 'USDT', AT_MS), JSON.stringify(json)).toThrow(ProviderFailed);
     }
   });
@@ -98,7 +113,10 @@ const kraken = (result: unknown, error: unknown = []) => ({ error, result });
 
 describe("Kraken's answer", () => {
   it('gives the middle of bid and ask, under old and new pair names', () => {
-    const quotes = parseKraken(kraken({ USDTZUSD: ticker('0.99990', '1.00010'), USDTEUR: ticker('0.79990', '0.80010') }), AT_MS);
+    const quotes = parseKraken(
+      kraken({ USDTZUSD: ticker('0.99990', '1.00010'), USDTEUR: ticker('0.79990', '0.80010') }),
+      AT_MS,
+    );
     expect(rateOf(quotes, 'USD', 'USDT')).toBe('1');
     expect(rateOf(quotes, 'EUR', 'USDT')).toBe('1.25');
   });
@@ -125,7 +143,15 @@ describe("Kraken's answer", () => {
   });
 
   it('refuses errors and other forms', () => {
-    for (const json of [kraken({}, ['EGeneral:Too many requests']), { result: {} }, kraken(null), null, [], 'busy', { error: 'x', result: {} }]) {
+    for (const json of [
+      kraken({}, ['EGeneral:Too many requests']),
+      { result: {} },
+      kraken(null),
+      null,
+      [],
+      'busy',
+      { error: 'x', result: {} },
+    ]) {
       expect(() => parseKraken(json, AT_MS), JSON.stringify(json)).toThrow(ProviderFailed);
     }
   });
@@ -153,7 +179,10 @@ describe("CoinGecko's answer", () => {
 
   it('leaves out every price that is not a positive finite number', () => {
     for (const value of NOT_PRICES) {
-      expect(parseCoingecko({ tether: { usd: 1, eur: value, last_updated_at: updatedAtSec } }), String(value)).toHaveLength(1);
+      expect(
+        parseCoingecko({ tether: { usd: 1, eur: value, last_updated_at: updatedAtSec } }),
+        String(value),
+      ).toHaveLength(1);
     }
   });
 
@@ -161,7 +190,13 @@ describe("CoinGecko's answer", () => {
     for (const time of [undefined, null, 0, -1, 1.5, '1711356300', NaN]) {
       expect(() => parseCoingecko({ tether: { usd: 1, last_updated_at: time } }), String(time)).toThrow(ProviderFailed);
     }
-    for (const json of [null, [], {}, { tether: null }, { bitcoin: { usd: 67187.33, last_updated_at: updatedAtSec } }]) {
+    for (const json of [
+      null,
+      [],
+      {},
+      { tether: null },
+      { bitcoin: { usd: 67187.33, last_updated_at: updatedAtSec } },
+    ]) {
       expect(() => parseCoingecko(json), JSON.stringify(json)).toThrow(ProviderFailed);
     }
   });
@@ -169,7 +204,10 @@ describe("CoinGecko's answer", () => {
 
 describe('RATE_STATIC', () => {
   it('serves both coins alike and the currency exactly as written', async () => {
-    const quotes = await staticProvider('USD=1.0002, EUR=1.08,CNY=0.139').fetchQuotes(() => AT_MS, new AbortController().signal);
+    const quotes = await staticProvider('USD=1.0002, EUR=1.08,CNY=0.139').fetchQuotes(
+      () => AT_MS,
+      new AbortController().signal,
+    );
     expect(rateOf(quotes, 'USD', 'USDT')).toBe('1.0002');
     expect(rateOf(quotes, 'USD', 'USDC')).toBe('1.0002');
     expect(rateOf(quotes, 'CNY', 'USDT')).toBe('0.139');

@@ -25,6 +25,9 @@ it("rate markets' own clocks are heard, also from an answer that is of no use", 
     () => rates.close(),
   );
   await expect.poll(() => check.verdict().witnesses.length).toBe(3);
-  expect(check.verdict()).toMatchObject({ isInDoubt: true, witnesses: [{ source: 'coinbase', agrees: false }, {}, {}] });
+  expect(check.verdict()).toMatchObject({
+    isInDoubt: true,
+    witnesses: [{ source: 'coinbase', agrees: false }, {}, {}],
+  });
   expect(Math.abs(check.verdict().offsetMs! + 7_200_000)).toBeLessThan(3_000);
 });

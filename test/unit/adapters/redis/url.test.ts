@@ -3,7 +3,12 @@ import { InvalidRedisUrl, parseRedisUrl } from '../../../../src/adapters/redis/u
 
 describe('the address of Redis', () => {
   it('is one server, with credentials, a database and TLS', () => {
-    expect(parseRedisUrl('redis://localhost')).toMatchObject({ kind: 'single', hosts: [{ host: 'localhost', port: 6379 }], db: 0, tls: false });
+    expect(parseRedisUrl('redis://localhost')).toMatchObject({
+      kind: 'single',
+      hosts: [{ host: 'localhost', port: 6379 }],
+      db: 0,
+      tls: false,
+    });
     expect(parseRedisUrl('rediss://shop:p%40ss%3Aword@redis.internal:6380/2')).toEqual({
       kind: 'single',
       hosts: [{ host: 'redis.internal', port: 6380 }],

@@ -53,7 +53,9 @@ describe('the pool', () => {
   test("tells what the provider's own clock said, by its host", async () => {
     const one = await provider('one');
     const said: [string, number][] = [];
-    const pool = poolOver([`${one.url}/key`, `${one.url}/other`], { observer: { onServerTime: (name, timeMs) => said.push([name, timeMs]) } });
+    const pool = poolOver([`${one.url}/key`, `${one.url}/other`], {
+      observer: { onServerTime: (name, timeMs) => said.push([name, timeMs]) },
+    });
     await pool.survey((each) => each.call('who', []));
     expect(said.map(([name]) => name)).toEqual([new URL(one.url).host, new URL(one.url).host]);
     for (const [, timeMs] of said) expect(Math.abs(timeMs - Date.now())).toBeLessThan(5_000);
@@ -101,10 +103,18 @@ describe('the pool', () => {
     const [one, two] = [await provider('one'), await provider('two')];
     const gone: string[] = [];
     let urls: readonly string[] = [one.url];
-    const pool = createRpcPool({ network: 'ethereum', urls: () => urls, observer: { onGone: ({ provider: name }) => void gone.push(name) } });
+    const pool = createRpcPool({
+      network: 'ethereum',
+      urls: () => urls,
+      observer: { onGone: ({ provider: name }) => void gone.push(name) },
+    });
     ends.push(() => pool.close());
     const swapped = Promise.withResolvers<void>();
-    const begun = pool.run(async (each) => [await each.call('who', []), await swapped.promise, await each.call('who', [])]);
+    const begun = pool.run(async (each) => [
+      await each.call('who', []),
+      await swapped.promise,
+      await each.call('who', []),
+    ]);
     urls = [two.url];
     expect(await nameOf(pool)).toBe('two');
     swapped.resolve();
@@ -183,7 +193,9 @@ describe('the pool', () => {
 
   test('lets errors that are no trouble of a provider through', async () => {
     const one = await provider('one');
-    await expect(poolOver([one.url]).run(async () => Promise.reject(new TypeError('a bug')))).rejects.toThrow(TypeError);
+    await expect(poolOver([one.url]).run(async () => Promise.reject(new TypeError('a bug')))).rejects.toThrow(
+      TypeError,
+    );
   });
 
   test('gives up with a reason for each provider, and without their keys', async () => {
@@ -228,20 +240,30 @@ describe('the pool', () => {
 
   test('reads no more of an answer than it has room for', async () => {
     const one = await provider('x'.repeat(10_000));
-    await expect(poolOver([one.url], { maxAnswerBytes: 5_000 }).run((each) => each.call('who', []))).rejects.toThrow(/over 5000 bytes/);
+    await expect(poolOver([one.url], { maxAnswerBytes: 5_000 }).run((each) => each.call('who', []))).rejects.toThrow(
+      /over 5000 bytes/,
+    );
   });
 
   test('reports every request and every lag', async () => {
     const one = await provider('one');
     const seen: unknown[] = [];
-    const pool = poolOver([one.url], { observer: { onRequest: (request) => seen.push(request), onLag: (lag) => seen.push(lag) } });
+    const pool = poolOver([one.url], {
+      observer: { onRequest: (request) => seen.push(request), onLag: (lag) => seen.push(lag) },
+    });
     await pool.run(async (each) => {
       await each.call('eth_blockNumber', []);
       each.reportHead(5);
     });
     const name = new URL(one.url).host;
     expect(seen).toEqual([
-      { network: 'ethereum', provider: name, method: 'eth_blockNumber', ok: true, durationMs: expect.any(Number) as number },
+      {
+        network: 'ethereum',
+        provider: name,
+        method: 'eth_blockNumber',
+        ok: true,
+        durationMs: expect.any(Number) as number,
+      },
       { network: 'ethereum', provider: name, lagBlocks: 0 },
     ]);
   });

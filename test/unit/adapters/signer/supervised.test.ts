@@ -22,7 +22,10 @@ beforeEach(() => {
     return join(directory, name);
   };
   env = {
-    TEST_WALLET_KEYSTORE: file('wallet.json', JSON.stringify(sealKeystore('test', WORDS, 'a passphrase', SCRYPT_COST.randomKey))),
+    TEST_WALLET_KEYSTORE: file(
+      'wallet.json',
+      JSON.stringify(sealKeystore('test', WORDS, 'a passphrase', SCRYPT_COST.randomKey)),
+    ),
     TEST_WALLET_KEYSTORE_PASSPHRASE_FILE: file('passphrase', 'a passphrase\n'),
   };
 });
@@ -35,7 +38,10 @@ describe('a signer process that is killed', () => {
   it('is started again where its keys are in files, and answers as before; the gap is silence in between', async () => {
     const wallets = takeWalletSources({ ...env });
     const walletsAgain = () => takeWalletSources({ ...rereadableWallets(env)! });
-    const signer = await superviseSigner({ directory, wallets, log: silentLog }, { walletsAgain, onGone: () => expect.unreachable() });
+    const signer = await superviseSigner(
+      { directory, wallets, log: silentLog },
+      { walletsAgain, onGone: () => expect.unreachable() },
+    );
     ends.push(() => signer.close());
     const heartbeat = startSignerHeartbeat({ signer, log: silentLog, everyMs: 20, silentAfterMs: 300 });
     ends.push(() => heartbeat.close());
@@ -79,7 +85,13 @@ describe('the heartbeat', () => {
     let asked = 0;
     let answer: (identity: null) => void = () => undefined;
     const signer = { auditIdentity: () => ((asked += 1), new Promise<null>((resolve) => (answer = resolve))) };
-    const heartbeat = startSignerHeartbeat({ signer, log, monotonicMs: () => nowMs, everyMs: 5, silentAfterMs: 10_000 });
+    const heartbeat = startSignerHeartbeat({
+      signer,
+      log,
+      monotonicMs: () => nowMs,
+      everyMs: 5,
+      silentAfterMs: 10_000,
+    });
     ends.push(() => heartbeat.close());
     nowMs = 11_000;
     await expect.poll(() => lines).toEqual([expect.stringContaining('no sign of life')]);

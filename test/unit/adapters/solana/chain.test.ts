@@ -10,7 +10,13 @@ import { withTokenAccounts } from '../../../../src/adapters/solana/token-account
 import type { NetworkSettings } from '../../../../src/domain/networks.ts';
 import type { AccountChain, TokenAccount } from '../../../../src/ports/account-chain.ts';
 import { ChainUnavailable, WrongChain } from '../../../../src/ports/chain.ts';
-import { MAINNET_GENESIS, hashOfSlot, mintAccount, playSolanaNode, tokenAccountData } from '../../../support/solana-node.ts';
+import {
+  MAINNET_GENESIS,
+  hashOfSlot,
+  mintAccount,
+  playSolanaNode,
+  tokenAccountData,
+} from '../../../support/solana-node.ts';
 import type { PlayedSolanaNode, PlayedTransaction } from '../../../support/solana-node.ts';
 import { REPOSITORY } from '../../../support/repository.ts';
 
@@ -45,7 +51,11 @@ async function play(slot = 400_000_100, finalizedSlot = slot - 32): Promise<Play
   return node;
 }
 
-function chainOver(nodes: readonly PlayedSolanaNode[], confirmWithSecond?: () => boolean, lagProbeMs?: number): AccountChain {
+function chainOver(
+  nodes: readonly PlayedSolanaNode[],
+  confirmWithSecond?: () => boolean,
+  lagProbeMs?: number,
+): AccountChain {
   const pool = createRpcPool({ network: 'solana', urls: nodes.map(({ url }) => url), maxWaitMs: 0, maxLagBlocks: 50 });
   const chain = createSolanaChain({
     settings,
@@ -80,7 +90,9 @@ function recorded(file: string, slot: number): Recorded {
 function keysOf({ transaction, meta }: Recorded): string[] {
   const keys = transaction.message.accountKeys.map((key) => (typeof key === 'string' ? key : key.pubkey));
   const parsed = typeof transaction.message.accountKeys[0] !== 'string';
-  return parsed ? keys : [...keys, ...(meta.loadedAddresses?.writable ?? []), ...(meta.loadedAddresses?.readonly ?? [])];
+  return parsed
+    ? keys
+    : [...keys, ...(meta.loadedAddresses?.writable ?? []), ...(meta.loadedAddresses?.readonly ?? [])];
 }
 
 const accountFor = (account: string, owner: string, coin: 'USDT' | 'USDC'): TokenAccount => ({
@@ -120,7 +132,8 @@ describe('recorded Solana transactions, played through the adapter', () => {
       if (timestamp !== undefined && transfer) expect(transfer.block.timeSec).toBe(timestamp);
     }
     for (const index of keys.keys())
-      if (!tokenDeltas.some(({ accountIndex }) => accountIndex === index)) expect(await chain.transferAt(hash, index)).toBeNull();
+      if (!tokenDeltas.some(({ accountIndex }) => accountIndex === index))
+        expect(await chain.transferAt(hash, index)).toBeNull();
   });
 
   it('credit a version 1 transaction, which a node refuses to whom does not ask for it', async () => {
@@ -136,7 +149,9 @@ describe('recorded Solana transactions, played through the adapter', () => {
 describe('token accounts', () => {
   it('are derived as the token library derives them', () => {
     for (const owner of [OWNER, ...Array.from({ length: 8 }, () => Keypair.generate().publicKey.toBase58())]) {
-      expect(associatedTokenAccount(owner, USDC)).toBe(getAssociatedTokenAddressSync(new PublicKey(USDC), new PublicKey(owner), true).toBase58());
+      expect(associatedTokenAccount(owner, USDC)).toBe(
+        getAssociatedTokenAddressSync(new PublicKey(USDC), new PublicKey(owner), true).toBase58(),
+      );
     }
   });
 
@@ -147,7 +162,11 @@ describe('token accounts', () => {
     const [usdt, usdc] = chain.tokenAccountsOf(OWNER);
     const bytes = (text: string): Uint8Array => new PublicKey(text).toBytes();
     node.accounts.set(usdc!.account, tokenAccountData(bytes(USDC), bytes(OWNER), 77n));
-    const many = [usdt!, ...Array.from({ length: 148 }, (_, index) => ({ ...usdt!, account: `account-${index}` })), usdc!];
+    const many = [
+      usdt!,
+      ...Array.from({ length: 148 }, (_, index) => ({ ...usdt!, account: `account-${index}` })),
+      usdc!,
+    ];
     node.requests.length = 0;
     const look = await chain.balances(many);
     expect(node.requests.map(({ method, params }) => [method, (params[0] as unknown[]).length])).toEqual([
@@ -180,7 +199,10 @@ describe('an account’s history', () => {
   const history = (count: number, node: PlayedSolanaNode): string[] => {
     const signatures = Array.from({ length: count }, (_, index) => `signature-${count - index}`);
     for (const [index, signature] of signatures.entries())
-      node.transactions.set(signature, { slot: node.finalizedSlot + 5 - index, meta: { err: index === 1 ? 'failed' : null } });
+      node.transactions.set(signature, {
+        slot: node.finalizedSlot + 5 - index,
+        meta: { err: index === 1 ? 'failed' : null },
+      });
     node.histories.set('account', signatures);
     return signatures;
   };
@@ -200,7 +222,9 @@ describe('an account’s history', () => {
     const node = await play();
     const chain = chainOver([node]);
     const signatures = history(10, node);
-    expect((await chain.history('account', { commitment: 'finalized' })).map(({ txHash }) => txHash)).toEqual(signatures.slice(5));
+    expect((await chain.history('account', { commitment: 'finalized' })).map(({ txHash }) => txHash)).toEqual(
+      signatures.slice(5),
+    );
   });
 
   it('comes only from a provider that has come as far as the balance', async () => {
@@ -208,8 +232,12 @@ describe('an account’s history', () => {
     const chain = chainOver([behind, abreast]);
     await chain.verify();
     await chain.history('account', { commitment: 'confirmed', minSlot: 400_000_100 });
-    expect(abreast.requests.some(({ method, params }) => method === 'getSignaturesForAddress' && params[0] === 'account')).toBe(true);
-    await expect(chain.history('account', { commitment: 'confirmed', minSlot: 400_000_101 })).rejects.toThrow(ChainUnavailable);
+    expect(
+      abreast.requests.some(({ method, params }) => method === 'getSignaturesForAddress' && params[0] === 'account'),
+    ).toBe(true);
+    await expect(chain.history('account', { commitment: 'confirmed', minSlot: 400_000_101 })).rejects.toThrow(
+      ChainUnavailable,
+    );
   });
 });
 
@@ -241,7 +269,8 @@ describe('Solana providers', () => {
 
   it('are of no use when they refuse a method that is needed', async () => {
     const node = await play();
-    node.override = ({ method }) => (method === 'getSignaturesForAddress' ? { error: { code: -32601, message: 'Method not found' } } : undefined);
+    node.override = ({ method }) =>
+      method === 'getSignaturesForAddress' ? { error: { code: -32601, message: 'Method not found' } } : undefined;
     await expect(chainOver([node]).verify()).rejects.toThrow(ChainUnavailable);
   });
 });
@@ -255,7 +284,9 @@ describe('reading a Solana transfer anew', () => {
     await chain.balances([]);
     expect(await chain.transferAt('never', 1)).toBeNull();
     node.override = ({ method }) =>
-      method === 'getSignatureStatuses' ? { result: { context: { slot: node.slot }, value: [{ slot: 1 }] } } : undefined;
+      method === 'getSignatureStatuses'
+        ? { result: { context: { slot: node.slot }, value: [{ slot: 1 }] } }
+        : undefined;
     await expect(chain.transferAt('never', 1)).rejects.toThrow(ChainUnavailable);
     node.override = () => undefined;
     node.slot -= 20;
@@ -282,7 +313,9 @@ describe('reading a Solana transfer anew', () => {
     await chain.finalized();
     expect(await chain.transferAt('paid', 1)).toMatchObject({ tokenUnits: 2_500_000n });
     node.override = ({ method, params }) =>
-      method === 'getTransaction' && (params[1] as { commitment: string }).commitment === 'finalized' ? { result: null } : undefined;
+      method === 'getTransaction' && (params[1] as { commitment: string }).commitment === 'finalized'
+        ? { result: null }
+        : undefined;
     await expect(chain.transferAt('paid', 1)).rejects.toThrow(ChainUnavailable);
   });
 

@@ -6,7 +6,14 @@ import type { DepositFacts } from '../../../../src/domain/events/session-events.
 import type { NetworkSettings } from '../../../../src/domain/networks.ts';
 import type { Disproof } from '../../../../src/ports/chain.ts';
 import { associatedTokenAccount } from '../../../../src/runtime/util/spl-token.ts';
-import { hashOfSlot, MAINNET_GENESIS, mintAccount, playSolanaNode, tokenAccountData, TOKEN_PROGRAM } from '../../../support/solana-node.ts';
+import {
+  hashOfSlot,
+  MAINNET_GENESIS,
+  mintAccount,
+  playSolanaNode,
+  tokenAccountData,
+  TOKEN_PROGRAM,
+} from '../../../support/solana-node.ts';
 import type { PlayedSolanaNode, PlayedTransaction } from '../../../support/solana-node.ts';
 
 const USDT = 'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB';
@@ -48,7 +55,15 @@ const paying = (slot: number, units: bigint, err: unknown = null): PlayedTransac
     meta: {
       err,
       preTokenBalances: [],
-      postTokenBalances: [{ accountIndex: 1, mint: USDT, owner: OWNER, programId: TOKEN_PROGRAM, uiTokenAmount: { amount: units.toString() } }],
+      postTokenBalances: [
+        {
+          accountIndex: 1,
+          mint: USDT,
+          owner: OWNER,
+          programId: TOKEN_PROGRAM,
+          uiTokenAmount: { amount: units.toString() },
+        },
+      ],
     },
     transaction: { message: { accountKeys: ['payer', ACCOUNT] } },
   }) as PlayedTransaction;
@@ -137,7 +152,11 @@ describe('the disproof of a Solana transfer', () => {
   });
 
   it('needs two providers where there are two', async () => {
-    const [gone, silent, down] = [await nodeWith(0n), await silentNode(['getTransaction', 'getSignatureStatuses']), await nodeWith(0n)];
+    const [gone, silent, down] = [
+      await nodeWith(0n),
+      await silentNode(['getTransaction', 'getSignatureStatuses']),
+      await nodeWith(0n),
+    ];
     gone.fork = '1';
     down.override = () => ({ status: 503 });
     expect(await disproofOver([gone, silent])).toBeNull();

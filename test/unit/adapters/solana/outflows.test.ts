@@ -2,7 +2,11 @@ import { expect, it } from 'vitest';
 import { solanaOutflows } from '../../../../src/adapters/solana/outflows.ts';
 import type { NetworkSettings } from '../../../../src/domain/networks.ts';
 import type { RpcProvider } from '../../../../src/ports/rpc-pool.ts';
-import { answerCorrected, type JsonRpcAnswer, type JsonRpcRequest } from '../../../../src/sandbox/surfpool/rpc-corrections.ts';
+import {
+  answerCorrected,
+  type JsonRpcAnswer,
+  type JsonRpcRequest,
+} from '../../../../src/sandbox/surfpool/rpc-corrections.ts';
 
 const OWNER = '2KgEFFVhmjzbshgPTphbrnYPXGtXprC9VyFYanwWG3fU';
 const settings = { network: 'solana', tokens: [] } as unknown as NetworkSettings;
@@ -15,15 +19,24 @@ const listing = (...signatures: string[]): RpcProvider =>
         ? signatures.map((signature) => ({ signature, slot: 9 }))
         : {
             slot: 9,
-            meta: { err: 'BlockhashNotFound', preTokenBalances: [], postTokenBalances: [], preBalances: [5], postBalances: [5] },
+            meta: {
+              err: 'BlockhashNotFound',
+              preTokenBalances: [],
+              postTokenBalances: [],
+              preBalances: [5],
+              postBalances: [5],
+            },
             transaction: { message: { accountKeys: [OWNER], header: { numRequiredSignatures: 1 } } },
           },
   }) as unknown as RpcProvider;
 
-const found = (provider: RpcProvider) => solanaOutflows(provider, settings, OWNER, 1, async (hashes) => new Set(hashes));
+const found = (provider: RpcProvider) =>
+  solanaOutflows(provider, settings, OWNER, 1, async (hashes) => new Set(hashes));
 
 it('a transaction of the owner that nobody ordered is named, also one without effect', async () => {
-  expect(await found(listing('5XUs2jsfD3'))).toEqual([expect.objectContaining({ txHash: '5XUs2jsfD3', part: 'nothing', blockNumber: 9 })]);
+  expect(await found(listing('5XUs2jsfD3'))).toEqual([
+    expect.objectContaining({ txHash: '5XUs2jsfD3', part: 'nothing', blockNumber: 9 }),
+  ]);
 });
 
 it('what Surfpool lists without a signature is no transaction', async () => {

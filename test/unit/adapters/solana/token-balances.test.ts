@@ -61,7 +61,10 @@ describe('recorded Solana transactions', () => {
   it('name the payer of an account that was created in the same transaction', () => {
     const deltas = tokenDeltas(recorded('solana/usdc_ata_create_339540943.json'), tokens);
     expect(payerOf(deltas, USDC)).toBe(PAYER);
-    expect(deltas.find(({ units }) => units > 0n)).toMatchObject({ account: 'FrbudWWrsiv5deKG483U91njmeFPV45s3DQUfjhDD2BZ', units: 1_000_000n });
+    expect(deltas.find(({ units }) => units > 0n)).toMatchObject({
+      account: 'FrbudWWrsiv5deKG483U91njmeFPV45s3DQUfjhDD2BZ',
+      units: 1_000_000n,
+    });
   });
 
   it('leave the payer open where several balances fell', () => {
@@ -72,7 +75,9 @@ describe('recorded Solana transactions', () => {
 
   it('are nothing when they failed, whatever their balances say', () => {
     const transfer = recorded('solana/usdc_ata_create_339540943.json');
-    expect(read({ ...transfer, meta: { ...transfer.meta!, err: { InstructionError: [1, { Custom: 1 }] } } })).toEqual([]);
+    expect(read({ ...transfer, meta: { ...transfer.meta!, err: { InstructionError: [1, { Custom: 1 }] } } })).toEqual(
+      [],
+    );
     expect(read({ ...transfer, meta: null })).toEqual([]);
   });
 });
@@ -82,7 +87,8 @@ describe('synthetic Solana transactions', () => {
   const payerIn = (name: string, mint = USDC) => payerOf(tokenDeltas(synthetic[name]!, tokens), mint);
 
   it('say that they are synthetic', () => {
-    for (const transaction of Object.values(synthetic)) expect(transaction).toHaveProperty('_note', expect.stringMatching(/^SYNTHETIC: /));
+    for (const transaction of Object.values(synthetic))
+      expect(transaction).toHaveProperty('_note', expect.stringMatching(/^SYNTHETIC: /));
   });
 
   it('of version 1 count like any other', () => {

@@ -49,7 +49,9 @@ describe('the time until a transfer to an ended session is shown', { timeout: 60
     await world.run(120);
     world.chain.down = true;
     await world.run(3_600);
-    const paid = recent.filter((_, index) => index % 400 === 0).map((owner) => world.chain.pay(owner, 1_000_000n).txHash);
+    const paid = recent
+      .filter((_, index) => index % 400 === 0)
+      .map((owner) => world.chain.pay(owner, 1_000_000n).txHash);
     await world.restart();
     world.chain.down = false;
     await world.restart();
@@ -83,7 +85,9 @@ describe('the time until a transfer to an ended session is shown', { timeout: 60
     expect(world.shownAtSec.get(late.txHash)).toBeLessThanOrEqual(6);
     expect(world.chain.calls.filter((call) => call.startsWith('history')).length).toBeLessThan(60);
     await world.run(600);
-    const read = new Set(world.chain.calls.filter((call) => call.startsWith('history')).map((call) => call.split(' ')[1]));
+    const read = new Set(
+      world.chain.calls.filter((call) => call.startsWith('history')).map((call) => call.split(' ')[1]),
+    );
     expect(read.size).toBe(2_000);
   });
 

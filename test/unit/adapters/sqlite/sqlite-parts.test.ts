@@ -5,7 +5,12 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import { packCommit, packOrder, unpackCommit, unpackOrder } from '../../../../src/adapters/sqlite/event-log/append-parcel.ts';
+import {
+  packCommit,
+  packOrder,
+  unpackCommit,
+  unpackOrder,
+} from '../../../../src/adapters/sqlite/event-log/append-parcel.ts';
 import { Committer } from '../../../../src/adapters/sqlite/event-log/committer.ts';
 import type { JobOutcome, AppendJob } from '../../../../src/adapters/sqlite/event-log/append-job.ts';
 import { assertSynchronous, openDatabase, pragma } from '../../../../src/adapters/sqlite/database.ts';
@@ -111,8 +116,10 @@ describe('the memory of nonces', () => {
 
   test('grows with what is used and forgets it period by period', () => {
     const memory = new NonceMemory();
-    for (let index = 0; index < 5_000; index += 1) expect(memory.add(digestOf(`${index}`), 1_000_600, 1_000_000)).toBe(true);
-    for (let index = 0; index < 5_000; index += 1) expect(memory.add(digestOf(`${index}`), 1_000_700, 1_000_100)).toBe(false);
+    for (let index = 0; index < 5_000; index += 1)
+      expect(memory.add(digestOf(`${index}`), 1_000_600, 1_000_000)).toBe(true);
+    for (let index = 0; index < 5_000; index += 1)
+      expect(memory.add(digestOf(`${index}`), 1_000_700, 1_000_100)).toBe(false);
     expect(memory.size).toBe(5_000);
     expect(memory.add(digestOf('later'), 1_001_800, 1_001_200)).toBe(true);
     expect(memory.size).toBe(1);
@@ -144,7 +151,8 @@ describe('the recent events', () => {
     metadata: '{}',
     hash: '',
   });
-  const positions = (events: RecordedEvent[] | null): number[] | null => events?.map(({ position }) => Number(position)) ?? null;
+  const positions = (events: RecordedEvent[] | null): number[] | null =>
+    events?.map(({ position }) => Number(position)) ?? null;
 
   test('begin after what was there before, which is not in memory', () => {
     const recent = new RecentEvents(5);
@@ -252,9 +260,20 @@ test('the heads of streams are forgotten longest unwritten first, a generation a
 test('what a worker unpacks is what was packed, whatever the texts', () => {
   const text = fc.string({ unit: 'binary', maxLength: 30 }).map((value) => JSON.stringify(value));
   const name = fc.stringMatching(/^[!-~]{1,20}$/);
-  const event = fc.record({ id: name, type: name, version: fc.nat(), atMs: fc.nat(), data: text, metadata: text, hash: name });
+  const event = fc.record({
+    id: name,
+    type: name,
+    version: fc.nat(),
+    atMs: fc.nat(),
+    data: text,
+    metadata: text,
+    hash: name,
+  });
   const value = fc.oneof(fc.uint8Array({ maxLength: 4 }), fc.string({ unit: 'binary', maxLength: 5 }), fc.integer());
-  const coCommit = fc.record({ kind: fc.constantFrom('nonce' as const, 'personal-key' as const), values: fc.array(value, { maxLength: 3 }) });
+  const coCommit = fc.record({
+    kind: fc.constantFrom('nonce' as const, 'personal-key' as const),
+    values: fc.array(value, { maxLength: 3 }),
+  });
   const tail = fc.option(fc.record({ position: fc.nat(), chain: name }));
   const head = fc.record({ number: fc.nat(), revision: fc.nat(), hash: name });
   const job = fc
@@ -277,10 +296,26 @@ test('what a worker unpacks is what was packed, whatever the texts', () => {
 test('what came of a batch of every kind arrives whole from the thread that commits', () => {
   const head = { number: 7, revision: 4, hash: 'ab' };
   const job = (expected: number, hashes: readonly string[], number?: number): AppendJob => {
-    const events = hashes.map((hash) => ({ id: 'i', type: 'T', version: 1, atMs: 1, data: '{}', metadata: '{}', hash }));
+    const events = hashes.map((hash) => ({
+      id: 'i',
+      type: 'T',
+      version: 1,
+      atMs: 1,
+      data: '{}',
+      metadata: '{}',
+      hash,
+    }));
     return { stream: 's', expected, events, coCommits: undefined, head: undefined, number };
   };
-  const jobs = [job(-1, ['a', 'b']), job(4, ['x']), job(2, ['y', 'z']), job(9, ['q']), job(4, ['c']), job(2, ['d', 'e'], 5), job(-1, ['f'])];
+  const jobs = [
+    job(-1, ['a', 'b']),
+    job(4, ['x']),
+    job(2, ['y', 'z']),
+    job(9, ['q']),
+    job(4, ['c']),
+    job(2, ['d', 'e'], 5),
+    job(-1, ['f']),
+  ];
   const outcomes: JobOutcome[] = [
     { kind: 'appended', head: { number: 21, revision: 1, hash: 'b' }, position: 22 },
     { kind: 'refused', head },
@@ -311,12 +346,18 @@ test('a batch in which everything went well is answered by the chain alone', () 
 });
 
 /** A writer over a file of its own; what it commits is told, and no name is remembered. */
-function groupWriter(name: string, onCommitted: GroupWriterOptions['onCommitted']): { writer: GroupWriter; committer: Committer } {
+function groupWriter(
+  name: string,
+  onCommitted: GroupWriterOptions['onCommitted'],
+): { writer: GroupWriter; committer: Committer } {
   const dataDir = mkdtempSync(join(folder, name));
   const committer = new Committer(dataDir);
   const names = { isFull: false, recent: () => undefined, add: () => undefined } as Partial<StreamNames> as StreamNames;
   const tail = { position: 0, chain: CHAIN_GENESIS };
-  return { committer, writer: new GroupWriter({ dataDir, committer, tail, names, onCommitted, onFatal: () => undefined }) };
+  return {
+    committer,
+    writer: new GroupWriter({ dataDir, committer, tail, names, onCommitted, onFatal: () => undefined }),
+  };
 }
 
 test('a crowd is committed in halves, and again when it was smaller for a while', { retry: 2 }, async () => {
@@ -360,5 +401,6 @@ test('commits are published in the order of positions, also where the pen goes f
 test('positions are whole numbers as text, and the beginning has none', () => {
   expect([toPosition(0), toPosition(12)]).toEqual([null, '12']);
   expect([parsePosition(null), parsePosition('12')]).toEqual([0, 12]);
-  for (const text of ['0', '-1', '012', '1.5', '1e3', '', ' 1', '99999999999999999']) expect(() => parsePosition(text)).toThrow(RangeError);
+  for (const text of ['0', '-1', '012', '1.5', '1e3', '', ' 1', '99999999999999999'])
+    expect(() => parsePosition(text)).toThrow(RangeError);
 });

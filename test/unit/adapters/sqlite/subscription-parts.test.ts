@@ -1,9 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { CatchUpSubscription, type LogSource } from '../../../../src/adapters/sqlite/event-log/catch-up-subscription.ts';
+import {
+  CatchUpSubscription,
+  type LogSource,
+} from '../../../../src/adapters/sqlite/event-log/catch-up-subscription.ts';
 import type { RecordedEvent } from '../../../../src/ports/event-store.ts';
 
 const event = (position: number): RecordedEvent => ({
-  ...{ stream: position % 5 === 0 ? 'b' : 'a', revision: position, position: String(position), id: `e${position}`, type: 'T', version: 1 },
+  ...{
+    stream: position % 5 === 0 ? 'b' : 'a',
+    revision: position,
+    position: String(position),
+    id: `e${position}`,
+    type: 'T',
+    version: 1,
+  },
   ...{ atMs: position, data: '{}', metadata: '{}', hash: '' },
 });
 
@@ -24,8 +34,18 @@ function logOf(end: number): LogSource & { readonly reads: number[] } {
 
 const hooks = { onError: () => undefined, onAdvanced: () => undefined, onClosed: () => undefined };
 
-function follow(source: LogSource, onParts: (parts: Iterable<readonly RecordedEvent[]>) => Promise<void>, streamPrefixes?: readonly string[]) {
-  const options = { name: 'parts', after: null, maxBatch: 10, inParts: { size: 4, onParts }, onEvents: () => Promise.reject(new Error('whole')) };
+function follow(
+  source: LogSource,
+  onParts: (parts: Iterable<readonly RecordedEvent[]>) => Promise<void>,
+  streamPrefixes?: readonly string[],
+) {
+  const options = {
+    name: 'parts',
+    after: null,
+    maxBatch: 10,
+    inParts: { size: 4, onParts },
+    onEvents: () => Promise.reject(new Error('whole')),
+  };
   return new CatchUpSubscription({ ...options, ...(streamPrefixes && { streamPrefixes }) }, source, hooks);
 }
 
@@ -63,9 +83,11 @@ describe('a subscription that takes its batches in parts', () => {
 
   it('leaves out parts without events of its streams', async () => {
     const seen: string[] = [];
-    const subscription = follow(logOf(12), async (parts) => void [...parts].forEach((part) => seen.push(...part.map(({ position }) => position))), [
-      'b',
-    ]);
+    const subscription = follow(
+      logOf(12),
+      async (parts) => void [...parts].forEach((part) => seen.push(...part.map(({ position }) => position))),
+      ['b'],
+    );
     await subscription.reached('12');
     expect([seen, subscription.position]).toEqual([['5', '10'], '10']);
     await subscription.close();

@@ -10,7 +10,13 @@ const DOCUMENTED = { hex: '41e552f6487585c2b58bc2c9bb4492bc1f17132cd0', base58: 
 
 describe('a TRON address', () => {
   it('reads the same account in every form a node writes', () => {
-    for (const form of [USDT, USDT_ACCOUNT, `41${USDT_ACCOUNT}`, `0x${USDT_ACCOUNT}`, `41${USDT_ACCOUNT}`.toUpperCase()]) {
+    for (const form of [
+      USDT,
+      USDT_ACCOUNT,
+      `41${USDT_ACCOUNT}`,
+      `0x${USDT_ACCOUNT}`,
+      `41${USDT_ACCOUNT}`.toUpperCase(),
+    ]) {
       expect(accountOf(form)).toBe(USDT_ACCOUNT);
     }
   });

@@ -41,7 +41,11 @@ afterEach(async () => {
   for (const part of opened.splice(0).reverse()) await part.close();
 });
 
-async function play(receipts = RECORDED, headNumber = HEIGHT + 30, solidNumber = headNumber - 19): Promise<PlayedTronNode> {
+async function play(
+  receipts = RECORDED,
+  headNumber = HEIGHT + 30,
+  solidNumber = headNumber - 19,
+): Promise<PlayedTronNode> {
   const node = await playTronNode({ receipts, headNumber, solidNumber });
   opened.push(node);
   return node;
@@ -49,7 +53,12 @@ async function play(receipts = RECORDED, headNumber = HEIGHT + 30, solidNumber =
 
 function chainOver(
   nodes: readonly PlayedTronNode[],
-  options: { maxWaitMs?: number; headers?: Record<string, string>; confirmWithSecond?: () => boolean; lagProbeMs?: number } = {},
+  options: {
+    maxWaitMs?: number;
+    headers?: Record<string, string>;
+    confirmWithSecond?: () => boolean;
+    lagProbeMs?: number;
+  } = {},
 ): Chain {
   const pool = createRpcPool({
     network: 'tron',
@@ -58,7 +67,12 @@ function chainOver(
     headers: options.headers ?? {},
   });
   const { confirmWithSecond, lagProbeMs } = options;
-  const chain = createTronChain({ settings, pool, ...(confirmWithSecond && { confirmWithSecond }), ...(lagProbeMs !== undefined && { lagProbeMs }) });
+  const chain = createTronChain({
+    settings,
+    pool,
+    ...(confirmWithSecond && { confirmWithSecond }),
+    ...(lagProbeMs !== undefined && { lagProbeMs }),
+  });
   opened.push(chain);
   return chain;
 }
@@ -88,11 +102,17 @@ describe('scanning TRON', () => {
           toAddress: toBase58,
           txHash: hash,
           logIndex,
-          block: { number: block, hash: blockIdOf(block, '0'), parentHash: blockIdOf(block - 1, '0'), timeSec: timestamp },
+          block: {
+            number: block,
+            hash: blockIdOf(block, '0'),
+            parentHash: blockIdOf(block - 1, '0'),
+            timeSec: timestamp,
+          },
         })),
       );
       expect(result.lastBlock.number).toBe(block + 1);
-      for (const { logIndex, units } of transfers) expect(await chain.transferAt(hash, logIndex)).toMatchObject({ tokenUnits: BigInt(units) });
+      for (const { logIndex, units } of transfers)
+        expect(await chain.transferAt(hash, logIndex)).toMatchObject({ tokenUnits: BigInt(units) });
       if (transfers.length === 0) expect(await chain.transferAt(hash, 0)).toBeNull();
     },
   );
@@ -125,7 +145,8 @@ describe('scanning TRON', () => {
     const node = await play();
     const chain = chainOver([node]);
     await chain.verify();
-    node.override = (path, body) => (path === '/wallet/gettransactioninfobyblocknum' && body['num'] === HEIGHT ? { body: [] } : undefined);
+    node.override = (path, body) =>
+      path === '/wallet/gettransactioninfobyblocknum' && body['num'] === HEIGHT ? { body: [] } : undefined;
     await expect(chain.scan(HEIGHT, HEIGHT, everyone)).rejects.toThrow(ChainUnavailable);
     node.override = () => undefined;
     expect((await chain.scan(HEIGHT, HEIGHT, everyone)).transfers).toHaveLength(2);
@@ -137,7 +158,10 @@ describe('scanning TRON', () => {
     await chain.verify();
     node.override = (path) => (path.endsWith('blocknum') ? { body: [PLAIN] } : undefined);
     await expect(chain.scan(HEIGHT, HEIGHT, everyone)).rejects.toThrow(/foreign receipts/);
-    node.override = (path) => (path.endsWith('blocknum') ? { body: [{ ...GAS_FREE, blockTimeStamp: GAS_FREE.blockTimeStamp! + 3000 }] } : undefined);
+    node.override = (path) =>
+      path.endsWith('blocknum')
+        ? { body: [{ ...GAS_FREE, blockTimeStamp: GAS_FREE.blockTimeStamp! + 3000 }] }
+        : undefined;
     await expect(chain.scan(HEIGHT, HEIGHT, everyone)).rejects.toThrow(/different blocks/);
   });
 
@@ -156,11 +180,18 @@ describe('TRON providers', () => {
     for (const limited of [
       {
         status: 403,
-        body: { Success: false, Error: 'The key exceeds the frequency limit(15), and the query server is suspended for 5s', StatusCode: 403 },
+        body: {
+          Success: false,
+          Error: 'The key exceeds the frequency limit(15), and the query server is suspended for 5s',
+          StatusCode: 403,
+        },
       },
       { status: 429, body: {} },
       { status: 503, headers: { 'retry-after': '1' }, body: {} },
-      { status: 200, body: { Error: 'The key exceeds the frequency limit(15), and the query server is suspended for 5s' } },
+      {
+        status: 200,
+        body: { Error: 'The key exceeds the frequency limit(15), and the query server is suspended for 5s' },
+      },
     ]) {
       const [first, second] = [await play(), await play()];
       const chain = chainOver([first, second]);
@@ -188,14 +219,19 @@ describe('TRON providers', () => {
   it('are refused when they serve another chain, another token or other decimals', async () => {
     const nile = await play();
     nile.override = (path, body) =>
-      path === '/wallet/getblock' && body['id_or_num'] === '0' ? { body: { blockID: `${'0'.repeat(56)}cd8690dc` } } : undefined;
+      path === '/wallet/getblock' && body['id_or_num'] === '0'
+        ? { body: { blockID: `${'0'.repeat(56)}cd8690dc` } }
+        : undefined;
     await expect(chainOver([nile]).verify()).rejects.toThrow(WrongChain);
     const otherDecimals = await play();
     otherDecimals.override = (path) =>
-      path.endsWith('triggerconstantcontract') ? { body: { constant_result: [(18).toString(16).padStart(64, '0')] } } : undefined;
+      path.endsWith('triggerconstantcontract')
+        ? { body: { constant_result: [(18).toString(16).padStart(64, '0')] } }
+        : undefined;
     await expect(chainOver([otherDecimals]).verify()).rejects.toThrow(/18 decimals/);
     const noToken = await play();
-    noToken.override = (path) => (path.endsWith('triggerconstantcontract') ? { body: { result: { code: 'CONTRACT_VALIDATE_ERROR' } } } : undefined);
+    noToken.override = (path) =>
+      path.endsWith('triggerconstantcontract') ? { body: { result: { code: 'CONTRACT_VALIDATE_ERROR' } } } : undefined;
     await expect(chainOver([noToken]).verify()).rejects.toThrow(WrongChain);
   });
 
@@ -203,7 +239,9 @@ describe('TRON providers', () => {
     const [first, foreign] = [await play(), await play()];
     first.override = () => ({ status: 500, body: {} });
     foreign.override = (path, body) =>
-      path === '/wallet/getblock' && body['id_or_num'] === '0' ? { body: { blockID: `${'0'.repeat(56)}cd8690dc` } } : undefined;
+      path === '/wallet/getblock' && body['id_or_num'] === '0'
+        ? { body: { blockID: `${'0'.repeat(56)}cd8690dc` } }
+        : undefined;
     await expect(chainOver([first, foreign]).head()).rejects.toThrow(ChainUnavailable);
   });
 });
@@ -248,7 +286,8 @@ describe('reading a TRON transfer anew', () => {
     await chain.finalized();
     node.override = (path) => (path === '/walletsolidity/gettransactioninfobyid' ? { body: {} } : undefined);
     await expect(chain.transferAt(GAS_FREE.id!, 0)).rejects.toThrow(ChainUnavailable);
-    node.override = (path) => (path === '/walletsolidity/gettransactioninfobyid' ? { body: { ...GAS_FREE, result: 'FAILED' } } : undefined);
+    node.override = (path) =>
+      path === '/walletsolidity/gettransactioninfobyid' ? { body: { ...GAS_FREE, result: 'FAILED' } } : undefined;
     expect(await chain.transferAt(GAS_FREE.id!, 0)).toBeNull();
   });
 
@@ -283,7 +322,9 @@ describe('reading a TRON transfer anew', () => {
   it('leaves out a provider of another chain, says so, and asks it again once it serves the right one', async () => {
     const [wrong, right] = [await play(), await play()];
     wrong.override = (path, body) =>
-      path === '/wallet/getblock' && body['id_or_num'] === '0' ? { body: { blockID: `${'0'.repeat(56)}cd8690dc` } } : undefined;
+      path === '/wallet/getblock' && body['id_or_num'] === '0'
+        ? { body: { blockID: `${'0'.repeat(56)}cd8690dc` } }
+        : undefined;
     const told: unknown[] = [];
     const pool = createRpcPool({
       network: 'tron',

@@ -2,23 +2,34 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TronWeb, utils } from 'tronweb';
 import { describe, expect, it } from 'vitest';
-import { decodeRaw, encodeRaw, rawFromJson, rawToJson, signerOf, transactionId } from '../../../../src/sandbox/tron-facade/tron-transaction.ts';
+import {
+  decodeRaw,
+  encodeRaw,
+  rawFromJson,
+  rawToJson,
+  signerOf,
+  transactionId,
+} from '../../../../src/sandbox/tron-facade/tron-transaction.ts';
 import { REPOSITORY } from '../../../support/repository.ts';
 
 /**
- * Bytes, ids and signatures that others published. Tronweb builds and the sandbox decodes, so only vectors from outside can
- * prove that both speak TRON and not merely the same dialect.
+ * Bytes, ids and signatures that others published. Tronweb builds and the sandbox decodes, so only vectors from outside
+ * can prove that both speak TRON and not merely the same dialect.
  */
 interface Vector {
   readonly name: string;
-  readonly rawData: Parameters<typeof rawFromJson>[0] & { contract: { parameter: { value: { owner_address: string } } }[] };
+  readonly rawData: Parameters<typeof rawFromJson>[0] & {
+    contract: { parameter: { value: { owner_address: string } } }[];
+  };
   readonly rawDataHex: string | null;
   readonly txId: string;
   readonly privateKey: string | null;
   readonly signature: string | null;
 }
 
-const vectors = JSON.parse(readFileSync(join(REPOSITORY, 'test', 'fixtures', 'chains', 'tron', 'published-vectors.json'), 'utf8')) as Vector[];
+const vectors = JSON.parse(
+  readFileSync(join(REPOSITORY, 'test', 'fixtures', 'chains', 'tron', 'published-vectors.json'), 'utf8'),
+) as Vector[];
 const ownerOf = (vector: Vector): string => vector.rawData.contract[0]!.parameter.value.owner_address;
 
 describe.each(vectors)('published TRON vector: $name', (vector) => {

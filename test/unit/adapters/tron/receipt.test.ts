@@ -62,7 +62,9 @@ describe('a TRON receipt', () => {
   it('hands out only the transfers to wanted receivers, with the index among all logs', () => {
     const info = infoOf('tron/info_6e5ffb1e12db.json');
     const second = readTransfers(info, tokens, (address) => address === 'TE3PrjwpnpasE6sbbfPvZRLimpJmeM1zL9');
-    expect(second).toMatchObject([{ tokenUnits: 938500000n, logIndex: 1, fromAddress: 'TCbbMu8gKpZoq3NuJVV73wz6TyFxiPRLud' }]);
+    expect(second).toMatchObject([
+      { tokenUnits: 938500000n, logIndex: 1, fromAddress: 'TCbbMu8gKpZoq3NuJVV73wz6TyFxiPRLud' },
+    ]);
   });
 
   it('credits nothing when the contract did not succeed, whatever logs it shows', () => {
@@ -74,18 +76,26 @@ describe('a TRON receipt', () => {
   });
 
   it('ignores what the contract returned: USDT answers false on success', () => {
-    expect(readTransfers({ ...usdtTransfer, ...{ contractResult: ['0'.repeat(64)] } }, tokens, everyone)).toHaveLength(1);
-    expect(readTransfers({ ...usdtTransfer, ...{ contractResult: [`${'0'.repeat(63)}1`] } }, tokens, everyone)).toHaveLength(1);
+    expect(readTransfers({ ...usdtTransfer, ...{ contractResult: ['0'.repeat(64)] } }, tokens, everyone)).toHaveLength(
+      1,
+    );
+    expect(
+      readTransfers({ ...usdtTransfer, ...{ contractResult: [`${'0'.repeat(63)}1`] } }, tokens, everyone),
+    ).toHaveLength(1);
   });
 
   it('ignores tokens that are not ours and logs that are no transfer', () => {
     const [log] = usdtTransfer.log!;
     const withLog = (changes: object): TronTransactionInfo => ({ ...usdtTransfer, log: [{ ...log!, ...changes }] });
-    expect(readTransfers(withLog({ address: '39dd12a54e2bab7c82aa14a1e158b34263d2d510' }), tokens, everyone)).toEqual([]);
+    expect(readTransfers(withLog({ address: '39dd12a54e2bab7c82aa14a1e158b34263d2d510' }), tokens, everyone)).toEqual(
+      [],
+    );
     expect(readTransfers(withLog({ topics: log!.topics!.slice(0, 1) }), tokens, everyone)).toEqual([]);
     expect(
       readTransfers(
-        withLog({ topics: ['8c5be1e5ebec7d5bd14f71427d1e84f3dd0314c0f7b2291e5b200ac8c7c3b925', ...log!.topics!.slice(1)] }),
+        withLog({
+          topics: ['8c5be1e5ebec7d5bd14f71427d1e84f3dd0314c0f7b2291e5b200ac8c7c3b925', ...log!.topics!.slice(1)],
+        }),
         tokens,
         everyone,
       ),

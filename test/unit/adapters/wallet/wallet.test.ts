@@ -12,9 +12,16 @@ import {
   portableChildDerivation,
   type ChildDerivation,
 } from '../../../../src/adapters/wallet/child-public-key.ts';
-import { InvalidExtendedPublicKey, readExtendedPublicKey } from '../../../../src/adapters/wallet/extended-public-key.ts';
+import {
+  InvalidExtendedPublicKey,
+  readExtendedPublicKey,
+} from '../../../../src/adapters/wallet/extended-public-key.ts';
 import { startHdDerivation } from '../../../../src/adapters/wallet/hd-derivation.ts';
-import { InvalidSolanaPool, signerSolanaDeriver, solanaPoolDeriver } from '../../../../src/adapters/wallet/solana-pool.ts';
+import {
+  InvalidSolanaPool,
+  signerSolanaDeriver,
+  solanaPoolDeriver,
+} from '../../../../src/adapters/wallet/solana-pool.ts';
 import { base58, fromBase58 } from '../../../../src/runtime/util/base58.ts';
 
 const MNEMONIC = 'test test test test test test test test test test test junk';
@@ -25,24 +32,32 @@ const TRON_XPUB = xpubOf("m/44'/195'/0'/0");
 /** Non-hardened steps of test vectors 1 and 2 (BIP-32, "Test Vectors"). */
 const BIP32_PUBLIC_CHILDREN = [
   {
-    parent: 'xpub68Gmy5EdvgibQVfPdqkBBCHxA5htiqg55crXYuXoQRKfDBFA1WEjWgP6LHhwBZeNK1VTsfTFUHCdrfp1bgwQ9xv5ski8PX9rL2dZXvgGDnw',
+    parent:
+      'xpub68Gmy5EdvgibQVfPdqkBBCHxA5htiqg55crXYuXoQRKfDBFA1WEjWgP6LHhwBZeNK1VTsfTFUHCdrfp1bgwQ9xv5ski8PX9rL2dZXvgGDnw',
     index: 1,
-    child: 'xpub6ASuArnXKPbfEwhqN6e3mwBcDTgzisQN1wXN9BJcM47sSikHjJf3UFHKkNAWbWMiGj7Wf5uMash7SyYq527Hqck2AxYysAA7xmALppuCkwQ',
+    child:
+      'xpub6ASuArnXKPbfEwhqN6e3mwBcDTgzisQN1wXN9BJcM47sSikHjJf3UFHKkNAWbWMiGj7Wf5uMash7SyYq527Hqck2AxYysAA7xmALppuCkwQ',
   },
   {
-    parent: 'xpub6D4BDPcP2GT577Vvch3R8wDkScZWzQzMMUm3PWbmWvVJrZwQY4VUNgqFJPMM3No2dFDFGTsxxpG5uJh7n7epu4trkrX7x7DogT5Uv6fcLW5',
+    parent:
+      'xpub6D4BDPcP2GT577Vvch3R8wDkScZWzQzMMUm3PWbmWvVJrZwQY4VUNgqFJPMM3No2dFDFGTsxxpG5uJh7n7epu4trkrX7x7DogT5Uv6fcLW5',
     index: 2,
-    child: 'xpub6FHa3pjLCk84BayeJxFW2SP4XRrFd1JYnxeLeU8EqN3vDfZmbqBqaGJAyiLjTAwm6ZLRQUMv1ZACTj37sR62cfN7fe5JnJ7dh8zL4fiyLHV',
+    child:
+      'xpub6FHa3pjLCk84BayeJxFW2SP4XRrFd1JYnxeLeU8EqN3vDfZmbqBqaGJAyiLjTAwm6ZLRQUMv1ZACTj37sR62cfN7fe5JnJ7dh8zL4fiyLHV',
   },
   {
-    parent: 'xpub6FHa3pjLCk84BayeJxFW2SP4XRrFd1JYnxeLeU8EqN3vDfZmbqBqaGJAyiLjTAwm6ZLRQUMv1ZACTj37sR62cfN7fe5JnJ7dh8zL4fiyLHV',
+    parent:
+      'xpub6FHa3pjLCk84BayeJxFW2SP4XRrFd1JYnxeLeU8EqN3vDfZmbqBqaGJAyiLjTAwm6ZLRQUMv1ZACTj37sR62cfN7fe5JnJ7dh8zL4fiyLHV',
     index: 1_000_000_000,
-    child: 'xpub6H1LXWLaKsWFhvm6RVpEL9P4KfRZSW7abD2ttkWP3SSQvnyA8FSVqNTEcYFgJS2UaFcxupHiYkro49S8yGasTvXEYBVPamhGW6cFJodrTHy',
+    child:
+      'xpub6H1LXWLaKsWFhvm6RVpEL9P4KfRZSW7abD2ttkWP3SSQvnyA8FSVqNTEcYFgJS2UaFcxupHiYkro49S8yGasTvXEYBVPamhGW6cFJodrTHy',
   },
   {
-    parent: 'xpub661MyMwAqRbcFW31YEwpkMuc5THy2PSt5bDMsktWQcFF8syAmRUapSCGu8ED9W6oDMSgv6Zz8idoc4a6mr8BDzTJY47LJhkJ8UB7WEGuduB',
+    parent:
+      'xpub661MyMwAqRbcFW31YEwpkMuc5THy2PSt5bDMsktWQcFF8syAmRUapSCGu8ED9W6oDMSgv6Zz8idoc4a6mr8BDzTJY47LJhkJ8UB7WEGuduB',
     index: 0,
-    child: 'xpub69H7F5d8KSRgmmdJg2KhpAK8SR3DjMwAdkxj3ZuxV27CprR9LgpeyGmXUbC6wb7ERfvrnKZjXoUmmDznezpbZb7ap6r1D3tgFxHmwMkQTPH',
+    child:
+      'xpub69H7F5d8KSRgmmdJg2KhpAK8SR3DjMwAdkxj3ZuxV27CprR9LgpeyGmXUbC6wb7ERfvrnKZjXoUmmDznezpbZb7ap6r1D3tgFxHmwMkQTPH',
   },
 ] as const;
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
@@ -70,27 +85,36 @@ describe('addresses of an extended public key', () => {
     for (const index of [0, 1, 7, 1023, 1024, 1029]) expect(derived[index]).toBe(wallet.deriveChild(index).address);
     expect(derived).toHaveLength(1030);
     expect(new Set(derived).size).toBe(1030);
-    expect(await hd.deriver('live', 'evm', EVM_XPUB).derive(HARDENED_OFFSET - 1, 1)).toEqual([wallet.deriveChild(HARDENED_OFFSET - 1).address]);
+    expect(await hd.deriver('live', 'evm', EVM_XPUB).derive(HARDENED_OFFSET - 1, 1)).toEqual([
+      wallet.deriveChild(HARDENED_OFFSET - 1).address,
+    ]);
   });
 
   it('are the same with the native curve and in plain JavaScript', () => {
     const native = nativeChildDerivation()!(readExtendedPublicKey(TRON_XPUB));
     const portable = portableChildDerivation(readExtendedPublicKey(TRON_XPUB));
-    for (const index of [0, 1, 2, 255, 65_536, HARDENED_OFFSET - 1]) expect(hexOf(native(index))).toBe(hexOf(portable(index)));
+    for (const index of [0, 1, 2, 255, 65_536, HARDENED_OFFSET - 1])
+      expect(hexOf(native(index))).toBe(hexOf(portable(index)));
   });
 
   it('are the ones of an independent implementation for any seed and index', () => {
     const native = nativeChildDerivation()!;
     fc.assert(
-      fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), fc.nat({ max: HARDENED_OFFSET - 1 }), (seed, index) => {
-        const branch = HDNodeWallet.fromSeed(seed).derivePath("44'/60'/0'/0");
-        const key = readExtendedPublicKey(branch.neuter().extendedKey);
-        const { address, publicKey } = branch.deriveChild(index);
-        for (const derivation of [native, portableChildDerivation]) {
-          expect(`0x${ECDH.convertKey(derivation(key)(index), 'secp256k1', undefined, 'hex', 'compressed') as string}`).toBe(publicKey);
-          expect(evmAddress(derivation(key)(index))).toBe(address);
-        }
-      }),
+      fc.property(
+        fc.uint8Array({ minLength: 32, maxLength: 32 }),
+        fc.nat({ max: HARDENED_OFFSET - 1 }),
+        (seed, index) => {
+          const branch = HDNodeWallet.fromSeed(seed).derivePath("44'/60'/0'/0");
+          const key = readExtendedPublicKey(branch.neuter().extendedKey);
+          const { address, publicKey } = branch.deriveChild(index);
+          for (const derivation of [native, portableChildDerivation]) {
+            expect(
+              `0x${ECDH.convertKey(derivation(key)(index), 'secp256k1', undefined, 'hex', 'compressed') as string}`,
+            ).toBe(publicKey);
+            expect(evmAddress(derivation(key)(index))).toBe(address);
+          }
+        },
+      ),
       { numRuns: 12 },
     );
   });
@@ -126,7 +150,9 @@ describe('addresses of an extended public key', () => {
   });
 
   it('are the same from the account key as from its external branch', async () => {
-    expect(await hd.deriver('test', 'evm', xpubOf("m/44'/60'/0'")).derive(5, 2)).toEqual(await hd.deriver('test', 'evm', EVM_XPUB).derive(5, 2));
+    expect(await hd.deriver('test', 'evm', xpubOf("m/44'/60'/0'")).derive(5, 2)).toEqual(
+      await hd.deriver('test', 'evm', EVM_XPUB).derive(5, 2),
+    );
   });
 
   it('do not exist for hardened or negative indexes', async () => {
@@ -151,7 +177,14 @@ describe('an extended public key', () => {
   });
 
   it('must be one, intact and at the right depth', () => {
-    for (const bad of ['', 'xpub', `${EVM_XPUB}1`, EVM_XPUB.replace('D', 'E'), root.publicExtendedKey, xpubOf("m/44'/60'/0'/0/0")]) {
+    for (const bad of [
+      '',
+      'xpub',
+      `${EVM_XPUB}1`,
+      EVM_XPUB.replace('D', 'E'),
+      root.publicExtendedKey,
+      xpubOf("m/44'/60'/0'/0/0"),
+    ]) {
       expect(() => readExtendedPublicKey(bad)).toThrow(InvalidExtendedPublicKey);
     }
   });
@@ -183,7 +216,14 @@ describe('a Solana pool', () => {
   });
 
   it('refuses what is not a public key, and a key that occurs twice', () => {
-    for (const bad of ['', '0', SOLANA_KEY.slice(1), `${SOLANA_KEY}1`, '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', '1'.repeat(33)]) {
+    for (const bad of [
+      '',
+      '0',
+      SOLANA_KEY.slice(1),
+      `${SOLANA_KEY}1`,
+      '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
+      '1'.repeat(33),
+    ]) {
       expect(isSolanaPublicKey(bad)).toBe(false);
       expect(() => solanaPoolDeriver('test', [SOLANA_KEY, bad])).toThrow(InvalidSolanaPool);
     }

@@ -76,7 +76,10 @@ describe('a webhook URL in production', () => {
     'https://203.0.113.5/',
     'https://192.88.99.1/',
   ])('may not be %s, which is a forbidden address', (text) => {
-    expect(vetWebhookUrl(text, production)).toMatchObject({ ok: false, reason: expect.stringContaining('forbidden address') });
+    expect(vetWebhookUrl(text, production)).toMatchObject({
+      ok: false,
+      reason: expect.stringContaining('forbidden address'),
+    });
   });
 
   it.each([
@@ -144,12 +147,18 @@ describe('a webhook URL in a sandbox', () => {
 });
 
 describe('an address behind a name', () => {
-  it.each(['93.184.215.14', '8.8.8.8', '2606:4700::1111', '2a00:1450:4001:80b::200e', '192.0.1.1', '172.32.0.1', '100.128.0.1', '169.255.0.1'])(
-    '%s is public',
-    (address) => {
-      expect(forbiddenReason(address, false)).toBeNull();
-    },
-  );
+  it.each([
+    '93.184.215.14',
+    '8.8.8.8',
+    '2606:4700::1111',
+    '2a00:1450:4001:80b::200e',
+    '192.0.1.1',
+    '172.32.0.1',
+    '100.128.0.1',
+    '169.255.0.1',
+  ])('%s is public', (address) => {
+    expect(forbiddenReason(address, false)).toBeNull();
+  });
   it.each(['127.0.0.1', '::1', '10.1.2.3', 'fd12::1', '100.64.1.1'])('%s is for sandboxes only', (address) => {
     expect(forbiddenReason(address, false)).not.toBeNull();
     expect(forbiddenReason(address, true)).toBeNull();

@@ -27,11 +27,18 @@ describe('the address index', () => {
   test('gives every address back with its session, whatever was added between', () => {
     fc.assert(
       fc.property(
-        fc.uniqueArray(fc.tuple(bytes(20), bytes(20)), { minLength: 1, maxLength: 200, selector: ([address]) => hexOf(address) }),
+        fc.uniqueArray(fc.tuple(bytes(20), bytes(20)), {
+          minLength: 1,
+          maxLength: 200,
+          selector: ([address]) => hexOf(address),
+        }),
         (pairs) => {
           const index = new AddressIndex('evm');
           for (const [address, session] of pairs) index.add(evm(address), sessionOf(session));
-          return index.size === pairs.length && pairs.every(([address, session]) => index.sessionOf(evm(address)) === sessionOf(session));
+          return (
+            index.size === pairs.length &&
+            pairs.every(([address, session]) => index.sessionOf(evm(address)) === sessionOf(session))
+          );
         },
       ),
     );
@@ -39,7 +46,8 @@ describe('the address index', () => {
 
   test('knows no stranger, also when it holds many', () => {
     const index = new AddressIndex('evm');
-    for (let number = 0; number < 20_000; number += 1) index.add(evm(numbered(number, 20)), sessionOf(numbered(number, 20)));
+    for (let number = 0; number < 20_000; number += 1)
+      index.add(evm(numbered(number, 20)), sessionOf(numbered(number, 20)));
     for (let number = 0; number < 20_000; number += 1) {
       expect(index.sessionOf(evm(numbered(number, 20)))).toBe(sessionOf(numbered(number, 20)));
       expect(index.has(evm(numbered(number + 20_000, 20)))).toBe(false);
@@ -99,7 +107,9 @@ describe('the address index', () => {
         index.add(base58(value), SESSION);
         const near = Uint8Array.from(value);
         near[31]! ^= 1;
-        return index.sessionOf(base58(value)) === SESSION && !index.has(base58(near)) && !index.has(`1${base58(value)}`);
+        return (
+          index.sessionOf(base58(value)) === SESSION && !index.has(base58(near)) && !index.has(`1${base58(value)}`)
+        );
       }),
     );
   });
@@ -118,7 +128,9 @@ describe('the address index', () => {
     for (let number = 0; number < 3_000; number += 3) index.add(evm(numbered(number, 20)), SESSION);
     const topics = Array.from({ length: 3_000 }, (_, number) => `0x${'0'.repeat(24)}${hexOf(numbered(number, 20))}`);
     const found = index.isOurs.sift!(topics);
-    expect(topics.flatMap((_, number) => (number % 3 === 0 ? [number] : []))).toEqual(found.filter((number) => number % 3 === 0));
+    expect(topics.flatMap((_, number) => (number % 3 === 0 ? [number] : []))).toEqual(
+      found.filter((number) => number % 3 === 0),
+    );
     expect(found.filter((number) => number % 3 !== 0).length).toBeLessThan(600);
     expect(index.isOurs.sift!(['', '0x'])).toEqual(expect.any(Array));
   });

@@ -39,7 +39,8 @@ describe('the signer', () => {
   it('calls its own extended public keys its own, and those of another wallet not', async () => {
     const derivation = startHdDerivation();
     const owner = signerOwner(exporterOf(wallet));
-    const owns = (family: 'evm' | 'tron', xpub: string, mode: 'test' | 'live' = 'test') => owner.owns(derivation.deriver(mode, family, xpub).source!);
+    const owns = (family: 'evm' | 'tron', xpub: string, mode: 'test' | 'live' = 'test') =>
+      owner.owns(derivation.deriver(mode, family, xpub).source!);
     expect([await owns('evm', wallet.evmXpub), await owns('tron', wallet.tronXpub)]).toEqual([true, true]);
     expect([await owns('evm', other.evmXpub), await owns('tron', wallet.evmXpub)]).toEqual([false, false]);
     expect(await owns('evm', wallet.evmXpub, 'live'), 'a mode that it has no keys of').toBe(false);
@@ -95,7 +96,8 @@ describe('addresses', () => {
     let owner = always(false);
     const confirmation = confirming((source) => owner.owns(source));
     await confirmation.round();
-    const create = () => createSession({ ...deps, addresses: withConfirmation(deps.addresses, confirmation) }, caller, order);
+    const create = () =>
+      createSession({ ...deps, addresses: withConfirmation(deps.addresses, confirmation) }, caller, order);
     expect(await create()).toMatchObject({ ok: false, refusal: { code: 'addresses_unconfirmed' }, retryAfterSec: 5 });
     expect(free).toEqual([1, 2]);
     owner = always(true);
@@ -115,7 +117,10 @@ describe('the record in the ledger', () => {
     expect(await api.ask(evm)).toBe(null);
     await signer.answer(always(true));
     await signer.answer(always(true));
-    expect([await api.ask(evm), ledger.events.map(({ type }) => type)]).toEqual([true, ['AddressSourceDeclared', 'AddressSourceJudged']]);
+    expect([await api.ask(evm), ledger.events.map(({ type }) => type)]).toEqual([
+      true,
+      ['AddressSourceDeclared', 'AddressSourceJudged'],
+    ]);
   });
 
   it('tells nodes with other sources apart', async () => {

@@ -6,7 +6,11 @@ import type { AddressMark, AddressMarks } from '../../../../src/ports/address-sa
 import type { AddressDeriver } from '../../../../src/ports/addresses.ts';
 import type { AppendRequest, AppendResult, RecordedEvent } from '../../../../src/ports/event-store.ts';
 import { silentLog } from '../../../../src/ports/log.ts';
-import { startAddressPool, type AddressPoolOptions, type RunningAddressPool } from '../../../../src/features/addresses/pool.ts';
+import {
+  startAddressPool,
+  type AddressPoolOptions,
+  type RunningAddressPool,
+} from '../../../../src/features/addresses/pool.ts';
 import { decodeEvent, hashRecorded } from '../../../../src/runtime/commands/codec.ts';
 
 /** The part of the ledger that the pool uses, with the store's own rule: expected revision checked with the append. */
@@ -24,7 +28,9 @@ class Ledger {
     const actual = events.length - 1;
     if ((request.expected === 'no-stream' ? -1 : request.expected) !== actual) return { ok: false, actual };
     this.appends += 1;
-    request.events.forEach((event, i) => events.push({ ...event, stream: request.stream, revision: actual + 1 + i, position: `${this.appends}` }));
+    request.events.forEach((event, i) =>
+      events.push({ ...event, stream: request.stream, revision: actual + 1 + i, position: `${this.appends}` }),
+    );
     this.streams.set(request.stream, events);
     return { ok: true, revision: events.length - 1, position: `${this.appends}` };
   }
@@ -34,7 +40,9 @@ class Ledger {
   }
 
   leases(stream: string) {
-    return (this.streams.get(stream) ?? []).map((recorded) => decodeEvent(recorded).event.data as { from: number; to: number; node: string });
+    return (this.streams.get(stream) ?? []).map(
+      (recorded) => decodeEvent(recorded).event.data as { from: number; to: number; node: string },
+    );
   }
 }
 
@@ -64,9 +72,22 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((pool) => pool.close()));
 });
 
-function start(ledger: Ledger, derivers: AddressDeriver[], options: Partial<AddressPoolOptions> = {}): RunningAddressPool {
+function start(
+  ledger: Ledger,
+  derivers: AddressDeriver[],
+  options: Partial<AddressPoolOptions> = {},
+): RunningAddressPool {
   const random = { bytes: () => new Uint8Array(0), uuid: randomUUID };
-  const pool = startAddressPool({ store: ledger, derivers, node: 'a', clock: { nowMs: () => 1_000 }, random, log: silentLog, stock: 16, ...options });
+  const pool = startAddressPool({
+    store: ledger,
+    derivers,
+    node: 'a',
+    clock: { nowMs: () => 1_000 },
+    random,
+    log: silentLog,
+    stock: 16,
+    ...options,
+  });
   open.push(pool);
   return pool;
 }
@@ -77,7 +98,8 @@ async function until(condition: () => boolean): Promise<void> {
 
 function takeAll(pool: RunningAddressPool, family: AddressFamily): number[] {
   const indexes: number[] = [];
-  for (let address = pool.take('test', family); address; address = pool.take('test', family)) indexes.push(address.derivationIndex);
+  for (let address = pool.take('test', family); address; address = pool.take('test', family))
+    indexes.push(address.derivationIndex);
   return indexes;
 }
 
@@ -100,7 +122,11 @@ describe('the address pool', () => {
     const ledger = new Ledger();
     const pool = start(ledger, [deriver('evm'), deriver('evm', { mode: 'live' }), deriver('tron')]);
     await pool.ready();
-    expect([...ledger.streams.keys()].sort()).toEqual(['addresses-live-evm', 'addresses-test-evm', 'addresses-test-tron']);
+    expect([...ledger.streams.keys()].sort()).toEqual([
+      'addresses-live-evm',
+      'addresses-test-evm',
+      'addresses-test-tron',
+    ]);
   });
 
   it('answers null while it is dry, and refills itself', async () => {
@@ -373,7 +399,9 @@ describe('a ledger that lags behind what was leased', () => {
     expect(pool.isReconciled()).toBe(true);
     const given = takeAll(pool, 'evm');
     expect(given[0]).toBe(100_048);
-    expect(given.map((index) => addressAt('evm', index)).every((address) => outside.asked.includes(address))).toBe(true);
+    expect(given.map((index) => addressAt('evm', index)).every((address) => outside.asked.includes(address))).toBe(
+      true,
+    );
     await pool.close();
     const again = start(ledger, [deriver('evm')], { ...outside.guard(), log });
     await again.ready();
@@ -418,7 +446,9 @@ describe('a ledger that lags behind what was leased', () => {
       else await new Promise(setImmediate);
     }
     const doubtful = given.filter((index) => index < 100_048 + 256);
-    expect(doubtful.map((index) => addressAt('evm', index)).every((address) => outside.asked.includes(address))).toBe(true);
+    expect(doubtful.map((index) => addressAt('evm', index)).every((address) => outside.asked.includes(address))).toBe(
+      true,
+    );
     expect(outside.asked).not.toContain(addressAt('evm', 100_048 + 399));
   });
 
@@ -445,7 +475,10 @@ describe('a ledger that lags behind what was leased', () => {
   it('is no alarm with another wallet', async () => {
     const outside = new Outside();
     await restoredLedger(outside);
-    const other = { ...deriver('evm'), derive: async (from: number, count: number) => Array.from({ length: count }, (_, i) => `other:${from + i}`) };
+    const other = {
+      ...deriver('evm'),
+      derive: async (from: number, count: number) => Array.from({ length: count }, (_, i) => `other:${from + i}`),
+    };
     const pool = start(new Ledger(), [other], outside.guard());
     await pool.ready();
     expect(pool.take('test', 'evm')!.derivationIndex).toBe(0);

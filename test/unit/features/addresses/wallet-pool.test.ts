@@ -29,11 +29,25 @@ async function oneLife(taken: number): Promise<{ addresses: string[]; solanaPool
   });
   const hd = startHdDerivation();
   const { evmXpub, tronXpub, solanaPool } = await signer.exportWatchOnly('test', 100);
-  const derivers = [hd.deriver('test', 'evm', evmXpub), hd.deriver('test', 'tron', tronXpub), signerSolanaDeriver('test', signer)];
-  const pool = startAddressPool({ store, derivers, node: 'a', clock: systemClock, random: nodeRandom, log: silentLog, stock: 8 });
+  const derivers = [
+    hd.deriver('test', 'evm', evmXpub),
+    hd.deriver('test', 'tron', tronXpub),
+    signerSolanaDeriver('test', signer),
+  ];
+  const pool = startAddressPool({
+    store,
+    derivers,
+    node: 'a',
+    clock: systemClock,
+    random: nodeRandom,
+    log: silentLog,
+    stock: 8,
+  });
   try {
     await pool.ready();
-    const addresses = Array.from({ length: taken }, () => FAMILIES.map((family) => pool.take('test', family)!.address)).flat();
+    const addresses = Array.from({ length: taken }, () =>
+      FAMILIES.map((family) => pool.take('test', family)!.address),
+    ).flat();
     return { addresses, solanaPool };
   } finally {
     await pool.close();

@@ -16,7 +16,13 @@ import { MemoryBooks } from '../../../support/books.ts';
 import { ledgerOf, sessionIdOf, steps } from '../../../support/random-ledger.ts';
 import { REPOSITORY } from '../../../support/repository.ts';
 import { runsOf } from '../../../support/runs.ts';
-import { paidOrder, recorded, settlementEvent, settlementTerms, type StreamEvent } from '../../../support/settlement-log.ts';
+import {
+  paidOrder,
+  recorded,
+  settlementEvent,
+  settlementTerms,
+  type StreamEvent,
+} from '../../../support/settlement-log.ts';
 import { recordedEvents } from '../../../support/signed-export.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-books-file-'));
@@ -28,7 +34,13 @@ async function written(events: readonly RecordedEvent[]): Promise<{ path: string
   async function* pages() {
     for (let from = 0; from < events.length; from += 7) yield events.slice(from, from + 7);
   }
-  const taken = await writeBooksFile({ path, pages: pages(), createTableFile, memory: () => new SpilledMap(), onProgress: () => undefined });
+  const taken = await writeBooksFile({
+    path,
+    pages: pages(),
+    createTableFile,
+    memory: () => new SpilledMap(),
+    onProgress: () => undefined,
+  });
   return { path, taken };
 }
 
@@ -73,7 +85,10 @@ const refundEvents = (): StreamEvent[] => {
   };
   const signed = { refundId: 're_1', legId: 'leg_1', fromAddress: '0xTreasury' };
   return [
-    [stream, { type: 'RefundRequested', data: { ...asked, reason: null, idempotencyStream: null, acknowledgedSender: false } }],
+    [
+      stream,
+      { type: 'RefundRequested', data: { ...asked, reason: null, idempotencyStream: null, acknowledgedSender: false } },
+    ],
     [stream, { type: 'RefundPayoutSigned', data: signed }],
     [stream, { type: 'RefundPayoutLanded', data: landed }],
   ].map(([of, event]) => [of as string, event as unknown as DomainEvent]);
@@ -83,7 +98,15 @@ const adjustment: StreamEvent = [
   {
     type: 'AdjustmentPosted',
     data: {
-      ...{ adjustmentId: 'adj_1', mode: 'test', network: 'ethereum', coin: 'USDT', reason: 'goodwill', attachment: null, reverses: null },
+      ...{
+        adjustmentId: 'adj_1',
+        mode: 'test',
+        network: 'ethereum',
+        coin: 'USDT',
+        reason: 'goodwill',
+        attachment: null,
+        reverses: null,
+      },
       lines: [
         { account: 'expenses:other', amount: '1.00' },
         { account: 'income:other', amount: '-1.00' },
@@ -107,7 +130,9 @@ describe('the books as a file for analysts', () => {
     const { path, taken } = await written(business);
     expect(taken).toBe(business.length);
     expect(statSync(path).mode & 0o777).toBe(0o400);
-    const about = Object.fromEntries(ask<{ name: string; value: string }>(path, 'SELECT * FROM about').map(({ name, value }) => [name, value]));
+    const about = Object.fromEntries(
+      ask<{ name: string; value: string }>(path, 'SELECT * FROM about').map(({ name, value }) => [name, value]),
+    );
     const last = business.at(-1)!;
     expect(about).toEqual({
       schema: '1',
@@ -117,8 +142,17 @@ describe('the books as a file for analysts', () => {
       signed_events: '0',
       checkpoint: '',
     });
-    expect(ask(path, 'SELECT order_id, status, coin, due, received, received_real FROM payments ORDER BY order_id')).toEqual(
-      [0, 1].map((index) => ({ order_id: `order-${index}`, status: 'paid', coin: 'USDT', due: '10.00', received: '10.00', received_real: 10 })),
+    expect(
+      ask(path, 'SELECT order_id, status, coin, due, received, received_real FROM payments ORDER BY order_id'),
+    ).toEqual(
+      [0, 1].map((index) => ({
+        order_id: `order-${index}`,
+        status: 'paid',
+        coin: 'USDT',
+        due: '10.00',
+        received: '10.00',
+        received_real: 10,
+      })),
     );
     expect(ask(path, 'SELECT status, amount, tx_hash FROM deposits ORDER BY tx_hash')).toEqual(
       ['0x0', '0x1'].map((hash) => ({ status: 'final', amount: '10.00', tx_hash: hash })),
@@ -126,7 +160,9 @@ describe('the books as a file for analysts', () => {
     expect(ask(path, 'SELECT refund_id, status, amount, tx_hash, network_fee FROM refunds')).toEqual([
       { refund_id: 're_1', status: 'paid', amount: '4.00', tx_hash: '0xr', network_fee: '0.001' },
     ]);
-    expect(ask(path, "SELECT debits = credits AS equal, lines > 0 AS some FROM totals WHERE coin = 'USDT'")).toEqual([{ equal: 1, some: 1 }]);
+    expect(ask(path, "SELECT debits = credits AS equal, lines > 0 AS some FROM totals WHERE coin = 'USDT'")).toEqual([
+      { equal: 1, some: 1 },
+    ]);
     expect(ask(path, "SELECT balance FROM balances WHERE account = 'income:other'")).toEqual([{ balance: '-1.00' }]);
   });
 
@@ -144,8 +180,13 @@ describe('the books as a file for analysts', () => {
         const key = (row: { mode: string; account: string; network: string; coin: string; balance: string }): string =>
           `${row.mode} ${row.account} ${row.network} ${row.coin} ${formatAmount(signedAmountOf(row.balance))}`;
         const expected = books.balances().filter(({ balance }) => signedAmountOf(balance) !== 0n);
-        expect(ask<Parameters<typeof key>[0]>(path, 'SELECT * FROM balances').map(key).sort()).toEqual(expected.map(key).sort());
-        const counted = ask<{ mode: string; entries: number }>(path, 'SELECT mode, count(*) AS entries FROM entries GROUP BY mode');
+        expect(ask<Parameters<typeof key>[0]>(path, 'SELECT * FROM balances').map(key).sort()).toEqual(
+          expected.map(key).sort(),
+        );
+        const counted = ask<{ mode: string; entries: number }>(
+          path,
+          'SELECT mode, count(*) AS entries FROM entries GROUP BY mode',
+        );
         for (const { mode, entries: count } of counted) expect(books.entries(mode as 'test').length).toBe(count);
         expect(ask(path, 'SELECT * FROM totals WHERE debits <> credits')).toEqual([]);
         rmSync(path, { force: true });
@@ -164,10 +205,13 @@ describe('the books as a file for analysts', () => {
   const docs = readFileSync(join(REPOSITORY, 'docs/ledger.md'), 'utf8');
   it('answers the queries of the documentation, which has every column', async () => {
     const { path } = await written(business);
-    const queries = [...docs.matchAll(/```sql\n([^`]+)```/g)].flatMap(([, text]) => text!.split(';').filter((query) => query.trim() !== ''));
+    const queries = [...docs.matchAll(/```sql\n([^`]+)```/g)].flatMap(([, text]) =>
+      text!.split(';').filter((query) => query.trim() !== ''),
+    );
     expect(queries.length).toBeGreaterThan(4);
     for (const query of queries) expect(ask(path, query).length, query).toBeGreaterThan(0);
     for (const [table, { columns }] of Object.entries(BOOKS_TABLES))
-      for (const column of [table, ...Object.keys(columns).filter((name) => !name.endsWith('_real'))]) expect(docs).toContain(`\`${column}\``);
+      for (const column of [table, ...Object.keys(columns).filter((name) => !name.endsWith('_real'))])
+        expect(docs).toContain(`\`${column}\``);
   });
 });

@@ -56,7 +56,8 @@ describe('the comparison of what merchants read with the ledger', () => {
     const [projection, key] = ['session-view@5', sessionIdOf(0)];
     const right = (await thread.readModel.get(SESSIONS_TABLE, key))!;
     const position = (await thread.readModel.checkpoint(projection))!;
-    const put = (row: typeof right) => thread.readModel.apply(projection, [{ op: 'put', table: SESSIONS_TABLE, key, row }], position);
+    const put = (row: typeof right) =>
+      thread.readModel.apply(projection, [{ op: 'put', table: SESSIONS_TABLE, key, row }], position);
     await put({ ...right, received: '999999.00' });
     await check.round();
     await check.round();
@@ -70,7 +71,11 @@ describe('the comparison of what merchants read with the ledger', () => {
   it('finds a row that is not there', async () => {
     const check = checkOf(1_000);
     const position = (await thread.readModel.checkpoint('session-view@5'))!;
-    await thread.readModel.apply('session-view@5', [{ op: 'delete', table: SESSIONS_TABLE, key: sessionIdOf(0) }], position);
+    await thread.readModel.apply(
+      'session-view@5',
+      [{ op: 'delete', table: SESSIONS_TABLE, key: sessionIdOf(0) }],
+      position,
+    );
     await check.round();
     expect(rows(check)).toBe(1);
   });

@@ -21,8 +21,8 @@ import { createdFacts, depositFacts } from '../../../support/session-facts.ts';
 import { rechained, verifiedAsSigned } from '../../../support/signed-export.ts';
 
 /*
- * Whoever has the signer's key as well can make hashes, tree and signatures fit any history that is legal and balances. What was sealed when a
- * month was closed is then all that is left to compare with.
+ * Whoever has the signer's key as well can make hashes, tree and signatures fit any history that is legal and balances.
+ * What was sealed when a month was closed is then all that is left to compare with.
  */
 
 const SEPTEMBER = Date.parse('2026-09-12T12:00:00Z');
@@ -56,12 +56,26 @@ async function pay(store: MemoryEventStore, session: number, atMs: number): Prom
   const { depositKey, blockNumber, blockHash, blockTimeSec } = facts;
   const ends = { createdAtSec: atMs / 1000 - 60, expiresAtSec: atMs / 1000 + 60 };
   const events: SessionEvent[] = [
-    { type: 'SessionCreated', data: createdFacts({ sessionId: sessionIdOf(session), orderId: `order-${session}`, ...ends }) },
+    {
+      type: 'SessionCreated',
+      data: createdFacts({ sessionId: sessionIdOf(session), orderId: `order-${session}`, ...ends }),
+    },
     { type: 'DepositDetected', data: { ...facts, kind: 'on_time' } },
-    { type: 'DepositConfirmed', data: { depositKey, rule: { kind: 'finalized' }, blockNumber, blockHash, blockTimeSec, headNumber: 200 } },
+    {
+      type: 'DepositConfirmed',
+      data: { depositKey, rule: { kind: 'finalized' }, blockNumber, blockHash, blockTimeSec, headNumber: 200 },
+    },
     {
       type: 'SessionPaid',
-      data: { coin: 'USDT', due: '10.00', received: '10.00', excess: '0.00', paidAtSec: atMs / 1000, afterExpiry: false, valuation: null },
+      data: {
+        coin: 'USDT',
+        due: '10.00',
+        received: '10.00',
+        excess: '0.00',
+        paidAtSec: atMs / 1000,
+        afterExpiry: false,
+        valuation: null,
+      },
     },
   ];
   await appendLedger(
@@ -70,7 +84,10 @@ async function pay(store: MemoryEventStore, session: number, atMs: number): Prom
   );
 }
 
-const changedClosing = (events: readonly RecordedEvent[], change: (balances: Record<string, string>) => Record<string, string>): RecordedEvent[] =>
+const changedClosing = (
+  events: readonly RecordedEvent[],
+  change: (balances: Record<string, string>) => Record<string, string>,
+): RecordedEvent[] =>
   rechained(
     events.map((event) => {
       if (event.type !== 'PeriodClosed') return event;
@@ -103,7 +120,9 @@ describe('a closed month', () => {
       Object.fromEntries(Object.entries(balances).map(([name, amount]) => [name, amount.replace(/20$/, '19')])),
     );
     const { fault } = await verifiedAsSigned(forged);
-    expect(fault).toMatch(/stream ledger-periods-test\): the closed period 2026-09 says -?19 for .*, the events add up to -?20/);
+    expect(fault).toMatch(
+      /stream ledger-periods-test\): the closed period 2026-09 says -?19 for .*, the events add up to -?20/,
+    );
   });
 
   it('is closed by two operators at once without a fault, however much of the next month was booked before', async () => {
@@ -117,19 +136,38 @@ describe('a closed month', () => {
     const figures = (['recorded', 'chain'] as const).flatMap((clock) =>
       sides.map(([account, amount]) => [figureKey(clock, account, 'ethereum', 'USDT'), amount] as const),
     );
-    const data = { mode: 'test', period: '2026-09', throughPosition: 'september', balances: Object.fromEntries(figures), actor: 'operator' } as const;
+    const data = {
+      mode: 'test',
+      period: '2026-09',
+      throughPosition: 'september',
+      balances: Object.fromEntries(figures),
+      actor: 'operator',
+    } as const;
     const closing = (id: string) => stored('ledger-periods-test', id, OCTOBER, { type: 'PeriodClosed', data });
-    expect([await books.take(closing('first')), await books.take(closing('second')), books.closedMonths]).toEqual([null, null, 1]);
+    expect([await books.take(closing('first')), await books.take(closing('second')), books.closedMonths]).toEqual([
+      null,
+      null,
+      1,
+    ]);
     books.close();
   }, 30_000);
 
   it('that lacks an account is found, and so is one that has an account too many', async () => {
     const events = await closedMonth();
     const without = changedClosing(events, (balances) => Object.fromEntries(Object.entries(balances).slice(1)));
-    expect((await verifiedAsSigned(without)).fault).toMatch(/the closed period 2026-09 says nothing for .*, the events add up to -?\d/);
-    const [name] = Object.keys((JSON.parse(events.find(({ type }) => type === 'PeriodClosed')!.data) as PeriodClosed['data']).balances);
-    const more = changedClosing(events, (balances) => ({ ...balances, [name!.replace('bsc', 'tron').replace('ethereum', 'tron')]: '1' }));
-    expect((await verifiedAsSigned(more)).fault).toMatch(/the closed period 2026-09 says 1 for .*, the events add up to nothing/);
+    expect((await verifiedAsSigned(without)).fault).toMatch(
+      /the closed period 2026-09 says nothing for .*, the events add up to -?\d/,
+    );
+    const [name] = Object.keys(
+      (JSON.parse(events.find(({ type }) => type === 'PeriodClosed')!.data) as PeriodClosed['data']).balances,
+    );
+    const more = changedClosing(events, (balances) => ({
+      ...balances,
+      [name!.replace('bsc', 'tron').replace('ethereum', 'tron')]: '1',
+    }));
+    expect((await verifiedAsSigned(more)).fault).toMatch(
+      /the closed period 2026-09 says 1 for .*, the events add up to nothing/,
+    );
   });
 
   it('tells when a whole payment of it was taken out and everything else made to fit', async () => {
@@ -141,7 +179,9 @@ describe('a closed month', () => {
   it('tells when the last payment before its closing was taken out, whose event the closing names', async () => {
     const events = await closedMonth();
     const without = rechained(events.filter(({ stream }) => !stream.endsWith(sessionIdOf(1))));
-    expect((await verifiedAsSigned(without)).fault).toMatch(/the closing of 2026-09 names an event that is not in the books/);
+    expect((await verifiedAsSigned(without)).fault).toMatch(
+      /the closing of 2026-09 names an event that is not in the books/,
+    );
   });
 
   it('tells when an amount in it was changed to another legal one and everything else made to fit', async () => {
@@ -149,7 +189,12 @@ describe('a closed month', () => {
     const more = rechained(
       events.map((event) =>
         event.stream.endsWith(sessionIdOf(1))
-          ? { ...event, data: event.data.replace(/"(amount|received)":"10.00"/, '"$1":"11.00"').replace('"excess":"0.00"', '"excess":"1.00"') }
+          ? {
+              ...event,
+              data: event.data
+                .replace(/"(amount|received)":"10.00"/, '"$1":"11.00"')
+                .replace('"excess":"0.00"', '"excess":"1.00"'),
+            }
           : event,
       ),
     );
@@ -166,7 +211,9 @@ describe('a verification whose temporary files fail', () => {
         const full = (): never => {
           throw new KeyedMemoryFailed('disk full');
         };
-        return (made += 1) === broken ? { size: 0, get: () => undefined, set: full, close: () => undefined } : new SpilledMap();
+        return (made += 1) === broken
+          ? { size: 0, get: () => undefined, set: full, close: () => undefined }
+          : new SpilledMap();
       };
       await expect(verifiedAsSigned(events, memory)).rejects.toThrow(KeyedMemoryFailed);
     }

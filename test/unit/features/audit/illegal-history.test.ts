@@ -13,14 +13,16 @@ import { recordedEvents, signedExport, verifiedAsSigned } from '../../../support
 import { REPOSITORY } from '../../../support/repository.ts';
 
 /*
- * Whoever has the signer's key as well can make hashes, tree and signatures fit. Then it is the life cycles that tell what never was: each
- * history here would verify but for one event that its machine does not accept.
+ * Whoever has the signer's key as well can make hashes, tree and signatures fit. Then it is the life cycles that tell
+ * what never was: each history here would verify but for one event that its machine does not accept.
  */
 
 const AT_MS = 1_800_000_000_000;
 /** As it is stored, with what makes it another event. */
 function golden(type: string, change: object = {}): DomainEvent {
-  const { data } = JSON.parse(readFileSync(join(REPOSITORY, `test/fixtures/events/${type}.v1.json`), 'utf8')) as { data: string };
+  const { data } = JSON.parse(readFileSync(join(REPOSITORY, `test/fixtures/events/${type}.v1.json`), 'utf8')) as {
+    data: string;
+  };
   return { type, data: { ...(JSON.parse(data) as object), ...change } } as DomainEvent;
 }
 
@@ -34,13 +36,33 @@ const ILLEGAL: readonly (readonly [machine: string, stream: string, events: read
   ['a session', 'session-cs_a', ['SessionCreated', 'SessionCancelled', 'SessionExpired'], 'cancelled'],
   ['a session', 'session-cs_a', ['DepositDetected'], 'absent'],
   ['a refund', 'session-cs_a', ['SessionCreated', 'RefundRequested'], 'open'],
-  ['a refund', 'session-cs_a', ['SessionCreated', 'DepositDetected', 'DepositConfirmed', 'RefundRequested', 'RefundPayoutLanded'], 'open'],
-  ['a refund', 'session-cs_a', ['SessionCreated', 'DepositDetected', 'DepositConfirmed', 'RefundRequested', 'RefundCompleted'], 'open'],
-  ['a merchant', 'merchant-mer_a', ['MerchantRegistered', 'ApiKeyIssued', 'ApiKeyRevoked', 'ApiKeyRevoked'], 'registered'],
+  [
+    'a refund',
+    'session-cs_a',
+    ['SessionCreated', 'DepositDetected', 'DepositConfirmed', 'RefundRequested', 'RefundPayoutLanded'],
+    'open',
+  ],
+  [
+    'a refund',
+    'session-cs_a',
+    ['SessionCreated', 'DepositDetected', 'DepositConfirmed', 'RefundRequested', 'RefundCompleted'],
+    'open',
+  ],
+  [
+    'a merchant',
+    'merchant-mer_a',
+    ['MerchantRegistered', 'ApiKeyIssued', 'ApiKeyRevoked', 'ApiKeyRevoked'],
+    'registered',
+  ],
   ['a merchant', 'merchant-mer_a', ['MerchantRegistered', 'WebhookEndpointSuspended'], 'registered'],
   ['a merchant', 'merchant-mer_a', ['ApiKeyIssued'], 'absent'],
   ['a delivery', 'delivery-evt_1', ['DeliveryScheduled', ['DeliverySucceeded', { attempt: 1 }]], 'pending'],
-  ['a delivery', 'delivery-evt_1', ['DeliveryScheduled', 'DeliveryAttempted', ['DeliverySucceeded', { attempt: 1 }]], 'pending'],
+  [
+    'a delivery',
+    'delivery-evt_1',
+    ['DeliveryScheduled', 'DeliveryAttempted', ['DeliverySucceeded', { attempt: 1 }]],
+    'pending',
+  ],
   ['a delivery', 'delivery-evt_1', ['DeliveryScheduled', ['DeliveryAttempted', { attempt: 2 }]], 'pending'],
   ['the treasury', 'treasury-live-bsc', ['ReturnCompleted'], 'idle'],
   ['the treasury', 'treasury-live-bsc', ['WithdrawalRequested', ['WithdrawalApproved', { approver: 'ada' }]], 'idle'],
@@ -48,7 +70,12 @@ const ILLEGAL: readonly (readonly [machine: string, stream: string, events: read
   ['the treasury', 'treasury-live-bsc', ['PayoutSequenceSigned'], 'idle'],
   ['a transfer', 'transfer-live-bsc:0x1:7', ['TransferAttachRequested'], 'absent'],
   ['a transfer', 'transfer-live-bsc:0x1:7', ['TransferRecorded', 'TransferAttached'], 'open'],
-  ['a transfer', 'transfer-live-bsc:0x1:7', ['TransferRecorded', ['TransferReturnRequested', { operation: 1, toAddress: STRANGER }]], 'open'],
+  [
+    'a transfer',
+    'transfer-live-bsc:0x1:7',
+    ['TransferRecorded', ['TransferReturnRequested', { operation: 1, toAddress: STRANGER }]],
+    'open',
+  ],
   [
     'a transfer',
     'transfer-live-bsc:0x1:7',
@@ -58,12 +85,14 @@ const ILLEGAL: readonly (readonly [machine: string, stream: string, events: read
 ];
 
 const BEFORE = [['merchant-mer_b', golden('MerchantRegistered')]] as const;
-const eventsOf = (told: readonly Told[]): DomainEvent[] => told.map((one) => (typeof one === 'string' ? golden(one) : golden(...one)));
+const eventsOf = (told: readonly Told[]): DomainEvent[] =>
+  told.map((one) => (typeof one === 'string' ? golden(one) : golden(...one)));
 
 describe('a history whose hashes, tree and signature fit', () => {
   it.each(ILLEGAL)('of %s (%s): %s is not legal in %s', async (_, stream, told, state) => {
     const events = eventsOf(told);
-    const story = (of: readonly DomainEvent[]) => recordedEvents([...BEFORE, ...of.map((event) => [stream, event] as const)], AT_MS);
+    const story = (of: readonly DomainEvent[]) =>
+      recordedEvents([...BEFORE, ...of.map((event) => [stream, event] as const)], AT_MS);
     expect(await verifiedAsSigned(story(events.slice(0, -1)))).toMatchObject({ ok: true });
     const { ok, fault } = await verifiedAsSigned(story(events));
     const [place, revision] = [events.length + 1, events.length - 1];
@@ -99,14 +128,17 @@ describe('a history whose hashes, tree and signature fit', () => {
 });
 
 describe('an address', () => {
-  const created = (sessionId: string, change: object = {}) => [`session-${sessionId}`, golden('SessionCreated', { sessionId, ...change })] as const;
+  const created = (sessionId: string, change: object = {}) =>
+    [`session-${sessionId}`, golden('SessionCreated', { sessionId, ...change })] as const;
   const options = (network: string, address: string) => ({ paymentOptions: [{ network, address }] });
 
   it.each([
     ['in the same letters', options('ethereum', '0xAb'), options('ethereum', '0xAb'), '0xAb'],
     ['in other letters, on another network of the family', options('ethereum', '0xAb'), options('bsc', '0xaB'), '0xaB'],
   ])('that two sessions were given, %s, is found', async (_, first, second, address) => {
-    const { ok, fault } = await verifiedAsSigned(recordedEvents([created('cs_a', first), created('cs_b', second)], AT_MS));
+    const { ok, fault } = await verifiedAsSigned(
+      recordedEvents([created('cs_a', first), created('cs_b', second)], AT_MS),
+    );
     expect([ok, fault]).toEqual([
       false,
       `event 2 (revision 0 of stream session-cs_b): history is not legal: the address ${address} was given to session cs_a before`,
@@ -135,7 +167,15 @@ describe.skipIf(spawnSync('python3', ['--version']).status !== 0)('the verifier 
       const [file, kept] = [join(folder, 'export.jsonl'), join(folder, 'checkpoint.txt')];
       writeFileSync(file, lines.map((line) => `${line}\n`).join(''));
       writeFileSync(kept, checkpoint);
-      const args = [join(REPOSITORY, 'docs/verify/verify.py'), '--export', file, '--checkpoint', kept, '--key', verifierKey];
+      const args = [
+        join(REPOSITORY, 'docs/verify/verify.py'),
+        '--export',
+        file,
+        '--checkpoint',
+        kept,
+        '--key',
+        verifierKey,
+      ];
       return (await promisify(execFile)('python3', args).catch((error: { stdout: string }) => error)).stdout;
     } finally {
       rmSync(folder, { recursive: true, force: true });
@@ -152,6 +192,8 @@ describe.skipIf(spawnSync('python3', ['--version']).status !== 0)('the verifier 
     expect(await verified(told)).toBe(
       `NOT VERIFIED: event ${place} (revision ${place - 1} of stream session-cs_a, ${told.at(-1)}): history is not legal in a session that is ${state}\n`,
     );
-    expect(await verified(['SessionCreated', 'DepositDetected', 'SessionExpired', 'DepositConfirmed', 'SessionPaid'])).toMatch(/^ok/);
+    expect(
+      await verified(['SessionCreated', 'DepositDetected', 'SessionExpired', 'DepositConfirmed', 'SessionPaid']),
+    ).toMatch(/^ok/);
   });
 });

@@ -55,7 +55,9 @@ function judged(proof: unknown): { readonly ok: boolean; readonly said: string }
   const report = verifyProof(proof, parseVerifierKey(verifierKey)!);
   const file = join(folder, 'proof.json');
   writeFileSync(file, JSON.stringify(proof));
-  const python = spawnSync('python3', ['docs/verify/verify.py', '--proof', file, '--key', verifierKey], { encoding: 'utf8' });
+  const python = spawnSync('python3', ['docs/verify/verify.py', '--proof', file, '--key', verifierKey], {
+    encoding: 'utf8',
+  });
   expect(
     ['ok:', 'NOT'].some((word) => python.stdout.startsWith(word)),
     python.stdout + python.stderr,
@@ -66,7 +68,10 @@ function judged(proof: unknown): { readonly ok: boolean; readonly said: string }
   return { ok, said: report.fault ?? python.stdout };
 }
 
-const without = (proof: Proof, place: number): Proof => ({ ...proof, events: proof.events.filter((_, index) => index !== place) });
+const without = (proof: Proof, place: number): Proof => ({
+  ...proof,
+  events: proof.events.filter((_, index) => index !== place),
+});
 const changed = (proof: Proof, place: number, change: object): Proof => ({
   ...proof,
   events: proof.events.map((event, index) => (index === place ? { ...event, ...change } : event)),
@@ -77,8 +82,14 @@ describe('a proof of a whole session', () => {
 
   it('holds, and says up to which revision it is complete', () => {
     expect(proof.proves).toEqual({ kind: 'stream', events: 4, through_revision: 3 });
-    expect(judged(proof)).toMatchObject({ ok: true, said: expect.stringContaining('every event up to revision 3') as string });
-    expect(verifyProof(proof, parseVerifierKey(verifierKey)!)).toMatchObject({ events: 4, complete_through_revision: 3 });
+    expect(judged(proof)).toMatchObject({
+      ok: true,
+      said: expect.stringContaining('every event up to revision 3') as string,
+    });
+    expect(verifyProof(proof, parseVerifierKey(verifierKey)!)).toMatchObject({
+      events: 4,
+      complete_through_revision: 3,
+    });
   });
 
   it.each<[string, unknown, RegExp]>([
@@ -86,16 +97,32 @@ describe('a proof of a whole session', () => {
     ['no checkpoint', { ...proof, checkpoint: null }, /not a proof, or no checkpoint/],
     ['the first event removed', without(proof, 0), /does not follow revision -1/],
     ['one in the middle removed', without(proof, 2), /does not follow revision 1/],
-    ['one in the middle removed, with the count made to fit', { ...without(proof, 1), proves: { ...proof.proves, events: 3 } }, /does not follow/],
+    [
+      'one in the middle removed, with the count made to fit',
+      { ...without(proof, 1), proves: { ...proof.proves, events: 3 } },
+      /does not follow/,
+    ],
     ['the last one removed', without(proof, 3), /holds 3 events and says that it proves 4/],
-    ['an event doubled', { ...proof, events: [...proof.events.slice(0, 2), proof.events[1], ...proof.events.slice(2)] }, /doubled/],
+    [
+      'an event doubled',
+      { ...proof, events: [...proof.events.slice(0, 2), proof.events[1], ...proof.events.slice(2)] },
+      /doubled/,
+    ],
     ['the last one doubled', { ...proof, events: [...proof.events, proof.events[3]] }, /doubled/],
     ['events in another order', { ...proof, events: proof.events.toReversed() }, /does not follow|doubled/],
     ['another type beside the text', changed(proof, 3, { type: 'SessionExpired' }), /not what is said of it/],
     ['another hash beside the text', changed(proof, 3, { hash: 'a'.repeat(64) }), /not what is said of it/],
     ['another revision beside the text', changed(proof, 3, { revision: 4 }), /not what is said of it/],
-    ['another text', changed(proof, 3, { text: proof.events[3]!.text.replace('10.00', '11.00') }), /not what is said of it/],
-    ['a text with its own hash', changed(proof, 3, forged(proof.events[3]!.text)), /not what the checkpoint of 8 events holds there/],
+    [
+      'another text',
+      changed(proof, 3, { text: proof.events[3]!.text.replace('10.00', '11.00') }),
+      /not what is said of it/,
+    ],
+    [
+      'a text with its own hash',
+      changed(proof, 3, forged(proof.events[3]!.text)),
+      /not what the checkpoint of 8 events holds there/,
+    ],
     ['another place', changed(proof, 3, { leaf_index: 6 }), /not what the checkpoint/],
     ['a place beyond the tree', changed(proof, 3, { leaf_index: 8 }), /not what the checkpoint/],
     ['another session', { ...proof, session_id: `cs_${'b'.repeat(32)}` }, /is not of cs_b/],
@@ -115,7 +142,8 @@ describe('a proof of some events', () => {
 
   it('is refused when it says that it is the whole session, or has fewer or more than it says', () => {
     const whole = { ...proof, proves: { kind: 'stream', events: 2, through_revision: 3 } };
-    for (const given of [whole, without(proof, 1), { ...proof, events: [...proof.events, proof.events[1]] }]) expect(judged(given).ok).toBe(false);
+    for (const given of [whole, without(proof, 1), { ...proof, events: [...proof.events, proof.events[1]] }])
+      expect(judged(given).ok).toBe(false);
   });
 });
 
@@ -148,8 +176,18 @@ describe('the test vectors of docs/audit.md', () => {
     const file = join(folder, 'vectors.jsonl');
     writeFileSync(file, vectors!.events.map(({ line }) => `${JSON.stringify(line)}\n`).join(''));
     writeFileSync(join(folder, 'checkpoint'), vectors!.checkpoint);
-    const args = ['docs/verify/verify.py', '--export', file, '--checkpoint', join(folder, 'checkpoint'), '--key', vectors!.key];
-    expect(spawnSync('python3', args, { encoding: 'utf8' }).stdout).toContain('ok: 3 events in 2 streams, 1 checkpoints hold');
+    const args = [
+      'docs/verify/verify.py',
+      '--export',
+      file,
+      '--checkpoint',
+      join(folder, 'checkpoint'),
+      '--key',
+      vectors!.key,
+    ];
+    expect(spawnSync('python3', args, { encoding: 'utf8' }).stdout).toContain(
+      'ok: 3 events in 2 streams, 1 checkpoints hold',
+    );
   });
 });
 

@@ -18,7 +18,14 @@ const balances = {
   'recorded/liabilities:merchants:mer_a:payable/ethereum/USDT': '-10.5',
 };
 const logOf = (change: Partial<PeriodClosed['data']> = {}) => {
-  const data = { mode: 'test', period: '2026-10', throughPosition: 'event-7', balances, actor: 'olga', ...change } as const;
+  const data = {
+    mode: 'test',
+    period: '2026-10',
+    throughPosition: 'event-7',
+    balances,
+    actor: 'olga',
+    ...change,
+  } as const;
   return recorded([...paidOrder(0), [ledgerPeriodsStream('test'), { type: 'PeriodClosed', data }], ...paidOrder(1)]);
 };
 
@@ -34,16 +41,30 @@ async function statementOf(events = logOf()) {
     return tree.root();
   };
   const path = inclusionProof(index, events.length, rootOf).map((node) => node.toString('base64'));
-  const proof = { type: event.type, revision: event.revision, leafIndex: index, text: canonicalText(event), hash: event.hash, inclusionProof: path };
+  const proof = {
+    type: event.type,
+    revision: event.revision,
+    leafIndex: index,
+    text: canonicalText(event),
+    hash: event.hash,
+    inclusionProof: path,
+  };
   const { 'ledger.statement': run } = statementCommands({
     records: {
       eventOf: async (_stream, id) => events.find((each) => each.id === id) ?? null,
-      proofOfEvent: async () => ({ checkpoint: { origin: 'o', size: events.length, rootHash: '', checkpoint, createdSec: 1 }, proof }),
+      proofOfEvent: async () => ({
+        checkpoint: { origin: 'o', size: events.length, rootHash: '', checkpoint, createdSec: 1 },
+        proof,
+      }),
       verifierKey: () => verifierKey,
     },
     closingOf: async (_mode, month) => (month === '2026-10' ? event.id : null),
   });
-  return { run: run!, key: parseVerifierKey(verifierKey)!, statement: (await run!({ month: '2026-10', mode: 'test' })) as Record<string, unknown> };
+  return {
+    run: run!,
+    key: parseVerifierKey(verifierKey)!,
+    statement: (await run!({ month: '2026-10', mode: 'test' })) as Record<string, unknown>,
+  };
 }
 type Figures = { debit: string | null; credit: string | null; coin: string }[];
 type Proof = { leaf_index: number; text: string; hash: string };
@@ -51,12 +72,23 @@ type Proof = { leaf_index: number; text: string; hash: string };
 describe('a statement of a closed month', () => {
   it('names its event and the one it goes through, adds up, and is verified by itself', async () => {
     const { statement, key } = await statementOf();
-    expect(statement).toMatchObject({ period: '2026-10', actor: 'olga', through_event: 'event-7', figures: { length: 4 } });
+    expect(statement).toMatchObject({
+      period: '2026-10',
+      actor: 'olga',
+      through_event: 'event-7',
+      figures: { length: 4 },
+    });
     expect(statement['totals']).toEqual([
       { clock: 'chain', network: 'ethereum', coin: 'USDT', figures: 2, debits: '20.00', credits: '20.00' },
       { clock: 'recorded', network: 'ethereum', coin: 'USDT', figures: 2, debits: '10.50', credits: '10.50' },
     ]);
-    expect(verifyStatement(statement, key)).toEqual({ ok: true, fault: null, period: '2026-10', figures: 4, signed_events: 9 });
+    expect(verifyStatement(statement, key)).toEqual({
+      ok: true,
+      fault: null,
+      period: '2026-10',
+      figures: 4,
+      signed_events: 9,
+    });
   });
 
   const figures = (statement: Record<string, unknown>) => statement['figures'] as Figures;
@@ -82,8 +114,13 @@ describe('a statement of a closed month', () => {
   it('is refused under another key, and when its month does not balance', async () => {
     const { statement } = await statementOf();
     expect(verifyStatement(statement, new AuditKey(Buffer.alloc(64, 8)).verifierKey)).toMatchObject({ ok: false });
-    const uneven = await statementOf(logOf({ balances: { ...balances, 'chain/assets:deposit-wallets/ethereum/USDT': '21' } }));
-    expect(verifyStatement(uneven.statement, uneven.key)).toMatchObject({ ok: false, fault: 'debits and credits of USDT on ethereum differ' });
+    const uneven = await statementOf(
+      logOf({ balances: { ...balances, 'chain/assets:deposit-wallets/ethereum/USDT': '21' } }),
+    );
+    expect(verifyStatement(uneven.statement, uneven.key)).toMatchObject({
+      ok: false,
+      fault: 'debits and credits of USDT on ethereum differ',
+    });
   });
 
   it('is not made of a month that is open, or of none', async () => {

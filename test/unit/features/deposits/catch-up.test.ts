@@ -67,7 +67,8 @@ class StraightChain implements Chain {
     this.scans.push([from, end]);
     this.readBefore.push(readBefore);
     const transfers: Transfer[] = [];
-    for (let number = from; number <= end; number += 1) if (number % this.#payEvery === 0) transfers.push(this.#transferIn(number));
+    for (let number = from; number <= end; number += 1)
+      if (number % this.#payEvery === 0) transfers.push(this.#transferIn(number));
     return { transfers, lastBlock: blockOf(end), providers: ['p'] };
   }
 
@@ -97,7 +98,12 @@ class StraightChain implements Chain {
 let watcher: ChainWatcher;
 afterEach(() => watcher.stop());
 
-function watch(chain: Chain, covered: CoveredBlock | null, change: Partial<WatchChainDeps> = {}, options: Partial<WatchChainOptions> = {}) {
+function watch(
+  chain: Chain,
+  covered: CoveredBlock | null,
+  change: Partial<WatchChainDeps> = {},
+  options: Partial<WatchChainOptions> = {},
+) {
   const recorded: DepositFacts[] = [];
   const confirmed: number[] = [];
   const ranges: RangeScanned['data'][] = [];
@@ -113,7 +119,11 @@ function watch(chain: Chain, covered: CoveredBlock | null, change: Partial<Watch
         confirm: async (_id, data) => void confirmed.push(data.blockNumber),
         revert: async () => expect.unreachable(),
       },
-      coverage: { lastCovered: async () => covered, coveredBelow: async () => null, record: async (range) => void ranges.push(range) },
+      coverage: {
+        lastCovered: async () => covered,
+        coveredBelow: async () => null,
+        record: async (range) => void ranges.push(range),
+      },
       finalityRuleOf: () => ({ kind: 'finalized' }),
       pendingDeposits: async () => [],
       ...change,
@@ -123,7 +133,11 @@ function watch(chain: Chain, covered: CoveredBlock | null, change: Partial<Watch
   return { recorded, confirmed, ranges };
 }
 
-const coveredAt = (number: number): CoveredBlock => ({ block: number, hash: blockOf(number).hash, timeSec: blockOf(number).timeSec });
+const coveredAt = (number: number): CoveredBlock => ({
+  block: number,
+  hash: blockOf(number).hash,
+  timeSec: blockOf(number).timeSec,
+});
 
 describe('ten thousand blocks behind', () => {
   test('every block is read, and a second time up to finality, oldest first, in bounded ranges', async () => {
@@ -139,8 +153,13 @@ describe('ten thousand blocks behind', () => {
       for (const [index, [from]] of readings.entries()) if (index > 0) expect(from).toBe(readings[index - 1]![1] + 1);
     }
     expect(Math.max(...chain.scans.map(([from, to]) => to - from + 1))).toBeLessThanOrEqual(500);
-    expect(recorded.map(({ blockNumber }) => blockNumber)).toEqual(Array.from({ length: 100 }, (_, index) => 1_100 + index * 100));
-    expect(ranges.at(-1)).toMatchObject({ toBlock: 11_000 - FINALITY, toBlockTimeSec: blockOf(11_000 - FINALITY).timeSec });
+    expect(recorded.map(({ blockNumber }) => blockNumber)).toEqual(
+      Array.from({ length: 100 }, (_, index) => 1_100 + index * 100),
+    );
+    expect(ranges.at(-1)).toMatchObject({
+      toBlock: 11_000 - FINALITY,
+      toBlockTimeSec: blockOf(11_000 - FINALITY).timeSec,
+    });
     expect(watcher.scannedToSec()).toBe(blockOf(11_000).timeSec);
   });
 
@@ -171,7 +190,12 @@ describe('ten thousand blocks behind', () => {
   });
 
   test('the coverage is written in few events that join without a gap', async () => {
-    const { ranges } = watch(new StraightChain(11_000, 1_000, 300), coveredAt(1_000), {}, { coverageIntervalMs: 3_600_000 });
+    const { ranges } = watch(
+      new StraightChain(11_000, 1_000, 300),
+      coveredAt(1_000),
+      {},
+      { coverageIntervalMs: 3_600_000 },
+    );
     await watcher.start();
     await watcher.stop();
     expect(ranges.length).toBe(2);
@@ -303,7 +327,8 @@ describe('a watcher', () => {
     await started;
     expect(chain.scans.length).toBe(scans);
     expect(scans).toBeLessThan(3_000);
-    for (const [index, { fromBlock }] of ranges.entries()) if (index > 0) expect(fromBlock).toBe(ranges[index - 1]!.toBlock + 1);
+    for (const [index, { fromBlock }] of ranges.entries())
+      if (index > 0) expect(fromBlock).toBe(ranges[index - 1]!.toBlock + 1);
     expect(ranges.at(-1)!.toBlock).toBe(chain.scans.at(-1)![1]);
   });
 
@@ -312,11 +337,21 @@ describe('a watcher', () => {
     let looks = 0;
     const asked: number[] = [];
     const disprove: Chain['disprove'] = async () => (asked.push(looks), 'reorg');
-    Object.assign(chain, { head: async () => ((looks += 1), blockOf(chain.headNumber)), transferAt: async () => null, disprove });
+    Object.assign(chain, {
+      head: async () => ((looks += 1), blockOf(chain.headNumber)),
+      transferAt: async () => null,
+      disprove,
+    });
     const undone: number[] = [];
-    const deposits = { record: async () => undefined, confirm: async () => expect.unreachable(), revert: async () => void undone.push(looks) };
+    const deposits = {
+      record: async () => undefined,
+      confirm: async () => expect.unreachable(),
+      revert: async () => void undone.push(looks),
+    };
     const facts = depositFacts({ blockNumber: 910, toAddress: OURS });
-    const pendingDeposits = async () => [{ sessionId: SESSION, facts, rule: { kind: 'finalized' }, status: 'detected' } as const];
+    const pendingDeposits = async () => [
+      { sessionId: SESSION, facts, rule: { kind: 'finalized' }, status: 'detected' } as const,
+    ];
     watch(chain, coveredAt(900), { deposits, pendingDeposits }, { secondReadingMs: 0 });
     await watcher.start();
     expect(undone).toEqual([]);
@@ -351,7 +386,10 @@ describe('a watcher', () => {
     chain.scan = async (_from, to) => ({ transfers, lastBlock: blockOf(to), providers: ['p'] });
     const blocksAsked: number[] = [];
     chain.blockAt = async (number) => (blocksAsked.push(number), blockOf(number));
-    const asked: Chain['transferAt'] = async (txHash, logIndex, look) => (looks.push(look), paid(Number(txHash), logIndex));
+    const asked: Chain['transferAt'] = async (txHash, logIndex, look) => (
+      looks.push(look),
+      paid(Number(txHash), logIndex)
+    );
     Object.assign(chain, { transferAt: asked });
     const { confirmed } = watch(chain, coveredAt(900));
     await watcher.start();
@@ -365,7 +403,9 @@ describe('a watcher', () => {
     const reorgs: unknown[] = [];
     const troubles: unknown[] = [];
     const chain = new StraightChain(500, 100, 300);
-    watch(chain, coveredAt(900), { observer: { onReorg: (reorg) => reorgs.push(reorg), onTrouble: ({ error }) => troubles.push(error) } });
+    watch(chain, coveredAt(900), {
+      observer: { onReorg: (reorg) => reorgs.push(reorg), onTrouble: ({ error }) => troubles.push(error) },
+    });
     await watcher.start();
     expect(reorgs).toEqual([]);
     expect(String(troubles[0])).toMatch(/does not have block 900 yet/);

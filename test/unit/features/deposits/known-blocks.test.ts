@@ -2,13 +2,19 @@ import { describe, expect, test } from 'vitest';
 import type { Block } from '../../../../src/ports/chain.ts';
 import { KnownBlocks } from '../../../../src/features/deposits/chain/known-blocks.ts';
 
-const block = (number: number, fork = 'a'): Block => ({ number, hash: `${fork}${number}`, parentHash: `${fork}${number - 1}`, timeSec: number });
+const block = (number: number, fork = 'a'): Block => ({
+  number,
+  hash: `${fork}${number}`,
+  parentHash: `${fork}${number - 1}`,
+  timeSec: number,
+});
 const known = (...numbers: number[]): KnownBlocks => {
   const blocks = new KnownBlocks();
   for (const number of numbers) blocks.add(block(number));
   return blocks;
 };
-const numbersDown = (blocks: KnownBlocks, from: number): number[] => [...blocks.downFrom(from)].map(({ number }) => number);
+const numbersDown = (blocks: KnownBlocks, from: number): number[] =>
+  [...blocks.downFrom(from)].map(({ number }) => number);
 
 describe('known blocks', () => {
   test('are walked down from a height, newest first', () => {

@@ -29,7 +29,10 @@ function checkOf(isContract: ContractCheck['isContract']): ContractCheck & { ask
 describe('who paid', () => {
   it('is told by the list of exchanges in any spelling, then by the chain, which is asked once', async () => {
     const check = checkOf((address) => Promise.resolve(address === SAFE));
-    const senders = createSenders([check], withExchangeWallets({ ethereum: { [PERSON.toUpperCase().replace('0X', '0x')]: 'Our own executor' } }));
+    const senders = createSenders(
+      [check],
+      withExchangeWallets({ ethereum: { [PERSON.toUpperCase().replace('0X', '0x')]: 'Our own executor' } }),
+    );
     expect(await senders.of('live', 'ethereum', HOT)).toEqual({ kind: 'exchange', name: 'Binance' });
     expect(await senders.of('live', 'ethereum', PERSON)).toEqual({ kind: 'exchange', name: 'Our own executor' });
     expect(await senders.of('live', 'ethereum', SAFE)).toEqual({ kind: 'contract', name: null });
@@ -54,10 +57,15 @@ describe('who paid', () => {
     try {
       const file = join(directory, 'wallets.json');
       writeFileSync(file, JSON.stringify({ solana: { So1: 'Kraken' } }));
-      expect(exchangeWallets({ EXCHANGE_WALLETS_FILE: file })).toMatchObject({ solana: { So1: 'Kraken' }, bsc: { [HOT.toLowerCase()]: 'Binance' } });
+      expect(exchangeWallets({ EXCHANGE_WALLETS_FILE: file })).toMatchObject({
+        solana: { So1: 'Kraken' },
+        bsc: { [HOT.toLowerCase()]: 'Binance' },
+      });
       writeFileSync(file, JSON.stringify({ bitcoin: {} }));
       expect(() => exchangeWallets({ EXCHANGE_WALLETS_FILE: file })).toThrow(/EXCHANGE_WALLETS_FILE.*wallets\.json/);
-      expect(() => exchangeWallets({ EXCHANGE_WALLETS_FILE: join(directory, 'none') })).toThrow(/EXCHANGE_WALLETS_FILE.*none cannot be read/);
+      expect(() => exchangeWallets({ EXCHANGE_WALLETS_FILE: join(directory, 'none') })).toThrow(
+        /EXCHANGE_WALLETS_FILE.*none cannot be read/,
+      );
     } finally {
       rmSync(directory, { recursive: true, force: true });
     }

@@ -63,14 +63,17 @@ describe('the owners that are watched', () => {
     expect(names(owners.open(NOW, NOW).fresh)).toEqual(['owner-a']);
   });
 
-  it.each(['SessionPaid', 'SessionExpired', 'SessionFailed', 'SessionCancelled'])('stay on the list after %s, for money that comes late', (type) => {
-    const owners = new WatchedOwners('test');
-    owners.add(watched('a'));
-    owners.apply(stored('a', { type, data: {} }));
-    expect(owners.open(NOW, NOW).fresh).toEqual([]);
-    expect(owners.find('owner-a')).toMatchObject({ endedAtSec: NOW });
-    expect(atTurns(owners, 'recent', NOW + 60)).toEqual(['owner-a']);
-  });
+  it.each(['SessionPaid', 'SessionExpired', 'SessionFailed', 'SessionCancelled'])(
+    'stay on the list after %s, for money that comes late',
+    (type) => {
+      const owners = new WatchedOwners('test');
+      owners.add(watched('a'));
+      owners.apply(stored('a', { type, data: {} }));
+      expect(owners.open(NOW, NOW).fresh).toEqual([]);
+      expect(owners.find('owner-a')).toMatchObject({ endedAtSec: NOW });
+      expect(atTurns(owners, 'recent', NOW + 60)).toEqual(['owner-a']);
+    },
+  );
 
   it('come up once a round, each at a turn of its own', () => {
     const owners = new WatchedOwners('test');
@@ -141,7 +144,10 @@ describe('the list of owners at start', () => {
       row('expired', { status: 'expired' }),
       row('live', { mode: 'live' }),
       row('elsewhere', { options: 'tron USDT T 6 1 Tx 0 - - -' }),
-      row('other-coin', { dueCoin: 'USDT', options: 'tron USDT T 6 1 Tx 0 - - -|solana USDC M 6 gen owner-other-coin 0 - - -' }),
+      row('other-coin', {
+        dueCoin: 'USDT',
+        options: 'tron USDT T 6 1 Tx 0 - - -|solana USDC M 6 gen owner-other-coin 0 - - -',
+      }),
     ];
     const owners = new WatchedOwners('test');
     await seedWatchedOwners(

@@ -19,7 +19,10 @@ afterEach(async () => {
 });
 
 /** A watcher over a scripted chain, with what it told the sessions in the order it did. */
-function watching(options: Partial<WatchSolanaOptions> = {}, before: { pending?: PendingDeposit[]; covered?: CoveredBlock } = {}) {
+function watching(
+  options: Partial<WatchSolanaOptions> = {},
+  before: { pending?: PendingDeposit[]; covered?: CoveredBlock } = {},
+) {
   const chain = new ScriptedAccountChain();
   const owners = new WatchedOwners('test');
   const told: string[] = [];
@@ -56,10 +59,20 @@ function watching(options: Partial<WatchSolanaOptions> = {}, before: { pending?:
   );
   running.push(watcher);
   const open = (owner: string, changes: object = {}): void =>
-    owners.add({ owner, sessionId: `cs_${owner}` as SessionId, createdAtSec: NOW_SEC, expiresAtSec: NOW_SEC + 1_800, endedAtSec: null, ...changes });
+    owners.add({
+      owner,
+      sessionId: `cs_${owner}` as SessionId,
+      createdAtSec: NOW_SEC,
+      expiresAtSec: NOW_SEC + 1_800,
+      endedAtSec: null,
+      ...changes,
+    });
   const until = async (what: string, holds: () => boolean): Promise<void> => {
     for (let waited = 0; !holds(); waited += 1) {
-      if (waited > 2_000) throw new Error(`never: ${what}; told: ${told.join(', ')}; troubles: ${troubles.slice(-2).map(String).join(', ')}`);
+      if (waited > 2_000)
+        throw new Error(
+          `never: ${what}; told: ${told.join(', ')}; troubles: ${troubles.slice(-2).map(String).join(', ')}`,
+        );
       await sleep(2);
     }
   };
@@ -204,7 +217,10 @@ describe('the Solana watcher', () => {
   });
 
   it('never takes a final payment back, whatever the chain says', async () => {
-    const { watcher, chain, told, anomalies, open, until, polls } = watching({}, { pending: [pendingOf('a', 'final')] });
+    const { watcher, chain, told, anomalies, open, until, polls } = watching(
+      {},
+      { pending: [pendingOf('a', 'final')] },
+    );
     chain.slot = 1_001;
     chain.finalize();
     open('a');
@@ -273,8 +289,17 @@ describe('the Solana watcher', () => {
       blockHash: 'old',
       blockTimeSec: 1_800_000_001,
     } as const;
-    const detected: PendingDeposit = { sessionId: 'cs_a' as SessionId, facts, rule: { kind: 'finalized' }, status: 'detected' };
-    const final: PendingDeposit = { ...detected, facts: { ...facts, depositKey: 'solana:old-2:1', txHash: 'old-2' }, status: 'final' };
+    const detected: PendingDeposit = {
+      sessionId: 'cs_a' as SessionId,
+      facts,
+      rule: { kind: 'finalized' },
+      status: 'detected',
+    };
+    const final: PendingDeposit = {
+      ...detected,
+      facts: { ...facts, depositKey: 'solana:old-2:1', txHash: 'old-2' },
+      status: 'final',
+    };
     const { chain, watcher, told, anomalies, ranges, open, until, polls } = watching(
       { isNewChain: true },
       { pending: [detected, final], covered: { block: 9_500, hash: 'old', timeSec: 1 } },
@@ -291,7 +316,11 @@ describe('the Solana watcher', () => {
   it('looks at ended sessions too, and records what comes late', async () => {
     const { chain, watcher, told, open, until } = watching({ recentIntervalMs: 5, oldIntervalMs: 5 });
     open('ended', { endedAtSec: NOW_SEC - 60 });
-    open('long-ago', { createdAtSec: NOW_SEC - 900_000, expiresAtSec: NOW_SEC - 890_000, endedAtSec: NOW_SEC - 890_000 });
+    open('long-ago', {
+      createdAtSec: NOW_SEC - 900_000,
+      expiresAtSec: NOW_SEC - 890_000,
+      endedAtSec: NOW_SEC - 890_000,
+    });
     await watcher.start();
     chain.pay('ended', 1_000_000n);
     chain.pay('long-ago', 2_000_000n);
@@ -329,7 +358,10 @@ describe('the Solana watcher', () => {
   });
 
   it('writes down what was read, without gap and only up to finalized blocks', async () => {
-    const { chain, watcher, ranges, open, until } = watching({}, { covered: { block: 900, hash: 'hash-900', timeSec: chainTime(900) } });
+    const { chain, watcher, ranges, open, until } = watching(
+      {},
+      { covered: { block: 900, hash: 'hash-900', timeSec: chainTime(900) } },
+    );
     open('a');
     await watcher.start();
     await until('covered', () => ranges.length === 1);
@@ -393,7 +425,12 @@ describe('the Solana watcher', () => {
     chain.unexplained.set('a', 500n);
     await watcher.start();
     await until('alarm', () => anomalies.length === 1);
-    expect(anomalies[0]).toMatchObject({ kind: 'unexplained', sessionId: 'cs_a', balanceUnits: '500', explainedUnits: '0' });
+    expect(anomalies[0]).toMatchObject({
+      kind: 'unexplained',
+      sessionId: 'cs_a',
+      balanceUnits: '500',
+      explainedUnits: '0',
+    });
     await until('scanned', () => watcher.scannedToSec() !== null);
     chain.pay('a', 2_000_000n);
     await until('recorded', () => told.length === 1);
@@ -424,7 +461,9 @@ describe('the Solana watcher', () => {
       if (minSlot !== undefined && minSlot > behind) throw new ChainUnavailable('not there yet');
       return (await list(name, { commitment })).filter(({ slot }) => slot <= behind);
     };
-    const later = histories.read(account, { commitment: 'finalized' }, chain.finalizedSlot).then((reading) => reading.accept());
+    const later = histories
+      .read(account, { commitment: 'finalized' }, chain.finalizedSlot)
+      .then((reading) => reading.accept());
     await expect(later).rejects.toThrow(ChainUnavailable);
     expect(histories.explainedUnits(account.account)).toBe(3_000_000n);
   });

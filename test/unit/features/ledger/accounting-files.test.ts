@@ -18,8 +18,17 @@ const TREASURY = '0xTreasury';
 const CHART = {
   currency: 'EUR',
   accounts: {
-    ...{ 'assets:deposit-wallets': '1460', 'assets:treasury': '1461', 'equity:operator-funding': '1890', 'expenses:network-fees': '4970' },
-    ...{ 'liabilities:merchants:*:payable': '1700', 'liabilities:merchants:*:unapplied': '1701', 'expenses:rounding': '4972' },
+    ...{
+      'assets:deposit-wallets': '1460',
+      'assets:treasury': '1461',
+      'equity:operator-funding': '1890',
+      'expenses:network-fees': '4970',
+    },
+    ...{
+      'liabilities:merchants:*:payable': '1700',
+      'liabilities:merchants:*:unapplied': '1701',
+      'expenses:rounding': '4972',
+    },
     'income:exchange-differences': '2660',
   },
   clearing: '1590',
@@ -28,20 +37,39 @@ const CHART = {
 };
 const RATES = `when,coin,rate\n${DAY},USDT,0.923456\n${DAY},ETH,2345.678901\n`;
 
-/** Two orders of 10 USDT, 1.0000012345 ETH brought to the treasury, and a settlement of 12.345678 USDT that cost 0.001 ETH. */
+/**
+ * Two orders of 10 USDT, 1.0000012345 ETH brought to the treasury, and a settlement of 12.345678 USDT that cost 0.001
+ * ETH.
+ */
 async function business(office: BooksOffice): Promise<void> {
   const atMs = CREATED_AT * 1000;
   for (const [stream, event] of [...paidOrder(0), ...paidOrder(1)]) await office.take(stream, event, atMs);
-  const funded = { mode: 'test', network: 'ethereum', coin: 'ETH', amount: '1.0000012345', address: TREASURY, fromAddress: null } as const;
+  const funded = {
+    mode: 'test',
+    network: 'ethereum',
+    coin: 'ETH',
+    amount: '1.0000012345',
+    address: TREASURY,
+    fromAddress: null,
+  } as const;
   const evidence = { txHash: null, logIndex: null, blockNumber: 1, recordedAtSec: CREATED_AT };
-  await office.take(treasuryStream('test', 'ethereum'), { type: 'TreasuryFunded', data: { ...funded, ...evidence } }, atMs);
+  await office.take(
+    treasuryStream('test', 'ethereum'),
+    { type: 'TreasuryFunded', data: { ...funded, ...evidence } },
+    atMs,
+  );
   await office.take(...settlementEvent('SettlementCompleted', settlementTerms('mov_1', '12.345678')), atMs);
   await office.caughtUp();
   office.nowMs = atMs + 1_000;
 }
 
 const record = (office: BooksOffice, rates = RATES) =>
-  bookRateCommands(office.parts.issue)['ledger.record-rates']!({ currency: 'EUR', source: 'Kraken, daily close', rates, actor: 'olga' });
+  bookRateCommands(office.parts.issue)['ledger.record-rates']!({
+    currency: 'EUR',
+    source: 'Kraken, daily close',
+    rates,
+    actor: 'olga',
+  });
 
 const inMonth = (work: (office: BooksOffice) => Promise<void>): Promise<void> =>
   inOffice(async (office) => {
@@ -75,7 +103,14 @@ describe('a file for an accounting program', () => {
 
   it('is, as a statement of a wallet, byte for byte what it was, with the decimals that do not fit in an entry of their own', async () =>
     inMonth(async (office) => {
-      const bytes = await office.exported({ mode: 'test', document: 'camt053', network: 'ethereum', coin: 'ETH', address: TREASURY, ...DAYS });
+      const bytes = await office.exported({
+        mode: 'test',
+        document: 'camt053',
+        network: 'ethereum',
+        coin: 'ETH',
+        address: TREASURY,
+        ...DAYS,
+      });
       const { faults, entries, closing } = readCamt053(bytes);
       expect(faults).toEqual([]);
       // 1.0000012345 less 0.001: what lies beyond five decimals stands beside the entries.
@@ -95,7 +130,11 @@ describe('a file for an accounting program', () => {
       { chart: { ...CHART, accounts: { 'assets:treasury': '1461' } } },
       'chart.accounts: assets:deposit-wallets is missing',
     ],
-    ['a wrong number', { chart: { ...CHART, accounts: { ...CHART.accounts, 'assets:treasury': '12x' } } }, '12x is no account number'],
+    [
+      'a wrong number',
+      { chart: { ...CHART, accounts: { ...CHART.accounts, 'assets:treasury': '12x' } } },
+      '12x is no account number',
+    ],
     ['no clearing account', { chart: { ...CHART, clearing: undefined } }, 'chart.clearing is missing'],
     ['two fiscal years', { from: '2000-01-01' }, 'to must be in the fiscal year of from'],
     ['no first day', { from: undefined }, 'from is missing'],
@@ -105,7 +144,9 @@ describe('a file for an accounting program', () => {
     ['a currency without rates', { chart: { ...CHART, currency: 'CHF' } }, 'there is no rate of USDT in CHF'],
   ])('is refused with %s, before its first byte, by the name of the field', async (_, change, why) =>
     inMonth(async (office) => {
-      await expect(office.exported({ mode: 'test', document: 'datev', chart: CHART, ...DAYS, ...change })).rejects.toThrow(why);
+      await expect(
+        office.exported({ mode: 'test', document: 'datev', chart: CHART, ...DAYS, ...change }),
+      ).rejects.toThrow(why);
     }),
   );
 
@@ -116,7 +157,15 @@ describe('a file for an accounting program', () => {
     ['no address', { address: undefined }, 'address is missing'],
   ])('is refused for a wallet with %s', async (_, change, why) =>
     inMonth(async (office) => {
-      const args = { mode: 'test', document: 'camt053', network: 'ethereum', coin: 'ETH', address: TREASURY, ...DAYS, ...change };
+      const args = {
+        mode: 'test',
+        document: 'camt053',
+        network: 'ethereum',
+        coin: 'ETH',
+        address: TREASURY,
+        ...DAYS,
+        ...change,
+      };
       await expect(office.exported(args as never)).rejects.toThrow(why);
     }),
   );
@@ -125,11 +174,27 @@ describe('a file for an accounting program', () => {
     inMonth(async (office) => {
       const cost = await rowsOf(office, { mode: 'test', document: 'cost-basis', currency: 'EUR' });
       expect(cost).toMatchObject([
-        { account: 'equity:operator-funding', coin: 'ETH', acquired: '1.0000012345', cost: '2345.68', held: '1.0000012345' },
-        { account: 'expenses:network-fees', coin: 'ETH', disposed: '0.001000', proceeds: '2.35', uncovered: '0.000000' },
+        {
+          account: 'equity:operator-funding',
+          coin: 'ETH',
+          acquired: '1.0000012345',
+          cost: '2345.68',
+          held: '1.0000012345',
+        },
+        {
+          account: 'expenses:network-fees',
+          coin: 'ETH',
+          disposed: '0.001000',
+          proceeds: '2.35',
+          uncovered: '0.000000',
+        },
       ]);
-      await expect(rowsOf(office, { mode: 'test', document: 'cost-basis', currency: 'EUR', method: 'lifo' })).rejects.toThrow('method must be');
-      await expect(rowsOf(office, { mode: 'test', document: 'valued', currency: 'USDT' })).rejects.toThrow('currency must be');
+      await expect(
+        rowsOf(office, { mode: 'test', document: 'cost-basis', currency: 'EUR', method: 'lifo' }),
+      ).rejects.toThrow('method must be');
+      await expect(rowsOf(office, { mode: 'test', document: 'valued', currency: 'USDT' })).rejects.toThrow(
+        'currency must be',
+      );
     }));
 });
 
@@ -183,13 +248,17 @@ describe('rates of the books', () => {
     inOffice(async (office) => {
       await business(office);
       await record(office, '2026-01-01,USDT,0.9\n2026-01-01,ETH,2000\n');
-      await expect(office.exported({ mode: 'test', document: 'valued', currency: 'EUR' })).rejects.toThrow('which is too old');
+      await expect(office.exported({ mode: 'test', document: 'valued', currency: 'EUR' })).rejects.toThrow(
+        'which is too old',
+      );
     }));
 });
 
 describe('Windows-1252', () => {
   it('is what every other program takes it for, and a question mark where it has no letter', () => {
-    const bytes = Uint8Array.from({ length: 256 }, (_, index) => index).filter((byte) => ![0x81, 0x8d, 0x8f, 0x90, 0x9d].includes(byte));
+    const bytes = Uint8Array.from({ length: 256 }, (_, index) => index).filter(
+      (byte) => ![0x81, 0x8d, 0x8f, 0x90, 0x9d].includes(byte),
+    );
     expect(windows1252(new TextDecoder('windows-1252').decode(bytes))).toEqual(bytes);
     expect([...windows1252('₿ŁA')]).toEqual([0x3f, 0x3f, 0x41]);
   });

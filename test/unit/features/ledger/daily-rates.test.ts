@@ -27,7 +27,12 @@ const sourceOf = (source: string, rates: Record<string, Record<string, string>>)
   return Object.assign(daily, { asked });
 };
 
-async function recording(sources: readonly DailyRates[], coins: readonly string[], firstDay = '2026-11-23', clock = new ManualClock(NOW_MS)) {
+async function recording(
+  sources: readonly DailyRates[],
+  coins: readonly string[],
+  firstDay = '2026-11-23',
+  clock = new ManualClock(NOW_MS),
+) {
   const store = new MemoryEventStore();
   const deps = { store, clock, random: nodeRandom, log: silentLog, currency: 'EUR', sources, everyMs: 1e9 };
   const process = new RecordDailyRates({ ...deps, booked: async () => ({ coins, firstDay }) });
@@ -59,7 +64,10 @@ describe('daily rates of the books', () => {
   });
 
   it('come from the next source where one has no such day or does not answer', async () => {
-    const [kraken, gecko] = [sourceOf('Kraken', { USDT: { '2026-11-23': '0.922' } }), sourceOf('CoinGecko', { USDT, BNB: { '2026-11-22': '800' } })];
+    const [kraken, gecko] = [
+      sourceOf('Kraken', { USDT: { '2026-11-23': '0.922' } }),
+      sourceOf('CoinGecko', { USDT, BNB: { '2026-11-22': '800' } }),
+    ];
     const { process, rates } = await recording([kraken, gecko], ['USDT', 'BNB']);
     expect(await rates('USDT')).toEqual(['0.921 CoinGecko', '0.922 Kraken', '0.923 CoinGecko']);
     expect(await rates('BNB')).toEqual(['800 CoinGecko', null, null]);
@@ -81,7 +89,10 @@ describe('daily rates of the books', () => {
   });
 
   it('are never made of others: a day that nobody has stays without', async () => {
-    const { process, rates } = await recording([sourceOf('Kraken', { USDT: { '2026-11-22': '0.921', '2026-11-24': '0.923' } })], ['USDT']);
+    const { process, rates } = await recording(
+      [sourceOf('Kraken', { USDT: { '2026-11-22': '0.921', '2026-11-24': '0.923' } })],
+      ['USDT'],
+    );
     expect(await rates('USDT')).toEqual(['0.921 Kraken', null, '0.923 Kraken']);
     expect(process.missing()).toEqual([{ coin: 'USDT', day: '2026-11-23' }]);
   });

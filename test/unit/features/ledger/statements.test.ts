@@ -29,7 +29,12 @@ class Office {
   readonly model = new MemoryReadModel();
   readonly balances = new LedgerBalances(this.model);
   readonly journal = new LedgerJournal(this.model);
-  readonly runner = new ProjectionRunner({ store: this.store, readModel: this.model, projections: [ledger], clock: { nowMs: () => 0 } });
+  readonly runner = new ProjectionRunner({
+    store: this.store,
+    readModel: this.model,
+    projections: [ledger],
+    clock: { nowMs: () => 0 },
+  });
   #sessions = 0;
   /** Runs just before a closing is written, as another node would. */
   beforeClosing: (() => Promise<void>) | null = null;
@@ -53,13 +58,29 @@ class Office {
     const events: SessionEvent[] = [
       {
         type: 'SessionCreated',
-        data: createdFacts({ sessionId: sessionIdOf(session), orderId, createdAtSec: takenMs / 1000 - 60, expiresAtSec: takenMs / 1000 + 60 }),
+        data: createdFacts({
+          sessionId: sessionIdOf(session),
+          orderId,
+          createdAtSec: takenMs / 1000 - 60,
+          expiresAtSec: takenMs / 1000 + 60,
+        }),
       },
       { type: 'DepositDetected', data: { ...facts, kind: 'on_time' } },
-      { type: 'DepositConfirmed', data: { depositKey, rule: { kind: 'finalized' }, blockNumber, blockHash, blockTimeSec, headNumber: 200 } },
+      {
+        type: 'DepositConfirmed',
+        data: { depositKey, rule: { kind: 'finalized' }, blockNumber, blockHash, blockTimeSec, headNumber: 200 },
+      },
       {
         type: 'SessionPaid',
-        data: { coin: 'USDT', due: '10.00', received: '10.00', excess: '0.00', paidAtSec: recordedMs / 1000, afterExpiry: false, valuation: null },
+        data: {
+          coin: 'USDT',
+          due: '10.00',
+          received: '10.00',
+          excess: '0.00',
+          paidAtSec: recordedMs / 1000,
+          afterExpiry: false,
+          valuation: null,
+        },
       },
     ];
     await appendLedger(
@@ -127,9 +148,18 @@ describe('a balance as of a day', () => {
       await office.pay(at('2026-10-31', '23:59:59'), at('2026-11-01', '00:03:00'));
       await office.pay(at('2026-11-15'));
       expect(await office.wallets('2026-10-29', 'recorded')).toBe('0.00');
-      expect([await office.wallets('2026-10-31', 'recorded'), await office.wallets('2026-10-31', 'chain')]).toEqual(['10.00', '20.00']);
-      expect([await office.wallets('2026-11-14', 'recorded'), await office.wallets('2026-11-14', 'chain')]).toEqual(['20.00', '20.00']);
-      expect([await office.wallets('2026-11-15', 'chain'), await office.wallets(null, 'chain')]).toEqual(['30.00', '30.00']);
+      expect([await office.wallets('2026-10-31', 'recorded'), await office.wallets('2026-10-31', 'chain')]).toEqual([
+        '10.00',
+        '20.00',
+      ]);
+      expect([await office.wallets('2026-11-14', 'recorded'), await office.wallets('2026-11-14', 'chain')]).toEqual([
+        '20.00',
+        '20.00',
+      ]);
+      expect([await office.wallets('2026-11-15', 'chain'), await office.wallets(null, 'chain')]).toEqual([
+        '30.00',
+        '30.00',
+      ]);
       const trial = await office.balances.trialBalance('test', { day: '2026-11-01', clock: 'chain' });
       expect(trial.sums.map(({ units }) => units)).toEqual([0n]);
     }));
@@ -149,7 +179,8 @@ describe('a balance as of a moment', () => {
       await office.pay(at10, at('2026-10-31', '10:05:00'));
       await office.pay(at('2026-10-31', '11:00:00'), at('2026-11-01', '00:03:00'));
       expect(await trialAt(office, at10 - 1, 'chain')).toEqual(['10.00', 3]);
-      // The payment itself is no fact of the chain, nor is the deposit when it is only seen: they count when they were written down.
+      // The payment itself is no fact of the chain, nor is the deposit when it is only seen: they count when they were
+      // written down.
       expect((await trialAt(office, at10, 'chain'))[0]).toBe('20.00');
       expect((await trialAt(office, at10, 'recorded'))[0]).toBe('10.00');
       expect(await trialAt(office, at('2026-10-31', '10:05:00'), 'recorded')).toEqual(['20.00', 6]);
@@ -162,10 +193,13 @@ describe('a balance as of a moment', () => {
     inOffice(async (office) => {
       await office.pay(at('2026-09-30', '23:59:00'), at('2026-10-01', '00:01:00'));
       await office.pay(at('2026-10-31'));
-      const counted = async (day: string | null, clock: LedgerClock) => (await office.balances.trialBalance('test', { day, clock })).entries;
-      expect([await counted('2026-09-29', 'chain'), await counted('2026-09-30', 'recorded'), await counted('2026-10-30', 'recorded')]).toEqual([
-        0, 0, 3,
-      ]);
+      const counted = async (day: string | null, clock: LedgerClock) =>
+        (await office.balances.trialBalance('test', { day, clock })).entries;
+      expect([
+        await counted('2026-09-29', 'chain'),
+        await counted('2026-09-30', 'recorded'),
+        await counted('2026-10-30', 'recorded'),
+      ]).toEqual([0, 0, 3]);
       expect([await counted('2026-10-31', 'recorded'), await counted(null, 'recorded')]).toEqual([6, 6]);
       expect(await counted('2026-09-30', 'chain')).toBeGreaterThan(0);
     }));
@@ -189,13 +223,16 @@ describe('a closed month', () => {
       await office.pay(at('2026-10-30'));
       const closed = await office.periods(at('2026-11-02')).close('test', '2026-10', 'operator');
       await office.pay(at('2026-10-31'), at('2026-11-03'));
-      expect([await office.wallets('2026-10-31', 'chain'), await office.wallets('2026-11-01', 'chain')]).toEqual(['10.00', '20.00']);
+      expect([await office.wallets('2026-10-31', 'chain'), await office.wallets('2026-11-01', 'chain')]).toEqual([
+        '10.00',
+        '20.00',
+      ]);
       expect(await office.wallets('2026-11-02', 'recorded')).toBe('10.00');
       const { sealed } = await office.balances.trialBalance('test', { day: '2026-10-31', clock: 'chain' });
       expect(sealed).toEqual({ period: '2026-10', entry: closed.ok && closed.value.entry, agrees: true });
-      const late = (await office.journal.page({ mode: 'test', book: null, clock: 'chain', from: '2026-11-01', to: null }, null, 10)).entries.map(
-        ({ entry }) => entry,
-      );
+      const late = (
+        await office.journal.page({ mode: 'test', book: null, clock: 'chain', from: '2026-11-01', to: null }, null, 10)
+      ).entries.map(({ entry }) => entry);
       expect(late.map(({ kind, days }) => [kind, days.chain])).toEqual([
         ['period_closed', '2026-11-02'],
         ['deposit_seen', '2026-11-01'],
@@ -211,7 +248,12 @@ describe('a closed month', () => {
       const closed = await office.periods(at('2026-11-02')).close('test', '2026-10', 'operator');
       expect(closed).toMatchObject({
         ok: true,
-        value: { balances: { [`chain/${DEPOSIT_WALLETS}/ethereum/USDT`]: '20', [`recorded/${DEPOSIT_WALLETS}/ethereum/USDT`]: '10' } },
+        value: {
+          balances: {
+            [`chain/${DEPOSIT_WALLETS}/ethereum/USDT`]: '20',
+            [`recorded/${DEPOSIT_WALLETS}/ethereum/USDT`]: '10',
+          },
+        },
       });
       expect(await office.store.readStream('ledger-periods-test')).toHaveLength(2);
       const { sealed } = await office.balances.trialBalance('test', { day: '2026-10-31', clock: 'chain' });
@@ -222,9 +264,13 @@ describe('a closed month', () => {
     inOffice(async (office) => {
       await office.pay(at('2026-09-30'));
       const periods = office.periods(at('2026-10-31', '23:59:59'));
-      expect(await periods.close('test', '2026-10', 'operator')).toMatchObject({ ok: false, refusal: { param: 'period' } });
+      expect(await periods.close('test', '2026-10', 'operator')).toMatchObject({
+        ok: false,
+        refusal: { param: 'period' },
+      });
       expect(await periods.close('test', '2026-09', 'operator')).toMatchObject({ ok: true });
-      for (const month of ['2026-09', '2026-08']) expect(await periods.close('test', month, 'operator')).toMatchObject({ ok: false });
+      for (const month of ['2026-09', '2026-08'])
+        expect(await periods.close('test', month, 'operator')).toMatchObject({ ok: false });
       expect((await office.balances.periods('test')).map(({ period }) => period)).toEqual(['2026-09']);
       await office.runner.rebuild(['ledger']);
       await office.runner.ready();
@@ -237,7 +283,9 @@ describe('a closed month', () => {
       await office.periods(at('2026-11-02')).close('test', '2026-10', 'operator');
       const rows = office.model.tables.get('ledger-balances@4')!;
       for (const [key, row] of rows) rows.set(key, { ...row, months: { '2026-10': ['11', '11'] } });
-      expect((await office.balances.trialBalance('test', { day: '2026-10-31', clock: 'recorded' })).sealed?.agrees).toBe(false);
+      expect(
+        (await office.balances.trialBalance('test', { day: '2026-10-31', clock: 'recorded' })).sealed?.agrees,
+      ).toBe(false);
     }));
 });
 
@@ -294,10 +342,21 @@ describe('the settlement report', () => {
         [{ ...OWNER, mode: 'live' }, range],
         [{ ...OWNER, merchantId: 'mer_b' as typeof MERCHANT_ID }, range],
       ] as const)
-        expect(await books.entries(owner, other, { cursor, pageSize: 2 })).toMatchObject({ ok: false, refusal: { param: 'cursor' } });
-      expect(await books.settlement(OWNER, range, { cursor, pageSize: 2 })).toMatchObject({ ok: false, refusal: { param: 'cursor' } });
-      expect(await books.entries({ ...OWNER, mode: 'live' }, range, { cursor: '', pageSize: 2 })).toMatchObject({ ok: true, value: { entries: [] } });
-      expect(await books.balances({ ...OWNER, merchantId: 'mer_b' as typeof MERCHANT_ID }, { day: null, clock: 'chain' })).toEqual([]);
+        expect(await books.entries(owner, other, { cursor, pageSize: 2 })).toMatchObject({
+          ok: false,
+          refusal: { param: 'cursor' },
+        });
+      expect(await books.settlement(OWNER, range, { cursor, pageSize: 2 })).toMatchObject({
+        ok: false,
+        refusal: { param: 'cursor' },
+      });
+      expect(await books.entries({ ...OWNER, mode: 'live' }, range, { cursor: '', pageSize: 2 })).toMatchObject({
+        ok: true,
+        value: { entries: [] },
+      });
+      expect(
+        await books.balances({ ...OWNER, merchantId: 'mer_b' as typeof MERCHANT_ID }, { day: null, clock: 'chain' }),
+      ).toEqual([]);
     }));
 });
 
@@ -323,10 +382,11 @@ describe('the export', () => {
       expect(amounts.reduce((sum, amount) => sum + Number(amount), 0)).toBe(0);
       expect(amounts.filter((amount) => amount !== '').every((amount) => /^-?\d+\.\d{6}$/.test(amount))).toBe(true);
       const deposit = rows.find((row) => cell(row, 'kind') === 'deposit')!;
-      expect(['stream', 'network', 'tx_hash', 'log_index', 'block_number', 'block_hash', 'debit'].map((name) => cell(deposit, name))).toEqual([
-        `session-${sessionIdOf(0)}`,
-        ...['ethereum', '0x0', '0', '100', '0xblock', '10.000000'],
-      ]);
+      expect(
+        ['stream', 'network', 'tx_hash', 'log_index', 'block_number', 'block_hash', 'debit'].map((name) =>
+          cell(deposit, name),
+        ),
+      ).toEqual([`session-${sessionIdOf(0)}`, ...['ethereum', '0x0', '0', '100', '0xblock', '10.000000']]);
       const lines = (await text(office, 'jsonl'))
         .split('\n')
         .filter(Boolean)
@@ -342,7 +402,14 @@ describe('the export', () => {
       getMany: async (_table: string, keys: readonly string[]) => {
         read += keys.length;
         const days = { recorded: '2026-10-01', chain: '2026-10-01' };
-        return keys.map((key) => ({ number: Number(key.split('/')[1]), kind: 'deposit', mode: 'test', recordedAtMs: 0, days, lines: [] }));
+        return keys.map((key) => ({
+          number: Number(key.split('/')[1]),
+          kind: 'deposit',
+          mode: 'test',
+          recordedAtMs: 0,
+          days,
+          lines: [],
+        }));
       },
     };
     const chunks = textOf(journalTable(new LedgerJournal(model as unknown as ReadModel), scope), 'jsonl');
@@ -360,8 +427,14 @@ describe('the export', () => {
       await office.pay(at('2026-10-01'), at('2026-10-01'), '=HYPERLINK("http://evil.example";"pay")');
       expect(await text(office, 'csv')).toContain(`,"'=HYPERLINK(""http://evil.example"";""pay"")",`);
       expect(await text(office, 'jsonl')).toContain(JSON.stringify('=HYPERLINK("http://evil.example";"pay")'));
-      for (const start of ['=', '+', '-', '@', '\t', '\r', ' =', '＝', '|', '%']) expect(csvCell(`${start}cmd`)).toMatch(/^"?'/);
-      expect([csvCell('-10.5'), csvCell(-1), csvCell('order, "7"'), csvCell(null)]).toEqual(['-10.5', '-1', '"order, ""7"""', '']);
+      for (const start of ['=', '+', '-', '@', '\t', '\r', ' =', '＝', '|', '%'])
+        expect(csvCell(`${start}cmd`)).toMatch(/^"?'/);
+      expect([csvCell('-10.5'), csvCell(-1), csvCell('order, "7"'), csvCell(null)]).toEqual([
+        '-10.5',
+        '-1',
+        '"order, ""7"""',
+        '',
+      ]);
     }));
 });
 

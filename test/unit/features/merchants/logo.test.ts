@@ -15,19 +15,36 @@ function chunk(type: string, data: Buffer): Buffer {
 }
 
 /** A PNG file from its parts, as any program may write it. */
-function file({ width = 2, height = 2, depth = 8, colour = 6, interlace = 0, rows = Buffer.alloc(18), more = [] as Buffer[] } = {}): string {
+function file({
+  width = 2,
+  height = 2,
+  depth = 8,
+  colour = 6,
+  interlace = 0,
+  rows = Buffer.alloc(18),
+  more = [] as Buffer[],
+} = {}): string {
   const head = Buffer.alloc(13);
   head.writeUInt32BE(width, 0);
   head.writeUInt32BE(height, 4);
   head.set([depth, colour, 0, 0, interlace], 8);
-  return Buffer.concat([SIGNATURE, chunk('IHDR', head), ...more, chunk('IDAT', deflateSync(rows)), chunk('IEND', Buffer.alloc(0))]).toString(
-    'base64',
-  );
+  return Buffer.concat([
+    SIGNATURE,
+    chunk('IHDR', head),
+    ...more,
+    chunk('IDAT', deflateSync(rows)),
+    chunk('IEND', Buffer.alloc(0)),
+  ]).toString('base64');
 }
 
-function picture(width: number, height: number, pixel: (x: number, y: number) => readonly [number, number, number, number]): string {
+function picture(
+  width: number,
+  height: number,
+  pixel: (x: number, y: number) => readonly [number, number, number, number],
+): string {
   const image = new PNG({ width, height });
-  for (let y = 0; y < height; y += 1) for (let x = 0; x < width; x += 1) image.data.set(pixel(x, y), (y * width + x) * 4);
+  for (let y = 0; y < height; y += 1)
+    for (let x = 0; x < width; x += 1) image.data.set(pixel(x, y), (y * width + x) * 4);
   return PNG.sync.write(image).toString('base64');
 }
 
@@ -84,7 +101,10 @@ describe('a logo', () => {
     ['a truncated file', Buffer.from(file(), 'base64').subarray(0, 50).toString('base64')],
     ['a file whose sums are wrong', Buffer.from(file(), 'base64').fill(1, 29, 33).toString('base64')],
     ['fewer rows than promised', file({ width: 100, height: 100 })],
-    ['colours that its palette lacks', file({ colour: 3, rows: Buffer.from([0, 9, 9, 0, 9, 9]), more: [chunk('PLTE', Buffer.alloc(3))] })],
+    [
+      'colours that its palette lacks',
+      file({ colour: 3, rows: Buffer.from([0, 9, 9, 0, 9, 9]), more: [chunk('PLTE', Buffer.alloc(3))] }),
+    ],
     ['a depth that there is not', file({ depth: 7 })],
   ])('is refused as %s', (_, given) => {
     expect(why(given)).toBe('must be a PNG image that is whole');
@@ -107,7 +127,9 @@ describe('a logo', () => {
   it('of noise is refused, since every page would carry it', () => {
     let state = 1;
     const noise = (): number => (state = (state * 48_271) % 2_147_483_647) & 255;
-    expect(why(picture(160, 80, () => [noise(), noise(), noise(), 255]))).toMatch(/^has too many details: \d+ bytes at 160 by 80 pixels/);
+    expect(why(picture(160, 80, () => [noise(), noise(), noise(), 255]))).toMatch(
+      /^has too many details: \d+ bytes at 160 by 80 pixels/,
+    );
   });
 
   it('has an address that changes with it', () => {
@@ -116,7 +138,9 @@ describe('a logo', () => {
       return read.ok ? shownLogo(read.logo).version : '';
     };
     expect(version(file())).toMatch(/^[0-9a-f]{16}$/);
-    expect(version(file())).not.toBe(version(file({ rows: Buffer.from([0, ...Array<number>(8).fill(1), 0, ...Array<number>(8).fill(1)]) })));
+    expect(version(file())).not.toBe(
+      version(file({ rows: Buffer.from([0, ...Array<number>(8).fill(1), 0, ...Array<number>(8).fill(1)]) })),
+    );
   });
 
   it('of any bytes is read or refused, never a fault', () => {

@@ -1,8 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { nodeRandom } from '../../../../src/adapters/node/random.ts';
 import { sessionStream } from '../../../../src/domain/streams.ts';
-import { linkOfOrder, PaymentLinks, type PaymentLinkInput } from '../../../../src/features/payment-links/payment-links.ts';
-import { createPaymentLinkHandler, type PaymentLinkHandler } from '../../../../src/features/shared/handlers/payment-link-handler.ts';
+import {
+  linkOfOrder,
+  PaymentLinks,
+  type PaymentLinkInput,
+} from '../../../../src/features/payment-links/payment-links.ts';
+import {
+  createPaymentLinkHandler,
+  type PaymentLinkHandler,
+} from '../../../../src/features/shared/handlers/payment-link-handler.ts';
 import { Sessions } from '../../../../src/features/sessions/sessions.ts';
 import { NotificationIds } from '../../../../src/runtime/commands/notification-ids.ts';
 import type { ManualClock } from '../../../support/price-feed.ts';
@@ -26,10 +33,21 @@ function linkWorld() {
   const given: string[] = [];
   const sessions = new Sessions({
     ...deps,
-    ...{ senders: {} as never, sessionOfRefund: async () => null, changes: { on: () => () => undefined }, isOurs: () => false },
+    ...{
+      senders: {} as never,
+      sessionOfRefund: async () => null,
+      changes: { on: () => () => undefined },
+      isOurs: () => false,
+    },
     onAddressesGiven: (_mode, id) => void given.push(id),
   });
-  const handler = createPaymentLinkHandler({ store, clock, random: nodeRandom, notificationIds: new NotificationIds(clock), soleWriter: true });
+  const handler = createPaymentLinkHandler({
+    store,
+    clock,
+    random: nodeRandom,
+    notificationIds: new NotificationIds(clock),
+    soleWriter: true,
+  });
   /** Sessions that the watcher found to be paid. */
   const paid = new Set<string>();
   const looked: string[] = [];
@@ -61,7 +79,8 @@ function linkWorld() {
   };
   return { links, linksOver, handler, made, store, free, given, clock: clock as ManualClock, end, paid, looked };
 }
-const idOf = (outcome: Awaited<ReturnType<PaymentLinks['pay']>>): string => (outcome.ok ? outcome.value : outcome.refusal.code);
+const idOf = (outcome: Awaited<ReturnType<PaymentLinks['pay']>>): string =>
+  outcome.ok ? outcome.value : outcome.refusal.code;
 
 describe('a payment link for many', () => {
   it('makes one payment a page, named after the link, with its amount, and tells the merchant by which link it came', async () => {
@@ -82,7 +101,10 @@ describe('a payment link for many', () => {
     expect(store.events.find(({ type }) => type === 'SessionCreated')!.metadata).toContain(`payment-link:${id}`);
     expect([linkOfOrder(`${id}-1`), linkOfOrder('order-1'), linkOfOrder(`${id}-x`)]).toEqual([id, null, null]);
     expect(given).toEqual(expect.arrayContaining([first, second]));
-    expect((await links.payments(caller, id, { limit: 10 }))?.payments.map(({ sessionId }) => sessionId)).toEqual([second, first]);
+    expect((await links.payments(caller, id, { limit: 10 }))?.payments.map(({ sessionId }) => sessionId)).toEqual([
+      second,
+      first,
+    ]);
     expect((await links.payments(caller, id, { limit: 1 }))?.next).toBe(2);
   });
 
@@ -243,7 +265,10 @@ describe('a payment link for many', () => {
     const stranger = { ...caller, merchantId: 'mer_other' as typeof caller.merchantId };
     expect(await links.get(stranger, id)).toBeNull();
     expect(await links.payments(stranger, id, { limit: 1 })).toBeNull();
-    expect(await links.switchOff(stranger, id, 'mine', by)).toMatchObject({ ok: false, refusal: { code: 'not_found' } });
+    expect(await links.switchOff(stranger, id, 'mine', by)).toMatchObject({
+      ok: false,
+      refusal: { code: 'not_found' },
+    });
     expect(await links.switchOff(caller, id, 'sold out', by)).toMatchObject({
       ok: true,
       value: { status: 'off', switchedOff: { reason: 'sold out' } },
@@ -253,6 +278,9 @@ describe('a payment link for many', () => {
 
   it('is refused in a currency that has no rate', async () => {
     const { links } = linkWorld();
-    expect(await links.create(caller, { ...input, currency: 'XAU' }, by)).toMatchObject({ ok: false, refusal: { param: 'currency' } });
+    expect(await links.create(caller, { ...input, currency: 'XAU' }, by)).toMatchObject({
+      ok: false,
+      refusal: { param: 'currency' },
+    });
   });
 });

@@ -11,11 +11,18 @@ const ledgerAt = (seq: number | null, more: Partial<TreasuryContext> = {}): Trea
 const neverStopped = { stop: () => Promise.reject(new Error('nobody may stop it for this')) };
 const signerAt = (seq: number | null) => ({
   ...neverStopped,
-  status: async () => ({ lastSigned: seq === null ? {} : { bsc: place(seq) }, entries: seq ?? 1, isNew: false }) as unknown as SignerStatus,
+  status: async () =>
+    ({
+      lastSigned: seq === null ? {} : { bsc: place(seq) },
+      entries: seq ?? 1,
+      isNew: false,
+    }) as unknown as SignerStatus,
 });
 const look = (seq: number | null, ...ledger: TreasuryContext[]): Promise<string | null> => {
   const answers = [...ledger];
-  return new JournalCheck(signerAt(seq)).look('live', 'bsc', async () => (answers.length > 1 ? answers.shift()! : answers[0]!));
+  return new JournalCheck(signerAt(seq)).look('live', 'bsc', async () =>
+    answers.length > 1 ? answers.shift()! : answers[0]!,
+  );
 };
 
 describe('journal and ledger', () => {
@@ -43,7 +50,10 @@ describe('journal and ledger', () => {
   it('are said nothing of by a signer that is away or refuses', async () => {
     const away = new JournalCheck({ ...neverStopped, status: () => Promise.reject(new Error('away')) });
     expect(await away.look('live', 'bsc', async () => ledgerAt(3))).toBeNull();
-    const refuses = new JournalCheck({ ...neverStopped, status: async () => ({ ok: false }) as unknown as SignerStatus });
+    const refuses = new JournalCheck({
+      ...neverStopped,
+      status: async () => ({ ok: false }) as unknown as SignerStatus,
+    });
     expect(await refuses.look('live', 'bsc', async () => ledgerAt(3))).toBeNull();
   });
 

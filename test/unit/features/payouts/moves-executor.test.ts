@@ -2,9 +2,20 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { nodeRandom } from '../../../../src/adapters/node/random.ts';
 import type { TransactionDraft } from '../../../../src/domain/events/transaction-draft.ts';
 import { systemClock } from '../../../../src/ports/clock.ts';
-import { type Fate, type OutgoingTransaction, type PreCheck, type SentTransaction, TransferImpossible } from '../../../../src/ports/outgoing.ts';
+import {
+  type Fate,
+  type OutgoingTransaction,
+  type PreCheck,
+  type SentTransaction,
+  TransferImpossible,
+} from '../../../../src/ports/outgoing.ts';
 import type { OutgoingChain } from '../../../../src/ports/outgoing-chain.ts';
-import type { OutgoingSigner, Signature, SignedPayment, SigningRequest } from '../../../../src/ports/outgoing-signer.ts';
+import type {
+  OutgoingSigner,
+  Signature,
+  SignedPayment,
+  SigningRequest,
+} from '../../../../src/ports/outgoing-signer.ts';
 import { moveExecutor, type MoveExecutor } from '../../../../src/features/payouts/moves/records.ts';
 import { NotificationIds } from '../../../../src/runtime/commands/notification-ids.ts';
 import { createTreasuryHandler } from '../../../../src/features/shared/handlers/treasury-handler.ts';
@@ -24,9 +35,19 @@ const landed: Extract<Fate, { kind: 'landed' }> = {
   landed: { txHash: '0xs1', blockNumber: 9, blockHash: '0xb', blockTimeSec: 9, networkFee: '0.001' },
 };
 const signed = ({ attempt }: SigningRequest): Signature => ({
-  ...{ ok: true, txHash: `0xs${attempt}`, signedBytes: `bytes ${attempt}`, journal: { seq: attempt, hash: `h${attempt}` } },
+  ...{
+    ok: true,
+    txHash: `0xs${attempt}`,
+    signedBytes: `bytes ${attempt}`,
+    journal: { seq: attempt, hash: `h${attempt}` },
+  },
 });
-const stopped: Signature = { ok: false, kind: 'stopped', code: 'journal_broken', message: 'another process wrote to the journal' };
+const stopped: Signature = {
+  ok: false,
+  kind: 'stopped',
+  code: 'journal_broken',
+  message: 'another process wrote to the journal',
+};
 
 class Stage {
   readonly executor: MoveExecutor;
@@ -40,7 +61,13 @@ class Stage {
 
   constructor() {
     const store = new MemoryEventStore();
-    const deps = { store, clock: systemClock, random: nodeRandom, notificationIds: new NotificationIds(systemClock, 1), soleWriter: true };
+    const deps = {
+      store,
+      clock: systemClock,
+      random: nodeRandom,
+      notificationIds: new NotificationIds(systemClock, 1),
+      soleWriter: true,
+    };
     const chain = {
       ...{ network: 'ethereum', mode: 'test', bumpAfterMs: 0 },
       check: async (order: OutgoingTransaction) => this.check(order),
@@ -50,7 +77,14 @@ class Stage {
       broadcast: ({ txHash }: SentTransaction) => Promise.resolve(void this.broadcast.push(txHash)),
       fate: (order: OutgoingTransaction) => Promise.resolve(this.fateOf(order)),
       cancel: () =>
-        Promise.resolve({ kind: 'evm-cancel', chainId: '1', nonce: 0, gasLimit: '21000', maxFeePerGas: '125', maxPriorityFeePerGas: '2' }),
+        Promise.resolve({
+          kind: 'evm-cancel',
+          chainId: '1',
+          nonce: 0,
+          gasLimit: '21000',
+          maxFeePerGas: '125',
+          maxPriorityFeePerGas: '2',
+        }),
     } as unknown as OutgoingChain;
     const signer = {
       check: () => Promise.resolve({ ok: true }),
@@ -61,7 +95,17 @@ class Stage {
     const depositOf = () => Promise.resolve(this.deposit as DepositState);
     const owed = () => Promise.resolve({ coins: {}, payouts: 0 });
     this.executor = moveExecutor({
-      ...{ chain, treasury: TREASURY, signer, treasuries: createTreasuryHandler(deps), owed, clock: systemClock, random: nodeRandom, log, pollMs: 0 },
+      ...{
+        chain,
+        treasury: TREASURY,
+        signer,
+        treasuries: createTreasuryHandler(deps),
+        owed,
+        clock: systemClock,
+        random: nodeRandom,
+        log,
+        pollMs: 0,
+      },
       ...{ depositOf, depositGraceMs: 60_000 },
     });
   }
@@ -74,7 +118,15 @@ class Stage {
 const requested = (moveId: string, amount = '5.00') => ({
   ...({ type: 'RequestMove', kind: 'sweep' } as const),
   data: {
-    ...({ moveId, mode: 'test', network: 'ethereum', coin: 'USDT', amount, fromAddress: `0xCollection of ${moveId}`, toAddress: TREASURY } as const),
+    ...({
+      moveId,
+      mode: 'test',
+      network: 'ethereum',
+      coin: 'USDT',
+      amount,
+      fromAddress: `0xCollection of ${moveId}`,
+      toAddress: TREASURY,
+    } as const),
     ...{ derivationIndex: 4, merchantId: null, forMoveId: null, requestedBy: 'ada', reason: null, requestedAtSec: 1 },
   },
 });
@@ -108,7 +160,13 @@ describe('a sweep that landed while its gas is not written down', () => {
   beforeEach(async () => {
     stage.fate = inBlock;
     const { data } = requested('gas', '0.002');
-    const terms = { ...data, coin: 'ETH', fromAddress: TREASURY, toAddress: data.fromAddress, forMoveId: 'swp' } as const;
+    const terms = {
+      ...data,
+      coin: 'ETH',
+      fromAddress: TREASURY,
+      toAddress: data.fromAddress,
+      forMoveId: 'swp',
+    } as const;
     await stage.request({ type: 'RequestMove', kind: 'gas_top_up', data: terms });
     stage.sign = () => ({ ok: true, txHash: '0xg1', signedBytes: 'gas', journal: { seq: 2, hash: 'h2' } });
     await stage.executor.round();
@@ -116,26 +174,27 @@ describe('a sweep that landed while its gas is not written down', () => {
   });
 
   it('ends after it, since what it burnt of it would be taken for coin from outside', async () => {
-    stage.fateOf = ({ kind }) => (kind === 'sweep' ? landed : { ...landed, landed: { ...landed.landed, txHash: '0xg1' } });
+    stage.fateOf = ({ kind }) =>
+      kind === 'sweep' ? landed : { ...landed, landed: { ...landed.landed, txHash: '0xg1' } };
     await stage.executor.round();
     expect(await open()).toEqual(['swp']);
     await stage.executor.round();
     expect(await open()).toEqual([]);
   });
 
-  it.each([landed, { kind: 'ineffective', txHash: '0xs1', networkFee: '0.001', reason: 'execution_reverted' } as unknown as Fate])(
-    'ends alone once the gas had half an hour: $kind',
-    async (fate) => {
-      stage.fateOf = ({ kind }) => (kind === 'sweep' ? fate : inBlock);
-      await stage.executor.round();
-      expect(await open()).toEqual(['swp', 'gas']);
-      const nowMs = performance.now();
-      const later = vi.spyOn(performance, 'now').mockImplementation(() => nowMs + 1_800_001);
-      await stage.executor.round();
-      later.mockRestore();
-      expect(await open()).toEqual(['gas']);
-    },
-  );
+  it.each([
+    landed,
+    { kind: 'ineffective', txHash: '0xs1', networkFee: '0.001', reason: 'execution_reverted' } as unknown as Fate,
+  ])('ends alone once the gas had half an hour: $kind', async (fate) => {
+    stage.fateOf = ({ kind }) => (kind === 'sweep' ? fate : inBlock);
+    await stage.executor.round();
+    expect(await open()).toEqual(['swp', 'gas']);
+    const nowMs = performance.now();
+    const later = vi.spyOn(performance, 'now').mockImplementation(() => nowMs + 1_800_001);
+    await stage.executor.round();
+    later.mockRestore();
+    expect(await open()).toEqual(['gas']);
+  });
 });
 
 describe('a move that nobody shows any more', () => {
@@ -156,7 +215,13 @@ describe('a return whose deposit leaves the chain once it is signed', () => {
   beforeEach(async () => {
     stage.fate = landed;
     await stage.executor.round();
-    const deposit = { depositKey: 'ethereum:0x1:0', txHash: '0x1', logIndex: 0, toAddress: '0xOurs', derivationIndex: 4 };
+    const deposit = {
+      depositKey: 'ethereum:0x1:0',
+      txHash: '0x1',
+      logIndex: 0,
+      toAddress: '0xOurs',
+      derivationIndex: 4,
+    };
     const { data } = requested('ret');
     await stage.request({
       type: 'RequestMove',
@@ -179,7 +244,9 @@ describe('a return whose deposit leaves the chain once it is signed', () => {
     stage.deposit = { status: 'reverted', revertedAtSec: nowSec() };
     await stage.executor.round();
     expect(stage.broadcast).toEqual([]);
-    expect(stage.executor.alarm).toMatch(/0xr1 of ret waits: the transfer ethereum:0x1:0, which it returns, is no longer final/);
+    expect(stage.executor.alarm).toMatch(
+      /0xr1 of ret waits: the transfer ethereum:0x1:0, which it returns, is no longer final/,
+    );
     stage.deposit = { status: 'detected', revertedAtSec: 0 };
     await stage.executor.round();
     expect([stage.broadcast, await signedOf()]).toEqual([[], ['0xr1']]);
@@ -218,7 +285,13 @@ describe('a return whose deposit leaves the chain once it is signed', () => {
     await stage.executor.round();
     stage.fate = { kind: 'absent' };
     const { data } = requested('ret2');
-    const deposit = { depositKey: 'ethereum:0x2:0', txHash: '0x2', logIndex: 0, toAddress: '0xOurs', derivationIndex: 4 };
+    const deposit = {
+      depositKey: 'ethereum:0x2:0',
+      txHash: '0x2',
+      logIndex: 0,
+      toAddress: '0xOurs',
+      derivationIndex: 4,
+    };
     await stage.request({
       type: 'RequestMove',
       kind: 'return',
@@ -264,7 +337,8 @@ describe('a return whose deposit left the chain before anything was signed', () 
 
 describe('moves that cannot go on', () => {
   const isStuck = ({ id }: OutgoingTransaction): boolean => id.startsWith('stuck');
-  const signedOf = async (moveId: string): Promise<number> => (await stage.executor.context()).moves[moveId]!.signed.length;
+  const signedOf = async (moveId: string): Promise<number> =>
+    (await stage.executor.context()).moves[moveId]!.signed.length;
 
   it('do not keep a healthy one from being signed, however many they are', async () => {
     stage.fate = { kind: 'pending', inBlock: true };
@@ -299,8 +373,25 @@ describe('moves that cannot go on', () => {
 
 describe('a payment that a restored ledger lost', () => {
   const payment: SignedPayment = {
-    ...{ kind: 'withdrawal', network: 'ethereum', id: 'wd', attempt: 1, coin: 'USDT', amount: '7.00', fromAddress: TREASURY, toAddress: '0xCold' },
-    ...{ draft, depositKeys: [], merchantId: null, txHash: '0xlost', signedBytes: 'lost bytes', journal: { seq: 9, hash: 'h9' }, signedAtSec: 5 },
+    ...{
+      kind: 'withdrawal',
+      network: 'ethereum',
+      id: 'wd',
+      attempt: 1,
+      coin: 'USDT',
+      amount: '7.00',
+      fromAddress: TREASURY,
+      toAddress: '0xCold',
+    },
+    ...{
+      draft,
+      depositKeys: [],
+      merchantId: null,
+      txHash: '0xlost',
+      signedBytes: 'lost bytes',
+      journal: { seq: 9, hash: 'h9' },
+      signedAtSec: 5,
+    },
   };
   const ref = { id: 'wd', names: { moveId: 'wd' }, logged: { move: 'wd' } };
 
@@ -313,7 +404,8 @@ describe('a payment that a restored ledger lost', () => {
       kind: 'withdrawal',
       data: { ...data, fromAddress: TREASURY, toAddress: '0xCold', derivationIndex: null },
     });
-    for (const approver of ['bob', 'eve']) await stage.request({ type: 'ApproveMove', moveId: 'wd', approver, nowSec: 5 });
+    for (const approver of ['bob', 'eve'])
+      await stage.request({ type: 'ApproveMove', moveId: 'wd', approver, nowSec: 5 });
     stage.sign = () => {
       throw new Error('nothing is signed for what was signed');
     };
@@ -321,7 +413,9 @@ describe('a payment that a restored ledger lost', () => {
 
   it('is written down as the journal has it, and complete once the chain shows it, with nothing signed again', async () => {
     await stage.executor.takeOver(ref, payment);
-    expect((await stage.executor.context()).moves['wd']!.signed).toMatchObject([{ txHash: '0xlost', signedBytes: 'lost bytes', signedAtSec: 5 }]);
+    expect((await stage.executor.context()).moves['wd']!.signed).toMatchObject([
+      { txHash: '0xlost', signedBytes: 'lost bytes', signedAtSec: 5 },
+    ]);
     expect(await stage.executor.context()).toMatchObject({ open: null, journal: { seq: 9, hash: 'h9' }, nextNonce: 1 });
     stage.fate = { ...landed, landed: { ...landed.landed, txHash: '0xlost' } };
     await stage.executor.round();

@@ -18,7 +18,8 @@ async function begin(network: 'ethereum' | 'tron' = 'ethereum'): Promise<void> {
   depositKey = await stage.paidSession();
   expect(await stage.requestRefund('re_a', 4)).toBe(true);
 }
-const comesBack = (): Promise<string> => stage.deposit(SESSION_ID, { network: stage.network, txHash: `0x${SESSION_ID}` });
+const comesBack = (): Promise<string> =>
+  stage.deposit(SESSION_ID, { network: stage.network, txHash: `0x${SESSION_ID}` });
 
 beforeEach(async () => {
   nowMs = 1_000_000;
@@ -160,7 +161,11 @@ describe('a refund whose deposit left the chain after it was signed', () => {
     await rounds(3);
     const cancellation = `0x${LEG}-2`;
     expect(await stage.leg(LEG)).toMatchObject({ status: 'PROCESSING', txHashes: [TX, cancellation] });
-    expect((await stage.leg(LEG)).payouts.at(-1)!.validity).toMatchObject({ kind: 'evm-nonce', nonce: 0, cancels: true });
+    expect((await stage.leg(LEG)).payouts.at(-1)!.validity).toMatchObject({
+      kind: 'evm-nonce',
+      nonce: 0,
+      cancels: true,
+    });
     // Only what moves nothing goes out, also when the deposit is back meanwhile.
     await comesBack();
     await rounds(2);
@@ -168,7 +173,11 @@ describe('a refund whose deposit left the chain after it was signed', () => {
     expect(stage.executor.alarm).toBeNull();
     stage.fateOf = () => ({ kind: 'ineffective', txHash: cancellation, networkFee: '0.002' });
     await rounds(2);
-    expect(await refund()).toMatchObject({ status: 'FAILED', failureReason: 'deposit_reverted', legs: { [LEG]: { networkFee: '0.002' } } });
+    expect(await refund()).toMatchObject({
+      status: 'FAILED',
+      failureReason: 'deposit_reverted',
+      legs: { [LEG]: { networkFee: '0.002' } },
+    });
     expect(stage.executor.waiting).toEqual([]);
     // The place is free, and so is the money.
     stage.nonce = 1;

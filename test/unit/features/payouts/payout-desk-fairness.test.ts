@@ -42,11 +42,14 @@ const later: SignerRefusal = { ok: false, kind: 'later', code: 'approval', messa
 /** What can keep a leg alone from being paid. */
 const POISONS: Readonly<Record<string, (stage: PayoutStage) => void>> = {
   'insufficient funds': (on) =>
-    (on.check = (order) => (isPoisoned(order) ? { kind: 'wait', reason: 'insufficient_funds', detail: 'too little' } : { kind: 'ready' })),
+    (on.check = (order) =>
+      isPoisoned(order) ? { kind: 'wait', reason: 'insufficient_funds', detail: 'too little' } : { kind: 'ready' }),
   'an approval that is missing': (on) => (on.checkBySigner = (order) => (isPoisoned(order) ? later : { ok: true })),
-  'an exception': (on) => (on.check = (order) => (isPoisoned(order) ? new TypeError('nobody foresaw this') : { kind: 'ready' })),
+  'an exception': (on) =>
+    (on.check = (order) => (isPoisoned(order) ? new TypeError('nobody foresaw this') : { kind: 'ready' })),
   'a question that no provider answers for it': (on) =>
-    (on.check = (order) => (isPoisoned(order) ? new ChainUnavailable('no provider could answer (execution timeout)') : { kind: 'ready' })),
+    (on.check = (order) =>
+      isPoisoned(order) ? new ChainUnavailable('no provider could answer (execution timeout)') : { kind: 'ready' }),
 };
 
 describe('a hundred refunds of one merchant that cannot go on', () => {
@@ -83,7 +86,11 @@ describe('a hundred refunds of one merchant that cannot go on', () => {
     const landed = new Set<string>();
     stage.fateOf = (_order, sent) => {
       landed.add(sent[0]!.txHash);
-      return { kind: 'landed', final: true, landed: { txHash: sent[0]!.txHash, blockNumber: 9, blockHash: '0xb', blockTimeSec: 9, networkFee: '0' } };
+      return {
+        kind: 'landed',
+        final: true,
+        landed: { txHash: sent[0]!.txHash, blockNumber: 9, blockHash: '0xb', blockTimeSec: 9, networkFee: '0' },
+      };
     };
     await rounds(70);
     expect(landed.size).toBe(30);
@@ -120,7 +127,8 @@ describe('what is said of a refund that cannot go on', () => {
 });
 
 describe('a refund that can never be drawn up', () => {
-  const impossible = (order: OutgoingTransaction) => new TransferImpossible('amount_not_payable', `${order.amount} is too fine`);
+  const impossible = (order: OutgoingTransaction) =>
+    new TransferImpossible('amount_not_payable', `${order.amount} is too fine`);
 
   it.each(['check', 'drawUp'] as const)('ends with its reason and gives back what it reserved (%s)', async (at) => {
     stage[at] = impossible;

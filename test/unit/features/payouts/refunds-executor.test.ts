@@ -7,7 +7,12 @@ import { SESSION_ID } from '../../../support/session-facts.ts';
 
 const refundId = 're_a' as RefundId;
 const signed = signedAs(({ attempt, order: { id } }) => (id === 're_a-1' ? `0xt${attempt}` : `0x${id}`));
-const stopped: Signature = { ok: false, kind: 'stopped', code: 'journal_broken', message: 'another process wrote to the journal' };
+const stopped: Signature = {
+  ok: false,
+  kind: 'stopped',
+  code: 'journal_broken',
+  message: 'another process wrote to the journal',
+};
 
 let stage: PayoutStage;
 beforeEach(async () => {
@@ -23,7 +28,16 @@ describe('a payout whose replacement is reserved and not signed', () => {
   const landing: SessionCommand = {
     type: 'RecordPayoutLanded',
     valuation: null,
-    data: { refundId, legId: 're_a-1', txHash: '0xt1', blockNumber: 9, blockHash: '0xb', blockTimeSec: 9, networkFee: '0.001', landedAtSec: 10 },
+    data: {
+      refundId,
+      legId: 're_a-1',
+      txHash: '0xt1',
+      blockNumber: 9,
+      blockHash: '0xb',
+      blockTimeSec: 9,
+      networkFee: '0.001',
+      landedAtSec: 10,
+    },
   };
 
   beforeEach(async () => {
@@ -86,6 +100,8 @@ describe('a payout that cannot go on', () => {
     stage.fateOf = () => new Error('nobody foresaw this');
     await stage.executor.round();
     expect(stage.broadcast).toEqual(['0xt1', '0xre_b-1']);
-    expect(stage.executor.waiting).toMatchObject([{ legId: 're_a-1', reason: 'unexpected_error', detail: 'nobody foresaw this' }]);
+    expect(stage.executor.waiting).toMatchObject([
+      { legId: 're_a-1', reason: 'unexpected_error', detail: 'nobody foresaw this' },
+    ]);
   });
 });

@@ -8,7 +8,8 @@ interface Item {
   readonly owner: string;
 }
 const of = { id: ({ id }: Item) => id, owner: ({ owner }: Item) => owner };
-const itemsOf = (owner: string, count: number): Item[] => Array.from({ length: count }, (_, index) => ({ id: `${owner}${index}`, owner }));
+const itemsOf = (owner: string, count: number): Item[] =>
+  Array.from({ length: count }, (_, index) => ({ id: `${owner}${index}`, owner }));
 
 let nowMs = 0;
 beforeEach(() => {
@@ -43,26 +44,31 @@ describe('turns', () => {
 
   it('tries what is new within the stated rounds whatever waits, and what waits whatever is new', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 30 }), fc.integer({ min: 0, max: 200 }), fc.integer({ min: 1, max: 5 }), (owners, waiting, k) => {
-        nowMs = 0;
-        const most = 20;
-        const turns = new Turns(1);
-        const others = Array.from({ length: owners - 1 }, (_, index) => itemsOf(`o${index}-`, 3)).flat();
-        const stuck = itemsOf('m', waiting);
-        for (const { id } of stuck) turns.postpone(id, 0);
-        const fresh = itemsOf('m', waiting + k).slice(waiting);
-        const wanted = fresh.at(-1)!.id;
-        const bound = 2 * k * Math.ceil(owners / most);
-        let rounds = 0;
-        for (let seen = false; !seen; nowMs += 1_000) {
-          rounds += 1;
-          for (const item of turns.take([...stuck, ...others, ...fresh], most, of)) {
-            if (item.id === wanted) seen = true;
-            turns.backOff(item.id);
+      fc.property(
+        fc.integer({ min: 1, max: 30 }),
+        fc.integer({ min: 0, max: 200 }),
+        fc.integer({ min: 1, max: 5 }),
+        (owners, waiting, k) => {
+          nowMs = 0;
+          const most = 20;
+          const turns = new Turns(1);
+          const others = Array.from({ length: owners - 1 }, (_, index) => itemsOf(`o${index}-`, 3)).flat();
+          const stuck = itemsOf('m', waiting);
+          for (const { id } of stuck) turns.postpone(id, 0);
+          const fresh = itemsOf('m', waiting + k).slice(waiting);
+          const wanted = fresh.at(-1)!.id;
+          const bound = 2 * k * Math.ceil(owners / most);
+          let rounds = 0;
+          for (let seen = false; !seen; nowMs += 1_000) {
+            rounds += 1;
+            for (const item of turns.take([...stuck, ...others, ...fresh], most, of)) {
+              if (item.id === wanted) seen = true;
+              turns.backOff(item.id);
+            }
+            expect(rounds).toBeLessThanOrEqual(bound);
           }
-          expect(rounds).toBeLessThanOrEqual(bound);
-        }
-      }),
+        },
+      ),
       { numRuns: runsOf(100) },
     );
     const turns = new Turns(0);
@@ -70,7 +76,13 @@ describe('turns', () => {
     const tried: string[] = [];
     for (let round = 0; round < 2; round += 1)
       tried.push(
-        ...[...turns.take([{ id: 'old', owner: 'm' }, ...itemsOf(`new${round}-`, 9).map(({ id }) => ({ id, owner: 'm' }))], 1, of)].map(of.id),
+        ...[
+          ...turns.take(
+            [{ id: 'old', owner: 'm' }, ...itemsOf(`new${round}-`, 9).map(({ id }) => ({ id, owner: 'm' }))],
+            1,
+            of,
+          ),
+        ].map(of.id),
       );
     expect(tried).toContain('old');
   });

@@ -9,13 +9,22 @@ describe('a claim with a signature', () => {
     const { pay, file, sign, refund, claims } = await world();
     const transactionId = await pay('10.00');
     const filed = await file({ ...(await sign(transactionId)), reason: 'my wallet is at an exchange now' });
-    expect(filed).toMatchObject({ payee: PAYEE, evidence: 'signature', status: 'open', isProven: true, amount: '10.00' });
+    expect(filed).toMatchObject({
+      payee: PAYEE,
+      evidence: 'signature',
+      status: 'open',
+      isProven: true,
+      amount: '10.00',
+    });
     const { claimId } = (await claims())[0]!;
     const first = await refund({ claimId }, 'key-1');
     expect(first).toMatchObject({ amount: '10.00', payouts: [{ toAddress: PAYEE }] });
     expect(await refund({ claimId }, 'key-1')).toEqual(first);
     expect(await refund({ claimId }, 'key-2')).toMatchObject({ code: 'conflict', param: 'claim_id' });
-    expect((await claims())[0]).toMatchObject({ status: 'approved', refundId: (first as { refundId: string }).refundId });
+    expect((await claims())[0]).toMatchObject({
+      status: 'approved',
+      refundId: (first as { refundId: string }).refundId,
+    });
   });
 
   it('is refused with another key, another payee, or a text of another number', async () => {
@@ -24,7 +33,9 @@ describe('a claim with a signature', () => {
     const other = await sign(transactionId, new Wallet(`0x${'22'.repeat(32)}`));
     expect(await file(other)).toMatchObject({ code: 'invalid_request', param: 'signature' });
     const signed = await sign(transactionId);
-    expect(await file({ ...signed, payee: '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65' })).toMatchObject({ param: 'signature' });
+    expect(await file({ ...signed, payee: '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65' })).toMatchObject({
+      param: 'signature',
+    });
     expect(await file({ ...signed, number: 'A'.repeat(22) })).toMatchObject({ param: 'signature' });
     expect(await file({ ...signed, number: 'short' })).toMatchObject({ param: 'number' });
     expect(await file({ ...signed, signature: 'nonsense' })).toMatchObject({ param: 'signature' });
@@ -46,7 +57,10 @@ describe('who may be paid by a claim', () => {
     const filing = { transactionId, evidence: 'test_payment' } as const;
     expect(await file({ ...filing, payee: 'nonsense' })).toMatchObject({ param: 'payee' });
     expect(await file({ ...filing, payee: `0x${'0'.repeat(40)}` })).toMatchObject({ param: 'payee' });
-    expect(await file({ ...filing, payee: ANOTHER_SESSIONS })).toMatchObject({ param: 'payee', message: expect.stringContaining('of this service') });
+    expect(await file({ ...filing, payee: ANOTHER_SESSIONS })).toMatchObject({
+      param: 'payee',
+      message: expect.stringContaining('of this service'),
+    });
     expect(await file({ ...filing, payee: wallet.address.toLowerCase() })).toMatchObject({ param: 'payee' });
     kinds.set(PAYEE, EXCHANGE);
     expect(await file(filing)).toMatchObject({ param: 'payee', message: expect.stringContaining('Big Exchange') });
@@ -77,16 +91,28 @@ describe('evidence', () => {
     await pay('11.00', '0xExchange', EXCHANGE);
     await pay('12.00', null);
     const { claimable } = (await api.claimsOf(sessionId))!;
-    expect(claimable.map(({ evidence }) => evidence)).toEqual([['signature', 'test_payment'], ['test_payment'], ['no_sender']]);
+    expect(claimable.map(({ evidence }) => evidence)).toEqual([
+      ['signature', 'test_payment'],
+      ['test_payment'],
+      ['no_sender'],
+    ]);
   });
 
   it('of a test payment is one amount however often the form is sent, and another claim begins anew', async () => {
     const { pay, file, claims } = await world('0xExchange');
-    const filing = { transactionId: await pay('10.00', '0xExchange', EXCHANGE), evidence: 'test_payment', number: 'A'.repeat(22) } as const;
+    const filing = {
+      transactionId: await pay('10.00', '0xExchange', EXCHANGE),
+      evidence: 'test_payment',
+      number: 'A'.repeat(22),
+    } as const;
     const first = await file(filing);
     expect(await file(filing)).toEqual(first);
-    for (const testAtLeast of [0, 101, 1.5, Number.NaN]) expect(await file({ ...filing, testAtLeast })).toMatchObject({ param: 'at_least' });
-    expect(await file({ ...filing, payee: '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65' })).toMatchObject({ code: 'conflict', param: 'number' });
+    for (const testAtLeast of [0, 101, 1.5, Number.NaN])
+      expect(await file({ ...filing, testAtLeast })).toMatchObject({ param: 'at_least' });
+    expect(await file({ ...filing, payee: '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65' })).toMatchObject({
+      code: 'conflict',
+      param: 'number',
+    });
     expect(await claims()).toHaveLength(1);
   });
 
@@ -96,8 +122,14 @@ describe('evidence', () => {
     const { testPayment } = (await file({ transactionId, evidence: 'test_payment' })) as { testPayment: string };
     await pay(testPayment, '0xExchange', EXCHANGE);
     const { claimId } = (await claims())[0]!;
-    expect(await refund({ claimId, amount: { value: '1.00', currency: 'USDT' } })).toMatchObject({ code: 'invalid_request', param: 'amount.value' });
-    expect(await refund({ claimId, amount: { value: '6.00', currency: 'USDT' } })).toMatchObject({ amount: '6.00', payouts: [{ toAddress: PAYEE }] });
+    expect(await refund({ claimId, amount: { value: '1.00', currency: 'USDT' } })).toMatchObject({
+      code: 'invalid_request',
+      param: 'amount.value',
+    });
+    expect(await refund({ claimId, amount: { value: '6.00', currency: 'USDT' } })).toMatchObject({
+      amount: '6.00',
+      payouts: [{ toAddress: PAYEE }],
+    });
   });
 
   it('of a test payment is there once exactly the amount came from the sender', async () => {
@@ -106,7 +138,10 @@ describe('evidence', () => {
     const { claimId, testPayment } = filed as { claimId: string; testPayment: string };
     expect(testPayment).toMatch(/^1\.\d{2,4}$/);
     expect((await claims())[0]).toMatchObject({ isProven: false });
-    expect(await refund({ claimId })).toMatchObject({ code: 'conflict', message: expect.stringContaining(testPayment) });
+    expect(await refund({ claimId })).toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining(testPayment),
+    });
     await pay(testPayment, '0xOther');
     expect(await refund({ claimId })).toMatchObject({ code: 'conflict' });
     await pay(testPayment, '0xExchange', EXCHANGE);
@@ -121,7 +156,10 @@ describe('two claims for one deposit, approved at the same time', () => {
     const transactionId = await pay('10.00');
     for (let filed = 0; filed < 2; filed += 1) await file(await sign(transactionId));
     const [one, other] = await claims();
-    const outcomes = await Promise.all([refund({ claimId: one!.claimId }, 'key-1'), refund({ claimId: other!.claimId }, 'key-2')]);
+    const outcomes = await Promise.all([
+      refund({ claimId: one!.claimId }, 'key-1'),
+      refund({ claimId: other!.claimId }, 'key-2'),
+    ]);
     expect(outcomes.filter((outcome) => 'payouts' in outcome)).toHaveLength(1);
     expect(outcomes.filter((outcome) => 'code' in outcome)).toMatchObject([{ code: 'refund_exceeds_paid' }]);
     expect((await claims()).map(({ status }) => status).sort()).toEqual(['approved', 'open']);
@@ -136,8 +174,14 @@ describe('a refund that names a claim', () => {
     const { claimId } = (await claims())[0]!;
     expect(await refund({ claimId: 'clm_other' })).toMatchObject({ code: 'invalid_request', param: 'claim_id' });
     expect(await refund({ claimId: 'constructor' })).toMatchObject({ code: 'invalid_request', param: 'claim_id' });
-    expect(await refund({ claimId, transactionId })).toMatchObject({ code: 'invalid_request', param: 'transaction_id' });
-    expect(await refund({ claimId, amount: { value: '4.00', currency: 'USDT' } })).toMatchObject({ amount: '4.00', payouts: [{ toAddress: PAYEE }] });
+    expect(await refund({ claimId, transactionId })).toMatchObject({
+      code: 'invalid_request',
+      param: 'transaction_id',
+    });
+    expect(await refund({ claimId, amount: { value: '4.00', currency: 'USDT' } })).toMatchObject({
+      amount: '4.00',
+      payouts: [{ toAddress: PAYEE }],
+    });
   });
 });
 
@@ -146,12 +190,23 @@ describe('a claim is rejected', () => {
     const { api, sessionId, pay, file, sign, refund, claims } = await world();
     await file(await sign(await pay('10.00')));
     const { claimId } = (await claims())[0]!;
-    expect(await api.rejectClaim({ ...caller, merchantId: 'mer_other' } as typeof caller, sessionId, claimId)).toMatchObject({ ok: false });
-    expect(await api.rejectClaim(caller, sessionId, 'clm_other')).toMatchObject({ ok: false, refusal: { code: 'not_found' } });
+    expect(
+      await api.rejectClaim({ ...caller, merchantId: 'mer_other' } as typeof caller, sessionId, claimId),
+    ).toMatchObject({ ok: false });
+    expect(await api.rejectClaim(caller, sessionId, 'clm_other')).toMatchObject({
+      ok: false,
+      refusal: { code: 'not_found' },
+    });
     const keyed = { ...caller, idempotencyKey: 'k' };
-    expect(await api.rejectClaim(keyed, sessionId, claimId, 'not you')).toMatchObject({ ok: true, value: { status: 'rejected' } });
+    expect(await api.rejectClaim(keyed, sessionId, claimId, 'not you')).toMatchObject({
+      ok: true,
+      value: { status: 'rejected' },
+    });
     expect(await api.rejectClaim(keyed, sessionId, claimId, 'not you')).toMatchObject({ ok: true, repeated: true });
-    expect(await api.rejectClaim(keyed, sessionId, claimId, 'other')).toMatchObject({ ok: false, refusal: { code: 'idempotency_conflict' } });
+    expect(await api.rejectClaim(keyed, sessionId, claimId, 'other')).toMatchObject({
+      ok: false,
+      refusal: { code: 'idempotency_conflict' },
+    });
     expect(await refund({ claimId })).toMatchObject({ code: 'conflict' });
   });
 });

@@ -17,7 +17,11 @@ it('keeps its addresses when the key of its personal data could not be made: nob
 it('sets no deadline by a clock in doubt, and answers the session that is there already', async () => {
   const { deps, free } = sessionWorld();
   const inDoubt = { ...deps, isClockInDoubt: () => true };
-  expect(await createSession(inDoubt, caller, order)).toMatchObject({ ok: false, refusal: { code: 'clock_in_doubt' }, retryAfterSec: 5 });
+  expect(await createSession(inDoubt, caller, order)).toMatchObject({
+    ok: false,
+    refusal: { code: 'clock_in_doubt' },
+    retryAfterSec: 5,
+  });
   expect(free).toEqual([1, 2]);
   await createSession(deps, caller, order);
   expect(await createSession(inDoubt, caller, order)).toMatchObject({ ok: true, repeated: true });
@@ -51,7 +55,8 @@ it('leaves a forgotten session forgotten when its create is sent again', async (
 
 it('an amount that converts past the largest one is a bad request on `amount`, and takes no address', async () => {
   const { deps, free } = sessionWorld({ rate: '1.0002' });
-  const create = (amount: string) => createSession(deps, caller, { ...order, currency: 'USD', targetCurrency: 'USDT', amount });
+  const create = (amount: string) =>
+    createSession(deps, caller, { ...order, currency: 'USD', targetCurrency: 'USDT', amount });
   const refused = await create('999999999999.99');
   expect(refused).toMatchObject({ ok: false, refusal: { code: 'invalid_request', param: 'amount' } });
   expect(free.toSorted()).toEqual([1, 2]);
@@ -65,7 +70,11 @@ describe('another attempt to have an order paid', () => {
     return result.value.context.created!.sessionId;
   };
   const cancel = (deps: CreateSessionDeps, id: SessionId) =>
-    deps.sessions.execute(sessionStream(id), { type: 'CancelSession', nowSec: toSec(deps.clock.nowMs()) }, { correlationId: 'req_2', actor: 'test' });
+    deps.sessions.execute(
+      sessionStream(id),
+      { type: 'CancelSession', nowSec: toSec(deps.clock.nowMs()) },
+      { correlationId: 'req_2', actor: 'test' },
+    );
 
   it('follows a session that ended unpaid, once, and leads there', async () => {
     const { deps, free } = sessionWorld();
@@ -82,13 +91,21 @@ describe('another attempt to have an order paid', () => {
       repeated: true,
       value: { context: { created: { sessionId: second } } },
     });
-    expect(await createSession(deps, caller, { ...again, amount: '13.00' })).toMatchObject({ ok: false, refusal: { code: 'order_id_conflict' } });
+    expect(await createSession(deps, caller, { ...again, amount: '13.00' })).toMatchObject({
+      ok: false,
+      refusal: { code: 'order_id_conflict' },
+    });
     expect(await successorOf(deps, state)).toBe(second);
     // Without naming it, the order is the first session's as before, and that one is over.
-    const repeated = (input: CreateSessionInput, world: CreateSessionDeps = deps) => createSession(world, caller, input);
+    const repeated = (input: CreateSessionInput, world: CreateSessionDeps = deps) =>
+      createSession(world, caller, input);
     const over = (id: SessionId) => ({
       ok: false,
-      refusal: { code: 'session_expired', param: 'order_id', message: expect.stringContaining(`${id} of this order is over (cancelled)`) },
+      refusal: {
+        code: 'session_expired',
+        param: 'order_id',
+        message: expect.stringContaining(`${id} of this order is over (cancelled)`),
+      },
     });
     expect(await repeated(order)).toMatchObject(over(first));
     expect(await repeated(order, { ...deps, isClockInDoubt: () => true })).toMatchObject(over(first));
@@ -100,7 +117,13 @@ describe('another attempt to have an order paid', () => {
 
   it.each([
     ['of another order', { orderId: 'order-2' }, caller, 'invalid_request', 'another order'],
-    ['of another merchant', {}, { ...caller, merchantId: 'mer_other' } as Caller, 'invalid_request', 'not a session of yours'],
+    [
+      'of another merchant',
+      {},
+      { ...caller, merchantId: 'mer_other' } as Caller,
+      'invalid_request',
+      'not a session of yours',
+    ],
     ['of another mode', {}, { ...caller, mode: 'live' as const }, 'invalid_request', 'not a session of yours'],
     ['that is open', {}, caller, 'conflict', 'can still be paid'],
   ])('is refused after one %s, and takes no address', async (_, change, by, code, words) => {
@@ -121,11 +144,20 @@ describe('another attempt to have an order paid', () => {
     const { context } = (await deps.sessions.read(sessionStream(first)))!;
     const asPaid = {
       ...deps,
-      sessions: { read: async (stream: string) => (stream === sessionStream(first) ? { value: 'paid', context } : deps.sessions.read(stream)) },
+      sessions: {
+        read: async (stream: string) =>
+          stream === sessionStream(first) ? { value: 'paid', context } : deps.sessions.read(stream),
+      },
     };
-    const refused = await createSession(asPaid as unknown as CreateSessionDeps, caller, { ...order, amount: '1.00', supersedes: first });
+    const refused = await createSession(asPaid as unknown as CreateSessionDeps, caller, {
+      ...order,
+      amount: '1.00',
+      supersedes: first,
+    });
     expect(refused).toMatchObject({ ok: false, refusal: { code: 'conflict', param: 'supersedes' } });
-    expect(await createSession(asPaid as unknown as CreateSessionDeps, caller, { ...order, supersedes: first })).toMatchObject({
+    expect(
+      await createSession(asPaid as unknown as CreateSessionDeps, caller, { ...order, supersedes: first }),
+    ).toMatchObject({
       ok: true,
       repeated: true,
       value: { context: { created: { sessionId: second } } },
@@ -152,7 +184,13 @@ describe('the coin of a session', () => {
       rateLock: { rate: '1.1' },
       policy: { tolerance: '0.55', dustLimit: '0.01' },
     });
-    expect(created.alternative).toMatchObject({ coin: 'USDC', dueAmount: '12.00', rateLock: { rate: '1.2' }, tolerance: '0.60', dustLimit: '0.01' });
+    expect(created.alternative).toMatchObject({
+      coin: 'USDC',
+      dueAmount: '12.00',
+      rateLock: { rate: '1.2' },
+      tolerance: '0.60',
+      dustLimit: '0.01',
+    });
     expect(created.paymentOptions.map(({ coin }) => coin)).toEqual(['USDT', 'USDC']);
     expect(new Set(created.paymentOptions.map(({ address }) => address)).size).toBe(1);
     expect(new Set(created.paymentOptions.map(({ tokenAddress }) => tokenAddress)).size).toBe(2);
@@ -178,7 +216,10 @@ describe('the coin of a session', () => {
 
   it("is refused with the merchant's own coin when that one has no rate, whatever the other one has", async () => {
     const { deps, free } = sessionWorld({ rate: { USDC: '1.2' }, policy: both });
-    expect(await createSession(deps, caller, inEuro)).toMatchObject({ ok: false, refusal: { code: 'rate_unavailable' } });
+    expect(await createSession(deps, caller, inEuro)).toMatchObject({
+      ok: false,
+      refusal: { code: 'rate_unavailable' },
+    });
     expect(free).toEqual([1, 2]);
   });
 });
@@ -196,7 +237,14 @@ describe('a retry', () => {
   const first = { ...order, amount: '10.00', taxAmount: '1.00', shippingAmount: '0.50', lineItems: [item] };
   const written = {
     ...{ lineItems: [{ quantity: 2, price_data: { ...item.price_data, currency: 'USD', unit_amount: '5.00' } }] },
-    ...{ shippingAmount: '0.5', taxAmount: '1', amount: '10', currency: order.currency, orderId: order.orderId, description: order.description! },
+    ...{
+      shippingAmount: '0.5',
+      taxAmount: '1',
+      amount: '10',
+      currency: order.currency,
+      orderId: order.orderId,
+      description: order.description!,
+    },
   };
 
   it('is the same request however its amounts are written and its fields are ordered', async () => {
@@ -213,7 +261,10 @@ describe('a retry', () => {
   ])('with another %s is another request', async (_, change) => {
     const { deps } = sessionWorld();
     await createSession(deps, caller, first);
-    expect(await createSession(deps, caller, { ...first, ...change })).toMatchObject({ ok: false, refusal: { code: 'order_id_conflict' } });
+    expect(await createSession(deps, caller, { ...first, ...change })).toMatchObject({
+      ok: false,
+      refusal: { code: 'order_id_conflict' },
+    });
   });
 });
 
@@ -234,7 +285,10 @@ describe('the tolerance of a session', () => {
   });
 
   it('is a share of what is due in each coin where the merchant set one', async () => {
-    const { deps } = sessionWorld({ rate: { USDT: '1.1', USDC: '1.2' }, policy: { offerBothCoins: true, tolerance: '0', tolerancePercent: '1.25' } });
+    const { deps } = sessionWorld({
+      rate: { USDT: '1.1', USDC: '1.2' },
+      policy: { offerBothCoins: true, tolerance: '0', tolerancePercent: '1.25' },
+    });
     const made = await createSession(deps, caller, { ...order, currency: 'EUR' });
     const created = made.ok ? made.value.context.created! : null;
     expect([created?.dueAmount, created?.policy.tolerance]).toEqual(['11.00', '0.1375']);
@@ -246,7 +300,9 @@ describe('the tolerance of a session', () => {
 it('lasts as long as its create says, else as the merchant says, else as the installation does', async () => {
   const lifetimeOf = async (change: object, policy = {}): Promise<number> => {
     const created = await createSession(sessionWorld({ policy }).deps, caller, { ...order, ...change });
-    const { createdAtSec, expiresAtSec } = created.ok ? created.value.context.created! : { createdAtSec: 0, expiresAtSec: 0 };
+    const { createdAtSec, expiresAtSec } = created.ok
+      ? created.value.context.created!
+      : { createdAtSec: 0, expiresAtSec: 0 };
     return expiresAtSec - createdAtSec;
   };
   expect(await lifetimeOf({ lifetimeSec: 90 }, { sessionTtlSec: 600 })).toBe(90);
@@ -259,13 +315,19 @@ it('is another request with another lifetime', async () => {
   expect((await createSession(deps, caller, { ...order, lifetimeSec: 90 })).ok).toBe(true);
   expect(await createSession(deps, caller, { ...order, lifetimeSec: 90 })).toMatchObject({ ok: true, repeated: true });
   for (const change of [{}, { lifetimeSec: 91 }])
-    expect(await createSession(deps, caller, { ...order, ...change })).toMatchObject({ ok: false, refusal: { code: 'order_id_conflict' } });
+    expect(await createSession(deps, caller, { ...order, ...change })).toMatchObject({
+      ok: false,
+      refusal: { code: 'order_id_conflict' },
+    });
 });
 
 describe('the finality of a session', () => {
   const finalityOf = async (amount: string, policy: object, floor: object = {}) => {
     const { deps } = sessionWorld({ policy });
-    const made = await createSession({ ...deps, finalityFloor: { ...deps.finalityFloor, ...floor } }, caller, { ...order, amount });
+    const made = await createSession({ ...deps, finalityFloor: { ...deps.finalityFloor, ...floor } }, caller, {
+      ...order,
+      amount,
+    });
     return made.ok && made.value.context.created!.paymentOptions.map(({ finality }) => finality);
   };
   const quick = (confirmations: number) => [{ kind: 'confirmations', confirmations }];

@@ -38,7 +38,14 @@ function expiring() {
     monotonicSec += seconds;
     await expiry.round();
   };
-  return { due, expired, scanned, pass, setClock: (sec: number) => (nowSec = sec), doubt: (is: boolean) => (inDoubt = is) };
+  return {
+    due,
+    expired,
+    scanned,
+    pass,
+    setClock: (sec: number) => (nowSec = sec),
+    doubt: (is: boolean) => (inDoubt = is),
+  };
 }
 
 describe('a session past its deadline', () => {

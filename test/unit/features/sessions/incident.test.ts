@@ -5,11 +5,19 @@ import type { NotificationId } from '../../../../src/domain/ids.ts';
 import { coverageStream, deliveryStream, sessionStream } from '../../../../src/domain/streams.ts';
 import { encodeEvent } from '../../../../src/runtime/commands/codec.ts';
 import { collectIncident } from '../../../../src/features/sessions/incident/collect.ts';
-import { parseIncident, type Incident, type IncidentSubject } from '../../../../src/features/sessions/incident/incident-file.ts';
+import {
+  parseIncident,
+  type Incident,
+  type IncidentSubject,
+} from '../../../../src/features/sessions/incident/incident-file.ts';
 import { replay, turnsOf } from '../../../../src/features/sessions/incident/replay.ts';
 import { parseWhatIf, replayUnder } from '../../../../src/features/sessions/incident/what-if.ts';
 import { sessionTable } from '../../../../src/features/shared/handlers/session-handler.ts';
-import { decideSession, type SessionCommand, type SessionState } from '../../../../state-machines/checkout-session/session.decider.ts';
+import {
+  decideSession,
+  type SessionCommand,
+  type SessionState,
+} from '../../../../state-machines/checkout-session/session.decider.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 import { createdFacts, depositFacts, EXPIRES_AT, CREATED_AT, SESSION_ID } from '../../../support/session-facts.ts';
 
@@ -24,7 +32,8 @@ class Night {
     const decision = decideSession(command, this.#state);
     if (!decision.ok) throw new Error(decision.refusal.message);
     this.#state = sessionTable.replay(decision.events, this.#state);
-    for (const event of decision.events as SessionEvent[]) await this.note(sessionStream(SESSION_ID), atSec, event, notificationId);
+    for (const event of decision.events as SessionEvent[])
+      await this.note(sessionStream(SESSION_ID), atSec, event, notificationId);
     return this;
   }
 
@@ -57,7 +66,12 @@ class Night {
   }
 
   async incident(subject: IncidentSubject = { sessionId: SESSION_ID }, logLines: string[] = []): Promise<Incident> {
-    const made = await collectIncident(this.store, { subject, configuration: { version: '1' }, madeAtSec: CREATED_AT, logLines });
+    const made = await collectIncident(this.store, {
+      subject,
+      configuration: { version: '1' },
+      madeAtSec: CREATED_AT,
+      logLines,
+    });
     return parseIncident(JSON.stringify(made));
   }
 }
@@ -65,7 +79,9 @@ class Night {
 const SECOND = CREATED_AT + 60;
 const deposit = depositFacts({ amount: '9.70', blockNumber: 100, blockTimeSec: SECOND });
 const option = createdFacts().paymentOptions[0]!;
-const created = createdFacts({ paymentOptions: [{ ...option, finality: { kind: 'confirmations', confirmations: 12 } }] });
+const created = createdFacts({
+  paymentOptions: [{ ...option, finality: { kind: 'confirmations', confirmations: 12 } }],
+});
 const { depositKey, blockNumber, blockHash, blockTimeSec } = deposit;
 const rule = { kind: 'confirmations', confirmations: 12 } as const;
 const confirm = { depositKey, rule, blockNumber, blockHash, blockTimeSec, headNumber: 111 };
@@ -78,25 +94,34 @@ async function underpaid(): Promise<Night> {
   await night.read(SECOND + 20, 105, ['one.example']);
   await night.say(SECOND + 60, { type: 'ConfirmDeposit', data: confirm, nowSec: SECOND + 60, valuation: null });
   await night.read(SECOND + 90, 140, ['one.example']);
-  return night.say(EXPIRES_AT + 5, { type: 'ExpireSession', nowSec: EXPIRES_AT + 5, scannedToSec: { ethereum: EXPIRES_AT + 4 } });
+  return night.say(EXPIRES_AT + 5, {
+    type: 'ExpireSession',
+    nowSec: EXPIRES_AT + 5,
+    scannedToSec: { ethereum: EXPIRES_AT + 4 },
+  });
 }
 
 describe('an incident', () => {
   it('is replayed as it was decided, step by step with what was left', async () => {
     const { steps, endedAs } = replay(turnsOf((await (await underpaid()).incident()).sessions[0]!));
-    expect(steps.map(({ command, agrees, standing }) => [command, agrees, standing.status, standing.received])).toEqual([
-      ['CreateSession', true, 'open', '0.00'],
-      ['RecordDeposit', true, 'processing', '0.00'],
-      ['ConfirmDeposit', true, 'open', '9.70'],
-      ['ExpireSession', true, 'expired', '9.70'],
-    ]);
+    expect(steps.map(({ command, agrees, standing }) => [command, agrees, standing.status, standing.received])).toEqual(
+      [
+        ['CreateSession', true, 'open', '0.00'],
+        ['RecordDeposit', true, 'processing', '0.00'],
+        ['ConfirmDeposit', true, 'open', '9.70'],
+        ['ExpireSession', true, 'expired', '9.70'],
+      ],
+    );
     expect(endedAs).toBe('expired');
   });
 
   it('says where this program decides otherwise than was recorded', async () => {
     const night = new Night();
     await night.say(CREATED_AT, { type: 'CreateSession', data: created });
-    await night.note(sessionStream(SESSION_ID), SECOND, { type: 'DepositDetected', data: { ...deposit, kind: 'dust' } });
+    await night.note(sessionStream(SESSION_ID), SECOND, {
+      type: 'DepositDetected',
+      data: { ...deposit, kind: 'dust' },
+    });
     const { steps } = replay(turnsOf((await night.incident()).sessions[0]!));
     expect(steps.map(({ agrees }) => agrees)).toEqual([true, false]);
   });
@@ -115,7 +140,12 @@ describe('an incident', () => {
       scheduledAtMs: 1,
     };
     await night.note(deliveryStream(NOTIFICATION), SECOND, { type: 'DeliveryScheduled', data: scheduled });
-    const lines = [`{"msg":"seen","session":"${SESSION_ID}"}`, '{"msg":"another"}', `no JSON ${SESSION_ID}`, `{"requestId":"request-${CREATED_AT}"}`];
+    const lines = [
+      `{"msg":"seen","session":"${SESSION_ID}"}`,
+      '{"msg":"another"}',
+      `no JSON ${SESSION_ID}`,
+      `{"requestId":"request-${CREATED_AT}"}`,
+    ];
     const incident = await night.incident(undefined, lines);
     expect(incident.logs).toEqual([{ msg: 'seen', session: SESSION_ID }, { requestId: `request-${CREATED_AT}` }]);
     expect(incident.sessions[0]!.deliveries.map(({ type }) => type)).toEqual(['DeliveryScheduled']);
@@ -134,12 +164,16 @@ describe('an incident', () => {
     const [session] = incident.sessions;
     const events = session!.events;
     const broken = [
-      events.map((event) => (event.type === 'DepositDetected' ? { ...event, data: event.data.replace('9.70', '9.90') } : event)),
+      events.map((event) =>
+        event.type === 'DepositDetected' ? { ...event, data: event.data.replace('9.70', '9.90') } : event,
+      ),
       events.filter((_, index) => index !== 1),
       [...events].reverse(),
     ];
     for (const other of broken)
-      expect(() => parseIncident(JSON.stringify({ ...incident, sessions: [{ ...session, events: other }] }))).toThrow(/is not as it was recorded/);
+      expect(() => parseIncident(JSON.stringify({ ...incident, sessions: [{ ...session, events: other }] }))).toThrow(
+        /is not as it was recorded/,
+      );
     expect(() => parseIncident('{')).toThrow(/not JSON/);
     expect(() => parseIncident('{"format":"other"}')).toThrow(/format/);
   });
@@ -171,7 +205,13 @@ describe('another policy', () => {
     await night.say(CREATED_AT, { type: 'CreateSession', data: created });
     await night.say(SECOND, { type: 'RecordDeposit', facts: { ...deposit, amount: '10.00' } });
     await night.read(SECOND + 20, 105, ['one.example']);
-    await night.say(SECOND + 30, { type: 'RevertDeposit', depositKey, reason: 'reorg', headNumber: 106, revertedAtSec: SECOND + 30 });
+    await night.say(SECOND + 30, {
+      type: 'RevertDeposit',
+      depositKey,
+      reason: 'reorg',
+      headNumber: 106,
+      revertedAtSec: SECOND + 30,
+    });
     expect(replay(turnsOf((await night.incident()).sessions[0]!)).endedAs).toBe('open');
     const other = await under(night, 'confirmations=3');
     expect([other.endedAs, other.paidAtSec, other.standing.received]).toEqual(['paid', SECOND + 20, '0.00']);
@@ -180,7 +220,10 @@ describe('another policy', () => {
 
   it('with a second source waits where one provider alone read the block', async () => {
     const alone = await under(await underpaid(), 'second_source=5', 'tolerance=1');
-    expect([alone.paidAtSec, alone.steps[2]!.note]).toEqual([null, expect.stringContaining('was read by one.example, so it would wait')]);
+    expect([alone.paidAtSec, alone.steps[2]!.note]).toEqual([
+      null,
+      expect.stringContaining('was read by one.example, so it would wait'),
+    ]);
     const night = await underpaid();
     await night.read(SECOND + 95, 141, ['two.example']);
     expect((await under(night, 'second_source=5', 'tolerance=1')).paidAtSec).toBe(SECOND + 60);

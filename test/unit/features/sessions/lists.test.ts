@@ -38,7 +38,12 @@ describe('lists', () => {
 
   /** Adds events to the ledger and lets the projection take them. */
   async function happened(...entries: (Omit<LedgerEntry, 'session'> & { stream: SessionId })[]): Promise<void> {
-    const runner = new ProjectionRunner({ store, readModel: model, projections: [sessionView], clock: { nowMs: () => 0 } });
+    const runner = new ProjectionRunner({
+      store,
+      readModel: model,
+      projections: [sessionView],
+      clock: { nowMs: () => 0 },
+    });
     for (const { stream, ...entry } of entries) await appendLedger(store, [{ ...entry, session: -1 }], stream);
     await runner.start();
     await runner.ready();
@@ -49,23 +54,33 @@ describe('lists', () => {
     atMs: (CREATED_AT + index) * 1000,
     event: {
       type: 'SessionCreated' as const,
-      data: createdFacts({ sessionId: idOf(index), orderId: `order-${index}`, createdAtSec: CREATED_AT + index, ...change }),
+      data: createdFacts({
+        sessionId: idOf(index),
+        orderId: `order-${index}`,
+        createdAtSec: CREATED_AT + index,
+        ...change,
+      }),
     },
   });
   const detected = (index: number, tx: string, change = {}) => ({
     stream: idOf(index),
     atMs: (CREATED_AT + 60 + index) * 1000,
-    event: { type: 'DepositDetected' as const, data: { ...depositFacts({ txHash: tx, ...change }), kind: 'on_time' as const } },
+    event: {
+      type: 'DepositDetected' as const,
+      data: { ...depositFacts({ txHash: tx, ...change }), kind: 'on_time' as const },
+    },
   });
   const create = (count: number) => happened(...Array.from({ length: count }, (_, index) => created(index)));
   const value = <Row>(outcome: Outcome<Listing<Row>>): Listing<Row> => {
     if (!outcome.ok) throw new Error(outcome.refusal.message);
     return outcome.value;
   };
-  const sessions = async (paging: Paging, filters: SessionFilters = {}) => value(await lists.listSessions({ ...owner, filters, paging }));
+  const sessions = async (paging: Paging, filters: SessionFilters = {}) =>
+    value(await lists.listSessions({ ...owner, filters, paging }));
   const transactions = async (filters: TransactionFilters, paging: Paging = { page: 1, pageSize: 20 }) =>
     value(await lists.listTransactions({ ...owner, filters, paging }));
-  const numbers = (listing: Listing<SessionRow>): number[] => listing.rows.map((row) => Number(row.orderId.slice('order-'.length)));
+  const numbers = (listing: Listing<SessionRow>): number[] =>
+    listing.rows.map((row) => Number(row.orderId.slice('order-'.length)));
   const page = (listing: Listing<unknown>) => listing.pagination as PagePagination;
   const downFrom = (top: number, count: number): number[] => Array.from({ length: count }, (_, index) => top - index);
 
@@ -81,7 +96,9 @@ describe('lists', () => {
     expect(ids(await sessions({ page: 1, pageSize: 20 }, { orderId: 'order-0' }))).toEqual(attempts);
     const second = await sessions({ page: 2, pageSize: 2 }, { orderId: 'order-0' });
     expect([ids(second), page(second).total]).toEqual([[idOf(0)], 3]);
-    expect(ids(await sessions({ page: 1, pageSize: 20 }, { orderId: 'order-0', createdTo: CREATED_AT + 2 }))).toEqual(attempts.slice(1));
+    expect(ids(await sessions({ page: 1, pageSize: 20 }, { orderId: 'order-0', createdTo: CREATED_AT + 2 }))).toEqual(
+      attempts.slice(1),
+    );
     expect(ids(await sessions({ page: 1, pageSize: 20 }, { orderId: 'order-1' }))).toEqual([idOf(1)]);
   });
 
@@ -90,10 +107,24 @@ describe('lists', () => {
       await create(45);
       const first = await sessions({ page: 1, pageSize: 20 });
       expect(numbers(first)).toEqual(downFrom(44, 20));
-      expect(first.pagination).toEqual({ page: 1, page_size: 20, total: 45, total_pages: 3, has_more: true, next_cursor: expect.any(String) });
+      expect(first.pagination).toEqual({
+        page: 1,
+        page_size: 20,
+        total: 45,
+        total_pages: 3,
+        has_more: true,
+        next_cursor: expect.any(String),
+      });
       const last = await sessions({ page: 3, pageSize: 20 });
       expect(numbers(last)).toEqual(downFrom(4, 5));
-      expect(last.pagination).toEqual({ page: 3, page_size: 20, total: 45, total_pages: 3, has_more: false, next_cursor: null });
+      expect(last.pagination).toEqual({
+        page: 3,
+        page_size: 20,
+        total: 45,
+        total_pages: 3,
+        has_more: false,
+        next_cursor: null,
+      });
       const whole = await sessions({ page: 1, pageSize: 45 });
       expect([whole.rows.length, page(whole).has_more, page(whole).total_pages]).toEqual([45, false, 1]);
     });
@@ -109,7 +140,10 @@ describe('lists', () => {
       });
       await create(3);
       const past = await sessions({ page: 9, pageSize: 2 });
-      expect(past).toEqual({ rows: [], pagination: { page: 9, page_size: 2, total: 3, total_pages: 2, has_more: false, next_cursor: null } });
+      expect(past).toEqual({
+        rows: [],
+        pagination: { page: 9, page_size: 2, total: 3, total_pages: 2, has_more: false, next_cursor: null },
+      });
       expect((await sessions({ page: 2 ** 40, pageSize: 100 })).rows).toEqual([]);
     });
 
@@ -148,7 +182,11 @@ describe('lists', () => {
         const listing = await sessions({ cursor, pageSize: 10 });
         seen.push(...numbers(listing));
         const { next_cursor: next, has_more: hasMore } = listing.pagination;
-        expect(listing.pagination).toEqual({ page_size: 10, has_more: hasMore, next_cursor: hasMore ? expect.any(String) : null });
+        expect(listing.pagination).toEqual({
+          page_size: 10,
+          has_more: hasMore,
+          next_cursor: hasMore ? expect.any(String) : null,
+        });
         if (next === null) break;
         cursor = next;
         await happened(created(100 + step));
@@ -159,7 +197,11 @@ describe('lists', () => {
     it('knows the end when the last page is full', async () => {
       await create(20);
       const cursor = (await sessions({ cursor: '', pageSize: 10 })).pagination.next_cursor!;
-      expect((await sessions({ cursor, pageSize: 10 })).pagination).toEqual({ page_size: 10, has_more: false, next_cursor: null });
+      expect((await sessions({ cursor, pageSize: 10 })).pagination).toEqual({
+        page_size: 10,
+        has_more: false,
+        next_cursor: null,
+      });
     });
 
     it('refuses a cursor of another merchant, mode, list or filter, of another key, and one that was changed', async () => {
@@ -167,25 +209,46 @@ describe('lists', () => {
       const filters = { status: 'open' as const, createdFrom: 1 };
       const cursor = (await sessions({ cursor: '', pageSize: 2 }, filters)).pagination.next_cursor!;
       const paging = { cursor, pageSize: 2 };
-      const changed = [...cursor].map((letter, index) => cursor.slice(0, index) + (letter === 'A' ? 'B' : 'A') + cursor.slice(index + 1));
+      const changed = [...cursor].map(
+        (letter, index) => cursor.slice(0, index) + (letter === 'A' ? 'B' : 'A') + cursor.slice(index + 1),
+      );
       const refused = { ok: false, refusal: { code: 'invalid_request', param: 'cursor' } };
       expect((await lists.listSessions({ ...owner, filters, paging })).ok).toBe(true);
       expect(await lists.listSessions({ ...owner, mode: 'live', filters, paging })).toMatchObject(refused);
-      expect(await lists.listSessions({ ...owner, merchantId: 'mer_b' as typeof MERCHANT_ID, filters, paging })).toMatchObject(refused);
+      expect(
+        await lists.listSessions({ ...owner, merchantId: 'mer_b' as typeof MERCHANT_ID, filters, paging }),
+      ).toMatchObject(refused);
       expect(await lists.listTransactions({ ...owner, filters: { createdFrom: 1 }, paging })).toMatchObject(refused);
-      for (const others of [{}, { status: 'open' as const }, { ...filters, createdFrom: 2 }, { ...filters, coin: 'USDT' as const }]) {
+      for (const others of [
+        {},
+        { status: 'open' as const },
+        { ...filters, createdFrom: 2 },
+        { ...filters, coin: 'USDT' as const },
+      ]) {
         expect(await lists.listSessions({ ...owner, filters: others, paging })).toMatchObject(refused);
       }
       const otherKey = new Lists({ readModel: model, cursorKey: new Uint8Array(32).fill(8), metadataIndex: null });
       expect(await otherKey.listSessions({ ...owner, filters, paging })).toMatchObject(refused);
-      for (const forged of [...changed, 'forged', `${cursor}A`, cursor.slice(1), ' ', 'A'.repeat(500), '=', `${cursor}=`]) {
-        expect(await lists.listSessions({ ...owner, filters, paging: { cursor: forged, pageSize: 2 } })).toMatchObject(refused);
+      for (const forged of [
+        ...changed,
+        'forged',
+        `${cursor}A`,
+        cursor.slice(1),
+        ' ',
+        'A'.repeat(500),
+        '=',
+        `${cursor}=`,
+      ]) {
+        expect(await lists.listSessions({ ...owner, filters, paging: { cursor: forged, pageSize: 2 } })).toMatchObject(
+          refused,
+        );
       }
     });
 
     it('takes a cursor of the same filters given in another order', async () => {
       await create(5);
-      const cursor = (await sessions({ cursor: '', pageSize: 2 }, { status: 'open', coin: 'USDT' })).pagination.next_cursor!;
+      const cursor = (await sessions({ cursor: '', pageSize: 2 }, { status: 'open', coin: 'USDT' })).pagination
+        .next_cursor!;
       expect(numbers(await sessions({ cursor, pageSize: 2 }, { coin: 'USDT', status: 'open' }))).toEqual([2, 1]);
     });
   });
@@ -200,7 +263,13 @@ describe('lists', () => {
         numbers(
           await sessions(
             { cursor: '', pageSize: 5 },
-            { orderId: 'order-1', status: 'unpaid', coin: 'USDT', createdFrom: CREATED_AT + 1, createdTo: CREATED_AT + 1 },
+            {
+              orderId: 'order-1',
+              status: 'unpaid',
+              coin: 'USDT',
+              createdFrom: CREATED_AT + 1,
+              createdTo: CREATED_AT + 1,
+            },
           ),
         ),
       ).toEqual([1]);
@@ -219,7 +288,10 @@ describe('lists', () => {
 
     it('takes a created range, both ends included', async () => {
       await create(9);
-      const found = await sessions({ page: 1, pageSize: 2 }, { createdFrom: CREATED_AT + 2, createdTo: CREATED_AT + 5 });
+      const found = await sessions(
+        { page: 1, pageSize: 2 },
+        { createdFrom: CREATED_AT + 2, createdTo: CREATED_AT + 5 },
+      );
       expect([numbers(found), page(found).total, page(found).total_pages]).toEqual([[5, 4], 4, 2]);
     });
 
@@ -227,23 +299,37 @@ describe('lists', () => {
       await create(4);
       await happened(detected(2, '0x1', { network: 'bsc' }));
       expect(numbers(await sessions({ page: 1, pageSize: 9 }, { network: 'bsc' }))).toEqual([2]);
-      expect(numbers(await sessions({ page: 1, pageSize: 9 }, { network: 'bsc', status: 'processing', coin: 'USDT' }))).toEqual([2]);
+      expect(
+        numbers(await sessions({ page: 1, pageSize: 9 }, { network: 'bsc', status: 'processing', coin: 'USDT' })),
+      ).toEqual([2]);
       expect(numbers(await sessions({ page: 1, pageSize: 9 }, { network: 'ethereum' }))).toEqual([]);
     });
 
     it('finds the transactions of one session or order, with totals under further filters', async () => {
       await create(2);
-      await happened(detected(0, '0x1'), detected(0, '0x2', { network: 'bsc' }), detected(1, '0x3'), detected(0, '0x4'));
+      await happened(
+        detected(0, '0x1'),
+        detected(0, '0x2', { network: 'bsc' }),
+        detected(1, '0x3'),
+        detected(0, '0x4'),
+      );
       const hashes = (listing: Listing<TransactionRow>): string[] => listing.rows.map((row) => row.txHash);
       expect(hashes(await transactions({}))).toEqual(['0x4', '0x3', '0x2', '0x1']);
       expect(hashes(await transactions({ sessionId: idOf(0) }))).toEqual(['0x4', '0x2', '0x1']);
       const filtered = await transactions({ orderId: 'order-0', network: 'ethereum' }, { page: 1, pageSize: 1 });
       expect([hashes(filtered), page(filtered).total]).toEqual([['0x4'], 2]);
       expect(
-        hashes(await transactions({ orderId: 'order-0', network: 'ethereum' }, { cursor: filtered.pagination.next_cursor!, pageSize: 5 })),
+        hashes(
+          await transactions(
+            { orderId: 'order-0', network: 'ethereum' },
+            { cursor: filtered.pagination.next_cursor!, pageSize: 5 },
+          ),
+        ),
       ).toEqual(['0x1']);
       expect(hashes(await transactions({ sessionId: idOf(0), orderId: 'order-1' }))).toEqual([]);
-      expect(hashes(await transactions({ network: 'bsc', coin: 'USDT', type: 'deposit', status: 'detected' }))).toEqual(['0x2']);
+      expect(hashes(await transactions({ network: 'bsc', coin: 'USDT', type: 'deposit', status: 'detected' }))).toEqual(
+        ['0x2'],
+      );
     });
 
     it('shows nothing of another merchant or mode, by session, order or list', async () => {
@@ -258,8 +344,12 @@ describe('lists', () => {
           expect(value(await lists.listSessions({ ...stranger, filters, paging })).rows).toEqual([]);
           expect(value(await lists.listTransactions({ ...stranger, filters, paging })).rows).toEqual([]);
         }
-        expect(value(await lists.listTransactions({ ...stranger, filters: { sessionId: idOf(0) }, paging })).rows).toEqual([]);
-        expect(value<RefundRow>(await lists.listRefunds({ ...stranger, filters: { sessionId: idOf(0) }, paging })).rows).toEqual([]);
+        expect(
+          value(await lists.listTransactions({ ...stranger, filters: { sessionId: idOf(0) }, paging })).rows,
+        ).toEqual([]);
+        expect(
+          value<RefundRow>(await lists.listRefunds({ ...stranger, filters: { sessionId: idOf(0) }, paging })).rows,
+        ).toEqual([]);
       }
     });
   });

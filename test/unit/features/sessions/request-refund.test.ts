@@ -25,29 +25,53 @@ async function world(input: Partial<CreateSessionInput> = {}, change: Change = {
   };
   const api = new Sessions({
     ...deps,
-    ...{ senders, random: nodeRandom, isOurs: () => false, sessionOfRefund: async () => null, onAddressesGiven: () => undefined },
+    ...{
+      senders,
+      random: nodeRandom,
+      isOurs: () => false,
+      sessionOfRefund: async () => null,
+      onAddressesGiven: () => undefined,
+    },
     changes: { on: () => () => undefined },
   });
   const made = await api.createSession(caller, { ...order, ...input });
   if (!made.ok) throw new Error(made.refusal.message);
   const { sessionId, createdAtSec } = made.value;
   const tell = async (command: SessionCommand): Promise<void> => {
-    const result = await deps.sessions.execute(sessionStream(sessionId), command, { correlationId: 'test', actor: 'test', coCommits: [] });
+    const result = await deps.sessions.execute(sessionStream(sessionId), command, {
+      correlationId: 'test',
+      actor: 'test',
+      coCommits: [],
+    });
     if (!result.ok) throw new Error(result.refusal.message);
   };
   let paid = 0;
-  const pay = async (fromAddress: string | null, amount: string, coin: 'USDT' | 'USDC' = 'USDT'): Promise<DepositView> => {
+  const pay = async (
+    fromAddress: string | null,
+    amount: string,
+    coin: 'USDT' | 'USDC' = 'USDT',
+  ): Promise<DepositView> => {
     const blockTimeSec = createdAtSec + (paid += 1);
     const toAddress = made.value.paymentOptions[0]!.address;
     const facts = depositFacts({ fromAddress, toAddress, amount, coin, txHash: `0x${paid}`, blockTimeSec });
     const { depositKey, blockNumber, blockHash } = facts;
     await tell({ type: 'RecordDeposit', facts });
-    const data = { depositKey, rule: { kind: 'finalized' as const }, blockNumber, blockHash, blockTimeSec, headNumber: 300 };
+    const data = {
+      depositKey,
+      rule: { kind: 'finalized' as const },
+      blockNumber,
+      blockHash,
+      blockTimeSec,
+      headNumber: 300,
+    };
     await tell({ type: 'ConfirmDeposit', data, nowSec: blockTimeSec, valuation: null });
     return (await api.viewSession(sessionId))!.deposits.at(-1)!;
   };
   const refund = async (asking: Partial<RefundInput>, key?: string) => {
-    const outcome = await api.requestRefund({ ...caller, ...(key !== undefined && { idempotencyKey: key }) }, { sessionId, ...asking });
+    const outcome = await api.requestRefund(
+      { ...caller, ...(key !== undefined && { idempotencyKey: key }) },
+      { sessionId, ...asking },
+    );
     if (!outcome.ok) return outcome.refusal;
     const { coin, amount, payouts, refundId, type } = outcome.value;
     return { coin, amount, type, refundId, to: payouts.map(({ toAddress }) => toAddress) };
@@ -60,33 +84,59 @@ describe('an order in another currency than it is paid in', () => {
     const { pay, refund } = await world({ currency: 'USDC', targetCurrency: 'USDT' }, { rate: '1.001' });
     await pay('0xCustomer', '10.01');
     const strangers = await pay('0xStranger', '20.00', 'USDC');
-    expect(await refund({ amount: { value: '4.00', currency: 'USDC' } })).toMatchObject({ coin: 'USDT', amount: '4.004', to: ['0xCustomer'] });
-    expect(await refund({ amount: { value: '4.00', currency: 'USDC' }, transactionId: strangers.transactionId })).toMatchObject({
+    expect(await refund({ amount: { value: '4.00', currency: 'USDC' } })).toMatchObject({
+      coin: 'USDT',
+      amount: '4.004',
+      to: ['0xCustomer'],
+    });
+    expect(
+      await refund({ amount: { value: '4.00', currency: 'USDC' }, transactionId: strangers.transactionId }),
+    ).toMatchObject({
       ...{ coin: 'USDC', amount: '4.00', to: ['0xStranger'] },
     });
-    expect(await refund({ transactionId: strangers.transactionId })).toMatchObject({ coin: 'USDC', amount: '16.00', to: ['0xStranger'] });
-    expect(await refund({ amount: { value: '1.00', currency: 'USDT' } })).toMatchObject({ coin: 'USDT', amount: '1.00', to: ['0xCustomer'] });
+    expect(await refund({ transactionId: strangers.transactionId })).toMatchObject({
+      coin: 'USDC',
+      amount: '16.00',
+      to: ['0xStranger'],
+    });
+    expect(await refund({ amount: { value: '1.00', currency: 'USDT' } })).toMatchObject({
+      coin: 'USDT',
+      amount: '1.00',
+      to: ['0xCustomer'],
+    });
   });
 
   it('leaves no residue when all of it is refunded, at once or in parts', async () => {
     const price = { amount: '9.99', currency: 'EUR' };
     const atOnce = await world(price, { rate: '1.0837' });
     await atOnce.pay('0xCustomer', '10.83');
-    expect(await atOnce.refund({ amount: { value: '9.990', currency: 'EUR' } })).toMatchObject({ amount: '10.83', type: 'full' });
+    expect(await atOnce.refund({ amount: { value: '9.990', currency: 'EUR' } })).toMatchObject({
+      amount: '10.83',
+      type: 'full',
+    });
     expect((await atOnce.view()).refundable).toBe('0.00');
 
     const inParts = await world(price, { rate: '1.0837' });
     await inParts.pay('0xCustomer', '12.83');
-    expect(await inParts.refund({ amount: { value: '5.00', currency: 'EUR' } })).toMatchObject({ amount: '5.4185', type: 'partial' });
+    expect(await inParts.refund({ amount: { value: '5.00', currency: 'EUR' } })).toMatchObject({
+      amount: '5.4185',
+      type: 'partial',
+    });
     expect(await inParts.refund({ amount: { value: '4.99', currency: 'EUR' } })).toMatchObject({ amount: '5.4115' });
     expect((await inParts.view()).refundable).toBe('2.00');
   });
 
   it('takes what paid it when a tolerance let less be enough, and never more than that', async () => {
-    const { pay, refund } = await world({ amount: '9.99', currency: 'EUR' }, { rate: '1.0837', policy: { tolerance: '0.50' } });
+    const { pay, refund } = await world(
+      { amount: '9.99', currency: 'EUR' },
+      { rate: '1.0837', policy: { tolerance: '0.50' } },
+    );
     await pay('0xCustomer', '10.50');
     await pay('0xStranger', '3.00');
-    expect(await refund({ amount: { value: '9.99', currency: 'EUR' } })).toMatchObject({ amount: '10.50', to: ['0xCustomer'] });
+    expect(await refund({ amount: { value: '9.99', currency: 'EUR' } })).toMatchObject({
+      amount: '10.50',
+      to: ['0xCustomer'],
+    });
     expect(await refund({ amount: { value: '9.99', currency: 'EUR' } })).toMatchObject({ code: 'refund_exceeds_paid' });
   });
 
@@ -104,7 +154,9 @@ describe('a deposit that the request names', () => {
     const strangers = await pay('0xStranger', '3.00', 'USDC');
     const other = { transactionId: `txn_${'a'.repeat(26)}` as never };
     expect(await refund(other)).toMatchObject({ code: 'invalid_request', param: 'transaction_id' });
-    expect(await refund({ transactionId: strangers.transactionId, amount: { value: '1.00', currency: 'USDT' } })).toMatchObject({
+    expect(
+      await refund({ transactionId: strangers.transactionId, amount: { value: '1.00', currency: 'USDT' } }),
+    ).toMatchObject({
       ...{ code: 'invalid_request', param: 'amount.currency', message: 'amount.currency must be the coin paid (USDC)' },
     });
   });

@@ -18,7 +18,9 @@ function lookUps({ rows, catchUp, isFilled = true }: { rows: Row[]; catchUp: () 
         expect(position).toBe('7');
         return catchUp();
       },
-      status: () => [{ projection: projectionId(sessionView), position: null, hasCaughtUp: isFilled, lagEvents: 0, lagSec: 0 }],
+      status: () => [
+        { projection: projectionId(sessionView), position: null, hasCaughtUp: isFilled, lagEvents: 0, lagSec: 0 },
+      ],
     },
   });
 }

@@ -41,7 +41,10 @@ const scanned = (toSec: number, sweeps?: SweepMarks): DomainEvent => ({
 
 async function ledger(isCancelled = false): Promise<MemoryEventStore> {
   const store = new MemoryEventStore();
-  await append(store, sessionStream(id), START_SEC, { type: 'SessionCreated', data: { ...created, paymentOptions: [option] } });
+  await append(store, sessionStream(id), START_SEC, {
+    type: 'SessionCreated',
+    data: { ...created, paymentOptions: [option] },
+  });
   if (isCancelled)
     await append(store, sessionStream(id), START_SEC + 60, {
       type: 'SessionCancelled',
@@ -50,7 +53,8 @@ async function ledger(isCancelled = false): Promise<MemoryEventStore> {
   return store;
 }
 
-const readTo = async (store: MemoryEventStore): Promise<number | null> => (await sessionTimeline(store, id, START_SEC + 9_999))!.readTo[0]!.timeSec;
+const readTo = async (store: MemoryEventStore): Promise<number | null> =>
+  (await sessionTimeline(store, id, START_SEC + 9_999))!.readTo[0]!.timeSec;
 const mark = (startedSec: number, turns: number) => ({ startedSec, previousSec: startedSec - 60, turns });
 
 describe('the time to which a session was read, as its timeline tells', () => {
@@ -62,7 +66,12 @@ describe('the time to which a session was read, as its timeline tells', () => {
 
   it('is that of the network while the session is open', async () => {
     const store = await ledger();
-    await append(store, coverageStream(created.mode, 'solana'), START_SEC + 500, scanned(START_SEC + 480, { recent: null, old: null }));
+    await append(
+      store,
+      coverageStream(created.mode, 'solana'),
+      START_SEC + 500,
+      scanned(START_SEC + 480, { recent: null, old: null }),
+    );
     expect(await readTo(store)).toBe(START_SEC + 480);
   });
 
@@ -73,12 +82,27 @@ describe('the time to which a session was read, as its timeline tells', () => {
     expect(await readTo(store)).toBe(START_SEC + 30);
     await append(store, stream, START_SEC + 100, scanned(START_SEC + 100, { recent: null, old: null }));
     expect(await readTo(store)).toBe(START_SEC + 60);
-    await append(store, stream, START_SEC + 500, scanned(START_SEC + 500, { recent: mark(START_SEC + 470, turnOf(OWNER)), old: null }));
+    await append(
+      store,
+      stream,
+      START_SEC + 500,
+      scanned(START_SEC + 500, { recent: mark(START_SEC + 470, turnOf(OWNER)), old: null }),
+    );
     expect(await readTo(store)).toBe(START_SEC + 410);
-    await append(store, stream, START_SEC + 510, scanned(START_SEC + 510, { recent: mark(START_SEC + 470, turnOf(OWNER) + 1), old: null }));
+    await append(
+      store,
+      stream,
+      START_SEC + 510,
+      scanned(START_SEC + 510, { recent: mark(START_SEC + 470, turnOf(OWNER) + 1), old: null }),
+    );
     expect(await readTo(store)).toBe(START_SEC + 470);
     const later = START_SEC + 3 * 86_400;
-    await append(store, stream, later, scanned(later, { recent: mark(later - 5, TURNS), old: mark(later - 7_200, TURNS) }));
+    await append(
+      store,
+      stream,
+      later,
+      scanned(later, { recent: mark(later - 5, TURNS), old: mark(later - 7_200, TURNS) }),
+    );
     expect(await readTo(store)).toBe(later - 7_200);
   });
 

@@ -43,7 +43,9 @@ describe('a command that runs once for each Idempotency-Key', () => {
   it('lets a repetition wait for the first one while that is under way', async () => {
     const { idempotency } = world();
     let finish = (): void => {};
-    const { command, runs } = counting([() => new Promise((resolve) => (finish = () => resolve({ ok: true, value: 7 })))]);
+    const { command, runs } = counting([
+      () => new Promise((resolve) => (finish = () => resolve({ ok: true, value: 7 }))),
+    ]);
     const first = idempotency.once(keyed, command);
     while (runs() === 0) await new Promise(setImmediate);
     const second = idempotency.once(keyed, command);
@@ -66,7 +68,10 @@ describe('a command that runs once for each Idempotency-Key', () => {
     const dies = (): Promise<never> => Promise.reject(new Error('gone'));
     const { command, runs } = counting([dies, dies]);
     await expect(idempotency.once(keyed, command)).rejects.toThrow('gone');
-    expect(await idempotency.once(keyed, command)).toMatchObject({ ok: false, refusal: { code: 'idempotency_conflict', param: 'Idempotency-Key' } });
+    expect(await idempotency.once(keyed, command)).toMatchObject({
+      ok: false,
+      refusal: { code: 'idempotency_conflict', param: 'Idempotency-Key' },
+    });
     expect(runs()).toBe(1);
     const other = { ...keyed, idempotencyKey: 'harmless' };
     await expect(idempotency.once(other, { ...command, mayRunTwice: true })).rejects.toThrow('gone');
@@ -78,7 +83,10 @@ describe('a command that runs once for each Idempotency-Key', () => {
     const { command, runs } = counting();
     await idempotency.once(keyed, command);
     for (const change of [{ requestHash: 'other' }, { operation: 'other' }])
-      expect(await idempotency.once(keyed, { ...command, ...change })).toMatchObject({ ok: false, refusal: { code: 'idempotency_conflict' } });
+      expect(await idempotency.once(keyed, { ...command, ...change })).toMatchObject({
+        ok: false,
+        refusal: { code: 'idempotency_conflict' },
+      });
     await idempotency.once(caller, command);
     await idempotency.once(caller, command);
     expect(runs()).toBe(3);

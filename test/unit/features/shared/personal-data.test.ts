@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { nodeRandom } from '../../../../src/adapters/node/random.ts';
 import { openSqliteEventStore, type SqliteEventStore } from '../../../../src/adapters/sqlite/event-log/event-store.ts';
-import { openSqlitePersonalKeys, type SqlitePersonalKeys } from '../../../../src/adapters/sqlite/event-log/personal-keys.ts';
+import {
+  openSqlitePersonalKeys,
+  type SqlitePersonalKeys,
+} from '../../../../src/adapters/sqlite/event-log/personal-keys.ts';
 import type { SessionId } from '../../../../src/domain/ids.ts';
 import type { CoCommit } from '../../../../src/ports/event-store.ts';
 import { createPersonalSealer, parseMasterKeys } from '../../../../src/runtime/util/sealing.ts';

@@ -8,7 +8,14 @@ import type { SeenInflow } from '../../../../src/ports/outgoing-chain.ts';
 import type { RpcProvider } from '../../../../src/ports/rpc-pool.ts';
 
 const UNIT = 10n ** 18n;
-const facts = { mode: 'test', network: 'ethereum', coin: 'USDT', address: '0xtreasury', blockNumber: 100, recordedAtSec: 7 } as const;
+const facts = {
+  mode: 'test',
+  network: 'ethereum',
+  coin: 'USDT',
+  address: '0xtreasury',
+  blockNumber: 100,
+  recordedAtSec: 7,
+} as const;
 const window = { fromBlock: 80, toBlock: 103 };
 const inflow = (units: bigint, txHash: string, change: Partial<SeenInflow> = {}): SeenInflow => ({
   ...{ coin: 'USDT', units: units * UNIT, fromAddress: '0xbank', txHash, logIndex: 1, blockNumber: 90 },
@@ -54,7 +61,13 @@ describe('transfers that others made to an address', () => {
     const token = '0x00000000000000000000000000000000000000cC';
     const topic = (address: string) => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
     const log = (transactionHash: string, from: string, units: number) => ({
-      ...{ address: token, topics: [TRANSFER_TOPIC, topic(from), topic(own)], transactionHash, logIndex: '0x2', blockNumber: '0x20' },
+      ...{
+        address: token,
+        topics: [TRANSFER_TOPIC, topic(from), topic(own)],
+        transactionHash,
+        logIndex: '0x2',
+        blockNumber: '0x20',
+      },
       data: `0x${units.toString(16).padStart(64, '0')}`,
     });
     const asked: unknown[] = [];
@@ -65,7 +78,10 @@ describe('transfers that others made to an address', () => {
         return [log('0xF00D', bank, 5_000_000), log('0x5eeb', bank, 1_000_000), log('0xbeef', own, 9_000_000)];
       },
     } as unknown as RpcProvider;
-    const settings = { network: 'ethereum', tokens: [{ coin: 'USDT', address: token, decimals: 6 }] } as unknown as NetworkSettings;
+    const settings = {
+      network: 'ethereum',
+      tokens: [{ coin: 'USDT', address: token, decimals: 6 }],
+    } as unknown as NetworkSettings;
     const found = await evmInflows(
       provider,
       settings,
@@ -73,7 +89,9 @@ describe('transfers that others made to an address', () => {
       { coins: ['USDT'], fromBlock: 30, toBlock: 40 },
       strangersAmong,
     );
-    expect(found).toEqual([{ coin: 'USDT', units: 5n * UNIT, fromAddress: bank, txHash: '0xf00d', logIndex: 2, blockNumber: 32 }]);
+    expect(found).toEqual([
+      { coin: 'USDT', units: 5n * UNIT, fromAddress: bank, txHash: '0xf00d', logIndex: 2, blockNumber: 32 },
+    ]);
     expect(asked).toMatchObject([{ fromBlock: '0x1e', toBlock: '0x28', topics: [TRANSFER_TOPIC, null, topic(own)] }]);
   });
 
@@ -96,7 +114,13 @@ describe('transfers that others made to an address', () => {
         if (method === 'eth_blockNumber') return '0x28';
         if (method === 'eth_getBalance') return Number(second) >= 35 ? '0x2' : '0x1';
         if (method === 'eth_getTransactionReceipt')
-          return { transactionHash: first, status: first === hash('2') ? '0x0' : '0x1', blockNumber: '0x23', blockHash: hash('b'), logs: [] };
+          return {
+            transactionHash: first,
+            status: first === hash('2') ? '0x0' : '0x1',
+            blockNumber: '0x23',
+            blockHash: hash('b'),
+            logs: [],
+          };
         read.push(first);
         return { transactions: listed };
       },
@@ -105,10 +129,19 @@ describe('transfers that others made to an address', () => {
     const sought = { coins: ['ETH'], fromBlock: 10, toBlock: 40 } as const;
     const signed = async (hashes: readonly string[]) => new Set(hashes.filter((one) => one !== hash('7')));
     expect(await evmInflows(provider, settings, own, sought, signed)).toEqual([
-      { coin: 'ETH', units: UNIT, fromAddress: '0x00000000000000000000000000000000000000bb', txHash: hash('1'), logIndex: null, blockNumber: 35 },
+      {
+        coin: 'ETH',
+        units: UNIT,
+        fromAddress: '0x00000000000000000000000000000000000000bb',
+        txHash: hash('1'),
+        logIndex: null,
+        blockNumber: 35,
+      },
     ]);
     expect(read).toEqual(['0x23']);
-    await expect(evmInflows(provider, settings, own, { ...sought, toBlock: 41 }, signed)).rejects.toThrow('does not have block 41 yet');
+    await expect(evmInflows(provider, settings, own, { ...sought, toBlock: 41 }, signed)).rejects.toThrow(
+      'does not have block 41 yet',
+    );
   });
 
   it('are read from balances on Solana, native coin among them', async () => {
@@ -133,7 +166,9 @@ describe('transfers that others made to an address', () => {
             },
     } as unknown as RpcProvider;
     const settings = { network: 'solana', tokens: [] } as unknown as NetworkSettings;
-    expect(await solanaInflows(provider, settings, owner, { coins: ['SOL'], fromBlock: 1, toBlock: 9 }, strangersAmong)).toEqual([
+    expect(
+      await solanaInflows(provider, settings, owner, { coins: ['SOL'], fromBlock: 1, toBlock: 9 }, strangersAmong),
+    ).toEqual([
       { coin: 'SOL', units: 2n * UNIT, fromAddress: null, txHash: 'brought', logIndex: null, blockNumber: 9 },
     ]);
   });

@@ -13,7 +13,12 @@ const MONEY: UnbookedMoney = {
 class World {
   readonly asked: string[] = [];
   readonly told: string[] = [];
-  answers: (network: string, after: string | null) => Promise<UnbookedLook> = async () => ({ found: [], native: [], addressesRead: 0, next: null });
+  answers: (network: string, after: string | null) => Promise<UnbookedLook> = async () => ({
+    found: [],
+    native: [],
+    addressesRead: 0,
+    next: null,
+  });
   reconcile: () => Promise<{ unknown: [] }> = async () => ({ unknown: [] });
   mayPay = true;
   readonly look: TreasuryLook;

@@ -9,7 +9,11 @@ interface Given {
   /** Whole units. */
   readonly booked: bigint;
   readonly onChain: bigint;
-  readonly moves?: readonly { readonly kind: 'sweep' | 'withdrawal'; readonly amount: string; readonly signed: boolean }[];
+  readonly moves?: readonly {
+    readonly kind: 'sweep' | 'withdrawal';
+    readonly amount: string;
+    readonly signed: boolean;
+  }[];
 }
 
 /** The treasury's account in USDT, as one look compares it. */
@@ -24,9 +28,14 @@ async function treasuryOf({ booked, onChain, moves = [] }: Given): Promise<Accou
     `mv_${at}`,
     { kind, terms: { coin: 'USDT', amount, fromAddress: '0xfrom' }, approvers: [], signed: signed ? [{}] : [] },
   ]);
-  const executor = { chain, treasury: '0xtreasury', context: async () => ({ moves: Object.fromEntries(known) as object, unknownOutflows: {} }) };
+  const executor = {
+    chain,
+    treasury: '0xtreasury',
+    context: async () => ({ moves: Object.fromEntries(known) as object, unknownOutflows: {} }),
+  };
   const readModel = {
-    get: async (_: string, key: string) => (key === balanceKey('test', TREASURY, 'ethereum', 'USDT') ? { balance: `${booked}` } : null),
+    get: async (_: string, key: string) =>
+      key === balanceKey('test', TREASURY, 'ethereum', 'USDT') ? { balance: `${booked}` } : null,
     scan: async () => [],
   };
   const sent = async () => ({ coins: {}, payouts: 0 });
@@ -43,16 +52,22 @@ describe('the treasury compared with the books', () => {
   });
 
   it('counts what is more than all sweeps on their way can have brought', async () => {
-    expect(await treasuryOf({ booked: 100n, onChain: 135n, moves: [sweep, sweep] })).toMatchObject({ difference: '25.00' });
+    expect(await treasuryOf({ booked: 100n, onChain: 135n, moves: [sweep, sweep] })).toMatchObject({
+      difference: '25.00',
+    });
   });
 
   it('counts what came while no sweep was signed', async () => {
     expect(await treasuryOf({ booked: 100n, onChain: 105n })).toMatchObject({ difference: '5.00' });
-    expect(await treasuryOf({ booked: 100n, onChain: 105n, moves: [{ ...sweep, signed: false }] })).toMatchObject({ difference: '5.00' });
+    expect(await treasuryOf({ booked: 100n, onChain: 105n, moves: [{ ...sweep, signed: false }] })).toMatchObject({
+      difference: '5.00',
+    });
   });
 
   it('misses nothing that a withdrawal on its way explains, and a sweep explains no loss', async () => {
-    expect(await treasuryOf({ booked: 100n, onChain: 95n, moves: [{ kind: 'withdrawal', amount: '5', signed: true }] })).toMatchObject({
+    expect(
+      await treasuryOf({ booked: 100n, onChain: 95n, moves: [{ kind: 'withdrawal', amount: '5', signed: true }] }),
+    ).toMatchObject({
       difference: '0.00',
     });
     expect(await treasuryOf({ booked: 100n, onChain: 95n, moves: [sweep] })).toMatchObject({ difference: '-5.00' });

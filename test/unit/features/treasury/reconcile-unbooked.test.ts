@@ -35,20 +35,33 @@ class World {
   }
 
   give(address: string, sessionId: string, mode: 'test' | 'live' = 'test'): void {
-    this.put(ADDRESSES_TABLE, addressKey(mode, this.#network === 'solana' ? 'solana' : 'evm', address), { sessionId, derivationIndex: 1 });
+    this.put(ADDRESSES_TABLE, addressKey(mode, this.#network === 'solana' ? 'solana' : 'evm', address), {
+      sessionId,
+      derivationIndex: 1,
+    });
   }
 
   book(address: string, balance: string): void {
-    this.put(LEDGER_ADDRESSES_TABLE, bookKey(balanceKey('test', DEPOSIT_WALLETS, this.#network, 'USDT'), address), { address, balance });
+    this.put(LEDGER_ADDRESSES_TABLE, bookKey(balanceKey('test', DEPOSIT_WALLETS, this.#network, 'USDT'), address), {
+      address,
+      balance,
+    });
   }
 
   bookNative(address: string, balance: string): void {
-    this.put(LEDGER_ADDRESSES_TABLE, bookKey(balanceKey('test', DEPOSIT_WALLETS, this.#network, 'BNB'), address), { address, balance });
+    this.put(LEDGER_ADDRESSES_TABLE, bookKey(balanceKey('test', DEPOSIT_WALLETS, this.#network, 'BNB'), address), {
+      address,
+      balance,
+    });
   }
 
   seen(address: string, amount: string): void {
     const facts = { toAddress: address, coin: 'USDT', amount };
-    this.put(OPEN_DEPOSITS_TABLE, openKey(this.#network, `${this.#network}:tx-${address}:1`), { sessionId: 'cs', status: 'detected', facts });
+    this.put(OPEN_DEPOSITS_TABLE, openKey(this.#network, `${this.#network}:tx-${address}:1`), {
+      sessionId: 'cs',
+      status: 'detected',
+      facts,
+    });
   }
 
   look(after: string | null = null, most?: number): Promise<UnbookedLook> {
@@ -60,14 +73,24 @@ class World {
           .slice(0, limit)
           .map(([key, row]) => ({ key, row }))) as ReadModel['scan'],
     };
-    const heldAt = (address: string): AccountBalances => ({ coins: { USDT: this.held.get(address) ?? 0n }, native: this.native.get(address) ?? 0n });
+    const heldAt = (address: string): AccountBalances => ({
+      coins: { USDT: this.held.get(address) ?? 0n },
+      native: this.native.get(address) ?? 0n,
+    });
     const finalBalances = async (addresses: readonly string[]): Promise<AccountBalances[]> => {
       this.asked.push(addresses.length);
       return addresses.map(heldAt);
     };
     const balances = async (address: string): Promise<AccountBalances> => heldAt(address);
     const settings = { tokens: [{ coin: 'USDT', address: '0xtoken', decimals: 18 }] } as never;
-    const chain = { network: this.#network, mode: 'test' as const, settings, finalBalances, balances, finalBlock: async () => 9 };
+    const chain = {
+      network: this.#network,
+      mode: 'test' as const,
+      settings,
+      finalBalances,
+      balances,
+      finalBlock: async () => 9,
+    };
     const wholeBooks = ((task: () => unknown) => task()) as never;
     const getMany = (async (table: string, keys: readonly string[]) =>
       keys.map((key) => this.tables.get(table)?.get(key) ?? null)) as ReadModel['getMany'];
@@ -95,7 +118,14 @@ describe('money that the books do not have', () => {
       native: [],
       found: [
         {
-          ...{ sessionId: 'cs_cancelled', network: 'bsc', address: '0xabc1', coin: 'USDT', booked: '0.00', onChain: '7.00' },
+          ...{
+            sessionId: 'cs_cancelled',
+            network: 'bsc',
+            address: '0xabc1',
+            coin: 'USDT',
+            booked: '0.00',
+            onChain: '7.00',
+          },
           todo: expect.stringContaining('quittance chain rescan --network bsc') as string,
         },
       ],
@@ -114,7 +144,9 @@ describe('money that the books do not have', () => {
     world.seen('0xABC2', '4.00');
     world.book('0xABC3', '5.00');
     const { found } = await world.look();
-    expect(found.map(({ address, booked, onChain }) => [address, booked, onChain])).toEqual([['0xabc3', '5.00', '7.00']]);
+    expect(found.map(({ address, booked, onChain }) => [address, booked, onChain])).toEqual([
+      ['0xabc3', '5.00', '7.00'],
+    ]);
   });
 
   it('is not what is written down by the second look', async () => {
@@ -168,14 +200,40 @@ describe('money that the books do not have', () => {
     const { native, found } = await world.look();
     expect(found).toEqual([]);
     expect(native).toEqual([
-      { ...{ kind: 'found', sessionId: 'cs_0xabc1', network: 'bsc', address: '0xABC1', coin: 'BNB', booked: '0.00', onChain: '0.01' } },
-      { ...{ kind: 'missing', sessionId: 'cs_0xabc3', network: 'bsc', address: '0xABC3', coin: 'BNB', booked: '0.50', onChain: '0.00' } },
+      {
+        ...{
+          kind: 'found',
+          sessionId: 'cs_0xabc1',
+          network: 'bsc',
+          address: '0xABC1',
+          coin: 'BNB',
+          booked: '0.00',
+          onChain: '0.01',
+        },
+      },
+      {
+        ...{
+          kind: 'missing',
+          sessionId: 'cs_0xabc3',
+          network: 'bsc',
+          address: '0xABC3',
+          coin: 'BNB',
+          booked: '0.50',
+          onChain: '0.00',
+        },
+      },
     ]);
     const place = { mode: 'test', network: 'bsc', coin: 'BNB', foundAtSec: 5, blockNumber: 9 };
     expect(world.told).toEqual([
       {
-        ...{ type: 'RecordCollectionLook', finds: 0, found: [{ ...place, address: '0xABC1', amount: '0.01', sessionId: 'cs_0xabc1' }] },
-        missing: [{ ...place, address: '0xABC3', amount: '0.50', toAddress: null, txHash: null, outflowKey: '0xABC3:BNB:9' }],
+        ...{
+          type: 'RecordCollectionLook',
+          finds: 0,
+          found: [{ ...place, address: '0xABC1', amount: '0.01', sessionId: 'cs_0xabc1' }],
+        },
+        missing: [
+          { ...place, address: '0xABC3', amount: '0.50', toAddress: null, txHash: null, outflowKey: '0xABC3:BNB:9' },
+        ],
       },
       'the signer',
     ]);

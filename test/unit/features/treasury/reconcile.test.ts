@@ -3,7 +3,11 @@ import { describe, expect, it, vi } from 'vitest';
 import { TREASURY } from '../../../../src/domain/ledger.ts';
 import { amountOf, formatAmount } from '../../../../src/domain/money.ts';
 import type { TreasuryEvent } from '../../../../src/domain/events/treasury-events.ts';
-import { inTurnReconciler, reconcileTreasury, type ReconcileDeps } from '../../../../src/features/treasury/reconcile.ts';
+import {
+  inTurnReconciler,
+  reconcileTreasury,
+  type ReconcileDeps,
+} from '../../../../src/features/treasury/reconcile.ts';
 import { treasuryTable } from '../../../../src/features/shared/handlers/treasury-handler.ts';
 import type { MoveExecutor } from '../../../../src/features/payouts/moves/records.ts';
 import type { SeenInflow } from '../../../../src/ports/outgoing-chain.ts';
@@ -60,7 +64,9 @@ class World {
     readModel: {
       get: async (_: string, key: string) => {
         if (key === balanceKey('test', TREASURY, 'ethereum', 'USDT')) return { balance: formatAmount(this.booked()) };
-        return key === balanceKey('test', TREASURY, 'ethereum', 'USDC') ? { balance: formatAmount(this.usdcBooked * 10n ** 18n) } : null;
+        return key === balanceKey('test', TREASURY, 'ethereum', 'USDC')
+          ? { balance: formatAmount(this.usdcBooked * 10n ** 18n) }
+          : null;
       },
       scan: async () => [],
     },
@@ -74,7 +80,10 @@ class World {
   } as unknown as ReconcileDeps;
 
   booked(): bigint {
-    return this.history.reduce((sum, { type, data }) => (type === 'TreasuryFunded' ? sum + amountOf(data.amount) : sum), 0n);
+    return this.history.reduce(
+      (sum, { type, data }) => (type === 'TreasuryFunded' ? sum + amountOf(data.amount) : sum),
+      0n,
+    );
   }
 
   /** Compared once already, with nothing in it. */
@@ -91,8 +100,14 @@ describe('what was brought to a treasury', () => {
     world.held = 1_000n;
     const reconcile = inTurnReconciler(world.deps);
     const looks = await Promise.all([reconcile(world.executor), reconcile(world.executor)]);
-    expect(looks.map(({ accounts }) => accounts[0])).toMatchObject([{ difference: '1000.00' }, { booked: '1000.00', difference: '0.00' }]);
-    expect([formatAmount(world.booked()), world.history.some(({ type }) => type === 'UnknownOutflowFound')]).toEqual(['1000.00', false]);
+    expect(looks.map(({ accounts }) => accounts[0])).toMatchObject([
+      { difference: '1000.00' },
+      { booked: '1000.00', difference: '0.00' },
+    ]);
+    expect([formatAmount(world.booked()), world.history.some(({ type }) => type === 'UnknownOutflowFound')]).toEqual([
+      '1000.00',
+      false,
+    ]);
     expect(world.reading.most).toBe(1);
   });
 
@@ -100,7 +115,10 @@ describe('what was brought to a treasury', () => {
     const world = await World.compared();
     world.held = 1_000n;
     const looks = await Promise.all([1, 2].map(() => reconcileTreasury(world.executor, world.deps)));
-    expect(looks.map(({ accounts }) => accounts[0])).toMatchObject([{ difference: '1000.00' }, { booked: '1000.00', difference: '0.00' }]);
+    expect(looks.map(({ accounts }) => accounts[0])).toMatchObject([
+      { difference: '1000.00' },
+      { booked: '1000.00', difference: '0.00' },
+    ]);
     expect([formatAmount(world.booked()), world.reading.most]).toEqual(['1000.00', 2]);
   });
 
@@ -129,12 +147,20 @@ describe('what was brought to a treasury', () => {
     world.inflows = () => Promise.reject(new Error('no provider answers'));
     await reconcileTreasury(world.executor, world.deps);
     expect(world.history.at(-2)).toMatchObject({ type: 'TreasuryFunded', data: { amount: '7.00', txHash: null } });
-    expect(world.warn.mock.calls).toEqual([[{ mode: 'test', network: 'ethereum', message: 'no provider answers' }, expect.any(String)]]);
+    expect(world.warn.mock.calls).toEqual([
+      [{ mode: 'test', network: 'ethereum', message: 'no provider answers' }, expect.any(String)],
+    ]);
   });
 
   it('is not named again by a transaction that a reorganisation put at another place', async () => {
     const world = await World.compared();
-    const seen = { coin: 'USDT', units: 5n * 10n ** 18n, fromAddress: '0xBank', txHash: '0xa', blockNumber: 102 } as const;
+    const seen = {
+      coin: 'USDT',
+      units: 5n * 10n ** 18n,
+      fromAddress: '0xBank',
+      txHash: '0xa',
+      blockNumber: 102,
+    } as const;
     world.held = 5n;
     world.inflows = async () => [{ ...seen, logIndex: 3 }];
     await reconcileTreasury(world.executor, world.deps);

@@ -22,7 +22,11 @@ interface Given {
   readonly sweeping?: readonly string[];
 }
 
-async function given({ held, addresses = [['ethereum', ADDRESS]], sweeping = [] }: Given): Promise<{ sweeper: SweepCollected; told: unknown[] }> {
+async function given({
+  held,
+  addresses = [['ethereum', ADDRESS]],
+  sweeping = [],
+}: Given): Promise<{ sweeper: SweepCollected; told: unknown[] }> {
   const readModel = new MemoryReadModel();
   const rows = addresses.map(([network, address]) => {
     const row = { sessionId: 'cs_a', network, address, coins: { USDT: '50.00' } };
@@ -30,7 +34,9 @@ async function given({ held, addresses = [['ethereum', ADDRESS]], sweeping = [] 
   });
   await readModel.apply('collected', rows, '1');
   const told: unknown[] = [];
-  const moves = Object.fromEntries(sweeping.map((fromAddress) => [fromAddress, { kind: 'sweep', terms: { fromAddress } }]));
+  const moves = Object.fromEntries(
+    sweeping.map((fromAddress) => [fromAddress, { kind: 'sweep', terms: { fromAddress } }]),
+  );
   const executorOf = (network: Network) =>
     ({
       treasury: '0xTreasury',
@@ -39,32 +45,48 @@ async function given({ held, addresses = [['ethereum', ADDRESS]], sweeping = [] 
       tell: (command: unknown) => (told.push(command), Promise.resolve(null)),
     }) as unknown as MoveExecutor;
   const executors = new Map((['ethereum', 'bsc'] as const).map((network) => [network as Network, executorOf(network)]));
-  const moving = { executor: (_: unknown, network: Network) => executors.get(network) ?? null, wake: () => undefined } as unknown as MoveMoney;
+  const moving = {
+    executor: (_: unknown, network: Network) => executors.get(network) ?? null,
+    wake: () => undefined,
+  } as unknown as MoveMoney;
   const paymentOptions = addresses.map(([, address]) => ({ address, derivationIndex: 4 }));
-  const sessions = { read: () => Promise.resolve({ context: { created: { mode: 'test', paymentOptions } } }) } as unknown as SessionHandler;
+  const sessions = {
+    read: () => Promise.resolve({ context: { created: { mode: 'test', paymentOptions } } }),
+  } as unknown as SessionHandler;
   const random = { uuid: () => 'u', bytes: (count: number) => new Uint8Array(count) } as never;
   const log = { error: () => undefined, warn: () => undefined } as never;
   const clock = { nowMs: () => 1_000 } as never;
-  return { sweeper: new SweepCollected({ moves: moving, readModel, sessions, clock, random, log, fromUnits: 1n, everyMs: 5 }), told };
+  return {
+    sweeper: new SweepCollected({ moves: moving, readModel, sessions, clock, random, log, fromUnits: 1n, everyMs: 5 }),
+    told,
+  };
 }
 
 describe('a sweep', () => {
   it('is ordered for what the address holds', async () => {
     const { sweeper, told } = await given({ held: () => Promise.resolve(50n * USDT) });
-    expect(await sweeper.sweep({ minUnits: 1n }, COMMAND)).toMatchObject([{ note: 'ordered', toAddress: '0xTreasury' }]);
-    expect(told).toMatchObject([{ type: 'RequestMove', kind: 'sweep', data: { amount: '50.00', fromAddress: ADDRESS, derivationIndex: 4 } }]);
+    expect(await sweeper.sweep({ minUnits: 1n }, COMMAND)).toMatchObject([
+      { note: 'ordered', toAddress: '0xTreasury' },
+    ]);
+    expect(told).toMatchObject([
+      { type: 'RequestMove', kind: 'sweep', data: { amount: '50.00', fromAddress: ADDRESS, derivationIndex: 4 } },
+    ]);
   });
 
   it('is not ordered again while the look-ups do not know of the sweep that has emptied the address', async () => {
     const { sweeper, told } = await given({ held: () => Promise.resolve(0n) });
-    expect(await sweeper.sweep({ minUnits: 1n }, COMMAND)).toMatchObject([{ moveId: null, note: 'the address holds 0.00 USDT by now' }]);
+    expect(await sweeper.sweep({ minUnits: 1n }, COMMAND)).toMatchObject([
+      { moveId: null, note: 'the address holds 0.00 USDT by now' },
+    ]);
     expect(told).toEqual([]);
   });
 });
 
 describe('a look through the collection addresses', () => {
   const dead = (network: Network): Promise<bigint> =>
-    network === 'bsc' ? Promise.reject(new ChainUnavailable('bsc: no provider could answer')) : Promise.resolve(50n * USDT);
+    network === 'bsc'
+      ? Promise.reject(new ChainUnavailable('bsc: no provider could answer'))
+      : Promise.resolve(50n * USDT);
 
   it('goes on with the other networks when the chain of one is away', async () => {
     const { sweeper, told } = await given({

@@ -67,7 +67,14 @@ class World {
       return sessions.execute(stream, command, ...rest);
     };
     const stepwise = { read: sessions.read.bind(sessions), execute } as typeof sessions;
-    const settlement = new InboxSettlement({ transfers, sessions: stepwise, rates: { valuation: () => null }, returns, clock, random });
+    const settlement = new InboxSettlement({
+      transfers,
+      sessions: stepwise,
+      rates: { valuation: () => null },
+      returns,
+      clock,
+      random,
+    });
     const inbox = new Inbox({
       transfers,
       sessions,
@@ -119,11 +126,24 @@ async function world(change: Parameters<typeof createdFacts>[0] = {}) {
   await process.send(SOURCE, { type: 'ExpireSession', nowSec: EXPIRES_AT + 1, scannedToSec: {} });
   await process.send(SOURCE, { type: 'RecordDeposit', facts: LATE });
   const { depositKey, blockNumber, blockHash, blockTimeSec } = LATE;
-  const data = { depositKey, blockNumber, blockHash, blockTimeSec, rule: { kind: 'finalized' }, headNumber: 300 } as const;
+  const data = {
+    depositKey,
+    blockNumber,
+    blockHash,
+    blockTimeSec,
+    rule: { kind: 'finalized' },
+    headNumber: 300,
+  } as const;
   await process.send(SOURCE, { type: 'ConfirmDeposit', data, nowSec: EXPIRES_AT + 90, valuation: null });
   await process.send(TARGET, {
     type: 'CreateSession',
-    data: createdFacts({ sessionId: TARGET, orderId: 'order-2', createdAtSec: EXPIRES_AT, expiresAtSec: EXPIRES_AT + 100_000, ...change }),
+    data: createdFacts({
+      sessionId: TARGET,
+      orderId: 'order-2',
+      createdAtSec: EXPIRES_AT,
+      expiresAtSec: EXPIRES_AT + 100_000,
+      ...change,
+    }),
   });
   return { made, ...process };
 }
@@ -137,7 +157,11 @@ describe('attaching a unmatched transfer', () => {
     expect(await made.typesOf(sessionStream(TARGET))).toEqual(['SessionCreated', 'TransferCredited', 'SessionPaid']);
     expect((await context(TARGET)).paid).toMatchObject({ received: '10.00', excess: '0.00', afterExpiry: false });
     expect(refundable(await context(SOURCE), 'USDT')).toBe(0n);
-    expect([made.balance('unmatched'), made.balance(':unapplied'), made.balance(':payable')]).toEqual(['0', '0', '-10']);
+    expect([made.balance('unmatched'), made.balance(':unapplied'), made.balance(':payable')]).toEqual([
+      '0',
+      '0',
+      '-10',
+    ]);
     expect(refusalOf(await inbox.attach(await found(), TARGET, REAL))).toContain('attached to');
     expect((await made.typesOf(sessionStream(TARGET))).filter((type) => type === 'SessionPaid')).toHaveLength(1);
   });
@@ -145,7 +169,10 @@ describe('attaching a unmatched transfer', () => {
   it('to a session that has ended is money to refund there, and pays nothing', async () => {
     const { made, inbox, found, context, send } = await world();
     await send(TARGET, { type: 'CancelSession', nowSec: EXPIRES_AT + 700 });
-    expect(await inbox.attach(await found(), TARGET, REAL)).toMatchObject({ ok: true, notes: [expect.stringContaining('pays nothing')] });
+    expect(await inbox.attach(await found(), TARGET, REAL)).toMatchObject({
+      ok: true,
+      notes: [expect.stringContaining('pays nothing')],
+    });
     const target = await context(TARGET);
     expect([target.paid, arrived(target), refundable(target, 'USDT')]).toEqual([null, 0n, 10n * 10n ** 18n]);
     expect(made.balance(':unapplied')).toBe('-10');
@@ -182,7 +209,10 @@ describe('attaching a unmatched transfer', () => {
 describe('one decision that two processes carry out', () => {
   const refund = refundCommand({ refundId: 're_1' as never, nowSec: EXPIRES_AT + 800 });
 
-  /** The first process is refused by a refund that fails right after; `meanwhile` runs before it tells the other session so. */
+  /**
+   * The first process is refused by a refund that fails right after; `meanwhile` runs before it tells the other session
+   * so.
+   */
   async function refusedOnce(made: World, meanwhile: () => Promise<void>): Promise<InboxOutcome> {
     const { send, context } = made.process();
     let isRefused = false;
@@ -215,7 +245,10 @@ describe('one decision that two processes carry out', () => {
     const { made } = await world();
     let arrive!: () => void;
     let release!: () => void;
-    const [arrived, released] = [new Promise<void>((resolve) => (arrive = resolve)), new Promise<void>((resolve) => (release = resolve))];
+    const [arrived, released] = [
+      new Promise<void>((resolve) => (arrive = resolve)),
+      new Promise<void>((resolve) => (release = resolve)),
+    ];
     const second = made.process(async ({ type }) => {
       if (type !== 'CreditTransfer') return;
       arrive();
@@ -262,8 +295,13 @@ describe('undoing', () => {
 describe('returning', () => {
   it('asks the treasury for one payout to the address that paid', async () => {
     const { made, inbox, found, settlement, context } = await world();
-    expect(await inbox.giveBack(await found(), { ...REAL, acknowledgedSender: false })).toMatchObject({ ok: true, state: { value: 'returning' } });
-    expect(made.returns.requests).toMatchObject([{ toAddress: '0xPayer', amount: '10.00', deposit: { depositKey: KEY, derivationIndex: 1 } }]);
+    expect(await inbox.giveBack(await found(), { ...REAL, acknowledgedSender: false })).toMatchObject({
+      ok: true,
+      state: { value: 'returning' },
+    });
+    expect(made.returns.requests).toMatchObject([
+      { toAddress: '0xPayer', amount: '10.00', deposit: { depositKey: KEY, derivationIndex: 1 } },
+    ]);
     expect(finalOf(await context(SOURCE), 'USDT')).toBe(0n);
     made.returns.outcome = { kind: 'paid', txHash: '0xpaid' };
     expect(await settlement.settle('test', KEY)).toMatchObject({ state: { value: 'returned' } });
@@ -309,12 +347,15 @@ describe('two operators', () => {
 describe('a process that is killed while it carries out a decision', () => {
   const acts = {
     attach: (process: ReturnType<World['process']>, found: FoundTransfer) => process.inbox.attach(found, TARGET, REAL),
-    return: (process: ReturnType<World['process']>, found: FoundTransfer) => process.inbox.giveBack(found, { ...REAL, acknowledgedSender: false }),
+    return: (process: ReturnType<World['process']>, found: FoundTransfer) =>
+      process.inbox.giveBack(found, { ...REAL, acknowledgedSender: false }),
   };
 
   it.each(
     Object.keys(acts).flatMap((act) =>
-      [1, 2, 3, 4].flatMap((append) => [true, false].map((durable) => [act as keyof typeof acts, append, durable] as const)),
+      [1, 2, 3, 4].flatMap((append) =>
+        [true, false].map((durable) => [act as keyof typeof acts, append, durable] as const),
+      ),
     ),
   )('at %s, append %i (durable: %s), leaves one whole decision or none', async (act, append, durable) => {
     const { made } = await world({ dueAmount: '25.00', amount: '25.00' });
@@ -329,7 +370,10 @@ describe('a process that is killed while it carries out a decision', () => {
     const [source, target] = [await second.context(SOURCE), await second.context(TARGET)];
     const units = 10n * 10n ** 18n;
     const expected = { attached: [0n, units], returning: [0n, 0n], absent: [units, 0n] } as const;
-    expect([value, finalOf(source, 'USDT'), arrived(target)]).toEqual([value, ...expected[value as keyof typeof expected]]);
+    expect([value, finalOf(source, 'USDT'), arrived(target)]).toEqual([
+      value,
+      ...expected[value as keyof typeof expected],
+    ]);
     expect(made.returns.requests.length).toBe(value === 'returning' ? 1 : 0);
     made.books();
   });

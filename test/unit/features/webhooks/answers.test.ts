@@ -48,8 +48,11 @@ describe('the answers of receivers', () => {
 
   it('that cannot be written disturb no delivery, and those after them are kept', async () => {
     const other = new DatabaseSync(join(dataDir, 'delivery-answers.db'));
-    other.exec("CREATE TRIGGER no_room BEFORE INSERT ON answers BEGIN SELECT RAISE(ABORT, 'as if the disk were full'); END");
-    const keep = (attempt: number): void => answers.keep({ notificationId: ID, attempt, atMs: nowMs, body: Uint8Array.from([1]) });
+    other.exec(
+      "CREATE TRIGGER no_room BEFORE INSERT ON answers BEGIN SELECT RAISE(ABORT, 'as if the disk were full'); END",
+    );
+    const keep = (attempt: number): void =>
+      answers.keep({ notificationId: ID, attempt, atMs: nowMs, body: Uint8Array.from([1]) });
     for (let attempt = 1; attempt <= 1_100; attempt += 1) keep(attempt);
     // The rest is written after a moment, with nobody to tell of a failure.
     await new Promise((resolve) => setTimeout(resolve, 400));

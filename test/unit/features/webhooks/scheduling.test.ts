@@ -5,7 +5,11 @@ import { silentLog } from '../../../../src/ports/log.ts';
 import type { PendingNotification } from '../../../../src/features/webhooks/pending-notification.ts';
 import { Scheduling } from '../../../../src/features/webhooks/scheduling.ts';
 import { deliveryTable, type DeliveryHandler } from '../../../../src/features/shared/handlers/delivery-handler.ts';
-import { RETRY_SCHEDULE, type DeliveryCommand, type RecordAttempt } from '../../../../state-machines/webhook-delivery/delivery.decider.ts';
+import {
+  RETRY_SCHEDULE,
+  type DeliveryCommand,
+  type RecordAttempt,
+} from '../../../../state-machines/webhook-delivery/delivery.decider.ts';
 import { VirtualTimers } from '../../../support/virtual-timers.ts';
 
 let timers: VirtualTimers;
@@ -49,8 +53,17 @@ const idOf = (number: number): NotificationId => `evt_${number}` as Notification
 function tell(from: number, count: number): { isOver: boolean } {
   const notifications = Array.from({ length: count }, (_, index): PendingNotification => {
     const notificationId = idOf(from + index);
-    const delivery = { notificationId, merchantId: 'mer_1' as MerchantId, mode: 'test', endpointId: 'we_1', eventType: 'payment.completed' } as const;
-    return { delivery: { ...delivery, sessionId: `cs_${from + index}`, body: '{}', scheduledAtMs: 1 }, context: { correlationId: 'c', actor: 'a' } };
+    const delivery = {
+      notificationId,
+      merchantId: 'mer_1' as MerchantId,
+      mode: 'test',
+      endpointId: 'we_1',
+      eventType: 'payment.completed',
+    } as const;
+    return {
+      delivery: { ...delivery, sessionId: `cs_${from + index}`, body: '{}', scheduledAtMs: 1 },
+      context: { correlationId: 'c', actor: 'a' },
+    };
   });
   const room = { isOver: false };
   void scheduling.tell(notifications, String((position += count))).then(() => (room.isOver = true));

@@ -22,7 +22,10 @@ import { ScriptedSender } from '../../../support/scripted-sender.ts';
 import { VirtualTimers } from '../../../support/virtual-timers.ts';
 import { WebhookWorld } from '../../../support/webhook-world.ts';
 
-/* Changes of settings as the merchant hears of them, and as they wait: the real merchants, directory and deliveries over the embedded store. */
+/*
+ * Changes of settings as the merchant hears of them, and as they wait: the real merchants, directory and deliveries
+ * over the embedded store.
+ */
 
 const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -42,7 +45,12 @@ interface Side {
 }
 
 /** What a process has of merchants; another one is what a restart makes. */
-async function merchantSide(world: WebhookWorld, timers: VirtualTimers, minutes: number, isClockInDoubt: () => boolean): Promise<Side> {
+async function merchantSide(
+  world: WebhookWorld,
+  timers: VirtualTimers,
+  minutes: number,
+  isClockInDoubt: () => boolean,
+): Promise<Side> {
   const sealer = createSealer(KEYS);
   const { store } = world;
   const directory = new MerchantDirectory({ store, sealer });
@@ -80,10 +88,21 @@ async function installation(minutes = 0) {
     side = await merchantSide(world, timers, minutes, () => doubt.clock);
     endpoints = new MerchantEndpoints(side.directory, createMerchantHandler(depsOf()));
   };
-  const depsOf = () => ({ store: world.store, clock: timers, random: nodeRandom, notificationIds: world.ids, soleWriter: false });
+  const depsOf = () => ({
+    store: world.store,
+    clock: timers,
+    random: nodeRandom,
+    notificationIds: world.ids,
+    soleWriter: false,
+  });
   await start();
   cleanups.push(() => side.close());
-  const runner = new ProjectionRunner({ store: world.store, readModel: world.readModel, projections: [webhookDeliveries], clock: timers });
+  const runner = new ProjectionRunner({
+    store: world.store,
+    readModel: world.readModel,
+    projections: [webhookDeliveries],
+    clock: timers,
+  });
   await runner.start();
   cleanups.push(() => runner.stop());
   await world.process.start();
@@ -97,7 +116,8 @@ async function installation(minutes = 0) {
   const made = valueOf(await side.merchants.registerMerchant({ name: 'Shop', mode: 'live', webhookUrl: OLD }));
   const by = { actor: `merchant:${made.id}`, correlationId: 'req-1' };
   const caller: Caller = { merchantId: made.id, mode: 'live', keyId: made.key_id, requestId: 'req-1' };
-  const pass = (ms = 2_000): Promise<void> => timers.pass(ms, () => world.process.stats.working === 0 && world.process.stats.lag === 0);
+  const pass = (ms = 2_000): Promise<void> =>
+    timers.pass(ms, () => world.process.stats.working === 0 && world.process.stats.lag === 0);
   const restart = async (): Promise<void> => {
     await side.close();
     await start();
@@ -123,7 +143,12 @@ describe('a changed webhook URL', () => {
     await pass();
     expect(told()).toEqual([[OLD, 'settings.changed']]);
     const [{ body, headers }] = sender.sent as [(typeof sender.sent)[number]];
-    expect(objectOf(body)).toMatchObject({ setting: 'webhook_endpoint', status: 'changed', changed_by: 'merchant', change: { url: NEW } });
+    expect(objectOf(body)).toMatchObject({
+      setting: 'webhook_endpoint',
+      status: 'changed',
+      changed_by: 'merchant',
+      change: { url: NEW },
+    });
     const header = (name: string): string => headers[headers.indexOf(name) + 1]!;
     const text = `${header('X-Service-Timestamp')}.${header('X-Service-Nonce')}.${body}`;
     expect(header('X-Service-Signature')).toBe(createHmac('sha256', made.webhook_secret).update(text).digest('hex'));
@@ -132,7 +157,10 @@ describe('a changed webhook URL', () => {
     expect(webhookEvent.safeParse(JSON.parse(body)).success).toBe(true);
     const id = (JSON.parse(body) as { id: string }).id as Parameters<typeof webhooks.get>[1];
     expect(await webhooks.event(caller, id)).toBe(body);
-    expect(presentDeliveryDetail((await webhooks.get(caller, id))!)).toMatchObject({ session_id: null, status: 'delivered' });
+    expect(presentDeliveryDetail((await webhooks.get(caller, id))!)).toMatchObject({
+      session_id: null,
+      status: 'delivered',
+    });
     valueOf(await webhooks.redeliver(caller, id));
     await pass();
     expect(told()).toEqual([
@@ -180,7 +208,9 @@ describe('a changed policy or settlement address', () => {
     const { side, made, pass, sender, told } = await installation();
     valueOf(await side().merchants.setPolicy(made.id, { tolerance: '0.5' }, { actor: 'ada', correlationId: 'c' }));
     const address = '0x6Fac4D18c912343BF86fa7049364Dd4E424Ab9C0';
-    valueOf(await side().merchants.setSettlementAddress(made.id, { network: 'bsc', address, approvers: ['ben', 'eve'] }));
+    valueOf(
+      await side().merchants.setSettlementAddress(made.id, { network: 'bsc', address, approvers: ['ben', 'eve'] }),
+    );
     await pass();
     expect(told()).toEqual([
       [OLD, 'settings.changed'],
@@ -199,7 +229,9 @@ describe('a change that waits', () => {
     const { side, made, by, pass, told, timers, restart, world } = await installation(60);
     const asked = valueOf(await side().merchants.setWebhook(made.id, { url: NEW }, by));
     expect(asked).toMatchObject({ webhook: { url: OLD }, change_delay_minutes: 60 });
-    expect(asked.pending_changes).toMatchObject([{ setting: 'webhook_endpoint', change: { url: NEW }, requested_by: by.actor }]);
+    expect(asked.pending_changes).toMatchObject([
+      { setting: 'webhook_endpoint', change: { url: NEW }, requested_by: by.actor },
+    ]);
     await pass();
     expect(told()).toEqual([[OLD, 'settings.change_scheduled']]);
     await restart();
@@ -248,7 +280,10 @@ describe('a change that waits', () => {
     const keyed = { ...caller, idempotencyKey: 'k1' };
     expect(valueOf(await own().withdraw(keyed, waiting!.change_id))).toEqual([]);
     expect(valueOf(await own().withdraw(keyed, waiting!.change_id))).toEqual([]);
-    expect(await own().withdraw(caller, waiting!.change_id)).toMatchObject({ ok: false, refusal: { code: 'not_found' } });
+    expect(await own().withdraw(caller, waiting!.change_id)).toMatchObject({
+      ok: false,
+      refusal: { code: 'not_found' },
+    });
     await pass(HOUR_MS + 1_000);
     await side().changes.now();
     expect(urlOf(side(), made.id)).toBe(OLD);

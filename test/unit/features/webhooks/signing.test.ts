@@ -11,7 +11,13 @@ const SIGNATURE = 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=';
 const key = (base64: string) => createSecretKey(Buffer.from(base64, 'base64'));
 const headersOf = (change: Partial<WebhookEndpoint>): ReadonlyMap<string, string> => {
   const endpoint = { secret: key(SECRET), nextSecret: null, standardWebhooks: true, ...change } as WebhookEndpoint;
-  const flat = signedHeaders({ prefix: 'X-Service-', endpoint, eventType: 'payment.completed', nonce: 'n', ...MESSAGE });
+  const flat = signedHeaders({
+    prefix: 'X-Service-',
+    endpoint,
+    eventType: 'payment.completed',
+    nonce: 'n',
+    ...MESSAGE,
+  });
   return new Map(flat.flatMap((name, index) => (index % 2 === 0 ? [[name, flat[index + 1]!] as const] : [])));
 };
 
@@ -28,10 +34,16 @@ describe('a request that is signed after Standard Webhooks, too', () => {
     const other = key('c2VjcmV0LW9mLWFub3RoZXItcGFydHk=');
     const waiting = headersOf({ secret: other, nextSecret: { key: key(SECRET), activatesAtSec: 1_614_265_331 } });
     expect(waiting.get('webhook-signature')?.split(' ')).toEqual([expect.stringMatching(/^v1,/), SIGNATURE]);
-    expect(headersOf({ secret: other, nextSecret: { key: key(SECRET), activatesAtSec: 1_614_265_330 } }).get('webhook-signature')).toBe(SIGNATURE);
+    expect(
+      headersOf({ secret: other, nextSecret: { key: key(SECRET), activatesAtSec: 1_614_265_330 } }).get(
+        'webhook-signature',
+      ),
+    ).toBe(SIGNATURE);
   });
 
   it('carries none of them where nobody asked for it', () => {
-    expect([...headersOf({ standardWebhooks: false }).keys()].filter((name) => name.startsWith('webhook-'))).toEqual([]);
+    expect([...headersOf({ standardWebhooks: false }).keys()].filter((name) => name.startsWith('webhook-'))).toEqual(
+      [],
+    );
   });
 });

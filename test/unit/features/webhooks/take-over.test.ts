@@ -1,7 +1,11 @@
 import { afterEach, expect, test } from 'vitest';
 import { webhookWork } from '../../../../projections/webhooks/work.projection.ts';
 import { nodeRandom } from '../../../../src/adapters/node/random.ts';
-import { DeliverWebhooks, type DeliverWebhooksOptions, type DeliveryAlarm } from '../../../../src/features/webhooks/deliver.process.ts';
+import {
+  DeliverWebhooks,
+  type DeliverWebhooksOptions,
+  type DeliveryAlarm,
+} from '../../../../src/features/webhooks/deliver.process.ts';
 import type { TakeOver } from '../../../../src/features/webhooks/take-over.ts';
 import { silentLog } from '../../../../src/ports/log.ts';
 import { ProjectionRunner } from '../../../../src/runtime/projections/runner.ts';
@@ -114,7 +118,10 @@ test('an event that was set aside is read again by who takes over, however far t
   await timers.pass(2_000, quiet);
   const before = told.at(-1);
   expect(before).toBeDefined();
-  await world.tell(sessionId(2), { type: 'SessionCancelled', data: { cancelledAtSec: 1, coin: 'USDT', received: '0.00', inFlight: false } });
+  await world.tell(sessionId(2), {
+    type: 'SessionCancelled',
+    data: { cancelledAtSec: 1, coin: 'USDT', received: '0.00', inFlight: false },
+  });
   await world.cancelled(3);
   await timers.pass(5_000, quiet);
   expect([world.alarms.length, told.at(-1)]).toEqual([1, before]);

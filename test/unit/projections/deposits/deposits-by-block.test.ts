@@ -16,8 +16,16 @@ import type { RowReader } from '../../../../src/ports/projection.ts';
 function project(...events: SessionEvent[]): Map<string, Row> {
   const rows = new Map<string, Row>();
   events.forEach((event, revision) => {
-    const stored = { stream: sessionStream(SESSION_ID), revision, atMs: 1_800_000_000_000, event } as unknown as StoredEvent<SessionEvent>;
-    for (const change of depositsByBlock.apply(stored, ((table: string, key: string) => rows.get(`${table} ${key}`) ?? null) as RowReader)) {
+    const stored = {
+      stream: sessionStream(SESSION_ID),
+      revision,
+      atMs: 1_800_000_000_000,
+      event,
+    } as unknown as StoredEvent<SessionEvent>;
+    for (const change of depositsByBlock.apply(
+      stored,
+      ((table: string, key: string) => rows.get(`${table} ${key}`) ?? null) as RowReader,
+    )) {
       if (change.op === 'put') rows.set(`${change.table} ${change.key}`, change.row);
       if (change.op === 'delete') rows.delete(`${change.table} ${change.key}`);
     }
@@ -42,7 +50,13 @@ const confirmed: SessionEvent = {
 };
 const reverted: SessionEvent = {
   type: 'DepositReverted',
-  data: { depositKey: facts.depositKey, reason: 'reorg', afterFinal: false, headNumber: 120, revertedAtSec: 1_800_000_500 },
+  data: {
+    depositKey: facts.depositKey,
+    reason: 'reorg',
+    afterFinal: false,
+    headNumber: 120,
+    revertedAtSec: 1_800_000_500,
+  },
 };
 
 describe('deposits by block', () => {

@@ -16,9 +16,18 @@ import { sessionIdOf } from '../../../support/random-ledger.ts';
 const HOUR_MS = 3_600_000;
 const AT_MS = CREATED_AT * 1000;
 
-/** Where each event of the ledger is booked. A new event does not compile until somebody says here what it does to money. */
+/**
+ * Where each event of the ledger is booked. A new event does not compile until somebody says here what it does to
+ * money.
+ */
 const BOOKED_BY = {
-  ...{ SessionCreated: 'session', DepositDetected: 'session', DepositConfirmed: 'session', DepositReverted: 'session', SessionPaid: 'session' },
+  ...{
+    SessionCreated: 'session',
+    DepositDetected: 'session',
+    DepositConfirmed: 'session',
+    DepositReverted: 'session',
+    SessionPaid: 'session',
+  },
   ...{ CoinChosen: 'session' },
   ...{
     SessionExpired: 'session',
@@ -28,7 +37,12 @@ const BOOKED_BY = {
     RefundRequested: 'session',
     RefundPayoutSigned: 'session',
   },
-  ...{ RefundPayoutReplaced: 'session', RefundPayoutLanded: 'session', RefundPayoutReverted: 'session', RefundPayoutFailed: 'session' },
+  ...{
+    RefundPayoutReplaced: 'session',
+    RefundPayoutLanded: 'session',
+    RefundPayoutReverted: 'session',
+    RefundPayoutFailed: 'session',
+  },
   ...{ RefundCompleted: 'session', RefundFailed: 'session' },
   ...{
     MerchantRegistered: 'nothing',
@@ -47,9 +61,24 @@ const BOOKED_BY = {
     PolicySet: 'nothing',
     LogoSet: 'nothing',
   },
-  ...{ MerchantChangeScheduled: 'nothing', MerchantChangeWithdrawn: 'nothing', MerchantChangeApplied: 'nothing', ChangeDelaySet: 'nothing' },
-  ...{ SettlementAddressSet: 'nothing', DeliveryScheduled: 'nothing', DeliveryAttempted: 'nothing', DeliverySucceeded: 'nothing' },
-  ...{ DeliveryExhausted: 'nothing', DeliveryRejected: 'nothing', DeliveryBlocked: 'nothing', RedeliveryRequested: 'nothing' },
+  ...{
+    MerchantChangeScheduled: 'nothing',
+    MerchantChangeWithdrawn: 'nothing',
+    MerchantChangeApplied: 'nothing',
+    ChangeDelaySet: 'nothing',
+  },
+  ...{
+    SettlementAddressSet: 'nothing',
+    DeliveryScheduled: 'nothing',
+    DeliveryAttempted: 'nothing',
+    DeliverySucceeded: 'nothing',
+  },
+  ...{
+    DeliveryExhausted: 'nothing',
+    DeliveryRejected: 'nothing',
+    DeliveryBlocked: 'nothing',
+    RedeliveryRequested: 'nothing',
+  },
   ...{
     SecretGenerated: 'nothing',
     AddressRangeLeased: 'nothing',
@@ -60,15 +89,52 @@ const BOOKED_BY = {
     RequestAccepted: 'nothing',
   },
   ...{ RequestAnswered: 'nothing', OperatorActed: 'nothing', LedgerRestored: 'nothing' },
-  ...{ CheckpointSigned: 'nothing', PeriodClosed: 'period', DocumentIssued: 'nothing', StatementIssued: 'nothing', BookRatesRecorded: 'nothing' },
-  ...{ PaymentLinkCreated: 'nothing', PaymentLinkUsed: 'nothing', PaymentLinkUseEnded: 'nothing', PaymentLinkSwitchedOff: 'nothing' },
+  ...{
+    CheckpointSigned: 'nothing',
+    PeriodClosed: 'period',
+    DocumentIssued: 'nothing',
+    StatementIssued: 'nothing',
+    BookRatesRecorded: 'nothing',
+  },
+  ...{
+    PaymentLinkCreated: 'nothing',
+    PaymentLinkUsed: 'nothing',
+    PaymentLinkUseEnded: 'nothing',
+    PaymentLinkSwitchedOff: 'nothing',
+  },
   ...{ CanaryPaymentStarted: 'nothing', CanaryPaymentEnded: 'nothing' },
   ...{ AdjustmentProposed: 'adjustment', AdjustmentPosted: 'adjustment', AdjustmentRejected: 'adjustment' },
-  ...{ PayoutSequenceReserved: 'treasury', PayoutSequenceReleased: 'treasury', PayoutSequenceSigned: 'treasury', MoveSequenceReserved: 'treasury' },
-  ...{ MoveSequenceReleased: 'treasury', SweepRequested: 'treasury', SweepSigned: 'treasury', SweepCompleted: 'treasury', SweepFailed: 'treasury' },
-  ...{ GasTopUpRequested: 'treasury', GasTopUpSigned: 'treasury', GasTopUpCompleted: 'treasury', GasTopUpFailed: 'treasury' },
-  ...{ WithdrawalRequested: 'treasury', WithdrawalApproved: 'treasury', WithdrawalSigned: 'treasury', WithdrawalCompleted: 'treasury' },
-  ...{ WithdrawalFailed: 'treasury', SettlementRequested: 'treasury', SettlementApproved: 'treasury', SettlementSigned: 'treasury' },
+  ...{
+    PayoutSequenceReserved: 'treasury',
+    PayoutSequenceReleased: 'treasury',
+    PayoutSequenceSigned: 'treasury',
+    MoveSequenceReserved: 'treasury',
+  },
+  ...{
+    MoveSequenceReleased: 'treasury',
+    SweepRequested: 'treasury',
+    SweepSigned: 'treasury',
+    SweepCompleted: 'treasury',
+    SweepFailed: 'treasury',
+  },
+  ...{
+    GasTopUpRequested: 'treasury',
+    GasTopUpSigned: 'treasury',
+    GasTopUpCompleted: 'treasury',
+    GasTopUpFailed: 'treasury',
+  },
+  ...{
+    WithdrawalRequested: 'treasury',
+    WithdrawalApproved: 'treasury',
+    WithdrawalSigned: 'treasury',
+    WithdrawalCompleted: 'treasury',
+  },
+  ...{
+    WithdrawalFailed: 'treasury',
+    SettlementRequested: 'treasury',
+    SettlementApproved: 'treasury',
+    SettlementSigned: 'treasury',
+  },
   ...{
     SettlementCompleted: 'treasury',
     SettlementFailed: 'treasury',
@@ -76,14 +142,39 @@ const BOOKED_BY = {
     NativeCoinFound: 'treasury',
     UnknownOutflowFound: 'treasury',
   },
-  ...{ UnknownOutflowAcknowledged: 'treasury', TreasuryReconciled: 'treasury', ReturnRequested: 'treasury', ReturnApproved: 'treasury' },
-  ...{ ReturnSigned: 'treasury', ReturnCompleted: 'treasury', ReturnFailed: 'treasury', NonceAccountRequested: 'treasury' },
-  ...{ NativeReturnRequested: 'treasury', NativeReturnApproved: 'treasury', NativeReturnSigned: 'treasury', NativeReturnCompleted: 'treasury' },
+  ...{
+    UnknownOutflowAcknowledged: 'treasury',
+    TreasuryReconciled: 'treasury',
+    ReturnRequested: 'treasury',
+    ReturnApproved: 'treasury',
+  },
+  ...{
+    ReturnSigned: 'treasury',
+    ReturnCompleted: 'treasury',
+    ReturnFailed: 'treasury',
+    NonceAccountRequested: 'treasury',
+  },
+  ...{
+    NativeReturnRequested: 'treasury',
+    NativeReturnApproved: 'treasury',
+    NativeReturnSigned: 'treasury',
+    NativeReturnCompleted: 'treasury',
+  },
   ...{ NativeReturnFailed: 'treasury' },
   ...{ NonceAccountSigned: 'treasury', NonceAccountCompleted: 'treasury', NonceAccountFailed: 'treasury' },
-  ...{ DepositSetAside: 'session', DepositPutBack: 'session', TransferCredited: 'session', TransferCreditReversed: 'session' },
+  ...{
+    DepositSetAside: 'session',
+    DepositPutBack: 'session',
+    TransferCredited: 'session',
+    TransferCreditReversed: 'session',
+  },
   ...{ TransferGivenUp: 'nothing', ClaimFiled: 'nothing', ClaimRejected: 'nothing' },
-  ...{ TransferRecorded: 'transfer', TransferAttachRequested: 'transfer', TransferAttached: 'transfer', TransferReturnRequested: 'transfer' },
+  ...{
+    TransferRecorded: 'transfer',
+    TransferAttachRequested: 'transfer',
+    TransferAttached: 'transfer',
+    TransferReturnRequested: 'transfer',
+  },
   ...{
     TransferReturned: 'transfer',
     TransferUndoRequested: 'transfer',
@@ -107,7 +198,8 @@ const BOOKED_BY = {
 
 const shown = (postings: readonly Posting[]): string[] =>
   postings.map(
-    ({ account, network, coin, units, address }) => `${account} ${network} ${formatAmount(units)} ${coin}${address ? ` @${address}` : ''}`,
+    ({ account, network, coin, units, address }) =>
+      `${account} ${network} ${formatAmount(units)} ${coin}${address ? ` @${address}` : ''}`,
   );
 
 class Story {
@@ -125,7 +217,8 @@ class Story {
     return [
       kind,
       ...lines.map(
-        ({ account, network, coin, amount }) => `${account.replace(`liabilities:merchants:${MERCHANT_ID}:`, '')} ${network} ${amount} ${coin}`,
+        ({ account, network, coin, amount }) =>
+          `${account.replace(`liabilities:merchants:${MERCHANT_ID}:`, '')} ${network} ${amount} ${coin}`,
       ),
     ];
   }
@@ -136,17 +229,31 @@ class Story {
 }
 
 const created: SessionEvent = { type: 'SessionCreated', data: createdFacts({ sessionId: sessionIdOf(0) }) };
-const detected = (change: Parameters<typeof depositFacts>[0] = {}, kind: 'on_time' | 'late' | 'wrong_coin' = 'on_time'): SessionEvent => ({
+const detected = (
+  change: Parameters<typeof depositFacts>[0] = {},
+  kind: 'on_time' | 'late' | 'wrong_coin' = 'on_time',
+): SessionEvent => ({
   type: 'DepositDetected',
   data: { ...depositFacts(change), kind },
 });
 const confirmed = (change: Parameters<typeof depositFacts>[0] = {}): SessionEvent => {
   const { depositKey, blockNumber, blockHash, blockTimeSec } = depositFacts(change);
-  return { type: 'DepositConfirmed', data: { depositKey, rule: { kind: 'finalized' }, blockNumber, blockHash, blockTimeSec, headNumber: 200 } };
+  return {
+    type: 'DepositConfirmed',
+    data: { depositKey, rule: { kind: 'finalized' }, blockNumber, blockHash, blockTimeSec, headNumber: 200 },
+  };
 };
 const paid = (received: string): SessionEvent => ({
   type: 'SessionPaid',
-  data: { coin: 'USDT', due: '10.00', received, excess: '0.00', paidAtSec: CREATED_AT + 90, afterExpiry: false, valuation: null },
+  data: {
+    coin: 'USDT',
+    due: '10.00',
+    received,
+    excess: '0.00',
+    paidAtSec: CREATED_AT + 90,
+    afterExpiry: false,
+    valuation: null,
+  },
 });
 const refund = (amount: string, refundId = 're_1', { depositKey } = depositFacts()): SessionEvent => ({
   type: 'RefundRequested',
@@ -157,7 +264,16 @@ const refund = (amount: string, refundId = 're_1', { depositKey } = depositFacts
     asked: null,
     namedDeposit: null,
     refundType: 'partial',
-    legs: [{ legId: 'leg-1', network: 'ethereum', coin: 'USDT', toAddress: '0xPayer', amount, takenFrom: [{ depositKey, amount }] }],
+    legs: [
+      {
+        legId: 'leg-1',
+        network: 'ethereum',
+        coin: 'USDT',
+        toAddress: '0xPayer',
+        amount,
+        takenFrom: [{ depositKey, amount }],
+      },
+    ],
     requestedAtSec: CREATED_AT + 100,
     reason: null,
     idempotencyStream: null,
@@ -203,13 +319,24 @@ describe('a posting rule', () => {
       'assets:deposit-wallets ethereum 12 USDT',
       'unapplied ethereum -12 USDT',
     ]);
-    expect(story.add(paid('12.00')).last()).toEqual(['payment', 'payable ethereum -10 USDT', 'unapplied ethereum 10 USDT']);
+    expect(story.add(paid('12.00')).last()).toEqual([
+      'payment',
+      'payable ethereum -10 USDT',
+      'unapplied ethereum 10 USDT',
+    ]);
     expect([story.balance('payable'), story.balance('unapplied')]).toEqual(['-10', '-2']);
   });
 
   it('takes an order that was paid on two networks from both', () => {
     const bsc = { network: 'bsc', txHash: '0x02', amount: '4.00' } as const;
-    const story = new Story().add(created, detected({ amount: '6.00' }), confirmed({ amount: '6.00' }), detected(bsc), confirmed(bsc), paid('10.00'));
+    const story = new Story().add(
+      created,
+      detected({ amount: '6.00' }),
+      confirmed({ amount: '6.00' }),
+      detected(bsc),
+      confirmed(bsc),
+      paid('10.00'),
+    );
     expect(story.last()).toEqual([
       'payment',
       ...['payable ethereum -6 USDT', 'unapplied ethereum 6 USDT', 'payable bsc -4 USDT', 'unapplied bsc 4 USDT'],
@@ -219,14 +346,35 @@ describe('a posting rule', () => {
   it('never applies late money or another coin', () => {
     const late = { txHash: '0x02', amount: '5.00' };
     const other = { txHash: '0x03', amount: '7.00', coin: 'USDC' } as const;
-    const story = new Story().add(created, detected(late, 'late'), confirmed(late), detected(other, 'wrong_coin'), confirmed(other));
+    const story = new Story().add(
+      created,
+      detected(late, 'late'),
+      confirmed(late),
+      detected(other, 'wrong_coin'),
+      confirmed(other),
+    );
     story.add(detected(), confirmed(), paid('10.00'));
-    expect([story.balance('payable'), story.balance('unapplied'), story.balance('unapplied', 'USDC')]).toEqual(['-10', '-5', '-7']);
+    expect([story.balance('payable'), story.balance('unapplied'), story.balance('unapplied', 'USDC')]).toEqual([
+      '-10',
+      '-5',
+      '-7',
+    ]);
   });
 
   it('takes a refund from what pays no order first, and its gas from the operator', () => {
-    const story = new Story().add(created, detected({ amount: '12.00' }), confirmed({ amount: '12.00' }), paid('12.00'), refund('3.00'));
-    expect(story.last()).toEqual(['refund_reserved', 'unapplied ethereum 2 USDT', 'payable ethereum 1 USDT', 'refunds-reserved ethereum -3 USDT']);
+    const story = new Story().add(
+      created,
+      detected({ amount: '12.00' }),
+      confirmed({ amount: '12.00' }),
+      paid('12.00'),
+      refund('3.00'),
+    );
+    expect(story.last()).toEqual([
+      'refund_reserved',
+      'unapplied ethereum 2 USDT',
+      'payable ethereum 1 USDT',
+      'refunds-reserved ethereum -3 USDT',
+    ]);
     expect(story.add(signed, landed).last()).toEqual([
       'refund_paid',
       ...[
@@ -239,8 +387,18 @@ describe('a posting rule', () => {
   });
 
   it('gives back to where it came from what a refund could not pay out, and keeps the fee of the attempt', () => {
-    const story = new Story().add(created, detected({ amount: '12.00' }), confirmed({ amount: '12.00' }), paid('12.00'), refund('3.00'), signed);
-    story.add({ type: 'RefundPayoutFailed', data: { ...leg, reason: 'execution_reverted', networkFee: '0.001', failedAtSec: CREATED_AT + 300 } });
+    const story = new Story().add(
+      created,
+      detected({ amount: '12.00' }),
+      confirmed({ amount: '12.00' }),
+      paid('12.00'),
+      refund('3.00'),
+      signed,
+    );
+    story.add({
+      type: 'RefundPayoutFailed',
+      data: { ...leg, reason: 'execution_reverted', networkFee: '0.001', failedAtSec: CREATED_AT + 300 },
+    });
     expect(story.last()).toEqual([
       'refund_released',
       ...['unapplied ethereum -2 USDT', 'payable ethereum -1 USDT', 'refunds-reserved ethereum 3 USDT'],
@@ -253,19 +411,29 @@ describe('a posting rule', () => {
     const original = story.books.entries('test').at(-1)!;
     story.add({ type: 'RefundPayoutReverted', data: { ...leg, txHash: '0xout', headNumber: 9 } });
     expect(story.books.entries('test').at(-1)).toMatchObject({ kind: 'refund_unpaid', reverses: original.id });
-    expect([story.balance('refunds-reserved'), story.balance(':treasury'), story.balance(':treasury', 'ETH')]).toEqual(['-3', '0', '0']);
+    expect([story.balance('refunds-reserved'), story.balance(':treasury'), story.balance(':treasury', 'ETH')]).toEqual([
+      '-3',
+      '0',
+      '0',
+    ]);
   });
 });
 
 describe('the money of a paid order', () => {
   const bsc = { network: 'bsc', txHash: '0x02', amount: '12.00' } as const;
-  const final = (change: Parameters<typeof depositFacts>[0] = {}, kind: 'on_time' | 'late' = 'on_time'): SessionEvent[] => [
-    detected(change, kind),
-    confirmed(change),
-  ];
+  const final = (
+    change: Parameters<typeof depositFacts>[0] = {},
+    kind: 'on_time' | 'late' = 'on_time',
+  ): SessionEvent[] => [detected(change, kind), confirmed(change)];
   const reverted = (change: Parameters<typeof depositFacts>[0] = {}): SessionEvent => ({
     type: 'DepositReverted',
-    data: { depositKey: depositFacts(change).depositKey, reason: 'reorg', afterFinal: true, headNumber: 300, revertedAtSec: 1_800_000_500 },
+    data: {
+      depositKey: depositFacts(change).depositKey,
+      reason: 'reorg',
+      afterFinal: true,
+      headNumber: 300,
+      revertedAtSec: 1_800_000_500,
+    },
   });
   const owed = (story: Story): Record<string, string> =>
     Object.fromEntries(
@@ -279,13 +447,23 @@ describe('the money of a paid order', () => {
     const story = new Story().add(created, ...final({ amount: '12.00' }), paid('12.00'), reverted());
     expect(story.last()).toEqual([
       'deposit_reversed',
-      ...['assets:deposit-wallets ethereum -12 USDT', 'unapplied ethereum 12 USDT', 'payable ethereum 10 USDT', 'unapplied ethereum -10 USDT'],
+      ...[
+        'assets:deposit-wallets ethereum -12 USDT',
+        'unapplied ethereum 12 USDT',
+        'payable ethereum 10 USDT',
+        'unapplied ethereum -10 USDT',
+      ],
     ]);
     expect(owed(story)).toEqual({});
     story.add(...final({ amount: '12.00' }));
     expect(story.last()).toEqual(['payment_restored', 'payable ethereum -10 USDT', 'unapplied ethereum 10 USDT']);
     const [deposit, restored] = story.books.entries('test').slice(-2);
-    expect(deposit).toMatchObject({ kind: 'deposit', id: restored!.id, chainTimeSec: restored!.chainTimeSec, days: restored!.days });
+    expect(deposit).toMatchObject({
+      kind: 'deposit',
+      id: restored!.id,
+      chainTimeSec: restored!.chainTimeSec,
+      days: restored!.days,
+    });
     expect(owed(story)).toEqual({ 'payable ethereum': '-10', 'unapplied ethereum': '-2' });
   });
 
@@ -310,7 +488,12 @@ describe('the money of a paid order', () => {
   });
 
   it('is what a tolerance let be missing, too, once more money is there', () => {
-    const story = new Story().add(created, ...final({ amount: '9.99' }), paid('9.99'), ...final({ txHash: '0x02', amount: '1.00' }));
+    const story = new Story().add(
+      created,
+      ...final({ amount: '9.99' }),
+      paid('9.99'),
+      ...final({ txHash: '0x02', amount: '1.00' }),
+    );
     expect(owed(story)).toEqual({ 'payable ethereum': '-10', 'unapplied ethereum': '-0.99' });
   });
 
@@ -325,23 +508,44 @@ describe('a refund', () => {
   const first = { txHash: '0x02', amount: '5.00' };
   const second = { txHash: '0x03', amount: '5.00' };
   const { depositKey } = depositFacts(first);
-  /** Late money that an operator set aside and the chain then took back: it is owed to the inbox, and by nobody else. */
+  /**
+   * Late money that an operator set aside and the chain then took back: it is owed to the inbox, and by nobody else.
+   */
   const lostAside: readonly SessionEvent[] = [
     detected(first, 'late'),
     confirmed(first),
     { type: 'DepositSetAside', data: { depositKey, operation: 1, setAsideAtSec: CREATED_AT + 50 } },
-    { type: 'DepositReverted', data: { depositKey, reason: 'reorg', afterFinal: true, headNumber: 300, revertedAtSec: 1_800_000_500 } },
+    {
+      type: 'DepositReverted',
+      data: { depositKey, reason: 'reorg', afterFinal: true, headNumber: 300, revertedAtSec: 1_800_000_500 },
+    },
   ];
 
   it('of other money of the session takes nothing of the order for what was set aside and lost', () => {
-    const story = new Story().add(created, detected(), confirmed(), paid('10.00'), ...lostAside, detected(second, 'late'), confirmed(second));
+    const story = new Story().add(
+      created,
+      detected(),
+      confirmed(),
+      paid('10.00'),
+      ...lostAside,
+      detected(second, 'late'),
+      confirmed(second),
+    );
     story.add(refund('5.00', 're_1', depositFacts(second)));
     expect(story.last()).toEqual(['refund_reserved', 'unapplied ethereum 5 USDT', 'refunds-reserved ethereum -5 USDT']);
     expect(story.balance('payable')).toBe('-10');
   });
 
   it('of who paid the order leaves the money of others alone, which the merchant is never settled', () => {
-    const story = new Story().add(created, detected(), confirmed(), paid('10.00'), detected(second, 'late'), confirmed(second), refund('5.00'));
+    const story = new Story().add(
+      created,
+      detected(),
+      confirmed(),
+      paid('10.00'),
+      detected(second, 'late'),
+      confirmed(second),
+      refund('5.00'),
+    );
     expect(story.last()).toEqual(['refund_reserved', 'payable ethereum 5 USDT', 'refunds-reserved ethereum -5 USDT']);
     expect([story.balance('payable'), story.balance('unapplied')]).toEqual(['-5', '-5']);
     story.add(refund('5.00', 're_2', depositFacts(second)));
@@ -350,7 +554,11 @@ describe('a refund', () => {
     const failed = { ...leg, reason: 'execution_reverted', networkFee: null, failedAtSec: CREATED_AT + 300 } as const;
     story.add({ type: 'RefundPayoutFailed', data: failed });
     expect([story.balance('payable'), story.balance('unapplied')]).toEqual(['-10', '0']);
-    expect(story.add(refund('6.00', 're_3')).last()).toEqual(['refund_reserved', 'payable ethereum 6 USDT', 'refunds-reserved ethereum -6 USDT']);
+    expect(story.add(refund('6.00', 're_3')).last()).toEqual([
+      'refund_reserved',
+      'payable ethereum 6 USDT',
+      'refunds-reserved ethereum -6 USDT',
+    ]);
   });
 
   it('takes what is over the order before the order, and neither of what came late', () => {
@@ -364,14 +572,28 @@ describe('a refund', () => {
       confirmed(second),
       refund('3.00'),
     );
-    expect(story.last()).toEqual(['refund_reserved', 'unapplied ethereum 2 USDT', 'payable ethereum 1 USDT', 'refunds-reserved ethereum -3 USDT']);
+    expect(story.last()).toEqual([
+      'refund_reserved',
+      'unapplied ethereum 2 USDT',
+      'payable ethereum 1 USDT',
+      'refunds-reserved ethereum -3 USDT',
+    ]);
     expect([story.balance('payable'), story.balance('unapplied')]).toEqual(['-9', '-5']);
   });
 
   it('takes nothing of payable where no order was paid: the settlement of others comes from there', () => {
-    const story = new Story().add(created, ...lostAside, detected(second, 'late'), confirmed(second), refund('5.00', 're_1', depositFacts(second)));
+    const story = new Story().add(
+      created,
+      ...lostAside,
+      detected(second, 'late'),
+      confirmed(second),
+      refund('5.00', 're_1', depositFacts(second)),
+    );
     expect(story.last()).toEqual(['refund_reserved', 'unapplied ethereum 5 USDT', 'refunds-reserved ethereum -5 USDT']);
-    story.add({ type: 'RefundPayoutFailed', data: { ...leg, reason: 'execution_reverted', networkFee: null, failedAtSec: CREATED_AT + 300 } });
+    story.add({
+      type: 'RefundPayoutFailed',
+      data: { ...leg, reason: 'execution_reverted', networkFee: null, failedAtSec: CREATED_AT + 300 },
+    });
     expect(story.last()).toEqual(['refund_released', 'unapplied ethereum -5 USDT', 'refunds-reserved ethereum 5 USDT']);
     expect(story.balance('payable')).toBe('0');
   });
@@ -391,7 +613,13 @@ describe('a refund', () => {
       landed,
       gone,
     );
-    story.add(detected(second, 'late'), confirmed(second), detected(bsc, 'late'), confirmed(bsc), refund('5.00', 're_2', depositFacts(second)));
+    story.add(
+      detected(second, 'late'),
+      confirmed(second),
+      detected(bsc, 'late'),
+      confirmed(bsc),
+      refund('5.00', 're_2', depositFacts(second)),
+    );
     expect(story.last()).toEqual(['refund_reserved', 'unapplied ethereum 5 USDT', 'refunds-reserved ethereum -5 USDT']);
     expect(story.balance('payable')).toBe('0');
   });
@@ -410,18 +638,41 @@ describe('the service fee', () => {
   const bsc = (amount: string) => ({ network: 'bsc', txHash: '0x02', amount }) as const;
   const reverted = (change: Parameters<typeof depositFacts>[0] = {}): SessionEvent => ({
     type: 'DepositReverted',
-    data: { depositKey: depositFacts(change).depositKey, reason: 'reorg', afterFinal: true, headNumber: 300, revertedAtSec: 1_800_000_500 },
+    data: {
+      depositKey: depositFacts(change).depositKey,
+      reason: 'reorg',
+      afterFinal: true,
+      headNumber: 300,
+      revertedAtSec: 1_800_000_500,
+    },
   });
-  const final = (change: Parameters<typeof depositFacts>[0] = {}): SessionEvent[] => [detected(change), confirmed(change)];
+  const final = (change: Parameters<typeof depositFacts>[0] = {}): SessionEvent[] => [
+    detected(change),
+    confirmed(change),
+  ];
   const feesOf = (story: Story) => story.books.entries('test').filter(({ kind }) => FEE_KINDS.includes(kind));
 
   it('is an entry of its own beside the payment, on what was due and not on the excess', () => {
     const story = new Story().add(ofMerchant(75), ...final({ amount: '12.00' }), paid('12.00'));
-    expect(story.last()).toEqual(['service_fee', 'payable ethereum 0.075 USDT', 'income:service-fees ethereum -0.075 USDT']);
+    expect(story.last()).toEqual([
+      'service_fee',
+      'payable ethereum 0.075 USDT',
+      'income:service-fees ethereum -0.075 USDT',
+    ]);
     const [payment, fee] = story.books.entries('test').slice(-2);
-    expect(payment).toMatchObject({ kind: 'payment', number: fee!.number - 1, id: fee!.id, chainTimeSec: fee!.chainTimeSec, days: fee!.days });
+    expect(payment).toMatchObject({
+      kind: 'payment',
+      number: fee!.number - 1,
+      id: fee!.id,
+      chainTimeSec: fee!.chainTimeSec,
+      days: fee!.days,
+    });
     expect(fee).toMatchObject({ merchantId: MERCHANT_ID, orderId: 'order-1', sessionId: sessionIdOf(0) });
-    expect([story.balance('payable'), story.balance('unapplied'), story.balance('service-fees')]).toEqual(['-9.925', '-2', '-0.075']);
+    expect([story.balance('payable'), story.balance('unapplied'), story.balance('service-fees')]).toEqual([
+      '-9.925',
+      '-2',
+      '-0.075',
+    ]);
   });
 
   it('is nothing, and leaves nothing behind, where none is set or it rounds down to nothing', () => {
@@ -430,19 +681,31 @@ describe('the service fee', () => {
     expect(JSON.stringify([...without.books.tables].map(([name, rows]) => [name, [...rows]]))).not.toMatch(/service/i);
     const tiny = { amount: '0.0001' };
     const dust = new Story().add(ofMerchant(1, { dueAmount: '0.0001' }), ...final(tiny));
-    dust.add({ ...paid('0.0001'), data: { ...(paid('0.0001') as { data: object }).data, due: '0.0001' } } as SessionEvent, reverted(tiny));
+    dust.add(
+      { ...paid('0.0001'), data: { ...(paid('0.0001') as { data: object }).data, due: '0.0001' } } as SessionEvent,
+      reverted(tiny),
+    );
     expect(dust.last()[0]).toBe('deposit_reversed');
     expect(feesOf(dust)).toEqual([]);
   });
 
   it('is on what was received when that was a little less than what was due', () => {
     const story = new Story().add(ofMerchant(1_000), ...final({ amount: '9.970001' }), paid('9.970001'));
-    expect(story.last()).toEqual(['service_fee', 'payable ethereum 0.997 USDT', 'income:service-fees ethereum -0.997 USDT']);
+    expect(story.last()).toEqual([
+      'service_fee',
+      'payable ethereum 0.997 USDT',
+      'income:service-fees ethereum -0.997 USDT',
+    ]);
   });
 
   it('is shared exactly between the networks that the money came on, with what rounding leaves where most of it is', () => {
     // 0.33% of 10.00 is 0.033; of 4.000005 it is 0.013200(0165), of 5.999995 it is 0.019799(9835).
-    const story = new Story().add(ofMerchant(33), ...final({ amount: '4.000005' }), ...final(bsc('5.999995')), paid('10.00'));
+    const story = new Story().add(
+      ofMerchant(33),
+      ...final({ amount: '4.000005' }),
+      ...final(bsc('5.999995')),
+      paid('10.00'),
+    );
     expect(story.last()).toEqual([
       'service_fee',
       ...['payable ethereum 0.0132 USDT', 'income:service-fees ethereum -0.0132 USDT'],
@@ -457,7 +720,11 @@ describe('the service fee', () => {
       ...final(bsc('0.000000999999999999')),
       paid('9.999999999999999999'),
     );
-    expect(story.last()).toEqual(['service_fee', 'payable ethereum 0.999999 USDT', 'income:service-fees ethereum -0.999999 USDT']);
+    expect(story.last()).toEqual([
+      'service_fee',
+      'payable ethereum 0.999999 USDT',
+      'income:service-fees ethereum -0.999999 USDT',
+    ]);
   });
 
   it('has no more decimals than every token of the order', () => {
@@ -477,7 +744,11 @@ describe('the service fee', () => {
     const story = new Story().add(ofMerchant(100), ...final(), paid('10.00'));
     const charged = story.books.entries('test').at(-1)!;
     story.add(reverted());
-    expect(story.last()).toEqual(['service_fee_reversed', 'payable ethereum -0.1 USDT', 'income:service-fees ethereum 0.1 USDT']);
+    expect(story.last()).toEqual([
+      'service_fee_reversed',
+      'payable ethereum -0.1 USDT',
+      'income:service-fees ethereum 0.1 USDT',
+    ]);
     expect(story.books.entries('test').at(-1)).toMatchObject({ reverses: charged.id });
     expect([story.balance('payable'), story.balance('service-fees')]).toEqual(['0', '0']);
     story.add(...final(), ...final(bsc('3.00')));
@@ -544,9 +815,12 @@ describe("the treasury's rules", () => {
   it('book native coin that nobody here sent as owed to whoever sent it, also what the fee of a sweep took before it was found', () => {
     const { mode, network } = terms;
     const place = { mode, network, coin: 'ETH', address: '0xFrom' } as const;
-    expect(lines({ type: 'NativeCoinFound', data: { ...place, amount: '0.03', sessionId: 'cs_1', blockNumber: 1, foundAtSec: 1 } })).toEqual([
-      ...['assets:deposit-wallets ethereum 0.03 ETH @0xFrom', 'liabilities:suspense ethereum -0.03 ETH'],
-    ]);
+    expect(
+      lines({
+        type: 'NativeCoinFound',
+        data: { ...place, amount: '0.03', sessionId: 'cs_1', blockNumber: 1, foundAtSec: 1 },
+      }),
+    ).toEqual([...['assets:deposit-wallets ethereum 0.03 ETH @0xFrom', 'liabilities:suspense ethereum -0.03 ETH']]);
     const before = (event: TreasuryEvent, held: bigint | null): string[] =>
       shown(bookTreasuryEvent(event, (asked) => (expect(asked).toEqual(place), held))?.before?.postings ?? []);
     const sweep: TreasuryEvent = { type: 'SweepCompleted', data: { ...terms, derivationIndex: 4 } };
@@ -556,11 +830,17 @@ describe("the treasury's rules", () => {
     expect(before(sweep, null)).toEqual(lacking('0.01'));
     expect(before(sweep, 4n * 10n ** 15n)).toEqual(lacking('0.006'));
     expect(before(sweep, 10n ** 16n)).toEqual([]);
-    const failed: TreasuryEvent = { type: 'SweepFailed', data: { ...terms, derivationIndex: 4, reason: 'execution_reverted', failedAtSec: 1 } };
+    const failed: TreasuryEvent = {
+      type: 'SweepFailed',
+      data: { ...terms, derivationIndex: 4, reason: 'execution_reverted', failedAtSec: 1 },
+    };
     expect(before(failed, null)).toEqual(lacking('0.01'));
-    expect(shown(bookTreasuryEvent({ type: 'SweepCompleted', data: { ...terms, feeAddress: '0xTo' } }, () => 0n)?.before?.postings ?? [])).toEqual(
-      [],
-    );
+    expect(
+      shown(
+        bookTreasuryEvent({ type: 'SweepCompleted', data: { ...terms, feeAddress: '0xTo' } }, () => 0n)?.before
+          ?.postings ?? [],
+      ),
+    ).toEqual([]);
   });
 
   it('take native coin that goes back, and the fee of its way, from what is owed to unknown senders; what failed cost the operator its fee', () => {
@@ -569,20 +849,27 @@ describe("the treasury's rules", () => {
       ...['liabilities:suspense ethereum 0.50 ETH', 'assets:treasury ethereum -0.50 ETH @0xFrom'],
       ...['liabilities:suspense ethereum 0.01 ETH', 'assets:treasury ethereum -0.01 ETH @0xFrom'],
     ]);
-    expect(lines({ type: 'NativeReturnFailed', data: { ...ofReturn, reason: 'execution_reverted', failedAtSec: 1 } })).toEqual([
-      ...['expenses:network-fees ethereum 0.01 ETH', 'assets:treasury ethereum -0.01 ETH @0xFrom'],
-    ]);
+    expect(
+      lines({ type: 'NativeReturnFailed', data: { ...ofReturn, reason: 'execution_reverted', failedAtSec: 1 } }),
+    ).toEqual([...['expenses:network-fees ethereum 0.01 ETH', 'assets:treasury ethereum -0.01 ETH @0xFrom']]);
   });
 
   it('move gas to a collection address, coins to cold storage and what is payable to its merchant', () => {
-    expect(lines({ type: 'GasTopUpCompleted', data: { ...terms, coin: 'ETH', amount: '0.5', derivationIndex: 4 } })).toEqual([
+    expect(
+      lines({ type: 'GasTopUpCompleted', data: { ...terms, coin: 'ETH', amount: '0.5', derivationIndex: 4 } }),
+    ).toEqual([
       ...['assets:deposit-wallets ethereum 0.50 ETH @0xTo', 'assets:treasury ethereum -0.50 ETH @0xFrom'],
       ...['expenses:network-fees ethereum 0.01 ETH', 'assets:treasury ethereum -0.01 ETH @0xFrom'],
     ]);
-    expect(lines({ type: 'NonceAccountCompleted', data: { ...terms, coin: 'SOL', amount: '0.002', derivationIndex: 0 } })?.slice(0, 2)).toEqual([
-      ...['expenses:network-fees ethereum 0.002 SOL', 'assets:treasury ethereum -0.002 SOL @0xFrom'],
-    ]);
-    expect(lines({ type: 'WithdrawalCompleted', data: terms })?.[0]).toBe('assets:cold-storage ethereum 100.00 USDT @0xTo');
+    expect(
+      lines({
+        type: 'NonceAccountCompleted',
+        data: { ...terms, coin: 'SOL', amount: '0.002', derivationIndex: 0 },
+      })?.slice(0, 2),
+    ).toEqual([...['expenses:network-fees ethereum 0.002 SOL', 'assets:treasury ethereum -0.002 SOL @0xFrom']]);
+    expect(lines({ type: 'WithdrawalCompleted', data: terms })?.[0]).toBe(
+      'assets:cold-storage ethereum 100.00 USDT @0xTo',
+    );
     expect(lines({ type: 'SettlementCompleted', data: { ...terms, merchantId: MERCHANT_ID } })?.[0]).toBe(
       `liabilities:merchants:${MERCHANT_ID}:payable ethereum 100.00 USDT`,
     );
@@ -590,7 +877,18 @@ describe("the treasury's rules", () => {
 
   it('book funding as capital, a failed move as its fee alone, and an acknowledged outflow as a loss of the account it left', () => {
     const { mode, network, coin, amount } = terms;
-    const funded = { mode, network, coin, amount, address: '0xT', fromAddress: null, txHash: null, logIndex: null, blockNumber: 1, recordedAtSec: 1 };
+    const funded = {
+      mode,
+      network,
+      coin,
+      amount,
+      address: '0xT',
+      fromAddress: null,
+      txHash: null,
+      logIndex: null,
+      blockNumber: 1,
+      recordedAtSec: 1,
+    };
     expect(lines({ type: 'TreasuryFunded', data: funded })).toEqual([
       'assets:treasury ethereum 100.00 USDT @0xT',
       'equity:operator-funding ethereum -100.00 USDT',
@@ -602,12 +900,30 @@ describe("the treasury's rules", () => {
     ]);
     expect(lines({ type: 'WithdrawalFailed', data: { ...failed, networkFee: null } })).toBeUndefined();
     const ofAddress4 = { ...failed, derivationIndex: 4 };
-    expect(lines({ type: 'GasTopUpFailed', data: ofAddress4 })?.at(-1)).toBe('assets:treasury ethereum -0.01 ETH @0xFrom');
-    expect(lines({ type: 'SweepFailed', data: ofAddress4 })?.at(-1)).toBe('assets:deposit-wallets ethereum -0.01 ETH @0xFrom');
-    const outflow: OutflowFacts = { mode, network, outflowKey: 'k', address: '0xA', coin, amount, toAddress: null, txHash: null, blockNumber: null };
+    expect(lines({ type: 'GasTopUpFailed', data: ofAddress4 })?.at(-1)).toBe(
+      'assets:treasury ethereum -0.01 ETH @0xFrom',
+    );
+    expect(lines({ type: 'SweepFailed', data: ofAddress4 })?.at(-1)).toBe(
+      'assets:deposit-wallets ethereum -0.01 ETH @0xFrom',
+    );
+    const outflow: OutflowFacts = {
+      mode,
+      network,
+      outflowKey: 'k',
+      address: '0xA',
+      coin,
+      amount,
+      toAddress: null,
+      txHash: null,
+      blockNumber: null,
+    };
     const acknowledged = { ...outflow, actor: 'operator', reason: 'known', acknowledgedAtSec: 1 };
-    expect(lines({ type: 'UnknownOutflowAcknowledged', data: acknowledged })?.[1]).toBe('assets:treasury ethereum -100.00 USDT @0xA');
-    expect(lines({ type: 'UnknownOutflowAcknowledged', data: acknowledged }, 100n)?.[1]).toBe('assets:deposit-wallets ethereum -100.00 USDT @0xA');
+    expect(lines({ type: 'UnknownOutflowAcknowledged', data: acknowledged })?.[1]).toBe(
+      'assets:treasury ethereum -100.00 USDT @0xA',
+    );
+    expect(lines({ type: 'UnknownOutflowAcknowledged', data: acknowledged }, 100n)?.[1]).toBe(
+      'assets:deposit-wallets ethereum -100.00 USDT @0xA',
+    );
     expect(lines({ type: 'UnknownOutflowFound', data: { ...outflow, foundAtSec: 1 } })).toBeUndefined();
   });
 });
@@ -631,7 +947,12 @@ describe('the fiat value', () => {
       difference: '0.23',
     });
     const yen = openSessionBooks(createdFacts({ currency: 'JPY', rateLock: { ...rateLock, rate: '0.0067' } }));
-    expect(fiatValueOf(yen, 10n * UNIT, null)).toEqual({ currency: 'JPY', atLockedRate: '1493', atSettlementQuote: null, difference: null });
+    expect(fiatValueOf(yen, 10n * UNIT, null)).toEqual({
+      currency: 'JPY',
+      atLockedRate: '1493',
+      atSettlementQuote: null,
+      difference: null,
+    });
   });
 
   it('is none for an order in the coin itself, and has no quote of another currency', () => {

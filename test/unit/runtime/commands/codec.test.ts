@@ -5,15 +5,27 @@ import { describe, expect, test } from 'vitest';
 import type { DomainEvent, DomainEventType } from '../../../../src/domain/events/domain-event.ts';
 import type { EventMetadata } from '../../../../src/domain/events/envelope.ts';
 import type { RecordedEvent } from '../../../../src/ports/event-store.ts';
-import { CURRENT_VERSION, decodeEvent, encodeEvent, EVENT_TYPES, hashRecorded, UnknownEvent } from '../../../../src/runtime/commands/codec.ts';
+import {
+  CURRENT_VERSION,
+  decodeEvent,
+  encodeEvent,
+  EVENT_TYPES,
+  hashRecorded,
+  UnknownEvent,
+} from '../../../../src/runtime/commands/codec.ts';
 import { SAMPLES } from '../../../fixtures/events/samples.ts';
 import { REPOSITORY } from '../../../support/repository.ts';
 
 const FOLDER = join(REPOSITORY, 'test/fixtures/events');
-const METADATA: EventMetadata = { correlationId: '7d9f4e5c-0000-4000-8000-000000000001', actor: 'test', prev: 'a'.repeat(64) };
+const METADATA: EventMetadata = {
+  correlationId: '7d9f4e5c-0000-4000-8000-000000000001',
+  actor: 'test',
+  prev: 'a'.repeat(64),
+};
 
 const goldenPath = (type: string, version: number): string => join(FOLDER, `${type}.v${version}.json`);
-const readGolden = (name: string): RecordedEvent => JSON.parse(readFileSync(join(FOLDER, name), 'utf8')) as RecordedEvent;
+const readGolden = (name: string): RecordedEvent =>
+  JSON.parse(readFileSync(join(FOLDER, name), 'utf8')) as RecordedEvent;
 const goldenNames = (): string[] => readdirSync(FOLDER).filter((name) => name.endsWith('.json'));
 
 function encodeSample(type: DomainEventType): RecordedEvent {
@@ -23,7 +35,10 @@ function encodeSample(type: DomainEventType): RecordedEvent {
   return { stream: place.stream, revision: place.revision, position: '1', ...encoded };
 }
 
-/** New types and versions get their golden file once, by running this test with `WRITE_GOLDEN=1`; an existing file is never rewritten. */
+/**
+ * New types and versions get their golden file once, by running this test with `WRITE_GOLDEN=1`; an existing file is
+ * never rewritten.
+ */
 if (process.env.WRITE_GOLDEN === '1') {
   for (const type of EVENT_TYPES) {
     const path = goldenPath(type, CURRENT_VERSION[type]);
@@ -33,7 +48,9 @@ if (process.env.WRITE_GOLDEN === '1') {
 
 describe('golden events', () => {
   test('every event type has a golden file for every version it was ever written in', () => {
-    const expected = EVENT_TYPES.flatMap((type) => Array.from({ length: CURRENT_VERSION[type] }, (_, index) => `${type}.v${index + 1}.json`));
+    const expected = EVENT_TYPES.flatMap((type) =>
+      Array.from({ length: CURRENT_VERSION[type] }, (_, index) => `${type}.v${index + 1}.json`),
+    );
     expect(goldenNames().sort()).toEqual(expected.sort());
   });
 
@@ -54,7 +71,14 @@ describe('golden events', () => {
 describe('the codec', () => {
   test('hashes the canonical bytes: a JSON array that ends with the stored texts verbatim', () => {
     const recorded = encodeSample('MerchantRegistered');
-    const head = JSON.stringify([recorded.stream, recorded.revision, recorded.id, recorded.type, recorded.version, recorded.atMs]).slice(0, -1);
+    const head = JSON.stringify([
+      recorded.stream,
+      recorded.revision,
+      recorded.id,
+      recorded.type,
+      recorded.version,
+      recorded.atMs,
+    ]).slice(0, -1);
     const bytes = Buffer.from(`${head},${recorded.data},${recorded.metadata}]`, 'utf8');
     expect(recorded.hash).toBe(createHash('sha256').update(bytes).digest('hex'));
   });
@@ -78,7 +102,12 @@ describe('the codec', () => {
     for (const type of EVENT_TYPES) {
       const recorded = encodeSample(type);
       const decoded = decodeEvent(recorded);
-      expect(decoded).toMatchObject({ stream: 'golden-stream', position: '1', atMs: 1_800_000_000_000, version: CURRENT_VERSION[type] });
+      expect(decoded).toMatchObject({
+        stream: 'golden-stream',
+        position: '1',
+        atMs: 1_800_000_000_000,
+        version: CURRENT_VERSION[type],
+      });
       expect(decoded.event).toEqual({ type, data: SAMPLES[type] });
       const read = decodeEvent({ ...recorded });
       expect(read).toStrictEqual(decoded);

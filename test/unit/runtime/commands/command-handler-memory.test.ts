@@ -4,7 +4,10 @@ import { deliveryStream } from '../../../../src/domain/streams.ts';
 import { StoreUnavailable } from '../../../../src/ports/event-store.ts';
 import { systemClock } from '../../../../src/ports/clock.ts';
 import { NotificationIds } from '../../../../src/runtime/commands/notification-ids.ts';
-import { createDeliveryHandler, type DeliveryHandler } from '../../../../src/features/shared/handlers/delivery-handler.ts';
+import {
+  createDeliveryHandler,
+  type DeliveryHandler,
+} from '../../../../src/features/shared/handlers/delivery-handler.ts';
 import { attempt, NOTIFICATION_ID, scheduled } from '../../../support/given-delivery.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 
@@ -19,7 +22,12 @@ let handler: DeliveryHandler;
 
 beforeEach(() => {
   store = new MemoryEventStore();
-  handler = createDeliveryHandler({ store, clock: systemClock, random: nodeRandom, notificationIds: new NotificationIds(systemClock) });
+  handler = createDeliveryHandler({
+    store,
+    clock: systemClock,
+    random: nodeRandom,
+    notificationIds: new NotificationIds(systemClock),
+  });
 });
 
 test('a delivery that is to be tried again is kept: the next attempt is recorded without reading its stream', async () => {
@@ -33,8 +41,15 @@ test('a delivery that is to be tried again is kept: the next attempt is recorded
 test('a delivery that is settled is not kept: whoever asks for it again finds it in the log', async () => {
   await handler.execute(stream, attempt({ delivery }), context, { expectNew: true });
   const read = vi.spyOn(store, 'readStream');
-  const asked = await handler.execute(stream, { type: 'RequestRedelivery', by: 'merchant', requestedAtMs: 1, bulk: false }, context);
-  expect(asked).toMatchObject({ ok: true, state: { value: 'pending', context: { attempts: 1, redeliveryOwed: true } } });
+  const asked = await handler.execute(
+    stream,
+    { type: 'RequestRedelivery', by: 'merchant', requestedAtMs: 1, bulk: false },
+    context,
+  );
+  expect(asked).toMatchObject({
+    ok: true,
+    state: { value: 'pending', context: { attempts: 1, redeliveryOwed: true } },
+  });
   expect(read).toHaveBeenCalledTimes(1);
 });
 
@@ -47,7 +62,11 @@ test('nothing is kept of a stream whose last append may or may not have been sto
     throw new StoreUnavailable('the answer was lost');
   });
   await expect(handler.execute(stream, recorded, context)).rejects.toThrow(StoreUnavailable);
-  expect(await handler.execute(stream, recorded, context)).toMatchObject({ ok: true, events: [], state: { context: { attempts: 2 } } });
+  expect(await handler.execute(stream, recorded, context)).toMatchObject({
+    ok: true,
+    events: [],
+    state: { context: { attempts: 2 } },
+  });
 });
 
 test('commands that wait for one another each see what the one before left, settled or not', async () => {

@@ -4,7 +4,10 @@ import type { ApiKeyId, MerchantId } from '../../../../src/domain/ids.ts';
 import { merchantStream } from '../../../../src/domain/streams.ts';
 import { systemClock } from '../../../../src/ports/clock.ts';
 import { NotificationIds } from '../../../../src/runtime/commands/notification-ids.ts';
-import { createMerchantHandler, type MerchantHandler } from '../../../../src/features/shared/handlers/merchant-handler.ts';
+import {
+  createMerchantHandler,
+  type MerchantHandler,
+} from '../../../../src/features/shared/handlers/merchant-handler.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 
 /* Two processes on one store, each with its own memory of the same stream. */
@@ -12,7 +15,14 @@ import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 const merchantId = 'mer_1' as MerchantId;
 const stream = merchantStream(merchantId);
 const context = { correlationId: 'test', actor: 'test' };
-const keyOf = (keyId: string) => ({ merchantId, keyId: keyId as ApiKeyId, mode: 'test' as const, keyHash: keyId, hint: 'h', sealedSecret: 's' });
+const keyOf = (keyId: string) => ({
+  merchantId,
+  keyId: keyId as ApiKeyId,
+  mode: 'test' as const,
+  keyHash: keyId,
+  hint: 'h',
+  sealedSecret: 's',
+});
 
 let store: MemoryEventStore;
 let one: MerchantHandler;
@@ -61,7 +71,9 @@ test('a command is not called done because of a state that another process has c
 test('commands of two processes on one stream all happen, each once', async () => {
   const ids = Array.from({ length: 20 }, (_, index) => `key${index}`);
   const results = await Promise.allSettled(
-    ids.map((id, index) => (index % 2 === 0 ? one : other).execute(stream, { type: 'IssueKey', key: keyOf(id) }, context)),
+    ids.map((id, index) =>
+      (index % 2 === 0 ? one : other).execute(stream, { type: 'IssueKey', key: keyOf(id) }, context),
+    ),
   );
   const done = ids.filter((_, index) => results[index]!.status === 'fulfilled');
   expect(done.length).toBeGreaterThan(0);

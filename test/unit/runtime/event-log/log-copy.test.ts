@@ -71,7 +71,9 @@ describe('copying a log', () => {
     const target = new MemoryEventStore();
     await appendNote(target, 'secrets-a', 'two');
     await expect(copyAll(source, target)).rejects.toThrow(CopyRefused);
-    await expect(copyAll(source, target)).rejects.toThrow('the target is not a copy of the source: its event 1 is event 0 of stream secrets-a');
+    await expect(copyAll(source, target)).rejects.toThrow(
+      'the target is not a copy of the source: its event 1 is event 0 of stream secrets-a',
+    );
     expect(target.events).toHaveLength(1);
   });
 
@@ -122,13 +124,25 @@ describe('the digests of a log', () => {
           const stream = `secrets-${name}`;
           const event = { type: 'SecretGenerated', data: { purpose: name, version: 1, sealed: 'sealed' } } as never;
           const metadata = { correlationId: 'test', actor: 'test', prev: '' };
-          const encoded = encodeEvent({ id: `00000000-0000-4000-8000-00000000000${name}`, stream, revision: 0, atMs: 1, event, metadata });
+          const encoded = encodeEvent({
+            id: `00000000-0000-4000-8000-00000000000${name}`,
+            stream,
+            revision: 0,
+            atMs: 1,
+            event,
+            metadata,
+          });
           await store.append({ stream, expected: 'no-stream', events: [encoded] });
         }
         return digestOf(store);
       }),
     );
-    const [one, same, reversed, shorter] = logs as [(typeof logs)[0], (typeof logs)[0], (typeof logs)[0], (typeof logs)[0]];
+    const [one, same, reversed, shorter] = logs as [
+      (typeof logs)[0],
+      (typeof logs)[0],
+      (typeof logs)[0],
+      (typeof logs)[0],
+    ];
     expect(one).toEqual(same);
     expect(reversed.log).not.toBe(one.log);
     expect(reversed.heads).toBe(one.heads);
@@ -143,8 +157,12 @@ describe('the digests of a log', () => {
     const reading = (events: readonly RecordedEvent[]) => ({
       readAll: ({ after }: { after: string | null }) => Promise.resolve(after === null ? [...events] : []),
     });
-    await expect(digestOf(reading([first, { ...second, data: '{}' }, third]))).rejects.toThrow('event 1 of stream secrets-a does not have the hash');
-    await expect(digestOf(reading([first, third]))).rejects.toThrow('event 2 of stream secrets-a comes where event 1 belongs');
+    await expect(digestOf(reading([first, { ...second, data: '{}' }, third]))).rejects.toThrow(
+      'event 1 of stream secrets-a does not have the hash',
+    );
+    await expect(digestOf(reading([first, third]))).rejects.toThrow(
+      'event 2 of stream secrets-a comes where event 1 belongs',
+    );
   });
 });
 
@@ -154,12 +172,19 @@ describe('the digest of the look-ups', () => {
       fc.asyncProperty(steps, async (drawn) => {
         const source = await ledger(drawn);
         fc.pre(source.events.length > 3);
-        const elsewhere = { readAll: async (options: Parameters<EventStore['readAll']>[0]) => (await source.readAll(shifted(options))).map(moved) };
+        const elsewhere = {
+          readAll: async (options: Parameters<EventStore['readAll']>[0]) =>
+            (await source.readAll(shifted(options))).map(moved),
+        };
         const wanted = await projectionDigests(source, new MemoryReadModel(), PROJECTIONS);
         expect(await projectionDigests(elsewhere, new MemoryReadModel(), PROJECTIONS)).toEqual(wanted);
         const lacking = new MemoryEventStore();
         for (const event of source.events.filter(({ stream }) => stream !== source.events[0]!.stream))
-          await lacking.append({ stream: event.stream, expected: event.revision === 0 ? 'no-stream' : event.revision - 1, events: [event] });
+          await lacking.append({
+            stream: event.stream,
+            expected: event.revision === 0 ? 'no-stream' : event.revision - 1,
+            events: [event],
+          });
         const less = await projectionDigests(lacking, new MemoryReadModel(), PROJECTIONS);
         expect(less[0]!.digest).not.toBe(wanted[0]!.digest);
       }),

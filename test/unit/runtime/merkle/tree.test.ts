@@ -19,8 +19,8 @@ import {
 } from '../../../../src/runtime/merkle/checkpoint-note.ts';
 
 /* The leaves and roots that the implementations of Certificate Transparency test each other with. */
-const LEAVES = ['', '00', '10', '2021', '3031', '40414243', '5051525354555657', '606162636465666768696a6b6c6d6e6f'].map((hex) =>
-  leafHash(Buffer.from(hex, 'hex')),
+const LEAVES = ['', '00', '10', '2021', '3031', '40414243', '5051525354555657', '606162636465666768696a6b6c6d6e6f'].map(
+  (hex) => leafHash(Buffer.from(hex, 'hex')),
 );
 const ROOTS = [
   '6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d',
@@ -54,7 +54,9 @@ describe('the Merkle tree of RFC 9162', () => {
       '5f083f0a1a33ca076a95279832580db3e0ef4584bdff1f54c8a360f50de3031e',
       '6b47aaf29ee3c2af9af889bc1fb9254dabd31177f16232dd6aab035ca39bf6e4',
     ]);
-    expect(hex(inclusionProof(2, 3, hashOf))).toEqual(['fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125']);
+    expect(hex(inclusionProof(2, 3, hashOf))).toEqual([
+      'fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125',
+    ]);
   });
 
   it('has the known consistency proofs', () => {
@@ -91,7 +93,9 @@ describe('a signed checkpoint', () => {
     const key = parseVerifierKey(KEY)!;
     expect(verifierKeyText(verifierKeyOf(key.name, key.publicKey))).toBe(KEY);
     const bytes = Buffer.from(SIGNATURE, 'base64');
-    const signatures = [{ name: 'PeterNeumann', keyId: bytes.subarray(0, 4).toString('hex'), signature: bytes.subarray(4) }];
+    const signatures = [
+      { name: 'PeterNeumann', keyId: bytes.subarray(0, 4).toString('hex'), signature: bytes.subarray(4) },
+    ];
     const note = { origin: 'PeterNeumann', size: 0, root: EMPTY_ROOT, text: TEXT, signatures };
     expect(verifySignature(note, key)).toBe('valid');
     expect(verifySignature({ ...note, text: TEXT.replace('answer', 'Answer') }, key)).toBe('invalid');
@@ -102,8 +106,16 @@ describe('a signed checkpoint', () => {
     const note = (size: number, more = ''): string =>
       `a.example/log\n${size}\n${EMPTY_ROOT.toString('base64')}\n\n\u2014 a.example/log ${SIGNATURE}\n${more}`;
     expect(parseCheckpoint(note(7))).toMatchObject({ origin: 'a.example/log', size: 7, root: EMPTY_ROOT });
-    expect(parseCheckpoints(`${note(7)}\n${note(9, `\u2014 witness ${SIGNATURE}\n`)}${note(11)}`)!.map(({ size }) => size)).toEqual([7, 9, 11]);
-    for (const wrong of ['', 'a\n1\n', note(7).replace('\n7\n', '\n07\n'), note(7).replace('\u2014', '-'), note(7).replace('\n\n', '\n')])
+    expect(
+      parseCheckpoints(`${note(7)}\n${note(9, `\u2014 witness ${SIGNATURE}\n`)}${note(11)}`)!.map(({ size }) => size),
+    ).toEqual([7, 9, 11]);
+    for (const wrong of [
+      '',
+      'a\n1\n',
+      note(7).replace('\n7\n', '\n07\n'),
+      note(7).replace('\u2014', '-'),
+      note(7).replace('\n\n', '\n'),
+    ])
       expect(parseCheckpoint(wrong)).toBeNull();
     expect(parseCheckpoints(`${note(7)}nonsense`)).toBeNull();
     expect(parseVerifierKey(KEY.replace('c74f20a3', 'c74f20a4'))).toBeNull();

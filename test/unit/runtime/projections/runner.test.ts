@@ -6,7 +6,11 @@ import type { Projection } from '../../../../src/ports/projection.ts';
 import type { Change, NextRows, OwnedRows, ReadModel } from '../../../../src/ports/read-model.ts';
 import type { BatchReport } from '../../../../src/runtime/projections/group.ts';
 import type { ParkedEvent } from '../../../../src/runtime/projections/batch.ts';
-import { ProjectionRunner, RebuildRunning, type ProjectionRunnerOptions } from '../../../../src/runtime/projections/runner.ts';
+import {
+  ProjectionRunner,
+  RebuildRunning,
+  type ProjectionRunnerOptions,
+} from '../../../../src/runtime/projections/runner.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 import { MemoryReadModel } from '../../../support/memory-read-model.ts';
 import { appendLedger, sessionIdOf, type LedgerEntry } from '../../../support/random-ledger.ts';
@@ -21,14 +25,22 @@ const counting = (name: string, change: Partial<Projection> = {}): Projection =>
   lists: [`${name}@1/`],
   needs: () => [{ table: `${name}@1`, key: 'count' }],
   apply: (_event, read) => [
-    { op: 'put', table: `${name}@1`, key: 'count', row: { count: (read<{ count: number }>(`${name}@1`, 'count')?.count ?? 0) + 1 } },
+    {
+      op: 'put',
+      table: `${name}@1`,
+      key: 'count',
+      row: { count: (read<{ count: number }>(`${name}@1`, 'count')?.count ?? 0) + 1 },
+    },
   ],
   ...change,
 });
 
 const created = (session: number): LedgerEntry => ({
   session,
-  event: { type: 'SessionCreated', data: createdFacts({ sessionId: sessionIdOf(session), orderId: `order-${session}` }) },
+  event: {
+    type: 'SessionCreated',
+    data: createdFacts({ sessionId: sessionIdOf(session), orderId: `order-${session}` }),
+  },
   atMs: 1_800_000_000_000,
 });
 
@@ -42,7 +54,10 @@ class FaultyReadModel extends MemoryReadModel {
 
   override next(owned: OwnedRows): NextRows {
     const next = super.next(owned);
-    return { ...next, apply: (changes, checkpoint) => this.#failing(owned.projection, () => next.apply(changes, checkpoint)) };
+    return {
+      ...next,
+      apply: (changes, checkpoint) => this.#failing(owned.projection, () => next.apply(changes, checkpoint)),
+    };
   }
 
   async #failing(projection: string, apply: () => Promise<void>): Promise<void> {
@@ -83,7 +98,9 @@ class StragglingReadModel extends GatedReadModel {
   straggler = '';
 
   override apply(projection: string, changes: readonly Change[], checkpoint: string): Promise<void> {
-    return projection === this.straggler ? Promise.reject(new StoreUnavailable('not now')) : super.apply(projection, changes, checkpoint);
+    return projection === this.straggler
+      ? Promise.reject(new StoreUnavailable('not now'))
+      : super.apply(projection, changes, checkpoint);
   }
 
   override async checkpoint(projection: string): Promise<string | null> {
@@ -140,7 +157,8 @@ describe('the projection runner', () => {
       store.current,
       Array.from({ length: to - from }, (_, index) => created(from + index)),
     );
-  const countOf = async (model: ReadModel, name: string) => (await model.get<{ count: number }>(`${name}@1`, 'count'))?.count;
+  const countOf = async (model: ReadModel, name: string) =>
+    (await model.get<{ count: number }>(`${name}@1`, 'count'))?.count;
 
   afterEach(async () => {
     await Promise.all(runners.splice(0).map((runner) => runner.stop()));
@@ -183,7 +201,9 @@ describe('the projection runner', () => {
     await first.stop();
     await append(7, 12);
     const reports: BatchReport[] = [];
-    const runner = await start([counting('old'), counting('new')], model, { hooks: { onBatch: (report) => reports.push(report) } });
+    const runner = await start([counting('old'), counting('new')], model, {
+      hooks: { onBatch: (report) => reports.push(report) },
+    });
     await runner.ready();
     expect([await countOf(model, 'old'), await countOf(model, 'new')]).toEqual([12, 12]);
     await append(12, 13);
@@ -202,7 +222,9 @@ describe('the projection runner', () => {
       },
     });
     await append(0, 4);
-    const runner = await start([fragile, counting('sound')], model, { hooks: { onParked: (event) => alarms.push(event) } });
+    const runner = await start([fragile, counting('sound')], model, {
+      hooks: { onParked: (event) => alarms.push(event) },
+    });
     await runner.ready();
     expect([await countOf(model, 'fragile'), await countOf(model, 'sound')]).toEqual([3, 4]);
     const parked = {
@@ -263,23 +285,26 @@ describe('the projection runner', () => {
     expect([await countOf(model, 'one'), await countOf(model, 'two')]).toEqual([3, 3]);
   });
 
-  it.each(['before', 'after'] as const)('applies each event once when the read model is lost %s a commit', async (moment) => {
-    const model = new FaultyReadModel();
-    let applies = 0;
-    // The first batch is committed, so that rows are in memory that a lost answer makes outdated.
-    model.faults.push(() => ((applies += 1) > 2 && applies <= 5 ? moment : null));
-    await append(0, 9);
-    const runner = await start([counting('one'), counting('two')], model);
-    await runner.ready();
-    await expect.poll(() => countOf(model, 'one')).toBe(9);
-    await expect.poll(() => countOf(model, 'two')).toBe(9);
-    expect(model.checkpoints).toEqual(
-      new Map([
-        ['one@1', '9'],
-        ['two@1', '9'],
-      ]),
-    );
-  });
+  it.each(['before', 'after'] as const)(
+    'applies each event once when the read model is lost %s a commit',
+    async (moment) => {
+      const model = new FaultyReadModel();
+      let applies = 0;
+      // The first batch is committed, so that rows are in memory that a lost answer makes outdated.
+      model.faults.push(() => ((applies += 1) > 2 && applies <= 5 ? moment : null));
+      await append(0, 9);
+      const runner = await start([counting('one'), counting('two')], model);
+      await runner.ready();
+      await expect.poll(() => countOf(model, 'one')).toBe(9);
+      await expect.poll(() => countOf(model, 'two')).toBe(9);
+      expect(model.checkpoints).toEqual(
+        new Map([
+          ['one@1', '9'],
+          ['two@1', '9'],
+        ]),
+      );
+    },
+  );
 
   it('goes on with the others while the read model refuses one of them', async () => {
     const model = new FaultyReadModel();
@@ -303,7 +328,10 @@ describe('the projection runner', () => {
     let model: GatedReadModel;
 
     /** A runner whose projections are served what the ledger holds; what is built from now on waits at the gate. */
-    const startServing = async (names: readonly string[], options: Partial<ProjectionRunnerOptions> = {}): Promise<ProjectionRunner> => {
+    const startServing = async (
+      names: readonly string[],
+      options: Partial<ProjectionRunnerOptions> = {},
+    ): Promise<ProjectionRunner> => {
       model.isOpen = true;
       const runner = await start(
         names.map((name) => counting(name)),
@@ -332,14 +360,24 @@ describe('the projection runner', () => {
       await runner.rebuild(['one']);
       await append(5, 7);
       expect(await runner.caughtUpTo('7')).toBe(true);
-      expect([await countOf(model, 'one'), await countOf(model, 'two'), await isOld(model), switched]).toEqual([7, 7, true, []]);
+      expect([await countOf(model, 'one'), await countOf(model, 'two'), await isOld(model), switched]).toEqual([
+        7,
+        7,
+        true,
+        [],
+      ]);
       expect(runner.status().map(({ position, hasCaughtUp }) => [position, hasCaughtUp])).toEqual([
         ['7', true],
         ['7', true],
       ]);
       model.isOpen = true;
       await runner.ready();
-      expect([await countOf(model, 'one'), await countOf(model, 'two'), await isOld(model), switched]).toEqual([7, 7, false, ['one@1']]);
+      expect([await countOf(model, 'one'), await countOf(model, 'two'), await isOld(model), switched]).toEqual([
+        7,
+        7,
+        false,
+        ['one@1'],
+      ]);
       await append(7, 8);
       await runner.caughtUpTo('8');
       expect([await countOf(model, 'one'), await countOf(model, 'two')]).toEqual([8, 8]);
@@ -369,7 +407,9 @@ describe('the projection runner', () => {
       await stopping;
       model.isOpen = false;
       const reasons: string[] = [];
-      const again = await start([counting('one')], model, { hooks: { onRebuild: (id, reason) => reasons.push(`${id} ${reason}`) } });
+      const again = await start([counting('one')], model, {
+        hooks: { onRebuild: (id, reason) => reasons.push(`${id} ${reason}`) },
+      });
       expect([await countOf(model, 'one'), await isOld(model), reasons]).toEqual([9, true, ['one@1 resumed']]);
       model.isOpen = true;
       await again.ready();
@@ -472,7 +512,9 @@ describe('the projection runner', () => {
     store.current = new MemoryEventStore();
     await append(0, 2);
     const reasons: string[] = [];
-    const runner = await start([counting('one')], model, { hooks: { onRebuild: (projection, reason) => reasons.push(`${projection} ${reason}`) } });
+    const runner = await start([counting('one')], model, {
+      hooks: { onRebuild: (projection, reason) => reasons.push(`${projection} ${reason}`) },
+    });
     await runner.ready();
     expect([await countOf(model, 'one'), reasons]).toEqual([2, ['one@1 checkpoint_beyond_log']]);
   });
@@ -487,7 +529,13 @@ describe('the projection runner', () => {
     await append(1, 2);
     const statusOf = (id: string): unknown => runner.status().find(({ projection }) => projection === id);
     await expect.poll(() => statusOf('two@1')).toMatchObject({ position: '2', hasCaughtUp: true });
-    expect(statusOf('one@1')).toEqual({ projection: 'one@1', position: null, hasCaughtUp: false, lagEvents: 0, lagSec: 0 });
+    expect(statusOf('one@1')).toEqual({
+      projection: 'one@1',
+      position: null,
+      hasCaughtUp: false,
+      lagEvents: 0,
+      lagSec: 0,
+    });
     model.straggler = '';
     await expect.poll(() => statusOf('one@1')).toMatchObject({ position: '2', hasCaughtUp: true });
     expect(await countOf(model, 'one')).toBe(2);

@@ -98,8 +98,17 @@ describe('rows that are shown', () => {
     await before.stop();
     readModel.isOpen = false;
     const runner = await run(projectionOf('old'), projectionOf('new'));
-    const deps = { store, projections: runner, readModel, timeoutMs: 100, caughtUp: async () => runner.caughtUpTo((await store.head())!) };
-    const [old, both] = [createServedRows(deps, projectionOf('old')), createServedRows(deps, projectionOf('old'), projectionOf('new'))];
+    const deps = {
+      store,
+      projections: runner,
+      readModel,
+      timeoutMs: 100,
+      caughtUp: async () => runner.caughtUpTo((await store.head())!),
+    };
+    const [old, both] = [
+      createServedRows(deps, projectionOf('old')),
+      createServedRows(deps, projectionOf('old'), projectionOf('new')),
+    ];
     await old();
     await expect(both()).rejects.toThrow('the rows of new@2 are being built');
     readModel.isOpen = true;
@@ -110,7 +119,9 @@ describe('rows that are shown', () => {
 
   it('are refused, or waited for, while they are filled again in the place that is served', async () => {
     const status = () => [{ projection: 'p@2', hasCaughtUp: false }];
-    await expect(servedRows({ head: '9', checkpoint: '4', reaches: true, status }).wait()).rejects.toThrow(StoreUnavailable);
+    await expect(servedRows({ head: '9', checkpoint: '4', reaches: true, status }).wait()).rejects.toThrow(
+      StoreUnavailable,
+    );
     let looks = 0;
     const soon = () => [{ projection: 'p@2', hasCaughtUp: (looks += 1) > 2 }];
     await servedRows({ head: '9', checkpoint: '4', reaches: true, status: soon }).wait();

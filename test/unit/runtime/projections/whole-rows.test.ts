@@ -4,7 +4,15 @@ import type { Projection } from '../../../../src/ports/projection.ts';
 import { createWholeRows, seedFrom } from '../../../../src/runtime/projections/whole-rows.ts';
 import { MemoryReadModel } from '../../../support/memory-read-model.ts';
 
-const projection: Projection = { name: 'p', version: 1, streamPrefixes: ['session-'], tables: ['p@1'], lists: [], needs: () => [], apply: () => [] };
+const projection: Projection = {
+  name: 'p',
+  version: 1,
+  streamPrefixes: ['session-'],
+  tables: ['p@1'],
+  lists: [],
+  needs: () => [],
+  apply: () => [],
+};
 
 /** Loses everything, and fills a part of it again, when it is told to in the middle of a reading. */
 async function lose(model: MemoryReadModel, refilledTo: string | null): Promise<void> {
@@ -66,11 +74,16 @@ describe('rows that the ledger is written by', () => {
   it('are no facts while they lag, while they are replayed, or when they are lost each time', async () => {
     const model = new MemoryReadModel();
     const refused = async (change: object, read = async (): Promise<void> => undefined): Promise<void> => {
-      const whole = createWholeRows({ store, readModel: model, projections: { ...projections, ...change } }, projection);
+      const whole = createWholeRows(
+        { store, readModel: model, projections: { ...projections, ...change } },
+        projection,
+      );
       await expect(whole(read)).rejects.toThrow(StoreUnavailable);
     };
     await refused({ caughtUpTo: async () => false });
-    await refused({ status: () => [{ projection: 'p@1', position: '3', hasCaughtUp: false, lagEvents: 4, lagSec: 1 }] });
+    await refused({
+      status: () => [{ projection: 'p@1', position: '3', hasCaughtUp: false, lagEvents: 4, lagSec: 1 }],
+    });
     await refused({}, () => model.apply('p@1', [], '7').then(() => lose(model, '7')));
   });
 });

@@ -37,10 +37,15 @@ describe('the address of a client', () => {
   it('cannot be changed by anything the client puts in front', () => {
     const anything = fc.string().filter((text) => !text.includes(','));
     fc.assert(
-      fc.property(fc.array(anything, { maxLength: 5 }), fc.ipV4(), fc.integer({ min: 0, max: 1 }), (claims, seen, proxies) => {
-        const forwarded = [...claims, seen].join(',');
-        expect(addressOf(proxies, forwarded)).toBe(proxies === 0 ? PEER : seen);
-      }),
+      fc.property(
+        fc.array(anything, { maxLength: 5 }),
+        fc.ipV4(),
+        fc.integer({ min: 0, max: 1 }),
+        (claims, seen, proxies) => {
+          const forwarded = [...claims, seen].join(',');
+          expect(addressOf(proxies, forwarded)).toBe(proxies === 0 ? PEER : seen);
+        },
+      ),
     );
   });
 });

@@ -16,7 +16,9 @@ it('a private file that the disk has no room for leaves the one before it as it 
       const { writePrivateFile } = await import(process.argv[1]);
       try { writePrivateFile(process.argv[2], process.argv[3]); console.log('written'); } catch (error) { console.log(error.code); }`;
     const command = `trap '' XFSZ; ulimit -f 8; exec "$0" --input-type=module -e "$1" "$2" "$3" "$4"`;
-    return execFileSync('sh', ['-c', command, process.execPath, script, SUBJECT, file, text], { encoding: 'utf8' }).trim();
+    return execFileSync('sh', ['-c', command, process.execPath, script, SUBJECT, file, text], {
+      encoding: 'utf8',
+    }).trim();
   };
   expect(write('small')).toBe('written');
   expect(write('x'.repeat(50_000))).toBe('EFBIG');

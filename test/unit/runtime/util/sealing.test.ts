@@ -12,7 +12,8 @@ import {
 } from '../../../../src/runtime/util/sealing.ts';
 import { parseKeys, SEALED_KINDS, type SealingKeys } from '../../../../src/runtime/util/sealing.ts';
 
-const hexKey = (seed: number): string => Buffer.from(Uint8Array.from({ length: 32 }, (_, index) => (index * 7 + seed) % 256)).toString('hex');
+const hexKey = (seed: number): string =>
+  Buffer.from(Uint8Array.from({ length: 32 }, (_, index) => (index * 7 + seed) % 256)).toString('hex');
 const keys = (...seeds: number[]): SealingKeys => parseMasterKeys(seeds.map(hexKey).join(','));
 const bytes = (text: string): Uint8Array => Buffer.from(text, 'utf8');
 const text = (plain: Uint8Array): string => Buffer.from(plain).toString('utf8');
@@ -20,9 +21,12 @@ const text = (plain: Uint8Array): string => Buffer.from(plain).toString('utf8');
 describe('the master key', () => {
   it('reads hex and base64 alike', () => {
     const raw = Buffer.from(hexKey(1), 'hex');
-    const ids = [raw.toString('hex'), raw.toString('hex').toUpperCase(), raw.toString('base64'), raw.toString('base64url')].map(
-      (written) => parseMasterKeys(written)['api-secrets']!.keys[0].id,
-    );
+    const ids = [
+      raw.toString('hex'),
+      raw.toString('hex').toUpperCase(),
+      raw.toString('base64'),
+      raw.toString('base64url'),
+    ].map((written) => parseMasterKeys(written)['api-secrets']!.keys[0].id);
     expect(new Set(ids).size).toBe(1);
   });
 
@@ -52,7 +56,9 @@ describe('a sealed secret', () => {
     const sealer = createSealer(keys(1));
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.string(), (plain, context) => {
-        expect(Buffer.from(sealer.open('api-secrets', sealer.seal('api-secrets', plain, context), context))).toEqual(Buffer.from(plain));
+        expect(Buffer.from(sealer.open('api-secrets', sealer.seal('api-secrets', plain, context), context))).toEqual(
+          Buffer.from(plain),
+        );
       }),
     );
   });
@@ -60,7 +66,13 @@ describe('a sealed secret', () => {
   it('does not open for another tenant, id, version or purpose', () => {
     const sealer = createSealer(keys(1));
     const sealed = sealer.seal('api-secrets', bytes('s3cret'), 'mer_a|key_1|1|api_secret');
-    for (const context of ['mer_b|key_1|1|api_secret', 'mer_a|key_2|1|api_secret', 'mer_a|key_1|2|api_secret', 'mer_a|key_1|1|webhook_secret', '']) {
+    for (const context of [
+      'mer_b|key_1|1|api_secret',
+      'mer_a|key_2|1|api_secret',
+      'mer_a|key_1|2|api_secret',
+      'mer_a|key_1|1|webhook_secret',
+      '',
+    ]) {
       expect(() => sealer.open('api-secrets', sealed, context), context).toThrow(CannotOpen);
     }
   });
@@ -71,14 +83,25 @@ describe('a sealed secret', () => {
     // The last character of base64url may hold unused bits, so only characters that decode to other bytes count.
     for (let index = 0; index < sealed.length - 1; index++) {
       const other = sealed[index] === 'A' ? 'B' : 'A';
-      expect(() => sealer.open('api-secrets', sealed.slice(0, index) + other + sealed.slice(index + 1), 'c'), String(index)).toThrow(CannotOpen);
+      expect(
+        () => sealer.open('api-secrets', sealed.slice(0, index) + other + sealed.slice(index + 1), 'c'),
+        String(index),
+      ).toThrow(CannotOpen);
     }
   });
 
   it('does not open when it is cut short or of an unknown version', () => {
     const sealer = createSealer(keys(1));
     const sealed = sealer.seal('api-secrets', bytes('s3cret'), 'c');
-    for (const broken of ['', 'v1', sealed.slice(0, 20), sealed.slice(0, -8), sealed.replace('v1.', 'v2.'), `${sealed} `, `${sealed}.x`]) {
+    for (const broken of [
+      '',
+      'v1',
+      sealed.slice(0, 20),
+      sealed.slice(0, -8),
+      sealed.replace('v1.', 'v2.'),
+      `${sealed} `,
+      `${sealed}.x`,
+    ]) {
       expect(() => sealer.open('api-secrets', broken, 'c'), broken).toThrow(CannotOpen);
     }
   });
@@ -102,7 +125,9 @@ describe('a sealed secret', () => {
 
   it('is AES-256-GCM as documented, so that it can be opened without this code', () => {
     const raw = Buffer.from(hexKey(5), 'hex');
-    const [, keyId, nonce, body] = createSealer(keys(5)).seal('api-secrets', bytes('s3cret'), 'mer_a|key_1|1|api_secret').split('.');
+    const [, keyId, nonce, body] = createSealer(keys(5))
+      .seal('api-secrets', bytes('s3cret'), 'mer_a|key_1|1|api_secret')
+      .split('.');
     // HKDF (RFC 5869) by hand, one block: extract with an empty salt, expand with the purpose.
     const extracted = createHmac('sha256', Buffer.alloc(32)).update(raw).digest();
     const key = createHmac('sha256', extracted).update('quittance/api-secrets/v1').update(Buffer.of(1)).digest();
@@ -144,14 +169,22 @@ describe('what is sealed apart', () => {
           'API_SECRETS_KEY is not set: this process opens and seals no API secrets; ask one that holds it, such as one with the role api',
         ),
       );
-    expect(() => createPersonalSealer(without).seal(randomBytes(32), 'cs_a', 'x')).toThrow(/^PERSONAL_DATA_KEY is not set/);
+    expect(() => createPersonalSealer(without).seal(randomBytes(32), 'cs_a', 'x')).toThrow(
+      /^PERSONAL_DATA_KEY is not set/,
+    );
     expect(() =>
-      createPersonalSealer(without).open(randomBytes(32), 'cs_a', createPersonalSealer(keys(1)).seal(randomBytes(32), 'cs_a', 'x')),
+      createPersonalSealer(without).open(
+        randomBytes(32),
+        'cs_a',
+        createPersonalSealer(keys(1)).seal(randomBytes(32), 'cs_a', 'x'),
+      ),
     ).toThrow(KeyNotHeld);
   });
 
   it('names the setting of a key that is not usable', () => {
-    expect(() => parseKeys('api-secrets', 'API_SECRETS_KEY', 'short')).toThrow(/each key of API_SECRETS_KEY must be 32 bytes/);
+    expect(() => parseKeys('api-secrets', 'API_SECRETS_KEY', 'short')).toThrow(
+      /each key of API_SECRETS_KEY must be 32 bytes/,
+    );
   });
 });
 
@@ -169,7 +202,8 @@ describe('personal data', () => {
   });
 
   it('has a key of its own for every subject and salt', () => {
-    const key = (subject: string, salted: Uint8Array) => personalDataKey(keys(1)['personal-data']!.keys[0], salted, subject).export().toString('hex');
+    const key = (subject: string, salted: Uint8Array) =>
+      personalDataKey(keys(1)['personal-data']!.keys[0], salted, subject).export().toString('hex');
     expect(new Set([key('cs_a', salt), key('cs_b', salt), key('cs_a', randomBytes(32))]).size).toBe(3);
     expect(key('cs_a', salt)).toBe(key('cs_a', salt));
   });

@@ -1,7 +1,12 @@
 import * as spl from '@solana/spl-token';
 import { Keypair, PublicKey } from '@solana/web3.js';
 import { describe, expect, it } from 'vitest';
-import { associatedTokenAccount, TOKEN_PROGRAM, tokenTransfer, type TokenTransfer } from '../../../../src/runtime/util/spl-token.ts';
+import {
+  associatedTokenAccount,
+  TOKEN_PROGRAM,
+  tokenTransfer,
+  type TokenTransfer,
+} from '../../../../src/runtime/util/spl-token.ts';
 
 const address = (): string => Keypair.generate().publicKey.toBase58();
 
@@ -17,26 +22,60 @@ function byLibrary({ mint, fromOwner, toOwner, units, decimals, rentPayer }: Tok
 }
 
 describe('a token transfer on Solana', () => {
-  it.each([0n, 1n, 255n, 256n, 10_010_000n, 2n ** 53n + 1n, 2n ** 64n - 1n])('of %s units is what the library makes', (units) => {
-    const transfer = { mint: address(), fromOwner: address(), toOwner: address(), units, decimals: 6, rentPayer: address() };
-    const made = tokenTransfer(transfer);
-    const expected = byLibrary(transfer);
-    expect(made.map(({ programId }) => programId.toBase58())).toEqual(expected.map(({ programId }) => programId.toBase58()));
-    expect(made.map(({ data }) => data.toString('hex'))).toEqual(expected.map(({ data }) => Buffer.from(data).toString('hex')));
-    const accounts = (all: typeof made) => all.map(({ keys }) => keys.map((key) => ({ ...key, pubkey: key.pubkey.toBase58() })));
-    expect(accounts(made)).toEqual(accounts(expected));
-  });
+  it.each([0n, 1n, 255n, 256n, 10_010_000n, 2n ** 53n + 1n, 2n ** 64n - 1n])(
+    'of %s units is what the library makes',
+    (units) => {
+      const transfer = {
+        mint: address(),
+        fromOwner: address(),
+        toOwner: address(),
+        units,
+        decimals: 6,
+        rentPayer: address(),
+      };
+      const made = tokenTransfer(transfer);
+      const expected = byLibrary(transfer);
+      expect(made.map(({ programId }) => programId.toBase58())).toEqual(
+        expected.map(({ programId }) => programId.toBase58()),
+      );
+      expect(made.map(({ data }) => data.toString('hex'))).toEqual(
+        expected.map(({ data }) => Buffer.from(data).toString('hex')),
+      );
+      const accounts = (all: typeof made) =>
+        all.map(({ keys }) => keys.map((key) => ({ ...key, pubkey: key.pubkey.toBase58() })));
+      expect(accounts(made)).toEqual(accounts(expected));
+    },
+  );
 
   it('to an owner that no key belongs to goes to its account, too', () => {
-    const program = PublicKey.findProgramAddressSync([Buffer.from('vault')], new PublicKey(TOKEN_PROGRAM))[0].toBase58();
-    const transfer = { mint: address(), fromOwner: address(), toOwner: program, units: 1n, decimals: 6, rentPayer: address() };
-    expect(tokenTransfer(transfer)[1]!.keys[2]!.pubkey.toBase58()).toBe(byLibrary(transfer)[1]!.keys[2]!.pubkey.toBase58());
+    const program = PublicKey.findProgramAddressSync(
+      [Buffer.from('vault')],
+      new PublicKey(TOKEN_PROGRAM),
+    )[0].toBase58();
+    const transfer = {
+      mint: address(),
+      fromOwner: address(),
+      toOwner: program,
+      units: 1n,
+      decimals: 6,
+      rentPayer: address(),
+    };
+    expect(tokenTransfer(transfer)[1]!.keys[2]!.pubkey.toBase58()).toBe(
+      byLibrary(transfer)[1]!.keys[2]!.pubkey.toBase58(),
+    );
     expect(associatedTokenAccount(program, transfer.mint)).toBe(tokenTransfer(transfer)[1]!.keys[2]!.pubkey.toBase58());
   });
 
   it.each([-1n, 2n ** 64n])('of %s units is refused', (units) => {
-    expect(() => tokenTransfer({ mint: address(), fromOwner: address(), toOwner: address(), units, decimals: 6, rentPayer: address() })).toThrow(
-      RangeError,
-    );
+    expect(() =>
+      tokenTransfer({
+        mint: address(),
+        fromOwner: address(),
+        toOwner: address(),
+        units,
+        decimals: 6,
+        rentPayer: address(),
+      }),
+    ).toThrow(RangeError);
   });
 });

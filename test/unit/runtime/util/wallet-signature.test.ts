@@ -18,7 +18,8 @@ function offChain(text: string): Buffer {
   length.writeUInt16LE(Buffer.byteLength(text));
   return Buffer.concat([Buffer.from('\xffsolana offchain\x00\x01', 'latin1'), length, Buffer.from(text)]);
 }
-const tronSigned = (text: string): string => new TronWeb({ fullHost: 'http://127.0.0.1:1' }).trx.signMessageV2(text, tron.privateKey.slice(2));
+const tronSigned = (text: string): string =>
+  new TronWeb({ fullHost: 'http://127.0.0.1:1' }).trx.signMessageV2(text, tron.privateKey.slice(2));
 
 const CASES: readonly [string, Network, string, (text: string) => string][] = [
   ['personal_sign on Ethereum', 'ethereum', evm.address, (text) => evm.signMessageSync(text)],
@@ -37,8 +38,19 @@ describe.each(CASES)('%s', (_, network, address, signed) => {
     const signature = signed(TEXT);
     expect(await isSignedByWallet(network, address, `${TEXT}1`, signature)).toBe(false);
     expect(await isSignedByWallet(network, address, TEXT, signed(`${TEXT}1`))).toBe(false);
-    const other = { evm: Wallet.createRandom().address, tron: TronWeb.createRandom().address, solana: base58(Buffer.alloc(32, 7)) };
-    expect(await isSignedByWallet(network, network === 'tron' || network === 'solana' ? other[network] : other.evm, TEXT, signature)).toBe(false);
+    const other = {
+      evm: Wallet.createRandom().address,
+      tron: TronWeb.createRandom().address,
+      solana: base58(Buffer.alloc(32, 7)),
+    };
+    expect(
+      await isSignedByWallet(
+        network,
+        network === 'tron' || network === 'solana' ? other[network] : other.evm,
+        TEXT,
+        signature,
+      ),
+    ).toBe(false);
     for (const wrong of [
       '',
       '0x',

@@ -15,7 +15,11 @@ function world() {
   const directory = mkdtempSync(join(tmpdir(), 'block-clock-'));
   folders.push(directory);
   let now = START_MS;
-  return { pass: (ms: number): void => void (now += ms), start: (): BlockClock => createIntervalClock(directory, PACE, () => now), nowMs: () => now };
+  return {
+    pass: (ms: number): void => void (now += ms),
+    start: (): BlockClock => createIntervalClock(directory, PACE, () => now),
+    nowMs: () => now,
+  };
 }
 
 /** Blocks made in that time. */
@@ -57,7 +61,10 @@ describe('the clock of the TRON sandbox', () => {
 
   it('never takes a block back, dates one anew, or makes one of the future, through transactions, pauses, ends and kills', () => {
     const step = fc.oneof(
-      fc.record({ kind: fc.constant('pass' as const), ms: fc.oneof(fc.integer({ min: 0, max: 400 }), fc.integer({ min: 0, max: 30_000 })) }),
+      fc.record({
+        kind: fc.constant('pass' as const),
+        ms: fc.oneof(fc.integer({ min: 0, max: 400 }), fc.integer({ min: 0, max: 30_000 })),
+      }),
       fc.record({ kind: fc.constant('hurry' as const) }),
       fc.record({ kind: fc.constant('restart' as const) }),
     );
@@ -76,7 +83,8 @@ describe('the clock of the TRON sandbox', () => {
           // A restart goes on behind what was reserved, at most two seconds ahead.
           expect(clock.timeMsOf(head)).toBeLessThanOrEqual(nowMs() + 4_000);
           for (const [number, timeMs] of shown) expect(clock.timeMsOf(number)).toBe(timeMs);
-          for (let number = Math.max(highest, head - 5); number <= head; number += 1) shown.set(number, clock.timeMsOf(number));
+          for (let number = Math.max(highest, head - 5); number <= head; number += 1)
+            shown.set(number, clock.timeMsOf(number));
           const times = [...shown].sort(([a], [b]) => a - b).map(([, timeMs]) => timeMs);
           expect(times).toEqual([...times].sort((a, b) => a - b));
           highest = head;

@@ -1,12 +1,25 @@
 import { describe, expect, it } from 'vitest';
 import type { AdjustmentEvent, AdjustmentTerms } from '../../../../src/domain/events/adjustment-events.ts';
 import { adjustmentsTable } from '../../../../src/features/shared/handlers/adjustments-handler.ts';
-import { decideAdjustments, reversalOf, type AdjustmentsCommand } from '../../../../state-machines/adjustments/adjustments.decider.ts';
+import {
+  decideAdjustments,
+  reversalOf,
+  type AdjustmentsCommand,
+} from '../../../../state-machines/adjustments/adjustments.decider.ts';
 import { MERCHANT_ID } from '../../../support/session-facts.ts';
 
 const PAYABLE = `liabilities:merchants:${MERCHANT_ID}:payable`;
 const terms = (adjustmentId: string, change: Partial<AdjustmentTerms> = {}): AdjustmentTerms => ({
-  ...{ adjustmentId, mode: 'test', network: 'ethereum', coin: 'USDT', reason: 'goodwill', attachment: null, reverses: null, proposedBy: 'ada' },
+  ...{
+    adjustmentId,
+    mode: 'test',
+    network: 'ethereum',
+    coin: 'USDT',
+    reason: 'goodwill',
+    attachment: null,
+    reverses: null,
+    proposedBy: 'ada',
+  },
   lines: [
     { account: 'expenses:other', amount: '10.00' },
     { account: PAYABLE, amount: '-10.00' },
@@ -18,11 +31,21 @@ const propose = (id: string, change: Partial<AdjustmentTerms> = {}): Adjustments
   terms: terms(id, change),
   nowSec: 1,
 });
-const post = (adjustmentId: string, approvers = ['ben', 'cleo'], reversesEvent: string | null = null): AdjustmentsCommand => ({
+const post = (
+  adjustmentId: string,
+  approvers = ['ben', 'cleo'],
+  reversesEvent: string | null = null,
+): AdjustmentsCommand => ({
   ...{ type: 'PostAdjustment', adjustmentId, approvers, reversesEvent, nowSec: 2 },
 });
-const reject = (adjustmentId: string): AdjustmentsCommand => ({ type: 'RejectAdjustment', adjustmentId, actor: 'ben', nowSec: 3 });
-const takeBack = (id: string, reverses: string): AdjustmentsCommand => propose(id, { ...reversalOf(terms(reverses)), reverses });
+const reject = (adjustmentId: string): AdjustmentsCommand => ({
+  type: 'RejectAdjustment',
+  adjustmentId,
+  actor: 'ben',
+  nowSec: 3,
+});
+const takeBack = (id: string, reverses: string): AdjustmentsCommand =>
+  propose(id, { ...reversalOf(terms(reverses)), reverses });
 
 /** Each command on what the ones before it left; every event must be legal for the machine. */
 function after(...commands: AdjustmentsCommand[]) {
@@ -68,7 +91,9 @@ describe('an entry by hand', () => {
       data: { reverses: 'adj_1', reversesEvent: 'event-1', lines: [{ amount: '-10.00' }, { amount: '10.00' }] },
     });
     expect(done.state.context.adjustments['adj_1']).toMatchObject({ status: 'posted', reversedBy: 'adj_2' });
-    expect(outcome(...both, post('adj_2', ['ben', 'cleo'], 'event-1'), post('adj_3', ['ben', 'cleo'], 'event-1'))).toBe('reverses');
+    expect(outcome(...both, post('adj_2', ['ben', 'cleo'], 'event-1'), post('adj_3', ['ben', 'cleo'], 'event-1'))).toBe(
+      'reverses',
+    );
     expect(outcome(...both, post('adj_2', ['ben', 'cleo'], 'event-1'), takeBack('adj_4', 'adj_1'))).toBe('reverses');
   });
 
@@ -91,9 +116,17 @@ describe('an entry by hand', () => {
     ['of no amount', { lines: [line('expenses:other', 'ten'), line(PAYABLE, '-10.00')] }, 'amount'],
     ['to an account that is none', { lines: [line('expenses:travel', '10.00'), line(PAYABLE, '-10.00')] }, 'account'],
     ['to what chains say', { lines: [line('assets:treasury', '10.00'), line(PAYABLE, '-10.00')] }, 'account'],
-    ['to what addresses hold', { lines: [line('assets:deposit-wallets', '10.00'), line(PAYABLE, '-10.00')] }, 'account'],
+    [
+      'to what addresses hold',
+      { lines: [line('assets:deposit-wallets', '10.00'), line(PAYABLE, '-10.00')] },
+      'account',
+    ],
     ['to what transfers say', { lines: [line('liabilities:unmatched', '10.00'), line(PAYABLE, '-10.00')] }, 'account'],
-    ['to what orders say', { lines: [line(`liabilities:merchants:${MERCHANT_ID}:unapplied`, '10.00'), line(PAYABLE, '-10.00')] }, 'account'],
+    [
+      'to what orders say',
+      { lines: [line(`liabilities:merchants:${MERCHANT_ID}:unapplied`, '10.00'), line(PAYABLE, '-10.00')] },
+      'account',
+    ],
   ])('is refused %s', (_, change, param) => {
     expect(outcome(propose('adj_1', change))).toBe(param);
   });

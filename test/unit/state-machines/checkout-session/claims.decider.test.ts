@@ -10,9 +10,15 @@ import { CREATED_AT, createdFacts, depositFacts, EXPIRES_AT, refundCommand } fro
 const HOUR = 3600;
 const LATER = EXPIRES_AT + HOUR;
 const created: SessionEvent = { type: 'SessionCreated', data: createdFacts() };
-const over: SessionEvent = { type: 'SessionCancelled', data: { cancelledAtSec: CREATED_AT + 120, coin: 'USDT', received: '10.00', inFlight: false } };
+const over: SessionEvent = {
+  type: 'SessionCancelled',
+  data: { cancelledAtSec: CREATED_AT + 120, coin: 'USDT', received: '10.00', inFlight: false },
+};
 const arrived = (change: Partial<DepositFacts> = {}): SessionEvent[] => {
-  const { depositKey, blockNumber, blockHash, blockTimeSec, ...facts } = depositFacts({ blockTimeSec: CREATED_AT + 130, ...change });
+  const { depositKey, blockNumber, blockHash, blockTimeSec, ...facts } = depositFacts({
+    blockTimeSec: CREATED_AT + 130,
+    ...change,
+  });
   const place = { depositKey, blockNumber, blockHash, blockTimeSec };
   return [
     { type: 'DepositDetected', data: { ...facts, ...place, kind: 'late' } },
@@ -23,15 +29,37 @@ const KEY = depositFacts().depositKey;
 const signed = { kind: 'signature', number: 'A'.repeat(22), signature: `0x${'1'.repeat(130)}` } as const;
 const test = { kind: 'test_payment', amount: '1.2345' } as const;
 const claim = (change: Partial<ClaimFiled['data']> = {}): ClaimFiled['data'] => ({
-  ...{ claimId: 'clm_1', depositKey: KEY, payee: '0xPayee', evidence: signed, reason: null, filedAtSec: LATER, ...change },
+  ...{
+    claimId: 'clm_1',
+    depositKey: KEY,
+    payee: '0xPayee',
+    evidence: signed,
+    reason: null,
+    filedAtSec: LATER,
+    ...change,
+  },
 });
-const file = (change: Partial<ClaimFiled['data']> = {}, accepted = EVIDENCE_KINDS as readonly (typeof EVIDENCE_KINDS)[number][]): SessionCommand => ({
+const file = (
+  change: Partial<ClaimFiled['data']> = {},
+  accepted = EVIDENCE_KINDS as readonly (typeof EVIDENCE_KINDS)[number][],
+): SessionCommand => ({
   ...{ type: 'FileClaim', data: claim(change), accepted },
 });
 const filed = (change: Partial<ClaimFiled['data']> = {}): SessionEvent => ({ type: 'ClaimFiled', data: claim(change) });
 const approve = (change: Parameters<typeof refundCommand>[0] = {}, waitSec = 24 * HOUR): SessionCommand =>
-  refundCommand({ namedDeposit: KEY, claim: { claimId: 'clm_1', accepted: EVIDENCE_KINDS, waitSec }, nowSec: LATER, ...change });
-const reject = (nowSec = LATER): SessionCommand => ({ type: 'RejectClaim', claimId: 'clm_1', reason: null, nowSec, valuation: null });
+  refundCommand({
+    namedDeposit: KEY,
+    claim: { claimId: 'clm_1', accepted: EVIDENCE_KINDS, waitSec },
+    nowSec: LATER,
+    ...change,
+  });
+const reject = (nowSec = LATER): SessionCommand => ({
+  type: 'RejectClaim',
+  claimId: 'clm_1',
+  reason: null,
+  nowSec,
+  valuation: null,
+});
 const testPayment = (change: Partial<DepositFacts> = {}): SessionEvent[] =>
   arrived({ txHash: '0x02', amount: test.amount, blockTimeSec: LATER + 60, ...change });
 const paid = [created, ...arrived(), over];
@@ -47,8 +75,16 @@ describe('a payer files a claim', () => {
   it.each([
     ['while the payment is open', [created, ...arrived()], file()],
     ['of the same number twice', [...paid, filed()], file({ claimId: 'clm_2' })],
-    ['with an amount that another test payment has', [...paid, filed({ evidence: test })], file({ claimId: 'clm_2', evidence: test })],
-    ['beside five that wait', [...paid, ...[1, 2, 3, 4, 5].map((n) => filed({ claimId: `c${n}`, evidence: { ...signed, number: `${n}` } }))], file()],
+    [
+      'with an amount that another test payment has',
+      [...paid, filed({ evidence: test })],
+      file({ claimId: 'clm_2', evidence: test }),
+    ],
+    [
+      'beside five that wait',
+      [...paid, ...[1, 2, 3, 4, 5].map((n) => filed({ claimId: `c${n}`, evidence: { ...signed, number: `${n}` } }))],
+      file(),
+    ],
   ] as const)('but not %s', (_, history, command) =>
     given(...history)
       .when(command)
@@ -56,7 +92,9 @@ describe('a payer files a claim', () => {
   );
 
   it('with the key that paid, however many others wait that prove nothing yet', () => {
-    const noise = Array.from({ length: 20 }, (_, n) => filed({ claimId: `c${n}`, evidence: { kind: 'test_payment', amount: `1.${n + 10}` } }));
+    const noise = Array.from({ length: 20 }, (_, n) =>
+      filed({ claimId: `c${n}`, evidence: { kind: 'test_payment', amount: `1.${n + 10}` } }),
+    );
     given(...paid, ...noise)
       .when(file())
       .then('ClaimFiled');
@@ -149,7 +187,10 @@ describe('an approved claim', () => {
     given(...paid)
       .when(approve())
       .thenRefused('not_found');
-    const rejected: SessionEvent = { type: 'ClaimRejected', data: { claimId: 'clm_1', reason: null, rejectedAtSec: LATER } };
+    const rejected: SessionEvent = {
+      type: 'ClaimRejected',
+      data: { claimId: 'clm_1', reason: null, rejectedAtSec: LATER },
+    };
     given(...paid, filed(), rejected)
       .when(approve())
       .thenRefused('conflict');
@@ -187,7 +228,10 @@ describe('a claim with a test payment', () => {
       { depositKey: 'ethereum:0x02:0', amount: '1.2345' },
       { depositKey: KEY, amount: '10.00' },
     ];
-    expect(events[0]!.data).toMatchObject({ amount: '11.2345', legs: [{ toAddress: '0xPayee', amount: '11.2345', takenFrom }] });
+    expect(events[0]!.data).toMatchObject({
+      amount: '11.2345',
+      legs: [{ toAddress: '0xPayee', amount: '11.2345', takenFrom }],
+    });
   });
 
   it.each([
@@ -278,5 +322,8 @@ describe('a claim is rejected', () => {
 });
 
 function reverted(): SessionEvent {
-  return { type: 'DepositReverted', data: { depositKey: KEY, reason: 'reorg', afterFinal: true, headNumber: 210, revertedAtSec: LATER } };
+  return {
+    type: 'DepositReverted',
+    data: { depositKey: KEY, reason: 'reorg', afterFinal: true, headNumber: 210, revertedAtSec: LATER },
+  };
 }

@@ -4,7 +4,14 @@ import { sessionView } from '../../../../src/features/sessions/view.ts';
 import { sessionTable } from '../../../../src/features/shared/handlers/session-handler.ts';
 import type { ConfirmDeposit, RevertDeposit } from '../../../../state-machines/checkout-session/session.decider.ts';
 import { kindOf } from '../../../../state-machines/checkout-session/deposit-kind.ts';
-import { choiceFacts, CREATED_AT, createdFacts, depositFacts, EXPIRES_AT, refundCommand } from '../../../support/session-facts.ts';
+import {
+  choiceFacts,
+  CREATED_AT,
+  createdFacts,
+  depositFacts,
+  EXPIRES_AT,
+  refundCommand,
+} from '../../../support/session-facts.ts';
 import { given } from '../../../support/given.ts';
 
 const created: SessionEvent = { type: 'SessionCreated', data: choiceFacts() };
@@ -12,13 +19,21 @@ const chosen: SessionEvent = {
   type: 'CoinChosen',
   data: { coin: 'USDC', dueAmount: '10.02', tolerance: '0', rate: '1.002', rateLockedAtSec: CREATED_AT },
 };
-const detected = (facts: DepositFacts, kind: DepositKind = 'on_time'): SessionEvent => ({ type: 'DepositDetected', data: { ...facts, kind } });
+const detected = (facts: DepositFacts, kind: DepositKind = 'on_time'): SessionEvent => ({
+  type: 'DepositDetected',
+  data: { ...facts, kind },
+});
 const place = ({ depositKey, blockNumber, blockHash, blockTimeSec }: DepositFacts) => ({
   ...{ depositKey, blockNumber, blockHash, blockTimeSec, headNumber: 120 },
   rule: { kind: 'finalized' as const },
 });
 const confirmed = (facts: DepositFacts): SessionEvent => ({ type: 'DepositConfirmed', data: place(facts) });
-const confirm = (facts: DepositFacts): ConfirmDeposit => ({ type: 'ConfirmDeposit', data: place(facts), nowSec: EXPIRES_AT - 100, valuation: null });
+const confirm = (facts: DepositFacts): ConfirmDeposit => ({
+  type: 'ConfirmDeposit',
+  data: place(facts),
+  nowSec: EXPIRES_AT - 100,
+  valuation: null,
+});
 const revert = ({ depositKey }: DepositFacts): RevertDeposit => ({
   ...{ type: 'RevertDeposit', depositKey, reason: 'reorg', headNumber: 130, revertedAtSec: CREATED_AT + 90 },
 });
@@ -38,19 +53,33 @@ describe('a session whose payer chooses the coin', () => {
   });
 
   it('is one of the other coin from its first money on, at the rate locked for that coin', () => {
-    const { events } = given(created).when({ type: 'RecordDeposit', facts: usdc }).then('CoinChosen', 'DepositDetected');
+    const { events } = given(created)
+      .when({ type: 'RecordDeposit', facts: usdc })
+      .then('CoinChosen', 'DepositDetected');
     expect(events).toEqual([chosen, detected(usdc)]);
     const paid = given(created, chosen, detected(usdc)).when(confirm(usdc)).then('DepositConfirmed', 'SessionPaid');
     expect(paid.events[1]).toMatchObject({ data: { coin: 'USDC', due: '10.02', received: '10.02', excess: '0.00' } });
     const view = sessionView(paid.after, null);
-    expect(view).toMatchObject({ dueCoin: 'USDC', dueAmount: '10.02', rateLock: { rate: '1.002' }, alternative: null, refundable: '10.02' });
+    expect(view).toMatchObject({
+      dueCoin: 'USDC',
+      dueAmount: '10.02',
+      rateLock: { rate: '1.002' },
+      alternative: null,
+      refundable: '10.02',
+    });
     expect(view.paymentOptions).toMatchObject([{ network: 'ethereum', coin: 'USDC' }]);
   });
 
   it('asks for what is missing in the coin that came', () => {
     const part = { ...usdc, amount: '10.00' };
     const { after } = given(created, chosen, detected(part)).when(confirm(part)).then('DepositConfirmed');
-    expect(sessionView(after, null)).toMatchObject({ status: 'open', dueCoin: 'USDC', dueAmount: '10.02', received: '10.00', alternative: null });
+    expect(sessionView(after, null)).toMatchObject({
+      status: 'open',
+      dueCoin: 'USDC',
+      dueAmount: '10.02',
+      received: '10.00',
+      alternative: null,
+    });
   });
 
   it.each([
@@ -71,7 +100,10 @@ describe('a session whose payer chooses the coin', () => {
 
   it('can be paid in either coin again once the money that chose has left the chain', () => {
     const { after } = given(created, chosen, detected(usdc)).when(revert(usdc)).then('DepositReverted');
-    expect(sessionView(after, null)).toMatchObject({ dueCoin: 'USDC', alternative: { dueCoin: 'USDT', dueAmount: '10.00' } });
+    expect(sessionView(after, null)).toMatchObject({
+      dueCoin: 'USDC',
+      alternative: { dueCoin: 'USDT', dueAmount: '10.00' },
+    });
     const back = given(created, chosen, detected(usdc), reverted(usdc))
       .when({ type: 'RecordDeposit', facts: usdt })
       .then('CoinChosen', 'DepositDetected');
@@ -101,7 +133,9 @@ describe('a session whose payer chooses the coin', () => {
       data: { expiredAtSec: EXPIRES_AT + 9, coin: 'USDT', received: '0.00', scannedToSec: {} },
     };
     given(created, expired).when({ type: 'RecordDeposit', facts: usdc }).then('CoinChosen', 'DepositDetected');
-    const { events } = given(created, expired, chosen, detected(usdc)).when(confirm(usdc)).then('DepositConfirmed', 'SessionPaid');
+    const { events } = given(created, expired, chosen, detected(usdc))
+      .when(confirm(usdc))
+      .then('DepositConfirmed', 'SessionPaid');
     expect(events[1]).toMatchObject({ data: { coin: 'USDC', afterExpiry: true } });
   });
 
@@ -110,7 +144,9 @@ describe('a session whose payer chooses the coin', () => {
       type: 'SessionCancelled',
       data: { cancelledAtSec: CREATED_AT + 5, coin: 'USDT', received: '0.00', inFlight: false },
     };
-    const { events, after } = given(created, cancelled).when({ type: 'RecordDeposit', facts: usdc }).then('DepositDetected');
+    const { events, after } = given(created, cancelled)
+      .when({ type: 'RecordDeposit', facts: usdc })
+      .then('DepositDetected');
     expect(events[0]).toMatchObject({ data: { kind: 'wrong_coin' } });
     expect(sessionView(after, null).alternative).toBeNull();
   });
@@ -119,7 +155,9 @@ describe('a session whose payer chooses the coin', () => {
     const { state } = given(created);
     expect(sessionTable.can(state, chosen)).toBe(true);
     for (const change of [{ dueAmount: '1.00' }, { coin: 'USDT' as const }, { tolerance: '5' }, { rate: '2' }])
-      expect(sessionTable.can(state, { ...chosen, data: { ...chosen.data, ...change } }), JSON.stringify(change)).toBe(false);
+      expect(sessionTable.can(state, { ...chosen, data: { ...chosen.data, ...change } }), JSON.stringify(change)).toBe(
+        false,
+      );
     expect(sessionTable.can(given({ type: 'SessionCreated', data: createdFacts() }).state, chosen)).toBe(false);
     expect(sessionTable.can(given(created, detected(usdt)).state, chosen)).toBe(false);
   });

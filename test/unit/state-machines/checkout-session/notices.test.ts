@@ -37,7 +37,8 @@ function told(...commands: SessionCommand[]) {
       const after = sessionTable.replay([event], state);
       const notice = noticeOf(event, state, after);
       if (notice) all.push(notice);
-      if (event.type === 'SessionPaid' || event.type === 'SessionExpired' || event.type === 'SessionCancelled') all.push({ type: event.type });
+      if (event.type === 'SessionPaid' || event.type === 'SessionExpired' || event.type === 'SessionCancelled')
+        all.push({ type: event.type });
       state = after;
     }
   }
@@ -63,8 +64,14 @@ describe('of claims, a merchant can be told', () => {
   const reject: SessionCommand = { type: 'RejectClaim', claimId: 'clm_1', reason: null, nowSec: 2, valuation: null };
 
   it('that one was filed and turned down, with its deposit, and by which refund it was approved', () => {
-    const about = { payee: '0xPayee', transfer: { amount: '10.00', coin: 'USDT', network: 'ethereum', txHash: full.txHash } };
-    const approve = refundCommand({ namedDeposit: depositKey, claim: { claimId: 'clm_2', accepted: ['signature'], waitSec: 0 } });
+    const about = {
+      payee: '0xPayee',
+      transfer: { amount: '10.00', coin: 'USDT', network: 'ethereum', txHash: full.txHash },
+    };
+    const approve = refundCommand({
+      namedDeposit: depositKey,
+      claim: { claimId: 'clm_2', accepted: ['signature'], waitSec: 0 },
+    });
     expect(told(...final(full), file, file, reject, reject, signed, approve).slice(2)).toEqual([
       { type: 'claim.created', claimId: 'clm_1', evidence: 'test_payment', ...about },
       { type: 'claim.rejected', claimId: 'clm_1', evidence: 'test_payment', ...about },
@@ -87,31 +94,58 @@ describe('beside outcomes, a merchant can be told', () => {
   });
 
   it('of money after the deadline and after a cancel, also of what was on its way when it was cancelled', () => {
-    expect(told(expire, ...final(late)).at(-1)).toMatchObject({ type: 'payment.late', reason: 'after_deadline', held: '0.00' });
+    expect(told(expire, ...final(late)).at(-1)).toMatchObject({
+      type: 'payment.late',
+      reason: 'after_deadline',
+      held: '0.00',
+    });
     expect(told(cancel, ...final(full)).at(-1)).toMatchObject({ type: 'payment.late', reason: 'after_cancel' });
-    expect(told(record(full), cancel, confirm(full)).at(-1)).toMatchObject({ type: 'payment.late', reason: 'after_cancel', held: '10.00' });
+    expect(told(record(full), cancel, confirm(full)).at(-1)).toMatchObject({
+      type: 'payment.late',
+      reason: 'after_cancel',
+      held: '10.00',
+    });
   });
 
   it('of money that pays nothing, and never of dust', () => {
-    expect(told(...final(wrong))).toMatchObject([{ type: 'payment.wrong_coin', reason: 'wrong_coin', held: '0.00', transfer: { coin: 'USDC' } }]);
-    expect(told(...final(depositFacts({ network: 'tron', txHash: '0x07' })))).toMatchObject([{ reason: 'wrong_network' }]);
+    expect(told(...final(wrong))).toMatchObject([
+      { type: 'payment.wrong_coin', reason: 'wrong_coin', held: '0.00', transfer: { coin: 'USDC' } },
+    ]);
+    expect(told(...final(depositFacts({ network: 'tron', txHash: '0x07' })))).toMatchObject([
+      { reason: 'wrong_network' },
+    ]);
     expect(types(...final(dust), revert(dust))).toEqual([]);
   });
 
   it('of money beyond a payment', () => {
-    expect(told(...final(full), ...final(half)).at(-1)).toMatchObject({ type: 'payment.overpaid', held: '15.00', transfer: { amount: '5.00' } });
+    expect(told(...final(full), ...final(half)).at(-1)).toMatchObject({
+      type: 'payment.overpaid',
+      held: '15.00',
+      transfer: { amount: '5.00' },
+    });
   });
 
   it('of final money that the chain took back, and of its return', () => {
     expect(told(...final(full), revert(full)).at(-1)).toMatchObject({ type: 'payment.reversed', held: '0.00' });
-    expect(types(...final(full), revert(full), ...final(full)).slice(2)).toEqual(['payment.reversed', 'payment.restored']);
-    expect(types(...final(full), revert(full), ...final(half)).slice(2)).toEqual(['payment.reversed', 'payment.partially_paid']);
+    expect(types(...final(full), revert(full), ...final(full)).slice(2)).toEqual([
+      'payment.reversed',
+      'payment.restored',
+    ]);
+    expect(types(...final(full), revert(full), ...final(half)).slice(2)).toEqual([
+      'payment.reversed',
+      'payment.partially_paid',
+    ]);
     // Before it was final nobody was told that it had come.
     expect(types(record(full), revert(full))).toEqual(['payment.processing']);
   });
 
   it('that a refund was asked for', () => {
-    expect(told(...final(full), refund).at(-1)).toEqual({ type: 'refund.created', refundId: 're_a', coin: 'USDT', amount: '10.00' });
+    expect(told(...final(full), refund).at(-1)).toEqual({
+      type: 'refund.created',
+      refundId: 're_a',
+      coin: 'USDT',
+      amount: '10.00',
+    });
   });
 });
 
@@ -132,10 +166,20 @@ function detailed(...commands: SessionCommand[]) {
 
 describe('what an endpoint can ask for beside what is always said', () => {
   it('is the money and the transfer that brought it', () => {
-    expect(detailed(...final(full))).toEqual({ received: '10.00', due: '10.00', excess: '0.00', network: full.network, tx_hash: full.txHash });
+    expect(detailed(...final(full))).toEqual({
+      received: '10.00',
+      due: '10.00',
+      excess: '0.00',
+      network: full.network,
+      tx_hash: full.txHash,
+    });
     expect(detailed(...final(half), record(late))).toMatchObject({ received: '5.00', tx_hash: late.txHash });
     expect(detailed(expire)).toMatchObject({ received: '0.00', network: null, tx_hash: null });
-    expect(detailed(...final(full), ...final(half))).toMatchObject({ received: '15.00', excess: '5.00', tx_hash: half.txHash });
+    expect(detailed(...final(full), ...final(half))).toMatchObject({
+      received: '15.00',
+      excess: '5.00',
+      tx_hash: half.txHash,
+    });
   });
 
   it('is of a refund the payment to the payer', () => {

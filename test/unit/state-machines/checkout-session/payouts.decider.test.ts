@@ -5,7 +5,11 @@ import type { RefundId } from '../../../../src/domain/ids.ts';
 import { IllegalHistory } from '../../../../src/runtime/commands/machine-table.ts';
 import { treasuryTable } from '../../../../src/features/shared/handlers/treasury-handler.ts';
 import { sessionTable } from '../../../../src/features/shared/handlers/session-handler.ts';
-import type { FailPayout, RecordPayoutLanded, RecordPayoutSigned } from '../../../../state-machines/checkout-session/payouts.decider.ts';
+import type {
+  FailPayout,
+  RecordPayoutLanded,
+  RecordPayoutSigned,
+} from '../../../../state-machines/checkout-session/payouts.decider.ts';
 import { decideTreasury, type TreasuryCommand } from '../../../../state-machines/treasury/treasury.decider.ts';
 import { createdFacts, depositFacts, EXPIRES_AT } from '../../../support/session-facts.ts';
 import { given } from '../../../support/given.ts';
@@ -33,25 +37,67 @@ const history: SessionEvent[] = [
   confirmed(other),
   {
     type: 'SessionPaid',
-    data: { coin: 'USDT', due: '10.00', received: '10.00', excess: '0.00', paidAtSec: EXPIRES_AT, afterExpiry: false, valuation: null },
+    data: {
+      coin: 'USDT',
+      due: '10.00',
+      received: '10.00',
+      excess: '0.00',
+      paidAtSec: EXPIRES_AT,
+      afterExpiry: false,
+      valuation: null,
+    },
   },
   {
     type: 'RefundRequested',
     data: {
-      ...{ refundId, coin: 'USDT', amount: '10.00', asked: null, refundType: 'full', legs: [legOf(one, 'leg-1'), legOf(other, 'leg-2')] },
-      ...{ requestedAtSec: EXPIRES_AT, reason: null, idempotencyStream: null, acknowledgedSender: false, namedDeposit: null },
+      ...{
+        refundId,
+        coin: 'USDT',
+        amount: '10.00',
+        asked: null,
+        refundType: 'full',
+        legs: [legOf(one, 'leg-1'), legOf(other, 'leg-2')],
+      },
+      ...{
+        requestedAtSec: EXPIRES_AT,
+        reason: null,
+        idempotencyStream: null,
+        acknowledgedSender: false,
+        namedDeposit: null,
+      },
     },
   },
 ];
 
 const payout = (legId: string, txHash: string, nonce = 1, attempt = 1): RefundPayoutSigned['data'] => ({
-  ...{ refundId, legId, attempt, txHash, signedBytes: `bytes of ${txHash}`, fromAddress: '0xTreasury', signedAtSec: EXPIRES_AT },
+  ...{
+    refundId,
+    legId,
+    attempt,
+    txHash,
+    signedBytes: `bytes of ${txHash}`,
+    fromAddress: '0xTreasury',
+    signedAtSec: EXPIRES_AT,
+  },
   validity: { kind: 'evm-nonce', nonce, maxFeePerGas: '1' },
 });
-const sign = (legId: string, txHash: string): RecordPayoutSigned => ({ type: 'RecordPayoutSigned', data: payout(legId, txHash), replaces: null });
+const sign = (legId: string, txHash: string): RecordPayoutSigned => ({
+  type: 'RecordPayoutSigned',
+  data: payout(legId, txHash),
+  replaces: null,
+});
 const land = (legId: string, txHash: string): RecordPayoutLanded => ({
   type: 'RecordPayoutLanded',
-  data: { refundId, legId, txHash, blockNumber: 9, blockHash: '0xb', blockTimeSec: EXPIRES_AT, networkFee: '0.001', landedAtSec: EXPIRES_AT + 9 },
+  data: {
+    refundId,
+    legId,
+    txHash,
+    blockNumber: 9,
+    blockHash: '0xb',
+    blockTimeSec: EXPIRES_AT,
+    networkFee: '0.001',
+    landedAtSec: EXPIRES_AT + 9,
+  },
   valuation: null,
 });
 const fail = (legId: string, reason: FailPayout['reason']): FailPayout => ({
@@ -124,9 +170,13 @@ describe('a payout', () => {
     given(...history)
       .when(land('leg-1', '0xt1'))
       .thenRefused('conflict');
-    expect(() => sessionTable.replay([...history, ...events, { type: 'RefundPayoutLanded', data: land('leg-1', '0xforged').data }])).toThrow(
-      IllegalHistory,
-    );
+    expect(() =>
+      sessionTable.replay([
+        ...history,
+        ...events,
+        { type: 'RefundPayoutLanded', data: land('leg-1', '0xforged').data },
+      ]),
+    ).toThrow(IllegalHistory);
   });
 
   it('is replaced at the same nonce only', () => {
@@ -181,7 +231,11 @@ describe('a payout', () => {
       ...history.slice(0, -1),
       {
         type: 'RefundRequested',
-        data: { ...(history.at(-1)!.data as never as { legs: unknown[] }), amount: '6.00', legs: [legOf(one, 'leg-1')] } as never,
+        data: {
+          ...(history.at(-1)!.data as never as { legs: unknown[] }),
+          amount: '6.00',
+          legs: [legOf(one, 'leg-1')],
+        } as never,
       },
     ];
     const signed = given(...single)
@@ -195,7 +249,11 @@ describe('a payout', () => {
       .then('RefundPayoutReverted').events;
     const all = [...single, ...signed, ...landed, ...reverted];
     const bumped = given(...all)
-      .when({ type: 'RecordPayoutSigned', data: payout('leg-1', '0xt2', 1, 2), replaces: { txHash: '0xt1', why: 'fee_bump' } })
+      .when({
+        type: 'RecordPayoutSigned',
+        data: payout('leg-1', '0xt2', 1, 2),
+        replaces: { txHash: '0xt1', why: 'fee_bump' },
+      })
       .then('RefundPayoutReplaced');
     expect(bumped.after.context.refunds[refundId]!.status).toBe('COMPLETED');
     given(...all)
@@ -204,7 +262,11 @@ describe('a payout', () => {
   });
 });
 
-const reservation = (legId: string, nonce: number, change: Partial<PayoutSequenceReserved['data']> = {}): PayoutSequenceReserved['data'] => ({
+const reservation = (
+  legId: string,
+  nonce: number,
+  change: Partial<PayoutSequenceReserved['data']> = {},
+): PayoutSequenceReserved['data'] => ({
   ...{
     mode: 'test',
     network: 'ethereum',
@@ -217,7 +279,16 @@ const reservation = (legId: string, nonce: number, change: Partial<PayoutSequenc
     fromAddress: '0xTreasury',
     toAddress: '0xPayer',
   },
-  draft: { kind: 'evm', chainId: '1', nonce, tokenAddress: '0xToken', tokenUnits: '1', gasLimit: '1', maxFeePerGas: '1', maxPriorityFeePerGas: '1' },
+  draft: {
+    kind: 'evm',
+    chainId: '1',
+    nonce,
+    tokenAddress: '0xToken',
+    tokenUnits: '1',
+    gasLimit: '1',
+    maxFeePerGas: '1',
+    maxPriorityFeePerGas: '1',
+  },
   replaces: null,
   reservedAtSec: 1,
   ...change,
@@ -227,13 +298,17 @@ const signedAt = (legId: string, attempt: number, txHash: string, seq: number): 
   data: { legId, attempt, txHash, journal: { seq, hash: `h${seq}` } },
 });
 const reserved = (data: PayoutSequenceReserved['data']): TreasuryEvent => ({ type: 'PayoutSequenceReserved', data });
-const decide = (events: TreasuryEvent[], command: TreasuryCommand) => decideTreasury(command, treasuryTable.replay(events));
+const decide = (events: TreasuryEvent[], command: TreasuryCommand) =>
+  decideTreasury(command, treasuryTable.replay(events));
 const reserve = (data: PayoutSequenceReserved['data']): TreasuryCommand => ({ type: 'ReservePayoutSequence', data });
 
 describe('a treasury', () => {
   it('gives each payout its own nonce, in order', () => {
     const first = [reserved(reservation('leg-1', 0)), signedAt('leg-1', 1, '0xt1', 1)];
-    expect(decide(first, reserve(reservation('leg-2', 1)))).toMatchObject({ ok: true, events: [{ type: 'PayoutSequenceReserved' }] });
+    expect(decide(first, reserve(reservation('leg-2', 1)))).toMatchObject({
+      ok: true,
+      events: [{ type: 'PayoutSequenceReserved' }],
+    });
     expect(decide(first, reserve(reservation('leg-2', 0)))).toMatchObject({ ok: false });
     expect(decide(first, reserve(reservation('leg-2', 5)))).toMatchObject({ ok: false });
     expect(decide(first, reserve(reservation('leg-1', 1)))).toMatchObject({ ok: false });
@@ -246,11 +321,16 @@ describe('a treasury', () => {
   });
 
   it('frees a nonce that was refused, and never one that was signed', () => {
-    const release: TreasuryCommand = { type: 'ReleasePayoutSequence', data: { legId: 'leg-1', attempt: 1, reason: 'daily_cap', releasedAtSec: 2 } };
+    const release: TreasuryCommand = {
+      type: 'ReleasePayoutSequence',
+      data: { legId: 'leg-1', attempt: 1, reason: 'daily_cap', releasedAtSec: 2 },
+    };
     const open = [reserved(reservation('leg-1', 0))];
     const freed = decide(open, release);
     expect(freed).toMatchObject({ ok: true, events: [{ type: 'PayoutSequenceReleased' }] });
-    expect(decide([...open, ...(freed.ok ? freed.events : [])], reserve(reservation('leg-2', 0)))).toMatchObject({ ok: true });
+    expect(decide([...open, ...(freed.ok ? freed.events : [])], reserve(reservation('leg-2', 0)))).toMatchObject({
+      ok: true,
+    });
     expect(decide([...open, signedAt('leg-1', 1, '0xt1', 1)], release)).toEqual({ ok: true, events: [] });
   });
 
@@ -261,14 +341,19 @@ describe('a treasury', () => {
       reserved(reservation('leg-2', 1)),
       signedAt('leg-2', 1, '0xt2', 2),
     ];
-    const bump = (nonce: number, txHash: string) => reserve(reservation('leg-1', nonce, { attempt: 2, replaces: { txHash, why: 'fee_bump' } }));
+    const bump = (nonce: number, txHash: string) =>
+      reserve(reservation('leg-1', nonce, { attempt: 2, replaces: { txHash, why: 'fee_bump' } }));
     expect(decide(first, bump(0, '0xt1'))).toMatchObject({ ok: true });
     expect(decide(first, bump(2, '0xt1'))).toMatchObject({ ok: false });
     expect(decide(first, bump(0, '0xother'))).toMatchObject({ ok: false });
   });
 
   it('refuses a history in which the journal stands still', () => {
-    const first = [reserved(reservation('leg-1', 0)), signedAt('leg-1', 1, '0xt1', 3), reserved(reservation('leg-2', 1))];
+    const first = [
+      reserved(reservation('leg-1', 0)),
+      signedAt('leg-1', 1, '0xt1', 3),
+      reserved(reservation('leg-2', 1)),
+    ];
     expect(() => treasuryTable.replay([...first, signedAt('leg-2', 1, '0xt2', 3)])).toThrow(IllegalHistory);
   });
 });

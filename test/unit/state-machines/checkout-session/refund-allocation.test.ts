@@ -16,13 +16,29 @@ type Paid = Partial<DepositFacts> & { readonly payer?: string | null };
 
 /** A session that saw the deposits become final one after the other, a minute apart. */
 function after(...deposits: readonly Paid[]): SessionState {
-  return run(sessionTable.initial, { type: 'CreateSession', data: createdFacts() }, ...deposits.flatMap((deposit, index) => paying(deposit, index)));
+  return run(
+    sessionTable.initial,
+    { type: 'CreateSession', data: createdFacts() },
+    ...deposits.flatMap((deposit, index) => paying(deposit, index)),
+  );
 }
 
 function paying({ payer = '0xCustomer', ...change }: Paid, index: number): SessionCommand[] {
-  const facts = depositFacts({ txHash: `0x${index}`, fromAddress: payer, blockTimeSec: CREATED_AT + 60 * (index + 1), ...change });
+  const facts = depositFacts({
+    txHash: `0x${index}`,
+    fromAddress: payer,
+    blockTimeSec: CREATED_AT + 60 * (index + 1),
+    ...change,
+  });
   const { depositKey, blockNumber, blockHash, blockTimeSec } = facts;
-  const data = { depositKey, rule: { kind: 'finalized' as const }, blockNumber, blockHash, blockTimeSec, headNumber: 300 };
+  const data = {
+    depositKey,
+    rule: { kind: 'finalized' as const },
+    blockNumber,
+    blockHash,
+    blockTimeSec,
+    headNumber: 300,
+  };
   return [
     { type: 'RecordDeposit', facts },
     { type: 'ConfirmDeposit', data, nowSec: EXPIRES_AT - 1, valuation: null },
@@ -61,7 +77,11 @@ const wei = '0.000000000000000001';
 
 describe('whose money a refund takes', () => {
   it('never takes dust, however many send it and however new it is', () => {
-    const dust = Array.from({ length: 60 }, (_, index): Paid => ({ payer: `0xStranger${index}`, network: 'bsc', amount: wei }));
+    const dust = Array.from({ length: 60 }, (_, index): Paid => ({
+      payer: `0xStranger${index}`,
+      network: 'bsc',
+      amount: wei,
+    }));
     const state = after({}, ...dust);
     expect(paysOf(state, asking('5.00'))).toEqual(['0xCustomer ethereum 5.00']);
     expect(paysOf(state, asking(null))).toEqual(['0xCustomer ethereum 10.00']);
@@ -69,8 +89,12 @@ describe('whose money a refund takes', () => {
   });
 
   it('takes the money of who paid the order before that of a stranger who came later, or earlier', () => {
-    expect(paysOf(after({}, { payer: '0xStranger', amount: '3.00' }), asking('3.00'))).toEqual(['0xCustomer ethereum 3.00']);
-    expect(paysOf(after({ payer: '0xStranger', amount: '0.02' }, {}), asking('3.00'))).toEqual(['0xCustomer ethereum 3.00']);
+    expect(paysOf(after({}, { payer: '0xStranger', amount: '3.00' }), asking('3.00'))).toEqual([
+      '0xCustomer ethereum 3.00',
+    ]);
+    expect(paysOf(after({ payer: '0xStranger', amount: '0.02' }, {}), asking('3.00'))).toEqual([
+      '0xCustomer ethereum 3.00',
+    ]);
     const late = after({}, { payer: '0xStranger', amount: '30.00', blockTimeSec: EXPIRES_AT + 9 });
     expect(paysOf(late, asking('11.00'))).toEqual(['0xCustomer ethereum 10.00', '0xStranger ethereum 1.00']);
   });
@@ -90,8 +114,14 @@ describe('whose money a refund takes', () => {
   });
 
   it('takes of one payer what paid nothing of the order first, so that the session goes on holding what is due', () => {
-    const state = after({}, { amount: '5.00', blockTimeSec: EXPIRES_AT + 9 }, { payer: '0xStranger', amount: '7.00', blockTimeSec: EXPIRES_AT + 10 });
-    expect(legsOf(state, asking('5.00'))).toMatchObject([{ toAddress: '0xCustomer', takenFrom: [{ depositKey: keyOf(1), amount: '5.00' }] }]);
+    const state = after(
+      {},
+      { amount: '5.00', blockTimeSec: EXPIRES_AT + 9 },
+      { payer: '0xStranger', amount: '7.00', blockTimeSec: EXPIRES_AT + 10 },
+    );
+    expect(legsOf(state, asking('5.00'))).toMatchObject([
+      { toAddress: '0xCustomer', takenFrom: [{ depositKey: keyOf(1), amount: '5.00' }] },
+    ]);
     expect(formatAmount(held(run(state, asking('5.00')).context))).toBe('10.00');
     expect(legsOf(state, asking('12.00'))).toMatchObject([
       {
@@ -107,7 +137,9 @@ describe('whose money a refund takes', () => {
   it('goes to who paid most of the order first', () => {
     const state = after({ payer: '0xLess', amount: '3.00' }, { payer: '0xMost', amount: '7.00', network: 'bsc' });
     expect(paysOf(state, asking('8.00'))).toEqual(['0xMost bsc 7.00', '0xLess ethereum 1.00']);
-    expect(paysOf(after({ payer: '0xMost', amount: '7.00' }, { payer: '0xLess', amount: '3.00' }), asking('3.00'))).toEqual(['0xMost ethereum 3.00']);
+    expect(
+      paysOf(after({ payer: '0xMost', amount: '7.00' }, { payer: '0xLess', amount: '3.00' }), asking('3.00')),
+    ).toEqual(['0xMost ethereum 3.00']);
   });
 
   it('names the deposits that a leg takes from, with what it takes of each, and leaves the rest to the next refund', () => {
@@ -123,7 +155,13 @@ describe('whose money a refund takes', () => {
 
   it('refunds a later payment in full although an earlier one was refunded and then left the chain', () => {
     const refunded = run(after({}), asking(null));
-    const gone = run(refunded, { type: 'RevertDeposit', depositKey: keyOf(0), reason: 'reorg', headNumber: 300, revertedAtSec: 1_800_000_500 });
+    const gone = run(refunded, {
+      type: 'RevertDeposit',
+      depositKey: keyOf(0),
+      reason: 'reorg',
+      headNumber: 300,
+      revertedAtSec: 1_800_000_500,
+    });
     const paidAgain = run(gone, ...paying({ payer: '0xOther' }, 7));
     expect(formatAmount(refundable(paidAgain.context, 'USDT'))).toBe('10.00');
     expect(paysOf(paidAgain, asking('10.00', { refundId: 're_b' as RefundId }))).toEqual(['0xOther ethereum 10.00']);
@@ -147,17 +185,25 @@ describe('a deposit that the merchant names', () => {
       message: 'at most 3.00 USDT can be refunded of this deposit',
     });
     const spent = run(state, asking('2.00', { namedDeposit: keyOf(2) }));
-    expect(refusalOf(spent, asking('1.01', { namedDeposit: keyOf(2), refundId: 're_b' as RefundId }))).toMatchObject({ code: 'refund_exceeds_paid' });
+    expect(refusalOf(spent, asking('1.01', { namedDeposit: keyOf(2), refundId: 're_b' as RefundId }))).toMatchObject({
+      code: 'refund_exceeds_paid',
+    });
   });
 
   it('must be a final deposit of the session with a payer', () => {
-    expect(refusalOf(state, asking(null, { namedDeposit: 'ethereum:0xelse:0' }))).toMatchObject({ code: 'invalid_request', param: 'transaction_id' });
+    expect(refusalOf(state, asking(null, { namedDeposit: 'ethereum:0xelse:0' }))).toMatchObject({
+      code: 'invalid_request',
+      param: 'transaction_id',
+    });
     const [seen] = paying({ payer: '0xNew' }, 9);
     expect(refusalOf(run(state, seen!), asking(null, { namedDeposit: keyOf(9) }))).toMatchObject({
       ...{ code: 'invalid_request', param: 'transaction_id', message: 'the deposit is detected, not final' },
     });
     const minted = after({}, { payer: null, amount: '2.00' });
-    expect(refusalOf(minted, asking(null, { namedDeposit: keyOf(1) }))).toMatchObject({ code: 'payer_ambiguous', param: 'transaction_id' });
+    expect(refusalOf(minted, asking(null, { namedDeposit: keyOf(1) }))).toMatchObject({
+      code: 'payer_ambiguous',
+      param: 'transaction_id',
+    });
   });
 });
 
@@ -211,7 +257,11 @@ describe('what a token can carry', () => {
 describe('money without a single payer', () => {
   it('is not promised, and named as the reason once nothing else is left', () => {
     const minted = after({ payer: null });
-    expect([minted.value, refundable(minted.context, 'USDT'), held(minted.context)]).toEqual(['paid', 0n, amountOf('10')]);
+    expect([minted.value, refundable(minted.context, 'USDT'), held(minted.context)]).toEqual([
+      'paid',
+      0n,
+      amountOf('10'),
+    ]);
     expect(refusalOf(minted, asking('10.00'))).toMatchObject({ code: 'payer_ambiguous' });
     expect(refusalOf(minted, asking(null))).toMatchObject({ code: 'payer_ambiguous' });
     const mixed = after({ payer: null, amount: '4.00' }, { amount: '6.00' });
@@ -238,7 +288,9 @@ describe('the word of the merchant', () => {
     const state = after({}, { payer: '0xContract', amount: '0.000001' }, { payer: '0xVault', amount: '3.00' });
     const senders = { [keyOf(0)]: wallet, [keyOf(1)]: contract, [keyOf(2)]: contract };
     expect(refusalOf(state, asking('10.00', { senders, acknowledgedSender: false }))).toBeNull();
-    expect(refusalOf(state, asking('10.01', { senders, acknowledgedSender: false }))).toMatchObject({ code: 'sender_not_acknowledged' });
+    expect(refusalOf(state, asking('10.01', { senders, acknowledgedSender: false }))).toMatchObject({
+      code: 'sender_not_acknowledged',
+    });
   });
 
   it('is never taken as given where nobody looked', () => {
@@ -254,7 +306,11 @@ describe('the type of a refund', () => {
 
   it('is full when it takes all that paid the order at once, also beside a stranger’s money', () => {
     const state = after({}, { payer: '0xStranger', amount: '3.00' });
-    expect([typeOf(state, asking('10.00')), typeOf(state, asking('3.00')), typeOf(state, asking(null))]).toEqual(['full', 'partial', 'full']);
+    expect([typeOf(state, asking('10.00')), typeOf(state, asking('3.00')), typeOf(state, asking(null))]).toEqual([
+      'full',
+      'partial',
+      'full',
+    ]);
     expect(typeOf(run(state, asking('4.00')), asking('6.00', { refundId: 're_b' as RefundId }))).toBe('partial');
   });
 });

@@ -38,15 +38,33 @@ const confirm = (facts: DepositFacts): ConfirmDeposit => ({
 });
 const paid = (received = '10.00', afterExpiry = false): SessionEvent => ({
   type: 'SessionPaid',
-  data: { coin: 'USDT', due: '10.00', received, excess: '0.00', paidAtSec: EXPIRES_AT - 100, afterExpiry, valuation: null },
+  data: {
+    coin: 'USDT',
+    due: '10.00',
+    received,
+    excess: '0.00',
+    paidAtSec: EXPIRES_AT - 100,
+    afterExpiry,
+    valuation: null,
+  },
 });
 const expire = { type: 'ExpireSession' as const, nowSec: EXPIRES_AT + 1, scannedToSec: { ethereum: EXPIRES_AT + 1 } };
 const refund = (amount: string | null, id = 're_a'): RequestRefund =>
-  refundCommand({ refundId: id as RefundId, units: amount === null ? null : amountOf(amount), acknowledgedSender: false });
+  refundCommand({
+    refundId: id as RefundId,
+    units: amount === null ? null : amountOf(amount),
+    acknowledgedSender: false,
+  });
 
 const full = depositFacts();
 const half = depositFacts({ amount: '5.00', txHash: '0x02', fromAddress: '0xFirst' });
-const otherHalf = depositFacts({ amount: '5.00', txHash: '0x03', network: 'bsc', fromAddress: '0xSecond', blockTimeSec: full.blockTimeSec + 5 });
+const otherHalf = depositFacts({
+  amount: '5.00',
+  txHash: '0x03',
+  network: 'bsc',
+  fromAddress: '0xSecond',
+  blockTimeSec: full.blockTimeSec + 5,
+});
 
 describe('creating', () => {
   it('creates an absent session', () => {
@@ -86,7 +104,9 @@ describe('a payment', () => {
   it('may come in several transfers, payers and networks', () => {
     const { after } = given(created(), detected(half)).when(confirm(half)).then('DepositConfirmed');
     expect(after.value).toBe('open');
-    given(created(), detected(half), confirmed(half), detected(otherHalf)).when(confirm(otherHalf)).then('DepositConfirmed', 'SessionPaid');
+    given(created(), detected(half), confirmed(half), detected(otherHalf))
+      .when(confirm(otherHalf))
+      .then('DepositConfirmed', 'SessionPaid');
   });
   it('below the due amount does not pay', () => {
     const short = depositFacts({ amount: '9.999999' });
@@ -114,27 +134,37 @@ describe('a payment', () => {
     expect(kindOf(state.context, late)).toBe('late');
     given(created(), detected(late, 'late')).when(confirm(late)).then('DepositConfirmed');
   });
-  it.each(['SessionExpired', 'SessionPaid'] as const)('moved before the deadline by a reorg counts after %s', (type) => {
-    const seenLate = { ...full, blockTimeSec: EXPIRES_AT + 1 };
-    const history: SessionEvent[] =
-      type === 'SessionExpired'
-        ? [{ type, data: { expiredAtSec: EXPIRES_AT + 1, coin: 'USDT', received: '0.00', scannedToSec: {} } }]
-        : [detected({ ...full, depositKey: 'ethereum:0x77:0' }), confirmed({ ...full, depositKey: 'ethereum:0x77:0' }), paid()];
-    const { events, after } = given(created(), ...history, detected(seenLate, 'late'))
-      .when(confirm(full))
-      .then('DepositConfirmed', ...(type === 'SessionExpired' ? ['SessionPaid' as const] : []));
-    expect(events[0]).toMatchObject({ data: { kind: 'on_time' } });
-    expect([after.value, after.context.deposits[full.depositKey]?.kind]).toEqual(['paid', 'on_time']);
-    const view = sessionView(after, null);
-    expect([view.received, view.excess]).toEqual(type === 'SessionExpired' ? ['10.00', '0.00'] : ['20.00', '10.00']);
-  });
+  it.each(['SessionExpired', 'SessionPaid'] as const)(
+    'moved before the deadline by a reorg counts after %s',
+    (type) => {
+      const seenLate = { ...full, blockTimeSec: EXPIRES_AT + 1 };
+      const history: SessionEvent[] =
+        type === 'SessionExpired'
+          ? [{ type, data: { expiredAtSec: EXPIRES_AT + 1, coin: 'USDT', received: '0.00', scannedToSec: {} } }]
+          : [
+              detected({ ...full, depositKey: 'ethereum:0x77:0' }),
+              confirmed({ ...full, depositKey: 'ethereum:0x77:0' }),
+              paid(),
+            ];
+      const { events, after } = given(created(), ...history, detected(seenLate, 'late'))
+        .when(confirm(full))
+        .then('DepositConfirmed', ...(type === 'SessionExpired' ? ['SessionPaid' as const] : []));
+      expect(events[0]).toMatchObject({ data: { kind: 'on_time' } });
+      expect([after.value, after.context.deposits[full.depositKey]?.kind]).toEqual(['paid', 'on_time']);
+      const view = sessionView(after, null);
+      expect([view.received, view.excess]).toEqual(type === 'SessionExpired' ? ['10.00', '0.00'] : ['20.00', '10.00']);
+    },
+  );
   it('moved before the deadline by a reorg stays late where the order was cancelled, or asks for another coin', () => {
     const seenLate = { ...full, blockTimeSec: EXPIRES_AT + 1 };
     const cancelled: SessionEvent = {
       type: 'SessionCancelled',
       data: { cancelledAtSec: EXPIRES_AT - 5, coin: 'USDT', received: '0.00', inFlight: false },
     };
-    for (const history of [[cancelled, detected(seenLate, 'late')], [detected({ ...seenLate, coin: 'USDC' }, 'late')]]) {
+    for (const history of [
+      [cancelled, detected(seenLate, 'late')],
+      [detected({ ...seenLate, coin: 'USDC' }, 'late')],
+    ]) {
       const { events } = given(created(), ...history)
         .when(confirm(full))
         .then('DepositConfirmed');
@@ -144,24 +174,47 @@ describe('a payment', () => {
   it('moved past the deadline by a reorg does not pay', () => {
     const moved = { ...confirm(full), data: { ...confirmData(full), blockTimeSec: EXPIRES_AT + 1 } };
     given(created(), detected(full)).when(moved).then('DepositConfirmed');
-    const decided = (command: SessionCommand) => decideSession(command, sessionTable.replay([created(), detected(full)]));
+    const decided = (command: SessionCommand) =>
+      decideSession(command, sessionTable.replay([created(), detected(full)]));
     expect(decided(moved)).toMatchObject({ events: [{ type: 'DepositConfirmed', data: { kind: 'late' } }] });
-    expect(decided(confirm(full))).toMatchObject({ events: [{ data: expect.not.objectContaining({ kind: 'late' }) as unknown }, {}] });
+    expect(decided(confirm(full))).toMatchObject({
+      events: [{ data: expect.not.objectContaining({ kind: 'late' }) as unknown }, {}],
+    });
   });
   it('that left the chain counts again when it comes back', () => {
     const reverted: SessionEvent = {
       type: 'DepositReverted',
-      data: { depositKey: full.depositKey, reason: 'reorg', afterFinal: false, headNumber: 1, revertedAtSec: 1_800_000_500 },
+      data: {
+        depositKey: full.depositKey,
+        reason: 'reorg',
+        afterFinal: false,
+        headNumber: 1,
+        revertedAtSec: 1_800_000_500,
+      },
     };
     given(created(), detected(full))
-      .when({ type: 'RevertDeposit', depositKey: full.depositKey, reason: 'reorg', headNumber: 1, revertedAtSec: 1_800_000_500 })
+      .when({
+        type: 'RevertDeposit',
+        depositKey: full.depositKey,
+        reason: 'reorg',
+        headNumber: 1,
+        revertedAtSec: 1_800_000_500,
+      })
       .then('DepositReverted');
     given(created(), detected(full), reverted).when({ type: 'RecordDeposit', facts: full }).then('DepositDetected');
-    given(created(), detected(full), reverted, detected(full)).when(confirm(full)).then('DepositConfirmed', 'SessionPaid');
+    given(created(), detected(full), reverted, detected(full))
+      .when(confirm(full))
+      .then('DepositConfirmed', 'SessionPaid');
   });
   it('reverted after it was final leaves the session paid and marks it reversed', () => {
     const { events, after } = given(created(), detected(full), confirmed(full), paid())
-      .when({ type: 'RevertDeposit', depositKey: full.depositKey, reason: 'reorg', headNumber: 200, revertedAtSec: 1_800_000_500 })
+      .when({
+        type: 'RevertDeposit',
+        depositKey: full.depositKey,
+        reason: 'reorg',
+        headNumber: 200,
+        revertedAtSec: 1_800_000_500,
+      })
       .then('DepositReverted');
     expect(events[0]).toMatchObject({ data: { afterFinal: true } });
     expect(after.value).toBe('paid');
@@ -173,10 +226,25 @@ describe('a transfer that an operator set aside', () => {
   const dust = depositFacts({ amount: '0.005' });
   const reverted: SessionEvent = {
     type: 'DepositReverted',
-    data: { depositKey: dust.depositKey, reason: 'reorg', afterFinal: true, headNumber: 30, revertedAtSec: 1_800_000_500 },
+    data: {
+      depositKey: dust.depositKey,
+      reason: 'reorg',
+      afterFinal: true,
+      headNumber: 30,
+      revertedAtSec: 1_800_000_500,
+    },
   };
-  const setAside: SessionEvent = { type: 'DepositSetAside', data: { depositKey: dust.depositKey, operation: 1, setAsideAtSec: EXPIRES_AT - 50 } };
-  const putBack = { type: 'GiveUpTransfer' as const, depositKey: dust.depositKey, operation: 1, nowSec: EXPIRES_AT - 20, valuation: null };
+  const setAside: SessionEvent = {
+    type: 'DepositSetAside',
+    data: { depositKey: dust.depositKey, operation: 1, setAsideAtSec: EXPIRES_AT - 50 },
+  };
+  const putBack = {
+    type: 'GiveUpTransfer' as const,
+    depositKey: dust.depositKey,
+    operation: 1,
+    nowSec: EXPIRES_AT - 20,
+    valuation: null,
+  };
   const again = detected({ ...full, depositKey: dust.depositKey });
   const asideAndLost = [created(), detected(dust, 'dust'), confirmed(dust), setAside, reverted];
 
@@ -242,26 +310,47 @@ describe('the end of a session', () => {
   it('fails when a payment that would have sufficed was lost', () => {
     const lost: SessionEvent = {
       type: 'DepositReverted',
-      data: { depositKey: full.depositKey, reason: 'reorg', afterFinal: false, headNumber: 1, revertedAtSec: 1_800_000_500 },
+      data: {
+        depositKey: full.depositKey,
+        reason: 'reorg',
+        afterFinal: false,
+        headNumber: 1,
+        revertedAtSec: 1_800_000_500,
+      },
     };
     given(created(), detected(full), lost).when(expire).then('SessionFailed');
   });
   it('expires, not fails, when only a part was lost', () => {
     const lost: SessionEvent = {
       type: 'DepositReverted',
-      data: { depositKey: half.depositKey, reason: 'reorg', afterFinal: false, headNumber: 1, revertedAtSec: 1_800_000_500 },
+      data: {
+        depositKey: half.depositKey,
+        reason: 'reorg',
+        afterFinal: false,
+        headNumber: 1,
+        revertedAtSec: 1_800_000_500,
+      },
     };
     given(created(), detected(half), lost).when(expire).then('SessionExpired');
   });
   it('is paid after all by an on-time transfer found later', () => {
-    const expired: SessionEvent = { type: 'SessionExpired', data: { expiredAtSec: EXPIRES_AT + 1, coin: 'USDT', received: '0', scannedToSec: {} } };
-    const { events } = given(created(), expired, detected(full)).when(confirm(full)).then('DepositConfirmed', 'SessionPaid');
+    const expired: SessionEvent = {
+      type: 'SessionExpired',
+      data: { expiredAtSec: EXPIRES_AT + 1, coin: 'USDT', received: '0', scannedToSec: {} },
+    };
+    const { events } = given(created(), expired, detected(full))
+      .when(confirm(full))
+      .then('DepositConfirmed', 'SessionPaid');
     expect(events.at(-1)).toMatchObject({ data: { afterExpiry: true } });
   });
 });
 
 describe('time travel', () => {
-  const moveTo = (expiresAtSec: number, nowSec = EXPIRES_AT - 1_000): SessionCommand => ({ type: 'MoveDeadline', expiresAtSec, nowSec });
+  const moveTo = (expiresAtSec: number, nowSec = EXPIRES_AT - 1_000): SessionCommand => ({
+    type: 'MoveDeadline',
+    expiresAtSec,
+    nowSec,
+  });
 
   it('brings the deadline of a test session nearer, never to the past, and what comes after it is late', () => {
     const { after } = given(created())
@@ -270,7 +359,9 @@ describe('time travel', () => {
     expect(after.context.expiresAtSec).toBe(EXPIRES_AT - 500);
     expect(kindOf(after.context, depositFacts({ blockTimeSec: EXPIRES_AT - 499 }))).toBe('late');
     expect(kindOf(after.context, depositFacts({ blockTimeSec: EXPIRES_AT - 500 }))).toBe('on_time');
-    expect(given(created()).when(moveTo(0)).then('SessionDeadlineMoved').after.context.expiresAtSec).toBe(EXPIRES_AT - 1_000);
+    expect(given(created()).when(moveTo(0)).then('SessionDeadlineMoved').after.context.expiresAtSec).toBe(
+      EXPIRES_AT - 1_000,
+    );
     given(created(), detected(half)).when(moveTo(0)).then('SessionDeadlineMoved');
   });
   it('never makes a session last longer', () => {
@@ -381,7 +472,11 @@ describe('refunding', () => {
       .when(refund(null))
       .then('RefundRequested');
     expect(events[0]).toMatchObject({
-      data: { amount: '10.00', refundType: 'full', legs: [{ toAddress: '0xPayer', amount: '10.00', network: 'ethereum' }] },
+      data: {
+        amount: '10.00',
+        refundType: 'full',
+        legs: [{ toAddress: '0xPayer', amount: '10.00', network: 'ethereum' }],
+      },
     });
   });
   it('never exceeds what was received, over several partial refunds', () => {
@@ -416,7 +511,9 @@ describe('refunding', () => {
   });
   it('cannot pay a payer that is not known', () => {
     const anonymous = depositFacts({ fromAddress: null });
-    given(created(), detected(anonymous), confirmed(anonymous), paid()).when(refund('1')).thenRefused('payer_ambiguous');
+    given(created(), detected(anonymous), confirmed(anonymous), paid())
+      .when(refund('1'))
+      .thenRefused('payer_ambiguous');
   });
   it('releases only the legs that failed', () => {
     const { events } = given(...paidSession)
@@ -425,7 +522,13 @@ describe('refunding', () => {
     const failed: SessionEvent[] = [
       {
         type: 'RefundPayoutFailed',
-        data: { refundId: 're_a' as RefundId, legId: 're_a-1', reason: 'recipient_frozen', networkFee: null, failedAtSec: EXPIRES_AT },
+        data: {
+          refundId: 're_a' as RefundId,
+          legId: 're_a-1',
+          reason: 'recipient_frozen',
+          networkFee: null,
+          failedAtSec: EXPIRES_AT,
+        },
       },
       {
         type: 'RefundFailed',
@@ -472,7 +575,11 @@ describe('refunding', () => {
   });
   it('asks no word for a payer whose money stays', () => {
     const exchange = { kind: 'exchange', name: 'Kraken' } as const;
-    const session = [created(), detected(half), { type: 'DepositConfirmed', data: { ...confirmData(half), sender: exchange } } as const];
+    const session = [
+      created(),
+      detected(half),
+      { type: 'DepositConfirmed', data: { ...confirmData(half), sender: exchange } } as const,
+    ];
     const both = [...session, detected(otherHalf), confirmed(otherHalf), paid()];
     given(...both)
       .when(refund('5'))
@@ -488,7 +595,12 @@ describe('refunding', () => {
 
 describe('the amounts that are told', () => {
   const six = depositFacts({ amount: '6.00', txHash: '0x06', fromAddress: '0xFirst' });
-  const ten = depositFacts({ amount: '10.00', txHash: '0x10', fromAddress: '0xSecond', blockTimeSec: full.blockTimeSec + 5 });
+  const ten = depositFacts({
+    amount: '10.00',
+    txHash: '0x10',
+    fromAddress: '0xSecond',
+    blockTimeSec: full.blockTimeSec + 5,
+  });
   const ended = (history: SessionEvent[], command: SessionCommand) => given(...history).when(command);
   const returning = given(created(), detected(six), confirmed(six)).when(refund('6')).then('RefundRequested').events;
   const returned = [created(), detected(six), confirmed(six), ...returning];
@@ -498,11 +610,21 @@ describe('the amounts that are told', () => {
       .when(confirm(ten))
       .then('DepositConfirmed', 'SessionPaid');
     expect(events.at(-1)).toMatchObject({ data: { received: '10.00', excess: '0.00' } });
-    expect(sessionView(after, null)).toMatchObject({ received: '10.00', excess: '0.00', refundable: '10.00', reversed: false });
+    expect(sessionView(after, null)).toMatchObject({
+      received: '10.00',
+      excess: '0.00',
+      refundable: '10.00',
+      reversed: false,
+    });
   });
 
   it('call a payment reversed when its money is gone, whatever came and went back before', () => {
-    const again = depositFacts({ amount: '6.00', txHash: '0x07', fromAddress: '0xFirst', blockTimeSec: full.blockTimeSec + 3 });
+    const again = depositFacts({
+      amount: '6.00',
+      txHash: '0x07',
+      fromAddress: '0xFirst',
+      blockTimeSec: full.blockTimeSec + 3,
+    });
     const twice = given(...returned, detected(again), confirmed(again))
       .when(refund('6', 're_b'))
       .then('RefundRequested').events;
@@ -543,11 +665,18 @@ describe('the amounts that are told', () => {
   });
 
   it('are what the merchant holds, however a session ends without payment', () => {
-    const cancel = ended([created(), detected(six), confirmed(six)], { type: 'CancelSession', nowSec: EXPIRES_AT - 1 }).then('SessionCancelled');
+    const cancel = ended([created(), detected(six), confirmed(six)], {
+      type: 'CancelSession',
+      nowSec: EXPIRES_AT - 1,
+    }).then('SessionCancelled');
     expect(cancel.events[0]).toMatchObject({ data: { coin: 'USDT', received: '6.00' } });
-    expect(ended([created(), detected(six), confirmed(six)], expire).then('SessionExpired').events[0]).toMatchObject({ data: { received: '6.00' } });
+    expect(ended([created(), detected(six), confirmed(six)], expire).then('SessionExpired').events[0]).toMatchObject({
+      data: { received: '6.00' },
+    });
     expect(ended(returned, expire).then('SessionExpired').events[0]).toMatchObject({ data: { received: '0.00' } });
-    expect(ended(returned, { type: 'CancelSession', nowSec: EXPIRES_AT - 1 }).then('SessionCancelled').events[0]).toMatchObject({
+    expect(
+      ended(returned, { type: 'CancelSession', nowSec: EXPIRES_AT - 1 }).then('SessionCancelled').events[0],
+    ).toMatchObject({
       data: { received: '0.00' },
     });
   });
@@ -556,7 +685,13 @@ describe('the amounts that are told', () => {
     const four = depositFacts({ amount: '4.00', txHash: '0x04', network: 'bsc' });
     const lost: SessionEvent = {
       type: 'DepositReverted',
-      data: { depositKey: four.depositKey, reason: 'reorg', afterFinal: false, headNumber: 400, revertedAtSec: 1_800_000_500 },
+      data: {
+        depositKey: four.depositKey,
+        reason: 'reorg',
+        afterFinal: false,
+        headNumber: 400,
+        revertedAtSec: 1_800_000_500,
+      },
     };
     given(...returned, detected(four), lost)
       .when(expire)
@@ -570,7 +705,9 @@ describe('what completes a payment', () => {
 
   it('counts, however little it is', () => {
     const rest = little('0.005');
-    const seen = given(created(), detected(nearly), confirmed(nearly)).when({ type: 'RecordDeposit', facts: rest }).then('DepositDetected');
+    const seen = given(created(), detected(nearly), confirmed(nearly))
+      .when({ type: 'RecordDeposit', facts: rest })
+      .then('DepositDetected');
     expect(seen.events[0]).toMatchObject({ data: { kind: 'on_time' } });
     given(created(), detected(nearly), confirmed(nearly), ...seen.events)
       .when(confirm(rest))
@@ -579,7 +716,9 @@ describe('what completes a payment', () => {
 
   it('counts also while the rest is not final yet, in whichever order they become so', () => {
     const rest = little('0.005');
-    const seen = given(created(), detected(nearly)).when({ type: 'RecordDeposit', facts: rest }).then('DepositDetected').events;
+    const seen = given(created(), detected(nearly))
+      .when({ type: 'RecordDeposit', facts: rest })
+      .then('DepositDetected').events;
     expect(seen[0]).toMatchObject({ data: { kind: 'on_time' } });
     const first = given(created(), detected(nearly), ...seen)
       .when(confirm(rest))
@@ -594,7 +733,13 @@ describe('what completes a payment', () => {
     const paying = [created(), detected(nearly), confirmed(nearly), detected(rest), confirmed(rest), paid()];
     const lost: SessionEvent = {
       type: 'DepositReverted',
-      data: { depositKey: rest.depositKey, reason: 'reorg', afterFinal: true, headNumber: 400, revertedAtSec: 1_800_000_500 },
+      data: {
+        depositKey: rest.depositKey,
+        reason: 'reorg',
+        afterFinal: true,
+        headNumber: 400,
+        revertedAtSec: 1_800_000_500,
+      },
     };
     expect(sessionView(given(...paying, lost).state, null).reversed).toBe(true);
     const back = given(...paying, lost)
@@ -624,7 +769,11 @@ describe('a refund of money in another coin', () => {
     const decision = decideSession(refund(null), given(...history).state);
     expect(decision).toMatchObject({
       ok: false,
-      refusal: { code: 'session_not_paid', message: expect.stringContaining('10.00 USDC can be refunded'), param: 'amount.currency' },
+      refusal: {
+        code: 'session_not_paid',
+        message: expect.stringContaining('10.00 USDC can be refunded'),
+        param: 'amount.currency',
+      },
     });
   });
 

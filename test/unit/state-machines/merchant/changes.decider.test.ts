@@ -28,7 +28,12 @@ const wait = (changeId = 'chg_1', over: Partial<Waiting> = {}): { wait: Waiting 
   wait: { changeId, nowSec: 1_000, requestedBy: `merchant:${merchantId}`, installationMinutes: 60, ...over },
 });
 const url = (to: string, changeId?: string): MerchantCommand => ({ type: 'SetWebhook', url: to, ...wait(changeId) });
-const apply = (changeId: string, nowSec: number): MerchantCommand => ({ type: 'ApplyChange', changeId, nowSec, ...BOUNDS });
+const apply = (changeId: string, nowSec: number): MerchantCommand => ({
+  type: 'ApplyChange',
+  changeId,
+  nowSec,
+  ...BOUNDS,
+});
 
 /** Runs commands in a row; the machine accepts every event, in XState's form and in the table's. */
 function after(...commands: MerchantCommand[]) {
@@ -44,7 +49,8 @@ function after(...commands: MerchantCommand[]) {
       expect(snapshot.can(event), event.type).toBe(true);
       [snapshot] = transition(merchantMachine, snapshot, event);
       const addressed = settingsNoticeOf(event, state.context, { atSec: 1_000, actor: `merchant:${merchantId}` });
-      if (addressed) told.push([addressed.notice.type, addressed.formerDefault ?? 'default', ...addressed.further].join(' '));
+      if (addressed)
+        told.push([addressed.notice.type, addressed.formerDefault ?? 'default', ...addressed.further].join(' '));
       state = merchantTable.replay([event], state);
     }
     expect(state.context).toEqual(snapshot.context);
@@ -64,13 +70,19 @@ describe('a change of a guarded setting', () => {
     ['an endpoint that is switched off', { type: 'SetWebhook', disabled: true, ...wait() }],
     ['a share of what is due', { type: 'SetPolicy', policy: { tolerancePercent: '1' }, ...BOUNDS, ...wait() }],
     ['a policy', { type: 'SetPolicy', policy: { tolerance: '1' }, ...BOUNDS, ...wait() }],
-    ['a settlement address', { type: 'SetSettlementAddress', network: 'bsc', address: '0xabc', approvers: ['ada', 'ben'], ...wait() }],
+    [
+      'a settlement address',
+      { type: 'SetSettlementAddress', network: 'bsc', address: '0xabc', approvers: ['ada', 'ben'], ...wait() },
+    ],
   ])('waits where the installation says so, and changes nothing yet: %s', (_, command) => {
     const before = after(register());
     const asked = after(register(), command);
     expect(asked.types).toEqual(['MerchantChangeScheduled']);
     expect({ ...asked.context, pendingChanges: {} }).toEqual(before.context);
-    expect(asked.context.pendingChanges['chg_1']).toMatchObject({ requestedAtSec: 1_000, takesEffectAtSec: 1_000 + 3_600 });
+    expect(asked.context.pendingChanges['chg_1']).toMatchObject({
+      requestedAtSec: 1_000,
+      takesEffectAtSec: 1_000 + 3_600,
+    });
     const { type: _type, wait: _wait, ...atOnce } = command as MerchantCommand & { wait?: Waiting };
     const applied = after(register(), command, apply('chg_1', 4_600));
     expect(applied.types.at(-1)).toBe('MerchantChangeApplied');
@@ -79,21 +91,27 @@ describe('a change of a guarded setting', () => {
 
   it('takes effect at once in test mode, unless the merchant has a delay of its own', () => {
     expect(after(register('test'), url(NEW)).types).toEqual(['WebhookEndpointSet']);
-    expect(after(register('test'), { type: 'SetChangeDelay', minutes: 5, ...wait() }, url(NEW)).types).toEqual(['MerchantChangeScheduled']);
+    expect(after(register('test'), { type: 'SetChangeDelay', minutes: 5, ...wait() }, url(NEW)).types).toEqual([
+      'MerchantChangeScheduled',
+    ]);
   });
 
   it('takes effect at once where it takes nothing away: the first URL, a resumption, what is told beside', () => {
     expect(after(register('live', null), url(OLD)).types).toEqual(['WebhookEndpointSet']);
     const suspended: MerchantCommand = { type: 'SuspendEndpoint', endpointId: 'we_1', reason: 'gone' };
     expect(after(register(), suspended, url(OLD)).types).toEqual(['WebhookEndpointSet']);
-    expect(after(register(), { type: 'SetWebhook', events: ['payment.late'], ...wait() }).types).toEqual(['WebhookEndpointSet']);
+    expect(after(register(), { type: 'SetWebhook', events: ['payment.late'], ...wait() }).types).toEqual([
+      'WebhookEndpointSet',
+    ]);
   });
 
   it('is one change however often it is asked for, and refused where it would be at once', () => {
     expect(after(register(), url(NEW), url(NEW, 'chg_2')).types).toEqual([]);
     expect(after(register(), url(OLD)).types).toEqual([]);
     const { state } = after(register());
-    expect(refusalOf({ type: 'SetPolicy', policy: { tolerance: 'much' }, ...BOUNDS, ...wait() }, state)).toMatchObject({ param: 'tolerance' });
+    expect(refusalOf({ type: 'SetPolicy', policy: { tolerance: 'much' }, ...BOUNDS, ...wait() }, state)).toMatchObject({
+      param: 'tolerance',
+    });
   });
 
   it('does not pile up', () => {
@@ -112,12 +130,21 @@ describe('a change of a guarded setting', () => {
     const withdrawn = after(register(), url(NEW), { type: 'WithdrawChange', changeId: 'chg_1' }, apply('chg_1', 9_999));
     expect(withdrawn.types).toEqual([]);
     expect(withdrawn.context.endpoint?.url).toBe(OLD);
-    expect(refusalOf({ type: 'WithdrawChange', changeId: 'chg_1' }, withdrawn.state)).toMatchObject({ code: 'not_found', param: 'change_id' });
+    expect(refusalOf({ type: 'WithdrawChange', changeId: 'chg_1' }, withdrawn.state)).toMatchObject({
+      code: 'not_found',
+      param: 'change_id',
+    });
   });
 
   it('that is not possible any more when its time comes is given up, with the reason', () => {
     const asked: MerchantCommand = { type: 'SetPolicy', policy: { ethereumConfirmations: 20 }, ...BOUNDS, ...wait() };
-    const raised = { type: 'ApplyChange', changeId: 'chg_1', nowSec: 4_600, ...BOUNDS, floor: { ...FLOOR, ethereumConfirmations: 30 } } as const;
+    const raised = {
+      type: 'ApplyChange',
+      changeId: 'chg_1',
+      nowSec: 4_600,
+      ...BOUNDS,
+      floor: { ...FLOOR, ethereumConfirmations: 30 },
+    } as const;
     const { types, context, told } = after(register(), asked, raised);
     expect(types).toEqual(['MerchantChangeApplied']);
     expect(context.pendingChanges).toEqual({});
@@ -128,7 +155,13 @@ describe('a change of a guarded setting', () => {
     const asked: MerchantCommand = { type: 'SetPolicy', policy: { tolerancePercent: '2.5' }, ...BOUNDS, ...wait() };
     expect(after(register(), asked).context.policy.tolerancePercent).toBeUndefined();
     expect(after(register(), asked, apply('chg_1', 4_600)).context.policy.tolerancePercent).toBe('2.5');
-    const lowered = { type: 'ApplyChange', changeId: 'chg_1', nowSec: 4_600, ...BOUNDS, toleranceMaxPercent: 2 } as const;
+    const lowered = {
+      type: 'ApplyChange',
+      changeId: 'chg_1',
+      nowSec: 4_600,
+      ...BOUNDS,
+      toleranceMaxPercent: 2,
+    } as const;
     const { types, context } = after(register(), asked, lowered);
     expect(types).toEqual(['MerchantChangeApplied']);
     expect(context.policy.tolerancePercent).toBeUndefined();
@@ -136,7 +169,14 @@ describe('a change of a guarded setting', () => {
 });
 
 describe('a further endpoint', () => {
-  const add: MerchantCommand = { type: 'AddEndpoint', endpointId: 'we_2', url: NEW, sealedSecret: 's2', events: ['payment.completed'], ...wait() };
+  const add: MerchantCommand = {
+    type: 'AddEndpoint',
+    endpointId: 'we_2',
+    url: NEW,
+    sealedSecret: 's2',
+    events: ['payment.completed'],
+    ...wait(),
+  };
 
   it('is there at once with its secret, and told nothing before its time', () => {
     const asked = after(register(), add);
@@ -156,7 +196,11 @@ describe('a further endpoint', () => {
 });
 
 describe('the delay itself', () => {
-  const delay = (minutes: number | null, changeId = 'chg_1'): MerchantCommand => ({ type: 'SetChangeDelay', minutes, ...wait(changeId) });
+  const delay = (minutes: number | null, changeId = 'chg_1'): MerchantCommand => ({
+    type: 'SetChangeDelay',
+    minutes,
+    ...wait(changeId),
+  });
 
   it('is longer at once, and shorter only after the wait that it would end', () => {
     expect(after(register(), delay(120)).types).toEqual(['ChangeDelaySet']);
@@ -168,7 +212,10 @@ describe('the delay itself', () => {
   });
 
   it.each([-1, 1.5, 43_201])('is a whole number of minutes up to thirty days: not %s', (minutes) => {
-    expect(refusalOf(delay(minutes), after(register()).state)).toMatchObject({ code: 'invalid_request', param: 'minutes' });
+    expect(refusalOf(delay(minutes), after(register()).state)).toMatchObject({
+      code: 'invalid_request',
+      param: 'minutes',
+    });
   });
 });
 
@@ -179,10 +226,18 @@ describe('what a merchant is told of its settings', () => {
   it('goes to where it was told before: the old URL of an endpoint that moved, went away or was switched off', () => {
     const moved = after(register(), at({ type: 'SetWebhook', url: NEW }));
     expect(moved.told).toEqual(['settings.changed we_1.1']);
-    expect(moved.context.formerEndpoints['we_1.1']).toMatchObject({ endpointId: 'we_1', url: OLD, current: { sealed: 'sealed-1', version: 1 } });
+    expect(moved.context.formerEndpoints['we_1.1']).toMatchObject({
+      endpointId: 'we_1',
+      url: OLD,
+      current: { sealed: 'sealed-1', version: 1 },
+    });
     expect(after(register(), at({ type: 'SetWebhook', url: null })).told).toEqual(['settings.changed we_1.1']);
     expect(after(register(), at({ type: 'SetWebhook', disabled: true })).told).toEqual(['settings.changed we_1.1']);
-    const back = after(register(), at({ type: 'SetWebhook', disabled: true }), at({ type: 'SetWebhook', disabled: false }));
+    const back = after(
+      register(),
+      at({ type: 'SetWebhook', disabled: true }),
+      at({ type: 'SetWebhook', disabled: false }),
+    );
     expect(back.told.at(-1)).toBe('settings.changed default');
   });
 
@@ -201,8 +256,15 @@ describe('what a merchant is told of its settings', () => {
 
   it('names the fields as the API does, and no operator', () => {
     const { state } = after(register());
-    const event: MerchantEvent = { type: 'SettlementAddressSet', data: { merchantId, network: 'bsc', address: '0xabc', approvers: ['ada', 'ben'] } };
-    const body = settingsBody('evt_1' as NotificationId, 1_500, settingsNoticeOf(event, state.context, { atSec: 1, actor: 'ada' })!.notice);
+    const event: MerchantEvent = {
+      type: 'SettlementAddressSet',
+      data: { merchantId, network: 'bsc', address: '0xabc', approvers: ['ada', 'ben'] },
+    };
+    const body = settingsBody(
+      'evt_1' as NotificationId,
+      1_500,
+      settingsNoticeOf(event, state.context, { atSec: 1, actor: 'ada' })!.notice,
+    );
     expect(JSON.parse(body)).toEqual({
       id: 'evt_1',
       type: 'settings.changed',

@@ -26,7 +26,10 @@ const register = (mode: Mode = 'test', name = 'Shop'): MerchantCommand => ({
   endpoint: { endpointId: 'we_1', url: null, sealedSecret: 'sealed-1' },
 });
 
-/** Runs commands in a row; each must be accepted by the machine (XState's own and the table), and repeating it must add nothing. */
+/**
+ * Runs commands in a row; each must be accepted by the machine (XState's own and the table), and repeating it must add
+ * nothing.
+ */
 function after(...commands: MerchantCommand[]) {
   let state = merchantTable.initial;
   let [snapshot] = initialTransition(merchantMachine);
@@ -48,7 +51,9 @@ function after(...commands: MerchantCommand[]) {
     types: events.map((event) => event.type),
     then: (command: MerchantCommand) => {
       const decision = decideMerchant(command, state);
-      return decision.ok ? decision.events.map((event) => event.type) : (decision.refusal.code as ErrorCode | undefined);
+      return decision.ok
+        ? decision.events.map((event) => event.type)
+        : (decision.refusal.code as ErrorCode | undefined);
     },
     refusal: (command: MerchantCommand) => {
       const decision = decideMerchant(command, state);
@@ -58,8 +63,14 @@ function after(...commands: MerchantCommand[]) {
 }
 
 const FLOOR = { ethereumConfirmations: 12, ethereumFinalizedFrom: '10000' };
-const policy = (asked: Partial<MerchantPolicy>) => ({ type: 'SetPolicy', policy: asked, floor: FLOOR, toleranceMaxPercent: 5 }) as const;
-const domain = (host: string, shopName = 'Shop', domainId = 'dom_1'): MerchantCommand => ({ type: 'AddDomain', domainId, host, shopName });
+const policy = (asked: Partial<MerchantPolicy>) =>
+  ({ type: 'SetPolicy', policy: asked, floor: FLOOR, toleranceMaxPercent: 5 }) as const;
+const domain = (host: string, shopName = 'Shop', domainId = 'dom_1'): MerchantCommand => ({
+  type: 'AddDomain',
+  domainId,
+  host,
+  shopName,
+});
 const issueSecret = (version: number, nowSec = 1_000): MerchantCommand => ({
   type: 'IssueWebhookSecret',
   sealedSecret: `sealed-v${version}-${nowSec}`,
@@ -86,21 +97,42 @@ describe('registering', () => {
   });
 
   it('refuses names that payers could not read as they stand', () => {
-    for (const name of ['', ' Shop', 'Shop ', 'x'.repeat(101), 'a\nb', 'a\u0000b', 'safe\u202etxt', '\ud800', 'a\u200bb']) {
-      expect(after().refusal(register('test', name)), JSON.stringify(name)).toMatchObject({ code: 'invalid_request', param: 'name' });
+    for (const name of [
+      '',
+      ' Shop',
+      'Shop ',
+      'x'.repeat(101),
+      'a\nb',
+      'a\u0000b',
+      'safe\u202etxt',
+      '\ud800',
+      'a\u200bb',
+    ]) {
+      expect(after().refusal(register('test', name)), JSON.stringify(name)).toMatchObject({
+        code: 'invalid_request',
+        param: 'name',
+      });
     }
     expect(after().then(register('test', 'Café 東京 & Söhne'))).toHaveLength(3);
   });
 
   it('is needed before anything else', () => {
-    for (const command of [domain('shop.example'), policy({ tolerance: '1' }), { type: 'IssueKey', key: keyFacts('2') } as const])
+    for (const command of [
+      domain('shop.example'),
+      policy({ tolerance: '1' }),
+      { type: 'IssueKey', key: keyFacts('2') } as const,
+    ])
       expect(after().then(command)).toBe('not_found');
   });
 });
 
 describe('keys', () => {
   it('can be issued beside the old ones and revoked once', () => {
-    const merchant = after(register(), { type: 'IssueKey', key: keyFacts('2') }, { type: 'RevokeKey', keyId: 'key_1' as ApiKeyId });
+    const merchant = after(
+      register(),
+      { type: 'IssueKey', key: keyFacts('2') },
+      { type: 'RevokeKey', keyId: 'key_1' as ApiKeyId },
+    );
     expect(merchant.types.slice(3)).toEqual(['ApiKeyIssued', 'ApiKeyRevoked']);
     expect(merchant.then({ type: 'RevokeKey', keyId: 'key_1' as ApiKeyId })).toEqual([]);
     expect(merchant.then({ type: 'IssueKey', key: keyFacts('2') })).toEqual([]);
@@ -112,12 +144,18 @@ describe('keys', () => {
   });
 
   it('are bounded in number, revoked ones not counted', () => {
-    const many = Array.from({ length: 49 }, (_, index): MerchantCommand => ({ type: 'IssueKey', key: keyFacts(`n${index}`) }));
+    const many = Array.from({ length: 49 }, (_, index): MerchantCommand => ({
+      type: 'IssueKey',
+      key: keyFacts(`n${index}`),
+    }));
     const full = after(register(), ...many);
     expect(full.then({ type: 'IssueKey', key: keyFacts('more') })).toBe('invalid_request');
-    expect(after(register(), ...many, { type: 'RevokeKey', keyId: 'key_n0' as ApiKeyId }).then({ type: 'IssueKey', key: keyFacts('more') })).toEqual([
-      'ApiKeyIssued',
-    ]);
+    expect(
+      after(register(), ...many, { type: 'RevokeKey', keyId: 'key_n0' as ApiKeyId }).then({
+        type: 'IssueKey',
+        key: keyFacts('more'),
+      }),
+    ).toEqual(['ApiKeyIssued']);
   });
 
   it('never cross between test and live', () => {
@@ -134,24 +172,40 @@ describe('the webhook endpoint', () => {
       { type: 'SetWebhook', url: null },
       { type: 'SetWebhook', url: 'https://b.example/hook' },
     );
-    expect(state.context.endpoint).toMatchObject({ endpointId: 'we_1', url: 'https://b.example/hook', current: { sealed: 'sealed-1', version: 1 } });
+    expect(state.context.endpoint).toMatchObject({
+      endpointId: 'we_1',
+      url: 'https://b.example/hook',
+      current: { sealed: 'sealed-1', version: 1 },
+    });
   });
 
   it('records nothing when it is set as it stands', () => {
     const merchant = after(register(), { type: 'SetWebhook', url: 'https://a.example/', durableRedelivery: true });
     expect(merchant.then({ type: 'SetWebhook', url: 'https://a.example/' })).toEqual([]);
-    expect(merchant.then({ type: 'SetWebhook', url: 'https://a.example/', durableRedelivery: false })).toEqual(['WebhookEndpointSet']);
+    expect(merchant.then({ type: 'SetWebhook', url: 'https://a.example/', durableRedelivery: false })).toEqual([
+      'WebhookEndpointSet',
+    ]);
   });
 
   it('is told what it asks for beside outcomes, until it asks for something else', () => {
     const url = 'https://a.example/';
-    const merchant = after(register(), { type: 'SetWebhook', url }, { type: 'SetWebhook', events: ['payment.reversed', 'payment.late'] });
-    expect(merchant.state.context.endpoint).toMatchObject({ url, events: [...OUTCOME_TYPES, 'payment.late', 'payment.reversed'] });
+    const merchant = after(
+      register(),
+      { type: 'SetWebhook', url },
+      { type: 'SetWebhook', events: ['payment.reversed', 'payment.late'] },
+    );
+    expect(merchant.state.context.endpoint).toMatchObject({
+      url,
+      events: [...OUTCOME_TYPES, 'payment.late', 'payment.reversed'],
+    });
     expect(merchant.then({ type: 'SetWebhook', events: ['payment.late', 'payment.reversed'] })).toEqual([]);
     expect(merchant.then({ type: 'SetWebhook', url: 'https://b.example/' })).toEqual(['WebhookEndpointSet']);
     expect(merchant.then({ type: 'SetWebhook', events: [] })).toEqual(['WebhookEndpointSet']);
     for (const events of [['payment.lost'], ['payment.late', 'payment.late'], ['']])
-      expect(decideMerchant({ type: 'SetWebhook', events }, merchant.state)).toMatchObject({ ok: false, refusal: { param: 'events' } });
+      expect(decideMerchant({ type: 'SetWebhook', events }, merchant.state)).toMatchObject({
+        ok: false,
+        refusal: { param: 'events' },
+      });
   });
 
   it('is suspended once and runs again when resumed or given another URL', () => {
@@ -176,15 +230,28 @@ describe('the webhook endpoint', () => {
 
 describe('a further endpoint', () => {
   const add = (change: Partial<Extract<MerchantCommand, { type: 'AddEndpoint' }>> = {}): MerchantCommand => ({
-    ...{ type: 'AddEndpoint', endpointId: 'we_2', url: 'https://books.example/', sealedSecret: 'sealed-books', events: ['payment.late'] },
+    ...{
+      type: 'AddEndpoint',
+      endpointId: 'we_2',
+      url: 'https://books.example/',
+      sealedSecret: 'sealed-books',
+      events: ['payment.late'],
+    },
     ...change,
   });
 
   it('stands beside the default one, and is added once', () => {
-    const merchant = after(register(), add({ events: ['payment.late', 'payment.completed'], fields: ['tx_hash', 'network'] }));
+    const merchant = after(
+      register(),
+      add({ events: ['payment.late', 'payment.completed'], fields: ['tx_hash', 'network'] }),
+    );
     expect(merchant.state.context.endpoint).toMatchObject({ endpointId: 'we_1' });
     expect(merchant.state.context.furtherEndpoints['we_2']).toMatchObject({
-      ...{ url: 'https://books.example/', events: ['payment.completed', 'payment.late'], fields: ['network', 'tx_hash'] },
+      ...{
+        url: 'https://books.example/',
+        events: ['payment.completed', 'payment.late'],
+        fields: ['network', 'tx_hash'],
+      },
       ...{ disabled: false, suspended: null, current: { sealed: 'sealed-books', version: 1 } },
     });
     expect(merchant.then(add())).toEqual([]);
@@ -214,7 +281,11 @@ describe('a further endpoint', () => {
       { type: 'SuspendEndpoint', ...id, reason: 'gone' },
     );
     const { endpoint, furtherEndpoints } = merchant.state.context;
-    expect(furtherEndpoints['we_2']).toMatchObject({ disabled: true, current: { sealed: 'next', version: 2 }, suspended: 'gone' });
+    expect(furtherEndpoints['we_2']).toMatchObject({
+      disabled: true,
+      current: { sealed: 'next', version: 2 },
+      suspended: 'gone',
+    });
     expect(endpoint).toMatchObject({ disabled: false, current: { version: 1 }, suspended: null });
     expect(merchant.then({ type: 'ResumeEndpoint' })).toEqual([]);
     expect(merchant.then({ type: 'ResumeEndpoint', ...id })).toEqual(['WebhookEndpointResumed']);
@@ -235,7 +306,10 @@ describe('rotating the webhook secret', () => {
     const issued = after(register(), issueSecret(2));
     expect(mainSecret(issued.state.context.endpoint!, 1_000)).toMatchObject({ sealed: 'sealed-1', version: 1 });
     const activated = after(register(), issueSecret(2), { type: 'ActivateWebhookSecret' });
-    expect(activated.state.context.endpoint).toMatchObject({ current: { sealed: 'sealed-v2-1000', version: 2 }, next: null });
+    expect(activated.state.context.endpoint).toMatchObject({
+      current: { sealed: 'sealed-v2-1000', version: 2 },
+      next: null,
+    });
   });
 
   it('lets the new one take over by itself after its time', () => {
@@ -252,7 +326,10 @@ describe('rotating the webhook secret', () => {
 
   it('replaces an issued secret that was lost before it was active', () => {
     const merchant = after(register(), issueSecret(2), issueSecret(3, 2_000));
-    expect(merchant.state.context.endpoint).toMatchObject({ current: { version: 1 }, next: { version: 3, sealed: 'sealed-v3-2000' } });
+    expect(merchant.state.context.endpoint).toMatchObject({
+      current: { version: 1 },
+      next: { version: 3, sealed: 'sealed-v3-2000' },
+    });
   });
 
   it('refuses a secret sealed for another version, and an activation of nothing', () => {
@@ -295,7 +372,8 @@ describe('domains', () => {
     expect(merchant.then(domain('shop.example', 'Shop', 'dom_2'))).toEqual([]);
     expect(merchant.then(domain('shop.example', 'Other name', 'dom_2'))).toBe('invalid_request');
     expect(merchant.then({ type: 'RemoveDomain', domainId: 'dom_1' })).toEqual(['DomainRemoved']);
-    for (const domainId of ['dom_2', '__proto__', 'toString']) expect(merchant.then({ type: 'RemoveDomain', domainId })).toBe('not_found');
+    for (const domainId of ['dom_2', '__proto__', 'toString'])
+      expect(merchant.then({ type: 'RemoveDomain', domainId })).toBe('not_found');
   });
 });
 
@@ -333,17 +411,28 @@ describe('the policy', () => {
   });
 
   it('takes a share up to what the operator allows, and says how much that is', () => {
-    const bounded = (tolerancePercent: string, toleranceMaxPercent: number) => ({ ...policy({ tolerancePercent }), toleranceMaxPercent });
+    const bounded = (tolerancePercent: string, toleranceMaxPercent: number) => ({
+      ...policy({ tolerancePercent }),
+      toleranceMaxPercent,
+    });
     expect(after(register()).then(bounded('50', 50))).toEqual(['PolicySet']);
     expect(after(register()).then(bounded('0', 0))).toEqual(['PolicySet']);
-    expect(after(register()).refusal(bounded('0.01', 0))?.message).toContain('tolerance_percent must be a percentage from 0 to 0');
-    expect(after(register()).refusal(bounded('2.01', 2))?.message).toContain('tolerance_percent must be a percentage from 0 to 2');
+    expect(after(register()).refusal(bounded('0.01', 0))?.message).toContain(
+      'tolerance_percent must be a percentage from 0 to 0',
+    );
+    expect(after(register()).refusal(bounded('2.01', 2))?.message).toContain(
+      'tolerance_percent must be a percentage from 0 to 2',
+    );
   });
 
   it('has no service fee until one is set, and none again once it is 0', () => {
     const never = after(register());
     expect(never.then(policy({ serviceFeeBasisPoints: 0 }))).toEqual([]);
-    const { types, state } = after(register(), policy({ serviceFeeBasisPoints: 50 }), policy({ serviceFeeBasisPoints: 0 }));
+    const { types, state } = after(
+      register(),
+      policy({ serviceFeeBasisPoints: 50 }),
+      policy({ serviceFeeBasisPoints: 0 }),
+    );
     expect(types.slice(3)).toEqual(['PolicySet', 'PolicySet']);
     expect(state.context.policy.serviceFeeBasisPoints).toBe(0);
   });
@@ -384,7 +473,10 @@ describe('the policy', () => {
     ['service_fee', { serviceFeeBasisPoints: 1_001 }],
     ['service_fee', { serviceFeeBasisPoints: '50' }],
   ])('refuses a wrong %s', (param, asked) => {
-    expect(after(register()).refusal(policy(asked as unknown as Partial<MerchantPolicy>))).toMatchObject({ code: 'invalid_request', param });
+    expect(after(register()).refusal(policy(asked as unknown as Partial<MerchantPolicy>))).toMatchObject({
+      code: 'invalid_request',
+      param,
+    });
   });
 
   it.each([
@@ -397,10 +489,16 @@ describe('the policy', () => {
   });
 
   it('takes what is on the floor itself, and other settings of a policy that is below it', () => {
-    const low = { ...policy({ ethereumConfirmations: 2 }), floor: { ethereumConfirmations: 1, ethereumFinalizedFrom: '10000' } };
+    const low = {
+      ...policy({ ethereumConfirmations: 2 }),
+      floor: { ethereumConfirmations: 1, ethereumFinalizedFrom: '10000' },
+    };
     const { context } = after(register(), low, policy({ tolerance: '0.01' })).state;
     expect(context.policy).toMatchObject({ ethereumConfirmations: 2, tolerance: '0.01' });
-    expect(after(register(), low, policy({ ethereumConfirmations: 12, ethereumFinalizedFrom: '10000.00' })).state.context.policy).toMatchObject({
+    expect(
+      after(register(), low, policy({ ethereumConfirmations: 12, ethereumFinalizedFrom: '10000.00' })).state.context
+        .policy,
+    ).toMatchObject({
       ethereumConfirmations: 12,
     });
   });
@@ -421,6 +519,8 @@ describe('the policy', () => {
       offerBothCoins: true,
     };
     expect(after(register(), policy(all)).state.context.policy).toEqual(all);
-    expect(after(register(), policy(all), policy({ sessionTtlSec: null })).state.context.policy.sessionTtlSec).toBeNull();
+    expect(
+      after(register(), policy(all), policy({ sessionTtlSec: null })).state.context.policy.sessionTtlSec,
+    ).toBeNull();
   });
 });

@@ -3,7 +3,12 @@ import { describe, expect, it } from 'vitest';
 import type { PaymentLinkEvent, PaymentLinkTerms } from '../../../../src/domain/events/payment-link-events.ts';
 import type { PaymentLinkId } from '../../../../src/domain/ids.ts';
 import { paymentLinkTable } from '../../../../src/features/shared/handlers/payment-link-handler.ts';
-import { decidePaymentLink, linkStatus, numberOf, type PaymentLinkCommand } from '../../../../state-machines/payment-link/payment-link.decider.ts';
+import {
+  decidePaymentLink,
+  linkStatus,
+  numberOf,
+  type PaymentLinkCommand,
+} from '../../../../state-machines/payment-link/payment-link.decider.ts';
 import type { EndedUse } from '../../../../state-machines/payment-link/payment-link.machine.ts';
 import { MERCHANT_ID } from '../../../support/session-facts.ts';
 
@@ -16,7 +21,12 @@ const create = (change: Partial<PaymentLinkTerms> = {}): PaymentLinkCommand => (
   },
   nowSec: 1,
 });
-const use = (press: string, ended: readonly EndedUse[] = [], nowSec = 10): PaymentLinkCommand => ({ type: 'UsePaymentLink', press, ended, nowSec });
+const use = (press: string, ended: readonly EndedUse[] = [], nowSec = 10): PaymentLinkCommand => ({
+  type: 'UsePaymentLink',
+  press,
+  ended,
+  nowSec,
+});
 const off = (reason = 'sold out'): PaymentLinkCommand => ({ type: 'SwitchPaymentLinkOff', reason, nowSec: 20 });
 
 /** Each command on what the ones before it left; every event must be legal for the machine. */
@@ -36,13 +46,18 @@ const outcome = (...commands: PaymentLinkCommand[]): unknown => {
   const { last } = after(...commands);
   return last.ok ? last.events.map(({ type }) => type) : (last.refusal.param ?? last.refusal.code);
 };
-const statusAt = (nowSec: number, ...commands: PaymentLinkCommand[]) => linkStatus(after(...commands).state.context, nowSec);
+const statusAt = (nowSec: number, ...commands: PaymentLinkCommand[]) =>
+  linkStatus(after(...commands).state.context, nowSec);
 
 describe('a payment link', () => {
   it('gives every page that is pressed a number of its own, and the same one when it is pressed again', () => {
     const { history, state } = after(create(), use('a'), use('b'), use('a'));
     expect(history.map(({ type }) => type)).toEqual(['PaymentLinkCreated', 'PaymentLinkUsed', 'PaymentLinkUsed']);
-    expect([numberOf(state.context, 'a'), numberOf(state.context, 'b'), numberOf(state.context, 'c')]).toEqual([1, 2, null]);
+    expect([numberOf(state.context, 'a'), numberOf(state.context, 'b'), numberOf(state.context, 'c')]).toEqual([
+      1,
+      2,
+      null,
+    ]);
   });
 
   it('lets at most so many payments wait at once, and takes another once one has ended', () => {
@@ -103,7 +118,10 @@ describe('a payment link', () => {
   it('counts a payment that ended unpaid and was paid after all, once', () => {
     const late: EndedUse[] = [{ number: 1, outcome: 'paid' }];
     const given = [create({ maxUses: 2 }), use('a'), use('b', [{ number: 1, outcome: 'unpaid' }])];
-    expect(after(...given).state.context).toMatchObject({ paid: [], unpaid: [{ number: 1, press: 'a', usedAtSec: 10, notedAtSec: 10 }] });
+    expect(after(...given).state.context).toMatchObject({
+      paid: [],
+      unpaid: [{ number: 1, press: 'a', usedAtSec: 10, notedAtSec: 10 }],
+    });
     // Both places are taken then, though one is free as far as was noted.
     expect(statusAt(10, ...given)).toBe('on');
     expect(outcome(...given, use('c', late))).toBe('conflict');
@@ -116,7 +134,12 @@ describe('a payment link', () => {
     expect(outcome(...given, use('b', late), use('b', late))).toEqual([]);
     // A place that was given and has no payment is lost once the link is full without it.
     expect(
-      outcome(...given, use('c'), use('x', [...late, { number: 2, outcome: 'paid' }]), use('c', [...late, { number: 2, outcome: 'paid' }])),
+      outcome(
+        ...given,
+        use('c'),
+        use('x', [...late, { number: 2, outcome: 'paid' }]),
+        use('c', [...late, { number: 2, outcome: 'paid' }]),
+      ),
     ).toBe('conflict');
     // What ended unpaid or was paid does not end unpaid once more.
     expect(outcome(...given, use('b', [{ number: 1, outcome: 'unpaid' }]))).toEqual([]);
@@ -140,12 +163,24 @@ describe('a payment link', () => {
   });
 
   it('makes no payment by which more could be paid, wait or stay unpaid than may, whatever comes in whatever order', () => {
-    const ended = fc.record({ number: fc.integer({ min: 1, max: 12 }), outcome: fc.constantFrom('paid' as const, 'unpaid' as const) });
+    const ended = fc.record({
+      number: fc.integer({ min: 1, max: 12 }),
+      outcome: fc.constantFrom('paid' as const, 'unpaid' as const),
+    });
     const command = fc.oneof(
-      { weight: 8, arbitrary: fc.tuple(fc.constantFrom(...'abcdefgh'), fc.array(ended, { maxLength: 3 })).map(([press, over]) => use(press, over)) },
+      {
+        weight: 8,
+        arbitrary: fc
+          .tuple(fc.constantFrom(...'abcdefgh'), fc.array(ended, { maxLength: 3 }))
+          .map(([press, over]) => use(press, over)),
+      },
       { weight: 1, arbitrary: fc.constant(off()) },
     );
-    const [maxUses, maxOpen, maxUnpaidPerDay] = [fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 8 })];
+    const [maxUses, maxOpen, maxUnpaidPerDay] = [
+      fc.integer({ min: 1, max: 5 }),
+      fc.integer({ min: 1, max: 4 }),
+      fc.integer({ min: 1, max: 8 }),
+    ];
     const bounds = fc.record({ maxUses, maxOpen, maxUnpaidPerDay });
     fc.assert(
       fc.property(bounds, fc.array(command, { maxLength: 40 }), (limits, commands) => {

@@ -2,21 +2,41 @@ import { describe, expect, it } from 'vitest';
 import type { Grant, PersonEvent } from '../../../../src/domain/events/person-events.ts';
 import type { MerchantId } from '../../../../src/domain/ids.ts';
 import { personTable } from '../../../../src/features/shared/handlers/person-handler.ts';
-import { decidePerson, type PersonCommand, type PersonState } from '../../../../state-machines/person/person.decider.ts';
+import {
+  decidePerson,
+  type PersonCommand,
+  type PersonState,
+} from '../../../../state-machines/person/person.decider.ts';
 
 const NOW = 1_800_000_000;
 const RESERVED = ['command line', 'Merchant', 'OPERATOR', 'clock', 'Console', 'command  line ', 'operator '];
 const viewer: Grant = { role: 'viewer', merchantId: null, untilSec: null };
 const wanted = { by: 'Grace', reason: 'test' };
 const link = (linkHash: string) => ({ linkHash, expiresAtSec: NOW + 100 });
-const invited: PersonCommand = { type: 'Invite', personId: 'psn_ada', name: 'Ada', grants: [viewer], ...wanted, ...link('first'), nowSec: NOW };
+const invited: PersonCommand = {
+  type: 'Invite',
+  personId: 'psn_ada',
+  name: 'Ada',
+  grants: [viewer],
+  ...wanted,
+  ...link('first'),
+  nowSec: NOW,
+};
 const passkey = (credentialId: string, linkHash: string): PersonCommand => ({
   type: 'AddPasskey',
   passkey: { credentialId, publicKey: 'key', label: 'laptop', linkHash, addedAtSec: NOW },
 });
 const signedIn = (signInId: string, credentialId: string, signedInAtSec = NOW): PersonCommand => ({
   type: 'SignIn',
-  signIn: { signInId, tokenHash: signInId, credentialId, signCount: 1, signedInAtSec, endsAtSec: NOW + 100, browser: 'test' },
+  signIn: {
+    signInId,
+    tokenHash: signInId,
+    credentialId,
+    signCount: 1,
+    signedInAtSec,
+    endsAtSec: NOW + 100,
+    browser: 'test',
+  },
 });
 const newLink = (by: string, linkHash: string, byHost = false, nowSec = NOW): PersonCommand => ({
   type: 'IssueLink',
@@ -48,10 +68,22 @@ describe('an invitation', () => {
     ['a name that a line could hide in', { name: 'Ada\nby: Ben' }, 'name must be'],
     ['no role', { grants: [] }, 'roles must be'],
     ['no reason', { reason: ' ' }, 'reason must be'],
-    ['a merchant admin of every merchant', { grants: [{ ...viewer, role: 'merchant_admin' as const }] }, 'needs the merchant'],
-    ['an operator of one merchant', { grants: [{ ...viewer, role: 'operator' as const, merchantId: 'mer_a' as MerchantId }] }, 'whole service'],
+    [
+      'a merchant admin of every merchant',
+      { grants: [{ ...viewer, role: 'merchant_admin' as const }] },
+      'needs the merchant',
+    ],
+    [
+      'an operator of one merchant',
+      { grants: [{ ...viewer, role: 'operator' as const, merchantId: 'mer_a' as MerchantId }] },
+      'whole service',
+    ],
     ['an auditor without an end', { grants: [{ ...viewer, role: 'auditor' as const }] }, 'a day on which it ends'],
-    ['an auditor for ever', { grants: [{ ...viewer, role: 'auditor' as const, untilSec: NOW + 400 * 86_400 }] }, 'within a year'],
+    [
+      'an auditor for ever',
+      { grants: [{ ...viewer, role: 'auditor' as const, untilSec: NOW + 400 * 86_400 }] },
+      'within a year',
+    ],
     ['a role that has ended', { grants: [{ ...viewer, untilSec: NOW }] }, 'ended already'],
   ])('is refused with %s', (_, change, why) => {
     expect(when({ ...invited, ...change }, personTable.initial)).toContain(why);
@@ -63,7 +95,10 @@ describe('an invitation', () => {
 
   it('is good for one passkey, and for as long as it says', () => {
     expect(when(passkey('two', 'first'), active())).toContain('was used');
-    const late = { type: 'AddPasskey', passkey: { credentialId: 'x', publicKey: 'k', label: '', linkHash: 'first', addedAtSec: NOW + 100 } } as const;
+    const late = {
+      type: 'AddPasskey',
+      passkey: { credentialId: 'x', publicKey: 'k', label: '', linkHash: 'first', addedAtSec: NOW + 100 },
+    } as const;
     expect(when(late, given(invited))).toContain('too old');
     expect(when(passkey('one', 'other'), given(invited))).toContain('was used');
   });
@@ -83,7 +118,9 @@ describe('a link for somebody who has passkeys', () => {
     expect(when(newLink('GRACE', 'second'), asked)).toContain('another operator');
     expect(when(newLink('Ben', 'second'), asked)).toMatchObject([{ type: 'JoinLinkIssued' }]);
     expect(when(newLink('Ben', 'second', false, NOW + 86_400), asked)).toContain('two operators');
-    expect(when({ type: 'RequestRecovery', by: 'ada', reason: 'mine', nowSec: NOW }, active())).toContain('nobody recovers themselves');
+    expect(when({ type: 'RequestRecovery', by: 'ada', reason: 'mine', nowSec: NOW }, active())).toContain(
+      'nobody recovers themselves',
+    );
   });
 
   it('is made at the machine itself without anybody else', () => {
@@ -110,9 +147,17 @@ describe('single sign-on', () => {
   const support: Grant = { role: 'support', merchantId: null, untilSec: null };
 
   it('makes somebody known, and gives them the roles of each sign-in', () => {
-    expect(when(bySso('a'), personTable.initial)).toMatchObject([{ type: 'PersonProvisioned' }, { type: 'SignedInBySso' }]);
+    expect(when(bySso('a'), personTable.initial)).toMatchObject([
+      { type: 'PersonProvisioned' },
+      { type: 'SignedInBySso' },
+    ]);
     const { context } = given(bySso('a'), bySso('b', {}, [support]));
-    expect(context).toMatchObject({ invited: { name: 'Bo', by: 'https://sso' }, identity: { subject: '1' }, grants: [support], passkeys: {} });
+    expect(context).toMatchObject({
+      invited: { name: 'Bo', by: 'https://sso' },
+      identity: { subject: '1' },
+      grants: [support],
+      passkeys: {},
+    });
     expect(Object.keys(context.signIns)).toEqual(['a', 'b']);
   });
 
@@ -128,7 +173,9 @@ describe('single sign-on', () => {
   });
 
   it('takes over nobody: who was invited, who has another subject or issuer', () => {
-    expect(when({ ...bySso('a'), personId: 'psn_ada', name: 'Ada' } as PersonCommand, active())).toContain('somebody else here');
+    expect(when({ ...bySso('a'), personId: 'psn_ada', name: 'Ada' } as PersonCommand, active())).toContain(
+      'somebody else here',
+    );
     expect(when(bySso('b', { subject: '2' }), given(bySso('a')))).toContain('somebody else here');
     expect(when(bySso('b', { issuer: 'https://evil' }), given(bySso('a')))).toContain('somebody else here');
     expect(when({ ...invited, personId: 'psn_bo', name: 'Bo' }, given(bySso('a')))).toContain('known already');
@@ -136,8 +183,12 @@ describe('single sign-on', () => {
 
   it('lets nobody in without roles that may be given, under no name, or who is suspended', () => {
     expect(when(bySso('a', {}, []), personTable.initial)).toContain('roles must be');
-    expect(when(bySso('a', {}, [{ ...viewer, role: 'auditor' }]), personTable.initial)).toContain('a day on which it ends');
-    expect(when({ ...bySso('a'), name: 'Bo\nby: Ada' } as PersonCommand, personTable.initial)).toContain('name must be');
+    expect(when(bySso('a', {}, [{ ...viewer, role: 'auditor' }]), personTable.initial)).toContain(
+      'a day on which it ends',
+    );
+    expect(when({ ...bySso('a'), name: 'Bo\nby: Ada' } as PersonCommand, personTable.initial)).toContain(
+      'name must be',
+    );
     const suspended = given(bySso('a'), { type: 'Suspend', ...wanted });
     expect(suspended.context.signIns).toEqual({});
     expect(when(bySso('b'), suspended)).toContain('suspended');
@@ -148,7 +199,10 @@ describe('single sign-on', () => {
     expect(when({ type: 'ChangeRoles', ...wanted, grants: [support], nowSec: NOW }, bo)).toContain('single sign-on');
     expect(when(newLink('Bo', 'first'), bo)).toContain('a link of somebody else');
     expect(when(newLink('Grace', 'first'), bo)).toMatchObject([{ type: 'JoinLinkIssued' }]);
-    expect(given(bySso('a'), newLink('Grace', 'first'), passkey('one', 'first'), newLink('Bo', 'second')).context.link?.linkHash).toBe('second');
+    expect(
+      given(bySso('a'), newLink('Grace', 'first'), passkey('one', 'first'), newLink('Bo', 'second')).context.link
+        ?.linkHash,
+    ).toBe('second');
   });
 
   it('has so many sign-ins at once: the oldest ends', () => {
@@ -170,7 +224,9 @@ describe('a person', () => {
   });
 
   it('changes neither their own roles nor their last passkey', () => {
-    expect(when({ type: 'ChangeRoles', by: 'ada', reason: 'more', grants: [viewer], nowSec: NOW }, active())).toContain('their own roles');
+    expect(when({ type: 'ChangeRoles', by: 'ada', reason: 'more', grants: [viewer], nowSec: NOW }, active())).toContain(
+      'their own roles',
+    );
     expect(when({ type: 'RemovePasskey', credentialId: 'one', ...wanted }, active())).toContain('the last passkey');
   });
 
@@ -184,7 +240,14 @@ describe('a person', () => {
       signedIn('b', 'two'),
     );
     const left = given(
-      ...[invited, passkey('one', 'first'), newLink('Ada', 'second'), passkey('two', 'second'), signedIn('a', 'one'), signedIn('b', 'two')],
+      ...[
+        invited,
+        passkey('one', 'first'),
+        newLink('Ada', 'second'),
+        passkey('two', 'second'),
+        signedIn('a', 'one'),
+        signedIn('b', 'two'),
+      ],
       { type: 'RemovePasskey', credentialId: 'one', ...wanted },
     );
     expect(Object.keys(two.context.signIns)).toEqual(['a', 'b']);
@@ -192,7 +255,14 @@ describe('a person', () => {
   });
 
   it('has so many sign-ins at once: the oldest ends', () => {
-    const many = given(invited, passkey('one', 'first'), ...Array.from({ length: 20 }, (_, index) => signedIn(`s${index}`, 'one', NOW + index)));
-    expect(when(signedIn('new', 'one', NOW + 99), many)).toMatchObject([{ type: 'SignedOut', data: { signInId: 's0' } }, { type: 'SignedIn' }]);
+    const many = given(
+      invited,
+      passkey('one', 'first'),
+      ...Array.from({ length: 20 }, (_, index) => signedIn(`s${index}`, 'one', NOW + index)),
+    );
+    expect(when(signedIn('new', 'one', NOW + 99), many)).toMatchObject([
+      { type: 'SignedOut', data: { signInId: 's0' } },
+      { type: 'SignedIn' },
+    ]);
   });
 });

@@ -8,7 +8,15 @@ import { decideTreasury, type TreasuryCommand } from '../../../../state-machines
 
 const TREASURY = '0xTreasury';
 const terms = (moveId: string, change: Partial<MoveRequested> = {}): MoveRequested => ({
-  ...{ moveId, mode: 'test', network: 'ethereum', coin: 'USDT', amount: '5.00', fromAddress: TREASURY, toAddress: '0xCold' },
+  ...{
+    moveId,
+    mode: 'test',
+    network: 'ethereum',
+    coin: 'USDT',
+    amount: '5.00',
+    fromAddress: TREASURY,
+    toAddress: '0xCold',
+  },
   ...{ derivationIndex: null, merchantId: null, forMoveId: null, requestedBy: 'ada', reason: null, requestedAtSec: 1 },
   ...change,
 });
@@ -16,9 +24,23 @@ const sweep = (moveId: string, from = '0xCollection'): TreasuryCommand =>
   request('sweep', terms(moveId, { fromAddress: from, toAddress: TREASURY, derivationIndex: 4 }));
 const request = (kind: MoveKind, data: MoveRequested): TreasuryCommand => ({ type: 'RequestMove', kind, data });
 const draft = (nonce: number): TransactionDraft => ({
-  ...{ kind: 'evm', chainId: '1', nonce, tokenAddress: '0xToken', tokenUnits: '5', gasLimit: '1', maxFeePerGas: '1', maxPriorityFeePerGas: '1' },
+  ...{
+    kind: 'evm',
+    chainId: '1',
+    nonce,
+    tokenAddress: '0xToken',
+    tokenUnits: '5',
+    gasLimit: '1',
+    maxFeePerGas: '1',
+    maxPriorityFeePerGas: '1',
+  },
 });
-const reserve = (moveId: string, nonce: number, from = TREASURY, change: { attempt?: number; replaces?: string } = {}): TreasuryCommand => ({
+const reserve = (
+  moveId: string,
+  nonce: number,
+  from = TREASURY,
+  change: { attempt?: number; replaces?: string } = {},
+): TreasuryCommand => ({
   type: 'ReserveMove',
   data: {
     ...{ moveId, attempt: change.attempt ?? 1, fromAddress: from, draft: draft(nonce), reservedAtSec: 2 },
@@ -28,17 +50,40 @@ const reserve = (moveId: string, nonce: number, from = TREASURY, change: { attem
 const sign = (moveId: string, seq: number, attempt = 1): TreasuryCommand => ({
   type: 'RecordMoveSigned',
   data: {
-    ...{ moveId, attempt, txHash: `0x${moveId}${attempt}`, signedBytes: '0x', journal: { seq, hash: `h${seq}` }, signedAtSec: 3 },
+    ...{
+      moveId,
+      attempt,
+      txHash: `0x${moveId}${attempt}`,
+      signedBytes: '0x',
+      journal: { seq, hash: `h${seq}` },
+      signedAtSec: 3,
+    },
     validity: { kind: 'evm-nonce', nonce: 0, maxFeePerGas: '1' },
   },
 });
 const complete = (moveId: string, txHash: string): TreasuryCommand => ({
   type: 'CompleteMove',
   moveId,
-  landed: { txHash, blockNumber: 9, blockHash: '0xb', blockTimeSec: 9, networkFee: '0.01', feeAddress: TREASURY, completedAtSec: 10 },
+  landed: {
+    txHash,
+    blockNumber: 9,
+    blockHash: '0xb',
+    blockTimeSec: 9,
+    networkFee: '0.01',
+    feeAddress: TREASURY,
+    completedAtSec: 10,
+  },
 });
 const reject = (moveId: string): TreasuryCommand => ({
-  ...{ type: 'FailMove', moveId, reason: 'rejected_by_operator', txHash: null, networkFee: null, feeAddress: TREASURY, nowSec: 4 },
+  ...{
+    type: 'FailMove',
+    moveId,
+    reason: 'rejected_by_operator',
+    txHash: null,
+    networkFee: null,
+    feeAddress: TREASURY,
+    nowSec: 4,
+  },
 });
 
 /** Each command on what the ones before it left; every event must be legal for the machine. */
@@ -55,14 +100,22 @@ function after(...commands: TreasuryCommand[]) {
   }
   return { last, history, state };
 }
-const types = (decided: ReturnType<typeof after>): string[] => (decided.last.ok ? decided.last.events.map(({ type }) => type) : ['refused']);
+const types = (decided: ReturnType<typeof after>): string[] =>
+  decided.last.ok ? decided.last.events.map(({ type }) => type) : ['refused'];
 
 describe('a sweep', () => {
   it('is requested, reserved, signed and completed, and then forgotten', () => {
     const done = after(sweep('swp'), reserve('swp', 0, '0xCollection'), sign('swp', 1), complete('swp', '0xswp1'));
-    expect(done.history.map(({ type }) => type)).toEqual(['SweepRequested', 'MoveSequenceReserved', 'SweepSigned', 'SweepCompleted']);
+    expect(done.history.map(({ type }) => type)).toEqual([
+      'SweepRequested',
+      'MoveSequenceReserved',
+      'SweepSigned',
+      'SweepCompleted',
+    ]);
     expect(done.state.context).toMatchObject({ moves: {}, open: null, nextNonce: null, journal: { seq: 1 } });
-    expect(done.history.at(-1)).toMatchObject({ data: { coin: 'USDT', amount: '5.00', networkFee: '0.01', feeCoin: 'ETH', derivationIndex: 4 } });
+    expect(done.history.at(-1)).toMatchObject({
+      data: { coin: 'USDT', amount: '5.00', networkFee: '0.01', feeCoin: 'ETH', derivationIndex: 4 },
+    });
   });
 
   it('is one at a time for an address, and repeating the request adds nothing', () => {
@@ -77,7 +130,9 @@ describe('a sweep', () => {
   });
 
   it('is never completed by a transaction that was not signed for it', () => {
-    expect(types(after(sweep('swp'), reserve('swp', 0, '0xCollection'), sign('swp', 1), complete('swp', '0xother')))).toEqual(['refused']);
+    expect(
+      types(after(sweep('swp'), reserve('swp', 0, '0xCollection'), sign('swp', 1), complete('swp', '0xother'))),
+    ).toEqual(['refused']);
   });
 
   it('is not completed while a replacement is being signed, which could not be written down any more', () => {
@@ -94,16 +149,33 @@ describe('a sweep', () => {
   it('cannot be given up once it was signed or while it is', () => {
     expect(types(after(sweep('swp'), reject('swp')))).toEqual(['SweepFailed']);
     expect(types(after(sweep('swp'), reserve('swp', 0, '0xCollection'), reject('swp')))).toEqual(['refused']);
-    expect(types(after(sweep('swp'), reserve('swp', 0, '0xCollection'), sign('swp', 1), reject('swp')))).toEqual(['refused']);
+    expect(types(after(sweep('swp'), reserve('swp', 0, '0xCollection'), sign('swp', 1), reject('swp')))).toEqual([
+      'refused',
+    ]);
   });
 });
 
 describe('a look at the native coin of collection addresses', () => {
-  const facts = { mode: 'test', network: 'ethereum', coin: 'ETH', amount: '0.01', sessionId: 'cs_a', blockNumber: 7, foundAtSec: 1 } as const;
+  const facts = {
+    mode: 'test',
+    network: 'ethereum',
+    coin: 'ETH',
+    amount: '0.01',
+    sessionId: 'cs_a',
+    blockNumber: 7,
+    foundAtSec: 1,
+  } as const;
   const look = (finds: number, ...addresses: string[]): TreasuryCommand => ({
     ...{ type: 'RecordCollectionLook', finds, found: addresses.map((address) => ({ ...facts, address })), missing: [] },
   });
-  const outflow = { mode: 'test', network: 'ethereum', outflowKey: '0xA:ETH:7', address: '0xA', coin: 'ETH', amount: '0.01' } as const;
+  const outflow = {
+    mode: 'test',
+    network: 'ethereum',
+    outflowKey: '0xA:ETH:7',
+    address: '0xA',
+    coin: 'ETH',
+    amount: '0.01',
+  } as const;
   const lost: TreasuryCommand = {
     ...{ type: 'RecordCollectionLook', finds: 0, found: [] },
     missing: [{ ...outflow, toAddress: null, txHash: null, blockNumber: 7, foundAtSec: 1 }],
@@ -124,7 +196,10 @@ describe('a look at the native coin of collection addresses', () => {
 
   it('is refused for an address whose gas is just moving, and for nothing', () => {
     expect(types(after(sweep('swp'), look(0, '0xCollection')))).toEqual(['refused']);
-    const topUp = request('gas_top_up', terms('top', { coin: 'ETH', toAddress: '0xCollection', forMoveId: 'swp', derivationIndex: 4 }));
+    const topUp = request(
+      'gas_top_up',
+      terms('top', { coin: 'ETH', toAddress: '0xCollection', forMoveId: 'swp', derivationIndex: 4 }),
+    );
     expect(types(after(topUp, look(0, '0xCollection')))).toEqual(['refused']);
     expect(types(after(sweep('swp'), look(0, '0xElsewhere')))).toEqual(['NativeCoinFound']);
     const nothing: TreasuryCommand = {
@@ -138,8 +213,16 @@ describe('a look at the native coin of collection addresses', () => {
 describe('a return of native coin', () => {
   const transfer = { txHash: '0xcame', toAddress: '0xCollection', derivationIndex: 4 };
   const propose = (moveId: string, change: Partial<MoveRequested> = {}): TreasuryCommand =>
-    request('native_return', terms(moveId, { coin: 'ETH', amount: '0.009', toAddress: '0xStranger', transfer, ...change }));
-  const approve = (moveId: string, approver: string): TreasuryCommand => ({ type: 'ApproveMove', moveId, approver, nowSec: 2 });
+    request(
+      'native_return',
+      terms(moveId, { coin: 'ETH', amount: '0.009', toAddress: '0xStranger', transfer, ...change }),
+    );
+  const approve = (moveId: string, approver: string): TreasuryCommand => ({
+    type: 'ApproveMove',
+    moveId,
+    approver,
+    nowSec: 2,
+  });
   const agreed = [propose('nrt'), approve('nrt', 'ben'), approve('nrt', 'cleo')];
 
   it('is sent once two others agreed, and says in the end what it paid back', () => {
@@ -163,7 +246,9 @@ describe('a return of native coin', () => {
   it('pays a transfer back once, and again only after it came to nothing', () => {
     expect(types(after(propose('nrt'), propose('nrt')))).toEqual([]);
     expect(types(after(propose('nrt'), propose('again')))).toEqual(['refused']);
-    expect(types(after(propose('nrt'), propose('other', { transfer: { ...transfer, txHash: '0xother' } })))).toEqual(['NativeReturnRequested']);
+    expect(types(after(propose('nrt'), propose('other', { transfer: { ...transfer, txHash: '0xother' } })))).toEqual([
+      'NativeReturnRequested',
+    ]);
     const paid = after(...agreed, reserve('nrt', 0), sign('nrt', 1), complete('nrt', '0xnrt1'), propose('again'));
     expect(paid.last).toMatchObject({ ok: false, refusal: { message: 'the transfer is paid back by nrt' } });
     expect(types(after(propose('nrt'), reject('nrt'), propose('again')))).toEqual(['NativeReturnRequested']);
@@ -187,17 +272,29 @@ describe('a withdrawal', () => {
     expect(types(after(propose, approve('ada')))).toEqual(['refused']);
     expect(types(after(propose, approve('ben'), approve('ben')))).toEqual([]);
     const proposed = after(propose).history;
-    const forged: TreasuryEvent = { type: 'WithdrawalApproved', data: { moveId: 'wdr', approver: 'ada', approvedAtSec: 2 } };
+    const forged: TreasuryEvent = {
+      type: 'WithdrawalApproved',
+      data: { moveId: 'wdr', approver: 'ada', approvedAtSec: 2 },
+    };
     expect(() => treasuryTable.replay([...proposed, forged])).toThrow(IllegalHistory);
   });
 
   it("takes the treasury's next nonce, and keeps it for a replacement", () => {
     const signed = [propose, approve('ben'), approve('cleo'), reserve('wdr', 5), sign('wdr', 1)];
     expect(after(...signed).state.context.nextNonce).toBe(6);
-    expect(types(after(...signed, reserve('wdr', 5, TREASURY, { attempt: 2, replaces: '0xwdr1' })))).toEqual(['MoveSequenceReserved']);
-    expect(types(after(...signed, reserve('wdr', 6, TREASURY, { attempt: 2, replaces: '0xwdr1' })))).toEqual(['refused']);
+    expect(types(after(...signed, reserve('wdr', 5, TREASURY, { attempt: 2, replaces: '0xwdr1' })))).toEqual([
+      'MoveSequenceReserved',
+    ]);
+    expect(types(after(...signed, reserve('wdr', 6, TREASURY, { attempt: 2, replaces: '0xwdr1' })))).toEqual([
+      'refused',
+    ]);
     const other = request('withdrawal', terms('next', { requestedBy: 'ben' }));
-    const agreed = ['ada', 'cleo'].map((approver): TreasuryCommand => ({ type: 'ApproveMove', moveId: 'next', approver, nowSec: 2 }));
+    const agreed = ['ada', 'cleo'].map((approver): TreasuryCommand => ({
+      type: 'ApproveMove',
+      moveId: 'next',
+      approver,
+      nowSec: 2,
+    }));
     expect(types(after(...signed, other, ...agreed, reserve('next', 5)))).toEqual(['refused']);
     expect(types(after(...signed, other, ...agreed, reserve('next', 6)))).toEqual(['MoveSequenceReserved']);
   });
@@ -206,7 +303,16 @@ describe('a withdrawal', () => {
     const refund: TreasuryEvent = {
       type: 'PayoutSequenceReserved',
       data: {
-        ...{ mode: 'test', network: 'ethereum', sessionId: 'cs_a', refundId: 're_a', legId: 'leg', attempt: 1, coin: 'USDT', amount: '1.00' },
+        ...{
+          mode: 'test',
+          network: 'ethereum',
+          sessionId: 'cs_a',
+          refundId: 're_a',
+          legId: 'leg',
+          attempt: 1,
+          coin: 'USDT',
+          amount: '1.00',
+        },
         ...{ fromAddress: TREASURY, toAddress: '0xPayer', draft: draft(0), replaces: null, reservedAtSec: 1 },
       },
     };
@@ -224,7 +330,10 @@ describe('a return that is given up', () => {
     expect(types(after(giveUp))).toEqual(['ReturnRequested', 'ReturnFailed']);
     const { history, state } = after(giveUp, giveUp, request('return', data));
     expect(history).toHaveLength(2);
-    expect([state.context.moves, state.context.returns]).toEqual([{}, { rtn: { paid: false, reason: 'rejected_by_operator' } }]);
+    expect([state.context.moves, state.context.returns]).toEqual([
+      {},
+      { rtn: { paid: false, reason: 'rejected_by_operator' } },
+    ]);
   });
 
   it('fails when it waits, and goes on when it is reserved or signed', () => {
@@ -238,14 +347,28 @@ describe('a return that is given up', () => {
 
 describe('an outflow nobody ordered', () => {
   const outflow = {
-    ...({ mode: 'test', network: 'ethereum', outflowKey: '0xt:1', address: TREASURY, coin: 'USDT', amount: '9.00', toAddress: '0xThief' } as const),
+    ...({
+      mode: 'test',
+      network: 'ethereum',
+      outflowKey: '0xt:1',
+      address: TREASURY,
+      coin: 'USDT',
+      amount: '9.00',
+      toAddress: '0xThief',
+    } as const),
     ...{ txHash: '0xt', blockNumber: 5, foundAtSec: 6 },
   };
   const found = (settled = 0): TreasuryCommand => ({
     ...{ type: 'RecordReconciliation', settled, fundings: [], outflows: [outflow] },
     result: { mode: 'test', network: 'ethereum', throughBlock: 6, accounts: [], reconciledAtSec: 6 },
   });
-  const acknowledge: TreasuryCommand = { type: 'AcknowledgeOutflow', outflowKey: '0xt:1', actor: 'ada', reason: 'known', nowSec: 7 };
+  const acknowledge: TreasuryCommand = {
+    type: 'AcknowledgeOutflow',
+    outflowKey: '0xt:1',
+    actor: 'ada',
+    reason: 'known',
+    nowSec: 7,
+  };
 
   it('stays reported until an operator explains it, and is not reported twice', () => {
     expect(types(after(found()))).toEqual(['UnknownOutflowFound', 'TreasuryReconciled']);
@@ -263,20 +386,32 @@ describe('an outflow nobody ordered', () => {
 });
 
 describe('what was brought to the treasury', () => {
-  const facts = { mode: 'test', network: 'ethereum', coin: 'ETH', amount: '1.00', address: TREASURY, logIndex: null, recordedAtSec: 6 } as const;
+  const facts = {
+    mode: 'test',
+    network: 'ethereum',
+    coin: 'ETH',
+    amount: '1.00',
+    address: TREASURY,
+    logIndex: null,
+    recordedAtSec: 6,
+  } as const;
   type Fundings = Extract<TreasuryCommand, { type: 'RecordReconciliation' }>['fundings'];
   const lookedAfter = (settled: number, throughBlock: number, ...fundings: Fundings[number][]): TreasuryCommand => {
     const result = { mode: 'test', network: 'ethereum', throughBlock, accounts: [], reconciledAtSec: 6 } as const;
     return { type: 'RecordReconciliation', settled, fundings, outflows: [], result };
   };
-  const looked = (throughBlock: number, ...fundings: Fundings[number][]): TreasuryCommand => lookedAfter(0, throughBlock, ...fundings);
+  const looked = (throughBlock: number, ...fundings: Fundings[number][]): TreasuryCommand =>
+    lookedAfter(0, throughBlock, ...fundings);
   const brought = (txHash: string, blockNumber: number) => ({ ...facts, fromAddress: '0xBank', txHash, blockNumber });
   const unknown = { ...facts, fromAddress: null, txHash: null, blockNumber: 6, window: { fromBlock: 1, toBlock: 9 } };
 
   it('is booked once when two looks saw it: the one that is written down later is refused, also of the same block or a later one', () => {
     for (const throughBlock of [6, 7]) {
       const both = after(looked(6, brought('0xa', 5)), looked(throughBlock, brought('0xa', 5)));
-      expect([types(both), both.history.filter(({ type }) => type === 'TreasuryFunded').length]).toEqual([['refused'], 1]);
+      expect([types(both), both.history.filter(({ type }) => type === 'TreasuryFunded').length]).toEqual([
+        ['refused'],
+        1,
+      ]);
     }
     expect(types(after(looked(6, brought('0xa', 5)), lookedAfter(1, 6)))).toEqual(['TreasuryReconciled']);
     expect(types(after(looked(6), lookedAfter(1, 5)))).toEqual(['refused']);
@@ -284,7 +419,10 @@ describe('what was brought to the treasury', () => {
 
   it('by a transfer of a block that is not final is remembered until that block is, since it is read again', () => {
     const known = (...commands: TreasuryCommand[]) => after(...commands).state.context.bookedInflows;
-    expect(known(looked(6, brought('0xa', 5), brought('0xb', 7), brought('0xc', 8)))).toEqual({ '0xb:ETH': 7, '0xc:ETH': 8 });
+    expect(known(looked(6, brought('0xa', 5), brought('0xb', 7), brought('0xc', 8)))).toEqual({
+      '0xb:ETH': 7,
+      '0xc:ETH': 8,
+    });
     expect(known(looked(6, brought('0xb', 7), brought('0xc', 8)), lookedAfter(1, 7))).toEqual({ '0xc:ETH': 8 });
     expect(known(looked(6, brought('0xc', 8)), lookedAfter(1, 8))).toEqual({});
   });
@@ -293,6 +431,8 @@ describe('what was brought to the treasury', () => {
     const through = (...commands: TreasuryCommand[]) => after(...commands).state.context.unknownInflowsThrough;
     expect(through(looked(6, brought('0xa', 5)))).toBe(0);
     expect(through(looked(6, unknown))).toBe(9);
-    expect(through(looked(6, unknown), lookedAfter(1, 12, { ...unknown, window: { fromBlock: 7, toBlock: 8 } }))).toBe(9);
+    expect(through(looked(6, unknown), lookedAfter(1, 12, { ...unknown, window: { fromBlock: 7, toBlock: 8 } }))).toBe(
+      9,
+    );
   });
 });

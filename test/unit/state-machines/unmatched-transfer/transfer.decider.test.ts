@@ -2,7 +2,12 @@ import { describe, expect, it } from 'vitest';
 import type { UnmatchedTransfer } from '../../../../src/domain/events/transfer-events.ts';
 import type { MerchantId, SessionId } from '../../../../src/domain/ids.ts';
 import { transferTable } from '../../../../src/features/shared/handlers/transfer-handler.ts';
-import { decideTransfer, type By, type TransferCommand, type TransferState } from '../../../../state-machines/unmatched-transfer/transfer.decider.ts';
+import {
+  decideTransfer,
+  type By,
+  type TransferCommand,
+  type TransferState,
+} from '../../../../state-machines/unmatched-transfer/transfer.decider.ts';
 import { STRAY_FACTS } from '../../../fixtures/events/transfer-samples.ts';
 
 const SOURCE = `cs_${'a'.repeat(32)}` as SessionId;
@@ -16,11 +21,28 @@ const transfer: UnmatchedTransfer = {
 };
 const by = (actor: string): By => ({ actor, reason: 'because', nowSec: 1_800_090_000 });
 const attach: TransferCommand = { type: 'AttachTransfer', transfer, sessionId: TARGET, by: by('ada') };
-const giveBack: TransferCommand = { type: 'ReturnTransfer', transfer, moveId: 'rtn_1', acknowledgedSender: false, by: by('ben') };
+const giveBack: TransferCommand = {
+  type: 'ReturnTransfer',
+  transfer,
+  moveId: 'rtn_1',
+  acknowledgedSender: false,
+  by: by('ben'),
+};
 const undo: TransferCommand = { type: 'UndoTransfer', by: by('cyd') };
 const settled = (operation: number): TransferCommand => ({ type: 'SettleAttached', operation, nowSec: 1 });
-const reopened = (operation: number): TransferCommand => ({ type: 'SettleReopened', operation, why: 'undone', because: 'x', nowSec: 1 });
-const paid = (operation: number): TransferCommand => ({ type: 'SettleReturned', operation, txHash: '0xpaid', nowSec: 1 });
+const reopened = (operation: number): TransferCommand => ({
+  type: 'SettleReopened',
+  operation,
+  why: 'undone',
+  because: 'x',
+  nowSec: 1,
+});
+const paid = (operation: number): TransferCommand => ({
+  type: 'SettleReturned',
+  operation,
+  txHash: '0xpaid',
+  nowSec: 1,
+});
 
 /** The state after the commands, each of which must be accepted, and the types of the events of the last one. */
 function after(...commands: TransferCommand[]): { state: TransferState; last: string[] } {
@@ -45,7 +67,11 @@ describe('a unmatched transfer', () => {
   it('is written down with the first decision about it', () => {
     const { state, last } = after(attach);
     expect(last).toEqual(['TransferRecorded', 'TransferAttachRequested']);
-    expect(state.context).toMatchObject({ transfer, operation: 1, decision: { actor: 'ada', reason: 'because', target: { sessionId: TARGET } } });
+    expect(state.context).toMatchObject({
+      transfer,
+      operation: 1,
+      decision: { actor: 'ada', reason: 'because', target: { sessionId: TARGET } },
+    });
   });
 
   it('is in one place at a time: the second of two operators is told about the first', () => {
@@ -57,7 +83,10 @@ describe('a unmatched transfer', () => {
 
   it('can be decided anew once a decision was undone, under a new number', () => {
     const { state } = after(attach, settled(1), undo, reopened(1), giveBack);
-    expect(state).toMatchObject({ value: 'returning', context: { operation: 2, decision: { target: { moveId: 'rtn_1' } } } });
+    expect(state).toMatchObject({
+      value: 'returning',
+      context: { operation: 2, decision: { target: { moveId: 'rtn_1' } } },
+    });
   });
 
   it('cannot be undone while nothing holds, while it is carried out, or after it was paid', () => {
@@ -68,8 +97,16 @@ describe('a unmatched transfer', () => {
   });
 
   it('stays where it is when something depends on it', () => {
-    const refused: TransferCommand = { type: 'SettleUndoRefused', operation: 1, because: 'the session is paid with it', nowSec: 1 };
-    expect(after(attach, settled(1), undo, refused)).toMatchObject({ state: { value: 'attached' }, last: ['TransferUndoRefused'] });
+    const refused: TransferCommand = {
+      type: 'SettleUndoRefused',
+      operation: 1,
+      because: 'the session is paid with it',
+      nowSec: 1,
+    };
+    expect(after(attach, settled(1), undo, refused)).toMatchObject({
+      state: { value: 'attached' },
+      last: ['TransferUndoRefused'],
+    });
     expect(after(giveBack, undo, refused).state.value).toBe('returning');
   });
 
@@ -90,13 +127,20 @@ describe('a unmatched transfer', () => {
     const event = {
       type: 'TransferReturnRequested',
       data: {
-        ...{ depositKey: transfer.depositKey, operation: 1, moveId: 'rtn_1', toAddress: '0x000000000000000000000000000000000000dEaD' },
+        ...{
+          depositKey: transfer.depositKey,
+          operation: 1,
+          moveId: 'rtn_1',
+          toAddress: '0x000000000000000000000000000000000000dEaD',
+        },
         ...{ actor: 'eve', reason: 'mine', requestedAtSec: 1 },
       },
     } as const;
     const { state } = after({ type: 'RecordTransfer', transfer, by: by('ada') });
     expect(transferTable.next(state, event)).toBeNull();
-    expect(transferTable.next(state, { ...event, data: { ...event.data, toAddress: transfer.fromAddress! } })).not.toBeNull();
+    expect(
+      transferTable.next(state, { ...event, data: { ...event.data, toAddress: transfer.fromAddress! } }),
+    ).not.toBeNull();
   });
 
   it.each([

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { decideDelivery, dueAttempt, judge, readRetryAfterMs } from '../../../../state-machines/webhook-delivery/delivery.decider.ts';
+import {
+  decideDelivery,
+  dueAttempt,
+  judge,
+  readRetryAfterMs,
+} from '../../../../state-machines/webhook-delivery/delivery.decider.ts';
 import { deliveryTable } from '../../../../src/features/shared/handlers/delivery-handler.ts';
 import { attempt, Delivery, NOTIFICATION_ID, scheduled, STARTED_AT_MS } from '../../../support/given-delivery.ts';
 
@@ -110,13 +115,18 @@ describe('durable redelivery', () => {
       delivery.do(attempt({ ...failing, startedAtMs: nowMs }));
       nowMs = delivery.state.context.nextAttemptAtMs!;
     }
-    expect(delivery.do(attempt({ ...failing, startedAtMs: nowMs }))).toEqual(['DeliveryAttempted', 'DeliveryExhausted']);
+    expect(delivery.do(attempt({ ...failing, startedAtMs: nowMs }))).toEqual([
+      'DeliveryAttempted',
+      'DeliveryExhausted',
+    ]);
     const waits: number[] = [];
     while (delivery.waitMs !== null) {
       waits.push(delivery.waitMs);
       expect(dueAttempt(delivery.state)?.trigger).toBe('durable');
       nowMs = delivery.state.context.nextAttemptAtMs!;
-      expect(delivery.do(attempt({ ...failing, trigger: 'durable', startedAtMs: nowMs }))).toEqual(['DeliveryAttempted']);
+      expect(delivery.do(attempt({ ...failing, trigger: 'durable', startedAtMs: nowMs }))).toEqual([
+        'DeliveryAttempted',
+      ]);
     }
     expect(waits.slice(0, 6)).toEqual([5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 10 * HOUR]);
     expect(nowMs - STARTED_AT_MS).toBeLessThanOrEqual(72 * HOUR);
@@ -143,10 +153,9 @@ describe('durable redelivery', () => {
   it('stops for good at a forbidden address', () => {
     const delivery = Delivery.scheduled();
     delivery.do(attempt({ status: 404, durableRedelivery: true }));
-    expect(delivery.do(attempt({ trigger: 'durable', status: null, fault: 'blocked', durableRedelivery: true }))).toEqual([
-      'DeliveryAttempted',
-      'DeliveryBlocked',
-    ]);
+    expect(
+      delivery.do(attempt({ trigger: 'durable', status: null, fault: 'blocked', durableRedelivery: true })),
+    ).toEqual(['DeliveryAttempted', 'DeliveryBlocked']);
     expect(dueAttempt(delivery.state)).toBeNull();
   });
   it('happens only where it is switched on', () => {
@@ -215,12 +224,17 @@ describe('recording', () => {
     delivery.do(attempt({ status: 404 }));
     delivery.do({ type: 'RequestRedelivery', by: 'merchant', requestedAtMs: 1, bulk: true });
     delivery.do(attempt({ trigger: 'manual' }));
-    const numbers = delivery.history.flatMap((event) => (event.type === 'DeliveryAttempted' ? [event.data.attempt] : []));
+    const numbers = delivery.history.flatMap((event) =>
+      event.type === 'DeliveryAttempted' ? [event.data.attempt] : [],
+    );
     expect(numbers).toEqual([1, 2, 3]);
   });
   it('schedules a notification once', () => {
     const delivery = new Delivery();
-    const command = { type: 'ScheduleDelivery', delivery: (scheduled as Extract<typeof scheduled, { type: 'DeliveryScheduled' }>).data } as const;
+    const command = {
+      type: 'ScheduleDelivery',
+      delivery: (scheduled as Extract<typeof scheduled, { type: 'DeliveryScheduled' }>).data,
+    } as const;
     expect(delivery.do(command)).toEqual(['DeliveryScheduled']);
     expect(delivery.state.context.scheduled?.notificationId).toBe(NOTIFICATION_ID);
   });
@@ -241,10 +255,19 @@ describe('Retry-After', () => {
   ])('reads %s', (header, expected) => {
     expect(readRetryAfterMs(header, nowMs)).toBe(expected);
   });
-  it.each(['-1', '1e9', '', ' ', 'soon', '5.5', '0x10', '2026-11-20', 'Fri, 99 Nov 2026 17:00:30 GMT', '20 Nov 2026 17:00:30', null])(
-    'takes %s for nothing',
-    (header) => {
-      expect(readRetryAfterMs(header, nowMs)).toBe(0);
-    },
-  );
+  it.each([
+    '-1',
+    '1e9',
+    '',
+    ' ',
+    'soon',
+    '5.5',
+    '0x10',
+    '2026-11-20',
+    'Fri, 99 Nov 2026 17:00:30 GMT',
+    '20 Nov 2026 17:00:30',
+    null,
+  ])('takes %s for nothing', (header) => {
+    expect(readRetryAfterMs(header, nowMs)).toBe(0);
+  });
 });
