@@ -1,7 +1,7 @@
 import type { RangeScanned } from '../domain/events/operations-events.ts';
 import type { Mode } from '../domain/ids.ts';
 import type { Network } from '../domain/networks.ts';
-import { coverageStream } from '../domain/streams.ts';
+import { coverageStream, rescansStream } from '../domain/streams.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { CoverageTrail, CoveredBlock } from '../features/deposits/chain/types.ts';
 import { appendNext, type AppendNextDeps } from '../runtime/commands/append-next.ts';
@@ -14,10 +14,12 @@ const PAGE = 500;
 export class LedgerCoverage implements CoverageTrail {
   readonly #deps: AppendNextDeps & { readonly store: EventStore };
   readonly #stream: string;
+  readonly #again: string;
 
   constructor(deps: AppendNextDeps & { readonly store: EventStore }, mode: Mode, network: Network) {
     this.#deps = deps;
     this.#stream = coverageStream(mode, network);
+    this.#again = rescansStream(mode, network);
   }
 
   async lastCovered(): Promise<CoveredBlock | null> {
@@ -46,15 +48,18 @@ export class LedgerCoverage implements CoverageTrail {
     return null;
   }
 
-  async record(data: RangeScanned['data']): Promise<void> {
-    const last = await this.#deps.store.lastOfStream(this.#stream);
+  record(data: RangeScanned['data']): Promise<void> {
+    return this.#append(this.#stream, data);
+  }
+
+  recordAgain(data: RangeScanned['data']): Promise<void> {
+    return this.#append(this.#again, data);
+  }
+
+  async #append(stream: string, data: RangeScanned['data']): Promise<void> {
+    const last = await this.#deps.store.lastOfStream(stream);
     const event: RangeScanned = { type: 'RangeScanned', data };
-    const { result } = await appendNext(this.#deps, {
-      stream: this.#stream,
-      last,
-      event,
-      actor: `chain:${data.network}`,
-    });
-    if (!result.ok) throw new Error(`${this.#stream} has another writer`);
+    const { result } = await appendNext(this.#deps, { stream, last, event, actor: `chain:${data.network}` });
+    if (!result.ok) throw new Error(`${stream} has another writer`);
   }
 }

@@ -31,7 +31,7 @@ import type { ServiceParts } from './service-parts.ts';
 /** The operator's commands, over everything that runs. */
 export function operatorCommands(
   parts: ServiceParts,
-  { core, store, projections, addresses }: Foundation,
+  { core, store, projections, addresses, metrics }: Foundation,
   { testWallet, watched, payouts, webhooks }: MovingMoney,
   {
     audit,
@@ -55,6 +55,10 @@ export function operatorCommands(
         store,
         ({ mode, network }, address) =>
           core.addressIndexes.get(indexKey(mode, addressFamilyOf(network)))?.isOurs(address) ?? false,
+        ({ mode, network }) =>
+          metrics.chains.providers
+            .filter((one) => one.mode === mode && one.network === network)
+            .flatMap(({ pool }) => pool.status()),
       ),
       ...auditCommands(audit, store),
       ...statementCommands({ records, closingOf: ledger.closingOf }),

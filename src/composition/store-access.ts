@@ -8,6 +8,7 @@ import {
   AUDIT_STREAM,
   canaryStream,
   coverageStream,
+  rescansStream,
   ledgerPeriodsStream,
   OPERATOR_ACTS_STREAM,
   SECRET_PURPOSES,
@@ -34,7 +35,10 @@ const modesAnd = <Part>(parts: readonly Part[], name: (mode: (typeof MODES)[numb
 export const FIXED_STREAMS: readonly { readonly streams: readonly string[]; readonly append: readonly StoreUser[] }[] =
   [
     { streams: [AUDIT_STREAM, ...modesAnd(NETWORKS, treasuryStream)], append: ['signer'] },
-    { streams: [...modesAnd(NETWORKS, coverageStream), ...modesAnd(NETWORKS, canaryStream)], append: ['worker'] },
+    {
+      streams: [coverageStream, rescansStream, canaryStream].flatMap((stream) => modesAnd(NETWORKS, stream)),
+      append: ['worker'],
+    },
     {
       streams: [...modesAnd(ADDRESS_FAMILIES, addressesStream), ...SECRET_PURPOSES.map(secretsStream)],
       append: ['api'],

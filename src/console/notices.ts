@@ -21,7 +21,9 @@ export const NOTICES: Readonly<Record<string, string>> = {
   passkey: 'The passkeys were changed.',
   'signed-out': 'That sign-in was ended.',
   zone: 'Times are shown in your time zone, too.',
-  rescanned: 'The blocks were read again.',
+  rescanned: 'They were read again.',
+  'rescanned-partly':
+    'The blocks were read again. Not all are recorded as read: some are not final yet, or a second reading did not agree; read those again later.',
   decided: 'The decision was recorded.',
   proposed: 'The proposal waits for two approvers.',
   approved: 'Your approval was counted.',

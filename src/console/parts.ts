@@ -13,6 +13,13 @@ export function time(sec: number | null | undefined, { zone }: Pick<Visit, 'zone
   return html`<time datetime="${iso}">${utc} UTC</time>${local !== null && html`<small>${local}</small>`}`;
 }
 
+/** A length of time, coarse: for how old something is. */
+export function inWords(sec: number): string {
+  if (sec < 120) return `${sec} s`;
+  if (sec < 7_200) return `${Math.floor(sec / 60)} min`;
+  return sec < 172_800 ? `${Math.floor(sec / 3_600)} h` : `${Math.floor(sec / 86_400)} days`;
+}
+
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function localTime(date: Date, zone: string): string {
@@ -53,6 +60,7 @@ const TONES: Readonly<Record<string, string>> = {
     FAILED: 'bad',
     reverted: 'bad',
   },
+  ...{ 'in use': 'good', failing: 'bad', 'left out': 'bad' },
   ...{ refused: 'bad', revoked: 'quiet', suspended: 'bad', unresolved: 'warn', resolved: 'good' },
 };
 
@@ -67,6 +75,8 @@ export interface Column<Row> {
   readonly cell: (row: Row) => Cell;
   /** For CSV; the words of the cell when it is not given. */
   readonly text?: (row: Row) => string | number | null;
+  /** Part of a cell on the page, a column of its own in a file. */
+  readonly onlyInFiles?: boolean;
   /** Something to do, not something to know: no part of a file. */
   readonly isForm?: boolean;
 }
@@ -86,12 +96,8 @@ export const timeColumn = <Row>(
 });
 
 /** On a phone every row becomes a card, whose cells say what they are. */
-export function table<Row>(
-  caption: string,
-  columns: readonly Column<Row>[],
-  rows: readonly Row[],
-  empty: string,
-): Html {
+export function table<Row>(caption: string, all: readonly Column<Row>[], rows: readonly Row[], empty: string): Html {
+  const columns = all.filter(({ onlyInFiles }) => onlyInFiles !== true);
   if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}">
     <table>

@@ -10,6 +10,8 @@ export const addressesStream = (mode: Mode, family: AddressFamily): string => `a
 /** What addresses of a family are derived from, and whether the signer calls it its own. */
 export const addressSourceStream = (mode: Mode, family: AddressFamily): string => `address-source-${mode}-${family}`;
 export const coverageStream = (mode: Mode, network: Network): string => `coverage-${mode}-${network}`;
+/** Ranges that an operator had read again: beside the coverage, whose last event is the watcher's own cursor. */
+export const rescansStream = (mode: Mode, network: Network): string => `rescans-${mode}-${network}`;
 export const treasuryStream = (mode: Mode, network: Network): string => `treasury-${mode}-${network}`;
 /** One transfer's own stream, once somebody decides about it. */
 export const transferStream = (mode: Mode, depositKey: string): string => `${TRANSFER_PREFIX}${mode}-${depositKey}`;

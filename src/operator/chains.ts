@@ -3,6 +3,7 @@ import { CommandRefused, optionalText, requiredText, type AdminArguments, type A
 import type { NetworkSettings } from '../domain/networks.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import type { WatchedNetwork } from '../features/deposits/network-watcher.ts';
+import type { RpcPool } from '../ports/rpc-pool.ts';
 
 /** Most blocks of one rescan: an hour of the fastest chain. More is asked for in several. */
 const MAX_RESCAN_BLOCKS = 10_000;
@@ -12,6 +13,7 @@ export function chainCommands(
   watched: readonly WatchedNetwork[],
   store: Parameters<typeof chainCoverage>[0],
   isOurs: (settings: NetworkSettings, address: string) => boolean,
+  providersOf: (settings: NetworkSettings) => ReturnType<RpcPool['status']>,
 ): AdminCommands {
   return {
     'chain.coverage': async () =>
@@ -38,6 +40,7 @@ export function chainCommands(
           durable_block: coveredBlock,
           deposits_not_settled: trackedDeposits,
           failed_reads_in_a_row: consecutiveFailures,
+          providers: providersOf(settings).map(providerBody),
         };
       }),
     'chain.rescan': async (args): Promise<JsonValue> => {
@@ -65,10 +68,30 @@ export function chainCommands(
         to_block: result.toBlock,
         transfers_to_us: result.transfers,
         providers: [...result.providers],
+        recorded_to: result.recordedTo,
       };
     },
   };
 }
+
+/** As this process last heard from it; what it was never asked for is null. */
+const providerBody = ({
+  provider,
+  healthy,
+  excluded,
+  consecutiveFaults,
+  reported: { head, read, final },
+}: ReturnType<RpcPool['status']>[number]) => ({
+  provider,
+  state: excluded === null ? (healthy && consecutiveFaults === 0 ? 'in use' : 'failing') : 'left out',
+  why: excluded,
+  head_block: head?.block ?? null,
+  head_age: head?.ageSec ?? null,
+  read_block: read?.block ?? null,
+  read_age: read?.ageSec ?? null,
+  final_block: final?.block ?? null,
+  final_age: final?.ageSec ?? null,
+});
 
 function watchedOf(watched: readonly WatchedNetwork[], args: AdminArguments): WatchedNetwork {
   const network = requiredText(args, 'network');

@@ -1,3 +1,6 @@
+/** The newest block, the newest that is final, and the end of what was read for payments. */
+export type ReportedBlock = 'head' | 'final' | 'read';
+
 /** One provider of a network's API. Its name never holds a path, a query or a credential: keys live in URLs. */
 export interface RpcProvider {
   readonly name: string;
@@ -9,8 +12,8 @@ export interface RpcProvider {
   /** Plain HTTP below the provider's base URL (TRON). `label` names the request in metrics; default: the path. */
   post(path: string, body: unknown, label?: string): Promise<unknown>;
   get(path: string, label?: string): Promise<unknown>;
-  /** What the pool measures lag with; call it with every head this provider reports. */
-  reportHead(blockNumber: number): void;
+  /** Call it with every block that this provider reports; what the pool measures lag with are the heads. */
+  report(what: ReportedBlock, blockNumber: number): void;
 }
 
 export interface RunOptions {
@@ -31,6 +34,8 @@ export interface ProviderStatus {
   readonly consecutiveFaults: number;
   /** Why it is not asked: it serves another chain, as it proved itself. Null while it may be asked. */
   readonly excluded: string | null;
+  /** What it reported last, and how long ago; null where it was never asked. */
+  readonly reported: Readonly<Record<ReportedBlock, { readonly block: number; readonly ageSec: number } | null>>;
 }
 
 /** Several providers of one network, whose list may change: fail-over, fail-back, limits. */

@@ -3,17 +3,19 @@ import { mkdirSync } from 'node:fs';
 import { join as joined } from 'node:path';
 import { promisify } from 'node:util';
 import { axe, join, openBrowser } from '../support/console-browser.ts';
+import { eachPage } from '../support/console-pages.ts';
 
 /*
  * Pictures of every page of the console, on a desktop and a phone, light and dark, with what axe finds, their weight
- * and the server's time. Run it beside a sandbox: DATA_DIR=<its folder> node test/console/pictures.ts <folder for the
- * pictures> [paths...]
+ * and the server's time. Run it beside a sandbox with data of every kind: DATA_DIR=<its folder> node
+ * test/console/pictures.ts <folder for the pictures> [paths instead of all pages...]
  */
 
 const [folder = 'pictures', ...paths] = process.argv.slice(2);
 const run = promisify(execFile);
 const DESKTOP = { width: 1280, height: 900 };
 const PHONE = { width: 360, height: 740 };
+const MAX_BYTES = 100 * 1024;
 
 const cli = async (...args: string[]): Promise<unknown> =>
   JSON.parse((await run('node', ['bin/quittance.mjs', ...args, '--json'])).stdout);
@@ -28,7 +30,7 @@ const origin = new URL(page.url()).origin;
 mkdirSync(folder, { recursive: true });
 
 let wrong = 0;
-for (const path of paths.map((one) => one.replace('MERCHANT', merchant!.id))) {
+async function draw(path: string): Promise<void> {
   for (const [device, viewport, scheme] of [
     ['desktop', DESKTOP, 'light'],
     ['phone', PHONE, 'dark'],
@@ -43,14 +45,21 @@ for (const path of paths.map((one) => one.replace('MERCHANT', merchant!.id))) {
     const wide = await page.evaluate<number>(
       'document.documentElement.scrollWidth - document.documentElement.clientWidth',
     );
-    wrong += found.length + (wide > 0 ? 1 : 0) + (answer!.status() === 200 ? 0 : 1);
-    const file = joined(folder, `${path.replaceAll(/[^a-z0-9]+/gi, '-').slice(0, 60)}.${device}.png`);
+    wrong += found.length + (wide > 0 ? 1 : 0) + (answer!.status() === 200 ? 0 : 1) + (body > MAX_BYTES ? 1 : 0);
+    const file = joined(folder, `${path.replaceAll(/[^a-z0-9]+/gi, '-').slice(0, 90)}.${device}.png`);
     await page.screenshot({ path: file, fullPage: true });
     process.stdout.write(
       `${answer!.status()} ${path} ${device}: ${body} bytes, ${tookMs} ms, ${found.length} of axe${wide > 0 ? `, ${wide} px too wide` : ''}\n`,
     );
     for (const one of found) process.stdout.write(`    ${one}\n`);
   }
+}
+
+if (paths.length > 0) for (const path of paths) await draw(path.replace('MERCHANT', merchant!.id));
+else {
+  const left = await eachPage(page, origin, (_, path) => draw(path));
+  wrong += left.length;
+  for (const route of left) process.stdout.write(`no link leads to ${route}\n`);
 }
 for (const complaint of complaints) process.stdout.write(`browser: ${complaint}\n`);
 await browser.close();

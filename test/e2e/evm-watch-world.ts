@@ -91,6 +91,7 @@ export class WatchWorld {
   readonly book = new DepositBook();
   readonly addresses = new AddressIndex('evm');
   readonly ranges: RangeScanned['data'][] = [];
+  readonly rescans: RangeScanned['data'][] = [];
   readonly reorgs: Reorg[] = [];
   readonly anomalies: Anomaly[] = [];
   readonly troubles: unknown[] = [];
@@ -142,6 +143,7 @@ export class WatchWorld {
         clock: systemClock,
         coverage: {
           lastCovered: async () => this.lastCovered(),
+          recordAgain: async (range) => void this.rescans.push(range),
           coveredBelow: async (block) => coveredBy(this.ranges.findLast(({ toBlock }) => toBlock < block)),
           record: async (range) => void this.ranges.push(range),
         },

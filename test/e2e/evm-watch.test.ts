@@ -451,8 +451,14 @@ describe('the cursor', () => {
     await world.caughtUp();
     world.addresses.add(stranger, sessionId('d'));
     const before = world.ranges.length;
-    expect(await world.watcher.rescan(0, 50)).toMatchObject({ fromBlock: 0, toBlock: 50, transfers: 2 });
+    expect(await world.watcher.rescan(0, 50)).toMatchObject({
+      fromBlock: 0,
+      toBlock: 50,
+      transfers: 2,
+      recordedTo: 50,
+    });
     expect(world.ranges.length).toBe(before);
+    expect([world.rescans[0]!.fromBlock, world.rescans.at(-1)!.toBlock]).toEqual([0, 50]);
     await world.until(() => book.log.length === 4);
     expect(book.log.slice(2)).toEqual(['detected 2.00 in 3', 'confirmed 2.00 in 3']);
   });

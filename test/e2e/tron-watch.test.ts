@@ -59,6 +59,7 @@ async function watch(sandbox: TronSandbox, { book, ranges }: Ledger, url = sandb
           const last = ranges.at(-1);
           return last ? { block: last.toBlock, hash: last.toBlockHash, timeSec: last.toBlockTimeSec } : null;
         },
+        recordAgain: async () => undefined,
         coveredBelow: async () => null,
         record: async (range) => void ranges.push(range),
       },

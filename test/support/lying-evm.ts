@@ -138,7 +138,7 @@ export class ModelProvider implements RpcProvider {
     this.#ours = word(ours);
   }
 
-  reportHead(): void {}
+  report(): void {}
 
   post(): Promise<unknown> {
     return Promise.reject(new ProviderFault('incapable', 'no such call'));

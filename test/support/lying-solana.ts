@@ -110,7 +110,7 @@ export class SolanaModelProvider implements RpcProvider {
     this.#chain = chain;
   }
 
-  reportHead(): void {}
+  report(): void {}
 
   post(): Promise<unknown> {
     return Promise.reject(new ProviderFault('incapable', 'no such call'));

@@ -38,7 +38,7 @@ export class TronModelProvider implements RpcProvider {
     this.#ours = ours;
   }
 
-  reportHead(): void {}
+  report(): void {}
 
   call(): Promise<unknown> {
     return Promise.reject(new ProviderFault('incapable', 'no such call'));

@@ -59,6 +59,7 @@ export function modelWatcher(parts: ModelWatcherParts): ChainWatcher {
       clock: systemClock,
       coverage: {
         lastCovered: async () => covered(ranges.at(-1)),
+        recordAgain: async () => undefined,
         coveredBelow: async (block) => covered(ranges.findLast(({ toBlock }) => toBlock < block)),
         record: async (range) => {
           ranges.push(range);

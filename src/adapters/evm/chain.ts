@@ -109,7 +109,7 @@ class EvmChain implements Chain, AddressHistory {
   }
 
   async finalized(): Promise<Block> {
-    return (await this.#providers.on((provider) => mustReadHeader(provider, 'finalized'))).block;
+    return this.#providers.on((provider) => readFinalized(provider));
   }
 
   async blockAt(number: number): Promise<Block | null> {
@@ -118,10 +118,13 @@ class EvmChain implements Chain, AddressHistory {
 
   async scan(fromBlock: number, toBlock: number, isOurs: IsOurs, options: ScanOptions = {}): Promise<ScanResult> {
     const { readBefore = [] } = options;
-    const task = (provider: RpcProvider) =>
-      readBefore.includes(provider.name)
-        ? this.#scanner.scanBlocks(provider, fromBlock, toBlock, isOurs)
-        : this.#scanner.scan(provider, fromBlock, toBlock, isOurs);
+    const task = async (provider: RpcProvider) => {
+      const found = readBefore.includes(provider.name)
+        ? await this.#scanner.scanBlocks(provider, fromBlock, toBlock, isOurs)
+        : await this.#scanner.scan(provider, fromBlock, toBlock, isOurs);
+      provider.report('read', found.lastBlock.number);
+      return found;
+    };
     const { value, provider } = await this.#providers.run(task, readBefore);
     return { ...value, providers: [provider] };
   }
@@ -257,8 +260,14 @@ async function readWithReceipts(provider: RpcProvider, number: number): Promise<
   return { block, receipts: new Map(receipts.map((receipt) => [receipt.transactionHash.toLowerCase(), receipt])) };
 }
 
+async function readFinalized(provider: RpcProvider): Promise<Block> {
+  const { block } = await mustReadHeader(provider, 'finalized');
+  provider.report('final', block.number);
+  return block;
+}
+
 async function readHead(provider: RpcProvider): Promise<Block> {
   const { block } = await mustReadHeader(provider, 'latest');
-  provider.reportHead(block.number);
+  provider.report('head', block.number);
   return block;
 }

@@ -135,6 +135,7 @@ class HttpRpcPool implements RpcPool {
       lagBlocks: this.#lagOf(health),
       consecutiveFaults: health.consecutiveFaults,
       excluded,
+      reported: health.reported(performance.now()),
     }));
   }
 
@@ -190,11 +191,12 @@ class HttpRpcPool implements RpcPool {
       onRequest: (method, ok, durationMs) => observer?.onRequest?.({ network, provider: name, method, ok, durationMs }),
       onServerTime: (timeMs, roundTripMs) => observer?.onServerTime?.(sourceOf(name), timeMs, roundTripMs),
     });
-    const reportHead = (blockNumber: number): void => {
-      health.sawHead(blockNumber, performance.now());
-      if (this.#isListed(member)) observer?.onLag?.({ network, provider: name, lagBlocks: this.#lagOf(health) ?? 0 });
+    const report: RpcProvider['report'] = (what, blockNumber) => {
+      health.saw(what, blockNumber, performance.now());
+      if (what === 'head' && this.#isListed(member))
+        observer?.onLag?.({ network, provider: name, lagBlocks: this.#lagOf(health) ?? 0 });
     };
-    const provider = { name, call: http.call, post: http.post, get: http.get, reportHead };
+    const provider = { name, call: http.call, post: http.post, get: http.get, report };
     const member: Member = { url, provider, http, health, excluded: null, underWay: 0 };
     return member;
   }

@@ -1,4 +1,4 @@
-import type { FaultKind } from '../../ports/rpc-pool.ts';
+import type { FaultKind, ProviderStatus, ReportedBlock } from '../../ports/rpc-pool.ts';
 
 /** Time is a parameter everywhere, in milliseconds of a monotonic clock. */
 export interface ProviderHealth {
@@ -6,9 +6,10 @@ export interface ProviderHealth {
   failed(kind: FaultKind, nowMs: number, retryAfterMs?: number): void;
   /** 0 when it may be asked now. */
   waitMs(nowMs: number): number;
-  sawHead(blockNumber: number, nowMs: number): void;
+  saw(what: ReportedBlock, blockNumber: number, nowMs: number): void;
   /** Null when it reported none lately. */
   head(nowMs: number): number | null;
+  reported(nowMs: number): ProviderStatus['reported'];
   readonly consecutiveFaults: number;
 }
 
@@ -24,7 +25,7 @@ const HEAD_LIFETIME_MS = 60_000;
 export function createProviderHealth(): ProviderHealth {
   let consecutiveFaults = 0;
   let readyAtMs = 0;
-  let head: { number: number; atMs: number } | null = null;
+  const seen: Partial<Record<ReportedBlock, { readonly number: number; readonly atMs: number }>> = {};
 
   function pauseMs(kind: FaultKind, retryAfterMs: number | undefined): number {
     const growing = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(consecutiveFaults - 1, 10));
@@ -46,12 +47,23 @@ export function createProviderHealth(): ProviderHealth {
       readyAtMs = Math.max(readyAtMs, nowMs + pauseMs(kind, retryAfterMs));
     },
     waitMs: (nowMs) => Math.max(0, readyAtMs - nowMs),
-    sawHead(number, nowMs) {
-      head = { number, atMs: nowMs };
+    saw(what, number, nowMs) {
+      seen[what] = { number, atMs: nowMs };
     },
-    head: (nowMs) => (head && nowMs - head.atMs < HEAD_LIFETIME_MS ? head.number : null),
+    head: (nowMs) => (seen.head && nowMs - seen.head.atMs < HEAD_LIFETIME_MS ? seen.head.number : null),
+    reported: (nowMs) => ({
+      head: aged(seen.head, nowMs),
+      final: aged(seen.final, nowMs),
+      read: aged(seen.read, nowMs),
+    }),
   };
 }
+
+const aged = (
+  seen: { readonly number: number; readonly atMs: number } | undefined,
+  nowMs: number,
+): ProviderStatus['reported']['head'] =>
+  seen ? { block: seen.number, ageSec: Math.floor((nowMs - seen.atMs) / 1000) } : null;
 
 /**
  * The head that lag is measured against: the highest, or with three or more reports the second highest, so that a

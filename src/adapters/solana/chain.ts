@@ -131,6 +131,7 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
   async finalized(): Promise<Block> {
     const task = async (provider: RpcProvider): Promise<Block> => {
       const slot = await slotOf(provider, 'finalized');
+      provider.report('final', slot);
       const block = await blockAtSlot(provider, slot, 'finalized');
       if (block === null) throw new ProviderFault('behind', `has no block at its finalized slot ${slot}`);
       return block;
@@ -174,7 +175,7 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
 
   async #reportHead(provider: RpcProvider): Promise<void> {
     await this.#providers.admit(provider);
-    provider.reportHead(await slotOf(provider, 'confirmed'));
+    provider.report('head', await slotOf(provider, 'confirmed'));
   }
 
   /** At or below the finalized slot only the finalized answer counts. */
@@ -207,7 +208,7 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
   /** "No such transaction" counts only from a provider that keeps up and has not even a status of it. */
   async #assertAbsent(provider: RpcProvider, txHash: string): Promise<void> {
     const slot = await slotOf(provider, 'confirmed');
-    provider.reportHead(slot);
+    provider.report('head', slot);
     if (slot < Math.max(this.#finalizedSeen, this.#headSeen - MAX_LAG_SLOTS))
       throw new ProviderFault('behind', `is ${this.#headSeen - slot} slots behind`);
     if (await hasStatus(provider, txHash))

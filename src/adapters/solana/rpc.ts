@@ -117,7 +117,8 @@ export async function readBalances(
   const clock = answer.value[accounts.length];
   if (answer.value.length !== names.length || !clock)
     throw new ProviderFault('inconsistent', 'answered other accounts than were asked for');
-  if (commitment === 'confirmed') provider.reportHead(answer.context.slot);
+  if (commitment === 'confirmed')
+    for (const what of ['head', 'read'] as const) provider.report(what, answer.context.slot);
   const units = accounts.map((account, index) => unitsIn(answer.value[index]!, account));
   return { units, slot: answer.context.slot, timeSec: Number(Buffer.from(clock.data[0], 'base64').readBigInt64LE(32)) };
 }

@@ -114,8 +114,14 @@ class TronChain implements Chain, AddressHistory {
       concurrency: this.#concurrency,
     };
     const { readBefore = [] } = options;
-    const task = (source: RpcProvider) =>
-      scanBlocks(source, this.#tokens, { ...range, compareWithBlocks: readBefore.includes(source.name) });
+    const task = async (source: RpcProvider) => {
+      const found = await scanBlocks(source, this.#tokens, {
+        ...range,
+        compareWithBlocks: readBefore.includes(source.name),
+      });
+      source.report('read', found.lastBlock.number);
+      return found;
+    };
     const { value, provider } = await this.#providers.run(task, readBefore);
     return { ...value, providers: [provider] };
   }

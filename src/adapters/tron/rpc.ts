@@ -52,7 +52,7 @@ function suspendedMs(text: string): number {
 export async function newestBlock(provider: RpcProvider, view: TronView): Promise<Block> {
   const block = await headerOf(provider, view, null);
   if (block === null) throw new ProviderFault('behind', `${view} serves no block`);
-  if (view === 'wallet') provider.reportHead(block.number);
+  provider.report(view === 'wallet' ? 'head' : 'final', block.number);
   return block;
 }
 

@@ -2,7 +2,7 @@ import { html, type Html } from '../../runtime/util/html.ts';
 import { csvLink, csvRoute } from '../csv.ts';
 import { run, type ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';
-import { badge, changeForm, field, link, REASON, table, timeColumn, type Column } from '../parts.ts';
+import { badge, changeForm, field, inWords, link, REASON, table, timeColumn, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { reasonIn, type Visit } from '../visit.ts';
 import { failedDeliveries, type FailedDelivery } from './failed-deliveries.ts';
@@ -18,7 +18,23 @@ export interface ChainStatus {
   readonly durable_block: number | null;
   readonly deposits_not_settled: number;
   readonly failed_reads_in_a_row: number;
+  readonly providers: readonly Provider[];
 }
+
+/** What a provider reported last, and how many seconds ago; null where it was not asked. */
+interface Provider {
+  readonly provider: string;
+  readonly state: string;
+  readonly why: string | null;
+  readonly head_block: number | null;
+  readonly head_age: number | null;
+  readonly read_block: number | null;
+  readonly read_age: number | null;
+  readonly final_block: number | null;
+  readonly final_age: number | null;
+}
+
+type ProviderRow = Provider & Pick<ChainStatus, 'mode' | 'network'>;
 
 interface Coverage {
   readonly mode: string;
@@ -49,10 +65,16 @@ export function chainRoutes(deps: ConsoleDeps): ConsoleRoutes {
               title: 'Chains',
               isLive: true,
               body: html`<p>${csvLink(visit)}</p>
-                ${table('Chains', chainColumns(visit), chains, 'No network is watched in this process.')}
+                ${table('Chains', chainColumns(visit), chains, NOT_WATCHED)}
+                <h2>Providers</h2>
+                <p>
+                  What each said last, and how long ago. Who is asked for what follows from the order of the settings:
+                  one that was never asked for a thing is a stand-by. ${csvLink(visit, '/chains/providers')}
+                </p>
+                ${table('Providers', PROVIDER_COLUMNS, providerRows(chains), NOT_WATCHED)}
                 <h2>Recorded as read</h2>
                 <p>${csvLink(visit, '/chains/coverage')}</p>
-                ${table('Recorded as read', coverageColumns(visit), coverage, 'No network is watched in this process.')}
+                ${table('Recorded as read', coverageColumns(visit), coverage, NOT_WATCHED)}
                 ${coverage.flatMap((covered) => covered.gaps.map((gap) => gapPart(visit, covered, gap)))}
                 ${visit.can('chains.rescan') && rescanForm(visit, chains)}`,
             },
@@ -62,6 +84,10 @@ export function chainRoutes(deps: ConsoleDeps): ConsoleRoutes {
       csvRoute('/chains', 'chains.read', async (visit) => ({
         columns: chainColumns(visit),
         pages: [await run<ChainStatus[]>(deps, 'chain.status')],
+      })),
+      csvRoute('/chains/providers', 'chains.read', async () => ({
+        columns: PROVIDER_COLUMNS,
+        pages: [providerRows(await run<ChainStatus[]>(deps, 'chain.status'))],
       })),
       csvRoute('/chains/coverage', 'chains.read', async (visit) => ({
         columns: coverageColumns(visit),
@@ -96,8 +122,13 @@ export function chainRoutes(deps: ConsoleDeps): ConsoleRoutes {
           const given = Object.fromEntries(
             ['from', 'to', 'address'].flatMap((name) => (form[name] ? [[name, form[name]]] : [])),
           );
-          const answer = await run(deps, 'chain.rescan', { mode, network, ...given, operator: visit.person.name });
-          return { detail: JSON.stringify(answer), shown: { to: '/chains?done=rescanned' } };
+          const answer = await run<{ to_block?: number; recorded_to?: number | null }>(deps, 'chain.rescan', {
+            ...{ mode, network, ...given },
+            operator: visit.person.name,
+          });
+          const isPartly = answer.to_block !== undefined && answer.recorded_to !== answer.to_block;
+          const done = isPartly ? 'rescanned-partly' : 'rescanned';
+          return { detail: JSON.stringify(answer), shown: { to: `/chains?done=${done}` } };
         },
       },
     ],
@@ -114,6 +145,37 @@ const chainColumns = (visit: Visit): Column<ChainStatus>[] => [
   timeColumn('Read up to', ({ read_to: sec }) => sec, visit),
   { name: 'Deposits not settled', isNumber: true, cell: (chain) => chain.deposits_not_settled },
   { name: 'Failed reads in a row', isNumber: true, cell: (chain) => chain.failed_reads_in_a_row },
+];
+
+const providerRows = (chains: readonly ChainStatus[]): ProviderRow[] =>
+  chains.flatMap(({ mode, network, providers }) => providers.map((provider) => ({ mode, network, ...provider })));
+
+const blockColumn = (name: string, what: 'head' | 'read' | 'final'): Column<ProviderRow> => ({
+  name,
+  isNumber: true,
+  cell: (row) => {
+    const block = row[`${what}_block`];
+    return block === null ? 'not asked' : html`${block}<small>${inWords(row[`${what}_age`] ?? 0)} ago</small>`;
+  },
+  text: (row) => row[`${what}_block`],
+});
+
+const ageColumn = (name: string, what: 'head' | 'read' | 'final'): Column<ProviderRow> => ({
+  name,
+  onlyInFiles: true,
+  cell: (row) => row[`${what}_age`],
+});
+
+const PROVIDER_COLUMNS: readonly Column<ProviderRow>[] = [
+  { name: 'Provider', cell: ({ provider }) => provider },
+  { name: 'Network', cell: ({ network, mode }) => `${network} (${mode})` },
+  { name: 'State', cell: ({ state, why }) => html`${badge(state)}${why !== null && html`<small>${why}</small>`}` },
+  blockColumn('Head', 'head'),
+  ageColumn('Head, seconds ago', 'head'),
+  blockColumn('Read', 'read'),
+  ageColumn('Read, seconds ago', 'read'),
+  blockColumn('Final', 'final'),
+  ageColumn('Final, seconds ago', 'final'),
 ];
 
 const coverageColumns = (visit: Visit): Column<Coverage>[] => [
@@ -134,7 +196,7 @@ const coverageColumns = (visit: Visit): Column<Coverage>[] => [
   },
 ];
 
-/** Money in the gap is found by reading it again; that it was not read when the others were stays on record. */
+/** Read again, it is written down as read, and what was paid in it is found. */
 function gapPart(
   visit: Visit,
   { mode, network }: Coverage,
@@ -172,9 +234,13 @@ const deliveryColumns = (visit: Visit): Column<FailedDelivery>[] => [
   { name: 'Last answer', cell: ({ lastStatus, lastFailure }) => lastStatus ?? lastFailure },
 ];
 
+const NOT_WATCHED = 'No network is watched in this process.';
+
 const rescanForm = (visit: Visit, chains: readonly ChainStatus[]) =>
   html`<h2>Read again</h2>
-    <p>Known transfers change nothing.</p>
+    <p>
+      Known transfers change nothing. Final blocks are read twice, and written down as read where both readings agree.
+    </p>
     ${changeForm(
       visit,
       '/chains/rescan',

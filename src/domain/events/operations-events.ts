@@ -47,7 +47,10 @@ export interface AddressSourceJudged {
   };
 }
 
-/** `coverage-<mode>-<network>`: the evidence that blocks were read, by which provider; both ends included. */
+/**
+ * `coverage-<mode>-<network>`: the evidence that blocks were read, by which provider; both ends included. In
+ * `rescans-<mode>-<network>`: of those that an operator had read again.
+ */
 export interface RangeScanned {
   readonly type: 'RangeScanned';
   readonly data: {

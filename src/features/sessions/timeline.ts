@@ -3,12 +3,13 @@ import type { StoredEvent } from '../../domain/events/envelope.ts';
 import type { RangeScanned } from '../../domain/events/operations-events.ts';
 import type { SessionCreated } from '../../domain/events/session-events.ts';
 import type { NotificationId, SessionId } from '../../domain/ids.ts';
-import { coverageStream, deliveryStream, sessionStream } from '../../domain/streams.ts';
+import { coverageStream, deliveryStream, rescansStream, sessionStream } from '../../domain/streams.ts';
 import { RECENT_SEC, turnOf } from '../../domain/sweep-turns.ts';
 import { toSec } from '../../ports/clock.ts';
 import type { EventStore } from '../../ports/event-store.ts';
 import { decodeEvent } from '../../runtime/commands/codec.ts';
 import { coveredBlocks } from '../shared/covered-blocks.ts';
+import { newestRanges } from '../shared/newest-ranges.ts';
 import { conclusionOf } from './timeline-conclusion.ts';
 import { describeEvent } from './timeline-words.ts';
 import type { CoveredRange, ReadTo, Timeline } from './timeline-types.ts';
@@ -93,8 +94,11 @@ async function coverageOf(store: EventStore, created: SessionCreated['data'], no
       rangesBetween(store, coverageStream(created.mode, network), created.createdAtSec, untilSec),
     ),
   );
+  const again = await Promise.all(
+    networks.map((network) => newestRanges(store, rescansStream(created.mode, network), created.createdAtSec * 1000)),
+  );
   return networks.flatMap((network, index) => {
-    const covered = coveredBlocks(ranges[index]!);
+    const covered = coveredBlocks(ranges[index]!, again[index]!.ranges);
     return covered ? { network, ...covered } : [];
   });
 }

@@ -9,9 +9,25 @@ export interface CoveredBlocks {
   readonly gaps: readonly { readonly fromBlock: number; readonly toBlock: number }[];
 }
 
-/** Of ranges in whatever order, as what was missing may have been read later; null without any. */
-export function coveredBlocks(recorded: readonly RangeScanned['data'][]): CoveredBlocks | null {
-  const ranges = recorded.toSorted((one, other) => one.fromBlock - other.fromBlock);
+/**
+ * Of ranges in whatever order, as what was missing may have been read later; `again`: read once more by hand, which
+ * closes gaps between them, and is no reading in its turn beyond them. Null without any.
+ */
+export function coveredBlocks(
+  recorded: readonly RangeScanned['data'][],
+  again: readonly RangeScanned['data'][] = [],
+): CoveredBlocks | null {
+  const from = Math.min(...recorded.map(({ fromBlock }) => fromBlock));
+  const to = Math.max(...recorded.map(({ toBlock }) => toBlock));
+  const toTime = Math.max(...recorded.map(({ toBlockTimeSec }) => toBlockTimeSec));
+  const within = again
+    .filter(({ fromBlock, toBlock }) => toBlock >= from && fromBlock <= to)
+    .map((range) => ({
+      ...range,
+      fromBlock: Math.max(from, range.fromBlock),
+      ...(range.toBlock > to && { toBlock: to, toBlockTimeSec: toTime }),
+    }));
+  const ranges = [...recorded, ...within].toSorted((one, other) => one.fromBlock - other.fromBlock);
   const first = ranges[0];
   if (!first) return null;
   const gaps: { fromBlock: number; toBlock: number }[] = [];

@@ -16,6 +16,21 @@ const covered = {
   gaps: [{ from_block: 40, to_block: 49 }],
 };
 
+const status = {
+  ...{ mode: 'live', network: 'bsc', chain_id: '56', head_block: 100, read_block: 99, read_to: 1_799_999_990 },
+  ...{ final_block: 90, durable_block: 90, deposits_not_settled: 0, failed_reads_in_a_row: 0 },
+  providers: [
+    {
+      ...{ provider: 'one.example', state: 'in use', why: null, head_block: 100, head_age: 3 },
+      ...{ read_block: 99, read_age: 4, final_block: 90, final_age: 200 },
+    },
+    {
+      ...{ provider: 'two.example', state: 'left out', why: 'serves chain 97', head_block: null, head_age: null },
+      ...{ read_block: null, read_age: null, final_block: null, final_age: null },
+    },
+  ],
+};
+
 describe('the page of the chains', () => {
   let world: ConsoleWorld;
   let operator: TestPerson;
@@ -25,11 +40,11 @@ describe('the page of the chains', () => {
   beforeAll(async () => {
     world = await ConsoleWorld.start({
       commands: {
-        'chain.status': async () => [],
+        'chain.status': async () => [status],
         'chain.coverage': async () => [covered],
         'chain.rescan': async (args) => {
           rescans.push(args);
-          return { transfers_to_us: 1 };
+          return { transfers_to_us: 1, to_block: 49, recorded_to: 49 };
         },
       },
     });
@@ -48,6 +63,16 @@ describe('the page of the chains', () => {
     );
     expect((await world.post('/chains/rescan', operator, { ...form, reason: 'a hole' })).status).toBe(303);
     expect(rescans).toEqual([{ mode: 'live', network: 'bsc', from: '40', to: '49', operator: 'Olga' }]);
+  });
+
+  it('says of each provider how far it is, how long ago it said so, and why it is not asked', async () => {
+    const page = (await world.get('/chains', auditor)).body.replaceAll(/\s+/g, ' ');
+    expect(page).toMatch(/one\.example.*100<small>3 s ago.*99<small>4 s ago.*90<small>3 min ago/);
+    expect(page).toMatch(/two\.example.*left out.*serves chain 97.*not asked/);
+    expect((await world.get('/chains/providers.csv', auditor)).body.split('\r\n').slice(0, 2)).toEqual([
+      'Provider,Network,State,Head,"Head, seconds ago",Read,"Read, seconds ago",Final,"Final, seconds ago"',
+      'one.example,bsc (live),in use,100,3,99,4,90,200',
+    ]);
   });
 
   it('shows an auditor the same and lets them do nothing', async () => {

@@ -290,6 +290,7 @@ describe('health', () => {
       lagBlocks: 0,
       consecutiveFaults: 0,
       excluded: null,
+      reported: { head: null, final: null, read: null },
       ...change,
     });
     const facts = (mode: 'live' | 'test', sources: number, ...status: ReturnType<typeof provider>[]) =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { nodeRandom } from '../../../src/adapters/node/random.ts';
 import type { ChainReplaced, RangeScanned } from '../../../src/domain/events/operations-events.ts';
-import { coverageStream } from '../../../src/domain/streams.ts';
+import { coverageStream, rescansStream } from '../../../src/domain/streams.ts';
 import { chainCoverage } from '../../../src/operator/chain-coverage.ts';
 import { appendNext } from '../../../src/runtime/commands/append-next.ts';
 import { MemoryEventStore } from '../../support/memory-event-store.ts';
@@ -24,13 +24,29 @@ const range = (fromBlock: number, toBlock: number, providers = ['one']): RangeSc
 
 async function recorded(...events: readonly (RangeScanned | ChainReplaced)[]): Promise<MemoryEventStore> {
   const store = new MemoryEventStore();
-  const stream = coverageStream('test', 'bsc');
-  for (const event of events) {
-    const last = await store.lastOfStream(stream);
-    await appendNext({ store, clock: { nowMs: () => 0 }, random: nodeRandom }, { stream, last, event, actor: 'test' });
-  }
+  await append(store, coverageStream('test', 'bsc'), 1_000, events);
   return store;
 }
+
+async function append(
+  store: MemoryEventStore,
+  stream: string,
+  atMs: number,
+  events: readonly (RangeScanned | ChainReplaced)[],
+): Promise<void> {
+  for (const event of events) {
+    const last = await store.lastOfStream(stream);
+    await appendNext(
+      { store, clock: { nowMs: () => atMs }, random: nodeRandom },
+      { stream, last, event, actor: 'test' },
+    );
+  }
+}
+
+const replaced: ChainReplaced = {
+  type: 'ChainReplaced',
+  data: { mode: 'test', network: 'bsc', oldGenesis: '0x1', newGenesis: '0x2' },
+};
 
 describe('what is recorded as read of a chain', () => {
   it('names the blocks between two ranges that nobody read', async () => {
@@ -58,16 +74,32 @@ describe('what is recorded as read of a chain', () => {
     expect(await chainCoverage(store, 'test', 'bsc')).toMatchObject({ from_block: 10, to_block: 39, gaps: [] });
   });
 
+  it('has no gap any more where an operator had the blocks read again, and reaches no further by it', async () => {
+    const store = await recorded(range(10, 19), range(30, 39));
+    await append(store, rescansStream('test', 'bsc'), 2_000, [range(20, 25), range(200, 210)]);
+    expect(await chainCoverage(store, 'test', 'bsc')).toMatchObject({
+      ...{ from_block: 10, to_block: 39, to_time: 390 },
+      gaps: [{ from_block: 26, to_block: 29 }],
+    });
+    await append(store, rescansStream('test', 'bsc'), 3_000, [range(5, 50, ['two'])]);
+    expect(await chainCoverage(store, 'test', 'bsc')).toMatchObject({
+      ...{ from_block: 10, to_block: 39, to_time: 390, providers: ['one', 'two'], gaps: [] },
+    });
+  });
+
+  it('is not helped by what was read again of a chain that was replaced', async () => {
+    const store = await recorded(range(10, 19));
+    await append(store, rescansStream('test', 'bsc'), 2_000, [range(20, 29)]);
+    await append(store, coverageStream('test', 'bsc'), 3_000, [replaced, range(10, 19), range(30, 39)]);
+    expect(await chainCoverage(store, 'test', 'bsc')).toMatchObject({ gaps: [{ from_block: 20, to_block: 29 }] });
+  });
+
   it('is nothing before the first range, and nothing of a chain that was replaced', async () => {
     expect(await chainCoverage(await recorded(), 'test', 'bsc')).toMatchObject({
       from_block: null,
       to_block: null,
       gaps: [],
     });
-    const replaced: ChainReplaced = {
-      type: 'ChainReplaced',
-      data: { mode: 'test', network: 'bsc', oldGenesis: '0x1', newGenesis: '0x2' },
-    };
     expect(await chainCoverage(await recorded(range(100, 200), replaced, range(1, 5)), 'test', 'bsc')).toMatchObject({
       from_block: 1,
       to_block: 5,

@@ -55,6 +55,8 @@ export interface Coverage {
 export interface CoverageTrail extends Coverage {
   /** The newest `RangeScanned` that ends below the block; null when there is none. */
   coveredBelow(block: number): Promise<CoveredBlock | null>;
+  /** Appends a `RangeScanned` to `rescans-<mode>-<network>`, beside the durable cursor. */
+  recordAgain(range: RangeScanned['data']): Promise<void>;
 }
 
 /** What following deposits to their end needs of a chain, whether it is read by blocks or by accounts. */
@@ -192,4 +194,6 @@ export interface RescanResult {
   /** Transfers to our addresses in the range, the known ones included. */
   readonly transfers: number;
   readonly providers: readonly string[];
+  /** The last block that is written down as read again, without a gap from the first one; null: none is. */
+  readonly recordedTo: number | null;
 }

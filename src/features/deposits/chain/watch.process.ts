@@ -7,6 +7,7 @@ import { TrackedDeposits } from './deposits.ts';
 import { depositKeyOf } from './facts.ts';
 import { FirstReadings } from './first-readings.ts';
 import { KnownBlocks } from './known-blocks.ts';
+import { rescan, type RescanParts } from './rescan.ts';
 import { findStart } from './start.ts';
 import { Polling } from '../polling.ts';
 import type { RescanResult, WatchChainDeps, WatchChainOptions, WatchStatus } from './types.ts';
@@ -105,21 +106,23 @@ export class ChainWatcher {
   }
 
   /**
-   * Reads any range again, both ends included, and sends what is there; known transfers change nothing. Leaves the
-   * cursors and the coverage stream alone. Rejects with `ChainUnavailable` when the range cannot be read.
+   * Reads any range again and sends what is there; known transfers change nothing. Leaves the cursors alone. Rejects
+   * with `ChainUnavailable` when the range cannot be read.
    */
-  async rescan(fromBlock: number, toBlock: number): Promise<RescanResult> {
-    const providers = new Set<string>();
-    let transfers = 0;
-    let from = fromBlock;
-    while (from <= toBlock) {
-      const result = await this.#scan(from, Math.min(toBlock, from + this.#options.maxScanBlocks - 1));
-      await this.#deposits.observe(result.transfers);
-      transfers += result.transfers.length;
-      for (const provider of result.providers) providers.add(provider);
-      from = result.lastBlock.number + 1;
-    }
-    return { fromBlock, toBlock, transfers, providers: [...providers] };
+  rescan(fromBlock: number, toBlock: number): Promise<RescanResult> {
+    const { chain, coverage } = this.#deps;
+    const parts = {
+      scan: (from: number, to: number, readBefore?: readonly string[]) => this.#scan(from, to, readBefore),
+      observe: (transfers: ScanResult['transfers']) => this.#deposits.observe(transfers),
+      oldestParked: () => this.#deposits.oldestParked?.number ?? Infinity,
+      isSound: async (from: number, result: ScanResult) =>
+        this.#isSameChain(result) && (await this.#isComplete(from, result)),
+      coveredBlock: this.#covered?.number ?? -1,
+      maxScanBlocks: this.#options.maxScanBlocks,
+      record: (range: Parameters<RescanParts['record']>[0]) =>
+        coverage.recordAgain({ mode: chain.mode, network: chain.network, ...range }),
+    };
+    return rescan(parts, fromBlock, toBlock);
   }
 
   async #tick(): Promise<void> {

@@ -89,13 +89,13 @@ describe('the pool', () => {
   test('prefers providers that keep up', async () => {
     const [one, two] = [await provider('one'), await provider('two')];
     const pool = poolOver([one.url, two.url]);
-    await pool.survey(async (each) => each.reportHead(each.name === new URL(one.url).host ? 90 : 100));
+    await pool.survey(async (each) => each.report('head', each.name === new URL(one.url).host ? 90 : 100));
     expect(await nameOf(pool)).toBe('two');
     expect(pool.status()).toMatchObject([
       { healthy: false, lagBlocks: 10 },
       { healthy: true, lagBlocks: 0 },
     ]);
-    await pool.run(async (each) => each.reportHead(99), { preferOtherThan: [new URL(two.url).host] });
+    await pool.run(async (each) => each.report('head', 99), { preferOtherThan: [new URL(two.url).host] });
     expect(await nameOf(pool)).toBe('one');
   });
 
@@ -179,7 +179,7 @@ describe('the pool', () => {
     urls = [`${one.url}/other`];
     await pool.survey(async (each) => {
       urls = [two.url];
-      each.reportHead(1);
+      each.report('head', 1);
       return wrongChain();
     });
     expect(reports).toEqual([
@@ -253,7 +253,7 @@ describe('the pool', () => {
     });
     await pool.run(async (each) => {
       await each.call('eth_blockNumber', []);
-      each.reportHead(5);
+      each.report('head', 5);
     });
     const name = new URL(one.url).host;
     expect(seen).toEqual([

@@ -122,6 +122,7 @@ function watch(
       coverage: {
         lastCovered: async () => covered,
         coveredBelow: async () => null,
+        recordAgain: async () => undefined,
         record: async (range) => void ranges.push(range),
       },
       finalityRuleOf: () => ({ kind: 'finalized' }),
@@ -318,7 +319,12 @@ describe('a watcher', () => {
       await new Promise((resolve) => setTimeout(resolve, 5));
       ranges.push(range);
     };
-    const coverage = { lastCovered: async () => coveredAt(1_000), coveredBelow: async () => null, record };
+    const coverage = {
+      lastCovered: async () => coveredAt(1_000),
+      coveredBelow: async () => null,
+      recordAgain: async () => undefined,
+      record,
+    };
     watch(chain, null, { coverage }, { coverageIntervalMs: 1 });
     const started = watcher.start();
     await expect.poll(() => ranges.length).toBeGreaterThan(1);

@@ -1,0 +1,69 @@
+import type { RangeScanned } from '../../../domain/events/operations-events.ts';
+import { ChainUnavailable, type ScanResult, type Transfer } from '../../../ports/chain.ts';
+import type { RescanResult } from './types.ts';
+
+export interface RescanParts {
+  /** May read less than asked for. */
+  readonly scan: (fromBlock: number, toBlock: number, readBefore?: readonly string[]) => Promise<ScanResult>;
+  /** Resolves once every transfer is accepted by its session, or parked. */
+  readonly observe: (transfers: readonly Transfer[]) => Promise<unknown>;
+  /** The oldest block with a transfer that no session accepted. */
+  readonly oldestParked: () => number;
+  /** Whether final blocks hold what is known of them. */
+  readonly isSound: (fromBlock: number, result: ScanResult) => Promise<boolean>;
+  /** The durable cursor: blocks above it are written down in their turn. */
+  readonly coveredBlock: number;
+  readonly maxScanBlocks: number;
+  readonly record: (range: Omit<RangeScanned['data'], 'mode' | 'network'>) => Promise<void>;
+}
+
+/**
+ * Reads blocks again, both ends included. Final ones are read twice, as in their turn, and written down as read where
+ * both readings say the same; what they say of transfers is taken in either way.
+ */
+export async function rescan(parts: RescanParts, fromBlock: number, toBlock: number): Promise<RescanResult> {
+  const providers = new Set<string>();
+  let transfers = 0;
+  let recordedTo = fromBlock - 1;
+  for (let from = fromBlock; from <= toBlock;) {
+    // What is not final yet is read by itself, so that nothing keeps the blocks before it from being written down.
+    const end = from <= parts.coveredBlock ? Math.min(toBlock, parts.coveredBlock) : toBlock;
+    const result = await parts.scan(from, Math.min(end, from + parts.maxScanBlocks - 1));
+    await parts.observe(result.transfers);
+    transfers += result.transfers.length;
+    const again = result.lastBlock.number <= parts.coveredBlock ? await readTwice(parts, from, result) : null;
+    for (const provider of [...result.providers, ...(again?.providers ?? [])]) providers.add(provider);
+    if (again && recordedTo === from - 1) recordedTo = again.lastBlock.number;
+    // The second reading may have come less far than the first.
+    from = (again ?? result).lastBlock.number + 1;
+  }
+  return {
+    fromBlock,
+    toBlock,
+    transfers,
+    providers: [...providers],
+    recordedTo: recordedTo < fromBlock ? null : recordedTo,
+  };
+}
+
+/** Null where the range cannot be written down as read. */
+async function readTwice(parts: RescanParts, fromBlock: number, first: ScanResult): Promise<ScanResult | null> {
+  const second = await parts.scan(fromBlock, first.lastBlock.number, first.providers).catch((error: unknown) => {
+    if (error instanceof ChainUnavailable) return null;
+    throw error;
+  });
+  if (second === null) return null;
+  const toBlock = second.lastBlock.number;
+  if (toBlock === first.lastBlock.number && second.lastBlock.hash !== first.lastBlock.hash) return null;
+  await parts.observe(second.transfers);
+  if (!(await parts.isSound(fromBlock, second)) || parts.oldestParked() <= toBlock) return null;
+  await parts.record({
+    fromBlock,
+    toBlock,
+    toBlockHash: second.lastBlock.hash,
+    toBlockTimeSec: second.lastBlock.timeSec,
+    providers: [...new Set([...first.providers, ...second.providers])],
+    transfersSeen: second.transfers.length,
+  });
+  return second;
+}
