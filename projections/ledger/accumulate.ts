@@ -113,16 +113,14 @@ function addEntry(rows: ChangedRows, owned: OwnedDraft, stored: StoredEvent<Doma
   return after;
 }
 
-function count(rows: ChangedRows, mode: Mode, { recorded, chain }: Days): void {
-  for (const [day, places] of [
-    [recorded, [1, 0]],
-    [chain, [0, 1]],
-  ] as const) {
+function count(rows: ChangedRows, mode: Mode, inDays: Days): void {
+  for (const [day, clocks] of clocksOf(inDays)) {
     const key = countsKey(mode, monthOf(day));
     const { days = {} } = rows.get(LEDGER_COUNTS_TABLE, key) ?? {};
     const date = day.slice(monthOf(day).length + 1);
     const [ofRecorded, ofChain] = days[date] ?? [0, 0];
-    rows.put(LEDGER_COUNTS_TABLE, key, { days: { ...days, [date]: [ofRecorded + places[0], ofChain + places[1]] } });
+    const counted = [ofRecorded + (clocks & RECORDED ? 1 : 0), ofChain + (clocks & CHAIN ? 1 : 0)] as const;
+    rows.put(LEDGER_COUNTS_TABLE, key, { days: { ...days, [date]: counted } });
   }
 }
 
@@ -159,12 +157,7 @@ function addLine(
   const before = rows.get(LEDGER_BALANCES_TABLE, key);
   const balance = plus(before?.balance, units);
   const months = { ...before?.months };
-  for (const [day, clocks] of days.recorded === days.chain
-    ? ([[days.recorded, BOTH]] as const)
-    : ([
-        [days.recorded, RECORDED],
-        [days.chain, CHAIN],
-      ] as const)) {
+  for (const [day, clocks] of clocksOf(days)) {
     const month = monthOf(day);
     months[month] = moved(months[month], clocks, units);
     const inMonth = { ...rows.get(LEDGER_DAYS_TABLE, daysKey(key, month))?.days };
@@ -191,9 +184,18 @@ const RECORDED = 1;
 const CHAIN = 2;
 const BOTH = RECORDED | CHAIN;
 
+/** The days that an entry is of, and by which clocks: mostly both agree. */
+const clocksOf = ({ recorded, chain }: Days): readonly (readonly [day: string, clocks: number])[] =>
+  recorded === chain
+    ? [[recorded, BOTH]]
+    : [
+        [recorded, RECORDED],
+        [chain, CHAIN],
+      ];
+
 function moved(before: Moved | undefined, clocks: number, units: bigint): Moved {
   const [recorded, chain] = before ?? ['0', '0'];
-  // Both clocks mostly agree, and then their sums are one.
+  // Then their sums are mostly one.
   if (clocks === BOTH && recorded === chain) {
     const sum = plus(recorded, units);
     return [sum, sum];

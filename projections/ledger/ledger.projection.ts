@@ -4,6 +4,7 @@ import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import type { TreasuryEvent } from '../../src/domain/events/treasury-events.ts';
 import type { Mode } from '../../src/domain/ids.ts';
 import { DEPOSIT_WALLETS } from '../../src/domain/ledger.ts';
+import { rememberingLast } from '../../src/domain/memoized.ts';
 import { signedAmountOf } from '../../src/domain/money.ts';
 import type { AdjustmentEvent } from '../../src/domain/events/adjustment-events.ts';
 import type { TransferEvent } from '../../src/domain/events/transfer-events.ts';
@@ -109,6 +110,9 @@ interface Booking {
   readonly memory: readonly RowChange[];
 }
 
+/** `needsThen` and `apply` ask for the same, one after the other. */
+const bookedOf = rememberingLast(bookSessionEvent);
+
 /** What an event books, and what must be remembered of it. Null for an event that has nothing to do with money. */
 function bookingOf(stored: StoredEvent<DomainEvent>, read: RowReader): Booking | null {
   const id = sessionOfStream(stored.stream);
@@ -118,7 +122,7 @@ function bookingOf(stored: StoredEvent<DomainEvent>, read: RowReader): Booking |
   if (id === null)
     return stored.stream.startsWith(TREASURY_PREFIX) ? treasuryBookingOf(stored.event as TreasuryEvent, read) : null;
   const before = read(LEDGER_SESSIONS_TABLE, id);
-  const { books, draft, further } = bookSessionEvent(before, stored.event as SessionEvent, stored.id);
+  const { books, draft, further } = bookedOf(before, stored.event as SessionEvent, stored.id);
   const { mode, merchantId, sessionId, orderId } = books;
   return {
     entries: [...given(draft), ...(further ?? [])].map((each) => ({

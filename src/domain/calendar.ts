@@ -1,10 +1,14 @@
+import { memoized } from './memoized.ts';
+
 /* Days and months of the books, in UTC: `2026-10-31`, `2026-10`. */
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const MONTH = /^\d{4}-(?:0[1-9]|1[0-2])$/;
 
+const textOfDay = memoized(1_000, (day: number): string => new Date(day * DAY_SEC * 1000).toISOString().slice(0, 10));
+
 /** The day that holds a moment. */
-export const dayOf = (sec: number): string => new Date(sec * 1000).toISOString().slice(0, 10);
+export const dayOf = (sec: number): string => textOfDay(Math.floor(sec / DAY_SEC));
 
 export const monthOf = (day: string): string => day.slice(0, 7);
 export const firstDayOf = (month: string): string => `${month}-01`;

@@ -14,3 +14,15 @@ export function memoized<Key, Value>(limit: number, compute: (key: Key) => Value
     return value;
   };
 }
+
+/** As `memoized`, of the last call alone. Arguments are the same when they are identical. */
+export function rememberingLast<Arguments extends readonly unknown[], Value>(
+  compute: (...given: Arguments) => Value,
+): (...given: Arguments) => Value {
+  let last: { readonly given: Arguments; readonly value: Value } | null = null;
+  return (...given) => {
+    if (last === null || given.some((one, index) => one !== last!.given[index]))
+      last = { given, value: compute(...given) };
+    return last.value;
+  };
+}
