@@ -1,4 +1,5 @@
 import { getAddress, id } from 'ethers';
+import { memoized } from '../../domain/memoized.ts';
 import type { Token } from '../../domain/networks.ts';
 import type { Block, Transfer } from '../../ports/chain.ts';
 import { fromQuantity } from './rpc.ts';
@@ -36,14 +37,17 @@ export function isOurTransfer(log: RawLog, tokens: TokensByAddress, isOurs: (add
   );
 }
 
+/** A transfer is read four times from its first sight to its finality, and the spelling of an address costs a hash. */
+const addressIn = memoized(20_000, (topic: string): string => getAddress(`0x${topic.slice(26)}`));
+
 /** Reads a log that `isOurTransfer` accepted. `block` must be the one the log names. */
 export function toTransfer(log: RawLog, tokens: TokensByAddress, block: Block): Transfer {
   return {
     tokenAddress: tokens.get(log.address.toLowerCase())!.address,
     tokenUnits: BigInt(log.data),
     // Freshly minted money, as bridges deliver it, has no payer to give it back to.
-    fromAddress: /^0x0+$/.test(log.topics[1]!) ? null : getAddress(`0x${log.topics[1]!.slice(26)}`),
-    toAddress: getAddress(`0x${log.topics[2]!.slice(26)}`),
+    fromAddress: /^0x0+$/.test(log.topics[1]!) ? null : addressIn(log.topics[1]!),
+    toAddress: addressIn(log.topics[2]!),
     txHash: log.transactionHash.toLowerCase(),
     logIndex: fromQuantity(log.logIndex, 'log index'),
     block,

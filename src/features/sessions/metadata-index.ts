@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { SESSION_FORGET } from '../../domain/events/operations-events.ts';
 import type { SessionCreated } from '../../domain/events/session-events.ts';
 import type { MerchantId, Mode, SessionId } from '../../domain/ids.ts';
@@ -55,12 +55,14 @@ const TOP = 10 ** 15 - 1;
  */
 export class MetadataIndex {
   readonly #deps: MetadataIndexDeps;
+  readonly #key: KeyObject;
   /** By scope, as last written: a batch that is taken again counts its sessions from where it did the first time. */
   readonly #counters = new Map<string, Counted>();
   #subscription: Subscription | null = null;
 
   constructor(deps: MetadataIndexDeps) {
     this.#deps = deps;
+    this.#key = createSecretKey(deps.key);
   }
 
   async start(): Promise<void> {
@@ -131,11 +133,7 @@ export class MetadataIndex {
 
   #prefix({ mode, merchantId }: MetadataOwner, key: string, value: string): string {
     const text = JSON.stringify(['session-metadata', mode, merchantId, key, value]);
-    const token = createHmac('sha256', this.#deps.key)
-      .update(text)
-      .digest()
-      .subarray(0, TOKEN_BYTES)
-      .toString('base64url');
+    const token = createHmac('sha256', this.#key).update(text).digest().subarray(0, TOKEN_BYTES).toString('base64url');
     return `${mode}/${merchantId}/${token}/`;
   }
 
