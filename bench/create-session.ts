@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { helloRequest, load, signedCreate, type BenchKey, type LoadResult } from './create-session/load.ts';
-import { renderSection, type BenchSection } from './section.ts';
+import { median, renderSection, type BenchSection } from './section.ts';
 import { spentUs, threadClocksUs } from './thread-clocks.ts';
 
 /** A server to measure: a module that announces its port over IPC (see `create-session/announce.ts`). */
@@ -133,7 +133,6 @@ function rowsOf(
   results: readonly LoadResult[][],
   cpuUs: readonly CreateSessionRow['cpuUs'][],
 ): CreateSessionRow[] {
-  const median = (values: number[]): number => values.sort((one, other) => one - other)[Math.floor(values.length / 2)]!;
   const rates = results.map((rounds) => median(rounds.map((round) => round.requestsPerSec)));
   return candidates.map((candidate, index) => ({
     name: candidate.name,

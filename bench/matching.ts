@@ -5,6 +5,7 @@ import { tokensByAddress, TRANSFER_TOPIC } from '../src/adapters/evm/transfer-lo
 import { base32 } from '../src/domain/ids.ts';
 import type { SessionId } from '../src/domain/ids.ts';
 import { AddressIndex } from '../src/features/addresses/address-index.ts';
+import { median } from './section.ts';
 
 /*
  * How fast whole `eth_getLogs` answers are matched with the addresses ever given out, against `JSON.parse` of the same
@@ -60,8 +61,6 @@ function transfersPerSecond(texts: readonly string[], handle: (logs: RawLog[]) =
   if (found < 0) throw new Error('unreachable');
   return (texts.length * LOGS_PER_ANSWER) / seconds;
 }
-
-const median = (values: number[]): number => values.sort((a, b) => a - b)[values.length >> 1]!;
 
 /** Lookups alone, of addresses that are not ours but for one in a hundred. */
 function lookupsPerSecond(index: AddressIndex, sample: readonly string[]): number {

@@ -3,6 +3,7 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ChainReport } from './payments/chain.process.ts';
+import { clockUs } from './payments/profile.ts';
 import { ask, bytesOf, startHelper, treeClocksUs, treeRssMib, type Helper } from './payments/processes.ts';
 import type { Received } from './payments/receiver.process.ts';
 import { startLean, startQuittance, stop, type AttachedChain, type Candidate } from './payments/service.ts';
@@ -17,7 +18,8 @@ const WINDOW = 3_000;
 const SECONDS = Number(process.env.BENCH_PAYMENTS_SECONDS ?? 20);
 const GOAL_A_SECOND = 150;
 const BURST = 5_000;
-const WARM_UP_SECONDS = 4;
+/** The first thousands of payments compile the service: they say nothing of those after them. */
+const WARM_UP_SECONDS = 10;
 const METRICS_EVERY_MS = 2_000;
 const ATTEMPTED_MS = 250;
 
@@ -40,6 +42,8 @@ interface Phase {
   readonly latenciesMs: readonly number[];
   readonly queues: Readonly<Record<string, number>>;
   readonly rssMib: readonly number[];
+  /** From its beginning to its end. */
+  readonly clockUs: readonly [number, number];
 }
 
 interface World {
@@ -49,7 +53,7 @@ interface World {
   readonly receiver: Helper;
 }
 
-export interface Measured {
+interface Measured {
   readonly full: Phase;
   readonly paced: Phase;
   readonly burst: Phase & { readonly seconds: number; readonly longestLookGapMs: number };
@@ -65,8 +69,8 @@ type Start = (
   merchants: number,
 ) => Promise<Candidate>;
 
-/** Everything that is measured of one candidate, in a world of its own. */
-export async function measurePayments(start: Start): Promise<Measured> {
+/** Does work in a world of its own: a receiver, chains, and a candidate that was used for a moment. */
+export async function inWorld<Result>(start: Start, work: (world: World) => Promise<Result>): Promise<Result> {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-bench-payments-'));
   const receiver = await startHelper('receiver');
   const chains = await Promise.all(
@@ -87,23 +91,10 @@ export async function measurePayments(start: Start): Promise<Measured> {
     candidate = await start(folder, attached, receiver.url, MERCHANTS);
     receiver.child.send({ secrets: candidate.webhookSecrets });
     const shop = new Shop(candidate.baseUrl, candidate.merchants, chains, receiver);
-    const world = { candidate, shop, chains, receiver };
-    await shop.run({ seconds: WARM_UP_SECONDS, perSecond: 100, window: WINDOW });
-    const bytesBefore = bytesOf(candidate.dataDir);
-    const warmUp = shop.paid.length;
-    const full = await phase(world, () => shop.run({ seconds: SECONDS, perSecond: Infinity, window: WINDOW }));
-    const perSecond = Math.min(GOAL_A_SECOND, full.perSecond * 0.7);
-    const paced = await phase(world, () => shop.run({ seconds: SECONDS, perSecond, window: WINDOW }));
-    const burst = await burstPhase(world);
-    const payments = shop.paid.length - warmUp;
-    await expectAll(world);
-    const bytesAfter = bytesOf(candidate.dataDir);
-    const bytes = {
-      log: (bytesAfter.log - bytesBefore.log) / payments,
-      lookUps: (bytesAfter.lookUps - bytesBefore.lookUps) / payments,
-    };
+    await shop.run({ seconds: WARM_UP_SECONDS, perSecond: Infinity, window: WINDOW });
+    const result = await work({ candidate, shop, chains, receiver });
     await shop.close();
-    return { full, paced, burst, bytes, calls: await callsOf(chains, shop.paid.length), payments };
+    return result;
   } catch (error) {
     const log = join(folder, 'service.log');
     throw new Error(
@@ -115,6 +106,29 @@ export async function measurePayments(start: Start): Promise<Measured> {
     for (const helper of [receiver, ...chains.map(({ chain }) => chain)]) helper.child.disconnect();
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** As many payments as the candidate takes. */
+export const fullPhase = (world: World): Promise<Phase> =>
+  phase(world, () => world.shop.run({ seconds: SECONDS, perSecond: Infinity, window: WINDOW }));
+
+/** Everything that is measured of one candidate. */
+async function measurePayments(world: World): Promise<Measured> {
+  const { candidate, shop, chains } = world;
+  const bytesBefore = bytesOf(candidate.dataDir);
+  const warmUp = shop.paid.length;
+  const full = await fullPhase(world);
+  const perSecond = Math.min(GOAL_A_SECOND, full.perSecond * 0.7);
+  const paced = await phase(world, () => shop.run({ seconds: SECONDS, perSecond, window: WINDOW }));
+  const burst = await burstPhase(world);
+  const payments = shop.paid.length - warmUp;
+  await expectAll(world);
+  const bytesAfter = bytesOf(candidate.dataDir);
+  const bytes = {
+    log: (bytesAfter.log - bytesBefore.log) / payments,
+    lookUps: (bytesAfter.lookUps - bytesBefore.lookUps) / payments,
+  };
+  return { full, paced, burst, bytes, calls: await callsOf(chains, shop.paid.length), payments };
 }
 
 /** Runs a part of the load and reads everything about it. */
@@ -131,12 +145,15 @@ async function phase(
     rssMib.push(treeRssMib(pid));
     if (candidate.opsUrl !== null) void readQueues(candidate.opsUrl, queues);
   }, METRICS_EVERY_MS);
+  const startedUs = clockUs();
   const before = treeClocksUs(pid);
   const { perSecond, payments } = await run();
   await sleep(1_000);
   const cpuUs = spentUs(before, treeClocksUs(pid), payments);
   clearInterval(watching);
-  return { perSecond, payments, cpuUs, latenciesMs: await latencies(world, shop.paid.slice(from)), queues, rssMib };
+  const clock = [startedUs, clockUs()] as const;
+  const latenciesMs = await latencies(world, shop.paid.slice(from));
+  return { perSecond, payments, cpuUs, latenciesMs, queues, rssMib, clockUs: clock };
 }
 
 async function burstPhase(world: World): Promise<Measured['burst']> {
@@ -257,8 +274,8 @@ function rowsOf(ours: Measured, lean: Measured): string[][] {
 /** The main job as one figure, beside the least code that does the same. */
 export async function benchPayments(): Promise<BenchSection> {
   const [before] = loadavg();
-  const lean = await measurePayments(startLean);
-  const ours = await measurePayments(startQuittance);
+  const lean = await inWorld(startLean, measurePayments);
+  const ours = await inWorld(startQuittance, measurePayments);
   const [after] = loadavg();
   const queues = Object.entries(ours.full.queues).map(
     ([name, most]) => `${name.replace('quittance_', '')} ${whole(most)}`,

@@ -1,5 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
+import { percentile } from '../section.ts';
 
 export interface BenchKey {
   readonly apiKey: string;
@@ -55,7 +56,7 @@ export const helloRequest = (): Buffer => Buffer.from('GET / HTTP/1.1\r\nHost: 1
 
 /** Sends every request once over `connections` kept-alive sockets, one in flight on each, and times the answers. */
 export async function load(port: number, requests: readonly Buffer[], connections: number): Promise<LoadResult> {
-  const latenciesMs = new Float64Array(requests.length);
+  const latenciesMs = Array.from({ length: requests.length }, () => 0);
   const statuses: Record<string, number> = {};
   let next = 0;
   const startedMs = performance.now();
@@ -74,10 +75,8 @@ export async function load(port: number, requests: readonly Buffer[], connection
     ),
   );
   const seconds = (performance.now() - startedMs) / 1000;
-  latenciesMs.sort();
-  const quantile = (share: number): number =>
-    latenciesMs[Math.min(latenciesMs.length - 1, Math.floor(share * latenciesMs.length))]!;
-  return { requestsPerSec: requests.length / seconds, p50Ms: quantile(0.5), p99Ms: quantile(0.99), statuses };
+  const [p50Ms, p99Ms] = [percentile(latenciesMs, 0.5), percentile(latenciesMs, 0.99)];
+  return { requestsPerSec: requests.length / seconds, p50Ms, p99Ms, statuses };
 }
 
 interface Shot {

@@ -65,6 +65,7 @@ export async function startQuittance(
   chains: readonly AttachedChain[],
   receiverUrl: string,
   merchantCount: number,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<Candidate> {
   const dataDir = join(folder, 'data');
   const chainsFile = join(folder, 'chains.json');
@@ -81,7 +82,7 @@ export async function startQuittance(
     RATE_LIMIT_PER_KEY: '100000',
   };
   const child = spawn(process.execPath, [ENTRY, 'sandbox', 'start'], {
-    env: { ...process.env, ...settings, SANDBOX_CHAINS: chainsFile, LOG_LEVEL: 'warn', NODE_OPTIONS: '' },
+    env: { ...process.env, ...settings, SANDBOX_CHAINS: chainsFile, LOG_LEVEL: 'warn', NODE_OPTIONS: '', ...env },
     stdio: ['ignore', out, out],
   });
   closeSync(out);
