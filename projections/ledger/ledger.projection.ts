@@ -7,8 +7,7 @@ import { DEPOSIT_WALLETS } from '../../src/domain/ledger.ts';
 import { rememberingLast } from '../../src/domain/memoized.ts';
 import { signedAmountOf } from '../../src/domain/money.ts';
 import type { AdjustmentEvent } from '../../src/domain/events/adjustment-events.ts';
-import type { TransferEvent } from '../../src/domain/events/transfer-events.ts';
-import { sessionOfStream, ADJUSTMENTS_PREFIX, TRANSFER_PREFIX } from '../../src/domain/streams.ts';
+import { ADJUSTMENTS_PREFIX, sessionOfStream, TRANSFER_PREFIX, TREASURY_PREFIX } from '../../src/domain/streams.ts';
 import type { Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
 import { putRow, type RowChange } from '../../src/ports/read-model.ts';
 import { accumulate, rowsOf, type OwnedDraft } from './accumulate.ts';
@@ -36,8 +35,8 @@ import {
 import { bookTreasuryEvent, placesOf, type AddressAndCoin } from './treasury-postings.ts';
 import { bookTransferEvent } from './transfer-postings.ts';
 import { LEDGER_SESSIONS_TABLE } from './session-books.ts';
-
-const TREASURY_PREFIX = 'treasury-';
+import { isOfAdjustments, isOfSession, isOfTransfer, isOfTreasury } from '../../src/domain/events/of-streams.ts';
+import { must } from '../../src/domain/must.ts';
 
 /**
  * Double entry over the ledger's events: numbered entries, balances, what moved on each day by two clocks, and sealed
@@ -71,15 +70,13 @@ const modeRef = (mode: Mode): RowRef => ({ table: LEDGER_BOOKS_TABLE, key: mode 
 const MODE_REFS: readonly RowRef[] = [modeRef('test'), modeRef('live')];
 const modeRow = (mode: Mode, read: RowReader): ModeRow => read(LEDGER_MODES_TABLE, mode) ?? EMPTY_MODE;
 
-function needs({ stream, event }: StoredEvent<DomainEvent>): readonly RowRef[] {
-  const sessionId = sessionOfStream(stream);
+function needs(stored: StoredEvent<DomainEvent>): readonly RowRef[] {
+  const sessionId = sessionOfStream(stored.stream);
   if (sessionId !== null) {
     const ref: RowRef = { table: LEDGER_SESSIONS_TABLE, key: sessionId };
-    return [event.type === 'SessionCreated' ? { ...ref, isNew: true } : ref, ...MODE_REFS];
+    return [stored.event.type === 'SessionCreated' ? { ...ref, isNew: true } : ref, ...MODE_REFS];
   }
-  return stream.startsWith(TREASURY_PREFIX)
-    ? [...MODE_REFS, ...placesOf(event as TreasuryEvent).map(addressRef)]
-    : MODE_REFS;
+  return isOfTreasury(stored) ? [...MODE_REFS, ...placesOf(stored.event).map(addressRef)] : MODE_REFS;
 }
 
 const addressRef = ({ mode, network, coin, address }: AddressAndCoin) => ({
@@ -115,14 +112,16 @@ const bookedOf = rememberingLast(bookSessionEvent);
 
 /** What an event books, and what must be remembered of it. Null for an event that has nothing to do with money. */
 function bookingOf(stored: StoredEvent<DomainEvent>, read: RowReader): Booking | null {
-  const id = sessionOfStream(stored.stream);
-  if (stored.stream.startsWith(ADJUSTMENTS_PREFIX)) return adjustmentBookingOf(stored.event as AdjustmentEvent);
-  if (id === null && stored.stream.startsWith(TRANSFER_PREFIX))
-    return { entries: given(bookTransferEvent(stored.event as TransferEvent)), memory: [] };
-  if (id === null)
-    return stored.stream.startsWith(TREASURY_PREFIX) ? treasuryBookingOf(stored.event as TreasuryEvent, read) : null;
+  if (isOfSession(stored)) return sessionBookingOf(stored, read);
+  if (isOfAdjustments(stored)) return adjustmentBookingOf(stored.event);
+  if (isOfTransfer(stored)) return { entries: given(bookTransferEvent(stored.event)), memory: [] };
+  return isOfTreasury(stored) ? treasuryBookingOf(stored.event, read) : null;
+}
+
+function sessionBookingOf(stored: StoredEvent<SessionEvent>, read: RowReader): Booking {
+  const id = must(sessionOfStream(stored.stream));
   const before = read(LEDGER_SESSIONS_TABLE, id);
-  const { books, draft, further } = bookedOf(before, stored.event as SessionEvent, stored.id);
+  const { books, draft, further } = bookedOf(before, stored.event, stored.id);
   const { mode, merchantId, sessionId, orderId } = books;
   return {
     entries: [...given(draft), ...(further ?? [])].map((each) => ({

@@ -3,6 +3,7 @@ import { amountOf, formatAmount, type Coin, least, most } from '../../src/domain
 import { NETWORKS, type Network } from '../../src/domain/networks.ts';
 import { timeOf, type Booking } from './entry.ts';
 import { pocketOf, takenFrom, withPocket, type BookedDeposit, type SessionBooks } from './session-books.ts';
+import { must } from '../../src/domain/must.ts';
 
 /*
  * The money of a paid order: what is due, applied from the networks where it is final and came in time. When the chain
@@ -56,7 +57,7 @@ function lostOn(books: SessionBooks, network: Network): bigint {
 /** What a network can give to an order that lacks money. */
 function freeOn(books: SessionBooks, network: Network): bigint {
   const { onTime } = pocketOf(books, network, books.coin);
-  const lacking = NETWORKS.reduce((left, each) => left - appliedOn(books, each), amountOf(books.order!.due));
+  const lacking = NETWORKS.reduce((left, each) => left - appliedOn(books, each), amountOf(must(books.order).due));
   return most(least(least(lacking, ownUnapplied(books, network, books.coin)), onTime - appliedOn(books, network)), 0n);
 }
 
@@ -70,9 +71,9 @@ function apply({ books, postings }: Moved, network: Network, units: bigint): Mov
     unapplied: pocket.unapplied - units,
     payable: pocket.payable + units,
   });
-  const applied = { ...order!.applied, [network]: formatAmount(appliedOn(books, network) + units, 0) };
+  const applied = { ...must(order).applied, [network]: formatAmount(appliedOn(books, network) + units, 0) };
   return {
-    books: { ...after, order: { ...order!, applied } },
+    books: { ...after, order: { ...must(order), applied } },
     postings: [
       ...postings,
       { account: payableTo(merchantId), network, coin, units: -units },
@@ -122,4 +123,4 @@ function lostAside({ aside, entry, coin, amount }: BookedDeposit, ofCoin: Coin):
   return most(amountOf(aside.amount) - (isThere ? amountOf(amount) : 0n), 0n);
 }
 
-const appliedOn = ({ order }: SessionBooks, network: Network): bigint => amountOf(order!.applied[network] ?? '0');
+const appliedOn = ({ order }: SessionBooks, network: Network): bigint => amountOf(must(order).applied[network] ?? '0');

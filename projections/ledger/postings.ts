@@ -65,12 +65,13 @@ const RULES: { readonly [Type in SessionEvent['type']]: Rule<Type> } = {
   RefundFailed: nothing,
 };
 
+const ruleOf = <Type extends SessionEvent['type']>(type: Type): Rule<Type> => RULES[type];
+
 /** What an event of a session does to the books. `entry` is the event's id. Throws for a history that cannot be. */
 export function bookSessionEvent(books: SessionBooks | null, event: SessionEvent, entry: string): Booking {
   if (event.type === 'SessionCreated') return nothing(openSessionBooks(event.data));
   if (!books) throw new Error('the session was never created');
-  const rule = RULES[event.type] as unknown as Rule<SessionEvent['type']>;
-  return withServiceFee(withOrderMoney(rule(books, event.data, entry)), event.type, entry);
+  return withServiceFee(withOrderMoney(ruleOf(event.type)(books, event.data, entry)), event.type, entry);
 }
 
 const on =

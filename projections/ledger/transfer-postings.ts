@@ -157,8 +157,10 @@ const RULES: { readonly [Type in TransferEvent['type']]: Rule<Type> } = {
   TransferReopened: nothing,
 };
 
+const ruleOf = <Type extends TransferEvent['type']>(type: Type): Rule<Type> => RULES[type];
+
 export function bookTransferEvent(event: TransferEvent): TransferBooking | null {
-  return (RULES[event.type] as Rule<TransferEvent['type']>)(event.data);
+  return ruleOf(event.type)(event.data);
 }
 
 /**

@@ -99,9 +99,10 @@ const RULES: { readonly [Type in TreasuryEvent['type']]: Rule<Type> } = {
   TreasuryReconciled: nothing,
 };
 
+const ruleOf = <Type extends TreasuryEvent['type']>(type: Type): Rule<Type> => RULES[type];
+
 export function bookTreasuryEvent(event: TreasuryEvent, heldAt: HeldAt): TreasuryBooking | null {
-  const rule = RULES[event.type] as Rule<TreasuryEvent['type']>;
-  return rule(event.data, heldAt);
+  return ruleOf(event.type)(event.data, heldAt);
 }
 
 /** The places whose money decides how the event is booked. */

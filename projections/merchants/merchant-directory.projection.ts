@@ -4,6 +4,8 @@ import type { MerchantEvent, WebhookEndpointSet } from '../../src/domain/events/
 import type { ApiKeyId, MerchantId, Mode } from '../../src/domain/ids.ts';
 import type { Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
 import { putRow, type RowChange, type JsonValue, type Table } from '../../src/ports/read-model.ts';
+import { isOfMerchant } from '../../src/domain/events/of-streams.ts';
+import { MERCHANT_PREFIX } from '../../src/domain/streams.ts';
 
 export const MERCHANTS_TABLE: Table<MerchantRow> = 'merchants@1';
 /** Usable API keys, by SHA-256 (hex) of the key. A revoked key is not there. */
@@ -50,24 +52,22 @@ export type MerchantRow = {
 export const merchantDirectory: Projection = {
   name: 'merchant-directory',
   version: 1,
-  streamPrefixes: ['merchant-'],
+  streamPrefixes: [MERCHANT_PREFIX],
   tables: [MERCHANTS_TABLE, API_KEYS_TABLE],
   lists: [],
   needs,
   apply,
 };
 
-const PREFIX = 'merchant-';
-
 function needs({ stream, event }: StoredEvent<DomainEvent>): RowRef[] {
-  return stream.startsWith(PREFIX) && event.type !== 'MerchantRegistered'
-    ? [{ table: MERCHANTS_TABLE, key: stream.slice(PREFIX.length) }]
+  return stream.startsWith(MERCHANT_PREFIX) && event.type !== 'MerchantRegistered'
+    ? [{ table: MERCHANTS_TABLE, key: stream.slice(MERCHANT_PREFIX.length) }]
     : [];
 }
 
-function apply({ stream, event: anyEvent }: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
-  if (!stream.startsWith(PREFIX)) return [];
-  const event = anyEvent as MerchantEvent;
+function apply(stored: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
+  if (!isOfMerchant(stored)) return [];
+  const { event } = stored;
   if (event.type === 'MerchantRegistered')
     return [put({ ...event.data, keys: [], endpoints: [], domains: [], policy: {} })];
   const merchant = read(MERCHANTS_TABLE, event.data.merchantId);

@@ -6,6 +6,7 @@ import type { Place } from './merchant-counters.ts';
 import type { RefundRow } from './refund-row.ts';
 import type { TransactionRow } from './transaction-row.ts';
 import type { SessionRow, SessionDraft, Moved } from './session-row.ts';
+import { must } from '../../src/domain/must.ts';
 
 const ZERO = '0.00';
 
@@ -125,13 +126,13 @@ function unpacked(text: string): PaymentOption {
   return {
     network: network as Network,
     coin: coin as Coin,
-    tokenAddress: tokenAddress!,
+    tokenAddress: must(tokenAddress),
     decimals: Number(decimals),
-    chainId: chainId!,
-    address: address!,
+    chainId: must(chainId),
+    address: must(address),
     derivationIndex: Number(derivationIndex),
-    ...(tokenAccount !== ABSENT && { tokenAccount: tokenAccount! }),
-    ...(reference !== ABSENT && { reference: reference! }),
+    ...(tokenAccount !== ABSENT && { tokenAccount: must(tokenAccount) }),
+    ...(reference !== ABSENT && { reference: must(reference) }),
     finality:
       confirmations === ABSENT
         ? { kind: 'finalized' }
@@ -220,7 +221,7 @@ function standing(deposit: TransactionRow | null, session: SessionRow) {
 }
 
 const mayBeRefunded = (deposit: TransactionRow): bigint =>
-  refundableOf({ kind: deposit.kind!, fromAddress: deposit.fromAddress, left: leftOf(deposit) });
+  refundableOf({ kind: must(deposit.kind), fromAddress: deposit.fromAddress, left: leftOf(deposit) });
 
 /** What refunds neither paid out nor hold of a final deposit. */
 const leftOf = ({ amount, taken }: TransactionRow): bigint => most(amountOf(amount) - amountOf(taken ?? ZERO), 0n);

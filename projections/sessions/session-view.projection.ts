@@ -1,6 +1,6 @@
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
-import type { RefundRequested, SessionEvent } from '../../src/domain/events/session-events.ts';
+import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import type { SessionId } from '../../src/domain/ids.ts';
 import { sessionOfStream } from '../../src/domain/streams.ts';
 import type { Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
@@ -17,6 +17,8 @@ import { depositTransactionId, feeTransactionId, payoutTransactionId } from './t
 import { placesOfTransaction, TRANSACTION_LISTS } from './transaction-list.ts';
 import { movedTransactions } from './transaction-moves.ts';
 import { TRANSACTIONS_TABLE, type TransactionRow } from './transaction-row.ts';
+import { isOfSession } from '../../src/domain/events/of-streams.ts';
+import { must } from '../../src/domain/must.ts';
 
 /**
  * What merchants and workers look up about sessions: the session, its transactions, its refunds, the lists that show
@@ -47,16 +49,16 @@ export const sessionView: Projection = {
   apply,
 };
 
-function needs({ stream, event }: StoredEvent<DomainEvent>): RowRef[] {
-  const id = sessionOfStream(stream);
-  if (id === null) return [];
+function needs(stored: StoredEvent<DomainEvent>): RowRef[] {
+  const id = sessionOfStream(stored.stream);
+  if (id === null || !isOfSession(stored)) return [];
+  const { event } = stored;
   if (event.type === 'SessionCreated') return [{ table: SESSIONS_TABLE, key: id, isNew: true }];
   const refs: RowRef[] = [{ table: SESSIONS_TABLE, key: id }];
-  const { data } = event as SessionEvent;
+  const { data } = event;
   if ('depositKey' in data) refs.push({ table: TRANSACTIONS_TABLE, key: depositTransactionId(id, data.depositKey) });
   if ('refundId' in data) refs.push({ table: REFUNDS_TABLE, key: data.refundId });
-  if (event.type === 'RefundRequested')
-    refs.push(...(data as RefundRequested['data']).legs.flatMap((leg) => depositsOf(id, leg)));
+  if (event.type === 'RefundRequested') refs.push(...event.data.legs.flatMap((leg) => depositsOf(id, leg)));
   if ('legId' in data) {
     refs.push({ table: TRANSACTIONS_TABLE, key: payoutTransactionId(id, data.refundId, data.legId) });
     refs.push({ table: TRANSACTIONS_TABLE, key: feeTransactionId(id, data.refundId, data.legId) });
@@ -81,18 +83,17 @@ const depositsOf = (id: SessionId, { takenFrom }: Pick<PayoutRow, 'takenFrom'>):
 
 function apply(stored: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
   const id = sessionOfStream(stored.stream);
-  if (id === null) return [];
-  const event = stored.event as SessionEvent;
+  if (id === null || !isOfSession(stored)) return [];
+  const { event } = stored;
   const before = read(SESSIONS_TABLE, id);
   const owner = event.type === 'SessionCreated' ? event.data : before;
   if (!owner) throw new Error(`session ${id} was never created`);
   const key = countersKey(owner.mode, owner.merchantId);
-  const counters = read(COUNTERS_TABLE, key);
-  const places = new Places(counters);
+  const places = new Places(read(COUNTERS_TABLE, key));
   const changes =
     event.type === 'SessionCreated'
       ? created(event.data, places)
-      : changed(before!, event, Math.floor(stored.atMs / 1000), places, read);
+      : changed(must(before), event, Math.floor(stored.atMs / 1000), places, read);
   return places.counters === places.before ? changes : [...changes, putRow(COUNTERS_TABLE, key, places.counters)];
 }
 

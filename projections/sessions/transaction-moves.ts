@@ -17,6 +17,7 @@ import {
   type TransactionRow,
   withAside,
 } from './transaction-row.ts';
+import { must } from '../../src/domain/must.ts';
 
 /** The transactions that an event makes or turns, with their places in the merchant's and the session's lists. */
 export function movedTransactions(
@@ -83,7 +84,7 @@ function transactionsOf(
       return event.data.legs.flatMap((leg) => takenDeposits(sessionId, leg, 1n, find));
     case 'RefundPayoutSigned':
     case 'RefundPayoutReplaced':
-      return [signed(session, refund!, event.data)];
+      return [signed(session, must(refund), event.data)];
     case 'RefundPayoutLanded': {
       const { refundId, legId, txHash, blockNumber, blockTimeSec } = event.data;
       const payout = known(find, payoutTransactionId(sessionId, refundId, legId));
@@ -99,7 +100,7 @@ function transactionsOf(
     case 'RefundPayoutFailed': {
       const { refundId, legId } = event.data;
       const payout = find(payoutTransactionId(sessionId, refundId, legId));
-      const released = takenDeposits(sessionId, legOf(refund!, legId), -1n, find);
+      const released = takenDeposits(sessionId, legOf(must(refund), legId), -1n, find);
       // A leg that failed before anything was signed moved no money.
       if (!payout) return released;
       return [

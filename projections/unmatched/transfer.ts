@@ -1,4 +1,4 @@
-import type { DomainEvent, EventOf } from '../../src/domain/events/domain-event.ts';
+import type { EventOf } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
 import type { UnmatchedTransfer, TransferEvent } from '../../src/domain/events/transfer-events.ts';
 import type { Mode } from '../../src/domain/ids.ts';
@@ -24,8 +24,8 @@ const KINDS = { session: 'late', address: 'no_session', treasury: 'treasury' } a
 >;
 
 /** What a decision, or its carrying out, changes in the inbox. */
-export function transferChanges(stored: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
-  const event = stored.event as TransferEvent;
+export function transferChanges(stored: StoredEvent<TransferEvent>, read: RowReader): RowChange[] {
+  const { event } = stored;
   const { depositKey } = event.data;
   const place = read(INBOX_PLACES_TABLE, depositKey);
   const before = place && read(INBOX_TABLE, place.key);
@@ -42,7 +42,7 @@ export function transferChanges(stored: StoredEvent<DomainEvent>, read: RowReade
 function placed(
   row: InboxRow,
   place: InboxPlaceRow | null,
-  { atMs }: StoredEvent<DomainEvent>,
+  { atMs }: StoredEvent<TransferEvent>,
   mode: Mode,
 ): RowChange[] {
   const { depositKey, state, sessionId } = row;

@@ -1,7 +1,5 @@
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
-import type { SessionEvent } from '../../src/domain/events/session-events.ts';
-import type { TransferEvent } from '../../src/domain/events/transfer-events.ts';
 import { sessionOfStream, TRANSFER_PREFIX } from '../../src/domain/streams.ts';
 import type { Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
 import { putRow, type RowChange } from '../../src/ports/read-model.ts';
@@ -17,6 +15,7 @@ import {
 } from './row.ts';
 import { EMPTY_SESSION, foldSession, isUnmatched, unmatchedKind } from './session.ts';
 import { transferChanges } from './transfer.ts';
+import { isOfSession, isOfTransfer } from '../../src/domain/events/of-streams.ts';
 
 /** Final money at our addresses that pays no order, until somebody attached it, gave it back or refunded it. */
 export const inbox: Projection = {
@@ -45,35 +44,34 @@ const CONCERNED: ReadonlySet<string> = new Set([
 
 const placeRef = (key: string): RowRef => ({ table: INBOX_PLACES_TABLE, key });
 
-function needs({ stream, event }: StoredEvent<DomainEvent>): RowRef[] {
-  const id = sessionOfStream(stream);
-  if (id === null)
-    return stream.startsWith(TRANSFER_PREFIX) ? [placeRef((event as TransferEvent).data.depositKey)] : [];
-  return CONCERNED.has(event.type) ? [{ table: INBOX_SESSIONS_TABLE, key: id }] : [];
+function needs(stored: StoredEvent<DomainEvent>): RowRef[] {
+  if (isOfTransfer(stored)) return [placeRef(stored.event.data.depositKey)];
+  const id = sessionOfStream(stored.stream);
+  return id !== null && CONCERNED.has(stored.event.type) ? [{ table: INBOX_SESSIONS_TABLE, key: id }] : [];
 }
 
-function needsThen({ stream, event }: StoredEvent<DomainEvent>, read: RowReader): RowRef[] {
-  const id = sessionOfStream(stream);
-  if (id === null) {
-    const place = read(INBOX_PLACES_TABLE, (event as TransferEvent).data.depositKey);
+function needsThen(stored: StoredEvent<DomainEvent>, read: RowReader): RowRef[] {
+  if (isOfTransfer(stored)) {
+    const place = read(INBOX_PLACES_TABLE, stored.event.data.depositKey);
     if (!place) return [];
     return [
       { table: INBOX_TABLE, key: place.key },
       ...(place.sessionId === null ? [] : [{ table: INBOX_SESSIONS_TABLE, key: place.sessionId }]),
     ];
   }
-  if (!CONCERNED.has(event.type)) return [];
+  const id = sessionOfStream(stored.stream);
+  if (id === null || !CONCERNED.has(stored.event.type)) return [];
   const known = read(INBOX_SESSIONS_TABLE, id);
   return Object.keys(known?.deposits ?? {}).map(placeRef);
 }
 
 function apply(stored: StoredEvent<DomainEvent>, read: RowReader): readonly RowChange[] {
+  if (isOfTransfer(stored)) return transferChanges(stored, read);
   const id = sessionOfStream(stored.stream);
-  if (id === null) return transferChanges(stored, read);
-  if (!CONCERNED.has(stored.event.type)) return [];
+  if (id === null || !isOfSession(stored) || !CONCERNED.has(stored.event.type)) return [];
   const known = read(INBOX_SESSIONS_TABLE, id);
   const before = known ?? EMPTY_SESSION;
-  const after = foldSession(before, stored.event as SessionEvent);
+  const after = foldSession(before, stored.event);
   if (after === before) return [];
   const isEmpty = !after.closed && Object.keys(after.deposits).length === 0;
   const memory: RowChange[] = isEmpty

@@ -6,6 +6,7 @@ import type { MerchantId, Mode, NotificationId } from '../../src/domain/ids.ts';
 import type { ListPlace, Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
 import { putRow, type RowChange, type Table } from '../../src/ports/read-model.ts';
 import { filteredList, filteredLists } from '../shared/filtered-lists.ts';
+import { DELIVERY_PREFIX, deliveryOfStream } from '../../src/domain/streams.ts';
 
 export const DELIVERIES_TABLE: Table<DeliveryRow> = 'webhook-deliveries@3';
 const DELIVERY_LISTS = 'webhook-deliveries@3/';
@@ -70,7 +71,7 @@ export const deliveriesOfSession = (owner: Owner, sessionId: string): string =>
 export const webhookDeliveries: Projection = {
   name: 'webhook-deliveries',
   version: 3,
-  streamPrefixes: ['delivery-'],
+  streamPrefixes: [DELIVERY_PREFIX],
   tables: [DELIVERIES_TABLE, EVENT_FEED_TABLE, COUNTERS_TABLE],
   lists: [DELIVERY_LISTS],
   listed: { [DELIVERIES_TABLE]: (row) => placesOf(row as DeliveryRow) },
@@ -78,11 +79,8 @@ export const webhookDeliveries: Projection = {
   apply,
 };
 
-const idOf = (stream: string): NotificationId | null =>
-  stream.startsWith('delivery-') ? (stream.slice('delivery-'.length) as NotificationId) : null;
-
 function needs({ stream, event }: StoredEvent<DomainEvent>): RowRef[] {
-  const id = idOf(stream);
+  const id = deliveryOfStream(stream);
   if (id === null) return [];
   if (event.type !== 'DeliveryScheduled') return [{ table: DELIVERIES_TABLE, key: id }];
   return [
@@ -92,7 +90,7 @@ function needs({ stream, event }: StoredEvent<DomainEvent>): RowRef[] {
 }
 
 function apply(stored: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
-  const id = idOf(stored.stream);
+  const id = deliveryOfStream(stored.stream);
   if (id === null) return [];
   const event = stored.event as DeliveryEvent;
   if (event.type === 'DeliveryScheduled') return scheduled(event.data, read);

@@ -2,9 +2,11 @@ import { queueOf, type QueueId } from '../../src/domain/delivery-ids.ts';
 import type { DeliveryAttempted, DeliveryEvent } from '../../src/domain/events/delivery-events.ts';
 import type { DomainEvent } from '../../src/domain/events/domain-event.ts';
 import type { StoredEvent } from '../../src/domain/events/envelope.ts';
-import type { MerchantId, NotificationId } from '../../src/domain/ids.ts';
+import type { MerchantId } from '../../src/domain/ids.ts';
 import type { Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
 import type { Row, RowChange, Table } from '../../src/ports/read-model.ts';
+import { isOfDelivery } from '../../src/domain/events/of-streams.ts';
+import { DELIVERY_PREFIX, deliveryOfStream, MERCHANT_PREFIX } from '../../src/domain/streams.ts';
 
 /** Every delivery that needs another attempt, by its id, and so in the order in which merchants were to be told. */
 export const WEBHOOK_WORK_TABLE: Table<WebhookWorkRow> = 'webhook-work@1';
@@ -37,21 +39,21 @@ export type EndpointFailuresRow = {
 export const webhookWork: Projection = {
   name: 'webhook-work',
   version: 1,
-  streamPrefixes: ['delivery-', 'merchant-'],
+  streamPrefixes: [DELIVERY_PREFIX, MERCHANT_PREFIX],
   tables: [WEBHOOK_WORK_TABLE, ENDPOINT_FAILURES_TABLE],
   lists: [],
   needs,
   apply,
 };
 
-const DELIVERY = 'delivery-';
 const endpointKey = (merchantId: MerchantId, endpointId: string): string => `${merchantId}/${endpointId}`;
 
 function needs({ stream, event }: StoredEvent<DomainEvent>): RowRef[] {
-  if (!stream.startsWith(DELIVERY)) return [];
+  const key = deliveryOfStream(stream);
+  if (key === null) return [];
   const work: RowRef = {
     table: WEBHOOK_WORK_TABLE,
-    key: stream.slice(DELIVERY.length),
+    key,
     ...(event.type === 'DeliveryScheduled' && { isNew: true }),
   };
   return event.type === 'DeliveryAttempted' && event.data.endpointId !== null
@@ -59,15 +61,16 @@ function needs({ stream, event }: StoredEvent<DomainEvent>): RowRef[] {
     : [work];
 }
 
-function apply({ stream, event }: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
+function apply(stored: StoredEvent<DomainEvent>, read: RowReader): RowChange[] {
+  const { event } = stored;
   // The endpoint is another one, or works again as its merchant says.
   if (event.type === 'WebhookEndpointSet' || event.type === 'WebhookEndpointResumed')
     return [
       { op: 'delete', table: ENDPOINT_FAILURES_TABLE, key: endpointKey(event.data.merchantId, event.data.endpointId) },
     ];
-  if (!stream.startsWith(DELIVERY)) return [];
-  const id = stream.slice(DELIVERY.length) as NotificationId;
-  const delivery = event as DeliveryEvent;
+  const id = deliveryOfStream(stored.stream);
+  if (id === null || !isOfDelivery(stored)) return [];
+  const delivery = stored.event;
   const before = read(WEBHOOK_WORK_TABLE, id);
   const work = replaced(WEBHOOK_WORK_TABLE, id, before, workAfter(before, delivery));
   if (delivery.type !== 'DeliveryAttempted' || delivery.data.endpointId === null) return work;

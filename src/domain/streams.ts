@@ -3,16 +3,16 @@ import type { AddressFamily, Network } from './networks.ts';
 
 /* Stream names. Mode and merchant are in every key that is not already unique by its id. */
 
-export const sessionStream = (id: SessionId): string => `session-${id}`;
-export const merchantStream = (id: MerchantId): string => `merchant-${id}`;
-export const deliveryStream = (id: NotificationId): string => `delivery-${id}`;
+export const sessionStream = (id: SessionId): string => `${SESSION_PREFIX}${id}`;
+export const merchantStream = (id: MerchantId): string => `${MERCHANT_PREFIX}${id}`;
+export const deliveryStream = (id: NotificationId): string => `${DELIVERY_PREFIX}${id}`;
 export const addressesStream = (mode: Mode, family: AddressFamily): string => `addresses-${mode}-${family}`;
 /** What addresses of a family are derived from, and whether the signer calls it its own. */
 export const addressSourceStream = (mode: Mode, family: AddressFamily): string => `address-source-${mode}-${family}`;
 export const coverageStream = (mode: Mode, network: Network): string => `coverage-${mode}-${network}`;
 /** Ranges that an operator had read again: beside the coverage, whose last event is the watcher's own cursor. */
 export const rescansStream = (mode: Mode, network: Network): string => `rescans-${mode}-${network}`;
-export const treasuryStream = (mode: Mode, network: Network): string => `treasury-${mode}-${network}`;
+export const treasuryStream = (mode: Mode, network: Network): string => `${TREASURY_PREFIX}${mode}-${network}`;
 /** One transfer's own stream, once somebody decides about it. */
 export const transferStream = (mode: Mode, depositKey: string): string => `${TRANSFER_PREFIX}${mode}-${depositKey}`;
 export const idempotencyStream = (mode: Mode, merchant: MerchantId, keyHash: string): string =>
@@ -32,6 +32,10 @@ export const canaryStream = (mode: Mode, network: Network): string => `canary-${
 export const BOOK_RATES_STREAM = 'ledger-rates';
 export const AUDIT_STREAM = 'audit';
 export const OPERATOR_ACTS_STREAM = 'operator-acts';
+export const SESSION_PREFIX = 'session-';
+export const MERCHANT_PREFIX = 'merchant-';
+export const DELIVERY_PREFIX = 'delivery-';
+export const TREASURY_PREFIX = 'treasury-';
 export const ADJUSTMENTS_PREFIX = 'ledger-adjustments-';
 export const TRANSFER_PREFIX = 'transfer-';
 export const PERSON_PREFIX = 'person-';
@@ -47,7 +51,12 @@ export const SECRET_PURPOSES = [
 ] as const;
 export type SecretPurpose = (typeof SECRET_PURPOSES)[number];
 
+/** The delivery a stream belongs to, or null for any other stream. */
+export function deliveryOfStream(stream: string): NotificationId | null {
+  return stream.startsWith(DELIVERY_PREFIX) ? (stream.slice(DELIVERY_PREFIX.length) as NotificationId) : null;
+}
+
 /** The session a stream belongs to, or null for any other stream. */
 export function sessionOfStream(stream: string): SessionId | null {
-  return stream.startsWith('session-') ? (stream.slice('session-'.length) as SessionId) : null;
+  return stream.startsWith(SESSION_PREFIX) ? (stream.slice(SESSION_PREFIX.length) as SessionId) : null;
 }

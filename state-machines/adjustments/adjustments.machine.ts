@@ -1,5 +1,7 @@
 import { assign, setup } from 'xstate';
 import type { AdjustmentEvent, AdjustmentTerms } from '../../src/domain/events/adjustment-events.ts';
+import { dataOf, typesOf } from '../wired.ts';
+import { must } from '../../src/domain/must.ts';
 
 /* Entries of one mode that people post by hand. */
 
@@ -17,7 +19,6 @@ export interface AdjustmentsContext {
   readonly adjustments: Readonly<Record<string, Adjustment>>;
 }
 
-type Data<Type extends AdjustmentEvent['type']> = Extract<AdjustmentEvent, { type: Type }>['data'];
 type Seen = { context: AdjustmentsContext; event: AdjustmentEvent };
 
 /** Whether what the adjustment takes back is there to be taken back. */
@@ -28,7 +29,7 @@ export function mayReverse({ adjustments }: AdjustmentsContext, reverses: string
 }
 
 export const adjustmentsMachine = setup({
-  types: { context: {} as AdjustmentsContext, events: {} as AdjustmentEvent },
+  types: typesOf<AdjustmentsContext, AdjustmentEvent>(),
   guards: {
     isNew: ({ context, event }: Seen) => !Object.hasOwn(context.adjustments, event.data.adjustmentId),
     isProposed: ({ context, event }: Seen) => context.adjustments[event.data.adjustmentId]?.status === 'proposed',
@@ -39,7 +40,7 @@ export const adjustmentsMachine = setup({
   },
   actions: {
     foldProposed: assign(({ context, event }) => {
-      const { proposedAtSec: _at, ...terms } = event.data as Data<'AdjustmentProposed'>;
+      const { proposedAtSec: _at, ...terms } = dataOf(event, 'AdjustmentProposed');
       return {
         adjustments: {
           ...context.adjustments,
@@ -48,12 +49,17 @@ export const adjustmentsMachine = setup({
       };
     }),
     foldPosted: assign(({ context, event }) => {
-      const { adjustmentId, reverses } = event.data as Data<'AdjustmentPosted'>;
+      const { adjustmentId, reverses } = dataOf(event, 'AdjustmentPosted');
       const { adjustments } = context;
-      const posted = { ...adjustments, [adjustmentId]: { ...adjustments[adjustmentId]!, status: 'posted' as const } };
+      const posted = {
+        ...adjustments,
+        [adjustmentId]: { ...must(adjustments[adjustmentId]), status: 'posted' as const },
+      };
       return {
         adjustments:
-          reverses === null ? posted : { ...posted, [reverses]: { ...posted[reverses]!, reversedBy: adjustmentId } },
+          reverses === null
+            ? posted
+            : { ...posted, [reverses]: { ...must(posted[reverses]), reversedBy: adjustmentId } },
       };
     }),
     foldRejected: assign(({ context, event }) => ({

@@ -6,7 +6,8 @@ import { accept, refuse, type Decision, type Refusal } from '../../src/domain/re
 import { depositsOfClaim, person } from './claims.ts';
 import { decidePayout } from './payouts.decider.ts';
 import type { ClaimToPay } from './refund-allocation.ts';
-import { leftOf, takenByDeposit, type ClaimState, type SessionContext } from './session.state.ts';
+import { leftOf, takenByDeposit, type ClaimState, type SessionContext, createdOf } from './session.state.ts';
+import { must } from '../../src/domain/must.ts';
 
 /* A payer names another payee than who paid. Every command is safe to repeat. */
 
@@ -50,7 +51,7 @@ export function decideClaim(command: ClaimCommand, context: SessionContext, isOv
 }
 
 function file({ data, accepted }: FileClaim, context: SessionContext, isOver: boolean): Decision<SessionEvent> {
-  const known = Object.hasOwn(context.claims, data.claimId) ? context.claims[data.claimId]!.filed : null;
+  const known = Object.hasOwn(context.claims, data.claimId) ? context.claims[data.claimId]?.filed : undefined;
   if (known)
     return isSame(known, data)
       ? accept()
@@ -94,10 +95,10 @@ function depositFault(context: SessionContext, { depositKey, evidence }: ClaimFi
 }
 
 function payeeFault(context: SessionContext, { depositKey, payee }: ClaimFiled['data']): Refusal | null {
-  const { network, fromAddress } = context.deposits[depositKey]!.facts;
+  const { network, fromAddress } = must(context.deposits[depositKey]).facts;
   if (fromAddress !== null && person(network, payee) === person(network, fromAddress))
     return invalid('payee', 'the payee is who paid, where a refund goes without any claim');
-  const isOurs = context.created!.paymentOptions.some(
+  const isOurs = createdOf(context).paymentOptions.some(
     (option) => person(option.network, option.address) === person(network, payee),
   );
   return isOurs ? invalid('payee', 'the payee is an address that this payment was asked for at') : null;
@@ -146,7 +147,7 @@ export function claimToPay(
   if (deposits) return { ok: true, claim: { claimId, payableFromSec: nowSec + waitSec }, pay: { payee, deposits } };
   if (evidence.kind !== 'test_payment')
     return refused({ code: 'conflict', message: 'the deposit is no longer what the claim was for', param: 'claim_id' });
-  const { network, coin, fromAddress } = context.deposits[depositKey]!.facts;
+  const { network, coin, fromAddress } = must(context.deposits[depositKey]).facts;
   const message = `the test payment of exactly ${evidence.amount} ${coin} from ${fromAddress} on ${network} has not arrived, is not final or was refunded`;
   return refused({ code: 'conflict', message, param: 'claim_id' });
 }
@@ -158,15 +159,11 @@ function reject({ claimId, reason, nowSec, valuation }: RejectClaim, context: Se
   if (claim.status === 'rejected') return accept();
   const rejected: SessionEvent = { type: 'ClaimRejected', data: { claimId, reason, rejectedAtSec: nowSec } };
   if (claim.status === 'open') return accept(rejected);
-  const { requested, legs, status } = context.refunds[claim.refundId!]!;
+  const { requested, legs, status, units } = must(context.refunds[must(claim.refundId)]);
   if (status === 'FAILED') return refuse('conflict', `its refund ${requested.refundId} has failed already`, 'claim_id');
-  if (status !== 'PENDING' || nowSec >= requested.claim!.payableFromSec - WITHDRAWAL_MARGIN_SEC)
-    return refuse(
-      'conflict',
-      `its refund of ${formatAmount(context.refunds[claim.refundId!]!.units)} ${requested.coin} is being paid`,
-      'claim_id',
-    );
-  const [{ leg }] = Object.values(legs) as [(typeof legs)[string]];
+  if (status !== 'PENDING' || nowSec >= must(requested.claim).payableFromSec - WITHDRAWAL_MARGIN_SEC)
+    return refuse('conflict', `its refund of ${formatAmount(units)} ${requested.coin} is being paid`, 'claim_id');
+  const { leg } = must(Object.values(legs)[0]);
   const failed = decidePayout(
     {
       type: 'FailPayout',

@@ -10,6 +10,7 @@ import {
   type DepositState,
   type SessionContext,
 } from './session.state.ts';
+import { must } from '../../src/domain/must.ts';
 
 /* What a payer claims, and which deposits prove and pay it. */
 
@@ -69,11 +70,12 @@ export function depositsOfClaim(context: SessionContext, claim: ClaimState): rea
 export function paysItsClaim(context: SessionContext, { claim: paid, legs }: Data<RefundRequested>): boolean {
   const claim = paid && context.claims[paid.claimId];
   const deposits = claim?.status === 'open' ? depositsOfClaim(context, claim) : null;
-  if (!claim || !deposits) return false;
+  const first = deposits?.[0];
+  if (!claim || !deposits || !first) return false;
   const keys = deposits.map(({ facts }) => facts.depositKey);
   return legs.every(
     ({ network, toAddress, takenFrom }) =>
-      network === deposits[0]!.facts.network &&
+      network === first.facts.network &&
       toAddress === claim.filed.payee &&
       takenFrom.length === keys.length &&
       takenFrom.every(({ depositKey }, index) => depositKey === keys[index]),
@@ -93,14 +95,14 @@ export const foldClaimFiled = ({ claims }: SessionContext, filed: Data<ClaimFile
 export function isRejectableClaim({ claims, refunds }: SessionContext, { claimId }: Data<ClaimRejected>): boolean {
   const claim = claims[claimId];
   if (claim?.status !== 'approved') return claim?.status === 'open';
-  return Object.values(refunds[claim.refundId!]!.legs).every(({ status }) => status === 'PENDING');
+  return Object.values(must(refunds[must(claim.refundId)]).legs).every(({ status }) => status === 'PENDING');
 }
 
 export const foldClaimRejected = (
   { claims }: SessionContext,
   rejected: Data<ClaimRejected>,
 ): Partial<SessionContext> => ({
-  claims: { ...claims, [rejected.claimId]: { ...claims[rejected.claimId]!, status: 'rejected', rejected } },
+  claims: { ...claims, [rejected.claimId]: { ...must(claims[rejected.claimId]), status: 'rejected', rejected } },
 });
 
 export const foldClaimApproved = (
@@ -109,4 +111,4 @@ export const foldClaimApproved = (
 ): Partial<SessionContext> =>
   claim === undefined
     ? {}
-    : { claims: { ...claims, [claim.claimId]: { ...claims[claim.claimId]!, status: 'approved', refundId } } };
+    : { claims: { ...claims, [claim.claimId]: { ...must(claims[claim.claimId]), status: 'approved', refundId } } };

@@ -1,7 +1,8 @@
 import type { CoinChosen, CoinTerms } from '../../src/domain/events/coin-events.ts';
 import type { SessionCreated } from '../../src/domain/events/session-events.ts';
 import { amountOf } from '../../src/domain/money.ts';
-import type { SessionContext } from './session.state.ts';
+import { createdOf, type SessionContext } from './session.state.ts';
+import { must } from '../../src/domain/must.ts';
 
 /*
  * The coin that a session is paid in, where its merchant lets the payer choose. The choice is made by the first money
@@ -29,16 +30,21 @@ export const chosenBy = ({ coin, dueAmount, tolerance, rateLock }: CoinTerms): C
 /** The terms agreed on at the start, to the last field. */
 export function isChoosable(context: SessionContext, data: CoinChosen['data']): boolean {
   const terms = openAlternative(context);
+  if (terms === null) return false;
+  const { coin, dueAmount, tolerance, rate, rateLockedAtSec } = chosenBy(terms);
   return (
-    terms !== null &&
-    Object.entries(chosenBy(terms)).every(([name, value]) => data[name as keyof typeof data] === value)
+    data.coin === coin &&
+    data.dueAmount === dueAmount &&
+    data.tolerance === tolerance &&
+    data.rate === rate &&
+    data.rateLockedAtSec === rateLockedAtSec
   );
 }
 
 /** Both coins change places, so that the first one can be chosen again should the money leave the chain. */
 export function foldCoinChosen(context: SessionContext): Partial<SessionContext> {
-  const created = context.created!;
-  const { coin, dueAmount, rateLock, tolerance, dustLimit } = created.alternative!;
+  const created = createdOf(context);
+  const { coin, dueAmount, rateLock, tolerance, dustLimit } = must(created.alternative);
   return {
     created: {
       ...created,
@@ -57,7 +63,7 @@ export function foldCoinChosen(context: SessionContext): Partial<SessionContext>
 const termsOf = ({ dueCoin, dueAmount, rateLock, policy }: SessionCreated['data']): CoinTerms => ({
   coin: dueCoin,
   dueAmount,
-  rateLock: rateLock!,
+  rateLock: must(rateLock),
   tolerance: policy.tolerance,
   dustLimit: policy.dustLimit,
 });

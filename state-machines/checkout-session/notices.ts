@@ -4,6 +4,7 @@ import type { Notice, NotificationDetails, PaymentNoticeType } from '../../src/d
 import type { SessionState } from './session.decider.ts';
 import { isPayable } from './transfers.ts';
 import {
+  createdOf,
   depositsOf,
   excess,
   hasPending,
@@ -13,6 +14,7 @@ import {
   type DepositState,
   type SessionContext,
 } from './session.state.ts';
+import { must } from '../../src/domain/must.ts';
 
 /**
  * What an event of a session means to a merchant who asks to be told more than outcomes; null when it means nothing
@@ -66,13 +68,9 @@ function arrival(depositKey: string, before: SessionContext, after: SessionConte
   return about(isReversed(after) ? 'payment.partially_paid' : 'payment.restored', after, facts);
 }
 
-function aboutClaim(
-  type: 'claim.created' | 'claim.rejected',
-  { claims, deposits }: SessionContext,
-  claimId: string,
-): Notice {
-  const { payee, evidence, depositKey } = claims[claimId]!.filed;
-  const { amount, coin, network, txHash } = deposits[depositKey]!.facts;
+function aboutClaim(type: 'claim.created' | 'claim.rejected', context: SessionContext, claimId: string): Notice {
+  const { payee, evidence } = must(context.claims[claimId]).filed;
+  const { amount, coin, network, txHash } = claimedIn(context, claimId).facts;
   return { type, claimId, payee, evidence: evidence.kind, transfer: { amount, coin, network, txHash } };
 }
 
@@ -85,7 +83,7 @@ function about(
   return {
     type,
     held: formatAmount(held(context)),
-    coin: context.created!.dueCoin,
+    coin: createdOf(context).dueCoin,
     transfer: { amount, coin, network, txHash },
     reason,
   };
@@ -110,8 +108,12 @@ export function detailsOf(event: SessionEvent, context: SessionContext): Notific
   };
 }
 
-function claimDetails({ claims, deposits }: SessionContext, claimId: string): NotificationDetails {
-  const { network, txHash } = deposits[claims[claimId]!.filed.depositKey]!.facts;
+/** The deposit that a claim is for. */
+const claimedIn = ({ claims, deposits }: SessionContext, claimId: string): DepositState =>
+  must(deposits[must(claims[claimId]).filed.depositKey]);
+
+function claimDetails(context: SessionContext, claimId: string): NotificationDetails {
+  const { network, txHash } = claimedIn(context, claimId).facts;
   return { network, tx_hash: txHash };
 }
 
@@ -125,8 +127,8 @@ function transferOf(event: SessionEvent, context: SessionContext): DepositState 
 /** Network and transaction are those of the only payment to a payer; null with several. */
 function refundDetails({ refunds }: SessionContext, refundId: string): NotificationDetails {
   const refund = refunds[refundId];
-  const legs = Object.values(refund?.legs ?? {});
-  const only = legs.length === 1 ? legs[0]! : null;
+  const [first, ...others] = Object.values(refund?.legs ?? {});
+  const only = others.length === 0 ? first : undefined;
   return {
     network: only?.leg.network ?? null,
     tx_hash: only?.landedTxHash ?? only?.txHashes.at(-1) ?? null,

@@ -13,6 +13,7 @@ import { accept, refuse, type Decision } from '../../src/domain/result.ts';
 import { foldPayoutFailed } from './refunds.ts';
 import { paymentOf } from './payment.ts';
 import type { LegState, RefundState, SessionContext } from './session.state.ts';
+import { must } from '../../src/domain/must.ts';
 
 /* Money out: what the payout process may tell a session. Every command is safe to repeat. */
 
@@ -141,7 +142,7 @@ function endOf(
         coin,
         amount,
         amountReturned: formatAmount(returned),
-        reason: failed.failureReason!,
+        reason: must(failed.failureReason),
         failedAtSec: nowSec,
       },
     },

@@ -13,6 +13,7 @@ import {
   type DepositState,
   type SessionContext,
 } from './session.state.ts';
+import { must } from '../../src/domain/must.ts';
 
 /** What is to be refunded, and what must be known to split it. */
 export interface RefundTerms {
@@ -135,17 +136,18 @@ function payersOf(context: SessionContext, { coin, namedDeposit, decimals }: Ref
       (one, other) => Number(isPaying(one)) - Number(isPaying(other)) || byAge(one, other),
     );
     const parts = inOrder.map((deposit) => ({ depositKey: deposit.facts.depositKey, left: leftOf(deposit, taken) }));
-    const { network, fromAddress } = deposits[0]!.facts;
+    const one = must(deposits[0]);
+    const { network, fromAddress } = one.facts;
     return {
       ...{
         network,
-        address: fromAddress!,
+        address: must(fromAddress),
         deposits: parts,
         left: sumOf(parts),
-        unit: fromTokenUnits(1n, decimals[network]!),
+        unit: fromTokenUnits(1n, must(decimals[network])),
       },
       paid: unitsOf(deposits.filter(isPaying)),
-      isOfOrder: people.has(personOf(deposits[0]!)),
+      isOfOrder: people.has(personOf(one)),
       units: unitsOf(deposits),
       newestSec: Math.max(...deposits.map(({ facts }) => facts.blockTimeSec)),
     };
@@ -156,14 +158,14 @@ function payersOf(context: SessionContext, { coin, namedDeposit, decimals }: Ref
       compare(other.paid, one.paid) ||
       compare(other.units, one.units) ||
       other.newestSec - one.newestSec ||
-      compare(one.deposits[0]!.depositKey, other.deposits[0]!.depositKey),
+      compare(must(one.deposits[0]).depositKey, must(other.deposits[0]).depositKey),
   );
 }
 
 /** The payee of a claim in the place of its payer; nobody where the network's token is unknown. */
 function payeeOf(context: SessionContext, { decimals }: RefundTerms, { payee, deposits }: ClaimToPay): Payer[] {
   const taken = takenByDeposit(context);
-  const { network } = deposits[0]!.facts;
+  const { network } = must(deposits[0]).facts;
   const parts = deposits.map((deposit) => ({ depositKey: deposit.facts.depositKey, left: leftOf(deposit, taken) }));
   const known = decimals[network];
   const nothing = { paid: 0n, isOfOrder: false, units: 0n, newestSec: 0 };

@@ -23,6 +23,7 @@ import { planRefund } from './refund-allocation.ts';
 import type { SessionValue } from './session.machine.ts';
 import {
   arrived,
+  createdOf,
   finalOf,
   foldConfirmed,
   hasPending,
@@ -32,6 +33,7 @@ import {
   refundable,
   type SessionContext,
 } from './session.state.ts';
+import { must } from '../../src/domain/must.ts';
 
 export interface SessionState {
   readonly value: SessionValue;
@@ -160,7 +162,7 @@ function cancel({ nowSec }: CancelSession, { value, context }: SessionState): De
     type: 'SessionCancelled',
     data: {
       cancelledAtSec: nowSec,
-      coin: context.created!.dueCoin,
+      coin: createdOf(context).dueCoin,
       received: formatAmount(held(context)),
       inFlight: value === 'processing',
     },
@@ -185,10 +187,10 @@ function recordDeposit({ facts }: RecordDeposit, { context }: SessionState): Dec
   const known = context.deposits[facts.depositKey];
   if (known && (known.credit || known.status === 'detected' || known.status === 'final')) return accept();
   // Whatever look-up named this session: what it offered is in its own events.
-  if (!optionAt(context.created!, facts.toAddress))
+  if (!optionAt(createdOf(context), facts.toAddress))
     return refuse('conflict', `${facts.toAddress} is no address of this session`);
   const kind = kindOf(context, facts);
-  const other = kind === 'on_time' && facts.coin !== context.created!.dueCoin ? openAlternative(context)! : null;
+  const other = kind === 'on_time' && facts.coin !== createdOf(context).dueCoin ? must(openAlternative(context)) : null;
   const detected: SessionEvent = { type: 'DepositDetected', data: { ...facts, kind } };
   return other
     ? accept<SessionEvent>({ type: 'CoinChosen', data: chosenBy(other) }, detected)
@@ -244,7 +246,7 @@ function requestRefund(command: RequestRefund, { context }: SessionState): Decis
   const plan = planRefund(context, approved ? { ...terms, claim: approved.pay } : terms);
   if (!plan.ok) return plan;
   const { legs } = plan;
-  if (approved && legs[0]!.takenFrom.length < approved.pay.deposits.length)
+  if (approved && must(legs[0]).takenFrom.length < approved.pay.deposits.length)
     return refuse(
       'invalid_request',
       'amount.value must be more than the test payment, which goes back as well',

@@ -43,6 +43,7 @@ import {
   isSigned,
   legIn,
 } from './refunds.ts';
+import { dataOf, typesOf, type DataOf } from '../wired.ts';
 
 export type SessionValue = 'absent' | 'open' | 'processing' | 'paid' | 'expired' | 'failed' | 'cancelled';
 
@@ -52,7 +53,6 @@ export type SessionValue = 'absent' | 'open' | 'processing' | 'paid' | 'expired'
  */
 
 type Of<Type extends SessionEvent['type']> = EventOf<Type>;
-const as = <Type extends SessionEvent['type']>(event: SessionEvent): Of<Type>['data'] => event.data as Of<Type>['data'];
 
 /* Fold: one function an event. */
 
@@ -97,107 +97,109 @@ const isUnknownDeposit = (context: SessionContext, key: string): boolean =>
 
 const foldOf =
   <Type extends SessionEvent['type']>(
-    fold: (context: SessionContext, data: Of<Type>['data']) => Partial<SessionContext>,
+    type: Type,
+    fold: (context: SessionContext, data: DataOf<SessionEvent, Type>) => Partial<SessionContext>,
   ) =>
-  ({ context, event }: { context: SessionContext; event: SessionEvent }): Partial<SessionContext> =>
-    fold(context, as<Type>(event));
+  ({ context, event }: Seen): Partial<SessionContext> =>
+    fold(context, dataOf(event, type));
 
 type Seen = { context: SessionContext; event: SessionEvent };
 
 export const checkoutSessionMachine = setup({
-  types: { context: {} as SessionContext, events: {} as SessionEvent },
+  types: typesOf<SessionContext, SessionEvent>(),
   guards: {
     isPendingAndNew: ({ context, event }: Seen) =>
-      isUnknownDeposit(context, as<'DepositDetected'>(event).depositKey) &&
-      hasPending({ ...context, ...foldDetected(context, as<'DepositDetected'>(event)) }),
-    isNewDeposit: ({ context, event }: Seen) => isUnknownDeposit(context, as<'DepositDetected'>(event).depositKey),
+      isUnknownDeposit(context, dataOf(event, 'DepositDetected').depositKey) &&
+      hasPending({ ...context, ...foldDetected(context, dataOf(event, 'DepositDetected')) }),
+    isNewDeposit: ({ context, event }: Seen) => isUnknownDeposit(context, dataOf(event, 'DepositDetected').depositKey),
     leavesPending: ({ context, event }: Seen) =>
-      depositIn(context, as<'DepositConfirmed'>(event).depositKey, 'detected') &&
-      hasPending({ ...context, ...foldConfirmed(context, as<'DepositConfirmed'>(event)) }),
-    isDetected: ({ context, event }: Seen) => depositIn(context, as<'DepositConfirmed'>(event).depositKey, 'detected'),
+      depositIn(context, dataOf(event, 'DepositConfirmed').depositKey, 'detected') &&
+      hasPending({ ...context, ...foldConfirmed(context, dataOf(event, 'DepositConfirmed')) }),
+    isDetected: ({ context, event }: Seen) =>
+      depositIn(context, dataOf(event, 'DepositConfirmed').depositKey, 'detected'),
     revertLeavesPending: ({ context, event }: Seen) =>
-      depositIn(context, as<'DepositReverted'>(event).depositKey, 'detected', 'final') &&
-      hasPending({ ...context, ...foldReverted(context, as<'DepositReverted'>(event)) }),
+      depositIn(context, dataOf(event, 'DepositReverted').depositKey, 'detected', 'final') &&
+      hasPending({ ...context, ...foldReverted(context, dataOf(event, 'DepositReverted')) }),
     isRevertible: ({ context, event }: Seen) =>
-      depositIn(context, as<'DepositReverted'>(event).depositKey, 'detected', 'final'),
+      depositIn(context, dataOf(event, 'DepositReverted').depositKey, 'detected', 'final'),
     maySetAside: ({ context, event }: Seen) => {
-      const { depositKey, operation } = as<'DepositSetAside'>(event);
+      const { depositKey, operation } = dataOf(event, 'DepositSetAside');
       return isNewOperation(context, depositKey, operation) && whyNotSetAside(context, depositKey) === null;
     },
-    mayGiveUp: ({ context, event }: Seen) => mayGiveUp(context, as<'TransferGivenUp'>(event)),
-    isSetAsideFor: ({ context, event }: Seen) => isSetAsideFor(context, as<'DepositPutBack'>(event)),
+    mayGiveUp: ({ context, event }: Seen) => mayGiveUp(context, dataOf(event, 'TransferGivenUp')),
+    isSetAsideFor: ({ context, event }: Seen) => isSetAsideFor(context, dataOf(event, 'DepositPutBack')),
     isPendingAndPutBack: ({ context, event }: Seen) =>
-      isSetAsideFor(context, as<'DepositPutBack'>(event)) &&
-      hasPending({ ...context, ...foldPutBack(context, as<'DepositPutBack'>(event)) }),
-    isCreditable: ({ context, event }: Seen) => isCreditable(context, as<'TransferCredited'>(event)),
-    mayReverseCredit: ({ context, event }: Seen) => mayReverseCredit(context, as<'TransferCreditReversed'>(event)),
-    isChoosable: ({ context, event }: Seen) => isChoosable(context, as<'CoinChosen'>(event)),
+      isSetAsideFor(context, dataOf(event, 'DepositPutBack')) &&
+      hasPending({ ...context, ...foldPutBack(context, dataOf(event, 'DepositPutBack')) }),
+    isCreditable: ({ context, event }: Seen) => isCreditable(context, dataOf(event, 'TransferCredited')),
+    mayReverseCredit: ({ context, event }: Seen) => mayReverseCredit(context, dataOf(event, 'TransferCreditReversed')),
+    isChoosable: ({ context, event }: Seen) => isChoosable(context, dataOf(event, 'CoinChosen')),
     isSufficient: ({ context, event }: Seen) =>
       isSufficient(context, held(context)) &&
-      amountOf(as<'SessionPaid'>(event).received) === held(context) &&
+      amountOf(dataOf(event, 'SessionPaid').received) === held(context) &&
       held(context) > 0n,
     endsTestSooner: ({ context, event }: Seen) =>
-      context.created?.mode === 'test' && as<'SessionDeadlineMoved'>(event).expiresAtSec < context.expiresAtSec,
-    isNewClaim: ({ context, event }: Seen) => isNewClaim(context, as<'ClaimFiled'>(event)),
-    isRejectableClaim: ({ context, event }: Seen) => isRejectableClaim(context, as<'ClaimRejected'>(event)),
-    isLegalRefund: ({ context, event }: Seen) => isLegalRefund(context, as<'RefundRequested'>(event)),
-    isUnsignedLeg: ({ context, event }: Seen) => legIn(context, as<'RefundPayoutSigned'>(event), 'PENDING'),
+      context.created?.mode === 'test' && dataOf(event, 'SessionDeadlineMoved').expiresAtSec < context.expiresAtSec,
+    isNewClaim: ({ context, event }: Seen) => isNewClaim(context, dataOf(event, 'ClaimFiled')),
+    isRejectableClaim: ({ context, event }: Seen) => isRejectableClaim(context, dataOf(event, 'ClaimRejected')),
+    isLegalRefund: ({ context, event }: Seen) => isLegalRefund(context, dataOf(event, 'RefundRequested')),
+    isUnsignedLeg: ({ context, event }: Seen) => legIn(context, dataOf(event, 'RefundPayoutSigned'), 'PENDING'),
     isReplacement: ({ context, event }: Seen) =>
-      legIn(context, as<'RefundPayoutReplaced'>(event), 'PROCESSING') &&
-      isReplacement(context, as<'RefundPayoutReplaced'>(event)),
+      legIn(context, dataOf(event, 'RefundPayoutReplaced'), 'PROCESSING') &&
+      isReplacement(context, dataOf(event, 'RefundPayoutReplaced')),
     isInFlightPayout: ({ context, event }: Seen) =>
-      legIn(context, as<'RefundPayoutLanded'>(event), 'PROCESSING') &&
-      isSigned(context, as<'RefundPayoutLanded'>(event)),
-    isLandedLeg: ({ context, event }: Seen) => legIn(context, as<'RefundPayoutReverted'>(event), 'COMPLETED'),
+      legIn(context, dataOf(event, 'RefundPayoutLanded'), 'PROCESSING') &&
+      isSigned(context, dataOf(event, 'RefundPayoutLanded')),
+    isLandedLeg: ({ context, event }: Seen) => legIn(context, dataOf(event, 'RefundPayoutReverted'), 'COMPLETED'),
     isUnfinishedLeg: ({ context, event }: Seen) =>
-      legIn(context, as<'RefundPayoutFailed'>(event), 'PENDING', 'PROCESSING'),
+      legIn(context, dataOf(event, 'RefundPayoutFailed'), 'PENDING', 'PROCESSING'),
     isAllLanded: ({ context, event }: Seen) =>
-      context.refunds[as<'RefundCompleted'>(event).refundId]?.status !== 'COMPLETED' &&
-      allLegs(context, as<'RefundCompleted'>(event).refundId, (leg) => leg.status === 'COMPLETED'),
+      context.refunds[dataOf(event, 'RefundCompleted').refundId]?.status !== 'COMPLETED' &&
+      allLegs(context, dataOf(event, 'RefundCompleted').refundId, (leg) => leg.status === 'COMPLETED'),
     isAllEndedSomeFailed: ({ context, event }: Seen) =>
       allLegs(
         context,
-        as<'RefundFailed'>(event).refundId,
+        dataOf(event, 'RefundFailed').refundId,
         (leg) => leg.status === 'COMPLETED' || leg.status === 'FAILED',
-      ) && !allLegs(context, as<'RefundFailed'>(event).refundId, (leg) => leg.status === 'COMPLETED'),
+      ) && !allLegs(context, dataOf(event, 'RefundFailed').refundId, (leg) => leg.status === 'COMPLETED'),
   },
   actions: {
-    foldCreated: assign(foldOf<'SessionCreated'>(foldCreated)),
+    foldCreated: assign(foldOf('SessionCreated', foldCreated)),
     foldCoinChosen: assign(({ context }: Seen) => foldCoinChosen(context)),
-    foldDetected: assign(foldOf<'DepositDetected'>(foldDetected)),
-    foldConfirmed: assign(foldOf<'DepositConfirmed'>(foldConfirmed)),
-    foldReverted: assign(foldOf<'DepositReverted'>(foldReverted)),
-    foldSetAside: assign(foldOf<'DepositSetAside'>(foldSetAside)),
-    foldGivenUp: assign(foldOf<'TransferGivenUp'>(foldGivenUp)),
-    foldPutBack: assign(foldOf<'DepositPutBack'>(foldPutBack)),
-    foldCredited: assign(foldOf<'TransferCredited'>(foldCredited)),
-    foldCreditReversed: assign(foldOf<'TransferCreditReversed'>(foldCreditReversed)),
+    foldDetected: assign(foldOf('DepositDetected', foldDetected)),
+    foldConfirmed: assign(foldOf('DepositConfirmed', foldConfirmed)),
+    foldReverted: assign(foldOf('DepositReverted', foldReverted)),
+    foldSetAside: assign(foldOf('DepositSetAside', foldSetAside)),
+    foldGivenUp: assign(foldOf('TransferGivenUp', foldGivenUp)),
+    foldPutBack: assign(foldOf('DepositPutBack', foldPutBack)),
+    foldCredited: assign(foldOf('TransferCredited', foldCredited)),
+    foldCreditReversed: assign(foldOf('TransferCreditReversed', foldCreditReversed)),
     foldPaid: assign(
-      foldOf<'SessionPaid'>((context, paid) => ({
+      foldOf('SessionPaid', (context, paid) => ({
         paid,
         returnedUnpaid: arrived(context) - amountOf(paid.received),
         paidBy: depositsOfOrder(context).map(({ facts }) => facts.depositKey),
       })),
     ),
-    foldExpired: assign(foldOf<'SessionExpired'>((_, expired) => ({ expired }))),
-    foldFailed: assign(foldOf<'SessionFailed'>((_, failed) => ({ failed }))),
+    foldExpired: assign(foldOf('SessionExpired', (_, expired) => ({ expired }))),
+    foldFailed: assign(foldOf('SessionFailed', (_, failed) => ({ failed }))),
     foldCancelled: assign(
-      foldOf<'SessionCancelled'>((context, cancelled) => ({
+      foldOf('SessionCancelled', (context, cancelled) => ({
         cancelled,
         expiresAtSec: Math.min(context.expiresAtSec, cancelled.cancelledAtSec),
       })),
     ),
-    foldDeadlineMoved: assign(foldOf<'SessionDeadlineMoved'>((_, { expiresAtSec }) => ({ expiresAtSec }))),
-    foldClaimFiled: assign(foldOf<'ClaimFiled'>(foldClaimFiled)),
-    foldClaimRejected: assign(foldOf<'ClaimRejected'>(foldClaimRejected)),
-    foldRefundRequested: assign(foldOf<'RefundRequested'>(foldRefundRequested)),
-    foldSigned: assign(foldOf<'RefundPayoutSigned'>(foldSigned)),
-    foldReplaced: assign(foldOf<'RefundPayoutReplaced'>(foldSigned)),
-    foldLanded: assign(foldOf<'RefundPayoutLanded'>(foldLanded)),
-    foldPayoutReverted: assign(foldOf<'RefundPayoutReverted'>(foldPayoutReverted)),
-    foldPayoutFailed: assign(foldOf<'RefundPayoutFailed'>(foldPayoutFailed)),
+    foldDeadlineMoved: assign(foldOf('SessionDeadlineMoved', (_, { expiresAtSec }) => ({ expiresAtSec }))),
+    foldClaimFiled: assign(foldOf('ClaimFiled', foldClaimFiled)),
+    foldClaimRejected: assign(foldOf('ClaimRejected', foldClaimRejected)),
+    foldRefundRequested: assign(foldOf('RefundRequested', foldRefundRequested)),
+    foldSigned: assign(foldOf('RefundPayoutSigned', foldSigned)),
+    foldReplaced: assign(foldOf('RefundPayoutReplaced', foldSigned)),
+    foldLanded: assign(foldOf('RefundPayoutLanded', foldLanded)),
+    foldPayoutReverted: assign(foldOf('RefundPayoutReverted', foldPayoutReverted)),
+    foldPayoutFailed: assign(foldOf('RefundPayoutFailed', foldPayoutFailed)),
     foldRefundCompleted: assign(
-      foldOf<'RefundCompleted'>((context, data) =>
+      foldOf('RefundCompleted', (context, data) =>
         foldRefundEnd(context, data.refundId, {
           status: 'COMPLETED',
           returned: amountOf(data.amount),
@@ -206,7 +208,7 @@ export const checkoutSessionMachine = setup({
       ),
     ),
     foldRefundFailed: assign(
-      foldOf<'RefundFailed'>((context, data) =>
+      foldOf('RefundFailed', (context, data) =>
         foldRefundEnd(context, data.refundId, {
           status: 'FAILED',
           returned: amountOf(data.amountReturned),

@@ -18,6 +18,7 @@ import type {
 import { amountOf, type Coin, most } from '../../src/domain/money.ts';
 import { refundableOf } from '../../src/domain/refundable.ts';
 import type { Sender } from '../../src/domain/senders.ts';
+import { must } from '../../src/domain/must.ts';
 
 /** What the session's machine remembers: facts folded from its events, and the sums that the guards need. */
 export interface SessionContext {
@@ -109,6 +110,9 @@ export const initialContext: SessionContext = {
   failed: null,
   cancelled: null,
 };
+
+/** Only an absent session was never created. */
+export const createdOf = ({ created }: SessionContext): SessionCreated['data'] => must(created);
 
 const sum = (amounts: Iterable<bigint>): bigint => {
   let total = 0n;

@@ -6,7 +6,15 @@ import type {
   TransferGivenUp,
 } from '../../src/domain/events/session-events.ts';
 import { amountOf } from '../../src/domain/money.ts';
-import { finalOf, refundedOrReserved, suffices, type DepositState, type SessionContext } from './session.state.ts';
+import {
+  createdOf,
+  finalOf,
+  refundedOrReserved,
+  suffices,
+  type DepositState,
+  type SessionContext,
+} from './session.state.ts';
+import { must } from '../../src/domain/must.ts';
 
 /*
  * What an operator's decision about an unmatched transfer does to a session: its own deposit is set aside, or another
@@ -82,7 +90,7 @@ export function whyNotReversible(context: SessionContext, depositKey: string): s
   const deposit = context.deposits[depositKey];
   if (!deposit?.credit || deposit.status !== 'final') return 'the transfer is not attached to the session';
   if (deposit.kind === 'on_time' && context.paid !== null)
-    return `the session ${context.created!.sessionId} is paid with it`;
+    return `the session ${createdOf(context).sessionId} is paid with it`;
   return whyNotFree(context, deposit);
 }
 
@@ -100,7 +108,7 @@ function withAside(
   operation: number,
   isAside: boolean,
 ): Partial<SessionContext> {
-  const { aside: _, ...deposit } = context.deposits[depositKey]!;
+  const { aside: _, ...deposit } = must(context.deposits[depositKey]);
   return {
     deposits: {
       ...context.deposits,
@@ -154,7 +162,7 @@ export function foldCreditReversed(
   context: SessionContext,
   { depositKey, operation }: Data<TransferCreditReversed>,
 ): Partial<SessionContext> {
-  const deposit: DepositState = { ...context.deposits[depositKey]!, status: 'reverted' };
+  const deposit: DepositState = { ...must(context.deposits[depositKey]), status: 'reverted' };
   return {
     deposits: { ...context.deposits, [depositKey]: deposit },
     operations: { ...context.operations, [depositKey]: operation },

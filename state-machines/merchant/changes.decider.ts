@@ -3,7 +3,9 @@ import type { GuardedChange, MerchantChangeScheduled, MerchantEvent } from '../.
 import { accept, refuse, type Decision } from '../../src/domain/result.ts';
 import type { Waiting } from './endpoints.decider.ts';
 import type { MerchantCommand, PolicyBounds } from './merchant.commands.ts';
-import { endpointIn, type MerchantContext } from './merchant.state.ts';
+import { endpointIn, type MerchantContext, merchantIdOf } from './merchant.state.ts';
+import { must } from '../../src/domain/must.ts';
+import { NOTIFICATION_FIELDS, NOTIFICATION_TYPES } from '../../src/domain/notification-types.ts';
 
 /*
  * Changes that whoever stole a key would make first: they can be set to wait, so that somebody hears of them before
@@ -14,7 +16,7 @@ type Of<Type extends MerchantCommand['type']> = Extract<MerchantCommand, { type:
 
 const MAX_PENDING = 20;
 
-const subjectOf = (context: MerchantContext) => ({ merchantId: context.registered!.merchantId });
+const subjectOf = (context: MerchantContext) => ({ merchantId: merchantIdOf(context) });
 
 /** How long changes of the merchant wait. */
 export function changeDelayMin(
@@ -78,12 +80,13 @@ function changeOf(command: MerchantCommand, context: MerchantContext): GuardedCh
     case 'AddEndpoint':
       return { kind: 'webhook_endpoint', endpointId: command.endpointId, set: { disabled: false } };
     case 'SetWebhook': {
-      const { type: _type, wait: _wait, endpointId = context.endpoint!.endpointId, ...set } = command;
-      return {
-        kind: 'webhook_endpoint',
-        endpointId,
-        set: set as Extract<GuardedChange, { kind: 'webhook_endpoint' }>['set'],
+      const { type: _type, wait: _wait, events, fields, ...set } = command;
+      const { endpointId = must(context.endpoint).endpointId, ...chosen } = set;
+      const listed = {
+        ...(events && { events: NOTIFICATION_TYPES.filter((type) => events.includes(type)) }),
+        ...(fields && { fields: NOTIFICATION_FIELDS.filter((field) => fields.includes(field)) }),
       };
+      return { kind: 'webhook_endpoint', endpointId, set: { ...chosen, ...listed } };
     }
     case 'SetPolicy':
       return { kind: 'policy', policy: command.policy };

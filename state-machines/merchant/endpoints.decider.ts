@@ -1,7 +1,13 @@
 import type { MerchantEvent, WebhookEndpointSet } from '../../src/domain/events/merchant-events.ts';
 import { isOutcomeType, NOTIFICATION_FIELDS, NOTIFICATION_TYPES } from '../../src/domain/notification-types.ts';
 import { accept, refuse, type Decision } from '../../src/domain/result.ts';
-import { endpointIn, nextSecretVersion, type EndpointState, type MerchantContext } from './merchant.state.ts';
+import {
+  endpointIn,
+  nextSecretVersion,
+  type EndpointState,
+  type MerchantContext,
+  merchantIdOf,
+} from './merchant.state.ts';
 
 /** What is chosen for an endpoint. */
 interface EndpointChoice {
@@ -66,7 +72,6 @@ export const NEW_ENDPOINT = {
 } as const satisfies Partial<WebhookEndpointSet['data']>;
 
 type Of<Type extends EndpointCommand['type']> = Extract<EndpointCommand, { type: Type }>;
-const merchantIdOf = (context: MerchantContext) => context.registered!.merchantId;
 
 /** What may happen to a merchant's webhook endpoints. */
 export function decideEndpoint(command: EndpointCommand, context: MerchantContext): Decision<MerchantEvent> {
@@ -124,9 +129,7 @@ function setWebhook(
     return refuse('invalid_request', 'url must be an https URL; disable the endpoint instead', 'url');
   const disabled = command.disabled ?? endpoint.disabled;
   const after = { url, disabled, ...chosen.value };
-  const isSame = (Object.keys(after) as (keyof typeof after)[]).every(
-    (name) => String(after[name]) === String(endpoint[name]),
-  );
+  const isSame = JSON.stringify(after) === JSON.stringify(chosenIn(endpoint));
   // Setting a suspended endpoint again resumes it.
   if (isSame && endpoint.suspended === null) return accept();
   return accept({
@@ -134,6 +137,10 @@ function setWebhook(
     data: { ...subjectOf(endpoint, context), sealedSecret: null, ...after },
   });
 }
+
+const chosenIn = ({ url, disabled, durableRedelivery, events, fields, standardWebhooks }: EndpointState) => ({
+  ...{ url, disabled, durableRedelivery, events, fields, standardWebhooks },
+});
 
 type Chosen = Pick<WebhookEndpointSet['data'], 'durableRedelivery' | 'events' | 'fields' | 'standardWebhooks'>;
 

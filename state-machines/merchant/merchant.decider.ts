@@ -15,7 +15,7 @@ import { applyChange, decideChangeDelay, waiting, withdrawChange } from './chang
 import { decideEndpoint, NEW_ENDPOINT } from './endpoints.decider.ts';
 import type { MerchantCommand } from './merchant.commands.ts';
 import type { MerchantValue } from './merchant.machine.ts';
-import { activeKeys, MAX_SERVICE_FEE_BASIS_POINTS } from './merchant.state.ts';
+import { activeKeys, MAX_SERVICE_FEE_BASIS_POINTS, merchantIdOf } from './merchant.state.ts';
 import type { MerchantContext } from './merchant.state.ts';
 
 export interface MerchantState {
@@ -35,7 +35,9 @@ const MAX_CONFIRMATIONS = 96;
 /** What may happen to a merchant. Repeating a command adds no events. */
 export function decideMerchant(command: MerchantCommand, state: MerchantState): Decision<MerchantEvent> {
   const decision = decideAtOnce(command, state);
-  return 'wait' in command && command.wait ? waiting(command.wait, command, decision, state.context) : decision;
+  return 'wait' in command && command.wait !== undefined
+    ? waiting(command.wait, command, decision, state.context)
+    : decision;
 }
 
 function decideAtOnce(command: MerchantCommand, state: MerchantState): Decision<MerchantEvent> {
@@ -77,7 +79,6 @@ function decideAtOnce(command: MerchantCommand, state: MerchantState): Decision<
 }
 
 type Of<Type extends MerchantCommand['type']> = Extract<MerchantCommand, { type: Type }>;
-const merchantIdOf = (context: MerchantContext) => context.registered!.merchantId;
 
 function register(
   { merchant, key, endpoint }: Of<'RegisterMerchant'>,
@@ -195,10 +196,9 @@ function setPolicy(
     refundClaims: [],
     offerBothCoins: false,
   };
-  const current: Required<MerchantPolicy> = { ...unset, ...context.policy };
+  const current: Readonly<Record<string, unknown>> = { ...unset, ...context.policy };
   const changes = Object.entries(asked).filter(
-    ([name, value]) =>
-      value !== undefined && JSON.stringify(value) !== JSON.stringify(current[name as keyof MerchantPolicy]),
+    ([name, value]) => value !== undefined && JSON.stringify(value) !== JSON.stringify(current[name]),
   );
   if (changes.length === 0) return accept();
   return accept({

@@ -5,6 +5,7 @@ import { UNRESTRICTED } from '../../src/domain/api-keys.ts';
 import { formerEndpointId } from '../../src/domain/delivery-ids.ts';
 import { endpointIn, initialMerchantContext, nextSecretVersion } from './merchant.state.ts';
 import type { EndpointState, FormerEndpoint, KeyState, MerchantContext } from './merchant.state.ts';
+import { dataOf, typesOf } from '../wired.ts';
 
 export type MerchantValue = 'absent' | 'registered';
 
@@ -15,7 +16,6 @@ export type MerchantValue = 'absent' | 'registered';
 
 type Of<Type extends MerchantEvent['type']> = Extract<MerchantEvent, { type: Type }>['data'];
 type Seen = { readonly context: MerchantContext; readonly event: MerchantEvent };
-const as = <Type extends MerchantEvent['type']>(event: MerchantEvent): Of<Type> => event.data as Of<Type>;
 
 /* Fold: one function an event. */
 
@@ -54,7 +54,7 @@ function changeEndpoint(
 }
 
 const concernedEndpoint = (context: MerchantContext, event: MerchantEvent): EndpointState | null =>
-  endpointIn(context, (event.data as { endpointId?: string }).endpointId);
+  endpointIn(context, 'endpointId' in event.data ? event.data.endpointId : undefined);
 
 function foldEndpointSet(context: MerchantContext, data: Of<'WebhookEndpointSet'>): Partial<MerchantContext> {
   const { endpointId, url, durableRedelivery, events, fields, disabled, standardWebhooks } = data;
@@ -146,26 +146,26 @@ const endpointOf = ({ context, event }: Seen): EndpointState | null => concerned
 const concernsEndpoint = (seen: Seen): boolean => isTheirs(seen) && endpointOf(seen) !== null;
 
 function isNewKey(seen: Seen): boolean {
-  const { keyId, mode } = as<'ApiKeyIssued'>(seen.event);
+  const { keyId, mode } = dataOf(seen.event, 'ApiKeyIssued');
   return isTheirs(seen) && mode === seen.context.registered?.mode && !Object.hasOwn(seen.context.keys, keyId);
 }
 
 function isLegalEndpoint(seen: Seen): boolean {
-  const { sealedSecret } = as<'WebhookEndpointSet'>(seen.event);
+  const { sealedSecret } = dataOf(seen.event, 'WebhookEndpointSet');
   return isTheirs(seen) && (endpointOf(seen) !== null || sealedSecret !== null);
 }
 
 function isLegalRotation(seen: Seen): boolean {
-  const { step, sealedSecret, activatesAtSec } = as<'WebhookSecretRotated'>(seen.event);
+  const { step, sealedSecret, activatesAtSec } = dataOf(seen.event, 'WebhookSecretRotated');
   if (!concernsEndpoint(seen)) return false;
-  return step === 'issued' ? sealedSecret !== null && activatesAtSec !== null : endpointOf(seen)!.next !== null;
+  return step === 'issued' ? sealedSecret !== null && activatesAtSec !== null : endpointOf(seen)?.next !== null;
 }
 
 const isPending = (seen: Seen, changeId: string): boolean =>
   isTheirs(seen) && Object.hasOwn(seen.context.pendingChanges, changeId);
 
 export const merchantMachine = setup({
-  types: { context: {} as MerchantContext, events: {} as MerchantEvent },
+  types: typesOf<MerchantContext, MerchantEvent>(),
   guards: {
     isTheirs,
     concernsEndpoint,
@@ -173,51 +173,57 @@ export const merchantMachine = setup({
     isLegalEndpoint,
     isLegalRotation,
     isActiveKey: (seen: Seen) =>
-      isTheirs(seen) && seen.context.keys[as<'ApiKeyRevoked'>(seen.event).keyId]?.revoked === false,
+      isTheirs(seen) &&
+      seen.context.keys[dataOf(seen.event, 'ApiKeyRestricted', 'ApiKeyUsed', 'ApiKeyRevoked').keyId]?.revoked === false,
     isNewDomain: (seen: Seen) =>
-      isTheirs(seen) && !Object.hasOwn(seen.context.domains, as<'DomainAdded'>(seen.event).domainId),
+      isTheirs(seen) && !Object.hasOwn(seen.context.domains, dataOf(seen.event, 'DomainAdded').domainId),
     isTheirDomain: (seen: Seen) =>
-      isTheirs(seen) && Object.hasOwn(seen.context.domains, as<'DomainRemoved'>(seen.event).domainId),
-    isNewChange: (seen: Seen) => isTheirs(seen) && !isPending(seen, as<'MerchantChangeScheduled'>(seen.event).changeId),
+      isTheirs(seen) && Object.hasOwn(seen.context.domains, dataOf(seen.event, 'DomainRemoved').domainId),
+    isNewChange: (seen: Seen) =>
+      isTheirs(seen) && !isPending(seen, dataOf(seen.event, 'MerchantChangeScheduled').changeId),
     isPendingChange: (seen: Seen) =>
-      isPending(seen, as<'MerchantChangeWithdrawn' | 'MerchantChangeApplied'>(seen.event).changeId),
-    isRunning: (seen: Seen) => concernsEndpoint(seen) && endpointOf(seen)!.suspended === null,
-    isSuspended: (seen: Seen) => concernsEndpoint(seen) && endpointOf(seen)!.suspended !== null,
+      isPending(seen, dataOf(seen.event, 'MerchantChangeWithdrawn', 'MerchantChangeApplied').changeId),
+    isRunning: (seen: Seen) => isTheirs(seen) && endpointOf(seen)?.suspended === null,
+    isSuspended: (seen: Seen) => concernsEndpoint(seen) && endpointOf(seen)?.suspended !== null,
   },
   actions: {
-    foldRegistered: assign(({ context, event }) => foldRegistered(context, as<'MerchantRegistered'>(event))),
-    foldKeyIssued: assign(({ context, event }) => foldKeyIssued(context, as<'ApiKeyIssued'>(event))),
+    foldRegistered: assign(({ context, event }) => foldRegistered(context, dataOf(event, 'MerchantRegistered'))),
+    foldKeyIssued: assign(({ context, event }) => foldKeyIssued(context, dataOf(event, 'ApiKeyIssued'))),
     foldKeyRevoked: assign(({ context, event }) =>
-      withKey(context, as<'ApiKeyRevoked'>(event).keyId, { revoked: true }),
+      withKey(context, dataOf(event, 'ApiKeyRevoked').keyId, { revoked: true }),
     ),
     foldKeyRestricted: assign(({ context, event }) => {
-      const { keyId, restrictions } = as<'ApiKeyRestricted'>(event);
+      const { keyId, restrictions } = dataOf(event, 'ApiKeyRestricted');
       return withKey(context, keyId, { restrictions });
     }),
     foldKeyUsed: assign(({ context, event }) => {
-      const { keyId, atSec } = as<'ApiKeyUsed'>(event);
+      const { keyId, atSec } = dataOf(event, 'ApiKeyUsed');
       return withKey(context, keyId, { usedAtSec: atSec });
     }),
-    foldEndpointSet: assign(({ context, event }) => foldEndpointSet(context, as<'WebhookEndpointSet'>(event))),
-    foldSecretRotated: assign(({ context, event }) => foldSecretRotated(context, as<'WebhookSecretRotated'>(event))),
+    foldEndpointSet: assign(({ context, event }) => foldEndpointSet(context, dataOf(event, 'WebhookEndpointSet'))),
+    foldSecretRotated: assign(({ context, event }) =>
+      foldSecretRotated(context, dataOf(event, 'WebhookSecretRotated')),
+    ),
     foldSuspended: assign(({ context, event }) =>
-      changeEndpoint(context, event, { suspended: as<'WebhookEndpointSuspended'>(event).reason }),
+      changeEndpoint(context, event, { suspended: dataOf(event, 'WebhookEndpointSuspended').reason }),
     ),
     foldResumed: assign(({ context, event }) => changeEndpoint(context, event, { suspended: null })),
-    foldDomainAdded: assign(({ context, event }) => foldDomainAdded(context, as<'DomainAdded'>(event))),
-    foldDomainRemoved: assign(({ context, event }) => foldDomainRemoved(context, as<'DomainRemoved'>(event))),
-    foldPolicy: assign(({ context, event }) => ({ policy: { ...context.policy, ...as<'PolicySet'>(event).policy } })),
-    foldLogo: assign(({ event }) => ({ logo: as<'LogoSet'>(event).logo })),
+    foldDomainAdded: assign(({ context, event }) => foldDomainAdded(context, dataOf(event, 'DomainAdded'))),
+    foldDomainRemoved: assign(({ context, event }) => foldDomainRemoved(context, dataOf(event, 'DomainRemoved'))),
+    foldPolicy: assign(({ context, event }) => ({
+      policy: { ...context.policy, ...dataOf(event, 'PolicySet').policy },
+    })),
+    foldLogo: assign(({ event }) => ({ logo: dataOf(event, 'LogoSet').logo })),
     foldChangeScheduled: assign(({ context, event }) => {
-      const data = as<'MerchantChangeScheduled'>(event);
+      const data = dataOf(event, 'MerchantChangeScheduled');
       return { pendingChanges: { ...context.pendingChanges, [data.changeId]: data } };
     }),
     foldChangeEnded: assign(({ context, event }) =>
-      withoutChange(context, as<'MerchantChangeWithdrawn' | 'MerchantChangeApplied'>(event).changeId),
+      withoutChange(context, dataOf(event, 'MerchantChangeWithdrawn', 'MerchantChangeApplied').changeId),
     ),
-    foldChangeDelay: assign(({ event }) => ({ changeDelayMin: as<'ChangeDelaySet'>(event).minutes })),
+    foldChangeDelay: assign(({ event }) => ({ changeDelayMin: dataOf(event, 'ChangeDelaySet').minutes })),
     foldSettlementAddress: assign(({ context, event }) => {
-      const { network, address } = as<'SettlementAddressSet'>(event);
+      const { network, address } = dataOf(event, 'SettlementAddressSet');
       return { settlementAddresses: { ...context.settlementAddresses, [network]: address } };
     }),
   },

@@ -9,6 +9,8 @@ import type {
 } from '../../src/domain/events/merchant-events.ts';
 import type { NotificationField, NotificationType } from '../../src/domain/notification-types.ts';
 import { NETWORKS, type Network } from '../../src/domain/networks.ts';
+import { must } from '../../src/domain/must.ts';
+import type { MerchantId } from '../../src/domain/ids.ts';
 
 /** What holds for a merchant who set nothing. */
 export const DEFAULT_POLICY: MerchantPolicy = {
@@ -96,6 +98,9 @@ export const initialMerchantContext: MerchantContext = {
   pendingChanges: {},
 };
 
+/** Only an absent merchant was never registered. */
+export const merchantIdOf = ({ registered }: MerchantContext): MerchantId => must(registered).merchantId;
+
 export const activeKeys = (context: MerchantContext): KeyState[] =>
   Object.values(context.keys).filter((key) => !key.revoked);
 
@@ -105,7 +110,7 @@ export function endpointIn(
   endpointId: string | undefined,
 ): EndpointState | null {
   if (endpointId === undefined || endpoint?.endpointId === endpointId) return endpoint;
-  return Object.hasOwn(furtherEndpoints, endpointId) ? furtherEndpoints[endpointId]! : null;
+  return Object.hasOwn(furtherEndpoints, endpointId) ? must(furtherEndpoints[endpointId]) : null;
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   type PaymentLinkContext,
   type PaymentLinkValue,
 } from './payment-link.machine.ts';
+import { must } from '../../src/domain/must.ts';
 
 export interface PaymentLinkState {
   readonly value: PaymentLinkValue;
@@ -121,7 +122,7 @@ function use(
   { value, context }: PaymentLinkState,
 ): Decision<PaymentLinkEvent> {
   if (value === 'absent') return refuse('not_found', 'no such payment link');
-  const { linkId } = context.created!;
+  const { linkId } = must(context.created);
   const { left, noted } = noteEnded(context, ended, nowSec);
   const status = linkStatus(left, nowSec);
   // A closed link makes no payment, not even one whose number was given before.
@@ -144,7 +145,7 @@ function noteEnded(context: PaymentLinkContext, ended: readonly EndedUse[], nowS
     left = next;
     noted.push({
       type: 'PaymentLinkUseEnded',
-      data: { linkId: context.created!.linkId, number, outcome, notedAtSec: nowSec },
+      data: { linkId: must(context.created).linkId, number, outcome, notedAtSec: nowSec },
     });
   }
   return { left, noted };
@@ -159,5 +160,8 @@ function switchOff(
     return refuse('invalid_request', `reason must have from 1 to ${MAX_REASON} characters`, 'reason');
   return value === 'off'
     ? accept()
-    : accept({ type: 'PaymentLinkSwitchedOff', data: { linkId: context.created!.linkId, reason, offAtSec: nowSec } });
+    : accept({
+        type: 'PaymentLinkSwitchedOff',
+        data: { linkId: must(context.created).linkId, reason, offAtSec: nowSec },
+      });
 }

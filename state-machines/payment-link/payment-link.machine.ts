@@ -5,6 +5,7 @@ import type {
   PaymentLinkSwitchedOff,
   UseOutcome,
 } from '../../src/domain/events/payment-link-events.ts';
+import { dataOf, typesOf } from '../wired.ts';
 
 /* A link of which every visitor makes a payment of their own, until it is switched off. */
 
@@ -48,12 +49,12 @@ export interface PaymentLinkContext {
   readonly unpaid: readonly UnpaidUse[];
 }
 
-type Data<Type extends PaymentLinkEvent['type']> = Extract<PaymentLinkEvent, { type: Type }>['data'];
 type Seen = { context: PaymentLinkContext; event: PaymentLinkEvent };
 
 /** Who made the payment, if it may end so: an open one either way, one that ended unpaid by being paid after all. */
 function useThatEnds({ open, unpaid }: PaymentLinkContext, { number, outcome }: EndedUse): OpenUse | null {
-  if (Object.hasOwn(open, String(number))) return open[number]!;
+  const use = Object.hasOwn(open, String(number)) ? open[number] : undefined;
+  if (use) return use;
   return outcome === 'paid' ? (unpaid.find((use) => use.number === number) ?? null) : null;
 }
 
@@ -75,23 +76,23 @@ export function afterUse(context: PaymentLinkContext, ended: EndedUse, notedAtSe
 }
 
 export const paymentLinkMachine = setup({
-  types: { context: {} as PaymentLinkContext, events: {} as PaymentLinkEvent },
+  types: typesOf<PaymentLinkContext, PaymentLinkEvent>(),
   guards: {
-    isNext: ({ context, event }: Seen) => (event.data as Data<'PaymentLinkUsed'>).number === context.lastNumber + 1,
-    mayEnd: ({ context, event }: Seen) => useThatEnds(context, event.data as Data<'PaymentLinkUseEnded'>) !== null,
+    isNext: ({ context, event }: Seen) => dataOf(event, 'PaymentLinkUsed').number === context.lastNumber + 1,
+    mayEnd: ({ context, event }: Seen) => useThatEnds(context, dataOf(event, 'PaymentLinkUseEnded')) !== null,
   },
   actions: {
-    foldCreated: assign(({ event }) => ({ created: event.data as Data<'PaymentLinkCreated'> })),
+    foldCreated: assign(({ event }) => ({ created: dataOf(event, 'PaymentLinkCreated') })),
     foldUsed: assign(({ context, event }) => {
-      const { number, press, usedAtSec } = event.data as Data<'PaymentLinkUsed'>;
+      const { number, press, usedAtSec } = dataOf(event, 'PaymentLinkUsed');
       const unpaid = context.unpaid.filter(({ notedAtSec }) => notedAtSec > usedAtSec - DAY_SEC);
       return { lastNumber: number, open: { ...context.open, [number]: { press, usedAtSec } }, unpaid };
     }),
     foldUseEnded: assign(({ context, event }) => {
-      const ended = event.data as Data<'PaymentLinkUseEnded'>;
+      const ended = dataOf(event, 'PaymentLinkUseEnded');
       return afterUse(context, ended, ended.notedAtSec);
     }),
-    foldSwitchedOff: assign(({ event }) => ({ switchedOff: event.data as Data<'PaymentLinkSwitchedOff'> })),
+    foldSwitchedOff: assign(({ event }) => ({ switchedOff: dataOf(event, 'PaymentLinkSwitchedOff') })),
   },
 }).createMachine({
   id: 'paymentLink',

@@ -10,6 +10,7 @@ import type {
 import { accept, refuse, type Decision, type Refusal } from '../../src/domain/result.ts';
 import type { PersonValue } from './person.machine.ts';
 import { sameName, type PersonContext } from './person.state.ts';
+import { must } from '../../src/domain/must.ts';
 
 export interface PersonState {
   readonly value: PersonValue;
@@ -151,7 +152,7 @@ function issueLink(
   if (Object.keys(context.passkeys).length >= MAX_PASSKEYS)
     return refuse('invalid_request', `a person has at most ${MAX_PASSKEYS} passkeys: remove one first`, 'person');
   const isFirst =
-    Object.keys(context.passkeys).length === 0 && (context.identity !== null || sameName(by, context.invited!.by));
+    Object.keys(context.passkeys).length === 0 && (context.identity !== null || sameName(by, must(context.invited).by));
   if (!byHost && Object.keys(context.passkeys).length === 0 && sameName(by, name))
     return refuse(
       'invalid_request',
@@ -221,7 +222,7 @@ function signIn(
     return refuse('authentication_failed', 'the person signs in with single sign-on; the passkey signs what they do');
   if (suspended || !passkey)
     return refuse('authentication_failed', 'the passkey is nobody’s, or its person is suspended');
-  return accept<PersonEvent>(...endedFor(signIns, personId, invited!.name), {
+  return accept<PersonEvent>(...endedFor(signIns, personId, must(invited).name), {
     type: 'SignedIn',
     data: { personId, ...wanted },
   });
@@ -281,7 +282,7 @@ function grantsFault(grants: readonly Grant[], nowSec: number): Refusal | null {
       return fault(`${role} is for the whole service, not for one merchant`);
     if (role === 'auditor' && untilSec === null) return fault('auditor needs a day on which it ends');
     if (untilSec !== null && untilSec <= nowSec) return fault(`${role} would have ended already`);
-    if (role === 'auditor' && untilSec! > nowSec + MAX_AUDIT_SEC) return fault('auditor ends within a year');
+    if (role === 'auditor' && must(untilSec) > nowSec + MAX_AUDIT_SEC) return fault('auditor ends within a year');
   }
   return null;
 }

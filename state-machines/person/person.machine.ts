@@ -1,6 +1,7 @@
 import { assign, setup } from 'xstate';
 import type { JoinLink, PersonEvent } from '../../src/domain/events/person-events.ts';
 import { initialPersonContext, type PersonContext } from './person.state.ts';
+import { dataOf, typesOf } from '../wired.ts';
 
 export type PersonValue = 'absent' | 'known';
 
@@ -11,7 +12,6 @@ export type PersonValue = 'absent' | 'known';
 
 type Of<Type extends PersonEvent['type']> = Extract<PersonEvent, { type: Type }>['data'];
 type Seen = { readonly context: PersonContext; readonly event: PersonEvent };
-const as = <Type extends PersonEvent['type']>(event: PersonEvent): Of<Type> => event.data as Of<Type>;
 
 const linkOf = ({ linkHash, expiresAtSec }: JoinLink): JoinLink => ({ linkHash, expiresAtSec });
 
@@ -42,11 +42,11 @@ function foldAction(context: PersonContext, { signed }: Of<'ActionTaken'>): Part
 const isTheirs = ({ context, event }: Seen): boolean => event.data.personId === context.invited?.personId;
 
 export const personMachine = setup({
-  types: { context: {} as PersonContext, events: {} as PersonEvent },
+  types: typesOf<PersonContext, PersonEvent>(),
   guards: {
     isTheirs,
     isByOpenLink: (seen: Seen) => {
-      const { linkHash, credentialId } = as<'PasskeyAdded'>(seen.event);
+      const { linkHash, credentialId } = dataOf(seen.event, 'PasskeyAdded');
       return (
         isTheirs(seen) &&
         seen.context.link?.linkHash === linkHash &&
@@ -54,14 +54,14 @@ export const personMachine = setup({
       );
     },
     isTheirPasskey: (seen: Seen) =>
-      isTheirs(seen) && Object.hasOwn(seen.context.passkeys, as<'PasskeyRemoved'>(seen.event).credentialId),
+      isTheirs(seen) && Object.hasOwn(seen.context.passkeys, dataOf(seen.event, 'PasskeyRemoved').credentialId),
     isAllowedIn: (seen: Seen) => {
-      const { credentialId, signInId } = as<'SignedIn'>(seen.event);
+      const { credentialId, signInId } = dataOf(seen.event, 'SignedIn');
       const { suspended, passkeys, signIns } = seen.context;
       return isTheirs(seen) && !suspended && Object.hasOwn(passkeys, credentialId) && !Object.hasOwn(signIns, signInId);
     },
     isTheirIdentity: (seen: Seen) => {
-      const { issuer, subject, signInId } = as<'SignedInBySso'>(seen.event);
+      const { issuer, subject, signInId } = dataOf(seen.event, 'SignedInBySso');
       const { suspended, identity, signIns } = seen.context;
       return (
         isTheirs(seen) &&
@@ -72,54 +72,54 @@ export const personMachine = setup({
       );
     },
     isSignedIn: (seen: Seen) =>
-      isTheirs(seen) && Object.hasOwn(seen.context.signIns, as<'SignedOut'>(seen.event).signInId),
+      isTheirs(seen) && Object.hasOwn(seen.context.signIns, dataOf(seen.event, 'SignedOut').signInId),
     isActive: (seen: Seen) => isTheirs(seen) && !seen.context.suspended,
     isSuspended: (seen: Seen) => isTheirs(seen) && seen.context.suspended,
   },
   actions: {
     foldInvited: assign(({ event }) => {
-      const invited = as<'PersonInvited'>(event);
+      const invited = dataOf(event, 'PersonInvited');
       return { invited, grants: invited.grants, link: linkOf(invited) };
     }),
     foldProvisioned: assign(({ event }) => {
-      const { personId, name, issuer, subject } = as<'PersonProvisioned'>(event);
+      const { personId, name, issuer, subject } = dataOf(event, 'PersonProvisioned');
       return { invited: { personId, name, by: issuer }, identity: { issuer, subject } };
     }),
-    foldLink: assign(({ event }) => ({ link: linkOf(as<'JoinLinkIssued'>(event)), recovery: null })),
+    foldLink: assign(({ event }) => ({ link: linkOf(dataOf(event, 'JoinLinkIssued')), recovery: null })),
     foldRecovery: assign(({ event }) => {
-      const { by, requestedAtSec } = as<'RecoveryRequested'>(event);
+      const { by, requestedAtSec } = dataOf(event, 'RecoveryRequested');
       return { recovery: { by, requestedAtSec } };
     }),
     foldPasskeyAdded: assign(({ context, event }) => {
-      const added = as<'PasskeyAdded'>(event);
+      const added = dataOf(event, 'PasskeyAdded');
       return {
         link: null,
         recovery: null,
         passkeys: { ...context.passkeys, [added.credentialId]: { added, signCount: 0 } },
       };
     }),
-    foldPasskeyRemoved: assign(({ context, event }) => foldPasskeyRemoved(context, as<'PasskeyRemoved'>(event))),
-    foldRoles: assign(({ event }) => ({ grants: as<'RolesChanged'>(event).grants })),
+    foldPasskeyRemoved: assign(({ context, event }) => foldPasskeyRemoved(context, dataOf(event, 'PasskeyRemoved'))),
+    foldRoles: assign(({ event }) => ({ grants: dataOf(event, 'RolesChanged').grants })),
     foldSuspended: assign(() => ({ suspended: true, signIns: {}, link: null, recovery: null })),
     foldReinstated: assign(() => ({ suspended: false })),
     foldSignedIn: assign(({ context, event }) => {
-      const signIn = as<'SignedIn'>(event);
+      const signIn = dataOf(event, 'SignedIn');
       return {
         signIns: { ...context.signIns, [signIn.signInId]: signIn },
         passkeys: counted(context, signIn.credentialId, signIn.signCount),
       };
     }),
     foldSignedInBySso: assign(({ context, event }) => {
-      const { grants, signInId, tokenHash, signedInAtSec, endsAtSec, browser } = as<'SignedInBySso'>(event);
+      const { grants, signInId, tokenHash, signedInAtSec, endsAtSec, browser } = dataOf(event, 'SignedInBySso');
       return {
         grants,
         signIns: { ...context.signIns, [signInId]: { signInId, tokenHash, signedInAtSec, endsAtSec, browser } },
       };
     }),
     foldSignedOut: assign(({ context, event }) => ({
-      signIns: without(context.signIns, as<'SignedOut'>(event).signInId),
+      signIns: without(context.signIns, dataOf(event, 'SignedOut').signInId),
     })),
-    foldAction: assign(({ context, event }) => foldAction(context, as<'ActionTaken'>(event))),
+    foldAction: assign(({ context, event }) => foldAction(context, dataOf(event, 'ActionTaken'))),
   },
 }).createMachine({
   id: 'person',

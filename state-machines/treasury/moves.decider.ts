@@ -114,11 +114,10 @@ export function decideMove(command: MoveCommand, context: TreasuryContext): Deci
 type Of<Type extends MoveCommand['type']> = Extract<MoveCommand, { type: Type }>;
 
 /** Event names follow the kind, and so does their data. */
-const named = (
-  kind: MoveKind,
-  suffix: 'Requested' | 'Approved' | 'Signed' | 'Completed' | 'Failed',
-  data: unknown,
-): TreasuryMoveEvent => ({ type: `${MOVE_NAMES[kind]}${suffix}`, data }) as TreasuryMoveEvent;
+const named = <Kind extends MoveKind, const Step extends string, Data>(kind: Kind, step: Step, data: Data) => {
+  const name: (typeof MOVE_NAMES)[Kind] = MOVE_NAMES[kind];
+  return { type: `${name}${step}` as const, data };
+};
 
 function request(kind: MoveKind, data: MoveRequested, context: TreasuryContext): Decision<TreasuryMoveEvent> {
   const known = context.moves[data.moveId];

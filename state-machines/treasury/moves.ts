@@ -12,6 +12,7 @@ import type {
 import { nativeTransferKey } from '../../src/domain/deposit-proof.ts';
 import type { TreasuryContext } from './treasury.state.ts';
 import type { MoveReservation, Move, ReturnOutcome, MovesContext } from './moves.state.ts';
+import { must } from '../../src/domain/must.ts';
 
 /*
  * Money that moves between our own accounts or leaves to cold addresses and merchants: what is known of each move while
@@ -19,7 +20,7 @@ import type { MoveReservation, Move, ReturnOutcome, MovesContext } from './moves
  */
 
 /** Leaves our own accounts, so two people must want it. */
-const needsApproval = (kind: MoveKind): boolean =>
+const needsApproval = (kind: MoveKind): kind is 'withdrawal' | 'settlement' | 'native_return' =>
   kind === 'withdrawal' || kind === 'settlement' || kind === 'native_return';
 
 /** Whether the treasury's own account sends it, in its own sequence. */
@@ -48,7 +49,8 @@ export function isRightSequence(
 }
 
 /** A return needs approvals above the signer's threshold only, which nobody else knows. */
-export const mayBeApproved = (kind: MoveKind): boolean => needsApproval(kind) || kind === 'return';
+export const mayBeApproved = (kind: MoveKind): kind is 'withdrawal' | 'settlement' | 'native_return' | 'return' =>
+  needsApproval(kind) || kind === 'return';
 
 const APPROVALS_NEEDED = 2;
 
@@ -124,13 +126,13 @@ export const foldMoveRequested = (
 });
 
 export function foldMoveApproved({ moves }: MovesContext, { moveId, approver }: Of<'Approved'>): Partial<MovesContext> {
-  const move = moves[moveId]!;
+  const move = must(moves[moveId]);
   return { moves: { ...moves, [moveId]: { ...move, approvers: [...move.approvers, approver] } } };
 }
 
 export function foldMoveSigned(context: TreasuryContext, data: MoveSigned): Partial<TreasuryContext> {
-  const { draft } = context.open!;
-  const move = context.moves[data.moveId]!;
+  const { draft } = must(context.open);
+  const move = must(context.moves[data.moveId]);
   const nonce = isFromTreasury(move.kind) ? nonceOfDraft(draft) : null;
   const signed = [...move.signed, { ...data, draft }];
   return {

@@ -1,10 +1,5 @@
 import { assign, setup } from 'xstate';
-import {
-  MOVE_NAMES,
-  type MoveKind,
-  type MoveRequested,
-  type MoveSigned,
-} from '../../src/domain/events/treasury-move-events.ts';
+import { MOVE_KINDS, MOVE_NAMES, type MoveKind } from '../../src/domain/events/treasury-move-events.ts';
 import {
   foldFunded,
   foldMoveApproved,
@@ -23,7 +18,6 @@ import {
   mayBeApproved,
   nonceOfDraft,
 } from './moves.ts';
-import type { MoveReservation } from './moves.state.ts';
 import type { TreasuryEvent } from '../../src/domain/events/treasury-events.ts';
 import {
   type Reservation,
@@ -31,6 +25,8 @@ import {
   type TreasuryContext,
   initialTreasuryContext,
 } from './treasury.state.ts';
+import { dataOf, typesOf } from '../wired.ts';
+import { must } from '../../src/domain/must.ts';
 
 /*
  * The sequences of one treasury account on one network. At most one reservation is unsigned at a time; a nonce belongs
@@ -69,7 +65,7 @@ const isOpen = (context: TreasuryContext, data: { legId: string; attempt: number
 };
 
 function foldSigned(context: TreasuryContext, data: Of<'PayoutSequenceSigned'>): Partial<TreasuryContext> {
-  const open = openPayout(context)!;
+  const open = must(openPayout(context));
   const { sessionId, refundId, legId, attempt, draft } = open;
   const nonce = nonceOf(open);
   const taken: SequenceTaken = { sessionId, refundId, legId, attempt, nonce, txHash: data.txHash, draft };
@@ -84,10 +80,16 @@ function foldSigned(context: TreasuryContext, data: Of<'PayoutSequenceSigned'>):
   };
 }
 
-const KINDS = Object.fromEntries(
-  Object.entries(MOVE_NAMES).map(([kind, name]) => [`${name}Requested`, kind]),
-) as Readonly<Record<string, MoveKind>>;
-const kindOf = ({ type }: TreasuryEvent): MoveKind => KINDS[type]!;
+const namedAfter = <const Step extends string>(step: Step) =>
+  Object.values(MOVE_NAMES).map((name) => `${name}${step}` as const);
+const APPROVED = ['WithdrawalApproved', 'SettlementApproved', 'ReturnApproved', 'NativeReturnApproved'] as const;
+const REQUESTED = namedAfter('Requested');
+const SIGNED = namedAfter('Signed');
+const COMPLETED = namedAfter('Completed');
+const FAILED = namedAfter('Failed');
+
+const KINDS: ReadonlyMap<string, MoveKind> = new Map(MOVE_KINDS.map((kind) => [`${MOVE_NAMES[kind]}Requested`, kind]));
+const kindOf = ({ type }: TreasuryEvent): MoveKind => must(KINDS.get(type));
 
 function isNewApproval({ moves }: TreasuryContext, { moveId, approver }: Of<'WithdrawalApproved'>): boolean {
   const move = moves[moveId];
@@ -107,56 +109,55 @@ const completed = { guard: 'wasSigned', actions: 'foldMoveDone' } as const;
 const failed = { guard: 'isNotBeingSigned', actions: 'foldMoveDone' } as const;
 
 export const treasuryMachine = setup({
-  types: { context: {} as TreasuryContext, events: {} as TreasuryEvent },
+  types: typesOf<TreasuryContext, TreasuryEvent>(),
   guards: {
-    isLegalReservation: ({ context, event }: Seen) => isLegalReservation(context, event.data as Reservation),
-    isOpen: ({ context, event }: Seen) => isOpen(context, event.data as Of<'PayoutSequenceReleased'>),
+    isLegalReservation: ({ context, event }: Seen) =>
+      isLegalReservation(context, dataOf(event, 'PayoutSequenceReserved')),
+    isOpen: ({ context, event }: Seen) => isOpen(context, dataOf(event, 'PayoutSequenceReleased')),
     isOpenAndNext: ({ context, event }: Seen) =>
-      isOpen(context, event.data as Of<'PayoutSequenceSigned'>) &&
-      (event.data as Of<'PayoutSequenceSigned'>).journal.seq > (context.journal?.seq ?? 0),
-    isLegalRequest: ({ context, event }: Seen) => isLegalRequest(context, kindOf(event), event.data as MoveRequested),
-    isNewApproval: ({ context, event }: Seen) => isNewApproval(context, event.data as Of<'WithdrawalApproved'>),
+      isOpen(context, dataOf(event, 'PayoutSequenceSigned')) &&
+      dataOf(event, 'PayoutSequenceSigned').journal.seq > (context.journal?.seq ?? 0),
+    isLegalRequest: ({ context, event }: Seen) => isLegalRequest(context, kindOf(event), dataOf(event, ...REQUESTED)),
+    isNewApproval: ({ context, event }: Seen) => isNewApproval(context, dataOf(event, ...APPROVED)),
     isLegalMoveReservation: ({ context, event }: Seen) =>
-      isLegalMoveReservation(context, event.data as MoveReservation),
-    isOpenMove: ({ context, event }: Seen) => isOpenMove(context, event.data as MoveSigned),
+      isLegalMoveReservation(context, dataOf(event, 'MoveSequenceReserved')),
+    isOpenMove: ({ context, event }: Seen) => isOpenMove(context, dataOf(event, 'MoveSequenceReleased')),
     isOpenMoveAndNext: ({ context, event }: Seen) =>
-      isOpenMove(context, event.data as MoveSigned) &&
-      (event.data as MoveSigned).journal.seq > (context.journal?.seq ?? 0),
+      isOpenMove(context, dataOf(event, ...SIGNED)) &&
+      dataOf(event, ...SIGNED).journal.seq > (context.journal?.seq ?? 0),
     wasSigned: ({ context, event }: Seen) => {
-      const { moveId, txHash } = event.data as Of<'SweepCompleted'>;
+      const { moveId, txHash } = dataOf(event, ...COMPLETED);
       return context.moves[moveId]?.signed.some((signed) => signed.txHash === txHash) === true;
     },
     isNotBeingSigned: ({ context, event }: Seen) => {
-      const { moveId } = event.data as Of<'SweepFailed'>;
+      const { moveId } = dataOf(event, ...FAILED);
       return Object.hasOwn(context.moves, moveId) && !isBeingSigned(context, moveId);
     },
     isUnknownOutflow: ({ context, event }: Seen) =>
-      Object.hasOwn(context.unknownOutflows, (event.data as Of<'UnknownOutflowFound'>).outflowKey),
+      Object.hasOwn(context.unknownOutflows, dataOf(event, 'UnknownOutflowAcknowledged').outflowKey),
     isNewOutflow: ({ context, event }: Seen) =>
-      !Object.hasOwn(context.unknownOutflows, (event.data as Of<'UnknownOutflowFound'>).outflowKey),
+      !Object.hasOwn(context.unknownOutflows, dataOf(event, 'UnknownOutflowFound').outflowKey),
     isNotBehind: ({ context, event }: Seen) =>
-      (event.data as Of<'TreasuryReconciled'>).throughBlock >= (context.reconciledThrough ?? 0),
+      dataOf(event, 'TreasuryReconciled').throughBlock >= (context.reconciledThrough ?? 0),
   },
   actions: {
-    foldReserved: assign(({ event }) => ({ open: event.data as Reservation })),
+    foldReserved: assign(({ event }) => ({ open: dataOf(event, 'PayoutSequenceReserved') })),
     foldReleased: assign(() => ({ open: null })),
-    foldSigned: assign(({ context, event }) => foldSigned(context, event.data as Of<'PayoutSequenceSigned'>)),
+    foldSigned: assign(({ context, event }) => foldSigned(context, dataOf(event, 'PayoutSequenceSigned'))),
     foldMoveRequested: assign(({ context, event }) =>
-      foldMoveRequested(context, kindOf(event), event.data as MoveRequested),
+      foldMoveRequested(context, kindOf(event), dataOf(event, ...REQUESTED)),
     ),
-    foldMoveApproved: assign(({ context, event }) => foldMoveApproved(context, event.data as Of<'WithdrawalApproved'>)),
-    foldMoveReserved: assign(({ event }) => ({ open: event.data as MoveReservation })),
-    foldMoveSigned: assign(({ context, event }) => foldMoveSigned(context, event.data as MoveSigned)),
-    foldMoveDone: assign(({ context, event }) => foldMoveDone(context, event.data as Of<'SweepCompleted'>)),
-    foldOutflowFound: assign(({ context, event }) =>
-      foldOutflowFound(context, event.data as Of<'UnknownOutflowFound'>),
-    ),
+    foldMoveApproved: assign(({ context, event }) => foldMoveApproved(context, dataOf(event, ...APPROVED))),
+    foldMoveReserved: assign(({ event }) => ({ open: dataOf(event, 'MoveSequenceReserved') })),
+    foldMoveSigned: assign(({ context, event }) => foldMoveSigned(context, dataOf(event, ...SIGNED))),
+    foldMoveDone: assign(({ context, event }) => foldMoveDone(context, dataOf(event, ...COMPLETED, ...FAILED))),
+    foldOutflowFound: assign(({ context, event }) => foldOutflowFound(context, dataOf(event, 'UnknownOutflowFound'))),
     foldOutflowAcknowledged: assign(({ context, event }) =>
-      foldOutflowAcknowledged(context, event.data as Of<'UnknownOutflowAcknowledged'>),
+      foldOutflowAcknowledged(context, dataOf(event, 'UnknownOutflowAcknowledged')),
     ),
     foldNativeCoinFound: assign(({ context }) => ({ nativeCoinFinds: context.nativeCoinFinds + 1 })),
-    foldFunded: assign(({ context, event }) => foldFunded(context, event.data as Of<'TreasuryFunded'>)),
-    foldReconciled: assign(({ context, event }) => foldReconciled(context, event.data as Of<'TreasuryReconciled'>)),
+    foldFunded: assign(({ context, event }) => foldFunded(context, dataOf(event, 'TreasuryFunded'))),
+    foldReconciled: assign(({ context, event }) => foldReconciled(context, dataOf(event, 'TreasuryReconciled'))),
   },
 }).createMachine({
   id: 'treasury',

@@ -3,6 +3,7 @@ import type { SessionId } from '../../src/domain/ids.ts';
 import { accept, refuse, type Decision } from '../../src/domain/result.ts';
 import { needsAcknowledgement } from '../../src/domain/senders.ts';
 import type { TransferContext, TransferValue } from './transfer.machine.ts';
+import { must } from '../../src/domain/must.ts';
 
 export interface TransferState {
   readonly value: TransferValue;
@@ -90,13 +91,13 @@ export function whyNotOpen({ value, context: { decision } }: TransferState): str
     case 'open':
       return null;
     case 'attaching':
-      return `it is being attached to ${what} by ${decision!.actor}`;
+      return `it is being attached to ${what} by ${must(decision).actor}`;
     case 'attached':
-      return `it is attached to ${what} by ${decision!.actor}; undo that first`;
+      return `it is attached to ${what} by ${must(decision).actor}; undo that first`;
     case 'detaching':
       return `it is being detached from ${what}`;
     case 'returning':
-      return `it is being returned (${what}) by ${decision!.actor}; undo that first`;
+      return `it is being returned (${what}) by ${must(decision).actor}; undo that first`;
     case 'cancelling':
       return `its return (${what}) is being cancelled`;
     case 'returned':
@@ -131,7 +132,7 @@ function giveBack(
     depositKey,
     operation: state.context.operation + 1,
     moveId,
-    toAddress: fromAddress!,
+    toAddress: must(fromAddress),
     actor,
     reason,
     requestedAtSec: nowSec,
@@ -159,7 +160,7 @@ function undo(
 ): Decision<TransferEvent> {
   if (value === 'absent') return refuse('not_found', 'nothing was decided about it');
   const { operation, transfer, decision } = context;
-  const data = { depositKey: transfer!.depositKey, operation, actor, reason, requestedAtSec: nowSec };
+  const data = { depositKey: must(transfer).depositKey, operation, actor, reason, requestedAtSec: nowSec };
   switch (value) {
     case 'attached':
     case 'returning':

@@ -1,6 +1,7 @@
 import { assign, setup } from 'xstate';
 import type { SessionId } from '../../src/domain/ids.ts';
 import type { UnmatchedTransfer, TransferEvent } from '../../src/domain/events/transfer-events.ts';
+import { dataOf, typesOf } from '../wired.ts';
 
 /*
  * What became of one transfer that pays no order. It is in one place at a time: waiting, attached to a session, or on
@@ -37,30 +38,29 @@ export interface TransferContext {
 
 const initialTransferContext: TransferContext = { transfer: null, operation: 0, decision: null };
 
-type Of<Type extends TransferEvent['type']> = Extract<TransferEvent, { type: Type }>['data'];
 type Seen = { context: TransferContext; event: TransferEvent };
-const as = <Type extends TransferEvent['type']>(event: TransferEvent): Of<Type> => event.data as Of<Type>;
 
 const isOfThis = ({ context, event }: Seen): boolean => event.data.depositKey === context.transfer?.depositKey;
 const isCurrent = (seen: Seen): boolean =>
   isOfThis(seen) &&
-  (seen.event.data as Of<'TransferAttached'>).operation === seen.context.operation &&
+  'operation' in seen.event.data &&
+  seen.event.data.operation === seen.context.operation &&
   seen.context.decision !== null;
 
 export const transferMachine = setup({
-  types: { context: {} as TransferContext, events: {} as TransferEvent },
+  types: typesOf<TransferContext, TransferEvent>(),
   guards: {
     isNext: (seen: Seen) =>
-      isOfThis(seen) && as<'TransferAttachRequested'>(seen.event).operation === seen.context.operation + 1,
+      isOfThis(seen) && dataOf(seen.event, 'TransferAttachRequested').operation === seen.context.operation + 1,
     isReturnToPayer: (seen: Seen) =>
       isOfThis(seen) &&
-      as<'TransferReturnRequested'>(seen.event).operation === seen.context.operation + 1 &&
-      as<'TransferReturnRequested'>(seen.event).toAddress === seen.context.transfer?.fromAddress,
+      dataOf(seen.event, 'TransferReturnRequested').operation === seen.context.operation + 1 &&
+      dataOf(seen.event, 'TransferReturnRequested').toAddress === seen.context.transfer?.fromAddress,
     isCurrent,
     isOfItsMove: (seen: Seen) => {
       const target = seen.context.decision?.target;
       return (
-        isCurrent(seen) && target?.kind === 'return' && target.moveId === as<'TransferReturned'>(seen.event).moveId
+        isCurrent(seen) && target?.kind === 'return' && target.moveId === dataOf(seen.event, 'TransferReturned').moveId
       );
     },
     isOfItsSession: (seen: Seen) => {
@@ -68,21 +68,21 @@ export const transferMachine = setup({
       return (
         isCurrent(seen) &&
         target?.kind === 'session' &&
-        target.sessionId === as<'TransferAttached'>(seen.event).sessionId
+        target.sessionId === dataOf(seen.event, 'TransferAttached').sessionId
       );
     },
   },
   actions: {
     foldRecorded: assign(({ event }) => {
-      const { actor: _by, reason: _why, recordedAtSec: _at, ...transfer } = as<'TransferRecorded'>(event);
+      const { actor: _by, reason: _why, recordedAtSec: _at, ...transfer } = dataOf(event, 'TransferRecorded');
       return { transfer };
     }),
     foldAttachRequested: assign(({ event }) => {
-      const { operation, actor, reason, sessionId } = as<'TransferAttachRequested'>(event);
+      const { operation, actor, reason, sessionId } = dataOf(event, 'TransferAttachRequested');
       return { operation, decision: { operation, actor, reason, target: { kind: 'session' as const, sessionId } } };
     }),
     foldReturnRequested: assign(({ event }) => {
-      const { operation, actor, reason, moveId } = as<'TransferReturnRequested'>(event);
+      const { operation, actor, reason, moveId } = dataOf(event, 'TransferReturnRequested');
       return { operation, decision: { operation, actor, reason, target: { kind: 'return' as const, moveId } } };
     }),
     foldNothing: assign(() => ({})),

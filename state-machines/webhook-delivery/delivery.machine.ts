@@ -1,5 +1,6 @@
 import { assign, setup } from 'xstate';
 import type { DeliveryAttempted, DeliveryEvent, DeliveryScheduled } from '../../src/domain/events/delivery-events.ts';
+import { dataOf, typesOf } from '../wired.ts';
 
 /*
  * The life of one webhook delivery: from the notification that was scheduled to the answer that settled it, and back to
@@ -59,7 +60,7 @@ const ANY_ATTEMPT = { guard: 'isNextAttempt', actions: 'foldAttempted' } as cons
 const AGAIN = { target: 'pending', actions: 'foldRequested' } as const;
 
 export const webhookDeliveryMachine = setup({
-  types: { context: {} as DeliveryContext, events: {} as DeliveryEvent },
+  types: typesOf<DeliveryContext, DeliveryEvent>(),
   guards: {
     isNextAttempt: ({ context, event }: Seen) => attemptOf(event) === context.attempts + 1,
     lastSucceeded: (seen: Seen) => endsLast(seen, false),
@@ -68,8 +69,8 @@ export const webhookDeliveryMachine = setup({
     isNotOwed: ({ context }: Seen) => !context.redeliveryOwed,
   },
   actions: {
-    foldScheduled: assign(({ event }) => ({ scheduled: event.data as Of<'DeliveryScheduled'> })),
-    foldAttempted: assign(({ context, event }) => foldAttempted(context, event.data as Of<'DeliveryAttempted'>)),
+    foldScheduled: assign(({ event }) => ({ scheduled: dataOf(event, 'DeliveryScheduled') })),
+    foldAttempted: assign(({ context, event }) => foldAttempted(context, dataOf(event, 'DeliveryAttempted'))),
     foldSucceeded: assign(() => ({ nextAttemptAtMs: null, redeliveryOwed: false })),
     foldBlocked: assign(() => ({ nextAttemptAtMs: null })),
     foldRequested: assign(() => ({ redeliveryOwed: true })),

@@ -1,0 +1,37 @@
+import {
+  ADJUSTMENTS_PREFIX,
+  DELIVERY_PREFIX,
+  MERCHANT_PREFIX,
+  SESSION_PREFIX,
+  TRANSFER_PREFIX,
+  TREASURY_PREFIX,
+} from '../streams.ts';
+import type { AdjustmentEvent } from './adjustment-events.ts';
+import type { DeliveryEvent } from './delivery-events.ts';
+import type { DomainEvent } from './domain-event.ts';
+import type { MerchantEvent } from './merchant-events.ts';
+import type { SessionEvent } from './session-events.ts';
+import type { TransferEvent } from './transfer-events.ts';
+import type { TreasuryEvent } from './treasury-events.ts';
+
+/*
+ * Which events a stream holds follows from its name, since each machine writes to streams of its own. Nothing else says
+ * so to the types.
+ */
+
+interface InStream<Event extends DomainEvent> {
+  readonly stream: string;
+  readonly event: Event;
+}
+
+const within =
+  <Event extends DomainEvent>(prefix: string) =>
+  (stored: InStream<DomainEvent>): stored is InStream<Event> =>
+    stored.stream.startsWith(prefix);
+
+export const isOfSession = within<SessionEvent>(SESSION_PREFIX);
+export const isOfMerchant = within<MerchantEvent>(MERCHANT_PREFIX);
+export const isOfDelivery = within<DeliveryEvent>(DELIVERY_PREFIX);
+export const isOfTreasury = within<TreasuryEvent>(TREASURY_PREFIX);
+export const isOfTransfer = within<TransferEvent>(TRANSFER_PREFIX);
+export const isOfAdjustments = within<AdjustmentEvent>(ADJUSTMENTS_PREFIX);

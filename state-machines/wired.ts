@@ -1,0 +1,29 @@
+/*
+ * Machines wire each guard and each fold to types of events by name; the types of the library cannot follow that, so
+ * the name is said again where the event is read, and checked.
+ */
+
+interface AnyEvent {
+  readonly type: string;
+  readonly data: unknown;
+}
+
+type OfType<Event extends AnyEvent, Type extends string> = Extract<Event, { readonly type: Type }>;
+export type DataOf<Event extends AnyEvent, Type extends string> = OfType<Event, Type>['data'];
+
+const isOfType = <Event extends AnyEvent, Type extends Event['type']>(
+  event: Event,
+  ...types: readonly Type[]
+): event is OfType<Event, Type> => types.some((type) => type === event.type);
+
+/** What an event of these types says. */
+export function dataOf<Event extends AnyEvent, Type extends Event['type']>(
+  event: Event,
+  ...types: readonly Type[]
+): DataOf<Event, Type> {
+  if (!isOfType(event, ...types)) throw new Error(`${event.type} is not ${types.join(' or ')}`);
+  return event.data;
+}
+
+/** For `setup`, which takes the types of a machine as values that nobody reads. */
+export const typesOf = <Context, Event>() => ({}) as { context: Context; events: Event };
