@@ -42,16 +42,19 @@ describe('a whole installation in virtual time', () => {
     },
   );
 
-  it(
-    'keeps its promises on TRON, from payments to refunds and sweeps, and is the same each time',
+  it.each([
+    { network: 'tron', seed: 'on TRON 3', met: ['GasTopUpCompleted'] },
+    { network: 'solana', seed: 'on Solana', met: ['NonceAccountCompleted'] },
+  ])(
+    'keeps its promises on $network, from payments to refunds and sweeps, and is the same each time',
     { timeout: ROUNDS_MS },
-    () => {
+    ({ network, seed, met }) => {
       const focus = ['reorg', 'provider', 'sweep'].flatMap((kind) => ['--focus', kind]);
-      const plan = ['--seed', 'on TRON 3', '--network', 'tron', '--steps', '14', '--profile', 'embedded', ...focus];
+      const plan = ['--seed', seed, '--network', network, '--steps', '14', '--profile', 'embedded', ...focus];
       const { status, text, digests } = simulate(...plan, '--coverage');
       expect(status, text).toBe(0);
-      for (const met of ['SessionPaid when open', 'RefundCompleted when paid', 'GasTopUpCompleted', 'SweepCompleted'])
-        expect(text).toMatch(new RegExp(`[1-9]  event ${met}`));
+      for (const event of ['SessionPaid when open', 'RefundCompleted when paid', 'SweepCompleted', ...met])
+        expect(text).toMatch(new RegExp(`[1-9]  event ${event}`));
       expect(simulate(...plan).digests).toEqual(digests);
     },
   );
@@ -65,7 +68,7 @@ describe('a whole installation in virtual time', () => {
 
   it.each([
     ['--runs', 'many', '--runs must be a whole number, not many'],
-    ['--network', 'dogecoin', '--network must be one of ethereum, bsc, tron, not dogecoin'],
+    ['--network', 'dogecoin', '--network must be one of ethereum, bsc, tron, solana, not dogecoin'],
     ['--profile', 'cloud', '--profile must be embedded or shared, not cloud'],
     ['--replay', 'nowhere.json', '--replay: nowhere.json cannot be read as a plan'],
   ])('refuses %s %s in clear words', (option, value, words) => {

@@ -40,6 +40,7 @@ const EXPECTED = [
     'SweepCompleted',
     'SweepFailed',
     'GasTopUpSigned',
+    'NonceAccountCompleted',
     'PayoutSequenceReserved',
     'TreasuryFunded',
     'TreasuryReconciled',

@@ -1,8 +1,11 @@
 import { hash } from 'node:crypto';
+// Loaded with its first use elsewhere, which would take real time in the midst of a run.
+import '@solana/web3.js';
 import { Registry } from 'prom-client';
 import { nativeChildDerivation, portableChildDerivation } from '../../src/adapters/wallet/child-public-key.ts';
 import { checkedAddresses } from '../../src/adapters/wallet/checked-addresses.ts';
 import { readExtendedPublicKey } from '../../src/adapters/wallet/extended-public-key.ts';
+import { signerSolanaDeriver } from '../../src/adapters/wallet/solana-pool.ts';
 import { nodeRandom } from '../../src/adapters/node/random.ts';
 import { chainReaders } from '../../src/composition/chain-readers.ts';
 import type { NetworkAccess } from '../../src/composition/network-access.ts';
@@ -15,7 +18,7 @@ import { startMoney, type MovingMoney } from '../../src/composition/service-mone
 import type { ServiceParts } from '../../src/composition/service-parts.ts';
 import { startInbox } from '../../src/composition/unmatched.ts';
 import type { Config } from '../../src/config.ts';
-import type { AddressFamily } from '../../src/domain/networks.ts';
+import { addressFamilyOf, type AddressFamily } from '../../src/domain/networks.ts';
 import type { Logger } from '../../src/observability/logger.ts';
 import type { Metrics } from '../../src/observability/metrics.ts';
 import type { AddressDeriver } from '../../src/ports/addresses.ts';
@@ -103,7 +106,7 @@ function serviceParts(
   const metrics = unmeasured() as unknown as Metrics;
   const settings = networks.map((access) => access.settings);
   const readers = chainReaders(networks, metrics, { secondSourceFrom: () => secondSourceFrom });
-  const families = new Set(settings.map(({ network }) => (network === 'tron' ? 'tron' : 'evm')));
+  const families = new Set(settings.map(({ network }) => addressFamilyOf(network)));
   return {
     config,
     roles,
@@ -113,7 +116,11 @@ function serviceParts(
     random: nodeRandom,
     log,
     metrics,
-    derivers: [...families].map((family) => deriver(family, family === 'evm' ? wallet.evmXpub : wallet.tronXpub)),
+    derivers: [...families].map((family) =>
+      family === 'solana'
+        ? signerSolanaDeriver('test', { exportSolanaKeys: async (_, ...part) => wallet.solanaPublicKeys(...part) })
+        : deriver(family, family === 'evm' ? wallet.evmXpub : wallet.tronXpub),
+    ),
     chains: readers.byBlocks,
     solana: readers.byAccounts.map((chain) => ({ chain, replaced: null })),
     networks: (mode) => (mode === 'test' ? settings : []),

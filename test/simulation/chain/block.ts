@@ -1,6 +1,6 @@
 /**
- * Accounts and tokens are 20 bytes in lower-case hex behind `0x` on every chain; the asset of the chain's own coin is
- * `native`.
+ * Accounts and tokens are 20 bytes in lower-case hex behind `0x`, and on Solana the base58 text of owners and mints;
+ * the asset of the chain's own coin is `native`.
  */
 export interface Movement {
   readonly kind: 'transfer' | 'mint';
@@ -22,19 +22,24 @@ export interface PoolTransaction<Signed> {
 export interface Executed<Receipt> {
   readonly succeeded: boolean;
   readonly receipt: Receipt;
+  /** Whether accounts hold what it moved already. */
+  readonly hasMoved?: boolean;
 }
 
 export interface Included<Signed, Receipt> extends Executed<Receipt> {
   readonly transaction: PoolTransaction<Signed>;
   /** Token movements, one log each. */
   readonly movements: readonly Movement[];
-  readonly firstLog: number;
+  /** By which the service names each of them within its transaction or block. */
+  readonly logIndexes: readonly number[];
 }
 
 export interface ChainBlock<Signed, Receipt> {
   readonly number: number;
   readonly hash: string;
   readonly parentHash: string;
+  /** A slot whose producer made no block: it holds the place of its number, and nothing else. */
+  readonly isSkipped: boolean;
   readonly timeSec: number;
   /** Of the world's own clock. */
   readonly minedMs: number;

@@ -39,11 +39,11 @@ export function render(block: EvmBlock): Rendered {
   const place = { blockNumber: quantity(block.number), blockHash: block.hash };
   let gas = 0n;
   const receipts = block.included.map(
-    ({ transaction, succeeded, movements, firstLog, receipt: { gasUsed, gasPrice, from } }) => {
+    ({ transaction, succeeded, movements, logIndexes, receipt: { gasUsed, gasPrice, from } }) => {
       gas += gasUsed + 21_000n;
       const logs = movements.map(({ asset, from: payer, to, units }, index) => ({
         ...{ address: asset, topics: [TRANSFER_TOPIC, word(payer), word(to)], data: word(units.toString(16)) },
-        ...{ ...place, transactionHash: transaction.txHash, logIndex: quantity(firstLog + index) },
+        ...{ ...place, transactionHash: transaction.txHash, logIndex: quantity(logIndexes[index]!) },
       }));
       return {
         ...{

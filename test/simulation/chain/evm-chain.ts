@@ -1,5 +1,5 @@
 import { Transaction } from 'ethers';
-import { transferIn, ZERO_ACCOUNT, type Executed, type PoolTransaction } from './block.ts';
+import { transferIn, ZERO_ACCOUNT, type Executed, type Movement, type PoolTransaction } from './block.ts';
 import type { EvmBlock, EvmReceipt } from './evm-block.ts';
 import { least, SimulatedChain } from './simulated-chain.ts';
 
@@ -60,8 +60,9 @@ export class EvmChain extends SimulatedChain<Transaction, EvmReceipt> {
     return { succeeded: !isCall || this.wouldSucceed(movement!), receipt: { gasUsed, gasPrice, from } };
   }
 
-  protected override receiptOfPayment({ movements }: EvmTransaction): EvmReceipt {
-    return { gasUsed: 0n, gasPrice: 0n, from: movements.find(({ asset }) => asset !== 'native')?.from ?? ZERO_ACCOUNT };
+  protected override executePayment({ movements }: EvmTransaction): Executed<EvmReceipt> {
+    const from = movements.find(({ asset }) => asset !== 'native')?.from ?? ZERO_ACCOUNT;
+    return { succeeded: true, receipt: { gasUsed: 0n, gasPrice: 0n, from } };
   }
 
   protected override inOrder(own: readonly EvmTransaction[]): readonly EvmTransaction[] {
@@ -76,8 +77,8 @@ export class EvmChain extends SimulatedChain<Transaction, EvmReceipt> {
     return `0x${digits}`;
   }
 
-  protected override firstLogAfter(logs: number): number {
-    return logs;
+  protected override logIndexes(movements: readonly Movement[], _: EvmReceipt, logsBefore: number): number[] {
+    return movements.map((_movement, index) => logsBefore + index);
   }
 
   protected override remadeSec(timeSec: number): number {

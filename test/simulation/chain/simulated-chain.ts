@@ -21,11 +21,13 @@ export interface ChainOptions {
   readonly tokens: readonly string[];
   /** What a unit of computing costs as long as nothing happens. */
   readonly usualPrice: bigint;
+  /** Of the slots, how many have no block. */
+  readonly skips: number;
 }
 
 const BLOCK_TRANSACTIONS = 200;
 /** How far back a provider can lag. */
-const HISTORY = 400;
+const HISTORY = 2_000;
 
 /** What every chain of blocks has: accounts with balances, a pool of what waits, and forks. */
 export abstract class SimulatedChain<Signed = unknown, Receipt = unknown> {
@@ -57,7 +59,7 @@ export abstract class SimulatedChain<Signed = unknown, Receipt = unknown> {
     this.#scheduler = scheduler;
     this.#prng = prng;
     for (let block = 0; block <= options.finality + 2; block += 1)
-      this.#mine(Math.floor(scheduler.nowMs / 1000) - (options.finality + 2 - block) * options.blockSec);
+      this.#mine(Math.floor(scheduler.nowMs / 1000 - (options.finality + 2 - block) * options.blockSec));
     scheduler.after(options.blockSec * 1000, null, () => this.#tick());
   }
 
@@ -68,17 +70,20 @@ export abstract class SimulatedChain<Signed = unknown, Receipt = unknown> {
   protected abstract inOrder(own: readonly PoolTransaction<Signed>[]): readonly PoolTransaction<Signed>[];
   /**
    * What it does and costs; null when the block cannot hold it (yet). Sets what its account holds then; its movements
-   * are not its business.
+   * are its business only where it says that it moved them.
    */
   protected abstract execute(
     transaction: PoolTransaction<Signed>,
     signed: Signed,
     block: ChainBlock<Signed, Receipt>,
   ): Executed<Receipt> | null;
-  /** For whom the model keeps no account of fees. */
-  protected abstract receiptOfPayment(transaction: PoolTransaction<Signed>): Receipt;
-  /** The index of a transaction's first log behind so many in its block. */
-  protected abstract firstLogAfter(logs: number): number;
+  /** Of those for whom the model keeps no account of fees. */
+  protected abstract executePayment(
+    transaction: PoolTransaction<Signed>,
+    block: ChainBlock<Signed, Receipt>,
+  ): Executed<Receipt>;
+  /** Of what a transaction moved, behind so many logs in its block. */
+  protected abstract logIndexes(movements: readonly Movement[], receipt: Receipt, logsBefore: number): number[];
   /** When a block is made that takes the place of another one. */
   protected abstract remadeSec(timeSec: number): number;
   /** Whether no block can ever hold it. */
@@ -201,7 +206,8 @@ export abstract class SimulatedChain<Signed = unknown, Receipt = unknown> {
         hash: this.blockHashOf(this.#newDigits('block'), number),
         parentHash: parent?.hash ?? this.hashOf('0'.repeat(64)),
       },
-      timeSec: Math.max(timeSec, (parent?.timeSec ?? -Infinity) + 1),
+      isSkipped: this.options.skips > 0 && this.#prng.chance(this.options.skips),
+      timeSec: Math.max(timeSec, (parent?.timeSec ?? -Infinity) + this.#leastGapSec),
       minedMs: this.#scheduler.nowMs,
       price: this.price,
       included,
@@ -210,7 +216,7 @@ export abstract class SimulatedChain<Signed = unknown, Receipt = unknown> {
     if (parent) this.forgetPool(({ signed }) => signed !== null && this.hasEnded(signed, parent));
     this.#branch.push(block);
     let logs = 0;
-    for (const transaction of this.#ready()) {
+    for (const transaction of block.isSkipped ? [] : this.#ready()) {
       if (included.length >= BLOCK_TRANSACTIONS) break;
       const done = this.#include(transaction, block, logs);
       if (!done) continue;
@@ -238,19 +244,12 @@ export abstract class SimulatedChain<Signed = unknown, Receipt = unknown> {
     logs: number,
   ): Included<Signed, Receipt> | null {
     const { signed, movements } = transaction;
-    const done =
-      signed === null
-        ? { succeeded: true, receipt: this.receiptOfPayment(transaction) }
-        : this.execute(transaction, signed, block);
+    const done = signed === null ? this.executePayment(transaction, block) : this.execute(transaction, signed, block);
     if (!done) return null;
     const took = done.succeeded ? movements : [];
-    for (const movement of took) if (movement.units > 0n) this.#move(movement, block);
-    return {
-      transaction,
-      ...done,
-      movements: took.filter(({ asset }) => asset !== 'native'),
-      firstLog: this.firstLogAfter(logs),
-    };
+    if (!done.hasMoved) for (const movement of took) if (movement.units > 0n) this.#move(movement, block);
+    const tokens = took.filter(({ asset }) => asset !== 'native');
+    return { transaction, ...done, movements: tokens, logIndexes: this.logIndexes(tokens, done.receipt, logs) };
   }
 
   #move({ kind, asset, from, to, units }: Movement, block: ChainBlock<Signed, Receipt>): void {
@@ -258,6 +257,11 @@ export abstract class SimulatedChain<Signed = unknown, Receipt = unknown> {
     if (kind === 'transfer' && this.#touched.has(`${asset}/${from}`))
       this.set(`${asset}/${from}`, most(0n, this.valueAt(`${asset}/${from}`, this.view) - units), block);
     this.set(`${asset}/${to}`, this.valueAt(`${asset}/${to}`, this.view) + units, block);
+  }
+
+  /** Blocks that come faster than seconds share them. */
+  get #leastGapSec(): number {
+    return this.options.blockSec < 1 ? 0 : 1;
   }
 
   #newDigits(what: string): string {

@@ -115,11 +115,12 @@ export class TronChain extends SimulatedChain<TronSigned, TronReceipt> {
     return branch[number]?.hash.slice(16, 32) === refBlockHash;
   }
 
-  protected override receiptOfPayment({ movements }: TronTransaction): TronReceipt {
+  protected override executePayment({ movements }: TronTransaction): Executed<TronReceipt> {
     const isNative = movements[0]!.asset === 'native';
-    return isNative
+    const receipt: TronReceipt = isNative
       ? { ...PLAIN, netFee: bandwidthFee(SIGNATURE_BYTES) }
       : { result: 'SUCCESS', energy: ENERGY, energyFee: ENERGY * this.price, netFee: 0n };
+    return { succeeded: true, receipt };
   }
 
   /** As they came. */
@@ -138,8 +139,8 @@ export class TronChain extends SimulatedChain<TronSigned, TronReceipt> {
   }
 
   /** Logs are counted within their transaction. */
-  protected override firstLogAfter(): number {
-    return 0;
+  protected override logIndexes(movements: readonly Movement[]): number[] {
+    return [...movements.keys()];
   }
 
   /** Another producer's block comes from another slot. */

@@ -68,7 +68,7 @@ export class Oracle {
     for (const fault of judgeNotifications(this.#world, this.facts, this.sessions)) this.found(fault);
     this.#judgePromises(told);
     for (const fault of judgeBooks(this.#world, [...this.sessions.values()], this.facts)) this.found(fault);
-    for (const { what, text } of this.#world.timeline.lines) {
+    for (const { what, text } of [...this.#world.timeline.lines]) {
       if (what === 'log error' && FORBIDDEN_LINES.some((line) => text.startsWith(line)))
         this.found(`the service says: ${text}`);
       // What a decider proposes and its machine refuses is stored nowhere, and a bug.

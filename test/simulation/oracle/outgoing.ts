@@ -21,7 +21,7 @@ export function judgeOutgoing(
   const moves = new Map(
     facts
       .filter(({ stream, data }) => stream.startsWith('treasury-') && typeof data['txHash'] === 'string')
-      .map((fact) => [String(fact.data['txHash']).toLowerCase(), fact]),
+      .map((fact) => [String(fact.data['txHash']), fact]),
   );
   const faults: string[] = [];
   const landedOf = new Map<string, Landed[]>();
@@ -76,10 +76,10 @@ function judgeSums({ sessionId, deposits, refunds }: SeenSession): string[] {
 export function unfinishedMoves(facts: readonly Fact[]): string[] {
   const ended = new Set(
     facts
-      .filter(({ type }) => /^(Sweep|GasTopUp|Return)(Completed|Failed)$/.test(type))
+      .filter(({ type }) => /^(Sweep|GasTopUp|NonceAccount|Return)(Completed|Failed)$/.test(type))
       .map(({ data }) => data['moveId']),
   );
-  const begun = facts.filter(({ type }) => /^(Sweep|GasTopUp|Return)Requested$/.test(type));
+  const begun = facts.filter(({ type }) => /^(Sweep|GasTopUp|NonceAccount|Return)Requested$/.test(type));
   return begun
     .filter(({ data }) => !ended.has(data['moveId']))
     .map(({ type, data }) => `${String(data['moveId'])} (${type}) never ended`);

@@ -137,11 +137,11 @@ export function take(session: SeenSession, { type, data, committedMs }: Fact): s
     case 'RefundPayoutSigned':
     case 'RefundPayoutReplaced':
       if (!leg || leg.status === 'failed') return 'a payout was signed for a leg that is not open';
-      leg.txHashes.add(String(data['txHash']).toLowerCase());
+      leg.txHashes.add(String(data['txHash']));
       return null;
     case 'RefundPayoutLanded':
       if (leg?.status !== 'open') return 'a payout landed whose leg is not open';
-      if (!leg.txHashes.has(String(data['txHash']).toLowerCase())) return 'a payout landed that was not signed';
+      if (!leg.txHashes.has(String(data['txHash']))) return 'a payout landed that was not signed';
       leg.status = 'landed';
       return null;
     case 'RefundPayoutReverted':

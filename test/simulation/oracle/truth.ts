@@ -42,10 +42,10 @@ export interface Landed extends Movement {
 export function movementsOn(network: ModelledNetwork, chain: SimulatedChain): Landed[] {
   const { branch, height } = chain.view;
   const final = chain.finalizedIn(chain.view);
-  const coins = new Map(Object.entries(TOKENS[network]).map(([coin, address]) => [address as string, coin]));
+  const coins = new Map(Object.entries(TOKENS[network]).map(([coin, address]) => [address, coin]));
   const found: Landed[] = [];
   for (const block of branch.slice(0, height + 1))
-    for (const { transaction, movements, firstLog } of block.included)
+    for (const { transaction, movements, logIndexes } of block.included)
       movements.forEach((movement, index) => {
         const coin = coins.get(movement.asset);
         if (coin === undefined || coin === 'spam' || movement.kind !== 'transfer') return;
@@ -54,7 +54,7 @@ export function movementsOn(network: ModelledNetwork, chain: SimulatedChain): La
           network,
           coin,
           txHash: transaction.txHash,
-          logIndex: firstLog + index,
+          logIndex: logIndexes[index]!,
           block,
           isFinal: block.number <= final,
         });

@@ -1,6 +1,6 @@
 import type { MerchantApi } from '../../../src/features/shared/merchant-api.ts';
 import { SOUND } from '../chain/simulated-provider.ts';
-import { accountOf, priceOf, TOKENS, TOKEN_DECIMALS } from '../networks.ts';
+import { accountOf, payerOn, priceOf, TOKENS, TOKEN_DECIMALS } from '../networks.ts';
 import { START_MS, type World } from '../world.ts';
 import { endOf, type Order, type Pay, type Plan, type Refund, type Step } from './plan.ts';
 
@@ -91,7 +91,7 @@ export class CarriedOut {
       case 'fees':
         return void (world.chainOf(step.network).chain.price = priceOf(step.network, step.price));
       case 'frozen':
-        return void world.chainOf(step.network).chain.frozen.add(payerAccount(step.payer));
+        return void world.chainOf(step.network).chain.frozen.add(payerOn(step.network, step.payer));
       case 'paused':
         return void (world.chainOf(step.network).chain.isPaused = true);
       case 'kill':
@@ -121,7 +121,7 @@ export class CarriedOut {
         return void (chain.price = chain.options.usualPrice);
       }
       case 'frozen':
-        return void world.chainOf(step.network).chain.frozen.delete(payerAccount(step.payer));
+        return void world.chainOf(step.network).chain.frozen.delete(payerOn(step.network, step.payer));
       case 'paused':
         return void (world.chainOf(step.network).chain.isPaused = false);
       case 'kill':
@@ -158,7 +158,8 @@ export class CarriedOut {
     if (units <= 0n) return;
     const asset = TOKENS[step.network][step.coin === 'dust' ? 'USDT' : step.coin];
     const to = accountOf(option.address);
-    const txHash = world.chainOf(step.network).chain.pay({ asset, from: payerAccount(step.payer), to, units });
+    const from = payerOn(step.network, step.payer);
+    const txHash = world.chainOf(step.network).chain.pay({ asset, from, to, units });
     this.facts.payments.push({ order: step.order, pay: step, txHash, to, units });
   }
 
@@ -232,11 +233,6 @@ export class CarriedOut {
     }
     return null;
   }
-}
-
-/** Payers by their names, each with an account of its own. */
-function payerAccount(payer: string): string {
-  return `0x${Buffer.from(payer.padEnd(20, '.')).toString('hex').slice(0, 40)}`;
 }
 
 /** Decimal text of a token with its decimals. */

@@ -20,14 +20,15 @@ const WORLDS: readonly (readonly ModelledNetwork[])[] = [
   ['ethereum'],
   ['bsc'],
   ['tron'],
-  ['tron'],
+  ['solana'],
   ['ethereum', 'bsc'],
   ['bsc', 'tron'],
+  ['tron', 'solana'],
 ];
 /** Ethereum's everyday rule wants twelve blocks: what is deeper than that is another kind of world. */
-const ORDINARY_DEPTH = { ethereum: 11, bsc: 2, tron: 4 } as const;
+const ORDINARY_DEPTH = { ethereum: 11, bsc: 2, tron: 4, solana: 10 } as const;
 
-const DEEPEST = { ethereum: 40, bsc: 2, tron: 18 } as const;
+const DEEPEST = { ethereum: 40, bsc: 2, tron: 18, solana: 31 } as const;
 
 /** Kinds of what may go wrong; each seed takes some of them. */
 const KINDS = [

@@ -7,7 +7,7 @@ import type { ProviderFaults } from '../chain/simulated-provider.ts';
  * answer of many is wrong) follows from the seed.
  */
 
-export const MODELLED_NETWORKS = ['ethereum', 'bsc', 'tron'] as const;
+export const MODELLED_NETWORKS = ['ethereum', 'bsc', 'tron', 'solana'] as const;
 export type ModelledNetwork = (typeof MODELLED_NETWORKS)[number];
 /** `shared`: several processes on an event store and a server of leases. */
 export type Profile = 'embedded' | 'shared';
