@@ -130,8 +130,7 @@ export const isSigned = (context: SessionContext, data: { refundId: string; legI
   context.refunds[data.refundId]?.legs[data.legId]?.txHashes.includes(data.txHash) === true;
 
 /**
- * A replacement names what it replaces; on chains with nonces it must compete for the same one, so that only one can
- * land.
+ * A replacement names what it replaces; where nonces are it must compete for the same one, so that only one can land.
  */
 export function isReplacement(context: SessionContext, data: Of<'RefundPayoutReplaced'>['data']): boolean {
   const last = context.refunds[data.refundId]?.legs[data.legId]?.payouts.at(-1);
@@ -143,6 +142,12 @@ export function isReplacement(context: SessionContext, data: Of<'RefundPayoutRep
       ? isCancelling(data) && data.why === 'fee_bump'
       : data.why === (isCancelling(data) ? 'cancel' : 'fee_bump');
   }
+  if (last.validity.kind === 'solana-nonce' && data.validity.kind === 'solana-nonce')
+    return (
+      last.validity.nonceIndex === data.validity.nonceIndex &&
+      last.validity.nonce === data.validity.nonce &&
+      data.why === 'fee_bump'
+    );
   return data.why === 'can_never_land';
 }
 

@@ -75,7 +75,10 @@ const isOfOrder = (payment: SignedPayment, order: OutgoingTransaction): boolean 
   );
 
 /**
- * The journal does not say it: on EVM chains a replacement takes the nonce, elsewhere what was before it must be dead.
+ * The journal does not say it: a replacement takes the nonce where there is one, elsewhere what was before it must be
+ * dead.
  */
-const whyReplaced = ({ kind }: TransactionDraft): ReplacementReason =>
-  kind === 'evm-cancel' ? 'cancel' : kind === 'evm' || kind === 'evm-native' ? 'fee_bump' : 'can_never_land';
+function whyReplaced({ kind }: TransactionDraft): ReplacementReason {
+  if (kind === 'evm-cancel') return 'cancel';
+  return kind === 'evm' || kind === 'evm-native' || kind === 'solana' ? 'fee_bump' : 'can_never_land';
+}

@@ -201,6 +201,35 @@ describe('a payout', () => {
       .thenRefused('conflict');
   });
 
+  it('offers more on Solana for the same value of the same nonce account only', () => {
+    const onSolana = (
+      txHash: string,
+      attempt: number,
+      nonceIndex = 0,
+      nonce = 'value',
+    ): RefundPayoutSigned['data'] => ({
+      ...payout('leg-1', txHash, 1, attempt),
+      validity: { kind: 'solana-nonce', nonceIndex, nonce },
+    });
+    const { events } = given(...history)
+      .when({ type: 'RecordPayoutSigned', data: onSolana('sol1', 1), replaces: null })
+      .then('RefundPayoutSigned');
+    const bump = (nonceIndex: number, nonce: string): RecordPayoutSigned => ({
+      type: 'RecordPayoutSigned',
+      data: onSolana('sol2', 2, nonceIndex, nonce),
+      replaces: { txHash: 'sol1', why: 'fee_bump' },
+    });
+    given(...history, ...events)
+      .when(bump(0, 'value'))
+      .then('RefundPayoutReplaced');
+    for (const other of [bump(1, 'value'), bump(0, 'another')])
+      expect(() =>
+        given(...history, ...events)
+          .when(other)
+          .then('RefundPayoutReplaced'),
+      ).toThrow(IllegalHistory);
+  });
+
   it('that was signed fails only when the chain executed it without effect', () => {
     const { events } = given(...history)
       .when(sign('leg-1', '0xt1'))
