@@ -58,6 +58,7 @@ const RULES: { readonly [Type in TreasuryEvent['type']]: Rule<Type> } = {
   PayoutSequenceReserved: nothing,
   PayoutSequenceReleased: nothing,
   PayoutSequenceSigned: nothing,
+  JournalPlaceMoved: nothing,
   MoveSequenceReserved: nothing,
   MoveSequenceReleased: nothing,
   SweepRequested: nothing,

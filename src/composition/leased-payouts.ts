@@ -3,6 +3,7 @@ import type { Leases } from '../ports/leases.ts';
 import type { WaitingRefund } from '../features/payouts/refunds/records.ts';
 import type { KnownBalance } from '../features/treasury/watch-outflows.process.ts';
 import type { PayRefunds, TreasuryStatus } from '../features/payouts/refunds/refunds.process.ts';
+import { JournalCheck } from '../features/payouts/journal-check.ts';
 import { withLease, type RunningLease } from '../runtime/leases/with-lease.ts';
 import { createTreasuryHandler } from '../features/shared/handlers/treasury-handler.ts';
 import { startPayouts, type PayoutDeps, type PayoutParts } from './payouts.ts';
@@ -25,13 +26,16 @@ export class LeasedPayouts {
         notificationIds: core.notificationIds,
         soleWriter,
       });
+      const journalCheck = new JournalCheck(parts.signer);
       const chains = parts.chains();
-      const payouts = await startPayouts(parts, chains, { ...deps, treasuries }).catch(async (error: unknown) => {
-        // The next term opens its own.
-        await Promise.all(chains.map((chain) => chain.close()));
-        throw error;
-      });
-      const treasury = startTreasury(parts, chains, payouts, { ...deps, treasuries });
+      const payouts = await startPayouts(parts, chains, { ...deps, treasuries, journalCheck }).catch(
+        async (error: unknown) => {
+          // The next term opens its own.
+          await Promise.all(chains.map((chain) => chain.close()));
+          throw error;
+        },
+      );
+      const treasury = startTreasury(parts, chains, payouts, { ...deps, treasuries, journalCheck });
       this.#current = { payouts, treasury };
       return {
         stop: async () => {

@@ -85,7 +85,7 @@ export function operatorCommands(
         clock: parts.clock,
         random: parts.random,
       }),
-      ...outflowCommands(parts, core, payouts),
+      ...outflowCommands(parts, { core, store }, payouts),
       ...parts.moreAdmin?.(core),
     },
   });
@@ -93,13 +93,13 @@ export function operatorCommands(
 
 function outflowCommands(
   { payouts: parts, clock, random }: ServiceParts,
-  core: Foundation['core'],
+  { core, store }: Pick<Foundation, 'core' | 'store'>,
   payouts: MovingMoney['payouts'],
 ): AdminCommands {
   if (!parts || !payouts) return {};
   const ofRefunds = payoutCommands(payouts, parts, core);
   const treasury = (): Treasury => payouts.treasury;
-  const ofTreasury = { treasury, payouts: parts, core, clock, random, ofRefunds, givenAddress };
+  const ofTreasury = { treasury, payouts: parts, core, store, clock, random, ofRefunds, givenAddress };
   return {
     ...ofRefunds,
     ...treasuryCommands(ofTreasury),

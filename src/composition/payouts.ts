@@ -21,6 +21,7 @@ import type { Rates } from '../ports/rates.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import type { RpcObserver } from '../ports/rpc-pool.ts';
 import type { PayoutLimits, PayoutNetwork, PayoutRules } from '../ports/signer-protocol.ts';
+import type { JournalCheck } from '../features/payouts/journal-check.ts';
 import { PayRefunds } from '../features/payouts/refunds/refunds.process.ts';
 import type { WholeRows } from '../runtime/projections/whole-rows.ts';
 import type { UnbookedMoney } from '../features/treasury/reconcile-unbooked.ts';
@@ -79,7 +80,7 @@ export const pollMsOf =
 export async function startPayouts(
   parts: PayoutParts,
   chains: readonly OutgoingChain[],
-  deps: PayoutDeps & { readonly treasuries: TreasuryHandler },
+  deps: PayoutDeps & { readonly treasuries: TreasuryHandler; readonly journalCheck: JournalCheck },
 ): Promise<PayRefunds> {
   const { core, clock, log } = deps;
   const payouts = new PayRefunds({

@@ -10,6 +10,7 @@ import type { OutgoingChain } from '../ports/outgoing-chain.ts';
 import { inTurnReconciler, reportOutflows } from '../features/treasury/reconcile.ts';
 import { lookForUnbooked } from '../features/treasury/reconcile-unbooked.ts';
 import { TreasuryLook } from '../features/treasury/look.process.ts';
+import type { JournalCheck } from '../features/payouts/journal-check.ts';
 import { MoveMoney } from '../features/payouts/moves/moves.process.ts';
 import type { PayRefunds } from '../features/payouts/refunds/refunds.process.ts';
 import { SweepCollected } from '../features/treasury/sweep.process.ts';
@@ -33,7 +34,7 @@ export function startTreasury(
   parts: PayoutParts,
   chains: readonly OutgoingChain[],
   payouts: PayRefunds,
-  deps: PayoutDeps & { readonly treasuries: TreasuryHandler },
+  deps: PayoutDeps & { readonly treasuries: TreasuryHandler; readonly journalCheck: JournalCheck },
 ): Treasury {
   const { config, core, readModel, wholeBooks, proveBooks, clock, random, log, treasuries, mayPay, onUnbooked } = deps;
   const pace = parts.sandbox ? 'sandbox' : 'production';
@@ -47,6 +48,7 @@ export function startTreasury(
     chains,
     addresses: parts.addresses,
     signer: parts.signer,
+    journalCheck: deps.journalCheck,
     treasuries,
     owed: (mode, network) => payouts.owed(mode, network),
     depositOf: (terms) => returnedDeposit(core, terms),

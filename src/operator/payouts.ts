@@ -52,20 +52,6 @@ export function payoutCommands(
     });
     return { sessionId, legs };
   };
-  /** Answers with how the signer stands once nothing is left to sign. */
-  const agreeTo =
-    (kind: 'resume' | 'limits') =>
-    async (args: AdminArguments): Promise<JsonValue> => {
-      const mode = requiredMode(args);
-      const agreed = await agree(
-        signer,
-        [{ kind, mode, proposedBy: optionalText(args, 'operator') ?? 'operator' }],
-        args,
-      );
-      if (!agreed.ok) return agreed.answer;
-      const { stopped, limitsToApprove } = await signer.status(mode);
-      return { stopped, limits_to_approve: limitsToApprove, approved_by: agreed.approvers };
-    };
   return {
     'treasury.status': async () => {
       const signers = await Promise.all(
@@ -74,8 +60,12 @@ export function payoutCommands(
       return json({ signers, treasuries: payouts.status() });
     },
     'treasury.stop': async (args) => ({ stopped: (await signer.stop(requiredMode(args), actorOf(args))).stopped }),
-    'treasury.resume': agreeTo('resume'),
-    'treasury.limits': agreeTo('limits'),
+    'treasury.limits': async (args) => {
+      const mode = requiredMode(args);
+      const proposedBy = optionalText(args, 'operator') ?? 'operator';
+      const agreed = await agree(signer, [{ kind: 'limits', mode, proposedBy }], args);
+      return agreed.ok ? signerStanding(signer, mode, agreed.approvers) : agreed.answer;
+    },
     'treasury.approve': async (args) => {
       const { legs } = await legsOf(args);
       const acts = legs.map(({ order }): ApprovalAct => ({ kind: 'transaction', order, proposedBy: 'merchant' }));
@@ -90,4 +80,14 @@ export function payoutCommands(
       return { rejected: pending.length };
     },
   };
+}
+
+/** How the signer stands once nothing is left to sign. */
+export async function signerStanding(
+  signer: Pick<OutgoingSigner, 'status'>,
+  mode: Mode,
+  approvers: readonly string[],
+): Promise<JsonValue> {
+  const { stopped, limitsToApprove } = await signer.status(mode);
+  return { stopped, limits_to_approve: limitsToApprove, approved_by: approvers };
 }

@@ -31,6 +31,7 @@ import { Mailboxes } from '../runtime/commands/mailboxes.ts';
 import { actorOf } from './acts.ts';
 import { nativeReturnCommands } from './native-return.ts';
 import { agree } from './approvals.ts';
+import { resumeCommands } from './resume.ts';
 
 /** Those that settle at once; nothing of them is kept afterwards. */
 const MERCHANTS_IN_TURN = 2;
@@ -42,6 +43,7 @@ export function treasuryCommands(parts: CommandParts): AdminCommands {
     ...outwardCommands(parts),
     ...destinationCommands(parts),
     ...nativeReturnCommands(parts),
+    ...resumeCommands(parts),
   };
 }
 
@@ -237,8 +239,10 @@ function outwardCommands(parts: CommandParts): AdminCommands {
         feeAddress: executor.treasury,
         nowSec,
       } as const;
-      if ((await executor.context()).moves[id]?.kind === 'return')
-        refused('a return is cancelled with `quittance inbox undo`');
+      const move = (await executor.context()).moves[id]!;
+      if (move.kind === 'return') refused('a return is cancelled with `quittance inbox undo`');
+      const lost = await executor.lostSignature(id);
+      if (lost !== null) refused(lost);
       const fault = await executor.tell({ type: 'FailMove', moveId: id, ...facts }, actorOf(args));
       if (fault !== null) refused(fault);
       return { rejected: id };

@@ -1,5 +1,6 @@
 import type { AdjustmentTerms } from '../domain/events/adjustment-events.ts';
 import type { OutflowFacts } from '../domain/events/treasury-move-events.ts';
+import type { JournalPlace } from '../domain/events/transaction-draft.ts';
 import type { Mode } from '../domain/ids.ts';
 import type { Network } from '../domain/networks.ts';
 import type { OutgoingTransaction } from './outgoing.ts';
@@ -19,6 +20,12 @@ export type ApproverKey =
       readonly origin: string;
     };
 
+/** How far a ledger is on a network. */
+export interface LedgerPlace {
+  readonly network: Network;
+  readonly place: JournalPlace;
+}
+
 export type ProposedAdjustment = Omit<AdjustmentTerms, 'proposedBy'>;
 
 /** What wants two approvers. Who proposed it is none of them. */
@@ -26,7 +33,13 @@ export type ApprovalAct =
   /** A refund is proposed by its merchant, whatever is said. */
   | { readonly kind: 'transaction'; readonly order: OutgoingTransaction; readonly proposedBy: string }
   | { readonly kind: 'settlement_address'; readonly destination: SettlementDestination; readonly proposedBy: string }
-  | { readonly kind: 'resume'; readonly mode: Mode; readonly proposedBy: string }
+  | {
+      readonly kind: 'resume';
+      readonly mode: Mode;
+      /** Where the ledger is on networks whose journal is lost; what the signer's journal holds changes nothing. */
+      readonly anew: readonly LedgerPlace[];
+      readonly proposedBy: string;
+    }
   | {
       readonly kind: 'acknowledge';
       readonly mode: Mode;
@@ -43,6 +56,8 @@ export type ApprovalAct =
       readonly txHash: string;
       readonly reason: string;
       readonly proposedBy: string;
+      /** Who asked for the payment, where the ledger still knows: nobody approves a payment of their own. */
+      readonly requestedBy: string | null;
     }
   /** An entry that people post to the books by hand. */
   | { readonly kind: 'adjustment'; readonly adjustment: ProposedAdjustment; readonly proposedBy: string }

@@ -51,11 +51,9 @@ export interface SignerStatus {
   readonly wrongApprovals: number;
   /** Transactions that were signed. */
   readonly entries: number;
-  /** Nothing was signed, stopped or agreed to: a journal that has just begun. */
-  readonly isNew: boolean;
   readonly place: JournalPlace | null;
-  /** Where the journal stood when it signed last on each network. */
-  readonly lastSigned: Readonly<Partial<Record<Network, JournalPlace>>>;
+  /** Where a ledger must be on each network: what was signed there last, or where it began anew. */
+  readonly lastPlaces: Readonly<Partial<Record<Network, JournalPlace>>>;
 }
 
 /** Where a merchant's money goes on one network. */

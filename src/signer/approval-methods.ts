@@ -2,12 +2,12 @@ import { z } from 'zod';
 import type { OutflowFacts } from '../domain/events/treasury-move-events.ts';
 import type { Mode } from '../domain/ids.ts';
 import { COINS } from '../domain/money.ts';
-import { NATIVE_COIN, type Network } from '../domain/networks.ts';
+import { NATIVE_COIN, NETWORKS, type Network } from '../domain/networks.ts';
 import type { Approval, ApprovalAct, ProposedAdjustment } from '../ports/approvals.ts';
 import type { SettlementDestination } from '../ports/outgoing-signer.ts';
 import { method, type Method } from './method.ts';
 import { amount, id, onNetwork } from './network-fields.ts';
-import { mode, order, outgoingOf } from './outgoing-methods.ts';
+import { mode, order, outgoingOf, place } from './outgoing-methods.ts';
 
 /** A name of a person as it stands in a text that is signed. */
 const person = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/);
@@ -24,7 +24,7 @@ const acknowledged = onNetwork<Omit<Extract<ApprovalAct, { kind: 'acknowledge' }
   proposedBy: line,
 }));
 const takenOver = onNetwork<Omit<Extract<ApprovalAct, { kind: 'take_over' }>, 'kind'>>(({ txHash }) => ({
-  ...{ mode, txHash, reason: line, proposedBy: line },
+  ...{ mode, txHash, reason: line, proposedBy: line, requestedBy: line.nullable() },
 }));
 const account = z.string().regex(/^[a-z]+(:[A-Za-z0-9_-]+){1,3}$/);
 const signedAmount = z.string().regex(/^-?(0|[1-9]\d{0,11})(\.\d{1,18})?$/);
@@ -43,7 +43,11 @@ const adjustment = onNetwork<ProposedAdjustment>((_, network) => ({
 const act: z.ZodType<ApprovalAct> = z.union([
   z.strictObject({ kind: z.literal('transaction'), order, proposedBy: line }),
   z.strictObject({ kind: z.literal('settlement_address'), destination, proposedBy: line }),
-  z.strictObject({ kind: z.enum(['resume', 'limits']), mode, proposedBy: line }),
+  z.strictObject({
+    ...{ kind: z.literal('resume'), mode, proposedBy: line },
+    anew: z.array(z.strictObject({ network: z.enum(NETWORKS), place })).max(NETWORKS.length),
+  }),
+  z.strictObject({ kind: z.literal('limits'), mode, proposedBy: line }),
   z.strictObject({ kind: z.literal('adjustment'), adjustment, proposedBy: line }),
   z
     .looseObject({ kind: z.literal('acknowledge') })

@@ -6,6 +6,7 @@ import type { OutgoingTransaction } from '../ports/outgoing.ts';
 import { bytesOf } from './exclusive.ts';
 import { changesOf, type Limits } from './limits-in-force.ts';
 import type { DestinationEntry, JournalEntry, OutflowEntry } from './journal.ts';
+import { lostPlaces } from './ledger-places.ts';
 
 /** What the signer itself knows of an act. */
 export interface TermsContext {
@@ -30,6 +31,12 @@ export const MERCHANT = 'merchant';
 
 export const proposerOf = (act: ApprovalAct): string =>
   act.kind === 'transaction' && act.order.kind === 'refund' ? MERCHANT : act.proposedBy;
+
+/** Nobody of these may approve it. */
+export const partiesOf = (act: ApprovalAct): readonly string[] => [
+  proposerOf(act),
+  ...(act.kind === 'take_over' && act.requestedBy !== null ? [act.requestedBy] : []),
+];
 
 export const modeOf = (act: ApprovalAct): 'live' | 'test' =>
   'order' in act
@@ -61,6 +68,10 @@ export function termsOf(act: ApprovalAct, context: TermsContext): readonly Line[
       if (stop?.kind !== 'stopped') return null;
       return [
         ['action', `let the signer sign again, which ${stop.by} stopped`],
+        ...lostPlaces(context.entries, act.anew).map(({ network, place }): Line => [
+          'begin anew',
+          `${network}, though this journal does not hold entry ${place.seq} (${place.hash}), to which the ledger has paid`,
+        ]),
         ['mode', act.mode],
         ['order', `stop-${stop.seq}`],
       ];
@@ -181,7 +192,7 @@ function acknowledgeTerms(
 
 /** In the journal's own words, whatever a service says of it. */
 function takeOverTerms(
-  { mode, network, txHash, reason }: Extract<ApprovalAct, { kind: 'take_over' }>,
+  { mode, network, txHash, reason, requestedBy }: Extract<ApprovalAct, { kind: 'take_over' }>,
   entries: readonly JournalEntry[],
 ) {
   const signed = bytesOf(entries).find((entry) => entry.network === network && entry.txHash === txHash);
@@ -195,6 +206,7 @@ function takeOverTerms(
     ['to', toAddress],
     ...placeOf(mode, network),
     ['transaction', txHash],
+    ...(requestedBy === null ? [] : [['asked for by', requestedBy] as const]),
     ['reason', reason],
     ['order', `${id}/${attempt}`],
   ] as const;

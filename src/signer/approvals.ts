@@ -13,11 +13,13 @@ import {
   MERCHANT,
   modeOf,
   openOutflows,
+  partiesOf,
   proposerOf,
   termsOf,
   textOf,
 } from './approval-text.ts';
 import type { JournalEntry } from './journal.ts';
+import { lostPlaces } from './ledger-places.ts';
 import { refusal } from './exclusive.ts';
 import type { SignerAccount } from './signer-account.ts';
 
@@ -82,7 +84,7 @@ export class Approvals {
       if (this.#isFlooded(person))
         return refusal('later', 'too_many_attempts', 'too many approvals proved nothing: wait for a minute');
       if (keys.length === 0) return this.#wrongly(person, 'unknown_approver', `${name} is no approver`);
-      if (personOf(name) === personOf(found.proposedBy))
+      if (partiesOf(act).some((party) => personOf(party) === personOf(name)))
         return refusal('denied', 'own_proposal', `${name} proposed it and cannot approve it`);
       const validUntilMs = Number(approval.number.split('.')[0]);
       if (!this.#isNumberFor(found.hash, found.proposedBy, approval.number) || validUntilMs <= this.#nowMs(account))
@@ -139,12 +141,13 @@ export class Approvals {
     const agreed = alreadyDone(act, terms === null, journal.entries);
     if (terms === null || agreed) return { ok: true, done: true, approvers: agreed ?? [] } as const;
     const people = new Set(this.#parts.rules.approvers.map(({ name }) => personOf(name)));
-    people.delete(personOf(proposedBy));
+    const parties = partiesOf(act);
+    for (const party of parties) people.delete(personOf(party));
     if (people.size < APPROVALS_NEEDED)
       return refusal(
         'denied',
         'too_few_approvers',
-        `it takes ${APPROVALS_NEEDED} approvers other than ${proposedBy}, and ${people.size} are configured: each makes a key with "quittance approver enroll", and the line that it prints goes into PAYOUT_APPROVERS`,
+        `it takes ${APPROVALS_NEEDED} approvers other than ${parties.join(' and ')}, and ${people.size} are configured: each makes a key with "quittance approver enroll", and the line that it prints goes into PAYOUT_APPROVERS`,
       );
     return { ok: true, done: false, terms, hash: hashOf(terms), proposedBy } as const;
   }
@@ -158,7 +161,15 @@ export class Approvals {
       case 'take_over':
         return;
       case 'resume':
-        account.journal.append({ kind: 'resumed', by: act.proposedBy, approvers }, nowMs);
+        account.journal.append(
+          {
+            kind: 'resumed',
+            by: act.proposedBy,
+            approvers,
+            anew: lostPlaces(account.journal.entries, act.anew),
+          },
+          nowMs,
+        );
         return;
       case 'acknowledge': {
         const { network, reason } = act;
@@ -224,6 +235,8 @@ function alreadyDone(
     const inForce = destinationsOf(entries, act.destination).at(-1);
     return inForce?.address === act.destination.address ? inForce.approvers : null;
   }
+  if (act.kind === 'resume' && nothingLeft)
+    return entries.findLast((entry) => entry.kind === 'resumed')?.approvers ?? null;
   if (act.kind !== 'acknowledge' || !nothingLeft) return null;
   const { network, outflowKeys } = act;
   return entries.flatMap((entry) =>

@@ -18,6 +18,7 @@ import type { JournalPlace, TransactionDraft } from '../domain/events/transactio
 import type { OutflowFacts } from '../domain/events/treasury-move-events.ts';
 import type { Coin } from '../domain/money.ts';
 import type { NativeCoin, Network } from '../domain/networks.ts';
+import type { LedgerPlace } from '../ports/approvals.ts';
 import type { OutgoingKind } from '../ports/outgoing.ts';
 import type { Limits } from './limits-in-force.ts';
 import { syncPath } from '../runtime/util/sync-path.ts';
@@ -79,7 +80,13 @@ export type JournalFact =
       /** Nobody, where they allow no more than those before. */ readonly approvers: readonly string[];
     }
   | { readonly kind: 'stopped'; readonly by: string }
-  | { readonly kind: 'resumed'; readonly by: string; readonly approvers: readonly string[] };
+  | {
+      readonly kind: 'resumed';
+      readonly by: string;
+      readonly approvers: readonly string[];
+      /** Networks whose journal was lost, and where their ledger was: they go on from this entry. */
+      readonly anew?: readonly LedgerPlace[];
+    };
 
 export type JournalEntry = JournalFact & {
   readonly seq: number;

@@ -125,7 +125,7 @@ const draft: z.ZodType<TransactionDraft> = z.discriminatedUnion('kind', [
   }),
 ]);
 
-const place = z.strictObject({ seq: z.int().min(1), hash: z.string().regex(/^[0-9a-f]{64}$/) });
+export const place = z.strictObject({ seq: z.int().min(1), hash: z.string().regex(/^[0-9a-f]{64}$/) });
 const request: z.ZodType<SigningRequest> = z.strictObject({
   order,
   attempt: z.int().min(1),

@@ -27,6 +27,7 @@ import { Journal, JournalBroken, placeOf, type JournalEntry, type SignedEntry } 
 import { isIdTaken, isStopped, signatureOf, stopRefusal } from './limits.ts';
 import { changesOf, limitsOf, stricter, withLimits, type Limits } from './limits-in-force.ts';
 import { LedgerAccounts } from './ledger-accounts.ts';
+import { holdsPlace, newestPlaces, placesOn } from './ledger-places.ts';
 import { feeRefusal, isPaidByTreasury, nativeRefusal, nativeRoomRefusal, type NativeParts } from './native-rules.ts';
 import { feeOfReturnRefusal } from './native-return-rules.ts';
 import { signedBytesOf } from './outgoing-bytes.ts';
@@ -156,14 +157,14 @@ export class Outgoing {
     const { journal, wallet } = account;
     const { id, kind: purpose, network, coin, fromAddress, toAddress } = order;
     if (isIdTaken(journal.entries, order)) return refusal('denied', 'id_taken', `${id} names something else`);
-    // Nothing was ever done here, though the ledger has paid: no payment, no cap and no nonce is remembered on any
-    // network.
-    if (request.ledger !== null && isNew(journal.entries))
+    // What the ledger has paid was not done here: no payment, no cap and no nonce of it is remembered on any network.
+    if (request.ledger !== null && !holdsPlace(journal.entries, network, request.ledger) && !isStopped(journal))
       journal.append({ kind: 'stopped', by: NO_JOURNAL }, this.#nowMs());
-    const ofNetwork = bytesOf(journal.entries).filter((entry) => entry.network === network);
+    const places = placesOn(journal.entries, network);
+    const ofNetwork = bytesOf(places);
     const repeated = ofNetwork.find((entry) => entry.id === id && entry.attempt === attempt);
     // After a crash between the journal and the ledger the ledger is one behind, and asks for exactly that entry again.
-    const before = repeated && ofNetwork.at(-1) === repeated ? ofNetwork.at(-2) : ofNetwork.at(-1);
+    const before = repeated && places.at(-1) === repeated ? places.at(-2) : places.at(-1);
     if (placeOf(before)?.hash !== request.ledger?.hash)
       return refusal(
         'stopped',
@@ -301,9 +302,8 @@ export class Outgoing {
       limitsToApprove: changesOf(limits, wanted),
       wrongApprovals: this.approvals.wrong,
       entries: signed.length,
-      isNew: isNew(journal.entries),
       place: journal.place,
-      lastSigned: Object.fromEntries(signed.map((entry) => [entry.network, placeOf(entry)!])),
+      lastPlaces: newestPlaces(journal.entries),
     };
   }
 
@@ -339,10 +339,7 @@ export class Outgoing {
   }
 }
 
-/** Limits are written down at the start. */
-const isNew = (entries: readonly JournalEntry[]): boolean => entries.every(({ kind }) => kind === 'limits');
-
-const NO_JOURNAL = 'the signer, which has no journal beside a ledger that has paid';
+const NO_JOURNAL = 'the signer, whose journal does not hold what the ledger has paid';
 
 function asRefusal(error: unknown): SignerRefusal {
   if (error instanceof ViewUnavailable) return refusal('later', 'chain_unavailable', error.message);

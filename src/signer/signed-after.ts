@@ -4,6 +4,7 @@ import type { Network } from '../domain/networks.ts';
 import type { SignedPayment, SignerRefusal } from '../ports/outgoing-signer.ts';
 import { bytesOf, refusal } from './exclusive.ts';
 import { placeOf, type JournalEntry, type SignedEntry } from './journal.ts';
+import { indexOfPlace, placesOn } from './ledger-places.ts';
 
 /** What was signed on a network after the place that a ledger has, oldest first: what a restored ledger lost. */
 export function signedAfter(
@@ -11,15 +12,15 @@ export function signedAfter(
   network: Network,
   ledger: JournalPlace | null,
 ): { readonly payments: readonly SignedPayment[] } | SignerRefusal {
-  const ofNetwork = bytesOf(entries).filter((entry) => entry.network === network);
-  const at = ledger === null ? -1 : ofNetwork.findIndex(({ hash }) => hash === ledger.hash);
+  const places = placesOn(entries, network);
+  const at = ledger === null ? -1 : indexOfPlace(places, network, ledger);
   if (ledger !== null && at < 0)
     return refusal(
       'stopped',
       'journal_disagrees',
       `the journal does not hold entry ${ledger.seq}, which the ledger knows: it is another one, or an older copy`,
     );
-  return { payments: ofNetwork.slice(at + 1).map((entry) => paymentOf(entry, entries)) };
+  return { payments: bytesOf(places.slice(at + 1)).map((entry) => paymentOf(entry, entries)) };
 }
 
 function paymentOf(entry: SignedEntry, entries: readonly JournalEntry[]): SignedPayment {

@@ -20,7 +20,7 @@ import { must } from '../../src/domain/must.ts';
  */
 
 /** Leaves our own accounts, so two people must want it. */
-const needsApproval = (kind: MoveKind): kind is 'withdrawal' | 'settlement' | 'native_return' =>
+export const needsApproval = (kind: MoveKind): kind is 'withdrawal' | 'settlement' | 'native_return' =>
   kind === 'withdrawal' || kind === 'settlement' || kind === 'native_return';
 
 /** Whether the treasury's own account sends it, in its own sequence. */
@@ -76,9 +76,17 @@ export function isLegalRequest(
   if (kind === 'nonce_account')
     return known.every((move) => move.kind !== kind || move.terms.toAddress !== terms.toAddress);
   if (kind === 'gas_top_up')
-    return known.every((move) => move.kind !== 'gas_top_up' || move.terms.forMoveId !== terms.forMoveId);
+    return known.every(
+      (move) => move.kind !== kind || terms.forMoveId === null || move.terms.forMoveId !== terms.forMoveId,
+    );
   return true;
 }
+
+/** What is asked for already and keeps the other from being asked for. */
+export const standsInTheWay = (context: MovesContext, kind: MoveKind, terms: MoveRequested): Move | undefined =>
+  Object.values(context.moves).find(
+    (move) => !isLegalRequest({ ...context, moves: { [move.terms.moveId]: move } }, kind, terms),
+  );
 
 /** The treasury's next nonce for a new transaction of its own, the same nonce for a replacement. */
 export function isLegalMoveReservation(context: TreasuryContext, data: MoveReservation): boolean {

@@ -1,11 +1,12 @@
 import type {
+  JournalPlaceMoved,
   PayoutSequenceReleased,
   PayoutSequenceSigned,
   TreasuryEvent,
 } from '../../src/domain/events/treasury-events.ts';
 import { accept, refuse, type Decision } from '../../src/domain/result.ts';
 import { decideMove, type MoveCommand } from './moves.decider.ts';
-import { isLegalReservation, lastOfLeg, openPayout, type TreasuryValue } from './treasury.machine.ts';
+import { isLegalPlace, isLegalReservation, lastOfLeg, openPayout, type TreasuryValue } from './treasury.machine.ts';
 import type { TreasuryContext, Reservation } from './treasury.state.ts';
 
 export interface TreasuryState {
@@ -28,7 +29,17 @@ export interface RecordPayoutSequenceSigned {
   readonly data: PayoutSequenceSigned['data'];
 }
 
-export type TreasuryCommand = ReservePayoutSequence | ReleasePayoutSequence | RecordPayoutSequenceSigned | MoveCommand;
+export interface MoveJournalPlace {
+  readonly type: 'MoveJournalPlace';
+  readonly data: JournalPlaceMoved['data'];
+}
+
+export type TreasuryCommand =
+  | ReservePayoutSequence
+  | ReleasePayoutSequence
+  | RecordPayoutSequenceSigned
+  | MoveJournalPlace
+  | MoveCommand;
 
 /** Who gets which sequence. Repeating a command adds no events; a reservation that does not fit is refused. */
 export function decideTreasury(command: TreasuryCommand, { context }: TreasuryState): Decision<TreasuryEvent> {
@@ -39,6 +50,8 @@ export function decideTreasury(command: TreasuryCommand, { context }: TreasurySt
       return isOpen(context, command.data) ? accept({ type: 'PayoutSequenceReleased', data: command.data }) : accept();
     case 'RecordPayoutSequenceSigned':
       return recordSigned(command.data, context);
+    case 'MoveJournalPlace':
+      return moveJournalPlace(command.data, context);
     default:
       return decideMove(command, context);
   }
@@ -56,6 +69,18 @@ function recordSigned(data: PayoutSequenceSigned['data'], context: TreasuryConte
   if (last && last.attempt >= data.attempt) return accept();
   if (!isOpen(context, data)) return refuse('conflict', `nothing is reserved for ${data.legId}`);
   return accept({ type: 'PayoutSequenceSigned', data });
+}
+
+function moveJournalPlace(data: JournalPlaceMoved['data'], context: TreasuryContext): Decision<TreasuryEvent> {
+  if (context.journal?.hash === data.to.hash) return accept();
+  if (context.journal?.hash !== data.from?.hash)
+    return refuse('conflict', 'the ledger has come to another place of the journal meanwhile');
+  if (!isLegalPlace(context, data))
+    return refuse(
+      'conflict',
+      `nothing can be passed over while ${data.passed?.moveId} is open or a sequence is not signed`,
+    );
+  return accept({ type: 'JournalPlaceMoved', data });
 }
 
 const isOpen = (context: TreasuryContext, { legId, attempt }: { legId: string; attempt: number }): boolean =>

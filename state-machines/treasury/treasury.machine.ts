@@ -91,6 +91,12 @@ const FAILED = namedAfter('Failed');
 const KINDS: ReadonlyMap<string, MoveKind> = new Map(MOVE_KINDS.map((kind) => [`${MOVE_NAMES[kind]}Requested`, kind]));
 const kindOf = ({ type }: TreasuryEvent): MoveKind => must(KINDS.get(type));
 
+/** What is passed over is of a move that has ended; a journal that begins anew has entries below those of the lost one. */
+export const isLegalPlace = (context: TreasuryContext, { from, to, passed }: Of<'JournalPlaceMoved'>): boolean =>
+  from?.hash === context.journal?.hash &&
+  (passed === null ||
+    (context.open === null && !Object.hasOwn(context.moves, passed.moveId) && to.seq > (from?.seq ?? 0)));
+
 function isNewApproval({ moves }: TreasuryContext, { moveId, approver }: Of<'WithdrawalApproved'>): boolean {
   const move = moves[moveId];
   return (
@@ -137,6 +143,7 @@ export const treasuryMachine = setup({
       Object.hasOwn(context.unknownOutflows, dataOf(event, 'UnknownOutflowAcknowledged').outflowKey),
     isNewOutflow: ({ context, event }: Seen) =>
       !Object.hasOwn(context.unknownOutflows, dataOf(event, 'UnknownOutflowFound').outflowKey),
+    isLegalPlace: ({ context, event }: Seen) => isLegalPlace(context, dataOf(event, 'JournalPlaceMoved')),
     isNotBehind: ({ context, event }: Seen) =>
       dataOf(event, 'TreasuryReconciled').throughBlock >= (context.reconciledThrough ?? 0),
   },
@@ -144,6 +151,7 @@ export const treasuryMachine = setup({
     foldReserved: assign(({ event }) => ({ open: dataOf(event, 'PayoutSequenceReserved') })),
     foldReleased: assign(() => ({ open: null })),
     foldSigned: assign(({ context, event }) => foldSigned(context, dataOf(event, 'PayoutSequenceSigned'))),
+    foldPlace: assign(({ event }) => ({ journal: dataOf(event, 'JournalPlaceMoved').to })),
     foldMoveRequested: assign(({ context, event }) =>
       foldMoveRequested(context, kindOf(event), dataOf(event, ...REQUESTED)),
     ),
@@ -211,6 +219,7 @@ export const treasuryMachine = setup({
     ReturnFailed: failed,
     NativeReturnFailed: failed,
     NonceAccountFailed: failed,
+    JournalPlaceMoved: { guard: 'isLegalPlace', actions: 'foldPlace' },
     TreasuryFunded: { actions: 'foldFunded' },
     NativeCoinFound: { actions: 'foldNativeCoinFound' },
     UnknownOutflowFound: { guard: 'isNewOutflow', actions: 'foldOutflowFound' },

@@ -28,6 +28,7 @@ export async function withSigner(
   change: {
     readonly limits?: Partial<PayoutLimits>;
     readonly payoutsPerHour?: number;
+    readonly approvers?: PayoutRules['approvers'];
     readonly onAsked?: (inFlight: number) => void;
   } = {},
 ): Promise<boolean> {
@@ -67,7 +68,7 @@ export async function withSigner(
       networks: [network],
       limits: { USDT: limits },
       payoutsPerHour: change.payoutsPerHour ?? 100,
-      approvers: [],
+      approvers: change.approvers ?? [],
     };
     const request = (
       change: Partial<OutgoingTransaction> = {},

@@ -266,7 +266,7 @@ describe.each(['P-256', 'Ed25519'] as const)('a passkey on %s', (algorithm) => {
 });
 
 describe('going on after a stop', () => {
-  const resume: ApprovalAct = { kind: 'resume', mode: 'test', proposedBy: 'olga' };
+  const resume: ApprovalAct = { kind: 'resume', mode: 'test', anew: [], proposedBy: 'olga' };
 
   it('is for two; stopping is for anyone', async () => {
     const signer = await startSigner();

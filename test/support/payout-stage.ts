@@ -8,7 +8,7 @@ import { sessionStream, treasuryStream } from '../../src/domain/streams.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import type { Fate, OutgoingTransaction, PreCheck, SentTransaction } from '../../src/ports/outgoing.ts';
 import type { OutgoingChain } from '../../src/ports/outgoing-chain.ts';
-import type { Signature, SignerVerdict, SigningRequest } from '../../src/ports/outgoing-signer.ts';
+import type { Signature, SignedPayment, SignerVerdict, SigningRequest } from '../../src/ports/outgoing-signer.ts';
 import { TreasuryAccount } from '../../src/features/payouts/account.ts';
 import { OutgoingExecutor } from '../../src/features/payouts/executor.ts';
 import { RefundRecords, type Leg } from '../../src/features/payouts/refunds/records.ts';
@@ -82,6 +82,8 @@ export class PayoutStage {
     (request) => `0x${request.order.id}-${request.attempt}`,
   );
   onBroadcast: (sent: SentTransaction) => void | Promise<void> = () => undefined;
+  journalFault: string | null = null;
+  lost: readonly SignedPayment[] = [];
   /** What the account has sent. */
   nonce = 0;
   bumpAfterMs = 0;
@@ -127,9 +129,11 @@ export class PayoutStage {
         check: async (order) => orThrow(this.checkBySigner(order)),
         sign: async (request) => orThrow(this.sign(request)),
         release: () => Promise.resolve({ ok: true }),
+        signedAfter: () => Promise.resolve({ payments: this.lost }),
       };
       return new OutgoingExecutor(account, new RefundRecords(account, parts), {
         signer,
+        journalCheck: { look: () => Promise.resolve(this.journalFault) },
         clock,
         log: silent,
         pollMs,

@@ -55,4 +55,30 @@ export interface PayoutSequenceSigned {
   };
 }
 
-export type TreasuryEvent = PayoutSequenceReserved | PayoutSequenceReleased | PayoutSequenceSigned | TreasuryMoveEvent;
+/**
+ * Two approvers brought a restored ledger and the signer's journal together without a payment: `excluded` passes over a
+ * transaction that can never land, since another of the same move did; `begun_anew` goes on from the journal's own
+ * entry, after a journal that is lost.
+ */
+export interface JournalPlaceMoved {
+  readonly type: 'JournalPlaceMoved';
+  readonly data: {
+    readonly mode: Mode;
+    readonly network: Network;
+    readonly why: 'excluded' | 'begun_anew';
+    readonly from: JournalPlace | null;
+    readonly to: JournalPlace;
+    /** What was passed over; null where a journal begins anew. */
+    readonly passed: { readonly moveId: string; readonly txHash: string; readonly endedByTxHash: string } | null;
+    readonly proposedBy: string;
+    readonly approvers: readonly string[];
+    readonly movedAtSec: number;
+  };
+}
+
+export type TreasuryEvent =
+  | PayoutSequenceReserved
+  | PayoutSequenceReleased
+  | PayoutSequenceSigned
+  | JournalPlaceMoved
+  | TreasuryMoveEvent;

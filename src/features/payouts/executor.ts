@@ -1,3 +1,4 @@
+import type { JournalPlaceMoved } from '../../domain/events/treasury-events.ts';
 import type { ReplacementReason, TransactionDraft } from '../../domain/events/transaction-draft.ts';
 import type { MoveFailureReason } from '../../domain/events/treasury-move-events.ts';
 import { toSec, type Clock } from '../../ports/clock.ts';
@@ -15,16 +16,17 @@ import { helperGone, isTransient, OUTAGE_REASON, RoundFaults, textOf } from './f
 import { type Failure, isSigned, type Missing, type Outgoing, type OutgoingRecords, type Sequence } from './records.ts';
 import { RetryState, SEQUENCE_BUSY, WAIT_REASONS, type WaitFacts } from './retry-state.ts';
 import { SentTransactions } from './sent.ts';
-import { takeOver } from './take-over.ts';
+import { releaseUnsigned, takeOver } from './take-over.ts';
 import { WAIT_LOOKS } from './turns.ts';
 
 /** Begun in one round. */
 const ROUND = 20;
+/** Alarms about what is reserved. */
+const OF_RESERVATION = ['reservation', 'signer'] as const;
 
 export interface ExecutorDeps {
-  readonly signer: Pick<OutgoingSigner, 'check' | 'sign' | 'release'>;
-  /** Of those that share a treasury one compares journal and ledger. */
-  readonly journalCheck?: JournalCheck;
+  readonly signer: Pick<OutgoingSigner, 'check' | 'sign' | 'release' | 'signedAfter'>;
+  readonly journalCheck: Pick<JournalCheck, 'look'>;
   readonly clock: Clock;
   readonly log: Log;
   /** Between two looks at the same transaction. */
@@ -47,6 +49,8 @@ export class OutgoingExecutor<Item extends Outgoing> {
   readonly #turns = new InTurn();
   /** What was not done at the last look. */
   #open: readonly Item['ref'][] = [];
+  /** Something of this executor was between reservation and signature when it was last looked at. */
+  #isReserved = false;
 
   constructor(account: TreasuryAccount, records: OutgoingRecords<Item>, deps: ExecutorDeps) {
     this.#account = account;
@@ -120,8 +124,19 @@ export class OutgoingExecutor<Item extends Outgoing> {
       if (this.#records.reservation(await this.context())?.ref.id === ref.id)
         throw new Error(`${ref.id} is being signed`);
       const item = await this.#records.find(ref);
+      const lost = await this.lostSignature(ref.id);
+      if (lost !== null) throw new Error(lost);
       if (item) await this.#fail(item, failure('rejected_by_operator'));
     });
+  }
+
+  /** Why one must not be given up: a restored ledger has lost that it was signed, the signer has not. Null otherwise. */
+  async lostSignature(id: string): Promise<string | null> {
+    const { mode, network } = this.chain;
+    const since = await this.#deps.signer.signedAfter(mode, network, (await this.context()).journal);
+    return 'payments' in since && since.payments.some((payment) => payment.id === id)
+      ? `${id} was signed, which this ledger has lost: take it over (quittance treasury lost)`
+      : null;
   }
 
   /**
@@ -135,6 +150,28 @@ export class OutgoingExecutor<Item extends Outgoing> {
     });
   }
 
+  /**
+   * Gives up, between two rounds, what was asked for anew in the place of a payment that is taken over. Throws when it
+   * was signed.
+   */
+  async giveWay(ref: Item['ref'], payment: SignedPayment): Promise<void> {
+    await this.#turns.run(async () => {
+      await releaseUnsigned(payment, this.#account, this.#nowSec());
+      const item = await this.#records.find(ref);
+      if (item && isSigned(item)) throw new Error(`${ref.id} was signed`);
+      if (item) await this.#fail(item, failure('rejected_by_operator'));
+    });
+  }
+
+  /** Passes over, between two rounds, a transaction of the journal that can never land. Throws when it is refused. */
+  async passOver(payment: SignedPayment, data: JournalPlaceMoved['data']): Promise<void> {
+    await this.#turns.run(async () => {
+      await releaseUnsigned(payment, this.#account, this.#nowSec());
+      const refused = await this.#account.tell({ type: 'MoveJournalPlace', data }, data.proposedBy);
+      if (refused !== null) throw new Error(refused);
+    });
+  }
+
   async #round(faults: RoundFaults): Promise<void> {
     let items = await this.#read();
     // What was reserved comes before everything else, since it holds the account's sequence.
@@ -142,10 +179,7 @@ export class OutgoingExecutor<Item extends Outgoing> {
     const context = await this.context();
     const unknown = Object.values(context.unknownOutflows)[0];
     const { mode, network } = this.chain;
-    this.#retries.setAlarm(
-      'journal',
-      (await this.#deps.journalCheck?.look(mode, network, () => this.context())) ?? null,
-    );
+    this.#retries.setAlarm('journal', await this.#deps.journalCheck.look(mode, network, () => this.context()));
     this.#retries.setAlarm(
       'outflow',
       unknown ? `${unknown.txHash ?? unknown.outflowKey} moved money of ours and is not in the ledger` : null,
@@ -179,6 +213,10 @@ export class OutgoingExecutor<Item extends Outgoing> {
   /** True when it tried to. */
   async #finishReserved(): Promise<boolean> {
     const reserved = this.#records.reservation(await this.context());
+    // What was taken over from the journal has ended it, and what the signer said of it.
+    if (reserved === null && this.#isReserved)
+      for (const source of OF_RESERVATION) this.#retries.setAlarm(source, null);
+    this.#isReserved = reserved !== null;
     if (reserved === null || !this.#retries.turns.isDue(reserved.ref.id)) return false;
     try {
       await this.#finish(reserved.ref, reserved.sequence);
@@ -277,7 +315,9 @@ export class OutgoingExecutor<Item extends Outgoing> {
     if (draft === null) return this.#retries.wait(item.ref, 'sequence_busy', SEQUENCE_BUSY);
     const sequence = { attempt, fromAddress: item.order.fromAddress, draft, replaces, reservedAtSec: this.#nowSec() };
     // Another may have taken the sequence in between; the next round draws it up anew.
-    if (await this.#records.reserve(item, sequence)) await this.#finish(item.ref, sequence);
+    if (!(await this.#records.reserve(item, sequence))) return;
+    this.#isReserved = true;
+    await this.#finish(item.ref, sequence);
   }
 
   /** Signs what is reserved, writes the bytes down, and only then lets them out. Safe to repeat after any crash. */

@@ -1,31 +1,38 @@
+import type { JournalPlace } from '../../domain/events/transaction-draft.ts';
 import type { Mode } from '../../domain/ids.ts';
 import type { Network } from '../../domain/networks.ts';
-import type { OutgoingSigner } from '../../ports/outgoing-signer.ts';
+import { treasuryStream } from '../../domain/streams.ts';
+import type { OutgoingSigner, SignerStatus } from '../../ports/outgoing-signer.ts';
 import type { TreasuryContext } from '../../../state-machines/treasury/treasury.state.ts';
 
 const EVERY_MS = 30_000;
 /** Who stopped it, in its journal. */
-const NO_JOURNAL = 'the service, since the signer has no journal beside a ledger that has paid';
-const LOST =
-  'the signer has no journal of what this ledger has paid, so it was stopped: bring its journal back, or compare with the chains before two approvers resume it (runbook, "A signer without its journal")';
+const NO_JOURNAL = 'the service, since the journal of the signer does not hold what the ledger has paid';
 
-const faultOf = (network: Network, signedTo: number, knownTo: number): string =>
-  `the signer's journal is at entry ${signedTo} of ${network} and the ledger at ${knownTo}: ` +
-  (signedTo > knownTo
-    ? 'it signed what this ledger does not know, as after a restored backup'
-    : 'it is not the journal of this ledger, or an older copy');
+const lostOn = (network: Network, { seq }: JournalPlace): string =>
+  `the signer has no journal of what this ledger has paid on ${network}, up to entry ${seq}, so it was stopped: bring its journal back, or compare with the chains before two approvers resume it (runbook, "A signer without its journal")`;
+const aheadOn = (network: Network, signed: JournalPlace | undefined, ledger: JournalPlace | null): string =>
+  `the signer's journal is at entry ${signed?.seq ?? 0} of ${network} and the ledger at ${ledger?.seq ?? 0}: it signed what this ledger does not know, as after a restored backup`;
+
+/** The signer, as far as journals and ledgers are compared. */
+export type JournalKeeper = Pick<OutgoingSigner, 'status' | 'signedAfter' | 'stop'>;
+
+interface Comparison {
+  readonly lookedMs: number;
+  readonly fault: string | null;
+}
 
 /**
- * Looks whether the signer signed what this ledger does not know, as after the restore of a backup: the signer would
- * refuse the next payout, and that may be asked for days later.
+ * Looks whether the signer signed what a ledger does not know, as after the restore of a backup, or knows nothing of
+ * what the ledger has paid: it would refuse the next payout, and that may be asked for days later. All that pay from a
+ * treasury share one.
  */
 export class JournalCheck {
-  readonly #signer: Pick<OutgoingSigner, 'status' | 'stop'>;
+  readonly #signer: JournalKeeper;
   readonly #everyMs: number;
-  #lookedMs = -Infinity;
-  #fault: string | null = null;
+  readonly #last = new Map<string, Comparison>();
 
-  constructor(signer: Pick<OutgoingSigner, 'status' | 'stop'>, everyMs = EVERY_MS) {
+  constructor(signer: JournalKeeper, everyMs = EVERY_MS) {
     this.#signer = signer;
     this.#everyMs = everyMs;
   }
@@ -34,28 +41,38 @@ export class JournalCheck {
    * What is wrong, for people; as last seen while there is nothing to compare. Never rejects for a signer that is away.
    */
   async look(mode: Mode, network: Network, context: () => Promise<TreasuryContext>): Promise<string | null> {
-    if (performance.now() - this.#lookedMs < this.#everyMs) return this.#fault;
+    const treasury = treasuryStream(mode, network);
+    const last = this.#last.get(treasury) ?? { lookedMs: -Infinity, fault: null };
+    // What people mend is seen soon.
+    const everyMs = last.fault === null ? this.#everyMs : this.#everyMs / 10;
+    if (performance.now() - last.lookedMs < everyMs) return last.fault;
     const before = await context();
     const status = await this.#signer.status(mode).catch(() => null);
     const after = await context();
     // What is being signed is in the one before it is in the other.
     if (
-      !status?.lastSigned ||
+      !status?.lastPlaces ||
       before.open !== null ||
       after.open !== null ||
       before.journal?.hash !== after.journal?.hash
     )
-      return this.#fault;
-    this.#lookedMs = performance.now();
-    const [journal, ledger] = [status.lastSigned[network] ?? null, after.journal];
+      return last.fault;
+    const fault = await this.#compare(mode, network, after.journal, status).catch(() => last.fault);
+    this.#last.set(treasury, { lookedMs: performance.now(), fault });
+    return fault;
+  }
+
+  async #compare(
+    mode: Mode,
+    network: Network,
+    ledger: JournalPlace | null,
+    { lastPlaces, stopped }: SignerStatus,
+  ): Promise<string | null> {
+    if (lastPlaces[network]?.hash === ledger?.hash) return null;
+    const since = await this.#signer.signedAfter(mode, network, ledger);
+    if ('payments' in since) return aheadOn(network, lastPlaces[network], ledger);
     // It remembers no cap and no nonce, and would begin anew on networks that this ledger has nothing of.
-    if (status.isNew && ledger !== null) await this.#signer.stop(mode, NO_JOURNAL).catch(() => undefined);
-    this.#fault =
-      journal?.hash === ledger?.hash
-        ? null
-        : status.entries === 0
-          ? LOST
-          : faultOf(network, journal?.seq ?? 0, ledger?.seq ?? 0);
-    return this.#fault;
+    if (!stopped) await this.#signer.stop(mode, NO_JOURNAL);
+    return lostOn(network, ledger!);
   }
 }

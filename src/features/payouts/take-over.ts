@@ -51,7 +51,7 @@ export async function takeOver<Item extends Outgoing>({
  * What is reserved beside the oldest payment that the ledger lost was never signed: the signer's journal was ahead, and
  * it refused.
  */
-async function releaseUnsigned(
+export async function releaseUnsigned(
   { id, attempt, draft }: SignedPayment,
   account: TakeOver<Outgoing>['account'],
   nowSec: number,
@@ -68,7 +68,7 @@ async function releaseUnsigned(
 
 const ACTOR = 'take-over';
 
-const isOfOrder = (payment: SignedPayment, order: OutgoingTransaction): boolean =>
+export const isOfOrder = (payment: SignedPayment, order: OutgoingTransaction): boolean =>
   amountOf(payment.amount) === amountOf(order.amount) &&
   (['kind', 'network', 'id', 'coin', 'fromAddress', 'toAddress'] as const).every(
     (field) => payment[field] === order[field],

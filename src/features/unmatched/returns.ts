@@ -29,11 +29,15 @@ export function returnsOf(moves: MoveMoney, signer: Pick<OutgoingSigner, 'check'
       return refused;
     },
     status: async (mode, network, moveId) => statusOf(await needed(mode, network).context(), moveId),
-    cancel: (data) =>
-      needed(data.mode, data.network).tell(
-        { type: 'GiveUpReturn', data: data satisfies MoveRequested, nowSec: toSec(clock.nowMs()) },
-        data.requestedBy,
-      ),
+    cancel: async (data) => {
+      const executor = needed(data.mode, data.network);
+      const command = {
+        type: 'GiveUpReturn',
+        data: data satisfies MoveRequested,
+        nowSec: toSec(clock.nowMs()),
+      } as const;
+      return (await executor.lostSignature(data.moveId)) ?? executor.tell(command, data.requestedBy);
+    },
     forecast: (request) => forecast(needed(request.mode, request.network), signer, request),
   };
 }

@@ -80,6 +80,7 @@ export const CURRENT_VERSION = {
   PayoutSequenceReserved: 1,
   PayoutSequenceReleased: 1,
   PayoutSequenceSigned: 1,
+  JournalPlaceMoved: 1,
   MoveSequenceReserved: 1,
   MoveSequenceReleased: 1,
   SweepRequested: 1,

@@ -19,34 +19,6 @@ describe('the signer', () => {
   });
 });
 
-describe('a signer without a journal', () => {
-  const PLACE = { seq: 7, hash: 'a'.repeat(64) };
-
-  it('stops itself for the whole mode beside a ledger that has paid, and stays stopped', async () => {
-    await withSigner(async (open, order, request) => {
-      const signer = open(() => START_MS);
-      expect(await signer.sign(request({}, { ledger: PLACE }))).toMatchObject({
-        ok: false,
-        kind: 'stopped',
-        code: 'journal_disagrees',
-      });
-      expect(await signer.check(order)).toMatchObject({ ok: false, code: 'kill_switch' });
-      expect(await signer.sign(request())).toMatchObject({ ok: false, code: 'kill_switch' });
-      expect(await open(() => START_MS).status('test')).toMatchObject({ stopped: true, entries: 0 });
-      return true;
-    });
-  });
-
-  it('signs the first payment of a new installation', async () => {
-    await withSigner(async (open, _, request) => {
-      const signer = open(() => START_MS);
-      expect(await signer.sign(request())).toMatchObject({ ok: true });
-      expect(await signer.status('test')).toMatchObject({ stopped: false, entries: 1 });
-      return true;
-    });
-  });
-});
-
 describe('a payer who paid in many small parts', () => {
   it('is asked about in many questions at a time, so that the refunds of others wait for few answers', async () => {
     const PARTS = 200;

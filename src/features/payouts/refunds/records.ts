@@ -211,14 +211,14 @@ export class RefundRecords implements OutgoingRecords<Leg> {
     const { attempt, txHash } = signed;
     const data = { refundId: ref.refundId as RefundId, legId, fromAddress: order.fromAddress, ...signed };
     crashPoint('after-sign');
-    // Another process may have seen an earlier transaction of the leg land: then this one, of the same nonce, is never
+    // Another process may have seen an earlier transaction of the leg end it: then this one, of the same nonce, is never
     // sent.
-    const isPaid = leg.status === 'COMPLETED';
-    if (!isPaid) await this.#tellSession(ref, { type: 'RecordPayoutSigned', data, replaces });
+    const hasEnded = leg.status === 'COMPLETED' || leg.status === 'FAILED';
+    if (!hasEnded) await this.#tellSession(ref, { type: 'RecordPayoutSigned', data, replaces });
     crashPoint('after-signed-event');
     await this.#tellTreasury({ type: 'RecordPayoutSequenceSigned', data: { legId, attempt, txHash, journal } });
     crashPoint('after-sequence-event');
-    return !isPaid;
+    return !hasEnded;
   }
 
   async complete({ ref, leg, context }: Leg, landed: LandedTransaction): Promise<void> {

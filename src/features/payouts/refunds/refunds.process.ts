@@ -4,11 +4,10 @@ import { toSec } from '../../../ports/clock.ts';
 import type { EventStore } from '../../../ports/event-store.ts';
 import { NOTHING_RESERVED, type Reserved } from '../../../ports/outgoing.ts';
 import type { OutgoingChain } from '../../../ports/outgoing-chain.ts';
-import type { OutgoingSigner, SignedPayment, TreasuryAddresses } from '../../../ports/outgoing-signer.ts';
+import type { SignedPayment, TreasuryAddresses } from '../../../ports/outgoing-signer.ts';
 import type { ReadModel } from '../../../ports/read-model.ts';
 import { TreasuryAccount, type AccountDeps } from '../account.ts';
 import { OutgoingExecutor, type ExecutorDeps } from '../executor.ts';
-import { JournalCheck } from '../journal-check.ts';
 import { TreasuryLoops } from '../loops.ts';
 import { RefundRecords, refOf, type Leg, type RefundRecordsDeps, type WaitingRefund } from './records.ts';
 import { PayoutWork } from './work.ts';
@@ -23,7 +22,6 @@ export interface PayRefundsDeps
   readonly chains: readonly OutgoingChain[];
   readonly addresses: ReadonlyMap<Mode, TreasuryAddresses>;
   readonly isOurs: (mode: Mode, network: Network, address: string) => boolean;
-  readonly signer: ExecutorDeps['signer'] & Pick<OutgoingSigner, 'status' | 'stop'>;
   readonly pollMs: (network: Network) => number;
   /** False while the ledger is not known to be sound: nothing is signed and nothing is sent. */
   readonly mayPay: () => boolean;
@@ -64,8 +62,8 @@ export class PayRefunds {
         isOurs: (address) => isOurs(chain.mode, chain.network, address),
       });
       const executor = new OutgoingExecutor(account, records, {
-        ...{ ...deps, pollMs: deps.pollMs(chain.network) },
-        journalCheck: new JournalCheck(deps.signer),
+        ...deps,
+        pollMs: deps.pollMs(chain.network),
       });
       return [{ chain, records, executor }];
     });

@@ -56,6 +56,7 @@ class Stage {
   fateOf: (order: OutgoingTransaction) => Fate = () => this.fate;
   check: (order: OutgoingTransaction) => PreCheck = () => ({ kind: 'ready' });
   sign: (request: SigningRequest) => Signature = signed;
+  journalFault: string | null = null;
   /** Of the transfer that a return pays back. */
   deposit: Pick<DepositState, 'status' | 'revertedAtSec'> = { status: 'final' };
 
@@ -90,6 +91,7 @@ class Stage {
       check: () => Promise.resolve({ ok: true }),
       sign: (request: SigningRequest) => Promise.resolve(this.sign(request)),
       release: () => Promise.resolve({ ok: true }),
+      signedAfter: () => Promise.resolve({ payments: [] }),
     } as unknown as OutgoingSigner;
     const log = { info: () => undefined, warn: () => undefined, error: () => undefined } as never;
     const depositOf = () => Promise.resolve(this.deposit as DepositState);
@@ -99,6 +101,7 @@ class Stage {
         chain,
         treasury: TREASURY,
         signer,
+        journalCheck: { look: () => Promise.resolve(this.journalFault) },
         treasuries: createTreasuryHandler(deps),
         owed,
         clock: systemClock,
@@ -194,6 +197,16 @@ describe('a sweep that landed while its gas is not written down', () => {
     await stage.executor.round();
     later.mockRestore();
     expect(await open()).toEqual(['gas']);
+  });
+});
+
+describe('a move beside a journal that disagrees', () => {
+  it('waits as refunds do, and is told why', async () => {
+    await stage.request(requested('swp_2'));
+    stage.journalFault = 'the journal is ahead';
+    await stage.executor.round();
+    expect((await stage.executor.context()).moves['swp_2']!.signed).toEqual([]);
+    expect(stage.executor.waiting).toMatchObject([{ moveId: 'swp_2', detail: 'the journal is ahead' }]);
   });
 });
 

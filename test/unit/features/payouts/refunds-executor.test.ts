@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RefundId } from '../../../../src/domain/ids.ts';
-import type { Signature } from '../../../../src/ports/outgoing-signer.ts';
+import type { Signature, SignedPayment } from '../../../../src/ports/outgoing-signer.ts';
+import { refOf } from '../../../../src/features/payouts/refunds/records.ts';
 import type { SessionCommand } from '../../../../state-machines/checkout-session/session.decider.ts';
-import { landedAs, PayoutStage, signedAs } from '../../../support/payout-stage.ts';
+import { EVM_DRAFT, landedAs, PayoutStage, signedAs } from '../../../support/payout-stage.ts';
 import { SESSION_ID } from '../../../support/session-facts.ts';
 
 const refundId = 're_a' as RefundId;
@@ -65,6 +66,69 @@ describe('a payout whose replacement is reserved and not signed', () => {
     expect(await stage.treasury()).toMatchObject({ open: null, journal: { seq: 2 } });
     expect(await stage.leg('re_a-1')).toMatchObject({ status: 'COMPLETED', txHashes: ['0xt1'] });
     expect(stage.broadcast).toEqual([]);
+  });
+});
+
+describe('a replacement that a restored ledger lost', () => {
+  const lost: SignedPayment = {
+    ...{ kind: 'refund', network: 'ethereum', id: 're_a-1', attempt: 2, coin: 'USDT', amount: '4.00' },
+    ...{ fromAddress: '0xTreasury', toAddress: '', draft: EVM_DRAFT, depositKeys: [], merchantId: null },
+    ...{ txHash: '0xt2', signedBytes: 'bytes', journal: { seq: 2, hash: 'h2' }, signedAtSec: 1 },
+  };
+  const takeOver = async (): Promise<void> => {
+    const { toAddress, amount } = (await stage.leg('re_a-1')).leg;
+    const ref = refOf({ sessionId: SESSION_ID, refundId, legId: 're_a-1' });
+    await stage.executor.takeOver(ref, { ...lost, toAddress, amount });
+  };
+
+  it.each([
+    ['landed', landedAs('0xt1'), 'COMPLETED'],
+    ['had no effect', { kind: 'ineffective', txHash: '0xt1', networkFee: '0.001' } as const, 'FAILED'],
+  ])('is written down beside a leg whose first transaction %s, and nothing is sent', async (_, fate, status) => {
+    stage.fateOf = () => fate;
+    await stage.executor.round();
+    expect(await stage.leg('re_a-1')).toMatchObject({ status });
+    stage.broadcast.length = 0;
+    await takeOver();
+    expect(await stage.treasury()).toMatchObject({ open: null, journal: { seq: 2 } });
+    expect(await stage.leg('re_a-1')).toMatchObject({ status, txHashes: ['0xt1'] });
+    expect(stage.broadcast).toEqual([]);
+  });
+
+  it('ends the alarm of what was reserved beside it, so that others are paid again', async () => {
+    await stage.requestRefund('re_b', 1);
+    stage.fateOf = () => ({ kind: 'absent' });
+    stage.sign = () => ({ ...stopped, code: 'journal_disagrees' });
+    await stage.executor.round();
+    expect((await stage.treasury()).open).toMatchObject({ legId: 're_b-1' });
+    expect(stage.executor.alarm).toMatch(/the signer refuses to sign/);
+    await takeOver();
+    stage.sign = signed;
+    for (let round = 0; round < 3; round += 1) await stage.executor.round();
+    expect(stage.executor.alarm).toBeNull();
+    expect(await stage.leg('re_b-1')).toMatchObject({ status: 'PROCESSING' });
+  });
+});
+
+describe('a payout that a restored ledger has as never signed', () => {
+  it('cannot be given up while the journal says that it was', async () => {
+    await stage.requestRefund('re_b', 1);
+    stage.lost = [{ id: 're_b-1' } as SignedPayment];
+    const ref = refOf({ sessionId: SESSION_ID, refundId: 're_b', legId: 're_b-1' });
+    await expect(stage.executor.reject(ref)).rejects.toThrow('re_b-1 was signed, which this ledger has lost');
+    stage.lost = [];
+    await stage.executor.reject(ref);
+    expect(await stage.leg('re_b-1')).toMatchObject({ status: 'FAILED' });
+  });
+});
+
+describe('a payout beside a journal that disagrees', () => {
+  it('waits, and is told why', async () => {
+    await stage.requestRefund('re_b', 1);
+    stage.journalFault = 'the journal is ahead';
+    await stage.executor.round();
+    expect(await stage.leg('re_b-1')).toMatchObject({ status: 'PENDING' });
+    expect(stage.executor.waiting).toMatchObject([{ legId: 're_b-1', detail: 'the journal is ahead' }]);
   });
 });
 

@@ -108,6 +108,7 @@ const BOOKED_BY = {
     PayoutSequenceReserved: 'treasury',
     PayoutSequenceReleased: 'treasury',
     PayoutSequenceSigned: 'treasury',
+    JournalPlaceMoved: 'treasury',
     MoveSequenceReserved: 'treasury',
   },
   ...{

@@ -1,0 +1,121 @@
+import { refused } from './commands.ts';
+import type { CommandParts } from './treasury-arguments.ts';
+import {
+  MOVE_NAMES,
+  type MoveCompleted,
+  type MoveFailed,
+  type MoveRequested,
+  type MoveSigned,
+} from '../domain/events/treasury-move-events.ts';
+import { parseRefundId, type RefundId, type SessionId } from '../domain/ids.ts';
+import { sessionStream, treasuryStream } from '../domain/streams.ts';
+import type { EventStore } from '../ports/event-store.ts';
+import { validityOf, type Fate, type OutgoingTransaction, type SentTransaction } from '../ports/outgoing.ts';
+import type { SignedPayment } from '../ports/outgoing-signer.ts';
+import type { MoveExecutor } from '../features/payouts/moves/records.ts';
+import { decodeEvent } from '../runtime/commands/codec.ts';
+import type { LegState, SessionContext } from '../../state-machines/checkout-session/session.state.ts';
+
+/* What the signer signed and a restored ledger lost, beside what the ledger still knows of it. */
+
+export interface LostParts extends Pick<CommandParts, 'payouts' | 'core'> {
+  readonly store: Pick<EventStore, 'readStream'>;
+  readonly sessionOfRefund: (id: RefundId) => Promise<SessionId | null>;
+}
+
+export interface Lost {
+  readonly executor: MoveExecutor;
+  /** Oldest first. */
+  readonly payments: readonly SignedPayment[];
+}
+
+/** Throws `CommandRefused` where the journal does not hold what the ledger knows. */
+export async function lostOf({ payouts }: LostParts, executor: MoveExecutor): Promise<Lost> {
+  const { mode, network } = executor.chain;
+  const found = await payouts.signer.signedAfter(mode, network, (await executor.context()).journal);
+  return 'payments' in found ? { executor, payments: found.payments } : refused(found.message);
+}
+
+/** What the ledger knows of the refund that a payment is for. */
+export interface KnownRefund {
+  readonly refundId: RefundId;
+  readonly sessionId: SessionId;
+  readonly context: SessionContext;
+  readonly leg: LegState | null;
+}
+
+/** Null where the ledger does not know it. */
+export async function knownRefund({ core, sessionOfRefund }: LostParts, legId: string): Promise<KnownRefund | null> {
+  const refundId = refundOf(legId);
+  const sessionId = await sessionOfRefund(refundId);
+  const context = sessionId && (await core.sessionHandler.read(sessionStream(sessionId)))?.context;
+  return sessionId && context
+    ? { refundId, sessionId, context, leg: context.refunds[refundId]?.legs[legId] ?? null }
+    : null;
+}
+
+export const refundOf = (legId: string): RefundId =>
+  parseRefundId(legId.replace(/-\d+$/, '')) ?? refused(`${legId} names no refund`);
+
+/** A move that the ledger has forgotten, since it is done. */
+export interface EndedMove {
+  readonly requested: MoveRequested;
+  readonly sent: readonly SentTransaction[];
+  /** By which it ended; null where it was given up unsigned. */
+  readonly txHash: string | null;
+}
+
+const PAGE = 1_000;
+
+/** As the newest events of the treasury say; null where it was never asked for. */
+export async function endedMove(
+  { store }: LostParts,
+  { chain: { mode, network } }: MoveExecutor,
+  { kind, id }: SignedPayment,
+): Promise<EndedMove | null> {
+  if (kind === 'refund') return null;
+  const name = MOVE_NAMES[kind];
+  let found: EndedMove | null = null;
+  for (let from = 0, page = PAGE; page === PAGE; from += PAGE) {
+    const events = await store.readStream(treasuryStream(mode, network), { from, limit: PAGE });
+    page = events.length;
+    for (const recorded of events) {
+      const { type, data } = decodeEvent(recorded).event;
+      if (!('moveId' in data) || data.moveId !== id) continue;
+      if (type === `${name}Requested`) found = { requested: data as MoveRequested, sent: [], txHash: null };
+      if (found !== null) found = withEvent(found, data);
+    }
+  }
+  return found;
+}
+
+const withEvent = (move: EndedMove, data: object): EndedMove => {
+  if ('signedBytes' in data) return { ...move, sent: [...move.sent, data as MoveSigned] };
+  return 'networkFee' in data ? { ...move, txHash: (data as MoveCompleted | MoveFailed).txHash } : move;
+};
+
+/**
+ * What the chain says of it, and of whatever else was signed in its place, by the journal or by the ledger. The hash
+ * that is looked for is one over receiver, coin and amount.
+ */
+export async function fateOf(parts: LostParts, payment: SignedPayment, lost: Lost): Promise<Fate> {
+  const { kind, id, network, coin, amount, fromAddress, toAddress } = payment;
+  const { chain } = lost.executor;
+  const money = { kind, id, mode: chain.mode, network, coin, amount, fromAddress, toAddress };
+  const order: OutgoingTransaction = { ...money, derivationIndex: null, merchantId: null, refund: null, deposits: [] };
+  const sent = lost.payments
+    .filter((each) => each.id === id)
+    .map(({ txHash, signedBytes, draft }) => ({ txHash, signedBytes, validity: validityOf(draft) }));
+  return chain.fate(order, [...(await knownAttempts(parts, payment, lost.executor)), ...sent]);
+}
+
+async function knownAttempts(
+  parts: LostParts,
+  payment: SignedPayment,
+  executor: MoveExecutor,
+): Promise<readonly SentTransaction[]> {
+  if (payment.kind === 'refund') return (await knownRefund(parts, payment.id))?.leg?.payouts ?? [];
+  if (payment.attempt === 1) return [];
+  const open = (await executor.context()).moves[payment.id];
+  return open?.signed ?? (await endedMove(parts, executor, payment))?.sent ?? [];
+}

@@ -1,0 +1,240 @@
+import { refused } from './commands.ts';
+import type { CommandParts } from './treasury-arguments.ts';
+import { isOwed, type MoveRequested } from '../domain/events/treasury-move-events.ts';
+import { parseSessionId, type MerchantId, type SessionId } from '../domain/ids.ts';
+import { amountOf, isCoin } from '../domain/money.ts';
+import { addressFamilyOf } from '../domain/networks.ts';
+import { sessionStream } from '../domain/streams.ts';
+import { toSec } from '../ports/clock.ts';
+import type { Fate } from '../ports/outgoing.ts';
+import type { SignedPayment } from '../ports/outgoing-signer.ts';
+import { indexKey } from '../features/addresses/address-index.ts';
+import { orderOf } from '../features/payouts/moves/order.ts';
+import { refOf, type MoveExecutor } from '../features/payouts/moves/records.ts';
+import { orderedLeg } from '../features/payouts/refunds/orders.ts';
+import { isOfOrder } from '../features/payouts/take-over.ts';
+import { tokenDecimals } from '../features/sessions/request-refund.ts';
+import { planRefund } from '../../state-machines/checkout-session/refund-allocation.ts';
+import { optionAt } from '../../state-machines/checkout-session/session.state.ts';
+import { needsApproval, standsInTheWay } from '../../state-machines/treasury/moves.ts';
+import { endedMove, knownRefund, refundOf, type EndedMove, type Lost, type LostParts } from './lost-payments.ts';
+
+/* Whether the ledger can take a payment that it lost, and how: everything that is refused, is before anybody signs. */
+
+export interface TakeOverParts extends CommandParts, LostParts {
+  /** Refunds where they are paid; throws `CommandRefused` where another process pays. */
+  readonly refunds: {
+    takeOver(
+      mode: 'live' | 'test',
+      leg: { readonly sessionId: SessionId; readonly refundId: string },
+      payment: SignedPayment,
+    ): Promise<void>;
+  };
+}
+
+export interface Wanted {
+  readonly proposedBy: string;
+  readonly reason: string;
+  /** What the chain says of the payment. */
+  readonly fate: Fate;
+  /** Of a refund that the ledger does not know. */
+  readonly session: string | null;
+}
+
+export interface Plan {
+  /** Who asked for the payment and so approves nothing of it; null where nobody did whom the ledger knows. */
+  readonly requestedBy: string | null;
+  readonly write: (approvers: readonly string[]) => Promise<void>;
+}
+
+/** Throws `CommandRefused` where the ledger cannot take it. */
+export async function prepare(parts: TakeOverParts, lost: Lost, payment: SignedPayment, wanted: Wanted): Promise<Plan> {
+  return payment.kind === 'refund'
+    ? { requestedBy: null, write: await prepareRefund(parts, lost.executor, payment, wanted) }
+    : prepareMove(parts, lost, payment, wanted);
+}
+
+async function prepareRefund(
+  parts: TakeOverParts,
+  { chain, treasury }: MoveExecutor,
+  payment: SignedPayment,
+  { proposedBy, session }: Wanted,
+): Promise<Plan['write']> {
+  const { core, refunds, random } = parts;
+  const refundId = refundOf(payment.id);
+  const known = await knownRefund(parts, payment.id);
+  const sessionId =
+    known?.sessionId ??
+    parseSessionId(
+      session ??
+        refused(`the ledger does not know the refund ${refundId}: name the session that it was for by --session`),
+    );
+  const context =
+    (sessionId && (await core.sessionHandler.read(sessionStream(sessionId)))?.context) ||
+    refused('session: there is no such session');
+  const takeOver = (): Promise<void> => refunds.takeOver(chain.mode, { sessionId: sessionId!, refundId }, payment);
+  if (context.refunds[refundId]) {
+    const leg = orderedLeg(context, refundId, payment.id, treasury);
+    if (!leg || !isOfOrder(payment, leg.order))
+      return refused(`${payment.id} has other terms in the ledger than in the journal`);
+    if (leg.leg.status === 'FAILED' && leg.leg.payouts.length === 0)
+      return refused(
+        `${payment.id} was given up in this ledger, though the journal says that it was signed: restore the backup again and take it over before anything is given up`,
+      );
+    return takeOver;
+  }
+  // One that was asked for since may be the same wish once more: the merchant's request was lost with the refund.
+  const open = Object.values(context.refunds).find(({ status }) => status === 'PENDING');
+  if (open)
+    return refused(
+      `session: its refund ${open.requested.refundId} waits to be paid and may be the same wish once more: give it up by "quittance treasury reject" first`,
+    );
+  const coin = isCoin(payment.coin) ? payment.coin : refused(`${payment.coin} is no coin of a refund`);
+  const [deposit, ...others] = payment.depositKeys;
+  const terms = {
+    ...{ refundId, coin, units: amountOf(payment.amount), decimals: tokenDecimals([chain.settings], coin) },
+    namedDeposit: others.length === 0 ? (deposit ?? null) : null,
+  };
+  const plan = planRefund(context, terms);
+  if (!plan.ok)
+    return refused(
+      `session: ${plan.refusal.message}; a refund asked for since the restore is given up by "quittance treasury reject"`,
+    );
+  const [leg] = plan.legs;
+  const isSame =
+    plan.legs.length === 1 &&
+    leg!.legId === payment.id &&
+    leg!.network === payment.network &&
+    leg!.toAddress === payment.toAddress;
+  if (!isSame) return refused('session: it did not receive this money from this payer');
+  return async () => {
+    const asked = {
+      asked: null,
+      reason: null,
+      idempotencyStream: null,
+      acknowledgedSender: true,
+      claim: null,
+      senders: {},
+      nowSec: payment.signedAtSec,
+    };
+    const why = { correlationId: random.uuid(), actor: proposedBy };
+    const requested = await core.sessionHandler.execute(
+      sessionStream(sessionId!),
+      { type: 'RequestRefund', ...terms, ...asked },
+      why,
+    );
+    if (!requested.ok) throw new Error(requested.refusal.message);
+    await takeOver();
+  };
+}
+
+async function prepareMove(parts: TakeOverParts, lost: Lost, payment: SignedPayment, wanted: Wanted): Promise<Plan> {
+  const { executor } = lost;
+  const { kind, id } = payment;
+  if (kind === 'refund') return refused('a refund is no move');
+  const known = (await executor.context()).moves[id];
+  if (known && !isOfOrder(payment, orderOf(known)))
+    return refused(`${id} has other terms in the ledger than in the journal`);
+  const ended = known ? null : await endedMove(parts, executor, payment);
+  if (ended && ended.sent.length > 0) return passOver(parts, executor, payment, { ...wanted, ended });
+  if (ended && kind === 'return')
+    return refused(`${id} was given up in this ledger, though the journal says that it was signed`);
+  const data = known ? null : (ended?.requested ?? (await requestOf(parts, lost, payment, wanted)));
+  const inTheWay = data ? standsInTheWay(await executor.context(), kind, data) : undefined;
+  if (inTheWay && inTheWay.signed.length > 0)
+    return refused(`${inTheWay.terms.moveId}, of the same address, is under way: try again once it is done`);
+  const write = async (approvers: readonly string[]): Promise<void> => {
+    const tell = async (command: Parameters<MoveExecutor['tell']>[0], actor: string): Promise<void> => {
+      const fault = await executor.tell(command, actor);
+      if (fault !== null) throw new Error(fault);
+    };
+    if (inTheWay) await giveWay(executor, inTheWay.terms.moveId, payment);
+    if (data) await tell({ type: 'RequestMove', kind, data }, wanted.proposedBy);
+    const nowSec = toSec(parts.clock.nowMs());
+    if (needsApproval(kind))
+      for (const approver of approvers) await tell({ type: 'ApproveMove', moveId: id, approver, nowSec }, approver);
+    await executor.takeOver(refOf(id), payment);
+    parts.treasury().moves.wake(executor);
+  };
+  const requestedBy = known?.terms.requestedBy ?? ended?.requested.requestedBy ?? null;
+  return { requestedBy: needsApproval(kind) ? requestedBy : null, write };
+}
+
+/** The same wish once more, ordered since the restore, and the gas that was asked for it. */
+async function giveWay(executor: MoveExecutor, moveId: string, payment: SignedPayment): Promise<void> {
+  const { moves } = await executor.context();
+  const gas = Object.values(moves).filter(({ terms, signed }) => terms.forMoveId === moveId && signed.length === 0);
+  for (const each of [moveId, ...gas.map(({ terms }) => terms.moveId)]) await executor.giveWay(refOf(each), payment);
+}
+
+/** Another transaction of the move ended it, so that this one can never land: only the place in the journal is left. */
+async function passOver(
+  { clock }: TakeOverParts,
+  executor: MoveExecutor,
+  payment: SignedPayment,
+  { proposedBy, fate, ended }: Wanted & { readonly ended: EndedMove },
+): Promise<Plan> {
+  const { mode, network } = executor.chain;
+  const endedByTxHash = fate.kind === 'landed' ? fate.landed.txHash : fate.kind === 'ineffective' ? fate.txHash : null;
+  if (endedByTxHash === null || endedByTxHash !== ended.txHash)
+    return refused(
+      `${payment.id} ended in the ledger by ${ended.txHash ?? 'no transaction'}, and the chain shows ${endedByTxHash ?? 'none'}`,
+    );
+  const { journal: from } = await executor.context();
+  const passed = { moveId: payment.id, txHash: payment.txHash, endedByTxHash };
+  return {
+    requestedBy: null,
+    write: (approvers) =>
+      executor.passOver(payment, {
+        ...{ mode, network, why: 'excluded', from, to: payment.journal, passed, proposedBy, approvers },
+        movedAtSec: toSec(clock.nowMs()),
+      }),
+  };
+}
+
+/** The request that the ledger lost, as far as the journal and the ledger tell it. */
+async function requestOf(
+  { core }: TakeOverParts,
+  lost: Lost,
+  payment: SignedPayment,
+  { proposedBy, reason }: Wanted,
+): Promise<MoveRequested> {
+  const { chain } = lost.executor;
+  const { kind, id, network, coin, amount, fromAddress, toAddress, merchantId, draft, signedAtSec } = payment;
+  if (kind === 'return' || kind === 'native_return')
+    return refused(`the ledger does not know the ${kind} ${id}, and the journal does not say what it returns`);
+  if (isOwed(kind) && merchantId === null) return refused(`the journal names no merchant for ${toAddress}`);
+  const money = { moveId: id, mode: chain.mode, network, coin, amount, fromAddress, toAddress };
+  const address = kind === 'sweep' ? fromAddress : kind === 'gas_top_up' ? toAddress : null;
+  const ofAddress = address === null ? null : await indexOf(core, chain, address);
+  const derivationIndex = draft.kind === 'solana-nonce-account' ? draft.nonceIndex : ofAddress;
+  const by = {
+    merchantId: merchantId as MerchantId | null,
+    forMoveId: kind === 'gas_top_up' ? await sweepFor(lost, payment) : null,
+    requestedBy: proposedBy,
+    reason,
+    requestedAtSec: signedAtSec,
+  };
+  return { ...money, derivationIndex, ...by };
+}
+
+/** An address has one sweep at a time, so gas is for the one that was signed after it, or that is still waited for. */
+async function sweepFor({ executor, payments }: Lost, { toAddress, journal }: SignedPayment): Promise<string | null> {
+  const signed = payments.find(
+    (each) => each.kind === 'sweep' && each.fromAddress === toAddress && each.journal.seq > journal.seq,
+  );
+  const { moves } = await executor.context();
+  const open = Object.values(moves).find(({ kind, terms }) => kind === 'sweep' && terms.fromAddress === toAddress);
+  return signed?.id ?? open?.terms.moveId ?? null;
+}
+
+async function indexOf(
+  core: TakeOverParts['core'],
+  { mode, network }: MoveExecutor['chain'],
+  address: string,
+): Promise<number> {
+  const sessionId = core.addressIndexes.get(indexKey(mode, addressFamilyOf(network)))?.sessionOf(address) ?? null;
+  const created = sessionId && (await core.sessionHandler.read(sessionStream(sessionId)))?.context.created;
+  const option = created ? optionAt(created, address) : undefined;
+  return option?.derivationIndex ?? refused(`the ledger lost the session that ${address} was given to`);
+}
