@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { loadavg, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MessageChannel } from 'node:worker_threads';
@@ -202,7 +202,6 @@ async function measure(world: World): Promise<Figures> {
 }
 
 export async function benchGrowth(): Promise<string> {
-  const [before] = loadavg();
   const world: World = {
     dataDir: mkdtempSync(join(tmpdir(), 'quittance-bench-growth-')),
     key: { apiKey: `sk_test_${randomBytes(24).toString('hex')}`, secret: randomBytes(32).toString('hex') },
@@ -222,13 +221,13 @@ export async function benchGrowth(): Promise<string> {
       measured.push(await measure(world));
       console.log(size, measured.at(-1));
     }
-    return sectionOf(measured, before!);
+    return sectionOf(measured);
   } finally {
     rmSync(world.dataDir, { recursive: true, force: true });
   }
 }
 
-function sectionOf(measured: readonly Figures[], loadBefore: number): string {
+function sectionOf(measured: readonly Figures[]): string {
   const TEN_MILLION = 10_000_000;
   const curves = FIGURES.map(({ name, title, unit }): Curve => ({
     ...{ name, title, unit },
@@ -238,7 +237,7 @@ function sectionOf(measured: readonly Figures[], loadBefore: number): string {
     title: 'Growth',
     intro:
       'The whole service, with ever more sessions of one merchant, each open, in its log and look-ups. Processor time of all threads; ' +
-      `the ratio is of the last to the first. Load of the machine before and after: ${loadBefore.toFixed(1)}, ${loadavg()[0]!.toFixed(1)}.`,
+      'the ratio is of the last to the first.',
     columns: [
       'what',
       ...SIZES.map((size) => size.toLocaleString('en-US')),

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { writeSections } from './report.ts';
@@ -68,11 +68,14 @@ async function runAll(wanted: readonly string[]): Promise<void> {
       const name = file.slice(0, -'.ts'.length);
       if (wanted.length > 0 ? !wanted.includes(name) : ONLY_BY_NAME.has(name)) continue;
       const startedMs = performance.now();
+      const [before] = loadavg();
       try {
         const text = await runInChild(file, folder);
         if (text === null) continue;
-        console.log(`\n${text}\n\n${name}: ${((performance.now() - startedMs) / 1_000).toFixed(0)} s`);
-        writeSections(new Map([[name, text]]));
+        const seconds = ((performance.now() - startedMs) / 1_000).toFixed(0);
+        const circumstances = `Took ${seconds} s; load of the machine before and after: ${before!.toFixed(1)}, ${loadavg()[0]!.toFixed(1)}.`;
+        console.log(`\n${text}\n\n${name}: ${circumstances}`);
+        writeSections(new Map([[name, text.replace('\n', `\n\n${circumstances}\n`)]]));
       } catch (error) {
         failures.push(error instanceof Error ? error.message : String(error));
       }

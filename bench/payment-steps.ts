@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { loadavg, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fullPhase, inWorld } from './payments.ts';
 import { profiling, sharesOf } from './payments/profile.ts';
@@ -16,7 +16,6 @@ const PROFILES: Readonly<Record<string, string>> = {
 const SHOWN_US = 10;
 
 export async function benchPaymentSteps(): Promise<BenchSection> {
-  const [before] = loadavg();
   const folder = mkdtempSync(join(tmpdir(), 'quittance-bench-profiles-'));
   try {
     const { cpuUs, payments, perSecond, clockUs } = await inWorld(
@@ -38,8 +37,7 @@ export async function benchPaymentSteps(): Promise<BenchSection> {
       title: 'Where the CPU of a payment goes',
       intro:
         `${payments.toLocaleString('en-US')} payments, ${perSecond.toFixed(0)} a second, with a profile of each thread. Its clock says how much CPU a thread took, the profile in ` +
-        'which shares; what libraries and Node do belongs to the place of ours that called them, as far as there is one. ' +
-        `Load of the machine before and after: ${before!.toFixed(1)}, ${loadavg()[0]!.toFixed(1)}.`,
+        'which shares; what libraries and Node do belongs to the place of ours that called them, as far as there is one.',
       columns: ['thread', 'step', 'ms a payment', 'share'],
       rows: shown.map(([thread, step, us]) => [
         thread,

@@ -1,5 +1,5 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { loadavg, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ChainReport } from './payments/chain.process.ts';
@@ -273,10 +273,8 @@ function rowsOf(ours: Measured, lean: Measured): string[][] {
 
 /** The main job as one figure, beside the least code that does the same. */
 export async function benchPayments(): Promise<BenchSection> {
-  const [before] = loadavg();
   const lean = await inWorld(startLean, measurePayments);
   const ours = await inWorld(startQuittance, measurePayments);
-  const [after] = loadavg();
   const queues = Object.entries(ours.full.queues).map(
     ([name, most]) => `${name.replace('quittance_', '')} ${whole(most)}`,
   );
@@ -286,7 +284,7 @@ export async function benchPayments(): Promise<BenchSection> {
       'Sessions created by signed requests against the service as a process (`quittance sandbox start`, embedded, everything on and durable), paid on two ' +
       'stand-in chains that serve real JSON-RPC, credited, listed, and told to a receiver that verifies every signature. Load, chains and receiver share the ' +
       'machine. Beside it the least code that does these steps over the same store. Payments count on Ethereum after 12 confirmations and on BSC by its ' +
-      `finality; both make a block a second. Load of the machine before and after: ${before!.toFixed(1)}, ${after!.toFixed(1)}.`,
+      'finality; both make a block a second.',
     columns: ['what', 'Quittance', 'least code', 'ratio'],
     rows: rowsOf(ours, lean),
     notes: [

@@ -17,12 +17,19 @@ let holds = false;
 let lastLookMs = performance.now();
 let longestLookGapMs = 0;
 
-setInterval(() => {
+function mine(): void {
   if (holds) return;
   chain.mine();
   const nowMs = Date.now();
   for (const reference of chain.referencesIn(chain.height - rules.creditedDepth)) creditableMs[reference] = nowMs;
-}, BLOCK_MS);
+}
+setInterval(mine, BLOCK_MS);
+
+/** What was held is in a block at once: to make a large one takes a moment, in which nobody is answered. */
+function hold(shall: boolean): void {
+  holds = shall;
+  mine();
+}
 
 const server = createServer((request, response) => {
   const chunks: Buffer[] = [];
@@ -63,7 +70,7 @@ export interface ChainReport {
 
 process.on('message', (message: Message) => {
   if ('pay' in message) chain.pay(message.pay);
-  else if ('hold' in message) holds = message.hold;
+  else if ('hold' in message) hold(message.hold);
   else if ('resetGap' in message) [lastLookMs, longestLookGapMs] = [performance.now(), 0];
   else {
     const answer: ChainReport = {

@@ -54,11 +54,15 @@ export function treeClocksUs(pid: number): Map<string, number> {
   return clocks;
 }
 
+/** Resident memory of a process. */
+export const rssMib = (pid: number): number =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+
+/** A process and those it started. */
+export const treeOf = (pid: number): number[] => [pid, ...childrenOf(pid).flatMap(treeOf)];
+
 /** Resident memory of a process and those it started. */
-export function treeRssMib(pid: number): number {
-  const own = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
-  return childrenOf(pid).reduce((sum, child) => sum + treeRssMib(child), own);
-}
+export const treeRssMib = (pid: number): number => treeOf(pid).reduce((sum, each) => sum + rssMib(each), 0);
 
 const childrenOf = (pid: number): number[] =>
   readdirSync(`/proc/${pid}/task`).flatMap((thread) =>

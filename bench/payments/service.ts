@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -56,6 +56,41 @@ export interface AttachedChain {
 const ENTRY = join(import.meta.dirname, '../../bin/quittance.mjs');
 const START_MS = 60_000;
 
+/** What `sandbox.json` says, as far as it is used here. */
+interface SandboxFacts {
+  readonly base_url: string;
+  readonly ops_url: string;
+}
+
+/** The sandbox as a user starts it, with its data and its log in the folder. Resolves once it takes requests. */
+export async function startSandbox(
+  folder: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<{ readonly child: ChildProcess; readonly facts: SandboxFacts }> {
+  const dataDir = join(folder, 'data');
+  const factsFile = join(dataDir, 'sandbox.json');
+  const logFile = join(folder, 'service.log');
+  rmSync(factsFile, { force: true });
+  const out = openSync(logFile, 'a');
+  const settings = { HOST: '127.0.0.1', PORT: '0', OPS_PORT: '0', CONSOLE_PORT: '0', DATA_DIR: dataDir };
+  const child = spawn(process.execPath, [ENTRY, 'sandbox', 'start'], {
+    env: { ...process.env, ...settings, LOG_LEVEL: 'warn', NODE_OPTIONS: '', ...env },
+    stdio: ['ignore', out, out],
+  });
+  closeSync(out);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => {
+      child.kill('SIGTERM');
+      process.exit(1);
+    });
+  for (const endMs = Date.now() + START_MS; !existsSync(factsFile);) {
+    if (child.exitCode !== null || Date.now() > endMs)
+      throw new Error(`the service did not start:\n${readFileSync(logFile, 'utf8').slice(-2_000)}`);
+    await sleep(10);
+  }
+  return { child, facts: JSON.parse(readFileSync(factsFile, 'utf8')) as SandboxFacts };
+}
+
 /**
  * The sandbox as a user starts it, embedded and with everything on, over chains of the bench. The limit of requests a
  * key is on and higher than what comes.
@@ -70,33 +105,11 @@ export async function startQuittance(
   const dataDir = join(folder, 'data');
   const chainsFile = join(folder, 'chains.json');
   writeFileSync(chainsFile, JSON.stringify(chains.map(attached)));
-  const factsFile = join(dataDir, 'sandbox.json');
-  const logFile = join(folder, 'service.log');
-  const out = openSync(logFile, 'a');
-  const settings = {
-    HOST: '127.0.0.1',
-    PORT: '0',
-    OPS_PORT: '0',
-    CONSOLE_PORT: '0',
-    DATA_DIR: dataDir,
+  const { child, facts } = await startSandbox(folder, {
     RATE_LIMIT_PER_KEY: '100000',
-  };
-  const child = spawn(process.execPath, [ENTRY, 'sandbox', 'start'], {
-    env: { ...process.env, ...settings, SANDBOX_CHAINS: chainsFile, LOG_LEVEL: 'warn', NODE_OPTIONS: '', ...env },
-    stdio: ['ignore', out, out],
+    SANDBOX_CHAINS: chainsFile,
+    ...env,
   });
-  closeSync(out);
-  for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.once(signal, () => {
-      child.kill('SIGTERM');
-      process.exit(1);
-    });
-  for (const endMs = Date.now() + START_MS; !existsSync(factsFile);) {
-    if (child.exitCode !== null || Date.now() > endMs)
-      throw new Error(`the service did not start:\n${readFileSync(logFile, 'utf8').slice(-2_000)}`);
-    await sleep(50);
-  }
-  const facts = JSON.parse(readFileSync(factsFile, 'utf8')) as { base_url: string; ops_url: string };
   const merchants: Merchant[] = [];
   const webhookSecrets: Record<string, string> = {};
   for (let index = 0; index < merchantCount; index += 1) {
@@ -113,7 +126,7 @@ export async function startQuittance(
   return { child, baseUrl: facts.base_url, opsUrl: facts.ops_url, dataDir, merchants, webhookSecrets };
 }
 
-export async function stop({ child }: Candidate): Promise<void> {
+export async function stop({ child }: Pick<Candidate, 'child'>): Promise<void> {
   if (child.exitCode !== null) return;
   child.kill('SIGTERM');
   await once(child, 'exit');

@@ -113,8 +113,8 @@ export class Shop {
     chain.child.send({ pay: payments });
     // What followed the creates ends first.
     await sleep(5_000);
-    chain.child.send({ resetGap: true });
     chain.child.send({ hold: false });
+    chain.child.send({ resetGap: true });
     this.paid.push(...payments.map(({ reference }) => reference));
     await this.drained(deliveredBefore + count);
   }
