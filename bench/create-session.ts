@@ -45,7 +45,7 @@ export const BASELINES: readonly CreateSessionCandidate[] = [
   },
   { name: 'express: hello', module: server('express-hello'), request: 'hello' },
 ];
-const WHOLE_SERVICE: CreateSessionCandidate = {
+export const WHOLE_SERVICE: CreateSessionCandidate = {
   name: 'Quittance, whole and durable',
   module: server('quittance'),
   request: 'create',
@@ -85,7 +85,13 @@ export async function measureCreateSession(
     );
     return rowsOf(candidates, results, cpuUs);
   } finally {
-    for (const { child } of running) child.disconnect();
+    await Promise.all(
+      running.map(({ child }) => {
+        const ended = once(child, 'exit');
+        child.disconnect();
+        return ended;
+      }),
+    );
   }
 }
 

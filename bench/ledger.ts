@@ -157,9 +157,9 @@ export function encoded(
   });
 }
 
-export async function fill(dataDir: string): Promise<void> {
+export async function fill(dataDir: string, events = EVENTS): Promise<void> {
   const store = await openSqliteEventStore({ dataDir });
-  const sessions = Math.floor(EVENTS / EVENTS_PER_SESSION);
+  const sessions = Math.floor(events / EVENTS_PER_SESSION);
   for (let first = 0; first < sessions; first += IN_FLIGHT) {
     const batch = Array.from({ length: Math.min(IN_FLIGHT, sessions - first) }, (_, index) => sessionOf(first + index));
     await Promise.all(

@@ -19,7 +19,7 @@ import type { BenchSection } from './section.ts';
 const FOLDER = import.meta.dirname;
 /** Over millions of rows for minutes each: they run when they are named. */
 const ONLY_BY_NAME = new Set(['address-memory', 'console', 'look-ups']);
-const NOT_BENCHES = new Set(['main.ts', 'report.ts', 'section.ts', 'peers.ts']);
+const NOT_BENCHES = new Set(['main.ts', 'report.ts', 'section.ts', 'peers.ts', 'profile.ts']);
 
 type Bench = () => Promise<BenchSection | string> | BenchSection | string;
 

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ChainReport } from './payments/chain.process.ts';
-import { clockUs } from './payments/profile.ts';
 import { ask, bytesOf, startHelper, treeClocksUs, treeRssMib, type Helper } from './payments/processes.ts';
 import type { Received } from './payments/receiver.process.ts';
 import { startLean, startQuittance, stop, type AttachedChain, type Candidate } from './payments/service.ts';
 import { Shop, type ShopChain } from './payments/shop.ts';
+import { clockUs } from './profile.ts';
 import { percentile, renderSection, type BenchSection } from './section.ts';
 import { spentUs } from './thread-clocks.ts';
 

@@ -36,8 +36,12 @@ interface Frame {
   readonly functionName: string;
   readonly url: string;
 }
-interface Profile {
-  readonly nodes: readonly { readonly id: number; readonly callFrame: Frame; readonly children?: readonly number[] }[];
+export interface Profile {
+  readonly nodes: readonly {
+    readonly id: number;
+    readonly callFrame: Frame;
+    readonly children?: readonly number[] | undefined;
+  }[];
   readonly startTime: number;
   readonly samples: readonly number[];
   readonly timeDeltas: readonly number[];
@@ -49,9 +53,15 @@ const placeOf = (url: string): string =>
 /** The step of a place of ours, or of undici; null for others, which belong to whoever called them. */
 const stepOf = ({ url }: Frame): string | null => STEPS.find(([, places]) => places.test(placeOf(url)))?.[0] ?? null;
 
+/** The profile that a thread left. */
+export const readProfile = (folder: string, name: string): Profile =>
+  JSON.parse(readFileSync(join(folder, `${name}.cpuprofile`), 'utf8')) as Profile;
+
 /** Shares of a thread's busy time between two moments by step, largest first. */
-export function sharesOf(file: string, fromUs: number, toUs: number): [step: string, share: number][] {
-  const { nodes, samples, timeDeltas, startTime } = JSON.parse(readFileSync(file, 'utf8')) as Profile;
+export function sharesOf(
+  { nodes, samples, timeDeltas, startTime }: Profile,
+  [fromUs, toUs]: readonly [number, number],
+): [step: string, share: number][] {
   const parents = new Map(nodes.flatMap(({ id, children = [] }) => children.map((child) => [child, id] as const)));
   const frames = new Map(nodes.map(({ id, callFrame }) => [id, callFrame]));
   const stepAt = (id: number): string | null => {
