@@ -93,7 +93,8 @@ async function register(): Promise<MerchantId> {
 
 process.on('disconnect', () => {
   void service.close().finally(() => {
-    if (kept === undefined) rmSync(dataDir, { recursive: true, force: true });
+    if (kept === undefined)
+      for (const folder of [dataDir, `${dataDir}-signer`]) rmSync(folder, { recursive: true, force: true });
     process.exit(0);
   });
 });
