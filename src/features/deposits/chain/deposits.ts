@@ -189,9 +189,10 @@ export class TrackedDeposits {
    */
   async settle(view: ChainView): Promise<void> {
     await inParallel(await this.#reverted.foundAgain(), (transfer) => this.#takeBack(transfer));
-    const due = [...this.#tracked.values()].filter((deposit) => isDue(deposit, view));
+    const nowMs = performance.now();
+    const due = [...this.#tracked.values()].filter((deposit) => isDue(deposit, view, nowMs));
     const blocks = seenBlocks(due);
-    const untilMs = performance.now() + LONGEST_PASS_MS;
+    const untilMs = nowMs + LONGEST_PASS_MS;
     await inParallel(due, async (deposit) => {
       if (performance.now() > untilMs) return;
       try {
@@ -301,8 +302,12 @@ export class TrackedDeposits {
   }
 }
 
-function isDue({ suspect, settled, status, rule, facts, notBeforeMs }: Tracked, view: ChainView): boolean {
-  if (performance.now() < notBeforeMs) return false;
+function isDue(
+  { suspect, settled, status, rule, facts, notBeforeMs }: Tracked,
+  view: ChainView,
+  nowMs: number,
+): boolean {
+  if (nowMs < notBeforeMs) return false;
   if (suspect) return true;
   if (settled) return false;
   return status === 'detected'
