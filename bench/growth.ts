@@ -183,7 +183,8 @@ function matchNs({ addresses }: World): number {
 
 /** Until the service does little by itself: what it catches up with after a start is no cost of a request. */
 async function calm(running: Running): Promise<void> {
-  for (let [before, endMs] = [0, Date.now() + LONGEST_CATCH_UP_MS]; Date.now() < endMs;) {
+  const endMs = Date.now() + LONGEST_CATCH_UP_MS;
+  for (let before = 0; Date.now() < endMs;) {
     await sleep(SETTLED_MS);
     const after = totalUs(running.child);
     if (before > 0 && after - before < (SETTLED_MS * 1_000) / 10) return;

@@ -12,14 +12,17 @@ import type { BenchSection } from './section.ts';
  * `npm run bench [-- name ...]`: runs every `bench/<name>.ts`, each in a process of its own, and writes the answers to
  * `docs/benchmarks.md`. A bench exports a function, as default or under a name that begins with `bench`, and answers a
  * section; a file that only prints gets a section of what it printed; a file that does neither is a helper. With names
- * only those run, and only their sections are replaced. Without names all run but a few that take long: less than a
+ * only those run, and only their sections are replaced. Without names all run but those that run by name only: about a
  * quarter of an hour on two quiet cores.
  */
 
 const FOLDER = import.meta.dirname;
-/** Over millions of rows for minutes each: they run when they are named. */
-const ONLY_BY_NAME = new Set(['address-memory', 'console', 'look-ups']);
-const NOT_BENCHES = new Set(['main.ts', 'report.ts', 'section.ts', 'peers.ts', 'profile.ts']);
+/** They run when they are named: over millions of rows for minutes each, or of no use for the goals. */
+const ONLY_BY_NAME = new Set([
+  ...['address-memory', 'console', 'look-ups'],
+  ...['live-pages', 'simulation', 'tracing', 'verify'],
+]);
+const NOT_BENCHES = new Set(['main.ts', 'report.ts', 'section.ts', 'peers.ts']);
 
 type Bench = () => Promise<BenchSection | string> | BenchSection | string;
 

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { cpus, loadavg, totalmem } from 'node:os';
+import { cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 
 const REPORT = join(import.meta.dirname, '..', 'docs', 'benchmarks.md');
@@ -25,8 +25,8 @@ function header(): string {
     '',
     'Written by `npm run bench`; repeat one section with `npm run bench -- <name>`, the peers with `npm run bench:peers`. Rounds of the',
     'candidates alternate within one run and the median counts. Absolute figures belong to the machine; the ratios are what we hold',
-    'ourselves to. All sections together take less than a quarter of an hour on two quiet cores.',
+    'ourselves to. What runs without a name takes about a quarter of an hour on two quiet cores; the rest runs by name.',
     '',
-    `Machine of the last run: ${machine}; its load when it ended was ${loadavg()[0]!.toFixed(1)}.`,
+    `Machine of the last run: ${machine}. Each section says the load beside which it was measured.`,
   ].join('\n');
 }
