@@ -12,8 +12,8 @@ import type { BenchSection } from './section.ts';
  * `npm run bench [-- name ...]`: runs every `bench/<name>.ts`, each in a process of its own, and writes the answers to
  * `docs/benchmarks.md`. A bench exports a function, as default or under a name that begins with `bench`, and answers a
  * section; a file that only prints gets a section of what it printed; a file that does neither is a helper. With names
- * only those run, and only their sections are replaced. Without names all run but those that run by name only: about a
- * quarter of an hour on two quiet cores.
+ * only those run, and only their sections are replaced. Without names all run but those that run by name only: 15 to
+ * 20 minutes on two quiet cores.
  */
 
 const FOLDER = import.meta.dirname;

@@ -25,7 +25,7 @@ function header(): string {
     '',
     'Written by `npm run bench`; repeat one section with `npm run bench -- <name>`, the peers with `npm run bench:peers`. Rounds of the',
     'candidates alternate within one run and the median counts. Absolute figures belong to the machine; the ratios are what we hold',
-    'ourselves to. What runs without a name takes about a quarter of an hour on two quiet cores; the rest runs by name.',
+    'ourselves to. What runs without a name takes 15 to 20 minutes on two quiet cores; the rest runs by name.',
     '',
     `Machine of the last run: ${machine}. Each section says the load beside which it was measured.`,
   ].join('\n');
