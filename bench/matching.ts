@@ -101,6 +101,6 @@ cases.forEach(({ count, index, sample }, at) => {
   const lookups = lookupsPerSecond(index, sample);
   console.log(
     `${count.toLocaleString('en')} addresses: ${Math.round(rate).toLocaleString('en')} transfers/s, ${(rate / base).toFixed(2)}x of JSON.parse alone; ` +
-      `${(index.memoryBytes / index.size).toFixed(1)} bytes an address; ${Math.round(lookups).toLocaleString('en')} lookups/s`,
+      `${Math.round(lookups).toLocaleString('en')} lookups/s`,
   );
 });

@@ -1,11 +1,12 @@
 import type { Config } from '../config.ts';
 import type { DepositFacts } from '../domain/events/session-events.ts';
 import type { Mode, RefundId, SessionId } from '../domain/ids.ts';
-import { ADDRESS_FAMILIES, addressFamilyOf, type AddressFamily, type NetworkSettings } from '../domain/networks.ts';
+import { addressFamilyOf, type AddressFamily, type NetworkSettings } from '../domain/networks.ts';
 import { type SecretPurpose, sessionOfStream } from '../domain/streams.ts';
 import type { AddressPool } from '../ports/addresses.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { EventStore, Subscription } from '../ports/event-store.ts';
+import type { KeptBytes } from '../ports/kept-bytes.ts';
 import type { PersonalKeys } from '../ports/personal-keys.ts';
 import type { Random } from '../ports/random.ts';
 import type { Rates } from '../ports/rates.ts';
@@ -13,7 +14,8 @@ import type { Senders } from '../ports/senders.ts';
 import { rowPages } from '../ports/row-pages.ts';
 import type { ReadModel, Table } from '../ports/read-model.ts';
 import type { WebhookUrlVetting } from '../ports/webhook-sender.ts';
-import { AddressIndex, indexKey } from '../features/addresses/address-index.ts';
+import { indexKey } from '../features/addresses/address-index.ts';
+import { GivenAddresses } from '../features/addresses/given-addresses.ts';
 import { decodeEvent } from '../runtime/commands/codec.ts';
 import { DueSessions } from '../features/sessions/due.ts';
 import { NotificationIds } from '../runtime/commands/notification-ids.ts';
@@ -40,10 +42,6 @@ import { PeopleDirectory } from '../features/people/directory.ts';
 import { createAdjustmentsHandler, type AdjustmentsHandler } from '../features/shared/handlers/adjustments-handler.ts';
 import { createPaymentLinkHandler, type PaymentLinkHandler } from '../features/shared/handlers/payment-link-handler.ts';
 import { createTransferHandler, type TransferHandler } from '../features/shared/handlers/transfer-handler.ts';
-import {
-  ADDRESSES_TABLE,
-  addressIndex as addressProjection,
-} from '../../projections/addresses/address-index.projection.ts';
 import { DUE_SESSIONS_TABLE } from '../../projections/sessions/due-sessions.ts';
 import { sessionView as sessionProjection } from '../../projections/sessions/session-view.projection.ts';
 import { givenAddress } from './given-address.ts';
@@ -54,6 +52,8 @@ export interface CorePorts {
   readonly store: EventStore;
   readonly readModel: ReadModel;
   readonly personalKeys: PersonalKeys;
+  /** Where the filter of addresses is kept between two runs; null: it is made of the look-ups each time. */
+  readonly addressFilter: KeptBytes | null;
   readonly rates: Rates;
   readonly senders: Senders;
   readonly addresses: AddressPool;
@@ -89,7 +89,7 @@ export interface Core {
   readonly deposits: Deposits;
   readonly personal: PersonalData;
   readonly due: DueSessions;
-  readonly addressIndexes: ReadonlyMap<string, AddressIndex>;
+  readonly addressIndexes: GivenAddresses['indexes'];
   readonly notificationIds: NotificationIds;
   readonly idempotency: Idempotency;
   readonly cursorKey: Uint8Array;
@@ -124,12 +124,13 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
   const personal = new PersonalData(ports.personalKeys, ports.personalSealer);
   const changes = new SessionChanges();
   const due = new DueSessions();
-  const addressIndexes = new Map(
-    modes.flatMap((mode) =>
-      ADDRESS_FAMILIES.map((family) => [indexKey(mode, family), new AddressIndex(family)] as const),
-    ),
-  );
-  const followers = await followLedger(ports, { due, changes, addressIndexes, notificationIds });
+  const given = new GivenAddresses({
+    readModel: ports.readModel,
+    kept: ports.readOnly === true ? null : ports.addressFilter,
+    onError: (error) => log.warn({ err: error }, 'the filter of addresses could not be read or kept'),
+  });
+  const addressIndexes = given.indexes;
+  const followers = await followLedger(ports, { due, changes, given, notificationIds });
   const sessionOfRefund = createSessionOfRefund(ports);
   const sessions = new Sessions({
     sessions: sessionHandler,
@@ -147,8 +148,8 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
     ...sessionSettingsOf(config),
     ...{ sessionOfRefund, changes },
     isOurs: isOursOf(ports, addressIndexes),
-    onAddressesGiven: (mode, id, given) =>
-      given.forEach(({ family, address }) => addressIndexes.get(indexKey(mode, family))!.add(address, id)),
+    onAddressesGiven: (mode, id, addresses) =>
+      addresses.forEach(({ family, address }) => given.add(mode, family, address, id)),
   });
   const deposits = new Deposits({
     sessions: sessionHandler,
@@ -178,6 +179,7 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
     },
     close: async () => {
       await Promise.all(followers.map((follower) => follower.close()));
+      await given.close();
       await Promise.all([directory.close(), people.directory.close()]);
     },
   };
@@ -257,13 +259,12 @@ async function startPeople(deps: Parameters<typeof createPersonHandler>[0]): Pro
   return new People({ handler: createPersonHandler(deps), directory, clock: deps.clock, random: deps.random });
 }
 
-const modes: readonly Mode[] = ['test', 'live'];
 const SCAN_PAGE = 5_000;
 
 interface Followers {
   readonly due: DueSessions;
   readonly changes: SessionChanges;
-  readonly addressIndexes: ReadonlyMap<string, AddressIndex>;
+  readonly given: GivenAddresses;
   readonly notificationIds: NotificationIds;
 }
 
@@ -273,16 +274,9 @@ interface Followers {
  */
 async function followLedger(
   { store, readModel }: CorePorts,
-  { due, changes, addressIndexes, notificationIds }: Followers,
+  { due, changes, given, notificationIds }: Followers,
 ): Promise<Subscription[]> {
-  const addressesAfter = await seedFrom(readModel, addressProjection, () =>
-    scanAll(readModel, ADDRESSES_TABLE, (key, row) => {
-      const [mode, family] = key.split('/') as [Mode, AddressFamily];
-      addressIndexes
-        .get(indexKey(mode, family))
-        ?.add(key.slice(mode.length + family.length + 2), row.sessionId as SessionId);
-    }),
-  );
+  const addressesAfter = await given.start();
   const dueAfter = await seedFrom(readModel, sessionProjection, () =>
     scanAll(readModel, DUE_SESSIONS_TABLE, (_, row) =>
       due.add({
@@ -296,9 +290,7 @@ async function followLedger(
   const addresses = await subscribed(store, 'address-index-in-memory', addressesAfter, (stored) => {
     if (stored.event.type !== 'SessionCreated') return;
     const { mode, sessionId, paymentOptions } = stored.event.data;
-    for (const option of paymentOptions) {
-      addressIndexes.get(indexKey(mode, addressFamilyOf(option.network)))!.add(option.address, sessionId);
-    }
+    for (const { network, address } of paymentOptions) given.add(mode, addressFamilyOf(network), address, sessionId);
   });
   const sessions = await subscribed(store, 'due-sessions-in-memory', dueAfter, (stored) => {
     due.apply(stored);

@@ -10,6 +10,7 @@ import { createDataDir } from '../adapters/sqlite/database.ts';
 import { acquireWriterLock } from '../adapters/sqlite/writer-lock.ts';
 import { InvalidConfig } from '../config.ts';
 import { projectionId } from '../runtime/projections/batch.ts';
+import { addressFilterIn } from './address-filter.ts';
 import { guardedStore } from './guarded-store.ts';
 import { LookUpAgreement } from './look-up-agreement.ts';
 import { nodeName } from './node-name.ts';
@@ -93,6 +94,7 @@ export async function openDistributed(
     const { store: observed, guard } = guardedStore(positions.observe(store));
     return {
       ...{ store: observed, readModel, projections, nonces, personalKeys, answers, leases },
+      addressFilter: addressFilterIn(dataDir),
       leaseTtlMs: LEASE_TTL_MS,
       board,
       soleWriter: false,

@@ -3,6 +3,7 @@ import { SqliteDeliveryAnswers } from '../adapters/sqlite/delivery-answers.ts';
 import { openSqliteEventStore } from '../adapters/sqlite/event-log/event-store.ts';
 import { openSqliteReadModel } from '../adapters/sqlite/read-model/read-model.ts';
 import { openSqliteNonces } from '../adapters/sqlite/nonces/nonces.ts';
+import { addressFilterIn } from './address-filter.ts';
 import { createMemoryStatusBoard } from '../adapters/memory/status-board.ts';
 import { createSingleProcessLeases } from '../adapters/memory/leases.ts';
 import { createTokenBucketLimiter } from '../adapters/memory/token-bucket.ts';
@@ -47,6 +48,7 @@ export async function openEmbedded(
   return {
     store,
     readModel,
+    addressFilter: addressFilterIn(dataDir),
     projections,
     nonces,
     personalKeys,

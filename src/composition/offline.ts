@@ -145,7 +145,10 @@ async function openOffline(config: Config, log: Logger): Promise<Offline> {
 /** What commands are run on: nothing is priced, asked or given an address here. */
 export function startOfflineCore(
   config: Config,
-  given: Pick<CorePorts, 'store' | 'readModel' | 'personalKeys' | 'projections' | 'soleWriter' | 'readOnly'> & {
+  given: Pick<
+    CorePorts,
+    'store' | 'readModel' | 'personalKeys' | 'addressFilter' | 'projections' | 'soleWriter' | 'readOnly'
+  > & {
     readonly sealingKeys: SealingKeys;
   },
   log: Logger,

@@ -208,6 +208,7 @@ function corePorts(
     store,
     readModel: storage.readModel,
     personalKeys: storage.personalKeys,
+    addressFilter: storage.addressFilter,
     rates,
     senders: createSenders(contractChecks, exchangeWallets(config, testExchanges)),
     addresses: withTokenAccounts(

@@ -3,6 +3,7 @@ import type { Logger } from '../observability/logger.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DeliveryAnswers } from '../ports/delivery-answers.ts';
 import type { EventStore, Position } from '../ports/event-store.ts';
+import type { KeptBytes } from '../ports/kept-bytes.ts';
 import type { Leases } from '../ports/leases.ts';
 import type { Nonces } from '../ports/nonces.ts';
 import type { PersonalKeys } from '../ports/personal-keys.ts';
@@ -32,6 +33,8 @@ export interface Storage {
   readonly store: EventStore;
   /** The look-ups: files of this process alone. */
   readonly readModel: ReadModel;
+  /** Where the filter of addresses is kept beside them. */
+  readonly addressFilter: KeptBytes | null;
   /** Not started; stop it before `close`. */
   readonly projections: ServiceProjections;
   readonly nonces: Nonces;

@@ -105,6 +105,22 @@ export interface ReadModel {
     table: Table<Kept>,
     options: { readonly afterKey?: string; readonly limit: number },
   ): Promise<{ key: string; row: Kept }[]>;
+  /** At once, for who cannot wait: a row, and the generation of its projection at the same moment. */
+  peek<Kept extends object = Row>(
+    projection: string,
+    table: Table<Kept>,
+    key: string,
+  ): { readonly row: Kept | null; readonly generation: string | null };
+  /**
+   * Keys in the order in which their rows were first written, from behind a place on; `place` is that of the last one.
+   * Of a table whose rows are never deleted; places of one generation say nothing in another.
+   */
+  keysSince(
+    projection: string,
+    table: Table,
+    place: number,
+    limit: number,
+  ): Promise<{ readonly generation: string | null; readonly keys: readonly string[]; readonly place: number }>;
   /** Members newest first by rank, with the total in range. The cost does not grow with `offset` or the total. */
   page(
     list: string,

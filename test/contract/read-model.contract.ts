@@ -106,6 +106,48 @@ export function readModelContract(adapter: string, open: () => Promise<OpenedRea
         expect(await model.getMany('rows@1', ['b', 'a'])).toEqual([{ n: 3 }, null]);
       });
 
+      it('shows a row at once, with the history that it is of', async () => {
+        expect(model.peek('records', 'rows@1', 'a')).toEqual({ row: null, generation: null });
+        await apply(put('rows@1', 'a', { n: 1 }));
+        const generation = await model.generation('records');
+        expect(model.peek('records', 'rows@1', 'a')).toEqual({ row: { n: 1 }, generation });
+        expect(model.peek('records', 'rows@1', 'b')).toEqual({ row: null, generation });
+        await model.clear({ projection: 'records', tables: ['rows@1'], lists: [] });
+        expect(model.peek('records', 'rows@1', 'a')).toEqual({ row: null, generation: null });
+      });
+
+      it('gives keys in the order in which their rows were first written, over restarts', async () => {
+        const since = (place: number, limit: number): ReturnType<ReadModel['keysSince']> =>
+          model.keysSince('records', 'rows@1', place, limit);
+        expect(await since(0, 9)).toEqual({ generation: null, keys: [], place: 0 });
+        await apply(put('rows@1', 'c', { n: 1 }), put('rows@1', 'a', { n: 1 }));
+        await apply(put('rows@1', 'c', { n: 2 }), put('rows@1', 'b', { n: 2 }), put('others@1', 'd', { n: 2 }));
+        const first = await since(0, 2);
+        expect(first.keys).toEqual(['c', 'a']);
+        model = await opened.reopen();
+        const second = await since(first.place, 2);
+        expect(second).toEqual({ generation: first.generation, keys: ['b'], place: expect.any(Number) as number });
+        expect(await since(second.place, 2)).toEqual({ ...second, keys: [] });
+        expect((await since(second.place - 1, 2)).keys).toEqual(['b']);
+      });
+
+      it('gives a history that replaces another one a name that none had before', async () => {
+        const owned = { projection: 'records', tables: ['rows@1'], lists: [] };
+        const seen: unknown[] = [];
+        for (let turn = 0; turn < 3; turn += 1) {
+          await apply(put('rows@1', 'a', { n: 1 }));
+          seen.push(await model.generation('records'));
+          const next = model.next(owned);
+          await next.begin();
+          await next.apply([put('rows@1', 'b', { n: 1 })], '9');
+          await next.promote();
+          seen.push(await model.generation('records'));
+          expect((await model.keysSince('records', 'rows@1', 0, 9)).keys).toEqual(['b']);
+          await model.clear(owned);
+        }
+        expect(new Set(seen).size).toBe(6);
+      });
+
       it('keeps equal keys of different tables apart', async () => {
         await apply(put('rows@1', 'a', { n: 1 }), put('others@1', 'a', { n: 2 }));
         expect([await model.get('rows@1', 'a'), await model.get('others@1', 'a')]).toEqual([{ n: 1 }, { n: 2 }]);

@@ -25,6 +25,9 @@ export class MemoryReadModel implements ReadModel {
   /** Newest first. */
   readonly lists = new Map<string, Entry[]>();
   #cleared = 0;
+  /** By table and key: the order in which rows were first written. */
+  readonly #places = new Map<string, number>();
+  #lastPlace = 0;
   /** What is built beside, by projection. */
   readonly nextModels = new Map<string, MemoryReadModel>();
 
@@ -58,6 +61,35 @@ export class MemoryReadModel implements ReadModel {
     const keys = [...(this.tables.get(table)?.keys() ?? [])].sort(byBytes);
     const page = keys.filter((key) => byBytes(key, afterKey) > 0).slice(0, limit);
     return page.map((key) => ({ key, row: structuredClone(this.tables.get(table)!.get(key) as Kept) }));
+  }
+
+  peek<Kept extends object = Row>(
+    projection: string,
+    table: Table<Kept>,
+    key: string,
+  ): { row: Kept | null; generation: string | null } {
+    return {
+      row: structuredClone((this.tables.get(table)?.get(key) as Kept | undefined) ?? null),
+      generation: this.checkpoints.has(projection) ? String(this.#cleared) : null,
+    };
+  }
+
+  async keysSince(
+    projection: string,
+    table: Table,
+    place: number,
+    limit: number,
+  ): Promise<{ generation: string | null; keys: string[]; place: number }> {
+    const placeOf = (key: string): number => this.#places.get(`${table} ${key}`)!;
+    const keys = [...(this.tables.get(table)?.keys() ?? [])]
+      .filter((key) => placeOf(key) > place)
+      .sort((one, other) => placeOf(one) - placeOf(other))
+      .slice(0, limit);
+    return {
+      generation: await this.generation(projection),
+      keys,
+      place: keys.length === 0 ? place : placeOf(keys.at(-1)!),
+    };
   }
 
   async page(
@@ -104,6 +136,8 @@ export class MemoryReadModel implements ReadModel {
         this.#cleared += 1;
         this.checkpoints.set(projection, checkpoint);
         for (const [name, rows] of model.tables) this.tables.set(name, rows);
+        for (const [name, place] of model.#places) this.#places.set(name, place);
+        this.#lastPlace = Math.max(this.#lastPlace, model.#lastPlace);
         for (const [name, members] of model.lists) this.lists.set(name, members);
         this.nextModels.delete(projection);
       },
@@ -125,7 +159,7 @@ export class MemoryReadModel implements ReadModel {
   }
 
   #apply(change: Change): void {
-    if (change.op === 'put') this.#table(change.table).set(change.key, structuredClone(change.row) as StoredRow);
+    if (change.op === 'put') this.#put(change);
     else if (change.op === 'delete') this.#table(change.table).delete(change.key);
     else {
       for (const list of change.lists) {
@@ -139,6 +173,12 @@ export class MemoryReadModel implements ReadModel {
         );
       }
     }
+  }
+
+  #put({ table, key, row }: Extract<Change, { op: 'put' }>): void {
+    const rows = this.#table(table);
+    if (!rows.has(key)) this.#places.set(`${table} ${key}`, (this.#lastPlace += 1));
+    rows.set(key, structuredClone(row) as StoredRow);
   }
 
   #table(name: string): Map<string, StoredRow> {

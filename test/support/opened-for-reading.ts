@@ -41,6 +41,7 @@ export async function openForReading(dataDir: string): Promise<OpenedForReading>
     readConfig({ DATA_DIR: dataDir, MASTER_KEY: MASTER_KEY_TEXT }),
     {
       ...{ store, readModel, personalKeys, soleWriter: true, readOnly: damage !== null },
+      addressFilter: null,
       projections: await standingProjections(readModel, followsFiles(dataDir)),
       sealingKeys: parseMasterKeys(MASTER_KEY_TEXT),
     },

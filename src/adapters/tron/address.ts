@@ -1,18 +1,14 @@
-import { createHash } from 'node:crypto';
-import { base58, fromBase58 } from '../../runtime/util/base58.ts';
+import { base58Check, base58Checksum, fromBase58 } from '../../runtime/util/base58.ts';
 
 /** First byte of every TRON address on every TRON network. */
 const PREFIX = 0x41;
 const BASE58_FORM = /^T[1-9A-HJ-NP-Za-km-z]{33}$/;
 
-const sha256 = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest();
-const checksumOf = (payload: Uint8Array): Buffer => sha256(sha256(payload)).subarray(0, 4);
-
 /** The base58check form (`T...`) of a 20-byte account id in hex. */
 export function toBase58Address(accountHex: string): string {
   const payload = Buffer.concat([Buffer.of(PREFIX), Buffer.from(accountHex, 'hex')]);
   if (payload.length !== 21) throw new RangeError(`an account id has 20 bytes, not ${payload.length - 1}`);
-  return base58(Buffer.concat([payload, checksumOf(payload)]));
+  return base58Check(payload);
 }
 
 /** The 20-byte account id (40 hex digits, lower case) of a base58check address; null when form or checksum is wrong. */
@@ -20,7 +16,7 @@ export function accountOfBase58(address: string): string | null {
   const bytes = BASE58_FORM.test(address) ? fromBase58(address) : null;
   if (bytes?.length !== 25 || bytes[0] !== PREFIX) return null;
   const payload = bytes.subarray(0, 21);
-  return checksumOf(payload).equals(bytes.subarray(21)) ? Buffer.from(payload.subarray(1)).toString('hex') : null;
+  return base58Checksum(payload).equals(bytes.subarray(21)) ? Buffer.from(payload.subarray(1)).toString('hex') : null;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { AddressFamily } from '../../domain/networks.ts';
-import { fromBase58 } from '../../runtime/util/base58.ts';
+import { base58, base58Check, fromBase58 } from '../../runtime/util/base58.ts';
 
 /** Values of hex digits; -1 elsewhere. */
 const HEX_VALUES = new Int8Array(128).fill(-1);
@@ -52,4 +52,12 @@ function writeBase58(text: string, length: number, prefix: readonly number[], wo
     words[word] = (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!;
   }
   return true;
+}
+
+/** The address as its payment option and the look-ups write it. */
+export function addressText(family: AddressFamily, words: Uint32Array): string {
+  const bytes = Buffer.alloc(words.length * 4);
+  words.forEach((word, at) => bytes.writeUInt32BE(word, at * 4));
+  if (family === 'evm') return `0x${bytes.toString('hex')}`;
+  return family === 'solana' ? base58(bytes) : base58Check(Buffer.concat([Buffer.from(TRON_PREFIX), bytes]));
 }

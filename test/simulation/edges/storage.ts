@@ -68,7 +68,7 @@ export class Disk {
     const projections = projectionsOver(readModel, kept, follows);
     const positions = new SeenPositions({ follows, readModel, projections, store: connection });
     const storage: Partial<Storage> = {
-      ...{ store: positions.observe(connection), readModel, projections, positions },
+      ...{ store: positions.observe(connection), readModel, addressFilter: null, projections, positions },
       leases: mortal(this.leaseServer.leases()),
       personalKeys: mortal(this.#personalKeys()),
       answers: NO_ANSWERS,
@@ -99,7 +99,7 @@ export class Disk {
       projections: PROJECTIONS.map(projectionId),
     });
     const storage: Partial<Storage> = {
-      ...{ store, readModel, projections, positions: null },
+      ...{ store, readModel, addressFilter: null, projections, positions: null },
       personalKeys: mortal(this.#personalKeys()),
       answers: NO_ANSWERS,
       leases: createSingleProcessLeases(systemClock),

@@ -53,6 +53,8 @@ interface RowQueries {
   readonly byKeys: StatementSync;
   readonly byIds: StatementSync;
   readonly scan: StatementSync;
+  readonly byKey: StatementSync;
+  readonly since: StatementSync;
 }
 
 class SqliteReadModel implements ReadModel {
@@ -83,6 +85,10 @@ class SqliteReadModel implements ReadModel {
   }
 
   async generation(projection: string): Promise<string | null> {
+    return this.#generation(projection);
+  }
+
+  #generation(projection: string): string | null {
     const row = this.#checkpoint.get(projection) as { generation: number } | undefined;
     return row ? String(row.generation) : null;
   }
@@ -106,6 +112,33 @@ class SqliteReadModel implements ReadModel {
     return this.#read(() => {
       const rows = (this.#table(table)?.scan.all(afterKey ?? '', limit) ?? []) as unknown as [string, string][];
       return rows.map(([key, row]) => ({ key, row: JSON.parse(row) as Kept }));
+    });
+  }
+
+  peek<Kept extends object = Row>(
+    projection: string,
+    table: Table<Kept>,
+    key: string,
+  ): { row: Kept | null; generation: string | null } {
+    return this.#read(() => {
+      const found = this.#table(table)?.byKey.get(key) as unknown as [string] | undefined;
+      return { row: found ? (JSON.parse(found[0]) as Kept) : null, generation: this.#generation(projection) };
+    });
+  }
+
+  async keysSince(
+    projection: string,
+    table: Table,
+    place: number,
+    limit: number,
+  ): Promise<{ generation: string | null; keys: string[]; place: number }> {
+    return this.#read(() => {
+      const found = (this.#table(table)?.since.all(place, limit) ?? []) as unknown as [id: number, key: string][];
+      return {
+        generation: this.#generation(projection),
+        keys: found.map(([, key]) => key),
+        place: found.at(-1)?.[0] ?? place,
+      };
     });
   }
 
@@ -216,6 +249,8 @@ class SqliteReadModel implements ReadModel {
         `SELECT '[' || group_concat(coalesce(json_quote(r.key) || ',' || r.row, 'null,null')) || ']' FROM json_each(?) AS k LEFT JOIN ${table} AS r ON r.id = k.value`,
       ),
       scan: this.#db.prepare(`SELECT key, row FROM ${table} WHERE key > ? ORDER BY key LIMIT ?`),
+      byKey: this.#db.prepare(`SELECT row FROM ${table} WHERE key = ?`),
+      since: this.#db.prepare(`SELECT id, key FROM ${table} WHERE id > ? ORDER BY id LIMIT ?`),
     };
     for (const query of Object.values(queries)) query.setReturnArrays(true);
     this.#tables.set(name, queries);

@@ -7,6 +7,9 @@ import { NextTable, ServedTable, type RowTable } from './row-table.ts';
 import { DROPPED_TABLES, NEXT, nextRowTable, openForWriting, rowTable } from './schema.ts';
 import { messageOf } from '../../../runtime/util/message-of.ts';
 
+/** Drawn, so that no history has the name of another one, also in a file that began anew. Below 2^53. */
+const NEW_GENERATION = 'abs(random() % 9007199254740991)';
+
 const LOST = 'what was built of it is lost';
 
 /** Rows of dropped tables and lists removed in one go, so that applies in between do not wait long. */
@@ -29,7 +32,7 @@ export class ReadModelWriter {
   constructor(file: string) {
     this.#db = openForWriting(file);
     this.#saveCheckpoint = this.#db.prepare(
-      'INSERT INTO checkpoints (projection, position) VALUES (?, ?) ON CONFLICT DO UPDATE SET position = excluded.position',
+      `INSERT INTO checkpoints (projection, position, generation) VALUES (?, ?, ${NEW_GENERATION}) ON CONFLICT DO UPDATE SET position = excluded.position`,
     );
     this.#served = new Target(this.#db, { mark: '', areHeld: false }, (id) => new ServedTable(this.#db, rowTable(id)));
     this.#next = new Target(this.#db, { mark: NEXT, areHeld: true }, (id) => new NextTable(this.#db, nextRowTable(id)));
@@ -90,12 +93,8 @@ export class ReadModelWriter {
       if (!this.#building.has(projection)) throw new Error(LOST);
       this.#next.lists.settle(lists);
       for (const name of tables) this.#next.opened(name)?.index();
-      const served = this.#db.prepare('SELECT generation FROM checkpoints WHERE projection = ?').get(projection) as
-        | { generation: number }
-        | undefined;
       this.#drop(owned, '', rowTable);
-      const checkpoint = this.#db.prepare('UPDATE checkpoints SET projection = ?, generation = ? WHERE projection = ?');
-      checkpoint.run(projection, (served?.generation ?? 0) + 1, NEXT + projection);
+      this.#db.prepare('UPDATE checkpoints SET projection = ? WHERE projection = ?').run(projection, NEXT + projection);
       for (const name of tables) {
         const id = this.#tableId(name);
         if (this.#next.opened(name)) this.#db.exec(`ALTER TABLE ${nextRowTable(id!)} RENAME TO ${rowTable(id!)}`);

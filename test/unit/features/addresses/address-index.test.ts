@@ -4,6 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { base32 } from '../../../../src/domain/ids.ts';
 import type { SessionId } from '../../../../src/domain/ids.ts';
 import { AddressIndex } from '../../../../src/features/addresses/address-index.ts';
+import { AddressFilter } from '../../../../src/features/addresses/filter.ts';
+import { StoreUnavailable } from '../../../../src/ports/event-store.ts';
 import { base58 } from '../../../../src/runtime/util/base58.ts';
 
 const bytes = (length: number): fc.Arbitrary<Uint8Array> => fc.uint8Array({ minLength: length, maxLength: length });
@@ -36,7 +38,7 @@ describe('the address index', () => {
           const index = new AddressIndex('evm');
           for (const [address, session] of pairs) index.add(evm(address), sessionOf(session));
           return (
-            index.size === pairs.length &&
+            index.recent === pairs.length &&
             pairs.every(([address, session]) => index.sessionOf(evm(address)) === sessionOf(session))
           );
         },
@@ -119,7 +121,7 @@ describe('the address index', () => {
     const address = evm(numbered(1, 20));
     index.add(address, SESSION);
     index.add(address.toUpperCase().replace('0X', '0x'), SESSION);
-    expect(index.size).toBe(1);
+    expect(index.recent).toBe(1);
     expect(() => index.add(address, sessionOf(numbered(2, 20)))).toThrow(/given out twice/);
   });
 
@@ -135,9 +137,70 @@ describe('the address index', () => {
     expect(index.isOurs.sift!(['', '0x'])).toEqual(expect.any(Array));
   });
 
-  test('takes under 100 bytes an address', () => {
-    const index = new AddressIndex('evm');
-    for (let number = 0; number < 50_000; number += 1) index.add(evm(numbered(number, 20)), SESSION);
-    expect(index.memoryBytes / index.size).toBeLessThan(100);
+  test('writes each address as the look-ups do, and asks them for what memory lacks', () => {
+    const asked: string[] = [];
+    const filter = new AddressFilter();
+    for (const [family, given, other, written] of [
+      [
+        'evm',
+        getAddress(evm(numbered(5, 20))),
+        evm(numbered(5, 20)).toUpperCase().replace('0X', '0x'),
+        evm(numbered(5, 20)),
+      ],
+      [
+        'tron',
+        'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t',
+        '0xa614f803b6fd780986a42c78ec9c7f77e6ded13c',
+        'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t',
+      ],
+      ['solana', base58(numbered(5, 32)), base58(numbered(5, 32)), base58(numbered(5, 32))],
+    ] as const) {
+      const index = new AddressIndex(family, {
+        filter,
+        seed: 1,
+        stored: (address) => {
+          asked.push(address);
+          return { sessionId: SESSION, isWhole: true };
+        },
+      });
+      index.add(given, SESSION);
+      index.settle(written);
+      expect(index.recent).toBe(0);
+      expect(index.sessionOf(other)).toBe(SESSION);
+      expect(asked.pop()).toBe(written);
+    }
+  });
+
+  test('throws rather than take an address of ours for a stranger while the look-ups cannot tell', () => {
+    let isWhole = true;
+    const index = new AddressIndex('evm', {
+      filter: new AddressFilter(),
+      seed: 0,
+      stored: () => ({ sessionId: null, isWhole }),
+    });
+    const address = evm(numbered(1, 20));
+    index.settle(address);
+    expect(index.has(address)).toBe(false);
+    isWhole = false;
+    expect(() => index.has(address)).toThrow(StoreUnavailable);
+    expect(index.has(evm(numbered(2, 20)))).toBe(false);
+    index.add(address, SESSION);
+    expect(index.sessionOf(address)).toBe(SESSION);
+  });
+
+  test('an address of another mode or family is a stranger, and costs no look at the disk', () => {
+    const filter = new AddressFilter();
+    const [one, other] = [1, 2].map(
+      (seed) =>
+        new AddressIndex('evm', {
+          filter,
+          seed,
+          stored: () => {
+            throw new Error('not asked');
+          },
+        }),
+    ) as [AddressIndex, AddressIndex];
+    one.add(evm(numbered(1, 20)), SESSION);
+    expect([one.has(evm(numbered(1, 20))), other.has(evm(numbered(1, 20)))]).toEqual([true, false]);
   });
 });
