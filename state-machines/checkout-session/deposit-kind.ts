@@ -1,7 +1,7 @@
 import type { DepositDetected, DepositKind } from '../../src/domain/events/session-events.ts';
 import { amountOf, least } from '../../src/domain/money.ts';
 import { foldCoinChosen, openAlternative } from './coin.ts';
-import { held, isPastDeadline, pending, type SessionContext } from './session.state.ts';
+import { held, isPastDeadline, pending, type DepositState, type SessionContext } from './session.state.ts';
 
 /**
  * Below this a transfer is dust. What completes an open session never is, however little it takes: the payer was asked
@@ -35,4 +35,19 @@ export function kindOf(
   const limit = dustLimit(context, amountOf(created.policy.dustLimit));
   if (amountOf(deposit.amount) < limit && !hasCounted(context, deposit)) return 'dust';
   return context.cancelled !== null || isPastDeadline(context, deposit) ? 'late' : 'on_time';
+}
+
+/**
+ * How a transfer counts in the block that has it now: a reorganisation may have moved it past the deadline since it was
+ * seen, or before it. What an order got that was cancelled then, or in a coin that it does not ask for, stays what it
+ * was.
+ */
+export function kindInBlock(
+  context: SessionContext,
+  { kind, facts }: DepositState,
+  block: { readonly blockTimeSec: number },
+): DepositKind {
+  const mayChange = kind === 'on_time' || (kind === 'late' && facts.coin === context.created?.dueCoin);
+  if (!mayChange || context.cancelled !== null) return kind;
+  return isPastDeadline(context, block) ? 'late' : 'on_time';
 }

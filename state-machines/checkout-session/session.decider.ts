@@ -14,7 +14,7 @@ import type { Network } from '../../src/domain/networks.ts';
 import { accept, refuse, type Decision, type Refusal } from '../../src/domain/result.ts';
 import { needsAcknowledgement, type Sender } from '../../src/domain/senders.ts';
 import { chosenBy, openAlternative } from './coin.ts';
-import { kindOf } from './deposit-kind.ts';
+import { kindInBlock, kindOf } from './deposit-kind.ts';
 import { paymentOf } from './payment.ts';
 import { claimToPay, decideClaim, type ApprovedClaim, type ClaimCommand } from './claims.decider.ts';
 import { decidePayout, type PayoutCommand } from './payouts.decider.ts';
@@ -200,12 +200,10 @@ function recordDeposit({ facts }: RecordDeposit, { context }: SessionState): Dec
 function confirmDeposit({ data, nowSec, valuation }: ConfirmDeposit, state: SessionState): Decision<SessionEvent> {
   const deposit = state.context.deposits[data.depositKey];
   if (deposit?.status !== 'detected') return accept();
-  const after = { ...state.context, ...foldConfirmed(state.context, data) };
-  const kind = after.deposits[data.depositKey]?.kind ?? deposit.kind;
-  const confirmed: SessionEvent = {
-    type: 'DepositConfirmed',
-    data: { ...data, ...(kind !== deposit.kind && { kind }) },
-  };
+  const kind = kindInBlock(state.context, deposit, data);
+  const facts = { ...data, ...(kind !== deposit.kind && { kind }) };
+  const confirmed: SessionEvent = { type: 'DepositConfirmed', data: facts };
+  const after = { ...state.context, ...foldConfirmed(state.context, facts) };
   return accept<SessionEvent>(confirmed, ...paymentOf(after, { paidAtSec: nowSec, valuation }));
 }
 

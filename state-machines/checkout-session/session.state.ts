@@ -276,21 +276,9 @@ export function withDeposit(
 }
 
 /**
- * How a transfer counts in the block that has it now: a reorganisation may have moved it past the deadline since it was
- * seen, or before it. What an order got that was cancelled then, or in a coin that it does not ask for, stays what it
- * was.
+ * What a confirmed deposit does to the context; the decider asks it before the machine does. How it counts is what its
+ * event says, as for every other reader, whatever later rules would make of its block.
  */
-function kindInBlock(
-  context: SessionContext,
-  { kind, facts }: DepositState,
-  block: { readonly blockTimeSec: number },
-): DepositKind {
-  const mayChange = kind === 'on_time' || (kind === 'late' && facts.coin === context.created?.dueCoin);
-  if (!mayChange || context.cancelled !== null) return kind;
-  return isPastDeadline(context, block) ? 'late' : 'on_time';
-}
-
-/** What a confirmed deposit does to the context; the decider asks it before the machine does. */
 export function foldConfirmed(context: SessionContext, data: DepositConfirmed['data']): Partial<SessionContext> {
   return withDeposit(context, data.depositKey, (deposit) => {
     const facts = {
@@ -302,7 +290,7 @@ export function foldConfirmed(context: SessionContext, data: DepositConfirmed['d
     return {
       ...deposit,
       facts,
-      kind: kindInBlock(context, deposit, data),
+      kind: data.kind ?? deposit.kind,
       status: 'final',
       ...(data.sender && { sender: data.sender }),
     };

@@ -13,6 +13,8 @@ import {
 import { kindOf } from '../../../../state-machines/checkout-session/deposit-kind.ts';
 import { refundable } from '../../../../state-machines/checkout-session/session.state.ts';
 import { createdFacts, depositFacts, EXPIRES_AT, refundCommand, SESSION_ID } from '../../../support/session-facts.ts';
+import { bookSessionEvent } from '../../../../projections/ledger/postings.ts';
+import type { SessionBooks } from '../../../../projections/ledger/session-books.ts';
 import { given } from '../../../support/given.ts';
 
 const created = (change = {}): SessionEvent => ({ type: 'SessionCreated', data: createdFacts(change) });
@@ -180,6 +182,22 @@ describe('a payment', () => {
     expect(decided(confirm(full))).toMatchObject({
       events: [{ data: expect.not.objectContaining({ kind: 'late' }) as unknown }, {}],
     });
+  });
+  it('counts as its event says, also where a later rule would make something else of its block', () => {
+    const moved = { ...full, blockTimeSec: EXPIRES_AT + 1 };
+    for (const [history, kind] of [
+      [[detected(full), confirmed(moved)], 'on_time'],
+      [[detected(moved, 'late'), confirmed(full)], 'late'],
+      [[detected(full), { type: 'DepositConfirmed', data: { ...confirmData(moved), kind: 'late' } }], 'late'],
+    ] as const) {
+      const { state } = given(created(), ...history);
+      expect(state.context.deposits[full.depositKey]).toMatchObject({ kind, status: 'final' });
+      const books = [created(), ...history].reduce<SessionBooks | null>(
+        (before, event, at) => bookSessionEvent(before, event, `e${at}`).books,
+        null,
+      );
+      expect(books?.deposits[full.depositKey]).toMatchObject({ kind });
+    }
   });
   it('that left the chain counts again when it comes back', () => {
     const reverted: SessionEvent = {
