@@ -268,6 +268,7 @@ export class OutgoingExecutor<Item extends Outgoing> {
     const check = await this.chain.check(order, await this.#records.reserved(item, inFlight, context));
     faults.answered('chain');
     if (check.kind === 'fail') return this.#fail(item, failure(check.reason));
+    if (this.#records.isEmptied?.(item, check)) return this.#fail(item, failure('deposit_reverted'));
     if (check.kind === 'wait') return this.#retries.holdUp(ref, check.reason, check.detail);
     if (check.kind === 'needs_gas') {
       this.#retries.wait(ref, 'insufficient_gas', `${order.fromAddress} is given gas for the transfer`);

@@ -3,6 +3,7 @@ import type { MoveFailureReason } from '../../domain/events/treasury-move-events
 import type {
   LandedTransaction,
   OutgoingTransaction,
+  PreCheck,
   Reserved,
   SentTransaction,
   WaitReason,
@@ -115,6 +116,8 @@ export interface OutgoingRecords<Item extends Outgoing> {
   ): Promise<void>;
   /** False when it is paid already, so that these bytes are never sent. */
   recordSigned(item: Item, signed: NewlySigned, sequence: Sequence): Promise<boolean>;
+  /** Whether what it was to move has left the chain for good, by how its chain looks at it before anything is signed. */
+  isEmptied?(item: Item, check: PreCheck): boolean;
   /** Whether another of them has to be written down before it may end by what the chain did with it. */
   endsLater?(item: Item, context: TreasuryContext): boolean;
   complete(item: Item, landed: LandedTransaction): Promise<void>;

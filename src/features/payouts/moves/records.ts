@@ -3,7 +3,7 @@ import type { TransactionDraft } from '../../../domain/events/transaction-draft.
 import { formatAmount } from '../../../domain/money.ts';
 import { NATIVE_COIN } from '../../../domain/networks.ts';
 import { toSec, type Clock } from '../../../ports/clock.ts';
-import { NOTHING_RESERVED, type LandedTransaction, type Reserved } from '../../../ports/outgoing.ts';
+import { NOTHING_RESERVED, type LandedTransaction, type PreCheck, type Reserved } from '../../../ports/outgoing.ts';
 import type { Random } from '../../../ports/random.ts';
 import { crashPoint } from '../../../runtime/util/crash-point.ts';
 import type { DepositState } from '../../../../state-machines/checkout-session/session.state.ts';
@@ -43,6 +43,8 @@ export interface MoveRecordsDeps {
   readonly depositOf: (terms: MoveTerms) => Promise<DepositState | null>;
   readonly clock: Clock;
   readonly random: Random;
+  /** How long money that left the chain may take to come back. */
+  readonly depositGraceMs: number;
 }
 
 /** Transactions of the treasury's account that may be out at once; refunds need room, too. */
@@ -62,6 +64,8 @@ class MoveRecords implements OutgoingRecords<OrderedMove> {
   readonly #deps: MoveRecordsDeps;
   /** Since when a move that the chain has done waits for its gas to be written down (`performance.now()`). */
   readonly #gasAwaitedSince = new Map<string, number>();
+  /** Since when an address holds less than its sweep was to bring (`performance.now()`). */
+  readonly #shortSince = new Map<string, number>();
 
   constructor(account: TreasuryAccount, deps: MoveRecordsDeps) {
     this.#account = account;
@@ -160,12 +164,17 @@ class MoveRecords implements OutgoingRecords<OrderedMove> {
     return true;
   }
 
+  /** It would wait for ever for money that a reorganisation took, and hold up every later sweep of its address. */
+  isEmptied({ ref, kind }: OrderedMove, check: PreCheck): boolean {
+    const isShort = kind === 'sweep' && check.kind === 'wait' && check.reason === 'insufficient_funds';
+    const isGone = isShort && this.#hasLasted(this.#shortSince, ref.id, this.#deps.depositGraceMs);
+    if (!isShort || isGone) this.#shortSince.delete(ref.id);
+    return isGone;
+  }
+
   endsLater({ ref }: OrderedMove, context: TreasuryContext): boolean {
-    const nowMs = performance.now();
-    const sinceMs = this.#gasAwaitedSince.get(ref.id) ?? nowMs;
-    const isWaiting = hasGasUnderWay(context, ref.id) && nowMs - sinceMs < GAS_WAIT_MS;
-    if (isWaiting) this.#gasAwaitedSince.set(ref.id, sinceMs);
-    else this.#gasAwaitedSince.delete(ref.id);
+    const isWaiting = hasGasUnderWay(context, ref.id) && !this.#hasLasted(this.#gasAwaitedSince, ref.id, GAS_WAIT_MS);
+    if (!isWaiting) this.#gasAwaitedSince.delete(ref.id);
     return isWaiting;
   }
 
@@ -190,6 +199,13 @@ class MoveRecords implements OutgoingRecords<OrderedMove> {
 
   watch(): Promise<null> {
     return Promise.resolve(null);
+  }
+
+  #hasLasted(since: Map<string, number>, id: string, forMs: number): boolean {
+    const nowMs = performance.now();
+    const sinceMs = since.get(id) ?? nowMs;
+    since.set(id, sinceMs);
+    return nowMs - sinceMs >= forMs;
   }
 
   /** On Solana the treasury pays for everything. */

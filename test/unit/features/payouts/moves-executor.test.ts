@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { nodeRandom } from '../../../../src/adapters/node/random.ts';
 import type { TransactionDraft } from '../../../../src/domain/events/transaction-draft.ts';
 import { systemClock } from '../../../../src/ports/clock.ts';
@@ -207,6 +207,46 @@ describe('a move beside a journal that disagrees', () => {
     await stage.executor.round();
     expect((await stage.executor.context()).moves['swp_2']!.signed).toEqual([]);
     expect(stage.executor.waiting).toMatchObject([{ moveId: 'swp_2', detail: 'the journal is ahead' }]);
+  });
+});
+
+describe('a sweep whose address holds less than it was to bring', () => {
+  const short: PreCheck = { kind: 'wait', reason: 'insufficient_funds', detail: 'it holds 0.00 USDT' };
+  const isOpen = async (): Promise<boolean> => 'late' in (await stage.executor.context()).moves;
+  let elapsedMs = 0;
+
+  beforeEach(async () => {
+    const nowMs = performance.now();
+    elapsedMs = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => nowMs + elapsedMs);
+    stage.check = () => short;
+    await stage.request(requested('late'));
+  });
+  afterEach(() => vi.restoreAllMocks());
+  const roundAfter = async (ms: number): Promise<void> => {
+    elapsedMs += ms;
+    await stage.executor.round();
+  };
+
+  it('ends once the money had its time for coming back, and holds up no later sweep of the address', async () => {
+    await roundAfter(0);
+    await roundAfter(59_000);
+    expect(await isOpen()).toBe(true);
+    await roundAfter(2_000);
+    expect(await isOpen()).toBe(false);
+    expect(
+      await stage.request({ ...requested('late'), data: { ...requested('late').data, moveId: 'next' } }),
+    ).toBeNull();
+  });
+
+  it('has the whole time again when the money was back meanwhile, and waits for ever for anything else', async () => {
+    await roundAfter(0);
+    stage.check = () => ({ kind: 'wait', reason: 'network_fee_too_high', detail: 'dear' });
+    await roundAfter(59_000);
+    await roundAfter(7_200_000);
+    stage.check = () => short;
+    await roundAfter(59_000);
+    expect(await isOpen()).toBe(true);
   });
 });
 
