@@ -45,7 +45,8 @@ export async function lookAt(executor: MoveExecutor, deps: LookDeps): Promise<Lo
   const throughBlock = await chain.finalBlock();
   const context = await executor.context();
   const moving = movesInFlight(context);
-  const arriving = reservedOf([], sweepsInFlight(context)).coins;
+  const sweeping = sweepsInFlight(context);
+  const arriving = reservedOf([], sweeping).coins;
   const inFlight = addedTo(await deps.sent(executor), reservedOf([], moving));
   const held = await chain.balances(treasury);
   const newestBlock = await chain.newestBlock();
@@ -62,9 +63,11 @@ export async function lookAt(executor: MoveExecutor, deps: LookDeps): Promise<Lo
     );
   }
   const gas = moving.flatMap((move) => (isNative(move) ? [amountOf(move.terms.amount)] : []));
+  // On Solana the treasury pays the fee of a sweep, too.
+  const payingFees = inFlight.payouts + (chain.network === 'solana' ? sweeping.length : 0);
   const mayBeSpent = gas.reduce(
     (total, units) => total + units,
-    BigInt(inFlight.payouts) * amountOf(DEAREST_FEE[chain.network]),
+    BigInt(payingFees) * amountOf(DEAREST_FEE[chain.network]),
   );
   const booked = await bookedOf(executor, deps, native);
   accounts.push(accountOf('treasury', native, booked, withinFlight(booked, held.native, mayBeSpent)));

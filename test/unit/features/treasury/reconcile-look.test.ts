@@ -4,9 +4,12 @@ import { lookAt, type Account } from '../../../../src/features/treasury/reconcil
 import { balanceKey } from '../../../../projections/ledger/rows.ts';
 
 const UNIT = 10n ** 18n;
+const MILLI = 10n ** 15n;
 
 interface Given {
-  /** Whole units. */
+  readonly network?: 'ethereum' | 'solana';
+  readonly coin?: 'USDT' | 'SOL';
+  /** Whole units of a stablecoin, thousandths of SOL. */
   readonly booked: bigint;
   readonly onChain: bigint;
   readonly moves?: readonly {
@@ -16,13 +19,20 @@ interface Given {
   }[];
 }
 
-/** The treasury's account in USDT, as one look compares it. */
-async function treasuryOf({ booked, onChain, moves = [] }: Given): Promise<Account> {
+/** The treasury's account in a coin, as one look compares it. */
+async function treasuryOf({
+  network = 'ethereum',
+  coin = 'USDT',
+  booked,
+  onChain,
+  moves = [],
+}: Given): Promise<Account> {
   const chain = {
-    ...{ network: 'ethereum', mode: 'test', settings: { tokens: [{ coin: 'USDT', address: '0xtoken', decimals: 6 }] } },
+    ...{ network, mode: 'test', settings: { tokens: [{ coin: 'USDT', address: '0xtoken', decimals: 6 }] } },
     finalBlock: async () => 100,
     newestBlock: async () => 103,
-    balances: async () => ({ coins: { USDT: onChain * UNIT }, native: 0n }),
+    balances: async () =>
+      coin === 'USDT' ? { coins: { USDT: onChain * UNIT }, native: 0n } : { coins: {}, native: onChain * MILLI },
   };
   const known = moves.map(({ kind, amount, signed }, at) => [
     `mv_${at}`,
@@ -35,12 +45,14 @@ async function treasuryOf({ booked, onChain, moves = [] }: Given): Promise<Accou
   };
   const readModel = {
     get: async (_: string, key: string) =>
-      key === balanceKey('test', TREASURY, 'ethereum', 'USDT') ? { balance: `${booked}` } : null,
+      key === balanceKey('test', TREASURY, network, coin)
+        ? { balance: coin === 'USDT' ? `${booked}` : `0.${String(booked).padStart(3, '0')}` }
+        : null,
     scan: async () => [],
   };
   const sent = async () => ({ coins: {}, payouts: 0 });
   const { accounts } = await lookAt(executor as never, { readModel: readModel as never, sent });
-  return accounts.find(({ account, coin }) => account === 'treasury' && coin === 'USDT')!;
+  return accounts.find((one) => one.account === 'treasury' && one.coin === coin)!;
 }
 
 describe('the treasury compared with the books', () => {
@@ -71,5 +83,12 @@ describe('the treasury compared with the books', () => {
       difference: '0.00',
     });
     expect(await treasuryOf({ booked: 100n, onChain: 95n, moves: [sweep] })).toMatchObject({ difference: '-5.00' });
+  });
+
+  it('misses no fee that the treasury may have paid for a sweep on Solana, and no more than that', async () => {
+    const onSolana = { network: 'solana', coin: 'SOL', booked: 100n } as const;
+    expect(await treasuryOf({ ...onSolana, onChain: 98n, moves: [sweep] })).toMatchObject({ difference: '0.00' });
+    expect(await treasuryOf({ ...onSolana, onChain: 80n, moves: [sweep] })).toMatchObject({ difference: '-0.02' });
+    expect(await treasuryOf({ ...onSolana, onChain: 98n })).toMatchObject({ difference: '-0.002' });
   });
 });
