@@ -142,11 +142,12 @@ export function isReplacement(context: SessionContext, data: Of<'RefundPayoutRep
       ? isCancelling(data) && data.why === 'fee_bump'
       : data.why === (isCancelling(data) ? 'cancel' : 'fee_bump');
   }
+  // What was taken over from the signer's journal may be called dead, too.
   if (last.validity.kind === 'solana-nonce' && data.validity.kind === 'solana-nonce')
     return (
       last.validity.nonceIndex === data.validity.nonceIndex &&
       last.validity.nonce === data.validity.nonce &&
-      data.why === 'fee_bump'
+      data.why !== 'cancel'
     );
   return data.why === 'can_never_land';
 }

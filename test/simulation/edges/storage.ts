@@ -130,11 +130,12 @@ export class Disk {
 
 /** Whether look-ups are what a replay makes of them is the oracle's question. */
 const NEVER_DIFFERS = {
-  first: async () => [],
+  compare: async () => [],
+  first: async () => undefined,
   drift: () => [],
   isWhole: () => true,
   close: async () => undefined,
-} as unknown as Storage['comparison'];
+} satisfies { [Name in keyof Storage['comparison']]: Storage['comparison'][Name] } as unknown as Storage['comparison'];
 const NO_ANSWERS: DeliveryAnswers = { keep: () => undefined, of: async () => new Map(), close: async () => undefined };
 
 /** The projections as their thread runs them, in this one. */

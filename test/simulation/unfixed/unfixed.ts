@@ -1,5 +1,6 @@
 import { PLANTS } from '../../crash/plants.ts';
 import type { PlantedChange } from '../../support/planted-change.ts';
+import { UNFIXED_ON_SOLANA } from './unfixed-solana.ts';
 
 /** A fault that this repository once had, put back, or a protection taken out. */
 export interface Unfixed {
@@ -379,4 +380,5 @@ export const UNFIXED: readonly Unfixed[] = [
     where: ['--focus', 'kill', '--network', 'bsc', '--profile', 'embedded'],
     changes: PLANTS['no-journal']!,
   },
+  ...UNFIXED_ON_SOLANA,
 ];
