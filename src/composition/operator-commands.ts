@@ -91,7 +91,8 @@ export function operatorCommands(
   });
 }
 
-function outflowCommands(
+/** Those about money that leaves. */
+export function outflowCommands(
   { payouts: parts, clock, random }: ServiceParts,
   { core, store }: Pick<Foundation, 'core' | 'store'>,
   payouts: MovingMoney['payouts'],

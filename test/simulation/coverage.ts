@@ -1,72 +1,105 @@
-/** Situations that a run can meet; those that never occurred are named, too. */
-const EXPECTED = [
-  ...[
-    'order',
-    'pay',
-    'cancel',
-    'refund',
-    'reorg',
-    'pool',
-    'provider',
-    'receiver',
-    'halt',
-    'fees',
-    'frozen',
-    'paused',
-    'kill',
-    'clock',
-    'store',
-    'leases',
-  ].map((kind) => `plan ${kind}`),
-  ...['open', 'paid', 'expired', 'failed', 'cancelled'].flatMap((state) => [
-    ...[
-      'DepositDetected',
-      'DepositConfirmed',
-      'DepositReverted',
-      'RefundRequested',
-      'RefundPayoutSigned',
-      'RefundPayoutLanded',
-      'RefundCompleted',
-    ].map((type) => `event ${type} when ${state}`),
-  ]),
-  ...['open', 'expired', 'failed'].map((state) => `event SessionPaid when ${state}`),
-  ...['SessionExpired', 'SessionFailed', 'SessionCancelled'].map((type) => `event ${type} when open`),
-  ...['RefundPayoutReplaced', 'RefundPayoutReverted', 'RefundPayoutFailed', 'RefundFailed'].map(
-    (type) => `event ${type} when paid`,
-  ),
-  ...[
-    'SweepRequested',
-    'SweepSigned',
-    'SweepCompleted',
-    'SweepFailed',
-    'GasTopUpSigned',
-    'NonceAccountCompleted',
-    'PayoutSequenceReserved',
-    'TreasuryFunded',
-    'TreasuryReconciled',
-  ].map((type) => `event ${type}`),
-  ...[
-    'DeliveryScheduled',
-    'DeliveryAttempted',
-    'DeliverySucceeded',
-    'DeliveryExhausted',
-    'DeliveryRejected',
-    'WebhookEndpointSuspended',
-  ].map((type) => `event ${type}`),
-  ...['session_already_paid', 'session_expired'].map((code) => `refusal cancel ${code}`),
-  ...['refund_exceeds_paid', 'session_not_paid'].map((code) => `refusal refund ${code}`),
+import { EVENT_TYPES } from '../../src/runtime/commands/codec.ts';
+import { SOUND } from './chain/simulated-provider.ts';
+import { RECEIVER_BEHAVIOURS } from './edges/receiver.ts';
+import { FAULT_KINDS, OPERATOR_ACTS, type Step } from './plan/plan.ts';
+
+/*
+ * Situations that a run can meet, by the names under which they are counted: each type of event (those of a session by
+ * the state that it is in), each refusal, each kind of fault, each pair of kinds at the same time.
+ */
+
+const STATES = ['open', 'paid', 'expired', 'failed', 'cancelled'];
+const OF_SESSIONS = /^(Session|Deposit|Refund|Claim|CoinChosen|Transfer(GivenUp|Credit))/;
+const REQUESTS: Readonly<Record<string, readonly string[]>> = {
+  order: ['invalid_request', 'conflict', 'session_expired', 'amount_out_of_range', 'rate_unavailable'],
+  cancel: ['session_already_paid', 'session_expired', 'conflict', 'not_found'],
+  refund: [
+    ...['refund_exceeds_paid', 'session_not_paid', 'payer_ambiguous', 'sender_not_acknowledged', 'conflict'],
+    ...['invalid_request', 'not_found'],
+  ],
+};
+
+/** Why some of them never occur. The first that fits says it. */
+const NEVER: readonly { readonly situations: RegExp; readonly why: string }[] = [
+  { situations: /^event SessionCreated when (?!absent)/, why: 'a session is created once' },
+  { situations: /^event SessionPaid when (paid|cancelled)/, why: 'a session is paid once, and never after a cancel' },
+  { situations: /^event Session(Expired|Failed|Cancelled) when (?!open)/, why: 'only an open session ends so' },
+  { situations: /^event SessionDeadlineMoved/, why: 'no plan supersedes an order' },
+  { situations: /^event (Claim|CoinChosen)/, why: 'no plan files claims, or lets a payer choose the coin' },
+  {
+    situations: /^event (Transfer(GivenUp|Credit|Recorded|Attach)|Settlement|NativeReturn|UnknownOutflowAck)/,
+    why: 'no plan attaches transfers, settles, returns native coin, or acknowledges outflows',
+  },
+  {
+    situations:
+      /^event (Person|JoinLink|SignedIn|SignedOut|SignedInBySso|RecoveryRequested|Passkey|RolesChanged|ActionTaken|OperatorActed)/,
+    why: 'people of the console are not modelled',
+  },
+  {
+    situations:
+      /^event (CheckpointSigned|PeriodClosed|Adjustment|DocumentIssued|StatementIssued|BookRates|LedgerRestored)/,
+    why: 'audit, statements, entries by hand and restores are not modelled',
+  },
+  { situations: /^event (PaymentLink|CanaryPayment)/, why: 'payment links and canaries are not modelled' },
+  {
+    situations:
+      /^event (ApiKey|Domain|Merchant|Policy|Webhook|Logo|ChangeDelay|Secret|Address|ChainReplaced|Request|Redelivery)/,
+    why: 'no plan changes settings of a merchant, or asks for a notification again',
+  },
+  { situations: /^refusal \w+ (not_found|invalid_request)/, why: 'no plan asks for what is malformed or of nobody' },
+  { situations: /^refusal order /, why: 'every order of a plan can be made' },
+  { situations: /^refusal refund (payer_ambiguous|sender_not)/, why: 'every payer of a plan is a plain wallet' },
 ];
 
-/** How often each situation occurred, and which never did. */
+const eventSituations = EVENT_TYPES.flatMap((type) =>
+  OF_SESSIONS.test(type) ? STATES.map((state) => `event ${type} when ${state}`) : [`event ${type}`],
+);
+const pairs = FAULT_KINDS.flatMap((one, at) => FAULT_KINDS.slice(at).map((other) => pairOf(one, other)));
+
+const EXPECTED: readonly string[] = [
+  ...['order', 'pay', 'cancel', 'refund', ...FAULT_KINDS].map((kind) => `plan ${kind}`),
+  ...Object.keys(SOUND).map((fault) => `plan provider ${fault}`),
+  ...RECEIVER_BEHAVIOURS.map((behaviour) => `plan receiver ${behaviour}`),
+  ...OPERATOR_ACTS.map((act) => `plan operator ${act}`),
+  ...eventSituations,
+  ...Object.entries(REQUESTS).flatMap(([request, codes]) => codes.map((code) => `refusal ${request} ${code}`)),
+  ...pairs,
+];
+
+/** The situations that a step is. */
+export function situationsOf(step: Step): string[] {
+  switch (step.kind) {
+    case 'provider':
+      return ['plan provider', ...Object.keys(step.faults).map((fault) => `plan provider ${fault}`)];
+    case 'receiver':
+      return ['plan receiver', `plan receiver ${step.behaviour}`];
+    case 'operator':
+      return ['plan operator', `plan operator ${step.act}`];
+    default:
+      return [`plan ${step.kind}`];
+  }
+}
+
+/** Two kinds of fault at the same time, in either order. */
+export function pairOf(one: string, other: string): string {
+  return `pair ${[one, other].sort().join(' and ')}`;
+}
+
+/** How often each situation occurred, and which never did, with the reason where there is one. */
 export function coverageReport(counts: ReadonlyMap<string, number>): string {
   const seen = [...counts]
     .sort(([one], [other]) => (one < other ? -1 : 1))
     .map(([situation, times]) => `${String(times).padStart(8)}  ${situation}`);
-  const never = EXPECTED.filter((situation) => !counts.has(situation));
+  const missing = EXPECTED.filter((situation) => !counts.has(situation));
+  const byReason = Map.groupBy(missing, (situation) => NEVER.find(({ situations }) => situations.test(situation))?.why);
+  const open = byReason.get(undefined) ?? [];
+  byReason.delete(undefined);
+  const indented = (situations: readonly string[]): string[] => situations.map((situation) => `          ${situation}`);
   return [
-    `situations met:`,
+    `situations met (${EXPECTED.length - missing.length} of ${EXPECTED.length} expected ones):`,
     ...seen,
-    `never met: ${never.length === 0 ? 'none' : ''}`,
-    ...never.map((situation) => `          ${situation}`),
+    `never met: ${open.length === 0 ? 'none' : open.length}`,
+    ...indented(open),
+    ...[...byReason].flatMap(([why, situations]) => [`never met, since ${why!}:`, ...indented(situations)]),
   ].join('\n');
 }

@@ -8,8 +8,8 @@ import type { Outcome } from './plan/run.ts';
 import { shrink } from './plan/shrink.ts';
 
 /*
- * `npm run simulate -- [--seed S] [--runs N] [--steps N] [--minutes N] [--network ethereum] [--profile shared]
- * [--keep-going] [--replay FILE ...] [--timeline] [--coverage]`: a whole installation in virtual time, over and over,
+ * `npm run simulate -- [--seed S] [--first N] [--runs N] [--steps N] [--minutes N] [--network ethereum]
+ * [--profile shared] [--keep-going] [--replay FILE ...] [--timeline] [--coverage]`: a whole installation in virtual time, over and over,
  * each time with another plan. Ends with 1 at the first run that breaks a promise, with a plan that was made as small
  * as it goes and its timeline in a file that `--replay` takes.
  */
@@ -21,6 +21,7 @@ const { values } = parseArgs({
   options: {
     ...{
       seed: { type: 'string', default: '1' },
+      first: { type: 'string', default: '0' },
       runs: { type: 'string', default: '1' },
       steps: { type: 'string' },
       minutes: { type: 'string' },
@@ -41,12 +42,19 @@ const { values } = parseArgs({
   },
 });
 
-const numberOf = (name: 'runs' | 'steps' | 'minutes'): number | undefined => {
+const numberOf = (name: 'first' | 'runs' | 'steps'): number | undefined => {
   const text = values[name];
   if (text === undefined) return undefined;
   if (!/^\d{1,9}$/.test(text)) return usage(`--${name} must be a whole number, not ${text}`);
   return Number(text);
 };
+
+function minutesOf(): number | undefined {
+  const { minutes } = values;
+  if (minutes !== undefined && !/^\d{1,4}(\.\d{1,3})?$/.test(minutes))
+    return usage(`--minutes must be a number, not ${minutes}`);
+  return minutes === undefined ? undefined : Number(minutes);
+}
 
 function usage(fault: string): never {
   console.error(`simulate: ${fault}`);
@@ -105,7 +113,7 @@ async function explain(plan: Plan, outcome: Outcome): Promise<void> {
   );
 }
 
-const [runs, steps, minutes] = [numberOf('runs')!, numberOf('steps'), numberOf('minutes')];
+const [first, runs, steps, minutes] = [numberOf('first')!, numberOf('runs')!, numberOf('steps'), minutesOf()];
 const networks = networksOf();
 const profile = profileOf();
 const focus = focusOf();
@@ -125,7 +133,7 @@ for (
   minutes === undefined || replayed ? number < (replayed?.length ?? runs) : elapsedMin() < minutes;
   number += 1
 ) {
-  const seed = number === 0 ? values.seed : `${values.seed}-${number}`;
+  const seed = first + number === 0 ? values.seed : `${values.seed}-${first + number}`;
   const plan =
     replayed?.[number] ??
     generate(seed, {
@@ -152,7 +160,7 @@ for (
 const { user, system } = process.cpuUsage();
 const cpuSec = (user + system) / 1e6;
 console.log(
-  `${done} runs, ${(simulatedSec / 3600).toFixed(1)} hours of service in ${cpuSec.toFixed(0)} s of CPU: ${Math.round(simulatedSec / cpuSec)} hours an hour`,
+  `${done} runs, ${(simulatedSec / 3600).toFixed(1)} hours of service in ${cpuSec.toFixed(0)} s of CPU: ${Math.round(simulatedSec / cpuSec)} hours an hour, ${failed} failed`,
 );
 if (values.coverage) console.log(coverageReport(counts));
 process.exit(failed === 0 ? 0 : 1);

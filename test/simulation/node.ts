@@ -17,8 +17,10 @@ import { startFoundation, type Foundation } from '../../src/composition/service-
 import { startMoney, type MovingMoney } from '../../src/composition/service-money.ts';
 import type { ServiceParts } from '../../src/composition/service-parts.ts';
 import { startInbox } from '../../src/composition/unmatched.ts';
+import { outflowCommands } from '../../src/composition/operator-commands.ts';
 import type { Config } from '../../src/config.ts';
 import { addressFamilyOf, type AddressFamily } from '../../src/domain/networks.ts';
+import type { AdminCommands } from '../../src/operator/commands.ts';
 import type { Logger } from '../../src/observability/logger.ts';
 import type { Metrics } from '../../src/observability/metrics.ts';
 import type { AddressDeriver } from '../../src/ports/addresses.ts';
@@ -54,6 +56,7 @@ export class ServiceNode {
   readonly signer: SignerProcess | null;
   readonly started: Promise<void>;
   #core: Core | null = null;
+  #commands: AdminCommands = {};
   #foundation: Foundation | null = null;
   #money: MovingMoney | null = null;
 
@@ -66,6 +69,11 @@ export class ServiceNode {
   /** Null until it takes requests. */
   get core(): Core | null {
     return this.#core;
+  }
+
+  /** What operators can tell it. */
+  get commands(): AdminCommands {
+    return this.#commands;
   }
 
   get foundation(): Foundation | null {
@@ -82,6 +90,11 @@ export class ServiceNode {
     if (this.signer) this.signer.process.isDead = true;
   }
 
+  /** Look-ups and whatever else follows the log; a restart ends it. */
+  setBehind(isBehind: boolean): void {
+    this.process.isBehind = isBehind;
+  }
+
   setClock(skewMs: number): void {
     this.process.skewMs = skewMs;
     if (this.signer) this.signer.process.skewMs = skewMs;
@@ -91,7 +104,8 @@ export class ServiceNode {
     const hasHistory = (await parts.storage.store.head()) !== null;
     const foundation = await startFoundation(parts);
     const money = await startMoney(parts, foundation, { mayPay: () => true }, hasHistory);
-    startInbox(parts, foundation, money);
+    const inbox = startInbox(parts, foundation, money);
+    this.#commands = { ...outflowCommands(parts, foundation, money.payouts), ...inbox.commands };
     this.#foundation = foundation;
     this.#money = money;
     this.#core = foundation.core;

@@ -6,6 +6,7 @@ import type { MerchantId, Mode } from '../../src/domain/ids.ts';
 import { amountOf } from '../../src/domain/money.ts';
 import type { NetworkSettings } from '../../src/domain/networks.ts';
 import type { Caller } from '../../src/features/shared/merchant-api.ts';
+import { approverKey } from '../support/approvers.ts';
 import { MODEL_WALLET } from '../support/model-chains/model-chain.ts';
 import type { SimulatedChain } from './chain/simulated-chain.ts';
 import type { SimulatedProvider } from './chain/simulated-provider.ts';
@@ -21,6 +22,11 @@ import { Prng } from './time/prng.ts';
 import { Scheduler, within } from './time/scheduler.ts';
 import { Timeline } from './timeline.ts';
 import { takeOver } from './time/virtual-runtime.ts';
+
+/** Who agrees to what operators propose. */
+export const APPROVERS = ['ada', 'bob'] as const;
+/** Of the operators' own, to which they may withdraw. */
+export const COLD_ACCOUNT = `0x${'0c'.repeat(20)}`;
 
 export const START_MS = Date.UTC(2026, 10, 20);
 
@@ -39,6 +45,7 @@ export interface Merchant {
   account: { readonly id: MerchantId; readonly webhookSecret: string } | null;
 }
 
+const REQUEST_TIMEOUT_MS = 10_000;
 const RAM_DISK = '/dev/shm';
 const ENOUGH = '999999999999';
 
@@ -142,13 +149,25 @@ export class World {
    * A request of somebody outside to whatever process there is: null when nobody answers in time, be it done or not.
    * `ask` runs within the process.
    */
-  request<Value>(ask: (node: ServiceNode) => Promise<Value>, timeoutMs = 10_000): Promise<Value | null> {
+  request<Value>(ask: (node: ServiceNode) => Promise<Value>): Promise<Value | null> {
     // Whatever spreads requests over the processes takes one that answers.
     const ready = this.#nodes.filter((candidate) => candidate?.core);
-    const node = ready.length === 0 ? null : this.#requests.pick(ready);
+    return this.#requestOf(ready.length === 0 ? null : this.#requests.pick(ready), ask);
+  }
+
+  /** A request to the process that pays, which must say no on its own words: those are thrown. */
+  requestOfPayer<Value>(ask: (node: ServiceNode) => Promise<Value>): Promise<Value | null> {
+    const node = this.#nodes[0];
+    return this.#requestOf(node?.core ? node : null, ask);
+  }
+
+  #requestOf<Value>(
+    node: ServiceNode | null | undefined,
+    ask: (node: ServiceNode) => Promise<Value>,
+  ): Promise<Value | null> {
     if (!node) return Promise.resolve(null);
     return new Promise((resolve) => {
-      this.scheduler.after(timeoutMs, null, () => resolve(null));
+      this.scheduler.after(REQUEST_TIMEOUT_MS, null, () => resolve(null));
       this.scheduler.after(3, node.process, () => {
         ask(node).then(
           (value) => void this.scheduler.after(3, null, () => resolve(value)),
@@ -225,7 +244,14 @@ export class World {
         ]),
       ),
       payoutsPerHour: 1_000_000,
-      approvers: [],
+      approvers: APPROVERS.map(approverKey),
+      treasuryLimits: {
+        USDT: { perTransaction: ENOUGH, perDay: ENOUGH },
+        USDC: { perTransaction: ENOUGH, perDay: ENOUGH },
+      },
+      withdrawalAddresses: {
+        test: Object.fromEntries(this.plan.networks.map((network) => [network, [addressOf(network, COLD_ACCOUNT)]])),
+      },
     };
     return new SignerProcess({
       scheduler: this.scheduler,

@@ -13,10 +13,10 @@ import { insistently } from './attempts.ts';
 import type { PendingNotification } from './pending-notification.ts';
 import { Settlements, type Batch } from './settlements.ts';
 
-/** A notification that is being notifications and is not in the log yet. */
+/** A notification that is being told and is not in the log yet. */
 interface Unsettled extends PendingNotification {
   readonly batch: Batch;
-  /** What was notifications before of the same session goes into the log first; null when there is nothing. */
+  /** What was told before of the same session goes into the log first; null when there is nothing. */
   readonly before: Promise<void> | null;
   /** Called when it is in the log. */
   readonly followers: (() => void)[];
@@ -56,8 +56,7 @@ const MANY_UNANSWERED = MAX_PROMPT / 2;
 const MAX_UNSETTLED = 2_000;
 
 /**
- * Brings notifications into the log. An event that was in the log before this process may have been notifications
- * already, so its
+ * Brings notifications into the log. An event that was in the log before this process may have been told already, so its
  * `DeliveryScheduled` (expecting no stream) goes first. A new one is attempted at once: when the answer comes soon,
  * schedule and outcome are one append; else the schedule is written alone. Until then the checkpoint stays before the
  * event.
@@ -90,7 +89,7 @@ export class Scheduling {
     return this.#settlements.unsettled;
   }
 
-  /** Events that may have been notifications before: written down first, those of one session one after another. */
+  /** Events that may have been told before: written down first, those of one session one after another. */
   async catchUp(notifications: readonly PendingNotification[], position: Position): Promise<void> {
     const bySession = Map.groupBy(notifications, ({ delivery }) => delivery.sessionId);
     const inOrder = async (ofSession: readonly PendingNotification[]): Promise<void> => {

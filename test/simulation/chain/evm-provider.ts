@@ -1,4 +1,4 @@
-import { transferIn, type ChainView as View } from './block.ts';
+import { transferIn, type ChainView as View, type Movement } from './block.ts';
 import { render, quantity, type EvmBlock, type JsonLog } from './evm-block.ts';
 import type { EvmChain } from './evm-chain.ts';
 import { SimulatedProvider } from './simulated-provider.ts';
@@ -6,6 +6,7 @@ import { SimulatedProvider } from './simulated-provider.ts';
 const DECIMALS = '0x313ce567';
 const BALANCE = '0x70a08231';
 const MANY_BALANCES = '0x6370a0823160e01b600052';
+const MANY_NATIVE = /^0x73[0-9a-f]{40}3162/;
 const word = (value: bigint): string => `0x${value.toString(16).padStart(64, '0')}`;
 
 class RpcFailure extends Error {}
@@ -34,7 +35,7 @@ export class EvmProvider extends SimulatedProvider<EvmChain> {
       case 'eth_blockNumber':
         return quantity(view.height);
       case 'eth_getBlockByNumber':
-        return headerOf(view, this.#height(first, view));
+        return blockAt(view, this.#height(first, view), second === true);
       case 'eth_getLogs':
         return this.#logs(first as Filter, view);
       case 'eth_getTransactionReceipt':
@@ -112,6 +113,7 @@ export class EvmProvider extends SimulatedProvider<EvmChain> {
   #call({ to, data }: { to?: string; data: string }, view: ChainView): string {
     const { chain } = this;
     if (to === undefined && data.startsWith(MANY_BALANCES)) return manyBalances(chain, data, view);
+    if (to === undefined && MANY_NATIVE.test(data)) return manyNative(chain, data, view);
     const token = String(to).toLowerCase();
     if (!chain.options.tokens.includes(token)) return '0x';
     if (data === DECIMALS) return word(6n);
@@ -146,8 +148,19 @@ interface Filter {
   readonly topics?: readonly (string | null)[];
 }
 
-const headerOf = ({ branch, height }: ChainView, at: number): unknown =>
-  at <= height && branch[at] ? render(branch[at]).header : null;
+function blockAt({ branch, height }: ChainView, at: number, isFull: boolean): unknown {
+  const block = at <= height ? branch[at] : undefined;
+  if (!block) return null;
+  const { header } = render(block);
+  return isFull ? { ...header, transactions: block.included.map(({ transaction }) => listed(transaction)) } : header;
+}
+
+/** Each transaction of the model moves one thing. */
+function listed({ txHash, movements }: EvmBlock['included'][number]['transaction']): object {
+  const [{ asset, from, to, units }] = movements as [Movement];
+  const isNative = asset === 'native';
+  return { hash: txHash, from, to: isNative ? to : asset, value: quantity(isNative ? units : 0n) };
+}
 
 function receiptOf(chain: EvmChain, txHash: string, view: ChainView): unknown {
   const block = chain.blockOf(txHash, view);
@@ -160,4 +173,9 @@ function manyBalances(chain: EvmChain, data: string, view: ChainView): string {
     ([, account, token]) => word(chain.valueAt(`0x${token}/0x${account}`, view)).slice(2) + '1'.padStart(64, '0'),
   );
   return `0x${answers.join('')}`;
+}
+
+function manyNative(chain: EvmChain, data: string, view: ChainView): string {
+  const accounts = [...data.matchAll(/73([0-9a-f]{40})3162[0-9a-f]{6}52/g)].map(([, account]) => `0x${account}`);
+  return `0x${accounts.map((account) => word(chain.valueAt(`native/${account}`, view)).slice(2)).join('')}`;
 }

@@ -23,6 +23,7 @@ export interface LogFaults {
 
 const LATENCY: Latency = { leastMs: 0.5, mostMs: 4 };
 const RETRY_MS = 100;
+const BEHIND_MS = 1_000;
 const BATCH = 256;
 /** Subscriptions learn of new events a moment later. */
 const NOTICE_MS = 1;
@@ -210,6 +211,7 @@ class FollowedLog implements Subscription {
   async #pump(): Promise<number | null> {
     if (this.#isClosed) return null;
     if (this.#log.faults.isAway) return RETRY_MS;
+    if (this.#owner?.isBehind) return BEHIND_MS;
     const window = this.#log.events.slice(this.#through, this.#through + (this.#options.maxBatch ?? BATCH));
     const events = window.filter((event) => isWanted(event, this.#options.streamPrefixes));
     if (events.length > 0) {

@@ -1,21 +1,27 @@
 import type { WebhookAnswer, WebhookRequest, WebhookSender } from '../../../src/ports/webhook-sender.ts';
 import type { Prng } from '../time/prng.ts';
-import { currentProcess, type Scheduler } from '../time/scheduler.ts';
+import { currentProcess, type ModelProcess, type Scheduler } from '../time/scheduler.ts';
 
-export type ReceiverBehaviour =
-  | 'well'
-  | 'slow'
-  | 'silent'
-  | 'closing'
-  | 'errors'
-  | 'flapping'
-  | 'refusing'
-  | 'rate-limited'
-  | 'takes-and-fails';
+/** What an endpoint may do instead of answering well. */
+export const RECEIVER_BEHAVIOURS = [
+  'slow',
+  'silent',
+  'closing',
+  'errors',
+  'flapping',
+  'refusing',
+  'rate-limited',
+  'takes-and-fails',
+] as const;
+export type ReceiverBehaviour = 'well' | (typeof RECEIVER_BEHAVIOURS)[number];
 
 /** One request as it arrived at a merchant's endpoint. */
 export interface Received {
   readonly atMs: number;
+  /** When its answer is under way, or nobody waits for one any more. */
+  readonly answeredMs: number;
+  /** Who sent it. */
+  readonly sender: ModelProcess | null;
   readonly url: string;
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
@@ -59,7 +65,7 @@ export class Receivers {
       send: (request) =>
         new Promise((resolve) => {
           this.#scheduler.after(5 + this.#prng.fraction() * 60, null, () => {
-            const { answer, afterMs } = this.#take(request);
+            const { answer, afterMs } = this.#take(request, caller);
             this.#scheduler.after(afterMs, caller, () => resolve({ ...answer, durationMs: Math.round(afterMs) }));
           });
         }),
@@ -67,15 +73,18 @@ export class Receivers {
     };
   }
 
-  #take(request: WebhookRequest): { readonly answer: WebhookAnswer; readonly afterMs: number } {
+  #take(
+    request: WebhookRequest,
+    sender: ModelProcess | null,
+  ): { readonly answer: WebhookAnswer; readonly afterMs: number } {
     const behaviour = this.behaviours.get(request.url) ?? 'well';
     const quickMs = 5 + this.#prng.fraction() * 60;
     const status = (code: number, afterMs = quickMs, retryAfter: string | null = null) => {
-      this.#note(request, code < 300);
+      this.#note(request, { sender, afterMs, arrived: true, accepted: code < 300 });
       return { answer: { ...ANSWER, status: code, retryAfter }, afterMs };
     };
     const fault = (kind: NonNullable<WebhookAnswer['fault']>, afterMs = quickMs) => {
-      if (behaviour !== 'takes-and-fails') this.#note(request, false, false);
+      if (behaviour !== 'takes-and-fails') this.#note(request, { sender, afterMs, arrived: false, accepted: false });
       return { answer: { ...ANSWER, status: null, fault: kind, body: Buffer.alloc(0) }, afterMs };
     };
     switch (behaviour) {
@@ -96,14 +105,18 @@ export class Receivers {
       case 'rate-limited':
         return status(429, quickMs, this.#prng.pick(['5', '0', '-1', 'rubbish']));
       case 'takes-and-fails':
-        this.#note(request, true);
+        this.#note(request, { sender, afterMs: TIMEOUT_MS, arrived: true, accepted: true });
         return fault('timeout', TIMEOUT_MS);
     }
   }
 
-  #note({ url, headers, body }: WebhookRequest, accepted: boolean, arrived = true): void {
+  #note(
+    { url, headers, body }: WebhookRequest,
+    { afterMs, ...said }: Pick<Received, 'sender' | 'arrived' | 'accepted'> & { readonly afterMs: number },
+  ): void {
     const named = new Map<string, string>();
     for (let at = 0; at < headers.length; at += 2) named.set(headers[at]!.toLowerCase(), headers[at + 1]!);
-    this.received.push({ atMs: this.#scheduler.nowMs, url, headers: named, body, arrived, accepted });
+    const atMs = this.#scheduler.nowMs;
+    this.received.push({ atMs, answeredMs: atMs + afterMs, url, headers: named, body, ...said });
   }
 }

@@ -89,9 +89,14 @@ function judgeOrder(
 ): string[] {
   return [...Map.groupBy(told, ({ stream }) => stream)].flatMap(([stream, events]) => {
     if (suspended.has(String(sessions.get(stream)!.created['merchantId']))) return [];
-    const moments = events.flatMap((fact) => sent.get(idOf(fact))?.[0]?.atMs ?? []);
-    return moments.some((moment, at) => at > 0 && moment < moments[at - 1]!)
-      ? [`${stream}: its events were told out of order`]
-      : [];
+    const firsts = events.flatMap((fact) => sent.get(idOf(fact))?.[0] ?? []);
+    return firsts.flatMap((one, at) => {
+      const before = firsts[at - 1];
+      if (before === undefined) return [];
+      if (one.atMs < before.atMs) return [`${stream}: its events were told out of order`];
+      return one.sender === before.sender && one.atMs < before.answeredMs
+        ? [`${stream}: an event was told before the one before it was answered`]
+        : [];
+    });
   });
 }

@@ -1,17 +1,20 @@
 import type { RecordedEvent } from '../../../src/ports/event-store.ts';
-import type { Facts } from '../plan/carry-out.ts';
+import { TROUBLES, type Facts } from '../plan/carry-out.ts';
 import type { ModelledNetwork } from '../plan/plan.ts';
 import { START_MS, type World } from '../world.ts';
 import { judgeBooks } from './books.ts';
 import { judgeNotifications } from './notifications.ts';
-import { judgeOutgoing, unfinishedMoves } from './outgoing.ts';
-import { sessionOf, take, type SeenSession } from './sessions.ts';
+import { judgeOutgoing, unfinishedMoves, whyUnreasonable } from './outgoing.ts';
+import { sessionOf, take, type SeenDeposit, type SeenSession } from './sessions.ts';
 import { allMovements, factOf, movementsOn, unitsOf, type Fact, type Landed } from './truth.ts';
 
 /** Longest wait of an expiry for a network that cannot be read. */
 const EXPIRY_WAIT_MS = 600_000;
 /** A transfer that is back may be reverted by what was seen a moment before. */
 const REVERT_MS = 60_000;
+/** A fork is followed within this time where nothing else is wrong. */
+const NOTICED_MS = 240_000;
+const LATEST_DEADLINE_MS = 12 * 3_600_000;
 
 /** What must never be in the log of a service that does what it says, whatever its surroundings do. */
 const FORBIDDEN_LINES = [
@@ -45,9 +48,7 @@ export class Oracle {
   isSettled(): boolean {
     const sessions = [...this.sessions.values()];
     if (
-      sessions.some(
-        ({ status, refunds }) => status === 'open' || [...refunds.values()].some(({ ended }) => ended === null),
-      )
+      sessions.some((session) => mustEnd(session) || [...session.refunds.values()].some(({ ended }) => ended === null))
     )
       return false;
     if ([...this.#world.chains.values()].some(({ chain }) => chain.pool.size > 0)) return false;
@@ -71,6 +72,9 @@ export class Oracle {
     for (const { what, text } of [...this.#world.timeline.lines]) {
       if (what === 'log error' && FORBIDDEN_LINES.some((line) => text.startsWith(line)))
         this.found(`the service says: ${text}`);
+      // Whatever the surroundings do, code that takes them for something else is at fault.
+      if (/^log /.test(what) && /\b(TypeError|ReferenceError): /.test(text))
+        this.found(`the service stumbles: ${text}`);
       // What a decider proposes and its machine refuses is stored nowhere, and a bug.
       if (text.includes('IllegalHistory')) this.found(`a decision was not legal: ${text}`);
     }
@@ -90,6 +94,8 @@ export class Oracle {
     );
     if (revision !== (this.#lengths.get(stream) ?? 0)) this.found(`${stream} has a gap before ${revision}`);
     this.#lengths.set(stream, revision + 1);
+    const unreasonable = whyUnreasonable(this.#world, fact);
+    if (unreasonable !== null) this.found(`${stream}/${revision} ${type}: ${unreasonable}`);
     if (!stream.startsWith('session-')) return;
     const before = this.sessions.get(stream);
     if (!before) {
@@ -118,6 +124,10 @@ export class Oracle {
       if (landed && committedMs - landed.block.minedMs > REVERT_MS)
         this.found(`${where}: the chain has held the transfer for ${(committedMs - landed.block.minedMs) / 1000} s`);
     }
+    if (type === 'DepositReverted' && !this.#world.plan.steps.some(({ kind }) => TROUBLES.has(kind))) {
+      const goneMs = committedMs - this.#replacedMs(session.deposits.get(String(data['depositKey'])));
+      if (goneMs > NOTICED_MS) this.found(`${where}: it was gone for ${goneMs / 1000} s before anybody noticed`);
+    }
     if (type === 'SessionPaid' && heldOf(session) < session.due - session.tolerance)
       this.found(`${where}: paid with ${heldOf(session)} of ${session.due} units`);
     if (type === 'SessionExpired' && committedMs - this.#world.troubledMs > EXPIRY_WAIT_MS) {
@@ -128,6 +138,12 @@ export class Oracle {
         if (session.networks.has(network) && chain.view.branch.at(-1)!.timeSec <= session.expiresAtSec)
           this.found(`${where}: the time of ${network} has not come to its deadline`);
     }
+  }
+
+  /** When the block was made that took the place of the one that had it. */
+  #replacedMs(deposit: SeenDeposit | undefined): number {
+    const chain = deposit && this.#world.chains.get(deposit.network as ModelledNetwork)?.chain;
+    return chain?.view.branch[deposit!.blockNumber]?.minedMs ?? Infinity;
   }
 
   #landedAs(depositKey: string): Landed | null {
@@ -201,7 +217,8 @@ export class Oracle {
 
   #judgeStatus(session: SeenSession, movements: readonly Landed[]): void {
     const { status, sessionId, due, tolerance, refunds, history } = session;
-    if (status === 'open') return this.found(`${sessionId} is still open`);
+    if (mustEnd(session)) return this.found(`${sessionId} is still open`);
+    if (status === 'open') return;
     for (const { refundId, ended } of refunds.values())
       if (ended === null) this.found(`${sessionId}: refund ${refundId} never ended`);
     // Money that a merchant gave back before does not pay.
@@ -243,6 +260,10 @@ export class Oracle {
     return (this.#world.scheduler.nowMs - START_MS) / 1000;
   }
 }
+
+/** It must get an end within the run: it was not made by a process whose clock was a day ahead. */
+const mustEnd = ({ status, expiresAtSec }: SeenSession): boolean =>
+  status === 'open' && expiresAtSec * 1000 < START_MS + LATEST_DEADLINE_MS;
 
 /** Final on-time money of the session's coin that is neither given back nor promised back. */
 function heldOf({ deposits, refunds, coin }: SeenSession): bigint {

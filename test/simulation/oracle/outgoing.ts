@@ -1,6 +1,8 @@
+import { accountOf, TOKENS } from '../networks.ts';
+import type { ModelledNetwork } from '../plan/plan.ts';
 import type { World } from '../world.ts';
 import type { SeenLeg, SeenSession } from './sessions.ts';
-import { unitsOf, type Fact, type Landed } from './truth.ts';
+import { unitsOf, type Data, type Fact, type Landed } from './truth.ts';
 
 /** Every transfer out of an address of ours is one that was ordered, goes where the money came from, and goes once. */
 export function judgeOutgoing(
@@ -18,25 +20,48 @@ export function judgeOutgoing(
   const legOfTransaction = new Map(
     legs.flatMap(({ leg }) => [...leg.txHashes].map((txHash) => [txHash, leg] as const)),
   );
-  const moves = new Map(
-    facts
-      .filter(({ stream, data }) => stream.startsWith('treasury-') && typeof data['txHash'] === 'string')
-      .map((fact) => [String(fact.data['txHash']), fact]),
+  const ofTreasury = facts.filter(({ stream, data }) => stream.startsWith('treasury-') && data['moveId'] !== undefined);
+  const terms = new Map(
+    ofTreasury.flatMap(({ type, data }) =>
+      type.endsWith('Requested') ? [[String(data['moveId']), data] as const] : [],
+    ),
+  );
+  const moveOfTransaction = new Map(
+    ofTreasury.flatMap(({ data }) =>
+      typeof data['txHash'] === 'string' ? [[data['txHash'], String(data['moveId'])] as const] : [],
+    ),
   );
   const faults: string[] = [];
   const landedOf = new Map<string, Landed[]>();
+  const moved = new Set<string>();
   for (const movement of outgoing) {
     const leg = legOfTransaction.get(movement.txHash);
     if (leg) landedOf.set(leg.legId, [...(landedOf.get(leg.legId) ?? []), movement]);
-    else if (!moves.has(movement.txHash))
-      faults.push(`${movement.units} units left ${movement.from} by ${movement.txHash}, which nobody ordered`);
-    else if (movement.to !== world.chainOf(movement.network).treasury)
-      faults.push(`a move of the treasury went to ${movement.to}`);
+    else faults.push(...judgeMove(movement, moveOfTransaction.get(movement.txHash) ?? null, terms, moved));
   }
   for (const { session, leg } of legs) faults.push(...judgeLeg(session, leg, landedOf.get(leg.legId) ?? []));
   for (const session of sessions) faults.push(...judgeSums(session));
   faults.push(...unfinishedMoves(facts));
   return faults;
+}
+
+function judgeMove(
+  { txHash, from, to, units, coin, network }: Landed,
+  moveId: string | null,
+  terms: ReadonlyMap<string, Data>,
+  moved: Set<string>,
+): string[] {
+  const ordered = moveId === null ? undefined : terms.get(moveId);
+  if (moveId === null || !ordered) return [`${units} units left ${from} by ${txHash}, which nobody ordered`];
+  const faults = moved.has(moveId) ? [`${moveId} was carried out twice`] : [];
+  moved.add(moveId);
+  const isAsOrdered =
+    accountOf(String(ordered['toAddress'])) === to &&
+    accountOf(String(ordered['fromAddress'])) === from &&
+    unitsOf(ordered['amount']) === units &&
+    ordered['coin'] === coin &&
+    ordered['network'] === network;
+  return isAsOrdered ? faults : [...faults, `${moveId} was carried out otherwise than it was ordered`];
 }
 
 function judgeLeg(session: SeenSession, leg: SeenLeg, landed: readonly Landed[]): string[] {
@@ -76,11 +101,25 @@ function judgeSums({ sessionId, deposits, refunds }: SeenSession): string[] {
 export function unfinishedMoves(facts: readonly Fact[]): string[] {
   const ended = new Set(
     facts
-      .filter(({ type }) => /^(Sweep|GasTopUp|NonceAccount|Return)(Completed|Failed)$/.test(type))
+      .filter(({ type }) => /^(Sweep|GasTopUp|NonceAccount|Return|Withdrawal)(Completed|Failed)$/.test(type))
       .map(({ data }) => data['moveId']),
   );
-  const begun = facts.filter(({ type }) => /^(Sweep|GasTopUp|NonceAccount|Return)Requested$/.test(type));
+  const begun = facts.filter(({ type }) => /^(Sweep|GasTopUp|NonceAccount|Return|Withdrawal)Requested$/.test(type));
   return begun
     .filter(({ data }) => !ended.has(data['moveId']))
     .map(({ type, data }) => `${String(data['moveId'])} (${type}) never ended`);
+}
+
+/** What is ordered although it cannot be, or fails although nothing stands against it; null for anything else. */
+export function whyUnreasonable(world: World, { type, data }: Fact): string | null {
+  const meets = (...kinds: readonly string[]): boolean => world.plan.steps.some(({ kind }) => kinds.includes(kind));
+  if (/^(RefundPayout|Sweep|GasTopUp)Failed$/.test(type) && !meets('frozen', 'paused', 'reorg'))
+    return `it fails (${String(data['reason'])}), and nothing stands against it`;
+  if (type !== 'SweepRequested' || meets('reorg')) return null;
+  const [network, coin] = [data['network'] as ModelledNetwork, data['coin'] as 'USDT' | 'USDC'];
+  const { chain } = world.chainOf(network);
+  const held = chain.valueAt(`${TOKENS[network][coin]}/${accountOf(String(data['fromAddress']))}`, chain.view);
+  return unitsOf(data['amount']) > held
+    ? `${String(data['amount'])} ${coin} of an address that holds ${held} units`
+    : null;
 }

@@ -11,6 +11,8 @@ export interface SeenDeposit {
   readonly to: string;
   readonly txHash: string;
   readonly kind: string;
+  /** Where it was seen last. */
+  blockNumber: number;
   status: 'detected' | 'confirmed' | 'reverted';
   confirmations: number;
 }
@@ -95,7 +97,12 @@ export function take(session: SeenSession, { type, data, committedMs }: Fact): s
           to: accountOf(String(data['toAddress'])),
           txHash: String(data['txHash']),
         },
-        ...{ kind: String(data['kind']), status: 'detected', confirmations: deposit?.confirmations ?? 0 },
+        ...{
+          kind: String(data['kind']),
+          blockNumber: Number(data['blockNumber']),
+          status: 'detected',
+          confirmations: deposit?.confirmations ?? 0,
+        },
       });
       return null;
     case 'DepositConfirmed':
@@ -103,6 +110,7 @@ export function take(session: SeenSession, { type, data, committedMs }: Fact): s
       Object.assign(deposit, {
         status: 'confirmed',
         confirmations: deposit.confirmations + 1,
+        blockNumber: Number(data['blockNumber']),
         ...(data['kind'] !== undefined && { kind: data['kind'] }),
       });
       return null;

@@ -1,8 +1,10 @@
 import type { MerchantApi } from '../../../src/features/shared/merchant-api.ts';
+import { pairOf, situationsOf } from '../coverage.ts';
 import { SOUND } from '../chain/simulated-provider.ts';
 import { accountOf, payerOn, priceOf, TOKENS, TOKEN_DECIMALS } from '../networks.ts';
 import { START_MS, type World } from '../world.ts';
-import { endOf, type Order, type Pay, type Plan, type Refund, type Step } from './plan.ts';
+import { Operators } from './operators.ts';
+import { endOf, FAULT_KINDS, type Order, type Pay, type Plan, type Refund, type Step } from './plan.ts';
 
 type SessionView = Extract<Awaited<ReturnType<MerchantApi['createSession']>>, { ok: true }>['value'];
 type RefundView = Extract<Awaited<ReturnType<MerchantApi['requestRefund']>>, { ok: true }>['value'];
@@ -23,8 +25,10 @@ export interface Facts {
 }
 
 /** After these a chain may not be read for a while. */
-const TROUBLES: ReadonlySet<string> = new Set(['provider', 'halt', 'kill', 'store', 'leases']);
+export const TROUBLES: ReadonlySet<string> = new Set(['provider', 'halt', 'kill', 'store', 'leases']);
 const RETRY_MS = 4_000;
+/** How long what happens in a moment is felt. */
+const FELT_MS = 60_000;
 const LATEST_MS = 6 * 3_600_000;
 /** Seconds for everything to settle once nobody is at fault any more. */
 export const SETTLING_SEC = 3 * 3_600;
@@ -36,9 +40,13 @@ export class CarriedOut {
   #asking = 0;
   readonly #world: World;
   readonly #plan: Plan;
+  readonly #operators: Operators;
+  /** What is wrong at the moment. */
+  #wrong: { readonly kind: string; readonly untilMs: number }[] = [];
 
   constructor(world: World) {
     this.#world = world;
+    this.#operators = new Operators(world);
     this.#plan = world.plan;
   }
 
@@ -48,7 +56,7 @@ export class CarriedOut {
   }
 
   get isIdle(): boolean {
-    return this.#asking === 0;
+    return this.#asking === 0 && this.#operators.isIdle;
   }
 
   get endSec(): number {
@@ -58,7 +66,7 @@ export class CarriedOut {
   #begin(step: Step): void {
     const world = this.#world;
     world.timeline.add('plan', JSON.stringify(step));
-    world.timeline.count(`plan ${step.kind}`);
+    this.#count(step);
     if (TROUBLES.has(step.kind))
       world.troubledMs = Math.max(
         world.troubledMs,
@@ -96,6 +104,12 @@ export class CarriedOut {
         return void (world.chainOf(step.network).chain.isPaused = true);
       case 'kill':
         return world.killNode(step.node);
+      case 'operator':
+        return void this.#operators.carryOut(step);
+      case 'stopped':
+        return void this.#operators.stop();
+      case 'behind':
+        return world.nodes[step.node]?.setBehind(true);
       case 'clock':
         return world.setClock(step.node, step.skewSec * 1000);
       case 'store':
@@ -104,6 +118,17 @@ export class CarriedOut {
         if (step.forgets) world.disk.leaseServer.forget();
         return void (world.disk.leaseServer.isAway = !step.forgets);
     }
+  }
+
+  /** Together with whatever else is wrong at the moment. */
+  #count(step: Step): void {
+    const { timeline, scheduler } = this.#world;
+    for (const situation of situationsOf(step)) timeline.count(situation);
+    if (!FAULT_KINDS.includes(step.kind)) return;
+    this.#wrong = this.#wrong.filter(({ untilMs }) => untilMs > scheduler.nowMs);
+    for (const kind of new Set(this.#wrong.map((one) => one.kind))) timeline.count(pairOf(kind, step.kind));
+    const forMs = 'forSec' in step ? step.forSec * 1000 : FELT_MS;
+    this.#wrong.push({ kind: step.kind, untilMs: scheduler.nowMs + forMs });
   }
 
   #end(step: Extract<Step, { readonly forSec: number }>): void {
@@ -126,6 +151,10 @@ export class CarriedOut {
         return void (world.chainOf(step.network).chain.isPaused = false);
       case 'kill':
         return world.nodes[step.node] === null ? world.startNode(step.node) : undefined;
+      case 'stopped':
+        return void this.#operators.resume();
+      case 'behind':
+        return world.nodes[step.node]?.setBehind(false);
       case 'clock':
         return world.setClock(step.node, 0);
       case 'store':

@@ -1,20 +1,20 @@
-import type { ReceiverBehaviour } from '../edges/receiver.ts';
+import { RECEIVER_BEHAVIOURS } from '../edges/receiver.ts';
 import type { ProviderFaults } from '../chain/simulated-provider.ts';
 import { Prng } from '../time/prng.ts';
-import type { Cancel, ModelledNetwork, Order, Pay, Plan, Profile, Refund, Step } from './plan.ts';
+import {
+  OPERATOR_ACTS,
+  type Cancel,
+  type ModelledNetwork,
+  type Order,
+  type Pay,
+  type Plan,
+  type Profile,
+  type Refund,
+  type Step,
+} from './plan.ts';
 
 const PAYERS = ['alice', 'bob', 'carol', 'dave'] as const;
 const ORDERS_SEC = 1_800;
-const RECEIVERS: readonly ReceiverBehaviour[] = [
-  'slow',
-  'silent',
-  'closing',
-  'errors',
-  'flapping',
-  'refusing',
-  'rate-limited',
-  'takes-and-fails',
-];
 /** Networks that a seed may take. */
 const WORLDS: readonly (readonly ModelledNetwork[])[] = [
   ['ethereum'],
@@ -42,6 +42,7 @@ const KINDS = [
   'fees',
   'frozen',
   'paused',
+  'behind',
   'clock',
   'store',
   'leases',
@@ -58,8 +59,8 @@ export interface GenerateOptions {
   readonly focus?: readonly Focus[];
 }
 
-export type Focus = Kind | 'sweep';
-export const FOCUSES: readonly Focus[] = [...KINDS, 'sweep'];
+export type Focus = Kind | 'sweep' | 'operator';
+export const FOCUSES: readonly Focus[] = [...KINDS, 'sweep', 'operator'];
 
 /** The plan of a seed: its own subset of people and faults, at its own rates. */
 export function generate(seed: string, options: GenerateOptions = {}): Plan {
@@ -90,6 +91,8 @@ export function generate(seed: string, options: GenerateOptions = {}): Plan {
       );
     }
   }
+  const operators = prng.fork('operators');
+  if (focus ? focus.includes('operator') : operators.chance(0.4)) steps.push(...operatorSteps(operators, networks));
   return {
     ...{ seed, profile, nodes, networks, providers, merchants },
     ...{ ttlSec, reconcileSec: focus?.includes('sweep') ? 300 : prng.pick([300, 900, 3_600]) },
@@ -148,16 +151,48 @@ function orderOf(
     }
   };
   const cancel: Cancel[] = prng.chance(0.15) ? [{ kind: 'cancel', atSec: later(5, ttlSec + 100), order }] : [];
+  // Some merchants give several things back at once.
+  const firstRefundSec = later(100, 2_400);
+  const isAtOnce = prng.chance(0.4);
   const refunds: Refund[] = prng.chance(0.45)
     ? Array.from({ length: prng.between(1, 3) }, () => ({
         kind: 'refund',
-        atSec: later(100, 2_400),
+        atSec: isAtOnce ? firstRefundSec + prng.fraction() * 10 : later(100, 2_400),
         order,
         percent: prng.pick([null, 10, 50, 100, 130]),
         copies: prng.chance(0.3) ? 2 : 1,
       }))
     : [];
+  if (prng.chance(0.1)) return [created, ...partGivenBack(prng, pay, soon, order)];
   return [created, ...payments(), ...cancel, ...refunds];
+}
+
+/** What the people do who run the installation. */
+function operatorSteps(prng: Prng, networks: readonly ModelledNetwork[]): Step[] {
+  const acts = Array.from({ length: prng.between(1, 6) }, (): Step => {
+    const atSec = prng.between(120, ORDERS_SEC + 1_800) + prng.fraction();
+    return { kind: 'operator', atSec, act: prng.pick(OPERATOR_ACTS), network: prng.pick(networks) };
+  });
+  const stop: Step = {
+    ...{ kind: 'stopped', atSec: prng.between(120, ORDERS_SEC) + prng.fraction() },
+    forSec: prng.pick([60, 600, 1_800]),
+  };
+  return prng.chance(0.4) ? [...acts, stop] : acts;
+}
+
+/** A part that goes back before the rest comes: together they would be enough. */
+function partGivenBack(
+  prng: Prng,
+  pay: (percent: number, seconds: number) => Pay,
+  soon: () => number,
+  order: string,
+): Step[] {
+  const first = soon();
+  const refund: Refund = {
+    ...{ kind: 'refund', atSec: first + prng.between(30, 240), order },
+    ...{ percent: null, copies: 1 },
+  };
+  return [pay(60, first), refund, pay(60, refund.atSec + prng.between(-30, 240))];
 }
 
 interface Place {
@@ -195,7 +230,13 @@ function faultOf(prng: Prng, kind: Kind, atSec: number, { nodes, networks, provi
     case 'provider':
       return { kind, atSec, forSec, network, provider: prng.between(0, providers - 1), faults: providerFault(prng) };
     case 'receiver':
-      return { kind, atSec, forSec, merchant: prng.between(0, merchants - 1), behaviour: prng.pick(RECEIVERS) };
+      return {
+        kind,
+        atSec,
+        forSec,
+        merchant: prng.between(0, merchants - 1),
+        behaviour: prng.pick(RECEIVER_BEHAVIOURS),
+      };
     case 'halt':
       return { kind, atSec, forSec: Math.min(forSec, 600), network };
     case 'fees':
@@ -204,13 +245,15 @@ function faultOf(prng: Prng, kind: Kind, atSec: number, { nodes, networks, provi
       return { kind, atSec, forSec, network, payer: prng.pick(PAYERS) };
     case 'paused':
       return { kind, atSec, forSec, network };
+    case 'behind':
+      return { kind, atSec, forSec, node: prng.between(0, nodes - 1) };
     case 'clock':
       return {
         kind,
         atSec,
         forSec,
         node: prng.between(0, nodes - 1),
-        skewSec: prng.pick([-3_600, -60, -2, 2, 60, 3_600]),
+        skewSec: prng.pick([-3_600, -60, -2, 2, 60, 3_600, 86_400]),
       };
     case 'store':
       return {

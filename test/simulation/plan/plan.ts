@@ -74,6 +74,8 @@ export type Paused = Lasting & { readonly kind: 'paused'; readonly network: Mode
 /** The process ends in the middle of whatever it does and is started again after a while. */
 /** `node`: the number of the process. */
 export type Kill = Lasting & { readonly kind: 'kill'; readonly node: number };
+/** Whatever follows the log within the process, such as its look-ups, gets no further. */
+export type Behind = Lasting & { readonly kind: 'behind'; readonly node: number };
 export type Clock = Lasting & { readonly kind: 'clock'; readonly node: number; readonly skewSec: number };
 /** Of the shared servers: what holds the leases. */
 export type LeasesGone = Lasting & { readonly kind: 'leases'; readonly forgets: boolean };
@@ -87,6 +89,17 @@ export interface Reorg {
   /** Of the payments that leave the chain, how many never come again, in hundredths. */
   readonly losesPercent: number;
 }
+
+/** Something that operators do once, with the approvals that it takes. */
+export interface OperatorAct {
+  readonly kind: 'operator';
+  readonly atSec: number;
+  readonly act: (typeof OPERATOR_ACTS)[number];
+  readonly network: ModelledNetwork;
+}
+export const OPERATOR_ACTS = ['withdraw', 'return', 'undo', 'sweep', 'reconcile', 'rebuild'] as const;
+/** The signer stands still until two approvers let it go on. */
+export type Stopped = Lasting & { readonly kind: 'stopped' };
 
 export interface ForgottenPool {
   readonly kind: 'pool';
@@ -108,9 +121,31 @@ export type Step =
   | Frozen
   | Paused
   | Kill
+  | Behind
   | Clock
   | Unknown
-  | LeasesGone;
+  | LeasesGone
+  | OperatorAct
+  | Stopped;
+
+/** What may go wrong, by the kinds of its steps. */
+const KINDS_OF_FAULTS = [
+  'reorg',
+  'pool',
+  'provider',
+  'receiver',
+  'halt',
+  'fees',
+  'frozen',
+  'paused',
+  'kill',
+  'behind',
+  'clock',
+  'store',
+  'leases',
+  'stopped',
+] as const satisfies readonly Step['kind'][];
+export const FAULT_KINDS: readonly string[] = KINDS_OF_FAULTS;
 
 export interface Plan {
   readonly seed: string;

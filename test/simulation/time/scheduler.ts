@@ -8,6 +8,8 @@ export class ModelProcess {
   isDead = false;
   /** How far its wall clock is off. */
   skewMs = 0;
+  /** What follows the log within it gets no further. */
+  isBehind = false;
 
   constructor(name: string) {
     this.name = name;

@@ -1,59 +1,49 @@
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { again, search } from './measure.ts';
+import { keepResult, readResults } from './results.ts';
 import { UNFIXED } from './unfixed.ts';
+import type { Unfixed } from './unfixed-fault.ts';
 
 /*
- * `npm run simulate:unfixed [-- --minutes <of one core>] [part of a name ...]`: puts one known fault after the other
- * back into the sources and shows that the simulation finds it. Ends with 1 when one is not found that must be.
+ * `npm run simulate:unfixed [-- --minutes <of one core>] [--open] [--kept] [part of a name ...]`: puts one known fault
+ * after the other back into the sources and shows that the simulation finds it. `--open` leaves out what was found
+ * before, `--kept` tries nothing but the plans that found something. Ends with 1 when one is not found that must be.
  */
 
-const root = resolve(import.meta.dirname, '../../..');
 const { values, positionals } = parseArgs({
-  options: { minutes: { type: 'string', default: '10' } },
+  options: {
+    minutes: { type: 'string', default: '10' },
+    open: { type: 'boolean', default: false },
+    kept: { type: 'boolean', default: false },
+  },
   allowPositionals: true,
 });
-if (!/^\d{1,4}$/.test(values.minutes)) {
-  console.error(`simulate:unfixed: --minutes must be a whole number, not ${values.minutes}`);
+if (!/^\d{1,4}(\.\d+)?$/.test(values.minutes)) {
+  console.error(`simulate:unfixed: --minutes must be a number, not ${values.minutes}`);
   process.exit(2);
 }
 
+const results = readResults();
+const isFound = ({ name }: Unfixed): boolean => results[name]?.outcome === 'found';
 const chosen = UNFIXED.filter(
-  ({ name }) => positionals.length === 0 || positionals.some((part) => name.includes(part)),
+  (fault) =>
+    (positionals.length === 0 || positionals.some((part) => fault.name.includes(part))) &&
+    (!values.open || !isFound(fault)) &&
+    (!values.kept || isFound(fault)),
 );
-const directory = mkdtempSync(join(tmpdir(), 'quittance-unfixed-'));
 let missed = 0;
-console.log('| fault | found by | runs | seconds of CPU |\n| --- | --- | --- | --- |');
-for (const { name, where, notFound } of chosen) {
-  const { stdout, stderr } = spawnSync(
-    process.execPath,
-    [
-      '--import',
-      './test/simulation/unfixed/plant.mjs',
-      'test/simulation/main.ts',
-      '--seed',
-      name,
-      ...where,
-      '--minutes',
-      values.minutes,
-      '--no-shrink',
-      '--directory',
-      directory,
-    ],
-    { cwd: root, encoding: 'utf8', env: { ...process.env, UNFIX: name }, maxBuffer: 2 ** 30 },
-  );
-  const found = / breaks a promise:\n {2}(.*)/.exec(stdout)?.[1]?.replaceAll('|', '/') ?? null;
-  const crash =
-    found === null && !/ runs, /.test(stdout) ? stderr.split('\n').find((line) => /Error/.test(line)) : undefined;
-  const runs = stdout.match(/^seed .*: [0-9a-f]{64}/gm)?.length ?? 0;
-  const cpu = /in (\d+) s of CPU/.exec(stdout)?.[1] ?? '';
-  if (found === null && notFound === undefined) missed += 1;
-  console.log(
-    `| ${name} | ${found ?? `**not found**${notFound ? `: ${notFound}` : ''}${crash ? ` (${crash})` : ''}`} | ${runs} | ${cpu} |`,
-  );
+for (const fault of chosen) {
+  if (values.kept) {
+    const { isFound: isStill, cpuSec } = again(fault, results[fault.name]!);
+    console.log(`${isStill ? 'found again' : 'not found again'} in ${cpuSec} s of CPU: ${fault.name}`);
+    if (!isStill) missed += 1;
+    continue;
+  }
+  const measured = search(fault, Number(values.minutes) * 60);
+  keepResult(fault.name, measured);
+  const { outcome, by, runs, cpuSec } = measured;
+  console.log(`${outcome} after ${runs} runs in ${cpuSec} s of CPU: ${fault.name}${by === null ? '' : `\n  ${by}`}`);
+  if (outcome !== 'found' && fault.notFound === undefined) missed += 1;
 }
 console.log(`\n${chosen.length} faults put back, ${missed} not found`);
-rmSync(directory, { recursive: true, force: true });
 process.exitCode = missed === 0 ? 0 : 1;

@@ -1,4 +1,4 @@
-import type { Unfixed } from './unfixed.ts';
+import type { Unfixed } from '../unfixed-fault.ts';
 
 const ADAPTER = 'src/adapters/solana';
 const ACCOUNTS = 'src/features/deposits/solana/accounts.ts';
@@ -10,7 +10,7 @@ const unfixed = (name: string, focus: readonly string[], file: string, from: str
 });
 
 /** Of what only Solana has. */
-export const UNFIXED_ON_SOLANA: readonly Unfixed[] = [
+export const SOLANA_FAULTS: readonly Unfixed[] = [
   unfixed(
     'a refund on Solana may not offer more for its nonce',
     ['fees', 'halt'],

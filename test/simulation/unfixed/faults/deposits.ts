@@ -1,0 +1,88 @@
+import { unfixed, type Unfixed } from '../unfixed-fault.ts';
+
+const DEPOSITS = 'src/features/deposits/chain/deposits.ts';
+const WATCH = 'src/features/deposits/chain/watch.process.ts';
+
+/** Watching the chains. */
+export const DEPOSITS_FAULTS: readonly Unfixed[] = [
+  unfixed(
+    'recorded money goes for what a provider leaves out',
+    '--focus provider --network ethereum --profile embedded',
+    DEPOSITS,
+    'const reason = await this.#disproofOf(deposit);\n    if (reason === null) {\n      deposit.disproofs',
+    "const reason = (await this.#disproofOf(deposit)) ?? 'reorg';\n    if (reason === null) {\n      deposit.disproofs",
+  ),
+  unfixed(
+    'a reverted transfer that is back stays reverted',
+    '--focus provider --focus reorg --network bsc --profile embedded',
+    DEPOSITS,
+    'await inParallel(await this.#reverted.foundAgain(), (transfer) => this.#takeBack(transfer));',
+    '',
+    'for that, every provider must deny the same transfer twice and the chain show it later in a block that was read',
+  ),
+  unfixed(
+    'a transfer counts one block too early',
+    '--focus sweep --network ethereum --profile embedded',
+    'src/domain/finality.ts',
+    '>= rule.confirmations;',
+    '>= rule.confirmations - 1;',
+  ),
+  unfixed(
+    'a fork is not noticed',
+    '--focus reorg --network ethereum --profile embedded',
+    WATCH,
+    'this.#deposits.suspectAbove(common.number, rewound);',
+    '',
+  ),
+  unfixed(
+    'a transfer is final two blocks before its chain says so',
+    '--focus sweep --network bsc --profile embedded',
+    'src/domain/finality.ts',
+    'blockNumber <= finalizedNumber :',
+    'blockNumber <= finalizedNumber + 2 :',
+  ),
+  unfixed(
+    'what the first reading of a block left out is never found',
+    '--focus provider --network tron --profile embedded',
+    WATCH,
+    'of await this.#deposits.observe(result.transfers)) this',
+    'of [] as string[]) this',
+  ),
+  unfixed(
+    'blocks that do not follow those before are taken',
+    '--focus reorg --network ethereum --profile embedded',
+    WATCH,
+    'if (!(await this.#follows(result))) return;',
+    '',
+  ),
+  unfixed(
+    'a transfer counts in a block that is not in the chain',
+    '--focus provider --focus reorg --network ethereum --profile embedded',
+    DEPOSITS,
+    'if (canonical?.hash !== facts.blockHash) return;',
+    'if (canonical === undefined) return;',
+  ),
+  unfixed(
+    'one look shows that a payment is gone',
+    '--focus provider --focus reorg --network ethereum --profile embedded',
+    DEPOSITS,
+    'const DISPROOFS_NEEDED = 2;',
+    'const DISPROOFS_NEEDED = 1;',
+  ),
+  {
+    name: 'deposits that are not final are lost with their process',
+    where: ['--focus', 'kill', '--network', 'ethereum', '--profile', 'embedded'],
+    changes: [
+      {
+        file: DEPOSITS,
+        from: "if (status === 'detected') oldest",
+        to: "if (status !== 'detected' && status !== 'final') oldest",
+      },
+      {
+        file: DEPOSITS,
+        from: 'if (this.#tracked.has(facts.depositKey)) continue;',
+        to: 'if (facts.depositKey) continue;',
+      },
+    ],
+  },
+];

@@ -1,0 +1,100 @@
+import { unfixed, type Unfixed } from '../unfixed-fault.ts';
+
+const STATE = 'state-machines/checkout-session/session.state.ts';
+const DECIDER = 'state-machines/checkout-session/session.decider.ts';
+const KIND = 'state-machines/checkout-session/deposit-kind.ts';
+
+/** What money makes of a session, and when a session ends. */
+export const SESSIONS_FAULTS: readonly Unfixed[] = [
+  unfixed(
+    'a clock set forward expires what can be read',
+    '--focus clock --focus provider --profile embedded',
+    'src/features/sessions/expire.process.ts',
+    '(waitedEnough && isStuck)',
+    'waitedEnough',
+  ),
+  unfixed(
+    'a session expires without waiting for its networks',
+    '--focus halt --focus provider --profile embedded',
+    'src/features/sessions/expire.process.ts',
+    '!mayEnd) return;',
+    '(!mayEnd && nowSec < 0)) return;',
+  ),
+  unfixed(
+    'a session stays open after a clock that was ahead',
+    '--focus clock --profile embedded',
+    'src/features/sessions/due.ts',
+    ' || nowMs < entry.postponedAtMs) due',
+    ') due',
+  ),
+  unfixed(
+    'money that went back pays the session',
+    '--network bsc --focus sweep --profile embedded',
+    STATE,
+    'return sum(onTimeOf(context).map((deposit) => leftOf(deposit, taken)));',
+    'return sum(onTimeOf(context).map((deposit) => leftOf(deposit, taken.size < 0 ? taken : new Map())));',
+  ),
+  unfixed(
+    'late money pays the session',
+    '--focus sweep --network bsc --profile embedded',
+    STATE,
+    '=> blockTimeSec > context.expiresAtSec;',
+    '=> blockTimeSec > context.expiresAtSec + 86_400;',
+  ),
+  unfixed(
+    'a session expires while money is on its way',
+    '--focus sweep --network ethereum --profile embedded',
+    DECIDER,
+    "value !== 'open' || hasPending(context) ||",
+    "(value !== 'open' && value !== 'processing') ||",
+  ),
+  unfixed(
+    'a cancelled session is paid after all',
+    '--focus sweep --network ethereum --profile embedded',
+    'state-machines/checkout-session/payment.ts',
+    'cancelled !== null || total === 0n',
+    'total === 0n',
+  ),
+  unfixed(
+    'half of what is due pays the session',
+    '--focus sweep --network bsc --profile embedded',
+    STATE,
+    'return units >= context.due - context.tolerance;',
+    'return units * 2n >= context.due - context.tolerance;',
+  ),
+  unfixed(
+    'another coin pays the session',
+    '--network bsc --focus sweep --profile embedded',
+    KIND,
+    'if (!created || deposit.coin !== created.dueCoin) return',
+    'if (!created) return',
+  ),
+  unfixed(
+    'money that a fork moved over the deadline stays what it was',
+    '--focus reorg --focus deep --network ethereum --profile embedded',
+    DECIDER,
+    'const kind = kindInBlock(state.context, deposit, data);',
+    'const kind = deposit.kind;',
+  ),
+  unfixed(
+    'a refund takes what another one took',
+    '--focus sweep --network bsc --profile embedded',
+    STATE,
+    'const left = units - (taken.get(facts.depositKey) ?? 0n);',
+    'const left = taken.size < 0 ? 0n : units;',
+  ),
+  unfixed(
+    'money that was lost is not told from money that never came',
+    '--focus deep --network ethereum --profile embedded',
+    DECIDER,
+    'const isLost = context.sufficientSeen &&',
+    'const isLost = context.created === null &&',
+  ),
+  unfixed(
+    'a transfer that a fork moved before the deadline stays late',
+    '--focus reorg --focus deep --network ethereum --profile embedded',
+    KIND,
+    "return isPastDeadline(context, block) ? 'late' : 'on_time';",
+    "return isPastDeadline(context, block) ? 'late' : kind;",
+  ),
+];

@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readResults, tableOf } from '../../simulation/unfixed/results.ts';
+import { UNFIXED } from '../../simulation/unfixed/unfixed.ts';
+import { REPOSITORY } from '../../support/repository.ts';
+
+describe('what the simulation is shown to find', () => {
+  it('names each fault once, and nothing that is listed no more', () => {
+    const names = UNFIXED.map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+    for (const name of Object.keys(readResults())) expect(names).toContain(name);
+  });
+
+  it('is told by the documentation as it was measured', () => {
+    const page = readFileSync(join(REPOSITORY, 'docs/simulation-unfixed.md'), 'utf8');
+    expect(page).toBe(tableOf(readResults()));
+  });
+
+  it('says why of each that was looked for in vain', () => {
+    for (const { name, notFound } of UNFIXED)
+      if (readResults()[name]?.outcome === 'not found') expect(notFound, name).toBeDefined();
+  });
+});
