@@ -56,7 +56,13 @@ export function addLedger(program: Command, host: CliHost): void {
     [MODE, ['--merchant <merchant_id>', 'only those of a merchant'], ...RANGE, ...PAGE],
     showJournal,
   );
-  declare('account <account>', 'account', 'statement of one account', [MODE, ...RANGE, ...PAGE], showAccount);
+  declare(
+    'account <account>',
+    'account',
+    'statement of one account',
+    [MODE, ...RANGE, ...PAGE, ['--currency <code>', 'what it is worth in it, at the recorded rates']],
+    showAccount,
+  );
   declare(
     'fundings',
     'fundings',
@@ -99,7 +105,7 @@ function addRates(ledger: Command, host: CliHost): void {
       ),
     );
   admin(ledger, host, 'rates', 'ledger.rates', 'which rates there are of each coin', [
-    ['--currency <code>', 'that they are in, such as EUR'],
+    ['--currency <code>', 'that they are in, such as EUR (default: only name the currencies)'],
   ]);
 }
 

@@ -43,6 +43,7 @@ export function addTreasury(program: Command, host: CliHost): Command {
     ['--network <network>', 'only this one'],
     ['--coin <coin>', 'USDT or USDC'],
     ['--min <amount>', 'leave less than this at an address'],
+    ['--most <number>', 'addresses of one treasury at most'],
   ]);
   admin(
     treasury,

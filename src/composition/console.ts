@@ -80,7 +80,7 @@ async function startConsole(service: ServiceParts, parts: ConsoleParts): Promise
     ...{ api: core.sessions, settings: core.merchants, exportEvents: () => exportedEvents(store) },
   });
   serve = createConsoleApp({
-    ...{ address, sandbox, clock, random, log, routes },
+    ...{ address, sandbox, clock, random, log, routes, merchants },
     sso: ssoOf(config, address, (id) => core.directory.settings(id) !== null),
     people: core.people,
     numbers: new OnceNumbers({ clock, random }),

@@ -10,7 +10,7 @@ const HEIGHT = 160;
 const BASE = 130;
 const TOP = 20;
 
-/** Drawn by the server, with the same numbers in a table for whoever cannot see it. */
+/** Drawn by the server, with fewer labels where there is little room, with the same numbers in a table for whoever cannot see it. */
 export function barChart(title: string, bars: readonly Bar[]): Html {
   const most = Math.max(1, ...bars.map(({ value }) => value));
   const step = WIDTH / bars.length;
@@ -22,7 +22,7 @@ export function barChart(title: string, bars: readonly Bar[]): Html {
         const x = Math.round(index * step + step * 0.15);
         return html`<rect x="${x}" y="${BASE - height}" width="${Math.round(step * 0.7)}" height="${height}" />
           ${value > 0 && html`<text x="${x + 2}" y="${BASE - height - 4}">${value}</text>`}
-          <text x="${x}" y="${BASE + 16}">${label}</text>`;
+          <text x="${x}" y="${BASE + 22}" ${index % 3 !== 1 && html`class="between"`}>${label}</text>`;
       })}
     </svg>
     <details>

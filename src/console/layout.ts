@@ -1,5 +1,7 @@
 import { html, type Html } from '../runtime/util/html.ts';
+import type { Mode } from '../domain/ids.ts';
 import { allowsSomewhere, type Action } from './access.ts';
+import { inMode, switched } from './modes.ts';
 import type { Page, ShownMerchant, Visit } from './visit.ts';
 
 interface Entry {
@@ -43,10 +45,7 @@ function menuOf(visit: Visit, known: ReadonlySet<string>): { readonly merchant: 
       merchant === null
         ? []
         : OF_MERCHANT.filter(({ action, to }) => visit.can(action, merchant.id) && known.has(`/m/:merchant${to}`)).map(
-            (entry) => ({
-              ...entry,
-              to: merchantPath(merchant) + entry.to,
-            }),
+            (entry) => ({ ...entry, to: merchantPath(merchant) + entry.to }),
           ),
     service: SERVICE.filter(
       ({ action, to }) => allowsSomewhere(person.grants, action) && visit.can(action) && known.has(to),
@@ -64,26 +63,26 @@ export interface Frame {
 /** A page for somebody who is signed in. */
 export function renderPage(frame: Frame, visit: Visit, page: Page, notice: string | null): string {
   const { merchant, service } = menuOf(visit, frame.known);
-  const mode = page.mode ?? visit.merchant?.mode ?? null;
+  const mode = page.mode ?? visit.mode;
   const menu = html`<nav aria-label="Main">
-    ${visit.merchant && html`<p class="where"><a href="/merchants">${visit.merchant.name}</a></p>`}
+    ${visit.merchant && html`<p class="where"><a href="${inMode('/merchants', visit.mode)}">${visit.merchant.name}</a></p>`}
     ${
       merchant.length > 0 &&
       html`<ul>
-        ${merchant.map((entry) => menuItem(entry, visit.path))}
+        ${merchant.map((entry) => menuItem(entry, visit))}
       </ul>`
     }
     ${
       visit.merchant === null &&
       allowsSomewhere(visit.person.grants, 'payments.read') &&
       html`<ul>
-        <li><a href="/merchants">Merchants</a></li>
+        ${menuItem({ to: '/merchants', text: 'Merchants', action: 'payments.read' }, visit)}
       </ul>`
     }
     ${
       service.length > 0 &&
       html`<ul>
-        ${service.map((entry) => menuItem(entry, visit.path))}
+        ${service.map((entry) => menuItem(entry, visit))}
       </ul>`
     }
   </nav>`;
@@ -105,8 +104,10 @@ export function renderPage(frame: Frame, visit: Visit, page: Page, notice: strin
             autocomplete="off"
             spellcheck="false"
           />
+          <input type="hidden" name="mode" value="${mode}" />
           <button class="quiet">Search</button>
         </form>
+        ${!frame.sandbox && switchPart(visit, mode)}
         <a class="me" href="/me">${visit.person.name}</a>
       </header>
       <div class="columns">
@@ -134,10 +135,26 @@ const STALE = html`<p
   data-ended="You are signed out. What stands here is as it was then."
 ></p>`;
 
-const menuItem = ({ to, text }: Entry, path: string): Html => {
+const menuItem = ({ to, text }: Entry, { path, mode, merchant }: Visit): Html => {
   const isHere = path === to || (to.split('/').length > 1 && path.startsWith(`${to}/`) && !/^\/m\/[^/]+$/.test(to));
-  return html`<li><a href="${to}" ${isHere && html`aria-current="page"`}>${text}</a></li>`;
+  const leadsTo = merchant !== null && to.startsWith(merchantPath(merchant)) ? to : inMode(to, mode);
+  return html`<li><a href="${leadsTo}" ${isHere && html`aria-current="page"`}>${text}</a></li>`;
 };
+
+/** One switch for all pages; whoever is there for some merchants only finds each with its mode under Merchants. */
+function switchPart(visit: Visit, mode: Mode): Html | null {
+  if (visit.person.grants.every(({ merchantId }) => merchantId !== null)) return null;
+  return html`<nav class="modes" aria-label="Mode">
+    ${(['live', 'test'] as const).map(
+      (each) =>
+        html`<a
+          href="${each === mode ? inMode(visit.path, each) : switched(visit, each)}"
+          ${each === mode && html`aria-current="true"`}
+          >${each === 'live' ? 'Live' : 'Test'}</a
+        >`,
+    )}
+  </nav>`;
+}
 
 /** A page for whoever has not signed in; `to`: where it goes on by itself. */
 export function renderOutside(frame: Frame, page: Page & { readonly to?: string }): string {

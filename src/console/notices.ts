@@ -26,6 +26,7 @@ export const NOTICES: Readonly<Record<string, string>> = {
     'The blocks were read again. Not all are recorded as read: some are not final yet, or a second reading did not agree; read those again later.',
   decided: 'The decision was recorded.',
   proposed: 'The proposal waits for two approvers.',
+  swept: 'The sweeps were ordered.',
   approved: 'Your approval was counted.',
   rejected: 'It was given up.',
   stopped: 'The signer signs nothing more.',

@@ -185,7 +185,7 @@ export const REASON: Field = {
 
 /** A form that changes something; every one carries the token. */
 export function changeForm(
-  visit: Pick<Visit, 'csrf' | 'path'>,
+  visit: Pick<Visit, 'csrf' | 'path' | 'query'>,
   action: string,
   body: Html | readonly Html[],
   button: string,
@@ -193,15 +193,20 @@ export function changeForm(
 ): Html {
   return html`<form method="post" action="${action}" class="form">
     <input type="hidden" name="csrf" value="${visit.csrf}" />
-    <input type="hidden" name="back" value="${visit.path}" />
+    <input type="hidden" name="back" value="${withQuery(visit.path, visit.query, { done: null })}" />
     ${body}
     <p><button class="${look}">${button}</button></p>
   </form>`;
 }
 
-/** Filters stand in the address, so that a view can be sent to somebody. */
-export function filterForm(action: string, fields: readonly Field[]): Html {
+/** Filters stand in the address, so that a view can be sent to somebody; `kept` is part of it without being asked for. */
+export function filterForm(
+  action: string,
+  fields: readonly Field[],
+  kept: Readonly<Record<string, string>> = {},
+): Html {
   return html`<form method="get" action="${action}" class="filters">
+    ${Object.entries(kept).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
     ${fields.map(field)}
     <p><button class="quiet">Show</button></p>
   </form>`;

@@ -1,5 +1,7 @@
 import type { ConsoleDeps } from './deps.ts';
+import { accountRoutes } from './pages/account.ts';
 import { adjustmentRoutes } from './pages/adjustments.ts';
+import { balanceRoutes } from './pages/balances.ts';
 import { attentionRoutes } from './pages/attention.ts';
 import { auditRoutes } from './pages/audit.ts';
 import { bookRoutes } from './pages/books.ts';
@@ -18,6 +20,7 @@ import { requestPages } from './pages/requests.ts';
 import { searchRoutes } from './pages/search.ts';
 import { settingsRoutes } from './pages/settings.ts';
 import { statementRoutes } from './pages/statement.ts';
+import { sweepRoutes } from './pages/sweeps.ts';
 import { treasuryRoutes } from './pages/treasury.ts';
 import { unmatchedRoutes } from './pages/unmatched.ts';
 import { webhookPages } from './pages/webhooks.ts';
@@ -41,8 +44,11 @@ export function consoleRoutes(deps: ConsoleDeps): ConsoleRoutes {
     canaryRoutes,
     unmatchedRoutes,
     treasuryRoutes,
+    balanceRoutes,
+    sweepRoutes,
     adjustmentRoutes,
     bookRoutes,
+    accountRoutes,
     monthRoutes,
     monthStatementRoutes,
     auditRoutes,

@@ -17,6 +17,7 @@ import { allows, type Action } from './access.ts';
 import { cookieIn, csrfOf, headersOf, isCsrf, tokenIn, whyRefused, type ConsoleAddress } from './guard.ts';
 import { renderPage, type Frame } from './layout.ts';
 import type { LiveReaders } from './live.ts';
+import { firstMode, inMode, isModeAsked, modeOfVisit } from './modes.ts';
 import { isZone } from './parts.ts';
 import type { ConsoleSso } from './pages/sso.ts';
 import { NOTICES } from './notices.ts';
@@ -48,6 +49,7 @@ export interface ConsoleServerDeps {
   readonly log: Log;
   /** Null where the service has none. */
   readonly sso: ConsoleSso | null;
+  readonly merchants: () => readonly ShownMerchant[];
   readonly merchantOf: (id: MerchantId) => ShownMerchant | null;
   /** Why nothing is written; null in health. */
   readonly readOnly: () => string | null;
@@ -179,7 +181,7 @@ class Pipeline {
 
   /** Null when the answer is given already: whoever is not signed in is shown how to be. */
   #enter(request: Request, response: Response): Visit | null {
-    const { address, clock, merchantOf } = this.#deps;
+    const { address, clock, merchants, merchantOf } = this.#deps;
     const isByPage = request.method === 'GET' && request.headers[BY_PAGE] !== undefined;
     const visitor = signedInAt(this.#deps, request, isByPage ? 'page' : 'person');
     if (!visitor) {
@@ -194,8 +196,9 @@ class Pipeline {
     const url = new URL(request.originalUrl, address.origin);
     const merchantId = params['merchant'] as MerchantId | undefined;
     const merchant = merchantId === undefined ? null : merchantOf(merchantId);
+    const place = { params, merchant, path: url.pathname, query: url.searchParams, form: formOf(request.body) };
     return {
-      ...{ person, params, merchant, path: url.pathname, query: url.searchParams, form: formOf(request.body) },
+      ...{ person, ...place, mode: modeOfVisit(place, firstMode(merchants())) },
       requestId: `con_${randomUUID()}`,
       csrf: csrfOf(token),
       zone: zoneOf(request),
@@ -206,6 +209,7 @@ class Pipeline {
 
   /** One answer for what is not there and for what is somebody else's. Throws `Refused`. */
   #admit(visit: Visit, action: Action | null): void {
+    if (!isModeAsked(visit.query.get('mode'))) throw new Refused('mode must be live or test');
     if (action === null) return;
     const isThere = visit.params['merchant'] === undefined || visit.merchant !== null;
     if (isThere && allows(visit.person.grants, action, visit.merchant?.id ?? null)) return;
@@ -242,6 +246,12 @@ class Pipeline {
     return signedTerms(visit, toSign, { numbers, passkey: known, party: address });
   }
 
+  /** What a change of a list's page leads back to is of the same mode. */
+  #staysIn({ mode, form, query }: Visit, to: string): string {
+    const isAsked = query.has('mode') || form['back']?.includes('mode=') === true;
+    return isAsked && /^\/(?!m\/|books\/)/.test(to) && !to.includes('mode=') ? inMode(to, mode) : to;
+  }
+
   #record(
     visit: Visit,
     action: string,
@@ -269,7 +279,7 @@ class Pipeline {
   async #send(visit: Visit, request: Request, response: Response, shown: Shown): Promise<void> {
     if ('to' in shown) {
       if (shown.cookie !== undefined) response.append('Set-Cookie', shown.cookie);
-      return response.redirect(303, shown.to);
+      return response.redirect(303, this.#staysIn(visit, shown.to));
     }
     if ('file' in shown) {
       const { name, contentType, chunks } = shown.file;

@@ -79,7 +79,7 @@ const signedPart = ({ text, number }: SignedText, index: number): Html =>
 /** Where the person came from; only a path of ours. */
 export const backOf = ({ form, path }: Pick<Visit, 'form' | 'path'>): string => {
   const given = form['back'] ?? '';
-  return /^\/(?![/\\])[\w\-./?=&%~:]*$/.test(given) ? given : path;
+  return /^\/(?![/\\])[\w\-./?=&%~:+]*$/.test(given) ? given : path;
 };
 
 export const isSigned = ({ form }: Visit): boolean => Object.keys(form).some((name) => name.startsWith('response-'));

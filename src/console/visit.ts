@@ -22,6 +22,8 @@ export interface Visit {
   readonly form: Readonly<Record<string, string>>;
   /** Of the path; null on pages of the whole service. */
   readonly merchant: ShownMerchant | null;
+  /** Lists show what is of this mode alone. */
+  readonly mode: Mode;
   /** For forms. */
   readonly csrf: string;
   /** IANA name; times are shown in it beside UTC. */
@@ -33,8 +35,8 @@ export interface Visit {
 export interface Page {
   readonly title: string;
   readonly body: Html;
-  /** Null where the page shows no money of either kind. */
-  readonly mode?: Mode | null;
+  /** Where it is not that of the visit. */
+  readonly mode?: Mode;
   readonly status?: number;
   /** Renews itself while it is open: for what others change meanwhile, and costs no more to show than a list. */
   readonly isLive?: boolean;

@@ -3,6 +3,7 @@ import { BOOKED_COINS } from '../domain/ledger.ts';
 import { toSec } from '../ports/clock.ts';
 import type { IssueDeps } from '../features/ledger/documents/issue.ts';
 import { BookRates, parseRates } from '../features/ledger/valuation/book-rates.ts';
+import { valued } from '../features/ledger/valuation/worth.ts';
 import { recordRates } from '../features/ledger/valuation/record-rates.ts';
 import { actorOf } from './acts.ts';
 import { refused, requiredText, type AdminArguments, type AdminCommands } from './commands.ts';
@@ -29,9 +30,15 @@ export function bookRateCommands(deps: IssueDeps): AdminCommands {
         : { currency, source, recorded: rates.length, event: done.event };
     },
     'ledger.rates': async (args) => {
+      if (args['currency'] === undefined) return { currencies: await BookRates.currencies(deps.store) };
       const currency = currencyIn(args);
       const known = await BookRates.read(deps.store, currency);
-      return { currency, coins: BOOKED_COINS.flatMap((coin) => known.summary(coin) ?? []) };
+      const nowSec = toSec(deps.clock.nowMs());
+      const coins = BOOKED_COINS.flatMap((coin) => {
+        const rates = known.summary(coin);
+        return rates ? [{ ...rates, is_current: valued(known, { coin, units: 0n }, nowSec) !== null }] : [];
+      });
+      return { currency, coins };
     },
   };
 }

@@ -1,7 +1,7 @@
 import { dayBefore } from '../domain/calendar.ts';
 import type { MerchantId, Mode } from '../domain/ids.ts';
 import { isAccount, merchantAccountOf } from '../domain/ledger.ts';
-import { formatAmount } from '../domain/money.ts';
+import { formatAmount, signedAmountOf } from '../domain/money.ts';
 import { actorOf } from './acts.ts';
 import { currencyIn } from './book-rates.ts';
 import { type AdminArguments, type AdminCommands, json, optionalText, refused, requiredText } from './commands.ts';
@@ -9,7 +9,7 @@ import { listFundings } from './fundings.ts';
 import { asOfOf, cursorOf, cursorText, limitOf, modeOf, monthIn, rangeOf, scopeOf } from './ledger-arguments.ts';
 import { presentEntryOfBooks, presentTrialBalance } from '../http/presenters/ledger-books.presenter.ts';
 import { presentSettlement } from '../http/presenters/ledger.presenter.ts';
-import type { Clock } from '../ports/clock.ts';
+import { toSec, type Clock } from '../ports/clock.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import type { LedgerBalances } from '../features/ledger/balances.ts';
@@ -17,7 +17,8 @@ import type { JournalScope, LedgerJournal } from '../features/ledger/journal.ts'
 import type { NotFinalDeposit } from '../features/ledger/not-final.ts';
 import type { LedgerPeriods } from '../features/ledger/periods.ts';
 import type { MonthStatements } from '../features/ledger/documents/month-statements.ts';
-import { worthAt } from '../features/ledger/valuation/worth.ts';
+import { BookRates } from '../features/ledger/valuation/book-rates.ts';
+import { momentOf, valued, worthAt } from '../features/ledger/valuation/worth.ts';
 import { settlementOf } from '../features/ledger/merchant-ledger.ts';
 import type { ServedRows } from '../runtime/projections/served-rows.ts';
 import { bookOf } from '../../projections/ledger/rows.ts';
@@ -117,6 +118,10 @@ const notFinalOf = async ({ notFinal }: LedgerParts, mode: Mode, month: string) 
     ...{ session_id: sessionId, network, coin, amount, tx_hash: txHash, chain_time: blockTimeSec },
   }));
 
+/** Null where no rate of then is recorded. */
+const worthBody = (value: ReturnType<typeof valued>) =>
+  value && { amount: value.worth, rate: value.rate.rate, rate_at: value.rate.atSec, source: value.rate.source };
+
 /** Every line of one account, with the balance after each in the order of recording. */
 async function accountStatement(parts: LedgerParts, args: AdminArguments): Promise<JsonValue> {
   const account = requiredText(args, 'account');
@@ -128,14 +133,22 @@ async function accountStatement(parts: LedgerParts, args: AdminArguments): Promi
   const { entries, next } = await parts.journal.page(scope, cursorOf(args), limitOf(args), ({ lines }) =>
     lines.some(isOf),
   );
+  const rates = args['currency'] === undefined ? null : await BookRates.read(parts.store, currencyIn(args));
+  const nowMs = parts.issue.clock.nowMs();
+  const worth = (coin: string, amount: string, atSec: number) =>
+    rates && { worth: worthBody(valued(rates, { coin, units: signedAmountOf(amount) }, atSec)) };
   const balancesAt = async (day: string | null) =>
     (await parts.balances.balances(mode, { day, clock: scope.clock }, account))
       .filter(isOf)
-      .map(({ network, coin, units }) => ({ network, coin, balance: formatAmount(units) }));
+      .map(({ network, coin, units }) => {
+        const balance = formatAmount(units);
+        return { network, coin, balance, ...worth(coin, balance, momentOf({ day }, nowMs)) };
+      });
   const lines = entries.flatMap(({ entry }) =>
     presentEntryOfBooks(entry)
       .lines.filter(isOf)
       .map(({ account: _, ...line }) => ({
+        ...worth(line.coin, line.debit ?? line.credit ?? '0', toSec(entry.recordedAtMs)),
         entry: entry.number,
         kind: entry.kind,
         recorded_day: entry.days.recorded,
@@ -150,6 +163,7 @@ async function accountStatement(parts: LedgerParts, args: AdminArguments): Promi
   return json({
     account,
     mode,
+    ...(rates && { worth_in: rates.currency }),
     clock,
     from,
     to,

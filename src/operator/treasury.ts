@@ -18,6 +18,7 @@ import {
 } from './treasury-arguments.ts';
 import { isOwed, type MoveRequested } from '../domain/events/treasury-move-events.ts';
 import { formatAmount, parseAmount } from '../domain/money.ts';
+import { NATIVE_COIN } from '../domain/networks.ts';
 import type { MerchantId } from '../domain/ids.ts';
 import { merchantStream } from '../domain/streams.ts';
 import { toSec } from '../ports/clock.ts';
@@ -67,19 +68,26 @@ function sweepCommands({ treasury, payouts, clock }: CommandParts): AdminCommand
       const minUnits = min === '0' ? 1n : (parseAmount(min) ?? refused('min must be a decimal amount such as 10.00'));
       const filter = { ...(mode && { mode }), ...(network && { network }), ...(coin && { coin }), minUnits };
       const dryRun = args['dryRun'] === true;
-      const sweeps = await treasury().sweeper.sweep(filter, { requestedBy: actorOf(args), dryRun });
-      const shown = sweeps.map(({ moveId, mode: of, network: on, coin: what, units, address, toAddress, note }) => ({
-        ...{
-          id: moveId,
-          mode: of,
-          network: on,
-          coin: what,
-          amount: formatAmount(units),
-          from_address: address,
-          to_address: toAddress,
-          note,
-        },
-      }));
+      const most = wholeOf(args, 'most');
+      const sweeps = await treasury().sweeper.sweep(filter, {
+        ...{ requestedBy: actorOf(args), dryRun },
+        ...(most !== null && { most }),
+      });
+      const shown = sweeps.map(
+        ({ moveId, mode: of, network: on, coin: what, units, address, toAddress, note, fee }) => ({
+          ...{
+            id: moveId,
+            mode: of,
+            network: on,
+            coin: what,
+            amount: formatAmount(units),
+            from_address: address,
+            to_address: toAddress,
+            note,
+          },
+          ...(dryRun && { fee: fee ? formatAmount(fee) : null, fee_coin: NATIVE_COIN[on] }),
+        }),
+      );
       return { dry_run: dryRun, sweeps: shown };
     },
     'treasury.moves': async () => ({ moves: (await Promise.all(treasury().moves.executors.map(movesOf))).flat() }),
@@ -142,10 +150,17 @@ function sweepCommands({ treasury, payouts, clock }: CommandParts): AdminCommand
   };
 }
 
+function wholeOf(args: AdminArguments, name: string): number | null {
+  const text = optionalText(args, name);
+  if (text === undefined) return null;
+  return /^[1-9]\d{0,2}$/.test(text) ? Number(text) : refused(`${name} must be a whole number from 1 to 999`);
+}
+
 async function movesOf(executor: MoveExecutor): Promise<JsonValue[]> {
   const { moves } = await executor.context();
   return Object.values(moves).map((move) => {
-    const { moveId, mode, network, coin, amount, fromAddress, toAddress, merchantId, requestedBy } = move.terms;
+    const { moveId, mode, network, coin, amount, fromAddress, toAddress, merchantId, requestedBy, requestedAtSec } =
+      move.terms;
     const waiting = executor.waiting.find((candidate) => candidate.moveId === moveId);
     const status = move.signed.length > 0 ? 'sent' : isApproved(move) ? 'pending' : 'waiting_for_approval';
     return {
@@ -163,6 +178,7 @@ async function movesOf(executor: MoveExecutor): Promise<JsonValue[]> {
       },
       ...{
         requested_by: requestedBy,
+        requested_at: requestedAtSec,
         approved_by: [...move.approvers],
         tx_hash: move.signed.at(-1)?.txHash ?? null,
         waiting: waiting?.detail ?? null,

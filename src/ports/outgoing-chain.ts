@@ -37,6 +37,11 @@ export interface OutgoingChain {
    * (`sequence_busy`). `nonce` is null where the chain has none.
    */
   draft(order: OutgoingTransaction, nonce: number | null, used: UsedNonces): Promise<TransactionDraft | null>;
+  /**
+   * What the network would take for a sweep at today's price, with the top-up that it needs first, in 10^-18 units of
+   * the native coin: an estimate.
+   */
+  sweepFee(order: OutgoingTransaction): Promise<bigint>;
   /** What the fee of a return of native coin may take, in 10^-18 units, and may come to until two people agreed. */
   returnFee(order: OutgoingTransaction): Promise<bigint>;
   /** An account that the treasury must make before more of its transactions can be out; null where none is wanted. */

@@ -2,6 +2,7 @@ import type { JournalPlace, TransactionDraft } from '../domain/events/transactio
 import type { HashedParts } from '../domain/events/canonical-text.ts';
 import type { NativeTransfer } from '../domain/deposit-proof.ts';
 import type { Mode } from '../domain/ids.ts';
+import type { Coin } from '../domain/money.ts';
 import type { Network } from '../domain/networks.ts';
 import type { OutgoingTransaction } from './outgoing.ts';
 
@@ -41,10 +42,23 @@ export interface TreasuryAddresses {
   readonly solana: string;
 }
 
+/** Decimal strings in units of the coin. */
+export interface UsedCap {
+  readonly coin: Coin;
+  readonly perTransaction: string;
+  readonly perHour: string;
+  readonly usedInHour: string;
+  readonly perDay: string;
+  readonly usedInDay: string;
+  readonly approvalFrom: string;
+}
+
 export interface SignerStatus {
   readonly stopped: boolean;
   /** Reported, and not explained by two approvers. */
   readonly unknownOutflows: number;
+  /** What refunds and returns may still take, by coin. */
+  readonly caps: readonly UsedCap[];
   /** Where the configuration allows more than is in force, in words. */
   readonly limitsToApprove: readonly string[];
   /** Approvals that proved nothing, since the signer's start. */

@@ -1,8 +1,8 @@
-import { amountOf, formatAmount, type Coin } from '../domain/money.ts';
+import { amountOf, COINS, formatAmount, type Coin } from '../domain/money.ts';
 import type { Network } from '../domain/networks.ts';
 import type { OutgoingTransaction } from '../ports/outgoing.ts';
 import type { PayoutRules } from '../ports/signer-protocol.ts';
-import type { Signature, SignerRefusal } from '../ports/outgoing-signer.ts';
+import type { Signature, SignerRefusal, UsedCap } from '../ports/outgoing-signer.ts';
 import { missingApprovals } from './approval-count.ts';
 import { openOutflows } from './approval-text.ts';
 import { bytesOf, refusal, standing } from './exclusive.ts';
@@ -35,8 +35,7 @@ export function limitsRefusal(
   const units = amountOf(order.amount);
   if (units > amountOf(limits.perTransaction))
     return refusal('later', 'per_transaction_cap', `more than ${limits.perTransaction} ${order.coin} in one payout`);
-  const paid = standing(entries).filter((entry) => entry.takenFrom.length > 0);
-  const since = (ms: number): SignedEntry[] => paid.filter((entry) => entry.atMs > nowMs - ms);
+  const since = (ms: number): SignedEntry[] => paidSince(entries, nowMs - ms);
   if (since(HOUR_MS).length >= rules.payoutsPerHour)
     return refusal('later', 'velocity', `${rules.payoutsPerHour} payouts within an hour`);
   return (
@@ -48,6 +47,23 @@ export function limitsRefusal(
   );
 }
 
+const paidSince = (entries: readonly JournalEntry[], sinceMs: number): SignedEntry[] =>
+  standing(entries).filter((entry) => entry.takenFrom.length > 0 && entry.atMs > sinceMs);
+
+const sumOf = (coin: Coin, signed: readonly SignedEntry[]): bigint =>
+  signed.filter((entry) => entry.coin === coin).reduce((total, entry) => total + BigInt(entry.units), 0n);
+
+/** For eyes: what the caps of each coin are, and what of them is used by now. */
+export function usedCaps(entries: readonly JournalEntry[], limits: PayoutRules['limits'], nowMs: number): UsedCap[] {
+  const [inHour, inDay] = [paidSince(entries, nowMs - HOUR_MS), paidSince(entries, nowMs - DAY_MS)];
+  return COINS.flatMap((coin) => {
+    const of = limits[coin];
+    return of
+      ? [{ coin, ...of, usedInHour: formatAmount(sumOf(coin, inHour)), usedInDay: formatAmount(sumOf(coin, inDay)) }]
+      : [];
+  });
+}
+
 function windowRefusal(
   coin: Coin,
   units: bigint,
@@ -55,7 +71,7 @@ function windowRefusal(
   cap: string,
   code: string,
 ): SignerRefusal | null {
-  const used = signed.filter((entry) => entry.coin === coin).reduce((total, entry) => total + BigInt(entry.units), 0n);
+  const used = sumOf(coin, signed);
   return used + units <= amountOf(cap)
     ? null
     : refusal('later', code, `${formatAmount(used)} of ${cap} ${coin} are used`);

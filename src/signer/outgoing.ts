@@ -24,7 +24,7 @@ import { ViewUnavailable, type ChainView } from './chain-view.ts';
 import { EvmView } from './evm-view.ts';
 import { bytesOf, refusal, sequenceRefusal, without } from './exclusive.ts';
 import { Journal, JournalBroken, placeOf, type JournalEntry, type SignedEntry } from './journal.ts';
-import { isIdTaken, isStopped, signatureOf, stopRefusal } from './limits.ts';
+import { isIdTaken, isStopped, signatureOf, stopRefusal, usedCaps } from './limits.ts';
 import { changesOf, limitsOf, stricter, withLimits, type Limits } from './limits-in-force.ts';
 import { LedgerAccounts } from './ledger-accounts.ts';
 import { holdsPlace, newestPlaces, placesOn } from './ledger-places.ts';
@@ -294,11 +294,12 @@ export class Outgoing {
     return policy.onChain ? policy.onChain(order, parts, view) : { ok: true, takenFrom: [] };
   }
 
-  #statusOf({ journal, limits, wanted }: SignerAccount): SignerStatus {
+  #statusOf({ journal, limits, wanted, rules }: SignerAccount): SignerStatus {
     const signed = bytesOf(journal.entries);
     return {
       stopped: isStopped(journal),
       unknownOutflows: NETWORKS.flatMap((network) => openOutflows(journal.entries, network)).length,
+      caps: usedCaps(journal.entries, rules.limits, journal.timeMs(this.#nowMs())),
       limitsToApprove: changesOf(limits, wanted),
       wrongApprovals: this.approvals.wrong,
       entries: signed.length,

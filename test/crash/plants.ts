@@ -63,8 +63,8 @@ export const PLANTS: Readonly<Record<string, readonly PlantedChange[]>> = {
     { file: 'src/signer/journal.ts', from: 'atMs: this.timeMs(nowMs)', to: 'atMs: nowMs' },
     {
       file: 'src/signer/limits.ts',
-      from: 'entry.atMs > nowMs - ms',
-      to: 'entry.atMs > nowMs - ms && entry.atMs <= nowMs',
+      from: 'paidSince(entries, nowMs - ms);',
+      to: 'paidSince(entries, nowMs - ms).filter((entry) => entry.atMs <= nowMs);',
     },
   ],
 };

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Wallet } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callAdmin } from '../../src/cli/admin-client.ts';
+import { NATIVE_COIN, type Network } from '../../src/domain/networks.ts';
 import type { JsonValue } from '../../src/ports/read-model.ts';
 import { RunningService, until } from '../crash/running-service.ts';
 import { solanaPayer, tronPayer } from '../support/raw-payers.ts';
@@ -24,6 +25,8 @@ interface Sweep {
   readonly amount: string;
   readonly from_address: string;
   readonly note: string;
+  readonly fee: string | null;
+  readonly fee_coin: string;
 }
 
 let directory: string;
@@ -76,6 +79,10 @@ describe('a sweep', () => {
       });
       expect(planned).toMatchObject({ id: null, network, amount: '50.00' });
       expect(planned!.note).toMatch(network === 'solana' ? /ready/ : /native coin from the treasury first/);
+      // What the network takes beside the money, in its own coin: more than nothing, and little.
+      expect(planned!.fee_coin).toBe(NATIVE_COIN[network as Network]);
+      expect(Number(planned!.fee)).toBeGreaterThan(0);
+      expect(Number(planned!.fee)).toBeLessThan(network === 'tron' ? 100 : 1);
       expect(await openMoves()).toEqual([]);
       const before = await treasuryOf(network);
       const ordered = await sweepable(false);

@@ -99,6 +99,7 @@ export class ConsoleWorld {
         warn: (fields) => void this.warnings.push(fields),
         error: (fields) => void this.warnings.push(fields),
       },
+      merchants: () => [SHOP, OTHER_SHOP],
       merchantOf: (id) => [SHOP, OTHER_SHOP].find((merchant) => merchant.id === id) ?? null,
       readOnly: () => null,
       routes: consoleRoutes(deps as unknown as ConsoleDeps),

@@ -185,6 +185,19 @@ export class EvmOutgoing implements OutgoingChain {
     });
   }
 
+  sweepFee(order: OutgoingTransaction): Promise<bigint> {
+    const token = tokenToMove(this.settings, order);
+    return this.#providers.on(async (provider) => {
+      const { least: price } = await this.#fees(provider);
+      const gas = await gasOfTransfer(provider, token, {
+        ...{ from: order.fromAddress, to: order.toAddress },
+        units: toTokenUnits(amountOf(order.amount), token.decimals),
+      });
+      const held = await nativeOf(provider, order.fromAddress);
+      return price * (held >= gas * price ? gas : gas + NATIVE_GAS);
+    });
+  }
+
   async returnFee(order: OutgoingTransaction): Promise<bigint> {
     return (mostNative(await this.draft(order, null)) - amountOf(order.amount)) * RETURN_FEE_MARGIN;
   }

@@ -171,6 +171,14 @@ export class SolanaOutgoing implements OutgoingChain {
     });
   }
 
+  async sweepFee(order: OutgoingTransaction): Promise<bigint> {
+    const { address: tokenAddress, decimals } = tokenToMove(this.settings, order);
+    const computeUnitPrice = String(await this.#providers.on((provider) => this.#price(provider, tokenAddress)));
+    const transfer = { kind: 'solana', tokenAddress, tokenUnits: '0', decimals, computeUnitPrice } as const;
+    // The treasury pays for both signatures.
+    return mostNative({ ...transfer, nonceIndex: 0, nonce: '' }) + MAKING_FEE_LAMPORTS * LAMPORT;
+  }
+
   async returnFee(): Promise<bigint> {
     const computeUnitPrice = String(await this.#providers.on((provider) => this.#price(provider, null)));
     const transfer = {

@@ -140,6 +140,15 @@ export class TronOutgoing implements OutgoingChain {
     });
   }
 
+  sweepFee(order: OutgoingTransaction): Promise<bigint> {
+    const token = tokenToMove(this.settings, order);
+    return this.#providers.on(async (provider) => {
+      const { burntSun } = await costOf(provider, token, order);
+      const isToppedUp = (await sunOf(provider, order.fromAddress)) < burntSun + BANDWIDTH_SUN;
+      return BigInt(burntSun + BANDWIDTH_SUN * (isToppedUp ? 2 : 1)) * SUN;
+    });
+  }
+
   async returnFee(order: OutgoingTransaction): Promise<bigint> {
     return mostNative(await this.draft(order)) - amountOf(order.amount);
   }

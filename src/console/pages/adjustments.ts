@@ -38,7 +38,7 @@ export function adjustmentRoutes(deps: ConsoleDeps): ConsoleRoutes {
       },
       csvRoute('/adjustments', 'treasury.read', async (visit) => ({
         columns: columns(visit),
-        pages: [await listed(deps)],
+        pages: [await listed(deps, visit)],
       })),
     ],
     change: [
@@ -62,12 +62,14 @@ export function adjustmentRoutes(deps: ConsoleDeps): ConsoleRoutes {
 }
 
 /** The newest first. */
-const listed = async (deps: ConsoleDeps): Promise<readonly Adjustment[]> =>
-  (await run<{ adjustments: readonly Adjustment[] }>(deps, 'ledger.adjustments')).adjustments.toReversed();
+const listed = async (deps: ConsoleDeps, { mode }: Visit): Promise<readonly Adjustment[]> =>
+  (await run<{ adjustments: readonly Adjustment[] }>(deps, 'ledger.adjustments')).adjustments
+    .filter((adjustment) => adjustment.mode === mode)
+    .toReversed();
 
 async function page(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   return html`<p>${csvLink(visit)}</p>
-    ${table('Entries by hand', columns(visit), await listed(deps), 'Nothing was posted by hand.')}
+    ${table('Entries by hand', columns(visit), await listed(deps, visit), 'Nothing was posted by hand.')}
     ${visit.can('books.adjust') && proposalForm(visit)}`;
 }
 
@@ -120,14 +122,7 @@ function proposalForm(visit: Visit): Html {
       visit,
       '/adjustments/propose',
       [
-        field({
-          name: 'mode',
-          label: 'Mode',
-          options: [
-            ['test', 'Test'],
-            ['live', 'Live'],
-          ],
-        }),
+        html`<input type="hidden" name="mode" value="${visit.mode}" />`,
         field({ name: 'network', label: 'Network', options: NETWORKS.map((network) => [network, network] as const) }),
         field({ name: 'coin', label: 'Coin', options: coins.map((coin) => [coin, coin] as const) }),
         field({ name: 'debit', label: 'Debits', required: true, hint: lines }),

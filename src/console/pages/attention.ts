@@ -1,18 +1,23 @@
 import { html, type Html } from '../../runtime/util/html.ts';
+import type { Mode } from '../../domain/ids.ts';
+import { amountOf, formatAmount } from '../../domain/money.ts';
 import { run, type ConsoleDeps } from '../deps.ts';
-import { facts, link } from '../parts.ts';
+import { inMode, otherMode } from '../modes.ts';
+import { facts, link, time } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import type { Visit } from '../visit.ts';
 import type { ChainStatus } from './chains.ts';
 import { failedDeliveries } from './failed-deliveries.ts';
-import type { TreasuryStatus } from './treasury.ts';
+import type { Move, TreasuryStatus } from './treasury.ts';
 import type { Unmatched } from './unmatched.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 
 interface Matter {
   readonly what: string;
   readonly isGrave: boolean;
-  readonly facts: readonly (readonly [string, string])[];
+  /** Null: of the service itself, whichever mode is looked at. */
+  readonly mode: Mode | null;
+  readonly facts: readonly (readonly [string, Html | string])[];
   readonly to: string;
   readonly act: string;
   /** Section of the runbook. */
@@ -36,11 +41,13 @@ export function attentionRoutes(deps: ConsoleDeps): ConsoleRoutes {
             lookedAt(look, deps, visit),
           );
           const matters = (await Promise.all(looks)).flat();
+          const ofMode = matters.filter(({ mode }) => mode === null || mode === visit.mode);
           return {
             page: {
               title: 'Needs attention',
               isLive: true,
-              body: matters.length === 0 ? ALL_WELL : html`${matters.map(matterPart)}`,
+              body: html`${ofMode.length === 0 ? ALL_WELL : ofMode.map(matterPart)}
+              ${elsewhere(visit.mode, matters.length - ofMode.length)}`,
             },
           };
         },
@@ -50,6 +57,14 @@ export function attentionRoutes(deps: ConsoleDeps): ConsoleRoutes {
 }
 
 const ALL_WELL = html`<p class="notice">Nothing waits for a person.</p>`;
+
+/** Whoever looks at one mode must not miss what happens in the other one. */
+function elsewhere(mode: Mode, count: number): Html | null {
+  if (count === 0) return null;
+  const other = otherMode(mode);
+  const what = count === 1 ? 'One more waits' : `${count} more wait`;
+  return html`<p>${what} in ${other} mode: ${link(inMode('/attention', other), 'look there')}.</p>`;
+}
 
 type Look = (deps: ConsoleDeps, visit: Visit) => Promise<Matter[]>;
 
@@ -61,12 +76,8 @@ async function lookedAt(look: Look, deps: ConsoleDeps, visit: Visit): Promise<Ma
     const why = messageOf(error);
     return [
       {
-        what: 'Something could not be looked at',
-        isGrave: true,
-        facts: [['Why', why]],
-        to: '/',
-        act: 'Look again',
-        runbook: 'runbook.md',
+        ...{ what: 'Something could not be looked at', isGrave: true, mode: null, facts: [['Why', why]] },
+        ...{ to: '/', act: 'Look again', runbook: 'runbook.md' },
       },
     ];
   }
@@ -74,90 +85,80 @@ async function lookedAt(look: Look, deps: ConsoleDeps, visit: Visit): Promise<Ma
 
 const treasuryMatters: Look = async (deps) => {
   const { signers, treasuries } = await run<TreasuryStatus>(deps, 'treasury.status');
-  const stopped = signers.flatMap(({ mode, stopped: is }): Matter[] =>
-    is
-      ? [
-          {
-            what: `The signer is stopped in ${mode} mode: nothing is paid out`,
-            isGrave: true,
-            facts: [],
-            to: '/treasury',
-            act: 'Two approvers let it go on',
-            runbook: 'treasury.md',
-          },
-        ]
-      : [],
-  );
-  const waiting = treasuries.flatMap(({ mode, network, waiting: all = [] }): Matter[] =>
-    all.length === 0
-      ? []
-      : [
-          {
-            what: all.length === 1 ? `A refund waits on ${network}` : `${all.length} refunds wait on ${network}`,
-            isGrave: false,
-            facts: [
-              ['Mode', mode],
-              ['Why', [...new Set(all.map(({ reason, detail }) => detail ?? reason ?? 'unknown'))].join('; ')],
-            ],
-            ...{ to: '/treasury', act: 'Look at the treasury', runbook: 'refunds.md' },
-          },
-        ],
-  );
+  const stopped = signers
+    .filter((signer) => signer.stopped)
+    .map(({ mode }): Matter => ({
+      ...{ what: 'The signer is stopped: nothing is paid out', isGrave: true, mode, facts: [] },
+      ...{ to: '/treasury', act: 'Two approvers let it go on', runbook: 'treasury.md' },
+    }));
+  const waiting = treasuries.flatMap(({ mode, network, waiting: all = [] }): Matter[] => {
+    if (all.length === 0) return [];
+    const reasons = new Set(all.map(({ reason, detail }) => detail ?? reason ?? 'unknown'));
+    return [
+      {
+        what: all.length === 1 ? `A refund waits on ${network}` : `${all.length} refunds wait on ${network}`,
+        ...{ isGrave: false, mode, facts: [['Why', [...reasons].join('; ')]] },
+        ...{ to: '/treasury', act: 'Look at the treasury', runbook: 'refunds.md' },
+      },
+    ];
+  });
   return [...stopped, ...waiting];
 };
 
-const moveMatters: Look = async (deps) => {
-  const { moves } = await run<{
-    moves: { status: string; kind: string; amount: string; coin: string; mode: string; requested_by: string }[];
-  }>(deps, 'treasury.moves');
+const moveMatters: Look = async (deps, visit) => {
+  const { moves } = await run<{ moves: Move[] }>(deps, 'treasury.moves');
   return moves
     .filter(({ status }) => status === 'waiting_for_approval')
-    .map(({ kind, amount, coin, mode, requested_by: by }) => ({
+    .map(({ kind, amount, coin, mode, requested_by: by, requested_at: sec }) => ({
       what: `A ${kind} waits for approval`,
-      isGrave: false,
+      ...{ isGrave: false, mode },
       facts: [
         ['Amount', `${amount} ${coin}`],
-        ['Mode', mode],
+        ['Since', time(sec, visit)],
         ['Proposed by', by],
       ],
       ...{ to: '/treasury', act: 'Read the terms', runbook: 'treasury.md' },
     }));
 };
 
-const unmatchedMatters: Look = async (deps, { nowSec }) => {
-  const { transfers } = await run<{ transfers: Unmatched[] }>(deps, 'inbox.list', { limit: MAX_LISTED });
-  if (transfers.length === 0) return [];
-  const oldest = Math.min(...transfers.map(({ block_time: sec }) => sec));
-  const byCoin = new Map<string, number>();
-  for (const { coin } of transfers) byCoin.set(coin, (byCoin.get(coin) ?? 0) + 1);
-  return [
-    {
-      what:
-        transfers.length === 1
-          ? 'A transfer pays no order'
-          : `${transfers.length}${transfers.length === MAX_LISTED ? ' or more' : ''} transfers pay no order`,
-      isGrave: false,
-      facts: [
-        ['Oldest', `${Math.floor((nowSec - oldest) / 86_400)} days`],
-        ['Coins', [...byCoin].map(([coin, count]) => `${count} in ${coin}`).join(', ')],
-      ],
-      ...{ to: '/unmatched', act: 'Attach or return them', runbook: 'inbox.md' },
-    },
-  ];
-};
-
-const chainMatters: Look = async (deps, { nowSec }) => {
-  const chains = await run<ChainStatus[]>(deps, 'chain.status');
-  return chains.flatMap((chain): Matter[] => {
-    const behindSec = chain.read_to === null ? null : nowSec - chain.read_to;
-    if (behindSec !== null && behindSec < LATE_SEC && chain.failed_reads_in_a_row < 3) return [];
+const unmatchedMatters: Look = async (deps, visit) => {
+  const of = async (mode: Mode): Promise<Matter[]> => {
+    const { transfers } = await run<{ transfers: Unmatched[] }>(deps, 'inbox.list', { mode, limit: MAX_LISTED });
+    if (transfers.length === 0) return [];
+    const andMore = transfers.length === MAX_LISTED ? ' or more' : '';
     return [
       {
-        what: `${chain.network} is not read (${chain.mode})`,
-        isGrave: true,
+        what:
+          transfers.length === 1 ? 'A transfer pays no order' : `${transfers.length}${andMore} transfers pay no order`,
+        ...{ isGrave: false, mode },
         facts: [
-          ['Read up to', behindSec === null ? 'nothing yet' : `${behindSec} s ago`],
-          ['Failed reads in a row', String(chain.failed_reads_in_a_row)],
+          ['Amount', sumsOf(transfers) + andMore],
+          ['Since', time(Math.min(...transfers.map(({ block_time: sec }) => sec)), visit)],
+        ],
+        ...{ to: '/unmatched', act: 'Attach or return them', runbook: 'inbox.md' },
+      },
+    ];
+  };
+  return (await Promise.all([of('live'), of('test')])).flat();
+};
+
+/** How much of each coin. */
+function sumsOf(transfers: readonly Unmatched[]): string {
+  const sums = new Map<string, bigint>();
+  for (const { coin, amount } of transfers) sums.set(coin, (sums.get(coin) ?? 0n) + amountOf(amount));
+  return [...sums].map(([coin, units]) => `${formatAmount(units)} ${coin}`).join(', ');
+}
+
+const chainMatters: Look = async (deps, visit) => {
+  const chains = await run<ChainStatus[]>(deps, 'chain.status');
+  return chains.flatMap(({ mode, network, read_to: readTo, failed_reads_in_a_row: failures }): Matter[] => {
+    if (readTo !== null && visit.nowSec - readTo < LATE_SEC && failures < 3) return [];
+    return [
+      {
+        ...{ what: `${network} is not read`, isGrave: true, mode },
+        facts: [
+          ['Read up to', readTo === null ? 'nothing yet' : time(readTo, visit)],
+          ['Failed reads in a row', String(failures)],
         ],
         ...{ to: '/chains', act: 'Look at the chains', runbook: 'runbook.md' },
       },
@@ -165,24 +166,30 @@ const chainMatters: Look = async (deps, { nowSec }) => {
   });
 };
 
-const deliveryMatters: Look = async (deps) => {
-  const failed = await failedDeliveries(deps);
-  if (failed.length === 0) return [];
-  const merchants = new Set(failed.map(({ merchant }) => merchant.name));
-  return [
-    {
-      what: failed.length === 1 ? 'A webhook did not arrive' : `${failed.length} webhooks did not arrive`,
-      isGrave: false,
-      facts: [['Merchants', [...merchants].join(', ')]],
-      ...{ to: '/deliveries', act: 'Look at the deliveries', runbook: 'webhooks.md' },
-    },
-  ];
+const deliveryMatters: Look = async (deps, visit) => {
+  const of = async (mode: Mode): Promise<Matter[]> => {
+    const failed = await failedDeliveries(deps, mode);
+    if (failed.length === 0) return [];
+    const merchants = new Set(failed.map(({ merchant }) => merchant.name));
+    return [
+      {
+        what: failed.length === 1 ? 'A webhook did not arrive' : `${failed.length} webhooks did not arrive`,
+        ...{ isGrave: false, mode },
+        facts: [
+          ['Merchants', [...merchants].join(', ')],
+          ['Since', time(Math.min(...failed.map(({ createdSec }) => createdSec)), visit)],
+        ],
+        ...{ to: '/deliveries', act: 'Look at the deliveries', runbook: 'webhooks.md' },
+      },
+    ];
+  };
+  return (await Promise.all([of('live'), of('test')])).flat();
 };
 
-function matterPart({ what, isGrave, facts: known, to, act, runbook }: Matter): Html {
+function matterPart({ what, isGrave, mode, facts: known, to, act, runbook }: Matter): Html {
   return html`<section class="card ${isGrave ? 'bad' : 'warn'}">
     <h2>${what}</h2>
     ${known.length > 0 && facts(known)}
-    <p>${link(to, act)} · how: <code>docs/${runbook}</code></p>
+    <p>${link(mode === null ? to : inMode(to, mode), act)} · how: <code>docs/${runbook}</code></p>
   </section>`;
 }

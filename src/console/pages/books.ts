@@ -1,13 +1,11 @@
 import { html, type Html } from '../../runtime/util/html.ts';
 import { isDay } from '../../domain/calendar.ts';
-import { merchantAccountOf } from '../../domain/ledger.ts';
-import { csvLink, csvRoute, everyPage } from '../csv.ts';
+import { csvLink, csvRoute } from '../csv.ts';
 import { modeOf, run, type ConsoleDeps } from '../deps.ts';
 import {
   badge,
   code,
   facts,
-  field,
   filterForm,
   link,
   more,
@@ -19,6 +17,7 @@ import {
   type Field,
 } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
+import { currencyField, currencyOf, WORTH_NOTE } from './worth.ts';
 import { Refused, type Shown, type Visit } from '../visit.ts';
 
 interface Balance {
@@ -44,7 +43,7 @@ interface TrialBalance {
   }[];
 }
 
-interface Line {
+export interface Line {
   readonly account: string;
   readonly network: string;
   readonly coin: string;
@@ -73,19 +72,6 @@ export interface Entry {
   readonly lines: readonly Line[];
 }
 
-interface Statement {
-  readonly opening: readonly { network: string; coin: string; balance: string }[];
-  readonly closing: readonly { network: string; coin: string; balance: string }[];
-  readonly lines: readonly (Line & {
-    readonly entry: number;
-    readonly kind: string;
-    readonly recorded_day: string;
-    readonly order_id: string | null;
-    readonly tx_hash: string | null;
-  })[];
-  readonly next_cursor: string | null;
-}
-
 const CLOCK: Field = {
   name: 'clock',
   label: 'Days by',
@@ -110,22 +96,17 @@ export function bookRoutes(deps: ConsoleDeps): ConsoleRoutes {
       {
         path: '/books',
         action: 'books.read',
-        show: async () => ({ to: `/books/${deps.merchants().some(({ mode }) => mode === 'live') ? 'live' : 'test'}` }),
+        show: async ({ mode }) => ({ to: `/books/${mode}` }),
       },
       { path: '/books/:mode', action: 'books.read', show: page('Trial balance', (visit) => trialBalance(deps, visit)) },
-      { path: '/books/:mode/account', action: 'books.read', show: page('Account', (visit) => account(deps, visit)) },
       { path: '/books/:mode/journal', action: 'books.read', show: page('Journal', (visit) => journal(deps, visit)) },
-      csvRoute('/books/:mode/trial-balance', 'books.read', async (visit) => ({
-        columns: balanceColumns(visit),
-        pages: [(await balancesOf(deps, visit)).accounts],
-      })),
-      csvRoute('/books/:mode/account', 'books.read', (visit) => ({
-        columns: lineColumns(visit),
-        pages: everyPage(async (cursor) => {
-          const { lines, next_cursor: next } = await linesOf(deps, visit, cursor);
-          return { rows: lines, next };
-        }),
-      })),
+      csvRoute('/books/:mode/trial-balance', 'books.read', async (visit) => {
+        const { currency } = await currencyOf(deps, visit.query);
+        return {
+          columns: balanceColumns(visit, currency),
+          pages: [(await balancesOf(deps, visit, currency)).accounts],
+        };
+      }),
       {
         path: '/books/:mode/journal.csv',
         action: 'books.read',
@@ -144,12 +125,10 @@ export function bookRoutes(deps: ConsoleDeps): ConsoleRoutes {
 
 export function booksTabs({ params, path }: Visit): Html {
   const mode = params['mode']!;
-  const other = mode === 'live' ? 'test' : 'live';
   return tabs([
     [`/books/${mode}`, 'Trial balance', path === `/books/${mode}`],
     [`/books/${mode}/journal`, 'Journal', path.endsWith('/journal')],
     [`/books/${mode}/months`, 'Months', path.endsWith('/months')],
-    [`/books/${other}`, `To ${other} mode`, false],
   ]);
 }
 
@@ -164,14 +143,6 @@ export function given(query: URLSearchParams, names: readonly string[]): Record<
   return Object.fromEntries(found);
 }
 
-/** Of which rates are recorded. */
-const currencyField = (query: URLSearchParams): Field => ({
-  name: 'currency',
-  label: 'Worth in, such as EUR',
-  value: query.get('currency') ?? '',
-  max: 3,
-});
-
 export const clockField = (query: URLSearchParams): Field => ({ ...CLOCK, value: query.get('clock') ?? 'recorded' });
 export const dayField = (query: URLSearchParams, name: string, label: string): Field => ({
   name,
@@ -180,38 +151,46 @@ export const dayField = (query: URLSearchParams, name: string, label: string): F
   value: query.get(name) ?? '',
 });
 
-const balancesOf = (deps: ConsoleDeps, { params, query }: Visit): Promise<TrialBalance> =>
+const balancesOf = (deps: ConsoleDeps, { params, query }: Visit, currency: string): Promise<TrialBalance> =>
   run<TrialBalance>(deps, 'ledger.trial-balance', {
     mode: modeOf(params['mode']),
-    ...given(query, ['asOf', 'clock', 'currency']),
+    ...given(query, ['asOf', 'clock']),
+    ...(currency !== '' && { currency }),
   });
 
-function balanceColumns({ params, query }: Visit): Column<Balance>[] {
+function balanceColumns({ params, query }: Visit, currency: string): Column<Balance>[] {
   const place = { clock: query.get('clock') ?? 'recorded', to: query.get('asOf') ?? '' };
-  const currency = (query.get('currency') ?? '').toUpperCase();
   const to = (account: string): string =>
-    withQuery(`/books/${params['mode']}/account`, new URLSearchParams(), { account, ...place });
+    withQuery(`/books/${params['mode']}/account`, new URLSearchParams(), {
+      account,
+      ...place,
+      currency: query.get('currency') ?? '',
+    });
   return [
     { name: 'Account', cell: ({ account: name }) => link(to(name), name) },
     { name: 'Network', cell: ({ network }) => network },
     { name: 'Coin', cell: ({ coin }) => coin },
     { name: 'Debit', isNumber: true, cell: ({ debit }) => debit },
     { name: 'Credit', isNumber: true, cell: ({ credit }) => credit },
-    ...(currency === ''
-      ? []
-      : [{ name: `Worth in ${currency}`, isNumber: true, cell: ({ worth }: Balance) => worth ?? null }]),
+    ...(currency === '' ? [] : [{ name: `Worth in ${currency}`, isNumber: true, cell: worthOf }]),
   ];
 }
 
+/** Income, expenses and equity keep the value of when they came to be. */
+const worthOf = ({ account, worth }: Balance): string | null =>
+  worth ?? (/^(assets|liabilities):/.test(account) ? 'unknown' : null);
+
 async function trialBalance(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const { query, path } = visit;
-  const books = await balancesOf(deps, visit);
-  return html`${filterForm(path, [dayField(query, 'asOf', 'As of the end of'), clockField(query), currencyField(query)])}
+  const { currency, currencies } = await currencyOf(deps, query);
+  const books = await balancesOf(deps, visit, currency);
+  return html`${filterForm(path, [dayField(query, 'asOf', 'As of the end of'), clockField(query), currencyField(currency, currencies)])}
     <p class="${books.balanced ? 'notice' : 'problem'}">
       ${books.balanced ? 'Debits and credits are equal' : 'Debits and credits differ'}, ${books.entries} entries.
     </p>
+    ${currency !== '' && html`<p>${WORTH_NOTE}</p>`}
     <p>${csvLink(visit, `${path}/trial-balance`)}</p>
-    ${table('Trial balance', balanceColumns(visit), books.accounts, 'Nothing is booked yet.')}
+    ${table('Trial balance', balanceColumns(visit, currency), books.accounts, 'Nothing is booked yet.')}
     <h2>Totals</h2>
     ${table(
       'Totals',
@@ -225,54 +204,6 @@ async function trialBalance(deps: ConsoleDeps, visit: Visit): Promise<Html> {
       books.totals,
       'None.',
     )}`;
-}
-
-const linesOf = (deps: ConsoleDeps, { params, query }: Visit, cursor: string | null): Promise<Statement> =>
-  run<Statement>(deps, 'ledger.account', {
-    ...{ account: query.get('account') ?? '', mode: modeOf(params['mode']) },
-    ...given(query, ['from', 'to', 'clock']),
-    ...(cursor !== null && cursor !== '' && { cursor }),
-  });
-
-const lineColumns = ({ params }: Visit): Column<Statement['lines'][number]>[] => [
-  {
-    name: 'Entry',
-    cell: (line) =>
-      link(
-        withQuery(`/books/${params['mode']}/journal`, new URLSearchParams(), { entry: String(line.entry) }),
-        `#${line.entry}`,
-      ),
-  },
-  { name: 'Day', cell: (line) => line.recorded_day },
-  { name: 'Kind', cell: ({ kind }) => kind },
-  { name: 'Order', cell: (line) => line.order_id },
-  { name: 'Debit', isNumber: true, cell: ({ debit, coin }) => debit && `${debit} ${coin}` },
-  { name: 'Credit', isNumber: true, cell: ({ credit, coin }) => credit && `${credit} ${coin}` },
-  { name: 'Balance', isNumber: true, cell: ({ balance, coin }) => `${balance} ${coin}` },
-  { name: 'Transaction', cell: (line) => code(line.tx_hash) },
-];
-
-async function account(deps: ConsoleDeps, visit: Visit): Promise<Html> {
-  const { query, path } = visit;
-  const name = query.get('account') ?? '';
-  const found = await linesOf(deps, visit, query.get('cursor'));
-  const sums = (of: Statement['opening']): string =>
-    of.map(({ balance, coin, network }) => `${balance} ${coin} on ${network}`).join(', ') || '0';
-  const merchantId = merchantAccountOf(name)?.merchantId ?? null;
-  return html`${facts([
-      ['Account', code(name)],
-      ['Before', sums(found.opening)],
-      ['After', sums(found.closing)],
-      ['Merchant', merchantId],
-    ])}
-    <form method="get" action="${path}" class="filters">
-      <input type="hidden" name="account" value="${name}" />
-      ${[dayField(query, 'from', 'From'), dayField(query, 'to', 'to')].map(field)}
-      <p><button class="quiet">Show</button></p>
-    </form>
-    <p>${csvLink(visit)}</p>
-    ${table('Lines', lineColumns(visit), found.lines, 'No line in this range.')}
-    ${more(found.next_cursor === null ? null : withQuery(path, query, { cursor: found.next_cursor }), query.get('cursor') === null ? null : withQuery(path, query, { cursor: null }))}`;
 }
 
 async function journal(deps: ConsoleDeps, visit: Visit): Promise<Html> {

@@ -35,17 +35,20 @@ export function canaryRoutes(deps: ConsoleDeps): ConsoleRoutes {
                 The service pays itself on each network, from a wallet of its own, and gives the money back. A step that
                 took longer than promised is marked. ${csvLink(visit)}
               </p>
-              ${table('Canary payments', columns(visit), await run<ShownRun[]>(deps, 'canary.history'), 'None was made: CANARY_MERCHANT_FILE and CANARY_KEYSTORE switch them on.')}`,
+              ${table('Canary payments', columns(visit), await runsOf(deps, visit), 'None was made: CANARY_MERCHANT_FILE and CANARY_KEYSTORE switch them on.')}`,
           },
         }),
       },
       csvRoute('/canaries', 'chains.read', async (visit) => ({
         columns: columns(visit),
-        pages: [await run<ShownRun[]>(deps, 'canary.history')],
+        pages: [await runsOf(deps, visit)],
       })),
     ],
   };
 }
+
+const runsOf = async (deps: ConsoleDeps, { mode }: Visit): Promise<ShownRun[]> =>
+  (await run<ShownRun[]>(deps, 'canary.history')).filter((one) => one.mode === mode);
 
 const STATES: Readonly<Record<string, string>> = { 'there and back': 'done', 'under way': 'pending' };
 /** All of it would take the room of the figures. */

@@ -1,4 +1,5 @@
 import { html, type Html } from '../../runtime/util/html.ts';
+import type { Mode } from '../../domain/ids.ts';
 import { csvLink, csvRoute } from '../csv.ts';
 import { run, type ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';
@@ -8,7 +9,7 @@ import { reasonIn, type Visit } from '../visit.ts';
 import { failedDeliveries, type FailedDelivery } from './failed-deliveries.ts';
 
 export interface ChainStatus {
-  readonly mode: string;
+  readonly mode: Mode;
   readonly network: string;
   readonly chain_id: string;
   readonly head_block: number | null;
@@ -56,10 +57,7 @@ export function chainRoutes(deps: ConsoleDeps): ConsoleRoutes {
         path: '/chains',
         action: 'chains.read',
         show: async (visit) => {
-          const [chains, coverage] = await Promise.all([
-            run<ChainStatus[]>(deps, 'chain.status'),
-            run<Coverage[]>(deps, 'chain.coverage'),
-          ]);
+          const [chains, coverage] = await Promise.all([chainsOf(deps, visit), coverageOf(deps, visit)]);
           return {
             page: {
               title: 'Chains',
@@ -83,19 +81,19 @@ export function chainRoutes(deps: ConsoleDeps): ConsoleRoutes {
       },
       csvRoute('/chains', 'chains.read', async (visit) => ({
         columns: chainColumns(visit),
-        pages: [await run<ChainStatus[]>(deps, 'chain.status')],
+        pages: [await chainsOf(deps, visit)],
       })),
-      csvRoute('/chains/providers', 'chains.read', async () => ({
+      csvRoute('/chains/providers', 'chains.read', async (visit) => ({
         columns: PROVIDER_COLUMNS,
-        pages: [providerRows(await run<ChainStatus[]>(deps, 'chain.status'))],
+        pages: [providerRows(await chainsOf(deps, visit))],
       })),
       csvRoute('/chains/coverage', 'chains.read', async (visit) => ({
         columns: coverageColumns(visit),
-        pages: [await run<Coverage[]>(deps, 'chain.coverage')],
+        pages: [await coverageOf(deps, visit)],
       })),
       csvRoute('/deliveries', 'deliveries.read', async (visit) => ({
         columns: deliveryColumns(visit),
-        pages: [await failedDeliveries(deps)],
+        pages: [await failedDeliveries(deps, visit.mode)],
       })),
       {
         path: '/deliveries',
@@ -105,7 +103,7 @@ export function chainRoutes(deps: ConsoleDeps): ConsoleRoutes {
             title: 'Deliveries',
             isLive: true,
             body: html`<p>Webhooks that did not arrive, of every merchant, newest first. ${csvLink(visit)}</p>
-              ${table('Failed deliveries', deliveryColumns(visit), await failedDeliveries(deps), 'Every webhook arrived, or is on its way.')}`,
+              ${table('Failed deliveries', deliveryColumns(visit), await failedDeliveries(deps, visit.mode), 'Every webhook arrived, or is on its way.')}`,
           },
         }),
       },
@@ -134,6 +132,11 @@ export function chainRoutes(deps: ConsoleDeps): ConsoleRoutes {
     ],
   };
 }
+
+const chainsOf = async (deps: ConsoleDeps, { mode }: Visit): Promise<ChainStatus[]> =>
+  (await run<ChainStatus[]>(deps, 'chain.status')).filter((chain) => chain.mode === mode);
+const coverageOf = async (deps: ConsoleDeps, { mode }: Visit): Promise<Coverage[]> =>
+  (await run<Coverage[]>(deps, 'chain.coverage')).filter((covered) => covered.mode === mode);
 
 const chainColumns = (visit: Visit): Column<ChainStatus>[] => [
   { name: 'Network', cell: ({ network, chain_id: id }) => html`${network}<small>chain ${id}</small>` },

@@ -1,3 +1,4 @@
+import type { Mode } from '../../domain/ids.ts';
 import type { DeliverySummary } from '../../features/webhooks/views.ts';
 import type { ConsoleDeps } from '../deps.ts';
 import type { ShownMerchant } from '../visit.ts';
@@ -8,13 +9,14 @@ const FAILED = ['exhausted', 'rejected', 'blocked'] as const;
 const OF_EACH = 20;
 const SHOWN = 100;
 
-/** The newest of every merchant; the merchant's own page has them all. */
-export async function failedDeliveries({
-  webhooks,
-  merchants,
-}: Pick<ConsoleDeps, 'webhooks' | 'merchants'>): Promise<FailedDelivery[]> {
+/** The newest of every merchant of a mode; the merchant's own page has them all. */
+export async function failedDeliveries(
+  { webhooks, merchants }: Pick<ConsoleDeps, 'webhooks' | 'merchants'>,
+  mode: Mode,
+): Promise<FailedDelivery[]> {
+  const ofMode = merchants().filter((merchant) => merchant.mode === mode);
   const lists = await Promise.all(
-    merchants().flatMap((merchant) =>
+    ofMode.flatMap((merchant) =>
       FAILED.map(async (status) => {
         const listed = await webhooks.list(
           { merchantId: merchant.id, mode: merchant.mode },

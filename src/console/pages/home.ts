@@ -1,4 +1,3 @@
-import { html } from '../../runtime/util/html.ts';
 import type { ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';
 import { badge, link, table } from '../parts.ts';
@@ -24,11 +23,12 @@ export function homeRoutes(deps: ConsoleDeps): ConsoleRoutes {
         path: '/merchants',
         action: null,
         show: async (visit) => {
-          const found = own(visit);
-          if (found.length === 0) throw NO_SUCH();
-          return {
-            page: { title: 'Merchants', body: html`${table('Merchants', COLUMNS, found, 'No merchant yet.')}` },
-          };
+          const all = own(visit);
+          const isOfService = visit.person.grants.some(({ merchantId }) => merchantId === null);
+          if (all.length === 0 && !isOfService) throw NO_SUCH();
+          const found = isOfService ? all.filter(({ mode }) => mode === visit.mode) : all;
+          const empty = `No merchant in ${visit.mode} mode yet.`;
+          return { page: { title: 'Merchants', body: table('Merchants', COLUMNS, found, empty) } };
         },
       },
     ],

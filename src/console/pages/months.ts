@@ -2,6 +2,7 @@ import { html, type Html } from '../../runtime/util/html.ts';
 import { isMonth } from '../../domain/calendar.ts';
 import { csvLink, csvRoute } from '../csv.ts';
 import { modeOf, run, type ConsoleDeps } from '../deps.ts';
+import { inMode } from '../modes.ts';
 import { badge, changeForm, code, field, link, REASON, table, timeColumn, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { reasonIn, Refused, type Visit } from '../visit.ts';
@@ -158,11 +159,11 @@ async function checks(deps: ConsoleDeps, visit: Visit): Promise<Check[]> {
         detail: `${not_final.length} of ${month} are not final: closed now, it never gets them`,
       };
     }),
-    looked('No transfer waits for a decision', '/unmatched', async () => {
+    looked('No transfer waits for a decision', inMode('/unmatched', mode), async () => {
       const { transfers } = await run<{ transfers: Unmatched[] }>(deps, 'inbox.list', { mode, limit: 500 });
       return { isDone: transfers.length === 0, detail: `${transfers.length} open` };
     }),
-    looked('Every network was read', '/chains', async () => {
+    looked('Every network was read', inMode('/chains', mode), async () => {
       const chains = (await run<ChainStatus[]>(deps, 'chain.status')).filter((chain) => chain.mode === mode);
       const failing = chains.filter((chain) => chain.failed_reads_in_a_row > 0 || chain.read_to === null);
       return {
@@ -170,7 +171,7 @@ async function checks(deps: ConsoleDeps, visit: Visit): Promise<Check[]> {
         detail: failing.map(({ network }) => network).join(', ') || `${chains.length} networks`,
       };
     }),
-    looked('Nothing is proposed or on its way', '/treasury', async () => {
+    looked('Nothing is proposed or on its way', inMode('/treasury', mode), async () => {
       const moves = (await run<{ moves: { mode: string }[] }>(deps, 'treasury.moves')).moves.filter(
         (move) => move.mode === mode,
       );

@@ -8,11 +8,13 @@ import { merchantPath } from '../layout.ts';
 import { badge, code, filterForm, link, more, table, timeColumn, withQuery, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { Refused, type Visit } from '../visit.ts';
+import { failedDeliveries } from './failed-deliveries.ts';
 
 const PAGE = 50;
 const CSV_PAGE = 100;
 const DAY_SEC = 86_400;
 const CHART_DAYS = 14;
+const MOST_CLAIMS = 100;
 const STATUSES = ['open', 'processing', 'paid', 'expired', 'failed', 'cancelled', 'unpaid'] as const;
 
 type Row = PaymentSessionBody;
@@ -48,11 +50,13 @@ async function homePage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const count = async (asked: Partial<ListAsked>): Promise<number> =>
     accepted(await deps.records.list('sessions', reader, { page: 1, pageSize: 1, ...asked })).pagination.total ?? 0;
   const days = Array.from({ length: CHART_DAYS }, (_, index) => today - (CHART_DAYS - 1 - index) * DAY_SEC);
-  const [created, paid, open, processing, perDay, newest] = await Promise.all([
+  const [created, paid, open, processing, failed, claims, perDay, newest] = await Promise.all([
     count({ createdFromSec: today }),
     count({ createdFromSec: today, status: 'paid' }),
     count({ status: 'open' }),
     count({ status: 'processing' }),
+    failedDeliveries({ webhooks: deps.webhooks, merchants: () => [visit.merchant!] }, reader.mode),
+    deps.records.waitingClaims(reader, MOST_CLAIMS),
     Promise.all(days.map((from) => count({ status: 'paid', createdFromSec: from, createdToSec: from + DAY_SEC - 1 }))),
     deps.records.list('sessions', reader, { page: 1, pageSize: 10 }),
   ]);
@@ -63,14 +67,37 @@ async function homePage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
       <li><b>${open}</b> ${link(`${payments}?status=open`, 'wait for money')}</li>
       <li><b>${processing}</b> ${link(`${payments}?status=processing`, 'see money that is not final')}</li>
     </ul>
+    ${needsAttention(visit, failed.length, claims.length)}
     <h2>Paid payments by day of creation (UTC)</h2>
     ${barChart(
       'Paid payments by day',
       days.map((sec, index) => ({ label: new Date(sec * 1000).toISOString().slice(5, 10), value: perDay[index]! })),
     )}
     <h2>Newest</h2>
-    ${table('Newest payments', columnsOf(visit), accepted(newest).rows as Row[], 'No payment yet. Create one under “Payment link”, or with the API.')}
+    ${table('Newest payments', columnsOf(visit), accepted(newest).rows as Row[], 'No payment yet. Create one under “Payment links”, or with the API.')}
     <p>${link(payments, 'All payments')}</p>`;
+}
+
+function needsAttention(visit: Visit, webhooks: number, claims: number): Html | null {
+  const here = merchantPath(visit.merchant!);
+  const matters = [
+    webhooks > 0 &&
+      visit.can('webhooks.read', visit.merchant!.id) &&
+      html`<li>
+        ${link(`${here}/webhooks`, webhooks === 1 ? 'A webhook did not arrive' : `${webhooks} webhooks did not arrive`)}
+      </li>`,
+    claims > 0 &&
+      html`<li>
+        ${link(`${here}/claims`, claims === 1 ? 'A payer claims a refund to another address' : `${claims} payers claim refunds to another address`)}
+      </li>`,
+  ].filter((matter) => matter !== false);
+  if (matters.length === 0) return null;
+  return html`<section class="card warn">
+    <h2>Needs attention</h2>
+    <ul>
+      ${matters}
+    </ul>
+  </section>`;
 }
 
 async function listPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {

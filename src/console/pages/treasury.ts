@@ -1,38 +1,54 @@
 import { html, type Html } from '../../runtime/util/html.ts';
+import type { Mode } from '../../domain/ids.ts';
 import { NETWORKS } from '../../domain/networks.ts';
 import { COINS } from '../../domain/money.ts';
 import { csvLink, csvRoute } from '../csv.ts';
 import { run, type ConsoleDeps } from '../deps.ts';
+import { inMode } from '../modes.ts';
 import { badge, changeForm, code, facts, field, link, REASON, table, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { reasonIn, type ChangeRoute, type Visit } from '../visit.ts';
 import { approval, rejection } from './approval.ts';
 
 interface SignerStatus {
-  readonly mode: string;
+  readonly mode: Mode;
   readonly stopped: boolean;
+  readonly caps?: readonly Cap[];
   readonly limitsToApprove?: readonly string[];
+}
+
+/** What refunds and returns may take, and what of it is used by now. */
+interface Cap {
+  readonly coin: string;
+  readonly perTransaction: string;
+  readonly perHour: string;
+  readonly usedInHour: string;
+  readonly perDay: string;
+  readonly usedInDay: string;
+  readonly approvalFrom: string;
 }
 
 export interface TreasuryStatus {
   readonly signers: readonly SignerStatus[];
   readonly treasuries: readonly {
-    readonly mode: string;
+    readonly mode: Mode;
     readonly network: string;
+    readonly address: string;
     readonly waiting?: readonly { readonly refundId?: string; readonly reason?: string; readonly detail?: string }[];
   }[];
 }
 
-interface Move {
+export interface Move {
   readonly id: string;
   readonly kind: string;
   readonly status: string;
-  readonly mode: string;
+  readonly mode: Mode;
   readonly network: string;
   readonly coin: string;
   readonly amount: string;
   readonly to_address: string;
   readonly requested_by: string;
+  readonly requested_at: number;
   readonly approved_by: readonly string[];
   readonly waiting: string | null;
 }
@@ -48,7 +64,7 @@ export function treasuryRoutes(deps: ConsoleDeps): ConsoleRoutes {
       },
       csvRoute('/treasury', 'treasury.read', async (visit) => ({
         columns: moveColumns(visit),
-        pages: [(await run<{ moves: Move[] }>(deps, 'treasury.moves')).moves],
+        pages: [await movesOf(deps, visit)],
       })),
     ],
     change: [
@@ -77,12 +93,14 @@ export function treasuryRoutes(deps: ConsoleDeps): ConsoleRoutes {
 }
 
 async function treasuryPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
-  const [status, { moves }] = await Promise.all([
-    run<TreasuryStatus>(deps, 'treasury.status'),
-    run<{ moves: Move[] }>(deps, 'treasury.moves'),
-  ]);
-  return html`${status.signers.map((signer) => signerPart(visit, signer))}
-    <p>${link('/adjustments', 'Entries by hand')}</p>
+  const [{ signers }, moves] = await Promise.all([run<TreasuryStatus>(deps, 'treasury.status'), movesOf(deps, visit)]);
+  const ofMode = signers.filter(({ mode }) => mode === visit.mode);
+  return html`<p>
+      ${link(inMode('/treasury/balances', visit.mode), 'Balances against the books')} ·
+      ${link(inMode('/treasury/sweeps', visit.mode), 'Sweeps')} ·
+      ${link(inMode('/adjustments', visit.mode), 'Entries by hand')}
+    </p>
+    ${ofMode.length === 0 ? html`<p class="empty">Nothing is paid out in ${visit.mode} mode here.</p>` : ofMode.map((signer) => signerPart(visit, signer))}
     <h2>Under way</h2>
     <p>${csvLink(visit)}</p>
     ${table('Moves', moveColumns(visit), moves, 'Nothing is proposed or on its way.')}
@@ -94,7 +112,18 @@ async function treasuryPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
     ${visit.can('treasury.propose') && proposalForms(visit, deps)}`;
 }
 
-function signerPart(visit: Visit, { mode, stopped, limitsToApprove = [] }: SignerStatus): Html {
+const movesOf = async (deps: ConsoleDeps, { mode }: Visit): Promise<Move[]> =>
+  (await run<{ moves: Move[] }>(deps, 'treasury.moves')).moves.filter((move) => move.mode === mode);
+
+const CAP_COLUMNS: readonly Column<Cap>[] = [
+  { name: 'Coin', cell: ({ coin }) => coin },
+  { name: 'In one payout at most', isNumber: true, cell: (cap) => cap.perTransaction },
+  { name: 'Within an hour', isNumber: true, cell: ({ usedInHour, perHour }) => `${usedInHour} of ${perHour}` },
+  { name: 'Within a day', isNumber: true, cell: ({ usedInDay, perDay }) => `${usedInDay} of ${perDay}` },
+  { name: 'Two approvers from', isNumber: true, cell: (cap) => cap.approvalFrom },
+];
+
+function signerPart(visit: Visit, { mode, stopped, caps = [], limitsToApprove = [] }: SignerStatus): Html {
   const forMode = html`<input type="hidden" name="mode" value="${mode}" />`;
   const proposer = field({
     name: 'proposer',
@@ -102,11 +131,12 @@ function signerPart(visit: Visit, { mode, stopped, limitsToApprove = [] }: Signe
     required: true,
     hint: 'Who wants it, the same for both approvers and neither of them.',
   });
-  return html`<h2>Signer, ${mode}</h2>
+  return html`<h2>Signer</h2>
     ${facts([
       ['State', badge(stopped ? 'stopped' : 'active')],
       ['Limits that wait for approval', limitsToApprove.join('; ') || 'none'],
     ])}
+    ${table('Caps of refunds and returns', CAP_COLUMNS, caps, 'No limits are set, so no refund is paid out.')}
     ${!stopped && visit.can('treasury.stop') && changeForm(visit, '/treasury/stop', [forMode, field(REASON)], `Stop everything in ${mode} mode`, 'danger')}
     ${stopped && visit.can('treasury.approve') && changeForm(visit, '/treasury/resume', [forMode, proposer], 'Let it sign again: show the terms')}
     ${limitsToApprove.length > 0 && visit.can('treasury.approve') && changeForm(visit, '/treasury/limits', [forMode, proposer], 'Put the new limits into force: show the terms')}`;
@@ -141,15 +171,11 @@ function proposalForms(visit: Visit, deps: ConsoleDeps): Html {
     field({ name: 'coin', label: 'Coin', options: COINS.map((coin) => [coin, coin] as const) }),
     field({ name: 'amount', label: 'Amount', required: true, max: 40 }),
   ];
-  const mode = field({
-    name: 'mode',
-    label: 'Mode',
-    options: [
-      ['test', 'Test'],
-      ['live', 'Live'],
-    ],
-  });
-  const merchants = deps.merchants().map(({ id, name, mode: of }) => [id, `${name} (${of})`] as const);
+  const mode = html`<input type="hidden" name="mode" value="${visit.mode}" />`;
+  const merchants = deps
+    .merchants()
+    .filter((merchant) => merchant.mode === visit.mode)
+    .map(({ id, name }) => [id, name] as const);
   return html`<h2>Propose a withdrawal</h2>
     <p>To one of the cold addresses that the signer's settings name. Two approvers agree, neither of them you.</p>
     ${changeForm(visit, '/treasury/withdraw', [mode, ...money, field({ name: 'to', label: 'To', required: true, max: 128 }), field(REASON)], 'Preview')}

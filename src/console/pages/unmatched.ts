@@ -93,38 +93,30 @@ interface Listed {
 /** Rows that are asked for at once. */
 const CSV_PAGE = 500;
 
-function listed(deps: ConsoleDeps, { query }: Visit, place: AdminArguments): Promise<Listed> {
-  const filters = Object.fromEntries(
-    ['state', 'mode'].flatMap((name) => (query.get(name) ? [[name, query.get(name)!]] : [])),
-  );
-  return run<Listed>(deps, 'inbox.list', { ...filters, ...place });
+function listed(deps: ConsoleDeps, { query, mode }: Visit, place: AdminArguments): Promise<Listed> {
+  const state = query.get('state') ?? '';
+  return run<Listed>(deps, 'inbox.list', { mode, ...(state !== '' && { state }), ...place });
 }
 
 async function listPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const { query } = visit;
   const cursor = query.get('cursor') ?? '';
   const { transfers, next_cursor: next } = await listed(deps, visit, cursor === '' ? {} : { cursor });
-  return html`${filterForm('/unmatched', [
-      {
-        name: 'state',
-        label: 'State',
-        value: query.get('state') ?? '',
-        options: [
-          ['', 'Open'],
-          ['resolved', 'Decided'],
-        ],
-      },
-      {
-        name: 'mode',
-        label: 'Mode',
-        value: query.get('mode') ?? '',
-        options: [
-          ['', 'Both'],
-          ['live', 'Live'],
-          ['test', 'Test'],
-        ],
-      },
-    ])}
+  return html`${filterForm(
+      '/unmatched',
+      [
+        {
+          name: 'state',
+          label: 'State',
+          value: query.get('state') ?? '',
+          options: [
+            ['', 'Open'],
+            ['resolved', 'Decided'],
+          ],
+        },
+      ],
+      { mode: visit.mode },
+    )}
     <p>${csvLink(visit)}</p>
     ${table('Unmatched transfers', columns(visit), transfers, 'Nothing waits here.')}
     ${more(next === null ? null : withQuery('/unmatched', query, { cursor: next }), query.get('cursor') === null ? null : withQuery('/unmatched', query, { cursor: null }))}`;
@@ -162,17 +154,18 @@ function transferPage(visit: Visit, transfer: Unmatched): Html {
   ])}
   ${
     visit.can('unmatched.decide') &&
-    html`<h2>Attach it to a payment</h2>
-      ${changeForm(visit, `${here}/attach`, [field({ name: 'session', label: 'Payment', required: true, hint: 'cs_…' }), field(REASON)], 'Preview')}
-      <h2>Return it to whoever paid</h2>
-      ${changeForm(
-        visit,
-        `${here}/return`,
-        [checkbox('acknowledge', 'They can receive there, though it is a contract or an exchange'), field(REASON)],
-        'Preview',
-      )}
-      <h2>Undo a decision</h2>
-      ${changeForm(visit, `${here}/undo`, field(REASON), 'Preview')}`
+    (transfer.decision === null || transfer.state === 'open'
+      ? html`<h2>Attach it to a payment</h2>
+          ${changeForm(visit, `${here}/attach`, [field({ name: 'session', label: 'Payment', required: true, hint: 'cs_…' }), field(REASON)], 'Preview')}
+          <h2>Return it to whoever paid</h2>
+          ${changeForm(
+            visit,
+            `${here}/return`,
+            [checkbox('acknowledge', 'They can receive there, though it is a contract or an exchange'), field(REASON)],
+            'Preview',
+          )}`
+      : html`<h2>Undo the decision</h2>
+          ${changeForm(visit, `${here}/undo`, field(REASON), 'Preview')}`)
   }`;
 }
 

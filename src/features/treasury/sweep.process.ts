@@ -31,6 +31,8 @@ export interface PlannedSweep extends SweepCandidate {
   readonly moveId: string | null;
   readonly toAddress: string;
   readonly note: string;
+  /** In a dry run, what the network would take now, in 10^-18 units of its coin; null where it does not say. */
+  readonly fee?: bigint | null;
 }
 
 /** Addresses of one treasury that one look takes, beside those with a sweep under way; the next one takes the rest. */
@@ -70,7 +72,11 @@ export class SweepCollected {
   /** Orders a sweep for everything the filter names; in a dry run it only says what it would do. */
   async sweep(
     filter: SweepFilter,
-    { requestedBy, dryRun }: { readonly requestedBy: string; readonly dryRun: boolean },
+    {
+      requestedBy,
+      dryRun,
+      most = MAX_SWEEPS,
+    }: { readonly requestedBy: string; readonly dryRun: boolean; readonly most?: number },
   ): Promise<PlannedSweep[]> {
     const planned: PlannedSweep[] = [];
     const looks = new Map<MoveExecutor, ShareOfTreasury>();
@@ -78,7 +84,7 @@ export class SweepCollected {
       if (this.#stopped) break;
       const executor = this.#deps.moves.executor(candidate.mode, candidate.network);
       if (!executor) continue;
-      const look = looks.get(executor) ?? { sweeping: await sweepingOf(executor), left: MAX_SWEEPS };
+      const look = looks.get(executor) ?? { sweeping: await sweepingOf(executor), left: most };
       looks.set(executor, look);
       // One treasury's addresses hold up those of no other.
       if (look.left === 0) continue;
@@ -131,7 +137,10 @@ export class SweepCollected {
 
   async #forecast(candidate: SweepCandidate, executor: MoveExecutor): Promise<PlannedSweep> {
     const data = requestOf(candidate, executor.treasury, 'dry-run', 'dry-run', 0);
-    const check = await executor.chain.check(orderOf({ kind: 'sweep', terms: data }), NOTHING_RESERVED);
+    const order = orderOf({ kind: 'sweep', terms: data });
+    const check = await executor.chain.check(order, NOTHING_RESERVED);
+    // An estimate that is not to be had keeps nobody from knowing the rest.
+    const fee = await executor.chain.sweepFee(order).catch(() => null);
     const note =
       check.kind === 'needs_gas'
         ? `needs ${formatAmount(check.amount)} of the native coin from the treasury first`
@@ -140,7 +149,7 @@ export class SweepCollected {
           : check.kind === 'fail'
             ? `would fail: ${check.reason}`
             : 'ready';
-    return { ...candidate, toAddress: executor.treasury, moveId: null, note };
+    return { ...candidate, toAddress: executor.treasury, moveId: null, note, fee };
   }
 }
 

@@ -9,6 +9,7 @@ const routes = consoleRoutes({ commands: {}, streams: {}, merchants: () => [] } 
 const PAGE_OF: Readonly<Record<string, string>> = {
   '/books/:mode/trial-balance': '/books/:mode',
   '/chains/coverage': '/chains',
+  '/chains/providers': '/chains',
 };
 
 const transfer = (id: number) => ({
@@ -105,7 +106,7 @@ describe('a table as a file', () => {
   it('that is refused is a page that says why, not a broken file', async () => {
     const answer = await world.get('/unmatched.csv?mode=neither', operator);
     expect([answer.status, answer.headers['content-disposition']]).toEqual([400, undefined]);
-    expect(answer.body).toContain('Mode must be test or live');
+    expect(answer.body).toContain('mode must be live or test');
   });
 
   it('without rows has the names of its columns', async () => {

@@ -102,6 +102,7 @@ describe('the caps of the signer', () => {
         const signer = open(() => START_MS);
         let ledger: JournalPlace | null = null;
         const answers: string[] = [];
+        expect(await signer.status('test')).toMatchObject({ caps: [{ usedInHour: '0.00', usedInDay: '0.00' }] });
         for (let piece = 0; piece < 5; piece += 1) {
           const answer = await signer.sign(request({ id: `re_${piece}-1`, amount: '0.01' }, { ledger }, piece));
           answers.push(answer.ok ? 'signed' : answer.code);
@@ -110,6 +111,9 @@ describe('the caps of the signer', () => {
         expect(answers.slice(0, 3)).toEqual(['signed', 'signed', 'signed']);
         expect(new Set(answers.slice(3)).size).toBe(1);
         expect(answers[3]).not.toBe('signed');
+        expect(await signer.status('test')).toMatchObject({
+          caps: [{ coin: 'USDT', usedInHour: '0.03', usedInDay: '0.03' }],
+        });
         return true;
       },
       { payoutsPerHour: 3 },

@@ -54,6 +54,16 @@ export class BookRates {
     return new BookRates(currency, found);
   }
 
+  /** In which rates are recorded, the one that came first before the others. */
+  static async currencies(store: Pick<EventStore, 'readStream'>): Promise<string[]> {
+    const found = new Set<string>();
+    for (let from = 0; ; from += PAGE) {
+      const events = await store.readStream(BOOK_RATES_STREAM, { from, limit: PAGE });
+      for (const { data } of events) found.add((JSON.parse(data) as BookRatesRecorded['data']).currency);
+      if (events.length < PAGE) return [...found];
+    }
+  }
+
   has(coin: string, atSec: number): boolean {
     return (this.#rates.get(coin) ?? []).some((rate) => rate.atSec === atSec);
   }

@@ -3,7 +3,7 @@ import { absolute } from '../../../domain/money.ts';
 import { toSec } from '../../../ports/clock.ts';
 import type { EventStore } from '../../../ports/event-store.ts';
 import type { AsOf } from '../balances.ts';
-import { BookRates, RateMissing } from './book-rates.ts';
+import { BookRates, RateMissing, type UsedRate } from './book-rates.ts';
 import { isRevalued } from './valued-journal.ts';
 
 /** What balances are worth at a moment, at the recorded rates of then. */
@@ -20,24 +20,37 @@ export interface Worth {
 export async function worthAt(
   store: Pick<EventStore, 'readStream'>,
   currency: string,
-  { day, throughMs }: AsOf,
+  asOf: AsOf,
   nowMs: number,
 ): Promise<Worth> {
   const rates = await BookRates.read(store, currency);
-  const endSec =
-    throughMs === undefined ? (day === null ? Infinity : startOfDaySec(dayAfter(day)) - 1) : toSec(throughMs);
-  const atSec = Math.min(endSec, toSec(nowMs));
+  const atSec = momentOf(asOf, nowMs);
   return {
     currency,
     atSec,
-    of: ({ account, coin, units }) => {
-      if (!isRevalued(account)) return null;
-      try {
-        return rates.text(rates.value(absolute(units), rates.at(coin, atSec)));
-      } catch (error) {
-        if (error instanceof RateMissing) return null;
-        throw error;
-      }
-    },
+    of: ({ account, coin, units }) =>
+      isRevalued(account) ? (valued(rates, { coin, units }, atSec)?.worth ?? null) : null,
   };
+}
+
+/** The end of the day, or now if that is sooner. */
+export function momentOf({ day, throughMs }: Pick<AsOf, 'day' | 'throughMs'>, nowMs: number): number {
+  const endSec =
+    throughMs === undefined ? (day === null ? Infinity : startOfDaySec(dayAfter(day)) - 1) : toSec(throughMs);
+  return Math.min(endSec, toSec(nowMs));
+}
+
+/** What an amount was worth at a moment, without a sign, and by which rate; null where no rate says it. */
+export function valued(
+  rates: BookRates,
+  { coin, units }: { readonly coin: string; readonly units: bigint },
+  atSec: number,
+): { readonly worth: string; readonly rate: UsedRate } | null {
+  try {
+    const rate = rates.at(coin, atSec);
+    return { worth: rates.text(rates.value(absolute(units), rate)), rate };
+  } catch (error) {
+    if (error instanceof RateMissing) return null;
+    throw error;
+  }
 }

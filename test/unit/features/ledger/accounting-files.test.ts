@@ -227,6 +227,7 @@ describe('rates of the books', () => {
           { coin: 'ETH', last_rate: '2345.678901' },
         ],
       });
+      expect(await rates!({})).toEqual({ currencies: ['EUR'] });
     }));
 
   it.each([

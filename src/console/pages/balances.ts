@@ -1,0 +1,118 @@
+import { html, type Html } from '../../runtime/util/html.ts';
+import { TREASURY } from '../../domain/ledger.ts';
+import { amountOf, formatAmount } from '../../domain/money.ts';
+import { NATIVE_COIN, type Network } from '../../domain/networks.ts';
+import { csvLink, csvRoute } from '../csv.ts';
+import { run, type ConsoleDeps } from '../deps.ts';
+import { inMode } from '../modes.ts';
+import { code, link, table, type Column } from '../parts.ts';
+import type { ConsoleRoutes } from '../server.ts';
+import type { Visit } from '../visit.ts';
+import type { TreasuryStatus } from './treasury.ts';
+import { currencyOf } from './worth.ts';
+
+interface OnChain {
+  readonly mode: string;
+  readonly network: string;
+  readonly coins: Readonly<Record<string, string>>;
+  readonly gas: string;
+}
+
+interface Booked {
+  readonly account: string;
+  readonly network: string;
+  readonly coin: string;
+  readonly debit: string | null;
+  readonly credit: string | null;
+  readonly worth?: string | null;
+}
+
+interface Row {
+  readonly network: string;
+  readonly address: string;
+  readonly coin: string;
+  /** Null: the network cannot be read now. */
+  readonly onChain: string | null;
+  readonly booked: string;
+  readonly worth: string | null;
+}
+
+/** What the treasuries hold by the chains, now, beside what they hold by the books. */
+export function balanceRoutes(deps: ConsoleDeps): ConsoleRoutes {
+  return {
+    change: [],
+    read: [
+      {
+        path: '/treasury/balances',
+        action: 'treasury.read',
+        show: async (visit) => {
+          const { currency } = await currencyOf(deps, visit.query);
+          const rows = await rowsOf(deps, visit, currency);
+          return { page: { title: 'Balances of the treasury', body: body(visit, rows, currency) } };
+        },
+      },
+      csvRoute('/treasury/balances', 'treasury.read', async (visit) => {
+        const { currency } = await currencyOf(deps, visit.query);
+        return { columns: columns(currency), pages: [await rowsOf(deps, visit, currency)] };
+      }),
+    ],
+  };
+}
+
+const body = (visit: Visit, rows: readonly Row[], currency: string): Html =>
+  html`<p>
+      Read from the chains just now; the books have what is final and recorded, so money that is on its way differs for
+      a moment. The service compares both by itself, and what nobody explains stops payouts.
+      ${link(inMode('/treasury', visit.mode), 'Treasury')} · ${csvLink(visit)}
+    </p>
+    ${table('Balances', columns(currency), rows, 'No treasury is there in this process.')}`;
+
+const columns = (currency: string): Column<Row>[] => [
+  { name: 'Network', cell: ({ network }) => network },
+  { name: 'Coin', cell: ({ coin, network }) => (isGas({ coin, network }) ? html`${coin}<small>gas</small>` : coin) },
+  { name: 'On the chain', isNumber: true, cell: ({ onChain }) => onChain ?? 'cannot be read now' },
+  { name: 'In the books', isNumber: true, cell: ({ booked }) => booked },
+  { name: 'Difference', isNumber: true, cell: differenceOf },
+  ...(currency === ''
+    ? []
+    : [{ name: `Books in ${currency}`, isNumber: true, cell: ({ worth }: Row) => worth ?? 'unknown' }]),
+  { name: 'Address', cell: ({ address }) => code(address) },
+];
+
+const isGas = ({ coin, network }: Pick<Row, 'coin' | 'network'>): boolean => coin === NATIVE_COIN[network as Network];
+
+function differenceOf({ onChain, booked }: Row): string | null {
+  if (onChain === null) return null;
+  const units = amountOf(onChain) - (booked.startsWith('-') ? -amountOf(booked.slice(1)) : amountOf(booked));
+  return units < 0n ? `-${formatAmount(-units)}` : formatAmount(units);
+}
+
+async function rowsOf(deps: ConsoleDeps, { mode }: Visit, currency: string): Promise<Row[]> {
+  const [{ treasuries }, { accounts }] = await Promise.all([
+    run<TreasuryStatus>(deps, 'treasury.status'),
+    run<{ accounts: Booked[] }>(deps, 'ledger.trial-balance', { mode, ...(currency !== '' && { currency }) }),
+  ]);
+  const own = treasuries.filter((treasury) => treasury.mode === mode);
+  const rows = own.map(async ({ network, address }): Promise<Row[]> => {
+    const held = await heldOn(deps, mode, network);
+    const native = NATIVE_COIN[network as Network];
+    const booked = accounts.filter((one) => one.account === TREASURY && one.network === network);
+    const coins = new Set([...Object.keys(held?.coins ?? {}), ...booked.map(({ coin }) => coin), native]);
+    return [...coins].map((coin) => {
+      const inBooks = booked.find((one) => one.coin === coin);
+      return {
+        ...{ network, address, coin },
+        onChain: held && (coin === native ? held.gas : (held.coins[coin] ?? '0')),
+        booked: inBooks ? (inBooks.debit ?? `-${inBooks.credit}`) : '0.00',
+        worth: inBooks ? (inBooks.worth ?? null) : '0',
+      };
+    });
+  });
+  return (await Promise.all(rows)).flat();
+}
+
+/** A network that does not answer keeps nobody from seeing the others. */
+async function heldOn(deps: ConsoleDeps, mode: string, network: string): Promise<OnChain | null> {
+  const found = await run<{ treasuries: OnChain[] }>(deps, 'treasury.balances', { network }).catch(() => null);
+  return found?.treasuries.find((one) => one.mode === mode) ?? null;
+}

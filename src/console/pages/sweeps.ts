@@ -1,0 +1,192 @@
+import { html, type Html } from '../../runtime/util/html.ts';
+import { amountOf, COINS, formatAmount, parseAmount } from '../../domain/money.ts';
+import { NETWORKS } from '../../domain/networks.ts';
+import type { AdminArguments } from '../../operator/commands.ts';
+import { csvLink, csvRoute } from '../csv.ts';
+import { run, type ConsoleDeps } from '../deps.ts';
+import { inMode } from '../modes.ts';
+import { changeForm, code, field, filterForm, link, REASON, table, type Column } from '../parts.ts';
+import type { ConsoleRoutes } from '../server.ts';
+import { reasonIn, Refused, type Visit } from '../visit.ts';
+import { currencyOf } from './worth.ts';
+
+interface Sweep {
+  readonly id: string | null;
+  readonly network: string;
+  readonly coin: string;
+  readonly amount: string;
+  readonly from_address: string;
+  readonly note: string;
+  /** Null: the network does not say. */
+  readonly fee?: string | null;
+  readonly fee_coin?: string;
+}
+
+interface Priced extends Sweep {
+  /** Of the fee; null where no rate is recorded. */
+  readonly worth: string | null;
+}
+
+/** Each is asked of its chain, one after the other. */
+const MOST = 25;
+
+/** Money at collection addresses that could go to the treasury, and what that would cost today. */
+export function sweepRoutes(deps: ConsoleDeps): ConsoleRoutes {
+  return {
+    read: [
+      {
+        path: '/treasury/sweeps',
+        action: 'treasury.read',
+        show: async (visit) => ({ page: { title: 'Sweeps', body: await sweepsPage(deps, visit) } }),
+      },
+      csvRoute('/treasury/sweeps', 'treasury.read', async (visit) => {
+        const { currency } = await currencyOf(deps, visit.query);
+        return { columns: columns(currency), pages: [await pricedSweeps(deps, visit, currency)] };
+      }),
+    ],
+    change: [
+      {
+        path: '/treasury/sweeps',
+        action: 'treasury.propose',
+        target: ({ form, mode }) => `${form['coin'] || 'every coin'} on ${form['network']} (${mode})`,
+        toSign: async (visit) => {
+          const wanted = wantedIn((name) => visit.form[name] ?? '', visit);
+          const sweeps = await plannedSweeps(deps, wanted);
+          return {
+            kind: 'terms',
+            title: 'sweep collection addresses to the treasury',
+            lines: [
+              ...Object.entries(wanted).map(([name, value]) => [name, String(value)] as const),
+              ...sweeps.map(
+                ({ from_address: from, amount, coin }) => ['sweep', `${amount} ${coin} from ${from}`] as const,
+              ),
+              ['reason', reasonIn(visit)],
+            ],
+          };
+        },
+        run: async (visit) => {
+          const wanted = wantedIn((name) => visit.form[name] ?? '', visit);
+          const answer = { ...wanted, operator: visit.person.name, reason: reasonIn(visit) };
+          const { sweeps } = await run<{ sweeps: Sweep[] }>(deps, 'treasury.sweep', answer);
+          const ordered = sweeps.filter(({ id }) => id !== null);
+          if (ordered.length === 0)
+            throw new Refused(`Nothing was ordered: ${sweeps[0]?.note ?? 'no address holds as much'}.`);
+          return { detail: ordered.map(({ id }) => id).join(' '), shown: { to: '/treasury?done=swept' } };
+        },
+      },
+    ],
+  };
+}
+
+type Wanted = Readonly<Record<'mode' | 'network' | 'min' | 'most', string>> & { readonly coin?: string };
+
+/** Throws `Refused` with the name of the filter. */
+function wantedIn(given: (name: string) => string, { mode }: Visit): Wanted {
+  const [network, coin, min] = [given('network'), given('coin'), given('min') || '0'];
+  if (!NETWORKS.some((one) => one === network)) throw new Refused(`network must be one of ${NETWORKS.join(', ')}`);
+  if (coin !== '' && !COINS.some((one) => one === coin)) throw new Refused(`coin must be one of ${COINS.join(', ')}`);
+  if (parseAmount(min) === null) throw new Refused('min must be a decimal amount such as 10.00');
+  return { mode, network, min, most: String(MOST), ...(coin !== '' && { coin }) };
+}
+
+const plannedSweeps = async (deps: ConsoleDeps, wanted: AdminArguments): Promise<readonly Sweep[]> =>
+  (await run<{ sweeps: Sweep[] }>(deps, 'treasury.sweep', { ...wanted, dryRun: true })).sweeps;
+
+async function pricedSweeps(deps: ConsoleDeps, visit: Visit, currency: string): Promise<Priced[]> {
+  const { query } = visit;
+  const sweeps = await plannedSweeps(
+    deps,
+    wantedIn((name) => query.get(name) ?? '', visit),
+  );
+  const rate = await rateOf(deps, currency, sweeps[0]?.fee_coin);
+  return sweeps.map((sweep) => ({
+    ...sweep,
+    worth: rate === null || sweep.fee === null || sweep.fee === undefined ? null : product(sweep.fee, rate),
+  }));
+}
+
+/** The newest recorded rate of the coin that fees are paid in, if it is not too old to say anything. */
+async function rateOf(deps: ConsoleDeps, currency: string, coin: string | undefined): Promise<string | null> {
+  if (currency === '' || coin === undefined) return null;
+  const found = await run<{ coins: { coin: string; last_rate: string; is_current: boolean }[] }>(deps, 'ledger.rates', {
+    currency,
+  });
+  const rate = found.coins.find((one) => one.coin === coin);
+  return rate?.is_current === true ? rate.last_rate : null;
+}
+
+const SCALED_ONE = amountOf('1');
+const SHOWN = 4;
+/** To a few digits: an estimate. */
+function product(fee: string, rate: string): string {
+  const step = SCALED_ONE / 10n ** BigInt(SHOWN);
+  return formatAmount(((amountOf(fee) * amountOf(rate)) / SCALED_ONE / step) * step);
+}
+
+const columns = (currency: string): Column<Priced>[] => [
+  { name: 'Address', cell: ({ from_address: address }) => code(address) },
+  { name: 'Amount', isNumber: true, cell: ({ amount, coin }) => `${amount} ${coin}` },
+  {
+    name: 'Estimated fee',
+    isNumber: true,
+    cell: ({ fee, fee_coin: coin, worth }) =>
+      fee === null || fee === undefined
+        ? 'unknown'
+        : html`${fee}
+          ${coin}${currency !== '' && html`<small>${worth === null ? `unknown in ${currency}` : `about ${worth} ${currency}`}</small>`}`,
+    text: ({ fee, fee_coin: coin }) => (fee === null || fee === undefined ? null : `${fee} ${coin}`),
+  },
+  { name: `Fee in ${currency}`, onlyInFiles: true, cell: ({ worth }) => worth },
+  { name: 'State', cell: ({ note }) => note },
+];
+
+async function sweepsPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
+  const { query } = visit;
+  const network = query.get('network') ?? '';
+  const [coin, min] = [query.get('coin') ?? '', query.get('min') ?? ''];
+  return html`<p>
+      What came to collection addresses goes to the treasury. Choose a network: each address is asked of its chain.
+      ${link(inMode('/treasury', visit.mode), 'Treasury')}
+    </p>
+    ${filterForm(
+      '/treasury/sweeps',
+      [
+        { name: 'network', label: 'Network', value: network, options: NETWORKS.map((one) => [one, one] as const) },
+        {
+          ...{ name: 'coin', label: 'Coin', value: coin },
+          options: [['', 'Every coin'], ...COINS.map((one) => [one, one] as const)],
+        },
+        { name: 'min', label: 'At least', value: min, max: 40 },
+      ],
+      { mode: visit.mode },
+    )}
+    ${network !== '' && (await found(deps, visit, { network, coin, min }))}`;
+}
+
+async function found(
+  deps: ConsoleDeps,
+  visit: Visit,
+  filters: Readonly<Record<'network' | 'coin' | 'min', string>>,
+): Promise<Html> {
+  const { currency } = await currencyOf(deps, visit.query);
+  const sweeps = await pricedSweeps(deps, visit, currency);
+  const kept = Object.entries(filters).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
+  );
+  return html`<p>
+      ${sweeps.length === MOST ? `The first ${MOST} addresses` : `${sweeps.length} in all`}, at what the network takes
+      now. ${csvLink(visit)}
+    </p>
+    ${table('Sweeps', columns(currency), sweeps, 'No collection address holds as much.')} ${totalOf(sweeps)}
+    ${sweeps.length > 0 && visit.can('treasury.propose') && changeForm(visit, '/treasury/sweeps', [...kept, field(REASON)], 'Preview the sweeps')}`;
+}
+
+/** Null where one of them is unknown: a sum that lacks some says too little. */
+function totalOf(sweeps: readonly Priced[]): Html | null {
+  const coin = sweeps[0]?.fee_coin;
+  if (coin === undefined) return null;
+  if (sweeps.some(({ fee }) => fee === null || fee === undefined))
+    return html`<p>All together: unknown, as the network does not say the fee of each.</p>`;
+  const sum = sweeps.reduce((units, { fee }) => units + amountOf(fee!), 0n);
+  return html`<p>All together: about ${formatAmount(sum)} ${coin}.</p>`;
+}

@@ -1,0 +1,49 @@
+import { html, type Html } from '../../runtime/util/html.ts';
+import { isFiat } from '../../domain/currencies.ts';
+import { run, type ConsoleDeps } from '../deps.ts';
+import type { Field } from '../parts.ts';
+import { Refused } from '../visit.ts';
+
+/** By which rate something was worth what. */
+export interface Value {
+  readonly amount: string;
+  readonly rate: string;
+  readonly rate_at: number;
+  readonly source: string;
+}
+
+interface Wanted {
+  /** Empty: none is wanted, or no rates are recorded. */
+  readonly currency: string;
+  /** In which rates are recorded. */
+  readonly currencies: readonly string[];
+}
+
+/** The currency in the address, else the one that rates are recorded in first. Throws `Refused`. */
+export async function currencyOf(deps: ConsoleDeps, query: URLSearchParams): Promise<Wanted> {
+  const { currencies } = await run<{ currencies: string[] }>(deps, 'ledger.rates').catch(() => ({ currencies: [] }));
+  const currency = (query.get('currency') ?? currencies[0] ?? '').toUpperCase();
+  if (currency !== '' && !isFiat(currency)) throw new Refused('currency must be an ISO 4217 code such as EUR');
+  return { currency, currencies };
+}
+
+export const currencyField = (currency: string, currencies: readonly string[]): Field => ({
+  name: 'currency',
+  label: 'Worth in',
+  value: currency,
+  options: [
+    ...[...new Set([...currencies, ...(currency === '' ? [] : [currency])])].map((one) => [one, one] as const),
+    ['', currencies.length === 0 ? 'no rates are recorded' : 'not shown'],
+  ],
+});
+
+export const WORTH_NOTE =
+  'What it was worth at the newest recorded rate of then, at most seven days old. Unknown: no such rate is recorded.';
+
+/** What it was worth, with the rate, its day and who says so. */
+export function valueText(value: Value | null | undefined, currency: string): Html | string | null {
+  if (value === undefined) return null;
+  if (value === null) return `unknown in ${currency}: no rate of then is recorded`;
+  const day = new Date(value.rate_at * 1000).toISOString().slice(0, 10);
+  return html`${value.amount} ${currency}<small>at ${value.rate} of ${day}, ${value.source}</small>`;
+}

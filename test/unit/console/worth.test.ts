@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { AdminArguments } from '../../../src/operator/commands.ts';
+import { ConsoleWorld, termsIn, type TestPerson } from '../../support/console-world.ts';
+
+const ACCOUNT = 'assets:deposit-wallets';
+const WORTH = { amount: '9.20', rate: '0.92', rate_at: 1_799_971_200, source: 'ECB' };
+const line = (entry: number, worth: typeof WORTH | null) => ({
+  ...{ entry, kind: 'deposit', recorded_day: '2027-01-15', network: 'bsc', coin: 'USDT' },
+  ...{ debit: '10.00', credit: null, balance: '10.00', order_id: null, tx_hash: null, worth },
+});
+const sweep = (id: string | null, fee: string | null) => ({
+  ...{ id, mode: 'live', network: 'bsc', coin: 'USDT', amount: '10.00', from_address: '0xaa', to_address: '0xbb' },
+  ...{ note: 'ready', fee, fee_coin: 'BNB' },
+});
+
+describe('what things are worth and what they cost', () => {
+  let world: ConsoleWorld;
+  let person: TestPerson;
+  let currencies: string[];
+  let isCurrent: boolean;
+  let fees: (string | null)[];
+  const asked: [string, AdminArguments][] = [];
+
+  beforeAll(async () => {
+    const noted =
+      (name: string, answer: (args: AdminArguments) => object) =>
+      async (args: AdminArguments): Promise<never> => {
+        asked.push([name, args]);
+        return answer(args) as never;
+      };
+    world = await ConsoleWorld.start({
+      commands: {
+        'ledger.rates': noted('rates', ({ currency }) =>
+          currency === undefined
+            ? { currencies }
+            : { currency, coins: [{ coin: 'BNB', last_rate: '600', is_current: isCurrent }] },
+        ),
+        'ledger.account': noted('account', () => ({
+          opening: [],
+          closing: [{ network: 'bsc', coin: 'USDT', balance: '10.00', ...(currencies.length > 0 && { worth: WORTH }) }],
+          lines: [line(1, WORTH), line(2, null)],
+          next_cursor: null,
+        })),
+        'ledger.trial-balance': noted('trial-balance', () => ({
+          ...{ entries: 1, balanced: true, totals: [] },
+          accounts: [
+            { account: 'assets:treasury', network: 'bsc', coin: 'USDT', debit: '7.00', credit: null, worth: '6.44' },
+            { account: 'assets:treasury', network: 'bsc', coin: 'BNB', debit: '1.00', credit: null, worth: null },
+          ],
+        })),
+        'treasury.status': noted('status', () => ({
+          signers: [],
+          treasuries: ['bsc', 'tron'].map((network) => ({ mode: 'live', network, address: `treasury of ${network}` })),
+        })),
+        'treasury.balances': noted('balances', ({ network }) => {
+          if (network === 'tron') throw new Error('no provider could answer');
+          return { treasuries: [{ mode: 'live', network, coins: { USDT: '5.00' }, gas: '1.00' }] };
+        }),
+        'treasury.sweep': noted('sweep', ({ dryRun }) => ({
+          sweeps: fees.map((fee) => sweep(dryRun === true ? null : 'sw_1', fee)),
+        })),
+      },
+    });
+    person = await world.person('Fay', { role: 'finance' });
+  });
+  beforeEach(() => {
+    [currencies, isCurrent, fees] = [['EUR'], true, ['0.01', '0.02']];
+    asked.length = 0;
+  });
+  afterAll(() => world.close());
+
+  const bodyOf = async (path: string): Promise<string> => (await world.get(path, person)).body.replaceAll(/\s+/g, ' ');
+
+  it('an account says its worth with the rate, its day and its source, and plainly where there is none', async () => {
+    const page = await bodyOf(`/books/live/account?account=${ACCOUNT}`);
+    expect(page).toContain('9.20 EUR<small>at 0.92 of 2027-01-15, ECB</small>');
+    expect(page).toContain('unknown in EUR: no rate of then is recorded');
+    expect(asked.find(([name]) => name === 'account')![1]).toMatchObject({ currency: 'EUR' });
+    const file = (await world.get(`/books/live/account.csv?account=${ACCOUNT}`, person)).body.split('\r\n');
+    expect(file[0]).toContain('Worth in EUR,Rate,Rate of,Rate by');
+    expect(file[1]).toContain('9.20,0.92,2027-01-15T00:00:00.000Z,ECB');
+    expect(file[2]).toContain('10.00 USDT,,,,,');
+  });
+
+  it('an account says nothing of worth where no rates are recorded, or nobody wants it', async () => {
+    for (const [known, query] of [
+      [[], ''],
+      [['EUR'], '&currency='],
+    ] as const) {
+      currencies = [...known];
+      expect(await bodyOf(`/books/live/account?account=${ACCOUNT}${query}`)).not.toContain('Worth in EUR');
+    }
+    expect((await world.get(`/books/live/account?account=${ACCOUNT}&currency=NOPE`, person)).status).toBe(400);
+  });
+
+  it('balances stand beside the books, also while a network does not answer', async () => {
+    const file = (await world.get('/treasury/balances.csv', person)).body.split('\r\n');
+    expect(file.slice(0, 5)).toEqual([
+      'Network,Coin,On the chain,In the books,Difference,Books in EUR,Address',
+      'bsc,USDT,5.00,7.00,-2.00,6.44,treasury of bsc',
+      'bsc,BNB gas,1.00,1.00,0.00,unknown,treasury of bsc',
+      'tron,TRX gas,cannot be read now,0.00,,0,treasury of tron',
+      '',
+    ]);
+  });
+
+  it('a sweep says what it would cost, in the coin and in the currency, and which of it is unknown', async () => {
+    const page = await bodyOf('/treasury/sweeps?network=bsc&min=5');
+    expect(page).toContain('0.01 BNB<small>about 6.00 EUR</small>');
+    expect(page).toContain('All together: about 0.03 BNB');
+    expect(asked.find(([name]) => name === 'sweep')![1]).toMatchObject({
+      ...{ mode: 'live', network: 'bsc', min: '5', dryRun: true },
+    });
+    isCurrent = false;
+    expect(await bodyOf('/treasury/sweeps?network=bsc')).toContain('0.01 BNB<small>unknown in EUR</small>');
+    fees = ['0.01', null];
+    expect(await bodyOf('/treasury/sweeps?network=bsc')).toContain('All together: unknown');
+    expect((await world.get('/treasury/sweeps?network=moon', person)).status).toBe(400);
+  });
+
+  it('sweeps are signed by address and amount before they are ordered', async () => {
+    const form = { network: 'bsc', coin: '', min: '5', reason: 'cheap gas', back: '/treasury/sweeps?mode=live' };
+    const terms = termsIn((await world.post('/treasury/sweeps', person, form)).body);
+    expect(terms?.text).toContain('sweep: 10.00 USDT from 0xaa');
+    expect(asked.every(([name, args]) => name !== 'sweep' || args['dryRun'] === true)).toBe(true);
+  });
+});
