@@ -5,6 +5,7 @@ import { EVIDENCE_KINDS } from './domain/claims.ts';
 import { isFiat } from './domain/currencies.ts';
 import { COINS } from './domain/money.ts';
 import { NETWORKS } from './domain/networks.ts';
+import { must } from './domain/must.ts';
 
 /**
  * Every setting of the service, read from the environment once. All are optional in the sandbox; `quittance serve`
@@ -407,8 +408,10 @@ function distance(one: string, other: string): number {
   for (let i = 1; i <= one.length; i += 1) {
     const next = [i];
     for (let j = 1; j <= other.length; j += 1)
-      next.push(Math.min(next[j - 1]! + 1, row[j]! + 1, row[j - 1]! + (one[i - 1] === other[j - 1] ? 0 : 1)));
+      next.push(
+        Math.min(must(next[j - 1]) + 1, must(row[j]) + 1, must(row[j - 1]) + (one[i - 1] === other[j - 1] ? 0 : 1)),
+      );
     row = next;
   }
-  return row.at(-1)!;
+  return must(row.at(-1));
 }

@@ -28,6 +28,7 @@ import { qrSvg } from './qr.ts';
 import { renderReceipt } from './receipt.ts';
 import { answerSolanaTransfer } from './solana-transfer.ts';
 import { Speech } from './speech.ts';
+import { must } from '../domain/must.ts';
 
 export interface CheckoutDeps {
   readonly api: PayerApi;
@@ -136,7 +137,7 @@ function scriptRoutes(router: Router, files: ReadonlyMap<string, Encoded>, { not
       'Cache-Control': 'public, max-age=3600',
       'Cross-Origin-Resource-Policy': 'cross-origin',
     });
-    sendEncoded(request, response, files.get('embed.js')!);
+    sendEncoded(request, response, must(files.get('embed.js')));
   });
 }
 

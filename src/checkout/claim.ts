@@ -8,6 +8,7 @@ import { grouped } from './page-payment.ts';
 import { renderSheet } from './sheet.ts';
 import { sentenceHtml, strong, type Speech } from './speech.ts';
 import type { TextKey } from './texts/en.ts';
+import { must } from '../domain/must.ts';
 
 export type ClaimProblem = Extract<
   TextKey,
@@ -144,7 +145,7 @@ function page(input: PageInput, problem: ClaimProblem | null, body: Html): strin
 function claimForm(input: PageInput, deposit: Claimable, form: ClaimForm | null): Html {
   const { speech } = input;
   const { transactionId, network, coin, fromAddress, txHash, evidence } = deposit;
-  const chosen = evidence.find((kind) => kind === form?.evidence) ?? evidence[0]!;
+  const chosen = evidence.find((kind) => kind === form?.evidence) ?? must(evidence[0]);
   const hint = speech.text('claim_payee_hint', { network: NETWORK_NAMES[network] });
   return html`<form method="post" action="${here(input)}">
     <dl>
@@ -199,7 +200,7 @@ const field = (label: string, control: Html, hint?: string): Html =>
 /** The exact text, for a wallet in this browser or any other; what that one answers is pasted. */
 function toSign(speech: Speech, { claimable, text }: PreparedClaim, signature: string): Html {
   const { network, fromAddress } = claimable;
-  return html`<p>${sentenceHtml(speech.sentence('claim_sign', { address: strong(fromAddress!) }))}</p>
+  return html`<p>${sentenceHtml(speech.sentence('claim_sign', { address: strong(must(fromAddress)) }))}</p>
     <div>
       <pre class="value" id="claim-text" dir="ltr" translate="no" lang="en">${text}</pre>
       <button type="button" class="copy scripted" data-copy="${text}">${speech.text('claim_copy')}</button>
@@ -236,7 +237,7 @@ function standing(
   { status, testPayment, isProven, payableFromSec, coin, network, toAddress, fromAddress }: ClaimView,
 ): Html {
   if (status === 'approved')
-    return html`<span>${speech.text('claim_approved', { time: speech.dateTime(payableFromSec!) })}</span>`;
+    return html`<span>${speech.text('claim_approved', { time: speech.dateTime(must(payableFromSec)) })}</span>`;
   if (status === 'rejected') return html`<span>${speech.text('claim_rejected')}</span>`;
   if (testPayment === null || isProven) return html`<span>${speech.text('claim_open')}</span>`;
   const values = {

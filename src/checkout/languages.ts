@@ -11,6 +11,7 @@ import { russian } from './texts/ru.ts';
 import { turkish } from './texts/tr.ts';
 import { vietnamese } from './texts/vi.ts';
 import { chinese } from './texts/zh.ts';
+import { must } from '../domain/must.ts';
 
 /** One language of the page. `locale` forms numbers and times; Latin digits everywhere, as wallets show them. */
 export interface Language {
@@ -47,7 +48,7 @@ const MAX_HEADER_LENGTH = 500;
 export function chooseLanguage(asked: unknown, acceptLanguage: string | undefined): Language {
   const wanted = [...(typeof asked === 'string' ? [asked] : []), ...favourites(acceptLanguage ?? '')];
   for (const tag of wanted) {
-    const primary = tag.split('-', 1)[0]!.toLowerCase();
+    const primary = must(tag.split('-', 1)[0]).toLowerCase();
     const found = LANGUAGES.find(({ code }) => code === primary);
     if (found) return found;
   }

@@ -6,6 +6,7 @@ import type { Network, UsualFinality } from '../domain/networks.ts';
 import { needsAcknowledgement } from '../domain/senders.ts';
 import type { DepositView, RefundView, SessionView } from '../features/shared/views.ts';
 import { headlineOf, isSome, isThere, nothingCame, type Headline } from './page-headline.ts';
+import { must } from '../domain/must.ts';
 
 /**
  * What the page tells the payer. Derived from the session and the facts of the moment alone, so that the first answer,
@@ -154,7 +155,7 @@ export function pageStatus(session: SessionView, facts: PageFacts): PageStatus {
 function arrived(session: SessionView, deposits: readonly DepositView[]): Pick<PageStatus, 'received' | 'pending'> {
   const { status, dueCoin, pending, received, refundable, paidWith } = session;
   // A refund is told beside it; who paid is still told what paid the order.
-  if (status === 'paid') return { received: isSome(session.excess) ? received : paidWith!, pending };
+  if (status === 'paid') return { received: isSome(session.excess) ? received : must(paidWith), pending };
   if (status !== 'cancelled') return { received, pending };
   const ofCoin = deposits.filter(({ coin }) => coin === dueCoin);
   return {

@@ -8,6 +8,7 @@ import { outageSentence } from './page-status.ts';
 import { qrCode } from './qr.ts';
 import { walletChainOf } from './solana-transfer.ts';
 import { amountHtml, strong, sentenceHtml } from './speech.ts';
+import { must } from '../domain/must.ts';
 
 /** Cheapest first by what payers paid in network fees lately (docs/checkout.md, "Networks"). */
 const CHEAPEST_FIRST: readonly Network[] = ['solana', 'bsc', 'tron', 'ethereum'];
@@ -215,7 +216,7 @@ function paymentCode(
 /** The link that the second code holds; null when the network has none. */
 export const paymentLink = (links: Readonly<Record<string, string>>): string | null => {
   const name = PAYMENT_LINKS.find((candidate) => links[candidate] !== undefined);
-  return name === undefined ? null : links[name]!;
+  return name === undefined ? null : must(links[name]);
 };
 
 /** Groups of four to compare by eye; one text for screen readers, copying and searching. */

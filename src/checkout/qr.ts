@@ -1,4 +1,5 @@
 import QRCode from 'qrcode';
+import { must } from '../domain/must.ts';
 
 export interface QrCode {
   /** SVG path of one stroke a run of dark modules, in modules; the quiet zone lies around it. */
@@ -18,7 +19,7 @@ export function qrCode(text: string): QrCode {
   const known = cache.get(text);
   if (known) return known;
   const code = draw(text);
-  if (cache.size >= CACHED) cache.delete(cache.keys().next().value!);
+  if (cache.size >= CACHED) cache.delete(must(cache.keys().next().value));
   cache.set(text, code);
   return code;
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { must } from '../domain/must.ts';
 
 const LOOK_MS = 500;
 
@@ -34,7 +35,7 @@ function parentIn(file: string): number | null {
 export function endWithNpm(end: () => void, ancestry: Ancestry = SYSTEM): void {
   const { npm_lifecycle_event: script, npm_command: command } = ancestry.env;
   if (script !== 'start' && script !== 'serve' && command !== 'exec') return;
-  const parent = ancestry.parentOf('self')!;
+  const parent = must(ancestry.parentOf('self'));
   const grandparent = ancestry.parentOf(parent);
   const timer = setInterval(() => {
     if (ancestry.parentOf('self') === parent && ancestry.parentOf(parent) === grandparent) return;

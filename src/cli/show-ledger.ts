@@ -1,5 +1,6 @@
 import type { JsonValue } from '../ports/read-model.ts';
 import { tableOf, textOf, type Cells, type Column } from './table.ts';
+import { must } from '../domain/must.ts';
 
 /* The answers of `quittance ledger ...` for people. */
 
@@ -59,7 +60,7 @@ export function showJournal(value: JsonValue): string {
     const shown =
       own.length > 0
         ? own
-        : [memo === null ? {} : { ...cellsIn(memo), account: '(memo)', debit: cellsIn(memo).amount! }];
+        : [memo === null ? {} : { ...cellsIn(memo), account: '(memo)', debit: must(cellsIn(memo).amount) }];
     return shown.map((line, index): Cells => ({ ...(index === 0 && head), ...line }));
   });
   const columns = [

@@ -1,5 +1,6 @@
 import type { JsonValue } from '../ports/read-model.ts';
 import { inert } from './print.ts';
+import { must } from '../domain/must.ts';
 
 export interface Column {
   readonly title: string;
@@ -12,11 +13,13 @@ export type Cells = { readonly [key: string]: JsonValue };
 /** Rows as aligned columns, for people. */
 export function tableOf(columns: readonly Column[], rows: readonly Cells[]): string {
   const cells = rows.map((row) => columns.map(({ field }) => textOf(row[field])));
-  const widths = columns.map(({ title }, index) => Math.max(title.length, ...cells.map((row) => row[index]!.length)));
+  const widths = columns.map(({ title }, index) =>
+    Math.max(title.length, ...cells.map((row) => must(row[index]).length)),
+  );
   const lineOf = (row: readonly string[]): string =>
     row
       .map((cell, index) =>
-        columns[index]!.align === 'right' ? cell.padStart(widths[index]!) : cell.padEnd(widths[index]!),
+        must(columns[index]).align === 'right' ? cell.padStart(must(widths[index])) : cell.padEnd(must(widths[index])),
       )
       .join('  ')
       .trimEnd();

@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs';
+import { must } from '../domain/must.ts';
 
 /**
  * The lines of a text file, each without its end: a line feed, or both characters of Windows. What else Unicode takes
@@ -9,7 +10,7 @@ export async function* linesOf(file: string): AsyncGenerator<string> {
   let rest = '';
   for await (const chunk of createReadStream(file, 'utf8')) {
     const lines = `${rest}${String(chunk)}`.split('\n');
-    rest = lines.pop()!;
+    rest = must(lines.pop());
     for (const line of lines) yield withoutReturn(line);
   }
   if (rest !== '') yield withoutReturn(rest);

@@ -12,6 +12,7 @@ import { projectionId } from '../runtime/projections/batch.ts';
 import type { ReadModel } from '../ports/read-model.ts';
 import type { ServiceParts } from './service-parts.ts';
 import type { OwnLog } from './storage-parts.ts';
+import { must } from '../domain/must.ts';
 
 /**
  * Resolves once the whole history was read and found to be what it was, or was not: it comes before everything that
@@ -21,7 +22,7 @@ import type { OwnLog } from './storage-parts.ts';
 export async function startAudit(parts: ServiceParts): Promise<RunningAudit> {
   const { config, storage, log, checkpointSigner } = parts;
   if (storage.sharedLog) return startSharedAudit(parts, storage.sharedLog);
-  const store = storage.ownLog!;
+  const store = must(storage.ownLog);
   const damaged = (message: string): void => {
     if (store.refusal === message) return;
     store.refuseAppends(message);

@@ -10,6 +10,7 @@ import type { TreasuryAddresses } from '../ports/outgoing-signer.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
 import type { Wallet } from '../signer/wallet.ts';
 import { rolesOf } from './roles.ts';
+import { must } from '../domain/must.ts';
 
 /** Where the canary's merchant takes its webhooks: over the public address, like anybody else's. */
 export const CANARY_WEBHOOK_PATH = '/canary/webhook';
@@ -92,8 +93,11 @@ async function openWallet(config: Config, mode: Mode, treasuries: Iterable<Treas
     import('../signer/wallet.ts'),
   ]);
   const { CANARY_KEYSTORE: keystore, CANARY_KEYSTORE_PASSPHRASE_FILE: passphrase } = config;
-  const words = named('CANARY_KEYSTORE_PASSPHRASE_FILE', () => readFileSync(passphrase!, 'utf8').trim());
-  const wallet = named('CANARY_KEYSTORE', () => new Wallet(openKeystore(readKeystoreFile(keystore!), mode, words)));
+  const words = named('CANARY_KEYSTORE_PASSPHRASE_FILE', () => readFileSync(must(passphrase), 'utf8').trim());
+  const wallet = named(
+    'CANARY_KEYSTORE',
+    () => new Wallet(openKeystore(readKeystoreFile(must(keystore)), mode, words)),
+  );
   const isOurs = [config.WALLET_XPUB_EVM, config.TEST_WALLET_XPUB_EVM].includes(wallet.evmXpub);
   if (isOurs || [...treasuries].some(({ evm }) => evm === wallet.treasury.evm)) throw new InvalidConfig(NOT_ITS_OWN);
   return wallet;

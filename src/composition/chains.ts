@@ -32,6 +32,7 @@ import {
 import type { Core } from './core.ts';
 import { indexKey } from '../features/addresses/address-index.ts';
 import { LedgerCoverage } from './ledger-coverage.ts';
+import { must } from '../domain/must.ts';
 
 export interface WatchDeps {
   readonly core: Core;
@@ -61,7 +62,7 @@ type SessionSide = Pick<
 /** Everything a watcher tells and asks, whatever chain it reads. */
 export function sessionSide(deps: WatchDeps, mode: Mode, network: Network): SessionSide {
   const { core, log } = deps;
-  const addresses = core.addressIndexes.get(indexKey(mode, addressFamilyOf(network)))!;
+  const addresses = must(core.addressIndexes.get(indexKey(mode, addressFamilyOf(network))));
   const coverage = new LedgerCoverage(deps, mode, network);
   const finalityRuleOf = async (id: SessionId): Promise<FinalityRule> => {
     const session = await core.sessionHandler.read(sessionStream(id));

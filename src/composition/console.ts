@@ -20,6 +20,7 @@ import type { AddressInfo } from 'node:net';
 import type { Server } from 'node:http';
 import type { Core } from './core.ts';
 import type { ServiceParts } from './service-parts.ts';
+import { must } from '../domain/must.ts';
 
 const SANDBOX_PORT = 8082;
 
@@ -65,7 +66,7 @@ async function startConsole(service: ServiceParts, parts: ConsoleParts): Promise
   const asked = config.CONSOLE_PORT ?? (sandbox ? SANDBOX_PORT : null);
   if (asked === null) return null;
   let serve: ReturnType<typeof createConsoleApp> | null = null;
-  const server = createHttpServer((request, response) => void serve!(request, response), log);
+  const server = createHttpServer((request, response) => void must(serve)(request, response), log);
   await listenOn(server, config, asked);
   const address = addressOf(config, server);
   const { core } = parts;

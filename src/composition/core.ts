@@ -46,6 +46,7 @@ import { DUE_SESSIONS_TABLE } from '../../projections/sessions/due-sessions.ts';
 import { sessionView as sessionProjection } from '../../projections/sessions/session-view.projection.ts';
 import { givenAddress } from './given-address.ts';
 import type { Logger } from '../observability/logger.ts';
+import { must } from '../domain/must.ts';
 
 /** The ports the core runs on, whatever technology is behind them. */
 export interface CorePorts {
@@ -171,7 +172,7 @@ export async function startCore(config: Config, ports: CorePorts, log: Logger): 
     idempotency,
     cursorKey: cursorSecret?.bytes ?? random.bytes(32),
     sessionOfRefund,
-    addressesComplete: () => caughtUpWith(ports, followers[0]!),
+    addressesComplete: () => caughtUpWith(ports, must(followers[0])),
     completeIn: (subscription) => caughtUpWith(ports, subscription),
     recordDeposit: async (mode, family, facts) => {
       const id = addressIndexes.get(indexKey(mode, family))?.sessionOf(facts.toAddress);
@@ -199,7 +200,9 @@ const isOursOf =
   ({ treasuryOf }: Pick<CorePorts, 'treasuryOf'>, indexes: Core['addressIndexes']): IsOurs =>
   (mode, network, address) => {
     const family = addressFamilyOf(network);
-    return treasuryOf?.(mode, family) === address || indexes.get(indexKey(mode, family))!.sessionOf(address) !== null;
+    return (
+      treasuryOf?.(mode, family) === address || must(indexes.get(indexKey(mode, family))).sessionOf(address) !== null
+    );
   };
 
 /** What no merchant's policy goes beyond. */

@@ -13,6 +13,7 @@ import { standingProjections } from './reading-service.ts';
 import { followsFiles, openProjectionThread } from './workers/projection-thread.ts';
 import type { StorageDeps, Storage } from './storage-parts.ts';
 import { caughtUpWithLedger } from '../runtime/projections/caught-up.ts';
+import { must } from '../domain/must.ts';
 
 /** Nobody else could take over, however long this process stalls. */
 const NOBODY_ELSE_MS = 3 * 86_400_000;
@@ -37,7 +38,7 @@ export async function openEmbedded(
   // The thread of the projections would open the log for itself: of a damaged one nothing is projected.
   const standing = store.refusal === null ? null : await openSqliteReadModel({ dataDir });
   const thread = standing ? null : await openProjectionThread(dataDir);
-  const readModel = standing ?? thread!.readModel;
+  const readModel = standing ?? must(thread).readModel;
   const projections = thread ?? (await standingProjections(readModel, followsFiles(dataDir)));
   const nonces = openSqliteNonces({ dataDir, store, clock });
   const personalKeys = openSqlitePersonalKeys({ dataDir, random });

@@ -1,5 +1,6 @@
 import type { ReadModel } from '../ports/read-model.ts';
 import type { KeptTile, StoreAudit } from '../runtime/merkle/store-audit.ts';
+import { must } from '../domain/must.ts';
 
 const NAME = 'audit-tiles@1';
 const TABLE = 'audit-tiles';
@@ -42,7 +43,7 @@ export class KeptTiles {
         ({ node, through }, offset) =>
           ({ op: 'put', table: TABLE, key: keyOf(this.#kept + offset), row: { node, through } }) as const,
       );
-      await this.#readModel.apply(NAME, changes, tiles.at(-1)!.through);
+      await this.#readModel.apply(NAME, changes, must(tiles.at(-1)).through);
       this.#kept += tiles.length;
     }
   }

@@ -3,6 +3,7 @@ import { isOwed } from '../domain/events/treasury-move-events.ts';
 import type { LedgerEvent, OutgoingSigner } from '../ports/outgoing-signer.ts';
 import { MAX_JSON_LINE_BYTES } from '../runtime/util/json-lines.ts';
 import { InTurn } from '../runtime/util/in-turn.ts';
+import { must } from '../domain/must.ts';
 
 const PAGE = 500;
 /** Room for the request around the events, and for what quoting their texts once more adds. */
@@ -59,7 +60,7 @@ class LedgerFeed {
           return this.#run();
         }
         if (taken.size !== size) throw new Error(`the signer has read ${taken.size} events of the ledger, not ${size}`);
-        this.#given = { size, after: page.at(-1)!.position };
+        this.#given = { size, after: must(page.at(-1)).position };
       }
     }
   }

@@ -8,6 +8,7 @@ import { InvalidConfig } from '../config.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import { signedHeaders } from '../features/webhooks/signing.ts';
 import { SANDBOX_CASES, type SandboxCase } from '../http/schemas/sandbox.schema.ts';
+import { must } from '../domain/must.ts';
 
 /** What a program of a merchant needs to know. `webhookSecret` is absent where nothing is forwarded. */
 export interface MerchantAccess {
@@ -51,7 +52,7 @@ export function readAccess(file: string | undefined, env: Environment): Merchant
   const missing = NAMES.filter((name) => !env[name]);
   if (missing.length > 0)
     throw new InvalidConfig(`set ${missing.join(', ')}, or name a file with --credentials, such as data/sandbox.json`);
-  const [baseUrl, apiKey, apiSecret] = NAMES.map((name) => env[name]!) as [string, string, string];
+  const [baseUrl, apiKey, apiSecret] = NAMES.map((name) => must(env[name])) as [string, string, string];
   return { baseUrl, apiKey, apiSecret, webhookSecret: env['QUITTANCE_WEBHOOK_SECRET'], headerPrefix };
 }
 
@@ -148,7 +149,7 @@ async function forwarded(
     nonce: randomUUID(),
   });
   const headers = flat.flatMap((name, index): [string, string][] =>
-    index % 2 === 0 ? [[name, flat[index + 1]!]] : [],
+    index % 2 === 0 ? [[name, must(flat[index + 1])]] : [],
   );
   try {
     const limits = AbortSignal.any([signal, AbortSignal.timeout(FORWARD_TIMEOUT_MS)]);

@@ -4,6 +4,7 @@ import type { Express } from 'express';
 import type { Config } from '../config.ts';
 import type { HttpLogger } from '../http/endpoint.ts';
 import { createHttpServer, DEFAULT_LIMITS } from '../http/server.ts';
+import { must } from '../domain/must.ts';
 
 const CLOSE_GRACE_MS = 5_000;
 
@@ -18,7 +19,7 @@ export async function listen(
   app: (publicUrl: string) => Express,
 ): Promise<{ server: Server; publicUrl: string }> {
   let serve: Express | null = null;
-  const server = createHttpServer((request, response) => void serve!(request, response), logger, {
+  const server = createHttpServer((request, response) => void must(serve)(request, response), logger, {
     limits: { ...DEFAULT_LIMITS, maxConnections: config.MAX_CONNECTIONS },
     secure: config.PUBLIC_URL?.startsWith('https://') ?? false,
     ...(foreign && { foreign }),

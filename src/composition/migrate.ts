@@ -12,6 +12,7 @@ import { type ProjectionDigest, projectionDigests } from '../runtime/projections
 import { openSaltsMove, type SaltsMove } from './migrate-salts.ts';
 import { MOVED_FILE } from './moved.ts';
 import { PROJECTIONS } from './projections.ts';
+import { must } from '../domain/must.ts';
 
 export type MigrationStage =
   | 'checking the source'
@@ -118,7 +119,9 @@ async function move({ source, target, salts, total, onProgress }: Move): Promise
   assertSameLog(original, copy);
   const unequal = await salts.differing((done, all) => onProgress('proving the keys equal', done, all));
   if (unequal.length > 0)
-    throw new MigrationRefused(`${unequal.length} keys of personal data did not arrive, of ${unequal[0]!} for one`);
+    throw new MigrationRefused(
+      `${unequal.length} keys of personal data did not arrive, of ${must(unequal[0])} for one`,
+    );
   const wanted = await lookUpsOf(source, (done) => onProgress('proving the look-ups equal', done, 2 * total));
   const found = await lookUpsOf(target, (done) => onProgress('proving the look-ups equal', total + done, 2 * total));
   assertSameLookUps(wanted, found);
@@ -189,7 +192,7 @@ function assertSameLog(original: LogDigest, copy: LogDigest): void {
 
 function assertSameLookUps(wanted: readonly ProjectionDigest[], found: readonly ProjectionDigest[]): void {
   const differing = wanted.filter(
-    ({ digest, parked }, index) => found[index]!.digest !== digest || found[index]!.parked !== parked,
+    ({ digest, parked }, index) => must(found[index]).digest !== digest || must(found[index]).parked !== parked,
   );
   if (differing.length > 0)
     throw new MigrationRefused(`the look-ups differ: ${differing.map(({ projection }) => projection).join(', ')}`);

@@ -27,6 +27,7 @@ import type { RunningSettings } from './live-settings.ts';
 import type { Foundation } from './service-foundation.ts';
 import type { MovingMoney } from './service-money.ts';
 import type { ServiceParts } from './service-parts.ts';
+import { must } from '../domain/must.ts';
 
 /** The operator's commands, over everything that runs. */
 export function operatorCommands(
@@ -66,7 +67,7 @@ export function operatorCommands(
         records,
         store,
         statements: ledger.statements,
-        signNow: audit.sequencer && (() => audit.sequencer!.signNow()),
+        signNow: audit.sequencer && (() => must(audit.sequencer).signNow()),
       }),
       ...sealingKeyCommands({ store, sealingKeys: parts.sealingKeys, clock: parts.clock, random: parts.random }),
       ...compareCommands(parts.storage.comparison),

@@ -1,5 +1,6 @@
 import { statSync, type Stats } from 'node:fs';
 import { InvalidConfig } from '../config.ts';
+import { must } from '../domain/must.ts';
 
 const octal = (mode: number): string => (mode & 0o777).toString(8).padStart(4, '0');
 
@@ -11,7 +12,7 @@ function demand(name: string, path: string, forbidden: number, kind: 'file' | 'd
   const found = statOf(name, path);
   if (kind === 'file' ? !found.isFile() : !found.isDirectory())
     throw new InvalidConfig(`${name}: ${path} is not a ${kind}`);
-  const user = process.getuid!();
+  const user = must(process.getuid)();
   if (found.uid !== user && found.uid !== 0)
     throw new InvalidConfig(
       `${name}: ${path} belongs to user ${found.uid}, who could replace it; it must belong to the signer's user (${user})`,

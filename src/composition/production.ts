@@ -32,6 +32,7 @@ import { contractCheck } from './senders.ts';
 import { startService } from './service.ts';
 import { readSharedSecret } from './signer-service.ts';
 import { openStorage } from './storage.ts';
+import { must } from '../domain/must.ts';
 
 /** Refuses to run in a way that would lose money or trust. Throws `InvalidConfig` with every fault at once. */
 export function checkProductionConfig(config: Config, env: Record<string, string | undefined>): void {
@@ -96,9 +97,9 @@ export async function startProduction(
     networks: (mode) => networks.get(mode) ?? [],
     liveSettings: liveProviders({ access, config, sealingKeys }),
     contractChecks: access.map(contractCheck),
-    rateProviders: config.RATE_PROVIDERS!,
+    rateProviders: must(config.RATE_PROVIDERS),
     webhookRules: {
-      ...{ allowInsecure: false, ownHosts: [new URL(config.PUBLIC_URL!).host] },
+      ...{ allowInsecure: false, ownHosts: [new URL(must(config.PUBLIC_URL)).host] },
       ...(canary && { ownReceiver: new URL(CANARY_WEBHOOK_PATH, config.PUBLIC_URL).href }),
     },
     payouts,

@@ -24,6 +24,7 @@ import { ledger } from '../../projections/ledger/ledger.projection.ts';
 import { webhookDeliveries } from '../../projections/webhooks/deliveries.projection.ts';
 import { watchSolana } from './solana.ts';
 import { startWebhooks, type RunningWebhooks } from './webhooks.ts';
+import { must } from '../domain/must.ts';
 
 /** What happens by itself: money is seen, sessions end, refunds are paid, merchants are told. */
 export interface MovingMoney {
@@ -51,7 +52,7 @@ export async function startMoney(
   if (!parts.sandbox) foundation.clockCheck.watchBlocks(() => newestBlocks(watched));
   const pays = roles.signer && parts.payouts ? parts.payouts : null;
   const lookUps = pays && startLookUpCheck(storage.comparison, hasHistory, log);
-  const mayPay = (): boolean => audit.mayPay() && lookUps!.mayPay();
+  const mayPay = (): boolean => audit.mayPay() && must(lookUps).mayPay();
   const payouts = pays && new LeasedPayouts(pays, payoutDeps(parts, foundation, { mayPay }), storage);
   await payouts?.first;
   const expiry = roles.worker ? leasedExpiry(parts, foundation, watched) : null;

@@ -8,6 +8,7 @@ import type { Logger } from '../observability/logger.ts';
 import { demandOwnDirectory, demandPrivateDirectory, demandPrivateFile, demandSharedFile } from './private-files.ts';
 import { productionPayoutRules } from './payouts.ts';
 import { productionAccess } from './production-networks.ts';
+import { must } from '../domain/must.ts';
 
 /** Of the signer's settings, the files whose content is as good as the money. */
 const SECRET_FILES = [
@@ -41,7 +42,7 @@ export async function startSignerService(file: string, log: Logger): Promise<{ c
     );
   const rules = productionPayoutRules(config, productionAccess(config));
   const signer = await serveSigner(
-    { wallets, ...(rules && { payouts: rules }), auditDirectory: config.SIGNER_JOURNAL_DIR!, log },
+    { wallets, ...(rules && { payouts: rules }), auditDirectory: must(config.SIGNER_JOURNAL_DIR), log },
     place,
   );
   log.info(

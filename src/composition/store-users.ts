@@ -8,6 +8,7 @@ import { forgetSession } from '../operator/forget.ts';
 import { systemClock } from '../ports/clock.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import { STORE_USERS, storeAccessOf, type StoreUser } from './store-access.ts';
+import { must } from '../domain/must.ts';
 
 const MIN_PASSWORD = 16;
 
@@ -54,7 +55,11 @@ export async function forgetOnServers(
   if (url === undefined)
     throw new InvalidConfig('EVENTSTORE_URL is missing: the user who reads the session and writes down who forgot it');
   const store = await openEsdbEventStore({ connectionString: url });
-  const keys = openEsdbPersonalKeys({ connectionString: url, eraserConnectionString: eraser!, random: nodeRandom });
+  const keys = openEsdbPersonalKeys({
+    connectionString: url,
+    eraserConnectionString: must(eraser),
+    random: nodeRandom,
+  });
   try {
     return await forgetSession({ store, clock: systemClock, random: nodeRandom, erase: (id) => keys.erase(id) }, args);
   } finally {

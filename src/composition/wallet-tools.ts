@@ -13,6 +13,7 @@ import { writePrivateFile } from '../runtime/util/private-file.ts';
 import { sealKeystore } from '../signer/keystore.ts';
 import { SCRYPT_COST } from '../signer/sealed-text.ts';
 import { InvalidMnemonic, newMnemonic, Wallet } from '../signer/wallet.ts';
+import { must } from '../domain/must.ts';
 
 type Environment = Record<string, string | undefined>;
 
@@ -78,11 +79,11 @@ async function exportWatchOnly(args: AdminArguments, env: Environment, log: Log)
   const prefix = prefixOf(mode);
   return withSigner(mode, sourceOf(mode, args, env), log, async (signer) => {
     const { evmXpub, tronXpub } = await signer.exportWatchOnly(mode, 0);
-    if (size > 0) writeText(resolve(file!), `${(await solanaKeys(signer, mode, size)).join('\n')}\n`);
+    if (size > 0) writeText(resolve(must(file)), `${(await solanaKeys(signer, mode, size)).join('\n')}\n`);
     return {
       [`${prefix}WALLET_XPUB_EVM`]: evmXpub,
       [`${prefix}WALLET_XPUB_TRON`]: tronXpub,
-      ...(size > 0 && { [`${prefix}WALLET_SOLANA_POOL`]: resolve(file!) }),
+      ...(size > 0 && { [`${prefix}WALLET_SOLANA_POOL`]: resolve(must(file)) }),
     };
   });
 }

@@ -36,6 +36,7 @@ import type { Ledger } from './ledger.ts';
 import { listRecords } from './list-records.ts';
 import type { Storage } from './storage-parts.ts';
 import type { TestWallet } from './test-wallet.ts';
+import { must } from '../domain/must.ts';
 
 export interface WebParts {
   readonly config: Config;
@@ -149,8 +150,10 @@ export function createWebApp(parts: WebParts): Express {
     mounts: [
       (app) => app.use(observePages(parts.metrics.http)),
       (app) => app.use(checkout),
-      ...(parts.canary ? [(app: Express) => app.use(canaryWebhooks(parts.canary!, parts.config.HEADER_PREFIX))] : []),
-      ...(parts.sandboxHome ? [(app: Express) => app.use(sandboxHomeRoutes(parts.sandboxHome!))] : []),
+      ...(parts.canary
+        ? [(app: Express) => app.use(canaryWebhooks(must(parts.canary), parts.config.HEADER_PREFIX))]
+        : []),
+      ...(parts.sandboxHome ? [(app: Express) => app.use(sandboxHomeRoutes(must(parts.sandboxHome)))] : []),
     ],
   });
 }

@@ -3,6 +3,7 @@ import type { Html } from '../runtime/util/html.ts';
 import type { Action } from './access.ts';
 import { link, withQuery, type Column } from './parts.ts';
 import type { ReadRoute, Visit } from './visit.ts';
+import { must } from '../domain/must.ts';
 
 /** A table with all of its rows, a page of them at a time. */
 interface WholeTable<Row> {
@@ -70,5 +71,5 @@ function textOf<Row>({ text, cell: shown }: Column<Row>, row: Row): CsvCell {
   const value = shown(row);
   if (value === null || typeof value === 'string' || typeof value === 'number') return value;
   const words = value.text.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
-  return words.trim().replaceAll(/&(?:amp|lt|gt|quot|#39);/g, (escape) => UNESCAPED[escape]!);
+  return words.trim().replaceAll(/&(?:amp|lt|gt|quot|#39);/g, (escape) => must(UNESCAPED[escape]));
 }

@@ -13,7 +13,7 @@ import type { ClaimView } from '../features/shared/claim-views.ts';
 import type { Caller, Outcome } from '../features/shared/merchant-api.ts';
 import type { MerchantWebhooks } from '../features/webhooks/webhooks.ts';
 import type { ConsoleAddress } from './guard.ts';
-import { NO_SUCH, Refused, type ShownMerchant, type Visit } from './visit.ts';
+import { merchantOf, Refused, type ShownMerchant, type Visit, NO_SUCH } from './visit.ts';
 
 export type Reader = Pick<Caller, 'merchantId' | 'mode'>;
 
@@ -94,9 +94,9 @@ export const byPerson = ({ person, form }: Visit): { readonly by: string; readon
 });
 
 /** The merchant whose pages these are. Throws `Refused`. */
-export function readerOf({ merchant }: Visit): Reader {
-  if (merchant === null) throw NO_SUCH();
-  return { merchantId: merchant.id, mode: merchant.mode };
+export function readerOf(visit: Visit): Reader {
+  const { id, mode } = merchantOf(visit);
+  return { merchantId: id, mode };
 }
 
 /** A person who asks what a merchant's own program may ask, under a key that keeps it from being done twice. */

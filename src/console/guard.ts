@@ -1,5 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { must } from '../domain/must.ts';
 
 /** How the console is reached. */
 export interface ConsoleAddress {
@@ -104,7 +105,7 @@ export function cookieIn(headers: IncomingHttpHeaders, name: string, form: RegEx
   const found = (headers.cookie ?? '')
     .split('; ')
     .flatMap((pair) => (pair.startsWith(`${name}=`) ? [pair.slice(name.length + 1)] : []));
-  return found.length === 1 && form.test(found[0]!) ? found[0]! : null;
+  return found.length === 1 && form.test(must(found[0])) ? must(found[0]) : null;
 }
 
 /** Known only to whoever has the cookie, and useless as a cookie. */

@@ -33,6 +33,7 @@ import {
   type Visit,
 } from './visit.ts';
 import type { PersonContext } from '../../state-machines/person/person.state.ts';
+import { must } from '../domain/must.ts';
 
 export interface ConsoleRoutes {
   readonly read: readonly ReadRoute[];
@@ -149,7 +150,7 @@ class Pipeline {
     const action = route.action ?? 'me';
     let signed: SignedTerms | null = null;
     try {
-      if (!isCsrf(tokenIn(request.headers, this.#deps.address.origin)!, visit.form['csrf']))
+      if (!isCsrf(must(tokenIn(request.headers, this.#deps.address.origin)), visit.form['csrf']))
         throw new Refused('The form is not of this sign-in. Load the page again.', 403);
       this.#admit(visit, route.action);
       const readOnly = this.#deps.readOnly();
@@ -271,7 +272,7 @@ class Pipeline {
         reason: visit.form['reason'] ?? '',
         merchantId: visit.merchant?.id ?? null,
       },
-      signed: proof && { ...proof, termsHash: signed!.termsHash },
+      signed: proof && { ...proof, termsHash: must(signed).termsHash },
     };
     return people.record(visit.person, taken, visit.requestId);
   }

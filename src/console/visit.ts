@@ -32,6 +32,19 @@ export interface Visit {
   can(action: Action, merchantId?: MerchantId): boolean;
 }
 
+/** The merchant whose pages these are. Throws `Refused`. */
+export function merchantOf({ merchant }: Visit): ShownMerchant {
+  if (merchant === null) throw NO_SUCH();
+  return merchant;
+}
+
+/** Part of the path. Throws `Refused`. */
+export function paramOf({ params }: Visit, name: string): string {
+  const value = params[name];
+  if (value === undefined) throw NO_SUCH();
+  return value;
+}
+
 export interface Page {
   readonly title: string;
   readonly body: Html;

@@ -1,4 +1,5 @@
 import { memoized } from './memoized.ts';
+import { must } from './must.ts';
 
 /* Days and months of the books, in UTC: `2026-10-31`, `2026-10`. */
 
@@ -78,7 +79,7 @@ function offsetMs(atMs: number, timeZone: string): number {
     second: '2-digit',
   } as const;
   const parts = new Intl.DateTimeFormat('en', { timeZone, hourCycle: 'h23', ...fields }).formatToParts(atMs);
-  const of = (type: string): number => Number(parts.find((part) => part.type === type)!.value);
+  const of = (type: string): number => Number(must(parts.find((part) => part.type === type)).value);
   const second = Math.floor(atMs / 1000) * 1000;
   return Date.UTC(of('year'), of('month') - 1, of('day'), of('hour'), of('minute'), of('second')) - second;
 }

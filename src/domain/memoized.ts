@@ -1,3 +1,5 @@
+import { must } from './must.ts';
+
 /**
  * A pure function that remembers what it said of the last `limit` keys or so: the only state that pure folders keep
  * between calls, since nobody can tell it from the function alone. A rebuild of look-ups costs 1.6 times as much
@@ -21,7 +23,7 @@ export function rememberingLast<Arguments extends readonly unknown[], Value>(
 ): (...given: Arguments) => Value {
   let last: { readonly given: Arguments; readonly value: Value } | null = null;
   return (...given) => {
-    if (last === null || given.some((one, index) => one !== last!.given[index]))
+    if (last === null || given.some((one, index) => one !== must(last).given[index]))
       last = { given, value: compute(...given) };
     return last.value;
   };

@@ -1,4 +1,5 @@
 import { memoized } from './memoized.ts';
+import { must } from './must.ts';
 
 /** The stablecoins a payer can pay with. */
 export const COINS = ['USDT', 'USDC'] as const;
@@ -13,14 +14,20 @@ export const isCoin = (text: string): text is Coin => text === 'USDT' || text ==
 export const SCALE = 18;
 /** Powers of ten by exponent: computing them anew costs more than the sums they are for. */
 const POWERS: readonly bigint[] = Array.from({ length: 2 * SCALE + 1 }, (_, exponent) => 10n ** BigInt(exponent));
-const ONE = POWERS[SCALE]!;
+function powerOf(exponent: number): bigint {
+  const power = POWERS[exponent];
+  if (power === undefined) throw new RangeError(`no coin has amounts that need 10^${exponent}`);
+  return power;
+}
+
+const ONE = powerOf(SCALE);
 const ZEROS = '0'.repeat(SCALE);
 
 /** Amounts at or above this many whole units are refused (design, "normal form of amounts"). */
 export const MAX_WHOLE_UNITS = 10n ** 12n;
 
 /** The same in 10^-18 units. */
-export const MAX_UNITS = MAX_WHOLE_UNITS * POWERS[SCALE]!;
+export const MAX_UNITS = MAX_WHOLE_UNITS * powerOf(SCALE);
 
 const NORMAL_FORM = /^(0|[1-9]\d{0,11})(?:\.(\d{1,18}))?$/;
 const MAX_TEXT_LENGTH = 40;
@@ -31,7 +38,7 @@ export function parseAmount(text: string): bigint | null {
   const match = NORMAL_FORM.exec(text);
   if (!match) return null;
   const fraction = match[2] ?? '';
-  return BigInt(match[1]! + fraction) * POWERS[SCALE - fraction.length]!;
+  return BigInt(must(match[1]) + fraction) * powerOf(SCALE - fraction.length);
 }
 
 /** Like `parseAmount` for text the service wrote itself, such as event data: anything unreadable is a bug. */
@@ -45,7 +52,7 @@ export const amountOf = memoized(4_096, (text: string): bigint => {
 export function signedAmountOf(text: string): bigint {
   const point = text.indexOf('.');
   if (point < 0) return BigInt(text) * ONE;
-  return BigInt(text.slice(0, point) + text.slice(point + 1)) * POWERS[SCALE - (text.length - point - 1)]!;
+  return BigInt(text.slice(0, point) + text.slice(point + 1)) * powerOf(SCALE - (text.length - point - 1));
 }
 
 const DIGIT_ZERO = 0x30;
@@ -70,16 +77,16 @@ export function decimalsOf(text: string): number {
 
 /** Token base units (6 or 18 decimals) to 10^-18 units. */
 export function fromTokenUnits(units: bigint, decimals: number): bigint {
-  return units * POWERS[SCALE - decimals]!;
+  return units * powerOf(SCALE - decimals);
 }
 
 /** Whether a token of so many decimals can express the amount exactly. */
-export const fitsDecimals = (units: bigint, decimals: number): boolean => units % POWERS[SCALE - decimals]! === 0n;
+export const fitsDecimals = (units: bigint, decimals: number): boolean => units % powerOf(SCALE - decimals) === 0n;
 
 /** 10^-18 units to token base units. Throws when the token cannot express the amount exactly. */
 export function toTokenUnits(units: bigint, decimals: number): bigint {
   if (!fitsDecimals(units, decimals)) throw new RangeError(`${formatAmount(units)} has more than ${decimals} decimals`);
-  return units / POWERS[SCALE - decimals]!;
+  return units / powerOf(SCALE - decimals);
 }
 
 /** Rounding up may add so much at most, in thousandths of what is converted. */
@@ -108,9 +115,9 @@ const SHOWN_RATE_DECIMALS = 4;
  */
 export function shownRate(amount: string, due: string): string {
   const [total, owed] = [amountOf(amount), amountOf(due)];
-  const dueStep = POWERS[SCALE - decimalsOf(due)]!;
+  const dueStep = powerOf(SCALE - decimalsOf(due));
   for (let decimals = SHOWN_RATE_DECIMALS; decimals < SCALE; decimals += 1) {
-    const step = POWERS[SCALE - decimals]!;
+    const step = powerOf(SCALE - decimals);
     const rate = nearest(owed * ONE, total * step) * step;
     if (nearest(total * rate, ONE * dueStep) * dueStep === owed) return formatAmount(rate);
   }
@@ -121,17 +128,17 @@ const nearest = (dividend: bigint, divisor: bigint): bigint => (2n * dividend + 
 
 /** The least amount of so many decimals that is not less. */
 export const roundedUp = (units: bigint, decimals: number): bigint => {
-  const step = POWERS[SCALE - decimals]!;
+  const step = powerOf(SCALE - decimals);
   return ((units + step - 1n) / step) * step;
 };
 
 /** The most of so many decimals that is not more. */
-export const roundedDown = (units: bigint, decimals: number): bigint => units - (units % POWERS[SCALE - decimals]!);
+export const roundedDown = (units: bigint, decimals: number): bigint => units - (units % powerOf(SCALE - decimals));
 
 function roundTo(doubleScaled: bigint, decimals: number, up: boolean): bigint {
-  const step = POWERS[2 * SCALE - decimals]!;
+  const step = powerOf(2 * SCALE - decimals);
   const steps = doubleScaled / step + (up && doubleScaled % step !== 0n ? 1n : 0n);
-  return steps * POWERS[SCALE - decimals]!;
+  return steps * powerOf(SCALE - decimals);
 }
 
 export const least = (one: bigint, other: bigint): bigint => (one < other ? one : other);

@@ -2,6 +2,7 @@ import { COIN_MAX_DECIMALS } from './currencies.ts';
 import type { MerchantPolicy } from './events/merchant-events.ts';
 import { amountOf, least, roundedDown } from './money.ts';
 import { basisPointsOf } from './percent.ts';
+import { must } from './must.ts';
 
 /**
  * What may be missing of what is due, in 10^-18 units. Without a share it is the amount that the merchant set; with one
@@ -11,7 +12,7 @@ export function toleranceOf({ tolerance, tolerancePercent }: TolerancePolicy, du
   const amount = amountOf(tolerance);
   const bound = (due * BigInt(maxPercent)) / 100n;
   if (tolerancePercent === undefined || tolerancePercent === null) return least(amount, bound);
-  const share = (due * BigInt(basisPointsOf(tolerancePercent)!)) / 10_000n;
+  const share = (due * BigInt(must(basisPointsOf(tolerancePercent)))) / 10_000n;
   return roundedDown(least(amount === 0n ? share : least(share, amount), bound), COIN_MAX_DECIMALS);
 }
 

@@ -1,3 +1,5 @@
+import { must } from '../domain/must.ts';
+
 /** Header names that carry a signed request, after the configurable prefix (specification, "Authentication"). */
 const SIGNED_NAMES = {
   timestamp: 'Timestamp',
@@ -49,7 +51,7 @@ export function createHeaderReader(prefix: string): (rawHeaders: readonly string
       signatureVersion: undefined,
     };
     for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-      const field = fields.get(rawHeaders[i]!.toLowerCase());
+      const field = fields.get(must(rawHeaders[i]).toLowerCase());
       if (field !== undefined) found[field] = found[field] === undefined ? rawHeaders[i + 1] : null;
     }
     return found;

@@ -40,7 +40,7 @@ function scan(bytes: Buffer): { depth: number; colons: number } {
   let deepest = 0;
   let colons = 0;
   for (let i = 0; i < bytes.length; i += 1) {
-    const byte = bytes[i]!;
+    const byte = bytes[i] ?? 0;
     if (byte === QUOTE) {
       for (i += 1; i < bytes.length && bytes[i] !== QUOTE; i += 1) if (bytes[i] === BACKSLASH) i += 1;
     } else if (byte === 0x3a) colons += 1;

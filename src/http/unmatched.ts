@@ -1,6 +1,7 @@
 import type { Request } from 'express';
 import { NOT_FOUND, type Answer } from './answer.ts';
 import type { Route } from './operation.ts';
+import { must } from '../domain/must.ts';
 
 /** Answers an authenticated request that no route took: 405 where another method would do, else 404. */
 export function createUnmatched(routes: readonly Route[]): (request: Request) => Answer {
@@ -13,7 +14,7 @@ export function createUnmatched(routes: readonly Route[]): (request: Request) =>
   }));
 
   return (request) => {
-    const path = request.originalUrl.split('?', 1)[0]!;
+    const path = must(request.originalUrl.split('?', 1)[0]);
     // A path of its own, such as that of creating, is no id of the resource beside it.
     const methods =
       methodsOf.get(path) ?? paths.filter(({ pattern }) => pattern.test(path)).flatMap((match) => match.methods);

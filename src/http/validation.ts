@@ -1,5 +1,6 @@
 import type { ZodType, z } from 'zod';
 import type { Refusal } from '../domain/result.ts';
+import { must } from '../domain/must.ts';
 
 const MAX_PARAM_LENGTH = 200;
 
@@ -22,13 +23,13 @@ export function validate<Schema extends ZodType>(
 ): Validated<z.output<Schema>> {
   const result = schema.safeParse(value, { reportInput: true });
   if (result.success) return { ok: true, value: result.data };
-  return { ok: false, refusal: refusalOf(result.error.issues[0]!, root) };
+  return { ok: false, refusal: refusalOf(must(result.error.issues[0]), root) };
 }
 
 function refusalOf(issue: z.core.$ZodIssue, root: 'body' | 'query'): Refusal {
   const path = root === 'query' ? queryText(issue.path) : pathText(issue.path);
   if (issue.code === 'unrecognized_keys') {
-    const param = [path, issue.keys[0]!].filter(Boolean).join('.').slice(0, MAX_PARAM_LENGTH);
+    const param = [path, must(issue.keys[0])].filter(Boolean).join('.').slice(0, MAX_PARAM_LENGTH);
     return { code: 'unknown_field', message: `${param} is not a field of this request`, param };
   }
   const param = (path || root).slice(0, MAX_PARAM_LENGTH);

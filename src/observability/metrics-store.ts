@@ -2,6 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Clock } from '../ports/clock.ts';
 import type { AppendRequest, AppendResult, EventStore, SubscribeOptions, Subscription } from '../ports/event-store.ts';
 import { storeWith } from '../ports/store-with.ts';
+import { must } from '../domain/must.ts';
 
 const APPEND_BUCKETS_SEC = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
 const EVENT_BUCKETS = [1, 2, 3, 5, 10, 25, 50, 100];
@@ -72,7 +73,7 @@ export class StoreMetrics {
       onEvents: async (events) => {
         await options.onEvents(events);
         const followed = this.#subscriptions.get(options.name);
-        if (followed) followed.lastAtMs = events.at(-1)!.atMs;
+        if (followed) followed.lastAtMs = must(events.at(-1)).atMs;
       },
     });
     // A follower that hangs on its very first event is as old as its subscription.

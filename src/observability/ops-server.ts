@@ -4,6 +4,7 @@ import { InTurn } from '../runtime/util/in-turn.ts';
 import type { HealthChecks } from './health.ts';
 import type { ServiceStatus } from './service-status.ts';
 import { STATUS_PAGE_POLICY, statusPage } from './status-page.ts';
+import { must } from '../domain/must.ts';
 
 export interface OpsServerDeps {
   readonly host: string;
@@ -65,7 +66,7 @@ async function answer(
   { method = 'GET', url = '/', headers: { accept } }: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const path = url.split('?')[0]!;
+  const path = must(url.split('?')[0]);
   if (method !== 'GET' && method !== 'HEAD')
     return send(response, 405, TEXT_TYPE, 'method not allowed\n', { Allow: 'GET, HEAD' });
   switch (path) {

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { livePage } from '../runtime/util/live-page.ts';
 import type { HealthFact } from './health.ts';
 import type { NetworkLine, Status } from './service-status.ts';
+import { must } from '../domain/must.ts';
 
 const LIVE = livePage(5);
 
@@ -131,4 +132,4 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '"': '&quot;',
   "'": '&#39;',
 };
-const text = (raw: string): string => raw.replaceAll(/[&<>"']/g, (character) => ENTITIES[character]!);
+const text = (raw: string): string => raw.replaceAll(/[&<>"']/g, (character) => must(ENTITIES[character]));

@@ -10,6 +10,7 @@ import { storeWith } from '../ports/store-with.ts';
 import type { Span, SpanOptions, TraceParent, Tracer } from '../ports/tracing.ts';
 import type { WebhookAnswer, WebhookRequest, WebhookSender } from '../ports/webhook-sender.ts';
 import type { CommandContext } from '../runtime/commands/handler.ts';
+import { must } from '../domain/must.ts';
 
 interface Commands<Command extends { readonly type: string }, Result> {
   execute(
@@ -172,7 +173,7 @@ export class Tracing implements TraceSource {
       after: await this.#store.head(),
       streamPrefixes: ['session-', 'delivery-'],
       onEvents: async (events) => {
-        await caughtUpTo(events.at(-1)!.position);
+        await caughtUpTo(must(events.at(-1)).position);
         for (const event of events) {
           const cause = parentIn(event);
           if (cause === undefined) continue;
@@ -224,7 +225,7 @@ export class Tracing implements TraceSource {
 
   #remember(eventId: string, traceParent: TraceParent): void {
     this.#attempts.set(eventId, traceParent);
-    if (this.#attempts.size > MAX_ATTEMPTS) this.#attempts.delete(this.#attempts.keys().next().value!);
+    if (this.#attempts.size > MAX_ATTEMPTS) this.#attempts.delete(must(this.#attempts.keys().next().value));
   }
 
   async #within<Result>(name: string, options: SpanOptions, work: (span: Span) => Promise<Result>): Promise<Result> {
@@ -250,7 +251,7 @@ function headerOf(headers: readonly string[], name: string): string | undefined 
 }
 
 const withoutHeader = (headers: readonly string[], name: string): string[] =>
-  headers.filter((_, index) => headers[index - (index % 2)]!.toLowerCase() !== name);
+  headers.filter((_, index) => must(headers[index - (index % 2)]).toLowerCase() !== name);
 
 const withTraceParent = (request: WebhookRequest, traceParent: TraceParent): WebhookRequest => ({
   ...request,

@@ -7,6 +7,7 @@ import { DUE_SESSIONS_TABLE } from '../../projections/sessions/due-sessions.ts';
 import { REFUNDS_TABLE } from '../../projections/sessions/refund-row.ts';
 import { SESSIONS_TABLE } from '../../projections/sessions/session-row.ts';
 import { deliveryList, DELIVERIES_TABLE } from '../../projections/webhooks/deliveries.projection.ts';
+import { must } from '../domain/must.ts';
 
 export interface OpenSession {
   readonly mode: Mode;
@@ -97,6 +98,6 @@ async function readDeliveries(
     }
     if (members.length < PAGE) return;
     seen += members.length;
-    before = members.at(-1)!.order;
+    before = must(members.at(-1)).order;
   }
 }

@@ -24,6 +24,7 @@ import {
   requiredText,
 } from './commands.ts';
 import { networkOf } from './treasury-arguments.ts';
+import { must } from '../domain/must.ts';
 
 export interface AdjustmentParts {
   readonly adjustmentsHandler: AdjustmentsHandler;
@@ -65,7 +66,7 @@ export function adjustmentCommands(parts: AdjustmentParts): AdminCommands {
         parts,
         terms.mode,
         { type: 'PostAdjustment', adjustmentId, approvers, reversesEvent, nowSec: nowSec(parts) },
-        approvers.at(-1)!,
+        must(approvers.at(-1)),
       );
       return { id: adjustmentId, approved_by: approvers, status: 'posted' };
     },
@@ -147,7 +148,7 @@ async function adjustmentsOf(
 async function find(parts: AdjustmentParts, id: string, name = 'id'): Promise<Adjustment> {
   for (const mode of MODES) {
     const adjustments = await adjustmentsOf(parts, mode);
-    if (Object.hasOwn(adjustments, id)) return adjustments[id]!;
+    if (Object.hasOwn(adjustments, id)) return must(adjustments[id]);
   }
   return refused(`${name}: there is no such adjustment, or it was rejected`);
 }

@@ -4,6 +4,7 @@ import type { NetworkSettings } from '../domain/networks.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import type { WatchedNetwork } from '../features/deposits/network-watcher.ts';
 import type { RpcPool } from '../ports/rpc-pool.ts';
+import { must } from '../domain/must.ts';
 
 /** Most blocks of one rescan: an hour of the fastest chain. More is asked for in several. */
 const MAX_RESCAN_BLOCKS = 10_000;
@@ -99,7 +100,7 @@ function watchedOf(watched: readonly WatchedNetwork[], args: AdminArguments): Wa
   const found = watched.filter(
     ({ settings }) => settings.network === network && (mode === undefined || settings.mode === mode),
   );
-  if (found.length === 1) return found[0]!;
+  if (found.length === 1) return must(found[0]);
   throw new CommandRefused(
     found.length === 0
       ? `${network} is not watched here`

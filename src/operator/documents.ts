@@ -25,6 +25,7 @@ import {
 } from './commands.ts';
 import { monthIn, scopeOf } from './ledger-arguments.ts';
 import type { LedgerParts } from './ledger.ts';
+import { must } from '../domain/must.ts';
 
 export interface DocumentParts extends LedgerParts {
   readonly store: Pick<EventStore, 'readStream'>;
@@ -102,7 +103,7 @@ async function fileOf(
     return accountingFile(parts, own, asked, tally);
   }
   const names = [...Object.keys(TABLES), ...ACCOUNTING_FILES].join(', ');
-  const make = Object.hasOwn(TABLES, document) ? TABLES[document]! : refused(`document must be one of ${names}`);
+  const make = Object.hasOwn(TABLES, document) ? must(TABLES[document]) : refused(`document must be one of ${names}`);
   const format =
     TABLE_FORMATS.find((name) => name === (optionalText(args, 'format') ?? 'csv')) ??
     refused('format must be csv or jsonl');

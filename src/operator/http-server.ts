@@ -9,6 +9,7 @@ import { addressGroup } from '../runtime/util/client-address.ts';
 import { readArguments, sendStream } from './socket-server.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
 import { KeyNotHeld } from '../runtime/util/sealing.ts';
+import { must } from '../domain/must.ts';
 
 /**
  * A path of the operator's API and the command behind it. Parts of a path in braces become arguments of the same name.
@@ -115,7 +116,7 @@ async function refused(
   response: ServerResponse,
 ): Promise<never> {
   const address = clientAddress(request);
-  onRefused(address, (request.url ?? '').split('?', 1)[0]!);
+  onRefused(address, must((request.url ?? '').split('?', 1)[0]));
   const { allowed, retryAfterSec } = limiter.take(addressGroup(address), Date.now());
   await sleep(REFUSAL_DELAY_MS);
   response.setHeader('connection', 'close');
@@ -132,7 +133,7 @@ function matchOf(route: AdminRoute, path: string): { route: AdminRoute; params: 
   for (const [index, part] of wanted.entries()) {
     const name = /^\{(\w+)\}$/.exec(part)?.[1];
     if (name === undefined && part !== given[index]) return null;
-    if (name !== undefined) params[name] = decoded(given[index]!);
+    if (name !== undefined) params[name] = decoded(must(given[index]));
   }
   return { route, params };
 }

@@ -4,6 +4,7 @@ import { LEDGER_CLOCKS, type LedgerClock } from '../domain/ledger.ts';
 import { type AdminArguments, optionalMode, optionalText, refused, requiredText } from './commands.ts';
 import { asOfMoment, type AsOf, type LedgerBalances } from '../features/ledger/balances.ts';
 import type { JournalScope } from '../features/ledger/journal.ts';
+import { must } from '../domain/must.ts';
 
 /* What operators say of the books: which mode, whose, which days by which clock, how many at a time. */
 
@@ -19,8 +20,8 @@ export async function modeOf({ balances }: BooksNamed, args: AdminArguments): Pr
   const given = optionalMode(args);
   if (given !== undefined) return given;
   const rows = await Promise.all(MODES.map((mode) => balances.modeRow(mode)));
-  const used = MODES.filter((_, index) => rows[index]!.entries > 0);
-  return used.length === 1 ? used[0]! : refused('name the mode, test or live');
+  const used = MODES.filter((_, index) => must(rows[index]).entries > 0);
+  return used.length === 1 ? must(used[0]) : refused('name the mode, test or live');
 }
 
 export async function scopeOf(parts: BooksNamed, args: AdminArguments, merchant: string | null): Promise<JournalScope> {

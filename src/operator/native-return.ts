@@ -15,6 +15,7 @@ import { optionalText, refused, requiredText, type AdminArguments, type AdminCom
 import { TX_HASH } from './record-transfer.ts';
 import { proposerOf } from './acts.ts';
 import { executorFor, type CommandParts } from './treasury-arguments.ts';
+import { must } from '../domain/must.ts';
 
 /** Native coin that came to a collection address goes back to who sent it. */
 export function nativeReturnCommands(parts: CommandParts): AdminCommands {
@@ -138,7 +139,7 @@ async function propose({ payouts }: CommandParts, executor: MoveExecutor, data: 
     coin,
     amount,
     to_address: toAddress,
-    tx: transfer!.txHash,
+    tx: must(transfer).txHash,
     status: 'waiting_for_approval',
   };
 }

@@ -19,6 +19,7 @@ import { agree } from './approvals.ts';
 import type { TreasuryStatus } from '../features/payouts/refunds/refunds.process.ts';
 import type { SessionHandler } from '../features/shared/handlers/session-handler.ts';
 import type { RefundId } from '../domain/ids.ts';
+import { must } from '../domain/must.ts';
 
 /** Payouts where they run; both throw `CommandRefused` where another process pays. */
 interface RunningPayouts {
@@ -47,8 +48,8 @@ export function payoutCommands(
     const sessionId = (await core.sessionOfRefund(refundId)) ?? refused('no such refund');
     const state = await core.sessionHandler.read(sessionStream(sessionId));
     const legs = Object.values(state?.context.refunds[refundId]?.legs ?? {}).flatMap(({ leg }) => {
-      const treasury = addresses.get(state!.context.created!.mode)?.[addressFamilyOf(leg.network)];
-      return (treasury !== undefined && orderedLeg(state!.context, refundId, leg.legId, treasury)) || [];
+      const treasury = addresses.get(must(must(state).context.created).mode)?.[addressFamilyOf(leg.network)];
+      return (treasury !== undefined && orderedLeg(must(state).context, refundId, leg.legId, treasury)) || [];
     });
     return { sessionId, legs };
   };

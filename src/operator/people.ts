@@ -7,6 +7,7 @@ import type { PersonEntry } from '../features/people/directory.ts';
 import { personIdOf, type NewLink, type People } from '../features/people/people.ts';
 import type { Outcome } from '../features/shared/merchant-api.ts';
 import type { PersonContext } from '../../state-machines/person/person.state.ts';
+import { must } from '../domain/must.ts';
 
 const HOST = 'command line';
 const DAY_SEC = 86_400;
@@ -80,8 +81,8 @@ function presentPerson(
   { invited, identity, grants, suspended, passkeys, signIns }: PersonContext,
 ): JsonValue {
   return {
-    id: invited!.personId,
-    name: invited!.name,
+    id: must(invited).personId,
+    name: must(invited).name,
     single_sign_on: identity && { issuer: identity.issuer, subject: identity.subject },
     suspended,
     roles: grants.map(grantText),

@@ -11,6 +11,7 @@ import {
 } from '../runtime/util/sealing.ts';
 import { actorOf } from './acts.ts';
 import { CommandRefused, type AdminCommands } from './commands.ts';
+import { must } from '../domain/must.ts';
 
 export interface SealingKeyParts {
   readonly store: Pick<EventStore, 'append' | 'lastOfStream' | 'readStream' | 'readAll'>;
@@ -72,7 +73,7 @@ function heldLists(keys: SealingKeys): (readonly [SealedKind, KeyList])[] {
     throw new CommandRefused(
       `${missing.join(', ')}: not held by this process, and all keys are needed here; run this on one with the role api`,
     );
-  return SEALED_KINDS.map((kind) => [kind, keys[kind]!] as const);
+  return SEALED_KINDS.map((kind) => [kind, must(keys[kind])] as const);
 }
 
 const settingsOf = (kinds: readonly Retiring[]): string =>

@@ -17,6 +17,7 @@ import {
   type AdminCommands,
 } from './commands.ts';
 import { unmatchedTransferOf, type RecordParts } from './record-transfer.ts';
+import { must } from '../domain/must.ts';
 
 export interface SearchParts extends Pick<RecordParts, 'core' | 'senders' | 'treasuries'> {
   readonly store: Pick<EventStore, 'readStream'>;
@@ -56,7 +57,7 @@ export function searchCommands(parts: SearchParts): AdminCommands {
             fault: 'this process has no addresses or no provider of it',
           });
         for (const chain of deriver ? chains : []) {
-          const found = await searchLost(one, deriver!, chain, sinceSec).catch(
+          const found = await searchLost(one, must(deriver), chain, sinceSec).catch(
             (error: unknown) => (error as Error).message,
           );
           searched.push({ mode, family, network: chain.network, ...lineOf(found) });

@@ -18,6 +18,7 @@ import { planRefund } from '../../state-machines/checkout-session/refund-allocat
 import { optionAt } from '../../state-machines/checkout-session/session.state.ts';
 import { needsApproval, standsInTheWay } from '../../state-machines/treasury/moves.ts';
 import { endedMove, knownRefund, refundOf, type EndedMove, type Lost, type LostParts } from './lost-payments.ts';
+import { must } from '../domain/must.ts';
 
 /* Whether the ledger can take a payment that it lost, and how: everything that is refused, is before anybody signs. */
 
@@ -72,7 +73,7 @@ async function prepareRefund(
   const context =
     (sessionId && (await core.sessionHandler.read(sessionStream(sessionId)))?.context) ||
     refused('session: there is no such session');
-  const takeOver = (): Promise<void> => refunds.takeOver(chain.mode, { sessionId: sessionId!, refundId }, payment);
+  const takeOver = (): Promise<void> => refunds.takeOver(chain.mode, { sessionId: must(sessionId), refundId }, payment);
   if (context.refunds[refundId]) {
     const leg = orderedLeg(context, refundId, payment.id, treasury);
     if (!leg || !isOfOrder(payment, leg.order))
@@ -103,9 +104,9 @@ async function prepareRefund(
   const [leg] = plan.legs;
   const isSame =
     plan.legs.length === 1 &&
-    leg!.legId === payment.id &&
-    leg!.network === payment.network &&
-    leg!.toAddress === payment.toAddress;
+    must(leg).legId === payment.id &&
+    must(leg).network === payment.network &&
+    must(leg).toAddress === payment.toAddress;
   if (!isSame) return refused('session: it did not receive this money from this payer');
   return async () => {
     const asked = {
@@ -119,7 +120,7 @@ async function prepareRefund(
     };
     const why = { correlationId: random.uuid(), actor: proposedBy };
     const requested = await core.sessionHandler.execute(
-      sessionStream(sessionId!),
+      sessionStream(must(sessionId)),
       { type: 'RequestRefund', ...terms, ...asked },
       why,
     );

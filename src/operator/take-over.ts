@@ -7,6 +7,7 @@ import { messageOf } from '../runtime/util/message-of.ts';
 import { agree } from './approvals.ts';
 import { fateOf, lostOf } from './lost-payments.ts';
 import { prepare, type TakeOverParts } from './take-over-plan.ts';
+import { must } from '../domain/must.ts';
 
 /**
  * What the signer signed and a restored ledger lost: who wants it written into the ledger again names it, and two
@@ -32,7 +33,7 @@ export function takeOverCommands(parts: TakeOverParts): AdminCommands {
         if (!payment) continue;
         const [oldest] = lost.payments;
         if (oldest !== payment)
-          return refused(`${oldest!.txHash} was signed before it on ${payment.network}: take that one over first`);
+          return refused(`${must(oldest).txHash} was signed before it on ${payment.network}: take that one over first`);
         const fate = await fateOf(parts, payment, lost);
         if (fate.kind === 'alarm') return refused(`the chain contradicts the journal: ${fate.detail}`);
         if (fate.kind === 'pending' || (fate.kind === 'landed' && !fate.final))

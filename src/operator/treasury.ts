@@ -33,6 +33,7 @@ import { actorOf } from './acts.ts';
 import { nativeReturnCommands } from './native-return.ts';
 import { agree } from './approvals.ts';
 import { resumeCommands } from './resume.ts';
+import { must } from '../domain/must.ts';
 
 /** Those that settle at once; nothing of them is kept afterwards. */
 const MERCHANTS_IN_TURN = 2;
@@ -219,9 +220,9 @@ function outwardCommands(parts: CommandParts): AdminCommands {
     },
     'treasury.approve': async (args) => {
       const id = requiredText(args, 'id');
-      if (!isOutwardMoveId(id)) return ofRefunds['treasury.approve']!({ ...args, refund_id: id });
+      if (!isOutwardMoveId(id)) return must(ofRefunds['treasury.approve'])({ ...args, refund_id: id });
       const executor = await executorOf(id);
-      const move = (await executor.context()).moves[id]!;
+      const move = must((await executor.context()).moves[id]);
       // Refunds and reorganisations since the proposal may have taken what it was to be paid from.
       if (isOwed(move.kind)) {
         const verdict = await payouts.signer.check(orderOf(move));
@@ -245,7 +246,7 @@ function outwardCommands(parts: CommandParts): AdminCommands {
     },
     'treasury.reject': async (args) => {
       const id = requiredText(args, 'id');
-      if (!isMoveId(id)) return ofRefunds['treasury.reject']!({ ...args, refund_id: id });
+      if (!isMoveId(id)) return must(ofRefunds['treasury.reject'])({ ...args, refund_id: id });
       const executor = await executorOf(id);
       const nowSec = toSec(parts.clock.nowMs());
       const facts = {
@@ -255,7 +256,7 @@ function outwardCommands(parts: CommandParts): AdminCommands {
         feeAddress: executor.treasury,
         nowSec,
       } as const;
-      const move = (await executor.context()).moves[id]!;
+      const move = must((await executor.context()).moves[id]);
       if (move.kind === 'return') refused('a return is cancelled with `quittance inbox undo`');
       const lost = await executor.lostSignature(id);
       if (lost !== null) refused(lost);

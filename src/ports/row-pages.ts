@@ -1,4 +1,5 @@
 import type { ReadModel, Row, Table } from './read-model.ts';
+import { must } from '../domain/must.ts';
 
 const PAGE = 1_000;
 
@@ -20,6 +21,6 @@ export async function* rowPages<Kept extends object = Row>(
     const own = page.filter(({ key }) => key.startsWith(prefix));
     yield own;
     if (own.length < limit) return;
-    afterKey = own.at(-1)!.key;
+    afterKey = must(own.at(-1)).key;
   }
 }

@@ -1,3 +1,5 @@
+import { must } from '../domain/must.ts';
+
 /** The newest block, the newest that is final, and the end of what was read for payments. */
 export type ReportedBlock = 'head' | 'final' | 'read';
 
@@ -65,7 +67,7 @@ export interface RpcPool {
 }
 
 /** Providers of one host are one source: who lies at one of its addresses lies at all. */
-export const sourceOf = (provider: string): string => provider.split('#')[0]!;
+export const sourceOf = (provider: string): string => must(provider.split('#')[0]);
 
 /** What an operator may want to count. */
 export interface RpcObserver {

@@ -4,6 +4,7 @@ import { InTurn } from '../runtime/util/in-turn.ts';
 import { AnvilNode, type AnvilSettings } from './anvil-node.ts';
 import type { ChainStore, JournaledBlock } from './chain-store.ts';
 import { RpcRefused, type Rpc } from './json-rpc.ts';
+import { must } from '../domain/must.ts';
 
 /** How fast a chain moves. Empty blocks cost memory, so an idle chain slows down and a transaction wakes it. */
 export interface Cadence {
@@ -55,7 +56,7 @@ const inNonceOrder = (transactions: PoolTransactions): string[] =>
   Object.values(transactions).flatMap((byNonce) =>
     Object.keys(byNonce)
       .sort((a, b) => Number(a) - Number(b))
-      .map((nonce) => byNonce[nonce]!.hash),
+      .map((nonce) => must(byNonce[nonce]).hash),
   );
 const nowSec = (): number => Math.floor(Date.now() / 1000);
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -213,9 +214,9 @@ export class BlockProducer {
 
   async #mineAt(timeSec: number): Promise<JournaledBlock> {
     const [mined] = await this.rpc<readonly MinedBlock[]>('evm_mine_detailed', [{ timestamp: timeSec, blocks: 1 }]);
-    const hashes = mined!.transactions.map(({ hash }) => hash);
+    const hashes = must(mined).transactions.map(({ hash }) => hash);
     const raw = await Promise.all(hashes.map((hash) => this.rpc<string>('eth_getRawTransactionByHash', [hash])));
-    this.#headTimeSec = Number(mined!.timestamp);
+    this.#headTimeSec = Number(must(mined).timestamp);
     this.#minedAtMs = Date.now();
     this.#blocksInNode += 1;
     this.#blocksSinceTransaction = hashes.length > 0 ? 0 : this.#blocksSinceTransaction + 1;
@@ -223,7 +224,7 @@ export class BlockProducer {
       this.#inclusions.get(hash)?.();
       this.#inclusions.delete(hash);
     }
-    return { number: Number(mined!.number), hash: mined!.hash, timeSec: this.#headTimeSec, raw };
+    return { number: Number(must(mined).number), hash: must(mined).hash, timeSec: this.#headTimeSec, raw };
   }
 
   async #dropNewestBlock(): Promise<string[]> {

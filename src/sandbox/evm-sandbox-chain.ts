@@ -17,6 +17,7 @@ import {
   type SandboxPayment,
 } from './chain.ts';
 import { withFrozenPayer } from './frozen-payer.ts';
+import { must } from '../domain/must.ts';
 
 interface EvmProfile {
   readonly chainId: number;
@@ -124,7 +125,8 @@ function chainOf(
     genesis,
     rpcUrl: producer.rpcUrl,
     pay: withFrozenPayer(
-      (coin, frozen) => issuer.call(tokenOf(settings, coin)!.address, freezeCall(coin, payers.frozen.address, frozen)),
+      (coin, frozen) =>
+        issuer.call(must(tokenOf(settings, coin)).address, freezeCall(coin, payers.frozen.address, frozen)),
       (payment) => payerOf(payment).pay(payment),
     ),
     exchangeAddress: payers.exchange.address,

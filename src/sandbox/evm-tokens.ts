@@ -4,6 +4,7 @@ import type { Token } from '../domain/networks.ts';
 import type { BlockProducer } from './block-producer.ts';
 import { readArtifact } from './contract-artifact.ts';
 import { signTransaction } from './evm-transaction.ts';
+import { must } from '../domain/must.ts';
 
 const SOURCE = { USDT: 'sandbox-usdt', USDC: 'sandbox-usdc' } as const satisfies Record<Coin, string>;
 /** Whole units that each payer gets: above any amount the service accepts, many times over. */
@@ -62,7 +63,7 @@ export async function ensureTokens(
     for (let nonce = done; nonce < steps.length; nonce += 1) {
       hashes.push(
         await chain.rpc<string>('eth_sendRawTransaction', [
-          await signTransaction(deployer, { chainId, nonce, ...steps[nonce]! }),
+          await signTransaction(deployer, { chainId, nonce, ...must(steps[nonce]) }),
         ]),
       );
     }

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
+import { must } from '../domain/must.ts';
 
 /**
  * Runs `"$@"` and watches the pipe from our process on descriptor 3. The pipe ends however our process ended, SIGKILL
@@ -59,7 +60,7 @@ const hasEnded = (shell: ChildProcess): boolean =>
 
 async function end(shell: ChildProcess, ended: Promise<void>): Promise<void> {
   if (hasEnded(shell)) return;
-  shell.stdin!.end();
+  must(shell.stdin).end();
   const timer = setTimeout(() => shell.kill('SIGKILL'), END_TIMEOUT_MS);
   await ended;
   clearTimeout(timer);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { livePage } from '../runtime/util/live-page.ts';
 import type { InboxDelivery, InboxVerdict } from './inbox-delivery.ts';
+import { must } from '../domain/must.ts';
 
 const STYLE = `
 :root { color-scheme: light dark; --line: #8884; --good: #0a7d38; --bad: #c22727; }
@@ -113,4 +114,4 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '"': '&quot;',
   "'": '&#39;',
 };
-const escape = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character]!);
+const escape = (text: string): string => text.replace(/[&<>"']/g, (character) => must(ENTITIES[character]));

@@ -10,6 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { foreignRequest } from '../runtime/util/loopback-request.ts';
 import { INBOX_HEADERS, inboxPage } from './webhook-inbox-page.ts';
 import type { InboxVerdict, InboxDelivery } from './inbox-delivery.ts';
+import { must } from '../domain/must.ts';
 
 /*
  * The demo merchant's webhook receiver. It checks signatures with code of its own, written from the interface
@@ -153,7 +154,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer | null> {
 
 function remember(ids: Set<string>, id: string): void {
   ids.add(id);
-  if (ids.size > KEPT_EVENT_IDS) ids.delete(ids.values().next().value!);
+  if (ids.size > KEPT_EVENT_IDS) ids.delete(must(ids.values().next().value));
 }
 
 function json(response: ServerResponse, status: number, body: unknown): void {

@@ -1,6 +1,7 @@
 import { ECDH, hash } from 'node:crypto';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { base58 } from '../runtime/util/base58.ts';
+import { must } from '../domain/must.ts';
 
 /** 20 bytes: what the EVM and TRON call an account. `publicKey` is a secp256k1 key in any form. */
 export function accountOfKey(publicKey: Uint8Array): Uint8Array {
@@ -12,7 +13,7 @@ export function accountOfKey(publicKey: Uint8Array): Uint8Array {
 export function evmAddressOf(account: Uint8Array): string {
   const hex = Buffer.from(account).toString('hex');
   const mask = Buffer.from(keccak_256(Buffer.from(hex, 'latin1'))).toString('hex');
-  return `0x${[...hex].map((digit, place) => (Number.parseInt(mask[place]!, 16) >= 8 ? digit.toUpperCase() : digit)).join('')}`;
+  return `0x${[...hex].map((digit, place) => (Number.parseInt(must(mask[place]), 16) >= 8 ? digit.toUpperCase() : digit)).join('')}`;
 }
 
 const sha256 = (bytes: Uint8Array): Buffer => hash('sha256', bytes, 'buffer');

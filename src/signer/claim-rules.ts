@@ -9,6 +9,7 @@ import type { FoundDeposit } from './chain-view.ts';
 import { bytesOf, refusal } from './exclusive.ts';
 import type { JournalEntry } from './journal.ts';
 import type { PolicyParts } from './policy.ts';
+import { must } from '../domain/must.ts';
 
 /*
  * A refund to another than who paid. A signature of the paying key is verified here, against the sender that the chain
@@ -51,19 +52,19 @@ export async function evidenceRefusal(
   const [first] = found;
   switch (evidence.kind) {
     case 'no_sender':
-      return first!.payer === null
+      return must(first).payer === null
         ? null
         : refusal('denied', 'has_sender', 'the deposit has a sender, who must be proven');
     case 'test_payment': {
-      const isOne = first!.payer !== null && found.every(({ payer }) => payer === first!.payer);
-      if (!isOne || found[1]!.depositKey === first!.depositKey)
+      const isOne = must(first).payer !== null && found.every(({ payer }) => payer === must(first).payer);
+      if (!isOne || must(found[1]).depositKey === must(first).depositKey)
         return refusal('denied', 'not_the_payer', 'the test payment is of another sender');
-      return first!.units === amountOf(evidence.amount)
+      return must(first).units === amountOf(evidence.amount)
         ? null
         : refusal('denied', 'other_amount', `the test payment is not ${evidence.amount}`);
     }
     case 'signature':
-      return (await isSigned(evidence, order, first!))
+      return (await isSigned(evidence, order, must(first)))
         ? null
         : refusal('denied', 'not_the_payer', 'the key that paid did not sign these terms');
   }
@@ -76,7 +77,7 @@ async function isSigned(
   { payer, depositKey, units }: FoundDeposit,
 ): Promise<boolean> {
   if (payer === null || !isCoin(coin)) return false;
-  const { sessionId } = refund!;
+  const { sessionId } = must(refund);
   const text = claimText({
     sessionId,
     mode,

@@ -1,5 +1,6 @@
 import type { DepositProof } from '../domain/deposit-proof.ts';
 import type { ChainView, FoundDeposit } from './chain-view.ts';
+import { must } from '../domain/must.ts';
 
 /**
  * Deposits looked up beside each other: enough for a payer who paid in hundreds of parts, few enough for a provider's
@@ -30,6 +31,6 @@ export class DepositLookups {
         lookup.catch(() => undefined);
         this.#begun.push(lookup);
       }
-    return this.#begun[index]!;
+    return must(this.#begun[index]);
   }
 }

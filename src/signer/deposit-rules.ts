@@ -11,6 +11,7 @@ import { refusal } from './exclusive.ts';
 import { limitsRefusal, takenByDeposit } from './limits.ts';
 import { treasuryFault, type Judged, type Policy, type PolicyParts } from './policy.ts';
 import type { SigningWallet } from './signing-wallet.ts';
+import { must } from '../domain/must.ts';
 
 /**
  * Refunds and returns: money goes back to who paid it, as the chain shows it, or to whom the payer provably named,
@@ -70,7 +71,7 @@ async function takeOfDeposits(order: OutgoingTransaction, { others }: PolicyPart
     const found = await lookedUp.at(index);
     const fault = depositFault(found, order);
     if (fault) return fault;
-    const { depositKey, units } = found!;
+    const { depositKey, units } = must(found);
     if (takenFrom.some((one) => one.depositKey === depositKey))
       return refusal('denied', 'named_twice', `${proof.depositKey} is named twice`);
     const share = least(least(units - (taken.get(depositKey) ?? 0n), amountOf(proof.amount)), rest);
@@ -95,7 +96,7 @@ async function claimFault(order: OutgoingTransaction, lookedUp: DepositLookups):
     const deposit = await lookedUp.at(index);
     const fault = depositFault(deposit, order);
     if (fault) return fault;
-    found.push(deposit!);
+    found.push(must(deposit));
   }
   return evidenceRefusal(claim, order, found);
 }

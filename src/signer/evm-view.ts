@@ -20,6 +20,7 @@ import {
   type SweepGas,
 } from './chain-view.ts';
 import { excludeEachOther, isEvm } from './exclusive.ts';
+import { must } from '../domain/must.ts';
 
 interface RawLog {
   readonly address: string;
@@ -81,13 +82,13 @@ export class EvmView implements ChainView {
       const token = this.#network.tokens.find(({ address }) => address.toLowerCase() === log?.address.toLowerCase());
       if (!log || !token || log.topics.length !== 3 || log.topics[0] !== TRANSFER_TOPIC || !WORD.test(log.data))
         return null;
-      if (addressOf(log.topics[2]!) !== proof.toAddress) return null;
+      if (addressOf(must(log.topics[2])) !== proof.toAddress) return null;
       return {
         depositKey: `${this.#network.network}:${receipt.transactionHash.toLowerCase()}:${Number(log.logIndex)}`,
         coin: token.coin,
         units: fromTokenUnits(BigInt(log.data), token.decimals),
         // Minted money has no payer.
-        payer: /^0x0+$/.test(log.topics[1]!) ? null : addressOf(log.topics[1]!),
+        payer: /^0x0+$/.test(must(log.topics[1])) ? null : addressOf(must(log.topics[1])),
         final: await this.#isFinal(url, Number(receipt.blockNumber)),
       };
     });

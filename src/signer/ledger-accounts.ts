@@ -26,6 +26,7 @@ import { agreedTo, APPROVALS_NEEDED } from './approval-count.ts';
 import { adjustmentTerms, hashOf } from './approval-text.ts';
 import { refusal, standing } from './exclusive.ts';
 import type { JournalEntry } from './journal.ts';
+import { must } from '../domain/must.ts';
 
 /** A settlement, or a return of native coin, that the event log asks for and that has not ended. */
 interface OpenMove {
@@ -123,7 +124,7 @@ export class LedgerAccounts {
       this.#signed = { anchors, roots: new Map(anchors.map(({ size, rootHash }) => [size, rootHash])) };
     const newest = anchors.at(-1)?.size ?? 0;
     while (this.#open.length > 0 && this.#proven.size < newest) {
-      this.#proven.append(this.#open.shift()!);
+      this.#proven.append(must(this.#open.shift()));
       const { size } = this.#proven;
       const signed = this.#signed.roots.get(size);
       if (signed !== undefined && this.#proven.root().toString('base64') !== signed)

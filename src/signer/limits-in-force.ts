@@ -4,6 +4,7 @@ import { amountOf, COINS, least, formatAmount, type Coin } from '../domain/money
 import { nativeLimitsOf, type NativeLimits, type NativeLimitsChange } from '../domain/native-limits.ts';
 import { NETWORKS } from '../domain/networks.ts';
 import type { PayoutLimits, PayoutRules } from '../ports/signer-protocol.ts';
+import { must } from '../domain/must.ts';
 
 /*
  * Limits come from the configuration, and whoever starts the signer could start it with others. So it keeps those it
@@ -53,7 +54,7 @@ export function limitsOf(rules: PayoutRules, mode: Mode): Limits {
 /** What both allow. */
 export function stricter(one: Limits, other: Limits): Limits {
   const named = Object.keys(one.amounts).filter((name) => Object.hasOwn(other.amounts, name));
-  const amounts = named.map((name) => [name, lower(one.amounts[name]!, other.amounts[name]!)] as const);
+  const amounts = named.map((name) => [name, lower(must(one.amounts[name]), must(other.amounts[name]))] as const);
   return {
     amounts: Object.fromEntries(amounts),
     addresses: one.addresses.filter((address) => other.addresses.includes(address)),
@@ -87,12 +88,12 @@ export function withLimits(rules: PayoutRules, mode: Mode, { amounts, addresses,
     Object.fromEntries(
       COINS.filter((coin) => fields.every((field) => Object.hasOwn(amounts, nameOf(coin, field)))).map((coin) => [
         coin,
-        Object.fromEntries(fields.map((field) => [field, amounts[nameOf(coin, field)]!])) as Record<Field, string>,
+        Object.fromEntries(fields.map((field) => [field, must(amounts[nameOf(coin, field)])])) as Record<Field, string>,
       ]),
     );
   const native = NETWORKS.map((network) => [
     network,
-    Object.fromEntries(NATIVE_FIELDS.map((field) => [field, amounts[nativeName(network, field)]!])),
+    Object.fromEntries(NATIVE_FIELDS.map((field) => [field, must(amounts[nativeName(network, field)])])),
   ]);
   const cold = NETWORKS.map((network) => [
     network,

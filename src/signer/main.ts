@@ -14,6 +14,7 @@ import { Outgoing } from './outgoing.ts';
 import { startSignerServer } from './server.ts';
 import { InvalidMnemonic, Wallet } from './wallet.ts';
 import { readMnemonic } from './wallet-source.ts';
+import { must } from '../domain/must.ts';
 
 /*
  * The signer: the one process that holds private keys. It is told where its keys are by one line on standard input,
@@ -47,7 +48,7 @@ function openWallets(sources: SignerBootstrap['wallets']): ReadonlyMap<Mode, Wal
     const source = sources[mode];
     if (source) wallets.set(mode, new Wallet(readMnemonic(mode, source)));
   }
-  if (wallets.size === 2 && wallets.get('live')!.evmXpub === wallets.get('test')!.evmXpub) {
+  if (wallets.size === 2 && must(wallets.get('live')).evmXpub === must(wallets.get('test')).evmXpub) {
     throw new KeystoreRefused(
       'live and test keys are the same: test mode must never touch addresses that hold real money',
     );
@@ -62,7 +63,7 @@ function say(line: SignerStarted): void {
 async function start(value: unknown): Promise<void> {
   const bootstrap = bootstrapSchema.safeParse(value);
   if (!bootstrap.success)
-    throw new KeystoreRefused(`the bootstrap line is malformed (${bootstrap.error.issues[0]!.path.join('.')})`);
+    throw new KeystoreRefused(`the bootstrap line is malformed (${must(bootstrap.error.issues[0]).path.join('.')})`);
   const { socketPath, door, payouts, audit, crashAt } = bootstrap.data;
   if (crashAt !== undefined && Object.values(bootstrap.data.wallets).some((source) => source?.kind !== 'sandbox'))
     throw new KeystoreRefused('crashAt is for wallets of the sandbox');

@@ -12,6 +12,7 @@ import { refusal } from './exclusive.ts';
 import { takenByDeposit } from './limits.ts';
 import { coveredRefusal, treasuryFault, type Judged, type Policy, type PolicyParts } from './policy.ts';
 import type { SigningWallet } from './signing-wallet.ts';
+import { must } from '../domain/must.ts';
 
 /**
  * Native coin goes back to who sent it to a collection address, as the chain shows it: once for each transfer, no more
@@ -41,7 +42,7 @@ function transferFault(
 }
 
 async function takeTransfer(order: OutgoingTransaction, { others }: PolicyParts, view: ChainView): Promise<Judged> {
-  const transfer = order.transfer!;
+  const transfer = must(order.transfer);
   const depositKey = `${order.network}:${nativeTransferKey(transfer)}`;
   if (takenByDeposit(others).has(depositKey))
     return refusal('denied', 'already_returned', `${transfer.txHash} was paid back before`);

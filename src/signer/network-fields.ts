@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { NETWORKS, type Network } from '../domain/networks.ts';
 import { base58, fromBase58 } from '../runtime/util/base58.ts';
 import { evmAddressOf, tronAddressOf } from './account-address.ts';
+import { must } from '../domain/must.ts';
 
 /*
  * What comes from outside, in the one form that each network has for it: what means the same is written the same, or it
@@ -20,7 +21,7 @@ const tronAddress = z
   .string()
   .regex(/^T[1-9A-HJ-NP-Za-km-z]{33}$/)
   .refine((text) => {
-    const bytes = fromBase58(text)!;
+    const bytes = must(fromBase58(text));
     return bytes.length === 25 && tronAddressOf(bytes.subarray(1, 21)) === text;
   }, 'the checksum is wrong');
 

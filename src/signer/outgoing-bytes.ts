@@ -5,6 +5,7 @@ import { transferCall } from './evm-view.ts';
 import { nonceAccountBytes, solanaTransferBytes } from './solana-bytes.ts';
 import { signedTron, tronNativeBytes, tronTokenBytes } from './tron-bytes.ts';
 import type { KeyPlace, SigningWallet } from './signing-wallet.ts';
+import { must } from '../domain/must.ts';
 
 /** Signs exactly the draft, as the treasury or as the collection address that a sweep empties. */
 export function signedBytesOf(
@@ -29,7 +30,7 @@ export function signedBytesOf(
 }
 
 const keyPlaceOf = ({ kind, derivationIndex }: OutgoingTransaction): KeyPlace =>
-  kind === 'sweep' ? derivationIndex! : 'treasury';
+  kind === 'sweep' ? must(derivationIndex) : 'treasury';
 
 type EvmDraft = Extract<TransactionDraft, { kind: 'evm' | 'evm-native' | 'evm-cancel' }>;
 
@@ -47,7 +48,7 @@ async function evmBytes(draft: EvmDraft, order: OutgoingTransaction, wallet: Sig
   transaction.signature = hexlify(
     await wallet.signDigest('evm', keyPlaceOf(order), getBytes(transaction.unsignedHash)),
   );
-  return { txHash: transaction.hash!, signedBytes: transaction.serialized };
+  return { txHash: must(transaction.hash), signedBytes: transaction.serialized };
 }
 
 function targetOf(draft: EvmDraft, { toAddress }: OutgoingTransaction, wallet: SigningWallet) {

@@ -38,6 +38,7 @@ import type { SigningWallet } from './signing-wallet.ts';
 import { signedAfter } from './signed-after.ts';
 import { SolanaView } from './solana-view.ts';
 import { TronView } from './tron-view.ts';
+import { must } from '../domain/must.ts';
 
 /**
  * Decides what is signed, by the policy of its kind. Nothing it is told counts: payers and amounts are read from the
@@ -239,7 +240,7 @@ export class Outgoing {
     view: ChainView,
   ): Promise<Judged> {
     const { order, attempt, draft } = request;
-    const last = earlier.at(-1)!;
+    const last = must(earlier.at(-1));
     if (last.attempt !== attempt - 1 || !sameTerms(last, order))
       return refusal('stopped', 'second_payload', `${order.id} was signed with other terms`);
     if (draft.kind === 'evm-cancel') return this.#cancellation(request, earlier, account, view);
@@ -264,7 +265,7 @@ export class Outgoing {
     const stopped = stopRefusal(journal, network);
     if (stopped) return stopped;
     if (isReleased(journal.entries, id)) return refusal('denied', 'released', `${id} has ended`);
-    if (await view.mayFollow(earlier, draft)) return { ok: true, takenFrom: earlier.at(-1)!.takenFrom };
+    if (await view.mayFollow(earlier, draft)) return { ok: true, takenFrom: must(earlier.at(-1)).takenFrom };
     return refusal('denied', 'may_still_land', `the cancellation excludes nothing that was signed for ${id}`);
   }
 
@@ -372,7 +373,7 @@ function accountOf(rules: PayoutRules, mode: Mode, wallet: SigningWallet, nowMs:
   return {
     ...{ wallet, journal, wanted },
     get limits() {
-      return stricter(approved()!, wanted);
+      return stricter(must(approved()), wanted);
     },
     get rules() {
       return withLimits(rules, mode, this.limits);

@@ -5,6 +5,7 @@ import type { SignedPayment, SignerRefusal } from '../ports/outgoing-signer.ts';
 import { bytesOf, refusal } from './exclusive.ts';
 import { placeOf, type JournalEntry, type SignedEntry } from './journal.ts';
 import { indexOfPlace, placesOn } from './ledger-places.ts';
+import { must } from '../domain/must.ts';
 
 /** What was signed on a network after the place that a ledger has, oldest first: what a restored ledger lost. */
 export function signedAfter(
@@ -55,7 +56,7 @@ function paymentOf(entry: SignedEntry, entries: readonly JournalEntry[]): Signed
     },
     depositKeys: takenFrom.map(({ depositKey }) => depositKey),
     merchantId: kind === 'settlement' ? settledMerchant(entry, entries) : null,
-    journal: placeOf(entry)!,
+    journal: must(placeOf(entry)),
     signedAtSec: Math.floor(atMs / 1000),
   };
 }

@@ -6,6 +6,7 @@ import { advanceNonce, makeNonceAccount } from '../runtime/util/solana-nonce.ts'
 import { tokenTransfer } from '../runtime/util/spl-token.ts';
 import type { SignedBytes } from './chain-view.ts';
 import type { SigningWallet } from './signing-wallet.ts';
+import { must } from '../domain/must.ts';
 
 type SolanaDraft = Extract<TokenDraft, { kind: 'solana' }>;
 
@@ -70,7 +71,7 @@ export async function solanaTransferBytes(
   transaction.addSignature(treasury, Buffer.from(signature));
   // The collection address that a sweep empties must sign beside the treasury.
   if (kind === 'sweep') {
-    const own = await wallet.signSolanaMessage(derivationIndex!, message);
+    const own = await wallet.signSolanaMessage(must(derivationIndex), message);
     transaction.addSignature(new web3.PublicKey(fromOwner), Buffer.from(own));
   }
   return { txHash: base58(signature), signedBytes: transaction.serialize().toString('base64') };

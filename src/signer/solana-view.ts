@@ -15,6 +15,7 @@ import {
   type JournaledBytes,
 } from './chain-view.ts';
 import { excludeEachOther } from './exclusive.ts';
+import { must } from '../domain/must.ts';
 
 interface TokenBalance {
   readonly accountIndex: number;
@@ -89,7 +90,7 @@ export class SolanaView implements ChainView {
       const { lamports, senders } = lamportsMoved(transaction.transaction.message, transaction.meta, toAddress);
       if (lamports <= 0n) return null;
       return {
-        fromAddress: senders.length === 1 ? senders[0]! : null,
+        fromAddress: senders.length === 1 ? must(senders[0]) : null,
         units: fromTokenUnits(lamports, NATIVE_DECIMALS.solana),
         final: finalized !== null,
       };
@@ -146,7 +147,7 @@ export class SolanaView implements ChainView {
 
   /** One of them is finalized and failed: that used the nonce up, so no other can follow. */
   async hadNoEffect(entries: readonly JournaledBytes[]): Promise<boolean> {
-    if (!entries.every(({ draft }) => excludeEachOther(draft, entries[0]!.draft))) return false;
+    if (!entries.every(({ draft }) => excludeEachOther(draft, must(entries[0]).draft))) return false;
     for (const { txHash } of entries) {
       const failed = await agreed(this.#network, async (url) => {
         const answer = (await rpc(this.#network, url, 'getSignatureStatuses', [
@@ -204,14 +205,16 @@ type Message = RawTransaction['transaction']['message'];
  */
 function lamportsMoved({ accountKeys, header }: Message, meta: NonNullable<RawTransaction['meta']>, toAddress: string) {
   const keys = [...accountKeys, ...(meta.loadedAddresses?.writable ?? []), ...(meta.loadedAddresses?.readonly ?? [])];
-  const changes = keys.map((_, index) => BigInt(meta.postBalances[index] ?? 0) - BigInt(meta.preBalances[index] ?? 0));
-  if (changes.length > 0) changes[0]! += BigInt(meta.fee);
+  const changes = keys.map((_, index) => {
+    const gained = BigInt(meta.postBalances[index] ?? 0) - BigInt(meta.preBalances[index] ?? 0);
+    return index === 0 ? gained + BigInt(meta.fee) : gained;
+  });
   const place = keys.indexOf(toAddress);
-  const losers = [...keys.keys()].filter((index) => changes[index]! < 0n);
+  const losers = [...keys.keys()].filter((index) => must(changes[index]) < 0n);
   const senders = losers.every((index) => index < header.numRequiredSignatures)
-    ? losers.map((index) => keys[index]!)
+    ? losers.map((index) => must(keys[index]))
     : [];
-  return { lamports: place < 0 ? 0n : changes[place]!, senders };
+  return { lamports: place < 0 ? 0n : must(changes[place]), senders };
 }
 
 /** The one owner whose money fell; null when that is not exactly one. */
@@ -220,5 +223,5 @@ function payerOf(deltas: readonly Delta[], mint: string): string | null {
   for (const { owner, units, mint: of } of deltas)
     if (of === mint) byOwner.set(owner, (byOwner.get(owner) ?? 0n) + units);
   const fallen = [...byOwner].filter(([, units]) => units < 0n);
-  return fallen.length === 1 ? fallen[0]![0] : null;
+  return fallen.length === 1 ? must(fallen[0])[0] : null;
 }

@@ -122,8 +122,8 @@ export function signedExpirationMs(signedBytes: string, txId: string): number {
 function readVarint(bytes: Buffer, from: number): { readonly value: bigint; readonly end: number } {
   let value = 0n;
   for (let at = from; at < bytes.length; at += 1) {
-    value |= BigInt(bytes[at]! & 0x7f) << BigInt(7 * (at - from));
-    if (bytes[at]! < 0x80) return { value, end: at + 1 };
+    value |= BigInt((bytes[at] ?? 0) & 0x7f) << BigInt(7 * (at - from));
+    if ((bytes[at] ?? 0) < 0x80) return { value, end: at + 1 };
   }
   throw new RangeError('the bytes end too early');
 }

@@ -19,6 +19,7 @@ import {
   type SweepGas,
 } from './chain-view.ts';
 import { accountOf, signedExpirationMs } from './tron-bytes.ts';
+import { must } from '../domain/must.ts';
 
 interface Info {
   readonly id?: string;
@@ -82,13 +83,13 @@ export class TronView implements ChainView {
       const token = this.#network.tokens.find(({ address }) => address === addressOf(log?.address ?? ''));
       if (!log || !token || log.topics?.length !== 3 || log.topics[0] !== TRANSFER_TOPIC || !WORD.test(log.data ?? ''))
         return null;
-      if (addressOf(log.topics[2]!) !== proof.toAddress) return null;
+      if (addressOf(must(log.topics[2])) !== proof.toAddress) return null;
       return {
-        depositKey: `tron:${info!.id!.toLowerCase()}:${proof.logIndex}`,
+        depositKey: `tron:${must(must(info).id).toLowerCase()}:${proof.logIndex}`,
         coin: token.coin,
         units: fromTokenUnits(BigInt(`0x${log.data}`), token.decimals),
         // Minted money has no payer.
-        payer: /^0+$/.test(log.topics[1]!) ? null : addressOf(log.topics[1]!),
+        payer: /^0+$/.test(must(log.topics[1])) ? null : addressOf(must(log.topics[1])),
         final: solid !== null,
       };
     });

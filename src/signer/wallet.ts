@@ -9,6 +9,7 @@ import { accountOfKey, evmAddressOf, tronAddressOf } from './account-address.ts'
 import { AuditKey } from './audit-key.ts';
 import type { KeyPlace, SigningWallet } from './signing-wallet.ts';
 import { SolanaKeys } from './solana-keys.ts';
+import { must } from '../domain/must.ts';
 
 /*
  * Collection addresses live in account 0. Treasury keys live in accounts of their own behind a hardened step: whoever
@@ -50,10 +51,10 @@ export class Wallet implements SigningWallet {
     this.tronXpub = this.#collection.tron.publicExtendedKey;
     this.#solana = new SolanaKeys(seed);
     const [evm, tron] = [root.derive(TREASURY_PATH.evm), root.derive(TREASURY_PATH.tron)];
-    this.#treasuryKeys = { evm: evm.privateKey!.slice(), tron: tron.privateKey!.slice() };
+    this.#treasuryKeys = { evm: must(evm.privateKey).slice(), tron: must(tron.privateKey).slice() };
     this.treasury = {
-      evm: evmAddressOf(accountOfKey(evm.publicKey!)),
-      tron: tronAddressOf(accountOfKey(tron.publicKey!)),
+      evm: evmAddressOf(accountOfKey(must(evm.publicKey))),
+      tron: tronAddressOf(accountOfKey(must(tron.publicKey))),
       solana: base58(this.#solana.treasuryPublicKey()),
     };
     this.auditKey = new AuditKey(seed);
@@ -67,9 +68,9 @@ export class Wallet implements SigningWallet {
   }
 
   collectionAddress(family: AddressFamily, index: number): string {
-    if (family === 'solana') return this.solanaPublicKeys(index, 1)[0]!;
+    if (family === 'solana') return must(this.solanaPublicKeys(index, 1)[0]);
     const account = accountOfKey(
-      HDKey.fromExtendedKey(family === 'evm' ? this.evmXpub : this.tronXpub).deriveChild(index).publicKey!,
+      must(HDKey.fromExtendedKey(family === 'evm' ? this.evmXpub : this.tronXpub).deriveChild(index).publicKey),
     );
     return family === 'evm' ? evmAddressOf(account) : tronAddressOf(account);
   }
@@ -77,7 +78,7 @@ export class Wallet implements SigningWallet {
   async signDigest(family: 'evm' | 'tron', place: KeyPlace, digest: Uint8Array): Promise<Uint8Array> {
     const { getBytes, SigningKey } = await import('ethers');
     const key =
-      place === 'treasury' ? this.#treasuryKeys[family] : this.#collection[family].deriveChild(place).privateKey!;
+      place === 'treasury' ? this.#treasuryKeys[family] : must(this.#collection[family].deriveChild(place).privateKey);
     return getBytes(new SigningKey(key).sign(digest).serialized);
   }
 

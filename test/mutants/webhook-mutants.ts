@@ -211,7 +211,7 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
   mutant(
     'https alone',
     URLS,
-    "match[1]!.toLowerCase() !== 'https' && !allowInsecure",
+    "must(match[1]).toLowerCase() !== 'https' && !allowInsecure",
     'match[1] === null',
     'may not be "http://example.org:443',
     'W17, W18, W19: http:.*:443',
@@ -219,7 +219,7 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
   mutant(
     'the refusal of user names',
     URLS,
-    "match[2]!.includes('@')",
+    "must(match[2]).includes('@')",
     'match[2] === null',
     'may not be "https://a@b',
     'W17, W18, W19:',

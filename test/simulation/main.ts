@@ -163,4 +163,5 @@ console.log(
   `${done} runs, ${(simulatedSec / 3600).toFixed(1)} hours of service in ${cpuSec.toFixed(0)} s of CPU: ${Math.round(simulatedSec / cpuSec)} hours an hour, ${failed} failed`,
 );
 if (values.coverage) console.log(coverageReport(counts));
-process.exit(failed === 0 ? 0 : 1);
+// What was printed into a pipe is read first.
+process.stdout.write('', () => process.exit(failed === 0 ? 0 : 1));

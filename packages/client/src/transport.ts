@@ -160,7 +160,7 @@ function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = (): void => {
       clearTimeout(timer);
-      reject(signal!.reason as Error);
+      reject(signal?.reason as Error);
     };
     const timer = setTimeout(() => {
       signal?.removeEventListener('abort', stop);

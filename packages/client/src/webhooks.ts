@@ -72,7 +72,8 @@ function headerOf(headers: WebhookHeaders, name: string): string | null {
   const values = Object.entries(headers as Readonly<Record<string, string | readonly string[] | undefined>>).filter(
     ([key, value]) => key.toLowerCase() === wanted && value !== undefined,
   );
-  const value = values.length === 1 ? values[0]![1] : null;
+  const [first, ...others] = values;
+  const value = others.length === 0 ? first?.[1] : null;
   return typeof value === 'string' ? value : null;
 }
 

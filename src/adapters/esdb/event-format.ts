@@ -8,6 +8,7 @@ import { DamagedEvent, type EncodedEvent, type RecordedEvent } from '../../ports
 import { hashRecorded } from '../../runtime/commands/codec.ts';
 import { isSet, positionText } from './position.ts';
 import type { StreamNames } from './stream-names.ts';
+import { must } from '../../domain/must.ts';
 
 /*
  * Texts are stored as octets: the client parses and prints everything that looks like JSON, and a hash needs every
@@ -44,7 +45,7 @@ export function fromClientEvent(event: ClientEvent | AllStreamRecordedEvent, nam
     atMs: Number(header[2]),
     data: text(event.data),
     metadata: framed.slice(header[0].length),
-    hash: header[3]!,
+    hash: must(header[3]),
   };
   if (hashRecorded(recorded) !== recorded.hash)
     throw new DamagedEvent(`${place} does not have the hash it was written with`);

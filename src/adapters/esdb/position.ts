@@ -1,4 +1,5 @@
 import type { Position } from '../../ports/event-store.ts';
+import { must } from '../../domain/must.ts';
 
 /** A place in EventStoreDB's log: both halves are kept, since a commit position alone does not name a record. */
 export interface LogPosition {
@@ -19,7 +20,7 @@ export const positionText = ({ commit, prepare }: LogPosition): Position => `C:$
 export function parsePosition(text: Position): LogPosition {
   const parts = /^C:(\d{1,19})\/P:(\d{1,19})$/.exec(text);
   if (!parts) throw new RangeError(`${JSON.stringify(text)} is not a position of an EventStoreDB log`);
-  return { commit: BigInt(parts[1]!), prepare: BigInt(parts[2]!) };
+  return { commit: BigInt(must(parts[1])), prepare: BigInt(must(parts[2])) };
 }
 
 export const isAfter = (position: LogPosition, other: LogPosition): boolean =>

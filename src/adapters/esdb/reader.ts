@@ -15,6 +15,7 @@ import { fromClientEvent } from './event-format.ts';
 import { isFault, NoAnswer } from './faults.ts';
 import { isSet, type LogPosition, parsePosition, positionText } from './position.ts';
 import type { StreamNames } from './stream-names.ts';
+import { must } from '../../domain/must.ts';
 
 /** Events of one request. */
 const PAGE = 512;
@@ -57,7 +58,7 @@ export class EsdbReader {
           }),
         ),
       );
-      events.push(...page.map(({ event }) => fromClientEvent(event!, this.#names)));
+      events.push(...page.map(({ event }) => fromClientEvent(must(event), this.#names)));
       if (page.length < maxCount) break;
     }
     return events;

@@ -19,6 +19,7 @@ import { isAfter, later, type LogPosition, parsePosition } from './position.ts';
 import type { EsdbReader } from './reader.ts';
 import { ReachedWaiters } from './reached.ts';
 import type { StreamNames } from './stream-names.ts';
+import { must } from '../../domain/must.ts';
 
 export interface SubscriptionTimes {
   /** Longest pause before the next try after a failure. */
@@ -251,7 +252,7 @@ export class EsdbSubscription implements Subscription {
       this.#inFlight = this.#queue.splice(0, this.#batchSize);
       if (this.#queue.length < MOST_QUEUED) this.#stream?.resume();
       const handled = await this.#handle(this.#inFlight);
-      const last = this.#inFlight.at(-1)!;
+      const last = must(this.#inFlight.at(-1));
       this.#inFlight = [];
       if (!handled) return;
       this.#handled = last.position;

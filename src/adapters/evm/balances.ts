@@ -1,5 +1,6 @@
 import type { Token } from '../../domain/networks.ts';
 import { ProviderFault, RpcError, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { must } from '../../domain/must.ts';
 
 /**
  * Addresses in one call: about two million gas, far below what nodes allow, and below the limit for code that is run
@@ -22,7 +23,7 @@ export async function evmTokenUnits(
   return addresses.map((_, index) => {
     if (words[2 * index + 1] === 0n)
       throw new ProviderFault('incapable', `${token.coin} does not say what an account holds`);
-    return words[2 * index]!;
+    return must(words[2 * index]);
   });
 }
 

@@ -27,6 +27,7 @@ import { LogScanner } from './log-scanner.ts';
 import { verifyProvider } from './provider-check.ts';
 import { isOurTransfer, tokensByAddress, toTransfer } from './transfer-log.ts';
 import type { TokensByAddress } from './transfer-log.ts';
+import { must } from '../../domain/must.ts';
 
 export interface EvmChainOptions {
   readonly settings: NetworkSettings;
@@ -81,7 +82,7 @@ class EvmChain implements Chain, AddressHistory {
     });
     this.#heads = new HeadComparison(options.pool, (provider) => this.#reportHead(provider), options.lagProbeMs);
     const unitsOf = ({ tokenAddress, tokenUnits }: Transfer): bigint =>
-      fromTokenUnits(tokenUnits, this.#tokens.get(tokenAddress.toLowerCase())!.decimals);
+      fromTokenUnits(tokenUnits, must(this.#tokens.get(tokenAddress.toLowerCase())).decimals);
     this.#voices = new Voices(options.settings.network, options.pool, unitsOf, options.confirmWithSecond);
   }
 
@@ -171,7 +172,7 @@ class EvmChain implements Chain, AddressHistory {
     await this.#providers.admit(provider);
     const whole = look === undefined ? null : await this.#readWhole(provider, look);
     const shown = whole?.receipts.get(txHash.toLowerCase());
-    const transfer = shown ? this.#transferShown(shown, whole!.block, logIndex) : null;
+    const transfer = shown ? this.#transferShown(shown, must(whole).block, logIndex) : null;
     if (transfer) return transfer;
     const receipt = await readReceipt(provider, txHash);
     if (receipt === null) {

@@ -9,6 +9,7 @@ import { createTransferBloom } from './logs-bloom.ts';
 import { receiptsRootOf } from './receipts-root.ts';
 import { isOurTransfer, toTransfer } from './transfer-log.ts';
 import type { TokensByAddress } from './transfer-log.ts';
+import { must } from '../../domain/must.ts';
 
 /** Why one provider's chain cannot hold the transfer; null when it shows it, or does not show that it is gone. */
 export async function disproofAt(
@@ -75,7 +76,7 @@ function holds(receipt: RawReceipt, tokens: TokensByAddress, deposit: DepositFac
   if (receipt.status !== '0x1') return false;
   const log = receipt.logs.find((candidate) => fromQuantity(candidate.logIndex, 'log index') === deposit.logIndex);
   if (!log || !isOurTransfer(log, tokens, () => true)) return false;
-  const { decimals } = tokens.get(log.address.toLowerCase())!;
+  const { decimals } = must(tokens.get(log.address.toLowerCase()));
   const { tokenAddress, tokenUnits, fromAddress, toAddress } = toTransfer(log, tokens, {
     number: deposit.blockNumber,
     hash: deposit.blockHash,

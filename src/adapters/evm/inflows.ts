@@ -5,6 +5,7 @@ import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { blocksOfChange } from './balance-changes.ts';
 import { strangeLogs, topicOf, transferOf } from './outflows.ts';
 import { readReceipt, toQuantity } from './rpc.ts';
+import { must } from '../../domain/must.ts';
 
 /** Blocks with all their transactions, a few hundred kilobytes each on the main networks. */
 const MOST_BLOCKS = 2_000;
@@ -49,7 +50,7 @@ async function tokenInflows(
   const logs = await strangeLogs(provider, settings, [null, topicOf(address)], sought, strangersAmong);
   return logs.flatMap((log) => {
     const seen = transferOf(settings, log);
-    const fromAddress = getAddress(`0x${log.topics[1]!.slice(26)}`);
+    const fromAddress = getAddress(`0x${must(log.topics[1]).slice(26)}`);
     if (seen === null || seen.units === 0n || fromAddress.toLowerCase() === address.toLowerCase()) return [];
     const { coin, units, txHash, blockNumber } = seen;
     return [{ coin, units, fromAddress, txHash, logIndex: Number(log.logIndex), blockNumber }];

@@ -1,5 +1,6 @@
 import { ProviderFault } from '../../ports/rpc-pool.ts';
 import type { RpcError } from '../../ports/rpc-pool.ts';
+import { must } from '../../domain/must.ts';
 
 /** What a provider's refusal of a log range means for the next attempt. */
 export type RangeAdvice =
@@ -36,7 +37,7 @@ export function adviceOf(error: RpcError | ProviderFault, fromBlock: number, toB
   if (upTo !== null && upTo >= fromBlock && upTo < toBlock) return { kind: 'up-to', toBlock: upTo };
   if (BEHIND.test(message)) return { kind: 'give-up' };
   const cap = RANGE_CAP.exec(message);
-  const blocks = cap ? Number(cap[1]!.replaceAll(',', '')) * (cap[2] ? 1000 : 1) : 0;
+  const blocks = cap ? Number(must(cap[1]).replaceAll(',', '')) * (cap[2] ? 1000 : 1) : 0;
   if (blocks > 0 && blocks < toBlock - fromBlock + 1) return { kind: 'at-most', blocks };
   return code === -32601 || NOT_SERVED.test(message) ? { kind: 'give-up' } : { kind: 'halve' };
 }

@@ -10,6 +10,7 @@ import { createRangeWindow } from './range-window.ts';
 import type { RangeWindow } from './range-window.ts';
 import { isOurTransfer, toTransfer, TRANSFER_TOPIC } from './transfer-log.ts';
 import type { TokensByAddress } from './transfer-log.ts';
+import { must } from '../../domain/must.ts';
 
 export interface LogScannerOptions {
   readonly tokens: TokensByAddress;
@@ -64,7 +65,7 @@ export class LogScanner {
     const headers = await Promise.all(
       headerNumbers(fromBlock, endBlock, ours).map((number) => mustReadHeader(provider, number)),
     );
-    const last = headers.at(-1)!.block;
+    const last = must(headers.at(-1)).block;
     if (endBlock === plannedEnd && last.hash !== before.block.hash)
       throw new ProviderFault('inconsistent', `block ${endBlock} was replaced while its range was read`);
     refuseBrokenLinks(headers);
@@ -72,7 +73,7 @@ export class LogScanner {
     this.#remember(provider, headers);
     const blocks = new Map(headers.map(({ block }) => [block.number, block]));
     const transfers = ours.map((log) =>
-      toTransfer(log, this.#options.tokens, blocks.get(fromQuantity(log.blockNumber, 'block number'))!),
+      toTransfer(log, this.#options.tokens, must(blocks.get(fromQuantity(log.blockNumber, 'block number')))),
     );
     transfers.sort((a, b) => a.block.number - b.block.number || a.logIndex - b.logIndex);
     return { transfers, lastBlock: last, headers: headers.map(({ block }) => block) };
@@ -122,7 +123,7 @@ export class LogScanner {
       headers.unshift(parent);
       next = parent;
     }
-    for (let end = headers[0]!.block.number - 1; end >= fromBlock; end -= BLOCKS_AT_A_TIME) {
+    for (let end = must(headers[0]).block.number - 1; end >= fromBlock; end -= BLOCKS_AT_A_TIME) {
       const first = Math.max(fromBlock, end - BLOCKS_AT_A_TIME + 1);
       const numbers = Array.from({ length: end - first + 1 }, (_, offset) => first + offset);
       headers.unshift(...(await Promise.all(numbers.map((number) => mustReadHeader(provider, number)))));
@@ -237,7 +238,7 @@ export class LogScanner {
 /** The logs that are transfers of allow-listed tokens to us: the one loop that sees every transfer of the network. */
 export function matchLogs(logs: readonly RawLog[], tokens: TokensByAddress, isOurs: IsOurs): RawLog[] {
   const candidates = isOurs.sift
-    ? isOurs.sift(logs.map((log) => log.topics[2] ?? '')).map((position) => logs[position]!)
+    ? isOurs.sift(logs.map((log) => log.topics[2] ?? '')).map((position) => must(logs[position]))
     : logs;
   return candidates.filter((log) => isOurTransfer(log, tokens, isOurs));
 }

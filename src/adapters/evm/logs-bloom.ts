@@ -1,5 +1,6 @@
 import { getBytes, keccak256 } from 'ethers';
 import { TRANSFER_TOPIC } from './transfer-log.ts';
+import { must } from '../../domain/must.ts';
 
 /** A bit of the header's bloom filter: where its hex digit is, and its mask in that digit. */
 interface BloomBit {
@@ -13,7 +14,7 @@ interface BloomBit {
 function bitsOf(value: string): BloomBit[] {
   const hash = getBytes(keccak256(value));
   return [0, 2, 4].map((at) => {
-    const bit = ((hash[at]! << 8) | hash[at + 1]!) & 2047;
+    const bit = (((hash[at] ?? 0) << 8) | (hash[at + 1] ?? 0)) & 2047;
     return { digit: 2 + 511 - (bit >> 2), mask: 1 << (bit & 3) };
   });
 }
@@ -31,5 +32,5 @@ export function createTransferBloom(
 ): (logsBloom: string) => boolean {
   const parties = fromAndTo.map((address) => topicOf(address ?? ZERO_ADDRESS));
   const bits = [tokenAddress, TRANSFER_TOPIC, ...parties].flatMap(bitsOf);
-  return (logsBloom) => bits.every(({ digit, mask }) => (Number.parseInt(logsBloom[digit]!, 16) & mask) !== 0);
+  return (logsBloom) => bits.every(({ digit, mask }) => (Number.parseInt(must(logsBloom[digit]), 16) & mask) !== 0);
 }

@@ -6,6 +6,7 @@ import type { SeenOutflow, StrangersAmong } from '../../ports/outgoing-chain.ts'
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { toQuantity } from './rpc.ts';
 import { TRANSFER_TOPIC } from './transfer-log.ts';
+import { must } from '../../domain/must.ts';
 
 /** Providers cut wider ranges off. */
 const RANGE = 2_000;
@@ -82,7 +83,7 @@ export function transferOf({ tokens }: NetworkSettings, log: FoundLog) {
   return {
     coin: token.coin,
     units: fromTokenUnits(BigInt(log.data), token.decimals),
-    toAddress: getAddress(`0x${log.topics[2]!.slice(26)}`),
+    toAddress: getAddress(`0x${must(log.topics[2]).slice(26)}`),
     txHash: log.transactionHash.toLowerCase(),
     part: String(Number(log.logIndex)),
     blockNumber: Number(log.blockNumber),

@@ -4,6 +4,7 @@ import type { Fate, LandedCheck, LandedTransaction, SentTransaction } from '../.
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { fromQuantity, mustReadHeader, readHeader, readReceipt, type RawLog, type RawReceipt } from './rpc.ts';
 import { TRANSFER_TOPIC } from './transfer-log.ts';
+import { must } from '../../domain/must.ts';
 
 interface PricedReceipt extends RawReceipt {
   readonly gasUsed: string;
@@ -53,7 +54,7 @@ export async function fateAt(provider: RpcProvider, asked: Asked): Promise<Fate>
     receipt.status !== '0x1' || asked.sent.some((sent) => sent.txHash === txHash && isCancelling(sent));
   // What frees the money again must be as final as the chain can be.
   if (isWithoutEffect) return final ? { kind: 'ineffective', txHash, networkFee } : { kind: 'pending', inBlock: true };
-  if (asked.expected !== null && !receipt.logs.some((log) => isExpected(log, asked.expected!)))
+  if (asked.expected !== null && !receipt.logs.some((log) => isExpected(log, must(asked.expected))))
     return { kind: 'alarm', detail: `${txHash} succeeded without the transfer it was signed for` };
   const deep = final || (asked.depth !== null && head.block.number - number + 1 >= asked.depth);
   if (!deep) return { kind: 'pending', inBlock: true };
@@ -66,7 +67,7 @@ export async function fateAt(provider: RpcProvider, asked: Asked): Promise<Fate>
 
 /** No receipt: it waits in a mempool, was forgotten, or somebody else used the nonce. */
 async function outsideBlocks(provider: RpcProvider, { sent, from }: Asked): Promise<Fate> {
-  const last = sent.at(-1)!;
+  const last = must(sent.at(-1));
   if (last.validity.kind !== 'evm-nonce') throw new Error('not a transaction of this chain');
   const { nonce } = last.validity;
   const final = fromQuantity(await provider.call('eth_getTransactionCount', [from, 'finalized']), 'transaction count');
@@ -108,8 +109,8 @@ function isExpected(log: RawLog, { tokenAddress, from, to, units }: Expected): b
     log.address.toLowerCase() === tokenAddress.toLowerCase() &&
     log.topics.length === 3 &&
     log.topics[0] === TRANSFER_TOPIC &&
-    log.topics[1]!.toLowerCase() === topic(from) &&
-    log.topics[2]!.toLowerCase() === topic(to) &&
+    must(log.topics[1]).toLowerCase() === topic(from) &&
+    must(log.topics[2]).toLowerCase() === topic(to) &&
     /^0x[0-9a-f]{64}$/i.test(log.data) &&
     BigInt(log.data) === units
   );

@@ -34,6 +34,7 @@ import { evmOutflows } from './outflows.ts';
 import { verifyProvider } from './provider-check.ts';
 import { fromQuantity, mustReadHeader } from './rpc.ts';
 import { gasOfTransfer, isFrozen, isPaused, view } from './token-calls.ts';
+import { must } from '../../domain/must.ts';
 
 export interface EvmOutgoingOptions {
   readonly settings: NetworkSettings;
@@ -119,7 +120,7 @@ export class EvmOutgoing implements OutgoingChain {
       }));
       for (const token of this.settings.tokens) {
         const units = await evmTokenUnits(provider, token, addresses);
-        held.forEach(({ coins }, index) => (coins[token.coin] = fromTokenUnits(units[index]!, token.decimals)));
+        held.forEach(({ coins }, index) => (coins[token.coin] = fromTokenUnits(must(units[index]), token.decimals)));
       }
       return held;
     });
@@ -143,7 +144,7 @@ export class EvmOutgoing implements OutgoingChain {
         (token ? GAS_FLOOR : await nativeGasOf(provider, order)) * fees.maxFeePerGas * BigInt(reserved.payouts + 1);
       const need = token ? gas : gas + amountOf(order.amount);
       if (held >= need) return { kind: 'ready' };
-      if (order.kind === 'sweep') return this.#sweepGas(provider, token!, order, { fees, held });
+      if (order.kind === 'sweep') return this.#sweepGas(provider, must(token), order, { fees, held });
       const what = token ? 'for network fees' : `and must send ${order.amount}`;
       const detail = `the treasury ${order.fromAddress} holds ${formatAmount(held)} ${what} on ${this.network} and needs ${formatAmount(need)}`;
       return { kind: 'wait', reason: 'insufficient_gas', detail };

@@ -1,6 +1,7 @@
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { ProviderFault } from '../../ports/rpc-pool.ts';
 import type { RawReceipt } from './rpc.ts';
+import { must } from '../../domain/must.ts';
 
 /** What RLP encodes (yellow paper, appendix B): bytes, or a list of such. */
 type Rlp = Uint8Array | readonly Rlp[];
@@ -40,13 +41,16 @@ function encodeReceipt({ status, cumulativeGasUsed, logsBloom, logs, type }: Raw
 /** No key is the start of another one, so a branch never has a value of its own. */
 function nodeOf(entries: readonly Entry[], depth: number): readonly Rlp[] {
   const [first] = entries;
-  if (entries.length === 1) return [packed(first!.nibbles.slice(depth), true), first!.value];
+  if (entries.length === 1) return [packed(must(first).nibbles.slice(depth), true), must(first).value];
   let shared = 0;
-  while (entries.every(({ nibbles }) => nibbles[depth + shared] === first!.nibbles[depth + shared])) shared += 1;
+  while (entries.every(({ nibbles }) => nibbles[depth + shared] === must(first).nibbles[depth + shared])) shared += 1;
   if (shared > 0)
-    return [packed(first!.nibbles.slice(depth, depth + shared), false), referenceTo(nodeOf(entries, depth + shared))];
+    return [
+      packed(must(first).nibbles.slice(depth, depth + shared), false),
+      referenceTo(nodeOf(entries, depth + shared)),
+    ];
   const below = Array.from({ length: 16 }, (): Entry[] => []);
-  for (const entry of entries) below[entry.nibbles[depth]!]!.push(entry);
+  for (const entry of entries) must(below[must(entry.nibbles[depth])]).push(entry);
   return [...below.map((some) => (some.length === 0 ? NONE : referenceTo(nodeOf(some, depth + 1)))), NONE];
 }
 
@@ -60,12 +64,12 @@ function referenceTo(node: readonly Rlp[]): Rlp {
 function packed(nibbles: readonly number[], isLeaf: boolean): Uint8Array {
   const flag = (isLeaf ? 2 : 0) + (nibbles.length % 2);
   const all = [flag, ...(nibbles.length % 2 === 0 ? [0] : []), ...nibbles];
-  return Uint8Array.from({ length: all.length / 2 }, (_, at) => all[2 * at]! * 16 + all[2 * at + 1]!);
+  return Uint8Array.from({ length: all.length / 2 }, (_, at) => must(all[2 * at]) * 16 + must(all[2 * at + 1]));
 }
 
 function encode(item: Rlp): Uint8Array {
   if (!(item instanceof Uint8Array)) return withLength(0xc0, Buffer.concat(item.map(encode)));
-  return item.length === 1 && item[0]! < 0x80 ? item : withLength(0x80, item);
+  return item.length === 1 && (item[0] ?? 0) < 0x80 ? item : withLength(0x80, item);
 }
 
 function withLength(offset: number, payload: Uint8Array): Uint8Array {

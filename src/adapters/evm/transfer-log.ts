@@ -4,6 +4,7 @@ import type { Token } from '../../domain/networks.ts';
 import type { Block, Transfer } from '../../ports/chain.ts';
 import { fromQuantity } from './rpc.ts';
 import type { RawLog } from './rpc.ts';
+import { must } from '../../domain/must.ts';
 
 /** ERC-20: `Transfer(address indexed from, address indexed to, uint256 value)`. */
 export const TRANSFER_TOPIC = id('Transfer(address,address,uint256)');
@@ -27,9 +28,9 @@ export function isOurTransfer(log: RawLog, tokens: TokensByAddress, isOurs: (add
   return (
     topics.length === 3 &&
     topics[0] === TRANSFER_TOPIC &&
-    isOurs(`0x${topics[2]!.slice(26)}`) &&
-    ADDRESS_TOPIC.test(topics[1]!) &&
-    ADDRESS_TOPIC.test(topics[2]!) &&
+    isOurs(`0x${must(topics[2]).slice(26)}`) &&
+    ADDRESS_TOPIC.test(must(topics[1])) &&
+    ADDRESS_TOPIC.test(must(topics[2])) &&
     WORD.test(log.data) &&
     (tokens.has(log.address) || tokens.has(log.address.toLowerCase())) &&
     log.removed !== true &&
@@ -43,11 +44,11 @@ const addressIn = memoized(20_000, (topic: string): string => getAddress(`0x${to
 /** Reads a log that `isOurTransfer` accepted. `block` must be the one the log names. */
 export function toTransfer(log: RawLog, tokens: TokensByAddress, block: Block): Transfer {
   return {
-    tokenAddress: tokens.get(log.address.toLowerCase())!.address,
+    tokenAddress: must(tokens.get(log.address.toLowerCase())).address,
     tokenUnits: BigInt(log.data),
     // Freshly minted money, as bridges deliver it, has no payer to give it back to.
-    fromAddress: /^0x0+$/.test(log.topics[1]!) ? null : addressIn(log.topics[1]!),
-    toAddress: addressIn(log.topics[2]!),
+    fromAddress: /^0x0+$/.test(must(log.topics[1])) ? null : addressIn(must(log.topics[1])),
+    toAddress: addressIn(must(log.topics[2])),
     txHash: log.transactionHash.toLowerCase(),
     logIndex: fromQuantity(log.logIndex, 'log index'),
     block,

@@ -8,6 +8,7 @@ import {
   type Configuration,
 } from 'openid-client';
 import type { SignInRequest, SingleSignOn } from '../../ports/single-sign-on.ts';
+import { must } from '../../domain/must.ts';
 
 const TIMEOUT_SEC = 10;
 
@@ -60,7 +61,7 @@ export function oidcSingleSignOn({ issuer, clientId, clientSecret, scope, redire
         idTokenExpected: true,
       };
       const found = await configuration();
-      const claims = (await authorizationCodeGrant(found, current, checks)).claims()!;
+      const claims = must((await authorizationCodeGrant(found, current, checks)).claims());
       checkIssuer(claims.iss, found.serverMetadata().issuer);
       return { issuer: claims.iss, subject: claims.sub, claims };
     },

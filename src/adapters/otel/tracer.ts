@@ -12,6 +12,7 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import type { Span, SpanOptions, TraceParent, Tracer } from '../../ports/tracing.ts';
+import { must } from '../../domain/must.ts';
 
 export interface OtelTracerOptions {
   /** Base address of an OTLP/HTTP receiver; `/v1/traces` is added. */
@@ -80,9 +81,9 @@ function contextOf(traceParent: TraceParent | undefined): SpanContext | null {
   const match = traceParent === undefined ? null : TRACE_PARENT.exec(traceParent);
   if (!match) return null;
   return {
-    traceId: match[1]!,
-    spanId: match[2]!,
-    traceFlags: Number.parseInt(match[3]!, 16) & TraceFlags.SAMPLED,
+    traceId: must(match[1]),
+    spanId: must(match[2]),
+    traceFlags: Number.parseInt(must(match[3]), 16) & TraceFlags.SAMPLED,
     isRemote: true,
   };
 }

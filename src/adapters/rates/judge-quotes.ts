@@ -2,6 +2,7 @@ import type { Decimal } from 'decimal.js';
 import type { QuoteEvidence } from '../../domain/events/coin-events.ts';
 import type { Quote } from './provider.ts';
 import { isSane } from './sanity-band.ts';
+import { must } from '../../domain/must.ts';
 
 /** How far a quote may be from the median of the usable ones. */
 const MAX_DEVIATION = 0.02;
@@ -38,14 +39,14 @@ export function judge(currency: string, testimonies: readonly Testimony[], nowMs
     testimony,
     fault: faultOf(currency, testimony, nowMs, maxAgeMs),
   }));
-  const usable = examined.filter(({ fault }) => fault === null).map(({ testimony }) => testimony.quote!.rate);
+  const usable = examined.filter(({ fault }) => fault === null).map(({ testimony }) => must(testimony.quote).rate);
   const middle = median(usable);
   const agrees = (rate: Decimal): boolean =>
     middle !== null && rate.minus(middle).abs().dividedBy(middle).lessThanOrEqualTo(MAX_DEVIATION);
   const agreeing = usable.filter(agrees);
   const decided = agreeing.length * 2 > usable.length ? median(agreeing) : null;
   const quotes = examined.map(({ testimony, fault }) => {
-    const outlier = fault === null && !agrees(testimony.quote!.rate) ? 'outlier' : fault;
+    const outlier = fault === null && !agrees(must(testimony.quote).rate) ? 'outlier' : fault;
     return evidence(testimony, nowMs, outlier ?? (decided === null ? 'no_majority' : null));
   });
   return { rate: decided === null ? null : rateText(decided), rule: ruleName(maxAgeMs), quotes };

@@ -4,6 +4,7 @@ import type { DailyRates } from '../../ports/daily-rates.ts';
 import { endpoint, getJson } from './bounded-json.ts';
 import { isRecord, priceText, ProviderFailed } from './provider.ts';
 import { errorsOf, KRAKEN_URL, refusesPair } from './kraken.ts';
+import { must } from '../../domain/must.ts';
 
 const DAY_SEC = 86_400;
 const TIMEOUT_MS = 10_000;
@@ -19,7 +20,7 @@ export function krakenDays(baseUrl: string = KRAKEN_URL, pauseMs: number = PAUSE
     source: 'Kraken, daily close',
     async rates(coin, currency, days, signal) {
       await sleep(pauseMs, undefined, { signal });
-      const since = startOfDaySec(days[0]!) - DAY_SEC - 1;
+      const since = startOfDaySec(must(days[0])) - DAY_SEC - 1;
       const path = `0/public/OHLC?pair=${coin}${currency}&interval=1440&since=${since}`;
       const { json } = await getJson(
         endpoint(baseUrl, path),
@@ -41,7 +42,11 @@ function parseKrakenDays(json: unknown): Map<string, string> {
     name !== 'last' && Array.isArray(value) ? [value as unknown[]] : [],
   );
   if (candles.length !== 1) throw new ProviderFailed('answered no candles of one pair');
-  return new Map(candles[0]!.slice(0, -1).flatMap((candle) => closeOf(candle)));
+  return new Map(
+    must(candles[0])
+      .slice(0, -1)
+      .flatMap((candle) => closeOf(candle)),
+  );
 }
 
 function closeOf(candle: unknown): (readonly [day: string, rate: string])[] {

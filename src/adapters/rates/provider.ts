@@ -1,6 +1,7 @@
 import { Decimal } from 'decimal.js';
 import { COINS, SCALE } from '../../domain/money.ts';
 import type { Coin } from '../../domain/money.ts';
+import { must } from '../../domain/must.ts';
 
 /** What one provider says: one unit of `currency` is `rate` units of `coin`. */
 export interface Quote {
@@ -64,7 +65,7 @@ export function priceText(value: unknown): string | null {
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-export const otherCoin = (coin: Coin): Coin => COINS.find((it) => it !== coin)!;
+export const otherCoin = (coin: Coin): Coin => must(COINS.find((it) => it !== coin));
 
 /** Adds coin-to-coin quotes where the provider prices both coins in US dollars but not in each other. */
 export function withCoinCrosses(quotes: readonly Quote[]): Quote[] {

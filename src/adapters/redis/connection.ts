@@ -1,6 +1,7 @@
 import { Cluster, type Command, Redis, ReplyError } from 'ioredis';
 import { StoreUnavailable } from '../../ports/event-store.ts';
 import { parseRedisUrl, trustOf, type RedisTarget } from './url.ts';
+import { must } from '../../domain/must.ts';
 
 export interface RedisConnectionOptions {
   /** One of the forms of `parseRedisUrl`. */
@@ -80,7 +81,7 @@ function serverClient(target: Exclude<RedisTarget, { kind: 'cluster' }>, command
     sentinelCommandTimeout: commandMs,
     sentinelRetryStrategy: retryPause,
     enableTLSForSentinelMode: target.tls,
-    ...(target.tls && { sentinelTLS: trustOf(target)! }),
+    ...(target.tls && { sentinelTLS: must(trustOf(target)) }),
     ...(target.sentinelPassword !== undefined && { sentinelPassword: target.sentinelPassword }),
   });
 }

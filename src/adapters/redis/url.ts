@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { must } from '../../domain/must.ts';
 
 /** Where Redis is, as `REDIS_URL` says it. */
 export type RedisTarget = RedisAccess &
@@ -46,7 +47,9 @@ export function parseRedisUrl(url: string): RedisTarget {
   if (!parts) throw new InvalidRedisUrl(`must be one of ${FORMS}`);
   const [, scheme, form, credentials, hostList, path = '', query = ''] = parts;
   const kind = (form ?? 'single') as RedisTarget['kind'];
-  const hosts = hostList!.split(',').map((host) => hostOf(host, PORTS[kind]));
+  const hosts = must(hostList)
+    .split(',')
+    .map((host) => hostOf(host, PORTS[kind]));
   const parameters = new URLSearchParams(query);
   const tls = scheme === 'rediss';
   for (const name of parameters.keys())
@@ -55,7 +58,7 @@ export function parseRedisUrl(url: string): RedisTarget {
   const access = { ...credentialsOf(credentials), tls, caFile: parameters.get('ca_file') ?? undefined };
   if (kind === 'single') {
     if (hosts.length > 1) throw new InvalidRedisUrl('names several hosts: say redis+cluster:// or redis+sentinel://');
-    return { kind, hosts: [hosts[0]!], db: databaseOf(path), ...access };
+    return { kind, hosts: [must(hosts[0])], db: databaseOf(path), ...access };
   }
   if (kind === 'cluster') {
     if (path !== '' && path !== '0')
@@ -98,7 +101,7 @@ function hostOf(text: string, defaultPort: number): RedisHost {
   const port = Number(found?.[3] ?? defaultPort);
   if (!found || port < 1 || port > 65_535)
     throw new InvalidRedisUrl('names a host that is not host, host:port or [IPv6 address]:port');
-  return { host: (found[1] ?? found[2])!, port };
+  return { host: must(found[1] ?? found[2]), port };
 }
 
 function databaseOf(text: string): number {

@@ -1,4 +1,5 @@
 import type { Fate } from '../../ports/outgoing.ts';
+import { must } from '../../domain/must.ts';
 
 const RANK = { landed: 0, ineffective: 0, never: 0, alarm: 0, pending: 1, absent: 2 } as const satisfies Record<
   Fate['kind'],
@@ -10,7 +11,7 @@ export function agreedFate(opinions: readonly Fate[]): Fate {
   const alarm = opinions.find((fate) => fate.kind === 'alarm');
   if (alarm) return alarm;
   const [first, ...others] = opinions.toSorted((one, other) => RANK[other.kind] - RANK[one.kind]);
-  if (others.every((other) => isSame(first!, other))) return first!;
+  if (others.every((other) => isSame(must(first), other))) return must(first);
   // One says landed, the other does not see it (yet): nothing is concluded, and the bytes go out again.
   const known = opinions.some((fate) => fate.kind === 'pending' || fate.kind === 'landed');
   return known ? { kind: 'pending', inBlock: opinions.some((fate) => fate.kind === 'landed') } : { kind: 'absent' };

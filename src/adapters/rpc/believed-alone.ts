@@ -1,4 +1,5 @@
 import type { Transfer } from '../../ports/chain.ts';
+import { must } from '../../domain/must.ts';
 
 /** More than the sessions of a day that wait for small payments; the oldest is forgotten first. */
 const MAX_ADDRESSES = 50_000;
@@ -28,7 +29,7 @@ export class BelievedAlone {
     const known = this.#byAddress.get(toAddress) ?? new Map<string, bigint>();
     this.#byAddress.delete(toAddress);
     this.#byAddress.set(toAddress, known.set(nameOf(transfer), units));
-    if (this.#byAddress.size > this.#most) this.#byAddress.delete(this.#byAddress.keys().next().value!);
+    if (this.#byAddress.size > this.#most) this.#byAddress.delete(must(this.#byAddress.keys().next().value));
   }
 }
 

@@ -1,3 +1,5 @@
+import { must } from '../../domain/must.ts';
+
 /** Requests in flight at one provider: grows by one a round of successes, halves when the provider pushes back. */
 export interface ConcurrencyLimit {
   enter(): Promise<void>;
@@ -13,7 +15,7 @@ export function createConcurrencyLimit(options: { readonly initial: number; read
   function admit(): void {
     while (waiting.length > 0 && inFlight < Math.floor(limit)) {
       inFlight += 1;
-      waiting.shift()!();
+      must(waiting.shift())();
     }
   }
 

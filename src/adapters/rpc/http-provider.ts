@@ -167,7 +167,8 @@ async function readText(body: AsyncIterable<Buffer> & { destroy(): unknown }, ma
     }
     chunks.push(chunk);
   }
-  return chunks.length === 1 ? chunks[0]!.toString('utf8') : Buffer.concat(chunks).toString('utf8');
+  const [first, ...further] = chunks;
+  return (first && further.length === 0 ? first : Buffer.concat(chunks)).toString('utf8');
 }
 
 /** Seconds or an HTTP date (RFC 9110, "Retry-After"); anything else is no wish. */

@@ -6,6 +6,7 @@ import { createHttpProvider } from './http-provider.ts';
 import type { HttpProvider } from './http-provider.ts';
 import { createProviderHealth, referenceHead } from './provider-health.ts';
 import type { ProviderHealth } from './provider-health.ts';
+import { must } from '../../domain/must.ts';
 
 export interface RpcPoolOptions {
   /** For metrics and messages. */
@@ -68,7 +69,7 @@ class HttpRpcPool implements RpcPool {
     const before = this.#current;
     this.#listed = urls;
     this.#current = namesOf(urls).map((name, index) => {
-      const url = urls[index]!;
+      const url = must(urls[index]);
       return (
         before.find((member) => member.url === url && member.provider.name === name) ?? this.#createMember(name, url)
       );

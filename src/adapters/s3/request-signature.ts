@@ -1,4 +1,5 @@
 import { createHmac, hash } from 'node:crypto';
+import { must } from '../../domain/must.ts';
 
 export interface S3Credentials {
   readonly accessKeyId: string;
@@ -34,7 +35,7 @@ export function signedHeaders(
   const names = Object.keys(signed).toSorted();
   const canonical = [
     ...[method, url.pathname, canonicalQuery(url.searchParams)],
-    ...names.map((name) => `${name}:${signed[name]!.trim()}`),
+    ...names.map((name) => `${name}:${must(signed[name]).trim()}`),
     ...['', names.join(';'), bodyHash],
   ].join('\n');
   const scope = `${moment.slice(0, 8)}/${region}/s3/aws4_request`;

@@ -1,5 +1,6 @@
 import type { ObjectStore } from '../../ports/object-store.ts';
 import { signedHeaders, type S3Credentials } from './request-signature.ts';
+import { must } from '../../domain/must.ts';
 
 export interface S3Place {
   /** Such as `https://s3.eu-central-1.amazonaws.com`, or that of another server with the same interface. */
@@ -139,7 +140,7 @@ function requestsTo({ endpoint, bucket, credentials }: S3Place): S3Requests {
 /** What the elements of one name hold, in a document whose names are ours and so need no parser. */
 function textsOf(xml: string, element: string): string[] {
   return [...xml.matchAll(new RegExp(`<${element}>([^<]*)</${element}>`, 'g'))].map(([, text]) =>
-    text!
+    must(text)
       .replaceAll('&lt;', '<')
       .replaceAll('&gt;', '>')
       .replaceAll('&quot;', '"')

@@ -18,6 +18,7 @@ import type {
 import { jsonLine, readJsonLines } from '../../runtime/util/json-lines.ts';
 import { signerCalls } from './signer-calls.ts';
 import { connectTo, SignerConnection, SignerUnavailable, type SignerCaller } from './connection.ts';
+import { must } from '../../domain/must.ts';
 
 const ENTRY = fileURLToPath(new URL('../../signer/main.ts', import.meta.url));
 /**
@@ -156,7 +157,7 @@ function handle(
     onLost?.(reason);
   });
   return {
-    pid: child.pid!,
+    pid: must(child.pid),
     call: (method, params) => connection.call(method, params),
     ...signerCalls(connection),
     close: async () => {
@@ -194,7 +195,7 @@ function started(child: ChildProcess): Promise<void> {
     };
     child.once('error', (error) => settle(error.message));
     child.once('exit', (code, signal) => settle(`it ended (${signal ?? `code ${code}`})`));
-    readJsonLines(child.stdout!, {
+    readJsonLines(must(child.stdout), {
       onFault: settle,
       onValue: (value) => {
         const line = value as SignerStarted;

@@ -1,6 +1,7 @@
 import type { TokenAccount } from '../../ports/account-chain.ts';
 import type { RpcProvider } from '../../ports/rpc-pool.ts';
 import { ACCOUNTS_A_CALL, ask, readBalances } from './rpc.ts';
+import { must } from '../../domain/must.ts';
 
 /** Public nodes answer 40 calls of one method in ten seconds. */
 const AT_A_TIME = 2;
@@ -19,7 +20,7 @@ export async function usedSolanaOwners(
   for (let from = 0; from < accounts.length; from += ACCOUNTS_A_CALL) {
     const part = accounts.slice(from, from + ACCOUNTS_A_CALL);
     const { units } = await readBalances(provider, part);
-    part.filter((_, index) => units[index]! > 0n).forEach(({ owner }) => used.add(owner));
+    part.filter((_, index) => must(units[index]) > 0n).forEach(({ owner }) => used.add(owner));
   }
   for (let from = 0; from < accounts.length; from += AT_A_TIME) {
     const part = accounts.slice(from, from + AT_A_TIME);
@@ -28,7 +29,7 @@ export async function usedSolanaOwners(
         ask<readonly unknown[]>(provider, 'getSignaturesForAddress', [account, { commitment: 'confirmed', limit: 1 }]),
       ),
     );
-    part.filter((_, index) => pages[index]!.length > 0).forEach(({ owner }) => used.add(owner));
+    part.filter((_, index) => must(pages[index]).length > 0).forEach(({ owner }) => used.add(owner));
   }
   return used;
 }

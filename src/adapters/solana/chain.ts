@@ -27,6 +27,7 @@ import { ACCOUNTS_A_CALL, blockAtSlot, hasStatus, readBalances, readHistory, rea
 import { SolanaPayerTransactions } from './unsigned-transfer.ts';
 import { payerOf, tokenDeltas } from './token-balances.ts';
 import type { SolanaTransaction, TokenDelta } from './token-balances.ts';
+import { must } from '../../domain/must.ts';
 
 export interface SolanaChainOptions {
   readonly settings: NetworkSettings;
@@ -63,7 +64,7 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
     this.#payerTransactions = new SolanaPayerTransactions(options.pool);
     this.#heads = new HeadComparison(options.pool, (provider) => this.#reportHead(provider), options.lagProbeMs);
     const unitsOf = ({ tokenAddress, tokenUnits }: Transfer): bigint =>
-      fromTokenUnits(tokenUnits, this.settings.tokens.find(({ address }) => address === tokenAddress)!.decimals);
+      fromTokenUnits(tokenUnits, must(this.settings.tokens.find(({ address }) => address === tokenAddress)).decimals);
     this.#voices = new Voices(options.settings.network, options.pool, unitsOf, options.confirmWithSecond);
   }
 
@@ -228,7 +229,7 @@ class SolanaChain implements AccountChain, AddressHistory, PayerTransactions {
       tokenAddress: own.token.address,
       tokenUnits: own.units,
       fromAddress: payerOf(deltas, own.token.address),
-      toAddress: own.owner!,
+      toAddress: must(own.owner),
       txHash,
       logIndex: own.accountIndex,
       block,

@@ -4,6 +4,7 @@ import type { MissingAccount } from '../../ports/outgoing-chain.ts';
 import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { NONCE_ACCOUNT_BYTES, NONCE_ACCOUNTS, nonceAccountOf, storedNonce } from '../../runtime/util/solana-nonce.ts';
 import { ask } from './rpc.ts';
+import { must } from '../../domain/must.ts';
 
 interface RawAccounts {
   readonly context: { readonly slot: number };
@@ -39,7 +40,7 @@ export async function freeNonce(
 ): Promise<{ readonly nonceIndex: number; readonly nonce: string } | null> {
   const { nonces } = await readNonces(provider, treasury, ACCOUNTS);
   const nonceIndex = nonces.findIndex((nonce, index) => nonce !== null && nonce !== used[index]);
-  return nonceIndex < 0 ? null : { nonceIndex, nonce: nonces[nonceIndex]! };
+  return nonceIndex < 0 ? null : { nonceIndex, nonce: must(nonces[nonceIndex]) };
 }
 
 /** The account to be made next; null while one is free, or all are made. */

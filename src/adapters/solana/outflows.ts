@@ -6,6 +6,7 @@ import { associatedTokenAccount } from '../../runtime/util/spl-token.ts';
 import { LAMPORT } from './outgoing-fate.ts';
 import { ask, readTransaction } from './rpc.ts';
 import { accountKeysOf, payerOf, tokenDeltas, type SolanaTransaction } from './token-balances.ts';
+import { must } from '../../domain/must.ts';
 
 const SIGNATURES_A_PAGE = 1_000;
 const MAX_PAGES = 200;
@@ -121,7 +122,7 @@ function broughtBy(transaction: WithBalances, settings: NetworkSettings, owner: 
 function gainOf(transaction: WithBalances, owner: string): number {
   const index = accountKeysOf(transaction).indexOf(owner);
   const { preBalances, postBalances } = transaction.meta;
-  return index < 0 ? 0 : postBalances[index]! - preBalances[index]!;
+  return index < 0 ? 0 : must(postBalances[index]) - must(preBalances[index]);
 }
 
 function takenBy(transaction: WithBalances, settings: NetworkSettings, owner: string, txHash: string): SeenOutflow[] {
@@ -130,7 +131,7 @@ function takenBy(transaction: WithBalances, settings: NetworkSettings, owner: st
   const tokens = deltas.flatMap(({ owner: of, token, units, accountIndex }): SeenOutflow[] => {
     if (of !== owner || units >= 0n) return [];
     const winners = deltas.filter((other) => other.token === token && other.units > 0n);
-    const toAddress = winners.length === 1 ? winners[0]!.owner : null;
+    const toAddress = winners.length === 1 ? must(winners[0]).owner : null;
     return [
       {
         ...shared,

@@ -5,6 +5,7 @@ import { ProviderFault, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { nonceAt } from './nonces.ts';
 import { ask, blockAtSlot, readTransaction, slotOf } from './rpc.ts';
 import { tokenDeltas, type SolanaTransaction } from './token-balances.ts';
+import { must } from '../../domain/must.ts';
 
 export const LAMPORT = 10n ** 9n;
 
@@ -61,7 +62,7 @@ export async function fateAt(provider: RpcProvider, asked: Asked): Promise<Fate>
 
 /** In no block up to the slot. */
 async function unseenAt(provider: RpcProvider, { sent, treasury }: Asked, slot: number): Promise<Fate> {
-  const { validity } = sent.at(-1)!;
+  const { validity } = must(sent.at(-1));
   if (validity.kind === 'solana-blockhash') {
     const { value } = await ask<{ value: boolean }>(provider, 'isBlockhashValid', [
       validity.blockhash,
@@ -88,5 +89,5 @@ function feeOf(transaction: SolanaTransaction, expected: Asked['expected']): big
 /** What the fee payer, the first account, lost: fee and rent. */
 function lamportsOf(transaction: SolanaTransaction): bigint {
   const meta = transaction.meta as unknown as { preBalances: readonly number[]; postBalances: readonly number[] };
-  return BigInt(meta.preBalances[0]! - meta.postBalances[0]!);
+  return BigInt(must(meta.preBalances[0]) - must(meta.postBalances[0]));
 }

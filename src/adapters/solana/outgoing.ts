@@ -35,6 +35,7 @@ import { solanaInflows, solanaOutflows } from './outflows.ts';
 import { fateAt, LAMPORT } from './outgoing-fate.ts';
 import { verifySolanaProvider } from './provider-check.ts';
 import { ACCOUNTS_A_CALL, ask, finalLamports, readBalances, slotOf } from './rpc.ts';
+import { must } from '../../domain/must.ts';
 
 export interface SolanaOutgoingOptions {
   readonly settings: NetworkSettings;
@@ -114,9 +115,13 @@ export class SolanaOutgoing implements OutgoingChain {
       const lamports = await finalLamports(provider, addresses);
       const held = new Map(addresses.map((owner): [string, Partial<Record<Coin, bigint>>] => [owner, {}]));
       accounts.forEach(
-        ({ owner, token }, index) => (held.get(owner)![token.coin] = fromTokenUnits(units[index]!, token.decimals)),
+        ({ owner, token }, index) =>
+          (must(held.get(owner))[token.coin] = fromTokenUnits(must(units[index]), token.decimals)),
       );
-      return addresses.map((owner, index) => ({ coins: held.get(owner)!, native: lamports[index]! * LAMPORT }));
+      return addresses.map((owner, index) => ({
+        coins: must(held.get(owner)),
+        native: must(lamports[index]) * LAMPORT,
+      }));
     });
   }
 
@@ -157,7 +162,7 @@ export class SolanaOutgoing implements OutgoingChain {
         const lamports = String(amountOf(order.amount) / LAMPORT);
         return {
           kind: 'solana-nonce-account',
-          nonceIndex: order.derivationIndex!,
+          nonceIndex: must(order.derivationIndex),
           lamports,
           blockhash: value.blockhash,
         };
@@ -229,7 +234,7 @@ export class SolanaOutgoing implements OutgoingChain {
    */
   async hasVanished(): Promise<LandedCheck> {
     const [headNumber] = await this.#providers.ask((provider) => slotOf(provider, 'finalized'));
-    return { vanished: false, withheld: false, final: true, headNumber: headNumber! };
+    return { vanished: false, withheld: false, final: true, headNumber: must(headNumber) };
   }
 
   finalBlock(): Promise<number> {

@@ -119,7 +119,7 @@ export async function readBalances(
     throw new ProviderFault('inconsistent', 'answered other accounts than were asked for');
   if (commitment === 'confirmed')
     for (const what of ['head', 'read'] as const) provider.report(what, answer.context.slot);
-  const units = accounts.map((account, index) => unitsIn(answer.value[index]!, account));
+  const units = accounts.map((account, index) => unitsIn(answer.value[index] ?? null, account));
   return { units, slot: answer.context.slot, timeSec: Number(Buffer.from(clock.data[0], 'base64').readBigInt64LE(32)) };
 }
 

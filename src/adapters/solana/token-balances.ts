@@ -75,7 +75,7 @@ export function payerOf(deltas: readonly TokenDelta[], mint: string): string | n
     if (token.address === mint) byOwner.set(owner, (byOwner.get(owner) ?? 0n) + units);
   }
   const fallen = [...byOwner].filter(([, units]) => units < 0n).map(([owner]) => owner);
-  return fallen.length === 1 ? fallen[0]! : null;
+  return fallen.length === 1 ? (fallen[0] ?? null) : null;
 }
 
 /**

@@ -3,6 +3,7 @@ import { ProviderFault, type RpcPool, type RpcProvider } from '../../ports/rpc-p
 import { fromBase58 } from '../../runtime/util/base58.ts';
 import { tokenTransfer } from '../../runtime/util/spl-token.ts';
 import { ask } from './rpc.ts';
+import { must } from '../../domain/must.ts';
 
 const KEY_BYTES = 32;
 /** A blockhash lives about a minute; the same one serves everybody who asks within this time. */
@@ -60,10 +61,10 @@ async function compose(
     rentPayer: payer,
   });
   if (reference !== undefined)
-    move!.keys.push({ pubkey: new web3.PublicKey(reference), isSigner: false, isWritable: false });
+    must(move).keys.push({ pubkey: new web3.PublicKey(reference), isSigner: false, isWritable: false });
   const transaction = new web3.Transaction();
   transaction.feePayer = new web3.PublicKey(payer);
   transaction.recentBlockhash = blockhash;
-  transaction.add(make!, move!);
+  transaction.add(must(make), must(move));
   return transaction.serialize({ requireAllSignatures: false, verifySignatures: false });
 }

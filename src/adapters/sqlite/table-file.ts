@@ -1,6 +1,7 @@
 import { chmodSync, closeSync, openSync, renameSync, rmSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { TableFile, TableSchema } from '../../ports/table-file.ts';
+import { must } from '../../domain/must.ts';
 
 /** Rows of one transaction. */
 const ROWS = 50_000;
@@ -25,15 +26,12 @@ export function createTableFile(path: string, schemas: readonly TableSchema[]): 
   };
   return {
     put: (table, cells) => {
-      puts.get(table)!.run(...cells);
+      must(puts.get(table)).run(...cells);
       counted();
     },
     change: (table, key, columns) => {
       const names = Object.keys(columns);
-      const sql = changeOf(
-        schemas.find(({ name }) => name === table)!,
-        names,
-      );
+      const sql = changeOf(must(schemas.find(({ name }) => name === table)), names);
       const statement = changes.get(sql) ?? database.prepare(sql);
       changes.set(sql, statement);
       statement.run(...Object.values(columns), ...key);

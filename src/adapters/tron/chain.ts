@@ -17,6 +17,7 @@ import type { TokenAccounts } from './receipt.ts';
 import { verifyTronProvider } from './provider-check.ts';
 import { assertSameBlock, blockAt, mustHaveBlock, newestBlock, transactionInfo } from './rpc.ts';
 import { movesMoney, scanBlocks, toTransfer } from './scan.ts';
+import { must } from '../../domain/must.ts';
 
 export interface TronChainOptions {
   readonly settings: NetworkSettings;
@@ -62,7 +63,7 @@ class TronChain implements Chain, AddressHistory {
     this.#concurrency = options.concurrency ?? DEFAULT_CONCURRENCY;
     this.#heads = new HeadComparison(options.pool, (provider) => this.#reportHead(provider), options.lagProbeMs);
     const unitsOf = ({ tokenAddress, tokenUnits }: Transfer): bigint =>
-      fromTokenUnits(tokenUnits, this.#tokens.tokenOf(tokenAddress)!.decimals);
+      fromTokenUnits(tokenUnits, must(this.#tokens.tokenOf(tokenAddress)).decimals);
     this.#voices = new Voices(options.settings.network, options.pool, unitsOf, options.confirmWithSecond);
   }
 

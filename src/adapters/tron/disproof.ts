@@ -5,6 +5,7 @@ import type { RpcProvider } from '../../ports/rpc-pool.ts';
 import { readTransfers, succeeded } from './receipt.ts';
 import type { TokenAccounts, TronTransactionInfo } from './receipt.ts';
 import { assertSameBlock, completeReceiptsOf, mustHaveBlock, transactionInfo } from './rpc.ts';
+import { must } from '../../domain/must.ts';
 
 /** Why one provider's chain cannot hold the transfer; null when it shows it, or does not show that it is gone. */
 export async function tronDisproofAt(
@@ -34,6 +35,6 @@ function holds(info: TronTransactionInfo, tokens: TokenAccounts, deposit: Deposi
       logIndex === deposit.logIndex &&
       tokenAddress === deposit.tokenAddress &&
       fromAddress === deposit.fromAddress &&
-      formatAmount(fromTokenUnits(tokenUnits, tokens.tokenOf(tokenAddress)!.decimals)) === deposit.amount,
+      formatAmount(fromTokenUnits(tokenUnits, must(tokens.tokenOf(tokenAddress)).decimals)) === deposit.amount,
   );
 }

@@ -6,6 +6,7 @@ import { listedBlocks, type ListedBlock, type On } from './listed-blocks.ts';
 import { SUN } from './outgoing-fate.ts';
 import { tokenAccounts } from './receipt.ts';
 import { scanBlocks } from './scan.ts';
+import { must } from '../../domain/must.ts';
 
 /** Two hours of blocks. */
 const MOST_BLOCKS = 2_400;
@@ -46,7 +47,7 @@ async function tokenInflows(
   const { transfers } = await on((provider) => scanBlocks(provider, tokenAccounts(settings.tokens), range));
   return transfers.flatMap(({ tokenAddress, fromAddress, tokenUnits, txHash, logIndex, block }): SeenInflow[] => {
     if (fromAddress === address) return [];
-    const { coin, decimals } = settings.tokens.find((token) => token.address === tokenAddress)!;
+    const { coin, decimals } = must(settings.tokens.find((token) => token.address === tokenAddress));
     return [
       { coin, units: fromTokenUnits(tokenUnits, decimals), fromAddress, txHash, logIndex, blockNumber: block.number },
     ];

@@ -7,6 +7,7 @@ import { SUN } from './outgoing-fate.ts';
 import { readTransfers, succeeded, tokenAccounts } from './receipt.ts';
 import { listedBlocks, type ListedBlock, type On } from './listed-blocks.ts';
 import { newestBlock, transactionInfo } from './rpc.ts';
+import { must } from '../../domain/must.ts';
 
 interface Found {
   readonly txHash: string;
@@ -65,7 +66,7 @@ async function takenBy(
     ({ fromAddress }) => fromAddress === address,
   );
   const tokens = transfers.map(({ tokenAddress, toAddress, tokenUnits, logIndex }): SeenOutflow => {
-    const token = settings.tokens.find((candidate) => candidate.address === tokenAddress)!;
+    const token = must(settings.tokens.find((candidate) => candidate.address === tokenAddress));
     const units = fromTokenUnits(tokenUnits, token.decimals);
     return { coin: token.coin, units, toAddress, txHash, part: String(logIndex), blockNumber };
   });

@@ -5,6 +5,7 @@ import { readTransfers, succeeded, tokenAccounts, type TronTransactionInfo } fro
 import { blockAt, newestBlock, transactionInfo } from './rpc.ts';
 import type { Token } from '../../domain/networks.ts';
 import { isListedBetween } from './window.ts';
+import { must } from '../../domain/must.ts';
 
 export const SUN = 10n ** 12n;
 /**
@@ -53,7 +54,7 @@ export async function fateAt(provider: RpcProvider, { sent, expected, lifetimeMs
     };
     return { kind: 'landed', landed, final: true };
   }
-  const last = sent.at(-1)!;
+  const last = must(sent.at(-1));
   if (failed?.txHash === last.txHash) return failed;
   if (last.validity.kind !== 'tron-expiration') throw new Error('not a transaction of this chain');
   const { expirationMs } = last.validity;

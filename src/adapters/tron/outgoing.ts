@@ -31,6 +31,7 @@ import { fateAt, SUN } from './outgoing-fate.ts';
 import { verifyTronProvider } from './provider-check.ts';
 import { ask, newestBlock, type TronView } from './rpc.ts';
 import { costOfTransfer, isFrozen, isPaused, sunOf, unitsOf } from './token-calls.ts';
+import { must } from '../../domain/must.ts';
 
 export interface TronOutgoingOptions {
   readonly settings: NetworkSettings;
@@ -184,7 +185,7 @@ export class TronOutgoing implements OutgoingChain {
    */
   async hasVanished(): Promise<LandedCheck> {
     const [head] = await this.#providers.ask((provider) => newestBlock(provider, 'walletsolidity'));
-    return { vanished: false, withheld: false, final: true, headNumber: head!.number };
+    return { vanished: false, withheld: false, final: true, headNumber: must(head).number };
   }
 
   finalBlock(): Promise<number> {

@@ -1,5 +1,6 @@
 import type { Token } from '../../domain/networks.ts';
 import { accountOf, toBase58Address } from './address.ts';
+import { must } from '../../domain/must.ts';
 
 /** keccak256("Transfer(address,address,uint256)"), as TRON logs write it. */
 const TRANSFER_TOPIC = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
@@ -103,7 +104,7 @@ export function askedTransfer(
   )
     return null;
   const asked = TRANSFER_CALL.exec(value?.data ?? '');
-  return asked && !/^0+$/.test(asked[2]!) ? { toAddress: toBase58Address(asked[1]!.toLowerCase()) } : null;
+  return asked && !/^0+$/.test(must(asked[2])) ? { toAddress: toBase58Address(must(asked[1]).toLowerCase()) } : null;
 }
 
 function decodeTransfer(log: TronLog): { fromAccount: string; toAccount: string; units: bigint } | null {
@@ -111,7 +112,11 @@ function decodeTransfer(log: TronLog): { fromAccount: string; toAccount: string;
   if (topics.length !== 3 || !topics.every((topic) => WORD.test(topic)) || !WORD.test(log.data ?? '')) return null;
   const [signature, from, to] = topics.map((topic) => topic.slice(-64).toLowerCase());
   if (signature !== TRANSFER_TOPIC) return null;
-  return { fromAccount: from!.slice(24), toAccount: to!.slice(24), units: BigInt(`0x${log.data!.slice(-64)}`) };
+  return {
+    fromAccount: must(from).slice(24),
+    toAccount: must(to).slice(24),
+    units: BigInt(`0x${must(log.data).slice(-64)}`),
+  };
 }
 
 /** Finds an allow-listed token by the address of a log, in any of the forms nodes use. */

@@ -4,6 +4,7 @@ import type { RpcProvider } from '../../ports/rpc-pool.ts';
 import { askedTransfer, readTransfers } from './receipt.ts';
 import type { TokenAccounts, TransferLog, TronListedTransaction, TronTransactionInfo } from './receipt.ts';
 import { assertComplete, assertSameBlock, mustHaveBlock, receiptsOfBlock, transactionsOf } from './rpc.ts';
+import { must } from '../../domain/must.ts';
 
 export interface TronScanRange {
   readonly fromBlock: number;
@@ -34,7 +35,7 @@ export async function scanBlocks(
   let next = 0;
   const reader = async (): Promise<void> => {
     while (next < numbers.length) {
-      const result = await scanBlock(provider, tokens, numbers[next++]!, lastBlock, range);
+      const result = await scanBlock(provider, tokens, must(numbers[next++]), lastBlock, range);
       if (result !== null) found.push(result);
     }
   };
@@ -83,7 +84,7 @@ function refuseLeftOut(
   for (const transaction of listed) {
     const asked = askedTransfer(transaction, tokens);
     if (asked === null || !isOurs(asked.toAddress)) continue;
-    const receipt = receipts.find(({ id }) => id === transaction.txID)!;
+    const receipt = must(receipts.find(({ id }) => id === transaction.txID));
     if (readTransfers(receipt, tokens, (to) => to === asked.toAddress).length === 0)
       throw new ProviderFault('inconsistent', `left out what ${transaction.txID} moved in block ${block.number}`);
   }
@@ -94,6 +95,6 @@ export const movesMoney = ({ tokenUnits }: TransferLog): boolean => tokenUnits >
 
 export const toTransfer = (receipt: TronTransactionInfo, log: TransferLog, block: Block): Transfer => ({
   ...log,
-  txHash: receipt.id!,
+  txHash: must(receipt.id),
   block,
 });

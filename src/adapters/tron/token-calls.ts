@@ -2,6 +2,7 @@ import type { Token } from '../../domain/networks.ts';
 import type { RpcProvider } from '../../ports/rpc-pool.ts';
 import { accountOf } from './address.ts';
 import { ask, type TronView } from './rpc.ts';
+import { must } from '../../domain/must.ts';
 
 interface Resources {
   readonly EnergyLimit?: number;
@@ -14,7 +15,7 @@ const MIN_FEE_LIMIT_SUN = 15_000_000;
 const MAX_FEE_LIMIT_SUN = 120_000_000;
 
 const hexOf = (address: string): string => `41${accountOf(address)}`;
-const word = (address: string): string => accountOf(address)!.padStart(64, '0');
+const word = (address: string): string => must(accountOf(address)).padStart(64, '0');
 
 /** Null when the contract has no such function. */
 async function view(provider: RpcProvider, token: Token, selector: string, parameter: string): Promise<bigint | null> {

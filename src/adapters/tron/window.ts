@@ -1,6 +1,7 @@
 import { ProviderFault } from '../../ports/rpc-pool.ts';
 import type { RpcProvider } from '../../ports/rpc-pool.ts';
 import { mustHaveBlock, newestBlock, transactionsOf } from './rpc.ts';
+import { must } from '../../domain/must.ts';
 
 /** Blocks read at the same time, below TronGrid's 15 requests a second. */
 const AT_A_TIME = 4;
@@ -29,7 +30,7 @@ export async function isListedBetween(
       }),
     );
     if (blocks.some(({ listed }) => listed.some(({ txID }) => txID === txHash))) return true;
-    isOver = blocks.at(-1)!.block.timeSec * 1000 > toMs;
+    isOver = must(blocks.at(-1)).block.timeSec * 1000 > toMs;
   }
   return false;
 }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { base58, fromBase58 } from '../../runtime/util/base58.ts';
+import { must } from '../../domain/must.ts';
 
 /** First byte of every TRON address on every TRON network. */
 const TRON_PREFIX = 0x41;
@@ -18,8 +19,8 @@ export function evmAddress(publicKey: Uint8Array): string {
   const mask = keccak_256(Buffer.from(hex, 'latin1'));
   let address = '0x';
   for (let i = 0; i < hex.length; i += 1) {
-    const nibble = i % 2 === 0 ? mask[i >> 1]! >> 4 : mask[i >> 1]! & 0x0f;
-    address += nibble >= 8 ? hex[i]!.toUpperCase() : hex[i]!;
+    const nibble = i % 2 === 0 ? (mask[i >> 1] ?? 0) >> 4 : (mask[i >> 1] ?? 0) & 0x0f;
+    address += nibble >= 8 ? must(hex[i]).toUpperCase() : must(hex[i]);
   }
   return address;
 }

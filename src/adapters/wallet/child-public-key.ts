@@ -2,6 +2,7 @@ import { createHmac, createSecretKey, ECDH } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { HDKey } from '@scure/bip32';
 import type { ExtendedPublicKey } from './extended-public-key.ts';
+import { must } from '../../domain/must.ts';
 
 /** Public child derivation (BIP-32 CKDpub) of one parent: the child's public key, 65 bytes uncompressed. */
 export type ChildPublicKeys = (index: number) => Uint8Array;
@@ -53,5 +54,11 @@ export function nativeChildDerivation(): ChildDerivation | null {
 export const portableChildDerivation: ChildDerivation = (parent) => {
   const node = new HDKey(parent);
   return (index) =>
-    ECDH.convertKey(node.deriveChild(index).publicKey!, 'secp256k1', undefined, undefined, 'uncompressed') as Buffer;
+    ECDH.convertKey(
+      must(node.deriveChild(index).publicKey),
+      'secp256k1',
+      undefined,
+      undefined,
+      'uncompressed',
+    ) as Buffer;
 };

@@ -1,5 +1,6 @@
 import type { MerchantId } from '../../domain/ids.ts';
 import { Connection, type ConnectionRules, type Origin } from './connection.ts';
+import { must } from '../../domain/must.ts';
 
 /** Idle connections over all merchants; the oldest ones are closed first. */
 const MAX_IDLE = 512;
@@ -43,7 +44,7 @@ export class ConnectionPool {
         this.#drop(lease);
         continue;
       }
-      idle!.pop();
+      must(idle).pop();
       this.#idle.delete(lease);
       lease.isReused = true;
       return lease;
@@ -67,7 +68,7 @@ export class ConnectionPool {
     const idle = this.#idleOf.get(lease.merchantId);
     if (idle) idle.push(lease);
     else this.#idleOf.set(lease.merchantId, [lease]);
-    if (this.#idle.size > MAX_IDLE) this.#drop(this.#idle.values().next().value!);
+    if (this.#idle.size > MAX_IDLE) this.#drop(must(this.#idle.values().next().value));
   }
 
   /** Ends every connection, those in use too. */
@@ -90,7 +91,7 @@ export class ConnectionPool {
   }
 
   #forget(lease: Lease): void {
-    const idle = this.#idleOf.get(lease.merchantId)!;
+    const idle = must(this.#idleOf.get(lease.merchantId));
     idle.splice(idle.indexOf(lease), 1);
     if (idle.length === 0) this.#idleOf.delete(lease.merchantId);
   }

@@ -5,6 +5,7 @@ import { ForbiddenAddress, tlsOrNetwork } from './connection-faults.ts';
 import type { Exchange } from './exchange.ts';
 import { forbiddenReason } from './forbidden-addresses.ts';
 import { DnsFailure, type HostResolver } from './host-resolver.ts';
+import { must } from '../../domain/must.ts';
 
 export interface ConnectionRules {
   readonly resolve: HostResolver;
@@ -155,6 +156,6 @@ export class Connection {
 
   /** The client bounds heads, but not what else a receiver may go on with. */
   #boundAnswer(): void {
-    if (this.#socket!.bytesRead - this.#readBefore > MAX_READ_BYTES) this.#exchange?.overflow();
+    if (must(this.#socket).bytesRead - this.#readBefore > MAX_READ_BYTES) this.#exchange?.overflow();
   }
 }

@@ -8,7 +8,6 @@ const KEPT_BYTES = 4 * 1024;
 /** `102` and `103` may precede an answer; a flood of them is none. */
 const MAX_INFORMATIONAL = 8;
 const DETAIL_LENGTH = 100;
-const NOTHING = new Uint8Array(0);
 
 /** What an exchange came to, before the connection adds its address and the clock its duration. */
 export type Ending = Pick<WebhookAnswer, 'status' | 'fault' | 'detail' | 'retryAfter' | 'body' | 'incomplete'>;
@@ -90,7 +89,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#end({
       ...ending,
       retryAfter: this.#retryAfter,
-      body: this.#kept.length === 0 ? NOTHING : this.#kept.length === 1 ? this.#kept[0]! : Buffer.concat(this.#kept),
+      body: Buffer.concat(this.#kept),
     });
   }
 }

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import type { WebhookUrlVetting } from '../../ports/webhook-sender.ts';
 import { forbiddenReason } from './forbidden-addresses.ts';
+import { must } from '../../domain/must.ts';
 
 export interface UrlRules {
   /** Sandboxes: http, private addresses and any harmless port. */
@@ -66,9 +67,9 @@ function shapeOf(text: string, allowInsecure: boolean): { host: string } | strin
   if (/[\u0000-\u0020\u007f-\u00a0\\]/.test(text)) return 'holds a space, a control character or a backslash';
   const match = /^(https?):\/\/([^/?#]+)/i.exec(text);
   if (!match) return 'must start with https://';
-  if (match[1]!.toLowerCase() !== 'https' && !allowInsecure) return 'must start with https://';
-  if (match[2]!.includes('@')) return 'must not hold a user name or a password';
-  return { host: match[2]!.replace(/:\d*$/, '').toLowerCase() };
+  if (must(match[1]).toLowerCase() !== 'https' && !allowInsecure) return 'must start with https://';
+  if (must(match[2]).includes('@')) return 'must not hold a user name or a password';
+  return { host: must(match[2]).replace(/:\d*$/, '').toLowerCase() };
 }
 
 /** IPv6 without its brackets, names without the dot of the root. */

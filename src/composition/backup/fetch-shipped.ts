@@ -11,6 +11,7 @@ import { MANIFEST, OF_SIGNER, SIGNER_FOLDER, type Manifest } from './manifest.ts
 import { OF_DATA, SHIPPED_FILES, SHIPPED_JOURNALS } from './ship-files.ts';
 import { demandAllObjects, readEnd, SHIPPED_END, SHIPPED_LOG, SHIPPED_MARK, SHIPPED_SALTS } from './shipped-end.ts';
 import { shippedLines, type NumberedLine } from './shipped-lines.ts';
+import { must } from '../../domain/must.ts';
 
 type ShippedEvent = EncodedEvent & { readonly stream: string; readonly revision: number };
 
@@ -62,10 +63,12 @@ async function appendAll(store: SqliteEventStore, lines: readonly NumberedLine[]
       return store.append({ stream, expected: revision === 0 ? 'no-stream' : revision - 1, events: [event] });
     }),
   );
-  const wrong = results.findIndex((result, index) => !result.ok || result.position !== String(lines[index]!.number));
+  const wrong = results.findIndex(
+    (result, index) => !result.ok || result.position !== String(must(lines[index]).number),
+  );
   if (wrong >= 0)
     throw new CommandRefused(
-      `event ${lines[wrong]!.number} does not follow from the ones before it: the shipped log is damaged`,
+      `event ${must(lines[wrong]).number} does not follow from the ones before it: the shipped log is damaged`,
     );
 }
 
@@ -97,7 +100,7 @@ async function writeFiles(objects: ObjectStore, folder: string, signer: string):
     const name = object.slice(SHIPPED_FILES.length);
     const path =
       name === `data/${OF_DATA}` ? join(folder, OF_DATA) : join(signer, named(name.replace(/^signer\//, '')));
-    writeFileSync(path, (await objects.get(object))!, { mode: 0o600 });
+    writeFileSync(path, must(await objects.get(object)), { mode: 0o600 });
   }
   const journals = new Set(
     (await objects.list(SHIPPED_JOURNALS)).map((object) => dirname(object).slice(SHIPPED_JOURNALS.length)),

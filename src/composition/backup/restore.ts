@@ -18,6 +18,7 @@ import { syncPath } from '../../runtime/util/sync-path.ts';
 import type { BackupPart, BackupPlaces } from './make.ts';
 import { MANIFEST, SIGNER_FOLDER } from './manifest.ts';
 import { placeFiles, verifyBackup, type AddressReach, type BackupReport, type VerifiedBackup } from './verify.ts';
+import { must } from '../../domain/must.ts';
 
 export interface RestoreRequest {
   readonly from: string;
@@ -266,13 +267,13 @@ function openTarget(dataDir: string, moveAside: boolean): Target {
 
 function placeLedger({ dataDir, there, movedAside }: Target, { folder, manifest }: VerifiedBackup): void {
   if (movedAside !== null) mkdirSync(movedAside, { mode: 0o700 });
-  for (const name of there) renameSync(join(dataDir, name), join(movedAside!, name));
-  const { [LEDGER]: ledger, ...others } = manifest.data!.files;
+  for (const name of there) renameSync(join(dataDir, name), join(must(movedAside), name));
+  const { [LEDGER]: ledger, ...others } = must(manifest.data).files;
   placeFiles(folder, dataDir, others);
   // A start on it leaves out the addresses that may have been given out since.
   writePrivate(join(dataDir, MANIFEST), readFileSync(join(folder, MANIFEST), 'utf8'));
   // Last and at once: a restore that is cut short leaves no ledger that looks whole.
-  placeFiles(folder, dataDir, { [LEDGER]: ledger! });
+  placeFiles(folder, dataDir, { [LEDGER]: must(ledger) });
 }
 
 async function recordRestore(dataDir: string, data: LedgerRestored['data']): Promise<void> {

@@ -22,6 +22,7 @@ import {
   type ShippedEnd,
 } from './shipped-end.ts';
 import { ShippedLines, type NumberedLine } from './shipped-lines.ts';
+import { must } from '../../domain/must.ts';
 
 export interface LogShippingParts {
   readonly objects: ObjectStore;
@@ -183,7 +184,7 @@ export class LogShipping {
       if (forgotten.length > 0)
         await salts.remove((text) => forgotten.includes((JSON.parse(text) as { subject: string }).subject));
       await log.add(page.map(lineOf));
-      await this.#noteEnd(page.at(-1)!, this.#opened);
+      await this.#noteEnd(must(page.at(-1)), this.#opened);
       this.#shippedEvents = log.end;
     }
   }
@@ -233,7 +234,7 @@ export class LogShipping {
           text: JSON.stringify({ subject, salt: Buffer.from(salt).toString('base64') }),
         })),
       );
-      this.#saltsEnd = found.at(-1)!.number;
+      this.#saltsEnd = must(found.at(-1)).number;
     }
   }
 

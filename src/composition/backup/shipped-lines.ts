@@ -2,6 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import type { ObjectStore } from '../../ports/object-store.ts';
+import { must } from '../../domain/must.ts';
 
 /** A text without line breaks; numbers rise, and may leave some out. */
 export interface NumberedLine {
@@ -81,17 +82,17 @@ export class ShippedLines {
       const isNew = this.#name === null || this.#characters >= this.#fullCharacters;
       const lines = isNew ? [] : [...this.#lines];
       let characters = isNew ? 0 : this.#characters;
-      const name = isNew ? added[index]!.number : this.#name!;
+      const name = isNew ? must(added[index]).number : must(this.#name);
       for (; index < added.length && characters < this.#fullCharacters; index += 1) {
-        lines.push(added[index]!);
-        characters += added[index]!.text.length;
+        lines.push(must(added[index]));
+        characters += must(added[index]).text.length;
       }
       await this.#objects.put(nameOf(this.#prefix, name), await packed(lines));
       if (isNew) this.#names = this.#names.with([nameOf(this.#prefix, name)]);
       this.#name = name;
       this.#lines = lines;
       this.#characters = characters;
-      this.#end = lines.at(-1)!.number;
+      this.#end = must(lines.at(-1)).number;
     }
   }
 

@@ -6,6 +6,7 @@ import { InvalidConfig, type Config } from '../../config.ts';
 import type { ObjectStore } from '../../ports/object-store.ts';
 import { isLoopbackHost } from '../../runtime/util/loopback-request.ts';
 import { SHIPPED_MARK } from './shipped-end.ts';
+import { must } from '../../domain/must.ts';
 
 const BUCKET = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([A-Za-z0-9._/-]*))?$/;
 
@@ -55,7 +56,7 @@ function placeAt(to: string, config: Config): ObjectStore {
   const faults = to.startsWith('s3:') ? s3Faults(config, to) : shippingFaults(config);
   if (faults.length > 0) throw new InvalidConfig(faults.join('\n'));
   if (!to.startsWith('s3:')) return folderObjects(to);
-  const [, bucket = '', prefix = ''] = BUCKET.exec(to)!;
+  const [, bucket = '', prefix = ''] = must(BUCKET.exec(to));
   const { LOG_SHIPPING_S3_REGION: region, LOG_SHIPPING_S3_ENDPOINT: endpoint } = config;
   return s3Objects({
     endpoint: endpoint ?? `https://s3.${region}.amazonaws.com`,
@@ -63,8 +64,8 @@ function placeAt(to: string, config: Config): ObjectStore {
     prefix: prefix === '' || prefix.endsWith('/') ? prefix : `${prefix}/`,
     credentials: {
       region,
-      accessKeyId: config.LOG_SHIPPING_S3_ACCESS_KEY_ID!,
-      secretAccessKey: config.LOG_SHIPPING_S3_SECRET_ACCESS_KEY!,
+      accessKeyId: must(config.LOG_SHIPPING_S3_ACCESS_KEY_ID),
+      secretAccessKey: must(config.LOG_SHIPPING_S3_SECRET_ACCESS_KEY),
     },
   });
 }

@@ -18,6 +18,7 @@ import type { Config } from '../../config.ts';
 import { journalDirectory } from '../payouts.ts';
 import { fault, ok, warning, type Finding } from './finding.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
+import { must } from '../../domain/must.ts';
 
 const LOW_BYTES = 5e9;
 const NO_SPACE_BYTES = 5e8;
@@ -106,7 +107,7 @@ function syncFinding(directory: string): Finding {
       return performance.now() - startedMs;
     }).toSorted((one, other) => one - other);
     closeSync(descriptor);
-    const middle = times[Math.floor(SYNCS / 2)]!;
+    const middle = must(times[Math.floor(SYNCS / 2)]);
     const text = `a sync takes ${middle.toFixed(1)} ms`;
     return middle > SLOW_SYNC_MS
       ? warning('disk-sync', text, 'put DATA_DIR on a disk of the machine, not on a network')
@@ -180,7 +181,7 @@ export async function portFindings(config: Config): Promise<Finding[]> {
   const ports = [config.PORT, config.OPS_PORT, config.ADMIN_PORT, config.CONSOLE_PORT].filter(
     (port) => port !== undefined && port !== 0,
   );
-  const findings = await Promise.all([...new Set(ports)].map((port) => portFinding(config.HOST, port!)));
+  const findings = await Promise.all([...new Set(ports)].map((port) => portFinding(config.HOST, must(port))));
   return findings.flatMap((finding) => finding ?? []);
 }
 

@@ -10,6 +10,7 @@ import { readSharedSecret } from '../signer-service.ts';
 import { fault, ok, warning, type Finding } from './finding.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 import { isLoopbackHost } from '../../runtime/util/loopback-request.ts';
+import { must } from '../../domain/must.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 const PORTS = ['PORT', 'OPS_PORT', 'ADMIN_PORT', 'CONSOLE_PORT'] as const;
@@ -33,7 +34,7 @@ export function settingsFindings(config: Config, env: Environment): Finding[] {
     ...(config.SIGNER_SECRET_FILE === undefined
       ? []
       : attempt('signer-secret', 'can be read', 'make it anew and give it to both users (docs/wallet.md)', () =>
-          readSharedSecret(config.SIGNER_SECRET_FILE!),
+          readSharedSecret(must(config.SIGNER_SECRET_FILE)),
         )),
     ...portFindings(config),
     ...providerSettings(config),
@@ -89,7 +90,7 @@ function providerSettings(config: Config): Finding[] {
         ...plain.map((each) =>
           warning(
             `providers:${mode}:${network}`,
-            `${each!.host} is asked without encryption: whoever is between can invent payments`,
+            `${must(each).host} is asked without encryption: whoever is between can invent payments`,
             'use its https address',
           ),
         ),

@@ -6,6 +6,7 @@ import { readEnd } from '../backup/shipped-end.ts';
 import { shippingFaults, shippingPlace } from '../backup/shipping-place.ts';
 import { fault, ok, warning, type Finding } from './finding.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
+import { must } from '../../domain/must.ts';
 
 const ANSWER_MS = 2_000;
 
@@ -45,7 +46,7 @@ async function shipping(config: Config): Promise<Finding | null> {
   try {
     const finding = folderFinding(config.LOG_SHIPPING_TO, config.DATA_DIR);
     if (finding) return finding;
-    const end = await readEnd(shippingPlace(config)!);
+    const end = await readEnd(must(shippingPlace(config)));
     return ok(
       'log-shipping',
       end === null

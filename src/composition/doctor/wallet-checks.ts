@@ -13,6 +13,7 @@ import { readSharedSecret } from '../signer-service.ts';
 import { runWalletTool } from '../wallet-tools.ts';
 import { fault, ok, skipped, warning, type Finding } from './finding.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
+import { must } from '../../domain/must.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 const EXPORT = 'export again where the keys are (quittance wallet export-watch-only) and set what it prints';
@@ -62,7 +63,7 @@ function readSource(config: Config, mode: Mode, family: AddressFamily): { source
       return { source: { mode, family, fingerprint: fingerprintOf(readExtendedPublicKey(value)), keys: null } };
     const keys = readFileSync(value, 'utf8').split(/\s+/).filter(Boolean);
     if (keys.length === 0) return { finding: fault(check, `${name}: the file holds no key`, EXPORT) };
-    return { source: solanaPoolDeriver(mode, keys).source! };
+    return { source: must(solanaPoolDeriver(mode, keys).source) };
   } catch (error) {
     return { finding: fault(check, `${name}: ${messageOf(error)}`, EXPORT) };
   }

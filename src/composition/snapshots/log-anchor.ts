@@ -5,6 +5,7 @@ import type { EventStore, Position, RecordedEvent } from '../../ports/event-stor
 import { headOfEvent } from '../../runtime/merkle/checkpoint-check.ts';
 import { isLater, type LogSource } from '../workers/followed-log.ts';
 import { SnapshotRefused, type LogAnchor } from './manifest.ts';
+import { must } from '../../domain/must.ts';
 
 /*
  * What ties look-ups to the one history that they were made of: a signed checkpoint, whose root speaks for every event
@@ -74,7 +75,7 @@ async function digestBetween(
     for (const { id, hash, position } of page) digest.update(`${id} ${hash} ${position}\n`);
     events += page.length;
     if (page.length === 0) break;
-    after = page.at(-1)!.position;
+    after = must(page.at(-1)).position;
   }
   return { events, digest: digest.digest('hex') };
 }

@@ -3,6 +3,7 @@ import { createReadStream, existsSync, readdirSync, readFileSync } from 'node:fs
 import { join } from 'node:path';
 import { z } from 'zod';
 import { CannotOpen, openWith, sealWith, type KeyList } from '../../runtime/util/sealing.ts';
+import { must } from '../../domain/must.ts';
 
 /** A snapshot is not what this process may begin with; the message says why, after the name of its file. */
 export class SnapshotRefused extends Error {
@@ -61,7 +62,7 @@ export function snapshotsIn(folder: string): SnapshotName[] {
   return found
     .flatMap((file) => {
       const [, name, set, at] = NAME.exec(file) ?? [];
-      return name === undefined ? [] : [{ name, set: set!, madeAtMs: timeIn(at!) }];
+      return name === undefined ? [] : [{ name, set: must(set), madeAtMs: timeIn(must(at)) }];
     })
     .sort((one, other) => other.madeAtMs - one.madeAtMs || (one.name < other.name ? -1 : 1));
 }

@@ -7,6 +7,7 @@ import { readModelFile } from '../../adapters/sqlite/read-model/schema.ts';
 import { ownedRows } from '../../runtime/projections/batch.ts';
 import { projectionsNamed } from '../projections.ts';
 import { fileDigest, type SnapshotManifest } from './manifest.ts';
+import { must } from '../../domain/must.ts';
 
 /* Copies the look-ups of one moment while they go on, and leaves in the copy what another process may begin with. */
 
@@ -34,4 +35,4 @@ try {
 } finally {
   rmSync(whole, { force: true });
 }
-parentPort!.postMessage({ ...contentsOf(to)!, file: await fileDigest(to) } satisfies SnapshotCopy);
+must(parentPort).postMessage({ ...must(contentsOf(to)), file: await fileDigest(to) } satisfies SnapshotCopy);

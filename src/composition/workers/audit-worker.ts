@@ -7,6 +7,7 @@ import { StreamHistories } from '../../features/audit/replay.ts';
 import type { AuditState } from '../../ports/audit.ts';
 import type { AuditQuestion, AuditWorkerData, FromAudit, ToAudit } from './audit-messages.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
+import { must } from '../../domain/must.ts';
 
 /*
  * The thread of the audit: it reads the log on a connection of its own, never writes, and takes no time from the
@@ -26,7 +27,7 @@ const audit = new LogAudit({ ...(workerData as AuditWorkerData), inspect: (event
 let state: AuditState = { size: 0, integrity: 'checking', fault: null };
 let isStopped = false;
 
-const tell = (message: FromAudit): void => parentPort!.postMessage(message);
+const tell = (message: FromAudit): void => must(parentPort).postMessage(message);
 
 function setState(integrity: AuditState['integrity'], fault: string | null): void {
   state = { size: audit.tree.size, integrity, fault };
@@ -85,13 +86,13 @@ function answer(question: AuditQuestion): unknown {
   }
 }
 
-parentPort!.on('message', ({ id, ...question }: ToAudit) => {
+must(parentPort).on('message', ({ id, ...question }: ToAudit) => {
   try {
     tell({ kind: 'answer', id, value: answer(question) });
   } catch (error) {
     tell({ kind: 'refusal', id, message: messageOf(error), isBehind: error instanceof RangeError });
   }
-  if (question.kind === 'stop') parentPort!.close();
+  if (question.kind === 'stop') must(parentPort).close();
 });
 
 await run();

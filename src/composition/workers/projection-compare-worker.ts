@@ -13,6 +13,7 @@ import { projectionsNamed } from '../projections.ts';
 import { isLater, readLog } from './followed-log.ts';
 import type { ComparedProjection } from './projection-compare.ts';
 import type { Follows } from './projection-messages.ts';
+import { must } from '../../domain/must.ts';
 
 /*
  * Replays the ledger into a read model of its own, up to where the running one stands at one moment, and compares the
@@ -86,16 +87,16 @@ async function replayInto(shadow: ReadModel, replays: readonly Replay[]): Promis
     const events: RecordedEvent[] = await store.readAll({ after, limit: PAGE });
     if (events.length === 0) break;
     const read = events.map(readEvent);
-    after = events.at(-1)!.position;
+    after = must(events.at(-1)).position;
     for (const { projection, through, cache } of replays) {
       const own = read.filter(({ recorded }) => through !== null && !isLater(log, recorded.position, through));
       if (own.length === 0) continue;
       const { changes, rows } = await projectBatch(projection, own, { readModel: shadow, cache, nowMs: 0 });
-      await shadow.apply(projectionId(projection), changes, own.at(-1)!.recorded.position);
+      await shadow.apply(projectionId(projection), changes, must(own.at(-1)).recorded.position);
       rows.commit();
     }
   }
   await store.close();
 }
 
-parentPort!.postMessage(await compare());
+must(parentPort).postMessage(await compare());

@@ -9,6 +9,7 @@ import { projectionsNamed } from '../projections.ts';
 import { followLog } from './followed-log.ts';
 import { forgetOtherLog } from './other-log.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
+import { must } from '../../domain/must.ts';
 
 /*
  * The thread of the projections: it follows the log on a connection of its own and owns the read model's writer, so
@@ -28,7 +29,7 @@ const tell = (message: FromProjections): void => control.postMessage(message);
 const follower = await followLog(log, dataDir, (error) => tell({ kind: 'error', message: messageOf(error) }));
 const kept = projectionsNamed(projections);
 const noted = follower.servers && (await forgetOtherLog({ dataDir, log, store: follower.servers }));
-const readModel = serveSqliteReadModel({ dataDir, port: parentPort! });
+const readModel = serveSqliteReadModel({ dataDir, port: must(parentPort) });
 const runner = new ProjectionRunner({
   store: follower,
   readModel,

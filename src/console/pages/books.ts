@@ -19,6 +19,7 @@ import {
 import type { ConsoleRoutes } from '../server.ts';
 import { currencyField, currencyOf, WORTH_NOTE } from './worth.ts';
 import { Refused, type Shown, type Visit } from '../visit.ts';
+import { must } from '../../domain/must.ts';
 
 interface Balance {
   readonly account: string;
@@ -111,7 +112,7 @@ export function bookRoutes(deps: ConsoleDeps): ConsoleRoutes {
         path: '/books/:mode/journal.csv',
         action: 'books.read',
         show: async ({ params, query }) => {
-          const { chunks } = await deps.streams['ledger.export']!({
+          const { chunks } = await must(deps.streams['ledger.export'])({
             mode: modeOf(params['mode']),
             format: 'csv',
             ...given(query, ['from', 'to', 'clock']),
@@ -124,7 +125,7 @@ export function bookRoutes(deps: ConsoleDeps): ConsoleRoutes {
 }
 
 export function booksTabs({ params, path }: Visit): Html {
-  const mode = params['mode']!;
+  const mode = must(params['mode']);
   return tabs([
     [`/books/${mode}`, 'Trial balance', path === `/books/${mode}`],
     [`/books/${mode}/journal`, 'Journal', path.endsWith('/journal')],
@@ -212,7 +213,7 @@ async function journal(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   // Pages begin after the cursor's number, so the entry asked for is the first that comes.
   const cursor = wanted !== null && /^\d{1,12}$/.test(wanted) ? String(Number(wanted) - 1) : query.get('cursor');
   const args = {
-    mode: params['mode']!,
+    mode: must(params['mode']),
     ...given(query, ['from', 'to', 'clock']),
     ...(cursor !== null && cursor !== '' && { cursor }),
     ...(wanted !== null && { limit: '1' }),

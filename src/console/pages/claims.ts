@@ -4,8 +4,9 @@ import { csvLink, csvRoute } from '../csv.ts';
 import { accepted, callerOf, readerOf, type ConsoleDeps } from '../deps.ts';
 import { badge, changeForm, code, facts, field, link, REASON, table, time, timeColumn, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
-import { reasonIn, type ChangeRoute, type Visit } from '../visit.ts';
+import { reasonIn, type ChangeRoute, type Visit, paramOf, merchantOf } from '../visit.ts';
 import { paymentOf, paymentPath } from './payment-path.ts';
+import { must } from '../../domain/must.ts';
 
 const MAX_LISTED = 200;
 
@@ -36,10 +37,10 @@ export function claimRoutes(deps: ConsoleDeps): ConsoleRoutes {
 const rejectChange = ({ api }: ConsoleDeps): ChangeRoute => ({
   path: '/m/:merchant/payments/:payment/claims/:claim/reject',
   action: 'payments.refund',
-  target: ({ params }) => params['claim']!,
+  target: (visit) => paramOf(visit, 'claim'),
   run: async (visit) => {
     const id = paymentOf(visit);
-    const { claimId } = accepted(await api.rejectClaim(callerOf(visit), id, visit.params['claim']!, reasonIn(visit)));
+    const { claimId } = accepted(await api.rejectClaim(callerOf(visit), id, paramOf(visit, 'claim'), reasonIn(visit)));
     return { detail: `rejected ${claimId}`, shown: { to: `${paymentPath(visit, id)}?done=claim` } };
   },
 });
@@ -61,7 +62,7 @@ const waitingColumns = (visit: Visit): readonly Column<ClaimView>[] => [
 /** The claims of one payment; nothing where there were none. */
 export function claimsPart(visit: Visit, claims: readonly ClaimView[]): Html | null {
   if (claims.length === 0) return null;
-  const may = visit.can('payments.refund', visit.merchant!.id);
+  const may = visit.can('payments.refund', merchantOf(visit).id);
   return html`<h2>Claims</h2>
     ${claims.map(
       (claim) =>
@@ -114,7 +115,7 @@ function decided(visit: Visit, { refundId, payableFromSec, rejectedAtSec, reject
 /** An approved one can be withdrawn until shortly before it is paid. */
 function decideForms(visit: Visit, { claimId, status, isProven, payableFromSec }: ClaimView): Html | null {
   const here = paymentPath(visit, paymentOf(visit));
-  const canReject = status === 'open' || (status === 'approved' && payableFromSec! > visit.nowSec);
+  const canReject = status === 'open' || (status === 'approved' && must(payableFromSec) > visit.nowSec);
   const hidden = html`<input type="hidden" name="claim" value="${claimId}" />`;
   return html`${
     status === 'open' &&

@@ -6,10 +6,11 @@ import { changeForm, code, facts, field, isZone, table, time, type Column } from
 import type { ConsoleRoutes } from '../server.ts';
 import { Refused, type Visit } from '../visit.ts';
 import { zoneCookie } from './outside.ts';
+import { must } from '../../domain/must.ts';
 
 /** One's own passkeys and sign-ins. */
 export function meRoutes({ people, address }: ConsoleDeps): ConsoleRoutes {
-  const own = ({ person }: Visit): PersonContext => people.directory.find(person.personId)!;
+  const own = ({ person }: Visit): PersonContext => must(people.directory.find(person.personId));
   const done = (detail: string, notice: string) => ({ detail, shown: { to: `/me?done=${notice}` } });
   return {
     read: [

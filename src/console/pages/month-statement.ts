@@ -5,8 +5,9 @@ import { modeOf, readerOf, run, type ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';
 import { badge, code, facts, link, table, time, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
-import { NO_SUCH, type Shown, type Visit } from '../visit.ts';
+import { NO_SUCH, type Shown, type Visit, merchantOf } from '../visit.ts';
 import { booksTabs } from './books.ts';
+import { must } from '../../domain/must.ts';
 
 interface Moved {
   readonly account: string;
@@ -63,7 +64,7 @@ export function monthStatementRoutes(deps: ConsoleDeps): ConsoleRoutes {
           const { mode, merchant } = ownerOf(visit);
           const month = monthOf(visit);
           const document = merchant === undefined ? { document: 'journal' } : { document: 'lines', merchant };
-          const { chunks } = await deps.streams['ledger.export']!({
+          const { chunks } = await must(deps.streams['ledger.export'])({
             mode,
             ...document,
             from: firstDayOf(month),
@@ -159,4 +160,4 @@ function page(visit: Visit, statement: Statement): Html {
 /** Links to the statements of a merchant's closed months. */
 export const monthLinks = (visit: Visit, months: readonly string[]): Html =>
   html`<h2>Closed months</h2>
-    ${table('Closed months', [{ name: 'Month', cell: (month) => link(`${merchantPath(visit.merchant!)}/statement/${month}`, month) }], months.toReversed(), 'No month is closed.')}`;
+    ${table('Closed months', [{ name: 'Month', cell: (month) => link(`${merchantPath(merchantOf(visit))}/statement/${month}`, month) }], months.toReversed(), 'No month is closed.')}`;

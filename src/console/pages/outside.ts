@@ -14,6 +14,7 @@ import { renderOutside, type Frame } from '../layout.ts';
 import { isZone } from '../parts.ts';
 import { grantText } from '../../operator/people.ts';
 import { ssoRoutes, type ConsoleSso, type SsoDeps } from './sso.ts';
+import { must } from '../../domain/must.ts';
 
 /** The person's time zone, as the browser named it; no secret. */
 export const ZONE_COOKIE = 'zone';
@@ -93,7 +94,7 @@ async function signIn(deps: OutsideDeps, frame: Frame, request: Request, respons
   const credentialId = credentialIdIn(json);
   await people.directory.catchUp();
   const personId = credentialId === null ? null : people.directory.byCredential(credentialId);
-  const passkey = personId === null ? undefined : people.directory.find(personId)?.passkeys[credentialId!];
+  const passkey = personId === null ? undefined : people.directory.find(personId)?.passkeys[must(credentialId)];
   if (personId === null || !passkey) return refuse('unknown passkey');
   const known = {
     credentialId: passkey.added.credentialId,

@@ -21,6 +21,8 @@ import type { ConsoleRoutes } from '../server.ts';
 import type { Visit } from '../visit.ts';
 import { linkAndCode, onePaymentLink } from './one-payment-link.ts';
 import { paymentPath } from './payment-path.ts';
+import { paramOf, merchantOf } from '../visit.ts';
+import { must } from '../../domain/must.ts';
 
 interface PaymentLink {
   readonly id: string;
@@ -110,12 +112,12 @@ export function paymentLinkRoutes(deps: ConsoleDeps): ConsoleRoutes {
       {
         path: '/m/:merchant/links/:link/off',
         action: 'payments.create',
-        target: ({ params }) => params['link']!,
+        target: (visit) => paramOf(visit, 'link'),
         run: async (visit) => {
           const { by, reason } = byPerson(visit);
           const { id } = await run<PaymentLink>(deps, 'payment-link.off', {
             ...ofMerchant(visit),
-            link_id: visit.params['link']!,
+            link_id: paramOf(visit, 'link'),
             reason,
             actor: by,
           });
@@ -126,8 +128,8 @@ export function paymentLinkRoutes(deps: ConsoleDeps): ConsoleRoutes {
   };
 }
 
-const ofMerchant = ({ merchant }: Visit): { readonly merchant_id: string } => ({ merchant_id: merchant!.id });
-const linksPath = (visit: Visit): string => `${merchantPath(visit.merchant!)}/links`;
+const ofMerchant = ({ merchant }: Visit): { readonly merchant_id: string } => ({ merchant_id: must(merchant).id });
+const linksPath = (visit: Visit): string => `${merchantPath(merchantOf(visit))}/links`;
 
 function newPage(visit: Visit): Html {
   const asked = [
@@ -208,7 +210,7 @@ async function listPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const { payment_links: links, next_cursor: next } = await listed(deps, visit, cursor);
   return html`<p>
       Links of which every visitor makes a payment of their own · ${csvLink(visit)}
-      ${visit.can('payments.create', visit.merchant!.id) && html`· ${link(`${here}/new`, 'New payment link')}`}
+      ${visit.can('payments.create', merchantOf(visit).id) && html`· ${link(`${here}/new`, 'New payment link')}`}
     </p>
     ${table('Payment links', columnsOf(visit), links, 'No link for many payments yet.')}
     ${more(next === null ? null : withQuery(here, visit.query, { cursor: next }), cursor === null ? null : here)}`;
@@ -235,10 +237,10 @@ async function linkPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const before = query.get('before');
   const shown = await run<Shown>(deps, 'payment-link.show', {
     ...ofMerchant(visit),
-    link_id: params['link']!,
+    link_id: must(params['link']),
     ...(before !== null && { before }),
   });
-  const mayChange = visit.can('payments.create', visit.merchant!.id) && shown.switched_off === null;
+  const mayChange = visit.can('payments.create', merchantOf(visit).id) && shown.switched_off === null;
   return html`${linkAndCode(shown.url)}
     ${facts([
       ['Status', badge(WORDS[shown.status] ?? shown.status)],

@@ -1,6 +1,6 @@
 import { parseSessionId, type SessionId } from '../../domain/ids.ts';
 import { merchantPath } from '../layout.ts';
-import { NO_SUCH, type Visit } from '../visit.ts';
+import { NO_SUCH, type Visit, merchantOf } from '../visit.ts';
 
 /** Throws `Refused`. */
 export function paymentOf({ params }: Visit): SessionId {
@@ -9,4 +9,4 @@ export function paymentOf({ params }: Visit): SessionId {
   return id;
 }
 
-export const paymentPath = (visit: Visit, id: string): string => `${merchantPath(visit.merchant!)}/payments/${id}`;
+export const paymentPath = (visit: Visit, id: string): string => `${merchantPath(merchantOf(visit))}/payments/${id}`;

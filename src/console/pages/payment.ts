@@ -21,7 +21,7 @@ import {
   type Column,
 } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
-import { NO_SUCH, type ChangeRoute, type Visit } from '../visit.ts';
+import { NO_SUCH, type ChangeRoute, type Visit, paramOf, merchantOf } from '../visit.ts';
 import type { ClaimView } from '../../features/shared/claim-views.ts';
 import { claimsPart } from './claims.ts';
 import { paymentOf, paymentPath } from './payment-path.ts';
@@ -45,7 +45,7 @@ export function paymentRoutes(deps: ConsoleDeps): ConsoleRoutes {
             deps.records.refunds(reader, id),
             deps.records.claims(reader, id),
             deps.records.timeline(id),
-            visit.can('webhooks.read', visit.merchant!.id)
+            visit.can('webhooks.read', merchantOf(visit).id)
               ? deps.webhooks.list(reader, { page: 1, pageSize: DELIVERIES, sessionId: id })
               : null,
           ]);
@@ -67,7 +67,7 @@ export function paymentRoutes(deps: ConsoleDeps): ConsoleRoutes {
 const cancelChange = ({ api }: ConsoleDeps): ChangeRoute => ({
   path: '/m/:merchant/payments/:payment/cancel',
   action: 'payments.create',
-  target: ({ params }) => params['payment']!,
+  target: (visit) => paramOf(visit, 'payment'),
   run: async (visit) => {
     const id = paymentOf(visit);
     accepted(await api.cancelSession(callerOf(visit), id));
@@ -82,7 +82,7 @@ function page(
   timeline: Timeline | null,
   deliveries: readonly DeliverySummary[],
 ): Html {
-  const { id } = visit.merchant!;
+  const { id } = merchantOf(visit);
   const coin = payment.settlement_currency;
   const linkId = linkOfOrder(payment.order_id);
   return html`${timeline !== null && html`<p class="card">${timeline.conclusion}</p>`}
@@ -102,7 +102,7 @@ function page(
       ['Description', payment.description ?? '–'],
       ...(linkId === null
         ? []
-        : [['Payment link', link(`${merchantPath(visit.merchant!)}/links/${linkId}`, linkId)] as const]),
+        : [['Payment link', link(`${merchantPath(merchantOf(visit))}/links/${linkId}`, linkId)] as const]),
     ])}
     <h2>Deposits</h2>
     ${table('Deposits', depositColumns(visit), payment.deposits, 'No money came.')} ${claimsPart(visit, claims)}
@@ -208,7 +208,7 @@ export const deliveryColumns = (visit: Visit): Column<DeliverySummary>[] => [
   timeColumn('Created', ({ createdSec }) => createdSec, visit),
   {
     name: 'Event',
-    cell: (row) => link(`${merchantPath(visit.merchant!)}/webhooks/${row.notificationId}`, row.eventType),
+    cell: (row) => link(`${merchantPath(merchantOf(visit))}/webhooks/${row.notificationId}`, row.eventType),
   },
   { name: 'Status', cell: ({ status }) => badge(status) },
   { name: 'Attempts', isNumber: true, cell: ({ attempts }) => attempts },

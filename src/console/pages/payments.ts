@@ -7,8 +7,9 @@ import { csvLink, csvRoute, everyPage } from '../csv.ts';
 import { merchantPath } from '../layout.ts';
 import { badge, code, filterForm, link, more, table, timeColumn, withQuery, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
-import { Refused, type Visit } from '../visit.ts';
+import { Refused, type Visit, merchantOf } from '../visit.ts';
 import { failedDeliveries } from './failed-deliveries.ts';
+import { must } from '../../domain/must.ts';
 
 const PAGE = 50;
 const CSV_PAGE = 100;
@@ -28,7 +29,7 @@ export function paymentsRoutes(deps: ConsoleDeps): ConsoleRoutes {
         path: '/m/:merchant',
         action: 'payments.read',
         show: async (visit) => ({
-          page: { title: visit.merchant!.name, isLive: true, body: await homePage(deps, visit) },
+          page: { title: merchantOf(visit).name, isLive: true, body: await homePage(deps, visit) },
         }),
       },
       {
@@ -55,12 +56,12 @@ async function homePage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
     count({ createdFromSec: today, status: 'paid' }),
     count({ status: 'open' }),
     count({ status: 'processing' }),
-    failedDeliveries({ webhooks: deps.webhooks, merchants: () => [visit.merchant!] }, reader.mode),
+    failedDeliveries({ webhooks: deps.webhooks, merchants: () => [merchantOf(visit)] }, reader.mode),
     deps.records.waitingClaims(reader, MOST_CLAIMS),
     Promise.all(days.map((from) => count({ status: 'paid', createdFromSec: from, createdToSec: from + DAY_SEC - 1 }))),
     deps.records.list('sessions', reader, { page: 1, pageSize: 10 }),
   ]);
-  const payments = `${merchantPath(visit.merchant!)}/payments`;
+  const payments = `${merchantPath(merchantOf(visit))}/payments`;
   return html`<ul class="tiles" role="list">
       <li><b>${created}</b> created today (UTC)</li>
       <li><b>${paid}</b> of them paid</li>
@@ -71,7 +72,10 @@ async function homePage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
     <h2>Paid payments by day of creation (UTC)</h2>
     ${barChart(
       'Paid payments by day',
-      days.map((sec, index) => ({ label: new Date(sec * 1000).toISOString().slice(5, 10), value: perDay[index]! })),
+      days.map((sec, index) => ({
+        label: new Date(sec * 1000).toISOString().slice(5, 10),
+        value: must(perDay[index]),
+      })),
     )}
     <h2>Newest</h2>
     ${table('Newest payments', columnsOf(visit), accepted(newest).rows as Row[], 'No payment yet. Create one under “Payment links”, or with the API.')}
@@ -79,10 +83,10 @@ async function homePage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
 }
 
 function needsAttention(visit: Visit, webhooks: number, claims: number): Html | null {
-  const here = merchantPath(visit.merchant!);
+  const here = merchantPath(merchantOf(visit));
   const matters = [
     webhooks > 0 &&
-      visit.can('webhooks.read', visit.merchant!.id) &&
+      visit.can('webhooks.read', merchantOf(visit).id) &&
       html`<li>
         ${link(`${here}/webhooks`, webhooks === 1 ? 'A webhook did not arrive' : `${webhooks} webhooks did not arrive`)}
       </li>`,
@@ -102,7 +106,7 @@ function needsAttention(visit: Visit, webhooks: number, claims: number): Html | 
 
 async function listPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const { query } = visit;
-  const here = `${merchantPath(visit.merchant!)}/payments`;
+  const here = `${merchantPath(merchantOf(visit))}/payments`;
   const cursor = query.get('cursor');
   const asked = { ...filtersOf(query), page: 1, pageSize: PAGE };
   // Only a page of numbers has the total.
@@ -120,7 +124,7 @@ async function listPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
         value: query.get('status') ?? '',
         options: [
           ['', 'Any'],
-          ...STATUSES.map((status) => [status, status[0]!.toUpperCase() + status.slice(1)] as const),
+          ...STATUSES.map((status) => [status, must(status[0]).toUpperCase() + status.slice(1)] as const),
         ],
       },
       { name: 'from', label: 'Created from (UTC)', type: 'date', value: query.get('from') ?? '' },
@@ -165,7 +169,7 @@ const columnsOf = (visit: Visit): Column<Row>[] => [
   timeColumn('Created', ({ created }) => created, visit),
   {
     name: 'Order',
-    cell: (row) => link(`${merchantPath(visit.merchant!)}/payments/${row.id}`, row.order_id),
+    cell: (row) => link(`${merchantPath(merchantOf(visit))}/payments/${row.id}`, row.order_id),
     text: (row) => row.order_id,
   },
   { name: 'Status', cell: ({ status }) => badge(status), text: ({ status }) => status },

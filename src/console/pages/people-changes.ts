@@ -7,6 +7,7 @@ import type { PersonContext } from '../../../state-machines/person/person.state.
 import { accepted, byPerson, type ConsoleDeps } from '../deps.ts';
 import { link } from '../parts.ts';
 import { NO_SUCH, reasonIn, type ChangeRoute, type Shown, type Visit } from '../visit.ts';
+import { must } from '../../domain/must.ts';
 
 /** The person of the path. Throws `Refused`. */
 export function personOf({ people }: ConsoleDeps, { params }: Visit): PersonContext {
@@ -21,7 +22,7 @@ export function peopleChanges(deps: ConsoleDeps): ChangeRoute[] {
   const rolesIn = ({ form }: Visit): Grant[] =>
     grantsOf(form['roles'] ?? '', (id) => deps.merchants().some((merchant) => merchant.id === id));
   const rolesText = (visit: Visit): string => rolesIn(visit).map(grantText).join(', ');
-  const id = ({ params }: Visit): string => params['person']!;
+  const id = ({ params }: Visit): string => must(params['person']);
   const change = (
     path: string,
     what: string,
@@ -61,7 +62,7 @@ export function peopleChanges(deps: ConsoleDeps): ChangeRoute[] {
         kind: 'terms',
         title: 'change the roles of a person',
         lines: Object.entries({
-          person: personOf(deps, visit).invited!.name,
+          person: must(personOf(deps, visit).invited).name,
           roles: rolesText(visit),
           reason: reasonIn(visit),
         }),
@@ -76,7 +77,7 @@ export function peopleChanges(deps: ConsoleDeps): ChangeRoute[] {
       ...ofPerson(deps, 'link', 'make a link that lets somebody in as this person'),
       run: async (visit) => {
         const made = accepted(await people.issueLink(id(visit), byPerson(visit), false));
-        return { detail: 'link', shown: shownOnce(deps, personOf(deps, visit).invited!.name, made) };
+        return { detail: 'link', shown: shownOnce(deps, must(personOf(deps, visit).invited).name, made) };
       },
     },
   ];
@@ -85,11 +86,11 @@ export function peopleChanges(deps: ConsoleDeps): ChangeRoute[] {
 const ofPerson = (deps: ConsoleDeps, path: string, title: string): Omit<ChangeRoute, 'run'> => ({
   path: `/people/:person/${path}`,
   action: 'people.change',
-  target: (visit: Visit) => personOf(deps, visit).invited!.name,
+  target: (visit: Visit) => must(personOf(deps, visit).invited).name,
   toSign: async (visit: Visit) => ({
     kind: 'terms',
     title,
-    lines: Object.entries({ person: personOf(deps, visit).invited!.name, reason: reasonIn(visit) }),
+    lines: Object.entries({ person: must(personOf(deps, visit).invited).name, reason: reasonIn(visit) }),
   }),
 });
 

@@ -23,6 +23,7 @@ import {
 import type { ConsoleRoutes } from '../server.ts';
 import type { Visit } from '../visit.ts';
 import { peopleChanges, personOf } from './people-changes.ts';
+import { must } from '../../domain/must.ts';
 
 const ROLES_HINT = `Separated by commas: ${PERSON_ROLES.join(', ')}; role:merchant for one merchant, role@2027-03-31 for a time.`;
 const SHOWN = 100;
@@ -42,7 +43,7 @@ export function peopleRoutes(deps: ConsoleDeps): ConsoleRoutes {
         action: 'people.read',
         show: async (visit) => {
           const person = personOf(deps, visit);
-          return { page: { title: person.invited!.name, body: personPage(deps, visit, person) } };
+          return { page: { title: must(person.invited).name, body: personPage(deps, visit, person) } };
         },
       },
       {
@@ -61,7 +62,7 @@ export function peopleRoutes(deps: ConsoleDeps): ConsoleRoutes {
 }
 
 const PEOPLE_COLUMNS: readonly Column<PersonContext>[] = [
-  { name: 'Name', cell: ({ invited }) => link(`/people/${invited!.personId}`, invited!.name) },
+  { name: 'Name', cell: ({ invited }) => link(`/people/${must(invited).personId}`, must(invited).name) },
   { name: 'Roles', cell: ({ grants }) => grants.map(grantText).join(', ') },
   { name: 'Passkeys', isNumber: true, cell: ({ passkeys }) => Object.keys(passkeys).length },
   { name: 'State', cell: (person) => badge(stateOf(person)) },
@@ -97,14 +98,14 @@ const stateOf = ({ suspended, passkeys, identity }: PersonContext): string =>
 
 function personPage(deps: ConsoleDeps, visit: Visit, person: PersonContext): Html {
   const { invited, grants, passkeys, suspended, recovery, signIns } = person;
-  const isSelf = visit.person.personId === invited!.personId;
-  const here = `/people/${invited!.personId}`;
-  const own = deps.people.directory.entries().filter(({ event }) => event.data.personId === invited!.personId);
+  const isSelf = visit.person.personId === must(invited).personId;
+  const here = `/people/${must(invited).personId}`;
+  const own = deps.people.directory.entries().filter(({ event }) => event.data.personId === must(invited).personId);
   return html`${facts([
       ['State', badge(stateOf(person))],
       ['Roles', grants.map(grantText).join(', ')],
       person.identity === null
-        ? ['Invited by', invited!.by]
+        ? ['Invited by', must(invited).by]
         : ['Single sign-on', `${person.identity.subject} at ${person.identity.issuer}`],
       [
         'Passkeys',

@@ -5,14 +5,15 @@ import { maxDecimals } from '../../domain/currencies.ts';
 import type { RefundPreview } from '../../features/sessions/preview-refund.ts';
 import type { RefundInput } from '../../features/shared/merchant-api.ts';
 import { accepted, callerOf, readerOf, type ConsoleDeps } from '../deps.ts';
-import { reasonIn, Refused, type ChangeRoute, type Visit } from '../visit.ts';
+import { reasonIn, Refused, type ChangeRoute, type Visit, paramOf, merchantOf } from '../visit.ts';
 import { paymentOf, paymentPath } from './payment-path.ts';
+import { must } from '../../domain/must.ts';
 
 /** The terms are the plan that the request would follow: whom, how much, what kind of payee. */
 export const refundChange = ({ api }: ConsoleDeps): ChangeRoute => ({
   path: '/m/:merchant/payments/:payment/refund',
   action: 'payments.refund',
-  target: ({ params }) => params['payment']!,
+  target: (visit) => paramOf(visit, 'payment'),
   toSign: async (visit) => {
     const preview = accepted(await api.previewRefund(readerOf(visit), inputOf(visit)));
     const claim = visit.form['claim'] ?? '';
@@ -26,8 +27,8 @@ export const refundChange = ({ api }: ConsoleDeps): ChangeRoute => ({
       kind: 'terms',
       title: 'refund a payment',
       lines: [
-        ['merchant', visit.merchant!.name],
-        ['mode', visit.merchant!.mode],
+        ['merchant', merchantOf(visit).name],
+        ['mode', merchantOf(visit).mode],
         ['payment', paymentOf(visit)],
         ['amount', `${preview.amount} ${preview.coin} (${preview.type})`],
         ...(claim === '' ? [] : [['approves the claim', claim] as const]),
@@ -46,7 +47,7 @@ export const refundChange = ({ api }: ConsoleDeps): ChangeRoute => ({
   },
   run: async (visit, [signature]) => {
     // One signature, one refund, however often the form arrives.
-    const key = `console-${hash('sha256', signature!.number, 'hex').slice(0, 32)}`;
+    const key = `console-${hash('sha256', must(signature).number, 'hex').slice(0, 32)}`;
     const refund = accepted(await api.requestRefund(callerOf(visit, key), inputOf(visit)));
     return { detail: refund.refundId, shown: { to: `${paymentPath(visit, refund.sessionId)}?done=refunded` } };
   },

@@ -6,7 +6,8 @@ import { readerOf, type ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';
 import { code, facts, filterForm, link, more, table, time, timeColumn, withQuery, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
-import { NO_SUCH, Refused, type Visit } from '../visit.ts';
+import { NO_SUCH, Refused, type Visit, paramOf, merchantOf } from '../visit.ts';
+import { must } from '../../domain/must.ts';
 
 const PAGE = 50;
 
@@ -32,7 +33,7 @@ export function requestPages({ requestLog }: ConsoleDeps): ConsoleRoutes {
         path: '/m/:merchant/requests/:request',
         action: 'requests.read',
         show: (visit) => {
-          const found = requestLog.find(readerOf(visit), visit.params['request']!);
+          const found = requestLog.find(readerOf(visit), paramOf(visit, 'request'));
           if (!found) throw NO_SUCH();
           return Promise.resolve({ page: { title: 'Request', body: requestPage(visit, found) } });
         },
@@ -43,12 +44,12 @@ export function requestPages({ requestLog }: ConsoleDeps): ConsoleRoutes {
 
 function listPage(log: ConsoleDeps['requestLog'], visit: Visit): Html {
   const { query } = visit;
-  const here = `${merchantPath(visit.merchant!)}/requests`;
+  const here = `${merchantPath(merchantOf(visit))}/requests`;
   const cursor = query.get('cursor');
   const found = log.before(readerOf(visit), cursor ?? undefined, isWanted(query));
   if (found === null) throw new Refused('cursor names a request that is not kept any more: begin with the newest');
   const rows = found.slice(0, PAGE);
-  const next = found.length > PAGE ? rows.at(-1)!.requestId : null;
+  const next = found.length > PAGE ? must(rows.at(-1)).requestId : null;
   return html`<p>
       The newest thousand that this process answered, until it ends. Bodies and secrets are not kept. ${csvLink(visit)}
     </p>
@@ -80,7 +81,7 @@ const columnsOf = (visit: Visit): Column<LoggedRequest>[] => [
   timeColumn('When', ({ atMs }) => toSec(atMs), visit),
   {
     name: 'Request',
-    cell: ({ requestId }) => link(`${merchantPath(visit.merchant!)}/requests/${requestId}`, code(requestId)),
+    cell: ({ requestId }) => link(`${merchantPath(merchantOf(visit))}/requests/${requestId}`, code(requestId)),
   },
   { name: 'Asked', cell: ({ method, target }) => html`${method} ${code(target)}` },
   { name: 'Status', cell: ({ status }) => statusBadge(status) },
@@ -92,18 +93,18 @@ const statusBadge = (status: number): Html =>
   html`<span class="badge ${status < 400 ? 'good' : status < 500 ? 'warn' : 'bad'}">${status}</span>`;
 
 const requestPage = (visit: Visit, request: LoggedRequest): Html => {
-  const key = `${merchantPath(visit.merchant!)}/keys`;
+  const key = `${merchantPath(merchantOf(visit))}/keys`;
   return html`${facts([
       ['Request', code(request.requestId)],
       ['When', time(toSec(request.atMs), visit)],
       ['Asked', html`${request.method} ${code(request.target)}`],
       ['Operation', request.operation],
-      ['API key', visit.can('keys.read', visit.merchant!.id) ? link(key, code(request.keyId)) : code(request.keyId)],
+      ['API key', visit.can('keys.read', merchantOf(visit).id) ? link(key, code(request.keyId)) : code(request.keyId)],
       ['Status', statusBadge(request.status)],
       ['Error', request.errorCode],
       ['At fault', request.param],
       ['Which check of the signature failed', request.authenticationFault],
       ['Took', `${request.durationMs} ms`],
     ])}
-    <p>${link(`${merchantPath(visit.merchant!)}/requests`, 'All requests')}</p>`;
+    <p>${link(`${merchantPath(merchantOf(visit))}/requests`, 'All requests')}</p>`;
 };

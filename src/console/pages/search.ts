@@ -11,6 +11,7 @@ import { merchantPath } from '../layout.ts';
 import { link, table } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import type { Visit } from '../visit.ts';
+import { must } from '../../domain/must.ts';
 
 interface Found {
   readonly what: string;
@@ -30,7 +31,7 @@ export function searchRoutes(deps: ConsoleDeps): ConsoleRoutes {
         show: async (visit) => {
           const text = (visit.query.get('q') ?? '').trim().slice(0, 200);
           const found = text === '' ? [] : await search(deps, visit, text);
-          if (found.length === 1) return { to: found[0]!.to };
+          if (found.length === 1) return { to: must(found[0]).to };
           return {
             page: {
               title: 'Search',
@@ -60,7 +61,7 @@ async function search(deps: ConsoleDeps, visit: Visit, text: string): Promise<Fo
     const merchantId = id === null ? null : await records.merchantOfSession(id);
     const merchant = merchantId === null ? undefined : byId.get(merchantId);
     return merchant
-      ? [{ what, to: `${merchantPath(merchant)}/payments/${id}`, text: id!, merchant: merchant.name }]
+      ? [{ what, to: `${merchantPath(merchant)}/payments/${id}`, text: must(id), merchant: merchant.name }]
       : [];
   };
   const sessionId = parseSessionId(text);

@@ -11,7 +11,7 @@ import type { MerchantOverview } from '../../features/merchants/overview.ts';
 import { merchantPath } from '../layout.ts';
 import { badge, changeForm, code, facts, field, link, REASON, table, time } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
-import { NO_SUCH, reasonIn, Refused, type ChangeRoute, type Visit } from '../visit.ts';
+import { NO_SUCH, reasonIn, Refused, type ChangeRoute, type Visit, merchantOf } from '../visit.ts';
 import { domainChanges, logoChange } from './shown-to-payers.ts';
 import { doneOrWaits, waitingChanges, withdrawal } from './waiting-changes.ts';
 
@@ -43,8 +43,8 @@ function overview({ settings }: ConsoleDeps, visit: Visit): MerchantOverview {
 }
 
 function keysPage(visit: Visit, { keys }: MerchantOverview): Html {
-  const may = visit.can('keys.change', visit.merchant!.id);
-  const here = `${merchantPath(visit.merchant!)}/keys`;
+  const may = visit.can('keys.change', merchantOf(visit).id);
+  const here = `${merchantPath(merchantOf(visit))}/keys`;
   return html`${table(
     'API keys',
     [
@@ -105,8 +105,8 @@ function keyChanges(deps: ConsoleDeps): ChangeRoute[] {
     kind: 'terms' as const,
     title,
     lines: Object.entries({
-      merchant: visit.merchant!.name,
-      mode: visit.merchant!.mode,
+      merchant: merchantOf(visit).name,
+      mode: merchantOf(visit).mode,
       ...more,
       reason: reasonIn(visit),
     }),
@@ -115,18 +115,18 @@ function keyChanges(deps: ConsoleDeps): ChangeRoute[] {
     {
       path: '/m/:merchant/keys',
       action: 'keys.change',
-      target: ({ merchant }) => merchant!.name,
+      target: (visit) => merchantOf(visit).name,
       toSign: async (visit) =>
         terms(visit, 'issue an API key', {
           scopes: visit.form['scopes'] || 'all',
           addresses: visit.form['addresses'] || 'any',
         }),
       run: async (visit) => {
-        const made = accepted(await settings.issueKey(visit.merchant!.id, restrictionsIn(visit), changedBy(visit)));
+        const made = accepted(await settings.issueKey(merchantOf(visit).id, restrictionsIn(visit), changedBy(visit)));
         const body = html`<p>Put both into the shop now: they are not shown again.</p>
           <p class="secret">Key <code>${made.api_key}</code></p>
           <p class="secret">Secret <code>${made.api_secret}</code></p>
-          <p>${link(`${merchantPath(visit.merchant!)}/keys`, 'Back to the keys')}</p>`;
+          <p>${link(`${merchantPath(merchantOf(visit))}/keys`, 'Back to the keys')}</p>`;
         return { detail: made.key_id, shown: { page: { title: 'The key, shown once', body } } };
       },
     },
@@ -136,8 +136,10 @@ function keyChanges(deps: ConsoleDeps): ChangeRoute[] {
       target: ({ form }) => form['key'] ?? '',
       toSign: async (visit) => terms(visit, 'revoke an API key', { key: visit.form['key'] ?? '' }),
       run: async (visit) => {
-        accepted(await settings.revokeKey(visit.merchant!.id, (visit.form['key'] ?? '') as ApiKeyId, changedBy(visit)));
-        return { detail: 'revoked', shown: { to: `${merchantPath(visit.merchant!)}/keys?done=revoked` } };
+        accepted(
+          await settings.revokeKey(merchantOf(visit).id, (visit.form['key'] ?? '') as ApiKeyId, changedBy(visit)),
+        );
+        return { detail: 'revoked', shown: { to: `${merchantPath(merchantOf(visit))}/keys?done=revoked` } };
       },
     },
   ];
@@ -145,8 +147,8 @@ function keyChanges(deps: ConsoleDeps): ChangeRoute[] {
 
 function settingsPage(visit: Visit, overview: MerchantOverview): Html {
   const { domains } = overview;
-  const may = visit.can('settings.change', visit.merchant!.id);
-  const here = `${merchantPath(visit.merchant!)}/settings`;
+  const may = visit.can('settings.change', merchantOf(visit).id);
+  const here = `${merchantPath(merchantOf(visit))}/settings`;
   return html`${waitingChanges(visit, overview)} ${settingFacts(overview)}
     <h2>Domains</h2>
     ${table(
@@ -269,7 +271,7 @@ const POLICY_FIELDS = [
 const policyChange = (deps: ConsoleDeps): ChangeRoute => ({
   path: '/m/:merchant/settings',
   action: 'settings.change',
-  target: ({ merchant }) => merchant!.name,
+  target: (visit) => merchantOf(visit).name,
   toSign: async (visit) => {
     const { policy } = overview(deps, visit);
     const before = {
@@ -292,7 +294,7 @@ const policyChange = (deps: ConsoleDeps): ChangeRoute => ({
     return {
       kind: 'terms',
       title: 'change the settings of a merchant',
-      lines: [['merchant', visit.merchant!.name], ...changes, ['reason', reasonIn(visit)]],
+      lines: [['merchant', merchantOf(visit).name], ...changes, ['reason', reasonIn(visit)]],
     };
   },
   run: async (visit) => {
@@ -300,8 +302,8 @@ const policyChange = (deps: ConsoleDeps): ChangeRoute => ({
       POLICY_FIELDS.flatMap((name) => (visit.form[name] ? [[name, visit.form[name]]] : [])),
     );
     const before = overview(deps, visit);
-    const after = accepted(await deps.settings.setPolicy(visit.merchant!.id, policyOf(given), changedBy(visit)));
+    const after = accepted(await deps.settings.setPolicy(merchantOf(visit).id, policyOf(given), changedBy(visit)));
     const done = doneOrWaits(before, after, 'policy');
-    return { detail: JSON.stringify(given), shown: { to: `${merchantPath(visit.merchant!)}/settings?done=${done}` } };
+    return { detail: JSON.stringify(given), shown: { to: `${merchantPath(merchantOf(visit))}/settings?done=${done}` } };
   },
 });

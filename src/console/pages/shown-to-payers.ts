@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { readLogo } from '../../features/merchants/logo.ts';
 import { accepted, changedBy, readerOf, type ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';
-import { NO_SUCH, reasonIn, Refused, type ChangeRoute, type ToSign, type Visit } from '../visit.ts';
+import { NO_SUCH, reasonIn, Refused, type ChangeRoute, type ToSign, type Visit, merchantOf } from '../visit.ts';
 
 /*
  * By what payers know whose page they are on: a logo and the hosts of shops. Whoever changes them signs what they
@@ -11,20 +11,20 @@ import { NO_SUCH, reasonIn, Refused, type ChangeRoute, type ToSign, type Visit }
 
 const terms = (visit: Visit, title: string, ...lines: (readonly [string, string])[]): ToSign => ({
   ...{ kind: 'terms', title },
-  lines: [['merchant', visit.merchant!.name], ...lines, ['reason', reasonIn(visit)]],
+  lines: [['merchant', merchantOf(visit).name], ...lines, ['reason', reasonIn(visit)]],
 });
 
 export const logoChange = ({ settings }: ConsoleDeps): ChangeRoute => ({
   path: '/m/:merchant/settings/logo',
   action: 'settings.change',
-  target: ({ merchant }) => merchant!.name,
+  target: (visit) => merchantOf(visit).name,
   toSign: async (visit) => terms(visit, 'set the logo of a merchant', ['logo', pictureIn(visit)]),
   run: async (visit) => {
     const { logo } = accepted(
-      await settings.setLogo(visit.merchant!.id, visit.form['image'] || null, changedBy(visit)),
+      await settings.setLogo(merchantOf(visit).id, visit.form['image'] || null, changedBy(visit)),
     );
     const detail = logo === null ? 'no logo' : `logo of ${logo.width} by ${logo.height} pixels`;
-    return { detail, shown: { to: `${merchantPath(visit.merchant!)}/settings?done=logo` } };
+    return { detail, shown: { to: `${merchantPath(merchantOf(visit))}/settings?done=logo` } };
   },
 });
 
@@ -41,7 +41,7 @@ function pictureIn({ form }: Visit): string {
 export function domainChanges({ settings }: ConsoleDeps): ChangeRoute[] {
   const done = (visit: Visit, detail: string) => ({
     detail,
-    shown: { to: `${merchantPath(visit.merchant!)}/settings?done=domain` },
+    shown: { to: `${merchantPath(merchantOf(visit))}/settings?done=domain` },
   });
   const domainsOf = (visit: Visit) => settings.getMerchant(readerOf(visit).merchantId)?.domains ?? [];
   const named = (list: readonly { readonly host: string; readonly name: string }[]): string =>
@@ -61,7 +61,7 @@ export function domainChanges({ settings }: ConsoleDeps): ChangeRoute[] {
         ),
       run: async (visit) => {
         const { host, domain_id: id } = accepted(
-          await settings.addDomain(visit.merchant!.id, added(visit), changedBy(visit)),
+          await settings.addDomain(merchantOf(visit).id, added(visit), changedBy(visit)),
         );
         return done(visit, `${host} ${id}`);
       },
@@ -81,7 +81,7 @@ export function domainChanges({ settings }: ConsoleDeps): ChangeRoute[] {
         );
       },
       run: async (visit) => {
-        accepted(await settings.removeDomain(visit.merchant!.id, visit.form['domain'] ?? '', changedBy(visit)));
+        accepted(await settings.removeDomain(merchantOf(visit).id, visit.form['domain'] ?? '', changedBy(visit)));
         return done(visit, 'removed');
       },
     },

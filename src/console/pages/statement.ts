@@ -7,6 +7,7 @@ import type { ConsoleRoutes } from '../server.ts';
 import type { Visit } from '../visit.ts';
 import { clockField, dayField, given } from './books.ts';
 import { monthLinks } from './month-statement.ts';
+import { merchantOf } from '../visit.ts';
 
 interface Owed {
   readonly network: string;
@@ -66,7 +67,7 @@ async function page(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const closed = await run<{ periods: readonly { period: string }[] }>(deps, 'ledger.periods', {
     mode: readerOf(visit).mode,
   });
-  const here = `${merchantPath(visit.merchant!)}/statement`;
+  const here = `${merchantPath(merchantOf(visit))}/statement`;
   const next = report.pagination.next_cursor;
   return html`${filterForm(here, [dayField(query, 'from', 'From (UTC)'), dayField(query, 'to', 'to the end of'), clockField(query)])}
     <h2>Owed before</h2>
@@ -98,7 +99,7 @@ const changeColumns = (visit: Visit): Column<StatementLine>[] => [
   {
     name: 'Order',
     cell: ({ session_id: id, order_id: order }) =>
-      id === null ? order : link(`${merchantPath(visit.merchant!)}/payments/${id}`, order ?? id),
+      id === null ? order : link(`${merchantPath(merchantOf(visit))}/payments/${id}`, order ?? id),
   },
   { name: 'Coin', cell: ({ coin, network }) => `${coin} on ${network}` },
   ...AMOUNTS,

@@ -9,6 +9,7 @@ import { changeForm, code, field, filterForm, link, REASON, table, type Column }
 import type { ConsoleRoutes } from '../server.ts';
 import { reasonIn, Refused, type Visit } from '../visit.ts';
 import { currencyOf } from './worth.ts';
+import { must } from '../../domain/must.ts';
 
 interface Sweep {
   readonly id: string | null;
@@ -187,6 +188,6 @@ function totalOf(sweeps: readonly Priced[]): Html | null {
   if (coin === undefined) return null;
   if (sweeps.some(({ fee }) => fee === null || fee === undefined))
     return html`<p>All together: unknown, as the network does not say the fee of each.</p>`;
-  const sum = sweeps.reduce((units, { fee }) => units + amountOf(fee!), 0n);
+  const sum = sweeps.reduce((units, { fee }) => units + amountOf(must(fee)), 0n);
   return html`<p>All together: about ${formatAmount(sum)} ${coin}.</p>`;
 }

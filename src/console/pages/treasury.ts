@@ -9,6 +9,7 @@ import { badge, changeForm, code, facts, field, link, REASON, table, type Column
 import type { ConsoleRoutes } from '../server.ts';
 import { reasonIn, type ChangeRoute, type Visit } from '../visit.ts';
 import { approval, rejection } from './approval.ts';
+import { must } from '../../domain/must.ts';
 
 interface SignerStatus {
   readonly mode: Mode;
@@ -191,7 +192,11 @@ function proposalForms(visit: Visit, deps: ConsoleDeps): Html {
       visit,
       '/treasury/return',
       [
-        ...[mode, money[0]!, field({ name: 'tx', label: 'Transaction that brought it', required: true, max: 128 })],
+        ...[
+          mode,
+          must(money[0]),
+          field({ name: 'tx', label: 'Transaction that brought it', required: true, max: 128 }),
+        ],
         field({ name: 'address', label: 'Collection address that it came to', required: true, max: 128 }),
         field({
           name: 'amount',

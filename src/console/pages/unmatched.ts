@@ -19,7 +19,8 @@ import {
   type Column,
 } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
-import { reasonIn, type ChangeRoute, type Visit } from '../visit.ts';
+import { reasonIn, type ChangeRoute, type Visit, paramOf } from '../visit.ts';
+import { must } from '../../domain/must.ts';
 
 export interface Unmatched {
   readonly id: string;
@@ -70,7 +71,7 @@ export function unmatchedRoutes(deps: ConsoleDeps): ConsoleRoutes {
         path: '/unmatched/:transfer',
         action: 'unmatched.read',
         show: async (visit) => {
-          const transfer = await run<Unmatched>(deps, 'inbox.show', { transfer: visit.params['transfer']! });
+          const transfer = await run<Unmatched>(deps, 'inbox.show', { transfer: paramOf(visit, 'transfer') });
           return {
             page: {
               title: `${transfer.amount} ${transfer.coin}`,
@@ -172,7 +173,7 @@ function transferPage(visit: Visit, transfer: Unmatched): Html {
 /** The dry run's answer is what is signed. */
 function decision(deps: ConsoleDeps, verb: 'attach' | 'return' | 'undo'): ChangeRoute {
   const argsOf = (visit: Visit, dryRun: boolean) => ({
-    transfer: visit.params['transfer']!,
+    transfer: paramOf(visit, 'transfer'),
     actor: visit.person.name,
     reason: reasonIn(visit),
     dryRun,
@@ -182,9 +183,9 @@ function decision(deps: ConsoleDeps, verb: 'attach' | 'return' | 'undo'): Change
   return {
     path: `/unmatched/:transfer/${verb}`,
     action: 'unmatched.decide',
-    target: ({ params }) => params['transfer']!,
+    target: ({ params }) => must(params['transfer']),
     toSign: async (visit) => {
-      const transfer = await run<Unmatched>(deps, 'inbox.show', { transfer: visit.params['transfer']! });
+      const transfer = await run<Unmatched>(deps, 'inbox.show', { transfer: paramOf(visit, 'transfer') });
       const { state, notes } = await run<Decided>(deps, `inbox.${verb}`, argsOf(visit, true));
       return {
         kind: 'terms',
@@ -204,7 +205,7 @@ function decision(deps: ConsoleDeps, verb: 'attach' | 'return' | 'undo'): Change
       const { state, target } = await run<Decided>(deps, `inbox.${verb}`, argsOf(visit, false));
       return {
         detail: `${state} ${target ?? ''}`,
-        shown: { to: `/unmatched/${encodeURIComponent(visit.params['transfer']!)}?done=decided` },
+        shown: { to: `/unmatched/${encodeURIComponent(paramOf(visit, 'transfer'))}?done=decided` },
       };
     },
   };

@@ -3,7 +3,7 @@ import type { MerchantOverview, PendingChangeOverview } from '../../features/mer
 import { accepted, changedBy, type ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';
 import { changeForm, field, REASON, table, time } from '../parts.ts';
-import { reasonIn, type ChangeRoute, type Visit } from '../visit.ts';
+import { reasonIn, type ChangeRoute, type Visit, merchantOf } from '../visit.ts';
 
 /** What of a merchant waits, since when and until when; nothing where nothing waits. */
 export function waitingChanges(
@@ -11,7 +11,7 @@ export function waitingChanges(
   { pending_changes: waiting = [] }: Partial<MerchantOverview>,
 ): Html | null {
   if (waiting.length === 0) return null;
-  const may = visit.can('settings.change', visit.merchant!.id);
+  const may = visit.can('settings.change', merchantOf(visit).id);
   return html`<h2>Changes that wait</h2>
     <p>
       Each was told at the old URL and takes effect by itself. Withdraw what you did not ask for, and revoke the key
@@ -45,7 +45,7 @@ const wordOf = (value: unknown): string => (typeof value === 'string' ? value : 
 const withdrawForm = (visit: Visit, id: string): Html =>
   changeForm(
     visit,
-    `${merchantPath(visit.merchant!)}/settings/changes/withdraw`,
+    `${merchantPath(merchantOf(visit))}/settings/changes/withdraw`,
     [html`<input type="hidden" name="change" value="${id}" />`, field(REASON)],
     'Withdraw',
     'danger',
@@ -57,8 +57,8 @@ export const withdrawal = ({ settings }: ConsoleDeps): ChangeRoute => ({
   target: ({ form }) => form['change'] ?? '',
   run: async (visit) => {
     reasonIn(visit);
-    accepted(await settings.withdrawChange(visit.merchant!.id, visit.form['change'] ?? '', changedBy(visit)));
-    return { detail: 'withdrawn', shown: { to: `${merchantPath(visit.merchant!)}/settings?done=withdrawn` } };
+    accepted(await settings.withdrawChange(merchantOf(visit).id, visit.form['change'] ?? '', changedBy(visit)));
+    return { detail: 'withdrawn', shown: { to: `${merchantPath(merchantOf(visit))}/settings?done=withdrawn` } };
   },
 });
 

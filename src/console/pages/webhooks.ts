@@ -23,15 +23,16 @@ import {
   type Column,
 } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
-import { NO_SUCH, reasonIn, Refused, type ChangeRoute, type Visit } from '../visit.ts';
+import { NO_SUCH, reasonIn, Refused, type ChangeRoute, type Visit, merchantOf, paramOf } from '../visit.ts';
 import { deliveryColumns } from './payment.ts';
 import { doneOrWaits, waitingChanges } from './waiting-changes.ts';
+import { must } from '../../domain/must.ts';
 
 const PAGE = 50;
 const DAY_SEC = 86_400;
 const STATUSES = ['pending', 'delivered', 'exhausted', 'rejected', 'blocked'] as const;
 
-const pathOf = (visit: Visit): string => `${merchantPath(visit.merchant!)}/webhooks`;
+const pathOf = (visit: Visit): string => `${merchantPath(merchantOf(visit))}/webhooks`;
 
 /** Where a merchant is told, what it was told, and telling it again. */
 export function webhookPages(deps: ConsoleDeps): ConsoleRoutes {
@@ -84,7 +85,7 @@ async function listPage({ webhooks, settings }: ConsoleDeps, visit: Visit): Prom
   const status = query.get('status') ?? '';
   const cursor = query.get('cursor') ?? '';
   const { rows, pagination } = await listed({ webhooks }, visit, cursor);
-  const overview: Partial<MerchantOverview> = settings.getMerchant(merchant!.id) ?? {};
+  const overview: Partial<MerchantOverview> = settings.getMerchant(must(merchant).id) ?? {};
   const { webhook: endpoint = null, further_webhooks: further = [] } = overview;
   const next = pagination.next_cursor;
   return html`${waitingChanges(visit, overview)}
@@ -99,8 +100,8 @@ async function listPage({ webhooks, settings }: ConsoleDeps, visit: Visit): Prom
     <p>${csvLink(visit)}</p>
     ${table('Deliveries', deliveryColumns(visit), rows, 'Nothing meets the filter.')}
     ${more(next === null ? null : withQuery(here, query, { cursor: next }), cursor === '' ? null : withQuery(here, query, { cursor: null }))}
-    ${visit.can('webhooks.redeliver', merchant!.id) && replayForms(visit)}
-    ${visit.can('webhooks.change', merchant!.id) && endpointForm(visit, endpoint?.url ?? '')}`;
+    ${visit.can('webhooks.redeliver', must(merchant).id) && replayForms(visit)}
+    ${visit.can('webhooks.change', must(merchant).id) && endpointForm(visit, endpoint?.url ?? '')}`;
 }
 
 const stateOf = ({ suspended, disabled }: WebhookOverview): Html => {
@@ -174,10 +175,10 @@ async function deliveryPage({ webhooks }: ConsoleDeps, visit: Visit): Promise<Ht
           ? 'none: it is about the settings'
           : view.sample
             ? 'a sample'
-            : link(`${merchantPath(visit.merchant!)}/payments/${view.sessionId}`, view.sessionId),
+            : link(`${merchantPath(merchantOf(visit))}/payments/${view.sessionId}`, view.sessionId),
       ],
     ])}
-    ${visit.can('webhooks.redeliver', visit.merchant!.id) && changeForm(visit, `${visit.path}/redeliver`, field(REASON), 'Send it again')}
+    ${visit.can('webhooks.redeliver', merchantOf(visit).id) && changeForm(visit, `${visit.path}/redeliver`, field(REASON), 'Send it again')}
     <h2>Attempts</h2>
     ${table('Attempts', attemptColumns(visit), view.log, 'None yet.')}
     <h2>What was sent</h2>
@@ -205,7 +206,7 @@ function telling({ webhooks }: ConsoleDeps): ChangeRoute[] {
     {
       path: '/m/:merchant/webhooks/:event/redeliver',
       action: 'webhooks.redeliver',
-      target: ({ params }) => params['event']!,
+      target: (visit) => paramOf(visit, 'event'),
       run: async (visit) => {
         reasonIn(visit);
         const id = eventOf(visit);
@@ -252,16 +253,16 @@ function endpointChanges({ settings }: ConsoleDeps): ChangeRoute[] {
         kind: 'terms',
         title: 'set the endpoint of a merchant',
         lines: Object.entries({
-          merchant: visit.merchant!.name,
-          before: settings.getMerchant(visit.merchant!.id)?.webhook?.url ?? 'none',
+          merchant: merchantOf(visit).name,
+          before: settings.getMerchant(merchantOf(visit).id)?.webhook?.url ?? 'none',
           after: visit.form['url'] ?? '',
           reason: reasonIn(visit),
         }),
       }),
       run: async (visit) => {
-        const before = settings.getMerchant(visit.merchant!.id);
+        const before = settings.getMerchant(merchantOf(visit).id);
         const after = accepted(
-          await settings.setWebhook(visit.merchant!.id, { url: visit.form['url'] ?? '' }, changedBy(visit)),
+          await settings.setWebhook(merchantOf(visit).id, { url: visit.form['url'] ?? '' }, changedBy(visit)),
         );
         return { detail: 'set', shown: { to: `${pathOf(visit)}?done=${doneOrWaits(before, after, 'endpoint')}` } };
       },
@@ -269,19 +270,19 @@ function endpointChanges({ settings }: ConsoleDeps): ChangeRoute[] {
     {
       path: '/m/:merchant/webhooks/secret',
       action: 'webhooks.change',
-      target: ({ merchant }) => merchant!.name,
+      target: (visit) => merchantOf(visit).name,
       toSign: async (visit) => ({
         kind: 'terms',
         title: 'issue a new signing secret',
         lines: Object.entries({
-          merchant: visit.merchant!.name,
+          merchant: merchantOf(visit).name,
           'takes over': 'in 24 hours, or when it is activated',
           reason: reasonIn(visit),
         }),
       }),
       run: async (visit) => {
         const { webhook_secret: secret } = accepted(
-          await settings.issueWebhookSecret(visit.merchant!.id, changedBy(visit)),
+          await settings.issueWebhookSecret(merchantOf(visit).id, changedBy(visit)),
         );
         const body = html`<p>Put it beside the old one in the shop. It takes over in 24 hours.</p>
           <p class="secret"><code>${secret}</code></p>

@@ -4,6 +4,7 @@ import type { AddressFamily } from '../../domain/networks.ts';
 import type { AddressPool, AddressSource } from '../../ports/addresses.ts';
 import type { Log } from '../../ports/log.ts';
 import { Recurring } from '../../runtime/util/recurring.ts';
+import { must } from '../../domain/must.ts';
 
 /** `unasked`: nobody has answered yet. */
 export type Ownership = 'own' | 'foreign' | 'unasked';
@@ -71,7 +72,7 @@ export class ConfirmAddresses {
     return this.#deps.sources.map(({ mode, family }) => ({
       mode,
       family,
-      ownership: this.#ownership.get(keyOf({ mode, family }))!,
+      ownership: must(this.#ownership.get(keyOf({ mode, family }))),
     }));
   }
 

@@ -30,14 +30,15 @@ export function writeAddressKey(family: AddressFamily, text: string, words: Uint
 /** Eight hex digits as a number; rubbish in, rubbish out. */
 export function hexWord(text: string, at: number): number {
   let value = 0;
-  for (let digit = at; digit < at + 8; digit += 1) value = (value << 4) | HEX_VALUES[text.charCodeAt(digit) & 127]!;
+  for (let digit = at; digit < at + 8; digit += 1)
+    value = (value << 4) | (HEX_VALUES[text.charCodeAt(digit) & 127] ?? 0);
   return value;
 }
 
 function writeHex(text: string, from: number, words: Uint32Array): boolean {
   for (let at = from; at < from + 40; at += 1) {
     const code = text.charCodeAt(at);
-    if (code > 127 || HEX_VALUES[code]! < 0) return false;
+    if (code > 127 || (HEX_VALUES[code] ?? -1) < 0) return false;
   }
   for (let word = 0; word < 5; word += 1) words[word] = hexWord(text, from + word * 8);
   return true;
@@ -49,7 +50,8 @@ function writeBase58(text: string, length: number, prefix: readonly number[], wo
   if (bytes?.length !== length || prefix.some((byte, at) => bytes[at] !== byte)) return false;
   // Most significant byte first, as hex reads.
   for (let word = 0, at = prefix.length; word < words.length; word += 1, at += 4) {
-    words[word] = (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!;
+    words[word] =
+      ((bytes[at] ?? 0) << 24) | ((bytes[at + 1] ?? 0) << 16) | ((bytes[at + 2] ?? 0) << 8) | (bytes[at + 3] ?? 0);
   }
   return true;
 }

@@ -10,6 +10,7 @@ import { decodeEvent } from '../../runtime/commands/codec.ts';
 import { LedgerAgain } from './ledger.ts';
 import type { EntryRow } from '../../../projections/ledger/rows.ts';
 import { BOOKS_SCHEMAS, BOOKS_TABLES, type BooksTable } from './books-tables.ts';
+import { must } from '../../domain/must.ts';
 
 export interface BooksFileParts {
   readonly path: string;
@@ -83,9 +84,9 @@ class BooksWriter {
     for (const [key, { debits, credits, lines }] of this.#totals) {
       const [mode, network, coin] = key.split('/');
       this.#put('totals', {
-        mode: mode!,
-        network: network!,
-        coin: coin!,
+        mode: must(mode),
+        network: must(network),
+        coin: must(coin),
         debits: formatAmount(debits),
         credits: formatAmount(credits),
         lines,

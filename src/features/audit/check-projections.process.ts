@@ -8,6 +8,7 @@ import { REFUNDS_TABLE } from '../../../projections/sessions/refund-row.ts';
 import { SESSIONS_TABLE } from '../../../projections/sessions/session-row.ts';
 import { sessionView } from '../../../projections/sessions/session-view.projection.ts';
 import { TRANSACTIONS_TABLE } from '../../../projections/sessions/transaction-row.ts';
+import { must } from '../../domain/must.ts';
 
 export interface CheckProjectionsDeps {
   readonly store: Pick<EventStore, 'readAll' | 'readStream'>;
@@ -67,7 +68,7 @@ export class CheckProjections {
   async round(): Promise<void> {
     const { store, eventsPerRound: limit = EVENTS_PER_ROUND } = this.#deps;
     const page = await store.readAll({ after: this.#after, limit, streamPrefixes: ['session-'] });
-    this.#after = page.length < limit ? null : page.at(-1)!.position;
+    this.#after = page.length < limit ? null : must(page.at(-1)).position;
     const created = page.filter(({ type }) => type === 'SessionCreated').map(({ stream }) => stream);
     for (const stream of new Set([...this.#drifting.keys(), ...created])) {
       if (this.#rounds.isClosed) return;

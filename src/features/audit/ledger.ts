@@ -18,6 +18,7 @@ import {
 import { LEDGER_SESSIONS_TABLE } from '../../../projections/ledger/session-books.ts';
 import { LedgerBalances, type AccountBalance } from '../ledger/balances.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
+import { must } from '../../domain/must.ts';
 
 /** Written by the books but never read by them: an audit need not hold them. */
 const WRITE_ONLY: ReadonlySet<string> = new Set([LEDGER_ENTRIES_TABLE, LEDGER_PLACES_TABLE]);
@@ -151,6 +152,6 @@ class RowsInMemory implements Pick<ReadModel, 'get' | 'getMany' | 'scan'> {
     { afterKey = '', limit }: { readonly afterKey?: string; readonly limit: number },
   ): Promise<{ key: string; row: Kept }[]> {
     const keys = [...(this.#tables.get(table)?.keys() ?? [])].filter((key) => key > afterKey).sort();
-    return keys.slice(0, limit).map((key) => ({ key, row: this.#tables.get(table)!.get(key) as Kept }));
+    return keys.slice(0, limit).map((key) => ({ key, row: must(this.#tables.get(table)).get(key) as Kept }));
   }
 }

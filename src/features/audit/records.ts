@@ -5,6 +5,7 @@ import { AUDIT_STREAM, sessionStream } from '../../domain/streams.ts';
 import type { AuditTree } from '../../ports/audit.ts';
 import { toSec } from '../../ports/clock.ts';
 import type { EventStore, RecordedEvent } from '../../ports/event-store.ts';
+import { must } from '../../domain/must.ts';
 
 export interface SignedCheckpointRecord {
   readonly origin: string;
@@ -96,7 +97,7 @@ export class AuditRecords {
     const events = (await this.#store.readStream(sessionStream(id))).filter(({ type }) => types?.has(type) ?? true);
     const leaves = await Promise.all(events.map(({ position }) => this.#tree.leafOf(position)));
     const proofs = events.flatMap((event, index) => {
-      const leaf = leaves[index]!;
+      const leaf = must(leaves[index]);
       return checkpoint && leaf < checkpoint.size ? [this.#proof(event, leaf, checkpoint.size)] : [];
     });
     return {

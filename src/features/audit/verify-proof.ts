@@ -7,6 +7,7 @@ import {
   type VerifierKey,
 } from '../../runtime/merkle/checkpoint-note.ts';
 import { leafHash, verifyInclusion } from '../../runtime/merkle/tree.ts';
+import { must } from '../../domain/must.ts';
 
 /** What the service gives to merchants and payers, as far as a proof needs it. */
 const proofSchema = z.object({
@@ -61,7 +62,7 @@ export function verifyProof(json: unknown, key: VerifierKey): ProofReport {
     if (fault !== null) return failed(`event ${event.leaf_index + 1} of the ledger ${fault}`, session);
     before = event;
   }
-  const last = events.at(-1)!.revision;
+  const last = must(events.at(-1)).revision;
   if (proves.events !== events.length || (proves.kind === 'stream' && proves.through_revision !== last))
     return failed(`it holds ${events.length} events and says that it proves ${proves.events}`, session);
   return {

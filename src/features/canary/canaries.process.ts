@@ -10,6 +10,7 @@ import { appendNext, type AppendNextDeps } from '../../runtime/commands/append-n
 import { messageOf } from '../../runtime/util/message-of.ts';
 import { canaryHistory, type CanaryReader, type CanaryRun } from './history.ts';
 import { canaryRound, isBack, type CanaryPayer, type CanaryShop } from './round.ts';
+import { must } from '../../domain/must.ts';
 
 /** How things stand on one network, for metrics. */
 export interface CanaryStatus {
@@ -152,10 +153,10 @@ class CanaryNetwork {
     let away = 0;
     for (const { sessionId, amount } of runs) {
       if (amount === null) continue;
-      const session = await shop.look(sessionId!);
+      const session = await shop.look(must(sessionId));
       if (isBack({ amount }, session)) continue;
       away += 1;
-      if (amountOf(session.refundable) > 0n) await shop.refund(sessionId!).catch(() => undefined);
+      if (amountOf(session.refundable) > 0n) await shop.refund(must(sessionId)).catch(() => undefined);
     }
     return away;
   }

@@ -3,6 +3,7 @@ import type { Network } from '../../domain/networks.ts';
 import type { Sender } from '../../domain/senders.ts';
 import type { ContractCheck, Senders } from '../../ports/senders.ts';
 import { exchangeOf, type ExchangeWallets } from './exchange-wallets.ts';
+import { must } from '../../domain/must.ts';
 
 /** A payment must not wait for a slow provider: who paid is looked up again when the money is to go back. */
 const ANSWER_MS = 3_000;
@@ -23,7 +24,7 @@ export function createSenders(
   async function lookUp(check: ContractCheck, key: string, address: string): Promise<Sender | null> {
     try {
       const sender = (await check.isContract(address)) ? CONTRACT : WALLET;
-      if (known.size >= REMEMBERED) known.delete(known.keys().next().value!);
+      if (known.size >= REMEMBERED) known.delete(must(known.keys().next().value));
       known.set(key, sender);
       return sender;
     } catch {

@@ -24,6 +24,7 @@ import {
   type PeriodRow,
   LEDGER_MODES_TABLE,
 } from '../../../projections/ledger/rows.ts';
+import { must } from '../../domain/must.ts';
 
 /** The balance of an account in one coin on one network; debits are positive. */
 export interface AccountBalance {
@@ -114,7 +115,7 @@ export class LedgerBalances {
         const units =
           day === null
             ? signedAmountOf(row.balance)
-            : wholeMonths(row, day, clock) + partial[index]! + (moved.get(key) ?? 0n);
+            : wholeMonths(row, day, clock) + must(partial[index]) + (moved.get(key) ?? 0n);
         if (units !== 0n) found.push({ account: row.account, network: row.network, coin: row.coin, units });
       });
     }

@@ -12,6 +12,7 @@ import {
   placeKey,
   type EntryRow,
 } from '../../../projections/ledger/rows.ts';
+import { must } from '../../domain/must.ts';
 
 /** Which entries: all of a mode, or those of one book (a merchant, or an account of the operator). */
 export interface JournalScope {
@@ -91,7 +92,7 @@ export class LedgerJournal {
     for (let place = after + 1; place <= end; place += CHUNK) {
       const places = Array.from({ length: Math.min(CHUNK, end - place + 1) }, (_, index) => place + index);
       const entries = await this.#entries(mode, await this.#numbers(mode, book, places));
-      yield entries.map((entry, index) => ({ place: places[index]!, entry }));
+      yield entries.map((entry, index) => ({ place: must(places[index]), entry }));
     }
   }
 
@@ -120,7 +121,7 @@ export class LedgerJournal {
     while (low < high) {
       const middle = Math.floor((low + high) / 2);
       const [entry] = await this.#entries(mode, await this.#numbers(mode, book, [middle]));
-      if (entry!.days.recorded < earliest) low = middle + 1;
+      if (must(entry).days.recorded < earliest) low = middle + 1;
       else high = middle;
     }
     return low;

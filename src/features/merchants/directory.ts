@@ -17,6 +17,7 @@ import type { MerchantLookup, MerchantSettings } from './lookup.ts';
 import { apiSecretContext, webhookSecretContext } from './credentials.ts';
 import { shownLogo } from './logo.ts';
 import { merchantTable } from '../shared/handlers/merchant-handler.ts';
+import { must } from '../../domain/must.ts';
 
 const STREAM_PREFIX = 'merchant-';
 const ENDPOINT_EVENTS: ReadonlySet<string> = new Set([
@@ -216,7 +217,7 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
     const entry = this.#entries.get(merchantId);
     if (!entry?.state.context.registered) return;
     const { context } = entry.state;
-    const owner = context.registered!.merchantId;
+    const owner = must(context.registered).merchantId;
     const changed = new Set(
       events.flatMap(({ type, data }) => (ENDPOINT_EVENTS.has(type) && 'endpointId' in data ? [data.endpointId] : [])),
     );
@@ -253,7 +254,7 @@ export class MerchantDirectory implements KeyDirectory, MerchantLookup {
     formerEndpoints,
     registered,
   }: MerchantContext): ReadonlyMap<QueueId, WebhookEndpoint> {
-    const { merchantId } = registered!;
+    const { merchantId } = must(registered);
     const former = Object.entries(formerEndpoints).map(([id, state]) => [id, { ...FORMER, ...state }] as const);
     const all = [[null, endpoint], ...Object.entries(furtherEndpoints), ...former] as const;
     return new Map(
@@ -343,7 +344,7 @@ function subscriptionsIn({ endpoint, furtherEndpoints }: MerchantContext): reado
 }
 
 function settingsOf({ context }: MerchantState): MerchantSettings {
-  const { merchantId, name, mode } = context.registered!;
+  const { merchantId, name, mode } = must(context.registered);
   const domains = Object.values(context.domains).map(({ domainId, host, shopName }) => ({ domainId, host, shopName }));
   return { merchantId, name, mode, policy: context.policy, domains, logo: context.logo && shownLogo(context.logo) };
 }

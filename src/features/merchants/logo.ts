@@ -94,10 +94,10 @@ function mean({ width, data }: Pixels, [top, bottom]: Range, [left, right]: Rang
   for (let y = top; y < bottom; y += 1)
     for (let x = left; x < right; x += 1) {
       const at = (y * width + x) * 4;
-      const opacity = data[at + 3]!;
-      red += data[at]! * opacity;
-      green += data[at + 1]! * opacity;
-      blue += data[at + 2]! * opacity;
+      const opacity = data[at + 3] ?? 0;
+      red += (data[at] ?? 0) * opacity;
+      green += (data[at + 1] ?? 0) * opacity;
+      blue += (data[at + 2] ?? 0) * opacity;
       alpha += opacity;
     }
   if (alpha === 0) return [0, 0, 0, 0];

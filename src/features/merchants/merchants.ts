@@ -33,6 +33,7 @@ import type { MerchantDirectory } from './directory.ts';
 import { readLogo } from './logo.ts';
 import { overviewOf, type MerchantOverview, type WebhookOverview } from './overview.ts';
 import type { MerchantHandler } from '../shared/handlers/merchant-handler.ts';
+import { must } from '../../domain/must.ts';
 
 export interface MerchantsDeps {
   readonly handler: MerchantHandler;
@@ -188,16 +189,22 @@ export class Merchants {
     );
     const kept = await keep(`${newest}:${fresh}`);
     if (!kept.ok) return kept;
-    const [, digits, sealedSecret] = /^(\d+):(.*)$/s.exec(kept.value)!;
+    const [, digits, sealedSecret] = must(/^(\d+):(.*)$/s.exec(kept.value));
     const version = Number(digits);
     const nowSec = toSec(clock.nowMs());
     const times = { activatesAtSec: nowSec + ROTATION_SEC, nowSec };
-    const command = { type: 'IssueWebhookSecret', endpointId, sealedSecret: sealedSecret!, version, ...times } as const;
+    const command = {
+      type: 'IssueWebhookSecret',
+      endpointId,
+      sealedSecret: must(sealedSecret),
+      version,
+      ...times,
+    } as const;
     const done = await this.#execute(merchantId, command, by);
     if (!done.ok) return done;
-    const { next } = endpointIn(done.value.context, endpointId)!;
+    const { next } = must(endpointIn(done.value.context, endpointId));
     const secret = sealer
-      .open('webhook-secrets', sealedSecret!, webhookSecretContext(merchantId, endpointId, version))
+      .open('webhook-secrets', must(sealedSecret), webhookSecretContext(merchantId, endpointId, version))
       .toString();
     return {
       ok: true,
@@ -246,11 +253,11 @@ export class Merchants {
     const [, endpointId, sealedSecret] = /^(\w+):(.*)$/s.exec(kept.value) as unknown as [string, string, string];
     const done = await this.#change(
       merchantId,
-      { type: 'AddEndpoint', ...input, url: url.value!, endpointId, sealedSecret },
+      { type: 'AddEndpoint', ...input, url: must(url.value), endpointId, sealedSecret },
       by,
     );
     if (!done.ok) return done;
-    const endpoint = done.value.further_webhooks.find(({ endpoint_id: id }) => id === endpointId)!;
+    const endpoint = must(done.value.further_webhooks.find(({ endpoint_id: id }) => id === endpointId));
     return {
       ok: true,
       value: {
@@ -276,7 +283,7 @@ export class Merchants {
     );
     if (!done.ok) return done;
     const added = Object.values(done.value.context.domains).find((domain) => domain.host === host);
-    return { ok: true, value: { domain_id: added!.domainId, host } };
+    return { ok: true, value: { domain_id: must(added).domainId, host } };
   }
 
   removeDomain(merchantId: MerchantId, domainId: string, by?: ChangedBy): Promise<Outcome<MerchantOverview>> {

@@ -8,6 +8,7 @@ import { changeDelayMin } from '../../../state-machines/merchant/changes.decider
 import type { MerchantState } from '../../../state-machines/merchant/merchant.decider.ts';
 import { mainSecret, type EndpointState, type KeyState } from '../../../state-machines/merchant/merchant.state.ts';
 import { logoOverview, type LogoOverview } from './logo.ts';
+import { must } from '../../domain/must.ts';
 
 /* Merchants as their settings are shown: never a secret. */
 
@@ -78,7 +79,7 @@ export function overviewOf(
   { context }: MerchantState,
   { nowSec, lastUseOf, floor, installationDelayMin }: OverviewParts,
 ): MerchantOverview {
-  const { merchantId, name, mode } = context.registered!;
+  const { merchantId, name, mode } = must(context.registered);
   return {
     id: merchantId,
     name,

@@ -3,6 +3,7 @@ import type { Idempotency } from '../shared/idempotency.ts';
 import type { Caller, Outcome } from '../shared/merchant-api.ts';
 import type { ChangedBy, Merchants, NewWebhookSecret } from './merchants.ts';
 import type { MerchantOverview, WebhookOverview } from './overview.ts';
+import { must } from '../../domain/must.ts';
 
 type Settings = Pick<
   Merchants,
@@ -81,7 +82,7 @@ export class OwnEndpoints {
     if (!this.get(caller, endpointId)) return noSuchEndpoint;
     const done = await change(byOf(caller));
     if (!done.ok) return done;
-    return { ok: true, value: endpointsOf(done.value).find(({ endpoint_id: id }) => id === endpointId)! };
+    return { ok: true, value: must(endpointsOf(done.value).find(({ endpoint_id: id }) => id === endpointId)) };
   }
 }
 

@@ -24,6 +24,7 @@ import { isCoin } from '../../domain/money.ts';
 import type { PaymentLinkHandler } from '../shared/handlers/payment-link-handler.ts';
 import type { Caller, MerchantApi, Outcome, ShopFacts } from '../shared/merchant-api.ts';
 import type { Sessions } from '../sessions/sessions.ts';
+import { must } from '../../domain/must.ts';
 
 type Reader = Pick<Caller, 'merchantId' | 'mode'>;
 
@@ -140,7 +141,7 @@ export class PaymentLinks implements PayerLinks {
     const page = rows.filter(({ key }) => key.startsWith(prefix));
     const found = page.slice(0, limit);
     const links = await Promise.all(found.map(({ row }) => this.get({ merchantId, mode }, row.linkId)));
-    const next = page.length > limit ? found.at(-1)!.key.slice(prefix.length) : null;
+    const next = page.length > limit ? must(found.at(-1)).key.slice(prefix.length) : null;
     return { links: links.filter((link) => link !== null), next };
   }
 
@@ -201,7 +202,7 @@ export class PaymentLinks implements PayerLinks {
     const actor = `payment-link:${id}`;
     const used = await this.#deps.handler.execute(paymentLinkStream(id), command, { correlationId: requestId, actor });
     if (!used.ok) return used;
-    const number = numberOf(used.state.context, press)!;
+    const number = must(numberOf(used.state.context, press));
     // Whoever was held up for long finds the place given to somebody else, and must not make a payment that is not
     // counted.
     if (!Object.hasOwn((await this.#context(id))?.open ?? {}, String(number))) return PLACE_LOST;
@@ -248,7 +249,7 @@ export class PaymentLinks implements PayerLinks {
     const numbers = [...Object.keys(context.open).map(Number), ...context.unpaid.map(({ number }) => number)];
     const now = afterAll(context, await this.#endedOf(context, numbers), nowSec);
     return {
-      ...now.created!,
+      ...must(now.created),
       status: linkStatus(now, nowSec),
       switchedOff: now.switchedOff,
       ...{ made: now.lastNumber, paid: now.paid.length, open: Object.keys(now.open).length },
@@ -256,7 +257,7 @@ export class PaymentLinks implements PayerLinks {
   }
 
   #session({ created }: PaymentLinkContext, number: number): ReturnType<Sessions['sessionOfOrder']> {
-    return this.#deps.sessions.sessionOfOrder(created!, orderOf(created!.linkId, number));
+    return this.#deps.sessions.sessionOfOrder(must(created), orderOf(must(created).linkId, number));
   }
 
   /** Which of these payments take no money any more: the payments know. */
@@ -299,12 +300,12 @@ function toLookAt(context: PaymentLinkContext, press: string, nowSec: number): n
   const status = linkStatus(context, nowSec);
   if (status !== 'on' && !isWaiting(status)) return [];
   const numbers = Object.keys(open).map(Number);
-  const isCrowded = numbers.length * 2 >= created!.maxOpen || isWaiting(status);
-  const couldFill = paid.length + numbers.length + unpaid.length >= created!.maxUses;
+  const isCrowded = numbers.length * 2 >= must(created).maxOpen || isWaiting(status);
+  const couldFill = paid.length + numbers.length + unpaid.length >= must(created).maxUses;
   const ended = unpaid
     .filter(({ notedAtSec }) => couldFill || notedAtSec <= nowSec - DAY_SEC)
     .map(({ number }) => number);
-  return [...(isCrowded ? numbers : numbers.filter((number) => open[number]!.press === press)), ...ended];
+  return [...(isCrowded ? numbers : numbers.filter((number) => must(open[number]).press === press)), ...ended];
 }
 
 /** Who does it, as its events say. */

@@ -18,6 +18,7 @@ import { RetryState, SEQUENCE_BUSY, WAIT_REASONS, type WaitFacts } from './retry
 import { SentTransactions } from './sent.ts';
 import { releaseUnsigned, takeOver } from './take-over.ts';
 import { WAIT_LOOKS } from './turns.ts';
+import { must } from '../../domain/must.ts';
 
 /** Begun in one round. */
 const ROUND = 20;
@@ -196,7 +197,7 @@ export class OutgoingExecutor<Item extends Outgoing> {
 
   /** Whoever asks why one of them is not paid is told, also where nothing was tried with it. */
   #hold(items: readonly Item[]): void {
-    for (const { ref } of items) this.#retries.wait(ref, 'payouts_stopped', this.#retries.alarm!);
+    for (const { ref } of items) this.#retries.wait(ref, 'payouts_stopped', must(this.#retries.alarm));
   }
 
   async #read(): Promise<readonly Item[]> {

@@ -4,6 +4,7 @@ import type { Network } from '../../domain/networks.ts';
 import { treasuryStream } from '../../domain/streams.ts';
 import type { OutgoingSigner, SignerStatus } from '../../ports/outgoing-signer.ts';
 import type { TreasuryContext } from '../../../state-machines/treasury/treasury.state.ts';
+import { must } from '../../domain/must.ts';
 
 const EVERY_MS = 30_000;
 /** Who stopped it, in its journal. */
@@ -73,6 +74,6 @@ export class JournalCheck {
     if ('payments' in since) return aheadOn(network, lastPlaces[network], ledger);
     // It remembers no cap and no nonce, and would begin anew on networks that this ledger has nothing of.
     if (!stopped) await this.#signer.stop(mode, NO_JOURNAL);
-    return lostOn(network, ledger!);
+    return lostOn(network, must(ledger));
   }
 }

@@ -1,3 +1,5 @@
+import { must } from '../../domain/must.ts';
+
 /** A try that led nowhere is repeated after this many looks, then after twice as many each time. */
 export const WAIT_LOOKS = 4;
 /** The longest pause, as a multiple of the first. */
@@ -84,9 +86,9 @@ export class Turns {
     while (queues.size > 0) {
       for (const name of [...queues.keys()].sort((one, other) => this.#lastTurn(one) - this.#lastTurn(other))) {
         if (taken >= most) return;
-        const { untried, again } = queues.get(name)!;
+        const { untried, again } = must(queues.get(name));
         const first = this.#owesAgain.has(name) ? [again, untried] : [untried, again];
-        const item = first[0]!.shift() ?? first[1]!.shift();
+        const item = must(first[0]).shift() ?? must(first[1]).shift();
         if (item === undefined) {
           queues.delete(name);
           continue;

@@ -1,6 +1,7 @@
 import type { Grant } from '../../domain/events/person-events.ts';
 import type { IdentityClaims } from '../../ports/single-sign-on.ts';
 import type { NamedByProvider } from './people.ts';
+import { must } from '../../domain/must.ts';
 
 export interface ClaimRules {
   readonly nameClaim: string;
@@ -28,7 +29,7 @@ export function namedBy({ issuer, subject, claims }: IdentityClaims, rules: Clai
   const name = given.trim().replaceAll(/[^A-Za-z0-9 ._-]+/g, '-');
   const values = valuesOf(claims[rolesClaim]);
   const grants = values.flatMap((value) => {
-    const text = roles === null ? value : Object.hasOwn(roles, value) ? roles[value]! : null;
+    const text = roles === null ? value : Object.hasOwn(roles, value) ? must(roles[value]) : null;
     return text === null ? [] : grantsIn(text, rules);
   });
   const unique = [...new Map(grants.map((grant) => [JSON.stringify(grant), grant])).values()];

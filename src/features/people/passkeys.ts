@@ -2,6 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
 import { challengeOf, signCountOf } from '../../runtime/util/passkey.ts';
+import { must } from '../../domain/must.ts';
 
 /** Where passkeys are good: the host alone, and the address as browsers name it. */
 export interface RelyingParty {
@@ -59,7 +60,7 @@ export class OnceNumbers {
     const parts = number.split('.');
     if (parts.length !== 3) return false;
     const head = `${parts[0]}.${parts[1]}`;
-    const [expected, given] = [Buffer.from(this.#bound(purpose, head)), Buffer.from(parts[2]!)];
+    const [expected, given] = [Buffer.from(this.#bound(purpose, head)), Buffer.from(must(parts[2]))];
     if (expected.length !== given.length || !timingSafeEqual(expected, given)) return false;
     return Number(parts[0]) > this.#clock.nowMs() && !this.#used.has(head);
   }

@@ -37,6 +37,7 @@ import { actorOf, type Caller, type Outcome } from '../shared/merchant-api.ts';
 import type { PersonalData } from '../shared/personal-data.ts';
 import type { SessionHandler } from '../shared/handlers/session-handler.ts';
 import type { SessionIds } from './ids.ts';
+import { must } from '../../domain/must.ts';
 
 export interface ClaimSettings {
   /** What the installation takes as evidence. */
@@ -88,7 +89,7 @@ export const waitSecOf = ({ claims }: Pick<ClaimDeps, 'claims'>, mode: Mode): nu
  */
 export function claimableOf(deps: Pick<ClaimDeps, 'claims' | 'merchants'>, state: SessionState): Claimable[] {
   if (state.value === 'open' || state.value === 'processing') return [];
-  const accepted = acceptedFor(deps, state.context.created!.merchantId);
+  const accepted = acceptedFor(deps, must(state.context.created).merchantId);
   const taken = takenByDeposit(state.context);
   return depositsOf(state.context).flatMap((deposit) => {
     const { network, coin, txHash, fromAddress } = deposit.facts;
@@ -141,10 +142,10 @@ export async function fileClaim(
   const prepared = await prepareClaim(deps, state, input.evidence === 'signature' ? { number: '', ...input } : input);
   if (!prepared.ok) return prepared;
   const { payee } = prepared.value;
-  const deposit = depositNamed(state, input.transactionId)!;
+  const deposit = must(depositNamed(state, input.transactionId));
   const evidence = await evidenceOf(deps, deposit, prepared.value, input);
   if (!evidence.ok) return evidence;
-  const { sessionId, merchantId } = state.context.created!;
+  const { sessionId, merchantId } = must(state.context.created);
   const reason =
     input.reason === undefined ? null : await deps.personal.sealText(sessionId, input.reason, sealedTexts(state));
   const claimId = claimIdOf(sessionId, prepared.value.number);
@@ -161,7 +162,7 @@ export async function fileClaim(
   const command = { type: 'FileClaim', data, accepted: acceptedFor(deps, merchantId) } as const;
   const result = await deps.sessions.execute(sessionStream(sessionId), command, context);
   return result.ok
-    ? { ok: true, value: await claimView(deps, result.state, result.state.context.claims[claimId]!) }
+    ? { ok: true, value: await claimView(deps, result.state, must(result.state.context.claims[claimId])) }
     : result;
 }
 
@@ -173,7 +174,7 @@ export async function rejectClaim(
   claimId: string,
   why: string | undefined,
 ): Promise<Outcome<ClaimView>> {
-  const { sessionId, rateLock, currency, dueCoin } = state.context.created!;
+  const { sessionId, rateLock, currency, dueCoin } = must(state.context.created);
   const reason = why === undefined ? null : await deps.personal.sealText(sessionId, why, sealedTexts(state));
   const nowMs = deps.clock.nowMs();
   const valuation = rateLock ? deps.rates.valuation(currency, dueCoin, nowMs) : null;
@@ -195,7 +196,7 @@ export async function rejectClaim(
   if (!result.ok) return result;
   return {
     ok: true,
-    value: await claimView(deps, result.state, result.state.context.claims[claimId]!),
+    value: await claimView(deps, result.state, must(result.state.context.claims[claimId])),
     repeated: result.events.length === 0,
   };
 }
@@ -228,7 +229,7 @@ export const claimViews = (deps: Pick<ClaimDeps, 'personal'>, state: SessionStat
 /** All that is sealed with the session's key. */
 export function sealedTexts({ context: { created, refunds, claims } }: SessionState): (string | null)[] {
   const ofClaims = Object.values(claims).flatMap(({ filed, rejected }) => [filed.reason, rejected?.reason ?? null]);
-  return [created!.personal, ...Object.values(refunds).map(({ requested }) => requested.reason), ...ofClaims];
+  return [must(created).personal, ...Object.values(refunds).map(({ requested }) => requested.reason), ...ofClaims];
 }
 
 /** The same for the same number, so that a form sent twice files one claim. */
@@ -242,8 +243,8 @@ async function claimView(
 ): Promise<ClaimView> {
   const { context } = state;
   const { filed, rejected, refundId, status } = claim;
-  const deposit = context.deposits[filed.depositKey]!;
-  const { sessionId } = context.created!;
+  const deposit = must(context.deposits[filed.depositKey]);
+  const { sessionId } = must(context.created);
   const refund = refundId === null ? undefined : context.refunds[refundId];
   const { evidence } = filed;
   return {
@@ -313,7 +314,7 @@ async function payeeDoubt(
   { network, fromAddress }: DepositState['facts'],
   payee: string,
 ): Promise<Outcome<never> | null> {
-  const { mode } = context.created!;
+  const { mode } = must(context.created);
   if (fromAddress !== null && person(network, payee) === person(network, fromAddress))
     return invalid('payee', 'payee is who paid, where a refund goes without any claim');
   if (isNobodys(network, payee)) return invalid('payee', 'payee is an address that nobody has the key of');
@@ -348,13 +349,13 @@ function isNobodys(network: Network, payee: string): boolean {
 }
 
 function textFor({ context }: SessionState, { facts, units }: DepositState, payee: string, number: string): string {
-  const { sessionId, mode } = context.created!;
+  const { sessionId, mode } = must(context.created);
   const { network, depositKey, coin } = facts satisfies { coin: Coin };
   return claimText({ sessionId, mode, network, depositKey, coin, amount: formatAmount(units), payee, number });
 }
 
 const idOf = ({ context }: SessionState, { facts }: DepositState) =>
-  depositTransactionId(context.created!.sessionId satisfies SessionId, facts.depositKey);
+  depositTransactionId(must(context.created).sessionId satisfies SessionId, facts.depositKey);
 
 const depositNamed = (state: SessionState, transactionId: string): DepositState | undefined =>
   depositsOf(state.context).find((deposit) => idOf(state, deposit) === transactionId);

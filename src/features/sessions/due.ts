@@ -3,6 +3,7 @@ import type { DomainEvent } from '../../domain/events/domain-event.ts';
 import type { Mode, SessionId } from '../../domain/ids.ts';
 import type { Network } from '../../domain/networks.ts';
 import { sessionOfStream } from '../../domain/streams.ts';
+import { must } from '../../domain/must.ts';
 
 export interface DueSession {
   readonly sessionId: SessionId;
@@ -38,7 +39,7 @@ export class DueSessions {
       return;
     }
     this.#bySecond.set(session.expiresAtSec, new Set([session.sessionId]));
-    this.#sorted &&= this.#seconds.length === 0 || this.#seconds.at(-1)! < session.expiresAtSec;
+    this.#sorted &&= this.#seconds.length === 0 || must(this.#seconds.at(-1)) < session.expiresAtSec;
     this.#seconds.push(session.expiresAtSec);
   }
 
@@ -66,7 +67,7 @@ export class DueSessions {
     for (const second of this.#seconds) {
       if (second >= nowSec) break;
       for (const id of this.#bySecond.get(second) ?? []) {
-        const entry = this.#entries.get(id)!;
+        const entry = must(this.#entries.get(id));
         if (entry.notBeforeMs <= nowMs || nowMs < entry.postponedAtMs) due.push(entry);
         if (due.length === limit) return due;
       }
@@ -106,10 +107,10 @@ export class DueSessions {
     this.#sorted = true;
     while (
       this.#seconds.length > 0 &&
-      this.#seconds[0]! < nowSec &&
-      this.#bySecond.get(this.#seconds[0]!)?.size === 0
+      must(this.#seconds[0]) < nowSec &&
+      this.#bySecond.get(must(this.#seconds[0]))?.size === 0
     ) {
-      this.#bySecond.delete(this.#seconds.shift()!);
+      this.#bySecond.delete(must(this.#seconds.shift()));
     }
   }
 }

@@ -6,6 +6,7 @@ import type { RateLock } from '../../domain/events/coin-events.ts';
 import type { SessionPersonalData } from '../../domain/events/session-personal-data.ts';
 import type { Coin } from '../../domain/money.ts';
 import type { DepositView, RefundView, SessionView } from '../shared/views.ts';
+import { must } from '../../domain/must.ts';
 
 /** What a list knows of a deposit; the rest is told by the session itself. */
 export type ListedDeposit = Pick<
@@ -52,7 +53,7 @@ export function listedSession(
     currency: row.currency,
     dueCoin: row.dueCoin,
     dueAmount: row.dueAmount,
-    rateLock: row.rate === null ? null : { rate: row.rate, lockedAtSec: row.rateLockedAtSec! },
+    rateLock: row.rate === null ? null : { rate: row.rate, lockedAtSec: must(row.rateLockedAtSec) },
     taxAmount: row.taxAmount,
     shippingAmount: row.shippingAmount,
     createdAtSec: row.createdAtSec,
@@ -76,12 +77,12 @@ export function listedSession(
 function listedDeposit(row: TransactionRow): ListedDeposit {
   const { network, amount, status, fromAddress, txHash } = row;
   const place = {
-    toAddress: row.toAddress!,
-    logIndex: row.logIndex!,
-    blockNumber: row.blockNumber!,
-    blockTimeSec: row.blockTimeSec!,
+    toAddress: must(row.toAddress),
+    logIndex: must(row.logIndex),
+    blockNumber: must(row.blockNumber),
+    blockTimeSec: must(row.blockTimeSec),
   };
-  return { network, coin: row.coin as Coin, amount, kind: row.kind!, status, fromAddress, txHash, ...place };
+  return { network, coin: row.coin as Coin, amount, kind: must(row.kind), status, fromAddress, txHash, ...place };
 }
 
 /** `reason`: what the row holds sealed, opened. */

@@ -23,6 +23,7 @@ import { entriesOf, inMemory, withOldest, type Entry, type Source } from '../sha
 import type { Outcome } from '../shared/merchant-api.ts';
 import type { MetadataIndex } from './metadata-index.ts';
 import { MAX_EXAMINED, metadataSource, TooManyMatches } from './metadata-search.ts';
+import { must } from '../../domain/must.ts';
 
 const MAX_PAGE_SIZE = 100;
 
@@ -216,7 +217,7 @@ export class Lists {
   async transactionsOf(sessions: readonly SessionRow[]): Promise<TransactionRow[][]> {
     const named = sessions.flatMap(({ firstTransaction }) => firstTransaction ?? []);
     const firsts = await this.#readModel.getMany(TRANSACTIONS_TABLE, named);
-    const byId = new Map<string, TransactionRow | null>(firsts.map((row, index) => [named[index]!, row]));
+    const byId = new Map<string, TransactionRow | null>(firsts.map((row, index) => [must(named[index]), row]));
     return Promise.all(
       sessions.map(async (session) => {
         const { count, first, list, table } = transactionsIn(session);
@@ -247,7 +248,9 @@ export class Lists {
     const { orderId, sessionId } = query.filters;
     if (orderId === undefined && sessionId === undefined) return undefined;
     const row =
-      orderId === undefined ? await this.#ownSession(query, sessionId!) : await this.#sessionOfOrder(query, orderId);
+      orderId === undefined
+        ? await this.#ownSession(query, must(sessionId))
+        : await this.#sessionOfOrder(query, orderId);
     return row && (sessionId === undefined || row.sessionId === sessionId) ? row : null;
   }
 
@@ -317,7 +320,7 @@ export class Lists {
           `the session has more than ${MAX_FILTERED_IN_MEMORY} records: narrow the range of time, or leave out the other filters`,
         );
       }
-      last = loaded.at(-1)!.order;
+      last = must(loaded.at(-1)).order;
     }
     return this.#answer(list, query, inMemory(entries.filter((entry) => meets(entry.row))));
   }

@@ -7,6 +7,7 @@ import { StoreUnavailable, type EventStore, type RecordedEvent, type Subscriptio
 import { type Change, type ReadModel, type Row, putRow, type Table } from '../../ports/read-model.ts';
 import { decodeEvent } from '../../runtime/commands/codec.ts';
 import type { PersonalData } from '../shared/personal-data.ts';
+import { must } from '../../domain/must.ts';
 
 export interface MetadataOwner {
   readonly merchantId: MerchantId;
@@ -111,11 +112,11 @@ export class MetadataIndex {
   ): Promise<{ readonly matches: readonly MetadataMatch[]; readonly last: MetadataMatch | null }> {
     const [first, ...others] = Object.entries(metadata).map(([key, value]) => this.#prefix(owner, key, value));
     const rows = await this.#deps.readModel.scan(MATCHES_TABLE, {
-      afterKey: before === null ? first! : first! + placeOf(before),
+      afterKey: before === null ? must(first) : must(first) + placeOf(before),
       limit,
     });
-    const found = rows.filter(({ key }) => key.startsWith(first!)).map(({ row }) => row);
-    const last = found.length === limit ? found.at(-1)! : null;
+    const found = rows.filter(({ key }) => key.startsWith(must(first))).map(({ row }) => row);
+    const last = found.length === limit ? must(found.at(-1)) : null;
     return { matches: await this.#withAll(found, others), last };
   }
 
@@ -152,15 +153,16 @@ export class MetadataIndex {
         some.map((event) => (event.type === 'SessionCreated' ? this.#metadataOf(event.data) : Promise.resolve({}))),
       );
       for (const [index, event] of some.entries()) {
-        if (event.type === 'SessionCreated') changes.push(...this.#added(event.data, opened[index]!, counters, kept));
+        if (event.type === 'SessionCreated')
+          changes.push(...this.#added(event.data, must(opened[index]), counters, kept));
         else if (event.type === 'OperatorActed' && event.data.act === SESSION_FORGET)
-          changes.push(...(await this.#removed(event.data.subject!, kept)));
+          changes.push(...(await this.#removed(must(event.data.subject), kept)));
       }
     }
     for (const [scope, row] of counters) changes.push(putRow(COUNTERS_TABLE, scope, row));
     // Events that change nothing here are read again after a restart rather than written down now.
     if (changes.length === 0) return;
-    await this.#deps.readModel.apply(INDEX, changes, events.at(-1)!.position);
+    await this.#deps.readModel.apply(INDEX, changes, must(events.at(-1)).position);
     for (const [scope, counted] of counters) this.#counters.set(scope, counted);
   }
 
@@ -169,7 +171,7 @@ export class MetadataIndex {
     const unknown = [...new Set(scopes)].filter((scope) => !this.#counters.has(scope));
     const rows = await this.#deps.readModel.getMany(COUNTERS_TABLE, unknown);
     for (const [index, scope] of unknown.entries()) this.#counters.set(scope, rows[index] ?? { next: 0, atSec: 0 });
-    return new Map(scopes.map((scope) => [scope, this.#counters.get(scope)!]));
+    return new Map(scopes.map((scope) => [scope, must(this.#counters.get(scope))]));
   }
 
   async #metadataOf({ sessionId, personal }: SessionCreated['data']): Promise<Readonly<Record<string, string>>> {
@@ -189,7 +191,7 @@ export class MetadataIndex {
     kept: Map<string, readonly string[]>,
   ): Change[] {
     const { sessionId, createdAtSec } = data;
-    const { next: order, atSec: lastSec } = counters.get(scopeOf(data))!;
+    const { next: order, atSec: lastSec } = must(counters.get(scopeOf(data)));
     const atSec = Math.max(lastSec, createdAtSec);
     counters.set(scopeOf(data), { next: order + 1, atSec });
     const keys = Object.entries(metadata).map(([key, value]) => this.#prefix(data, key, value) + placeOf(order));

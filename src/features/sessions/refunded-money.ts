@@ -8,6 +8,7 @@ import {
   type SessionContext,
 } from '../../../state-machines/checkout-session/session.state.ts';
 import type { Outcome, RefundInput } from '../shared/merchant-api.ts';
+import { must } from '../../domain/must.ts';
 
 interface RefundedMoney {
   readonly coin: Coin;
@@ -23,10 +24,10 @@ interface RefundedMoney {
  */
 export function refundedMoney(input: RefundInput, { context }: SessionState): Outcome<RefundedMoney> {
   const { amount, transactionId } = input;
-  const created = context.created!;
+  const created = must(context.created);
   const namedDeposit = transactionId === undefined ? null : depositNamed(context, transactionId);
   if (namedDeposit === undefined) return invalid('transaction_id', 'transaction_id is not a deposit of this session');
-  const coin = namedDeposit === null ? created.dueCoin : context.deposits[namedDeposit]!.facts.coin;
+  const coin = namedDeposit === null ? created.dueCoin : must(context.deposits[namedDeposit]).facts.coin;
   if (!amount) return { ok: true, value: { coin, units: null, namedDeposit } };
   const { value, currency } = amount;
   if (currency === created.currency && created.rateLock && coin === created.dueCoin) {
@@ -48,7 +49,7 @@ const invalid = (param: string, message: string): Outcome<never> => ({
 
 /** Undefined when the session has none. */
 const depositNamed = ({ created, deposits }: SessionContext, transactionId: string): string | undefined =>
-  Object.keys(deposits).find((key) => depositTransactionId(created!.sessionId, key) === transactionId);
+  Object.keys(deposits).find((key) => depositTransactionId(must(created).sessionId, key) === transactionId);
 
 /**
  * At the locked rate, rounded down. With the refund that reaches the order's total, alone or with those before it,
@@ -56,16 +57,16 @@ const depositNamed = ({ created, deposits }: SessionContext, transactionId: stri
  * that less.
  */
 function converted(context: SessionContext, value: bigint): bigint {
-  const { amount, currency, dueCoin, rateLock } = context.created!;
+  const { amount, currency, dueCoin, rateLock } = must(context.created);
   const before = Object.values(context.refunds).filter(
     ({ requested, status }) =>
       requested.asked?.currency === currency && requested.coin === dueCoin && status !== 'FAILED',
   );
-  const asked = before.reduce((total, { requested }) => total + amountOf(requested.asked!.value), 0n);
+  const asked = before.reduce((total, { requested }) => total + amountOf(must(requested.asked).value), 0n);
   if (context.paid !== null && asked + value === amountOf(amount)) {
     const paid = depositsOfOrder(context).reduce((total, { units }) => total + units, 0n);
     const rest = before.reduce((total, { units }) => total - units, least(context.due, paid));
     if (rest > 0n) return rest;
   }
-  return convertRoundingDown(value, rateLock!.rate, COIN_MAX_DECIMALS);
+  return convertRoundingDown(value, must(rateLock).rate, COIN_MAX_DECIMALS);
 }

@@ -42,6 +42,7 @@ import type {
   PreparedClaim,
 } from '../shared/claim-views.ts';
 import type { RefundView, SessionView } from '../shared/views.ts';
+import { must } from '../../domain/must.ts';
 
 export interface SessionsDeps extends CreateSessionDeps {
   readonly claims: ClaimSettings;
@@ -73,7 +74,7 @@ export class Sessions implements MerchantApi, PayerApi, MerchantClaims, PayerCla
   async createSession(caller: Caller, input: CreateSessionInput): Promise<Outcome<SessionView>> {
     const created = await createSession(this.#deps, caller, input);
     if (!created.ok) return created;
-    const facts = created.value.context.created!;
+    const facts = must(created.value.context.created);
     const addresses = new Map(
       facts.paymentOptions.map((option) => [
         option.address,
@@ -165,7 +166,7 @@ export class Sessions implements MerchantApi, PayerApi, MerchantClaims, PayerCla
     return (
       state &&
       claims && {
-        accepted: acceptedFor(this.#deps, state.context.created!.merchantId),
+        accepted: acceptedFor(this.#deps, must(state.context.created).merchantId),
         claimable: claimableOf(this.#deps, state),
         claims,
       }
@@ -220,8 +221,8 @@ export class Sessions implements MerchantApi, PayerApi, MerchantClaims, PayerCla
   }
 
   async #view(state: SessionState): Promise<SessionView> {
-    const created = state.context.created!;
-    const id = parseSessionId(created.sessionId)!;
+    const created = must(state.context.created);
+    const id = must(parseSessionId(created.sessionId));
     const personal = created.personal === null ? null : await this.#deps.personal.open(id, created.personal);
     const reasons = new Map<string, string>();
     for (const refund of Object.values(state.context.refunds)) {
@@ -232,8 +233,8 @@ export class Sessions implements MerchantApi, PayerApi, MerchantClaims, PayerCla
   }
 
   async #refund(state: SessionState, refundId: RefundId): Promise<RefundView> {
-    const refund = state.context.refunds[refundId]!;
-    const reason = await this.#deps.personal.openText(state.context.created!.sessionId, refund.requested.reason);
+    const refund = must(state.context.refunds[refundId]);
+    const reason = await this.#deps.personal.openText(must(state.context.created).sessionId, refund.requested.reason);
     return refundView(state.context, refund, reason);
   }
 }

@@ -13,6 +13,7 @@ import { newestRanges } from '../shared/newest-ranges.ts';
 import { conclusionOf } from './timeline-conclusion.ts';
 import { describeEvent } from './timeline-words.ts';
 import type { CoveredRange, ReadTo, Timeline } from './timeline-types.ts';
+import { must } from '../../domain/must.ts';
 
 /** Most recorded ranges of one network that are looked at: one a minute for more than a day. */
 const MAX_RANGES = 2_000;
@@ -75,7 +76,7 @@ async function readToOf(
 /** Up to its end the session's accounts were read like all open ones, and since then whenever it was their turn. */
 function readInRounds(address: string, endedAtSec: number, { toBlockTimeSec, sweeps }: RangeScanned['data']): number {
   const isRecent = toBlockTimeSec - endedAtSec <= RECENT_SEC;
-  const mark = isRecent ? sweeps!.recent : sweeps!.old;
+  const mark = isRecent ? must(sweeps).recent : must(sweeps).old;
   const lookedSec = mark === null ? null : turnOf(address) < mark.turns ? mark.startedSec : mark.previousSec;
   return Math.max(lookedSec ?? 0, Math.min(endedAtSec, toBlockTimeSec));
 }
@@ -98,7 +99,7 @@ async function coverageOf(store: EventStore, created: SessionCreated['data'], no
     networks.map((network) => newestRanges(store, rescansStream(created.mode, network), created.createdAtSec * 1000)),
   );
   return networks.flatMap((network, index) => {
-    const covered = coveredBlocks(ranges[index]!, again[index]!.ranges);
+    const covered = coveredBlocks(must(ranges[index]), must(again[index]).ranges);
     return covered ? { network, ...covered } : [];
   });
 }

@@ -24,6 +24,7 @@ import type {
   SessionStatus,
   SessionView,
 } from '../shared/views.ts';
+import { must } from '../../domain/must.ts';
 
 /** The session as readers see it. `personal` is what `SessionCreated` holds sealed, opened; null when there is none. */
 export function sessionView(
@@ -84,7 +85,7 @@ function alternativeOf({ value, context }: SessionState): AlternativeView | null
     dueAmount,
     tolerance,
     rateLock,
-    paymentOptions: context.created!.paymentOptions.filter(({ coin }) => coin === dueCoin),
+    paymentOptions: must(context.created).paymentOptions.filter(({ coin }) => coin === dueCoin),
   };
 }
 
@@ -95,7 +96,7 @@ function depositViews(context: SessionContext): DepositView[] {
   return Object.values(context.deposits).map((deposit) => {
     const { facts, kind, status, sender, aside } = deposit;
     return {
-      transactionId: depositTransactionId(context.created!.sessionId, facts.depositKey),
+      transactionId: depositTransactionId(must(context.created).sessionId, facts.depositKey),
       // What an operator set aside is no money of the session, wherever it is in the chain.
       ...{ ...facts, kind, status: aside === undefined ? status : ('reverted' as const) },
       sender: sender ?? null,
@@ -120,8 +121,8 @@ export function refundView(context: SessionContext, refund: RefundState, reason:
   }));
   return {
     refundId: requested.refundId,
-    sessionId: context.created!.sessionId,
-    orderId: context.created!.orderId,
+    sessionId: must(context.created).sessionId,
+    orderId: must(context.created).orderId,
     coin: requested.coin,
     amount: requested.amount,
     type: requested.refundType,

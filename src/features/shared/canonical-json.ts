@@ -1,3 +1,5 @@
+import { must } from '../../domain/must.ts';
+
 /**
  * JSON text with object keys in order at every depth, so that equal requests give equal text. Undefined fields are left
  * out.
@@ -23,9 +25,9 @@ const FEW = 16;
 function inOrder(keys: string[]): string[] {
   if (keys.length > FEW) return keys.sort();
   for (let end = 1; end < keys.length; end += 1) {
-    const key = keys[end]!;
+    const key = must(keys[end]);
     let at = end;
-    for (; at > 0 && keys[at - 1]! > key; at -= 1) keys[at] = keys[at - 1]!;
+    for (; at > 0 && must(keys[at - 1]) > key; at -= 1) keys[at] = must(keys[at - 1]);
     keys[at] = key;
   }
   return keys;

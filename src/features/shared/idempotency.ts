@@ -7,6 +7,7 @@ import type { AppendResult, EventStore, RecordedEvent } from '../../ports/event-
 import { appendNext, type AppendNextDeps } from '../../runtime/commands/append-next.ts';
 import { decodeEvent } from '../../runtime/commands/codec.ts';
 import { actorOf, type Caller, type Outcome } from './merchant-api.ts';
+import { must } from '../../domain/must.ts';
 
 export type Admission =
   | { readonly ok: true; readonly givenId: string; readonly stream: string | null; readonly repeated: boolean }
@@ -87,14 +88,14 @@ export class Idempotency {
   }
 
   async #answerOf(stream: string): Promise<RequestAnswered['data'] | null> {
-    const last = (await this.#deps.store.readStream(stream)).at(-1)!;
+    const last = must((await this.#deps.store.readStream(stream)).at(-1));
     const { event } = decodeEvent(last);
     return event.type === 'RequestAnswered' ? event.data : null;
   }
 
   /** Another process that ran the same command may have kept its answer first, which is as good. */
   async #keep(caller: Caller, stream: string, answer: string | null): Promise<void> {
-    const last = (await this.#deps.store.readStream(stream)).at(-1)!;
+    const last = must((await this.#deps.store.readStream(stream)).at(-1));
     const event: RequestAnswered = {
       type: 'RequestAnswered',
       data: { answer, answeredAtSec: toSec(this.#deps.clock.nowMs()) },

@@ -2,6 +2,7 @@ import type { SessionPersonalData } from '../../domain/events/session-personal-d
 import type { SessionId } from '../../domain/ids.ts';
 import type { CoCommit } from '../../ports/event-store.ts';
 import type { MadeSalt, PersonalKeys } from '../../ports/personal-keys.ts';
+import { must } from '../../domain/must.ts';
 
 /** Encrypts text with a key derived from the master key and an erasable salt; bound to its subject. */
 export interface PersonalSeal {
@@ -80,7 +81,7 @@ export class PersonalData {
     return this.#keys.create(id).then((made) => {
       const first = this.#fresh.get(id);
       if (first || !made) return first ?? null;
-      if (this.#fresh.size >= MAX_FRESH) this.#fresh.delete(this.#fresh.keys().next().value!);
+      if (this.#fresh.size >= MAX_FRESH) this.#fresh.delete(must(this.#fresh.keys().next().value));
       this.#fresh.set(id, made);
       return made;
     });

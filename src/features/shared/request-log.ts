@@ -1,4 +1,5 @@
 import type { ApiKeyId, MerchantId, Mode } from '../../domain/ids.ts';
+import { must } from '../../domain/must.ts';
 
 /** One answered request of a merchant. Neither bodies nor signatures are kept. */
 export interface LoggedRequest {
@@ -42,7 +43,7 @@ export class RequestLog {
     this.#byOwner.set(key, kept);
     kept.push(request);
     if (kept.length >= 2 * KEPT_EACH) kept.splice(0, KEPT_EACH);
-    if (this.#byOwner.size > OWNERS) this.#byOwner.delete(this.#byOwner.keys().next().value!);
+    if (this.#byOwner.size > OWNERS) this.#byOwner.delete(must(this.#byOwner.keys().next().value));
   }
 
   /** Newest first: those before a request, or the newest; null when that request is not there. */

@@ -10,6 +10,7 @@ import { addressKey, balanceKey, LEDGER_ADDRESSES_TABLE } from '../../../project
 import { addressesOf } from '../../../state-machines/treasury/moves.ts';
 import type { MoveExecutor } from '../payouts/moves/records.ts';
 import { amountsAt, shortfall } from './reconcile-look.ts';
+import { must } from '../../domain/must.ts';
 
 export interface NativeDeps {
   readonly executor: Pick<MoveExecutor, 'context' | 'tell'> & {
@@ -85,8 +86,11 @@ export async function settleNative(
     const address = deps.derivedForm(key);
     if (moving.has(address)) continue;
     const reported = amountsAt(address, Object.values(unknownOutflows))[coin] ?? 0n;
-    const expected = booked[index]! - reported;
-    const [lower, upper] = [least(final[index]!, newest[index]!), most(final[index]!, newest[index]!)];
+    const expected = must(booked[index]) - reported;
+    const [lower, upper] = [
+      least(must(final[index]), must(newest[index])),
+      most(must(final[index]), must(newest[index])),
+    ];
     if (lower > expected)
       found.push({
         mode,
@@ -108,7 +112,7 @@ export async function settleNative(
       network,
       address,
       coin,
-      booked: formatAmount(booked[index]!),
+      booked: formatAmount(must(booked[index])),
       onChain: formatAmount(onChain),
     });
   }

@@ -15,6 +15,7 @@ import {
   type NativeDeps,
   type NativeDifference,
 } from './reconcile-native.ts';
+import { must } from '../../domain/must.ts';
 
 export interface UnbookedDeps {
   readonly chain: Pick<OutgoingChain, 'network' | 'mode' | 'settings' | 'finalBalances'>;
@@ -113,7 +114,7 @@ async function unbookedAt(
   const known = await deps.wholeBooks(() => knownMoney(deps));
   return given.flatMap(({ address, sessionId }, index) =>
     settings.tokens.flatMap(({ coin }): UnbookedMoney[] => {
-      const onChain = held[index]!.coins[coin] ?? 0n;
+      const onChain = must(held[index]).coins[coin] ?? 0n;
       const booked = known.get(`${comparable(network, address)}/${coin}`) ?? 0n;
       if (onChain <= booked) return [];
       return [

@@ -10,6 +10,7 @@ import {
   type InboxRow,
 } from '../../../projections/unmatched/row.ts';
 import { SESSIONS_TABLE } from '../../../projections/sessions/session-row.ts';
+import { must } from '../../domain/must.ts';
 
 /** A transfer as the inbox lists it, with what its session says. */
 export interface ListedTransfer extends Omit<InboxRow, 'mode'> {
@@ -84,7 +85,7 @@ export class InboxList {
   async #withSessions(rows: readonly InboxRow[]): Promise<(ListedTransfer | null)[]> {
     const ids = [...new Set(rows.flatMap(({ sessionId }) => sessionId ?? []))];
     const sessions = new Map(
-      (await this.#readModel.getMany(SESSIONS_TABLE, ids)).map((row, index) => [ids[index]!, row]),
+      (await this.#readModel.getMany(SESSIONS_TABLE, ids)).map((row, index) => [must(ids[index]), row]),
     );
     return rows.map((row) => {
       const session = row.sessionId === null ? null : sessions.get(row.sessionId);

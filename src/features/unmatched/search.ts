@@ -4,6 +4,7 @@ import type { AccountChain } from '../../ports/account-chain.ts';
 import type { AddressDeriver } from '../../ports/addresses.ts';
 import type { Chain, Transfer } from '../../ports/chain.ts';
 import { lastBlockBefore } from '../shared/last-block-before.ts';
+import { must } from '../../domain/must.ts';
 
 export type SearchedChain = Chain | AccountChain;
 
@@ -43,7 +44,7 @@ export async function searchLost(
     searched: indexes.size,
     transfers: transfers.map((transfer) => ({
       transfer,
-      derivationIndex: indexes.get(comparableAddress(family, transfer.toAddress))!,
+      derivationIndex: must(indexes.get(comparableAddress(family, transfer.toAddress))),
     })),
   };
 }
@@ -64,7 +65,7 @@ async function ofAccounts(chain: AccountChain, owners: readonly string[]): Promi
   const accounts = owners.flatMap((owner) => chain.tokenAccountsOf(owner));
   const { units } = await chain.balances(accounts);
   const found: Transfer[] = [];
-  for (const account of accounts.filter((_, at) => units[at]! > 0n))
+  for (const account of accounts.filter((_, at) => must(units[at]) > 0n))
     for (const { txHash, failed } of await chain.history(account.account, { commitment: 'confirmed' })) {
       const transfer = failed ? null : (await chain.effectOf(txHash, account))?.transfer;
       if (transfer) found.push(transfer);

@@ -16,6 +16,7 @@ import type {
 import type { TransferDecision } from '../../../state-machines/unmatched-transfer/transfer.machine.ts';
 import type { SessionHandler } from '../shared/handlers/session-handler.ts';
 import { transferTable, type TransferHandler } from '../shared/handlers/transfer-handler.ts';
+import { must } from '../../domain/must.ts';
 
 export interface InboxSettlementDeps {
   readonly transfers: TransferHandler;
@@ -310,7 +311,7 @@ export function returnRequestOf(
   const { mode, network, coin, amount, fromAddress, toAddress, depositKey, txHash, logIndex, derivationIndex } =
     transfer;
   return {
-    ...{ moveId, mode, network, coin, amount, fromAddress: treasury, toAddress: fromAddress! },
+    ...{ moveId, mode, network, coin, amount, fromAddress: treasury, toAddress: must(fromAddress) },
     ...{ derivationIndex: null, merchantId: null, forMoveId: null },
     deposit: { depositKey, txHash, logIndex, toAddress, derivationIndex },
     ...{ requestedBy: actor, reason, requestedAtSec: nowSec },

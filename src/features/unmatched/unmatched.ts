@@ -22,6 +22,7 @@ import { sessionTable, type SessionHandler } from '../shared/handlers/session-ha
 import type { InboxSettlement } from './settlement.ts';
 import { returnRequestOf } from './settlement.ts';
 import { transferTable, type TransferHandler } from '../shared/handlers/transfer-handler.ts';
+import { must } from '../../domain/must.ts';
 
 export interface InboxDeps {
   readonly transfers: TransferHandler;
@@ -160,7 +161,7 @@ export class Inbox {
   async #forecast(transfer: UnmatchedTransfer, moveId: string, by: By, returns: Returns): Promise<string> {
     const request = returnRequestOf(
       transfer,
-      { moveId, treasury: returns.treasuryOf(transfer.mode, transfer.network)! },
+      { moveId, treasury: must(returns.treasuryOf(transfer.mode, transfer.network)) },
       by,
     );
     return returns.forecast(request);

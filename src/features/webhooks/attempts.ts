@@ -15,6 +15,7 @@ import {
   type RetrySchedule,
 } from '../../../state-machines/webhook-delivery/delivery.decider.ts';
 import { signedHeaders } from './signing.ts';
+import { must } from '../../domain/must.ts';
 
 export interface AttemptDeps {
   readonly directory: EndpointDirectory;
@@ -88,7 +89,7 @@ function post(
   nowMs: number,
   nonce: string,
 ): Promise<WebhookAnswer> {
-  const { notificationId, eventType, body, merchantId } = state.context.scheduled!;
+  const { notificationId, eventType, body, merchantId } = must(state.context.scheduled);
   const headers = signedHeaders({
     prefix: deps.headerPrefix,
     endpoint,

@@ -28,6 +28,7 @@ import type { PendingNotification } from './pending-notification.ts';
 import { Scheduling } from './scheduling.ts';
 import { takeOver, type TakeOver } from './take-over.ts';
 import { WAITING_LIMITS, WaitingForEndpoint, type WaitingLimits } from './waiting.ts';
+import { must } from '../../domain/must.ts';
 
 /** What operators should hear of. */
 export type DeliveryAlarm =
@@ -213,7 +214,7 @@ export class DeliverWebhooks {
   }
 
   async #record(before: DeliveryState, attempt: RecordAttempt): Promise<DeliveryState> {
-    const after = await this.#scheduling.record(before.context.scheduled!.notificationId, attempt);
+    const after = await this.#scheduling.record(must(before.context.scheduled).notificationId, attempt);
     const { observer } = this.#options;
     const { scheduled, last } = after.context;
     if (!observer || !scheduled || !last) return after;
@@ -237,10 +238,10 @@ export class DeliverWebhooks {
     await this.#reader.recall(notifying);
     const read = notifying.map((recorded) => this.#reader.read(recorded));
     const notifications = read.flatMap((one) => (one === 'unreadable' ? [] : one));
-    const { position } = events.at(-1)!;
+    const { position } = must(events.at(-1));
     if (!this.#live) await this.#scheduling.catchUp(notifications, position);
     // From here on nothing fails, so that the batch is not handed over again.
-    read.forEach((one, index) => one === 'unreadable' && this.#park(notifying[index]!));
+    read.forEach((one, index) => one === 'unreadable' && this.#park(must(notifying[index])));
     for (const recorded of events) this.#takeIn(recorded);
     if (this.#live) {
       const isRoomAgain = this.#scheduling.tell(notifications, position);

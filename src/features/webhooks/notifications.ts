@@ -25,6 +25,7 @@ import { decodeOrNull } from './decode.ts';
 import type { PendingNotification, Reading } from './pending-notification.ts';
 import { isOfSettings, SettingsNotifications } from './settings-notifications.ts';
 import { RecentMap } from '../../runtime/util/recent-map.ts';
+import { must } from '../../domain/must.ts';
 
 const ACTOR = 'process:deliver-webhooks';
 /**
@@ -149,7 +150,7 @@ export class NotificationReader {
     const events = history.filter((stored) => stored !== null).map(({ event }) => event as SessionEvent);
     if (events.length <= revision) return null;
     const before = sessionTable.replay(events.slice(0, -1));
-    const event = events.at(-1)!;
+    const event = must(events.at(-1));
     const after = sessionTable.replay([event], before);
     return {
       notice: isNoticedType(event.type) ? noticeOf(event, before, after) : null,

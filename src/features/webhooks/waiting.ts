@@ -11,6 +11,7 @@ import {
   type RecordAttempt,
 } from '../../../state-machines/webhook-delivery/delivery.decider.ts';
 import type { Backlog, BacklogEntry } from './backlog.ts';
+import { must } from '../../domain/must.ts';
 
 /** How long, and how many, deliveries of one merchant wait for an endpoint to be set. */
 export interface WaitingLimits {
@@ -100,7 +101,7 @@ export class WaitingForEndpoint {
       const page = await this.#deps.backlog.of(queue, afterSeq, PAGE);
       if (page.length > 0) yield page;
       if (page.length < PAGE) return;
-      afterSeq = page.at(-1)!.seq;
+      afterSeq = must(page.at(-1)).seq;
     }
   }
 

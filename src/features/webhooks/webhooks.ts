@@ -33,6 +33,7 @@ import { actorOf, type Caller, type Outcome } from '../shared/merchant-api.ts';
 import { deliveryTable, type DeliveryHandler } from '../shared/handlers/delivery-handler.ts';
 import { WebhookLists, type DeliveryListRequest } from './lists.ts';
 import { inertText, type DeliverySummary, type DeliveryView } from './views.ts';
+import { must } from '../../domain/must.ts';
 
 type Reader = { readonly merchantId: MerchantId; readonly mode: Mode };
 
@@ -122,7 +123,7 @@ export class MerchantWebhooks {
         },
       ];
     });
-    return { ...summaryOf(state), body: state.context.scheduled!.body, log };
+    return { ...summaryOf(state), body: must(state.context.scheduled).body, log };
   }
 
   /** Sends the same event again, whatever became of it. */

@@ -22,6 +22,7 @@ import { codeSamples } from './code-samples.ts';
 import { errorUrl } from '../error-url.ts';
 import { receiverSamples } from './receiver-samples.ts';
 import { TAGS } from './tags.ts';
+import { must } from '../../domain/must.ts';
 
 export interface DocumentOptions {
   readonly operations: readonly Operation[];
@@ -172,7 +173,7 @@ const IDEMPOTENCY_KEY = z
   });
 
 function pathParameters(path: string): Pick<ZodOpenApiParameters, 'path'> {
-  const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => must(match[1]));
   if (names.length === 0) return {};
   return {
     path: z.object(
@@ -209,7 +210,7 @@ function responsesOf(operation: Operation, serverUrl: string): ZodOpenApiRespons
         'application/json': { schema: operation.response, example: operation.example.response },
         ...Object.fromEntries(
           Object.values(operation.files ?? {}).map(({ contentType, description }) => [
-            contentType.split(';')[0]!,
+            must(contentType.split(';')[0]),
             { schema: z.string().meta({ description }) },
           ]),
         ),
@@ -255,7 +256,7 @@ function webhookObjects(headerPrefix: string): Record<string, { post: ZodOpenApi
     post: {
       operationId: `on_${type.replace('.', '_')}`,
       tags: ['Webhooks'],
-      summary: `${EVENT_MEANINGS[type][0]!.toUpperCase()}${EVENT_MEANINGS[type].slice(1)}`,
+      summary: `${must(EVENT_MEANINGS[type][0]).toUpperCase()}${EVENT_MEANINGS[type].slice(1)}`,
       description: `Sent to ${receiversOf(type)}; verify the signature over the raw body and deduplicate by event id.`,
       security: [],
       requestParams: { header: headers },

@@ -1,5 +1,6 @@
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
 import type { CodeSample } from './code-samples.ts';
+import { must } from '../../domain/must.ts';
 
 /* The OpenAPI document as Markdown, for people and for programs that read text. */
 
@@ -53,7 +54,7 @@ const json = (value: unknown): string => fenced('json', JSON.stringify(value, nu
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 
 function typeOf(schema: Schema): string {
-  if (schema.$ref !== undefined) return schema.$ref.split('/').at(-1)!;
+  if (schema.$ref !== undefined) return must(schema.$ref.split('/').at(-1));
   const either = schema.anyOf ?? schema.oneOf;
   if (either) return either.map(typeOf).join(' or ');
   if (schema.items) return `array of ${typeOf(schema.items)}`;
@@ -130,7 +131,7 @@ function operationText(method: string, path: string, operation: OperationObject)
 }
 
 function webhookText(type: string, operation: OperationObject): string {
-  const { schema, example } = operation.requestBody!.content['application/json'];
+  const { schema, example } = must(operation.requestBody).content['application/json'];
   return `### \`${type}\`\n\n${operation.summary}. ${schemaText(schema)}\n\n${json(example)}`;
 }
 
@@ -161,7 +162,7 @@ export function referencePage(document: ReferenceDocument): string {
   );
   return `${[
     `# ${document.info.title} ${document.info.version}`,
-    `Base address: ${document.servers[0]!.url}`,
+    `Base address: ${must(document.servers[0]).url}`,
     document.info.description,
     ...groups,
     '## Events',
@@ -182,7 +183,7 @@ export function llmsText(document: ReferenceDocument): string {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { summary }]) => `- \`${method.toUpperCase()} ${path}\`: ${summary}`),
   );
-  const { url } = document.servers[0]!;
+  const { url } = must(document.servers[0]);
   return `# ${document.info.title}
 
 > Payment sessions, refunds and webhooks in USDT and USDC on Ethereum, BNB Smart Chain, TRON and Solana.

@@ -1,6 +1,7 @@
 import { merchantAccountOf, owedToMerchant } from '../../domain/ledger.ts';
 import { Html, html } from '../../runtime/util/html.ts';
 import type { MonthStatementBody } from '../schemas/statement.schema.ts';
+import { must } from '../../domain/must.ts';
 
 const STYLE = new Html(`
   body { font: 14px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color: #111; background: #fff; }
@@ -99,7 +100,7 @@ const table = (columns: readonly Column[], rows: readonly (readonly Cell[])[]): 
       ${rows.map(
         (row) =>
           html`<tr>
-            ${row.map((cell, index) => html`<td class="${columns[index]!.isNumber ? 'number' : 'text'}">${cell}</td>`)}
+            ${row.map((cell, index) => html`<td class="${must(columns[index]).isNumber ? 'number' : 'text'}">${cell}</td>`)}
           </tr>`,
       )}
     </tbody>

@@ -15,6 +15,7 @@ import {
 } from '../schemas/audit.schema.ts';
 import { DEFAULT_PAGE_SIZE } from '../schemas/list.schema.ts';
 import { refusedField } from '../validation.ts';
+import { must } from '../../domain/must.ts';
 
 /** Proofs about the ledger, for merchants. */
 export interface AuditApi extends Pick<AuditRecords, 'checkpoints' | 'consistency' | 'reached' | 'verifierKey'> {
@@ -104,7 +105,7 @@ export function auditRoutes(api: AuditApi): Route[] {
   return [
     route(listCheckpointsOperation, async ({ query }) => {
       const before = query.cursor === undefined || query.cursor === '' ? undefined : Number(query.cursor);
-      if (before !== undefined && !/^\d{1,15}$/.test(query.cursor!))
+      if (before !== undefined && !/^\d{1,15}$/.test(must(query.cursor)))
         return refusedField('cursor', 'must be a cursor of this list');
       const limit = Number(query.page_size ?? DEFAULT_PAGE_SIZE);
       const page = await api.checkpoints({ limit, ...(before !== undefined && { before }) });
@@ -126,7 +127,7 @@ export function auditRoutes(api: AuditApi): Route[] {
       });
     }),
     route(getSessionProofOperation, async ({ caller, params }) => {
-      const id = parseSessionId(params.id!);
+      const id = parseSessionId(must(params.id));
       if (id === null) return NOT_FOUND;
       return unlessBehind(async () => {
         const proof = await api.proofOf(caller, id);

@@ -5,6 +5,7 @@ import { route, type Operation, type Route } from '../operation.ts';
 import { PENDING_CHANGE_EXAMPLE } from '../schemas/merchant.example.ts';
 import { pendingChanges } from '../schemas/settings.schema.ts';
 import { presentChange } from './merchant.routes.ts';
+import { must } from '../../domain/must.ts';
 
 const listChangesOperation = {
   id: 'listPendingChanges',
@@ -38,7 +39,7 @@ export function changeRoutes(api: ChangesApi): Route[] {
   return [
     route(listChangesOperation, async ({ caller }) => answer({ data: api.list(caller).map(presentChange) })),
     route(withdrawChangeOperation, async ({ caller, params }) =>
-      answerOf(await api.withdraw(caller, params.id!), (waiting) => ({ data: waiting.map(presentChange) })),
+      answerOf(await api.withdraw(caller, must(params.id)), (waiting) => ({ data: waiting.map(presentChange) })),
     ),
   ];
 }

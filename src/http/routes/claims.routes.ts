@@ -5,6 +5,7 @@ import { answerOf } from '../answer-of.ts';
 import { route, type Operation, type Route } from '../operation.ts';
 import { paddedAmount } from '../presenters/amount-text.ts';
 import { claim, claimList, rejectClaimBody, type ClaimBody } from '../schemas/claim.schema.ts';
+import { must } from '../../domain/must.ts';
 
 const PATH = '/v1/payment/sessions/{id}/claims';
 
@@ -65,15 +66,15 @@ const rejectOperation = {
 export function claimRoutes(api: MerchantClaims): Route[] {
   return [
     route(listOperation, async ({ caller, params }) => {
-      const id = parseSessionId(params.id!);
+      const id = parseSessionId(must(params.id));
       const claims = id === null ? null : await api.listClaims(caller, id);
       return claims === null ? NOT_FOUND : answer({ data: claims.map(presentClaim) });
     }),
     route(rejectOperation, async ({ caller, params, body }) => {
-      const id = parseSessionId(params.id!);
+      const id = parseSessionId(must(params.id));
       return id === null
         ? NOT_FOUND
-        : answerOf(await api.rejectClaim(caller, id, params.claim_id!, body?.reason), presentClaim);
+        : answerOf(await api.rejectClaim(caller, id, must(params.claim_id), body?.reason), presentClaim);
     }),
   ];
 }

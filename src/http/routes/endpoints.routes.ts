@@ -17,6 +17,7 @@ import {
   webhookSecret,
 } from '../schemas/merchant.schema.ts';
 import { choiceOf, presentEndpoint } from './merchant.routes.ts';
+import { must } from '../../domain/must.ts';
 
 const TAG = 'Webhooks';
 const PATH = '/v1/webhooks/endpoints';
@@ -141,7 +142,7 @@ export function endpointRoutes(api: EndpointApi): Route[] {
       );
     }),
     route(getEndpointOperation, async ({ caller, params }) => {
-      const endpoint = api.get(caller, params.id!);
+      const endpoint = api.get(caller, must(params.id));
       return endpoint ? answer(presentEndpoint(endpoint)) : NOT_FOUND;
     }),
     route(changeEndpointOperation, async ({ caller, params, body }) => {
@@ -151,20 +152,23 @@ export function endpointRoutes(api: EndpointApi): Route[] {
         ...(url !== undefined && { url }),
         ...(disabled !== undefined && { disabled }),
       };
-      return answerOf(await api.change(caller, params.id!, change), presentEndpoint);
+      return answerOf(await api.change(caller, must(params.id), change), presentEndpoint);
     }),
     route(issueSecretOperation, async ({ caller, params }) =>
-      answerOf(await api.issueSecret(caller, params.id!), ({ webhook_secret: secret, activates_at: activatesAt }) => ({
-        endpoint_id: params.id!,
-        ...secretBody(secret),
-        activates_at: activatesAt,
-      })),
+      answerOf(
+        await api.issueSecret(caller, must(params.id)),
+        ({ webhook_secret: secret, activates_at: activatesAt }) => ({
+          endpoint_id: must(params.id),
+          ...secretBody(secret),
+          activates_at: activatesAt,
+        }),
+      ),
     ),
     route(activateSecretOperation, async ({ caller, params }) =>
-      answerOf(await api.activateSecret(caller, params.id!), presentEndpoint),
+      answerOf(await api.activateSecret(caller, must(params.id)), presentEndpoint),
     ),
     route(resumeOperation, async ({ caller, params }) =>
-      answerOf(await api.resume(caller, params.id!), presentEndpoint),
+      answerOf(await api.resume(caller, must(params.id)), presentEndpoint),
     ),
   ];
 }

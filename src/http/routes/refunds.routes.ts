@@ -11,6 +11,7 @@ import { createRefundBody, refund } from '../schemas/refund.schema.ts';
 import type { SessionPresenter } from '../presenters/session.presenter.ts';
 import { asked, expandedRefund, getRefundQuery } from '../schemas/expand.schema.ts';
 import { refusedField } from '../validation.ts';
+import { must } from '../../domain/must.ts';
 
 const createRefundOperation = {
   id: 'createRefund',
@@ -84,7 +85,7 @@ export function refundRoutes(
       return answerOf(outcome, (view) => present(view, caller.mode));
     }),
     route(getRefundOperation, async ({ caller, params, query: { expand } }) => {
-      const id = parseRefundId(params.id!);
+      const id = parseRefundId(must(params.id));
       const view = id === null ? null : await api.getRefund(caller, id);
       if (view === null) return NOT_FOUND;
       const of = asked(expand, 'session') ? await api.getSession(caller, view.sessionId) : null;

@@ -11,6 +11,7 @@ import {
   type LoggedRequestBody,
 } from '../schemas/request.schema.ts';
 import { refusedField } from '../validation.ts';
+import { must } from '../../domain/must.ts';
 
 const TAG = 'Merchant';
 
@@ -58,12 +59,12 @@ export function requestRoutes(log: RequestLog): Route[] {
       const pagination = {
         page_size: pageSize,
         has_more: hasMore,
-        next_cursor: hasMore ? page.at(-1)!.requestId : null,
+        next_cursor: hasMore ? must(page.at(-1)).requestId : null,
       };
       return answer({ data: page.map(presentRequest), pagination });
     }),
     route(getRequestOperation, async ({ caller, params }) => {
-      const found = log.find(caller, params.id!);
+      const found = log.find(caller, must(params.id));
       return found ? answer(presentRequest(found)) : NOT_FOUND;
     }),
   ];

@@ -16,6 +16,7 @@ import {
   type SandboxPaymentBody,
 } from '../schemas/sandbox.schema.ts';
 import { refusedField } from '../validation.ts';
+import { must } from '../../domain/must.ts';
 
 export interface SandboxPayRequest {
   readonly sessionId: SessionId;
@@ -99,7 +100,7 @@ const advanceOperation = {
 export function sandboxRoutes(api: SandboxApi): Route[] {
   return [
     route(sandboxPayOperation, async ({ caller, params, body }) => {
-      const sessionId = parseSessionId(params.id!);
+      const sessionId = parseSessionId(must(params.id));
       if (sessionId === null || caller.mode !== 'test') return NOT_FOUND;
       if (body.amount !== undefined && decimalsOf(body.amount) > COIN_MAX_DECIMALS)
         return refusedField('amount', `must have at most ${COIN_MAX_DECIMALS} decimals`);
@@ -119,7 +120,7 @@ export function sandboxRoutes(api: SandboxApi): Route[] {
       }));
     }),
     route(advanceOperation, async ({ caller, params, body }) => {
-      const sessionId = parseSessionId(params.id!);
+      const sessionId = parseSessionId(must(params.id));
       if (sessionId === null || caller.mode !== 'test') return NOT_FOUND;
       const outcome = await api.advance(caller, sessionId, body.seconds ?? null);
       return answerOf(outcome, (expiresAtSec) => ({ session_id: sessionId, expires_at: expiresAtSec }));

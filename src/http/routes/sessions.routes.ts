@@ -23,6 +23,7 @@ import {
 } from '../schemas/session.schema.ts';
 import { CANCELLED_SESSION_EXAMPLE, CREATE_SESSION_EXAMPLE, SESSION_EXAMPLE } from '../schemas/session.example.ts';
 import { refusedField, type Validated } from '../validation.ts';
+import { must } from '../../domain/must.ts';
 
 const createSessionOperation = {
   id: 'createPaymentSession',
@@ -105,7 +106,7 @@ export function sessionRoutes(api: MerchantApi, presenter: SessionPresenter, par
       return input.ok ? answerOf(await api.createSession(caller, input.value), presenter.session) : input;
     }),
     route(getSessionOperation, async ({ caller, params, query: { expand } }) => {
-      const id = parseSessionId(params.id!);
+      const id = parseSessionId(must(params.id));
       const view = id === null ? null : await api.getSession(caller, id);
       if (view === null) return NOT_FOUND;
       return answer(
@@ -115,7 +116,7 @@ export function sessionRoutes(api: MerchantApi, presenter: SessionPresenter, par
       );
     }),
     route(cancelSessionOperation, async ({ caller, params }) => {
-      const id = parseSessionId(params.id!);
+      const id = parseSessionId(must(params.id));
       return id === null ? NOT_FOUND : answerOf(await api.cancelSession(caller, id), presenter.cancelled);
     }),
   ];

@@ -6,6 +6,7 @@ import { route, type Operation, type Route } from '../operation.ts';
 import { statementPage } from '../presenters/statement-page.ts';
 import { getMonthStatementQuery, monthStatement, type MonthStatementBody } from '../schemas/statement.schema.ts';
 import { unlessBehind } from './audit.routes.ts';
+import { must } from '../../domain/must.ts';
 
 export interface StatementsApi {
   /**
@@ -79,7 +80,7 @@ const getMonthStatementOperation = {
 export function statementsRoutes(api: StatementsApi): Route[] {
   return [
     route(getMonthStatementOperation, async ({ caller, params, query: { format = 'json' } }) => {
-      const month = params.month!;
+      const month = must(params.month);
       if (!isMonth(month)) return NOT_FOUND;
       if (format === 'csv') {
         const chunks = await api.statementLines(caller, month);

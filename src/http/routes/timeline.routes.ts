@@ -5,6 +5,7 @@ import { NOT_FOUND, answer } from '../answer.ts';
 import { route, type Operation, type Route } from '../operation.ts';
 import { presentTimeline } from '../presenters/timeline.presenter.ts';
 import { timelineOf, type TimelineBody } from '../schemas/timeline.schema.ts';
+import { must } from '../../domain/must.ts';
 
 /** Null for a session that is not the caller's. */
 export type TimelineReader = (reader: Pick<Caller, 'merchantId' | 'mode'>, id: SessionId) => Promise<Timeline | null>;
@@ -50,7 +51,7 @@ const getTimelineOperation = {
 export function timelineRoutes(read: TimelineReader): Route[] {
   return [
     route(getTimelineOperation, async ({ caller, params }) => {
-      const id = parseSessionId(params.id!);
+      const id = parseSessionId(must(params.id));
       const timeline = id === null ? null : await read(caller, id);
       return timeline === null ? NOT_FOUND : answer(presentTimeline(timeline));
     }),

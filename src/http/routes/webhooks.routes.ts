@@ -26,6 +26,7 @@ import {
   webhookEvent,
 } from '../schemas/webhook.schema.ts';
 import { refusedField } from '../validation.ts';
+import { must } from '../../domain/must.ts';
 
 /** A merchant's view of its webhooks. What is not the caller's is `not_found` or null. */
 export type WebhookApi = Pick<
@@ -169,12 +170,12 @@ function deliveryRoutes(api: WebhookApi): Route[] {
       return answerOf(outcome, ({ rows, pagination }) => ({ data: rows.map(presentDelivery), pagination }));
     }),
     route(getDeliveryOperation, async ({ caller, params }) => {
-      const id = parseId(params.id!, DELIVERY_ID);
+      const id = parseId(must(params.id), DELIVERY_ID);
       const view = id === null ? null : await api.get(caller, id);
       return view === null ? NOT_FOUND : answer(presentDeliveryDetail(view));
     }),
     route(redeliverOperation, async ({ caller, params }) => {
-      const id = parseId(params.id!, DELIVERY_ID);
+      const id = parseId(must(params.id), DELIVERY_ID);
       return id === null ? NOT_FOUND : answerOf(await api.redeliver(caller, id), presentDelivery);
     }),
   ];
@@ -212,7 +213,7 @@ function replayRoutes(api: WebhookApi): Route[] {
       }));
     }),
     route(getEventOperation, async ({ caller, params }) => {
-      const id = parseId(params.id!, EVENT_ID);
+      const id = parseId(must(params.id), EVENT_ID);
       const body = id === null ? null : await api.event(caller, id);
       return body === null ? NOT_FOUND : answer(presentEvent(body));
     }),

@@ -21,6 +21,7 @@ import {
   transactionHash,
   unixSeconds,
 } from './words.schema.ts';
+import { must } from '../../domain/must.ts';
 
 export const MAX_PAGE_SIZE = 100;
 export const DEFAULT_PAGE_SIZE = 20;
@@ -108,7 +109,7 @@ const metadataFilter = z
     if (keys.length > MAX_METADATA_FILTERS)
       context.addIssue({ code: 'custom', message: `must name at most ${MAX_METADATA_FILTERS} keys` });
     for (const key of keys) {
-      const rule = metadataFilterRule(key, value[key]!);
+      const rule = metadataFilterRule(key, must(value[key]));
       if (rule !== null) context.addIssue({ code: 'custom', path: [key], message: rule });
     }
   })

@@ -8,6 +8,7 @@ import { decodeEvent, encodeEvent } from './codec.ts';
 import type { MachineState, MachineTable } from './machine-table.ts';
 import { type Box, Mailboxes } from './mailboxes.ts';
 import type { NotificationIds } from './notification-ids.ts';
+import { must } from '../../domain/must.ts';
 
 /** A life cycle as the handler runs it: who decides, and the machine that must accept every event. */
 export interface Aggregate<Value extends string, Context, Event extends DomainEvent, Command> {
@@ -117,7 +118,7 @@ export class CommandHandler<Value extends string, Context, Event extends DomainE
       const result = await this.#store.append({ stream, expected, events: encoded, coCommits: context.coCommits });
       if (!result.ok) continue;
       if (this.#aggregate.isAtRest?.(next.value) !== true)
-        box.value = { state: next, revision: result.revision, lastHash: encoded.at(-1)!.hash };
+        box.value = { state: next, revision: result.revision, lastHash: must(encoded.at(-1)).hash };
       return { ok: true, state: next, events: decision.events };
     }
     throw new ConcurrencyExhausted(`${stream} changed ${MAX_ATTEMPTS} times while one command was decided`);

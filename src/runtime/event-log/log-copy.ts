@@ -1,4 +1,5 @@
 import type { EventStore, Position, RecordedEvent } from '../../ports/event-store.ts';
+import { must } from '../../domain/must.ts';
 
 export type LogReader = Pick<EventStore, 'readAll'>;
 
@@ -28,7 +29,7 @@ export async function* pagesOf(
     const page = await store.readAll({ after: from, limit: PAGE });
     if (page.length === 0) return;
     yield page;
-    from = page.at(-1)!.position;
+    from = must(page.at(-1)).position;
   }
 }
 
@@ -57,7 +58,7 @@ export async function standingOf(
         );
     }
     copied += page.length;
-    after = originals.at(-1)!.position;
+    after = must(originals.at(-1)).position;
     onProgress(copied);
   }
   return { copied, after };
@@ -78,11 +79,11 @@ export async function copyRest(
   for await (const page of pagesOf(source, after)) {
     for (const events of appendsOf(page)) {
       const [first] = events;
-      const expected = first!.revision === 0 ? 'no-stream' : first!.revision - 1;
-      const result = await target.append({ stream: first!.stream, expected, events });
+      const expected = must(first).revision === 0 ? 'no-stream' : must(first).revision - 1;
+      const result = await target.append({ stream: must(first).stream, expected, events });
       if (!result.ok)
         throw new CopyRefused(
-          `stream ${first!.stream} of the target ends at revision ${result.actual} instead of ${String(expected)}: somebody else writes to it`,
+          `stream ${must(first).stream} of the target ends at revision ${result.actual} instead of ${String(expected)}: somebody else writes to it`,
         );
       done += events.length;
       onProgress(done);
@@ -98,7 +99,7 @@ function appendsOf(page: readonly RecordedEvent[]): RecordedEvent[][] {
     const current = appends.at(-1);
     const size = event.data.length + event.metadata.length;
     const fits =
-      current?.[0]!.stream === event.stream && current.length < APPEND_EVENTS && bytes + size <= APPEND_BYTES;
+      current?.[0]?.stream === event.stream && current.length < APPEND_EVENTS && bytes + size <= APPEND_BYTES;
     bytes = fits ? bytes + size : size;
     if (fits) current.push(event);
     else appends.push([event]);

@@ -2,6 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 import type { RecordedEvent } from '../../ports/event-store.ts';
 import { hashRecorded } from '../commands/codec.ts';
 import { type LogReader, pagesOf } from './log-copy.ts';
+import { must } from '../../domain/must.ts';
 
 /**
  * What a log says, without where its store put it: equal for two stores exactly when they hold the same events in the
@@ -39,7 +40,7 @@ export async function digestOf(
   }
   const heads = createHash('sha256');
   for (const stream of [...byStream.keys()].sort())
-    heads.update(`${JSON.stringify(stream)} ${byStream.get(stream)!}\n`);
+    heads.update(`${JSON.stringify(stream)} ${must(byStream.get(stream))}\n`);
   return { events, streams: byStream.size, log: log.digest('hex'), heads: heads.digest('hex'), byStream };
 }
 

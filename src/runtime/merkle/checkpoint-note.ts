@@ -1,4 +1,5 @@
 import { createPublicKey, hash, verify } from 'node:crypto';
+import { must } from '../../domain/must.ts';
 
 /*
  * Checkpoints as C2SP defines them (c2sp.org/tlog-checkpoint in a c2sp.org/signed-note): three lines, an empty line,
@@ -78,7 +79,7 @@ export function parseCheckpoint(note: string): SignedCheckpoint | null {
   const [origin, size, root] = text.split('\n');
   if (!origin || !SIZE_TEXT.test(size ?? '') || !HASH_TEXT.test(root ?? '')) return null;
   const signatures = signaturesIn(note.slice(end + 2));
-  return signatures && { origin, size: Number(size), root: Buffer.from(root!, 'base64'), text, signatures };
+  return signatures && { origin, size: Number(size), root: Buffer.from(must(root), 'base64'), text, signatures };
 }
 
 /** Several checkpoints of one file, in its order; null when anything in it is not one. */

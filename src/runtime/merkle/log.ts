@@ -1,4 +1,5 @@
 import { consistencyProof, EMPTY_ROOT, HASH_BYTES, inclusionProof, nodeHash, rootOfLeaves, splitOf } from './tree.ts';
+import { must } from '../../domain/must.ts';
 
 /** Leaves under one kept node; each kept level is this many times as wide as the one below it. */
 export const TILE_LEAVES = 256;
@@ -45,7 +46,7 @@ export class MerkleLog {
 
   /** The node above the leaves of a complete tile, counted from 0. */
   tile(index: number): Buffer {
-    return this.#levels[0]!.at(index);
+    return must(this.#levels[0]).at(index);
   }
 
   /** The leaves of the newest tile while it is not complete. */
@@ -88,7 +89,7 @@ export class MerkleLog {
   #hashOf(from: number, to: number): Buffer {
     const width = to - from;
     for (let level = 0, tile = TILE; tile <= width; level += 1, tile *= TILE) {
-      if (tile === width) return this.#levels[level]!.at(from / tile);
+      if (tile === width) return must(this.#levels[level]).at(from / tile);
     }
     if (width <= TILE) return rootOfLeaves(this.#leavesOf(from, to));
     const middle = from + splitOf(width);

@@ -6,6 +6,7 @@ import { parseVerifierKey, type VerifierKey } from './checkpoint-note.ts';
 import { MerkleLog, TILE_LEAVES } from './log.ts';
 import { HASH_BYTES, leafHash, rootOfLeaves } from './tree.ts';
 import { StreamEnds } from './stream-ends.ts';
+import { must } from '../../domain/must.ts';
 
 /** The history is not what it was; the message says what and where. */
 export class HistoryDiffers extends Error {
@@ -199,7 +200,8 @@ export class StoreAudit {
   }
 
   #checkExpected(): void {
-    while (this.#expected[0]?.size === this.size) this.#check(this.#expected.shift()!, this.#tree.rootAt(this.size));
+    while (this.#expected[0]?.size === this.size)
+      this.#check(must(this.#expected.shift()), this.#tree.rootAt(this.size));
   }
 
   #check(head: ExpectedHead, root: Buffer): void {
@@ -228,7 +230,7 @@ export class StoreAudit {
         `one of the events ${first} to ${last} of the ledger is not what it was when this process read it before`,
       );
     const tile = { positions: events.map(({ position }) => position), leaves };
-    if (this.#loaded.size >= LOADED_TILES) this.#loaded.delete(this.#loaded.keys().next().value!);
+    if (this.#loaded.size >= LOADED_TILES) this.#loaded.delete(must(this.#loaded.keys().next().value));
     this.#loaded.set(index, tile);
     return tile;
   }
@@ -245,7 +247,7 @@ export class StoreAudit {
 
   #leaves(from: number, to: number): Buffer {
     const start = tileOf(from) * TILE_LEAVES;
-    return this.#loaded.get(tileOf(from))!.leaves.subarray((from - start) * HASH_BYTES, (to - start) * HASH_BYTES);
+    return must(this.#loaded.get(tileOf(from))).leaves.subarray((from - start) * HASH_BYTES, (to - start) * HASH_BYTES);
   }
 }
 
@@ -256,7 +258,7 @@ function lowerBound<Value>(values: readonly Value[], holds: (value: Value) => bo
   let [low, high] = [0, values.length];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    if (holds(values[middle]!)) low = middle + 1;
+    if (holds(must(values[middle]))) low = middle + 1;
     else high = middle;
   }
   return low;

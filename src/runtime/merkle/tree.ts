@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { must } from '../../domain/must.ts';
 
 /*
  * The Merkle tree of RFC 9162 (section 2.1; the same tree as RFC 6962): SHA-256, leaves hashed behind a zero byte,
@@ -112,7 +113,7 @@ export function verifyConsistency(
   const [start, ...rest] = isPowerOfTwo(first) ? [firstRoot, ...proof] : proof;
   let [fn, sn] = [first - 1, second - 1];
   while (fn % 2 === 1) [fn, sn] = [Math.floor(fn / 2), Math.floor(sn / 2)];
-  let [old, now] = [start!, start!];
+  let [old, now] = [must(start), must(start)];
   for (const node of rest) {
     if (sn === 0) return false;
     if (fn % 2 === 1 || fn === sn) {

@@ -5,6 +5,7 @@ import type { Change, ReadModel } from '../../ports/read-model.ts';
 import { type LogReader, pagesOf } from '../event-log/log-copy.ts';
 import { projectBatch, projectionId, readEvent } from './batch.ts';
 import { RowCache } from './row-cache.ts';
+import { must } from '../../domain/must.ts';
 
 const PAGE = 500;
 const CACHE_ROWS = 20_000;
@@ -43,7 +44,7 @@ export async function projectionDigests(
         cache: replay.cache,
         nowMs: 0,
       });
-      await readModel.apply(projectionId(replay.projection), changes, page.at(-1)!.position);
+      await readModel.apply(projectionId(replay.projection), changes, must(page.at(-1)).position);
       rows.commit();
       replay.parked += parked.length;
       for (const list of listsIn(changes)) replay.lists.add(list);
@@ -88,7 +89,7 @@ async function addList(digest: Hash, readModel: ReadModel, list: string): Promis
     const page = await readModel.before(list, { before, limit: PAGE });
     if (page.length === 0) return;
     for (const { member, order } of page) digest.update(`${order} ${member}\n`);
-    before = page.at(-1)!.order;
+    before = must(page.at(-1)).order;
   }
 }
 

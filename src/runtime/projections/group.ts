@@ -4,6 +4,7 @@ import type { StoredEvent } from '../../domain/events/envelope.ts';
 import type { EventStore, Position, RecordedEvent, Subscription } from '../../ports/event-store.ts';
 import { ProjectionBatch, projectionId, type BatchResult, type ParkedEvent, type ReadEvent } from './batch.ts';
 import type { ProjectionWork } from './work.ts';
+import { must } from '../../domain/must.ts';
 
 export interface BatchReport {
   readonly projections: readonly string[];
@@ -192,7 +193,7 @@ export class ProjectionGroup {
       const read = part.map((event) => this.#read(event));
       for (const { batch } of batches) await batch.take(read);
       events += part.length;
-      last = part.at(-1)!;
+      last = must(part.at(-1));
     }
     return { results: new Map(batches.map(({ work, batch }) => [work, batch.result()])), events, last };
   }
@@ -204,7 +205,7 @@ export class ProjectionGroup {
     const failed: ProjectionWork[] = [];
     let firstError: unknown;
     [...results].forEach(([work, { rows }], index) => {
-      const outcome = outcomes[index]!;
+      const outcome = must(outcomes[index]);
       if (outcome.status === 'fulfilled') return rows.commit();
       work.cache.clear();
       failed.push(work);

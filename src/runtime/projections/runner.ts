@@ -10,6 +10,7 @@ import { ownedRows, parkedTable, projectionId, type ParkedEvent } from './batch.
 import { ProjectionGroup, type GroupContext } from './group.ts';
 import { takePlace, whileTheyStand } from './switch.ts';
 import { nextWork, servedWork, type ProjectionWork } from './work.ts';
+import { must } from '../../domain/must.ts';
 
 export interface ProjectionRunnerOptions {
   readonly store: Pick<EventStore, 'subscribe'>;
@@ -343,8 +344,8 @@ export class ProjectionRunner {
     const { projection } = work;
     try {
       // When the ledger is empty, so is what is served.
-      if (built.position === null) await work.next!.drop();
-      else await work.next!.promote();
+      if (built.position === null) await must(work.next).drop();
+      else await must(work.next).promote();
     } catch (error) {
       // Nobody knows whether it happened. What is served finds out when it writes; what was built begins where its rows
       // are.

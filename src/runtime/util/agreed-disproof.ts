@@ -1,5 +1,6 @@
 import type { Disproof } from '../../ports/chain.ts';
 import type { Opinion, RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
+import { must } from '../../domain/must.ts';
 
 /**
  * Asks the providers whether a transfer cannot be in the chain: as many as there are, two at most. One that shows the
@@ -18,5 +19,5 @@ export async function agreedDisproof(
     (soFar) => answersOf(soFar).length >= needed || answersOf(soFar).includes(null),
   );
   const answers = answersOf(opinions);
-  return answers.length >= needed && !answers.includes(null) ? answers[0]! : null;
+  return answers.length >= needed && !answers.includes(null) ? must(answers[0]) : null;
 }

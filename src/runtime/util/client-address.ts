@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
+import { must } from '../../domain/must.ts';
 
 /**
  * Whose address a request has: of the client as far as the trusted proxies tell, never what the client itself claims.
@@ -17,14 +18,14 @@ export function createClientAddress(trustedProxies: number): ClientAddress {
     const forwarded = headers['x-forwarded-for'];
     if (trustedProxies === 0 || forwarded === undefined) return peer;
     const entries = (Array.isArray(forwarded) ? forwarded.join(',') : forwarded).split(',');
-    return canonicalAddress(entries.at(-Math.min(trustedProxies, entries.length))!.trim()) ?? peer;
+    return canonicalAddress(must(entries.at(-Math.min(trustedProxies, entries.length))).trim()) ?? peer;
   };
 }
 
 /** With its port or without; null for what is no address. */
 function canonicalAddress(text: string): string | null {
   const bare = /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1] ?? /^(\d+\.\d+\.\d+\.\d+):\d+$/.exec(text)?.[1] ?? text;
-  const withoutZone = bare.split('%', 1)[0]!;
+  const withoutZone = must(bare.split('%', 1)[0]);
   if (!ipaddr.IPv6.isValid(withoutZone) && !ipaddr.IPv4.isValidFourPartDecimal(withoutZone)) return null;
   return ipaddr.process(withoutZone).toString();
 }

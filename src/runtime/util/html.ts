@@ -1,3 +1,5 @@
+import { must } from '../../domain/must.ts';
+
 /** Text that is safe inside HTML text and quoted attributes. */
 export class Html {
   readonly text: string;
@@ -42,7 +44,7 @@ function render(part: Part): string {
   if (part === null || part === undefined || part === false) return '';
   if (part instanceof Html) return part.text;
   if (Array.isArray(part)) return (part as readonly Part[]).map(render).join('');
-  return plain(String(part)).replace(/[&<>"']/g, (character) => ESCAPES[character]!);
+  return plain(String(part)).replace(/[&<>"']/g, (character) => must(ESCAPES[character]));
 }
 
 /** Template tag: everything that is not already `Html` is escaped. */

@@ -21,7 +21,7 @@ export function randomBytesPooled(length: number): Uint8Array {
   }
   const bytes = new Uint8Array(length);
   for (let at = 0; at < length; at += 1) {
-    bytes[at] = pool[used]!;
+    bytes[at] = pool[used] ?? 0;
     pool[used] = 0;
     used += 1;
   }

@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { randomBytesPooled } from './pooled-random.ts';
+import { must } from '../../domain/must.ts';
 
 /*
  * Sealed text is `v1.<key id>.<nonce>.<ciphertext and tag>`, the last two in base64url: AES-256-GCM with a random
@@ -162,7 +163,7 @@ export function openWith(list: KeyList, sealed: string, context: string): Uint8A
 export const isSealedUnder = ({ id }: SealingKey, sealed: string): boolean => sealed.startsWith(`${VERSION}.${id}.`);
 
 /** The ids of the keys that the sealed texts within a text were sealed under, one for each of them. */
-export const keyIdsWithin = (text: string): string[] => [...text.matchAll(SEALED_WITHIN)].map(([, id]) => id!);
+export const keyIdsWithin = (text: string): string[] => [...text.matchAll(SEALED_WITHIN)].map(([, id]) => must(id));
 
 export function createPersonalSealer(sealingKeys: SealingKeys): PersonalSealer {
   const list = (): KeyList => held(sealingKeys, 'personal-data');

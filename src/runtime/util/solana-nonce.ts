@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import type * as Web3 from '@solana/web3.js';
 import { base58, fromBase58 } from './base58.ts';
+import { must } from '../../domain/must.ts';
 
 /*
  * Durable nonces: a transaction that names the value stored in a nonce account instead of a recent blockhash, and
@@ -29,7 +30,7 @@ export function nonceAccountOf(treasury: string, index: number): string {
   return base58(
     hash(
       'sha256',
-      Buffer.concat([fromBase58(treasury)!, Buffer.from(seedOf(index)), fromBase58(SYSTEM_PROGRAM)!]),
+      Buffer.concat([must(fromBase58(treasury)), Buffer.from(seedOf(index)), must(fromBase58(SYSTEM_PROGRAM))]),
       'buffer',
     ),
   );
@@ -81,7 +82,7 @@ export function advancedBy(transaction: Uint8Array): string | null {
       SystemInstruction.decodeInstructionType(first) !== 'AdvanceNonceAccount'
     )
       return null;
-    return new PublicKey(first.keys[0]!.pubkey).toBase58();
+    return new PublicKey(must(first.keys[0]).pubkey).toBase58();
   } catch {
     return null;
   }

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type * as Web3 from '@solana/web3.js';
+import { must } from '../../domain/must.ts';
 
 /** The classic SPL Token program; the coins we accept are its mints, never those of Token-2022. */
 export const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
@@ -54,7 +55,7 @@ export function tokenTransfer({
     programId: new PublicKey(ASSOCIATED_TOKEN_PROGRAM),
     keys: [
       signs(rentPayer, true),
-      changes(to!),
+      changes(must(to)),
       reads(toOwner),
       reads(mint),
       reads(SystemProgram.programId.toBase58()),
@@ -68,7 +69,7 @@ export function tokenTransfer({
   data.writeUInt8(decimals, 9);
   const move = new TransactionInstruction({
     programId: new PublicKey(TOKEN_PROGRAM),
-    keys: [changes(from!), reads(mint), changes(to!), signs(fromOwner, false)],
+    keys: [changes(must(from)), reads(mint), changes(must(to)), signs(fromOwner, false)],
     data,
   });
   return [make, move];

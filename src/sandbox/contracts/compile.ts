@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { artifactPath, CONTRACT_SOURCES, type ContractArtifact, type ContractSource } from '../contract-artifact.ts';
+import { must } from '../../domain/must.ts';
 
 interface CompilerOutput {
   readonly errors?: readonly { readonly severity: string; readonly formattedMessage: string }[];
@@ -37,7 +38,7 @@ export function compileContract(source: ContractSource): ContractArtifact {
   const complaints = output.errors ?? [];
   if (complaints.length > 0) throw new Error(complaints.map(({ formattedMessage }) => formattedMessage).join('\n'));
   const contractName = CONTRACT_SOURCES[source];
-  const { abi, evm } = output.contracts[file]![contractName]!;
+  const { abi, evm } = must(must(output.contracts[file])[contractName]);
   return { contractName, compiler: solc.version(), abi, bytecode: `0x${evm.bytecode.object}` };
 }
 

@@ -2,6 +2,7 @@ import { loadSurfpoolAddon } from './addon.ts';
 import { foundSolanaChain, loadSolanaGenesis } from './genesis.ts';
 import { serveSurfpool } from './proxy.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
+import { must } from '../../domain/must.ts';
 
 /** Handed over as JSON in the first argument. */
 export interface SurfpoolChildConfig {
@@ -29,7 +30,7 @@ async function main(config: SurfpoolChildConfig): Promise<SurfpoolChildReport> {
 }
 
 process.on('SIGTERM', () => process.exit(0));
-main(JSON.parse(process.argv[2]!) as SurfpoolChildConfig).then(
+main(JSON.parse(must(process.argv[2])) as SurfpoolChildConfig).then(
   (report) => process.stdout.write(`${JSON.stringify(report)}\n`),
   (error: unknown) => {
     process.stdout.write(`${JSON.stringify({ failure: messageOf(error) } satisfies SurfpoolChildReport)}\n`, () =>

@@ -5,6 +5,7 @@ import type { Coin } from '../../domain/money.ts';
 import { base58, fromBase58 } from '../../runtime/util/base58.ts';
 import { TOKEN_PROGRAM } from '../../runtime/util/spl-token.ts';
 import type { Surfnet } from './addon.ts';
+import { must } from '../../domain/must.ts';
 
 /** What every chain of one sandbox directory has in common, although each start makes a new chain. */
 export interface SolanaGenesis {
@@ -96,8 +97,8 @@ export const contractTokenAccount = (mint: string): string =>
  */
 function contractAccountData(mint: string, delegate: Uint8Array): Uint8Array {
   const data = Buffer.alloc(165);
-  data.set(fromBase58(mint)!, 0);
-  data.set(fromBase58(CONTRACT_PAYER)!, 32);
+  data.set(must(fromBase58(mint)), 0);
+  data.set(must(fromBase58(CONTRACT_PAYER)), 32);
   data.writeBigUInt64LE(BigInt(PAYER_TOKEN_UNITS), 64);
   data.writeUInt32LE(1, 72);
   data.set(delegate, 76);

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { advancedBy, withNonce } from '../../runtime/util/solana-nonce.ts';
+import { must } from '../../domain/must.ts';
 
 /**
  * Surfpool answers some calls otherwise than Agave, the validator of the real network. These corrections stand between
@@ -185,7 +186,9 @@ function refuseVersion(version: unknown, config: Config): void {
 /** Surfpool takes the slot for a filter and leaves older transactions out. */
 function withoutContextSlot(request: JsonRpcRequest): JsonRpcRequest {
   const { minContextSlot, ...config } = configOf(request);
-  return minContextSlot === undefined ? request : { ...request, params: [...request.params!.slice(0, -1), config] };
+  return minContextSlot === undefined
+    ? request
+    : { ...request, params: [...must(request.params).slice(0, -1), config] };
 }
 
 /** Config is the last object among the parameters; some calls take a bare encoding instead. */

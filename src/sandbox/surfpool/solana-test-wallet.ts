@@ -10,6 +10,7 @@ import type { Rpc } from '../json-rpc.ts';
 import { KEY_PAYERS, SandboxPaymentFailed, type KeyPayer, type SandboxPaid, type SandboxPayment } from '../chain.ts';
 import { CONTRACT_PAYER, contractTokenAccount, isPublicKey, publicKeyOfSeed, secretKeyOfSeed } from './genesis.ts';
 import { InTurn } from '../../runtime/util/in-turn.ts';
+import { must } from '../../domain/must.ts';
 
 /**
  * A transfer as wallets make it: the receiver's token account is created in the same transaction when it is missing.
@@ -143,7 +144,7 @@ export class SolanaTestWallet {
       rentPayer: payer,
     });
     // The payer spends as the delegate of the contract, whose account the money comes from.
-    if (byContract) instructions[1]!.keys[0]!.pubkey = new web3.PublicKey(contractTokenAccount(address));
+    if (byContract) must(must(instructions[1]).keys[0]).pubkey = new web3.PublicKey(contractTokenAccount(address));
     return instructions;
   }
 
@@ -208,7 +209,7 @@ export class SolanaTestWallet {
   }
 
   #seedOf(payer: KeyPayer): string {
-    return this.#seeds[KEY_PAYERS.indexOf(payer)]!;
+    return must(this.#seeds[KEY_PAYERS.indexOf(payer)]);
   }
 
   #load(): Promise<typeof Web3> {

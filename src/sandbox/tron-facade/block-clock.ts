@@ -1,6 +1,7 @@
 import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readLines } from './journal.ts';
+import { must } from '../../domain/must.ts';
 
 /** Tells how many blocks there are and when each was made; blocks without transactions cost nothing. */
 export interface BlockClock {
@@ -63,13 +64,13 @@ export function createIntervalClock(
     added.forEach(put);
   };
   const timeMsOf = (number: number): number => {
-    const run = runs.findLast(({ fromNumber }) => fromNumber <= number) ?? runs[0]!;
+    const run = runs.findLast(({ fromNumber }) => fromNumber <= number) ?? must(runs[0]);
     return run.startMs + (number - run.fromNumber) * run.stepMs;
   };
   const head = (): number => {
     const now = nowMs();
     const index = runs.findLastIndex(({ startMs }) => startMs <= now);
-    const run = runs[Math.max(index, 0)]!;
+    const run = must(runs[Math.max(index, 0)]);
     const elapsed = run.fromNumber + Math.max(0, Math.floor((now - run.startMs) / run.stepMs));
     const number = Math.min(elapsed, (runs[index + 1]?.fromNumber ?? Infinity) - 1);
     if (number > reserved) {
@@ -105,11 +106,11 @@ export function createManualClock(nowMs: () => number): BlockClock {
   const times = [nowMs(), nowMs()];
   return {
     head: () => times.length - 1,
-    timeMsOf: (number) => times[number]!,
+    timeMsOf: (number) => must(times[number]),
     hurry() {},
     manual: true,
     mine(count) {
-      for (let index = 0; index < count; index++) times.push(Math.max(nowMs(), times.at(-1)!));
+      for (let index = 0; index < count; index++) times.push(Math.max(nowMs(), must(times.at(-1))));
     },
   };
 }

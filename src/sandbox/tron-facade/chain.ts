@@ -13,6 +13,7 @@ import { decodeRaw, transactionId } from './tron-transaction.ts';
 import type { RawTransaction } from './tron-transaction.ts';
 import type { FacadeBlock } from './block.ts';
 import { InTurn } from '../../runtime/util/in-turn.ts';
+import { must } from '../../domain/must.ts';
 
 export interface Broadcast {
   readonly txId: string;
@@ -136,7 +137,7 @@ export class FacadeChain {
       const before = await this.evm.rpc<string>('evm_snapshot');
       const answer = await this.#broadcastNow(rawHex, signatures);
       if (answer.code !== 'SUCCESS') return answer;
-      const sealed = this.#byId.get(answer.txId)!;
+      const sealed = must(this.#byId.get(answer.txId));
       const fromNumber = sealed.blockNumber;
       await this.reached(fromNumber + FORK_SHOWN_BLOCKS);
       await this.evm.rpc('evm_revert', before);

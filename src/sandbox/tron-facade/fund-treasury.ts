@@ -3,6 +3,7 @@ import type { FacadeChain } from './chain.ts';
 import { payerAddress } from './genesis.ts';
 import { addressHexOf, evmAddressOf, tronAddressOf } from './tron-codec.ts';
 import { encodeRaw, transactionId } from './tron-transaction.ts';
+import { must } from '../../domain/must.ts';
 
 const TREASURY_SUN = 100_000_000_000n;
 /** Base units of each coin: above what any refund of a test can take. */
@@ -27,7 +28,7 @@ export async function fundTreasury(chain: FacadeChain, address: string, payerKey
 }
 
 async function sendTrx(chain: FacadeChain, to: string, payerKey: string): Promise<void> {
-  const head = chain.block(chain.clock.head())!;
+  const head = must(chain.block(chain.clock.head()));
   const rawHex = encodeRaw({
     refBlockBytes: head.id.slice(12, 16),
     refBlockHash: head.id.slice(16, 32),

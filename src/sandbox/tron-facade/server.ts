@@ -5,6 +5,7 @@ import { foreignRequest } from '../../runtime/util/loopback-request.ts';
 import { ProtoError } from './protobuf.ts';
 import type { FacadeChain } from './chain.ts';
 import { BadRequest, answerCall } from './wallet-api.ts';
+import { must } from '../../domain/must.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const PATH = /^\/(wallet|walletsolidity)\/([a-z]+)$/;
@@ -41,7 +42,7 @@ async function respond(chain: FacadeChain, request: IncomingMessage, response: S
   if (path === null) return send(response, 404, { Error: 'no such path' });
   const body = { ...Object.fromEntries(url.searchParams), ...(await readJson(request)) };
   try {
-    const answer = await answerCall(chain, path[1] === 'walletsolidity', path[2]!, body);
+    const answer = await answerCall(chain, path[1] === 'walletsolidity', must(path[2]), body);
     if (answer === null) return send(response, 404, { Error: 'no such call in the sandbox' });
     return send(response, 200, answer);
   } catch (error) {

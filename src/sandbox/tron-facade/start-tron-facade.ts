@@ -12,6 +12,7 @@ import { serveFacade } from './server.ts';
 import { fundTreasury } from './fund-treasury.ts';
 import { addressHexOf, base58Of, evmAddressOf } from './tron-codec.ts';
 import { TronTestWallet } from './tron-test-wallet.ts';
+import { must } from '../../domain/must.ts';
 
 export interface TronFacadeOptions {
   /** Where the chain lives; the same directory gives the same chain again. */
@@ -100,7 +101,7 @@ function sandboxOf(
   return {
     settings,
     rpcUrl: server.url,
-    genesis: chain.block(0)!.id,
+    genesis: must(chain.block(0)).id,
     pay: withFrozenPayer(
       (coin, frozen) => freeze(coin, wallet.addressOf('frozen'), frozen),
       (payment) => wallet.pay(payment),

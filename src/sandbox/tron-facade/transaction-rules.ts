@@ -3,6 +3,7 @@ import { bytesOfHex, evmAddressOf } from './tron-codec.ts';
 import type { FacadeBlock } from './block.ts';
 import { signerOf } from './tron-transaction.ts';
 import type { RawTransaction } from './tron-transaction.ts';
+import { must } from '../../domain/must.ts';
 
 /** Refusals as java-tron names them (`GrpcAPI.Return.response_code`). */
 export type BroadcastCode =
@@ -45,11 +46,11 @@ export const bandwidthFee = (sizeBytes: number): bigint => BigInt(sizeBytes + RE
 /** Why a node would not take the transaction; null when it would. */
 export async function refusalOf(candidate: Candidate): Promise<Refusal | null> {
   const { raw, txId, signatures } = candidate;
-  if (signatures.length !== 1 || signerOf(txId, signatures[0]!) !== raw.contract.owner) {
+  if (signatures.length !== 1 || signerOf(txId, must(signatures[0])) !== raw.contract.owner) {
     return { code: 'SIGERROR', message: 'Validate signature error: the signature is not the owner’s' };
   }
   if (candidate.known) return { code: 'DUP_TRANSACTION_ERROR', message: 'Dup transaction.' };
-  const headTimeMs = candidate.block(candidate.headNumber)!.timeMs;
+  const headTimeMs = must(candidate.block(candidate.headNumber)).timeMs;
   if (raw.expirationMs <= headTimeMs || raw.expirationMs > headTimeMs + MAX_LIFETIME_MS) {
     return {
       code: 'TRANSACTION_EXPIRATION_ERROR',

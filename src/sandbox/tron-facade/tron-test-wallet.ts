@@ -7,6 +7,7 @@ import type { Broadcast, FacadeChain } from './chain.ts';
 import { payerBase58 } from './genesis.ts';
 import { base58Of } from './tron-codec.ts';
 import { InTurn } from '../../runtime/util/in-turn.ts';
+import { must } from '../../domain/must.ts';
 
 /** A transaction built and signed by tronweb, as any wallet would. */
 interface SignedTransaction {
@@ -41,7 +42,7 @@ export class TronTestWallet {
 
   /** Hex. */
   privateKeyOf(payer: KeyPayer): string {
-    return this.#keys[KEY_PAYERS.indexOf(payer)]!;
+    return must(this.#keys[KEY_PAYERS.indexOf(payer)]);
   }
 
   async pay(payment: SandboxPayment): Promise<SandboxPaid> {

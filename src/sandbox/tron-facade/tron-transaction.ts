@@ -111,7 +111,7 @@ export const transactionId = (rawHex: string): string => hexOf(sha256(bytesOfHex
 export function signerOf(txId: string, signature: string): string | null {
   const bytes = bytesOfHex(signature);
   if (bytes.length !== 65) return null;
-  const recovery = bytes[64]! >= 27 ? bytes[64]! : bytes[64]! + 27;
+  const recovery = (bytes[64] ?? 0) >= 27 ? (bytes[64] ?? 0) : (bytes[64] ?? 0) + 27;
   try {
     return tronAddressOf(recoverAddress(`0x${txId}`, `0x${hexOf(bytes.subarray(0, 64))}${recovery.toString(16)}`));
   } catch {

@@ -8,6 +8,7 @@ import { addressHexOf, base58Of, evmAddressOf, hexText } from './tron-codec.ts';
 import { decodeRaw, encodeRaw, rawFromJson, rawToJson, transactionId } from './tron-transaction.ts';
 import type { RawTransaction, TronContract } from './tron-transaction.ts';
 import { id } from 'ethers';
+import { must } from '../../domain/must.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 type Answer = Readonly<Record<string, unknown>> | readonly unknown[];
@@ -37,7 +38,7 @@ export async function answerCall(chain: FacadeChain, solid: boolean, call: strin
 }
 
 const readCalls: Readonly<Record<string, (chain: FacadeChain, body: Body, limit: number) => Answer>> = {
-  getnowblock: (chain, body, limit) => blockJson(chain.block(limit)!, true, isVisible(body)),
+  getnowblock: (chain, body, limit) => blockJson(must(chain.block(limit)), true, isVisible(body)),
   getblock: (chain, body, limit) => {
     const block =
       body['id_or_num'] === undefined ? chain.block(limit) : findBlock(chain, stringIn(body['id_or_num']), limit);
@@ -59,7 +60,7 @@ const readCalls: Readonly<Record<string, (chain: FacadeChain, body: Body, limit:
     const end = Math.min(numberIn(body, 'endNum'), limit + 1, start + MAX_RANGE_BLOCKS);
     return {
       block: Array.from({ length: Math.max(0, end - start) }, (_, offset) =>
-        blockJson(chain.block(start + offset)!, true, isVisible(body)),
+        blockJson(must(chain.block(start + offset)), true, isVisible(body)),
       ),
     };
   },
@@ -87,8 +88,8 @@ const readCalls: Readonly<Record<string, (chain: FacadeChain, body: Body, limit:
   }),
   getaccountresource: () => ({ freeNetLimit: 0, TotalEnergyLimit: 0 }),
   getnodeinfo: (chain) => ({
-    block: `Num:${chain.clock.head()},ID:${chain.block(chain.clock.head())!.id}`,
-    solidityBlock: `Num:${chain.solidified},ID:${chain.block(chain.solidified)!.id}`,
+    block: `Num:${chain.clock.head()},ID:${must(chain.block(chain.clock.head())).id}`,
+    solidityBlock: `Num:${chain.solidified},ID:${must(chain.block(chain.solidified)).id}`,
   }),
 };
 
@@ -225,7 +226,7 @@ function unsigned(
   contract: TronContract,
   feeLimitSun: bigint,
 ): Record<string, unknown> {
-  const head = chain.block(chain.clock.head())!;
+  const head = must(chain.block(chain.clock.head()));
   const raw: RawTransaction = {
     refBlockBytes: head.id.slice(12, 16),
     refBlockHash: head.id.slice(16, 32),

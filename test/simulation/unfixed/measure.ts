@@ -75,12 +75,12 @@ function inDirectory<Value>(work: (directory: string) => Value): Value {
 /** Throws when the program did not get to its end, as when a fault ends every start of the service. */
 function simulate(directory: string, fault: string | null, options: readonly string[]): Simulated {
   const program = ['test/simulation/main.ts', '--no-shrink', '--directory', directory, ...options];
-  const { stdout, stderr } = spawnSync(process.execPath, [...(fault === null ? [] : PLANT), ...program], {
+  const { stdout, stderr, signal } = spawnSync(process.execPath, [...(fault === null ? [] : PLANT), ...program], {
     ...{ cwd: ROOT, encoding: 'utf8', maxBuffer: 2 ** 30 },
     env: { ...process.env, ...(fault !== null && { UNFIX: fault }) },
   });
   const [, runs, cpuSec, failures] = /^(\d+) runs, .* in (\d+) s of CPU: .*?, (\d+) failed/m.exec(stdout) ?? [];
-  if (runs === undefined) throw new Error(stderr.split('\n').find((line) => /Error/.test(line)) ?? stderr);
+  if (runs === undefined) throw new Error(`it ended early (${signal ?? 'by itself'}): ${stderr}${stdout.slice(-500)}`);
   return { failure: failureIn(directory, stdout, Number(failures)), runs: Number(runs), cpuSec: Number(cpuSec) };
 }
 

@@ -2,6 +2,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Tail } from './append-job.ts';
+import { must } from '../../../domain/must.ts';
 
 const WRITE_INTERVAL_MS = 1_000;
 const ANCHOR = /^\{"position":(\d{1,16}),"chain":"([0-9a-f]{64})"\}\n$/;
@@ -28,7 +29,7 @@ export class Anchor {
   read(): Tail | null {
     try {
       const match = ANCHOR.exec(readFileSync(this.#path, 'latin1'));
-      return match ? { position: Number(match[1]), chain: match[2]! } : null;
+      return match ? { position: Number(match[1]), chain: must(match[2]) } : null;
     } catch {
       return null;
     }

@@ -1,5 +1,6 @@
 import type { EncodedEvent, CoCommit } from '../../../ports/event-store.ts';
 import type { Commit, JobOutcome, AppendJob, StreamHead, Tail } from './append-job.ts';
+import { must } from '../../../domain/must.ts';
 
 /* One string crosses threads several times faster than a tree of objects, and this is the way every event takes. */
 
@@ -47,14 +48,14 @@ export function unpackOrder(text: string): AppendOrder {
   const jobs: AppendJob[] = [];
   let at = FIELDS_OF_TAIL;
   while (at < fields.length) {
-    const stream = fields[at]!;
+    const stream = must(fields[at]);
     const expected = Number(fields[at + 1]);
-    const number = numberOf(fields[at + 2]!);
-    const revision = numberOf(fields[at + 3]!);
+    const number = numberOf(must(fields[at + 2]));
+    const revision = numberOf(must(fields[at + 3]));
     const head: StreamHead | undefined =
-      revision === undefined ? undefined : { number: number!, revision, hash: fields[at + 4]! };
+      revision === undefined ? undefined : { number: must(number), revision, hash: must(fields[at + 4]) };
     const eventCount = Number(fields[at + 5]);
-    const coCommitCount = numberOf(fields[at + 6]!);
+    const coCommitCount = numberOf(must(fields[at + 6]));
     at += FIELDS_OF_JOB;
     const events: EncodedEvent[] = [];
     for (; events.length < eventCount; at += FIELDS_OF_EVENT) events.push(unpackEvent(fields, at));
@@ -76,13 +77,13 @@ const numberOf = (field: string): number | undefined => (field === '' ? undefine
 
 function unpackEvent(fields: readonly string[], at: number): EncodedEvent {
   return {
-    id: fields[at]!,
-    type: fields[at + 1]!,
+    id: must(fields[at]),
+    type: must(fields[at + 1]),
     version: Number(fields[at + 2]),
     atMs: Number(fields[at + 3]),
-    data: fields[at + 4]!,
-    metadata: fields[at + 5]!,
-    hash: fields[at + 6]!,
+    data: must(fields[at + 4]),
+    metadata: must(fields[at + 5]),
+    hash: must(fields[at + 6]),
   };
 }
 
@@ -109,7 +110,7 @@ export type CommitParcel = string | { readonly chain: string; readonly others: R
 export function packCommit({ outcomes, tail: { chain } }: Commit, jobs: readonly AppendJob[]): CommitParcel {
   let others: Map<number, JobOutcome> | null = null;
   for (const [index, outcome] of outcomes.entries()) {
-    const isKnown = outcome.kind === 'appended' && numberOfAppended(jobs[index]!, outcome.position) !== undefined;
+    const isKnown = outcome.kind === 'appended' && numberOfAppended(must(jobs[index]), outcome.position) !== undefined;
     if (!isKnown) (others ??= new Map()).set(index, outcome);
   }
   return others === null ? chain : { chain, others };
@@ -125,9 +126,9 @@ export function unpackCommit(parcel: CommitParcel, jobs: readonly AppendJob[], a
     if (other === undefined || other.kind === 'appended') position += events.length;
     if (other) return other;
     const head = {
-      number: numberOfAppended(job, position)!,
+      number: must(numberOfAppended(job, position)),
       revision: expected + events.length,
-      hash: events.at(-1)!.hash,
+      hash: must(events.at(-1)).hash,
     };
     return { kind: 'appended', head, position };
   });

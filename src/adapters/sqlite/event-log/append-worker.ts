@@ -2,12 +2,13 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { CLOSE, type CommitParcel, packCommit, unpackOrder } from './append-parcel.ts';
 import { Committer } from './committer.ts';
 import { faultOf, type SqliteFault } from '../fault.ts';
+import { must } from '../../../domain/must.ts';
 
 /* The thread that commits batches while the main thread goes on serving. */
 
 export type AppendReply = CommitParcel | { readonly fault: SqliteFault };
 
-const port = parentPort!;
+const port = must(parentPort);
 const committer = new Committer((workerData as { dataDir: string }).dataDir);
 let failed: SqliteFault | null = null;
 

@@ -7,6 +7,7 @@ import {
   type Subscription,
 } from '../../../ports/event-store.ts';
 import { parsePosition } from './position.ts';
+import { must } from '../../../domain/must.ts';
 
 const DEFAULT_BATCH = 256;
 const FIRST_RETRY_MS = 50;
@@ -57,7 +58,7 @@ function* partsOf(
     batch.through = through;
     batch.fromFile ||= fromFile;
     if (events.length === 0) continue;
-    batch.last = events.at(-1)!.position;
+    batch.last = must(events.at(-1)).position;
     yield events;
   }
 }
@@ -156,7 +157,8 @@ export class CatchUpSubscription implements Subscription {
     if (last !== null) this.#position = last;
     this.#through = through;
     this.#hooks.onAdvanced();
-    while (this.#waiters.length > 0 && this.#waiters[0]!.position <= through) this.#waiters.shift()!.resolve();
+    while (this.#waiters.length > 0 && must(this.#waiters[0]).position <= through)
+      must(this.#waiters.shift()).resolve();
     // Handlers may be synchronous: let the rest of the service have its turn between pages.
     if (fromFile) await nextTurn();
   }

@@ -8,6 +8,7 @@ import { PersonalKeysFile, type SubjectSalt } from './personal-keys-file.ts';
 import { faultOf } from '../fault.ts';
 import { StreamNamesFile } from './stream-names-file.ts';
 import type { Tail, StreamHead, AppendJob, JobOutcome, Commit } from './append-job.ts';
+import { must } from '../../../domain/must.ts';
 
 const LONGEST_LOCK_WAIT_MS = 5_000;
 const LOCK_POLL_MS = 0.2;
@@ -91,13 +92,13 @@ export class Committer {
     const head = this.#headsOfBatch.get(job.stream) ?? this.#headsBefore.get(job.stream) ?? job.head ?? this.#find(job);
     const actual = head?.revision ?? -1;
     if (job.expected !== actual) return this.#repeated(job, head) ?? { kind: 'refused', head };
-    if (head && !names(job.events[0]!, head.hash))
-      return { kind: 'faulty', message: wrongPrev(job.events[0]!, job.stream) };
+    if (head && !names(must(job.events[0]), head.hash))
+      return { kind: 'faulty', message: wrongPrev(must(job.events[0]), job.stream) };
 
     const number = head?.number ?? this.#tail.position + 1;
     let revision = job.expected;
     for (const event of job.events) this.#insert(job.stream, number, (revision += 1), event);
-    const newHead = { number, revision, hash: job.events.at(-1)!.hash };
+    const newHead = { number, revision, hash: must(job.events.at(-1)).hash };
     this.#headsOfBatch.set(job.stream, newHead);
     this.#ride(job.coCommits, true);
     return { kind: 'appended', head: newHead, position: this.#tail.position };

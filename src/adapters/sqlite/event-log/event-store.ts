@@ -28,6 +28,7 @@ import { faultOf, isDamaged, type SqliteFault } from '../fault.ts';
 import { catchUpStreamNames, StreamNames } from './stream-names.ts';
 import { StreamBeginsTwice, StreamNamesFile } from './stream-names-file.ts';
 import { acquireWriterLock, type WriterLock } from '../writer-lock.ts';
+import { must } from '../../../domain/must.ts';
 
 /** Beside its texts, what one commit writes into the WAL: about four pages. */
 const COMMIT_OVERHEAD_BYTES = 16 * 1024;
@@ -315,7 +316,7 @@ function recordedEvents({ jobs, outcomes }: Committed): RecordedEvent[] {
   const recorded: RecordedEvent[] = [];
   outcomes.forEach((outcome, index) => {
     if (outcome.kind !== 'appended') return;
-    const { stream, events } = jobs[index]!;
+    const { stream, events } = must(jobs[index]);
     const revision = outcome.head.revision - events.length + 1;
     const position = outcome.position - events.length + 1;
     events.forEach(({ id, type, version, atMs, data, metadata, hash }, offset) => {

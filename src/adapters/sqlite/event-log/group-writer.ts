@@ -9,6 +9,7 @@ import { faultOf, type SqliteFault } from '../fault.ts';
 import { StreamHeads } from './stream-heads.ts';
 import type { StreamNames } from './stream-names.ts';
 import type { StreamName } from './stream-names-file.ts';
+import { must } from '../../../domain/must.ts';
 
 /** One that is being committed, and one that waits at the worker's door. */
 const MAX_IN_FLIGHT = 2;
@@ -260,14 +261,14 @@ export class GroupWriter {
     // The worker goes on with what queued meanwhile before anything else is done here.
     if (this.#queue.length > 0 && (this.#inFlight.length === 0 || this.#isWorthwhile())) this.#flush(false);
     this.#options.onCommitted({ jobs: batch.jobs, outcomes, after, tail, characters: batch.characters });
-    outcomes.forEach((outcome, index) => answer(batch.waiting[index]!, outcome));
+    outcomes.forEach((outcome, index) => answer(must(batch.waiting[index]), outcome));
   }
 
   #remember(jobs: readonly AppendJob[], outcomes: readonly JobOutcome[]): void {
     const created: StreamName[] = [];
     outcomes.forEach((outcome, index) => {
       if (outcome.kind === 'faulty' || !outcome.head) return;
-      const { stream, expected } = jobs[index]!;
+      const { stream, expected } = must(jobs[index]);
       this.#heads.set(stream, outcome.head);
       if (outcome.kind === 'appended' && expected < 0) created.push({ name: stream, number: outcome.head.number });
     });

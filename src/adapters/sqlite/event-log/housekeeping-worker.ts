@@ -6,6 +6,7 @@ import { EventReader } from './event-reader.ts';
 import { eventsFile } from './event-schema.ts';
 import { faultOf, type SqliteFault } from '../fault.ts';
 import { type StreamName, StreamNamesFile } from './stream-names-file.ts';
+import { must } from '../../../domain/must.ts';
 
 export type HousekeepingOrder =
   | { readonly kind: 'checkpoint'; readonly path: string }
@@ -27,7 +28,7 @@ const RESTART_FROM_PAGES = 4_096;
 const RESTART_TIMEOUT_MS = 100;
 
 const { dataDir } = workerData as { dataDir: string };
-const port = parentPort!;
+const port = must(parentPort);
 const databases = new Map<string, DatabaseSync>();
 let streamNames: StreamNamesFile | null = null;
 
@@ -47,7 +48,7 @@ port.on('message', (order: HousekeepingOrder) => {
 });
 
 const namesOf = (names: string, numbers: Float64Array): StreamName[] =>
-  names.split('\n').map((name, at) => ({ name, number: numbers[at]! }));
+  names.split('\n').map((name, at) => ({ name, number: numbers[at] ?? 0 }));
 
 function index(names: readonly StreamName[], through: Tail): SqliteFault | null {
   try {

@@ -5,6 +5,7 @@ import { parseVerifierKey, type VerifierKey } from '../../../runtime/merkle/chec
 import { MerkleLog } from '../../../runtime/merkle/log.ts';
 import { LogRecheck } from './log-recheck.ts';
 import { leafOf, LogWalker, type InspectEvent, type LogFault, type WalkedEvent } from './log-walker.ts';
+import { must } from '../../../domain/must.ts';
 
 const SLICE = 1_000;
 
@@ -107,7 +108,7 @@ export class LogAudit {
         if (fault !== null) return fault;
       }
       while (this.#expected[0]?.size === this.#tree.size) {
-        const fault = this.#heads.check(this.#expected.shift()!, this.#tree.rootAt(this.#tree.size));
+        const fault = this.#heads.check(must(this.#expected.shift()), this.#tree.rootAt(this.#tree.size));
         if (fault !== null) return fault;
       }
     }
@@ -132,7 +133,7 @@ function lowerBound(values: readonly number[], least: number): number {
   let [low, high] = [0, values.length];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    if (values[middle]! < least) low = middle + 1;
+    if (must(values[middle]) < least) low = middle + 1;
     else high = middle;
   }
   return low;

@@ -1,4 +1,5 @@
 import type { RecordedEvent } from '../../../ports/event-store.ts';
+import { must } from '../../../domain/must.ts';
 
 const MAX_EVENTS = 8_192;
 const MAX_CHARACTERS = 16 * 1024 * 1024;
@@ -60,7 +61,7 @@ export class RecentEvents {
       this.#events.length - count > MAX_EVENTS / 2 ||
       (characters > MAX_CHARACTERS / 2 && count < this.#events.length)
     ) {
-      characters -= sizeOf(this.#events[count]!);
+      characters -= sizeOf(must(this.#events[count]));
       count += 1;
     }
     this.#drop(count);
@@ -68,7 +69,7 @@ export class RecentEvents {
 
   #drop(count: number): void {
     if (count <= 0) return;
-    for (let index = 0; index < count; index += 1) this.#characters -= sizeOf(this.#events[index]!);
+    for (let index = 0; index < count; index += 1) this.#characters -= sizeOf(must(this.#events[index]));
     this.#before += count;
     this.#events = this.#events.slice(count);
   }

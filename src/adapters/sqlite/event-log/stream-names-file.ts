@@ -6,6 +6,7 @@ import type { Tail } from './append-job.ts';
 import { arrays, openDatabase, removeDatabase } from '../database.ts';
 import { CHAIN_GENESIS } from './event-schema.ts';
 import { isUnreadable } from '../fault.ts';
+import { must } from '../../../domain/must.ts';
 
 /* Older builds kept whole names, in `names`, and their end in `progress`; without them they make theirs again, too. */
 const SCHEMA = `
@@ -144,7 +145,7 @@ export class StreamNamesFile {
   }
 
   #addClash(key: number, name: string, number: number): void {
-    const first = numberIn(this.#find.get(key))!;
+    const first = must(numberIn(this.#find.get(key)));
     if (this.#nameOf(first) === name)
       throw new StreamBeginsTwice(`stream ${name} begins twice: at position ${first} and at position ${number}`);
     this.#database.prepare('INSERT INTO clashes (name, number) VALUES (?, ?)').run(name, number);

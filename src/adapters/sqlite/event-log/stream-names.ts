@@ -3,6 +3,7 @@ import type { EventReader } from './event-reader.ts';
 import type { Housekeeping } from './housekeeping.ts';
 import type { SqliteFault } from '../fault.ts';
 import type { StreamName, StreamNamesFile } from './stream-names-file.ts';
+import { must } from '../../../domain/must.ts';
 
 /**
  * Each batch makes the other connections read the pages of the file anew, and touches most of them: fewer batches cost
@@ -111,7 +112,7 @@ export function catchUpStreamNames(file: StreamNamesFile, reader: EventReader): 
   for (const name of reader.streamsAfter(from)) {
     names.push(name);
     if (names.length < CATCH_UP_NAMES) continue;
-    file.add(names, { position: name.number, chain: reader.chainAt(name.number)! });
+    file.add(names, { position: name.number, chain: must(reader.chainAt(name.number)) });
     names = [];
   }
   if (tail.position > from) file.add(names, tail);

@@ -58,7 +58,7 @@ class DigestTable {
 
   /** 0 when the digest is not here. */
   expiryOf(key: Uint32Array): number {
-    return this.#slots[this.#find(key) + 4]!;
+    return this.#slots[this.#find(key) + 4] ?? 0;
   }
 
   set(key: Uint32Array, expiresAtSec: number): void {
@@ -77,7 +77,7 @@ class DigestTable {
   #find(key: Uint32Array): number {
     const slots = this.#slots;
     const mask = this.#capacity - 1;
-    for (let slot = key[0]! & mask; ; slot = (slot + 1) & mask) {
+    for (let slot = (key[0] ?? 0) & mask; ; slot = (slot + 1) & mask) {
       const at = slot * WORDS;
       if (slots[at + 4] === 0) return at;
       if (slots[at] === key[0] && slots[at + 1] === key[1] && slots[at + 2] === key[2] && slots[at + 3] === key[3])
@@ -91,6 +91,6 @@ class DigestTable {
     this.#slots = new Uint32Array(this.#capacity * WORDS);
     this.#size = 0;
     for (let at = 0; at < old.length; at += WORDS)
-      if (old[at + 4] !== 0) this.#put(old.subarray(at, at + 4), old[at + 4]!);
+      if (old[at + 4] !== 0) this.#put(old.subarray(at, at + 4), old[at + 4] ?? 0);
   }
 }

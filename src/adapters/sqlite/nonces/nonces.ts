@@ -6,6 +6,7 @@ import { NONCE_LIFETIME_SEC, NonceMemory } from './nonce-memory.ts';
 import { NONCES_FILE, NoncesFile, type UsedNonce } from './nonces-file.ts';
 import { faultOf } from '../fault.ts';
 import type { SqliteEventStore } from '../event-log/event-store.ts';
+import { must } from '../../../domain/must.ts';
 
 /** What one write of a nonce costs in the WAL, roughly: a page shared by those written together. */
 const WRITE_BYTES = 4_500;
@@ -91,7 +92,7 @@ class SqliteNonces implements Nonces {
     if (batch.length === 0) return;
     this.#queue = [];
     try {
-      this.#file.write(batch, batch.at(-1)!.nowSec);
+      this.#file.write(batch, must(batch.at(-1)).nowSec);
     } catch (error) {
       const { message } = faultOf(error);
       for (const { reject } of batch) reject(new StoreUnavailable(message));

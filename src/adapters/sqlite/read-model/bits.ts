@@ -1,4 +1,5 @@
 import { CHUNK_ORDERS } from './ranks.ts';
+import { must } from '../../../domain/must.ts';
 
 /*
  * A chunk of a list as bytes: the bit of a place (0 up to `CHUNK_ORDERS`) is set while its member is listed. What
@@ -29,9 +30,9 @@ const SINGLE = Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte));
  */
 export function flipped(bits: Uint8Array, place: number): Uint8Array {
   const [index, bit] = [place >>> 3, 1 << (place & 7)];
-  if (index === 0 && bits.length <= 1) return SINGLE[(bits[0] ?? 0) ^ bit]!;
+  if (index === 0 && bits.length <= 1) return must(SINGLE[(bits[0] ?? 0) ^ bit]);
   const turned = index < bits.length && bits.length > 1 ? bits : withRoomFor(bits, index);
-  turned[index]! ^= bit;
+  turned[index] = (turned[index] ?? 0) ^ bit;
   return turned;
 }
 
@@ -51,8 +52,8 @@ export function withoutZeros(bits: Uint8Array): Uint8Array {
 export function onesBelow(bits: Uint8Array, place: number): number {
   const bytes = Math.min(place >>> 3, bits.length);
   let ones = 0;
-  for (let index = 0; index < bytes; index += 1) ones += ONES[bits[index]!]!;
-  return place >>> 3 < bits.length ? ones + ONES[bits[bytes]! & ((1 << (place & 7)) - 1)]! : ones;
+  for (let index = 0; index < bytes; index += 1) ones += ONES[bits[index] ?? 0] ?? 0;
+  return place >>> 3 < bits.length ? ones + (ONES[(bits[bytes] ?? 0) & ((1 << (place & 7)) - 1)] ?? 0) : ones;
 }
 
 export const countOnes = (bits: Uint8Array): number => onesBelow(bits, CHUNK_ORDERS);
@@ -61,8 +62,8 @@ export const countOnes = (bits: Uint8Array): number => onesBelow(bits, CHUNK_ORD
 export function placeOfRank(bits: Uint8Array, rank: number): number {
   let left = rank;
   for (let index = 0; index < bits.length; index += 1) {
-    const ones = ONES[bits[index]!]!;
-    if (left < ones) return index * 8 + placeInByte(bits[index]!, left);
+    const ones = ONES[bits[index] ?? 0] ?? 0;
+    if (left < ones) return index * 8 + placeInByte(bits[index] ?? 0, left);
     left -= ones;
   }
   throw new RangeError(`rank ${rank} is beyond the bits`);
@@ -76,7 +77,7 @@ export function placesDown(bits: Uint8Array, to: number, from: number, limit: nu
     index >= from >>> 3 && places.length < limit;
     index -= 1
   ) {
-    for (let bit = 7, byte = bits[index]!; byte !== 0 && bit >= 0 && places.length < limit; bit -= 1) {
+    for (let bit = 7, byte = bits[index] ?? 0; byte !== 0 && bit >= 0 && places.length < limit; bit -= 1) {
       if (((byte >>> bit) & 1) === 0) continue;
       byte ^= 1 << bit;
       const place = index * 8 + bit;

@@ -4,6 +4,7 @@ import type { Position } from '../../../ports/event-store.ts';
 import type { OwnedRows } from '../../../ports/read-model.ts';
 import { ListReader } from './list-reader.ts';
 import { openForReading, readModelFile, rowTable } from './schema.ts';
+import { must } from '../../../domain/must.ts';
 
 export interface Drift {
   /** SHA-256 (hex) over everything the projection keeps. */
@@ -87,10 +88,11 @@ export function compareProjection(owned: OwnedRows, one: ReadModelSnapshot, othe
   while (mine || theirs) {
     rows += 1;
     const order = !mine ? 1 : !theirs ? -1 : mine.key < theirs.key ? -1 : mine.key > theirs.key ? 1 : 0;
-    if (order !== 0 || !sameValue(mine!.value, theirs!.value)) {
+    if (order !== 0 || !sameValue(must(mine).value, must(theirs).value)) {
       differing += 1;
       const what = order < 0 ? 'is not in the ledger' : order > 0 ? 'is missing' : 'differs';
-      if (examples.length < EXAMPLES) examples.push(`${(order <= 0 ? mine : theirs)!.key.replace('\0', ' ')} ${what}`);
+      if (examples.length < EXAMPLES)
+        examples.push(`${must(order <= 0 ? mine : theirs).key.replace('\0', ' ')} ${what}`);
     }
     if (order <= 0) mine = next(left, digest);
     if (order >= 0) theirs = next(right, otherDigest);

@@ -35,7 +35,7 @@ export class KeyIndex {
     const hash = this.#hashOf(key);
     const mask = this.#ids.length - 1;
     for (let slot = hash & mask; this.#ids[slot] !== 0; slot = (slot + 1) & mask) {
-      if (this.#hashes[slot] === hash && isKey(this.#ids[slot]!)) return this.#ids[slot]!;
+      if (this.#hashes[slot] === hash && isKey(this.#ids[slot] ?? 0)) return this.#ids[slot] ?? 0;
     }
     return 0;
   }
@@ -52,7 +52,7 @@ export class KeyIndex {
     const [hashes, ids] = [this.#hashes, this.#ids];
     this.#hashes = new Uint32Array(2 * hashes.length);
     this.#ids = new Uint32Array(2 * ids.length);
-    for (let slot = 0; slot < ids.length; slot += 1) if (ids[slot] !== 0) this.#put(hashes[slot]!, ids[slot]!);
+    for (let slot = 0; slot < ids.length; slot += 1) if (ids[slot] !== 0) this.#put(hashes[slot] ?? 0, ids[slot] ?? 0);
   }
 
   #hashOf(key: string): number {

@@ -17,6 +17,7 @@ import {
   sumBelow,
 } from './ranks.ts';
 import { ordinalListOf, splitList } from './schema.ts';
+import { must } from '../../../domain/must.ts';
 
 /** What is read of one set of lists. */
 type SetQueries = Record<'list' | 'ordinalList' | 'chunk' | 'leaf' | 'upwards', StatementSync>;
@@ -142,7 +143,7 @@ export class ListReader {
     const lines = new OrdinalWalk(ordinalList);
     const members: ListMember[] = [];
     for (let index = orders.length - 1; index >= 0; index -= 1) {
-      const order = orders[index]!;
+      const order = must(orders[index]);
       const line = lines.lineAt(order);
       if (line === undefined) throw new Error(`order ${order} of list ${ordinalList.id} has no member`);
       const { member, rowId } = readLine(line);

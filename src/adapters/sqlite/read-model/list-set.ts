@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { must } from '../../../domain/must.ts';
 
 /** The row of a list as `find` answers it. `tail` and `last` are of its leaves, the rest of its bits. */
 export type StoredList = [
@@ -80,7 +81,7 @@ export class ListSet {
 
   find(name: string): StoredList | undefined {
     this.index();
-    return this.#find!.get(name) as unknown as StoredList | undefined;
+    return must(this.#find).get(name) as unknown as StoredList | undefined;
   }
 
   findById(id: number, name: string): StoredList | undefined {

@@ -16,6 +16,7 @@ import {
   MAX_ORDER,
 } from './ranks.ts';
 import { ordinalListOf, splitList } from './schema.ts';
+import { must } from '../../../domain/must.ts';
 
 /** What memory keeps at most. */
 export interface ListLimits {
@@ -257,7 +258,7 @@ export class ListWriter {
 
   #count(list: List, chunk: number, step: number): void {
     list.counted += step;
-    list.counts[chunk]! += step;
+    list.counts[chunk] = (list.counts[chunk] ?? 0) + step;
   }
 
   #touch(list: List): void {
@@ -267,7 +268,7 @@ export class ListWriter {
 
   #idOf(list: List): number {
     if (list.id === null) this.#save(list);
-    return list.id!;
+    return must(list.id);
   }
 
   #list(name: string): List | null {
@@ -356,10 +357,10 @@ export class ListWriter {
     const cached = list.set.chunks.get(key);
     if (cached) return cached;
     const row =
-      list.counts[number]! > 0
+      (list.counts[number] ?? 0) > 0
         ? (list.set.tables.sql.findChunk.get(key) as unknown as [Uint8Array] | undefined)
         : undefined;
-    const chunk: Chunk = { number, bits: row?.[0] ?? NO_BITS, count: list.counts[number]! };
+    const chunk: Chunk = { number, bits: row?.[0] ?? NO_BITS, count: list.counts[number] ?? 0 };
     list.set.chunks.set(key, chunk);
     return chunk;
   }

@@ -39,7 +39,7 @@ const NO_BYTES = new Uint8Array(0);
 export function locate(counts: Uint16Array, rank: number): { index: number; rest: number } {
   let rest = rank;
   for (let index = 0; index < counts.length; index += 1) {
-    const count = counts[index]!;
+    const count = counts[index] ?? 0;
     if (rest < count) return { index, rest };
     rest -= count;
   }
@@ -49,6 +49,6 @@ export function locate(counts: Uint16Array, rank: number): { index: number; rest
 export function sumBelow(counts: Uint16Array, index: number): number {
   let sum = 0;
   const end = Math.min(index, counts.length);
-  for (let i = 0; i < end; i += 1) sum += counts[i]!;
+  for (let i = 0; i < end; i += 1) sum += counts[i] ?? 0;
   return sum;
 }

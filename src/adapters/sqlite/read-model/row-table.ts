@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { KeyIndex } from './key-index.ts';
+import { must } from '../../../domain/must.ts';
 
 /** The rows of one name, as texts by key. */
 export interface RowTable {
@@ -82,7 +83,7 @@ export class NextTable implements RowTable {
 
   get(key: string): string | null {
     const id = this.#find(key);
-    return id === 0 ? null : this.#row(id)![1];
+    return id === 0 ? null : must(this.#row(id))[1];
   }
 
   /** From now on rows are found by their key on disk, as those that are served. */
@@ -96,7 +97,7 @@ export class NextTable implements RowTable {
 
   #find(key: string): number {
     if (this.#keys) return this.#keys.find(key, (id) => this.#row(id)?.[0] === key);
-    return (this.#idOf!.get(key) as unknown as [number] | undefined)?.[0] ?? 0;
+    return (must(this.#idOf).get(key) as unknown as [number] | undefined)?.[0] ?? 0;
   }
 
   #row(id: number): [key: string, json: string] | undefined {

@@ -6,6 +6,7 @@ import { listTables } from './list-set.ts';
 import { NextTable, ServedTable, type RowTable } from './row-table.ts';
 import { DROPPED_TABLES, NEXT, nextRowTable, openForWriting, rowTable } from './schema.ts';
 import { messageOf } from '../../../runtime/util/message-of.ts';
+import { must } from '../../../domain/must.ts';
 
 /** Drawn, so that no history has the name of another one, also in a file that began anew. Below 2^53. */
 const NEW_GENERATION = 'abs(random() % 9007199254740991)';
@@ -97,7 +98,8 @@ export class ReadModelWriter {
       this.#db.prepare('UPDATE checkpoints SET projection = ? WHERE projection = ?').run(projection, NEXT + projection);
       for (const name of tables) {
         const id = this.#tableId(name);
-        if (this.#next.opened(name)) this.#db.exec(`ALTER TABLE ${nextRowTable(id!)} RENAME TO ${rowTable(id!)}`);
+        if (this.#next.opened(name))
+          this.#db.exec(`ALTER TABLE ${nextRowTable(must(id))} RENAME TO ${rowTable(must(id))}`);
       }
       for (const prefix of lists)
         this.#db.prepare('UPDATE list_sets SET prefix = ? WHERE prefix = ?').run(prefix, NEXT + prefix);
@@ -129,7 +131,7 @@ export class ReadModelWriter {
       });
     } catch (error) {
       this.#served.forget();
-      if (batch.length === 1) errors.set(batch[0]!, messageOf(error));
+      if (batch.length === 1) errors.set(must(batch[0]), messageOf(error));
       else for (const one of batch) this.#applyServed([one], errors);
     }
   }

@@ -8,6 +8,7 @@ import { depositFactsOf, isSameMoney } from './facts.ts';
 import type { ChainView } from './facts.ts';
 import { RevertedDeposits } from './reverted.ts';
 import type { DepositTrackingDeps, PendingDeposit } from './types.ts';
+import { must } from '../../../domain/must.ts';
 
 interface Tracked {
   readonly sessionId: SessionId;
@@ -219,7 +220,7 @@ export class TrackedDeposits {
   async #examine(deposit: Tracked, view: ChainView, blocks: ReadonlyMap<number, SeenBlock>): Promise<void> {
     const { chain } = this.#deps;
     const { txHash, logIndex, blockNumber } = deposit.facts;
-    const seen = blocks.get(blockNumber)!;
+    const seen = must(blocks.get(blockNumber));
     const transfer = await chain.transferAt(txHash, logIndex, seen.look);
     const facts = transfer && depositFactsOf(transfer, chain.settings);
     if (!transfer || !facts || !isSameMoney(facts, deposit.facts)) return this.#examineAbsent(deposit, view);

@@ -1,4 +1,5 @@
 import type { Block } from '../../../ports/chain.ts';
+import { must } from '../../../domain/must.ts';
 
 /** More than any chain leaves unfinalised while it works; beyond it the oldest hashes are forgotten. */
 const MAX_BLOCKS = 8_192;
@@ -23,11 +24,11 @@ export class KnownBlocks {
   insert(block: Block): void {
     const at = this.#blocks.findIndex((known) => known.number >= block.number);
     if (at < 0) this.#blocks.push(block);
-    else this.#blocks.splice(at, this.#blocks[at]!.number === block.number ? 1 : 0, block);
+    else this.#blocks.splice(at, must(this.#blocks[at]).number === block.number ? 1 : 0, block);
   }
 
   dropAbove(number: number): void {
-    while (this.#blocks.length > 0 && this.#blocks.at(-1)!.number > number) this.#blocks.pop();
+    while (this.#blocks.length > 0 && must(this.#blocks.at(-1)).number > number) this.#blocks.pop();
   }
 
   dropBelow(number: number): void {
@@ -36,8 +37,8 @@ export class KnownBlocks {
   }
 
   hashAt(number: number): string | null {
-    for (let at = this.#blocks.length - 1; at >= 0 && this.#blocks[at]!.number >= number; at -= 1) {
-      if (this.#blocks[at]!.number === number) return this.#blocks[at]!.hash;
+    for (let at = this.#blocks.length - 1; at >= 0 && must(this.#blocks[at]).number >= number; at -= 1) {
+      if (must(this.#blocks[at]).number === number) return must(this.#blocks[at]).hash;
     }
     return null;
   }
@@ -45,6 +46,6 @@ export class KnownBlocks {
   /** At or below the height, newest first. */
   *downFrom(number: number): Generator<Block> {
     for (let at = this.#blocks.length - 1; at >= 0; at -= 1)
-      if (this.#blocks[at]!.number <= number) yield this.#blocks[at]!;
+      if (must(this.#blocks[at]).number <= number) yield must(this.#blocks[at]);
   }
 }

@@ -11,6 +11,7 @@ import { rescan, type RescanParts } from './rescan.ts';
 import { findStart } from './start.ts';
 import { Polling } from '../polling.ts';
 import type { RescanResult, WatchChainDeps, WatchChainOptions, WatchStatus } from './types.ts';
+import { must } from '../../../domain/must.ts';
 
 /** Where this many final blocks are unread, their payments are confirmed and their evidence written on the way. */
 const GAP_BLOCKS = 64;
@@ -138,7 +139,7 @@ export class ChainWatcher {
       await this.#readFinalized();
     // What became final is not kept waiting for what is new.
     await this.#settle();
-    if (this.#scanned!.number < head.number) {
+    if (must(this.#scanned).number < head.number) {
       await this.#readRecent(head);
       await this.#settle();
     }
@@ -146,8 +147,8 @@ export class ChainWatcher {
   }
 
   #settle(): Promise<void> {
-    const { number: headNumber } = this.#head!;
-    const isReadToHead = this.#scanned!.number >= headNumber;
+    const { number: headNumber } = must(this.#head);
+    const isReadToHead = must(this.#scanned).number >= headNumber;
     return this.#deposits.settle({
       look: this.#look,
       headNumber,
@@ -158,7 +159,7 @@ export class ChainWatcher {
 
   #isFarBehind(head: Block): boolean {
     const gap = Math.max(head.number - this.#options.maxScanBlocks, (this.#finalized?.number ?? 0) - GAP_BLOCKS);
-    return this.#scanned!.number < gap;
+    return must(this.#scanned).number < gap;
   }
 
   async #begin(): Promise<void> {
@@ -198,7 +199,7 @@ export class ChainWatcher {
 
   /** Compares the hashes seen with the chain's, newest first, and goes back to the last block both have. */
   async #mendFork(head: Block): Promise<void> {
-    const scanned = this.#scanned!;
+    const scanned = must(this.#scanned);
     if (
       head.number === scanned.number + 1
         ? head.parentHash === scanned.hash
@@ -224,7 +225,7 @@ export class ChainWatcher {
   async #mendDeepFork(head: Block): Promise<void> {
     const common = await commonBlockBelow(
       this.#deps,
-      Math.min(this.#covered!.number, head.number),
+      Math.min(must(this.#covered).number, head.number),
       this.#options.deepBlocks,
     );
     if (!common) return;
@@ -233,8 +234,8 @@ export class ChainWatcher {
   }
 
   #rewindTo(common: Block, head: Block): void {
-    const scanned = this.#scanned!;
-    const beyondFinality = common.number < this.#covered!.number;
+    const scanned = must(this.#scanned);
+    const beyondFinality = common.number < must(this.#covered).number;
     // A running chain never gets shorter: only a local node that was killed and came back with an older state does.
     const rewound = this.#options.sandbox && head.number < scanned.number;
     this.#known.dropAbove(common.number);
@@ -257,8 +258,8 @@ export class ChainWatcher {
 
   /** Follows the head. Ends early when the chain changes under it: the next tick mends that. */
   async #readRecent(head: Block): Promise<void> {
-    while (this.#scanned!.number < head.number && !this.#polling.isStopping) {
-      const from = this.#scanned!.number + 1;
+    while (must(this.#scanned).number < head.number && !this.#polling.isStopping) {
+      const from = must(this.#scanned).number + 1;
       const result = await this.#scan(from, Math.min(head.number, from + this.#options.maxScanBlocks - 1));
       if (!(await this.#follows(result))) return;
       await this.#deposits.observe(result.transfers);
@@ -273,7 +274,7 @@ export class ChainWatcher {
 
   /** Whether the range continues the blocks read before it. */
   async #follows(result: ScanResult): Promise<boolean> {
-    const previous = this.#scanned!;
+    const previous = must(this.#scanned);
     const first = result.headers?.[0] ?? result.lastBlock;
     if (first.number === previous.number + 1) return first.parentHash === previous.hash;
     return (await this.#deps.chain.blockAt(previous.number))?.hash === previous.hash;
@@ -285,10 +286,10 @@ export class ChainWatcher {
    * with it holds up nothing else.
    */
   async #readFinal(): Promise<void> {
-    const end = Math.min(this.#finalized?.number ?? -1, this.#head!.number, this.#scanned!.number);
+    const end = Math.min(this.#finalized?.number ?? -1, must(this.#head).number, must(this.#scanned).number);
     const untilMs = performance.now() + SECOND_READING_MS;
-    for (let goesOn = true; goesOn && this.#covered!.number < end && !this.#polling.isStopping;) {
-      const from = this.#covered!.number + 1;
+    for (let goesOn = true; goesOn && must(this.#covered).number < end && !this.#polling.isStopping;) {
+      const from = must(this.#covered).number + 1;
       const { to, providers } = this.#firstReadings.from(from);
       const limit = Math.min(end, to, this.#deposits.oldestUndecided - 1, from + this.#options.maxScanBlocks - 1);
       if (limit < from || performance.now() > untilMs) return;
@@ -363,7 +364,7 @@ export class ChainWatcher {
 
   #moveTo(block: Block): void {
     this.#scanned = block;
-    const scannedToSec = this.scannedToSec()!;
+    const scannedToSec = must(this.scannedToSec());
     for (const listener of this.#listeners) listener(scannedToSec);
   }
 }

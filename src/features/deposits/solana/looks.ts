@@ -6,6 +6,7 @@ import type { AccountReading } from './accounts.ts';
 import type { SolanaCoverage } from './coverage.ts';
 import type { WatchedOwner } from './owners.ts';
 import type { Pace, WatchSolanaDeps } from './types.ts';
+import { must } from '../../../domain/must.ts';
 
 interface WatchedAccountsDeps extends Pick<WatchSolanaDeps, 'chain' | 'addresses' | 'observer' | 'booked'> {
   readonly deposits: Pick<TrackedDeposits, 'observe'>;
@@ -77,7 +78,7 @@ export class WatchedAccounts {
     this.#timeSec = Math.max(this.#timeSec ?? 0, look.timeSec);
     this.#deps.found.saw(look.providers);
     const changed = accounts.flatMap((account, index) =>
-      this.#isExplained(account, look.units[index]!) ? [] : [{ account, units: look.units[index]! }],
+      this.#isExplained(account, must(look.units[index])) ? [] : [{ account, units: must(look.units[index]) }],
     );
     const unexplained = new Set<string>();
     const follow = async ({ account, units }: (typeof changed)[number]): Promise<void> => {

@@ -4,6 +4,7 @@ import type { Mode, SessionId } from '../../../domain/ids.ts';
 import { sessionOfStream } from '../../../domain/streams.ts';
 import { RECENT_SEC, turnOf } from '../../../domain/sweep-turns.ts';
 import { toSec } from '../../../ports/clock.ts';
+import { must } from '../../../domain/must.ts';
 
 /** An address that was given to a session. */
 export interface WatchedOwner {
@@ -68,7 +69,7 @@ export class WatchedOwners {
       if (option && mode === this.#mode)
         this.add({ owner: option.address, sessionId, createdAtSec, expiresAtSec, endedAtSec: null });
     } else if (event.type === 'SessionDeadlineMoved') {
-      const watched = this.ofSession(sessionOfStream(stream)!);
+      const watched = this.ofSession(must(sessionOfStream(stream)));
       if (watched && this.#open.has(watched.owner))
         this.#open.set(watched.owner, { ...watched, expiresAtSec: event.data.expiresAtSec });
     } else if (
@@ -77,7 +78,7 @@ export class WatchedOwners {
       event.type === 'SessionFailed' ||
       event.type === 'SessionCancelled'
     ) {
-      this.end(sessionOfStream(stream)!, toSec(atMs));
+      this.end(must(sessionOfStream(stream)), toSec(atMs));
     }
   }
 
@@ -112,7 +113,7 @@ export class WatchedOwners {
   atTurn(tier: 'recent' | 'old', turn: number, nowSec: number): WatchedOwner[] {
     const watched = this.#ended[tier].at(turn);
     if (tier === 'recent')
-      for (const owner of watched) if (nowSec - owner.endedAtSec! > RECENT_SEC) this.#retire(owner);
+      for (const owner of watched) if (nowSec - must(owner.endedAtSec) > RECENT_SEC) this.#retire(owner);
     return watched;
   }
 

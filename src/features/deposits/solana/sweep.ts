@@ -1,5 +1,6 @@
 import type { SweepMark } from '../../../domain/events/operations-events.ts';
 import { TURNS } from '../../../domain/sweep-turns.ts';
+import { must } from '../../../domain/must.ts';
 
 /**
  * One round after the other over the ended sessions of a tier, each in its interval. How far a round has come is
@@ -48,9 +49,9 @@ export class SolanaSweep {
   done(turns: number, timeSec: number, nowMs: number): void {
     if (this.#isOver) {
       this.#startedAtMs = this.#nextStart(nowMs);
-      this.#mark = { startedSec: timeSec, previousSec: this.#mark!.startedSec, turns: 0 };
+      this.#mark = { startedSec: timeSec, previousSec: must(this.#mark).startedSec, turns: 0 };
     }
-    this.#mark = { ...this.#mark!, turns: this.#mark!.turns + turns };
+    this.#mark = { ...must(this.#mark), turns: must(this.#mark).turns + turns };
     if (this.#hurried === 0) return;
     this.#hurried -= turns;
     // Those looked at last in a hurry wait for an interval like everybody else.

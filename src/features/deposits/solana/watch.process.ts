@@ -11,6 +11,7 @@ import { SolanaSweep } from './sweep.ts';
 import type { Pace, WatchSolanaDeps, WatchSolanaOptions } from './types.ts';
 import type { NetworkWatcher } from '../network-watcher.ts';
 import { Polling, systemSleep } from '../polling.ts';
+import { must } from '../../../domain/must.ts';
 
 /** How far a tier of open sessions was read without a gap. */
 interface Reached {
@@ -192,7 +193,7 @@ export class SolanaWatcher implements NetworkWatcher {
       const left = this.#sweptTo[tier];
       this.#sweeps[tier].begin(
         left,
-        this.#finalized!.timeSec,
+        must(this.#finalized).timeSec,
         nowMs - (left?.startedSec ?? 0) * 1000,
         this.#pace.nowMs(),
       );
@@ -221,7 +222,7 @@ export class SolanaWatcher implements NetworkWatcher {
     const reached = this.#openReached();
     if (reached === null || reached.timeSec <= (this.#scannedToSec ?? -1)) return;
     this.#scannedToSec = reached.timeSec;
-    for (const listener of this.#listeners) listener(this.scannedToSec()!);
+    for (const listener of this.#listeners) listener(must(this.scannedToSec()));
   }
 
   #openReached(): Reached | null {

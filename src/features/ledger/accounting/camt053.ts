@@ -2,6 +2,7 @@ import { dayBefore, dayOf } from '../../../domain/calendar.ts';
 import { absolute, formatAmount, SCALE, signedAmountOf } from '../../../domain/money.ts';
 import type { EntryRow } from '../../../../projections/ledger/rows.ts';
 import type { JournalScope, LedgerJournal } from '../journal.ts';
+import { must } from '../../../domain/must.ts';
 
 /*
  * ISO 20022 camt.053.001.08 (BankToCustomerStatementV08) of one coin at one address. Its amounts have five decimals at
@@ -141,4 +142,4 @@ const shortened = (address: string): string =>
   address.length <= MAX_ID ? address : `${address.slice(0, 16)}..${address.slice(-16)}`;
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
-const escaped = (text: string): string => text.replaceAll(/[&<>]/g, (character) => ENTITIES[character]!);
+const escaped = (text: string): string => text.replaceAll(/[&<>]/g, (character) => must(ENTITIES[character]));

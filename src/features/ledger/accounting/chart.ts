@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isCurrency } from '../../../domain/currencies.ts';
 import { merchantAccountOf } from '../../../domain/ledger.ts';
 import { isCoin } from '../../../domain/money.ts';
+import { must } from '../../../domain/must.ts';
 
 /* Which account of the operator's own chart each account of the books is. */
 
@@ -60,6 +61,6 @@ export class Chart {
     ];
     const found = wanted.find((name) => Object.hasOwn(this.file.accounts, name));
     if (found === undefined) throw new ChartRefused(`chart.accounts: ${names.at(-1)} is missing`);
-    return this.file.accounts[found]!;
+    return must(this.file.accounts[found]);
   }
 }

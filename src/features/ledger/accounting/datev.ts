@@ -3,6 +3,7 @@ import { absolute, formatAmount } from '../../../domain/money.ts';
 import type { ValuedEntry, ValuedLine } from '../valuation/valued-journal.ts';
 import { ChartRefused, type Chart } from './chart.ts';
 import { windows1252 } from './windows-1252.ts';
+import { must } from '../../../domain/must.ts';
 
 /*
  * DATEV format "Buchungsstapel" (EXTF, category 21, version 13), as developer.datev.de describes it: Windows-1252,
@@ -165,13 +166,13 @@ function postingsOf({ lines }: ValuedEntry, chart: Chart): Posting[] {
   const worth = lines.filter(({ value }) => value !== 0n);
   const numberOf = ({ account, network, coin }: ValuedLine): string => chart.accountOf(account, network, coin);
   const [one, other] = worth;
-  if (worth.length === 2 && numberOf(one!) !== numberOf(other!))
-    return [{ value: one!.value, account: numberOf(one!), contra: numberOf(other!), line: one! }];
-  return worth.map((line) => ({ value: line.value, account: numberOf(line), contra: chart.file.clearing!, line }));
+  if (worth.length === 2 && numberOf(must(one)) !== numberOf(must(other)))
+    return [{ value: must(one).value, account: numberOf(must(one)), contra: numberOf(must(other)), line: must(one) }];
+  return worth.map((line) => ({ value: line.value, account: numberOf(line), contra: must(chart.file.clearing), line }));
 }
 
 function header({ file }: Chart, { from, to, createdAtMs }: DatevScope): string {
-  const { consultant, client, fiscal_year_start: start, account_length: length } = file.datev!;
+  const { consultant, client, fiscal_year_start: start, account_length: length } = must(file.datev);
   const created = new Date(createdAtMs).toISOString().replaceAll(/\D/g, '').slice(0, 17);
   return [
     ...['"EXTF"', '700', '21', '"Buchungsstapel"', '13', created, '', '"RE"', '""', '""'],

@@ -10,6 +10,7 @@ import type { CsvCell } from '../../../runtime/util/csv.ts';
 import type { EntryRow } from '../../../../projections/ledger/rows.ts';
 import type { JournalScope, LedgerJournal } from '../journal.ts';
 import { amountCell, chainTimeCell, rowOf, timeCell, type Table } from './table.ts';
+import { must } from '../../../domain/must.ts';
 
 const COLUMNS = [
   ...[
@@ -91,7 +92,7 @@ function rowsOf(entry: EntryRow, { created, chosen, paid }: Order): CsvCell[][] 
     },
     fiat_difference: entry.value?.difference ?? null,
   };
-  const account = payableTo(entry.merchantId!);
+  const account = payableTo(must(entry.merchantId));
   const parts = entry.lines.filter((line) => line.account === account);
   return parts.map(({ network, amount }, index) => {
     const cells: Record<string, CsvCell> = {

@@ -2,6 +2,7 @@ import { formatAmount, signedAmountOf } from '../../../domain/money.ts';
 import type { DocumentTotal } from '../../../domain/events/document-events.ts';
 import { csvRow, type CsvCell } from '../../../runtime/util/csv.ts';
 import type { EntryRow } from '../../../../projections/ledger/rows.ts';
+import { must } from '../../../domain/must.ts';
 
 export const TABLE_FORMATS = ['csv', 'jsonl'] as const;
 export type TableFormat = (typeof TABLE_FORMATS)[number];
@@ -72,4 +73,4 @@ export async function* textOf(table: Table, format: TableFormat, tally = new Tal
 }
 
 const jsonRow = (columns: readonly string[], cells: readonly CsvCell[]): string =>
-  `${JSON.stringify(Object.fromEntries(cells.map((cell, index) => [columns[index]!, cell])))}\n`;
+  `${JSON.stringify(Object.fromEntries(cells.map((cell, index) => [must(columns[index]), cell])))}\n`;

@@ -5,6 +5,7 @@ import { BOOKED_COINS } from '../../../domain/ledger.ts';
 import { absolute, formatAmount, parseAmount, SCALE } from '../../../domain/money.ts';
 import { BOOK_RATES_STREAM } from '../../../domain/streams.ts';
 import type { EventStore } from '../../../ports/event-store.ts';
+import { must } from '../../../domain/must.ts';
 
 /** A rate that is older says little of what a coin is worth. */
 const MAX_RATE_AGE_SEC = 7 * 86_400;
@@ -45,7 +46,7 @@ export class BookRates {
         for (const { coin, atSec, rate } of rates) {
           const ofCoin = found.get(coin) ?? [];
           found.set(coin, ofCoin);
-          ofCoin.push({ atSec, rate, units: parseAmount(rate)!, source, event: id });
+          ofCoin.push({ atSec, rate, units: must(parseAmount(rate)), source, event: id });
         }
       }
       if (events.length < PAGE) break;
@@ -89,7 +90,7 @@ export class BookRates {
     let [low, high] = [0, rates.length];
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (rates[middle]!.atSec <= atSec) low = middle + 1;
+      if (must(rates[middle]).atSec <= atSec) low = middle + 1;
       else high = middle;
     }
     return rates[low - 1] ?? null;

@@ -3,6 +3,7 @@ import type { CsvCell } from '../../../runtime/util/csv.ts';
 import { amountCell, chainTimeCell, rowOf, timeCell, type Table } from '../documents/table.ts';
 import type { BookRates } from './book-rates.ts';
 import type { ValuedEntry, ValuedLine } from './valued-journal.ts';
+import { must } from '../../../domain/must.ts';
 
 export const COST_METHODS = ['fifo', 'average'] as const;
 export type CostMethod = (typeof COST_METHODS)[number];
@@ -64,7 +65,7 @@ export const costBasisTable = (
 });
 
 function cellsOf({ entry, kind, day }: ValuedEntry, line: ValuedLine, pool: Pool, rates: BookRates): CsvCell[] {
-  const units = -line.units!;
+  const units = -must(line.units);
   const value = -line.value;
   const isAcquired = units > 0n;
   const left = isAcquired ? null : pool.dispose(-units, -value);
@@ -86,9 +87,9 @@ function cellsOf({ entry, kind, day }: ValuedEntry, line: ValuedLine, pool: Pool
     }),
     ...{
       currency: rates.currency,
-      rate: line.rate!.rate,
-      rate_at: timeCell(line.rate!.atSec * 1000),
-      rate_source: line.rate!.source,
+      rate: must(line.rate).rate,
+      rate_at: timeCell(must(line.rate).atSec * 1000),
+      rate_source: must(line.rate).source,
     },
     ...{
       held: amountCell(pool.held),

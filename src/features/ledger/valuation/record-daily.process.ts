@@ -8,6 +8,7 @@ import { Recurring } from '../../../runtime/util/recurring.ts';
 import type { BookedCoins } from './booked-coins.ts';
 import { BookRates } from './book-rates.ts';
 import { recordRates, type RecordRatesDeps } from './record-rates.ts';
+import { must } from '../../../domain/must.ts';
 
 export interface RecordDailyDeps extends RecordRatesDeps {
   readonly currency: string;
@@ -72,7 +73,7 @@ export class RecordDailyRates {
     const nowSec = toSec(this.#deps.clock.nowMs());
     const missing: MissingRate[] = [];
     for (const coin of booked?.coins ?? []) {
-      const days = await this.#record(coin, daysFrom(booked!.firstDay, nowSec));
+      const days = await this.#record(coin, daysFrom(must(booked).firstDay, nowSec));
       missing.push(...days.filter((day) => startOfDaySec(day) + LATE_SEC <= nowSec).map((day) => ({ coin, day })));
     }
     this.#missing = missing.toSorted((one, other) => one.day.localeCompare(other.day));
@@ -88,7 +89,7 @@ export class RecordDailyRates {
       try {
         const said = await provider.rates(coin, currency, open, this.#closing.signal);
         const rates = open.flatMap((day) =>
-          said.has(day) ? [{ coin, atSec: startOfDaySec(day), rate: said.get(day)! }] : [],
+          said.has(day) ? [{ coin, atSec: startOfDaySec(day), rate: must(said.get(day)) }] : [],
         );
         const likely = likelyOf(known, rates);
         if (likely.length < rates.length)
@@ -140,7 +141,7 @@ function likelyOf(known: BookRates, rates: readonly BookRate[]): BookRate[] {
 /** In 10^-18 units of the currency. */
 function newestOf(known: BookRates, { coin, atSec }: BookRate, likely: readonly BookRate[]): bigint | null {
   const recorded = known.newest(coin, atSec);
-  const accepted = likely.map((rate) => ({ atSec: rate.atSec, units: parseAmount(rate.rate)! }));
+  const accepted = likely.map((rate) => ({ atSec: rate.atSec, units: must(parseAmount(rate.rate)) }));
   const [newest] = [...(recorded ? [recorded] : []), ...accepted].toSorted((one, other) => other.atSec - one.atSec);
   return newest && atSec - newest.atSec <= WEEK_SEC ? newest.units : null;
 }

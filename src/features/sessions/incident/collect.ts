@@ -13,6 +13,7 @@ import {
   type IncidentCoverage,
   type IncidentSubject,
 } from './incident-file.ts';
+import { must } from '../../../domain/must.ts';
 
 export interface CollectOptions {
   readonly subject: IncidentSubject;
@@ -60,7 +61,7 @@ export async function collectIncident(store: Pick<EventStore, 'readAll'>, option
   const sessions = [...events].map(([sessionId, own]) => ({
     sessionId,
     events: own,
-    deliveries: own.flatMap(notificationOf).flatMap((id) => notified.get(id)!),
+    deliveries: own.flatMap(notificationOf).flatMap((id) => must(notified.get(id))),
   }));
   return {
     format: INCIDENT_FORMAT,
@@ -130,7 +131,7 @@ function logsAbout(events: readonly RecordedEvent[], lines: Iterable<string>): o
   const names = new Set<string>();
   for (const recorded of events) {
     const { metadata, event } = decodeEvent(recorded);
-    names.add(sessionOfStream(recorded.stream)!);
+    names.add(must(sessionOfStream(recorded.stream)));
     for (const name of [
       metadata.correlationId,
       metadata.notificationId,

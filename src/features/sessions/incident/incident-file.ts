@@ -6,6 +6,7 @@ import { sessionStream } from '../../../domain/streams.ts';
 import type { RecordedEvent } from '../../../ports/event-store.ts';
 import { hash } from 'node:crypto';
 import type { TimelineEntry } from '../timeline-types.ts';
+import { must } from '../../../domain/must.ts';
 
 export const INCIDENT_FORMAT = 'quittance-incident/1';
 
@@ -86,7 +87,7 @@ export function parseIncident(text: string): Incident {
   if (!parsed.success) {
     const [first] = parsed.error.issues;
     throw new NoIncident(
-      `file: ${first!.path.join('.') || 'it'} is not what "quittance incident export" writes (${first!.message})`,
+      `file: ${must(first).path.join('.') || 'it'} is not what "quittance incident export" writes (${must(first).message})`,
     );
   }
   const found = parsed.data as unknown as Incident;

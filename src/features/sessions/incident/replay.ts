@@ -13,6 +13,7 @@ import { excess, held, pending, refundable } from '../../../../state-machines/ch
 import { sessionTable } from '../../shared/handlers/session-handler.ts';
 import { describeEvent } from '../timeline-words.ts';
 import { NoIncident, type IncidentSession } from './incident-file.ts';
+import { must } from '../../../domain/must.ts';
 
 /** One command, or events that are recorded and not decided again, with the moment they belong to. */
 export interface Turn {
@@ -59,7 +60,7 @@ export function turnsOf({ events }: IncidentSession): Turn[] {
   const stored = events.map((event) => decodeEvent(event) as StoredEvent<SessionEvent>);
   const turns: Turn[] = [];
   for (let at = 0; at < stored.length;) {
-    const first = stored[at]!;
+    const first = must(stored[at]);
     // What one command decided was committed together.
     const together = stored
       .slice(at)
@@ -81,12 +82,12 @@ function lengthOf([first, second]: readonly SessionEvent[]): number {
     CoinChosen: 'DepositDetected',
     DepositConfirmed: 'SessionPaid',
   };
-  return second && brings[first!.type] === second.type ? 2 : 1;
+  return second && brings[must(first).type] === second.type ? 2 : 1;
 }
 
 /** Null where the request cannot be told from what it led to. */
 function commandOf(recorded: readonly SessionEvent[], atMs: number): SessionCommand | null {
-  const event = recorded[0]!.type === 'CoinChosen' ? recorded[1]! : recorded[0]!;
+  const event = must(recorded[0]).type === 'CoinChosen' ? must(recorded[1]) : must(recorded[0]);
   switch (event.type) {
     case 'SessionCreated':
       return { type: 'CreateSession', data: event.data };

@@ -4,6 +4,7 @@ import type { Network } from '../../../domain/networks.ts';
 import { toSec } from '../../../ports/clock.ts';
 import { NoIncident, type Incident, type IncidentCoverage, type IncidentSession } from './incident-file.ts';
 import { replay, turnsOf, type Replay, type Turn } from './replay.ts';
+import { must } from '../../../domain/must.ts';
 
 /** A policy beside the one that was in force. */
 export interface WhatIf {
@@ -16,9 +17,10 @@ export interface WhatIf {
 }
 
 const RULES: Readonly<Record<string, (value: string) => WhatIf | null>> = {
-  tolerance: (value) => (parseAmount(value) === null ? null : { tolerance: formatAmount(parseAmount(value)!) }),
+  tolerance: (value) => (parseAmount(value) === null ? null : { tolerance: formatAmount(must(parseAmount(value))) }),
   confirmations: (value) => (/^([1-9]|[1-8]\d|9[0-6])$/.test(value) ? { confirmations: Number(value) } : null),
-  second_source: (value) => (parseAmount(value) === null ? null : { secondSource: formatAmount(parseAmount(value)!) }),
+  second_source: (value) =>
+    parseAmount(value) === null ? null : { secondSource: formatAmount(must(parseAmount(value))) },
 };
 const WORDS: Readonly<Record<string, string>> = {
   tolerance: 'an amount such as 0.50',
@@ -30,10 +32,10 @@ const WORDS: Readonly<Record<string, string>> = {
 export function parseWhatIf(texts: readonly string[]): WhatIf {
   return texts.reduce<WhatIf>((found, text) => {
     const [name, value] = splitOnce(text);
-    const rule = Object.hasOwn(RULES, name) ? RULES[name]! : null;
+    const rule = Object.hasOwn(RULES, name) ? must(RULES[name]) : null;
     if (!rule) throw new NoIncident(`what-if: ${name} is none of ${Object.keys(RULES).join(', ')}`);
     const change = rule(value);
-    if (!change) throw new NoIncident(`what-if: ${name} must be ${WORDS[name]!}`);
+    if (!change) throw new NoIncident(`what-if: ${name} must be ${must(WORDS[name])}`);
     return { ...found, ...change };
   }, {});
 }

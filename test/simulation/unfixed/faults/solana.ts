@@ -50,7 +50,7 @@ export const SOLANA_FAULTS: readonly Unfixed[] = [
     'a deposit on Solana is paid back to whoever paid its fee',
     [],
     `${ADAPTER}/token-balances.ts`,
-    'return fallen.length === 1 ? fallen[0]! : null;',
+    'return fallen.length === 1 ? (fallen[0] ?? null) : null;',
     'return fallen.length === 1 ? (deltas.find(({ units }) => units > 0n)?.owner ?? null) : null;',
   ),
   unfixed(
