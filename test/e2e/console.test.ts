@@ -348,7 +348,6 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
 
     await olga.page.goto(`${origin}/treasury`);
     const form = olga.page.locator('form[action="/treasury/withdraw"]');
-    await form.getByLabel('Mode').selectOption('test');
     await form.getByLabel('Network').selectOption('ethereum');
     await form.getByLabel('Coin').selectOption('USDT');
     await form.getByLabel('Amount').fill('12.50');

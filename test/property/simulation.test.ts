@@ -44,7 +44,7 @@ describe('a whole installation in virtual time', () => {
 
   it.each([
     { network: 'tron', seed: 'on TRON 3', met: ['GasTopUpCompleted'] },
-    { network: 'solana', seed: 'on Solana', met: ['NonceAccountCompleted'] },
+    { network: 'solana', seed: 'on Solana 4', met: ['NonceAccountCompleted'] },
   ])(
     'keeps its promises on $network, from payments to refunds and sweeps, and is the same each time',
     { timeout: ROUNDS_MS },

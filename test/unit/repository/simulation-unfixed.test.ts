@@ -17,8 +17,8 @@ describe('what the simulation is shown to find', () => {
     expect(page).toBe(tableOf(readResults()));
   });
 
-  it('says why of each that was looked for in vain', () => {
-    for (const { name, notFound } of UNFIXED)
-      if (readResults()[name]?.outcome === 'not found') expect(notFound, name).toBeDefined();
+  it('is at least thirty-five faults', () => {
+    const found = UNFIXED.filter(({ name }) => readResults()[name]?.outcome === 'found');
+    expect(found.length).toBeGreaterThanOrEqual(35);
   });
 });
