@@ -173,6 +173,9 @@ export class EvmOutgoing implements OutgoingChain {
       // A sweep has no more gas than it was given, so its fee may rise only as far as that goes.
       const affordable =
         order.kind === 'sweep' ? (await nativeOf(provider, order.fromAddress)) / gasLimit : fees.maxFeePerGas;
+      // A node that does not know of that gas yet would have the address sign what no node takes, and wait for it for ever.
+      if (affordable < fees.least && order.kind === 'sweep')
+        throw new ProviderFault('inconsistent', `does not show the gas that ${order.fromAddress} was given`);
       const maxFeePerGas = least(affordable, fees.maxFeePerGas);
       const capped = textOf({ maxFeePerGas, tip: least(fees.tip, maxFeePerGas) });
       return {
