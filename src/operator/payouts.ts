@@ -19,7 +19,7 @@ import { agree } from './approvals.ts';
 import type { TreasuryStatus } from '../features/payouts/refunds/refunds.process.ts';
 import type { SessionHandler } from '../features/shared/handlers/session-handler.ts';
 import type { RefundId } from '../domain/ids.ts';
-import { must } from '../domain/must.ts';
+import { createdOf } from '../../state-machines/checkout-session/session.state.ts';
 
 /** Payouts where they run; both throw `CommandRefused` where another process pays. */
 interface RunningPayouts {
@@ -47,9 +47,13 @@ export function payoutCommands(
     const refundId = parseRefundId(requiredText(args, 'refund_id')) ?? refused('refund_id is not a refund id');
     const sessionId = (await core.sessionOfRefund(refundId)) ?? refused('no such refund');
     const state = await core.sessionHandler.read(sessionStream(sessionId));
-    const legs = Object.values(state?.context.refunds[refundId]?.legs ?? {}).flatMap(({ leg }) => {
-      const treasury = addresses.get(must(must(state).context.created).mode)?.[addressFamilyOf(leg.network)];
-      return (treasury !== undefined && orderedLeg(must(state).context, refundId, leg.legId, treasury)) || [];
+    const refund = state?.context.refunds[refundId];
+    if (!refund) return { sessionId, legs: [] };
+    const { context } = state;
+    const treasuries = addresses.get(createdOf(context).mode);
+    const legs = Object.values(refund.legs).flatMap(({ leg }) => {
+      const treasury = treasuries?.[addressFamilyOf(leg.network)];
+      return (treasury !== undefined && orderedLeg(context, refundId, leg.legId, treasury)) || [];
     });
     return { sessionId, legs };
   };

@@ -1,6 +1,6 @@
 import { html, type Html } from '../../runtime/util/html.ts';
 import { TREASURY } from '../../domain/ledger.ts';
-import { amountOf, formatAmount } from '../../domain/money.ts';
+import { amountOf, formatAmount, signedAmountOf } from '../../domain/money.ts';
 import { NATIVE_COIN, type Network } from '../../domain/networks.ts';
 import { csvLink, csvRoute } from '../csv.ts';
 import { run, type ConsoleDeps } from '../deps.ts';
@@ -9,6 +9,7 @@ import { code, link, table, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import type { Visit } from '../visit.ts';
 import type { TreasuryStatus } from './treasury.ts';
+import type { Balance } from './books.ts';
 import { currencyOf } from './worth.ts';
 
 interface OnChain {
@@ -16,15 +17,6 @@ interface OnChain {
   readonly network: string;
   readonly coins: Readonly<Record<string, string>>;
   readonly gas: string;
-}
-
-interface Booked {
-  readonly account: string;
-  readonly network: string;
-  readonly coin: string;
-  readonly debit: string | null;
-  readonly credit: string | null;
-  readonly worth?: string | null;
 }
 
 interface Row {
@@ -83,14 +75,13 @@ const isGas = ({ coin, network }: Pick<Row, 'coin' | 'network'>): boolean => coi
 
 function differenceOf({ onChain, booked }: Row): string | null {
   if (onChain === null) return null;
-  const units = amountOf(onChain) - (booked.startsWith('-') ? -amountOf(booked.slice(1)) : amountOf(booked));
-  return units < 0n ? `-${formatAmount(-units)}` : formatAmount(units);
+  return formatAmount(amountOf(onChain) - signedAmountOf(booked));
 }
 
 async function rowsOf(deps: ConsoleDeps, { mode }: Visit, currency: string): Promise<Row[]> {
   const [{ treasuries }, { accounts }] = await Promise.all([
     run<TreasuryStatus>(deps, 'treasury.status'),
-    run<{ accounts: Booked[] }>(deps, 'ledger.trial-balance', { mode, ...(currency !== '' && { currency }) }),
+    run<{ accounts: Balance[] }>(deps, 'ledger.trial-balance', { mode, ...(currency !== '' && { currency }) }),
   ]);
   const own = treasuries.filter((treasury) => treasury.mode === mode);
   const rows = own.map(async ({ network, address }): Promise<Row[]> => {

@@ -21,7 +21,7 @@ import { currencyField, currencyOf, WORTH_NOTE } from './worth.ts';
 import { Refused, type Shown, type Visit } from '../visit.ts';
 import { must } from '../../domain/must.ts';
 
-interface Balance {
+export interface Balance {
   readonly account: string;
   readonly network: string;
   readonly coin: string;

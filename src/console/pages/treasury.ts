@@ -10,23 +10,14 @@ import type { ConsoleRoutes } from '../server.ts';
 import { reasonIn, type ChangeRoute, type Visit } from '../visit.ts';
 import { approval, rejection } from './approval.ts';
 import { must } from '../../domain/must.ts';
+import type { UsedCap } from '../../ports/outgoing-signer.ts';
 
 interface SignerStatus {
   readonly mode: Mode;
   readonly stopped: boolean;
-  readonly caps?: readonly Cap[];
+  /** What refunds and returns may take, and what of it is used by now. */
+  readonly caps?: readonly UsedCap[];
   readonly limitsToApprove?: readonly string[];
-}
-
-/** What refunds and returns may take, and what of it is used by now. */
-interface Cap {
-  readonly coin: string;
-  readonly perTransaction: string;
-  readonly perHour: string;
-  readonly usedInHour: string;
-  readonly perDay: string;
-  readonly usedInDay: string;
-  readonly approvalFrom: string;
 }
 
 export interface TreasuryStatus {
@@ -116,7 +107,7 @@ async function treasuryPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
 const movesOf = async (deps: ConsoleDeps, { mode }: Visit): Promise<Move[]> =>
   (await run<{ moves: Move[] }>(deps, 'treasury.moves')).moves.filter((move) => move.mode === mode);
 
-const CAP_COLUMNS: readonly Column<Cap>[] = [
+const CAP_COLUMNS: readonly Column<UsedCap>[] = [
   { name: 'Coin', cell: ({ coin }) => coin },
   { name: 'In one payout at most', isNumber: true, cell: (cap) => cap.perTransaction },
   { name: 'Within an hour', isNumber: true, cell: ({ usedInHour, perHour }) => `${usedInHour} of ${perHour}` },

@@ -24,6 +24,7 @@ import { depositTransactionId } from '../../../projections/sessions/transaction-
 import { depositsOfClaim, person } from '../../../state-machines/checkout-session/claims.ts';
 import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
 import {
+  createdOf,
   depositsOf,
   leftOf,
   takenByDeposit,
@@ -89,7 +90,7 @@ export const waitSecOf = ({ claims }: Pick<ClaimDeps, 'claims'>, mode: Mode): nu
  */
 export function claimableOf(deps: Pick<ClaimDeps, 'claims' | 'merchants'>, state: SessionState): Claimable[] {
   if (state.value === 'open' || state.value === 'processing') return [];
-  const accepted = acceptedFor(deps, must(state.context.created).merchantId);
+  const accepted = acceptedFor(deps, createdOf(state.context).merchantId);
   const taken = takenByDeposit(state.context);
   return depositsOf(state.context).flatMap((deposit) => {
     const { network, coin, txHash, fromAddress } = deposit.facts;
@@ -145,7 +146,7 @@ export async function fileClaim(
   const deposit = must(depositNamed(state, input.transactionId));
   const evidence = await evidenceOf(deps, deposit, prepared.value, input);
   if (!evidence.ok) return evidence;
-  const { sessionId, merchantId } = must(state.context.created);
+  const { sessionId, merchantId } = createdOf(state.context);
   const reason =
     input.reason === undefined ? null : await deps.personal.sealText(sessionId, input.reason, sealedTexts(state));
   const claimId = claimIdOf(sessionId, prepared.value.number);
@@ -174,7 +175,7 @@ export async function rejectClaim(
   claimId: string,
   why: string | undefined,
 ): Promise<Outcome<ClaimView>> {
-  const { sessionId, rateLock, currency, dueCoin } = must(state.context.created);
+  const { sessionId, rateLock, currency, dueCoin } = createdOf(state.context);
   const reason = why === undefined ? null : await deps.personal.sealText(sessionId, why, sealedTexts(state));
   const nowMs = deps.clock.nowMs();
   const valuation = rateLock ? deps.rates.valuation(currency, dueCoin, nowMs) : null;
@@ -244,7 +245,7 @@ async function claimView(
   const { context } = state;
   const { filed, rejected, refundId, status } = claim;
   const deposit = must(context.deposits[filed.depositKey]);
-  const { sessionId } = must(context.created);
+  const { sessionId } = createdOf(context);
   const refund = refundId === null ? undefined : context.refunds[refundId];
   const { evidence } = filed;
   return {
@@ -314,7 +315,7 @@ async function payeeDoubt(
   { network, fromAddress }: DepositState['facts'],
   payee: string,
 ): Promise<Outcome<never> | null> {
-  const { mode } = must(context.created);
+  const { mode } = createdOf(context);
   if (fromAddress !== null && person(network, payee) === person(network, fromAddress))
     return invalid('payee', 'payee is who paid, where a refund goes without any claim');
   if (isNobodys(network, payee)) return invalid('payee', 'payee is an address that nobody has the key of');
@@ -349,13 +350,13 @@ function isNobodys(network: Network, payee: string): boolean {
 }
 
 function textFor({ context }: SessionState, { facts, units }: DepositState, payee: string, number: string): string {
-  const { sessionId, mode } = must(context.created);
+  const { sessionId, mode } = createdOf(context);
   const { network, depositKey, coin } = facts satisfies { coin: Coin };
   return claimText({ sessionId, mode, network, depositKey, coin, amount: formatAmount(units), payee, number });
 }
 
 const idOf = ({ context }: SessionState, { facts }: DepositState) =>
-  depositTransactionId(must(context.created).sessionId satisfies SessionId, facts.depositKey);
+  depositTransactionId(createdOf(context).sessionId satisfies SessionId, facts.depositKey);
 
 const depositNamed = (state: SessionState, transactionId: string): DepositState | undefined =>
   depositsOf(state.context).find((deposit) => idOf(state, deposit) === transactionId);

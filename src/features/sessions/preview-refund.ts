@@ -9,7 +9,7 @@ import type { Outcome, RefundInput } from '../shared/merchant-api.ts';
 import { refundedMoney } from './refunded-money.ts';
 import { acceptedFor, type ClaimDeps } from './claims.ts';
 import { claimIn, tokenDecimals } from './request-refund.ts';
-import { must } from '../../domain/must.ts';
+import { createdOf } from '../../../state-machines/checkout-session/session.state.ts';
 
 /** What a refund would pay, before anybody asks for it. */
 export interface RefundPreview {
@@ -37,11 +37,11 @@ export function previewRefund(deps: PreviewDeps, input: RefundInput, state: Sess
   if (!money.ok) return money;
   const { context } = state;
   const { coin } = money.value;
-  const accepted = acceptedFor(deps, must(context.created).merchantId);
+  const accepted = acceptedFor(deps, createdOf(context).merchantId);
   const approved =
     input.claimId === undefined ? null : claimToPay(context, { claimId: input.claimId, accepted, waitSec: 0 }, 0);
   if (approved?.ok === false) return approved;
-  const decimals = tokenDecimals(deps.networks(must(context.created).mode), coin);
+  const decimals = tokenDecimals(deps.networks(createdOf(context).mode), coin);
   const plan = planRefund(context, {
     refundId: 're_preview',
     ...money.value,

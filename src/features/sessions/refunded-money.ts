@@ -3,6 +3,7 @@ import { amountOf, convertRoundingDown, formatAmount, isCoin, least, type Coin }
 import { depositTransactionId } from '../../../projections/sessions/transaction-id.ts';
 import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
 import {
+  createdOf,
   depositsOfOrder,
   finalOf,
   type SessionContext,
@@ -24,7 +25,7 @@ interface RefundedMoney {
  */
 export function refundedMoney(input: RefundInput, { context }: SessionState): Outcome<RefundedMoney> {
   const { amount, transactionId } = input;
-  const created = must(context.created);
+  const created = createdOf(context);
   const namedDeposit = transactionId === undefined ? null : depositNamed(context, transactionId);
   if (namedDeposit === undefined) return invalid('transaction_id', 'transaction_id is not a deposit of this session');
   const coin = namedDeposit === null ? created.dueCoin : must(context.deposits[namedDeposit]).facts.coin;
@@ -57,7 +58,7 @@ const depositNamed = ({ created, deposits }: SessionContext, transactionId: stri
  * that less.
  */
 function converted(context: SessionContext, value: bigint): bigint {
-  const { amount, currency, dueCoin, rateLock } = must(context.created);
+  const { amount, currency, dueCoin, rateLock } = createdOf(context);
   const before = Object.values(context.refunds).filter(
     ({ requested, status }) =>
       requested.asked?.currency === currency && requested.coin === dueCoin && status !== 'FAILED',

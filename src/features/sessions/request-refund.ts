@@ -18,7 +18,7 @@ import { refundedMoney } from './refunded-money.ts';
 import { normalAmount } from './request-amounts.ts';
 import type { SessionHandler } from '../shared/handlers/session-handler.ts';
 import type { SessionIds } from './ids.ts';
-import { must } from '../../domain/must.ts';
+import { createdOf } from '../../../state-machines/checkout-session/session.state.ts';
 
 interface RefundDeps extends Pick<ClaimDeps, 'claims' | 'merchants'> {
   readonly sessions: SessionHandler;
@@ -82,7 +82,7 @@ export async function requestRefund(
         ? null
         : {
             claimId: input.claimId,
-            accepted: acceptedFor(deps, must(state.context.created).merchantId),
+            accepted: acceptedFor(deps, createdOf(state.context).merchantId),
             waitSec: waitSecOf(deps, caller.mode),
           },
     nowSec,
@@ -123,7 +123,7 @@ export function claimIn(
       ok: false,
       refusal: { code: 'invalid_request', message: 'claim_id is not a claim of this session', param: 'claim_id' },
     };
-  return { ok: true, value: depositTransactionId(must(context.created).sessionId, claim.filed.depositKey) };
+  return { ok: true, value: depositTransactionId(createdOf(context).sessionId, claim.filed.depositKey) };
 }
 
 const RETRY_AFTER_SEC = 10;
@@ -141,7 +141,7 @@ async function unknownSenders(
   for (const { network, toAddress, takenFrom } of plan.ok ? plan.legs : []) {
     const unknown = takenFrom.filter(({ depositKey }) => !context.deposits[depositKey]?.sender);
     if (unknown.length === 0) continue;
-    const looked = await senders.of(must(context.created).mode, network, toAddress);
+    const looked = await senders.of(createdOf(context).mode, network, toAddress);
     if (looked === null) return null;
     for (const { depositKey } of unknown) found[depositKey] = looked;
   }

@@ -43,6 +43,7 @@ import type {
 } from '../shared/claim-views.ts';
 import type { RefundView, SessionView } from '../shared/views.ts';
 import { must } from '../../domain/must.ts';
+import { createdOf } from '../../../state-machines/checkout-session/session.state.ts';
 
 export interface SessionsDeps extends CreateSessionDeps {
   readonly claims: ClaimSettings;
@@ -74,7 +75,7 @@ export class Sessions implements MerchantApi, PayerApi, MerchantClaims, PayerCla
   async createSession(caller: Caller, input: CreateSessionInput): Promise<Outcome<SessionView>> {
     const created = await createSession(this.#deps, caller, input);
     if (!created.ok) return created;
-    const facts = must(created.value.context.created);
+    const facts = createdOf(created.value.context);
     const addresses = new Map(
       facts.paymentOptions.map((option) => [
         option.address,
@@ -166,7 +167,7 @@ export class Sessions implements MerchantApi, PayerApi, MerchantClaims, PayerCla
     return (
       state &&
       claims && {
-        accepted: acceptedFor(this.#deps, must(state.context.created).merchantId),
+        accepted: acceptedFor(this.#deps, createdOf(state.context).merchantId),
         claimable: claimableOf(this.#deps, state),
         claims,
       }
@@ -221,7 +222,7 @@ export class Sessions implements MerchantApi, PayerApi, MerchantClaims, PayerCla
   }
 
   async #view(state: SessionState): Promise<SessionView> {
-    const created = must(state.context.created);
+    const created = createdOf(state.context);
     const id = must(parseSessionId(created.sessionId));
     const personal = created.personal === null ? null : await this.#deps.personal.open(id, created.personal);
     const reasons = new Map<string, string>();
@@ -234,7 +235,7 @@ export class Sessions implements MerchantApi, PayerApi, MerchantClaims, PayerCla
 
   async #refund(state: SessionState, refundId: RefundId): Promise<RefundView> {
     const refund = must(state.context.refunds[refundId]);
-    const reason = await this.#deps.personal.openText(must(state.context.created).sessionId, refund.requested.reason);
+    const reason = await this.#deps.personal.openText(createdOf(state.context).sessionId, refund.requested.reason);
     return refundView(state.context, refund, reason);
   }
 }

@@ -2,6 +2,7 @@ import type { DomainEvent } from '../../domain/events/domain-event.ts';
 import type { SessionEvent } from '../../domain/events/session-events.ts';
 import { formatAmount } from '../../domain/money.ts';
 import {
+  createdOf,
   arrived,
   held,
   isReversed,
@@ -10,7 +11,6 @@ import {
 } from '../../../state-machines/checkout-session/session.state.ts';
 import { sessionTable } from '../shared/handlers/session-handler.ts';
 import type { CoveredRange } from './timeline-types.ts';
-import { must } from '../../domain/must.ts';
 
 /** Why the session is where it is, in one paragraph, from its events and the evidence of what was read. */
 export function conclusionOf(
@@ -19,7 +19,7 @@ export function conclusionOf(
   nowSec: number,
 ): string {
   const { value, context } = sessionTable.replay(events as SessionEvent[]);
-  const created = must(context.created);
+  const created = createdOf(context);
   const coin = created.dueCoin;
   const has = `${formatAmount(arrived(context))} of ${created.dueAmount} ${coin}`;
   switch (value) {

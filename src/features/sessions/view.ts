@@ -3,6 +3,7 @@ import type { SessionId } from '../../domain/ids.ts';
 import { COINS, formatAmount } from '../../domain/money.ts';
 import type { SessionState } from '../../../state-machines/checkout-session/session.decider.ts';
 import {
+  createdOf,
   excess,
   held,
   isReversed,
@@ -24,7 +25,6 @@ import type {
   SessionStatus,
   SessionView,
 } from '../shared/views.ts';
-import { must } from '../../domain/must.ts';
 
 /** The session as readers see it. `personal` is what `SessionCreated` holds sealed, opened; null when there is none. */
 export function sessionView(
@@ -85,7 +85,7 @@ function alternativeOf({ value, context }: SessionState): AlternativeView | null
     dueAmount,
     tolerance,
     rateLock,
-    paymentOptions: must(context.created).paymentOptions.filter(({ coin }) => coin === dueCoin),
+    paymentOptions: createdOf(context).paymentOptions.filter(({ coin }) => coin === dueCoin),
   };
 }
 
@@ -96,7 +96,7 @@ function depositViews(context: SessionContext): DepositView[] {
   return Object.values(context.deposits).map((deposit) => {
     const { facts, kind, status, sender, aside } = deposit;
     return {
-      transactionId: depositTransactionId(must(context.created).sessionId, facts.depositKey),
+      transactionId: depositTransactionId(createdOf(context).sessionId, facts.depositKey),
       // What an operator set aside is no money of the session, wherever it is in the chain.
       ...{ ...facts, kind, status: aside === undefined ? status : ('reverted' as const) },
       sender: sender ?? null,
@@ -121,8 +121,8 @@ export function refundView(context: SessionContext, refund: RefundState, reason:
   }));
   return {
     refundId: requested.refundId,
-    sessionId: must(context.created).sessionId,
-    orderId: must(context.created).orderId,
+    sessionId: createdOf(context).sessionId,
+    orderId: createdOf(context).orderId,
     coin: requested.coin,
     amount: requested.amount,
     type: requested.refundType,

@@ -13,7 +13,7 @@ import {
   OPEN_REFUNDS_TABLE,
   openPayouts,
 } from '../../../../projections/payouts/open-payouts.projection.ts';
-import { must } from '../../../domain/must.ts';
+import { createdOf } from '../../../../state-machines/checkout-session/session.state.ts';
 
 export interface LegRef {
   readonly sessionId: SessionId;
@@ -100,9 +100,10 @@ export class PayoutWork {
   async #addRefund(sessionId: SessionId, refundId: string): Promise<void> {
     const state = await this.#deps.sessions.read(sessionStream(sessionId));
     const refund = state?.context.refunds[refundId];
-    for (const { leg, status } of Object.values(refund?.legs ?? {})) {
+    if (!refund) return;
+    const { mode, merchantId } = createdOf(state.context);
+    for (const { leg, status } of Object.values(refund.legs)) {
       if (status === 'COMPLETED' || status === 'FAILED') continue;
-      const { mode, merchantId } = must(must(state).context.created);
       put(this.#open, { sessionId, merchantId, refundId, legId: leg.legId, mode, network: leg.network });
       this.#deps.onWork(mode, leg.network);
     }
@@ -112,7 +113,7 @@ export class PayoutWork {
     const state = await this.#deps.sessions.read(sessionStream(sessionId));
     const leg = state?.context.refunds[refundId]?.legs[legId];
     if (!leg) return;
-    const { mode, merchantId } = must(state.context.created);
+    const { mode, merchantId } = createdOf(state.context);
     put(this.#landed, { sessionId, merchantId, refundId, legId, mode, network: leg.leg.network });
   }
 
