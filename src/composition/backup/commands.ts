@@ -11,7 +11,7 @@ import { namesKeys, sealingKeysOrFault } from '../sealing-keys.ts';
 import { makeBackup, type BackupPart } from './make.ts';
 import { fetchShipped } from './fetch-shipped.ts';
 import { restoreBackup } from './restore.ts';
-import { shippedPlace } from './shipping-place.ts';
+import { shippedPlace, shippingKeys } from './shipping-place.ts';
 import { verifyBackup } from './verify.ts';
 
 /**
@@ -50,7 +50,7 @@ async function withFolder(
   if (!shipped) return work(named);
   const scratch = mkdtempSync(join(tmpdir(), 'quittance-shipped-'));
   try {
-    await fetchShipped(shipped, scratch);
+    await fetchShipped(shipped, shippingKeys(sealingKeysOrFault(config)), scratch);
     return await work(scratch);
   } finally {
     rmSync(scratch, { recursive: true, force: true });

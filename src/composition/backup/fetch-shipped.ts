@@ -5,12 +5,14 @@ import { PersonalKeysFile } from '../../adapters/sqlite/event-log/personal-keys-
 import { CommandRefused } from '../../operator/commands.ts';
 import type { EncodedEvent } from '../../ports/event-store.ts';
 import type { ObjectStore } from '../../ports/object-store.ts';
+import type { KeyList } from '../../runtime/util/sealing.ts';
 import { writePrivate } from '../secrets-files.ts';
 import { describeData, digestsIn, LEFT_OUT } from './make.ts';
 import { MANIFEST, OF_SIGNER, SIGNER_FOLDER, type Manifest } from './manifest.ts';
 import { OF_DATA, SHIPPED_FILES, SHIPPED_JOURNALS } from './ship-files.ts';
-import { demandAllObjects, readEnd, SHIPPED_END, SHIPPED_LOG, SHIPPED_MARK, SHIPPED_SALTS } from './shipped-end.ts';
+import { demandAllObjects, readEnd, SHIPPED_END, SHIPPED_LOG, SHIPPED_SALTS } from './shipped-end.ts';
 import { shippedLines, type NumberedLine } from './shipped-lines.ts';
+import { objectsBeside, SHIPPED_MARK } from './shipped-mark.ts';
 import { must } from '../../domain/must.ts';
 
 type ShippedEvent = EncodedEvent & { readonly stream: string; readonly revision: number };
@@ -19,9 +21,11 @@ type ShippedEvent = EncodedEvent & { readonly stream: string; readonly revision:
  * Makes a backup of what was shipped, in an empty folder: the same files that `quittance backup` would have made then.
  * Throws `CommandRefused`.
  */
-export async function fetchShipped(objects: ObjectStore, folder: string): Promise<void> {
-  const end = (await objects.get(SHIPPED_MARK)) && (await readEnd(objects));
-  if (!end) throw new CommandRefused(`${objects.place} holds no shipped log (${SHIPPED_MARK} and ${SHIPPED_END})`);
+export async function fetchShipped(place: ObjectStore, keys: KeyList, folder: string): Promise<void> {
+  const mark = await place.get(SHIPPED_MARK);
+  const objects = mark && objectsBeside(mark, place, keys);
+  const end = objects && (await readEnd(objects));
+  if (!end) throw new CommandRefused(`${place.place} holds no shipped log (${SHIPPED_MARK} and ${SHIPPED_END})`);
   await demandAllObjects(objects, end);
   await writeLog(objects, folder, end.events);
   await writeSalts(objects, folder);
@@ -49,7 +53,9 @@ async function writeLog(objects: ObjectStore, folder: string, expected: number):
       end += lines.length;
     }
     if (end < expected)
-      throw new CommandRefused(`${objects.place} holds ${end} events and had ${expected} once: objects are missing`);
+      throw new CommandRefused(
+        `${SHIPPED_LOG} in ${objects.place} holds ${end} events and had ${expected} once: objects are missing, or the last one is an old version`,
+      );
   } finally {
     await store.close();
   }

@@ -10,22 +10,18 @@ import type { ObjectStore } from '../../ports/object-store.ts';
 import { decodeEvent } from '../../runtime/commands/codec.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 import { Recurring } from '../../runtime/util/recurring.ts';
+import type { KeyList } from '../../runtime/util/sealing.ts';
 import { writePrivate } from '../secrets-files.ts';
 import { OF_DATA, SignerFiles, WholeFiles } from './ship-files.ts';
-import {
-  demandAllObjects,
-  endIn,
-  SHIPPED_END,
-  SHIPPED_LOG,
-  SHIPPED_MARK,
-  SHIPPED_SALTS,
-  type ShippedEnd,
-} from './shipped-end.ts';
+import { demandAllObjects, endIn, SHIPPED_END, SHIPPED_LOG, SHIPPED_SALTS, type ShippedEnd } from './shipped-end.ts';
 import { ShippedLines, type NumberedLine } from './shipped-lines.ts';
+import { newMark, objectsBeside, resealed, SHIPPED_MARK } from './shipped-mark.ts';
 import { must } from '../../domain/must.ts';
 
 export interface LogShippingParts {
   readonly objects: ObjectStore;
+  /** The key of the place is sealed under the first of them. */
+  readonly keys: KeyList;
   readonly store: Pick<EventStore, 'readAll' | 'head'>;
   readonly dataDir: string;
   readonly signerDirectory: string;
@@ -35,9 +31,14 @@ export interface LogShippingParts {
 }
 
 interface Opened {
+  readonly mark: Buffer;
+  /** Authenticated; asks before the first object that a round writes whether the place is still as this process left it. */
+  readonly objects: ObjectStore;
   readonly log: ShippedLines;
   readonly salts: ShippedLines;
-  /** What `end.json` says; null before there is one. */
+  readonly signer: SignerFiles;
+  readonly data: WholeFiles;
+  /** What `end` says; null before there is one. */
   noted: string | null;
 }
 
@@ -47,6 +48,8 @@ const SALTS = 5_000;
 const COUNTED_EVERY_MS = 3_600_000;
 /** In the data directory: the place that this ledger is shipped to. */
 const BEGAN = 'log-shipped-to';
+const notOwn = (name: string): string =>
+  `${name} is not what this service left there: another service ships to the same place`;
 const LOST_MARK = `it holds no ${SHIPPED_MARK} any more: it was emptied, or is not mounted`;
 /** After a failure the place is left alone for so many rounds: a fault that lasts is not asked for again and again. */
 const ROUNDS_AFTER_FAILURE = 5;
@@ -57,10 +60,6 @@ const ROUNDS_AFTER_FAILURE = 5;
 export class LogShipping {
   readonly #parts: LogShippingParts;
   readonly #keys: PersonalKeysFile;
-  /** Asks before the first object that a round writes whether the place is still as this process left it. */
-  readonly #objects: ObjectStore;
-  #signer: SignerFiles;
-  #data: WholeFiles;
   readonly #rounds: Recurring;
   readonly #startedMs: number;
   #opened: Opened | null = null;
@@ -76,16 +75,6 @@ export class LogShipping {
   constructor(parts: LogShippingParts) {
     this.#parts = parts;
     this.#keys = new PersonalKeysFile(parts.dataDir);
-    const { objects } = parts;
-    this.#objects = {
-      ...objects,
-      put: async (name, bytes) => {
-        await this.#demandOwn();
-        await objects.put(name, bytes);
-      },
-    };
-    this.#signer = new SignerFiles(this.#objects, parts.signerDirectory);
-    this.#data = new WholeFiles(this.#objects);
     this.#startedMs = parts.clock.nowMs();
     this.#rounds = new Recurring(
       () => this.#round(),
@@ -134,26 +123,19 @@ export class LogShipping {
       if (this.#fault !== fault) log.error({ place: objects.place, fault }, 'the event log cannot be shipped');
       this.#fault = fault;
       this.#resting = ROUNDS_AFTER_FAILURE;
-      this.#forget();
+      // Nobody knows what lies there: a request without an answer may have been carried out, or still be.
+      this.#opened = null;
     }
-  }
-
-  /**
-   * After a failure nobody knows what lies there: a request without an answer may have been carried out, or still be.
-   */
-  #forget(): void {
-    this.#opened = null;
-    this.#signer = new SignerFiles(this.#objects, this.#parts.signerDirectory);
-    this.#data = new WholeFiles(this.#objects);
   }
 
   async #demandOwn(): Promise<void> {
     if (this.#isOwn || !this.#opened) return;
-    const { objects } = this.#parts;
-    if ((await objects.get(SHIPPED_MARK)) === null) throw new Error(LOST_MARK);
-    const [noted, known] = [(await objects.get(SHIPPED_END))?.toString() ?? null, this.#opened.noted];
-    if (noted !== known)
-      throw new Error(`${SHIPPED_END} is not what this service left there: another service ships to the same place`);
+    const { objects, mark, noted } = this.#opened;
+    const found = await this.#parts.objects.get(SHIPPED_MARK);
+    if (found === null) throw new Error(LOST_MARK);
+    if (!found.equals(mark)) throw new Error(notOwn(SHIPPED_MARK));
+    const end = (await objects.get(SHIPPED_END))?.toString() ?? null;
+    if (end !== noted) throw new Error(notOwn(SHIPPED_END));
     this.#isOwn = true;
   }
 
@@ -165,12 +147,12 @@ export class LogShipping {
     const { store, dataDir } = this.#parts;
     this.#isOwn = false;
     this.#opened ??= await this.#open();
-    const { log, salts } = this.#opened;
+    const { log, salts, signer, data } = this.#opened;
     this.#shippedEvents = log.end;
     await this.#count(this.#opened);
     const head = Number((await store.head()) ?? 0);
-    await this.#data.send(join(dataDir, OF_DATA), `data/${OF_DATA}`);
-    await this.#signer.send();
+    await data.send(join(dataDir, OF_DATA), `data/${OF_DATA}`);
+    await signer.send();
     if (head <= log.end) return;
     await this.#sendSalts(salts);
     while (log.end < head) {
@@ -189,8 +171,8 @@ export class LogShipping {
     }
   }
 
-  async #count({ noted }: Opened): Promise<void> {
-    const { objects, clock } = this.#parts;
+  async #count({ objects, noted }: Opened): Promise<void> {
+    const { clock } = this.#parts;
     if (noted === null || clock.nowMs() - this.#countedMs < COUNTED_EVERY_MS) return;
     await this.#demandOwn();
     await demandAllObjects(objects, endIn(noted, objects.place));
@@ -198,15 +180,21 @@ export class LogShipping {
   }
 
   async #open(): Promise<Opened> {
-    const { objects, store } = this.#parts;
-    await this.#demandMark();
+    const { store, keys, signerDirectory } = this.#parts;
+    const mark = await this.#demandMark();
+    const authentic = objectsBeside(mark, this.#parts.objects, keys);
+    const objects: ObjectStore = {
+      ...authentic,
+      put: async (name, bytes) => {
+        await this.#demandOwn();
+        await authentic.put(name, bytes);
+      },
+    };
     const noted = (await objects.get(SHIPPED_END))?.toString() ?? null;
     const end = noted === null ? null : endIn(noted, objects.place);
     if (end) await demandAllObjects(objects, end);
-    const [log, salts] = [
-      await ShippedLines.open(this.#objects, SHIPPED_LOG),
-      await ShippedLines.open(this.#objects, SHIPPED_SALTS),
-    ];
+    const log = await ShippedLines.open(objects, SHIPPED_LOG);
+    const salts = await ShippedLines.open(objects, SHIPPED_SALTS);
     if (end && end.events > log.end)
       throw new Error(`it lacks events from ${log.end + 1} to ${end.events}, which were shipped: objects are missing`);
     if (log.last) {
@@ -219,7 +207,11 @@ export class LogShipping {
     }
     this.#saltsEnd = salts.end;
     this.#countedMs = this.#parts.clock.nowMs();
-    return { log, salts, noted };
+    return {
+      ...{ mark, objects, log, salts, noted },
+      signer: new SignerFiles(objects, signerDirectory),
+      data: new WholeFiles(objects),
+    };
   }
 
   async #sendSalts(salts: ShippedLines): Promise<void> {
@@ -242,30 +234,33 @@ export class LogShipping {
    * Of a place that this ledger was shipped to and that is empty now, nobody knows whether it is the same one: a mount
    * may be gone.
    */
-  async #demandMark(): Promise<void> {
-    const { objects, dataDir, clock } = this.#parts;
+  async #demandMark(): Promise<Buffer> {
+    const { objects, keys, dataDir, clock } = this.#parts;
     const began = join(dataDir, BEGAN);
-    if ((await objects.get(SHIPPED_MARK)) === null) {
+    const there = await objects.get(SHIPPED_MARK);
+    if (there === null) {
       if (existsSync(began) && readFileSync(began, 'utf8') === objects.place)
         throw new Error(`${LOST_MARK}. Only where it shall begin anew, remove ${began}`);
       if ((await objects.list('')).length > 0)
         throw new Error('other things lie there: name an empty place in LOG_SHIPPING_TO');
-      await objects.put(SHIPPED_MARK, jsonBytes({ format: 1, began_at: new Date(clock.nowMs()).toISOString() }));
     }
+    const wanted = there ? resealed(there, objects, keys) : newMark(keys, clock.nowMs());
+    if (wanted) await objects.put(SHIPPED_MARK, wanted);
     if (!existsSync(began) || readFileSync(began, 'utf8') !== objects.place) writePrivate(began, objects.place);
+    return must(wanted ?? there);
   }
 
   async #noteEnd({ position, atMs }: RecordedEvent, opened: Opened): Promise<void> {
     const end: ShippedEnd = {
       ...{ format: 1, events: Number(position), last_event_at: new Date(atMs).toISOString() },
       shipped_at: new Date(this.#parts.clock.nowMs()).toISOString(),
-      without_signer: this.#signer.isReadable()
+      without_signer: opened.signer.isReadable()
         ? null
         : `${this.#parts.signerDirectory} (SIGNER_JOURNAL_DIR) belongs to another user`,
-      ...{ log: opened.log.inventory(), salts: opened.salts.inventory() },
+      log: opened.log.inventory(),
     };
     const bytes = jsonBytes(end);
-    await this.#objects.put(SHIPPED_END, bytes);
+    await opened.objects.put(SHIPPED_END, bytes);
     opened.noted = bytes.toString();
   }
 }

@@ -5,10 +5,8 @@ import { NamesSeen } from './shipped-lines.ts';
 
 export const SHIPPED_LOG = 'log/';
 export const SHIPPED_SALTS = 'salts/';
-/** Says that a place holds a shipped log; written first. */
-export const SHIPPED_MARK = 'shipped.json';
 /** How far a place has come; written last. */
-export const SHIPPED_END = 'end.json';
+export const SHIPPED_END = 'end';
 
 const inventory = z.strictObject({ objects: z.int().min(0), names: z.string().regex(/^[0-9a-f]{64}$/) });
 
@@ -21,7 +19,6 @@ const schema = z.strictObject({
   without_signer: z.string().nullable(),
   /** Objects are only ever added, so those that were there remain the first ones. */
   log: inventory,
-  salts: inventory,
 });
 
 export type ShippedEnd = z.infer<typeof schema>;
@@ -39,7 +36,8 @@ export function endIn(text: string, place: string): ShippedEnd {
   return parsed.data;
 }
 
-function jsonOf(text: string): unknown {
+/** Null for what is not JSON. */
+export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -51,14 +49,17 @@ function jsonOf(text: string): unknown {
  * What is only missed when it is needed, such as the salts of personal data, must be missed at once. Throws
  * `CommandRefused`.
  */
-export async function demandAllObjects(objects: ObjectStore, { log, salts }: ShippedEnd): Promise<void> {
-  for (const [prefix, noted] of [[SHIPPED_LOG, log] as const, [SHIPPED_SALTS, salts] as const]) {
-    const names = await objects.list(prefix);
-    const found = new NamesSeen().with(names.slice(0, noted.objects)).inventory();
-    if (found.objects !== noted.objects || found.names !== noted.names)
-      throw new CommandRefused(
-        `${prefix} in ${objects.place} holds ${names.length} objects and not all of the ${noted.objects} that were shipped: objects are missing. ` +
-          'Put them back from old versions or a copy of the place',
-      );
-  }
+export async function demandAllObjects(objects: ObjectStore, { log }: ShippedEnd): Promise<void> {
+  const names = await objects.list(SHIPPED_LOG);
+  const found = new NamesSeen().with(names.slice(0, log.objects)).inventory();
+  if (found.objects !== log.objects || found.names !== log.names)
+    throw new CommandRefused(
+      `${SHIPPED_LOG} in ${objects.place} holds ${names.length} objects and not all of the ${log.objects} that were shipped: objects are missing. ` +
+        'Put them back from old versions or a copy of the place',
+    );
+  const last = names.at(-1);
+  if (last === undefined) return;
+  // The newest one names all that is outside of the log, and then a list refuses what lacks any of it.
+  await objects.get(last);
+  await objects.list('');
 }

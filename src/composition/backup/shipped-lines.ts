@@ -120,7 +120,7 @@ export async function* shippedLines(objects: ObjectStore, prefix: string): Async
   for (const name of await objects.list(prefix)) yield await linesIn(objects, name);
 }
 
-const nameOf = (prefix: string, first: number): string => `${prefix}${String(first).padStart(DIGITS, '0')}.gz`;
+const nameOf = (prefix: string, first: number): string => `${prefix}${String(first).padStart(DIGITS, '0')}`;
 
 const packed = (lines: readonly NumberedLine[]): Promise<Buffer> =>
   promisify(gzip)(lines.map(({ number, text }) => `${number} ${text}\n`).join(''));

@@ -5,7 +5,8 @@ import { s3Objects } from '../../adapters/s3/s3-objects.ts';
 import { InvalidConfig, type Config } from '../../config.ts';
 import type { ObjectStore } from '../../ports/object-store.ts';
 import { isLoopbackHost } from '../../runtime/util/loopback-request.ts';
-import { SHIPPED_MARK } from './shipped-end.ts';
+import { KEY_SETTINGS, type KeyList, type SealingKeys } from '../../runtime/util/sealing.ts';
+import { SHIPPED_MARK } from './shipped-mark.ts';
 import { must } from '../../domain/must.ts';
 
 const BUCKET = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([A-Za-z0-9._/-]*))?$/;
@@ -36,6 +37,15 @@ function s3Faults(config: Config, to: string): string[] {
     (name) => config[name] === undefined,
   );
   return missing.map((name) => `${name} is missing: LOG_SHIPPING_TO names a bucket`);
+}
+
+/** What authenticates a place: the keys of the kind that fewest processes hold. Throws `InvalidConfig`. */
+export function shippingKeys(sealingKeys: SealingKeys): KeyList {
+  const keys = sealingKeys['api-secrets'];
+  if (keys) return keys;
+  throw new InvalidConfig(
+    `${KEY_SETTINGS['api-secrets']} or MASTER_KEY is missing: what is shipped is authenticated under it`,
+  );
 }
 
 /** Null where nothing is shipped. Throws `InvalidConfig`. */

@@ -3,17 +3,17 @@ import { reportShipping } from '../../observability/metrics-backup.ts';
 import { journalDirectory } from '../payouts.ts';
 import type { ServiceParts } from '../service-parts.ts';
 import { LogShipping } from './ship-log.ts';
-import { shippingPlace } from './shipping-place.ts';
+import { shippingKeys, shippingPlace } from './shipping-place.ts';
 
 /** Null where nothing is to be shipped. A damaged log is not: what lies there may be what it is restored from. */
 export function startLogShipping(
-  { config, storage, clock, log, readOnly }: ServiceParts,
+  { config, storage, sealingKeys, clock, log, readOnly }: ServiceParts,
   { registry }: Metrics,
 ): LogShipping | null {
   const objects = shippingPlace(config);
   if (!objects || !storage.ownLog || readOnly) return null;
   const shipping = new LogShipping({
-    ...{ objects, store: storage.store, clock, log },
+    ...{ objects, keys: shippingKeys(sealingKeys), store: storage.store, clock, log },
     ...{
       dataDir: config.DATA_DIR,
       signerDirectory: journalDirectory(config),

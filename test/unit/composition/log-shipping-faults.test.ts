@@ -14,6 +14,7 @@ import { systemClock } from '../../../src/ports/clock.ts';
 import type { ObjectStore } from '../../../src/ports/object-store.ts';
 import { appendOf, FIRST } from '../../contract/event-store-samples.ts';
 import { S3_KEYS, startS3Server, type S3Server } from '../../support/s3-server.ts';
+import { SHIPPING_KEYS, SHIPPING_MASTER_KEY } from '../../support/shipped-place.ts';
 
 let folder: string;
 let dataDir: string;
@@ -25,7 +26,7 @@ const started = new Set<LogShipping>();
 const told: string[] = [];
 
 function startShipping(objects: ObjectStore, of = store, dir = dataDir): LogShipping {
-  const parts = { objects, store: of, dataDir: dir, signerDirectory: `${dir}-signer`, everyMs: 5 };
+  const parts = { objects, keys: SHIPPING_KEYS, store: of, dataDir: dir, signerDirectory: `${dir}-signer`, everyMs: 5 };
   const clock = { ...systemClock, nowMs: () => nowMs };
   const shipping = new LogShipping({
     ...parts,
@@ -48,7 +49,9 @@ const run = async (
   env: object = {},
   dir = join(folder, 'restored'),
 ): Promise<Record<string, unknown>> =>
-  (await runBackupCommand(readConfig({ DATA_DIR: dir, ...env }), command, { ...args })) as Record<string, unknown>;
+  (await runBackupCommand(readConfig({ DATA_DIR: dir, MASTER_KEY: SHIPPING_MASTER_KEY, ...env }), command, {
+    ...args,
+  })) as Record<string, unknown>;
 
 const settled = async (shipping: LogShipping, detail: string | RegExp): Promise<void> =>
   expect.poll(() => shipping.health()[0]!.detail, { timeout: 5_000 }).toMatch(detail);

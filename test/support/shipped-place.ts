@@ -1,0 +1,14 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { folderObjects } from '../../src/adapters/node/folder-objects.ts';
+import { objectsBeside, SHIPPED_MARK } from '../../src/composition/backup/shipped-mark.ts';
+import { shippingKeys } from '../../src/composition/backup/shipping-place.ts';
+import type { ObjectStore } from '../../src/ports/object-store.ts';
+import { parseMasterKeys } from '../../src/runtime/util/sealing.ts';
+
+export const SHIPPING_MASTER_KEY = 'a1'.repeat(31) + 'b2';
+export const SHIPPING_KEYS = shippingKeys(parseMasterKeys(SHIPPING_MASTER_KEY));
+
+/** The content of a shipped log in a folder. */
+export const openedPlace = (place: string): ObjectStore =>
+  objectsBeside(readFileSync(join(place, SHIPPED_MARK)), folderObjects(place), SHIPPING_KEYS);
