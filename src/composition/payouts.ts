@@ -46,7 +46,7 @@ export interface PayoutDeps {
   readonly store: EventStore;
   readonly readModel: ReadModel;
   readonly wholeBooks: WholeRows;
-  readonly proveBooks: () => Promise<void>;
+  readonly proveBooks: () => Promise<boolean>;
   readonly rates: Rates;
   readonly clock: Clock;
   readonly random: Random;

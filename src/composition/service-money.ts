@@ -13,7 +13,7 @@ import { withLease, type RunningLease } from '../runtime/leases/with-lease.ts';
 import type { RunningAudit } from '../features/audit/running-audit.ts';
 import { watch, type WatchDeps } from './chains.ts';
 import type { Core } from './core.ts';
-import { proveLookUp, startLookUpCheck, type LookUpCheck } from './look-up-check.ts';
+import { lookUpProof, startLookUpCheck, type LookUpCheck } from './look-up-check.ts';
 import { LeasedPayouts } from './leased-payouts.ts';
 import { LeasedWatcher } from './leased-watcher.ts';
 import type { PayoutDeps } from './payouts.ts';
@@ -106,14 +106,13 @@ function payoutDeps(
   const wholeBooks = createWholeRows({ store, readModel, projections }, ledger);
   const onUnbooked: PayoutDeps['onUnbooked'] = (mode, network, { sessionId, address }) =>
     metrics.chains.watchObserver(mode, network).onAnomaly?.({ kind: 'unbooked', sessionId, address });
-  const proveBooks = (): Promise<void> => proveLookUp(storage.comparison, ledger.name);
   return {
     config,
     core,
     store,
     readModel,
     wholeBooks,
-    proveBooks,
+    proveBooks: lookUpProof(storage.comparison, ledger.name),
     rates,
     clock,
     random,

@@ -18,8 +18,8 @@ export interface NativeDeps {
   };
   readonly readModel: Pick<ReadModel, 'getMany'>;
   readonly wholeBooks: WholeRows;
-  /** Rejects where the books that were read are not what the event log says. */
-  readonly proveBooks: () => Promise<void>;
+  /** Rejects where the books that were read are not what the event log says. False where no proof can be made now. */
+  readonly proveBooks: () => Promise<boolean>;
   /** The form of an address in which the wallet derives it, and in which the books have it. */
   readonly derivedForm: (address: string) => string;
   /** The signer stands still, too, while an outflow is unexplained. */
@@ -116,20 +116,20 @@ export async function settleNative(
       onChain: formatAmount(onChain),
     });
   }
-  if (differences.length === 0) return [];
   // A proof takes long, and what it proves must be read after it: a sweep in between burns of what was seen.
-  if (found.length > 0 && !isProven) {
-    await deps.proveBooks();
-    return settleNative(deps, given, true);
-  }
+  if (found.length > 0 && !isProven && (await deps.proveBooks())) return settleNative(deps, given, true);
+  // What was found and is not proven waits for a later look.
+  const proven = isProven ? found : [];
+  const settled = isProven ? differences : differences.filter(({ kind }) => kind === 'missing');
+  if (settled.length === 0) return [];
   const refused = await deps.executor.tell(
-    { type: 'RecordCollectionLook', finds: nativeCoinFinds, found, missing },
+    { type: 'RecordCollectionLook', finds: nativeCoinFinds, found: proven, missing },
     'reconcile',
   );
   // Something moved since it was read: the next look finds what is left.
   if (refused !== null) return [];
   if (missing.length > 0) await deps.reportOutflows();
-  return differences;
+  return settled;
 }
 
 /** 10^-18 units by address, in the order given. */

@@ -27,8 +27,8 @@ export interface ReconcileDeps extends LookDeps {
    * left.
    */
   readonly wholeBooks: WholeRows;
-  /** Rejects where the books that were read are not what the event log says. */
-  readonly proveBooks: () => Promise<void>;
+  /** Rejects where the books that were read are not what the event log says. False where no proof can be made now. */
+  readonly proveBooks: () => Promise<boolean>;
   readonly signer: Pick<OutgoingSigner, 'unknownTransactions'> & Pick<ApprovalSigner, 'reportOutflows'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -124,8 +124,7 @@ export async function reconcileTreasury(
  */
 async function isProvenBy({ proveBooks, log }: ReconcileDeps, unknown: readonly OutflowFacts[]): Promise<boolean> {
   try {
-    await proveBooks();
-    return true;
+    return await proveBooks();
   } catch (error) {
     if (unknown.length === 0) throw error;
     log.warn({ err: error }, 'what was brought to a treasury is not booked: the books could not be proven');

@@ -18,7 +18,7 @@ const UNIT = 10n ** 18n;
 class World {
   readonly tables = new Map<string, Map<string, Row>>();
   readonly held = new Map<string, bigint>();
-  proof: () => void = () => undefined;
+  proof: () => boolean = () => true;
   readonly native = new Map<string, bigint>();
   readonly told: (TreasuryCommand | 'the signer')[] = [];
   readonly asked: number[] = [];
@@ -185,6 +185,16 @@ describe('money that the books do not have', () => {
     };
     await expect(world.look()).rejects.toThrow('3 rows are not what the ledger says');
     expect(world.told).toEqual([]);
+  });
+
+  it('waits while no proof of the books can be made, and what is missing is told of all the same', async () => {
+    const world = new World();
+    for (const name of ['0xabc1', '0xabc3']) world.give(name, `cs_${name}`);
+    world.native.set('0xabc1', UNIT);
+    world.bookNative('0xABC3', '0.5');
+    world.proof = () => false;
+    expect((await world.look()).native).toMatchObject([{ kind: 'missing', address: '0xABC3' }]);
+    expect(world.told).toMatchObject([{ found: [], missing: [{ address: '0xABC3' }] }, 'the signer']);
   });
 
   it('is written down when it is native coin, and what is missing of that is told to the signer, too', async () => {

@@ -27,7 +27,7 @@ class World {
   held = 0n;
   usdcBooked = 0n;
   inflows: () => Promise<readonly SeenInflow[]> = async () => [];
-  proof: () => Promise<void> = async () => undefined;
+  proof: () => Promise<boolean> = async () => true;
   #state = treasuryTable.initial;
 
   readonly executor = {
@@ -139,6 +139,17 @@ describe('what was brought to a treasury', () => {
     await reconcileTreasury(world.executor, world.deps);
     expect(world.history.slice(1).map(({ type }) => type)).toEqual(['UnknownOutflowFound', 'TreasuryReconciled']);
     expect(world.history[1]).toMatchObject({ data: { coin: 'USDC', amount: '4.00' } });
+  });
+
+  it('waits to be booked while no proof of the books can be made', async () => {
+    const world = await World.compared();
+    world.proof = async () => false;
+    world.held = 7n;
+    await reconcileTreasury(world.executor, world.deps);
+    expect(world.history.slice(1).map(({ type }) => type)).toEqual(['TreasuryReconciled']);
+    world.proof = async () => true;
+    await reconcileTreasury(world.executor, world.deps);
+    expect(world.history.slice(2).map(({ type }) => type)).toEqual(['TreasuryFunded', 'TreasuryReconciled']);
   });
 
   it('is booked without its transaction, with a warning, where the chain does not tell it', async () => {
