@@ -6,7 +6,7 @@ import { rereadableWallets, takeWalletSources } from '../adapters/signer/wallet-
 import { signerOwner } from '../adapters/wallet/address-owner.ts';
 import { startHdDerivation, type HdDerivation } from '../adapters/wallet/hd-derivation.ts';
 import { signerSolanaDeriver, solanaPoolDeriver } from '../adapters/wallet/solana-pool.ts';
-import { InvalidConfig, type Config } from '../config.ts';
+import { InvalidConfig, unknownSettings, type Config } from '../config.ts';
 import { type Mode, MODES } from '../domain/ids.ts';
 import { addressFamilyOf, type AddressFamily, type NetworkSettings } from '../domain/networks.ts';
 import type { Logger } from '../observability/logger.ts';
@@ -37,8 +37,14 @@ import { must } from '../domain/must.ts';
 /** Refuses to run in a way that would lose money or trust. Throws `InvalidConfig` with every fault at once. */
 export function checkProductionConfig(config: Config, env: Record<string, string | undefined>): void {
   const found = productionFaults(config, env);
-  if (found.length > 0)
-    throw new InvalidConfig(`quittance serve cannot start:\n${found.map((fault) => `  ${fault}`).join('\n')}`);
+  if (found.length === 0) return;
+  // What is missing may be there under a misspelt name.
+  const slips = unknownSettings(env).flatMap(({ name, meant }) =>
+    meant === null ? [] : [`${name} is no setting and has no effect: did you mean ${meant}?`],
+  );
+  throw new InvalidConfig(
+    `quittance serve cannot start:\n${[...found, ...slips].map((line) => `  ${line}`).join('\n')}`,
+  );
 }
 
 /** The service in production: real networks, no sandbox route. Resolves when it accepts requests. */

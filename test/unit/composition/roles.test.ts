@@ -50,6 +50,9 @@ test('production takes the servers of the distributed profile', () => {
   expect(() => checkProductionConfig(readConfig({ ...PRODUCTION, EVENTSTORE_URL: SHARED.EVENTSTORE_URL }), {})).toThrow(
     'belong together',
   );
+  expect(() => checkProductionConfig(readConfig({ ...PRODUCTION, PUBLIC_URL: undefined }), { PUBLC_URL: 'x' })).toThrow(
+    /PUBLIC_URL is missing[^]*PUBLC_URL is no setting and has no effect: did you mean PUBLIC_URL\?/,
+  );
   expect(() => checkProductionConfig(readConfig(PRODUCTION), { CRASH_AT: 'after-sign' })).toThrow(
     'CRASH_AT must not be set',
   );
