@@ -30,12 +30,20 @@ interface Tools {
   readonly notFound: (request: Request, response: Response) => void;
 }
 
+interface Problem {
+  readonly problem: LinkProblem;
+  readonly retryAfterSec?: number;
+}
+
+const UNAVAILABLE: Problem = { problem: 'link_unavailable' };
+const LIMITED: Problem = { problem: 'claim_limited' };
+
 type Shown = NonNullable<Awaited<ReturnType<PayerLinks['linkFor']>>>;
 
 const MAX_BODY_BYTES = 1024;
 const PRESS = /^[0-9a-f-]{36}$/;
 const RETRY_AFTER_SEC = 60;
-const STATUS: Readonly<Record<LinkProblem, number>> = { claim_limited: 429, link_unavailable: 503 };
+const STATUS: Readonly<Record<LinkProblem, number>> = { claim_limited: 429, link_paused: 429, link_unavailable: 503 };
 
 /** `/l/<id>`: whoever opens it may make one payment of their own. Looking makes none. Works without a script. */
 export function linkRoutes(router: Router, deps: LinkPages, { languageOf, notFound }: Tools): void {
@@ -46,13 +54,14 @@ export function linkRoutes(router: Router, deps: LinkPages, { languageOf, notFou
     response: Response,
     press: string,
     problem: LinkProblem | null,
+    retryAfterSec = RETRY_AFTER_SEC,
   ): Promise<void> => {
     const id = linkIdOf(request);
     const shown = id && (await deps.api.linkFor(id));
     if (!shown) return notFound(request, response);
     // A link that makes no payments says why.
     const said = problem === 'link_unavailable' && shown.link.status !== 'on' ? null : problem;
-    if (said) response.set('Retry-After', String(RETRY_AFTER_SEC));
+    if (said) response.set('Retry-After', String(retryAfterSec));
     send(request, response, shown, press, said);
   };
 
@@ -81,17 +90,21 @@ export function linkRoutes(router: Router, deps: LinkPages, { languageOf, notFou
     response.set({ ...headers, 'Content-Type': 'image/png', 'Content-Length': String(logo.png.length) }).end(logo.png);
   });
 
-  /** Where the press leads; null: nowhere now, `limited`: nowhere before a while. */
-  const lead = async (id: PaymentLinkId, visitor: string, press: string): Promise<SessionId | 'limited' | null> => {
+  /** Where the press leads, or why nowhere. */
+  const lead = async (id: PaymentLinkId, address: string, press: string): Promise<SessionId | Problem> => {
+    const visitor = addressGroup(address);
     // Bound to the visitor, so that nobody is led to the payment of somebody else by a page that was passed on.
     const own = hash('sha256', `${visitor} ${press}`, 'hex');
     const known = await deps.api.paymentOf(id, own);
-    if (!known || known.sessionId) return known && known.sessionId;
+    if (!known || known.sessionId) return known?.sessionId ?? UNAVAILABLE;
     const nowMs = deps.clock.nowMs();
     const { visitors, links } = deps.limiter;
-    if (!visitors.take(`${visitor} ${id}`, nowMs).allowed || !links.take(id, nowMs).allowed) return 'limited';
-    const made = await deps.api.pay(id, own, `link_${deps.random.uuid()}`);
-    return made.ok ? made.value : null;
+    if (!visitors.take(`${visitor} ${id}`, nowMs).allowed || !links.take(id, nowMs).allowed) return LIMITED;
+    const network = networkOf(id, address);
+    const made = await deps.api.pay(id, { press: own, visitor: network }, `link_${deps.random.uuid()}`);
+    if (made.ok) return made.value;
+    if (made.refusal.code !== 'rate_limited') return UNAVAILABLE;
+    return { problem: 'link_paused', retryAfterSec: await deps.api.waitSec(id, network) };
   };
 
   router.post('/l/:link', readForm(MAX_BODY_BYTES), async (request, response) => {
@@ -102,16 +115,19 @@ export function linkRoutes(router: Router, deps: LinkPages, { languageOf, notFou
     // The page of another site must not make payments in the name of whoever looks at it.
     const site = request.get('Sec-Fetch-Site');
     if (site !== undefined && site !== 'same-origin' && site !== 'none') return show(request, response, press, null);
-    const led = await lead(id, addressGroup(deps.clientAddress(request)), press).catch(unavailable);
-    if (led === 'limited') return show(request, response, press, 'claim_limited');
-    if (led === null) return show(request, response, press, 'link_unavailable');
+    const led = await lead(id, deps.clientAddress(request), press).catch(unavailable);
+    if (typeof led !== 'string') return show(request, response, press, led.problem, led.retryAfterSec);
     response.set(headers).redirect(303, `/pay/${led}?lang=${languageOf(request).code}`);
   });
 }
 
 const linkIdOf = ({ params }: Request): PaymentLinkId | null => parsePaymentLinkId(String(params.link));
 
-function unavailable(error: unknown): null {
-  if (error instanceof StoreUnavailable || error instanceof ConcurrencyExhausted) return null;
+/** Twelve bits: enough to tell the visitors of one link apart, too few to find an address by trying all of them. */
+const networkOf = (id: PaymentLinkId, address: string): string =>
+  hash('sha256', `${id} ${addressGroup(address, 48)}`, 'hex').slice(0, 3);
+
+function unavailable(error: unknown): Problem {
+  if (error instanceof StoreUnavailable || error instanceof ConcurrencyExhausted) return UNAVAILABLE;
   throw error;
 }

@@ -126,7 +126,7 @@ const present = (publicUrl: string, link: PaymentLinkView) => ({
   ...{ amount: link.amount, currency: link.currency, description: link.description },
   ...{ max_uses: link.maxUses, max_open: link.maxOpen, max_unpaid_per_day: link.maxUnpaidPerDay },
   ...{ ends_at: link.endsAtSec, created_at: link.createdAtSec },
-  ...{ made: link.made, paid: link.paid, open: link.open },
+  ...{ made: link.made, paid: link.paid, open: link.open, unpaid_in_day: link.unpaidOfDay },
   switched_off: link.switchedOff && { at: link.switchedOff.offAtSec, reason: link.switchedOff.reason },
 });
 

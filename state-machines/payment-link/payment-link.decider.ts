@@ -4,6 +4,7 @@ import {
   afterUse,
   DAY_SEC,
   type EndedUse,
+  type OpenUse,
   type PaymentLinkContext,
   type PaymentLinkValue,
 } from './payment-link.machine.ts';
@@ -21,6 +22,7 @@ export type PaymentLinkCommand =
   | {
       readonly type: 'UsePaymentLink';
       readonly press: string;
+      readonly visitor: string;
       readonly ended: readonly EndedUse[];
       readonly nowSec: number;
     }
@@ -37,6 +39,7 @@ export type LinkStatus = 'on' | 'off' | 'over' | 'used_up' | 'busy' | 'paused';
 const MAX_USES = 10_000;
 const MAX_OPEN = 100;
 const MAX_UNPAID_PER_DAY = 1_000;
+const LEAST_SHARE = 3;
 const MAX_REASON = 500;
 const MAX_AHEAD_SEC = 5 * 366 * 86_400;
 
@@ -55,6 +58,9 @@ export function decidePaymentLink(command: PaymentLinkCommand, state: PaymentLin
 /** Whether an end of one of its payments may let the link make another. */
 export const isWaiting = (status: LinkStatus): boolean => status === 'busy' || status === 'paused';
 
+/** Whether it makes payments, or will again by itself. */
+export const isLasting = (status: LinkStatus): boolean => status === 'on' || isWaiting(status);
+
 export function linkStatus(context: PaymentLinkContext, nowSec: number): LinkStatus {
   const { created, switchedOff, paid, open } = context;
   if (created === null || switchedOff !== null) return 'off';
@@ -62,13 +68,28 @@ export function linkStatus(context: PaymentLinkContext, nowSec: number): LinkSta
   if (paid.length >= created.maxUses) return 'used_up';
   const count = Object.keys(open).length;
   if (count >= created.maxOpen || paid.length + count >= created.maxUses) return 'busy';
-  return unpaidOfDay(context, nowSec) >= created.maxUnpaidPerDay ? 'paused' : 'on';
+  return unpaidOfDay(context, nowSec).length >= created.maxUnpaidPerDay ? 'paused' : 'on';
 }
 
-const unpaidOfDay = ({ open, unpaid }: PaymentLinkContext, nowSec: number): number =>
+/** Payments made within a day that are not paid: those that wait for money and those that ended without it. */
+export const unpaidOfDay = ({ open, unpaid }: PaymentLinkContext, nowSec: number): OpenUse[] =>
   [...Object.values(open), ...unpaid.filter(({ outcome }) => outcome === 'unpaid')].filter(
     ({ usedAtSec }) => usedAtSec > nowSec - DAY_SEC,
-  ).length;
+  );
+
+/**
+ * When the visitor may make another payment; null: at once. One visitor may take a part of the link's bounds only, so
+ * that they cannot pause the link for everybody else; each payment that they paid allows one more.
+ */
+export function visitorWaitsUntilSec(context: PaymentLinkContext, visitor: string, nowSec: number): number | null {
+  const { maxOpen, maxUnpaidPerDay } = must(context.created);
+  const share = Math.max(LEAST_SHARE, Math.floor(Math.min(maxOpen / 2, maxUnpaidPerDay / 10)));
+  const allowed = share + context.paid.filter((use) => use.visitor === visitor).length;
+  const unpaid = unpaidOfDay(context, nowSec).filter((use) => use.visitor === visitor);
+  if (unpaid.length < allowed) return null;
+  const oldestFirst = unpaid.map(({ usedAtSec }) => usedAtSec).toSorted((one, other) => one - other);
+  return must(oldestFirst[unpaid.length - allowed]) + DAY_SEC;
+}
 
 /**
  * The number of the payment that the page was given, a paid one first; null when it has none that is paid or may still
@@ -118,7 +139,7 @@ const REFUSALS: Readonly<Record<Exclude<LinkStatus, 'on'>, string>> = {
 
 /** For a page that has no payment yet: whoever has one is led to it without being asked here. */
 function use(
-  { press, ended, nowSec }: Of<'UsePaymentLink'>,
+  { press, visitor, ended, nowSec }: Of<'UsePaymentLink'>,
   { value, context }: PaymentLinkState,
 ): Decision<PaymentLinkEvent> {
   if (value === 'absent') return refuse('not_found', 'no such payment link');
@@ -126,12 +147,14 @@ function use(
   const { left, noted } = noteEnded(context, ended, nowSec);
   const status = linkStatus(left, nowSec);
   // A closed link makes no payment, not even one whose number was given before.
-  const keepsPlace = numberOf(left, press) !== null && (status === 'on' || isWaiting(status));
+  const keepsPlace = numberOf(left, press) !== null && isLasting(status);
   if (keepsPlace) return accept(...noted);
   if (status !== 'on') return refuse('conflict', REFUSALS[status]);
+  if (visitorWaitsUntilSec(left, visitor, nowSec) !== null)
+    return refuse('rate_limited', 'too many payments of the payment link were not paid by this visitor within a day');
   return accept(...noted, {
     type: 'PaymentLinkUsed',
-    data: { linkId, number: context.lastNumber + 1, press, usedAtSec: nowSec },
+    data: { linkId, number: context.lastNumber + 1, press, visitor, usedAtSec: nowSec },
   });
 }
 

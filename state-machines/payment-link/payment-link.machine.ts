@@ -14,6 +14,7 @@ export type PaymentLinkValue = 'absent' | 'on' | 'off';
 /** A payment that was made by the link and may still be paid. */
 export interface OpenUse {
   readonly press: string;
+  readonly visitor: string;
   readonly usedAtSec: number;
 }
 
@@ -27,6 +28,7 @@ export interface UnpaidUse extends OpenUse {
 export interface PaidUse {
   readonly number: number;
   readonly press: string;
+  readonly visitor: string;
 }
 
 /** A payment of the link that takes no money any more. */
@@ -63,15 +65,14 @@ export function afterUse(context: PaymentLinkContext, ended: EndedUse, notedAtSe
   const use = useThatEnds(context, ended);
   if (use === null) return context;
   const { number, outcome } = ended;
-  const { press, usedAtSec } = use;
   const open = Object.fromEntries(Object.entries(context.open).filter(([of]) => of !== String(number)));
   if (outcome !== 'paid')
-    return { ...context, open, unpaid: [...context.unpaid, { number, press, usedAtSec, outcome, notedAtSec }] };
+    return { ...context, open, unpaid: [...context.unpaid, { ...use, number, outcome, notedAtSec }] };
   return {
     ...context,
     open,
     unpaid: context.unpaid.filter((known) => known.number !== number),
-    paid: [...context.paid, { number, press }],
+    paid: [...context.paid, { number, press: use.press, visitor: use.visitor }],
   };
 }
 
@@ -84,9 +85,9 @@ export const paymentLinkMachine = setup({
   actions: {
     foldCreated: assign(({ event }) => ({ created: dataOf(event, 'PaymentLinkCreated') })),
     foldUsed: assign(({ context, event }) => {
-      const { number, press, usedAtSec } = dataOf(event, 'PaymentLinkUsed');
+      const { number, press, visitor, usedAtSec } = dataOf(event, 'PaymentLinkUsed');
       const unpaid = context.unpaid.filter(({ notedAtSec }) => notedAtSec > usedAtSec - DAY_SEC);
-      return { lastNumber: number, open: { ...context.open, [number]: { press, usedAtSec } }, unpaid };
+      return { lastNumber: number, open: { ...context.open, [number]: { press, visitor, usedAtSec } }, unpaid };
     }),
     foldUseEnded: assign(({ context, event }) => {
       const ended = dataOf(event, 'PaymentLinkUseEnded');

@@ -39,6 +39,7 @@ interface PaymentLink {
   readonly made: number;
   readonly paid: number;
   readonly open: number;
+  readonly unpaid_in_day: number;
   readonly switched_off: { readonly at: number; readonly reason: string } | null;
 }
 
@@ -248,7 +249,7 @@ async function linkPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
       ['Description', shown.description],
       ['Paid', `${shown.paid} of ${shown.max_uses}`],
       ['Waiting for money', `${shown.open}, at most ${shown.max_open} at once`],
-      ['Unpaid in 24 hours', `at most ${shown.max_unpaid_per_day}`],
+      ['Unpaid in 24 hours', `${shown.unpaid_in_day}, at most ${shown.max_unpaid_per_day}`],
       ['Made by visitors', shown.made],
       ['Ends', shown.ends_at === null ? 'when it is switched off' : time(shown.ends_at, visit)],
       ['Created', time(shown.created_at, visit)],

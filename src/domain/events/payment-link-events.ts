@@ -33,6 +33,8 @@ export interface PaymentLinkUsed {
     readonly number: number;
     /** Of the page that was pressed: pressed again, it leads to the same payment. */
     readonly press: string;
+    /** Part of a hash of the link and the client's network. Many networks share each value, so it identifies nobody. */
+    readonly visitor: string;
     readonly usedAtSec: number;
   };
 }

@@ -3,9 +3,12 @@ import type { PaymentLinkTerms, UseOutcome } from '../../domain/events/payment-l
 import { paymentLinkStream } from '../../domain/streams.ts';
 import { linksOfMerchant, PAYMENT_LINKS_TABLE } from '../../../projections/payment-links/payment-links.projection.ts';
 import {
+  isLasting,
   isWaiting,
   linkStatus,
   numberOf,
+  unpaidOfDay,
+  visitorWaitsUntilSec,
   type LinkStatus,
 } from '../../../state-machines/payment-link/payment-link.decider.ts';
 import {
@@ -57,6 +60,7 @@ export interface PaymentLinkView extends ShownLink {
   readonly made: number;
   readonly paid: number;
   readonly open: number;
+  readonly unpaidOfDay: number;
 }
 
 export interface LinkPayment {
@@ -66,14 +70,22 @@ export interface LinkPayment {
   readonly sessionId: SessionId | null;
 }
 
+/** Which page was pressed, and in which network of clients it was. */
+export interface Press {
+  readonly press: string;
+  readonly visitor: string;
+}
+
 /** What visitors of a link are shown and may do. `press` names the page whose button was pressed. */
 export interface PayerLinks {
   linkFor(id: PaymentLinkId): Promise<{ readonly link: ShownLink; readonly shop: ShopFacts } | null>;
   shopFor(id: PaymentLinkId): Promise<ShopFacts | null>;
   /** The payment that the page was given, which is paid or may be; null where there is no such link. */
   paymentOf(id: PaymentLinkId, press: string): Promise<{ readonly sessionId: SessionId | null } | null>;
-  /** The payment of the page, made if it has none. */
-  pay(id: PaymentLinkId, press: string, requestId: string): Promise<Outcome<SessionId>>;
+  /** The payment of the page, made if it has none; `rate_limited`: the visitor left too many unpaid. */
+  pay(id: PaymentLinkId, by: Press, requestId: string): Promise<Outcome<SessionId>>;
+  /** Seconds until the visitor may make another payment. */
+  waitSec(id: PaymentLinkId, visitor: string): Promise<number>;
 }
 
 /** In which the payment of a number comes to be, or never does. */
@@ -165,8 +177,12 @@ export class PaymentLinks implements PayerLinks {
     if (!context?.created || !shop) return null;
     const nowSec = this.#nowSec();
     const status = linkStatus(context, nowSec);
-    // Payments that ended make room, so only a link that has none is looked at more closely.
-    const ended = isWaiting(status) ? await this.#endedOf(context, Object.keys(context.open).map(Number)) : [];
+    // Payments that ended make room, and some that expired may be paid after all: a link is looked at more closely
+    // only where that can change what its page says.
+    const ended = await this.#endedOf(context, [
+      ...(isWaiting(status) ? Object.keys(context.open).map(Number) : []),
+      ...(isLasting(status) && mayBeFull(context) ? context.unpaid.map(({ number }) => number) : []),
+    ]);
     return { link: { ...context.created, status: linkStatus(afterAll(context, ended, nowSec), nowSec) }, shop };
   }
 
@@ -188,15 +204,16 @@ export class PaymentLinks implements PayerLinks {
    * The number is written down before the payment is made: whoever presses the same page again is led to the same
    * payment, after a crash, too.
    */
-  async pay(id: PaymentLinkId, press: string, requestId: string): Promise<Outcome<SessionId>> {
+  async pay(id: PaymentLinkId, by: Press, requestId: string): Promise<Outcome<SessionId>> {
+    const { press } = by;
     const [known, before] = [await this.paymentOf(id, press), await this.#context(id)];
     if (!known || !before?.created) return NOT_FOUND;
     if (known.sessionId !== null) return { ok: true, value: known.sessionId };
     const nowSec = this.#nowSec();
     const command = {
       type: 'UsePaymentLink',
-      press,
-      ended: await this.#endedOf(before, toLookAt(before, press, nowSec)),
+      ...by,
+      ended: await this.#endedOf(before, toLookAt(before, by, nowSec)),
       nowSec,
     } as const;
     const actor = `payment-link:${id}`;
@@ -213,6 +230,13 @@ export class PaymentLinks implements PayerLinks {
       ...(description !== null && { description }),
     });
     return made.ok ? { ok: true, value: made.value.sessionId } : made;
+  }
+
+  async waitSec(id: PaymentLinkId, visitor: string): Promise<number> {
+    const context = await this.#context(id);
+    const nowSec = this.#nowSec();
+    const untilSec = context?.created ? visitorWaitsUntilSec(context, visitor, nowSec) : null;
+    return untilSec === null ? 0 : untilSec - nowSec;
   }
 
   #nowSec(): number {
@@ -253,6 +277,7 @@ export class PaymentLinks implements PayerLinks {
       status: linkStatus(now, nowSec),
       switchedOff: now.switchedOff,
       ...{ made: now.lastNumber, paid: now.paid.length, open: Object.keys(now.open).length },
+      unpaidOfDay: unpaidOfDay(now, nowSec).length,
     };
   }
 
@@ -291,21 +316,27 @@ const numbersOf = ({ paid, open, unpaid }: PaymentLinkContext, press: string): n
     .filter((use) => use.press === press)
     .map(({ number }) => number);
 
+/** Whether the link is full if all that wait, or ended unpaid, turn out to be paid. */
+const mayBeFull = ({ created, open, paid, unpaid }: PaymentLinkContext): boolean =>
+  paid.length + Object.keys(open).length + unpaid.length >= must(created).maxUses;
+
 /**
- * Whose end matters to a press: the page's own; all that are open, where they take half of the room; and those that
- * ended unpaid and may have been paid since, where they could fill the link or are about to be forgotten.
+ * Whose end matters to a press: those of the page and of its visitor; all that are open, where they take half of the
+ * room; and those that ended unpaid and may have been paid since, where they could fill the link or are about to be
+ * forgotten.
  */
-function toLookAt(context: PaymentLinkContext, press: string, nowSec: number): number[] {
-  const { created, open, paid, unpaid } = context;
+function toLookAt(context: PaymentLinkContext, { press, visitor }: Press, nowSec: number): number[] {
+  const { created, open, unpaid } = context;
+  const isOwn = (use: OpenUse): boolean => use.press === press || use.visitor === visitor;
   const status = linkStatus(context, nowSec);
-  if (status !== 'on' && !isWaiting(status)) return [];
+  if (!isLasting(status)) return [];
   const numbers = Object.keys(open).map(Number);
   const isCrowded = numbers.length * 2 >= must(created).maxOpen || isWaiting(status);
-  const couldFill = paid.length + numbers.length + unpaid.length >= must(created).maxUses;
+  const couldFill = mayBeFull(context);
   const ended = unpaid
     .filter(({ notedAtSec }) => couldFill || notedAtSec <= nowSec - DAY_SEC)
     .map(({ number }) => number);
-  return [...(isCrowded ? numbers : numbers.filter((number) => must(open[number]).press === press)), ...ended];
+  return [...(isCrowded ? numbers : numbers.filter((number) => isOwn(must(open[number])))), ...ended];
 }
 
 /** Who does it, as its events say. */

@@ -30,8 +30,11 @@ function canonicalAddress(text: string): string | null {
   return ipaddr.process(withoutZone).toString();
 }
 
-/** What limits count together: one IPv4 address, or the /64 that a single subscriber has of IPv6. */
-export function addressGroup(address: string): string {
+/**
+ * What limits count together: one IPv4 address, or one IPv6 network: the /64 of a link, or the /48 that a single
+ * subscriber may have in all.
+ */
+export function addressGroup(address: string, ipv6Prefix: 48 | 64 = 64): string {
   if (!ipaddr.IPv6.isValid(address)) return address;
-  return `${ipaddr.IPv6.networkAddressFromCIDR(`${address}/64`).toString()}/64`;
+  return `${ipaddr.IPv6.networkAddressFromCIDR(`${address}/${ipv6Prefix}`).toString()}/${ipv6Prefix}`;
 }

@@ -25,7 +25,7 @@ const link: PaymentLinkView = {
     maxUses: 3,
   },
   ...{ maxOpen: 2, maxUnpaidPerDay: 10 },
-  ...{ endsAtSec: null, createdAtSec: 1, status: 'on', switchedOff: null, made: 0, paid: 0, open: 0 },
+  ...{ endsAtSec: null, createdAtSec: 1, status: 'on', switchedOff: null, made: 0, paid: 0, open: 0, unpaidOfDay: 0 },
 };
 const shop = { name: 'Mug shop', host: null, contact: 'mailto:a@mugs.example', logo: null, claims: [] };
 let server: Server | null = null;
@@ -33,8 +33,10 @@ let server: Server | null = null;
 async function served(
   view: Partial<PaymentLinkView> = {},
   pay: (press: string) => Promise<unknown> = async () => ({ ok: true, value: SESSION }),
+  address = '203.0.113.9',
 ) {
   const presses: string[] = [];
+  const visitors: string[] = [];
   const made = new Map<string, SessionId>();
   const app = express();
   const router = express.Router();
@@ -46,14 +48,16 @@ async function served(
         linkFor: async (id) => (id === linkId ? { link: { ...link, ...view }, shop } : null),
         shopFor: async (id) => (id === linkId ? shop : null),
         paymentOf: async (id, press) => (id === linkId ? { sessionId: made.get(press) ?? null } : null),
-        pay: async (_id, press) => {
+        pay: async (_id, { press, visitor }) => {
           presses.push(press);
+          visitors.push(visitor);
           const outcome = (await pay(press)) as Awaited<ReturnType<PayerLinks['pay']>>;
           if (outcome.ok) made.set(press, outcome.value);
           return outcome;
         },
+        waitSec: async () => 1_234,
       },
-      ...{ clock: { nowMs: () => 0 }, random: nodeRandom, clientAddress: () => '203.0.113.9', sandbox: false },
+      ...{ clock: { nowMs: () => 0 }, random: nodeRandom, clientAddress: () => address, sandbox: false },
       limiter: {
         visitors: createTokenBucketLimiter({ ratePerSec: 0.01, burst: 2 }),
         links: createTokenBucketLimiter({ ratePerSec: 1, burst: 60 }),
@@ -76,7 +80,7 @@ async function served(
       headers,
       body: new URLSearchParams({ press }),
     });
-  return { get, post, presses };
+  return { get, post, presses, visitors };
 }
 const pressOn = (page: string): string => /name="press" value="([^"]+)"/.exec(page)![1]!;
 
@@ -125,6 +129,19 @@ describe('the page of a link for many', () => {
     expect([limited.status, limited.headers.get('retry-after')]).toEqual([429, '60']);
     expect((await post(press)).status).toBe(303);
     expect(presses).toHaveLength(2);
+  });
+
+  it('tells a visitor who left too many unpaid when they may make another, and names their network to nobody', async () => {
+    const refusal = { code: 'rate_limited', message: 'too many' };
+    const { post, visitors } = await served({}, async () => ({ ok: false, refusal }), '2001:db8:1:2::3');
+    const refused = await post('a page');
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1234']);
+    expect(await refused.text()).toMatch(/nicht bezahlt/);
+    server!.close();
+    const neighbour = await served({}, undefined, '2001:db8:1:ffff::9');
+    await neighbour.post('another page');
+    expect(neighbour.visitors).toEqual(visitors);
+    expect(visitors[0]).toMatch(/^[0-9a-f]{3}$/);
   });
 
   it.each([

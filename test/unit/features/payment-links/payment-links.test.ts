@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { nodeRandom } from '../../../../src/adapters/node/random.ts';
+import { must } from '../../../../src/domain/must.ts';
 import { sessionStream } from '../../../../src/domain/streams.ts';
 import {
   linkOfOrder,
   PaymentLinks,
   type PaymentLinkInput,
+  type Press,
 } from '../../../../src/features/payment-links/payment-links.ts';
 import {
   createPaymentLinkHandler,
@@ -79,6 +81,8 @@ function linkWorld() {
   };
   return { links, linksOver, handler, made, store, free, given, clock: clock as ManualClock, end, paid, looked };
 }
+/** Each page of a visitor of its own, unless one is named. */
+const pressOf = (press: string, visitor = press): Press => ({ press, visitor });
 const idOf = (outcome: Awaited<ReturnType<PaymentLinks['pay']>>): string =>
   outcome.ok ? outcome.value : outcome.refusal.code;
 
@@ -86,9 +90,9 @@ describe('a payment link for many', () => {
   it('makes one payment a page, named after the link, with its amount, and tells the merchant by which link it came', async () => {
     const { links, made, store, given } = linkWorld();
     const id = await made();
-    const first = idOf(await links.pay(id, 'page-1', 'r1'));
-    expect(idOf(await links.pay(id, 'page-1', 'r2'))).toBe(first);
-    const second = idOf(await links.pay(id, 'page-2', 'r3'));
+    const first = idOf(await links.pay(id, pressOf('page-1'), 'r1'));
+    expect(idOf(await links.pay(id, pressOf('page-1'), 'r2'))).toBe(first);
+    const second = idOf(await links.pay(id, pressOf('page-2'), 'r3'));
     expect(second).toMatch(/^cs_/);
     expect(second).not.toBe(first);
     const created = store.events
@@ -111,54 +115,54 @@ describe('a payment link for many', () => {
   it('is busy while all it may make wait, and makes another when one of them has ended', async () => {
     const { links, made, end, store, free } = linkWorld();
     const id = await made({ maxOpen: 1 });
-    const first = idOf(await links.pay(id, 'page-1', 'r1'));
+    const first = idOf(await links.pay(id, pressOf('page-1'), 'r1'));
     const before = store.events.length;
-    expect(idOf(await links.pay(id, 'page-2', 'r2'))).toBe('conflict');
+    expect(idOf(await links.pay(id, pressOf('page-2'), 'r2'))).toBe('conflict');
     expect(store.events.length).toBe(before);
     expect((await links.get(caller, id))?.status).toBe('busy');
     await end(first);
     expect(await links.get(caller, id)).toMatchObject({ status: 'on', open: 0, paid: 0, made: 1 });
     free.push(3);
-    expect(idOf(await links.pay(id, 'page-2', 'r3'))).toMatch(/^cs_/);
+    expect(idOf(await links.pay(id, pressOf('page-2'), 'r3'))).toMatch(/^cs_/);
   });
 
   it('gives a page whose payment ended unpaid another one when it is pressed again', async () => {
     const { links, made, end, free } = linkWorld();
     const id = await made();
-    const first = idOf(await links.pay(id, 'page-1', 'r1'));
+    const first = idOf(await links.pay(id, pressOf('page-1'), 'r1'));
     await end(first);
     free.push(3);
-    const second = idOf(await links.pay(id, 'page-1', 'r2'));
+    const second = idOf(await links.pay(id, pressOf('page-1'), 'r2'));
     expect(second).toMatch(/^cs_/);
     expect(second).not.toBe(first);
-    expect(idOf(await links.pay(id, 'page-1', 'r3'))).toBe(second);
+    expect(idOf(await links.pay(id, pressOf('page-1'), 'r3'))).toBe(second);
   });
 
   it('keeps the place of a payment that could not be made for a minute, and then gives it to others', async () => {
     const { links, made, free, clock } = linkWorld();
     const id = await made({ maxOpen: 1 });
     free.length = 0;
-    expect(idOf(await links.pay(id, 'page-1', 'r1'))).toBe('service_unavailable');
+    expect(idOf(await links.pay(id, pressOf('page-1'), 'r1'))).toBe('service_unavailable');
     free.push(7);
-    expect(idOf(await links.pay(id, 'page-2', 'r2'))).toBe('conflict');
+    expect(idOf(await links.pay(id, pressOf('page-2'), 'r2'))).toBe('conflict');
     // Whose page it is gets it nevertheless.
-    expect(idOf(await links.pay(id, 'page-1', 'r3'))).toMatch(/^cs_/);
+    expect(idOf(await links.pay(id, pressOf('page-1'), 'r3'))).toMatch(/^cs_/);
     const other = await made({ maxOpen: 1 });
     free.length = 0;
-    await links.pay(other, 'page-1', 'r4');
+    await links.pay(other, pressOf('page-1'), 'r4');
     free.push(8);
     clock.advance(61_000);
-    expect(idOf(await links.pay(other, 'page-2', 'r5'))).toMatch(/^cs_/);
+    expect(idOf(await links.pay(other, pressOf('page-2'), 'r5'))).toMatch(/^cs_/);
   });
 
   it('leads a page whose payment is paid back to it for good, so that nobody pays twice by going back', async () => {
     const { links, made, paid, free } = linkWorld();
     free.push(3, 4);
     const id = await made({ maxUses: 5, maxOpen: 1 });
-    const first = idOf(await links.pay(id, 'page-1', 'r1'));
+    const first = idOf(await links.pay(id, pressOf('page-1'), 'r1'));
     paid.add(first);
-    expect(idOf(await links.pay(id, 'page-2', 'r2'))).toMatch(/^cs_/);
-    expect(idOf(await links.pay(id, 'page-1', 'r3'))).toBe(first);
+    expect(idOf(await links.pay(id, pressOf('page-2'), 'r2'))).toMatch(/^cs_/);
+    expect(idOf(await links.pay(id, pressOf('page-1'), 'r3'))).toBe(first);
     expect(await links.get(caller, id)).toMatchObject({ made: 2, paid: 1, open: 1 });
   });
 
@@ -166,36 +170,36 @@ describe('a payment link for many', () => {
     const { links, made, paid, end, free } = linkWorld();
     free.push(3, 4);
     const id = await made({ maxUses: 2, maxOpen: 1 });
-    const first = idOf(await links.pay(id, 'page-1', 'r1'));
+    const first = idOf(await links.pay(id, pressOf('page-1'), 'r1'));
     await end(first);
-    const second = idOf(await links.pay(id, 'page-2', 'r2'));
+    const second = idOf(await links.pay(id, pressOf('page-2'), 'r2'));
     paid.add(first).add(second);
     expect(await links.get(caller, id)).toMatchObject({ status: 'used_up', paid: 2 });
-    expect(idOf(await links.pay(id, 'page-3', 'r3'))).toBe('conflict');
-    expect(idOf(await links.pay(id, 'page-1', 'r4'))).toBe(first);
+    expect(idOf(await links.pay(id, pressOf('page-3'), 'r3'))).toBe('conflict');
+    expect(idOf(await links.pay(id, pressOf('page-1'), 'r4'))).toBe(first);
   });
 
   it('leads a page that has another payment by now to the one that was paid after all', async () => {
     const { links, made, paid, end, free } = linkWorld();
     free.push(3);
     const id = await made();
-    const first = idOf(await links.pay(id, 'page-1', 'r1'));
+    const first = idOf(await links.pay(id, pressOf('page-1'), 'r1'));
     await end(first);
-    expect(idOf(await links.pay(id, 'page-1', 'r2'))).not.toBe(first);
+    expect(idOf(await links.pay(id, pressOf('page-1'), 'r2'))).not.toBe(first);
     paid.add(first);
-    expect(idOf(await links.pay(id, 'page-1', 'r3'))).toBe(first);
+    expect(idOf(await links.pay(id, pressOf('page-1'), 'r3'))).toBe(first);
   });
 
   it('counts one that was paid after all before it is forgotten', async () => {
     const { links, made, paid, end, free, clock } = linkWorld();
     free.push(3, 4);
     const id = await made({ maxUses: 9, maxOpen: 1 });
-    const first = idOf(await links.pay(id, 'page-1', 'r1'));
+    const first = idOf(await links.pay(id, pressOf('page-1'), 'r1'));
     await end(first);
-    await end(idOf(await links.pay(id, 'page-2', 'r2')));
+    await end(idOf(await links.pay(id, pressOf('page-2'), 'r2')));
     paid.add(first);
     clock.advance(86_400_000);
-    await links.pay(id, 'page-3', 'r3');
+    await links.pay(id, pressOf('page-3'), 'r3');
     expect(await links.get(caller, id)).toMatchObject({ paid: 1, open: 1, made: 3 });
   });
 
@@ -203,25 +207,61 @@ describe('a payment link for many', () => {
     const { links, made, end, free } = linkWorld();
     free.push(3, 4);
     const id = await made({ maxUnpaidPerDay: 2 });
-    await end(idOf(await links.pay(id, 'page-1', 'r1')));
-    await end(idOf(await links.pay(id, 'page-2', 'r2')));
+    await end(idOf(await links.pay(id, pressOf('page-1'), 'r1')));
+    await end(idOf(await links.pay(id, pressOf('page-2'), 'r2')));
     const left = free.length;
-    expect(idOf(await links.pay(id, 'page-3', 'r3'))).toBe('conflict');
+    expect(idOf(await links.pay(id, pressOf('page-3'), 'r3'))).toBe('conflict');
     expect(free).toHaveLength(left);
     expect((await links.linkFor(id))?.link.status).toBe('paused');
+  });
+
+  it('lets one visitor take a part of its bounds only, and says when they may make another', async () => {
+    const { links, made, end, paid, free, clock } = linkWorld();
+    free.push(3, 4, 5, 6, 7, 8);
+    const id = await made({ maxUses: 100, maxOpen: 8, maxUnpaidPerDay: 40 });
+    const pay = async (press: string, visitor?: string) => idOf(await links.pay(id, pressOf(press, visitor), 'r'));
+    const first = await pay('page-1', 'greedy');
+    for (const page of ['page-2', 'page-3', 'page-4']) {
+      clock.advance(60_000);
+      await end(await pay(page, 'greedy'));
+    }
+    expect(await pay('page-5', 'greedy')).toBe('rate_limited');
+    expect(await links.waitSec(id, 'greedy')).toBe(86_400 - 180);
+    expect(await links.waitSec(id, 'another')).toBe(0);
+    expect(await pay('page-6', 'another')).toMatch(/^cs_/);
+    expect((await links.linkFor(id))?.link.status).toBe('on');
+    // What they pay gives a place back, and one more.
+    paid.add(first);
+    expect(await pay('page-5', 'greedy')).toMatch(/^cs_/);
+    expect(await pay('page-7', 'greedy')).toMatch(/^cs_/);
+    expect(await pay('page-8', 'greedy')).toBe('rate_limited');
+  });
+
+  it('shows no button once it is full of payments that had expired and were paid after all', async () => {
+    const { links, made, paid, end, free } = linkWorld();
+    free.push(3, 4);
+    const id = await made({ maxUses: 2 });
+    const payments: string[] = [];
+    for (const page of ['page-1', 'page-2', 'page-3']) {
+      payments.push(idOf(await links.pay(id, pressOf(page), 'r')));
+      await end(must(payments.at(-1)));
+    }
+    expect((await links.linkFor(id))?.link.status).toBe('on');
+    for (const payment of payments.slice(0, 2)) paid.add(payment);
+    expect((await links.linkFor(id))?.link.status).toBe('used_up');
   });
 
   it('makes no payment for a number of before once it is off, and leads to one that is there', async () => {
     const { links, made, free } = linkWorld();
     const id = await made();
-    const first = idOf(await links.pay(id, 'page-1', 'r1'));
+    const first = idOf(await links.pay(id, pressOf('page-1'), 'r1'));
     const addresses = free.splice(0);
-    expect(idOf(await links.pay(id, 'page-2', 'r2'))).toBe('service_unavailable');
+    expect(idOf(await links.pay(id, pressOf('page-2'), 'r2'))).toBe('service_unavailable');
     free.push(...addresses);
     await links.switchOff(caller, id, 'sold out', by);
-    expect(idOf(await links.pay(id, 'page-2', 'r3'))).toBe('conflict');
+    expect(idOf(await links.pay(id, pressOf('page-2'), 'r3'))).toBe('conflict');
     expect(free).toEqual(addresses);
-    expect(idOf(await links.pay(id, 'page-1', 'r4'))).toBe(first);
+    expect(idOf(await links.pay(id, pressOf('page-1'), 'r4'))).toBe(first);
   });
 
   it('makes no payment whose place was given away while the process stood still', async () => {
@@ -232,11 +272,11 @@ describe('a payment link for many', () => {
       execute: async (...given) => {
         const used = await handler.execute(...given);
         clock.advance(61_000);
-        expect(idOf(await links.pay(id, 'page-2', 'r2'))).toMatch(/^cs_/);
+        expect(idOf(await links.pay(id, pressOf('page-2'), 'r2'))).toMatch(/^cs_/);
         return used;
       },
     });
-    expect(idOf(await slow.pay(id, 'page-1', 'r1'))).toBe('conflict');
+    expect(idOf(await slow.pay(id, pressOf('page-1'), 'r1'))).toBe('conflict');
     expect(free).toHaveLength(1);
   });
 
@@ -244,18 +284,18 @@ describe('a payment link for many', () => {
     const { links, made, end, looked, free } = linkWorld();
     free.push(3, 4, 5, 6);
     const id = await made({ maxUses: 100, maxOpen: 4 });
-    const first = idOf(await links.pay(id, 'page-1', 'r1'));
-    await links.pay(id, 'page-2', 'r2');
+    const first = idOf(await links.pay(id, pressOf('page-1'), 'r1'));
+    await links.pay(id, pressOf('page-2'), 'r2');
     await end(first);
     looked.length = 0;
     expect((await links.linkFor(id))?.link.status).toBe('on');
     await links.shopFor(id);
     expect(looked).toEqual([]);
     // Half of the room is taken: what ended is noted, and not read again.
-    await links.pay(id, 'page-3', 'r3');
+    await links.pay(id, pressOf('page-3'), 'r3');
     expect(looked).toEqual([`${id}-1`, `${id}-2`]);
     looked.length = 0;
-    await links.pay(id, 'page-4', 'r4');
+    await links.pay(id, pressOf('page-4'), 'r4');
     expect(looked).toEqual([`${id}-2`, `${id}-3`]);
   });
 
@@ -273,7 +313,7 @@ describe('a payment link for many', () => {
       ok: true,
       value: { status: 'off', switchedOff: { reason: 'sold out' } },
     });
-    expect(idOf(await links.pay(id, 'page-1', 'r1'))).toBe('conflict');
+    expect(idOf(await links.pay(id, pressOf('page-1'), 'r1'))).toBe('conflict');
   });
 
   it('is refused in a currency that has no rate', async () => {

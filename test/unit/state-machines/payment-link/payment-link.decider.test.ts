@@ -7,6 +7,7 @@ import {
   decidePaymentLink,
   linkStatus,
   numberOf,
+  visitorWaitsUntilSec,
   type PaymentLinkCommand,
 } from '../../../../state-machines/payment-link/payment-link.decider.ts';
 import type { EndedUse } from '../../../../state-machines/payment-link/payment-link.machine.ts';
@@ -21,9 +22,11 @@ const create = (change: Partial<PaymentLinkTerms> = {}): PaymentLinkCommand => (
   },
   nowSec: 1,
 });
-const use = (press: string, ended: readonly EndedUse[] = [], nowSec = 10): PaymentLinkCommand => ({
+/** Each page of a visitor of its own, unless one is named. */
+const use = (press: string, ended: readonly EndedUse[] = [], nowSec = 10, visitor = press): PaymentLinkCommand => ({
   type: 'UsePaymentLink',
   press,
+  visitor,
   ended,
   nowSec,
 });
@@ -66,14 +69,14 @@ describe('a payment link', () => {
     const ended = after(create(), use('a'), use('b'), use('c', [{ number: 1, outcome: 'unpaid' }]));
     expect(ended.history.slice(-2)).toEqual([
       { type: 'PaymentLinkUseEnded', data: { linkId, number: 1, outcome: 'unpaid', notedAtSec: 10 } },
-      { type: 'PaymentLinkUsed', data: { linkId, number: 3, press: 'c', usedAtSec: 10 } },
+      { type: 'PaymentLinkUsed', data: { linkId, number: 3, press: 'c', visitor: 'c', usedAtSec: 10 } },
     ]);
   });
 
   it('is used up once it was paid so often, and no payment that is unpaid counts', () => {
     const paid = (number: number): EndedUse => ({ number, outcome: 'paid' });
     const both = [create({ maxUses: 2 }), use('a'), use('b'), use('c', [paid(1), { number: 2, outcome: 'unpaid' }])];
-    expect(after(...both).state.context.paid).toEqual([{ number: 1, press: 'a' }]);
+    expect(after(...both).state.context.paid).toEqual([{ number: 1, press: 'a', visitor: 'a' }]);
     // One is paid and one under way: nobody can tell yet whether another may be.
     expect(statusAt(10, ...both)).toBe('busy');
     expect(outcome(...both, use('d', [paid(3)]))).toBe('conflict');
@@ -115,12 +118,39 @@ describe('a payment link', () => {
     expect(statusAt(10 + DAY, ...two)).toBe('on');
   });
 
+  it('gives one visitor at most half of what may wait and a tenth of what may stay unpaid, three at least', () => {
+    const presses = (count: number): PaymentLinkCommand[] =>
+      Array.from({ length: count }, (_, index) => use(`page-${index}`, [], 10 + index, 'greedy'));
+    const share = (change: Partial<PaymentLinkTerms>): number =>
+      after(create({ maxUses: 1_000, endsAtSec: null, ...change }), ...presses(40)).state.context.lastNumber;
+    expect(share({ maxOpen: 20, maxUnpaidPerDay: 100 })).toBe(10);
+    expect(share({ maxOpen: 100, maxUnpaidPerDay: 150 })).toBe(15);
+    expect(share({ maxOpen: 10, maxUnpaidPerDay: 1_000 })).toBe(5);
+    expect(share({ maxOpen: 4, maxUnpaidPerDay: 5 })).toBe(3);
+    const limits = create({ maxUses: 1_000, endsAtSec: null, maxOpen: 8, maxUnpaidPerDay: 40 });
+    const taken = [limits, ...presses(4)];
+    const untilSec = (visitor: string, ...more: PaymentLinkCommand[]) =>
+      visitorWaitsUntilSec(after(...taken, ...more).state.context, visitor, 20);
+    expect([untilSec('greedy'), untilSec('another')]).toEqual([10 + 86_400, null]);
+    expect(outcome(...taken, use('more', [], 20, 'greedy'))).toBe('rate_limited');
+    expect(outcome(...taken, use('page-1', [], 20, 'greedy'))).toEqual([]);
+    expect(outcome(...taken, use('b', [], 20))).toEqual(['PaymentLinkUsed']);
+    // An end without money gives no place back, a payment gives two.
+    const ended = (how: EndedUse['outcome']): EndedUse[] => [{ number: 1, outcome: how }];
+    expect(outcome(...taken, use('more', ended('unpaid'), 20, 'greedy'))).toBe('rate_limited');
+    const paying = use('more', ended('paid'), 20, 'greedy');
+    expect(outcome(...taken, paying)).toEqual(['PaymentLinkUseEnded', 'PaymentLinkUsed']);
+    expect(outcome(...taken, paying, use('one more', [], 20, 'greedy'))).toEqual(['PaymentLinkUsed']);
+    expect(outcome(...taken, paying, use('2', [], 20, 'greedy'), use('3', [], 20, 'greedy'))).toBe('rate_limited');
+    expect(outcome(...taken, use('more', [], 10 + 86_400, 'greedy'))).toEqual(['PaymentLinkUsed']);
+  });
+
   it('counts a payment that ended unpaid and was paid after all, once', () => {
     const late: EndedUse[] = [{ number: 1, outcome: 'paid' }];
     const given = [create({ maxUses: 2 }), use('a'), use('b', [{ number: 1, outcome: 'unpaid' }])];
     expect(after(...given).state.context).toMatchObject({
       paid: [],
-      unpaid: [{ number: 1, press: 'a', usedAtSec: 10, notedAtSec: 10 }],
+      unpaid: [{ number: 1, press: 'a', visitor: 'a', usedAtSec: 10, notedAtSec: 10 }],
     });
     // Both places are taken then, though one is free as far as was noted.
     expect(statusAt(10, ...given)).toBe('on');
@@ -130,7 +160,7 @@ describe('a payment link', () => {
       ok: true,
       events: [{ type: 'PaymentLinkUseEnded', data: { linkId, number: 1, outcome: 'paid', notedAtSec: 10 } }],
     });
-    expect(known.state.context).toMatchObject({ paid: [{ number: 1, press: 'a' }], unpaid: [] });
+    expect(known.state.context).toMatchObject({ paid: [{ number: 1, press: 'a', visitor: 'a' }], unpaid: [] });
     expect(outcome(...given, use('b', late), use('b', late))).toEqual([]);
     // A place that was given and has no payment is lost once the link is full without it.
     expect(
