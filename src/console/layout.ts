@@ -99,6 +99,7 @@ export function renderPage(frame: Frame, visit: Visit, page: Page, notice: strin
             type="search"
             id="q"
             name="q"
+            aria-keyshortcuts="/"
             maxlength="200"
             placeholder="Order, payment, transaction, address …"
             autocomplete="off"
@@ -176,7 +177,7 @@ function band({ sandbox }: Frame, mode: string | null): Html | null {
 }
 
 function document({ version }: Frame, page: Page & { readonly to?: string }, body: Html): string {
-  const scripts = ['passkey.js', ...(page.isLive === true ? ['live.js'] : []), ...(page.scripts ?? [])];
+  const scripts = ['passkey.js', 'keys.js', ...(page.isLive === true ? ['live.js'] : []), ...(page.scripts ?? [])];
   return html`<!doctype html>
     <html lang="en">
       <head>

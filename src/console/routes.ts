@@ -11,6 +11,7 @@ import { claimRoutes } from './pages/claims.ts';
 import { homeRoutes } from './pages/home.ts';
 import { meRoutes } from './pages/me.ts';
 import { monthStatementRoutes } from './pages/month-statement.ts';
+import { merchantRoutes } from './pages/merchants.ts';
 import { monthRoutes } from './pages/months.ts';
 import { paymentLinkRoutes } from './pages/payment-links.ts';
 import { paymentRoutes } from './pages/payment.ts';
@@ -54,6 +55,8 @@ export function consoleRoutes(deps: ConsoleDeps): ConsoleRoutes {
     auditRoutes,
     peopleRoutes,
   ];
-  const parts = [homeRoutes, searchRoutes, meRoutes, ...ofMerchants, ...ofService].map((routes) => routes(deps));
+  const parts = [homeRoutes, merchantRoutes, searchRoutes, meRoutes, ...ofMerchants, ...ofService].map((routes) =>
+    routes(deps),
+  );
   return { read: parts.flatMap(({ read }) => read), change: parts.flatMap(({ change }) => change) };
 }

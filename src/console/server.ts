@@ -58,7 +58,7 @@ export interface ConsoleServerDeps {
   readonly live: LiveReaders;
 }
 
-const ASSETS = ['console.css', 'live.js', 'passkey.js', 'picture.js', 'verify.js'] as const;
+const ASSETS = ['console.css', 'keys.js', 'live.js', 'passkey.js', 'picture.js', 'verify.js'] as const;
 /** Says that a page asks by itself. */
 const BY_PAGE = 'quittance-live';
 /** Of somebody who signed in with single sign-on. */

@@ -33,6 +33,8 @@ let wrong = 0;
 async function draw(path: string): Promise<void> {
   for (const [device, viewport, scheme] of [
     ['desktop', DESKTOP, 'light'],
+    ['desktop', DESKTOP, 'dark'],
+    ['phone', PHONE, 'light'],
     ['phone', PHONE, 'dark'],
   ] as const) {
     await page.setViewportSize(viewport);
@@ -46,10 +48,10 @@ async function draw(path: string): Promise<void> {
       'document.documentElement.scrollWidth - document.documentElement.clientWidth',
     );
     wrong += found.length + (wide > 0 ? 1 : 0) + (answer!.status() === 200 ? 0 : 1) + (body > MAX_BYTES ? 1 : 0);
-    const file = joined(folder, `${path.replaceAll(/[^a-z0-9]+/gi, '-').slice(0, 90)}.${device}.png`);
+    const file = joined(folder, `${path.replaceAll(/[^a-z0-9]+/gi, '-').slice(0, 90)}.${device}.${scheme}.png`);
     await page.screenshot({ path: file, fullPage: true });
     process.stdout.write(
-      `${answer!.status()} ${path} ${device}: ${body} bytes, ${tookMs} ms, ${found.length} of axe${wide > 0 ? `, ${wide} px too wide` : ''}\n`,
+      `${answer!.status()} ${path} ${device} ${scheme}: ${body} bytes, ${tookMs} ms, ${found.length} of axe${wide > 0 ? `, ${wide} px too wide` : ''}\n`,
     );
     for (const one of found) process.stdout.write(`    ${one}\n`);
   }

@@ -3,6 +3,7 @@ import { PERSON_ROLES, type PersonRole } from '../../../src/domain/events/person
 import { ACTIONS, isOfMerchant, ROLE_ACTIONS, type Action } from '../../../src/console/access.ts';
 import { consoleRoutes } from '../../../src/console/routes.ts';
 import type { ConsoleDeps } from '../../../src/console/deps.ts';
+import { ROUTES } from '../../support/console-routes.ts';
 import { ConsoleWorld, OTHER_SHOP, SHOP, type TestPerson } from '../../support/console-world.ts';
 
 /** Role by role, what each may do; the code's own table is compared with this one. */
@@ -59,6 +60,13 @@ describe('the table of roles', () => {
   it('lets an auditor and a viewer change nothing', () => {
     for (const { action } of routes.change)
       if (action !== null) expect([...ROLE_ACTIONS.auditor, ...ROLE_ACTIONS.viewer], action).not.toContain(action);
+  });
+
+  it('lists every address there is with the action that it takes', () => {
+    const found: Record<string, string[]> = {};
+    for (const [method, all] of Object.entries({ GET: routes.read, POST: routes.change }))
+      for (const { path, action } of all) (found[String(action)] ??= []).push(`${method} ${path}`);
+    expect(found).toEqual(ROUTES);
   });
 
   it('names an action for every page but those about oneself, and a merchant in every path of a merchant', () => {
