@@ -95,6 +95,13 @@ export const timeColumn = <Row>(
   },
 });
 
+/** A page shows one mode alone, which a file must say. */
+export const MODE_IN_FILES: Column<{ readonly mode: string }> = {
+  name: 'Mode',
+  cell: ({ mode }) => mode,
+  onlyInFiles: true,
+};
+
 /** On a phone every row becomes a card, whose cells say what they are. */
 export function table<Row>(caption: string, all: readonly Column<Row>[], rows: readonly Row[], empty: string): Html {
   const columns = all.filter(({ onlyInFiles }) => onlyInFiles !== true);
@@ -134,7 +141,9 @@ export function facts(pairs: readonly (readonly [string, Cell])[]): Html {
   </dl>`;
 }
 
-export const code = (text: string | null): Html | string => (text === null ? '–' : html`<code>${text}</code>`);
+const LONG = 24;
+export const code = (text: string | null): Html | string =>
+  text === null ? '–' : html`<code ${text.length > LONG && html`class="long"`}>${text}</code>`;
 
 export const link = (to: string, text: Cell): Html => html`<a href="${to}">${text}</a>`;
 
@@ -179,9 +188,16 @@ export const checkbox = (name: string, label: string): Html =>
 export const REASON: Field = {
   name: 'reason',
   label: 'Reason',
-  hint: 'Stands in the record of actions.',
+  hint: 'Kept in the record of actions.',
   required: true,
 };
+
+/** Out of sight until it is wanted, since most visits of the page are not for it. */
+export const folded = (title: string, body: Html): Html =>
+  html`<details class="card">
+    <summary>${title}</summary>
+    ${body}
+  </details>`;
 
 /** A form that changes something; every one carries the token. */
 export function changeForm(

@@ -347,6 +347,7 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
         .moves;
 
     await olga.page.goto(`${origin}/treasury`);
+    await olga.page.getByText('A withdrawal', { exact: true }).click();
     const form = olga.page.locator('form[action="/treasury/withdraw"]');
     await form.getByLabel('Network').selectOption('ethereum');
     await form.getByLabel('Coin').selectOption('USDT');

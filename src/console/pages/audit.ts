@@ -60,14 +60,14 @@ export function auditRoutes(deps: ConsoleDeps): ConsoleRoutes {
 
 const body = (status: AuditStatus, key: string | null, checkpoint: string | null) =>
   html`${facts([
-      ['Records', status.read_only ? `read-only: ${status.reason}` : 'written'],
+      ['Ledger', status.read_only ? `read-only: ${status.reason}` : 'writable'],
       ['Events under the newest checkpoint', status.checkpoint_size],
       ['Public key', code(key)],
     ])}
-    <h2>Verify here</h2>
+    <h2>Verify a file</h2>
     <p>
-      Choose a proof or an export. It is checked in this browser, by a script that shares no code with the service; the
-      file goes nowhere. The key must be the one that you keep, not the one that this page shows.
+      Choose a proof or an export. A script that shares no code with the service checks it in this browser, and the file
+      stays on your device. Use the public key that you have on record, not the one shown on this page.
     </p>
     <form class="form" data-verify>
       <p class="field">
@@ -75,22 +75,20 @@ const body = (status: AuditStatus, key: string | null, checkpoint: string | null
       </p>
       ${field({ name: 'key', label: 'Public key', value: key ?? '', max: 300 })}
       <p class="field">
-        <label for="checkpoint">Checkpoint that you keep, for an export (may be empty)</label>
+        <label for="checkpoint">Your own checkpoint, for an export (optional)</label>
         <textarea id="checkpoint" name="checkpoint" rows="5" spellcheck="false"></textarea>
       </p>
       <p><button class="button">Verify</button></p>
       <p class="notice" role="status" hidden></p>
       <p class="problem" role="alert" hidden></p>
-      <noscript
-        ><p class="problem">This check is done by JavaScript; without it use “quittance audit verify”.</p></noscript
-      >
+      <noscript><p class="problem">This check needs JavaScript. Without it, run “quittance audit verify”.</p></noscript>
     </form>
-    <h2>Take away</h2>
+    <h2>Download</h2>
     <form method="get" action="/audit/proof" class="form">
-      ${field({ name: 'session', label: 'Payment', required: true, hint: 'cs_…: a proof of its events' })}
-      <p><button class="quiet">Download the proof</button></p>
+      ${field({ name: 'session', label: 'Payment', required: true, hint: 'Its ID: cs_…' })}
+      <p><button class="quiet">Download its proof</button></p>
     </form>
-    <p><a href="/audit/export.jsonl">The whole ledger as JSON Lines</a></p>
+    <p><a href="/audit/export.jsonl">Download the whole ledger as JSON Lines</a></p>
     ${
       checkpoint !== null &&
       html`<h3>Newest checkpoint</h3>

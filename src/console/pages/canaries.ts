@@ -2,7 +2,7 @@ import { html } from '../../runtime/util/html.ts';
 import { CANARY_STEPS } from '../../domain/canary.ts';
 import { csvLink, csvRoute } from '../csv.ts';
 import { run, type ConsoleDeps } from '../deps.ts';
-import { badge, link, table, timeColumn, type Column } from '../parts.ts';
+import { badge, link, MODE_IN_FILES, table, timeColumn, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import type { Visit } from '../visit.ts';
 
@@ -56,7 +56,8 @@ const SHOWN_OF_ID = 11;
 
 const columns = (visit: Visit): Column<ShownRun>[] => [
   timeColumn('Started', ({ started }) => started, visit),
-  { name: 'Network', cell: ({ network, mode }) => html`${network}<small>${mode}</small>` },
+  { name: 'Network', cell: ({ network }) => network },
+  MODE_IN_FILES,
   { name: 'Amount', isNumber: true, cell: ({ amount, coin }) => (amount === null ? null : `${amount} ${coin}`) },
   {
     name: 'Result',

@@ -3,7 +3,18 @@ import type { Mode } from '../../domain/ids.ts';
 import { csvLink, csvRoute } from '../csv.ts';
 import { run, type ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';
-import { badge, changeForm, field, inWords, link, REASON, table, timeColumn, type Column } from '../parts.ts';
+import {
+  badge,
+  changeForm,
+  field,
+  inWords,
+  link,
+  MODE_IN_FILES,
+  REASON,
+  table,
+  timeColumn,
+  type Column,
+} from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { reasonIn, type Visit } from '../visit.ts';
 import { failedDeliveries, type FailedDelivery } from './failed-deliveries.ts';
@@ -66,8 +77,8 @@ export function chainRoutes(deps: ConsoleDeps): ConsoleRoutes {
                 ${table('Chains', chainColumns(visit), chains, NOT_WATCHED)}
                 <h2>Providers</h2>
                 <p>
-                  What each said last, and how long ago. Who is asked for what follows from the order of the settings:
-                  one that was never asked for a thing is a stand-by. ${csvLink(visit, '/chains/providers')}
+                  The last answer of each provider and its age. Providers are asked in the order of the settings, so one
+                  that was not asked stands by. ${csvLink(visit, '/chains/providers')}
                 </p>
                 ${table('Providers', PROVIDER_COLUMNS, providerRows(chains), NOT_WATCHED)}
                 <h2>Recorded as read</h2>
@@ -140,7 +151,7 @@ const coverageOf = async (deps: ConsoleDeps, { mode }: Visit): Promise<Coverage[
 
 const chainColumns = (visit: Visit): Column<ChainStatus>[] => [
   { name: 'Network', cell: ({ network, chain_id: id }) => html`${network}<small>chain ${id}</small>` },
-  { name: 'Mode', cell: ({ mode }) => badge(mode) },
+  MODE_IN_FILES,
   { name: 'Head', isNumber: true, cell: ({ head_block: block }) => block },
   { name: 'Read', isNumber: true, cell: ({ read_block: block }) => block },
   { name: 'Final', isNumber: true, cell: ({ final_block: block }) => block },
@@ -171,7 +182,8 @@ const ageColumn = (name: string, what: 'head' | 'read' | 'final'): Column<Provid
 
 const PROVIDER_COLUMNS: readonly Column<ProviderRow>[] = [
   { name: 'Provider', cell: ({ provider }) => provider },
-  { name: 'Network', cell: ({ network, mode }) => `${network} (${mode})` },
+  { name: 'Network', cell: ({ network }) => network },
+  MODE_IN_FILES,
   { name: 'State', cell: ({ state, why }) => html`${badge(state)}${why !== null && html`<small>${why}</small>`}` },
   blockColumn('Head', 'head'),
   ageColumn('Head, seconds ago', 'head'),
@@ -183,7 +195,7 @@ const PROVIDER_COLUMNS: readonly Column<ProviderRow>[] = [
 
 const coverageColumns = (visit: Visit): Column<Coverage>[] => [
   { name: 'Network', cell: ({ network }) => network },
-  { name: 'Mode', cell: ({ mode }) => badge(mode) },
+  MODE_IN_FILES,
   {
     name: 'Blocks',
     cell: ({ from_block: from, to_block: to, since_the_beginning: isWhole }) =>
@@ -242,7 +254,8 @@ const NOT_WATCHED = 'No network is watched in this process.';
 const rescanForm = (visit: Visit, chains: readonly ChainStatus[]) =>
   html`<h2>Read again</h2>
     <p>
-      Known transfers change nothing. Final blocks are read twice, and written down as read where both readings agree.
+      Transfers that are already known stay as they are. Final blocks are read twice and recorded as read when both
+      readings agree.
     </p>
     ${changeForm(
       visit,
@@ -251,11 +264,11 @@ const rescanForm = (visit: Visit, chains: readonly ChainStatus[]) =>
         field({
           name: 'chain',
           label: 'Network',
-          options: chains.map(({ mode, network }) => [`${mode}/${network}`, `${network} (${mode})`] as const),
+          options: chains.map(({ mode, network }) => [`${mode}/${network}`, network] as const),
         }),
         field({ name: 'from', label: 'From block' }),
-        field({ name: 'to', label: 'to block' }),
-        field({ name: 'address', label: 'Address', hint: 'On Solana, in place of blocks.' }),
+        field({ name: 'to', label: 'To block' }),
+        field({ name: 'address', label: 'Address', hint: 'On Solana, instead of blocks.' }),
         field(REASON),
       ],
       'Read again',

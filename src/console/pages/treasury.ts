@@ -5,7 +5,19 @@ import { COINS } from '../../domain/money.ts';
 import { csvLink, csvRoute } from '../csv.ts';
 import { run, type ConsoleDeps } from '../deps.ts';
 import { inMode } from '../modes.ts';
-import { badge, changeForm, code, facts, field, link, REASON, table, type Column } from '../parts.ts';
+import {
+  badge,
+  changeForm,
+  code,
+  facts,
+  field,
+  folded,
+  link,
+  MODE_IN_FILES,
+  REASON,
+  table,
+  type Column,
+} from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { reasonIn, type ChangeRoute, type Visit } from '../visit.ts';
 import { approval, rejection } from './approval.ts';
@@ -99,7 +111,7 @@ async function treasuryPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
     ${
       visit.can('treasury.approve') &&
       html`<h2>Approve a refund</h2>
-        ${changeForm(visit, '/treasury/approve', field({ name: 'id', label: 'Refund', required: true, hint: 're_…, for refunds above the threshold' }), 'Show the terms')}`
+        ${changeForm(visit, '/treasury/approve', field({ name: 'id', label: 'Refund', required: true, hint: 'A refund above the threshold, by its ID: re_…' }), 'Show the terms')}`
     }
     ${visit.can('treasury.propose') && proposalForms(visit, deps)}`;
 }
@@ -109,9 +121,9 @@ const movesOf = async (deps: ConsoleDeps, { mode }: Visit): Promise<Move[]> =>
 
 const CAP_COLUMNS: readonly Column<UsedCap>[] = [
   { name: 'Coin', cell: ({ coin }) => coin },
-  { name: 'In one payout at most', isNumber: true, cell: (cap) => cap.perTransaction },
-  { name: 'Within an hour', isNumber: true, cell: ({ usedInHour, perHour }) => `${usedInHour} of ${perHour}` },
-  { name: 'Within a day', isNumber: true, cell: ({ usedInDay, perDay }) => `${usedInDay} of ${perDay}` },
+  { name: 'Per payout', isNumber: true, cell: (cap) => cap.perTransaction },
+  { name: 'Used within an hour', isNumber: true, cell: ({ usedInHour, perHour }) => `${usedInHour} of ${perHour}` },
+  { name: 'Used within a day', isNumber: true, cell: ({ usedInDay, perDay }) => `${usedInDay} of ${perDay}` },
   { name: 'Two approvers from', isNumber: true, cell: (cap) => cap.approvalFrom },
 ];
 
@@ -121,38 +133,45 @@ function signerPart(visit: Visit, { mode, stopped, caps = [], limitsToApprove = 
     name: 'proposer',
     label: 'Proposed by',
     required: true,
-    hint: 'Who wants it, the same for both approvers and neither of them.',
+    hint: 'Who proposes it: the same person for both approvers, and neither of them.',
   });
   return html`<h2>Signer</h2>
     ${facts([
       ['State', badge(stopped ? 'stopped' : 'active')],
-      ['Limits that wait for approval', limitsToApprove.join('; ') || 'none'],
+      ['Limits awaiting approval', limitsToApprove.join('; ') || 'none'],
     ])}
-    ${table('Caps of refunds and returns', CAP_COLUMNS, caps, 'No limits are set, so no refund is paid out.')}
+    ${table('Caps of refunds and returns', CAP_COLUMNS, caps, 'No limits are set, so no refunds are paid out.')}
     ${!stopped && visit.can('treasury.stop') && changeForm(visit, '/treasury/stop', [forMode, field(REASON)], `Stop everything in ${mode} mode`, 'danger')}
-    ${stopped && visit.can('treasury.approve') && changeForm(visit, '/treasury/resume', [forMode, proposer], 'Let it sign again: show the terms')}
-    ${limitsToApprove.length > 0 && visit.can('treasury.approve') && changeForm(visit, '/treasury/limits', [forMode, proposer], 'Put the new limits into force: show the terms')}`;
+    ${stopped && visit.can('treasury.approve') && changeForm(visit, '/treasury/resume', [forMode, proposer], 'Resume: show the terms')}
+    ${limitsToApprove.length > 0 && visit.can('treasury.approve') && changeForm(visit, '/treasury/limits', [forMode, proposer], 'Apply the new limits: show the terms')}`;
 }
 
 const moveColumns = (visit: Visit): Column<Move>[] => [
-  { name: 'What', cell: ({ kind, id }) => html`${kind}<small>${id}</small>` },
+  { name: 'Move', cell: ({ kind, id }) => html`${kind}<small>${id}</small>` },
   {
     name: 'Status',
     cell: ({ status, waiting }) => html`${badge(status)}${waiting !== null && html`<small>${waiting}</small>`}`,
   },
   { name: 'Amount', isNumber: true, cell: ({ amount, coin }) => `${amount} ${coin}` },
-  { name: 'Network', cell: ({ network, mode }) => `${network} (${mode})` },
+  { name: 'Network', cell: ({ network }) => network },
+  MODE_IN_FILES,
   { name: 'To', cell: (move) => code(move.to_address) },
   { name: 'Proposed by', cell: (move) => move.requested_by },
   { name: 'Approved by', cell: (move) => move.approved_by.join(', ') || 'nobody yet' },
   {
-    name: 'Act',
+    name: 'Decide',
     isForm: true,
     cell: (move) => {
       if (move.status !== 'waiting_for_approval') return null;
       const id = html`<input type="hidden" name="id" value="${move.id}" />`;
       return html`${visit.can('treasury.approve') && changeForm(visit, '/treasury/approve', id, 'Show the terms')}
-      ${visit.can('treasury.propose') && changeForm(visit, '/treasury/reject', [id, field({ ...REASON, hint: 'Why it is given up.' })], 'Give up', 'danger')}`;
+      ${
+        visit.can('treasury.propose') &&
+        html`<details>
+          <summary>Give up</summary>
+          ${changeForm(visit, '/treasury/reject', [id, field(REASON)], 'Give up', 'danger')}
+        </details>`
+      }`;
     },
   },
 ];
@@ -168,43 +187,60 @@ function proposalForms(visit: Visit, deps: ConsoleDeps): Html {
     .merchants()
     .filter((merchant) => merchant.mode === visit.mode)
     .map(({ id, name }) => [id, name] as const);
-  return html`<h2>Propose a withdrawal</h2>
-    <p>To one of the cold addresses that the signer's settings name. Two approvers agree, neither of them you.</p>
-    ${changeForm(visit, '/treasury/withdraw', [mode, ...money, field({ name: 'to', label: 'To', required: true, max: 128 }), field(REASON)], 'Preview')}
-    <h2>Propose a settlement</h2>
-    <p>To the address that two approvers set for the merchant, at most what the books owe.</p>
-    ${changeForm(visit, '/treasury/settle', [field({ name: 'merchant_id', label: 'Merchant', options: merchants }), ...money, field(REASON)], 'Preview')}
-    <h2>Propose a return of native coin</h2>
-    <p>
-      What came to a collection address goes back from the treasury to who sent it, less the fee. The signer reads the
-      transfer itself and pays nobody else. Two approvers agree, neither of them you.
+  const withdrawal = changeForm(
+    visit,
+    '/treasury/withdraw',
+    [mode, ...money, field({ name: 'to', label: 'To', required: true, max: 128 }), field(REASON)],
+    'Preview',
+  );
+  const settlement = changeForm(
+    visit,
+    '/treasury/settle',
+    [field({ name: 'merchant_id', label: 'Merchant', options: merchants }), ...money, field(REASON)],
+    'Preview',
+  );
+  return html`<h2>Propose</h2>
+    <p>Two approvers must agree to each proposal. You cannot be one of them.</p>
+    ${folded(
+      'A withdrawal',
+      html`<p>To one of the cold addresses in the signer's settings.</p>
+        ${withdrawal}`,
+    )}
+    ${folded(
+      'A settlement',
+      html`<p>To the merchant's settlement address, for at most what the books owe.</p>
+        ${settlement}`,
+    )}
+    ${folded('A return of native coin', nativeReturnForm(visit, [mode, must(money[0])]))}`;
+}
+
+const nativeReturnForm = (visit: Visit, first: readonly Html[]): Html =>
+  html`<p>
+      Sends what arrived at a collection address back to its sender, from the treasury and less the network fee. The
+      signer reads the transfer itself and pays nobody else.
     </p>
     ${changeForm(
       visit,
       '/treasury/return',
       [
-        ...[
-          mode,
-          must(money[0]),
-          field({ name: 'tx', label: 'Transaction that brought it', required: true, max: 128 }),
-        ],
-        field({ name: 'address', label: 'Collection address that it came to', required: true, max: 128 }),
+        ...first,
+        field({ name: 'tx', label: 'Transaction', required: true, max: 128 }),
+        field({ name: 'address', label: 'Collection address', required: true, max: 128 }),
         field({
           name: 'amount',
           label: 'Amount',
           max: 40,
-          hint: 'Empty: all that came, less the fee of the way back.',
+          hint: 'Leave empty to return everything, less the network fee.',
         }),
         field({ name: 'sender', label: 'Sender', options: SENDERS }),
         field(REASON),
       ],
       'Preview',
     )}`;
-}
 
 const SENDERS = [
-  ['known', 'a wallet of its own'],
-  ['acknowledged', 'an exchange or a contract, and its owner can receive it there'],
+  ['known', 'A private wallet'],
+  ['acknowledged', 'An exchange or a contract, whose owner can receive it there'],
 ] as const;
 
 function proposal(deps: ConsoleDeps, verb: 'withdraw' | 'settle', names: readonly string[]): ChangeRoute {

@@ -70,8 +70,8 @@ describe('the page of the chains', () => {
     expect(page).toMatch(/one\.example.*100<small>3 s ago.*99<small>4 s ago.*90<small>3 min ago/);
     expect(page).toMatch(/two\.example.*left out.*serves chain 97.*not asked/);
     expect((await world.get('/chains/providers.csv', auditor)).body.split('\r\n').slice(0, 2)).toEqual([
-      'Provider,Network,State,Head,"Head, seconds ago",Read,"Read, seconds ago",Final,"Final, seconds ago"',
-      'one.example,bsc (live),in use,100,3,99,4,90,200',
+      'Provider,Network,Mode,State,Head,"Head, seconds ago",Read,"Read, seconds ago",Final,"Final, seconds ago"',
+      'one.example,bsc,live,in use,100,3,99,4,90,200',
     ]);
   });
 

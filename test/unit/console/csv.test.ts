@@ -83,8 +83,8 @@ describe('a table as a file', () => {
     const { headers, body } = await world.get('/unmatched.csv?state=resolved&mode=live&cursor=c9', operator);
     expect(headers['content-disposition']).toBe('attachment; filename="unmatched.csv"');
     expect(body.split('\r\n').slice(0, 2)).toEqual([
-      'Came,Amount,Network,Why it waits,State,Days,From',
-      `2027-01-15T08:00:00.000Z,1.00 USDT,bsc (live),late,open,1,"'=HYPERLINK(""http://evil.example"")"`,
+      'Came,Amount,Network,Mode,Why it waits,State,Days,From',
+      `2027-01-15T08:00:00.000Z,1.00 USDT,bsc,live,late,open,1,"'=HYPERLINK(""http://evil.example"")"`,
     ]);
     expect(body.trim().split('\r\n')).toHaveLength(4);
     expect(asked).toMatchObject([
@@ -99,7 +99,7 @@ describe('a table as a file', () => {
   it('has the words of a cell, and no forms', async () => {
     const { body } = await world.get('/treasury.csv', operator);
     expect(body).toBe(
-      'What,Status,Amount,Network,To,Proposed by,Approved by\r\nwithdrawal mv_1,waiting for approval,5.00 USDT,bsc (live),0x5,"<Ada & ""Co"">",nobody yet\r\n',
+      'Move,Status,Amount,Network,Mode,To,Proposed by,Approved by\r\nwithdrawal mv_1,waiting for approval,5.00 USDT,bsc,live,0x5,"<Ada & ""Co"">",nobody yet\r\n',
     );
   });
 
