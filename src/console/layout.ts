@@ -132,8 +132,8 @@ const STALE = html`<p
   id="stale"
   role="status"
   hidden
-  data-stale="This page is not renewed just now. Load it again to be sure."
-  data-ended="You are signed out. What stands here is as it was then."
+  data-stale="This page is not updating right now. Reload it to be sure."
+  data-ended="You are signed out. This page shows the state at that time."
 ></p>`;
 
 const menuItem = ({ to, text }: Entry, { path, mode, merchant }: Visit): Html => {

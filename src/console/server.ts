@@ -63,7 +63,7 @@ const ASSETS = ['console.css', 'keys.js', 'live.js', 'passkey.js', 'picture.js',
 const BY_PAGE = 'quittance-live';
 /** Of somebody who signed in with single sign-on. */
 const NO_PASSKEY =
-  'This takes a signature by a passkey, and you have none yet: ask an operator for a link to register one.';
+  'This needs a signature by a passkey, and you have none yet. Ask an operator for a link to register one.';
 const MAX_FORM_BYTES = 256 * 1024;
 
 /** The console as one express app: every request goes through the same checks before any page sees it. */
@@ -151,7 +151,7 @@ class Pipeline {
     let signed: SignedTerms | null = null;
     try {
       if (!isCsrf(must(tokenIn(request.headers, this.#deps.address.origin)), visit.form['csrf']))
-        throw new Refused('The form is not of this sign-in. Load the page again.', 403);
+        throw new Refused('This form belongs to another sign-in. Reload the page.', 403);
       this.#admit(visit, route.action);
       const readOnly = this.#deps.readOnly();
       if (readOnly !== null) throw new Refused(`Nothing can be changed now: ${readOnly}`, 503);
@@ -229,7 +229,8 @@ class Pipeline {
     const signed = Object.entries(form).flatMap(([name, value]) =>
       name.startsWith('response-') ? [credentialIdIn(value)] : [],
     );
-    if (signed.some((id) => id === null || !ids.includes(id))) throw new Refused('The passkey is none of yours.', 403);
+    if (signed.some((id) => id === null || !ids.includes(id)))
+      throw new Refused('This passkey is not one of yours.', 403);
     return passkeys;
   }
 
@@ -241,7 +242,7 @@ class Pipeline {
     const { numbers, address } = this.#deps;
     const credentialId = credentialIdIn(visit.form['response-0'] ?? '');
     const passkey = credentialId === null ? undefined : passkeys[credentialId];
-    if (!passkey) throw new Refused('The passkey is none of yours.', 403);
+    if (!passkey) throw new Refused('This passkey is not one of yours.', 403);
     const { publicKey } = passkey.added;
     const known = { credentialId: passkey.added.credentialId, publicKey, signCount: passkey.signCount };
     return signedTerms(visit, toSign, { numbers, passkey: known, party: address });
@@ -321,11 +322,11 @@ class Pipeline {
     if (error instanceof CommandRefused)
       return { status: 400, message: `${error.message[0]?.toUpperCase() ?? ''}${error.message.slice(1)}.` };
     if (error instanceof StoreUnavailable)
-      return { status: 503, message: 'The records are not to be had just now. Try again in a moment.' };
+      return { status: 503, message: 'The records are unavailable right now. Try again in a moment.' };
     this.#report(error);
     return {
       status: 500,
-      message: 'The service failed. Nothing is known about the request: look before you try again.',
+      message: 'The service failed, and the outcome of your request is unknown. Check before you try again.',
     };
   }
 

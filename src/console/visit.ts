@@ -79,7 +79,7 @@ export class Refused extends Error {
   }
 }
 
-export const NO_SUCH = (): Refused => new Refused('There is no such page, or it is not yours to see.', 404);
+export const NO_SUCH = (): Refused => new Refused('This page does not exist, or you may not see it.', 404);
 
 /** What is only read. */
 export interface ReadRoute<Visiting extends Visit = Visit> {

@@ -208,11 +208,11 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     const { page } = owner;
     const { merchant } = sandbox.facts;
     await page.goto(`${origin}/m/${merchant.id}/links/new`);
-    const form = page.locator('form', { has: page.getByRole('button', { name: 'Make the link for many' }) });
+    const form = page.locator('form', { has: page.getByRole('button', { name: 'Create the link for many payments' }) });
     await form.getByLabel('Amount').fill('7.5');
     await form.getByLabel('Currency').fill('USDT');
     await form.getByLabel('Description').fill('A ticket');
-    await form.getByLabel('Payments at most').fill('3');
+    await form.getByLabel('Maximum payments').fill('3');
     await form.getByRole('button').click();
     expect(page.url()).toContain('done=link');
     expect(await axe(page)).toEqual([]);
@@ -302,7 +302,7 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     );
     expect(readFileSync(file, 'utf8')).toContain('"position":1,');
     expect((await auditor.page.goto(`${origin}/people`))?.status()).toBe(200);
-    expect(await auditor.page.getByRole('button', { name: 'Make an invitation' }).count()).toBe(0);
+    expect(await auditor.page.getByRole('button', { name: 'Create the invitation' }).count()).toBe(0);
     await auditor.context.close();
     expect(page.isClosed()).toBe(false);
   }, 120_000);

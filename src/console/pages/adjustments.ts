@@ -102,12 +102,12 @@ function acts(visit: Visit, { id, status, reversed_by: reversedBy }: Adjustment)
       ? changeForm(
           visit,
           '/adjustments/reverse',
-          [hidden('reverses'), field({ ...REASON, hint: 'Why it is taken back.' })],
+          [hidden('reverses'), field({ ...REASON, hint: 'Why the entry is reversed.' })],
           'Take back',
         )
       : null;
   return html`${visit.can('treasury.approve') && changeForm(visit, '/adjustments/approve', hidden('id'), 'Show the terms')}
-  ${visit.can('books.adjust') && changeForm(visit, '/adjustments/reject', [hidden('id'), field({ ...REASON, hint: 'Why it is given up.' })], 'Give up', 'danger')}`;
+  ${visit.can('books.adjust') && changeForm(visit, '/adjustments/reject', [hidden('id'), field({ ...REASON, hint: 'Why the proposal is cancelled.' })], 'Cancel the proposal', 'danger')}`;
 }
 
 function proposalForm(visit: Visit): Html {
@@ -130,13 +130,13 @@ function proposalForm(visit: Visit): Html {
           name: 'credit',
           label: 'Credits',
           required: true,
-          hint: 'The same form; together as much as the debits.',
+          hint: 'In the same form, with the same total as the debits.',
         }),
         field({
           name: 'attachment',
-          label: 'SHA-256 of the document that it rests on',
+          label: 'SHA-256 of the supporting document',
           max: 64,
-          hint: 'May be empty; the document itself is yours to keep.',
+          hint: 'Optional. Keep the document itself.',
         }),
         field(REASON),
       ],

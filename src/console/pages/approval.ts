@@ -40,7 +40,7 @@ export function approval(
 interface Rejected extends Pick<ChangeRoute, 'action'> {
   readonly command: string;
   readonly title: string;
-  /** What is given up, in a word. */
+  /** What is cancelled, in a word. */
   readonly what: string;
   /** What the command is told beside who gives up what. */
   readonly told?: (visit: Visit) => AdminArguments;
@@ -65,7 +65,7 @@ export const rejection = (
   }),
   run: async (visit) => {
     await run(deps, command, { id: visit.form['id'] ?? '', operator: visit.person.name, ...told?.(visit) });
-    return { detail: 'given up', shown: { to: `${page}?done=rejected` } };
+    return { detail: 'cancelled', shown: { to: `${page}?done=rejected` } };
   },
 });
 

@@ -57,7 +57,7 @@ const body = (visit: Visit, rows: readonly Row[], currency: string): Html =>
       a moment. The service compares both by itself, and what nobody explains stops payouts.
       ${link(inMode('/treasury', visit.mode), 'Treasury')} · ${csvLink(visit)}
     </p>
-    ${table('Balances', columns(currency), rows, 'No treasury is there in this process.')}`;
+    ${table('Balances', columns(currency), rows, 'This process has no treasury.')}`;
 
 const columns = (currency: string): Column<Row>[] => [
   { name: 'Network', cell: ({ network }) => network },

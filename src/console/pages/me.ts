@@ -121,8 +121,8 @@ function mePage(
     <pre class="terms" tabindex="0">${JSON.stringify(entries, null, 2)}</pre>
     <h2>Time zone</h2>
     <form method="get" action="/me/zone" class="form">
-      ${field({ name: 'zone', label: 'Time zone', value: visit.zone, hint: 'Such as Europe/Lisbon. Times are shown in it beside UTC.' })}
-      <p><button class="quiet">Show times in it</button></p>
+      ${field({ name: 'zone', label: 'Time zone', value: visit.zone, hint: 'For example Europe/Lisbon. Times are shown in this zone beside UTC.' })}
+      <p><button class="quiet">Use this time zone</button></p>
     </form>`;
 }
 
@@ -143,7 +143,7 @@ function passkeysPart(visit: Visit, passkeys: readonly PasskeyState[]): Html {
   const columns: Column<PasskeyState>[] = [
     { name: 'Name', cell: ({ added }) => added.label },
     { name: 'Added', cell: ({ added }) => time(added.addedAtSec, visit) },
-    { name: 'Id', cell: ({ added }) => code(added.credentialId) },
+    { name: 'ID', cell: ({ added }) => code(added.credentialId) },
     { name: 'Remove', cell: (passkey) => (passkeys.length > 1 ? remove(passkey) : 'the last one stays') },
   ];
   return html`${

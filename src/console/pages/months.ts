@@ -92,8 +92,8 @@ async function monthsPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const mode = modeOf(visit.params['mode']);
   const { periods } = await run<Periods>(deps, 'ledger.periods', { mode });
   return html`<p>${csvLink(visit)}</p>
-    ${table('Closed months', closedColumns(visit), periods, 'No month is closed.')}
-    <h2>Before a month is closed</h2>
+    ${table('Closed months', closedColumns(visit), periods, 'No months are closed yet.')}
+    <h2>Checklist</h2>
     ${table(
       'Checklist',
       [
@@ -116,7 +116,7 @@ async function monthsPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
               label: 'Month',
               value: monthBefore(visit),
               required: true,
-              hint: 'Figures of a closed month never change; what comes to light later falls into the open one.',
+              hint: 'The figures of a closed month never change. What is found later is booked in the open month.',
             }),
             field(REASON),
           ],

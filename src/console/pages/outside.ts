@@ -61,7 +61,7 @@ function showSignIn(
 ): void {
   const number = numbers.give(SIGN_IN);
   const to = pathOf(fieldOf(request, 'to') || new URL(request.originalUrl, address.origin).searchParams.get('to'));
-  const body = html`<p>With your passkey: there are no passwords here.</p>
+  const body = html`<p>Use your passkey. There are no passwords here.</p>
     <form method="post" action="/sign-in" data-sign data-rp="${address.rpId}">
       <input type="hidden" name="to" value="${to}" />
       <input type="hidden" name="zone" value="" />
@@ -72,7 +72,7 @@ function showSignIn(
       <p class="problem" role="alert" ${problem === null && html`hidden`}>${problem}</p>
     </form>
     ${NO_SCRIPT}
-    ${sso && html`<p>Or <a href="/sign-in/sso?to=${encodeURIComponent(to)}">sign in with single sign-on</a>; what is to be signed still takes a passkey.</p>`}
+    ${sso && html`<p>Or <a href="/sign-in/sso?to=${encodeURIComponent(to)}">sign in with single sign-on</a>. Signing still takes a passkey.</p>`}
     <p>
       <small
         >You need an invitation first: an operator makes one, or “quittance people invite” on the machine of the
@@ -139,7 +139,9 @@ async function showJoin(
   const token = String(request.params.token);
   const person = await people.personOfLink(token);
   if (!person?.invited) {
-    const gone = html`<p>The link was used, replaced or is too old. Ask whoever sent it for another one.</p>
+    const gone = html`<p>
+        This link was already used, was replaced or has expired. Ask the person who sent it for a new one.
+      </p>
       <p><a href="/sign-in">Sign in</a></p>`;
     return answer(request, response, frame, 'This link is no good any more', gone, 404);
   }

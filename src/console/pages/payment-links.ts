@@ -143,29 +143,35 @@ function newPage(visit: Visit): Html {
       max: 5,
       hint: 'Such as USD, EUR, USDT',
     }),
-    field({ name: 'description', label: 'Description', max: 1000, hint: 'Whoever has the link reads it.' }),
+    field({ name: 'description', label: 'Description', max: 1000, hint: 'Everybody who has the link can read it.' }),
   ];
   return html`<h2>For one payment</h2>
-    <p>Makes one payment, which is there at once. Send its link to the payer, or print its code.</p>
+    <p>Creates one payment right away. Send its link to the payer, or print its QR code.</p>
     ${changeForm(
       visit,
       `${linksPath(visit)}/new`,
       [
         ...asked,
-        field({ name: 'order', label: 'Order', required: true, max: 128, hint: 'Your number; once for each payment.' }),
+        field({
+          name: 'order',
+          label: 'Order',
+          required: true,
+          max: 128,
+          hint: 'Your order number. Each payment needs its own.',
+        }),
         field({
           name: 'supersedes',
-          label: 'In place of',
+          label: 'Replaces',
           max: 60,
-          hint: 'The payment of this order that is over, if there is one: cs_...',
+          hint: 'The ended payment of this order, if there is one: cs_…',
         }),
       ],
-      'Make the link',
+      'Create the link',
     )}
     <h2>For many payments</h2>
     <p>
-      Whoever opens the link and presses its button gets a payment of their own. Each has the number of the link and one
-      of its own as its order.
+      Each visitor who presses the button of the link gets a payment of their own. Its order number is the ID of the
+      link with a number after it.
     </p>
     ${changeForm(
       visit,
@@ -174,31 +180,36 @@ function newPage(visit: Visit): Html {
         ...asked,
         field({
           name: 'uses',
-          label: 'Payments at most',
+          label: 'Maximum payments',
           type: 'number',
           value: '100',
           required: true,
-          hint: 'Paid or under way, up to 10000.',
+          hint: 'Paid or in progress, up to 10,000.',
         }),
         field({
           name: 'open',
-          label: 'Waiting at once',
+          label: 'Maximum waiting at once',
           type: 'number',
           value: '20',
           required: true,
-          hint: 'Payments that wait for money, up to 100.',
+          hint: 'Payments waiting for money, up to 100. One visitor can hold half of them.',
         }),
         field({
           name: 'unpaid',
-          label: 'Unpaid in 24 hours',
+          label: 'Maximum unpaid in 24 hours',
           type: 'number',
           value: '100',
           required: true,
-          hint: 'So many payments without money, up to 1000, and it makes no more until later.',
+          hint: 'The link pauses at this many, up to 1,000. One visitor can cause a tenth of them.',
         }),
-        field({ name: 'ends', label: 'Last day (UTC)', type: 'date', hint: 'Empty: until it is switched off.' }),
+        field({
+          name: 'ends',
+          label: 'Last day (UTC)',
+          type: 'date',
+          hint: 'Leave empty to keep it on until you switch it off.',
+        }),
       ],
-      'Make the link for many',
+      'Create the link for many payments',
     )}`;
 }
 
@@ -210,10 +221,10 @@ async function listPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const cursor = visit.query.get('cursor');
   const { payment_links: links, next_cursor: next } = await listed(deps, visit, cursor);
   return html`<p>
-      Links of which every visitor makes a payment of their own · ${csvLink(visit)}
+      Links where each visitor makes a payment of their own · ${csvLink(visit)}
       ${visit.can('payments.create', merchantOf(visit).id) && html`· ${link(`${here}/new`, 'New payment link')}`}
     </p>
-    ${table('Payment links', columnsOf(visit), links, 'No link for many payments yet.')}
+    ${table('Payment links', columnsOf(visit), links, 'No links for many payments yet.')}
     ${more(next === null ? null : withQuery(here, visit.query, { cursor: next }), cursor === null ? null : here)}`;
 }
 
@@ -250,7 +261,7 @@ async function linkPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
       ['Paid', `${shown.paid} of ${shown.max_uses}`],
       ['Waiting for money', `${shown.open}, at most ${shown.max_open} at once`],
       ['Unpaid in 24 hours', `${shown.unpaid_in_day}, at most ${shown.max_unpaid_per_day}`],
-      ['Made by visitors', shown.made],
+      ['Created by visitors', shown.made],
       ['Ends', shown.ends_at === null ? 'when it is switched off' : time(shown.ends_at, visit)],
       ['Created', time(shown.created_at, visit)],
       ['Link', code(shown.id)],
@@ -261,15 +272,15 @@ async function linkPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
         : []),
     ])}
     <h2>Payments</h2>
-    ${table('Payments of the link', paymentColumns(visit), shown.payments, 'Nobody pressed its button yet.')}
+    ${table('Payments of the link', paymentColumns(visit), shown.payments, 'Nobody has pressed the button yet.')}
     ${more(
       shown.next_before === null ? null : withQuery(visit.path, query, { before: String(shown.next_before) }),
       before === null ? null : visit.path,
     )}
     ${
       mayChange &&
-      html`<h2>Switch it off</h2>
-        <p>For good. Payments that it made may still be paid until their own time is over.</p>
+      html`<h2>Switch off</h2>
+        <p>This is permanent. Payments that exist can still be paid until they expire.</p>
         ${changeForm(visit, `${visit.path}/off`, field(REASON), 'Switch the link off', 'danger')}`
     }`;
 }
@@ -280,5 +291,5 @@ const paymentColumns = (visit: Visit): Column<LinkPayment>[] => [
     name: 'Order',
     cell: ({ order_id: order, session_id: id }) => (id === null ? order : link(paymentPath(visit, id), order)),
   },
-  { name: 'Payment', cell: ({ session_id: id }) => (id === null ? 'was never made' : code(id)) },
+  { name: 'Payment', cell: ({ session_id: id }) => (id === null ? 'not created' : code(id)) },
 ];

@@ -90,29 +90,29 @@ function page(
       ['Status', badge(payment.status)],
       ['Amount', `${payment.amount_total} ${payment.currency.toUpperCase()}`],
       ['Received', `${payment.received} ${coin}`],
-      ['Seen, not final', `${payment.pending} ${coin}`],
-      ['Beyond what was due', `${payment.excess} ${coin}`],
+      ['Not final yet', `${payment.pending} ${coin}`],
+      ['Overpaid', `${payment.excess} ${coin}`],
       ['Refunded', `${payment.refunded} ${coin}`],
       ['Can be refunded', payment.refundable_amounts.map(({ value, currency }) => `${value} ${currency}`).join(', ')],
       ['Created', time(payment.created, visit)],
       ['Expires', time(payment.expires_at, visit)],
       ['Paid', time(payment.paid_at ?? null, visit)],
       ['Payment', code(payment.id)],
-      ['Page of the payer', html`<a href="${payment.url}" rel="noreferrer">${payment.url}</a>`],
+      ['Payment page', html`<a href="${payment.url}" rel="noreferrer">${payment.url}</a>`],
       ['Description', payment.description ?? '–'],
       ...(linkId === null
         ? []
         : [['Payment link', link(`${merchantPath(merchantOf(visit))}/links/${linkId}`, linkId)] as const]),
     ])}
     <h2>Deposits</h2>
-    ${table('Deposits', depositColumns(visit), payment.deposits, 'No money came.')} ${claimsPart(visit, claims)}
+    ${table('Deposits', depositColumns(visit), payment.deposits, 'No deposits yet.')} ${claimsPart(visit, claims)}
     <h2>Refunds</h2>
-    ${table('Refunds', refundColumns(visit), refunds, 'None.')}
+    ${table('Refunds', refundColumns(visit), refunds, 'No refunds yet.')}
     ${visit.can('payments.refund', id) && refundForm(visit, payment)}
     ${
       visit.can('webhooks.read', id) &&
       html`<h2>Webhooks</h2>
-        ${table('Webhooks', deliveryColumns(visit), deliveries, 'Nothing was to be told yet.')}`
+        ${table('Webhooks', deliveryColumns(visit), deliveries, 'No webhooks yet.')}`
     }
     ${
       payment.status === 'open' &&
@@ -137,17 +137,17 @@ function refundForm(visit: Visit, payment: PaymentSessionBody): Html {
         field({
           name: 'amount',
           label: 'Amount',
-          hint: `Empty: everything that is left, ${payment.refundable} ${payment.settlement_currency}.`,
+          hint: `Leave empty to refund everything that is left, ${payment.refundable} ${payment.settlement_currency}.`,
           max: 40,
         }),
         field({
           name: 'currency',
-          label: 'In',
+          label: 'Currency',
           options: currencies.map((one) => [one, one]),
           value: payment.settlement_currency,
         }),
-        checkbox('acknowledge', 'The payer says they can receive there, though it is a contract or an exchange'),
-        field({ ...REASON, hint: 'Told to the merchant; stands in the record of actions.' }),
+        checkbox('acknowledge', 'The payer confirmed that they can receive at this contract or exchange address'),
+        field({ ...REASON, hint: 'The merchant sees it. Kept in the record of actions.' }),
       ],
       'Preview the refund',
     )}`;
@@ -229,7 +229,7 @@ function timelinePart(visit: Visit, { entries, coverage }: Timeline): Html {
           </li>`,
       )}
     </ol>
-    <h3>What was read of the chains</h3>
+    <h3>Blocks read</h3>
     ${table(
       'What was read',
       [

@@ -5,7 +5,7 @@ import { accepted, readerOf, type ConsoleDeps, type ListAsked } from '../deps.ts
 import { barChart } from '../chart.ts';
 import { csvLink, csvRoute, everyPage } from '../csv.ts';
 import { merchantPath } from '../layout.ts';
-import { badge, code, filterForm, link, more, table, timeColumn, withQuery, type Column } from '../parts.ts';
+import { badge, filterForm, link, more, table, timeColumn, withQuery, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import { Refused, type Visit, merchantOf } from '../visit.ts';
 import { failedDeliveries } from './failed-deliveries.ts';
@@ -63,10 +63,10 @@ async function homePage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   ]);
   const payments = `${merchantPath(merchantOf(visit))}/payments`;
   return html`<ul class="tiles" role="list">
-      <li><b>${created}</b> created today (UTC)</li>
-      <li><b>${paid}</b> of them paid</li>
-      <li><b>${open}</b> ${link(`${payments}?status=open`, 'wait for money')}</li>
-      <li><b>${processing}</b> ${link(`${payments}?status=processing`, 'see money that is not final')}</li>
+      <li><b>${created}</b> Created today (UTC)</li>
+      <li><b>${paid}</b> Of those, paid</li>
+      <li><b>${open}</b> ${link(`${payments}?status=open`, 'Waiting for money')}</li>
+      <li><b>${processing}</b> ${link(`${payments}?status=processing`, 'Money not final yet')}</li>
     </ul>
     ${needsAttention(visit, failed.length, claims.length)}
     <h2>Paid payments by day of creation (UTC)</h2>
@@ -78,7 +78,7 @@ async function homePage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
       })),
     )}
     <h2>Newest</h2>
-    ${table('Newest payments', columnsOf(visit), accepted(newest).rows as Row[], 'No payment yet. Create one under “Payment links”, or with the API.')}
+    ${table('Newest payments', columnsOf(visit), accepted(newest).rows as Row[], 'No payments yet. Create one under “Payment links” or with the API.')}
     <p>${link(payments, 'All payments')}</p>`;
 }
 
@@ -128,10 +128,10 @@ async function listPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
         ],
       },
       { name: 'from', label: 'Created from (UTC)', type: 'date', value: query.get('from') ?? '' },
-      { name: 'to', label: 'to', type: 'date', value: query.get('to') ?? '' },
+      { name: 'to', label: 'Created until', type: 'date', value: query.get('to') ?? '' },
     ])}
     <p>${first.pagination.total ?? 0} payments · ${csvLink(visit)}</p>
-    ${table('Payments', columnsOf(visit), page.rows as Row[], 'No payment meets the filters.')}
+    ${table('Payments', columnsOf(visit), page.rows as Row[], 'No payments match the filters.')}
     ${more(next === null ? null : withQuery(here, query, { cursor: next }), cursor === null ? null : withQuery(here, query, { cursor: null }))}`;
 }
 
@@ -176,5 +176,5 @@ const columnsOf = (visit: Visit): Column<Row>[] => [
   { name: 'Amount', isNumber: true, cell: (row) => `${row.amount_total} ${row.currency.toUpperCase()}` },
   { name: 'Received', isNumber: true, cell: (row) => `${row.received} ${row.settlement_currency}` },
   { name: 'Refunded', isNumber: true, cell: (row) => `${row.refunded} ${row.settlement_currency}` },
-  { name: 'Payment', cell: ({ id }) => code(id), text: ({ id }) => id },
+  { name: 'Payment', cell: ({ id }) => id, onlyInFiles: true },
 ];

@@ -25,7 +25,7 @@ import type { Visit } from '../visit.ts';
 import { peopleChanges, personOf } from './people-changes.ts';
 import { must } from '../../domain/must.ts';
 
-const ROLES_HINT = `Separated by commas: ${PERSON_ROLES.join(', ')}; role:merchant for one merchant, role@2027-03-31 for a time.`;
+const ROLES_HINT = `Separated by commas: ${PERSON_ROLES.join(', ')}. Add :mer_… for one merchant, or @2027-03-31 for a last day.`;
 const SHOWN = 100;
 
 /** Who may use the console, and everything they did. */
@@ -70,7 +70,7 @@ const PEOPLE_COLUMNS: readonly Column<PersonContext>[] = [
 
 function peoplePage(visit: Visit, everybody: readonly PersonContext[]): Html {
   return html`<p>${csvLink(visit)}</p>
-    ${table('People', PEOPLE_COLUMNS, everybody, 'Nobody yet.')}
+    ${table('People', PEOPLE_COLUMNS, everybody, 'No people yet.')}
     ${
       visit.can('people.change') &&
       html`<h2>Invite somebody</h2>
@@ -83,12 +83,12 @@ function peoplePage(visit: Visit, everybody: readonly PersonContext[]): Html {
               label: 'Name',
               required: true,
               max: 64,
-              hint: 'As colleagues know them; it stands in everything they do and is not changed.',
+              hint: 'As colleagues know them. It is part of every record and cannot be changed.',
             }),
             field({ name: 'roles', label: 'Roles', required: true, hint: ROLES_HINT }),
             field(REASON),
           ],
-          'Make an invitation',
+          'Create the invitation',
         )}`
     }`;
 }
@@ -125,7 +125,7 @@ function personPage(deps: ConsoleDeps, visit: Visit, person: PersonContext): Htm
         ${
           !suspended &&
           html`<h2>Lost passkeys</h2>
-            <p>Two operators let somebody in again: one asks, another makes the link.</p>
+            <p>Recovery takes two operators: one requests it and another creates the link.</p>
             ${
               recovery !== null && recovery.by.toLowerCase() !== visit.person.name.toLowerCase()
                 ? changeForm(visit, `${here}/link`, field(REASON), 'Make a link', 'danger')
@@ -135,9 +135,7 @@ function personPage(deps: ConsoleDeps, visit: Visit, person: PersonContext): Htm
                       visit,
                       `${here}/link`,
                       field(REASON),
-                      person.identity === null
-                        ? 'Make the link of the invitation again'
-                        : 'Make a link for their first passkey',
+                      person.identity === null ? 'Create a new invitation link' : 'Make a link for their first passkey',
                     )
             }`
         }`
@@ -217,7 +215,7 @@ function actionsPage(deps: ConsoleDeps, visit: Visit): Html {
         ],
       },
     ])}
-    <p>${found.length} entries · ${link(withQuery('/actions.csv', query, { from: null }), 'CSV')}</p>
+    <p>${found.length} entries · ${link(withQuery('/actions.csv', query, { from: null }), 'Download CSV')}</p>
     ${table('Actions', columnsOf(deps, visit), found.slice(from, from + SHOWN), 'Nothing meets the filters.')}
     ${found.length > from + SHOWN && html`<p>${link(withQuery('/actions', query, { from: String(from + SHOWN) }), 'Older')}</p>`}`;
 }

@@ -73,17 +73,17 @@ function keysPage(visit: Visit, { keys }: MerchantOverview): Html {
   )}
   ${
     may &&
-    html`<h2>Another key</h2>
-      <p>To rotate: issue one, put it into the shop, revoke the old one.</p>
+    html`<h2>Issue a key</h2>
+      <p>To rotate a key, issue a new one, put it into the shop and revoke the old one.</p>
       ${changeForm(
         visit,
         here,
         [
-          field({ name: 'scopes', label: 'Scopes', hint: `Empty: all. Else some of ${SCOPES.join(', ')}` }),
+          field({ name: 'scopes', label: 'Scopes', hint: `Leave empty for all, or list some of ${SCOPES.join(', ')}` }),
           field({
             name: 'addresses',
-            label: 'From addresses',
-            hint: 'Empty: from anywhere. Else addresses and ranges, separated by commas.',
+            label: 'Allowed IP addresses',
+            hint: 'Leave empty to allow any, or list addresses and ranges separated by commas.',
           }),
           field(REASON),
         ],
@@ -123,7 +123,7 @@ function keyChanges(deps: ConsoleDeps): ChangeRoute[] {
         }),
       run: async (visit) => {
         const made = accepted(await settings.issueKey(merchantOf(visit).id, restrictionsIn(visit), changedBy(visit)));
-        const body = html`<p>Put both into the shop now: they are not shown again.</p>
+        const body = html`<p>Put both into the shop now. They are not shown again.</p>
           <p class="secret">Key <code>${made.api_key}</code></p>
           <p class="secret">Secret <code>${made.api_secret}</code></p>
           <p>${link(`${merchantPath(merchantOf(visit))}/keys`, 'Back to the keys')}</p>`;
@@ -179,7 +179,7 @@ function settingsPage(visit: Visit, overview: MerchantOverview): Html {
           visit,
           `${here}/domains`,
           [
-            field({ name: 'host', label: 'Host', required: true, hint: 'Such as shop.example' }),
+            field({ name: 'host', label: 'Host', required: true, hint: 'For example shop.example' }),
             field({ name: 'name', label: 'Name for payers', required: true }),
             field(REASON),
           ],
@@ -187,27 +187,31 @@ function settingsPage(visit: Visit, overview: MerchantOverview): Html {
         )}
         ${logoForm(visit, here)}
         <h2>Change the settings</h2>
-        <p>Empty fields stay as they are. The next page shows before and after.</p>
+        <p>Fields that you leave empty stay as they are. The next page shows the values before and after.</p>
         ${changeForm(visit, here, [...policyFields(), field(REASON)], 'Preview the change')}`
     }`;
 }
 
 const policyFields = (): Html[] => [
-  field({ name: 'tolerance', label: 'May be short by', hint: 'Units of the coin, bounded by the operator.' }),
+  field({
+    name: 'tolerance',
+    label: 'Tolerated shortfall',
+    hint: 'In units of the coin, within the limit of the operator.',
+  }),
   field({
     name: 'tolerancePercent',
-    label: 'May be short by a share',
-    hint: 'Percent of what is due, such as 0.5, bounded by the operator; the amount above, if not 0, is its cap. Or none.',
+    label: 'Tolerated shortfall in percent',
+    hint: 'Of the amount due, such as 0.5, within the limit of the operator. The amount above caps it unless that is 0. Or “none”.',
   }),
   field({ name: 'offerBothCoins', label: 'Payers choose the coin', hint: 'true or false.' }),
-  field({ name: 'contact', label: 'Contact for payers', hint: 'An e-mail address or an https URL, or none.' }),
+  field({ name: 'contact', label: 'Contact for payers', hint: 'An email address, an https URL or “none”.' }),
   field({
     name: 'refundClaims',
-    label: 'Evidence for refunds to another than who paid',
-    hint: `Some of ${EVIDENCE_KINDS.join(', ')}, or off.`,
+    label: 'Evidence for refunds to another address',
+    hint: `Some of ${EVIDENCE_KINDS.join(', ')}, or “off”.`,
   }),
   field({ name: 'sessionTtl', label: 'Lifetime of a payment in seconds' }),
-  field({ name: 'networks', label: 'Networks', hint: `In the order shown: ${NETWORKS.join(', ')}` }),
+  field({ name: 'networks', label: 'Networks', hint: `In the order in which payers see them: ${NETWORKS.join(', ')}` }),
   field({ name: 'ethereumConfirmations', label: 'Ethereum confirmations' }),
 ];
 

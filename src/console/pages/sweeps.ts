@@ -146,7 +146,7 @@ async function sweepsPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   const network = query.get('network') ?? '';
   const [coin, min] = [query.get('coin') ?? '', query.get('min') ?? ''];
   return html`<p>
-      What came to collection addresses goes to the treasury. Choose a network: each address is asked of its chain.
+      Moves money from collection addresses to the treasury. Choose a network to look up what each address holds.
       ${link(inMode('/treasury', visit.mode), 'Treasury')}
     </p>
     ${filterForm(

@@ -87,7 +87,7 @@ export function treasuryRoutes(deps: ConsoleDeps): ConsoleRoutes {
       rejection(deps, '/treasury', {
         action: 'treasury.propose',
         command: 'treasury.reject',
-        title: 'give up a proposal',
+        title: 'cancel a proposal',
         what: 'proposal',
         told: (visit) => ({ reason: reasonIn(visit) }),
       }),
@@ -105,9 +105,9 @@ async function treasuryPage(deps: ConsoleDeps, visit: Visit): Promise<Html> {
       ${link(inMode('/adjustments', visit.mode), 'Entries by hand')}
     </p>
     ${ofMode.length === 0 ? html`<p class="empty">Nothing is paid out in ${visit.mode} mode here.</p>` : ofMode.map((signer) => signerPart(visit, signer))}
-    <h2>Under way</h2>
+    <h2>In progress</h2>
     <p>${csvLink(visit)}</p>
-    ${table('Moves', moveColumns(visit), moves, 'Nothing is proposed or on its way.')}
+    ${table('Moves', moveColumns(visit), moves, 'No payouts are proposed or in progress.')}
     ${
       visit.can('treasury.approve') &&
       html`<h2>Approve a refund</h2>
@@ -168,8 +168,8 @@ const moveColumns = (visit: Visit): Column<Move>[] => [
       ${
         visit.can('treasury.propose') &&
         html`<details>
-          <summary>Give up</summary>
-          ${changeForm(visit, '/treasury/reject', [id, field(REASON)], 'Give up', 'danger')}
+          <summary>Cancel</summary>
+          ${changeForm(visit, '/treasury/reject', [id, field(REASON)], 'Cancel the proposal', 'danger')}
         </details>`
       }`;
     },

@@ -122,7 +122,7 @@ const replayForms = (visit: Visit): Html =>
       `${pathOf(visit)}/replay`,
       [
         field({ name: 'from', label: 'From the day (UTC)', type: 'date', required: true }),
-        field({ name: 'to', label: 'to the end of', type: 'date', required: true }),
+        field({ name: 'to', label: 'To the end of', type: 'date', required: true }),
         field({
           name: 'which',
           label: 'Which',
@@ -151,7 +151,7 @@ const endpointForm = (visit: Visit, url: string): Html =>
           value: url,
           max: 2048,
           required: true,
-          hint: 'https. The secret stays; a suspended endpoint goes on.',
+          hint: 'Must be https. The secret stays the same, and a suspended endpoint resumes.',
         }),
         field(REASON),
       ],
@@ -284,7 +284,7 @@ function endpointChanges({ settings }: ConsoleDeps): ChangeRoute[] {
         const { webhook_secret: secret } = accepted(
           await settings.issueWebhookSecret(merchantOf(visit).id, changedBy(visit)),
         );
-        const body = html`<p>Put it beside the old one in the shop. It takes over in 24 hours.</p>
+        const body = html`<p>Add it to the shop beside the old one. It takes over in 24 hours.</p>
           <p class="secret"><code>${secret}</code></p>
           <p>${link(pathOf(visit), 'Back')}</p>`;
         return { detail: 'issued', shown: { page: { title: 'The secret, shown once', body } } };

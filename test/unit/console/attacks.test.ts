@@ -65,7 +65,7 @@ describe('the token of a form', () => {
   ])('is needed: %s', async (_, csrf) => {
     const answer = await world.post('/people', ada, { ...invite, csrf });
     expect(answer.status).toBe(403);
-    expect(answer.body).toContain('not of this sign-in');
+    expect(answer.body).toContain('belongs to another sign-in');
   });
 
   it('is of one sign-in: that of another person is no good', async () => {

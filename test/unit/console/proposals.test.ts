@@ -80,7 +80,7 @@ it('an entry by hand is proposed by finance, in their name, under terms that sho
   expect(told('ledger.adjust')).toEqual([{ ...given, operator: 'Fin' }]);
 });
 
-it('what is posted is taken back by another proposal, and what waits is given up', async () => {
+it('what is posted is taken back by another proposal, and what waits is cancelled', async () => {
   expect(
     (await world.postSigned('/adjustments/reverse', finance!, { reverses: 'adj_posted', reason: 'agreed otherwise' }))
       .status,
@@ -139,13 +139,13 @@ it('the signer is told nothing that no passkey of the person answered', async ()
   const without: TestPerson = { ...approver!, name: 'Nobody', token: none.ok ? none.value.token : '' };
   const cases: [TestPerson, Record<string, string>, string][] = [
     [without, signedForm(terms, approver!), 'you have none yet'],
-    [approver!, signedForm(terms, finance!), 'The passkey is none of yours'],
-    [approver!, { 'number-0': 'n-1', 'response-0': 'junk' }, 'The passkey is none of yours'],
-    [approver!, { 'number-0': 'n-1', 'response-0': '{"id":"__proto__"}' }, 'The passkey is none of yours'],
+    [approver!, signedForm(terms, finance!), 'This passkey is not one of yours'],
+    [approver!, { 'number-0': 'n-1', 'response-0': 'junk' }, 'This passkey is not one of yours'],
+    [approver!, { 'number-0': 'n-1', 'response-0': '{"id":"__proto__"}' }, 'This passkey is not one of yours'],
     [
       approver!,
       { ...signedForm(terms, approver!), 'number-1': 'n-2', 'response-1': '{"id":"x"}' },
-      'The passkey is none of yours',
+      'This passkey is not one of yours',
     ],
   ];
   for (const [person, form, why] of cases) {
