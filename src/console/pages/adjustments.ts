@@ -54,7 +54,7 @@ export function adjustmentRoutes(deps: ConsoleDeps): ConsoleRoutes {
       rejection(deps, '/adjustments', {
         action: 'books.adjust',
         command: 'ledger.reject-adjustment',
-        title: 'give up an entry by hand',
+        title: 'cancel an entry by hand',
         what: 'entry',
       }),
     ],

@@ -42,11 +42,11 @@ interface Rejected extends Pick<ChangeRoute, 'action'> {
   readonly title: string;
   /** What is cancelled, in a word. */
   readonly what: string;
-  /** What the command is told beside who gives up what. */
+  /** What the command is told beside who cancels what. */
   readonly told?: (visit: Visit) => AdminArguments;
 }
 
-/** Gives up what waits for approval on a page. */
+/** Cancels what waits for approval on a page. */
 export const rejection = (
   deps: ConsoleDeps,
   page: string,
