@@ -84,7 +84,7 @@ describe('changes of a merchant that wait', () => {
     expect(withdrawn).toEqual([]);
     const done = await world.post(to, admin, { change: 'chg_1', reason: 'not ours' });
     expect(done.headers['location']).toBe(`${SETTINGS}?done=withdrawn`);
-    expect((await world.get(`${SETTINGS}?done=withdrawn`, admin)).body).toContain('never takes effect');
+    expect((await world.get(`${SETTINGS}?done=withdrawn`, admin)).body).toContain('The change was withdrawn');
     expect(withdrawn).toEqual(['chg_1']);
     expect(world.actions().at(-1)).toMatchObject({ outcome: 'done', personId: admin.personId });
     expect((await world.post(to, admin, { change: 'chg_1', reason: 'again' })).status).toBe(404);
