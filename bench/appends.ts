@@ -8,7 +8,7 @@ import { openSqliteEventStore, type SqliteEventStore } from '../src/adapters/sql
 import { base32, type MerchantId, type SessionId } from '../src/domain/ids.ts';
 import { encodeEvent, type EventToEncode } from '../src/runtime/commands/codec.ts';
 import { BareLog } from './appends/bare-log.ts';
-import { type BenchSection, median, percentile, renderSection } from './section.ts';
+import { type BenchSection, median, percentile } from './section.ts';
 
 /*
  * Durable appends per second: the embedded store against the least a durable log can do. Every append is a new session,
@@ -188,11 +188,12 @@ function sectionOf(candidates: readonly Candidate[], rounds: ReadonlyMap<string,
   const rates = new Map(
     candidates.map(({ name }) => [name, median(rounds.get(name)!.map(({ appendsPerSec }) => appendsPerSec))]),
   );
+  const ratioOf = ({ name, against }: Pick<Candidate, 'name' | 'against'>): number =>
+    pairedRatio(rounds.get(name)!, rounds.get(against!)!);
   const rows = candidates.map(({ name, against }) => {
     const latencies = rounds.get(name)!.flatMap(({ latenciesMs }) => latenciesMs);
     const time = (share: number): string => (latencies.length === 0 ? '' : percentile(latencies, share).toFixed(2));
-    const ratio =
-      against === undefined ? '1 (baseline)' : `${pairedRatio(rounds.get(name)!, rounds.get(against)!).toFixed(2)} x`;
+    const ratio = against === undefined ? '1 (baseline)' : `${ratioOf({ name, against }).toFixed(2)} x`;
     return [name, Math.round(rates.get(name)!), ratio, time(0.5), time(0.99)];
   });
   const perCommit = rates.get('SQLite, one commit per event')!;
@@ -207,6 +208,21 @@ function sectionOf(candidates: readonly Candidate[], rounds: ReadonlyMap<string,
     notes: [
       `Grouping the commits of 64 callers appends ${(grouped / perCommit).toFixed(1)} times as much as one SQLite commit per event.`,
     ],
+    goals: [
+      ...[
+        { name: 'Quittance, 1 caller', what: 'One caller appends', least: 0.9 },
+        { name: 'Quittance, 64 callers', what: '64 callers append', least: 0.6 },
+      ].map(({ name, what, least }) => {
+        const ratio = ratioOf(candidates.find((candidate) => candidate.name === name)!);
+        return {
+          goal: `${what} durably at ${least} of the rate of a bare log`,
+          measured: ratio.toFixed(2),
+          holds: ratio >= least,
+          needed:
+            'More of the work of an append off the main thread, which hands each one to the thread of the commits and back',
+        };
+      }),
+    ],
     sources: [
       { caption: 'The bare log', code: readFileSync(new URL('./appends/bare-log.ts', import.meta.url), 'utf8') },
     ],
@@ -217,6 +233,3 @@ function sectionOf(candidates: readonly Candidate[], rounds: ReadonlyMap<string,
 function pairedRatio(rounds: readonly Round[], baseline: readonly Round[]): number {
   return median(rounds.map(({ appendsPerSec }, index) => appendsPerSec / baseline[index]!.appendsPerSec));
 }
-
-if (process.argv[1] === import.meta.filename)
-  console.log(renderSection(await benchAppends()).replace(/<details>[\s\S]*/, ''));

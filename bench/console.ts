@@ -13,7 +13,7 @@ import { sessionView } from '../src/features/sessions/view.ts';
 import type { ReadModel } from '../src/ports/read-model.ts';
 import { ConsoleWorld, SHOP, type TestPerson } from '../test/support/console-world.ts';
 import { createdOf, fill, FIRST_SEC, MERCHANT, PER_SECOND, SESSIONS } from './lists.ts';
-import { median, percentile, renderSection, type BenchSection } from './section.ts';
+import { median, percentile, type BenchSection } from './section.ts';
 
 /*
  * Pages of the console for a merchant with a million payments: bytes, and the server's time from the request to the
@@ -131,5 +131,3 @@ export async function benchConsole(): Promise<BenchSection> {
     rmSync(dataDir, { recursive: true, force: true });
   }
 }
-
-if (process.argv[1] === import.meta.filename) console.log(renderSection(await benchConsole()));

@@ -8,7 +8,7 @@ import type { Received } from './payments/receiver.process.ts';
 import { startLean, startQuittance, stop, type AttachedChain, type Candidate } from './payments/service.ts';
 import { Shop, type ShopChain } from './payments/shop.ts';
 import { clockUs } from './profile.ts';
-import { percentile, renderSection, type BenchSection } from './section.ts';
+import { percentile, type BenchSection, type Goal } from './section.ts';
 import { spentUs } from './thread-clocks.ts';
 
 /* The main job: sessions created, paid, credited, listed and told by webhook, against the service as a process. */
@@ -16,12 +16,15 @@ import { spentUs } from './thread-clocks.ts';
 const MERCHANTS = 16;
 /** Twelve confirmations of a second each: fewer would be the limit, not the candidate. */
 const WINDOW = 10_000;
-const SECONDS = Number(process.env.BENCH_PAYMENTS_SECONDS ?? 20);
+const SECONDS = Number(process.env.BENCH_PAYMENTS_SECONDS ?? 14);
 const GOAL_A_SECOND = 150;
 const BURST = 5_000;
 /** The first thousands of payments compile the service: they say nothing of those after them. */
-const WARM_UP_SECONDS = 10;
+const WARM_UP_SECONDS = 8;
 const METRICS_EVERY_MS = 2_000;
+const MOST_CPU_MS = 3;
+/** What the sandbox sets for its chains. */
+const LOOK_EVERY_MS = 500;
 const ATTEMPTED_MS = 250;
 
 const CHAINS = [
@@ -272,6 +275,46 @@ function rowsOf(ours: Measured, lean: Measured): string[][] {
   ];
 }
 
+function goalsOf({ full, paced, burst }: Measured, lean: Measured): Goal[] {
+  const goal = (text: string, measured: string, holds: boolean, needed = ''): Goal => ({
+    goal: text,
+    measured,
+    holds,
+    needed,
+    job: 'payment',
+  });
+  const cpuMs = sum(full.cpuUs) / 1_000;
+  const half = full.perSecond / lean.full.perSecond;
+  const growth = paced.rssMib.at(-1)! / paced.rssMib[0]!;
+  const gapMs = burst.longestLookGapMs;
+  return [
+    goal(
+      `${GOAL_A_SECOND} payments a second, from the create to the webhook`,
+      `${whole(full.perSecond)} a second`,
+      full.perSecond >= GOAL_A_SECOND,
+    ),
+    goal(`At most ${MOST_CPU_MS} ms of CPU a payment`, `${cpuMs.toFixed(2)} ms`, cpuMs <= MOST_CPU_MS),
+    goal(
+      'At least half of the rate of the least code over the same store',
+      half.toFixed(2),
+      half >= 0.5,
+      'The least code keeps no look-ups and proves nothing. It would take fewer rows a payment: a deposit is kept in five tables, a session in four',
+    ),
+    goal(
+      `99 of 100 webhooks attempted within ${ATTEMPTED_MS} ms of the final block`,
+      `${(within(paced) * 100).toFixed(1)} of 100`,
+      within(paced) >= 0.99,
+    ),
+    goal(
+      `${whole(BURST)} payments in one block, no look at the head missed (looks every ${LOOK_EVERY_MS} ms)`,
+      `longest time without a look ${whole(gapMs)} ms`,
+      gapMs < 2 * LOOK_EVERY_MS,
+      'A watcher looks at the head again once the deposits of the last block are recorded. Looks would have to go on beside the recording',
+    ),
+    goal('Memory is flat under load (at most 1.1)', growth.toFixed(2), growth <= 1.1),
+  ];
+}
+
 /** The main job as one figure, beside the least code that does the same. */
 export async function benchPayments(): Promise<BenchSection> {
   const lean = await inWorld(startLean, measurePayments);
@@ -293,8 +336,8 @@ export async function benchPayments(): Promise<BenchSection> {
       `The same in the burst: ${byThread(ours.burst)}.`,
       `Longest queues, as many as it takes: ${queues.join(', ')}.`,
       `${whole(ours.payments)} payments: every webhook came, none with a wrong signature, and the lists held them all.`,
-      `Goals: 150 payments a second at 3 ms of CPU, 99 of 100 webhooks within ${ATTEMPTED_MS} ms, no look missed in the burst, half of the least code.`,
     ],
+    goals: goalsOf(ours, lean),
     sources: [
       {
         caption: 'The least code',
@@ -303,5 +346,3 @@ export async function benchPayments(): Promise<BenchSection> {
     ],
   };
 }
-
-if (import.meta.main) process.stdout.write(`${renderSection(await benchPayments())}\n`);

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { Candidate } from './peers/candidate.ts';
 import { postgresPrograms, startPostgres } from './peers/postgresql.ts';
 import type { Postgres } from './peers/postgresql.ts';
-import { writeSections } from './report.ts';
+import { writeSection } from './report.ts';
 import { median, percentile, renderSection } from './section.ts';
 import type { BenchSection } from './section.ts';
 
@@ -123,7 +123,7 @@ async function main(): Promise<void> {
     await compare(candidates);
     const text = renderSection(sectionOf(candidates, skipped, postgres));
     console.log(text.replace(/<details>[\s\S]*/, ''));
-    writeSections(new Map([['peers', text]]));
+    writeSection('peers', text);
   } finally {
     for (const candidate of candidates) await candidate.stop();
     await postgres?.stop();

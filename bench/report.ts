@@ -1,32 +1,31 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
+import { goalsTable } from './goals.ts';
 
 const REPORT = join(import.meta.dirname, '..', 'docs', 'benchmarks.md');
 
-/** Puts sections (Markdown by name) into `docs/benchmarks.md`, in alphabetical order; the others stay as they were. */
-export function writeSections(fresh: ReadonlyMap<string, string>): void {
+/** Puts a section (Markdown) into `docs/benchmarks.md` and renews the table of goals; the other sections stay. */
+export function writeSection(name: string, text: string): void {
   const old = existsSync(REPORT) ? readFileSync(REPORT, 'utf8') : '';
   const sections = new Map<string, string>();
   for (const match of old.matchAll(/<!-- bench:([\w-]+) -->\n([\s\S]*?)\n<!-- \/bench:\1 -->/g))
     sections.set(match[1]!, match[2]!);
-  for (const [name, text] of fresh) sections.set(name, text);
+  sections.set(name, text);
   const body = [...sections]
     .sort(([a], [b]) => a.localeCompare(b))
-    .map(([name, text]) => `<!-- bench:${name} -->\n${text}\n<!-- /bench:${name} -->`);
-  writeFileSync(REPORT, `${[header(), ...body].join('\n\n')}\n`);
+    .map(([each, markdown]) => `<!-- bench:${each} -->\n${markdown}\n<!-- /bench:${each} -->`);
+  writeFileSync(REPORT, `${[header(), goalsTable([...sections.values()]), ...body].join('\n\n')}\n`);
 }
 
 function header(): string {
   const cores = `${cpus().length} cores (${cpus()[0]?.model ?? 'unknown'})`;
   const machine = `${cores}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform} ${process.arch}, Node ${process.version}`;
-  return [
-    '# Benchmarks',
-    '',
-    'Written by `npm run bench`; repeat one section with `npm run bench -- <name>`, the peers with `npm run bench:peers`. Rounds of the',
-    'candidates alternate within one run and the median counts. Absolute figures belong to the machine; the ratios are what we hold',
-    'ourselves to. What runs without a name takes 15 to 20 minutes on two quiet cores; the rest runs by name.',
-    '',
-    `Machine of the last run: ${machine}. Each section says the load beside which it was measured.`,
-  ].join('\n');
+  return `# Benchmarks
+
+\`npm run bench\` writes this page in at most 15 minutes. \`npm run bench -- <name>\` repeats one section, \`npm run bench:peers\` measures
+the peers. The candidates of a section take turns within one run and the median counts. Absolute figures belong to the machine, so
+compare ratios.
+
+Machine of the last run: ${machine}. Each section states when it ran and the load beside it.`;
 }

@@ -1,4 +1,17 @@
-/** What a bench answers: one section of `docs/benchmarks.md`. A bench may also answer finished Markdown. */
+import { drawCurve, type Curve } from './curve.ts';
+
+/** A goal and what was measured. */
+export interface Goal {
+  readonly goal: string;
+  readonly measured: string;
+  readonly holds: boolean;
+  /** What it would take, where it does not hold. */
+  readonly needed?: string;
+  /** The job of "Where the CPU goes" whose profile shows where the time goes. */
+  readonly job?: string;
+}
+
+/** What a bench answers: one section of `docs/benchmarks.md`. */
 export interface BenchSection {
   readonly title: string;
   /** What is measured against what, in a sentence or two. */
@@ -7,11 +20,15 @@ export interface BenchSection {
   readonly rows: readonly (readonly (string | number)[])[];
   /** What the figures say, or where the limit is. */
   readonly notes?: readonly string[];
+  /** Kept in a comment of the section, from which the table of all goals is made. */
+  readonly goals?: readonly Goal[];
+  readonly curves?: readonly Curve[];
   /** The whole code of the baselines, so that anyone can judge the comparison. */
   readonly sources?: readonly { readonly caption: string; readonly code: string; readonly language?: string }[];
 }
 
-const cell = (value: string | number): string => String(value).replaceAll('|', '\\|').replaceAll('\n', ' ');
+/** Text that a cell of a Markdown table may hold. */
+export const cell = (value: string | number): string => String(value).replaceAll('|', '\\|').replaceAll('\n', ' ');
 
 export function renderSection(section: BenchSection): string {
   const line = (cells: readonly (string | number)[]): string => `| ${cells.map(cell).join(' | ')} |`;
@@ -21,7 +38,11 @@ export function renderSection(section: BenchSection): string {
     ({ caption, code, language = 'ts' }) =>
       `<details><summary>${caption}</summary>\n\n\`\`\`${language}\n${code.trimEnd()}\n\`\`\`\n\n</details>`,
   );
-  return [`## ${section.title}`, section.intro, table, notes, ...sources].filter((part) => part !== '').join('\n\n');
+  const curves = (section.curves ?? []).map(drawCurve).join('\n');
+  const goals = section.goals ? `<!-- goals ${JSON.stringify(section.goals)} -->` : '';
+  return [`## ${section.title}`, section.intro, table, notes, curves, ...sources, goals]
+    .filter((part) => part !== '')
+    .join('\n\n');
 }
 
 /** Middle value; of an even number the lower of the two. NaN for none. */

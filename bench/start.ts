@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { rssMib, treeClocksUs, treeOf, treeRssMib } from './payments/processes.ts';
 import { startSandbox, stop } from './payments/service.ts';
-import { median, renderSection, type BenchSection } from './section.ts';
+import { median, type BenchSection } from './section.ts';
 import { threadClocksUs } from './thread-clocks.ts';
 
 /* The sandbox with its own chains: until it takes requests, and what it takes while nothing happens. */
@@ -12,6 +12,8 @@ import { threadClocksUs } from './thread-clocks.ts';
 const LATER_STARTS = 3;
 const SETTLED_MS = 20_000;
 const IDLE_MS = 30_000;
+/** Chains of others; Surfpool is a library that a small script of ours loads. */
+const FOREIGN = new Set(['anvil', 'surfpool/child.ts']);
 
 interface Start {
   readonly seconds: number;
@@ -37,10 +39,11 @@ const spentSec = (pid: number): { readonly all: number; readonly service: number
   service: totalSec(threadClocksUs(pid)!),
 });
 
-/** By the script or the program that it runs, without where that lies. */
+/** A script with its folder, or a program. */
 function nameOf(pid: number): string {
   const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
-  return basename(words.find((word, index) => index > 0 && /\.[mc]?[jt]s$/.test(word)) ?? words[0]!);
+  const script = words.find((word, index) => index > 0 && /\.[mc]?[jt]s$/.test(word));
+  return script?.split('/').slice(-2).join('/') ?? basename(words[0]!);
 }
 
 const percent = (before: number, after: number): string =>
@@ -64,9 +67,12 @@ export async function benchStart(): Promise<BenchSection> {
     await sleep(IDLE_MS);
     const idleTo = spentSec(last.pid);
     const memory = { all: treeRssMib(last.pid), service: rssMib(last.pid) };
-    const byProcess = treeOf(last.pid).map((pid) => `${nameOf(pid)} ${rssMib(pid).toFixed(0)}`);
+    const processes = treeOf(last.pid).map((pid) => ({ name: nameOf(pid), mib: rssMib(pid) }));
+    const byProcess = processes.map(({ name, mib }) => `${name} ${mib.toFixed(0)}`);
+    const foreignMib = processes.filter(({ name }) => FOREIGN.has(name)).reduce((total, { mib }) => total + mib, 0);
     await last.end();
     const seconds = (value: number): string => value.toFixed(2);
+    const startSec = median(later.map((start) => start.seconds));
     const mib = (value: number): string => `${value.toFixed(0)} MiB`;
     return {
       title: 'Start, and doing nothing',
@@ -78,7 +84,7 @@ export async function benchStart(): Promise<BenchSection> {
         ['first start', seconds(first.seconds), seconds(first.cpuSec)],
         [
           `later starts, median of ${LATER_STARTS}`,
-          seconds(median(later.map((start) => start.seconds))),
+          seconds(startSec),
           seconds(median(later.map((start) => start.cpuSec))),
         ],
       ],
@@ -86,12 +92,32 @@ export async function benchStart(): Promise<BenchSection> {
         `While nothing happens: all processes ${percent(idleFrom.all, idleTo.all)} and ${mib(memory.all)}, of which the service itself ` +
           `${percent(idleFrom.service, idleTo.service)} and ${mib(memory.service)}.`,
         `Memory by process, MiB: ${byProcess.join(', ')}.`,
-        'Goals: ready in 2 s, below 3 % of a core and 250 MB in all. The start with many sessions is in "Growth".',
+        'The start with many sessions is in "Growth".',
+      ],
+      goals: [
+        {
+          goal: 'The sandbox is ready in 2 s',
+          measured: `${seconds(startSec)} s`,
+          holds: startSec <= 2,
+          needed:
+            'A start loads modules (a third of that is stripping types), opens six threads and starts four chains. It would take compiled modules',
+        },
+        {
+          goal: 'An idle sandbox takes below 3 % of a core',
+          measured: `${percent(idleFrom.all, idleTo.all)}, the service itself ${percent(idleFrom.service, idleTo.service)}`,
+          holds: (idleTo.all - idleFrom.all) / (IDLE_MS / 1_000) < 0.03,
+          needed:
+            'Requests to the four chains, their answers and the garbage of both; Surfpool takes a third of it. It would take chains that stand still while nothing happens, but payment deadlines are judged by block time',
+        },
+        {
+          goal: 'An idle sandbox takes at most 250 MB in all',
+          measured: `${mib(memory.all)}, the service itself ${mib(memory.service)}`,
+          holds: memory.all * 1.048_576 <= 250,
+          needed: `${mib(foreignMib)} are programs of others (Anvil, Surfpool); each process of ours is a Node of its own. It would take fewer processes and fewer threads in the service`,
+        },
       ],
     };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
-
-if (import.meta.main) process.stdout.write(`${renderSection(await benchStart())}\n`);

@@ -12,7 +12,7 @@ import { fill, rebuild } from './ledger.ts';
 import { fullPhase, inWorld } from './payments.ts';
 import { startQuittance } from './payments/service.ts';
 import { clockUs, profiling, readProfile, sharesOf } from './profile.ts';
-import { renderSection, type BenchSection } from './section.ts';
+import type { BenchSection } from './section.ts';
 import { spentUs, threadClocksUs } from './thread-clocks.ts';
 
 /*
@@ -112,7 +112,7 @@ export async function benchSteps(): Promise<BenchSection> {
   const rows = [...rowsOf('payment', await payment()), ...rowsOf('create', await create())];
   await inFolder(async (folder) => {
     await fill(folder, REBUILT_EVENTS);
-    rows.push(...rowsOf('rebuild of session look-ups', await rebuilt(folder, [sessionView])));
+    rows.push(...rowsOf('rebuild of the session look-ups', await rebuilt(folder, [sessionView])));
     rows.push(...rowsOf('rebuild of all look-ups', await rebuilt(folder, PROJECTIONS)));
   });
   return {
@@ -124,5 +124,3 @@ export async function benchSteps(): Promise<BenchSection> {
     rows,
   };
 }
-
-if (import.meta.main) process.stdout.write(`${renderSection(await benchSteps())}\n`);

@@ -31,7 +31,6 @@ const config = readConfig({
   PORT: '0',
   OPS_PORT: '0',
   RATE_LIMIT_PER_KEY: '1000000',
-  OTEL_EXPORTER_OTLP_ENDPOINT: process.env.BENCH_OTLP,
 });
 const storage = await openEmbedded(dataDir, {
   clock: systemClock,
