@@ -145,7 +145,8 @@ const LONG = 24;
 export const code = (text: string | null): Html | string =>
   text === null ? '–' : html`<code ${text.length > LONG && html`class="long"`}>${text}</code>`;
 
-export const link = (to: string, text: Cell): Html => html`<a href="${to}">${text}</a>`;
+export const link = (to: string, text: Cell): Html =>
+  html`<a href="${to}" ${typeof text === 'string' && text.length > LONG && html`class="long"`}>${text}</a>`;
 
 export interface Field {
   readonly name: string;

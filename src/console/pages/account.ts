@@ -128,7 +128,7 @@ async function account(deps: ConsoleDeps, visit: Visit): Promise<Html> {
       path,
       [
         dayField(query, 'from', 'From'),
-        dayField(query, 'to', 'to the end of'),
+        dayField(query, 'to', 'To the end of'),
         clockField(query),
         currencyField(currency, currencies),
       ],

@@ -69,7 +69,7 @@ const listed = async (deps: ConsoleDeps, { mode }: Visit): Promise<readonly Adju
 
 async function page(deps: ConsoleDeps, visit: Visit): Promise<Html> {
   return html`<p>${csvLink(visit)}</p>
-    ${table('Entries by hand', columns(visit), await listed(deps, visit), 'Nothing was posted by hand.')}
+    ${table('Entries by hand', columns(visit), await listed(deps, visit), 'No manual entries yet.')}
     ${visit.can('books.adjust') && proposalForm(visit)}`;
 }
 
@@ -112,10 +112,10 @@ function acts(visit: Visit, { id, status, reversed_by: reversedBy }: Adjustment)
 
 function proposalForm(visit: Visit): Html {
   const coins = [...COINS, ...Object.values(NATIVE_COIN)];
-  const lines = 'account=amount, several with commas, such as expenses:other=12.50';
+  const lines = 'account=amount, for example expenses:other=12.50. Separate several with commas.';
   return html`<h2>Propose an entry</h2>
     <p>
-      In one coin on one network, debits as much as credits. Two approvers agree, neither of them you. What is posted
+      One coin on one network, with equal debits and credits. Two approvers other than you must agree. A posted entry
       never changes.
     </p>
     ${changeForm(

@@ -53,8 +53,8 @@ export function balanceRoutes(deps: ConsoleDeps): ConsoleRoutes {
 
 const body = (visit: Visit, rows: readonly Row[], currency: string): Html =>
   html`<p>
-      Read from the chains just now; the books have what is final and recorded, so money that is on its way differs for
-      a moment. The service compares both by itself, and what nobody explains stops payouts.
+      Balances on the chains right now. The books contain what is final and recorded, so money in transit differs for a
+      moment. The service compares both by itself and stops payouts when it cannot explain a difference.
       ${link(inMode('/treasury', visit.mode), 'Treasury')} · ${csvLink(visit)}
     </p>
     ${table('Balances', columns(currency), rows, 'This process has no treasury.')}`;

@@ -73,6 +73,9 @@ export interface Entry {
   readonly lines: readonly Line[];
 }
 
+/** An entry is a card with a table of its own: more of them would make the page too heavy. */
+const JOURNAL_PAGE = '20';
+
 const CLOCK: Field = {
   name: 'clock',
   label: 'Days by',
@@ -203,7 +206,7 @@ async function trialBalance(deps: ConsoleDeps, visit: Visit): Promise<Html> {
         { name: 'Difference', isNumber: true, cell: ({ difference }) => difference },
       ],
       books.totals,
-      'None.',
+      'No entries.',
     )}`;
 }
 
@@ -216,15 +219,15 @@ async function journal(deps: ConsoleDeps, visit: Visit): Promise<Html> {
     mode: must(params['mode']),
     ...given(query, ['from', 'to', 'clock']),
     ...(cursor !== null && cursor !== '' && { cursor }),
-    ...(wanted !== null && { limit: '1' }),
+    limit: wanted === null ? JOURNAL_PAGE : '1',
   };
   const { entries, next_cursor: next } = await run<{ entries: Entry[]; next_cursor: string | null }>(
     deps,
     'ledger.journal',
     args,
   );
-  return html`${filterForm(path, [dayField(query, 'from', 'From'), dayField(query, 'to', 'to'), clockField(query)])}
-    <p>${link(withQuery(`${path}.csv`, query, { cursor: null, entry: null }), 'CSV')}</p>
+  return html`${filterForm(path, [dayField(query, 'from', 'From'), dayField(query, 'to', 'To'), clockField(query)])}
+    <p>${link(withQuery(`${path}.csv`, query, { cursor: null, entry: null }), 'Download CSV')}</p>
     ${entries.length === 0 && html`<p class="empty">No entry in this range.</p>`}
     ${entries.map((entry) => entryPart(visit, entry))}
     ${wanted === null && more(next === null ? null : withQuery(path, query, { cursor: next }), query.get('cursor') === null ? null : withQuery(path, query, { cursor: null }))}`;
@@ -250,7 +253,7 @@ function entryPart(visit: Visit, entry: Entry): Html {
         { name: 'Credit', isNumber: true, cell: ({ credit, coin }: Line) => credit && `${credit} ${coin}` },
       ],
       entry.lines,
-      'None.',
+      'No entries.',
     )}
     ${facts([
       ['Recorded', time(entry.recorded_at, visit)],

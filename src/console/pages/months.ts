@@ -156,7 +156,7 @@ async function checks(deps: ConsoleDeps, visit: Visit): Promise<Check[]> {
       const { not_final } = await run<{ not_final: unknown[] }>(deps, 'ledger.close', { month, mode, dryRun: true });
       return {
         isDone: not_final.length === 0,
-        detail: `${not_final.length} of ${month} are not final: closed now, it never gets them`,
+        detail: `${not_final.length} of ${month} not final yet; a month closed too early never contains them`,
       };
     }),
     looked('No transfer waits for a decision', inMode('/unmatched', mode), async () => {
@@ -175,7 +175,7 @@ async function checks(deps: ConsoleDeps, visit: Visit): Promise<Check[]> {
       const moves = (await run<{ moves: { mode: string }[] }>(deps, 'treasury.moves')).moves.filter(
         (move) => move.mode === mode,
       );
-      return { isDone: moves.length === 0, detail: `${moves.length} under way` };
+      return { isDone: moves.length === 0, detail: `${moves.length} in progress` };
     }),
   ]);
 }

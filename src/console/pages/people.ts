@@ -9,7 +9,6 @@ import { csvLink, csvRoute } from '../csv.ts';
 import {
   badge,
   changeForm,
-  code,
   facts,
   field,
   filterForm,
@@ -167,9 +166,14 @@ function columnsOf(deps: ConsoleDeps, visit: Visit): Column<PersonEntry>[] {
       cell: (entry) => (entry.event.type === 'ActionTaken' ? badge(entry.event.data.outcome) : null),
       text: (entry) => of(entry, 'outcome'),
     },
-    { name: 'Reason', cell: (entry) => of(entry, 'reason') || null },
-    { name: 'Detail', cell: (entry) => of(entry, 'detail') || of(entry, 'label') || null },
-    { name: 'Request', cell: ({ correlationId }) => code(correlationId), text: ({ correlationId }) => correlationId },
+    {
+      name: 'Detail',
+      cell: (entry) =>
+        html`${of(entry, 'detail') || of(entry, 'label') || '–'}${of(entry, 'reason') && html`<small>Reason: ${of(entry, 'reason')}</small>`}`,
+      text: (entry) => of(entry, 'detail') || of(entry, 'label') || null,
+    },
+    { name: 'Reason', cell: (entry) => of(entry, 'reason') || null, onlyInFiles: true },
+    { name: 'Request', cell: ({ correlationId }) => correlationId, onlyInFiles: true },
   ];
 }
 
@@ -216,6 +220,6 @@ function actionsPage(deps: ConsoleDeps, visit: Visit): Html {
       },
     ])}
     <p>${found.length} entries · ${link(withQuery('/actions.csv', query, { from: null }), 'Download CSV')}</p>
-    ${table('Actions', columnsOf(deps, visit), found.slice(from, from + SHOWN), 'Nothing meets the filters.')}
+    ${table('Actions', columnsOf(deps, visit), found.slice(from, from + SHOWN), 'No actions match the filters.')}
     ${found.length > from + SHOWN && html`<p>${link(withQuery('/actions', query, { from: String(from + SHOWN) }), 'Older')}</p>`}`;
 }

@@ -49,7 +49,7 @@ function keysPage(visit: Visit, { keys }: MerchantOverview): Html {
     'API keys',
     [
       { name: 'Key', cell: ({ hint }) => code(hint) },
-      { name: 'Id', cell: ({ key_id: id }) => code(id) },
+      { name: 'ID', cell: ({ key_id: id }) => code(id) },
       { name: 'Scopes', cell: ({ scopes }) => scopes?.join(', ') ?? 'all' },
       { name: 'From', cell: ({ addresses }) => addresses.join(', ') || 'anywhere' },
       { name: 'Last used', cell: ({ last_used_at: sec }) => time(sec, visit) },
@@ -224,14 +224,14 @@ const shortBy = ({ tolerance, tolerancePercent: share, settlementCoin }: Merchan
 const settingFacts = ({ policy, logo, name, id, change_delay_minutes: delay }: MerchantOverview): Html =>
   facts([
     ['Name', name],
-    ['Id', code(id)],
+    ['ID', code(id)],
     ['Paid in', policy.settlementCoin],
     ['Payers choose the coin', policy.offerBothCoins === true ? 'yes' : 'no'],
     ['Networks', policy.networks.join(', ')],
-    ['May be short by', shortBy(policy)],
+    ['Tolerated shortfall', shortBy(policy)],
     ['Contact for payers', policy.contact ?? 'none'],
     ['Logo', logo === null ? 'none' : `${logo.width} × ${logo.height} pixels, ${logo.bytes} bytes`],
-    ['Evidence for refunds to another than who paid', policy.refundClaims?.join(', ') || 'off'],
+    ['Evidence for refunds to another address', policy.refundClaims?.join(', ') || 'off'],
     ['Lifetime of a payment', policy.sessionTtlSec === null ? 'the service’s' : `${policy.sessionTtlSec} s`],
     ['Ethereum confirmations', policy.ethereumConfirmations],
     ['Ethereum finality from', policy.ethereumFinalizedFrom],

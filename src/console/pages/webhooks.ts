@@ -91,8 +91,8 @@ async function listPage({ webhooks, settings }: ConsoleDeps, visit: Visit): Prom
   return html`${waitingChanges(visit, overview)}
     ${facts([
       ['Endpoint', endpoint?.url ?? 'none: events wait in the feed'],
-      ['Told', endpoint?.events.join(', ') ?? ''],
-      ['After the quick retries', endpoint?.durable_redelivery ? 'goes on for up to 72 h' : 'stops'],
+      ['Events', endpoint?.events.join(', ') ?? ''],
+      ['After the quick retries', endpoint?.durable_redelivery ? 'more retries for up to 72 h' : 'no more retries'],
       ['State', endpoint ? stateOf(endpoint) : ''],
     ])}
     ${further.length > 0 && table('Further endpoints', FURTHER_COLUMNS, further, '')}
@@ -111,7 +111,7 @@ const stateOf = ({ suspended, disabled }: WebhookOverview): Html => {
 
 const FURTHER_COLUMNS: readonly Column<WebhookOverview>[] = [
   { name: 'Endpoint', cell: ({ url }) => url ?? '' },
-  { name: 'Told', cell: ({ events }) => events.join(', ') },
+  { name: 'Events', cell: ({ events }) => events.join(', ') },
   { name: 'State', cell: stateOf },
 ];
 
@@ -166,7 +166,7 @@ async function deliveryPage({ webhooks }: ConsoleDeps, visit: Visit): Promise<Ht
   return html`${facts([
       ['Event', view.eventType],
       ['Status', badge(view.status)],
-      ['Id', code(id)],
+      ['ID', code(id)],
       ['Created', time(view.createdSec, visit)],
       ['Next attempt', time(view.nextAttemptAtMs === null ? null : Math.floor(view.nextAttemptAtMs / 1000), visit)],
       [
