@@ -20,9 +20,10 @@ export function barChart(title: string, bars: readonly Bar[]): Html {
       ${bars.map(({ label, value }, index) => {
         const height = Math.round(((BASE - TOP) * value) / most);
         const x = Math.round(index * step + step * 0.15);
+        const middle = Math.round((index + 0.5) * step);
         return html`<rect x="${x}" y="${BASE - height}" width="${Math.round(step * 0.7)}" height="${height}" />
-          ${value > 0 && html`<text x="${x + 2}" y="${BASE - height - 4}">${value}</text>`}
-          <text x="${x}" y="${BASE + 22}" ${index % 3 !== 1 && html`class="between"`}>${label}</text>`;
+          ${value > 0 && html`<text x="${middle}" y="${BASE - height - 4}">${value}</text>`}
+          <text x="${middle}" y="${BASE + 22}" ${index % 3 !== 0 && html`class="between"`}>${label}</text>`;
       })}
     </svg>
     <details>

@@ -149,8 +149,16 @@ const chainsOf = async (deps: ConsoleDeps, { mode }: Visit): Promise<ChainStatus
 const coverageOf = async (deps: ConsoleDeps, { mode }: Visit): Promise<Coverage[]> =>
   (await run<Coverage[]>(deps, 'chain.coverage')).filter((covered) => covered.mode === mode);
 
+/** The genesis hash that names a chain of Solana is too long for its cell. */
+const SHORT_ID = 8;
+
 const chainColumns = (visit: Visit): Column<ChainStatus>[] => [
-  { name: 'Network', cell: ({ network, chain_id: id }) => html`${network}<small>chain ${id}</small>` },
+  {
+    name: 'Network',
+    cell: ({ network, chain_id: id }) =>
+      html`${network}<small>chain ${id.length > SHORT_ID ? `${id.slice(0, SHORT_ID)}…` : id}</small>`,
+    text: ({ network, chain_id: id }) => `${network} chain ${id}`,
+  },
   MODE_IN_FILES,
   { name: 'Head', isNumber: true, cell: ({ head_block: block }) => block },
   { name: 'Read', isNumber: true, cell: ({ read_block: block }) => block },

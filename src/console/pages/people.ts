@@ -149,6 +149,8 @@ function columnsOf(deps: ConsoleDeps, visit: Visit): Column<PersonEntry>[] {
     const value = presentEntry(entry)[name];
     return typeof value === 'string' ? value : '';
   };
+  const toWhat = (entry: PersonEntry): string =>
+    of(entry, 'target') || of(entry, 'name') || of(entry, 'browser') || '–';
   return [
     {
       name: 'When',
@@ -160,7 +162,7 @@ function columnsOf(deps: ConsoleDeps, visit: Visit): Column<PersonEntry>[] {
       name: 'What',
       cell: (entry) => (entry.event.type === 'ActionTaken' ? entry.event.data.action : wordsOf(entry.event.type)),
     },
-    { name: 'To', cell: (entry) => of(entry, 'target') || of(entry, 'name') || of(entry, 'browser') || null },
+    { name: 'To', cell: (entry) => html`<span class="long">${toWhat(entry)}</span>`, text: toWhat },
     {
       name: 'Outcome',
       cell: (entry) => (entry.event.type === 'ActionTaken' ? badge(entry.event.data.outcome) : null),

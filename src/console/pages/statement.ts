@@ -2,7 +2,7 @@ import { html, type Html } from '../../runtime/util/html.ts';
 import { csvLink, csvRoute, everyPage } from '../csv.ts';
 import { readerOf, run, type ConsoleDeps } from '../deps.ts';
 import { merchantPath } from '../layout.ts';
-import { badge, code, filterForm, link, more, table, timeColumn, withQuery, type Column } from '../parts.ts';
+import { badge, filterForm, link, more, table, timeColumn, withQuery, type Column } from '../parts.ts';
 import type { ConsoleRoutes } from '../server.ts';
 import type { Visit } from '../visit.ts';
 import { clockField, dayField, given } from './books.ts';
@@ -103,5 +103,5 @@ const changeColumns = (visit: Visit): Column<StatementLine>[] => [
   },
   { name: 'Coin', cell: ({ coin, network }) => `${coin} on ${network}` },
   ...AMOUNTS,
-  { name: 'Transaction', cell: (line) => code(line.tx_hash) },
+  { name: 'Transaction', cell: (line) => line.tx_hash, onlyInFiles: true },
 ];

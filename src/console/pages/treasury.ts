@@ -146,6 +146,8 @@ function signerPart(visit: Visit, { mode, stopped, caps = [], limitsToApprove = 
     ${limitsToApprove.length > 0 && visit.can('treasury.approve') && changeForm(visit, '/treasury/limits', [forMode, proposer], 'Apply the new limits: show the terms')}`;
 }
 
+const approversOf = ({ approved_by: approvers }: Move): string => approvers.join(', ') || 'nobody yet';
+
 const moveColumns = (visit: Visit): Column<Move>[] => [
   { name: 'Move', cell: ({ kind, id }) => html`${kind}<small>${id}</small>` },
   {
@@ -153,11 +155,19 @@ const moveColumns = (visit: Visit): Column<Move>[] => [
     cell: ({ status, waiting }) => html`${badge(status)}${waiting !== null && html`<small>${waiting}</small>`}`,
   },
   { name: 'Amount', isNumber: true, cell: ({ amount, coin }) => `${amount} ${coin}` },
-  { name: 'Network', cell: ({ network }) => network },
+  { name: 'Network', cell: ({ network }) => network, onlyInFiles: true },
   MODE_IN_FILES,
-  { name: 'To', cell: (move) => code(move.to_address) },
-  { name: 'Proposed by', cell: (move) => move.requested_by },
-  { name: 'Approved by', cell: (move) => move.approved_by.join(', ') || 'nobody yet' },
+  {
+    name: 'To',
+    cell: ({ to_address: to, network }) => html`${code(to)}<small>on ${network}</small>`,
+    text: ({ to_address: to }) => to,
+  },
+  {
+    name: 'Proposed by',
+    cell: (move) => html`${move.requested_by}<small>approved by ${approversOf(move)}</small>`,
+    text: (move) => move.requested_by,
+  },
+  { name: 'Approved by', cell: approversOf, onlyInFiles: true },
   {
     name: 'Decide',
     isForm: true,
