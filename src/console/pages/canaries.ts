@@ -35,7 +35,7 @@ export function canaryRoutes(deps: ConsoleDeps): ConsoleRoutes {
                 The service pays itself on each network, from a wallet of its own, and gives the money back. A step that
                 took longer than promised is marked. ${csvLink(visit)}
               </p>
-              ${table('Canary payments', columns(visit), await runsOf(deps, visit), 'None was made: CANARY_MERCHANT_FILE and CANARY_KEYSTORE switch them on.')}`,
+              ${table('Canary payments', columns(visit), await runsOf(deps, visit), 'No canary payments yet. CANARY_MERCHANT_FILE and CANARY_KEYSTORE turn them on.')}`,
           },
         }),
       },

@@ -50,7 +50,7 @@ function waitingPage(visit: Visit, claims: readonly ClaimView[]): Html {
       Payers who want a refund to another address than the one that paid. Open the payment to approve or reject.
       ${csvLink(visit)}
     </p>
-    ${table('Claims that wait', waitingColumns(visit), claims, 'None waits.')}`;
+    ${table('Claims that wait', waitingColumns(visit), claims, 'No claims are waiting.')}`;
 }
 
 const waitingColumns = (visit: Visit): readonly Column<ClaimView>[] => [

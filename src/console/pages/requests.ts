@@ -51,7 +51,8 @@ function listPage(log: ConsoleDeps['requestLog'], visit: Visit): Html {
   const rows = found.slice(0, PAGE);
   const next = found.length > PAGE ? must(rows.at(-1)).requestId : null;
   return html`<p>
-      The newest thousand that this process answered, until it ends. Bodies and secrets are not kept. ${csvLink(visit)}
+      The latest thousand requests that this process answered since it started, without bodies and secrets.
+      ${csvLink(visit)}
     </p>
     ${filterForm(here, [
       {
@@ -62,7 +63,7 @@ function listPage(log: ConsoleDeps['requestLog'], visit: Visit): Html {
       },
       { name: 'find', label: 'Request, path or operation', type: 'search', value: query.get('find') ?? '' },
     ])}
-    ${table('Requests', columnsOf(visit), rows, 'No request yet, or none that meets the filters.')}
+    ${table('Requests', columnsOf(visit), rows, 'No requests match the filters.')}
     ${more(next === null ? null : withQuery(here, query, { cursor: next }), cursor === null ? null : withQuery(here, query, { cursor: null }))}`;
 }
 
