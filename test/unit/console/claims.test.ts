@@ -84,7 +84,7 @@ it('a claim waits on the page of claims, is approved by signed terms that name t
   expect(await claims()).toMatchObject([{ status: 'open' }]);
   expect((await world.post(`${payment}/refund`, support, { ...form, ...signedForm(terms, support) })).status).toBe(303);
   expect(await claims()).toMatchObject([{ status: 'approved' }]);
-  expect((await world.get(`/m/${SHOP.id}/claims`, viewer)).body).toContain('None waits.');
+  expect((await world.get(`/m/${SHOP.id}/claims`, viewer)).body).toContain('No claims are waiting.');
 });
 
 it('a claim is rejected with a reason by who may refund, and by nobody else', async () => {
@@ -98,5 +98,5 @@ it('a claim is rejected with a reason by who may refund, and by nobody else', as
   expect((await world.post(reject, support, { reason: 'not theirs' })).status).toBe(303);
   expect(await claims()).toContainEqual(expect.objectContaining({ claimId, status: 'rejected' }));
   expect(world.actions().at(-1)).toMatchObject({ outcome: 'done', detail: `rejected ${claimId}` });
-  expect((await world.get(`/m/${SHOP.id}/claims`, viewer)).body).toContain('None waits.');
+  expect((await world.get(`/m/${SHOP.id}/claims`, viewer)).body).toContain('No claims are waiting.');
 });
