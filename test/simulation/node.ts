@@ -95,6 +95,11 @@ export class ServiceNode {
     this.process.isBehind = isBehind;
   }
 
+  /** Of the process, not of its signer. */
+  pause(nowMs: number, forMs: number): void {
+    this.process.resumesMs = nowMs + forMs;
+  }
+
   setClock(skewMs: number): void {
     this.process.skewMs = skewMs;
     if (this.signer) this.signer.process.skewMs = skewMs;

@@ -11,6 +11,7 @@ import { MODEL_WALLET } from '../support/model-chains/model-chain.ts';
 import type { SimulatedChain } from './chain/simulated-chain.ts';
 import type { SimulatedProvider } from './chain/simulated-provider.ts';
 import { EventLog } from './edges/event-log.ts';
+import { forgeriesOf } from './edges/forgeries.ts';
 import { HttpNetwork } from './edges/http.ts';
 import { Receivers } from './edges/receiver.ts';
 import { SignerProcess } from './edges/signer.ts';
@@ -62,6 +63,10 @@ export class World {
   readonly timeline: Timeline;
   /** When a chain could be read last by fewer than could be, or a process was away. */
   troubledMs = -Infinity;
+  /** Whether the process that pays is in the hands of an attacker. */
+  isAttacked = false;
+  /** Told of each forged payment that the signer signed. */
+  readonly onStolen: ((what: string) => void)[] = [];
   /** Processes that have been started. */
   starts = 0;
   readonly skewsMs: number[];
@@ -258,6 +263,15 @@ export class World {
       prng: this.prng.fork(`signer ${this.starts}`),
       wallet: MODEL_WALLET,
       rules,
+      attacker: {
+        forge: (request) => (this.isAttacked ? forgeriesOf(request, COLD_ACCOUNT) : []),
+        answered: ({ order }, answer) => {
+          this.timeline.count(`attack ${answer}`);
+          if (answer !== 'signed') return;
+          for (const listener of this.onStolen)
+            listener(`the signer signed a forged ${order.kind} of ${order.amount} to ${order.toAddress}`);
+        },
+      },
     });
   }
 }

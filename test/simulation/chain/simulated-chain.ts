@@ -44,6 +44,8 @@ export abstract class SimulatedChain<Signed = unknown, Receipt = unknown> {
   readonly submitted = new Map<string, PoolTransaction<Signed>>();
   /** Told of each transaction of an account of ours that a node takes. */
   readonly onSubmitted: ((transaction: PoolTransaction<unknown>) => void)[] = [];
+  /** Told of each question that a provider is asked. */
+  readonly onAsked: (() => void)[] = [];
   readonly #scheduler: Scheduler;
   readonly #prng: Prng;
   #branch: ChainBlock<Signed, Receipt>[] = [];
@@ -160,15 +162,22 @@ export abstract class SimulatedChain<Signed = unknown, Receipt = unknown> {
       if (isForgotten(transaction)) this.pool.delete(transaction.txHash);
   }
 
-  /** The newest blocks are replaced by one more than there were. `isLost`: a payment that does not come again. */
-  reorganise(depth: number, isLost: (transaction: PoolTransaction<Signed>) => boolean): void {
+  /**
+   * The newest blocks are replaced by one more than there were. `isLost`: a payment that does not come again. With
+   * `laterSec` the others come back after that time, and what accounts of ours sent must be handed in again.
+   */
+  reorganise(depth: number, isLost: (transaction: PoolTransaction<Signed>) => boolean, laterSec = 0): void {
     const kept = Math.max(this.finalizedIn(this.view) + 1, this.#branch.length - depth);
     const dropped = this.#branch.slice(kept);
     if (dropped.length === 0) return;
     this.#branch = this.#branch.slice(0, kept);
-    for (const { transaction } of dropped.flatMap(({ included }) => included))
-      if (transaction.signed !== null || isFunding(transaction) || !isLost(transaction))
-        this.pool.set(transaction.txHash, transaction);
+    for (const { transaction } of dropped.flatMap(({ included }) => included)) {
+      const isOwn = transaction.signed !== null;
+      if (!isOwn && !isFunding(transaction) && isLost(transaction)) continue;
+      const comesBack = (): unknown => this.pool.set(transaction.txHash, transaction);
+      if (laterSec === 0 || isFunding(transaction)) comesBack();
+      else if (!isOwn) this.#scheduler.after(laterSec * 1000, null, comesBack);
+    }
     for (const block of dropped) this.#mine(this.remadeSec(block.timeSec));
     this.#mine(Math.floor(this.#scheduler.nowMs / 1000));
   }

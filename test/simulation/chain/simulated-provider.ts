@@ -58,6 +58,7 @@ export abstract class SimulatedProvider<Chain extends SimulatedChain = Simulated
 
   serve(request: Parameters<HttpServer>[0]): HttpAnswer {
     const { faults } = this;
+    for (const listener of this.chain.onAsked) listener();
     if (faults.isSilent) return 'silent';
     if (faults.isDown) return { status: 503, body: 'no' };
     if (this.prng.chance(faults.resets)) return 'reset';

@@ -18,6 +18,7 @@ const ENERGY_OF_A_REVERT = 9_000n;
 /** For making an account: what the protocol takes, and the bandwidth of it. */
 const ACTIVATION_SUN = 1_100_000n;
 const MAX_LIFETIME_MS = 24 * 3_600_000;
+const [ONE_STRANGER, OTHER_STRANGER] = [`0x${'5a'.repeat(20)}`, `0x${'5b'.repeat(20)}`];
 const REFERENCE_WINDOW = 65_536;
 
 /** Why a node does not take a transaction, by the codes of java-tron. */
@@ -57,6 +58,12 @@ export class TronChain extends SimulatedChain<TronSigned, TronReceipt> {
     if (this.#spendable(movement, signed) < 0n)
       throw new TronRefusal('BANDWITH_ERROR', 'Account resource insufficient error.');
     return this.take({ txHash, signed, movements: [movement] });
+  }
+
+  /** No block of TRON holds one transfer alone. */
+  override pay(movement: Omit<Movement, 'kind'>): string {
+    super.pay({ ...movement, from: ONE_STRANGER, to: OTHER_STRANGER });
+    return super.pay(movement);
   }
 
   /** What a transfer would take of energy now; of one that fails, up to the failure. */

@@ -1,13 +1,21 @@
 import { outgoingCalls } from '../../../src/adapters/signer/outgoing-calls.ts';
 import { SignerUnavailable } from '../../../src/adapters/signer/connection.ts';
 import type { ApprovalSigner } from '../../../src/ports/approvals.ts';
-import type { OutgoingSigner } from '../../../src/ports/outgoing-signer.ts';
+import type { OutgoingSigner, Signature, SigningRequest } from '../../../src/ports/outgoing-signer.ts';
 import type { PayoutRules } from '../../../src/ports/signer-protocol.ts';
+import { MethodRefused } from '../../../src/signer/method.ts';
 import { callMethod } from '../../../src/signer/methods.ts';
 import { Outgoing } from '../../../src/signer/outgoing.ts';
 import type { Wallet } from '../../../src/signer/wallet.ts';
 import type { Prng } from '../time/prng.ts';
 import { currentProcess, ModelProcess, within, type Scheduler } from '../time/scheduler.ts';
+
+/** Whoever holds the worker and asks for more than the service does. */
+export interface Attacker {
+  /** What is asked before the request itself. */
+  forge(request: SigningRequest): readonly SigningRequest[];
+  answered(forged: SigningRequest, answer: string): void;
+}
 
 /** The signer's process beside its service: the whole of its methods, with its real journal on a disk in memory. */
 export class SignerProcess {
@@ -16,21 +24,25 @@ export class SignerProcess {
   readonly #prng: Prng;
   readonly #wallets: ReadonlyMap<'test', Wallet>;
   readonly #outgoing: Outgoing;
+  readonly #attacker: Attacker;
 
   constructor({
     scheduler,
     prng,
     wallet,
     rules,
+    attacker,
   }: {
     scheduler: Scheduler;
     prng: Prng;
     wallet: Wallet;
     rules: PayoutRules;
+    attacker: Attacker;
   }) {
     this.#scheduler = scheduler;
     this.#prng = prng;
     this.#wallets = new Map([['test', wallet]]);
+    this.#attacker = attacker;
     this.#outgoing = within(this.process, () => new Outgoing(rules, this.#wallets));
   }
 
@@ -46,9 +58,7 @@ export class SignerProcess {
       const answer = (tell: () => void): void => void this.#scheduler.after(this.#delayMs(), caller, tell);
       this.#scheduler.after(this.#delayMs(), null, () => {
         if (this.process.isDead) return answer(() => reject(new SignerUnavailable('the signer is gone')));
-        void within(this.process, () =>
-          callMethod(method, JSON.parse(sent), { wallets: this.#wallets, outgoing: this.#outgoing, audit: null }),
-        ).then(
+        void within(this.process, () => this.#answer(method, sent)).then(
           (result) => {
             const text = JSON.stringify(result);
             answer(() => resolve(JSON.parse(text)));
@@ -57,6 +67,24 @@ export class SignerProcess {
         );
       });
     });
+  }
+
+  async #answer(method: string, params: string): Promise<unknown> {
+    const ask = (asked: unknown): Promise<unknown> =>
+      callMethod(method, asked, { wallets: this.#wallets, outgoing: this.#outgoing, audit: null });
+    const forgeries = method === 'sign' ? this.#attacker.forge(JSON.parse(params) as SigningRequest) : [];
+    for (const forged of forgeries)
+      await ask(forged).then(
+        (answer) => {
+          const said = answer as Signature;
+          this.#attacker.answered(forged, said.ok ? 'signed' : said.code);
+        },
+        (error: unknown) => {
+          if (!(error instanceof MethodRefused)) throw error;
+          this.#attacker.answered(forged, error.code);
+        },
+      );
+    return ask(JSON.parse(params));
   }
 
   #delayMs(): number {

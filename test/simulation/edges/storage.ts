@@ -55,6 +55,11 @@ export class Disk {
     return known;
   }
 
+  /** A release with other look-ups builds its own out of the log. */
+  forgetRows(node: number): void {
+    this.#rows.delete(node);
+  }
+
   /** As the current process has it open. */
   open(opener: Opener): Storage {
     return opener.profile === 'embedded' ? this.#openFiles() : this.#openServers(opener);

@@ -4,16 +4,16 @@ import type { ModelledNetwork } from '../plan/plan.ts';
 import { START_MS, type World } from '../world.ts';
 import { judgeBooks } from './books.ts';
 import { judgeNotifications } from './notifications.ts';
-import { judgeOutgoing, unfinishedMoves, whyUnreasonable } from './outgoing.ts';
-import { sessionOf, take, type SeenDeposit, type SeenSession } from './sessions.ts';
+import { judgeOutgoing, namedNonce, unfinishedMoves, whyUnreasonable } from './outgoing.ts';
+import { arrivedIn, heldOf, lostOf, sessionOf, take, type SeenDeposit, type SeenSession } from './sessions.ts';
 import { allMovements, factOf, movementsOn, unitsOf, type Fact, type Landed } from './truth.ts';
 
 /** Longest wait of an expiry for a network that cannot be read. */
 const EXPIRY_WAIT_MS = 600_000;
 /** A transfer that is back may be reverted by what was seen a moment before. */
 const REVERT_MS = 60_000;
-/** A fork is followed within this time where nothing else is wrong. */
-const NOTICED_MS = 240_000;
+/** A fork is noticed within this time where nothing else is wrong. */
+const NOTICED_MS = 90_000;
 const LATEST_DEADLINE_MS = 12 * 3_600_000;
 
 /** What must never be in the log of a service that does what it says, whatever its surroundings do. */
@@ -34,10 +34,13 @@ export class Oracle {
   readonly facts: Fact[] = [];
   readonly #world: World;
   readonly #lengths = new Map<string, number>();
+  /** By value of a nonce account: whose payment names it. */
+  readonly #nonces = new Map<string, string>();
 
   constructor(world: World) {
     this.#world = world;
     world.log.onCommitted.push((event) => this.#judge(event));
+    world.onStolen.push((what) => this.found(what));
     for (const { chain } of world.chains.values())
       chain.onSubmitted.push(
         ({ txHash, movements }) => movements.some(({ asset }) => asset !== 'native') && this.#judgeBroadcast(txHash),
@@ -96,6 +99,13 @@ export class Oracle {
     this.#lengths.set(stream, revision + 1);
     const unreasonable = whyUnreasonable(this.#world, fact);
     if (unreasonable !== null) this.found(`${stream}/${revision} ${type}: ${unreasonable}`);
+    const named = namedNonce(fact);
+    const holder = named && (this.#nonces.get(named.nonce) ?? named.payment);
+    if (named && holder) this.#nonces.set(named.nonce, holder);
+    if (named && holder !== named.payment)
+      this.found(
+        `${stream}/${revision} ${type}: ${named.payment} names the same value of a nonce account as ${holder}`,
+      );
     if (!stream.startsWith('session-')) return;
     const before = this.sessions.get(stream);
     if (!before) {
@@ -130,6 +140,13 @@ export class Oracle {
     }
     if (type === 'SessionPaid' && heldOf(session) < session.due - session.tolerance)
       this.found(`${where}: paid with ${heldOf(session)} of ${session.due} units`);
+    if (
+      type === 'SessionExpired' &&
+      session.hadEnough &&
+      lostOf(session) &&
+      arrivedIn(session) < session.due - session.tolerance
+    )
+      this.found(`${where}: its payment was lost, and it ends as if none had come`);
     if (type === 'SessionExpired' && committedMs - this.#world.troubledMs > EXPIRY_WAIT_MS) {
       const paid = session.refunds.size === 0 ? this.#arrivedOnTime(session, allMovements(this.#world)) : 0n;
       if (paid > 0n && paid >= session.due - session.tolerance)
@@ -264,16 +281,3 @@ export class Oracle {
 /** It must get an end within the run: it was not made by a process whose clock was a day ahead. */
 const mustEnd = ({ status, expiresAtSec }: SeenSession): boolean =>
   status === 'open' && expiresAtSec * 1000 < START_MS + LATEST_DEADLINE_MS;
-
-/** Final on-time money of the session's coin that is neither given back nor promised back. */
-function heldOf({ deposits, refunds, coin }: SeenSession): bigint {
-  const got = [...deposits.values()].filter(
-    (deposit) => deposit.status === 'confirmed' && deposit.kind === 'on_time' && deposit.coin === coin,
-  );
-  const onTime = new Set(got.map(({ depositKey }) => depositKey));
-  const back = [...refunds.values()]
-    .flatMap(({ legs }) => [...legs.values()])
-    .filter(({ status }) => status !== 'failed');
-  const given = back.flatMap(({ takenFrom }) => takenFrom).filter(({ depositKey }) => onTime.has(depositKey));
-  return got.reduce((sum, { units }) => sum + units, 0n) - given.reduce((sum, { amount }) => sum + unitsOf(amount), 0n);
-}

@@ -110,6 +110,14 @@ export function unfinishedMoves(facts: readonly Fact[]): string[] {
     .map(({ type, data }) => `${String(data['moveId'])} (${type}) never ended`);
 }
 
+/** The value of a nonce account that a signed payment names; null for anything else. */
+export function namedNonce({ data }: Fact): { readonly nonce: string; readonly payment: string } | null {
+  const validity = data['validity'] as { readonly kind: string; readonly nonce: string } | undefined;
+  return validity?.kind === 'solana-nonce'
+    ? { nonce: validity.nonce, payment: String(data['legId'] ?? data['moveId']) }
+    : null;
+}
+
 /** What is ordered although it cannot be, or fails although nothing stands against it; null for anything else. */
 export function whyUnreasonable(world: World, { type, data }: Fact): string | null {
   const meets = (...kinds: readonly string[]): boolean => world.plan.steps.some(({ kind }) => kinds.includes(kind));

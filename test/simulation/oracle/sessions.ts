@@ -48,6 +48,8 @@ export interface SeenSession {
   expiresAtSec: number;
   status: 'open' | 'paid' | 'expired' | 'failed' | 'cancelled';
   readonly deposits: Map<string, SeenDeposit>;
+  /** On-time money that would have paid it was seen while it was open, final or not. */
+  hadEnough: boolean;
   readonly refunds: Map<string, SeenRefund>;
   /** A deposit was taken back by the chain after it had been confirmed. */
   wasReversed: boolean;
@@ -71,7 +73,7 @@ export function sessionOf(fact: Fact): SeenSession {
     networks: new Set(options.map(({ network }) => network)),
     expiresAtSec: Number(data['expiresAtSec']),
     status: 'open',
-    wasReversed: false,
+    ...{ wasReversed: false, hadEnough: false },
     ...{ deposits: new Map(), refunds: new Map(), history: ['SessionCreated'] },
   };
 }
@@ -82,6 +84,7 @@ export function take(session: SeenSession, { type, data, committedMs }: Fact): s
   const deposit = session.deposits.get(String(data['depositKey']));
   const refund = session.refunds.get(String(data['refundId']));
   const leg = refund?.legs.get(String(data['legId']));
+  session.hadEnough ||= session.status === 'open' && onTimeIn(session) >= session.due - session.tolerance;
   switch (type) {
     case 'DepositDetected':
       if (deposit && deposit.status !== 'reverted') return 'a transfer was detected that is known already';
@@ -172,6 +175,15 @@ export function take(session: SeenSession, { type, data, committedMs }: Fact): s
   }
 }
 
+/** On-time money of a session that has given nothing back; what was given back is left to other promises. */
+function onTimeIn({ deposits, refunds, coin }: SeenSession): bigint {
+  if (refunds.size > 0) return 0n;
+  const onTime = [...deposits.values()].filter(
+    (deposit) => deposit.status !== 'reverted' && deposit.kind === 'on_time' && deposit.coin === coin,
+  );
+  return onTime.reduce((sum, { units }) => sum + units, 0n);
+}
+
 const legOf = (data: Data): SeenLeg => ({
   ...{
     legId: String(data['legId']),
@@ -186,3 +198,26 @@ const legOf = (data: Data): SeenLeg => ({
     txHashes: new Set(),
   },
 });
+
+/** Whether on-time money of it left the chain. */
+export const lostOf = ({ deposits }: SeenSession): boolean =>
+  [...deposits.values()].some(({ status, kind }) => status === 'reverted' && kind === 'on_time');
+
+/** Final on-time money of the session's coin, wherever it went since. */
+export const arrivedIn = ({ deposits, coin }: SeenSession): bigint =>
+  [...deposits.values()]
+    .filter((deposit) => deposit.status === 'confirmed' && deposit.kind === 'on_time' && deposit.coin === coin)
+    .reduce((sum, { units }) => sum + units, 0n);
+
+/** Final on-time money of the session's coin that is neither given back nor promised back. */
+export function heldOf({ deposits, refunds, coin }: SeenSession): bigint {
+  const got = [...deposits.values()].filter(
+    (deposit) => deposit.status === 'confirmed' && deposit.kind === 'on_time' && deposit.coin === coin,
+  );
+  const onTime = new Set(got.map(({ depositKey }) => depositKey));
+  const back = [...refunds.values()]
+    .flatMap(({ legs }) => [...legs.values()])
+    .filter(({ status }) => status !== 'failed');
+  const given = back.flatMap(({ takenFrom }) => takenFrom).filter(({ depositKey }) => onTime.has(depositKey));
+  return got.reduce((sum, { units }) => sum + units, 0n) - given.reduce((sum, { amount }) => sum + unitsOf(amount), 0n);
+}

@@ -1,10 +1,21 @@
 import type { MerchantApi } from '../../../src/features/shared/merchant-api.ts';
 import { pairOf, situationsOf } from '../coverage.ts';
 import { SOUND } from '../chain/simulated-provider.ts';
-import { accountOf, payerOn, priceOf, TOKENS, TOKEN_DECIMALS } from '../networks.ts';
+import { accountOf, payerOn, priceOf, TOKENS } from '../networks.ts';
 import { START_MS, type World } from '../world.ts';
+import { beginAmid } from './aim.ts';
 import { Operators } from './operators.ts';
-import { endOf, FAULT_KINDS, type Order, type Pay, type Plan, type Refund, type Step } from './plan.ts';
+import {
+  endOf,
+  FAULT_KINDS,
+  type Order,
+  type Pay,
+  type Plan,
+  type ProviderFault,
+  type Refund,
+  type Step,
+} from './plan.ts';
+import { fromUnits, toUnits } from './units.ts';
 
 type SessionView = Extract<Awaited<ReturnType<MerchantApi['createSession']>>, { ok: true }>['value'];
 type RefundView = Extract<Awaited<ReturnType<MerchantApi['requestRefund']>>, { ok: true }>['value'];
@@ -25,7 +36,15 @@ export interface Facts {
 }
 
 /** After these a chain may not be read for a while. */
-export const TROUBLES: ReadonlySet<string> = new Set(['provider', 'halt', 'kill', 'store', 'leases']);
+export const TROUBLES: ReadonlySet<string> = new Set([
+  'provider',
+  'halt',
+  'kill',
+  'upgrade',
+  'pause',
+  'store',
+  'leases',
+]);
 const RETRY_MS = 4_000;
 /** How long what happens in a moment is felt. */
 const FELT_MS = 60_000;
@@ -52,7 +71,9 @@ export class CarriedOut {
 
   schedule(): void {
     for (const step of this.#plan.steps)
-      this.#world.scheduler.at(START_MS + step.atSec * 1000, null, () => this.#begin(step));
+      this.#world.scheduler.at(START_MS + step.atSec * 1000, null, () =>
+        beginAmid(this.#world, step, () => this.#begin(step)),
+      );
   }
 
   get isIdle(): boolean {
@@ -87,11 +108,11 @@ export class CarriedOut {
       case 'reorg':
         return world
           .chainOf(step.network)
-          .chain.reorganise(step.depth, () => world.prng.chance(step.losesPercent / 100));
+          .chain.reorganise(step.depth, () => world.prng.chance(step.losesPercent / 100), step.laterSec);
       case 'pool':
         return world.chainOf(step.network).chain.forgetPool(({ signed }) => signed !== null);
       case 'provider':
-        return void Object.assign(world.chainOf(step.network).providers[step.provider]!.faults, step.faults);
+        return this.#setFaults(step, step.faults);
       case 'receiver':
         return void world.receivers.behaviours.set(world.merchants[step.merchant]!.url, step.behaviour);
       case 'halt':
@@ -103,7 +124,13 @@ export class CarriedOut {
       case 'paused':
         return void (world.chainOf(step.network).chain.isPaused = true);
       case 'kill':
+      case 'upgrade':
+        if (step.kind === 'upgrade') world.disk.forgetRows(step.node);
         return world.killNode(step.node);
+      case 'pause':
+        return world.nodes[step.node]?.pause(world.scheduler.nowMs, step.forSec * 1000);
+      case 'attack':
+        return void (world.isAttacked = true);
       case 'operator':
         return void this.#operators.carryOut(step);
       case 'stopped':
@@ -136,7 +163,7 @@ export class CarriedOut {
     world.timeline.add('plan', `over: ${step.kind}`);
     switch (step.kind) {
       case 'provider':
-        return void Object.assign(world.chainOf(step.network).providers[step.provider]!.faults, SOUND);
+        return this.#setFaults(step, SOUND);
       case 'receiver':
         return void world.receivers.behaviours.delete(world.merchants[step.merchant]!.url);
       case 'halt':
@@ -149,7 +176,10 @@ export class CarriedOut {
         return void world.chainOf(step.network).chain.frozen.delete(payerOn(step.network, step.payer));
       case 'paused':
         return void (world.chainOf(step.network).chain.isPaused = false);
+      case 'attack':
+        return void (world.isAttacked = false);
       case 'kill':
+      case 'upgrade':
         return world.nodes[step.node] === null ? world.startNode(step.node) : undefined;
       case 'stopped':
         return void this.#operators.resume();
@@ -162,6 +192,11 @@ export class CarriedOut {
       case 'leases':
         return void (world.disk.leaseServer.isAway = false);
     }
+  }
+
+  #setFaults({ network, provider }: ProviderFault, faults: ProviderFault['faults']): void {
+    for (const [number, one] of this.#world.chainOf(network).providers.entries())
+      if (provider === 'all' || number === provider) Object.assign(one.faults, faults);
   }
 
   async #order(step: Order): Promise<void> {
@@ -262,15 +297,4 @@ export class CarriedOut {
     }
     return null;
   }
-}
-
-/** Decimal text of a token with its decimals. */
-function toUnits(amount: string): bigint {
-  const [whole, part = ''] = amount.split('.');
-  return BigInt(whole! + part.padEnd(TOKEN_DECIMALS, '0').slice(0, TOKEN_DECIMALS));
-}
-
-function fromUnits(units: bigint): string {
-  const text = units.toString().padStart(TOKEN_DECIMALS + 1, '0');
-  return `${text.slice(0, -TOKEN_DECIMALS)}.${text.slice(-TOKEN_DECIMALS)}`;
 }

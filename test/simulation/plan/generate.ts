@@ -1,6 +1,5 @@
-import { RECEIVER_BEHAVIOURS } from '../edges/receiver.ts';
-import type { ProviderFaults } from '../chain/simulated-provider.ts';
 import { Prng } from '../time/prng.ts';
+import { aimed, faultOf, KINDS, PAYERS, SHARED_ONLY, type Kind, type Place } from './faults.ts';
 import {
   OPERATOR_ACTS,
   type Cancel,
@@ -13,7 +12,6 @@ import {
   type Step,
 } from './plan.ts';
 
-const PAYERS = ['alice', 'bob', 'carol', 'dave'] as const;
 const ORDERS_SEC = 1_800;
 /** Networks that a seed may take. */
 const WORLDS: readonly (readonly ModelledNetwork[])[] = [
@@ -25,42 +23,22 @@ const WORLDS: readonly (readonly ModelledNetwork[])[] = [
   ['bsc', 'tron'],
   ['tron', 'solana'],
 ];
-/** Ethereum's everyday rule wants twelve blocks: what is deeper than that is another kind of world. */
-const ORDINARY_DEPTH = { ethereum: 11, bsc: 2, tron: 4, solana: 10 } as const;
-
-const DEEPEST = { ethereum: 40, bsc: 2, tron: 18, solana: 31 } as const;
-
-/** Kinds of what may go wrong; each seed takes some of them. */
-const KINDS = [
-  'kill',
-  'reorg',
-  'deep',
-  'pool',
-  'provider',
-  'receiver',
-  'halt',
-  'fees',
-  'frozen',
-  'paused',
-  'behind',
-  'clock',
-  'store',
-  'leases',
-] as const;
-/** Of servers that processes share. */
-const SHARED_ONLY: readonly string[] = ['store', 'leases'];
-type Kind = (typeof KINDS)[number];
+/** What a focus may ask for beside kinds of fault. */
+const MANNERS = ['sweep', 'operator', 'aimed'] as const;
 
 export interface GenerateOptions {
   readonly steps?: number;
   readonly networks?: readonly ModelledNetwork[];
   readonly profile?: Profile;
-  /** These kinds of faults and no others, all the time; `sweep` makes every address be swept. */
+  /**
+   * These kinds of faults and no others, all the time; `sweep` makes every address be swept, and `aimed` makes faults
+   * strike in the middle of work.
+   */
   readonly focus?: readonly Focus[];
 }
 
-export type Focus = Kind | 'sweep' | 'operator';
-export const FOCUSES: readonly Focus[] = [...KINDS, 'sweep', 'operator'];
+export type Focus = Kind | (typeof MANNERS)[number];
+export const FOCUSES: readonly Focus[] = [...KINDS, ...MANNERS];
 
 /** The plan of a seed: its own subset of people and faults, at its own rates. */
 export function generate(seed: string, options: GenerateOptions = {}): Plan {
@@ -86,9 +64,10 @@ export function generate(seed: string, options: GenerateOptions = {}): Plan {
       // Most faults do their harm while something is under way.
       const nearSec = faults.pick(steps).atSec + faults.between(0, 240);
       const atSec = faults.chance(0.7) ? nearSec : faults.between(1, ORDERS_SEC + 1_800);
-      steps.push(
-        faultOf(faults, faults.pick(kinds), atSec + faults.fraction(), { nodes, networks, providers, merchants }),
-      );
+      const fault = faultOf(faults, faults.pick(kinds), atSec + faults.fraction(), {
+        ...{ nodes, networks, providers, merchants },
+      });
+      steps.push(!focus || focus.includes('aimed') ? aimed(fault, faults.fork(`aim ${steps.length}`)) : fault);
     }
   }
   const operators = prng.fork('operators');
@@ -193,93 +172,4 @@ function partGivenBack(
     ...{ percent: null, copies: 1 },
   };
   return [pay(60, first), refund, pay(60, refund.atSec + prng.between(-30, 240))];
-}
-
-interface Place {
-  readonly nodes: number;
-  readonly networks: readonly ModelledNetwork[];
-  readonly providers: number;
-  readonly merchants: number;
-}
-
-function faultOf(prng: Prng, kind: Kind, atSec: number, { nodes, networks, providers, merchants }: Place): Step {
-  const network = prng.pick(networks);
-  const forSec = prng.pick([5, 30, 120, 600, 1_800]);
-  switch (kind) {
-    case 'kill':
-      return { kind, atSec, forSec: prng.pick([1, 5, 60, 900]), node: prng.between(0, nodes - 1) };
-    case 'reorg':
-      return {
-        kind,
-        atSec,
-        network,
-        depth: prng.between(1, ORDINARY_DEPTH[network]),
-        losesPercent: prng.pick([0, 0, 50, 100]),
-      };
-    case 'deep':
-      // Beyond the everyday rule, not beyond the chain's own finality.
-      return {
-        kind: 'reorg',
-        atSec,
-        network,
-        depth: prng.between(1, DEEPEST[network]),
-        losesPercent: prng.pick([0, 50, 100]),
-      };
-    case 'pool':
-      return { kind, atSec, network };
-    case 'provider':
-      return { kind, atSec, forSec, network, provider: prng.between(0, providers - 1), faults: providerFault(prng) };
-    case 'receiver':
-      return {
-        kind,
-        atSec,
-        forSec,
-        merchant: prng.between(0, merchants - 1),
-        behaviour: prng.pick(RECEIVER_BEHAVIOURS),
-      };
-    case 'halt':
-      return { kind, atSec, forSec: Math.min(forSec, 600), network };
-    case 'fees':
-      return { kind, atSec, forSec, network, price: prng.pick([1, 60, 200, 500]) };
-    case 'frozen':
-      return { kind, atSec, forSec, network, payer: prng.pick(PAYERS) };
-    case 'paused':
-      return { kind, atSec, forSec, network };
-    case 'behind':
-      return { kind, atSec, forSec, node: prng.between(0, nodes - 1) };
-    case 'clock':
-      return {
-        kind,
-        atSec,
-        forSec,
-        node: prng.between(0, nodes - 1),
-        skewSec: prng.pick([-3_600, -60, -2, 2, 60, 3_600, 86_400]),
-      };
-    case 'store':
-      return {
-        kind,
-        atSec,
-        forSec: prng.pick([1, 20, 120]),
-        unknownOutcomes: prng.pick([0.05, 0.3]),
-        isAway: prng.chance(0.4),
-      };
-    case 'leases':
-      return { kind, atSec, forSec: prng.pick([5, 30]), forgets: prng.chance(0.5) };
-  }
-}
-
-function providerFault(prng: Prng): Partial<ProviderFaults> {
-  const rate = prng.pick([0.02, 0.2, 1]);
-  return prng.pick<Partial<ProviderFaults>>([
-    { lagMs: prng.pick([5_000, 30_000, 300_000]) },
-    { otherMachine: prng.pick([0.02, 0.2, 0.5]) },
-    { isSilent: true },
-    { isDown: true },
-    { rateLimited: rate },
-    { resets: rate },
-    { nulls: rate },
-    { omits: rate },
-    { broadcastLies: rate },
-    { garbage: rate },
-  ]);
 }

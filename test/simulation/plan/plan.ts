@@ -50,16 +50,28 @@ export interface Refund {
   readonly copies: number;
 }
 
-/** Something that goes on for a while. */
-interface Lasting {
+/** How much of something must happen after a fault's time before it strikes. */
+export interface Amid {
+  /** `event`: an event becomes durable. `request`: a provider is asked. */
+  readonly what: 'event' | 'request';
+  readonly count: number;
+}
+
+/** A fault with `amid` strikes in the middle of work. */
+interface Aimed {
   readonly atSec: number;
+  readonly amid?: Amid;
+}
+
+/** Something that goes on for a while. */
+interface Lasting extends Aimed {
   readonly forSec: number;
 }
 
 export type ProviderFault = Lasting & {
   readonly kind: 'provider';
   readonly network: ModelledNetwork;
-  readonly provider: number;
+  readonly provider: number | 'all';
   readonly faults: Partial<ProviderFaults>;
 };
 export type ReceiverFault = Lasting & {
@@ -71,9 +83,14 @@ export type Halt = Lasting & { readonly kind: 'halt'; readonly network: Modelled
 export type Fees = Lasting & { readonly kind: 'fees'; readonly network: ModelledNetwork; readonly price: number };
 export type Frozen = Lasting & { readonly kind: 'frozen'; readonly network: ModelledNetwork; readonly payer: string };
 export type Paused = Lasting & { readonly kind: 'paused'; readonly network: ModelledNetwork };
-/** The process ends in the middle of whatever it does and is started again after a while. */
-/** `node`: the number of the process. */
+/** The process of this number ends in the middle of whatever it does and is started again after a while. */
 export type Kill = Lasting & { readonly kind: 'kill'; readonly node: number };
+/** The process is replaced by one of another release, whose look-ups are built anew. */
+export type Upgrade = Lasting & { readonly kind: 'upgrade'; readonly node: number };
+/** The process that pays is in the hands of somebody who asks the signer for more than is owed. */
+export type Attack = Lasting & { readonly kind: 'attack' };
+/** The process stands still and then goes on as if no time had passed. */
+export type Pause = Lasting & { readonly kind: 'pause'; readonly node: number };
 /** Whatever follows the log within the process, such as its look-ups, gets no further. */
 export type Behind = Lasting & { readonly kind: 'behind'; readonly node: number };
 export type Clock = Lasting & { readonly kind: 'clock'; readonly node: number; readonly skewSec: number };
@@ -81,13 +98,14 @@ export type Clock = Lasting & { readonly kind: 'clock'; readonly node: number; r
 export type LeasesGone = Lasting & { readonly kind: 'leases'; readonly forgets: boolean };
 export type Unknown = Lasting & { readonly kind: 'store'; readonly unknownOutcomes: number; readonly isAway: boolean };
 
-export interface Reorg {
+export interface Reorg extends Aimed {
   readonly kind: 'reorg';
-  readonly atSec: number;
   readonly network: ModelledNetwork;
   readonly depth: number;
   /** Of the payments that leave the chain, how many never come again, in hundredths. */
   readonly losesPercent: number;
+  /** The other payments come back after this time, and nodes forget what the service sent; absent: all come back at once. */
+  readonly laterSec?: number;
 }
 
 /** Something that operators do once, with the approvals that it takes. */
@@ -121,6 +139,9 @@ export type Step =
   | Frozen
   | Paused
   | Kill
+  | Upgrade
+  | Pause
+  | Attack
   | Behind
   | Clock
   | Unknown
@@ -144,6 +165,9 @@ const KINDS_OF_FAULTS = [
   'store',
   'leases',
   'stopped',
+  'upgrade',
+  'pause',
+  'attack',
 ] as const satisfies readonly Step['kind'][];
 export const FAULT_KINDS: readonly string[] = KINDS_OF_FAULTS;
 
@@ -168,5 +192,12 @@ export interface Plan {
   readonly steps: readonly Step[];
 }
 
-const isLasting = (step: Step): step is Extract<Step, Lasting> => 'forSec' in step;
-export const endOf = (step: Step): number => step.atSec + (isLasting(step) ? step.forSec : 0);
+/** A fault that waits for work strikes after this time at the latest. */
+export const PATIENCE_SEC = 300;
+
+/** When the last of a step has happened. */
+export function endOf(step: Step): number {
+  const waitsSec = 'amid' in step ? PATIENCE_SEC : 0;
+  const lastsSec = 'forSec' in step ? step.forSec : step.kind === 'reorg' ? (step.laterSec ?? 0) : 0;
+  return step.atSec + waitsSec + lastsSec;
+}

@@ -8,6 +8,8 @@ export class ModelProcess {
   isDead = false;
   /** How far its wall clock is off. */
   skewMs = 0;
+  /** It stands still until then, and goes on where it was. */
+  resumesMs = -Infinity;
   /** What follows the log within it gets no further. */
   isBehind = false;
 
@@ -23,7 +25,7 @@ export const currentProcess = (): ModelProcess | null => processes.getStore() ??
 export const within = <Value>(process: ModelProcess | null, run: () => Value): Value => processes.run(process, run);
 
 interface Task {
-  readonly dueMs: number;
+  dueMs: number;
   readonly order: number;
   readonly owner: ModelProcess | null;
   run: (() => void) | null;
@@ -72,6 +74,11 @@ export class Scheduler {
       if (!next || next.dueMs > endMs) break;
       this.#pop();
       if (next.run === null || next.owner?.isDead) continue;
+      if (next.owner && next.owner.resumesMs > next.dueMs) {
+        next.dueMs = next.owner.resumesMs;
+        this.#push(next);
+        continue;
+      }
       this.#nowMs = Math.max(this.#nowMs, next.dueMs);
       this.#steps += 1;
       within(next.owner, next.run);

@@ -4,6 +4,7 @@ import { NOTIFICATIONS_FAULTS } from './faults/notifications.ts';
 import { PAYOUTS_FAULTS } from './faults/payouts.ts';
 import { PROCESSES_FAULTS } from './faults/processes.ts';
 import { SESSIONS_FAULTS } from './faults/sessions.ts';
+import { SIGNER_FAULTS } from './faults/signer.ts';
 import { SOLANA_FAULTS } from './faults/solana.ts';
 import { TRON_FAULTS } from './faults/tron.ts';
 import type { Unfixed } from './unfixed-fault.ts';
@@ -16,6 +17,7 @@ export const UNFIXED: readonly Unfixed[] = [
   ...NOTIFICATIONS_FAULTS,
   ...BOOKS_FAULTS,
   ...PROCESSES_FAULTS,
+  ...SIGNER_FAULTS,
   ...TRON_FAULTS,
   ...SOLANA_FAULTS,
 ];

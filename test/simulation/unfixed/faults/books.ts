@@ -20,7 +20,7 @@ export const BOOKS_FAULTS: readonly Unfixed[] = [
   ),
   unfixed(
     'the fee of a refund that moved nothing is not booked',
-    '--focus frozen --focus paused --network bsc --profile embedded',
+    '--focus frozen --focus paused --focus aimed --network bsc --profile embedded',
     POSTINGS,
     "...reservation(books, leg, -1n), ...fee(leg, networkFee ?? '0', 1n)]",
     '...reservation(books, leg, -1n)]',

@@ -29,7 +29,7 @@ export const DEPOSITS_FAULTS: readonly Unfixed[] = [
   ),
   unfixed(
     'a fork is not noticed',
-    '--focus reorg --network ethereum --profile embedded',
+    '--focus deep --network ethereum --profile embedded',
     WATCH,
     'this.#deposits.suspectAbove(common.number, rewound);',
     '',
@@ -50,7 +50,7 @@ export const DEPOSITS_FAULTS: readonly Unfixed[] = [
   ),
   unfixed(
     'blocks that do not follow those before are taken',
-    '--focus reorg --network ethereum --profile embedded',
+    '--focus reorg --focus aimed --network ethereum --profile embedded',
     WATCH,
     'if (!(await this.#follows(result))) return;',
     '',
@@ -71,7 +71,7 @@ export const DEPOSITS_FAULTS: readonly Unfixed[] = [
   ),
   {
     name: 'deposits that are not final are lost with their process',
-    where: ['--focus', 'kill', '--network', 'ethereum', '--profile', 'embedded'],
+    where: ['--focus', 'kill', '--focus', 'reorg', '--network', 'ethereum', '--profile', 'embedded'],
     changes: [
       {
         file: DEPOSITS,

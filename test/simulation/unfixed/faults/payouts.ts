@@ -51,14 +51,14 @@ export const PAYOUTS_FAULTS: readonly Unfixed[] = [
   ),
   unfixed(
     'a payout whose deposit is gone is never cancelled',
-    '--focus deep --network ethereum --profile embedded',
+    '--focus deep --focus aimed --network ethereum --profile embedded',
     SENT,
     'if (chain.cancel === undefined) return;',
     'if (chain) return;',
   ),
   unfixed(
     'a reservation is forgotten',
-    '--focus kill --network bsc --profile embedded',
+    '--focus kill --focus aimed --network bsc --profile embedded',
     EXECUTOR,
     'if (await this.#finishReserved()) items = await this.#read();',
     '',

@@ -62,16 +62,21 @@ export const SESSIONS_FAULTS: readonly Unfixed[] = [
     'return units >= context.due - context.tolerance;',
     'return units * 2n >= context.due - context.tolerance;',
   ),
-  unfixed(
-    'another coin pays the session',
-    '--network bsc --focus sweep --profile embedded',
-    KIND,
-    'if (!created || deposit.coin !== created.dueCoin) return',
-    'if (!created) return',
-  ),
+  {
+    name: 'another coin pays the session',
+    where: ['--network', 'bsc', '--focus', 'sweep', '--profile', 'embedded'],
+    changes: [
+      {
+        file: KIND,
+        from: 'if (!created || deposit.coin !== created.dueCoin) return',
+        to: 'if (!created) return',
+      },
+      { file: KIND, from: 'network === deposit.network && coin === deposit.coin', to: 'network === deposit.network' },
+    ],
+  },
   unfixed(
     'money that a fork moved over the deadline stays what it was',
-    '--focus reorg --focus deep --network ethereum --profile embedded',
+    '--focus deep --focus aimed --network ethereum --profile embedded',
     DECIDER,
     'const kind = kindInBlock(state.context, deposit, data);',
     'const kind = deposit.kind;',

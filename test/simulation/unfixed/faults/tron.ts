@@ -67,7 +67,7 @@ export const TRON_FAULTS: readonly Unfixed[] = [
   ),
   unfixed(
     'an empty list of receipts is an empty block on TRON',
-    '--focus provider --network tron --profile embedded',
+    '--focus provider --focus aimed --network tron --profile embedded',
     'src/adapters/tron/rpc.ts',
     'if ((block.transactions?.length ?? 0) > 0)',
     'if ((block.transactions?.length ?? 0) < 0)',
@@ -81,7 +81,7 @@ export const TRON_FAULTS: readonly Unfixed[] = [
   ),
   unfixed(
     'a payout on TRON that expired is not signed anew',
-    '--focus pool --focus halt --network tron --profile embedded',
+    '--focus kill --focus aimed --focus sweep --network tron --profile embedded',
     SENT,
     "case 'never':\n        if (isCancelled(item))",
     "case 'never':\n        if (item.signed.length > 0) return;\n        if (isCancelled(item))",

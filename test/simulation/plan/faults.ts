@@ -1,0 +1,153 @@
+import type { ProviderFaults } from '../chain/simulated-provider.ts';
+import { RECEIVER_BEHAVIOURS } from '../edges/receiver.ts';
+import type { Prng } from '../time/prng.ts';
+import type { Amid, ModelledNetwork, Step } from './plan.ts';
+
+export const PAYERS = ['alice', 'bob', 'carol', 'dave'] as const;
+/** Ethereum's everyday rule wants twelve blocks: what is deeper than that is another kind of world. */
+const ORDINARY_DEPTH = { ethereum: 11, bsc: 2, tron: 4, solana: 10 } as const;
+
+const DEEPEST = { ethereum: 40, bsc: 2, tron: 18, solana: 31 } as const;
+
+/** Kinds of what may go wrong; each seed takes some of them. */
+export const KINDS = [
+  'kill',
+  'reorg',
+  'deep',
+  'pool',
+  'provider',
+  'receiver',
+  'halt',
+  'fees',
+  'frozen',
+  'paused',
+  'behind',
+  'clock',
+  'store',
+  'leases',
+  'upgrade',
+  'attack',
+  'pause',
+] as const;
+/** Of servers that processes share. */
+export const SHARED_ONLY: readonly string[] = ['store', 'leases'];
+export type Kind = (typeof KINDS)[number];
+
+/** What there is to break. */
+export interface Place {
+  readonly nodes: number;
+  readonly networks: readonly ModelledNetwork[];
+  readonly providers: number;
+  readonly merchants: number;
+}
+
+/** A fault of this kind. */
+export function faultOf(prng: Prng, kind: Kind, atSec: number, { nodes, networks, providers, merchants }: Place): Step {
+  const network = prng.pick(networks);
+  const forSec = prng.pick([5, 30, 120, 600, 1_800]);
+  switch (kind) {
+    case 'kill':
+      return { kind, atSec, forSec: prng.pick([1, 5, 60, 900]), node: prng.between(0, nodes - 1) };
+    case 'reorg':
+      return {
+        kind,
+        atSec,
+        network,
+        depth: prng.between(1, ORDINARY_DEPTH[network]),
+        losesPercent: prng.pick([0, 0, 50, 100]),
+      };
+    case 'deep':
+      // Beyond the everyday rule, not beyond the chain's own finality.
+      return {
+        kind: 'reorg',
+        atSec,
+        network,
+        depth: prng.between(1, DEEPEST[network]),
+        losesPercent: prng.pick([0, 50, 100]),
+      };
+    case 'pool':
+      return { kind, atSec, network };
+    case 'provider':
+      return { kind, atSec, forSec, network, provider: prng.between(0, providers - 1), faults: providerFault(prng) };
+    case 'receiver':
+      return {
+        kind,
+        atSec,
+        forSec,
+        merchant: prng.between(0, merchants - 1),
+        behaviour: prng.pick(RECEIVER_BEHAVIOURS),
+      };
+    case 'halt':
+      return { kind, atSec, forSec: Math.min(forSec, 600), network };
+    case 'fees':
+      return { kind, atSec, forSec, network, price: prng.pick([1, 60, 200, 500]) };
+    case 'frozen':
+      return { kind, atSec, forSec, network, payer: prng.pick(PAYERS) };
+    case 'paused':
+      return { kind, atSec, forSec, network };
+    case 'behind':
+      return { kind, atSec, forSec, node: prng.between(0, nodes - 1) };
+    case 'clock':
+      return {
+        kind,
+        atSec,
+        forSec,
+        node: prng.between(0, nodes - 1),
+        skewSec: prng.pick([-3_600, -60, -2, 2, 60, 3_600, 86_400]),
+      };
+    case 'store':
+      return {
+        kind,
+        atSec,
+        forSec: prng.pick([1, 20, 120]),
+        unknownOutcomes: prng.pick([0.05, 0.3]),
+        isAway: prng.chance(0.4),
+      };
+    case 'upgrade':
+      return { kind, atSec, forSec: prng.pick([1, 5, 60]), node: prng.between(0, nodes - 1) };
+    case 'pause':
+      return { kind, atSec, forSec: prng.pick([1, 10, 30, 120]), node: prng.between(0, nodes - 1) };
+    case 'attack':
+      return { kind, atSec, forSec };
+    case 'leases':
+      return { kind, atSec, forSec: prng.pick([5, 30]), forgets: prng.chance(0.5) };
+  }
+}
+
+/** Some faults strike in the middle of work, or where there is nobody to turn to. */
+export function aimed(fault: Step, prng: Prng): Step {
+  const amid = (what: Amid['what']): { amid?: Amid } =>
+    prng.chance(0.5) ? { amid: { what, count: prng.between(1, 6) } } : {};
+  switch (fault.kind) {
+    case 'reorg':
+      return { ...fault, ...amid('request'), ...(prng.chance(0.3) && { laterSec: prng.pick([20, 120, 600]) }) };
+    case 'kill':
+    case 'upgrade':
+    case 'pause':
+    case 'fees':
+    case 'frozen':
+    case 'paused':
+    case 'behind':
+      return { ...fault, ...amid('event') };
+    case 'provider':
+      return prng.chance(0.3) ? { ...fault, provider: 'all' } : fault;
+    default:
+      return fault;
+  }
+}
+
+function providerFault(prng: Prng): Partial<ProviderFaults> {
+  const rate = prng.pick([0.02, 0.2, 1]);
+  return prng.pick<Partial<ProviderFaults>>([
+    { lagMs: prng.pick([5_000, 30_000, 300_000]) },
+    { otherMachine: prng.pick([0.02, 0.2, 0.5]) },
+    { isSilent: true },
+    { isDown: true },
+    { rateLimited: rate },
+    { resets: rate },
+    { nulls: rate },
+    { omits: rate },
+    { broadcastLies: rate },
+    { garbage: rate },
+  ]);
+}

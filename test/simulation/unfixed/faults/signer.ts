@@ -1,0 +1,35 @@
+import { unfixed, type Unfixed } from '../unfixed-fault.ts';
+
+const WHERE = '--focus attack --focus sweep --network bsc --profile embedded';
+
+/** What the signer must refuse to a worker that cannot be trusted. */
+export const SIGNER_FAULTS: readonly Unfixed[] = [
+  unfixed(
+    'the signer refunds to somebody who did not pay',
+    WHERE,
+    'src/signer/deposit-rules.ts',
+    'found.payer !== toAddress))',
+    'found.payer === null))',
+  ),
+  unfixed(
+    'the signer refunds more than came',
+    WHERE,
+    'src/signer/deposit-rules.ts',
+    'return rest === 0n\n',
+    'return rest >= 0n\n',
+  ),
+  unfixed(
+    'the signer sweeps to an address that is not its treasury',
+    WHERE,
+    'src/signer/policies.ts',
+    'if (order.toAddress !== wallet.treasury[family])',
+    'if (order.toAddress === order.fromAddress)',
+  ),
+  unfixed(
+    'the signer withdraws without approvals',
+    WHERE,
+    'src/signer/policies.ts',
+    'return missingApprovals(others, hashOf(transactionTerms(order)), `approvers agreed to ${order.amount} ${order.coin}`);',
+    'return null;',
+  ),
+];
