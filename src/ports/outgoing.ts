@@ -187,9 +187,6 @@ export function mayStillLand<Sent extends SentTransaction>(sent: readonly Sent[]
   return kind === 'evm-nonce' || kind === 'solana-nonce' ? sent : sent.slice(-1);
 }
 
-/** Whether no node shows a transaction that waits for a block: then one that nobody shows may offer too little. */
-export const waitsUnseen = (sent: readonly SentTransaction[]): boolean => sent.at(-1)?.validity.kind === 'solana-nonce';
-
 export const validityOf = (draft: TransactionDraft): TransactionValidity => {
   switch (draft.kind) {
     case 'evm-cancel':

@@ -6,7 +6,6 @@ import {
   type OutgoingKind,
   type SentTransaction,
   treasuryOf,
-  waitsUnseen,
 } from '../../ports/outgoing.ts';
 import type { OutgoingChain } from '../../ports/outgoing-chain.ts';
 import type { OutgoingSigner } from '../../ports/outgoing-signer.ts';
@@ -116,7 +115,8 @@ export class SentTransactions<Item extends Outgoing> {
       case 'absent':
         retries.covered(item.ref);
         for (const sent of mayStillLand(item.signed)) await chain.broadcast(sent);
-        return waitsUnseen(item.signed) ? this.#bumpWhenDue(item) : retries.goesOn(item.ref);
+        // Nodes also drop, and refuse to take again, what offers less than the network asks for.
+        return this.#bumpWhenDue(item);
       case 'pending':
         retries.covered(item.ref);
         return fate.inBlock ? retries.goesOn(item.ref) : this.#bumpWhenDue(item);

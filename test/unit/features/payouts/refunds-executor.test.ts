@@ -98,6 +98,7 @@ describe('a replacement that a restored ledger lost', () => {
   it('ends the alarm of what was reserved beside it, so that others are paid again', async () => {
     await stage.requestRefund('re_b', 1);
     stage.fateOf = () => ({ kind: 'absent' });
+    stage.bumpAfterMs = Number.POSITIVE_INFINITY;
     stage.sign = () => ({ ...stopped, code: 'journal_disagrees' });
     await stage.executor.round();
     expect((await stage.treasury()).open).toMatchObject({ legId: 're_b-1' });
@@ -133,11 +134,22 @@ describe('a payout beside a journal that disagrees', () => {
 });
 
 describe('a payout that nobody shows any more', () => {
+  it('offers more once it has been out for long, since nodes refuse what offers less than the network asks for', async () => {
+    stage.fateOf = () => ({ kind: 'absent' });
+    stage.bumpAfterMs = 60_000;
+    await stage.executor.round();
+    expect(await stage.leg('re_a-1')).toMatchObject({ txHashes: ['0xt1'] });
+    stage.bumpAfterMs = 0;
+    await stage.executor.round();
+    expect(await stage.leg('re_a-1')).toMatchObject({ txHashes: ['0xt1', '0xt2'] });
+  });
+
   it('goes out again in everything that was signed at its nonce, since the newest may cost more than there is', async () => {
     stage.fateOf = () => ({ kind: 'pending', inBlock: false });
     await stage.executor.round();
     expect(await stage.leg('re_a-1')).toMatchObject({ txHashes: ['0xt1', '0xt2'] });
     stage.fateOf = () => ({ kind: 'absent' });
+    stage.bumpAfterMs = 60_000;
     stage.broadcast.length = 0;
     await stage.executor.round();
     expect(stage.broadcast).toEqual(['0xt1', '0xt2']);
