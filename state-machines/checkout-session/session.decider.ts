@@ -66,6 +66,13 @@ export interface ConfirmDeposit {
   readonly nowSec: number;
   readonly valuation: Valuation | null;
 }
+/** A reorganisation put a confirmed deposit into another block. */
+export interface MoveDeposit {
+  readonly type: 'MoveDeposit';
+  readonly facts: DepositFacts;
+  readonly headNumber: number;
+  readonly nowSec: number;
+}
 export interface RevertDeposit {
   readonly type: 'RevertDeposit';
   readonly depositKey: string;
@@ -106,6 +113,7 @@ export type SessionCommand =
   | MoveDeadline
   | RecordDeposit
   | ConfirmDeposit
+  | MoveDeposit
   | RevertDeposit
   | ExpireSession
   | RequestRefund
@@ -126,6 +134,8 @@ export function decideSession(command: SessionCommand, state: SessionState): Dec
       return recordDeposit(command, state);
     case 'ConfirmDeposit':
       return confirmDeposit(command, state);
+    case 'MoveDeposit':
+      return moveDeposit(command, state);
     case 'RevertDeposit':
       return revertDeposit(command, state);
     case 'ExpireSession':
@@ -205,6 +215,20 @@ function confirmDeposit({ data, nowSec, valuation }: ConfirmDeposit, state: Sess
   const confirmed: SessionEvent = { type: 'DepositConfirmed', data: facts };
   const after = { ...state.context, ...foldConfirmed(state.context, facts) };
   return accept<SessionEvent>(confirmed, ...paymentOf(after, { paidAtSec: nowSec, valuation }));
+}
+
+/** What was late and is on time in its new block is detected anew, since it pays once that block is confirmed. */
+function moveDeposit({ facts, headNumber, nowSec }: MoveDeposit, { context }: SessionState): Decision<SessionEvent> {
+  const { depositKey } = facts;
+  const deposit = context.deposits[depositKey];
+  const isLate = deposit?.status === 'final' && deposit.kind === 'late' && !deposit.credit && !deposit.aside;
+  const kind = isLate ? kindInBlock(context, deposit, facts) : 'late';
+  if (kind === 'late') return accept();
+  const left = { depositKey, reason: 'reorg', afterFinal: true, headNumber, revertedAtSec: nowSec } as const;
+  return accept<SessionEvent>(
+    { type: 'DepositReverted', data: left },
+    { type: 'DepositDetected', data: { ...facts, kind } },
+  );
 }
 
 function revertDeposit(

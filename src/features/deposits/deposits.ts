@@ -48,6 +48,11 @@ export class Deposits {
     );
   }
 
+  async move(id: SessionId, facts: DepositFacts, headNumber: number): Promise<void> {
+    const nowSec = toSec(this.#deps.clock.nowMs());
+    await this.#send(id, { type: 'MoveDeposit', facts, headNumber, nowSec }, facts.network);
+  }
+
   async revert(
     id: SessionId,
     revert: { depositKey: string; reason: DepositReverted['data']['reason']; headNumber: number },

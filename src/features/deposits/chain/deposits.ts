@@ -133,7 +133,8 @@ export class TrackedDeposits {
     const known = this.#tracked.get(facts.depositKey);
     if (known && isSameMoney(known.facts, facts)) {
       // Where it is now; a suspect stays one until its transfer was read anew.
-      known.facts = facts;
+      if (isMoved(known, facts)) known.suspect = true;
+      else known.facts = facts;
       return false;
     }
     const sessionId = this.#deps.addresses.sessionOf(facts.toAddress);
@@ -228,6 +229,10 @@ export class TrackedDeposits {
     const canonical = await (isWhereItWas ? this.#canonicalOf(seen, blockNumber) : chain.blockAt(facts.blockNumber));
     // Two providers on two forks: nothing is known until they agree.
     if (canonical?.hash !== facts.blockHash) return;
+    if (isMoved(deposit, facts)) {
+      await this.#deps.deposits.move(deposit.sessionId, facts, view.headNumber);
+      deposit.status = 'detected';
+    }
     Object.assign(deposit, { facts, suspect: false, rewound: false, disproofs: 0, doubts: 0 });
     if (deposit.status === 'detected' && (await this.#isFinal(transfer, deposit.rule, view)))
       await this.#confirm(deposit, view);
@@ -302,6 +307,10 @@ export class TrackedDeposits {
     }
   }
 }
+
+/** Whether it is in another block than the one that was confirmed, where it may count otherwise. */
+const isMoved = ({ status, facts }: Tracked, now: DepositFacts): boolean =>
+  status === 'final' && facts.blockHash !== now.blockHash;
 
 function isDue(
   { suspect, settled, status, rule, facts, notBeforeMs }: Tracked,

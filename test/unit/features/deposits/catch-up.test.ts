@@ -118,6 +118,7 @@ function watch(
         record: async (_id, facts) => void recorded.push(facts),
         confirm: async (_id, data) => void confirmed.push(data.blockNumber),
         revert: async () => expect.unreachable(),
+        move: async () => undefined,
       },
       coverage: {
         lastCovered: async () => covered,
@@ -176,6 +177,7 @@ describe('ten thousand blocks behind', () => {
     const deposits = {
       record: async () => undefined,
       revert: async () => expect.unreachable(),
+      move: async () => undefined,
       confirm: async (_id: unknown, data: { blockNumber: number }) => {
         if (isDown && data.blockNumber >= 1_500) throw new StoreUnavailable('no answer');
       },
@@ -295,6 +297,7 @@ describe('a watcher', () => {
     const deposits = {
       record: async () => undefined,
       revert: async () => expect.unreachable(),
+      move: async () => undefined,
       confirm: async (_id: unknown, { blockNumber }: { blockNumber: number }) => {
         if (blockNumber <= 840) throw new Error('the session does not take it now');
         confirmed.push(blockNumber);
@@ -353,6 +356,7 @@ describe('a watcher', () => {
       record: async () => undefined,
       confirm: async () => expect.unreachable(),
       revert: async () => void undone.push(looks),
+      move: async () => undefined,
     };
     const facts = depositFacts({ blockNumber: 910, toAddress: OURS });
     const pendingDeposits = async () => [
@@ -363,6 +367,31 @@ describe('a watcher', () => {
     expect(undone).toEqual([]);
     await expect.poll(() => undone).toEqual([2]);
     expect(asked).toEqual([1, 2]);
+  });
+
+  test('tells of a confirmed payment that a deep reorganisation moved, and confirms it in its new block', async () => {
+    const chain = new StraightChain(1_000, 1_000_000, 300);
+    const facts = depositFacts({ blockNumber: 910, blockHash: '0xleft', toAddress: OURS, tokenAddress: TOKEN });
+    chain.transferAt = async () => ({ ...facts, tokenUnits: 10_000_000n, block: blockOf(905) });
+    const told: unknown[] = [];
+    const deposits = {
+      record: async () => expect.unreachable(),
+      revert: async () => expect.unreachable(),
+      move: async (_id: unknown, { blockHash }: DepositFacts) => void told.push(['move', blockHash]),
+      confirm: async (_id: unknown, { blockHash }: { blockHash: string }) => void told.push(['confirm', blockHash]),
+    };
+    const pendingDeposits = async () => [
+      { sessionId: SESSION, facts, rule: { kind: 'confirmations', confirmations: 12 }, status: 'final' } as const,
+    ];
+    watch(chain, coveredAt(900), { deposits, pendingDeposits });
+    await watcher.start();
+    const { hash } = blockOf(905);
+    await expect
+      .poll(() => told)
+      .toEqual([
+        ['move', hash],
+        ['confirm', hash],
+      ]);
   });
 
   test('looks more often while a payment waits for its block to become final', async () => {

@@ -173,6 +173,32 @@ describe('a payment', () => {
       expect(events[0]).not.toHaveProperty('data.kind');
     }
   });
+  it('confirmed as late and then moved before the deadline by a deeper reorg is detected anew and pays', () => {
+    const seenLate = { ...full, blockTimeSec: EXPIRES_AT + 1, blockHash: '0xlate' };
+    const expired = { expiredAtSec: EXPIRES_AT + 1, coin: 'USDT', received: '0.00', scannedToSec: {} } as const;
+    const history: SessionEvent[] = [
+      created(),
+      { type: 'SessionExpired', data: expired },
+      detected(seenLate, 'late'),
+      confirmed(seenLate),
+    ];
+    const move = (facts: DepositFacts): SessionCommand => ({
+      ...{ type: 'MoveDeposit', facts, headNumber: facts.blockNumber + 1, nowSec: EXPIRES_AT + 200 },
+    });
+    given(...history)
+      .when(move({ ...seenLate, blockHash: '0xother' }))
+      .then();
+    given(created(), detected(full), confirmed(full), paid())
+      .when(move({ ...full, blockHash: '0xother' }))
+      .then();
+    const { events } = given(...history)
+      .when(move(full))
+      .then('DepositReverted', 'DepositDetected');
+    expect(events).toMatchObject([{ data: { reason: 'reorg', afterFinal: true } }, { data: { kind: 'on_time' } }]);
+    given(...history, ...events)
+      .when(confirm(full))
+      .then('DepositConfirmed', 'SessionPaid');
+  });
   it('moved past the deadline by a reorg does not pay', () => {
     const moved = { ...confirm(full), data: { ...confirmData(full), blockTimeSec: EXPIRES_AT + 1 } };
     given(created(), detected(full)).when(moved).then('DepositConfirmed');
