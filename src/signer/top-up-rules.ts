@@ -23,7 +23,8 @@ export async function topUpFault(
   const gas = await view.sweepGas(order.toAddress, wallet.treasury[addressFamilyOf(order.network)]);
   if (gas === null)
     return refusal('denied', 'no_gas_needed', `the treasury itself pays for sweeps on ${order.network}`);
-  if (gas.needed === 0n) return refusal('denied', 'nothing_to_sweep', `${order.toAddress} holds nothing to sweep`);
+  // A provider that lags does not show what came just now.
+  if (gas.needed === 0n) return refusal('later', 'nothing_to_sweep', `${order.toAddress} holds nothing to sweep`);
   const room = gas.needed - gas.held;
   if (amountOf(order.amount) <= room) return null;
   return refusal(

@@ -259,7 +259,7 @@ export class OutgoingExecutor<Item extends Outgoing> {
 
   async #start(item: Item, inFlight: readonly Item[], faults: RoundFaults): Promise<void> {
     const { ref, order } = item;
-    const able = this.#records.precondition(item);
+    const able = this.#records.precondition(item, await this.context());
     if (able.kind === 'fail') return this.#fail(item, failure(able.reason));
     if (able.kind === 'wait') return this.#retries.holdUp(ref, able.reason, able.detail);
     const missing = await this.#records.missing(item);

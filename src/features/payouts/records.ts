@@ -96,7 +96,7 @@ export interface OutgoingRecords<Item extends Outgoing> {
 
   /** Whether its turn may come, beside what is in flight already. */
   mayStart(item: Item, inFlight: readonly Item[], context: TreasuryContext): boolean;
-  precondition(item: Item): Precondition;
+  precondition(item: Item, context: TreasuryContext): Precondition;
   /** What others may still take from its account. */
   reserved(item: Item, inFlight: readonly Item[], context: TreasuryContext): Promise<Reserved>;
   /** Has its sender given what it lacks of the native coin; the order goes on by itself once that is there. */

@@ -24,6 +24,7 @@ export const WAIT_REASONS: Readonly<Record<string, WaitReason>> = {
   deposit_not_found: 'deposit_not_final',
   deposit_not_final: 'deposit_not_final',
   sequence_busy: 'sequence_busy',
+  nothing_to_sweep: 'insufficient_funds',
 };
 
 interface RetryStateParts {

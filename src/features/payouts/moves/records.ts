@@ -97,8 +97,10 @@ class MoveRecords implements OutgoingRecords<OrderedMove> {
     );
   }
 
-  precondition(): Precondition {
-    return { kind: 'ready' };
+  /** Gas whose sweep has ended is wanted no more. */
+  precondition({ terms: { forMoveId } }: OrderedMove, { moves }: TreasuryContext): Precondition {
+    const isWanted = forMoveId === null || Object.hasOwn(moves, forMoveId);
+    return isWanted ? { kind: 'ready' } : { kind: 'fail', reason: 'rejected_by_policy' };
   }
 
   async reserved(

@@ -60,6 +60,8 @@ class Stage {
   /** Of the transfer that a return pays back. */
   deposit: Pick<DepositState, 'status' | 'revertedAtSec'> = { status: 'final' };
 
+  bumpAfterMs = 0;
+
   constructor() {
     const store = new MemoryEventStore();
     const deps = {
@@ -70,7 +72,7 @@ class Stage {
       soleWriter: true,
     };
     const chain = {
-      ...{ network: 'ethereum', mode: 'test', bumpAfterMs: 0 },
+      ...{ network: 'ethereum', mode: 'test' },
       check: async (order: OutgoingTransaction) => this.check(order),
       nextNonce: () => Promise.resolve(0),
       draft: () => Promise.resolve(draft),
@@ -87,6 +89,7 @@ class Stage {
           maxPriorityFeePerGas: '2',
         }),
     } as unknown as OutgoingChain;
+    Object.defineProperty(chain, 'bumpAfterMs', { get: () => this.bumpAfterMs });
     const signer = {
       check: () => Promise.resolve({ ok: true }),
       sign: (request: SigningRequest) => Promise.resolve(this.sign(request)),
@@ -200,6 +203,22 @@ describe('a sweep that landed while its gas is not written down', () => {
   });
 });
 
+describe('gas whose sweep has ended', () => {
+  it('is not given: whatever kept it from being signed, it would wait for ever', async () => {
+    const { data } = requested('gas', '0.002');
+    const ends = { fromAddress: TREASURY, toAddress: data.fromAddress, forMoveId: 'swp' } as const;
+    stage.fate = { kind: 'pending', inBlock: true };
+    stage.check = () => ({ kind: 'wait', reason: 'network_fee_too_high', detail: 'dear' });
+    await stage.request({ type: 'RequestMove', kind: 'gas_top_up', data: { ...data, coin: 'ETH', ...ends } });
+    await stage.executor.round();
+    expect(Object.keys((await stage.executor.context()).moves)).toEqual(['swp', 'gas']);
+    stage.fate = landed;
+    await stage.executor.round();
+    await stage.executor.round();
+    expect((await stage.executor.context()).moves).toEqual({});
+  });
+});
+
 describe('a move beside a journal that disagrees', () => {
   it('waits as refunds do, and is told why', async () => {
     await stage.request(requested('swp_2'));
@@ -254,6 +273,7 @@ describe('a move that nobody shows any more', () => {
   it('goes out again in everything that was signed at its nonce, since the newest may cost more than the address holds', async () => {
     await stage.executor.round();
     stage.fate = { kind: 'absent' };
+    stage.bumpAfterMs = Number.POSITIVE_INFINITY;
     stage.broadcast.length = 0;
     await stage.executor.round();
     expect(stage.broadcast).toEqual(['0xs1', '0xs2']);
@@ -290,6 +310,7 @@ describe('a return whose deposit leaves the chain once it is signed', () => {
     await stage.executor.round();
     expect(stage.broadcast).toContain('0xr1');
     stage.fate = { kind: 'absent' };
+    stage.bumpAfterMs = Number.POSITIVE_INFINITY;
     stage.broadcast.length = 0;
   });
 
