@@ -25,7 +25,8 @@ export interface OutgoingChain {
   readonly network: Network;
   readonly mode: Mode;
   readonly settings: NetworkSettings;
-  balances(address: string): Promise<AccountBalances>;
+  /** `atLeast`: a block that the answering provider must have; one that lags is passed over. */
+  balances(address: string, atLeast?: number): Promise<AccountBalances>;
   /** What many addresses hold, in the order asked and in few calls; by final state where the chain serves that. */
   finalBalances(addresses: readonly string[]): Promise<readonly AccountBalances[]>;
   /** Balance, gas, freezes and pauses, as the chain has them now. */

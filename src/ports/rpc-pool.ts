@@ -69,6 +69,11 @@ export interface RpcPool {
 /** Providers of one host are one source: who lies at one of its addresses lies at all. */
 export const sourceOf = (provider: string): string => must(provider.split('#')[0]);
 
+/** Throws where a provider's head is below a block that the network is known to have. */
+export async function mustReach(atLeast: number, headOf: () => Promise<number>): Promise<void> {
+  if (atLeast > 0 && (await headOf()) < atLeast) throw new ProviderFault('behind', `does not have block ${atLeast}`);
+}
+
 /** What an operator may want to count. */
 export interface RpcObserver {
   onRequest?(request: {

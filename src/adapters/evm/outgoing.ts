@@ -23,7 +23,7 @@ import type {
   SoughtInflows,
   StrangersAmong,
 } from '../../ports/outgoing-chain.ts';
-import { ProviderFault, RpcError, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { mustReach, ProviderFault, RpcError, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { crashPoint } from '../../runtime/util/crash-point.ts';
 import { AdmittedProviders } from '../rpc/admitted-providers.ts';
 import { agreedFate } from '../rpc/agreed-fate.ts';
@@ -99,8 +99,9 @@ export class EvmOutgoing implements OutgoingChain {
     return this.settings.mode;
   }
 
-  balances(address: string): Promise<AccountBalances> {
+  balances(address: string, atLeast = 0): Promise<AccountBalances> {
     return this.#providers.on(async (provider) => {
+      await mustReach(atLeast, async () => Number(await provider.call('eth_blockNumber', [])));
       const coins: Partial<Record<Coin, bigint>> = {};
       for (const token of this.settings.tokens) {
         const units = await view(provider, token, 'balanceOf', [address]);

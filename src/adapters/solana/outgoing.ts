@@ -25,7 +25,7 @@ import type {
   SoughtInflows,
   StrangersAmong,
 } from '../../ports/outgoing-chain.ts';
-import type { RpcPool, RpcProvider } from '../../ports/rpc-pool.ts';
+import { mustReach, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { crashPoint } from '../../runtime/util/crash-point.ts';
 import { associatedTokenAccount } from '../../runtime/util/spl-token.ts';
 import { AdmittedProviders } from '../rpc/admitted-providers.ts';
@@ -93,8 +93,9 @@ export class SolanaOutgoing implements OutgoingChain {
     return this.settings.mode;
   }
 
-  balances(address: string): Promise<AccountBalances> {
+  balances(address: string, atLeast = 0): Promise<AccountBalances> {
     return this.#providers.on(async (provider) => {
+      await mustReach(atLeast, () => slotOf(provider, 'confirmed'));
       const coins: Partial<Record<Coin, bigint>> = {};
       for (const token of this.settings.tokens) {
         const account = await tokenAccount(provider, associatedTokenAccount(address, token.address));

@@ -21,7 +21,7 @@ import type {
   SoughtInflows,
   StrangersAmong,
 } from '../../ports/outgoing-chain.ts';
-import { ProviderFault, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { mustReach, ProviderFault, type RpcPool, type RpcProvider } from '../../ports/rpc-pool.ts';
 import { crashPoint } from '../../runtime/util/crash-point.ts';
 import { AdmittedProviders } from '../rpc/admitted-providers.ts';
 import { agreedFate } from '../rpc/agreed-fate.ts';
@@ -79,8 +79,11 @@ export class TronOutgoing implements OutgoingChain {
     return this.settings.mode;
   }
 
-  balances(address: string): Promise<AccountBalances> {
-    return this.#providers.on((provider) => this.#held(provider, address, 'wallet'));
+  balances(address: string, atLeast = 0): Promise<AccountBalances> {
+    return this.#providers.on(async (provider) => {
+      await mustReach(atLeast, async () => (await newestBlock(provider, 'wallet')).number);
+      return this.#held(provider, address, 'wallet');
+    });
   }
 
   /** TRON serves one account a call. */

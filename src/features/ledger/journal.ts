@@ -2,6 +2,7 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import { dayBefore } from '../../domain/calendar.ts';
 import type { Mode } from '../../domain/ids.ts';
 import type { LedgerClock } from '../../domain/ledger.ts';
+import type { Network } from '../../domain/networks.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
 import {
   bookKey,
@@ -37,6 +38,8 @@ export interface JournalPage {
 }
 
 const CHUNK = 200;
+/** Entries in which the newest block of a network is looked for. */
+const RECENT = 500;
 /**
  * Entries looked at for one page, so that a narrow filter answers in bounded time with fewer entries and a next place.
  */
@@ -54,6 +57,14 @@ export class LedgerJournal {
   async count({ mode, book }: Pick<JournalScope, 'mode' | 'book'>): Promise<number> {
     const row = await this.#readModel.get(LEDGER_BOOKS_TABLE, book === null ? mode : bookKey(mode, book));
     return row?.entries ?? 0;
+  }
+
+  /** The newest block of the network among the last entries of the mode; 0 where they have none. */
+  async newestBlock(mode: Mode, network: Network): Promise<number> {
+    const count = await this.count({ mode, book: null });
+    const numbers = Array.from({ length: Math.min(count, RECENT) }, (_, index) => count - index);
+    const entries = await this.#entries(mode, numbers);
+    return Math.max(0, ...entries.map((entry) => (entry.network === network && entry.blockNumber) || 0));
   }
 
   /** The entries after a place that `keep` keeps, at most `limit`. */

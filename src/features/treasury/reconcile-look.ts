@@ -8,6 +8,7 @@ import { rowPages } from '../../ports/row-pages.ts';
 import type { ReadModel } from '../../ports/read-model.ts';
 import { balanceKey, LEDGER_ADDRESSES_TABLE, LEDGER_BALANCES_TABLE } from '../../../projections/ledger/rows.ts';
 import { movesInFlight, sweepsInFlight } from '../../../state-machines/treasury/moves.ts';
+import { LedgerJournal } from '../ledger/journal.ts';
 import type { MoveExecutor } from '../payouts/moves/records.ts';
 import { addedTo, reservedOf } from '../payouts/reserved.ts';
 
@@ -38,6 +39,15 @@ export const hasDifference = ({ accounts, short }: Look): boolean =>
   short.length > 0 ||
   accounts.some(({ account, difference }) => account === 'treasury' && signedAmountOf(difference) !== 0n);
 
+export function isSameDifference(one: Look, other: Look): boolean {
+  const differences = ({ accounts, short }: Look): string =>
+    JSON.stringify([
+      accounts.map(({ difference }) => difference),
+      short.map(({ address, coin, amount }) => [address, coin, amount]),
+    ]);
+  return differences(one) === differences(other);
+}
+
 /** Reads the chain, then the books. */
 export async function lookAt(executor: MoveExecutor, deps: LookDeps): Promise<Look> {
   const { chain, treasury } = executor;
@@ -48,7 +58,9 @@ export async function lookAt(executor: MoveExecutor, deps: LookDeps): Promise<Lo
   const sweeping = sweepsInFlight(context);
   const arriving = reservedOf([], sweeping).coins;
   const inFlight = addedTo(await deps.sent(executor), reservedOf([], moving));
-  const held = await chain.balances(treasury);
+  // A provider that lags shows neither what has left nor what has come since, which the books have already.
+  const atLeast = await new LedgerJournal(deps.readModel).newestBlock(chain.mode, chain.network);
+  const held = await chain.balances(treasury, atLeast);
   const newestBlock = await chain.newestBlock();
   const accounts: Account[] = [];
   for (const { coin } of chain.settings.tokens) {
@@ -71,7 +83,7 @@ export async function lookAt(executor: MoveExecutor, deps: LookDeps): Promise<Lo
   );
   const booked = await bookedOf(executor, deps, native);
   accounts.push(accountOf('treasury', native, booked, withinFlight(booked, held.native, mayBeSpent)));
-  const collection = await lookAtCollection(executor, deps, throughBlock);
+  const collection = await lookAtCollection(executor, deps, throughBlock, atLeast);
   return { throughBlock, newestBlock, accounts: [...accounts, ...collection.accounts], short: collection.short };
 }
 
@@ -89,6 +101,7 @@ async function lookAtCollection(
   executor: MoveExecutor,
   deps: LookDeps,
   throughBlock: number,
+  atLeast: number,
 ): Promise<Pick<Look, 'accounts' | 'short'>> {
   const { chain } = executor;
   const { unknownOutflows, moves } = await executor.context();
@@ -101,7 +114,7 @@ async function lookAtCollection(
     let [bookedSum, onChainSum] = [0n, 0n];
     for await (const { address, booked } of bookedAddresses(executor, deps, coin)) {
       if (sweeping.has(address)) continue;
-      const onChain = (await chain.balances(address)).coins[coin] ?? 0n;
+      const onChain = (await chain.balances(address, atLeast)).coins[coin] ?? 0n;
       bookedSum += booked;
       onChainSum += onChain;
       const missing = booked - onChain - (amountsAt(address, Object.values(unknownOutflows))[coin] ?? 0n);

@@ -14,6 +14,7 @@ import { fundingsOf } from './fundings.ts';
 import {
   amountsAt,
   hasDifference,
+  isSameDifference,
   lookAt,
   shortfall,
   type Account,
@@ -38,6 +39,8 @@ export interface ReconcileDeps extends LookDeps {
 
 /** Looks before a difference is believed. */
 const LOOKS = 3;
+/** Looks after which it is believed although it still changes: money that goes on leaving must not go unnoticed. */
+const MOST_LOOKS = 5;
 /** Money that goes on leaving is reported as far as it is seen by then. */
 const ROUNDS = 3;
 
@@ -164,9 +167,11 @@ async function steadyLook(
   let strangers = await unknownTransactions(executor, deps);
   for (let round = 1; ; round++) {
     let look = await lookNow();
-    for (let looks = 1; looks < LOOKS && hasDifference(look); looks++) {
+    for (let looks = 2; looks <= MOST_LOOKS && hasDifference(look); looks++) {
+      const before = look;
       await deps.pause();
       look = await lookNow();
+      if (looks >= LOOKS && isSameDifference(before, look)) break;
     }
     if (strangers.length === 0 && !hasDifference(look)) return { look, strangers };
     const now = await unknownTransactions(executor, deps);

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { TREASURY } from '../../../../src/domain/ledger.ts';
+import { ChainUnavailable } from '../../../../src/ports/chain.ts';
 import { lookAt, type Account } from '../../../../src/features/treasury/reconcile-look.ts';
-import { balanceKey } from '../../../../projections/ledger/rows.ts';
+import { balanceKey, LEDGER_MODES_TABLE } from '../../../../projections/ledger/rows.ts';
 
 const UNIT = 10n ** 18n;
 const MILLI = 10n ** 15n;
+const HEAD = 103;
 
 interface Given {
   readonly network?: 'ethereum' | 'solana';
@@ -12,6 +14,8 @@ interface Given {
   /** Whole units of a stablecoin, thousandths of SOL. */
   readonly booked: bigint;
   readonly onChain: bigint;
+  /** The newest that the books name. */
+  readonly bookedBlock?: number;
   readonly moves?: readonly {
     readonly kind: 'sweep' | 'withdrawal';
     readonly amount: string;
@@ -25,14 +29,19 @@ async function treasuryOf({
   coin = 'USDT',
   booked,
   onChain,
+  bookedBlock,
   moves = [],
 }: Given): Promise<Account> {
+  const held =
+    coin === 'USDT' ? { coins: { USDT: onChain * UNIT }, native: 0n } : { coins: {}, native: onChain * MILLI };
   const chain = {
     ...{ network, mode: 'test', settings: { tokens: [{ coin: 'USDT', address: '0xtoken', decimals: 6 }] } },
     finalBlock: async () => 100,
-    newestBlock: async () => 103,
-    balances: async () =>
-      coin === 'USDT' ? { coins: { USDT: onChain * UNIT }, native: 0n } : { coins: {}, native: onChain * MILLI },
+    newestBlock: async () => HEAD,
+    balances: async (_address: string, atLeast: number) => {
+      if (atLeast > HEAD) throw new ChainUnavailable(`nobody has block ${atLeast}`);
+      return held;
+    },
   };
   const known = moves.map(({ kind, amount, signed }, at) => [
     `mv_${at}`,
@@ -44,10 +53,17 @@ async function treasuryOf({
     context: async () => ({ moves: Object.fromEntries(known) as object, unknownOutflows: {} }),
   };
   const readModel = {
-    get: async (_: string, key: string) =>
-      key === balanceKey('test', TREASURY, network, coin)
+    get: async (table: string, key: string) => {
+      if (table === LEDGER_MODES_TABLE) return { entries: bookedBlock === undefined ? 0 : 2 };
+      return key === balanceKey('test', TREASURY, network, coin)
         ? { balance: coin === 'USDT' ? `${booked}` : `0.${String(booked).padStart(3, '0')}` }
-        : null,
+        : null;
+    },
+    getMany: async (_: string, keys: readonly string[]) =>
+      keys.map((_key, at) => ({
+        network: at === 0 ? 'tron' : network,
+        blockNumber: (bookedBlock ?? 0) + (at === 0 ? 1e6 : 0),
+      })),
     scan: async () => [],
   };
   const sent = async () => ({ coins: {}, payouts: 0 });
@@ -57,6 +73,11 @@ async function treasuryOf({
 
 describe('the treasury compared with the books', () => {
   const sweep = { kind: 'sweep', amount: '5', signed: true } as const;
+
+  it('is not compared by a provider that does not have the newest block of the books yet', async () => {
+    expect(await treasuryOf({ booked: 95n, onChain: 95n, bookedBlock: HEAD })).toMatchObject({ difference: '0.00' });
+    await expect(treasuryOf({ booked: 95n, onChain: 100n, bookedBlock: HEAD + 1 })).rejects.toThrow(ChainUnavailable);
+  });
 
   it('does not take what a sweep brought for money from outside while the sweep is not final', async () => {
     expect(await treasuryOf({ booked: 100n, onChain: 105n, moves: [sweep] })).toMatchObject({ difference: '0.00' });

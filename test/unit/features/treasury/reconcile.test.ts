@@ -68,6 +68,7 @@ class World {
           ? { balance: formatAmount(this.usdcBooked * 10n ** 18n) }
           : null;
       },
+      getMany: async () => [],
       scan: async () => [],
     },
     sent: async () => ({ coins: {}, payouts: 0 }),
