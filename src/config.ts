@@ -340,6 +340,8 @@ const environment = z.object({
     .transform((path) => resolve(path))
     .optional(),
   LOOK_UP_SNAPSHOT_EVERY_SECONDS: seconds.default(21_600),
+  /** How long after its end the look-ups of a session move to the file of a month; unset: never. */
+  LOOK_UP_ARCHIVE_AFTER_DAYS: z.coerce.number().int().min(1).max(36_500).optional(),
   HEADER_PREFIX: z
     .string()
     .regex(/^[A-Za-z][A-Za-z0-9-]{0,38}-$/, 'must end with a hyphen, for example X-Service-')

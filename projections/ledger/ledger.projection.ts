@@ -28,6 +28,7 @@ import {
   LEDGER_SUMS_TABLE,
   periodKey,
   sealOf,
+  type EntryRow,
   type ModeRow,
   type PeriodRow,
   LEDGER_MODES_TABLE,
@@ -60,6 +61,12 @@ export const ledger: Projection = {
     LEDGER_PERIODS_TABLE,
   ],
   lists: [],
+  archived: {
+    [LEDGER_ENTRIES_TABLE]: (row) => {
+      const recordedSec = Math.floor((row as EntryRow).recordedAtMs / 1_000);
+      return { beganSec: recordedSec, endedSec: recordedSec };
+    },
+  },
   needs,
   needsThen,
   apply,

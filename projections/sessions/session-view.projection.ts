@@ -3,7 +3,7 @@ import type { StoredEvent } from '../../src/domain/events/envelope.ts';
 import type { SessionEvent } from '../../src/domain/events/session-events.ts';
 import type { SessionId } from '../../src/domain/ids.ts';
 import { sessionOfStream } from '../../src/domain/streams.ts';
-import type { Projection, RowReader, RowRef } from '../../src/ports/projection.ts';
+import type { Projection, RowReader, RowRef, RowTime } from '../../src/ports/projection.ts';
 import { putRow, type RowChange } from '../../src/ports/read-model.ts';
 import { DUE_SESSIONS_TABLE, dueChanges } from './due-sessions.ts';
 import { COUNTERS_TABLE, countersKey, Places } from './merchant-counters.ts';
@@ -44,10 +44,26 @@ export const sessionView: Projection = {
     [TRANSACTIONS_TABLE]: (row) => placesOfTransaction(row as TransactionRow),
     [REFUNDS_TABLE]: (row) => placesOfRefund(row as RefundRow),
   },
+  archived: {
+    [SESSIONS_TABLE]: (row) => timeOfSession(row as SessionRow),
+    [TRANSACTIONS_TABLE]: (row) => {
+      const { createdSec, status } = row as TransactionRow;
+      return { beganSec: createdSec, endedSec: status === 'detected' ? null : createdSec };
+    },
+    [REFUNDS_TABLE]: (row) => {
+      const { createdSec, updatedSec, status } = row as RefundRow;
+      return { beganSec: createdSec, endedSec: status === 'COMPLETED' || status === 'FAILED' ? updatedSec : null };
+    },
+  },
   needs,
   needsThen,
   apply,
 };
+
+function timeOfSession({ createdAtSec, expiresAtSec, paidAtSec, status, pendingCount }: SessionRow): RowTime {
+  const isOpen = status === 'open' || status === 'processing' || pendingCount > 0;
+  return { beganSec: createdAtSec, endedSec: isOpen ? null : Math.max(expiresAtSec, paidAtSec ?? 0) };
+}
 
 function needs(stored: StoredEvent<DomainEvent>): RowRef[] {
   const id = sessionOfStream(stored.stream);

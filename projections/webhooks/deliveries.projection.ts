@@ -75,6 +75,12 @@ export const webhookDeliveries: Projection = {
   tables: [DELIVERIES_TABLE, EVENT_FEED_TABLE, COUNTERS_TABLE],
   lists: [DELIVERY_LISTS],
   listed: { [DELIVERIES_TABLE]: (row) => placesOf(row as DeliveryRow) },
+  archived: {
+    [DELIVERIES_TABLE]: (row) => {
+      const { createdSec, status } = row as DeliveryRow;
+      return { beganSec: createdSec, endedSec: status === 'pending' ? null : createdSec };
+    },
+  },
   needs,
   apply,
 };

@@ -32,6 +32,7 @@ export interface SharedServers {
   readonly redisSurvivesRestarts: boolean;
   /** Null: look-ups that are not there are made of the event log. */
   readonly snapshots: SnapshotSettings | null;
+  readonly archiveAfterDays?: number | undefined;
 }
 
 /** How long the others wait for a process that was killed; one that stalls for longer loses its work to them. */
@@ -43,7 +44,7 @@ const LEASE_TTL_MS = 8_000;
  * another process has them.
  */
 export async function openDistributed(
-  { eventStoreUrl, redisUrl, redisSurvivesRestarts, snapshots: settings }: SharedServers,
+  { eventStoreUrl, redisUrl, redisSurvivesRestarts, snapshots: settings, archiveAfterDays }: SharedServers,
   deps: StorageDeps & { readonly dataDir: string },
 ): Promise<Storage> {
   const { log, roles, random, namespace, dataDir, clock } = deps;
@@ -81,7 +82,7 @@ export async function openDistributed(
     const leases = keep(await openRedisLeases(redis));
     const board = keep(await openRedisStatusBoard(redis));
     keep(ownerOf(dataDir));
-    const follows = { dataDir, log: source, projections: kept.map(projectionId) };
+    const follows = { dataDir, log: source, projections: kept.map(projectionId), archiveAfterDays };
     if (settings) await takeSnapshot({ ...settings, follows, store, log });
     const projections = await openProjectionThread(dataDir, follows);
     const readModel = keep(projections.readModel);

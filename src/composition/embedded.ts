@@ -10,6 +10,7 @@ import { createTokenBucketLimiter } from '../adapters/memory/token-bucket.ts';
 import { assertNotMoved } from './moved.ts';
 import { ProjectionComparison } from './workers/projection-compare.ts';
 import { standingProjections } from './reading-service.ts';
+import type { Follows } from './workers/projection-messages.ts';
 import { followsFiles, openProjectionThread } from './workers/projection-thread.ts';
 import type { StorageDeps, Storage } from './storage-parts.ts';
 import { caughtUpWithLedger } from '../runtime/projections/caught-up.ts';
@@ -24,7 +25,7 @@ const NOBODY_ELSE_MS = 3 * 86_400_000;
  */
 export async function openEmbedded(
   dataDir: string,
-  deps: Pick<StorageDeps, 'clock' | 'random' | 'log' | 'onFatal' | 'readDamaged'>,
+  deps: Pick<StorageDeps, 'clock' | 'random' | 'log' | 'onFatal' | 'readDamaged'> & Pick<Follows, 'archiveAfterDays'>,
 ): Promise<Storage> {
   const { clock, random, log } = deps;
   assertNotMoved(dataDir);
@@ -37,9 +38,10 @@ export async function openEmbedded(
   });
   // The thread of the projections would open the log for itself: of a damaged one nothing is projected.
   const standing = store.refusal === null ? null : await openSqliteReadModel({ dataDir });
-  const thread = standing ? null : await openProjectionThread(dataDir);
+  const follows = followsFiles(dataDir, deps.archiveAfterDays);
+  const thread = standing ? null : await openProjectionThread(dataDir, follows);
   const readModel = standing ?? must(thread).readModel;
-  const projections = thread ?? (await standingProjections(readModel, followsFiles(dataDir)));
+  const projections = thread ?? (await standingProjections(readModel, follows));
   const nonces = openSqliteNonces({ dataDir, store, clock });
   const personalKeys = openSqlitePersonalKeys({ dataDir, random });
   const answers = new SqliteDeliveryAnswers({ dataDir, nowMs: () => clock.nowMs() });

@@ -4,7 +4,7 @@ import type { Storage, StorageDeps } from './storage-parts.ts';
 
 /** Opens what the settings name: servers that several processes share, or files that belong to this one. */
 export async function openStorage(config: Config, deps: StorageDeps): Promise<Storage> {
-  const { EVENTSTORE_URL: eventStoreUrl, REDIS_URL: redisUrl } = config;
+  const { EVENTSTORE_URL: eventStoreUrl, REDIS_URL: redisUrl, LOOK_UP_ARCHIVE_AFTER_DAYS: archiveAfterDays } = config;
   if (eventStoreUrl !== undefined && redisUrl !== undefined) {
     const [{ openDistributed }, { snapshotSettings }] = await Promise.all([
       import('./distributed.ts'),
@@ -15,6 +15,7 @@ export async function openStorage(config: Config, deps: StorageDeps): Promise<St
       redisUrl,
       redisSurvivesRestarts: config.REDIS_SURVIVES_RESTARTS,
       snapshots: snapshotSettings(config),
+      archiveAfterDays,
     };
     return openDistributed(servers, { ...deps, dataDir: config.DATA_DIR });
   }
@@ -23,5 +24,5 @@ export async function openStorage(config: Config, deps: StorageDeps): Promise<St
       'EVENTSTORE_URL and REDIS_URL belong together: set both, or neither for the embedded store',
     );
   const { openEmbedded } = await import('./embedded.ts');
-  return openEmbedded(config.DATA_DIR, deps);
+  return openEmbedded(config.DATA_DIR, { ...deps, archiveAfterDays });
 }

@@ -23,6 +23,17 @@ export interface ListPlace {
 export type RowReader = <Kept extends object = Row>(table: Table<Kept>, key: string) => Kept | null;
 
 /**
+ * When what a row shows began, and when it ended; null while it goes on. Rows are first written in about the order in
+ * which they began.
+ */
+export interface RowTime {
+  readonly beganSec: number;
+  readonly endedSec: number | null;
+}
+
+export type TimeOfRow = (row: Row) => RowTime;
+
+/**
  * A look-up, as a pure function from an event and the rows it names to row changes. `name` and `version` together own
  * `tables` and `lists` (prefixes): another version is another set, replayed from the beginning.
  */
@@ -37,6 +48,8 @@ export interface Projection {
    * Such rows must be named before they are written; lists then follow the rows by themselves, once a batch.
    */
   readonly listed?: Readonly<Record<string, (row: Row) => readonly ListPlace[]>>;
+  /** Tables whose rows may leave the files that are read every day. */
+  readonly archived?: Readonly<Record<string, TimeOfRow>>;
   needs(event: StoredEvent<DomainEvent>): readonly RowRef[];
   /** Rows that can be named only with the first ones at hand, such as the counters of a session's merchant. */
   needsThen?(event: StoredEvent<DomainEvent>, read: RowReader): readonly RowRef[];

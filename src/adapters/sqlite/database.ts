@@ -58,6 +58,22 @@ export function arrays(statement: StatementSync): StatementSync {
   return statement;
 }
 
+/** All of the work or nothing. */
+export function inTransaction<Value>(db: DatabaseSync, work: () => Value): Value {
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    const value = work();
+    db.exec('COMMIT');
+    return value;
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+export const hasTable = (db: DatabaseSync, table: string): boolean =>
+  db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(table) !== undefined;
+
 /** With its write-ahead log. Nobody may have it open. */
 export function removeDatabase(path: string): void {
   for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
@@ -76,6 +92,6 @@ function expectPragma(database: DatabaseSync, name: string, value: string, expec
 }
 
 /** Only when absent: closing any descriptor of an open database would drop this process's POSIX locks on it. */
-function createPrivately(path: string): void {
+export function createPrivately(path: string): void {
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
 }

@@ -2,7 +2,13 @@ import { chmodSync, rmSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { copyDatabase } from '../../adapters/sqlite/database-copy.ts';
-import { compact, contentsOf, keepOnly, type CopyContents } from '../../adapters/sqlite/read-model/shared-copy.ts';
+import {
+  compact,
+  contentsOf,
+  keepOnly,
+  takeIn,
+  type CopyContents,
+} from '../../adapters/sqlite/read-model/shared-copy.ts';
 import { readModelFile } from '../../adapters/sqlite/read-model/schema.ts';
 import { ownedRows } from '../../runtime/projections/batch.ts';
 import { projectionsNamed } from '../projections.ts';
@@ -31,6 +37,7 @@ try {
   await copyDatabase(readModelFile(dataDir), whole);
   chmodSync(whole, 0o600);
   keepOnly(whole, projectionsNamed(projections).map(ownedRows));
+  takeIn(whole, readModelFile(dataDir));
   compact(whole, to);
 } finally {
   rmSync(whole, { force: true });

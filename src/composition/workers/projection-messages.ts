@@ -11,6 +11,8 @@ export interface Follows {
   readonly log: LogSource;
   /** `name@version` of each. */
   readonly projections: readonly string[];
+  /** How long after its end a row is archived; unset: never. */
+  readonly archiveAfterDays?: number | undefined;
 }
 
 /* What crosses between the service and the thread of its projections. */

@@ -39,10 +39,11 @@ export async function openProjectionThread(
 }
 
 /** All look-ups of the log in the files beside them. */
-export const followsFiles = (dataDir: string): Follows => ({
+export const followsFiles = (dataDir: string, archiveAfterDays?: number): Follows => ({
   dataDir,
   log: { kind: 'files' },
   projections: PROJECTIONS.map(projectionId),
+  archiveAfterDays,
 });
 
 /**

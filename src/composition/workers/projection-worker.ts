@@ -2,6 +2,7 @@ import { setPriority } from 'node:os';
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
 import { serveSqliteReadModel } from '../../adapters/sqlite/read-model/read-model.ts';
 import { systemClock } from '../../ports/clock.ts';
+import type { TimeOfRow } from '../../ports/projection.ts';
 import { decodeData } from '../../runtime/commands/codec.ts';
 import { ProjectionRunner } from '../../runtime/projections/runner.ts';
 import type { Follows, FromProjections, Question, ToProjections } from './projection-messages.ts';
@@ -16,7 +17,9 @@ import { must } from '../../domain/must.ts';
  * that neither decoding nor projecting nor committing takes time from the requests.
  */
 
-const { dataDir, log, projections, control } = workerData as Follows & { readonly control: MessagePort };
+const { dataDir, log, projections, archiveAfterDays, control } = workerData as Follows & {
+  readonly control: MessagePort;
+};
 const NICE = 5;
 /** Lags change without any batch: when events arrive, and when the thread is busy. */
 const STATUS_EVERY_MS = 1_000;
@@ -26,10 +29,20 @@ if (process.platform === 'linux') setPriority(0, NICE);
 
 const tell = (message: FromProjections): void => control.postMessage(message);
 
-const follower = await followLog(log, dataDir, (error) => tell({ kind: 'error', message: messageOf(error) }));
+const onError = (error: unknown): void => tell({ kind: 'error', message: messageOf(error) });
+const follower = await followLog(log, dataDir, onError);
 const kept = projectionsNamed(projections);
 const noted = follower.servers && (await forgetOtherLog({ dataDir, log, store: follower.servers }));
-const readModel = serveSqliteReadModel({ dataDir, port: must(parentPort) });
+const readModel = serveSqliteReadModel({
+  dataDir,
+  port: must(parentPort),
+  archive: {
+    times: Object.assign({}, ...kept.map(({ archived }) => archived)) as Readonly<Record<string, TimeOfRow>>,
+    afterSec: archiveAfterDays === undefined ? null : archiveAfterDays * 86_400,
+    nowMs: () => systemClock.nowMs(),
+    onError,
+  },
+});
 const runner = new ProjectionRunner({
   store: follower,
   readModel,
@@ -46,7 +59,7 @@ const runner = new ProjectionRunner({
     onParked: (event) => tell({ kind: 'parked', event }),
     onRebuild: (projection, reason) => tell({ kind: 'rebuilding', projection, reason }),
     onSwitched: (projection) => tell({ kind: 'switched', projection }),
-    onError: (error) => tell({ kind: 'error', message: messageOf(error) }),
+    onError,
   },
 });
 

@@ -2,6 +2,8 @@ import { createHash, type Hash } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Position } from '../../../ports/event-store.ts';
 import type { OwnedRows } from '../../../ports/read-model.ts';
+import { hasTable } from '../database.ts';
+import { ArchivedRows } from './archive-files.ts';
 import { ListReader } from './list-reader.ts';
 import { openForReading, readModelFile, rowTable } from './schema.ts';
 import { must } from '../../../domain/must.ts';
@@ -29,13 +31,17 @@ const ORDER_DIGITS = 15;
 export class ReadModelSnapshot {
   readonly #db: DatabaseSync;
   readonly #lists: ListReader;
+  readonly #archived: ArchivedRows;
 
   constructor(dataDir: string) {
-    this.#db = openForReading(readModelFile(dataDir));
+    const file = readModelFile(dataDir);
+    this.#db = openForReading(file);
     this.#lists = new ListReader(this.#db);
+    this.#archived = new ArchivedRows(this.#db, file);
     this.#db.exec('BEGIN');
     // The moment begins with the first read.
     this.checkpoint('');
+    this.#archived.hold();
   }
 
   checkpoint(projection: string): Position | null {
@@ -51,14 +57,14 @@ export class ReadModelSnapshot {
       const known = this.#db.prepare('SELECT id FROM row_tables WHERE name = ?').get(table) as
         | { id: number }
         | undefined;
-      if (!known || !this.#has(rowTable(known.id))) continue;
+      if (!known || !hasTable(this.#db, rowTable(known.id))) continue;
       const rows = this.#db
         .prepare(`SELECT key, row FROM ${rowTable(known.id)} ORDER BY key`)
         .iterate() as Iterable<unknown> as Iterable<{
         key: string;
         row: string;
       }>;
-      for (const { key, row } of rows) yield { key: `${table}\0${key}`, value: row };
+      for (const { key, row } of rows) yield { key: `${table}\0${key}`, value: this.#archived.text(row) };
     }
     for (const prefix of [...lists].sort()) {
       for (const name of this.#lists.names(prefix)) {
@@ -68,11 +74,8 @@ export class ReadModelSnapshot {
     }
   }
 
-  #has(table: string): boolean {
-    return this.#db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(table) !== undefined;
-  }
-
   close(): void {
+    this.#archived.close();
     this.#db.exec('COMMIT');
     this.#db.close();
   }

@@ -12,9 +12,10 @@ import type {
   Table,
 } from '../../../ports/read-model.ts';
 import { createDataDir } from '../database.ts';
+import { ArchivedRows } from './archive-files.ts';
 import { ListReader } from './list-reader.ts';
 import { NEXT, openForReading, readModelFile, rowTable } from './schema.ts';
-import { serveWriter } from './server.ts';
+import { archiveOn, serveWriter, type ArchiveOptions } from './server.ts';
 import { WriterThread, type AsyncWriter } from './thread.ts';
 import { LocalWriter } from './local-writer.ts';
 import { ReadModelWriter } from './writer.ts';
@@ -32,20 +33,30 @@ export async function openSqliteReadModel(options: {
   createDataDir(options.dataDir);
   const file = readModelFile(options.dataDir);
   const writer = await (options.worker ? WriterThread.over(options.worker) : WriterThread.start(file));
-  return new SqliteReadModel(openForReading(file), writer);
+  return new SqliteReadModel(file, writer);
 }
 
 /**
  * The same read model inside the thread that writes it, for what projects there; the other end of the port applies
  * through this thread as well, since a file has one writer.
  */
-export function serveSqliteReadModel(options: { readonly dataDir: string; readonly port: MessagePort }): ReadModel {
-  createDataDir(options.dataDir);
-  const file = readModelFile(options.dataDir);
-  const writer = new ReadModelWriter(file);
-  const model = new SqliteReadModel(openForReading(file), new LocalWriter(writer));
+export function serveSqliteReadModel(options: {
+  readonly dataDir: string;
+  readonly port: MessagePort;
+  readonly archive?: ArchiveOptions;
+}): ReadModel {
+  const { model, writer } = openWithWriter(options.dataDir);
   serveWriter(options.port, writer);
+  if (options.archive) archiveOn(writer, options.archive);
   return model;
+}
+
+/** The read model and its writer, both in this thread. */
+export function openWithWriter(dataDir: string): { readonly model: ReadModel; readonly writer: ReadModelWriter } {
+  createDataDir(dataDir);
+  const file = readModelFile(dataDir);
+  const writer = new ReadModelWriter(file);
+  return { model: new SqliteReadModel(file, new LocalWriter(writer)), writer };
 }
 
 interface RowQueries {
@@ -61,14 +72,17 @@ class SqliteReadModel implements ReadModel {
   readonly #db: DatabaseSync;
   readonly #writer: AsyncWriter;
   readonly #lists: ListReader;
+  readonly #archived: ArchivedRows;
   readonly #tables = new Map<string, RowQueries>();
   readonly #tableId: StatementSync;
   readonly #checkpoint: StatementSync;
   readonly #begin: StatementSync;
   readonly #end: StatementSync;
 
-  constructor(db: DatabaseSync, writer: AsyncWriter) {
+  constructor(file: string, writer: AsyncWriter) {
+    const db = openForReading(file);
     this.#db = db;
+    this.#archived = new ArchivedRows(db, file);
     this.#writer = writer;
     this.#lists = new ListReader(db);
     this.#tableId = db.prepare(
@@ -111,7 +125,7 @@ class SqliteReadModel implements ReadModel {
   ): Promise<{ key: string; row: Kept }[]> {
     return this.#read(() => {
       const rows = (this.#table(table)?.scan.all(afterKey ?? '', limit) ?? []) as unknown as [string, string][];
-      return rows.map(([key, row]) => ({ key, row: JSON.parse(row) as Kept }));
+      return rows.map(([key, row]) => ({ key, row: JSON.parse(this.#archived.text(row)) as Kept }));
     });
   }
 
@@ -122,7 +136,10 @@ class SqliteReadModel implements ReadModel {
   ): { row: Kept | null; generation: string | null } {
     return this.#read(() => {
       const found = this.#table(table)?.byKey.get(key) as unknown as [string] | undefined;
-      return { row: found ? (JSON.parse(found[0]) as Kept) : null, generation: this.#generation(projection) };
+      return {
+        row: found ? (JSON.parse(this.#archived.text(found[0])) as Kept) : null,
+        generation: this.#generation(projection),
+      };
     });
   }
 
@@ -181,6 +198,7 @@ class SqliteReadModel implements ReadModel {
   }
 
   async close(): Promise<void> {
+    this.#archived.close();
     if (this.#db.isOpen) this.#db.close();
     await this.#writer.close();
   }
@@ -191,7 +209,8 @@ class SqliteReadModel implements ReadModel {
       const queries = this.#table(table);
       if (!queries) return keys.map(() => null);
       // Either way one statement, which sees one commit without a transaction around it.
-      return this.#rowsByHints(queries, keys) ?? rowsIn(queries.byKeys.get(JSON.stringify(keys)));
+      const rows = this.#rowsByHints(queries, keys) ?? rowsIn(queries.byKeys.get(JSON.stringify(keys)));
+      return rows.map((row) => this.#archived.row(row));
     });
   }
 

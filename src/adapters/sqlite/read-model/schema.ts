@@ -1,12 +1,17 @@
-import { closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { VIEW_MARK } from '../../../ports/read-model.ts';
-import { removeDatabase } from '../database.ts';
+import { createPrivately, removeDatabase } from '../database.ts';
 import { isUnreadable } from '../fault.ts';
+import { ArchiveWriter } from './archive-files.ts';
 
 /** Another version is another file content: what is there is dropped and replayed from the ledger. */
 export const SCHEMA_VERSION = 4;
+/** The same tables, where rows may be archived: builds that do not know archives must not read them. */
+export const ARCHIVED_VERSION = 5;
+
+/** Whether this build reads files of the version. */
+export const isReadable = (version: number): boolean => version === SCHEMA_VERSION || version === ARCHIVED_VERSION;
 
 /*
  * Row tables are made when they are first written: `rows_<id>` for the name in `row_tables`. Rows lie in the order in
@@ -17,6 +22,8 @@ export const SCHEMA_VERSION = 4;
  * The first part of a list's name, up to its slash, is its set, which has tables of its own (see `ListSet`). The rows
  * that take a projection's place once they are built lie beside those that are served, in tables `next_<id>` and sets
  * with `NEXT` in front.
+ *
+ * Archived rows lie in the files of `archives`. When one is written again or removed, `returned` keeps where it was.
  */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS checkpoints (
@@ -24,6 +31,10 @@ const SCHEMA = `
   ) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS row_tables (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE);
   CREATE TABLE IF NOT EXISTS list_sets (id INTEGER PRIMARY KEY AUTOINCREMENT, prefix TEXT NOT NULL UNIQUE);
+  CREATE TABLE IF NOT EXISTS archives (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, file TEXT NOT NULL UNIQUE, through INTEGER NOT NULL
+  );
+  CREATE TABLE IF NOT EXISTS returned (id INTEGER PRIMARY KEY, row TEXT NOT NULL);
 `;
 
 /** Before the names of checkpoints and sets of lists that are not served yet. */
@@ -64,13 +75,12 @@ export function openForWriting(file: string): DatabaseSync {
   }
 }
 
-class OtherVersion extends Error {
-  override readonly name = 'OtherVersion';
+class UnusableFile extends Error {
+  override readonly name = 'UnusableFile';
 }
 
 function prepareFile(file: string): DatabaseSync {
-  // Only when absent: closing any descriptor of an open database would drop this process's POSIX locks on it.
-  if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
+  createPrivately(file);
   const db = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
   try {
     db.exec(
@@ -79,8 +89,9 @@ function prepareFile(file: string): DatabaseSync {
     // What is removed of forgotten sessions is overwritten with zeros; measured, it costs applies nothing that shows.
     db.exec('PRAGMA secure_delete = ON');
     const { user_version: version } = db.prepare('PRAGMA user_version').get() as { user_version: number };
-    if (version !== 0 && version !== SCHEMA_VERSION) throw new OtherVersion(`${file} has schema ${version}`);
-    db.exec(`${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION};`);
+    if (version !== 0 && !isReadable(version)) throw new UnusableFile(`${file} has schema ${version}`);
+    db.exec(`${SCHEMA} PRAGMA user_version = ${version || SCHEMA_VERSION};`);
+    if (!new ArchiveWriter(db, file).settle()) throw new UnusableFile(`an archive of ${file} is missing`);
     return db;
   } catch (error) {
     db.close();
@@ -88,7 +99,7 @@ function prepareFile(file: string): DatabaseSync {
   }
 }
 
-const isUnusable = (error: unknown): boolean => error instanceof OtherVersion || isUnreadable(error);
+const isUnusable = (error: unknown): boolean => error instanceof UnusableFile || isUnreadable(error);
 
 /** Reads beside the writer; every read transaction sees one commit. */
 export function openForReading(file: string): DatabaseSync {

@@ -1,4 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
+import type { TimeOfRow } from '../../../ports/projection.ts';
 import type { OwnedRows } from '../../../ports/read-model.ts';
 import { replay, type Apply, type FlatChanges } from './changes.ts';
 import type { ReadModelWriter } from './writer.ts';
@@ -62,4 +63,33 @@ export function sweepOn(writer: Pick<ReadModelWriter, 'sweep'>): void {
       setTimeout(() => sweepOn(writer), SWEEP_AGAIN_MS).unref();
     }
   });
+}
+
+/** How often rows are looked for that may be archived. */
+const ARCHIVE_EVERY_MS = 3_600_000;
+
+export interface ArchiveOptions {
+  readonly times: Readonly<Record<string, TimeOfRow>>;
+  /** How long ago a row's time must have ended; null: nothing is archived, and what is archived stays so. */
+  readonly afterSec: number | null;
+  readonly nowMs: () => number;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Archives rows as their time comes, a few a turn, and removes copies of those that were written again. */
+export function archiveOn(
+  writer: Pick<ReadModelWriter, 'archive' | 'sweep'>,
+  { times, afterSec, nowMs, onError }: ArchiveOptions,
+): void {
+  const pass = async (): Promise<void> => {
+    sweepOn(writer);
+    if (afterSec === null) return;
+    const beforeSec = Math.floor(nowMs() / 1_000) - afterSec;
+    for (const [table, timeOf] of Object.entries(times))
+      for (let after: number | null = 0; after !== null; after = writer.archive(table, timeOf, beforeSec, after))
+        await new Promise((resolve) => setImmediate(resolve));
+  };
+  const repeat = (): void => void pass().catch(onError);
+  setInterval(repeat, ARCHIVE_EVERY_MS).unref();
+  repeat();
 }

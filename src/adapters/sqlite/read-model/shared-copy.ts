@@ -3,7 +3,9 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Position } from '../../../ports/event-store.ts';
 import type { OwnedRows } from '../../../ports/read-model.ts';
 import { listTables } from './list-set.ts';
-import { nextRowTable, rowTable, SCHEMA_VERSION, DROPPED_TABLES } from './schema.ts';
+import { hasTable } from '../database.ts';
+import { ArchivedRows } from './archive-files.ts';
+import { nextRowTable, rowTable, isReadable, SCHEMA_VERSION, DROPPED_TABLES } from './schema.ts';
 
 /** What is in a file of a read model that nobody has open: where each projection stands whose rows are served. */
 export interface CopyContents {
@@ -28,7 +30,7 @@ export function contentsOf(file: string): CopyContents | null {
   }
 }
 
-export const isOfThisSchema = ({ schema }: CopyContents): boolean => schema === SCHEMA_VERSION;
+export const isOfThisSchema = ({ schema }: CopyContents): boolean => isReadable(schema);
 
 /**
  * Writes a copy without its free pages, which hold what was dropped of it, as another file. Beside it, since a
@@ -79,6 +81,31 @@ export function keepOnly(file: string, kept: readonly OwnedRows[]): void {
       if (!ids.has(projection)) db.prepare('DELETE FROM checkpoints WHERE projection = ?').run(projection);
     db.exec('COMMIT');
   } finally {
+    db.close();
+  }
+}
+
+/**
+ * Puts archived rows into a copy of `file` that nobody has open: whoever begins with the copy has no archives. Throws
+ * when a row was written again and its archived copy removed since the copy was made.
+ */
+export function takeIn(copy: string, file: string): void {
+  const db = new DatabaseSync(copy);
+  const archived = new ArchivedRows(db, file);
+  try {
+    db.exec('PRAGMA synchronous = OFF; BEGIN IMMEDIATE');
+    const triggers = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").all() as { name: string }[];
+    for (const { name } of triggers) db.exec(`DROP TRIGGER ${name}`);
+    for (const { id } of db.prepare('SELECT id FROM row_tables').all() as { id: number }[]) {
+      if (!hasTable(db, rowTable(id))) continue;
+      const next = db.prepare(`SELECT id, row FROM ${rowTable(id)} WHERE id > ? AND row < '{' ORDER BY id LIMIT 1`);
+      const write = db.prepare(`UPDATE ${rowTable(id)} SET row = ? WHERE id = ?`);
+      for (let at = 0, found; (found = next.get(at) as { id: number; row: string } | undefined); at = found.id)
+        write.run(archived.text(found.row), found.id);
+    }
+    db.exec(`DELETE FROM archives; DELETE FROM returned; PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
+  } finally {
+    archived.close();
     db.close();
   }
 }

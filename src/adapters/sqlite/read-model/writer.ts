@@ -1,5 +1,8 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { TimeOfRow } from '../../../ports/projection.ts';
 import type { OwnedRows } from '../../../ports/read-model.ts';
+import { hasTable, inTransaction } from '../database.ts';
+import { Archiver } from './archiver.ts';
 import type { Apply, ChangeTarget } from './changes.ts';
 import { ListWriter, type ListWriterOptions } from './list-writer.ts';
 import { listTables } from './list-set.ts';
@@ -27,11 +30,11 @@ export class ReadModelWriter {
   readonly #saveCheckpoint: StatementSync;
   /** Projections whose rows are built by this process, none of them lost. */
   readonly #building = new Set<string>();
-  /** Something may have been dropped that is not swept yet. */
-  #isSwept = false;
+  readonly #archiver: Archiver;
 
   constructor(file: string) {
     this.#db = openForWriting(file);
+    this.#archiver = new Archiver(this.#db, file);
     this.#saveCheckpoint = this.#db.prepare(
       `INSERT INTO checkpoints (projection, position, generation) VALUES (?, ?, ${NEW_GENERATION}) ON CONFLICT DO UPDATE SET position = excluded.position`,
     );
@@ -110,19 +113,26 @@ export class ReadModelWriter {
 
   /** Removes some of what was dropped; false when nothing is left. */
   sweep(): boolean {
-    if (!this.#db.isOpen || this.#isSwept) return false;
-    this.#inTransaction(() => (this.#isSwept = !this.#sweepTable()));
-    return !this.#isSwept;
+    return this.#db.isOpen && (this.#archiver.sweep() || this.#sweepTable());
+  }
+
+  /** As `Archiver.archive`. */
+  archive(table: string, timeOf: TimeOfRow, beforeSec: number, after: number): number | null {
+    const id = this.#db.isOpen ? this.#tableId(table) : null;
+    return id !== null && hasTable(this.#db, rowTable(id))
+      ? this.#archiver.archive(rowTable(id), timeOf, beforeSec, after)
+      : null;
   }
 
   close(): void {
+    this.#archiver.close();
     if (this.#db.isOpen) this.#db.close();
   }
 
   #applyServed(batch: readonly GivenApply[], errors: Map<GivenApply, string>): void {
     if (batch.length === 0) return;
     try {
-      this.#inTransaction(() => {
+      inTransaction(this.#db, () => {
         for (const { projection, changes, checkpoint } of batch) {
           changes(this.#served);
           this.#saveCheckpoint.run(projection, checkpoint);
@@ -156,22 +166,11 @@ export class ReadModelWriter {
 
   #transact(work: () => void): void {
     try {
-      this.#inTransaction(work);
+      inTransaction(this.#db, work);
     } catch (error) {
       this.#served.forget();
       this.#next.forget();
       this.#building.clear();
-      throw error;
-    }
-  }
-
-  #inTransaction(work: () => void): void {
-    this.#db.exec('BEGIN IMMEDIATE');
-    try {
-      work();
-      this.#db.exec('COMMIT');
-    } catch (error) {
-      if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
       throw error;
     }
   }
@@ -184,7 +183,6 @@ export class ReadModelWriter {
 
   /** Out of sight at once; `sweep` removes it. */
   #drop({ projection, tables, lists }: OwnedRows, mark: string, tableOf: (id: number) => string): void {
-    this.#isSwept = false;
     this.#db.prepare('DELETE FROM checkpoints WHERE projection = ?').run(mark + projection);
     for (const name of tables) {
       const id = this.#tableId(name);
@@ -200,16 +198,19 @@ export class ReadModelWriter {
   }
 
   #dropTable(table: string): void {
-    if (this.#has(table)) this.#db.exec(`ALTER TABLE ${table} RENAME TO ${DROPPED_TABLES}${this.#freeNumber()}`);
+    if (hasTable(this.#db, table))
+      this.#db.exec(`ALTER TABLE ${table} RENAME TO ${DROPPED_TABLES}${this.#freeNumber()}`);
   }
 
   #sweepTable(): boolean {
     const table = this.#droppedTables()[0];
     if (table === undefined) return false;
-    const { changes } = this.#db
-      .prepare(`DELETE FROM ${table} WHERE id IN (SELECT id FROM ${table} LIMIT ${SWEEP_ROWS})`)
-      .run();
-    if (changes === 0) this.#db.exec(`DROP TABLE ${table}`);
+    inTransaction(this.#db, () => {
+      const { changes } = this.#db
+        .prepare(`DELETE FROM ${table} WHERE id IN (SELECT id FROM ${table} LIMIT ${SWEEP_ROWS})`)
+        .run();
+      if (changes === 0) this.#db.exec(`DROP TABLE ${table}`);
+    });
     return true;
   }
 
@@ -222,10 +223,6 @@ export class ReadModelWriter {
       .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB ?")
       .all(`${DROPPED_TABLES}[0-9]*`);
     return (found as { name: string }[]).map(({ name }) => name);
-  }
-
-  #has(table: string): boolean {
-    return this.#db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(table) !== undefined;
   }
 
   #tableId(name: string): number | null {

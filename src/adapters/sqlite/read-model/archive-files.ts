@@ -1,0 +1,176 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { Row } from '../../../ports/read-model.ts';
+import { syncPath } from '../../../runtime/util/sync-path.ts';
+import { arrays, createDataDir, createPrivately, inTransaction } from '../database.ts';
+
+/*
+ * Rows that nobody is expected to change any more are kept in a file for each month beside the read model. The read
+ * model's own file keeps their keys, with `[archive, id]` in place of the row, so lists and orders stay as they are. An
+ * archived row is never changed: a row that is written again lies in the read model's own file again, and its archived
+ * copy is removed later.
+ */
+
+/** Where an archived row is. */
+export type ArchivedAt = readonly [archive: number, id: number];
+
+/** `through`: the last row that the read model points to. */
+interface Archive {
+  readonly id: number;
+  readonly file: string;
+  readonly through: number;
+}
+
+const BUSY_TIMEOUT_MS = 5_000;
+
+const folderOf = (readModelFile: string): string => join(dirname(readModelFile), 'read-model.archive');
+
+const archivesIn = (db: DatabaseSync): Archive[] =>
+  db.prepare('SELECT id, file, through FROM archives').all() as unknown as Archive[];
+
+/** Archived rows are not rows: those are objects. */
+export const isArchived = (stored: unknown): stored is ArchivedAt => Array.isArray(stored);
+
+/** Reads rows wherever they are. */
+export class ArchivedRows {
+  readonly #db: DatabaseSync;
+  readonly #folder: string;
+  readonly #files = new Map<number, DatabaseSync>();
+
+  constructor(db: DatabaseSync, readModelFile: string) {
+    this.#db = db;
+    this.#folder = folderOf(readModelFile);
+  }
+
+  /** The row for what is stored under its key. */
+  row(stored: Row | null): Row | null {
+    return isArchived(stored) ? (JSON.parse(this.#find(stored)) as Row) : stored;
+  }
+
+  /** As `row`, of texts. */
+  text(stored: string): string {
+    return stored.startsWith('[') ? this.#find(JSON.parse(stored) as ArchivedAt) : stored;
+  }
+
+  /** All files stay as they are at this moment, for as long as this is open. */
+  hold(): void {
+    for (const { id } of archivesIn(this.#db)) this.#open(id).exec('BEGIN; SELECT max(id) FROM rows;');
+  }
+
+  close(): void {
+    for (const file of this.#files.values()) file.close();
+    this.#files.clear();
+  }
+
+  #find([archive, id]: ArchivedAt): string {
+    const found = this.#open(archive).prepare('SELECT row FROM rows WHERE id = ?').get(id) as
+      | { row: string }
+      | undefined;
+    // Whoever reads one moment of the read model may come late: the row lies in its own file again.
+    if (!found) throw new Error(`row ${id} left archive ${archive} of the look-ups`);
+    return found.row;
+  }
+
+  #open(id: number): DatabaseSync {
+    const known = this.#files.get(id);
+    if (known) return known;
+    const { file } = this.#db.prepare('SELECT file FROM archives WHERE id = ?').get(id) as { file: string };
+    const opened = new DatabaseSync(join(this.#folder, file), { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+    this.#files.set(id, opened);
+    return opened;
+  }
+}
+
+/** Writes the files. The read model has its one writer, so have they. */
+export class ArchiveWriter {
+  readonly #db: DatabaseSync;
+  readonly #file: string;
+  readonly #folder: string;
+  readonly #files = new Map<number, DatabaseSync>();
+
+  constructor(db: DatabaseSync, readModelFile: string) {
+    this.#db = db;
+    this.#file = readModelFile;
+    this.#folder = folderOf(readModelFile);
+  }
+
+  /**
+   * Removes what the read model does not point to: files of another one, and rows of a move that was cut short. False
+   * when a file is missing, so that rows are lost.
+   */
+  settle(): boolean {
+    const archives = archivesIn(this.#db);
+    for (const name of existsSync(this.#folder) ? readdirSync(this.#folder) : [])
+      if (!archives.some(({ file }) => name.startsWith(file))) rmSync(join(this.#folder, name));
+    if (!archives.every(({ file }) => existsSync(join(this.#folder, file)))) return false;
+    for (const { id, through } of archives) this.#open(id).prepare('DELETE FROM rows WHERE id > ?').run(through);
+    this.close();
+    return true;
+  }
+
+  /** Adds rows to the file of a month. On disk when this returns, and void until `through` says that they are kept. */
+  add(month: string, rows: readonly string[]): { archive: number; ids: readonly number[] } {
+    const { id: archive, through } = this.#ofMonth(month);
+    const file = this.#open(archive);
+    return inTransaction(file, () => {
+      // Of a move that the read model refused.
+      file.prepare('DELETE FROM rows WHERE id > ?').run(through);
+      const insert = file.prepare('INSERT INTO rows (row) VALUES (?)');
+      return { archive, ids: rows.map((row) => Number(insert.run(row).lastInsertRowid)) };
+    });
+  }
+
+  /** Within the transaction that points to the rows. */
+  keep(archive: number, through: number): void {
+    this.#db.prepare('UPDATE archives SET through = ? WHERE id = ?').run(through, archive);
+  }
+
+  /** Removes rows that nothing in the read model points to any more. */
+  remove(rows: readonly ArchivedAt[]): void {
+    // A power cut must not bring back what points to them.
+    syncPath(`${this.#file}-wal`);
+    for (const [archive, own] of Map.groupBy(rows, ([id]) => id))
+      this.#open(archive)
+        .prepare('DELETE FROM rows WHERE id IN (SELECT value FROM json_each(?))')
+        .run(JSON.stringify(own.map(([, id]) => id)));
+  }
+
+  close(): void {
+    for (const file of this.#files.values()) file.close();
+    this.#files.clear();
+  }
+
+  #ofMonth(month: string): Archive {
+    const known = archivesIn(this.#db).find(({ file }) => file.startsWith(month));
+    if (known) return known;
+    // The name is drawn, so that no file is taken for that of another read model.
+    const file = `${month}-${randomBytes(8).toString('hex')}.db`;
+    createDataDir(this.#folder);
+    makeArchive(join(this.#folder, file));
+    syncPath(this.#folder);
+    const { lastInsertRowid } = this.#db.prepare('INSERT INTO archives (file, through) VALUES (?, 0)').run(file);
+    return { id: Number(lastInsertRowid), file, through: 0 };
+  }
+
+  #open(id: number): DatabaseSync {
+    const known = this.#files.get(id);
+    if (known) return known;
+    const [file] = arrays(this.#db.prepare('SELECT file FROM archives WHERE id = ?')).get(id) as unknown as [string];
+    const opened = new DatabaseSync(join(this.#folder, file), { timeout: BUSY_TIMEOUT_MS });
+    opened.exec('PRAGMA synchronous = FULL; PRAGMA secure_delete = ON');
+    this.#files.set(id, opened);
+    return opened;
+  }
+}
+
+/** Ids are never used twice, so a pointer that is out of date finds nothing rather than something else. */
+function makeArchive(path: string): void {
+  createPrivately(path);
+  const db = new DatabaseSync(path);
+  db.exec(`
+    PRAGMA auto_vacuum = FULL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+    CREATE TABLE rows (id INTEGER PRIMARY KEY AUTOINCREMENT, row TEXT NOT NULL);`);
+  db.close();
+}

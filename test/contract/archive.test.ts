@@ -1,0 +1,98 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { copyDatabase } from '../../src/adapters/sqlite/database-copy.ts';
+import { openWithWriter } from '../../src/adapters/sqlite/read-model/read-model.ts';
+import { readModelFile, SCHEMA_VERSION } from '../../src/adapters/sqlite/read-model/schema.ts';
+import { contentsOf, takeIn } from '../../src/adapters/sqlite/read-model/shared-copy.ts';
+import { putRow } from '../../src/ports/read-model.ts';
+import { archivedIn, archiveFiles, keysOfArchived, pointersIn, rowOf, TABLE, timeOf } from './archived-rows.ts';
+
+const CHILD = join(import.meta.dirname, 'archive-killed.child.ts');
+const KILLS = 6;
+const LONGEST_MS = 120;
+const KEYS = keysOfArchived();
+const ROWS = KEYS.map(rowOf);
+
+let dataDir: string;
+beforeEach(() => void (dataDir = mkdtempSync(join(tmpdir(), 'quittance-archive-'))));
+afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
+
+async function opened(work: (open: ReturnType<typeof openWithWriter>) => Promise<void> | void): Promise<void> {
+  const open = openWithWriter(dataDir);
+  try {
+    await work(open);
+  } finally {
+    await open.model.close();
+  }
+}
+
+const fill = ({ model }: ReturnType<typeof openWithWriter>): Promise<void> =>
+  model.apply(
+    'killed@1',
+    KEYS.map((key) => putRow(TABLE, key, rowOf(key))),
+    '0',
+  );
+
+/** Filled, with every row archived. */
+const archiveAll = (): Promise<void> =>
+  opened(async (open) => {
+    await fill(open);
+    open.writer.archive(TABLE, timeOf, Infinity, 0);
+  });
+
+it('a process that is killed while it archives loses no row and leaves none behind', { timeout: 240_000 }, async () => {
+  await opened(fill);
+  for (let kill = 0; kill < KILLS; kill += 1) {
+    const child = fork(CHILD, [dataDir], { execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    const ended = once(child, 'exit');
+    await once(child, 'message');
+    await sleep((LONGEST_MS * kill) / KILLS);
+    child.kill('SIGKILL');
+    await ended;
+    await opened(async ({ model, writer }) => {
+      expect(await model.getMany(TABLE, KEYS)).toEqual(ROWS);
+      while (writer.sweep());
+    });
+    expect(archivedIn(dataDir)).toBe(pointersIn(dataDir));
+  }
+});
+
+it('keeps a file for each month, and removes what a move left behind that was cut short', async () => {
+  await archiveAll();
+  expect(archiveFiles(dataDir)).toHaveLength(3);
+  expect([archivedIn(dataDir), pointersIn(dataDir)]).toEqual([KEYS.length, KEYS.length]);
+  const file = new DatabaseSync(archiveFiles(dataDir)[0]!);
+  file.exec("INSERT INTO rows (row) VALUES ('{}')");
+  file.close();
+  await opened(async ({ model }) => expect(await model.getMany(TABLE, KEYS)).toEqual(ROWS));
+  expect(archivedIn(dataDir)).toBe(KEYS.length);
+});
+
+it('look-ups that miss an archive begin anew, and archives without look-ups are removed', async () => {
+  await archiveAll();
+  rmSync(archiveFiles(dataDir)[1]!);
+  await opened(async ({ model }) => {
+    expect(await model.checkpoint('killed@1')).toBeNull();
+    expect(await model.getMany(TABLE, KEYS)).toEqual(KEYS.map(() => null));
+  });
+  expect(archiveFiles(dataDir)).toEqual([]);
+});
+
+it('a copy for another node holds the archived rows themselves', async () => {
+  await archiveAll();
+  const copy = join(dataDir, 'copy');
+  await copyDatabase(readModelFile(dataDir), copy);
+  expect(contentsOf(copy)?.schema).not.toBe(SCHEMA_VERSION);
+  takeIn(copy, readModelFile(dataDir));
+  expect(contentsOf(copy)?.schema).toBe(SCHEMA_VERSION);
+  const db = new DatabaseSync(copy);
+  const rows = db.prepare('SELECT row FROM rows_1 ORDER BY id').all() as { row: string }[];
+  db.close();
+  expect(rows.map(({ row }) => JSON.parse(row) as unknown)).toEqual(ROWS);
+});
