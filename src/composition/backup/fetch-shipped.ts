@@ -10,9 +10,9 @@ import { writePrivate } from '../secrets-files.ts';
 import { describeData, digestsIn, LEFT_OUT } from './make.ts';
 import { MANIFEST, OF_SIGNER, SIGNER_FOLDER, type Manifest } from './manifest.ts';
 import { OF_DATA, SHIPPED_FILES, SHIPPED_JOURNALS } from './ship-files.ts';
-import { demandAllObjects, readEnd, SHIPPED_END, SHIPPED_LOG, SHIPPED_SALTS } from './shipped-end.ts';
+import { demandAllObjects, SHIPPED_END, SHIPPED_LOG, SHIPPED_SALTS } from './shipped-end.ts';
 import { shippedLines, type NumberedLine } from './shipped-lines.ts';
-import { objectsBeside, SHIPPED_MARK } from './shipped-mark.ts';
+import { shippedIn, SHIPPED_MARK } from './shipped-mark.ts';
 import { must } from '../../domain/must.ts';
 
 type ShippedEvent = EncodedEvent & { readonly stream: string; readonly revision: number };
@@ -22,10 +22,9 @@ type ShippedEvent = EncodedEvent & { readonly stream: string; readonly revision:
  * Throws `CommandRefused`.
  */
 export async function fetchShipped(place: ObjectStore, keys: KeyList, folder: string): Promise<void> {
-  const mark = await place.get(SHIPPED_MARK);
-  const objects = mark && objectsBeside(mark, place, keys);
-  const end = objects && (await readEnd(objects));
-  if (!end) throw new CommandRefused(`${place.place} holds no shipped log (${SHIPPED_MARK} and ${SHIPPED_END})`);
+  const shipped = await shippedIn(place, keys);
+  if (!shipped) throw new CommandRefused(`${place.place} holds no shipped log (${SHIPPED_MARK} and ${SHIPPED_END})`);
+  const { objects, end } = shipped;
   await demandAllObjects(objects, end);
   await writeLog(objects, folder, end.events);
   await writeSalts(objects, folder);

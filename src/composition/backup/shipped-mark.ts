@@ -5,7 +5,7 @@ import type { ObjectStore } from '../../ports/object-store.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 import { isSealedUnder, openWith, sealWith, type KeyList } from '../../runtime/util/sealing.ts';
 import { authenticObjects } from './authentic-objects.ts';
-import { jsonOf, SHIPPED_LOG } from './shipped-end.ts';
+import { jsonOf, readEnd, SHIPPED_LOG, type ShippedEnd } from './shipped-end.ts';
 
 /** Says that a place holds a shipped log; written first. */
 export const SHIPPED_MARK = 'shipped.json';
@@ -26,6 +26,18 @@ export const newMark = (keys: KeyList, nowMs: number): Buffer =>
 /** The objects beside a mark, as its key vouches for them. Throws `CommandRefused`. */
 export const objectsBeside = (mark: Buffer, objects: ObjectStore, keys: KeyList): ObjectStore =>
   authenticObjects(objects, keyIn(markIn(mark, objects), objects, keys), SHIPPED_LOG);
+
+/** What a place holds and how far it has come; null before anything was shipped to it. Throws `CommandRefused`. */
+export async function shippedIn(
+  place: ObjectStore,
+  keys: KeyList,
+): Promise<{ readonly objects: ObjectStore; readonly end: ShippedEnd } | null> {
+  const mark = await place.get(SHIPPED_MARK);
+  if (mark === null) return null;
+  const objects = objectsBeside(mark, place, keys);
+  const end = await readEnd(objects);
+  return end && { objects, end };
+}
 
 /** The same mark sealed under the first key; null where it is already. Throws `CommandRefused`. */
 export function resealed(bytes: Buffer, objects: ObjectStore, keys: KeyList): Buffer | null {

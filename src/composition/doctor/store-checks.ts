@@ -2,11 +2,12 @@ import { statSync } from 'node:fs';
 import { openEsdbEventStore } from '../../adapters/esdb/event-store.ts';
 import { connectRedis } from '../../adapters/redis/connection.ts';
 import type { Config } from '../../config.ts';
-import { readEnd } from '../backup/shipped-end.ts';
-import { shippingFaults, shippingPlace } from '../backup/shipping-place.ts';
+import { shippedIn } from '../backup/shipped-mark.ts';
+import { shippingFaults, shippingKeys, shippingPlace } from '../backup/shipping-place.ts';
 import { fault, ok, warning, type Finding } from './finding.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 import { must } from '../../domain/must.ts';
+import { sealingKeysOrFault } from '../sealing-keys.ts';
 
 const ANSWER_MS = 2_000;
 
@@ -46,12 +47,12 @@ async function shipping(config: Config): Promise<Finding | null> {
   try {
     const finding = folderFinding(config.LOG_SHIPPING_TO, config.DATA_DIR);
     if (finding) return finding;
-    const end = await readEnd(must(shippingPlace(config)));
+    const shipped = await shippedIn(must(shippingPlace(config)), shippingKeys(sealingKeysOrFault(config)));
     return ok(
       'log-shipping',
-      end === null
+      shipped === null
         ? 'the place answers and holds nothing'
-        : `${end.events} events are there, the last sent ${end.shipped_at}`,
+        : `${shipped.end.events} events are there, the last sent ${shipped.end.shipped_at}`,
     );
   } catch (error) {
     return fault(

@@ -9,6 +9,7 @@ import { openSqlitePersonalKeys } from '../../../src/adapters/sqlite/event-log/p
 import { runBackupCommand } from '../../../src/composition/backup/commands.ts';
 import { LogShipping } from '../../../src/composition/backup/ship-log.ts';
 import { shippingKeys } from '../../../src/composition/backup/shipping-place.ts';
+import { storeFindings } from '../../../src/composition/doctor/store-checks.ts';
 import { readConfig } from '../../../src/config.ts';
 import { systemClock } from '../../../src/ports/clock.ts';
 import { parseMasterKeys } from '../../../src/runtime/util/sealing.ts';
@@ -182,6 +183,21 @@ describe('a shipped log that somebody tampered with', () => {
     await expect(run('backup.verify', { folder: place }, { MASTER_KEY: undefined })).rejects.toThrow(
       /API_SECRETS_KEY or MASTER_KEY is missing: what is shipped is authenticated under it/,
     );
+  });
+
+  it('is found by the doctor, who otherwise says how far it has come', async () => {
+    const config = readConfig({
+      DATA_DIR: join(folder, 'data'),
+      MASTER_KEY: SHIPPING_MASTER_KEY,
+      LOG_SHIPPING_TO: place,
+    });
+    expect(await storeFindings(config)).toMatchObject([
+      { state: 'ok', why: expect.stringContaining('3 events are there, the last sent') },
+    ]);
+    cpSync(await pathOf('end', join(made, 'other')), await pathOf('end'));
+    expect(await storeFindings(config)).toMatchObject([
+      { state: 'fault', why: expect.stringMatching(/^end in .* is forged or damaged/) },
+    ]);
   });
 
   it('is not continued', async () => {
