@@ -41,7 +41,7 @@ export function signPage(visit: Visit, toSign: ToSign, numbers: OnceNumbers, { r
   const texts = toSign.kind === 'signer' ? toSign.texts : [ownText(visit, toSign, numbers)];
   const kept = Object.entries(visit.form).filter(([name]) => !/^(csrf|number|response)(-|$)/.test(name));
   return {
-    title: toSign.title,
+    title: toSign.title.charAt(0).toUpperCase() + toSign.title.slice(1),
     body: html`<p>
         Read the terms. Your passkey signs exactly these
         words${toSign.kind === 'signer' && ', and the signer checks the signature itself'}.
@@ -58,7 +58,7 @@ export function signPage(visit: Visit, toSign: ToSign, numbers: OnceNumbers, { r
         ${kept.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
         ${texts.map((one, index) => one !== null && signedPart(one, index))} ${toSign.kind === 'terms' && toSign.note}
         <p class="buttons">
-          <button class="button" type="submit">Sign with your passkey</button> <a href="${backOf(visit)}">Do not</a>
+          <button class="button" type="submit">Sign with your passkey</button> <a href="${backOf(visit)}">Cancel</a>
         </p>
         <p class="problem" role="alert" hidden></p>
         <noscript><p class="problem">Signing with a passkey is the one thing here that needs JavaScript.</p></noscript>

@@ -39,8 +39,8 @@ export const refundChange = ({ api }: ConsoleDeps): ChangeRoute => ({
       ],
       note: html`<p>
         <small
-          >${claim === '' ? 'Money goes back to whoever paid.' : 'Money goes to the address that the payer named.'} The
-          signer's limits hold; above its threshold two approvers must agree as well.</small
+          >${claim === '' ? 'The money goes back to the sender.' : 'The money goes to the address that the payer named.'}
+          The signer's limits apply. Above its threshold, two approvers must agree as well.</small
         >
       </p>`,
     };

@@ -160,11 +160,17 @@ function transferPage(visit: Visit, transfer: Unmatched): Html {
     (transfer.decision === null || transfer.state === 'open'
       ? html`<h2>Attach it to a payment</h2>
           ${changeForm(visit, `${here}/attach`, [field({ name: 'session', label: 'Payment', required: true, hint: 'cs_…' }), field(REASON)], 'Preview')}
-          <h2>Return it to whoever paid</h2>
+          <h2>Return it to the sender</h2>
           ${changeForm(
             visit,
             `${here}/return`,
-            [checkbox('acknowledge', 'They can receive there, though it is a contract or an exchange'), field(REASON)],
+            [
+              checkbox(
+                'acknowledge',
+                'The sender confirmed that they can receive at this contract or exchange address',
+              ),
+              field(REASON),
+            ],
             'Preview',
           )}`
       : html`<h2>Undo the decision</h2>
