@@ -87,10 +87,10 @@ describe('a shipped log', () => {
     journal.append({ kind: 'stopped', by: 'ada' }, 1);
     const shipping = shippingTo(folderObjects(place));
     shipping.start();
-    await expect.poll(() => shipping.ageSec()).toBe(0);
+    await expect.poll(() => shipping.ageSec(), { timeout: 10_000 }).toBe(0);
     journal.append({ kind: 'stopped', by: 'ben' }, 2);
     await store.append(appendOf('later-1', FIRST, 2));
-    await expect.poll(() => shipping.ageSec()).toBe(0);
+    await expect.poll(() => shipping.ageSec(), { timeout: 10_000 }).toBe(0);
     await shipping.close();
     expect(shipping.health()).toMatchObject([{ state: 'ok' }]);
     const shipped = await eventsOf(store);
@@ -133,11 +133,11 @@ describe('a shipped log', () => {
     const shipping = shippingTo(shippingPlace(readConfig(env))!);
     server.isDown = true;
     shipping.start();
-    await expect.poll(() => shipping.health()[0]!.detail).toMatch(/answered 503 SlowDown/);
+    await expect.poll(() => shipping.health()[0]!.detail, { timeout: 10_000 }).toMatch(/answered 503 SlowDown/);
     expect(await shipping.ageSec()).toBeGreaterThanOrEqual(0);
     server.isDown = false;
-    await expect.poll(() => shipping.health()[0]!.state).toBe('ok');
-    await expect.poll(() => shipping.ageSec()).toBe(0);
+    await expect.poll(() => shipping.health()[0]!.state, { timeout: 10_000 }).toBe('ok');
+    await expect.poll(() => shipping.ageSec(), { timeout: 10_000 }).toBe(0);
     expect(told).toContain('the event log is shipped again');
     await shipping.close();
     const restored = await run('backup.restore', { from: 's3://payments/shop', actor: 'olga' }, env);
