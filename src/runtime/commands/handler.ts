@@ -44,6 +44,17 @@ interface Decided<Value extends string, Context, Event extends DomainEvent> {
   readonly decision: Decision<Event>;
 }
 
+export interface HandlerDeps {
+  readonly store: EventStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly notificationIds: NotificationIds;
+  /** States kept in memory. */
+  readonly capacity?: number;
+  /** True when no other process appends, so that a cached state is never stale. */
+  readonly soleWriter: boolean;
+}
+
 /** Another writer got in between; after this many fresh decisions the caller must retry. */
 const MAX_ATTEMPTS = 3;
 
@@ -60,17 +71,7 @@ export class CommandHandler<Value extends string, Context, Event extends DomainE
   readonly #mailboxes: Mailboxes<Loaded<Value, Context>>;
   readonly #soleWriter: boolean;
 
-  constructor(options: {
-    store: EventStore;
-    aggregate: Aggregate<Value, Context, Event, Command>;
-    clock: Clock;
-    random: Random;
-    notificationIds: NotificationIds;
-    /** States kept in memory. */
-    capacity?: number;
-    /** True when no other process appends, so that a cached state is never stale. */
-    soleWriter: boolean;
-  }) {
+  constructor(options: HandlerDeps & { readonly aggregate: Aggregate<Value, Context, Event, Command> }) {
     this.#store = options.store;
     this.#aggregate = options.aggregate;
     this.#clock = options.clock;
@@ -222,3 +223,12 @@ const stateOf = <Value extends string, Context>({
 export class ConcurrencyExhausted extends Error {
   override readonly name = 'ConcurrencyExhausted';
 }
+
+/** Makes the handlers of one kind of aggregate. */
+export const handlersOf =
+  <Value extends string, Context, Event extends DomainEvent, Command>(
+    aggregate: Aggregate<Value, Context, Event, Command>,
+    defaults: Pick<HandlerDeps, 'capacity'> = {},
+  ) =>
+  (deps: HandlerDeps): CommandHandler<Value, Context, Event, Command> =>
+    new CommandHandler({ ...defaults, ...deps, aggregate });

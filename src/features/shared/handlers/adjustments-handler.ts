@@ -1,5 +1,5 @@
 import type { AdjustmentEvent } from '../../../domain/events/adjustment-events.ts';
-import { CommandHandler } from '../../../runtime/commands/handler.ts';
+import { type CommandHandler, handlersOf } from '../../../runtime/commands/handler.ts';
 import { MachineTable } from '../../../runtime/commands/machine-table.ts';
 import {
   decideAdjustments,
@@ -22,17 +22,9 @@ export type AdjustmentsHandler = CommandHandler<
   AdjustmentsCommand
 >;
 
-type HandlerDeps = Omit<
-  ConstructorParameters<
-    typeof CommandHandler<AdjustmentsValue, AdjustmentsContext, AdjustmentEvent, AdjustmentsCommand>
-  >[0],
-  'aggregate'
->;
-
 /** The one place where it is decided what people may post by hand. */
-export function createAdjustmentsHandler(deps: HandlerDeps): AdjustmentsHandler {
-  return new CommandHandler<AdjustmentsValue, AdjustmentsContext, AdjustmentEvent, AdjustmentsCommand>({
-    ...deps,
-    aggregate: { table: adjustmentsTable, decide: decideAdjustments, notifies: new Set() },
-  });
-}
+export const createAdjustmentsHandler = handlersOf({
+  table: adjustmentsTable,
+  decide: decideAdjustments,
+  notifies: new Set(),
+});

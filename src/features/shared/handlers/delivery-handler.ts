@@ -1,5 +1,5 @@
 import type { DeliveryEvent } from '../../../domain/events/delivery-events.ts';
-import { CommandHandler } from '../../../runtime/commands/handler.ts';
+import { type CommandHandler, type HandlerDeps, handlersOf } from '../../../runtime/commands/handler.ts';
 import { MachineTable } from '../../../runtime/commands/machine-table.ts';
 import { decideDelivery, type DeliveryCommand } from '../../../../state-machines/webhook-delivery/delivery.decider.ts';
 import {
@@ -12,28 +12,20 @@ export const deliveryTable = new MachineTable<DeliveryValue, DeliveryContext, De
 
 export type DeliveryHandler = CommandHandler<DeliveryValue, DeliveryContext, DeliveryEvent, DeliveryCommand>;
 
-type HandlerDeps = Omit<
-  ConstructorParameters<typeof CommandHandler<DeliveryValue, DeliveryContext, DeliveryEvent, DeliveryCommand>>[0],
-  'aggregate' | 'soleWriter'
->;
-
-/** Of deliveries that are to be tried again. */
-const CAPACITY = 1_024;
+const createHandler = handlersOf(
+  {
+    table: deliveryTable,
+    decide: decideDelivery,
+    notifies: new Set(),
+    isAtRest: (value) => value !== 'pending',
+  },
+  // Deliveries that are to be tried again.
+  { capacity: 1_024 },
+);
 
 /**
  * The one place where deliveries are changed. Merchants ask for redeliveries on any node, so a cached state may be
  * behind.
  */
-export function createDeliveryHandler(deps: HandlerDeps): DeliveryHandler {
-  return new CommandHandler<DeliveryValue, DeliveryContext, DeliveryEvent, DeliveryCommand>({
-    capacity: CAPACITY,
-    ...deps,
-    soleWriter: false,
-    aggregate: {
-      table: deliveryTable,
-      decide: decideDelivery,
-      notifies: new Set(),
-      isAtRest: (value) => value !== 'pending',
-    },
-  });
-}
+export const createDeliveryHandler = (deps: Omit<HandlerDeps, 'soleWriter'>): DeliveryHandler =>
+  createHandler({ ...deps, soleWriter: false });

@@ -1,5 +1,5 @@
 import type { MerchantEvent } from '../../../domain/events/merchant-events.ts';
-import { CommandHandler } from '../../../runtime/commands/handler.ts';
+import { type CommandHandler, handlersOf } from '../../../runtime/commands/handler.ts';
 import { MachineTable } from '../../../runtime/commands/machine-table.ts';
 import { decideMerchant } from '../../../../state-machines/merchant/merchant.decider.ts';
 import type { MerchantCommand } from '../../../../state-machines/merchant/merchant.commands.ts';
@@ -12,15 +12,8 @@ export const merchantTable = new MachineTable<MerchantValue, MerchantContext, Me
 
 export type MerchantHandler = CommandHandler<MerchantValue, MerchantContext, MerchantEvent, MerchantCommand>;
 
-type HandlerOptions = ConstructorParameters<
-  typeof CommandHandler<MerchantValue, MerchantContext, MerchantEvent, MerchantCommand>
->[0];
-
 /** The one place where merchants are changed. */
-export function createMerchantHandler(deps: Omit<HandlerOptions, 'aggregate'>): MerchantHandler {
-  return new CommandHandler<MerchantValue, MerchantContext, MerchantEvent, MerchantCommand>({
-    capacity: 1_000,
-    ...deps,
-    aggregate: { table: merchantTable, decide: decideMerchant, notifies: SETTINGS_EVENTS },
-  });
-}
+export const createMerchantHandler = handlersOf(
+  { table: merchantTable, decide: decideMerchant, notifies: SETTINGS_EVENTS },
+  { capacity: 1_000 },
+);

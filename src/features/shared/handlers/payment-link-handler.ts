@@ -1,5 +1,5 @@
 import type { PaymentLinkEvent } from '../../../domain/events/payment-link-events.ts';
-import { CommandHandler } from '../../../runtime/commands/handler.ts';
+import { type CommandHandler, type HandlerDeps, handlersOf } from '../../../runtime/commands/handler.ts';
 import { MachineTable } from '../../../runtime/commands/machine-table.ts';
 import {
   decidePaymentLink,
@@ -19,16 +19,8 @@ type Handler = CommandHandler<PaymentLinkValue, PaymentLinkContext, PaymentLinkE
 export type PaymentLinkHandler = Pick<Handler, 'execute' | 'read'>;
 
 /** The one place where it is decided what a payment link may do. */
-export function createPaymentLinkHandler(
-  deps: Omit<
-    ConstructorParameters<
-      typeof CommandHandler<PaymentLinkValue, PaymentLinkContext, PaymentLinkEvent, PaymentLinkCommand>
-    >[0],
-    'aggregate'
-  >,
-): PaymentLinkHandler {
-  return new CommandHandler<PaymentLinkValue, PaymentLinkContext, PaymentLinkEvent, PaymentLinkCommand>({
-    ...deps,
-    aggregate: { table: paymentLinkTable, decide: decidePaymentLink, notifies: new Set() },
-  });
-}
+export const createPaymentLinkHandler: (deps: HandlerDeps) => PaymentLinkHandler = handlersOf({
+  table: paymentLinkTable,
+  decide: decidePaymentLink,
+  notifies: new Set(),
+});

@@ -1,5 +1,5 @@
 import type { PersonEvent } from '../../../domain/events/person-events.ts';
-import { CommandHandler } from '../../../runtime/commands/handler.ts';
+import { type CommandHandler, handlersOf } from '../../../runtime/commands/handler.ts';
 import { MachineTable } from '../../../runtime/commands/machine-table.ts';
 import { decidePerson, type PersonCommand } from '../../../../state-machines/person/person.decider.ts';
 import { personMachine, type PersonValue } from '../../../../state-machines/person/person.machine.ts';
@@ -9,15 +9,8 @@ export const personTable = new MachineTable<PersonValue, PersonContext, PersonEv
 
 export type PersonHandler = CommandHandler<PersonValue, PersonContext, PersonEvent, PersonCommand>;
 
-type HandlerOptions = ConstructorParameters<
-  typeof CommandHandler<PersonValue, PersonContext, PersonEvent, PersonCommand>
->[0];
-
 /** The one place where people of the console are changed, and where what they did is recorded. */
-export function createPersonHandler(deps: Omit<HandlerOptions, 'aggregate'>): PersonHandler {
-  return new CommandHandler<PersonValue, PersonContext, PersonEvent, PersonCommand>({
-    capacity: 1_000,
-    ...deps,
-    aggregate: { table: personTable, decide: decidePerson, notifies: new Set() },
-  });
-}
+export const createPersonHandler = handlersOf(
+  { table: personTable, decide: decidePerson, notifies: new Set() },
+  { capacity: 1_000 },
+);

@@ -1,5 +1,5 @@
 import type { SessionEvent } from '../../../domain/events/session-events.ts';
-import { CommandHandler } from '../../../runtime/commands/handler.ts';
+import { type CommandHandler, handlersOf } from '../../../runtime/commands/handler.ts';
 import { MachineTable } from '../../../runtime/commands/machine-table.ts';
 import { decideSession, type SessionCommand } from '../../../../state-machines/checkout-session/session.decider.ts';
 import {
@@ -30,14 +30,8 @@ export const NOTIFYING_EVENTS: ReadonlySet<string> = new Set([
 export type SessionHandler = CommandHandler<SessionValue, SessionContext, SessionEvent, SessionCommand>;
 
 /** The one place where sessions are changed. */
-export function createSessionHandler(
-  deps: Omit<
-    ConstructorParameters<typeof CommandHandler<SessionValue, SessionContext, SessionEvent, SessionCommand>>[0],
-    'aggregate'
-  >,
-): SessionHandler {
-  return new CommandHandler<SessionValue, SessionContext, SessionEvent, SessionCommand>({
-    ...deps,
-    aggregate: { table: sessionTable, decide: decideSession, notifies: NOTIFYING_EVENTS },
-  });
-}
+export const createSessionHandler = handlersOf({
+  table: sessionTable,
+  decide: decideSession,
+  notifies: NOTIFYING_EVENTS,
+});
