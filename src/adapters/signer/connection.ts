@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import type { Signer } from '../../ports/signer.ts';
 import type { SignerAnswer, SignerErrorCode, SignerRequest } from '../../ports/signer-protocol.ts';
 import { jsonLine, MAX_JSON_LINE_BYTES, readJsonLines } from '../../runtime/util/json-lines.ts';
+import { messageOf } from '../../runtime/util/message-of.ts';
 
 /** The signer is gone or does not answer: nothing is known about the request. */
 export class SignerUnavailable extends Error {
@@ -27,10 +29,14 @@ interface Waiting {
 const CALL_TIMEOUT_MS = 30_000;
 const MAX_WAITING = 1_000;
 
+/** What the signer answers to each method: the process that answers is the one that this service started or admitted. */
+type SignerMethod = Exclude<keyof Signer, 'close'>;
+export type AnswerTo<Method extends SignerMethod> = Awaited<ReturnType<Signer[Method]>>;
+
 /** Whatever brings a request to the signer. */
 export interface SignerCaller {
   /** Rejects with `SignerUnavailable` or `SignerRefused`. */
-  call(method: string, params: unknown): Promise<unknown>;
+  call<Method extends SignerMethod>(method: Method, params: unknown): Promise<AnswerTo<Method>>;
 }
 
 /** Rejects with `SignerUnavailable`. */
@@ -39,7 +45,7 @@ export async function connectTo(socketPath: string): Promise<Socket> {
   try {
     await once(socket, 'connect');
   } catch (error) {
-    throw new SignerUnavailable(`the signer cannot be reached: ${(error as Error).message}`);
+    throw new SignerUnavailable(`the signer cannot be reached: ${messageOf(error)}`);
   }
   return socket;
 }
@@ -66,7 +72,7 @@ export class SignerConnection implements SignerCaller {
     return this.#lost !== null;
   }
 
-  call(method: string, params: unknown): Promise<unknown> {
+  call<Method extends SignerMethod>(method: Method, params: unknown): Promise<AnswerTo<Method>> {
     if (this.#lost) return Promise.reject(this.#lost);
     if (this.#waiting.size >= MAX_WAITING)
       return Promise.reject(new SignerUnavailable('too many requests are waiting for the signer'));

@@ -6,7 +6,7 @@ import type { Signer } from '../../ports/signer.ts';
 import type { ServiceProof, SignerAdmission, SignerChallenge } from '../../ports/signer-protocol.ts';
 import { jsonLine, readJsonLines } from '../../runtime/util/json-lines.ts';
 import { isSame, proofOf } from '../../runtime/util/shared-secret.ts';
-import { connectTo, SignerConnection, SignerUnavailable } from './connection.ts';
+import { connectTo, SignerConnection, SignerUnavailable, type SignerCaller } from './connection.ts';
 import { signerCalls } from './signer-calls.ts';
 
 /** A signer that another user runs. */
@@ -43,8 +43,10 @@ export async function connectSigner({
         return connection;
       })
       .finally(() => (entering = null)));
-  const call = async (method: string, params: unknown): Promise<unknown> =>
-    (connection.isLost && !closed ? await again() : connection).call(method, params);
+  const call: SignerCaller['call'] = (method, params) =>
+    connection.isLost && !closed
+      ? again().then((entered) => entered.call(method, params))
+      : connection.call(method, params);
   return {
     modes,
     pays,

@@ -1,18 +1,25 @@
-import type { Signer, WatchOnlyExport } from '../../ports/signer.ts';
-import { auditCalls } from './audit-calls.ts';
+import type { Signer } from '../../ports/signer.ts';
 import type { SignerCaller } from './connection.ts';
-import { outgoingCalls } from './outgoing-calls.ts';
 
 /**
  * Everything the signer can be asked, over its socket. Each call rejects with `SignerUnavailable` or `SignerRefused`.
  */
-export function signerCalls(connection: SignerCaller): Omit<Signer, 'close'> {
-  return {
-    exportWatchOnly: async (mode, solanaPoolSize) =>
-      (await connection.call('exportWatchOnly', { mode, solanaPoolSize })) as WatchOnlyExport,
-    exportSolanaKeys: async (mode, fromIndex, count) =>
-      (await connection.call('exportSolanaKeys', { mode, fromIndex, count })) as string[],
-    ...outgoingCalls(connection),
-    ...auditCalls(connection),
-  };
-}
+export const signerCalls = (signer: SignerCaller): Omit<Signer, 'close'> => ({
+  exportWatchOnly: (mode, solanaPoolSize) => signer.call('exportWatchOnly', { mode, solanaPoolSize }),
+  exportSolanaKeys: (mode, fromIndex, count) => signer.call('exportSolanaKeys', { mode, fromIndex, count }),
+  treasuryAddresses: (mode) => signer.call('treasuryAddresses', { mode }),
+  takeLedger: (from, events) => signer.call('takeLedger', { from, events }),
+  check: (order) => signer.call('check', { order }),
+  sign: (request) => signer.call('sign', request),
+  release: (order) => signer.call('release', { order }),
+  nativeTransfer: (asked) => signer.call('nativeTransfer', asked),
+  unknownTransactions: (mode, network, txHashes) => signer.call('unknownTransactions', { mode, network, txHashes }),
+  signedAfter: (mode, network, ledger) => signer.call('signedAfter', { mode, network, ledger }),
+  approvalTerms: (act) => signer.call('approvalTerms', { act }),
+  approve: (act, approval) => signer.call('approve', { act, approval }),
+  reportOutflows: (mode, network, outflows) => signer.call('reportOutflows', { mode, network, outflows }),
+  stop: (mode, by) => signer.call('stop', { mode, by }),
+  status: (mode) => signer.call('status', { mode }),
+  auditIdentity: () => signer.call('auditIdentity', {}),
+  signCheckpoint: (request) => signer.call('signCheckpoint', request),
+});

@@ -1,5 +1,5 @@
-import { outgoingCalls } from '../../../src/adapters/signer/outgoing-calls.ts';
-import { SignerUnavailable } from '../../../src/adapters/signer/connection.ts';
+import { SignerUnavailable, type SignerCaller } from '../../../src/adapters/signer/connection.ts';
+import { signerCalls } from '../../../src/adapters/signer/signer-calls.ts';
 import type { ApprovalSigner } from '../../../src/ports/approvals.ts';
 import type { OutgoingSigner, Signature, SigningRequest } from '../../../src/ports/outgoing-signer.ts';
 import type { PayoutRules } from '../../../src/ports/signer-protocol.ts';
@@ -48,10 +48,10 @@ export class SignerProcess {
 
   /** What the current process asks it by. */
   calls(): OutgoingSigner & ApprovalSigner {
-    return outgoingCalls({ call: (method, params) => this.#call(method, params) });
+    return signerCalls({ call: this.#call });
   }
 
-  #call(method: string, params: unknown): Promise<unknown> {
+  readonly #call: SignerCaller['call'] = (method, params) => {
     const caller = currentProcess();
     const sent = JSON.stringify(params);
     return new Promise((resolve, reject) => {
@@ -67,7 +67,7 @@ export class SignerProcess {
         );
       });
     });
-  }
+  };
 
   async #answer(method: string, params: string): Promise<unknown> {
     const ask = (asked: unknown): Promise<unknown> =>
