@@ -2,6 +2,7 @@ import { backup, DatabaseSync } from 'node:sqlite';
 import { syncPath } from '../../runtime/util/sync-path.ts';
 import { Anchor } from './event-log/anchor.ts';
 import { eventsFile } from './event-log/event-schema.ts';
+import { query, pragma } from './database.ts';
 
 const PAGES_AT_A_TIME = 512;
 /** Another connection may be carrying its write-ahead log over meanwhile. */
@@ -21,8 +22,8 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
   const copy = new DatabaseSync(to);
   try {
     copy.exec('PRAGMA journal_mode = DELETE');
-    const [row] = copy.prepare('PRAGMA integrity_check').all() as { integrity_check: string }[];
-    if (row?.integrity_check !== 'ok') throw new Error(`the copy of ${from} is damaged: ${row?.integrity_check}`);
+    const fault = pragma(copy, 'integrity_check');
+    if (fault !== 'ok') throw new Error(`the copy of ${from} is damaged: ${String(fault)}`);
   } finally {
     copy.close();
   }
@@ -41,9 +42,10 @@ export interface EndOfLog {
 export async function noteEndOfCopy(directory: string): Promise<EndOfLog> {
   const log = new DatabaseSync(eventsFile(directory), { readOnly: true });
   try {
-    const last = log.prepare('SELECT position, chain, at_ms FROM events ORDER BY position DESC LIMIT 1').get() as
-      | { position: number; chain: string; at_ms: number }
-      | undefined;
+    const last = query<{ position: number; chain: string; at_ms: number }>(
+      log,
+      'SELECT position, chain, at_ms FROM events ORDER BY position DESC LIMIT 1',
+    ).get();
     if (!last) return { events: 0, chain: '', lastEventAtMs: null };
     const anchor = new Anchor(directory);
     anchor.note({ position: last.position, chain: last.chain });

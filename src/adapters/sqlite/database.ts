@@ -1,6 +1,6 @@
 import { closeSync, existsSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { syncPath } from '../../runtime/util/sync-path.ts';
 
 /** Longest wait for another connection's lock, for example while a checkpoint restarts the WAL. */
@@ -73,6 +73,21 @@ export function inTransaction<Value>(db: DatabaseSync, work: () => Value): Value
 
 export const hasTable = (db: DatabaseSync, table: string): boolean =>
   db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(table) !== undefined;
+
+/** A statement that reads, with what a row of it holds. */
+export interface Query<Row> {
+  get(...values: SQLInputValue[]): Row | undefined;
+  all(...values: SQLInputValue[]): Row[];
+  iterate(...values: SQLInputValue[]): Iterable<Row>;
+}
+
+/** `Row` is what the text selects. */
+export const query = <Row>(database: DatabaseSync, sql: string): Query<Row> => ofRows(database.prepare(sql));
+
+export const arrayQuery = <Row extends readonly unknown[]>(database: DatabaseSync, sql: string): Query<Row> =>
+  ofRows(arrays(database.prepare(sql)));
+
+const ofRows = <Row>(statement: Query<unknown>): Query<Row> => statement as Query<Row>;
 
 /** With its write-ahead log. Nobody may have it open. */
 export function removeDatabase(path: string): void {

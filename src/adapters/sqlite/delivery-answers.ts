@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { NotificationId } from '../../domain/ids.ts';
 import type { DeliveryAnswer, DeliveryAnswers } from '../../ports/delivery-answers.ts';
-import { createDataDir, openDatabase } from './database.ts';
+import { createDataDir, openDatabase, query, type Query } from './database.ts';
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS answers (
@@ -36,7 +36,7 @@ export interface DeliveryAnswersOptions {
 export class SqliteDeliveryAnswers implements DeliveryAnswers {
   readonly #database: DatabaseSync;
   readonly #insert: StatementSync;
-  readonly #select: StatementSync;
+  readonly #select: Query<{ attempt: number; body: Uint8Array }>;
   readonly #expire: StatementSync;
   readonly #options: DeliveryAnswersOptions;
   #pending: DeliveryAnswer[] = [];
@@ -52,7 +52,8 @@ export class SqliteDeliveryAnswers implements DeliveryAnswers {
     this.#insert = this.#database.prepare(
       'INSERT OR REPLACE INTO answers (notification_id, attempt, at_ms, body) VALUES (?, ?, ?, ?)',
     );
-    this.#select = this.#database.prepare(
+    this.#select = query(
+      this.#database,
       'SELECT attempt, body FROM answers WHERE notification_id = ? AND at_ms >= ? ORDER BY attempt',
     );
     this.#expire = this.#database.prepare(
@@ -68,10 +69,7 @@ export class SqliteDeliveryAnswers implements DeliveryAnswers {
 
   async of(notificationId: NotificationId): Promise<ReadonlyMap<number, Uint8Array>> {
     this.#flush();
-    const rows = this.#select.all(notificationId, this.#horizonMs()) as unknown as {
-      attempt: number;
-      body: Uint8Array;
-    }[];
+    const rows = this.#select.all(notificationId, this.#horizonMs());
     return new Map(rows.map(({ attempt, body }) => [attempt, body]));
   }
 

@@ -9,6 +9,7 @@ import { faultOf } from '../fault.ts';
 import { StreamNamesFile } from './stream-names-file.ts';
 import type { Tail, StreamHead, AppendJob, JobOutcome, Commit } from './append-job.ts';
 import { must } from '../../../domain/must.ts';
+import { query } from '../database.ts';
 
 const LONGEST_LOCK_WAIT_MS = 5_000;
 const LOCK_POLL_MS = 0.2;
@@ -108,13 +109,11 @@ export class Committer {
   #find(job: AppendJob): StreamHead | undefined {
     const number = job.number ?? this.#names.numberOf(job.stream);
     if (number === null) return undefined;
-    const { revision, hash } = this.#statements.lastOfStream.get(number) as { revision: number; hash: string };
-    return { number, revision, hash };
+    return { number, ...must(this.#statements.lastOfStream.get(number)) };
   }
 
   #streamAt(position: number): string | null {
-    const row = this.#statements.streamAt.get(position) as { stream: string } | undefined;
-    return row?.stream ?? null;
+    return this.#statements.streamAt.get(position)?.stream ?? null;
   }
 
   #insert(stream: string, number: number, revision: number, event: EncodedEvent): void {
@@ -142,10 +141,7 @@ export class Committer {
     if (!head || head.revision < last) return null;
     let position = 0;
     for (const [index, event] of job.events.entries()) {
-      const stored = this.#statements.findEvent.get(head.number, job.expected + 1 + index) as {
-        id: string;
-        position: number;
-      };
+      const stored = must(this.#statements.findEvent.get(head.number, job.expected + 1 + index));
       if (stored.id !== event.id) return null;
       position = stored.position;
     }
@@ -208,11 +204,15 @@ function prepareStatements(database: DatabaseSync) {
     begin: database.prepare('BEGIN IMMEDIATE'),
     commit: database.prepare('COMMIT'),
     rollback: database.prepare('ROLLBACK'),
-    lastOfStream: database.prepare(
+    lastOfStream: query<Omit<StreamHead, 'number'>>(
+      database,
       'SELECT revision, hash FROM events WHERE stream_number = ? ORDER BY revision DESC LIMIT 1',
     ),
-    findEvent: database.prepare('SELECT id, position FROM events WHERE stream_number = ? AND revision = ?'),
-    streamAt: database.prepare('SELECT stream FROM events WHERE position = ?'),
+    findEvent: query<{ id: string; position: number }>(
+      database,
+      'SELECT id, position FROM events WHERE stream_number = ? AND revision = ?',
+    ),
+    streamAt: query<{ stream: string }>(database, 'SELECT stream FROM events WHERE position = ?'),
     insertEvent: database.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
     insertNonce: database.prepare('INSERT INTO command_nonces (digest, expires_at_sec) VALUES (?, ?)'),
     sweepNonces: database.prepare(

@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto';
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { canonicalText } from '../../../domain/events/canonical-text.ts';
+import { must } from '../../../domain/must.ts';
 import type { ReadAllOptions, RecordedEvent } from '../../../ports/event-store.ts';
 import type { Tail } from './append-job.ts';
-import { arrays } from '../database.ts';
+import { arrayQuery, query, type Query } from '../database.ts';
 import { CHAIN_GENESIS } from './event-schema.ts';
 import type { UsedNonce } from '../nonces/nonces-file.ts';
 import { parsePosition } from './position.ts';
@@ -16,6 +17,10 @@ const READ_WINDOW = 1_024;
 /** Where a page ends before its window does. */
 const PAGE_CHARACTERS = 32 * 1024 * 1024;
 
+export interface Predecessor {
+  readonly hash: string;
+}
+
 /** The hash of an event by its place in its stream. */
 export const PREDECESSOR = 'SELECT hash FROM events WHERE stream_number = ? AND revision = ?';
 
@@ -26,7 +31,10 @@ const DATA_COLUMNS = 'stream, revision, position, id, type, version, at_ms, data
 const COLUMNS = `${DATA_COLUMNS}, metadata, hash`;
 
 type DataRow = readonly [string, number, number, string, string, number, number, string];
-type Row = readonly [...DataRow, string, string];
+type Rest = readonly [metadata: string, hash: string];
+type Row = readonly [...DataRow, ...Rest];
+
+const isWhole = (row: DataRow | Row): row is Row => row.length > 8;
 
 /** A stretch of the log: what matched in it, and the position up to which it was looked through. */
 export interface LogPage {
@@ -64,33 +72,33 @@ export async function readAll(
 /** Reads the log through one connection. Every method throws the driver's errors. */
 export class EventReader {
   readonly #database: DatabaseSync;
-  readonly #ofStream: StatementSync;
-  readonly #lastOfStream: StatementSync;
-  readonly #last: StatementSync;
-  readonly #rest: StatementSync;
-  readonly #streamAt: StatementSync;
+  readonly #ofStream: Query<Row>;
+  readonly #lastOfStream: Query<Row>;
+  readonly #last: Query<Tail>;
+  readonly #rest: Query<Rest>;
+  readonly #streamAt: Query<[stream: string]>;
   readonly #isLazy: boolean;
-  readonly #pages = new Map<number, StatementSync>();
+  readonly #pages = new Map<number, Query<DataRow | Row>>();
 
   /** `lazily`: pages leave metadata and hash, a quarter of what is read, on disk until they are looked at. */
   constructor(database: DatabaseSync, { lazily = false } = {}) {
     this.#database = database;
     this.#isLazy = lazily;
-    this.#rest = arrays(database.prepare('SELECT metadata, hash FROM events WHERE position = ?'));
-    this.#streamAt = arrays(database.prepare('SELECT stream FROM events WHERE position = ?'));
+    this.#rest = arrayQuery(database, 'SELECT metadata, hash FROM events WHERE position = ?');
+    this.#streamAt = arrayQuery(database, 'SELECT stream FROM events WHERE position = ?');
     const ofStream = `SELECT ${COLUMNS} FROM events WHERE stream_number = ?`;
-    this.#ofStream = arrays(database.prepare(`${ofStream} AND revision >= ? ORDER BY revision LIMIT ?`));
-    this.#lastOfStream = arrays(database.prepare(`${ofStream} ORDER BY revision DESC LIMIT 1`));
-    this.#last = database.prepare('SELECT position, chain FROM events ORDER BY position DESC LIMIT 1');
+    this.#ofStream = arrayQuery(database, `${ofStream} AND revision >= ? ORDER BY revision LIMIT ?`);
+    this.#lastOfStream = arrayQuery(database, `${ofStream} ORDER BY revision DESC LIMIT 1`);
+    this.#last = query(database, 'SELECT position, chain FROM events ORDER BY position DESC LIMIT 1');
   }
 
   /** `limit` -1: all. */
   stream(number: number, from: number, limit: number): RecordedEvent[] {
-    return (this.#ofStream.all(number, from, limit) as unknown as Row[]).map(toEvent);
+    return this.#ofStream.all(number, from, limit).map(toEvent);
   }
 
   lastOfStream(number: number): RecordedEvent | null {
-    const row = this.#lastOfStream.get(number) as unknown as Row | undefined;
+    const row = this.#lastOfStream.get(number);
     return row ? toEvent(row) : null;
   }
 
@@ -104,8 +112,8 @@ export class EventReader {
     let characters = 0;
     for (let from = after; from < through; from += PAGE_ROWS) {
       const to = Math.min(from + PAGE_ROWS, through);
-      for (const row of statement.all(from, to, ...bounds) as unknown as Row[]) {
-        events.push(this.#isLazy ? new LazyEvent(row, this.#rest) : toEvent(row));
+      for (const row of statement.all(from, to, ...bounds)) {
+        events.push(isWhole(row) ? toEvent(row) : new LazyEvent(row, this.#rest));
         characters += row[7].length;
       }
       // Large pages are for many small events; of large ones memory would not hold so many.
@@ -115,7 +123,7 @@ export class EventReader {
   }
 
   tail(): Tail {
-    const row = this.#last.get() as { position: number; chain: string } | undefined;
+    const row = this.#last.get();
     return row ? { position: row.position, chain: row.chain } : { position: 0, chain: CHAIN_GENESIS };
   }
 
@@ -123,42 +131,38 @@ export class EventReader {
   streamsAfter(position: number): Iterable<StreamName> {
     const sql =
       'SELECT stream AS name, position AS number FROM events WHERE position > ? AND revision = 0 ORDER BY position';
-    return this.#database.prepare(sql).iterate(position) as Iterable<unknown> as Iterable<StreamName>;
+    return query<StreamName>(this.#database, sql).iterate(position);
   }
 
   /** The number of a stream that begins after the position; null when there is none. Reads all that follows. */
   streamNumberAfter(position: number, stream: string): number | null {
     const sql = 'SELECT position FROM events WHERE position > ? AND revision = 0 AND stream = ?';
-    const row = this.#database.prepare(sql).get(position, stream) as { position: number } | undefined;
-    return row?.position ?? null;
+    return query<{ position: number }>(this.#database, sql).get(position, stream)?.position ?? null;
   }
 
   /** The name of the event's stream; null when there is no event at the position. */
   streamAt(position: number): string | null {
-    const row = this.#streamAt.get(position) as unknown as [string] | undefined;
-    return row ? row[0] : null;
+    return this.#streamAt.get(position)?.[0] ?? null;
   }
 
   /** Nonces that were committed with commands and had not expired at the time. */
   commandNonces(nowSec: number): UsedNonce[] {
     const sql = 'SELECT digest, expires_at_sec AS expiresAtSec FROM command_nonces WHERE expires_at_sec >= ?';
-    return this.#database.prepare(sql).all(nowSec) as unknown as UsedNonce[];
+    return query<UsedNonce>(this.#database, sql).all(nowSec);
   }
 
   /** Null when there is no event at the position. */
   chainAt(position: number): string | null {
     if (position === 0) return CHAIN_GENESIS;
-    const row = this.#database.prepare('SELECT chain FROM events WHERE position = ?').get(position) as
-      | { chain: string }
-      | undefined;
-    return row?.chain ?? null;
+    const sql = 'SELECT chain FROM events WHERE position = ?';
+    return query<{ chain: string }>(this.#database, sql).get(position)?.chain ?? null;
   }
 
   /** Events after the newest one of a type; at most `limit`, which is also what is looked through. */
   sinceLast(type: string, limit: number): number {
     const { position: head } = this.tail();
     const sql = 'SELECT position FROM events WHERE position > ? AND type = ? ORDER BY position DESC LIMIT 1';
-    const row = this.#database.prepare(sql).get(Math.max(head - limit, 0), type) as { position: number } | undefined;
+    const row = query<{ position: number }>(this.#database, sql).get(Math.max(head - limit, 0), type);
     return row ? head - row.position : Math.min(head, limit);
   }
 
@@ -168,11 +172,11 @@ export class EventReader {
     const from = Math.max(head - count, 0);
     const before = this.chainAt(from);
     if (before === null) return { ok: false, position: from, reason: 'the event is missing' };
-    const rows = this.#database.prepare('SELECT * FROM events WHERE position > ? ORDER BY position').iterate(from);
-    const predecessor = this.#database.prepare(PREDECESSOR);
+    const rows = query<FullRow>(this.#database, 'SELECT * FROM events WHERE position > ? ORDER BY position');
+    const predecessor = query<Predecessor>(this.#database, PREDECESSOR);
     let expected = from;
     let chain = before;
-    for (const row of rows as Iterable<unknown> as Iterable<FullRow>) {
+    for (const row of rows.iterate(from)) {
       expected += 1;
       const reason = row.position === expected ? faultOfRow(row, chain, predecessor) : 'the event is missing';
       if (reason) return { ok: false, position: expected, reason };
@@ -181,7 +185,7 @@ export class EventReader {
     return { ok: true, checked: expected - from };
   }
 
-  #pageStatement(prefixes: number): StatementSync {
+  #pageStatement(prefixes: number): Query<DataRow | Row> {
     let statement = this.#pages.get(prefixes);
     if (!statement) {
       const columns = this.#isLazy ? DATA_COLUMNS : COLUMNS;
@@ -189,10 +193,9 @@ export class EventReader {
         prefixes === 0
           ? ''
           : `AND (${Array.from({ length: prefixes }, () => '(stream >= ? AND stream < ?)').join(' OR ')})`;
-      statement = arrays(
-        this.#database.prepare(
-          `SELECT ${columns} FROM events WHERE position > ? AND position <= ? ${filter} ORDER BY position`,
-        ),
+      statement = arrayQuery(
+        this.#database,
+        `SELECT ${columns} FROM events WHERE position > ? AND position <= ? ${filter} ORDER BY position`,
       );
       this.#pages.set(prefixes, statement);
     }
@@ -217,12 +220,12 @@ export interface FullRow {
 }
 
 /** Why the row is not what was once stored after the one with the chain `chainBefore`; null when it is. */
-export function faultOfRow(row: FullRow, chainBefore: string, predecessor: StatementSync): string | null {
+export function faultOfRow(row: FullRow, chainBefore: string, predecessor: Query<Predecessor>): string | null {
   if (row.revision === 0 && row.stream_number !== row.position) return 'its stream has another number';
   if (hash('sha256', canonicalText({ ...row, atMs: row.at_ms }), 'hex') !== row.hash)
     return 'its text does not have its hash';
   if (hash('sha256', chainBefore + row.hash, 'hex') !== row.chain) return 'the chain is broken before it';
-  const before = predecessor.get(row.stream_number, row.revision - 1) as { hash: string } | undefined;
+  const before = predecessor.get(row.stream_number, row.revision - 1);
   if (row.revision > 0 && !before) return 'its stream lacks the event before it';
   return prevOf(row.metadata) === (before?.hash ?? '')
     ? null
@@ -251,9 +254,9 @@ class LazyEvent implements RecordedEvent {
   readonly atMs: number;
   readonly data: string;
   readonly #position: number;
-  readonly #rest: StatementSync;
+  readonly #rest: Query<Rest>;
 
-  constructor([stream, revision, position, id, type, version, atMs, data]: DataRow | Row, rest: StatementSync) {
+  constructor([stream, revision, position, id, type, version, atMs, data]: DataRow, rest: Query<Rest>) {
     this.stream = stream;
     this.revision = revision;
     this.id = id;
@@ -277,7 +280,7 @@ class LazyEvent implements RecordedEvent {
     return this.#read()[1];
   }
 
-  #read(): [metadata: string, hash: string] {
-    return this.#rest.get(this.#position) as unknown as [string, string];
+  #read(): Rest {
+    return must(this.#rest.get(this.#position));
   }
 }

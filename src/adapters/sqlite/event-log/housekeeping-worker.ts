@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Tail } from './append-job.ts';
-import { openDatabase } from '../database.ts';
+import { openDatabase, query } from '../database.ts';
 import { EventReader } from './event-reader.ts';
 import { eventsFile } from './event-schema.ts';
 import { faultOf, type SqliteFault } from '../fault.ts';
@@ -90,6 +90,5 @@ function checkpoint(path: string): void {
 
 /** Returns the pages in the WAL, carried over or not. */
 function checkpointPassively(database: DatabaseSync): number {
-  const { log } = database.prepare('PRAGMA wal_checkpoint(PASSIVE)').get() as { log: number };
-  return log;
+  return must(query<{ log: number }>(database, 'PRAGMA wal_checkpoint(PASSIVE)').get()).log;
 }

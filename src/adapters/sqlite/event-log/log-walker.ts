@@ -1,10 +1,11 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { HASH_BYTES, leafHash } from '../../../runtime/merkle/tree.ts';
 import type { RecordedEvent } from '../../../ports/event-store.ts';
-import { openDatabase } from '../database.ts';
+import { openDatabase, query, arrayQuery, type Query } from '../database.ts';
 import { CHAIN_GENESIS, eventsFile, faultOfSchema } from './event-schema.ts';
-import { faultOfRow, PREDECESSOR, type FullRow } from './event-reader.ts';
+import { faultOfRow, PREDECESSOR, type FullRow, type Predecessor } from './event-reader.ts';
 import { messageOf } from '../../../runtime/util/message-of.ts';
+import { must } from '../../../domain/must.ts';
 
 /** An event as the Merkle tree sees it. */
 export interface WalkedEvent {
@@ -39,28 +40,27 @@ const FILE_FAULTS_NAMED = 3;
  */
 export class LogWalker {
   readonly #database: DatabaseSync;
-  readonly #full: StatementSync;
-  readonly #short: StatementSync;
-  readonly #hashes: StatementSync;
-  readonly #end: StatementSync;
-  readonly #predecessor: StatementSync;
+  readonly #full: Query<FullRow>;
+  readonly #short: Query<WalkedEvent>;
+  readonly #hashes: Query<[hash: string]>;
+  readonly #end: Query<{ position: number }>;
+  readonly #predecessor: Query<Predecessor>;
   #position = 0;
   #chain = CHAIN_GENESIS;
 
   constructor(dataDir: string) {
     this.#database = openDatabase(eventsFile(dataDir), { synchronous: 'FULL', readOnly: true });
     const range = 'FROM events WHERE position > ? AND position <= ? ORDER BY position';
-    this.#full = this.#database.prepare(`SELECT * ${range}`);
-    this.#short = this.#database.prepare(`SELECT position, type, hash, '' AS data ${range}`);
-    this.#hashes = this.#database.prepare(`SELECT hash ${range}`);
-    this.#hashes.setReturnArrays(true);
-    this.#end = this.#database.prepare('SELECT coalesce(max(position), 0) AS position FROM events');
-    this.#predecessor = this.#database.prepare(PREDECESSOR);
+    this.#full = query(this.#database, `SELECT * ${range}`);
+    this.#short = query(this.#database, `SELECT position, type, hash, '' AS data ${range}`);
+    this.#hashes = arrayQuery(this.#database, `SELECT hash ${range}`);
+    this.#end = query(this.#database, 'SELECT coalesce(max(position), 0) AS position FROM events');
+    this.#predecessor = query(this.#database, PREDECESSOR);
   }
 
   /** Position of the newest event. */
   get end(): number {
-    return (this.#end.get() as { position: number }).position;
+    return must(this.#end.get()).position;
   }
 
   /** The next events, each checked against its hash, the chain, its stream and its place, and then by `inspect`. */
@@ -68,7 +68,7 @@ export class LogWalker {
     const events: WalkedEvent[] = [];
     try {
       const through = Math.min(this.#position + limit, this.end);
-      for (const row of this.#full.iterate(this.#position, through) as Iterable<unknown> as Iterable<FullRow>) {
+      for (const row of this.#full.iterate(this.#position, through)) {
         const expected = this.#position + 1;
         const reason =
           row.position === expected
@@ -95,10 +95,7 @@ export class LogWalker {
 
   /** The next events as this process has just written them. `data` is empty. */
   follow(limit: number): WalkedEvent[] {
-    const events = this.#short.all(
-      this.#position,
-      Math.min(this.#position + limit, this.end),
-    ) as unknown as WalkedEvent[];
+    const events = this.#short.all(this.#position, Math.min(this.#position + limit, this.end));
     this.#position = events.at(-1)?.position ?? this.#position;
     return events;
   }
@@ -106,7 +103,7 @@ export class LogWalker {
   /** Leaf hashes from leaf `from` up to, not including, `to`. */
   leaves(from: number, to: number): Buffer {
     const hashes = Buffer.alloc((to - from) * HASH_BYTES);
-    const rows = this.#hashes.all(from, to) as unknown as [string][];
+    const rows = this.#hashes.all(from, to);
     rows.forEach(([text], index) => hashes.set(leafOf(text), index * HASH_BYTES));
     return hashes;
   }
@@ -116,9 +113,10 @@ export class LogWalker {
     try {
       const definitions = faultOfSchema(this.#database);
       if (definitions !== null) return { position: null, reason: definitions };
-      const found = this.#database.prepare(`PRAGMA integrity_check(${FILE_FAULTS_NAMED})`).all() as {
-        integrity_check: string;
-      }[];
+      const found = query<{ integrity_check: string }>(
+        this.#database,
+        `PRAGMA integrity_check(${FILE_FAULTS_NAMED})`,
+      ).all();
       const faults = found.map((row) => row.integrity_check).filter((text) => text !== 'ok');
       return faults.length === 0
         ? null

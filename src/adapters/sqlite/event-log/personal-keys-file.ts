@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { openDatabase, pragma } from '../database.ts';
+import { openDatabase, pragma, query, type Query } from '../database.ts';
 
 /*
  * Salts are only ever appended to the end of their table and never move between pages, so overwriting the one cell
@@ -29,7 +29,7 @@ export class PersonalKeysFile {
   readonly #insertSalt: StatementSync;
   readonly #insertSubject: StatementSync;
   readonly #moveSubject: StatementSync;
-  readonly #select: StatementSync;
+  readonly #select: Query<Omit<NumberedSalt, 'subject'>>;
 
   constructor(dataDir: string) {
     this.#database = openDatabase(join(dataDir, PERSONAL_KEYS_FILE), { synchronous: 'FULL' });
@@ -40,7 +40,8 @@ export class PersonalKeysFile {
       'INSERT INTO subjects (subject, number) VALUES (?, ?) ON CONFLICT (subject) DO NOTHING',
     );
     this.#moveSubject = this.#database.prepare('UPDATE subjects SET number = ? WHERE subject = ?');
-    this.#select = this.#database.prepare(
+    this.#select = query(
+      this.#database,
       'SELECT number, salt FROM subjects JOIN salts USING (number) WHERE subject = ?',
     );
   }
@@ -66,25 +67,24 @@ export class PersonalKeysFile {
   }
 
   get(subject: string): Uint8Array | null {
-    const row = this.#select.get(subject) as { salt: Uint8Array } | undefined;
-    return row?.salt ?? null;
+    return this.#select.get(subject)?.salt ?? null;
   }
 
   /** Every salt that was not erased, oldest first. */
   all(): Iterable<SubjectSalt> {
     const sql = 'SELECT subject, salt FROM salts JOIN subjects USING (number) ORDER BY number';
-    return this.#database.prepare(sql).iterate() as Iterable<unknown> as Iterable<SubjectSalt>;
+    return query<SubjectSalt>(this.#database, sql).iterate();
   }
 
   /** Those made after that number, oldest first. */
   after(number: number, limit: number): readonly NumberedSalt[] {
     const sql =
       'SELECT number, subject, salt FROM salts JOIN subjects USING (number) WHERE number > ? ORDER BY number LIMIT ?';
-    return this.#database.prepare(sql).all(number, limit) as unknown as NumberedSalt[];
+    return query<NumberedSalt>(this.#database, sql).all(number, limit);
   }
 
   count(): number {
-    return (this.#database.prepare('SELECT count(*) AS salts FROM subjects').get() as { salts: number }).salts;
+    return query<{ salts: number }>(this.#database, 'SELECT count(*) AS salts FROM subjects').get()?.salts ?? 0;
   }
 
   /**
@@ -112,7 +112,7 @@ export class PersonalKeysFile {
   }
 
   #overwrite(subject: string): void {
-    const row = this.#select.get(subject) as { number: number } | undefined;
+    const row = this.#select.get(subject);
     if (!row) return;
     this.#database.prepare('UPDATE salts SET salt = zeroblob(length(salt)) WHERE number = ?').run(row.number);
     this.#database.prepare('DELETE FROM salts WHERE number = ?').run(row.number);

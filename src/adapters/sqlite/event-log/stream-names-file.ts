@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Tail } from './append-job.ts';
-import { arrays, openDatabase, removeDatabase } from '../database.ts';
+import { openDatabase, removeDatabase, query, arrayQuery, type Query } from '../database.ts';
 import { CHAIN_GENESIS } from './event-schema.ts';
 import { isUnreadable } from '../fault.ts';
 import { must } from '../../../domain/must.ts';
@@ -50,16 +50,16 @@ export const keyOfName = (name: string): number =>
 export class StreamNamesFile {
   readonly #database: DatabaseSync;
   readonly #nameOf: NameOf;
-  readonly #find: StatementSync;
-  readonly #findClash: StatementSync;
+  readonly #find: Query<[number: number]>;
+  readonly #findClash: Query<[number: number]>;
   readonly #beginReads: StatementSync;
   readonly #endReads: StatementSync;
 
   private constructor(database: DatabaseSync, nameOf: NameOf) {
     this.#database = database;
     this.#nameOf = nameOf;
-    this.#find = arrays(database.prepare('SELECT number FROM numbers WHERE key = ?'));
-    this.#findClash = arrays(database.prepare('SELECT number FROM clashes WHERE name = ?'));
+    this.#find = arrayQuery(database, 'SELECT number FROM numbers WHERE key = ?');
+    this.#findClash = arrayQuery(database, 'SELECT number FROM clashes WHERE name = ?');
     this.#beginReads = database.prepare('BEGIN');
     this.#endReads = database.prepare('COMMIT');
   }
@@ -110,7 +110,7 @@ export class StreamNamesFile {
 
   /** The end of the part of the log whose names are here. */
   progress(): Tail {
-    const row = this.#database.prepare('SELECT position, chain FROM reached').get() as Tail | undefined;
+    const row = query<Tail>(this.#database, 'SELECT position, chain FROM reached').get();
     return row ? { position: row.position, chain: row.chain } : { position: 0, chain: CHAIN_GENESIS };
   }
 
@@ -166,4 +166,4 @@ export class StreamNamesFile {
 const openStreamNames = (dataDir: string, readOnly: boolean): DatabaseSync =>
   openDatabase(streamNamesFile(dataDir), { synchronous: 'NORMAL', readOnly, cacheSize: 16_384 });
 
-const numberIn = (row: unknown): number | null => (row as readonly [number] | undefined)?.[0] ?? null;
+const numberIn = (row: [number: number] | undefined): number | null => row?.[0] ?? null;

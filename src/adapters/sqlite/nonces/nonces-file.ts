@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { openDatabase } from '../database.ts';
+import { openDatabase, query } from '../database.ts';
 
 /**
  * Numbered, so that every insert goes to the end: the digests themselves are random and need no index, memory has one.
@@ -56,9 +56,8 @@ export class NoncesFile {
     }
   }
 
-  *all(): Iterable<UsedNonce> {
-    const rows = this.#database.prepare('SELECT digest, expires_at_sec AS expiresAtSec FROM nonces').iterate();
-    yield* rows as Iterable<unknown> as Iterable<UsedNonce>;
+  all(): Iterable<UsedNonce> {
+    return query<UsedNonce>(this.#database, 'SELECT digest, expires_at_sec AS expiresAtSec FROM nonces').iterate();
   }
 
   close(): void {
