@@ -25,6 +25,30 @@ export function addMerchants(program: Command, host: CliHost): Command {
   admin(merchant, host, 'remove-domain <merchant_id> <domain_id>', 'merchant.remove-domain', 'remove a shop domain', [
     WHO,
   ]);
+  addPolicy(merchant, host);
+  addLogo(merchant, host);
+  admin(
+    merchant,
+    host,
+    'set-change-delay <merchant_id>',
+    'merchant.set-change-delay',
+    'how long changes of webhook URLs, policy and settlement addresses wait; a shorter delay waits as well',
+    [['--minutes <n>', '0 to 43200; default: as CHANGE_DELAY_MINUTES says', true], WHO],
+  );
+  admin(merchant, host, 'changes <merchant_id>', 'merchant.changes', 'changes that wait');
+  admin(
+    merchant,
+    host,
+    'withdraw-change <merchant_id> <change_id>',
+    'merchant.withdraw-change',
+    'withdraw a change that waits',
+    [WHO],
+  );
+  addKeys(program, host);
+  return merchant;
+}
+
+function addPolicy(merchant: Command, host: CliHost): void {
   admin(merchant, host, 'set-policy <merchant_id>', 'merchant.set-policy', 'change how payments are judged', [
     ['--settlement-coin <coin>', 'USDT or USDC'],
     ['--networks <list>', 'comma-separated, in the order shown'],
@@ -46,6 +70,9 @@ export function addMerchants(program: Command, host: CliHost): Command {
     ['--service-fee <percent>', 'what the operator keeps of orders created from now on, such as 0.5; 0 for none'],
     WHO,
   ]);
+}
+
+function addLogo(merchant: Command, host: CliHost): void {
   merchant
     .command('set-logo <merchant_id>')
     .description("the shop's picture on payment pages: a PNG file, at most 128 KiB and 1024 pixels a side")
@@ -57,23 +84,9 @@ export function addMerchants(program: Command, host: CliHost): Command {
         json === true,
       );
     });
-  admin(
-    merchant,
-    host,
-    'set-change-delay <merchant_id>',
-    'merchant.set-change-delay',
-    'how long changes of webhook URLs, policy and settlement addresses wait; a shorter delay waits as well',
-    [['--minutes <n>', '0 to 43200; default: as CHANGE_DELAY_MINUTES says', true], WHO],
-  );
-  admin(merchant, host, 'changes <merchant_id>', 'merchant.changes', 'changes that wait');
-  admin(
-    merchant,
-    host,
-    'withdraw-change <merchant_id> <change_id>',
-    'merchant.withdraw-change',
-    'withdraw a change that waits',
-    [WHO],
-  );
+}
+
+function addKeys(program: Command, host: CliHost): void {
   const key = program.command('key').description('API keys');
   const restrictions: readonly [string, string][] = [
     ['--scopes <list>', `what it may do, of ${SCOPES.join(', ')}; all for everything`],
@@ -102,7 +115,6 @@ export function addMerchants(program: Command, host: CliHost): Command {
     [WHO],
   );
   admin(key, host, 'revoke <merchant_id> <key_id>', 'key.revoke', 'revoke an API key at once', [WHO]);
-  return merchant;
 }
 
 /** Base64. Throws `CommandRefused`. */

@@ -75,8 +75,8 @@ export async function startOutside(
   audit: RunningAudit,
 ): Promise<Outside> {
   const { config, roles, storage, clock, log } = parts;
-  const { metrics, store, rates, addresses, projections, core, startedAtMs, caughtUp } = foundation;
-  const { watched, payouts, webhooks, lookUps } = money;
+  const { metrics, store, rates, addresses, projections, core, startedAtMs } = foundation;
+  const { watched, webhooks } = money;
   const health = new HealthChecks();
   const apiParts = await startApiParts(parts, foundation, audit);
   const { ledger } = apiParts;
@@ -129,21 +129,12 @@ export async function startOutside(
   });
   const admin = await serveAdmin(config.DATA_DIR, commands, ledger.streams);
   const adminHttp = await startAdminHttp(config, commands, ledger.streams, { log, metrics });
-  const projectionCheck = roles.worker
-    ? watchProjections(metrics, log, { store, readModel: storage.readModel, caughtUp }, () =>
-        storage.comparison.drift(),
-      )
-    : null;
+  const projectionCheck = roles.worker ? startProjectionCheck(parts, foundation) : null;
   const books = watchBooks(parts, foundation, ledger, health);
-  if (lookUps) health.add(lookUps.health);
-  if (payouts) watchPayouts(payouts, health, metrics);
-  health.add(() => storage.health());
-  if (storage.agreement) watchAgreement(storage.agreement, storage.snapshots, health, metrics);
+  watchPayoutsAndStorage(parts, foundation, money, health);
   health.started();
-  const publicStatus =
-    config.PUBLIC_STATUS_DIR === undefined
-      ? null
-      : startPublicStatus(config.PUBLIC_STATUS_DIR, observability.status, log);
+  const { PUBLIC_STATUS_DIR: statusDir } = config;
+  const publicStatus = statusDir === undefined ? null : startPublicStatus(statusDir, observability.status, log);
   return {
     baseUrl: web?.publicUrl ?? '',
     opsUrl: urlOf(config.HOST, ops),
@@ -166,6 +157,21 @@ export async function startOutside(
       await closeServer(ops);
     },
   };
+}
+
+const startProjectionCheck = ({ storage, log }: ServiceParts, { metrics, store, caughtUp }: Foundation) =>
+  watchProjections(metrics, log, { store, readModel: storage.readModel, caughtUp }, () => storage.comparison.drift());
+
+function watchPayoutsAndStorage(
+  { storage }: ServiceParts,
+  { metrics }: Foundation,
+  { lookUps, payouts }: MovingMoney,
+  health: HealthChecks,
+): void {
+  if (lookUps) health.add(lookUps.health);
+  if (payouts) watchPayouts(payouts, health, metrics);
+  health.add(() => storage.health());
+  if (storage.agreement) watchAgreement(storage.agreement, storage.snapshots, health, metrics);
 }
 
 /** What pages, the API and commands are answered from. */

@@ -49,7 +49,12 @@ export function treasuryCommands(parts: CommandParts): AdminCommands {
   };
 }
 
-function sweepCommands({ treasury, payouts, clock }: CommandParts): AdminCommands {
+function sweepCommands(parts: CommandParts): AdminCommands {
+  const { treasury } = parts;
+  const executorsOf = (args: AdminArguments): readonly MoveExecutor[] => {
+    const network = optionalNetwork(args);
+    return treasury().moves.executors.filter(({ chain }) => network === undefined || chain.network === network);
+  };
   const unbookedOf = async (executor: MoveExecutor, after: string | null): Promise<JsonValue> => {
     const { found, native, addressesRead, next } = await treasury().unbooked(executor, after);
     const money = found.map(({ sessionId, network, address, coin, booked, onChain, todo }) => ({
@@ -61,42 +66,10 @@ function sweepCommands({ treasury, payouts, clock }: CommandParts): AdminCommand
     return { addresses_read: addressesRead, next, found: money, native_coin: nativeCoin };
   };
   return {
-    'treasury.sweep': async (args) => {
-      const mode = optionalMode(args);
-      const network = optionalNetwork(args);
-      const coin = optionalCoin(args);
-      const min = optionalText(args, 'min') ?? '0';
-      const minUnits = min === '0' ? 1n : (parseAmount(min) ?? refused('min must be a decimal amount such as 10.00'));
-      const filter = { ...(mode && { mode }), ...(network && { network }), ...(coin && { coin }), minUnits };
-      const dryRun = args['dryRun'] === true;
-      const most = wholeOf(args, 'most');
-      const sweeps = await treasury().sweeper.sweep(filter, {
-        ...{ requestedBy: actorOf(args), dryRun },
-        ...(most !== null && { most }),
-      });
-      const shown = sweeps.map(
-        ({ moveId, mode: of, network: on, coin: what, units, address, toAddress, note, fee }) => ({
-          ...{
-            id: moveId,
-            mode: of,
-            network: on,
-            coin: what,
-            amount: formatAmount(units),
-            from_address: address,
-            to_address: toAddress,
-            note,
-          },
-          ...(dryRun && { fee: fee ? formatAmount(fee) : null, fee_coin: NATIVE_COIN[on] }),
-        }),
-      );
-      return { dry_run: dryRun, sweeps: shown };
-    },
+    'treasury.sweep': (args) => sweep(parts, args),
     'treasury.moves': async () => ({ moves: (await Promise.all(treasury().moves.executors.map(movesOf))).flat() }),
     'treasury.reconcile': async (args) => {
-      const network = optionalNetwork(args);
-      const executors = treasury().moves.executors.filter(
-        ({ chain }) => network === undefined || chain.network === network,
-      );
+      const executors = executorsOf(args);
       const after = optionalText(args, 'after') ?? null;
       if (after !== null && executors.length !== 1)
         refused('after needs --network: it names where the look at the addresses of one network ended');
@@ -107,48 +80,76 @@ function sweepCommands({ treasury, payouts, clock }: CommandParts): AdminCommand
         );
       return { treasuries };
     },
-    'treasury.acknowledge': async (args) => {
-      const outflow = requiredText(args, 'outflow');
-      const facts = {
-        actor: requiredText(args, 'operator'),
-        reason: requiredText(args, 'reason'),
-        nowSec: toSec(clock.nowMs()),
-      };
-      for (const executor of treasury().moves.executors) {
-        // A transaction that took several coins is explained as one.
-        const reported = Object.values((await executor.context()).unknownOutflows);
-        const meant = reported.filter((found) => found.outflowKey === outflow || found.txHash === outflow);
-        if (meant.length === 0) continue;
-        const { mode, network } = executor.chain;
-        await reportOutflows(executor, payouts.signer);
-        const outflowKeys = meant.map(({ outflowKey }) => outflowKey);
-        const act = {
-          kind: 'acknowledge',
-          mode,
-          network,
-          outflowKeys,
-          reason: facts.reason,
-          proposedBy: facts.actor,
-        } as const;
-        const agreed = await agree(payouts.signer, [act], args);
-        if (!agreed.ok) return agreed.answer;
-        if (!agreed.done) return { outflow, approved_by: agreed.approvers, status: 'waiting_for_approval' };
-        for (const { outflowKey } of meant) {
-          const fault = await executor.tell({ type: 'AcknowledgeOutflow', outflowKey, ...facts }, facts.actor);
-          if (fault !== null) refused(fault);
-        }
-        return { acknowledged: outflow, approved_by: agreed.approvers };
-      }
-      return refused('no such outflow is reported');
-    },
+    'treasury.acknowledge': (args) => acknowledge(parts, args),
     'treasury.balances': async (args) => {
-      const network = optionalNetwork(args);
-      const executors = treasury().moves.executors.filter(
-        ({ chain }) => network === undefined || chain.network === network,
-      );
+      const executors = executorsOf(args);
       return { treasuries: await Promise.all(executors.map((executor) => balancesOf(executor))) };
     },
   };
+}
+
+async function sweep({ treasury }: CommandParts, args: AdminArguments): Promise<JsonValue> {
+  const mode = optionalMode(args);
+  const network = optionalNetwork(args);
+  const coin = optionalCoin(args);
+  const min = optionalText(args, 'min') ?? '0';
+  const minUnits = min === '0' ? 1n : (parseAmount(min) ?? refused('min must be a decimal amount such as 10.00'));
+  const filter = { ...(mode && { mode }), ...(network && { network }), ...(coin && { coin }), minUnits };
+  const dryRun = args['dryRun'] === true;
+  const most = wholeOf(args, 'most');
+  const sweeps = await treasury().sweeper.sweep(filter, {
+    ...{ requestedBy: actorOf(args), dryRun },
+    ...(most !== null && { most }),
+  });
+  const shown = sweeps.map(({ moveId, mode: of, network: on, coin: what, units, address, toAddress, note, fee }) => ({
+    ...{
+      id: moveId,
+      mode: of,
+      network: on,
+      coin: what,
+      amount: formatAmount(units),
+      from_address: address,
+      to_address: toAddress,
+      note,
+    },
+    ...(dryRun && { fee: fee ? formatAmount(fee) : null, fee_coin: NATIVE_COIN[on] }),
+  }));
+  return { dry_run: dryRun, sweeps: shown };
+}
+
+async function acknowledge({ treasury, payouts, clock }: CommandParts, args: AdminArguments): Promise<JsonValue> {
+  const outflow = requiredText(args, 'outflow');
+  const facts = {
+    actor: requiredText(args, 'operator'),
+    reason: requiredText(args, 'reason'),
+    nowSec: toSec(clock.nowMs()),
+  };
+  for (const executor of treasury().moves.executors) {
+    // A transaction that took several coins is explained as one.
+    const reported = Object.values((await executor.context()).unknownOutflows);
+    const meant = reported.filter((found) => found.outflowKey === outflow || found.txHash === outflow);
+    if (meant.length === 0) continue;
+    const { mode, network } = executor.chain;
+    await reportOutflows(executor, payouts.signer);
+    const outflowKeys = meant.map(({ outflowKey }) => outflowKey);
+    const act = {
+      kind: 'acknowledge',
+      mode,
+      network,
+      outflowKeys,
+      reason: facts.reason,
+      proposedBy: facts.actor,
+    } as const;
+    const agreed = await agree(payouts.signer, [act], args);
+    if (!agreed.ok) return agreed.answer;
+    if (!agreed.done) return { outflow, approved_by: agreed.approvers, status: 'waiting_for_approval' };
+    for (const { outflowKey } of meant) {
+      const fault = await executor.tell({ type: 'AcknowledgeOutflow', outflowKey, ...facts }, facts.actor);
+      if (fault !== null) refused(fault);
+    }
+    return { acknowledged: outflow, approved_by: agreed.approvers };
+  }
+  return refused('no such outflow is reported');
 }
 
 function wholeOf(args: AdminArguments, name: string): number | null {

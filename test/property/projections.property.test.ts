@@ -13,7 +13,8 @@ import { TRANSACTIONS_TABLE, type TransactionRow } from '../../projections/sessi
 import type { JsonValue, Row } from '../../src/ports/read-model.ts';
 import { ProjectionRunner, RebuildRunning } from '../../src/runtime/projections/runner.ts';
 import { listedRefund, listedSession } from '../../src/features/sessions/list-views.ts';
-import { Lists, type CreatedRange, type Listing, type Paging } from '../../src/features/sessions/lists.ts';
+import { Lists, type Listing, type Paging } from '../../src/features/sessions/lists.ts';
+import type { CreatedRange } from '../../src/features/sessions/list-filters.ts';
 import type { Outcome } from '../../src/features/shared/merchant-api.ts';
 import { refundView, sessionView } from '../../src/features/sessions/view.ts';
 import type { SessionState } from '../../state-machines/checkout-session/session.decider.ts';

@@ -8,7 +8,6 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
 import type { Network } from '../../domain/networks.ts';
 import type { WebhookUrlVetting } from '../../ports/webhook-sender.ts';
-import { parseAddressList } from '../../runtime/util/address-list.ts';
 import type { Sealer } from '../../runtime/util/sealing.ts';
 import type { Waiting } from '../../../state-machines/merchant/endpoints.decider.ts';
 import type { MerchantState } from '../../../state-machines/merchant/merchant.decider.ts';
@@ -32,6 +31,7 @@ import {
 import type { MerchantDirectory } from './directory.ts';
 import { readLogo } from './logo.ts';
 import { overviewOf, type MerchantOverview, type WebhookOverview } from './overview.ts';
+import { addressFault, invalidHost, normalHost, noSuchMerchant, type Refused } from './refused.ts';
 import type { MerchantHandler } from '../shared/handlers/merchant-handler.ts';
 import { must } from '../../domain/must.ts';
 
@@ -415,7 +415,7 @@ export class Merchants {
     return (await this.#deps.handler.read(merchantStream(merchantId)))?.context.registered?.mode ?? null;
   }
 
-  #vet(url: string | null, param: string): { ok: true; value: string | null } | (Outcome<never> & { ok: false }) {
+  #vet(url: string | null, param: string): { ok: true; value: string | null } | Refused {
     if (url === null) return { ok: true, value: null };
     const vetted = this.#deps.vetWebhookUrl(url);
     if (vetted.ok) return { ok: true, value: vetted.url };
@@ -435,30 +435,3 @@ const GUARDED: ReadonlySet<MerchantCommand['type']> = new Set<MerchantCommand['t
 /** Stores what the first request with a key made, and gives it back to those that repeat it. */
 type Keep = (made: string) => Promise<Outcome<string>>;
 const keepNothing: Keep = async (made) => ({ ok: true, value: made });
-
-const noSuchMerchant: Outcome<never> & { ok: false } = {
-  ok: false,
-  refusal: { code: 'not_found', message: 'no such merchant' },
-};
-
-const invalidHost: Outcome<never> & { ok: false } = {
-  ok: false,
-  refusal: {
-    code: 'invalid_request',
-    message: 'host must be a host name such as shop.example, without scheme, port or path',
-    param: 'host',
-  },
-};
-
-/** The host as URLs give it back (lower case, punycode); null when it is anything more than a host. */
-function normalHost(text: string): string | null {
-  const url = /^[^\s/\\?#@:%[\]]{1,253}$/.test(text) ? URL.parse(`https://${text}/`) : null;
-  return url === null ? null : url.hostname;
-}
-
-function addressFault({ addresses = [] }: Partial<KeyRestrictions>): (Outcome<never> & { ok: false }) | null {
-  const list = parseAddressList(addresses);
-  if (!('invalid' in list)) return null;
-  const message = `addresses: ${list.invalid} is no IPv4 or IPv6 address or CIDR range, such as 203.0.113.7 or 2001:db8::/32`;
-  return { ok: false, refusal: { code: 'invalid_request', message, param: 'addresses' } };
-}

@@ -1,18 +1,9 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
-import { refundList, refundsOfSession, type RefundListFilters } from '../../../projections/sessions/refund-list.ts';
+import { refundList, refundsOfSession } from '../../../projections/sessions/refund-list.ts';
 import { REFUNDS_TABLE, type RefundRow } from '../../../projections/sessions/refund-row.ts';
-import {
-  orderKey,
-  ORDERS_TABLE,
-  sessionList,
-  type SessionListFilters,
-} from '../../../projections/sessions/session-list.ts';
+import { orderKey, ORDERS_TABLE, sessionList } from '../../../projections/sessions/session-list.ts';
 import { SESSIONS_TABLE, type SessionRow } from '../../../projections/sessions/session-row.ts';
-import {
-  transactionList,
-  transactionsOfSession,
-  type TransactionListFilters,
-} from '../../../projections/sessions/transaction-list.ts';
+import { transactionList, transactionsOfSession } from '../../../projections/sessions/transaction-list.ts';
 import { TRANSACTIONS_TABLE, type TransactionRow } from '../../../projections/sessions/transaction-row.ts';
 import type { MerchantId, Mode, SessionId } from '../../domain/ids.ts';
 import { StoreUnavailable } from '../../ports/event-store.ts';
@@ -21,24 +12,19 @@ import { InTurnByKey } from '../../runtime/util/in-turn.ts';
 import { decodeCursor, encodeCursor, type CursorScope } from '../shared/list-cursor.ts';
 import { entriesOf, inMemory, withOldest, type Entry, type Source } from '../shared/list-source.ts';
 import type { Outcome } from '../shared/merchant-api.ts';
+import {
+  isWithin,
+  meetsFilters,
+  type CreatedRange,
+  type RefundFilters,
+  type SessionFilters,
+  type TransactionFilters,
+} from './list-filters.ts';
 import type { MetadataIndex } from './metadata-index.ts';
 import { MAX_EXAMINED, metadataSource, TooManyMatches } from './metadata-search.ts';
 import { must } from '../../domain/must.ts';
 
 const MAX_PAGE_SIZE = 100;
-
-export interface CreatedRange {
-  /** Unix seconds, both included. */
-  readonly createdFrom?: number;
-  readonly createdTo?: number;
-}
-
-export type SessionFilters = SessionListFilters &
-  CreatedRange & { readonly orderId?: string; readonly metadata?: Readonly<Record<string, string>> };
-export type TransactionFilters = TransactionListFilters &
-  CreatedRange & { readonly orderId?: string; readonly sessionId?: SessionId };
-export type RefundFilters = RefundListFilters &
-  CreatedRange & { readonly orderId?: string; readonly sessionId?: SessionId };
 
 /** Page mode, or cursor mode with an empty cursor for the first page. */
 export type Paging =
@@ -393,17 +379,6 @@ const plainFilters = ({
 });
 
 type Owner = { readonly merchantId: MerchantId; readonly mode: Mode };
-
-const meetsFilters = (row: SessionRow, { status, network, coin, orderId }: SessionFilters): boolean =>
-  (status === undefined || status === row.status || (status === 'unpaid' && row.status !== 'paid')) &&
-  (network === undefined || network in row.arrivedOn) &&
-  meet(row.dueCoin, coin) &&
-  meet(row.orderId, orderId);
-
-const meet = (value: string, wanted: string | undefined): boolean => wanted === undefined || wanted === value;
-
-const isWithin = (sec: number, { createdFrom = -Infinity, createdTo = Infinity }: CreatedRange): boolean =>
-  sec >= createdFrom && sec <= createdTo;
 
 const refused = (param: string, message: string): Outcome<never> => ({
   ok: false,

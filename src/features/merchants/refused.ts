@@ -1,0 +1,32 @@
+import type { KeyRestrictions } from '../../domain/api-keys.ts';
+import { parseAddressList } from '../../runtime/util/address-list.ts';
+import type { Outcome } from '../shared/merchant-api.ts';
+
+export type Refused = Outcome<never> & { readonly ok: false };
+
+export const noSuchMerchant: Refused = {
+  ok: false,
+  refusal: { code: 'not_found', message: 'no such merchant' },
+};
+
+export const invalidHost: Refused = {
+  ok: false,
+  refusal: {
+    code: 'invalid_request',
+    message: 'host must be a host name such as shop.example, without scheme, port or path',
+    param: 'host',
+  },
+};
+
+/** The host as URLs give it back (lower case, punycode); null when it is anything more than a host. */
+export function normalHost(text: string): string | null {
+  const url = /^[^\s/\\?#@:%[\]]{1,253}$/.test(text) ? URL.parse(`https://${text}/`) : null;
+  return url === null ? null : url.hostname;
+}
+
+export function addressFault({ addresses = [] }: Partial<KeyRestrictions>): Refused | null {
+  const list = parseAddressList(addresses);
+  if (!('invalid' in list)) return null;
+  const message = `addresses: ${list.invalid} is no IPv4 or IPv6 address or CIDR range, such as 203.0.113.7 or 2001:db8::/32`;
+  return { ok: false, refusal: { code: 'invalid_request', message, param: 'addresses' } };
+}
