@@ -21,6 +21,7 @@ import { messageOf } from '../runtime/util/message-of.ts';
 import { pagesOf } from '../runtime/event-log/log-copy.ts';
 import { createProgress } from './progress.ts';
 import { linesOf } from './text-lines.ts';
+import { codeOf } from '../runtime/util/code-of.ts';
 
 /**
  * Writes the ledger as the audit export, to a file or to standard output. Memory is bounded by a page. `total`: events
@@ -170,6 +171,6 @@ function readable<Value>(file: string, read: (file: string) => Value): Value {
   try {
     return read(file);
   } catch (error) {
-    throw new CommandRefused(`${file} cannot be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}`);
+    throw new CommandRefused(`${file} cannot be read: ${codeOf(error) ?? String(error)}`);
   }
 }

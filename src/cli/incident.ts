@@ -11,6 +11,7 @@ import { replay, turnsOf, type Replay, type Standing, type Step } from '../featu
 import { parseWhatIf, replayUnder, type WhatIf } from '../features/sessions/incident/what-if.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import { inert } from './print.ts';
+import { codeOf } from '../runtime/util/code-of.ts';
 
 /**
  * A session, or two moments with two dots between them: Unix seconds, or such as 2026-11-23T18:00Z. Throws
@@ -73,7 +74,7 @@ function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new NoIncident(`file: ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`);
+    throw new NoIncident(`file: ${file} cannot be read (${codeOf(error) ?? 'unknown'})`);
   }
 }
 

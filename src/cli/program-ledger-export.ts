@@ -7,6 +7,7 @@ import type { JsonValue } from '../ports/read-model.ts';
 import { messageOf } from '../runtime/util/message-of.ts';
 import type { CliHost } from './host.ts';
 import { createProgress, type Progress } from './progress.ts';
+import { codeOf } from '../runtime/util/code-of.ts';
 
 interface ExportFlags extends AdminArguments {
   readonly output?: string;
@@ -119,7 +120,7 @@ async function print(stream: AdminStream, progress: Progress | null): Promise<vo
     await pipeline(counted(stream, progress), process.stdout, { end: false });
   } catch (error) {
     // Whoever reads wants no more, as `head` does.
-    if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw refused(error, 'the export was cut off');
+    if (codeOf(error) !== 'EPIPE') throw refused(error, 'the export was cut off');
   }
 }
 

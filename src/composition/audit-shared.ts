@@ -1,4 +1,3 @@
-import type { CheckpointSigned } from '../domain/events/operations-events.ts';
 import { AUDIT_STREAM } from '../domain/streams.ts';
 import { AuditTreeBehind, type AuditAnchor, type AuditIdentity, type AuditTree } from '../ports/audit.ts';
 import type { EventStore } from '../ports/event-store.ts';
@@ -12,6 +11,7 @@ import { createSequencer } from './audit-sequencer.ts';
 import type { RunningAudit } from '../features/audit/running-audit.ts';
 import type { ServiceParts } from './service-parts.ts';
 import type { SharedLog } from './storage-parts.ts';
+import { dataOf } from '../runtime/commands/codec.ts';
 
 const LEASE = 'sign-checkpoints';
 const STATUS_EVERY_MS = 1_000;
@@ -155,7 +155,7 @@ async function fromTiles(
 ): Promise<{ audit: StoreAudit; isWhole: boolean } | null> {
   const last = await store.lastOfStream(AUDIT_STREAM);
   if (!last) return null;
-  const newest = JSON.parse(last.data) as CheckpointSigned['data'];
+  const newest = dataOf(last, 'CheckpointSigned');
   const tiles: readonly KeptTile[] = (await kept.all()).slice(0, Math.floor(newest.size / TILE_LEAVES));
   if (tiles.length === 0) return null;
   const audit = auditOf([newest]);

@@ -21,6 +21,8 @@ import type { Server } from 'node:http';
 import type { Core } from './core.ts';
 import type { ServiceParts } from './service-parts.ts';
 import { must } from '../domain/must.ts';
+import { codeOf } from '../runtime/util/code-of.ts';
+import { messageOf } from '../runtime/util/message-of.ts';
 
 const SANDBOX_PORT = 8082;
 
@@ -108,7 +110,7 @@ async function listenOn(server: Server, config: Config, port: number): Promise<v
   try {
     await listen(port);
   } catch (error) {
-    if (config.CONSOLE_PORT !== undefined || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    if (config.CONSOLE_PORT !== undefined || codeOf(error) !== 'EADDRINUSE') throw error;
     await listen(0);
   }
 }
@@ -173,7 +175,7 @@ function roleFault(text: string): string | false {
     grantsOf(text, () => true);
     return false;
   } catch (error) {
-    return `CONSOLE_SSO_ROLES: ${(error as Error).message}`;
+    return `CONSOLE_SSO_ROLES: ${messageOf(error)}`;
   }
 }
 

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
-import type { CheckpointSigned } from '../domain/events/operations-events.ts';
 import { AUDIT_STREAM } from '../domain/streams.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import { namesKeys } from './sealing-keys.ts';
 import { sandboxMasterKey, sandboxNamespace } from './secrets-files.ts';
+import { dataOf } from '../runtime/commands/codec.ts';
 
 /** The ledger for reading alone. */
 export interface LedgerReader extends Pick<EventStore, 'readAll' | 'close'> {
@@ -36,7 +36,7 @@ async function openOnServers(config: Config, connectionString: string): Promise<
     // Servers do not count; what was signed last is most of it.
     expectedEvents: async () => {
       const last = await store.lastOfStream(AUDIT_STREAM);
-      return last ? (JSON.parse(last.data) as CheckpointSigned['data']).size : 0;
+      return last ? dataOf(last, 'CheckpointSigned').size : 0;
     },
     close: () => store.close(),
   };

@@ -8,6 +8,7 @@ import type { JsonValue } from '../ports/read-model.ts';
 import { writePrivateFile } from '../runtime/util/private-file.ts';
 import { configurationSummary } from './configuration-summary.ts';
 import { reading } from './log-exports.ts';
+import { codeOf } from '../runtime/util/code-of.ts';
 
 /**
  * Writes what is recorded of a session or a range of time into a file of this user alone. Throws `InvalidConfig` and
@@ -42,6 +43,6 @@ function linesIn(file: string): string[] {
   try {
     return readFileSync(file, 'utf8').split('\n').map(withoutSecrets);
   } catch (error) {
-    throw new InvalidConfig(`--logs: ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`);
+    throw new InvalidConfig(`--logs: ${file} cannot be read (${codeOf(error) ?? 'unknown'})`);
   }
 }

@@ -1,6 +1,7 @@
 import { statSync, type Stats } from 'node:fs';
 import { InvalidConfig } from '../config.ts';
 import { must } from '../domain/must.ts';
+import { codeOf } from '../runtime/util/code-of.ts';
 
 const octal = (mode: number): string => (mode & 0o777).toString(8).padStart(4, '0');
 
@@ -25,7 +26,7 @@ function statOf(name: string, path: string): Stats {
   try {
     return statSync(path);
   } catch (error) {
-    throw new InvalidConfig(`${name}: ${path} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`);
+    throw new InvalidConfig(`${name}: ${path} cannot be read (${codeOf(error) ?? 'unknown'})`);
   }
 }
 

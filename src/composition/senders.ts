@@ -9,6 +9,7 @@ import { NETWORKS } from '../domain/networks.ts';
 import type { ContractCheck } from '../ports/senders.ts';
 import { withExchangeWallets, type ExchangeWallets } from '../features/deposits/exchange-wallets.ts';
 import { reached, type NetworkAccess } from './network-access.ts';
+import { messageOf } from '../runtime/util/message-of.ts';
 
 /** Tells on a network whether code or a key owns an address. */
 export function contractCheck(access: NetworkAccess): ContractCheck {
@@ -43,6 +44,6 @@ function contentOf(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
-    throw new InvalidConfig(`EXCHANGE_WALLETS_FILE: ${file} cannot be read as JSON (${(error as Error).message})`);
+    throw new InvalidConfig(`EXCHANGE_WALLETS_FILE: ${file} cannot be read as JSON (${messageOf(error)})`);
   }
 }

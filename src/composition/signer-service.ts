@@ -9,6 +9,7 @@ import { demandOwnDirectory, demandPrivateDirectory, demandPrivateFile, demandSh
 import { productionPayoutRules } from './payouts.ts';
 import { productionAccess } from './production-networks.ts';
 import { must } from '../domain/must.ts';
+import { codeOf } from '../runtime/util/code-of.ts';
 
 /** Of the signer's settings, the files whose content is as good as the money. */
 const SECRET_FILES = [
@@ -87,8 +88,6 @@ function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8').trim();
   } catch (error) {
-    throw new InvalidConfig(
-      `SIGNER_SECRET_FILE: ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`,
-    );
+    throw new InvalidConfig(`SIGNER_SECRET_FILE: ${file} cannot be read (${codeOf(error) ?? 'unknown'})`);
   }
 }

@@ -14,6 +14,7 @@ import { sealKeystore } from '../signer/keystore.ts';
 import { SCRYPT_COST } from '../signer/sealed-text.ts';
 import { InvalidMnemonic, newMnemonic, Wallet } from '../signer/wallet.ts';
 import { must } from '../domain/must.ts';
+import { codeOf } from '../runtime/util/code-of.ts';
 
 type Environment = Record<string, string | undefined>;
 
@@ -188,7 +189,7 @@ export function writeText(file: string, text: string): void {
   try {
     writePrivateFile(file, text);
   } catch (error) {
-    throw new CommandRefused(`${file} cannot be written (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`);
+    throw new CommandRefused(`${file} cannot be written (${codeOf(error) ?? 'unknown'})`);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Grant, PersonRole } from '../domain/events/person-events.ts';
 import type { MerchantId } from '../domain/ids.ts';
+import { oneOf } from '../domain/one-of.ts';
 
 /**
  * Everything that can be done in the console. Those of the first list are done for one merchant, the others for the
@@ -47,8 +48,7 @@ export type Action = MerchantAction | ServiceAction;
 export const ACTIONS: readonly Action[] = [...OF_A_MERCHANT, ...OF_THE_SERVICE];
 
 const isReading = (action: Action): boolean => action.endsWith('.read');
-export const isOfMerchant = (action: Action): action is MerchantAction =>
-  (OF_A_MERCHANT as readonly Action[]).includes(action);
+export const isOfMerchant = oneOf(OF_A_MERCHANT);
 
 const VIEWER: readonly Action[] = ['payments.read', 'requests.read', 'webhooks.read', 'settings.read'];
 

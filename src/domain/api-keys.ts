@@ -1,3 +1,4 @@
+import { oneOf } from './one-of.ts';
 /** What an API key may be allowed to do; a key without a list may do everything. */
 export const SCOPES = [
   'payments:read',
@@ -10,7 +11,7 @@ export const SCOPES = [
 
 export type Scope = (typeof SCOPES)[number];
 
-export const isScope = (text: string): text is Scope => (SCOPES as readonly string[]).includes(text);
+export const isScope = oneOf(SCOPES);
 
 /** What each scope lets a key do, for people. */
 export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {

@@ -2,6 +2,7 @@ import type { Mode } from './ids.ts';
 import type { Coin } from './money.ts';
 import type { Network } from './networks.ts';
 import { needsAcknowledgement, type Sender } from './senders.ts';
+import { oneOf } from './one-of.ts';
 
 /*
  * Where the address that paid cannot be refunded, the payer claims the payment: proves that it is theirs and names who
@@ -14,8 +15,7 @@ import { needsAcknowledgement, type Sender } from './senders.ts';
  */
 export const EVIDENCE_KINDS = ['signature', 'test_payment', 'no_sender'] as const;
 export type EvidenceKind = (typeof EVIDENCE_KINDS)[number];
-export const isEvidenceKind = (text: string): text is EvidenceKind =>
-  (EVIDENCE_KINDS as readonly string[]).includes(text);
+export const isEvidenceKind = oneOf(EVIDENCE_KINDS);
 
 /** What can prove a deposit: nobody holds the key of a contract, and an exchange does not sign for its customers. */
 export function evidenceFor(fromAddress: string | null, sender: Sender | null | undefined): readonly EvidenceKind[] {

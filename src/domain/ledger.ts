@@ -1,6 +1,7 @@
 import type { MerchantId } from './ids.ts';
 import { NATIVE_COIN, type Network } from './networks.ts';
 import type { Coin } from './money.ts';
+import { oneOf } from './one-of.ts';
 
 /*
  * The words of the books. Every amount in them belongs to one coin on one network, since a coin on one chain can never
@@ -88,9 +89,7 @@ export function isAdjustable(name: string): boolean {
 /** Whether the chart of accounts has the account; it need not have been used. */
 export function isAccount(name: string): boolean {
   const part = merchantAccountOf(name)?.part;
-  return part === undefined
-    ? OPERATOR_ACCOUNTS.includes(name)
-    : (MERCHANT_ACCOUNTS as readonly string[]).includes(part);
+  return part === undefined ? OPERATOR_ACCOUNTS.includes(name) : oneOf(MERCHANT_ACCOUNTS)(part);
 }
 
 /** One line of an entry. */

@@ -1,10 +1,11 @@
 import type { Mode } from './ids.ts';
 import type { Coin } from './money.ts';
+import { oneOf } from './one-of.ts';
 
 export const NETWORKS = ['ethereum', 'bsc', 'tron', 'solana'] as const;
 export type Network = (typeof NETWORKS)[number];
 
-export const isNetwork = (text: string): text is Network => (NETWORKS as readonly string[]).includes(text);
+export const isNetwork = oneOf(NETWORKS);
 
 /** Networks of one family share addresses: one EVM address serves Ethereum and BSC. */
 export const ADDRESS_FAMILIES = ['evm', 'tron', 'solana'] as const;

@@ -1,3 +1,4 @@
+import { oneOf } from './one-of.ts';
 /** Told to every merchant's default endpoint (specification, "Event types"). */
 export const OUTCOME_TYPES = [
   'payment.completed',
@@ -35,11 +36,10 @@ export type WebhookType = NotificationType | SettingsType;
 export const NOTIFICATION_TYPES: readonly NotificationType[] = [...OUTCOME_TYPES, ...OPTIONAL_TYPES];
 export const WEBHOOK_TYPES: readonly WebhookType[] = [...NOTIFICATION_TYPES, ...SETTINGS_TYPES];
 
-export const isOptionalType = (text: string): text is OptionalType =>
-  (OPTIONAL_TYPES as readonly string[]).includes(text);
-export const isSettingsType = (text: string): text is SettingsType =>
-  (SETTINGS_TYPES as readonly string[]).includes(text);
-export const isOutcomeType = (text: string): text is OutcomeType => (OUTCOME_TYPES as readonly string[]).includes(text);
+export const isOptionalType = oneOf(OPTIONAL_TYPES);
+export const isSettingsType = oneOf(SETTINGS_TYPES);
+export const isOutcomeType = oneOf(OUTCOME_TYPES);
+export const isWebhookType = oneOf(WEBHOOK_TYPES);
 
 /** What an endpoint can ask for in the object of each event, beside what is always there. */
 export const NOTIFICATION_FIELDS = ['received', 'due', 'excess', 'network', 'tx_hash', 'failure_reason'] as const;

@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { AttemptFailure, DeliveryAttempted, DeliveryScheduled } from '../domain/events/delivery-events.ts';
 import { MODES } from '../domain/ids.ts';
 import { decidedAtMs } from '../domain/notifications.ts';
-import { WEBHOOK_TYPES } from '../domain/notification-types.ts';
+import { WEBHOOK_TYPES, isWebhookType } from '../domain/notification-types.ts';
 import { exemplarOf, type TraceSource } from './exemplar.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { DeliveryObserver } from '../features/webhooks/deliver.process.ts';
@@ -111,7 +111,7 @@ export class WebhookMetrics {
     const { failure, trigger, durationMs, startedAtMs, notificationId } = attempt;
     this.#attempts.inc({ mode, result: failure ?? SUCCESS, trigger });
     this.#duration.observe(durationMs / 1000);
-    if (failure !== null || trigger === 'manual' || !(WEBHOOK_TYPES as readonly string[]).includes(eventType)) return;
+    if (failure !== null || trigger === 'manual' || !isWebhookType(eventType)) return;
     const value = Math.max(0, startedAtMs + durationMs - decidedAtMs(notificationId)) / 1000;
     this.#delivered.observe({
       labels: { event_type: eventType },

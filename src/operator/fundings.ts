@@ -1,4 +1,3 @@
-import type { TreasuryFunded } from '../domain/events/treasury-move-events.ts';
 import { OPERATOR_FUNDING } from '../domain/ledger.ts';
 import { type AdminArguments, json } from './commands.ts';
 import { type BooksNamed, cursorOf, cursorText, limitOf, modeOf, rangeOf } from './ledger-arguments.ts';
@@ -6,6 +5,7 @@ import type { LedgerJournal } from '../features/ledger/journal.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import { bookOf, type EntryRow } from '../../projections/ledger/rows.ts';
+import { dataOf } from '../runtime/commands/codec.ts';
 
 interface FundingParts extends BooksNamed {
   readonly journal: LedgerJournal;
@@ -31,8 +31,10 @@ export async function listFundings(parts: FundingParts, args: AdminArguments): P
 async function presentFunding({ store }: FundingParts, { number, id, stream, revision }: EntryRow) {
   const [event] = await store.readStream(stream, { from: revision, limit: 1 });
   if (event?.id !== id) throw new Error(`entry ${number} is of the event ${id}, which is not ${stream}/${revision}`);
-  const { network, coin, amount, address, fromAddress, txHash, logIndex, blockNumber, window, recordedAtSec } =
-    JSON.parse(event.data) as TreasuryFunded['data'];
+  const { network, coin, amount, address, fromAddress, txHash, logIndex, blockNumber, window, recordedAtSec } = dataOf(
+    event,
+    'TreasuryFunded',
+  );
   return {
     ...{
       entry: number,

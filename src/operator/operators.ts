@@ -1,7 +1,9 @@
 import { writeFileSync } from 'node:fs';
-import { OPERATOR_ROLES, type OperatorRole, type Operators } from '../ports/operators.ts';
+import { OPERATOR_ROLES, type Operators } from '../ports/operators.ts';
 import type { JsonValue } from '../ports/read-model.ts';
 import { CommandRefused, optionalText, requiredText, type AdminArguments } from './commands.ts';
+import { oneOf } from '../domain/one-of.ts';
+import { codeOf } from '../runtime/util/code-of.ts';
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9 ._@-]{0,63}$/;
 
@@ -41,15 +43,13 @@ function create(operators: Operators, args: AdminArguments, nowSec: number): Jso
   return { id: operator.id, name, role, ...(file === undefined ? { token } : { token_file: file }) };
 }
 
-const isRole = (text: string): text is OperatorRole => (OPERATOR_ROLES as readonly string[]).includes(text);
+const isRole = oneOf(OPERATOR_ROLES);
 
 /** Made before the token is: a token that could not be written would be lost. Never replaces a file. */
 function claim(file: string): void {
   try {
     writeFileSync(file, '', { flag: 'wx', mode: 0o600 });
   } catch (error) {
-    throw new CommandRefused(
-      `token-file: ${file} cannot be made (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`,
-    );
+    throw new CommandRefused(`token-file: ${file} cannot be made (${codeOf(error) ?? 'unknown'})`);
   }
 }

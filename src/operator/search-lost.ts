@@ -1,10 +1,9 @@
-import type { LedgerRestored } from '../domain/events/operations-events.ts';
 import { ADDRESS_FAMILIES, addressFamilyOf } from '../domain/networks.ts';
 import { OPERATOR_ACTS_STREAM } from '../domain/streams.ts';
 import type { AddressDeriver } from '../ports/addresses.ts';
 import type { EventStore } from '../ports/event-store.ts';
 import type { JsonValue } from '../ports/read-model.ts';
-import { decodeEvent } from '../runtime/commands/codec.ts';
+import { dataOf } from '../runtime/commands/codec.ts';
 import { depositFactsOf } from '../features/deposits/chain/facts.ts';
 import { searchLost, type FoundMoney, type LostAddresses, type SearchedChain } from '../features/unmatched/search.ts';
 import type { Inbox } from '../features/unmatched/unmatched.ts';
@@ -18,6 +17,7 @@ import {
 } from './commands.ts';
 import { unmatchedTransferOf, type RecordParts } from './record-transfer.ts';
 import { must } from '../domain/must.ts';
+import { messageOf } from '../runtime/util/message-of.ts';
 
 export interface SearchParts extends Pick<RecordParts, 'core' | 'senders' | 'treasuries'> {
   readonly store: Pick<EventStore, 'readStream'>;
@@ -57,9 +57,7 @@ export function searchCommands(parts: SearchParts): AdminCommands {
             fault: 'this process has no addresses or no provider of it',
           });
         for (const chain of deriver ? chains : []) {
-          const found = await searchLost(one, must(deriver), chain, sinceSec).catch(
-            (error: unknown) => (error as Error).message,
-          );
+          const found = await searchLost(one, must(deriver), chain, sinceSec).catch(messageOf);
           searched.push({ mode, family, network: chain.network, ...lineOf(found) });
           if (typeof found === 'string') continue;
           for (const { transfer, derivationIndex } of found.transfers) {
@@ -138,7 +136,6 @@ async function ofLastRestore(store: SearchParts['store']): Promise<Wanted> {
     throw new CommandRefused(
       'the ledger was not restored by "quittance restore": name --mode, --family, --from (an index) and --since',
     );
-  const { addresses, lastEventAtSec, backupMadeAtSec, restoredAtSec } = (decodeEvent(last).event as LedgerRestored)
-    .data;
+  const { addresses, lastEventAtSec, backupMadeAtSec, restoredAtSec } = dataOf(last, 'LedgerRestored');
   return { lost: addresses, sinceSec: lastEventAtSec ?? backupMadeAtSec, restoredAtSec };
 }

@@ -1,4 +1,3 @@
-import type { PeriodClosed } from '../domain/events/operations-events.ts';
 import type { Mode } from '../domain/ids.ts';
 import { ledgerPeriodsStream } from '../domain/streams.ts';
 import { toSec } from '../ports/clock.ts';
@@ -7,6 +6,7 @@ import type { AuditRecords } from '../features/audit/records.ts';
 import { figuresOf } from '../features/audit/statement.ts';
 import { json, refused, requiredMode, type AdminCommands } from './commands.ts';
 import { monthIn } from './ledger-arguments.ts';
+import { dataOf } from '../runtime/commands/codec.ts';
 
 export interface StatementParts {
   readonly records: Pick<AuditRecords, 'eventOf' | 'proofOfEvent' | 'verifierKey'>;
@@ -27,7 +27,7 @@ export function statementCommands({ records, closingOf }: StatementParts): Admin
       const proven =
         (await records.proofOfEvent(event)) ??
         refused('no checkpoint covers the closing yet: `quittance audit checkpoint --now`, then again');
-      const data = JSON.parse(event.data) as PeriodClosed['data'];
+      const data = dataOf(event, 'PeriodClosed');
       return json({
         ...{
           mode,

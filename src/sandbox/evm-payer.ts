@@ -6,6 +6,7 @@ import type { BlockProducer, ExclusiveChain } from './block-producer.ts';
 import { CONTRACT_WALLET, TRANSFER } from './evm-tokens.ts';
 import { signTransaction, type EvmTransaction } from './evm-transaction.ts';
 import { SandboxPaymentFailed, type SandboxPaid, type SandboxPayment } from './chain.ts';
+import { messageOf } from '../runtime/util/message-of.ts';
 
 const TRANSFER_GAS = 120_000n;
 /** Enough to be accepted, too little to finish a transfer. */
@@ -86,7 +87,7 @@ export class EvmPayer {
     try {
       await included;
     } catch (error) {
-      throw new SandboxPaymentFailed((error as Error).message);
+      throw new SandboxPaymentFailed(messageOf(error));
     }
     return { txHash, fromAddress: this.address };
   }

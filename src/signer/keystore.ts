@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import type { Mode } from '../domain/ids.ts';
 import { openText, sealedFields, sealText, type ScryptCost } from './sealed-text.ts';
+import { codeOf } from '../runtime/util/code-of.ts';
 
 const keystoreSchema = z.strictObject({
   format: z.literal('quittance-keystore'),
@@ -38,9 +39,7 @@ export function readKeystoreFile(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    throw new KeystoreRefused(
-      `the keystore file cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`,
-    );
+    throw new KeystoreRefused(`the keystore file cannot be read (${codeOf(error) ?? 'unknown'})`);
   }
 }
 

@@ -15,6 +15,7 @@ import { startSignerServer } from './server.ts';
 import { InvalidMnemonic, Wallet } from './wallet.ts';
 import { readMnemonic } from './wallet-source.ts';
 import { must } from '../domain/must.ts';
+import { codeOf } from '../runtime/util/code-of.ts';
 
 /*
  * The signer: the one process that holds private keys. It is told where its keys are by one line on standard input,
@@ -92,7 +93,7 @@ function giveUp(error: unknown): void {
     error instanceof ApproversRefused;
   const reason = known
     ? error.message
-    : `unexpected ${error instanceof Error ? `${error.name} ${(error as NodeJS.ErrnoException).code ?? ''}` : 'failure'}`;
+    : `unexpected ${error instanceof Error ? `${error.name} ${codeOf(error) ?? ''}` : 'failure'}`;
   say({ ready: false, reason: reason.trim() });
   process.exitCode = 1;
   process.stdin.destroy();

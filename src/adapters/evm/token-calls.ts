@@ -2,6 +2,7 @@ import { Interface } from 'ethers';
 import type { Token } from '../../domain/networks.ts';
 import { TransferImpossible } from '../../ports/outgoing.ts';
 import { ProviderFault, RpcError, type RpcProvider } from '../../ports/rpc-pool.ts';
+import { messageOf } from '../../runtime/util/message-of.ts';
 
 const TOKEN = new Interface([
   'function transfer(address to, uint256 value)',
@@ -57,6 +58,6 @@ export async function gasOfTransfer(
     // A provider that lags may not know yet what the sender holds.
     if (BigInt((await view(provider, token, 'balanceOf', [from])) ?? '0x0') < units)
       throw new ProviderFault('behind', `knows too little of ${token.coin} at the sender`);
-    throw new TransferImpossible('transfer_rejected', `the token refuses the transfer: ${(error as Error).message}`);
+    throw new TransferImpossible('transfer_rejected', `the token refuses the transfer: ${messageOf(error)}`);
   }
 }

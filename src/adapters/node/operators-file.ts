@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { OPERATOR_ROLES, type Operator, type Operators } from '../../ports/operators.ts';
 import { writePrivateFile } from '../../runtime/util/private-file.ts';
+import { oneOf } from '../../domain/one-of.ts';
 
 interface Entry extends Operator {
   /** SHA-256 of the token: 256 random bits need no slower hash. */
@@ -59,8 +60,7 @@ function replace(path: string, entries: readonly Entry[]): void {
 function parse(text: string, path: string): Entry[] {
   const entries = JSON.parse(text) as Entry[];
   const isEntry = ({ id, name, role, hash: kept }: Entry): boolean =>
-    [id, name, kept].every((field) => typeof field === 'string') &&
-    (OPERATOR_ROLES as readonly string[]).includes(role);
+    [id, name, kept].every((field) => typeof field === 'string') && oneOf(OPERATOR_ROLES)(role);
   if (!Array.isArray(entries) || !entries.every(isEntry)) throw new Error(`${path} is not a list of operators`);
   return entries;
 }

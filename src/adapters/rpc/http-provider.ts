@@ -2,6 +2,7 @@ import { Agent, request } from 'undici';
 import { ProviderFault, RpcError } from '../../ports/rpc-pool.ts';
 import { withoutSecretsOf } from './address-secrets.ts';
 import { createConcurrencyLimit } from './concurrency-limit.ts';
+import { codeOf } from '../../runtime/util/code-of.ts';
 
 export interface HttpProviderOptions {
   readonly url: string;
@@ -183,5 +184,5 @@ export function retryAfterMs(header: string | string[] | undefined, nowMs = Date
 
 /** Never the message: it may repeat the URL with its key. */
 function errorCode(error: unknown): string {
-  return error instanceof Error ? ((error as { code?: string }).code ?? error.name) : 'unknown';
+  return codeOf(error) ?? (error instanceof Error ? error.name : 'unknown');
 }

@@ -4,6 +4,7 @@ import type { AddressOwner, AddressSource } from '../../ports/addresses.ts';
 import type { Signer } from '../../ports/signer.ts';
 import { fingerprintOf, readExtendedPublicKey } from './extended-public-key.ts';
 import { fingerprintOfPool } from './solana-pool.ts';
+import { codeOf } from '../../runtime/util/code-of.ts';
 
 type Exporter = Pick<Signer, 'exportWatchOnly' | 'exportSolanaKeys'>;
 
@@ -31,7 +32,7 @@ export function signerOwner(signer: Exporter): AddressOwner {
 }
 
 function nullWithoutWallet(error: unknown): null {
-  if ((error as { readonly code?: unknown }).code === 'no_wallet') return null;
+  if (codeOf(error) === 'no_wallet') return null;
   throw error;
 }
 

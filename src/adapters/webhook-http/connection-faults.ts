@@ -1,3 +1,4 @@
+import { codeOf } from '../../runtime/util/code-of.ts';
 /** An address of the endpoint's host is one that no notification may reach. */
 export class ForbiddenAddress extends Error {
   override readonly name = 'ForbiddenAddress';
@@ -38,6 +39,6 @@ const PLAIN_NETWORK_ERRORS = new Set([
 
 /** What an error of a TLS connection that is being opened means. */
 export function tlsOrNetwork(error: Error): Error {
-  const code = (error as NodeJS.ErrnoException).code ?? 'UNKNOWN';
+  const code = codeOf(error) ?? 'UNKNOWN';
   return PLAIN_NETWORK_ERRORS.has(code) ? error : new TlsFailure(code);
 }

@@ -2,6 +2,7 @@ import { errors, type Dispatcher } from 'undici';
 import type { WebhookAnswer } from '../../ports/webhook-sender.ts';
 import { ForbiddenAddress, TlsFailure } from './connection-faults.ts';
 import { DnsFailure } from './host-resolver.ts';
+import { codeOf } from '../../runtime/util/code-of.ts';
 
 /** Kept of an answer. */
 const KEPT_BYTES = 4 * 1024;
@@ -101,7 +102,7 @@ function faultOf(error: Error): { fault: NonNullable<WebhookAnswer['fault']>; de
   if (error instanceof TlsFailure) return { fault: 'tls', detail: error.reason };
   if (isInvalidAnswer(error)) return { fault: 'invalid_response', detail: error.message };
   if (error instanceof errors.SocketError) return { fault: 'network', detail: `connection lost (${error.message})` };
-  return { fault: 'network', detail: (error as NodeJS.ErrnoException).code ?? error.message };
+  return { fault: 'network', detail: codeOf(error) ?? error.message };
 }
 
 const isInvalidAnswer = (error: Error): boolean =>

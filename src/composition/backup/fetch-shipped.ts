@@ -14,6 +14,7 @@ import { demandAllObjects, SHIPPED_END, SHIPPED_LOG, SHIPPED_SALTS } from './shi
 import { shippedLines, type NumberedLine } from './shipped-lines.ts';
 import { shippedIn, SHIPPED_MARK } from './shipped-mark.ts';
 import { must } from '../../domain/must.ts';
+import { messageOf } from '../../runtime/util/message-of.ts';
 
 type ShippedEvent = EncodedEvent & { readonly stream: string; readonly revision: number };
 
@@ -132,6 +133,6 @@ async function* readable(objects: ObjectStore, prefix: string): AsyncGenerator<r
   try {
     yield* shippedLines(objects, prefix);
   } catch (error) {
-    throw error instanceof CommandRefused ? error : new CommandRefused((error as Error).message);
+    throw error instanceof CommandRefused ? error : new CommandRefused(messageOf(error));
   }
 }

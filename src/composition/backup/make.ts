@@ -6,6 +6,7 @@ import { CommandRefused } from '../../operator/commands.ts';
 import { writePrivate } from '../secrets-files.ts';
 import { digestOf, MANIFEST, OF_SIGNER, SIGNER_FOLDER, type FileDigests, type Manifest } from './manifest.ts';
 import { syncPath } from '../../runtime/util/sync-path.ts';
+import { codeOf } from '../../runtime/util/code-of.ts';
 
 /** The ledger comes first: whatever its events need (salts, names of streams) is then in the later copies as well. */
 const FIRST = 'events.db';
@@ -102,7 +103,7 @@ function copySigner(directory: string, folder: string): FileDigests | string {
     for (const name of names) copyPrivately(join(directory, name), join(folder, name));
     return digestsIn(folder);
   } catch (error) {
-    if (!['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    if (!['EACCES', 'EPERM'].includes(codeOf(error) ?? '')) throw error;
     return `${directory} (SIGNER_JOURNAL_DIR) belongs to another user: run "quittance backup --only signer" as that user, too`;
   }
 }

@@ -19,6 +19,7 @@ import type { BackupPart, BackupPlaces } from './make.ts';
 import { MANIFEST, SIGNER_FOLDER } from './manifest.ts';
 import { placeFiles, verifyBackup, type AddressReach, type BackupReport, type VerifiedBackup } from './verify.ts';
 import { must } from '../../domain/must.ts';
+import { codeOf } from '../../runtime/util/code-of.ts';
 
 export interface RestoreRequest {
   readonly from: string;
@@ -191,7 +192,7 @@ function restoreSigner(
       throw new CommandRefused(
         `nothing of the signer was restored: ${error.message} (${directory}; stop a signer that uses it first)`,
       );
-    if (!['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    if (!['EACCES', 'EPERM'].includes(codeOf(error) ?? '')) throw error;
     return skipped(
       `${directory} belongs to another user: run "quittance restore --only signer" with the same backup as that user, before the start`,
     );

@@ -1,13 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PersonalKeysFile } from '../../adapters/sqlite/event-log/personal-keys-file.ts';
-import type { OperatorActed } from '../../domain/events/operations-events.ts';
 import type { HealthFact } from '../../observability/health.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { EventStore, RecordedEvent } from '../../ports/event-store.ts';
 import type { Log } from '../../ports/log.ts';
 import type { ObjectStore } from '../../ports/object-store.ts';
-import { decodeEvent } from '../../runtime/commands/codec.ts';
+import { dataOf } from '../../runtime/commands/codec.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 import { Recurring } from '../../runtime/util/recurring.ts';
 import type { KeyList } from '../../runtime/util/sealing.ts';
@@ -284,7 +283,7 @@ const lineOf = ({
 /** Whose personal data is erased. */
 function forgottenIn(event: RecordedEvent): string[] {
   if (event.type !== 'OperatorActed') return [];
-  const { act, subject } = (decodeEvent(event).event as OperatorActed).data;
+  const { act, subject } = dataOf(event, 'OperatorActed');
   return act === 'session.forget' && subject !== null ? [subject] : [];
 }
 

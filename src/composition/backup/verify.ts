@@ -4,8 +4,6 @@ import { join, resolve } from 'node:path';
 import { LogAudit } from '../../adapters/sqlite/event-log/log-audit.ts';
 import { openSqliteEventStore } from '../../adapters/sqlite/event-log/event-store.ts';
 import { SpilledMap } from '../../adapters/sqlite/read-model/spilled-map.ts';
-import type { SessionCreated } from '../../domain/events/session-events.ts';
-import type { AddressRangeLeased } from '../../domain/events/operations-events.ts';
 import type { JournalPlace } from '../../domain/events/transaction-draft.ts';
 import type { Mode } from '../../domain/ids.ts';
 import { addressFamilyOf, type AddressFamily } from '../../domain/networks.ts';
@@ -14,12 +12,13 @@ import { withKeptKeys } from '../../features/shared/kept-keys.ts';
 import { MerchantDirectory } from '../../features/merchants/directory.ts';
 import type { AuditAnchor } from '../../ports/audit.ts';
 import type { RecordedEvent } from '../../ports/event-store.ts';
-import { decodeEvent } from '../../runtime/commands/codec.ts';
+import { dataOf } from '../../runtime/commands/codec.ts';
 import { createSealer, parseMasterKeys, type SealingKeys } from '../../runtime/util/sealing.ts';
 import { keptAnchors } from '../../signer/audit-signer.ts';
 import { JournalBroken, readJournal } from '../../signer/journal.ts';
 import { faultsOfFiles, readManifest, SIGNER_FOLDER, type FileDigests, type Manifest } from './manifest.ts';
 import { syncPath } from '../../runtime/util/sync-path.ts';
+import { messageOf } from '../../runtime/util/message-of.ts';
 
 /**
  * How far the addresses of one wallet had come: those below were leased, those from `unusedFrom` on belong to no
@@ -190,8 +189,7 @@ async function openedSecrets(
     const directory = new MerchantDirectory({ store, sealer: createSealer(await withKeptKeys(store, sealingKeys)) });
     const fault = await directory.start().then(
       () => null,
-      (error: unknown) =>
-        `the keys of the settings do not open what is sealed in the backup: ${(error as Error).message}`,
+      (error: unknown) => `the keys of the settings do not open what is sealed in the backup: ${messageOf(error)}`,
     );
     await directory.close();
     return fault === null ? { faults, secrets: 'open' } : { faults: [...faults, fault], secrets: 'do not open' };
@@ -207,12 +205,12 @@ class Reach {
 
   take(recorded: RecordedEvent): null {
     if (recorded.type === 'SessionCreated') {
-      const { mode, paymentOptions } = (decodeEvent(recorded).event as SessionCreated).data;
+      const { mode, paymentOptions } = dataOf(recorded, 'SessionCreated');
       for (const { network, derivationIndex } of paymentOptions)
         raise(this.#unusedFrom, `${mode}/${addressFamilyOf(network)}`, derivationIndex + 1);
     }
     if (recorded.type === 'AddressRangeLeased') {
-      const { mode, family, to } = (decodeEvent(recorded).event as AddressRangeLeased).data;
+      const { mode, family, to } = dataOf(recorded, 'AddressRangeLeased');
       raise(this.#leasedBelow, `${mode}/${family}`, to + 1);
     }
     return null;

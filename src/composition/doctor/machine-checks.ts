@@ -19,6 +19,7 @@ import { journalDirectory } from '../payouts.ts';
 import { fault, ok, warning, type Finding } from './finding.ts';
 import { messageOf } from '../../runtime/util/message-of.ts';
 import { must } from '../../domain/must.ts';
+import { codeOf } from '../../runtime/util/code-of.ts';
 
 const LOW_BYTES = 5e9;
 const NO_SPACE_BYTES = 5e8;
@@ -193,7 +194,7 @@ async function portFinding(host: string, port: number): Promise<Finding | null> 
   } catch (error) {
     return fault(
       'ports',
-      `${host}:${port} cannot be listened on: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}`,
+      `${host}:${port} cannot be listened on: ${codeOf(error) ?? 'unknown'}`,
       'stop what uses it, or choose another port',
     );
   } finally {

@@ -6,6 +6,7 @@ import { headOfEvent } from '../../runtime/merkle/checkpoint-check.ts';
 import { isLater, type LogSource } from '../workers/followed-log.ts';
 import { SnapshotRefused, type LogAnchor } from './manifest.ts';
 import { must } from '../../domain/must.ts';
+import { dataOf } from '../../runtime/commands/codec.ts';
 
 /*
  * What ties look-ups to the one history that they were made of: a signed checkpoint, whose root speaks for every event
@@ -31,7 +32,7 @@ export async function anchorOf(deps: AnchorDeps, checkpoint: RecordedEvent, thro
   };
 }
 
-const signedIn = ({ data }: RecordedEvent): CheckpointSigned['data'] => JSON.parse(data) as CheckpointSigned['data'];
+const signedIn = (event: RecordedEvent): CheckpointSigned['data'] => dataOf(event, 'CheckpointSigned');
 
 /** Throws `SnapshotRefused` unless the log that this process follows has exactly that history. */
 export async function checkAnchor(deps: AnchorDeps, { checkpoint, since }: LogAnchor): Promise<void> {

@@ -4,6 +4,7 @@ import type { Coin } from '../money.ts';
 import type { NativeCoin, Network } from '../networks.ts';
 import type { JournalPlace, ReplacementReason, TransactionDraft, TransactionValidity } from './transaction-draft.ts';
 import type { ImpossibleReason } from './refund-failures.ts';
+import { oneOf } from '../one-of.ts';
 
 /*
  * The storage format of money that moves between our own accounts, or leaves them for somebody other than a payer, in
@@ -30,7 +31,7 @@ export type MoveKind = (typeof MOVE_KINDS)[number];
 
 /** Paid out of an account of the books that somebody else owns: a merchant's, or that of unknown senders. */
 export const OWED_MOVES = ['settlement', 'native_return'] as const satisfies readonly MoveKind[];
-export const isOwed = (kind: string): boolean => (OWED_MOVES as readonly string[]).includes(kind);
+export const isOwed = oneOf(OWED_MOVES);
 
 /** What the events of each kind are called. */
 export const MOVE_NAMES = {

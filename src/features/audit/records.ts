@@ -1,11 +1,11 @@
 import { canonicalText } from '../../domain/events/canonical-text.ts';
-import type { CheckpointSigned } from '../../domain/events/operations-events.ts';
 import type { SessionId } from '../../domain/ids.ts';
 import { AUDIT_STREAM, sessionStream } from '../../domain/streams.ts';
 import type { AuditTree } from '../../ports/audit.ts';
 import { toSec } from '../../ports/clock.ts';
 import type { EventStore, RecordedEvent } from '../../ports/event-store.ts';
 import { must } from '../../domain/must.ts';
+import { dataOf } from '../../runtime/commands/codec.ts';
 
 export interface SignedCheckpointRecord {
   readonly origin: string;
@@ -139,7 +139,7 @@ export class AuditRecords {
   }
 }
 
-function recordOf({ data, atMs }: RecordedEvent): SignedCheckpointRecord {
-  const { origin, size, rootHash, checkpoint } = JSON.parse(data) as CheckpointSigned['data'];
-  return { origin, size, rootHash, checkpoint, createdSec: toSec(atMs) };
+function recordOf(event: RecordedEvent): SignedCheckpointRecord {
+  const { origin, size, rootHash, checkpoint } = dataOf(event, 'CheckpointSigned');
+  return { origin, size, rootHash, checkpoint, createdSec: toSec(event.atMs) };
 }

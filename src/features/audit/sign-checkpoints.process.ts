@@ -7,6 +7,7 @@ import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
 import { appendNext } from '../../runtime/commands/append-next.ts';
 import { InTurn } from '../../runtime/util/in-turn.ts';
+import { dataOf } from '../../runtime/commands/codec.ts';
 
 export interface SignCheckpointsDeps {
   readonly store: Pick<EventStore, 'append' | 'lastOfStream'>;
@@ -67,7 +68,7 @@ export class SignAuditCheckpoints {
   /** The newest checkpoint that is known here; null before the first. */
   get last(): KeptCheckpoint | null {
     if (!this.#last) return null;
-    const { size, rootHash, checkpoint } = JSON.parse(this.#last.data) as CheckpointSigned['data'];
+    const { size, rootHash, checkpoint } = dataOf(this.#last, 'CheckpointSigned');
     return { size, rootHash, checkpoint, atMs: this.#last.atMs };
   }
 

@@ -5,7 +5,7 @@ import { idempotencyStream } from '../../domain/streams.ts';
 import { toSec } from '../../ports/clock.ts';
 import type { AppendResult, EventStore, RecordedEvent } from '../../ports/event-store.ts';
 import { appendNext, type AppendNextDeps } from '../../runtime/commands/append-next.ts';
-import { decodeEvent } from '../../runtime/commands/codec.ts';
+import { decodeEvent, dataOf } from '../../runtime/commands/codec.ts';
 import { actorOf, type Caller, type Outcome } from './merchant-api.ts';
 import { must } from '../../domain/must.ts';
 
@@ -116,7 +116,7 @@ export class Idempotency {
 
   async #known(stream: string): Promise<RequestAccepted['data'] | null> {
     const [first] = await this.#deps.store.readStream(stream, { limit: 1 });
-    return first ? (decodeEvent(first).event as RequestAccepted).data : null;
+    return first ? dataOf(first, 'RequestAccepted') : null;
   }
 
   #compare(known: RequestAccepted['data'], operation: string, requestHash: string, stream: string): Admission {

@@ -2,7 +2,7 @@ import type { SecretGenerated } from '../../domain/events/operations-events.ts';
 import { secretsStream, type SecretPurpose } from '../../domain/streams.ts';
 import type { EventStore } from '../../ports/event-store.ts';
 import { appendNext, type AppendNextDeps } from '../../runtime/commands/append-next.ts';
-import { decodeEvent } from '../../runtime/commands/codec.ts';
+import { dataOf } from '../../runtime/commands/codec.ts';
 import { pagesOf } from '../../runtime/event-log/log-copy.ts';
 import {
   isSealedUnder,
@@ -40,8 +40,8 @@ async function withKept(
   { setting, keys: given }: KeyList,
 ): Promise<KeyList> {
   const keys: [SealingKey, ...SealingKey[]] = [...given];
-  let waiting = (await store.readStream(secretsStream(purposeOf(kind)))).map(
-    (recorded) => (decodeEvent(recorded).event as SecretGenerated).data,
+  let waiting = (await store.readStream(secretsStream(purposeOf(kind)))).map((recorded) =>
+    dataOf(recorded, 'SecretGenerated'),
   );
   // One that was retired later opens one that was retired before, in whatever order they come.
   for (let before = Infinity; waiting.length < before;) {

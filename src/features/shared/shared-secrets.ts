@@ -4,7 +4,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { EventStore } from '../../ports/event-store.ts';
 import type { Random } from '../../ports/random.ts';
 import { appendNext } from '../../runtime/commands/append-next.ts';
-import { decodeEvent } from '../../runtime/commands/codec.ts';
+import { dataOf } from '../../runtime/commands/codec.ts';
 
 /** Seals short secrets under the master key; `context` binds the text to its purpose (AES-GCM additional data). */
 export interface SecretSeal {
@@ -30,7 +30,7 @@ export async function sharedSecrets(
   const context = (version: number): string => `secret|${purpose}|${version}`;
   const recorded = await deps.store.readStream(stream);
   if (recorded.length > 0) {
-    const facts = recorded.map((event) => (decodeEvent(event).event as SecretGenerated).data);
+    const facts = recorded.map((event) => dataOf(event, 'SecretGenerated'));
     return facts
       .map((fact) => ({
         version: fact.secretVersion,

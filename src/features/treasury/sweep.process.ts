@@ -12,6 +12,7 @@ import { orderOf } from '../payouts/moves/order.ts';
 import type { MoveExecutor } from '../payouts/moves/records.ts';
 import type { MoveMoney } from '../payouts/moves/moves.process.ts';
 import { isTransient } from '../payouts/faults.ts';
+import { messageOf } from '../../runtime/util/message-of.ts';
 
 export interface SweepCollectedDeps {
   readonly moves: MoveMoney;
@@ -104,7 +105,7 @@ export class SweepCollected {
           { err: error, mode, network },
           'collection addresses of a network cannot be looked through now',
         );
-        planned.push({ ...candidate, toAddress: executor.treasury, moveId: null, note: (error as Error).message });
+        planned.push({ ...candidate, toAddress: executor.treasury, moveId: null, note: messageOf(error) });
         look.left = 0;
       }
     }

@@ -3,6 +3,7 @@ import { refund } from './refund.schema.ts';
 import { paymentSession } from './session.schema.ts';
 import { timelineOf } from './timeline.schema.ts';
 import { webhookEvent } from './webhook.schema.ts';
+import { oneOf } from '../../domain/one-of.ts';
 
 /** Of one session, the newest. */
 export const MAX_EXPANDED_EVENTS = 100;
@@ -12,7 +13,7 @@ function expandOf<const Part extends string>(...parts: readonly Part[]) {
   const rule = `must be ${parts.length === 1 ? parts[0] : `any of ${parts.join(', ')}, separated by commas`}`;
   const isKnown = (text: string): boolean => {
     const named = text.split(',');
-    return new Set(named).size === named.length && named.every((part) => parts.includes(part as Part));
+    return new Set(named).size === named.length && named.every(oneOf(parts));
   };
   return z
     .string()

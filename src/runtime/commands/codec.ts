@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { canonicalText, type HashedParts } from '../../domain/events/canonical-text.ts';
-import type { DomainEvent, DomainEventType } from '../../domain/events/domain-event.ts';
+import type { DomainEvent, DomainEventType, EventOf } from '../../domain/events/domain-event.ts';
 import type { EventMetadata, StoredEvent } from '../../domain/events/envelope.ts';
 import { UPCASTERS } from '../../domain/upcasters.ts';
 import type { EncodedEvent, RecordedEvent } from '../../ports/event-store.ts';
@@ -232,6 +232,23 @@ export function decodeEvent(recorded: RecordedEvent): StoredEvent<DomainEvent> {
   decoded.set(recorded, stored);
   return stored;
 }
+
+/** The data of a record that must be of that type. */
+export function dataOf<Type extends DomainEventType>(recorded: RecordedEvent, type: Type): EventOf<Type>['data'] {
+  const event: AnyEvent = decodeEvent(recorded).event;
+  if (!isOfType(event, type)) throw new UnknownEvent(`${place(recorded)} is of the type ${event.type}, not ${type}`);
+  return event.data;
+}
+
+interface AnyEvent {
+  readonly type: string;
+  readonly data: unknown;
+}
+
+const isOfType = <Type extends DomainEventType>(
+  event: AnyEvent,
+  type: Type,
+): event is { readonly type: Type; readonly data: EventOf<Type>['data'] } => event.type === type;
 
 function decode(recorded: RecordedEvent): StoredEvent<DomainEvent> {
   const { stream, revision, position, id, type, version, atMs } = recorded;

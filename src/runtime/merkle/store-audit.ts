@@ -1,4 +1,3 @@
-import type { CheckpointSigned } from '../../domain/events/operations-events.ts';
 import type { AuditAnchor, AuditHead } from '../../ports/audit.ts';
 import { DamagedEvent, type EventStore, type Position, type RecordedEvent } from '../../ports/event-store.ts';
 import { HeadCheck, headOfAnchor, headOfEvent, type ExpectedHead } from './checkpoint-check.ts';
@@ -7,6 +6,7 @@ import { MerkleLog, TILE_LEAVES } from './log.ts';
 import { HASH_BYTES, leafHash, rootOfLeaves } from './tree.ts';
 import { StreamEnds } from './stream-ends.ts';
 import { must } from '../../domain/must.ts';
+import { dataOf } from '../commands/codec.ts';
 
 /** The history is not what it was; the message says what and where. */
 export class HistoryDiffers extends Error {
@@ -190,7 +190,7 @@ export class StoreAudit {
   }
 
   async #checkCheckpoint(event: RecordedEvent, place: number): Promise<void> {
-    const head = headOfEvent(JSON.parse(event.data) as CheckpointSigned['data'], this.#key);
+    const head = headOfEvent(dataOf(event, 'CheckpointSigned'), this.#key);
     if ('fault' in head) throw new HistoryDiffers(`event ${place} of the ledger is a checkpoint, but ${head.fault}`);
     if (head.size >= place)
       throw new HistoryDiffers(

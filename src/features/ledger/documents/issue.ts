@@ -6,6 +6,7 @@ import { toSec } from '../../../ports/clock.ts';
 import type { EventStore, RecordedEvent } from '../../../ports/event-store.ts';
 import { appendNext, type AppendNextDeps } from '../../../runtime/commands/append-next.ts';
 import type { Tally } from './table.ts';
+import { dataOf } from '../../../runtime/commands/codec.ts';
 
 export interface IssueDeps extends AppendNextDeps {
   readonly store: Pick<EventStore, 'append' | 'lastOfStream' | 'readStream'>;
@@ -66,7 +67,7 @@ export async function issueOf(
   while (end > 0) {
     const from = Math.max(0, end - PAGE);
     const events = await store.readStream(stream, { from, limit: end - from });
-    const found = events.findLast(({ data }) => (JSON.parse(data) as DocumentIssued['data']).sha256 === sha256);
+    const found = events.findLast((event) => dataOf(event, 'DocumentIssued').sha256 === sha256);
     if (found) return found;
     end = from;
   }

@@ -1,5 +1,4 @@
 import type { StatementIssued } from '../../../domain/events/document-events.ts';
-import type { PeriodClosed } from '../../../domain/events/operations-events.ts';
 import type { MerchantId, Mode } from '../../../domain/ids.ts';
 import { ledgerPeriodsStream, statementsStream } from '../../../domain/streams.ts';
 import { toSec } from '../../../ports/clock.ts';
@@ -11,6 +10,7 @@ import type { IssueDeps } from './issue.ts';
 import { linesTable } from './journal.ts';
 import { merchantsIn, scopeOfMonth, statementContent, type StatementOf } from './month-statement.ts';
 import { textOf } from './table.ts';
+import { dataOf } from '../../../runtime/commands/codec.ts';
 
 export interface MonthStatementsDeps extends IssueDeps {
   readonly balances: LedgerBalances;
@@ -35,7 +35,7 @@ export class MonthStatements {
     const events = await this.#deps.store.readStream(statementsStream(mode, period));
     const all = events.map((event): IssuedStatement => ({
       event,
-      data: JSON.parse(event.data) as StatementIssued['data'],
+      data: dataOf(event, 'StatementIssued'),
     }));
     return all.toSorted((one, other) => ((one.data.merchantId ?? '') < (other.data.merchantId ?? '') ? -1 : 1));
   }
@@ -58,7 +58,7 @@ export class MonthStatements {
       ({ id }) => id === closed.entry,
     );
     if (!closing) throw new Error(`the log has no event ${closed.entry}`);
-    const throughEvent = (JSON.parse(closing.data) as PeriodClosed['data']).throughPosition;
+    const throughEvent = dataOf(closing, 'PeriodClosed').throughPosition;
     const wanted: (MerchantId | null)[] = [null, ...(await merchantsIn(this.#deps, { mode, period }))];
     const made = new Set((await this.list(mode, period)).map(({ data }) => data.merchantId));
     for (const merchantId of wanted) {

@@ -1,11 +1,12 @@
 import { dayAfter, startOfDaySec } from '../../../domain/calendar.ts';
 import { shownDecimals } from '../../../domain/currencies.ts';
-import type { BookRate, BookRatesRecorded } from '../../../domain/events/book-rate-events.ts';
+import type { BookRate } from '../../../domain/events/book-rate-events.ts';
 import { BOOKED_COINS } from '../../../domain/ledger.ts';
 import { absolute, formatAmount, parseAmount, SCALE } from '../../../domain/money.ts';
 import { BOOK_RATES_STREAM } from '../../../domain/streams.ts';
 import type { EventStore } from '../../../ports/event-store.ts';
 import { must } from '../../../domain/must.ts';
+import { dataOf } from '../../../runtime/commands/codec.ts';
 
 /** A rate that is older says little of what a coin is worth. */
 const MAX_RATE_AGE_SEC = 7 * 86_400;
@@ -40,13 +41,13 @@ export class BookRates {
     const found = new Map<string, UsedRate[]>();
     for (let from = 0; ; from += PAGE) {
       const events = await store.readStream(BOOK_RATES_STREAM, { from, limit: PAGE });
-      for (const { id, data } of events) {
-        const { currency: of, source, rates } = JSON.parse(data) as BookRatesRecorded['data'];
+      for (const event of events) {
+        const { currency: of, source, rates } = dataOf(event, 'BookRatesRecorded');
         if (of !== currency) continue;
         for (const { coin, atSec, rate } of rates) {
           const ofCoin = found.get(coin) ?? [];
           found.set(coin, ofCoin);
-          ofCoin.push({ atSec, rate, units: must(parseAmount(rate)), source, event: id });
+          ofCoin.push({ atSec, rate, units: must(parseAmount(rate)), source, event: event.id });
         }
       }
       if (events.length < PAGE) break;
@@ -60,7 +61,7 @@ export class BookRates {
     const found = new Set<string>();
     for (let from = 0; ; from += PAGE) {
       const events = await store.readStream(BOOK_RATES_STREAM, { from, limit: PAGE });
-      for (const { data } of events) found.add((JSON.parse(data) as BookRatesRecorded['data']).currency);
+      for (const event of events) found.add(dataOf(event, 'BookRatesRecorded').currency);
       if (events.length < PAGE) return [...found];
     }
   }
