@@ -23,7 +23,7 @@ export const meetsFilters = (row: SessionRow, { status, network, coin, orderId }
   meet(row.dueCoin, coin) &&
   meet(row.orderId, orderId);
 
-const meet = (value: string, wanted: string | undefined): boolean => wanted === undefined || wanted === value;
+export const meet = (value: string, wanted: string | undefined): boolean => wanted === undefined || wanted === value;
 
 export const isWithin = (sec: number, { createdFrom = -Infinity, createdTo = Infinity }: CreatedRange): boolean =>
   sec >= createdFrom && sec <= createdTo;

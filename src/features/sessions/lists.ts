@@ -14,6 +14,7 @@ import { entriesOf, inMemory, withOldest, type Entry, type Source } from '../sha
 import type { Outcome } from '../shared/merchant-api.ts';
 import {
   isWithin,
+  meet,
   meetsFilters,
   type CreatedRange,
   type RefundFilters,
