@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Row } from '../../../ports/read-model.ts';
 import { syncPath } from '../../../runtime/util/sync-path.ts';
 import { arrays, createDataDir, createPrivately, inTransaction } from '../database.ts';
@@ -38,6 +38,7 @@ export class ArchivedRows {
   readonly #db: DatabaseSync;
   readonly #folder: string;
   readonly #files = new Map<number, DatabaseSync>();
+  readonly #statements = new Map<number, StatementSync>();
 
   constructor(db: DatabaseSync, readModelFile: string) {
     this.#db = db;
@@ -62,15 +63,23 @@ export class ArchivedRows {
   close(): void {
     for (const file of this.#files.values()) file.close();
     this.#files.clear();
+    this.#statements.clear();
   }
 
   #find([archive, id]: ArchivedAt): string {
-    const found = this.#open(archive).prepare('SELECT row FROM rows WHERE id = ?').get(id) as
-      | { row: string }
-      | undefined;
+    const found = this.#statement(archive).get(id) as { row: string } | undefined;
     // Whoever reads one moment of the read model may come late: the row lies in its own file again.
     if (!found) throw new Error(`row ${id} left archive ${archive} of the look-ups`);
     return found.row;
+  }
+
+  /** Making a statement costs several times as much as running it. */
+  #statement(archive: number): StatementSync {
+    const known = this.#statements.get(archive);
+    if (known) return known;
+    const made = this.#open(archive).prepare('SELECT row FROM rows WHERE id = ?');
+    this.#statements.set(archive, made);
+    return made;
   }
 
   #open(id: number): DatabaseSync {
