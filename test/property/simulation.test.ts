@@ -59,6 +59,16 @@ describe('a whole installation in virtual time', () => {
     },
   );
 
+  it('lets the signer sign nothing for an attacker who holds the worker', { timeout: ROUNDS_MS }, () => {
+    const focus = ['attack', 'sweep'].flatMap((kind) => ['--focus', kind]);
+    const where = ['--network', 'bsc', '--steps', '14', '--profile', 'embedded', ...focus];
+    const { text, status } = simulate('--seed', 'attacked', ...where, '--coverage');
+    expect(status, text).toBe(0);
+    for (const answer of ['not_the_payer', 'exceeds_deposit', 'not_on_allow_list', 'approval'])
+      expect(text).toMatch(new RegExp(`[1-9]  attack ${answer}`));
+    expect(text).not.toContain('attack signed');
+  });
+
   it('does not fall back into what was found before', { timeout: ROUNDS_MS }, () => {
     const files = readdirSync(CASES).filter((name) => name.endsWith('.json'));
     const { text, status, digests } = simulate(...files.flatMap((name) => ['--replay', join(CASES, name)]));
