@@ -87,18 +87,8 @@ export async function startOutside(
     ? await listen(config, log, foreign, (publicUrl) => webApp(parts, foundation, money, apiParts, publicUrl))
     : null;
   const observability = startObservability({
-    config,
-    metrics,
-    health,
-    clock,
-    log,
-    store,
+    ...{ config, metrics, health, clock, log, store, core, watched, projections, rates, addresses },
     readModel: storage.readModel,
-    core,
-    watched,
-    projections,
-    rates,
-    addresses,
     webhooks: () => webhooks.process?.stats ?? NO_DELIVERIES,
     startedAtMs,
     readOnly: audit.readOnly,

@@ -17,6 +17,10 @@ export class ToldDeposits implements DepositCommands {
     this.lines.push(`confirm ${sessionId} ${data.depositKey}`);
   }
 
+  async move(sessionId: SessionId, facts: DepositFacts): Promise<void> {
+    this.lines.push(`move ${sessionId} ${facts.depositKey} to ${facts.blockNumber}`);
+  }
+
   async revert(sessionId: SessionId, data: { readonly depositKey: string }): Promise<void> {
     this.lines.push(`revert ${sessionId} ${data.depositKey}`);
   }

@@ -1,5 +1,5 @@
 import { UNRESTRICTED, type KeyRestrictions } from '../../domain/api-keys.ts';
-import type { ApiKeyIssued, MerchantChangeScheduled, MerchantPolicy } from '../../domain/events/merchant-events.ts';
+import type { MerchantChangeScheduled, MerchantPolicy } from '../../domain/events/merchant-events.ts';
 import type { FinalityFloor } from '../../domain/finality-floor.ts';
 import type { ApiKeyId, MerchantId, Mode } from '../../domain/ids.ts';
 import { merchantStream } from '../../domain/streams.ts';
@@ -15,21 +15,16 @@ import type { MerchantCommand, PolicyBounds } from '../../../state-machines/merc
 import { endpointIn, nextSecretVersion, type KeyState } from '../../../state-machines/merchant/merchant.state.ts';
 import type { Outcome } from '../shared/merchant-api.ts';
 import {
-  apiSecretContext,
-  hashOfKey,
-  hintOfKey,
-  newApiKey,
-  newApiSecret,
   newChangeId,
   newDomainId,
   newEndpointId,
-  newKeyId,
   newMerchantId,
   newWebhookSecret,
   webhookSecretContext,
 } from './credentials.ts';
 import type { MerchantDirectory } from './directory.ts';
 import { readLogo } from './logo.ts';
+import { newKey, type NewKey } from './new-key.ts';
 import { overviewOf, type MerchantOverview, type WebhookOverview } from './overview.ts';
 import { addressFault, invalidHost, normalHost, noSuchMerchant, type Refused } from './refused.ts';
 import type { MerchantHandler } from '../shared/handlers/merchant-handler.ts';
@@ -71,12 +66,6 @@ export interface NewWebhookSecret {
   readonly activates_at: number;
 }
 
-export interface NewKey {
-  readonly key_id: ApiKeyId;
-  readonly api_key: string;
-  readonly api_secret: string;
-}
-
 /** How long the old webhook secret signs the main header after a new one was issued, unless it is activated before. */
 const ROTATION_SEC = 86_400;
 
@@ -100,7 +89,7 @@ export class Merchants {
     const url = this.#vet(input.webhookUrl ?? null, 'webhook_url');
     if (!url.ok) return url;
     const merchantId = newMerchantId(random);
-    const { issued, shown } = this.#newKey(merchantId, mode);
+    const { issued, shown } = newKey(this.#deps, merchantId, mode);
     const endpointId = newEndpointId(random);
     const webhookSecret = newWebhookSecret(mode, random);
     const sealedSecret = sealer.seal(
@@ -127,7 +116,7 @@ export class Merchants {
     if (mode === null) return noSuchMerchant;
     const fault = addressFault(restrictions);
     if (fault) return fault;
-    const { issued, shown } = this.#newKey(merchantId, mode);
+    const { issued, shown } = newKey(this.#deps, merchantId, mode);
     const key =
       Object.keys(restrictions).length === 0
         ? issued
@@ -399,16 +388,6 @@ export class Merchants {
       requestedBy: actor,
       installationMinutes: changeDelayMinutes,
     };
-  }
-
-  #newKey(merchantId: MerchantId, mode: Mode): { issued: ApiKeyIssued['data']; shown: NewKey } {
-    const { random, sealer } = this.#deps;
-    const keyId = newKeyId(random);
-    const apiKey = newApiKey(mode, random);
-    const apiSecret = newApiSecret(mode, random);
-    const sealedSecret = sealer.seal('api-secrets', Buffer.from(apiSecret), apiSecretContext(merchantId, keyId));
-    const issued = { merchantId, keyId, mode, keyHash: hashOfKey(apiKey), hint: hintOfKey(mode, apiKey), sealedSecret };
-    return { issued, shown: { key_id: keyId, api_key: apiKey, api_secret: apiSecret } };
   }
 
   async #modeOf(merchantId: MerchantId): Promise<Mode | null> {

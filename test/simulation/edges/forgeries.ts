@@ -2,7 +2,6 @@ import type { TransactionDraft } from '../../../src/domain/events/transaction-dr
 import type { OutgoingTransaction } from '../../../src/ports/outgoing.ts';
 import type { SigningRequest } from '../../../src/ports/outgoing-signer.ts';
 import { addressOf, payerOn } from '../networks.ts';
-import type { ModelledNetwork } from '../plan/plan.ts';
 
 /**
  * What a worker in the hands of an attacker asks the signer for, made out of a request that the service makes: each
@@ -10,7 +9,7 @@ import type { ModelledNetwork } from '../plan/plan.ts';
  */
 export function forgeriesOf(request: SigningRequest, coldAccount: string): readonly SigningRequest[] {
   const { order } = request;
-  const network = order.network as ModelledNetwork;
+  const { network } = order;
   const loot = addressOf(network, payerOn(network, 'mallory'));
   const forged = (changes: Partial<OutgoingTransaction>, draft = request.draft): SigningRequest => ({
     ...request,

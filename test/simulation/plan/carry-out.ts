@@ -178,6 +178,9 @@ export class CarriedOut {
         return void (world.chainOf(step.network).chain.isPaused = false);
       case 'attack':
         return void (world.isAttacked = false);
+      case 'pause':
+        // The process goes on by itself.
+        return;
       case 'kill':
       case 'upgrade':
         return world.nodes[step.node] === null ? world.startNode(step.node) : undefined;

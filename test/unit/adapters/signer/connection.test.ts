@@ -21,9 +21,9 @@ function connected(): SignerConnection {
 
 test('a request that is too long for the signer is refused alone, and costs nobody else the connection', async () => {
   const connection = connected();
-  await expect(connection.call('checkPayout', 'x'.repeat(MAX_JSON_LINE_BYTES))).rejects.toMatchObject({
+  await expect(connection.call('check', 'x'.repeat(MAX_JSON_LINE_BYTES))).rejects.toMatchObject({
     name: 'SignerRefused',
   });
-  expect(await connection.call('checkPayout', 'short')).toBe('short');
+  expect(await connection.call('check', 'short')).toBe('short');
   connection.close();
 });
