@@ -10,13 +10,13 @@ export const ERRORS = {
   },
   unknown_field: {
     status: 400,
-    meaning: 'The body holds a field that this operation does not know. `param` names it.',
-    action: 'Remove the field; money routes do not guess.',
+    meaning: 'The body contains a field that this operation does not know. `param` names it.',
+    action: 'Remove the field. The service does not guess where money is involved.',
   },
   session_expired: {
     status: 400,
     meaning: 'The session has expired or was cancelled.',
-    action: 'Create another session of the order, with the id of this one in `supersedes`.',
+    action: 'Create another session for the order, with the id of this one in `supersedes`.',
   },
   session_already_paid: {
     status: 400,
@@ -31,14 +31,14 @@ export const ERRORS = {
   refund_exceeds_paid: {
     status: 400,
     meaning: 'The refund is larger than what is left to refund.',
-    action: 'Read the session and ask for at most `refundable`.',
+    action: 'Read the session and request at most `refundable`.',
   },
   payer_ambiguous: {
     status: 400,
     meaning:
-      'The chain names no single payer of the money that is left, such as one that a bridge minted, so no refund can go back to it.',
+      'The chain names no single payer of the remaining money (for example money minted by a bridge), so it cannot be refunded to its payer.',
     action:
-      'Have your customer claim it and name an address (`refund_claims`), or agree where it is to go and pay it yourself: the money of a paid order is settled to you.',
+      'Have your customer claim it and name an address (`refund_claims`), or agree on an address and pay it yourself: the money of a paid order is settled to you.',
   },
   sender_not_acknowledged: {
     status: 400,
@@ -52,17 +52,17 @@ export const ERRORS = {
   },
   signature_version_required: {
     status: 401,
-    meaning: 'The request was signed with version 1, and the key takes version 2 only.',
-    action: 'Sign method, path and query as well and send `Signature-Version: 2`.',
+    meaning: 'The request was signed with version 1, and the key accepts version 2 only.',
+    action: 'Also sign method, path and query, and send `Signature-Version: 2`.',
   },
   insufficient_scope: {
     status: 403,
-    meaning: 'The key is restricted and lacks the scope that the operation needs. `message` names it.',
+    meaning: 'The key is restricted and lacks the scope that the operation requires. `message` names it.',
     action: 'Use a key with that scope, or have the operator add it.',
   },
   address_not_allowed: {
     status: 403,
-    meaning: 'The key may be used from certain addresses only, and the request came from another one.',
+    meaning: 'The key can be used only from certain addresses, and the request came from another one.',
     action: 'Send it from an allowed address, or have the operator add this one.',
   },
   not_found: {
@@ -72,8 +72,8 @@ export const ERRORS = {
   },
   method_not_allowed: {
     status: 405,
-    meaning: 'The path exists but not with this method.',
-    action: 'Use the method in the documentation.',
+    meaning: 'The path exists, but not with this method.',
+    action: 'Use the documented method.',
   },
   request_timeout: {
     status: 408,
@@ -96,7 +96,7 @@ export const ERRORS = {
     meaning: 'Another request changed the same resource at the same time.',
     action: 'Retry with the same `Idempotency-Key`.',
   },
-  body_too_large: { status: 413, meaning: 'The body is over 256 KiB.', action: 'Send less.' },
+  body_too_large: { status: 413, meaning: 'The body is larger than 256 KiB.', action: 'Send a smaller body.' },
   unsupported_media_type: {
     status: 415,
     meaning: 'The body is not plain `application/json` in UTF-8, or it is compressed.',
@@ -104,25 +104,25 @@ export const ERRORS = {
   },
   rate_limited: {
     status: 429,
-    meaning: 'Too many requests with this key, or without a valid one from this address.',
+    meaning: 'Too many requests with this key, or without a valid key from this address.',
     action: 'Wait for `Retry-After` seconds.',
   },
   internal_error: {
     status: 500,
-    meaning: 'The service failed. Nothing is known about the request.',
-    action: 'Retry with the same `order_id` or `Idempotency-Key`; quote `request_id` when you ask for help.',
+    meaning: 'The service failed. Whether the request took effect is unknown.',
+    action: 'Retry with the same `order_id` or `Idempotency-Key`; quote `request_id` when you contact support.',
   },
   addresses_unconfirmed: {
     status: 503,
     meaning:
-      'Whoever holds the keys has not confirmed that the collection addresses are its own, so none is shown. Nothing was stored.',
-    action: 'Retry after `Retry-After` seconds; the operator is alarmed.',
+      'The signer has not confirmed that the collection addresses belong to its wallet, so none can be shown. Nothing was stored.',
+    action: 'Retry after `Retry-After` seconds; the operator is alerted.',
   },
   clock_in_doubt: {
     status: 503,
     meaning:
-      "The service's clock contradicts the chains and servers around it, so no deadline can be set. Nothing was stored.",
-    action: 'Retry after `Retry-After` seconds; the operator is alarmed.',
+      "The service's clock disagrees with the chains and with other servers, so no deadline can be set. Nothing was stored.",
+    action: 'Retry after `Retry-After` seconds; the operator is alerted.',
   },
   rate_unavailable: {
     status: 503,
@@ -132,7 +132,7 @@ export const ERRORS = {
   service_unavailable: {
     status: 503,
     meaning:
-      'The service cannot take the request now. Nothing was stored. Lists answer so while they are made anew: none is shown in part.',
+      'The service cannot handle the request now. Nothing was stored. Lists also return this while they are rebuilt; an incomplete list is never shown.',
     action: 'Retry after `Retry-After` seconds.',
   },
   read_only: {

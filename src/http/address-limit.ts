@@ -17,7 +17,7 @@ export function createAddressLimit({ limiter, clientAddress }: AddressLimits): A
   return (request, nowMs) => {
     const { allowed, limit, retryAfterSec } = limiter.take(addressGroup(clientAddress(request)), nowMs);
     if (allowed) return null;
-    const message = `At most ${limit} requests at once without a valid key from this address.`;
+    const message = `Without a valid key, this address may send at most ${limit} requests in a burst.`;
     return { ok: false, refusal: { code: 'rate_limited', message }, retryAfterSec };
   };
 }

@@ -97,7 +97,7 @@ export function createResponder(options: { readonly secure: boolean; readonly pu
   }
 
   function sendAndClose(request: IncomingMessage, response: ServerResponse, requestId: string, given: Answer): number {
-    if ('file' in given) throw new Error('files are answered to whole requests alone');
+    if ('file' in given) throw new Error('files are only returned for complete requests');
     const { status, text, headers } = prepare(fixed, requestId, given, docUrl);
     headers.push('Connection', 'close');
     response.writeHead(status, headers);

@@ -332,24 +332,27 @@ const READ_ONLY: Answer = {
 };
 const SERVICE_UNAVAILABLE: Answer = {
   ok: false,
-  refusal: { code: 'service_unavailable', message: 'The service cannot take the request now.' },
+  refusal: { code: 'service_unavailable', message: 'The service cannot handle the request now.' },
 };
-const POSITION_MALFORMED: Answer = refusedField(POSITION_HEADER, 'must be sent once, as an answer carried it');
+const POSITION_MALFORMED: Answer = refusedField(POSITION_HEADER, 'must be sent once, unchanged from an earlier answer');
 const BEHIND: Answer = {
   ok: false,
-  refusal: { code: 'service_unavailable', message: 'This node has not read everything yet that another one told you.' },
+  refusal: {
+    code: 'service_unavailable',
+    message: 'This node has not yet read everything that another node showed you.',
+  },
   retryAfterSec: 1,
 };
 const INTERNAL_ERROR: Answer = {
   ok: false,
-  refusal: { code: 'internal_error', message: 'The service failed. Nothing is known about the request.' },
+  refusal: { code: 'internal_error', message: 'The service failed. Whether the request took effect is unknown.' },
 };
 
 const NOTHING: Validated<unknown> = { ok: true, value: undefined };
 
 const rateLimited = (rate: RateDecision): Answer => ({
   ok: false,
-  refusal: { code: 'rate_limited', message: `At most ${rate.limit} requests at once with this key.` },
+  refusal: { code: 'rate_limited', message: `This key may send at most ${rate.limit} requests in a burst.` },
   retryAfterSec: rate.retryAfterSec,
 });
 

@@ -22,7 +22,7 @@ export function orderedError({ orderedError: code }: RequestHeaders, mode: Mode)
     ok: false,
     refusal: {
       code,
-      message: `${ERRORS[code].meaning} (This answer was ordered with ${ORDERED_ERROR_HEADER}; nothing was done.)`,
+      message: `${ERRORS[code].meaning} (Requested with ${ORDERED_ERROR_HEADER}; nothing was done.)`,
     },
     retryAfterSec: RETRY_AFTER_SEC,
     ...(code === 'method_not_allowed' && { allow: [] }),

@@ -35,7 +35,7 @@ const VERSION_REQUIRED: Answer & { ok: false } = {
   ok: false,
   refusal: {
     code: 'signature_version_required',
-    message: 'This key takes signatures of version 2 only.',
+    message: 'This key accepts version 2 signatures only.',
     param: 'Signature-Version',
   },
 };

@@ -171,7 +171,7 @@ function sendError(
     return send(response, 503, { error: { code: 'service_unavailable', message } });
   onError(error);
   send(response, 500, {
-    error: { code: 'internal_error', message: 'The service failed. Nothing is known about the request.' },
+    error: { code: 'internal_error', message: 'The service failed. Whether the request took effect is unknown.' },
   });
 }
 

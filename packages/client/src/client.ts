@@ -206,7 +206,7 @@ export interface Quittance {
     ): Promise<SettlementReport>;
     /** The statement of a closed month such as `2026-10`, as evidence to keep. */
     statement(month: string, options?: CallOptions): Promise<MonthStatement>;
-    /** The lines that it is made of (`csv`), or a page to be printed (`html`). */
+    /** The lines that it is made of (`csv`), or a printable page (`html`). */
     statementFile(month: string, format: 'csv' | 'html', options?: CallOptions): Promise<string>;
     /** Every line of the settlement report, fetched as the loop goes. */
     settlementLines(range?: LedgerRange, options?: CallOptions): AsyncIterable<SettlementLine>;

@@ -7,7 +7,7 @@ export class QuittanceError extends Error {
   override readonly name: string = 'QuittanceError';
 }
 
-/** No answer came: the network failed, or the time was up. Nothing is known about the request. */
+/** No answer came: the network failed or the request timed out. Whether the request took effect is unknown. */
 export class ConnectionError extends QuittanceError {
   override readonly name = 'ConnectionError';
 }
@@ -20,7 +20,7 @@ export class ApiError extends QuittanceError {
   readonly code: ApiErrorCode | 'unknown';
   /** The field, header or query parameter at fault. */
   readonly param: string | undefined;
-  /** Quote it when you ask for help. */
+  /** Quote it when you contact support. */
   readonly requestId: string | undefined;
   /** Where the code is explained, with what to do about it. */
   readonly docUrl: string | undefined;

@@ -3,7 +3,7 @@ import type * as wire from './wire.ts';
 
 export type WebhookEvent = wire.WebhookEvent;
 export type PaymentEvent = wire.PaymentEvent;
-/** What happens to a payment beside its outcome, for endpoints that ask for it. */
+/** What happens to a payment beside its outcome, for endpoints that subscribe to it. */
 export type PaymentNoticeEvent = wire.PaymentNoticeEvent;
 export type RefundEvent = wire.RefundEvent;
 

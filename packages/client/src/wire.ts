@@ -9,18 +9,18 @@ export interface AlternativeCoin {
   readonly target_amount_total: string;
   /** When the rate of this coin was locked. */
   readonly rate_locked_at: number;
-  /** How it can be paid in this coin. */
+  /** Payment options in this coin. */
   readonly payment_options: readonly PaymentOption[];
 }
 
 export interface AuditCheckpoint {
-  /** Names the log. */
+  /** Name of the log. */
   readonly origin: string;
   /** Number of events that the checkpoint covers. */
   readonly size: number;
   /** Base64. */
   readonly root_hash: string;
-  /** The signed note (C2SP tlog-checkpoint). Keep it as it is. */
+  /** The signed note (C2SP tlog-checkpoint). Keep it unchanged. */
   readonly checkpoint: string;
   /** When it was signed, Unix seconds. */
   readonly created: number;
@@ -37,7 +37,7 @@ export interface CancelledPaymentSession {
   readonly payment_status: 'unpaid' | 'paid';
   /** When it was created, Unix seconds. */
   readonly created: number;
-  /** Until when it may be paid, Unix seconds; the time of the cancellation once it is cancelled. */
+  /** Until when it can be paid, Unix seconds; the cancellation time once it is cancelled. */
   readonly expires_at: number;
   /** Payment page. */
   readonly url: string;
@@ -47,17 +47,17 @@ export interface CancelledPaymentSession {
   readonly shipping_amount?: string;
   /** With conversion only: one unit of the merchant currency is this many units of the coin. */
   readonly exchange_rate?: string;
-  /** With conversion only: the coin the payer pays, `USDT` or `USDC`. */
+  /** With conversion only: the coin the payer pays in, `USDT` or `USDC`. */
   readonly target_currency?: 'USDT' | 'USDC';
   /** With conversion only: units of the coin the payer pays. */
   readonly target_amount_total?: string;
   /** With conversion only: when the rate was locked. */
   readonly rate_locked_at?: number;
-  /** Only where the payer may choose the coin (`offer_both_coins`) and nothing decided yet: the session in the other coin. Once the first money counts this is gone, and the fields of the session are those of the coin that came. */
+  /** Only while the payer can choose the coin (`offer_both_coins`): the session in the other coin. Once the first money counts this is gone, and the fields of the session are those of the coin that was paid. */
   readonly alternative?: AlternativeCoin;
   /** Your order id, as you gave it at the create. */
   readonly order_id: string;
-  /** Where the session stands. `open`: it waits for money; `processing`: money in time was seen and is not final yet; `paid`: enough is final; `expired`: the deadline passed without enough money; `failed`: a payment that would have sufficed was seen and is lost for good; `cancelled`: you cancelled it. */
+  /** Status of the session. `open`: it waits for money; `processing`: on-time money was seen and is not final yet; `paid`: enough is final; `expired`: the deadline passed without enough money; `failed`: a payment that would have sufficed was seen and is permanently lost; `cancelled`: you cancelled it. */
   readonly status: 'open' | 'processing' | 'paid' | 'expired' | 'failed' | 'cancelled';
   /** The coin that the session is paid in: `USDT` or `USDC`. */
   readonly settlement_currency: 'USDT' | 'USDC';
@@ -65,13 +65,13 @@ export interface CancelledPaymentSession {
   readonly received: string;
   /** Seen on time but not final yet. */
   readonly pending: string;
-  /** Of `received`, what is beyond what was due; zero until the session is paid. */
+  /** The part of `received` above what was due; zero until the session is paid. */
   readonly excess: string;
   /** Units of the settlement coin that refunds have paid out. */
   readonly refunded: string;
-  /** Of the settlement coin: what a refund that names no deposit may take, late and surplus money included. Neither dust nor money without a single payer. */
+  /** In the settlement coin: the most that a refund naming no deposit can take, including late and surplus money. Excludes dust and money without a single payer. */
   readonly refundable: string;
-  /** The same of each coin; money in another coin is refunded by naming it. */
+  /** The same for each coin; money in another coin is refunded by naming it. */
   readonly refundable_amounts: readonly RefundableAmount[];
   /** True when final money left the chain again. */
   readonly reversed: boolean;
@@ -79,61 +79,61 @@ export interface CancelledPaymentSession {
   readonly after_expiry: boolean;
   /** When enough was final, Unix seconds. */
   readonly paid_at?: number;
-  /** The attempt before this one to have the order paid. */
+  /** The previous attempt for this order. */
   readonly supersedes?: string;
-  /** The attempt after this one, which the payment page leads to. */
+  /** The next attempt for this order, to which the payment page redirects. */
   readonly superseded_by?: string;
   /** The registered domain given at the create. */
   readonly merchant_domain_id?: string;
-  /** How it can be paid, one entry per network, in the order shown to the payer. */
+  /** Payment options, one per network, in the order shown to the payer. */
   readonly payment_options: readonly PaymentOption[];
   /** Every transfer to the session. */
   readonly deposits: readonly Deposit[];
 }
 
 export interface ChangeMerchant {
-  /** Coin that orders in other currencies are paid in. */
+  /** Coin for orders in other currencies. */
   readonly settlement_currency?: string;
   /** Networks offered to payers, in the order shown. */
   readonly networks?: readonly ('ethereum' | 'bsc' | 'tron' | 'solana')[];
-  /** Whether payers choose the coin of orders in other currencies, unless `target_currency` names it: the first money that counts decides. */
+  /** Whether payers choose the coin for orders in other currencies, unless `target_currency` names it: the first money that counts decides. */
   readonly offer_both_coins?: boolean;
   /** Whether USDC is offered on TRON, where its issuer no longer supports it. */
   readonly offer_tron_usdc?: boolean;
-  /** Units of the coin a payment may be short, and never more than the share of what is due that the operator allows: 5 percent by default. */
+  /** How many units of the coin a payment may be short; never more than the share of what is due that the operator allows, 5 percent by default. */
   readonly tolerance?: string;
-  /** Percent of what is due that a payment may be short, with at most two decimals and never more than the operator allows; `tolerance`, where it is above zero, is its cap, and at `0` it has no other than the operator's. Null: no share, `tolerance` alone counts. */
+  /** Percent of what is due that a payment may be short, with at most two decimals and never more than the operator allows. `tolerance` caps it if above zero; at `0` only the operator's cap applies. Null: no share, only `tolerance` counts. */
   readonly tolerance_percent?: string | null;
-  /** Where payers reach the shop, an e-mail address or an https URL; the payment page links to it. Null: nowhere. */
+  /** Contact for payers, an e-mail address or an https URL; the payment page links to it. Null for none. */
   readonly contact?: string | null;
-  /** Evidence that you take for a refund to another than who paid; empty: none. The installation may take less. */
+  /** Evidence that you accept for a refund to another address; empty for none. The installation may accept less. */
   readonly refund_claims?: readonly ('signature' | 'test_payment' | 'no_sender')[];
-  /** Null: the installation default. */
+  /** Null for the installation default. */
   readonly session_ttl_seconds?: number | null;
-  /** From this many units on, payments on Ethereum wait for finality; at most what the operator allows. */
+  /** Payments on Ethereum of this many units or more wait for finality; at most what the operator allows. */
   readonly ethereum_finalized_from?: string;
   /** Blocks below that amount. */
   readonly ethereum_confirmations?: number;
-  /** Where you are told what happened; only what is given is changed. */
+  /** Your webhook; only the given fields are changed. */
   readonly webhook?: {
     /** https URL; null stops deliveries. */
     readonly url?: string | null;
-    /** Whether failed deliveries are tried again for 72 hours. */
+    /** Whether failed deliveries are retried for 72 hours. */
     readonly durable_redelivery?: boolean;
-    /** What each event says of its object beside what is always there. */
+    /** Additional fields of the object of each event. */
     readonly fields?: readonly ('received' | 'due' | 'excess' | 'network' | 'tx_hash' | 'failure_reason')[];
-    /** Whether each request is signed after Standard Webhooks, too (`webhook-id`, `webhook-timestamp`, `webhook-signature`). */
+    /** Whether each request also carries Standard Webhooks headers (`webhook-id`, `webhook-timestamp`, `webhook-signature`). */
     readonly standard_webhooks?: boolean;
-    /** What you are told at your default endpoint; the six outcomes are, named or not. */
+    /** Events that your default endpoint receives; it always receives the six outcomes. */
     readonly events?: readonly ('payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created' | 'claim.created' | 'claim.rejected')[];
   };
-  /** Picture of the shop for payment pages: a PNG file in base64, at most 128 KiB and 1024 pixels a side, not interlaced. It is made anew from its pixels, at most 320 by 80. Null: none. */
+  /** Logo of the shop for payment pages: a PNG file in base64, at most 128 KiB and 1024 pixels a side, not interlaced. It is re-encoded at 320 by 80 at most. Null removes it. */
   readonly logo?: string | null;
   /** The whole list: hosts not named are removed. */
   readonly domains?: readonly {
-    /** Host name of a shop of yours, where its return URLs must be. */
+    /** Host name of one of your shops; its return URLs must be there. */
     readonly host: string;
-    /** Name of the shop, as the payment page shows it. */
+    /** Name of the shop, shown on the payment page. */
     readonly name: string;
   }[];
 }
@@ -141,15 +141,15 @@ export interface ChangeMerchant {
 export interface ChangeWebhookEndpoint {
   /** https URL, on port 443 or 8443. */
   readonly url?: string;
-  /** What it is told; the default endpoint is told the six outcomes, named or not. */
+  /** Event types it receives; the default endpoint always receives the six outcomes. */
   readonly events?: readonly ('payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created' | 'claim.created' | 'claim.rejected')[];
-  /** Whether failed deliveries are tried again for 72 hours. */
+  /** Whether failed deliveries are retried for 72 hours. */
   readonly durable_redelivery?: boolean;
-  /** What each event says of its object beside what is always there. */
+  /** Additional fields of the object of each event. */
   readonly fields?: readonly ('received' | 'due' | 'excess' | 'network' | 'tx_hash' | 'failure_reason')[];
-  /** Whether each request is signed after Standard Webhooks, too (`webhook-id`, `webhook-timestamp`, `webhook-signature`). */
+  /** Whether each request also carries Standard Webhooks headers (`webhook-id`, `webhook-timestamp`, `webhook-signature`). */
   readonly standard_webhooks?: boolean;
-  /** Whether it is switched off: nothing is sent. The default endpoint is told later what happened meanwhile, a further one is not. */
+  /** Whether it is switched off, so that nothing is sent. The default endpoint later receives what happened meanwhile, an additional one does not. */
   readonly disabled?: boolean;
 }
 
@@ -158,7 +158,7 @@ export interface Claim {
   readonly id: string;
   /** Id of the payment session. */
   readonly session_id: string;
-  /** The deposit that is claimed. */
+  /** The claimed deposit. */
   readonly transaction_id: string;
   /** The network. `ethereum`: Ethereum; `bsc`: BNB Smart Chain; `tron`: TRON; `solana`: Solana. */
   readonly network: 'ethereum' | 'bsc' | 'tron' | 'solana';
@@ -168,27 +168,27 @@ export interface Claim {
   readonly amount: string;
   /** Who sent the deposit; null when the chain names no single sender. */
   readonly from_address: string | null;
-  /** Who is to be paid instead. */
+  /** The address to pay instead. */
   readonly payee: string;
-  /** How the payer proves that the payment is theirs. `signature`: the key that paid signed the terms; the signer verifies it again; `test_payment`: another payment from the same sender, of an amount that the service chose; two approvers must agree; `no_sender`: none, for money whose sender the chain does not name, such as minted money; two approvers must agree. */
+  /** How the payer proves that the payment is theirs. `signature`: the key that paid signed the terms; the signer verifies it again; `test_payment`: another payment from the same sender, of an amount chosen by the service; two approvers must approve; `no_sender`: none, for money whose sender the chain does not name, such as minted money; two approvers must approve. */
   readonly evidence: 'signature' | 'test_payment' | 'no_sender';
-  /** Whether the evidence is there; a test payment may still be on its way. */
+  /** Whether the evidence is complete; a test payment may still be on its way. */
   readonly proven: boolean;
-  /** Units of the coin that must arrive from the sender of the deposit, exactly; null for other evidence. */
+  /** Exact units of the coin that must arrive from the sender of the deposit; null for other evidence. */
   readonly test_payment: string | null;
-  /** Where it stands. `open`: you have not decided; `approved`: a refund names it; `refund_id` says how that stands; `rejected`: turned down, or withdrawn in time. */
+  /** Current state. `open`: you have not decided; `approved`: a refund approved it; see `refund_id`; `rejected`: turned down, or withdrawn in time. */
   readonly status: 'open' | 'approved' | 'rejected';
-  /** The payer's own words; null without. */
+  /** The payer's own words, or null. */
   readonly reason: string | null;
   /** When it was filed, Unix seconds. */
   readonly created: number;
-  /** The refund that approved it; null before. */
+  /** The refund that approved it, or null. */
   readonly refund_id: string | null;
   /** When its refund may be paid, and until a minute before it can be rejected. Unix seconds; null before. */
   readonly payable_from: number | null;
   /** When it was rejected. Unix seconds; null before. */
   readonly rejected_at: number | null;
-  /** Why it was rejected, as given; null without. */
+  /** Why it was rejected, as given, or null. */
   readonly rejection_reason: string | null;
 }
 
@@ -199,9 +199,9 @@ export interface ClaimEvent {
   readonly type: 'claim.created' | 'claim.rejected';
   /** When it was decided, Unix seconds. */
   readonly created_at: number;
-  /** What the event is about. */
+  /** Subject of the event. */
   readonly data: {
-    /** What the event is about. */
+    /** Subject of the event. */
     readonly object: {
       /** Id of the payment session. */
       readonly session_id: string;
@@ -209,13 +209,13 @@ export interface ClaimEvent {
       readonly order_id: string;
       /** Id of the claim. */
       readonly claim_id: string;
-      /** Where the claim stands. `open`: a payer claimed a payment and named another address for its refund; `rejected`: a claim was turned down, or its approval withdrawn. */
+      /** Status of the claim. `open`: a payer claimed a payment and named another address for its refund; `rejected`: a claim was turned down, or its approval withdrawn. */
       readonly status: 'open' | 'rejected';
       /** The address that the payer named. */
       readonly payee: string;
-      /** How the payer proves that the payment is theirs. `signature`: the key that paid signed the terms; the signer verifies it again; `test_payment`: another payment from the same sender, of an amount that the service chose; two approvers must agree; `no_sender`: none, for money whose sender the chain does not name, such as minted money; two approvers must agree. */
+      /** How the payer proves that the payment is theirs. `signature`: the key that paid signed the terms; the signer verifies it again; `test_payment`: another payment from the same sender, of an amount chosen by the service; two approvers must approve; `no_sender`: none, for money whose sender the chain does not name, such as minted money; two approvers must approve. */
       readonly evidence: 'signature' | 'test_payment' | 'no_sender';
-      /** The deposit that is claimed. */
+      /** The claimed deposit. */
       readonly transfer: {
         /** Units of the coin. */
         readonly amount: string;
@@ -228,9 +228,9 @@ export interface ClaimEvent {
       };
       /** Always `api`. */
       readonly source: 'api';
-      /** Where the endpoint asked for it: the network of the transfer; null without one. */
+      /** If the endpoint asked for it: the network of the transfer, or null. */
       readonly network?: 'ethereum' | 'bsc' | 'tron' | 'solana' | null;
-      /** Where the endpoint asked for it: the transaction; null without one. */
+      /** If the endpoint asked for it: the transaction, or null. */
       readonly tx_hash?: string | null;
       readonly [further: string]: unknown;
     };
@@ -246,9 +246,9 @@ export interface CoveredRange {
   readonly to_block: number;
   /** Time of the last block, Unix seconds. */
   readonly to_time: number;
-  /** Who answered: names of the providers that were asked. */
+  /** Names of the providers that answered. */
   readonly providers: readonly string[];
-  /** Blocks in between that no recorded reading covers. */
+  /** Blocks in between that no recorded read covers. */
   readonly gaps: readonly {
     /** First block that is missing. */
     readonly from_block: number;
@@ -266,9 +266,9 @@ export interface CreatePaymentSession {
   readonly order_id: string;
   /** A domain registered for the merchant. */
   readonly merchant_domain_id?: string;
-  /** What the order is; the payer reads it. */
+  /** Description of the order, shown to the payer. */
   readonly description?: string;
-  /** What is sold, as the payer is shown it. */
+  /** What is sold, shown to the payer. */
   readonly line_items?: readonly LineItem[];
   /** Tax within `amount`, decimal string. */
   readonly tax_amount?: string;
@@ -278,46 +278,46 @@ export interface CreatePaymentSession {
   readonly success_url?: string;
   /** Where the payment page sends a payer who gives up: an https URL. */
   readonly cancel_url?: string;
-  /** Key-value pairs that come back with the session. */
+  /** Key-value pairs returned with the session. */
   readonly metadata?: Readonly<Record<string, string>>;
-  /** Seconds that this session may be paid; by default the merchant's `session_ttl_seconds`. */
+  /** Seconds that this session can be paid; by default the merchant's `session_ttl_seconds`. */
   readonly expires_in?: number;
-  /** A session of the same order that expired, failed or was cancelled: this one is another attempt to have the order paid. */
+  /** A session of the same order that expired, failed or was cancelled; this one replaces it. */
   readonly supersedes?: string;
-  /** Settlement coin; by default the order's own coin, else the merchant's policy. */
+  /** Settlement coin; by default the order's own coin, otherwise the merchant's policy. */
   readonly target_currency?: string;
 }
 
 export interface CreateRefund {
-  /** The session whose money goes back. */
+  /** The session to refund. */
   readonly session_id: string;
-  /** Units of the coin paid, or of the order's currency, which is always converted at the locked rate. Absent: all that is left, of the deposit named or of the settlement coin. */
+  /** Units of the coin paid, or of the order's currency, which is always converted at the locked rate. Absent: everything that is left, of the named deposit or in the settlement coin. */
   readonly amount?: {
     /** Decimal string in normal form, above zero. */
     readonly value: string;
     /** ISO 4217 code or coin, in any case. */
     readonly currency: string;
   };
-  /** The deposit to refund, as the session and `/v1/transactions` show it. Absent: first whoever paid the order, never dust. */
+  /** The deposit to refund, as shown in the session and in `/v1/transactions`. Absent: the payers of the order come first, and dust is never taken. */
   readonly transaction_id?: string;
-  /** The claim of a payer that this approves: then the refund of its deposit goes to the payee whom it names. */
+  /** The claim to approve: the refund of its deposit then goes to the payee that it names. */
   readonly claim_id?: string;
   /** Why, for your own records. */
   readonly reason?: string;
-  /** Set after `sender_not_acknowledged`: the payer was asked and can receive at the paying address. */
+  /** Set after `sender_not_acknowledged`: you asked the payer, who can receive at the paying address. */
   readonly acknowledge_sender?: boolean;
 }
 
 export interface CreateWebhookEndpoint {
   /** https URL, on port 443 or 8443. */
   readonly url: string;
-  /** What it is told. */
+  /** Event types it receives. */
   readonly events: readonly ('payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created' | 'claim.created' | 'claim.rejected')[];
-  /** Whether failed deliveries are tried again for 72 hours. */
+  /** Whether failed deliveries are retried for 72 hours. */
   readonly durable_redelivery?: boolean;
-  /** What each event says of its object beside what is always there. */
+  /** Additional fields of the object of each event. */
   readonly fields?: readonly ('received' | 'due' | 'excess' | 'network' | 'tx_hash' | 'failure_reason')[];
-  /** Whether each request is signed after Standard Webhooks, too (`webhook-id`, `webhook-timestamp`, `webhook-signature`). */
+  /** Whether each request also carries Standard Webhooks headers (`webhook-id`, `webhook-timestamp`, `webhook-signature`). */
   readonly standard_webhooks?: boolean;
 }
 
@@ -326,26 +326,26 @@ export interface DeliveryAttempt {
   readonly attempt: number;
   /** When it began, Unix seconds. */
   readonly started_at: number;
-  /** How long it took, in milliseconds. */
+  /** Duration in milliseconds. */
   readonly duration_ms: number;
   /** HTTP status of the receiver's answer. */
   readonly status: number | null;
   /** Why it counts as failed, in a word such as `timeout`; null when it was delivered. */
   readonly failure: string | null;
-  /** More about the failure, for people; null without. */
+  /** Details of the failure, for people, or null. */
   readonly detail: string | null;
   /** IP address the attempt went to. */
   readonly address: string | null;
   /** Nonce that was sent and signed. */
   readonly nonce: string;
-  /** Why it was made. `automatic`: the first attempt or one of the five retries; `durable`: one of the later retries of durable redelivery; `manual`: somebody asked for it. */
+  /** Why it was made. `automatic`: the first attempt or one of the five retries; `durable`: one of the later retries of durable redelivery; `manual`: requested by a user. */
   readonly trigger: 'automatic' | 'durable' | 'manual';
-  /** The first 4 KB of the receiver's answer as text, while it is kept. */
+  /** The first 4 KB of the receiver's answer as text, while kept. */
   readonly answer: string | null;
 }
 
 export interface Deposit {
-  /** Its id in `/v1/transactions`, to refund this very deposit. */
+  /** Its id in `/v1/transactions`, to refund exactly this deposit. */
   readonly transaction_id: string;
   /** The network. `ethereum`: Ethereum; `bsc`: BNB Smart Chain; `tron`: TRON; `solana`: Solana. */
   readonly network: 'ethereum' | 'bsc' | 'tron' | 'solana';
@@ -353,13 +353,13 @@ export interface Deposit {
   readonly coin: 'USDT' | 'USDC';
   /** Units of the coin that arrived. */
   readonly amount: string;
-  /** Where it stands on chain. `detected`: seen in a block that can still go away; `final`: it cannot go away any more; `reverted`: its block left the chain, and it with it; `failed`: it was seen and never became final. */
+  /** Where it stands on chain. `detected`: seen in a block that can still be reverted; `final`: it can no longer be reverted; `reverted`: a reorganisation removed it; `failed`: it was seen and never became final. */
   readonly status: 'detected' | 'final' | 'reverted' | 'failed';
-  /** What the money counts as. `on_time`: it pays the session; `late`: it came after the deadline and pays nothing; `wrong_coin`: it is of another coin and pays nothing; `wrong_network`: it came on a network that the session does not offer and pays nothing; `dust`: it is too little to change anything. */
+  /** What the money counts as. `on_time`: it pays the session; `late`: it came after the deadline and pays nothing; `wrong_coin`: it is another coin and pays nothing; `wrong_network`: it came on a network that the session does not offer and pays nothing; `dust`: it is too small to count. */
   readonly kind: 'on_time' | 'late' | 'wrong_coin' | 'wrong_network' | 'dust';
   /** Address that paid; null where the chain names no single one. */
   readonly from_address: string | null;
-  /** Who paid, once that could be told: a refund to a contract or an exchange may be lost. */
+  /** Kind of sender, once known: a refund to a contract or an exchange may be lost. */
   readonly sender: Sender | null;
   /** Collection address that received. */
   readonly to_address: string;
@@ -373,22 +373,22 @@ export interface Deposit {
   readonly block_time: number;
   /** The transaction at a block explorer; null where the network has none, as in the sandbox. */
   readonly explorer_url: string | null;
-  /** What a refund that names it may take; "0.00" without a single payer. */
+  /** The most that a refund naming it can take; "0.00" without a single payer. */
   readonly refundable: string;
 }
 
 export interface Error {
   /** What is wrong. */
   readonly error: {
-    /** Stable name of the error. `invalid_request`: The body, a field, a header or a query parameter is malformed. `param` names it; `unknown_field`: The body holds a field that this operation does not know. `param` names it; `session_expired`: The session has expired or was cancelled; `session_already_paid`: The session is paid and cannot be cancelled; `session_not_paid`: No final money was received for the session, so there is nothing to refund; `refund_exceeds_paid`: The refund is larger than what is left to refund; `payer_ambiguous`: The chain names no single payer of the money that is left, such as one that a bridge minted, so no refund can go back to it; `sender_not_acknowledged`: The payer is a contract or an exchange, where a refund may be lost; `authentication_failed`: Key, timestamp, nonce or signature is missing or wrong; `signature_version_required`: The request was signed with version 1, and the key takes version 2 only; `insufficient_scope`: The key is restricted and lacks the scope that the operation needs. `message` names it; `address_not_allowed`: The key may be used from certain addresses only, and the request came from another one; `not_found`: No such resource, or the caller has no access to it; `method_not_allowed`: The path exists but not with this method; `request_timeout`: The body did not arrive in time. Nothing was stored; `order_id_conflict`: The `order_id` is taken by a session with another body; `idempotency_conflict`: The `Idempotency-Key` was used with another request; `conflict`: Another request changed the same resource at the same time; `body_too_large`: The body is over 256 KiB; `unsupported_media_type`: The body is not plain `application/json` in UTF-8, or it is compressed; `rate_limited`: Too many requests with this key, or without a valid one from this address; `internal_error`: The service failed. Nothing is known about the request; `addresses_unconfirmed`: Whoever holds the keys has not confirmed that the collection addresses are its own, so none is shown. Nothing was stored; `clock_in_doubt`: The service's clock contradicts the chains and servers around it, so no deadline can be set. Nothing was stored; `rate_unavailable`: No usable exchange rate. Nothing was stored; `service_unavailable`: The service cannot take the request now. Nothing was stored. Lists answer so while they are made anew: none is shown in part; `read_only`: The service is read-only while its records are checked. */
+    /** Stable name of the error. `invalid_request`: The body, a field, a header or a query parameter is malformed. `param` names it; `unknown_field`: The body contains a field that this operation does not know. `param` names it; `session_expired`: The session has expired or was cancelled; `session_already_paid`: The session is paid and cannot be cancelled; `session_not_paid`: No final money was received for the session, so there is nothing to refund; `refund_exceeds_paid`: The refund is larger than what is left to refund; `payer_ambiguous`: The chain names no single payer of the remaining money (for example money minted by a bridge), so it cannot be refunded to its payer; `sender_not_acknowledged`: The payer is a contract or an exchange, where a refund may be lost; `authentication_failed`: Key, timestamp, nonce or signature is missing or wrong; `signature_version_required`: The request was signed with version 1, and the key accepts version 2 only; `insufficient_scope`: The key is restricted and lacks the scope that the operation requires. `message` names it; `address_not_allowed`: The key can be used only from certain addresses, and the request came from another one; `not_found`: No such resource, or the caller has no access to it; `method_not_allowed`: The path exists, but not with this method; `request_timeout`: The body did not arrive in time. Nothing was stored; `order_id_conflict`: The `order_id` is taken by a session with another body; `idempotency_conflict`: The `Idempotency-Key` was used with another request; `conflict`: Another request changed the same resource at the same time; `body_too_large`: The body is larger than 256 KiB; `unsupported_media_type`: The body is not plain `application/json` in UTF-8, or it is compressed; `rate_limited`: Too many requests with this key, or without a valid key from this address; `internal_error`: The service failed. Whether the request took effect is unknown; `addresses_unconfirmed`: The signer has not confirmed that the collection addresses belong to its wallet, so none can be shown. Nothing was stored; `clock_in_doubt`: The service's clock disagrees with the chains and with other servers, so no deadline can be set. Nothing was stored; `rate_unavailable`: No usable exchange rate. Nothing was stored; `service_unavailable`: The service cannot handle the request now. Nothing was stored. Lists also return this while they are rebuilt; an incomplete list is never shown; `read_only`: The service is read-only while its records are checked. */
     readonly code: 'invalid_request' | 'unknown_field' | 'session_expired' | 'session_already_paid' | 'session_not_paid' | 'refund_exceeds_paid' | 'payer_ambiguous' | 'sender_not_acknowledged' | 'authentication_failed' | 'signature_version_required' | 'insufficient_scope' | 'address_not_allowed' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'order_id_conflict' | 'idempotency_conflict' | 'conflict' | 'body_too_large' | 'unsupported_media_type' | 'rate_limited' | 'internal_error' | 'addresses_unconfirmed' | 'clock_in_doubt' | 'rate_unavailable' | 'service_unavailable' | 'read_only';
     /** For people; may change. */
     readonly message: string;
     /** The field, header or query parameter at fault. */
     readonly param?: string;
-    /** Quote it when you ask for help. */
+    /** Quote it when you contact support. */
     readonly request_id: string;
-    /** Where the code is explained, with what to do about it. Absent only where the request was not readable as HTTP. */
+    /** Explains the code and what to do about it. Absent only if the request was not readable as HTTP. */
     readonly doc_url?: string;
   };
 }
@@ -396,13 +396,13 @@ export interface Error {
 export interface EventFeed {
   /** Events, oldest first, as they were sent. */
   readonly data: readonly WebhookEvent[];
-  /** Where this page stands in the feed. */
+  /** Position of this page in the feed. */
   readonly pagination: {
-    /** Events per page at most. */
+    /** Maximum number of events per page. */
     readonly page_size: number;
-    /** Whether more events wait behind this page. */
+    /** Whether more events follow this page. */
     readonly has_more: boolean;
-    /** Keep it: it goes on after the last event read, also when there are no more yet. */
+    /** Keep it: it continues after the last event read, even if there are no more yet. */
     readonly next_cursor: string;
   };
 }
@@ -412,9 +412,9 @@ export interface LedgerBalance {
   readonly network: 'ethereum' | 'bsc' | 'tron' | 'solana';
   /** The coin, such as `USDT`. */
   readonly coin: string;
-  /** Of paid orders: yours. */
+  /** From paid orders; yours. */
   readonly payable: string;
-  /** Money that pays no order: too little, too much, late, or of another coin. */
+  /** Money that pays no order: too little, too much, late, or another coin. */
   readonly unapplied: string;
   /** Refunds accepted and not yet paid out. */
   readonly refunds_reserved: string;
@@ -425,26 +425,26 @@ export interface LedgerBalance {
 export interface LedgerBalances {
   /** Null for now. */
   readonly as_of: string | null;
-  /** By which time days are told. `recorded`: when the service wrote the fact down; `chain`: the time of its block. */
+  /** The clock that determines days. `recorded`: when the service recorded the fact; `chain`: the time of its block. */
   readonly clock: 'recorded' | 'chain';
   /** What you are owed, per network and coin. */
   readonly data: readonly LedgerBalance[];
 }
 
 export interface LedgerEntry {
-  /** From 1, without gaps, in the order of recording. */
+  /** From 1, without gaps, in recording order. */
   readonly number: number;
-  /** Id of the event that the entry is made of; several entries may share it, such as a payment and its service fee. */
+  /** Id of the event behind the entry; several entries may share it, such as a payment and its service fee. */
   readonly id: string;
   /** What happened: deposit_seen, deposit_lost, deposit, deposit_reversed, payment, payment_restored, service_fee, service_fee_reversed, refund_reserved, refund_paid, refund_unpaid, refund_released, refund_valued, settlement, transfer_set_aside, transfer_put_back, transfer_credited, transfer_credit_reversed, adjustment; more may follow. */
   readonly kind: string;
   /** Unix time in seconds. */
   readonly recorded_at: number;
-  /** Day of the books by the time of recording. */
+  /** Day of the books by recording time. */
   readonly recorded_day: string;
   /** Block time; null when the fact is not one of a chain. */
   readonly chain_time: number | null;
-  /** Day of the books by block time; that of a later period when its own was closed. */
+  /** Day of the books by block time; in a later period if its own was closed. */
   readonly chain_day: string;
   /** Your order id, as you gave it at the create. */
   readonly order_id: string | null;
@@ -460,11 +460,11 @@ export interface LedgerEntry {
   readonly block_number: number | null;
   /** Hash of that block. */
   readonly block_hash: string | null;
-  /** Id of the entry that this one takes back; of `service_fee_reversed`: its `service_fee`. */
+  /** Id of the entry that this one reverses; for `service_fee_reversed`, its `service_fee`. */
   readonly reverses: string | null;
-  /** What it is worth in the currency of the order; null without conversion. */
+  /** Value in the currency of the order; null without conversion. */
   readonly value: LedgerFiatValue | null;
-  /** An amount that moves no account, such as a transfer that is seen and not final. */
+  /** An amount that changes no account, such as a transfer that is seen and not final. */
   readonly memo: {
     /** The network. `ethereum`: Ethereum; `bsc`: BNB Smart Chain; `tron`: TRON; `solana`: Solana. */
     readonly network: 'ethereum' | 'bsc' | 'tron' | 'solana' | null;
@@ -473,45 +473,45 @@ export interface LedgerEntry {
     /** Units of the coin. */
     readonly amount: string;
   } | null;
-  /** What it changes; the sum is zero unless money came or went. */
+  /** Its lines; the sum is zero unless money came or went. */
   readonly lines: readonly {
-    /** The account that it moves. `payable`: of paid orders, yours; `unapplied`: money that pays no order; `refunds_reserved`: refunds accepted and not yet paid out. */
+    /** The account that changes. `payable`: from paid orders, yours; `unapplied`: money that pays no order; `refunds_reserved`: refunds accepted and not yet paid out. */
     readonly account: 'payable' | 'unapplied' | 'refunds_reserved';
     /** The network. `ethereum`: Ethereum; `bsc`: BNB Smart Chain; `tron`: TRON; `solana`: Solana. */
     readonly network: 'ethereum' | 'bsc' | 'tron' | 'solana';
     /** The coin, such as `USDT`. */
     readonly coin: string;
-    /** Above zero: you are owed more. */
+    /** Positive: you are owed more. */
     readonly amount: string;
-    /** Of the account in this coin on this network after the line, in the order of recording. */
+    /** Balance of the account in this coin on this network after the line, in recording order. */
     readonly balance: string;
   }[];
 }
 
-/** What it is worth in the currency of the order. */
+/** Value in the currency of the order. */
 export interface LedgerFiatValue {
   /** Currency of the order. */
   readonly currency: string;
-  /** What the coin is worth at the rate of the session. */
+  /** Value of the coin at the rate of the session. */
   readonly at_locked_rate: string;
   /** Null when there was no quote. */
   readonly at_settlement_quote: string | null;
-  /** At the settlement quote less at the locked rate. */
+  /** Value at the settlement quote less value at the locked rate. */
   readonly difference: string | null;
 }
 
 export interface LedgerSettlementLine {
-  /** Id of the event that the entry is made of; several entries may share it, such as a payment and its service fee. */
+  /** Id of the event behind the entry; several entries may share it, such as a payment and its service fee. */
   readonly id: string;
   /** What happened: deposit_seen, deposit_lost, deposit, deposit_reversed, payment, payment_restored, service_fee, service_fee_reversed, refund_reserved, refund_paid, refund_unpaid, refund_released, refund_valued, settlement, transfer_set_aside, transfer_put_back, transfer_credited, transfer_credit_reversed, adjustment; more may follow. */
   readonly kind: string;
   /** Unix time in seconds. */
   readonly recorded_at: number;
-  /** Day of the books by the time of recording. */
+  /** Day of the books by recording time. */
   readonly recorded_day: string;
   /** Block time; null when the fact is not one of a chain. */
   readonly chain_time: number | null;
-  /** Day of the books by block time; that of a later period when its own was closed. */
+  /** Day of the books by block time; in a later period if its own was closed. */
   readonly chain_day: string;
   /** Your order id, as you gave it at the create. */
   readonly order_id: string | null;
@@ -527,17 +527,17 @@ export interface LedgerSettlementLine {
   readonly block_number: number | null;
   /** Hash of that block. */
   readonly block_hash: string | null;
-  /** Id of the entry that this one takes back; of `service_fee_reversed`: its `service_fee`. */
+  /** Id of the entry that this one reverses; for `service_fee_reversed`, its `service_fee`. */
   readonly reverses: string | null;
-  /** What it is worth in the currency of the order; null without conversion. */
+  /** Value in the currency of the order; null without conversion. */
   readonly value: LedgerFiatValue | null;
   /** The network. `ethereum`: Ethereum; `bsc`: BNB Smart Chain; `tron`: TRON; `solana`: Solana. */
   readonly network: 'ethereum' | 'bsc' | 'tron' | 'solana' | null;
   /** The coin, such as `USDT`. */
   readonly coin: string;
-  /** Of paid orders: yours. */
+  /** From paid orders; yours. */
   readonly payable: string;
-  /** Money that pays no order: too little, too much, late, or of another coin. */
+  /** Money that pays no order: too little, too much, late, or another coin. */
   readonly unapplied: string;
   /** Refunds accepted and not yet paid out. */
   readonly refunds_reserved: string;
@@ -546,11 +546,11 @@ export interface LedgerSettlementLine {
 }
 
 export interface LedgerSettlementReport {
-  /** First day, as asked for; null for the beginning. */
+  /** First day, as requested; null for the beginning. */
   readonly from: string | null;
-  /** Last day, as asked for; null for now. */
+  /** Last day, as requested; null for now. */
   readonly to: string | null;
-  /** By which time days are told. `recorded`: when the service wrote the fact down; `chain`: the time of its block. */
+  /** The clock that determines days. `recorded`: when the service recorded the fact; `chain`: the time of its block. */
   readonly clock: 'recorded' | 'chain';
   /** Before the first day. */
   readonly opening: readonly LedgerBalance[];
@@ -570,7 +570,7 @@ export interface LineItem {
     readonly unit_amount: string;
     /** What is sold. */
     readonly product_data: {
-      /** Name of the product, as the payer reads it. */
+      /** Name of the product, shown to the payer. */
       readonly name: string;
       /** What the product is, in a sentence. */
       readonly description?: string;
@@ -585,23 +585,23 @@ export interface LoggedRequest {
   readonly id: string;
   /** When it came, Unix seconds. */
   readonly at: number;
-  /** How long its answer took, in milliseconds. */
+  /** Time to answer, in milliseconds. */
   readonly duration_ms: number;
   /** HTTP method. */
   readonly method: string;
   /** Path and query. */
   readonly target: string;
-  /** Name of the operation in the OpenAPI document; `unmatched` where there is none. */
+  /** Name of the operation in the OpenAPI document, or `unmatched`. */
   readonly operation: string;
-  /** The API key that it named. */
+  /** The API key that it used. */
   readonly key_id: string;
   /** HTTP status of the answer. */
   readonly status: number;
   /** The code of the error; null when it succeeded. */
   readonly error_code: string | null;
-  /** The field, header or query parameter at fault; null without. */
+  /** The field, header or query parameter at fault, or null. */
   readonly param: string | null;
-  /** Of a 401 with a key of the test mode: the check that failed, such as `timestamp` or `signature`; else null. */
+  /** For a 401 with a test-mode key: the check that failed, such as `timestamp` or `signature`; otherwise null. */
   readonly authentication_fault: string | null;
 }
 
@@ -610,53 +610,53 @@ export interface Merchant {
   readonly id: string;
   /** Name of the merchant. */
   readonly name: string;
-  /** Which money it is about. `live`: real money; `test`: the sandbox. */
+  /** Test or live money. `live`: real money; `test`: the sandbox. */
   readonly mode: 'live' | 'test';
-  /** Coin that orders in other currencies are paid in: `USDT` or `USDC`. */
+  /** Coin for orders in other currencies: `USDT` or `USDC`. */
   readonly settlement_currency: 'USDT' | 'USDC';
   /** Networks offered to payers, in the order shown. */
   readonly networks: readonly ('ethereum' | 'bsc' | 'tron' | 'solana')[];
-  /** Whether payers choose the coin of orders in other currencies, unless `target_currency` names it: the first money that counts decides. */
+  /** Whether payers choose the coin for orders in other currencies, unless `target_currency` names it: the first money that counts decides. */
   readonly offer_both_coins: boolean;
   /** Whether USDC is offered on TRON, where its issuer no longer supports it. */
   readonly offer_tron_usdc: boolean;
-  /** Units of the coin that a payment may be short; the cap of `tolerance_percent` where there is one and this is above zero. */
+  /** How many units of the coin a payment may be short; caps `tolerance_percent` if that is set and this is above zero. */
   readonly tolerance: string;
   /** Percent of what is due that a payment may be short; null without a share. */
   readonly tolerance_percent: string | null;
-  /** Where payers reach the shop; null for nowhere. */
+  /** Contact for payers; null for none. */
   readonly contact: string | null;
-  /** Evidence that you take for a refund to another than who paid. */
+  /** Evidence that you accept for a refund to another address. */
   readonly refund_claims: readonly ('signature' | 'test_payment' | 'no_sender')[];
-  /** Seconds that a session may be paid; null for the default of the installation. */
+  /** Seconds that a session can be paid; null for the installation default. */
   readonly session_ttl_seconds: number | null;
-  /** From this many units on, payments on Ethereum wait for finality. */
+  /** Payments on Ethereum of this many units or more wait for finality. */
   readonly ethereum_finalized_from: string;
   /** Blocks that payments on Ethereum wait for below that amount. */
   readonly ethereum_confirmations: number;
-  /** Picture of the shop as payment pages show it; null without one. */
+  /** Logo of the shop as shown on payment pages; null without one. */
   readonly logo: {
     /** Pixels. */
     readonly width: number;
     /** Pixels. */
     readonly height: number;
-    /** Size of the picture as it is served. */
+    /** Size of the logo as served. */
     readonly bytes: number;
   } | null;
-  /** Your default endpoint; null before one was set. */
+  /** Your default endpoint; null until one is set. */
   readonly webhook: WebhookEndpoint | null;
   /** Your registered domains. */
   readonly domains: readonly {
     /** The `merchant_domain_id` of a create. */
     readonly id: string;
-    /** Host name of a shop of yours, where its return URLs must be. */
+    /** Host name of one of your shops; its return URLs must be there. */
     readonly host: string;
-    /** Name of the shop, as the payment page shows it. */
+    /** Name of the shop, shown on the payment page. */
     readonly name: string;
   }[];
-  /** How many minutes a change of webhook URLs, policy or settlement addresses waits before it takes effect. */
+  /** Minutes by which changes of webhook URLs, policy or settlement addresses are delayed. */
   readonly change_delay_minutes: number;
-  /** Such changes that wait; what is above is still in force. */
+  /** Pending changes; the values above are still in force. */
   readonly pending_changes: readonly PendingChange[];
 }
 
@@ -665,7 +665,7 @@ export interface MonthStatement {
   readonly type: string;
   /** `test` or `live`. */
   readonly mode: string;
-  /** The month, such as `2026-10` (UTC, by the time of recording). */
+  /** The month, such as `2026-10` (UTC, by recording time). */
   readonly period: string;
   /** You. */
   readonly merchant_id: string | null;
@@ -681,18 +681,18 @@ export interface MonthStatement {
     readonly network: 'ethereum' | 'bsc' | 'tron' | 'solana';
     /** The coin, such as `USDT`. */
     readonly coin: string;
-    /** Before the month; below zero is owed to you. */
+    /** Before the month; a negative amount is owed to you. */
     readonly opening: string;
-    /** What made it less for you. */
+    /** Debits: decrease what you are owed. */
     readonly debits: string;
-    /** What made it more for you. */
+    /** Credits: increase what you are owed. */
     readonly credits: string;
     /** After it: opening + debits - credits. */
     readonly closing: string;
   }[];
-  /** The same by what happened: adds up to the debits and credits of `accounts`. */
+  /** The same by kind: adds up to the debits and credits of `accounts`. */
   readonly kinds: readonly {
-    /** What happened, as in the entries. */
+    /** Kind, as in the entries. */
     readonly kind: string;
     /** Name of the account in the books, such as `liabilities:merchants:<your id>:payable`. */
     readonly account: string;
@@ -700,14 +700,14 @@ export interface MonthStatement {
     readonly network: 'ethereum' | 'bsc' | 'tron' | 'solana';
     /** The coin, such as `USDT`. */
     readonly coin: string;
-    /** How many lines of it. */
+    /** Number of lines. */
     readonly lines: number;
-    /** What made it less for you. */
+    /** Debits: decrease what you are owed. */
     readonly debits: string;
-    /** What made it more for you. */
+    /** Credits: increase what you are owed. */
     readonly credits: string;
   }[];
-  /** Lines of the month, all together. */
+  /** Total number of lines of the month. */
   readonly lines: number;
   /** SHA-256 of all lines, in hex: see the documentation of the books. */
   readonly lines_sha256: string;
@@ -715,16 +715,16 @@ export interface MonthStatement {
   readonly actor: string;
   /** Unix time in seconds. */
   readonly issued_at_sec: number;
-  /** Id of the event by which the statement is kept. */
+  /** Id of the event that holds the statement. */
   readonly event: string;
   /** Unix time in seconds. */
   readonly recorded_at: number;
-  /** Public key of the signer. Verify with the one that you keep. */
+  /** Public key of the signer. Verify with the copy that you keep. */
   readonly verifier_key: string | null;
   readonly checkpoint: AuditCheckpoint;
   /** Proves the event under the checkpoint. */
   readonly proof: {
-    /** Place of the event in the log, from 0. */
+    /** Position of the event in the log, from 0. */
     readonly leaf_index: number;
     /** The event's canonical text. */
     readonly text: string;
@@ -736,35 +736,35 @@ export interface MonthStatement {
 }
 
 export interface NewWebhookEndpoint {
-  /** The endpoint, in the paths that change it. */
+  /** Id of the endpoint, used in paths. */
   readonly id: string;
-  /** Null: nothing is sent, and what is to be told waits. */
+  /** Null: nothing is sent, and notifications wait. */
   readonly url: string | null;
-  /** Whether failed deliveries are tried again for 72 hours. */
+  /** Whether failed deliveries are retried for 72 hours. */
   readonly durable_redelivery: boolean;
-  /** What is told. */
+  /** Event types it receives. */
   readonly events: readonly ('payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created' | 'claim.created' | 'claim.rejected')[];
-  /** What is said of it beside what is always said. */
+  /** Additional fields it receives. */
   readonly fields: readonly ('received' | 'due' | 'excess' | 'network' | 'tx_hash' | 'failure_reason')[];
-  /** Whether each request is signed after Standard Webhooks, too (`webhook-id`, `webhook-timestamp`, `webhook-signature`). */
+  /** Whether each request also carries Standard Webhooks headers (`webhook-id`, `webhook-timestamp`, `webhook-signature`). */
   readonly standard_webhooks: boolean;
-  /** Whether it is switched off: nothing is sent. The default endpoint is told later what happened meanwhile, a further one is not. */
+  /** Whether it is switched off, so that nothing is sent. The default endpoint later receives what happened meanwhile, an additional one does not. */
   readonly disabled: boolean;
-  /** Why nothing is sent; null while it is not suspended. `only_failures`: five days of failures; `gone`: three answers of 410 in a row. */
+  /** Why it is suspended; null if it is not. `only_failures`: five days of failures; `gone`: three answers of 410 in a row. */
   readonly suspended: 'only_failures' | 'gone' | null;
-  /** When an issued secret takes over, in Unix seconds; null when none waits. */
+  /** When an issued secret takes over, in Unix seconds; null if none is pending. */
   readonly next_secret_activates_at: number | null;
-  /** Shown here and never again. */
+  /** Shown only here. */
   readonly webhook_secret: string;
-  /** The same secret in the form that libraries for Standard Webhooks take. */
+  /** The same secret in the form that Standard Webhooks libraries accept. */
   readonly standard_webhooks_secret: string;
 }
 
-/** Where this page stands in the list. */
+/** Position of this page in the list. */
 export interface Pagination {
   /** Page mode only. */
   readonly page?: number;
-  /** Records per page, as asked for. */
+  /** Records per page, as requested. */
   readonly page_size: number;
   /** Page mode only. */
   readonly total?: number;
@@ -772,22 +772,22 @@ export interface Pagination {
   readonly total_pages?: number;
   /** Whether another page follows. */
   readonly has_more: boolean;
-  /** Goes on after this page in cursor mode; null at the end. */
+  /** Cursor of the next page in cursor mode; null at the end. */
   readonly next_cursor: string | null;
 }
 
 export interface PaymentEvent {
   /** Event id; deduplicate by it. */
   readonly id: string;
-  /** What happened. `payment.completed`: the payment is final on chain; `payment.failed`: a payment that would have sufficed was seen and is lost for good; `payment.expired`: the session timed out; `payment.cancelled`: you cancelled the session. */
+  /** What happened. `payment.completed`: the payment is final on chain; `payment.failed`: a payment that would have sufficed was seen and is permanently lost; `payment.expired`: the session timed out; `payment.cancelled`: you cancelled the session. */
   readonly type: 'payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled';
   /** When it was decided, Unix seconds. */
   readonly created_at: number;
-  /** What the event is about. */
+  /** Subject of the event. */
   readonly data: {
-    /** What the event is about. */
+    /** Subject of the event. */
     readonly object: {
-      /** Units of the coin that you hold of the on-time money, without what was refunded. */
+      /** On-time money that you hold, in units of the coin, less refunds. */
       readonly amount: string;
       /** USDT or USDC. */
       readonly currency: string;
@@ -799,21 +799,21 @@ export interface PaymentEvent {
       readonly session_id: string;
       /** Always `api`. */
       readonly source: 'api';
-      /** Where the endpoint asked for it: final on-time money that you hold, in units of the coin. */
+      /** If the endpoint asked for it: final on-time money that you hold, in units of the coin. */
       readonly received?: string;
-      /** Where the endpoint asked for it: what the session asks for. */
+      /** If the endpoint asked for it: what the session asks for. */
       readonly due?: string;
-      /** Where the endpoint asked for it: what is beyond what was due, once it is paid. */
+      /** If the endpoint asked for it: what is beyond what was due, once it is paid. */
       readonly excess?: string;
-      /** Where the endpoint asked for it: the network of the transfer; null without one. */
+      /** If the endpoint asked for it: the network of the transfer, or null. */
       readonly network?: 'ethereum' | 'bsc' | 'tron' | 'solana' | null;
-      /** Where the endpoint asked for it: the transaction; null without one. */
+      /** If the endpoint asked for it: the transaction, or null. */
       readonly tx_hash?: string | null;
-      /** Where the endpoint asked for it: why it failed. */
+      /** If the endpoint asked for it: why it failed. */
       readonly failure_reason?: string | null;
-      /** The outcome. `completed`: paid; `failed`: the payment is lost for good; `expired`: the session timed out; `canceled`: you cancelled it. */
+      /** The outcome. `completed`: paid; `failed`: the payment is permanently lost; `expired`: the session timed out; `canceled`: you cancelled it. */
       readonly status: 'completed' | 'failed' | 'expired' | 'canceled';
-      /** Only on a `payment.completed` that follows a `payment.expired` or `payment.failed`: this event is authoritative. */
+      /** Only on a `payment.completed` that follows a `payment.expired` or `payment.failed`; this event is authoritative. */
       readonly after_expiry?: true;
       readonly [further: string]: unknown;
     };
@@ -823,15 +823,15 @@ export interface PaymentEvent {
 export interface PaymentNoticeEvent {
   /** Event id; deduplicate by it. */
   readonly id: string;
-  /** What happened. `payment.processing`: a transfer in time was seen, and none was on its way before; `payment.partially_paid`: money in time is final, and more is missing; `payment.overpaid`: money came in time to a session that is paid already; `payment.late`: money became final that pays nothing any more; `payment.wrong_coin`: money became final that never pays this session; `payment.reversed`: final money left the chain again; `payment.restored`: it is back, and the paid session has enough again. */
+  /** What happened. `payment.processing`: an on-time transfer was seen, and none was under way before; `payment.partially_paid`: on-time money is final, and more is missing; `payment.overpaid`: on-time money came to a session that is already paid; `payment.late`: money became final that can no longer pay; `payment.wrong_coin`: money became final that can never pay this session; `payment.reversed`: final money left the chain again; `payment.restored`: the money is back, and the paid session has enough again. */
   readonly type: 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored';
   /** When it was decided, Unix seconds. */
   readonly created_at: number;
-  /** What the event is about. */
+  /** Subject of the event. */
   readonly data: {
-    /** What the event is about. */
+    /** Subject of the event. */
     readonly object: {
-      /** Units of the coin that you hold of the on-time money, without what was refunded. */
+      /** On-time money that you hold, in units of the coin, less refunds. */
       readonly amount: string;
       /** USDT or USDC. */
       readonly currency: string;
@@ -843,23 +843,23 @@ export interface PaymentNoticeEvent {
       readonly session_id: string;
       /** Always `api`. */
       readonly source: 'api';
-      /** Where the endpoint asked for it: final on-time money that you hold, in units of the coin. */
+      /** If the endpoint asked for it: final on-time money that you hold, in units of the coin. */
       readonly received?: string;
-      /** Where the endpoint asked for it: what the session asks for. */
+      /** If the endpoint asked for it: what the session asks for. */
       readonly due?: string;
-      /** Where the endpoint asked for it: what is beyond what was due, once it is paid. */
+      /** If the endpoint asked for it: what is beyond what was due, once it is paid. */
       readonly excess?: string;
-      /** Where the endpoint asked for it: the network of the transfer; null without one. */
+      /** If the endpoint asked for it: the network of the transfer, or null. */
       readonly network?: 'ethereum' | 'bsc' | 'tron' | 'solana' | null;
-      /** Where the endpoint asked for it: the transaction; null without one. */
+      /** If the endpoint asked for it: the transaction, or null. */
       readonly tx_hash?: string | null;
-      /** Where the endpoint asked for it: why it failed. */
+      /** If the endpoint asked for it: why it failed. */
       readonly failure_reason?: string | null;
-      /** The last part of `type`. `processing`: a transfer in time was seen, and none was on its way before; `partially_paid`: money in time is final, and more is missing; `overpaid`: money came in time to a session that is paid already; `late`: money became final that pays nothing any more; `wrong_coin`: money became final that never pays this session; `reversed`: final money left the chain again; `restored`: it is back, and the paid session has enough again. */
+      /** The last part of `type`. `processing`: an on-time transfer was seen, and none was under way before; `partially_paid`: on-time money is final, and more is missing; `overpaid`: on-time money came to a session that is already paid; `late`: money became final that can no longer pay; `wrong_coin`: money became final that can never pay this session; `reversed`: final money left the chain again; `restored`: the money is back, and the paid session has enough again. */
       readonly status: 'processing' | 'partially_paid' | 'overpaid' | 'late' | 'wrong_coin' | 'reversed' | 'restored';
-      /** Why it pays nothing; only on `payment.late` and `payment.wrong_coin`. `after_deadline`: it came after the deadline; `after_cancel`: it came after you cancelled the session; `wrong_coin`: it is of another coin; `wrong_network`: it came on a network that the session does not offer. */
+      /** Why it pays nothing; only on `payment.late` and `payment.wrong_coin`. `after_deadline`: it came after the deadline; `after_cancel`: it came after you cancelled the session; `wrong_coin`: it is another coin; `wrong_network`: it came on a network that the session does not offer. */
       readonly reason?: 'after_deadline' | 'after_cancel' | 'wrong_coin' | 'wrong_network';
-      /** The transfer that it is about, in the coin that it brought. */
+      /** The transfer concerned, in its own coin. */
       readonly transfer: {
         /** Units of the coin. */
         readonly amount: string;
@@ -890,7 +890,7 @@ export interface PaymentOption {
   readonly address: string;
   /** Units of the coin to pay. */
   readonly amount: string;
-  /** Text of the QR code: the plain address, the one form every wallet reads. */
+  /** Text of the QR code: the plain address, which every wallet reads. */
   readonly qr_payload: string;
   /** Link by wallet name. */
   readonly deep_links: Readonly<Record<string, string>>;
@@ -898,9 +898,9 @@ export interface PaymentOption {
   readonly token_account?: string;
   /** When the payment counts. `confirmations`: after `confirmations` blocks; `finalized`: when the chain's own finality covers it. */
   readonly finality: 'confirmations' | 'finalized';
-  /** Blocks needed, when finality goes by confirmations. */
+  /** Blocks needed, if finality is counted in confirmations. */
   readonly confirmations?: number;
-  /** True on a stand-in chain of the sandbox that is not the real node software. */
+  /** True on a simulated chain of the sandbox that is not the real node software. */
   readonly simulated: boolean;
 }
 
@@ -915,7 +915,7 @@ export interface PaymentSession {
   readonly payment_status: 'unpaid' | 'paid';
   /** When it was created, Unix seconds. */
   readonly created: number;
-  /** Until when it may be paid, Unix seconds; the time of the cancellation once it is cancelled. */
+  /** Until when it can be paid, Unix seconds; the cancellation time once it is cancelled. */
   readonly expires_at: number;
   /** Payment page. */
   readonly url: string;
@@ -925,17 +925,17 @@ export interface PaymentSession {
   readonly shipping_amount?: string;
   /** With conversion only: one unit of the merchant currency is this many units of the coin. */
   readonly exchange_rate?: string;
-  /** With conversion only: the coin the payer pays, `USDT` or `USDC`. */
+  /** With conversion only: the coin the payer pays in, `USDT` or `USDC`. */
   readonly target_currency?: 'USDT' | 'USDC';
   /** With conversion only: units of the coin the payer pays. */
   readonly target_amount_total?: string;
   /** With conversion only: when the rate was locked. */
   readonly rate_locked_at?: number;
-  /** Only where the payer may choose the coin (`offer_both_coins`) and nothing decided yet: the session in the other coin. Once the first money counts this is gone, and the fields of the session are those of the coin that came. */
+  /** Only while the payer can choose the coin (`offer_both_coins`): the session in the other coin. Once the first money counts this is gone, and the fields of the session are those of the coin that was paid. */
   readonly alternative?: AlternativeCoin;
   /** Your order id, as you gave it at the create. */
   readonly order_id: string;
-  /** Where the session stands. `open`: it waits for money; `processing`: money in time was seen and is not final yet; `paid`: enough is final; `expired`: the deadline passed without enough money; `failed`: a payment that would have sufficed was seen and is lost for good; `cancelled`: you cancelled it. */
+  /** Status of the session. `open`: it waits for money; `processing`: on-time money was seen and is not final yet; `paid`: enough is final; `expired`: the deadline passed without enough money; `failed`: a payment that would have sufficed was seen and is permanently lost; `cancelled`: you cancelled it. */
   readonly status: 'open' | 'processing' | 'paid' | 'expired' | 'failed' | 'cancelled';
   /** The coin that the session is paid in: `USDT` or `USDC`. */
   readonly settlement_currency: 'USDT' | 'USDC';
@@ -943,13 +943,13 @@ export interface PaymentSession {
   readonly received: string;
   /** Seen on time but not final yet. */
   readonly pending: string;
-  /** Of `received`, what is beyond what was due; zero until the session is paid. */
+  /** The part of `received` above what was due; zero until the session is paid. */
   readonly excess: string;
   /** Units of the settlement coin that refunds have paid out. */
   readonly refunded: string;
-  /** Of the settlement coin: what a refund that names no deposit may take, late and surplus money included. Neither dust nor money without a single payer. */
+  /** In the settlement coin: the most that a refund naming no deposit can take, including late and surplus money. Excludes dust and money without a single payer. */
   readonly refundable: string;
-  /** The same of each coin; money in another coin is refunded by naming it. */
+  /** The same for each coin; money in another coin is refunded by naming it. */
   readonly refundable_amounts: readonly RefundableAmount[];
   /** True when final money left the chain again. */
   readonly reversed: boolean;
@@ -957,19 +957,19 @@ export interface PaymentSession {
   readonly after_expiry: boolean;
   /** When enough was final, Unix seconds. */
   readonly paid_at?: number;
-  /** The attempt before this one to have the order paid. */
+  /** The previous attempt for this order. */
   readonly supersedes?: string;
-  /** The attempt after this one, which the payment page leads to. */
+  /** The next attempt for this order, to which the payment page redirects. */
   readonly superseded_by?: string;
   /** The registered domain given at the create. */
   readonly merchant_domain_id?: string;
-  /** How it can be paid, one entry per network, in the order shown to the payer. */
+  /** Payment options, one per network, in the order shown to the payer. */
   readonly payment_options: readonly PaymentOption[];
   /** Every transfer to the session. */
   readonly deposits: readonly Deposit[];
   /** What is sold, as given at the create. */
   readonly line_items?: readonly LineItem[];
-  /** What the order is, as given at the create. */
+  /** Description of the order, as given at the create. */
   readonly description?: string;
   /** Where the payer goes after the payment. */
   readonly success_url?: string;
@@ -984,11 +984,11 @@ export interface Payout {
   readonly network: 'ethereum' | 'bsc' | 'tron' | 'solana';
   /** The stablecoin. `USDT`: Tether USD; `USDC`: USD Coin. */
   readonly coin: 'USDT' | 'USDC';
-  /** Address that receives: of the payer, or the payee of the claim that the refund approves. */
+  /** Receiving address: the payer’s, or the payee of the claim that the refund approves. */
   readonly to_address: string;
   /** Units of the coin, decimal string. */
   readonly amount: string;
-  /** Where it stands. `PENDING`: accepted, and nothing was sent yet; `PROCESSING`: a payment to the payer is being made, or is not final yet; `COMPLETED`: the money reached the payer; `FAILED`: it could not be paid out. */
+  /** Current state. `PENDING`: accepted, and nothing was sent yet; `PROCESSING`: a payment to the payer is being made, or is not final yet; `COMPLETED`: the money reached the payer; `FAILED`: it could not be paid out. */
   readonly status: 'PENDING' | 'PROCESSING' | 'COMPLETED' | 'FAILED';
   /** Hash of the transaction in the network's own form. */
   readonly tx_hash: string | null;
@@ -1003,13 +1003,13 @@ export interface Payout {
 }
 
 export interface PendingChange {
-  /** Id of the change, with which it is withdrawn. */
+  /** Id of the change, used to withdraw it. */
   readonly id: string;
-  /** What is changed. `webhook_endpoint`: where you are told what happened; `policy`: how payments are judged; `settlement_address`: where settlements go; `change_delay`: how long changes wait. */
+  /** The setting that changes. `webhook_endpoint`: where you are told what happened; `policy`: how payments are judged; `settlement_address`: where settlements go; `change_delay`: how long changes are delayed. */
   readonly setting: 'webhook_endpoint' | 'policy' | 'settlement_address' | 'change_delay';
-  /** The values that are set, by the names that the API has for them. */
+  /** The new values, under their API names. */
   readonly change: Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
-  /** When it was asked for, Unix seconds. */
+  /** When it was requested, Unix seconds. */
   readonly requested_at: number;
   /** When it takes effect, or did, Unix seconds. */
   readonly takes_effect_at: number;
@@ -1022,38 +1022,38 @@ export interface Refund {
   readonly session_id: string;
   /** Your order id, as you gave it at the create. */
   readonly order_id: string;
-  /** What goes back. */
+  /** Amount refunded. */
   readonly amount: {
     /** Decimal string in units of the coin. */
     readonly value: string;
     /** The stablecoin. `USDT`: Tether USD; `USDC`: USD Coin. */
     readonly currency: 'USDT' | 'USDC';
   };
-  /** What has reached the payers. */
+  /** Amount that has reached the payers. */
   readonly amount_returned: string;
-  /** How much it takes. `full`: it is the first and took all that paid the order, or all there was; `partial`: any other. */
+  /** Whether it is full or partial. `full`: it is the first and took everything that paid the order, or everything there was; `partial`: any other. */
   readonly type: 'full' | 'partial';
-  /** Where it stands. `PENDING`: accepted, and nothing was sent yet; `PROCESSING`: a payment to the payer is being made, or is not final yet; `COMPLETED`: the money reached the payer; `FAILED`: it could not be paid out. */
+  /** Current state. `PENDING`: accepted, and nothing was sent yet; `PROCESSING`: a payment to the payer is being made, or is not final yet; `COMPLETED`: the money reached the payer; `FAILED`: it could not be paid out. */
   readonly status: 'PENDING' | 'PROCESSING' | 'COMPLETED' | 'FAILED';
-  /** Why, as given; null without. */
+  /** The reason given, or null. */
   readonly reason: string | null;
-  /** Of the only payout; null with several. */
+  /** From the only payout; null with several. */
   readonly network: 'ethereum' | 'bsc' | 'tron' | 'solana' | null;
-  /** Of the only payout; null with several. */
+  /** From the only payout; null with several. */
   readonly to_address: string | null;
-  /** Of the only payout; null with several or before it is signed. */
+  /** From the only payout; null with several or before it is signed. */
   readonly tx_hash: string | null;
-  /** Of the only payout; null with several or before it has landed. */
+  /** From the only payout; null with several or before it has landed. */
   readonly network_fee: string | null;
-  /** The payments that it is made of, one per payer and network. */
+  /** Its payouts, one per payer and network. */
   readonly payouts: readonly Payout[];
-  /** When it was asked for, Unix seconds. */
+  /** When it was requested, Unix seconds. */
   readonly created: number;
   /** When it last changed, Unix seconds. */
   readonly updated: number;
   /** Why it could not be paid out; null unless it failed. */
   readonly failure_reason: string | null;
-  /** While it is not paid: what holds it up (`insufficient_funds`, `insufficient_gas`, `waiting_for_approval`, ...); null when nothing does. */
+  /** Why it is not paid yet (`insufficient_funds`, `insufficient_gas`, `waiting_for_approval`, ...); otherwise null. */
   readonly waiting_reason?: string | null;
 }
 
@@ -1064,9 +1064,9 @@ export interface RefundEvent {
   readonly type: 'refund.succeeded' | 'refund.failed' | 'refund.created';
   /** When it was decided, Unix seconds. */
   readonly created_at: number;
-  /** What the event is about. */
+  /** Subject of the event. */
   readonly data: {
-    /** What the event is about. */
+    /** Subject of the event. */
     readonly object: {
       /** Id of the payment session. */
       readonly session_id: string;
@@ -1074,21 +1074,21 @@ export interface RefundEvent {
       readonly order_id: string;
       /** Id of the refund. */
       readonly refund_id: string;
-      /** Units of the coin that go back, decimal string. */
+      /** Units of the coin refunded, decimal string. */
       readonly refund_amount: string;
       /** USDT or USDC. */
       readonly refund_currency: string;
-      /** Where the refund stands. `completed`: the refund reached the payer; `failed`: the refund could not be paid out; `pending`: a refund was accepted. */
+      /** Status of the refund. `completed`: the refund reached the payer; `failed`: the refund could not be paid out; `pending`: a refund was accepted. */
       readonly status: 'completed' | 'failed' | 'pending';
       /** Only on a `refund.created` that approves a claim. */
       readonly claim_id?: string;
       /** Always `api`. */
       readonly source: 'api';
-      /** Where the endpoint asked for it: the network of the transfer; null without one. */
+      /** If the endpoint asked for it: the network of the transfer, or null. */
       readonly network?: 'ethereum' | 'bsc' | 'tron' | 'solana' | null;
-      /** Where the endpoint asked for it: the transaction; null without one. */
+      /** If the endpoint asked for it: the transaction, or null. */
       readonly tx_hash?: string | null;
-      /** Where the endpoint asked for it: why it failed. */
+      /** If the endpoint asked for it: why it failed. */
       readonly failure_reason?: string | null;
       readonly [further: string]: unknown;
     };
@@ -1123,14 +1123,14 @@ export interface ReplayedDeliveries {
 }
 
 export interface SandboxAdvance {
-  /** How much nearer the deadline comes; by default it is now. */
+  /** By how much to bring the deadline nearer; by default the deadline becomes now. */
   readonly seconds?: number;
 }
 
 export interface SandboxDeadline {
   /** The session. */
   readonly session_id: string;
-  /** Its deadline from now on, in Unix seconds. */
+  /** Its new deadline, in Unix seconds. */
   readonly expires_at: number;
 }
 
@@ -1141,14 +1141,14 @@ export interface SandboxPay {
   readonly coin?: string;
   /** Units of the coin; by default what the case needs. */
   readonly amount?: string;
-  /** What happens. `exact`: what is due; `partial`: half of it; `over`: more than is due; `late`: what is due, after the deadline; `wrong_coin`: the other coin; `two_payers`: two payers share what is due; `reorg`: the transfer is mined, thrown out and mined again; `lost`: the transfer is mined and thrown out for good; `contract_payer`: what is due, from a contract: a refund asks for `acknowledge_sender`; `exchange_payer`: what is due, from an address that is listed as one of an exchange: a refund asks for `acknowledge_sender`; `frozen_payer`: what is due, from a payer whom the coin's issuer freezes then: every refund to it fails with `recipient_frozen`. */
+  /** What happens. `exact`: what is due; `partial`: half of it; `over`: more than is due; `late`: what is due, after the deadline; `wrong_coin`: the other coin; `two_payers`: two payers share what is due; `reorg`: the transfer is mined, reorganised away and mined again; `lost`: the transfer is mined and permanently reorganised away; `contract_payer`: what is due, from a contract: a refund asks for `acknowledge_sender`; `exchange_payer`: what is due, from an address listed as an exchange: a refund asks for `acknowledge_sender`; `frozen_payer`: what is due, from a payer whom the coin's issuer then freezes: every refund to it fails with `recipient_frozen`. */
   readonly case?: 'exact' | 'partial' | 'over' | 'late' | 'wrong_coin' | 'two_payers' | 'reorg' | 'lost' | 'contract_payer' | 'exchange_payer' | 'frozen_payer';
 }
 
 export interface SandboxPayment {
   /** Id of the payment session. */
   readonly session_id: string;
-  /** What happens. `exact`: what is due; `partial`: half of it; `over`: more than is due; `late`: what is due, after the deadline; `wrong_coin`: the other coin; `two_payers`: two payers share what is due; `reorg`: the transfer is mined, thrown out and mined again; `lost`: the transfer is mined and thrown out for good; `contract_payer`: what is due, from a contract: a refund asks for `acknowledge_sender`; `exchange_payer`: what is due, from an address that is listed as one of an exchange: a refund asks for `acknowledge_sender`; `frozen_payer`: what is due, from a payer whom the coin's issuer freezes then: every refund to it fails with `recipient_frozen`. */
+  /** What happens. `exact`: what is due; `partial`: half of it; `over`: more than is due; `late`: what is due, after the deadline; `wrong_coin`: the other coin; `two_payers`: two payers share what is due; `reorg`: the transfer is mined, reorganised away and mined again; `lost`: the transfer is mined and permanently reorganised away; `contract_payer`: what is due, from a contract: a refund asks for `acknowledge_sender`; `exchange_payer`: what is due, from an address listed as an exchange: a refund asks for `acknowledge_sender`; `frozen_payer`: what is due, from a payer whom the coin's issuer then freezes: every refund to it fails with `recipient_frozen`. */
   readonly case: 'exact' | 'partial' | 'over' | 'late' | 'wrong_coin' | 'two_payers' | 'reorg' | 'lost' | 'contract_payer' | 'exchange_payer' | 'frozen_payer';
   /** The transfers that were sent. */
   readonly transfers: readonly {
@@ -1168,36 +1168,36 @@ export interface SandboxPayment {
 }
 
 export interface Sender {
-  /** Who paid. `wallet`: an ordinary address; `contract`: a smart contract, which may not be able to receive; `exchange`: a wallet of an exchange, which may not credit what comes back. */
+  /** Who paid. `wallet`: an ordinary address; `contract`: a smart contract, which may not be able to receive; `exchange`: an exchange wallet, which may not credit a refund. */
   readonly kind: 'wallet' | 'contract' | 'exchange';
-  /** Name of the exchange, where it is known. */
+  /** Name of the exchange, if known. */
   readonly name: string | null;
 }
 
 export interface SettingsEvent {
   /** Event id; deduplicate by it. */
   readonly id: string;
-  /** What happened. `settings.changed`: a webhook URL, your policy or a settlement address was changed; `settings.change_scheduled`: such a change was asked for, and waits; `settings.change_withdrawn`: a change that waited will not take effect. */
+  /** What happened. `settings.changed`: a webhook URL, your policy or a settlement address was changed; `settings.change_scheduled`: such a change was requested and is delayed; `settings.change_withdrawn`: a delayed change will not take effect. */
   readonly type: 'settings.changed' | 'settings.change_scheduled' | 'settings.change_withdrawn';
   /** When it was decided, Unix seconds. */
   readonly created_at: number;
-  /** What the event is about. */
+  /** Subject of the event. */
   readonly data: {
-    /** What the event is about. */
+    /** Subject of the event. */
     readonly object: {
-      /** What is changed. `webhook_endpoint`: where you are told what happened; `policy`: how payments are judged; `settlement_address`: where settlements go; `change_delay`: how long changes wait. */
+      /** The setting that changes. `webhook_endpoint`: where you are told what happened; `policy`: how payments are judged; `settlement_address`: where settlements go; `change_delay`: how long changes are delayed. */
       readonly setting: 'webhook_endpoint' | 'policy' | 'settlement_address' | 'change_delay';
-      /** What became of it. `changed`: it is in force; `scheduled`: it waits, and takes effect by itself; `withdrawn`: it was withdrawn while it waited; `refused`: it was not possible any more when its time came. */
+      /** Outcome. `changed`: it is in force; `scheduled`: it is delayed, and takes effect by itself; `withdrawn`: it was withdrawn before it took effect; `refused`: it was no longer valid when its time came. */
       readonly status: 'changed' | 'scheduled' | 'withdrawn' | 'refused';
-      /** Id of the change, with which it is withdrawn. */
+      /** Id of the change, used to withdraw it. */
       readonly change_id: string | null;
       /** When it takes effect, or did, Unix seconds. */
       readonly takes_effect_at: number;
-      /** Who asked for it. `merchant`: a key of yours; `operator`: who runs this service. */
+      /** Who requested it. `merchant`: one of your keys; `operator`: the operator of this service. */
       readonly changed_by: 'merchant' | 'operator';
-      /** The values that are set, by the names that the API has for them. */
+      /** The new values, under their API names. */
       readonly change: Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
-      /** Why it was not possible any more. */
+      /** Why it was no longer valid. */
       readonly refusal?: string;
       readonly [further: string]: unknown;
     };
@@ -1205,7 +1205,7 @@ export interface SettingsEvent {
 }
 
 export interface TestWebhook {
-  /** What happened. `payment.completed`: the payment is final on chain; `payment.failed`: a payment that would have sufficed was seen and is lost for good; `payment.expired`: the session timed out; `payment.cancelled`: you cancelled the session; `refund.succeeded`: the refund reached the payer; `refund.failed`: the refund could not be paid out; `payment.processing`: a transfer in time was seen, and none was on its way before; `payment.partially_paid`: money in time is final, and more is missing; `payment.overpaid`: money came in time to a session that is paid already; `payment.late`: money became final that pays nothing any more; `payment.wrong_coin`: money became final that never pays this session; `payment.reversed`: final money left the chain again; `payment.restored`: it is back, and the paid session has enough again; `refund.created`: a refund was accepted; `claim.created`: a payer claimed a payment and named another address for its refund; `claim.rejected`: a claim was turned down, or its approval withdrawn; `settings.changed`: a webhook URL, your policy or a settlement address was changed; `settings.change_scheduled`: such a change was asked for, and waits; `settings.change_withdrawn`: a change that waited will not take effect. */
+  /** What happened. `payment.completed`: the payment is final on chain; `payment.failed`: a payment that would have sufficed was seen and is permanently lost; `payment.expired`: the session timed out; `payment.cancelled`: you cancelled the session; `refund.succeeded`: the refund reached the payer; `refund.failed`: the refund could not be paid out; `payment.processing`: an on-time transfer was seen, and none was under way before; `payment.partially_paid`: on-time money is final, and more is missing; `payment.overpaid`: on-time money came to a session that is already paid; `payment.late`: money became final that can no longer pay; `payment.wrong_coin`: money became final that can never pay this session; `payment.reversed`: final money left the chain again; `payment.restored`: the money is back, and the paid session has enough again; `refund.created`: a refund was accepted; `claim.created`: a payer claimed a payment and named another address for its refund; `claim.rejected`: a claim was turned down, or its approval withdrawn; `settings.changed`: a webhook URL, your policy or a settlement address was changed; `settings.change_scheduled`: such a change was requested and is delayed; `settings.change_withdrawn`: a delayed change will not take effect. */
   readonly event_type: 'payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created' | 'claim.created' | 'claim.rejected' | 'settings.changed' | 'settings.change_scheduled' | 'settings.change_withdrawn';
   /** The endpoint to send it to; your default one when absent. */
   readonly endpoint_id?: string;
@@ -1218,23 +1218,23 @@ export interface Timeline {
   readonly conclusion: string;
   /** Every observation and decision, oldest first. */
   readonly entries: readonly TimelineEntry[];
-  /** Chain time up to which every transfer to the session is known, by network; null before anything was read. Old sessions are read ever less often. */
+  /** Chain time up to which every transfer to the session is known, by network; null before anything was read. Older sessions are read less often. */
   readonly read_to: readonly {
     /** The network. `ethereum`: Ethereum; `bsc`: BNB Smart Chain; `tron`: TRON; `solana`: Solana. */
     readonly network: 'ethereum' | 'bsc' | 'tron' | 'solana';
     /** Chain time, Unix seconds; null before anything was read. */
     readonly time: number | null;
   }[];
-  /** What was read of each network while the session could be paid, and by which provider. */
+  /** What was read on each network while the session could be paid, and by which provider. */
   readonly coverage: readonly CoveredRange[];
 }
 
 export interface TimelineEntry {
-  /** When it was written down, Unix seconds. */
+  /** When it was recorded, Unix seconds. */
   readonly at: number;
-  /** Name of the event in the ledger. */
+  /** Name of the event in the event log. */
   readonly type: string;
-  /** What happened, in a sentence. */
+  /** What happened, in one sentence. */
   readonly message: string;
   /** The facts behind the sentence, by name. */
   readonly facts: Readonly<Record<string, string | number | boolean | null>>;
@@ -1243,9 +1243,9 @@ export interface TimelineEntry {
 export interface Transaction {
   /** Id of the transaction. */
   readonly id: string;
-  /** What moved the money. `deposit`: a payer to the session; `refund`: the service to a payer; `fee`: what the network took, in its native coin; `sweep`: a collection address to the treasury. */
+  /** What moved the money. `deposit`: a payer to the session; `refund`: the service to a payer; `fee`: the network fee, in its native coin; `sweep`: a collection address to the treasury. */
   readonly type: 'deposit' | 'refund' | 'fee' | 'sweep';
-  /** Where it stands on chain. `detected`: seen in a block that can still go away; `final`: it cannot go away any more; `reverted`: its block left the chain, and it with it; `failed`: it was seen and never became final. */
+  /** Where it stands on chain. `detected`: seen in a block that can still be reverted; `final`: it can no longer be reverted; `reverted`: a reorganisation removed it; `failed`: it was seen and never became final. */
   readonly status: 'detected' | 'final' | 'reverted' | 'failed';
   /** Id of the payment session. */
   readonly session_id: string | null;
@@ -1261,7 +1261,7 @@ export interface Transaction {
   readonly amount: string;
   /** Address that paid; null where the chain names no single one. */
   readonly from_address: string | null;
-  /** Address that received; null where there is none, as for a fee. */
+  /** Address that received; null if there is none, as for a fee. */
   readonly to_address: string | null;
   /** Hash of the transaction in the network's own form. */
   readonly tx_hash: string;
@@ -1280,25 +1280,25 @@ export interface Transaction {
 }
 
 export interface WebhookDelivery {
-  /** Id of the delivery. At your default endpoint it is the id of the event; at a further one that of the endpoint follows it. */
+  /** Id of the delivery. At your default endpoint it is the event id; at an additional one, the event id followed by the endpoint id. */
   readonly id: string;
   /** Event id; deduplicate by it. */
   readonly event_id: string;
-  /** The endpoint that it was decided for; null when you had none. */
+  /** The receiving endpoint; null if you had none. */
   readonly endpoint_id: string | null;
-  /** What happened. `payment.completed`: the payment is final on chain; `payment.failed`: a payment that would have sufficed was seen and is lost for good; `payment.expired`: the session timed out; `payment.cancelled`: you cancelled the session; `refund.succeeded`: the refund reached the payer; `refund.failed`: the refund could not be paid out; `payment.processing`: a transfer in time was seen, and none was on its way before; `payment.partially_paid`: money in time is final, and more is missing; `payment.overpaid`: money came in time to a session that is paid already; `payment.late`: money became final that pays nothing any more; `payment.wrong_coin`: money became final that never pays this session; `payment.reversed`: final money left the chain again; `payment.restored`: it is back, and the paid session has enough again; `refund.created`: a refund was accepted; `claim.created`: a payer claimed a payment and named another address for its refund; `claim.rejected`: a claim was turned down, or its approval withdrawn; `settings.changed`: a webhook URL, your policy or a settlement address was changed; `settings.change_scheduled`: such a change was asked for, and waits; `settings.change_withdrawn`: a change that waited will not take effect. */
+  /** What happened. `payment.completed`: the payment is final on chain; `payment.failed`: a payment that would have sufficed was seen and is permanently lost; `payment.expired`: the session timed out; `payment.cancelled`: you cancelled the session; `refund.succeeded`: the refund reached the payer; `refund.failed`: the refund could not be paid out; `payment.processing`: an on-time transfer was seen, and none was under way before; `payment.partially_paid`: on-time money is final, and more is missing; `payment.overpaid`: on-time money came to a session that is already paid; `payment.late`: money became final that can no longer pay; `payment.wrong_coin`: money became final that can never pay this session; `payment.reversed`: final money left the chain again; `payment.restored`: the money is back, and the paid session has enough again; `refund.created`: a refund was accepted; `claim.created`: a payer claimed a payment and named another address for its refund; `claim.rejected`: a claim was turned down, or its approval withdrawn; `settings.changed`: a webhook URL, your policy or a settlement address was changed; `settings.change_scheduled`: such a change was requested and is delayed; `settings.change_withdrawn`: a delayed change will not take effect. */
   readonly event_type: 'payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created' | 'claim.created' | 'claim.rejected' | 'settings.changed' | 'settings.change_scheduled' | 'settings.change_withdrawn';
-  /** The session that it is about; null for an event about your settings. */
+  /** The session concerned; null for an event about your settings. */
   readonly session_id: string | null;
-  /** Where the delivery stands. `pending`: an attempt is due or under way; `delivered`: your endpoint answered 2xx; `exhausted`: all retries failed; `rejected`: your endpoint refused it, or there was none for too long; `blocked`: your URL leads to a forbidden address. */
+  /** Status of the delivery. `pending`: an attempt is due or under way; `delivered`: your endpoint answered 2xx; `exhausted`: all retries failed; `rejected`: your endpoint refused it, or there was none for too long; `blocked`: your URL resolves to a forbidden address. */
   readonly status: 'pending' | 'delivered' | 'exhausted' | 'rejected' | 'blocked';
-  /** True when the merchant asked for a sample. */
+  /** True for a sample. */
   readonly sample: boolean;
-  /** How many attempts were made. */
+  /** Number of attempts made. */
   readonly attempts: number;
-  /** HTTP status of your endpoint's last answer; null without an answer. */
+  /** HTTP status of your endpoint's last answer, or null. */
   readonly last_status: number | null;
-  /** Why the last attempt failed; null when it did not. */
+  /** Why the last attempt failed, or null. */
   readonly last_failure: string | null;
   /** When the next attempt is due, Unix seconds; null when none is. */
   readonly next_attempt_at: number | null;
@@ -1307,25 +1307,25 @@ export interface WebhookDelivery {
 }
 
 export interface WebhookDeliveryDetail {
-  /** Id of the delivery. At your default endpoint it is the id of the event; at a further one that of the endpoint follows it. */
+  /** Id of the delivery. At your default endpoint it is the event id; at an additional one, the event id followed by the endpoint id. */
   readonly id: string;
   /** Event id; deduplicate by it. */
   readonly event_id: string;
-  /** The endpoint that it was decided for; null when you had none. */
+  /** The receiving endpoint; null if you had none. */
   readonly endpoint_id: string | null;
-  /** What happened. `payment.completed`: the payment is final on chain; `payment.failed`: a payment that would have sufficed was seen and is lost for good; `payment.expired`: the session timed out; `payment.cancelled`: you cancelled the session; `refund.succeeded`: the refund reached the payer; `refund.failed`: the refund could not be paid out; `payment.processing`: a transfer in time was seen, and none was on its way before; `payment.partially_paid`: money in time is final, and more is missing; `payment.overpaid`: money came in time to a session that is paid already; `payment.late`: money became final that pays nothing any more; `payment.wrong_coin`: money became final that never pays this session; `payment.reversed`: final money left the chain again; `payment.restored`: it is back, and the paid session has enough again; `refund.created`: a refund was accepted; `claim.created`: a payer claimed a payment and named another address for its refund; `claim.rejected`: a claim was turned down, or its approval withdrawn; `settings.changed`: a webhook URL, your policy or a settlement address was changed; `settings.change_scheduled`: such a change was asked for, and waits; `settings.change_withdrawn`: a change that waited will not take effect. */
+  /** What happened. `payment.completed`: the payment is final on chain; `payment.failed`: a payment that would have sufficed was seen and is permanently lost; `payment.expired`: the session timed out; `payment.cancelled`: you cancelled the session; `refund.succeeded`: the refund reached the payer; `refund.failed`: the refund could not be paid out; `payment.processing`: an on-time transfer was seen, and none was under way before; `payment.partially_paid`: on-time money is final, and more is missing; `payment.overpaid`: on-time money came to a session that is already paid; `payment.late`: money became final that can no longer pay; `payment.wrong_coin`: money became final that can never pay this session; `payment.reversed`: final money left the chain again; `payment.restored`: the money is back, and the paid session has enough again; `refund.created`: a refund was accepted; `claim.created`: a payer claimed a payment and named another address for its refund; `claim.rejected`: a claim was turned down, or its approval withdrawn; `settings.changed`: a webhook URL, your policy or a settlement address was changed; `settings.change_scheduled`: such a change was requested and is delayed; `settings.change_withdrawn`: a delayed change will not take effect. */
   readonly event_type: 'payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created' | 'claim.created' | 'claim.rejected' | 'settings.changed' | 'settings.change_scheduled' | 'settings.change_withdrawn';
-  /** The session that it is about; null for an event about your settings. */
+  /** The session concerned; null for an event about your settings. */
   readonly session_id: string | null;
-  /** Where the delivery stands. `pending`: an attempt is due or under way; `delivered`: your endpoint answered 2xx; `exhausted`: all retries failed; `rejected`: your endpoint refused it, or there was none for too long; `blocked`: your URL leads to a forbidden address. */
+  /** Status of the delivery. `pending`: an attempt is due or under way; `delivered`: your endpoint answered 2xx; `exhausted`: all retries failed; `rejected`: your endpoint refused it, or there was none for too long; `blocked`: your URL resolves to a forbidden address. */
   readonly status: 'pending' | 'delivered' | 'exhausted' | 'rejected' | 'blocked';
-  /** True when the merchant asked for a sample. */
+  /** True for a sample. */
   readonly sample: boolean;
-  /** How many attempts were made. */
+  /** Number of attempts made. */
   readonly attempts: number;
-  /** HTTP status of your endpoint's last answer; null without an answer. */
+  /** HTTP status of your endpoint's last answer, or null. */
   readonly last_status: number | null;
-  /** Why the last attempt failed; null when it did not. */
+  /** Why the last attempt failed, or null. */
   readonly last_failure: string | null;
   /** When the next attempt is due, Unix seconds; null when none is. */
   readonly next_attempt_at: number | null;
@@ -1338,23 +1338,23 @@ export interface WebhookDeliveryDetail {
 }
 
 export interface WebhookEndpoint {
-  /** The endpoint, in the paths that change it. */
+  /** Id of the endpoint, used in paths. */
   readonly id: string;
-  /** Null: nothing is sent, and what is to be told waits. */
+  /** Null: nothing is sent, and notifications wait. */
   readonly url: string | null;
-  /** Whether failed deliveries are tried again for 72 hours. */
+  /** Whether failed deliveries are retried for 72 hours. */
   readonly durable_redelivery: boolean;
-  /** What is told. */
+  /** Event types it receives. */
   readonly events: readonly ('payment.completed' | 'payment.failed' | 'payment.expired' | 'payment.cancelled' | 'refund.succeeded' | 'refund.failed' | 'payment.processing' | 'payment.partially_paid' | 'payment.overpaid' | 'payment.late' | 'payment.wrong_coin' | 'payment.reversed' | 'payment.restored' | 'refund.created' | 'claim.created' | 'claim.rejected')[];
-  /** What is said of it beside what is always said. */
+  /** Additional fields it receives. */
   readonly fields: readonly ('received' | 'due' | 'excess' | 'network' | 'tx_hash' | 'failure_reason')[];
-  /** Whether each request is signed after Standard Webhooks, too (`webhook-id`, `webhook-timestamp`, `webhook-signature`). */
+  /** Whether each request also carries Standard Webhooks headers (`webhook-id`, `webhook-timestamp`, `webhook-signature`). */
   readonly standard_webhooks: boolean;
-  /** Whether it is switched off: nothing is sent. The default endpoint is told later what happened meanwhile, a further one is not. */
+  /** Whether it is switched off, so that nothing is sent. The default endpoint later receives what happened meanwhile, an additional one does not. */
   readonly disabled: boolean;
-  /** Why nothing is sent; null while it is not suspended. `only_failures`: five days of failures; `gone`: three answers of 410 in a row. */
+  /** Why it is suspended; null if it is not. `only_failures`: five days of failures; `gone`: three answers of 410 in a row. */
   readonly suspended: 'only_failures' | 'gone' | null;
-  /** When an issued secret takes over, in Unix seconds; null when none waits. */
+  /** When an issued secret takes over, in Unix seconds; null if none is pending. */
   readonly next_secret_activates_at: number | null;
 }
 
@@ -1363,10 +1363,10 @@ export type WebhookEvent = PaymentEvent | PaymentNoticeEvent | RefundEvent | Cla
 export interface WebhookSecret {
   /** The endpoint. */
   readonly endpoint_id: string;
-  /** Shown here and never again. */
+  /** Shown only here. */
   readonly webhook_secret: string;
-  /** The same secret in the form that libraries for Standard Webhooks take. */
+  /** The same secret in the form that Standard Webhooks libraries accept. */
   readonly standard_webhooks_secret: string;
-  /** When it takes over unless it is activated before, in Unix seconds. */
+  /** When it takes over unless activated earlier, in Unix seconds. */
   readonly activates_at: number;
 }

@@ -55,7 +55,7 @@ const REQUEST_ID = 'req_k7w2q5m4n6p3r000001';
 const DESCRIPTION = `Payment sessions, refunds and webhooks in USDT and USDC.
 
 Every request is signed: HMAC-SHA256, keyed with the API secret, over \`timestamp + "." + nonce + "." + body\`, in hex; the body of a GET is the empty string.
-With the header \`Signature-Version: 2\` (after the prefix of the others) it is over \`"v2"\`, timestamp, nonce, method in capitals, path with query, and body, with a line feed between them; a key can be set to take nothing else.
+With the header \`Signature-Version: 2\` (with the same prefix as the others) it covers \`"v2"\`, timestamp, nonce, method in capitals, path with query, and body, with a line feed between them; a key can be set to accept nothing else.
 A key can be restricted to scopes, named in each operation as \`x-scope\`: ${SCOPES.map((scope) => `\`${scope}\` (${SCOPE_MEANINGS[scope]})`).join(', ')}. A key without a list may do everything.
 Amounts are decimal strings, times are Unix seconds, and every error has the same form. Request bodies are JSON of at most ${MAX_BODY_BYTES / 1024} KiB.
 Responses may gain fields; a field named here never changes its meaning.`;
@@ -94,7 +94,7 @@ export function openApiDocument(options: DocumentOptions): object {
           ),
           signature: header(
             'Signature',
-            'HMAC-SHA256 of `timestamp.nonce.body`, or of the text of version 2, keyed with the API secret, 64 hex characters.',
+            'HMAC-SHA256 of `timestamp.nonce.body`, or of the version 2 text, keyed with the API secret, 64 hex characters.',
           ),
         },
       },
@@ -120,7 +120,7 @@ function operationObject(operation: Operation, options: DocumentOptions): ZodOpe
     operationId: id,
     tags: [tag],
     summary,
-    description: `${description} Needs the scope ${scopeText(operation)}.`,
+    description: `${description} Requires the scope ${scopeText(operation)}.`,
     'x-scope': operation.scope,
     ...(operation.fieldScopes && { 'x-field-scopes': operation.fieldScopes }),
     requestParams: {
@@ -168,7 +168,7 @@ const IDEMPOTENCY_KEY = z
   .optional()
   .meta({
     description:
-      'Printable ASCII. The same key with the same request is carried out once; with another request it is a 409.',
+      'Printable ASCII. The same request with the same key is executed once; another request with it is a 409.',
     examples: ['2f1c9c1e-6a1d-4a8e-9d5f-0f8b8f0c7b11'],
   });
 
@@ -183,18 +183,18 @@ function pathParameters(path: string): Pick<ZodOpenApiParameters, 'path'> {
 }
 
 const POSITION_SENT =
-  'As an earlier answer carried it. The answer then shows everything that the earlier one told; a node that has not read so far waits for up to two seconds, then answers 503.';
+  'The value from an earlier answer. This answer then includes everything that the earlier one showed; a node that has not read that far waits up to two seconds, then answers 503.';
 const POSITION = z.string().meta({ examples: ['C:105224/P:105224'] });
 
 const RESPONSE_HEADERS = z.object({
   [POSITION_HEADER]: POSITION.optional().meta({
     description:
-      'Present where several nodes answer: how far in the event log this answer is. Send the greatest one that you were given with your next list; of two, compare the numbers in them from the left.',
+      'Present where several nodes answer: the position in the event log that this answer reflects. Send the greatest one you received with your next list request; compare the numbers in them from the left.',
   }),
-  'X-Request-Id': z.string().meta({ description: 'Quote it when you ask for help.' }),
+  'X-Request-Id': z.string().meta({ description: 'Quote it when you contact support.' }),
   'RateLimit-Limit': z.int().meta({ description: 'Largest burst of requests.' }),
-  'RateLimit-Remaining': z.int().meta({ description: 'Requests left at this moment.' }),
-  'RateLimit-Reset': z.int().meta({ description: 'Seconds until the burst is available again in full.' }),
+  'RateLimit-Remaining': z.int().meta({ description: 'Requests left right now.' }),
+  'RateLimit-Reset': z.int().meta({ description: 'Seconds until the full burst is available again.' }),
 });
 const RETRY_HEADERS = z.object({ 'Retry-After': z.int().meta({ description: 'Seconds to wait.' }) });
 
@@ -243,14 +243,14 @@ function webhookObjects(headerPrefix: string): Record<string, { post: ZodOpenApi
       .meta({ description: 'HMAC-SHA256 of `timestamp.nonce.body` keyed with the webhook secret, hex.' }),
     [`${headerPrefix}Timestamp`]: z
       .string()
-      .meta({ description: 'Unix seconds at signing time; reject more than 300 s of difference.' }),
+      .meta({ description: 'Unix seconds at signing time; reject a difference of more than 300 s.' }),
     [`${headerPrefix}Nonce`]: z.string().meta({ description: 'UUID v4.' }),
     [`${headerPrefix}Event-Type`]: z.string().meta({ description: 'Type of the event, as in the body.' }),
     [`${headerPrefix}Event-ID`]: z.string().meta({ description: 'Deduplicate by it.' }),
     [`${headerPrefix}Signature-Next`]: z
       .string()
       .optional()
-      .meta({ description: 'Signature with the next secret while one is waiting to take over.' }),
+      .meta({ description: 'Signature with the new secret during a rotation.' }),
   });
   const hook = (type: WebhookType): { post: ZodOpenApiOperationObject } => ({
     post: {
@@ -265,7 +265,7 @@ function webhookObjects(headerPrefix: string): Record<string, { post: ZodOpenApi
         content: { 'application/json': { schema: bodyOf(type), example: sampleOf(type) } },
       },
       responses: {
-        200: { description: 'Any 2xx means received.' },
+        200: { description: 'Any 2xx acknowledges the event.' },
         401: { description: 'The signature is wrong.' },
         500: {
           description:
@@ -278,8 +278,9 @@ function webhookObjects(headerPrefix: string): Record<string, { post: ZodOpenApi
 }
 
 function receiversOf(type: WebhookType): string {
-  if (isSettingsType(type)) return 'the default endpoint, and to where the change takes something away';
-  return isOptionalType(type) ? 'endpoints that ask for it' : 'every endpoint';
+  if (isSettingsType(type))
+    return 'the default endpoint, and to the previous URL if the change removes or replaces one';
+  return isOptionalType(type) ? 'endpoints that subscribe to it' : 'every endpoint';
 }
 
 function bodyOf(type: WebhookType): z.ZodType {

@@ -169,7 +169,7 @@ export function referencePage(document: ReferenceDocument): string {
     'What your webhook endpoint receives, and what `GET /v1/events` lists.',
     ...webhooks,
     '### A receiver',
-    'Whole programs with the standard library alone: they verify the raw body, handle each event once and answer as the service expects.',
+    'Complete programs using only the standard library: they verify the raw body, handle each event once and answer as the service expects.',
     ...document['x-webhookReceivers'].map(({ lang, source }) => fenced(lang.toLowerCase(), source)),
     '## Errors',
     errorsText(),

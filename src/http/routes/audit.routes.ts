@@ -59,9 +59,9 @@ const listCheckpointsOperation = {
   path: '/v1/audit/checkpoints',
   tag: 'Audit',
   scope: 'books:read',
-  summary: 'List signed checkpoints of the ledger, newest first',
+  summary: 'List signed checkpoints of the event log, newest first',
   description:
-    'Each is an Ed25519-signed root of the Merkle tree over every event up to it. Keep one outside the service: no history before it can be changed without notice.',
+    'Each is an Ed25519-signed root of the Merkle tree over all events up to it. Keep one outside the service: history before it cannot then be changed unnoticed.',
   query: listCheckpointsQuery,
   response: checkpointList,
   errors: ['invalid_request', 'unknown_field'],
@@ -74,7 +74,7 @@ const getConsistencyOperation = {
   path: '/v1/audit/consistency',
   tag: 'Audit',
   scope: 'books:read',
-  summary: 'Prove that an earlier checkpoint is the beginning of a later one',
+  summary: 'Prove that a later checkpoint extends an earlier one',
   description: 'The consistency proof of RFC 9162 between the trees of `from` and `to` events.',
   query: consistencyQuery,
   response: consistency,
@@ -88,9 +88,9 @@ const getSessionProofOperation = {
   path: '/v1/payment/sessions/{id}/proof',
   tag: 'Audit',
   scope: 'payments:read',
-  summary: 'Prove that a payment is in the ledger',
+  summary: 'Prove that a payment is in the event log',
   description:
-    'The events of the session with their places in the Merkle tree of the newest checkpoint. With the public key it can be verified without the service.',
+    'The events of the session with their positions in the Merkle tree of the newest checkpoint. Verify it with the public key, without the service.',
   response: sessionProof,
   errors: ['not_found', 'service_unavailable'],
   example: { response: PROOF },
@@ -98,7 +98,10 @@ const getSessionProofOperation = {
 
 const BEHIND: Answer = {
   ok: false,
-  refusal: { code: 'service_unavailable', message: 'The ledger is still being read after a start. Nothing is wrong.' },
+  refusal: {
+    code: 'service_unavailable',
+    message: 'The event log is still being read after a start. Nothing is wrong.',
+  },
 };
 
 export function auditRoutes(api: AuditApi): Route[] {

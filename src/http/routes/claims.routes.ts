@@ -52,7 +52,7 @@ const rejectOperation = {
   scope: 'refunds:create',
   summary: 'Reject a claim',
   description:
-    'Also one that was approved, until a minute before `payable_from`: then its refund fails with `claim_rejected`.',
+    'An approved claim can be rejected until a minute before `payable_from`; its refund then fails with `claim_rejected`.',
   body: rejectClaimBody,
   response: claim,
   errors: ['invalid_request', 'unknown_field', 'not_found', 'conflict', 'idempotency_conflict'],

@@ -29,7 +29,7 @@ const getMerchantOperation = {
   tag: 'Merchant',
   scope: 'settings:manage',
   summary: 'Get the settings of the merchant',
-  description: 'Never a secret: those are shown once, when they are issued.',
+  description: 'Secrets are never included: they are shown once, when they are issued.',
   response: merchant,
   errors: ['invalid_request', 'not_found'],
   example: { response: MERCHANT_EXAMPLE },
@@ -44,7 +44,7 @@ const changeMerchantOperation = {
   fieldScopes: { webhook: 'webhooks:manage' },
   summary: 'Change settings of the merchant',
   description:
-    'Only what is given is changed, in this order: policy, logo, webhook, domains. A refusal leaves what came before it in force. Where `change_delay_minutes` is above 0, what is guarded waits and stands in `pending_changes`.',
+    'Changes only the given fields, in this order: policy, logo, webhook, domains. If one is refused, those before it stay in force. If `change_delay_minutes` is above 0, delayed changes are listed in `pending_changes`.',
   body: changeMerchantBody,
   bodyRequired: true,
   response: merchant,

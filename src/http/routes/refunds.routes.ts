@@ -21,7 +21,7 @@ const createRefundOperation = {
   scope: 'refunds:create',
   summary: 'Create a refund',
   description:
-    'Returns money to the address that paid: first to whoever paid the order, or of the deposit that `transaction_id` names. With `claim_id` it approves the claim of a payer and goes to whom the claim names, after its waiting time. Send an `Idempotency-Key`, so that a retry can never become a second refund.',
+    'Returns money to the address that paid, starting with the payers of the order, or from the deposit that `transaction_id` names. With `claim_id` it approves a payer’s claim and pays the address that the claim names, after its waiting period. Send an `Idempotency-Key`, so that a retry can never become a second refund.',
   body: createRefundBody,
   bodyRequired: true,
   response: refund,
@@ -49,7 +49,7 @@ const getRefundOperation = {
   scope: 'payments:read',
   readsLookUps: true,
   summary: 'Get a refund',
-  description: 'With every payout: one for each payer and network. With `expand` the answer brings its session along.',
+  description: 'With every payout: one per payer and network. `expand` includes its session.',
   query: getRefundQuery,
   response: expandedRefund,
   errors: ['invalid_request', 'unknown_field', 'not_found'],

@@ -23,7 +23,7 @@ const listRequestsOperation = {
   scope: 'settings:manage',
   summary: 'List your latest requests, newest first',
   description:
-    'What was asked and how it was answered, without bodies: a help while you build. The process that answers keeps the newest thousand of each merchant and mode, until it ends.',
+    'Requests and their answers, without bodies, to help while you build. Each process keeps the newest thousand per merchant and mode until it ends.',
   query: listRequestsQuery,
   response: requestList,
   errors: ['invalid_request', 'unknown_field'],
@@ -53,7 +53,7 @@ export function requestRoutes(log: RequestLog): Route[] {
         query.status === undefined || status === Number(query.status);
       const found = log.before(caller, query.cursor || undefined, isWanted);
       if (found === null)
-        return refusedField('cursor', 'must be a cursor of this list; what it named may not be kept any more');
+        return refusedField('cursor', 'must be a cursor of this list; the request it named may no longer be kept');
       const page = found.slice(0, pageSize);
       const hasMore = found.length > page.length;
       const pagination = {

@@ -67,7 +67,7 @@ const sandboxPayOperation = {
   scope: 'payments:create',
   summary: 'Pay a session with the test wallet',
   description:
-    'Only in a sandbox, with `sk_test_` keys. Each case sends real transactions on the local chain, so that every outcome can be tested.',
+    'Only in a sandbox, with `sk_test_` keys. Each case sends real transactions on the local chain, so that you can test every outcome.',
   body: sandboxPayBody,
   bodyRequired: true,
   response: sandboxPayment,
@@ -81,9 +81,9 @@ const advanceOperation = {
   path: '/v1/sandbox/sessions/{id}/advance',
   tag: 'Sandbox',
   scope: 'payments:create',
-  summary: 'Let time pass for a session',
+  summary: 'Move the deadline of a session',
   description:
-    'Brings `expires_at` nearer by `seconds`, at most to now; without a body the session expires now. Chains keep their own time: what is sent afterwards is judged by it.',
+    'Brings `expires_at` nearer by `seconds`, at most to now; without a body the session expires now. Chains keep their own time, which decides about transfers sent afterwards.',
   body: sandboxAdvanceBody,
   response: sandboxDeadline,
   errors: [

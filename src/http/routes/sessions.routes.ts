@@ -33,7 +33,7 @@ const createSessionOperation = {
   scope: 'payments:create',
   summary: 'Create a payment session',
   description:
-    'Repeating the same body with the same `order_id` answers the same session, so a create may be retried at any time. Once that session is over, it is refused with `session_expired`, which names the session to be superseded.',
+    'Repeating the same body with the same `order_id` returns the same session, so a create may be retried at any time. Once that session has ended unpaid, the request is refused with `session_expired`, which names the session to supersede.',
   body: createSessionBody,
   bodyRequired: true,
   response: paymentSession,
@@ -60,7 +60,7 @@ const getSessionOperation = {
   scope: 'payments:read',
   summary: 'Get a payment session',
   description:
-    'Accepts ids with the prefix `cs_` or `sess_`. With `expand` the answer brings along what else takes a request of its own.',
+    'Accepts ids with the prefix `cs_` or `sess_`. `expand` includes what would otherwise take further requests.',
   query: getSessionQuery,
   response: expandedSession,
   errors: ['invalid_request', 'unknown_field', 'not_found'],

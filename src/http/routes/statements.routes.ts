@@ -53,11 +53,11 @@ const EXAMPLE = {
 const FILES = {
   csv: {
     contentType: 'text/csv; charset=utf-8',
-    description: 'With `format=csv`: the lines of the month, whose SHA-256 the statement holds.',
+    description: 'With `format=csv`: the lines of the month, whose SHA-256 is in the statement.',
   },
   html: {
     contentType: 'text/html; charset=utf-8',
-    description: 'With `format=html`: the statement as a page to be printed.',
+    description: 'With `format=html`: the statement as a printable page.',
   },
 } as const;
 
@@ -69,7 +69,7 @@ const getMonthStatementOperation = {
   scope: 'books:read',
   summary: 'The statement of a closed month, as evidence',
   description:
-    'What your accounts held before and after the month and what moved in them, as the ledger keeps it since the month was closed, with the proof under a signed checkpoint: keep it as it is, it is verified without the service. Debits are above zero in `accounts`: what you are owed is a credit. `format` gives its lines as CSV, or a page to be printed.',
+    'The opening and closing balances of your accounts and their movements, as sealed when the month was closed, with the proof under a signed checkpoint. Keep it unchanged; it can be verified without the service. Debits are positive in `accounts`: what you are owed is a credit. `format` returns its lines as CSV, or a printable page.',
   query: getMonthStatementQuery,
   response: monthStatement,
   files: FILES,

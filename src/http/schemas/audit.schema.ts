@@ -16,10 +16,10 @@ export const hashes = z
 
 export const auditCheckpoint = z
   .object({
-    origin: z.string().meta({ description: 'Names the log.' }),
+    origin: z.string().meta({ description: 'Name of the log.' }),
     size: z.int().meta({ description: 'Number of events that the checkpoint covers.' }),
     root_hash: z.string().meta({ description: 'Base64.' }),
-    checkpoint: z.string().meta({ description: 'The signed note (C2SP tlog-checkpoint). Keep it as it is.' }),
+    checkpoint: z.string().meta({ description: 'The signed note (C2SP tlog-checkpoint). Keep it unchanged.' }),
     created: unixSeconds.meta({ description: 'When it was signed, Unix seconds.' }),
   })
   .meta({ id: 'AuditCheckpoint' });
@@ -27,7 +27,7 @@ export const auditCheckpoint = z
 const verifierKey = z
   .string()
   .nullable()
-  .meta({ description: 'Public key of the signer (C2SP signed note); null where nobody signs.' });
+  .meta({ description: 'Public key of the signer (C2SP signed note); null without a signer.' });
 
 export const checkpointList = z.object({
   verifier_key: verifierKey,
@@ -52,20 +52,20 @@ export const sessionProof = z
           through_revision: integer('Up to this revision of the session; -1 for none.'),
         }),
         z.object({
-          kind: z.literal('inclusion').meta({ description: 'These events are in the ledger; others may be, too.' }),
+          kind: z.literal('inclusion').meta({ description: 'These events are in the event log; there may be others.' }),
           events: integer('How many events are proven.'),
         }),
       ])
       .meta({
         description:
-          '`stream`: these are all events of the session up to `through_revision` (-1 for none). `inclusion`: these are in the ledger; others may be, too.',
+          '`stream`: these are all events of the session up to `through_revision` (-1 for none). `inclusion`: these are in the event log; there may be others.',
       }),
     events: z
       .array(
         z.object({
-          type: text('Name of the event in the ledger.'),
-          revision: integer('Its place in the session, from 0.'),
-          leaf_index: integer('Its place in the log, from 0.'),
+          type: text('Name of the event in the event log.'),
+          revision: integer('Its position in the session, from 0.'),
+          leaf_index: integer('Its position in the log, from 0.'),
           text: z.string().meta({
             description: "The event's canonical text. Its SHA-256 is `hash`, whose bytes are the leaf's entry.",
           }),

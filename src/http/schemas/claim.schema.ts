@@ -3,8 +3,8 @@ import { coin, enumeration, network, plainText, refundId, sessionId, text, unixS
 
 export const evidenceKind = enumeration('How the payer proves that the payment is theirs.', {
   signature: 'the key that paid signed the terms; the signer verifies it again',
-  test_payment: 'another payment from the same sender, of an amount that the service chose; two approvers must agree',
-  no_sender: 'none, for money whose sender the chain does not name, such as minted money; two approvers must agree',
+  test_payment: 'another payment from the same sender, of an amount chosen by the service; two approvers must approve',
+  no_sender: 'none, for money whose sender the chain does not name, such as minted money; two approvers must approve',
 });
 
 const WHEN = 'Unix seconds; null before.';
@@ -17,30 +17,32 @@ export const claim = z
   .object({
     id: claimId,
     session_id: sessionId,
-    transaction_id: text('The deposit that is claimed.'),
+    transaction_id: text('The claimed deposit.'),
     network,
     coin,
     amount: text('Of the deposit, decimal string in units of the coin.'),
     from_address: text('Who sent the deposit; null when the chain names no single sender.').nullable(),
-    payee: text('Who is to be paid instead.'),
+    payee: text('The address to pay instead.'),
     evidence: evidenceKind,
-    proven: z.boolean().meta({ description: 'Whether the evidence is there; a test payment may still be on its way.' }),
+    proven: z
+      .boolean()
+      .meta({ description: 'Whether the evidence is complete; a test payment may still be on its way.' }),
     test_payment: text(
-      'Units of the coin that must arrive from the sender of the deposit, exactly; null for other evidence.',
+      'Exact units of the coin that must arrive from the sender of the deposit; null for other evidence.',
     ).nullable(),
-    status: enumeration('Where it stands.', {
+    status: enumeration('Current state.', {
       open: 'you have not decided',
-      approved: 'a refund names it; `refund_id` says how that stands',
+      approved: 'a refund approved it; see `refund_id`',
       rejected: 'turned down, or withdrawn in time',
     }),
-    reason: text("The payer's own words; null without.").nullable(),
+    reason: text("The payer's own words, or null.").nullable(),
     created: unixSeconds.meta({ description: 'When it was filed, Unix seconds.' }),
-    refund_id: refundId.nullable().meta({ description: 'The refund that approved it; null before.' }),
+    refund_id: refundId.nullable().meta({ description: 'The refund that approved it, or null.' }),
     payable_from: unixSeconds
       .nullable()
       .meta({ description: `When its refund may be paid, and until a minute before it can be rejected. ${WHEN}` }),
     rejected_at: unixSeconds.nullable().meta({ description: `When it was rejected. ${WHEN}` }),
-    rejection_reason: text('Why it was rejected, as given; null without.').nullable(),
+    rejection_reason: text('Why it was rejected, as given, or null.').nullable(),
   })
   .meta({ id: 'Claim' });
 

@@ -14,10 +14,10 @@ export const errorBody = z
         code: z.enum(CODES).meta({ description: explanation('Stable name of the error.', MEANINGS, CODES) }),
         message: z.string().meta({ description: 'For people; may change.' }),
         param: z.string().optional().meta({ description: 'The field, header or query parameter at fault.' }),
-        request_id: z.string().meta({ description: 'Quote it when you ask for help.' }),
+        request_id: z.string().meta({ description: 'Quote it when you contact support.' }),
         doc_url: z.string().optional().meta({
           description:
-            'Where the code is explained, with what to do about it. Absent only where the request was not readable as HTTP.',
+            'Explains the code and what to do about it. Absent only if the request was not readable as HTTP.',
           format: 'uri',
         }),
       })

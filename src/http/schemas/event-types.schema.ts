@@ -5,24 +5,24 @@ import { explanation, unixSeconds } from './words.schema.ts';
 /** Event types a merchant's endpoint receives (specification, "Event types"), and those it can ask for. */
 export const EVENT_MEANINGS = {
   'payment.completed': 'the payment is final on chain',
-  'payment.failed': 'a payment that would have sufficed was seen and is lost for good',
+  'payment.failed': 'a payment that would have sufficed was seen and is permanently lost',
   'payment.expired': 'the session timed out',
   'payment.cancelled': 'you cancelled the session',
   'refund.succeeded': 'the refund reached the payer',
   'refund.failed': 'the refund could not be paid out',
-  'payment.processing': 'a transfer in time was seen, and none was on its way before',
-  'payment.partially_paid': 'money in time is final, and more is missing',
-  'payment.overpaid': 'money came in time to a session that is paid already',
-  'payment.late': 'money became final that pays nothing any more',
-  'payment.wrong_coin': 'money became final that never pays this session',
+  'payment.processing': 'an on-time transfer was seen, and none was under way before',
+  'payment.partially_paid': 'on-time money is final, and more is missing',
+  'payment.overpaid': 'on-time money came to a session that is already paid',
+  'payment.late': 'money became final that can no longer pay',
+  'payment.wrong_coin': 'money became final that can never pay this session',
   'payment.reversed': 'final money left the chain again',
-  'payment.restored': 'it is back, and the paid session has enough again',
+  'payment.restored': 'the money is back, and the paid session has enough again',
   'refund.created': 'a refund was accepted',
   'claim.created': 'a payer claimed a payment and named another address for its refund',
   'claim.rejected': 'a claim was turned down, or its approval withdrawn',
   'settings.changed': 'a webhook URL, your policy or a settlement address was changed',
-  'settings.change_scheduled': 'such a change was asked for, and waits',
-  'settings.change_withdrawn': 'a change that waited will not take effect',
+  'settings.change_scheduled': 'such a change was requested and is delayed',
+  'settings.change_withdrawn': 'a delayed change will not take effect',
 } as const satisfies Record<WebhookType, string>;
 
 /** Some of the event types, each with its meaning. */

@@ -22,7 +22,7 @@ function expandOf<const Part extends string>(...parts: readonly Part[]) {
     .meta({
       override: { type: 'array', items: { type: 'string', enum: [...parts] } },
       param: { style: 'form', explode: false },
-      description: `What else to answer, separated by commas: ${parts.map((part) => `\`${part}\``).join(', ')}.`,
+      description: `What to include, separated by commas: ${parts.map((part) => `\`${part}\``).join(', ')}.`,
     });
 }
 
@@ -42,16 +42,12 @@ export const expandedSession = paymentSession
       .meta({
         description: `With \`expand=events\`: what your default endpoint was, or would have been, sent, oldest first; the newest ${MAX_EXPANDED_EVENTS}.`,
       }),
-    timeline: timelineOf
-      .optional()
-      .meta({ description: 'With `expand=timeline`: everything that was observed and decided.' }),
+    timeline: timelineOf.optional().meta({ description: 'With `expand=timeline`: every observation and decision.' }),
   })
-  .meta({ id: 'ExpandedPaymentSession', description: 'A payment session with what `expand` asked for.' });
+  .meta({ id: 'ExpandedPaymentSession', description: 'A payment session with its expansions.' });
 
 export const expandedRefund = refund
   .extend({
-    session: paymentSession
-      .optional()
-      .meta({ description: 'With `expand=session`: the session whose money goes back.' }),
+    session: paymentSession.optional().meta({ description: 'With `expand=session`: the session that is refunded.' }),
   })
-  .meta({ id: 'ExpandedRefund', description: 'A refund with what `expand` asked for.' });
+  .meta({ id: 'ExpandedRefund', description: 'A refund with its expansions.' });

@@ -23,8 +23,8 @@ const day = (description: string) =>
     .optional()
     .meta({ description, override: { type: 'string', format: 'date' } });
 
-const ledgerClock = enumeration('By which time days are told.', {
-  recorded: 'when the service wrote the fact down',
+const ledgerClock = enumeration('The clock that determines days.', {
+  recorded: 'when the service recorded the fact',
   chain: 'the time of its block',
 } satisfies Record<LedgerClock, string>);
 
@@ -35,7 +35,7 @@ const rangeFields = {
   to: day('Last day (UTC), inclusive.'),
   clock,
   cursor: pagingFields.cursor.meta({
-    description: 'Empty or absent for the first page, then `next_cursor` of the page before.',
+    description: 'Empty or absent for the first page, then `next_cursor` of the previous page.',
   }),
   page_size: pagingFields.page_size,
 };
@@ -48,8 +48,8 @@ const signedAmount = (description: string) => z.string().meta({ description, exa
 const coinName = text('The coin, such as `USDT`.');
 
 const owed = {
-  payable: signedAmount('Of paid orders: yours.'),
-  unapplied: signedAmount('Money that pays no order: too little, too much, late, or of another coin.'),
+  payable: signedAmount('From paid orders; yours.'),
+  unapplied: signedAmount('Money that pays no order: too little, too much, late, or another coin.'),
   refunds_reserved: signedAmount('Refunds accepted and not yet paid out.'),
   total: signedAmount('All three together.'),
 };
@@ -67,11 +67,14 @@ export const ledgerBalances = z
 export const fiatValue = z
   .object({
     currency: text('Currency of the order.'),
-    at_locked_rate: text('What the coin is worth at the rate of the session.'),
+    at_locked_rate: text('Value of the coin at the rate of the session.'),
     at_settlement_quote: z.string().nullable().meta({ description: 'Null when there was no quote.' }),
-    difference: z.string().nullable().meta({ description: 'At the settlement quote less at the locked rate.' }),
+    difference: z
+      .string()
+      .nullable()
+      .meta({ description: 'Value at the settlement quote less value at the locked rate.' }),
   })
-  .meta({ id: 'LedgerFiatValue', description: 'What it is worth in the currency of the order.' });
+  .meta({ id: 'LedgerFiatValue', description: 'Value in the currency of the order.' });
 
 const KINDS = [
   'deposit_seen',
@@ -98,15 +101,15 @@ const KINDS = [
 const entryFields = {
   id: z.string().meta({
     description:
-      'Id of the event that the entry is made of; several entries may share it, such as a payment and its service fee.',
+      'Id of the event behind the entry; several entries may share it, such as a payment and its service fee.',
   }),
   kind: z.string().meta({ description: `What happened: ${KINDS.join(', ')}; more may follow.`, examples: ['deposit'] }),
   recorded_at: unixSeconds,
-  recorded_day: z.string().meta({ description: 'Day of the books by the time of recording.' }),
+  recorded_day: z.string().meta({ description: 'Day of the books by recording time.' }),
   chain_time: unixSeconds.nullable().meta({ description: 'Block time; null when the fact is not one of a chain.' }),
   chain_day: z
     .string()
-    .meta({ description: 'Day of the books by block time; that of a later period when its own was closed.' }),
+    .meta({ description: 'Day of the books by block time; in a later period if its own was closed.' }),
   order_id: orderId.nullable(),
   session_id: sessionId.nullable(),
   refund_id: refundId.nullable(),
@@ -117,36 +120,34 @@ const entryFields = {
   reverses: z
     .string()
     .nullable()
-    .meta({ description: 'Id of the entry that this one takes back; of `service_fee_reversed`: its `service_fee`.' }),
-  value: fiatValue
-    .nullable()
-    .meta({ description: 'What it is worth in the currency of the order; null without conversion.' }),
+    .meta({ description: 'Id of the entry that this one reverses; for `service_fee_reversed`, its `service_fee`.' }),
+  value: fiatValue.nullable().meta({ description: 'Value in the currency of the order; null without conversion.' }),
 };
 
 export const ledgerEntry = z
   .object({
-    number: z.int().meta({ description: 'From 1, without gaps, in the order of recording.' }),
+    number: z.int().meta({ description: 'From 1, without gaps, in recording order.' }),
     ...entryFields,
     memo: z
       .object({ network: network.nullable(), coin: coinName, amount: signedAmount('Units of the coin.') })
       .nullable()
-      .meta({ description: 'An amount that moves no account, such as a transfer that is seen and not final.' }),
+      .meta({ description: 'An amount that changes no account, such as a transfer that is seen and not final.' }),
     lines: z
       .array(
         z.object({
           account: z.enum(MERCHANT_ACCOUNTS.map((name) => name.replaceAll('-', '_'))).meta({
             description:
-              'The account that it moves. `payable`: of paid orders, yours; `unapplied`: money that pays no order; `refunds_reserved`: refunds accepted and not yet paid out.',
+              'The account that changes. `payable`: from paid orders, yours; `unapplied`: money that pays no order; `refunds_reserved`: refunds accepted and not yet paid out.',
           }),
           network,
           coin: coinName,
-          amount: signedAmount('Above zero: you are owed more.'),
+          amount: signedAmount('Positive: you are owed more.'),
           balance: signedAmount(
-            'Of the account in this coin on this network after the line, in the order of recording.',
+            'Balance of the account in this coin on this network after the line, in recording order.',
           ),
         }),
       )
-      .meta({ description: 'What it changes; the sum is zero unless money came or went.' }),
+      .meta({ description: 'Its lines; the sum is zero unless money came or went.' }),
   })
   .meta({ id: 'LedgerEntry' });
 
@@ -155,13 +156,13 @@ export const settlementLine = z
   .meta({ id: 'LedgerSettlementLine' });
 
 export const ledgerEntries = z
-  .object({ data: z.array(ledgerEntry).meta({ description: 'Entries in the order of recording.' }), pagination })
+  .object({ data: z.array(ledgerEntry).meta({ description: 'Entries in recording order.' }), pagination })
   .meta({ id: 'LedgerEntries' });
 
 export const settlementReport = z
   .object({
-    from: text('First day, as asked for; null for the beginning.').nullable(),
-    to: text('Last day, as asked for; null for now.').nullable(),
+    from: text('First day, as requested; null for the beginning.').nullable(),
+    to: text('Last day, as requested; null for now.').nullable(),
     clock: ledgerClock,
     opening: z.array(owedBalance).meta({ description: 'Before the first day.' }),
     closing: z.array(owedBalance).meta({ description: 'After the last day: opening plus every line of every page.' }),

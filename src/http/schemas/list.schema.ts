@@ -50,7 +50,7 @@ export const pagingFields = {
     .string()
     .max(512, 'must be a cursor of this list')
     .optional()
-    .meta({ description: 'Chooses cursor mode: empty for the first page, then `next_cursor` of the page before.' }),
+    .meta({ description: 'Chooses cursor mode: empty for the first page, then `next_cursor` of the previous page.' }),
 };
 
 const filterFields = {
@@ -62,14 +62,14 @@ const filterFields = {
 
 export const SESSION_STATUS = {
   open: 'it waits for money',
-  processing: 'money in time was seen and is not final yet',
+  processing: 'on-time money was seen and is not final yet',
   paid: 'enough is final',
   expired: 'the deadline passed without enough money',
-  failed: 'a payment that would have sufficed was seen and is lost for good',
+  failed: 'a payment that would have sufficed was seen and is permanently lost',
   cancelled: 'you cancelled it',
 } as const;
 
-export const refundStatus = enumeration('Where it stands.', {
+export const refundStatus = enumeration('Current state.', {
   PENDING: 'accepted, and nothing was sent yet',
   PROCESSING: 'a payment to the payer is being made, or is not final yet',
   COMPLETED: 'the money reached the payer',
@@ -77,9 +77,9 @@ export const refundStatus = enumeration('Where it stands.', {
 });
 
 export const transferStatus = enumeration('Where it stands on chain.', {
-  detected: 'seen in a block that can still go away',
-  final: 'it cannot go away any more',
-  reverted: 'its block left the chain, and it with it',
+  detected: 'seen in a block that can still be reverted',
+  final: 'it can no longer be reverted',
+  reverted: 'a reorganisation removed it',
   failed: 'it was seen and never became final',
 });
 
@@ -93,7 +93,7 @@ const sessionOf = plainText(64)
 const transactionType = enumeration('What moved the money.', {
   deposit: 'a payer to the session',
   refund: 'the service to a payer',
-  fee: 'what the network took, in its native coin',
+  fee: 'the network fee, in its native coin',
   sweep: 'a collection address to the treasury',
 });
 const TRANSACTION_COINS: readonly string[] = [...COINS, ...Object.values(NATIVE_COIN)];
@@ -117,12 +117,12 @@ const metadataFilter = z
   .meta({
     param: { style: 'deepObject', explode: true },
     description:
-      'Only sessions with exactly this metadata: `metadata[customer]=c-1042`, at most 10 keys, all of which must agree.',
+      'Only sessions with exactly this metadata: `metadata[customer]=c-1042`, at most 10 keys, all of which must match.',
     examples: [{ customer: 'c-1042' }],
   });
 
 function metadataFilterRule(key: string, value: string): string | null {
-  if (key === 'order_id') return 'is searched for with `order_id`';
+  if (key === 'order_id') return 'is found with the filter `order_id`';
   if (key.length === 0 || key.length > MAX_METADATA_KEY_LENGTH)
     return `must name a key of 1 to ${MAX_METADATA_KEY_LENGTH} characters`;
   return value.length > MAX_METADATA_VALUE_LENGTH ? `must be at most ${MAX_METADATA_VALUE_LENGTH} characters` : null;
@@ -133,7 +133,7 @@ export const listSessionsQuery = z.strictObject({
   ...filterFields,
   coin: coinFilter,
   metadata: metadataFilter,
-  status: enumeration('Only sessions that stand so.', {
+  status: enumeration('Only sessions with this status.', {
     ...SESSION_STATUS,
     unpaid: 'all but the paid ones',
   }).optional(),
@@ -166,16 +166,16 @@ export const listTransactionsQuery = z.strictObject({
 export const pagination = z
   .object({
     page: z.int().optional().meta({ description: 'Page mode only.' }),
-    page_size: integer('Records per page, as asked for.'),
+    page_size: integer('Records per page, as requested.'),
     total: z.int().optional().meta({ description: 'Page mode only.' }),
     total_pages: z.int().optional().meta({ description: 'Page mode only.' }),
     has_more: flag('Whether another page follows.'),
     next_cursor: z
       .string()
       .nullable()
-      .meta({ description: 'Goes on after this page in cursor mode; null at the end.' }),
+      .meta({ description: 'Cursor of the next page in cursor mode; null at the end.' }),
   })
-  .meta({ id: 'Pagination', description: 'Where this page stands in the list.' });
+  .meta({ id: 'Pagination', description: 'Position of this page in the list.' });
 
 export const listOf = <Record extends z.ZodType>(record: Record) =>
   z.object({ data: z.array(record).meta({ description: 'The records of this page, newest first.' }), pagination });
@@ -192,7 +192,7 @@ export const transaction = z
     coin: z.string().meta({ description: "The coin, or the network's native coin for a fee." }),
     amount: text('Units of `coin`, decimal string.'),
     from_address: text('Address that paid; null where the chain names no single one.').nullable(),
-    to_address: text('Address that received; null where there is none, as for a fee.').nullable(),
+    to_address: text('Address that received; null if there is none, as for a fee.').nullable(),
     tx_hash: transactionHash,
     log_index: logIndex.nullable(),
     block_number: blockNumber.nullable(),

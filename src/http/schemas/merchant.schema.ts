@@ -19,27 +19,27 @@ import {
 } from './words.schema.ts';
 
 const BOTH_COINS =
-  'Whether payers choose the coin of orders in other currencies, unless `target_currency` names it: the first money that counts decides.';
+  'Whether payers choose the coin for orders in other currencies, unless `target_currency` names it: the first money that counts decides.';
 const TRON_USDC = 'Whether USDC is offered on TRON, where its issuer no longer supports it.';
-const HOST = 'Host name of a shop of yours, where its return URLs must be.';
-const NAME = 'Name of the shop, as the payment page shows it.';
-const DURABLE = 'Whether failed deliveries are tried again for 72 hours.';
+const HOST = 'Host name of one of your shops; its return URLs must be there.';
+const NAME = 'Name of the shop, shown on the payment page.';
+const DURABLE = 'Whether failed deliveries are retried for 72 hours.';
 
 const LOGO =
-  'Picture of the shop for payment pages: a PNG file in base64, at most 128 KiB and 1024 pixels a side, not interlaced. It is made anew from its pixels, at most 320 by 80. Null: none.';
+  'Logo of the shop for payment pages: a PNG file in base64, at most 128 KiB and 1024 pixels a side, not interlaced. It is re-encoded at 320 by 80 at most. Null removes it.';
 
 const URL_RULE = 'https URL, on port 443 or 8443.';
 const STANDARD =
-  'Whether each request is signed after Standard Webhooks, too (`webhook-id`, `webhook-timestamp`, `webhook-signature`).';
+  'Whether each request also carries Standard Webhooks headers (`webhook-id`, `webhook-timestamp`, `webhook-signature`).';
 const DISABLED =
-  'Whether it is switched off: nothing is sent. The default endpoint is told later what happened meanwhile, a further one is not.';
+  'Whether it is switched off, so that nothing is sent. The default endpoint later receives what happened meanwhile, an additional one does not.';
 
 const DETAILS = {
   received: 'final on-time money that you hold, in units of the coin',
   due: 'what the session asks for',
-  excess: 'what is beyond it, once it is paid',
-  network: 'network of the transfer or of the only payment of the refund; null without one',
-  tx_hash: 'its transaction; null without one',
+  excess: 'the excess over that, once it is paid',
+  network: 'network of the transfer, or of the refund if it has one payment; otherwise null',
+  tx_hash: 'its transaction, or null',
   failure_reason: 'why a payment or refund failed',
 } as const satisfies Record<NotificationField, string>;
 
@@ -51,21 +51,19 @@ function listed<Value extends z.ZodType>(value: Value, what: string, max: number
 }
 
 const eventList = listed(eventType, 'event type', NOTIFICATION_TYPES.length);
-const detail = enumeration('What each event says beside what it always says.', DETAILS);
+const detail = enumeration('Additional fields of each event.', DETAILS);
 const detailList = listed(detail, 'field', NOTIFICATION_FIELDS.length);
 
 const evidenceList = listed(evidenceKind, 'kind of evidence', EVIDENCE_KINDS.length);
 
 const endpointChoice = {
   durable_redelivery: flag(DURABLE).optional(),
-  fields: detailList
-    .optional()
-    .meta({ description: 'What each event says of its object beside what is always there.' }),
+  fields: detailList.optional().meta({ description: 'Additional fields of the object of each event.' }),
   standard_webhooks: flag(STANDARD).optional(),
 };
 
 const policyFields = {
-  settlement_currency: coinCode.optional().meta({ description: 'Coin that orders in other currencies are paid in.' }),
+  settlement_currency: coinCode.optional().meta({ description: 'Coin for orders in other currencies.' }),
   networks: z
     .array(network, 'must be an array of networks')
     .min(1, 'must name at least one network')
@@ -77,14 +75,14 @@ const policyFields = {
   offer_tron_usdc: flag(TRON_USDC).optional(),
   tolerance: amountText.optional().meta({
     description:
-      'Units of the coin a payment may be short, and never more than the share of what is due that the operator allows: 5 percent by default.',
+      'How many units of the coin a payment may be short; never more than the share of what is due that the operator allows, 5 percent by default.',
   }),
   tolerance_percent: amountText
     .nullable()
     .optional()
     .meta({
       description:
-        "Percent of what is due that a payment may be short, with at most two decimals and never more than the operator allows; `tolerance`, where it is above zero, is its cap, and at `0` it has no other than the operator's. Null: no share, `tolerance` alone counts.",
+        "Percent of what is due that a payment may be short, with at most two decimals and never more than the operator allows. `tolerance` caps it if above zero; at `0` only the operator's cap applies. Null: no share, only `tolerance` counts.",
       examples: ['0.5'],
     }),
   contact: z
@@ -93,16 +91,19 @@ const policyFields = {
     .optional()
     .meta({
       description:
-        'Where payers reach the shop, an e-mail address or an https URL; the payment page links to it. Null: nowhere.',
+        'Contact for payers, an e-mail address or an https URL; the payment page links to it. Null for none.',
       examples: ['help@shop.example'],
     }),
   refund_claims: evidenceList.optional().meta({
     description:
-      'Evidence that you take for a refund to another than who paid; empty: none. The installation may take less.',
+      'Evidence that you accept for a refund to another address; empty for none. The installation may accept less.',
   }),
-  session_ttl_seconds: sessionLifetime.nullable().optional().meta({ description: 'Null: the installation default.' }),
+  session_ttl_seconds: sessionLifetime
+    .nullable()
+    .optional()
+    .meta({ description: 'Null for the installation default.' }),
   ethereum_finalized_from: amountText.optional().meta({
-    description: 'From this many units on, payments on Ethereum wait for finality; at most what the operator allows.',
+    description: 'Payments on Ethereum of this many units or more wait for finality; at most what the operator allows.',
   }),
   ethereum_confirmations: z
     .int('must be a whole number')
@@ -127,10 +128,10 @@ export const changeMerchantBody = z
         ...endpointChoice,
         events: eventList
           .optional()
-          .meta({ description: 'What you are told at your default endpoint; the six outcomes are, named or not.' }),
+          .meta({ description: 'Events that your default endpoint receives; it always receives the six outcomes.' }),
       })
       .optional()
-      .meta({ description: 'Where you are told what happened; only what is given is changed.' }),
+      .meta({ description: 'Your webhook; only the given fields are changed.' }),
     logo: z
       .string('must be a PNG image in base64')
       .max(175_000, 'must have at most 128 KiB')
@@ -148,20 +149,20 @@ export const changeMerchantBody = z
 /** Where a merchant is told what happened. */
 export const webhookEndpoint = z
   .object({
-    id: z.string().meta({ description: 'The endpoint, in the paths that change it.' }),
-    url: z.string().nullable().meta({ description: 'Null: nothing is sent, and what is to be told waits.' }),
+    id: z.string().meta({ description: 'Id of the endpoint, used in paths.' }),
+    url: z.string().nullable().meta({ description: 'Null: nothing is sent, and notifications wait.' }),
     durable_redelivery: flag(DURABLE),
-    events: z.array(eventType).meta({ description: 'What is told.' }),
-    fields: z.array(detail).meta({ description: 'What is said of it beside what is always said.' }),
+    events: z.array(eventType).meta({ description: 'Event types it receives.' }),
+    fields: z.array(detail).meta({ description: 'Additional fields it receives.' }),
     standard_webhooks: flag(STANDARD),
     disabled: flag(DISABLED),
-    suspended: enumeration('Why nothing is sent; null while it is not suspended.', {
+    suspended: enumeration('Why it is suspended; null if it is not.', {
       only_failures: 'five days of failures',
       gone: 'three answers of 410 in a row',
     }).nullable(),
     next_secret_activates_at: unixSeconds
       .nullable()
-      .meta({ description: 'When an issued secret takes over, in Unix seconds; null when none waits.' }),
+      .meta({ description: 'When an issued secret takes over, in Unix seconds; null if none is pending.' }),
   })
   .meta({ id: 'WebhookEndpoint' });
 
@@ -169,7 +170,7 @@ export const webhookEndpoint = z
 export const createEndpointBody = z
   .strictObject({
     url: plainText(2048, { min: 1 }).meta({ description: URL_RULE, examples: ['https://books.example/webhooks'] }),
-    events: eventList.min(1, 'must name at least one event type').meta({ description: 'What it is told.' }),
+    events: eventList.min(1, 'must name at least one event type').meta({ description: 'Event types it receives.' }),
     ...endpointChoice,
   })
   .meta({ id: 'CreateWebhookEndpoint' });
@@ -180,17 +181,17 @@ export const changeEndpointBody = z
     url: plainText(2048, { min: 1 }).optional().meta({ description: URL_RULE }),
     events: eventList
       .optional()
-      .meta({ description: 'What it is told; the default endpoint is told the six outcomes, named or not.' }),
+      .meta({ description: 'Event types it receives; the default endpoint always receives the six outcomes.' }),
     ...endpointChoice,
     disabled: flag(DISABLED).optional(),
   })
   .meta({ id: 'ChangeWebhookEndpoint' });
 
 const SECRET = {
-  webhook_secret: z.string().meta({ description: 'Shown here and never again.' }),
+  webhook_secret: z.string().meta({ description: 'Shown only here.' }),
   standard_webhooks_secret: z
     .string()
-    .meta({ description: 'The same secret in the form that libraries for Standard Webhooks take.' }),
+    .meta({ description: 'The same secret in the form that Standard Webhooks libraries accept.' }),
 };
 
 export const newWebhookEndpoint = webhookEndpoint.extend(SECRET).meta({ id: 'NewWebhookEndpoint' });
@@ -200,7 +201,7 @@ export const webhookSecret = z
     endpoint_id: z.string().meta({ description: 'The endpoint.' }),
     ...SECRET,
     activates_at: unixSeconds.meta({
-      description: 'When it takes over unless it is activated before, in Unix seconds.',
+      description: 'When it takes over unless activated earlier, in Unix seconds.',
     }),
   })
   .meta({ id: 'WebhookSecret' });
@@ -209,44 +210,42 @@ export const merchant = z
   .object({
     id: text('Id of the merchant.'),
     name: text('Name of the merchant.'),
-    mode: enumeration('Which money it is about.', { live: 'real money', test: 'the sandbox' }),
+    mode: enumeration('Test or live money.', { live: 'real money', test: 'the sandbox' }),
     settlement_currency: coin.meta({
-      description: 'Coin that orders in other currencies are paid in: `USDT` or `USDC`.',
+      description: 'Coin for orders in other currencies: `USDT` or `USDC`.',
     }),
     networks: z.array(network).meta({ description: 'Networks offered to payers, in the order shown.' }),
     offer_both_coins: flag(BOTH_COINS),
     offer_tron_usdc: flag(TRON_USDC),
     tolerance: text(
-      'Units of the coin that a payment may be short; the cap of `tolerance_percent` where there is one and this is above zero.',
+      'How many units of the coin a payment may be short; caps `tolerance_percent` if that is set and this is above zero.',
     ),
     tolerance_percent: text('Percent of what is due that a payment may be short; null without a share.').nullable(),
-    contact: text('Where payers reach the shop; null for nowhere.').nullable(),
+    contact: text('Contact for payers; null for none.').nullable(),
     refund_claims: z
       .array(evidenceKind)
-      .meta({ description: 'Evidence that you take for a refund to another than who paid.' }),
-    session_ttl_seconds: integer(
-      'Seconds that a session may be paid; null for the default of the installation.',
-    ).nullable(),
-    ethereum_finalized_from: text('From this many units on, payments on Ethereum wait for finality.'),
+      .meta({ description: 'Evidence that you accept for a refund to another address.' }),
+    session_ttl_seconds: integer('Seconds that a session can be paid; null for the installation default.').nullable(),
+    ethereum_finalized_from: text('Payments on Ethereum of this many units or more wait for finality.'),
     ethereum_confirmations: integer('Blocks that payments on Ethereum wait for below that amount.'),
     logo: z
       .object({
         width: integer('Pixels.'),
         height: integer('Pixels.'),
-        bytes: integer('Size of the picture as it is served.'),
+        bytes: integer('Size of the logo as served.'),
       })
       .nullable()
-      .meta({ description: 'Picture of the shop as payment pages show it; null without one.' }),
-    webhook: webhookEndpoint.nullable().meta({ description: 'Your default endpoint; null before one was set.' }),
+      .meta({ description: 'Logo of the shop as shown on payment pages; null without one.' }),
+    webhook: webhookEndpoint.nullable().meta({ description: 'Your default endpoint; null until one is set.' }),
     domains: z
       .array(z.object({ id: text('The `merchant_domain_id` of a create.'), host: text(HOST), name: text(NAME) }))
       .meta({ description: 'Your registered domains.' }),
     change_delay_minutes: integer(
-      'How many minutes a change of webhook URLs, policy or settlement addresses waits before it takes effect.',
+      'Minutes by which changes of webhook URLs, policy or settlement addresses are delayed.',
     ),
     pending_changes: z
       .array(pendingChange)
-      .meta({ description: 'Such changes that wait; what is above is still in force.' }),
+      .meta({ description: 'Pending changes; the values above are still in force.' }),
   })
   .meta({ id: 'Merchant' });
 

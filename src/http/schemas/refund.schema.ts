@@ -23,34 +23,33 @@ export const createRefundBody = z
   .strictObject({
     session_id: z
       .string('must be the id of a session')
-      .meta({ description: 'The session whose money goes back.', examples: ['cs_k7w2q5m4n6p3r7s2t5v4x6y3z7a2b5c4'] }),
+      .meta({ description: 'The session to refund.', examples: ['cs_k7w2q5m4n6p3r7s2t5v4x6y3z7a2b5c4'] }),
     amount: z
       .strictObject({ value: positiveAmountText, currency: currencyCode }, AMOUNT_RULE)
       .optional()
       .meta({
         description:
-          "Units of the coin paid, or of the order's currency, which is always converted at the locked rate. Absent: all that is left, " +
-          'of the deposit named or of the settlement coin.',
+          "Units of the coin paid, or of the order's currency, which is always converted at the locked rate. Absent: everything that is left, " +
+          'of the named deposit or in the settlement coin.',
       }),
     transaction_id: z
       .string('must be the id of a transaction')
       .optional()
       .meta({
         description:
-          'The deposit to refund, as the session and `/v1/transactions` show it. Absent: first whoever paid the order, never dust.',
+          'The deposit to refund, as shown in the session and in `/v1/transactions`. Absent: the payers of the order come first, and dust is never taken.',
         examples: ['txn_k7w2q5m4n6p3r7s2t5v4x6y3z7'],
       }),
     claim_id: z
       .string('must be the id of a claim')
       .optional()
       .meta({
-        description:
-          'The claim of a payer that this approves: then the refund of its deposit goes to the payee whom it names.',
+        description: 'The claim to approve: the refund of its deposit then goes to the payee that it names.',
         examples: ['clm_k7w2q5m4n6p3r7s2t5v4x6y3z7'],
       }),
     reason: plainText(500, { lines: true }).optional().meta({ description: 'Why, for your own records.' }),
     acknowledge_sender: z.boolean('must be true or false').optional().meta({
-      description: 'Set after `sender_not_acknowledged`: the payer was asked and can receive at the paying address.',
+      description: 'Set after `sender_not_acknowledged`: you asked the payer, who can receive at the paying address.',
     }),
   })
   .meta({ id: 'CreateRefund' });
@@ -61,7 +60,7 @@ export const payout = z
   .object({
     network,
     coin,
-    to_address: text('Address that receives: of the payer, or the payee of the claim that the refund approves.'),
+    to_address: text('Receiving address: the payer’s, or the payee of the claim that the refund approves.'),
     amount: text('Units of the coin, decimal string.'),
     status: refundStatus,
     tx_hash: transactionHash.nullable(),
@@ -79,31 +78,31 @@ export const refund = z
     order_id: orderId,
     amount: z
       .object({ value: text('Decimal string in units of the coin.'), currency: coin })
-      .meta({ description: 'What goes back.' }),
-    amount_returned: z.string().meta({ description: 'What has reached the payers.' }),
-    type: enumeration('How much it takes.', {
-      full: 'it is the first and took all that paid the order, or all there was',
+      .meta({ description: 'Amount refunded.' }),
+    amount_returned: z.string().meta({ description: 'Amount that has reached the payers.' }),
+    type: enumeration('Whether it is full or partial.', {
+      full: 'it is the first and took everything that paid the order, or everything there was',
       partial: 'any other',
     }),
     status: refundStatus,
-    reason: text('Why, as given; null without.').nullable(),
-    network: network.nullable().meta({ description: 'Of the only payout; null with several.' }),
-    to_address: z.string().nullable().meta({ description: 'Of the only payout; null with several.' }),
+    reason: text('The reason given, or null.').nullable(),
+    network: network.nullable().meta({ description: 'From the only payout; null with several.' }),
+    to_address: z.string().nullable().meta({ description: 'From the only payout; null with several.' }),
     tx_hash: z
       .string()
       .nullable()
-      .meta({ description: 'Of the only payout; null with several or before it is signed.' }),
+      .meta({ description: 'From the only payout; null with several or before it is signed.' }),
     network_fee: z
       .string()
       .nullable()
-      .meta({ description: 'Of the only payout; null with several or before it has landed.' }),
-    payouts: z.array(payout).meta({ description: 'The payments that it is made of, one per payer and network.' }),
-    created: unixSeconds.meta({ description: 'When it was asked for, Unix seconds.' }),
+      .meta({ description: 'From the only payout; null with several or before it has landed.' }),
+    payouts: z.array(payout).meta({ description: 'Its payouts, one per payer and network.' }),
+    created: unixSeconds.meta({ description: 'When it was requested, Unix seconds.' }),
     updated: unixSeconds.meta({ description: 'When it last changed, Unix seconds.' }),
     failure_reason: whyFailed,
     waiting_reason: z.string().nullable().optional().meta({
       description:
-        'While it is not paid: what holds it up (`insufficient_funds`, `insufficient_gas`, `waiting_for_approval`, ...); null when nothing does.',
+        'Why it is not paid yet (`insufficient_funds`, `insufficient_gas`, `waiting_for_approval`, ...); otherwise null.',
     }),
   })
   .meta({ id: 'Refund' });

@@ -8,14 +8,14 @@ export const listRequestsQuery = z.strictObject({
   page_size: pagingFields.page_size,
   cursor: plainText(64)
     .optional()
-    .meta({ description: 'Empty or absent for the newest, then `next_cursor` of the page before.' }),
+    .meta({ description: 'Empty or absent for the newest, then `next_cursor` of the previous page.' }),
   status: z
     .string()
     .refine((given) => /^[1-5]\d\d$/.test(given), STATUS_RULE)
     .optional()
     .meta({
       override: { type: 'integer', minimum: 100, maximum: 599 },
-      description: 'Only requests that were answered so.',
+      description: 'Only requests with this status.',
     }),
 });
 
@@ -23,16 +23,16 @@ export const loggedRequest = z
   .object({
     id: z.string().meta({ description: 'The `request_id` of the answer.', examples: ['req_k7w2q5m4n6p3r000001'] }),
     at: unixSeconds.meta({ description: 'When it came, Unix seconds.' }),
-    duration_ms: integer('How long its answer took, in milliseconds.'),
+    duration_ms: integer('Time to answer, in milliseconds.'),
     method: text('HTTP method.'),
     target: text('Path and query.'),
-    operation: text('Name of the operation in the OpenAPI document; `unmatched` where there is none.'),
-    key_id: text('The API key that it named.'),
+    operation: text('Name of the operation in the OpenAPI document, or `unmatched`.'),
+    key_id: text('The API key that it used.'),
     status: integer('HTTP status of the answer.'),
     error_code: text('The code of the error; null when it succeeded.').nullable(),
-    param: text('The field, header or query parameter at fault; null without.').nullable(),
+    param: text('The field, header or query parameter at fault, or null.').nullable(),
     authentication_fault: text(
-      'Of a 401 with a key of the test mode: the check that failed, such as `timestamp` or `signature`; else null.',
+      'For a 401 with a test-mode key: the check that failed, such as `timestamp` or `signature`; otherwise null.',
     ).nullable(),
   })
   .meta({ id: 'LoggedRequest' });
@@ -42,11 +42,11 @@ export const requestList = z
     data: z.array(loggedRequest).meta({ description: 'Requests, newest first.' }),
     pagination: z
       .object({
-        page_size: integer('Requests per page, as asked for.'),
+        page_size: integer('Requests per page, as requested.'),
         has_more: flag('Whether another page follows.'),
-        next_cursor: z.string().nullable().meta({ description: 'Goes on after this page; null at the end.' }),
+        next_cursor: z.string().nullable().meta({ description: 'Cursor of the next page; null at the end.' }),
       })
-      .meta({ description: 'Where this page stands in the log.' }),
+      .meta({ description: 'Position of this page in the log.' }),
   })
   .meta({ id: 'LoggedRequestList' });
 

@@ -19,13 +19,12 @@ const CASES = {
   late: 'what is due, after the deadline',
   wrong_coin: 'the other coin',
   two_payers: 'two payers share what is due',
-  reorg: 'the transfer is mined, thrown out and mined again',
-  lost: 'the transfer is mined and thrown out for good',
+  reorg: 'the transfer is mined, reorganised away and mined again',
+  lost: 'the transfer is mined and permanently reorganised away',
   contract_payer: 'what is due, from a contract: a refund asks for `acknowledge_sender`',
-  exchange_payer:
-    'what is due, from an address that is listed as one of an exchange: a refund asks for `acknowledge_sender`',
+  exchange_payer: 'what is due, from an address listed as an exchange: a refund asks for `acknowledge_sender`',
   frozen_payer:
-    "what is due, from a payer whom the coin's issuer freezes then: every refund to it fails with `recipient_frozen`",
+    "what is due, from a payer whom the coin's issuer then freezes: every refund to it fails with `recipient_frozen`",
 } as const;
 export type SandboxCase = keyof typeof CASES;
 export const SANDBOX_CASES = Object.keys(CASES) as SandboxCase[];
@@ -74,14 +73,14 @@ export const sandboxAdvanceBody = z
       .min(1, SECONDS_RULE)
       .max(MAX_SECONDS, SECONDS_RULE)
       .optional()
-      .meta({ description: 'How much nearer the deadline comes; by default it is now.' }),
+      .meta({ description: 'By how much to bring the deadline nearer; by default the deadline becomes now.' }),
   })
   .meta({ id: 'SandboxAdvance' });
 
 export const sandboxDeadline = z
   .object({
     session_id: z.string().meta({ description: 'The session.' }),
-    expires_at: unixSeconds.meta({ description: 'Its deadline from now on, in Unix seconds.' }),
+    expires_at: unixSeconds.meta({ description: 'Its new deadline, in Unix seconds.' }),
   })
   .meta({ id: 'SandboxDeadline' });
 

@@ -30,7 +30,7 @@ const MAX_QUANTITY = 1e9;
 
 const productData = z.strictObject({
   name: plainText(250, { min: 1 }).meta({
-    description: 'Name of the product, as the payer reads it.',
+    description: 'Name of the product, shown to the payer.',
     examples: ['Mug'],
   }),
   description: plainText(1000, { lines: true }).optional().meta({ description: 'What the product is, in a sentence.' }),
@@ -88,7 +88,7 @@ const metadata = z
       context.addIssue({ code: 'custom', path: ['order_id'], message: 'is set by the service from `order_id`' });
   })
   .meta({
-    description: 'Key-value pairs that come back with the session.',
+    description: 'Key-value pairs returned with the session.',
     maxProperties: MAX_METADATA_KEYS,
     examples: [{ customer: 'c-1042' }],
   });
@@ -110,12 +110,12 @@ export const createSessionBody = z
       .meta({ description: 'A domain registered for the merchant.' }),
     description: plainText(1000, { lines: true })
       .optional()
-      .meta({ description: 'What the order is; the payer reads it.' }),
+      .meta({ description: 'Description of the order, shown to the payer.' }),
     line_items: z
       .array(lineItem, 'must be an array of line items')
       .max(MAX_LINE_ITEMS, `must hold at most ${MAX_LINE_ITEMS} items`)
       .optional()
-      .meta({ description: 'What is sold, as the payer is shown it.' }),
+      .meta({ description: 'What is sold, shown to the payer.' }),
     tax_amount: amountText.optional().meta({ description: 'Tax within `amount`, decimal string.' }),
     shipping_amount: amountText.optional().meta({ description: 'Shipping within `amount`, decimal string.' }),
     success_url: httpsUrl
@@ -127,14 +127,13 @@ export const createSessionBody = z
     metadata: metadata.optional(),
     expires_in: sessionLifetime
       .optional()
-      .meta({ description: "Seconds that this session may be paid; by default the merchant's `session_ttl_seconds`." }),
+      .meta({ description: "Seconds that this session can be paid; by default the merchant's `session_ttl_seconds`." }),
     supersedes: sessionId.optional().meta({
-      description:
-        'A session of the same order that expired, failed or was cancelled: this one is another attempt to have the order paid.',
+      description: 'A session of the same order that expired, failed or was cancelled; this one replaces it.',
     }),
     target_currency: coinCode
       .optional()
-      .meta({ description: "Settlement coin; by default the order's own coin, else the merchant's policy." }),
+      .meta({ description: "Settlement coin; by default the order's own coin, otherwise the merchant's policy." }),
   })
   .meta({ id: 'CreatePaymentSession' });
 
@@ -151,19 +150,17 @@ export const paymentOption = z
     decimals: integer('Decimals of the token on this network.'),
     address: z.string().meta({ description: 'Collection address of this session.' }),
     amount: z.string().meta({ description: 'Units of the coin to pay.' }),
-    qr_payload: z
-      .string()
-      .meta({ description: 'Text of the QR code: the plain address, the one form every wallet reads.' }),
+    qr_payload: z.string().meta({ description: 'Text of the QR code: the plain address, which every wallet reads.' }),
     deep_links: z.record(z.string(), z.string()).meta({ description: 'Link by wallet name.' }),
     token_account: z.string().optional().meta({ description: "Solana: the address's token account of the coin." }),
     finality: enumeration('When the payment counts.', {
       confirmations: 'after `confirmations` blocks',
       finalized: "when the chain's own finality covers it",
     }),
-    confirmations: z.int().optional().meta({ description: 'Blocks needed, when finality goes by confirmations.' }),
+    confirmations: z.int().optional().meta({ description: 'Blocks needed, if finality is counted in confirmations.' }),
     simulated: z
       .boolean()
-      .meta({ description: 'True on a stand-in chain of the sandbox that is not the real node software.' }),
+      .meta({ description: 'True on a simulated chain of the sandbox that is not the real node software.' }),
   })
   .meta({ id: 'PaymentOption' });
 
@@ -173,7 +170,7 @@ const alternative = z
     target_currency: coin,
     target_amount_total: text('Units of this coin the payer pays.'),
     rate_locked_at: unixSeconds.meta({ description: 'When the rate of this coin was locked.' }),
-    payment_options: z.array(paymentOption).meta({ description: 'How it can be paid in this coin.' }),
+    payment_options: z.array(paymentOption).meta({ description: 'Payment options in this coin.' }),
   })
   .meta({ id: 'AlternativeCoin' });
 
@@ -182,15 +179,15 @@ const sender = z
     kind: enumeration('Who paid.', {
       wallet: 'an ordinary address',
       contract: 'a smart contract, which may not be able to receive',
-      exchange: 'a wallet of an exchange, which may not credit what comes back',
+      exchange: 'an exchange wallet, which may not credit a refund',
     }),
-    name: text('Name of the exchange, where it is known.').nullable(),
+    name: text('Name of the exchange, if known.').nullable(),
   })
   .meta({ id: 'Sender' });
 
 export const deposit = z
   .object({
-    transaction_id: z.string().meta({ description: 'Its id in `/v1/transactions`, to refund this very deposit.' }),
+    transaction_id: z.string().meta({ description: 'Its id in `/v1/transactions`, to refund exactly this deposit.' }),
     network,
     coin,
     amount: text('Units of the coin that arrived.'),
@@ -198,14 +195,14 @@ export const deposit = z
     kind: enumeration('What the money counts as.', {
       on_time: 'it pays the session',
       late: 'it came after the deadline and pays nothing',
-      wrong_coin: 'it is of another coin and pays nothing',
+      wrong_coin: 'it is another coin and pays nothing',
       wrong_network: 'it came on a network that the session does not offer and pays nothing',
-      dust: 'it is too little to change anything',
+      dust: 'it is too small to count',
     }),
     from_address: text('Address that paid; null where the chain names no single one.').nullable(),
     sender: sender
       .nullable()
-      .meta({ description: 'Who paid, once that could be told: a refund to a contract or an exchange may be lost.' }),
+      .meta({ description: 'Kind of sender, once known: a refund to a contract or an exchange may be lost.' }),
     to_address: text('Collection address that received.'),
     tx_hash: transactionHash,
     log_index: logIndex,
@@ -214,7 +211,7 @@ export const deposit = z
     explorer_url: explorerUrl,
     refundable: z
       .string()
-      .meta({ description: 'What a refund that names it may take; "0.00" without a single payer.' }),
+      .meta({ description: 'The most that a refund naming it can take; "0.00" without a single payer.' }),
   })
   .meta({ id: 'Deposit' });
 
@@ -233,7 +230,7 @@ const sessionCore = {
   }),
   created: unixSeconds.meta({ description: 'When it was created, Unix seconds.' }),
   expires_at: unixSeconds.meta({
-    description: 'Until when it may be paid, Unix seconds; the time of the cancellation once it is cancelled.',
+    description: 'Until when it can be paid, Unix seconds; the cancellation time once it is cancelled.',
   }),
   url: z.string().meta({ description: 'Payment page.' }),
   tax_amount: text('Tax within `amount_total`, as given at the create.').optional(),
@@ -244,7 +241,7 @@ const sessionCore = {
     .meta({ description: 'With conversion only: one unit of the merchant currency is this many units of the coin.' }),
   target_currency: coin
     .optional()
-    .meta({ description: 'With conversion only: the coin the payer pays, `USDT` or `USDC`.' }),
+    .meta({ description: 'With conversion only: the coin the payer pays in, `USDT` or `USDC`.' }),
   target_amount_total: z
     .string()
     .optional()
@@ -252,10 +249,10 @@ const sessionCore = {
   rate_locked_at: unixSeconds.optional().meta({ description: 'With conversion only: when the rate was locked.' }),
   alternative: alternative.optional().meta({
     description:
-      'Only where the payer may choose the coin (`offer_both_coins`) and nothing decided yet: the session in the other coin. Once the first money counts this is gone, and the fields of the session are those of the coin that came.',
+      'Only while the payer can choose the coin (`offer_both_coins`): the session in the other coin. Once the first money counts this is gone, and the fields of the session are those of the coin that was paid.',
   }),
   order_id: orderId,
-  status: enumeration('Where the session stands.', SESSION_STATUS),
+  status: enumeration('Status of the session.', SESSION_STATUS),
   settlement_currency: coin.meta({ description: 'The coin that the session is paid in: `USDT` or `USDC`.' }),
   received: z.string().meta({
     description:
@@ -264,28 +261,28 @@ const sessionCore = {
   pending: z.string().meta({ description: 'Seen on time but not final yet.' }),
   excess: z
     .string()
-    .meta({ description: 'Of `received`, what is beyond what was due; zero until the session is paid.' }),
+    .meta({ description: 'The part of `received` above what was due; zero until the session is paid.' }),
   refunded: z.string().meta({ description: 'Units of the settlement coin that refunds have paid out.' }),
   refundable: z.string().meta({
     description:
-      'Of the settlement coin: what a refund that names no deposit may take, late and surplus money included. Neither dust nor money without a single payer.',
+      'In the settlement coin: the most that a refund naming no deposit can take, including late and surplus money. Excludes dust and money without a single payer.',
   }),
   refundable_amounts: z
     .array(refundableAmount)
-    .meta({ description: 'The same of each coin; money in another coin is refunded by naming it.' }),
+    .meta({ description: 'The same for each coin; money in another coin is refunded by naming it.' }),
   reversed: z.boolean().meta({ description: 'True when final money left the chain again.' }),
   after_expiry: z
     .boolean()
     .meta({ description: 'True when an on-time payment was found after the session had expired.' }),
   paid_at: unixSeconds.optional().meta({ description: 'When enough was final, Unix seconds.' }),
-  supersedes: sessionId.optional().meta({ description: 'The attempt before this one to have the order paid.' }),
+  supersedes: sessionId.optional().meta({ description: 'The previous attempt for this order.' }),
   superseded_by: sessionId
     .optional()
-    .meta({ description: 'The attempt after this one, which the payment page leads to.' }),
+    .meta({ description: 'The next attempt for this order, to which the payment page redirects.' }),
   merchant_domain_id: text('The registered domain given at the create.').optional(),
   payment_options: z
     .array(paymentOption)
-    .meta({ description: 'How it can be paid, one entry per network, in the order shown to the payer.' }),
+    .meta({ description: 'Payment options, one per network, in the order shown to the payer.' }),
   deposits: z.array(deposit).meta({ description: 'Every transfer to the session.' }),
 };
 
@@ -297,7 +294,7 @@ export const paymentSession = z
   .object({
     ...sessionCore,
     line_items: z.array(lineItem).optional().meta({ description: 'What is sold, as given at the create.' }),
-    description: text('What the order is, as given at the create.').optional(),
+    description: text('Description of the order, as given at the create.').optional(),
     success_url: text('Where the payer goes after the payment.').optional(),
     cancel_url: text('Where a payer goes who gives up.').optional(),
     metadata: z.record(z.string(), z.string()).meta({ description: 'Echo of the metadata, with `order_id` added.' }),

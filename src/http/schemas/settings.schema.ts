@@ -9,26 +9,26 @@ const SETTINGS = {
   webhook_endpoint: 'where you are told what happened',
   policy: 'how payments are judged',
   settlement_address: 'where settlements go',
-  change_delay: 'how long changes wait',
+  change_delay: 'how long changes are delayed',
 } as const satisfies Record<(typeof SETTING_KINDS)[number], string>;
 
 const STATUSES = {
   changed: 'it is in force',
-  scheduled: 'it waits, and takes effect by itself',
-  withdrawn: 'it was withdrawn while it waited',
-  refused: 'it was not possible any more when its time came',
+  scheduled: 'it is delayed, and takes effect by itself',
+  withdrawn: 'it was withdrawn before it took effect',
+  refused: 'it was no longer valid when its time came',
 } as const satisfies Record<SettingsNotice['status'], string>;
 
-const ABOUT = 'What the event is about.';
+const ABOUT = 'Subject of the event.';
 
-const setting = enumeration('What is changed.', SETTINGS);
+const setting = enumeration('The setting that changes.', SETTINGS);
 const change = z
   .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.string())]))
   .meta({
-    description: 'The values that are set, by the names that the API has for them.',
+    description: 'The new values, under their API names.',
     examples: [{ url: 'https://new.example/webhooks' }],
   });
-const changeId = text('Id of the change, with which it is withdrawn.');
+const changeId = text('Id of the change, used to withdraw it.');
 const takesEffectAt = unixSeconds.meta({ description: 'When it takes effect, or did, Unix seconds.' });
 
 /** Body of a webhook about the merchant's settings. */
@@ -42,15 +42,15 @@ export const settingsEvent = z
         object: z
           .looseObject({
             setting,
-            status: enumeration('What became of it.', STATUSES),
+            status: enumeration('Outcome.', STATUSES),
             change_id: changeId.nullable(),
             takes_effect_at: takesEffectAt,
-            changed_by: enumeration('Who asked for it.', {
-              merchant: 'a key of yours',
-              operator: 'who runs this service',
+            changed_by: enumeration('Who requested it.', {
+              merchant: 'one of your keys',
+              operator: 'the operator of this service',
             }),
             change,
-            refusal: text('Why it was not possible any more.').optional(),
+            refusal: text('Why it was no longer valid.').optional(),
           })
           .meta({ description: ABOUT }),
       })
@@ -63,13 +63,13 @@ export const pendingChange = z
     id: changeId,
     setting,
     change,
-    requested_at: unixSeconds.meta({ description: 'When it was asked for, Unix seconds.' }),
+    requested_at: unixSeconds.meta({ description: 'When it was requested, Unix seconds.' }),
     takes_effect_at: takesEffectAt,
   })
   .meta({ id: 'PendingChange' });
 
 export const pendingChanges = z.object({
-  data: z.array(pendingChange).meta({ description: 'What waits, in the order in which it was asked for.' }),
+  data: z.array(pendingChange).meta({ description: 'Pending changes, in the order requested.' }),
 });
 
 export type PendingChangeBody = z.output<typeof pendingChange>;

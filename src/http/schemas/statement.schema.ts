@@ -7,13 +7,16 @@ const place = {
   network,
   coin: text('The coin, such as `USDT`.'),
 };
-const moved = { debits: text('What made it less for you.'), credits: text('What made it more for you.') };
+const moved = {
+  debits: text('Debits: decrease what you are owed.'),
+  credits: text('Credits: increase what you are owed.'),
+};
 
 export const getMonthStatementQuery = z.strictObject({
-  format: enumeration('How to answer.', {
-    json: 'the statement as evidence that is verified without the service',
-    csv: 'the lines that it is made of',
-    html: 'a page to be printed',
+  format: enumeration('Format of the answer.', {
+    json: 'the statement as evidence that can be verified without the service',
+    csv: 'its lines',
+    html: 'a printable page',
   })
     .optional()
     .meta({ default: 'json' }),
@@ -23,7 +26,7 @@ export const monthStatement = z
   .object({
     type: text('Always `StatementIssued`.'),
     mode: text('`test` or `live`.'),
-    period: text('The month, such as `2026-10` (UTC, by the time of recording).'),
+    period: text('The month, such as `2026-10` (UTC, by recording time).'),
     merchant_id: text('You.').nullable(),
     closing: text('Id of the event that sealed the month.'),
     through_event: text('Id of the last event in the month.'),
@@ -31,7 +34,7 @@ export const monthStatement = z
       .array(
         z.object({
           ...place,
-          opening: text('Before the month; below zero is owed to you.'),
+          opening: text('Before the month; a negative amount is owed to you.'),
           ...moved,
           closing: text('After it: opening + debits - credits.'),
         }),
@@ -40,27 +43,27 @@ export const monthStatement = z
     kinds: z
       .array(
         z.object({
-          kind: text('What happened, as in the entries.'),
+          kind: text('Kind, as in the entries.'),
           ...place,
-          lines: integer('How many lines of it.'),
+          lines: integer('Number of lines.'),
           ...moved,
         }),
       )
-      .meta({ description: 'The same by what happened: adds up to the debits and credits of `accounts`.' }),
-    lines: integer('Lines of the month, all together.'),
+      .meta({ description: 'The same by kind: adds up to the debits and credits of `accounts`.' }),
+    lines: integer('Total number of lines of the month.'),
     lines_sha256: text('SHA-256 of all lines, in hex: see the documentation of the books.'),
     actor: text('Who closed the month.'),
     issued_at_sec: unixSeconds,
-    event: text('Id of the event by which the statement is kept.'),
+    event: text('Id of the event that holds the statement.'),
     recorded_at: unixSeconds,
     verifier_key: z
       .string()
       .nullable()
-      .meta({ description: 'Public key of the signer. Verify with the one that you keep.' }),
+      .meta({ description: 'Public key of the signer. Verify with the copy that you keep.' }),
     checkpoint: auditCheckpoint,
     proof: z
       .object({
-        leaf_index: integer('Place of the event in the log, from 0.'),
+        leaf_index: integer('Position of the event in the log, from 0.'),
         text: text("The event's canonical text."),
         hash: text('Hex.'),
         inclusion_proof: hashes,

@@ -3,9 +3,9 @@ import { integer, network, sessionId, text, unixSeconds } from './words.schema.t
 
 const timelineEntry = z
   .object({
-    at: unixSeconds.meta({ description: 'When it was written down, Unix seconds.' }),
-    type: z.string().meta({ description: 'Name of the event in the ledger.', examples: ['DepositDetected'] }),
-    message: text('What happened, in a sentence.'),
+    at: unixSeconds.meta({ description: 'When it was recorded, Unix seconds.' }),
+    type: z.string().meta({ description: 'Name of the event in the event log.', examples: ['DepositDetected'] }),
+    message: text('What happened, in one sentence.'),
     facts: z
       .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
       .meta({ description: 'The facts behind the sentence, by name.' }),
@@ -18,7 +18,7 @@ const coveredRange = z
     from_block: integer('First block that was read.'),
     to_block: integer('Last block that was read.'),
     to_time: unixSeconds.meta({ description: 'Time of the last block, Unix seconds.' }),
-    providers: z.array(z.string()).meta({ description: 'Who answered: names of the providers that were asked.' }),
+    providers: z.array(z.string()).meta({ description: 'Names of the providers that answered.' }),
     gaps: z
       .array(
         z.object({
@@ -26,7 +26,7 @@ const coveredRange = z
           to_block: integer('Last block that is missing.'),
         }),
       )
-      .meta({ description: 'Blocks in between that no recorded reading covers.' }),
+      .meta({ description: 'Blocks in between that no recorded read covers.' }),
   })
   .meta({ id: 'CoveredRange' });
 
@@ -46,11 +46,11 @@ export const timelineOf = z
       )
       .meta({
         description:
-          'Chain time up to which every transfer to the session is known, by network; null before anything was read. Old sessions are read ever less often.',
+          'Chain time up to which every transfer to the session is known, by network; null before anything was read. Older sessions are read less often.',
       }),
     coverage: z
       .array(coveredRange)
-      .meta({ description: 'What was read of each network while the session could be paid, and by which provider.' }),
+      .meta({ description: 'What was read on each network while the session could be paid, and by which provider.' }),
   })
   .meta({ id: 'Timeline' });
 

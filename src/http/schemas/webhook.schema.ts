@@ -21,38 +21,36 @@ import {
 } from './words.schema.ts';
 
 const source = z.literal('api').meta({ description: 'Always `api`.' });
-const ABOUT = 'What the event is about.';
+const ABOUT = 'Subject of the event.';
 
 const details = {
   received: z
     .string()
     .optional()
-    .meta({ description: 'Where the endpoint asked for it: final on-time money that you hold, in units of the coin.' }),
-  due: z.string().optional().meta({ description: 'Where the endpoint asked for it: what the session asks for.' }),
+    .meta({ description: 'If the endpoint asked for it: final on-time money that you hold, in units of the coin.' }),
+  due: z.string().optional().meta({ description: 'If the endpoint asked for it: what the session asks for.' }),
   excess: z
     .string()
     .optional()
-    .meta({ description: 'Where the endpoint asked for it: what is beyond what was due, once it is paid.' }),
+    .meta({ description: 'If the endpoint asked for it: what is beyond what was due, once it is paid.' }),
   network: network
     .nullable()
     .optional()
-    .meta({ description: 'Where the endpoint asked for it: the network of the transfer; null without one.' }),
+    .meta({ description: 'If the endpoint asked for it: the network of the transfer, or null.' }),
   tx_hash: z
     .string()
     .nullable()
     .optional()
-    .meta({ description: 'Where the endpoint asked for it: the transaction; null without one.' }),
+    .meta({ description: 'If the endpoint asked for it: the transaction, or null.' }),
   failure_reason: z
     .string()
     .nullable()
     .optional()
-    .meta({ description: 'Where the endpoint asked for it: why it failed.' }),
+    .meta({ description: 'If the endpoint asked for it: why it failed.' }),
 };
 
 const paymentObject = {
-  amount: z
-    .string()
-    .meta({ description: 'Units of the coin that you hold of the on-time money, without what was refunded.' }),
+  amount: z.string().meta({ description: 'On-time money that you hold, in units of the coin, less refunds.' }),
   currency: z.string().meta({ description: 'USDT or USDC.' }),
   exchange_rate: z.string().meta({ description: '`1` without conversion.' }),
   order_id: orderId,
@@ -74,13 +72,13 @@ export const paymentEvent = z
             ...paymentObject,
             status: enumeration('The outcome.', {
               completed: 'paid',
-              failed: 'the payment is lost for good',
+              failed: 'the payment is permanently lost',
               expired: 'the session timed out',
               canceled: 'you cancelled it',
             }),
             after_expiry: z.literal(true).optional().meta({
               description:
-                'Only on a `payment.completed` that follows a `payment.expired` or `payment.failed`: this event is authoritative.',
+                'Only on a `payment.completed` that follows a `payment.expired` or `payment.failed`; this event is authoritative.',
             }),
           })
           .meta({ description: ABOUT }),
@@ -120,11 +118,11 @@ export const paymentNoticeEvent = z
             reason: enumeration('Why it pays nothing; only on `payment.late` and `payment.wrong_coin`.', {
               after_deadline: 'it came after the deadline',
               after_cancel: 'it came after you cancelled the session',
-              wrong_coin: 'it is of another coin',
+              wrong_coin: 'it is another coin',
               wrong_network: 'it came on a network that the session does not offer',
             }).optional(),
             transfer: noticedTransfer.meta({
-              description: 'The transfer that it is about, in the coin that it brought.',
+              description: 'The transfer concerned, in its own coin.',
             }),
           })
           .meta({ description: ABOUT }),
@@ -146,9 +144,9 @@ export const refundEvent = z
             session_id: sessionId,
             order_id: orderId,
             refund_id: refundId,
-            refund_amount: text('Units of the coin that go back, decimal string.'),
+            refund_amount: text('Units of the coin refunded, decimal string.'),
             refund_currency: text('USDT or USDC.'),
-            status: enumeration('Where the refund stands.', {
+            status: enumeration('Status of the refund.', {
               completed: EVENT_MEANINGS['refund.succeeded'],
               failed: EVENT_MEANINGS['refund.failed'],
               pending: EVENT_MEANINGS['refund.created'],
@@ -181,13 +179,13 @@ export const claimEvent = z
             session_id: sessionId,
             order_id: orderId,
             claim_id: claimId,
-            status: enumeration('Where the claim stands.', {
+            status: enumeration('Status of the claim.', {
               open: EVENT_MEANINGS['claim.created'],
               rejected: EVENT_MEANINGS['claim.rejected'],
             }),
             payee: text('The address that the payer named.'),
             evidence: evidenceKind,
-            transfer: noticedTransfer.meta({ description: 'The deposit that is claimed.' }),
+            transfer: noticedTransfer.meta({ description: 'The claimed deposit.' }),
             source,
             network: details.network,
             tx_hash: details.tx_hash,
@@ -202,34 +200,31 @@ export const webhookEvent = z
   .union([paymentEvent, paymentNoticeEvent, refundEvent, claimEvent, settingsEvent])
   .meta({ id: 'WebhookEvent' });
 
-const deliveryStatus = enumeration('Where the delivery stands.', {
+const deliveryStatus = enumeration('Status of the delivery.', {
   pending: 'an attempt is due or under way',
   delivered: 'your endpoint answered 2xx',
   exhausted: 'all retries failed',
   rejected: 'your endpoint refused it, or there was none for too long',
-  blocked: 'your URL leads to a forbidden address',
+  blocked: 'your URL resolves to a forbidden address',
 });
-const lastStatus = integer("HTTP status of your endpoint's last answer; null without an answer.").nullable();
+const lastStatus = integer("HTTP status of your endpoint's last answer, or null.").nullable();
 
 const attempt = z
   .object({
     attempt: integer('Number of the attempt, from 1.'),
     started_at: unixSeconds.meta({ description: 'When it began, Unix seconds.' }),
-    duration_ms: z.number().meta({ description: 'How long it took, in milliseconds.' }),
+    duration_ms: z.number().meta({ description: 'Duration in milliseconds.' }),
     status: z.int().nullable().meta({ description: "HTTP status of the receiver's answer." }),
     failure: text('Why it counts as failed, in a word such as `timeout`; null when it was delivered.').nullable(),
-    detail: text('More about the failure, for people; null without.').nullable(),
+    detail: text('Details of the failure, for people, or null.').nullable(),
     address: z.string().nullable().meta({ description: 'IP address the attempt went to.' }),
     nonce: text('Nonce that was sent and signed.'),
     trigger: enumeration('Why it was made.', {
       automatic: 'the first attempt or one of the five retries',
       durable: 'one of the later retries of durable redelivery',
-      manual: 'somebody asked for it',
+      manual: 'requested by a user',
     }),
-    answer: z
-      .string()
-      .nullable()
-      .meta({ description: "The first 4 KB of the receiver's answer as text, while it is kept." }),
+    answer: z.string().nullable().meta({ description: "The first 4 KB of the receiver's answer as text, while kept." }),
   })
   .meta({ id: 'DeliveryAttempt' });
 
@@ -237,20 +232,20 @@ export const delivery = z
   .object({
     id: z.string().meta({
       description:
-        'Id of the delivery. At your default endpoint it is the id of the event; at a further one that of the endpoint follows it.',
+        'Id of the delivery. At your default endpoint it is the event id; at an additional one, the event id followed by the endpoint id.',
       examples: ['evt_1767225660123456789'],
     }),
     event_id: eventId,
-    endpoint_id: text('The endpoint that it was decided for; null when you had none.').nullable(),
+    endpoint_id: text('The receiving endpoint; null if you had none.').nullable(),
     event_type: webhookType,
     session_id: sessionId
       .nullable()
-      .meta({ description: 'The session that it is about; null for an event about your settings.' }),
+      .meta({ description: 'The session concerned; null for an event about your settings.' }),
     status: deliveryStatus,
-    sample: z.boolean().meta({ description: 'True when the merchant asked for a sample.' }),
-    attempts: integer('How many attempts were made.'),
+    sample: z.boolean().meta({ description: 'True for a sample.' }),
+    attempts: integer('Number of attempts made.'),
     last_status: lastStatus,
-    last_failure: text('Why the last attempt failed; null when it did not.').nullable(),
+    last_failure: text('Why the last attempt failed, or null.').nullable(),
     next_attempt_at: unixSeconds
       .nullable()
       .meta({ description: 'When the next attempt is due, Unix seconds; null when none is.' }),
@@ -301,13 +296,13 @@ export const eventFeed = z
     data: z.array(webhookEvent).meta({ description: 'Events, oldest first, as they were sent.' }),
     pagination: z
       .object({
-        page_size: z.int().max(MAX_PAGE_SIZE).meta({ description: 'Events per page at most.' }),
-        has_more: flag('Whether more events wait behind this page.'),
+        page_size: z.int().max(MAX_PAGE_SIZE).meta({ description: 'Maximum number of events per page.' }),
+        has_more: flag('Whether more events follow this page.'),
         next_cursor: z
           .string()
-          .meta({ description: 'Keep it: it goes on after the last event read, also when there are no more yet.' }),
+          .meta({ description: 'Keep it: it continues after the last event read, even if there are no more yet.' }),
       })
-      .meta({ description: 'Where this page stands in the feed.' }),
+      .meta({ description: 'Position of this page in the feed.' }),
   })
   .meta({ id: 'EventFeed' });
 
